@@ -1,0 +1,123 @@
+/* pp_dataset: what the pod dataset holds; filled by aggregate/analyze, written by aggregate/write.
+ * In: pp_block of every rank, merged. Out: pod.h5, summary.txt (and later report.html). All times are job ns, int64. Owns its memory. */
+#ifndef PP_ANALYZE_DATASET_H
+#define PP_ANALYZE_DATASET_H
+
+#include "core/base/err.h"
+#include "core/ring/record.h"
+#include "core/step/category.h"
+#include "core/step/span.h"
+#include "core/step/step_attr.h"
+#include "core/step/step_mark.h"
+
+struct pp_worker {
+	int32_t rank, local_rank, pid;
+	char host[72];
+	char status[96];
+	char device[16], device_name[64]; /* "CPU", "" until a device source exists */
+	int32_t domain;
+	int64_t offset_ns, bound_ns, drift_ppb;
+	uint64_t lost[PP_LOSSES];
+	uint64_t records;
+	char options[512], version[32], command[512];
+};
+
+struct pp_cell { /* one (step, worker) */
+	int64_t begin_ns, end_ns, step_ns;
+	int64_t exclusive_ns[PP_CATEGORIES + 1];
+	int64_t wait_ns, transfer_ns; /* exposed part of categories 3 and 10 */
+	int8_t present;
+	int8_t bottleneck; /* category id of the largest, 0 where absent */
+};
+
+struct pp_collective { /* one operation on one communicator, all ranks */
+	uint64_t comm;
+	uint16_t call;
+	uint32_t sequence;
+	int64_t step;        /* number; INT64_MIN: outside the window's steps */
+	uint64_t bytes;      /* by the largest rank: busbw's S, docs/formats.md */
+	int32_t ranks;       /* rows we have */
+	int32_t root;        /* world rank, -1 */
+	int64_t first_ns, last_ns, end_ns; /* first arrival, last arrival, last exit */
+	int32_t last_worker; /* rank that came last */
+	int64_t wait_ns, transfer_ns; /* sums over ranks */
+	double algbw, busbw; /* bytes per second */
+	int64_t bound_ns;
+	uint64_t row_first;
+	uint32_t row_count;
+};
+
+struct pp_collective_row {
+	int32_t worker;
+	int64_t arrival_ns, exit_ns;
+};
+
+struct pp_channel {
+	int32_t source, destination; /* world ranks */
+	uint64_t bytes, count;
+	int64_t time_ns;     /* the receiver's call or request time, summed */
+};
+
+struct pp_communicator {
+	uint64_t id;
+	uint32_t name;       /* intern id */
+	uint32_t size;
+	int32_t *member;     /* [size] or NULL */
+	char role[16];       /* world | self | part */
+};
+
+struct pp_late { /* who made others wait */
+	int32_t rank;
+	int64_t wait_ns;     /* sum of the others' waiting for it */
+	int64_t steps;       /* steps in which it was the one that cost most */
+};
+
+struct pp_warning {
+	char text[256];
+};
+
+struct pp_dataset {
+	char session[64], job[128], command[512], options[512];
+	int64_t epoch_realtime_ns, window_begin_ns, window_end_ns;
+	int64_t steps_asked_first, steps_asked_last;
+	const struct pp_intern *names;  /* borrowed */
+	struct pp_worker *worker;       /* [workers], by rank */
+	size_t workers;
+	int32_t ranks_asked, ranks_delivered;
+	char step_rule[64];
+	double step_confidence;
+	int64_t *step_number;           /* [steps] */
+	size_t steps;
+	struct pp_cell *cell;           /* [steps][workers] */
+	struct pp_collective *collective;
+	size_t collectives;
+	struct pp_collective_row *row;
+	size_t rows;
+	uint64_t violations;            /* collectives that ended on some rank before the last arrival by more than the bound */
+	struct pp_channel *channel;
+	size_t channels;
+	struct pp_communicator *communicator;
+	size_t communicators;
+	struct pp_attr_default *by_default;
+	size_t defaults;
+	struct pp_late *late;           /* [workers], by wait_ns descending */
+	struct pp_warning *warning;
+	size_t warnings;
+	int64_t keeper_cpu_ns;          /* podprof's own cost so far */
+	uint64_t keeper_rss_bytes;
+};
+
+struct pp_dataset_input {
+	const struct pp_capture *capture; /* in job ns */
+	const struct pp_steps *steps;
+	const struct pp_attr *attr;       /* [capture->ranks] */
+	const char *session, *job, *command, *options;
+	int64_t asked_first, asked_last;
+};
+
+/* Everything of the dataset that the input has a source for. */
+int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
+int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void pp_dataset_release(struct pp_dataset *d);
+
+#endif

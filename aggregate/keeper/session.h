@@ -1,0 +1,24 @@
+/* From a capture to files: clock, steps, attribution, dataset, writers. Used by the keeper, salvage and later analyze.
+ * In: pp_capture in ticks. Out: files under logdir, and the two lines rank 0 prints. */
+#ifndef PP_KEEPER_SESSION_H
+#define PP_KEEPER_SESSION_H
+
+#include "core/base/err.h"
+#include "core/clock/clock_map.h"
+#include "core/step/span.h"
+
+struct pp_session_options {
+	const char *logdir;
+	const char *session;    /* "" : from the window's begin in local time */
+	const char *job, *command, *options;
+	int64_t steps_first, steps_last; /* last <= first: not asked */
+	int xspace_per_rank;
+	int salvaged;
+	const char *const *warning; /* NULL-terminated extra warnings for /quality, or NULL */
+};
+
+/* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */
+int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
+		     char *message, size_t message_size, struct pp_err *err);
+
+#endif

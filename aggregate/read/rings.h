@@ -1,0 +1,30 @@
+/* Way in number one: ring files. In: records (core/ring/drain). Out: pp_capture (spans in ticks).
+ * Names are interned and ranges paired while draining, so that closing a window only reads finished spans. */
+#ifndef PP_READ_RINGS_H
+#define PP_READ_RINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/ring/ring_file.h"
+#include "core/step/span.h"
+
+struct pp_rings; /* all rings of one spool */
+
+/* `buffer` is the window buffer in bytes: when the spans of all ranks pass it, the oldest are evicted (whole blocks, horizon moves). */
+struct pp_rings *pp_rings_new(size_t buffer);
+void pp_rings_free(struct pp_rings *r);
+/* Map a ring file (header checked: magic, version, byte order, size). -EAGAIN: not complete yet. */
+int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
+size_t pp_rings_count(const struct pp_rings *r);
+const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t index);
+/* Read what is there of ring `index`; returns the records read; *ret_fill is its used share of its limit in percent (may be NULL). */
+uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
+uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
+/* End: open ranges are closed at the last tick (flag CUT_END), spans are sorted, everything moves into ret_capture.
+ * Two rings of one rank (the claim passed on): spans of both, as threads of one rank. */
+int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct pp_err *err);
+void pp_capture_release(struct pp_capture *c);
+
+#endif

@@ -1,0 +1,33 @@
+/* pp_writer_ops: ways out. In: a finished session in memory. Out: files, each written as x.part, synced, renamed. */
+#ifndef PP_WRITE_WRITER_H
+#define PP_WRITE_WRITER_H
+
+#include "aggregate/analyze/dataset.h"
+#include "core/base/err.h"
+
+struct pp_output {
+	const struct pp_capture *capture;   /* spans in job ns */
+	const struct pp_steps *steps;
+	const struct pp_attr *attr;         /* [ranks]: gives XSpace the categories */
+	const struct pp_dataset *dataset;
+	const char *logdir, *session;
+	int xspace_per_rank;
+};
+
+struct pp_writer_ops {
+	const char *name;                   /* Required: "hdf5", "xspace", "text" */
+	/* Required: write everything of `out`; on failure nothing of this writer is left but whole earlier files. */
+	int (*write)(const struct pp_output *out, struct pp_err *err);
+};
+
+/* All writers, in the order of writer_list.def; ends with NULL. */
+extern const struct pp_writer_ops *const pp_writer_list[];
+
+/* <logdir>/podprof/<session> and <logdir>/plugins/profile/<session>, made if missing. */
+int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err);
+/* `name.part` in dir, then pp_output_commit() syncs and renames, pp_output_abandon() unlinks. Return: descriptor or -errno. */
+int pp_output_create(const char *path, struct pp_err *err);
+int pp_output_commit(int fd, const char *path, struct pp_err *err);
+void pp_output_abandon(int fd, const char *path);
+
+#endif

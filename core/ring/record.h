@@ -1,0 +1,110 @@
+/* The 64-byte record that sources write and the keeper drains.
+ * In: source callbacks. Out: aggregate/read/rings.c, through the ring file.
+ *
+ * Text longer than the inline part goes on in TEXT records that follow directly (48 bytes each, same chunk);
+ * `length` of the first record is the whole length in bytes, not terminated, any bytes (UTF-8 is checked by the keeper). */
+#ifndef PP_RING_RECORD_H
+#define PP_RING_RECORD_H
+
+#include <stdint.h>
+
+#include "core/base/tick.h"
+
+enum pp_record_kind {
+#define PP_RECORD(symbol, value, what) PP_RECORD_##symbol = (value),
+#include "core/ring/record_kind.def"
+#undef PP_RECORD
+	PP_RECORD_KINDS
+};
+
+enum pp_loss {
+#define PP_LOSS(symbol, column, what) PP_LOSS_##symbol,
+#include "core/ring/loss.def"
+#undef PP_LOSS
+	PP_LOSSES
+};
+
+enum pp_source_id { /* who wrote the record */
+	PP_SOURCE_API,
+	PP_SOURCE_NVTX,
+	PP_SOURCE_MPI,
+};
+
+enum {
+	PP_RECORD_BYTES = 64,
+	PP_RECORD_TEXT = 32,     /* inline bytes of a range, mark or counter name */
+	PP_RECORD_CONT_TEXT = 48 /* bytes of a TEXT record */
+};
+
+struct pp_record_range { /* PUSH, START, MARK; POP and END use domain and id only */
+	uint64_t id;        /* START, END: our range id; PUSH: 0 */
+	uint16_t domain;    /* index into pp_ring_header.domain; 0 is the default domain */
+	uint8_t category;   /* pp_category asked for by range_push_as, 0: by name */
+	uint8_t source;     /* pp_source_id */
+	uint32_t nvtx_category; /* NVTX category id, 0 none */
+	char text[PP_RECORD_TEXT];
+};
+
+struct pp_record_counter {
+	double value;
+	uint64_t reserved;
+	char text[PP_RECORD_TEXT];
+};
+
+struct pp_record_step {
+	int64_t number;
+};
+
+struct pp_record_mpi { /* MPI: record.tick is the begin */
+	pp_tick end;
+	uint64_t comm;      /* communicator id, equal on all ranks; 0: none */
+	uint64_t sent;      /* bytes this rank gave */
+	uint64_t received;  /* bytes this rank got */
+	uint32_t sequence;  /* n-th collective of this rank on comm, from 0; counted while idle too */
+	int32_t peer;       /* world rank of peer or root; -1 none, -2 any source */
+	uint32_t request;   /* this rank's request number of a nonblocking call; 0 none */
+	uint16_t call;      /* row of mpi/pmpi_call.def */
+	uint16_t flags;     /* enum pp_mpi_flags */
+};
+
+enum pp_mpi_flags {
+	PP_MPI_IS_ROOT = 1,      /* this rank is the root of a rooted collective */
+	PP_MPI_PEER_IN_COMM = 2, /* peer is a rank in comm, not a world rank (intercommunicator) */
+	PP_MPI_FAILED = 4,       /* the call returned an error */
+};
+
+struct pp_record_request { /* REQUEST: record.tick is when completion was seen */
+	uint32_t request;   /* as in the record of the call that started it */
+	int32_t peer;       /* actual source as world rank; -1 where not known */
+	uint64_t received;  /* actual bytes */
+	uint16_t call;      /* the Wait or Test call that saw it */
+	uint16_t flags;
+	uint32_t reserved;
+};
+
+struct pp_record_comm { /* COMM: the members' world ranks follow as int32_t text, or the name if is_name */
+	uint64_t comm;
+	uint32_t size;
+	uint32_t is_name;
+	char text[PP_RECORD_TEXT];
+};
+
+struct pp_record {
+	pp_tick tick;
+	uint16_t kind;     /* enum pp_record_kind */
+	uint16_t more;     /* TEXT records that follow */
+	uint32_t length;   /* bytes of text or blob in all */
+	union {
+		struct pp_record_range range;
+		struct pp_record_counter counter;
+		struct pp_record_step step;
+		struct pp_record_mpi mpi;
+		struct pp_record_request request;
+		struct pp_record_comm comm;
+		char text[PP_RECORD_CONT_TEXT];
+	};
+};
+
+_Static_assert(sizeof(struct pp_record) == PP_RECORD_BYTES, "a record is one cache line");
+
+#endif

@@ -1,0 +1,139 @@
+/* Layout of a rank's ring file and of the host's control file, mapped by guest and keeper.
+ * In: core/ring/thread_ring.c writes it. Out: core/ring/drain.c reads it.
+ *
+ *   header (PP_RING_HEADER_BYTES) | chunk 1 | chunk 2 | ...        chunk n begins at PP_RING_HEADER_BYTES + (n - 1) * PP_CHUNK_BYTES
+ *
+ * A thread's records are a list of chunks linked by `next`. The guest fills `record[]`, publishes by a release store of
+ * `committed`, and sets `next` (release) once it will never write that chunk again. The keeper reads up to
+ * `committed`, and when next != 0 and all is read sets `drained` = 1 (release): the owner may then reuse it. */
+#ifndef PP_RING_FILE_H
+#define PP_RING_FILE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/ring/record.h"
+
+#define PP_RING_MAGIC "PODPRING"
+#define PP_CONTROL_MAGIC "PODPCTRL"
+
+enum {
+	PP_RING_VERSION = 1,
+	PP_RING_BYTE_ORDER = 0x01020304,
+	PP_CHUNK_BYTES = 65536,
+	PP_CHUNK_RECORDS = 1023,
+	PP_RING_THREADS = 1024,
+	PP_RING_DOMAINS = 64,
+	PP_RING_CATEGORIES = 256,
+	PP_RING_FIRST_CHUNKS = 4, /* a thread begins with 256 KiB */
+};
+
+struct pp_chunk {
+	_Atomic uint32_t committed; /* records readable, 0..PP_CHUNK_RECORDS; guest */
+	_Atomic uint32_t next;      /* number of the next chunk, 0: still being written; guest */
+	_Atomic uint32_t drained;   /* 1: all read, the guest may reuse it; keeper sets, guest clears */
+	uint32_t thread;            /* slot of the owner */
+	uint8_t reserved[48];
+	struct pp_record record[PP_CHUNK_RECORDS];
+};
+_Static_assert(sizeof(struct pp_chunk) == PP_CHUNK_BYTES, "chunks tile the file");
+
+struct pp_where { /* where is this thread now: plain stores, valid outside windows too */
+	uint64_t comm;
+	uint32_t sequence;
+	int32_t peer;
+	uint16_t call;   /* 1 + row of mpi/pmpi_call.def; 0: not inside MPI */
+	uint16_t reserved;
+	uint32_t calls;  /* MPI calls so far, wraps */
+	int64_t step;    /* step number, INT64_MIN: none yet */
+	uint8_t pad[32];
+};
+_Static_assert(sizeof(struct pp_where) == 64, "one line per thread");
+
+enum pp_thread_state { PP_THREAD_FREE, PP_THREAD_LIVE, PP_THREAD_ENDED };
+
+struct pp_thread_slot {
+	struct pp_where where;
+	_Atomic uint32_t state; /* enum pp_thread_state */
+	uint32_t tid;
+	_Atomic uint32_t first; /* first chunk, 0: none yet */
+	uint32_t is_main;
+	_Atomic uint64_t lost[8]; /* by enum pp_loss; guest only */
+	char name[32];
+	uint8_t reserved[16];
+};
+_Static_assert(PP_LOSSES <= 8, "lost[] holds every cause");
+_Static_assert(sizeof(struct pp_thread_slot) == 192, "three lines a slot");
+
+struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain) */
+	uint32_t owner;
+	uint32_t id;
+	char text[56]; /* terminated; cut names are counted as NAME_CUT */
+};
+
+enum pp_rank_state { /* what the guest says of its process */
+	PP_RANK_OPEN = 1,   /* claimed, may record */
+	PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
+};
+
+struct pp_ring_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t byte_order;
+	uint32_t record_bytes;
+	uint32_t tick_kind; /* enum pp_tick_kind */
+	int32_t rank, size, local_rank, local_size;
+	int32_t pid;
+	uint32_t reserved0;
+	uint64_t start_time; /* field 22 of /proc/PID/stat: tells a reused pid */
+	pp_tick open_tick;
+	int64_t open_realtime_ns;
+	char boot_id[40];
+	char timens_ns[64]; /* offsets of the time namespace, "" where there is none */
+	char podprof_version[32];
+	char options[512];  /* canonical text of the options this rank has */
+	char command[512];  /* argv, blanks between */
+	char host[72];
+	int64_t window_first, window_last; /* steps asked for [first, last); last <= first: none */
+	_Atomic uint32_t state;        /* enum pp_rank_state */
+	_Atomic int32_t exit_status;   /* known when ENDING */
+	_Atomic uint32_t chunk_limit;  /* chunks the file may have */
+	_Atomic uint32_t chunk_used;   /* chunks handed out so far */
+	_Atomic uint32_t thread_used;  /* slots handed out so far */
+	_Atomic uint32_t recording;    /* 1 while records are written */
+	_Atomic uint32_t step_marks;   /* 1 once podprof_step_begin was called */
+	_Atomic uint32_t window_state; /* 0 before, 1 inside, 2 the last step and its edge have passed */
+	_Atomic uint32_t mpi_state;    /* 0 never, 1 initialised, 2 finalised */
+	_Atomic uint32_t domains, categories;
+	_Atomic uint64_t lost_threads; /* records of threads without a slot */
+	struct pp_ring_name domain[PP_RING_DOMAINS];
+	struct pp_ring_name category[PP_RING_CATEGORIES];
+	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
+};
+
+enum { PP_RING_HEADER_BYTES = 256 * 1024 };
+_Static_assert(sizeof(struct pp_ring_header) <= PP_RING_HEADER_BYTES, "header fits");
+
+enum pp_keeper_state {
+	PP_KEEPER_NONE,
+	PP_KEEPER_DRAINING,
+	PP_KEEPER_WRITING,
+	PP_KEEPER_DONE,   /* files are complete; message holds what rank 0 prints */
+	PP_KEEPER_FAILED, /* message holds the sentence */
+};
+
+struct pp_control { /* <spool>/control, one page, made by the keeper before it drains */
+	char magic[8];
+	uint32_t version;
+	uint32_t byte_order;
+	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
+	_Atomic int32_t keeper_pid;
+	_Atomic uint32_t bell;         /* the keeper's word: changes when guests should look (window requests, later) */
+	uint32_t reserved;
+	char message[3072];            /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
+};
+
+/* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),
+ * run-<pid> (registered by podprof run before exec: "rank local_size start_time"), rank-<rank>.claim, rank-<rank>-<pid>.ring */
+
+#endif

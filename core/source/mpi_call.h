@@ -1,0 +1,30 @@
+/* What a row of mpi/pmpi_call.def means, for those who read records: no MPI types here.
+ * In: `call` of a record. Out: name and class. The table is PP_MPI(symbol, class, ...signature) rows; readers take two columns. */
+#ifndef PP_SOURCE_MPI_CALL_H
+#define PP_SOURCE_MPI_CALL_H
+
+enum pp_mpi_class {
+	PP_MPI_LOCAL,   /* Init, Finalize, Comm_* and others that are only shown */
+	PP_MPI_SEND,    /* blocking or nonblocking send */
+	PP_MPI_RECV,
+	PP_MPI_SENDRECV,
+	PP_MPI_PROBE,
+	PP_MPI_WAIT,    /* Wait and Test families */
+	PP_MPI_ALL,     /* needs the data of all ranks: allreduce, barrier, alltoall, allgather, reduce_scatter, communicator make */
+	PP_MPI_FROM_ROOT, /* bcast, scatter */
+	PP_MPI_TO_ROOT, /* reduce, gather: only the root waits */
+	PP_MPI_PREFIX,  /* scan, exscan: needs lower ranks */
+	PP_MPI_LOCAL_INIT, /* Init, Init_thread, Finalize */
+};
+
+struct pp_mpi_call {
+	const char *name;   /* "MPI_Allreduce" */
+	enum pp_mpi_class class;
+	int nonblocking;    /* returns a request */
+};
+
+/* Row of a call number; one with name "MPI_?" for a number that is not in the table. */
+const struct pp_mpi_call *pp_mpi_call_info(unsigned call);
+unsigned pp_mpi_call_count(void);
+
+#endif

@@ -1,0 +1,93 @@
+/* pp_span: one thing that took time on one thread; what stages 4-5 work on.
+ * In: aggregate/read (rings now; XSpace and Kineto later). Out: core/step, aggregate/analyze, aggregate/write. */
+#ifndef PP_STEP_SPAN_H
+#define PP_STEP_SPAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum pp_span_kind {
+	PP_SPAN_RANGE,    /* push/pop: nested on its thread */
+	PP_SPAN_ASYNC,    /* start/end: may overlap anything */
+	PP_SPAN_MARK,     /* instant */
+	PP_SPAN_COUNTER,  /* instant with a value */
+	PP_SPAN_STEP,     /* from step_begin to step_end or the next begin */
+	PP_SPAN_MPI,      /* one MPI call */
+	PP_SPAN_REQUEST,  /* nonblocking operation: from its call to seen complete; overlaps anything */
+};
+
+enum pp_span_flags {
+	PP_SPAN_CUT_BEGIN = 1, /* began before the first record we have (clipped there) */
+	PP_SPAN_CUT_END = 2,   /* never seen to end (clipped at the thread's last tick) */
+	PP_SPAN_IS_ROOT = 4,
+	PP_SPAN_FAILED = 8,
+	PP_SPAN_PEER_IN_COMM = 16,
+};
+
+struct pp_span { /* 72 bytes */
+	int64_t begin, end;   /* ticks out of the reader; job ns after pp_clock_map_spans() */
+	uint32_t name;        /* pp_intern id */
+	uint8_t kind;         /* enum pp_span_kind */
+	uint8_t category;     /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
+	uint8_t flags;        /* enum pp_span_flags */
+	uint8_t source;       /* enum pp_source_id */
+	uint64_t comm;        /* communicator id; 0 none */
+	uint64_t sent, received; /* bytes */
+	uint32_t sequence;    /* of the collective on comm */
+	int32_t peer;         /* world rank of peer or root; -1 none, -2 any */
+	uint32_t request;     /* this rank's request number; 0 none */
+	uint16_t call;        /* MPI, REQUEST: row of mpi/pmpi_call.def */
+	uint16_t domain;      /* NVTX domain index */
+	union {
+		int64_t number;   /* STEP: its number */
+		double value;     /* COUNTER */
+		int64_t wait_end; /* REQUEST: same as end; MPI: 0 */
+	};
+};
+
+struct pp_comm { /* a communicator as one rank knows it */
+	uint64_t id;
+	uint32_t name;       /* pp_intern id; 0: none */
+	uint32_t size;
+	int32_t *member;     /* world ranks [size]; NULL where unknown */
+};
+
+struct pp_thread { /* one thread's spans, ordered by begin, then end descending */
+	uint32_t tid;
+	uint32_t name;       /* pp_intern id */
+	int is_main;
+	int64_t first, last; /* first and last tick that was recorded (job ns after mapping) */
+	struct pp_span *span;
+	size_t spans;
+};
+
+struct pp_rank { /* one rank's capture; owns what it points to */
+	int32_t rank, size, local_rank;
+	int32_t pid;
+	char host[72];
+	char status[96];     /* delivered | partial: why | salvaged | missing: why */
+	char options[512], version[32], command[512];
+	int exit_known, exit_status;
+	int step_marks;      /* podprof_step_* was used */
+	int64_t open_tick;
+	int64_t horizon;     /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
+	uint64_t lost[16];   /* by enum pp_loss */
+	uint64_t records;    /* drained */
+	uint64_t ring_bytes; /* most the ring file held */
+	struct pp_thread *thread;
+	size_t threads;
+	struct pp_comm *comm;
+	size_t comms;
+};
+
+struct pp_intern; /* core/ring/intern.h */
+
+struct pp_capture { /* all ranks this keeper (or reader) has */
+	struct pp_intern *names;
+	struct pp_rank *rank; /* ordered by rank */
+	size_t ranks;
+	int32_t ranks_asked;  /* world size */
+	int64_t epoch_realtime_ns; /* realtime at job ns 0 */
+};
+
+#endif

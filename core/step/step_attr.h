@@ -1,0 +1,44 @@
+/* Exclusive time per category: the windowed sweep. In: one rank's spans and its steps. Out: pp_block rows.
+ * Per thread the innermost range wins; over threads the rule of docs/formats.md (design section 4): device categories first by
+ * xprof's order, then the step thread's range, then another thread's (4 before 8, 7, 10), then All others. */
+#ifndef PP_STEP_ATTR_H
+#define PP_STEP_ATTR_H
+
+#include "core/base/err.h"
+#include "core/step/category.h"
+#include "core/step/span.h"
+#include "core/step/step_mark.h"
+
+struct pp_attr_step {
+	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* [id]; [0] unused; the sum over 1..10 is exactly step_ns */
+	int64_t step_ns;
+	int present;
+};
+
+struct pp_attr_segment { /* time won by a communication span: what waiting and transfer are cut from */
+	int64_t begin, end;  /* job ns */
+	uint32_t thread, span; /* indexes into pp_rank */
+	uint32_t step;       /* index into pp_steps.number */
+};
+
+struct pp_attr_default { /* time won by the default rule */
+	uint32_t name;
+	int64_t ns;
+};
+
+struct pp_attr {
+	struct pp_attr_step *step;       /* [steps] */
+	size_t steps;
+	struct pp_attr_segment *segment; /* ordered by begin */
+	size_t segments;
+	struct pp_attr_default *by_default; /* ordered by ns, descending */
+	size_t defaults;
+	uint64_t crossed;                /* ranges of one thread that overlap without nesting: cut at the inner end, counted */
+};
+
+/* `rank_index` is the column of steps->cell. `names` gives texts for the name rules. */
+int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
+		 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
+void pp_attr_release(struct pp_attr *a);
+
+#endif

@@ -1,0 +1,37 @@
+/* Where steps begin and end. In: pp_capture in job ns. Out: one table of steps for all ranks.
+ * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread: docs/steps.md), WINDOW (the whole
+ * window is one step). The same rule holds on all ranks, the weakest any rank needs. */
+#ifndef PP_STEP_MARK_H
+#define PP_STEP_MARK_H
+
+#include "core/base/err.h"
+#include "core/step/span.h"
+
+enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_WINDOW };
+
+struct pp_step_cell { /* one rank's step */
+	int64_t begin, end;  /* job ns */
+	uint32_t thread;     /* index of the step thread in pp_rank.thread */
+	int present;
+};
+
+struct pp_steps {
+	enum pp_step_rule rule;
+	double confidence;    /* 0..1 */
+	uint32_t rule_name;   /* RANGE: intern id of the range */
+	char note[256];       /* what people should know, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
+	int64_t *number;      /* [steps], ascending */
+	size_t steps;         /* of the window only */
+	struct pp_step_cell *cell; /* [steps][ranks], row-major by step */
+	struct pp_step_cell *before, *after; /* [ranks]: the labelled edge step on each side, present = 0 where there is none */
+	int64_t before_number, after_number;
+	uint64_t backwards;   /* step numbers that went back: those steps keep their place, the number is counted */
+};
+
+/* Steps asked for are [first, last); last <= first: all that are complete on every rank and after each horizon. */
+int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last, struct pp_steps *ret_steps, struct pp_err *err);
+void pp_steps_release(struct pp_steps *s);
+
+const char *pp_step_rule_name(enum pp_step_rule rule);
+
+#endif
