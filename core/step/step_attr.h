@@ -15,10 +15,13 @@ struct pp_attr_step {
 	int present;
 };
 
-struct pp_attr_segment { /* time won by a communication span: what waiting and transfer are cut from */
+enum { PP_ATTR_EDGE_BEFORE = 0xfffffffe, PP_ATTR_EDGE_AFTER = 0xffffffff };
+
+struct pp_attr_segment { /* time won by one span: segments of a rank never overlap, gaps inside a step are All others */
 	int64_t begin, end;  /* job ns */
 	uint32_t thread, span; /* indexes into pp_rank */
-	uint32_t step;       /* index into pp_steps.number */
+	uint32_t step;       /* index into pp_steps.number, or PP_ATTR_EDGE_* for the labelled edge steps */
+	uint32_t category;   /* enum pp_category of the winner */
 };
 
 struct pp_attr_default { /* time won by the default rule */
@@ -29,7 +32,8 @@ struct pp_attr_default { /* time won by the default rule */
 struct pp_attr {
 	struct pp_attr_step *step;       /* [steps] */
 	size_t steps;
-	struct pp_attr_segment *segment; /* ordered by begin */
+	struct pp_attr_segment *segment; /* every winner, ordered by begin: XSpace's breakdown line shows them, waiting and transfer
+					  * are cut from those of categories 3 and 10 */
 	size_t segments;
 	struct pp_attr_default *by_default; /* ordered by ns, descending */
 	size_t defaults;
