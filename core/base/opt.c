@@ -1,0 +1,176 @@
+/* The option table and its value parsers; used by launchers, keeper and guest. */
+#include "core/base/opt.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define RUN PP_OPT_RUN
+#define REPORT PP_OPT_REPORT
+#define SALVAGE PP_OPT_SALVAGE
+
+const struct pp_opt pp_opt_table[PP_OPTS] = {
+#define PP_OPT(name, symbol, argument, fallback, type, groups, help)                                                               \
+	[PP_OPT_ID_##symbol] = {name, "PODPROF_" #symbol, argument, fallback, PP_OPT_##type, groups, help},
+#include "core/base/opt_list.def"
+#undef PP_OPT
+};
+
+#undef RUN
+#undef REPORT
+#undef SALVAGE
+
+const struct pp_opt *pp_opt_find(const char *name)
+{
+	for (size_t i = 0; name && i < PP_OPTS; i++)
+		if (!strcmp(pp_opt_table[i].name, name))
+			return &pp_opt_table[i];
+	return NULL;
+}
+
+const struct pp_opt *pp_opt_find_env(const char *env)
+{
+	for (size_t i = 0; env && i < PP_OPTS; i++)
+		if (!strcmp(pp_opt_table[i].env, env))
+			return &pp_opt_table[i];
+	return NULL;
+}
+
+/* Digits up to the first other byte; returns where it stopped, NULL: no digit or more than INT64_MAX. */
+static const char *digits(const char *text, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	const char *p = text;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		if (value > ((uint64_t)INT64_MAX - digit) / 10)
+			return NULL;
+		value = value * 10 + digit;
+	}
+	if (p == text)
+		return NULL;
+	*ret_value = value;
+	return p;
+}
+
+int pp_opt_parse_int(const char *text, int64_t *ret_value, struct pp_err *err)
+{
+	uint64_t value = 0;
+	const char *end = digits(text, &value);
+
+	if (!end || *end)
+		return pp_err_set(err, -EINVAL, "'%s' is not a number. Give a whole number, 0 or more", text);
+	*ret_value = (int64_t)value;
+	return 0;
+}
+
+int pp_opt_parse_bytes(const char *text, uint64_t *ret_bytes, struct pp_err *err)
+{
+	static const char units[] = "KMGT";
+	uint64_t value = 0;
+	unsigned shift = 0;
+	const char *end = digits(text, &value);
+	const char *unit;
+
+	if (!end)
+		goto bad;
+	if (*end && (unit = strchr(units, *end >= 'a' ? *end - 32 : *end)) && *unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+		if (*end == 'i')
+			end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || value > (uint64_t)INT64_MAX >> shift)
+		goto bad;
+	*ret_bytes = value << shift;
+	return 0;
+bad:
+	return pp_err_set(err, -EINVAL, "'%s' is not a size. Give bytes, or a number with K, M, G or T, as in 256M", text);
+}
+
+int pp_opt_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, struct pp_err *err)
+{
+	uint64_t first = 0, last = 0;
+	const char *end = digits(text, &first);
+
+	if (!end || *end != ':' || !(end = digits(end + 1, &last)) || *end)
+		return pp_err_set(err, -EINVAL, "'%s' is not a range of steps. Give A:B for steps A to B-1, as in 10:20", text);
+	if (first >= last)
+		return pp_err_set(err, -EINVAL, "'%s' holds no step: the first must be less than the second. As in 10:20", text);
+	*ret_first = (int64_t)first;
+	*ret_last = (int64_t)last;
+	return 0;
+}
+
+int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
+{
+	static const struct {
+		const char *unit;
+		int64_t ns;
+	} units[] = {{"", 1000000000}, {"s", 1000000000}, {"ms", 1000000}, {"us", 1000},
+		     {"ns", 1}, {"m", 60000000000}, {"h", 3600000000000}};
+	uint64_t value = 0;
+	const char *end = digits(text, &value);
+
+	for (size_t i = 0; end && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit) || value > (uint64_t)(INT64_MAX / units[i].ns))
+			continue;
+		*ret_ns = (int64_t)value * units[i].ns;
+		return 0;
+	}
+	return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds, or a number with ms, s, m or h, as in 500ms", text);
+}
+
+static int check_str(const struct pp_opt *opt, const char *value, struct pp_err *err)
+{
+	/* A row whose argument is words between bars takes exactly one of them. */
+	const char *word = opt->argument;
+	size_t length = strlen(value);
+
+	if (!strchr(word, '|'))
+		return strchr(value, '\n') ? pp_err_set(err, -EINVAL, "a line break is not allowed") : 0;
+	while (word) {
+		const char *bar = strchr(word, '|');
+		size_t n = bar ? (size_t)(bar - word) : strlen(word);
+
+		if (n == length && !strncmp(word, value, n))
+			return 0;
+		word = bar ? bar + 1 : NULL;
+	}
+	return pp_err_set(err, -EINVAL, "'%s' is none of %s", value, opt->argument);
+}
+
+int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err)
+{
+	int64_t number, last;
+	uint64_t bytes;
+	int rc = 0;
+
+	if (!*value && !*opt->fallback)
+		return 0;
+	switch (opt->type) {
+	case PP_OPT_STR:
+		rc = check_str(opt, value, err);
+		break;
+	case PP_OPT_INT:
+		rc = pp_opt_parse_int(value, &number, err);
+		break;
+	case PP_OPT_BYTES:
+		rc = pp_opt_parse_bytes(value, &bytes, err);
+		break;
+	case PP_OPT_STEPS:
+		rc = pp_opt_parse_steps(value, &number, &last, err);
+		break;
+	case PP_OPT_FLAG:
+		if (strcmp(value, "0") && strcmp(value, "1"))
+			rc = pp_err_set(err, -EINVAL, "'%s' is neither 0 nor 1", value);
+		break;
+	case PP_OPT_TIME:
+		rc = pp_opt_parse_time(value, &number, err);
+		break;
+	}
+	return rc ? pp_err_wrap(err, rc, "option --%s", opt->name) : 0;
+}
