@@ -5,6 +5,7 @@
 #define PP_COLLECTOR_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/ring/ring_file.h"
@@ -16,7 +17,7 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	/* This process has evidence of being the rank: try to claim (once; later calls return what the first found).
 	 * rank, size: -1 where unknown (then the launcher's environment is asked). Returns 1 if this process records. */
 	int (*claim)(enum pp_evidence evidence, int rank, int size);
-	/* 1 while records are to be written. A pointer, so that the hot path is one load. */
+	/* Not 0 while records are to be written (it counts how often recording was switched on). A pointer, so that the hot path is one load. */
 	const _Atomic uint32_t *recording;
 	/* Append one record, with `extra` bytes of text that did not fit (may be 0); copies. Drops and counts where there is no room. */
 	void (*put)(const struct pp_record *record, const void *rest, uint32_t rest_length);
@@ -29,21 +30,43 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	/* One line on stderr, "podprof: " in front; rank 0 only; errors only. */
 	void (*say)(const char *text);
 	/* The hot door, when recording: this thread's ring cursor (thread-local, exported initial-exec would bind the two
-	 * libraries; so a function that returns its address once a thread). Write *cursor->next if next < end, fill it, then
-	 * next++ and store-release `count` into *committed. Else call put(). */
+	 * libraries; so a function that returns its address: ask again while `end` is NULL, else once a thread).
+	 * r = pp_ring_take(cursor, recording); if r: fill *r, pp_ring_commit(cursor). Else call put(): it finds room, or drops and counts. */
 	struct pp_ring_cursor *(*cursor)(void);
 };
+
+enum { PP_RING_BUSY = 0xffffffff }; /* generation of a cursor whose record is being filled */
 
 struct pp_ring_cursor {
 	struct pp_record *next, *end;
 	struct pp_record *first;          /* of the current chunk */
 	_Atomic uint32_t *committed;      /* of the current chunk */
+	uint32_t generation;              /* value of *recording that the thread has caught up with, or PP_RING_BUSY */
+	uint32_t active;                  /* the same, kept while busy */
 };
+
+/* The next record, to be filled, or NULL: use put(). A signal handler that comes in between finds the cursor busy and is dropped and counted. */
+static inline struct pp_record *pp_ring_take(struct pp_ring_cursor *c, const _Atomic uint32_t *recording)
+{
+	uint32_t on = atomic_load_explicit(recording, memory_order_relaxed);
+
+	if (__builtin_expect(on != c->generation, 0))
+		return NULL;
+	c->generation = PP_RING_BUSY;
+	atomic_signal_fence(memory_order_seq_cst); /* busy before `next` is read: a handler either ran wholly before or sees it */
+	if (__builtin_expect(c->next >= c->end, 0)) {
+		c->generation = on;
+		return NULL;
+	}
+	return c->next;
+}
 
 static inline void pp_ring_commit(struct pp_ring_cursor *c)
 {
 	c->next++;
 	atomic_store_explicit(c->committed, (uint32_t)(c->next - c->first), memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	c->generation = c->active;
 }
 
 #endif

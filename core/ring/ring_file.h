@@ -5,7 +5,23 @@
  *
  * A thread's records are a list of chunks linked by `next`. The guest fills `record[]`, publishes by a release store of
  * `committed`, and sets `next` (release) once it will never write that chunk again. The keeper reads up to
- * `committed`, and when next != 0 and all is read sets `drained` = 1 (release): the owner may then reuse it. */
+ * `committed`, and when next != 0 and all is read sets `drained` = 1 (release): the owner may then reuse it.
+ *
+ * Who does what, exactly. Guest (any thread of it, list changes under its own lock):
+ *   slot   FREE -> LIVE (release) after tid, is_main and name are set; `first` = its first chunk (release) when it has one, once.
+ *          LIVE -> ENDED (release) by the thread itself after its last commit; its last chunk keeps next = 0.
+ *          lost[] goes on counting over all owners of a slot: never reset. thread_used is the high-water mark: slots at or above
+ *          it are not backed by memory, do not touch them. Likewise chunks above chunk_used.
+ *   chunk  takes one whose drained == 1 (acquire), clears committed, next, drained, then links it (release): it may come back
+ *          as a chunk of another thread, so `thread` is valid only while the chunk is in a list.
+ *          A chunk may be closed early: next != 0 with committed < PP_CHUNK_RECORDS (a text must lie in one chunk).
+ * Keeper (one thread), for every slot below thread_used (acquire):
+ *   1. state (acquire). FREE: nothing. Else, if it has no place yet: place = first (acquire), index 0; first == 0: no record yet.
+ *   2. next (acquire) of the chunk BEFORE committed (acquire): otherwise records committed in between are missed. Read up to committed.
+ *   3. next != 0: store first = next (so that salvage finds the oldest unread chunk), then drained = 1 (release), go on there at index 0.
+ *      After drained = 1 the keeper never looks at that chunk again.
+ *   4. next == 0, all read, and the state read in 1 (before next and committed) was ENDED: last chunk (if any) drained = 1 (release),
+ *      first = 0, forget the place, state = FREE (release). Only the keeper makes a slot FREE; then another thread may own it, whose tid and name differ. */
 #ifndef PP_RING_FILE_H
 #define PP_RING_FILE_H
 
