@@ -78,6 +78,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t threads;
 	struct pp_comm *comm;
 	size_t comms;
+	int32_t domain;      /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
 };
 
 struct pp_intern; /* core/ring/intern.h */

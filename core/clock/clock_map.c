@@ -1,0 +1,118 @@
+/* Line from ticks to job ns; see clock_map.h. Called by the keeper and salvage when a window closes. */
+#include "core/clock/clock_map.h"
+
+#include <errno.h>
+#include <time.h>
+
+enum {
+	READINGS = 200,         /* narrowest of so many: one of them meets no interrupt */
+	PAIR_APART_NS = 1000000 /* below this the widths are no small part of the distance */
+};
+
+static int64_t realtime_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static pp_tick read_tick(enum pp_tick_kind kind)
+{
+#if defined(__x86_64__)
+	if (kind == PP_TICK_TSC) {
+		__builtin_ia32_lfence(); /* not before the reading of RAW in front of it */
+		return __builtin_ia32_rdtsc();
+	}
+#endif
+	(void)kind;
+	return pp_tick_raw();
+}
+
+void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
+{
+	struct pp_clock_pair best = { .width_ns = INT64_MAX };
+	int64_t realtime_width = INT64_MAX;
+	int64_t realtime_less_raw = 0;
+
+	for (int i = 0; i < READINGS; i++) {
+		int64_t before = (int64_t)pp_tick_raw();
+		pp_tick tick = read_tick(kind);
+		int64_t after = (int64_t)pp_tick_raw();
+		int64_t realtime = realtime_now();
+		int64_t last = (int64_t)pp_tick_raw();
+
+		if (kind == PP_TICK_RAW) {
+			best.tick = tick;
+			best.raw_ns = (int64_t)tick;
+			best.width_ns = 0;
+		} else if ((after - before + 1) / 2 < best.width_ns) {
+			best.tick = tick;
+			best.raw_ns = before + (after - before) / 2;
+			best.width_ns = (after - before + 1) / 2;
+		}
+		if (last - after < realtime_width) {
+			realtime_width = last - after;
+			realtime_less_raw = realtime - (after + (last - after) / 2);
+		}
+	}
+	best.realtime_ns = best.raw_ns + realtime_less_raw;
+	*ret_pair = best;
+}
+
+int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a,
+		      const struct pp_clock_pair *b, pp_tick epoch, struct pp_err *err)
+{
+	struct pp_clock_map map = { .tick0 = epoch, .num = 1 };
+	unsigned __int128 quotient;
+	uint64_t ticks, ns;
+
+	if (b->raw_ns - a->raw_ns < PAIR_APART_NS || b->tick <= a->tick)
+		return pp_err_set(err, -EINVAL, "cannot map the clock: its two readings are less than 1 ms apart. Take the second one later");
+	if (kind == PP_TICK_TSC) {
+		ticks = b->tick - a->tick;
+		ns = (uint64_t)(b->raw_ns - a->raw_ns);
+		map.shift = 62;
+		while ((quotient = ((unsigned __int128)ns << map.shift) / ticks) >> 64)
+			map.shift--;
+		map.num = (uint64_t)quotient;
+		/* The rate is off by at most (wa + wb) / distance, so a difference no longer than the distance by wa + wb; 1 is rounding. */
+		map.bound_ns = a->width_ns + b->width_ns + 1;
+	}
+	*m = map;
+	return 0;
+}
+
+int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick)
+{
+	__int128 distance = (__int128)tick - (__int128)m->tick0;
+
+	/* Shifting a negative product rounds down too: the map is monotone across tick0. */
+	return m->ns0 + (int64_t)(distance * (__int128)m->num >> m->shift);
+}
+
+static void map_in_place(const struct pp_clock_map *m, int64_t *time)
+{
+	*time = pp_clock_map_ns(m, (pp_tick)*time);
+}
+
+void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++) {
+		struct pp_thread *thread = &rank->thread[t];
+
+		map_in_place(m, &thread->first);
+		map_in_place(m, &thread->last);
+		for (size_t i = 0; i < thread->spans; i++) {
+			struct pp_span *span = &thread->span[i];
+
+			map_in_place(m, &span->begin);
+			map_in_place(m, &span->end);
+			if (span->kind == PP_SPAN_REQUEST)
+				span->wait_end = span->end;
+		}
+	}
+	map_in_place(m, &rank->open_tick);
+	if (rank->horizon != INT64_MIN)
+		map_in_place(m, &rank->horizon);
+}

@@ -1,0 +1,173 @@
+/* One thread: nested ranges to the time each wins, by a stack that lives from window to window. Called by step_attr.c. */
+#include "core/step/attr_flat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/step/category.h"
+
+enum { BY_DEFAULT = 128 };
+
+uint8_t pp_flat_weight(int category, int is_step_thread)
+{
+	/* Device categories and what xprof ranks among them; then the step thread; then the others. */
+	static const uint8_t other[PP_CATEGORIES + 1] = {
+		[PP_CATEGORY_DEVICE_COMPUTE] = 100, [PP_CATEGORY_DEVICE_TO_DEVICE] = 90, [PP_CATEGORY_DEVICE_COLLECTIVE] = 80,
+		[PP_CATEGORY_KERNEL_LAUNCH] = 75,   [PP_CATEGORY_HOST_COMPUTE] = 40,     [PP_CATEGORY_COMPILATION] = 39,
+		[PP_CATEGORY_OUTPUT] = 38,          [PP_CATEGORY_HOST_COMMUNICATION] = 37, [PP_CATEGORY_INPUT] = 36,
+		[PP_CATEGORY_OTHER] = 35,
+	};
+
+	if (is_step_thread && category == PP_CATEGORY_INPUT)
+		return 85;
+	return is_step_thread && other[category] < 50 ? 50 : other[category];
+}
+
+int pp_flats_reserve(struct pp_flats *list, size_t more)
+{
+	size_t room = list->room ? list->room : 1024;
+	struct pp_flat *flat;
+
+	if (list->room - list->flats >= more)
+		return 0;
+	while (room - list->flats < more)
+		room *= 2;
+	flat = realloc(list->flat, room * sizeof(*flat));
+	if (!flat)
+		return -ENOMEM;
+	list->flat = flat;
+	list->room = room;
+	return 0;
+}
+
+static uint8_t category_code(struct pp_name_cache *cache, const struct pp_span *span)
+{
+	const char *text;
+	size_t length;
+	int by_default;
+	uint8_t code;
+
+	if (span->category && span->category <= PP_CATEGORIES)
+		return span->category;
+	if (span->kind == PP_SPAN_MPI)
+		return PP_CATEGORY_HOST_COMMUNICATION;
+	if (span->name < cache->count && cache->code[span->name])
+		return cache->code[span->name];
+	text = pp_intern_text(cache->names, span->name, &length);
+	code = (uint8_t)pp_category_of_name(text, length, &by_default);
+	if (by_default)
+		code |= BY_DEFAULT;
+	if (span->name < cache->count)
+		cache->code[span->name] = code;
+	return code;
+}
+
+/* Innermost of the open ranges that may win: neither ended nor the step itself; NULL: none. A range that only the default rule
+ * names and that covers the whole step says nothing about it. */
+static const struct pp_open *winner(const struct pp_flat_cursor *c, const struct pp_flat_window *w)
+{
+	for (size_t i = c->opens; i-- > 0;) {
+		const struct pp_open *o = &c->open[i];
+		int covers = o->begin <= w->step_begin && o->end >= w->step_end;
+		int equals = o->begin == w->step_begin && o->end == w->step_end;
+
+		if (o->end > c->now && !(covers && o->by_default) && !(equals && o->may_be_step))
+			return o;
+	}
+	return NULL;
+}
+
+static void hand_out(struct pp_flat_cursor *c, const struct pp_open *o, int64_t end, struct pp_flats *list)
+{
+	struct pp_flat *last = list->flats ? &list->flat[list->flats - 1] : NULL;
+
+	if (last && last->span == o->span && last->thread == c->index && last->end == c->now) {
+		last->end = end;
+		return;
+	}
+	list->flat[list->flats++] = (struct pp_flat){
+		.begin = c->now,
+		.end = end,
+		.thread = c->index,
+		.span = o->span,
+		.category = o->category,
+		.by_default = o->by_default,
+		.weight = o->weight,
+	};
+}
+
+/* Hand out time up to `until`; what lies before the window only closes ranges. */
+static int advance(struct pp_flat_cursor *c, int64_t until, const struct pp_flat_window *w, struct pp_flats *list)
+{
+	if (c->now < w->begin)
+		c->now = until < w->begin ? until : w->begin;
+	while (c->now < until) {
+		const struct pp_open *o;
+		int64_t end;
+
+		while (c->opens && c->open[c->opens - 1].end <= c->now)
+			c->opens--;
+		if (!c->opens) {
+			c->now = until;
+			break;
+		}
+		end = c->open[c->opens - 1].end;
+		o = winner(c, w);
+		if (o && o->end < end)
+			end = o->end;
+		if (end > until)
+			end = until;
+		if (o) {
+			if (pp_flats_reserve(list, 1) < 0)
+				return -ENOMEM;
+			hand_out(c, o, end, list);
+		}
+		c->now = end;
+	}
+	return 0;
+}
+
+static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uint32_t index)
+{
+	const struct pp_span *span = &c->thread->span[index];
+	uint8_t code = category_code(cache, span);
+	struct pp_open *o;
+
+	while (c->opens && c->open[c->opens - 1].end <= span->begin)
+		c->opens--;
+	if (c->opens && c->open[c->opens - 1].end < span->end)
+		c->crossed++;
+	if (c->opens == c->room) {
+		size_t room = c->room ? 2 * c->room : 32;
+		struct pp_open *more = realloc(c->open, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		c->open = more;
+		c->room = room;
+	}
+	o = &c->open[c->opens++];
+	o->begin = span->begin;
+	o->end = span->end;
+	o->span = index;
+	o->category = code & (BY_DEFAULT - 1);
+	o->by_default = (code & BY_DEFAULT) != 0;
+	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
+	o->weight = pp_flat_weight(o->category, c->is_step_thread);
+	return 0;
+}
+
+int pp_flat_window(struct pp_flat_cursor *c, struct pp_name_cache *cache, const struct pp_flat_window *w, struct pp_flats *list)
+{
+	for (; c->at < c->thread->spans; c->at++) {
+		const struct pp_span *span = &c->thread->span[c->at];
+
+		if (span->begin >= w->end)
+			break;
+		if ((span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI) || span->end <= span->begin)
+			continue;
+		if (advance(c, span->begin, w, list) < 0 || open_range(c, cache, (uint32_t)c->at) < 0)
+			return -ENOMEM;
+	}
+	return advance(c, w->end, w, list);
+}

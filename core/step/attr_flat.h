@@ -1,0 +1,64 @@
+/* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c, attr_flat.c and attr_merge.c only. */
+#ifndef PP_STEP_ATTR_FLAT_H
+#define PP_STEP_ATTR_FLAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ring/intern.h"
+#include "core/step/span.h"
+
+struct pp_flat { /* time won on one thread; a list is ordered by begin and does not overlap */
+	int64_t begin, end;
+	uint32_t thread, span;
+	uint8_t category;
+	uint8_t by_default;
+	uint8_t weight; /* over threads the larger one wins, at equal weight the lower thread */
+};
+
+struct pp_flats {
+	struct pp_flat *flat;
+	size_t flats, room;
+};
+
+struct pp_open { /* an open range of a thread's stack */
+	int64_t begin, end;
+	uint32_t span;
+	uint8_t category, by_default, may_be_step, weight;
+};
+
+struct pp_flat_cursor { /* one thread */
+	const struct pp_thread *thread;
+	uint32_t index;
+	int is_step_thread;
+	size_t at;           /* next span */
+	int64_t now;         /* up to here all is handed out */
+	struct pp_open *open;
+	size_t opens, room;
+	uint64_t crossed;
+};
+
+struct pp_name_cache { /* category of every name, asked once */
+	const struct pp_intern *names;
+	uint8_t *code;       /* 0 unknown; category, + 128 for the default rule */
+	uint32_t count;
+};
+
+struct pp_flat_window {
+	int64_t begin, end;           /* to hand out now */
+	int64_t step_begin, step_end; /* the step around it */
+};
+
+/* Room for `more` more, or -ENOMEM. */
+int pp_flats_reserve(struct pp_flats *list, size_t more);
+
+/* Append what the thread's innermost ranges win inside the window. Windows come in order of time. -ENOMEM. */
+int pp_flat_window(struct pp_flat_cursor *c, struct pp_name_cache *cache, const struct pp_flat_window *w, struct pp_flats *list);
+
+/* Both lists as one: where both have time the heavier wins, `a` at equal weight. Appends to `out`. -ENOMEM. */
+int pp_flat_merge(const struct pp_flat *a, size_t as, const struct pp_flat *b, size_t bs, struct pp_flats *out);
+
+/* Over threads: docs/steps.md has the order. */
+uint8_t pp_flat_weight(int category, int is_step_thread);
+
+#endif

@@ -1,0 +1,36 @@
+/* Step marks of one rank on their way to the table of steps: between step_mark.c and step_range.c only. */
+#ifndef PP_STEP_MARK_LIST_H
+#define PP_STEP_MARK_LIST_H
+
+#include "core/step/step_mark.h"
+
+struct pp_mark {
+	int64_t number;  /* place in the table; strictly ascending within a rank */
+	int64_t begin, end;
+	uint8_t complete; /* begin and end were seen, after the horizon */
+	uint8_t fresh;    /* the number went back: `number` is a new one, not the job's */
+};
+
+struct pp_marks { /* of one rank, by begin */
+	struct pp_mark *mark;
+	size_t marks, room;
+	uint32_t thread;
+	int has_records; /* the rank has any span */
+};
+
+struct pp_range_rule { /* what the RANGE rule chose */
+	uint32_t name;       /* intern id of the name without its number */
+	int numbered;
+	int depth;           /* ranges around it */
+	double coverage;     /* smallest share of a rank's span from first to last occurrence that occurrences cover */
+	double balance;      /* 1 where counts are equal within 1, else fewest / most */
+	int evicted;
+};
+
+/* Append; -ENOMEM. */
+int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark);
+
+/* Steps by the RANGE rule: fills list[capture->ranks] and returns 1, 0 where no range qualifies, -ENOMEM. */
+int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);
+
+#endif

@@ -1,0 +1,262 @@
+/* The windowed sweep: steps in order of time, a cursor per thread, no global sort; see step_attr.h. Called by the session. */
+#include "core/step/step_attr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/step/attr_flat.h"
+
+enum { WINDOW_SPANS = 8192 }; /* of one thread in one window: its lists stay in the L2 cache */
+
+struct window { /* a step or edge step of this rank */
+	int64_t begin, end;
+	uint32_t step, thread;
+};
+
+struct sweep {
+	const struct pp_rank *rank;
+	struct window *window;
+	size_t windows;
+	struct pp_flat_cursor *cursor; /* [threads] */
+	size_t *split;                 /* [threads + 1] where each thread's part of the list begins */
+	struct pp_name_cache cache;
+	struct pp_flats one, two;
+	int64_t *default_ns;           /* by intern id */
+	size_t room;                   /* of attr->segment */
+	struct pp_attr *attr;
+};
+
+static int compare_window(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void add_window(struct sweep *s, const struct pp_step_cell *cell, uint32_t step)
+{
+	if (cell && cell->present && cell->end > cell->begin)
+		s->window[s->windows++] = (struct window){ cell->begin, cell->end, step, cell->thread };
+}
+
+static int init(struct sweep *s, size_t rank_index, const struct pp_steps *steps, size_t ranks, const struct pp_intern *names)
+{
+	size_t threads = s->rank->threads;
+
+	s->cache.names = names;
+	s->cache.count = pp_intern_count(names);
+	s->cache.code = calloc((size_t)s->cache.count + 1, 1);
+	s->default_ns = calloc((size_t)s->cache.count + 1, sizeof(*s->default_ns));
+	s->window = calloc(steps->steps + 2, sizeof(*s->window));
+	s->cursor = calloc(threads + 1, sizeof(*s->cursor));
+	s->split = calloc(threads + 2, sizeof(*s->split));
+	s->attr->step = calloc(steps->steps + 1, sizeof(*s->attr->step));
+	if (!s->cache.code || !s->default_ns || !s->window || !s->cursor || !s->split || !s->attr->step)
+		return -ENOMEM;
+	s->attr->steps = steps->steps;
+	add_window(s, steps->before ? &steps->before[rank_index] : NULL, PP_ATTR_EDGE_BEFORE);
+	for (size_t i = 0; i < steps->steps; i++)
+		add_window(s, &steps->cell[i * ranks + rank_index], (uint32_t)i);
+	add_window(s, steps->after ? &steps->after[rank_index] : NULL, PP_ATTR_EDGE_AFTER);
+	qsort(s->window, s->windows, sizeof(*s->window), compare_window);
+	for (uint32_t t = 0; t < threads; t++)
+		s->cursor[t] = (struct pp_flat_cursor){ .thread = &s->rank->thread[t], .index = t, .now = INT64_MIN };
+	return 0;
+}
+
+static void release(struct sweep *s)
+{
+	for (size_t t = 0; s->cursor && t < s->rank->threads; t++)
+		free(s->cursor[t].open);
+	free(s->cursor);
+	free(s->split);
+	free(s->window);
+	free(s->default_ns);
+	free(s->cache.code);
+	free(s->one.flat);
+	free(s->two.flat);
+}
+
+/* Lists of all threads stand in s->one; pairs of them are merged until one list is left. */
+static int merge_threads(struct sweep *s, size_t lists)
+{
+	while (lists > 1) {
+		struct pp_flats swap;
+		size_t out = 0;
+
+		s->two.flats = 0;
+		for (size_t i = 0; i < lists; i += 2) {
+			size_t begin = s->split[i], middle = s->split[i + 1], end = i + 1 < lists ? s->split[i + 2] : middle;
+			size_t at = s->two.flats;
+
+			if (pp_flat_merge(s->one.flat + begin, middle - begin, s->one.flat + middle, end - middle, &s->two) < 0)
+				return -ENOMEM;
+			s->split[out++] = at;
+		}
+		s->split[out] = s->two.flats;
+		lists = out;
+		swap = s->one;
+		s->one = s->two;
+		s->two = swap;
+	}
+	return 0;
+}
+
+static int keep(struct sweep *s, const struct window *w)
+{
+	struct pp_attr *attr = s->attr;
+
+	if (s->room - attr->segments < s->one.flats) {
+		size_t room = s->room ? s->room : 1024;
+		struct pp_attr_segment *more;
+
+		while (room - attr->segments < s->one.flats)
+			room *= 2;
+		more = realloc(attr->segment, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		attr->segment = more;
+		s->room = room;
+	}
+	for (size_t i = 0; i < s->one.flats; i++) {
+		const struct pp_flat *f = &s->one.flat[i];
+		struct pp_attr_segment *last = attr->segments ? &attr->segment[attr->segments - 1] : NULL;
+
+		if (w->step < attr->steps) {
+			attr->step[w->step].exclusive_ns[f->category] += f->end - f->begin;
+			if (f->by_default)
+				s->default_ns[s->rank->thread[f->thread].span[f->span].name] += f->end - f->begin;
+		}
+		if (last && last->end == f->begin && last->span == f->span && last->thread == f->thread && last->step == w->step) {
+			last->end = f->end;
+			continue;
+		}
+		attr->segment[attr->segments++] = (struct pp_attr_segment){
+			.begin = f->begin,
+			.end = f->end,
+			.thread = f->thread,
+			.span = f->span,
+			.step = w->step,
+			.category = f->category,
+		};
+	}
+	return 0;
+}
+
+/* End of the part of a window that is swept at once. */
+static int64_t part_end(const struct sweep *s, int64_t now, int64_t end)
+{
+	int64_t part = end;
+
+	for (size_t t = 0; t < s->rank->threads; t++) {
+		const struct pp_flat_cursor *c = &s->cursor[t];
+		size_t at = c->at + WINDOW_SPANS;
+
+		if (at < c->thread->spans && c->thread->span[at].begin < part)
+			part = c->thread->span[at].begin;
+	}
+	return part > now ? part : end;
+}
+
+static int sweep_window(struct sweep *s, const struct window *w)
+{
+	struct pp_flat_window part = { .step_begin = w->begin, .step_end = w->end, .end = w->begin };
+
+	while (part.end < w->end) {
+		size_t lists = 0;
+
+		part.begin = part.end;
+		part.end = part_end(s, part.begin, w->end);
+		s->one.flats = 0;
+		for (size_t t = 0; t < s->rank->threads; t++) {
+			size_t at = s->one.flats;
+
+			s->cursor[t].is_step_thread = t == w->thread;
+			if (pp_flat_window(&s->cursor[t], &s->cache, &part, &s->one) < 0)
+				return -ENOMEM;
+			if (s->one.flats > at)
+				s->split[lists++] = at;
+		}
+		s->split[lists] = s->one.flats;
+		if (merge_threads(s, lists) < 0 || keep(s, w) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_default(const void *a, const void *b)
+{
+	const struct pp_attr_default *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+static int list_defaults(struct sweep *s)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->cache.count; i++)
+		n += s->default_ns[i] > 0;
+	s->attr->by_default = calloc(n + 1, sizeof(*s->attr->by_default));
+	if (!s->attr->by_default)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->cache.count; i++)
+		if (s->default_ns[i] > 0)
+			s->attr->by_default[s->attr->defaults++] = (struct pp_attr_default){ i, s->default_ns[i] };
+	qsort(s->attr->by_default, n, sizeof(*s->attr->by_default), compare_default);
+	return 0;
+}
+
+/* What no range won is All others, so that the sum is the step to the nanosecond. */
+static void finish_steps(struct sweep *s)
+{
+	for (size_t i = 0; i < s->windows; i++) {
+		const struct window *w = &s->window[i];
+		struct pp_attr_step *step;
+		int64_t sum = 0;
+
+		if (w->step >= s->attr->steps)
+			continue;
+		step = &s->attr->step[w->step];
+		step->step_ns = w->end - w->begin;
+		step->present = 1;
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			sum += step->exclusive_ns[c];
+		step->exclusive_ns[PP_CATEGORY_OTHER] += step->step_ns - sum;
+	}
+	for (size_t t = 0; t < s->rank->threads; t++)
+		s->attr->crossed += s->cursor[t].crossed;
+}
+
+int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
+		 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err)
+{
+	struct pp_attr attr = { 0 };
+	struct sweep s = { .rank = rank, .attr = &attr };
+	int rc = init(&s, rank_index, steps, ranks, names);
+
+	for (size_t i = 0; i < s.windows && rc == 0; i++)
+		rc = sweep_window(&s, &s.window[i]);
+	if (rc == 0)
+		rc = list_defaults(&s);
+	if (rc == 0)
+		finish_steps(&s);
+	release(&s);
+	if (rc < 0) {
+		pp_attr_release(&attr);
+		return pp_err_set(err, rc, "cannot attribute the steps of rank %d: no memory", (int)rank->rank);
+	}
+	*ret_attr = attr;
+	return 0;
+}
+
+void pp_attr_release(struct pp_attr *a)
+{
+	free(a->step);
+	free(a->segment);
+	free(a->by_default);
+	memset(a, 0, sizeof(*a));
+}
