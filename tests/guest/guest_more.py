@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+"""What podprof must leave alone, beyond how ranks end: stdin, signals, threads, libraries that come and go, other MPIs, small spools,
+bound ranks, dying keepers and ranks. Run by ctest guest_more."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import jobs
+from jobs import Skipped, check, compare, finish, keepers, run, session_of, start, wait_until
+
+
+def same(place, command, ranks=4, env=None, options=(), run_options=()):
+    """The job with and without podprof; the session's log directory and the run under podprof."""
+    base = run(place.mpirun(ranks, command, *options), env)
+    logs = place.new_logs()
+    got = run(place.mpirun(ranks, place.under(logs, command, *run_options), *options), env)
+    wrong = compare(base, got)
+    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    return logs, got
+
+
+def quality(session):
+    import h5py
+    with h5py.File(os.path.join(session, "pod.h5"), "r") as f:
+        return {name: f["quality"][name][()] for name in f["quality"]} if "quality" in f else {}
+
+
+def h5(session):
+    import h5py
+    return h5py.File(os.path.join(session, "pod.h5"), "r")
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def summary(session):
+    with open(os.path.join(session, "summary.txt")) as f:
+        return f.read()
+
+
+def threads300(place, full):
+    logs, _ = same(place, [place.program("lone"), "threads"], ranks=2)
+    session_of(logs)
+
+
+def fork_records(place, full):
+    """Forked children mark too; the session knows the steps of the rank alone."""
+    logs, _ = same(place, [place.program("lone"), "fork"], ranks=2)
+    with h5(session_of(logs)) as f:
+        check(f["worker/rank"].shape == (2,), f"workers {f['worker/rank'].shape}")
+
+
+def plugin(place, full):
+    program = place.program("nvtx_marks")
+    if not os.path.exists(program):
+        raise Skipped("no nvtx3 headers")
+    logs, _ = same(place, [program, "plugin", place.program("libnvtx_plugin.so")], ranks=2)
+    session_of(logs)
+
+
+def nvtx_odd(place, full):
+    program = place.program("nvtx_marks")
+    if not os.path.exists(program):
+        raise Skipped("no nvtx3 headers")
+    same(place, [program, "odd"], ranks=2)
+
+
+def mpich(place, full):
+    """Another MPI is passed through untouched."""
+    cc, mpirun = shutil.which("mpicc.mpich"), shutil.which("mpirun.mpich")
+    if not cc or not mpirun:
+        raise Skipped("no MPICH")
+    program = os.path.join(place.scratch, "mpich_ends")
+    root = os.path.dirname(os.path.dirname(place.source))
+    made = subprocess.run([cc, "-std=c11", "-D_GNU_SOURCE", "-I" + root, "-o", program, place.script("mpi_ends.c"), "-pthread", "-ldl"],
+                          capture_output=True, text=True)
+    check(made.returncode == 0, made.stderr)
+    for mode in (["normal"], ["abort5"]):
+        base = run([mpirun, "-n", "2", program, *mode])
+        got = run([mpirun, "-n", "2", *place.under(place.new_logs(), [program, *mode])])
+        wrong = compare(base, got)
+        check(not wrong, "; ".join(wrong) + "\n" + got.told())
+
+
+def small_spool(place, full):
+    """A spool of 8 MiB: records may be lost and are counted, the job is the same, no SIGBUS."""
+    spool = os.path.join(place.scratch, "spool")
+    os.mkdir(spool)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=1777", "none", spool], capture_output=True).returncode:
+        raise Skipped("mounting a tmpfs needs root")
+    try:
+        many = "2000000" if full else "200000"
+        logs, _ = same(place, [place.program("odd_marks"), "many", many], run_options=["--spool", os.path.join(spool, "job")])
+        session_of(logs)
+        with open(os.path.join(spool, "filler"), "wb") as f:  # and with no room at all
+            try:
+                while True:
+                    f.write(b"\0" * 65536)
+            except OSError:
+                pass
+        same(place, [place.program("odd_marks"), "many", many], run_options=["--spool", os.path.join(spool, "job2")])
+    finally:
+        wait_until(lambda: not keepers(spool), 20)
+        subprocess.run(["umount", "-l", spool], capture_output=True)
+
+
+def bound(place, full):
+    """Every rank bound to a core and polling: the job ends, and about as fast."""
+    command = [place.program("mpi_ends"), "normal"]
+    form = lambda c: ["mpirun", "--oversubscribe", "--bind-to", "core:overload-allowed", "-n", "4", *c]
+    base = run(form(command))
+    logs = place.new_logs()
+    got = run(form(place.under(logs, command)))
+    if base.code and not got.code == base.code:
+        raise Skipped("mpirun cannot bind here")
+    wrong = compare(base, got)
+    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+
+
+def stdin(place, full):
+    path = os.path.join(place.scratch, "input")
+    with open(path, "w") as f:
+        f.write("".join(f"line {i}\n" for i in range(5000)))
+    for mark in (0, 1):
+        with open(path) as f:
+            base = run(place.mpirun(3, [place.program("lone"), "stdin"]), {"GUEST_MARK": mark}, stdin=f)
+        with open(path) as f:
+            got = run(place.mpirun(3, place.under(place.new_logs(), [place.program("lone"), "stdin"])), {"GUEST_MARK": mark}, stdin=f)
+        wrong = compare(base, got)
+        check(not wrong and "read 5000 lines" in got.out, "; ".join(wrong) + "\n" + got.told())
+    with open(path) as f:
+        got = run(place.under(place.new_logs(), [place.program("lone"), "stdin"]), stdin=f)
+    check(got.code == 0 and got.out == "rank 0 read 5000 lines 53890 bytes\n" or "read 5000 lines" in got.out, got.told())
+
+
+def signalled(place, command, number, env):
+    """Starts the job, waits until it is up, sends the signal to its first process."""
+    process = start(command, env)
+    time.sleep(1.2)
+    os.kill(process.pid, number)
+    return finish(process, 40)
+
+
+def signals(place, full):
+    for mode in ("sleep", "catch"):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            command = [place.program("lone"), mode]
+            env = {"GUEST_MARK": 1}
+            base = signalled(place, place.mpirun(2, command), number, env)
+            got = signalled(place, place.mpirun(2, place.under(place.new_logs(), command)), number, env)
+            wrong = compare(base, got)
+            check(not wrong, f"{mode}, signal {number}: " + "; ".join(wrong) + "\n" + got.told())
+            base = signalled(place, command, number, env)  # and without a launcher: podprof run is the application
+            got = signalled(place, place.under(place.new_logs(), command), number, env)
+            wrong = compare(base, got)
+            check(not wrong, f"{mode} alone, signal {number}: " + "; ".join(wrong) + "\n" + got.told())
+
+
+def alone(place, full):
+    """Exit codes and ends of a job of one process without a launcher."""
+    for mode in ("normal", "uexit", "quick", "exec", "exec_self", "main_leaves", "fork_segv", "daemon"):
+        for mark in (0, 1):
+            base = run([place.program("lone"), mode], {"GUEST_MARK": mark})
+            got = run(place.under(place.new_logs(), [place.program("lone"), mode]), {"GUEST_MARK": mark})
+            wrong = compare(base, got)
+            check(not wrong, f"{mode}: " + "; ".join(wrong) + "\n" + got.told())
+
+
+def keeper_killed(place, full):
+    """The keeper dies in the middle: the job goes on and ends as ever, and soon."""
+    spool = os.path.join(place.scratch, "spool-killed")
+    logs = place.new_logs()
+    command = [place.program("lone"), "busy"]
+    base = run(place.mpirun(4, command))
+    process = start(place.mpirun(4, place.under(logs, command, "--spool", spool)))
+    found = wait_until(lambda: keepers(spool), 5)
+    check(found, "no keeper was started")
+    time.sleep(0.3)
+    os.kill(found[0], signal.SIGKILL)
+    got = finish(process)
+    wrong = compare(base, got, slack=5)
+    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(not any(name.endswith(".part") for name in jobs.tree(logs)), "a half-written file is left")
+
+
+def killed_rank(place, full):
+    """A killed rank's records are in the session."""
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("lone"), "busy"])), {"GUEST_KILL_RANK": 2})
+    check(got.code == 137, got.told())
+    with h5(session_of(logs)) as f:
+        ranks = list(f["worker/rank"][()])
+        check(2 in ranks, f"rank 2 is not among the workers {ranks}")
+        check(f["breakdown/present"].shape[0] > 5, f"{f['breakdown/present'].shape[0]} steps")
+        column = ranks.index(2)
+        check(f["breakdown/present"][:, column].any(), "no step of the killed rank is in the session")
+
+
+def clean_end(place, full):
+    """After a clean end nothing is left in the spool and no keeper lives."""
+    spool = os.path.join(place.scratch, "spool-clean")
+    logs = place.new_logs()
+    got = run(place.mpirun(2, place.under(logs, [place.program("lone"), "normal"], "--spool", spool)), {"GUEST_MARK": 1})
+    check(got.code == 0, got.told())
+    session_of(logs)
+    check(wait_until(lambda: not keepers(spool), 8), "the keeper lives on")
+    check(not os.path.exists(spool) or not os.listdir(spool), f"left behind: {os.listdir(spool) if os.path.exists(spool) else ''}")
+
+
+def silent_shell(place, full):
+    """A job that is only shells and helpers: nothing of podprof in them, no session invented, no lines but podprof's."""
+    logs = place.new_logs()
+    got = run(place.under(logs, ["/bin/sh", "-c", "echo one | cat; exit 7"]))
+    check(got.code == 7 and got.out == "one\n" and not got.other_err(), got.told())
+
+
+CASES = {
+    "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
+    "small_spool": small_spool, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
+    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell,
+}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))

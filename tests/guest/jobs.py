@@ -1,0 +1,222 @@
+"""Runs jobs for the guest and session tests: mpirun lines, time limits, comparison with the same job without podprof, sessions found.
+Used by guest_table.py, guest_more.py, bad_input.py and tests/session/e2e_*.py. Standard library only."""
+import argparse
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIP = 77
+MPI_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+PYTHON = "/usr/bin/python3"
+
+
+class Failed(Exception):
+    """A check that did not hold."""
+
+
+class Skipped(Exception):
+    """The machine lacks what a case needs."""
+
+
+def check(condition, message):
+    if not condition:
+        raise Failed(message)
+
+
+class Result:
+    def __init__(self, code, out, err, seconds, timed_out):
+        self.code, self.out, self.err, self.seconds, self.timed_out = code, out, err, seconds, timed_out
+
+    def podprof_lines(self):
+        return [line for line in self.err.splitlines() if line.startswith("podprof:")]
+
+    def other_err(self):
+        """Lines that are not podprof's, without what differs from run to run (pids, job ids)."""
+        lines = [line for line in self.err.splitlines() if not line.startswith("podprof:")]
+        return [re.sub(r"\d+", "N", line).rstrip() for line in lines]
+
+    def sorted_out(self):
+        return sorted(self.out.splitlines())
+
+    def told(self):
+        tail = "\n".join(self.err.splitlines()[-25:])
+        return f"code {self.code}, {self.seconds:.1f} s{', TIMED OUT' if self.timed_out else ''}\nstdout: {self.out[-800:]}\nstderr: {tail}"
+
+
+def clean_environment(extra=None):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PODPROF_", "OMPI_", "PMIX_", "PMI_", "SLURM_"))}
+    for name in ("LD_PRELOAD", "NVTX_INJECTION64_PATH", "RANK", "LOCAL_RANK", "WORLD_SIZE"):
+        env.pop(name, None)
+    env.update(MPI_ENV)
+    env.update({k: str(v) for k, v in (extra or {}).items()})
+    return env
+
+
+def start(command, env=None, stdin=subprocess.DEVNULL, cwd=None):
+    """The command in a process group of its own, output in files (a pipe would be kept open by whatever outlives the job)."""
+    out, err = tempfile.TemporaryFile("w+", errors="replace"), tempfile.TemporaryFile("w+", errors="replace")
+    process = subprocess.Popen([str(c) for c in command], env=clean_environment(env), stdin=stdin, stdout=out, stderr=err, cwd=cwd,
+                               start_new_session=True)
+    process.files, process.began = (out, err), time.monotonic()
+    return process
+
+
+def finish(process, limit=60.0):
+    timed_out = False
+    try:
+        process.wait(max(0.1, limit - (time.monotonic() - process.began)))
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, number)
+                process.wait(4)
+                break
+            except (subprocess.TimeoutExpired, ProcessLookupError):
+                continue
+    seconds = time.monotonic() - process.began
+    texts = []
+    for f in process.files:
+        f.flush()
+        f.seek(0)
+        texts.append(f.read())
+        f.close()
+    return Result(process.returncode, texts[0], texts[1], seconds, timed_out)
+
+
+def run(command, env=None, limit=60.0, stdin=subprocess.DEVNULL, cwd=None):
+    return finish(start(command, env, stdin, cwd), limit)
+
+
+def wait_until(condition, limit=10.0, step=0.02):
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(step)
+    return condition()
+
+
+class Place:
+    """Where the build's programs are, and a scratch directory for this run."""
+
+    def __init__(self, bin_dir, guest_dir, source_dir, examples_dir=None):
+        self.bin, self.guest, self.source, self.examples = bin_dir, guest_dir, source_dir, examples_dir
+        self.scratch = tempfile.mkdtemp(prefix="podprof-test-")
+        os.chmod(self.scratch, 0o755)
+        self.count = 0
+
+    def podprof(self):
+        return os.path.join(self.bin, "podprof")
+
+    def program(self, name):
+        return os.path.join(self.guest, name)
+
+    def script(self, name):
+        return os.path.join(self.source, name)
+
+    def new_logs(self):
+        self.count += 1
+        return os.path.join(self.scratch, f"logs{self.count}")
+
+    def mpirun(self, ranks, command, *options):
+        return ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *options, "-n", str(ranks), *command]
+
+    def under(self, logs, command, *options):
+        return [self.podprof(), "run", "-o", logs, *options, "--", *command]
+
+    def clean(self):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def sessions(logs):
+    return sorted(os.path.dirname(p) for p in glob.glob(os.path.join(logs, "podprof", "*", "pod.h5")))
+
+
+def session_of(logs, limit=15.0):
+    """The one session of a log directory; the keeper may still be writing it."""
+    found = wait_until(lambda: sessions(logs), limit)
+    check(len(found) == 1, f"one session expected in {logs}, there are {len(found)}: {tree(logs)}")
+    return found[0]
+
+
+def tree(logs):
+    return [os.path.relpath(os.path.join(d, f), logs) for d, _, files in os.walk(logs) for f in files]
+
+
+def keepers(text):
+    """Pids of keepers whose command line holds the text (a spool directory)."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = open(path, "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if b"keeper" in words and any(text.encode() in w for w in words):
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+def compare(base, got, slack=15.0):
+    """What differs from the run without podprof, as sentences."""
+    wrong = []
+    if got.timed_out:
+        wrong.append("it did not end")
+    if got.code != base.code:
+        wrong.append(f"exit code {got.code} instead of {base.code}")
+    if got.sorted_out() != base.sorted_out():
+        wrong.append(f"stdout {got.sorted_out()} instead of {base.sorted_out()}")
+    one, two = base.other_err(), got.other_err()
+    if base.code:  # mpirun repeats and interleaves its own lines when a job dies
+        one, two = sorted(set(one)), sorted(set(two))
+    if sorted(one) != sorted(two):
+        wrong.append(f"stderr {[x for x in two if x not in one]} instead of {[x for x in one if x not in two]} ({len(two)}, {len(one)} lines)")
+    if got.seconds > base.seconds + slack:
+        wrong.append(f"{got.seconds:.1f} s instead of {base.seconds:.1f} s")
+    return wrong
+
+
+def main(cases, description):
+    """Runs the cases (a dict of name to function(place, full)) that the command line names; exit 1 if any failed, 77 if all skipped."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--bin", required=True, help="directory of podprof")
+    parser.add_argument("--guest", required=True, help="directory of the test programs")
+    parser.add_argument("--examples", help="directory of the examples' sources")
+    parser.add_argument("--full", action="store_true", default=bool(os.environ.get("PODPROF_FULL")))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("case", nargs="*")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(cases))
+        return 0
+    unknown = [c for c in args.case if c not in cases]
+    if unknown:
+        parser.error(f"no case {unknown[0]}")
+    failed = skipped = 0
+    names = args.case or list(cases)
+    for name in names:
+        place = Place(args.bin, args.guest, os.path.dirname(os.path.abspath(sys.argv[0])), args.examples)
+        began = time.monotonic()
+        try:
+            cases[name](place, args.full)
+            verdict = "ok"
+        except Skipped as reason:
+            skipped, verdict = skipped + 1, f"skipped: {reason}"
+        except Failed as reason:
+            failed, verdict = failed + 1, f"FAILED: {reason}"
+        except Exception:  # a driver's own mistake is a failure, not the end of the table
+            failed, verdict = failed + 1, f"FAILED:\n{traceback.format_exc()}"
+        print(f"{name:32s} {time.monotonic() - began:5.1f} s  {verdict}", flush=True)
+        place.clean()
+    if failed:
+        print(f"{failed} of {len(names)} cases failed")
+        return 1
+    return SKIP if skipped == len(names) else 0

@@ -1,0 +1,54 @@
+/* What the guest's test programs share: their rank, short sleeps, and a few marks when GUEST_MARK is set (a mark makes a process
+ * the rank; without one a program that never calls MPI stays untouched). Called by lone.c, mpi_ends.c and odd_marks.c. */
+#ifndef GUEST_MARKS_H
+#define GUEST_MARKS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/podprof.h"
+
+static inline int env_number(const char *name, int fallback)
+{
+	const char *text = getenv(name);
+	return text && *text ? atoi(text) : fallback;
+}
+
+static inline int world_rank(void)
+{
+	return env_number("OMPI_COMM_WORLD_RANK", env_number("PMI_RANK", 0));
+}
+
+static inline void sleep_ms(int ms)
+{
+	struct timespec left = {ms / 1000, ms % 1000 * 1000000L};
+	while (nanosleep(&left, &left))
+		;
+}
+
+/* Three short steps with two ranges each. */
+static inline void mark_some(void)
+{
+	if (!env_number("GUEST_MARK", 0))
+		return;
+	for (int step = 0; step < 3; step++) {
+		podprof_step_begin(step);
+		podprof_range_push("load");
+		podprof_range_pop();
+		podprof_range_push_as("compute", PODPROF_HOST_COMPUTE);
+		podprof_mark("half way");
+		podprof_range_pop();
+		podprof_counter("loss", 1.0 / (step + 1));
+		podprof_step_end();
+	}
+}
+
+/* A line that stands or falls as a whole: ranks share one pipe. */
+static inline void say(const char *what)
+{
+	printf("rank %d %s\n", world_rank(), what);
+	fflush(stdout);
+}
+
+#endif
