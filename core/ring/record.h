@@ -32,7 +32,7 @@ enum pp_source_id { /* who wrote the record */
 
 enum {
 	PP_RECORD_BYTES = 64,
-	PP_RECORD_TEXT = 32,     /* inline bytes of a range, mark or counter name */
+	PP_TEXT_INLINE = 32,     /* inline bytes of a range, mark or counter name */
 	PP_RECORD_CONT_TEXT = 48 /* bytes of a TEXT record */
 };
 
@@ -42,13 +42,13 @@ struct pp_record_range { /* PUSH, START, MARK; POP and END use domain and id onl
 	uint8_t category;   /* pp_category asked for by range_push_as, 0: by name */
 	uint8_t source;     /* pp_source_id */
 	uint32_t nvtx_category; /* NVTX category id, 0 none */
-	char text[PP_RECORD_TEXT];
+	char text[PP_TEXT_INLINE];
 };
 
 struct pp_record_counter {
 	double value;
 	uint64_t reserved;
-	char text[PP_RECORD_TEXT];
+	char text[PP_TEXT_INLINE];
 };
 
 struct pp_record_step {
@@ -86,7 +86,7 @@ struct pp_record_comm { /* COMM: the members' world ranks follow as int32_t text
 	uint64_t comm;
 	uint32_t size;
 	uint32_t is_name;
-	char text[PP_RECORD_TEXT];
+	char text[PP_TEXT_INLINE];
 };
 
 struct pp_record {
