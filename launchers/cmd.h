@@ -1,0 +1,25 @@
+/* The verbs of podprof: one file each, dispatched by podprof.c. Each gets argv[0] = its own name and returns the exit code. */
+#ifndef PP_LAUNCHERS_CMD_H
+#define PP_LAUNCHERS_CMD_H
+
+enum pp_exit {
+	PP_EXIT_OK = 0,
+	PP_EXIT_FAILED = 1,
+	PP_EXIT_USAGE = 64,       /* podprof's own command line is wrong: nothing was started */
+	PP_EXIT_NOT_RUNNABLE = 126, /* as a shell says it */
+	PP_EXIT_NOT_FOUND = 127,
+};
+
+int pp_cmd_run(int argc, char **argv);
+int pp_cmd_report(int argc, char **argv);
+int pp_cmd_doctor(int argc, char **argv);
+int pp_cmd_salvage(int argc, char **argv);
+int pp_cmd_keeper(int argc, char **argv);
+
+/* One line on stderr, "podprof: " in front. */
+void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* strerror() as a part of a sentence: first letter small. Static buffer of the caller's thread. */
+const char *pp_why(int error);
+
+#endif

@@ -1,0 +1,20 @@
+/* podprof keeper --spool DIR: hidden, started by podprof run through pp_keeper_start(); its life stands in aggregate/keeper. */
+#include <string.h>
+
+#include "aggregate/keeper/keeper.h"
+#include "launchers/cmd.h"
+
+int pp_cmd_keeper(int argc, char **argv)
+{
+	struct pp_err err = {""};
+
+	if (argc != 3 || strcmp(argv[1], "--spool")) {
+		pp_say("the keeper is started by 'podprof run', with --spool DIR.");
+		return PP_EXIT_USAGE;
+	}
+	if (pp_keeper_main(argv[2], &err)) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	return PP_EXIT_OK;
+}

@@ -1,0 +1,200 @@
+/* podprof report: the summary of a session, once its keeper has finished it. In: a log directory or a session's. Out: text. */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/write/text.h"
+#include "launchers/cmd.h"
+#include "launchers/options.h"
+#include "launchers/spool.h"
+
+static const struct pp_options_verb verb = {
+	.name = "podprof report",
+	.arguments = "[LOGDIR|SESSION-DIR]",
+	.doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session.",
+	.groups = PP_OPT_REPORT,
+};
+
+struct session {
+	char name[NAME_MAX + 1];
+	int64_t time_ns; /* when its summary was written */
+};
+
+struct live {
+	const char *logdir;
+	struct pp_spool_state state;
+	int failed, left;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct session *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static int see_live(const struct pp_spool_state *state, void *data)
+{
+	struct live *live = data;
+
+	if (strcmp(state->output, live->logdir))
+		return 0;
+	live->state = *state;
+	live->failed |= state->life == PP_SPOOL_FAILED;
+	live->left |= state->life == PP_SPOOL_LEFT && state->rings;
+	return state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING;
+}
+
+/* Until no keeper writes to this log directory. 0: nobody does, 1: the time is over. */
+static int wait_for_keeper(struct live *live, int64_t seconds)
+{
+	const struct timespec nap = {.tv_nsec = 50000000};
+	int shows = isatty(STDERR_FILENO);
+	time_t begin = time(NULL);
+	int alive;
+
+	while ((alive = pp_spool_each(see_live, live)) && time(NULL) - begin < seconds) {
+		if (shows)
+			fprintf(stderr, "\rpodprof: waiting for the keeper (pid %d, %s), %d of %d s \033[K", live->state.keeper_pid,
+				live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin), (int)seconds);
+		nanosleep(&nap, NULL);
+	}
+	if (shows)
+		fputs("\r\033[K", stderr);
+	return alive;
+}
+
+/* Sessions with a summary, oldest first. Returns how many, -errno where the directory cannot be read. */
+static long find_sessions(const char *logdir, struct session **ret_session)
+{
+	char path[PATH_MAX];
+	struct session *s = NULL;
+	struct dirent *e;
+	struct stat st;
+	long count = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/podprof", logdir);
+	d = opendir(path);
+	if (!d)
+		return -errno;
+	while ((e = readdir(d))) {
+		struct session *grown;
+
+		snprintf(path, sizeof(path), "%s/podprof/%s/summary.txt", logdir, e->d_name);
+		if (e->d_name[0] == '.' || stat(path, &st))
+			continue;
+		grown = realloc(s, (size_t)(count + 1) * sizeof(*s));
+		if (!grown)
+			break;
+		s = grown;
+		snprintf(s[count].name, sizeof(s[count].name), "%s", e->d_name);
+		s[count++].time_ns = st.st_mtim.tv_sec * (int64_t)1000000000 + st.st_mtim.tv_nsec;
+	}
+	closedir(d);
+	if (count)
+		qsort(s, (size_t)count, sizeof(*s), by_time);
+	*ret_session = s;
+	return count;
+}
+
+static int print_summary(const char *directory)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/summary.txt", directory);
+	f = fopen(path, "re");
+	if (!f) {
+		pp_say("cannot read '%s': %s. Is it a session of podprof?", path, pp_why(errno));
+		return PP_EXIT_FAILED;
+	}
+	pp_text_print(f, stdout, isatty(STDOUT_FILENO));
+	fclose(f);
+	if (fflush(stdout) || ferror(stdout)) {
+		pp_say("cannot print the summary: %s. It stands in '%s'.", pp_why(errno), path);
+		return PP_EXIT_FAILED;
+	}
+	return PP_EXIT_OK;
+}
+
+static int nothing_there(const char *given, const struct live *live, int alive)
+{
+	if (alive)
+		pp_say("no session in '%s' yet: a job still records (keeper pid %d). Ask again once it has ended, or give more --timeout.", given,
+		       live->state.keeper_pid);
+	else if (live->failed)
+		pp_say("no session in '%s': its keeper failed: %s. Mend that, then 'podprof salvage %s -o %s'.", given, live->state.message,
+		       live->state.path, given);
+	else if (live->left)
+		pp_say("no session in '%s': the keeper of its job is gone. Type 'podprof salvage %s -o %s'.", given, live->state.path, given);
+	else
+		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'.", given, given);
+	return PP_EXIT_FAILED;
+}
+
+static int report_logdir(const char *given, const char *logdir, const struct pp_options *options)
+{
+	struct live live = {.logdir = logdir};
+	struct session *session = NULL;
+	int64_t seconds = 60;
+	char path[PATH_MAX];
+	int alive, rc = PP_EXIT_OK;
+	long count;
+
+	pp_opt_parse_int(options->value[PP_OPT_ID_TIMEOUT], &seconds, NULL);
+	alive = wait_for_keeper(&live, seconds);
+	count = find_sessions(logdir, &session);
+	if (count <= 0) {
+		rc = nothing_there(given, &live, alive);
+	} else if (options->source[PP_OPT_ID_LIST] != PP_FROM_DEFAULT) {
+		for (long i = count; i-- > 0;)
+			printf("%s\n", session[i].name);
+	} else {
+		if (alive)
+			pp_say("a job still records into '%s' (keeper pid %d): this is the newest finished session.", given,
+			       live.state.keeper_pid);
+		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
+		rc = print_summary(path);
+	}
+	free(session);
+	return rc;
+}
+
+int pp_cmd_report(int argc, char **argv)
+{
+	char path[PATH_MAX + 32];
+	struct pp_options options;
+	const char *given;
+	char *logdir;
+	int first, rc = pp_options_parse(&verb, argc, argv, &options, &first);
+
+	if (rc >= 0)
+		return rc;
+	if (argc - first > 1) {
+		pp_say("report takes one directory, not '%s' too. Type 'podprof report LOGDIR'.", argv[first + 1]);
+		return PP_EXIT_USAGE;
+	}
+	pp_options_environment(&options, PP_OPT_REPORT, NULL);
+	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
+	logdir = realpath(given, NULL);
+	if (!logdir) {
+		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+		return PP_EXIT_FAILED;
+	}
+	snprintf(path, sizeof(path), "%s/summary.txt", logdir);
+	if (!access(path, F_OK))
+		rc = print_summary(logdir);
+	else
+		rc = report_logdir(given, logdir, &options);
+	free(logdir);
+	return rc;
+}

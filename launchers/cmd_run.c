@@ -1,0 +1,172 @@
+/* podprof run: log directory, spool, keeper, environment, exec. Nothing of it may keep the job from running: what fails is
+ * one sentence, and the application starts with the environment it would have had. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/keeper.h"
+#include "launchers/cmd.h"
+#include "launchers/env_plan.h"
+#include "launchers/job.h"
+#include "launchers/options.h"
+#include "launchers/spool.h"
+
+static const struct pp_options_verb verb = {
+	.name = "podprof run",
+	.arguments = "[--] CMD [ARG...]",
+	.doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of all "
+	       "of them on this host (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
+	       "\vOptions of CMD stay CMD's. Each option may also be set as PODPROF_NAME in the environment.",
+	.groups = PP_OPT_RUN,
+	.command = 1,
+};
+
+static int may_speak;
+
+static void tell(const char *sentence)
+{
+	if (may_speak)
+		pp_say("%s", sentence);
+}
+
+/* As a shell looks for it: 0, or ENOENT or EACCES. */
+static int look_for(const char *command)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	struct stat st;
+	int why = ENOENT;
+
+	if (!*command)
+		return ENOENT;
+	if (strchr(command, '/')) {
+		if (stat(command, &st))
+			return errno == EACCES ? EACCES : ENOENT;
+		return S_ISDIR(st.st_mode) || access(command, X_OK) ? EACCES : 0;
+	}
+	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
+		int length = (int)strcspn(path, ":");
+
+		if (snprintf(file, sizeof(file), "%.*s%s%s", length, path, length ? "/" : "", command) >= (int)sizeof(file))
+			continue;
+		if (stat(file, &st) || S_ISDIR(st.st_mode))
+			continue;
+		if (!access(file, X_OK))
+			return 0;
+		why = EACCES;
+	}
+	return why;
+}
+
+static int not_runnable(const char *command, int why)
+{
+	if (why == ENOENT) {
+		if (may_speak && strchr(command, '/') && !access(command, F_OK))
+			pp_say("cannot start '%s': the interpreter of its first line is missing. Nothing was run; correct that line.", command);
+		else if (may_speak)
+			pp_say("cannot start '%s': not found. Nothing was run; check the name, or write its path.", command);
+		return PP_EXIT_NOT_FOUND;
+	}
+	if (may_speak)
+		pp_say("cannot start '%s': %s. Nothing was run; is it a program that you may execute?", command, pp_why(why));
+	return PP_EXIT_NOT_RUNNABLE;
+}
+
+struct run {
+	struct pp_options options;
+	struct pp_job job;
+	struct pp_env_plan plan;
+	char logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH];
+	char *library, *mpi_library;
+	int registered;
+};
+
+static const char *get_variable(const char *name)
+{
+	return getenv(name);
+}
+
+/* All but the environment itself; on failure `ret_cure` says what to do. */
+static int prepare(struct run *run, char *const *command, const char **ret_cure, struct pp_err *err)
+{
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	struct pp_env_plan_input in = {.spool = run->spool, .output = run->logdir, .options = &run->options, .get = get_variable};
+	int rc;
+
+	*ret_cure = "'podprof doctor' says more";
+	if (length <= 0)
+		return pp_err_set(err, -errno, "cannot find itself: '/proc/self/exe': %s", pp_why(errno));
+	self[length] = '\0';
+	rc = pp_env_find_libraries(self, &run->library, &run->mpi_library, err);
+	if (rc)
+		return rc;
+	*ret_cure = "free space or use -o";
+	rc = pp_logdir_open(run->options.value[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), err);
+	if (rc)
+		return rc;
+	*ret_cure = "use --spool with a directory of your own";
+	rc = pp_spool_open(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
+	if (!rc)
+		rc = pp_spool_write_options(run->spool, &run->job, &run->options, run->logdir, command, err);
+	if (!rc)
+		rc = pp_spool_register(run->spool, &run->job, err);
+	if (rc)
+		return rc;
+	run->registered = 1;
+	in.library = run->library;
+	in.mpi_library = run->mpi_library;
+	rc = pp_env_plan_make(&in, &run->plan, err);
+	if (rc)
+		return rc;
+	*ret_cure = "'podprof doctor' says more";
+	rc = pp_keeper_start(run->spool, self, err);
+	return rc ? rc : pp_env_plan_apply(&run->plan, err);
+}
+
+static void release(struct run *run)
+{
+	pp_env_plan_release(&run->plan);
+	free(run->library);
+	free(run->mpi_library);
+	run->library = run->mpi_library = NULL;
+}
+
+int pp_cmd_run(int argc, char **argv)
+{
+	struct run run = {.plan.count = 0};
+	struct pp_err err = {""};
+	const char *cure;
+	int first, rc, nested = getenv("PODPROF_SPOOL") != NULL;
+
+	rc = pp_options_parse(&verb, argc, argv, &run.options, &first);
+	if (rc >= 0)
+		return rc;
+	if (first >= argc) {
+		pp_say("no command to run. Type 'podprof run -- CMD ARG...', as in 'podprof run -o logs -- python train.py'.");
+		return PP_EXIT_USAGE;
+	}
+	pp_job_read(&run.job);
+	may_speak = run.job.speaks;
+	pp_options_environment(&run.options, PP_OPT_RUN, nested ? NULL : tell); /* the outer podprof run has told already */
+	rc = look_for(argv[first]);
+	if (rc)
+		return not_runnable(argv[first], rc);
+	rc = prepare(&run, argv + first, &cure, &err);
+	if (rc) {
+		if (run.registered)
+			pp_spool_unregister(run.spool);
+		if (run.job.rank <= 0)
+			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
+	}
+	release(&run);
+	execvp(argv[first], argv + first);
+	rc = not_runnable(argv[first], errno);
+	if (run.registered)
+		pp_spool_unregister(run.spool);
+	return rc;
+}

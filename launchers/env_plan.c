@@ -1,0 +1,136 @@
+/* One table of what podprof puts into a job's environment; made and applied by podprof run just before it execs. */
+#include "launchers/env_plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
+{
+	if (!value)
+		return pp_err_set(err, -ENOMEM, "no memory for the environment of the job");
+	plan->variable[plan->count].name = name;
+	plan->variable[plan->count].value = value;
+	plan->count++;
+	return 0;
+}
+
+/* Is `path` one of the words of a preload list already? An outer podprof run put it there. */
+static int has_word(const char *list, const char *path)
+{
+	size_t length = strlen(path);
+
+	while (*list) {
+		size_t word = strcspn(list, ": ");
+
+		if (word == length && !memcmp(list, path, length))
+			return 1;
+		list += word;
+		list += strspn(list, ": ");
+	}
+	return 0;
+}
+
+static char *preload(const struct pp_env_plan_input *in)
+{
+	const char *had = in->get("LD_PRELOAD");
+	char *text = NULL;
+
+	if (had && has_word(had, in->library))
+		return strdup(had);
+	if (asprintf(&text, "%s%s%s%s%s", in->library, in->mpi_library ? ":" : "", in->mpi_library ? in->mpi_library : "",
+		     had && *had ? ":" : "", had ? had : "") < 0)
+		return NULL;
+	return text;
+}
+
+int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err)
+{
+	const char *nvtx = in->get("NVTX_INJECTION64_PATH");
+	int rc;
+
+	ret_plan->count = 0;
+	if (strpbrk(in->library, ": "))
+		return pp_err_set(err, -EINVAL, "cannot preload '%s': the path has a blank or a colon. Install podprof elsewhere", in->library);
+	rc = add(ret_plan, "PODPROF_SPOOL", strdup(in->spool), err);
+	if (!rc)
+		rc = add(ret_plan, "LD_PRELOAD", preload(in), err);
+	if (!rc && nvtx && *nvtx && strcmp(nvtx, in->library))
+		rc = add(ret_plan, "PODPROF_NVTX_CHAIN", strdup(nvtx), err);
+	if (!rc)
+		rc = add(ret_plan, "NVTX_INJECTION64_PATH", strdup(in->library), err);
+	for (int i = 0; !rc && i < PP_OPTS; i++) {
+		const char *value = in->options->value[i];
+
+		if (i == PP_OPT_ID_SPOOL || in->options->source[i] == PP_FROM_DEFAULT || !(pp_opt_table[i].groups & PP_OPT_RUN))
+			continue;
+		rc = add(ret_plan, pp_opt_table[i].env, strdup(i == PP_OPT_ID_OUTPUT ? in->output : value), err);
+	}
+	if (rc)
+		pp_env_plan_release(ret_plan);
+	return rc;
+}
+
+int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err)
+{
+	char *had[PP_ENV_PLAN_MAX] = {NULL};
+	size_t done;
+
+	for (done = 0; done < plan->count; done++) {
+		const char *old = getenv(plan->variable[done].name);
+
+		had[done] = old ? strdup(old) : NULL;
+		if ((old && !had[done]) || setenv(plan->variable[done].name, plan->variable[done].value, 1))
+			break;
+	}
+	for (size_t i = done; done < plan->count && i-- > 0;) {
+		if (had[i])
+			setenv(plan->variable[i].name, had[i], 1);
+		else
+			unsetenv(plan->variable[i].name);
+	}
+	for (size_t i = 0; i < PP_ENV_PLAN_MAX; i++)
+		free(had[i]);
+	return done < plan->count ? pp_err_set(err, -ENOMEM, "no memory for the environment of the job") : 0;
+}
+
+void pp_env_plan_release(struct pp_env_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		free(plan->variable[i].value);
+	plan->count = 0;
+}
+
+int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err)
+{
+	static const char *const places[] = {"lib/podprof", "lib"};
+	const char *slash = strrchr(program, '/');
+	size_t length = slash ? (size_t)(slash - program) : 0;
+
+	while (length && program[length - 1] != '/') /* the prefix: what bin/podprof stands in */
+		length--;
+	for (size_t i = 0; length && i < 2; i++) {
+		char *library = NULL, *mpi = NULL;
+
+		if (asprintf(&library, "%.*s%s/libpodprof.so", (int)length, program, places[i]) < 0)
+			return pp_err_set(err, -ENOMEM, "no memory for the path of libpodprof.so");
+		if (access(library, R_OK)) {
+			free(library);
+			continue;
+		}
+		if (asprintf(&mpi, "%.*s%s/libpodprof-mpi.so", (int)length, program, places[i]) < 0) {
+			free(library);
+			return pp_err_set(err, -ENOMEM, "no memory for the path of libpodprof-mpi.so");
+		}
+		if (access(mpi, R_OK)) {
+			free(mpi);
+			mpi = NULL;
+		}
+		*ret_library = library;
+		*ret_mpi = mpi;
+		return 0;
+	}
+	return pp_err_set(err, -ENOENT, "cannot find libpodprof.so in '%.*slib': it is not built or not installed", (int)length, program);
+}

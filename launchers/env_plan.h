@@ -1,0 +1,40 @@
+/* The variables that a profiled job needs: one table, for the CLI now and other launchers later.
+ * In: where the libraries and the spool are, the options, the job's own environment. Out: names and values to set. */
+#ifndef PP_LAUNCHERS_ENV_PLAN_H
+#define PP_LAUNCHERS_ENV_PLAN_H
+
+#include <stddef.h>
+
+#include "core/base/err.h"
+#include "launchers/options.h"
+
+enum { PP_ENV_PLAN_MAX = 8 + PP_OPTS };
+
+struct pp_env_plan {
+	struct {
+		const char *name; /* static */
+		char *value;      /* owned */
+	} variable[PP_ENV_PLAN_MAX];
+	size_t count;
+};
+
+struct pp_env_plan_input {
+	const char *library;     /* path of libpodprof.so */
+	const char *mpi_library; /* path of libpodprof-mpi.so, NULL: not built */
+	const char *spool;
+	const char *output;      /* absolute */
+	const struct pp_options *options;
+	const char *(*get)(const char *name); /* the job's environment */
+};
+
+/* What the user has is kept: LD_PRELOAD behind ours, another NVTX injection in PODPROF_NVTX_CHAIN. Nothing is set yet. */
+int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err);
+/* setenv() all; on failure none is changed for good: the caller execs with what it had. */
+int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err);
+void pp_env_plan_release(struct pp_env_plan *plan);
+
+/* libpodprof.so and libpodprof-mpi.so beside the running podprof: ../lib/podprof or ../lib. *ret_mpi is NULL where there is
+ * none. The strings are the caller's. */
+int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err);
+
+#endif

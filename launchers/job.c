@@ -1,0 +1,94 @@
+/* Rank and job from the variables that launchers set; called by podprof run before it decides the spool. */
+#include "launchers/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int number(const char *name, int fallback)
+{
+	const char *text = getenv(name);
+	char *end;
+	long value;
+
+	if (!text || !*text)
+		return fallback;
+	value = strtol(text, &end, 10);
+	/* SLURM_TASKS_PER_NODE says "4(x2)" or "4,3": the first number is close enough for a share of memory. */
+	return end == text || value < 0 || value > 1 << 24 ? fallback : (int)value;
+}
+
+/* Open MPI lists the first rank of every program of the job: each of them may fail to start for its own reason. */
+static int first_of_program(int rank)
+{
+	const char *p = getenv("OMPI_FIRST_RANKS");
+	char *end;
+
+	for (; p && *p; p = end) {
+		long first = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		if (first == rank)
+			return 1;
+	}
+	return 0;
+}
+
+uint64_t pp_job_start_time(int pid)
+{
+	char path[64], text[1024];
+	unsigned long long start = 0;
+	char *p;
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	p = strrchr(text, ')'); /* the name of a program may hold blanks and brackets */
+	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
+		start = 0;
+	return start;
+}
+
+static void job_name(char *name, size_t size)
+{
+	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *restart = getenv("TORCHELASTIC_RESTART_COUNT");
+	char host[64] = "host";
+
+	gethostname(host, sizeof(host) - 1);
+	if (pmix && *pmix)
+		snprintf(name, size, "%s", pmix);
+	else if (slurm && *slurm && step && *step)
+		snprintf(name, size, "%s.%s", slurm, step);
+	else if (torch && *torch)
+		snprintf(name, size, "%s-%s", torch, restart ? restart : "0");
+	else
+		snprintf(name, size, "%s-%d-%llu", host, (int)getpid(), (unsigned long long)pp_job_start_time(getpid()));
+	for (char *p = name; *p; p++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", *p) || (p == name && *p == '.'))
+			*p = '_';
+}
+
+void pp_job_read(struct pp_job *ret_job)
+{
+	static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"};
+	static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE",
+						  "SLURM_TASKS_PER_NODE"};
+
+	ret_job->rank = -1;
+	ret_job->local_size = 0;
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && ret_job->rank < 0; i++)
+		ret_job->rank = number(ranks[i], -1);
+	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(local_sizes[0]) && !ret_job->local_size; i++)
+		ret_job->local_size = number(local_sizes[i], 0);
+	ret_job->speaks = ret_job->rank <= 0 || first_of_program(ret_job->rank);
+	job_name(ret_job->name, sizeof(ret_job->name));
+}

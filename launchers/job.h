@@ -1,0 +1,19 @@
+/* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run.
+ * In: environ. Out: struct pp_job. */
+#ifndef PP_LAUNCHERS_JOB_H
+#define PP_LAUNCHERS_JOB_H
+
+#include <stdint.h>
+
+struct pp_job {
+	int rank;       /* -1: no launcher said one */
+	int local_size; /* 0: unknown */
+	int speaks;     /* rank 0, or no rank known, or the first rank of its program: may say a line */
+	char name[128]; /* as a directory's name */
+};
+
+void pp_job_read(struct pp_job *ret_job);
+/* Field 22 of /proc/PID/stat, 0 where there is no such process. */
+uint64_t pp_job_start_time(int pid);
+
+#endif

@@ -1,0 +1,36 @@
+/* Options of a verb: argv, then environment, then default, all by the rows of core/base/opt_list.def.
+ * In: argv of a verb, environ. Out: one text per option, checked; the numbers come from core/base/opt.h. */
+#ifndef PP_LAUNCHERS_OPTIONS_H
+#define PP_LAUNCHERS_OPTIONS_H
+
+#include <stddef.h>
+
+#include "core/base/opt.h"
+
+enum pp_options_source { PP_FROM_DEFAULT, PP_FROM_ENVIRONMENT, PP_FROM_COMMAND_LINE };
+
+struct pp_options {
+	const char *value[PP_OPTS]; /* borrowed from argv, environ or the table; never NULL */
+	enum pp_options_source source[PP_OPTS];
+};
+
+struct pp_options_verb {
+	const char *name;      /* "podprof run" */
+	const char *arguments; /* "CMD [ARG...]" */
+	const char *doc;       /* one or two sentences */
+	unsigned groups;       /* enum pp_opt_groups: rows this verb takes */
+	int command;           /* 1: the first word that is no option ends the options */
+};
+
+/* Read the command line. Returns -1: go on, *ret_rest is the first argument that is no option (words of verbs without
+ * `command` are moved behind the options); else the exit code: 0 after --help, 64 after one sentence on stderr. */
+int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, struct pp_options *ret_options, int *ret_rest);
+
+/* Fill from PODPROF_* what the command line left at its default. Bad values and unknown names are ignored, `tell` gets
+ * one sentence for each (may be NULL). */
+void pp_options_environment(struct pp_options *options, unsigned groups, void (*tell)(const char *sentence));
+
+/* The nearest of `names` to a mistyped word, NULL where none is near. */
+const char *pp_nearest(const char *word, const char *const *names, size_t count);
+
+#endif

@@ -1,0 +1,27 @@
+/* Sentences on stderr, for all verbs. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "launchers/cmd.h"
+
+void pp_say(const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "podprof: %s\n", text); /* one write: the lines of ranks do not mix */
+}
+
+const char *pp_why(int error)
+{
+	static _Thread_local char text[128];
+
+	snprintf(text, sizeof(text), "%s", strerror(error));
+	if (text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z'))
+		text[0] = (char)(text[0] - 'A' + 'a');
+	return text;
+}

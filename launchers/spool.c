@@ -1,0 +1,224 @@
+/* Making and joining a spool before the application starts; called by podprof run. */
+#include "launchers/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launchers/cmd.h"
+
+static int make_parents(char *path, mode_t mode)
+{
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, mode) && errno != EEXIST) {
+			*p = '/';
+			return -errno;
+		}
+		*p = '/';
+	}
+	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
+}
+
+/* A page, not a byte: a full file system still makes empty files. */
+static int prove_writable(const char *directory)
+{
+	char path[PATH_MAX], page[4096] = {0};
+	int fd, rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s/.podprof-%d.part", directory, (int)getpid()) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	errno = ENOSPC;
+	if (write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
+		rc = -errno;
+	if (close(fd) && !rc)
+		rc = -errno;
+	unlink(path);
+	return rc;
+}
+
+int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err)
+{
+	char path[PATH_MAX];
+	char *absolute;
+	int rc;
+
+	if (strpbrk(logdir, "\n\r"))
+		return pp_err_set(err, -EINVAL, "cannot write the log directory: its name has a line break in it");
+	if (snprintf(path, sizeof(path), "%s", logdir) >= (int)sizeof(path))
+		return pp_err_set(err, -ENAMETOOLONG, "cannot write the log directory: its name is too long");
+	rc = make_parents(path, 0777);
+	if (rc)
+		return pp_err_set(err, rc, "cannot make '%s': %s", logdir, pp_why(-rc));
+	absolute = realpath(logdir, NULL);
+	if (!absolute)
+		return pp_err_set(err, -errno, "cannot open '%s': %s", logdir, pp_why(errno));
+	rc = snprintf(ret_path, size, "%s", absolute) >= (int)size ? -ENAMETOOLONG : prove_writable(absolute);
+	free(absolute);
+	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", logdir, pp_why(-rc)) : 0;
+}
+
+/* Owner-only, ours, no link: rings hold what the job does, and whoever can rename them can feed the keeper. */
+static int own_directory(const char *path, struct pp_err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return pp_err_set(err, -errno, "cannot make the spool '%s': %s", path, pp_why(errno));
+	if (lstat(path, &st))
+		return pp_err_set(err, -errno, "cannot open the spool '%s': %s", path, pp_why(errno));
+	if (!S_ISDIR(st.st_mode))
+		return pp_err_set(err, -ENOTDIR, "cannot use the spool '%s': it is not a directory", path);
+	if (st.st_uid != geteuid())
+		return pp_err_set(err, -EPERM, "cannot use the spool '%s': it belongs to user %u", path, (unsigned)st.st_uid);
+	if (st.st_mode & 077 && chmod(path, 0700))
+		return pp_err_set(err, -errno, "cannot use the spool '%s': others may write it", path);
+	return 0;
+}
+
+static int open_under(const char *base, const char *job, char *ret_path, size_t size, struct pp_err *err)
+{
+	char path[PP_SPOOL_PATH];
+	int rc;
+
+	if (snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid()) >= (int)sizeof(path))
+		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool: the name of '%s' is too long", base);
+	rc = own_directory(path, err);
+	if (rc)
+		return rc;
+	if (snprintf(ret_path, size, "%s/%s", path, job) >= (int)size)
+		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool: the name of '%s' is too long", base);
+	return own_directory(ret_path, err);
+}
+
+int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char cwd[PATH_MAX];
+	int rc;
+
+	if (!*wanted) {
+		rc = open_under("/dev/shm", job->name, ret_path, size, err);
+		if (rc == -ENOENT || rc == -EACCES || rc == -EROFS || rc == -ENOSPC)
+			rc = open_under(tmp && *tmp == '/' ? tmp : "/tmp", job->name, ret_path, size, err);
+		return rc;
+	}
+	if (strpbrk(wanted, "\n\r"))
+		return pp_err_set(err, -EINVAL, "cannot make the spool: its name has a line break in it");
+	if (*wanted != '/' && !getcwd(cwd, sizeof(cwd)))
+		return pp_err_set(err, -errno, "cannot make the spool '%s': %s", wanted, pp_why(errno));
+	if (snprintf(ret_path, size, "%s%s%s", *wanted == '/' ? "" : cwd, *wanted == '/' ? "" : "/", wanted) >= (int)size)
+		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", wanted);
+	rc = make_parents(ret_path, 0700);
+	if (rc)
+		return pp_err_set(err, rc, "cannot make the spool '%s': %s", wanted, pp_why(-rc));
+	return own_directory(ret_path, err);
+}
+
+static int write_file(const char *path, const char *text, size_t length)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (length && !rc) {
+		ssize_t n = write(fd, text, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			rc = n < 0 ? -errno : -ENOSPC;
+			break;
+		}
+		text += n;
+		length -= (size_t)n;
+	}
+	if (close(fd) && !rc)
+		rc = -errno;
+	return rc;
+}
+
+static char *options_text(const struct pp_job *job, const struct pp_options *options, const char *logdir, char *const *command,
+			  size_t *ret_length)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, ret_length);
+
+	if (!f)
+		return NULL;
+	for (int i = 0; i < PP_OPTS; i++)
+		if (pp_opt_table[i].groups & PP_OPT_RUN && i != PP_OPT_ID_SPOOL)
+			fprintf(f, "%s=%s\n", pp_opt_table[i].env + 8, i == PP_OPT_ID_OUTPUT ? logdir : options->value[i]);
+	fprintf(f, "JOB=%s\nVERSION=%s\nCOMMAND=", job->name, PODPROF_VERSION);
+	for (size_t i = 0; command[i]; i++) {
+		if (i)
+			fputc(' ', f);
+		for (const char *p = command[i]; *p; p++)
+			fputc((unsigned char)*p < ' ' ? ' ' : *p, f);
+	}
+	fputc('\n', f);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
+			   char *const *command, struct pp_err *err)
+{
+	char part[PP_SPOOL_PATH + 32], path[PP_SPOOL_PATH + 32];
+	size_t length = 0;
+	char *text;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/options", spool);
+	if (!access(path, F_OK))
+		return 0;
+	text = options_text(job, options, logdir, command, &length);
+	if (!text)
+		return pp_err_set(err, -ENOMEM, "no memory for the options of the job");
+	snprintf(part, sizeof(part), "%s/.options-%d", spool, (int)getpid());
+	rc = write_file(part, text, length);
+	free(text);
+	/* link() instead of rename(): of ranks that start together exactly one decides, and no keeper reads half a file. */
+	if (!rc && link(part, path) && errno != EEXIST)
+		rc = -errno;
+	unlink(part);
+	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc)) : 0;
+}
+
+int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err)
+{
+	char part[PP_SPOOL_PATH + 32], path[PP_SPOOL_PATH + 32], text[96];
+	int rc, length;
+
+	snprintf(part, sizeof(part), "%s/.run-%d", spool, (int)getpid());
+	snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid());
+	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size, (unsigned long long)pp_job_start_time(getpid()));
+	rc = write_file(part, text, (size_t)length);
+	if (!rc && rename(part, path))
+		rc = -errno;
+	if (rc)
+		unlink(part);
+	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc)) : 0;
+}
+
+void pp_spool_unregister(const char *spool)
+{
+	char path[PP_SPOOL_PATH + 32];
+
+	snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid());
+	unlink(path);
+}

@@ -1,0 +1,42 @@
+/* The spool of a job on this node, as seen from the command line. In: job and options. Out: a directory that guests and
+ * keeper meet in; names inside it stand in core/ring/ring_file.h. */
+#ifndef PP_LAUNCHERS_SPOOL_H
+#define PP_LAUNCHERS_SPOOL_H
+
+#include <stddef.h>
+
+#include "core/base/err.h"
+#include "launchers/job.h"
+#include "launchers/options.h"
+
+enum { PP_SPOOL_PATH = 512 };
+
+/* Make the log directory if it is missing and prove that a file can be written there. `ret_path`: absolute. */
+int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err);
+
+/* Make (or join) the spool: `wanted` if not empty, else /dev/shm/podprof-UID/JOB, else the same under the node's tmp. */
+int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
+/* <spool>/options, by the first only. */
+int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
+			   char *const *command, struct pp_err *err);
+/* <spool>/run-<pid>: this process will be, or start, the application. */
+int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
+void pp_spool_unregister(const char *spool);
+
+enum pp_spool_life { PP_SPOOL_LEFT, PP_SPOOL_RECORDING, PP_SPOOL_WRITING, PP_SPOOL_DONE, PP_SPOOL_FAILED };
+
+struct pp_spool_state {
+	char path[PP_SPOOL_PATH];
+	char output[PP_SPOOL_PATH]; /* log directory it writes to, "" unknown */
+	enum pp_spool_life life;    /* LEFT: no keeper and not finished */
+	int keeper_pid;
+	int rings;                  /* ring files */
+	char message[1024];         /* the keeper's, where FAILED */
+};
+
+/* Call `see` for every spool of this user on this node; stops when it returns non-zero, and returns that. */
+int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data);
+/* State of one spool; -ENOENT: not there. */
+int pp_spool_read(const char *path, struct pp_spool_state *ret_state);
+
+#endif

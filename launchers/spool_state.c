@@ -1,0 +1,149 @@
+/* Who works in which spool; called by report (wait for a keeper) and doctor (list what dead jobs left). */
+#include "launchers/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "core/ring/ring_file.h"
+
+/* By /proc/locks, not by trying the lock: for the moment of a trial a keeper that just starts would give up. */
+static int keeper_lock_held(const char *spool)
+{
+	char path[PP_SPOOL_PATH + 32], line[256], kind[16];
+	struct stat st;
+	int held = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
+	if (stat(path, &st))
+		return 0;
+	f = fopen("/proc/locks", "re");
+	if (!f)
+		return -1;
+	while (!held && fgets(line, sizeof(line), f)) {
+		unsigned major_part, minor_part;
+		unsigned long long inode;
+
+		if (sscanf(line, "%*[^:]: %15s %*s %*s %*d %x:%x:%llu", kind, &major_part, &minor_part, &inode) != 4)
+			continue;
+		held = !strcmp(kind, "FLOCK") && inode == st.st_ino && makedev(major_part, minor_part) == st.st_dev;
+	}
+	fclose(f);
+	return held;
+}
+
+static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *ret_state)
+{
+	char path[PP_SPOOL_PATH + 32];
+	struct pp_control control;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/control", spool);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, &control, sizeof(control));
+	close(fd);
+	if (n != (ssize_t)sizeof(control) || memcmp(control.magic, PP_CONTROL_MAGIC, sizeof(control.magic)))
+		return -EINVAL;
+	*ret_state = atomic_load(&control.keeper_state);
+	s->keeper_pid = atomic_load(&control.keeper_pid);
+	control.message[sizeof(control.message) - 1] = '\0';
+	snprintf(s->message, sizeof(s->message), "%.*s", (int)sizeof(s->message) - 1, control.message);
+	return 0;
+}
+
+static void read_output(const char *spool, char *ret_output)
+{
+	char path[PP_SPOOL_PATH + 32], line[PP_SPOOL_PATH + 16];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/options", spool);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "OUTPUT=", 7))
+			snprintf(ret_output, PP_SPOOL_PATH, "%.*s", PP_SPOOL_PATH - 1, line + 7);
+	}
+	if (f)
+		fclose(f);
+}
+
+static int count_rings(const char *spool)
+{
+	DIR *d = opendir(spool);
+	struct dirent *e;
+	int rings = 0;
+
+	while (d && (e = readdir(d))) {
+		size_t length = strlen(e->d_name);
+
+		rings += length > 5 && !strcmp(e->d_name + length - 5, ".ring");
+	}
+	if (d)
+		closedir(d);
+	return rings;
+}
+
+int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
+{
+	uint32_t state = PP_KEEPER_NONE;
+	struct stat st;
+	int held;
+
+	memset(ret_state, 0, sizeof(*ret_state));
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return -ENOENT;
+	snprintf(ret_state->path, sizeof(ret_state->path), "%s", path);
+	read_output(path, ret_state->output);
+	ret_state->rings = count_rings(path);
+	read_control(path, ret_state, &state);
+	held = keeper_lock_held(path);
+	if (held < 0) /* no /proc/locks in this container */
+		held = ret_state->keeper_pid > 0 && (!kill(ret_state->keeper_pid, 0) || errno == EPERM);
+	if (state == PP_KEEPER_DONE)
+		ret_state->life = PP_SPOOL_DONE;
+	else if (state == PP_KEEPER_FAILED)
+		ret_state->life = PP_SPOOL_FAILED;
+	else if (!held)
+		ret_state->life = PP_SPOOL_LEFT;
+	else
+		ret_state->life = state == PP_KEEPER_WRITING ? PP_SPOOL_WRITING : PP_SPOOL_RECORDING;
+	return 0;
+}
+
+int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data)
+{
+	const char *tmp = getenv("TMPDIR");
+	const char *base[] = {"/dev/shm", tmp && *tmp == '/' ? tmp : "/tmp"};
+	struct pp_spool_state state;
+	int rc = 0;
+
+	for (size_t i = 0; i < 2 && !rc; i++) {
+		char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 256];
+		struct dirent *e;
+		DIR *d;
+
+		snprintf(root, sizeof(root), "%s/podprof-%u", base[i], (unsigned)geteuid());
+		d = opendir(root);
+		while (d && !rc && (e = readdir(d))) {
+			if (e->d_name[0] == '.')
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", root, e->d_name);
+			if (strlen(path) < PP_SPOOL_PATH && !pp_spool_read(path, &state))
+				rc = see(&state, data);
+		}
+		if (d)
+			closedir(d);
+	}
+	return rc;
+}
