@@ -1,0 +1,80 @@
+"""What the end-to-end drivers share: running the examples under podprof and checks of every pod.h5. Used by e2e_*.py."""
+import os
+import statistics
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
+
+import h5py  # noqa: E402
+import jobs  # noqa: E402
+from jobs import check  # noqa: E402
+
+CATEGORIES = ["Device compute", "Device to device", "Device collective communication", "Host compute", "Kernel launch", "Input",
+              "Output", "Compilation", "All others", "Host communication"]
+
+
+def h5(session):
+    return h5py.File(os.path.join(session, "pod.h5"), "r")
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def read(session, name):
+    with open(os.path.join(session, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def xspaces(logs, session):
+    directory = os.path.join(logs, "plugins", "profile", os.path.basename(session))
+    return sorted(n for n in os.listdir(directory)) if os.path.isdir(directory) else []
+
+
+def check_dataset(session, workers=None, steps=None):
+    """What holds for every dataset."""
+    with h5(session) as f:
+        check(text(f.attrs["format"]) and int(f.attrs["format_version"]) >= 1, "format attributes")
+        check(text(f.attrs["session"]) == os.path.basename(session), f"session {f.attrs['session']}")
+        b = f["breakdown"]
+        exclusive, step_ns, present = b["exclusive_ns"][()], b["step_ns"][()], b["present"][()]
+        count, width, categories = exclusive.shape
+        check(categories == 10 and step_ns.shape == (count, width) == present.shape, f"shapes {exclusive.shape}, {step_ns.shape}")
+        check([text(c) for c in b["category"][()]] == CATEGORIES, f"categories {b['category'][()]}")
+        check(exclusive.dtype == "int64" and step_ns.dtype == "int64", "times are not int64")
+        wrong = abs(exclusive.sum(axis=2) - step_ns) > 1
+        check(not wrong.any(), f"{int(wrong.sum())} cells do not add up: {exclusive[wrong][:2]} {step_ns[wrong][:2]}")
+        check((exclusive >= 0).all() and (step_ns[present == 1] > 0).all(), "a negative or empty time")
+        check(not exclusive[present == 0].any() and not step_ns[present == 0].any(), "an absent cell is not 0")
+        wait, transfer = b["wait_ns"][()], b["transfer_ns"][()]
+        exposed = exclusive[:, :, 2] + exclusive[:, :, 9]
+        check((wait >= 0).all() and (transfer >= 0).all(), "negative waiting")
+        check((abs(wait + transfer - exposed) <= 1).all(), "waiting and transfer are not the exposed communication")
+        begin, end = f["step/begin_ns"][()], f["step/end_ns"][()]
+        check(begin.shape == (count, width), f"/step {begin.shape}")
+        check((abs(end - begin - step_ns)[present == 1] <= 1).all(), "/step and /breakdown differ")
+        if workers is not None:
+            check(list(f["worker/rank"][()]) == list(range(workers)), f"ranks {f['worker/rank'][()]}")
+            check(list(b["worker"][()]) == list(range(workers)), f"breakdown's workers {b['worker'][()]}")
+        if steps is not None:
+            check([int(n) for n in b["step"][()]] == list(steps), f"steps {list(b['step'][()])}")
+        for group in ("clock", "quality", "worker", "step", "breakdown"):
+            check(group in f, f"no group {group}")
+    check(0 < len(read(session, "summary.txt").splitlines()) <= 40, "summary.txt is longer than 40 lines, or empty")
+
+
+def train(place, logs, ranks=8, words=(), options=()):
+    """examples/c_mpi_train under podprof."""
+    program = os.path.join(place.bin, "c_mpi_train")
+    checkpoint = os.path.join(place.scratch, "checkpoint")
+    return jobs.run(place.mpirun(ranks, place.under(logs, [program, "--checkpoint", checkpoint, *words], *options)))
+
+
+def good(got, lines=2):
+    """A clean end: code 0, the application's own output, at most `lines` lines of podprof and nothing else on stderr."""
+    check(got.code == 0 and not got.timed_out, got.told())
+    check(len(got.podprof_lines()) == lines and not got.other_err(), f"stderr is not {lines} lines of podprof: {got.err}")
+
+
+def median(values):
+    return statistics.median([int(v) for v in values])

@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""Where steps come from: podprof's marks, a repeating NVTX range, or the window as one step; each says its rule. Run by ctest session_rules."""
+import os
+import sys
+
+import e2e
+import jobs
+from e2e import check_dataset, good, h5, read, text
+from jobs import Skipped, check, run, session_of
+
+
+def rules(session):
+    with h5(session) as f:
+        return {text(s).lower() for s in f["worker/step_rule"][()]}
+
+
+def never_marks(place, full):
+    """--steps asked of a program that marks none: the whole run is one step, said in the summary and in /quality."""
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("zoo_program")], "--steps", "10:20")))
+    check(got.code == 0 and not got.other_err(), got.told())
+    session = session_of(logs)
+    check_dataset(session, workers=4)
+    check(rules(session) == {"window"}, rules(session))
+    with h5(session) as f:
+        check(f["breakdown/step"].shape == (1,), f["breakdown/step"].shape)
+        said = []
+        f["quality"].visititems(lambda name, item: said.append(str(item[()]) if hasattr(item, "shape") else ""))
+        said.extend(f"{k} {v}" for k, v in f["quality"].attrs.items())
+        check("step" in " ".join(said), f"/quality says nothing of steps: {said}")
+    check("one step" in read(session, "summary.txt") or "no step" in read(session, "summary.txt"), read(session, "summary.txt"))
+
+
+def nvtx(place, options=()):
+    program = place.program("nvtx_marks")
+    if not os.path.exists(program):
+        raise Skipped("no nvtx3 headers")
+    logs = place.new_logs()
+    got = run(place.mpirun(3, place.under(logs, [program, "steps"], *options)))
+    check(got.code == 0 and not got.other_err(), got.told())
+    session = session_of(logs)
+    check_dataset(session, workers=3)
+    check(rules(session) == {"range"}, rules(session))
+    with h5(session) as f:
+        return [int(n) for n in f["breakdown/step"][()]], f["breakdown/exclusive_ns"][()]
+
+
+def nvtx_all(place, full):
+    numbers, times = nvtx(place)
+    check(numbers == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) >= 28, numbers)
+    check(times[:, :, 3].all(), "a step without host compute")
+
+
+def nvtx_window(place, full):
+    numbers, _ = nvtx(place, ["--steps", "10:20"])
+    check(numbers == list(range(10, 20)), numbers)
+
+
+def threads(place, full):
+    """MPI in three side threads while the main thread marks steps."""
+    logs = place.new_logs()
+    good(run(place.mpirun(4, place.under(logs, [place.program("mpi_ends"), "threads"]))))
+    check_dataset(session_of(logs), workers=4)
+
+
+def fortran(place, full):
+    """Calls of the three dialects are seen once each."""
+    program = place.program("fortran_ends")
+    if not os.path.exists(program):
+        raise Skipped("no Fortran compiler")
+    logs = place.new_logs()
+    good(run(place.mpirun(4, place.under(logs, [program]))))
+    session = session_of(logs)
+    check_dataset(session, workers=4)
+    with h5(session) as f:
+        names = [text(n) for n in f["collective/operation"][()]]
+        barriers = sum("arrier" in n for n in names)
+        check(barriers == 4, f"{barriers} barriers instead of 4: {names}")
+
+
+CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_window": nvtx_window, "threads": threads, "fortran": fortran}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
