@@ -43,7 +43,7 @@ struct pp_xstat {
 	};
 };
 
-enum { PP_XEVENT_STATS = 5, PP_XEVENT_BYTES = 128 };
+enum { PP_XEVENT_STATS = 6, PP_XEVENT_BYTES = 144 };
 
 struct pp_xevent {
 	uint32_t metadata; /* 1.. */

@@ -25,6 +25,7 @@ extern const struct pp_writer_ops *const pp_writer_list[];
 
 /* <logdir>/podprof/<session> and <logdir>/plugins/profile/<session>, made if missing. */
 int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err);
+int pp_output_make_xspace_dir(const struct pp_output *out, struct pp_err *err); /* the second of them only */
 /* `name.part` in dir, then pp_output_commit() syncs and renames, pp_output_abandon() unlinks. Return: descriptor or -errno. */
 int pp_output_create(const char *path, struct pp_err *err);
 int pp_output_commit(int fd, const char *path, struct pp_err *err);

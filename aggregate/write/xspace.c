@@ -1,0 +1,315 @@
+/* XSpace files for TensorBoard and xprof: one per host, or one per rank. What xprof needs and what it makes of it is in
+ * docs/formats.md. Called through writer_list. */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/write/xspace_rank.h"
+
+enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20 };
+
+struct host { /* what goes into one file */
+	char stem[96];
+	size_t *rank; /* indexes into capture->rank, ascending */
+	size_t ranks;
+	int has_steps;
+};
+
+static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t size)
+{
+	char host[72];
+	size_t n = 0;
+
+	for (const char *p = r->host; *p && n + 1 < sizeof(host); p++) {
+		int plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' ||
+			    *p == '_' || *p == '-';
+
+		host[n++] = plain ? *p : '_';
+	}
+	host[n] = '\0';
+	snprintf(stem, size, per_rank ? "%s-rank%04d" : "%s", n && strcmp(host, ".") ? host : "localhost", r->rank);
+}
+
+static int rank_has_steps(const struct pp_xfile *f, size_t rank)
+{
+	for (size_t i = 0; i < f->labels; i++)
+		if (f->label[i].cell[rank].present)
+			return 1;
+	return 0;
+}
+
+static void remove_matching(const char *dir, const char *const *pattern)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		for (const char *const *p = pattern; *p; p++)
+			if (!fnmatch(*p, e->d_name, 0)) {
+				unlinkat(dirfd(d), e->d_name, 0);
+				break;
+			}
+	closedir(d);
+}
+
+/* xprof answers from its caches even when the file behind them is new. */
+static void remove_caches(const char *dir)
+{
+	static const char *const pattern[] = { "*.op_stats*.pb",         "*SSTABLE",       ".cached_tools.json",       "cache_version.txt",
+					       "*.smart_suggestion.pb", "*.hlo_proto.pb", "*.dcn_collective_stats.pb", NULL };
+
+	remove_matching(dir, pattern);
+}
+
+static void write_plane_head(struct pp_xstream *s, int64_t id, const char *name)
+{
+	pp_xstream_varint(s, PP_XPLANE_ID, (uint64_t)id);
+	pp_xstream_text(s, PP_XPLANE_NAME, name, strlen(name));
+}
+
+static int write_host_plane(struct pp_xfile *f, const struct host *h, struct pp_err *err)
+{
+	uint64_t plane = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
+	int grouped = 0, code = 0;
+
+	write_plane_head(&f->stream, PLANE_ID, "/host:CPU");
+	for (size_t i = 0; i < h->ranks && !code; i++) {
+		int first = !grouped && rank_has_steps(f, h->rank[i]);
+
+		grouped |= first;
+		code = pp_xfile_rank(f, h->rank[i], first, err);
+	}
+	pp_xnames_write(&f->names, &f->stream);
+	pp_xstream_end(&f->stream, plane);
+	return code;
+}
+
+static void write_named_stat(struct pp_xstream *s, uint32_t id, const char *name)
+{
+	uint64_t entry = pp_xstream_begin(s, PP_XPLANE_STAT_METADATA), meta;
+
+	pp_xstream_varint(s, 1, id);
+	meta = pp_xstream_begin(s, 2);
+	pp_xstream_varint(s, PP_XMETA_ID, id);
+	pp_xstream_text(s, PP_XMETA_NAME, name, strlen(name));
+	pp_xstream_end(s, meta);
+	pp_xstream_end(s, entry);
+}
+
+/* Wall clock of the job's epoch: lines count from 0. */
+static void write_environment_plane(struct pp_xfile *f)
+{
+	const struct pp_dataset *d = f->out->dataset;
+	int64_t start = f->out->capture->epoch_realtime_ns;
+	struct pp_xstat begin = { .id = 2, .kind = PP_XSTAT_UINT, .u = (uint64_t)start };
+	struct pp_xstat end = { .id = 3, .kind = PP_XSTAT_UINT, .u = (uint64_t)(start + (d ? d->window_end_ns : 0)) };
+	uint64_t plane = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
+
+	write_plane_head(&f->stream, PLANE_ID + 1, "Task Environment");
+	write_named_stat(&f->stream, 1, "group_id");
+	write_named_stat(&f->stream, 2, "profile_start_time");
+	write_named_stat(&f->stream, 3, "profile_stop_time");
+	pp_xstream_stat(&f->stream, PP_XPLANE_STATS, &begin);
+	pp_xstream_stat(&f->stream, PP_XPLANE_STATS, &end);
+	pp_xstream_end(&f->stream, plane);
+}
+
+static void warn(struct pp_xfile *f, const struct host *h, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* xprof shows warnings of all hosts together, without their host: the text names it. */
+static void warn(struct pp_xfile *f, const struct host *h, const char *fmt, ...)
+{
+	char text[400];
+	int n = snprintf(text, sizeof(text), "podprof: %s: ", h->stem);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	va_end(ap);
+	pp_xstream_text(&f->stream, PP_XSPACE_WARNINGS, text, strlen(text));
+}
+
+static void write_warnings(struct pp_xfile *f, const struct host *h)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < h->ranks; i++)
+		for (size_t c = 0; c < PP_LOSSES; c++)
+			lost += f->out->capture->rank[h->rank[i]].lost[c];
+	if (lost)
+		warn(f, h, "%" PRIu64 " records were lost, see the group quality of pod.h5", lost);
+	if (f->stream.skipped)
+		warn(f, h, "%" PRIu64 " events left out: readers refuse files of 2 GiB", f->stream.skipped);
+	if (f->unplaced)
+		warn(f, h, "%" PRIu64 " overlapping events left out: too many at a time", f->unplaced);
+}
+
+static int write_messages(struct pp_xfile *f, const struct host *h, struct pp_err *err)
+{
+	int code;
+
+	pp_xstream_text(&f->stream, PP_XSPACE_HOSTNAMES, h->stem, strlen(h->stem));
+	code = write_host_plane(f, h, err);
+	if (code)
+		return code;
+	write_environment_plane(f);
+	write_warnings(f, h);
+	return pp_xstream_finish(&f->stream, err);
+}
+
+static int write_file(struct pp_xfile *f, const struct host *h, const char *dir, struct pp_err *err)
+{
+	char *path;
+	int fd, code;
+
+	if (asprintf(&path, "%s/%s.xplane.pb", dir, h->stem) < 0)
+		return pp_err_set(err, -ENOMEM, "no memory for the name of a file");
+	fd = pp_output_create(path, err);
+	if (fd < 0) {
+		free(path);
+		return fd;
+	}
+	f->line = 0;
+	f->unplaced = 0;
+	/* Names stand after the events: each may be written as a name, a label and once more per category. */
+	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 4 * pp_intern_bytes(f->out->capture->names), err);
+	if (!code)
+		code = pp_xnames_init(&f->names, f->out->capture->names, err);
+	if (!code)
+		code = write_messages(f, h, err);
+	pp_xnames_release(&f->names);
+	pp_xstream_release(&f->stream);
+	if (code) {
+		pp_output_abandon(fd, path);
+		pp_err_wrap(err, code, "cannot write '%s'", path);
+	} else {
+		code = pp_output_commit(fd, path, err);
+	}
+	free(path);
+	return code;
+}
+
+static void free_hosts(struct host *h, size_t hosts)
+{
+	for (size_t i = 0; h && i < hosts; i++)
+		free(h[i].rank);
+	free(h);
+}
+
+static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, struct pp_err *err)
+{
+	const struct pp_capture *c = f->out->capture;
+	struct host *h = calloc(c->ranks + 1, sizeof(*h));
+	size_t hosts = 0;
+
+	for (size_t r = 0; h && r < c->ranks; r++) {
+		char stem[96];
+		size_t i = 0;
+
+		if (!c->rank[r].threads)
+			continue; /* a missing rank has no file */
+		stem_of(&c->rank[r], f->out->xspace_per_rank, stem, sizeof(stem));
+		while (i < hosts && strcmp(h[i].stem, stem))
+			i++;
+		if (i == hosts) {
+			memcpy(h[hosts].stem, stem, sizeof(stem));
+			h[hosts].rank = calloc(c->ranks, sizeof(*h->rank));
+			if (!h[hosts].rank) {
+				free_hosts(h, hosts);
+				h = NULL;
+				break;
+			}
+			hosts++;
+		}
+		h[i].rank[h[i].ranks++] = r;
+		h[i].has_steps |= rank_has_steps(f, r);
+	}
+	if (!h)
+		pp_err_set(err, -ENOMEM, "no memory for the list of hosts");
+	*ret_hosts = hosts;
+	return h;
+}
+
+/* A session written again in the other form (host, rank) would count every rank twice. */
+static void remove_other_form(const struct pp_output *out, const struct host *h, const char *dir)
+{
+	const struct pp_rank *r = &out->capture->rank[h->rank[0]];
+	char stem[96], pattern[128];
+	const char *const list[] = { pattern, NULL };
+
+	stem_of(r, 0, stem, sizeof(stem));
+	snprintf(pattern, sizeof(pattern), out->xspace_per_rank ? "%s.xplane.pb" : "%s-rank[0-9]*.xplane.pb", stem);
+	remove_matching(dir, list);
+}
+
+/* Files of hosts without any step go to a session of their own: one such file empties xprof's pod tools for all. */
+static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, struct pp_err *err)
+{
+	const struct pp_output *out = f->out;
+	char *name[2] = { NULL, NULL };
+	struct pp_output apart = *out;
+	char *apart_session = NULL;
+	int any = 0, code = -ENOMEM;
+
+	for (size_t i = 0; i < hosts; i++)
+		any |= h[i].has_steps;
+	if (asprintf(&name[0], "%s/plugins/profile/%s", out->logdir, out->session) < 0)
+		name[0] = NULL;
+	if (asprintf(&name[1], "%s/plugins/profile/%s-nosteps", out->logdir, out->session) < 0)
+		name[1] = NULL;
+	if (asprintf(&apart_session, "%s-nosteps", out->session) < 0)
+		apart_session = NULL;
+	if (!name[0] || !name[1] || !apart_session) {
+		pp_err_set(err, code, "no memory for the name of a directory");
+		goto free_names;
+	}
+	apart.session = apart_session;
+	code = pp_output_make_dirs(out, err);
+	for (size_t i = 0; i < hosts && !code; i++) {
+		int to = any && !h[i].has_steps;
+
+		if (to)
+			code = pp_output_make_xspace_dir(&apart, err);
+		if (!code)
+			code = write_file(f, &h[i], name[to], err);
+		if (!code)
+			remove_other_form(out, &h[i], name[to]);
+		remove_caches(name[to]);
+	}
+free_names:
+	free(apart_session);
+	free(name[1]);
+	free(name[0]);
+	return code;
+}
+
+static int write_xspace(const struct pp_output *out, struct pp_err *err)
+{
+	struct pp_xfile f = { .out = out };
+	struct host *h = NULL;
+	size_t hosts = 0;
+	int code = pp_xfile_labels(&f, err);
+
+	if (!code) {
+		h = find_hosts(&f, &hosts, err);
+		code = h ? write_files(&f, h, hosts, err) : -ENOMEM;
+	}
+	free_hosts(h, hosts);
+	free(f.stack);
+	free(f.label);
+	return code;
+}
+
+const struct pp_writer_ops pp_writer_xspace = {
+	.name = "xspace",
+	.write = write_xspace,
+};
+

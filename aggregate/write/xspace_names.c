@@ -1,0 +1,261 @@
+/* Metadata of an XSpace plane. xprof knows events by their names alone: what a user named like one of its own words is
+ * escaped here. Called by xspace.c and xspace_lines.c. */
+#include "aggregate/write/xspace_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/source/mpi_call.h"
+#include "core/step/category.h"
+
+struct pp_xname_slot {
+	uint64_t key;
+	uint32_t class; /* 0: free; enum pp_xname_class, or TEXT + enum pp_xtext_kind */
+	uint32_t id;
+};
+
+enum { TEXT = 0x10000, FIRST_SLOTS = 1024, NAME_BYTES = 128 };
+
+static const char *const stat_name[PP_XSTAT_FIXED] = {
+	[PP_XSTAT_GROUP_ID] = "group_id",
+	[PP_XSTAT_STEP_NAME] = "step_name",
+	[PP_XSTAT_STEP] = "step",
+	[PP_XSTAT_BYTES] = "bytes",
+	[PP_XSTAT_RECEIVED] = "bytes_received",
+	[PP_XSTAT_COMM] = "comm",
+	[PP_XSTAT_SEQUENCE] = "sequence",
+	[PP_XSTAT_PEER] = "peer",
+	[PP_XSTAT_REQUEST] = "request",
+	[PP_XSTAT_CATEGORY] = "category",
+	[PP_XSTAT_VALUE] = "value",
+	[PP_XSTAT_CUT] = "cut",
+};
+
+int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err)
+{
+	*x = (struct pp_xnames){ .names = names, .slots = FIRST_SLOTS };
+	x->slot = calloc(x->slots, sizeof(*x->slot));
+	if (!x->slot)
+		return pp_err_set(err, -ENOMEM, "no memory for the names of an XSpace");
+	return 0;
+}
+
+void pp_xnames_release(struct pp_xnames *x)
+{
+	free(x->slot);
+	x->slot = NULL;
+}
+
+static struct pp_xname_slot *find(struct pp_xname_slot *slot, size_t slots, uint32_t class, uint64_t key)
+{
+	uint64_t h = (key ^ (uint64_t)class << 40) * 0x9e3779b97f4a7c15ull;
+	size_t i = (size_t)(h >> 20) & (slots - 1);
+
+	while (slot[i].class && (slot[i].class != class || slot[i].key != key))
+		i = (i + 1) & (slots - 1);
+	return &slot[i];
+}
+
+static int grow(struct pp_xnames *x)
+{
+	size_t slots = x->slots * 2;
+	struct pp_xname_slot *to = calloc(slots, sizeof(*to));
+
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->slots; i++)
+		if (x->slot[i].class)
+			*find(to, slots, x->slot[i].class, x->slot[i].key) = x->slot[i];
+	free(x->slot);
+	x->slot = to;
+	x->slots = slots;
+	return 0;
+}
+
+static uint32_t put(struct pp_xnames *x, uint32_t class, uint64_t key, uint32_t *count, uint32_t before)
+{
+	struct pp_xname_slot *s = find(x->slot, x->slots, class, key);
+
+	if (s->class)
+		return s->id;
+	if (x->used * 2 >= x->slots) {
+		if (grow(x)) {
+			x->no_memory = 1;
+			return 1;
+		}
+		s = find(x->slot, x->slots, class, key);
+	}
+	x->used++;
+	*s = (struct pp_xname_slot){ key, class, before + ++*count };
+	return s->id;
+}
+
+uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key)
+{
+	return put(x, class, key, &x->events, 0);
+}
+
+uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key)
+{
+	return put(x, TEXT + kind, key, &x->texts, PP_XSTAT_FIXED - 1);
+}
+
+int pp_xname_is_special(const char *name)
+{
+	static const char *const marker[] = { "train", "test", "TraceContext" };
+	static const char *const executor[] = { "EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun",
+						"MemoryAllocation", "MemoryDeallocation", "InfeedEnqueue" };
+	static const char *const caseless[] = { "IteratorGetNext", "MemcpyHToD", "MemcpyHToH", "MemcpyDToH", "MemcpyDToD" };
+
+	for (size_t i = 0; i < sizeof(marker) / sizeof(marker[0]); i++)
+		if (!strncmp(name, marker[i], strlen(marker[i])) && !strchr(name, '/'))
+			return 1;
+	for (size_t i = 0; i < sizeof(executor) / sizeof(executor[0]); i++)
+		if (!strncmp(name, executor[i], strlen(executor[i])))
+			return 1;
+	for (size_t i = 0; i < sizeof(caseless) / sizeof(caseless[0]); i++)
+		if (!strncasecmp(name, caseless[i], strlen(caseless[i])))
+			return 1;
+	return 0;
+}
+
+/* name = prefix + text; display_name = text where there is a prefix. */
+static void write_names(struct pp_xstream *s, const char *prefix, const char *text, size_t length)
+{
+	size_t before = strlen(prefix);
+	char small[NAME_BYTES + 32];
+	char *name = small;
+
+	if (!before) {
+		pp_xstream_text(s, PP_XMETA_NAME, text, length);
+		return;
+	}
+	if (before + length > sizeof(small))
+		name = malloc(before + length);
+	if (name) {
+		memcpy(name, prefix, before);
+		memcpy(name + before, text, length);
+		pp_xstream_text(s, PP_XMETA_NAME, name, before + length);
+	} else { /* the prefix decides the class; the text is still the label */
+		pp_xstream_text(s, PP_XMETA_NAME, prefix, before);
+	}
+	pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
+	if (name != small)
+		free(name);
+}
+
+/* The name of a breakdown segment tells xprof its category: Input by its word, everything else is host compute there. The blank in
+ * the second prefix keeps xprof from reading "name:Type" as an operator. */
+static void write_breakdown(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	int category = (int)(n->class - PP_XNAME_BREAKDOWN);
+	const char *text;
+	char prefix[64];
+	size_t length;
+
+	if (n->key & PP_XNAME_KEY_CALL) {
+		text = pp_mpi_call_info((unsigned)(n->key & 0xffff))->name;
+		length = strlen(text);
+	} else {
+		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
+	}
+	if (category == PP_CATEGORY_INPUT)
+		snprintf(prefix, sizeof(prefix), "IteratorGetNext/");
+	else
+		snprintf(prefix, sizeof(prefix), "%s/", pp_category_name(category));
+	write_names(s, prefix, text, length);
+}
+
+static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	char small[NAME_BYTES];
+	const char *text;
+	size_t length;
+
+	switch (n->class) {
+	case PP_XNAME_RANGE:
+		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
+		write_names(s, pp_xname_is_special(text) ? "range/" : "", text, length);
+		break;
+	case PP_XNAME_CALL:
+		text = pp_mpi_call_info((unsigned)n->key)->name;
+		write_names(s, "", text, strlen(text));
+		break;
+	case PP_XNAME_STEP:
+		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
+		write_names(s, "", small, strlen(small));
+		break;
+	case PP_XNAME_COUNTER:
+		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
+		snprintf(small, sizeof(small), "rank %" PRIu64 " %.*s", n->key >> 32, 80, text);
+		write_names(s, "", small, strlen(small));
+		break;
+	case PP_XNAME_EMPTY_STEP:
+		text = "podprof: this step has no host compute";
+		write_names(s, "", text, strlen(text));
+		break;
+	default:
+		write_breakdown(x, s, n);
+	}
+}
+
+static void write_stat(struct pp_xstream *s, uint32_t id, const char *name, size_t length)
+{
+	uint64_t entry = pp_xstream_begin(s, PP_XPLANE_STAT_METADATA), meta;
+
+	pp_xstream_varint(s, 1, id);
+	meta = pp_xstream_begin(s, 2);
+	pp_xstream_varint(s, PP_XMETA_ID, id);
+	pp_xstream_text(s, PP_XMETA_NAME, name, length);
+	pp_xstream_end(s, meta);
+	pp_xstream_end(s, entry);
+}
+
+static void write_text(struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	char small[NAME_BYTES];
+	const char *text = small;
+
+	switch (n->class - TEXT) {
+	case PP_XTEXT_COMM:
+		snprintf(small, sizeof(small), "%016" PRIx64, n->key);
+		break;
+	case PP_XTEXT_CATEGORY:
+		text = pp_category_name((int)n->key);
+		break;
+	case PP_XTEXT_STEP:
+		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
+		break;
+	default:
+		text = n->key == 1 ? "begin" : n->key == 2 ? "end" : "begin and end";
+	}
+	write_stat(s, n->id, text, strlen(text));
+}
+
+void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s)
+{
+	for (uint32_t i = 1; i < PP_XSTAT_FIXED; i++)
+		write_stat(s, i, stat_name[i], strlen(stat_name[i]));
+	for (size_t i = 0; i < x->slots; i++) {
+		const struct pp_xname_slot *n = &x->slot[i];
+		uint64_t entry, meta;
+
+		if (!n->class)
+			continue;
+		if (n->class >= TEXT) {
+			write_text(s, n);
+			continue;
+		}
+		entry = pp_xstream_begin(s, PP_XPLANE_EVENT_METADATA);
+		pp_xstream_varint(s, 1, n->id);
+		meta = pp_xstream_begin(s, 2);
+		pp_xstream_varint(s, PP_XMETA_ID, n->id);
+		write_event(x, s, n);
+		pp_xstream_end(s, meta);
+		pp_xstream_end(s, entry);
+	}
+}

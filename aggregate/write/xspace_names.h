@@ -1,0 +1,64 @@
+/* Names of an XSpace plane: event and stat metadata, made on first use, written after the lines.
+ * In: intern ids, MPI calls, steps, categories. Out: metadata ids. Owns its tables. Called by xspace.c and xspace_lines.c. */
+#ifndef PP_WRITE_XSPACE_NAMES_H
+#define PP_WRITE_XSPACE_NAMES_H
+
+#include "core/base/err.h"
+#include "core/ring/intern.h"
+#include "proto/xspace_stream.h"
+
+enum pp_xname_class {
+	PP_XNAME_RANGE = 1,   /* key: intern id */
+	PP_XNAME_CALL,        /* key: MPI call number */
+	PP_XNAME_STEP,        /* key: step number */
+	PP_XNAME_COUNTER,     /* key: rank << 32 | intern id */
+	PP_XNAME_EMPTY_STEP,  /* key: 0 */
+	PP_XNAME_BREAKDOWN,   /* + category; key: intern id, or call with PP_XNAME_KEY_CALL */
+};
+
+#define PP_XNAME_KEY_CALL (1ull << 31)
+
+/* Stats that events carry; their metadata ids are these numbers. */
+enum pp_xstat_id {
+	PP_XSTAT_GROUP_ID = 1,
+	PP_XSTAT_STEP_NAME,
+	PP_XSTAT_STEP,
+	PP_XSTAT_BYTES,
+	PP_XSTAT_RECEIVED,
+	PP_XSTAT_COMM,
+	PP_XSTAT_SEQUENCE,
+	PP_XSTAT_PEER,
+	PP_XSTAT_REQUEST,
+	PP_XSTAT_CATEGORY,
+	PP_XSTAT_VALUE,
+	PP_XSTAT_CUT,
+	PP_XSTAT_FIXED, /* ids from here on: texts */
+};
+
+struct pp_xnames {
+	const struct pp_intern *names;
+	struct pp_xname_slot *slot; /* open hash of event names and texts */
+	size_t slots, used;
+	uint32_t events, texts;     /* ids given so far */
+	int no_memory;
+};
+
+int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err);
+void pp_xnames_release(struct pp_xnames *x);
+/* Event metadata id. 0 never; on lack of memory x->no_memory is set and 1 returned. */
+uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key);
+/* Texts that stats refer to, by a ref_value: none can be equal to the name of a stat (xprof would take one of the two at random). */
+enum pp_xtext_kind {
+	PP_XTEXT_COMM,     /* key: communicator id, shown in hex */
+	PP_XTEXT_CATEGORY, /* key: category id */
+	PP_XTEXT_STEP,     /* key: step number */
+	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
+};
+uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key);
+/* Write all metadata into the open plane. */
+void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s);
+
+/* Does xprof take an event of this name for something else than host compute (step marker, input, copy, executor)? */
+int pp_xname_is_special(const char *name);
+
+#endif

@@ -1,0 +1,52 @@
+/* The lines of one rank in an XSpace plane. In: a rank's spans, steps and segments. Out: XLines, streamed. Called by xspace.c. */
+#ifndef PP_WRITE_XSPACE_RANK_H
+#define PP_WRITE_XSPACE_RANK_H
+
+#include "aggregate/write/writer.h"
+#include "aggregate/write/xspace_names.h"
+#include "proto/xspace_stream.h"
+
+struct pp_xlabel { /* one step as this file shows it, edge steps included */
+	int64_t number;
+	int64_t group;     /* group_id: the number, or its place where the number does not fit 32 bits */
+	uint32_t segment;  /* value of pp_attr_segment.step */
+	const struct pp_step_cell *cell; /* [ranks] */
+};
+
+struct pp_xfile {
+	const struct pp_output *out;
+	struct pp_xstream stream;
+	struct pp_xnames names;
+	struct pp_xlabel *label; /* [labels] */
+	size_t labels;
+	int64_t line;      /* ids given so far */
+	uint64_t unplaced; /* overlapping spans beyond the most lines of a rank */
+	uint64_t *stack;   /* ends of open parents, ps */
+	size_t stack_size;
+};
+
+struct pp_xplaced { /* a step at its place in a rank's time: numbers may go back, lines may not */
+	int64_t begin, end;
+	const struct pp_xlabel *label;
+};
+
+static inline int64_t pp_xfile_ps(int64_t ns)
+{
+	return ns > 0 ? ns * 1000 : 0;
+}
+
+/* Labels of `out`'s steps, in order, the edge steps at both ends. */
+int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err);
+/* `grouped`: this rank's breakdown carries group_id and step_name, so its steps are the file's. */
+int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_err *err);
+
+/* Parts of a rank's lines. The steps of a rank in order of time (malloc'd; NULL: no memory); the breakdown line; a line
+ * (end it with pp_xstream_end()); stats of an event, left out where it has no room. */
+struct pp_xplaced *pp_xfile_place(const struct pp_xfile *f, size_t rank_index, size_t *ret_count);
+void pp_xfile_breakdown(struct pp_xfile *f, size_t rank_index, const struct pp_xplaced *p, size_t steps, int grouped);
+uint64_t pp_xfile_line(struct pp_xfile *f, const char *name);
+void pp_xfile_int(struct pp_xevent *e, uint32_t id, int64_t value);
+void pp_xfile_uint(struct pp_xevent *e, uint32_t id, uint64_t value);
+void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint32_t id, enum pp_xtext_kind kind, uint64_t key);
+
+#endif
