@@ -1,0 +1,96 @@
+/* What podprof run puts into a job's environment, and that the user's own values stay. */
+#include "launchers/env_plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/test.h"
+
+static const char *preload, *nvtx;
+
+static const char *get(const char *name)
+{
+	if (!strcmp(name, "LD_PRELOAD"))
+		return preload;
+	return strcmp(name, "NVTX_INJECTION64_PATH") ? NULL : nvtx;
+}
+
+static const char *value_of(const struct pp_env_plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (!strcmp(plan->variable[i].name, name))
+			return plan->variable[i].value;
+	return NULL;
+}
+
+static void defaults(struct pp_options *options)
+{
+	for (int i = 0; i < PP_OPTS; i++) {
+		options->value[i] = pp_opt_table[i].fallback;
+		options->source[i] = PP_FROM_DEFAULT;
+	}
+}
+
+TEST(nothing_of_the_users_is_lost)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	struct pp_env_plan_input in = {"/p/lib/libpodprof.so", "/p/lib/libpodprof-mpi.so", "/dev/shm/s", "/logs", &options, get};
+	struct pp_err err;
+
+	defaults(&options);
+	options.value[PP_OPT_ID_STEPS] = "1:2";
+	options.source[PP_OPT_ID_STEPS] = PP_FROM_COMMAND_LINE;
+	preload = "/user/lib.so";
+	nvtx = "/user/nvtx.so";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so:/p/lib/libpodprof-mpi.so:/user/lib.so");
+	CHECK_STR(value_of(&plan, "NVTX_INJECTION64_PATH"), "/p/lib/libpodprof.so");
+	CHECK_STR(value_of(&plan, "PODPROF_NVTX_CHAIN"), "/user/nvtx.so");
+	CHECK_STR(value_of(&plan, "PODPROF_SPOOL"), "/dev/shm/s");
+	CHECK_STR(value_of(&plan, "PODPROF_STEPS"), "1:2");
+	CHECK(!value_of(&plan, "PODPROF_WAIT"));
+	CHECK_INT(pp_env_plan_apply(&plan, &err), 0);
+	CHECK_STR(getenv("PODPROF_STEPS"), "1:2");
+	pp_env_plan_release(&plan);
+}
+
+TEST(an_inner_run_adds_nothing_twice)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	struct pp_env_plan_input in = {"/p/lib/libpodprof.so", NULL, "/dev/shm/s", "/logs", &options, get};
+	struct pp_err err;
+
+	defaults(&options);
+	preload = "/p/lib/libpodprof.so:/p/lib/libpodprof-mpi.so:/user/lib.so";
+	nvtx = "/p/lib/libpodprof.so";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), preload);
+	CHECK(!value_of(&plan, "PODPROF_NVTX_CHAIN"));
+	pp_env_plan_release(&plan);
+	preload = nvtx = NULL;
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so");
+	pp_env_plan_release(&plan);
+}
+
+TEST(a_path_that_cannot_be_preloaded)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	struct pp_env_plan_input in = {"/my libs/libpodprof.so", NULL, "/dev/shm/s", "/logs", &options, get};
+	struct pp_err err;
+
+	defaults(&options);
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), -EINVAL);
+	CHECK(strstr(err.text, "/my libs/libpodprof.so") != NULL);
+}
+
+int main(void)
+{
+	nothing_of_the_users_is_lost();
+	an_inner_run_adds_nothing_twice();
+	a_path_that_cannot_be_preloaded();
+	return test_end();
+}

@@ -1,0 +1,154 @@
+/* Job names, spool directories and what is written there before a job starts. */
+#include "launchers/spool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+
+static char scratch[] = "/tmp/podprof-test-XXXXXX";
+
+static void read_all(const char *directory, const char *name, char *text, size_t size)
+{
+	char path[PP_SPOOL_PATH + 64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	f = fopen(path, "r");
+	text[f ? fread(text, 1, size - 1, f) : 0] = '\0';
+	if (f)
+		fclose(f);
+}
+
+TEST(names_become_directories)
+{
+	struct pp_job job;
+
+	setenv("PMIX_NAMESPACE", "../a b/c", 1);
+	setenv("PMIX_RANK", "3", 1);
+	pp_job_read(&job);
+	CHECK_STR(job.name, "_._a_b_c");
+	CHECK_INT(job.rank, 3);
+	CHECK_INT(job.speaks, 0);
+	setenv("OMPI_FIRST_RANKS", "0 3", 1);
+	pp_job_read(&job);
+	CHECK_INT(job.speaks, 1);
+	unsetenv("OMPI_FIRST_RANKS");
+	unsetenv("PMIX_NAMESPACE");
+	unsetenv("PMIX_RANK");
+	unsetenv("SLURM_JOB_ID");
+	pp_job_read(&job);
+	CHECK_INT(job.rank, -1);
+	CHECK_INT(job.speaks, 1);
+	CHECK(strlen(job.name) > 3);
+	CHECK(pp_job_start_time(getpid()) > 0);
+	CHECK_INT(pp_job_start_time(1 << 28), 0);
+}
+
+TEST(a_spool_is_the_owners_alone)
+{
+	struct pp_job job = {.rank = 2, .local_size = 8, .name = "job"};
+	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH], text[512];
+	struct pp_err err = {""};
+	struct stat st;
+	int rank = -1, local = -1;
+	unsigned long long start = 0;
+
+	snprintf(wanted, sizeof(wanted), "%s/a/b", scratch);
+	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), 0);
+	CHECK_STR(path, wanted);
+	CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0700);
+	chmod(path, 0777);
+	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), 0);
+	CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0700);
+	CHECK_INT(pp_spool_register(path, &job, &err), 0);
+	snprintf(text, sizeof(text), "run-%d", (int)getpid());
+	read_all(path, text, text, sizeof(text));
+	CHECK_INT(sscanf(text, "%d %d %llu", &rank, &local, &start), 3);
+	CHECK_INT(rank, 2);
+	CHECK_INT(local, 8);
+	CHECK_INT(start, pp_job_start_time(getpid()));
+	pp_spool_unregister(path);
+	snprintf(wanted, sizeof(wanted), "%s/link", scratch);
+	CHECK(!symlink(path, wanted));
+	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), -ENOTDIR);
+}
+
+TEST(another_users_spool_is_refused)
+{
+	struct pp_job job = {.name = "job"};
+	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH];
+	struct pp_err err = {""};
+
+	snprintf(wanted, sizeof(wanted), "%s/theirs", scratch);
+	if (geteuid() || mkdir(wanted, 0777) || chown(wanted, 65534, 65534))
+		return; /* only root can make one */
+	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), -EPERM);
+	CHECK(strstr(err.text, "65534") != NULL);
+}
+
+TEST(the_first_writes_the_options)
+{
+	struct pp_job job = {.name = "job"};
+	struct pp_options options;
+	struct pp_spool_state state;
+	char spool[PP_SPOOL_PATH], text[2048];
+	struct pp_err err = {""};
+	char *first[] = {(char *)"prog", (char *)"a\nb", NULL}, *second[] = {(char *)"other", NULL};
+
+	for (int i = 0; i < PP_OPTS; i++)
+		options.value[i] = pp_opt_table[i].fallback;
+	snprintf(spool, sizeof(spool), "%s/options", scratch);
+	CHECK(!mkdir(spool, 0700));
+	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/logs", first, &err), 0);
+	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/elsewhere", second, &err), 0);
+	read_all(spool, "options", text, sizeof(text));
+	CHECK(strstr(text, "OUTPUT=/logs\nSTEPS=\nWINDOW_BUFFER=256M\n") == text);
+	CHECK(strstr(text, "\nCOMMAND=prog a b\n") != NULL);
+	CHECK(strstr(text, "\nJOB=job\n") != NULL);
+	CHECK_INT(pp_spool_read(spool, &state), 0);
+	CHECK_STR(state.output, "/logs");
+	CHECK_INT(state.life, PP_SPOOL_LEFT);
+	CHECK_INT(state.rings, 0);
+	CHECK_INT(pp_spool_read("/nowhere", &state), -ENOENT);
+}
+
+TEST(log_directories)
+{
+	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH];
+	struct pp_err err = {""};
+	FILE *f;
+
+	snprintf(wanted, sizeof(wanted), "%s/logs/deep", scratch);
+	CHECK_INT(pp_logdir_open(wanted, path, sizeof(path), &err), 0);
+	CHECK_STR(path, wanted);
+	snprintf(wanted, sizeof(wanted), "%s/file", scratch);
+	f = fopen(wanted, "w");
+	CHECK(f != NULL);
+	if (f)
+		fclose(f);
+	CHECK(pp_logdir_open(wanted, path, sizeof(path), &err) < 0);
+	CHECK(strstr(err.text, wanted) != NULL);
+	CHECK(pp_logdir_open("/proc/nowhere", path, sizeof(path), &err) < 0);
+	if (!access("/dev/full", F_OK))
+		CHECK(pp_logdir_open("/dev/full", path, sizeof(path), &err) < 0);
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(scratch))
+		return 77;
+	names_become_directories();
+	a_spool_is_the_owners_alone();
+	another_users_spool_is_refused();
+	the_first_writes_the_options();
+	log_directories();
+	snprintf(command, sizeof(command), "rm -r %s", scratch);
+	if (system(command))
+		return 1;
+	return test_end();
+}
