@@ -93,6 +93,7 @@ struct pp_dataset {
 	size_t collectives;
 	struct pp_collective_row *row;
 	size_t rows;
+	uint64_t crossed;               /* ranges of one thread that overlap without nesting */
 	uint64_t violations;            /* collectives that ended on some rank before the last arrival by more than the bound */
 	struct pp_channel *channel;
 	size_t channels;
@@ -113,6 +114,7 @@ struct pp_dataset_input {
 	const struct pp_attr *attr;       /* [capture->ranks] */
 	const char *session, *job, *command, *options;
 	int64_t asked_first, asked_last;
+	int64_t bound_ns;                 /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
 };
 
 /* Everything of the dataset that the input has a source for. */

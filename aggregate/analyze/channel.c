@@ -1,0 +1,157 @@
+/* Point-to-point traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the receiver has none.
+ * Called by dataset.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/request.h"
+#include "core/source/mpi_call.h"
+
+struct channels {
+	struct pp_dataset *d;
+	size_t room;
+	struct pp_channel *from, *to; /* [world]: of one rank, by the other end */
+	size_t world;
+	uint8_t *recorded;            /* [world]: this rank's own records exist */
+};
+
+static void count(struct pp_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
+{
+	if (peer < 0 || (size_t)peer >= world)
+		return;
+	by_peer[peer].bytes += bytes;
+	by_peer[peer].count++;
+	by_peer[peer].time_ns += time_ns;
+}
+
+/* An operation of this rank. Who sends in a Sendrecv is named in no record of the receiver: it counts by the sender. */
+static void count_span(struct channels *c, const struct pp_span *span, const struct pp_requests *requests)
+{
+	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
+	int64_t time_ns = span->end - span->begin;
+	int in_world = span->peer >= 0 && (size_t)span->peer < c->world;
+	const struct pp_done *done;
+
+	if (span->kind != PP_SPAN_MPI || (span->flags & (PP_SPAN_FAILED | PP_SPAN_PEER_IN_COMM)))
+		return;
+	switch (info->class) {
+	case PP_MPI_RECV:
+		if (!info->nonblocking) {
+			count(c->from, c->world, span->peer, span->received, time_ns);
+			return;
+		}
+		done = pp_requests_find(requests, span->request);
+		if (done) {
+			int32_t peer = done->span->peer >= 0 ? done->span->peer : span->peer;
+			uint64_t bytes = done->span->received ? done->span->received : span->received;
+
+			count(c->from, c->world, peer, bytes, done->span->end - span->begin);
+		}
+		return;
+	case PP_MPI_SEND:
+		if (in_world && !c->recorded[span->peer])
+			count(c->to, c->world, span->peer, span->sent, time_ns);
+		return;
+	case PP_MPI_SENDRECV:
+		count(c->to, c->world, span->peer, span->sent, time_ns);
+		return;
+	default:
+		return;
+	}
+}
+
+static int put(struct channels *c, int32_t source, int32_t destination, const struct pp_channel *sum)
+{
+	if (!sum->count)
+		return 0;
+	if (c->d->channels == c->room) {
+		size_t room = c->room ? 2 * c->room : 64;
+		struct pp_channel *more = realloc(c->d->channel, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		c->d->channel = more;
+		c->room = room;
+	}
+	c->d->channel[c->d->channels] = *sum;
+	c->d->channel[c->d->channels].source = source;
+	c->d->channel[c->d->channels++].destination = destination;
+	return 0;
+}
+
+static int compare_channel(const void *a, const void *b)
+{
+	const struct pp_channel *x = a, *y = b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return (x->destination > y->destination) - (x->destination < y->destination);
+}
+
+/* A pair may stand there twice: receives by the one end, Sendrecv by the other. */
+static void merge_equal(struct pp_dataset *d)
+{
+	size_t kept = 0;
+
+	qsort(d->channel, d->channels, sizeof(*d->channel), compare_channel);
+	for (size_t i = 0; i < d->channels; i++) {
+		struct pp_channel *last = kept ? &d->channel[kept - 1] : NULL;
+
+		if (last && compare_channel(last, &d->channel[i]) == 0) {
+			last->bytes += d->channel[i].bytes;
+			last->count += d->channel[i].count;
+			last->time_ns += d->channel[i].time_ns;
+		} else {
+			d->channel[kept++] = d->channel[i];
+		}
+	}
+	d->channels = kept;
+}
+
+static int count_rank(struct channels *c, const struct pp_rank *rank)
+{
+	struct pp_requests requests;
+	int rc = pp_requests_init(&requests, rank);
+
+	if (rc < 0)
+		return rc;
+	for (size_t p = 0; p < c->world; p++)
+		c->from[p] = c->to[p] = (struct pp_channel){ 0 };
+	for (size_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0; i < rank->thread[t].spans; i++)
+			count_span(c, &rank->thread[t].span[i], &requests);
+	pp_requests_release(&requests);
+	for (size_t p = 0; p < c->world && rc == 0; p++) {
+		rc = put(c, (int32_t)p, rank->rank, &c->from[p]);
+		if (rc == 0)
+			rc = put(c, rank->rank, (int32_t)p, &c->to[p]);
+	}
+	return rc;
+}
+
+int pp_join_channels(struct pp_join *j)
+{
+	const struct pp_dataset *d = j->d;
+	struct channels c = { .d = j->d, .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0 };
+	int rc = -ENOMEM;
+
+	c.from = calloc(c.world + 1, sizeof(*c.from));
+	c.to = calloc(c.world + 1, sizeof(*c.to));
+	c.recorded = calloc(c.world + 1, 1);
+	if (!c.from || !c.to || !c.recorded)
+		goto out;
+	rc = 0;
+	for (size_t r = 0; r < j->in->capture->ranks; r++)
+		for (size_t t = 0; t < j->in->capture->rank[r].threads; t++)
+			if (j->in->capture->rank[r].thread[t].spans)
+				c.recorded[j->in->capture->rank[r].rank] = 1;
+	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
+		rc = count_rank(&c, &j->in->capture->rank[r]);
+	if (rc == 0)
+		merge_equal(j->d);
+out:
+	free(c.from);
+	free(c.to);
+	free(c.recorded);
+	return rc;
+}

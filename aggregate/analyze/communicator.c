@@ -1,0 +1,78 @@
+/* Communicators of all ranks, each once. Called by dataset.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+
+static int compare_id(const void *a, const void *b)
+{
+	const struct pp_communicator *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int copy_members(struct pp_communicator *to, const struct pp_comm *from)
+{
+	if (to->member || !from->member || !from->size)
+		return 0;
+	to->member = malloc(from->size * sizeof(*to->member));
+	if (!to->member)
+		return -ENOMEM;
+	memcpy(to->member, from->member, from->size * sizeof(*to->member));
+	return 0;
+}
+
+static const char *role_of(const struct pp_communicator *c, int32_t world)
+{
+	if (c->size == (uint32_t)world)
+		return "world";
+	return c->size == 1 ? "self" : "part";
+}
+
+int pp_join_communicators(struct pp_join *j)
+{
+	const struct pp_capture *capture = j->in->capture;
+	struct pp_dataset *d = j->d;
+	size_t room = 1, kept = 0;
+
+	for (size_t r = 0; r < capture->ranks; r++)
+		room += capture->rank[r].comms;
+	d->communicator = calloc(room, sizeof(*d->communicator));
+	if (!d->communicator)
+		return -ENOMEM;
+	for (size_t r = 0; r < capture->ranks; r++) {
+		for (size_t c = 0; c < capture->rank[r].comms; c++) {
+			const struct pp_comm *comm = &capture->rank[r].comm[c];
+			struct pp_communicator *to = &d->communicator[d->communicators++];
+
+			*to = (struct pp_communicator){ .id = comm->id, .name = comm->name, .size = comm->size };
+			if (copy_members(to, comm) < 0)
+				return -ENOMEM;
+		}
+	}
+	qsort(d->communicator, d->communicators, sizeof(*d->communicator), compare_id);
+	for (size_t i = 0; i < d->communicators; i++) {
+		struct pp_communicator *last = kept ? &d->communicator[kept - 1] : NULL, *one = &d->communicator[i];
+
+		if (!last || last->id != one->id) {
+			d->communicator[kept++] = *one;
+			continue;
+		}
+		if (!last->name)
+			last->name = one->name;
+		if (!last->size)
+			last->size = one->size;
+		if (!last->member) {
+			last->member = one->member;
+			one->member = NULL;
+		}
+		free(one->member);
+	}
+	d->communicators = kept;
+	for (size_t i = 0; i < kept; i++)
+		snprintf(d->communicator[i].role, sizeof(d->communicator[i].role), "%s",
+			 role_of(&d->communicator[i], d->ranks_asked));
+	return 0;
+}

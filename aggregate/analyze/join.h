@@ -1,0 +1,62 @@
+/* Inside of the dataset's making: what collective.c joins and late.c charges. Used by dataset.c and its parts only.
+ * In: spans of all ranks. Out: rows of pp_dataset. */
+#ifndef PP_ANALYZE_JOIN_H
+#define PP_ANALYZE_JOIN_H
+
+#include "aggregate/analyze/dataset.h"
+
+enum pp_call_need { /* what a call's own time is, pp_call.need */
+	PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that saw nothing */
+	PP_NEED_UNTIL,    /* waits until `until`, then transfers */
+};
+
+struct pp_call { /* one span of a thread with MPI calls */
+	int64_t until;
+	int32_t blame;    /* worker index of the rank it waited for; -1 nobody */
+	uint32_t need;    /* enum pp_call_need */
+};
+
+struct pp_member { /* one rank's part in a collective */
+	uint64_t comm;
+	uint32_t sequence;
+	uint32_t worker;  /* index of the worker */
+	uint32_t thread, span;
+	int64_t arrival, exit;
+	uint32_t request; /* nonblocking: its request; 0 blocking */
+	uint8_t exit_known;
+	uint8_t is_root;
+	uint16_t call;
+	int64_t until;    /* arrival of the last rank whose data it needs, at most its exit; its arrival: waits for nobody */
+	int32_t blame;
+};
+
+struct pp_join {
+	const struct pp_dataset_input *in;
+	struct pp_dataset *d;
+	uint32_t *worker_of;      /* [capture->ranks] */
+	int32_t *rank_of;         /* [workers] index into capture->rank, -1: nothing came of it */
+	struct pp_member *member; /* by communicator, sequence, worker */
+	size_t members;
+	struct pp_call ***call;   /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
+};
+
+/* Workers, the map between them and the ranks of the capture, and cells. */
+int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d);
+void pp_join_release(struct pp_join *j);
+
+/* /collective, and what every collective's call and every Wait for one was waiting for. */
+int pp_join_collectives(struct pp_join *j);
+/* /channel */
+int pp_join_channels(struct pp_join *j);
+/* /communicator */
+int pp_join_communicators(struct pp_join *j);
+/* wait_ns and transfer_ns of cells; late */
+int pp_join_late(struct pp_join *j);
+/* Warnings of /quality, and by_default of all ranks */
+int pp_join_quality(struct pp_join *j);
+
+/* Index of the step in which `time` lies on that rank; -1: none. */
+int64_t pp_join_step_at(const struct pp_join *j, size_t rank_index, int64_t time);
+const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id);
+
+#endif

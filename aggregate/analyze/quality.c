@@ -1,0 +1,143 @@
+/* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by dataset.c, last. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+#include "core/ring/intern.h"
+
+static int compare_default(const void *a, const void *b)
+{
+	const struct pp_attr_default *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+static int merge_defaults(struct pp_join *j)
+{
+	struct pp_dataset *d = j->d;
+	uint32_t names = pp_intern_count(d->names);
+	int64_t *ns = calloc((size_t)names + 1, sizeof(*ns));
+	size_t n = 0;
+
+	if (!ns)
+		return -ENOMEM;
+	for (size_t r = 0; r < j->in->capture->ranks; r++) {
+		for (size_t i = 0; i < j->in->attr[r].defaults; i++) {
+			const struct pp_attr_default *one = &j->in->attr[r].by_default[i];
+
+			if (one->name < names) {
+				n += !ns[one->name];
+				ns[one->name] += one->ns;
+			}
+		}
+	}
+	d->by_default = calloc(n + 1, sizeof(*d->by_default));
+	for (uint32_t i = 0; i < names && d->by_default; i++)
+		if (ns[i])
+			d->by_default[d->defaults++] = (struct pp_attr_default){ i, ns[i] };
+	free(ns);
+	if (!d->by_default)
+		return -ENOMEM;
+	qsort(d->by_default, d->defaults, sizeof(*d->by_default), compare_default);
+	return 0;
+}
+
+static void warn_losses(struct pp_dataset *d)
+{
+	static const char *const why[PP_LOSSES] = {
+#define PP_LOSS(symbol, column, what) [PP_LOSS_##symbol] = (what),
+#include "core/ring/loss.def"
+#undef PP_LOSS
+	};
+
+	for (int i = 0; i < PP_LOSSES; i++) {
+		uint64_t lost = 0;
+		size_t ranks = 0;
+
+		for (size_t w = 0; w < d->workers; w++) {
+			lost += d->worker[w].lost[i];
+			ranks += d->worker[w].lost[i] > 0;
+		}
+		if (lost)
+			pp_dataset_warn(d, "%" PRIu64 " records of %zu ranks are missing: %s", lost, ranks, why[i]);
+	}
+}
+
+static void warn_ranks(struct pp_dataset *d)
+{
+	size_t shown = 0, missing = 0, differ = 0;
+	const struct pp_worker *first = NULL;
+	int domains = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_worker *one = &d->worker[w];
+
+		if (strncmp(one->status, "missing", 7) == 0) {
+			missing++;
+			continue;
+		}
+		if (strcmp(one->status, "delivered") != 0 && shown++ < 8)
+			pp_dataset_warn(d, "rank %d: %s", (int)one->rank, one->status);
+		if (!first)
+			first = one;
+		domains |= one->domain != first->domain;
+		differ += strcmp(one->options, first->options) != 0 || strcmp(one->version, first->version) != 0;
+	}
+	if (shown > 8)
+		pp_dataset_warn(d, "%zu more ranks are not whole: /worker status", shown - 8);
+	if (missing)
+		pp_dataset_warn(d, "%zu of %zu ranks are missing: waiting and lateness are of the others only", missing, d->workers);
+	if (differ)
+		pp_dataset_warn(d, "%zu ranks have another podprof version or other options than rank %d", differ, (int)first->rank);
+	if (domains)
+		pp_dataset_warn(d, "several clock domains, not synchronised: times, waiting and lateness between them mean nothing");
+}
+
+static void warn_default(struct pp_dataset *d)
+{
+	int64_t all = 0, by_default = 0;
+
+	for (size_t i = 0; i < d->steps * d->workers; i++)
+		all += d->cell[i].step_ns;
+	for (size_t i = 0; i < d->defaults; i++)
+		by_default += d->by_default[i].ns;
+	if (all > 0 && by_default > 0)
+		pp_dataset_warn(d, "%.1f %% of step time is Host compute only by the default rule, most of it in '%.100s'",
+				100.0 * (double)by_default / (double)all, pp_intern_text(d->names, d->by_default[0].name, NULL));
+}
+
+static void warn_absent(struct pp_dataset *d)
+{
+	pp_dataset_warn(d, "/kernel is absent: no device source in this session");
+	pp_dataset_warn(d, "/op is absent: no operator source in this session");
+	pp_dataset_warn(d, "/input is absent: no input pipeline source in this session");
+	pp_dataset_warn(d, "/memory is absent: no memory source in this session");
+	if (!d->collectives)
+		pp_dataset_warn(d, "/collective is absent: no collective call was recorded");
+	if (!d->channels)
+		pp_dataset_warn(d, "/channel is absent: no point-to-point call was recorded");
+}
+
+int pp_join_quality(struct pp_join *j)
+{
+	struct pp_dataset *d = j->d;
+
+	if (merge_defaults(j) < 0)
+		return -ENOMEM;
+	warn_losses(d);
+	warn_ranks(d);
+	if (j->in->steps->note[0])
+		pp_dataset_warn(d, "%s", j->in->steps->note);
+	if (d->violations)
+		pp_dataset_warn(d, "%" PRIu64 " collectives ended on a rank before the last rank came: the clock or the record is wrong there",
+				d->violations);
+	if (d->crossed)
+		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time", d->crossed);
+	warn_default(d);
+	warn_absent(d);
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* Nonblocking operations and the calls that completed them; see request.h. */
+#include "aggregate/analyze/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/source/mpi_call.h"
+
+static int compare_done(const void *a, const void *b)
+{
+	const struct pp_done *x = a, *y = b;
+
+	return (x->request > y->request) - (x->request < y->request);
+}
+
+/* The Wait or Test that begins last at or before `time`; NULL: none. Only the spans just before can be it: a call that saw the
+ * completion ends after it, and calls of one thread do not overlap. */
+static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t time)
+{
+	size_t low = 0, high = thread->spans;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->span[middle].begin <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t looked = 0; low > 0 && looked < 4096; looked++) {
+		const struct pp_span *span = &thread->span[--low];
+
+		if (span->kind == PP_SPAN_MPI)
+			return pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && span->end >= time ? span : NULL;
+	}
+	return NULL;
+}
+
+static void find_wait(const struct pp_rank *rank, uint32_t own, struct pp_done *done)
+{
+	done->wait_span = UINT32_MAX;
+	for (uint32_t i = 0; i < rank->threads; i++) {
+		uint32_t t = i == 0 ? own : i <= own ? i - 1 : i; /* its own thread first */
+		const struct pp_span *span = waiting_at(&rank->thread[t], done->span->end);
+
+		if (!span)
+			continue;
+		done->wait_thread = t;
+		done->wait_span = (uint32_t)(span - rank->thread[t].span);
+		return;
+	}
+}
+
+int pp_requests_init(struct pp_requests *r, const struct pp_rank *rank)
+{
+	size_t n = 0;
+
+	for (uint32_t t = 0; t < rank->threads; t++)
+		for (size_t i = 0; i < rank->thread[t].spans; i++)
+			n += rank->thread[t].span[i].kind == PP_SPAN_REQUEST;
+	*r = (struct pp_requests){ .done = calloc(n + 1, sizeof(*r->done)) };
+	if (!r->done)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < rank->threads; t++) {
+		for (size_t i = 0; i < rank->thread[t].spans; i++) {
+			const struct pp_span *span = &rank->thread[t].span[i];
+
+			if (span->kind != PP_SPAN_REQUEST || !span->request || (span->flags & PP_SPAN_CUT_END))
+				continue;
+			r->done[r->dones] = (struct pp_done){ .request = span->request, .span = span };
+			find_wait(rank, t, &r->done[r->dones++]);
+		}
+	}
+	qsort(r->done, r->dones, sizeof(*r->done), compare_done);
+	return 0;
+}
+
+void pp_requests_release(struct pp_requests *r)
+{
+	free(r->done);
+	r->done = NULL;
+	r->dones = 0;
+}
+
+const struct pp_done *pp_requests_find(const struct pp_requests *r, uint32_t request)
+{
+	struct pp_done key = { .request = request };
+
+	if (!request || !r->dones)
+		return NULL;
+	return bsearch(&key, r->done, r->dones, sizeof(*r->done), compare_done);
+}

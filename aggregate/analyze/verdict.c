@@ -1,0 +1,136 @@
+/* The verdict: waiting first, because what others wait for is the cause, then the largest category. See verdict.h. */
+#include "aggregate/analyze/verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/dataset.h"
+
+struct worker_sum {
+	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* 10 and 3 together less waiting: [0] is unused */
+	int64_t step_ns, wait_ns;
+	int64_t steps;
+};
+
+enum { SMALL_WAIT_PERCENT = 5, ONE_RANK_PERCENT = 50 };
+
+static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *sum)
+{
+	*sum = (struct worker_sum){ 0 };
+	for (size_t s = 0; s < d->steps; s++) {
+		const struct pp_cell *cell = &d->cell[s * d->workers + w];
+
+		if (!cell->present)
+			continue;
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			sum->exclusive_ns[c] += cell->exclusive_ns[c];
+		sum->step_ns += cell->step_ns;
+		sum->wait_ns += cell->wait_ns;
+		sum->steps++;
+	}
+	sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] -= sum->wait_ns;
+	if (sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] < 0) { /* the rest of the waiting is the device's */
+		sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] += sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION];
+		sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 0;
+	}
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Per step, median over the workers but one. */
+static int64_t median_of_others(const struct worker_sum *sum, size_t workers, size_t but, int category, int64_t *work)
+{
+	size_t n = 0;
+
+	for (size_t w = 0; w < workers; w++)
+		if (w != but && sum[w].steps)
+			work[n++] = sum[w].exclusive_ns[category] / sum[w].steps;
+	if (!n)
+		return 0;
+	qsort(work, n, sizeof(*work), compare_ns);
+	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
+}
+
+static const char *explain(int category)
+{
+	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
+}
+
+static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait, int64_t step_ns, char *text,
+		     size_t size)
+{
+	const struct pp_late *late = &d->late[0];
+	double share = 100.0 * (double)wait / (double)step_ns;
+	int64_t most = 0;
+	size_t who = d->workers;
+	int category = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].rank == late->rank)
+			who = w;
+	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
+		snprintf(text, size, "limited by: waiting in collectives, %.0f %% of every step; no one rank is the cause (rank %d most, %.0f %% of it)",
+			 share, (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
+		return;
+	}
+	for (int c = 1; c <= PP_CATEGORIES; c++) {
+		int64_t more = sum[who].exclusive_ns[c] / sum[who].steps - median_of_others(sum, d->workers, who, c, work);
+
+		if (more > most) {
+			most = more;
+			category = c;
+		}
+	}
+	if (!category || most <= d->worker[who].bound_ns) {
+		snprintf(text, size, "limited by: rank %d, which comes last: the others wait %.0f %% of every step", (int)late->rank, share);
+		return;
+	}
+	snprintf(text, size, "limited by: rank %d's %s%s, %.2f ms (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
+		 (int)late->rank, pp_category_name(category), explain(category), (double)most / 1e6,
+		 100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), share);
+}
+
+static void say_largest(const struct worker_sum *sum, size_t workers, int64_t step_ns, char *text, size_t size)
+{
+	int64_t all[PP_CATEGORIES + 1] = { 0 };
+	int best = 1;
+
+	for (size_t w = 0; w < workers; w++)
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			all[c] += sum[w].exclusive_ns[c];
+	for (int c = 1; c <= PP_CATEGORIES; c++)
+		if (all[c] > all[best])
+			best = c;
+	snprintf(text, size, "limited by: %s%s, %.0f %% of every step; no rank waits long for another", pp_category_name(best), explain(best),
+		 100.0 * (double)all[best] / (double)step_ns);
+}
+
+void pp_verdict(const struct pp_dataset *d, char *text, size_t size)
+{
+	struct worker_sum *sum = calloc(d->workers + 1, sizeof(*sum));
+	int64_t *work = calloc(d->workers + 1, sizeof(*work));
+	int64_t step_ns = 0, wait = 0;
+
+	snprintf(text, size, "no verdict: no step was recorded");
+	if (!sum || !work)
+		goto out;
+	for (size_t w = 0; w < d->workers; w++) {
+		sum_worker(d, w, &sum[w]);
+		step_ns += sum[w].step_ns;
+		wait += sum[w].wait_ns;
+	}
+	if (step_ns <= 0)
+		goto out;
+	if (wait * 100 > step_ns * SMALL_WAIT_PERCENT)
+		say_late(d, sum, work, wait, step_ns, text, size);
+	else
+		say_largest(sum, d->workers, step_ns, text, size);
+out:
+	free(sum);
+	free(work);
+}
