@@ -15,6 +15,7 @@ import traceback
 SKIP = 77
 MPI_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PYTHON = "/usr/bin/python3"
+MPIRUN = shutil.which("mpirun.openmpi") or "mpirun"
 
 
 class Failed(Exception):
@@ -128,7 +129,7 @@ class Place:
         return os.path.join(self.scratch, f"logs{self.count}")
 
     def mpirun(self, ranks, command, *options):
-        return ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *options, "-n", str(ranks), *command]
+        return [MPIRUN, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *options, "-n", str(ranks), *command]
 
     def under(self, logs, command, *options):
         return [self.podprof(), "run", "-o", logs, *options, "--", *command]
@@ -190,7 +191,7 @@ def main(cases, description):
     parser.add_argument("--bin", required=True, help="directory of podprof")
     parser.add_argument("--guest", required=True, help="directory of the test programs")
     parser.add_argument("--examples", help="directory of the examples' sources")
-    parser.add_argument("--full", action="store_true", default=bool(os.environ.get("PODPROF_FULL")))
+    parser.add_argument("--full", action="store_true", default=bool(os.environ.get("PODPROF_FULL") or os.environ.get("PODPROF_LONG")))
     parser.add_argument("--list", action="store_true")
     parser.add_argument("case", nargs="*")
     args = parser.parse_args()
