@@ -1,0 +1,46 @@
+/* An HDF5 file that netCDF-4 readers open: groups with dimension scales, columns, attributes. In: columns in memory.
+ * Out: pod.h5. Errors of HDF5 become the sentence of pp_err; after the first one, every call does nothing. Called by hdf5*.c. */
+#ifndef PP_WRITE_HDF5_FILE_H
+#define PP_WRITE_HDF5_FILE_H
+
+#include <hdf5.h>
+
+#include "aggregate/write/hdf5_layout.h"
+#include "core/base/err.h"
+
+enum { PP_H5_DIMS = 8 };
+
+struct pp_h5 {
+	hid_t file, group;
+	const char *group_name;
+	struct {
+		const char *name;
+		hsize_t size;
+		hid_t scale; /* 0 until its dataset stands */
+	} dim[PP_H5_DIMS];
+	size_t dims;
+	int code;            /* first error */
+	struct pp_err *err;
+};
+
+int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err);
+/* Closes; the first error of all calls since pp_h5_create(). */
+int pp_h5_close(struct pp_h5 *h);
+
+void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text);
+void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value);
+void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value);
+
+/* Dimensions are told first, then columns: those named like a dimension before the others that have it. */
+void pp_h5_group_begin(struct pp_h5 *h, const char *name);
+void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size);
+void pp_h5_group_end(struct pp_h5 *h);
+/* `data` is the array of the row's type, in C order. A table without rows is left out. */
+void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data);
+/* Texts of a column: get(context, i) for i in 0..n-1. */
+void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
+		     const void *context);
+/* One member of an array of structs as a column: `size` is the member's, and must be the row's. */
+void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size);
+
+#endif

@@ -1,0 +1,11 @@
+/* Tables of pod.h5: collective, channel, communicator, quality. Called by hdf5.c. */
+#ifndef PP_WRITE_HDF5_TABLES_H
+#define PP_WRITE_HDF5_TABLES_H
+
+#include "aggregate/analyze/dataset.h"
+#include "aggregate/write/hdf5_file.h"
+
+/* A group whose table would be empty is absent, and quality says why. */
+void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d);
+
+#endif
