@@ -10,6 +10,8 @@ struct pp_intern;
 
 struct pp_intern *pp_intern_new(void); /* NULL: no memory */
 void pp_intern_free(struct pp_intern *t);
+/* New names are refused (id 0) once the table holds this much; no limit at first. */
+void pp_intern_limit(struct pp_intern *t, uint64_t bytes);
 /* Id of the text, made if new. 0 where there is no memory. */
 uint32_t pp_intern_put(struct pp_intern *t, const char *text, size_t length);
 /* Text of an id, terminated, valid until pp_intern_free(); *ret_length may be NULL. */

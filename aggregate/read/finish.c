@@ -1,0 +1,200 @@
+/* The end of reading: everything that rings.c collected becomes one pp_capture. Called by the keeper and by salvage. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/order.h"
+#include "aggregate/read/rings_private.h"
+
+static void copy_text(char *to, size_t size, const char *from, size_t from_size)
+{
+	size_t n = strnlen(from, from_size);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+/* Blocks go back to the system as they are copied: the spans are never held twice. */
+static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_thread *t)
+{
+	struct pp_block *b;
+
+	t->span = lane->blocks.spans ? malloc(lane->blocks.spans * sizeof(*t->span)) : NULL;
+	if (lane->blocks.spans && !t->span)
+		return -ENOMEM;
+	while ((b = pp_store_pop(store, &lane->blocks))) {
+		memcpy(t->span + t->spans, b->span, b->used * sizeof(b->span[0]));
+		t->spans += b->used;
+		pp_block_free(b);
+	}
+	return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
+}
+
+static int take_lanes(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
+{
+	size_t lanes = 0, at;
+	struct pp_thread *thread;
+
+	for (struct pp_lane *l = p->lanes; l; l = l->next)
+		lanes++;
+	if (!lanes)
+		return 0;
+	thread = realloc(rank->thread, (rank->threads + lanes) * sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	rank->thread = thread;
+	memset(thread + rank->threads, 0, lanes * sizeof(*thread));
+	at = rank->threads + lanes;
+	rank->threads = at;
+	/* The list has the newest first. */
+	for (struct pp_lane *l = p->lanes; l; l = l->next) {
+		struct pp_thread *t = &thread[--at];
+		int rc = take_spans(&shared->store, l, t);
+
+		if (rc)
+			return rc;
+		t->tid = l->tid;
+		t->is_main = l->is_main;
+		t->name = pp_intern_put(shared->names, l->name, strnlen(l->name, sizeof(l->name)));
+		t->first = l->first <= l->last ? l->first : 0;
+		t->last = l->first <= l->last ? l->last : 0;
+	}
+	return 0;
+}
+
+static int take_comms(struct pp_pair *p, struct pp_rank *rank)
+{
+	struct pp_comm *comm;
+
+	if (!p->comms)
+		return 0;
+	comm = realloc(rank->comm, (rank->comms + p->comms) * sizeof(*comm));
+	if (!comm)
+		return -ENOMEM;
+	rank->comm = comm;
+	for (size_t i = 0; i < p->comms; i++) {
+		size_t at = 0;
+
+		while (at < rank->comms && comm[at].id != p->comm[i].id)
+			at++;
+		if (at == rank->comms)
+			rank->comms++;
+		else
+			free(comm[at].member);
+		comm[at] = p->comm[i];
+	}
+	p->comms = 0;
+	return 0;
+}
+
+static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
+{
+	const struct pp_ring_header *h = pp_drain_header(ring->drain);
+	uint32_t threads = atomic_load(&h->thread_used);
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		for (int c = 0; c < PP_LOSSES; c++)
+			rank->lost[c] += atomic_load_explicit(&h->thread[i].lost[c], memory_order_relaxed);
+	for (int c = 0; c < PP_LOSSES; c++)
+		rank->lost[c] += ring->pair.lost[c];
+	rank->lost[PP_LOSS_NO_THREAD] += atomic_load(&h->lost_threads);
+	rank->lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
+}
+
+static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, int first)
+{
+	uint32_t used = atomic_load(&h->chunk_used), limit = atomic_load(&h->chunk_limit);
+	int64_t open_tick = h->open_tick < PP_TICK_MOST ? (int64_t)h->open_tick : 0;
+
+	rank->ring_bytes += PP_RING_HEADER_BYTES + (uint64_t)(used < limit ? used : limit) * PP_CHUNK_BYTES;
+	rank->step_marks |= atomic_load(&h->step_marks) != 0;
+	if (first || open_tick < rank->open_tick)
+		rank->open_tick = open_tick;
+	if (!first && open_tick != rank->open_tick && rank->exit_known)
+		return;
+	rank->rank = h->rank;
+	rank->size = h->size;
+	rank->local_rank = h->local_rank;
+	rank->pid = h->pid;
+	copy_text(rank->host, sizeof(rank->host), h->host, sizeof(h->host));
+	copy_text(rank->options, sizeof(rank->options), h->options, sizeof(h->options));
+	copy_text(rank->version, sizeof(rank->version), h->podprof_version, sizeof(h->podprof_version));
+	copy_text(rank->command, sizeof(rank->command), h->command, sizeof(h->command));
+	rank->exit_known = atomic_load(&h->state) == PP_RANK_ENDING;
+	rank->exit_status = rank->exit_known ? atomic_load(&h->exit_status) : 0;
+}
+
+static struct pp_rank *rank_of(struct pp_capture *c, int32_t number, int *ret_first)
+{
+	size_t at = 0;
+
+	while (at < c->ranks && c->rank[at].rank < number)
+		at++;
+	*ret_first = at == c->ranks || c->rank[at].rank != number;
+	if (*ret_first) {
+		memmove(c->rank + at + 1, c->rank + at, (c->ranks - at) * sizeof(*c->rank));
+		memset(c->rank + at, 0, sizeof(*c->rank));
+		c->rank[at].rank = number;
+		c->rank[at].horizon = INT64_MIN;
+		c->ranks++;
+	}
+	return &c->rank[at];
+}
+
+static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture *c)
+{
+	int first, rc;
+	struct pp_rank *rank = rank_of(c, pp_drain_header(ring->drain)->rank, &first);
+
+	pp_pair_close(&ring->pair);
+	take_header(pp_drain_header(ring->drain), rank, first);
+	take_losses(ring, rank);
+	rank->records += ring->pair.records;
+	if (ring->pair.horizon > rank->horizon)
+		rank->horizon = ring->pair.horizon;
+	if (rank->size > c->ranks_asked)
+		c->ranks_asked = rank->size;
+	strcpy(rank->status, "delivered");
+	rc = take_lanes(&r->shared, &ring->pair, rank);
+	return rc ? rc : take_comms(&ring->pair, rank);
+}
+
+int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct pp_err *err)
+{
+	struct pp_capture c = {0};
+	int rc = 0;
+
+	c.rank = calloc(r->rings + 1, sizeof(*c.rank));
+	if (!c.rank)
+		return pp_err_set(err, -ENOMEM, "no memory for %zu ranks", r->rings);
+	for (size_t i = 0; i < r->rings && !rc; i++)
+		rc = take_ring(r, r->ring[i], &c);
+	if (rc) {
+		pp_capture_release(&c);
+		return pp_err_set(err, rc, "no memory for the spans of the window: give --window-buffer less");
+	}
+	c.names = r->shared.names;
+	/* What pp_rings_free() and late calls find from here on. */
+	r->shared.names = NULL;
+	*ret_capture = c;
+	return 0;
+}
+
+void pp_capture_release(struct pp_capture *c)
+{
+	for (size_t i = 0; i < c->ranks; i++) {
+		struct pp_rank *rank = &c->rank[i];
+
+		for (size_t t = 0; t < rank->threads; t++)
+			free(rank->thread[t].span);
+		for (size_t k = 0; k < rank->comms; k++)
+			free(rank->comm[k].member);
+		free(rank->thread);
+		free(rank->comm);
+	}
+	free(c->rank);
+	pp_intern_free(c->names);
+	*c = (struct pp_capture){0};
+}

@@ -1,0 +1,161 @@
+/* Threads of a ring and their open spans: begin, move, close. Called by pair.c, and by store.c when it evicts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/pair.h"
+
+int pp_lane_over(const struct pp_lane *lane)
+{
+	return lane->over;
+}
+
+struct pp_blocks *pp_lane_blocks(struct pp_lane *lane)
+{
+	return &lane->blocks;
+}
+
+void pp_lane_evicted(struct pp_lane *lane, int64_t end)
+{
+	if (end > lane->pair->horizon)
+		lane->pair->horizon = end;
+	lane->pair->lost[PP_LOSS_EVICTED]++;
+}
+
+static void stack_moved(struct pp_stack *s, const struct pp_span *old, struct pp_span *moved)
+{
+	for (uint32_t i = 0; i < s->depth; i++)
+		if (s->entry[i] == old) {
+			s->entry[i] = moved;
+			return;
+		}
+}
+
+static void table_moved(struct pp_open_table *t, uint64_t id, struct pp_span *moved)
+{
+	struct pp_open *open = pp_open_find(t, id);
+
+	if (open && moved)
+		open->span = moved;
+	else if (open)
+		pp_open_remove(t, open);
+}
+
+void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved)
+{
+	if (!moved)
+		pp_lane_evicted(lane, old->begin);
+	if (old->kind == PP_SPAN_RANGE)
+		stack_moved(&lane->stack[old->domain], old, moved);
+	else if (old->kind == PP_SPAN_ASYNC)
+		table_moved(&lane->pair->ranges, old->comm, moved);
+	else if (old->kind == PP_SPAN_REQUEST)
+		table_moved(&lane->pair->requests, old->request, moved);
+	else if (lane->step == old)
+		lane->step = moved;
+}
+
+struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot)
+{
+	const struct pp_thread_slot *s = &p->header->thread[slot];
+	struct pp_lane *lane = calloc(1, sizeof(*lane));
+
+	if (!lane)
+		return NULL;
+	lane->pair = p;
+	lane->slot = slot;
+	lane->tid = s->tid;
+	lane->is_main = s->is_main != 0;
+	memcpy(lane->name, s->name, sizeof(lane->name));
+	lane->name[sizeof(lane->name) - 1] = '\0';
+	lane->first = INT64_MAX;
+	lane->last = INT64_MIN;
+	for (int i = 0; i < PP_LOSSES; i++)
+		lane->lost_seen += atomic_load_explicit(&s->lost[i], memory_order_relaxed);
+	lane->next = p->lanes;
+	p->lanes = p->lane[slot] = lane;
+	return lane;
+}
+
+static void refresh_name(struct pp_lane *lane)
+{
+	/* Threads are often named after they began to record. */
+	memcpy(lane->name, lane->pair->header->thread[lane->slot].name, sizeof(lane->name) - 1);
+}
+
+void pp_pair_ended(void *context, uint32_t slot)
+{
+	struct pp_pair *p = context;
+
+	if (!p->lane[slot])
+		return;
+	refresh_name(p->lane[slot]);
+	pp_lane_close(p->lane[slot]);
+	p->lane[slot]->over = 1;
+	p->lane[slot] = NULL;
+}
+
+struct pp_span *pp_lane_add(struct pp_lane *lane, enum pp_span_kind kind, int64_t begin, uint32_t name)
+{
+	struct pp_span *s = pp_store_add(&lane->pair->shared->store, &lane->blocks, lane);
+
+	if (!s) {
+		lane->pair->lost[PP_LOSS_EVICTED]++;
+		return NULL;
+	}
+	s->kind = (uint8_t)kind;
+	s->begin = s->end = begin;
+	s->name = name;
+	s->peer = -1;
+	return s;
+}
+
+void pp_lane_end_span(struct pp_span *s, int64_t end, uint8_t flags)
+{
+	s->end = end > s->begin ? end : s->begin;
+	s->flags = (uint8_t)((s->flags & ~PP_SPAN_OPEN) | flags);
+	if (s->kind == PP_SPAN_ASYNC)
+		s->comm = 0;
+	else if (s->kind == PP_SPAN_REQUEST)
+		s->wait_end = s->end;
+}
+
+void pp_stack_close(struct pp_stack *s, int64_t end)
+{
+	for (uint32_t i = 0; i < s->depth; i++)
+		if (s->entry[i])
+			pp_lane_end_span(s->entry[i], end, PP_SPAN_CUT_END);
+	s->depth = s->skipped = 0;
+}
+
+static void close_table(struct pp_lane *lane, struct pp_open_table *t)
+{
+	for (size_t i = 0; i < t->places; i++)
+		while (t->place[i].span && t->place[i].lane == lane) {
+			pp_lane_end_span(t->place[i].span, lane->last, PP_SPAN_CUT_END);
+			pp_open_remove(t, &t->place[i]);
+		}
+}
+
+void pp_lane_close(struct pp_lane *lane)
+{
+	for (int i = 0; i < PP_RING_DOMAINS; i++) {
+		pp_stack_close(&lane->stack[i], lane->last);
+		free(lane->stack[i].entry);
+		lane->stack[i] = (struct pp_stack){0};
+	}
+	if (lane->step)
+		pp_lane_end_span(lane->step, lane->last, PP_SPAN_CUT_END);
+	lane->step = NULL;
+}
+
+/* At the very end: a range or request may end on another thread than the one it began on. */
+void pp_pair_close(struct pp_pair *p)
+{
+	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next) {
+		if (p->lane[lane->slot] == lane)
+			refresh_name(lane);
+		pp_lane_close(lane);
+		close_table(lane, &p->ranges);
+		close_table(lane, &p->requests);
+	}
+}

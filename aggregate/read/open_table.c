@@ -1,0 +1,79 @@
+/* Open-addressed table with backward shift. Called by pair.c. */
+#include "aggregate/read/open_table.h"
+
+#include <stdlib.h>
+
+static size_t home(const struct pp_open_table *t, uint64_t id)
+{
+	return (size_t)((id * 0x9e3779b97f4a7c15u) >> 20) & (t->places - 1);
+}
+
+static void place_at(struct pp_open_table *t, struct pp_open open)
+{
+	size_t at = home(t, open.id);
+
+	while (t->place[at].span)
+		at = (at + 1) & (t->places - 1);
+	t->place[at] = open;
+}
+
+static int grow(struct pp_open_table *t)
+{
+	struct pp_open_table bigger = {.places = t->places ? t->places * 2 : 64, .used = t->used};
+
+	bigger.place = calloc(bigger.places, sizeof(*bigger.place));
+	if (!bigger.place)
+		return -1;
+	for (size_t i = 0; i < t->places; i++)
+		if (t->place[i].span)
+			place_at(&bigger, t->place[i]);
+	free(t->place);
+	*t = bigger;
+	return 0;
+}
+
+int pp_open_put(struct pp_open_table *t, uint64_t id, struct pp_span *span, struct pp_lane *lane)
+{
+	if (t->used >= PP_OPEN_MOST || (2 * (t->used + 1) > t->places && grow(t)))
+		return -1;
+	place_at(t, (struct pp_open){id, span, lane});
+	t->used++;
+	return 0;
+}
+
+struct pp_open *pp_open_find(const struct pp_open_table *t, uint64_t id)
+{
+	if (!t->used)
+		return NULL;
+	for (size_t at = home(t, id); t->place[at].span; at = (at + 1) & (t->places - 1))
+		if (t->place[at].id == id)
+			return &t->place[at];
+	return NULL;
+}
+
+void pp_open_remove(struct pp_open_table *t, struct pp_open *open)
+{
+	size_t hole = (size_t)(open - t->place), at = hole;
+
+	for (;;) {
+		size_t want;
+
+		at = (at + 1) & (t->places - 1);
+		if (!t->place[at].span)
+			break;
+		want = home(t, t->place[at].id);
+		/* May it stand in the hole? Only if its home is not between the hole and where it is. */
+		if (((at - want) & (t->places - 1)) < ((at - hole) & (t->places - 1)))
+			continue;
+		t->place[hole] = t->place[at];
+		hole = at;
+	}
+	t->place[hole].span = NULL;
+	t->used--;
+}
+
+void pp_open_release(struct pp_open_table *t)
+{
+	free(t->place);
+	*t = (struct pp_open_table){0};
+}

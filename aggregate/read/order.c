@@ -1,0 +1,61 @@
+/* Sorts spans that are almost in order: takes out those that are not, sorts them, merges them back. Called by finish.c. */
+#include "aggregate/read/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int before(const struct pp_span *a, const struct pp_span *b)
+{
+	return a->begin != b->begin ? a->begin < b->begin : a->end > b->end;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return before(a, b) ? -1 : before(b, a);
+}
+
+static size_t count_late(const struct pp_span *span, size_t spans)
+{
+	const struct pp_span *top = span;
+	size_t late = 0;
+
+	for (size_t i = 1; i < spans; i++) {
+		if (before(&span[i], top))
+			late++;
+		else
+			top = &span[i];
+	}
+	return late;
+}
+
+int pp_order_spans(struct pp_span *span, size_t spans)
+{
+	size_t late = spans ? count_late(span, spans) : 0, kept = 1, out = 0;
+	struct pp_span *side;
+
+	if (!late)
+		return 0;
+	/* Most of them: there is no order to keep. */
+	if (late > spans / 2) {
+		qsort(span, spans, sizeof(*span), compare);
+		return 0;
+	}
+	side = malloc(late * sizeof(*side));
+	if (!side)
+		return -1;
+	for (size_t i = 1; i < spans; i++) {
+		if (before(&span[i], &span[kept - 1]))
+			side[out++] = span[i];
+		else
+			span[kept++] = span[i];
+	}
+	qsort(side, out, sizeof(*side), compare);
+	for (size_t at = spans; out > 0;) {
+		if (kept > 0 && before(&side[out - 1], &span[kept - 1]))
+			span[--at] = span[--kept];
+		else
+			span[--at] = side[--out];
+	}
+	free(side);
+	return 0;
+}

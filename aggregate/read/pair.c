@@ -1,0 +1,297 @@
+/* Pairs the records of one ring into spans while they are drained. Called by rings.c through core/ring/drain's sink. */
+#include "aggregate/read/pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/step/category.h"
+
+enum { DEPTH_MOST = 65536 };
+
+void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header)
+{
+	*p = (struct pp_pair){.shared = shared, .header = header, .horizon = INT64_MIN};
+}
+
+void pp_pair_release(struct pp_pair *p)
+{
+	while (p->lanes) {
+		struct pp_lane *next = p->lanes->next;
+
+		for (int i = 0; i < PP_RING_DOMAINS; i++)
+			free(p->lanes->stack[i].entry);
+		free(p->lanes);
+		p->lanes = next;
+	}
+	for (size_t i = 0; i < p->comms; i++)
+		free(p->comm[i].member);
+	free(p->comm);
+	pp_open_release(&p->ranges);
+	pp_open_release(&p->requests);
+}
+
+/* Bytes of text of a record whose `left` followers are in the same span; *ret_text may be a copy in the shared room. */
+static size_t whole_text(struct pp_pair *p, const struct pp_record *copy, const char *inl, const struct pp_record *rest, uint32_t more,
+			 const char **ret_text)
+{
+	size_t most = PP_TEXT_INLINE + (size_t)more * PP_RECORD_CONT_TEXT;
+	size_t length = copy->length < most ? copy->length : most;
+	char *to = p->shared->text;
+
+	*ret_text = inl;
+	if (length <= PP_TEXT_INLINE)
+		return length;
+	memcpy(to, inl, PP_TEXT_INLINE);
+	for (uint32_t i = 0; i < more; i++)
+		memcpy(to + PP_TEXT_INLINE + i * PP_RECORD_CONT_TEXT, rest[i].text, PP_RECORD_CONT_TEXT);
+	*ret_text = to;
+	return length;
+}
+
+static uint32_t intern_text(struct pp_pair *p, const char *text, size_t length)
+{
+	uint32_t id = pp_intern_put(p->shared->names, text, length);
+
+	if (!id && length)
+		p->lost[PP_LOSS_NAME_CUT]++;
+	return id;
+}
+
+static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+{
+	struct pp_stack *s = &lane->stack[r->range.domain];
+	struct pp_span *span;
+
+	if (s->depth == s->room && s->depth < DEPTH_MOST) {
+		uint32_t room = s->room ? s->room * 2 : 32;
+		struct pp_span **entry = realloc(s->entry, room * sizeof(struct pp_span *));
+
+		if (entry) {
+			s->entry = entry;
+			s->room = room;
+		}
+	}
+	if (s->depth == s->room || s->skipped) {
+		s->skipped++;
+		lane->pair->lost[PP_LOSS_UNBALANCED]++;
+		return;
+	}
+	span = pp_lane_add(lane, PP_SPAN_RANGE, (int64_t)r->tick, name);
+	if (span) {
+		span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
+		span->source = r->range.source;
+		span->domain = r->range.domain;
+		span->flags = PP_SPAN_OPEN;
+	}
+	s->entry[s->depth++] = span;
+}
+
+static void pop(struct pp_lane *lane, const struct pp_record *r)
+{
+	struct pp_stack *s = &lane->stack[r->range.domain];
+	struct pp_span *span;
+
+	if (s->skipped) {
+		s->skipped--;
+		return;
+	}
+	if (!s->depth) {
+		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
+		return;
+	}
+	span = s->entry[--s->depth];
+	if (span)
+		pp_lane_end_span(span, (int64_t)r->tick, 0);
+}
+
+static void start(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+{
+	struct pp_pair *p = lane->pair;
+	struct pp_span *span;
+
+	if (p->ranges.used >= PP_OPEN_MOST || pp_open_find(&p->ranges, r->range.id)) {
+		p->lost[PP_LOSS_UNBALANCED]++;
+		return;
+	}
+	span = pp_lane_add(lane, PP_SPAN_ASYNC, (int64_t)r->tick, name);
+	if (!span)
+		return;
+	span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
+	span->source = r->range.source;
+	span->domain = r->range.domain;
+	span->comm = r->range.id;
+	span->flags = PP_SPAN_OPEN;
+	if (pp_open_put(&p->ranges, r->range.id, span, lane))
+		pp_lane_end_span(span, span->begin, PP_SPAN_CUT_END);
+}
+
+static void end(struct pp_lane *lane, const struct pp_record *r)
+{
+	struct pp_open *open = pp_open_find(&lane->pair->ranges, r->range.id);
+
+	if (!open) {
+		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
+		return;
+	}
+	pp_lane_end_span(open->span, (int64_t)r->tick, 0);
+	pp_open_remove(&lane->pair->ranges, open);
+}
+
+static void step_begin(struct pp_lane *lane, const struct pp_record *r)
+{
+	if (lane->step)
+		pp_lane_end_span(lane->step, (int64_t)r->tick, 0);
+	lane->step = pp_lane_add(lane, PP_SPAN_STEP, (int64_t)r->tick, 0);
+	if (!lane->step)
+		return;
+	lane->step->number = r->step.number;
+	lane->step->flags = PP_SPAN_OPEN;
+}
+
+static void step_end(struct pp_lane *lane, const struct pp_record *r)
+{
+	if (!lane->step) {
+		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
+		return;
+	}
+	pp_lane_end_span(lane->step, (int64_t)r->tick, 0);
+	lane->step = NULL;
+}
+
+static void instant(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+{
+	struct pp_span *s = pp_lane_add(lane, r->kind == PP_RECORD_MARK ? PP_SPAN_MARK : PP_SPAN_COUNTER, (int64_t)r->tick, name);
+
+	if (!s)
+		return;
+	if (r->kind == PP_RECORD_COUNTER) {
+		s->value = r->counter.value;
+		return;
+	}
+	s->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
+	s->source = r->range.source;
+	s->domain = r->range.domain;
+}
+
+static uint64_t slot_losses(const struct pp_lane *lane)
+{
+	const struct pp_thread_slot *slot = &lane->pair->header->thread[lane->slot];
+	uint64_t lost = 0;
+
+	for (int i = 0; i < PP_LOSSES; i++)
+		if (i != PP_LOSS_NAME_CUT && i != PP_LOSS_UNBALANCED)
+			lost += atomic_load_explicit(&slot->lost[i], memory_order_relaxed);
+	return lost;
+}
+
+/* Recording was off: ranges that stay open are whole. Records were lost: which pops are missing is not known, so what is
+ * open ends where the last record before the gap was. */
+static void gap(struct pp_lane *lane)
+{
+	uint64_t lost = slot_losses(lane);
+
+	if (lost == lane->lost_seen)
+		return;
+	lane->lost_seen = lost;
+	lane->torn = 1;
+	for (int i = 0; i < PP_RING_DOMAINS; i++)
+		pp_stack_close(&lane->stack[i], lane->last);
+}
+
+static int is_bad(const struct pp_record *r)
+{
+	if (r->tick > PP_TICK_MOST)
+		return 1;
+	switch (r->kind) {
+	case PP_RECORD_PUSH:
+	case PP_RECORD_POP:
+	case PP_RECORD_START:
+	case PP_RECORD_END:
+	case PP_RECORD_MARK:
+		return r->range.domain >= PP_RING_DOMAINS;
+	case PP_RECORD_MPI:
+		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
+	default:
+		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT;
+	}
+}
+
+static void one(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+{
+	struct pp_pair *p = lane->pair;
+
+	switch (r->kind) {
+	case PP_RECORD_PUSH:
+		push(lane, r, intern_text(p, text, length));
+		break;
+	case PP_RECORD_POP:
+		pop(lane, r);
+		break;
+	case PP_RECORD_START:
+		start(lane, r, intern_text(p, text, length));
+		break;
+	case PP_RECORD_END:
+		end(lane, r);
+		break;
+	case PP_RECORD_MARK:
+	case PP_RECORD_COUNTER:
+		instant(lane, r, intern_text(p, text, length));
+		break;
+	case PP_RECORD_STEP_BEGIN:
+		step_begin(lane, r);
+		break;
+	case PP_RECORD_STEP_END:
+		step_end(lane, r);
+		break;
+	case PP_RECORD_MPI:
+		pp_lane_mpi(lane, r);
+		break;
+	case PP_RECORD_REQUEST:
+		pp_lane_request(lane, r);
+		break;
+	case PP_RECORD_COMM:
+		pp_lane_comm(lane, r, text, length);
+		break;
+	default:
+		break;
+	}
+}
+
+void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count)
+{
+	struct pp_pair *p = context;
+	struct pp_lane *lane = p->lane[slot] ? p->lane[slot] : pp_lane_new(p, slot);
+
+	p->records += count;
+	if (!lane) {
+		p->lost[PP_LOSS_NO_THREAD] += count;
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		/* A copy: the writer may be hostile and change it under our eyes. */
+		struct pp_record r = record[i];
+		const char *text = r.range.text;
+		size_t length = 0;
+		int64_t last;
+
+		if (r.kind == PP_RECORD_NONE)
+			continue;
+		if (is_bad(&r) || r.more > count - i - 1) {
+			p->lost[PP_LOSS_BAD_RECORD]++;
+			continue;
+		}
+		if (r.length)
+			length = whole_text(p, &r, r.range.text, record + i + 1, r.more, &text);
+		i += r.more;
+		if (r.kind == PP_RECORD_GAP)
+			gap(lane);
+		last = r.kind == PP_RECORD_MPI ? (int64_t)r.mpi.end : (int64_t)r.tick;
+		if ((int64_t)r.tick < lane->first)
+			lane->first = (int64_t)r.tick;
+		if (last > lane->last)
+			lane->last = last;
+		one(lane, &r, text, length);
+	}
+	if (p->shared->store.bytes > p->shared->store.buffer)
+		pp_store_evict(&p->shared->store);
+}

@@ -1,0 +1,87 @@
+/* Records to spans, one ring: shadow stacks, ranges by id, steps, requests, communicators.
+ * In: spans of records from core/ring/drain. Out: spans in the store. Internal to aggregate/read; one thread. */
+#ifndef PP_READ_PAIR_H
+#define PP_READ_PAIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/read/open_table.h"
+#include "aggregate/read/store.h"
+#include "core/ring/drain.h"
+#include "core/ring/intern.h"
+
+struct pp_stack { /* open pushes of one thread and domain */
+	struct pp_span **entry;
+	uint32_t depth, room;
+	uint32_t skipped; /* pushes above the deepest that is kept */
+};
+
+struct pp_lane { /* one thread of a ring, as long as it lived */
+	struct pp_lane *next;
+	struct pp_pair *pair;
+	uint32_t slot, tid;
+	int is_main;
+	char name[32];
+	int64_t first, last;       /* ticks, first > last: none yet */
+	struct pp_blocks blocks;
+	struct pp_span *step;      /* open one */
+	uint64_t lost_seen;        /* of the slot, when the last gap was read */
+	int over;                  /* its thread has ended */
+	int torn;                  /* records were lost: pops without a push are no fault of the program */
+	struct pp_stack stack[PP_RING_DOMAINS];
+};
+
+struct pp_read_shared { /* what all rings of one pp_rings use */
+	struct pp_store store;
+	struct pp_intern *names;
+	uint32_t *call_name;       /* [pp_mpi_call_count()] */
+	unsigned calls;
+	char *text;                /* room for the longest text of a chunk */
+};
+
+struct pp_pair { /* one ring */
+	struct pp_read_shared *shared;
+	const struct pp_ring_header *header;
+	struct pp_lane *lanes;     /* newest first */
+	struct pp_lane *lane[PP_RING_THREADS]; /* of the slot's thread now */
+	struct pp_open_table ranges, requests;
+	struct pp_comm *comm;
+	size_t comms, comms_room;
+	uint64_t records;
+	uint64_t lost[PP_LOSSES];
+	int64_t horizon;
+};
+
+#define PP_TICK_MOST ((pp_tick)1 << 62) /* a tick above is no tick: sums of two still fit */
+
+enum { PP_TEXT_ROOM = PP_CHUNK_RECORDS * PP_RECORD_CONT_TEXT + PP_TEXT_INLINE };
+
+void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header);
+void pp_pair_release(struct pp_pair *p);
+/* Sinks of core/ring/drain; context is the struct pp_pair. */
+void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count);
+void pp_pair_ended(void *context, uint32_t slot);
+/* Lane of the slot's thread from now on; NULL: no memory. */
+struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot);
+void pp_stack_close(struct pp_stack *s, int64_t end);
+/* Close what is still open of the lane, at its last tick. */
+void pp_lane_close(struct pp_lane *lane);
+
+/* The same for all lanes of a ring; a range or request may end on another thread than the one it began on. */
+void pp_pair_close(struct pp_pair *p);
+
+/* New span of the lane, begin = end = `begin`; NULL: no memory, counted. */
+struct pp_span *pp_lane_add(struct pp_lane *lane, enum pp_span_kind kind, int64_t begin, uint32_t name);
+void pp_lane_end_span(struct pp_span *s, int64_t end, uint8_t flags);
+void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r);
+void pp_lane_request(struct pp_lane *lane, const struct pp_record *r);
+void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
+
+int pp_lane_over(const struct pp_lane *lane);
+struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);
+void pp_lane_evicted(struct pp_lane *lane, int64_t end);
+/* An open span stands elsewhere now; NULL: it is lost. */
+void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
+
+#endif

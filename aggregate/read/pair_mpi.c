@@ -1,0 +1,131 @@
+/* MPI calls, requests and communicators of a ring. Called by pair.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/pair.h"
+#include "core/source/mpi_call.h"
+
+static uint32_t name_of_call(struct pp_read_shared *shared, unsigned call)
+{
+	const char *name;
+
+	if (call >= shared->calls) {
+		name = pp_mpi_call_info(call)->name;
+		return pp_intern_put(shared->names, name, strlen(name));
+	}
+	if (!shared->call_name[call]) {
+		name = pp_mpi_call_info(call)->name;
+		shared->call_name[call] = pp_intern_put(shared->names, name, strlen(name));
+	}
+	return shared->call_name[call];
+}
+
+static uint8_t span_flags(uint16_t flags)
+{
+	return (uint8_t)((flags & PP_MPI_IS_ROOT ? PP_SPAN_IS_ROOT : 0) | (flags & PP_MPI_FAILED ? PP_SPAN_FAILED : 0) |
+			 (flags & PP_MPI_PEER_IN_COMM ? PP_SPAN_PEER_IN_COMM : 0));
+}
+
+static void fill(struct pp_span *s, const struct pp_record *r)
+{
+	s->source = PP_SOURCE_MPI;
+	s->flags = span_flags(r->mpi.flags);
+	s->comm = r->mpi.comm;
+	s->sent = r->mpi.sent;
+	s->received = r->mpi.received;
+	s->sequence = r->mpi.sequence;
+	s->peer = r->mpi.peer;
+	s->request = r->mpi.request;
+	s->call = r->mpi.call;
+}
+
+/* Before the call's own span: it begins with it and ends later, so the order by begin, end descending holds. */
+static void open_request(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+{
+	struct pp_open_table *t = &lane->pair->requests;
+	struct pp_open *old = pp_open_find(t, r->mpi.request);
+	struct pp_span *s;
+
+	if (old) {
+		pp_lane_end_span(old->span, (int64_t)r->tick, PP_SPAN_CUT_END);
+		pp_open_remove(t, old);
+	}
+	s = pp_lane_add(lane, PP_SPAN_REQUEST, (int64_t)r->tick, name);
+	if (!s)
+		return;
+	fill(s, r);
+	s->flags |= PP_SPAN_OPEN;
+	if (pp_open_put(t, r->mpi.request, s, lane))
+		pp_lane_end_span(s, (int64_t)r->mpi.end, PP_SPAN_CUT_END);
+}
+
+void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r)
+{
+	uint32_t name = name_of_call(lane->pair->shared, r->mpi.call);
+	struct pp_span *s;
+
+	if (r->mpi.request)
+		open_request(lane, r, name);
+	s = pp_lane_add(lane, PP_SPAN_MPI, (int64_t)r->tick, name);
+	if (!s)
+		return;
+	fill(s, r);
+	s->end = (int64_t)r->mpi.end;
+}
+
+void pp_lane_request(struct pp_lane *lane, const struct pp_record *r)
+{
+	struct pp_open_table *t = &lane->pair->requests;
+	struct pp_open *open = pp_open_find(t, r->request.request);
+	struct pp_span *s;
+
+	/* Started while recording was off: there is nothing to tie it to, and nothing was lost. */
+	if (!open)
+		return;
+	s = open->span;
+	if (r->request.peer >= 0)
+		s->peer = r->request.peer;
+	if (r->request.received)
+		s->received = r->request.received;
+	pp_lane_end_span(s, (int64_t)r->tick, span_flags(r->request.flags));
+	pp_open_remove(t, open);
+}
+
+static struct pp_comm *comm_of(struct pp_pair *p, uint64_t id)
+{
+	for (size_t i = p->comms; i-- > 0;)
+		if (p->comm[i].id == id)
+			return &p->comm[i];
+	if (p->comms == p->comms_room) {
+		size_t room = p->comms_room ? p->comms_room * 2 : 8;
+		struct pp_comm *comm = realloc(p->comm, room * sizeof(*comm));
+
+		if (!comm)
+			return NULL;
+		p->comm = comm;
+		p->comms_room = room;
+	}
+	p->comm[p->comms] = (struct pp_comm){.id = id};
+	return &p->comm[p->comms++];
+}
+
+void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+{
+	struct pp_comm *c = comm_of(lane->pair, r->comm.comm);
+
+	if (!c)
+		return;
+	if (r->comm.is_name) {
+		c->name = pp_intern_put(lane->pair->shared->names, text, length);
+		return;
+	}
+	c->size = r->comm.size;
+	free(c->member);
+	c->member = NULL;
+	/* A list that was cut is no list. */
+	if (!length || length != (size_t)r->comm.size * sizeof(int32_t))
+		return;
+	c->member = malloc(length);
+	if (c->member)
+		memcpy(c->member, text, length);
+}

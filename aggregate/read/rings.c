@@ -1,0 +1,110 @@
+/* All rings of a spool: open, drain, count. Called by the keeper's loop and by salvage. */
+#include "aggregate/read/rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/rings_private.h"
+#include "core/source/mpi_call.h"
+
+/* Names may take this much; more names than that are counted as cut. */
+enum { NAMES_BYTES = 24 * 1024 * 1024 };
+
+struct pp_rings *pp_rings_new(size_t buffer)
+{
+	struct pp_rings *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->shared.store.buffer = buffer;
+	r->shared.names = pp_intern_new();
+	r->shared.calls = pp_mpi_call_count();
+	r->shared.call_name = calloc(r->shared.calls + 1, sizeof(uint32_t));
+	r->shared.text = malloc(PP_TEXT_ROOM);
+	if (!r->shared.names || !r->shared.call_name || !r->shared.text) {
+		pp_rings_free(r);
+		return NULL;
+	}
+	pp_intern_limit(r->shared.names, NAMES_BYTES);
+	return r;
+}
+
+void pp_rings_free(struct pp_rings *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->rings; i++) {
+		pp_pair_release(&r->ring[i]->pair);
+		pp_drain_close(r->ring[i]->drain);
+		free(r->ring[i]);
+	}
+	free(r->ring);
+	pp_store_release(&r->shared.store);
+	pp_intern_free(r->shared.names);
+	free(r->shared.call_name);
+	free(r->shared.text);
+	free(r);
+}
+
+void pp_rings_private(struct pp_rings *r)
+{
+	r->flags |= PP_DRAIN_PRIVATE;
+}
+
+int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
+{
+	struct pp_ring **ring = realloc(r->ring, (r->rings + 1) * sizeof(*ring));
+	struct pp_ring *n;
+	int rc;
+
+	if (!ring)
+		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
+	r->ring = ring;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
+	rc = pp_drain_open(path, r->flags, &n->drain, err);
+	if (rc) {
+		free(n);
+		return rc;
+	}
+	pp_pair_init(&n->pair, &r->shared, pp_drain_header(n->drain));
+	r->ring[r->rings++] = n;
+	return 0;
+}
+
+size_t pp_rings_count(const struct pp_rings *r)
+{
+	return r->rings;
+}
+
+const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t index)
+{
+	return pp_drain_header(r->ring[index]->drain);
+}
+
+uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill)
+{
+	struct pp_ring *ring = r->ring[index];
+	struct pp_drain_sink sink = {.context = &ring->pair, .records = pp_pair_records, .ended = pp_pair_ended};
+	uint64_t records = pp_drain_run(ring->drain, &sink);
+
+	if (ret_fill)
+		*ret_fill = pp_drain_fill(ring->drain);
+	return records;
+}
+
+uint64_t pp_rings_records(const struct pp_rings *r)
+{
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < r->rings; i++)
+		records += r->ring[i]->pair.records;
+	return records;
+}
+
+uint64_t pp_rings_bytes(const struct pp_rings *r)
+{
+	return r->shared.store.bytes + pp_intern_bytes(r->shared.names);
+}

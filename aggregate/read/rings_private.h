@@ -1,0 +1,20 @@
+/* What rings.c and finish.c share. Internal to aggregate/read. */
+#ifndef PP_READ_RINGS_PRIVATE_H
+#define PP_READ_RINGS_PRIVATE_H
+
+#include "aggregate/read/pair.h"
+#include "aggregate/read/rings.h"
+
+struct pp_ring {
+	struct pp_drain *drain;
+	struct pp_pair pair;
+};
+
+struct pp_rings {
+	struct pp_read_shared shared;
+	struct pp_ring **ring;
+	size_t rings;
+	int flags; /* enum pp_drain_flags */
+};
+
+#endif

@@ -1,0 +1,149 @@
+/* Blocks of spans and their eviction. Called by pair.c, finish.c and rings.c. */
+#include "aggregate/read/store.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "aggregate/read/pair.h"
+
+enum { FIRST_BYTES = 16 * 1024, BLOCK_BYTES = 256 * 1024 };
+
+/* mmap, so that what is given back leaves the process. */
+static struct pp_block *make(struct pp_store *s, size_t bytes)
+{
+	struct pp_block *b = s->spare;
+
+	if (b && bytes == BLOCK_BYTES) {
+		s->spare = b->next;
+	} else {
+		b = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (b == MAP_FAILED)
+			return NULL;
+		s->bytes += bytes;
+	}
+	memset(b, 0, sizeof(*b));
+	b->bytes = bytes;
+	b->room = (uint32_t)((bytes - sizeof(*b)) / sizeof(b->span[0]));
+	return b;
+}
+
+void pp_block_free(struct pp_block *block)
+{
+	munmap(block, block->bytes);
+}
+
+static void unlink_age(struct pp_store *s, struct pp_block *b)
+{
+	*(b->older ? &b->older->newer : &s->oldest) = b->newer;
+	*(b->newer ? &b->newer->older : &s->newest) = b->older;
+}
+
+struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane)
+{
+	struct pp_block *b = lane_blocks->last;
+	struct pp_span *span;
+
+	if (!b || b->used == b->room) {
+		struct pp_block *n = make(s, b ? BLOCK_BYTES : FIRST_BYTES);
+
+		if (!n)
+			return NULL;
+		n->lane = lane;
+		n->older = s->newest;
+		*(s->newest ? &s->newest->newer : &s->oldest) = n;
+		s->newest = n;
+		*(b ? &b->next : &lane_blocks->first) = n;
+		lane_blocks->last = n;
+		b = n;
+	}
+	span = &b->span[b->used++];
+	lane_blocks->spans++;
+	memset(span, 0, sizeof(*span));
+	return span;
+}
+
+struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks)
+{
+	struct pp_block *b = lane_blocks->first;
+
+	if (!b)
+		return NULL;
+	lane_blocks->first = b->next;
+	if (!b->next)
+		lane_blocks->last = NULL;
+	lane_blocks->spans -= b->used;
+	unlink_age(s, b);
+	s->bytes -= b->bytes;
+	return b;
+}
+
+/* The lane's first block, which is not its last. */
+static void evict_block(struct pp_store *s, struct pp_block *b)
+{
+	struct pp_blocks *blocks = pp_lane_blocks(b->lane);
+
+	pp_store_pop(s, blocks);
+	for (uint32_t i = 0; i < b->used; i++) {
+		struct pp_span *old = &b->span[i], *moved;
+
+		if (!(old->flags & PP_SPAN_OPEN)) {
+			pp_lane_evicted(b->lane, old->end);
+			continue;
+		}
+		moved = pp_store_add(s, blocks, b->lane);
+		if (moved)
+			*moved = *old;
+		pp_lane_moved(b->lane, old, moved);
+	}
+	if (b->bytes == BLOCK_BYTES) {
+		b->next = s->spare;
+		s->spare = b;
+		s->bytes += b->bytes;
+	} else {
+		pp_block_free(b);
+	}
+}
+
+static void free_spare(struct pp_store *s)
+{
+	while (s->spare) {
+		struct pp_block *b = s->spare;
+
+		s->spare = b->next;
+		s->bytes -= b->bytes;
+		pp_block_free(b);
+	}
+}
+
+void pp_store_evict(struct pp_store *s)
+{
+	struct pp_block *b = s->oldest, *end = s->newest;
+
+	/* One spare is enough for the next block: more than that would be memory that holds nothing. */
+	if (s->bytes > s->buffer && s->spare && s->spare->next)
+		free_spare(s);
+	/* Up to what was the newest: moved spans may make blocks of their own, which must not be visited again. */
+	while (b && b != end && s->bytes - (s->spare ? s->spare->bytes : 0) > s->buffer) {
+		struct pp_block *newer = b->newer;
+		struct pp_blocks *blocks = pp_lane_blocks(b->lane);
+
+		if (b == blocks->first && (b != blocks->last || pp_lane_over(b->lane))) {
+			if (s->spare)
+				free_spare(s);
+			evict_block(s, b);
+		}
+		b = newer;
+	}
+}
+
+void pp_store_release(struct pp_store *s)
+{
+	free_spare(s);
+	while (s->oldest) {
+		struct pp_block *b = s->oldest;
+
+		s->oldest = b->newer;
+		pp_block_free(b);
+	}
+	*s = (struct pp_store){.buffer = s->buffer};
+}

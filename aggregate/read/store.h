@@ -1,0 +1,47 @@
+/* Spans of all threads while they are collected, in blocks; the oldest blocks go when the window buffer is full.
+ * In: spans from pair.c. Out: blocks for finish.c. Internal to aggregate/read. */
+#ifndef PP_READ_STORE_H
+#define PP_READ_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/step/span.h"
+
+enum {
+	PP_SPAN_OPEN = 128, /* in pp_span.flags, inside the store only: the end is not known yet */
+};
+
+struct pp_lane; /* pair.h */
+
+struct pp_block {
+	struct pp_block *older, *newer; /* of all lanes, by age */
+	struct pp_block *next;          /* of this lane */
+	struct pp_lane *lane;
+	size_t bytes;
+	uint32_t used, room;
+	struct pp_span span[];
+};
+
+struct pp_blocks { /* one lane's */
+	struct pp_block *first, *last;
+	size_t spans;
+};
+
+struct pp_store {
+	struct pp_block *oldest, *newest;
+	struct pp_block *spare; /* full-sized ones that were evicted */
+	size_t bytes, buffer;
+};
+
+/* Room for one more span of the lane, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
+struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *b, struct pp_lane *lane);
+/* Evict until the buffer is kept. Open spans move to the lane's last block: pp_lane_moved() is told; the others are
+ * counted by pp_lane_evicted(). */
+void pp_store_evict(struct pp_store *s);
+/* Take the lane's first block out, to be freed by pp_block_free(); NULL: none is left. */
+struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *b);
+void pp_block_free(struct pp_block *block);
+void pp_store_release(struct pp_store *s);
+
+#endif

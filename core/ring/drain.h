@@ -1,0 +1,39 @@
+/* The keeper's end of a ring file: maps it and walks what every thread has committed, by the protocol of ring_file.h.
+ * In: a ring file, nothing of which is believed (its process may be killed, or hostile). Out: spans of committed records.
+ * One thread at a time; may live in the guest's own process (tests). */
+#ifndef PP_RING_DRAIN_H
+#define PP_RING_DRAIN_H
+
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/ring/ring_file.h"
+
+struct pp_drain;
+
+enum pp_drain_flags {
+	PP_DRAIN_PRIVATE = 1, /* leave the file as it is (salvage): chunks are read, but not given back */
+};
+
+struct pp_drain_sink {
+	void *context;
+	/* Required. `count` records of one chunk that follow each other; a record and its TEXT records are in one span.
+	 * The memory is shared with the writer: read each value once. */
+	void (*records)(void *context, uint32_t slot, const struct pp_record *record, uint32_t count);
+	/* Optional. The slot's thread is over and all is read: records that come later are another thread's. */
+	void (*ended)(void *context, uint32_t slot);
+};
+
+/* -EAGAIN: shorter than its header says, or not complete yet; -EPROTO: not a ring file of this version. */
+int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, struct pp_err *err);
+void pp_drain_close(struct pp_drain *d);
+const struct pp_ring_header *pp_drain_header(const struct pp_drain *d);
+
+/* Hand out what is there now; returns how many records. Ends always, whatever the file holds. */
+uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);
+/* Faults of the file seen so far: chunk numbers, counts or links that no guest writes. */
+uint64_t pp_drain_faults(const struct pp_drain *d);
+/* Used share of the chunks it may have, in percent, as the last run found it. */
+int pp_drain_fill(const struct pp_drain *d);
+
+#endif

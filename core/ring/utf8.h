@@ -1,0 +1,74 @@
+/* UTF-8 of names: is it good, and what it reads as where it is not. In: bytes of records. Out: text for intern.c. Pure. */
+#ifndef PP_RING_UTF8_H
+#define PP_RING_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes of the good sequence at p (1-4), 0 where it is none: overlong, surrogate, above U+10FFFF, cut, or NUL. */
+static inline size_t pp_utf8_sequence(const char *text, size_t n)
+{
+	const uint8_t *p = (const uint8_t *)text;
+	uint8_t low = 0x80, high = 0xbf;
+	size_t more;
+
+	if (p[0] < 0x80)
+		return p[0] != 0;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	more = p[0] < 0xe0 ? 1 : p[0] < 0xf0 ? 2 : 3;
+	if (n <= more)
+		return 0;
+	if (p[0] == 0xe0)
+		low = 0xa0;
+	else if (p[0] == 0xed)
+		high = 0x9f;
+	else if (p[0] == 0xf0)
+		low = 0x90;
+	else if (p[0] == 0xf4)
+		high = 0x8f;
+	if (p[1] < low || p[1] > high)
+		return 0;
+	for (size_t i = 2; i <= more; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return more + 1;
+}
+
+static inline int pp_utf8_good(const char *text, size_t length)
+{
+	for (size_t i = 0, n; i < length; i += n) {
+		n = pp_utf8_sequence(text + i, length - i);
+		if (!n)
+			return 0;
+	}
+	return 1;
+}
+
+/* Write the text with U+FFFD for each bad byte, terminated; returns its length. `to` NULL: only the length. */
+static inline size_t pp_utf8_mend(char *to, const char *text, size_t length)
+{
+	size_t out = 0;
+
+	for (size_t i = 0, n; i < length; i += n) {
+		size_t put;
+		const char *from = text + i;
+
+		n = pp_utf8_sequence(from, length - i);
+		put = n;
+		if (!n) {
+			n = 1;
+			put = 3;
+			from = "\xef\xbf\xbd";
+		}
+		if (to)
+			memcpy(to + out, from, put);
+		out += put;
+	}
+	if (to)
+		to[out] = '\0';
+	return out;
+}
+
+#endif
