@@ -35,7 +35,8 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	struct pp_ring_cursor *(*cursor)(void);
 };
 
-enum { PP_RING_BUSY = 0xffffffff }; /* generation of a cursor whose record is being filled */
+#define PP_RING_BUSY 0xffffffffu /* generation of a cursor whose record is being filled */
+#define PP_RING_GAP 0xfffffffeu  /* records were lost: the next one goes through put(), which writes the gap first */
 
 struct pp_ring_cursor {
 	struct pp_record *next, *end;

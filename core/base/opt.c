@@ -110,8 +110,8 @@ int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
 	static const struct {
 		const char *unit;
 		int64_t ns;
-	} units[] = {{"", 1000000000}, {"s", 1000000000}, {"ms", 1000000}, {"us", 1000},
-		     {"ns", 1}, {"m", 60000000000}, {"h", 3600000000000}};
+	} units[] = {{"", 1000000000}, {"s", 1000000000},  {"ms", 1000000},     {"us", 1000},
+	             {"ns", 1},        {"m", 60000000000}, {"h", 3600000000000}};
 	uint64_t value = 0;
 	const char *end = digits(text, &value);
 

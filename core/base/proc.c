@@ -1,0 +1,49 @@
+/* Small files of /proc and /sys as text; used by the claim and by the keeper. */
+#include "core/base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+long pp_proc_read(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n = 0;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	while (used < size - 1 && (n = read(fd, text + used, size - 1 - used)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		used += (size_t)n;
+	}
+	close(fd);
+	text[used] = '\0';
+	return (long)used;
+}
+
+uint64_t pp_proc_start_time(int pid)
+{
+	char path[32], text[1024];
+	char *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (pp_proc_read(path, text, sizeof(text)) <= 0)
+		return 0;
+	p = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	if (!p)
+		return 0;
+	for (int field = 2; field < 22; field++) {
+		p = strchr(p + 1, ' ');
+		if (!p)
+			return 0;
+	}
+	return strtoull(p, NULL, 10);
+}

@@ -1,0 +1,13 @@
+/* Small files of /proc and /sys as text; guest and keeper. No allocation, any thread, errno may change. */
+#ifndef PP_BASE_PROC_H
+#define PP_BASE_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Up to size - 1 bytes of a file, terminated; number of bytes, or -errno (text is then ""). */
+long pp_proc_read(const char *path, char *text, size_t size);
+/* Field 22 of /proc/PID/stat; 0 where there is no such process. */
+uint64_t pp_proc_start_time(int pid);
+
+#endif

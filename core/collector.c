@@ -1,0 +1,296 @@
+/* Wiring of stages 1-3: the claim, the ring file's header, recording on and off, and the table for libpodprof-mpi.so. */
+#include "core/collector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/opt.h"
+#include "core/base/proc.h"
+#include "core/coord/claim.h"
+#include "core/guest.h"
+#include "core/ring/thread_ring.h"
+#include "core/source/source.h"
+#include "core/window/trigger.h"
+
+_Atomic uint32_t pp_phase;
+
+static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
+static _Atomic uint32_t is_rank;
+static _Atomic uint32_t switched_on;
+static struct pp_claim claim;
+static int claim_fd = -1; /* open for life: the lock is on it */
+static char spool[384];
+static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
+
+int pp_guest_is_rank(void)
+{
+	return (int)atomic_load_explicit(&is_rank, memory_order_acquire);
+}
+
+int pp_guest_rank(void)
+{
+	return claim.rank;
+}
+
+const char *pp_guest_spool(void)
+{
+	return spool;
+}
+
+void pp_guest_say(const char *text)
+{
+	char line[640];
+	int n;
+
+	if (claim.rank != 0)
+		return;
+	n = snprintf(line, sizeof(line), "podprof: %s\n", text);
+	if (n >= (int)sizeof(line))
+		n = sizeof(line) - 1;
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		return;
+}
+
+void pp_guest_record(int on)
+{
+	uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
+
+	atomic_store_explicit(&pp_ring_pool.header->recording, on ? 1 : 0, memory_order_relaxed);
+	atomic_store_explicit(&pp_recording, n, memory_order_release);
+}
+
+/* Value of an option as this rank has it. */
+static const char *option(enum pp_opt_id id)
+{
+	const char *value = getenv(pp_opt_table[id].env);
+
+	return value && *value ? value : pp_opt_table[id].fallback;
+}
+
+/* "--steps=10:20 --wait=5": what is set, in the order of the table. */
+static void options_text(char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < PP_OPTS; i++) {
+		const char *value = getenv(pp_opt_table[i].env);
+
+		if (!value || used >= size)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s--%s=%s", used ? " " : "", pp_opt_table[i].name, value);
+	}
+}
+
+/* "monotonic 0 0\nboottime 0 0": kept as it is, blanks folded; "" in the first time namespace's kernel without them. */
+static void timens_text(char *text, size_t size)
+{
+	char raw[256];
+	size_t n = 0;
+
+	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
+	for (const char *p = raw; *p && n + 1 < size; p++) {
+		char c = *p == '\n' || *p == '\t' ? ' ' : *p;
+
+		if (c != ' ' || (n && text[n - 1] != ' '))
+			text[n++] = c;
+	}
+	text[n] = '\0';
+}
+
+static void command_text(char *text, size_t size)
+{
+	long n = pp_proc_read("/proc/self/cmdline", text, size);
+
+	for (long i = 0; i + 1 < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
+static void fill_header(struct pp_ring_header *h)
+{
+	struct timespec now;
+	int64_t first = 0, last = 0;
+
+	h->rank = claim.rank;
+	h->size = claim.size;
+	h->local_rank = claim.local_rank;
+	h->local_size = claim.local_size;
+	h->pid = getpid();
+	h->start_time = pp_proc_start_time(h->pid);
+	h->tick_kind = (uint32_t)pp_tick_kind;
+	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
+	timens_text(h->timens_ns, sizeof(h->timens_ns));
+	snprintf(h->podprof_version, sizeof(h->podprof_version), "%s", PODPROF_VERSION);
+	options_text(h->options, sizeof(h->options));
+	command_text(h->command, sizeof(h->command));
+	gethostname(h->host, sizeof(h->host) - 1);
+	if (!pp_opt_parse_steps(option(PP_OPT_ID_STEPS), &first, &last, NULL)) {
+		h->window_first = first;
+		h->window_last = last;
+	}
+	atomic_store_explicit(&h->state, PP_RANK_OPEN, memory_order_relaxed);
+	clock_gettime(CLOCK_REALTIME, &now);
+	h->open_tick = pp_tick_now();
+	h->open_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int open_ring(struct pp_err *err)
+{
+	struct pp_pool_options o = {.spool = spool, .rank = claim.rank, .local_size = claim.local_size};
+	int rc;
+
+	if (pp_opt_parse_bytes(option(PP_OPT_ID_RING_SIZE), &o.ring_bytes, NULL))
+		pp_opt_parse_bytes(pp_opt_table[PP_OPT_ID_RING_SIZE].fallback, &o.ring_bytes, NULL);
+	rc = pp_rings_start();
+	if (rc)
+		return pp_err_set(err, rc, "not recording: %s", strerror(-rc));
+	rc = pp_pool_create(&pp_ring_pool, &o, err);
+	if (rc)
+		goto fail;
+	fill_header(pp_ring_pool.header);
+	rc = pp_pool_publish(&pp_ring_pool, err);
+	if (rc)
+		goto fail;
+	pp_trigger_start(pp_ring_pool.header->window_first, pp_ring_pool.header->window_last);
+	return 0;
+fail:
+	pp_pool_release(&pp_ring_pool);
+	return rc;
+}
+
+static int try_claim(int rank, int size)
+{
+	const char *dir = getenv("PODPROF_SPOOL");
+	struct pp_err err = {""};
+	int rc;
+
+	if (!dir || !*dir)
+		return 0;
+	if (snprintf(spool, sizeof(spool), "%s", dir) >= (int)sizeof(spool))
+		return 0;
+	pp_claim_read(&claim, rank, size);
+	claim_fd = pp_claim_take(&claim, spool, &err);
+	if (claim_fd == -EBUSY)
+		return 0;
+	if (claim_fd < 0) {
+		pp_guest_say(err.text);
+		return 0;
+	}
+	pp_tick_init();
+	rc = open_ring(&err);
+	if (rc) {
+		pp_guest_say(err.text);
+		close(claim_fd);
+		claim_fd = -1;
+		return 0;
+	}
+	pp_lifecycle_start();
+	for (size_t i = 0; pp_source_list[i]; i++)
+		if (pp_source_list[i]->start)
+			pp_source_list[i]->start();
+	return 1;
+}
+
+int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
+{
+	uint32_t idle = 0;
+	int saved = errno;
+
+	if (atomic_load_explicit(&pp_phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
+		return pp_guest_is_rank();
+	/* A forked child may be the rank only if it says so by MPI_Init: marks of DataLoader workers are none. */
+	if (evidence != PP_EVIDENCE_MPI && pp_lifecycle_is_forked())
+		return 0;
+	if (!atomic_compare_exchange_strong(&claiming, &idle, 1)) {
+		/* Another thread is at it (or this one, below a signal handler): only MPI_Init waits for it, with a deadline. */
+		for (int i = 0; evidence == PP_EVIDENCE_MPI && i < 1000; i++) {
+			struct timespec ms = {0, 1000000};
+
+			if (atomic_load_explicit(&pp_phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
+				break;
+			nanosleep(&ms, NULL);
+		}
+		errno = saved;
+		return pp_guest_is_rank();
+	}
+	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_UNSETTLED) {
+		if (try_claim(rank, size)) {
+			atomic_store_explicit(&is_rank, 1, memory_order_release);
+			pp_guest_record(1);
+		}
+		atomic_store_explicit(&pp_phase, PP_PHASE_SETTLED, memory_order_release);
+	}
+	atomic_store(&claiming, 0);
+	errno = saved;
+	return pp_guest_is_rank();
+}
+
+void pp_guest_abandon(void)
+{
+	atomic_store(&is_rank, 0);
+	atomic_store(&claiming, 0);
+	atomic_store(&pp_phase, PP_PHASE_SETTLED);
+	if (claim_fd >= 0)
+		close(claim_fd); /* a copy: the lock is the parent's and stays */
+	claim_fd = -1;
+	pp_rings_abandon();
+}
+
+void pp_guest_finish(int status)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+
+	for (size_t i = 0; pp_source_list[i]; i++)
+		if (pp_source_list[i]->stop)
+			pp_source_list[i]->stop();
+	pp_guest_record(0);
+	atomic_store_explicit(&pp_phase, PP_PHASE_EXITING, memory_order_release);
+	atomic_store_explicit(&h->exit_status, status, memory_order_relaxed);
+	atomic_store_explicit(&h->state, PP_RANK_ENDING, memory_order_release);
+}
+
+struct pp_where *pp_guest_where(void)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+
+	if (!t->slot)
+		t = pp_guest_is_rank() ? pp_thread_enter() : NULL;
+	return t ? &t->slot->where : &no_where;
+}
+
+static struct pp_ring_cursor *guest_cursor(void)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+
+	if (!t->slot && pp_guest_is_rank() && pp_thread_enter())
+		t = pp_thread_self;
+	return &t->cursor;
+}
+
+static void guest_mpi_state(uint32_t state)
+{
+	if (pp_guest_is_rank())
+		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
+}
+
+__attribute__((visibility("default"))) extern const struct podprof_guest podprof_guest;
+
+const struct podprof_guest podprof_guest = {
+        .size = sizeof(struct podprof_guest),
+        .claim = pp_guest_claim,
+        .recording = &pp_recording,
+        .put = pp_ring_put,
+        .where = pp_guest_where,
+        .tick_kind = &pp_tick_kind,
+        .mpi_state = guest_mpi_state,
+        .say = pp_guest_say,
+        .cursor = guest_cursor,
+};

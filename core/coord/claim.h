@@ -1,0 +1,20 @@
+/* Who is the rank: a tree of processes inherits a rank's variables, the one with evidence takes the lock.
+ * In: environment, what MPI said. Out: rank numbers and the lock, which the kernel passes on when its holder ends or execs. */
+#ifndef PP_COORD_CLAIM_H
+#define PP_COORD_CLAIM_H
+
+#include <stdint.h>
+
+#include "core/base/err.h"
+
+struct pp_claim {
+	int32_t rank, size;             /* 0 of 1 where no launcher says otherwise */
+	int32_t local_rank, local_size; /* -1: unknown */
+};
+
+/* From the launcher's variables; rank and size (-1: unknown) win over them. */
+void pp_claim_read(struct pp_claim *c, int rank, int size);
+/* Lock <spool>/rank-R.claim. Descriptor (kept open for life), -EBUSY: somebody else is the rank, -errno: the sentence says why. */
+int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* The guest's own calls between collector.c, lifecycle.c, window and sources. Hidden; any thread. */
+#ifndef PP_GUEST_H
+#define PP_GUEST_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/collector.h"
+
+enum pp_phase {
+	PP_PHASE_UNSETTLED, /* no evidence yet: the next source call tries to claim */
+	PP_PHASE_SETTLED,   /* claimed, or known not to be the rank */
+	PP_PHASE_EXITING,   /* the exit handler ran: records are counted as lost */
+};
+
+extern _Atomic uint32_t pp_phase __attribute__((visibility("hidden")));
+
+/* 1 if this process is the rank and has a ring file. */
+int pp_guest_claim(enum pp_evidence evidence, int rank, int size);
+int pp_guest_is_rank(void);
+int pp_guest_rank(void);
+const char *pp_guest_spool(void);
+/* This thread's where-am-I line; a shared stand-in where it has none. */
+struct pp_where *pp_guest_where(void);
+/* Recording on or off, from the next record of every thread. */
+void pp_guest_record(int on);
+/* One line on stderr, from rank 0 only. */
+void pp_guest_say(const char *text);
+
+/* lifecycle.c: pid in which the library was loaded; handlers of a rank. */
+int pp_lifecycle_is_forked(void);
+void pp_lifecycle_start(void);
+/* In a forked child: from now on this process is not the rank. */
+void pp_guest_abandon(void);
+/* At exit: no record is written any more. */
+void pp_guest_finish(int status);
+
+#endif

@@ -1,0 +1,169 @@
+/* Birth and end of the guest: constructor, fork, exit. Called by the loader, libc and collector.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/opt.h"
+#include "core/guest.h"
+#include "core/ring/ring_file.h"
+#include "core/ring/thread_ring.h"
+
+static pid_t birth;  /* where the library was loaded; 0: no podprof run around us */
+static pid_t owner;  /* the rank's process */
+static int handlers; /* registered once a process image */
+
+/* Shells and helpers run this too: one getenv, silent. */
+__attribute__((constructor)) static void loaded(void)
+{
+	if (getenv("PODPROF_SPOOL") && !birth)
+		birth = getpid();
+}
+
+int pp_lifecycle_is_forked(void)
+{
+	if (!birth)
+		birth = getpid(); /* a source came before the constructor */
+	return birth != getpid();
+}
+
+static void child(void)
+{
+	if (owner && owner != getpid()) {
+		owner = 0;
+		pp_guest_abandon();
+	}
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec t = {0, ms * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The keeper's page; NULL: it is not there. */
+static struct pp_control *map_control(void)
+{
+	char path[512];
+	struct pp_control *c;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/control", pp_guest_spool());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	/* Short means that the keeper is still making it. */
+	if (lseek(fd, 0, SEEK_END) < (off_t)sizeof(*c)) {
+		close(fd);
+		return NULL;
+	}
+	c = mmap(NULL, sizeof(*c), PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (c == MAP_FAILED)
+		return NULL;
+	if (memcmp(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic))) {
+		munmap(c, sizeof(*c));
+		return NULL;
+	}
+	return c;
+}
+
+static int keeper_lives(const struct pp_control *c)
+{
+	int32_t pid = atomic_load_explicit(&c->keeper_pid, memory_order_acquire);
+
+	return pid <= 0 || !kill(pid, 0) || errno == EPERM;
+}
+
+static void print_message(const struct pp_control *c)
+{
+	char text[sizeof(c->message) + 1];
+
+	memcpy(text, c->message, sizeof(c->message));
+	text[sizeof(c->message)] = '\0';
+	for (char *line = text, *end; *line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		else
+			end = line + strlen(line);
+		if (*line)
+			pp_guest_say(line);
+	}
+}
+
+/* Until the keeper has written the files; a keeper that never came or died is not waited for. */
+static void wait_for_keeper(int64_t seconds)
+{
+	int64_t begin = now_ms();
+	struct pp_control *c = NULL;
+	uint32_t state = PP_KEEPER_NONE;
+
+	while (now_ms() - begin < seconds * 1000) {
+		if (!c)
+			c = map_control();
+		if (c) {
+			state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
+			if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED || !keeper_lives(c))
+				break;
+		} else if (now_ms() - begin > 1000) { /* it starts before the application: a second is long */
+			break;
+		}
+		pause_ms(2);
+	}
+	if (!c) {
+		pp_guest_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
+		return;
+	}
+	state = atomic_load_explicit(&c->keeper_state, memory_order_acquire); /* it may have ended right after its last word */
+	if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED)
+		print_message(c);
+	else if (!keeper_lives(c))
+		pp_guest_say("the keeper died before the files were written. 'podprof salvage' reads what the ranks recorded");
+	else
+		pp_guest_say("the files are still being written. 'podprof report' waits for them");
+	munmap(c, sizeof(*c));
+}
+
+static void ending(int status, void *arg)
+{
+	int64_t seconds = 10;
+	const char *text;
+	int saved = errno;
+
+	(void)arg;
+	if (!owner || owner != getpid() || !pp_guest_is_rank())
+		return;
+	pp_guest_finish(status);
+	text = getenv(pp_opt_table[PP_OPT_ID_WAIT].env);
+	if (text && *text)
+		pp_opt_parse_int(text, &seconds, NULL);
+	if (status == 0 && seconds > 0)
+		wait_for_keeper(seconds);
+	errno = saved;
+}
+
+void pp_lifecycle_start(void)
+{
+	owner = getpid();
+	if (handlers)
+		return;
+	handlers = 1;
+	pthread_atfork(NULL, NULL, child);
+	on_exit(ending, NULL);
+}

@@ -1,0 +1,234 @@
+/* The ring file of this process and its chunks; called by thread_ring.c on its slow path and by collector.c at the claim. */
+#include "core/ring/chunk_pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { FIRST_SLOTS = 16, GROW_CHUNKS = PP_RING_FIRST_CHUNKS, LEAST_CHUNKS = 2 };
+
+/* Reserve [from, to) of the file. By path, not by a kept descriptor: applications close or reuse descriptors they do not know. */
+static int reserve(const struct pp_pool *p, size_t from, size_t to)
+{
+	int fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	do
+		rc = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+	while (rc == EINTR);
+	close(fd);
+	if (!rc) /* faults now and here, not one by one in the hot path; older kernels refuse, harmless */
+		madvise((char *)p->header + from, to - from, MADV_POPULATE_WRITE);
+	return -rc;
+}
+
+/* At most 1/8 of the free space shared by the local ranks; unknown: 1/64. A little space still gives two chunks a rank, since a
+ * thread must be able to close one and go on in another, as long as that leaves half of the space to the others. */
+static int chunks_allowed(const struct pp_pool_options *o, uint32_t *ret_chunks, struct pp_err *err)
+{
+	const uint64_t least = (uint64_t)LEAST_CHUNKS * PP_CHUNK_BYTES + 65536;
+	uint64_t local = o->local_size > 0 ? (uint64_t)o->local_size : 8;
+	struct statvfs fs;
+	uint64_t space, bytes, chunks;
+
+	if (statvfs(o->spool, &fs))
+		return pp_err_set(err, -errno, "not recording: '%s': %s", o->spool, strerror(errno));
+	space = (uint64_t)fs.f_bavail * fs.f_frsize;
+	bytes = space / 8 / local;
+	if (bytes > o->ring_bytes)
+		bytes = o->ring_bytes;
+	if (bytes < least) {
+		if (space / 2 / local < least)
+			return pp_err_set(err, -ENOSPC,
+			                  "not recording: '%s' has only %llu KiB free. Give more memory there, or --spool DIR",
+			                  o->spool, (unsigned long long)(space / 1024));
+		bytes = least;
+	}
+	chunks = (bytes - 65536) / PP_CHUNK_BYTES;
+	*ret_chunks = chunks > PP_POOL_CHUNKS_MAX ? PP_POOL_CHUNKS_MAX : (uint32_t)chunks;
+	return 0;
+}
+
+static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *err)
+{
+	size_t head = offsetof(struct pp_ring_header, thread) + FIRST_SLOTS * sizeof(struct pp_thread_slot);
+	void *at;
+	int rc;
+
+	p->map_bytes = PP_RING_HEADER_BYTES + (size_t)chunks * PP_CHUNK_BYTES;
+	do
+		rc = posix_fallocate(fd, 0, (off_t)head);
+	while (rc == EINTR);
+	if (!rc && ftruncate(fd, (off_t)p->map_bytes))
+		rc = errno;
+	if (rc)
+		return pp_err_set(err, -rc, "not recording: '%s': %s. Give more memory there, or --spool DIR", p->path,
+		                  strerror(rc));
+	at = mmap(NULL, p->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (at == MAP_FAILED)
+		return pp_err_set(err, -errno, "not recording: cannot map '%s': %s", p->path, strerror(errno));
+	p->header = at;
+	p->slots_backed = FIRST_SLOTS;
+	memcpy(p->header->magic, PP_RING_MAGIC, sizeof(p->header->magic));
+	p->header->version = PP_RING_VERSION;
+	p->header->byte_order = PP_RING_BYTE_ORDER;
+	p->header->record_bytes = PP_RECORD_BYTES;
+	atomic_store_explicit(&p->header->chunk_limit, chunks, memory_order_relaxed);
+	return 0;
+}
+
+int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *o, struct pp_err *err)
+{
+	uint32_t chunks = 0;
+	int rc, fd;
+
+	memset(p, 0, sizeof(*p));
+	rc = chunks_allowed(o, &chunks, err);
+	if (rc)
+		return rc;
+	/* The same process may claim again after exec: each gets a file of its own. */
+	for (int n = 1;; n++) {
+		char final[sizeof(p->path)];
+
+		if (n == 1)
+			snprintf(final, sizeof(final), "%s/rank-%d-%d.ring", o->spool, o->rank, (int)getpid());
+		else
+			snprintf(final, sizeof(final), "%s/rank-%d-%d-%d.ring", o->spool, o->rank, (int)getpid(), n);
+		if (snprintf(p->path, sizeof(p->path), "%s.tmp", final) >= (int)sizeof(p->path))
+			return pp_err_set(err, -ENAMETOOLONG, "not recording: '%s' is too long. Give a shorter --spool", o->spool);
+		if (n < 1000 && !access(final, F_OK))
+			continue;
+		fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		break;
+	}
+	if (fd < 0)
+		return pp_err_set(err, -errno, "not recording: cannot make '%s': %s", p->path, strerror(errno));
+	rc = map_file(p, fd, chunks, err);
+	close(fd);
+	if (rc)
+		unlink(p->path);
+	return rc;
+}
+
+int pp_pool_publish(struct pp_pool *p, struct pp_err *err)
+{
+	char final[sizeof(p->path)];
+	size_t n = strlen(p->path) - strlen(".tmp");
+
+	memcpy(final, p->path, n);
+	final[n] = '\0';
+	if (rename(p->path, final))
+		return pp_err_set(err, -errno, "not recording: cannot make '%s': %s", final, strerror(errno));
+	memcpy(p->path, final, n + 1);
+	return 0;
+}
+
+void pp_pool_release(struct pp_pool *p)
+{
+	size_t n = strlen(p->path);
+
+	if (n > 4 && !strcmp(p->path + n - 4, ".tmp"))
+		unlink(p->path);
+	if (p->header)
+		munmap(p->header, p->map_bytes);
+	memset(p, 0, sizeof(*p));
+}
+
+struct pp_chunk *pp_pool_chunk(const struct pp_pool *p, uint32_t number)
+{
+	return (struct pp_chunk *)((char *)p->header + PP_RING_HEADER_BYTES + (size_t)(number - 1) * PP_CHUNK_BYTES);
+}
+
+void pp_pool_give(struct pp_pool *p, uint32_t number)
+{
+	p->free_map[(number - 1) / 64] |= 1ull << ((number - 1) % 64);
+}
+
+static uint32_t take_free(struct pp_pool *p, uint32_t used)
+{
+	for (uint32_t w = 0; w * 64 < used; w++) {
+		uint32_t number;
+
+		if (!p->free_map[w])
+			continue;
+		number = w * 64 + (uint32_t)__builtin_ctzll(p->free_map[w]) + 1;
+		p->free_map[w] &= p->free_map[w] - 1;
+		return number;
+	}
+	return 0;
+}
+
+static int grow_file(struct pp_pool *p, uint32_t limit)
+{
+	uint32_t want = limit - p->backed < GROW_CHUNKS ? limit - p->backed : GROW_CHUNKS;
+	size_t from = PP_RING_HEADER_BYTES + (size_t)p->backed * PP_CHUNK_BYTES;
+	int rc = reserve(p, from, from + (size_t)want * PP_CHUNK_BYTES);
+
+	if (rc && want > 1) {
+		want = 1;
+		rc = reserve(p, from, from + PP_CHUNK_BYTES);
+	}
+	if (rc)
+		return rc;
+	p->backed += want;
+	return 0;
+}
+
+uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss)
+{
+	struct pp_ring_header *h = p->header;
+	uint32_t used = atomic_load_explicit(&h->chunk_used, memory_order_relaxed);
+	uint32_t limit = atomic_load_explicit(&h->chunk_limit, memory_order_relaxed);
+	uint32_t number = take_free(p, used);
+	struct pp_chunk *c;
+
+	*ret_loss = p->no_space ? PP_LOSS_NO_SPACE : PP_LOSS_RING_FULL;
+	if (!number) {
+		if (!grow || used >= limit)
+			return 0;
+		if (used >= p->backed && grow_file(p, limit)) {
+			/* Not tried again: what is full now is full for the others too. */
+			p->no_space = 1;
+			*ret_loss = PP_LOSS_NO_SPACE;
+			atomic_store_explicit(&h->chunk_limit, p->backed, memory_order_relaxed);
+			return 0;
+		}
+		number = used + 1;
+	}
+	c = pp_pool_chunk(p, number);
+	atomic_store_explicit(&c->committed, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->next, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->drained, 0, memory_order_relaxed);
+	if (number > used)
+		atomic_store_explicit(&h->chunk_used, number, memory_order_release);
+	return number;
+}
+
+int pp_pool_back_slots(struct pp_pool *p, uint32_t count)
+{
+	size_t base = offsetof(struct pp_ring_header, thread);
+	size_t from = base + p->slots_backed * sizeof(struct pp_thread_slot);
+	uint32_t want = count + FIRST_SLOTS;
+	int rc;
+
+	if (count <= p->slots_backed)
+		return 0;
+	if (want > PP_RING_THREADS)
+		want = PP_RING_THREADS;
+	from &= ~(size_t)4095; /* madvise wants whole pages */
+	rc = reserve(p, from, base + want * sizeof(struct pp_thread_slot));
+	if (!rc)
+		p->slots_backed = want;
+	return rc;
+}

@@ -1,0 +1,329 @@
+/* A thread's end of the ring file, slow path: slots, chunks, long texts, losses. Called by sources when the inline door is shut. */
+#include "core/ring/thread_ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = PP_TEXT_INLINE + (PP_CHUNK_RECORDS - 2) * PP_RECORD_CONT_TEXT };
+
+static struct pp_thread_ring none = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
+static struct pp_thread_ring ended = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
+_Thread_local struct pp_thread_ring *pp_thread_self = &none;
+_Atomic uint32_t pp_recording;
+struct pp_pool pp_ring_pool;
+
+/* Orders lists, slots and the pool between threads of this process; held on slow paths only, never while a record is filled. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pp_thread_ring *rings; /* [PP_RING_THREADS], memory of the process: the keeper's file is not trusted for it */
+static pthread_key_t key;
+static int key_made;
+static pid_t owner;
+
+static void thread_ended(void *arg)
+{
+	struct pp_thread_ring *t = arg;
+
+	if (pp_thread_self != t) /* a forked child, or a second round of destructors */
+		return;
+	pp_thread_self = &ended;
+	t->cursor.generation = PP_RING_BUSY;
+	t->cursor.next = t->cursor.end = NULL;
+	/* Release: the last commit is seen before the keeper believes the end. */
+	atomic_store_explicit(&t->slot->state, PP_THREAD_ENDED, memory_order_release);
+}
+
+int pp_rings_start(void)
+{
+	int rc;
+
+	if (!key_made) {
+		rc = pthread_key_create(&key, thread_ended);
+		if (rc)
+			return -rc;
+		key_made = 1;
+	}
+	if (!rings) {
+		void *at = mmap(NULL, PP_RING_THREADS * sizeof(*rings), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED)
+			return -errno;
+		rings = at;
+	}
+	owner = getpid();
+	return 0;
+}
+
+void pp_rings_abandon(void)
+{
+	atomic_store(&pp_recording, 0);
+	pp_thread_self = &ended;
+	if (key_made)
+		pthread_setspecific(key, NULL);
+	if (!pp_ring_pool.header)
+		return;
+	for (uint32_t i = 0; rings && i < PP_RING_THREADS; i++)
+		if (rings[i].slot) {
+			rings[i].cursor.generation = PP_RING_BUSY;
+			rings[i].cursor.next = rings[i].cursor.end = NULL;
+		}
+	/* Lines and cursors that others remember stay valid addresses, but of this process alone. */
+	mmap(pp_ring_pool.header, pp_ring_pool.map_bytes, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	pthread_mutex_init(&lock, NULL);
+}
+
+/* Take back what the keeper has read of t's chunks. `all`: t's owner is gone and the keeper is done with it. */
+static void collect(struct pp_thread_ring *t, int all)
+{
+	while (t->oldest && (all || t->oldest != t->chunk)) {
+		struct pp_chunk *c = pp_pool_chunk(&pp_ring_pool, t->oldest);
+		uint32_t number = t->oldest;
+
+		/* Acquire: the keeper's reads are over before we write again. */
+		if (!atomic_load_explicit(&c->drained, memory_order_acquire))
+			return;
+		t->oldest = atomic_load_explicit(&c->next, memory_order_relaxed);
+		pp_pool_give(&pp_ring_pool, number);
+	}
+	if (all)
+		t->chunk = t->oldest = 0;
+}
+
+static void collect_all(void)
+{
+	uint32_t used = atomic_load_explicit(&pp_ring_pool.header->thread_used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < used; i++)
+		collect(&rings[i], atomic_load_explicit(&rings[i].slot->state, memory_order_acquire) == PP_THREAD_FREE);
+}
+
+/* The lowest slot that nobody has, else a new one; lock held. */
+static struct pp_thread_ring *free_slot(void)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+	uint32_t used = atomic_load_explicit(&h->thread_used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < used; i++) {
+		if (atomic_load_explicit(&h->thread[i].state, memory_order_acquire) != PP_THREAD_FREE)
+			continue;
+		collect(&rings[i], 1);
+		return &rings[i];
+	}
+	if (used >= PP_RING_THREADS || pp_pool_back_slots(&pp_ring_pool, used + 1))
+		return NULL;
+	rings[used].slot = &h->thread[used];
+	rings[used].number = used;
+	return &rings[used];
+}
+
+static struct pp_thread_ring *enter(void)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	struct pp_thread_ring *t;
+
+	pthread_mutex_lock(&lock);
+	t = free_slot();
+	if (t) {
+		struct pp_thread_slot *s = t->slot;
+
+		memset(t->depth, 0, sizeof(t->depth));
+		t->cursor = (struct pp_ring_cursor){.generation = PP_RING_BUSY, .active = PP_RING_BUSY};
+		t->gap = 0;
+		s->tid = tid;
+		s->is_main = tid == (uint32_t)owner;
+		memset(s->name, 0, sizeof(s->name));
+		prctl(PR_GET_NAME, s->name, 0, 0, 0);
+		memset(&s->where, 0, sizeof(s->where));
+		s->where.step = INT64_MIN;
+		s->where.peer = -1;
+		atomic_store_explicit(&s->state, PP_THREAD_LIVE, memory_order_release);
+		if (t->number >= atomic_load_explicit(&h->thread_used, memory_order_relaxed))
+			atomic_store_explicit(&h->thread_used, t->number + 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
+	return t;
+}
+
+struct pp_thread_ring *pp_thread_enter(void)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+	int saved = errno;
+
+	if (t != &none)
+		return t == &ended ? NULL : t;
+	if (!rings || !pp_ring_pool.header || getpid() != owner)
+		return NULL;
+	pp_thread_self = &ended; /* a signal handler that comes now finds a thread without a ring */
+	t = enter();
+	if (t && pthread_setspecific(key, t)) {
+		atomic_store_explicit(&t->slot->state, PP_THREAD_ENDED, memory_order_release);
+		t = NULL;
+	}
+	pp_thread_self = t ? t : &none;
+	errno = saved;
+	return t;
+}
+
+/* Close this chunk and begin another; 0 or the loss + 1. */
+static int next_chunk(struct pp_thread_ring *t)
+{
+	enum pp_loss loss = PP_LOSS_RING_FULL;
+	uint32_t number = 0;
+	struct pp_chunk *c;
+
+	if (getpid() != owner) /* a raw clone: the file is not ours */
+		return PP_LOSS_AFTER_EXIT + 1;
+	pthread_mutex_lock(&lock);
+	collect(t, 0);
+	number = pp_pool_take(&pp_ring_pool, 0, &loss);
+	if (!number) {
+		collect_all();
+		number = pp_pool_take(&pp_ring_pool, 1, &loss);
+	}
+	if (number) {
+		c = pp_pool_chunk(&pp_ring_pool, number);
+		c->thread = t->number;
+		/* Release: the cleared words of the new chunk are seen before it can be reached, and the last commit before `next`.
+		 */
+		if (t->chunk)
+			atomic_store_explicit(&pp_pool_chunk(&pp_ring_pool, t->chunk)->next, number, memory_order_release);
+		else
+			atomic_store_explicit(&t->slot->first, number, memory_order_release);
+		t->chunk = number;
+		if (!t->oldest)
+			t->oldest = number;
+		t->cursor.first = t->cursor.next = c->record;
+		t->cursor.end = c->record + PP_CHUNK_RECORDS;
+		t->cursor.committed = &c->committed;
+	}
+	pthread_mutex_unlock(&lock);
+	return number ? 0 : (int)loss + 1;
+}
+
+static void count(struct pp_thread_ring *t, enum pp_loss loss)
+{
+	atomic_fetch_add_explicit(&t->slot->lost[loss], 1, memory_order_relaxed);
+}
+
+void pp_ring_lose(enum pp_loss loss)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+
+	if (!pp_ring_pool.header)
+		return;
+	if (t == &none || t == &ended)
+		atomic_fetch_add_explicit(&pp_ring_pool.header->lost_threads, 1, memory_order_relaxed);
+	else
+		count(t, loss);
+}
+
+static void write_text(struct pp_record *r, const char *rest, uint32_t length, uint32_t records)
+{
+	for (uint32_t i = 0; i < records; i++) {
+		uint32_t n = length < PP_RECORD_CONT_TEXT ? length : PP_RECORD_CONT_TEXT;
+
+		r[i].tick = 0;
+		r[i].kind = PP_RECORD_TEXT;
+		r[i].more = 0;
+		r[i].length = n;
+		memcpy(r[i].text, rest, n);
+		rest += n;
+		length -= n;
+	}
+}
+
+/* Busy is set. Write GAP if one is due, the head and its text, all in one chunk, published together. */
+static void write_all(struct pp_thread_ring *t, const struct pp_record *head, const char *rest, uint32_t length)
+{
+	uint32_t most = TEXT_MAX - PP_TEXT_INLINE;
+	uint32_t cut = length > most ? length - most : 0;
+	uint32_t more = (length - cut + PP_RECORD_CONT_TEXT - 1) / PP_RECORD_CONT_TEXT;
+	uint32_t need = 1 + more + (t->gap != 0);
+	struct pp_record *r;
+	int loss;
+
+	if (t->cursor.next == NULL || (uint32_t)(t->cursor.end - t->cursor.next) < need) {
+		loss = next_chunk(t);
+		if (loss) {
+			t->gap = 1;
+			count(t, (enum pp_loss)(loss - 1));
+			return;
+		}
+	}
+	r = t->cursor.next;
+	if (t->gap) {
+		memset(r, 0, sizeof(*r));
+		r->tick = head->tick;
+		r->kind = PP_RECORD_GAP;
+		r++;
+		t->gap = 0;
+	}
+	*r = *head;
+	r->more = (uint16_t)more;
+	r->length = head->length - cut;
+	write_text(r + 1, rest, length - cut, more);
+	if (cut)
+		count(t, PP_LOSS_NAME_CUT);
+	t->cursor.next += need;
+	atomic_store_explicit(t->cursor.committed, (uint32_t)(t->cursor.next - t->cursor.first), memory_order_release);
+}
+
+void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length)
+{
+	uint32_t on = atomic_load_explicit(&pp_recording, memory_order_relaxed);
+	struct pp_thread_ring *t = pp_thread_self;
+	int saved = errno;
+
+	if (!on)
+		return;
+	if (t == &none)
+		t = pp_thread_enter();
+	if (!t || t == &ended) {
+		pp_ring_lose(PP_LOSS_NO_THREAD);
+		errno = saved;
+		return;
+	}
+	/* A signal handler inside a record that is being filled; a new ring has no `committed` yet and is not busy. */
+	if (t->cursor.generation == PP_RING_BUSY && t->cursor.active != PP_RING_BUSY) {
+		count(t, PP_LOSS_RING_FULL);
+		return;
+	}
+	if (t->cursor.active != on) {
+		t->gap |= t->cursor.active != PP_RING_BUSY;
+		t->cursor.active = on;
+	}
+	t->cursor.generation = PP_RING_BUSY;
+	atomic_signal_fence(memory_order_seq_cst);
+	write_all(t, head, rest, rest_length);
+	atomic_signal_fence(memory_order_seq_cst);
+	/* While a gap is due every record must come this way. */
+	t->cursor.generation = t->gap ? PP_RING_GAP : on;
+	errno = saved;
+}
+
+void pp_ring_name_thread(uint32_t tid, const char *name)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+	uint32_t used;
+
+	if (!h || getpid() != owner)
+		return;
+	if (tid == (uint32_t)syscall(SYS_gettid))
+		pp_thread_enter();
+	pthread_mutex_lock(&lock);
+	used = atomic_load_explicit(&h->thread_used, memory_order_relaxed);
+	for (uint32_t i = 0; i < used; i++) {
+		struct pp_thread_slot *s = &h->thread[i];
+
+		if (s->tid != tid || atomic_load_explicit(&s->state, memory_order_relaxed) != PP_THREAD_LIVE)
+			continue;
+		strncpy(s->name, name, sizeof(s->name) - 1);
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,74 @@
+/* A thread's end of the ring file: take a record, fill it, commit it. Called by every source on the application's threads.
+ * In: records. Out: chunks of the ring file. One writer a thread, no lock or system call but when a chunk is full. */
+#ifndef PP_RING_THREAD_RING_H
+#define PP_RING_THREAD_RING_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/collector.h"
+#include "core/ring/chunk_pool.h"
+
+struct pp_thread_ring {
+	struct pp_ring_cursor cursor;
+	struct pp_thread_slot *slot;
+	uint32_t number;                 /* of the slot */
+	uint32_t chunk;                  /* being written, 0: none yet */
+	uint32_t oldest;                 /* first chunk that was not taken back yet, 0: none */
+	uint32_t gap;                    /* something was lost or not recorded since the last record */
+	uint32_t next_range;             /* START ids of this thread */
+	uint16_t depth[PP_RING_DOMAINS]; /* open pushes, for NVTX's return value */
+};
+
+/* This thread's ring; a shared stand-in, always busy, before the first use and after the thread's end. */
+extern _Thread_local struct pp_thread_ring *pp_thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Not 0 while records are to be written; counts how often recording was switched on. */
+extern _Atomic uint32_t pp_recording __attribute__((visibility("hidden")));
+extern struct pp_pool pp_ring_pool __attribute__((visibility("hidden")));
+
+/* Once, before pp_recording is set for the first time. */
+int pp_rings_start(void);
+/* In a forked child: nothing of the parent's file is reachable any more, no thread has a ring. */
+void pp_rings_abandon(void);
+/* This thread's ring, made if it has none; NULL where there is no slot. */
+struct pp_thread_ring *pp_thread_enter(void);
+/* Slow door: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. */
+void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);
+/* Count a record that was not even tried. */
+void pp_ring_lose(enum pp_loss loss);
+/* Give the thread `tid` its name. */
+void pp_ring_name_thread(uint32_t tid, const char *name);
+
+/* Copy n <= 32 bytes: a few overlapping moves instead of a call. */
+static inline void pp_copy_short(char *to, const char *from, size_t n)
+{
+	if (n >= 16) {
+		char a[16], b[16];
+
+		memcpy(a, from, 16);
+		memcpy(b, from + n - 16, 16);
+		memcpy(to, a, 16);
+		memcpy(to + n - 16, b, 16);
+	} else if (n >= 8) {
+		uint64_t a, b;
+
+		memcpy(&a, from, 8);
+		memcpy(&b, from + n - 8, 8);
+		memcpy(to, &a, 8);
+		memcpy(to + n - 8, &b, 8);
+	} else if (n >= 4) {
+		uint32_t a, b;
+
+		memcpy(&a, from, 4);
+		memcpy(&b, from + n - 4, 4);
+		memcpy(to, &a, 4);
+		memcpy(to + n - 4, &b, 4);
+	} else if (n) {
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
+	}
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* podprof.h's other end: steps, ranges, marks, counters of the application. Found by podprof_api(). */
+#include "core/podprof.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "core/guest.h"
+#include "core/source/emit.h"
+#include "core/source/source.h"
+#include "core/window/trigger.h"
+
+int pp_emit_settle(void)
+{
+	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_EXITING) {
+		pp_ring_lose(PP_LOSS_AFTER_EXIT);
+		return 0;
+	}
+	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_recording);
+}
+
+void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = e->kind};
+	size_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+
+	if (length > UINT32_MAX)
+		length = UINT32_MAX;
+	r.length = (uint32_t)length;
+	r.range.id = e->id;
+	r.range.domain = e->domain;
+	r.range.category = e->category;
+	r.range.source = e->source;
+	r.range.nvtx_category = e->nvtx_category;
+	pp_copy_short(r.range.text, name, n);
+	pp_ring_put(&r, name + n, (uint32_t)(length - n));
+}
+
+void pp_emit_step(enum pp_record_kind kind, int64_t number)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = (uint16_t)kind, .step.number = number};
+
+	pp_ring_put(&r, NULL, 0);
+}
+
+void pp_emit_counter(const char *name, double value)
+{
+	size_t length = name ? strlen(name) : 0;
+	size_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COUNTER, .length = (uint32_t)length};
+
+	r.counter.value = value;
+	pp_copy_short(r.counter.text, name ? name : "", n);
+	pp_ring_put(&r, name ? name + n : NULL, (uint32_t)(length - n));
+}
+
+static void step_begin(int64_t number)
+{
+	struct pp_where *where;
+
+	if (!pp_emit_wanted() && !pp_guest_is_rank())
+		return;
+	where = pp_guest_where();
+	where->step = number;
+	pp_trigger_step_begin(number);
+	if (atomic_load_explicit(&pp_recording, memory_order_relaxed))
+		pp_emit_step(PP_RECORD_STEP_BEGIN, number);
+}
+
+static void step_end(void)
+{
+	if (!pp_emit_wanted() && !pp_guest_is_rank())
+		return;
+	if (atomic_load_explicit(&pp_recording, memory_order_relaxed))
+		pp_emit_step(PP_RECORD_STEP_END, 0);
+	pp_trigger_step_end();
+}
+
+static void range_push(const char *name, enum podprof_category category)
+{
+	struct pp_emit e = {.kind = PP_RECORD_PUSH, .source = PP_SOURCE_API, .category = (uint8_t)category};
+
+	if (!pp_emit_wanted())
+		return;
+	pp_emit_range(&e, name, name ? strlen(name) : 0);
+}
+
+static void range_pop(void)
+{
+	struct pp_emit e = {.kind = PP_RECORD_POP, .source = PP_SOURCE_API};
+
+	if (!pp_emit_wanted())
+		return;
+	pp_emit_range(&e, "", 0);
+}
+
+static void mark(const char *name)
+{
+	struct pp_emit e = {.kind = PP_RECORD_MARK, .source = PP_SOURCE_API};
+
+	if (!pp_emit_wanted())
+		return;
+	pp_emit_range(&e, name, name ? strlen(name) : 0);
+}
+
+static void counter(const char *name, double value)
+{
+	if (pp_emit_wanted())
+		pp_emit_counter(name, value);
+}
+
+static int recording(void)
+{
+	return atomic_load_explicit(&pp_recording, memory_order_relaxed) != 0;
+}
+
+static const struct podprof_api table = {
+        .size = sizeof(struct podprof_api),
+        .step_begin = step_begin,
+        .step_end = step_end,
+        .range_push = range_push,
+        .range_pop = range_pop,
+        .mark = mark,
+        .counter = counter,
+        .recording = recording,
+};
+
+__attribute__((visibility("default"))) const struct podprof_api *podprof_api(void);
+
+const struct podprof_api *podprof_api(void)
+{
+	return &table;
+}
+
+extern const struct pp_source_ops pp_source_api;
+
+const struct pp_source_ops pp_source_api = {.name = "api"};

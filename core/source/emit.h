@@ -1,0 +1,55 @@
+/* One record into this thread's ring: the inline door that sources use. In: what happened. Out: a committed record.
+ * Callers have seen pp_recording != 0, or found it out by pp_emit_wanted(). */
+#ifndef PP_SOURCE_EMIT_H
+#define PP_SOURCE_EMIT_H
+
+#include <string.h>
+
+#include "core/guest.h"
+#include "core/ring/thread_ring.h"
+
+struct pp_emit { /* the words of a range record that are not its text */
+	uint16_t kind, domain;
+	uint8_t category, source;
+	uint32_t nvtx_category;
+	uint64_t id;
+};
+
+/* Cold half of pp_emit_wanted(): claims, or counts what comes after the end. */
+int pp_emit_settle(void) __attribute__((cold));
+void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length) __attribute__((cold));
+void pp_emit_step(enum pp_record_kind kind, int64_t number);
+void pp_emit_counter(const char *name, double value);
+
+static inline int pp_emit_wanted(void)
+{
+	if (__builtin_expect(atomic_load_explicit(&pp_recording, memory_order_relaxed) != 0, 1))
+		return 1;
+	if (__builtin_expect(atomic_load_explicit(&pp_phase, memory_order_relaxed) == PP_PHASE_SETTLED, 1))
+		return 0;
+	return pp_emit_settle();
+}
+
+static inline void pp_emit_range(const struct pp_emit *e, const char *name, size_t length)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+	struct pp_record *r;
+
+	if (__builtin_expect(length > PP_TEXT_INLINE, 0) || !(r = pp_ring_take(&t->cursor, &pp_recording))) {
+		pp_emit_range_slow(e, name, length);
+		return;
+	}
+	r->tick = pp_tick_now();
+	r->kind = e->kind;
+	r->more = 0;
+	r->length = (uint32_t)length;
+	r->range.id = e->id;
+	r->range.domain = e->domain;
+	r->range.category = e->category;
+	r->range.source = e->source;
+	r->range.nvtx_category = e->nvtx_category;
+	pp_copy_short(r->range.text, name, length);
+	pp_ring_commit(&t->cursor);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* From an NVTX call to a record; shared by nvtx_core.c and nvtx_domain.c, the handlers of NVTX's two modules.
+ * In: messages in NVTX's forms. Out: records, by source/emit.h. */
+#ifndef PP_SOURCE_NVTX_EMIT_H
+#define PP_SOURCE_NVTX_EMIT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/source/emit.h"
+#include "core/source/nvtx_abi.h"
+#include "core/source/nvtx_names.h"
+
+enum { SMALL = 512 };
+
+/* The handlers, and the chained tool's of the same ids (the same for every DSO; NULL without one). */
+extern const pp_nvtx_function pp_nvtx_core_handlers[PP_NVTX_CORE_IDS] __attribute__((visibility("hidden")));
+extern const pp_nvtx_function pp_nvtx_core2_handlers[PP_NVTX_CORE2_IDS] __attribute__((visibility("hidden")));
+extern pp_nvtx_function pp_nvtx_next_core[PP_NVTX_CORE_IDS] __attribute__((visibility("hidden")));
+extern pp_nvtx_function pp_nvtx_next_core2[PP_NVTX_CORE2_IDS] __attribute__((visibility("hidden")));
+
+#define NEXT(module, id, type) ((type)pp_nvtx_next_##module[id])
+#define HANDLER(f) ((pp_nvtx_function)(f))
+
+static inline int enter_depth(uint16_t domain)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+
+	return t->slot ? t->depth[domain]++ : 0;
+}
+
+static inline int leave_depth(uint16_t domain)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+
+	return t->slot && t->depth[domain] ? --t->depth[domain] : 0;
+}
+
+static inline void emit(enum pp_record_kind kind, uint16_t domain, uint32_t category, uint64_t id, const char *name, size_t length)
+{
+	struct pp_emit e = {
+	        .kind = (uint16_t)kind, .domain = domain, .source = PP_SOURCE_NVTX, .nvtx_category = category, .id = id};
+
+	pp_emit_range(&e, name, length);
+}
+
+static inline void emit_wide(enum pp_record_kind kind, uint16_t domain, uint32_t category, uint64_t id, const wchar_t *wide)
+{
+	char small[SMALL], *text;
+	size_t length = pp_nvtx_narrow(wide, small, sizeof(small), &text);
+
+	emit(kind, domain, category, id, text, length);
+	if (text != small)
+		free(text);
+}
+
+/* `a` may be shorter than we know: only what its size covers is read. */
+static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a)
+{
+	const char *text = "";
+	size_t length = 0;
+
+	if (!a || a->size < sizeof(*a)) {
+		emit(kind, domain, 0, id, "", 0);
+		return;
+	}
+	if (a->message_type == PP_NVTX_MESSAGE_WIDE) {
+		emit_wide(kind, domain, a->category, id, a->message);
+		return;
+	}
+	if (a->message_type == PP_NVTX_MESSAGE_ASCII && a->message) {
+		text = a->message;
+		length = strlen(text);
+	} else if (a->message_type == PP_NVTX_MESSAGE_REGISTERED) {
+		text = pp_nvtx_string_text(a->message, &length);
+	}
+	emit(kind, domain, a->category, id, text, length);
+}
+
+/* Unique in the process. */
+uint64_t pp_nvtx_new_range(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* What NVTX gives names to: domains, categories, registered strings. In: NVTX calls, any thread. Out: indexes, texts, header rows.
+ * Kept from the first call of a process on, put into the ring file when it becomes the rank. */
+#ifndef PP_SOURCE_NVTX_NAMES_H
+#define PP_SOURCE_NVTX_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+
+struct pp_nvtx_string {
+	struct pp_nvtx_string *next; /* in its hash row */
+	const void *foreign;         /* handle of a chained tool; NULL: the address of this is the handle */
+	size_t length;
+	char text[];
+};
+
+/* UTF-8 of a wide string; `small` is used where it fits, else memory that the caller frees if *ret_text != small. */
+size_t pp_nvtx_narrow(const wchar_t *wide, char *small, size_t size, char **ret_text);
+
+/* Handle for the application: ours, or `foreign` where another tool made one. */
+void *pp_nvtx_domain_create(const char *name, void *foreign);
+/* Index of a domain handle; NULL is the default domain, 0. */
+uint16_t pp_nvtx_domain_index(const void *handle);
+void pp_nvtx_category_name(uint16_t domain, uint32_t category, const char *name);
+void *pp_nvtx_string_create(const char *text, size_t length, void *foreign);
+const char *pp_nvtx_string_text(const void *handle, size_t *ret_length);
+/* This process has become the rank. */
+void pp_nvtx_names_publish(void);
+
+#endif

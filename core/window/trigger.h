@@ -1,0 +1,14 @@
+/* What moves the window: step marks of this process. In: calls of sources. Out: recording on and off, header words.
+ * Any thread; the step path of a job without --steps takes no lock. */
+#ifndef PP_WINDOW_TRIGGER_H
+#define PP_WINDOW_TRIGGER_H
+
+#include <stdint.h>
+
+/* At the claim. */
+void pp_trigger_start(int64_t first, int64_t last);
+/* Before and after the record of the mark is written. */
+void pp_trigger_step_begin(int64_t number);
+void pp_trigger_step_end(void);
+
+#endif

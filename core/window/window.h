@@ -1,0 +1,24 @@
+/* Which steps are recorded: pure states, no clock, no I/O. In: step numbers. Out: recording on or off, the window's state.
+ * One labelled edge step is kept on each side: [first - 1, last]. Before the first mark everything is recorded. */
+#ifndef PP_WINDOW_WINDOW_H
+#define PP_WINDOW_WINDOW_H
+
+#include <stdint.h>
+
+enum pp_window_state { PP_WINDOW_BEFORE, PP_WINDOW_INSIDE, PP_WINDOW_PASSED };
+
+struct pp_window {
+	int64_t first, last; /* steps asked for [first, last); last <= first: none, all is recorded */
+	enum pp_window_state state;
+	int recording;
+	int edge_open; /* inside the edge step after the window */
+};
+
+void pp_window_init(struct pp_window *w, int64_t first, int64_t last);
+int pp_window_asked(const struct pp_window *w);
+/* Step `number` begins; returns whether it is to be recorded. Numbers that go back after the window has passed stay unrecorded. */
+int pp_window_begin(struct pp_window *w, int64_t number);
+/* The current step ends; returns whether recording goes on. */
+int pp_window_end(struct pp_window *w);
+
+#endif
