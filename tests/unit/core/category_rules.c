@@ -1,0 +1,85 @@
+/* Names to categories. */
+#include "core/step/category.h"
+
+#include "tests/test.h"
+
+static const struct {
+	const char *name;
+	enum pp_category category;
+	int by_default;
+} table[] = {
+	{ "dataloader", PP_CATEGORY_INPUT, 0 },
+	{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", PP_CATEGORY_INPUT, 0 },
+	{ "data_loader wait", PP_CATEGORY_INPUT, 0 },
+	{ "IteratorGetNext", PP_CATEGORY_INPUT, 0 },
+	{ "tf.data/map", PP_CATEGORY_INPUT, 0 },
+	{ "next_batch", PP_CATEGORY_INPUT, 0 },
+	{ "Read Data", PP_CATEGORY_INPUT, 0 },
+	{ "input", PP_CATEGORY_INPUT, 0 },
+	{ "inputs", PP_CATEGORY_INPUT, 0 },
+	{ "input_layernorm", PP_CATEGORY_HOST_COMPUTE, 0 },
+	{ "checkpoint", PP_CATEGORY_OUTPUT, 0 },
+	{ "save_checkpoint", PP_CATEGORY_OUTPUT, 0 },
+	{ "SaveModel", PP_CATEGORY_OUTPUT, 0 },
+	{ "MPI_Allreduce", PP_CATEGORY_HOST_COMMUNICATION, 0 },
+	{ "ncclAllReduce", PP_CATEGORY_HOST_COMMUNICATION, 0 },
+	{ "gradient allreduce", PP_CATEGORY_HOST_COMMUNICATION, 0 },
+	{ "gloo:all_reduce", PP_CATEGORY_HOST_COMMUNICATION, 0 },
+	{ "BARRIER", PP_CATEGORY_HOST_COMMUNICATION, 0 },
+	{ "comm", PP_CATEGORY_HOST_COMMUNICATION, 0 },
+	{ "command", PP_CATEGORY_HOST_COMPUTE, 1 },
+	{ "jit_train", PP_CATEGORY_COMPILATION, 0 },
+	{ "XlaCompile", PP_CATEGORY_COMPILATION, 0 },
+	{ "cudaLaunchKernel", PP_CATEGORY_KERNEL_LAUNCH, 0 },
+	{ "cuLaunchKernelEx", PP_CATEGORY_KERNEL_LAUNCH, 0 },
+	{ "forward", PP_CATEGORY_HOST_COMPUTE, 0 },
+	{ "Optimizer.step#SGD.step", PP_CATEGORY_HOST_COMPUTE, 0 },
+	{ "matmul 4096", PP_CATEGORY_HOST_COMPUTE, 0 },
+	{ "frobnicate", PP_CATEGORY_HOST_COMPUTE, 1 },
+	{ "", PP_CATEGORY_HOST_COMPUTE, 1 },
+	{ "\xef\xbf\xbd\xef\xbf\xbd", PP_CATEGORY_HOST_COMPUTE, 1 },
+	{ "presave", PP_CATEGORY_HOST_COMPUTE, 1 },
+};
+
+TEST(rules)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int by_default = -1;
+		enum pp_category got = pp_category_of_name(table[i].name, strlen(table[i].name), &by_default);
+
+		if (got != table[i].category || by_default != table[i].by_default)
+			fprintf(stderr, "'%s': %s, default %d\n", table[i].name, pp_category_name((int)got), by_default);
+		CHECK_INT(got, table[i].category);
+		CHECK_INT(by_default, table[i].by_default);
+	}
+}
+
+TEST(long_name)
+{
+	char name[10240];
+	int by_default;
+
+	memset(name, 'A', sizeof(name));
+	CHECK_INT(pp_category_of_name(name, sizeof(name), &by_default), PP_CATEGORY_HOST_COMPUTE);
+	for (size_t i = 0; i < sizeof(name); i++) /* the most words there can be */
+		name[i] = i % 2 ? 'A' : 'b';
+	CHECK_INT(pp_category_of_name(name, sizeof(name), &by_default), PP_CATEGORY_HOST_COMPUTE);
+	CHECK_INT(by_default, 1);
+}
+
+TEST(names_of_ids)
+{
+	CHECK_STR(pp_category_name(4), "Host compute");
+	CHECK_STR(pp_category_name(10), "Host communication");
+	CHECK_STR(pp_category_name(0), "?");
+	CHECK_STR(pp_category_name(11), "?");
+	CHECK_STR(pp_category_colour(6), "#D7263D");
+}
+
+int main(void)
+{
+	rules();
+	long_name();
+	names_of_ids();
+	return test_end();
+}

@@ -1,0 +1,226 @@
+/* Where steps begin and end, by each rule. */
+#include "core/step/step_mark.h"
+
+#include "tests/test.h"
+#include "tests/unit/capture.h"
+
+static struct pp_steps find(const struct pp_capture *c, int64_t first, int64_t last)
+{
+	struct pp_steps s = { 0 };
+	struct pp_err err;
+
+	CHECK_INT(pp_steps_find(c, first, last, &s, &err), 0);
+	return s;
+}
+
+TEST(asked_steps_and_edges)
+{
+	struct pp_capture c = make_capture(4);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 4; r++)
+		for (int64_t n = 9; n <= 20; n++)
+			add_step(&c, r, n, n * 100 + (int64_t)r, n * 100 + 90);
+	c.rank[2].thread[0].spans--; /* rank 2 never came to step 20 */
+	s = find(&c, 10, 20);
+	CHECK_INT(s.rule, PP_STEP_RULE_PODPROF);
+	CHECK(s.confidence == 1.0);
+	CHECK_INT(s.steps, 10);
+	CHECK_INT(s.number[0], 10);
+	CHECK_INT(s.number[9], 19);
+	CHECK_INT(s.cell[3].begin, 1003);
+	CHECK_INT(s.cell[3].end, 1090);
+	CHECK_INT(s.before_number, 9);
+	CHECK_INT(s.after_number, 20);
+	CHECK(s.before[1].present && s.after[1].present && !s.after[2].present);
+	CHECK_STR(s.note, "");
+	pp_steps_release(&s);
+	s = find(&c, 100, 200);
+	CHECK_INT(s.steps, 0);
+	CHECK(strstr(s.note, "no rank completed") != NULL);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(complete_on_all)
+{
+	struct pp_capture c = make_capture(3);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 3; r++)
+		for (int64_t n = 0; n < 6; n++)
+			add_step(&c, r, n, n * 100, n * 100 + 90);
+	c.rank[1].horizon = 150;                                /* step 0 and 1 were evicted in part */
+	c.rank[2].thread[0].span[5].flags = PP_SPAN_CUT_END;    /* the job ended in step 5 */
+	s = find(&c, 0, 0);
+	CHECK_INT(s.steps, 3);
+	CHECK_INT(s.number[0], 2);
+	CHECK_INT(s.number[2], 4);
+	CHECK_INT(s.before_number, 1);
+	CHECK_INT(s.after_number, 5);
+	pp_steps_release(&s);
+	s = find(&c, 0, 6);
+	CHECK_INT(s.steps, 6);
+	CHECK(s.cell[0].present && !s.cell[1].present && !s.cell[5 * 3 + 2].present);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(end_that_never_came)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+
+	add_step(&c, 0, 1, 100, 900)->flags = PP_SPAN_CUT_END;
+	add_step(&c, 0, 2, 200, 250);
+	add_step(&c, 0, 3, 300, 900)->flags = PP_SPAN_CUT_END;
+	s = find(&c, 0, 0);
+	CHECK_INT(s.steps, 2);
+	CHECK_INT(s.cell[0].end, 200);
+	CHECK_INT(s.cell[1].end, 250);
+	CHECK_INT(s.after_number, 3);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(numbers_going_back)
+{
+	struct pp_capture c = make_capture(2);
+	static const int64_t numbers[] = { 3, 4, 5, 0, 1, 1, 9 };
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++)
+		for (int64_t i = 0; i < 7; i++)
+			add_step(&c, r, numbers[i], i * 100, i * 100 + 50);
+	s = find(&c, 0, 0);
+	CHECK_INT(s.steps, 7);
+	CHECK_INT(s.backwards, 4);
+	CHECK_INT(s.number[2], 5);
+	CHECK_INT(s.number[3], 6); /* was 0 */
+	CHECK_INT(s.number[4], 7);
+	CHECK_INT(s.number[5], 8); /* was 1 again */
+	CHECK_INT(s.cell[2 * 5].begin, 500);
+	CHECK(s.confidence < 1);
+	CHECK(strstr(s.note, "went back") != NULL);
+	pp_steps_release(&s);
+	s = find(&c, 4, 8); /* what went back was not asked for */
+	CHECK_INT(s.steps, 2);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(rank_without_step)
+{
+	struct pp_capture c = make_capture(3);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++)
+		for (int64_t n = 0; n < 4; n++)
+			add_step(&c, r, n, n * 100, n * 100 + 90);
+	add_range(&c, 2, 0, "serve", 0, 400);
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_PODPROF);
+	CHECK_INT(s.steps, 4);
+	CHECK(s.cell[1].present && !s.cell[2].present);
+	CHECK(s.confidence > 0.66 && s.confidence < 0.67);
+	CHECK(strstr(s.note, "1 of 3 ranks") != NULL);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(numbered_range)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+	char name[32];
+
+	for (size_t r = 0; r < 2; r++) {
+		for (int64_t n = 0; n < 8; n++) {
+			snprintf(name, sizeof(name), "step %d", (int)n + 40);
+			add_range(&c, r, 0, name, n * 100, n * 100 + 98);
+			add_range(&c, r, 0, "forward", n * 100, n * 100 + 50);
+			add_range(&c, r, 0, "log", n * 100 + 98, n * 100 + 100);
+		}
+	}
+	s = find(&c, 42, 45);
+	CHECK_INT(s.rule, PP_STEP_RULE_RANGE);
+	CHECK_STR(pp_intern_text(c.names, s.rule_name, NULL), "step");
+	CHECK_INT(s.steps, 3);
+	CHECK_INT(s.number[0], 42);
+	CHECK_INT(s.cell[0].begin, 200);
+	CHECK_INT(s.before_number, 41);
+	CHECK(s.confidence > 0.8 && s.confidence < 0.9);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(plain_range_inside_main)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++) {
+		add_range(&c, r, 0, "main", 0, 1000);
+		for (int64_t n = 0; n < 5; n++) {
+			add_range(&c, r, 0, "iteration", n * 100, n * 100 + 80);
+			add_range(&c, r, 0, "iteration", n * 100, n * 100 + 10); /* nested in itself: not a step */
+		}
+	}
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_RANGE);
+	CHECK_INT(s.steps, 5);
+	CHECK_INT(s.number[0], 0);
+	CHECK_INT(s.cell[2].end, 180);
+	CHECK(s.confidence < 0.72);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(no_rule_holds)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	add_range(&c, 0, 0, "a", 100, 200);
+	add_range(&c, 0, 0, "a", 300, 400);
+	add_range(&c, 1, 0, "b", 150, 500);
+	s = find(&c, 10, 20);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	CHECK_INT(s.steps, 1);
+	CHECK_INT(s.number[0], 0);
+	CHECK_INT(s.cell[0].begin, 100);
+	CHECK_INT(s.cell[0].end, 400);
+	CHECK_INT(s.cell[1].begin, 150);
+	CHECK(strstr(s.note, "10:20") != NULL);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+TEST(nothing_at_all)
+{
+	struct pp_capture c = make_capture(1), none = make_capture(0);
+	struct pp_steps s = find(&c, 0, 0);
+
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	CHECK_INT(s.steps, 0);
+	pp_steps_release(&s);
+	s = find(&none, 0, 0);
+	CHECK_INT(s.steps, 0);
+	pp_steps_release(&s);
+	free_capture(&c);
+	free_capture(&none);
+}
+
+int main(void)
+{
+	asked_steps_and_edges();
+	complete_on_all();
+	end_that_never_came();
+	numbers_going_back();
+	rank_without_step();
+	numbered_range();
+	plain_range_inside_main();
+	no_rule_holds();
+	nothing_at_all();
+	return test_end();
+}
