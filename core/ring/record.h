@@ -71,6 +71,8 @@ enum pp_mpi_flags {
 	PP_MPI_IS_ROOT = 1,      /* this rank is the root of a rooted collective */
 	PP_MPI_PEER_IN_COMM = 2, /* peer is a rank in comm, not a world rank (intercommunicator) */
 	PP_MPI_FAILED = 4,       /* the call returned an error */
+	PP_MPI_FREED = 8,        /* REQUEST: MPI_Request_free, its completion is never seen */
+	PP_MPI_CANCELLED = 16,   /* REQUEST: it was cancelled, nothing moved */
 };
 
 struct pp_record_request { /* REQUEST: record.tick is when completion was seen */

@@ -1,0 +1,95 @@
+/* Wrappers of collectives, blocking and nonblocking. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_type.h"
+
+/* Root: on an intercommunicator MPI_ROOT is this rank, MPI_PROC_NULL a bystander on the root's side. */
+static inline void enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t, enum pp_mpi_row call, MPI_Comm comm, int root)
+{
+	pp_mpi_enter(s, t, call, comm, root, 1);
+	if (root == PP_NO_PEER || !s->comm)
+		return;
+	if (root == MPI_ROOT)
+		s->where->peer = s->peer = pp_comm_world_rank();
+	if (pp_role(s->comm, root) == PP_ROLE_ROOT)
+		s->flags |= PP_MPI_IS_ROOT;
+}
+
+static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
+{
+	pp_mpi_adopt(s, comm, root, 1);
+	if (s->comm && root != PP_NO_PEER && pp_role(s->comm, root) == PP_ROLE_ROOT) {
+		s->flags |= PP_MPI_IS_ROOT;
+		s->peer = pp_comm_world_rank();
+	}
+}
+
+static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64_t sent, uint64_t received, MPI_Request handle)
+{
+	int done = 0;
+	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(scope, handle, 0, &done) : 0;
+
+	pp_mpi_record(scope, end, rc, sent, received, number);
+	if (done)
+		pp_tie_put(scope, end, number, -1, 0, 0);
+}
+
+#define PP_COLL_HEAD(symbol, args, on, root_)                                                                                      \
+	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
+	struct pp_mpi_scope scope;                                                                                                 \
+	pp_tick end;                                                                                                               \
+	int rc;                                                                                                                    \
+	PP_REAL(symbol)                                                                                                            \
+	if (!pp_mpi_seen(thread))                                                                                                  \
+		return real args;                                                                                                  \
+	enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_);                                                                    \
+	rc = real args;                                                                                                            \
+	end = pp_mpi_end(&scope);                                                                                                  \
+	if (__builtin_expect(!scope.comm, 0) && rc == MPI_SUCCESS)                                                                 \
+		adopt(&scope, on, root_);
+
+/* `bytes` are read from the arguments only where the call took them. */
+#define PP_COLL_BYTES(root_, sent_, received_)                                                                                     \
+	uint64_t sent = 0, received = 0;                                                                                           \
+	if (rc == MPI_SUCCESS && scope.comm) {                                                                                     \
+		enum pp_role role = root_ == PP_NO_PEER ? PP_ROLE_LEAF : pp_role(scope.comm, root_);                               \
+		(void)role;                                                                                                        \
+		sent = (uint64_t)(sent_);                                                                                          \
+		received = (uint64_t)(received_);                                                                                  \
+	}
+
+#define PP_WRAP_COLL(symbol, params, args, on, root_, sent_, received_)                                                            \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
+		if (scope.recording) {                                                                                             \
+			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
+			pp_mpi_record(&scope, end, rc, sent, received, 0);                                                         \
+		}                                                                                                                  \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_WRAP_ICOLL(symbol, params, args, on, root_, sent_, received_)                                                           \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
+		if (scope.recording) {                                                                                             \
+			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
+			record_start(&scope, end, rc, sent, received, rc == MPI_SUCCESS ? *request : NULL);                        \
+		}                                                                                                                  \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_WRAP_SEND(...)
+#define PP_WRAP_ISEND(...)
+#define PP_WRAP_RECV(...)
+#define PP_WRAP_IRECV(...)
+#define PP_WRAP_IPROBE(...)
+#define PP_WRAP_SENDRECV(...)
+#define PP_WRAP_MAKE(...)
+#define PP_WRAP_HAND(...)
+#define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+#include "mpi/pmpi_call.def"

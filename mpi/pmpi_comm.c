@@ -1,0 +1,355 @@
+/* The table of communicators. Called by the wrappers: find on the hot path, the rest when one is made or freed. */
+#include "mpi/pmpi_comm.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/pmpi_source.h"
+
+enum { BUCKETS = 1024, COUNTS = 1024 };
+
+struct count { /* how many communicators had these members */
+	struct count *next;
+	uint64_t members;
+	uint32_t made;
+};
+
+static _Atomic(struct pp_comm *) bucket[BUCKETS];
+static struct count *counts[COUNTS];
+static _Atomic(struct pp_comm *) unused; /* linked by `next` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+_Atomic uint32_t pp_comm_gen = 1;
+
+static struct {
+	__typeof__(&MPI_Comm_rank) comm_rank;
+	__typeof__(&MPI_Comm_size) comm_size;
+	__typeof__(&MPI_Comm_group) comm_group;
+	__typeof__(&MPI_Comm_remote_group) comm_remote_group;
+	__typeof__(&MPI_Comm_test_inter) comm_test_inter;
+	__typeof__(&MPI_Group_size) group_size;
+	__typeof__(&MPI_Group_translate_ranks) translate;
+	__typeof__(&MPI_Group_free) group_free;
+} real;
+static MPI_Group world_group;
+static int world_rank = -1, world_size = -1;
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xbf58476d1ce4e5b9u;
+	x ^= x >> 27;
+	x *= 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+static uint64_t hash_members(const int32_t *members, int n, uint64_t seed)
+{
+	uint64_t h = seed + (uint64_t)n;
+
+	for (int i = 0; i < n; i++)
+		h = mix(h * 31 + (uint32_t)members[i] + 1);
+	return h;
+}
+
+static _Atomic(struct pp_comm *) *bucket_of(MPI_Comm handle)
+{
+	return &bucket[(mix((uint64_t)(uintptr_t)handle) >> 20) % BUCKETS];
+}
+
+static struct pp_comm *walk(MPI_Comm handle)
+{
+	struct pp_comm *c = atomic_load_explicit(bucket_of(handle), memory_order_acquire);
+
+	while (c && atomic_load_explicit(&c->handle, memory_order_relaxed) != handle)
+		c = atomic_load_explicit(&c->next, memory_order_acquire);
+	return c;
+}
+
+struct pp_comm *pp_comm_find(MPI_Comm handle)
+{
+	struct pp_comm *c = walk(handle);
+
+	if (c)
+		return c;
+	/* a walk may be led astray by a node that moves meanwhile: a miss is certain only under the lock */
+	pthread_mutex_lock(&lock);
+	c = walk(handle);
+	pthread_mutex_unlock(&lock);
+	return c;
+}
+
+/* The n of "the n-th communicator with these members". Under the lock. */
+static uint32_t number(uint64_t members)
+{
+	struct count **at = &counts[members % COUNTS];
+	struct count *c;
+
+	for (c = *at; c; c = c->next)
+		if (c->members == members)
+			return c->made++;
+	c = calloc(1, sizeof *c);
+	if (!c)
+		return 0;
+	c->members = members;
+	c->made = 1;
+	c->next = *at;
+	*at = c;
+	return 0;
+}
+
+static void link_node(struct pp_comm *c, MPI_Comm handle)
+{
+	_Atomic(struct pp_comm *) *head = bucket_of(handle);
+
+	atomic_store_explicit(&c->handle, handle, memory_order_relaxed);
+	atomic_store_explicit(&c->next, atomic_load_explicit(head, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(head, c, memory_order_release);
+	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
+}
+
+void pp_comm_relink(struct pp_comm *c, MPI_Comm handle)
+{
+	pthread_mutex_lock(&lock);
+	link_node(c, handle);
+	pthread_mutex_unlock(&lock);
+}
+
+void pp_comm_unlink(struct pp_comm *c)
+{
+	_Atomic(struct pp_comm *) *at;
+	struct pp_comm *i;
+
+	pthread_mutex_lock(&lock);
+	at = bucket_of(atomic_load_explicit(&c->handle, memory_order_relaxed));
+	while ((i = atomic_load_explicit(at, memory_order_relaxed)) != NULL && i != c)
+		at = &i->next;
+	if (i)
+		atomic_store_explicit(at, atomic_load_explicit(&c->next, memory_order_relaxed), memory_order_release);
+	atomic_store_explicit(&c->handle, (MPI_Comm)NULL, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
+	pthread_mutex_unlock(&lock);
+}
+
+void pp_comm_release(struct pp_comm *c)
+{
+	pthread_mutex_lock(&lock);
+	atomic_fetch_add_explicit(&c->life, 1, memory_order_release);
+	atomic_store_explicit(&c->next, atomic_load_explicit(&unused, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&unused, c, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+}
+
+/* A node with room for n members. Its arrays never go back to malloc: a thread that ties a request may still read them. */
+static struct pp_comm *take_node(int n)
+{
+	_Atomic(struct pp_comm *) *at = &unused;
+	struct pp_comm *c;
+
+	pthread_mutex_lock(&lock);
+	while ((c = atomic_load_explicit(at, memory_order_relaxed)) != NULL && c->capacity < n)
+		at = &c->next;
+	if (c)
+		atomic_store_explicit(at, atomic_load_explicit(&c->next, memory_order_relaxed), memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+	if (c)
+		return c;
+	c = calloc(1, sizeof *c);
+	if (!c)
+		return NULL;
+	c->members = malloc(((size_t)n + !n) * sizeof *c->members);
+	if (!c->members) {
+		free(c);
+		return NULL;
+	}
+	c->capacity = n;
+	return c;
+}
+
+/* World ranks of a group, in its order. */
+static int translate(MPI_Group group, int n, int32_t *ret_world)
+{
+	int *own = calloc((size_t)n + !n, sizeof *own);
+	int rc;
+
+	if (!own)
+		return -1;
+	for (int i = 0; i < n; i++)
+		own[i] = i;
+	rc = real.translate(group, n, own, world_group, ret_world);
+	free(own);
+	for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
+		if (ret_world[i] < 0)
+			ret_world[i] = -1;
+	return rc == MPI_SUCCESS ? 0 : -1;
+}
+
+/* Both groups, the one with the lower first rank first: the same list on either side. */
+static int fill_members(struct pp_comm *c, MPI_Group local, MPI_Group remote)
+{
+	int32_t *first = c->members, *second = c->members + c->size;
+
+	if (translate(local, c->size, first))
+		return -1;
+	c->world = first;
+	c->member_count = c->size;
+	if (!c->inter)
+		return 0;
+	if (translate(remote, c->peers, second))
+		return -1;
+	c->world = second;
+	c->member_count = c->size + c->peers;
+	if (c->size > 0 && c->peers > 0 && second[0] < first[0]) {
+		int32_t *swap = malloc((size_t)c->size * sizeof *swap);
+
+		if (!swap)
+			return -1;
+		memcpy(swap, first, (size_t)c->size * sizeof *swap);
+		memmove(c->members, second, (size_t)c->peers * sizeof *swap);
+		memcpy(c->members + c->peers, swap, (size_t)c->size * sizeof *swap);
+		free(swap);
+		c->world = c->members;
+	}
+	return 0;
+}
+
+static void publish(struct pp_comm *c, MPI_Comm handle, enum pp_comm_origin origin)
+{
+	uint64_t members = hash_members(c->members, c->member_count, c->inter ? 2 : 1);
+
+	if (origin == PP_COMM_UNSEEN)
+		members = mix(members + 0x9e3779b97f4a7c15u);
+	atomic_store_explicit(&c->sequence, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->announced, PP_COMM_SAID_NOTHING, memory_order_relaxed);
+	c->name[0] = 0;
+	pthread_mutex_lock(&lock);
+	c->id = mix(members + number(members));
+	c->id += !c->id;
+	link_node(c, handle);
+	pthread_mutex_unlock(&lock);
+}
+
+struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin)
+{
+	MPI_Group local, remote;
+	int saved = errno, inter = 0, rank = -1, size = 0, peers = 0;
+	struct pp_comm *c = NULL;
+
+	if (real.comm_test_inter(handle, &inter) || real.comm_rank(handle, &rank) || real.comm_group(handle, &local))
+		goto out;
+	if (real.group_size(local, &size) || (inter && real.comm_remote_group(handle, &remote)))
+		goto free_local;
+	peers = size;
+	if (inter && real.group_size(remote, &peers))
+		goto free_remote;
+	c = take_node(size + (inter ? peers : 0));
+	if (!c)
+		goto free_remote;
+	c->rank = rank;
+	c->size = size;
+	c->peers = peers;
+	c->inter = inter;
+	if (fill_members(c, local, remote)) {
+		pp_comm_release(c);
+		c = NULL;
+	} else {
+		publish(c, handle, origin);
+	}
+free_remote:
+	if (inter)
+		real.group_free(&remote);
+free_local:
+	real.group_free(&local);
+out:
+	errno = saved;
+	return c;
+}
+
+struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like)
+{
+	int saved = errno;
+	struct pp_comm *c = take_node(like->member_count);
+
+	if (c) {
+		c->rank = like->rank;
+		c->size = like->size;
+		c->peers = like->peers;
+		c->inter = like->inter;
+		c->member_count = like->member_count;
+		memcpy(c->members, like->members, (size_t)like->member_count * sizeof *c->members);
+		c->world = c->members + (like->world - like->members);
+		publish(c, handle, PP_COMM_MADE);
+	}
+	errno = saved;
+	return c;
+}
+
+void pp_comm_set_name(struct pp_comm *c, const char *name)
+{
+	size_t n = strnlen(name, sizeof c->name - 1);
+
+	memcpy(c->name, name, n);
+	c->name[n] = 0;
+	if (atomic_load_explicit(&c->announced, memory_order_relaxed) == PP_COMM_SAID_ALL)
+		atomic_store_explicit(&c->announced, PP_COMM_SAID_MEMBERS, memory_order_relaxed);
+}
+
+static void put_comm(const struct pp_comm *c, uint32_t is_name, const void *text, uint32_t length)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = length};
+	uint32_t inside = length < PP_RECORD_TEXT ? length : PP_RECORD_TEXT;
+
+	r.comm.comm = c->id;
+	r.comm.size = (uint32_t)c->member_count;
+	r.comm.is_name = is_name;
+	memcpy(r.comm.text, text, inside);
+	pp_mpi_put(&r, (const char *)text + inside, length - inside);
+}
+
+void pp_comm_announce(struct pp_comm *c)
+{
+	uint32_t said = atomic_exchange_explicit(&c->announced, PP_COMM_SAID_ALL, memory_order_relaxed);
+
+	if (said == PP_COMM_SAID_NOTHING)
+		put_comm(c, 0, c->members, (uint32_t)c->member_count * sizeof *c->members);
+	if (said != PP_COMM_SAID_ALL && c->name[0])
+		put_comm(c, 1, c->name, (uint32_t)strlen(c->name));
+}
+
+int pp_comm_world_rank(void)
+{
+	return world_rank;
+}
+
+int pp_comm_world_size(void)
+{
+	return world_size;
+}
+
+int pp_comm_start(void)
+{
+	struct pp_comm *world, *self;
+
+	real.comm_rank = (__typeof__(real.comm_rank))pp_mpi_real("PMPI_Comm_rank");
+	real.comm_size = (__typeof__(real.comm_size))pp_mpi_real("PMPI_Comm_size");
+	real.comm_group = (__typeof__(real.comm_group))pp_mpi_real("PMPI_Comm_group");
+	real.comm_remote_group = (__typeof__(real.comm_remote_group))pp_mpi_real("PMPI_Comm_remote_group");
+	real.comm_test_inter = (__typeof__(real.comm_test_inter))pp_mpi_real("PMPI_Comm_test_inter");
+	real.group_size = (__typeof__(real.group_size))pp_mpi_real("PMPI_Group_size");
+	real.translate = (__typeof__(real.translate))pp_mpi_real("PMPI_Group_translate_ranks");
+	real.group_free = (__typeof__(real.group_free))pp_mpi_real("PMPI_Group_free");
+	if (!real.comm_rank || !real.comm_size || !real.comm_group || !real.comm_remote_group || !real.comm_test_inter ||
+	    !real.group_size || !real.translate || !real.group_free)
+		return -1;
+	if (real.comm_rank(pp_mpi_names.world, &world_rank) || real.comm_size(pp_mpi_names.world, &world_size) ||
+	    real.comm_group(pp_mpi_names.world, &world_group))
+		return -1;
+	world = pp_comm_add(pp_mpi_names.world, PP_COMM_MADE);
+	self = world ? pp_comm_add(pp_mpi_names.self, PP_COMM_MADE) : NULL;
+	if (!self)
+		return -1;
+	pp_comm_set_name(world, "MPI_COMM_WORLD");
+	pp_comm_set_name(self, "MPI_COMM_SELF");
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* Communicators: who they are (an id equal on all ranks without a message), who is in them, how many collectives they saw.
+ * In: handles as the application holds them. Out: struct pp_comm for pmpi_source.h, COMM records. */
+#ifndef PP_PMPI_COMM_H
+#define PP_PMPI_COMM_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { PP_COMM_SAID_NOTHING, PP_COMM_SAID_MEMBERS, PP_COMM_SAID_ALL };
+
+struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed one reads another, never nothing */
+	_Atomic(MPI_Comm) handle;
+	_Atomic(struct pp_comm *) next; /* of its bucket */
+	uint64_t id;
+	_Atomic uint32_t sequence;      /* collectives this rank has begun on it */
+	_Atomic uint32_t announced;     /* which of its COMM records were put */
+	_Atomic uint32_t life;          /* changes when the memory gets another communicator */
+	int32_t rank, size;             /* of this process; of the own group */
+	int32_t peers;                  /* ranks that "peer" may name: size, or the remote group's */
+	int32_t inter;
+	int32_t *world;                 /* world rank of each peer, -1 unknown; NULL: the same number */
+	int32_t *members;               /* as they go into the record and the id */
+	int32_t member_count, capacity;
+	char name[64];
+};
+
+enum pp_comm_origin {
+	PP_COMM_MADE,   /* by a wrapped call, in the same order on all its ranks */
+	PP_COMM_UNSEEN, /* met first in use: numbered apart, so that the made ones keep their numbers */
+};
+
+extern _Atomic uint32_t pp_comm_gen __attribute__((visibility("hidden"))); /* changes when a handle gets or loses its meaning */
+
+/* Once, inside MPI_Init. 0 or -1 (then nothing is recorded). */
+int pp_comm_start(void);
+/* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */
+int pp_comm_world_rank(void);
+int pp_comm_world_size(void);
+/* NULL: not known. Any thread, no lock but on a miss. */
+struct pp_comm *pp_comm_find(MPI_Comm handle);
+/* Ask MPI who is in it; NULL where that fails. Calls MPI, so without a lock. */
+struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin);
+/* The same members as another's, without asking MPI: for a duplicate that is not ready yet. */
+struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like);
+/* The handle means nothing from now on; the memory is given back by pp_comm_release(), or it lives again by pp_comm_relink(). */
+void pp_comm_unlink(struct pp_comm *c);
+void pp_comm_relink(struct pp_comm *c, MPI_Comm handle);
+void pp_comm_release(struct pp_comm *c);
+void pp_comm_set_name(struct pp_comm *c, const char *name);
+/* Put the COMM records that are due. */
+void pp_comm_announce(struct pp_comm *c);
+
+#endif

@@ -1,0 +1,98 @@
+/* Wrappers of MPI's begin and end: where this library wakes up and where it goes to sleep. Called as MPI_X or PMPI_X. */
+#include "mpi/pmpi_source.h"
+
+/* The call that woke this library began before it was awake. */
+static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc, pp_tick raw, int rc)
+{
+	struct pp_mpi_scope s;
+
+	if (rc == MPI_SUCCESS)
+		pp_mpi_activate();
+	if (rc != MPI_SUCCESS || !atomic_load_explicit(&pp_mpi_active, memory_order_relaxed)) {
+		t->depth = 0;
+		return rc;
+	}
+	pp_mpi_enter(&s, t, call, NULL, PP_NO_PEER, 0);
+	if (s.recording) {
+		pp_tick end = pp_mpi_end(&s);
+
+		s.begin = pp_tick_kind == PP_TICK_TSC ? tsc : raw;
+		pp_mpi_record(&s, end, rc, 0, 0, 0);
+	}
+	pp_mpi_leave(&s);
+	return rc;
+}
+
+static pp_tick tsc_now(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+PP_PUBLIC int MPI_Init(int *argc, char ***argv)
+{
+	struct pp_mpi_thread *t = &pp_mpi_thread;
+	pp_tick tsc = tsc_now(), raw = pp_tick_raw();
+	int rc;
+
+	PP_REAL(Init)
+	if (t->depth)
+		return real(argc, argv);
+	t->depth = 1;
+	rc = real(argc, argv);
+	return init_done(t, PP_MPI_CALL_Init, tsc, raw, rc);
+}
+PP_BOTH(Init)
+
+PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	struct pp_mpi_thread *t = &pp_mpi_thread;
+	pp_tick tsc = tsc_now(), raw = pp_tick_raw();
+	int rc;
+
+	PP_REAL(Init_thread)
+	if (t->depth)
+		return real(argc, argv, required, provided);
+	t->depth = 1;
+	rc = real(argc, argv, required, provided);
+	return init_done(t, PP_MPI_CALL_Init_thread, tsc, raw, rc);
+}
+PP_BOTH(Init_thread)
+
+PP_PUBLIC int MPI_Finalize(void)
+{
+	struct pp_mpi_thread *t = &pp_mpi_thread;
+	struct pp_mpi_scope s;
+	int rc;
+
+	PP_REAL(Finalize)
+	if (!pp_mpi_seen(t))
+		return real();
+	pp_mpi_enter(&s, t, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
+	rc = real();
+	if (s.recording)
+		pp_mpi_record(&s, pp_mpi_end(&s), rc, 0, 0, 0);
+	pp_mpi_leave(&s);
+	pp_mpi_deactivate();
+	return rc;
+}
+PP_BOTH(Finalize)
+
+/* It does not come back: recorded first, and the where-am-I line stays at it. */
+PP_PUBLIC int MPI_Abort(MPI_Comm comm, int code)
+{
+	struct pp_mpi_thread *t = &pp_mpi_thread;
+	struct pp_mpi_scope s;
+
+	PP_REAL(Abort)
+	if (!pp_mpi_seen(t))
+		return real(comm, code);
+	pp_mpi_enter(&s, t, PP_MPI_CALL_Abort, comm, PP_NO_PEER, 0);
+	if (s.recording)
+		pp_mpi_record(&s, s.begin, MPI_SUCCESS, 0, 0, 0);
+	return real(comm, code);
+}
+PP_BOTH(Abort)

@@ -1,0 +1,143 @@
+/* Wrappers that make, name and free communicators. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_type.h"
+
+static void made(struct pp_mpi_scope *scope, MPI_Comm handle)
+{
+	struct pp_comm *c;
+
+	if (!handle || handle == pp_mpi_names.comm_null)
+		return;
+	c = pp_comm_add(handle, PP_COMM_MADE);
+	if (c && scope->recording)
+		pp_comm_announce(c);
+}
+
+#define PP_WRAP_MAKE(symbol, params, args, on, collective, sent_, received_)                                                       \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
+		struct pp_mpi_scope scope;                                                                                         \
+		pp_tick end;                                                                                                       \
+		int rc;                                                                                                            \
+		PP_REAL(symbol)                                                                                                    \
+		if (!pp_mpi_seen(thread))                                                                                          \
+			return real args;                                                                                          \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, PP_NO_PEER, collective);                                    \
+		rc = real args;                                                                                                    \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc == MPI_SUCCESS) {                                                                                           \
+			pp_mpi_adopt(&scope, on, PP_NO_PEER, collective);                                                          \
+			made(&scope, *made_);                                                                                      \
+		}                                                                                                                  \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_WRAP_SEND(...)
+#define PP_WRAP_ISEND(...)
+#define PP_WRAP_RECV(...)
+#define PP_WRAP_IRECV(...)
+#define PP_WRAP_IPROBE(...)
+#define PP_WRAP_SENDRECV(...)
+#define PP_WRAP_COLL(...)
+#define PP_WRAP_ICOLL(...)
+#define PP_WRAP_HAND(...)
+#define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+#include "mpi/pmpi_call.def"
+
+/* The duplicate has a handle now but members only later: they are its parent's. */
+PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	struct pp_comm *c = NULL;
+	uint32_t number = 0;
+	int done = 0, rc;
+	pp_tick end;
+
+	PP_REAL(Comm_idup)
+	if (!pp_mpi_seen(thread))
+		return real(comm, made_, request);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_idup, comm, PP_NO_PEER, 1);
+	rc = real(comm, made_, request);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS) {
+		pp_mpi_adopt(&scope, comm, PP_NO_PEER, 1);
+		if (scope.comm && *made_ && *made_ != pp_mpi_names.comm_null)
+			c = pp_comm_add_like(*made_, scope.comm);
+	}
+	if (scope.recording) {
+		if (c)
+			pp_comm_announce(c);
+		if (rc == MPI_SUCCESS)
+			number = pp_tie_start(&scope, *request, 0, &done);
+		pp_mpi_record(&scope, end, rc, 0, 0, number);
+		if (done)
+			pp_tie_put(&scope, end, number, -1, 0, 0);
+	}
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(Comm_idup)
+
+/* The handle leaves the table before MPI may give it to another thread's new communicator. */
+#define PP_WRAP_FREE(symbol)                                                                                                       \
+	PP_PUBLIC int MPI_##symbol(MPI_Comm *comm)                                                                                 \
+	{                                                                                                                          \
+		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
+		struct pp_mpi_scope scope;                                                                                         \
+		MPI_Comm handle = comm ? *comm : NULL;                                                                             \
+		pp_tick end;                                                                                                       \
+		int rc;                                                                                                            \
+		PP_REAL(symbol)                                                                                                    \
+		if (!pp_mpi_seen(thread))                                                                                          \
+			return real(comm);                                                                                         \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, handle, PP_NO_PEER, 0);                                         \
+		if (scope.comm)                                                                                                    \
+			pp_comm_unlink(scope.comm);                                                                                \
+		rc = real(comm);                                                                                                   \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		if (scope.comm) {                                                                                                  \
+			if (rc == MPI_SUCCESS)                                                                                     \
+				pp_comm_release(scope.comm);                                                                       \
+			else                                                                                                       \
+				pp_comm_relink(scope.comm, handle);                                                                \
+		}                                                                                                                  \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+PP_WRAP_FREE(Comm_free)
+PP_WRAP_FREE(Comm_disconnect)
+
+PP_PUBLIC int MPI_Comm_set_name(MPI_Comm comm, const char *name)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(Comm_set_name)
+	if (!pp_mpi_seen(thread))
+		return real(comm, name);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_set_name, comm, PP_NO_PEER, 0);
+	rc = real(comm, name);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS) {
+		pp_mpi_adopt(&scope, comm, PP_NO_PEER, 0);
+		if (scope.comm)
+			pp_comm_set_name(scope.comm, name);
+	}
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(Comm_set_name)

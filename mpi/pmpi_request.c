@@ -1,0 +1,150 @@
+/* The table of requests under way. Called by the nonblocking, Wait and Test wrappers. */
+#include "mpi/pmpi_request.h"
+
+#include <sched.h>
+#include <stddef.h>
+
+enum { SHARDS = 64, PER_SHARD = 256, SPINS = 1000 };
+
+static struct shard {
+	_Alignas(64) atomic_flag busy;
+	uint32_t used;
+	struct pp_request slot[PER_SHARD];
+} shards[SHARDS];
+
+_Atomic uint32_t pp_request_live;
+static _Atomic uint32_t last_number;
+static _Atomic uint64_t untied;
+
+static uint64_t hash(MPI_Request handle)
+{
+	return ((uint64_t)(uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15u;
+}
+
+static struct shard *shard_of(uint64_t h)
+{
+	return &shards[h >> 58];
+}
+
+static uint32_t home(uint64_t h)
+{
+	return (uint32_t)(h >> 40) % PER_SHARD;
+}
+
+static void enter(struct shard *s)
+{
+	unsigned spins = 0;
+
+	while (atomic_flag_test_and_set_explicit(&s->busy, memory_order_acquire))
+		if (++spins % SPINS == 0)
+			sched_yield();
+}
+
+static void leave(struct shard *s)
+{
+	atomic_flag_clear_explicit(&s->busy, memory_order_release);
+}
+
+/* Its slot, or the free one where it would go; NULL: full and not there. */
+static struct pp_request *probe(struct shard *s, MPI_Request handle, uint32_t at)
+{
+	for (uint32_t i = 0; i < PER_SHARD; i++) {
+		struct pp_request *r = &s->slot[(at + i) % PER_SHARD];
+
+		if (!r->handle || r->handle == handle)
+			return r;
+	}
+	return NULL;
+}
+
+uint32_t pp_request_number(void)
+{
+	uint32_t n;
+
+	do
+		n = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
+	while (!n);
+	return n;
+}
+
+uint32_t pp_request_add(struct pp_request *request)
+{
+	uint64_t h = hash(request->handle);
+	struct shard *s = shard_of(h);
+	struct pp_request *slot;
+
+	request->number = pp_request_number();
+	enter(s);
+	slot = probe(s, request->handle, home(h));
+	if (slot) {
+		/* a handle that is there already was reused: whoever completes the old one has seen it before */
+		if (!slot->handle) {
+			s->used++;
+			atomic_fetch_add_explicit(&pp_request_live, 1, memory_order_relaxed);
+		}
+		*slot = *request;
+	}
+	leave(s);
+	if (slot)
+		return request->number;
+	atomic_fetch_add_explicit(&untied, 1, memory_order_relaxed);
+	return 0;
+}
+
+void pp_request_find(MPI_Request handle, struct pp_request *ret_request)
+{
+	uint64_t h = hash(handle);
+	struct shard *s = shard_of(h);
+	struct pp_request *slot;
+
+	ret_request->number = 0;
+	ret_request->receives = 0;
+	if (!handle)
+		return;
+	enter(s);
+	slot = s->used ? probe(s, handle, home(h)) : NULL;
+	if (slot && slot->handle)
+		*ret_request = *slot;
+	leave(s);
+}
+
+/* Close the hole at `hole`: what probes past it moves up. */
+static void close_hole(struct shard *s, uint32_t hole)
+{
+	uint32_t i = hole;
+
+	for (uint32_t n = 1; n < PER_SHARD; n++) {
+		uint32_t want;
+
+		i = (i + 1) % PER_SHARD;
+		if (!s->slot[i].handle)
+			break;
+		want = home(hash(s->slot[i].handle));
+		if ((i - want + PER_SHARD) % PER_SHARD < (i - hole + PER_SHARD) % PER_SHARD)
+			continue;
+		s->slot[hole] = s->slot[i];
+		hole = i;
+	}
+	s->slot[hole].handle = NULL;
+}
+
+void pp_request_remove(const struct pp_request *request)
+{
+	uint64_t h = hash(request->handle);
+	struct shard *s = shard_of(h);
+	struct pp_request *slot;
+
+	enter(s);
+	slot = probe(s, request->handle, home(h));
+	if (slot && slot->handle && slot->number == request->number) {
+		close_hole(s, (uint32_t)(slot - s->slot));
+		s->used--;
+		atomic_fetch_sub_explicit(&pp_request_live, 1, memory_order_relaxed);
+	}
+	leave(s);
+}
+
+uint64_t pp_request_untied(void)
+{
+	return atomic_load_explicit(&untied, memory_order_relaxed);
+}

@@ -1,0 +1,208 @@
+/* What all wrappers share: the thread's state and one call from entry to record.
+ * In: a wrapper's arguments. Out: a record of the call and the thread's where-am-I line.
+ *
+ * The wrapper is transparent until MPI_Init found Open MPI and podprof's guest in this process, and on a thread that is
+ * already inside a wrapper. No lock is held while the real call runs. */
+#ifndef PP_PMPI_SOURCE_H
+#define PP_PMPI_SOURCE_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/tick.h"
+#include "core/collector.h"
+#include "mpi/pmpi_comm.h"
+
+enum pp_mpi_row {
+#define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
+#include "mpi/pmpi_call.def"
+#undef PP_MPI
+	PP_MPI_CALLS
+};
+
+enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
+
+struct pp_mpi_thread {
+	uint32_t depth;     /* 1: inside a wrapper, what libmpi calls itself is not seen */
+	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
+	MPI_Comm cache_handle;
+	struct pp_comm *cache;
+	struct pp_where *where;
+	struct pp_ring_cursor *cursor;
+};
+
+struct pp_mpi_scope { /* one call of the application */
+	struct pp_mpi_thread *thread;
+	struct pp_comm *comm;
+	struct pp_where *where;
+	pp_tick begin;
+	uint32_t sequence;
+	int32_t peer;
+	uint16_t flags;
+	uint16_t call;
+	int recording;
+};
+
+/* The live objects of the MPI library, found by name: this library is not linked with it, and an executable may hold a copy. */
+struct pp_mpi_names {
+	MPI_Comm world, self, comm_null;
+	MPI_Request request_null, request_empty;
+};
+
+extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern _Atomic uint32_t pp_mpi_active __attribute__((visibility("hidden")));
+extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
+extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
+
+/* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
+void *pp_mpi_real(const char *symbol);
+/* After a successful MPI_Init: find the guest, claim, register world and self. */
+void pp_mpi_activate(void);
+/* Around MPI_Finalize: what was not tied is told before, nothing is looked at after. */
+void pp_mpi_deactivate(void);
+/* First use on this thread: fill where and cursor. */
+void pp_mpi_thread_init(struct pp_mpi_thread *t);
+/* The slow way into the ring. errno kept. */
+void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
+
+#define PP_PUBLIC __attribute__((visibility("default")))
+/* One function under both names: Fortran bindings, mpi4py and other tools call either. */
+#define PP_BOTH(symbol) extern PP_PUBLIC __typeof__(MPI_##symbol) PMPI_##symbol __attribute__((alias("MPI_" #symbol)));
+
+/* `real` in a wrapper: looked up once. Without a real call there is nothing that could be done but say so. */
+#define PP_REAL(symbol)                                                                                                            \
+	static _Atomic(__typeof__(&MPI_##symbol)) real_;                                                                           \
+	__typeof__(&MPI_##symbol) real = atomic_load_explicit(&real_, memory_order_relaxed);                                       \
+	if (__builtin_expect(!real, 0)) {                                                                                          \
+		real = (__typeof__(&MPI_##symbol))pp_mpi_real("PMPI_" #symbol);                                                    \
+		if (!real)                                                                                                         \
+			return MPI_ERR_INTERN;                                                                                     \
+		atomic_store_explicit(&real_, real, memory_order_relaxed);                                                         \
+	}
+
+static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
+{
+	return __builtin_expect(atomic_load_explicit(&pp_mpi_active, memory_order_acquire), 1) && t->depth == 0;
+}
+
+static inline struct pp_comm *pp_mpi_comm(struct pp_mpi_thread *t, MPI_Comm handle)
+{
+	uint32_t gen = atomic_load_explicit(&pp_comm_gen, memory_order_acquire);
+
+	if (__builtin_expect(t->cache_handle != handle || t->cache_gen != gen || !t->cache, 0)) {
+		t->cache = pp_comm_find(handle);
+		t->cache_handle = handle;
+		t->cache_gen = gen;
+	}
+	return t->cache;
+}
+
+/* Peer or root of the application as world rank, with what that says in `flags`. */
+static inline int32_t pp_mpi_peer(const struct pp_comm *c, int rank, uint16_t *flags)
+{
+	int32_t world;
+
+	if (rank == PP_NO_PEER)
+		return -1;
+	if (rank == MPI_ANY_SOURCE)
+		return -2;
+	if (!c || (uint32_t)rank >= (uint32_t)c->peers)
+		return -1;
+	world = c->world ? c->world[rank] : rank;
+	if (world < 0) {
+		*flags |= PP_MPI_PEER_IN_COMM;
+		return rank;
+	}
+	return world;
+}
+
+/* Entry. collective: the call takes a number on its communicator. handle NULL: a call without a communicator. */
+static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t, enum pp_mpi_row call, MPI_Comm handle, int rank,
+				int collective)
+{
+	struct pp_where *w;
+
+	t->depth = 1;
+	if (__builtin_expect(!t->where, 0))
+		pp_mpi_thread_init(t);
+	s->thread = t;
+	s->call = (uint16_t)call;
+	s->flags = 0;
+	s->comm = handle ? pp_mpi_comm(t, handle) : NULL;
+	s->sequence = 0;
+	if (s->comm) {
+		s->sequence = atomic_load_explicit(&s->comm->sequence, memory_order_relaxed);
+		if (collective) /* MPI forbids two at once on one communicator: no atomic add needed */
+			atomic_store_explicit(&s->comm->sequence, s->sequence + 1, memory_order_relaxed);
+	}
+	s->peer = pp_mpi_peer(s->comm, rank, &s->flags);
+	s->where = w = t->where;
+	w->comm = s->comm ? s->comm->id : 0;
+	w->sequence = s->sequence;
+	w->peer = s->peer;
+	w->calls++;
+	w->call = (uint16_t)(call + 1);
+	s->recording = atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0;
+	s->begin = s->recording ? pp_tick_now() : 0;
+}
+
+/* A communicator that was made in a way nobody wrapped: known from its first successful call on. */
+static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int rank, int collective)
+{
+	if (__builtin_expect(s->comm != NULL, 1) || handle == pp_mpi_names.comm_null || !handle)
+		return;
+	s->comm = pp_comm_add(handle, PP_COMM_UNSEEN);
+	if (!s->comm)
+		return;
+	s->peer = pp_mpi_peer(s->comm, rank, &s->flags);
+	s->sequence = atomic_load_explicit(&s->comm->sequence, memory_order_relaxed);
+	if (collective)
+		atomic_store_explicit(&s->comm->sequence, s->sequence + 1, memory_order_relaxed);
+}
+
+/* Exit. Returns 1 if a record is wanted; then the wrapper calls pp_mpi_record(). The thread stays guarded until pp_mpi_leave(). */
+static inline pp_tick pp_mpi_end(const struct pp_mpi_scope *s)
+{
+	return s->recording ? pp_tick_now() : 0;
+}
+
+static inline void pp_mpi_leave(struct pp_mpi_scope *s)
+{
+	s->where->call = 0;
+	s->thread->depth = 0;
+}
+
+static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received, uint32_t request)
+{
+	struct pp_ring_cursor *k = s->thread->cursor;
+	struct pp_record own, *r = &own;
+	int direct;
+
+	if (s->comm && __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL, 0))
+		pp_comm_announce(s->comm);
+	direct = __builtin_expect(k && k->next < k->end, 1);
+	if (direct)
+		r = k->next;
+	r->tick = s->begin;
+	r->kind = PP_RECORD_MPI;
+	r->more = 0;
+	r->length = 0;
+	r->mpi.end = end;
+	r->mpi.comm = s->comm ? s->comm->id : 0;
+	r->mpi.sent = sent;
+	r->mpi.received = received;
+	r->mpi.sequence = s->sequence;
+	r->mpi.peer = s->peer;
+	r->mpi.request = request;
+	r->mpi.call = s->call;
+	r->mpi.flags = (uint16_t)(s->flags | (rc == MPI_SUCCESS ? 0 : PP_MPI_FAILED));
+	if (direct)
+		pp_ring_commit(k);
+	else
+		pp_mpi_put(r, NULL, 0);
+}
+
+#endif

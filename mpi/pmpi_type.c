@@ -1,0 +1,53 @@
+/* Sizes of datatypes. Called when a record of a call is made. */
+#include "mpi/pmpi_type.h"
+
+_Atomic uint64_t pp_type_cache[PP_TYPE_SLOTS];
+
+static uint64_t ask(MPI_Datatype type)
+{
+	MPI_Count size = 0;
+
+	PP_REAL(Type_size_x)
+	if (real(type, &size) != MPI_SUCCESS || size < 0)
+		return 0;
+	return (uint64_t)size;
+}
+
+static int predefined(MPI_Datatype type)
+{
+	int integers, addresses, types, combiner;
+
+	PP_REAL(Type_get_envelope)
+	return real(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS && combiner == MPI_COMBINER_NAMED;
+}
+
+uint64_t pp_type_size_slow(MPI_Datatype type)
+{
+	_Atomic uint64_t *slot = pp_type_slot(type);
+	uint64_t e = atomic_load_explicit(slot, memory_order_relaxed);
+	uint64_t size = ask(type);
+
+	if (e >> 16 == (uintptr_t)type && (e & 0xffff) == 1)
+		return size;
+	e = (uint64_t)(uintptr_t)type << 16 | (predefined(type) && size < 0xff00 ? size + 2 : 1);
+	atomic_store_explicit(slot, e, memory_order_relaxed);
+	return size;
+}
+
+uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += counts[i] > 0 ? (uint64_t)counts[i] : 0;
+	return sum ? sum * pp_type_size(type) : 0;
+}
+
+uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += pp_bytes(counts[i], types[i]);
+	return sum;
+}

@@ -1,0 +1,65 @@
+/* Bytes of the arguments of a call, and the words in which mpi/pmpi_call.def says who gives and gets them.
+ * In: counts and datatypes, after the call succeeded. Out: `sent` and `received` of a record. */
+#ifndef PP_PMPI_TYPE_H
+#define PP_PMPI_TYPE_H
+
+#include "mpi/pmpi_source.h"
+
+enum { PP_TYPE_SLOTS = 128 };
+
+/* Address of a predefined datatype << 16 | size + 2; its low word 1: a derived one, asked every time. What is predefined stays
+ * so, and a derived one's address is never a predefined one's, so no entry is ever wrong. */
+extern _Atomic uint64_t pp_type_cache[PP_TYPE_SLOTS] __attribute__((visibility("hidden")));
+
+uint64_t pp_type_size_slow(MPI_Datatype type);
+
+static inline _Atomic uint64_t *pp_type_slot(MPI_Datatype type)
+{
+	uintptr_t p = (uintptr_t)type;
+
+	return &pp_type_cache[(p >> 4 ^ p >> 9) % PP_TYPE_SLOTS];
+}
+
+static inline uint64_t pp_type_size(MPI_Datatype type)
+{
+	uint64_t e = atomic_load_explicit(pp_type_slot(type), memory_order_relaxed);
+
+	if (__builtin_expect(e >> 16 == (uintptr_t)type && (e & 0xffff) > 1, 1))
+		return (e & 0xffff) - 2;
+	return pp_type_size_slow(type);
+}
+
+static inline uint64_t pp_bytes(int count, MPI_Datatype type)
+{
+	return count > 0 ? (uint64_t)count * pp_type_size(type) : 0;
+}
+
+/* n counts of one type; of a type each. */
+uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type);
+uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types);
+
+/* Who a rank is in a rooted collective: the root, one that gives to or gets from it, or (intercommunicators) nobody. */
+enum pp_role { PP_ROLE_LEAF, PP_ROLE_ROOT, PP_ROLE_NONE };
+
+static inline enum pp_role pp_role(const struct pp_comm *c, int root)
+{
+	if (root == MPI_PROC_NULL)
+		return PP_ROLE_NONE;
+	return (c->inter ? root == MPI_ROOT : root == c->rank) ? PP_ROLE_ROOT : PP_ROLE_LEAF;
+}
+
+/* The words of the table; `scope`, `role`, sendbuf and recvbuf are the wrapper's. */
+#define PP_ME (scope.comm->rank)
+#define PP_EACH (scope.comm->peers)
+#define PP_OURS (scope.comm->size)
+#define PP_IF_ROOT(bytes) (role == PP_ROLE_ROOT ? (bytes) : 0)
+#define PP_IF_LEAF(bytes) (role == PP_ROLE_LEAF ? (bytes) : 0)
+/* the root of an intercommunicator has no part in the data of its own side */
+#define PP_IF_MEMBER(bytes) (role == PP_ROLE_NONE || (role == PP_ROLE_ROOT && scope.comm->inter) ? 0 : (bytes))
+/* with MPI_IN_PLACE, counts and types of the other buffer hold */
+#define PP_SENT(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(sendcount, sendtype))
+#define PP_SENT_V(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_v(sendcounts, PP_EACH, sendtype))
+#define PP_SENT_W(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_w(sendcounts, PP_EACH, sendtypes))
+#define PP_GOT(in_place) (recvbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(recvcount, recvtype))
+
+#endif
