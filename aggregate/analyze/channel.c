@@ -93,6 +93,8 @@ static void merge_equal(struct pp_dataset *d)
 {
 	size_t kept = 0;
 
+	if (!d->channels)
+		return;
 	qsort(d->channel, d->channels, sizeof(*d->channel), compare_channel);
 	for (size_t i = 0; i < d->channels; i++) {
 		struct pp_channel *last = kept ? &d->channel[kept - 1] : NULL;

@@ -160,7 +160,7 @@ static double bus_factor(const char *call, int32_t ranks)
 {
 	double n = ranks;
 
-	if (ends_with(call, "allreduce"))
+	if (ends_with(call, "llreduce"))
 		return 2 * (n - 1) / n;
 	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
 	    strstr(call, "catter"))

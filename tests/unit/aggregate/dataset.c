@@ -1,0 +1,326 @@
+/* The dataset of hand-made captures: waiting of every class, lateness, channels, what is missing, the verdict. */
+#include "aggregate/analyze/dataset.h"
+
+#include "aggregate/analyze/verdict.h"
+#include "tests/test.h"
+#include "tests/unit/capture.h"
+
+enum { RANKS = 4 };
+
+struct made {
+	struct pp_capture capture;
+	struct pp_steps steps;
+	struct pp_attr attr[RANKS];
+	struct pp_dataset d;
+	char verdict[256];
+};
+
+static void build(struct made *m, int64_t first, int64_t last)
+{
+	struct pp_dataset_input in = {
+		.capture = &m->capture,
+		.steps = &m->steps,
+		.attr = m->attr,
+		.session = "s",
+		.job = "j",
+		.command = "c",
+		.options = "o",
+		.asked_first = first,
+		.asked_last = last,
+		.bound_ns = 2,
+	};
+	struct pp_err err = { "" };
+
+	CHECK_INT(pp_steps_find(&m->capture, first, last, &m->steps, &err), 0);
+	for (size_t r = 0; r < m->capture.ranks; r++)
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err), 0);
+	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
+	pp_verdict(&m->d, m->verdict, sizeof(m->verdict));
+	for (size_t i = 0; i < m->d.steps * m->d.workers; i++) {
+		const struct pp_cell *cell = &m->d.cell[i];
+		int64_t sum = 0;
+
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			sum += cell->exclusive_ns[c];
+		CHECK_INT(sum, cell->step_ns);
+		CHECK(cell->wait_ns >= 0 && cell->transfer_ns >= 0);
+		CHECK(cell->wait_ns + cell->transfer_ns <= cell->exclusive_ns[3] + cell->exclusive_ns[10]);
+	}
+}
+
+static void drop(struct made *m)
+{
+	pp_dataset_release(&m->d);
+	for (size_t r = 0; r < m->capture.ranks; r++)
+		pp_attr_release(&m->attr[r]);
+	pp_steps_release(&m->steps);
+	free_capture(&m->capture);
+}
+
+static int warned(const struct pp_dataset *d, const char *text)
+{
+	for (size_t i = 0; i < d->warnings; i++)
+		if (strstr(d->warning[i].text, text))
+			return 1;
+	return 0;
+}
+
+/* One step 0..1000; rank r calls at 100 + 100 r, all leave at 500. */
+static void one_call(struct made *m, const char *call, size_t root)
+{
+	*m = (struct made){ .capture = make_capture(RANKS) };
+	for (size_t r = 0; r < RANKS; r++) {
+		struct pp_span *span;
+
+		add_step(&m->capture, r, 0, 0, 1000);
+		span = add_mpi(&m->capture, r, call, 0, 100 + 100 * (int64_t)r, 500);
+		if (r == root)
+			span->flags |= PP_SPAN_IS_ROOT;
+	}
+	build(m, 0, 0);
+}
+
+static void check_waits(const struct made *m, int64_t a, int64_t b, int64_t c, int64_t e)
+{
+	const int64_t want[RANKS] = { a, b, c, e };
+	int64_t sum = 0;
+
+	for (size_t r = 0; r < RANKS; r++) {
+		CHECK_INT(m->d.cell[r].wait_ns, want[r]);
+		CHECK_INT(m->d.cell[r].transfer_ns, 400 - 100 * (int64_t)r - want[r]);
+		sum += want[r];
+	}
+	CHECK_INT(m->d.collectives, 1);
+	CHECK_INT(m->d.collective[0].wait_ns, sum);
+}
+
+TEST(classes)
+{
+	struct made m;
+
+	one_call(&m, "MPI_Allreduce", 9);
+	check_waits(&m, 300, 200, 100, 0);
+	CHECK_INT(m.d.late[0].rank, 3);
+	CHECK_INT(m.d.late[0].wait_ns, 600);
+	CHECK_INT(m.d.late[0].steps, 1);
+	CHECK_INT(m.d.collective[0].last_worker, 3);
+	CHECK_INT(m.d.collective[0].step, 0);
+	CHECK_INT(m.d.collective[0].bytes, 1000);
+	CHECK_INT(m.d.rows, 4);
+	CHECK(m.d.collective[0].algbw == 1000 * 1e9 / 100);
+	CHECK(m.d.collective[0].busbw == m.d.collective[0].algbw * 1.5);
+	CHECK_INT(m.d.violations, 0);
+	drop(&m);
+	one_call(&m, "MPI_Bcast", 2);
+	check_waits(&m, 200, 100, 0, 0);
+	CHECK_INT(m.d.late[0].rank, 2);
+	CHECK_INT(m.d.collective[0].root, 2);
+	drop(&m);
+	one_call(&m, "MPI_Reduce", 1);
+	check_waits(&m, 0, 200, 0, 0);
+	drop(&m);
+	one_call(&m, "MPI_Scan", 9); /* nobody waits: lower ranks came earlier */
+	check_waits(&m, 0, 0, 0, 0);
+	drop(&m);
+}
+
+TEST(prefix_waits_for_lower_ranks)
+{
+	struct made m = { .capture = make_capture(RANKS) };
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_mpi(&m.capture, r, "MPI_Exscan", 0, r == 1 ? 400 : 100, 500);
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	CHECK_INT(m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.cell[2].wait_ns, 300);
+	CHECK_INT(m.d.cell[3].wait_ns, 300);
+	CHECK_INT(m.d.late[0].rank, 1);
+	drop(&m);
+}
+
+TEST(never_past_own_exit)
+{
+	struct made m = { .capture = make_capture(2) };
+
+	for (size_t r = 0; r < 2; r++)
+		add_step(&m.capture, r, 0, 0, 1000);
+	add_mpi(&m.capture, 0, "MPI_Barrier", 0, 100, 200); /* leaves before the other comes */
+	add_mpi(&m.capture, 1, "MPI_Barrier", 0, 600, 700);
+	build(&m, 0, 0);
+	CHECK_INT(m.d.cell[0].wait_ns, 100);
+	CHECK_INT(m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.violations, 1);
+	CHECK(warned(&m.d, "ended on a rank before"));
+	drop(&m);
+}
+
+/* Rank 2 sleeps 400 of each step of 1000; the others wait in the allreduce. */
+TEST(slow_rank)
+{
+	struct made m = { .capture = make_capture(RANKS) };
+
+	for (size_t r = 0; r < RANKS; r++) {
+		for (int64_t n = 0; n < 12; n++) {
+			int64_t at = n * 1000;
+
+			add_step(&m.capture, r, n, at, at + 1000);
+			add_range(&m.capture, r, 0, "forward", at, at + 500);
+			add_mpi(&m.capture, r, "MPI_Allreduce", (uint32_t)n, r == 2 ? at + 900 : at + 500, at + 1000);
+		}
+	}
+	build(&m, 2, 10);
+	CHECK_INT(m.d.steps, 8);
+	CHECK_INT(m.d.collectives, 12);
+	CHECK_INT(m.d.cell[0].wait_ns, 400);
+	CHECK_INT(m.d.cell[0].transfer_ns, 100);
+	CHECK_INT(m.d.cell[2].wait_ns, 0);
+	CHECK_INT(m.d.cell[2].exclusive_ns[PP_CATEGORY_OTHER], 400);
+	CHECK_INT(m.d.late[0].rank, 2);
+	CHECK_INT(m.d.late[0].wait_ns, 8 * 3 * 400);
+	CHECK_INT(m.d.late[0].steps, 8);
+	CHECK(strstr(m.verdict, "rank 2's All others") != NULL);
+	CHECK_INT(m.d.window_begin_ns, 2000);
+	CHECK_INT(m.d.window_end_ns, 10000);
+	drop(&m);
+}
+
+TEST(nonblocking)
+{
+	struct made m = { .capture = make_capture(2) };
+
+	for (size_t r = 0; r < 2; r++) {
+		int64_t at = r ? 600 : 100;
+
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_mpi(&m.capture, r, "MPI_Iallreduce", 0, at, at + 10)->request = 5;
+		add_span(&m.capture, r, 0, PP_SPAN_REQUEST, "MPI_Iallreduce", at, 800)->request = 5;
+		add_range(&m.capture, r, 0, "backward", at + 10, at + 100);
+		add_mpi(&m.capture, r, "MPI_Wait", 0, at + 100, 800)->comm = 0;
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.collectives, 1);
+	CHECK_INT(m.d.collective[0].end_ns, 800);
+	CHECK_INT(m.d.cell[0].wait_ns, 400);      /* the Wait from 200 to the other's arrival at 600 */
+	CHECK_INT(m.d.cell[0].transfer_ns, 210);  /* the rest of it, and the call that started it */
+	CHECK_INT(m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.cell[1].transfer_ns, 110);
+	CHECK_INT(m.d.violations, 0);
+	drop(&m);
+}
+
+TEST(point_to_point)
+{
+	struct made m = { .capture = make_capture(2) };
+	struct pp_span *span;
+
+	m.capture.ranks_asked = 3; /* rank 2 was not captured */
+	for (size_t r = 0; r < 2; r++)
+		add_step(&m.capture, r, 0, 0, 1000);
+	add_mpi(&m.capture, 0, "MPI_Send", 0, 100, 150)->peer = 1;
+	add_mpi(&m.capture, 0, "MPI_Send", 0, 160, 180)->peer = 2;
+	add_mpi(&m.capture, 1, "MPI_Recv", 0, 90, 160)->peer = 0;
+	span = add_mpi(&m.capture, 1, "MPI_Irecv", 0, 200, 210);
+	span->peer = -2;
+	span->request = 3;
+	span = add_span(&m.capture, 1, 0, PP_SPAN_REQUEST, "MPI_Irecv", 200, 300);
+	span->request = 3;
+	span->peer = 0;
+	span->received = 40;
+	add_mpi(&m.capture, 1, "MPI_Wait", 0, 250, 310);
+	build(&m, 0, 0);
+	CHECK_INT(m.d.channels, 2);
+	CHECK_INT(m.d.channel[0].source, 0);
+	CHECK_INT(m.d.channel[0].destination, 1);
+	CHECK_INT(m.d.channel[0].count, 2);
+	CHECK_INT(m.d.channel[0].bytes, 1040);
+	CHECK_INT(m.d.channel[0].time_ns, 70 + 100);
+	CHECK_INT(m.d.channel[1].destination, 2);
+	CHECK_INT(m.d.cell[1].wait_ns + m.d.cell[1].transfer_ns, 0); /* neither */
+	CHECK_INT(m.d.workers, 3);
+	CHECK_INT(m.d.ranks_delivered, 2);
+	CHECK(strstr(m.d.worker[2].status, "missing") != NULL);
+	CHECK(warned(&m.d, "1 of 3 ranks are missing"));
+	drop(&m);
+}
+
+TEST(communicators)
+{
+	struct made m = { .capture = make_capture(2) };
+	static int32_t members[] = { 0, 1 };
+
+	for (size_t r = 0; r < 2; r++) {
+		add_step(&m.capture, r, 0, 0, 10);
+		m.capture.rank[r].comm = calloc(2, sizeof(struct pp_comm));
+		m.capture.rank[r].comms = 2;
+		m.capture.rank[r].comm[0] = (struct pp_comm){ .id = 77, .size = 2, .member = r ? members : NULL };
+		m.capture.rank[r].comm[1] = (struct pp_comm){ .id = 100 + r, .size = 1 };
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.communicators, 3);
+	CHECK_STR(m.d.communicator[0].role, "world");
+	CHECK(m.d.communicator[0].member && m.d.communicator[0].member[1] == 1);
+	CHECK_STR(m.d.communicator[1].role, "self");
+	drop(&m);
+}
+
+TEST(little_or_nothing)
+{
+	struct made m = { .capture = make_capture(0) };
+
+	build(&m, 0, 0);
+	CHECK_INT(m.d.workers, 0);
+	CHECK(strstr(m.verdict, "no step") != NULL);
+	drop(&m);
+	m = (struct made){ .capture = make_capture(1) };
+	build(&m, 10, 20);
+	CHECK_INT(m.d.steps, 0);
+	CHECK(warned(&m.d, "10:20"));
+	CHECK(warned(&m.d, "/kernel is absent"));
+	CHECK(warned(&m.d, "/collective is absent"));
+	drop(&m);
+	m = (struct made){ .capture = make_capture(1) };
+	add_step(&m.capture, 0, 7, 0, 100);
+	add_range(&m.capture, 0, 0, "wobble", 10, 90);
+	m.capture.rank[0].lost[PP_LOSS_RING_FULL] = 12;
+	build(&m, 0, 0);
+	CHECK_INT(m.d.steps, 1);
+	CHECK_INT(m.d.cell[0].bottleneck, PP_CATEGORY_HOST_COMPUTE);
+	CHECK_INT(m.d.defaults, 1);
+	CHECK(warned(&m.d, "12 records"));
+	CHECK(warned(&m.d, "80.0 % of step time"));
+	CHECK(strstr(m.verdict, "Host compute, 80 %") != NULL);
+	drop(&m);
+}
+
+TEST(domains_and_options)
+{
+	struct made m = { .capture = make_capture(2) };
+
+	for (size_t r = 0; r < 2; r++)
+		add_step(&m.capture, r, 0, 0, 10);
+	m.capture.rank[1].domain = 1;
+	strcpy(m.capture.rank[1].options, "other");
+	strcpy(m.capture.rank[1].status, "partial: killed by signal 9");
+	build(&m, 0, 0);
+	CHECK(warned(&m.d, "several clock domains"));
+	CHECK(warned(&m.d, "other options than rank 0"));
+	CHECK(warned(&m.d, "rank 1: partial: killed"));
+	drop(&m);
+}
+
+int main(void)
+{
+	classes();
+	prefix_waits_for_lower_ranks();
+	never_past_own_exit();
+	slow_rank();
+	nonblocking();
+	point_to_point();
+	communicators();
+	little_or_nothing();
+	domains_and_options();
+	return test_end();
+}
