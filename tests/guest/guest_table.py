@@ -24,6 +24,7 @@ def cell(place, base_command, command, env=None, repeats=1, unstable=False):
         got = trial(place, command, env, base.seconds + 25)
         wrong = compare(base, got)
         if wrong and (unstable or base.code):
+            print(f"  second try, the first: {'; '.join(wrong)}")
             base = run(base_command, env, 60)
             got = trial(place, command, env, base.seconds + 25)
             wrong = compare(base, got)

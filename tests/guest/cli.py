@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+"""The command line: words, help, exit codes, what reaches the application, and what is said. Run by ctest cli."""
+import glob
+import os
+import signal
+import subprocess
+import sys
+
+import jobs
+from jobs import check, run
+
+
+def first_words(place, full):
+    got = run([place.podprof()])
+    check(got.code == 0 and len(got.out.splitlines()) == 6 and not got.err, got.told())
+    for words in (["--help"], ["-h"], ["help"]):
+        got = run([place.podprof(), *words])
+        check(got.code == 0 and "--steps" in got.out and "PODPROF_STEPS" in got.out and "keeper" not in got.out.split("Options")[0], got.told())
+    for verb, word in (("run", "--steps"), ("report", "--timeout"), ("salvage", "SPOOL"), ("doctor", "node")):
+        got = run([place.podprof(), verb, "--help"])
+        check(got.code == 0 and word in got.out and not got.err and len(got.out.splitlines()) <= 40, got.told())
+        check("(default" in got.out or verb == "doctor", got.told())
+    got = run([place.podprof(), "--version"])
+    check(got.code == 0 and got.out.startswith("podprof ") and len(got.out.split()) == 2, got.told())
+
+
+def wrong_words(place, full):
+    for words, near in ((["reprot"], "report"), (["run", "--stepz", "1:2", "true"], "--steps"), (["report", "--lst"], "--list"),
+                        (["docter"], "doctor"), (["salvage", "--outptu", "x", "y"], "--output")):
+        got = run([place.podprof(), *words])
+        check(got.code == 64 and near in got.err and len(got.err.splitlines()) == 1 and not got.out, got.told())
+    for words in (["run"], ["run", "--steps"], ["run", "-q", "true"], ["report", "a", "b"], ["salvage"], ["doctor", "x"], ["xylophone"],
+                  ["--steps", "1:2"], ["keeper"], ["report", "--timeout", "soon"]):
+        got = run([place.podprof(), *words])
+        check(got.code == 64 and got.err.startswith("podprof: ") and len(got.err.splitlines()) == 1, got.told())
+
+
+def options_of_the_program(place, full):
+    """What stands behind the first word that is no option is the application's."""
+    for dashes in ([], ["--"]):
+        got = run([place.podprof(), "run", "-o", place.new_logs(), "--steps", "5:9", *dashes, "/bin/echo", "--steps", "3", "-o", "x", "--", "--help"])
+        check(got.code == 0 and got.out == "--steps 3 -o x -- --help\n", got.told())
+
+
+def exit_codes(place, full):
+    for code in (0, 1, 3, 64, 77, 126, 127, 255):
+        got = run(place.under(place.new_logs(), ["/bin/sh", "-c", f"exit {code}"]))
+        check(got.code == code and not got.out and not got.err, got.told())
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
+        got = run(place.under(place.new_logs(), ["/bin/sh", "-c", f"kill -{int(number)} $$"]))
+        check(got.code == -number and not got.out, got.told())
+
+
+def streams(place, full):
+    """stdin, stdout and stderr are the application's, bytes and all."""
+    given = os.path.join(place.scratch, "given")
+    with open(given, "wb") as f:
+        f.write(os.urandom(300000))
+    with open(given, "rb") as stdin, open(given + ".out", "wb") as out:
+        code = subprocess.run(place.under(place.new_logs(), ["/bin/cat"]), stdin=stdin, stdout=out, timeout=60, check=False).returncode
+    with open(given, "rb") as a, open(given + ".out", "rb") as b:
+        check(code == 0 and a.read() == b.read(), "stdin did not reach stdout unchanged")
+    got = run(place.under(place.new_logs(), ["/bin/sh", "-c", "echo words >&2"]))
+    check(got.err == "words\n", got.told())
+
+
+def environment(place, full):
+    """What the job gets, and that an unprofiled job gets nothing."""
+    logs = place.new_logs()
+    show = ["/bin/sh", "-c", "env | grep -E '^(PODPROF_|LD_PRELOAD|NVTX_)' | sort"]
+    got = run(place.under(logs, show, "--steps", "2:4"), {"NVTX_INJECTION64_PATH": "/nowhere/other.so"})
+    have = dict(line.split("=", 1) for line in got.out.splitlines())
+    check(have["PODPROF_STEPS"] == "2:4" and have["PODPROF_OUTPUT"] == os.path.realpath(logs), have)
+    check(have["PODPROF_NVTX_CHAIN"] == "/nowhere/other.so" and have["NVTX_INJECTION64_PATH"].endswith("libpodprof.so"), have)
+    check(have["PODPROF_SPOOL"].startswith(("/dev/shm/podprof-", "/tmp/podprof-")), have)
+    check("libpodprof.so" in have["LD_PRELOAD"] and "libpodprof-mpi.so" in have["LD_PRELOAD"], have)
+    got = run(place.under("/proc/nowhere", show))
+    check(got.code == 1 and got.out == "" and len(got.podprof_lines()) == 1, got.told())
+    got = run(place.under(logs, show), {"PODPROF_STEP": "1:2", "PODPROF_WAIT": "soon"})
+    check(len(got.podprof_lines()) == 2 and "PODPROF_STEPS" in got.err and "PODPROF_WAIT" in got.err, got.told())
+
+
+def only_one_rank_speaks(place, full):
+    """Of four ranks with an unwritable log directory rank 0 says the sentence."""
+    got = run(place.mpirun(4, place.under("/proc/nowhere", ["/bin/echo", "ran"])))
+    check(got.code == 0 and got.out == "ran\n" * 4 and len(got.podprof_lines()) == 1, got.told())
+    got = run(place.mpirun(4, place.under(place.new_logs(), ["/no/such/program"])))
+    check(got.code == 127 and len(got.podprof_lines()) == 1, got.told())
+
+
+def nested(place, full):
+    """An inner podprof run keeps the outer one's spool and adds nothing twice."""
+    logs = place.new_logs()
+    show = ["/bin/sh", "-c", "echo $PODPROF_SPOOL $LD_PRELOAD"]
+    got = run(place.under(logs, ["/bin/sh", "-c", 'echo $PODPROF_SPOOL $LD_PRELOAD; exec "$@"', "x", *place.under(place.new_logs(), show)]))
+    lines = got.out.splitlines()
+    check(got.code == 0 and len(lines) == 2 and lines[0] == lines[1], got.told())
+
+
+def foreign_spool(place, full):
+    """A spool that is a link, or another user's, is refused: the job runs, one sentence says so."""
+    target, link = os.path.join(place.scratch, "target"), os.path.join(place.scratch, "link")
+    os.mkdir(target)
+    os.symlink(target, link)
+    got = run(place.under(place.new_logs(), ["/bin/echo", "ran"], "--spool", link))
+    check(got.code == 0 and got.out == "ran\n" and len(got.podprof_lines()) == 1 and not os.listdir(target), got.told())
+    if os.geteuid() == 0:
+        os.chown(target, 65534, 65534)
+        got = run(place.under(place.new_logs(), ["/bin/echo", "ran"], "--spool", target))
+        check(got.out == "ran\n" and len(got.podprof_lines()) == 1 and not os.listdir(target), got.told())
+
+
+def nothing_to_report(place, full):
+    got = run([place.podprof(), "report", os.path.join(place.scratch, "missing")])
+    check(got.code == 1 and len(got.podprof_lines()) == 1, got.told())
+    got = run([place.podprof(), "report", place.scratch])
+    check(got.code == 1 and "podprof run" in got.err and len(got.err.splitlines()) == 1, got.told())
+    got = run([place.podprof(), "salvage", os.path.join(place.scratch, "missing")])
+    check(got.code == 1 and len(got.podprof_lines()) == 1, got.told())
+    os.mkdir(os.path.join(place.scratch, "empty"))
+    got = run([place.podprof(), "salvage", os.path.join(place.scratch, "empty"), "-o", place.new_logs()])
+    check(got.code == 1 and len(got.podprof_lines()) == 1, got.told())
+
+
+def doctor(place, full):
+    got = run([place.podprof(), "doctor"], limit=200)
+    check(got.code == 0, got.told())
+    for thing in ("collector", "MPI", "mpi4py", "HDF5", "clock", "spool", "limits", "xprof", "left over", "PODPROF_WINDOW_BUFFER"):
+        check(thing in got.out, f"no row for {thing}: {got.out}")
+    got = run([place.podprof(), "doctor"], {"PODPROF_TICK": "raw"}, limit=200)
+    check("unset PODPROF_TICK" in got.out, got.told())
+
+
+def no_rank_no_trace(place, full):
+    """A program that never is a rank: same end at once, and no spool stays behind for long."""
+    logs = place.new_logs()
+    got = run(place.under(logs, ["/bin/sh", "-c", "echo $PODPROF_SPOOL"]))
+    spool = got.out.strip()
+    check(got.code == 0 and got.seconds < 5, got.told())
+    check(jobs.wait_until(lambda: not os.path.exists(spool), 30), f"{spool} is still there: {glob.glob(spool + '/*')}")
+
+
+CASES = {
+    "first_words": first_words, "wrong_words": wrong_words, "options_of_the_program": options_of_the_program, "exit_codes": exit_codes,
+    "streams": streams, "environment": environment, "only_one_rank_speaks": only_one_rank_speaks, "nested": nested,
+    "foreign_spool": foreign_spool, "nothing_to_report": nothing_to_report, "doctor": doctor, "no_rank_no_trace": no_rank_no_trace,
+}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))

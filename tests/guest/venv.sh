@@ -1,0 +1,16 @@
+#!/bin/sh
+# Makes a virtual environment with packages from pip, once; exit 77 where that cannot be (no network). A ctest fixture.
+# Usage: venv.sh DIRECTORY PYTHON PACKAGE...
+set -u
+directory="$1"
+python="$2"
+shift 2
+if [ "$(cat "$directory/podprof-packages" 2>/dev/null)" = "$*" ]; then
+	exit 0
+fi
+if ! "$python" -m venv "$directory" || ! "$directory/bin/pip" -q --disable-pip-version-check install --retries 1 --timeout 15 "$@"; then
+	echo "cannot install $*: the tests that need it are skipped" >&2
+	rm -rf "$directory"
+	exit 77
+fi
+echo "$*" >"$directory/podprof-packages"
