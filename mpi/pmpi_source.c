@@ -97,7 +97,7 @@ out:
 void pp_mpi_deactivate(void)
 {
 	static const char text[] = "MPI requests not tied";
-	_Static_assert(sizeof text <= PP_RECORD_TEXT, "fits inline");
+	_Static_assert(sizeof text <= PP_TEXT_INLINE, "fits inline");
 	uint64_t untied = pp_request_untied();
 
 	if (untied && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
