@@ -1,5 +1,5 @@
-/* Point-to-point traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the receiver has none.
- * Called by dataset.c. */
+/* Point-to-point traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the receiver has
+ * none. Called by dataset.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ struct channels {
 	size_t room;
 	struct pp_channel *from, *to; /* [world]: of one rank, by the other end */
 	size_t world;
-	uint8_t *recorded;            /* [world]: this rank's own records exist */
+	uint8_t *recorded; /* [world]: this rank's own records exist */
 };
 
 static void count(struct pp_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
@@ -118,7 +118,7 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 	if (rc < 0)
 		return rc;
 	for (size_t p = 0; p < c->world; p++)
-		c->from[p] = c->to[p] = (struct pp_channel){ 0 };
+		c->from[p] = c->to[p] = (struct pp_channel){0};
 	for (size_t t = 0; t < rank->threads; t++)
 		for (size_t i = 0; i < rank->thread[t].spans; i++)
 			count_span(c, &rank->thread[t].span[i], &requests);
@@ -134,7 +134,7 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 int pp_join_channels(struct pp_join *j)
 {
 	const struct pp_dataset *d = j->d;
-	struct channels c = { .d = j->d, .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0 };
+	struct channels c = {.d = j->d, .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0};
 	int rc = -ENOMEM;
 
 	c.from = calloc(c.world + 1, sizeof(*c.from));

@@ -40,16 +40,16 @@ static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 {
 	const struct pp_span *span = &j->in->capture->rank[r].thread[t].span[i];
 	struct pp_member m = {
-		.comm = span->comm,
-		.sequence = span->sequence,
-		.worker = j->worker_of[r],
-		.thread = t,
-		.span = i,
-		.arrival = span->begin,
-		.exit = span->end,
-		.exit_known = !(span->flags & PP_SPAN_CUT_END),
-		.is_root = (span->flags & PP_SPAN_IS_ROOT) != 0,
-		.call = span->call,
+	        .comm = span->comm,
+	        .sequence = span->sequence,
+	        .worker = j->worker_of[r],
+	        .thread = t,
+	        .span = i,
+	        .arrival = span->begin,
+	        .exit = span->end,
+	        .exit_known = !(span->flags & PP_SPAN_CUT_END),
+	        .is_root = (span->flags & PP_SPAN_IS_ROOT) != 0,
+	        .call = span->call,
 	};
 
 	if (pp_mpi_call_info(span->call)->nonblocking) {
@@ -175,7 +175,8 @@ static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, st
 	size_t last = 0;
 	int known = 1;
 
-	*c = (struct pp_collective){ .comm = m[0].comm, .call = m[0].call, .sequence = m[0].sequence, .ranks = (int32_t)n, .root = -1 };
+	*c = (struct pp_collective){
+	        .comm = m[0].comm, .call = m[0].call, .sequence = m[0].sequence, .ranks = (int32_t)n, .root = -1};
 	c->first_ns = m[0].arrival;
 	c->end_ns = INT64_MIN;
 	c->bound_ns = j->in->bound_ns;
@@ -197,7 +198,7 @@ static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, st
 		if (span->received > c->bytes)
 			c->bytes = span->received;
 		known &= m[i].exit_known;
-		d->row[d->rows++] = (struct pp_collective_row){ d->worker[m[i].worker].rank, m[i].arrival, m[i].exit };
+		d->row[d->rows++] = (struct pp_collective_row){d->worker[m[i].worker].rank, m[i].arrival, m[i].exit};
 	}
 	c->last_ns = m[last].arrival;
 	c->last_worker = d->worker[m[last].worker].rank;

@@ -47,7 +47,7 @@ int pp_join_communicators(struct pp_join *j)
 			const struct pp_comm *comm = &capture->rank[r].comm[c];
 			struct pp_communicator *to = &d->communicator[d->communicators++];
 
-			*to = (struct pp_communicator){ .id = comm->id, .name = comm->name, .size = comm->size };
+			*to = (struct pp_communicator){.id = comm->id, .name = comm->name, .size = comm->size};
 			if (copy_members(to, comm) < 0)
 				return -ENOMEM;
 		}
@@ -73,6 +73,6 @@ int pp_join_communicators(struct pp_join *j)
 	d->communicators = kept;
 	for (size_t i = 0; i < kept; i++)
 		snprintf(d->communicator[i].role, sizeof(d->communicator[i].role), "%s",
-			 role_of(&d->communicator[i], d->ranks_asked));
+		         role_of(&d->communicator[i], d->ranks_asked));
 	return 0;
 }

@@ -59,7 +59,7 @@ static int fill_workers(struct pp_join *j)
 		} else if ((size_t)number >= asked) {
 			number = capture->rank[at].rank;
 		} else {
-			*w = (struct pp_worker){ .rank = number, .local_rank = -1, .domain = -1 };
+			*w = (struct pp_worker){.rank = number, .local_rank = -1, .domain = -1};
 			copy_text(w->status, sizeof(w->status), "missing: no record of it reached this keeper");
 			j->rank_of[d->workers++] = -1;
 			continue;
@@ -142,7 +142,7 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 
 int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)
 {
-	*j = (struct pp_join){ .in = in, .d = d };
+	*j = (struct pp_join){.in = in, .d = d};
 	fill_head(d, in);
 	if (fill_workers(j) < 0 || fill_cells(j) < 0)
 		return -ENOMEM;
@@ -204,9 +204,9 @@ const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-		pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_late, pp_join_quality,
+	        pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_late, pp_join_quality,
 	};
-	struct pp_dataset d = { 0 };
+	struct pp_dataset d = {0};
 	struct pp_join j;
 	int rc = pp_join_init(&j, in, &d);
 

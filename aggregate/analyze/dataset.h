@@ -1,5 +1,6 @@
 /* pp_dataset: what the pod dataset holds; filled by aggregate/analyze, written by aggregate/write.
- * In: pp_block of every rank, merged. Out: pod.h5, summary.txt (and later report.html). All times are job ns, int64. Owns its memory. */
+ * In: pp_block of every rank, merged. Out: pod.h5, summary.txt (and later report.html). All times are job ns, int64. Owns its
+ * memory. */
 #ifndef PP_ANALYZE_DATASET_H
 #define PP_ANALYZE_DATASET_H
 
@@ -34,14 +35,14 @@ struct pp_collective { /* one operation on one communicator, all ranks */
 	uint64_t comm;
 	uint16_t call;
 	uint32_t sequence;
-	int64_t step;        /* number; INT64_MIN: outside the window's steps */
-	uint64_t bytes;      /* by the largest rank: busbw's S, docs/formats.md */
-	int32_t ranks;       /* rows we have */
-	int32_t root;        /* world rank, -1 */
+	int64_t step;                      /* number; INT64_MIN: outside the window's steps */
+	uint64_t bytes;                    /* by the largest rank: busbw's S, docs/formats.md */
+	int32_t ranks;                     /* rows we have */
+	int32_t root;                      /* world rank, -1 */
 	int64_t first_ns, last_ns, end_ns; /* first arrival, last arrival, last exit */
-	int32_t last_worker; /* rank that came last */
-	int64_t wait_ns, transfer_ns; /* sums over ranks */
-	double algbw, busbw; /* bytes per second */
+	int32_t last_worker;               /* rank that came last */
+	int64_t wait_ns, transfer_ns;      /* sums over ranks */
+	double algbw, busbw;               /* bytes per second */
 	int64_t bound_ns;
 	uint64_t row_first;
 	uint32_t row_count;
@@ -55,21 +56,21 @@ struct pp_collective_row {
 struct pp_channel {
 	int32_t source, destination; /* world ranks */
 	uint64_t bytes, count;
-	int64_t time_ns;     /* the receiver's call or request time, summed */
+	int64_t time_ns; /* the receiver's call or request time, summed */
 };
 
 struct pp_communicator {
 	uint64_t id;
-	uint32_t name;       /* intern id */
+	uint32_t name; /* intern id */
 	uint32_t size;
-	int32_t *member;     /* [size] or NULL */
-	char role[16];       /* world | self | part */
+	int32_t *member; /* [size] or NULL */
+	char role[16];   /* world | self | part */
 };
 
 struct pp_late { /* who made others wait */
 	int32_t rank;
-	int64_t wait_ns;     /* sum of the others' waiting for it */
-	int64_t steps;       /* steps in which it was the one that cost most */
+	int64_t wait_ns; /* sum of the others' waiting for it */
+	int64_t steps;   /* steps in which it was the one that cost most */
 };
 
 struct pp_warning {
@@ -80,41 +81,41 @@ struct pp_dataset {
 	char session[64], job[128], command[512], options[512];
 	int64_t epoch_realtime_ns, window_begin_ns, window_end_ns;
 	int64_t steps_asked_first, steps_asked_last;
-	const struct pp_intern *names;  /* borrowed */
-	struct pp_worker *worker;       /* [workers], by rank */
+	const struct pp_intern *names; /* borrowed */
+	struct pp_worker *worker;      /* [workers], by rank */
 	size_t workers;
 	int32_t ranks_asked, ranks_delivered;
 	char step_rule[64];
 	double step_confidence;
-	int64_t *step_number;           /* [steps] */
+	int64_t *step_number; /* [steps] */
 	size_t steps;
-	struct pp_cell *cell;           /* [steps][workers] */
+	struct pp_cell *cell; /* [steps][workers] */
 	struct pp_collective *collective;
 	size_t collectives;
 	struct pp_collective_row *row;
 	size_t rows;
-	uint64_t crossed;               /* ranges of one thread that overlap without nesting */
-	uint64_t violations;            /* collectives that ended on some rank before the last arrival by more than the bound */
+	uint64_t crossed;    /* ranges of one thread that overlap without nesting */
+	uint64_t violations; /* collectives that ended on some rank before the last arrival by more than the bound */
 	struct pp_channel *channel;
 	size_t channels;
 	struct pp_communicator *communicator;
 	size_t communicators;
 	struct pp_attr_default *by_default;
 	size_t defaults;
-	struct pp_late *late;           /* [workers], by wait_ns descending */
+	struct pp_late *late; /* [workers], by wait_ns descending */
 	struct pp_warning *warning;
 	size_t warnings;
-	int64_t keeper_cpu_ns;          /* podprof's own cost so far */
+	int64_t keeper_cpu_ns; /* podprof's own cost so far */
 	uint64_t keeper_rss_bytes;
 };
 
 struct pp_dataset_input {
 	const struct pp_capture *capture; /* in job ns */
 	const struct pp_steps *steps;
-	const struct pp_attr *attr;       /* [capture->ranks] */
+	const struct pp_attr *attr; /* [capture->ranks] */
 	const char *session, *job, *command, *options;
 	int64_t asked_first, asked_last;
-	int64_t bound_ns;                 /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
+	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
 };
 
 /* Everything of the dataset that the input has a source for. */

@@ -5,28 +5,28 @@
 
 #include "aggregate/analyze/dataset.h"
 
-enum pp_call_need { /* what a call's own time is, pp_call.need */
-	PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that saw nothing */
-	PP_NEED_UNTIL,    /* waits until `until`, then transfers */
+enum pp_call_need {                   /* what a call's own time is, pp_call.need */
+	            PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that saw nothing */
+	            PP_NEED_UNTIL,    /* waits until `until`, then transfers */
 };
 
 struct pp_call { /* one span of a thread with MPI calls */
 	int64_t until;
-	int32_t blame;    /* worker index of the rank it waited for; -1 nobody */
-	uint32_t need;    /* enum pp_call_need */
+	int32_t blame; /* worker index of the rank it waited for; -1 nobody */
+	uint32_t need; /* enum pp_call_need */
 };
 
 struct pp_member { /* one rank's part in a collective */
 	uint64_t comm;
 	uint32_t sequence;
-	uint32_t worker;  /* index of the worker */
+	uint32_t worker; /* index of the worker */
 	uint32_t thread, span;
 	int64_t arrival, exit;
 	uint32_t request; /* nonblocking: its request; 0 blocking */
 	uint8_t exit_known;
 	uint8_t is_root;
 	uint16_t call;
-	int64_t until;    /* arrival of the last rank whose data it needs, at most its exit; its arrival: waits for nobody */
+	int64_t until; /* arrival of the last rank whose data it needs, at most its exit; its arrival: waits for nobody */
 	int32_t blame;
 };
 
@@ -37,7 +37,7 @@ struct pp_join {
 	int32_t *rank_of;         /* [workers] index into capture->rank, -1: nothing came of it */
 	struct pp_member *member; /* by communicator, sequence, worker */
 	size_t members;
-	struct pp_call ***call;   /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
+	struct pp_call ***call; /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
 };
 
 /* Workers, the map between them and the ranks of the capture, and cells. */

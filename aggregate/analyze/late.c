@@ -49,8 +49,8 @@ int pp_join_late(struct pp_join *j)
 		for (size_t i = 0; i < attr->segments; i++) {
 			const struct pp_attr_segment *segment = &attr->segment[i];
 
-			if (segment->step < d->steps &&
-			    (segment->category == PP_CATEGORY_HOST_COMMUNICATION || segment->category == PP_CATEGORY_DEVICE_COLLECTIVE))
+			if (segment->step < d->steps && (segment->category == PP_CATEGORY_HOST_COMMUNICATION ||
+			                                 segment->category == PP_CATEGORY_DEVICE_COLLECTIVE))
 				charge(j, r, segment, blamed);
 		}
 	}

@@ -38,7 +38,7 @@ static int merge_defaults(struct pp_join *j)
 	d->by_default = calloc(n + 1, sizeof(*d->by_default));
 	for (uint32_t i = 0; i < names && d->by_default; i++)
 		if (ns[i])
-			d->by_default[d->defaults++] = (struct pp_attr_default){ i, ns[i] };
+			d->by_default[d->defaults++] = (struct pp_attr_default){i, ns[i]};
 	free(ns);
 	if (!d->by_default)
 		return -ENOMEM;
@@ -90,11 +90,14 @@ static void warn_ranks(struct pp_dataset *d)
 	if (shown > 8)
 		pp_dataset_warn(d, "%zu more ranks are not whole: /worker status", shown - 8);
 	if (missing)
-		pp_dataset_warn(d, "%zu of %zu ranks are missing: waiting and lateness are of the others only", missing, d->workers);
+		pp_dataset_warn(d, "%zu of %zu ranks are missing: waiting and lateness are of the others only", missing,
+		                d->workers);
 	if (differ)
-		pp_dataset_warn(d, "%zu ranks have another podprof version or other options than rank %d", differ, (int)first->rank);
+		pp_dataset_warn(d, "%zu ranks have another podprof version or other options than rank %d", differ,
+		                (int)first->rank);
 	if (domains)
-		pp_dataset_warn(d, "several clock domains, not synchronised: times, waiting and lateness between them mean nothing");
+		pp_dataset_warn(d,
+		                "several clock domains, not synchronised: times, waiting and lateness between them mean nothing");
 }
 
 static void warn_default(struct pp_dataset *d)
@@ -107,7 +110,7 @@ static void warn_default(struct pp_dataset *d)
 		by_default += d->by_default[i].ns;
 	if (all > 0 && by_default > 0)
 		pp_dataset_warn(d, "%.1f %% of step time is Host compute only by the default rule, most of it in '%.100s'",
-				100.0 * (double)by_default / (double)all, pp_intern_text(d->names, d->by_default[0].name, NULL));
+		                100.0 * (double)by_default / (double)all, pp_intern_text(d->names, d->by_default[0].name, NULL));
 }
 
 static void warn_absent(struct pp_dataset *d)
@@ -133,10 +136,13 @@ int pp_join_quality(struct pp_join *j)
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);
 	if (d->violations)
-		pp_dataset_warn(d, "%" PRIu64 " collectives ended on a rank before the last rank came: the clock or the record is wrong there",
-				d->violations);
+		pp_dataset_warn(d,
+		                "%" PRIu64
+		                " collectives ended on a rank before the last rank came: the clock or the record is wrong there",
+		                d->violations);
 	if (d->crossed)
-		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time", d->crossed);
+		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time",
+		                d->crossed);
 	warn_default(d);
 	warn_absent(d);
 	return 0;

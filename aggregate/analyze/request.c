@@ -58,7 +58,7 @@ int pp_requests_init(struct pp_requests *r, const struct pp_rank *rank)
 	for (uint32_t t = 0; t < rank->threads; t++)
 		for (size_t i = 0; i < rank->thread[t].spans; i++)
 			n += rank->thread[t].span[i].kind == PP_SPAN_REQUEST;
-	*r = (struct pp_requests){ .done = calloc(n + 1, sizeof(*r->done)) };
+	*r = (struct pp_requests){.done = calloc(n + 1, sizeof(*r->done))};
 	if (!r->done)
 		return -ENOMEM;
 	for (uint32_t t = 0; t < rank->threads; t++) {
@@ -67,7 +67,7 @@ int pp_requests_init(struct pp_requests *r, const struct pp_rank *rank)
 
 			if (span->kind != PP_SPAN_REQUEST || !span->request || (span->flags & PP_SPAN_CUT_END))
 				continue;
-			r->done[r->dones] = (struct pp_done){ .request = span->request, .span = span };
+			r->done[r->dones] = (struct pp_done){.request = span->request, .span = span};
 			find_wait(rank, t, &r->done[r->dones++]);
 		}
 	}
@@ -84,7 +84,7 @@ void pp_requests_release(struct pp_requests *r)
 
 const struct pp_done *pp_requests_find(const struct pp_requests *r, uint32_t request)
 {
-	struct pp_done key = { .request = request };
+	struct pp_done key = {.request = request};
 
 	if (!request || !r->dones)
 		return NULL;

@@ -16,7 +16,7 @@ enum { SMALL_WAIT_PERCENT = 5, ONE_RANK_PERCENT = 50 };
 
 static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *sum)
 {
-	*sum = (struct worker_sum){ 0 };
+	*sum = (struct worker_sum){0};
 	for (size_t s = 0; s < d->steps; s++) {
 		const struct pp_cell *cell = &d->cell[s * d->workers + w];
 
@@ -61,8 +61,8 @@ static const char *explain(int category)
 	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
 }
 
-static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait, int64_t step_ns, char *text,
-		     size_t size)
+static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait, int64_t step_ns,
+                     char *text, size_t size)
 {
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
@@ -74,8 +74,10 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 		if (d->worker[w].rank == late->rank)
 			who = w;
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
-		snprintf(text, size, "limited by: waiting in collectives, %.0f %% of every step; no one rank is the cause (rank %d most, %.0f %% of it)",
-			 share, (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
+		snprintf(text, size,
+		         "limited by: waiting in collectives, %.0f %% of every step; no one rank is the cause (rank %d most, %.0f "
+		         "%% of it)",
+		         share, (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
 		return;
 	}
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
@@ -87,17 +89,19 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 		}
 	}
 	if (!category || most <= d->worker[who].bound_ns) {
-		snprintf(text, size, "limited by: rank %d, which comes last: the others wait %.0f %% of every step", (int)late->rank, share);
+		snprintf(text, size, "limited by: rank %d, which comes last: the others wait %.0f %% of every step",
+		         (int)late->rank, share);
 		return;
 	}
-	snprintf(text, size, "limited by: rank %d's %s%s, %.2f ms (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
-		 (int)late->rank, pp_category_name(category), explain(category), (double)most / 1e6,
-		 100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), share);
+	snprintf(text, size,
+	         "limited by: rank %d's %s%s, %.2f ms (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
+	         (int)late->rank, pp_category_name(category), explain(category), (double)most / 1e6,
+	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), share);
 }
 
 static void say_largest(const struct worker_sum *sum, size_t workers, int64_t step_ns, char *text, size_t size)
 {
-	int64_t all[PP_CATEGORIES + 1] = { 0 };
+	int64_t all[PP_CATEGORIES + 1] = {0};
 	int best = 1;
 
 	for (size_t w = 0; w < workers; w++)
@@ -106,8 +110,8 @@ static void say_largest(const struct worker_sum *sum, size_t workers, int64_t st
 	for (int c = 1; c <= PP_CATEGORIES; c++)
 		if (all[c] > all[best])
 			best = c;
-	snprintf(text, size, "limited by: %s%s, %.0f %% of every step; no rank waits long for another", pp_category_name(best), explain(best),
-		 100.0 * (double)all[best] / (double)step_ns);
+	snprintf(text, size, "limited by: %s%s, %.0f %% of every step; no rank waits long for another", pp_category_name(best),
+	         explain(best), 100.0 * (double)all[best] / (double)step_ns);
 }
 
 void pp_verdict(const struct pp_dataset *d, char *text, size_t size)

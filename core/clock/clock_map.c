@@ -31,7 +31,7 @@ static pp_tick read_tick(enum pp_tick_kind kind)
 
 void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
 {
-	struct pp_clock_pair best = { .width_ns = INT64_MAX };
+	struct pp_clock_pair best = {.width_ns = INT64_MAX};
 	int64_t realtime_width = INT64_MAX;
 	int64_t realtime_less_raw = 0;
 
@@ -60,15 +60,16 @@ void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
 	*ret_pair = best;
 }
 
-int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a,
-		      const struct pp_clock_pair *b, pp_tick epoch, struct pp_err *err)
+int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b,
+                      pp_tick epoch, struct pp_err *err)
 {
-	struct pp_clock_map map = { .tick0 = epoch, .num = 1 };
+	struct pp_clock_map map = {.tick0 = epoch, .num = 1};
 	unsigned __int128 quotient;
 	uint64_t ticks, ns;
 
 	if (b->raw_ns - a->raw_ns < PAIR_APART_NS || b->tick <= a->tick)
-		return pp_err_set(err, -EINVAL, "cannot map the clock: its two readings are less than 1 ms apart. Take the second one later");
+		return pp_err_set(err, -EINVAL,
+		                  "cannot map the clock: its two readings are less than 1 ms apart. Take the second one later");
 	if (kind == PP_TICK_TSC) {
 		ticks = b->tick - a->tick;
 		ns = (uint64_t)(b->raw_ns - a->raw_ns);
@@ -76,7 +77,8 @@ int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const stru
 		while ((quotient = ((unsigned __int128)ns << map.shift) / ticks) >> 64)
 			map.shift--;
 		map.num = (uint64_t)quotient;
-		/* The rate is off by at most (wa + wb) / distance, so a difference no longer than the distance by wa + wb; 1 is rounding. */
+		/* The rate is off by at most (wa + wb) / distance, so a difference no longer than the distance by wa + wb; 1 is
+		 * rounding. */
 		map.bound_ns = a->width_ns + b->width_ns + 1;
 	}
 	*m = map;

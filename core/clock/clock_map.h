@@ -17,18 +17,18 @@ struct pp_clock_pair { /* one sandwiched reading of tick, RAW and realtime */
 
 struct pp_clock_map {
 	pp_tick tick0;
-	int64_t ns0;       /* job ns at tick0 */
-	uint64_t num;      /* ns per tick * 2^shift */
+	int64_t ns0;  /* job ns at tick0 */
+	uint64_t num; /* ns per tick * 2^shift */
 	uint32_t shift;
-	int64_t bound_ns;  /* |error| of a difference of two times of this domain */
+	int64_t bound_ns; /* |error| of a difference of two times of this domain */
 };
 
 /* Narrowest of many readings. */
 void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair);
 
 /* Line through two pairs, job ns 0 at `epoch`. RAW ticks map 1:1. Error: the pairs are less than 1 ms apart. */
-int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a,
-		      const struct pp_clock_pair *b, pp_tick epoch, struct pp_err *err);
+int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b,
+                      pp_tick epoch, struct pp_err *err);
 
 int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick);
 

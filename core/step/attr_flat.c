@@ -12,10 +12,10 @@ uint8_t pp_flat_weight(int category, int is_step_thread)
 {
 	/* Device categories and what xprof ranks among them; then the step thread; then the others. */
 	static const uint8_t other[PP_CATEGORIES + 1] = {
-		[PP_CATEGORY_DEVICE_COMPUTE] = 100, [PP_CATEGORY_DEVICE_TO_DEVICE] = 90, [PP_CATEGORY_DEVICE_COLLECTIVE] = 80,
-		[PP_CATEGORY_KERNEL_LAUNCH] = 75,   [PP_CATEGORY_HOST_COMPUTE] = 40,     [PP_CATEGORY_COMPILATION] = 39,
-		[PP_CATEGORY_OUTPUT] = 38,          [PP_CATEGORY_HOST_COMMUNICATION] = 37, [PP_CATEGORY_INPUT] = 36,
-		[PP_CATEGORY_OTHER] = 35,
+	        [PP_CATEGORY_DEVICE_COMPUTE] = 100, [PP_CATEGORY_DEVICE_TO_DEVICE] = 90,   [PP_CATEGORY_DEVICE_COLLECTIVE] = 80,
+	        [PP_CATEGORY_KERNEL_LAUNCH] = 75,   [PP_CATEGORY_HOST_COMPUTE] = 40,       [PP_CATEGORY_COMPILATION] = 39,
+	        [PP_CATEGORY_OUTPUT] = 38,          [PP_CATEGORY_HOST_COMMUNICATION] = 37, [PP_CATEGORY_INPUT] = 36,
+	        [PP_CATEGORY_OTHER] = 35,
 	};
 
 	if (is_step_thread && category == PP_CATEGORY_INPUT)
@@ -86,13 +86,13 @@ static void hand_out(struct pp_flat_cursor *c, const struct pp_open *o, int64_t 
 		return;
 	}
 	list->flat[list->flats++] = (struct pp_flat){
-		.begin = c->now,
-		.end = end,
-		.thread = c->index,
-		.span = o->span,
-		.category = o->category,
-		.by_default = o->by_default,
-		.weight = o->weight,
+	        .begin = c->now,
+	        .end = end,
+	        .thread = c->index,
+	        .span = o->span,
+	        .category = o->category,
+	        .by_default = o->by_default,
+	        .weight = o->weight,
 	};
 }
 

@@ -31,8 +31,8 @@ struct pp_flat_cursor { /* one thread */
 	const struct pp_thread *thread;
 	uint32_t index;
 	int is_step_thread;
-	size_t at;           /* next span */
-	int64_t now;         /* up to here all is handed out */
+	size_t at;   /* next span */
+	int64_t now; /* up to here all is handed out */
 	struct pp_open *open;
 	size_t opens, room;
 	uint64_t crossed;
@@ -40,7 +40,7 @@ struct pp_flat_cursor { /* one thread */
 
 struct pp_name_cache { /* category of every name, asked once */
 	const struct pp_intern *names;
-	uint8_t *code;       /* 0 unknown; category, + 128 for the default rule */
+	uint8_t *code; /* 0 unknown; category, + 128 for the default rule */
 	uint32_t count;
 };
 

@@ -9,7 +9,7 @@ struct name_rule {
 };
 
 static const struct name_rule name_rules[] = {
-#define PP_NAME_RULE(words, symbol) { words, PP_CATEGORY_##symbol },
+#define PP_NAME_RULE(words, symbol) {words, PP_CATEGORY_##symbol},
 #include "core/step/name_rules.def"
 #undef PP_NAME_RULE
 };

@@ -5,7 +5,7 @@
 #include "core/step/step_mark.h"
 
 struct pp_mark {
-	int64_t number;  /* place in the table; strictly ascending within a rank */
+	int64_t number; /* place in the table; strictly ascending within a rank */
 	int64_t begin, end;
 	uint8_t complete; /* begin and end were seen, after the horizon */
 	uint8_t fresh;    /* the number went back: `number` is a new one, not the job's */
@@ -19,11 +19,11 @@ struct pp_marks { /* of one rank, by begin */
 };
 
 struct pp_range_rule { /* what the RANGE rule chose */
-	uint32_t name;       /* intern id of the name without its number */
+	uint32_t name; /* intern id of the name without its number */
 	int numbered;
-	int depth;           /* ranges around it */
-	double coverage;     /* smallest share of a rank's span from first to last occurrence that occurrences cover */
-	double balance;      /* 1 where counts are equal within 1, else fewest / most */
+	int depth;       /* ranges around it */
+	double coverage; /* smallest share of a rank's span from first to last occurrence that occurrences cover */
+	double balance;  /* 1 where counts are equal within 1, else fewest / most */
 	int evicted;
 };
 

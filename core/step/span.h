@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 enum pp_span_kind {
-	PP_SPAN_RANGE,    /* push/pop: nested on its thread */
-	PP_SPAN_ASYNC,    /* start/end: may overlap anything */
-	PP_SPAN_MARK,     /* instant */
-	PP_SPAN_COUNTER,  /* instant with a value */
-	PP_SPAN_STEP,     /* from step_begin to step_end or the next begin */
-	PP_SPAN_MPI,      /* one MPI call */
-	PP_SPAN_REQUEST,  /* nonblocking operation: from its call to seen complete; overlaps anything */
+	PP_SPAN_RANGE,   /* push/pop: nested on its thread */
+	PP_SPAN_ASYNC,   /* start/end: may overlap anything */
+	PP_SPAN_MARK,    /* instant */
+	PP_SPAN_COUNTER, /* instant with a value */
+	PP_SPAN_STEP,    /* from step_begin to step_end or the next begin */
+	PP_SPAN_MPI,     /* one MPI call */
+	PP_SPAN_REQUEST, /* nonblocking operation: from its call to seen complete; overlaps anything */
 };
 
 enum pp_span_flags {
@@ -24,20 +24,20 @@ enum pp_span_flags {
 	PP_SPAN_PEER_IN_COMM = 16,
 };
 
-struct pp_span { /* 72 bytes */
-	int64_t begin, end;   /* ticks out of the reader; job ns after pp_clock_map_spans() */
-	uint32_t name;        /* pp_intern id */
-	uint8_t kind;         /* enum pp_span_kind */
-	uint8_t category;     /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
-	uint8_t flags;        /* enum pp_span_flags */
-	uint8_t source;       /* enum pp_source_id */
-	uint64_t comm;        /* communicator id; 0 none */
+struct pp_span {                 /* 72 bytes */
+	int64_t begin, end;      /* ticks out of the reader; job ns after pp_clock_map_spans() */
+	uint32_t name;           /* pp_intern id */
+	uint8_t kind;            /* enum pp_span_kind */
+	uint8_t category;        /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
+	uint8_t flags;           /* enum pp_span_flags */
+	uint8_t source;          /* enum pp_source_id */
+	uint64_t comm;           /* communicator id; 0 none */
 	uint64_t sent, received; /* bytes */
-	uint32_t sequence;    /* of the collective on comm */
-	int32_t peer;         /* world rank of peer or root; -1 none, -2 any */
-	uint32_t request;     /* this rank's request number; 0 none */
-	uint16_t call;        /* MPI, REQUEST: row of mpi/pmpi_call.def */
-	uint16_t domain;      /* NVTX domain index */
+	uint32_t sequence;       /* of the collective on comm */
+	int32_t peer;            /* world rank of peer or root; -1 none, -2 any */
+	uint32_t request;        /* this rank's request number; 0 none */
+	uint16_t call;           /* MPI, REQUEST: row of mpi/pmpi_call.def */
+	uint16_t domain;         /* NVTX domain index */
 	union {
 		int64_t number;   /* STEP: its number */
 		double value;     /* COUNTER */
@@ -47,14 +47,14 @@ struct pp_span { /* 72 bytes */
 
 struct pp_comm { /* a communicator as one rank knows it */
 	uint64_t id;
-	uint32_t name;       /* pp_intern id; 0: none */
+	uint32_t name; /* pp_intern id; 0: none */
 	uint32_t size;
-	int32_t *member;     /* world ranks [size]; NULL where unknown */
+	int32_t *member; /* world ranks [size]; NULL where unknown */
 };
 
 struct pp_thread { /* one thread's spans, ordered by begin, then end descending */
 	uint32_t tid;
-	uint32_t name;       /* pp_intern id */
+	uint32_t name; /* pp_intern id */
 	int is_main;
 	int64_t first, last; /* first and last tick that was recorded (job ns after mapping) */
 	struct pp_span *span;
@@ -65,10 +65,10 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	int32_t rank, size, local_rank;
 	int32_t pid;
 	char host[72];
-	char status[96];     /* delivered | partial: why | salvaged | missing: why */
+	char status[96]; /* delivered | partial: why | salvaged | missing: why */
 	char options[512], version[32], command[512];
 	int exit_known, exit_status;
-	int step_marks;      /* podprof_step_* was used */
+	int step_marks; /* podprof_step_* was used */
 	int64_t open_tick;
 	int64_t horizon;     /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
 	uint64_t lost[16];   /* by enum pp_loss */
@@ -78,7 +78,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t threads;
 	struct pp_comm *comm;
 	size_t comms;
-	int32_t domain;      /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
+	int32_t domain; /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
 };
 
 struct pp_intern; /* core/ring/intern.h */
@@ -87,7 +87,7 @@ struct pp_capture { /* all ranks this keeper (or reader) has */
 	struct pp_intern *names;
 	struct pp_rank *rank; /* ordered by rank */
 	size_t ranks;
-	int32_t ranks_asked;  /* world size */
+	int32_t ranks_asked;       /* world size */
 	int64_t epoch_realtime_ns; /* realtime at job ns 0 */
 };
 

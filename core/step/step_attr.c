@@ -22,8 +22,8 @@ struct sweep {
 	size_t *split;                 /* [threads + 1] where each thread's part of the list begins */
 	struct pp_name_cache cache;
 	struct pp_flats one, two;
-	int64_t *default_ns;           /* by intern id */
-	size_t room;                   /* of attr->segment */
+	int64_t *default_ns; /* by intern id */
+	size_t room;         /* of attr->segment */
 	struct pp_attr *attr;
 };
 
@@ -37,7 +37,7 @@ static int compare_window(const void *a, const void *b)
 static void add_window(struct sweep *s, const struct pp_step_cell *cell, uint32_t step)
 {
 	if (cell && cell->present && cell->end > cell->begin)
-		s->window[s->windows++] = (struct window){ cell->begin, cell->end, step, cell->thread };
+		s->window[s->windows++] = (struct window){cell->begin, cell->end, step, cell->thread};
 }
 
 static int init(struct sweep *s, size_t rank_index, const struct pp_steps *steps, size_t ranks, const struct pp_intern *names)
@@ -61,7 +61,7 @@ static int init(struct sweep *s, size_t rank_index, const struct pp_steps *steps
 	add_window(s, steps->after ? &steps->after[rank_index] : NULL, PP_ATTR_EDGE_AFTER);
 	qsort(s->window, s->windows, sizeof(*s->window), compare_window);
 	for (uint32_t t = 0; t < threads; t++)
-		s->cursor[t] = (struct pp_flat_cursor){ .thread = &s->rank->thread[t], .index = t, .now = INT64_MIN };
+		s->cursor[t] = (struct pp_flat_cursor){.thread = &s->rank->thread[t], .index = t, .now = INT64_MIN};
 	return 0;
 }
 
@@ -133,12 +133,12 @@ static int keep(struct sweep *s, const struct window *w)
 			continue;
 		}
 		attr->segment[attr->segments++] = (struct pp_attr_segment){
-			.begin = f->begin,
-			.end = f->end,
-			.thread = f->thread,
-			.span = f->span,
-			.step = w->step,
-			.category = f->category,
+		        .begin = f->begin,
+		        .end = f->end,
+		        .thread = f->thread,
+		        .span = f->span,
+		        .step = w->step,
+		        .category = f->category,
 		};
 	}
 	return 0;
@@ -161,7 +161,7 @@ static int64_t part_end(const struct sweep *s, int64_t now, int64_t end)
 
 static int sweep_window(struct sweep *s, const struct window *w)
 {
-	struct pp_flat_window part = { .step_begin = w->begin, .step_end = w->end, .end = w->begin };
+	struct pp_flat_window part = {.step_begin = w->begin, .step_end = w->end, .end = w->begin};
 
 	while (part.end < w->end) {
 		size_t lists = 0;
@@ -205,7 +205,7 @@ static int list_defaults(struct sweep *s)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->cache.count; i++)
 		if (s->default_ns[i] > 0)
-			s->attr->by_default[s->attr->defaults++] = (struct pp_attr_default){ i, s->default_ns[i] };
+			s->attr->by_default[s->attr->defaults++] = (struct pp_attr_default){i, s->default_ns[i]};
 	qsort(s->attr->by_default, n, sizeof(*s->attr->by_default), compare_default);
 	return 0;
 }
@@ -232,10 +232,10 @@ static void finish_steps(struct sweep *s)
 }
 
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
-		 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err)
+                 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err)
 {
-	struct pp_attr attr = { 0 };
-	struct sweep s = { .rank = rank, .attr = &attr };
+	struct pp_attr attr = {0};
+	struct sweep s = {.rank = rank, .attr = &attr};
 	int rc = init(&s, rank_index, steps, ranks, names);
 
 	for (size_t i = 0; i < s.windows && rc == 0; i++)

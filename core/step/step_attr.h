@@ -17,11 +17,11 @@ struct pp_attr_step {
 
 enum { PP_ATTR_EDGE_BEFORE = 0xfffffffe, PP_ATTR_EDGE_AFTER = 0xffffffff };
 
-struct pp_attr_segment { /* time won by one span: segments of a rank never overlap, gaps inside a step are All others */
-	int64_t begin, end;  /* job ns */
+struct pp_attr_segment {       /* time won by one span: segments of a rank never overlap, gaps inside a step are All others */
+	int64_t begin, end;    /* job ns */
 	uint32_t thread, span; /* indexes into pp_rank */
-	uint32_t step;       /* index into pp_steps.number, or PP_ATTR_EDGE_* for the labelled edge steps */
-	uint32_t category;   /* enum pp_category of the winner */
+	uint32_t step;         /* index into pp_steps.number, or PP_ATTR_EDGE_* for the labelled edge steps */
+	uint32_t category;     /* enum pp_category of the winner */
 };
 
 struct pp_attr_default { /* time won by the default rule */
@@ -30,19 +30,19 @@ struct pp_attr_default { /* time won by the default rule */
 };
 
 struct pp_attr {
-	struct pp_attr_step *step;       /* [steps] */
+	struct pp_attr_step *step; /* [steps] */
 	size_t steps;
 	struct pp_attr_segment *segment; /* every winner, ordered by begin: XSpace's breakdown line shows them, waiting and transfer
-					  * are cut from those of categories 3 and 10 */
+	                                  * are cut from those of categories 3 and 10 */
 	size_t segments;
 	struct pp_attr_default *by_default; /* ordered by ns, descending */
 	size_t defaults;
-	uint64_t crossed;                /* ranges of one thread that overlap without nesting: cut at the inner end, counted */
+	uint64_t crossed; /* ranges of one thread that overlap without nesting: cut at the inner end, counted */
 };
 
 /* `rank_index` is the column of steps->cell. `names` gives texts for the name rules. */
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
-		 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
+                 const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
 void pp_attr_release(struct pp_attr *a);
 
 #endif

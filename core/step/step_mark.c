@@ -69,11 +69,12 @@ static int list_marked(const struct pp_rank *rank, struct pp_marks *list, uint64
 	for (size_t i = 0; t >= 0 && i < rank->thread[t].spans; i++) {
 		const struct pp_span *span = &rank->thread[t].span[i];
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
-		struct pp_mark mark = { .begin = span->begin, .end = span->end };
+		struct pp_mark mark = {.begin = span->begin, .end = span->end};
 
 		if (span->kind != PP_SPAN_STEP)
 			continue;
-		if (last && ((flags & PP_SPAN_CUT_END) || last->end > span->begin)) { /* step_end never came: until the next begin */
+		if (last &&
+		    ((flags & PP_SPAN_CUT_END) || last->end > span->begin)) { /* step_end never came: until the next begin */
 			last->end = span->begin;
 			last->complete = !(flags & PP_SPAN_CUT_BEGIN) && last->begin >= rank->horizon;
 		}
@@ -96,7 +97,7 @@ static int list_marked(const struct pp_rank *rank, struct pp_marks *list, uint64
 /* Every rank's own first to last record as step 0. */
 static int list_window(const struct pp_rank *rank, struct pp_marks *list)
 {
-	struct pp_mark mark = { .begin = INT64_MAX, .end = INT64_MIN, .complete = 1 };
+	struct pp_mark mark = {.begin = INT64_MAX, .end = INT64_MIN, .complete = 1};
 
 	list->marks = 0;
 	list->thread = 0;
@@ -185,7 +186,7 @@ static void fill_cell(const struct pp_marks *list, int64_t number, int edge, str
 
 	if (!mark || mark->end <= mark->begin || !(mark->complete || edge))
 		return;
-	*cell = (struct pp_step_cell){ .begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1 };
+	*cell = (struct pp_step_cell){.begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1};
 }
 
 static int fill_table(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s)
@@ -270,7 +271,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 			add_note(s, "%zu of %zu ranks marked no step", recording - marking, recording);
 		if (s->backwards)
 			add_note(s, "%llu step numbers went back: from there on steps are numbered on from the highest",
-				 (unsigned long long)s->backwards);
+			         (unsigned long long)s->backwards);
 		return 0;
 	}
 	rc = marking ? 0 : pp_range_rule_find(capture, list, &range);
@@ -301,7 +302,7 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last, struct pp_steps *ret_steps, struct pp_err *err)
 {
 	struct pp_marks *list = calloc(capture->ranks + 1, sizeof(*list));
-	struct pp_steps s = { 0 };
+	struct pp_steps s = {0};
 	int asked = last > first;
 	int rc = -ENOMEM;
 
@@ -310,7 +311,8 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 	rc = choose_rule(capture, list, asked, &s);
 	if (rc > 0) {
 		if (asked)
-			add_note(&s, "steps %lld:%lld were asked for, but no step mark was seen", (long long)first, (long long)last);
+			add_note(&s, "steps %lld:%lld were asked for, but no step mark was seen", (long long)first,
+			         (long long)last);
 		add_note(&s, "the whole run is one step, from each rank's first to its last record");
 		rc = use_window(capture, list, &s);
 		first = last = 0;
@@ -330,7 +332,8 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 			rc = fill_table(list, capture->ranks, 0, 0, &s);
 	}
 	if (rc == 0 && !s.steps && asked)
-		add_note(&s, "steps %lld:%lld were asked for, but no rank completed one of them", (long long)first, (long long)last);
+		add_note(&s, "steps %lld:%lld were asked for, but no rank completed one of them", (long long)first,
+		         (long long)last);
 out:
 	for (size_t r = 0; list && r < capture->ranks; r++)
 		free(list[r].mark);

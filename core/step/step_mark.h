@@ -1,6 +1,6 @@
 /* Where steps begin and end. In: pp_capture in job ns. Out: one table of steps for all ranks.
- * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread: docs/steps.md), WINDOW (the whole
- * window is one step). The same rule holds on all ranks, the weakest any rank needs. */
+ * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread: docs/steps.md), WINDOW (the
+ * whole window is one step). The same rule holds on all ranks, the weakest any rank needs. */
 #ifndef PP_STEP_MARK_H
 #define PP_STEP_MARK_H
 
@@ -9,23 +9,23 @@
 
 enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_WINDOW };
 
-struct pp_step_cell { /* one rank's step */
-	int64_t begin, end;  /* job ns */
-	uint32_t thread;     /* index of the step thread in pp_rank.thread */
+struct pp_step_cell {       /* one rank's step */
+	int64_t begin, end; /* job ns */
+	uint32_t thread;    /* index of the step thread in pp_rank.thread */
 	int present;
 };
 
 struct pp_steps {
 	enum pp_step_rule rule;
-	double confidence;    /* 0..1 */
-	uint32_t rule_name;   /* RANGE: intern id of the range */
-	char note[256];       /* what people should know, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
-	int64_t *number;      /* [steps], ascending */
-	size_t steps;         /* of the window only */
+	double confidence;         /* 0..1 */
+	uint32_t rule_name;        /* RANGE: intern id of the range */
+	char note[256];            /* what people should know, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
+	int64_t *number;           /* [steps], ascending */
+	size_t steps;              /* of the window only */
 	struct pp_step_cell *cell; /* [steps][ranks], row-major by step */
 	struct pp_step_cell *before, *after; /* [ranks]: the labelled edge step on each side, present = 0 where there is none */
 	int64_t before_number, after_number;
-	uint64_t backwards;   /* step numbers that went back: those steps keep their place, the number is counted */
+	uint64_t backwards; /* step numbers that went back: those steps keep their place, the number is counted */
 };
 
 /* Steps asked for are [first, last); last <= first: all that are complete on every rank and after each horizon. */

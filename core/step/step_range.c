@@ -43,7 +43,7 @@ static void split_name(struct pp_intern *names, uint32_t id, struct base *ret_ba
 	const char *text = pp_intern_text(names, id, &length);
 	int64_t number = 0;
 
-	*ret_base = (struct base){ .name = id, .known = 1 };
+	*ret_base = (struct base){.name = id, .known = 1};
 	while (digits < length && is_digit(text[length - 1 - digits]))
 		digits++;
 	if (digits == 0 || digits > 18 || digits == length || !strchr(" _#:=/-.", text[length - 1 - digits]))
@@ -151,7 +151,8 @@ static size_t list_candidates(const struct pp_rank *rank, int depth, int64_t hor
 		if (i == CANDIDATES)
 			continue;
 		if (i == n)
-			list[n++] = (struct candidate){ .name = base->name, .first = span->begin, .numbered = 1, .number = INT64_MIN };
+			list[n++] =
+			        (struct candidate){.name = base->name, .first = span->begin, .numbered = 1, .number = INT64_MIN};
 		list[i].numbered &= base->numbered && base->number > list[i].number;
 		list[i].number = base->number;
 		list[i].count++;
@@ -192,7 +193,7 @@ static size_t meet(struct candidate *all, size_t n, const struct candidate *one,
 
 /* The candidate of one depth that covers most time on all ranks together; 0 where none is on every rank that has ranges. */
 static int best_at_depth(const struct pp_capture *capture, int depth, int64_t horizon, struct bases *bases, struct candidate *work,
-			 struct pp_range_rule *quality, struct pp_range_rule *ret_rule)
+                         struct pp_range_rule *quality, struct pp_range_rule *ret_rule)
 {
 	struct candidate *all = work, *one = work + CANDIDATES;
 	size_t n = 0, best = 0, kept = 0;
@@ -207,7 +208,7 @@ static int best_at_depth(const struct pp_capture *capture, int depth, int64_t ho
 			for (size_t i = 0; i < ones; i++) {
 				all[i] = one[i];
 				all[i].covered = 0;
-				quality[i] = (struct pp_range_rule){ .coverage = 1, .balance = 1 };
+				quality[i] = (struct pp_range_rule){.coverage = 1, .balance = 1};
 			}
 			n = ones;
 			have = 1;
@@ -228,7 +229,7 @@ static int best_at_depth(const struct pp_capture *capture, int depth, int64_t ho
 }
 
 static int fill_marks(const struct pp_rank *rank, const struct pp_range_rule *rule, int64_t horizon, struct bases *bases,
-		      struct pp_marks *list)
+                      struct pp_marks *list)
 {
 	size_t at = 0;
 	int64_t ends[DEPTHS], ordinal = 0;
@@ -240,7 +241,7 @@ static int fill_marks(const struct pp_rank *rank, const struct pp_range_rule *ru
 	reset_ends(ends);
 	while ((span = next_at_depth(&rank->thread[list->thread], &at, rule->depth, ends))) {
 		const struct base *base = base_of(bases, span->name);
-		struct pp_mark mark = { .begin = span->begin, .end = span->end, .complete = (uint8_t)is_whole(span, horizon) };
+		struct pp_mark mark = {.begin = span->begin, .end = span->end, .complete = (uint8_t)is_whole(span, horizon)};
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
 
 		if (base->name != rule->name || (rule->evicted && !rule->numbered && span->begin < horizon))
@@ -256,7 +257,7 @@ static int fill_marks(const struct pp_rank *rank, const struct pp_range_rule *ru
 
 int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule)
 {
-	struct bases bases = { .names = capture->names, .room = pp_intern_count(capture->names) };
+	struct bases bases = {.names = capture->names, .room = pp_intern_count(capture->names)};
 	struct candidate *work = calloc(2 * CANDIDATES, sizeof(*work));
 	struct pp_range_rule *quality = calloc(CANDIDATES, sizeof(*quality));
 	int64_t horizon = INT64_MIN;

@@ -31,10 +31,11 @@ static int64_t fill_thread(struct pp_thread *thread, size_t spans, const uint32_
 	if (!thread->span)
 		exit(1);
 	for (size_t i = 0; i + 3 < spans; i += 4, at += 1000) { /* a range, two in it, one behind */
-		static const int64_t begin[] = { 0, 100, 400, 800 }, end[] = { 700, 300, 600, 950 };
+		static const int64_t begin[] = {0, 100, 400, 800}, end[] = {700, 300, 600, 950};
 
 		for (int k = 0; k < 4; k++)
-			thread->span[thread->spans++] = (struct pp_span){ .begin = at + begin[k], .end = at + end[k], .name = name[k] };
+			thread->span[thread->spans++] =
+			        (struct pp_span){.begin = at + begin[k], .end = at + end[k], .name = name[k]};
 	}
 	thread->is_main = 1;
 	thread->last = at;
@@ -62,24 +63,24 @@ static double measure(const struct pp_rank *rank, const struct pp_steps *steps, 
 int main(void)
 {
 	struct pp_intern *names = pp_intern_new();
-	uint32_t name[4] = { pp_intern_put(names, "forward", 7), pp_intern_put(names, "input", 5), pp_intern_put(names, "wobble", 6),
-			     pp_intern_put(names, "save", 4) };
+	uint32_t name[4] = {pp_intern_put(names, "forward", 7), pp_intern_put(names, "input", 5), pp_intern_put(names, "wobble", 6),
+	                    pp_intern_put(names, "save", 4)};
 
 	for (size_t threads = 1; threads <= 4; threads += 3) {
 		for (size_t steps = 1; steps <= 1000; steps *= 1000) {
-			struct pp_thread thread[4] = { 0 };
-			struct pp_rank rank = { .thread = thread, .threads = threads };
+			struct pp_thread thread[4] = {0};
+			struct pp_rank rank = {.thread = thread, .threads = threads};
 			struct pp_step_cell *cell = calloc(steps, sizeof(*cell));
-			struct pp_step_cell none = { 0 };
-			struct pp_steps table = { .steps = steps, .cell = cell, .before = &none, .after = &none };
+			struct pp_step_cell none = {0};
+			struct pp_steps table = {.steps = steps, .cell = cell, .before = &none, .after = &none};
 			int64_t end = 0;
 
 			for (size_t t = 0; t < threads; t++)
 				end = fill_thread(&thread[t], SPANS / threads, name);
 			for (size_t i = 0; i < steps; i++)
-				cell[i] = (struct pp_step_cell){ .begin = end / (int64_t)steps * (int64_t)i,
-								 .end = end / (int64_t)steps * (int64_t)(i + 1),
-								 .present = 1 };
+				cell[i] = (struct pp_step_cell){.begin = end / (int64_t)steps * (int64_t)i,
+				                                .end = end / (int64_t)steps * (int64_t)(i + 1),
+				                                .present = 1};
 			printf("attr: %zu threads, %4zu steps: %.1f ns/interval\n", threads, steps, measure(&rank, &table, names));
 			for (size_t t = 0; t < threads; t++)
 				free(thread[t].span);

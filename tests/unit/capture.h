@@ -13,7 +13,7 @@ enum { MADE_THREADS = 4, MADE_SPANS = 4096 };
 
 static inline struct pp_capture make_capture(size_t ranks)
 {
-	struct pp_capture c = { .names = pp_intern_new(), .ranks = ranks, .ranks_asked = (int32_t)ranks };
+	struct pp_capture c = {.names = pp_intern_new(), .ranks = ranks, .ranks_asked = (int32_t)ranks};
 
 	c.rank = calloc(ranks + 1, sizeof(*c.rank));
 	for (size_t r = 0; r < ranks; r++) {
@@ -42,7 +42,7 @@ static inline void free_capture(struct pp_capture *c)
 
 /* Spans are given in the order of their begin. */
 static inline struct pp_span *add_span(struct pp_capture *c, size_t r, uint32_t t, enum pp_span_kind kind, const char *name,
-				       int64_t begin, int64_t end)
+                                       int64_t begin, int64_t end)
 {
 	struct pp_rank *rank = &c->rank[r];
 	struct pp_thread *thread = &rank->thread[t];
@@ -85,7 +85,8 @@ static inline uint16_t call_number(const char *name)
 	return UINT16_MAX;
 }
 
-static inline struct pp_span *add_mpi(struct pp_capture *c, size_t r, const char *call, uint32_t sequence, int64_t begin, int64_t end)
+static inline struct pp_span *add_mpi(struct pp_capture *c, size_t r, const char *call, uint32_t sequence, int64_t begin,
+                                      int64_t end)
 {
 	struct pp_span *span = add_span(c, r, 0, PP_SPAN_MPI, call, begin, end);
 

@@ -18,22 +18,23 @@ struct made {
 static void build(struct made *m, int64_t first, int64_t last)
 {
 	struct pp_dataset_input in = {
-		.capture = &m->capture,
-		.steps = &m->steps,
-		.attr = m->attr,
-		.session = "s",
-		.job = "j",
-		.command = "c",
-		.options = "o",
-		.asked_first = first,
-		.asked_last = last,
-		.bound_ns = 2,
+	        .capture = &m->capture,
+	        .steps = &m->steps,
+	        .attr = m->attr,
+	        .session = "s",
+	        .job = "j",
+	        .command = "c",
+	        .options = "o",
+	        .asked_first = first,
+	        .asked_last = last,
+	        .bound_ns = 2,
 	};
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 
 	CHECK_INT(pp_steps_find(&m->capture, first, last, &m->steps, &err), 0);
 	for (size_t r = 0; r < m->capture.ranks; r++)
-		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err), 0);
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err),
+		          0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
 	pp_verdict(&m->d, m->verdict, sizeof(m->verdict));
 	for (size_t i = 0; i < m->d.steps * m->d.workers; i++) {
@@ -68,7 +69,7 @@ static int warned(const struct pp_dataset *d, const char *text)
 /* One step 0..1000; rank r calls at 100 + 100 r, all leave at 500. */
 static void one_call(struct made *m, const char *call, size_t root)
 {
-	*m = (struct made){ .capture = make_capture(RANKS) };
+	*m = (struct made){.capture = make_capture(RANKS)};
 	for (size_t r = 0; r < RANKS; r++) {
 		struct pp_span *span;
 
@@ -82,7 +83,7 @@ static void one_call(struct made *m, const char *call, size_t root)
 
 static void check_waits(const struct made *m, int64_t a, int64_t b, int64_t c, int64_t e)
 {
-	const int64_t want[RANKS] = { a, b, c, e };
+	const int64_t want[RANKS] = {a, b, c, e};
 	int64_t sum = 0;
 
 	for (size_t r = 0; r < RANKS; r++) {
@@ -126,7 +127,7 @@ TEST(classes)
 
 TEST(prefix_waits_for_lower_ranks)
 {
-	struct made m = { .capture = make_capture(RANKS) };
+	struct made m = {.capture = make_capture(RANKS)};
 
 	for (size_t r = 0; r < RANKS; r++) {
 		add_step(&m.capture, r, 0, 0, 1000);
@@ -143,7 +144,7 @@ TEST(prefix_waits_for_lower_ranks)
 
 TEST(never_past_own_exit)
 {
-	struct made m = { .capture = make_capture(2) };
+	struct made m = {.capture = make_capture(2)};
 
 	for (size_t r = 0; r < 2; r++)
 		add_step(&m.capture, r, 0, 0, 1000);
@@ -160,7 +161,7 @@ TEST(never_past_own_exit)
 /* Rank 2 sleeps 400 of each step of 1000; the others wait in the allreduce. */
 TEST(slow_rank)
 {
-	struct made m = { .capture = make_capture(RANKS) };
+	struct made m = {.capture = make_capture(RANKS)};
 
 	for (size_t r = 0; r < RANKS; r++) {
 		for (int64_t n = 0; n < 12; n++) {
@@ -189,7 +190,7 @@ TEST(slow_rank)
 
 TEST(nonblocking)
 {
-	struct made m = { .capture = make_capture(2) };
+	struct made m = {.capture = make_capture(2)};
 
 	for (size_t r = 0; r < 2; r++) {
 		int64_t at = r ? 600 : 100;
@@ -203,8 +204,8 @@ TEST(nonblocking)
 	build(&m, 0, 0);
 	CHECK_INT(m.d.collectives, 1);
 	CHECK_INT(m.d.collective[0].end_ns, 800);
-	CHECK_INT(m.d.cell[0].wait_ns, 400);      /* the Wait from 200 to the other's arrival at 600 */
-	CHECK_INT(m.d.cell[0].transfer_ns, 210);  /* the rest of it, and the call that started it */
+	CHECK_INT(m.d.cell[0].wait_ns, 400);     /* the Wait from 200 to the other's arrival at 600 */
+	CHECK_INT(m.d.cell[0].transfer_ns, 210); /* the rest of it, and the call that started it */
 	CHECK_INT(m.d.cell[1].wait_ns, 0);
 	CHECK_INT(m.d.cell[1].transfer_ns, 110);
 	CHECK_INT(m.d.violations, 0);
@@ -213,7 +214,7 @@ TEST(nonblocking)
 
 TEST(point_to_point)
 {
-	struct made m = { .capture = make_capture(2) };
+	struct made m = {.capture = make_capture(2)};
 	struct pp_span *span;
 
 	m.capture.ranks_asked = 3; /* rank 2 was not captured */
@@ -248,15 +249,15 @@ TEST(point_to_point)
 
 TEST(communicators)
 {
-	struct made m = { .capture = make_capture(2) };
-	static int32_t members[] = { 0, 1 };
+	struct made m = {.capture = make_capture(2)};
+	static int32_t members[] = {0, 1};
 
 	for (size_t r = 0; r < 2; r++) {
 		add_step(&m.capture, r, 0, 0, 10);
 		m.capture.rank[r].comm = calloc(2, sizeof(struct pp_comm));
 		m.capture.rank[r].comms = 2;
-		m.capture.rank[r].comm[0] = (struct pp_comm){ .id = 77, .size = 2, .member = r ? members : NULL };
-		m.capture.rank[r].comm[1] = (struct pp_comm){ .id = 100 + r, .size = 1 };
+		m.capture.rank[r].comm[0] = (struct pp_comm){.id = 77, .size = 2, .member = r ? members : NULL};
+		m.capture.rank[r].comm[1] = (struct pp_comm){.id = 100 + r, .size = 1};
 	}
 	build(&m, 0, 0);
 	CHECK_INT(m.d.communicators, 3);
@@ -268,20 +269,20 @@ TEST(communicators)
 
 TEST(little_or_nothing)
 {
-	struct made m = { .capture = make_capture(0) };
+	struct made m = {.capture = make_capture(0)};
 
 	build(&m, 0, 0);
 	CHECK_INT(m.d.workers, 0);
 	CHECK(strstr(m.verdict, "no step") != NULL);
 	drop(&m);
-	m = (struct made){ .capture = make_capture(1) };
+	m = (struct made){.capture = make_capture(1)};
 	build(&m, 10, 20);
 	CHECK_INT(m.d.steps, 0);
 	CHECK(warned(&m.d, "10:20"));
 	CHECK(warned(&m.d, "/kernel is absent"));
 	CHECK(warned(&m.d, "/collective is absent"));
 	drop(&m);
-	m = (struct made){ .capture = make_capture(1) };
+	m = (struct made){.capture = make_capture(1)};
 	add_step(&m.capture, 0, 7, 0, 100);
 	add_range(&m.capture, 0, 0, "wobble", 10, 90);
 	m.capture.rank[0].lost[PP_LOSS_RING_FULL] = 12;
@@ -297,7 +298,7 @@ TEST(little_or_nothing)
 
 TEST(domains_and_options)
 {
-	struct made m = { .capture = make_capture(2) };
+	struct made m = {.capture = make_capture(2)};
 
 	for (size_t r = 0; r < 2; r++)
 		add_step(&m.capture, r, 0, 0, 10);

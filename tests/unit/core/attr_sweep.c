@@ -6,7 +6,7 @@
 
 static struct pp_attr sweep(const struct pp_capture *c, size_t r, int64_t first, int64_t last, struct pp_steps *ret_steps)
 {
-	struct pp_attr a = { 0 };
+	struct pp_attr a = {0};
 	struct pp_err err;
 	int64_t before = INT64_MIN;
 
@@ -37,12 +37,12 @@ TEST(innermost_wins)
 	struct pp_attr a;
 
 	add_step(&c, 0, 0, 1000, 2000);
-	add_range(&c, 0, 0, "forward", 900, 1500);  /* clipped at the begin */
+	add_range(&c, 0, 0, "forward", 900, 1500); /* clipped at the begin */
 	add_range(&c, 0, 0, "dataloader", 1100, 1200);
 	add_mpi(&c, 0, "MPI_Allreduce", 0, 1300, 1400);
-	add_range(&c, 0, 0, "wobble", 1320, 1330);  /* unknown, inside communication */
+	add_range(&c, 0, 0, "wobble", 1320, 1330); /* unknown, inside communication */
 	add_range(&c, 0, 0, "x", 1600, 1700)->category = PP_CATEGORY_COMPILATION;
-	add_range(&c, 0, 0, "save", 1900, 2500);    /* clipped at the end */
+	add_range(&c, 0, 0, "save", 1900, 2500); /* clipped at the end */
 	a = sweep(&c, 0, 0, 0, &s);
 	CHECK_INT(NS(HOST_COMPUTE), 500 - 100 - 100 + 10);
 	CHECK_INT(NS(INPUT), 100);
@@ -109,10 +109,10 @@ TEST(over_threads)
 	add_step(&c, 0, 0, 0, 1000);
 	add_mpi(&c, 0, "MPI_Allreduce", 0, 100, 300);
 	add_range(&c, 0, 0, "input", 400, 500);
-	add_range(&c, 0, 1, "compute", 0, 200);         /* step thread's call wins from 100 */
+	add_range(&c, 0, 1, "compute", 0, 200);            /* step thread's call wins from 100 */
 	add_range(&c, 0, 1, "cudaLaunchKernel", 250, 260); /* wins over the step thread's call */
-	add_range(&c, 0, 1, "compute", 450, 600);       /* step thread waits for input: that wins to 500 */
-	add_range(&c, 0, 2, "prefetch", 550, 800);      /* not the step thread: last of all */
+	add_range(&c, 0, 1, "compute", 450, 600);          /* step thread waits for input: that wins to 500 */
+	add_range(&c, 0, 2, "prefetch", 550, 800);         /* not the step thread: last of all */
 	add_range(&c, 0, 3, "save", 580, 700);
 	add_range(&c, 0, 3, "kernel", 900, 1000)->category = PP_CATEGORY_DEVICE_COMPUTE;
 	a = sweep(&c, 0, 0, 0, &s);
@@ -163,9 +163,9 @@ TEST(same_as_brute_force)
 
 	for (int round = 0; round < 20; round++) {
 		struct pp_capture c = make_capture(1);
-		static const char *const names[] = { "input", "save", "compute", "jit", "wobble", "nccl" };
-		static const uint8_t order[] = { 6, 7, 4, 8, 4, 10 };
-		int64_t want[PP_CATEGORIES + 1] = { 0 };
+		static const char *const names[] = {"input", "save", "compute", "jit", "wobble", "nccl"};
+		static const uint8_t order[] = {6, 7, 4, 8, 4, 10};
+		int64_t want[PP_CATEGORIES + 1] = {0};
 		struct pp_steps s;
 		struct pp_attr a;
 
@@ -184,11 +184,18 @@ TEST(same_as_brute_force)
 				int inner = 0, weight;
 
 				for (size_t i = 0; i < thread->spans; i++) /* the last begun that is still open */
-					if (thread->span[i].kind == PP_SPAN_RANGE && thread->span[i].begin <= now && thread->span[i].end > now)
+					if (thread->span[i].kind == PP_SPAN_RANGE && thread->span[i].begin <= now &&
+					    thread->span[i].end > now)
 						for (int k = 0; k < 6; k++)
 							if (!strcmp(names[k], pp_intern_text(c.names, thread->span[i].name, NULL)))
 								inner = order[k];
-				weight = !inner ? 0 : t == 0 ? 100 : inner == 4 ? 9 : inner == 8 ? 8 : inner == 7 ? 7 : inner == 10 ? 6 : 5;
+				weight = !inner        ? 0
+				         : t == 0      ? 100
+				         : inner == 4  ? 9
+				         : inner == 8  ? 8
+				         : inner == 7  ? 7
+				         : inner == 10 ? 6
+				                       : 5;
 				if (weight > best) {
 					best = weight;
 					category = inner;

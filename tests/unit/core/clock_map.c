@@ -7,8 +7,8 @@
 
 TEST(tsc_line)
 {
-	struct pp_clock_pair a = { .tick = 1000000, .raw_ns = 5000, .width_ns = 20 };
-	struct pp_clock_pair b = { .tick = 1000000 + 2300000000ull, .raw_ns = 5000 + 1000000000, .width_ns = 30 };
+	struct pp_clock_pair a = {.tick = 1000000, .raw_ns = 5000, .width_ns = 20};
+	struct pp_clock_pair b = {.tick = 1000000 + 2300000000ull, .raw_ns = 5000 + 1000000000, .width_ns = 30};
 	struct pp_clock_map m;
 	struct pp_err err;
 	int64_t last = INT64_MIN;
@@ -27,7 +27,7 @@ TEST(tsc_line)
 
 TEST(raw_is_one_to_one)
 {
-	struct pp_clock_pair a = { .tick = 100, .raw_ns = 100 }, b = { .tick = 5000100, .raw_ns = 5000100 };
+	struct pp_clock_pair a = {.tick = 100, .raw_ns = 100}, b = {.tick = 5000100, .raw_ns = 5000100};
 	struct pp_clock_map m;
 	struct pp_err err;
 
@@ -39,9 +39,9 @@ TEST(raw_is_one_to_one)
 
 TEST(too_near)
 {
-	struct pp_clock_pair a = { .tick = 100, .raw_ns = 100 }, b = { .tick = 2000, .raw_ns = 900000 };
+	struct pp_clock_pair a = {.tick = 100, .raw_ns = 100}, b = {.tick = 2000, .raw_ns = 900000};
 	struct pp_clock_map m;
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 
 	CHECK(pp_clock_map_init(&m, PP_TICK_TSC, &a, &b, 0, &err) < 0);
 	CHECK(strstr(err.text, "1 ms") != NULL);
@@ -49,7 +49,8 @@ TEST(too_near)
 
 TEST(slow_and_fast_ticks)
 {
-	struct pp_clock_pair a = { 0 }, slow = { .tick = 1000, .raw_ns = 1000000000 }, fast = { .tick = 10000000000ull, .raw_ns = 1000000000 };
+	struct pp_clock_pair a = {0}, slow = {.tick = 1000, .raw_ns = 1000000000},
+	                     fast = {.tick = 10000000000ull, .raw_ns = 1000000000};
 	struct pp_clock_map m;
 	struct pp_err err;
 
@@ -64,7 +65,7 @@ TEST(real_clock)
 	struct pp_clock_pair a, b;
 	struct pp_clock_map m;
 	struct pp_err err;
-	struct timespec pause = { .tv_nsec = 20000000 };
+	struct timespec pause = {.tv_nsec = 20000000};
 
 	pp_tick_init();
 	pp_clock_read_pair(pp_tick_kind, &a);
@@ -78,11 +79,11 @@ TEST(real_clock)
 
 TEST(whole_rank)
 {
-	struct pp_span span[2] = { { .begin = 1010, .end = 1020, .kind = PP_SPAN_STEP, .number = 5 },
-				   { .begin = 1030, .end = 1050, .kind = PP_SPAN_REQUEST } };
-	struct pp_thread thread = { .first = 1010, .last = 1050, .span = span, .spans = 2 };
-	struct pp_rank rank = { .thread = &thread, .threads = 1, .open_tick = 1000, .horizon = INT64_MIN };
-	struct pp_clock_map m = { .tick0 = 1000, .num = 1 };
+	struct pp_span span[2] = {{.begin = 1010, .end = 1020, .kind = PP_SPAN_STEP, .number = 5},
+	                          {.begin = 1030, .end = 1050, .kind = PP_SPAN_REQUEST}};
+	struct pp_thread thread = {.first = 1010, .last = 1050, .span = span, .spans = 2};
+	struct pp_rank rank = {.thread = &thread, .threads = 1, .open_tick = 1000, .horizon = INT64_MIN};
+	struct pp_clock_map m = {.tick0 = 1000, .num = 1};
 
 	pp_clock_map_rank(&m, &rank);
 	CHECK_INT(span[0].begin, 10);

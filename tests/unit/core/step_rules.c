@@ -6,7 +6,7 @@
 
 static struct pp_steps find(const struct pp_capture *c, int64_t first, int64_t last)
 {
-	struct pp_steps s = { 0 };
+	struct pp_steps s = {0};
 	struct pp_err err;
 
 	CHECK_INT(pp_steps_find(c, first, last, &s, &err), 0);
@@ -50,8 +50,8 @@ TEST(complete_on_all)
 	for (size_t r = 0; r < 3; r++)
 		for (int64_t n = 0; n < 6; n++)
 			add_step(&c, r, n, n * 100, n * 100 + 90);
-	c.rank[1].horizon = 150;                                /* step 0 and 1 were evicted in part */
-	c.rank[2].thread[0].span[5].flags = PP_SPAN_CUT_END;    /* the job ended in step 5 */
+	c.rank[1].horizon = 150;                             /* step 0 and 1 were evicted in part */
+	c.rank[2].thread[0].span[5].flags = PP_SPAN_CUT_END; /* the job ended in step 5 */
 	s = find(&c, 0, 0);
 	CHECK_INT(s.steps, 3);
 	CHECK_INT(s.number[0], 2);
@@ -86,7 +86,7 @@ TEST(end_that_never_came)
 TEST(numbers_going_back)
 {
 	struct pp_capture c = make_capture(2);
-	static const int64_t numbers[] = { 3, 4, 5, 0, 1, 1, 9 };
+	static const int64_t numbers[] = {3, 4, 5, 0, 1, 1, 9};
 	struct pp_steps s;
 
 	for (size_t r = 0; r < 2; r++)
