@@ -1,0 +1,20 @@
+/* The close of a window: from rings to a session. In: drained rings and two readings of the clock. Out: files and message. */
+#ifndef PP_KEEPER_CLOSE_H
+#define PP_KEEPER_CLOSE_H
+
+#include "aggregate/keeper/session.h"
+#include "aggregate/keeper/spool.h"
+
+struct pp_close {
+	struct pp_spool_view *view;
+	const struct pp_clock_pair *first; /* NULL: both readings are taken now (salvage) */
+	const struct pp_session_options *options; /* `warning` is filled from view->notes */
+	char *message;
+	size_t message_size;
+};
+
+/* The tick of the first ring: what all clocks of this keeper are read with. */
+enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r);
+int pp_close_session(const struct pp_close *c, struct pp_err *err);
+
+#endif

@@ -1,0 +1,104 @@
+/* keeper.lock, control and keeper.log. Called by keeper.c, spawn.c and salvage.c. */
+#include "aggregate/keeper/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+int pp_keeper_lock(const char *spool, struct pp_err *err)
+{
+	char path[4096];
+	int fd, saved;
+
+	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return pp_err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	saved = errno;
+	close(fd);
+	if (saved == EWOULDBLOCK)
+		return pp_err_set(err, -EBUSY, "a keeper is at work in '%s'", spool);
+	return pp_err_set(err, -saved, "cannot lock '%s': %s", path, strerror(saved));
+}
+
+int pp_control_make(const char *spool, struct pp_control **ret_control, struct pp_err *err)
+{
+	char part[4096], path[4096];
+	struct pp_control *c;
+	int fd, rc;
+
+	snprintf(part, sizeof(part), "%s/.control-%d", spool, (int)getpid());
+	snprintf(path, sizeof(path), "%s/control", spool);
+	fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return pp_err_set(err, -errno, "cannot make '%s': %s", part, strerror(errno));
+	/* Reserved, not only sized: a store into a full tmpfs would be SIGBUS. */
+	rc = -posix_fallocate(fd, 0, sizeof(*c));
+	if (rc) {
+		pp_err_set(err, rc, "cannot make '%s': %s", path, strerror(-rc));
+		goto close_file;
+	}
+	c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (c == MAP_FAILED) {
+		rc = pp_err_set(err, -errno, "cannot map '%s': %s", path, strerror(errno));
+		goto close_file;
+	}
+	memcpy(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic));
+	c->version = PP_RING_VERSION;
+	c->byte_order = PP_RING_BYTE_ORDER;
+	atomic_store(&c->keeper_pid, (int32_t)getpid());
+	atomic_store(&c->keeper_state, PP_KEEPER_DRAINING);
+	if (rename(part, path)) {
+		rc = pp_err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
+		munmap(c, sizeof(*c));
+		goto close_file;
+	}
+	close(fd);
+	*ret_control = c;
+	return 0;
+
+close_file:
+	close(fd);
+	unlink(part);
+	return rc;
+}
+
+void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message)
+{
+	if (message)
+		snprintf(c->message, sizeof(c->message), "%s", message);
+	/* Release: the message is whole when the state is seen. */
+	atomic_store_explicit(&c->keeper_state, state, memory_order_release);
+}
+
+void pp_control_close(struct pp_control *c)
+{
+	if (c)
+		munmap(c, sizeof(*c));
+}
+
+void pp_keeper_log(const char *fmt, ...)
+{
+	char line[1024];
+	struct timespec now;
+	struct tm tm;
+	va_list args;
+	size_t n;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &tm);
+	n = strftime(line, sizeof(line), "%Y-%m-%d %H:%M:%S", &tm);
+	n += (size_t)snprintf(line + n, sizeof(line) - n, ".%03ld ", now.tv_nsec / 1000000);
+	va_start(args, fmt);
+	vsnprintf(line + n, sizeof(line) - n, fmt, args);
+	va_end(args);
+	fprintf(stderr, "%s\n", line);
+}

@@ -1,0 +1,20 @@
+/* The keeper's lock, control page and log of a spool. In: the keeper's states. Out: what guests and the CLI see. */
+#ifndef PP_KEEPER_CONTROL_H
+#define PP_KEEPER_CONTROL_H
+
+#include "core/base/err.h"
+#include "core/ring/ring_file.h"
+
+/* Descriptor of the locked keeper.lock, to be held for life; -EBUSY: another process holds it. */
+int pp_keeper_lock(const char *spool, struct pp_err *err);
+
+/* Make <spool>/control (complete before it has its name) with state DRAINING and our pid. */
+int pp_control_make(const char *spool, struct pp_control **ret_control, struct pp_err *err);
+/* `message` is complete before the state is seen; NULL: leave it. */
+void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message);
+void pp_control_close(struct pp_control *c);
+
+/* One line with date and time on stderr, which is keeper.log. */
+void pp_keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,290 @@
+/* The keeper's life: settle, drain while ranks record, close the window, wait for the ranks, tidy up. See keeper.h. */
+#include "aggregate/keeper/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/close.h"
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/spawn.h"
+#include "aggregate/keeper/spool.h"
+
+enum {
+	SCAN_MS = 20,        /* new rings and deaths */
+	BUSY_MS = 1,
+	CALM_MS = 4,         /* few records: half the hot set of a busy thread at most */
+	IDLE_MS = 20,
+	CALM_RECORDS = 500,  /* of all ranks in one round */
+	EMPTY_MS = 60000,    /* without any ring or run process */
+	ORPHAN_MS = 10000,   /* after the last run process has gone */
+	LINGER_S = 5,        /* beyond --wait, for ranks that are ending */
+	FULL_PERCENT = 50,
+	LAST_ROUNDS = 8,
+};
+
+struct keeper {
+	const char *spool;
+	struct pp_settings settings;
+	struct pp_spool_view view;
+	struct pp_control *control;
+	struct pp_clock_pair first;
+	int clock_read;
+	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_term(int signal_number)
+{
+	(void)signal_number;
+	stop = 1;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void pause_ms(int ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000L};
+
+	nanosleep(&t, NULL);
+}
+
+/* Every ring once; returns the records read. */
+static uint64_t drain_all(struct keeper *k)
+{
+	uint64_t records = 0;
+	int most = 0;
+
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+		int fill = 0;
+
+		records += pp_rings_drain(k->view.rings, i, &fill);
+		if (fill > most)
+			most = fill;
+	}
+	if (most > FULL_PERCENT)
+		pp_keeper_hurry();
+	return records;
+}
+
+/* Nothing more comes out of this ring. */
+static int is_over(struct keeper *k, size_t i)
+{
+	const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
+
+	return atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING ||
+	       atomic_load_explicit(&h->window_state, memory_order_acquire) >= 2 || pp_watch_gone(&k->view.rank[i]);
+}
+
+static int ranks_seen(const struct keeper *k)
+{
+	int seen = 0;
+
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+		size_t j = 0;
+
+		while (j < i && pp_rings_header(k->view.rings, j)->rank != pp_rings_header(k->view.rings, i)->rank)
+			j++;
+		seen += j == i;
+	}
+	return seen;
+}
+
+/* Ranks this host should have: what launchers said to run processes and to ranks; 0: unknown. */
+static int ranks_expected(const struct keeper *k)
+{
+	int expected = 0;
+
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
+		if (pp_rings_header(k->view.rings, i)->local_size > expected)
+			expected = pp_rings_header(k->view.rings, i)->local_size;
+	for (size_t i = 0; i < k->view.runs; i++)
+		if (k->view.run[i].local_size > expected)
+			expected = k->view.run[i].local_size;
+	return expected;
+}
+
+/* All run processes that launchers announced have come and gone. */
+static int runs_over(struct keeper *k, int *ret_gone)
+{
+	int announced = 0;
+
+	*ret_gone = k->view.runs > 0;
+	for (size_t i = 0; i < k->view.runs; i++) {
+		if (!pp_watch_gone(&k->view.run[i].watch))
+			*ret_gone = 0;
+		if (k->view.run[i].local_size > announced)
+			announced = k->view.run[i].local_size;
+	}
+	return *ret_gone && (int)k->view.runs >= announced;
+}
+
+/* Why the window closes now; NULL: it does not. */
+static const char *reason_to_close(struct keeper *k)
+{
+	size_t rings = pp_rings_count(k->view.rings);
+	int64_t now = now_ms();
+	int expected = ranks_expected(k), over = 1, gone, runs;
+
+	if (stop)
+		return "asked to end";
+	for (size_t i = 0; i < rings && over; i++)
+		over = is_over(k, i);
+	runs = runs_over(k, &gone);
+	k->runs_gone_ms = !gone ? 0 : k->runs_gone_ms ? k->runs_gone_ms : now;
+	if (over && rings && expected > 0 && ranks_seen(k) >= expected)
+		return "every rank is over";
+	if (over && runs)
+		return "every process of the job is gone";
+	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
+		return "the processes that started the job are gone";
+	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)
+		return "nobody came";
+	return NULL;
+}
+
+static void drain_until_over(struct keeper *k)
+{
+	int64_t scanned = 0;
+	int wait = BUSY_MS;
+	const char *why = NULL;
+
+	while (!why) {
+		uint64_t records = drain_all(k);
+
+		if (now_ms() - scanned >= SCAN_MS || !scanned) {
+			pp_spool_scan(&k->view);
+			scanned = now_ms();
+			if (!k->clock_read && pp_rings_count(k->view.rings)) {
+				pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+				k->clock_read = 1;
+			}
+			why = reason_to_close(k);
+			if (why)
+				break;
+		}
+		if (records >= CALM_RECORDS)
+			wait = BUSY_MS;
+		else if (wait < (records ? CALM_MS : IDLE_MS))
+			wait = wait * 2 < IDLE_MS ? wait * 2 : IDLE_MS;
+		else
+			wait = records ? CALM_MS : IDLE_MS;
+		pause_ms(wait);
+	}
+	pp_keeper_log("closing: %s", why);
+}
+
+static int close_window(struct keeper *k)
+{
+	char message[sizeof(k->control->message)] = "";
+	struct pp_err err = {""};
+	struct pp_session_options options = {.logdir = k->settings.output, .session = k->settings.session, .job = k->settings.job,
+					     .command = k->settings.command, .options = k->settings.text,
+					     .steps_first = k->settings.steps_first, .steps_last = k->settings.steps_last,
+					     .xspace_per_rank = k->settings.xspace_per_rank};
+	struct pp_close close_it = {.view = &k->view, .first = &k->first, .options = &options, .message = message, .message_size = sizeof(message)};
+	int rc;
+
+	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
+	pp_spool_scan(&k->view);
+	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
+	for (int i = 0; i < LAST_ROUNDS && drain_all(k); i++)
+		;
+	pp_keeper_log("%zu rings, %llu records, %llu bytes held", pp_rings_count(k->view.rings),
+		      (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
+	if (!k->clock_read)
+		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+	rc = pp_close_session(&close_it, &err);
+	if (rc) {
+		pp_keeper_log("failed: %s", err.text);
+		snprintf(message, sizeof(message), "no session was written: %s", err.text);
+	} else {
+		pp_keeper_log("done: %s", message);
+	}
+	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
+	return rc;
+}
+
+/* Ranks that are ending read the message from the spool; ranks that train on read it when they end. */
+static int wait_for_ranks(struct keeper *k)
+{
+	int64_t ending_ms = now_ms();
+
+	for (;;) {
+		int alive = 0, training = 0;
+
+		for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+			const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
+
+			if (pp_watch_gone(&k->view.rank[i]))
+				continue;
+			alive = 1;
+			training |= atomic_load_explicit(&h->state, memory_order_acquire) != PP_RANK_ENDING;
+		}
+		if (!alive)
+			return 1;
+		if (training)
+			ending_ms = now_ms();
+		if (stop || now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
+			return 0;
+		pause_ms(training ? 100 : IDLE_MS);
+	}
+}
+
+static void take_signals(void)
+{
+	struct sigaction term = {.sa_handler = on_term}, ignore = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGTERM, &term, NULL);
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGHUP, &ignore, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int pp_keeper_main(const char *spool, struct pp_err *err)
+{
+	struct keeper k = {.spool = spool, .view = {.path = spool}, .begin_ms = now_ms()};
+	int lock = pp_keeper_lock(spool, err), rc;
+
+	if (lock < 0)
+		return lock == -EBUSY ? 0 : lock;
+	take_signals();
+	umask(022); /* the session is for the user's group as the log directory is; the spool's own files say 0600 */
+	prctl(PR_SET_NAME, "podprof-keeper", 0, 0, 0);
+	prctl(PR_SET_TIMERSLACK, 50000, 0, 0, 0);
+	pp_keeper_settle();
+	pp_settings_read(spool, &k.settings);
+	k.view.rings = pp_rings_new(k.settings.buffer);
+	if (!k.view.rings) {
+		rc = pp_err_set(err, -ENOMEM, "cannot keep '%s': no memory", spool);
+		goto unlock;
+	}
+	rc = pp_control_make(spool, &k.control, err);
+	if (rc)
+		goto release_view;
+	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);
+	drain_until_over(&k);
+	rc = close_window(&k);
+	if (wait_for_ranks(&k) && !rc)
+		pp_spool_remove(spool);
+	/* A failure stands in the control page and the log; there is no one to return it to. */
+	rc = 0;
+	pp_control_close(k.control);
+release_view:
+	pp_spool_view_release(&k.view);
+unlock:
+	close(lock);
+	return rc;
+}

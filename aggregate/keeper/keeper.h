@@ -1,0 +1,22 @@
+/* The keeper of a spool: one process a host that drains the rings of its ranks and writes the session.
+ * In: a spool directory. Out: files under the log directory, and the message rank 0 prints. Called by launchers. */
+#ifndef PP_KEEPER_KEEPER_H
+#define PP_KEEPER_KEEPER_H
+
+#include <stddef.h>
+
+#include "aggregate/keeper/session.h"
+#include "core/base/err.h"
+
+/* The whole life of `podprof keeper --spool DIR`, in a process of its own. 0 also where another keeper holds the spool. */
+int pp_keeper_main(const char *spool, struct pp_err *err);
+
+/* Start one, detached, if none holds the spool; returns when it does and its control page exists, or after 2 s.
+ * podprof_exe: absolute path of podprof. The calling process has one thread. */
+int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
+
+/* A session out of rings that no keeper finished; the spool is left as it is. -EBUSY: a live keeper holds it. What `options`
+ * leaves empty (job, command, options, steps) is taken from <spool>/options. */
+int pp_salvage(const char *spool, const struct pp_session_options *options, char *message, size_t message_size, struct pp_err *err);
+
+#endif

@@ -1,0 +1,136 @@
+/* Two lines in a clean run, a third for what the user must know, one for each writer that failed. Called by session.c. */
+#include "aggregate/keeper/message.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/ring/intern.h"
+
+enum { RANKS_NAMED = 6 };
+
+static void add(char *to, size_t size, const char *between, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void add(char *to, size_t size, const char *between, const char *fmt, ...)
+{
+	size_t n = strlen(to);
+	va_list args;
+
+	if (n && n + strlen(between) < size) {
+		memcpy(to + n, between, strlen(between) + 1);
+		n += strlen(between);
+	}
+	va_start(args, fmt);
+	vsnprintf(to + n, size - n, fmt, args);
+	va_end(args);
+}
+
+void pp_message_copy(char *to, size_t size, const char *from)
+{
+	if (to && size)
+		snprintf(to, size, "%s", from);
+}
+
+void pp_message_failure(struct pp_message *m, const char *sentence)
+{
+	add(m->failure, sizeof(m->failure), "\n", "%s", sentence);
+}
+
+static size_t hosts_of(const struct pp_dataset *d)
+{
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < d->workers; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(d->worker[k].host, d->worker[i].host))
+			k++;
+		hosts += k == i && d->worker[i].host[0];
+	}
+	return hosts ? hosts : 1;
+}
+
+static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
+{
+	char what[96];
+	size_t hosts = hosts_of(d);
+
+	if (!steps->steps)
+		snprintf(what, sizeof(what), "no complete step");
+	else if (steps->rule == PP_STEP_RULE_WINDOW)
+		snprintf(what, sizeof(what), "the whole run as one step");
+	else if (steps->steps == 1)
+		snprintf(what, sizeof(what), "step %" PRId64, steps->number[0]);
+	else
+		snprintf(what, sizeof(what), "steps %" PRId64 "..%" PRId64, steps->number[0], steps->number[steps->steps - 1]);
+	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", what, (int)d->ranks_delivered, (int)d->ranks_asked,
+		 d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+}
+
+/* "3 ranks WHAT: rank 1, 4, 5" for the workers whose status begins with `prefix`. */
+static void say_ranks(struct pp_message *m, const struct pp_dataset *d, const char *prefix, const char *what)
+{
+	char list[160] = "";
+	int count = 0;
+
+	for (size_t i = 0; i < d->workers; i++) {
+		if (strncmp(d->worker[i].status, prefix, strlen(prefix)))
+			continue;
+		if (count++ < RANKS_NAMED)
+			add(list, sizeof(list), ", ", "%d", (int)d->worker[i].rank);
+	}
+	if (count)
+		add(m->must_know, sizeof(m->must_know), "; ", "%d rank%s %s: rank %s%s", count, count == 1 ? "" : "s", what, list,
+		    count > RANKS_NAMED ? " and others" : "");
+}
+
+static void say_losses(struct pp_message *m, const struct pp_dataset *d)
+{
+	static const enum pp_loss cause[] = {PP_LOSS_RING_FULL, PP_LOSS_NO_SPACE, PP_LOSS_NO_THREAD, PP_LOSS_BAD_RECORD};
+	static const char *const what[] = {"ring full", "no space for the ring", "too many threads", "bad records"};
+
+	for (size_t c = 0; c < sizeof(cause) / sizeof(cause[0]); c++) {
+		uint64_t lost = 0, most = 0;
+		int32_t rank = 0;
+
+		for (size_t i = 0; i < d->workers; i++) {
+			lost += d->worker[i].lost[cause[c]];
+			if (d->worker[i].lost[cause[c]] > most) {
+				most = d->worker[i].lost[cause[c]];
+				rank = d->worker[i].rank;
+			}
+		}
+		if (lost)
+			add(m->must_know, sizeof(m->must_know), "; ", "%s on rank %d%s: %" PRIu64 " records lost, see quality", what[c], (int)rank,
+			    lost > most ? " and others" : "", lost);
+	}
+}
+
+void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, const struct pp_intern *names,
+			const char *logdir, const char *session)
+{
+	say_head(m, d, steps);
+	snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s)", logdir, session, logdir);
+	say_ranks(m, d, "missing", "missing");
+	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
+	say_losses(m, d);
+	if (steps->rule == PP_STEP_RULE_RANGE)
+		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.60s'", pp_intern_text(names, steps->rule_name, NULL));
+	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
+		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->note);
+	else if (steps->rule == PP_STEP_RULE_WINDOW)
+		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");
+}
+
+void pp_message_text(const struct pp_message *m, char *text, size_t size)
+{
+	const char *const line[] = {m->head, m->where, m->must_know, m->failure};
+
+	if (!text || !size)
+		return;
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(line) / sizeof(line[0]); i++)
+		if (line[i][0])
+			add(text, size, "\n", "%s", line[i]);
+}

@@ -1,0 +1,21 @@
+/* The lines that rank 0 prints when a session is complete. In: dataset. Out: text. */
+#ifndef PP_KEEPER_MESSAGE_H
+#define PP_KEEPER_MESSAGE_H
+
+#include <stddef.h>
+
+#include "aggregate/analyze/dataset.h"
+
+struct pp_message {
+	char head[256], where[1024], must_know[640], failure[640];
+};
+
+/* What a writer could not do. */
+void pp_message_failure(struct pp_message *m, const char *sentence);
+void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, const struct pp_intern *names,
+			const char *logdir, const char *session);
+/* All lines that have something to say, newline between. */
+void pp_message_text(const struct pp_message *m, char *text, size_t size);
+void pp_message_copy(char *to, size_t size, const char *from);
+
+#endif

@@ -1,0 +1,115 @@
+/* What the headers of the rings say against the capture: status of ranks, clock domains, warnings. Called by keeper.c, salvage.c. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/spool.h"
+
+void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
+{
+	va_list args;
+
+	if (n->count == PP_WARNINGS)
+		return;
+	va_start(args, fmt);
+	vsnprintf(n->text[n->count], sizeof(n->text[0]), fmt, args);
+	va_end(args);
+	n->list[n->count] = n->text[n->count];
+	n->count++;
+}
+
+/* TSC: the boot id; RAW: the time namespace too. */
+static int same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
+{
+	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
+	       (a->tick_kind == PP_TICK_TSC || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
+}
+
+static struct pp_rank *find_rank(struct pp_capture *c, int32_t rank)
+{
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].rank == rank)
+			return &c->rank[i];
+	return NULL;
+}
+
+static void note_domains(const struct pp_rings *r, struct pp_capture *c, struct pp_notes *n)
+{
+	size_t rings = pp_rings_count(r);
+	int32_t domains = 0, *domain = calloc(rings + 1, sizeof(*domain));
+
+	for (size_t i = 0; i < rings && domain; i++) {
+		struct pp_rank *rank = find_rank(c, pp_rings_header(r, i)->rank);
+		size_t like = 0;
+
+		while (like < i && !same_clock(pp_rings_header(r, like), pp_rings_header(r, i)))
+			like++;
+		domain[i] = like < i ? domain[like] : domains++;
+		if (rank)
+			rank->domain = domain[i];
+	}
+	free(domain);
+	if (domains > 1)
+		pp_notes_add(n, "the ranks have %d clock domains (boot id, time namespace or tick differ): times of different domains do not compare",
+			     domains);
+}
+
+static void note_differences(const struct pp_capture *c, struct pp_notes *n)
+{
+	for (size_t i = 1; i < c->ranks; i++)
+		if (strcmp(c->rank[i].version, c->rank[0].version)) {
+			pp_notes_add(n, "ranks have different versions of podprof: rank %d %.40s, rank %d %.40s", c->rank[0].rank, c->rank[0].version,
+				     c->rank[i].rank, c->rank[i].version);
+			break;
+		}
+	for (size_t i = 1; i < c->ranks; i++)
+		if (strcmp(c->rank[i].options, c->rank[0].options)) {
+			pp_notes_add(n, "ranks have different options: rank %d '%.80s', rank %d '%.80s'", c->rank[0].rank, c->rank[0].options,
+				     c->rank[i].rank, c->rank[i].options);
+			break;
+		}
+}
+
+static void note_several_rings(const struct pp_rings *r, struct pp_capture *c, struct pp_notes *n)
+{
+	for (size_t k = 0; k < c->ranks; k++) {
+		int rings = 0;
+
+		for (size_t i = 0; i < pp_rings_count(r); i++)
+			rings += pp_rings_header(r, i)->rank == c->rank[k].rank;
+		if (rings > 1)
+			pp_notes_add(n, "rank %d was claimed by %d processes, one after the other", c->rank[k].rank, rings);
+	}
+}
+
+/* The last ring of the rank counts: the claim passed on to it. */
+static void set_status(const struct pp_rings *r, struct pp_capture *c, int salvaged)
+{
+	for (size_t i = 0; i < pp_rings_count(r); i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		struct pp_rank *rank = find_rank(c, h->rank);
+		struct pp_watch watch;
+		int gone;
+
+		if (!rank || rank->pid != h->pid)
+			continue;
+		pp_watch_open(&watch, h->pid, h->start_time);
+		gone = pp_watch_gone(&watch);
+		pp_watch_close(&watch);
+		if (salvaged)
+			strcpy(rank->status, "salvaged");
+		else if (rank->exit_known || !gone)
+			strcpy(rank->status, "delivered");
+		else
+			strcpy(rank->status, "partial: ended without its exit handler (killed, or _exit)");
+	}
+}
+
+void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salvaged, struct pp_notes *n)
+{
+	note_domains(r, c, n);
+	note_differences(c, n);
+	note_several_rings(r, c, n);
+	set_status(r, c, salvaged);
+}

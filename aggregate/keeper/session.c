@@ -1,0 +1,195 @@
+/* Clock, steps, attribution, dataset, writers, in this order. Called by keeper.c and salvage.c; see session.h. */
+#include "aggregate/keeper/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "aggregate/keeper/message.h"
+#include "aggregate/write/writer.h"
+#include "core/step/step_attr.h"
+#include "core/step/step_mark.h"
+
+enum { NAME_TRIES = 1000 };
+
+static int make_dir(const char *path)
+{
+	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
+}
+
+/* The name whose directory this process made: a second session of one second gets "-2". */
+static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
+{
+	char path[4400];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/podprof", logdir);
+	rc = make_dir(logdir);
+	if (!rc)
+		rc = make_dir(path);
+	for (int i = 1; !rc && i < NAME_TRIES; i++) {
+		if (i == 1)
+			snprintf(name, size, "%s", wanted);
+		else
+			snprintf(name, size, "%s-%d", wanted, i);
+		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, name);
+		if (!mkdir(path, 0777))
+			return 0;
+		if (errno != EEXIST)
+			rc = -errno;
+	}
+	rc = rc ? rc : -EEXIST;
+	return pp_err_set(err, rc, "cannot make the session's directory '%s': %s", path, strerror(-rc));
+}
+
+static int64_t window_begin(const struct pp_capture *c, const struct pp_steps *steps)
+{
+	int64_t begin = INT64_MAX;
+
+	for (size_t i = 0; i < steps->steps * c->ranks; i++)
+		if (steps->cell[i].present && steps->cell[i].begin < begin)
+			begin = steps->cell[i].begin;
+	return begin == INT64_MAX ? 0 : begin;
+}
+
+static void name_by_time(const struct pp_capture *c, const struct pp_steps *steps, char *name, size_t size)
+{
+	time_t second = (time_t)((c->epoch_realtime_ns + window_begin(c, steps)) / 1000000000);
+	struct tm tm;
+
+	localtime_r(&second, &tm);
+	strftime(name, size, "%Y_%m_%d_%H_%M_%S", &tm);
+}
+
+static int attribute(const struct pp_capture *c, const struct pp_steps *steps, struct pp_attr **ret_attr, struct pp_err *err)
+{
+	struct pp_attr *attr = calloc(c->ranks + 1, sizeof(*attr));
+
+	if (!attr)
+		return pp_err_set(err, -ENOMEM, "no memory for the steps of %zu ranks", c->ranks);
+	for (size_t i = 0; i < c->ranks; i++) {
+		int rc = pp_attr_rank(&c->rank[i], i, steps, c->ranks, c->names, &attr[i], err);
+
+		if (rc) {
+			while (i-- > 0)
+				pp_attr_release(&attr[i]);
+			free(attr);
+			return rc;
+		}
+	}
+	*ret_attr = attr;
+	return 0;
+}
+
+static void add_cost(struct pp_dataset *d)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	d->keeper_cpu_ns = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
+	d->keeper_rss_bytes = (uint64_t)u.ru_maxrss * 1024;
+}
+
+/* One writer's failure is its own: the others still write. Returns the first error; `failed` counts. */
+static int write_all(const struct pp_output *out, struct pp_message *message, int *ret_written, struct pp_err *err)
+{
+	int first = 0;
+
+	*ret_written = 0;
+	for (size_t i = 0; pp_writer_list[i]; i++) {
+		struct pp_err one = {""};
+		int rc = pp_writer_list[i]->write(out, &one);
+
+		if (!rc) {
+			(*ret_written)++;
+			continue;
+		}
+		pp_message_failure(message, one.text);
+		if (!first)
+			first = pp_err_set(err, rc, "%s", one.text);
+	}
+	return first;
+}
+
+static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
+			   const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
+{
+	char wanted[128], name[160];
+	struct pp_dataset dataset = {0};
+	struct pp_dataset_input in = {.capture = c, .steps = steps, .attr = attr, .session = name, .job = o->job ? o->job : "",
+				      .command = o->command ? o->command : "", .options = o->options ? o->options : "",
+				      .asked_first = o->steps_first, .asked_last = o->steps_last, .bound_ns = clock->bound_ns};
+	struct pp_output out = {.capture = c, .steps = steps, .attr = attr, .dataset = &dataset, .logdir = o->logdir, .session = name,
+				.xspace_per_rank = o->xspace_per_rank};
+	int rc, written;
+
+	if (o->session && *o->session)
+		snprintf(wanted, sizeof(wanted), "%s", o->session);
+	else
+		name_by_time(c, steps, wanted, sizeof(wanted));
+	rc = claim_name(o->logdir, wanted, name, sizeof(name), err);
+	if (rc)
+		return rc;
+	rc = pp_dataset_build(&in, &dataset, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; o->warning && o->warning[i]; i++)
+		pp_dataset_warn(&dataset, "%s", o->warning[i]);
+	if (o->salvaged)
+		pp_dataset_warn(&dataset, "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
+	add_cost(&dataset);
+	rc = pp_output_make_dirs(&out, err);
+	if (!rc) {
+		rc = write_all(&out, message, &written, err);
+		if (written)
+			rc = 0;
+	}
+	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
+	pp_dataset_release(&dataset);
+	return rc;
+}
+
+static int delivered(const struct pp_capture *c)
+{
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].records)
+			return 1;
+	return 0;
+}
+
+int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options, char *message,
+		     size_t message_size, struct pp_err *err)
+{
+	struct pp_message m = {0};
+	struct pp_steps steps = {0};
+	struct pp_attr *attr = NULL;
+	int rc;
+
+	if (message_size && message)
+		message[0] = '\0';
+	if (!delivered(capture)) {
+		pp_message_copy(message, message_size, "no session was written: no rank recorded anything (no MPI call, no step, no range)");
+		return 0;
+	}
+	for (size_t i = 0; i < capture->ranks; i++)
+		pp_clock_map_rank(clock, &capture->rank[i]);
+	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);
+	if (rc)
+		return rc;
+	rc = attribute(capture, &steps, &attr, err);
+	if (rc)
+		goto release_steps;
+	rc = build_and_write(capture, &steps, clock, options, attr, &m, err);
+	for (size_t i = 0; i < capture->ranks; i++)
+		pp_attr_release(&attr[i]);
+	free(attr);
+	if (!rc)
+		pp_message_text(&m, message, message_size);
+release_steps:
+	pp_steps_release(&steps);
+	return rc;
+}

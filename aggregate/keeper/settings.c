@@ -1,0 +1,99 @@
+/* <spool>/options: NAME=value lines that `podprof run` wrote. Called by keeper.c and salvage.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/spool.h"
+#include "core/base/opt.h"
+#include "core/base/proc.h"
+
+enum { FILE_BYTES = 64 * 1024 };
+
+static void set(char *to, size_t size, const char *value)
+{
+	snprintf(to, size, "%s", value);
+}
+
+static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
+{
+	switch (id) {
+	case PP_OPT_ID_OUTPUT:
+		set(s->output, sizeof(s->output), value);
+		break;
+	case PP_OPT_ID_SESSION:
+		set(s->session, sizeof(s->session), value);
+		break;
+	case PP_OPT_ID_STEPS:
+		if (*value)
+			pp_opt_parse_steps(value, &s->steps_first, &s->steps_last, NULL);
+		break;
+	case PP_OPT_ID_WINDOW_BUFFER:
+		pp_opt_parse_bytes(value, &s->buffer, NULL);
+		break;
+	case PP_OPT_ID_WAIT:
+		pp_opt_parse_int(value, &s->wait_s, NULL);
+		break;
+	case PP_OPT_ID_XSPACE:
+		s->xspace_per_rank = !strcmp(value, "rank");
+		break;
+	default:
+		break;
+	}
+}
+
+static void note_option(struct pp_settings *s, const struct pp_opt *opt, const char *value)
+{
+	size_t n = strlen(s->text);
+
+	if (strcmp(value, opt->fallback) && n < sizeof(s->text))
+		snprintf(s->text + n, sizeof(s->text) - n, "%s--%s=%s", n ? " " : "", opt->name, value);
+}
+
+static void one_line(struct pp_settings *s, char *line)
+{
+	char *value = strchr(line, '='), env[80];
+	const struct pp_opt *opt;
+	struct pp_err err = {""};
+
+	if (!value)
+		return;
+	*value++ = '\0';
+	if (!strcmp(line, "JOB")) {
+		set(s->job, sizeof(s->job), value);
+		return;
+	}
+	if (!strcmp(line, "COMMAND")) {
+		set(s->command, sizeof(s->command), value);
+		return;
+	}
+	snprintf(env, sizeof(env), "PODPROF_%.70s", line);
+	opt = pp_opt_find_env(env);
+	if (!opt)
+		return;
+	if (*value && pp_opt_check(opt, value, &err)) {
+		pp_keeper_log("option skipped: %s", err.text);
+		return;
+	}
+	apply(s, (enum pp_opt_id)(opt - pp_opt_table), value);
+	note_option(s, opt, value);
+}
+
+void pp_settings_read(const char *spool, struct pp_settings *ret_settings)
+{
+	char path[4096], *text = malloc(FILE_BYTES);
+	struct pp_settings s = {0};
+
+	for (int i = 0; i < PP_OPTS; i++)
+		apply(&s, (enum pp_opt_id)i, pp_opt_table[i].fallback);
+	snprintf(path, sizeof(path), "%s/options", spool);
+	if (text && pp_proc_read(path, text, FILE_BYTES) >= 0)
+		for (char *line = text, *next; line && *line; line = next) {
+			next = strchr(line, '\n');
+			if (next)
+				*next++ = '\0';
+			one_line(&s, line);
+		}
+	free(text);
+	*ret_settings = s;
+}

@@ -1,0 +1,174 @@
+/* Starts the keeper, detached and clean. pp_keeper_start() is called by `podprof run`, the rest by keeper.c. */
+#include "aggregate/keeper/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/keeper.h"
+
+enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536 };
+
+extern char **environ;
+
+/* Everything else of the environment belongs to the job, its launcher or its libraries. */
+static int is_kept(const char *variable)
+{
+	static const char *const name[] = {"PATH=", "HOME=", "USER=", "LANG=", "LC_", "TZ=", "TMPDIR=", "LD_LIBRARY_PATH=", "HDF5_USE_FILE_LOCKING=",
+					   "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS="};
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		if (!strncmp(variable, name[i], strlen(name[i])))
+			return 1;
+	return 0;
+}
+
+static void close_others(void)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	if (!close_range(3, ~0u, 0))
+		return;
+	for (int fd = 3; fd < (most > 0 && most < DESCRIPTORS ? most : DESCRIPTORS); fd++)
+		close(fd);
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the grandchild: nothing of the job is left but PATH and the like. */
+static void become_keeper(const char *spool, const char *exe)
+{
+	char *environment[ENVIRONMENT + 1];
+	char path[4096];
+	char *argv[] = {(char *)exe, "keeper", "--spool", (char *)spool, NULL};
+	int kept = 0, in, log;
+
+	for (char **v = environ; *v && kept < ENVIRONMENT; v++)
+		if (is_kept(*v))
+			environment[kept++] = *v;
+	environment[kept] = NULL;
+	umask(077);
+	snprintf(path, sizeof(path), "%s/keeper.log", spool);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+	in = open("/dev/null", O_RDWR);
+	if (in < 0 || log < 0 || dup2(in, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
+		_exit(1);
+	close_others();
+	reset_signals();
+	if (chdir("/"))
+		pp_keeper_log("cannot go to '/': %s", strerror(errno));
+	execve(exe, argv, environment);
+	pp_keeper_log("cannot run '%s': %s", exe, strerror(errno));
+	_exit(1);
+}
+
+static int spawn(const char *spool, const char *exe, struct pp_err *err)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child < 0)
+		return pp_err_set(err, -errno, "cannot start the keeper: %s", strerror(errno));
+	if (!child) {
+		setsid();
+		/* The middle one ends at once, so that the keeper is nobody's child and no zombie of the application. */
+		if (!fork())
+			become_keeper(spool, exe);
+		_exit(0);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+static int is_held(const char *spool)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/control", spool);
+	if (access(path, F_OK))
+		return 0;
+	fd = pp_keeper_lock(spool, NULL);
+	if (fd < 0)
+		return fd == -EBUSY;
+	close(fd);
+	return 0;
+}
+
+int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err)
+{
+	struct timespec pause = {.tv_nsec = 2000000};
+	char path[4096];
+	int fd, rc = 0, started = 0;
+
+	snprintf(path, sizeof(path), "%s/keeper.start", spool);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return pp_err_set(err, -errno, "cannot start the keeper: '%s': %s", path, strerror(errno));
+	/* Of ranks that start together, the one with this lock starts it; the others see it come. */
+	for (int i = 0; i < START_MS / 2 && !rc && !is_held(spool); i++) {
+		if (!started && !flock(fd, LOCK_EX | LOCK_NB)) {
+			started = 1;
+			if (!is_held(spool))
+				rc = spawn(spool, podprof_exe, err);
+		}
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	if (rc || is_held(spool))
+		return rc;
+	return pp_err_set(err, -ETIMEDOUT, "the keeper did not start within %d s: see '%s/keeper.log'", START_MS / 1000, spool);
+}
+
+void pp_keeper_settle(void)
+{
+	cpu_set_t all;
+	int fd;
+
+	errno = 0;
+	if (setpriority(PRIO_PROCESS, 0, NICE))
+		pp_keeper_log("cannot lower the priority: %s", strerror(errno));
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (dprintf(fd, "%d", OOM_SCORE) < 0)
+			pp_keeper_log("cannot write oom_score_adj: %s", strerror(errno));
+		close(fd);
+	}
+	/* The parent may be bound to one core; the kernel cuts this to the cpuset. */
+	memset(&all, 0xff, sizeof(all));
+	if (sched_setaffinity(0, sizeof(all), &all))
+		pp_keeper_log("cannot use every CPU: %s", strerror(errno));
+}
+
+void pp_keeper_hurry(void)
+{
+	static int done;
+
+	if (done)
+		return;
+	done = 1;
+	if (setpriority(PRIO_PROCESS, 0, 0))
+		pp_keeper_log("a ring is more than half full, but the priority may not rise: %s", strerror(errno));
+	else
+		pp_keeper_log("a ring is more than half full: priority raised");
+}

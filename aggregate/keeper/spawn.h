@@ -1,0 +1,10 @@
+/* How a keeper comes to life: what its process must be before it works. In: any parent's habits. Out: a quiet process. */
+#ifndef PP_KEEPER_SPAWN_H
+#define PP_KEEPER_SPAWN_H
+
+/* Low priority, easily killed, every CPU of the cpuset. What the system refuses is logged and left. */
+void pp_keeper_settle(void);
+/* Ranks fill their rings faster than we read: back to the priority of the ranks, once. */
+void pp_keeper_hurry(void);
+
+#endif

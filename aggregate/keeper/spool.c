@@ -1,0 +1,136 @@
+/* Reads a spool directory: rings, run files, removal. Called by keeper.c and salvage.c. */
+#include "aggregate/keeper/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "core/base/proc.h"
+
+static int ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && !strcmp(text + a - b, end);
+}
+
+static int is_known(const struct pp_spool_view *v, const char *name)
+{
+	for (size_t i = 0; i < v->ring_names; i++)
+		if (!strcmp(v->ring[i], name))
+			return 1;
+	return 0;
+}
+
+static int remember(struct pp_spool_view *v, const char *name)
+{
+	char(*ring)[64] = realloc(v->ring, (v->ring_names + 1) * sizeof(*ring));
+
+	if (!ring)
+		return -1;
+	v->ring = ring;
+	snprintf(ring[v->ring_names++], sizeof(ring[0]), "%.63s", name);
+	return 0;
+}
+
+static int open_ring(struct pp_spool_view *v, const char *name)
+{
+	const struct pp_ring_header *h;
+	struct pp_watch *rank = realloc(v->rank, (pp_rings_count(v->rings) + 1) * sizeof(*rank));
+	struct pp_err err = {""};
+	char path[4096];
+	int rc;
+
+	if (!rank)
+		return 0;
+	v->rank = rank;
+	snprintf(path, sizeof(path), "%s/%s", v->path, name);
+	rc = pp_rings_open(v->rings, path, &err);
+	if (rc == -EAGAIN)
+		return 0;
+	if (remember(v, name) || rc) {
+		pp_keeper_log("%s", err.text);
+		pp_notes_add(&v->notes, "%s", err.text);
+		return 0;
+	}
+	h = pp_rings_header(v->rings, pp_rings_count(v->rings) - 1);
+	pp_watch_open(&v->rank[pp_rings_count(v->rings) - 1], h->pid, h->start_time);
+	pp_keeper_log("rank %d of %d, pid %d: ring '%s'", h->rank, h->size, h->pid, name);
+	return 1;
+}
+
+static void open_run(struct pp_spool_view *v, const char *name)
+{
+	char path[4096], text[128];
+	unsigned long long start_time = 0;
+	struct pp_run *run, one = {.pid = atoi(name + 4), .rank = -1};
+
+	for (size_t i = 0; i < v->runs; i++)
+		if (v->run[i].pid == one.pid)
+			return;
+	snprintf(path, sizeof(path), "%s/%s", v->path, name);
+	if (pp_proc_read(path, text, sizeof(text)) < 0 || sscanf(text, "%d %d %llu", &one.rank, &one.local_size, &start_time) < 2)
+		return;
+	run = realloc(v->run, (v->runs + 1) * sizeof(*run));
+	if (!run)
+		return;
+	v->run = run;
+	pp_watch_open(&one.watch, one.pid, start_time);
+	run[v->runs++] = one;
+}
+
+int pp_spool_scan(struct pp_spool_view *v)
+{
+	DIR *dir = opendir(v->path);
+	struct dirent *e;
+	int opened = 0;
+
+	if (!dir)
+		return 0;
+	while ((e = readdir(dir))) {
+		if (!strncmp(e->d_name, "rank-", 5) && ends_with(e->d_name, ".ring") && strlen(e->d_name) < 64 && !is_known(v, e->d_name))
+			opened += open_ring(v, e->d_name);
+		else if (!strncmp(e->d_name, "run-", 4))
+			open_run(v, e->d_name);
+	}
+	closedir(dir);
+	return opened;
+}
+
+void pp_spool_view_release(struct pp_spool_view *v)
+{
+	size_t rings = v->rings ? pp_rings_count(v->rings) : 0;
+
+	for (size_t i = 0; i < rings && v->rank; i++)
+		pp_watch_close(&v->rank[i]);
+	for (size_t i = 0; i < v->runs; i++)
+		pp_watch_close(&v->run[i].watch);
+	free(v->ring);
+	free(v->rank);
+	free(v->run);
+	pp_rings_free(v->rings);
+	*v = (struct pp_spool_view){0};
+}
+
+void pp_spool_remove(const char *spool)
+{
+	int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((e = readdir(dir)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(fd, e->d_name, 0);
+	closedir(dir);
+	rmdir(spool);
+}

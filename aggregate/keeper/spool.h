@@ -1,0 +1,58 @@
+/* What a spool directory holds, as the keeper and salvage see it. In: its files. Out: settings, rings, run processes. */
+#ifndef PP_KEEPER_SPOOL_H
+#define PP_KEEPER_SPOOL_H
+
+#include <stdint.h>
+
+#include "aggregate/keeper/watch.h"
+#include "aggregate/read/rings.h"
+#include "core/base/err.h"
+
+struct pp_settings { /* <spool>/options */
+	char output[4096], session[128], job[128], command[512];
+	char text[512];      /* all options as one line, for the dataset */
+	int64_t steps_first, steps_last;
+	uint64_t buffer;
+	int64_t wait_s;
+	int xspace_per_rank;
+};
+
+/* Defaults where the file or a line of it is missing; a line that makes no sense is skipped and named in the log. */
+void pp_settings_read(const char *spool, struct pp_settings *ret_settings);
+
+enum { PP_WARNINGS = 32 };
+
+struct pp_notes { /* sentences for /quality */
+	char text[PP_WARNINGS][256];
+	const char *list[PP_WARNINGS + 1]; /* NULL-terminated */
+	int count;
+};
+
+void pp_notes_add(struct pp_notes *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+struct pp_run { /* a process that `podprof run` became */
+	int pid, rank, local_size;
+	struct pp_watch watch;
+};
+
+struct pp_spool_view {
+	const char *path;
+	struct pp_rings *rings;
+	char (*ring)[64];    /* file names that were seen, opened or not */
+	size_t ring_names;
+	struct pp_watch *rank; /* [pp_rings_count()] */
+	struct pp_run *run;
+	size_t runs;
+	struct pp_notes notes;
+};
+
+/* Open rings and find run files that are new. Returns how many rings were opened. */
+int pp_spool_scan(struct pp_spool_view *v);
+void pp_spool_view_release(struct pp_spool_view *v);
+/* Remove the files of the spool and the directory. */
+void pp_spool_remove(const char *spool);
+
+/* After pp_rings_finish(): status of every rank, clock domains, and the warnings that headers give. `salvaged`: by salvage. */
+void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salvaged, struct pp_notes *n);
+
+#endif

@@ -1,0 +1,57 @@
+/* Death of a process by pidfd, else by pid and start time. Called by keeper.c. */
+#include "aggregate/keeper/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/proc.h"
+
+static int is_other(const struct pp_watch *w)
+{
+	uint64_t now = w->start_time ? pp_proc_start_time(w->pid) : 0;
+
+	return now && now != w->start_time;
+}
+
+void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time)
+{
+	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .start_time = start_time};
+	if (pid <= 0) {
+		w->gone = 1;
+		return;
+	}
+	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (w->pidfd < 0 && errno == ESRCH)
+		w->gone = 1;
+	/* The pid may be another process by now: asked after the descriptor is there, so it holds for its life. */
+	else if (is_other(w))
+		w->gone = 1;
+	if (w->gone)
+		pp_watch_close(w);
+}
+
+int pp_watch_gone(struct pp_watch *w)
+{
+	if (w->gone)
+		return 1;
+	if (w->pidfd >= 0) {
+		struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
+
+		w->gone = poll(&p, 1, 0) > 0;
+	} else {
+		w->gone = (kill(w->pid, 0) && errno == ESRCH) || is_other(w);
+	}
+	if (w->gone)
+		pp_watch_close(w);
+	return w->gone;
+}
+
+void pp_watch_close(struct pp_watch *w)
+{
+	if (w->pidfd >= 0)
+		close(w->pidfd);
+	w->pidfd = -1;
+}
