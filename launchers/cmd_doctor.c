@@ -67,8 +67,7 @@ static int python_module(const char *module, char *ret_version, size_t size, con
 	char command[256];
 
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(command, sizeof(command),
-			 "timeout 20 %s -c 'import importlib.metadata as m; print(m.version(\"%s\"))' 2>/dev/null", pythons[i], module);
+		snprintf(command, sizeof(command), "timeout 20 %s -c 'import %s as m; print(m.__version__)' 2>/dev/null", pythons[i], module);
 		*ret_python = pythons[i];
 		if (!first_line(command, ret_version, size))
 			return 0;

@@ -214,7 +214,7 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 	make_rows(verb, row, doc);
 	snprintf(name, sizeof(name), "%s", verb->name);
 	argv[0] = name;
-	rc = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | (verb->command ? ARGP_IN_ORDER : 0), &rest, &p);
+	rc = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (verb->command ? ARGP_IN_ORDER : 0), &rest, &p);
 	*ret_rest = p.rest >= 0 ? p.rest : rest;
 	for (int i = 0; i < PP_OPTS; i++) {
 		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], &err))
