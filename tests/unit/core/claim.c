@@ -1,0 +1,81 @@
+/* Who is the rank: launchers' variables, the lock and how it passes on. */
+#include "core/coord/claim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+
+static void no_launcher(void)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+	                                    "SLURM_PROCID",         "RANK",      "SLURM_NTASKS"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+}
+
+TEST(variables)
+{
+	struct pp_claim c;
+
+	no_launcher();
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 1 && c.local_size == 1);
+	setenv("RANK", "3", 1);
+	setenv("WORLD_SIZE", "8", 1);
+	setenv("LOCAL_RANK", "1", 1);
+	setenv("LOCAL_WORLD_SIZE", "2", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 3 && c.size == 8 && c.local_rank == 1 && c.local_size == 2);
+	setenv("SLURM_PROCID", "5", 1);
+	setenv("SLURM_NTASKS", "16", 1);
+	setenv("SLURM_LOCALID", "1", 1);
+	setenv("SLURM_TASKS_PER_NODE", "4(x4)", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 5 && c.size == 16 && c.local_rank == 1 && c.local_size == 4);
+	pp_claim_read(&c, 6, 7);
+	CHECK(c.rank == 6 && c.size == 7);
+	no_launcher();
+}
+
+/* Exit status of a child that tries: 0 got it, 1 busy. */
+static int child_takes(const char *dir, const struct pp_claim *c)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid)
+		_exit(pp_claim_take(c, dir, NULL) < 0);
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+TEST(lock)
+{
+	struct pp_claim c = {.rank = 2, .size = 4}, other = {.rank = 1, .size = 4};
+	char dir[] = "/tmp/podprof-claim-XXXXXX", path[64];
+	struct pp_err err;
+
+	CHECK(mkdtemp(dir) != NULL);
+	CHECK_INT(child_takes(dir, &c), 0); /* the child is dead: free again */
+	CHECK(pp_claim_take(&c, dir, &err) >= 0);
+	CHECK_INT(child_takes(dir, &c), 1);
+	CHECK_INT(child_takes(dir, &other), 0);
+	CHECK(pp_claim_take(&c, "/nonexistent/dir", &err) == -ENOENT);
+	CHECK(strstr(err.text, "/nonexistent/dir") != NULL);
+	for (int rank = 1; rank < 3; rank++) {
+		snprintf(path, sizeof(path), "%s/rank-%d.claim", dir, rank);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+int main(void)
+{
+	variables();
+	lock();
+	return test_end();
+}

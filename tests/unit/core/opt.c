@@ -1,0 +1,74 @@
+/* Values of options: what is taken, what is refused, and that the sentence says so. */
+#include "core/base/opt.h"
+
+#include <errno.h>
+
+#include "tests/test.h"
+
+TEST(bytes)
+{
+	static const char *const bad[] = {"", "M", "1X", "-1", "1.5M", "1 M", "99999999999999999999", "9999999999G", "1MM"};
+	struct pp_err err;
+	uint64_t n = 0;
+
+	CHECK(!pp_opt_parse_bytes("4096", &n, NULL) && n == 4096);
+	CHECK(!pp_opt_parse_bytes("256M", &n, NULL) && n == 256u << 20);
+	CHECK(!pp_opt_parse_bytes("2k", &n, NULL) && n == 2048);
+	CHECK(!pp_opt_parse_bytes("1GiB", &n, NULL) && n == 1u << 30);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		n = 7;
+		CHECK_INT(pp_opt_parse_bytes(bad[i], &n, &err), -EINVAL);
+		CHECK_INT(n, 7);
+		CHECK(strstr(err.text, "is not a size") != NULL);
+	}
+}
+
+TEST(steps)
+{
+	static const char *const bad[] = {"", "10", "10:", ":10", "20:10", "10:10", "a:b", "-1:5", "1:2:3", "1:2 "};
+	int64_t first = 1, last = 2;
+	struct pp_err err;
+
+	CHECK(!pp_opt_parse_steps("10:20", &first, &last, NULL) && first == 10 && last == 20);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK_INT(pp_opt_parse_steps(bad[i], &first, &last, &err), -EINVAL);
+		CHECK(first == 10 && last == 20);
+	}
+}
+
+TEST(numbers_and_times)
+{
+	int64_t n = 0;
+
+	CHECK(!pp_opt_parse_int("0", &n, NULL) && n == 0);
+	CHECK_INT(pp_opt_parse_int("1x", &n, NULL), -EINVAL);
+	CHECK_INT(pp_opt_parse_int("9223372036854775808", &n, NULL), -EINVAL);
+	CHECK(!pp_opt_parse_time("2", &n, NULL) && n == 2000000000);
+	CHECK(!pp_opt_parse_time("500ms", &n, NULL) && n == 500000000);
+	CHECK_INT(pp_opt_parse_time("5 s", &n, NULL), -EINVAL);
+	CHECK_INT(pp_opt_parse_time("9223372036854775807h", &n, NULL), -EINVAL);
+}
+
+TEST(table)
+{
+	struct pp_err err = {""};
+
+	for (size_t i = 0; i < PP_OPTS; i++) {
+		CHECK(pp_opt_find(pp_opt_table[i].name) == &pp_opt_table[i]);
+		CHECK(pp_opt_find_env(pp_opt_table[i].env) == &pp_opt_table[i]);
+		CHECK_INT(pp_opt_check(&pp_opt_table[i], pp_opt_table[i].fallback, &err), 0);
+	}
+	CHECK(!pp_opt_find("nothing"));
+	CHECK_INT(pp_opt_check(&pp_opt_table[PP_OPT_ID_XSPACE], "rank", &err), 0);
+	CHECK_INT(pp_opt_check(&pp_opt_table[PP_OPT_ID_XSPACE], "ran", &err), -EINVAL);
+	CHECK_STR(err.text, "option --xspace: 'ran' is none of host|rank");
+}
+
+int main(void)
+{
+	bytes();
+	steps();
+	numbers_and_times();
+	table();
+	return test_end();
+}

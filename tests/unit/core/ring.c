@@ -1,0 +1,253 @@
+/* Thread rings against the keeper's drain: order, reuse, growth, losses, long texts, many threads, handlers. */
+#include <signal.h>
+
+#include "tests/unit/core/ring_kit.h"
+
+struct seen {
+	uint64_t marks, gaps, expected, wrong;
+	uint64_t text_bytes, text_wrong;
+};
+
+static void on_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
+{
+	struct seen *s = context;
+
+	(void)slot;
+	for (uint32_t i = 0; i < count; i++) {
+		if (r[i].kind == PP_RECORD_GAP) {
+			s->gaps++;
+		} else if (r[i].kind == PP_RECORD_MARK) {
+			s->marks++;
+			s->wrong += r[i].range.id != s->expected;
+			s->expected = r[i].range.id + 1;
+			s->text_bytes += r[i].length;
+			if (i + r[i].more >= count)
+				s->text_wrong++;
+		} else if (r[i].kind == PP_RECORD_TEXT) {
+			for (uint32_t b = 0; b < r[i].length; b++)
+				s->text_wrong += r[i].text[b] != 'x';
+		}
+	}
+}
+
+static struct seen seen;
+static const struct pp_drain_sink sink = {.context = &seen, .records = on_records};
+
+TEST(hot_set)
+{
+	CHECK(kit_open(64 << 20));
+	/* A keeper that keeps up: a million records in a few chunks, in order, nothing lost. */
+	for (uint64_t i = 0; i < 1000000; i++) {
+		kit_mark("forward", 7, i);
+		if (i % 900 == 0)
+			pp_drain_run(kit_drain, &sink);
+	}
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 1000000);
+	CHECK_INT(seen.wrong, 0);
+	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 0);
+	CHECK(kit_chunks() <= PP_RING_FIRST_CHUNKS);
+	kit_close();
+}
+
+TEST(growth)
+{
+	CHECK(kit_open(64 << 20));
+	for (uint64_t i = 0; i < 100 * PP_CHUNK_RECORDS; i++)
+		kit_mark("", 0, i);
+	CHECK_INT(kit_chunks(), 100);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 100 * PP_CHUNK_RECORDS);
+	/* After the burst the lowest chunks are used again, not new ones. */
+	for (uint64_t i = 0; i < 50 * PP_CHUNK_RECORDS; i++)
+		kit_mark("", 0, seen.expected + i);
+	CHECK_INT(kit_chunks(), 100);
+	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 0);
+	kit_close();
+}
+
+TEST(drops_newest)
+{
+	uint64_t room;
+
+	CHECK(kit_open(1 << 20));
+	room = (uint64_t)atomic_load(&pp_ring_pool.header->chunk_limit) * PP_CHUNK_RECORDS;
+	for (uint64_t i = 0; i < room + 1000; i++)
+		kit_mark("m", 1, i);
+	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 1000);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, room);
+	CHECK_INT(seen.wrong, 0);
+	CHECK_INT(seen.gaps, 0);
+	kit_mark("m", 1, room);
+	kit_mark("m", 1, room + 1);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, room + 2);
+	CHECK_INT(seen.gaps, 1);
+	kit_close();
+}
+
+TEST(long_names)
+{
+	static char text[60000];
+	static const size_t lengths[] = {0, 1, 3, 7, 8, 15, 16, 31, 32, 33, 80, 81, 10000, 49040};
+	uint64_t id = 0, bytes = 0;
+
+	memset(text, 'x', sizeof(text));
+	CHECK(kit_open(64 << 20));
+	for (int round = 0; round < 20; round++)
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++, id++) {
+			kit_mark(text, lengths[i], id);
+			bytes += lengths[i];
+		}
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, id);
+	CHECK_INT(seen.text_bytes, bytes);
+	CHECK_INT(seen.text_wrong, 0);
+	CHECK_INT(kit_lost(PP_LOSS_NAME_CUT), 0);
+	kit_mark(text, sizeof(text), id);
+	CHECK_INT(kit_lost(PP_LOSS_NAME_CUT), 1);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, id + 1);
+	kit_close();
+}
+
+static void *short_thread(void *arg)
+{
+	for (uint64_t i = 0; i < 20; i++)
+		kit_mark("short", 5, i);
+	(void)arg;
+	return NULL;
+}
+
+TEST(many_threads)
+{
+	pthread_t t[300];
+
+	CHECK(kit_open(64 << 20));
+	for (int i = 0; i < 300; i++)
+		CHECK_INT(pthread_create(&t[i], NULL, short_thread, NULL), 0);
+	for (int i = 0; i < 300; i++)
+		pthread_join(t[i], NULL);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 6000);
+	CHECK_INT(atomic_load(&pp_ring_pool.header->lost_threads), 0);
+	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 0);
+	kit_close();
+}
+
+TEST(short_threads_forever)
+{
+	pthread_t t;
+
+	CHECK(kit_open(4 << 20));
+	for (int i = 0; i < 10000; i++) {
+		CHECK_INT(pthread_create(&t, NULL, short_thread, NULL), 0);
+		pthread_join(t, NULL);
+		if (i % 10 == 9)
+			pp_drain_run(kit_drain, &sink);
+	}
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 200000);
+	CHECK_INT(atomic_load(&pp_ring_pool.header->lost_threads), 0);
+	CHECK(atomic_load(&pp_ring_pool.header->thread_used) <= 16);
+	CHECK(kit_chunks() <= 16);
+	kit_close();
+}
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	kit_mark("signal", 6, 1u << 30);
+}
+
+static void on_signal_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
+{
+	struct seen *s = context;
+
+	(void)slot;
+	for (uint32_t i = 0; i < count; i++) {
+		int ours = r[i].kind == PP_RECORD_MARK && r[i].length == 7 && !memcmp(r[i].range.text, "forward", 7);
+		int handlers = r[i].kind == PP_RECORD_MARK && r[i].length == 6 && r[i].range.id == 1u << 30 &&
+		               !memcmp(r[i].range.text, "signal", 6);
+
+		s->marks += (uint64_t)ours;
+		s->gaps += (uint64_t)handlers;
+		s->wrong += !ours && !handlers;
+	}
+}
+
+TEST(signal_handlers)
+{
+	const struct pp_drain_sink all = {.context = &seen, .records = on_signal_records};
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	timer_t timer;
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct itimerspec every = {{0, 20000}, {0, 20000}};
+
+	CHECK(kit_open(64 << 20));
+	sigaction(SIGUSR1, &a, NULL);
+	CHECK_INT(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	timer_settime(timer, 0, &every, NULL);
+	for (uint64_t i = 0; i < 3000000; i++) {
+		kit_mark("forward", 7, i);
+		if (i % 10000 == 0)
+			pp_drain_run(kit_drain, &all);
+	}
+	timer_delete(timer);
+	pp_drain_run(kit_drain, &all);
+	CHECK_INT(seen.marks, 3000000);
+	CHECK_INT(seen.wrong, 0);
+	CHECK(seen.gaps > 0);
+	kit_close();
+}
+
+TEST(switched_off_and_on)
+{
+	CHECK(kit_open(64 << 20));
+	kit_mark("a", 1, 0);
+	atomic_store(&pp_recording, 0);
+	CHECK(!pp_emit_wanted());
+	atomic_store(&pp_recording, 2);
+	kit_mark("a", 1, 1);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 2);
+	CHECK_INT(seen.gaps, 1);
+	kit_close();
+}
+
+TEST(forked_child)
+{
+	int status = 0;
+	pid_t pid;
+
+	CHECK(kit_open(64 << 20));
+	kit_mark("a", 1, 0);
+	pid = fork();
+	if (!pid) {
+		pp_rings_abandon();
+		kit_mark("child", 5, 7);
+		_exit(pp_thread_enter() != NULL);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_INT(status, 0);
+	kit_mark("a", 1, 1);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 2);
+	CHECK_INT(seen.wrong, 0);
+	kit_close();
+}
+
+int main(void)
+{
+	kit_run(hot_set);
+	kit_run(growth);
+	kit_run(drops_newest);
+	kit_run(long_names);
+	kit_run(many_threads);
+	kit_run(short_threads_forever);
+	kit_run(signal_handlers);
+	kit_run(switched_off_and_on);
+	kit_run(forked_child);
+	return test_end();
+}
