@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/proc.h"
+
 static int number(const char *name, int fallback)
 {
 	const char *text = getenv(name);
@@ -36,27 +38,6 @@ static int first_of_program(int rank)
 	return 0;
 }
 
-uint64_t pp_job_start_time(int pid)
-{
-	char path[64], text[1024];
-	unsigned long long start = 0;
-	char *p;
-	FILE *f;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name of a program may hold blanks and brackets */
-	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
-		start = 0;
-	return start;
-}
-
 static void job_name(char *name, size_t size)
 {
 	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -71,7 +52,7 @@ static void job_name(char *name, size_t size)
 	else if (torch && *torch)
 		snprintf(name, size, "%s-%s", torch, restart ? restart : "0");
 	else
-		snprintf(name, size, "%s-%d-%llu", host, (int)getpid(), (unsigned long long)pp_job_start_time(getpid()));
+		snprintf(name, size, "%s-%d-%llu", host, (int)getpid(), (unsigned long long)pp_proc_start_time(getpid()));
 	for (char *p = name; *p; p++)
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", *p) || (p == name && *p == '.'))
 			*p = '_';

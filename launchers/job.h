@@ -3,8 +3,6 @@
 #ifndef PP_LAUNCHERS_JOB_H
 #define PP_LAUNCHERS_JOB_H
 
-#include <stdint.h>
-
 struct pp_job {
 	int rank;       /* -1: no launcher said one */
 	int local_size; /* 0: unknown */
@@ -13,7 +11,5 @@ struct pp_job {
 };
 
 void pp_job_read(struct pp_job *ret_job);
-/* Field 22 of /proc/PID/stat, 0 where there is no such process. */
-uint64_t pp_job_start_time(int pid);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/proc.h"
 #include "launchers/cmd.h"
 
 static int make_parents(char *path, mode_t mode)
@@ -206,7 +207,7 @@ int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err
 
 	snprintf(part, sizeof(part), "%s/.run-%d", spool, (int)getpid());
 	snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid());
-	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size, (unsigned long long)pp_job_start_time(getpid()));
+	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size, (unsigned long long)pp_proc_start_time(getpid()));
 	rc = write_file(part, text, (size_t)length);
 	if (!rc && rename(part, path))
 		rc = -errno;
