@@ -298,7 +298,7 @@ void pp_comm_set_name(struct pp_comm *c, const char *name)
 static void put_comm(const struct pp_comm *c, uint32_t is_name, const void *text, uint32_t length)
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = length};
-	uint32_t inside = length < PP_TEXT_INLINE ? length : PP_RECORD_TEXT;
+	uint32_t inside = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
 
 	r.comm.comm = c->id;
 	r.comm.size = (uint32_t)c->member_count;
