@@ -53,7 +53,8 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 			count(c->to, c->world, span->peer, span->sent, time_ns);
 		return;
 	case PP_MPI_SENDRECV:
-		count(c->to, c->world, span->peer, span->sent, time_ns);
+		if (span->sent) /* else the peer may be the source: nothing was sent */
+			count(c->to, c->world, span->peer, span->sent, time_ns);
 		return;
 	default:
 		return;
