@@ -30,8 +30,12 @@ static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t 
 	for (size_t looked = 0; low > 0 && looked < 4096; looked++) {
 		const struct pp_span *span = &thread->span[--low];
 
-		if (span->kind == PP_SPAN_MPI)
-			return pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && span->end >= time ? span : NULL;
+		if (span->kind != PP_SPAN_MPI)
+			continue;
+		if (pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && span->end >= time)
+			return span;
+		if (span->begin < time) /* else the next call, which began in the nanosecond in which the Wait ended */
+			return NULL;
 	}
 	return NULL;
 }
