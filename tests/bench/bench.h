@@ -1,0 +1,77 @@
+/* Medians of ratios to rdtsc, measured in one run: each repetition stands between two loops of bare rdtsc. */
+#ifndef PP_BENCH_H
+#define PP_BENCH_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/base/tick.h"
+
+enum { BENCH_REPS = 31, BENCH_CALLS = 20000 };
+
+static inline double bench_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static inline double bench_rdtsc(int calls)
+{
+	volatile uint64_t keep;
+	uint64_t sum = 0;
+	double begin = bench_ns();
+
+	for (int i = 0; i < calls; i++)
+		sum += pp_tick_now();
+	keep = sum;
+	(void)keep;
+	return (bench_ns() - begin) / calls;
+}
+
+static inline int bench_order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct bench_result {
+	double ns, ratio, low, high; /* medians; quartiles of the ratio */
+};
+
+/* `between` runs outside the measured time, before each repetition. */
+static inline struct bench_result bench_run(void (*run)(int calls), void (*between)(void))
+{
+	double ratio[BENCH_REPS], ns[BENCH_REPS];
+
+	for (int r = 0; r < BENCH_REPS; r++) {
+		double before, after, begin, took;
+
+		if (between)
+			between();
+		before = bench_rdtsc(BENCH_CALLS);
+		begin = bench_ns();
+		run(BENCH_CALLS);
+		took = (bench_ns() - begin) / BENCH_CALLS;
+		after = bench_rdtsc(BENCH_CALLS);
+		ns[r] = took;
+		ratio[r] = took / ((before + after) / 2);
+	}
+	qsort(ratio, BENCH_REPS, sizeof(double), bench_order);
+	qsort(ns, BENCH_REPS, sizeof(double), bench_order);
+	return (struct bench_result){ns[BENCH_REPS / 2], ratio[BENCH_REPS / 2], ratio[BENCH_REPS / 4], ratio[BENCH_REPS * 3 / 4]};
+}
+
+/* One row of the table; 1 if the gate is missed. */
+static inline int bench_row(const char *what, struct bench_result r, double gate)
+{
+	printf("%-44s %8.1f ns %7.2f R  [%.2f .. %.2f]  <= %.1f  %s\n", what, r.ns, r.ratio, r.low, r.high, gate,
+	       r.ratio <= gate ? "ok" : "MISSED");
+	return r.ratio > gate;
+}
+
+#endif
