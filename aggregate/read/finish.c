@@ -32,13 +32,19 @@ static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_th
 	return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
 }
 
+/* Threads that are over and whose spans were all evicted are nothing any more. */
+static int is_shown(const struct pp_lane *l)
+{
+	return !l->over || l->blocks.spans;
+}
+
 static int take_lanes(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
 {
 	size_t lanes = 0, at;
 	struct pp_thread *thread;
 
 	for (struct pp_lane *l = p->lanes; l; l = l->next)
-		lanes++;
+		lanes += is_shown(l);
 	if (!lanes)
 		return 0;
 	thread = realloc(rank->thread, (rank->threads + lanes) * sizeof(*thread));
@@ -50,9 +56,13 @@ static int take_lanes(struct pp_read_shared *shared, struct pp_pair *p, struct p
 	rank->threads = at;
 	/* The list has the newest first. */
 	for (struct pp_lane *l = p->lanes; l; l = l->next) {
-		struct pp_thread *t = &thread[--at];
-		int rc = take_spans(&shared->store, l, t);
+		struct pp_thread *t;
+		int rc;
 
+		if (!is_shown(l))
+			continue;
+		t = &thread[--at];
+		rc = take_spans(&shared->store, l, t);
 		if (rc)
 			return rc;
 		t->tid = l->tid;

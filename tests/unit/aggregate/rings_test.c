@@ -1,0 +1,470 @@
+/* Spans out of ring files made by hand. */
+#include "tests/test.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "aggregate/read/rings.h"
+#include "core/ring/intern.h"
+#include "core/source/mpi_call.h"
+#include "tests/unit/aggregate/ring_maker.h"
+
+static char dir[64];
+
+static const char *path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static struct pp_rings *drained(struct maker *m, size_t buffer)
+{
+	struct pp_rings *r = pp_rings_new(buffer);
+	struct pp_err err = {""};
+
+	CHECK_INT(pp_rings_open(r, m->path, &err), 0);
+	while (pp_rings_drain(r, 0, NULL))
+		;
+	return r;
+}
+
+static struct pp_capture finished(struct maker *m)
+{
+	struct pp_rings *r = drained(m, 64 << 20);
+	struct pp_capture c = {0};
+
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	pp_rings_free(r);
+	maker_close(m);
+	return c;
+}
+
+static const char *name_of(const struct pp_capture *c, const struct pp_span *s)
+{
+	return pp_intern_text(c->names, s->name, NULL);
+}
+
+TEST(nesting)
+{
+	struct maker m;
+	struct pp_capture c;
+	const struct pp_span *s;
+
+	maker_open(&m, path_of("nest.ring"), 0, 1, 1, 4);
+	maker_thread(&m, 0, 10);
+	maker_push(&m, 0, 2000, "outer");
+	maker_push(&m, 0, 2100, "inner");
+	maker_pop(&m, 0, 2200);
+	maker_push(&m, 0, 2300, "inner");
+	maker_pop(&m, 0, 2400);
+	maker_pop(&m, 0, 2500);
+	maker_pop(&m, 0, 2600);
+	maker_push(&m, 0, 2700, "left open");
+	maker_range(&m, 0, PP_RECORD_MARK, 2800, 0, 0, "m");
+	c = finished(&m);
+	CHECK_INT(c.ranks, 1);
+	CHECK_INT(c.rank[0].threads, 1);
+	CHECK_INT(c.rank[0].thread[0].spans, 5);
+	s = c.rank[0].thread[0].span;
+	CHECK_STR(name_of(&c, &s[0]), "outer");
+	CHECK_INT(s[0].begin, 2000);
+	CHECK_INT(s[0].end, 2500);
+	CHECK_INT(s[0].flags, 0);
+	CHECK_STR(name_of(&c, &s[2]), "inner");
+	CHECK_INT(s[2].end, 2400);
+	CHECK_INT(s[1].name, s[2].name);
+	CHECK_STR(name_of(&c, &s[3]), "left open");
+	CHECK_INT(s[3].end, 2800);
+	CHECK_INT(s[3].flags, PP_SPAN_CUT_END);
+	CHECK_INT(s[4].kind, PP_SPAN_MARK);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 1);
+	CHECK_INT(c.rank[0].records, 9);
+	CHECK_STR(c.rank[0].status, "delivered");
+	CHECK_STR(pp_intern_text(c.names, c.rank[0].thread[0].name, NULL), "thread10");
+	pp_capture_release(&c);
+}
+
+TEST(domains_and_async)
+{
+	struct maker m;
+	struct pp_capture c;
+	const struct pp_span *s;
+
+	maker_open(&m, path_of("domains.ring"), 0, 1, 1, 8);
+	maker_thread(&m, 0, 10);
+	maker_thread(&m, 1, 11);
+	maker_range(&m, 0, PP_RECORD_PUSH, 2000, 1, 0, "a");
+	maker_range(&m, 0, PP_RECORD_PUSH, 2100, 2, 0, "b");
+	maker_range(&m, 0, PP_RECORD_POP, 2200, 1, 0, NULL);
+	maker_range(&m, 0, PP_RECORD_POP, 2300, 2, 0, NULL);
+	maker_range(&m, 0, PP_RECORD_START, 2400, 0, 5, "async");
+	maker_range(&m, 1, PP_RECORD_END, 2900, 0, 5, NULL);
+	maker_range(&m, 1, PP_RECORD_END, 2950, 0, 6, NULL);
+	maker_range(&m, 0, PP_RECORD_PUSH, 2960, 99, 0, "no such domain");
+	c = finished(&m);
+	CHECK_INT(c.rank[0].threads, 2);
+	s = c.rank[0].thread[0].span;
+	CHECK_INT(c.rank[0].thread[0].spans, 3);
+	CHECK_STR(name_of(&c, &s[0]), "a");
+	CHECK_INT(s[0].end, 2200);
+	CHECK_INT(s[0].domain, 1);
+	CHECK_STR(name_of(&c, &s[1]), "b");
+	CHECK_INT(s[1].end, 2300);
+	CHECK_INT(s[2].kind, PP_SPAN_ASYNC);
+	CHECK_INT(s[2].end, 2900);
+	CHECK_INT(s[2].comm, 0);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 1);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 1);
+	pp_capture_release(&c);
+}
+
+TEST(names)
+{
+	struct maker m;
+	struct pp_capture c;
+	char big[10240], expect[] = "a\xef\xbf\xbd\xef\xbf\xbd" "b\xef\xbf\xbd";
+	size_t length = 0;
+	struct pp_record r = {.tick = 3000, .kind = PP_RECORD_MARK};
+
+	for (size_t i = 0; i < sizeof(big); i++)
+		big[i] = (char)('a' + i % 26);
+	maker_open(&m, path_of("names.ring"), 0, 1, 1, 8);
+	maker_thread(&m, 0, 10);
+	maker_put(&m, 0, &r, big, sizeof(big));
+	maker_put(&m, 0, &r, "a\xff\xc0" "b\0", 5);
+	maker_put(&m, 0, &r, big, 33);
+	maker_put(&m, 0, &r, NULL, 0);
+	c = finished(&m);
+	CHECK_INT(c.rank[0].thread[0].spans, 4);
+	pp_intern_text(c.names, c.rank[0].thread[0].span[0].name, &length);
+	CHECK_INT(length, sizeof(big));
+	CHECK(!memcmp(name_of(&c, &c.rank[0].thread[0].span[0]), big, sizeof(big)));
+	CHECK_STR(name_of(&c, &c.rank[0].thread[0].span[1]), expect);
+	CHECK(!strncmp(name_of(&c, &c.rank[0].thread[0].span[2]), big, 33));
+	CHECK_STR(name_of(&c, &c.rank[0].thread[0].span[3]), "");
+	pp_capture_release(&c);
+}
+
+TEST(deep)
+{
+	enum { DEPTH = 5000 };
+	struct maker m;
+	struct pp_capture c;
+
+	maker_open(&m, path_of("deep.ring"), 0, 1, 1, 16);
+	maker_thread(&m, 0, 10);
+	for (int i = 0; i < DEPTH; i++)
+		maker_push(&m, 0, (pp_tick)(2000 + i), "level");
+	for (int i = 0; i < DEPTH; i++)
+		maker_pop(&m, 0, (pp_tick)(2000 + DEPTH + i));
+	c = finished(&m);
+	CHECK_INT(c.rank[0].thread[0].spans, DEPTH);
+	for (int i = 0; i < DEPTH; i += 777) {
+		CHECK_INT(c.rank[0].thread[0].span[i].begin, 2000 + i);
+		CHECK_INT(c.rank[0].thread[0].span[i].end, 2000 + 2 * DEPTH - 1 - i);
+	}
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 0);
+	pp_capture_release(&c);
+}
+
+TEST(steps_and_mpi)
+{
+	struct maker m;
+	struct pp_capture c;
+	const struct pp_span *s;
+	struct pp_record done = {.tick = 2900, .kind = PP_RECORD_REQUEST, .request = {.request = 9, .peer = 3, .received = 55}};
+	int32_t members[20];
+	struct pp_record comm = {.tick = 2950, .kind = PP_RECORD_COMM, .comm = {.comm = 77, .size = 20}};
+	struct pp_record name = {.tick = 2950, .kind = PP_RECORD_COMM, .comm = {.comm = 77, .size = 20, .is_name = 1}};
+
+	for (int i = 0; i < 20; i++)
+		members[i] = i * 2;
+	maker_open(&m, path_of("mpi.ring"), 1, 4, 1, 8);
+	maker_thread(&m, 0, 10);
+	maker_step(&m, 0, PP_RECORD_STEP_BEGIN, 2000, 5);
+	maker_mpi(&m, 0, 2100, 2200, 0, 9, -2);
+	maker_step(&m, 0, PP_RECORD_STEP_BEGIN, 2500, 6);
+	maker_step(&m, 0, PP_RECORD_STEP_END, 2600, 6);
+	maker_put(&m, 0, &done, NULL, 0);
+	maker_mpi(&m, 0, 2910, 2900, 0, 0, -1);
+	maker_put(&m, 0, &comm, members, sizeof(members));
+	maker_put(&m, 0, &name, "world", 5);
+	c = finished(&m);
+	CHECK_INT(c.ranks_asked, 4);
+	CHECK_INT(c.rank[0].rank, 1);
+	CHECK_INT(c.rank[0].thread[0].spans, 4);
+	s = c.rank[0].thread[0].span;
+	CHECK_INT(s[0].kind, PP_SPAN_STEP);
+	CHECK_INT(s[0].number, 5);
+	CHECK_INT(s[0].end, 2500);
+	CHECK_INT(s[1].kind, PP_SPAN_REQUEST);
+	CHECK_INT(s[1].begin, 2100);
+	CHECK_INT(s[1].end, 2900);
+	CHECK_INT(s[1].wait_end, 2900);
+	CHECK_INT(s[1].peer, 3);
+	CHECK_INT(s[1].received, 55);
+	CHECK_INT(s[1].comm, 77);
+	CHECK_INT(s[2].kind, PP_SPAN_MPI);
+	CHECK_INT(s[2].end, 2200);
+	CHECK_STR(name_of(&c, &s[2]), pp_mpi_call_info(0)->name);
+	CHECK_INT(s[1].name, s[2].name);
+	CHECK_INT(s[3].number, 6);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 1);
+	CHECK_INT(c.rank[0].comms, 1);
+	CHECK_INT(c.rank[0].comm[0].size, 20);
+	CHECK(c.rank[0].comm[0].member && c.rank[0].comm[0].member[19] == 38);
+	CHECK_STR(pp_intern_text(c.names, c.rank[0].comm[0].name, NULL), "world");
+	pp_capture_release(&c);
+}
+
+TEST(gaps)
+{
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+
+	maker_open(&m, path_of("gap.ring"), 0, 1, 1, 8);
+	maker_thread(&m, 0, 10);
+	maker_push(&m, 0, 2000, "whole");
+	maker_range(&m, 0, PP_RECORD_GAP, 2100, 0, 0, NULL);
+	maker_pop(&m, 0, 2200);
+	maker_push(&m, 0, 2300, "torn");
+	CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+	CHECK_INT(pp_rings_drain(r, 0, NULL), 4);
+	m.header->thread[0].lost[PP_LOSS_RING_FULL] = 100;
+	maker_range(&m, 0, PP_RECORD_GAP, 2400, 0, 0, NULL);
+	maker_pop(&m, 0, 2500);
+	CHECK_INT(pp_rings_drain(r, 0, NULL), 2);
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.rank[0].thread[0].span[0].end, 2200);
+	CHECK_INT(c.rank[0].thread[0].span[0].flags, 0);
+	CHECK_INT(c.rank[0].thread[0].span[1].end, 2300);
+	CHECK_INT(c.rank[0].thread[0].span[1].flags, PP_SPAN_CUT_END);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_RING_FULL], 100);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 0);
+	pp_rings_free(r);
+	pp_capture_release(&c);
+	maker_close(&m);
+}
+
+/* More ranges than the buffer holds, through a ring of 4 chunks that are reused; one range stays open all the time. */
+TEST(eviction)
+{
+	enum { RANGES = 100000 };
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+	const struct pp_thread *t;
+
+	maker_open(&m, path_of("evict.ring"), 0, 1, 1, 4);
+	maker_thread(&m, 0, 10);
+	CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+	maker_push(&m, 0, 2000, "epoch");
+	for (int i = 0; i < RANGES; i++) {
+		maker_push(&m, 0, (pp_tick)(3000 + 10 * i), "a");
+		maker_pop(&m, 0, (pp_tick)(3005 + 10 * i));
+		if (i % 500 == 0)
+			pp_rings_drain(r, 0, NULL);
+	}
+	maker_pop(&m, 0, 3000 + 10 * RANGES);
+	pp_rings_drain(r, 0, NULL);
+	CHECK(pp_rings_bytes(r) < (3 << 20));
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	t = &c.rank[0].thread[0];
+	CHECK(t->spans > 5000 && t->spans < RANGES);
+	CHECK_INT(t->spans + c.rank[0].lost[PP_LOSS_EVICTED], RANGES + 1);
+	CHECK_STR(name_of(&c, &t->span[0]), "epoch");
+	CHECK_INT(t->span[0].end, 3000 + 10 * RANGES);
+	CHECK(c.rank[0].horizon > 3000 && c.rank[0].horizon <= t->span[1].begin);
+	for (size_t i = 1; i < t->spans; i++)
+		if (t->span[i].begin < t->span[i - 1].begin)
+			CHECK(0);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_RING_FULL], 0);
+	pp_rings_free(r);
+	pp_capture_release(&c);
+	maker_close(&m);
+}
+
+TEST(slots_are_reused)
+{
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+
+	maker_open(&m, path_of("slots.ring"), 0, 1, 1, 2);
+	CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+	for (uint32_t i = 0; i < 300; i++) {
+		maker_thread(&m, 0, 100 + i);
+		m.header->thread[0].is_main = 0;
+		maker_push(&m, 0, 2000 + i, "work");
+		maker_pop(&m, 0, 2001 + i);
+		atomic_store(&m.header->thread[0].state, PP_THREAD_ENDED);
+		CHECK_INT(pp_rings_drain(r, 0, NULL), 2);
+		CHECK_INT(atomic_load(&m.header->thread[0].state), PP_THREAD_FREE);
+		CHECK_INT(atomic_load(&m.header->thread[0].first), 0);
+	}
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.rank[0].threads + c.rank[0].lost[PP_LOSS_EVICTED], 300);
+	CHECK_INT(c.rank[0].thread[c.rank[0].threads - 1].tid, 399);
+	CHECK_INT(m.header->chunk_used, 1);
+	pp_rings_free(r);
+	pp_capture_release(&c);
+	maker_close(&m);
+}
+
+TEST(two_rings_of_one_rank)
+{
+	struct maker a, b;
+	struct pp_capture c;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+
+	maker_open(&a, path_of("rank-2-1.ring"), 2, 4, 1, 4);
+	maker_open(&b, path_of("rank-2-2.ring"), 2, 4, 2, 4);
+	b.header->open_tick = 5000;
+	maker_thread(&a, 0, 10);
+	maker_thread(&b, 0, 20);
+	maker_push(&a, 0, 2000, "a");
+	maker_push(&b, 0, 6000, "b");
+	CHECK_INT(pp_rings_open(r, a.path, NULL), 0);
+	CHECK_INT(pp_rings_open(r, b.path, NULL), 0);
+	CHECK_INT(pp_rings_drain(r, 0, NULL) + pp_rings_drain(r, 1, NULL), 2);
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.ranks, 1);
+	CHECK_INT(c.rank[0].threads, 2);
+	CHECK_INT(c.rank[0].thread[1].tid, 20);
+	CHECK_INT(c.rank[0].open_tick, 1000);
+	CHECK_INT(c.rank[0].pid, 2);
+	pp_rings_free(r);
+	pp_capture_release(&c);
+	maker_close(&a);
+	maker_close(&b);
+}
+
+static uint64_t seed = 12345;
+
+static uint32_t dice(uint32_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+static void damage(struct maker *m, int round)
+{
+	uint32_t *word = (uint32_t *)m->header;
+	size_t words = m->bytes / 4;
+
+	switch (round % 4) {
+	case 0: /* links and counts */
+		for (uint32_t i = 1; i <= m->header->chunk_limit; i++) {
+			struct pp_chunk *c = maker_chunk(m, i);
+
+			atomic_store(&c->next, dice(8));
+			atomic_store(&c->committed, dice(2000));
+		}
+		break;
+	case 1: /* a circle */
+		for (uint32_t i = 1; i <= m->header->chunk_limit; i++)
+			atomic_store(&maker_chunk(m, i)->next, i % m->header->chunk_limit + 1);
+		break;
+	case 2: /* any record */
+		for (int i = 0; i < 3000; i++)
+			word[PP_RING_HEADER_BYTES / 4 + dice((uint32_t)(words - PP_RING_HEADER_BYTES / 4))] = dice(UINT32_MAX);
+		break;
+	default: /* slots */
+		for (int i = 0; i < 200; i++)
+			((uint32_t *)m->header->thread)[dice(4 * 48)] = dice(20);
+		m->header->thread_used = dice(UINT32_MAX);
+		m->header->chunk_used = dice(UINT32_MAX);
+		break;
+	}
+}
+
+TEST(fuzz)
+{
+	for (int round = 0; round < 200; round++) {
+		struct maker m;
+		struct pp_rings *r = pp_rings_new(256 * 1024);
+		struct pp_capture c;
+
+		maker_open(&m, path_of("fuzz.ring"), 0, 1, 1, 6);
+		maker_thread(&m, 0, 10);
+		maker_thread(&m, 1, 11);
+		for (int i = 0; i < 1200; i++) {
+			int kind = 1 + (int)dice(13);
+			char name[200];
+
+			memset(name, (int)dice(256), sizeof(name));
+			name[dice(sizeof(name))] = '\0';
+			maker_range(&m, dice(2), kind == PP_RECORD_TEXT ? 1 : kind, 2000 + 10 * (pp_tick)i, (uint16_t)dice(3), dice(50), name);
+		}
+		if (round % 2)
+			damage(&m, round / 2);
+		CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+		for (int i = 0; i < 3; i++)
+			pp_rings_drain(r, 0, NULL);
+		if (round % 3 == 0) {
+			if (truncate(m.path, PP_RING_HEADER_BYTES + (off_t)dice(5) * 40000))
+				CHECK(0);
+			pp_rings_drain(r, 0, NULL);
+		}
+		CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+		for (size_t t = 0; t < c.rank[0].threads; t++)
+			for (size_t i = 0; i < c.rank[0].thread[t].spans; i++)
+				if (c.rank[0].thread[t].span[i].end < c.rank[0].thread[t].span[i].begin)
+					CHECK(0);
+		pp_rings_free(r);
+		pp_capture_release(&c);
+		maker_close(&m);
+	}
+}
+
+TEST(bad_files)
+{
+	struct maker m;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+	struct pp_err err = {""};
+
+	CHECK_INT(pp_rings_open(r, path_of("none.ring"), &err), -ENOENT);
+	maker_open(&m, path_of("bad.ring"), 0, 1, 1, 2);
+	m.header->version = 99;
+	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
+	CHECK(strstr(err.text, "version 99") != NULL);
+	m.header->version = PP_RING_VERSION;
+	m.header->rank = 7;
+	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
+	m.header->rank = 0;
+	m.header->magic[0] = 'x';
+	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
+	if (truncate(m.path, 1000))
+		CHECK(0);
+	CHECK_INT(pp_rings_open(r, m.path, &err), -EAGAIN);
+	CHECK_INT(pp_rings_count(r), 0);
+	maker_close(&m);
+	pp_rings_free(r);
+}
+
+int main(void)
+{
+	char command[128];
+
+	strcpy(dir, "/dev/shm/pp-rings-XXXXXX");
+	if (!mkdtemp(dir))
+		return 1;
+	nesting();
+	domains_and_async();
+	names();
+	deep();
+	steps_and_mpi();
+	gaps();
+	eviction();
+	slots_are_reused();
+	two_rings_of_one_rank();
+	fuzz();
+	bad_files();
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	if (system(command))
+		return 1;
+	return test_end();
+}
