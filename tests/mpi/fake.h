@@ -1,0 +1,21 @@
+/* The records of this process, for test programs that run with fake_guest.so and libpodprof-mpi.so preloaded. */
+#ifndef PP_TEST_FAKE_H
+#define PP_TEST_FAKE_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "core/collector.h"
+
+struct fake_record {
+	struct pp_record record;
+	char text[512]; /* members or name of a COMM record */
+};
+
+struct pp_fake {
+	size_t (*take)(struct fake_record *to, size_t room);
+	void (*record_on)(int on);
+	void (*claimed)(int *rank, int *size, uint32_t *mpi_state);
+};
+
+#endif
