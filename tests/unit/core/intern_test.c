@@ -38,7 +38,7 @@ TEST(mended)
 	}
 	CHECK_INT(pp_intern_put(t, "\xfe", 1), pp_intern_put(t, "\xef\xbf\xbd", 3));
 	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "a\0b", 3), NULL), "a\xef\xbf\xbd" "b");
-	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", 14), NULL),
+	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", 15), NULL),
 		  "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
 	pp_intern_free(t);
 }
