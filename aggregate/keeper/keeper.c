@@ -266,7 +266,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	prctl(PR_SET_TIMERSLACK, 50000, 0, 0, 0);
 	pp_keeper_settle();
 	pp_settings_read(spool, &k.settings);
-	k.view.rings = pp_rings_new(k.settings.buffer);
+	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
 	if (!k.view.rings) {
 		rc = pp_err_set(err, -ENOMEM, "cannot keep '%s': no memory", spool);
 		goto unlock;

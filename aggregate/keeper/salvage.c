@@ -49,7 +49,7 @@ int pp_salvage(const char *spool, const struct pp_session_options *options, char
 		o.steps_last = settings.steps_last;
 	}
 	o.salvaged = 1;
-	rc = read_rings(&view, settings.buffer, err);
+	rc = read_rings(&view, pp_settings_span_bytes(&settings), err);
 	if (!rc)
 		rc = pp_close_session(&close_it, err);
 	pp_spool_view_release(&view);

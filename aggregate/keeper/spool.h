@@ -20,6 +20,12 @@ struct pp_settings { /* <spool>/options */
 /* Defaults where the file or a line of it is missing; a line that makes no sense is skipped and named in the log. */
 void pp_settings_read(const char *spool, struct pp_settings *ret_settings);
 
+/* What spans may take of the window buffer: the other half is for the segments of time that are made of them at the close. */
+static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
+{
+	return (size_t)(s->buffer / 2);
+}
+
 enum { PP_WARNINGS = 32 };
 
 struct pp_notes { /* sentences for /quality */
