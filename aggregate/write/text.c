@@ -1,0 +1,212 @@
+/* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines. Called through writer_list. */
+#include "aggregate/write/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/analyze/verdict.h"
+#include "aggregate/write/writer.h"
+
+static int compare_ns(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median and half the distance between the quartiles: one slow step does not move them. */
+static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_spread)
+{
+	*ret_median = *ret_spread = 0;
+	if (!n)
+		return;
+	qsort(v, n, sizeof(*v), compare_ns);
+	*ret_median = n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
+	*ret_spread = (v[(n - 1) * 3 / 4] - v[(n - 1) / 4]) / 2;
+}
+
+int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text)
+{
+	struct pp_text t = { .step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
+			     .worker_ns = calloc(d->workers + 1, sizeof(*t.worker_ns)),
+			     .worker_wait_ns = calloc(d->workers + 1, sizeof(*t.worker_wait_ns)),
+			     .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps)) };
+
+	if (!t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps) {
+		pp_text_release(&t);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		const struct pp_cell *c = &d->cell[i];
+		size_t s = i / d->workers, w = i % d->workers;
+
+		if (!c->present)
+			continue;
+		t.cells++;
+		t.all_ns += c->step_ns;
+		t.wait_ns += c->wait_ns;
+		t.transfer_ns += c->transfer_ns;
+		t.worker_ns[w][0] += c->step_ns;
+		t.worker_wait_ns[w] += c->wait_ns;
+		t.worker_steps[w]++;
+		if (c->step_ns > t.step_ns[s])
+			t.step_ns[s] = c->step_ns;
+		for (int k = 1; k <= PP_CATEGORIES; k++) {
+			t.sum_ns[k] += c->exclusive_ns[k];
+			t.worker_ns[w][k] += c->exclusive_ns[k];
+		}
+	}
+	median_of(t.step_ns, d->steps, &t.median_ns, &t.spread_ns);
+	*ret_text = t;
+	return 0;
+}
+
+void pp_text_release(struct pp_text *t)
+{
+	free(t->worker_steps);
+	free(t->worker_wait_ns);
+	free(t->worker_ns);
+	free(t->step_ns);
+}
+
+const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
+{
+	static const struct {
+		double ns;
+		const char *unit;
+	} unit[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+	double v = (double)(ns < 0 ? -ns : ns);
+	size_t u = 0;
+
+	/* 999.5 us is 1.00 ms: the unit is chosen by what will be printed */
+	while (u < 3 && v < 0.9995 * unit[u].ns)
+		u++;
+	v /= unit[u].ns;
+	snprintf(text, PP_TEXT_UNIT, "%s%.*f %s", ns < 0 ? "-" : "", u == 3 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[u].unit);
+	return text;
+}
+
+const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < length && at + 2 < PP_TEXT_UNIT; i++) {
+		if (i && (length - i) % 3 == 0)
+			text[at++] = ' ';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+static size_t hosts_of(const struct pp_dataset *d)
+{
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < d->workers; i++) {
+		size_t j = 0;
+
+		while (j < i && strcmp(d->worker[j].host, d->worker[i].host))
+			j++;
+		hosts += j == i;
+	}
+	return hosts;
+}
+
+/* The last component of the first word: enough to know the job by. */
+static void program_of(const char *command, char *text, size_t size)
+{
+	size_t n = strcspn(command, " "), from = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (command[i] == '/')
+			from = i + 1;
+	snprintf(text, size, "%.*s", (int)(n - from), command + from);
+}
+
+static void write_head(const struct pp_dataset *d, FILE *to)
+{
+	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
+	size_t hosts = hosts_of(d);
+	char program[64], date[32] = "";
+	struct tm tm;
+
+	program_of(d->command, program, sizeof(program));
+	if (localtime_r(&when, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
+		d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+	if (d->steps == 1)
+		fprintf(to, "     step %lld", (long long)d->step_number[0]);
+	else if (d->steps)
+		fprintf(to, "     steps %lld..%lld", (long long)d->step_number[0], (long long)d->step_number[d->steps - 1]);
+	else
+		fprintf(to, "     no steps");
+	fprintf(to, "     %s     session %s\n", date, d->session);
+}
+
+int pp_text_write(const struct pp_dataset *d, FILE *to)
+{
+	char verdict[320], a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	struct pp_text t;
+	int code = pp_text_sum(d, &t);
+
+	if (code)
+		return code;
+	pp_verdict(d, verdict, sizeof(verdict));
+	write_head(d, to);
+	pp_text_lost(d, to);
+	fputc('\n', to);
+	if (d->steps)
+		fprintf(to, "  Step time %s  (+- %s; median and half the middle half of %zu step%s)\n", pp_text_time(a, t.median_ns),
+			pp_text_time(b, t.spread_ns), d->steps, d->steps == 1 ? "" : "s");
+	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0], verdict[0] ? verdict + 1 : "");
+	pp_text_breakdown(d, &t, to);
+	pp_text_late(d, &t, to);
+	pp_text_workers(d, &t, to);
+	pp_text_quality(d, &t, to);
+	pp_text_release(&t);
+	return 0;
+}
+
+static int write_text(const struct pp_output *out, struct pp_err *err)
+{
+	FILE *to = NULL;
+	char *path;
+	int fd, copy, code = pp_output_make_dirs(out, err);
+
+	if (code)
+		return code;
+	if (asprintf(&path, "%s/podprof/%s/summary.txt", out->logdir, out->session) < 0)
+		return pp_err_set(err, -ENOMEM, "no memory for the name of a file");
+	fd = pp_output_create(path, err);
+	if (fd < 0) {
+		code = fd;
+		goto free_path;
+	}
+	copy = dup(fd);
+	to = copy < 0 ? NULL : fdopen(copy, "w");
+	code = to ? pp_text_write(out->dataset, to) : -errno;
+	if (to && (fclose(to) && !code))
+		code = -errno;
+	else if (!to && copy >= 0)
+		close(copy);
+	if (code) {
+		pp_output_abandon(fd, path);
+		pp_err_set(err, code, "cannot write '%s': %s", path, strerror(-code));
+	} else {
+		code = pp_output_commit(fd, path, err);
+	}
+free_path:
+	free(path);
+	return code;
+}
+
+const struct pp_writer_ops pp_writer_text = {
+	.name = "text",
+	.write = write_text,
+};

@@ -1,0 +1,41 @@
+/* summary.txt: what people read first. Written by the writer "text", printed by `podprof report`. */
+#ifndef PP_WRITE_TEXT_H
+#define PP_WRITE_TEXT_H
+
+#include <stdio.h>
+
+#include "aggregate/analyze/dataset.h"
+
+enum { PP_TEXT_LINES = 40, PP_TEXT_UNIT = 24 };
+
+/* The whole summary. 0, or -ENOMEM. */
+int pp_text_write(const struct pp_dataset *d, FILE *to);
+/* Copy a summary; `bars` 0 drops the column of bars. 0, or -errno of a failed read or write. */
+int pp_text_print(FILE *in, FILE *out, int bars);
+
+/* For the parts of the summary: 3 significant digits, and a unit that people read. Returns `text`. */
+const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns);
+const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n);
+
+struct pp_text { /* numbers of the summary, computed once */
+	int64_t *step_ns;                       /* [steps]: longest over workers */
+	int64_t median_ns, spread_ns;           /* of step_ns; spread: half of the middle half's width, at least its nearest step */
+	int64_t all_ns;                         /* sum of step_ns over every cell */
+	int64_t cells;                          /* present cells */
+	int64_t sum_ns[PP_CATEGORIES + 1];      /* over every cell */
+	int64_t wait_ns, transfer_ns;           /* over every cell */
+	int64_t (*worker_ns)[PP_CATEGORIES + 1]; /* [workers]: sums over its steps; [0] is step_ns */
+	int64_t *worker_wait_ns;                /* [workers] */
+	int64_t *worker_steps;                  /* [workers] */
+};
+
+int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);
+void pp_text_release(struct pp_text *t);
+/* Parts, in order: what was lost (first table), breakdown, who waited, workers, quality. */
+void pp_text_lost(const struct pp_dataset *d, FILE *to);
+void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
+void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
+void pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
+void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
+
+#endif

@@ -1,0 +1,231 @@
+/* The tables of summary.txt. Rows are few on purpose: the dataset has the rest. Called by text.c. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/write/text.h"
+#include "core/ring/intern.h"
+
+enum { BAR = 30, MOST_WORKERS = 12, MOST_WARNINGS = 3, MOST_NAMES = 3 };
+
+static const char *const loss_what[] = {
+#define PP_LOSS(symbol, column, what) what,
+#include "core/ring/loss.def"
+#undef PP_LOSS
+};
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void pp_text_lost(const struct pp_dataset *d, FILE *to)
+{
+	uint64_t all = 0, by[PP_LOSSES] = { 0 }, records = 0;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	size_t worst = 0, ranks = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		uint64_t lost = 0;
+
+		for (size_t c = 0; c < PP_LOSSES; c++) {
+			by[c] += d->worker[w].lost[c];
+			lost += d->worker[w].lost[c];
+		}
+		all += lost;
+		ranks += lost > 0;
+		records += d->worker[w].records;
+	}
+	if (!all) {
+		fprintf(to, "  Records   nothing lost of %s\n", pp_text_count(a, records));
+		return;
+	}
+	for (size_t c = 1; c < PP_LOSSES; c++)
+		if (by[c] > by[worst])
+			worst = c;
+	fprintf(to, "  Records   %s lost (%zu of %zu ranks), %s read; most: %s (%s)\n", pp_text_count(a, all), ranks, d->workers,
+		pp_text_count(b, records), loss_what[worst], by[worst] == all ? "all" : "see quality in pod.h5");
+}
+
+/* The bar stands in a column of its own, so that a pipe can do without it (pp_text_print). */
+static void bar(FILE *to, double share)
+{
+	int n = (int)(share * BAR / 100 + 0.5);
+
+	fputc('|', to);
+	for (int i = 0; i < BAR; i++)
+		fputc(i < n ? '#' : ' ', to);
+	fputc('|', to);
+}
+
+static size_t worst_worker(const struct pp_dataset *d, const struct pp_text *t, int category)
+{
+	size_t worst = 0;
+	double most = -1;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		double mean = t->worker_steps[w] ? (double)t->worker_ns[w][category] / (double)t->worker_steps[w] : -1;
+
+		if (mean > most) {
+			most = mean;
+			worst = w;
+		}
+	}
+	return worst;
+}
+
+void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+{
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+
+	if (!t->cells)
+		return;
+	fprintf(to, "\n  Exclusive time, mean of a step over all ranks; %% of the step\n");
+	for (int c = 1; c <= PP_CATEGORIES; c++) {
+		double share = percent(t->sum_ns[c], t->all_ns);
+		size_t w = worst_worker(d, t, c);
+
+		if (!t->sum_ns[c])
+			continue;
+		fprintf(to, "  %-30s ", pp_category_name(c));
+		bar(to, share);
+		fprintf(to, " %5.1f %% %9s", share, pp_text_time(a, t->sum_ns[c] / t->cells));
+		if (d->workers > 1)
+			fprintf(to, "   most on rank %d, %s", d->worker[w].rank, pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
+		fputc('\n', to);
+	}
+	if (t->wait_ns || t->transfer_ns)
+		fprintf(to, "  Communication that nothing hides: waiting %s, transfer %s a step\n", pp_text_time(a, t->wait_ns / t->cells),
+			pp_text_time(b, t->transfer_ns / t->cells));
+}
+
+static int64_t bound_of(const struct pp_dataset *d)
+{
+	int64_t bound = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].bound_ns > bound)
+			bound = d->worker[w].bound_ns;
+	return bound;
+}
+
+void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+{
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	int64_t mean;
+
+	if (!t->cells || !d->late || d->workers < 2 || !d->late[0].wait_ns)
+		return;
+	/* waiting of the others for it, by step and waiting rank */
+	mean = d->late[0].wait_ns / (int64_t)(d->steps * (d->workers - 1));
+	if (mean <= bound_of(d)) {
+		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, bound_of(d)));
+		return;
+	}
+	fprintf(to, "  Who waited for whom: the other ranks waited %s +- %s a step each for rank %d (%.0f %% of all waiting; in %" PRId64
+		    " of %zu steps it cost most)\n",
+		pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns),
+		d->late[0].steps, d->steps);
+}
+
+struct row { /* a worker and what it is sorted by */
+	double key;
+	size_t worker;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->worker < y->worker ? -1 : x->worker > y->worker;
+}
+
+static int largest(const int64_t *ns)
+{
+	int best = 1;
+
+	for (int c = 2; c <= PP_CATEGORIES; c++)
+		if (ns[c] > ns[best])
+			best = c;
+	return best;
+}
+
+static void write_worker(const struct pp_dataset *d, const struct pp_text *t, size_t w, FILE *to)
+{
+	const struct pp_worker *k = &d->worker[w];
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	int64_t n = t->worker_steps[w];
+	int most = largest(t->worker_ns[w]);
+
+	fprintf(to, "  %6d  %-16.16s", k->rank, k->host);
+	if (n)
+		fprintf(to, " %5" PRId64 " %9s %9s   %s, %.0f %% of its step", n, pp_text_time(a, t->worker_ns[w][0] / n),
+			pp_text_time(b, t->worker_wait_ns[w] / n), pp_category_name(most), percent(t->worker_ns[w][most], t->worker_ns[w][0]));
+	else
+		fprintf(to, " %5d %9s %9s  ", 0, "-", "-");
+	if (strcmp(k->status, "delivered"))
+		fprintf(to, "%s%.60s", n ? "; " : " ", k->status);
+	fputc('\n', to);
+}
+
+/* Who waits least is who the others wait for: least waiting first, those that did not deliver before all. */
+void pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+{
+	struct row *row = malloc((d->workers + 1) * sizeof(*row));
+	size_t n = d->workers < MOST_WORKERS ? d->workers : MOST_WORKERS;
+
+	if (!row || !d->workers) {
+		free(row);
+		return;
+	}
+	for (size_t w = 0; w < d->workers; w++) {
+		row[w].worker = w;
+		row[w].key = t->worker_steps[w] ? (double)t->worker_wait_ns[w] / (double)t->worker_steps[w] : -1;
+	}
+	if (d->workers > MOST_WORKERS)
+		qsort(row, d->workers, sizeof(*row), by_key);
+	fprintf(to, "\n    rank  host             steps      step   waiting   largest%s\n",
+		d->workers > n ? "   (least waiting first)" : "");
+	for (size_t i = 0; i < n; i++)
+		write_worker(d, t, row[i].worker, to);
+	if (d->workers > n)
+		fprintf(to, "  and %zu more in pod.h5\n", d->workers - n);
+	free(row);
+}
+
+static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < d->defaults; i++)
+		ns += d->by_default[i].ns;
+	if (!ns)
+		return;
+	fprintf(to, "  %.1f %% of all ranks' step time is host compute by the default rule alone:", percent(ns, t->all_ns));
+	for (size_t i = 0; i < d->defaults && i < MOST_NAMES; i++)
+		fprintf(to, "%s \"%.40s\"", i ? "," : "", pp_intern_text(d->names, d->by_default[i].name, NULL));
+	if (d->defaults > MOST_NAMES)
+		fprintf(to, " and %zu more", d->defaults - MOST_NAMES);
+	fputc('\n', to);
+}
+
+void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+{
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	int64_t window = d->window_end_ns - d->window_begin_ns;
+
+	fprintf(to, "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s   keeper %s CPU (%.1f %% of the window on one core)\n",
+		d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, bound_of(d)),
+		pp_text_time(b, d->keeper_cpu_ns), percent(d->keeper_cpu_ns, window));
+	if (d->violations)
+		fprintf(to, "  %" PRIu64 " of %zu collectives end before their last arrival: the clocks are worse than their bound\n",
+			d->violations, d->collectives);
+	if (t->cells)
+		write_defaults(d, t, to);
+	for (size_t i = 0; i < d->warnings && i < MOST_WARNINGS; i++)
+		fprintf(to, "  %.200s\n", d->warning[i].text);
+	if (d->warnings > MOST_WARNINGS)
+		fprintf(to, "  and %zu more warnings in pod.h5\n", d->warnings - MOST_WARNINGS);
+}
