@@ -85,6 +85,13 @@ void pp_control_close(struct pp_control *c)
 		munmap(c, sizeof(*c));
 }
 
+static int logging;
+
+void pp_keeper_log_start(void)
+{
+	logging = 1;
+}
+
 void pp_keeper_log(const char *fmt, ...)
 {
 	char line[1024];
@@ -93,6 +100,8 @@ void pp_keeper_log(const char *fmt, ...)
 	va_list args;
 	size_t n;
 
+	if (!logging)
+		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &tm);
 	n = strftime(line, sizeof(line), "%Y-%m-%d %H:%M:%S", &tm);

@@ -14,7 +14,9 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message);
 void pp_control_close(struct pp_control *c);
 
-/* One line with date and time on stderr, which is keeper.log. */
+/* From here on stderr is keeper.log. Before it (salvage) the log is silent: its caller's stderr is the user's. */
+void pp_keeper_log_start(void);
+/* One line with date and time. */
 void pp_keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

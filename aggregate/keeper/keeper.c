@@ -260,6 +260,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 
 	if (lock < 0)
 		return lock == -EBUSY ? 0 : lock;
+	pp_keeper_log_start();
 	take_signals();
 	umask(022); /* the session is for the user's group as the log directory is; the spool's own files say 0600 */
 	prctl(PR_SET_NAME, "podprof-keeper", 0, 0, 0);

@@ -72,6 +72,7 @@ static void become_keeper(const char *spool, const char *exe)
 	in = open("/dev/null", O_RDWR);
 	if (in < 0 || log < 0 || dup2(in, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(1);
+	pp_keeper_log_start();
 	close_others();
 	reset_signals();
 	if (chdir("/"))
