@@ -15,6 +15,10 @@
 #include "core/collector.h"
 #include "mpi/pmpi_comm.h"
 
+#ifndef OPEN_MPI
+#error "these wrappers know the handles of Open MPI; set MPI_C_COMPILER to its mpicc"
+#endif
+
 enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
 #include "mpi/pmpi_call.def"

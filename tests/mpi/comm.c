@@ -151,6 +151,8 @@ TEST(test_makes)
 	forget();
 }
 
+#define NAME "tensor parallel, with a name longer than inline bytes"
+
 TEST(test_members_and_names)
 {
 	MPI_Comm c;
@@ -165,12 +167,12 @@ TEST(test_members_and_names)
 		CHECK_INT(list[1], me % 2);
 		CHECK_INT(nth(PP_RECORD_COMM, 0)->record.comm.size, 2);
 	}
-	MPI_Comm_set_name(c, "tensor parallel");
+	MPI_Comm_set_name(c, NAME);
 	one_call(__FILE__, __LINE__, "MPI_Comm_set_name");
 	CHECK_INT(how_many(PP_RECORD_COMM), 1);
 	if (nth(PP_RECORD_COMM, 0)) {
 		CHECK_INT(nth(PP_RECORD_COMM, 0)->record.comm.is_name, 1);
-		CHECK_STR(nth(PP_RECORD_COMM, 0)->text, "tensor parallel");
+		CHECK_STR(nth(PP_RECORD_COMM, 0)->text, NAME);
 	}
 	MPI_Send(list, 1, MPI_INT, 0, 0, c);
 	WANT("MPI_Send", 2 + me % 2, 4, 0);

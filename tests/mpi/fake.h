@@ -15,6 +15,7 @@ struct fake_record {
 struct pp_fake {
 	size_t (*take)(struct fake_record *to, size_t room);
 	void (*record_on)(int on);
+	uint64_t (*counted)(void); /* records so far, with PP_FAKE_BENCH */
 	void (*claimed)(int *rank, int *size, uint32_t *mpi_state);
 };
 
