@@ -5,7 +5,7 @@
 enum pp_exit {
 	PP_EXIT_OK = 0,
 	PP_EXIT_FAILED = 1,
-	PP_EXIT_USAGE = 64,       /* podprof's own command line is wrong: nothing was started */
+	PP_EXIT_USAGE = 64,         /* podprof's own command line is wrong: nothing was started */
 	PP_EXIT_NOT_RUNNABLE = 126, /* as a shell says it */
 	PP_EXIT_NOT_FOUND = 127,
 };

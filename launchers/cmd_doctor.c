@@ -17,16 +17,17 @@
 #include "launchers/spool.h"
 
 static const struct pp_options_verb verb = {
-	.name = "podprof doctor",
-	.arguments = "",
-	.doc = "Say what of podprof works on this node, and the command that mends what does not.",
+        .name = "podprof doctor",
+        .arguments = "",
+        .doc = "Say what of podprof works on this node, and the command that mends what does not.",
 };
 
 enum verdict { OK, LIMITED, NO };
 
 static int worst;
 
-static void row(const char *thing, enum verdict verdict, const char *cure, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void row(const char *thing, enum verdict verdict, const char *cure, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
 
 static void row(const char *thing, enum verdict verdict, const char *cure, const char *fmt, ...)
 {
@@ -67,7 +68,8 @@ static int python_module(const char *module, char *ret_version, size_t size, con
 	char command[256];
 
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(command, sizeof(command), "timeout 20 %s -c 'import %s as m; print(m.__version__)' 2>/dev/null", pythons[i], module);
+		snprintf(command, sizeof(command), "timeout 20 %s -c 'import %s as m; print(m.__version__)' 2>/dev/null",
+		         pythons[i], module);
 		*ret_python = pythons[i];
 		if (!first_line(command, ret_version, size))
 			return 0;
@@ -86,7 +88,8 @@ static void check_libraries(void)
 	if (pp_env_find_libraries(self, &library, &mpi, &err))
 		row("collector", NO, "cmake --build build", "%s", err.text);
 	else if (strpbrk(library, ": "))
-		row("collector", NO, "build or install podprof in a directory without blank and colon", "'%s' cannot be preloaded", library);
+		row("collector", NO, "build or install podprof in a directory without blank and colon", "'%s' cannot be preloaded",
+		    library);
 	else
 		row("collector", OK, "", "podprof %s, %s", PODPROF_VERSION, library);
 	if (library && !mpi)
@@ -101,7 +104,8 @@ static void check_mpi(void)
 	char line[256];
 
 	if (first_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)))
-		row("MPI", LIMITED, "sudo apt-get install openmpi-bin", "no mpirun here: jobs of other launchers and single processes only");
+		row("MPI", LIMITED, "sudo apt-get install openmpi-bin",
+		    "no mpirun here: jobs of other launchers and single processes only");
 	else if (!strstr(line, "(Open MPI) 4.") && !strstr(line, "(Open MPI) 5."))
 		row("MPI", LIMITED, "run the job with Open MPI 4 or 5", "%s: its calls are passed through unseen", line);
 	else
@@ -118,7 +122,8 @@ static void check_python(void)
 	else
 		row("mpi4py", OK, "", "%s (%s)", version, python);
 	if (python_module("h5py", version, sizeof(version), &python))
-		row("HDF5", LIMITED, "sudo apt-get install python3-h5py", "%s writes pod.h5; no h5py here to read it", PODPROF_HDF5_VERSION);
+		row("HDF5", LIMITED, "sudo apt-get install python3-h5py", "%s writes pod.h5; no h5py here to read it",
+		    PODPROF_HDF5_VERSION);
 	else
 		row("HDF5", OK, "", "%s writes pod.h5; h5py %s reads it (%s)", PODPROF_HDF5_VERSION, version, python);
 }
@@ -137,10 +142,12 @@ static void check_clock(void)
 	if (pp_tick_kind == PP_TICK_TSC)
 		row("clock", OK, "", "TSC (the kernel keeps its time by it: clocksource %s)", source);
 	else if (getenv("PODPROF_TICK"))
-		row("clock", LIMITED, "unset PODPROF_TICK", "CLOCK_MONOTONIC_RAW (PODPROF_TICK asks for it): about twice the cost of an event");
+		row("clock", LIMITED, "unset PODPROF_TICK",
+		    "CLOCK_MONOTONIC_RAW (PODPROF_TICK asks for it): about twice the cost of an event");
 	else
 		row("clock", LIMITED, "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
-		    "CLOCK_MONOTONIC_RAW (the TSC is not provably the kernel's clock: clocksource %s): about twice the cost of an event",
+		    "CLOCK_MONOTONIC_RAW (the TSC is not provably the kernel's clock: clocksource %s): about twice the cost of an "
+		    "event",
 		    source);
 }
 
@@ -153,19 +160,21 @@ static void check_spool(void)
 	double size, room;
 
 	if (statvfs("/dev/shm", &fs) || access("/dev/shm", W_OK)) {
-		row("spool", LIMITED, "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm", "no writable /dev/shm: rings stand in the node's tmp, on disk");
+		row("spool", LIMITED, "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+		    "no writable /dev/shm: rings stand in the node's tmp, on disk");
 		return;
 	}
 	size = (double)fs.f_blocks * (double)fs.f_frsize / mib;
 	room = (double)fs.f_bavail * (double)fs.f_frsize / mib;
 	snprintf(path, sizeof(path), "/dev/shm/podprof-%u", (unsigned)geteuid());
 	if (!lstat(path, &st) && st.st_uid != geteuid()) {
-		row("spool", NO, "podprof run --spool DIR, with a directory of your own", "'%s' belongs to user %u", path, (unsigned)st.st_uid);
+		row("spool", NO, "podprof run --spool DIR, with a directory of your own", "'%s' belongs to user %u", path,
+		    (unsigned)st.st_uid);
 		return;
 	}
 	if (room < 64)
-		row("spool", LIMITED, "sudo mount -o remount,size=1G /dev/shm", "/dev/shm: %.0f of %.0f MiB free, rings get an eighth of it", room,
-		    size);
+		row("spool", LIMITED, "sudo mount -o remount,size=1G /dev/shm",
+		    "/dev/shm: %.0f of %.0f MiB free, rings get an eighth of it", room, size);
 	else
 		row("spool", OK, "", "/dev/shm: %.0f of %.0f MiB free, mine: %s", room, size, path);
 }
@@ -214,12 +223,13 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 		return 0;
 	++*left;
 	if (state->rings)
-		snprintf(cure, sizeof(cure), "podprof salvage %s -o %s && rm -r %s", state->path, *state->output ? state->output : "DIR",
-			 state->path);
+		snprintf(cure, sizeof(cure), "podprof salvage %s -o %s && rm -r %s", state->path,
+		         *state->output ? state->output : "DIR", state->path);
 	else
 		snprintf(cure, sizeof(cure), "rm -r %s", state->path);
-	row("left over", LIMITED, cure, "%s: %d ring%s of a job without keeper%s%s", state->path, state->rings, state->rings == 1 ? "" : "s",
-	    state->life == PP_SPOOL_FAILED ? ": " : "", state->life == PP_SPOOL_FAILED ? state->message : "");
+	row("left over", LIMITED, cure, "%s: %d ring%s of a job without keeper%s%s", state->path, state->rings,
+	    state->rings == 1 ? "" : "s", state->life == PP_SPOOL_FAILED ? ": " : "",
+	    state->life == PP_SPOOL_FAILED ? state->message : "");
 	return 0;
 }
 

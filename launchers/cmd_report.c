@@ -15,10 +15,10 @@
 #include "launchers/spool.h"
 
 static const struct pp_options_verb verb = {
-	.name = "podprof report",
-	.arguments = "[LOGDIR|SESSION-DIR]",
-	.doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session.",
-	.groups = PP_OPT_REPORT,
+        .name = "podprof report",
+        .arguments = "[LOGDIR|SESSION-DIR]",
+        .doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session.",
+        .groups = PP_OPT_REPORT,
 };
 
 struct session {
@@ -64,7 +64,8 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	while ((alive = pp_spool_each(see_live, live)) && time(NULL) - begin < seconds) {
 		if (shows)
 			fprintf(stderr, "\rpodprof: waiting for the keeper (pid %d, %s), %d of %d s \033[K", live->state.keeper_pid,
-				live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin), (int)seconds);
+			        live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin),
+			        (int)seconds);
 		nanosleep(&nap, NULL);
 	}
 	if (shows)
@@ -129,13 +130,15 @@ static int print_summary(const char *directory)
 static int nothing_there(const char *given, const struct live *live, int alive)
 {
 	if (alive)
-		pp_say("no session in '%s' yet: a job still records (keeper pid %d). Ask again once it has ended, or give more --timeout.", given,
-		       live->state.keeper_pid);
+		pp_say("no session in '%s' yet: a job still records (keeper pid %d). Ask again once it has ended, or give more "
+		       "--timeout.",
+		       given, live->state.keeper_pid);
 	else if (live->failed)
-		pp_say("no session in '%s': its keeper failed: %s. Mend that, then 'podprof salvage %s -o %s'.", given, live->state.message,
-		       live->state.path, given);
+		pp_say("no session in '%s': its keeper failed: %s. Mend that, then 'podprof salvage %s -o %s'.", given,
+		       live->state.message, live->state.path, given);
 	else if (live->left)
-		pp_say("no session in '%s': the keeper of its job is gone. Type 'podprof salvage %s -o %s'.", given, live->state.path, given);
+		pp_say("no session in '%s': the keeper of its job is gone. Type 'podprof salvage %s -o %s'.", given,
+		       live->state.path, given);
 	else
 		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'.", given, given);
 	return PP_EXIT_FAILED;

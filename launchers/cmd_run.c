@@ -16,13 +16,14 @@
 #include "launchers/spool.h"
 
 static const struct pp_options_verb verb = {
-	.name = "podprof run",
-	.arguments = "[--] CMD [ARG...]",
-	.doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of all "
-	       "of them on this host (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
-	       "\vOptions of CMD stay CMD's. Each option may also be set as PODPROF_NAME in the environment.",
-	.groups = PP_OPT_RUN,
-	.command = 1,
+        .name = "podprof run",
+        .arguments = "[--] CMD [ARG...]",
+        .doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of "
+               "all "
+               "of them on this host (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
+               "\vOptions of CMD stay CMD's. Each option may also be set as PODPROF_NAME in the environment.",
+        .groups = PP_OPT_RUN,
+        .command = 1,
 };
 
 static int may_speak;
@@ -66,7 +67,9 @@ static int not_runnable(const char *command, int why)
 {
 	if (why == ENOENT) {
 		if (may_speak && strchr(command, '/') && !access(command, F_OK))
-			pp_say("cannot start '%s': the interpreter of its first line is missing. Nothing was run; correct that line.", command);
+			pp_say("cannot start '%s': the interpreter of its first line is missing. Nothing was run; correct that "
+			       "line.",
+			       command);
 		else if (may_speak)
 			pp_say("cannot start '%s': not found. Nothing was run; check the name, or write its path.", command);
 		return PP_EXIT_NOT_FOUND;

@@ -9,18 +9,18 @@
 #include "launchers/spool.h"
 
 static const struct pp_options_verb verb = {
-	.name = "podprof salvage",
-	.arguments = "SPOOL",
-	.doc = "Make a session out of what a dead job left in its spool directory. 'podprof doctor' lists such spools."
-	       "\vThe spool is not changed; remove it once the session is good.",
-	.groups = PP_OPT_SALVAGE,
+        .name = "podprof salvage",
+        .arguments = "SPOOL",
+        .doc = "Make a session out of what a dead job left in its spool directory. 'podprof doctor' lists such spools."
+               "\vThe spool is not changed; remove it once the session is good.",
+        .groups = PP_OPT_SALVAGE,
 };
 
 static int refuse(const struct pp_spool_state *state, const char *spool)
 {
 	if (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING) {
-		pp_say("cannot salvage '%s': its keeper (pid %d) is alive. Wait for it with 'podprof report %s'.", spool, state->keeper_pid,
-		       state->output);
+		pp_say("cannot salvage '%s': its keeper (pid %d) is alive. Wait for it with 'podprof report %s'.", spool,
+		       state->keeper_pid, state->output);
 		return PP_EXIT_FAILED;
 	}
 	if (!state->rings) {
@@ -47,7 +47,8 @@ int pp_cmd_salvage(int argc, char **argv)
 	}
 	pp_options_environment(&options, PP_OPT_SALVAGE, NULL);
 	if (pp_spool_read(argv[first], &state)) {
-		pp_say("cannot salvage '%s': it is not a directory of yours. 'podprof doctor' lists the spools of dead jobs.", argv[first]);
+		pp_say("cannot salvage '%s': it is not a directory of yours. 'podprof doctor' lists the spools of dead jobs.",
+		       argv[first]);
 		return PP_EXIT_FAILED;
 	}
 	rc = refuse(&state, argv[first]);

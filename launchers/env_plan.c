@@ -41,7 +41,7 @@ static char *preload(const struct pp_env_plan_input *in)
 	if (had && has_word(had, in->library))
 		return strdup(had);
 	if (asprintf(&text, "%s%s%s%s%s", in->library, in->mpi_library ? ":" : "", in->mpi_library ? in->mpi_library : "",
-		     had && *had ? ":" : "", had ? had : "") < 0)
+	             had && *had ? ":" : "", had ? had : "") < 0)
 		return NULL;
 	return text;
 }
@@ -53,7 +53,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 
 	ret_plan->count = 0;
 	if (strpbrk(in->library, ": "))
-		return pp_err_set(err, -EINVAL, "cannot preload '%s': the path has a blank or a colon. Install podprof elsewhere", in->library);
+		return pp_err_set(err, -EINVAL, "cannot preload '%s': the path has a blank or a colon. Install podprof elsewhere",
+		                  in->library);
 	rc = add(ret_plan, "PODPROF_SPOOL", strdup(in->spool), err);
 	if (!rc)
 		rc = add(ret_plan, "LD_PRELOAD", preload(in), err);
@@ -132,5 +133,6 @@ int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mp
 		*ret_mpi = mpi;
 		return 0;
 	}
-	return pp_err_set(err, -ENOENT, "cannot find libpodprof.so in '%.*slib': it is not built or not installed", (int)length, program);
+	return pp_err_set(err, -ENOENT, "cannot find libpodprof.so in '%.*slib': it is not built or not installed", (int)length,
+	                  program);
 }

@@ -22,7 +22,7 @@ struct pp_env_plan_input {
 	const char *library;     /* path of libpodprof.so */
 	const char *mpi_library; /* path of libpodprof-mpi.so, NULL: not built */
 	const char *spool;
-	const char *output;      /* absolute */
+	const char *output; /* absolute */
 	const struct pp_options *options;
 	const char *(*get)(const char *name); /* the job's environment */
 };

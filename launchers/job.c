@@ -62,7 +62,7 @@ void pp_job_read(struct pp_job *ret_job)
 {
 	static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"};
 	static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE",
-						  "SLURM_TASKS_PER_NODE"};
+	                                          "SLURM_TASKS_PER_NODE"};
 
 	ret_job->rank = -1;
 	ret_job->local_size = 0;

@@ -100,7 +100,8 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 	if (near)
 		pp_say("unknown option '%.*s': did you mean '--%s'? Nothing was started.", (int)length, text, near);
 	else
-		pp_say("unknown option '%.*s': nothing was started. Type '%s --help' for all of them.", (int)length, text, verb->name);
+		pp_say("unknown option '%.*s': nothing was started. Type '%s --help' for all of them.", (int)length, text,
+		       verb->name);
 	return PP_EXIT_USAGE;
 }
 
@@ -185,10 +186,10 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 		else
 			snprintf(doc[i], sizeof(doc[i]), "%s", o->help);
 		row[count++] = (struct argp_option){.name = o->name,
-						    .key = i == PP_OPT_ID_OUTPUT ? 'o' : KEY_FIRST + i,
-						    .arg = *o->argument ? o->argument : NULL,
-						    .doc = doc[i],
-						    .group = 1};
+		                                    .key = i == PP_OPT_ID_OUTPUT ? 'o' : KEY_FIRST + i,
+		                                    .arg = *o->argument ? o->argument : NULL,
+		                                    .doc = doc[i],
+		                                    .group = 1};
 	}
 	row[count++] = (struct argp_option){.name = "help", .key = 'h', .doc = "print this", .group = 2};
 	row[count++] = (struct argp_option){0};
@@ -242,8 +243,8 @@ static void tell_unknown(const char *name, void (*tell)(const char *sentence))
 	for (int i = 0; i < PP_OPTS; i++)
 		names[i] = pp_opt_table[i].env;
 	near = pp_nearest(name, names, PP_OPTS);
-	snprintf(text, sizeof(text), "unknown environment variable '%s': ignored.%s%s%s", name, near ? " Did you mean " : "", near ? near : "",
-		 near ? "?" : " 'podprof --help' lists all of them.");
+	snprintf(text, sizeof(text), "unknown environment variable '%s': ignored.%s%s%s", name, near ? " Did you mean " : "",
+	         near ? near : "", near ? "?" : " 'podprof --help' lists all of them.");
 	tell(text);
 }
 

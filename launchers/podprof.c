@@ -10,11 +10,11 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *what; /* NULL: hidden */
 } verbs[] = {
-	{"run", pp_cmd_run, "run a job, or one rank of it, and record it"},
-	{"report", pp_cmd_report, "print the summary of the newest session"},
-	{"salvage", pp_cmd_salvage, "make a session out of what a dead job left"},
-	{"doctor", pp_cmd_doctor, "what works on this node, and the fix for what does not"},
-	{"keeper", pp_cmd_keeper, NULL},
+        {"run", pp_cmd_run, "run a job, or one rank of it, and record it"},
+        {"report", pp_cmd_report, "print the summary of the newest session"},
+        {"salvage", pp_cmd_salvage, "make a session out of what a dead job left"},
+        {"doctor", pp_cmd_doctor, "what works on this node, and the fix for what does not"},
+        {"keeper", pp_cmd_keeper, NULL},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

@@ -151,7 +151,7 @@ static int write_file(const char *path, const char *text, size_t length)
 }
 
 static char *options_text(const struct pp_job *job, const struct pp_options *options, const char *logdir, char *const *command,
-			  size_t *ret_length)
+                          size_t *ret_length)
 {
 	char *text = NULL;
 	FILE *f = open_memstream(&text, ret_length);
@@ -177,7 +177,7 @@ static char *options_text(const struct pp_job *job, const struct pp_options *opt
 }
 
 int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
-			   char *const *command, struct pp_err *err)
+                           char *const *command, struct pp_err *err)
 {
 	char part[PP_SPOOL_PATH + 32], path[PP_SPOOL_PATH + 32];
 	size_t length = 0;
@@ -207,7 +207,8 @@ int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err
 
 	snprintf(part, sizeof(part), "%s/.run-%d", spool, (int)getpid());
 	snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid());
-	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size, (unsigned long long)pp_proc_start_time(getpid()));
+	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size,
+	                  (unsigned long long)pp_proc_start_time(getpid()));
 	rc = write_file(part, text, (size_t)length);
 	if (!rc && rename(part, path))
 		rc = -errno;

@@ -18,7 +18,7 @@ int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_er
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
 /* <spool>/options, by the first only. */
 int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
-			   char *const *command, struct pp_err *err);
+                           char *const *command, struct pp_err *err);
 /* <spool>/run-<pid>: this process will be, or start, the application. */
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
 void pp_spool_unregister(const char *spool);
@@ -30,8 +30,8 @@ struct pp_spool_state {
 	char output[PP_SPOOL_PATH]; /* log directory it writes to, "" unknown */
 	enum pp_spool_life life;    /* LEFT: no keeper and not finished */
 	int keeper_pid;
-	int rings;                  /* ring files */
-	char message[1024];         /* the keeper's, where FAILED */
+	int rings;          /* ring files */
+	char message[1024]; /* the keeper's, where FAILED */
 };
 
 /* Call `see` for every spool of this user on this node; stops when it returns non-zero, and returns that. */

@@ -18,9 +18,9 @@ struct config {
 static int usage(const char *word)
 {
 	fprintf(stderr,
-		"c_mpi_train: '%s' is not understood. Options: --steps N, --slow-rank R, --slow-us N, --checkpoint FILE, "
-		"--checkpoint-every N, --quiet\n",
-		word);
+	        "c_mpi_train: '%s' is not understood. Options: --steps N, --slow-rank R, --slow-us N, --checkpoint FILE, "
+	        "--checkpoint-every N, --quiet\n",
+	        word);
 	return 2;
 }
 

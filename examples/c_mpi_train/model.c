@@ -60,7 +60,8 @@ float model_forward(struct model *m, const struct batch *b)
 }
 
 /* Gradients of one layer for one sample; `back` (may be null) receives d loss / d in before tanh'. */
-static void layer_back(const float *in, int inputs, const float *delta, int outputs, const float *w, float *gw, float *gb, float *back)
+static void layer_back(const float *in, int inputs, const float *delta, int outputs, const float *w, float *gw, float *gb,
+                       float *back)
 {
 	for (int o = 0; o < outputs; o++)
 		gb[o] += delta[o];

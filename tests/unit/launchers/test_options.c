@@ -6,7 +6,8 @@
 
 #include "tests/test.h"
 
-static const struct pp_options_verb run = {.name = "podprof run", .arguments = "CMD", .doc = "x", .groups = PP_OPT_RUN, .command = 1};
+static const struct pp_options_verb run = {
+        .name = "podprof run", .arguments = "CMD", .doc = "x", .groups = PP_OPT_RUN, .command = 1};
 static const struct pp_options_verb report = {.name = "podprof report", .arguments = "DIR", .doc = "x", .groups = PP_OPT_REPORT};
 
 static int told;
@@ -17,10 +18,10 @@ static void tell(const char *sentence)
 	told++;
 }
 
-#define PARSE(verb, options, rest, ...)                                                                                                    \
-	({                                                                                                                                 \
-		char *words_[] = {(char *)"x", __VA_ARGS__, NULL};                                                                         \
-		pp_options_parse(&(verb), (int)(sizeof(words_) / sizeof(words_[0])) - 1, words_, &(options), &(rest));                     \
+#define PARSE(verb, options, rest, ...)                                                                                            \
+	({                                                                                                                         \
+		char *words_[] = {(char *)"x", __VA_ARGS__, NULL};                                                                 \
+		pp_options_parse(&(verb), (int)(sizeof(words_) / sizeof(words_[0])) - 1, words_, &(options), &(rest));             \
 	})
 
 TEST(the_programs_options_are_its_own)
@@ -31,7 +32,8 @@ TEST(the_programs_options_are_its_own)
 	CHECK_INT(PARSE(run, o, rest, (char *)"--steps", (char *)"5:9", (char *)"./prog", (char *)"--steps", (char *)"3"), -1);
 	CHECK_INT(rest, 3);
 	CHECK_STR(o.value[PP_OPT_ID_STEPS], "5:9");
-	CHECK_INT(PARSE(run, o, rest, (char *)"--steps=5:9", (char *)"--", (char *)"./prog", (char *)"--", (char *)"--nonsense"), -1);
+	CHECK_INT(PARSE(run, o, rest, (char *)"--steps=5:9", (char *)"--", (char *)"./prog", (char *)"--", (char *)"--nonsense"),
+	          -1);
 	CHECK_INT(rest, 3);
 	CHECK_STR(o.value[PP_OPT_ID_STEPS], "5:9");
 	CHECK_INT(PARSE(run, o, rest, (char *)"-ologs", (char *)"--", (char *)"-prog"), -1);
