@@ -38,21 +38,30 @@ static int first_of_program(int rank)
 	return 0;
 }
 
-static void job_name(char *name, size_t size)
+/* Where no launcher names the job: ranks that one process started are one job, anything else is a job by itself. */
+static int naming_process(int rank)
+{
+	int parent = getppid();
+
+	return rank >= 0 && parent > 1 ? parent : getpid();
+}
+
+static void job_name(int rank, char *name, size_t size)
 {
 	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
 	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *restart = getenv("TORCHELASTIC_RESTART_COUNT");
 	char host[64] = "host";
+	int pid = naming_process(rank);
 
 	gethostname(host, sizeof(host) - 1);
 	if (pmix && *pmix)
 		snprintf(name, size, "%s", pmix);
 	else if (slurm && *slurm && step && *step)
 		snprintf(name, size, "%s.%s", slurm, step);
-	else if (torch && *torch)
+	else if (torch && *torch && strcmp(torch, "none")) /* torchrun's own default, the same for every job */
 		snprintf(name, size, "%s-%s", torch, restart ? restart : "0");
 	else
-		snprintf(name, size, "%s-%d-%llu", host, (int)getpid(), (unsigned long long)pp_proc_start_time(getpid()));
+		snprintf(name, size, "%s-%d-%llu", host, pid, (unsigned long long)pp_proc_start_time(pid));
 	for (char *p = name; *p; p++)
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", *p) || (p == name && *p == '.'))
 			*p = '_';
@@ -71,5 +80,5 @@ void pp_job_read(struct pp_job *ret_job)
 	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(local_sizes[0]) && !ret_job->local_size; i++)
 		ret_job->local_size = number(local_sizes[i], 0);
 	ret_job->speaks = ret_job->rank <= 0 || first_of_program(ret_job->rank);
-	job_name(ret_job->name, sizeof(ret_job->name));
+	job_name(ret_job->rank, ret_job->name, sizeof(ret_job->name));
 }
