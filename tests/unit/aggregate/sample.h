@@ -1,0 +1,111 @@
+/* A session made by hand, with all that is awkward for writers: names that xprof takes for its own, bytes that are no UTF-8, steps
+ * without a range, requests that overlap, deep nesting. On tests/unit/capture.h; steps, attribution and dataset are the real ones. */
+#ifndef PP_TEST_SAMPLE_H
+#define PP_TEST_SAMPLE_H
+
+#include <stdio.h>
+
+#include "aggregate/analyze/dataset.h"
+#include "aggregate/write/writer.h"
+#include "tests/test.h"
+#include "tests/unit/capture.h"
+
+enum { SAMPLE_RANKS = 16, SAMPLE_STEPS = 8, SAMPLE_DEPTH = 1000, SAMPLE_LONG = 10000, SAMPLE_STEP_NS = 1000000 };
+
+struct sample {
+	struct pp_capture capture;
+	struct pp_steps steps;
+	struct pp_attr attr[SAMPLE_RANKS];
+	struct pp_dataset dataset;
+	struct pp_output out;
+	int32_t member[SAMPLE_RANKS];
+};
+
+/* Step k of rank r is [at, at + 1 ms); 0 and 7 become the edges of the window [1, 7). */
+static inline void sample_step(struct sample *s, size_t r, int64_t k, const char *long_name)
+{
+	struct pp_capture *c = &s->capture;
+	int64_t at = 1000 + k * SAMPLE_STEP_NS, late = 1000 * (int64_t)r;
+
+	add_step(c, r, k, at, at + SAMPLE_STEP_NS);
+	if (k == 2)
+		return; /* no range at all */
+	if (k == 3) { /* nothing but input */
+		add_range(c, r, 0, "next batch", at, at + SAMPLE_STEP_NS)->category = PP_CATEGORY_INPUT;
+		return;
+	}
+	if (k == 4) { /* deep: all end together */
+		for (int i = 0; i < SAMPLE_DEPTH; i++)
+			add_range(c, r, 0, "deep", at + 10 + i, at + SAMPLE_STEP_NS - 5);
+		return;
+	}
+	add_range(c, r, 0, "train_step", at + 10, at + SAMPLE_STEP_NS - 10);
+	add_range(c, r, 0, "iteratorgetnext_mine", at + 20, at + 1013);
+	add_range(c, r, 0, "next batch", at + 2000, at + 102007)->category = PP_CATEGORY_INPUT;
+	add_range(c, r, 0, long_name, at + 110000, at + 210000);
+	add_range(c, r, 0, "bad \xff name \xc3", at + 210000, at + 250000);
+	add_range(c, r, 0, "a:InfeedEnqueue", at + 250000, at + 300000);
+	add_mpi(c, r, "MPI_Allreduce", (uint32_t)k, at + 400000 + late, at + 600000);
+	add_range(c, r, 0, "save", at + 700000, at + SAMPLE_STEP_NS - 10)->category = PP_CATEGORY_OUTPUT;
+	add_range(c, r, 1, "loader", at + 50000, at + 900000)->category = PP_CATEGORY_INPUT;
+	add_span(c, r, 2, PP_SPAN_ASYNC, "prefetch", at + 100, at + SAMPLE_STEP_NS + 5000);
+	add_span(c, r, 2, PP_SPAN_COUNTER, "loss", at + 200, at + 200)->value = 0.5;
+	for (int i = 0; i < 3; i++) {
+		struct pp_span *q = add_span(c, r, 2, PP_SPAN_REQUEST, "MPI_Irecv", at + 1000 + i, at + 500000);
+
+		q->call = call_number("MPI_Irecv");
+		q->request = (uint32_t)(1 + k * 3 + i);
+		q->peer = 0;
+	}
+}
+
+static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
+{
+	static char long_name[SAMPLE_LONG + 1];
+	struct pp_err err = { "" };
+
+	memset(s, 0, sizeof(*s));
+	memset(long_name, 'n', SAMPLE_LONG);
+	s->capture = make_capture(ranks);
+	s->capture.epoch_realtime_ns = INT64_C(1790000000000000000);
+	for (size_t r = 0; r < ranks; r++) {
+		struct pp_rank *rank = &s->capture.rank[r];
+
+		snprintf(rank->host, sizeof(rank->host), "node%zu", r / 8);
+		s->member[r] = (int32_t)r;
+		rank->step_marks = 1;
+		rank->records = 100;
+		for (int64_t k = 0; k < SAMPLE_STEPS; k++)
+			sample_step(s, r, k, long_name);
+		rank->thread[1].name = pp_intern_put(s->capture.names, "loader", 6);
+	}
+	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
+	for (size_t r = 0; r < ranks; r++)
+		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, &s->attr[r], &err), 0);
+	struct pp_dataset_input in = { .capture = &s->capture, .steps = &s->steps, .attr = s->attr, .session = "sample", .job = "1.0",
+				       .command = "/opt/train.py --lr 1", .options = "steps=1:7", .asked_first = 1, .asked_last = 7,
+				       .bound_ns = 2 };
+
+	CHECK_INT(pp_dataset_build(&in, &s->dataset, &err), 0);
+	s->out = (struct pp_output){ .capture = &s->capture, .steps = &s->steps, .attr = s->attr, .dataset = &s->dataset,
+				     .logdir = logdir, .session = "sample" };
+}
+
+static inline void sample_free(struct sample *s)
+{
+	pp_dataset_release(&s->dataset);
+	for (size_t r = 0; r < s->capture.ranks; r++)
+		pp_attr_release(&s->attr[r]);
+	pp_steps_release(&s->steps);
+	free_capture(&s->capture);
+}
+
+static inline const struct pp_writer_ops *sample_writer(const char *name)
+{
+	for (size_t i = 0; pp_writer_list[i]; i++)
+		if (!strcmp(pp_writer_list[i]->name, name))
+			return pp_writer_list[i];
+	return NULL;
+}
+
+#endif
