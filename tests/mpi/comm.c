@@ -206,7 +206,10 @@ TEST(test_reuse)
 		MPI_Comm_free(&c);
 		forget();
 	}
+#if !defined(__SANITIZE_ADDRESS__) /* it keeps freed memory back */
 	CHECK(reused > 0);
+#endif
+	(void)reused;
 }
 
 /* Made while nothing was recorded: members come with the first record that needs them. */

@@ -197,6 +197,11 @@ static uint64_t counted(void)
 	return bench_count;
 }
 
+static const struct pp_where *line_of(int thread)
+{
+	return thread < thread_count ? &threads[thread]->where : NULL;
+}
+
 static void claimed(int *rank, int *size, uint32_t *state)
 {
 	*rank = claimed_rank;
@@ -225,4 +230,4 @@ PUBLIC const struct podprof_guest podprof_guest = {
 };
 
 extern PUBLIC const struct pp_fake pp_fake;
-PUBLIC const struct pp_fake pp_fake = {.take = take, .record_on = record_on, .claimed = claimed, .counted = counted};
+PUBLIC const struct pp_fake pp_fake = {.take = take, .record_on = record_on, .claimed = claimed, .counted = counted, .line_of = line_of};

@@ -1,11 +1,12 @@
 # The calls of bindings.f90 through mpi4py, once. 4 ranks; the driver compares the names.
-import numpy as np
+from array import array
+
 from mpi4py import MPI
 
 world = MPI.COMM_WORLD
 rank, size = world.Get_rank(), world.Get_size()
 right, left = (rank + 1) % size, (rank - 1) % size
-one, two = np.full(4, rank, dtype=np.int32), np.zeros(4, dtype=np.int32)
+one, two = array("i", [rank] * 4), array("i", [0] * 4)
 world.Barrier()
 requests = [world.Irecv(two, source=MPI.ANY_SOURCE, tag=1), world.Isend(one, dest=right, tag=1)]
 MPI.Request.Waitall(requests)

@@ -1,5 +1,6 @@
 /* Four threads with a communicator each, and a request that one thread starts and another ends; polls everywhere. 2 ranks. */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "tests/mpi/want.h"
 
@@ -29,6 +30,56 @@ static void *finish(void *arg)
 	(void)arg;
 	MPI_Wait(&handed, MPI_STATUS_IGNORE);
 	return NULL;
+}
+
+static void *receive(void *arg)
+{
+	int in;
+
+	MPI_Recv(&in, 1, MPI_INT, 1 - me, 77, *(MPI_Comm *)arg, MPI_STATUS_IGNORE);
+	return NULL;
+}
+
+/* Which threads are inside MPI_Recv now, by their lines. */
+static const struct pp_where *receiving(void)
+{
+	const struct pp_where *w;
+
+	for (int i = 0; (w = fake->line_of(i)) != NULL; i++)
+		if (((const volatile struct pp_where *)w)->call &&
+		    !strcmp(pp_mpi_call_info(w->call - 1u)->name, "MPI_Recv"))
+			return w;
+	return NULL;
+}
+
+/* Where a thread hangs is seen from outside, also while nothing is recorded. */
+static void check_where(uint64_t comm_id)
+{
+	const struct pp_where *w = NULL;
+	pthread_t thread;
+	int out = 1;
+
+	fake->record_on(0);
+	MPI_Barrier(comm[0]);
+	CHECK(receiving() == NULL);
+	pthread_create(&thread, NULL, receive, &comm[0]);
+	for (int i = 0; i < 5000 && !w; i++) {
+		usleep(1000);
+		w = receiving();
+	}
+	CHECK(w != NULL);
+	if (w) {
+		CHECK_INT(w->peer, 1 - me);
+		CHECK(w->comm == comm_id);
+		CHECK_INT(w->sequence, ROUNDS / 20 + 1);
+	}
+	MPI_Barrier(comm[1]); /* the other one has looked too */
+	MPI_Send(&out, 1, MPI_INT, 1 - me, 77, comm[0]);
+	pthread_join(thread, NULL);
+	CHECK(receiving() == NULL);
+	take_all();
+	CHECK_INT(got_count, 0);
+	fake->record_on(1);
 }
 
 static void check_work(void)
@@ -69,10 +120,15 @@ int main(int argc, char **argv)
 	int provided, in, out = 5, number[THREADS];
 	pthread_t thread[THREADS];
 	uint32_t request;
+	uint64_t first;
 
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	want_begin();
-	for (int i = 0; i < THREADS; i++)
+	forget();
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm[0]);
+	take_all();
+	first = nth(PP_RECORD_COMM, 0) ? nth(PP_RECORD_COMM, 0)->record.comm.comm : 0;
+	for (int i = 1; i < THREADS; i++)
 		MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
 	forget();
 	for (int i = 0; i < THREADS; i++) {
@@ -82,6 +138,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	check_work();
+	check_where(first);
 	MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &handed);
 	WANT("MPI_Irecv", -2, 0, 0);
 	request = last_call()->request;
