@@ -23,6 +23,7 @@ enum {
 	CALM_RECORDS = 500,  /* of all ranks in one round */
 	EMPTY_MS = 60000,    /* without any ring or run process */
 	ORPHAN_MS = 10000,   /* after the last run process has gone */
+	SOME_MS = 2000,      /* after the run processes that came are over, though fewer than announced */
 	LINGER_S = 5,        /* beyond --wait, for ranks that are ending */
 	FULL_PERCENT = 50,
 	LAST_ROUNDS = 8,
@@ -36,6 +37,7 @@ struct keeper {
 	struct pp_clock_pair first;
 	int clock_read;
 	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
+	int64_t runs_over_ms;           /* 0: some go on */
 };
 
 static volatile sig_atomic_t stop;
@@ -79,12 +81,24 @@ static uint64_t drain_all(struct keeper *k)
 	return records;
 }
 
+/* The same process opened another ring later: it has called exec. */
+static int is_followed(const struct keeper *k, const struct pp_ring_header *h)
+{
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+		const struct pp_ring_header *later = pp_rings_header(k->view.rings, i);
+
+		if (later->pid == h->pid && later->start_time == h->start_time && later->open_tick > h->open_tick)
+			return 1;
+	}
+	return 0;
+}
+
 /* Nothing more comes out of this ring. */
 static int is_over(struct keeper *k, size_t i)
 {
 	const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
 
-	return atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING ||
+	return is_followed(k, h) || atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING ||
 	       atomic_load_explicit(&h->window_state, memory_order_acquire) >= 2 || pp_watch_gone(&k->view.rank[i]);
 }
 
@@ -116,19 +130,32 @@ static int ranks_expected(const struct keeper *k)
 	return expected;
 }
 
-/* All run processes that launchers announced have come and gone. */
+/* It is gone, or it became a rank that is ending and waits for us. */
+static int run_is_over(struct keeper *k, size_t run)
+{
+	if (pp_watch_gone(&k->view.run[run].watch))
+		return 1;
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
+		if (pp_rings_header(k->view.rings, i)->pid == k->view.run[run].watch.pid && is_over(k, i))
+			return 1;
+	return 0;
+}
+
+/* All run processes that came are over; with all that launchers announced, or nobody new for a while (podprof on some ranks only). */
 static int runs_over(struct keeper *k, int *ret_gone)
 {
-	int announced = 0;
+	int announced = 0, over = k->view.runs > 0;
 
 	*ret_gone = k->view.runs > 0;
 	for (size_t i = 0; i < k->view.runs; i++) {
-		if (!pp_watch_gone(&k->view.run[i].watch))
+		if (!k->view.run[i].watch.gone && !pp_watch_gone(&k->view.run[i].watch))
 			*ret_gone = 0;
+		over = over && run_is_over(k, i);
 		if (k->view.run[i].local_size > announced)
 			announced = k->view.run[i].local_size;
 	}
-	return *ret_gone && (int)k->view.runs >= announced;
+	k->runs_over_ms = !over ? 0 : k->runs_over_ms ? k->runs_over_ms : now_ms();
+	return over && ((int)k->view.runs >= announced || now_ms() - k->runs_over_ms > SOME_MS);
 }
 
 /* Why the window closes now; NULL: it does not. */
@@ -147,7 +174,7 @@ static const char *reason_to_close(struct keeper *k)
 	if (over && rings && expected > 0 && ranks_seen(k) >= expected)
 		return "every rank is over";
 	if (over && runs)
-		return "every process of the job is gone";
+		return "every process of the job is over";
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
 		return "the processes that started the job are gone";
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)

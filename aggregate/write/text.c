@@ -112,7 +112,7 @@ static size_t hosts_of(const struct pp_dataset *d)
 
 		while (j < i && strcmp(d->worker[j].host, d->worker[i].host))
 			j++;
-		hosts += j == i;
+		hosts += j == i && d->worker[i].host[0]; /* a missing rank has none */
 	}
 	return hosts;
 }
