@@ -56,9 +56,30 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
 }
 
+/* 3 significant digits, in the unit people read. */
+static const char *show_ns(int64_t ns, char *text, size_t size)
+{
+	static const char *const unit[] = {"ns", "us", "ms", "s"};
+	double value = (double)ns;
+	int u = 0;
+
+	for (; value >= 999.5 && u < 3; u++)
+		value /= 1000;
+	snprintf(text, size, "%.*f %s", u == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, unit[u]);
+	return text;
+}
+
 static const char *explain(int category)
 {
 	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
+}
+
+/* What one of the others waits for this rank in a step, mean. */
+static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *late)
+{
+	int64_t cells = (int64_t)d->steps * ((int64_t)d->workers - 1);
+
+	return cells > 0 ? late->wait_ns / cells : 0;
 }
 
 static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait, int64_t step_ns,
@@ -66,7 +87,8 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 {
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
-	int64_t most = 0;
+	int64_t most = 0, late_ns = late_per_step(d, late);
+	char shown[32];
 	size_t who = d->workers;
 	int category = 0;
 
@@ -80,7 +102,7 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 		         share, (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
 		return;
 	}
-	for (int c = 1; c <= PP_CATEGORIES; c++) {
+	for (int c = 1; c < PP_CATEGORY_HOST_COMMUNICATION; c++) { /* what it spends inside communication is no cause of its own */
 		int64_t more = sum[who].exclusive_ns[c] / sum[who].steps - median_of_others(sum, d->workers, who, c, work);
 
 		if (more > most) {
@@ -88,14 +110,16 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 			category = c;
 		}
 	}
-	if (!category || most <= d->worker[who].bound_ns) {
-		snprintf(text, size, "limited by: rank %d, which comes last: the others wait %.0f %% of every step",
-		         (int)late->rank, share);
+	if (!category || most <= d->worker[who].bound_ns || most * 4 < late_ns) {
+		snprintf(text, size,
+		         "limited by: waiting in collectives, %.0f %% of every step, most for rank %d; its own work does not explain "
+		         "it (cores shared by ranks?)",
+		         share, (int)late->rank);
 		return;
 	}
 	snprintf(text, size,
-	         "limited by: rank %d's %s%s, %.2f ms (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
-	         (int)late->rank, pp_category_name(category), explain(category), (double)most / 1e6,
+	         "limited by: rank %d's %s%s, %s (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
+	         (int)late->rank, pp_category_name(category), explain(category), show_ns(most, shown, sizeof(shown)),
 	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), share);
 }
 
