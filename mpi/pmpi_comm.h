@@ -13,14 +13,14 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	_Atomic(MPI_Comm) handle;
 	_Atomic(struct pp_comm *) next; /* of its bucket */
 	uint64_t id;
-	_Atomic uint32_t sequence;      /* collectives this rank has begun on it */
-	_Atomic uint32_t announced;     /* which of its COMM records were put */
-	_Atomic uint32_t life;          /* changes when the memory gets another communicator */
-	int32_t rank, size;             /* of this process; of the own group */
-	int32_t peers;                  /* ranks that "peer" may name: size, or the remote group's */
+	_Atomic uint32_t sequence;  /* collectives this rank has begun on it */
+	_Atomic uint32_t announced; /* which of its COMM records were put */
+	_Atomic uint32_t life;      /* changes when the memory gets another communicator */
+	int32_t rank, size;         /* of this process; of the own group */
+	int32_t peers;              /* ranks that "peer" may name: size, or the remote group's */
 	int32_t inter;
-	int32_t *world;                 /* world rank of each peer, -1 unknown; NULL: the same number */
-	int32_t *members;               /* as they go into the record and the id */
+	int32_t *world;   /* world rank of each peer, -1 unknown; NULL: the same number */
+	int32_t *members; /* as they go into the record and the id */
 	int32_t member_count, capacity;
 	char name[64];
 };

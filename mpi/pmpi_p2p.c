@@ -17,7 +17,8 @@ static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64
 static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 {
 	scope->flags &= (uint16_t)~PP_MPI_PEER_IN_COMM;
-	scope->peer = pp_mpi_peer(scope->comm, status->MPI_SOURCE == MPI_PROC_NULL ? PP_NO_PEER : status->MPI_SOURCE, &scope->flags);
+	scope->peer =
+	        pp_mpi_peer(scope->comm, status->MPI_SOURCE == MPI_PROC_NULL ? PP_NO_PEER : status->MPI_SOURCE, &scope->flags);
 }
 
 #define PP_OPEN(symbol, args, on, rank)                                                                                            \
@@ -55,7 +56,7 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording)                                                                                               \
 			record_start(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                    \
-				     rc == MPI_SUCCESS ? *request : NULL, 0);                                                      \
+			             rc == MPI_SUCCESS ? *request : NULL, 0);                                                      \
 		pp_mpi_leave(&scope);                                                                                              \
 		return rc;                                                                                                         \
 	}                                                                                                                          \
@@ -123,7 +124,7 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 			if (rc == MPI_SUCCESS && rank == MPI_PROC_NULL)                                                            \
 				take_source(&scope, status);                                                                       \
 			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                   \
-				      rc == MPI_SUCCESS ? (received_) : 0, 0);                                                     \
+			              rc == MPI_SUCCESS ? (received_) : 0, 0);                                                     \
 		}                                                                                                                  \
 		pp_mpi_leave(&scope);                                                                                              \
 		return rc;                                                                                                         \

@@ -19,7 +19,7 @@ struct pp_request {
 	uint32_t number;      /* 0: not known here */
 	int32_t peer;         /* as posted: world rank, -1, -2 */
 	uint16_t call;
-	uint16_t receives;    /* its status says source and bytes */
+	uint16_t receives; /* its status says source and bytes */
 };
 
 extern _Atomic uint32_t pp_request_live __attribute__((visibility("hidden"))); /* requests in the table */

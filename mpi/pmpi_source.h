@@ -125,7 +125,7 @@ static inline int32_t pp_mpi_peer(const struct pp_comm *c, int rank, uint16_t *f
 
 /* Entry. collective: the call takes a number on its communicator. handle NULL: a call without a communicator. */
 static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t, enum pp_mpi_row call, MPI_Comm handle, int rank,
-				int collective)
+                                int collective)
 {
 	struct pp_where *w;
 

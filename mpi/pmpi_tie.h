@@ -8,7 +8,7 @@
 
 /* The operation ended. status NULL: not known. */
 static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
-			      uint16_t flags)
+                              uint16_t flags)
 {
 	struct pp_record r = {.tick = now, .kind = PP_RECORD_REQUEST};
 	struct pp_ring_cursor *k = s->thread->cursor;

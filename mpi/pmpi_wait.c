@@ -5,7 +5,7 @@
 
 enum { ON_STACK = 64 };
 
-struct look { /* what is known of the handles before the real call nulls them */
+struct look {                                      /* what is known of the handles before the real call nulls them */
 	struct pp_request stack[ON_STACK], *known; /* known NULL: nothing is */
 	MPI_Status own[ON_STACK], *own_heap;
 	int count;
@@ -144,7 +144,7 @@ PP_BOTH(Test)
 
 /* All of an array ended; after an error those whose handle is gone did. */
 static void all_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
-		      const MPI_Status *statuses)
+                      const MPI_Status *statuses)
 {
 	for (int i = 0; l->known && i < l->count; i++) {
 		if (rc != MPI_SUCCESS && requests[i] != pp_mpi_names.request_null)
@@ -214,7 +214,7 @@ PP_BOTH(Testany)
 
 /* The first `outcount` of statuses belong to the indices told. */
 static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, int outcount, const int *indices,
-		       const MPI_Status *statuses)
+                       const MPI_Status *statuses)
 {
 	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
 		return;

@@ -1,5 +1,6 @@
 /* What a wrapper adds to a call of MPI, idle and recording, as multiples of one rdtsc: wrapped and bare call in turns, one run.
- * Skipped (77) unless PODPROF_BENCH=1. Run under mpirun -n 1 with fake_guest.so (PP_FAKE_BENCH: a ring that is always drained) and libpodprof-mpi.so preloaded. */
+ * Skipped (77) unless PODPROF_BENCH=1. Run under mpirun -n 1 with fake_guest.so (PP_FAKE_BENCH: a ring that is always drained) and
+ * libpodprof-mpi.so preloaded. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -58,8 +59,10 @@ static int measure(const char *what, allreduce_fn *bare_a, barrier_fn *bare_b, d
 	}
 	ma = quantile(a, ROUNDS, 0.5);
 	mb = quantile(b, ROUNDS, 0.5);
-	printf("mpi wrapper, %-9s allreduce adds %.2f R (quartiles %.2f..%.2f), barrier %.2f R (%.2f..%.2f), budget %.1f (R %.1f ns, bare allreduce %.1f ns)\n", what, ma,
-	       quantile(a, ROUNDS, 0.25), quantile(a, ROUNDS, 0.75), mb, quantile(b, ROUNDS, 0.25), quantile(b, ROUNDS, 0.75), budget, quantile(rs, ROUNDS, 0.5), quantile(ns, ROUNDS, 0.5));
+	printf("mpi wrapper, %-9s allreduce adds %.2f R (quartiles %.2f..%.2f), barrier %.2f R (%.2f..%.2f), budget %.1f (R %.1f "
+	       "ns, bare allreduce %.1f ns)\n",
+	       what, ma, quantile(a, ROUNDS, 0.25), quantile(a, ROUNDS, 0.75), mb, quantile(b, ROUNDS, 0.25),
+	       quantile(b, ROUNDS, 0.75), budget, quantile(rs, ROUNDS, 0.5), quantile(ns, ROUNDS, 0.5));
 	return ma > budget || mb > budget;
 }
 

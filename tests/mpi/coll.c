@@ -60,9 +60,11 @@ TEST(test_blocking)
 	COLL(Reduce(a, b, 8, MPI_INT, MPI_SUM, 1, W), 1, 32, me == 1 ? 32 : 0);
 	COLL(Allreduce(a, b, 8, MPI_DOUBLE, MPI_SUM, W), -1, 64, 64);
 	COLL(Gather(a, 2, MPI_INT, b, 2, MPI_INT, 3, W), 3, 8, me == 3 ? 8 * ranks : 0);
-	COLL(Gatherv(a, me + 1, MPI_INT, b, me ? NULL : counts, me ? NULL : displs, MPI_INT, 0, W), 0, 4 * (me + 1), me ? 0 : 4 * SUM);
+	COLL(Gatherv(a, me + 1, MPI_INT, b, me ? NULL : counts, me ? NULL : displs, MPI_INT, 0, W), 0, 4 * (me + 1),
+	     me ? 0 : 4 * SUM);
 	COLL(Scatter(a, 2, MPI_INT, b, 2, MPI_INT, 0, W), 0, me ? 0 : 8 * ranks, 8);
-	COLL(Scatterv(a, me ? NULL : counts, me ? NULL : displs, MPI_INT, b, me + 1, MPI_INT, 0, W), 0, me ? 0 : 4 * SUM, 4 * (me + 1));
+	COLL(Scatterv(a, me ? NULL : counts, me ? NULL : displs, MPI_INT, b, me + 1, MPI_INT, 0, W), 0, me ? 0 : 4 * SUM,
+	     4 * (me + 1));
 	COLL(Allgather(a, 3, MPI_INT, b, 3, MPI_INT, W), -1, 12, 12 * ranks);
 	COLL(Allgatherv(a, me + 1, MPI_INT, b, counts, displs, MPI_INT, W), -1, 4 * (me + 1), 4 * SUM);
 	COLL(Alltoall(a, 3, MPI_INT, b, 3, MPI_INT, W), -1, 12 * ranks, 12 * ranks);
@@ -95,7 +97,8 @@ TEST(test_in_place)
 
 	COLL(Allreduce(here, b, 8, MPI_DOUBLE, MPI_SUM, W), -1, 64, 64);
 	COLL(Reduce(me == 1 ? here : a, b, 8, MPI_INT, MPI_SUM, 1, W), 1, 32, me == 1 ? 32 : 0);
-	COLL(Gather(me == 3 ? here : a, me == 3 ? 0 : 2, me == 3 ? none : MPI_INT, b, 2, MPI_INT, 3, W), 3, 8, me == 3 ? 8 * ranks : 0);
+	COLL(Gather(me == 3 ? here : a, me == 3 ? 0 : 2, me == 3 ? none : MPI_INT, b, 2, MPI_INT, 3, W), 3, 8,
+	     me == 3 ? 8 * ranks : 0);
 	COLL(Gatherv(me ? a : here, me + 1, MPI_INT, b, counts, displs, MPI_INT, 0, W), 0, 4 * (me + 1), me ? 0 : 4 * SUM);
 	COLL(Scatter(a, 2, MPI_INT, me ? b : here, 2, MPI_INT, 0, W), 0, me ? 0 : 8 * ranks, 8);
 	COLL(Scatterv(a, counts, displs, MPI_INT, me ? b : here, me + 1, MPI_INT, 0, W), 0, me ? 0 : 4 * SUM, 4 * (me + 1));

@@ -1,4 +1,5 @@
-/* Communicators: ids equal on all members without a message, different between communicators, right after free and reuse. 4 ranks. */
+/* Communicators: ids equal on all members without a message, different between communicators, right after free and reuse. 4 ranks.
+ */
 #include "tests/mpi/want.h"
 
 static uint64_t seen[256];

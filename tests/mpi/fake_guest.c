@@ -41,16 +41,16 @@ static void line(const struct fake_record *f)
 		return;
 	if (r->kind == PP_RECORD_MPI)
 		fprintf(out, "mpi %s comm=%016llx seq=%u peer=%d sent=%llu received=%llu request=%u flags=%u ok=%d\n",
-			pp_mpi_call_info(r->mpi.call)->name, (unsigned long long)r->mpi.comm, r->mpi.sequence, r->mpi.peer,
-			(unsigned long long)r->mpi.sent, (unsigned long long)r->mpi.received, r->mpi.request, r->mpi.flags,
-			r->mpi.end >= r->tick);
+		        pp_mpi_call_info(r->mpi.call)->name, (unsigned long long)r->mpi.comm, r->mpi.sequence, r->mpi.peer,
+		        (unsigned long long)r->mpi.sent, (unsigned long long)r->mpi.received, r->mpi.request, r->mpi.flags,
+		        r->mpi.end >= r->tick);
 	else if (r->kind == PP_RECORD_REQUEST)
 		fprintf(out, "request %u %s peer=%d received=%llu flags=%u\n", r->request.request,
-			pp_mpi_call_info(r->request.call)->name, r->request.peer, (unsigned long long)r->request.received,
-			r->request.flags);
+		        pp_mpi_call_info(r->request.call)->name, r->request.peer, (unsigned long long)r->request.received,
+		        r->request.flags);
 	else if (r->kind == PP_RECORD_COMM)
 		fprintf(out, "comm %016llx size=%u %s\n", (unsigned long long)r->comm.comm, r->comm.size,
-			r->comm.is_name ? f->text : "members");
+		        r->comm.is_name ? f->text : "members");
 	else
 		fprintf(out, "kind %u\n", r->kind);
 	fflush(out);
@@ -218,16 +218,17 @@ __attribute__((destructor)) static void end(void)
 
 extern PUBLIC const struct podprof_guest podprof_guest;
 PUBLIC const struct podprof_guest podprof_guest = {
-	.size = sizeof podprof_guest,
-	.claim = claim,
-	.recording = &recording,
-	.put = put,
-	.where = where,
-	.tick_kind = &tick_kind,
-	.mpi_state = mpi_state,
-	.say = say,
-	.cursor = cursor,
+        .size = sizeof podprof_guest,
+        .claim = claim,
+        .recording = &recording,
+        .put = put,
+        .where = where,
+        .tick_kind = &tick_kind,
+        .mpi_state = mpi_state,
+        .say = say,
+        .cursor = cursor,
 };
 
 extern PUBLIC const struct pp_fake pp_fake;
-PUBLIC const struct pp_fake pp_fake = {.take = take, .record_on = record_on, .claimed = claimed, .counted = counted, .line_of = line_of};
+PUBLIC const struct pp_fake pp_fake = {
+        .take = take, .record_on = record_on, .claimed = claimed, .counted = counted, .line_of = line_of};

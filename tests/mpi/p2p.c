@@ -90,8 +90,8 @@ TEST(test_nobody_and_nothing)
 
 TEST(test_isends)
 {
-	int (*const sends[])(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = {MPI_Isend, MPI_Issend, MPI_Ibsend,
-												    MPI_Irsend};
+	int (*const sends[])(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = {MPI_Isend, MPI_Issend,
+	                                                                                            MPI_Ibsend, MPI_Irsend};
 	const char *names[] = {"MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend"};
 	static char attached[1 << 16];
 	int size;

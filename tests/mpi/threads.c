@@ -46,8 +46,7 @@ static const struct pp_where *receiving(void)
 	const struct pp_where *w;
 
 	for (int i = 0; (w = fake->line_of(i)) != NULL; i++)
-		if (((const volatile struct pp_where *)w)->call &&
-		    !strcmp(pp_mpi_call_info(w->call - 1u)->name, "MPI_Recv"))
+		if (((const volatile struct pp_where *)w)->call && !strcmp(pp_mpi_call_info(w->call - 1u)->name, "MPI_Recv"))
 			return w;
 	return NULL;
 }

@@ -71,7 +71,7 @@ static inline const struct pp_record_mpi *one_call(const char *file, int line, c
 	    f->record.mpi.end < f->record.tick) {
 		test_failures++;
 		fprintf(stderr, "%s:%d: rank %d: %d calls, first %s, not one %s\n", file, line, me, how_many(PP_RECORD_MPI),
-			f ? pp_mpi_call_info(f->record.mpi.call)->name : "none", name);
+		        f ? pp_mpi_call_info(f->record.mpi.call)->name : "none", name);
 	}
 	return f ? &f->record.mpi : &none;
 }
