@@ -49,7 +49,7 @@ def threads300(place, full):
 
 def fork_records(place, full):
     """Forked children mark too; the session knows the steps of the rank alone."""
-    logs, _ = same(place, [place.program("lone"), "fork"], ranks=2)
+    logs, _ = same(place, [place.program("lone"), "fork"], ranks=2, env={"GUEST_MARK": 1})
     with h5(session_of(logs)) as f:
         check(f["worker/rank"].shape == (2,), f"workers {f['worker/rank'].shape}")
 

@@ -135,6 +135,16 @@ class Place:
         return [self.podprof(), "run", "-o", logs, *options, "--", *command]
 
     def clean(self):
+        """Waits for keepers that still write here; a spool that stays (a killed job's) is no longer needed."""
+        for path in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/options"):
+            try:
+                ours = self.scratch in open(path).read()
+            except OSError:
+                continue
+            spool = os.path.dirname(path)
+            if ours:
+                wait_until(lambda: not keepers(spool), 8)
+                shutil.rmtree(spool, ignore_errors=True)
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 

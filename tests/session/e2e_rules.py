@@ -40,7 +40,7 @@ def nvtx(place, options=()):
     check(got.code == 0 and not got.other_err(), got.told())
     session = session_of(logs)
     check_dataset(session, workers=3)
-    check(rules(session) == {"range"}, rules(session))
+    check(rules(session) == {"range: step"}, rules(session))
     with h5(session) as f:
         return [int(n) for n in f["breakdown/step"][()]], f["breakdown/exclusive_ns"][()]
 
