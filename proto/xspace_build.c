@@ -13,37 +13,37 @@ _Static_assert(2 + MOST + 8 <= PP_XEVENT_BYTES, "an event fits its room");
 
 #define TAG(field, wire) ((uint8_t)((field) << 3 | (wire)))
 
-#define ENCODE(NAME, ATTRIBUTE, VARINT)                                                                                                    \
-	ATTRIBUTE static uint8_t *NAME(uint8_t *start, const struct pp_xevent *e)                                                          \
-	{                                                                                                                                  \
-		uint8_t *p = start + 2;                                                                                                    \
-                                                                                                                                           \
-		*p++ = TAG(1, 0);                                                                                                          \
-		p = VARINT(p, e->metadata);                                                                                                \
-		*p++ = TAG(2, 0);                                                                                                          \
-		p = VARINT(p, (uint64_t)e->offset_ps);                                                                                     \
-		*p++ = TAG(3, 0);                                                                                                          \
-		p = VARINT(p, (uint64_t)e->duration_ps);                                                                                   \
-		for (uint32_t i = 0; i < e->stats; i++) {                                                                                  \
-			const struct pp_xstat *s = &e->stat[i];                                                                            \
-			uint8_t *stat = p;                                                                                                 \
-                                                                                                                                           \
-			p[0] = TAG(4, 2);                                                                                                  \
-			p[2] = TAG(1, 0);                                                                                                  \
-			p = VARINT(p + 3, s->id);                                                                                          \
-			if (s->kind == PP_XSTAT_DOUBLE) {                                                                                  \
-				*p++ = TAG(PP_XSTAT_DOUBLE, 1);                                                                            \
-				memcpy(p, &s->d, 8);                                                                                       \
-				p += 8;                                                                                                    \
-			} else {                                                                                                           \
-				*p++ = TAG(s->kind, 0);                                                                                    \
-				p = VARINT(p, s->u);                                                                                       \
-			}                                                                                                                  \
-			stat[1] = (uint8_t)(p - stat - 2);                                                                                 \
-		}                                                                                                                          \
-		start[0] = TAG(PP_XLINE_EVENTS, 2);                                                                                        \
-		start[1] = (uint8_t)(p - start - 2);                                                                                       \
-		return p;                                                                                                                  \
+#define ENCODE(NAME, ATTRIBUTE, VARINT)                                                                                            \
+	ATTRIBUTE static uint8_t *NAME(uint8_t *start, const struct pp_xevent *e)                                                  \
+	{                                                                                                                          \
+		uint8_t *p = start + 2;                                                                                            \
+                                                                                                                                   \
+		*p++ = TAG(1, 0);                                                                                                  \
+		p = VARINT(p, e->metadata);                                                                                        \
+		*p++ = TAG(2, 0);                                                                                                  \
+		p = VARINT(p, (uint64_t)e->offset_ps);                                                                             \
+		*p++ = TAG(3, 0);                                                                                                  \
+		p = VARINT(p, (uint64_t)e->duration_ps);                                                                           \
+		for (uint32_t i = 0; i < e->stats; i++) {                                                                          \
+			const struct pp_xstat *s = &e->stat[i];                                                                    \
+			uint8_t *stat = p;                                                                                         \
+                                                                                                                                   \
+			p[0] = TAG(4, 2);                                                                                          \
+			p[2] = TAG(1, 0);                                                                                          \
+			p = VARINT(p + 3, s->id);                                                                                  \
+			if (s->kind == PP_XSTAT_DOUBLE) {                                                                          \
+				*p++ = TAG(PP_XSTAT_DOUBLE, 1);                                                                    \
+				memcpy(p, &s->d, 8);                                                                               \
+				p += 8;                                                                                            \
+			} else {                                                                                                   \
+				*p++ = TAG(s->kind, 0);                                                                            \
+				p = VARINT(p, s->u);                                                                               \
+			}                                                                                                          \
+			stat[1] = (uint8_t)(p - stat - 2);                                                                         \
+		}                                                                                                                  \
+		start[0] = TAG(PP_XLINE_EVENTS, 2);                                                                                \
+		start[1] = (uint8_t)(p - start - 2);                                                                               \
+		return p;                                                                                                          \
 	}
 
 ENCODE(put_portable, , pp_varint_put)

@@ -34,7 +34,7 @@ enum pp_xstat_kind {
 };
 
 struct pp_xstat {
-	uint32_t id; /* 1..2^14-1, so that an event stays below PP_XEVENT_BYTES */
+	uint32_t id;   /* 1..2^14-1, so that an event stays below PP_XEVENT_BYTES */
 	uint32_t kind; /* enum pp_xstat_kind */
 	union {
 		uint64_t u;

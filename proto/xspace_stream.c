@@ -1,4 +1,5 @@
-/* Streaming writer of XSpace: an arena of 1 MiB in front of a file, lengths patched afterwards. Called by aggregate/write/xspace. */
+/* Streaming writer of XSpace: an arena of 1 MiB in front of a file, lengths patched afterwards. Called by aggregate/write/xspace.
+ */
 #include "proto/xspace_stream.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ int pp_xstream_init(struct pp_xstream *s, int fd, uint64_t room, struct pp_err *
 {
 	const uint64_t most = 0x7fffffff;
 
-	*s = (struct pp_xstream){ .fd = fd, .arena = malloc(PP_XSTREAM_ARENA) };
+	*s = (struct pp_xstream){.fd = fd, .arena = malloc(PP_XSTREAM_ARENA)};
 	if (!s->arena)
 		return pp_err_set(err, -ENOMEM, "no memory for the XSpace writer");
 	s->limit = room < most ? most - room : 0;

@@ -1,5 +1,6 @@
-/* XSpace to a file, front to back, in bounded memory. In: fields and events in file order. Out: bytes at a descriptor that can seek.
- * Messages whose length is not known yet get a five-byte length that pp_xstream_end() fills in. Called by aggregate/write/xspace. */
+/* XSpace to a file, front to back, in bounded memory. In: fields and events in file order. Out: bytes at a descriptor that can
+ * seek. Messages whose length is not known yet get a five-byte length that pp_xstream_end() fills in. Called by
+ * aggregate/write/xspace. */
 #ifndef PP_PROTO_XSPACE_STREAM_H
 #define PP_PROTO_XSPACE_STREAM_H
 
@@ -13,12 +14,12 @@ enum { PP_XSTREAM_ARENA = 1 << 20 };
 
 struct pp_xstream {
 	int fd;
-	int error;         /* first errno of a failed write; everything after is ignored */
+	int error; /* first errno of a failed write; everything after is ignored */
 	uint8_t *arena;
 	size_t used;
-	uint64_t base;     /* file offset of arena[0] */
-	uint64_t limit;    /* no event is written past this offset: readers refuse messages of 2^31 bytes */
-	uint64_t skipped;  /* events left out because of it */
+	uint64_t base;    /* file offset of arena[0] */
+	uint64_t limit;   /* no event is written past this offset: readers refuse messages of 2^31 bytes */
+	uint64_t skipped; /* events left out because of it */
 	uint64_t events;
 };
 

@@ -8,7 +8,8 @@
 #include "aggregate/write/hdf5_tables.h"
 #include "aggregate/write/writer.h"
 
-#define MEMBER(h, variable, n, array, member) pp_h5_put_member(h, variable, n, &(array)->member, sizeof(*(array)), sizeof((array)->member))
+#define MEMBER(h, variable, n, array, member)                                                                                      \
+	pp_h5_put_member(h, variable, n, &(array)->member, sizeof(*(array)), sizeof((array)->member))
 
 static int hosts_of(const struct pp_dataset *d)
 {
@@ -45,10 +46,10 @@ static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_attribute_double(h, "step_confidence", d->step_confidence);
 }
 
-#define WORKER_TEXT(member)                                                                                                                \
-	static const char *worker_##member(const void *context, size_t i)                                                                  \
-	{                                                                                                                                  \
-		return ((const struct pp_dataset *)context)->worker[i].member;                                                             \
+#define WORKER_TEXT(member)                                                                                                        \
+	static const char *worker_##member(const void *context, size_t i)                                                          \
+	{                                                                                                                          \
+		return ((const struct pp_dataset *)context)->worker[i].member;                                                     \
 	}
 WORKER_TEXT(host)
 WORKER_TEXT(status)
@@ -211,6 +212,6 @@ free_names:
 }
 
 const struct pp_writer_ops pp_writer_hdf5 = {
-	.name = "hdf5",
-	.write = write_hdf5,
+        .name = "hdf5",
+        .write = write_hdf5,
 };

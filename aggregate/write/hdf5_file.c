@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536 };
+#include "core/ring/utf8.h"
+
+enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, MOST_TEXT_BYTES = 16 << 20, LEAST_TEXT = 64 };
 
 static herr_t keep_deepest(unsigned n, const H5E_error2_t *e, void *text)
 {
@@ -46,7 +48,7 @@ int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 {
 	hid_t create, access;
 
-	*h = (struct pp_h5){ .file = -1, .group = -1, .err = err };
+	*h = (struct pp_h5){.file = -1, .group = -1, .err = err};
 	if (H5open() < 0)
 		return pp_err_set(err, -EIO, "HDF5 does not start");
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -96,12 +98,48 @@ static hid_t text_type(size_t size)
 	return t;
 }
 
+/* Readers refuse bytes that are no UTF-8. Returns the bytes the text takes; writes at most `most` of them, whole characters. */
+static size_t put_utf8(char *to, size_t most, const char *text)
+{
+	size_t length = strlen(text), n = length;
+	char *mended = NULL;
+
+	if (!pp_utf8_good(text, length)) {
+		n = pp_utf8_mend(NULL, text, length);
+		mended = to ? malloc(n + 1) : NULL;
+		if (mended)
+			pp_utf8_mend(mended, text, length);
+		else if (to)
+			return 0;
+	}
+	if (to) {
+		const char *from = mended ? mended : text;
+		size_t cut = n;
+
+		if (cut > most)
+			for (cut = most; cut && ((unsigned char)from[cut] & 0xc0) == 0x80; cut--)
+				;
+		memcpy(to, from, cut);
+	}
+	free(mended);
+	return n;
+}
+
 static void attribute_text(struct pp_h5 *h, hid_t at, const char *name, const char *text)
 {
-	hid_t type = text_type(strlen(text));
+	size_t n = put_utf8(NULL, 0, text);
+	char *good = calloc(1, n + 1);
+	hid_t type;
 
-	attribute(h, at, name, type, text);
+	if (!good) {
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for attribute '%s'", name);
+		return;
+	}
+	put_utf8(good, n, text);
+	type = text_type(n);
+	attribute(h, at, name, type, good);
 	H5Tclose(type);
+	free(good);
 }
 
 static hid_t here(const struct pp_h5 *h)
@@ -156,7 +194,8 @@ static void bare_scale(struct pp_h5 *h, size_t i)
 	hid_t space = H5Screate_simple(1, &h->dim[i].size, NULL), d;
 	char name[80];
 
-	snprintf(name, sizeof(name), "This is a netCDF dimension but not a netCDF variable.%10llu", (unsigned long long)h->dim[i].size);
+	snprintf(name, sizeof(name), "This is a netCDF dimension but not a netCDF variable.%10llu",
+	         (unsigned long long)h->dim[i].size);
 	d = H5Dcreate2(h->group, h->dim[i].name, H5T_IEEE_F32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	if (d < 0 || H5DSset_scale(d, name) < 0)
 		fail(h, h->dim[i].name);
@@ -301,7 +340,7 @@ void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data)
 }
 
 void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
-		     const void *context)
+                     const void *context)
 {
 	size_t width = 1;
 	char *data;
@@ -310,20 +349,20 @@ void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char
 	if (h->code || !n)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		size_t length = strlen(get(context, i));
+		size_t length = put_utf8(NULL, 0, get(context, i));
 
 		width = length > width ? length : width;
 	}
+	/* One long name widens every row: a column has its limit. */
+	if (width > MOST_TEXT_BYTES / n)
+		width = MOST_TEXT_BYTES / n > LEAST_TEXT ? MOST_TEXT_BYTES / n : LEAST_TEXT;
 	data = calloc(n, width);
 	if (!data) {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", variable);
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		const char *text = get(context, i);
-
-		memcpy(data + i * width, text, strlen(text));
-	}
+	for (size_t i = 0; i < n; i++)
+		put_utf8(data + i * width, width, get(context, i));
 	type = text_type(width);
 	put(h, variable, type, data);
 	H5Tclose(type);

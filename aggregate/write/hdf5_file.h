@@ -19,7 +19,7 @@ struct pp_h5 {
 		hid_t scale; /* 0 until its dataset stands */
 	} dim[PP_H5_DIMS];
 	size_t dims;
-	int code;            /* first error */
+	int code; /* first error */
 	struct pp_err *err;
 };
 
@@ -39,7 +39,7 @@ void pp_h5_group_end(struct pp_h5 *h);
 void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data);
 /* Texts of a column: get(context, i) for i in 0..n-1. */
 void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
-		     const void *context);
+                     const void *context);
 /* One member of an array of structs as a column: `size` is the member's, and must be the row's. */
 void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size);
 

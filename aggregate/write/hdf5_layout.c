@@ -4,10 +4,10 @@
 #include <string.h>
 
 const struct pp_h5_row pp_h5_layout[] = {
-#define PP_H5(group, variable, dims, type, unit, what) { group, variable, dims, PP_H5_##type, unit, what },
+#define PP_H5(group, variable, dims, type, unit, what) {group, variable, dims, PP_H5_##type, unit, what},
 #include "aggregate/write/hdf5_layout.def"
 #undef PP_H5
-	{ NULL, NULL, NULL, PP_H5_I8, NULL, NULL },
+        {NULL, NULL, NULL, PP_H5_I8, NULL, NULL},
 };
 
 const struct pp_h5_row *pp_h5_find(const char *group, const char *variable)
@@ -20,7 +20,7 @@ const struct pp_h5_row *pp_h5_find(const char *group, const char *variable)
 
 const char *pp_h5_type_name(enum pp_h5_type type)
 {
-	static const char *const name[] = { "int8", "int32", "int64", "uint32", "uint64", "float64", "text" };
+	static const char *const name[] = {"int8", "int32", "int64", "uint32", "uint64", "float64", "text"};
 
 	return name[type];
 }

@@ -8,7 +8,8 @@
 #include "core/ring/intern.h"
 #include "core/source/mpi_call.h"
 
-#define MEMBER(h, variable, n, array, member) pp_h5_put_member(h, variable, n, &(array)->member, sizeof(*(array)), sizeof((array)->member))
+#define MEMBER(h, variable, n, array, member)                                                                                      \
+	pp_h5_put_member(h, variable, n, &(array)->member, sizeof(*(array)), sizeof((array)->member))
 
 static void put_index(struct pp_h5 *h, const char *dim, size_t n)
 {
@@ -161,35 +162,35 @@ struct quality { /* what the texts of /quality come from */
 	const struct pp_dataset *d;
 	struct absent absent[12];
 	size_t absents;
-	int32_t *missing;       /* ranks */
+	int32_t *missing; /* ranks */
 	const char **why;
 	size_t missings;
 };
 
 static void find_absent(struct quality *q)
 {
-	static const struct absent never[] = { { "op", "no source of operators in this version" },
-					       { "kernel", "no source of device kernels in this version" },
-					       { "input", "no source of input pipelines in this version" },
-					       { "memory", "no source of memory in this version" } };
+	static const struct absent never[] = {{"op", "no source of operators in this version"},
+	                                      {"kernel", "no source of device kernels in this version"},
+	                                      {"input", "no source of input pipelines in this version"},
+	                                      {"memory", "no source of memory in this version"}};
 	const struct pp_dataset *d = q->d;
 	struct absent *a = q->absent;
 	size_t n = 0;
 
 	if (!d->workers) {
-		a[n++] = (struct absent){ "worker", "no rank delivered anything" };
-		a[n++] = (struct absent){ "clock", "no rank delivered anything" };
+		a[n++] = (struct absent){"worker", "no rank delivered anything"};
+		a[n++] = (struct absent){"clock", "no rank delivered anything"};
 	}
 	if (!d->workers || !d->steps) {
-		a[n++] = (struct absent){ "step", "no step is complete on the ranks of this session" };
-		a[n++] = (struct absent){ "breakdown", "no step is complete on the ranks of this session" };
+		a[n++] = (struct absent){"step", "no step is complete on the ranks of this session"};
+		a[n++] = (struct absent){"breakdown", "no step is complete on the ranks of this session"};
 	}
 	if (!d->collectives)
-		a[n++] = (struct absent){ "collective", "no collective operation was recorded" };
+		a[n++] = (struct absent){"collective", "no collective operation was recorded"};
 	if (!d->channels)
-		a[n++] = (struct absent){ "channel", "no point to point message was recorded" };
+		a[n++] = (struct absent){"channel", "no point to point message was recorded"};
 	if (!d->communicators)
-		a[n++] = (struct absent){ "communicator", "no communicator was recorded" };
+		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		a[n++] = never[i];
 	q->absents = n;
@@ -276,7 +277,7 @@ static void put_dropped(struct pp_h5 *h, const struct pp_dataset *d)
 
 static void write_quality(struct pp_h5 *h, const struct pp_dataset *d)
 {
-	struct quality q = { .d = d };
+	struct quality q = {.d = d};
 
 	find_absent(&q);
 	if (find_missing(&q) && !h->code)

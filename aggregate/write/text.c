@@ -30,10 +30,10 @@ static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_sp
 
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text)
 {
-	struct pp_text t = { .step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
-			     .worker_ns = calloc(d->workers + 1, sizeof(*t.worker_ns)),
-			     .worker_wait_ns = calloc(d->workers + 1, sizeof(*t.worker_wait_ns)),
-			     .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps)) };
+	struct pp_text t = {.step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
+	                    .worker_ns = calloc(d->workers + 1, sizeof(*t.worker_ns)),
+	                    .worker_wait_ns = calloc(d->workers + 1, sizeof(*t.worker_wait_ns)),
+	                    .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps))};
 
 	if (!t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps) {
 		pp_text_release(&t);
@@ -77,7 +77,7 @@ const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
 	static const struct {
 		double ns;
 		const char *unit;
-	} unit[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+	} unit[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
 	double v = (double)(ns < 0 ? -ns : ns);
 	size_t u = 0;
 
@@ -85,7 +85,11 @@ const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
 	while (u < 3 && v < 0.9995 * unit[u].ns)
 		u++;
 	v /= unit[u].ns;
-	snprintf(text, PP_TEXT_UNIT, "%s%.*f %s", ns < 0 ? "-" : "", u == 3 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[u].unit);
+	snprintf(text, PP_TEXT_UNIT, "%s%.*f %s", ns < 0 ? "-" : "",
+	         u == 3 || v >= 99.95 ? 0
+	         : v >= 9.995         ? 1
+	                              : 2,
+	         v, unit[u].unit);
 	return text;
 }
 
@@ -117,15 +121,26 @@ static size_t hosts_of(const struct pp_dataset *d)
 	return hosts;
 }
 
-/* The last component of the first word: enough to know the job by. */
+/* What the job is known by: the program's own name, of an interpreter the name of the script. */
 static void program_of(const char *command, char *text, size_t size)
 {
-	size_t n = strcspn(command, " "), from = 0;
+	int interpreter = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (command[i] == '/')
-			from = i + 1;
-	snprintf(text, size, "%.*s", (int)(n - from), command + from);
+	text[0] = '\0';
+	for (const char *p = command; *p;) {
+		size_t n = strcspn(p, " "), from = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (p[i] == '/')
+				from = i + 1;
+		if (p == command || p[0] != '-') {
+			snprintf(text, size, "%.*s", (int)(n - from), p + from);
+			if (interpreter || (strncmp(text, "python", 6) && strcmp(text, "bash") && strcmp(text, "sh")))
+				return;
+			interpreter = 1;
+		}
+		p += n + (p[n] == ' ');
+	}
 }
 
 static void write_head(const struct pp_dataset *d, FILE *to)
@@ -139,7 +154,7 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	if (localtime_r(&when, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
-		d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 	if (d->steps == 1)
 		fprintf(to, "     step %lld", (long long)d->step_number[0]);
 	else if (d->steps)
@@ -162,9 +177,10 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_text_lost(d, to);
 	fputc('\n', to);
 	if (d->steps)
-		fprintf(to, "  Step time %s  (+- %s; median and half the middle half of %zu step%s)\n", pp_text_time(a, t.median_ns),
-			pp_text_time(b, t.spread_ns), d->steps, d->steps == 1 ? "" : "s");
-	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0], verdict[0] ? verdict + 1 : "");
+		fprintf(to, "  Step time %s  (+- %s; median and half the middle half of %zu step%s)\n",
+		        pp_text_time(a, t.median_ns), pp_text_time(b, t.spread_ns), d->steps, d->steps == 1 ? "" : "s");
+	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0],
+	        verdict[0] ? verdict + 1 : "");
 	pp_text_breakdown(d, &t, to);
 	pp_text_late(d, &t, to);
 	pp_text_workers(d, &t, to);
@@ -207,6 +223,6 @@ free_path:
 }
 
 const struct pp_writer_ops pp_writer_text = {
-	.name = "text",
-	.write = write_text,
+        .name = "text",
+        .write = write_text,
 };

@@ -17,16 +17,16 @@ int pp_text_print(FILE *in, FILE *out, int bars);
 const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns);
 const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n);
 
-struct pp_text { /* numbers of the summary, computed once */
-	int64_t *step_ns;                       /* [steps]: longest over workers */
-	int64_t median_ns, spread_ns;           /* of step_ns; spread: half of the middle half's width, at least its nearest step */
-	int64_t all_ns;                         /* sum of step_ns over every cell */
-	int64_t cells;                          /* present cells */
-	int64_t sum_ns[PP_CATEGORIES + 1];      /* over every cell */
-	int64_t wait_ns, transfer_ns;           /* over every cell */
+struct pp_text {                           /* numbers of the summary, computed once */
+	int64_t *step_ns;                  /* [steps]: longest over workers */
+	int64_t median_ns, spread_ns;      /* of step_ns; spread: half of the middle half's width, at least its nearest step */
+	int64_t all_ns;                    /* sum of step_ns over every cell */
+	int64_t cells;                     /* present cells */
+	int64_t sum_ns[PP_CATEGORIES + 1]; /* over every cell */
+	int64_t wait_ns, transfer_ns;      /* over every cell */
 	int64_t (*worker_ns)[PP_CATEGORIES + 1]; /* [workers]: sums over its steps; [0] is step_ns */
-	int64_t *worker_wait_ns;                /* [workers] */
-	int64_t *worker_steps;                  /* [workers] */
+	int64_t *worker_wait_ns;                 /* [workers] */
+	int64_t *worker_steps;                   /* [workers] */
 };
 
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);

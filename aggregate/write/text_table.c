@@ -6,7 +6,7 @@
 #include "aggregate/write/text.h"
 #include "core/ring/intern.h"
 
-enum { BAR = 30, MOST_WORKERS = 12, MOST_WARNINGS = 3, MOST_NAMES = 3 };
+enum { BAR = 30, MOST_WORKERS = 12, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
 
 static const char *const loss_what[] = {
 #define PP_LOSS(symbol, column, what) what,
@@ -21,7 +21,7 @@ static double percent(int64_t part, int64_t whole)
 
 void pp_text_lost(const struct pp_dataset *d, FILE *to)
 {
-	uint64_t all = 0, by[PP_LOSSES] = { 0 }, records = 0;
+	uint64_t all = 0, by[PP_LOSSES] = {0}, records = 0;
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 	size_t worst = 0, ranks = 0;
 
@@ -44,7 +44,7 @@ void pp_text_lost(const struct pp_dataset *d, FILE *to)
 		if (by[c] > by[worst])
 			worst = c;
 	fprintf(to, "  Records   %s lost (%zu of %zu ranks), %s read; most: %s (%s)\n", pp_text_count(a, all), ranks, d->workers,
-		pp_text_count(b, records), loss_what[worst], by[worst] == all ? "all" : "see quality in pod.h5");
+	        pp_text_count(b, records), loss_what[worst], by[worst] == all ? "all" : "see quality in pod.h5");
 }
 
 /* The bar stands in a column of its own, so that a pipe can do without it (pp_text_print). */
@@ -91,12 +91,13 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 		bar(to, share);
 		fprintf(to, " %5.1f %% %9s", share, pp_text_time(a, t->sum_ns[c] / t->cells));
 		if (d->workers > 1)
-			fprintf(to, "   most on rank %d, %s", d->worker[w].rank, pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
+			fprintf(to, "   most on rank %d, %s", d->worker[w].rank,
+			        pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
 		fputc('\n', to);
 	}
 	if (t->wait_ns || t->transfer_ns)
-		fprintf(to, "  Communication that nothing hides: waiting %s, transfer %s a step\n", pp_text_time(a, t->wait_ns / t->cells),
-			pp_text_time(b, t->transfer_ns / t->cells));
+		fprintf(to, "  Communication that nothing hides: waiting %s, transfer %s a step\n",
+		        pp_text_time(a, t->wait_ns / t->cells), pp_text_time(b, t->transfer_ns / t->cells));
 }
 
 static int64_t bound_of(const struct pp_dataset *d)
@@ -122,10 +123,11 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, bound_of(d)));
 		return;
 	}
-	fprintf(to, "  Who waited for whom: the other ranks waited %s +- %s a step each for rank %d (%.0f %% of all waiting; in %" PRId64
-		    " of %zu steps it cost most)\n",
-		pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns),
-		d->late[0].steps, d->steps);
+	fprintf(to,
+	        "  Who waited for whom: the other ranks waited %s +- %s a step each for rank %d (%.0f %% of all waiting; in "
+	        "%" PRId64 " of %zu steps it cost most)\n",
+	        pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns),
+	        d->late[0].steps, d->steps);
 }
 
 struct row { /* a worker and what it is sorted by */
@@ -162,7 +164,8 @@ static void write_worker(const struct pp_dataset *d, const struct pp_text *t, si
 	fprintf(to, "  %6d  %-16.16s", k->rank, k->host);
 	if (n)
 		fprintf(to, " %5" PRId64 " %9s %9s   %s, %.0f %% of its step", n, pp_text_time(a, t->worker_ns[w][0] / n),
-			pp_text_time(b, t->worker_wait_ns[w] / n), pp_category_name(most), percent(t->worker_ns[w][most], t->worker_ns[w][0]));
+		        pp_text_time(b, t->worker_wait_ns[w] / n), pp_category_name(most),
+		        percent(t->worker_ns[w][most], t->worker_ns[w][0]));
 	else
 		fprintf(to, " %5d %9s %9s  ", 0, "-", "-");
 	if (strcmp(k->status, "delivered"))
@@ -174,8 +177,13 @@ static void write_worker(const struct pp_dataset *d, const struct pp_text *t, si
 void pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
-	size_t n = d->workers < MOST_WORKERS ? d->workers : MOST_WORKERS;
+	size_t most = MOST_WORKERS, n;
 
+	/* 40 lines in all: a row of the breakdown more is one here less */
+	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
+		if (t->sum_ns[c] && ++rows > FREE_ROWS)
+			most--;
+	n = d->workers < most ? d->workers : most;
 	if (!row || !d->workers) {
 		free(row);
 		return;
@@ -184,10 +192,10 @@ void pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *
 		row[w].worker = w;
 		row[w].key = t->worker_steps[w] ? (double)t->worker_wait_ns[w] / (double)t->worker_steps[w] : -1;
 	}
-	if (d->workers > MOST_WORKERS)
+	if (d->workers > most)
 		qsort(row, d->workers, sizeof(*row), by_key);
 	fprintf(to, "\n    rank  host             steps      step   waiting   largest%s\n",
-		d->workers > n ? "   (least waiting first)" : "");
+	        d->workers > n ? "   (least waiting first)" : "");
 	for (size_t i = 0; i < n; i++)
 		write_worker(d, t, row[i].worker, to);
 	if (d->workers > n)
@@ -211,21 +219,41 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, 
 	fputc('\n', to);
 }
 
+/* That a group is absent for want of a source is no news on every run: pod.h5 says it. */
+static int is_news(const char *warning)
+{
+	return !(warning[0] == '/' && strstr(warning, " is absent:")) && !strstr(warning, "by the default rule");
+}
+
+static void write_warnings(const struct pp_dataset *d, FILE *to)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < d->warnings; i++) {
+		if (!is_news(d->warning[i].text))
+			continue;
+		if (shown++ < MOST_WARNINGS)
+			fprintf(to, "  %s\n", d->warning[i].text);
+	}
+	if (shown > MOST_WARNINGS)
+		fprintf(to, "  and %zu more warnings in pod.h5\n", shown - MOST_WARNINGS);
+}
+
 void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 	int64_t window = d->window_end_ns - d->window_begin_ns;
 
-	fprintf(to, "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s   keeper %s CPU (%.1f %% of the window on one core)\n",
-		d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, bound_of(d)),
-		pp_text_time(b, d->keeper_cpu_ns), percent(d->keeper_cpu_ns, window));
+	fprintf(to,
+	        "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s   keeper %s CPU (%.1f %% of the window on one "
+	        "core)\n",
+	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, bound_of(d)),
+	        pp_text_time(b, d->keeper_cpu_ns), percent(d->keeper_cpu_ns, window));
 	if (d->violations)
-		fprintf(to, "  %" PRIu64 " of %zu collectives end before their last arrival: the clocks are worse than their bound\n",
-			d->violations, d->collectives);
+		fprintf(to,
+		        "  %" PRIu64 " of %zu collectives end before their last arrival: the clocks are worse than their bound\n",
+		        d->violations, d->collectives);
 	if (t->cells)
 		write_defaults(d, t, to);
-	for (size_t i = 0; i < d->warnings && i < MOST_WARNINGS; i++)
-		fprintf(to, "  %.200s\n", d->warning[i].text);
-	if (d->warnings > MOST_WARNINGS)
-		fprintf(to, "  and %zu more warnings in pod.h5\n", d->warnings - MOST_WARNINGS);
+	write_warnings(d, to);
 }

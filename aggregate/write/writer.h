@@ -6,16 +6,16 @@
 #include "core/base/err.h"
 
 struct pp_output {
-	const struct pp_capture *capture;   /* spans in job ns */
+	const struct pp_capture *capture; /* spans in job ns */
 	const struct pp_steps *steps;
-	const struct pp_attr *attr;         /* [ranks]: gives XSpace the categories */
+	const struct pp_attr *attr; /* [ranks]: gives XSpace the categories */
 	const struct pp_dataset *dataset;
 	const char *logdir, *session;
 	int xspace_per_rank;
 };
 
 struct pp_writer_ops {
-	const char *name;                   /* Required: "hdf5", "xspace", "text" */
+	const char *name; /* Required: "hdf5", "xspace", "text" */
 	/* Required: write everything of `out`; on failure nothing of this writer is left but whole earlier files. */
 	int (*write)(const struct pp_output *out, struct pp_err *err);
 };

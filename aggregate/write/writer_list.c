@@ -11,5 +11,5 @@ const struct pp_writer_ops *const pp_writer_list[] = {
 #define PP_WRITER(symbol) &symbol,
 #include "aggregate/write/writer_list.def"
 #undef PP_WRITER
-	NULL,
+        NULL,
 };

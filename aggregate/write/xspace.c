@@ -28,7 +28,7 @@ static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t si
 
 	for (const char *p = r->host; *p && n + 1 < sizeof(host); p++) {
 		int plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' ||
-			    *p == '_' || *p == '-';
+		            *p == '_' || *p == '-';
 
 		host[n++] = plain ? *p : '_';
 	}
@@ -63,8 +63,9 @@ static void remove_matching(const char *dir, const char *const *pattern)
 /* xprof answers from its caches even when the file behind them is new. */
 static void remove_caches(const char *dir)
 {
-	static const char *const pattern[] = { "*.op_stats*.pb",         "*SSTABLE",       ".cached_tools.json",       "cache_version.txt",
-					       "*.smart_suggestion.pb", "*.hlo_proto.pb", "*.dcn_collective_stats.pb", NULL };
+	static const char *const pattern[] = {
+	        "*.op_stats*.pb",        "*SSTABLE",       ".cached_tools.json",        "cache_version.txt",
+	        "*.smart_suggestion.pb", "*.hlo_proto.pb", "*.dcn_collective_stats.pb", NULL};
 
 	remove_matching(dir, pattern);
 }
@@ -109,8 +110,8 @@ static void write_environment_plane(struct pp_xfile *f)
 {
 	const struct pp_dataset *d = f->out->dataset;
 	int64_t start = f->out->capture->epoch_realtime_ns;
-	struct pp_xstat begin = { .id = 2, .kind = PP_XSTAT_UINT, .u = (uint64_t)start };
-	struct pp_xstat end = { .id = 3, .kind = PP_XSTAT_UINT, .u = (uint64_t)(start + (d ? d->window_end_ns : 0)) };
+	struct pp_xstat begin = {.id = 2, .kind = PP_XSTAT_UINT, .u = (uint64_t)start};
+	struct pp_xstat end = {.id = 3, .kind = PP_XSTAT_UINT, .u = (uint64_t)(start + (d ? d->window_end_ns : 0))};
 	uint64_t plane = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
 
 	write_plane_head(&f->stream, PLANE_ID + 1, "Task Environment");
@@ -243,7 +244,7 @@ static void remove_other_form(const struct pp_output *out, const struct host *h,
 {
 	const struct pp_rank *r = &out->capture->rank[h->rank[0]];
 	char stem[96], pattern[128];
-	const char *const list[] = { pattern, NULL };
+	const char *const list[] = {pattern, NULL};
 
 	stem_of(r, 0, stem, sizeof(stem));
 	snprintf(pattern, sizeof(pattern), out->xspace_per_rank ? "%s.xplane.pb" : "%s-rank[0-9]*.xplane.pb", stem);
@@ -254,7 +255,7 @@ static void remove_other_form(const struct pp_output *out, const struct host *h,
 static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, struct pp_err *err)
 {
 	const struct pp_output *out = f->out;
-	char *name[2] = { NULL, NULL };
+	char *name[2] = {NULL, NULL};
 	struct pp_output apart = *out;
 	char *apart_session = NULL;
 	int any = 0, code = -ENOMEM;
@@ -293,7 +294,7 @@ free_names:
 
 static int write_xspace(const struct pp_output *out, struct pp_err *err)
 {
-	struct pp_xfile f = { .out = out };
+	struct pp_xfile f = {.out = out};
 	struct host *h = NULL;
 	size_t hosts = 0;
 	int code = pp_xfile_labels(&f, err);
@@ -309,7 +310,6 @@ static int write_xspace(const struct pp_output *out, struct pp_err *err)
 }
 
 const struct pp_writer_ops pp_writer_xspace = {
-	.name = "xspace",
-	.write = write_xspace,
+        .name = "xspace",
+        .write = write_xspace,
 };
-

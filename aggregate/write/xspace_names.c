@@ -21,23 +21,23 @@ struct pp_xname_slot {
 enum { TEXT = 0x10000, FIRST_SLOTS = 1024, NAME_BYTES = 128 };
 
 static const char *const stat_name[PP_XSTAT_FIXED] = {
-	[PP_XSTAT_GROUP_ID] = "group_id",
-	[PP_XSTAT_STEP_NAME] = "step_name",
-	[PP_XSTAT_STEP] = "step",
-	[PP_XSTAT_BYTES] = "bytes",
-	[PP_XSTAT_RECEIVED] = "bytes_received",
-	[PP_XSTAT_COMM] = "comm",
-	[PP_XSTAT_SEQUENCE] = "sequence",
-	[PP_XSTAT_PEER] = "peer",
-	[PP_XSTAT_REQUEST] = "request",
-	[PP_XSTAT_CATEGORY] = "category",
-	[PP_XSTAT_VALUE] = "value",
-	[PP_XSTAT_CUT] = "cut",
+        [PP_XSTAT_GROUP_ID] = "group_id",
+        [PP_XSTAT_STEP_NAME] = "step_name",
+        [PP_XSTAT_STEP] = "step",
+        [PP_XSTAT_BYTES] = "bytes",
+        [PP_XSTAT_RECEIVED] = "bytes_received",
+        [PP_XSTAT_COMM] = "comm",
+        [PP_XSTAT_SEQUENCE] = "sequence",
+        [PP_XSTAT_PEER] = "peer",
+        [PP_XSTAT_REQUEST] = "request",
+        [PP_XSTAT_CATEGORY] = "category",
+        [PP_XSTAT_VALUE] = "value",
+        [PP_XSTAT_CUT] = "cut",
 };
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err)
 {
-	*x = (struct pp_xnames){ .names = names, .slots = FIRST_SLOTS };
+	*x = (struct pp_xnames){.names = names, .slots = FIRST_SLOTS};
 	x->slot = calloc(x->slots, sizeof(*x->slot));
 	if (!x->slot)
 		return pp_err_set(err, -ENOMEM, "no memory for the names of an XSpace");
@@ -52,7 +52,7 @@ void pp_xnames_release(struct pp_xnames *x)
 
 static struct pp_xname_slot *find(struct pp_xname_slot *slot, size_t slots, uint32_t class, uint64_t key)
 {
-	uint64_t h = (key ^ (uint64_t)class << 40) * 0x9e3779b97f4a7c15ull;
+	uint64_t h = (key ^ (uint64_t) class << 40) * 0x9e3779b97f4a7c15ull;
 	size_t i = (size_t)(h >> 20) & (slots - 1);
 
 	while (slot[i].class && (slot[i].class != class || slot[i].key != key))
@@ -90,7 +90,7 @@ static uint32_t put(struct pp_xnames *x, uint32_t class, uint64_t key, uint32_t 
 		s = find(x->slot, x->slots, class, key);
 	}
 	x->used++;
-	*s = (struct pp_xname_slot){ key, class, before + ++*count };
+	*s = (struct pp_xname_slot){key, class, before + ++*count};
 	return s->id;
 }
 
@@ -106,10 +106,10 @@ uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t k
 
 int pp_xname_is_special(const char *name)
 {
-	static const char *const marker[] = { "train", "test", "TraceContext" };
-	static const char *const executor[] = { "EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun",
-						"MemoryAllocation", "MemoryDeallocation", "InfeedEnqueue" };
-	static const char *const caseless[] = { "IteratorGetNext", "MemcpyHToD", "MemcpyHToH", "MemcpyDToH", "MemcpyDToD" };
+	static const char *const marker[] = {"train", "test", "TraceContext"};
+	static const char *const executor[] = {"EagerExecute",     "EagerLocalExecute",  "EagerKernelExecute", "FunctionRun",
+	                                       "MemoryAllocation", "MemoryDeallocation", "InfeedEnqueue"};
+	static const char *const caseless[] = {"IteratorGetNext", "MemcpyHToD", "MemcpyHToH", "MemcpyDToH", "MemcpyDToD"};
 
 	for (size_t i = 0; i < sizeof(marker) / sizeof(marker[0]); i++)
 		if (!strncmp(name, marker[i], strlen(marker[i])) && !strchr(name, '/'))
@@ -123,8 +123,8 @@ int pp_xname_is_special(const char *name)
 	return 0;
 }
 
-/* name = prefix + text; display_name = text where there is a prefix. */
-static void write_names(struct pp_xstream *s, const char *prefix, const char *text, size_t length)
+/* name = prefix + text; display_name = text where there is a prefix and it is not part of the label. */
+static void write_names(struct pp_xstream *s, const char *prefix, const char *text, size_t length, int label)
 {
 	size_t before = strlen(prefix);
 	char small[NAME_BYTES + 32];
@@ -143,7 +143,8 @@ static void write_names(struct pp_xstream *s, const char *prefix, const char *te
 	} else { /* the prefix decides the class; the text is still the label */
 		pp_xstream_text(s, PP_XMETA_NAME, prefix, before);
 	}
-	pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
+	if (label)
+		pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
 	if (name != small)
 		free(name);
 }
@@ -167,7 +168,7 @@ static void write_breakdown(const struct pp_xnames *x, struct pp_xstream *s, con
 		snprintf(prefix, sizeof(prefix), "IteratorGetNext/");
 	else
 		snprintf(prefix, sizeof(prefix), "%s/", pp_category_name(category));
-	write_names(s, prefix, text, length);
+	write_names(s, prefix, text, length, 1);
 }
 
 static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
@@ -179,24 +180,24 @@ static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const s
 	switch (n->class) {
 	case PP_XNAME_RANGE:
 		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
-		write_names(s, pp_xname_is_special(text) ? "range/" : "", text, length);
+		write_names(s, pp_xname_is_special(text) ? "range/" : "", text, length, 1);
 		break;
 	case PP_XNAME_CALL:
 		text = pp_mpi_call_info((unsigned)n->key)->name;
-		write_names(s, "", text, strlen(text));
+		write_names(s, "", text, strlen(text), 1);
 		break;
 	case PP_XNAME_STEP:
 		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
-		write_names(s, "", small, strlen(small));
+		write_names(s, "", small, strlen(small), 1);
 		break;
 	case PP_XNAME_COUNTER:
 		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
-		snprintf(small, sizeof(small), "rank %" PRIu64 " %.*s", n->key >> 32, 80, text);
-		write_names(s, "", small, strlen(small));
+		snprintf(small, sizeof(small), "rank %" PRIu64 " ", n->key >> 32);
+		write_names(s, small, text, length, 0);
 		break;
 	case PP_XNAME_EMPTY_STEP:
 		text = "podprof: this step has no host compute";
-		write_names(s, "", text, strlen(text));
+		write_names(s, "", text, strlen(text), 1);
 		break;
 	default:
 		write_breakdown(x, s, n);

@@ -8,12 +8,12 @@
 #include "proto/xspace_stream.h"
 
 enum pp_xname_class {
-	PP_XNAME_RANGE = 1,   /* key: intern id */
-	PP_XNAME_CALL,        /* key: MPI call number */
-	PP_XNAME_STEP,        /* key: step number */
-	PP_XNAME_COUNTER,     /* key: rank << 32 | intern id */
-	PP_XNAME_EMPTY_STEP,  /* key: 0 */
-	PP_XNAME_BREAKDOWN,   /* + category; key: intern id, or call with PP_XNAME_KEY_CALL */
+	PP_XNAME_RANGE = 1,  /* key: intern id */
+	PP_XNAME_CALL,       /* key: MPI call number */
+	PP_XNAME_STEP,       /* key: step number */
+	PP_XNAME_COUNTER,    /* key: rank << 32 | intern id */
+	PP_XNAME_EMPTY_STEP, /* key: 0 */
+	PP_XNAME_BREAKDOWN,  /* + category; key: intern id, or call with PP_XNAME_KEY_CALL */
 };
 
 #define PP_XNAME_KEY_CALL (1ull << 31)
@@ -39,7 +39,7 @@ struct pp_xnames {
 	const struct pp_intern *names;
 	struct pp_xname_slot *slot; /* open hash of event names and texts */
 	size_t slots, used;
-	uint32_t events, texts;     /* ids given so far */
+	uint32_t events, texts; /* ids given so far */
 	int no_memory;
 };
 
@@ -47,7 +47,8 @@ int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp
 void pp_xnames_release(struct pp_xnames *x);
 /* Event metadata id. 0 never; on lack of memory x->no_memory is set and 1 returned. */
 uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key);
-/* Texts that stats refer to, by a ref_value: none can be equal to the name of a stat (xprof would take one of the two at random). */
+/* Texts that stats refer to, by a ref_value: none can be equal to the name of a stat (xprof would take one of the two at random).
+ */
 enum pp_xtext_kind {
 	PP_XTEXT_COMM,     /* key: communicator id, shown in hex */
 	PP_XTEXT_CATEGORY, /* key: category id */

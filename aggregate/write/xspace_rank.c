@@ -9,7 +9,7 @@
 
 #include "core/source/mpi_call.h"
 
-enum { MOST_LINES = 256 };
+enum { MOST_LINES = 256, MOST_NAME = 100 };
 
 static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
 {
@@ -32,7 +32,7 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 static struct pp_xevent event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank)
 {
 	int64_t begin = pp_xfile_ps(s->begin), end = pp_xfile_ps(s->end);
-	struct pp_xevent e = { 0, 0, begin, end > begin ? end - begin : 0 };
+	struct pp_xevent e = {0, 0, begin, end > begin ? end - begin : 0};
 
 	switch (s->kind) {
 	case PP_SPAN_MPI:
@@ -44,7 +44,7 @@ static struct pp_xevent event_of(struct pp_xfile *f, const struct pp_span *s, in
 		break;
 	case PP_SPAN_COUNTER:
 		e.metadata = pp_xnames_event(&f->names, PP_XNAME_COUNTER, (uint64_t)(uint32_t)rank << 32 | s->name);
-		e.stat[e.stats++] = (struct pp_xstat){ .id = PP_XSTAT_VALUE, .kind = PP_XSTAT_DOUBLE, .d = s->value };
+		e.stat[e.stats++] = (struct pp_xstat){.id = PP_XSTAT_VALUE, .kind = PP_XSTAT_DOUBLE, .d = s->value};
 		e.duration_ps = 0;
 		break;
 	default:
@@ -54,7 +54,8 @@ static struct pp_xevent event_of(struct pp_xfile *f, const struct pp_span *s, in
 }
 
 /* Stats beside those of the kind; the step is found by walking, for spans come in order of begin. */
-static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct pp_xplaced *p, size_t steps, size_t *at)
+static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct pp_xplaced *p, size_t steps,
+                      size_t *at)
 {
 	while (*at < steps && p[*at].end <= s->begin)
 		(*at)++;
@@ -98,7 +99,20 @@ static int nest(struct pp_xfile *f, struct pp_xevent *e, size_t *depth)
 	return 0;
 }
 
-static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struct pp_thread *t, const struct pp_xplaced *p, size_t steps)
+/* Whole characters only: one cut in two makes the file unreadable. */
+static int thread_name_bytes(const struct pp_xfile *f, const struct pp_thread *t)
+{
+	size_t length, n;
+	const char *text = pp_intern_text(f->names.names, t->name, &length);
+
+	n = length < MOST_NAME ? length : MOST_NAME;
+	while (n && n < length && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	return (int)n;
+}
+
+static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struct pp_thread *t, const struct pp_xplaced *p,
+                        size_t steps)
 {
 	size_t depth = 0, at = 0, i = 0;
 	char name[128];
@@ -112,7 +126,8 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struc
 	if (t->is_main)
 		snprintf(name, sizeof(name), "rank %d main", r->rank);
 	else if (t->name)
-		snprintf(name, sizeof(name), "rank %d %s", r->rank, pp_intern_text(f->names.names, t->name, NULL));
+		snprintf(name, sizeof(name), "rank %d %.*s", r->rank, thread_name_bytes(f, t),
+		         pp_intern_text(f->names.names, t->name, NULL));
 	else
 		snprintf(name, sizeof(name), "rank %d %u", r->rank, t->tid);
 	line = pp_xfile_line(f, name);
@@ -145,7 +160,7 @@ static int loose_order(const void *a, const void *b)
 
 /* First fit, one line a turn: what overlaps waits for the next line. */
 static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const char *what, struct loose *l, size_t n,
-			      const struct pp_xplaced *p, size_t steps)
+                              const struct pp_xplaced *p, size_t steps)
 {
 	for (int turn = 1; n; turn++) {
 		size_t rest = 0, at = 0;
@@ -217,7 +232,7 @@ static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, co
 
 int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_err *err)
 {
-	static const int loose[] = { PP_SPAN_ASYNC, PP_SPAN_REQUEST, PP_SPAN_COUNTER };
+	static const int loose[] = {PP_SPAN_ASYNC, PP_SPAN_REQUEST, PP_SPAN_COUNTER};
 	const struct pp_rank *r = &f->out->capture->rank[rank_index];
 	size_t steps;
 	struct pp_xplaced *p = pp_xfile_place(f, rank_index, &steps);

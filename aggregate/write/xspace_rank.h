@@ -8,8 +8,8 @@
 
 struct pp_xlabel { /* one step as this file shows it, edge steps included */
 	int64_t number;
-	int64_t group;     /* group_id: the number, or its place where the number does not fit 32 bits */
-	uint32_t segment;  /* value of pp_attr_segment.step */
+	int64_t group;                   /* group_id: the number, or its place where the number does not fit 32 bits */
+	uint32_t segment;                /* value of pp_attr_segment.step */
 	const struct pp_step_cell *cell; /* [ranks] */
 };
 

@@ -58,11 +58,11 @@ int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err)
 	if (!f->label)
 		return pp_err_set(err, -ENOMEM, "no memory for the steps of an XSpace");
 	if (any_present(s->before, ranks))
-		f->label[f->labels++] = (struct pp_xlabel){ s->before_number, 0, PP_ATTR_EDGE_BEFORE, s->before };
+		f->label[f->labels++] = (struct pp_xlabel){s->before_number, 0, PP_ATTR_EDGE_BEFORE, s->before};
 	for (size_t i = 0; i < s->steps; i++)
-		f->label[f->labels++] = (struct pp_xlabel){ s->number[i], 0, (uint32_t)i, s->cell + i * ranks };
+		f->label[f->labels++] = (struct pp_xlabel){s->number[i], 0, (uint32_t)i, s->cell + i * ranks};
 	if (any_present(s->after, ranks))
-		f->label[f->labels++] = (struct pp_xlabel){ s->after_number, 0, PP_ATTR_EDGE_AFTER, s->after };
+		f->label[f->labels++] = (struct pp_xlabel){s->after_number, 0, PP_ATTR_EDGE_AFTER, s->after};
 	give_groups(f);
 	return 0;
 }
@@ -79,19 +79,19 @@ uint64_t pp_xfile_line(struct pp_xfile *f, const char *name)
 void pp_xfile_int(struct pp_xevent *e, uint32_t id, int64_t value)
 {
 	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){ .id = id, .kind = PP_XSTAT_INT, .i = value };
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_INT, .i = value};
 }
 
 void pp_xfile_uint(struct pp_xevent *e, uint32_t id, uint64_t value)
 {
 	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){ .id = id, .kind = PP_XSTAT_UINT, .u = value };
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_UINT, .u = value};
 }
 
 void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint32_t id, enum pp_xtext_kind kind, uint64_t key)
 {
 	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){ .id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key) };
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
 }
 
 static void stat_step(struct pp_xfile *f, struct pp_xevent *e, const struct pp_xlabel *l, int grouped, int is_marker)
@@ -118,7 +118,8 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 	const struct pp_attr *a = &f->out->attr[index];
 	const struct pp_step_cell *c = &l->cell[index];
 	int64_t begin = pp_xfile_ps(c->begin), from = begin;
-	struct pp_xevent e = { pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), 0, begin, pp_xfile_ps(c->end) - begin };
+	struct pp_xevent e = {pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), 0, begin,
+	                      pp_xfile_ps(c->end) - begin};
 	size_t end = at;
 	int compute = 0;
 
@@ -128,7 +129,7 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 		if (a->segment[end].step == l->segment && a->segment[end].end > a->segment[end].begin)
 			compute |= a->segment[end].category != PP_CATEGORY_INPUT && a->segment[end].category != PP_CATEGORY_OTHER;
 	if (grouped && !compute && c->end > c->begin) {
-		e = (struct pp_xevent){ pp_xnames_event(&f->names, PP_XNAME_EMPTY_STEP, 0), 0, begin, 1 };
+		e = (struct pp_xevent){pp_xnames_event(&f->names, PP_XNAME_EMPTY_STEP, 0), 0, begin, 1};
 		stat_step(f, &e, l, grouped, 0);
 		pp_xstream_event(&f->stream, &e);
 		from = begin + 1;
@@ -141,8 +142,8 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 			continue;
 		if (b < from)
 			b = from;
-		e = (struct pp_xevent){ pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, segment_key(r, g)), 0, b,
-					pp_xfile_ps(g->end) - b };
+		e = (struct pp_xevent){pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, segment_key(r, g)), 0, b,
+		                       pp_xfile_ps(g->end) - b};
 		stat_step(f, &e, l, grouped, 0);
 		pp_xfile_text(f, &e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, g->category);
 		pp_xstream_event(&f->stream, &e);
@@ -166,7 +167,7 @@ struct pp_xplaced *pp_xfile_place(const struct pp_xfile *f, size_t index, size_t
 		const struct pp_step_cell *c = &f->label[i].cell[index];
 
 		if (c->present)
-			p[(*ret_count)++] = (struct pp_xplaced){ c->begin, c->end, &f->label[i] };
+			p[(*ret_count)++] = (struct pp_xplaced){c->begin, c->end, &f->label[i]};
 	}
 	if (p)
 		qsort(p, *ret_count, sizeof(*p), by_begin);

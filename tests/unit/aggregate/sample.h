@@ -1,5 +1,6 @@
 /* A session made by hand, with all that is awkward for writers: names that xprof takes for its own, bytes that are no UTF-8, steps
- * without a range, requests that overlap, deep nesting. On tests/unit/capture.h; steps, attribution and dataset are the real ones. */
+ * without a range, requests that overlap, deep nesting. On tests/unit/capture.h; steps, attribution and dataset are the real ones.
+ */
 #ifndef PP_TEST_SAMPLE_H
 #define PP_TEST_SAMPLE_H
 
@@ -30,7 +31,7 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	add_step(c, r, k, at, at + SAMPLE_STEP_NS);
 	if (k == 2)
 		return; /* no range at all */
-	if (k == 3) { /* nothing but input */
+	if (k == 3) {   /* nothing but input */
 		add_range(c, r, 0, "next batch", at, at + SAMPLE_STEP_NS)->category = PP_CATEGORY_INPUT;
 		return;
 	}
@@ -62,7 +63,7 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
 {
 	static char long_name[SAMPLE_LONG + 1];
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 
 	memset(s, 0, sizeof(*s));
 	memset(long_name, 'n', SAMPLE_LONG);
@@ -74,6 +75,10 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		snprintf(rank->host, sizeof(rank->host), "node%zu", r / 8);
 		s->member[r] = (int32_t)r;
 		rank->step_marks = 1;
+		rank->comm = calloc(1, sizeof(*rank->comm));
+		rank->comms = 1;
+		*rank->comm =
+		        (struct pp_comm){77, pp_intern_put(s->capture.names, "MPI_COMM_WORLD", 14), (uint32_t)ranks, s->member};
 		rank->records = 100;
 		for (int64_t k = 0; k < SAMPLE_STEPS; k++)
 			sample_step(s, r, k, long_name);
@@ -82,13 +87,24 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
 	for (size_t r = 0; r < ranks; r++)
 		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, &s->attr[r], &err), 0);
-	struct pp_dataset_input in = { .capture = &s->capture, .steps = &s->steps, .attr = s->attr, .session = "sample", .job = "1.0",
-				       .command = "/opt/train.py --lr 1", .options = "steps=1:7", .asked_first = 1, .asked_last = 7,
-				       .bound_ns = 2 };
+	struct pp_dataset_input in = {.capture = &s->capture,
+	                              .steps = &s->steps,
+	                              .attr = s->attr,
+	                              .session = "sample",
+	                              .job = "1.0",
+	                              .command = "/opt/train.py --lr \xff",
+	                              .options = "steps=1:7",
+	                              .asked_first = 1,
+	                              .asked_last = 7,
+	                              .bound_ns = 2};
 
 	CHECK_INT(pp_dataset_build(&in, &s->dataset, &err), 0);
-	s->out = (struct pp_output){ .capture = &s->capture, .steps = &s->steps, .attr = s->attr, .dataset = &s->dataset,
-				     .logdir = logdir, .session = "sample" };
+	s->out = (struct pp_output){.capture = &s->capture,
+	                            .steps = &s->steps,
+	                            .attr = s->attr,
+	                            .dataset = &s->dataset,
+	                            .logdir = logdir,
+	                            .session = "sample"};
 }
 
 static inline void sample_free(struct sample *s)

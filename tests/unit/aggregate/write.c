@@ -42,7 +42,7 @@ static void touch(const char *path)
 
 static int write_all(const struct pp_output *out)
 {
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 	int code = 0;
 
 	for (size_t i = 0; pp_writer_list[i] && !code; i++)
@@ -123,9 +123,9 @@ TEST(one_worker)
 TEST(nothing_recorded)
 {
 	struct pp_capture c = make_capture(0);
-	struct pp_steps steps = { 0 };
-	struct pp_dataset d = { .names = c.names, .ranks_asked = 4 };
-	struct pp_output out = { .capture = &c, .steps = &steps, .dataset = &d, .logdir = in_base("empty"), .session = "sample" };
+	struct pp_steps steps = {0};
+	struct pp_dataset d = {.names = c.names, .ranks_asked = 4};
+	struct pp_output out = {.capture = &c, .steps = &steps, .dataset = &d, .logdir = in_base("empty"), .session = "sample"};
 
 	CHECK_INT(write_all(&out), 0);
 	CHECK(exists(in_base("empty/podprof/sample/pod.h5")));
@@ -135,7 +135,7 @@ TEST(nothing_recorded)
 
 TEST(cannot_write)
 {
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 	struct sample s;
 
 	touch(in_base("file"));
@@ -151,8 +151,8 @@ TEST(cannot_write)
 /* Needs root: a tmpfs of 64 KiB. */
 static int full_disk(void)
 {
-	static const char *const file[] = { "hdf5", "xspace", "text" };
-	struct pp_err err = { "" };
+	static const char *const file[] = {"hdf5", "xspace", "text"};
+	struct pp_err err = {""};
 	struct sample s;
 	FILE *f;
 

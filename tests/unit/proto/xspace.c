@@ -1,4 +1,5 @@
-/* The XSpace encoder: both bodies give the same bytes, these are what the format says, and the stream is whole however it is cut. */
+/* The XSpace encoder: both bodies give the same bytes, these are what the format says, and the stream is whole however it is cut.
+ */
 #include "proto/xspace_stream.h"
 
 #include <errno.h>
@@ -40,15 +41,16 @@ TEST(varints)
 
 TEST(both_encoders_agree)
 {
-	struct pp_xevent e = { 0 };
+	struct pp_xevent e = {0};
 	uint8_t a[PP_XEVENT_BYTES], b[PP_XEVENT_BYTES];
 
 	for (int bit = 0; bit < 64; bit++) {
 		uint64_t v = UINT64_C(1) << bit;
 
-		e = (struct pp_xevent){ (uint32_t)(v | 1), PP_XEVENT_STATS, (int64_t)v, (int64_t)(v - 1) };
+		e = (struct pp_xevent){(uint32_t)(v | 1), PP_XEVENT_STATS, (int64_t)v, (int64_t)(v - 1)};
 		for (uint32_t i = 0; i < e.stats; i++)
-			e.stat[i] = (struct pp_xstat){ .id = 1 + i * 3000, .kind = i == 1 ? PP_XSTAT_DOUBLE : PP_XSTAT_UINT, .u = v + i };
+			e.stat[i] =
+			        (struct pp_xstat){.id = 1 + i * 3000, .kind = i == 1 ? PP_XSTAT_DOUBLE : PP_XSTAT_UINT, .u = v + i};
 		size_t n = (size_t)(pp_xevent_put(a, &e) - a);
 
 		CHECK_INT(pp_xevent_put_portable(b, &e) - b, n);
@@ -61,9 +63,9 @@ TEST(both_encoders_agree)
 TEST(known_bytes)
 {
 	/* event { metadata_id 1, offset 300, duration 5, stat { metadata_id 2, int64 -1 } } */
-	static const uint8_t want[] = { 0x22, 22, 8, 1, 16, 0xac, 2, 24, 5, 0x22, 13, 8, 2, 32,
-					0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 };
-	struct pp_xevent e = { 1, 1, 300, 5, { { .id = 2, .kind = PP_XSTAT_INT, .i = -1 } } };
+	static const uint8_t want[] = {0x22, 22, 8,    1,    16,   0xac, 2,    24,   5,    0x22, 13,   8,
+	                               2,    32, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
+	struct pp_xevent e = {1, 1, 300, 5, {{.id = 2, .kind = PP_XSTAT_INT, .i = -1}}};
 	uint8_t got[PP_XEVENT_BYTES];
 	size_t n = (size_t)(pp_xevent_put(got, &e) - got);
 
@@ -79,7 +81,7 @@ TEST(stream_is_whole)
 	int fd = mkstemp(path);
 	static char name[3 << 20];
 	struct pp_xstream s;
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 	uint64_t plane, line;
 
 	memset(name, 'n', sizeof(name));
@@ -89,7 +91,7 @@ TEST(stream_is_whole)
 		line = pp_xstream_begin(&s, PP_XPLANE_LINES);
 		pp_xstream_text(&s, PP_XLINE_NAME, name, sizeof(name) >> l);
 		for (int i = 0; i < EVENTS; i++) {
-			struct pp_xevent e = { 1, 0, i, 1 };
+			struct pp_xevent e = {1, 0, i, 1};
 
 			pp_xstream_event(&s, &e);
 		}
@@ -130,8 +132,8 @@ TEST(stream_is_whole)
 
 TEST(near_two_gib_events_are_left_out)
 {
-	struct pp_xevent e = { 1, 0, 0, 1 };
-	struct pp_err err = { "" };
+	struct pp_xevent e = {1, 0, 0, 1};
+	struct pp_err err = {""};
 	struct pp_xstream s;
 	int fd = fileno(tmpfile());
 
@@ -147,7 +149,7 @@ TEST(near_two_gib_events_are_left_out)
 
 TEST(write_error_is_told)
 {
-	struct pp_err err = { "" };
+	struct pp_err err = {""};
 	struct pp_xstream s;
 
 	CHECK_INT(pp_xstream_init(&s, -1, 0, &err), 0);

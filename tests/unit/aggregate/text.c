@@ -1,0 +1,143 @@
+/* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 40 lines at most, bars on demand. */
+#include "aggregate/write/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/unit/aggregate/sample.h"
+
+static char *text_of(const struct pp_dataset *d)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	CHECK_INT(pp_text_write(d, f), 0);
+	fclose(f);
+	return text;
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+TEST(units)
+{
+	char t[PP_TEXT_UNIT];
+
+	CHECK_STR(pp_text_time(t, 0), "0 ns");
+	CHECK_STR(pp_text_time(t, 999), "999 ns");
+	CHECK_STR(pp_text_time(t, 1000), "1.00 us");
+	CHECK_STR(pp_text_time(t, 9996), "10.0 us");
+	CHECK_STR(pp_text_time(t, 99960), "100 us");
+	CHECK_STR(pp_text_time(t, 999600), "1.00 ms");
+	CHECK_STR(pp_text_time(t, 84123456), "84.1 ms");
+	CHECK_STR(pp_text_time(t, INT64_C(71800000000)), "71.8 s");
+	CHECK_STR(pp_text_time(t, INT64_C(4000000000000)), "4000 s");
+	CHECK_STR(pp_text_time(t, -1500), "-1.50 us");
+	CHECK_STR(pp_text_count(t, 0), "0");
+	CHECK_STR(pp_text_count(t, 1204), "1 204");
+	CHECK_STR(pp_text_count(t, 1234567), "1 234 567");
+}
+
+TEST(forty_lines)
+{
+	struct sample s;
+	char *text;
+
+	sample_make(&s, SAMPLE_RANKS, "unused");
+	for (size_t i = 0; i < s.dataset.steps * s.dataset.workers; i++)
+		for (int c = 1; c <= PP_CATEGORIES; c++)
+			s.dataset.cell[i].exclusive_ns[c] = 1000;
+	s.dataset.violations = 1;
+	for (int i = 0; i < 10; i++)
+		pp_dataset_warn(&s.dataset, "warning %d", i);
+	s.dataset.worker[3].lost[PP_LOSS_RING_FULL] = 1204;
+	text = text_of(&s.dataset);
+	CHECK(lines_of(text) <= PP_TEXT_LINES);
+	CHECK(strstr(text, "1 204 lost (1 of 16 ranks)") != NULL);
+	CHECK(strstr(text, "lost") < strstr(text, "Step time"));
+	CHECK(strstr(text, " more in pod.h5") != NULL);
+	CHECK(strstr(text, "7 more warnings") != NULL);
+	free(text);
+	sample_free(&s);
+}
+
+TEST(bars_on_demand)
+{
+	static char in[] = "a\n  Input   |####      |  40.0 %\n  b | c |\nlast without newline";
+	char *got = NULL;
+	size_t size;
+	FILE *from = fmemopen(in, strlen(in), "r"), *to = open_memstream(&got, &size);
+
+	CHECK_INT(pp_text_print(from, to, 0), 0);
+	fclose(to);
+	CHECK_STR(got, "a\n  Input    40.0 %\n  b | c |\nlast without newline");
+	free(got);
+	rewind(from);
+	to = open_memstream(&got, &size);
+	CHECK_INT(pp_text_print(from, to, 1), 0);
+	fclose(to);
+	CHECK_STR(got, "a\n  Input    ####         40.0 %\n  b | c |\nlast without newline");
+	free(got);
+	fclose(from);
+}
+
+TEST(script_names_the_job)
+{
+	static const char *const command[][2] = {{"/usr/bin/python3 -u dir/train.py --lr 1", "train.py  "},
+	                                         {"./c_mpi_train --steps 3", "c_mpi_train  "},
+	                                         {"python", "python  "},
+	                                         {"", "job  "}};
+	struct sample s;
+
+	sample_make(&s, 1, "unused");
+	for (size_t i = 0; i < sizeof(command) / sizeof(command[0]); i++) {
+		char *text;
+
+		strcpy(s.dataset.command, command[i][0]);
+		text = text_of(&s.dataset);
+		CHECK(!strncmp(text, command[i][1], strlen(command[i][1])));
+		free(text);
+	}
+	sample_free(&s);
+}
+
+static void golden(const char *path, int update)
+{
+	struct sample s;
+	char *text, *want = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	sample_make(&s, 3, "unused");
+	text = text_of(&s.dataset);
+	f = fopen(path, update ? "w" : "r");
+	CHECK(f != NULL);
+	if (f && update)
+		fputs(text, f);
+	else if (f && getdelim(&want, &size, '\0', f) > 0)
+		CHECK_STR(text, want);
+	if (f)
+		fclose(f);
+	free(want);
+	free(text);
+	sample_free(&s);
+}
+
+int main(int argc, char **argv)
+{
+	setenv("TZ", "UTC", 1);
+	units();
+	forty_lines();
+	bars_on_demand();
+	script_names_the_job();
+	if (argc > 1)
+		golden(argv[1], argc > 2 && !strcmp(argv[2], "--update"));
+	return test_end();
+}

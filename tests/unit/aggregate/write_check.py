@@ -1,0 +1,111 @@
+"""What the sample of test_write wrote, by the rules of docs/formats.md: XSpace read from the wire, pod.h5 with h5py. write_check.py DIR"""
+import glob
+import os
+import sys
+
+import xspace_wire
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py here")
+    sys.exit(77)
+
+base = sys.argv[1]
+STEP_NS = 1000000
+
+
+def value(p, stat):
+    ref = stat.get(7)
+    if ref is not None:
+        return p["stats"][ref]["name"]
+    return next(xspace_wire.signed(v) if isinstance(v, int) else v for k, v in stat.items() if k != 1)
+
+
+def stats(p, e):
+    got = {p["stats"][s[1]]["name"]: value(p, s) for s in e["stats"]}
+    assert len(got) == len(e["stats"]), "a stat twice"
+    return got
+
+
+def check_order(line):
+    stack, last = [], (-1, 0)
+    for e in line["events"]:
+        begin, end = e["begin"], e["begin"] + e["duration"]
+        assert e["duration"] >= 0 and (begin, -e["duration"]) >= last, (line["name"], e, last)
+        last = (begin, -e["duration"])
+        while stack and stack[-1] <= begin:
+            stack.pop()
+        assert not stack or end <= stack[-1], (line["name"], "overlap", e)
+        stack.append(end)
+
+
+def check_plane(p):
+    texts = [s["name"] for s in p["stats"].values()]
+    assert len(set(texts)) == len(texts), "two stat metadata of one name"
+    assert "group_id" in texts
+    assert len({x["id"] for x in p["lines"]}) == len(p["lines"])
+    for line in p["lines"]:
+        check_order(line)
+        for e in line["events"]:
+            m = p["events"][e["id"]]
+            name = m["name"]
+            got = stats(p, e)
+            if not name.startswith(("IteratorGetNext/", "range/")):
+                assert not name.lower().startswith(("train", "test", "iteratorgetnext", "memcpy", "infeed")), name
+            if "group_id" in got:
+                assert line["name"].endswith("breakdown")
+                assert (got["group_id"], name) == (got["group_id"], f"step {got['group_id']}") or "step_name" not in got
+
+
+def check_breakdown(p, rank, labels):
+    line = next(x for x in p["lines"] if x["name"] == f"rank {rank} breakdown")
+    markers = [e for e in line["events"] if "step_name" in stats(p, e)]
+    assert [stats(p, e)["group_id"] for e in markers] == labels, [stats(p, e) for e in markers]
+    for e in markers:
+        k = stats(p, e)["group_id"]
+        assert e["begin"] == (1000 + k * STEP_NS) * 1000 and e["duration"] == STEP_NS * 1000
+    assert sum(p["events"][e["id"]]["name"].startswith("podprof: ") for e in line["events"]) == 2, "steps 2 and 3 have no host compute"
+
+
+def check_file(path):
+    planes, hosts, warnings = xspace_wire.read(path)
+    assert hosts == [os.path.basename(path)[: -len(".xplane.pb")]] and not warnings, (hosts, warnings)
+    assert [p["name"] for p in planes] == ["/host:CPU", "Task Environment"]
+    assert len(planes[1]["values"]) == 2
+    check_plane(planes[0])
+    return planes[0]
+
+
+def check_h5(path, ranks):
+    with h5py.File(path) as f:
+        b = f["breakdown"]
+        assert b["exclusive_ns"].shape == (6, ranks, 10)
+        assert (b["exclusive_ns"][:].sum(axis=2) == b["step_ns"][:]).all() and (b["present"][:] == 1).all()
+        assert list(b["step"][:]) == list(range(1, 7)) and list(b["worker"][:]) == list(range(ranks))
+        assert b["exclusive_ns"].dims[2]["category"][5] == b"Input" and b["exclusive_ns"].attrs["units"].decode() == "ns"
+        assert list(f["breakdown"]) and f.attrs["command"].decode() == "/opt/train.py --lr \ufffd"
+        assert list(f["worker/host"][:]) == [b"node%d" % (r // 8) for r in range(ranks)]
+        assert (f["collective/row_count"][:] == ranks).all() and f["collective/operation"][0] == b"MPI_Allreduce"
+        assert list(f["communicator/members"][:]) == list(range(ranks)) and f["communicator/name"][0] == b"MPI_COMM_WORLD"
+        names = [n.decode() for n in f["quality/unclassified"][:]]
+        assert "bad \ufffd name \ufffd" in names and "n" * 10000 in names, [n[:20] for n in names]
+        assert f["quality/dropped"].shape[0] == ranks and b"kernel" in f["quality/absent"][:]
+
+
+host = check_file(f"{base}/host/plugins/profile/sample/node0.xplane.pb")
+check_breakdown(host, 0, list(range(8)))
+assert [x["name"] for x in host["lines"]][:6] == ["rank 0 breakdown", "rank 0 main", "rank 0 loader", "rank 0 async", "rank 0 async 2",
+                                                 "rank 0 requests"], [x["name"] for x in host["lines"]][:6]
+grouped = {x["name"] for x in host["lines"] if any("group_id" in stats(host, e) for e in x["events"])}
+assert grouped == {"rank 0 breakdown"}, grouped
+for r in range(9):
+    one = check_file(f"{base}/rank/plugins/profile/sample/node{r // 8}-rank{r:04d}.xplane.pb")
+    check_breakdown(one, r, list(range(8)))
+for kind in ("host", "rank"):
+    check_h5(f"{base}/{kind}/podprof/sample/pod.h5", 9)
+for path in glob.glob(f"{base}/*/plugins/profile/*/*"):
+    check_file(path) if "apart" not in path else xspace_wire.read(path)
+with h5py.File(f"{base}/empty/podprof/sample/pod.h5") as empty:
+    assert list(empty) == ["quality"] and list(empty["quality/missing"][:]) == [0, 1, 2, 3]
+print("the files are as documented")
