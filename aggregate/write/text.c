@@ -155,7 +155,9 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
 	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
-	if (d->steps == 1)
+	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
+		fprintf(to, "     the window as one step");
+	else if (d->steps == 1)
 		fprintf(to, "     step %lld", (long long)d->step_number[0]);
 	else if (d->steps)
 		fprintf(to, "     steps %lld..%lld", (long long)d->step_number[0], (long long)d->step_number[d->steps - 1]);

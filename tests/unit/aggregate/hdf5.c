@@ -1,0 +1,104 @@
+/* The layout of pod.h5: every row of the table is in the file of a full session, nothing else is, and docs/formats.md tells each
+ * row
+ * (--print writes them for it). */
+#include "aggregate/write/hdf5_layout.h"
+
+#include <hdf5.h>
+#include <stdlib.h>
+
+#include "tests/unit/aggregate/sample.h"
+
+/* Rows of tables that are empty in a clean session. */
+static int may_be_absent(const struct pp_h5_row *r)
+{
+	return !strcmp(r->group, "quality") && (strstr(r->variable, "missing") || strstr(r->variable, "warning"));
+}
+
+static void print_rows(FILE *to)
+{
+	const char *group = "";
+
+	for (const struct pp_h5_row *r = pp_h5_layout; r->group; r++) {
+		if (strcmp(group, r->group))
+			fprintf(to, "\n### /%s\n\n| variable | dimensions | type | unit | what |\n|---|---|---|---|---|\n",
+			        r->group);
+		group = r->group;
+		fprintf(to, "| %s | %s | %s | %s | %s |\n", r->variable, r->dims, pp_h5_type_name(r->type), r->unit, r->what);
+	}
+}
+
+TEST(rows_are_told_in_docs)
+{
+	char *rows = NULL, *docs = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&rows, &size);
+
+	print_rows(f);
+	fclose(f);
+	f = fopen(PP_TEST_DOCS "/formats.md", "r");
+	CHECK(f && getdelim(&docs, &size, '\0', f) > 0);
+	if (f)
+		fclose(f);
+	CHECK(docs && strstr(docs, rows));
+	free(docs);
+	free(rows);
+}
+
+static herr_t count(hid_t group, const char *name, const H5L_info_t *info, void *n)
+{
+	(void)group, (void)name, (void)info;
+	++*(size_t *)n;
+	return 0;
+}
+
+TEST(file_is_the_layout)
+{
+	char dir[] = "/tmp/podprof-hdf5-XXXXXX", path[256];
+	struct pp_err err = {""};
+	size_t rows = 0, found = 0;
+	struct sample s;
+	struct pp_channel channel = {0, 1, 100, 2, 3};
+
+	CHECK(mkdtemp(dir) != NULL);
+	sample_make(&s, 3, dir);
+	s.dataset.channel = malloc(sizeof(channel));
+	memcpy(s.dataset.channel, &channel, sizeof(channel));
+	s.dataset.channels = 1;
+	CHECK_INT(sample_writer("hdf5")->write(&s.out, &err), 0);
+	snprintf(path, sizeof(path), "%s/podprof/sample/pod.h5", dir);
+	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+
+	CHECK(file >= 0);
+	for (const struct pp_h5_row *r = pp_h5_layout; r->group; r++) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s/%s", r->group, r->variable);
+		int here = H5Lexists(file, r->group, H5P_DEFAULT) > 0 && H5Lexists(file, name, H5P_DEFAULT) > 0;
+
+		if (!here && !may_be_absent(r))
+			fprintf(stderr, "%s is not in the file\n", name);
+		CHECK(here || may_be_absent(r));
+		rows += (size_t)here;
+		if (r == pp_h5_layout || strcmp(r[-1].group, r->group)) {
+			hsize_t at = 0;
+
+			H5Literate_by_name(file, r->group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, count, &found, H5P_DEFAULT);
+		}
+	}
+	CHECK_INT(found, rows);
+	H5Fclose(file);
+	sample_free(&s);
+	snprintf(path, sizeof(path), "rm -rf '%s'", dir);
+	CHECK_INT(system(path), 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "--print")) {
+		print_rows(stdout);
+		return 0;
+	}
+	rows_are_told_in_docs();
+	file_is_the_layout();
+	return test_end();
+}
