@@ -9,7 +9,7 @@
 #include "aggregate/write/writer.h"
 
 #define MEMBER(h, variable, n, array, member)                                                                                      \
-	pp_h5_put_member(h, variable, n, &(array)->member, sizeof(*(array)), sizeof((array)->member))
+	pp_h5_put_member(h, variable, n, (array) ? &(array)->member : NULL, sizeof(*(array)), sizeof((array)->member))
 
 static int hosts_of(const struct pp_dataset *d)
 {

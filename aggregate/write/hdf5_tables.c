@@ -9,7 +9,7 @@
 #include "core/source/mpi_call.h"
 
 #define MEMBER(h, variable, n, array, member)                                                                                      \
-	pp_h5_put_member(h, variable, n, &(array)->member, sizeof(*(array)), sizeof((array)->member))
+	pp_h5_put_member(h, variable, n, (array) ? &(array)->member : NULL, sizeof(*(array)), sizeof((array)->member))
 
 static void put_index(struct pp_h5 *h, const char *dim, size_t n)
 {
