@@ -9,6 +9,7 @@
 
 #include "aggregate/analyze/join.h"
 #include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -135,7 +136,8 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 	d->names = in->capture->names;
 	d->step_confidence = steps->confidence;
 	if (steps->rule == PP_STEP_RULE_RANGE)
-		snprintf(d->step_rule, sizeof(d->step_rule), "%s: %.50s", rule, pp_intern_text(d->names, steps->rule_name, NULL));
+		snprintf(d->step_rule, sizeof(d->step_rule), "%s: %.*s", rule,
+		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40), pp_intern_text(d->names, steps->rule_name, NULL));
 	else
 		copy_text(d->step_rule, sizeof(d->step_rule), rule);
 }

@@ -6,6 +6,7 @@
 
 #include "aggregate/analyze/join.h"
 #include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
 static int compare_default(const void *a, const void *b)
 {
@@ -108,9 +109,12 @@ static void warn_default(struct pp_dataset *d)
 		all += d->cell[i].step_ns;
 	for (size_t i = 0; i < d->defaults; i++)
 		by_default += d->by_default[i].ns;
-	if (all > 0 && by_default > 0)
-		pp_dataset_warn(d, "%.1f %% of step time is Host compute only by the default rule, most of it in '%.100s'",
-		                100.0 * (double)by_default / (double)all, pp_intern_text(d->names, d->by_default[0].name, NULL));
+	if (all > 0 && by_default > 0) {
+		const char *name = pp_intern_text(d->names, d->by_default[0].name, NULL);
+
+		pp_dataset_warn(d, "%.1f %% of step time is Host compute only by the default rule, most of it in '%.*s'",
+		                100.0 * (double)by_default / (double)all, pp_utf8_fit(name, 100), name);
+	}
 }
 
 static void warn_absent(struct pp_dataset *d)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
 enum { RANKS_NAMED = 6 };
 
@@ -116,7 +117,8 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
 	say_losses(m, d);
 	if (steps->rule == PP_STEP_RULE_RANGE)
-		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.60s'", pp_intern_text(names, steps->rule_name, NULL));
+		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.*s'",
+		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
 		return; /* the head says it, and no steps were asked for */
 	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))

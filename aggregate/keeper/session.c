@@ -2,6 +2,7 @@
 #include "aggregate/keeper/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,22 @@ static int delivered(const struct pp_capture *c)
 	return 0;
 }
 
+static void say_nothing_came(const struct pp_capture *c, const struct pp_session_options *o, char *message, size_t size)
+{
+	int64_t last = INT64_MIN;
+	char text[256] = "no session was written: no rank recorded anything (no MPI call, no step, no range)";
+
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].step_marks && c->rank[i].last_step > last)
+			last = c->rank[i].last_step;
+	if (last != INT64_MIN && o->steps_last > o->steps_first)
+		snprintf(text, sizeof(text),
+		         "no session was written: no rank marked a step of %" PRId64 ":%" PRId64 "; the last step marked was %" PRId64
+		         ". Ask for steps that the job reaches",
+		         o->steps_first, o->steps_last, last);
+	pp_message_copy(message, size, text);
+}
+
 int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options, char *message,
 		     size_t message_size, struct pp_err *err)
 {
@@ -172,7 +189,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	if (message_size && message)
 		message[0] = '\0';
 	if (!delivered(capture)) {
-		pp_message_copy(message, message_size, "no session was written: no rank recorded anything (no MPI call, no step, no range)");
+		say_nothing_came(capture, options, message, message_size);
 		return 0;
 	}
 	for (size_t i = 0; i < capture->ranks; i++)

@@ -136,6 +136,16 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 	rank->exit_status = rank->exit_known ? atomic_load(&h->exit_status) : 0;
 }
 
+/* From the where-am-I lines: they are kept outside windows too. */
+static void take_last_step(const struct pp_ring_header *h, struct pp_rank *rank)
+{
+	uint32_t threads = atomic_load(&h->thread_used);
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		if (h->thread[i].where.step > rank->last_step)
+			rank->last_step = h->thread[i].where.step;
+}
+
 static struct pp_rank *rank_of(struct pp_capture *c, int32_t number, int *ret_first)
 {
 	size_t at = 0;
@@ -148,6 +158,7 @@ static struct pp_rank *rank_of(struct pp_capture *c, int32_t number, int *ret_fi
 		memset(c->rank + at, 0, sizeof(*c->rank));
 		c->rank[at].rank = number;
 		c->rank[at].horizon = INT64_MIN;
+		c->rank[at].last_step = INT64_MIN;
 		c->ranks++;
 	}
 	return &c->rank[at];
@@ -160,6 +171,7 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 
 	pp_pair_close(&ring->pair);
 	take_header(pp_drain_header(ring->drain), rank, first);
+	take_last_step(pp_drain_header(ring->drain), rank);
 	take_losses(ring, rank);
 	rank->records += ring->pair.records;
 	if (ring->pair.horizon > rank->horizon)

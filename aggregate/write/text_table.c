@@ -5,6 +5,7 @@
 
 #include "aggregate/write/text.h"
 #include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
 enum { BAR = 30, MOST_WORKERS = 12, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
 
@@ -212,8 +213,11 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, 
 	if (!ns)
 		return;
 	fprintf(to, "  %.1f %% of all ranks' step time is host compute by the default rule alone:", percent(ns, t->all_ns));
-	for (size_t i = 0; i < d->defaults && i < MOST_NAMES; i++)
-		fprintf(to, "%s \"%.40s\"", i ? "," : "", pp_intern_text(d->names, d->by_default[i].name, NULL));
+	for (size_t i = 0; i < d->defaults && i < MOST_NAMES; i++) {
+		const char *name = pp_intern_text(d->names, d->by_default[i].name, NULL);
+
+		fprintf(to, "%s \"%.*s\"", i ? "," : "", pp_utf8_fit(name, 40), name);
+	}
 	if (d->defaults > MOST_NAMES)
 		fprintf(to, " and %zu more", d->defaults - MOST_NAMES);
 	fputc('\n', to);

@@ -71,4 +71,16 @@ static inline size_t pp_utf8_mend(char *to, const char *text, size_t length)
 	return out;
 }
 
+/* Bytes of good text that are whole characters and at most `most`: the precision for "%.*s". */
+static inline int pp_utf8_fit(const char *text, int most)
+{
+	int n = (int)strnlen(text, (size_t)most + 1);
+
+	if (n <= most)
+		return n;
+	for (n = most; n > 0 && ((uint8_t)text[n] & 0xc0) == 0x80; n--)
+		;
+	return n;
+}
+
 #endif

@@ -69,6 +69,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	char options[512], version[32], command[512];
 	int exit_known, exit_status;
 	int step_marks; /* podprof_step_* was used */
+	int64_t last_step; /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
 	int64_t open_tick;
 	int64_t horizon;     /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
 	uint64_t lost[16];   /* by enum pp_loss */

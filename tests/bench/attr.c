@@ -60,7 +60,7 @@ static double measure(const struct pp_rank *rank, const struct pp_steps *steps, 
 	return ns[REPEATS / 2];
 }
 
-int main(void)
+static int measure_all(void)
 {
 	struct pp_intern *names = pp_intern_new();
 	uint32_t name[4] = {pp_intern_put(names, "forward", 7), pp_intern_put(names, "input", 5), pp_intern_put(names, "wobble", 6),
@@ -89,4 +89,15 @@ int main(void)
 	}
 	pp_intern_free(names);
 	return 0;
+}
+
+int main(void)
+{
+	const char *asked = getenv("PODPROF_BENCH");
+
+	if (!asked || !*asked) {
+		printf("skipped: set PODPROF_BENCH=1 on a quiet machine\n");
+		return 77;
+	}
+	return measure_all();
 }

@@ -1,0 +1,164 @@
+/* Closing a window: drain, pair, convert, attribute, encode and write, against memcpy of the records plus write of as many bytes as came out.
+ * In tmpfs, so that no disk is measured. Budget: 4x. Runs only with PODPROF_BENCH=1. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "aggregate/keeper/session.h"
+#include "aggregate/read/rings.h"
+#include "tests/unit/aggregate/ring_maker.h"
+
+enum { RANKS = 4, RANGES = 250000, STEPS = 100, REPS = 5, BUDGET = 4, SKIP = 77 };
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void step(struct maker *m, pp_tick tick, int64_t number, int begin)
+{
+	struct pp_record r = {.tick = tick, .kind = begin ? PP_RECORD_STEP_BEGIN : PP_RECORD_STEP_END, .step = {.number = number}};
+
+	maker_put(m, 0, &r, NULL, 0);
+}
+
+static void fill(struct maker *m)
+{
+	pp_tick tick = 10000;
+
+	for (int s = 0; s < STEPS; s++) {
+		step(m, tick += 100, s, 1);
+		for (int i = 0; i < RANGES / STEPS / 2; i++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "layer%d/forward", i % 48);
+			maker_push(m, 0, tick += 40, "forward");
+			maker_push(m, 0, tick += 40, name);
+			maker_pop(m, 0, tick += 200);
+			maker_pop(m, 0, tick += 40);
+		}
+		step(m, tick += 100, s, 0);
+	}
+}
+
+/* Bytes of all files under a directory, which is emptied and removed. */
+static double sweep(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	double bytes = 0;
+
+	while (d && (e = readdir(d))) {
+		char one[600];
+		struct stat st;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(one, sizeof(one), "%s/%s", path, e->d_name);
+		if (!stat(one, &st) && S_ISDIR(st.st_mode)) {
+			bytes += sweep(one);
+			continue;
+		}
+		bytes += (double)st.st_size;
+		unlink(one);
+	}
+	if (d)
+		closedir(d);
+	rmdir(path);
+	return bytes;
+}
+
+/* ms of memcpy of the rings and write() of `bytes` to the same file system. */
+static double limit_ms(const struct maker *m, const char *path, double bytes)
+{
+	char *copy = malloc(m[0].bytes);
+	double begin = now_ms(), left = bytes;
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	if (!copy || fd < 0)
+		abort();
+	for (int r = 0; r < RANKS; r++)
+		memcpy(copy, m[r].header, m[r].bytes);
+	while (left > 0) {
+		ssize_t n = write(fd, copy, left < (double)m[0].bytes ? (size_t)left : m[0].bytes);
+
+		if (n <= 0)
+			abort();
+		left -= (double)n;
+	}
+	close(fd);
+	begin = now_ms() - begin;
+	unlink(path);
+	free(copy);
+	return begin;
+}
+
+static double close_window(struct maker *m, const char *dir)
+{
+	struct pp_rings *rings = pp_rings_new((size_t)1 << 30);
+	struct pp_clock_pair a = {.tick = 0, .raw_ns = 0}, b = {.tick = 1000000000, .raw_ns = 1000000000, .realtime_ns = 1000000000};
+	struct pp_session_options options = {.logdir = dir, .session = "bench", .job = "bench", .command = "bench", .options = ""};
+	struct pp_clock_map clock;
+	struct pp_capture capture;
+	struct pp_err err;
+	double begin = now_ms();
+	char message[1024];
+
+	for (int r = 0; r < RANKS; r++) {
+		if (pp_rings_open(rings, m[r].path, &err))
+			abort();
+		while (pp_rings_drain(rings, (size_t)r, NULL))
+			;
+	}
+	if (pp_rings_finish(rings, &capture, &err) || pp_clock_map_init(&clock, PP_TICK_RAW, &a, &b, 1000, &err) ||
+	    pp_session_write(&capture, &clock, &options, message, sizeof(message), &err)) {
+		fprintf(stderr, "bench_close: %s\n", err.text);
+		exit(1);
+	}
+	pp_capture_release(&capture);
+	pp_rings_free(rings);
+	return now_ms() - begin;
+}
+
+int main(void)
+{
+	static struct maker m[RANKS];
+	char dir[128], file[160];
+	double best = 1e9, limit = 1e9, bytes = 0;
+
+	if (!getenv("PODPROF_BENCH")) {
+		printf("set PODPROF_BENCH=1 on a quiet machine\n");
+		return SKIP;
+	}
+	snprintf(dir, sizeof(dir), "/dev/shm/pp-close-%d", (int)getpid());
+	snprintf(file, sizeof(file), "%s.limit", dir);
+	for (int i = 0; i < REPS; i++) {
+		double took;
+
+		for (int r = 0; r < RANKS; r++) {
+			char path[160];
+
+			snprintf(path, sizeof(path), "%s-%d.ring", dir, r);
+			maker_open(&m[r], path, r, RANKS, 1, RANGES * 2 / PP_CHUNK_RECORDS + 8);
+			maker_thread(&m[r], 0, 1);
+			fill(&m[r]);
+		}
+		took = close_window(m, dir);
+		best = took < best ? took : best;
+		bytes = sweep(dir);
+		took = limit_ms(m, file, bytes);
+		limit = took < limit ? took : limit;
+		for (int r = 0; r < RANKS; r++) {
+			unlink(m[r].path);
+			maker_close(&m[r]);
+		}
+	}
+	printf("window close: %d ranks x %d ranges, %.1f ms, %.1f ns a range, %.1f MB out; memcpy + write %.1f ms: %.1fx (budget %dx)\n", RANKS,
+	       RANGES, best, best * 1e6 / RANKS / RANGES, bytes / 1e6, limit, best / limit, BUDGET);
+	return best / limit > BUDGET;
+}
