@@ -5,6 +5,7 @@
 
 #include "core/ring/intern.h"
 #include "core/step/step_attr.h"
+#include "tests/bench/bench.h"
 
 enum { SPANS = 1000000, REPEATS = 7 };
 
@@ -93,11 +94,5 @@ static int measure_all(void)
 
 int main(void)
 {
-	const char *asked = getenv("PODPROF_BENCH");
-
-	if (!asked || !*asked) {
-		printf("skipped: set PODPROF_BENCH=1 on a quiet machine\n");
-		return 77;
-	}
-	return measure_all();
+	return bench_asked() ? measure_all() : 77;
 }

@@ -8,6 +8,7 @@
 
 #include "aggregate/keeper/session.h"
 #include "aggregate/read/rings.h"
+#include "tests/bench/bench.h"
 #include "tests/unit/aggregate/ring_maker.h"
 
 enum { RANKS = 4, RANGES = 250000, STEPS = 100, REPS = 5, BUDGET = 4, SKIP = 77 };
@@ -131,10 +132,8 @@ int main(void)
 	char dir[128], file[160];
 	double best = 1e9, limit = 1e9, bytes = 0;
 
-	if (!getenv("PODPROF_BENCH")) {
-		printf("set PODPROF_BENCH=1 on a quiet machine\n");
+	if (!bench_asked())
 		return SKIP;
-	}
 	snprintf(dir, sizeof(dir), "/dev/shm/pp-close-%d", (int)getpid());
 	snprintf(file, sizeof(file), "%s.limit", dir);
 	for (int i = 0; i < REPS; i++) {

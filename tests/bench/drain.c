@@ -6,6 +6,7 @@
 
 #include "aggregate/read/rings.h"
 #include "tests/unit/aggregate/ring_maker.h"
+#include "tests/bench/bench.h"
 
 enum { NAMES = 40, ROUNDS = 400, RANKS = 8, BUDGET_NS = 40 };
 
@@ -90,11 +91,5 @@ static int measure_all(void)
 
 int main(void)
 {
-	const char *asked = getenv("PODPROF_BENCH");
-
-	if (!asked || !*asked) {
-		printf("skipped: set PODPROF_BENCH=1 on a quiet machine\n");
-		return 77;
-	}
-	return measure_all();
+	return bench_asked() ? measure_all() : 77;
 }

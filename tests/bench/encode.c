@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "proto/xspace_build.h"
+#include "tests/bench/bench.h"
 
 enum { EVENTS = 1 << 16, TURNS = 60, BEST_OF = 5 };
 
@@ -95,11 +96,5 @@ static int measure_all(void)
 
 int main(void)
 {
-	const char *asked = getenv("PODPROF_BENCH");
-
-	if (!asked || !*asked) {
-		printf("skipped: set PODPROF_BENCH=1 on a quiet machine\n");
-		return 77;
-	}
-	return measure_all();
+	return bench_asked() ? measure_all() : 77;
 }

@@ -1,50 +1,9 @@
 /* Spans out of ring files made by hand. */
-#include "tests/test.h"
-
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "aggregate/read/rings.h"
-#include "core/ring/intern.h"
 #include "core/source/mpi_call.h"
-#include "tests/unit/aggregate/ring_maker.h"
-
-static char dir[64];
-
-static const char *path_of(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-static struct pp_rings *drained(struct maker *m, size_t buffer)
-{
-	struct pp_rings *r = pp_rings_new(buffer);
-	struct pp_err err = {""};
-
-	CHECK_INT(pp_rings_open(r, m->path, &err), 0);
-	while (pp_rings_drain(r, 0, NULL))
-		;
-	return r;
-}
-
-static struct pp_capture finished(struct maker *m)
-{
-	struct pp_rings *r = drained(m, 64 << 20);
-	struct pp_capture c = {0};
-
-	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
-	pp_rings_free(r);
-	maker_close(m);
-	return c;
-}
-
-static const char *name_of(const struct pp_capture *c, const struct pp_span *s)
-{
-	return pp_intern_text(c->names, s->name, NULL);
-}
+#include "tests/unit/aggregate/rings_kit.h"
 
 TEST(nesting)
 {
@@ -342,115 +301,9 @@ TEST(two_rings_of_one_rank)
 	maker_close(&b);
 }
 
-static uint64_t seed = 12345;
-
-static uint32_t dice(uint32_t n)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(seed >> 33) % n;
-}
-
-static void damage(struct maker *m, int round)
-{
-	uint32_t *word = (uint32_t *)m->header;
-	size_t words = m->bytes / 4;
-
-	switch (round % 4) {
-	case 0: /* links and counts */
-		for (uint32_t i = 1; i <= m->header->chunk_limit; i++) {
-			struct pp_chunk *c = maker_chunk(m, i);
-
-			atomic_store(&c->next, dice(8));
-			atomic_store(&c->committed, dice(2000));
-		}
-		break;
-	case 1: /* a circle */
-		for (uint32_t i = 1; i <= m->header->chunk_limit; i++)
-			atomic_store(&maker_chunk(m, i)->next, i % m->header->chunk_limit + 1);
-		break;
-	case 2: /* any record */
-		for (int i = 0; i < 3000; i++)
-			word[PP_RING_HEADER_BYTES / 4 + dice((uint32_t)(words - PP_RING_HEADER_BYTES / 4))] = dice(UINT32_MAX);
-		break;
-	default: /* slots */
-		for (int i = 0; i < 200; i++)
-			((uint32_t *)m->header->thread)[dice(4 * 48)] = dice(20);
-		m->header->thread_used = dice(UINT32_MAX);
-		m->header->chunk_used = dice(UINT32_MAX);
-		break;
-	}
-}
-
-TEST(fuzz)
-{
-	for (int round = 0; round < 200; round++) {
-		struct maker m;
-		struct pp_rings *r = pp_rings_new(256 * 1024);
-		struct pp_capture c;
-
-		maker_open(&m, path_of("fuzz.ring"), 0, 1, 1, 6);
-		maker_thread(&m, 0, 10);
-		maker_thread(&m, 1, 11);
-		for (int i = 0; i < 1200; i++) {
-			int kind = 1 + (int)dice(13);
-			char name[200];
-
-			memset(name, (int)dice(256), sizeof(name));
-			name[dice(sizeof(name))] = '\0';
-			maker_range(&m, dice(2), kind == PP_RECORD_TEXT ? 1 : kind, 2000 + 10 * (pp_tick)i, (uint16_t)dice(3), dice(50), name);
-		}
-		if (round % 2)
-			damage(&m, round / 2);
-		CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
-		for (int i = 0; i < 3; i++)
-			pp_rings_drain(r, 0, NULL);
-		if (round % 3 == 0) {
-			if (truncate(m.path, PP_RING_HEADER_BYTES + (off_t)dice(5) * 40000))
-				CHECK(0);
-			pp_rings_drain(r, 0, NULL);
-		}
-		CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
-		for (size_t t = 0; t < c.rank[0].threads; t++)
-			for (size_t i = 0; i < c.rank[0].thread[t].spans; i++)
-				if (c.rank[0].thread[t].span[i].end < c.rank[0].thread[t].span[i].begin)
-					CHECK(0);
-		pp_rings_free(r);
-		pp_capture_release(&c);
-		maker_close(&m);
-	}
-}
-
-TEST(bad_files)
-{
-	struct maker m;
-	struct pp_rings *r = pp_rings_new(1 << 20);
-	struct pp_err err = {""};
-
-	CHECK_INT(pp_rings_open(r, path_of("none.ring"), &err), -ENOENT);
-	maker_open(&m, path_of("bad.ring"), 0, 1, 1, 2);
-	m.header->version = 99;
-	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
-	CHECK(strstr(err.text, "version 99") != NULL);
-	m.header->version = PP_RING_VERSION;
-	m.header->rank = 7;
-	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
-	m.header->rank = 0;
-	m.header->magic[0] = 'x';
-	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
-	if (truncate(m.path, 1000))
-		CHECK(0);
-	CHECK_INT(pp_rings_open(r, m.path, &err), -EAGAIN);
-	CHECK_INT(pp_rings_count(r), 0);
-	maker_close(&m);
-	pp_rings_free(r);
-}
-
 int main(void)
 {
-	char command[128];
-
-	strcpy(dir, "/dev/shm/pp-rings-XXXXXX");
-	if (!mkdtemp(dir))
+	if (rings_kit_begin())
 		return 1;
 	nesting();
 	domains_and_async();
@@ -461,10 +314,5 @@ int main(void)
 	eviction();
 	slots_are_reused();
 	two_rings_of_one_rank();
-	fuzz();
-	bad_files();
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	if (system(command))
-		return 1;
-	return test_end();
+	return rings_kit_end();
 }
