@@ -179,7 +179,7 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_text_lost(d, to);
 	fputc('\n', to);
 	if (d->steps)
-		fprintf(to, "  Step time %s  (+- %s; median and half the middle half of %zu step%s)\n",
+		fprintf(to, "  Step time %s  (+- %s; slowest rank of each step: median and half the middle half of %zu step%s)\n",
 		        pp_text_time(a, t.median_ns), pp_text_time(b, t.spread_ns), d->steps, d->steps == 1 ? "" : "s");
 	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0],
 	        verdict[0] ? verdict + 1 : "");
