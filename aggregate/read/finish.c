@@ -5,6 +5,7 @@
 
 #include "aggregate/read/order.h"
 #include "aggregate/read/rings_private.h"
+#include "core/base/huge.h"
 
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
@@ -24,6 +25,7 @@ static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_th
 	t->span = lane->blocks.spans ? malloc(lane->blocks.spans * sizeof(*t->span)) : NULL;
 	if (lane->blocks.spans && !t->span)
 		return -ENOMEM;
+	pp_huge_advise(t->span, lane->blocks.spans * sizeof(*t->span));
 	while ((b = pp_store_pop(store, &lane->blocks))) {
 		memcpy(t->span + t->spans, b->span, b->used * sizeof(b->span[0]));
 		t->spans += b->used;

@@ -8,7 +8,7 @@
 
 enum { FIRST_BYTES = 16 * 1024, BLOCK_BYTES = 256 * 1024 };
 
-/* mmap, so that what is given back leaves the process. */
+/* mmap, so that what is given back leaves the process; populated at once, which is cheaper than a fault a page. */
 static struct pp_block *make(struct pp_store *s, size_t bytes)
 {
 	struct pp_block *b = s->spare;
@@ -16,7 +16,7 @@ static struct pp_block *make(struct pp_store *s, size_t bytes)
 	if (b && bytes == BLOCK_BYTES) {
 		s->spare = b->next;
 	} else {
-		b = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		b = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 		if (b == MAP_FAILED)
 			return NULL;
 		s->bytes += bytes;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/huge.h"
 #include "core/step/attr_flat.h"
 
 enum { WINDOW_SPANS = 8192 }; /* of one thread in one window: its lists stay in the L2 cache */
@@ -118,6 +119,7 @@ static int keep(struct sweep *s, const struct window *w)
 			return -ENOMEM;
 		attr->segment = more;
 		s->room = room;
+		pp_huge_advise(more, room * sizeof(*more));
 	}
 	for (size_t i = 0; i < s->one.flats; i++) {
 		const struct pp_flat *f = &s->one.flat[i];

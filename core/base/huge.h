@@ -1,0 +1,20 @@
+/* Large arrays of the keeper and the CLI in huge pages: at a window's close a third of the time was first touches of 4 KiB pages. */
+#ifndef PP_BASE_HUGE_H
+#define PP_BASE_HUGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+enum { PP_HUGE_FROM = 4 << 20 }; /* smaller arrays gain nothing */
+
+/* Advice only: memory of malloc() stays as it was where the kernel has no huge pages. */
+static inline void pp_huge_advise(void *p, size_t bytes)
+{
+	uintptr_t begin = ((uintptr_t)p + 4095) & ~(uintptr_t)4095, end = ((uintptr_t)p + bytes) & ~(uintptr_t)4095;
+
+	if (p && bytes >= PP_HUGE_FROM && end > begin)
+		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+#endif
