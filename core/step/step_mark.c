@@ -59,6 +59,25 @@ static int64_t marking_thread(const struct pp_rank *rank)
 	return best;
 }
 
+enum { STEP_NUMBER_BITS = 62 }; /* beyond +-2^62 a number is no count of steps: it is placed like one that went back */
+
+/* The number of the next mark: its own, or the one after the highest. Returns 1 where it went back. */
+static int place_number(int64_t own, const struct pp_marks *list, int64_t highest, int64_t *shift, int64_t *ret_number)
+{
+	const int64_t most = INT64_C(1) << STEP_NUMBER_BITS;
+	int64_t number;
+
+	if (!__builtin_add_overflow(own, *shift, &number) && number <= most && number >= -most && (!list->marks || number > highest)) {
+		*ret_number = number;
+		return 0;
+	}
+	*ret_number = list->marks ? highest + 1 : 0; /* highest is at most 2^62 + marks */
+	if (__builtin_sub_overflow(*ret_number, own, &number))
+		number = 0;
+	*shift = number;
+	return 1;
+}
+
 /* Marks of podprof_step_*. Where the number does not rise, the job began to count anew: from there on numbers go on from the
  * highest one, so that every step keeps a place of its own and steps of one place are the same step on all ranks. */
 static int list_marked(const struct pp_rank *rank, struct pp_marks *list, uint64_t *backwards)
@@ -80,12 +99,8 @@ static int list_marked(const struct pp_rank *rank, struct pp_marks *list, uint64
 		}
 		flags = span->flags;
 		mark.complete = !(span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) && span->begin >= rank->horizon;
-		if (list->marks && span->number + shift <= highest) {
-			shift = highest + 1 - span->number;
-			++*backwards;
-		}
-		mark.number = span->number + shift;
-		mark.fresh = shift != 0;
+		*backwards += place_number(span->number, list, highest, &shift, &mark.number) != 0;
+		mark.fresh = mark.number != span->number;
 		highest = mark.number;
 		if (pp_marks_add(list, &mark) < 0)
 			return -ENOMEM;

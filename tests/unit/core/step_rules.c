@@ -83,6 +83,24 @@ TEST(end_that_never_came)
 	free_capture(&c);
 }
 
+/* Found by UBSan in the keeper: numbers at the ends of int64 overflowed while steps were placed. */
+TEST(numbers_without_sense)
+{
+	struct pp_capture c = make_capture(1);
+	static const int64_t numbers[] = {5, INT64_MIN, INT64_MAX, 7, INT64_C(1) << 62, -1, INT64_MIN};
+	struct pp_steps s;
+
+	for (int64_t i = 0; i < 7; i++)
+		add_step(&c, 0, numbers[i], i * 100, i * 100 + 50);
+	s = find(&c, 0, 0);
+	CHECK_INT(s.steps, 7);
+	CHECK(s.backwards >= 3);
+	for (size_t i = 1; i < s.steps; i++)
+		CHECK(s.number[i] > s.number[i - 1]);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(numbers_going_back)
 {
 	struct pp_capture c = make_capture(2);
@@ -217,6 +235,7 @@ int main(void)
 	complete_on_all();
 	end_that_never_came();
 	numbers_going_back();
+	numbers_without_sense();
 	rank_without_step();
 	numbered_range();
 	plain_range_inside_main();
