@@ -90,12 +90,13 @@ PP_BOTH(Comm_idup)
 	{                                                                                                                          \
 		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
 		struct pp_mpi_scope scope;                                                                                         \
-		MPI_Comm handle = comm ? *comm : NULL;                                                                             \
+		MPI_Comm handle;                                                                                                   \
 		pp_tick end;                                                                                                       \
 		int rc;                                                                                                            \
 		PP_REAL(symbol)                                                                                                    \
 		if (!pp_mpi_seen(thread))                                                                                          \
 			return real(comm);                                                                                         \
+		handle = comm ? *comm : NULL; /* only now: another MPI's handle may be narrower */                                 \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, handle, PP_NO_PEER, 0);                                         \
 		if (scope.comm)                                                                                                    \
 			pp_comm_unlink(scope.comm);                                                                                \
