@@ -25,8 +25,8 @@ def main():
         print("skipped: set PODPROF_BENCH=1 on a quiet machine")
         return 77
     mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(args.ranks)]
-    job = [os.path.join(args.bin, "c_mpi_train"), "--quiet", "--steps", str(args.steps)]
-    podprof = [os.path.join(args.bin, "podprof"), "run", "-o", "logs", "--wait", "0"]
+    job = [os.path.abspath(os.path.join(args.bin, "c_mpi_train")), "--quiet", "--steps", str(args.steps)]
+    podprof = [os.path.abspath(os.path.join(args.bin, "podprof")), "run", "-o", "logs", "--wait", "0"]
     ways = {"idle": podprof + ["--steps", "1000000:1000010", "--"], "recording": podprof + ["--"]}
     ratio = {name: [] for name in ways}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as where:
