@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/dataset.h"
+#include "core/base/units.h"
 
 struct worker_sum {
 	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* 10 and 3 together less waiting: [0] is unused */
@@ -56,19 +57,6 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
 }
 
-/* 3 significant digits, in the unit people read. */
-static const char *show_ns(int64_t ns, char *text, size_t size)
-{
-	static const char *const unit[] = {"ns", "us", "ms", "s"};
-	double value = (double)ns;
-	int u = 0;
-
-	for (; value >= 999.5 && u < 3; u++)
-		value /= 1000;
-	snprintf(text, size, "%.*f %s", u == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, unit[u]);
-	return text;
-}
-
 static const char *explain(int category)
 {
 	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
@@ -88,7 +76,7 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
 	int64_t most = 0, late_ns = late_per_step(d, late);
-	char shown[32];
+	char shown[PP_TEXT_UNIT];
 	size_t who = d->workers;
 	int category = 0;
 
@@ -119,7 +107,7 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 	}
 	snprintf(text, size,
 	         "limited by: rank %d's %s%s, %s (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
-	         (int)late->rank, pp_category_name(category), explain(category), show_ns(most, shown, sizeof(shown)),
+	         (int)late->rank, pp_category_name(category), explain(category), pp_text_time(shown, most),
 	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), share);
 }
 

@@ -5,17 +5,14 @@
 #include <stdio.h>
 
 #include "aggregate/analyze/dataset.h"
+#include "core/base/units.h"
 
-enum { PP_TEXT_LINES = 40, PP_TEXT_UNIT = 24 };
+enum { PP_TEXT_LINES = 40 };
 
 /* The whole summary. 0, or -ENOMEM. */
 int pp_text_write(const struct pp_dataset *d, FILE *to);
 /* Copy a summary; `bars` 0 drops the column of bars. 0, or -errno of a failed read or write. */
 int pp_text_print(FILE *in, FILE *out, int bars);
-
-/* For the parts of the summary: 3 significant digits, and a unit that people read. Returns `text`. */
-const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns);
-const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n);
 
 struct pp_text {                           /* numbers of the summary, computed once */
 	int64_t *step_ns;                  /* [steps]: longest over workers */

@@ -1,6 +1,6 @@
 /* Where steps begin and end. In: pp_capture in job ns. Out: one table of steps for all ranks.
  * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread: docs/steps.md), WINDOW (the
- * whole window is one step). The same rule holds on all ranks, the weakest any rank needs. */
+ * whole window is one step). The same rule holds on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
 #ifndef PP_STEP_MARK_H
 #define PP_STEP_MARK_H
 

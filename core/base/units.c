@@ -1,0 +1,40 @@
+/* Numbers as people read them. Called by the summary and the verdict. */
+#include "core/base/units.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
+{
+	static const struct {
+		double ns;
+		const char *unit;
+	} unit[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+	double v = (double)(ns < 0 ? -ns : ns);
+	size_t u = 0;
+
+	/* 999.5 us is 1.00 ms: the unit is chosen by what will be printed */
+	while (u < 3 && v < 0.9995 * unit[u].ns)
+		u++;
+	v /= unit[u].ns;
+	snprintf(text, PP_TEXT_UNIT, "%s%.*f %s", ns < 0 ? "-" : "",
+	         u == 3 || v >= 99.95 ? 0
+	         : v >= 9.995         ? 1
+	                              : 2,
+	         v, unit[u].unit);
+	return text;
+}
+
+const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < length && at + 2 < PP_TEXT_UNIT; i++) {
+		if (i && (length - i) % 3 == 0)
+			text[at++] = ' ';
+		text[at++] = digits[i];
+	}
+	text[at] = '\0';
+	return text;
+}

@@ -1,0 +1,14 @@
+/* Numbers as people read them: for every sentence and table of the keeper and the CLI. Pure, any thread. */
+#ifndef PP_BASE_UNITS_H
+#define PP_BASE_UNITS_H
+
+#include <stdint.h>
+
+enum { PP_TEXT_UNIT = 24 };
+
+/* 3 significant digits and the unit that fits: "84.1 ms". Returns `text`. */
+const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns);
+/* Blanks between thousands: "1 204". Returns `text`. */
+const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n);
+
+#endif
