@@ -83,13 +83,6 @@ static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
-#define PP_WRAP_SEND(...)
-#define PP_WRAP_ISEND(...)
-#define PP_WRAP_RECV(...)
-#define PP_WRAP_IRECV(...)
-#define PP_WRAP_IPROBE(...)
-#define PP_WRAP_SENDRECV(...)
-#define PP_WRAP_MAKE(...)
-#define PP_WRAP_HAND(...)
-#define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+#include "mpi/pmpi_family.h"
+
 #include "mpi/pmpi_call.def"

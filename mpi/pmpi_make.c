@@ -37,16 +37,8 @@ static void made(struct pp_mpi_scope *scope, MPI_Comm handle)
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
-#define PP_WRAP_SEND(...)
-#define PP_WRAP_ISEND(...)
-#define PP_WRAP_RECV(...)
-#define PP_WRAP_IRECV(...)
-#define PP_WRAP_IPROBE(...)
-#define PP_WRAP_SENDRECV(...)
-#define PP_WRAP_COLL(...)
-#define PP_WRAP_ICOLL(...)
-#define PP_WRAP_HAND(...)
-#define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+#include "mpi/pmpi_family.h"
+
 #include "mpi/pmpi_call.def"
 
 /* The duplicate has a handle now but members only later: they are its parent's. */

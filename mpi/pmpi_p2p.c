@@ -131,9 +131,6 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
-#define PP_WRAP_COLL(...)
-#define PP_WRAP_ICOLL(...)
-#define PP_WRAP_MAKE(...)
-#define PP_WRAP_HAND(...)
-#define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+#include "mpi/pmpi_family.h"
+
 #include "mpi/pmpi_call.def"

@@ -1,0 +1,39 @@
+/* The families of wrappers in the table (mpi/pmpi_call.def). A file defines PP_WRAP_<FAMILY> for those it writes, includes this,
+ * and the rows of all others become nothing. A new family is three lines here. */
+#ifndef PP_PMPI_FAMILY_H
+#define PP_PMPI_FAMILY_H
+
+#ifndef PP_WRAP_SEND
+#define PP_WRAP_SEND(...)
+#endif
+#ifndef PP_WRAP_ISEND
+#define PP_WRAP_ISEND(...)
+#endif
+#ifndef PP_WRAP_RECV
+#define PP_WRAP_RECV(...)
+#endif
+#ifndef PP_WRAP_IRECV
+#define PP_WRAP_IRECV(...)
+#endif
+#ifndef PP_WRAP_IPROBE
+#define PP_WRAP_IPROBE(...)
+#endif
+#ifndef PP_WRAP_SENDRECV
+#define PP_WRAP_SENDRECV(...)
+#endif
+#ifndef PP_WRAP_COLL
+#define PP_WRAP_COLL(...)
+#endif
+#ifndef PP_WRAP_ICOLL
+#define PP_WRAP_ICOLL(...)
+#endif
+#ifndef PP_WRAP_MAKE
+#define PP_WRAP_MAKE(...)
+#endif
+#ifndef PP_WRAP_HAND
+#define PP_WRAP_HAND(...)
+#endif
+
+#define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
+
+#endif
