@@ -214,12 +214,15 @@ static int fill_members(struct pp_comm *c, MPI_Group local, MPI_Group remote)
 	return 0;
 }
 
-static void publish(struct pp_comm *c, MPI_Comm handle, enum pp_comm_origin origin)
+static void publish(struct pp_comm *c, MPI_Comm handle, enum pp_comm_origin origin, enum pp_comm_kind kind)
 {
 	uint64_t members = hash_members(c->members, c->member_count, c->inter ? 2 : 1);
 
 	if (origin == PP_COMM_UNSEEN)
 		members = mix(members + 0x9e3779b97f4a7c15u);
+	if (kind != PP_COMM_IS_PLAIN)
+		members = mix(members + (uint64_t)kind);
+	c->kind = kind;
 	atomic_store_explicit(&c->sequence, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->announced, PP_COMM_SAID_NOTHING, memory_order_relaxed);
 	c->name[0] = 0;
@@ -254,7 +257,7 @@ struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin)
 		pp_comm_release(c);
 		c = NULL;
 	} else {
-		publish(c, handle, origin);
+		publish(c, handle, origin, PP_COMM_IS_PLAIN);
 	}
 free_remote:
 	if (inter)
@@ -266,11 +269,31 @@ out:
 	return c;
 }
 
-struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like)
+static int set_path(struct pp_comm *c, const char *path)
+{
+	size_t n = strlen(path) + 1;
+
+	if (n > c->path_room) {
+		char *more = realloc(c->path, n);
+
+		if (!more)
+			return -1;
+		c->path = more;
+		c->path_room = n;
+	}
+	memcpy(c->path, path, n);
+	return 0;
+}
+
+static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path)
 {
 	int saved = errno;
 	struct pp_comm *c = take_node(like->member_count);
 
+	if (c && path && set_path(c, path)) {
+		pp_comm_release(c);
+		c = NULL;
+	}
 	if (c) {
 		c->rank = like->rank;
 		c->size = like->size;
@@ -279,10 +302,20 @@ struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like)
 		c->member_count = like->member_count;
 		memcpy(c->members, like->members, (size_t)like->member_count * sizeof *c->members);
 		c->world = c->members + (like->world - like->members);
-		publish(c, handle, PP_COMM_MADE);
+		publish(c, handle, PP_COMM_MADE, kind);
 	}
 	errno = saved;
 	return c;
+}
+
+struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like)
+{
+	return add_copy(handle, like, PP_COMM_IS_PLAIN, NULL);
+}
+
+struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path)
+{
+	return add_copy((MPI_Comm)(uintptr_t)handle, like, kind, path);
 }
 
 void pp_comm_set_name(struct pp_comm *c, const char *name)
@@ -312,9 +345,15 @@ void pp_comm_announce(struct pp_comm *c)
 	uint32_t said = atomic_exchange_explicit(&c->announced, PP_COMM_SAID_ALL, memory_order_relaxed);
 
 	if (said == PP_COMM_SAID_NOTHING)
-		put_comm(c, 0, c->members, (uint32_t)c->member_count * sizeof *c->members);
-	if (said != PP_COMM_SAID_ALL && c->name[0])
-		put_comm(c, 1, c->name, (uint32_t)strlen(c->name));
+		put_comm(c, PP_COMM_MEMBERS, c->members, (uint32_t)c->member_count * sizeof *c->members);
+	if (said == PP_COMM_SAID_ALL)
+		return;
+	if (c->kind == PP_COMM_IS_FILE)
+		put_comm(c, PP_COMM_FILE, c->path, (uint32_t)strlen(c->path));
+	else if (c->kind == PP_COMM_IS_WINDOW)
+		put_comm(c, PP_COMM_WINDOW, c->name, (uint32_t)strlen(c->name));
+	else if (c->name[0])
+		put_comm(c, PP_COMM_NAME, c->name, (uint32_t)strlen(c->name));
 }
 
 int pp_comm_world_rank(void)

@@ -9,6 +9,8 @@
 
 enum { PP_COMM_SAID_NOTHING, PP_COMM_SAID_MEMBERS, PP_COMM_SAID_ALL };
 
+enum pp_comm_kind { PP_COMM_IS_PLAIN, PP_COMM_IS_WINDOW, PP_COMM_IS_FILE };
+
 struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed one reads another, never nothing */
 	_Atomic(MPI_Comm) handle;
 	_Atomic(struct pp_comm *) next; /* of its bucket */
@@ -23,6 +25,10 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	int32_t *members; /* as they go into the record and the id */
 	int32_t member_count, capacity;
 	char name[64];
+	enum pp_comm_kind kind;
+	int32_t to_file;   /* FILE: opened to be written */
+	char *path;        /* FILE: its name */
+	size_t path_room;
 };
 
 enum pp_comm_origin {
@@ -43,6 +49,9 @@ struct pp_comm *pp_comm_find(MPI_Comm handle);
 struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin);
 /* The same members as another's, without asking MPI: for a duplicate that is not ready yet. */
 struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like);
+/* A window or a file of a communicator's members, numbered apart from them. Its handle is a pointer as theirs are. path: of a file, else
+ * NULL. */
+struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path);
 /* The handle means nothing from now on; the memory is given back by pp_comm_release(), or it lives again by pp_comm_relink(). */
 void pp_comm_unlink(struct pp_comm *c);
 void pp_comm_relink(struct pp_comm *c, MPI_Comm handle);

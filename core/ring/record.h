@@ -73,6 +73,7 @@ enum pp_mpi_flags {
 	PP_MPI_FAILED = 4,       /* the call returned an error */
 	PP_MPI_FREED = 8,        /* REQUEST: MPI_Request_free, its completion is never seen */
 	PP_MPI_CANCELLED = 16,   /* REQUEST: it was cancelled, nothing moved */
+	PP_MPI_TO_FILE = 128,    /* the file is one that is written; for calls that neither read nor write */
 };
 
 struct pp_record_request { /* REQUEST: record.tick is when completion was seen */
@@ -84,10 +85,17 @@ struct pp_record_request { /* REQUEST: record.tick is when completion was seen *
 	uint32_t reserved;
 };
 
-struct pp_record_comm { /* COMM: the members' world ranks follow as int32_t text, or the name if is_name */
+enum pp_comm_text { /* what the text of a COMM record is */
+	PP_COMM_MEMBERS, /* world ranks, int32_t */
+	PP_COMM_NAME,
+	PP_COMM_FILE,   /* the name of the file that it stands for */
+	PP_COMM_WINDOW, /* the name of the window that it stands for, often none */
+};
+
+struct pp_record_comm { /* COMM: a communicator; windows and files of MPI are known by one of their own */
 	uint64_t comm;
 	uint32_t size;
-	uint32_t is_name;
+	uint32_t is_name; /* enum pp_comm_text */
 	char text[PP_TEXT_INLINE];
 };
 

@@ -18,3 +18,25 @@ const struct pp_mpi_call *pp_mpi_call_info(unsigned call)
 {
 	return call < pp_mpi_call_count() ? &calls[call] : &unknown;
 }
+
+int pp_mpi_class_joins(enum pp_mpi_class class)
+{
+	switch (class) {
+	case PP_MPI_ALL:
+	case PP_MPI_FROM_ROOT:
+	case PP_MPI_TO_ROOT:
+	case PP_MPI_PREFIX:
+	case PP_MPI_FENCE:
+	case PP_MPI_FILE_ALL:
+	case PP_MPI_READ_ALL:
+	case PP_MPI_WRITE_ALL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int pp_mpi_class_is_file(enum pp_mpi_class class)
+{
+	return class >= PP_MPI_FILE_ALL && class <= PP_MPI_WRITE_ALL;
+}

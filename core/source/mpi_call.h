@@ -15,6 +15,16 @@ enum pp_mpi_class {
 	PP_MPI_TO_ROOT, /* reduce, gather: only the root waits */
 	PP_MPI_PREFIX,  /* scan, exscan: needs lower ranks */
 	PP_MPI_LOCAL_INIT, /* Init, Init_thread, Finalize */
+	PP_MPI_PUT,       /* one-sided, from this rank to the peer */
+	PP_MPI_GET,       /* from the peer to this rank */
+	PP_MPI_PUTGET,    /* both ways */
+	PP_MPI_EPOCH,     /* may wait for peers that the record does not name: lock, flush, start, wait */
+	PP_MPI_FENCE,     /* all ranks, which need not all wait for each other: an assertion may say so */
+	PP_MPI_FILE_ALL,  /* all ranks of a file, no data: open, close, view, size */
+	PP_MPI_READ,      /* from a file */
+	PP_MPI_WRITE,     /* to a file; also sync and delete */
+	PP_MPI_READ_ALL,  /* all ranks of a file together */
+	PP_MPI_WRITE_ALL,
 };
 
 struct pp_mpi_call {
@@ -26,5 +36,9 @@ struct pp_mpi_call {
 /* Row of a call number; one with name "MPI_?" for a number that is not in the table. */
 const struct pp_mpi_call *pp_mpi_call_info(unsigned call);
 unsigned pp_mpi_call_count(void);
+/* Does a call of this class join with the calls of the other ranks, by communicator and sequence number? */
+int pp_mpi_class_joins(enum pp_mpi_class class);
+/* A class that is about a file. */
+int pp_mpi_class_is_file(enum pp_mpi_class class);
 
 #endif
