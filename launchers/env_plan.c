@@ -104,24 +104,38 @@ void pp_env_plan_release(struct pp_env_plan *plan)
 	plan->count = 0;
 }
 
-int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err)
+/* `place` seen from the directory of `program`, "../" taken off at both: the path is shown and stands in LD_PRELOAD. */
+static char *beside(const char *program, const char *place, const char *file)
 {
-	static const char *const places[] = {"lib/podprof", "lib"};
 	const char *slash = strrchr(program, '/');
 	size_t length = slash ? (size_t)(slash - program) : 0;
+	char *path = NULL;
 
-	while (length && program[length - 1] != '/') /* the prefix: what bin/podprof stands in */
-		length--;
-	for (size_t i = 0; length && i < 2; i++) {
-		char *library = NULL, *mpi = NULL;
+	while (!strncmp(place, "../", 3) && length) {
+		while (length && program[--length] != '/')
+			;
+		place += 3;
+	}
+	if (asprintf(&path, "%.*s/%s/%s", (int)length, program, place, file) < 0)
+		return NULL;
+	return path;
+}
 
-		if (asprintf(&library, "%.*s%s/libpodprof.so", (int)length, program, places[i]) < 0)
+int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err)
+{
+	/* installed as configured, installed elsewhere, in the build tree */
+	static const char *const places[] = {PODPROF_PLUGIN_PATH, "../lib/podprof", "../lib"};
+	char *library = NULL, *mpi = NULL;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		free(library);
+		library = beside(program, places[i], "libpodprof.so");
+		if (!library)
 			return pp_err_set(err, -ENOMEM, "no memory for the path of libpodprof.so");
-		if (access(library, R_OK)) {
-			free(library);
+		if (access(library, R_OK))
 			continue;
-		}
-		if (asprintf(&mpi, "%.*s%s/libpodprof-mpi.so", (int)length, program, places[i]) < 0) {
+		mpi = beside(program, places[i], "libpodprof-mpi.so");
+		if (!mpi) {
 			free(library);
 			return pp_err_set(err, -ENOMEM, "no memory for the path of libpodprof-mpi.so");
 		}
@@ -133,6 +147,7 @@ int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mp
 		*ret_mpi = mpi;
 		return 0;
 	}
-	return pp_err_set(err, -ENOENT, "cannot find libpodprof.so in '%.*slib': it is not built or not installed", (int)length,
-	                  program);
+	pp_err_set(err, -ENOENT, "cannot find libpodprof.so beside '%s': it is not built or not installed", program);
+	free(library);
+	return -ENOENT;
 }

@@ -33,8 +33,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err);
 void pp_env_plan_release(struct pp_env_plan *plan);
 
-/* libpodprof.so and libpodprof-mpi.so beside the running podprof: ../lib/podprof or ../lib. *ret_mpi is NULL where there is
- * none. The strings are the caller's. */
+/* libpodprof.so and libpodprof-mpi.so beside the running podprof: where they were configured to be installed, in
+ * ../lib/podprof or in ../lib. *ret_mpi is NULL where there is none. The strings are the caller's. */
 int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err);
 
 #endif

@@ -1,0 +1,29 @@
+# What is installed beside programs and libraries: find_package(podprof), pkg-config, pages, examples. Included last by CMakeLists.txt.
+include(CMakePackageConfigHelpers)
+
+# podprof::podprof is an include directory and nothing else: podprof.h looks the collector up at run time.
+add_library(podprof_header INTERFACE)
+set_target_properties(podprof_header PROPERTIES EXPORT_NAME podprof)
+target_include_directories(podprof_header INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/core>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set(podprof_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/podprof)
+install(TARGETS podprof_header EXPORT podprofTargets)
+install(EXPORT podprofTargets NAMESPACE podprof:: DESTINATION ${podprof_cmake_dir})
+export(EXPORT podprofTargets NAMESPACE podprof:: FILE ${PROJECT_BINARY_DIR}/podprofTargets.cmake)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/podprofConfig.cmake.in ${PROJECT_BINARY_DIR}/podprofConfig.cmake
+  INSTALL_DESTINATION ${podprof_cmake_dir} PATH_VARS PODPROF_INSTALL_PLUGINDIR NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${PROJECT_BINARY_DIR}/podprofConfig.cmake ${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake
+  DESTINATION ${podprof_cmake_dir})
+
+# Paths of podprof.pc are relative to the file, so that a moved prefix stays right.
+file(RELATIVE_PATH PODPROF_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" PODPROF_PC_PREFIX "${PODPROF_PC_PREFIX}")
+configure_file(${PROJECT_SOURCE_DIR}/core/podprof.pc.in ${PROJECT_BINARY_DIR}/podprof.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/podprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "CMakeLists.txt" EXCLUDE
+  PATTERN "__pycache__" EXCLUDE)
