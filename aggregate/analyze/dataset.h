@@ -27,6 +27,7 @@ struct pp_cell { /* one (step, worker) */
 	int64_t begin_ns, end_ns, step_ns;
 	int64_t exclusive_ns[PP_CATEGORIES + 1];
 	int64_t wait_ns, transfer_ns; /* exposed part of categories 3 and 10 */
+	int64_t late_ns;              /* waiting of the others that this worker caused */
 	int8_t present;
 	int8_t bottleneck; /* category id of the largest, 0 where absent */
 };
@@ -120,6 +121,8 @@ struct pp_dataset_input {
 
 /* Everything of the dataset that the input has a source for. */
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* `late`, out of the cells' late_ns. 0, or -ENOMEM. */
+int pp_dataset_late(struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pp_dataset_release(struct pp_dataset *d);
 

@@ -5,7 +5,7 @@
 #include "aggregate/analyze/join.h"
 
 /* One segment of a collective's call or of a Wait for one: until the arrival it needs it waits, then it transfers. */
-static void charge(struct pp_join *j, size_t r, const struct pp_attr_segment *segment, int64_t *blamed)
+static void charge(struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
 {
 	const struct pp_call *call = j->call[r][segment->thread];
 	struct pp_dataset *d = j->d;
@@ -21,7 +21,7 @@ static void charge(struct pp_join *j, size_t r, const struct pp_attr_segment *se
 	cell->wait_ns += wait;
 	cell->transfer_ns += segment->end - segment->begin - wait;
 	if (call->blame >= 0)
-		blamed[segment->step * d->workers + (size_t)call->blame] += wait;
+		d->cell[segment->step * d->workers + (size_t)call->blame].late_ns += wait;
 }
 
 static int compare_late(const void *a, const void *b)
@@ -33,16 +33,33 @@ static int compare_late(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+int pp_dataset_late(struct pp_dataset *d)
+{
+	d->late = calloc(d->workers + 1, sizeof(*d->late));
+	if (!d->late)
+		return -ENOMEM;
+	for (size_t w = 0; w < d->workers; w++)
+		d->late[w].rank = d->worker[w].rank;
+	for (size_t s = 0; s < d->steps; s++) {
+		const struct pp_cell *row = &d->cell[s * d->workers];
+		size_t most = 0;
+
+		for (size_t w = 0; w < d->workers; w++) {
+			d->late[w].wait_ns += row[w].late_ns;
+			if (row[w].late_ns > row[most].late_ns)
+				most = w;
+		}
+		if (d->workers && row[most].late_ns > 0)
+			d->late[most].steps++;
+	}
+	qsort(d->late, d->workers, sizeof(*d->late), compare_late);
+	return 0;
+}
+
 int pp_join_late(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
-	int64_t *blamed = calloc(d->steps * d->workers + 1, sizeof(*blamed));
 
-	d->late = calloc(d->workers + 1, sizeof(*d->late));
-	if (!blamed || !d->late) {
-		free(blamed);
-		return -ENOMEM;
-	}
 	for (size_t r = 0; r < j->in->capture->ranks; r++) {
 		const struct pp_attr *attr = &j->in->attr[r];
 
@@ -51,24 +68,8 @@ int pp_join_late(struct pp_join *j)
 
 			if (segment->step < d->steps && (segment->category == PP_CATEGORY_HOST_COMMUNICATION ||
 			                                 segment->category == PP_CATEGORY_DEVICE_COLLECTIVE))
-				charge(j, r, segment, blamed);
+				charge(j, r, segment);
 		}
 	}
-	for (size_t w = 0; w < d->workers; w++)
-		d->late[w].rank = d->worker[w].rank;
-	for (size_t s = 0; s < d->steps; s++) {
-		const int64_t *row = &blamed[s * d->workers];
-		size_t most = 0;
-
-		for (size_t w = 0; w < d->workers; w++) {
-			d->late[w].wait_ns += row[w];
-			if (row[w] > row[most])
-				most = w;
-		}
-		if (d->workers && row[most] > 0)
-			d->late[most].steps++;
-	}
-	qsort(d->late, d->workers, sizeof(*d->late), compare_late);
-	free(blamed);
-	return 0;
+	return pp_dataset_late(d);
 }

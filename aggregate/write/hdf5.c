@@ -154,6 +154,7 @@ static void write_breakdown(struct pp_h5 *h, const struct pp_dataset *d)
 	MEMBER(h, "wait_ns", cells, d->cell, wait_ns);
 	MEMBER(h, "transfer_ns", cells, d->cell, transfer_ns);
 	MEMBER(h, "bottleneck", cells, d->cell, bottleneck);
+	MEMBER(h, "late_ns", cells, d->cell, late_ns);
 	pp_h5_group_end(h);
 	free(exclusive);
 }
