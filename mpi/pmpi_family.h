@@ -33,6 +33,30 @@
 #ifndef PP_WRAP_HAND
 #define PP_WRAP_HAND(...)
 #endif
+#ifndef PP_WRAP_WIN_MAKE
+#define PP_WRAP_WIN_MAKE(...)
+#endif
+#ifndef PP_WRAP_RMA
+#define PP_WRAP_RMA(...)
+#endif
+#ifndef PP_WRAP_RRMA
+#define PP_WRAP_RRMA(...)
+#endif
+#ifndef PP_WRAP_EPOCH
+#define PP_WRAP_EPOCH(...)
+#endif
+#ifndef PP_WRAP_FILE
+#define PP_WRAP_FILE(...)
+#endif
+#ifndef PP_WRAP_FILE_IO
+#define PP_WRAP_FILE_IO(...)
+#endif
+#ifndef PP_WRAP_FILE_BEGIN
+#define PP_WRAP_FILE_BEGIN(...)
+#endif
+#ifndef PP_WRAP_FILE_I
+#define PP_WRAP_FILE_I(...)
+#endif
 
 #define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
 

@@ -1,0 +1,95 @@
+/* Wrappers that open, close and delete files. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_kind.h"
+#include "mpi/pmpi_source.h"
+
+/* The call that opened it is the first collective of the file, so that it shows with the file's name. */
+static void opened(struct pp_mpi_scope *s, MPI_File file, const char *name, int mode)
+{
+	struct pp_comm *f;
+
+	if (!s->comm || !file)
+		return;
+	f = pp_comm_add_kind(file, s->comm, PP_COMM_IS_FILE, name);
+	if (!f)
+		return;
+	f->to_file = (mode & MPI_MODE_RDONLY) == 0;
+	s->comm = f;
+	s->sequence = 0;
+	s->flags |= f->to_file ? PP_MPI_TO_FILE : 0;
+	atomic_store_explicit(&f->sequence, 1, memory_order_relaxed);
+}
+
+PP_PUBLIC int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(File_open)
+	if (!pp_mpi_seen(thread))
+		return real(comm, name, mode, info, file);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_open, comm, PP_NO_PEER, 1);
+	rc = real(comm, name, mode, info, file);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS) {
+		pp_mpi_adopt(&scope, comm, PP_NO_PEER, 1);
+		opened(&scope, *file, name, mode);
+	}
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(File_open)
+
+/* The handle leaves the table before MPI may give it to another thread's new file. */
+PP_PUBLIC int MPI_File_close(MPI_File *file)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	MPI_Comm handle;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(File_close)
+	if (!pp_mpi_seen(thread))
+		return real(file);
+	handle = file ? pp_kind_handle(*file) : NULL;
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_close, handle, PP_NO_PEER, 1);
+	if (scope.comm) {
+		scope.flags |= scope.comm->to_file ? PP_MPI_TO_FILE : 0;
+		pp_comm_unlink(scope.comm);
+	}
+	rc = real(file);
+	end = pp_mpi_end(&scope);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	if (scope.comm && rc == MPI_SUCCESS)
+		pp_comm_release(scope.comm);
+	else if (scope.comm)
+		pp_comm_relink(scope.comm, handle);
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(File_close)
+
+PP_PUBLIC int MPI_File_delete(const char *name, MPI_Info info)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(File_delete)
+	if (!pp_mpi_seen(thread))
+		return real(name, info);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_delete, NULL, PP_NO_PEER, 0);
+	rc = real(name, info);
+	end = pp_mpi_end(&scope);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(File_delete)

@@ -1,0 +1,91 @@
+/* Wrappers of one-sided communication: puts, gets and epochs. Called by the application as MPI_X or PMPI_X. */
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "mpi/pmpi_kind.h"
+#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_type.h"
+
+/* MPI_NO_OP: an object of libmpi, of which the executable may hold the live copy. */
+static int is_no_op(MPI_Op op)
+{
+	static _Atomic(MPI_Op) known;
+	MPI_Op no_op = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (__builtin_expect(!no_op, 0)) {
+		int saved = errno;
+
+		no_op = (MPI_Op)dlsym(RTLD_DEFAULT, "ompi_mpi_op_no_op");
+		if (!no_op)
+			no_op = (MPI_Op)pp_mpi_real("ompi_mpi_op_no_op");
+		atomic_store_explicit(&known, no_op, memory_order_relaxed);
+		errno = saved;
+	}
+	return op == no_op;
+}
+
+/* What only reads at the target moves one way. */
+#define PP_UNLESS_NO_OP(bytes) (is_no_op(op) ? 0 : (bytes))
+
+#define PP_RMA_HEAD(symbol, args, on, rank, collective)                                                                            \
+	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
+	struct pp_mpi_scope scope;                                                                                                 \
+	pp_tick end;                                                                                                               \
+	int rc;                                                                                                                    \
+	PP_REAL(symbol)                                                                                                            \
+	if (!pp_mpi_seen(thread))                                                                                                  \
+		return real args;                                                                                                  \
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, pp_kind_handle(on), rank, collective);                                  \
+	rc = real args;                                                                                                            \
+	end = pp_mpi_end(&scope);
+
+#define PP_WRAP_EPOCH(symbol, params, args, on, rank, collective, received_)                                                       \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_RMA_HEAD(symbol, args, on, rank, collective)                                                                    \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_WRAP_RMA(symbol, params, args, on, rank, sent_, received_)                                                              \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
+		if (scope.recording) {                                                                                             \
+			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
+			pp_mpi_record(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, 0);                           \
+		}                                                                                                                  \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64_t sent, uint64_t received, MPI_Request handle)
+{
+	int done = 0;
+	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(scope, handle, 0, &done) : 0;
+
+	pp_mpi_record(scope, end, rc, sent, received, number);
+	if (done)
+		pp_tie_put(scope, end, number, scope->peer, 0, 0);
+}
+
+#define PP_WRAP_RRMA(symbol, params, args, on, rank, sent_, received_)                                                             \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
+		if (scope.recording) {                                                                                             \
+			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
+			record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, moved ? *request : NULL);      \
+		}                                                                                                                  \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#include "mpi/pmpi_family.h"
+
+#include "mpi/pmpi_call.def"

@@ -1,0 +1,94 @@
+/* Wrappers that make, name and free windows. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_kind.h"
+#include "mpi/pmpi_source.h"
+
+static void made(struct pp_mpi_scope *s, MPI_Win win)
+{
+	struct pp_comm *w;
+
+	if (!s->comm || !win)
+		return;
+	w = pp_comm_add_kind(win, s->comm, PP_COMM_IS_WINDOW, NULL);
+	if (w && s->recording)
+		pp_comm_announce(w);
+}
+
+/* A collective of the communicator; what follows counts on the window. */
+#define PP_WRAP_WIN_MAKE(symbol, params, args, on, peer, sent_, received_)                                                         \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
+		struct pp_mpi_scope scope;                                                                                         \
+		pp_tick end;                                                                                                       \
+		int rc;                                                                                                            \
+		PP_REAL(symbol)                                                                                                    \
+		if (!pp_mpi_seen(thread))                                                                                          \
+			return real args;                                                                                          \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, PP_NO_PEER, 1);                                             \
+		rc = real args;                                                                                                    \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc == MPI_SUCCESS) {                                                                                           \
+			pp_mpi_adopt(&scope, on, PP_NO_PEER, 1);                                                                   \
+			made(&scope, *win);                                                                                        \
+		}                                                                                                                  \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		pp_mpi_leave(&scope);                                                                                              \
+		return rc;                                                                                                         \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#include "mpi/pmpi_family.h"
+
+#include "mpi/pmpi_call.def"
+
+/* The handle leaves the table before MPI may give it to another thread's new window. */
+PP_PUBLIC int MPI_Win_free(MPI_Win *win)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	MPI_Comm handle;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(Win_free)
+	if (!pp_mpi_seen(thread))
+		return real(win);
+	handle = win ? pp_kind_handle(*win) : NULL;
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_free, handle, PP_NO_PEER, 1);
+	if (scope.comm)
+		pp_comm_unlink(scope.comm);
+	rc = real(win);
+	end = pp_mpi_end(&scope);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	if (scope.comm && rc == MPI_SUCCESS)
+		pp_comm_release(scope.comm);
+	else if (scope.comm)
+		pp_comm_relink(scope.comm, handle);
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(Win_free)
+
+PP_PUBLIC int MPI_Win_set_name(MPI_Win win, const char *name)
+{
+	struct pp_mpi_thread *thread = &pp_mpi_thread;
+	struct pp_mpi_scope scope;
+	pp_tick end;
+	int rc;
+
+	PP_REAL(Win_set_name)
+	if (!pp_mpi_seen(thread))
+		return real(win, name);
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_set_name, pp_kind_handle(win), PP_NO_PEER, 0);
+	rc = real(win, name);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS && scope.comm)
+		pp_comm_set_name(scope.comm, name);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	pp_mpi_leave(&scope);
+	return rc;
+}
+PP_BOTH(Win_set_name)
