@@ -27,3 +27,23 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "CMakeLists.txt" EXCLUDE
   PATTERN "__pycache__" EXCLUDE)
+
+# The program prints its pages and completions from the tables that it reads itself; a cross-built one cannot run here.
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+  set(pp_pages ${PROJECT_BINARY_DIR}/man)
+  set(pp_completion ${PROJECT_BINARY_DIR}/completion)
+  set(pp_run ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:podprof_cli>)
+  file(MAKE_DIRECTORY ${pp_pages} ${pp_completion})
+  add_custom_command(OUTPUT ${pp_pages}/podprof.1 ${pp_completion}/podprof ${pp_completion}/_podprof ${pp_completion}/podprof.fish
+    COMMAND ${pp_run} man ${pp_pages}
+    COMMAND ${pp_run} completion bash > ${pp_completion}/podprof
+    COMMAND ${pp_run} completion zsh > ${pp_completion}/_podprof
+    COMMAND ${pp_run} completion fish > ${pp_completion}/podprof.fish
+    DEPENDS podprof_cli COMMENT "Printing man pages and shell completion" VERBATIM)
+  add_custom_target(pages ALL DEPENDS ${pp_pages}/podprof.1)
+  install(DIRECTORY ${pp_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${pp_completion}/podprof DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  set(PODPROF_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "where zsh looks for completions")
+  install(FILES ${pp_completion}/_podprof DESTINATION ${PODPROF_ZSH_DIR})
+  install(FILES ${pp_completion}/podprof.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

@@ -16,7 +16,7 @@
 #include "launchers/options.h"
 #include "launchers/spool.h"
 
-static const struct pp_options_verb verb = {
+const struct pp_options_verb pp_verb_doctor = {
         .name = "podprof doctor",
         .arguments = "",
         .doc = "Say what of podprof works on this node, and the command that mends what does not.",
@@ -257,7 +257,7 @@ static void warn_environment(const char *sentence)
 int pp_cmd_doctor(int argc, char **argv)
 {
 	struct pp_options options;
-	int first, left = 0, rc = pp_options_parse(&verb, argc, argv, &options, &first);
+	int first, left = 0, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;

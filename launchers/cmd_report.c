@@ -14,7 +14,7 @@
 #include "launchers/options.h"
 #include "launchers/spool.h"
 
-static const struct pp_options_verb verb = {
+const struct pp_options_verb pp_verb_report = {
         .name = "podprof report",
         .arguments = "[LOGDIR|SESSION-DIR]",
         .doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session.",
@@ -178,7 +178,7 @@ int pp_cmd_report(int argc, char **argv)
 	struct pp_options options;
 	const char *given;
 	char *logdir;
-	int first, rc = pp_options_parse(&verb, argc, argv, &options, &first);
+	int first, rc = pp_options_parse(&pp_verb_report, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;

@@ -15,7 +15,7 @@
 #include "launchers/options.h"
 #include "launchers/spool.h"
 
-static const struct pp_options_verb verb = {
+const struct pp_options_verb pp_verb_run = {
         .name = "podprof run",
         .arguments = "[--] CMD [ARG...]",
         .doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of "
@@ -146,7 +146,7 @@ int pp_cmd_run(int argc, char **argv)
 	const char *cure;
 	int first, rc, nested = getenv("PODPROF_SPOOL") != NULL;
 
-	rc = pp_options_parse(&verb, argc, argv, &run.options, &first);
+	rc = pp_options_parse(&pp_verb_run, argc, argv, &run.options, &first);
 	if (rc >= 0)
 		return rc;
 	if (first >= argc) {

@@ -8,7 +8,7 @@
 #include "launchers/options.h"
 #include "launchers/spool.h"
 
-static const struct pp_options_verb verb = {
+const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",
         .arguments = "SPOOL",
         .doc = "Make a session out of what a dead job left in its spool directory. 'podprof doctor' lists such spools."
@@ -37,7 +37,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_spool_state state;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
-	int first, rc = pp_options_parse(&verb, argc, argv, &options, &first);
+	int first, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;

@@ -14,7 +14,10 @@ extern char **environ;
 enum { KEY_FIRST = 1000, NAME_MAX_LENGTH = 32 };
 
 /* Variables that podprof's own parts set or read and that are no options. */
-static const char *const inner_variables[] = {"PODPROF_NVTX_CHAIN", "PODPROF_TICK", "PODPROF_BENCH"};
+static const char *const inner_variables[] = {
+#define PP_VARIABLE(name, help) name,
+#include "launchers/man_text.def"
+};
 
 struct parse {
 	const struct pp_options_verb *verb;

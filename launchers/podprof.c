@@ -4,20 +4,7 @@
 
 #include "launchers/cmd.h"
 #include "launchers/options.h"
-
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *what; /* NULL: hidden */
-} verbs[] = {
-        {"run", pp_cmd_run, "run a job, or one rank of it, and record it"},
-        {"report", pp_cmd_report, "print the summary of the newest session"},
-        {"salvage", pp_cmd_salvage, "make a session out of what a dead job left"},
-        {"doctor", pp_cmd_doctor, "what works on this node, and the fix for what does not"},
-        {"keeper", pp_cmd_keeper, NULL},
-};
-
-enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+#include "launchers/verbs.h"
 
 static int first_words(void)
 {
@@ -33,9 +20,9 @@ static int first_words(void)
 static int help(void)
 {
 	puts("Usage: podprof VERB [OPTION...] [ARGUMENT...]\n\nVerbs:");
-	for (int i = 0; i < VERBS; i++)
-		if (verbs[i].what)
-			printf("  %-10s %s\n", verbs[i].name, verbs[i].what);
+	for (int i = 0; i < PP_VERBS; i++)
+		if (pp_verbs[i].what)
+			printf("  %-11s %s\n", pp_verbs[i].name, pp_verbs[i].what);
 	puts("\nOptions (before the command to run; each may also stand in the environment):");
 	for (int i = 0; i < PP_OPTS; i++) {
 		const struct pp_opt *o = &pp_opt_table[i];
@@ -52,13 +39,13 @@ static int help(void)
 
 static int unknown(const char *word)
 {
-	const char *names[VERBS + 1];
+	const char *names[PP_VERBS];
 	size_t count = 0;
 	const char *near;
 
-	for (int i = 0; i < VERBS; i++)
-		if (verbs[i].what)
-			names[count++] = verbs[i].name;
+	for (int i = 0; i < PP_VERBS; i++)
+		if (pp_verbs[i].what)
+			names[count++] = pp_verbs[i].name;
 	near = pp_nearest(word, names, count);
 	if (near)
 		pp_say("no verb is called '%s': did you mean 'podprof %s'?", word, near);
@@ -70,6 +57,7 @@ static int unknown(const char *word)
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
+	const struct pp_verb *verb;
 
 	if (!word)
 		return first_words();
@@ -79,9 +67,9 @@ int main(int argc, char **argv)
 		puts("podprof " PODPROF_VERSION);
 		return PP_EXIT_OK;
 	}
-	for (int i = 0; i < VERBS; i++)
-		if (!strcmp(word, verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
+	verb = pp_verb_find(word);
+	if (verb)
+		return verb->run(argc - 1, argv + 1);
 	if (word[0] == '-') {
 		pp_say("an option stands before the verb: '%s'. Type 'podprof run %s ...', or 'podprof --help'.", word, word);
 		return PP_EXIT_USAGE;
