@@ -45,8 +45,8 @@ static int look_for(const char *command)
 	if (!*command)
 		return ENOENT;
 	if (strchr(command, '/')) {
-		if (stat(command, &st))
-			return errno == EACCES ? EACCES : ENOENT;
+		if (stat(command, &st)) /* what is neither missing nor forbidden, exec is to judge */
+			return errno == EACCES ? EACCES : errno == ENOENT || errno == ENOTDIR ? ENOENT : 0;
 		return S_ISDIR(st.st_mode) || access(command, X_OK) ? EACCES : 0;
 	}
 	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {

@@ -7,6 +7,7 @@
 #define RUN PP_OPT_RUN
 #define REPORT PP_OPT_REPORT
 #define SALVAGE PP_OPT_SALVAGE
+#define DOCTOR PP_OPT_DOCTOR
 
 const struct pp_opt pp_opt_table[PP_OPTS] = {
 #define PP_OPT(name, symbol, argument, fallback, type, groups, help)                                                               \
@@ -18,6 +19,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef RUN
 #undef REPORT
 #undef SALVAGE
+#undef DOCTOR
 
 const struct pp_opt *pp_opt_find(const char *name)
 {

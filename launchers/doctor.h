@@ -1,0 +1,26 @@
+/* The rows of podprof doctor: what cmd_doctor.c prints and doctor_*.c finds.
+ * In: this node. Out: a row a thing, on stdout as it is found. One thread. */
+#ifndef PP_LAUNCHERS_DOCTOR_H
+#define PP_LAUNCHERS_DOCTOR_H
+
+#include <stddef.h>
+
+#include "launchers/options.h"
+
+enum pp_doctor_state { PP_DOCTOR_OK, PP_DOCTOR_LIMITED, PP_DOCTOR_NO };
+
+/* One row. `mend`: the command that mends it; "" where the state is ok. */
+void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *mend, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+
+/* First line of a command's output; 0 where it ended well and said something. */
+int pp_doctor_line(const char *command, char *ret_line, size_t size);
+
+/* doctor_node.c: clock, spool, limits, the log directory that the options name. */
+void pp_doctor_node(const struct pp_options *options);
+/* doctor_tools.c: MPI, Python modules, HDF5, report, xprof. */
+void pp_doctor_tools(void);
+/* doctor_probe.c: podprof's own files, then a job of one process, recorded by a keeper and read back. */
+void pp_doctor_self(void);
+
+#endif

@@ -1,0 +1,128 @@
+/* What podprof doctor finds out about this node: clock, spool, limits, log directory. Called by cmd_doctor.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/base/tick.h"
+#include "launchers/cmd.h"
+#include "launchers/doctor.h"
+#include "launchers/spool.h"
+
+static const double mib = 1024.0 * 1024.0;
+
+static void check_clock(void)
+{
+	char source[64] = "unknown";
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+
+	if (f) {
+		if (fgets(source, sizeof(source), f))
+			source[strcspn(source, "\n")] = '\0';
+		fclose(f);
+	}
+	pp_tick_init();
+	if (pp_tick_kind == PP_TICK_TSC)
+		pp_doctor_row("clock", PP_DOCTOR_OK, "", "TSC (the kernel keeps its time by it: clocksource %s)", source);
+	else if (getenv("PODPROF_TICK"))
+		pp_doctor_row("clock", PP_DOCTOR_LIMITED, "unset PODPROF_TICK",
+		              "CLOCK_MONOTONIC_RAW (PODPROF_TICK asks for it): about twice the cost of an event");
+	else
+		pp_doctor_row(
+		        "clock", PP_DOCTOR_LIMITED,
+		        "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+		        "CLOCK_MONOTONIC_RAW (the TSC is not provably the kernel's clock: clocksource %s): about twice the cost of "
+		        "an event",
+		        source);
+}
+
+static void check_spool(void)
+{
+	char path[64];
+	struct statvfs fs;
+	struct stat st;
+	double size, room;
+
+	if (statvfs("/dev/shm", &fs) || access("/dev/shm", W_OK)) {
+		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+		              "no writable /dev/shm: rings stand in the node's tmp, on disk");
+		return;
+	}
+	size = (double)fs.f_blocks * (double)fs.f_frsize / mib;
+	room = (double)fs.f_bavail * (double)fs.f_frsize / mib;
+	snprintf(path, sizeof(path), "/dev/shm/podprof-%u", (unsigned)geteuid());
+	if (!lstat(path, &st) && st.st_uid != geteuid()) {
+		pp_doctor_row("spool", PP_DOCTOR_NO, "podprof run --spool DIR, with a directory of your own",
+		              "'%s' belongs to user %u", path, (unsigned)st.st_uid);
+		return;
+	}
+	if (room < 64)
+		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "sudo mount -o remount,size=1G /dev/shm",
+		              "/dev/shm: %.0f of %.0f MiB free, rings get an eighth of it", room, size);
+	else
+		pp_doctor_row("spool", PP_DOCTOR_OK, "", "/dev/shm: %.0f of %.0f MiB free, mine: %s", room, size, path);
+}
+
+static void check_limits(void)
+{
+	struct rlimit files = {0}, file_size = {0};
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	getrlimit(RLIMIT_FSIZE, &file_size);
+	if (file_size.rlim_cur != RLIM_INFINITY && file_size.rlim_cur < 1024 * 1024 * 1024)
+		pp_doctor_row("limits", PP_DOCTOR_LIMITED, "ulimit -f unlimited",
+		              "files may have %llu MiB only: rings and pod.h5 may not fit",
+		              (unsigned long long)file_size.rlim_cur >> 20);
+	else if (files.rlim_cur < 256)
+		pp_doctor_row("limits", PP_DOCTOR_LIMITED, "ulimit -n 1024",
+		              "%llu open files: the keeper needs one for every rank of the host",
+		              (unsigned long long)files.rlim_cur);
+	else
+		pp_doctor_row("limits", PP_DOCTOR_OK, "", "%llu open files, file size %s", (unsigned long long)files.rlim_cur,
+		              file_size.rlim_cur == RLIM_INFINITY ? "unlimited" : "large enough");
+}
+
+/* Nothing is made here: of a directory that is missing, the nearest one above it that is there counts. */
+static void check_logdir(const char *given)
+{
+	char path[PP_SPOOL_PATH];
+	struct statvfs fs;
+	double room;
+
+	if (snprintf(path, sizeof(path), "%s%s", *given == '/' ? "" : "./", given) >= (int)sizeof(path)) {
+		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, with a shorter name", "'%.64s...' is too long",
+		              given);
+		return;
+	}
+	while (access(path, F_OK)) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash || slash == path) {
+			snprintf(path, sizeof(path), "/");
+			break;
+		}
+		*slash = '\0';
+	}
+	if (access(path, W_OK | X_OK)) {
+		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, with a directory of your own",
+		              "'%s' cannot be made here: %s may not be written", given, path);
+		return;
+	}
+	room = statvfs(path, &fs) ? 0 : (double)fs.f_bavail * (double)fs.f_frsize / mib;
+	if (room < 64)
+		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, on a disk with room",
+		              "'%s': %.0f MiB free; a session of some thousand steps needs tens of them", given, room);
+	else
+		pp_doctor_row("log dir", PP_DOCTOR_OK, "", "'%s' can be written, %.0f MiB free", given, room);
+}
+
+void pp_doctor_node(const struct pp_options *options)
+{
+	check_clock();
+	check_spool();
+	check_limits();
+	check_logdir(options->value[PP_OPT_ID_OUTPUT]);
+}
