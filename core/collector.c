@@ -18,11 +18,14 @@
 #include "core/source/source.h"
 #include "core/window/trigger.h"
 
+enum { WANTED = 1, PAUSED = 2 };
+
 _Atomic uint32_t pp_phase;
 
 static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
 static _Atomic uint32_t is_rank;
 static _Atomic uint32_t switched_on;
+static _Atomic uint32_t wanted; /* WANTED, PAUSED */
 static struct pp_claim claim;
 static int claim_fd = -1; /* open for life: the lock is on it */
 static char spool[384];
@@ -57,12 +60,37 @@ void pp_guest_say(const char *text)
 		return;
 }
 
+/* The window is the master, a pause of the application holds only inside it. Two threads may want different things: whoever
+ * finds that the other one spoke meanwhile does it again. */
+static void decide(uint32_t now)
+{
+	for (;;) {
+		uint32_t done = now;
+		int on = done == WANTED;
+
+		if (on != (atomic_load(&pp_recording) != 0)) {
+			uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
+
+			atomic_store_explicit(&pp_ring_pool.header->recording, (uint32_t)on, memory_order_relaxed);
+			atomic_store(&pp_recording, n);
+		}
+		now = atomic_load(&wanted);
+		if (now == done)
+			return;
+	}
+}
+
 void pp_guest_record(int on)
 {
-	uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
+	decide(on ? atomic_fetch_or(&wanted, WANTED) | WANTED : atomic_fetch_and(&wanted, ~(uint32_t)WANTED) & ~(uint32_t)WANTED);
+}
 
-	atomic_store_explicit(&pp_ring_pool.header->recording, on ? 1 : 0, memory_order_relaxed);
-	atomic_store_explicit(&pp_recording, n, memory_order_release);
+static void guest_pause(int paused)
+{
+	if (!pp_guest_is_rank())
+		return;
+	decide(paused ? atomic_fetch_or(&wanted, PAUSED) | PAUSED
+	              : atomic_fetch_and(&wanted, ~(uint32_t)PAUSED) & ~(uint32_t)PAUSED);
 }
 
 /* Value of an option as this rank has it. */
@@ -96,7 +124,7 @@ static void timens_text(char *text, size_t size)
 
 	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
 	for (const char *p = raw; *p && n + 1 < size; p++) {
-		char c = *p == '\n' || *p == '\t' ? ' ' : *p;
+		char c = (char)(*p == '\n' || *p == '\t' ? ' ' : *p);
 
 		if (c != ' ' || (n && text[n - 1] != ' '))
 			text[n++] = c;
@@ -293,4 +321,5 @@ const struct podprof_guest podprof_guest = {
         .mpi_state = guest_mpi_state,
         .say = pp_guest_say,
         .cursor = guest_cursor,
+        .pause = guest_pause,
 };

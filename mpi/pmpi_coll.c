@@ -1,5 +1,6 @@
 /* Wrappers of collectives, blocking and nonblocking. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_topo.h"
 #include "mpi/pmpi_type.h"
 
 /* Root: on an intercommunicator MPI_ROOT is this rank, MPI_PROC_NULL a bystander on the root's side. */
@@ -23,24 +24,8 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 	}
 }
 
-static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64_t sent, uint64_t received, MPI_Request handle)
-{
-	int done = 0;
-	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(scope, handle, 0, &done) : 0;
-
-	pp_mpi_record(scope, end, rc, sent, received, number);
-	if (done)
-		pp_tie_put(scope, end, number, -1, 0, 0);
-}
-
 #define PP_COLL_HEAD(symbol, args, on, root_)                                                                                      \
-	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
-	struct pp_mpi_scope scope;                                                                                                 \
-	pp_tick end;                                                                                                               \
-	int rc;                                                                                                                    \
-	PP_REAL(symbol)                                                                                                            \
-	if (!pp_mpi_seen(thread))                                                                                                  \
-		return real args;                                                                                                  \
+	PP_HEAD(symbol, args)                                                                                                      \
 	enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_);                                                                    \
 	rc = real args;                                                                                                            \
 	end = pp_mpi_end(&scope);                                                                                                  \
@@ -65,8 +50,7 @@ static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
 			pp_mpi_record(&scope, end, rc, sent, received, 0);                                                         \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -76,10 +60,9 @@ static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64
 		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
 		if (scope.recording) {                                                                                             \
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
-			record_start(&scope, end, rc, sent, received, rc == MPI_SUCCESS ? *request : NULL);                        \
+			pp_tie_record(&scope, end, rc, sent, received, request, 0, -1);                                            \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 

@@ -153,8 +153,11 @@ static struct pp_comm *take_node(int n)
 	if (c)
 		atomic_store_explicit(at, atomic_load_explicit(&c->next, memory_order_relaxed), memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
-	if (c)
+	if (c) {
+		free(c->topo);
+		c->topo = NULL;
 		return c;
+	}
 	c = calloc(1, sizeof *c);
 	if (!c)
 		return NULL;

@@ -24,6 +24,7 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	int32_t *world;   /* world rank of each peer, -1 unknown; NULL: the same number */
 	int32_t *members; /* as they go into the record and the id */
 	int32_t member_count, capacity;
+	struct pp_topo *topo; /* asked at the first use; NULL: not asked or none (mpi/pmpi_topo.h) */
 	char name[64];
 	enum pp_comm_kind kind;
 	int32_t to_file;   /* FILE: opened to be written */

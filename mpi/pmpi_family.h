@@ -57,6 +57,18 @@
 #ifndef PP_WRAP_FILE_I
 #define PP_WRAP_FILE_I(...)
 #endif
+#ifndef PP_WRAP_SEND_INIT
+#define PP_WRAP_SEND_INIT(...)
+#endif
+#ifndef PP_WRAP_RECV_INIT
+#define PP_WRAP_RECV_INIT(...)
+#endif
+#ifndef PP_WRAP_SPAWN
+#define PP_WRAP_SPAWN(...)
+#endif
+#ifndef PP_WRAP_PLAIN
+#define PP_WRAP_PLAIN(...)
+#endif
 
 #define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
 

@@ -1,5 +1,14 @@
 /* Wrappers of MPI's begin and end: where this library wakes up and where it goes to sleep. Called as MPI_X or PMPI_X. */
-#include "mpi/pmpi_source.h"
+#include "mpi/pmpi_poll.h"
+
+static pp_tick tsc_now(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
 
 /* The call that woke this library began before it was awake. */
 static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc, pp_tick raw, int rc)
@@ -12,6 +21,8 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 		t->depth = 0;
 		return rc;
 	}
+	if (pp_tick_kind == PP_TICK_TSC)
+		pp_poll_start(tsc_now() - tsc, pp_tick_raw() - raw);
 	pp_mpi_enter(&s, t, call, NULL, PP_NO_PEER, 0);
 	if (s.recording) {
 		pp_tick end = pp_mpi_end(&s);
@@ -21,15 +32,6 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 	}
 	pp_mpi_leave(&s);
 	return rc;
-}
-
-static pp_tick tsc_now(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return 0;
-#endif
 }
 
 PP_PUBLIC int MPI_Init(int *argc, char ***argv)
@@ -64,18 +66,13 @@ PP_BOTH(Init_thread)
 
 PP_PUBLIC int MPI_Finalize(void)
 {
-	struct pp_mpi_thread *t = &pp_mpi_thread;
-	struct pp_mpi_scope s;
-	int rc;
-
-	PP_REAL(Finalize)
-	if (!pp_mpi_seen(t))
-		return real();
-	pp_mpi_enter(&s, t, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
+	PP_HEAD(Finalize, ())
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
 	rc = real();
-	if (s.recording)
-		pp_mpi_record(&s, pp_mpi_end(&s), rc, 0, 0, 0);
-	pp_mpi_leave(&s);
+	end = pp_mpi_end(&scope);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	pp_mpi_leave(&scope);
 	pp_mpi_deactivate();
 	return rc;
 }

@@ -1,39 +1,22 @@
 /* Wrappers that make, name and free communicators. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_made.h"
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
-
-static void made(struct pp_mpi_scope *scope, MPI_Comm handle)
-{
-	struct pp_comm *c;
-
-	if (!handle || handle == pp_mpi_names.comm_null)
-		return;
-	c = pp_comm_add(handle, PP_COMM_MADE);
-	if (c && scope->recording)
-		pp_comm_announce(c);
-}
 
 #define PP_WRAP_MAKE(symbol, params, args, on, collective, sent_, received_)                                                       \
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
-		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
-		struct pp_mpi_scope scope;                                                                                         \
-		pp_tick end;                                                                                                       \
-		int rc;                                                                                                            \
-		PP_REAL(symbol)                                                                                                    \
-		if (!pp_mpi_seen(thread))                                                                                          \
-			return real args;                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, PP_NO_PEER, collective);                                    \
 		rc = real args;                                                                                                    \
 		end = pp_mpi_end(&scope);                                                                                          \
 		if (rc == MPI_SUCCESS) {                                                                                           \
 			pp_mpi_adopt(&scope, on, PP_NO_PEER, collective);                                                          \
-			made(&scope, *made_);                                                                                      \
+			pp_mpi_made(&scope, *made_);                                                                               \
 		}                                                                                                                  \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -44,16 +27,9 @@ static void made(struct pp_mpi_scope *scope, MPI_Comm handle)
 /* The duplicate has a handle now but members only later: they are its parent's. */
 PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
 	struct pp_comm *c = NULL;
-	uint32_t number = 0;
-	int done = 0, rc;
-	pp_tick end;
 
-	PP_REAL(Comm_idup)
-	if (!pp_mpi_seen(thread))
-		return real(comm, made_, request);
+	PP_HEAD(Comm_idup, (comm, made_, request))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_idup, comm, PP_NO_PEER, 1);
 	rc = real(comm, made_, request);
 	end = pp_mpi_end(&scope);
@@ -65,14 +41,9 @@ PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request
 	if (scope.recording) {
 		if (c)
 			pp_comm_announce(c);
-		if (rc == MPI_SUCCESS)
-			number = pp_tie_start(&scope, *request, 0, &done);
-		pp_mpi_record(&scope, end, rc, 0, 0, number);
-		if (done)
-			pp_tie_put(&scope, end, number, -1, 0, 0);
+		pp_tie_record(&scope, end, rc, 0, 0, request, 0, -1);
 	}
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(Comm_idup)
 
@@ -102,8 +73,7 @@ PP_BOTH(Comm_idup)
 			else                                                                                                       \
 				pp_comm_relink(scope.comm, handle);                                                                \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -112,14 +82,7 @@ PP_WRAP_FREE(Comm_disconnect)
 
 PP_PUBLIC int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
-	pp_tick end;
-	int rc;
-
-	PP_REAL(Comm_set_name)
-	if (!pp_mpi_seen(thread))
-		return real(comm, name);
+	PP_HEAD(Comm_set_name, (comm, name))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_set_name, comm, PP_NO_PEER, 0);
 	rc = real(comm, name);
 	end = pp_mpi_end(&scope);
@@ -130,7 +93,6 @@ PP_PUBLIC int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 	}
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(Comm_set_name)

@@ -1,34 +1,10 @@
 /* Wrappers of point to point calls, one form a family of the table. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 
-/* Record an operation that returns a request, and its end where it has ended already. */
-static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64_t sent, MPI_Request handle, int receives)
-{
-	int done = 0;
-	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(scope, handle, receives, &done) : 0;
-
-	pp_mpi_record(scope, end, rc, sent, 0, number);
-	if (done)
-		pp_tie_put(scope, end, number, scope->peer == -2 ? -1 : scope->peer, 0, 0);
-}
-
-/* Who a message came from. */
-static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
-{
-	scope->flags &= (uint16_t)~PP_MPI_PEER_IN_COMM;
-	scope->peer =
-	        pp_mpi_peer(scope->comm, status->MPI_SOURCE == MPI_PROC_NULL ? PP_NO_PEER : status->MPI_SOURCE, &scope->flags);
-}
-
 #define PP_OPEN(symbol, args, on, rank)                                                                                            \
-	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
-	struct pp_mpi_scope scope;                                                                                                 \
-	pp_tick end;                                                                                                               \
-	int rc;                                                                                                                    \
-	PP_REAL(symbol)                                                                                                            \
-	if (!pp_mpi_seen(thread))                                                                                                  \
-		return real args;                                                                                                  \
+	PP_HEAD(symbol, args)                                                                                                      \
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, 0);
 
 #define PP_CALL(args, on, rank)                                                                                                    \
@@ -44,8 +20,7 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, 0);            \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -55,10 +30,9 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 		PP_OPEN(symbol, args, on, rank)                                                                                    \
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording)                                                                                               \
-			record_start(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                    \
-			             rc == MPI_SUCCESS ? *request : NULL, 0);                                                      \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+			pp_tie_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, request, 0,    \
+			              scope.peer);                                                                                 \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -68,9 +42,8 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 		PP_OPEN(symbol, args, on, rank)                                                                                    \
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording)                                                                                               \
-			record_start(&scope, end, rc, 0, rc == MPI_SUCCESS ? *request : NULL, 1);                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+			pp_tie_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                              \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -85,11 +58,10 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording) {                                                                                             \
 			if (rc == MPI_SUCCESS)                                                                                     \
-				take_source(&scope, status);                                                                       \
+				pp_mpi_source(&scope, status);                                                                     \
 			pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? (received_) : 0, 0);                                 \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -102,12 +74,15 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 			status = &own;                                                                                             \
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording) {                                                                                             \
-			if (rc == MPI_SUCCESS && *flag)                                                                            \
-				take_source(&scope, status);                                                                       \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+			if (rc == MPI_SUCCESS && !*flag) {                                                                         \
+				pp_poll(&scope, end);                                                                              \
+			} else {                                                                                                   \
+				if (rc == MPI_SUCCESS)                                                                             \
+					pp_mpi_source(&scope, status);                                                             \
+				pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                           \
+			}                                                                                                          \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -122,12 +97,11 @@ static void take_source(struct pp_mpi_scope *scope, const MPI_Status *status)
 		PP_CALL(args, on, rank == MPI_PROC_NULL ? source : rank)                                                           \
 		if (scope.recording) {                                                                                             \
 			if (rc == MPI_SUCCESS && rank == MPI_PROC_NULL)                                                            \
-				take_source(&scope, status);                                                                       \
+				pp_mpi_source(&scope, status);                                                                     \
 			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                   \
 			              rc == MPI_SUCCESS ? (received_) : 0, 0);                                                     \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 

@@ -73,7 +73,7 @@ uint32_t pp_request_add(struct pp_request *request)
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
-	request->number = pp_request_number();
+	request->number = request->persistent ? 0 : pp_request_number();
 	enter(s);
 	slot = probe(s, request->handle, home(h));
 	if (slot) {
@@ -97,6 +97,7 @@ void pp_request_find(MPI_Request handle, struct pp_request *ret_request)
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
+	ret_request->handle = NULL;
 	ret_request->number = 0;
 	ret_request->receives = 0;
 	if (!handle)
@@ -142,6 +143,35 @@ void pp_request_remove(const struct pp_request *request)
 		atomic_fetch_sub_explicit(&pp_request_live, 1, memory_order_relaxed);
 	}
 	leave(s);
+}
+
+static uint32_t renumber(MPI_Request handle, uint32_t from, uint32_t to)
+{
+	uint64_t h = hash(handle);
+	struct shard *s = shard_of(h);
+	struct pp_request *slot;
+
+	enter(s);
+	slot = probe(s, handle, home(h));
+	if (!slot || !slot->handle || !slot->persistent || (from && slot->number != from))
+		to = 0;
+	else
+		slot->number = to;
+	leave(s);
+	return to;
+}
+
+uint32_t pp_request_start(MPI_Request handle)
+{
+	return renumber(handle, 0, pp_request_number());
+}
+
+void pp_request_end(const struct pp_request *request)
+{
+	if (request->persistent)
+		renumber(request->handle, request->number, 0);
+	else
+		pp_request_remove(request);
 }
 
 uint64_t pp_request_untied(void)

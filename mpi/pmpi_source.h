@@ -35,6 +35,9 @@ struct pp_mpi_thread {
 	struct pp_comm *cache;
 	struct pp_where *where;
 	struct pp_ring_cursor *cursor;
+	const struct pp_record *poll_next; /* where the cursor stood after the last unsuccessful poll */
+	struct pp_record poll;             /* unsuccessful polls so far, one record (mpi/pmpi_poll.c) */
+	uint32_t polls;                    /* how many; 0: none waits to be put */
 };
 
 struct pp_mpi_scope { /* one call of the application */
@@ -71,6 +74,8 @@ void pp_mpi_deactivate(void);
 void pp_mpi_thread_init(struct pp_mpi_thread *t);
 /* The slow way into the ring. errno kept. */
 void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
+/* Put the record of this thread's unsuccessful polls. */
+void pp_poll_end(struct pp_mpi_thread *t);
 
 #define PP_PUBLIC __attribute__((visibility("default")))
 /* One function under both names: Fortran bindings, mpi4py and other tools call either. */
@@ -86,6 +91,20 @@ void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_
 			return MPI_ERR_INTERN;                                                                                     \
 		atomic_store_explicit(&real_, real, memory_order_relaxed);                                                         \
 	}
+
+/* What every wrapper begins and ends with; between them `scope`, `rc` and `end` are the wrapper's. */
+#define PP_HEAD(symbol, args)                                                                                                      \
+	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
+	struct pp_mpi_scope scope;                                                                                                 \
+	pp_tick end;                                                                                                               \
+	int rc;                                                                                                                    \
+	PP_REAL(symbol)                                                                                                            \
+	if (!pp_mpi_seen(thread))                                                                                                  \
+		return real args;
+
+#define PP_TAIL                                                                                                                    \
+	pp_mpi_leave(&scope);                                                                                                      \
+	return rc;
 
 static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
 {
@@ -121,6 +140,13 @@ static inline int32_t pp_mpi_peer(const struct pp_comm *c, int rank, uint16_t *f
 		return rank;
 	}
 	return world;
+}
+
+/* Who a message came from, in place of whom it was wanted from. */
+static inline void pp_mpi_source(struct pp_mpi_scope *s, const MPI_Status *status)
+{
+	s->flags &= (uint16_t)~PP_MPI_PEER_IN_COMM;
+	s->peer = pp_mpi_peer(s->comm, status->MPI_SOURCE == MPI_PROC_NULL ? PP_NO_PEER : status->MPI_SOURCE, &s->flags);
 }
 
 /* Entry. collective: the call takes a number on its communicator. handle NULL: a call without a communicator. */
@@ -167,6 +193,21 @@ static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int ran
 		atomic_store_explicit(&s->comm->sequence, s->sequence + 1, memory_order_relaxed);
 }
 
+/* A call whose communicator is known otherwise than by its handle: from a request or a message. peer: as a record has it. */
+static inline void pp_mpi_on(struct pp_mpi_scope *s, struct pp_comm *c, uint32_t life, int32_t peer)
+{
+	struct pp_where *w = s->where;
+
+	if (!c || atomic_load_explicit(&c->life, memory_order_acquire) != life)
+		return;
+	s->comm = c;
+	s->sequence = atomic_load_explicit(&c->sequence, memory_order_relaxed);
+	s->peer = peer;
+	w->comm = c->id;
+	w->sequence = s->sequence;
+	w->peer = peer;
+}
+
 /* Exit. Returns 1 if a record is wanted; then the wrapper calls pp_mpi_record(). The thread stays guarded until pp_mpi_leave(). */
 static inline pp_tick pp_mpi_end(const struct pp_mpi_scope *s)
 {
@@ -185,6 +226,8 @@ static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, ui
 	struct pp_record own, *r = &own;
 	int direct;
 
+	if (__builtin_expect(s->thread->polls != 0, 0))
+		pp_poll_end(s->thread);
 	if (s->comm && __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL, 0))
 		pp_comm_announce(s->comm);
 	direct = __builtin_expect(k && k->next < k->end, 1);

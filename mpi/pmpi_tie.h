@@ -6,24 +6,45 @@
 #include "mpi/pmpi_request.h"
 #include "mpi/pmpi_source.h"
 
-/* The operation ended. status NULL: not known. */
+/* A record of this thread, behind its others. */
+static inline void pp_tie_append(struct pp_mpi_thread *t, const struct pp_record *r)
+{
+	struct pp_ring_cursor *k = t->cursor;
+
+	if (!k || k->next >= k->end) {
+		pp_mpi_put(r, NULL, 0);
+		return;
+	}
+	*k->next = *r;
+	pp_ring_commit(k);
+}
+
+/* The operation ended. peer: its source, -1 not known. */
 static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
                               uint16_t flags)
 {
 	struct pp_record r = {.tick = now, .kind = PP_RECORD_REQUEST};
-	struct pp_ring_cursor *k = s->thread->cursor;
 
 	r.request.request = number;
 	r.request.peer = peer;
 	r.request.received = received;
 	r.request.call = s->call;
 	r.request.flags = flags;
-	if (!k || k->next >= k->end) {
-		pp_mpi_put(&r, NULL, 0);
-		return;
-	}
-	*k->next = r;
-	pp_ring_commit(k);
+	pp_tie_append(s->thread, &r);
+}
+
+/* What a request is, for the table. */
+static inline struct pp_request pp_tie_request(const struct pp_mpi_scope *s, MPI_Request handle, int receives)
+{
+	return (struct pp_request){
+	        .handle = handle,
+	        .comm = s->comm,
+	        .life = s->comm ? atomic_load_explicit(&s->comm->life, memory_order_relaxed) : 0,
+	        .peer = s->peer,
+	        .flags = s->flags & PP_MPI_PEER_IN_COMM,
+	        .call = s->call,
+	        .receives = (uint8_t)receives,
+	};
 }
 
 /* A nonblocking call returned: number it while recording, and note the handle. Returns the number. ret_done: it was complete at
@@ -35,13 +56,20 @@ static inline uint32_t pp_tie_start(const struct pp_mpi_scope *s, MPI_Request ha
 	*ret_done = handle == pp_mpi_names.request_empty || handle == pp_mpi_names.request_null;
 	if (*ret_done)
 		return pp_request_number();
-	r.handle = handle;
-	r.comm = s->comm;
-	r.life = s->comm ? atomic_load_explicit(&s->comm->life, memory_order_relaxed) : 0;
-	r.peer = s->peer;
-	r.call = s->call;
-	r.receives = (uint16_t)receives;
+	r = pp_tie_request(s, handle, receives);
 	return pp_request_add(&r);
+}
+
+/* Record a call that returned a request, and the end of the operation where it has ended already; peer: its source then. */
+static inline void pp_tie_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received,
+                                 const MPI_Request *request, int receives, int32_t peer)
+{
+	int done = 0;
+	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(s, *request, receives, &done) : 0;
+
+	pp_mpi_record(s, end, rc, sent, received, number);
+	if (done)
+		pp_tie_put(s, end, number, peer == -2 ? -1 : peer, 0, 0);
 }
 
 #endif

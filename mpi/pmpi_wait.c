@@ -1,6 +1,7 @@
 /* Wrappers of the Wait and Test families and MPI_Request_free: they tell which operations ended. Called as MPI_X or PMPI_X. */
 #include <stdlib.h>
 
+#include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_tie.h"
 
 enum { ON_STACK = 64 };
@@ -12,7 +13,32 @@ struct look {                                      /* what is known of the handl
 	int receives; /* some status will be wanted */
 };
 
-static void look_begin(struct look *l, int count, const MPI_Request *requests)
+/* The communicator and the peer that all operations have. One that is not known may have any. */
+static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_Request *requests)
+{
+	const struct pp_request *first = NULL;
+	int one_peer = 1;
+
+	for (int i = 0; i < l->count; i++) {
+		const struct pp_request *r = &l->known[i];
+
+		if (!r->number) {
+			if (!r->handle && requests[i] != pp_mpi_names.request_null && requests[i] != pp_mpi_names.request_empty)
+				return;
+			continue;
+		}
+		if (!first)
+			first = r;
+		if (r->comm != first->comm || r->life != first->life)
+			return;
+		one_peer &= r->peer == first->peer;
+	}
+	pp_mpi_on(s, first->comm, first->life, one_peer ? first->peer : -1);
+	if (one_peer)
+		s->flags |= first->flags;
+}
+
+static void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests)
 {
 	int any = 0;
 
@@ -26,19 +52,19 @@ static void look_begin(struct look *l, int count, const MPI_Request *requests)
 	if (!l->known)
 		return;
 	for (int i = 0; i < count; i++) {
-		if (requests[i] == pp_mpi_names.request_null)
-			l->known[i].number = 0;
-		else
-			pp_request_find(requests[i], &l->known[i]);
+		pp_request_find(requests[i], &l->known[i]);
 		if (l->known[i].number) {
 			any = 1;
 			l->receives |= l->known[i].receives;
 		}
 	}
-	if (!any && l->known != l->stack)
+	if (any) {
+		show_common(l, s, requests);
+		return;
+	}
+	if (l->known != l->stack)
 		free(l->known);
-	if (!any)
-		l->known = NULL;
+	l->known = NULL;
 }
 
 /* Our own statuses where the application ignores them and a source is wanted. */
@@ -70,10 +96,11 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 	if (!l->known || i < 0 || i >= l->count || !l->known[i].number)
 		return;
 	r = &l->known[i];
-	pp_request_remove(r);
+	pp_request_end(r);
 	if (!s->recording)
 		return;
 	peer = r->peer == -2 ? -1 : r->peer;
+	flags |= r->flags;
 	if (status && status->_cancelled) {
 		flags |= PP_MPI_CANCELLED;
 	} else if (status && r->receives && !failed) {
@@ -91,63 +118,92 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 	pp_tie_put(s, now, r->number, peer, received, flags);
 }
 
-static void record(struct pp_mpi_scope *s, pp_tick end, int rc)
+/* The record of a call that one operation ended: on its communicator, with the rank it was with. */
+static void show_ended(const struct look *l, struct pp_mpi_scope *s, int i, const MPI_Status *status)
 {
-	if (s->recording)
-		pp_mpi_record(s, end, rc, 0, 0, 0);
+	const struct pp_request *r;
+
+	if (!l->known || i < 0 || i >= l->count || !l->known[i].number)
+		return;
+	r = &l->known[i];
+	pp_mpi_on(s, r->comm, r->life, r->peer);
+	s->flags |= r->flags;
+	if (r->peer == -2 && s->recording && status && !status->_cancelled)
+		pp_mpi_source(s, status);
 }
 
-#define PP_WAIT_HEAD(symbol, args)                                                                                                 \
-	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
-	struct pp_mpi_scope s;                                                                                                     \
+/* flag: a poll found something, or the call is none. */
+static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
+{
+	if (!s->recording)
+		return;
+	if (flag || rc != MPI_SUCCESS)
+		pp_mpi_record(s, end, rc, 0, 0, 0);
+	else
+		pp_poll(s, end);
+}
+
+#define PP_WAIT_HEAD(symbol, args, count, requests)                                                                                \
 	struct look l;                                                                                                             \
-	pp_tick end;                                                                                                               \
-	int rc;                                                                                                                    \
-	PP_REAL(symbol)                                                                                                            \
-	if (!pp_mpi_seen(thread))                                                                                                  \
-		return real args;                                                                                                  \
-	pp_mpi_enter(&s, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);
+	PP_HEAD(symbol, args)                                                                                                      \
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                                   \
+	look_begin(&l, &scope, count, requests);
 
 #define PP_WAIT_TAIL                                                                                                               \
 	if (l.known)                                                                                                               \
 		look_end(&l);                                                                                                      \
-	pp_mpi_leave(&s);                                                                                                          \
-	return rc;
+	PP_TAIL
 
 PP_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-	PP_WAIT_HEAD(Wait, (request, status))
-	look_begin(&l, 1, request);
-	status = look_statuses(&l, &s, status);
+	PP_WAIT_HEAD(Wait, (request, status), 1, request)
+	status = look_statuses(&l, &scope, status);
 	rc = real(request, status);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS)
+		show_ended(&l, &scope, 0, status);
+	record(&scope, end, rc, 1);
 	if (l.known && (rc == MPI_SUCCESS || *request == pp_mpi_names.request_null))
-		ended(&l, &s, end, 0, status, rc != MPI_SUCCESS);
+		ended(&l, &scope, end, 0, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Wait)
 
 PP_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-	PP_WAIT_HEAD(Test, (request, flag, status))
-	look_begin(&l, 1, request);
-	status = look_statuses(&l, &s, status);
+	PP_WAIT_HEAD(Test, (request, flag, status), 1, request)
+	status = look_statuses(&l, &scope, status);
 	rc = real(request, flag, status);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS && *flag)
+		show_ended(&l, &scope, 0, status);
+	record(&scope, end, rc, *flag);
 	if (l.known && (rc == MPI_SUCCESS ? *flag : *request == pp_mpi_names.request_null))
-		ended(&l, &s, end, 0, status, rc != MPI_SUCCESS);
+		ended(&l, &scope, end, 0, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Test)
 
-/* All of an array ended; after an error those whose handle is gone did. */
+/* The operation stays: whoever completes it says so. */
+PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+	PP_WAIT_HEAD(Request_get_status, (request, flag, status), 1, &request)
+	rc = real(request, flag, status);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, *flag);
+	PP_WAIT_TAIL
+}
+PP_BOTH(Request_get_status)
+
+/* All of an array ended; after an error those whose handle is gone did, and persistent ones whose status says so. */
 static void all_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
                       const MPI_Status *statuses)
 {
 	for (int i = 0; l->known && i < l->count; i++) {
-		if (rc != MPI_SUCCESS && requests[i] != pp_mpi_names.request_null)
+		int stays = requests[i] != pp_mpi_names.request_null;
+
+		if (rc != MPI_SUCCESS && stays &&
+		    !(l->known[i].persistent && rc == MPI_ERR_IN_STATUS && statuses && statuses[i].MPI_ERROR != MPI_ERR_PENDING))
 			continue;
 		ended(l, s, end, i, statuses ? &statuses[i] : NULL,
 		      rc != MPI_SUCCESS && statuses && statuses[i].MPI_ERROR != MPI_SUCCESS);
@@ -156,58 +212,57 @@ static void all_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int r
 
 PP_PUBLIC int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 {
-	PP_WAIT_HEAD(Waitall, (count, requests, statuses))
-	look_begin(&l, count, requests);
-	statuses = look_statuses(&l, &s, statuses);
+	PP_WAIT_HEAD(Waitall, (count, requests, statuses), count, requests)
+	statuses = look_statuses(&l, &scope, statuses);
 	rc = real(count, requests, statuses);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
-	all_ended(&l, &s, end, rc, requests, statuses);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, 1);
+	all_ended(&l, &scope, end, rc, requests, statuses);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Waitall)
 
 PP_PUBLIC int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
-	PP_WAIT_HEAD(Testall, (count, requests, flag, statuses))
-	look_begin(&l, count, requests);
-	statuses = look_statuses(&l, &s, statuses);
+	PP_WAIT_HEAD(Testall, (count, requests, flag, statuses), count, requests)
+	statuses = look_statuses(&l, &scope, statuses);
 	rc = real(count, requests, flag, statuses);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, *flag);
 	if (rc != MPI_SUCCESS || *flag)
-		all_ended(&l, &s, end, rc, requests, statuses);
+		all_ended(&l, &scope, end, rc, requests, statuses);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Testall)
 
 PP_PUBLIC int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status)
 {
-	PP_WAIT_HEAD(Waitany, (count, requests, index, status))
-	look_begin(&l, count, requests);
-	if (status == MPI_STATUS_IGNORE && s.recording && l.receives)
+	PP_WAIT_HEAD(Waitany, (count, requests, index, status), count, requests)
+	if (status == MPI_STATUS_IGNORE && scope.recording && l.receives)
 		status = l.own;
 	rc = real(count, requests, index, status);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
-	if (l.known && *index >= 0 && *index < count && requests[*index] == pp_mpi_names.request_null)
-		ended(&l, &s, end, *index, status, rc != MPI_SUCCESS);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS)
+		show_ended(&l, &scope, *index, status);
+	record(&scope, end, rc, 1);
+	if (l.known && *index >= 0 && *index < count && (rc == MPI_SUCCESS || requests[*index] == pp_mpi_names.request_null))
+		ended(&l, &scope, end, *index, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Waitany)
 
 PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
-	PP_WAIT_HEAD(Testany, (count, requests, index, flag, status))
-	look_begin(&l, count, requests);
-	if (status == MPI_STATUS_IGNORE && s.recording && l.receives)
+	PP_WAIT_HEAD(Testany, (count, requests, index, flag, status), count, requests)
+	if (status == MPI_STATUS_IGNORE && scope.recording && l.receives)
 		status = l.own;
 	rc = real(count, requests, index, flag, status);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
-	if (l.known && (rc != MPI_SUCCESS || *flag) && *index >= 0 && *index < count &&
-	    requests[*index] == pp_mpi_names.request_null)
-		ended(&l, &s, end, *index, status, rc != MPI_SUCCESS);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS && *flag)
+		show_ended(&l, &scope, *index, status);
+	record(&scope, end, rc, *flag);
+	if (l.known && *index >= 0 && *index < count && (rc == MPI_SUCCESS ? *flag : requests[*index] == pp_mpi_names.request_null))
+		ended(&l, &scope, end, *index, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Testany)
@@ -225,26 +280,24 @@ static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int 
 
 PP_PUBLIC int MPI_Waitsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
 {
-	PP_WAIT_HEAD(Waitsome, (count, requests, outcount, indices, statuses))
-	look_begin(&l, count, requests);
-	statuses = look_statuses(&l, &s, statuses);
+	PP_WAIT_HEAD(Waitsome, (count, requests, outcount, indices, statuses), count, requests)
+	statuses = look_statuses(&l, &scope, statuses);
 	rc = real(count, requests, outcount, indices, statuses);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
-	some_ended(&l, &s, end, rc, *outcount, indices, statuses);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, 1);
+	some_ended(&l, &scope, end, rc, *outcount, indices, statuses);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Waitsome)
 
 PP_PUBLIC int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses)
 {
-	PP_WAIT_HEAD(Testsome, (count, requests, outcount, indices, statuses))
-	look_begin(&l, count, requests);
-	statuses = look_statuses(&l, &s, statuses);
+	PP_WAIT_HEAD(Testsome, (count, requests, outcount, indices, statuses), count, requests)
+	statuses = look_statuses(&l, &scope, statuses);
 	rc = real(count, requests, outcount, indices, statuses);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
-	some_ended(&l, &s, end, rc, *outcount, indices, statuses);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, *outcount != 0);
+	some_ended(&l, &scope, end, rc, *outcount, indices, statuses);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Testsome)
@@ -252,16 +305,23 @@ PP_BOTH(Testsome)
 /* Its end will not be seen: the tie is cut here, before MPI may give the handle to another operation. */
 PP_PUBLIC int MPI_Request_free(MPI_Request *request)
 {
-	PP_WAIT_HEAD(Request_free, (request))
-	look_begin(&l, 1, request);
-	rc = real(request);
-	end = pp_mpi_end(&s);
-	record(&s, end, rc);
-	if (l.known && rc == MPI_SUCCESS) {
-		pp_request_remove(&l.known[0]);
-		if (s.recording)
-			pp_tie_put(&s, end, l.known[0].number, l.known[0].peer == -2 ? -1 : l.known[0].peer, 0, PP_MPI_FREED);
+	struct pp_request known;
+
+	PP_HEAD(Request_free, (request))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Request_free, NULL, PP_NO_PEER, 0);
+	pp_request_find(request ? *request : NULL, &known);
+	if (known.handle) {
+		pp_mpi_on(&scope, known.comm, known.life, known.peer);
+		scope.flags |= known.flags;
 	}
-	PP_WAIT_TAIL
+	rc = real(request);
+	end = pp_mpi_end(&scope);
+	record(&scope, end, rc, 1);
+	if (known.handle && rc == MPI_SUCCESS) {
+		pp_request_remove(&known);
+		if (scope.recording && known.number)
+			pp_tie_put(&scope, end, known.number, known.peer == -2 ? -1 : known.peer, 0, known.flags | PP_MPI_FREED);
+	}
+	PP_TAIL
 }
 PP_BOTH(Request_free)

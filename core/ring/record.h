@@ -73,6 +73,8 @@ enum pp_mpi_flags {
 	PP_MPI_FAILED = 4,       /* the call returned an error */
 	PP_MPI_FREED = 8,        /* REQUEST: MPI_Request_free, its completion is never seen */
 	PP_MPI_CANCELLED = 16,   /* REQUEST: it was cancelled, nothing moved */
+	PP_MPI_POLLS = 32,       /* unsuccessful polls, from the first's begin to the last's end; `sequence` is how many */
+	PP_MPI_RECEIVES = 64,    /* MPI_Start: of a receive */
 	PP_MPI_TO_FILE = 128,    /* the file is one that is written; for calls that neither read nor write */
 };
 
@@ -99,6 +101,38 @@ struct pp_record_comm { /* COMM: a communicator; windows and files of MPI are kn
 	char text[PP_TEXT_INLINE];
 };
 
+/* PAYLOAD: stands right before the PUSH, START, MARK, POP or END of the same thread and tick that it belongs to; several may. */
+struct pp_record_payload {
+	uint64_t schema;  /* EXT: id of a note of the ring's header, or a predefined type */
+	uint16_t type;    /* enum pp_payload_type */
+	uint16_t domain;
+	uint32_t size;    /* bytes the application gave; `length` of them are here */
+	char text[PP_TEXT_INLINE];
+};
+
+enum pp_payload_type { /* 1 to 6 are NVTX's payload types */
+	PP_PAYLOAD_NONE,
+	PP_PAYLOAD_UINT64,
+	PP_PAYLOAD_INT64,
+	PP_PAYLOAD_DOUBLE,
+	PP_PAYLOAD_UINT32,
+	PP_PAYLOAD_INT32,
+	PP_PAYLOAD_FLOAT,
+	PP_PAYLOAD_EXT, /* bytes, by schema */
+};
+
+enum { PP_PAYLOAD_BYTES = PP_TEXT_INLINE + 10 * PP_RECORD_CONT_TEXT }; /* most that is kept of one */
+
+/* PROCESS: the kernel's counts of this process since it began (getrusage), before a step's first record or after its last. The
+ * record before it (sequence - 1) of an end is the begin of the same step. */
+struct pp_record_process {
+	int64_t number; /* of the step */
+	uint64_t user_ns, system_ns;
+	uint32_t minor_faults, major_faults, voluntary, involuntary; /* low 32 bits */
+	uint32_t peak_kib;       /* most memory so far */
+	uint32_t sequence_flags; /* sequence << 1 | is the end of the step */
+};
+
 struct pp_record {
 	pp_tick tick;
 	uint16_t kind;     /* enum pp_record_kind */
@@ -111,6 +145,8 @@ struct pp_record {
 		struct pp_record_mpi mpi;
 		struct pp_record_request request;
 		struct pp_record_comm comm;
+		struct pp_record_payload payload;
+		struct pp_record_process process;
 		char text[PP_RECORD_CONT_TEXT];
 	};
 };

@@ -15,6 +15,8 @@ enum pp_mpi_class {
 	PP_MPI_TO_ROOT, /* reduce, gather: only the root waits */
 	PP_MPI_PREFIX,  /* scan, exscan: needs lower ranks */
 	PP_MPI_LOCAL_INIT, /* Init, Init_thread, Finalize */
+	PP_MPI_START,      /* of a persistent request: a receive where the record has the flag RECEIVES */
+	PP_MPI_NEAR,       /* waits for its neighbours in the process topology only */
 	PP_MPI_PUT,       /* one-sided, from this rank to the peer */
 	PP_MPI_GET,       /* from the peer to this rank */
 	PP_MPI_PUTGET,    /* both ways */

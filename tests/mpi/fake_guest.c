@@ -192,6 +192,11 @@ static void record_on(int on)
 	atomic_store(&recording, (uint32_t)on);
 }
 
+static void pause_recording(int paused)
+{
+	atomic_store(&recording, !paused);
+}
+
 static uint64_t counted(void)
 {
 	return bench_count;
@@ -227,6 +232,7 @@ PUBLIC const struct podprof_guest podprof_guest = {
         .mpi_state = mpi_state,
         .say = say,
         .cursor = cursor,
+        .pause = pause_recording,
 };
 
 extern PUBLIC const struct pp_fake pp_fake;

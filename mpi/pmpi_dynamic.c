@@ -1,0 +1,75 @@
+/* Wrappers of calls that meet other worlds (spawn, accept, connect, join), and of those that have neither communicator nor peer.
+ * Called by the application as MPI_X or PMPI_X. */
+#include <string.h>
+
+#include "mpi/pmpi_made.h"
+#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_type.h"
+
+/* So that the session can say that there were processes which it does not show. */
+static void tell_spawned(const struct pp_comm *made)
+{
+	static const char text[] = "MPI processes spawned";
+	_Static_assert(sizeof text <= PP_TEXT_INLINE, "fits inline");
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COUNTER, .length = sizeof text - 1};
+
+	if (!made)
+		return;
+	r.counter.value = made->peers;
+	memcpy(r.counter.text, text, sizeof text);
+	pp_mpi_put(&r, NULL, 0);
+}
+
+/* A collective of `on`; what the other side is, the communicator that it makes says. */
+#define PP_WRAP_SPAWN(symbol, params, args, on, root_, spawns, received_)                                                          \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		struct pp_comm *c = NULL;                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_, 1);                                                  \
+		if (scope.comm && scope.comm->rank == root_)                                                                       \
+			scope.flags |= PP_MPI_IS_ROOT;                                                                             \
+		rc = real args;                                                                                                    \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc == MPI_SUCCESS) {                                                                                           \
+			pp_mpi_adopt(&scope, on, root_, 1);                                                                        \
+			c = pp_mpi_made(&scope, *made_);                                                                           \
+		}                                                                                                                  \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		if ((spawns) && scope.recording && scope.flags & PP_MPI_IS_ROOT)                                                   \
+			tell_spawned(c);                                                                                           \
+		PP_TAIL                                                                                                            \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_WRAP_PLAIN(symbol, params, args, ...)                                                                                   \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
+		rc = real args;                                                                                                    \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		PP_TAIL                                                                                                            \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#include "mpi/pmpi_family.h"
+
+#include "mpi/pmpi_call.def"
+
+PP_PUBLIC int MPI_Comm_join(int fd, MPI_Comm *made_)
+{
+	PP_HEAD(Comm_join, (fd, made_))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Comm_join, NULL, PP_NO_PEER, 0);
+	rc = real(fd, made_);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS)
+		pp_mpi_made(&scope, *made_);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	PP_TAIL
+}
+PP_BOTH(Comm_join)

@@ -1,0 +1,120 @@
+/* Wrappers of matched probes and receives: a message remembers its communicator and source from the probe that took it.
+ * Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_poll.h"
+#include "mpi/pmpi_tie.h"
+
+/* A message's handle is an object of its own while it lives, as a request's is: one table holds both. */
+static MPI_Request key(MPI_Message message)
+{
+	return (MPI_Request)(void *)message;
+}
+
+/* Remembered always: it may be received while something is recorded. */
+static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_Status *status)
+{
+	struct pp_request r;
+
+	pp_mpi_source(scope, status);
+	if (status->MPI_SOURCE == MPI_PROC_NULL) /* all such messages share one handle */
+		return;
+	r = pp_tie_request(scope, key(message), 1);
+	pp_request_add(&r);
+}
+
+static void recall(struct pp_mpi_scope *scope, const MPI_Message *message, struct pp_request *ret_known)
+{
+	pp_request_find(message ? key(*message) : NULL, ret_known);
+	if (!ret_known->handle)
+		return;
+	pp_mpi_on(scope, ret_known->comm, ret_known->life, ret_known->peer);
+	scope->flags |= ret_known->flags;
+	/* before MPI may give the handle to another thread's message */
+	pp_request_remove(ret_known);
+}
+
+/* It was not received after all where its handle is still there. */
+static void put_back(struct pp_request *known, const MPI_Message *message)
+{
+	if (known->handle && key(*message) == known->handle)
+		pp_request_add(known);
+}
+
+PP_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+	MPI_Status own;
+
+	PP_HEAD(Mprobe, (source, tag, comm, message, status))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Mprobe, comm, source, 0);
+	if (status == MPI_STATUS_IGNORE)
+		status = &own;
+	rc = real(source, tag, comm, message, status);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS) {
+		pp_mpi_adopt(&scope, comm, source, 0);
+		remember(&scope, *message, status);
+	}
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	PP_TAIL
+}
+PP_BOTH(Mprobe)
+
+PP_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+	MPI_Status own;
+
+	PP_HEAD(Improbe, (source, tag, comm, flag, message, status))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Improbe, comm, source, 0);
+	if (status == MPI_STATUS_IGNORE)
+		status = &own;
+	rc = real(source, tag, comm, flag, message, status);
+	end = pp_mpi_end(&scope);
+	if (rc == MPI_SUCCESS) {
+		pp_mpi_adopt(&scope, comm, source, 0);
+		if (*flag)
+			remember(&scope, *message, status);
+	}
+	if (scope.recording && rc == MPI_SUCCESS && !*flag)
+		pp_poll(&scope, end);
+	else if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	PP_TAIL
+}
+PP_BOTH(Improbe)
+
+PP_PUBLIC int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+	struct pp_request known;
+	MPI_Status own;
+
+	PP_HEAD(Mrecv, (buf, count, type, message, status))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Mrecv, NULL, PP_NO_PEER, 0);
+	recall(&scope, message, &known);
+	if (scope.recording && status == MPI_STATUS_IGNORE)
+		status = &own;
+	rc = real(buf, count, type, message, status);
+	end = pp_mpi_end(&scope);
+	if (rc != MPI_SUCCESS)
+		put_back(&known, message);
+	if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? status->_ucount : 0, 0);
+	PP_TAIL
+}
+PP_BOTH(Mrecv)
+
+PP_PUBLIC int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+{
+	struct pp_request known;
+
+	PP_HEAD(Imrecv, (buf, count, type, message, request))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Imrecv, NULL, PP_NO_PEER, 0);
+	recall(&scope, message, &known);
+	rc = real(buf, count, type, message, request);
+	end = pp_mpi_end(&scope);
+	if (rc != MPI_SUCCESS)
+		put_back(&known, message);
+	if (scope.recording)
+		pp_tie_record(&scope, end, rc, 0, 0, request, 1, scope.peer);
+	PP_TAIL
+}
+PP_BOTH(Imrecv)

@@ -1,0 +1,94 @@
+/* Wrappers of persistent requests: what is known at their making is told at every start. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_type.h"
+
+/* Remembered always: it may be started while something is recorded, and its datatype may be gone by then. */
+static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receives, uint64_t sent)
+{
+	struct pp_request r;
+
+	if (handle == pp_mpi_names.request_empty || handle == pp_mpi_names.request_null)
+		return;
+	r = pp_tie_request(scope, handle, receives);
+	r.persistent = 1;
+	r.sent = sent;
+	pp_request_add(&r);
+}
+
+#define PP_WRAP_INIT(symbol, params, args, on, rank, receives, sent_)                                                              \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, 0);                                                   \
+		rc = real args;                                                                                                    \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc == MPI_SUCCESS) {                                                                                           \
+			pp_mpi_adopt(&scope, on, rank, 0);                                                                         \
+			remember(&scope, *request, receives, rank != MPI_PROC_NULL ? (sent_) : 0);                                 \
+		}                                                                                                                  \
+		if (scope.recording)                                                                                               \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
+		PP_TAIL                                                                                                            \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_WRAP_SEND_INIT(symbol, params, args, on, rank, sent_, received_) PP_WRAP_INIT(symbol, params, args, on, rank, 0, sent_)
+#define PP_WRAP_RECV_INIT(symbol, params, args, on, rank, sent_, received_) PP_WRAP_INIT(symbol, params, args, on, rank, 1, 0)
+#include "mpi/pmpi_family.h"
+
+#include "mpi/pmpi_call.def"
+
+/* The record of a start: whom with, how much, and its number, which its completion repeats. */
+static void started(struct pp_mpi_scope *s, pp_tick end, int rc, MPI_Request handle, const struct pp_request *known)
+{
+	uint32_t number = 0;
+
+	s->comm = NULL;
+	s->peer = -1;
+	s->flags = 0;
+	s->sequence = 0;
+	if (known->handle) {
+		pp_mpi_on(s, known->comm, known->life, known->peer);
+		s->flags = (uint16_t)(known->flags | (known->receives ? PP_MPI_RECEIVES : 0));
+		if (rc == MPI_SUCCESS)
+			number = pp_request_start(handle);
+	}
+	pp_mpi_record(s, end, rc, rc == MPI_SUCCESS && known->handle ? known->sent : 0, 0, number);
+}
+
+PP_PUBLIC int MPI_Start(MPI_Request *request)
+{
+	struct pp_request known;
+
+	PP_HEAD(Start, (request))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Start, NULL, PP_NO_PEER, 0);
+	pp_request_find(request ? *request : NULL, &known);
+	if (known.handle)
+		pp_mpi_on(&scope, known.comm, known.life, known.peer);
+	rc = real(request);
+	end = pp_mpi_end(&scope);
+	if (scope.recording)
+		started(&scope, end, rc, *request, &known);
+	PP_TAIL
+}
+PP_BOTH(Start)
+
+/* One record a request: the first has the time of the call, the others are instants at its end. */
+PP_PUBLIC int MPI_Startall(int count, MPI_Request *requests)
+{
+	struct pp_request known;
+
+	PP_HEAD(Startall, (count, requests))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Startall, NULL, PP_NO_PEER, 0);
+	rc = real(count, requests);
+	end = pp_mpi_end(&scope);
+	if (scope.recording && (count <= 0 || rc != MPI_SUCCESS))
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	for (int i = 0; scope.recording && i < count && rc == MPI_SUCCESS; i++) {
+		pp_request_find(requests[i], &known);
+		started(&scope, end, rc, requests[i], &known);
+		scope.begin = end;
+	}
+	PP_TAIL
+}
+PP_BOTH(Startall)

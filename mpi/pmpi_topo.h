@@ -1,0 +1,34 @@
+/* Neighbours of this process in the topology of a communicator: the words of the table for neighbourhood collectives.
+ * In: a communicator with a topology. Out: counts of neighbours and bytes of their shares; MPI_PROC_NULL at an edge is nobody. */
+#ifndef PP_PMPI_TOPO_H
+#define PP_PMPI_TOPO_H
+
+#include "mpi/pmpi_comm.h"
+
+struct pp_topo_side {
+	int places; /* entries in the arrays of a call */
+	int there;  /* neighbours among them */
+	const int *rank;
+};
+
+struct pp_topo {
+	struct pp_topo_side in, out;
+	int rank[]; /* in, out */
+};
+
+/* NULL: no topology, or no memory. Asked once a communicator; the application's collectives on one come one after the other. */
+const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle);
+
+int pp_topo_there(const struct pp_topo *t, int out);
+uint64_t pp_topo_bytes_v(const struct pp_topo *t, int out, const int *counts, MPI_Datatype type);
+uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, const int *counts, const MPI_Datatype *types);
+
+#define PP_TOPO pp_topo(scope.comm, comm)
+#define PP_IN ((uint64_t)pp_topo_there(PP_TOPO, 0))
+#define PP_OUT ((uint64_t)pp_topo_there(PP_TOPO, 1))
+#define PP_IN_V(counts, type) pp_topo_bytes_v(PP_TOPO, 0, counts, type)
+#define PP_OUT_V(counts, type) pp_topo_bytes_v(PP_TOPO, 1, counts, type)
+#define PP_IN_W(counts, types) pp_topo_bytes_w(PP_TOPO, 0, counts, types)
+#define PP_OUT_W(counts, types) pp_topo_bytes_w(PP_TOPO, 1, counts, types)
+
+#endif
