@@ -1,5 +1,6 @@
 # What is installed beside programs and libraries: find_package(podprof), pkg-config, pages, examples. Included last by CMakeLists.txt.
 include(CMakePackageConfigHelpers)
+include(podprofNotices)
 
 # podprof::podprof is an include directory and nothing else: podprof.h looks the collector up at run time.
 add_library(podprof_header INTERFACE)
