@@ -100,7 +100,8 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 	}
 	if (!category || most <= d->worker[who].bound_ns || most * 4 < late_ns) {
 		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of every step, most for rank %d; its own work does not explain "
+		         "limited by: waiting in collectives, %.0f %% of every step, most for rank %d; its own work does not "
+		         "explain "
 		         "it (cores shared by ranks?)",
 		         share, (int)late->rank);
 		return;

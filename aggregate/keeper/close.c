@@ -1,6 +1,7 @@
 /* Finishes the rings, sets statuses, maps the clock, writes. Called by keeper.c and salvage.c. */
 #include "aggregate/keeper/close.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -28,7 +29,7 @@ static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 }
 
 static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, struct pp_clock_map *map, int64_t *ret_epoch_ns,
-		      struct pp_err *err)
+                      struct pp_err *err)
 {
 	struct timespec pause = {.tv_nsec = (given ? PAIR_MS : SALVAGE_PAIR_MS) * 1000000L};
 	const struct pp_ring_header *h = first_ring(r);
@@ -55,8 +56,11 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	struct pp_clock_map map;
 	int rc;
 
+	if (!pp_rings_count(c->view->rings) && c->view->refused)
+		return pp_err_set(err, -EPROTO, "%s", c->view->notes.text[0]);
 	if (!pp_rings_count(c->view->rings)) {
-		pp_message_copy(c->message, c->message_size, "no session was written: no rank came (no MPI call, no step, no range)");
+		pp_message_copy(c->message, c->message_size,
+		                "no session was written: no rank came (no MPI call, no step, no range)");
 		return 0;
 	}
 	rc = pp_rings_finish(c->view->rings, &capture, err);

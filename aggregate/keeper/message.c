@@ -1,6 +1,7 @@
-/* Two lines in a clean run, a third for what the user must know, one for each writer that failed. Called by session.c. */
+/* Two lines in a clean run, a third for what the user must know; two where a file is missing. Called by session.c. */
 #include "aggregate/keeper/message.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,9 +34,29 @@ void pp_message_copy(char *to, size_t size, const char *from)
 		snprintf(to, size, "%s", from);
 }
 
-void pp_message_failure(struct pp_message *m, const char *sentence)
+static const char *cure(int code)
 {
-	add(m->failure, sizeof(m->failure), "\n", "%s", sentence);
+	switch (-code) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return "Free space, or use -o";
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "Make it writable, or use -o";
+	case ENOMEM:
+		return "Leave more memory to podprof on this host";
+	default:
+		return "Use -o with another directory";
+	}
+}
+
+void pp_message_file(struct pp_message *m, const char *file, int code, const char *sentence)
+{
+	add(code ? m->lacking : m->there, sizeof(m->there), ", ", "%s", file);
+	if (code && !m->failure[0])
+		snprintf(m->failure, sizeof(m->failure), "%s. %s", sentence, cure(code));
 }
 
 static size_t hosts_of(const struct pp_dataset *d)
@@ -65,8 +86,8 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 		snprintf(what, sizeof(what), "step %" PRId64, steps->number[0]);
 	else
 		snprintf(what, sizeof(what), "steps %" PRId64 "..%" PRId64, steps->number[0], steps->number[steps->steps - 1]);
-	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", what, (int)d->ranks_delivered, (int)d->ranks_asked,
-		 d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", what, (int)d->ranks_delivered,
+	         (int)d->ranks_asked, d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 }
 
 /* "3 ranks WHAT: rank 1, 4, 5" for the workers whose status begins with `prefix`. */
@@ -103,16 +124,19 @@ static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 			}
 		}
 		if (lost)
-			add(m->must_know, sizeof(m->must_know), "; ", "%s on rank %d%s: %" PRIu64 " records lost, see quality", what[c], (int)rank,
-			    lost > most ? " and others" : "", lost);
+			add(m->must_know, sizeof(m->must_know), "; ", "%s on rank %d%s: %" PRIu64 " records lost, see quality",
+			    what[c], (int)rank, lost > most ? " and others" : "", lost);
 	}
 }
 
-void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, const struct pp_intern *names,
-			const char *logdir, const char *session)
+void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
+                        const struct pp_intern *names, const char *logdir, const char *session)
 {
 	say_head(m, d, steps);
-	snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s)", logdir, session, logdir);
+	if (m->failure[0])
+		snprintf(m->where, sizeof(m->where), "%s/podprof/%s", logdir, session);
+	else
+		snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s)", logdir, session, logdir);
 	say_ranks(m, d, "missing", "missing");
 	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
 	say_losses(m, d);
@@ -124,16 +148,28 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
 		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->note);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
-		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");
+		add(m->must_know, sizeof(m->must_know), "; ",
+		    "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");
+}
+
+/* With a file missing: what there is stands in the first line, what there is not in the second. */
+static void failed_text(const struct pp_message *m, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s%s", m->head, m->must_know[0] ? "; " : "", m->must_know);
+	add(text, size, "\n", "%s: only %s was written, not %s: %s", m->where, m->there, m->lacking, m->failure);
 }
 
 void pp_message_text(const struct pp_message *m, char *text, size_t size)
 {
-	const char *const line[] = {m->head, m->where, m->must_know, m->failure};
+	const char *const line[] = {m->head, m->where, m->must_know};
 
 	if (!text || !size)
 		return;
 	text[0] = '\0';
+	if (m->failure[0]) {
+		failed_text(m, text, size);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(line) / sizeof(line[0]); i++)
 		if (line[i][0])
 			add(text, size, "\n", "%s", line[i]);

@@ -8,12 +8,13 @@
 
 struct pp_message {
 	char head[256], where[1024], must_know[640], failure[640];
+	char there[160], lacking[160]; /* files, by what users call them */
 };
 
-/* What a writer could not do. */
-void pp_message_failure(struct pp_message *m, const char *sentence);
-void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, const struct pp_intern *names,
-			const char *logdir, const char *session);
+/* What a writer has done: 0, or -errno with its sentence. */
+void pp_message_file(struct pp_message *m, const char *file, int code, const char *sentence);
+void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
+                        const struct pp_intern *names, const char *logdir, const char *session);
 /* All lines that have something to say, newline between. */
 void pp_message_text(const struct pp_message *m, char *text, size_t size);
 void pp_message_copy(char *to, size_t size, const char *from);

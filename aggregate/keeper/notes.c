@@ -51,22 +51,24 @@ static void note_domains(const struct pp_rings *r, struct pp_capture *c, struct 
 	}
 	free(domain);
 	if (domains > 1)
-		pp_notes_add(n, "the ranks have %d clock domains (boot id, time namespace or tick differ): times of different domains do not compare",
-			     domains);
+		pp_notes_add(n,
+		             "the ranks have %d clock domains (boot id, time namespace or tick differ): times of different domains "
+		             "do not compare",
+		             domains);
 }
 
 static void note_differences(const struct pp_capture *c, struct pp_notes *n)
 {
 	for (size_t i = 1; i < c->ranks; i++)
 		if (strcmp(c->rank[i].version, c->rank[0].version)) {
-			pp_notes_add(n, "ranks have different versions of podprof: rank %d %.40s, rank %d %.40s", c->rank[0].rank, c->rank[0].version,
-				     c->rank[i].rank, c->rank[i].version);
+			pp_notes_add(n, "ranks have different versions of podprof: rank %d %.40s, rank %d %.40s", c->rank[0].rank,
+			             c->rank[0].version, c->rank[i].rank, c->rank[i].version);
 			break;
 		}
 	for (size_t i = 1; i < c->ranks; i++)
 		if (strcmp(c->rank[i].options, c->rank[0].options)) {
-			pp_notes_add(n, "ranks have different options: rank %d '%.80s', rank %d '%.80s'", c->rank[0].rank, c->rank[0].options,
-				     c->rank[i].rank, c->rank[i].options);
+			pp_notes_add(n, "ranks have different options: rank %d '%.80s', rank %d '%.80s'", c->rank[0].rank,
+			             c->rank[0].options, c->rank[i].rank, c->rank[i].options);
 			break;
 		}
 }
@@ -98,11 +100,12 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 		gone = pp_watch_gone(&watch);
 		pp_watch_close(&watch);
 		if (salvaged)
-			strcpy(rank->status, "salvaged");
+			snprintf(rank->status, sizeof(rank->status), "%s", "salvaged");
 		else if (rank->exit_known || !gone)
-			strcpy(rank->status, "delivered");
+			snprintf(rank->status, sizeof(rank->status), "%s", "delivered");
 		else
-			strcpy(rank->status, "partial: ended without its exit handler (killed, or _exit)");
+			snprintf(rank->status, sizeof(rank->status), "%s",
+			         "partial: ended without its exit handler (killed, or _exit)");
 	}
 }
 

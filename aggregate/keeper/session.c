@@ -91,7 +91,8 @@ static void add_cost(struct pp_dataset *d)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	d->keeper_cpu_ns = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
+	d->keeper_cpu_ns = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 +
+	                   (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
 	d->keeper_rss_bytes = (uint64_t)u.ru_maxrss * 1024;
 }
 
@@ -105,27 +106,36 @@ static int write_all(const struct pp_output *out, struct pp_message *message, in
 		struct pp_err one = {""};
 		int rc = pp_writer_list[i]->write(out, &one);
 
-		if (!rc) {
-			(*ret_written)++;
-			continue;
-		}
-		pp_message_failure(message, one.text);
-		if (!first)
+		*ret_written += !rc;
+		pp_message_file(message, pp_writer_list[i]->file ? pp_writer_list[i]->file : pp_writer_list[i]->name, rc, one.text);
+		if (rc && !first)
 			first = pp_err_set(err, rc, "%s", one.text);
 	}
 	return first;
 }
 
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
-			   const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
+                           const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
 {
 	char wanted[128], name[160];
 	struct pp_dataset dataset = {0};
-	struct pp_dataset_input in = {.capture = c, .steps = steps, .attr = attr, .session = name, .job = o->job ? o->job : "",
-				      .command = o->command ? o->command : "", .options = o->options ? o->options : "",
-				      .asked_first = o->steps_first, .asked_last = o->steps_last, .bound_ns = clock->bound_ns};
-	struct pp_output out = {.capture = c, .steps = steps, .attr = attr, .dataset = &dataset, .logdir = o->logdir, .session = name,
-				.xspace_per_rank = o->xspace_per_rank};
+	struct pp_dataset_input in = {.capture = c,
+	                              .steps = steps,
+	                              .attr = attr,
+	                              .session = name,
+	                              .job = o->job ? o->job : "",
+	                              .command = o->command ? o->command : "",
+	                              .options = o->options ? o->options : "",
+	                              .asked_first = o->steps_first,
+	                              .asked_last = o->steps_last,
+	                              .bound_ns = clock->bound_ns};
+	struct pp_output out = {.capture = c,
+	                        .steps = steps,
+	                        .attr = attr,
+	                        .dataset = &dataset,
+	                        .logdir = o->logdir,
+	                        .session = name,
+	                        .xspace_per_rank = o->xspace_per_rank};
 	int rc, written;
 
 	if (o->session && *o->session)
@@ -141,7 +151,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(&dataset, "%s", o->warning[i]);
 	if (o->salvaged)
-		pp_dataset_warn(&dataset, "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
+		pp_dataset_warn(&dataset,
+		                "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
 	add_cost(&dataset);
 	rc = pp_output_make_dirs(&out, err);
 	if (!rc) {
@@ -172,14 +183,14 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 			last = c->rank[i].last_step;
 	if (last != INT64_MIN && o->steps_last > o->steps_first)
 		snprintf(text, sizeof(text),
-		         "no session was written: no rank marked a step of %" PRId64 ":%" PRId64 "; the last step marked was %" PRId64
-		         ". Ask for steps that the job reaches",
+		         "no session was written: no rank marked a step of %" PRId64 ":%" PRId64
+		         "; the last step marked was %" PRId64 ". Ask for steps that the job reaches",
 		         o->steps_first, o->steps_last, last);
 	pp_message_copy(message, size, text);
 }
 
-int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options, char *message,
-		     size_t message_size, struct pp_err *err)
+int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
+                     char *message, size_t message_size, struct pp_err *err)
 {
 	struct pp_message m = {0};
 	struct pp_steps steps = {0};

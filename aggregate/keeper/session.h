@@ -9,7 +9,7 @@
 
 struct pp_session_options {
 	const char *logdir;
-	const char *session;    /* "" : from the window's begin in local time */
+	const char *session; /* "" : from the window's begin in local time */
 	const char *job, *command, *options;
 	int64_t steps_first, steps_last; /* last <= first: not asked */
 	int xspace_per_rank;
@@ -19,6 +19,6 @@ struct pp_session_options {
 
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */
 int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
-		     char *message, size_t message_size, struct pp_err *err);
+                     char *message, size_t message_size, struct pp_err *err);
 
 #endif

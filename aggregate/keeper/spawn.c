@@ -20,13 +20,22 @@
 
 enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536 };
 
-extern char **environ;
-
 /* Everything else of the environment belongs to the job, its launcher or its libraries. */
 static int is_kept(const char *variable)
 {
-	static const char *const name[] = {"PATH=", "HOME=", "USER=", "LANG=", "LC_", "TZ=", "TMPDIR=", "LD_LIBRARY_PATH=", "HDF5_USE_FILE_LOCKING=",
-					   "ASAN_OPTIONS=", "UBSAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS="};
+	static const char *const name[] = {"PATH=",
+	                                   "HOME=",
+	                                   "USER=",
+	                                   "LANG=",
+	                                   "LC_",
+	                                   "TZ=",
+	                                   "TMPDIR=",
+	                                   "LD_LIBRARY_PATH=",
+	                                   "HDF5_USE_FILE_LOCKING=",
+	                                   "ASAN_OPTIONS=",
+	                                   "UBSAN_OPTIONS=",
+	                                   "LSAN_OPTIONS=",
+	                                   "TSAN_OPTIONS="};
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		if (!strncmp(variable, name[i], strlen(name[i])))
@@ -46,10 +55,11 @@ static void close_others(void)
 
 static void reset_signals(void)
 {
+	struct sigaction start = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
 	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
+		sigaction(i, &start, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

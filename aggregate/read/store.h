@@ -35,12 +35,12 @@ struct pp_store {
 };
 
 /* Room for one more span of the lane, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
-struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *b, struct pp_lane *lane);
+struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane);
 /* Evict until the buffer is kept. Open spans move to the lane's last block: pp_lane_moved() is told; the others are
  * counted by pp_lane_evicted(). */
 void pp_store_evict(struct pp_store *s);
 /* Take the lane's first block out, to be freed by pp_block_free(); NULL: none is left. */
-struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *b);
+struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks);
 void pp_block_free(struct pp_block *block);
 void pp_store_release(struct pp_store *s);
 

@@ -24,7 +24,7 @@ struct pp_opt {
 	const char *argument; /* "BYTES"; "" for a FLAG */
 	const char *fallback; /* default text */
 	enum pp_opt_type type;
-	unsigned groups;      /* enum pp_opt_groups */
+	unsigned groups; /* enum pp_opt_groups */
 	const char *help;
 };
 

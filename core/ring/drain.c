@@ -11,7 +11,7 @@
 
 enum { CHUNKS_MOST = 65536 }; /* 4 GiB: more than any rank's limit */
 
-struct place { /* how far one thread was read */
+struct place {          /* how far one thread was read */
 	uint32_t chunk; /* 0: not begun */
 	uint32_t at;    /* records read of it */
 	int broken;     /* its list makes no sense: not followed any further */
@@ -37,8 +37,10 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 	if (h->byte_order != PP_RING_BYTE_ORDER)
 		return pp_err_set(err, -EPROTO, "cannot read ring '%s': it has another byte order", path);
 	if (h->version != PP_RING_VERSION || h->record_bytes != PP_RECORD_BYTES)
-		return pp_err_set(err, -EPROTO, "cannot read ring '%s': version %u with records of %u bytes, this podprof reads version %d with %d",
-				  path, h->version, h->record_bytes, PP_RING_VERSION, PP_RECORD_BYTES);
+		return pp_err_set(
+		        err, -EPROTO,
+		        "cannot read ring '%s': version %u with records of %u bytes, this podprof reads version %d with %d", path,
+		        h->version, h->record_bytes, PP_RING_VERSION, PP_RECORD_BYTES);
 	if (h->rank < 0 || h->size < 1 || h->rank >= h->size || h->tick_kind > PP_TICK_TSC)
 		return pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, h->rank, h->size);
 	return 0;
@@ -157,7 +159,8 @@ static int64_t read_chunk(struct pp_drain *d, struct pp_chunk *c, uint32_t slot,
 	return count;
 }
 
-static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t slot, struct place *p, const struct pp_drain_sink *sink)
+static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t slot, struct place *p,
+                       const struct pp_drain_sink *sink)
 {
 	struct pp_chunk *last = chunk_of(d, p->chunk);
 

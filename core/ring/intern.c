@@ -14,7 +14,7 @@ struct arena {
 	char bytes[];
 };
 
-struct key { /* raw bytes that were seen; several may have one id (bad UTF-8 that reads the same) */
+struct key {           /* raw bytes that were seen; several may have one id (bad UTF-8 that reads the same) */
 	uint64_t hash; /* 0: empty place */
 	const char *bytes;
 	uint32_t length, id;
@@ -67,6 +67,7 @@ static inline uint64_t hash_of(const char *p, size_t length)
 	for (; n > 16; n -= 16, p += 16)
 		h = mix(word(p, 8) ^ h, word(p + 8, 8));
 	if (n > 8)
+		/* cppcheck-suppress pointerOutOfBoundsCond ; n bytes are left at p */
 		h = mix(word(p, 8) ^ h, word(p + n - 8, 8));
 	else
 		h = mix(word(p, n) ^ h, length);
@@ -219,6 +220,7 @@ static uint32_t add_good(struct pp_intern *t, uint64_t hash, const char *text, s
 }
 
 /* The raw bytes become one more key of the text they read as. */
+/* NOLINTNEXTLINE(misc-no-recursion): once: what is mended is good */
 static uint32_t add_mended(struct pp_intern *t, uint64_t hash, const char *raw, size_t length)
 {
 	size_t room = pp_utf8_mend(NULL, raw, length);
@@ -236,6 +238,7 @@ static uint32_t add_mended(struct pp_intern *t, uint64_t hash, const char *raw, 
 	return id;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as add_mended() */
 uint32_t pp_intern_put(struct pp_intern *t, const char *text, size_t length)
 {
 	uint64_t hash = hash_of(text, length);

@@ -64,6 +64,7 @@ size_t pp_nvtx_narrow(const wchar_t *wide, char *small, size_t size, char **ret_
 		}
 	}
 	for (size_t i = 0; i < n; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): n is 0 where wide is NULL */
 		used += encode((uint32_t)wide[i], text + used);
 	text[used] = '\0';
 	*ret_text = text;

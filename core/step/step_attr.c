@@ -134,6 +134,7 @@ static int keep(struct sweep *s, const struct window *w)
 			last->end = f->end;
 			continue;
 		}
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): room for all was made above */
 		attr->segment[attr->segments++] = (struct pp_attr_segment){
 		        .begin = f->begin,
 		        .end = f->end,

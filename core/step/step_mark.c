@@ -67,7 +67,8 @@ static int place_number(int64_t own, const struct pp_marks *list, int64_t highes
 	const int64_t most = INT64_C(1) << STEP_NUMBER_BITS;
 	int64_t number;
 
-	if (!__builtin_add_overflow(own, *shift, &number) && number <= most && number >= -most && (!list->marks || number > highest)) {
+	if (!__builtin_add_overflow(own, *shift, &number) && number <= most && number >= -most &&
+	    (!list->marks || number > highest)) {
 		*ret_number = number;
 		return 0;
 	}

@@ -93,7 +93,8 @@ static void inter(void)
 
 static void collectives(void)
 {
-	int *all = calloc((size_t)size * 2, sizeof *all), *mine = calloc((size_t)size * 2, sizeof *mine), value, root = size - 1, flag = 0;
+	int *all = calloc((size_t)size * 2, sizeof *all), *mine = calloc((size_t)size * 2, sizeof *mine), value, root = size - 1,
+	    flag = 0;
 	MPI_Request request;
 
 	value = rank == root ? 42 : 0;

@@ -237,12 +237,24 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } modes[] = {
-	{"normal", mode_normal},         {"uexit", mode_uexit},   {"quick", mode_quick},
-	{"exec", mode_exec},             {"exec_self", mode_exec_self}, {"exit3", mode_exit3},
-	{"one_by_one", mode_one_by_one}, {"main_leaves", mode_main_leaves}, {"fork_segv", mode_fork_segv},
-	{"fork", mode_fork},             {"daemon", mode_daemon}, {"sigkill", mode_sigkill},
-	{"segv", mode_segv},             {"threads", mode_threads}, {"stdin", mode_stdin},
-	{"sleep", mode_sleep},           {"catch", mode_catch},   {"busy", mode_busy},
+        {"normal", mode_normal},
+        {"uexit", mode_uexit},
+        {"quick", mode_quick},
+        {"exec", mode_exec},
+        {"exec_self", mode_exec_self},
+        {"exit3", mode_exit3},
+        {"one_by_one", mode_one_by_one},
+        {"main_leaves", mode_main_leaves},
+        {"fork_segv", mode_fork_segv},
+        {"fork", mode_fork},
+        {"daemon", mode_daemon},
+        {"sigkill", mode_sigkill},
+        {"segv", mode_segv},
+        {"threads", mode_threads},
+        {"stdin", mode_stdin},
+        {"sleep", mode_sleep},
+        {"catch", mode_catch},
+        {"busy", mode_busy},
 };
 
 int main(int argc, char **argv)

@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 	int provided = 0, threads = !strcmp(mode, "threads") || !strcmp(mode, "main_leaves");
 
 	if (!strcmp(mode, "crash_early")) { /* before MPI_Init; the others wait in it */
-		sleep_ms(400); /* what mpirun says depends on how far it is with its own start */
+		sleep_ms(400);              /* what mpirun says depends on how far it is with its own start */
 		if (world_rank() == 1)
 			abort();
 		sleep_ms(20000);

@@ -104,7 +104,7 @@ static void many(long count)
 static void bad_categories(void)
 {
 	podprof_step_begin(0);
-	podprof_range_push_as("below", (enum podprof_category)-1);
+	podprof_range_push_as("below", (enum podprof_category) - 1);
 	podprof_range_push_as("above", (enum podprof_category)11);
 	podprof_range_push_as("far above", (enum podprof_category)INT_MAX);
 	for (int i = 0; i < 3; i++)

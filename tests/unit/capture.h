@@ -20,7 +20,7 @@ static inline struct pp_capture make_capture(size_t ranks)
 		c.rank[r].rank = (int32_t)r;
 		c.rank[r].size = (int32_t)ranks;
 		c.rank[r].horizon = INT64_MIN;
-		strcpy(c.rank[r].status, "delivered");
+		snprintf(c.rank[r].status, sizeof(c.rank[r].status), "%s", "delivered");
 		c.rank[r].thread = calloc(MADE_THREADS, sizeof(struct pp_thread));
 		for (int t = 0; t < MADE_THREADS; t++)
 			c.rank[r].thread[t].span = calloc(MADE_SPANS, sizeof(struct pp_span));

@@ -303,8 +303,8 @@ TEST(domains_and_options)
 	for (size_t r = 0; r < 2; r++)
 		add_step(&m.capture, r, 0, 0, 10);
 	m.capture.rank[1].domain = 1;
-	strcpy(m.capture.rank[1].options, "other");
-	strcpy(m.capture.rank[1].status, "partial: killed by signal 9");
+	snprintf(m.capture.rank[1].options, sizeof(m.capture.rank[1].options), "%s", "other");
+	snprintf(m.capture.rank[1].status, sizeof(m.capture.rank[1].status), "%s", "partial: killed by signal 9");
 	build(&m, 0, 0);
 	CHECK(warned(&m.d, "several clock domains"));
 	CHECK(warned(&m.d, "other options than rank 0"));

@@ -288,8 +288,9 @@ TEST(settings)
 	char spool[256];
 	struct pp_settings s;
 
-	make_spool(spool, sizeof(spool), "settings", "STEPS=10:20\nWINDOW_BUFFER=1M\nXSPACE=rank\nRING_SIZE=nonsense\nUNKNOWN=1\nno line\n");
-	pp_settings_read(spool, &s);
+	make_spool(spool, sizeof(spool), "settings",
+	           "STEPS=10:20\nWINDOW_BUFFER=1M\nXSPACE=rank\nRING_SIZE=nonsense\nUNKNOWN=1\nno line\n");
+	CHECK_INT(pp_settings_read(spool, &s, NULL), 0);
 	CHECK_INT(s.steps_first, 10);
 	CHECK_INT(s.steps_last, 20);
 	CHECK_INT(s.buffer, 1 << 20);
@@ -298,14 +299,14 @@ TEST(settings)
 	CHECK_STR(s.job, "test-job");
 	CHECK_STR(s.command, "a.out x");
 	CHECK(strstr(s.text, "--steps=10:20") != NULL);
-	pp_settings_read("/nowhere", &s);
+	CHECK_INT(pp_settings_read("/nowhere", &s, NULL), -ENOENT);
 	CHECK_INT(s.buffer, 256 << 20);
 	CHECK_INT(s.steps_last, 0);
 }
 
 int main(void)
 {
-	strcpy(top, "/dev/shm/pp-keeper-XXXXXX");
+	snprintf(top, sizeof(top), "%s", "/dev/shm/pp-keeper-XXXXXX");
 	if (!mkdtemp(top))
 		return 1;
 	watch();

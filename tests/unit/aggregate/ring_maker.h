@@ -48,8 +48,8 @@ static inline void maker_open(struct maker *m, const char *path, int rank, int s
 	m->header->local_size = size;
 	m->header->pid = pid;
 	m->header->open_tick = 1000;
-	strcpy(m->header->host, "host");
-	strcpy(m->header->podprof_version, "0.1.0");
+	snprintf(m->header->host, sizeof(m->header->host), "%s", "host");
+	snprintf(m->header->podprof_version, sizeof(m->header->podprof_version), "%s", "0.1.0");
 	m->header->chunk_limit = chunks;
 	m->header->state = PP_RANK_OPEN;
 }
@@ -114,7 +114,8 @@ static inline int maker_put(struct maker *m, uint32_t slot, const struct pp_reco
 	if (length)
 		memcpy(r->range.text, text, inl);
 	for (uint32_t i = 0; i < more; i++) {
-		uint32_t n = rest - i * PP_RECORD_CONT_TEXT < PP_RECORD_CONT_TEXT ? rest - i * PP_RECORD_CONT_TEXT : PP_RECORD_CONT_TEXT;
+		uint32_t n =
+		        rest - i * PP_RECORD_CONT_TEXT < PP_RECORD_CONT_TEXT ? rest - i * PP_RECORD_CONT_TEXT : PP_RECORD_CONT_TEXT;
 
 		memset(&r[1 + i], 0, sizeof(*r));
 		r[1 + i].kind = PP_RECORD_TEXT;
@@ -124,7 +125,8 @@ static inline int maker_put(struct maker *m, uint32_t slot, const struct pp_reco
 	return 0;
 }
 
-static inline void maker_range(struct maker *m, uint32_t slot, int kind, pp_tick tick, uint16_t domain, uint64_t id, const char *name)
+static inline void maker_range(struct maker *m, uint32_t slot, int kind, pp_tick tick, uint16_t domain, uint64_t id,
+                               const char *name)
 {
 	struct pp_record r = {.tick = tick, .kind = (uint16_t)kind, .range = {.id = id, .domain = domain}};
 
@@ -148,10 +150,13 @@ static inline void maker_step(struct maker *m, uint32_t slot, int kind, pp_tick 
 	maker_put(m, slot, &r, NULL, 0);
 }
 
-static inline void maker_mpi(struct maker *m, uint32_t slot, pp_tick begin, pp_tick end, uint16_t call, uint32_t request, int32_t peer)
+static inline void maker_mpi(struct maker *m, uint32_t slot, pp_tick begin, pp_tick end, uint16_t call, uint32_t request,
+                             int32_t peer)
 {
-	struct pp_record r = {.tick = begin, .kind = PP_RECORD_MPI,
-			      .mpi = {.end = end, .comm = 77, .sent = 100, .received = 0, .peer = peer, .request = request, .call = call}};
+	struct pp_record r = {
+	        .tick = begin,
+	        .kind = PP_RECORD_MPI,
+	        .mpi = {.end = end, .comm = 77, .sent = 100, .received = 0, .peer = peer, .request = request, .call = call}};
 
 	maker_put(m, slot, &r, NULL, 0);
 }

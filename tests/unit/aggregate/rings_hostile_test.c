@@ -58,7 +58,8 @@ TEST(fuzz)
 
 			memset(name, (int)dice(256), sizeof(name));
 			name[dice(sizeof(name))] = '\0';
-			maker_range(&m, dice(2), kind == PP_RECORD_TEXT ? 1 : kind, 2000 + 10 * (pp_tick)i, (uint16_t)dice(3), dice(50), name);
+			maker_range(&m, dice(2), kind == PP_RECORD_TEXT ? 1 : kind, 2000 + 10 * (pp_tick)i, (uint16_t)dice(3),
+			            dice(50), name);
 		}
 		if (round % 2)
 			damage(&m, round / 2);

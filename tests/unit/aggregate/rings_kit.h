@@ -49,7 +49,7 @@ static inline const char *name_of(const struct pp_capture *c, const struct pp_sp
 
 static inline int rings_kit_begin(void)
 {
-	strcpy(dir, "/dev/shm/pp-rings-XXXXXX");
+	snprintf(dir, sizeof(dir), "%s", "/dev/shm/pp-rings-XXXXXX");
 	return mkdtemp(dir) ? 0 : 1;
 }
 

@@ -83,7 +83,8 @@ TEST(names)
 {
 	struct maker m;
 	struct pp_capture c;
-	char big[10240], expect[] = "a\xef\xbf\xbd\xef\xbf\xbd" "b\xef\xbf\xbd";
+	char big[10240], expect[] = "a\xef\xbf\xbd\xef\xbf\xbd"
+	                            "b\xef\xbf\xbd";
 	size_t length = 0;
 	struct pp_record r = {.tick = 3000, .kind = PP_RECORD_MARK};
 
@@ -92,7 +93,10 @@ TEST(names)
 	maker_open(&m, path_of("names.ring"), 0, 1, 1, 8);
 	maker_thread(&m, 0, 10);
 	maker_put(&m, 0, &r, big, sizeof(big));
-	maker_put(&m, 0, &r, "a\xff\xc0" "b\0", 5);
+	maker_put(&m, 0, &r,
+	          "a\xff\xc0"
+	          "b\0",
+	          5);
 	maker_put(&m, 0, &r, big, 33);
 	maker_put(&m, 0, &r, NULL, 0);
 	c = finished(&m);

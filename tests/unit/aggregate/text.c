@@ -100,7 +100,7 @@ TEST(script_names_the_job)
 	for (size_t i = 0; i < sizeof(command) / sizeof(command[0]); i++) {
 		char *text;
 
-		strcpy(s.dataset.command, command[i][0]);
+		snprintf(s.dataset.command, sizeof(s.dataset.command), "%s", command[i][0]);
 		text = text_of(&s.dataset);
 		CHECK(!strncmp(text, command[i][1], strlen(command[i][1])));
 		free(text);

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--full-disk")) {
 		int code;
 
-		strcpy(base, "/tmp/podprof-write-XXXXXX");
+		snprintf(base, sizeof(base), "%s", "/tmp/podprof-write-XXXXXX");
 		CHECK(mkdtemp(base) != NULL);
 		code = full_disk();
 		nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 		nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 		mkdir(base, 0755);
 	} else {
-		strcpy(base, "/tmp/podprof-write-XXXXXX");
+		snprintf(base, sizeof(base), "%s", "/tmp/podprof-write-XXXXXX");
 		CHECK(mkdtemp(base) != NULL);
 	}
 	files_per_host_and_rank();

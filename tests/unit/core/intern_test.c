@@ -37,9 +37,10 @@ TEST(mended)
 		CHECK_INT(pp_intern_put(t, bad[i], (size_t)bytes[i]), id);
 	}
 	CHECK_INT(pp_intern_put(t, "\xfe", 1), pp_intern_put(t, "\xef\xbf\xbd", 3));
-	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "a\0b", 3), NULL), "a\xef\xbf\xbd" "b");
+	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "a\0b", 3), NULL), "a\xef\xbf\xbd"
+	                                                                "b");
 	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", 15), NULL),
-		  "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+	          "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
 	pp_intern_free(t);
 }
 
@@ -50,9 +51,11 @@ TEST(many)
 	uint32_t refused = 0;
 
 	for (int i = 0; i < 100000; i++)
-		CHECK_INT(pp_intern_put(t, name, (size_t)snprintf(name, sizeof(name), "a name of some length, number %d", i)), i + 1);
+		CHECK_INT(pp_intern_put(t, name, (size_t)snprintf(name, sizeof(name), "a name of some length, number %d", i)),
+		          i + 1);
 	for (int i = 0; i < 100000; i += 7)
-		CHECK_INT(pp_intern_put(t, name, (size_t)snprintf(name, sizeof(name), "a name of some length, number %d", i)), i + 1);
+		CHECK_INT(pp_intern_put(t, name, (size_t)snprintf(name, sizeof(name), "a name of some length, number %d", i)),
+		          i + 1);
 	pp_intern_limit(t, pp_intern_bytes(t));
 	for (int i = 0; i < 1000; i++)
 		refused += !pp_intern_put(t, name, (size_t)snprintf(name, sizeof(name), "new %d", i));
