@@ -79,7 +79,7 @@ static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64
 		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
 		if (scope.recording) {                                                                                             \
 			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
-			record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, moved ? *request : NULL);      \
+			record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, rc == MPI_SUCCESS ? *request : NULL);      \
 		}                                                                                                                  \
 		pp_mpi_leave(&scope);                                                                                              \
 		return rc;                                                                                                         \

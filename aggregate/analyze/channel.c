@@ -1,5 +1,5 @@
-/* Point-to-point traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the receiver has
- * none. Called by dataset.c. */
+/* Point-to-point and one-sided traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the
+ * receiver has none; puts and gets by who calls them. Called by dataset.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -51,6 +51,17 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 	case PP_MPI_SEND:
 		if (in_world && !c->recorded[span->peer])
 			count(c->to, c->world, span->peer, span->sent, time_ns);
+		return;
+	case PP_MPI_PUT: /* the target has no record of one-sided calls */
+	case PP_MPI_GET:
+	case PP_MPI_PUTGET:
+		done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
+		if (done)
+			time_ns = done->span->end - span->begin;
+		if (span->sent)
+			count(c->to, c->world, span->peer, span->sent, time_ns);
+		if (span->received)
+			count(c->from, c->world, span->peer, span->received, time_ns);
 		return;
 	case PP_MPI_SENDRECV:
 		if (span->sent) /* else the peer may be the source: nothing was sent */

@@ -8,11 +8,6 @@
 #include "aggregate/analyze/request.h"
 #include "core/source/mpi_call.h"
 
-static int is_collective(enum pp_mpi_class class)
-{
-	return class == PP_MPI_ALL || class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX;
-}
-
 static int compare_member(const void *a, const void *b)
 {
 	const struct pp_member *x = a, *y = b;
@@ -80,7 +75,7 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 					const struct pp_span *span = &thread->span[i];
 
 					if (span->kind != PP_SPAN_MPI || !span->comm || (span->flags & PP_SPAN_FAILED) ||
-					    !is_collective(pp_mpi_call_info(span->call)->class))
+					    !pp_mpi_class_joins(pp_mpi_call_info(span->call)->class))
 						continue;
 					if (filling)
 						add_member(j, r, t, i, &requests[r]);
@@ -128,12 +123,12 @@ static void set_waiting(struct pp_join *j, struct pp_member *m, size_t n, enum p
 	for (size_t i = 0; i < n; i++) {
 		size_t needs = n; /* nobody */
 
-		if (class == PP_MPI_ALL || (class == PP_MPI_TO_ROOT && i == root))
-			needs = last;
-		else if (class == PP_MPI_FROM_ROOT)
+		if (class == PP_MPI_FROM_ROOT)
 			needs = root;
 		else if (class == PP_MPI_PREFIX)
 			needs = last_below(m, n, m[i].blame);
+		else if (class != PP_MPI_TO_ROOT || i == root)
+			needs = last;
 		m[i].until = (int64_t)needs;
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -26,6 +26,10 @@ static int copy_members(struct pp_communicator *to, const struct pp_comm *from)
 
 static const char *role_of(const struct pp_communicator *c, int32_t world)
 {
+	if (c->kind == PP_COMM_FILE)
+		return "file";
+	if (c->kind == PP_COMM_WINDOW)
+		return "window";
 	if (c->size == (uint32_t)world)
 		return "world";
 	return c->size == 1 ? "self" : "part";
@@ -47,7 +51,7 @@ int pp_join_communicators(struct pp_join *j)
 			const struct pp_comm *comm = &capture->rank[r].comm[c];
 			struct pp_communicator *to = &d->communicator[d->communicators++];
 
-			*to = (struct pp_communicator){.id = comm->id, .name = comm->name, .size = comm->size};
+			*to = (struct pp_communicator){.id = comm->id, .name = comm->name, .size = comm->size, .kind = comm->kind};
 			if (copy_members(to, comm) < 0)
 				return -ENOMEM;
 		}
@@ -62,6 +66,8 @@ int pp_join_communicators(struct pp_join *j)
 		}
 		if (!last->name)
 			last->name = one->name;
+		if (!last->kind)
+			last->kind = one->kind;
 		if (!last->size)
 			last->size = one->size;
 		if (!last->member) {

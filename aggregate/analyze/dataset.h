@@ -65,7 +65,16 @@ struct pp_communicator {
 	uint32_t name; /* intern id */
 	uint32_t size;
 	int32_t *member; /* [size] or NULL */
-	char role[16];   /* world | self | part */
+	char role[16];   /* world | self | part | window | file */
+	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW */
+};
+
+struct pp_file_use { /* one file of MPI I/O by one rank */
+	uint32_t name; /* intern id */
+	int32_t worker;
+	uint64_t opens, reads, writes, bytes_read, bytes_written;
+	int64_t read_ns, write_ns; /* in the calls, or until a nonblocking one was seen complete */
+	int64_t other_ns;          /* open, close, view, size, sync */
 };
 
 struct pp_late { /* who made others wait */
@@ -101,6 +110,8 @@ struct pp_dataset {
 	size_t channels;
 	struct pp_communicator *communicator;
 	size_t communicators;
+	struct pp_file_use *file; /* by name, worker */
+	size_t files;
 	struct pp_attr_default *by_default;
 	size_t defaults;
 	struct pp_late *late; /* [workers], by wait_ns descending */

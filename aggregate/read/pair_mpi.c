@@ -4,6 +4,7 @@
 
 #include "aggregate/read/pair.h"
 #include "core/source/mpi_call.h"
+#include "core/step/category.h"
 
 static uint32_t name_of_call(struct pp_read_shared *shared, unsigned call)
 {
@@ -26,8 +27,26 @@ static uint8_t span_flags(uint16_t flags)
 			 (flags & PP_MPI_PEER_IN_COMM ? PP_SPAN_PEER_IN_COMM : 0));
 }
 
+/* What reads is Input and what writes is Output; a call that does neither goes by what its file was opened for. */
+static uint8_t category_of(const struct pp_record *r)
+{
+	switch (pp_mpi_call_info(r->mpi.call)->class) {
+	case PP_MPI_READ:
+	case PP_MPI_READ_ALL:
+		return PP_CATEGORY_INPUT;
+	case PP_MPI_WRITE:
+	case PP_MPI_WRITE_ALL:
+		return PP_CATEGORY_OUTPUT;
+	case PP_MPI_FILE_ALL:
+		return r->mpi.flags & PP_MPI_TO_FILE ? PP_CATEGORY_OUTPUT : PP_CATEGORY_INPUT;
+	default:
+		return PP_CATEGORY_BY_NAME; /* step_attr's own rule for calls */
+	}
+}
+
 static void fill(struct pp_span *s, const struct pp_record *r)
 {
+	s->category = category_of(r);
 	s->source = PP_SOURCE_MPI;
 	s->flags = span_flags(r->mpi.flags);
 	s->comm = r->mpi.comm;
@@ -115,6 +134,8 @@ void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *t
 
 	if (!c)
 		return;
+	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW)
+		c->kind = r->comm.is_name;
 	if (r->comm.is_name) {
 		c->name = pp_intern_put(lane->pair->shared->names, text, length);
 		return;

@@ -154,13 +154,40 @@ static void write_communicator(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_group_end(h);
 }
 
+static const char *file_name(const void *context, size_t i)
+{
+	const struct pp_dataset *d = context;
+
+	return pp_intern_text(d->names, d->file[i].name, NULL);
+}
+
+static void write_file_use(struct pp_h5 *h, const struct pp_dataset *d)
+{
+	size_t n = d->files;
+
+	pp_h5_group_begin(h, "file");
+	pp_h5_dim(h, "event", n);
+	put_index(h, "event", n);
+	pp_h5_put_texts(h, "name", n, file_name, d);
+	MEMBER(h, "worker", n, d->file, worker);
+	MEMBER(h, "opens", n, d->file, opens);
+	MEMBER(h, "reads", n, d->file, reads);
+	MEMBER(h, "writes", n, d->file, writes);
+	MEMBER(h, "bytes_read", n, d->file, bytes_read);
+	MEMBER(h, "bytes_written", n, d->file, bytes_written);
+	MEMBER(h, "read_ns", n, d->file, read_ns);
+	MEMBER(h, "write_ns", n, d->file, write_ns);
+	MEMBER(h, "other_ns", n, d->file, other_ns);
+	pp_h5_group_end(h);
+}
+
 struct absent {
 	const char *group, *why;
 };
 
 struct quality { /* what the texts of /quality come from */
 	const struct pp_dataset *d;
-	struct absent absent[12];
+	struct absent absent[24];
 	size_t absents;
 	int32_t *missing; /* ranks */
 	const char **why;
@@ -191,6 +218,8 @@ static void find_absent(struct quality *q)
 		a[n++] = (struct absent){"channel", "no point to point message was recorded"};
 	if (!d->communicators)
 		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
+	if (!d->files)
+		a[n++] = (struct absent){"file", "no call of MPI I/O was recorded"};
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		a[n++] = never[i];
 	q->absents = n;
@@ -317,5 +346,7 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 		write_channel(h, d);
 	if (d->communicators)
 		write_communicator(h, d);
+	if (d->files)
+		write_file_use(h, d);
 	write_quality(h, d);
 }

@@ -33,6 +33,7 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_CATEGORY] = "category",
         [PP_XSTAT_VALUE] = "value",
         [PP_XSTAT_CUT] = "cut",
+        [PP_XSTAT_FILE] = "file",
 };
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err)
@@ -216,7 +217,24 @@ static void write_stat(struct pp_xstream *s, uint32_t id, const char *name, size
 	pp_xstream_end(s, entry);
 }
 
-static void write_text(struct pp_xstream *s, const struct pp_xname_slot *n)
+/* A file that is named like a stat gets a name that is none. */
+static void write_file(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
+{
+	char small[NAME_BYTES];
+	size_t length;
+	const char *text = pp_intern_text(x->names, (uint32_t)n->key, &length);
+
+	for (uint32_t i = 1; i < PP_XSTAT_FIXED; i++) {
+		if (strcmp(text, stat_name[i]) == 0) {
+			length = (size_t)snprintf(small, sizeof(small), "./%s", text);
+			text = small;
+			break;
+		}
+	}
+	write_stat(s, n->id, text, length);
+}
+
+static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	char small[NAME_BYTES];
 	const char *text = small;
@@ -228,6 +246,9 @@ static void write_text(struct pp_xstream *s, const struct pp_xname_slot *n)
 	case PP_XTEXT_CATEGORY:
 		text = pp_category_name((int)n->key);
 		break;
+	case PP_XTEXT_FILE:
+		write_file(x, s, n);
+		return;
 	case PP_XTEXT_STEP:
 		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
 		break;
@@ -248,7 +269,7 @@ void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s)
 		if (!n->class)
 			continue;
 		if (n->class >= TEXT) {
-			write_text(s, n);
+			write_text(x, s, n);
 			continue;
 		}
 		entry = pp_xstream_begin(s, PP_XPLANE_EVENT_METADATA);

@@ -32,6 +32,7 @@ enum pp_xstat_id {
 	PP_XSTAT_CATEGORY,
 	PP_XSTAT_VALUE,
 	PP_XSTAT_CUT,
+	PP_XSTAT_FILE,
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
 
@@ -54,6 +55,7 @@ enum pp_xtext_kind {
 	PP_XTEXT_CATEGORY, /* key: category id */
 	PP_XTEXT_STEP,     /* key: step number */
 	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
+	PP_XTEXT_FILE,     /* key: intern id */
 };
 uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key);
 /* Write all metadata into the open plane. */

@@ -11,6 +11,18 @@
 
 enum { MOST_LINES = 256, MOST_NAME = 100 };
 
+/* Name of the file that a call was for; 0: none. Calls of one file often follow each other. */
+static uint32_t file_of(struct pp_xfile *f, uint64_t comm)
+{
+	const struct pp_rank *r = f->rank;
+	size_t *at = &f->comm_at;
+
+	if (*at >= r->comms || r->comm[*at].id != comm)
+		for (*at = 0; *at < r->comms && r->comm[*at].id != comm; (*at)++)
+			continue;
+	return *at < r->comms && r->comm[*at].kind == PP_COMM_FILE ? r->comm[*at].name : 0;
+}
+
 static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(s->call)->class;
@@ -19,9 +31,15 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 		pp_xfile_uint(e, PP_XSTAT_BYTES, s->sent);
 	if (s->received)
 		pp_xfile_uint(e, PP_XSTAT_RECEIVED, s->received);
+	if (s->comm && pp_mpi_class_is_file(class)) {
+		uint32_t file = file_of(f, s->comm);
+
+		if (file)
+			pp_xfile_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
+	}
 	if (s->comm)
 		pp_xfile_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->comm);
-	if (class == PP_MPI_ALL || class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX)
+	if (pp_mpi_class_joins(class))
 		pp_xfile_uint(e, PP_XSTAT_SEQUENCE, s->sequence);
 	if (s->peer >= 0)
 		pp_xfile_int(e, PP_XSTAT_PEER, s->peer);
@@ -238,6 +256,8 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 	struct pp_xplaced *p = pp_xfile_place(f, rank_index, &steps);
 	int code = p ? 0 : -ENOMEM;
 
+	f->rank = r;
+	f->comm_at = 0;
 	if (!code)
 		pp_xfile_breakdown(f, rank_index, p, steps, grouped);
 	for (size_t t = 0; t < r->threads && !code; t++)

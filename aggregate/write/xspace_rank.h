@@ -23,6 +23,8 @@ struct pp_xfile {
 	uint64_t unplaced; /* overlapping spans beyond the most lines of a rank */
 	uint64_t *stack;   /* ends of open parents, ps */
 	size_t stack_size;
+	const struct pp_rank *rank; /* whose lines are written */
+	size_t comm_at;             /* of its communicators, the one that was looked for last */
 };
 
 struct pp_xplaced { /* a step at its place in a rank's time: numbers may go back, lines may not */

@@ -50,6 +50,7 @@ struct pp_comm { /* a communicator as one rank knows it */
 	uint32_t name; /* pp_intern id; 0: none */
 	uint32_t size;
 	int32_t *member; /* world ranks [size]; NULL where unknown */
+	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, else a communicator */
 };
 
 struct pp_thread { /* one thread's spans, ordered by begin, then end descending */

@@ -11,7 +11,7 @@
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 
-enum { SAMPLE_RANKS = 16, SAMPLE_STEPS = 8, SAMPLE_DEPTH = 1000, SAMPLE_LONG = 10000, SAMPLE_STEP_NS = 1000000 };
+enum { SAMPLE_RANKS = 16, SAMPLE_STEPS = 8, SAMPLE_DEPTH = 1000, SAMPLE_LONG = 10000, SAMPLE_STEP_NS = 1000000, SAMPLE_FILE = 78 };
 
 struct sample {
 	struct pp_capture capture;
@@ -48,6 +48,13 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	add_range(c, r, 0, "a:InfeedEnqueue", at + 250000, at + 300000);
 	add_mpi(c, r, "MPI_Allreduce", (uint32_t)k, at + 400000 + late, at + 600000);
 	add_range(c, r, 0, "save", at + 700000, at + SAMPLE_STEP_NS - 10)->category = PP_CATEGORY_OUTPUT;
+	{
+		struct pp_span *w = add_mpi(c, r, "MPI_File_write_at_all", (uint32_t)k, at + 710000 + late, at + 800000);
+
+		w->comm = SAMPLE_FILE;
+		w->category = PP_CATEGORY_OUTPUT;
+		w->sent = 4096;
+	}
 	add_range(c, r, 1, "loader", at + 50000, at + 900000)->category = PP_CATEGORY_INPUT;
 	add_span(c, r, 2, PP_SPAN_ASYNC, "prefetch", at + 100, at + SAMPLE_STEP_NS + 5000);
 	add_span(c, r, 2, PP_SPAN_COUNTER, "loss", at + 200, at + 200)->value = 0.5;
@@ -75,10 +82,12 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		snprintf(rank->host, sizeof(rank->host), "node%zu", r / 8);
 		s->member[r] = (int32_t)r;
 		rank->step_marks = 1;
-		rank->comm = calloc(1, sizeof(*rank->comm));
-		rank->comms = 1;
+		rank->comm = calloc(2, sizeof(*rank->comm));
+		rank->comms = 2;
 		*rank->comm =
 		        (struct pp_comm){77, pp_intern_put(s->capture.names, "MPI_COMM_WORLD", 14), (uint32_t)ranks, s->member};
+		rank->comm[1] = (struct pp_comm){
+		        SAMPLE_FILE, pp_intern_put(s->capture.names, "bytes", 5), (uint32_t)ranks, .kind = PP_COMM_FILE};
 		rank->records = 100;
 		for (int64_t k = 0; k < SAMPLE_STEPS; k++)
 			sample_step(s, r, k, long_name);

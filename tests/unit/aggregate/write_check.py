@@ -88,6 +88,10 @@ def check_h5(path, ranks):
         assert list(f["worker/host"][:]) == [b"node%d" % (r // 8) for r in range(ranks)]
         assert (f["collective/row_count"][:] == ranks).all() and f["collective/operation"][0] == b"MPI_Allreduce"
         assert list(f["communicator/members"][:]) == list(range(ranks)) and f["communicator/name"][0] == b"MPI_COMM_WORLD"
+        assert list(f["communicator/role"][:]) == [b"world", b"file"]
+        file = f["file"] # 5 of the steps write
+        assert list(file["worker"][:]) == list(range(ranks)) and set(file["name"][:]) == {b"bytes"} and (file["writes"][:] == 5).all()
+        assert (file["bytes_written"][:] == 5 * 4096).all() and (file["write_ns"][:] > 0).all() and not file["reads"][:].any()
         names = [n.decode() for n in f["quality/unclassified"][:]]
         assert "bad \ufffd name \ufffd" in names and "n" * 10000 in names, [n[:20] for n in names]
         assert f["quality/dropped"].shape[0] == ranks and b"kernel" in f["quality/absent"][:]
@@ -95,6 +99,8 @@ def check_h5(path, ranks):
 
 host = check_file(f"{base}/host/plugins/profile/sample/node0.xplane.pb")
 check_breakdown(host, 0, list(range(8)))
+written = [stats(host, e) for x in host["lines"] for e in x["events"] if host["events"][e["id"]]["name"] == "MPI_File_write_at_all"]
+assert written and all(s["file"] == "./bytes" and s["bytes"] == 4096 for s in written), written[:3]
 assert [x["name"] for x in host["lines"]][:6] == ["rank 0 breakdown", "rank 0 main", "rank 0 loader", "rank 0 async", "rank 0 async 2",
                                                  "rank 0 requests"], [x["name"] for x in host["lines"]][:6]
 grouped = {x["name"] for x in host["lines"] if any("group_id" in stats(host, e) for e in x["events"])}

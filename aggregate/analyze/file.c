@@ -1,0 +1,156 @@
+/* What every rank read and wrote of every file, by the calls of MPI I/O. Called by dataset.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/request.h"
+#include "core/source/mpi_call.h"
+
+struct known { /* a file of one rank, from its opening to its close */
+	uint64_t comm;
+	uint32_t name;
+};
+
+struct files {
+	struct pp_dataset *d;
+	size_t room;
+	struct known *known; /* of this rank, by comm */
+	size_t knowns;
+	size_t first; /* row of this rank */
+	int32_t rank;
+};
+
+static int compare_known(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+
+	return (x->comm > y->comm) - (x->comm < y->comm);
+}
+
+static int compare_use(const void *a, const void *b)
+{
+	const struct pp_file_use *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+static int list_known(struct files *f, const struct pp_rank *rank)
+{
+	f->known = calloc(rank->comms + 1, sizeof(*f->known));
+	f->knowns = 0;
+	if (!f->known)
+		return -ENOMEM;
+	for (size_t c = 0; c < rank->comms; c++)
+		if (rank->comm[c].kind == PP_COMM_FILE)
+			f->known[f->knowns++] = (struct known){rank->comm[c].id, rank->comm[c].name};
+	qsort(f->known, f->knowns, sizeof(*f->known), compare_known);
+	return 0;
+}
+
+/* This rank's row of a name; NULL: no memory. */
+static struct pp_file_use *use_of(struct files *f, uint32_t name)
+{
+	struct pp_dataset *d = f->d;
+
+	for (size_t i = d->files; i-- > f->first;)
+		if (d->file[i].name == name)
+			return &d->file[i];
+	if (d->files == f->room) {
+		size_t room = f->room ? 2 * f->room : 64;
+		struct pp_file_use *more = realloc(d->file, room * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		d->file = more;
+		f->room = room;
+	}
+	d->file[d->files] = (struct pp_file_use){.name = name, .worker = f->rank};
+	return &d->file[d->files++];
+}
+
+static int ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
+static void count(struct pp_file_use *u, const struct pp_span *span, const struct pp_requests *requests)
+{
+	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
+	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
+	int64_t ns = done ? done->span->end - done->span->begin : span->end - span->begin;
+	int counts = !ends_with(info->name, "_end"); /* of a split operation the begin counts */
+
+	switch (info->class) {
+	case PP_MPI_READ:
+	case PP_MPI_READ_ALL:
+		u->reads += counts;
+		u->bytes_read += done ? done->span->received : span->received;
+		u->read_ns += ns;
+		return;
+	case PP_MPI_WRITE:
+	case PP_MPI_WRITE_ALL:
+		u->writes += counts;
+		u->bytes_written += span->sent;
+		u->write_ns += ns;
+		return;
+	default:
+		u->opens += ends_with(info->name, "_open");
+		u->other_ns += ns;
+	}
+}
+
+static int count_thread(struct files *f, const struct pp_thread *thread, const struct pp_requests *requests)
+{
+	for (size_t i = 0; i < thread->spans; i++) {
+		const struct pp_span *span = &thread->span[i];
+		struct known key = {.comm = span->comm};
+		const struct known *known;
+		struct pp_file_use *u;
+
+		if (span->kind != PP_SPAN_MPI || !span->comm || !pp_mpi_class_is_file(pp_mpi_call_info(span->call)->class))
+			continue;
+		known = bsearch(&key, f->known, f->knowns, sizeof(key), compare_known);
+		if (!known) /* an open that failed */
+			continue;
+		u = use_of(f, known->name);
+		if (!u)
+			return -ENOMEM;
+		count(u, span, requests);
+	}
+	return 0;
+}
+
+static int count_rank(struct files *f, const struct pp_rank *rank)
+{
+	struct pp_requests requests;
+	int rc = list_known(f, rank);
+
+	if (rc == 0 && f->knowns) {
+		rc = pp_requests_init(&requests, rank);
+		for (size_t t = 0; t < rank->threads && rc == 0; t++)
+			rc = count_thread(f, &rank->thread[t], &requests);
+		pp_requests_release(&requests);
+	}
+	free(f->known);
+	return rc;
+}
+
+int pp_join_files(struct pp_join *j)
+{
+	struct files f = {.d = j->d};
+	int rc = 0;
+
+	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++) {
+		f.first = j->d->files;
+		f.rank = j->in->capture->rank[r].rank;
+		rc = count_rank(&f, &j->in->capture->rank[r]);
+	}
+	if (rc == 0 && j->d->files)
+		qsort(j->d->file, j->d->files, sizeof(*j->d->file), compare_use);
+	return rc;
+}
