@@ -101,6 +101,21 @@ static int take_comms(struct pp_pair *p, struct pp_rank *rank)
 	return 0;
 }
 
+static int take_usage(struct pp_pair *p, struct pp_rank *rank)
+{
+	struct pp_usage *usage;
+
+	if (!p->usages)
+		return 0;
+	usage = realloc(rank->usage, (rank->usages + p->usages) * sizeof(*usage));
+	if (!usage)
+		return -ENOMEM;
+	rank->usage = usage;
+	memcpy(usage + rank->usages, p->usage, p->usages * sizeof(*usage));
+	rank->usages += p->usages;
+	return 0;
+}
+
 static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 {
 	const struct pp_ring_header *h = pp_drain_header(ring->drain);
@@ -182,6 +197,8 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 		c->ranks_asked = rank->size;
 	strcpy(rank->status, "delivered");
 	rc = take_lanes(&r->shared, &ring->pair, rank);
+	if (!rc)
+		rc = take_usage(&ring->pair, rank);
 	return rc ? rc : take_comms(&ring->pair, rank);
 }
 
@@ -202,6 +219,8 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	c.names = r->shared.names;
 	/* What pp_rings_free() and late calls find from here on. */
 	r->shared.names = NULL;
+	c.payloads = r->shared.payloads;
+	r->shared.payloads = NULL;
 	*ret_capture = c;
 	return 0;
 }
@@ -217,8 +236,11 @@ void pp_capture_release(struct pp_capture *c)
 			free(rank->comm[k].member);
 		free(rank->thread);
 		free(rank->comm);
+		free(rank->usage);
+		free(rank->memory);
 	}
 	free(c->rank);
 	pp_intern_free(c->names);
+	pp_intern_free(c->payloads);
 	*c = (struct pp_capture){0};
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/read/payload.h"
 #include "core/step/category.h"
 
 enum { DEPTH_MOST = 65536 };
@@ -26,6 +27,7 @@ void pp_pair_release(struct pp_pair *p)
 	for (size_t i = 0; i < p->comms; i++)
 		free(p->comm[i].member);
 	free(p->comm);
+	free(p->usage);
 	pp_open_release(&p->ranges);
 	pp_open_release(&p->requests);
 }
@@ -74,6 +76,7 @@ static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
 	if (s->depth == s->room || s->skipped) {
 		s->skipped++;
 		lane->pair->lost[PP_LOSS_UNBALANCED]++;
+		pp_payload_take(lane, r, NULL);
 		return;
 	}
 	span = pp_lane_add(lane, PP_SPAN_RANGE, (int64_t)r->tick, name);
@@ -83,6 +86,7 @@ static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
 		span->domain = r->range.domain;
 		span->flags = PP_SPAN_OPEN;
 	}
+	pp_payload_take(lane, r, span);
 	s->entry[s->depth++] = span;
 }
 
@@ -100,6 +104,7 @@ static void pop(struct pp_lane *lane, const struct pp_record *r)
 		return;
 	}
 	span = s->entry[--s->depth];
+	pp_payload_take(lane, r, span);
 	if (span)
 		pp_lane_end_span(span, (int64_t)r->tick, 0);
 }
@@ -116,6 +121,7 @@ static void start(struct pp_lane *lane, const struct pp_record *r, uint32_t name
 	span = pp_lane_add(lane, PP_SPAN_ASYNC, (int64_t)r->tick, name);
 	if (!span)
 		return;
+	pp_payload_take(lane, r, span);
 	span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 	span->source = r->range.source;
 	span->domain = r->range.domain;
@@ -133,6 +139,7 @@ static void end(struct pp_lane *lane, const struct pp_record *r)
 		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
 		return;
 	}
+	pp_payload_take(lane, r, open->span);
 	pp_lane_end_span(open->span, (int64_t)r->tick, 0);
 	pp_open_remove(&lane->pair->ranges, open);
 }
@@ -168,6 +175,7 @@ static void instant(struct pp_lane *lane, const struct pp_record *r, uint32_t na
 		s->value = r->counter.value;
 		return;
 	}
+	pp_payload_take(lane, r, s);
 	s->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 	s->source = r->range.source;
 	s->domain = r->range.domain;
@@ -209,6 +217,8 @@ static int is_bad(const struct pp_record *r)
 	case PP_RECORD_END:
 	case PP_RECORD_MARK:
 		return r->range.domain >= PP_RING_DOMAINS;
+	case PP_RECORD_PAYLOAD:
+		return r->payload.domain >= PP_RING_DOMAINS || r->payload.type == PP_PAYLOAD_NONE || r->payload.type > PP_PAYLOAD_EXT;
 	case PP_RECORD_MPI:
 		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
 	default:
@@ -251,6 +261,12 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 		break;
 	case PP_RECORD_COMM:
 		pp_lane_comm(lane, r, text, length);
+		break;
+	case PP_RECORD_PAYLOAD:
+		pp_payload_add(lane, r, text, length);
+		break;
+	case PP_RECORD_PROCESS:
+		pp_pair_usage(p, r);
 		break;
 	default:
 		break;

@@ -29,12 +29,15 @@ struct pp_lane { /* one thread of a ring, as long as it lived */
 	uint64_t lost_seen;        /* of the slot, when the last gap was read */
 	int over;                  /* its thread has ended */
 	int torn;                  /* records were lost: pops without a push are no fault of the program */
+	pp_tick payload_tick;      /* of the record that the payload waits for */
+	uint64_t payload;
+	uint16_t payload_type;     /* enum pp_payload_type; NONE: nothing waits */
 	struct pp_stack stack[PP_RING_DOMAINS];
 };
 
 struct pp_read_shared { /* what all rings of one pp_rings use */
 	struct pp_store store;
-	struct pp_intern *names;
+	struct pp_intern *names, *payloads;
 	uint32_t *call_name;       /* [pp_mpi_call_count()] */
 	unsigned calls;
 	char *text;                /* room for the longest text of a chunk */
@@ -48,6 +51,8 @@ struct pp_pair { /* one ring */
 	struct pp_open_table ranges, requests;
 	struct pp_comm *comm;
 	size_t comms, comms_room;
+	struct pp_usage *usage;
+	size_t usages, usages_room;
 	uint64_t records;
 	uint64_t lost[PP_LOSSES];
 	int64_t horizon;
@@ -77,6 +82,9 @@ void pp_lane_end_span(struct pp_span *s, int64_t end, uint8_t flags);
 void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r);
 void pp_lane_request(struct pp_lane *lane, const struct pp_record *r);
 void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
+
+/* PROCESS records of a ring; the oldest go where there are too many. */
+void pp_pair_usage(struct pp_pair *p, const struct pp_record *r);
 
 int pp_lane_over(const struct pp_lane *lane);
 struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);

@@ -9,7 +9,7 @@
 #include "core/source/mpi_call.h"
 
 /* Names may take this much; more names than that are counted as cut. */
-enum { NAMES_BYTES = 24 * 1024 * 1024 };
+enum { NAMES_BYTES = 24 * 1024 * 1024, PAYLOADS_BYTES = 16 * 1024 * 1024 };
 
 struct pp_rings *pp_rings_new(size_t buffer)
 {
@@ -19,14 +19,16 @@ struct pp_rings *pp_rings_new(size_t buffer)
 		return NULL;
 	r->shared.store.buffer = buffer;
 	r->shared.names = pp_intern_new();
+	r->shared.payloads = pp_intern_new();
 	r->shared.calls = pp_mpi_call_count();
 	r->shared.call_name = calloc(r->shared.calls + 1, sizeof(uint32_t));
 	r->shared.text = malloc(PP_TEXT_ROOM);
-	if (!r->shared.names || !r->shared.call_name || !r->shared.text) {
+	if (!r->shared.names || !r->shared.payloads || !r->shared.call_name || !r->shared.text) {
 		pp_rings_free(r);
 		return NULL;
 	}
 	pp_intern_limit(r->shared.names, NAMES_BYTES);
+	pp_intern_limit(r->shared.payloads, PAYLOADS_BYTES);
 	return r;
 }
 
@@ -42,6 +44,7 @@ void pp_rings_free(struct pp_rings *r)
 	free(r->ring);
 	pp_store_release(&r->shared.store);
 	pp_intern_free(r->shared.names);
+	pp_intern_free(r->shared.payloads);
 	free(r->shared.call_name);
 	free(r->shared.text);
 	free(r);
@@ -106,5 +109,5 @@ uint64_t pp_rings_records(const struct pp_rings *r)
 
 uint64_t pp_rings_bytes(const struct pp_rings *r)
 {
-	return r->shared.store.bytes + pp_intern_bytes(r->shared.names);
+	return r->shared.store.bytes + pp_intern_bytes(r->shared.names) + pp_intern_bytes(r->shared.payloads);
 }

@@ -166,6 +166,11 @@ static int write_messages(struct pp_xfile *f, const struct host *h, struct pp_er
 	return pp_xstream_finish(&f->stream, err);
 }
 
+static uint64_t payload_bytes(const struct pp_xfile *f)
+{
+	return f->out->capture->payloads ? pp_intern_bytes(f->out->capture->payloads) : 0;
+}
+
 static int write_file(struct pp_xfile *f, const struct host *h, const char *dir, struct pp_err *err)
 {
 	char *path;
@@ -181,9 +186,10 @@ static int write_file(struct pp_xfile *f, const struct host *h, const char *dir,
 	f->line = 0;
 	f->unplaced = 0;
 	/* Names stand after the events: each may be written as a name, a label and once more per category. */
-	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 4 * pp_intern_bytes(f->out->capture->names), err);
+	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 4 * pp_intern_bytes(f->out->capture->names) + payload_bytes(f), err);
 	if (!code)
 		code = pp_xnames_init(&f->names, f->out->capture->names, err);
+	f->names.payloads = f->out->capture->payloads;
 	if (!code)
 		code = write_messages(f, h, err);
 	pp_xnames_release(&f->names);
@@ -311,5 +317,6 @@ static int write_xspace(const struct pp_output *out, struct pp_err *err)
 
 const struct pp_writer_ops pp_writer_xspace = {
         .name = "xspace",
+        .file = "XSpace",
         .write = write_xspace,
 };

@@ -34,6 +34,10 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_VALUE] = "value",
         [PP_XSTAT_CUT] = "cut",
         [PP_XSTAT_FILE] = "file",
+        [PP_XSTAT_PAYLOAD] = "payload",
+        [PP_XSTAT_RSS] = "rss",
+        [PP_XSTAT_PSS] = "pss",
+        [PP_XSTAT_CHILDREN_RSS] = "children_rss",
 };
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err)
@@ -196,6 +200,10 @@ static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const s
 		snprintf(small, sizeof(small), "rank %" PRIu64 " ", n->key >> 32);
 		write_names(s, small, text, length, 0);
 		break;
+	case PP_XNAME_MEMORY:
+		snprintf(small, sizeof(small), "rank %" PRIu64 " memory", n->key);
+		write_names(s, "", small, strlen(small), 1);
+		break;
 	case PP_XNAME_EMPTY_STEP:
 		text = "podprof: this step has no host compute";
 		write_names(s, "", text, strlen(text), 1);
@@ -249,6 +257,9 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 	case PP_XTEXT_FILE:
 		write_file(x, s, n);
 		return;
+	case PP_XTEXT_PAYLOAD:
+		text = pp_intern_text(x->payloads, (uint32_t)n->key, NULL);
+		break;
 	case PP_XTEXT_STEP:
 		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
 		break;

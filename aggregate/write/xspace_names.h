@@ -13,6 +13,7 @@ enum pp_xname_class {
 	PP_XNAME_STEP,       /* key: step number */
 	PP_XNAME_COUNTER,    /* key: rank << 32 | intern id */
 	PP_XNAME_EMPTY_STEP, /* key: 0 */
+	PP_XNAME_MEMORY,     /* key: rank */
 	PP_XNAME_BREAKDOWN,  /* + category; key: intern id, or call with PP_XNAME_KEY_CALL */
 };
 
@@ -33,11 +34,15 @@ enum pp_xstat_id {
 	PP_XSTAT_VALUE,
 	PP_XSTAT_CUT,
 	PP_XSTAT_FILE,
+	PP_XSTAT_PAYLOAD,
+	PP_XSTAT_RSS,
+	PP_XSTAT_PSS,
+	PP_XSTAT_CHILDREN_RSS,
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
 
 struct pp_xnames {
-	const struct pp_intern *names;
+	const struct pp_intern *names, *payloads; /* payloads NULL: no event has one */
 	struct pp_xname_slot *slot; /* open hash of event names and texts */
 	size_t slots, used;
 	uint32_t events, texts; /* ids given so far */
@@ -56,6 +61,7 @@ enum pp_xtext_kind {
 	PP_XTEXT_STEP,     /* key: step number */
 	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
 	PP_XTEXT_FILE,     /* key: intern id */
+	PP_XTEXT_PAYLOAD,  /* key: intern id in payloads; never the name of a stat, for it has a sign or a digit in it */
 };
 uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key);
 /* Write all metadata into the open plane. */

@@ -47,6 +47,40 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 		pp_xfile_uint(e, PP_XSTAT_REQUEST, s->request);
 }
 
+static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
+{
+	struct pp_xstat stat = {.id = PP_XSTAT_PAYLOAD, .kind = PP_XSTAT_DOUBLE};
+	float small;
+
+	switch (s->payload_type) {
+	case PP_PAYLOAD_UINT64:
+	case PP_PAYLOAD_UINT32:
+		pp_xfile_uint(e, PP_XSTAT_PAYLOAD, s->payload);
+		return;
+	case PP_PAYLOAD_INT64:
+		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->payload);
+		return;
+	case PP_PAYLOAD_INT32:
+		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->payload);
+		return;
+	case PP_PAYLOAD_EXT:
+		if (f->names.payloads && s->payload)
+			pp_xfile_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->payload);
+		return;
+	case PP_PAYLOAD_FLOAT:
+		memcpy(&small, &s->payload, sizeof(small));
+		stat.d = small;
+		break;
+	case PP_PAYLOAD_DOUBLE:
+		memcpy(&stat.d, &s->payload, sizeof(stat.d));
+		break;
+	default:
+		return;
+	}
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = stat;
+}
+
 static struct pp_xevent event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank)
 {
 	int64_t begin = pp_xfile_ps(s->begin), end = pp_xfile_ps(s->end);
@@ -85,6 +119,8 @@ static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_s
 		pp_xfile_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
 	if (s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST)
 		stats_of_call(f, e, s);
+	else if (s->payload_type)
+		stat_payload(f, e, s);
 }
 
 static int is_nested(const struct pp_span *s)
@@ -264,6 +300,7 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 		code = write_thread(f, r, &r->thread[t], p, steps);
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]) && !code; i++)
 		code = write_loose(f, r, loose[i], p, steps);
+	pp_xfile_memory(f, r);
 	free(p);
 	if (code || f->names.no_memory)
 		return pp_err_set(err, -ENOMEM, "no memory for the lines of rank %d", r->rank);

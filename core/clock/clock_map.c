@@ -114,6 +114,10 @@ void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 				span->wait_end = span->end;
 		}
 	}
+	for (size_t i = 0; i < rank->usages; i++)
+		map_in_place(m, &rank->usage[i].time);
+	for (size_t i = 0; i < rank->memories; i++)
+		map_in_place(m, &rank->memory[i].time);
 	map_in_place(m, &rank->open_tick);
 	if (rank->horizon != INT64_MIN)
 		map_in_place(m, &rank->horizon);

@@ -34,7 +34,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 1,
+	PP_RING_VERSION = 2,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -42,6 +42,7 @@ enum {
 	PP_RING_DOMAINS = 64,
 	PP_RING_CATEGORIES = 256,
 	PP_RING_FIRST_CHUNKS = 4, /* a thread begins with 256 KiB */
+	PP_RING_NOTES = 16384,    /* bytes of notes */
 };
 
 struct pp_chunk {
@@ -87,6 +88,31 @@ struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain
 	char text[56]; /* terminated; cut names are counted as NAME_CUT */
 };
 
+enum pp_ring_note_kind {
+	PP_NOTE_SCHEMA = 1, /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
+	PP_NOTE_ENUM,       /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
+	PP_NOTE_NAME,       /* data: name of a device, stream, ...; id: its handle; detail: NVTX module << 16 | function, or resource type */
+};
+
+/* What payloads and handles mean, as NVTX was told; a row is whole before `notes_used` covers it, and never changes. */
+struct pp_ring_note {
+	uint16_t bytes; /* of the whole row, a multiple of 8 */
+	uint8_t kind;   /* enum pp_ring_note_kind */
+	uint8_t width;
+	uint16_t domain;
+	uint16_t count;
+	uint64_t id;
+	uint32_t detail;
+	uint16_t name;  /* bytes of the name that ends the row */
+	uint16_t reserved;
+};
+
+struct pp_ring_entry {
+	uint64_t type;
+	uint32_t flags, detail, offset;
+	uint32_t name; /* bytes in the names behind the entries */
+};
+
 enum pp_rank_state { /* what the guest says of its process */
 	PP_RANK_OPEN = 1,   /* claimed, may record */
 	PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
@@ -124,6 +150,9 @@ struct pp_ring_header {
 	_Atomic uint64_t lost_threads; /* records of threads without a slot */
 	struct pp_ring_name domain[PP_RING_DOMAINS];
 	struct pp_ring_name category[PP_RING_CATEGORIES];
+	_Atomic uint32_t notes_used; /* bytes of notes[] */
+	uint32_t reserved1;
+	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };
 

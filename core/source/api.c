@@ -20,7 +20,12 @@ int pp_emit_settle(void)
 
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length)
 {
-	struct pp_record r = {.tick = pp_tick_now(), .kind = e->kind};
+	pp_emit_range_at(e, pp_tick_now(), name, length);
+}
+
+void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, size_t length)
+{
+	struct pp_record r = {.tick = tick, .kind = e->kind};
 	size_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
 
 	if (length > UINT32_MAX)

@@ -18,6 +18,8 @@ struct pp_emit { /* the words of a range record that are not its text */
 /* Cold half of pp_emit_wanted(): claims, or counts what comes after the end. */
 int pp_emit_settle(void) __attribute__((cold));
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length) __attribute__((cold));
+/* The same at a tick that was read before. */
+void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, size_t length);
 void pp_emit_step(enum pp_record_kind kind, int64_t number);
 void pp_emit_counter(const char *name, double value);
 

@@ -56,6 +56,7 @@ static void *d_resource_create(void *domain, void *attributes)
 {
 	static char resource; /* any address that is not NULL */
 
+	pp_nvtx_resource_name(domain, attributes);
 	if (pp_nvtx_next_core2[PP_NVTX_D_RESOURCE_CREATE])
 		return NEXT(core2, PP_NVTX_D_RESOURCE_CREATE, void *(*)(void *, void *))(domain, attributes);
 	return &resource;

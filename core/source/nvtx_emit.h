@@ -18,6 +18,18 @@ extern const pp_nvtx_function pp_nvtx_core2_handlers[PP_NVTX_CORE2_IDS] __attrib
 extern pp_nvtx_function pp_nvtx_next_core[PP_NVTX_CORE_IDS] __attribute__((visibility("hidden")));
 extern pp_nvtx_function pp_nvtx_next_core2[PP_NVTX_CORE2_IDS] __attribute__((visibility("hidden")));
 
+extern const pp_nvtx_function pp_nvtx_cuda_handlers[PP_NVTX_CUDA_IDS] __attribute__((visibility("hidden")));
+extern const pp_nvtx_function pp_nvtx_cudart_handlers[PP_NVTX_CUDART_IDS] __attribute__((visibility("hidden")));
+extern const pp_nvtx_function pp_nvtx_opencl_handlers[PP_NVTX_OPENCL_IDS] __attribute__((visibility("hidden")));
+extern const pp_nvtx_function pp_nvtx_sync_handlers[PP_NVTX_SYNC_IDS] __attribute__((visibility("hidden")));
+
+/* A range or mark whose attributes have a payload, payload and all. */
+void pp_nvtx_emit_payload(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a,
+                          const char *name, size_t length) __attribute__((cold));
+void pp_nvtx_resource_name(void *domain, const struct pp_nvtx_resource_attributes *a);
+/* The tool that the user had set before: its function of this name, called with `argument`; 0 without such a tool. */
+int pp_nvtx_chain(const char *function, void *argument);
+
 #define NEXT(module, id, type) ((type)pp_nvtx_next_##module[id])
 #define HANDLER(f) ((pp_nvtx_function)(f))
 
@@ -56,6 +68,7 @@ static inline void emit_wide(enum pp_record_kind kind, uint16_t domain, uint32_t
 /* `a` may be shorter than we know: only what its size covers is read. */
 static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a)
 {
+	char small[SMALL], *wide = small;
 	const char *text = "";
 	size_t length = 0;
 
@@ -63,17 +76,21 @@ static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, ui
 		emit(kind, domain, 0, id, "", 0);
 		return;
 	}
-	if (a->message_type == PP_NVTX_MESSAGE_WIDE) {
-		emit_wide(kind, domain, a->category, id, a->message);
-		return;
-	}
 	if (a->message_type == PP_NVTX_MESSAGE_ASCII && a->message) {
 		text = a->message;
 		length = strlen(text);
 	} else if (a->message_type == PP_NVTX_MESSAGE_REGISTERED) {
 		text = pp_nvtx_string_text(a->message, &length);
+	} else if (a->message_type == PP_NVTX_MESSAGE_WIDE) {
+		length = pp_nvtx_narrow(a->message, small, sizeof(small), &wide);
+		text = wide;
 	}
-	emit(kind, domain, a->category, id, text, length);
+	if (__builtin_expect(a->payload_type != 0, 0))
+		pp_nvtx_emit_payload(kind, domain, id, a, text, length);
+	else
+		emit(kind, domain, a->category, id, text, length);
+	if (wide != small)
+		free(wide);
 }
 
 /* Unique in the process. */

@@ -6,64 +6,117 @@
 #include <stdlib.h>
 
 #include "core/source/nvtx_emit.h"
+#include "core/source/nvtx_notes.h"
 #include "core/source/source.h"
 
-/* What the chained tool put into the table becomes `next`; then our handlers go in. Ids above the DSO's count stay its own. */
-static void install(const struct pp_nvtx_callbacks *c, enum pp_nvtx_module module, const pp_nvtx_function *handlers, unsigned ids,
-                    pp_nvtx_function *next, int chained)
+enum { MOST_IDS = 16 };
+
+static const struct module {
+	enum pp_nvtx_module id;
+	unsigned ids;
+	const pp_nvtx_function *handler;
+	pp_nvtx_function *next; /* NULL: what a chained tool handles stays its own */
+} modules[] = {
+        {PP_NVTX_CORE, PP_NVTX_CORE_IDS, pp_nvtx_core_handlers, pp_nvtx_next_core},
+        {PP_NVTX_CORE2, PP_NVTX_CORE2_IDS, pp_nvtx_core2_handlers, pp_nvtx_next_core2},
+        {PP_NVTX_CUDA, PP_NVTX_CUDA_IDS, pp_nvtx_cuda_handlers, NULL},
+        {PP_NVTX_CUDART, PP_NVTX_CUDART_IDS, pp_nvtx_cudart_handlers, NULL},
+        {PP_NVTX_OPENCL, PP_NVTX_OPENCL_IDS, pp_nvtx_opencl_handlers, NULL},
+        {PP_NVTX_SYNC, PP_NVTX_SYNC_IDS, pp_nvtx_sync_handlers, NULL},
+};
+
+enum { MODULES = sizeof(modules) / sizeof(modules[0]) };
+
+static pp_nvtx_function **table_of(const struct pp_nvtx_callbacks *c, const struct module *m, unsigned *ret_count)
 {
 	pp_nvtx_function **table = NULL;
-	unsigned count = 0;
 
-	if (!c->module_table((uint32_t)module, &table, &count) || !table)
-		return;
-	for (unsigned id = 1; id < ids && id < count; id++) {
-		if (!table[id])
-			continue;
-		if (chained && *table[id] != handlers[id])
-			next[id] = *table[id];
-		*table[id] = handlers[id];
+	*ret_count = 0;
+	if (!c->module_table((uint32_t)m->id, &table, ret_count) || !table)
+		*ret_count = 0;
+	if (*ret_count > m->ids)
+		*ret_count = m->ids;
+	return table;
+}
+
+/* Before a chained tool comes: a slot that it leaves alone still holds NVTX's own function, which would call us again. */
+static void remember(const struct pp_nvtx_callbacks *c, pp_nvtx_function (*before)[MOST_IDS])
+{
+	for (int i = 0; i < MODULES; i++) {
+		unsigned count;
+		pp_nvtx_function **table = table_of(c, &modules[i], &count);
+
+		for (unsigned id = 1; id < count; id++)
+			before[i][id] = table[id] ? *table[id] : NULL;
 	}
 }
 
-/* The tool that stood in NVTX_INJECTION64_PATH before podprof run: 1 if it took this DSO. */
-static int chain(pp_nvtx_get_export get)
+/* What the chained tool put into the table becomes `next`; then our handlers go in. Ids and modules that we do not know are left alone. */
+static void install(const struct pp_nvtx_callbacks *c, int chained, pp_nvtx_function (*before)[MOST_IDS])
+{
+	for (int i = 0; i < MODULES; i++) {
+		const struct module *m = &modules[i];
+		unsigned count;
+		pp_nvtx_function **table = table_of(c, m, &count);
+
+		for (unsigned id = 1; id < count; id++) {
+			int theirs = chained && table[id] && *table[id] != before[i][id] && *table[id] != m->handler[id];
+
+			if (!table[id] || (theirs && !m->next))
+				continue;
+			if (theirs)
+				m->next[id] = *table[id];
+			*table[id] = m->handler[id];
+		}
+	}
+}
+
+/* The tool that stood in NVTX_INJECTION64_PATH before podprof run. */
+int pp_nvtx_chain(const char *function, void *argument)
 {
 	const char *path = getenv("PODPROF_NVTX_CHAIN");
-	int (*initialize)(pp_nvtx_get_export) = NULL;
+	int (*initialize)(void *) = NULL;
 	void *library;
 
 	if (!path || !*path)
 		return 0;
 	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (library)
-		*(void **)&initialize = dlsym(library, "InitializeInjectionNvtx2");
-	return initialize && initialize(get);
+		*(void **)&initialize = dlsym(library, function);
+	return initialize && initialize(argument);
 }
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(pp_nvtx_get_export get);
 
 int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 {
+	pp_nvtx_function before[MODULES][MOST_IDS] = {{NULL}};
 	const struct pp_nvtx_callbacks *c;
 	const struct pp_nvtx_version *v;
 	int saved = errno, chained;
 
 	if (!get || !getenv("PODPROF_SPOOL"))
 		return 0;
-	chained = chain(get);
 	c = get(PP_NVTX_EXPORT_CALLBACKS);
+	if (c && c->size >= sizeof(*c))
+		remember(c, before);
+	chained = pp_nvtx_chain("InitializeInjectionNvtx2", *(void **)&get);
 	if (!c || c->size < sizeof(*c))
 		return chained;
 	v = get(PP_NVTX_EXPORT_VERSION);
 	if (!chained && v && v->size >= sizeof(*v) && v->set_version)
 		v->set_version(3);
-	install(c, PP_NVTX_CORE, pp_nvtx_core_handlers, PP_NVTX_CORE_IDS, pp_nvtx_next_core, chained);
-	install(c, PP_NVTX_CORE2, pp_nvtx_core2_handlers, PP_NVTX_CORE2_IDS, pp_nvtx_next_core2, chained);
+	install(c, chained, before);
 	errno = saved;
 	return 1;
 }
 
+static void start(void)
+{
+	pp_nvtx_names_publish();
+	pp_nvtx_notes_publish();
+}
+
 extern const struct pp_source_ops pp_source_nvtx;
 
-const struct pp_source_ops pp_source_nvtx = {.name = "nvtx", .start = pp_nvtx_names_publish};
+const struct pp_source_ops pp_source_nvtx = {.name = "nvtx", .start = start};

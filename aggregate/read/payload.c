@@ -1,0 +1,89 @@
+/* Payloads that wait for their range, and ranges that get several; see payload.h. Called by pair.c. */
+#include "aggregate/read/payload.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t intern(struct pp_pair *p, const char *text, size_t length)
+{
+	uint32_t id = pp_intern_put(p->shared->payloads, text, length);
+
+	if (!id && length)
+		p->lost[PP_LOSS_NAME_CUT]++;
+	return id;
+}
+
+static int as_text(const struct pp_pair *p, uint16_t type, uint64_t bits, char *to, size_t size)
+{
+	double d;
+	float f;
+
+	memcpy(&d, &bits, sizeof(d));
+	memcpy(&f, &bits, sizeof(f));
+	switch (type) {
+	case PP_PAYLOAD_UINT64:
+		return snprintf(to, size, "%" PRIu64, bits);
+	case PP_PAYLOAD_INT64:
+		return snprintf(to, size, "%" PRId64, (int64_t)bits);
+	case PP_PAYLOAD_DOUBLE:
+		return snprintf(to, size, "%.15g", d);
+	case PP_PAYLOAD_UINT32:
+		return snprintf(to, size, "%" PRIu32, (uint32_t)bits);
+	case PP_PAYLOAD_INT32:
+		return snprintf(to, size, "%" PRId32, (int32_t)bits);
+	case PP_PAYLOAD_FLOAT:
+		return snprintf(to, size, "%.7g", (double)f);
+	default:
+		return snprintf(to, size, "%s", pp_intern_text(p->shared->payloads, (uint32_t)bits, NULL));
+	}
+}
+
+/* *type and *bits get one more; the second makes them a text. */
+static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t more_type, uint64_t more)
+{
+	char text[2 * PP_PAYLOAD_TEXT + 4];
+	int n, m;
+
+	if (*type == PP_PAYLOAD_NONE) {
+		*type = more_type;
+		*bits = more;
+		return;
+	}
+	n = as_text(p, *type, *bits, text, PP_PAYLOAD_TEXT);
+	if (n >= PP_PAYLOAD_TEXT)
+		return; /* long enough */
+	m = snprintf(text + n, 3, "; ");
+	m += as_text(p, more_type, more, text + n + m, sizeof(text) - (size_t)(n + m));
+	if ((size_t)(n + m) >= sizeof(text))
+		n = (int)sizeof(text) - 1 - m;
+	*type = PP_PAYLOAD_EXT;
+	*bits = intern(p, text, (size_t)(n + m));
+}
+
+void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char *bytes, size_t length)
+{
+	struct pp_pair *p = lane->pair;
+	char text[PP_PAYLOAD_TEXT];
+	uint64_t bits = 0;
+
+	if (lane->payload_tick != r->tick)
+		lane->payload_type = PP_PAYLOAD_NONE;
+	lane->payload_tick = r->tick;
+	if (r->payload.type == PP_PAYLOAD_EXT)
+		bits = intern(p, text, pp_payload_text(p->header, &r->payload, bytes, length, text));
+	else if (length <= sizeof(bits) && r->payload.type < PP_PAYLOAD_EXT)
+		memcpy(&bits, bytes, length);
+	else
+		return;
+	append(p, &lane->payload_type, &lane->payload, r->payload.type, bits);
+}
+
+void pp_payload_take(struct pp_lane *lane, const struct pp_record *r, struct pp_span *span)
+{
+	if (lane->payload_type == PP_PAYLOAD_NONE)
+		return;
+	if (span && lane->payload_tick == r->tick)
+		append(lane->pair, &span->payload_type, &span->payload, lane->payload_type, lane->payload);
+	lane->payload_type = PP_PAYLOAD_NONE;
+}

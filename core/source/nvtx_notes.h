@@ -1,0 +1,23 @@
+/* What NVTX is told once and payloads need later: schemas, enumerations, names of handles. In: NVTX calls, any thread.
+ * Out: rows of pp_ring_header.note. Kept from the first call of a process on, put into the ring file when it becomes the rank. */
+#ifndef PP_SOURCE_NVTX_NOTES_H
+#define PP_SOURCE_NVTX_NOTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/source/nvtx_abi.h"
+
+/* Id of the schema: the application's own, or `foreign` (a chained tool's, 0 none), or a new one. */
+uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *schema, uint64_t foreign);
+uint64_t pp_nvtx_enum_register(uint16_t domain, const struct pp_nvtx_enum *e, uint64_t foreign);
+/* `what`: module << 16 | function, or NVTX's resource type. */
+void pp_nvtx_handle_name(uint16_t domain, uint32_t what, uint64_t handle, const char *name);
+/* Bytes of a payload as its schema says, 0 where it does not; no lock, any thread. */
+size_t pp_nvtx_schema_size(uint16_t domain, uint64_t schema);
+/* Name of the schema; "" where it has none. Lives as long as the process. */
+const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_length);
+/* This process has become the rank. */
+void pp_nvtx_notes_publish(void);
+
+#endif
