@@ -204,6 +204,8 @@ static int try_claim(int rank, int size)
 		return 0;
 	if (snprintf(spool, sizeof(spool), "%s", dir) >= (int)sizeof(spool))
 		return 0;
+	if (pp_claim_is_spawned(spool))
+		return 0;
 	pp_claim_read(&claim, rank, size);
 	claim_fd = pp_claim_take(&claim, spool, &err);
 	if (claim_fd == -EBUSY)

@@ -34,6 +34,7 @@ static struct {
 } real;
 static MPI_Group world_group;
 static int world_rank = -1, world_size = -1;
+static struct pp_comm *parent;
 
 static uint64_t mix(uint64_t x)
 {
@@ -359,6 +360,11 @@ void pp_comm_announce(struct pp_comm *c)
 		put_comm(c, PP_COMM_NAME, c->name, (uint32_t)strlen(c->name));
 }
 
+struct pp_comm *pp_comm_parent(void)
+{
+	return parent;
+}
+
 int pp_comm_world_rank(void)
 {
 	return world_rank;
@@ -367,6 +373,19 @@ int pp_comm_world_rank(void)
 int pp_comm_world_size(void)
 {
 	return world_size;
+}
+
+/* In a world that was spawned: the way to the one that did it, and what tells the session so. */
+static void add_parent(void)
+{
+	__typeof__(&MPI_Comm_get_parent) get_parent = (__typeof__(get_parent))pp_mpi_real("PMPI_Comm_get_parent");
+	MPI_Comm handle = pp_mpi_names.comm_null;
+
+	if (!get_parent || get_parent(&handle) || handle == pp_mpi_names.comm_null)
+		return;
+	parent = pp_comm_add(handle, PP_COMM_MADE);
+	if (parent)
+		pp_comm_set_name(parent, "MPI_COMM_PARENT");
 }
 
 int pp_comm_start(void)
@@ -393,5 +412,6 @@ int pp_comm_start(void)
 		return -1;
 	pp_comm_set_name(world, "MPI_COMM_WORLD");
 	pp_comm_set_name(self, "MPI_COMM_SELF");
+	add_parent();
 	return 0;
 }

@@ -44,6 +44,8 @@ int pp_comm_start(void);
 /* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */
 int pp_comm_world_rank(void);
 int pp_comm_world_size(void);
+/* The way to the world that spawned this one; NULL: none did. */
+struct pp_comm *pp_comm_parent(void);
 /* NULL: not known. Any thread, no lock but on a miss. */
 struct pp_comm *pp_comm_find(MPI_Comm handle);
 /* Ask MPI who is in it; NULL where that fails. Calls MPI, so without a lock. */

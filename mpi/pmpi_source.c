@@ -89,6 +89,8 @@ void pp_mpi_activate(void)
 	if (atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
 		pp_comm_announce(pp_comm_find(pp_mpi_names.world));
 		pp_comm_announce(pp_comm_find(pp_mpi_names.self));
+		if (pp_comm_parent())
+			pp_comm_announce(pp_comm_parent());
 	}
 out:
 	errno = saved;

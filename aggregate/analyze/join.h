@@ -56,6 +56,7 @@ int pp_join_files(struct pp_join *j);
 int pp_join_late(struct pp_join *j);
 /* Warnings of /quality, and by_default of all ranks */
 int pp_join_quality(struct pp_join *j);
+void pp_quality_mpi(struct pp_join *j);
 
 /* Index of the step in which `time` lies on that rank; -1: none. */
 int64_t pp_join_step_at(const struct pp_join *j, size_t rank_index, int64_t time);

@@ -137,6 +137,7 @@ int pp_join_quality(struct pp_join *j)
 		return -ENOMEM;
 	warn_losses(d);
 	warn_ranks(d);
+	pp_quality_mpi(j);
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);
 	if (d->violations)

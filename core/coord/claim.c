@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/proc.h"
+
 /* In order of trust: the innermost launcher first, the batch system (whose variables a launcher inside it passes on) later. */
 static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
 static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", NULL, "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
@@ -53,6 +55,26 @@ void pp_claim_read(struct pp_claim *c, int rank, int size)
 	}
 	if (c->size <= c->rank)
 		c->size = c->rank + 1;
+}
+
+int pp_claim_is_spawned(const char *spool)
+{
+	const char *world = getenv("PMIX_NAMESPACE"), *job;
+	char path[512], text[4096];
+
+	if (!getenv("OMPI_PARENT_PORT") || !world || !*world)
+		return 0;
+	if (snprintf(path, sizeof(path), "%s/options", spool) >= (int)sizeof(path))
+		return 0;
+	if (pp_proc_read(path, text, sizeof(text)) < 0)
+		return 1;
+	/* A podprof run that was spawned itself made a spool named after its own world. */
+	job = strstr(text, "\nJOB=");
+	if (!job)
+		return 1;
+	for (job += 5; *world && (*job == *world || *job == '_'); job++)
+		world++;
+	return *world || *job != '\n';
 }
 
 int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err)

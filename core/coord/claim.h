@@ -14,6 +14,8 @@ struct pp_claim {
 
 /* From the launcher's variables; rank and size (-1: unknown) win over them. */
 void pp_claim_read(struct pp_claim *c, int rank, int size);
+/* This process was spawned by MPI, and the spool is that of the world that did it: rank R there is somebody else. */
+int pp_claim_is_spawned(const char *spool);
 /* Lock <spool>/rank-R.claim. Descriptor (kept open for life), -EBUSY: somebody else is the rank, -errno: the sentence says why. */
 int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err);
 

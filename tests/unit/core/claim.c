@@ -2,6 +2,7 @@
 #include "core/coord/claim.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,43 @@ static int child_takes(const char *dir, const struct pp_claim *c)
 	return WEXITSTATUS(status);
 }
 
+static int spawned_into(const char *dir, const char *job)
+{
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/options", dir);
+	f = fopen(path, "w");
+	if (!f)
+		return -1;
+	fprintf(f, "STEPS=\nJOB=%s\nVERSION=1\nCOMMAND=a\n", job);
+	fclose(f);
+	return pp_claim_is_spawned(dir);
+}
+
+TEST(spawned_worlds)
+{
+	char dir[] = "/tmp/podprof-claim-XXXXXX", path[96];
+
+	if (!mkdtemp(dir))
+		return;
+	unsetenv("OMPI_PARENT_PORT");
+	setenv("PMIX_NAMESPACE", "prte-host-17@2", 1);
+	CHECK_INT(spawned_into(dir, "prte-host-17_1"), 0);
+	setenv("OMPI_PARENT_PORT", "x", 1);
+	CHECK_INT(spawned_into(dir, "prte-host-17_1"), 1);
+	CHECK_INT(spawned_into(dir, "prte-host-17_2"), 0);
+	CHECK_INT(spawned_into(dir, "prte-host-17_22"), 1);
+	CHECK_INT(spawned_into(dir, "prte-host-17"), 1);
+	CHECK_INT(spawned_into(dir, "host-1-2"), 1);
+	snprintf(path, sizeof(path), "%s/options", dir);
+	unlink(path);
+	CHECK_INT(pp_claim_is_spawned(dir), 1);
+	rmdir(dir);
+	unsetenv("OMPI_PARENT_PORT");
+	unsetenv("PMIX_NAMESPACE");
+}
+
 TEST(lock)
 {
 	struct pp_claim c = {.rank = 2, .size = 4}, other = {.rank = 1, .size = 4};
@@ -76,6 +114,7 @@ TEST(lock)
 int main(void)
 {
 	variables();
+	spawned_worlds();
 	lock();
 	return test_end();
 }

@@ -1,0 +1,58 @@
+/* What /quality says about MPI: worlds beside this one, requests that found no room. Called by quality.c. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+#include "core/ring/intern.h"
+
+static int is_name(const struct pp_join *j, uint32_t id, const char *name)
+{
+	size_t length = 0;
+	const char *text = pp_intern_text(j->in->capture->names, id, &length);
+
+	return text && length == strlen(name) && memcmp(text, name, length) == 0;
+}
+
+/* The sum of a counter that libpodprof-mpi.so put; few spans are counters, and of those few are its. */
+static uint64_t counted(const struct pp_join *j, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (size_t r = 0; r < j->in->capture->ranks; r++) {
+		for (size_t t = 0; t < j->in->capture->rank[r].threads; t++) {
+			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
+
+			for (size_t i = 0; i < thread->spans; i++)
+				if (thread->span[i].kind == PP_SPAN_COUNTER && is_name(j, thread->span[i].name, name))
+					sum += (uint64_t)thread->span[i].value;
+		}
+	}
+	return sum;
+}
+
+static int has_parent(const struct pp_join *j)
+{
+	for (size_t r = 0; r < j->in->capture->ranks; r++)
+		for (size_t c = 0; c < j->in->capture->rank[r].comms; c++)
+			if (is_name(j, j->in->capture->rank[r].comm[c].name, "MPI_COMM_PARENT"))
+				return 1;
+	return 0;
+}
+
+void pp_quality_mpi(struct pp_join *j)
+{
+	uint64_t spawned = counted(j, "MPI processes spawned"), untied = counted(j, "MPI requests not tied");
+
+	if (spawned)
+		pp_dataset_warn(j->d,
+		                "%" PRIu64
+		                " processes were spawned by MPI_Comm_spawn: another MPI_COMM_WORLD, in no row of this session. "
+		                "Spawn 'podprof run -- PROGRAM' for a session of their own",
+		                spawned);
+	if (has_parent(j))
+		pp_dataset_warn(j->d, "this MPI_COMM_WORLD was spawned by another one, which is in no row of this session");
+	if (untied)
+		pp_dataset_warn(j->d,
+		                "%" PRIu64 " nonblocking operations are not tied to their end: too many were under way at once",
+		                untied);
+}
