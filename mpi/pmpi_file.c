@@ -21,14 +21,7 @@ static void opened(struct pp_mpi_scope *s, MPI_File file, const char *name, int 
 
 PP_PUBLIC int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
-	pp_tick end;
-	int rc;
-
-	PP_REAL(File_open)
-	if (!pp_mpi_seen(thread))
-		return real(comm, name, mode, info, file);
+	PP_HEAD(File_open, (comm, name, mode, info, file))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_open, comm, PP_NO_PEER, 1);
 	rc = real(comm, name, mode, info, file);
 	end = pp_mpi_end(&scope);
@@ -38,23 +31,15 @@ PP_PUBLIC int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info 
 	}
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(File_open)
 
 /* The handle leaves the table before MPI may give it to another thread's new file. */
 PP_PUBLIC int MPI_File_close(MPI_File *file)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
 	MPI_Comm handle;
-	pp_tick end;
-	int rc;
-
-	PP_REAL(File_close)
-	if (!pp_mpi_seen(thread))
-		return real(file);
+	PP_HEAD(File_close, (file))
 	handle = file ? pp_kind_handle(*file) : NULL;
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_close, handle, PP_NO_PEER, 1);
 	if (scope.comm) {
@@ -69,27 +54,18 @@ PP_PUBLIC int MPI_File_close(MPI_File *file)
 		pp_comm_release(scope.comm);
 	else if (scope.comm)
 		pp_comm_relink(scope.comm, handle);
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(File_close)
 
 PP_PUBLIC int MPI_File_delete(const char *name, MPI_Info info)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
-	pp_tick end;
-	int rc;
-
-	PP_REAL(File_delete)
-	if (!pp_mpi_seen(thread))
-		return real(name, info);
+	PP_HEAD(File_delete, (name, info))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_File_delete, NULL, PP_NO_PEER, 0);
 	rc = real(name, info);
 	end = pp_mpi_end(&scope);
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(File_delete)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "mpi/pmpi_kind.h"
+#include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 
@@ -28,13 +29,7 @@ static int is_no_op(MPI_Op op)
 #define PP_UNLESS_NO_OP(bytes) (is_no_op(op) ? 0 : (bytes))
 
 #define PP_RMA_HEAD(symbol, args, on, rank, collective)                                                                            \
-	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
-	struct pp_mpi_scope scope;                                                                                                 \
-	pp_tick end;                                                                                                               \
-	int rc;                                                                                                                    \
-	PP_REAL(symbol)                                                                                                            \
-	if (!pp_mpi_seen(thread))                                                                                                  \
-		return real args;                                                                                                  \
+	PP_HEAD(symbol, args)                                                                                                      \
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, pp_kind_handle(on), rank, collective);                                  \
 	rc = real args;                                                                                                            \
 	end = pp_mpi_end(&scope);
@@ -45,11 +40,11 @@ static int is_no_op(MPI_Op op)
 		PP_RMA_HEAD(symbol, args, on, rank, collective)                                                                    \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
+/* Nothing moves to or from MPI_PROC_NULL. */
 #define PP_WRAP_RMA(symbol, params, args, on, rank, sent_, received_)                                                              \
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
@@ -58,20 +53,9 @@ static int is_no_op(MPI_Op op)
 			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
 			pp_mpi_record(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, 0);                           \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
-
-static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64_t sent, uint64_t received, MPI_Request handle)
-{
-	int done = 0;
-	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(scope, handle, 0, &done) : 0;
-
-	pp_mpi_record(scope, end, rc, sent, received, number);
-	if (done)
-		pp_tie_put(scope, end, number, scope->peer, 0, 0);
-}
 
 #define PP_WRAP_RRMA(symbol, params, args, on, rank, sent_, received_)                                                             \
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
@@ -79,13 +63,23 @@ static void record_start(struct pp_mpi_scope *scope, pp_tick end, int rc, uint64
 		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
 		if (scope.recording) {                                                                                             \
 			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
-			record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, rc == MPI_SUCCESS ? *request : NULL);      \
+			pp_tie_record(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, request, 0, scope.peer);      \
 		}                                                                                                                  \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
+
+PP_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
+{
+	PP_RMA_HEAD(Win_test, (win, flag), win, PP_NO_PEER, 0)
+	if (scope.recording && rc == MPI_SUCCESS && !*flag)
+		pp_poll(&scope, end);
+	else if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	PP_TAIL
+}
+PP_BOTH(Win_test)

@@ -17,13 +17,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 #define PP_WRAP_WIN_MAKE(symbol, params, args, on, peer, sent_, received_)                                                         \
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
-		struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                     \
-		struct pp_mpi_scope scope;                                                                                         \
-		pp_tick end;                                                                                                       \
-		int rc;                                                                                                            \
-		PP_REAL(symbol)                                                                                                    \
-		if (!pp_mpi_seen(thread))                                                                                          \
-			return real args;                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, PP_NO_PEER, 1);                                             \
 		rc = real args;                                                                                                    \
 		end = pp_mpi_end(&scope);                                                                                          \
@@ -33,8 +27,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 		}                                                                                                                  \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		pp_mpi_leave(&scope);                                                                                              \
-		return rc;                                                                                                         \
+		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
@@ -45,15 +38,8 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 /* The handle leaves the table before MPI may give it to another thread's new window. */
 PP_PUBLIC int MPI_Win_free(MPI_Win *win)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
 	MPI_Comm handle;
-	pp_tick end;
-	int rc;
-
-	PP_REAL(Win_free)
-	if (!pp_mpi_seen(thread))
-		return real(win);
+	PP_HEAD(Win_free, (win))
 	handle = win ? pp_kind_handle(*win) : NULL;
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_free, handle, PP_NO_PEER, 1);
 	if (scope.comm)
@@ -66,21 +52,13 @@ PP_PUBLIC int MPI_Win_free(MPI_Win *win)
 		pp_comm_release(scope.comm);
 	else if (scope.comm)
 		pp_comm_relink(scope.comm, handle);
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(Win_free)
 
 PP_PUBLIC int MPI_Win_set_name(MPI_Win win, const char *name)
 {
-	struct pp_mpi_thread *thread = &pp_mpi_thread;
-	struct pp_mpi_scope scope;
-	pp_tick end;
-	int rc;
-
-	PP_REAL(Win_set_name)
-	if (!pp_mpi_seen(thread))
-		return real(win, name);
+	PP_HEAD(Win_set_name, (win, name))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_set_name, pp_kind_handle(win), PP_NO_PEER, 0);
 	rc = real(win, name);
 	end = pp_mpi_end(&scope);
@@ -88,7 +66,6 @@ PP_PUBLIC int MPI_Win_set_name(MPI_Win win, const char *name)
 		pp_comm_set_name(scope.comm, name);
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
-	pp_mpi_leave(&scope);
-	return rc;
+	PP_TAIL
 }
 PP_BOTH(Win_set_name)
