@@ -34,7 +34,7 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 
 	if (span->kind != PP_SPAN_MPI || (span->flags & (PP_SPAN_FAILED | PP_SPAN_PEER_IN_COMM)))
 		return;
-	switch (info->class) {
+	switch (info->class == PP_MPI_START ? (span->flags & PP_SPAN_RECEIVES ? PP_MPI_RECV : PP_MPI_SEND) : info->class) {
 	case PP_MPI_RECV:
 		if (!info->nonblocking) {
 			count(c->from, c->world, span->peer, span->received, time_ns);

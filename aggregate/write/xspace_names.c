@@ -28,6 +28,7 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_RECEIVED] = "bytes_received",
         [PP_XSTAT_COMM] = "comm",
         [PP_XSTAT_SEQUENCE] = "sequence",
+        [PP_XSTAT_POLLS] = "polls",
         [PP_XSTAT_PEER] = "peer",
         [PP_XSTAT_REQUEST] = "request",
         [PP_XSTAT_CATEGORY] = "category",

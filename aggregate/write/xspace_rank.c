@@ -41,6 +41,8 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 		pp_xfile_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->comm);
 	if (pp_mpi_class_joins(class))
 		pp_xfile_uint(e, PP_XSTAT_SEQUENCE, s->sequence);
+	if (s->flags & PP_SPAN_POLLS)
+		pp_xfile_uint(e, PP_XSTAT_POLLS, s->sequence);
 	if (s->peer >= 0)
 		pp_xfile_int(e, PP_XSTAT_PEER, s->peer);
 	if (s->request)
