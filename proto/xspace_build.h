@@ -3,6 +3,7 @@
 #ifndef PP_PROTO_XSPACE_BUILD_H
 #define PP_PROTO_XSPACE_BUILD_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Field numbers of proto/xplane.proto, as they are written. */
@@ -25,23 +26,29 @@ enum pp_xfield {
 	PP_XMETA_DISPLAY_NAME = 4,
 };
 
-/* The oneof of XStat: values are its field numbers. */
+/* The oneof of XStat: values are the tags of its fields, number << 3 | wire type, as they are written. */
 enum pp_xstat_kind {
-	PP_XSTAT_DOUBLE = 2,
-	PP_XSTAT_UINT = 3,
-	PP_XSTAT_INT = 4,
-	PP_XSTAT_REF = 7, /* id of a stat metadata whose name is the text */
+	PP_XSTAT_DOUBLE = 2 << 3 | 1,
+	PP_XSTAT_UINT = 3 << 3,
+	PP_XSTAT_INT = 4 << 3,
+	PP_XSTAT_REF = 7 << 3, /* id of a stat metadata whose name is the text */
 };
 
+/* Eight bytes that are most of the stat as it is written: message's tag, its length, id's tag, id, value's tag. The encoder fills in those
+ * that are 0. */
 struct pp_xstat {
-	uint32_t id;   /* 1..2^14-1, so that an event stays below PP_XEVENT_BYTES */
-	uint32_t kind; /* enum pp_xstat_kind */
+	uint8_t zero[3];
+	uint8_t id;   /* 1..PP_XSTAT_ID_MOST */
+	uint8_t kind; /* enum pp_xstat_kind */
+	uint8_t unused[3];
 	union {
 		uint64_t u;
 		int64_t i;
 		double d;
 	};
 };
+
+enum { PP_XSTAT_ID_MOST = 127 };
 
 enum { PP_XEVENT_STATS = 6, PP_XEVENT_BYTES = 144 };
 
@@ -52,9 +59,18 @@ struct pp_xevent {
 	struct pp_xstat stat[PP_XEVENT_STATS];
 };
 
-/* Write the event as field 4 of an XLine; `p` has PP_XEVENT_BYTES bytes of room, all of which may be touched.
+typedef uint8_t *pp_xevent_encode(uint8_t *p, const struct pp_xevent *e);
+
+/* The body that suits this processor; found by the first call. */
+extern pp_xevent_encode *_Atomic pp_xevent_encoder;
+
+/* Write the event as field 4 of an XLine; only the stats that are used need values. `p` has PP_XEVENT_BYTES bytes of room, all of which may be touched.
  * Returns the end of the event. */
-uint8_t *pp_xevent_put(uint8_t *p, const struct pp_xevent *e);
+static inline uint8_t *pp_xevent_put(uint8_t *p, const struct pp_xevent *e)
+{
+	return atomic_load_explicit(&pp_xevent_encoder, memory_order_relaxed)(p, e);
+}
+
 /* The same without instructions of newer processors; for tests and the bench. */
 uint8_t *pp_xevent_put_portable(uint8_t *p, const struct pp_xevent *e);
 

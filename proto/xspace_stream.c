@@ -126,11 +126,11 @@ void pp_xstream_stat(struct pp_xstream *s, uint32_t field, const struct pp_xstat
 	if (stat->kind == PP_XSTAT_DOUBLE) {
 		uint8_t *p = room(s, PP_VARINT_MAX);
 
-		*p++ = PP_XSTAT_DOUBLE << 3 | 1;
+		*p++ = PP_XSTAT_DOUBLE;
 		memcpy(p, &stat->d, 8);
 		take(s, p + 8);
 	} else {
-		pp_xstream_varint(s, stat->kind, stat->u);
+		pp_xstream_varint(s, stat->kind >> 3, stat->u);
 	}
 	pp_xstream_end(s, begun);
 }

@@ -1,4 +1,5 @@
-/* Medians of ratios to rdtsc, measured in one run: each repetition stands between two loops of bare rdtsc. */
+/* What all benches share: the row that scripts/performance reads, quantiles, and medians of ratios to rdtsc, where each repetition
+ * stands between two loops of bare rdtsc. */
 #ifndef PP_BENCH_H
 #define PP_BENCH_H
 
@@ -77,12 +78,46 @@ static inline struct bench_result bench_run(void (*run)(int calls), void (*betwe
 	return (struct bench_result){ns[BENCH_REPS / 2], ratio[BENCH_REPS / 2], ratio[BENCH_REPS / 4], ratio[BENCH_REPS * 3 / 4]};
 }
 
-/* One row of the table; 1 if the gate is missed. */
+/* One measured figure: its median, its spread (quartiles, or least and most), and its limit. */
+struct bench_figure {
+	const char *bench, *what, *unit;
+	double value, low, high;
+	double gate;      /* 0: none, the figure is shown for comparison */
+	int at_least;     /* the gate is the least allowed, not the most */
+	const char *note; /* may be NULL */
+};
+
+/* Sort `v` and take quantiles of it as value, low and high. */
+static inline void bench_take(struct bench_figure *f, double *v, int n, double low, double middle, double high)
+{
+	qsort(v, (size_t)n, sizeof(*v), bench_order);
+	f->value = v[(int)(middle * (n - 1))];
+	f->low = v[(int)(low * (n - 1))];
+	f->high = v[(int)(high * (n - 1))];
+}
+
+/* Print a figure as one line of columns; 1 if its gate is missed. */
+static inline int bench_print(const struct bench_figure *f)
+{
+	int missed = f->gate > 0 && (f->at_least ? f->value < f->gate : f->value > f->gate);
+	char gate[32] = "";
+
+	if (f->gate > 0)
+		snprintf(gate, sizeof(gate), "%s %g", f->at_least ? ">=" : "<=", f->gate);
+	printf("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s\n", f->bench, f->what, f->value, f->low,
+	       f->high, f->unit, gate, f->gate > 0 ? (missed ? "missed" : "ok") : "", f->note ? f->note : "");
+	fflush(stdout);
+	return missed;
+}
+
+/* One row of a cost in units of rdtsc; 1 if the gate is missed. */
 static inline int bench_row(const char *what, struct bench_result r, double gate)
 {
-	printf("%-44s %8.1f ns %7.2f R  [%.2f .. %.2f]  <= %.1f  %s\n", what, r.ns, r.ratio, r.low, r.high, gate,
-	       r.ratio <= gate ? "ok" : "MISSED");
-	return r.ratio > gate;
+	char note[32];
+	struct bench_figure f = {"hot", what, "R", r.ratio, r.low, r.high, gate, 0, note};
+
+	snprintf(note, sizeof(note), "%.1f ns", r.ns);
+	return bench_print(&f);
 }
 
 #endif
