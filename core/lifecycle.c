@@ -56,8 +56,8 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The keeper's page; NULL: it is not there. */
-static struct pp_control *map_control(void)
+/* The keeper's page; NULL: it is not there, or it is another podprof's (*ret_foreign). */
+static struct pp_control *map_control(int *ret_foreign)
 {
 	char path[512];
 	struct pp_control *c;
@@ -76,7 +76,9 @@ static struct pp_control *map_control(void)
 	close(fd);
 	if (c == MAP_FAILED)
 		return NULL;
-	if (memcmp(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic))) {
+	*ret_foreign = memcmp(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic)) || c->version != PP_RING_VERSION ||
+	               c->byte_order != PP_RING_BYTE_ORDER;
+	if (*ret_foreign) {
 		munmap(c, sizeof(*c));
 		return NULL;
 	}
@@ -113,10 +115,11 @@ static void wait_for_keeper(int64_t seconds)
 	int64_t begin = now_ms();
 	struct pp_control *c = NULL;
 	uint32_t state = PP_KEEPER_NONE;
+	int foreign = 0;
 
-	while (now_ms() - begin < seconds * 1000) {
+	while (now_ms() - begin < seconds * 1000 && !foreign) {
 		if (!c)
-			c = map_control();
+			c = map_control(&foreign);
 		if (c) {
 			state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
 			if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED || !keeper_lives(c))
@@ -125,6 +128,10 @@ static void wait_for_keeper(int64_t seconds)
 			break;
 		}
 		pause_ms(2);
+	}
+	if (foreign) {
+		pp_guest_say("the keeper is another version of podprof: it cannot read this rank. Use one podprof in the whole job");
+		return;
 	}
 	if (!c) {
 		pp_guest_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");

@@ -23,6 +23,7 @@ enum {
 	CALM_RECORDS = 500,  /* of all ranks in one round */
 	EMPTY_MS = 60000,    /* without any ring or run process */
 	ORPHAN_MS = 10000,   /* after the last run process has gone */
+	BLIND_MS = 5000,     /* with a spool that cannot be read: removed, or no descriptor left */
 	SOME_MS = 2000,      /* after the run processes that came are over, though fewer than announced */
 	LINGER_S = 5,        /* beyond --wait, for ranks that are ending */
 	FULL_PERCENT = 50,
@@ -34,10 +35,12 @@ struct keeper {
 	struct pp_settings settings;
 	struct pp_spool_view view;
 	struct pp_control *control;
+	struct pp_sampler sampler;
 	struct pp_clock_pair first;
 	int clock_read;
 	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
 	int64_t runs_over_ms;           /* 0: some go on */
+	int64_t blind_ms;               /* 0: the spool can be read */
 };
 
 static volatile sig_atomic_t stop;
@@ -173,10 +176,14 @@ static const char *reason_to_close(struct keeper *k)
 	k->runs_gone_ms = !gone ? 0 : k->runs_gone_ms ? k->runs_gone_ms : now;
 	if (over && rings && expected > 0 && ranks_seen(k) >= expected)
 		return "every rank is over";
+	if (!rings && k->view.refused && k->view.refused >= (size_t)expected)
+		return "no ring can be read";
 	if (over && runs)
 		return "every process of the job is over";
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
 		return "the processes that started the job are gone";
+	if (k->blind_ms && now - k->blind_ms > BLIND_MS)
+		return "the spool cannot be read";
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)
 		return "nobody came";
 	return NULL;
@@ -191,8 +198,9 @@ static void drain_until_over(struct keeper *k)
 	while (!why) {
 		uint64_t records = drain_all(k);
 
+		pp_sampler_run(&k->sampler, k->view.rings);
 		if (now_ms() - scanned >= SCAN_MS || !scanned) {
-			pp_spool_scan(&k->view);
+			k->blind_ms = pp_spool_scan(&k->view) >= 0 ? 0 : k->blind_ms ? k->blind_ms : now_ms();
 			scanned = now_ms();
 			if (!k->clock_read && pp_rings_count(k->view.rings)) {
 				pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
@@ -221,7 +229,7 @@ static int close_window(struct keeper *k)
 					     .command = k->settings.command, .options = k->settings.text,
 					     .steps_first = k->settings.steps_first, .steps_last = k->settings.steps_last,
 					     .xspace_per_rank = k->settings.xspace_per_rank};
-	struct pp_close close_it = {.view = &k->view, .first = &k->first, .options = &options, .message = message, .message_size = sizeof(message)};
+	struct pp_close close_it = {.view = &k->view, .first = &k->first, .options = &options, .sampler = &k->sampler, .message = message, .message_size = sizeof(message)};
 	int rc;
 
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
@@ -293,7 +301,12 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	prctl(PR_SET_NAME, "podprof-keeper", 0, 0, 0);
 	prctl(PR_SET_TIMERSLACK, 50000, 0, 0, 0);
 	pp_keeper_settle();
-	pp_settings_read(spool, &k.settings);
+	rc = pp_settings_read(spool, &k.settings, err);
+	if (rc) {
+		pp_err_wrap(err, rc, "no session will be written");
+		goto unlock;
+	}
+	pp_sampler_init(&k.sampler, "/proc");
 	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
 	if (!k.view.rings) {
 		rc = pp_err_set(err, -ENOMEM, "cannot keep '%s': no memory", spool);
@@ -311,6 +324,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	rc = 0;
 	pp_control_close(k.control);
 release_view:
+	pp_sampler_release(&k.sampler);
 	pp_spool_view_release(&k.view);
 unlock:
 	close(lock);

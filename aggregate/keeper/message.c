@@ -156,7 +156,7 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 static void failed_text(const struct pp_message *m, char *text, size_t size)
 {
 	snprintf(text, size, "%s%s%s", m->head, m->must_know[0] ? "; " : "", m->must_know);
-	add(text, size, "\n", "%s: only %s was written, not %s: %s", m->where, m->there, m->lacking, m->failure);
+	add(text, size, "\n", "%s: has %s, but not %s: %s", m->where, m->there, m->lacking, m->failure);
 }
 
 void pp_message_text(const struct pp_message *m, char *text, size_t size)

@@ -37,7 +37,7 @@ int pp_salvage(const char *spool, const struct pp_session_options *options, char
 	lock = pp_keeper_lock(spool, err);
 	if (lock < 0)
 		return lock == -EBUSY ? pp_err_wrap(err, lock, "cannot salvage") : lock;
-	pp_settings_read(spool, &settings);
+	pp_settings_read(spool, &settings, NULL); /* the caller names the log directory; the rest is told by the rings too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
 	if (!o.command || !*o.command)

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "aggregate/keeper/message.h"
 #include "aggregate/write/writer.h"
@@ -96,22 +97,33 @@ static void add_cost(struct pp_dataset *d)
 	d->keeper_rss_bytes = (uint64_t)u.ru_maxrss * 1024;
 }
 
-/* One writer's failure is its own: the others still write. Returns the first error; `failed` counts. */
-static int write_all(const struct pp_output *out, struct pp_message *message, int *ret_written, struct pp_err *err)
+/* A session without a file would be taken for one. Directories with files in them stay. */
+static void unclaim_name(const struct pp_output *out)
 {
-	int first = 0;
+	static const char *const under[] = {"podprof", "plugins/profile"};
+	char path[4400];
 
-	*ret_written = 0;
+	for (size_t i = 0; i < sizeof(under) / sizeof(under[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s/%s", out->logdir, under[i], out->session);
+		rmdir(path);
+	}
+}
+
+/* One writer's failure is its own: the others still write. Fails where none could, with the first one's error. */
+static int write_all(const struct pp_output *out, struct pp_message *message, struct pp_err *err)
+{
+	int first = 0, written = 0;
+
 	for (size_t i = 0; pp_writer_list[i]; i++) {
 		struct pp_err one = {""};
 		int rc = pp_writer_list[i]->write(out, &one);
 
-		*ret_written += !rc;
+		written += !rc;
 		pp_message_file(message, pp_writer_list[i]->file ? pp_writer_list[i]->file : pp_writer_list[i]->name, rc, one.text);
 		if (rc && !first)
-			first = pp_err_set(err, rc, "%s", one.text);
+			first = rc;
 	}
-	return first;
+	return written ? 0 : pp_err_set(err, first, "%s", message->failure);
 }
 
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
@@ -136,7 +148,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                        .logdir = o->logdir,
 	                        .session = name,
 	                        .xspace_per_rank = o->xspace_per_rank};
-	int rc, written;
+	int rc;
 
 	if (o->session && *o->session)
 		snprintf(wanted, sizeof(wanted), "%s", o->session);
@@ -146,8 +158,10 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	if (rc)
 		return rc;
 	rc = pp_dataset_build(&in, &dataset, err);
-	if (rc)
+	if (rc) {
+		unclaim_name(&out);
 		return rc;
+	}
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(&dataset, "%s", o->warning[i]);
 	if (o->salvaged)
@@ -155,11 +169,10 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		                "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
 	add_cost(&dataset);
 	rc = pp_output_make_dirs(&out, err);
-	if (!rc) {
-		rc = write_all(&out, message, &written, err);
-		if (written)
-			rc = 0;
-	}
+	if (!rc)
+		rc = write_all(&out, message, err);
+	if (rc)
+		unclaim_name(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	pp_dataset_release(&dataset);
 	return rc;

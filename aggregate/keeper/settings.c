@@ -1,4 +1,5 @@
 /* <spool>/options: NAME=value lines that `podprof run` wrote. Called by keeper.c and salvage.c. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,21 +80,24 @@ static void one_line(struct pp_settings *s, char *line)
 	note_option(s, opt, value);
 }
 
-void pp_settings_read(const char *spool, struct pp_settings *ret_settings)
+int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct pp_err *err)
 {
 	char path[4096], *text = malloc(FILE_BYTES);
 	struct pp_settings s = {0};
+	long n = -ENOMEM;
 
 	for (int i = 0; i < PP_OPTS; i++)
 		apply(&s, (enum pp_opt_id)i, pp_opt_table[i].fallback);
 	snprintf(path, sizeof(path), "%s/options", spool);
-	if (text && pp_proc_read(path, text, FILE_BYTES) >= 0)
-		for (char *line = text, *next; line && *line; line = next) {
-			next = strchr(line, '\n');
-			if (next)
-				*next++ = '\0';
-			one_line(&s, line);
-		}
+	if (text)
+		n = pp_proc_read(path, text, FILE_BYTES);
+	for (char *line = text, *next; n >= 0 && line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		one_line(&s, line);
+	}
 	free(text);
 	*ret_settings = s;
+	return n < 0 ? pp_err_set(err, (int)n, "cannot read '%s': %s", path, strerror((int)-n)) : 0;
 }

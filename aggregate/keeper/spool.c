@@ -56,6 +56,7 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 	if (remember(v, name) || rc) {
 		pp_keeper_log("%s", err.text);
 		pp_notes_add(&v->notes, "%s", err.text);
+		v->refused++;
 		return 0;
 	}
 	h = pp_rings_header(v->rings, pp_rings_count(v->rings) - 1);
@@ -91,7 +92,7 @@ int pp_spool_scan(struct pp_spool_view *v)
 	int opened = 0;
 
 	if (!dir)
-		return 0;
+		return -errno;
 	while ((e = readdir(dir))) {
 		if (!strncmp(e->d_name, "rank-", 5) && ends_with(e->d_name, ".ring") && strlen(e->d_name) < 64 && !is_known(v, e->d_name))
 			opened += open_ring(v, e->d_name);

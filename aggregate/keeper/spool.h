@@ -17,8 +17,9 @@ struct pp_settings { /* <spool>/options */
 	int xspace_per_rank;
 };
 
-/* Defaults where the file or a line of it is missing; a line that makes no sense is skipped and named in the log. */
-void pp_settings_read(const char *spool, struct pp_settings *ret_settings);
+/* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
+ * read: all is default then, the log directory too, which a keeper must not take for the job's. */
+int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct pp_err *err);
 
 /* What spans may take of the window buffer: the other half is for the segments of time that are made of them at the close. */
 static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
@@ -46,13 +47,14 @@ struct pp_spool_view {
 	struct pp_rings *rings;
 	char (*ring)[64];    /* file names that were seen, opened or not */
 	size_t ring_names;
+	size_t refused;      /* of them, rings that cannot be read: another version of podprof, say */
 	struct pp_watch *rank; /* [pp_rings_count()] */
 	struct pp_run *run;
 	size_t runs;
 	struct pp_notes notes;
 };
 
-/* Open rings and find run files that are new. Returns how many rings were opened. */
+/* Open rings and find run files that are new. Returns how many rings were opened; -errno: the directory cannot be read. */
 int pp_spool_scan(struct pp_spool_view *v);
 void pp_spool_view_release(struct pp_spool_view *v);
 /* Remove the files of the spool and the directory. */

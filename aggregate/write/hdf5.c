@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/write/apart.h"
 #include "aggregate/write/hdf5_tables.h"
 #include "aggregate/write/writer.h"
 
@@ -88,6 +89,8 @@ static void write_worker(struct pp_h5 *h, const struct pp_dataset *d)
 		confidence[i] = d->step_confidence;
 	if (confidence)
 		pp_h5_put(h, "step_confidence", confidence);
+	else if (!h->code)
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the workers");
 	pp_h5_put_texts(h, "status", n, worker_status, d);
 	pp_h5_put_texts(h, "version", n, worker_version, d);
 	pp_h5_put_texts(h, "options", n, worker_options, d);
@@ -159,10 +162,17 @@ static void write_breakdown(struct pp_h5 *h, const struct pp_dataset *d)
 	free(exclusive);
 }
 
-static int write_file(const struct pp_dataset *d, const char *part, struct pp_err *err)
+struct file {
+	const struct pp_dataset *dataset;
+	const char *part;
+};
+
+/* Apart: HDF5 1.10 can crash when it finds no memory or no space. */
+static int write_file(void *context, struct pp_err *err)
 {
+	const struct pp_dataset *d = ((struct file *)context)->dataset;
 	struct pp_h5 h;
-	int code = pp_h5_create(&h, part, err);
+	int code = pp_h5_create(&h, ((struct file *)context)->part, err);
 
 	if (code)
 		return code;
@@ -199,7 +209,7 @@ static int write_hdf5(const struct pp_output *out, struct pp_err *err)
 		code = fd;
 		goto free_names;
 	}
-	code = write_file(out->dataset, part, err);
+	code = pp_apart(write_file, &(struct file){out->dataset, part}, err);
 	if (code) {
 		pp_output_abandon(fd, path);
 		pp_err_wrap(err, code, "cannot write '%s'", path);
@@ -214,5 +224,6 @@ free_names:
 
 const struct pp_writer_ops pp_writer_hdf5 = {
         .name = "hdf5",
+        .file = "pod.h5",
         .write = write_hdf5,
 };

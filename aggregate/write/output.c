@@ -1,6 +1,7 @@
 /* Directories and files of a session: x.part, synced, renamed. Called by every writer. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,74 +54,66 @@ int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err)
 	return code ? code : make_under(out, "podprof", err);
 }
 
-static char *part_name(const char *path)
+/* On the stack: what is to be removed when memory is out has a name too. */
+static int part_name(const char *path, char part[PATH_MAX])
 {
-	char *part;
-
-	return asprintf(&part, "%s.part", path) < 0 ? NULL : part;
+	return snprintf(part, PATH_MAX, "%s.part", path) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
 int pp_output_create(const char *path, struct pp_err *err)
 {
-	char *part = part_name(path);
-	int fd;
+	char part[PATH_MAX];
+	int fd = part_name(path, part);
 
-	if (!part)
-		return pp_err_set(err, -ENOMEM, "no memory for the name of '%s'", path);
-	fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0) {
+	if (!fd)
+		fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		return fd;
+	if (fd == -1)
 		fd = -errno;
-		pp_err_set(err, fd, "cannot write '%s': %s", path, strerror(-fd));
-	}
-	free(part);
-	return fd;
+	return pp_err_set(err, fd, "cannot write '%s': %s", path, strerror(-fd));
 }
 
 /* A rename is on disk only when its directory is. Some file systems cannot sync directories: that is no failure. */
 static void sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	char dir[PATH_MAX];
+	int fd;
 
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		(void)fsync(fd);
 		close(fd);
 	}
-	free(dir);
 }
 
 int pp_output_commit(int fd, const char *path, struct pp_err *err)
 {
-	char *part = part_name(path);
-	int code = 0;
+	char part[PATH_MAX];
+	int code = -part_name(path, part);
 
-	if (!part)
-		code = ENOMEM;
-	else if (fsync(fd) && errno != EINVAL && errno != EROFS)
+	if (!code && fsync(fd) && errno != EINVAL && errno != EROFS)
 		code = errno;
 	if (close(fd) && !code)
 		code = errno;
 	if (!code && rename(part, path))
 		code = errno;
 	if (code) {
-		if (part)
-			unlink(part);
-		free(part);
+		unlink(part);
 		return pp_err_set(err, -code, "cannot write '%s': %s", path, strerror(code));
 	}
-	free(part);
 	sync_directory(path);
 	return 0;
 }
 
 void pp_output_abandon(int fd, const char *path)
 {
-	char *part = part_name(path);
+	char part[PATH_MAX];
 
 	if (fd >= 0)
 		close(fd);
-	if (part)
+	if (!part_name(path, part))
 		unlink(part);
-	free(part);
 }

@@ -191,5 +191,6 @@ free_path:
 
 const struct pp_writer_ops pp_writer_text = {
         .name = "text",
+        .file = "summary.txt",
         .write = write_text,
 };

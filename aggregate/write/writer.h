@@ -16,6 +16,7 @@ struct pp_output {
 
 struct pp_writer_ops {
 	const char *name; /* Required: "hdf5", "xspace", "text" */
+	const char *file; /* Optional: what users call its output; the name where it is NULL */
 	/* Required: write everything of `out`; on failure nothing of this writer is left but whole earlier files. */
 	int (*write)(const struct pp_output *out, struct pp_err *err);
 };

@@ -24,9 +24,11 @@ long pp_proc_read(const char *path, char *text, size_t size)
 			break;
 		used += (size_t)n;
 	}
+	if (n < 0 && !used)
+		n = -errno;
 	close(fd);
 	text[used] = '\0';
-	return (long)used;
+	return used || !n ? (long)used : (long)n;
 }
 
 uint64_t pp_proc_start_time(int pid)
