@@ -111,6 +111,7 @@ static int print_summary(const char *directory)
 {
 	char path[PATH_MAX];
 	FILE *f;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/summary.txt", directory);
 	f = fopen(path, "re");
@@ -118,10 +119,12 @@ static int print_summary(const char *directory)
 		pp_say("cannot read '%s': %s. Is it a session of podprof?", path, pp_why(errno));
 		return PP_EXIT_FAILED;
 	}
-	pp_text_print(f, stdout, isatty(STDOUT_FILENO));
+	rc = pp_text_print(f, stdout, isatty(STDOUT_FILENO));
 	fclose(f);
-	if (fflush(stdout) || ferror(stdout)) {
-		pp_say("cannot print the summary: %s. It stands in '%s'.", pp_why(errno), path);
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = -errno;
+	if (rc) {
+		pp_say("cannot print the summary: %s. It stands in '%s'.", pp_why(-rc), path);
 		return PP_EXIT_FAILED;
 	}
 	return PP_EXIT_OK;
