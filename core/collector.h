@@ -17,9 +17,11 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	/* This process has evidence of being the rank: try to claim (once; later calls return what the first found).
 	 * rank, size: -1 where unknown (then the launcher's environment is asked). Returns 1 if this process records. */
 	int (*claim)(enum pp_evidence evidence, int rank, int size);
-	/* Not 0 while records are to be written (it counts how often recording was switched on). A pointer, so that the hot path is one load. */
+	/* Not 0 while records are to be written (it counts how often recording was switched on). A pointer, so
+	 * that the hot path is one load. */
 	const _Atomic uint32_t *recording;
-	/* Append one record, with `extra` bytes of text that did not fit (may be 0); copies. Drops and counts where there is no room. */
+	/* Append one record, with `extra` bytes of text that did not fit (may be 0); copies. Drops and counts
+	 * where there is no room. */
 	void (*put)(const struct pp_record *record, const void *rest, uint32_t rest_length);
 	/* This thread's where-am-I line; a private dummy before the claim or where slots ran out. Never NULL. */
 	struct pp_where *(*where)(void);
@@ -42,13 +44,14 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 
 struct pp_ring_cursor {
 	struct pp_record *next, *end;
-	struct pp_record *first;          /* of the current chunk */
-	_Atomic uint32_t *committed;      /* of the current chunk */
-	uint32_t generation;              /* value of *recording that the thread has caught up with, or PP_RING_BUSY */
-	uint32_t active;                  /* the same, kept while busy */
+	struct pp_record *first;     /* of the current chunk */
+	_Atomic uint32_t *committed; /* of the current chunk */
+	uint32_t generation;         /* value of *recording that the thread has caught up with, or PP_RING_BUSY */
+	uint32_t active;             /* the same, kept while busy */
 };
 
-/* The next record, to be filled, or NULL: use put(). A signal handler that comes in between finds the cursor busy and is dropped and counted. */
+/* The next record, to be filled, or NULL: use put(). A signal handler that comes in between finds the cursor busy
+ * and is dropped and counted. */
 static inline struct pp_record *pp_ring_take(struct pp_ring_cursor *c, const _Atomic uint32_t *recording)
 {
 	uint32_t on = atomic_load_explicit(recording, memory_order_relaxed);

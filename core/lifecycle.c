@@ -130,7 +130,8 @@ static void wait_for_keeper(int64_t seconds)
 		pause_ms(2);
 	}
 	if (foreign) {
-		pp_guest_say("the keeper is another version of podprof: it cannot read this rank. Use one podprof in the whole job");
+		pp_guest_say(
+		        "the keeper is another version of podprof: it cannot read this rank. Use one podprof in the whole job");
 		return;
 	}
 	if (!c) {

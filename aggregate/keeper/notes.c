@@ -1,4 +1,5 @@
-/* What the headers of the rings say against the capture: status of ranks, clock domains, warnings. Called by keeper.c, salvage.c. */
+/* What the headers of the rings say against the capture: status of ranks, clock domains, warnings. Called by
+ * keeper.c, salvage.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,8 @@
 
 struct pp_rings; /* all rings of one spool */
 
-/* `buffer` is the window buffer in bytes: when the spans of all ranks pass it, the oldest are evicted (whole blocks, horizon moves). */
+/* `buffer` is the window buffer in bytes: when the spans of all ranks pass it, the oldest are evicted (whole
+ * blocks, horizon moves). */
 struct pp_rings *pp_rings_new(size_t buffer);
 void pp_rings_free(struct pp_rings *r);
 /* Map a ring file (header checked: magic, version, byte order, size). -EAGAIN: not complete yet. */
@@ -22,11 +23,13 @@ void pp_rings_private(struct pp_rings *r);
 uint64_t pp_rings_records(const struct pp_rings *r); /* drained so far, of all rings */
 size_t pp_rings_count(const struct pp_rings *r);
 const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t index);
-/* Read what is there of ring `index`; returns the records read; *ret_fill is its used share of its limit in percent (may be NULL). */
+/* Read what is there of ring `index`; returns the records read; *ret_fill is its used share of its limit in
+ * percent (may be NULL). */
 uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
-/* Once, at the end; then only pp_rings_header(), pp_rings_count() and pp_rings_free() may follow. Open ranges are closed at the last tick (flag CUT_END), spans are sorted, everything moves into ret_capture.
- * Two rings of one rank (the claim passed on): spans of both, as threads of one rank. */
+/* Once, at the end; then only pp_rings_header(), pp_rings_count() and pp_rings_free() may follow. Open ranges are closed at the
+ * last tick (flag CUT_END), spans are sorted, everything moves into ret_capture. Two rings of one rank (the claim passed on): spans
+ * of both, as threads of one rank. */
 int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct pp_err *err);
 void pp_capture_release(struct pp_capture *c);
 

@@ -1,4 +1,5 @@
-/* Large arrays of the keeper and the CLI in huge pages: at a window's close a third of the time was first touches of 4 KiB pages. */
+/* Large arrays of the keeper and the CLI in huge pages: at a window's close a third of the time was first touches
+ * of 4 KiB pages. */
 #ifndef PP_BASE_HUGE_H
 #define PP_BASE_HUGE_H
 

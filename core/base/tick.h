@@ -24,6 +24,7 @@ static inline pp_tick pp_tick_raw(void)
 {
 	struct timespec t;
 
+	/* may call clock_gettime: the vDSO, no system call where the kernel can help it */
 	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
 	return (pp_tick)t.tv_sec * 1000000000u + (pp_tick)t.tv_nsec;
 }

@@ -62,7 +62,7 @@ static inline void emit_wide(enum pp_record_kind kind, uint16_t domain, uint32_t
 
 	emit(kind, domain, category, id, text, length);
 	if (text != small)
-		free(text);
+		free(text); /* may call free: of a wide text longer than SMALL */
 }
 
 /* `a` may be shorter than we know: only what its size covers is read. */
@@ -90,7 +90,7 @@ static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, ui
 	else
 		emit(kind, domain, a->category, id, text, length);
 	if (wide != small)
-		free(wide);
+		free(wide); /* may call free: of a wide text longer than SMALL */
 }
 
 /* Unique in the process. */

@@ -49,7 +49,7 @@ static int parse(int argc, char **argv, struct config *c)
 			return usage(argv[i]);
 		i++;
 		if (number)
-			*number = atoi(argv[i]);
+			*number = (int)strtol(argv[i], NULL, 10);
 	}
 	return 0;
 }

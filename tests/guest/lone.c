@@ -1,4 +1,5 @@
-/* Ranks that never call MPI, one way to end per mode: lone MODE. Run by guest_table.py and guest_more.py under mpirun and podprof run. */
+/* Ranks that never call MPI, one way to end per mode: lone MODE. Run by guest_table.py and guest_more.py under
+ * mpirun and podprof run. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 static inline int env_number(const char *name, int fallback)
 {
 	const char *text = getenv(name);
-	return text && *text ? atoi(text) : fallback;
+	return text && *text ? (int)strtol(text, NULL, 10) : fallback;
 }
 
 static inline int world_rank(void)

@@ -117,7 +117,7 @@ static void bad_categories(void)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	long count = argc > 2 ? atol(argv[2]) : 0;
+	long count = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 
 	if (!strcmp(mode, "long_names"))
 		long_names();

@@ -1,5 +1,5 @@
-/* Loads a library that is linked with libmpi, RTLD_LOCAL, and runs its main: libmpi never enters the global scope, as with the mpi4py
- * wheel and other plugins. rtld_local LIBRARY [FUNCTION]. Run by guest_table.py. */
+/* Loads a library that is linked with libmpi, RTLD_LOCAL, and runs its main: libmpi never enters the global scope, as with the
+ * mpi4py wheel and other plugins. rtld_local LIBRARY [FUNCTION]. Run by guest_table.py. */
 #include <dlfcn.h>
 #include <stdio.h>
 

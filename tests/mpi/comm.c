@@ -75,9 +75,8 @@ TEST(test_dups)
 
 TEST(test_makes)
 {
-	int dims[2] = {2, 2}, periods[2] = {0, 0}, remain[2] = {1, 0}, index[4] = {1, 2, 3, 4}, edges[4] = {1, 0, 3, 2};
-	int one = (me + 1) % ranks, degree = 1, weights[1] = {1}, from = (me + ranks - 1) % ranks;
-	MPI_Comm c, d, half, inter;
+	int weights[1] = {1};
+	MPI_Comm c;
 	MPI_Group world, group;
 
 	MPI_Comm_split(MPI_COMM_WORLD, me % 2, me, &c);
@@ -109,6 +108,16 @@ TEST(test_makes)
 		MPI_Comm_free(&c);
 		forget();
 	}
+	MPI_Group_free(&group);
+	MPI_Group_free(&world);
+}
+
+TEST(test_topologies)
+{
+	int dims[2] = {2, 2}, periods[2] = {0, 0}, remain[2] = {1, 0}, index[4] = {1, 2, 3, 4}, edges[4] = {1, 0, 3, 2};
+	int one = (me + 1) % ranks, degree = 1, weights[1] = {1}, from = (me + ranks - 1) % ranks;
+	MPI_Comm c, d;
+
 	MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &c);
 	FRESH("MPI_Cart_create", c);
 	MPI_Cart_sub(c, remain, &d);
@@ -127,6 +136,13 @@ TEST(test_makes)
 	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, weights, 1, &one, weights, MPI_INFO_NULL, 0, &c);
 	FRESH("MPI_Dist_graph_create_adjacent", c);
 	MPI_Comm_free(&c);
+	forget();
+}
+
+TEST(test_intercomm)
+{
+	MPI_Comm c, half, inter;
+
 	MPI_Comm_split(MPI_COMM_WORLD, me / 2, me, &half);
 	forget();
 	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, me / 2 ? 0 : 2, 5, &inter);
@@ -147,8 +163,6 @@ TEST(test_makes)
 	MPI_Comm_free(&c);
 	MPI_Comm_free(&inter);
 	MPI_Comm_free(&half);
-	MPI_Group_free(&group);
-	MPI_Group_free(&world);
 	forget();
 }
 
@@ -260,6 +274,8 @@ int main(int argc, char **argv)
 	forget();
 	test_dups();
 	test_makes();
+	test_topologies();
+	test_intercomm();
 	test_members_and_names();
 	test_reuse();
 	test_made_idle();

@@ -3,9 +3,8 @@
 import os
 import sys
 
-import e2e
-import jobs
 from e2e import check_dataset, good, h5, read, text
+import jobs
 from jobs import Skipped, check, run, session_of
 
 

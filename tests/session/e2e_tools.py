@@ -7,9 +7,8 @@ import signal
 import sys
 import time
 
-import e2e
-import jobs
 from e2e import check_dataset, good, h5, read, text, train
+import jobs
 from jobs import check, finish, keepers, run, session_of, start, wait_until
 
 

@@ -3,9 +3,8 @@
 import os
 import sys
 
-import e2e
-import jobs
 from e2e import check_dataset, good, h5, median, read, text, train, xspaces
+import jobs
 from jobs import check, session_of
 
 

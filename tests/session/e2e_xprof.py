@@ -5,9 +5,8 @@ import os
 import subprocess
 import sys
 
-import e2e
-import jobs
 from e2e import good, train
+import jobs
 from jobs import Skipped, check, session_of
 
 

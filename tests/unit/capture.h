@@ -3,6 +3,7 @@
 #define PP_TEST_CAPTURE_H
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/ring/intern.h"
