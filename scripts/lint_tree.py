@@ -1,0 +1,173 @@
+"""What the scripts/check-* share: the files of the tree, C without comments, a report, a cache by content. Imported by them only."""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+class Lint:
+    """One check: collects what is wrong; end() prints it and gives the exit code (0 clean, 1 not, 77 cannot be checked here)."""
+
+    def __init__(self, what, options=()):
+        parser = argparse.ArgumentParser(description=what)
+        parser.add_argument('--root', default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), help='tree to check')
+        parser.add_argument('--build', default='', help='its build directory (default: ROOT/build)')
+        for name, text in options:
+            parser.add_argument(name, default='', help=text)
+        parser.add_argument('files', nargs='*', help='only these files, relative to the root')
+        self.options = parser.parse_args()
+        self.root = os.path.abspath(self.options.root)
+        self.build = os.path.abspath(self.options.build or os.path.join(self.root, 'build'))
+        self.found = []
+
+    def say(self, path, line, rule, mend):
+        self.found.append((path, line, '%s:%d: %s; %s' % (path, line, rule, mend)))
+
+    def end(self):
+        for _, _, text in sorted(set(self.found)):
+            print(text)
+        return 1 if self.found else 0
+
+    def path(self, name):
+        return os.path.join(self.root, name)
+
+    def text(self, name):
+        with open(self.path(name), encoding='utf-8', errors='surrogateescape') as f:
+            return f.read()
+
+    def files(self, *endings, under=()):
+        """Files of the tree that end so, sorted; those that git knows, or where there is no git all but build directories."""
+        names = self.options.files or tracked(self.root)
+        return [n for n in names if (not endings or n.endswith(endings)) and (not under or n.startswith(under))]
+
+    def python(self):
+        return [n for n in self.files() if n.endswith('.py') or first_line(self.path(n)).startswith('#!/usr/bin/python3')]
+
+    def shell(self):
+        return [n for n in self.files() if n.endswith('.sh') or re.match(r'#! ?/bin/(ba)?sh', first_line(self.path(n)))]
+
+
+def skip(why):
+    print('skipped: ' + why)
+    sys.exit(SKIPPED)
+
+
+def tracked(root):
+    if os.path.exists(os.path.join(root, '.git')):
+        r = subprocess.run(['git', '-c', 'safe.directory=*', '-C', root, 'ls-files', '-z'], capture_output=True, text=True)
+        if r.returncode == 0:
+            return sorted(n for n in r.stdout.split('\0') if n and os.path.isfile(os.path.join(root, n)))
+    names = []
+    for where, directories, files in os.walk(root):
+        directories[:] = [d for d in directories if not d.startswith('build') and d not in ('.git', '__pycache__', 'podprof_logs')]
+        names += [os.path.relpath(os.path.join(where, f), root) for f in files if not os.path.islink(os.path.join(where, f))]
+    return sorted(names)
+
+
+def first_line(path):
+    with open(path, 'rb') as f:
+        return f.readline(200).decode('utf-8', 'replace')
+
+
+def plain_c(text, strings=False):
+    """C without comments and, unless asked for, without what stands in quotes: same lines, same columns."""
+    def blank(m):
+        s = m.group(0)
+        if s[0] != '/' and strings:
+            return s
+        inner = re.sub(r'[^\n]', ' ', s)
+        return inner if s[0] == '/' else s[0] + inner[1:-1] + s[-1]
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+
+
+def line_of(text, offset):
+    return text.count('\n', 0, offset) + 1
+
+
+def compile_commands(lint):
+    """{file of the tree: flags of its first target}, from compile_commands.json; only what the tree holds."""
+    path = os.path.join(lint.build, 'compile_commands.json')
+    if not os.path.exists(path):
+        skip("no compile_commands.json in '%s': configure it with cmake" % lint.build)
+    known, commands = set(lint.files('.c')), {}
+    for entry in json.load(open(path)):
+        name = os.path.relpath(entry['file'], lint.root)
+        if name in known and name not in commands:
+            words = entry['command'].split()
+            keep = [w.replace('\\"', '"').replace('\\ ', ' ') for w in flags_only(words)]
+            commands[name] = keep
+    return commands
+
+
+def flags_only(words):
+    """-I, -isystem, -D, -std and the like of a compiler command; not the compiler, -c, -o and files."""
+    flags, i = [], 1
+    while i < len(words):
+        if words[i] in ('-isystem', '-include'):
+            flags += words[i:i + 2]
+            i += 1
+        elif re.match(r'-(I|D|U|std|f|m|pthread)', words[i]):
+            flags.append(words[i])
+        i += 1
+    return flags
+
+
+def closure(lint, name, seen=None):
+    """The file and all headers and tables of the tree that it includes, directly or not."""
+    seen = set() if seen is None else seen
+    if name in seen:
+        return seen
+    seen.add(name)
+    for include in re.findall(r'^\s*#\s*include\s+"([^"]+)"', lint.text(name), flags=re.M):
+        for candidate in (include, os.path.normpath(os.path.join(os.path.dirname(name), include))):
+            if os.path.isfile(lint.path(candidate)):
+                closure(lint, candidate, seen)
+                break
+    return seen
+
+
+def digest(lint, name, *more):
+    """Of all that decides what a tool says about a file."""
+    h = hashlib.sha256()
+    for n in sorted(closure(lint, name)):
+        h.update(n.encode() + b'\0' + open(lint.path(n), 'rb').read() + b'\0')
+    for m in more:
+        h.update(repr(m).encode() + b'\0')
+    return h.hexdigest()
+
+
+def run_cached(lint, tool, jobs):
+    """jobs: [(name, command, more)]; two processes at a time. Gives {name: output}; a clean or known file is not run again."""
+    where = os.path.join(lint.build, 'lint-cache', tool)
+    os.makedirs(where, exist_ok=True)
+
+    def one(job):
+        name, command, more = job
+        path = os.path.join(where, digest(lint, name, command, *more))
+        if os.path.exists(path):
+            return name, open(path).read()
+        r = subprocess.run(command, cwd=lint.root, capture_output=True, text=True, errors='replace')
+        out = r.stdout + r.stderr
+        if r.returncode < 0:
+            return name, '%s:1: error: %s ended by signal %d\n' % (name, tool, -r.returncode)
+        with open('%s.%d' % (path, os.getpid()), 'w') as f:
+            f.write(out)
+        os.rename(f.name, path)
+        return name, out
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        return dict(pool.map(one, jobs))
+
+
+def version(tool):
+    try:
+        r = subprocess.run([tool, '--version'], capture_output=True, text=True)
+    except OSError:
+        skip("'%s' is not installed: scripts/install-deps" % tool)
+    return r.stdout

@@ -1,0 +1,114 @@
+"""Bad trees and what each check has to say about them; a clean tree for all. Used by selftest.py only."""
+
+HEAD = '/* A sample. Used by the self-test. */\n'
+MAP = '{\nglobal:\n\tpodprof_api;\nlocal:\n\t*;\n};\n'
+GUEST = 'set(PODPROF_SOURCES\n  a.c)\n'
+SHELL = '#!/bin/sh\nset -eu\n'
+
+
+def c(body, head=HEAD):
+    return head + body
+
+
+LONG_FUNCTION = c('int long_one(int a)\n{\n' + '\ta++;\n' * 60 + '\treturn a;\n}\n')
+# A word that check-words refuses, so that this file does not hold it.
+UNFINISHED = '/* TO' + 'DO: more */\n'
+HOME = 'static const char *const place = "/ho' + 'me/somebody/x";\n'
+RECURSION = 'int down(int n);\n\nint down(int n)\n{\n\treturn n ? down(n - 1) : 0;\n}\n'
+FREED_USED = '#include <stdlib.h>\n\nint f(int *p);\n\nint f(int *p)\n{\n\tfree(p);\n\treturn *p;\n}\n'
+OUT_OF_BOUNDS = 'int g(void);\n\nint g(void)\n{\n\tint a[4] = {0};\n\n\treturn a[4];\n}\n'
+RECORDS = '/* PP_RECORD(symbol, value, what): kinds. */\n'
+MPI_ROWS = '/* PP_MPI(symbol, class): calls. */\n'
+
+# check: [(files, what must be printed, ...)]; a name with '!' at its end is executable.
+BAD = {
+    'format': [
+        ({'core/a.c': c('int  a;\n')}, 'core/a.c:2: not formatted'),
+        ({'core/a.c': c('int a; \n')}, 'core/a.c:2: trailing space'),
+        ({'core/a.c': c('int a;')}, 'core/a.c:2: no newline at the end'),
+        ({'core/a.c': c('/* %s */\nint a;\n' % ('x' * 130))}, 'core/a.c:2: more than 132 columns'),
+        ({'docs/a.md': 'a\n\tb\n'}, 'docs/a.md:2: indented with a tab'),
+        ({'scripts/a!': 'set -eu\n'}, 'scripts/a:1: has an exec bit but no #! line'),
+        ({'scripts/a': SHELL}, 'scripts/a:1: has a #! line but no exec bit'),
+        ({'scripts/a.sh!': SHELL + '        echo a\n'}, 'scripts/a.sh:3: indented with spaces'),
+        ({'scripts/a.py!': '#!/usr/bin/env python3\n'}, "scripts/a.py:1: runs by '/usr/bin/env python3'"),
+    ],
+    'layers': [
+        ({'core/a.c': c('#include <mpi.h>\n')}, 'core/a.c:2: mpi.h stands outside mpi/'),
+        ({'launchers/a.c': c('#include <hdf5.h>\n')}, 'launchers/a.c:2: hdf5.h stands outside aggregate/'),
+        ({'core/a.c': c('#include "aggregate/x.h"\n')}, 'core/a.c:2: core/ may not include "aggregate/x.h"'),
+        ({'aggregate/a.c': c('static nvtxRangeId_t id;\n')}, "aggregate/a.c:2: type 'nvtxRangeId_t' outside core/source/"),
+        ({'core/a.c': c('#include <stdio.h>\n#include <errno.h>\n')}, "core/a.c:3: 'errno.h' after 'stdio.h'"),
+        ({'core/a.c': c('#include <stdio.h>\n#include "core/a.h"\n'), 'core/a.h': HEAD}, "core/a.c:2: 'core/a.h' is not the first include"),
+        ({'core/a.c': c('#include "core/step/x.h"\n'), 'core/step/x.h': HEAD, 'core/CMakeLists.txt': GUEST},
+         'core/a.c:2: "core/step/x.h" in the guest'),
+        ({'core/a.c': c('#include <zlib.h>\n'), 'core/CMakeLists.txt': GUEST}, 'core/a.c:2: <zlib.h> in the guest'),
+    ],
+    'calls': [
+        ({'aggregate/a.c': c('\tstrcpy(a, b);\n')}, "aggregate/a.c:2: 'strcpy' is not called in this tree"),
+        ({'core/a.c': c('\tabort();\n'), 'core/CMakeLists.txt': GUEST}, "core/a.c:2: 'abort' is not called in the guest"),
+        ({'mpi/a.c': c('\tprintf("a");\n')}, "mpi/a.c:2: 'printf' is not called in the guest"),
+        ({'mpi/a.c': c('\tfputs("a", stdout);\n')}, 'mpi/a.c:2: the guest writes on stdout'),
+        ({'core/base/tick.h': c('\tmalloc(1);\n')}, "core/base/tick.h:2: 'malloc' is not called between callback and record"),
+    ],
+    'size': [
+        ({'core/a.c': HEAD + 'int a;\n' * 400}, 'core/a.c:401: 401 lines'),
+        ({'core/a.c': LONG_FUNCTION}, 'core/a.c:2: a function of 64 lines'),
+        ({'core/a.c': 'int a;\n'}, 'core/a.c:1: no head'),
+        ({'core/a.c': c('#define A \\\n' + '\t1 + \\\n' * 62 + '\t1\n')}, 'core/a.c:2: a macro of 63 lines'),
+    ],
+    'headers': [({'core/a.h': c('static inline size_t a(void)\n{\n\treturn 0;\n}\n')}, 'core/a.h:2: \'core/a.h\' does not compile by itself'),
+                ({'core/podprof.h': c('static inline int *podprof_a(void *p)\n{\n\treturn p;\n}\n')}, 'core/podprof.h:4: ')],
+    'symbols': [
+        ({'core/podprof.map': MAP, 'lib.c': 'int podprof_api, other;\n'}, "core/podprof.map:1: 'lib/libpodprof.so' exports 'other'"),
+        ({'core/podprof.map': MAP, 'lib.c': 'static int unused;\n'}, "core/podprof.map:3: 'lib/libpodprof.so' does not export 'podprof_api'"),
+        ({'core/podprof.map': MAP, 'lib.c': 'int elsewhere(void);\nint podprof_api(void)\n{\n\treturn elsewhere();\n}\n'},
+         "core/podprof.map:1: 'lib/libpodprof.so' wants 'elsewhere' of another library"),
+    ],
+    'defs': [
+        ({'core/a.def': RECORDS + 'PP_RECORD(A, 1)\n'}, 'core/a.def:2: 2 columns, PP_RECORD has 3'),
+        ({'core/a.def': RECORDS + 'PP_RECORD(A, 1, "a")\nPP_RECORD(B, 1, "b")\n'}, 'core/a.def:3: number 1 stands in line 2 already'),
+        ({'core/a.def': RECORDS + 'PP_RECORD(A, 1, "a")\nPP_RECORD(A, 2, "b")\n'}, 'core/a.def:3: A stands in line 2 already'),
+        ({'core/a.def': RECORDS + 'PP_RECORD(A, 1, "a")\n'}, 'core/a.def:2: docs/formats.md lacks the row'),
+        ({'core/a.def': RECORDS + 'int a;\n'}, 'core/a.def:2: not a row'),
+        ({'core/a.def': 'PP_RECORD(A, 1, "a")\n'}, 'core/a.def:1: no head'),
+        ({'mpi/a.def': MPI_ROWS + 'PP_MPI(Sendrecv, X)\n', 'docs/sources.md': 'Send, Recv\n'},
+         "mpi/a.def:2: docs/sources.md does not name 'Sendrecv'"),
+        ({'core/a.def': '/* PP_OPT(name, NAME, argument, default, type, groups, help): options. */\nPP_OPT("a-b", A, "", "", FLAG, RUN, "x")\n'},
+         'core/a.def:2: option "a-b" is called A'),
+        ({'aggregate/a.def': '/* PP_H5(group, variable, dimensions, type, unit, what): rows. */\nPP_H5("g", "v", "d", I32, "", "x")\n',
+          'docs/formats.md': '### /g\n\n'}, 'aggregate/a.def:2: docs/formats.md lacks the row in ### /g'),
+    ],
+    'words': [({'core/a.c': c(UNFINISHED)}, "core/a.c:2: '"), ({'core/a.c': c(HOME)}, 'core/a.c:2: ')],
+    'scripts': [({'scripts/a!': SHELL + 'echo $1\n'}, 'scripts/a:3: shellcheck SC2086'),
+                ({'scripts/a!': SHELL + '# shellcheck disable=SC2086\necho $1\n'}, 'scripts/a:3: shellcheck is silenced without a reason'),
+                ({'tests/a.py': 'def a(:\n'}, 'tests/a.py:1: does not compile')],
+    'tidy': [({'core/a.c': c(RECURSION), '.clang-tidy': "Checks: '-*,misc-no-recursion'\n"}, 'core/a.c:4: '),
+             ({'core/a.c': c('int a; /* NOLINT */\n')}, 'core/a.c:2: NOLINT without a check or a reason')],
+    'cppcheck': [({'core/a.c': c(OUT_OF_BOUNDS)}, 'core/a.c:8: cppcheck arrayIndexOutOfBounds'),
+                 ({'core/a.c': c('/* cppcheck-suppress nullPointer */\nint a;\n')}, 'core/a.c:2: cppcheck is silenced without a reason')],
+    'analyzer': [({'core/a.c': c(FREED_USED)}, 'core/a.c:9: use after')],
+}
+
+COMMITS = [
+    ('core: ' + 'a' * 70, 'why', '76 characters, 72 is the most'),
+    ('a sentence without an area', 'why', "not of the form 'area: do this'"),
+    ('nowhere: do this', 'why', "there is no 'nowhere' in the tree"),
+    ('core: do this', '', 'no body'),
+]
+
+# Nothing to say about any of it, nor about what is marked with its reason.
+GOOD = {
+    'core/CMakeLists.txt': GUEST,
+    'core/podprof.map': MAP,
+    'lib.c': '/* The library. Built by the self-test. */\nextern int podprof_api;\nint podprof_api;\n',
+    'core/a.h': c('#ifndef A_H\n#define A_H\n\n#include <stddef.h>\n\nsize_t a(const char *text);\n\n#endif\n'),
+    'core/a.c': c('#include "core/a.h"\n\n#include <stdlib.h>\n#include <string.h>\n\nsize_t a(const char *text)\n{\n\tif (!*text)\n'
+                  '\t\tabort(); /* may call abort: a sample */\n\treturn strlen(text);\n}\n'),
+    'core/podprof.h': c('#ifndef PODPROF_H\n#define PODPROF_H\nextern int podprof_api;\n#endif\n'),
+    'core/kind.def': RECORDS + 'PP_RECORD(A, 1, "a, (b")\n',
+    'docs/formats.md': '| A | 1 | a, (b |\n',
+    'scripts/a!': SHELL + 'echo "$1"\n',
+    'scripts/b.py!': '#!/usr/bin/python3\n"""B."""\nprint(1)\n',
+    '.clang-tidy': "Checks: '-*,misc-*'\n",
+}
