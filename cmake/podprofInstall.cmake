@@ -11,11 +11,15 @@ set(podprof_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/podprof)
 install(TARGETS podprof_header EXPORT podprofTargets)
 install(EXPORT podprofTargets NAMESPACE podprof:: DESTINATION ${podprof_cmake_dir})
 export(EXPORT podprofTargets NAMESPACE podprof:: FILE ${PROJECT_BINARY_DIR}/podprofTargets.cmake)
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/podprofConfig.cmake.in ${PROJECT_BINARY_DIR}/podprofConfig.cmake
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/podprofConfig.cmake.in ${PROJECT_BINARY_DIR}/installed/podprofConfig.cmake
   INSTALL_DESTINATION ${podprof_cmake_dir} PATH_VARS PODPROF_INSTALL_PLUGINDIR NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES ${PROJECT_BINARY_DIR}/podprofConfig.cmake ${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake
+install(FILES ${PROJECT_BINARY_DIR}/installed/podprofConfig.cmake ${PROJECT_BINARY_DIR}/podprofConfigVersion.cmake
   DESTINATION ${podprof_cmake_dir})
+
+# The build tree can be used as it stands: -Dpodprof_DIR=BUILD.
+file(WRITE ${PROJECT_BINARY_DIR}/podprofConfig.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/podprofTargets.cmake\")
+set(podprof_LIBRARY_DIR \"\${CMAKE_CURRENT_LIST_DIR}/lib\")\n")
 
 # Paths of podprof.pc are relative to the file, so that a moved prefix stays right.
 file(RELATIVE_PATH PODPROF_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -135,7 +135,9 @@ static void bash(void)
 	bash_command_begin();
 	puts("\t\tif ((begin)); then\n"
 	     "\t\t\tif declare -F _command_offset >/dev/null; then\n\t\t\t\t_command_offset \"$begin\"\n"
-	     "\t\t\telse\n\t\t\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n\t\t\tfi\n\t\t\treturn\n\t\tfi\n\tfi\n"
+	     "\t\t\telif ((begin == COMP_CWORD)); then\n\t\t\t\tmapfile -t COMPREPLY < <(compgen -c -- "
+	     "\"$cur\")\n\t\t\telse\n\t\t\t\tmapfile -t COMPREPLY < <(compgen -f -- "
+	     "\"$cur\")\n\t\t\tfi\n\t\t\treturn\n\t\tfi\n\tfi\n"
 	     "\t# bash takes '=' for a word of its own\n"
 	     "\tif [[ $cur == = ]]; then\n\t\tcur=\n"
 	     "\telif [[ $option == = ]]; then\n\t\toption=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi");

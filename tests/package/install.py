@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""cmake --install: a prefix, a moved prefix, DESTDIR, and programs outside that use the package. Run by ctest package_install."""
+import os
+import shutil
+import sys
+
+import package
+import jobs
+from jobs import check, run
+from package import SOURCE, build_of, check_green, check_modes, check_records, good, install, library_dir
+
+OUTSIDE = os.path.join(SOURCE, "tests", "package", "outside")
+PARTS = ("bin/podprof", "include/podprof.h", "share/man/man1/podprof.1", "share/man/man1/podprof-run.1",
+         "share/bash-completion/completions/podprof", "share/doc/podprof/LICENSE", "share/doc/podprof/NOTICE", "share/doc/podprof/README.md",
+         "share/doc/podprof/third-party/third-party.md", "share/doc/podprof/docs/formats.md",
+         "share/doc/podprof/examples/c_mpi_train/c_mpi_train.c")
+
+
+def prefix(place, full):
+    """Every part is there, with its mode, and podprof works from there."""
+    where = os.path.join(place.scratch, "prefix")
+    install(place, where)
+    for part in PARTS:
+        check(os.path.isfile(os.path.join(where, part)), f"{part} is not installed: {jobs.tree(where)}")
+    check_modes(where)
+    check_green(f"{where}/bin/podprof", os.path.join(library_dir(where), "libpodprof.so"))
+
+
+def moved(place, full):
+    """The prefix moves after it was installed; PATH has a symbolic link to the program only."""
+    install(place, os.path.join(place.scratch, "before"))
+    after = os.path.join(place.scratch, "after", "deep")
+    os.makedirs(os.path.dirname(after))
+    os.rename(os.path.join(place.scratch, "before"), after)
+    links = os.path.join(place.scratch, "links")
+    os.mkdir(links)
+    os.symlink("../after/deep/bin/podprof", os.path.join(links, "podprof"))
+    path = {"PATH": f"{links}:{os.environ['PATH']}"}
+    check_green(shutil.which("podprof", path=path["PATH"]), os.path.join(library_dir(after), "libpodprof.so"), path)
+
+
+def destdir(place, full):
+    """What distributions do: files land below DESTDIR, and name nothing of it."""
+    root = os.path.join(place.scratch, "root")
+    good(run(["cmake", "--install", build_of(place)], {"DESTDIR": root}))
+    where = root + package.cache(place, "CMAKE_INSTALL_PREFIX")
+    check(os.access(f"{where}/bin/podprof", os.X_OK), str(jobs.tree(root)))
+    for directory, _, files in os.walk(root):
+        for name in files:
+            if name.endswith((".cmake", ".pc", ".1", ".md")):
+                text = open(os.path.join(directory, name)).read()
+                check(root not in text and build_of(place) not in text and SOURCE not in text, f"{name} names the build or DESTDIR")
+    check_green(f"{where}/bin/podprof")
+
+
+def outside_cmake(place, full):
+    """find_package(podprof) of a moved prefix and of the build tree, for C and C++."""
+    install(place, os.path.join(place.scratch, "before"))
+    after = os.path.join(place.scratch, "after")
+    os.rename(os.path.join(place.scratch, "before"), after)
+    out = os.path.join(place.scratch, "out")
+    good(run(["cmake", "-S", OUTSIDE, "-B", out, f"-DCMAKE_PREFIX_PATH={after}"]))
+    found = good(run(["cmake", "-L", "-N", out])).out
+    check(after in found, f"another podprof was found: {found}")
+    good(run(["cmake", "--build", out], limit=100))
+    for name in ("outside_c", "outside_cxx"):
+        check_records(place, f"{after}/bin/podprof", os.path.join(out, name))
+    good(run(["cmake", "-S", OUTSIDE, "-B", out + "2", f"-Dpodprof_DIR={build_of(place)}"]))
+    good(run(["cmake", "--build", out + "2", "--target", "outside_c"]))
+    newer = os.path.join(place.scratch, "newer")
+    shutil.copytree(OUTSIDE, newer)
+    lists = open(os.path.join(newer, "CMakeLists.txt")).read()
+    open(os.path.join(newer, "CMakeLists.txt"), "w").write(lists.replace("podprof 0.1 ", "podprof 9.9 "))
+    got = run(["cmake", "-S", newer, "-B", newer + "/b", f"-DCMAKE_PREFIX_PATH={after}"])
+    check(got.code != 0 and "version" in got.err, "find_package(podprof 9.9) was content with this version")
+
+
+def outside_pkgconfig(place, full):
+    """pkg-config of a moved prefix, for C and C++."""
+    if not shutil.which("pkg-config"):
+        raise jobs.Skipped("no pkg-config here")
+    install(place, os.path.join(place.scratch, "before"))
+    after = os.path.join(place.scratch, "after")
+    os.rename(os.path.join(place.scratch, "before"), after)
+    plugins = library_dir(after)
+    path = {"PKG_CONFIG_PATH": os.path.join(os.path.dirname(plugins), "pkgconfig")}
+    flags = good(run(["pkg-config", "--cflags", "--libs", "podprof"], path)).out.split()
+    check(len(flags) == 1 and os.path.samefile(flags[0][2:], f"{after}/include"), f"pkg-config says {flags}")
+    where = good(run(["pkg-config", "--variable=plugindir", "podprof"], path)).out.strip()
+    check(os.path.samefile(where, plugins), f"plugindir is {where}")
+    for compiler, source in (("cc", "marks.c"), ("c++", "marks.cc")):
+        program = os.path.join(place.scratch, source + ".out")
+        good(run([compiler, "-Wall", "-Wextra", "-Werror", *flags, os.path.join(OUTSIDE, source), "-o", program]))
+        check_records(place, f"{after}/bin/podprof", program)
+
+
+CASES = {"prefix": prefix, "moved": moved, "destdir": destdir, "outside_cmake": outside_cmake, "outside_pkgconfig": outside_pkgconfig}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))

@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""The tarball: its name, what it holds, and that it runs from where it is unpacked. Run by ctest package_tarball."""
+import os
+import platform
+import re
+import sys
+import tarfile
+
+import package
+import jobs
+from jobs import check, run
+from package import build_of, cache, check_green, check_modes, good, library_dir
+
+# What every image with glibc has.
+EVERYWHERE = re.compile(r"linux-vdso\.so|/ld-linux-|/lib(c|m|dl|pthread|rt|resolv)\.so\.")
+
+
+def pack(place):
+    version = cache(place, "CMAKE_PROJECT_VERSION")
+    name = f"podprof-{version}-linux-{platform.machine()}"
+    out = os.path.join(place.scratch, "packed")
+    had = os.umask(0o022)
+    good(run(["cpack", "-G", "TGZ", "-B", out, "--config", os.path.join(build_of(place), "CPackConfig.cmake")], limit=100))
+    os.umask(had)
+    path = os.path.join(out, name + ".tar.gz")
+    check(os.path.isfile(path), f"no {name}.tar.gz: {os.listdir(out)}")
+    with tarfile.open(path) as tar:
+        tar.extractall(place.scratch)
+    return os.path.join(place.scratch, name)
+
+
+def unpacked(place, full):
+    """Whole, stripped, and green where it lies."""
+    where = pack(place)
+    check_modes(where)
+    for part in ("bin/podprof", "include/podprof.h", "share/doc/podprof/LICENSE", "share/doc/podprof/NOTICE",
+                 "share/doc/podprof/third-party/third-party.md", "share/man/man1/podprof.1"):
+        check(os.path.isfile(os.path.join(where, part)), f"no {part}: {jobs.tree(where)}")
+    for row in open(os.path.join(where, "share/doc/podprof/third-party/third-party.md")).read().splitlines():
+        text = row.split("|")[5].strip() if row.count("|") == 6 else ""
+        if text.endswith(".copyright"):
+            check(os.path.getsize(os.path.join(where, "share/doc/podprof/third-party", text)) > 500, f"{text} is empty")
+    plugins = library_dir(where)
+    check_green(os.path.join(where, "bin/podprof"), os.path.join(plugins, "libpodprof.so"))
+    for path in (os.path.join(where, "bin/podprof"), *(os.path.join(plugins, n) for n in os.listdir(plugins))):
+        sections = good(run(["objdump", "-h", path])).out
+        check(".debug_info" not in sections, f"{path} is not stripped")
+        for line in good(run(["ldd", path])).out.splitlines():
+            check(EVERYWHERE.search(line) or where in line or "statically linked" in line, f"{path} needs of the system: {line.strip()}")
+
+
+CASES = {"unpacked": unpacked}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
