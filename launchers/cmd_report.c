@@ -1,4 +1,5 @@
-/* podprof report: the summary of a session, once its keeper has finished it. In: a log directory or a session's. Out: text. */
+/* podprof report: the summary of a session, once its keeper has finished it, and its page, made if it is missing or old.
+ * In: a log directory or a session's. Out: text on stdout, report.html. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/report/report.h"
 #include "aggregate/write/text.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
@@ -17,7 +19,8 @@
 const struct pp_options_verb pp_verb_report = {
         .name = "podprof report",
         .arguments = "[LOGDIR|SESSION-DIR]",
-        .doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session.",
+        .doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session, and make its "
+               "report.html, a page for any browser, where that is missing or old.",
         .groups = PP_OPT_REPORT,
 };
 
@@ -130,6 +133,39 @@ static int print_summary(const char *directory)
 	return PP_EXIT_OK;
 }
 
+/* Where the page stands goes to stderr: stdout is the summary's. A directory that may not be written still has its summary. */
+static int make_page(const char *directory, const struct pp_options *options)
+{
+	const char *elsewhere = options->value[PP_OPT_ID_HTML];
+	char pod[PATH_MAX], html[PATH_MAX];
+	struct pp_err err = {""};
+	int rc;
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	snprintf(html, sizeof(html), "%s/report.html", directory);
+	if (!*elsewhere && pp_report_is_fresh(pod, html)) {
+		pp_say("%s  (open it in a browser)", html);
+		return PP_EXIT_OK;
+	}
+	rc = pp_report_write(pod, *elsewhere ? elsewhere : html, &err);
+	if (!rc) {
+		pp_say("%s  (open it in a browser)", *elsewhere ? elsewhere : html);
+		return PP_EXIT_OK;
+	}
+	if (rc == -EACCES || rc == -EROFS || rc == -EPERM)
+		pp_say("%s. Name another place: 'podprof report --html FILE %s'.", err.text, directory);
+	else
+		pp_say("%s.", err.text);
+	return rc == -EINVAL || *elsewhere ? PP_EXIT_FAILED : PP_EXIT_OK;
+}
+
+static int show(const char *directory, const struct pp_options *options)
+{
+	int rc = print_summary(directory), page = rc ? rc : make_page(directory, options);
+
+	return rc ? rc : page;
+}
+
 static int nothing_there(const char *given, const struct live *live, int alive)
 {
 	if (alive)
@@ -169,7 +205,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 			pp_say("a job still records into '%s' (keeper pid %d): this is the newest finished session.", given,
 			       live.state.keeper_pid);
 		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
-		rc = print_summary(path);
+		rc = show(path, options);
 	}
 	free(session);
 	return rc;
@@ -198,7 +234,7 @@ int pp_cmd_report(int argc, char **argv)
 	}
 	snprintf(path, sizeof(path), "%s/summary.txt", logdir);
 	if (!access(path, F_OK))
-		rc = print_summary(logdir);
+		rc = show(logdir, &options);
 	else
 		rc = report_logdir(given, logdir, &options);
 	free(logdir);

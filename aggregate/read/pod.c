@@ -1,0 +1,319 @@
+/* HDF5 calls that read pod.h5: attributes, names, columns of any table. See pod.h; the dataset is pod_dataset.c. */
+#include "aggregate/read/pod.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <hdf5_hl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregate/write/hdf5_layout.h"
+
+enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20 };
+
+struct pp_pod {
+	hid_t file;
+	char *path;
+	char name[PP_POD_NAME];
+	char *text; /* last attribute */
+};
+
+static int damaged(const struct pp_pod *pod, const char *group, const char *variable, const char *why, struct pp_err *err)
+{
+	return pp_err_set(err, -EINVAL, "cannot read '%s': /%s/%s %s. The file is damaged: copy it again, or record the job again",
+	                  pod->path, group, variable, why);
+}
+
+static int open_file(struct pp_pod *pod, struct pp_err *err)
+{
+	struct stat st;
+
+	if (access(pod->path, R_OK) || stat(pod->path, &st)) {
+		int code = errno;
+
+		return pp_err_set(err, -code, "cannot read '%s': %s. Give a session's directory", pod->path, strerror(code));
+	}
+	if (!S_ISREG(st.st_mode))
+		return pp_err_set(err, -EINVAL, "cannot read '%s': it is no file. Give a session's directory", pod->path);
+	pod->file = H5Fopen(pod->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+	if (pod->file >= 0)
+		return 0;
+	H5Eclear2(H5E_DEFAULT);
+	if (H5Fis_hdf5(pod->path) > 0)
+		return pp_err_set(
+		        err, -EINVAL,
+		        "cannot read '%s': the file is cut short at %lld bytes or damaged. Copy it again, or record the job "
+		        "again",
+		        pod->path, (long long)st.st_size);
+	H5Eclear2(H5E_DEFAULT);
+	return pp_err_set(err, -EINVAL, "cannot read '%s': it is no HDF5 file. Give the pod.h5 that podprof wrote", pod->path);
+}
+
+static int check_format(struct pp_pod *pod, struct pp_err *err)
+{
+	int64_t version = pp_pod_attribute_int(pod, "format_version", -1);
+
+	if (strcmp(pp_pod_attribute(pod, "format"), "podprof pod dataset") || version < 0)
+		return pp_err_set(err, -EINVAL,
+		                  "cannot read '%s': another program wrote this HDF5 file. Give the pod.h5 that podprof wrote",
+		                  pod->path);
+	if (version > PP_H5_FORMAT_VERSION)
+		return pp_err_set(
+		        err, -EINVAL,
+		        "cannot read '%s': a newer podprof (%s) wrote it, in format %lld; this one reads up to %d. Read it with "
+		        "that podprof",
+		        pod->path, pp_pod_attribute(pod, "podprof_version"), (long long)version, (int)PP_H5_FORMAT_VERSION);
+	return 0;
+}
+
+int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err)
+{
+	struct pp_pod *pod = calloc(1, sizeof(*pod));
+	int code;
+
+	if (pod)
+		pod->path = strdup(path);
+	if (!pod || !pod->path) {
+		free(pod);
+		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
+	}
+	pod->file = -1;
+	H5open();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	code = open_file(pod, err);
+	if (!code)
+		code = check_format(pod, err);
+	if (code) {
+		pp_pod_close(pod);
+		return code;
+	}
+	*ret_pod = pod;
+	return 0;
+}
+
+void pp_pod_close(struct pp_pod *pod)
+{
+	if (!pod)
+		return;
+	if (pod->file >= 0)
+		H5Fclose(pod->file);
+	free(pod->text);
+	free(pod->path);
+	free(pod);
+}
+
+/* A text attribute of any object; NULL where there is none, or it is no text. To be freed. */
+static char *attribute_text(hid_t at, const char *name)
+{
+	hid_t a = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : -1, type = -1;
+	char *text = NULL;
+
+	if (a < 0)
+		return NULL;
+	type = H5Aget_type(a);
+	if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) <= 0 && H5Tget_size(type) < MOST_TEXT &&
+	    H5Aget_storage_size(a) <= H5Tget_size(type)) {
+		text = calloc(1, H5Tget_size(type) + 1);
+		if (text && H5Aread(a, type, text) < 0)
+			text[0] = '\0';
+	}
+	H5Tclose(type);
+	H5Aclose(a);
+	return text;
+}
+
+static int attribute_number(hid_t at, const char *name, hid_t type, void *value)
+{
+	hid_t a = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : -1, space;
+	int code = -ENOENT;
+
+	if (a < 0)
+		return code;
+	space = H5Aget_space(a);
+	if (H5Sget_simple_extent_npoints(space) == 1 && H5Aread(a, type, value) >= 0)
+		code = 0;
+	H5Sclose(space);
+	H5Aclose(a);
+	return code;
+}
+
+const char *pp_pod_attribute(struct pp_pod *pod, const char *name)
+{
+	free(pod->text);
+	pod->text = attribute_text(pod->file, name);
+	return pod->text ? pod->text : "";
+}
+
+int64_t pp_pod_attribute_int(struct pp_pod *pod, const char *name, int64_t fallback)
+{
+	int64_t value;
+
+	return attribute_number(pod->file, name, H5T_NATIVE_INT64, &value) ? fallback : value;
+}
+
+double pp_pod_attribute_real(struct pp_pod *pod, const char *name, double fallback)
+{
+	double value;
+
+	return attribute_number(pod->file, name, H5T_NATIVE_DOUBLE, &value) ? fallback : value;
+}
+
+/* Files of other writers may not track the order of creation: then by name. */
+const char *pp_pod_name(struct pp_pod *pod, const char *group, size_t i)
+{
+	char path[PP_POD_NAME + 2];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/%s", group ? group : "");
+	n = H5Lget_name_by_idx(pod->file, path, H5_INDEX_CRT_ORDER, H5_ITER_INC, i, pod->name, sizeof(pod->name), H5P_DEFAULT);
+	if (n < 0)
+		n = H5Lget_name_by_idx(pod->file, path, H5_INDEX_NAME, H5_ITER_INC, i, pod->name, sizeof(pod->name), H5P_DEFAULT);
+	H5Eclear2(H5E_DEFAULT);
+	return n > 0 && n < (ssize_t)sizeof(pod->name) ? pod->name : NULL;
+}
+
+static int path_of(char path[2 * PP_POD_NAME + 2], const char *group, const char *variable)
+{
+	return snprintf(path, 2 * PP_POD_NAME + 2, "%s/%s", group, variable) >= 2 * PP_POD_NAME + 2;
+}
+
+int pp_pod_has(struct pp_pod *pod, const char *group, const char *variable)
+{
+	char path[2 * PP_POD_NAME + 2];
+
+	return !path_of(path, group, variable) && H5Lexists(pod->file, group, H5P_DEFAULT) > 0 &&
+	       H5Lexists(pod->file, path, H5P_DEFAULT) > 0;
+}
+
+static herr_t name_of_scale(hid_t set, unsigned dim, hid_t scale, void *to)
+{
+	char path[4 * PP_POD_NAME];
+	const char *last;
+
+	(void)set;
+	(void)dim;
+	if (H5Iget_name(scale, path, sizeof(path)) <= 0)
+		return 1;
+	last = strrchr(path, '/');
+	snprintf(to, PP_POD_NAME, "%.*s", PP_POD_NAME - 1, last ? last + 1 : path);
+	return 1;
+}
+
+static void copy_attribute(hid_t at, const char *name, char *to, size_t size)
+{
+	char *text = attribute_text(at, name);
+
+	snprintf(to, size, "%s", text ? text : "");
+	free(text);
+}
+
+/* Everything but the values. */
+static const char *describe(hid_t set, const char *variable, struct pp_pod_column *c)
+{
+	hsize_t extent[PP_POD_DIMS] = {0};
+	hid_t space = H5Dget_space(set), type = H5Dget_type(set);
+	int dims = H5Sget_simple_extent_ndims(space);
+	const char *why = NULL;
+
+	*c = (struct pp_pod_column){.n = 1};
+	snprintf(c->name, sizeof(c->name), "%s", variable);
+	if (dims < 0 || dims > PP_POD_DIMS || H5Sget_simple_extent_dims(space, extent, NULL) < 0)
+		why = "has more dimensions than podprof writes";
+	for (int i = 0; !why && i < dims; i++) {
+		if (extent[i] > MOST_VALUES || c->n * (extent[i] ? extent[i] : 1) > MOST_VALUES)
+			why = "has more values than memory";
+		c->n *= extent[i];
+		c->extent[c->dims++] = extent[i];
+		H5DSiterate_scales(set, (unsigned)i, NULL, name_of_scale, c->dim[i]);
+	}
+	if (c->dims == 1 && !c->dim[0][0]) /* a scale has none of its own */
+		snprintf(c->dim[0], sizeof(c->dim[0]), "%s", variable);
+	copy_attribute(set, "units", c->unit, sizeof(c->unit));
+	copy_attribute(set, "long_name", c->what, sizeof(c->what));
+	if (H5Tget_class(type) == H5T_INTEGER)
+		c->kind = H5Tget_sign(type) == H5T_SGN_NONE ? PP_POD_UINT : PP_POD_INT;
+	else if (H5Tget_class(type) == H5T_FLOAT)
+		c->kind = PP_POD_REAL;
+	else if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) <= 0 && H5Tget_size(type) < MOST_TEXT)
+		c->kind = PP_POD_TEXT;
+	else
+		why = "has a type that podprof does not write";
+	c->width = c->kind == PP_POD_TEXT ? H5Tget_size(type) + 1 : sizeof(int64_t);
+	H5Tclose(type);
+	H5Sclose(space);
+	H5Eclear2(H5E_DEFAULT);
+	return why;
+}
+
+static hid_t memory_type(const struct pp_pod_column *c)
+{
+	hid_t type;
+
+	if (c->kind != PP_POD_TEXT)
+		return H5Tcopy(c->kind == PP_POD_INT    ? H5T_NATIVE_INT64
+		               : c->kind == PP_POD_UINT ? H5T_NATIVE_UINT64
+		                                        : H5T_NATIVE_DOUBLE);
+	type = H5Tcopy(H5T_C_S1);
+	H5Tset_size(type, c->width);
+	H5Tset_cset(type, H5T_CSET_UTF8);
+	return type;
+}
+
+static int read_or_look(struct pp_pod *pod, const char *group, const char *variable, int values, struct pp_pod_column *ret,
+                        struct pp_err *err)
+{
+	char path[2 * PP_POD_NAME + 2];
+	hid_t set = path_of(path, group, variable) ? -1 : H5Dopen2(pod->file, path, H5P_DEFAULT), type;
+	struct pp_pod_column c = {.n = 0};
+	const char *why;
+	int code = 0;
+
+	H5Eclear2(H5E_DEFAULT);
+	if (set < 0)
+		return damaged(pod, group, variable, "cannot be opened", err);
+	why = describe(set, variable, &c);
+	if (why) {
+		code = damaged(pod, group, variable, why, err);
+	} else if (values) {
+		type = memory_type(&c);
+		c.data.any = calloc(c.n + 1, c.width);
+		if (!c.data.any)
+			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
+		else if (c.n && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c.data.any) < 0)
+			code = damaged(pod, group, variable, "cannot be read", err);
+		H5Tclose(type);
+	}
+	H5Eclear2(H5E_DEFAULT);
+	H5Dclose(set);
+	if (code)
+		pp_pod_release(&c);
+	else
+		*ret = c;
+	return code;
+}
+
+int pp_pod_look(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret, struct pp_err *err)
+{
+	return read_or_look(pod, group, variable, 0, ret, err);
+}
+
+int pp_pod_read(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret, struct pp_err *err)
+{
+	return read_or_look(pod, group, variable, 1, ret, err);
+}
+
+void pp_pod_release(struct pp_pod_column *c)
+{
+	free(c->data.any);
+	c->data.any = NULL;
+	c->n = 0;
+}
+
+const char *pp_pod_text(const struct pp_pod_column *c, size_t i)
+{
+	return c->kind == PP_POD_TEXT && i < c->n ? c->data.text + i * c->width : "";
+}

@@ -1,0 +1,56 @@
+/* pod.h5 back in memory. In: a path. Out: attributes, groups in the order of the file, columns, and the pp_dataset that
+ * aggregate/analyze made it from. One thread. Errors are sentences that name the file and the cure. Called by aggregate/report. */
+#ifndef PP_READ_POD_H
+#define PP_READ_POD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/analyze/dataset.h"
+#include "core/base/err.h"
+
+enum { PP_POD_NAME = 64, PP_POD_DIMS = 3 };
+
+enum pp_pod_kind { PP_POD_INT, PP_POD_UINT, PP_POD_REAL, PP_POD_TEXT };
+
+struct pp_pod_column {
+	char name[PP_POD_NAME], unit[PP_POD_NAME], what[160];
+	enum pp_pod_kind kind; /* integers of any width come as 64 bit, text without its fill */
+	size_t dims, extent[PP_POD_DIMS];
+	char dim[PP_POD_DIMS][PP_POD_NAME];
+	size_t n; /* values; 1 of a scalar */
+	union {
+		int64_t *i;
+		uint64_t *u;
+		double *real;
+		char *text; /* [n][width], each terminated */
+		void *any;
+	} data;
+	size_t width;
+};
+
+struct pp_pod;
+
+/* -ENOENT..: cannot be opened; -EINVAL: foreign, cut or of a newer podprof. */
+int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err);
+void pp_pod_close(struct pp_pod *pod);
+
+/* Attributes of /; "" and `fallback` where there is none. The text is valid until the next call. */
+const char *pp_pod_attribute(struct pp_pod *pod, const char *name);
+int64_t pp_pod_attribute_int(struct pp_pod *pod, const char *name, int64_t fallback);
+double pp_pod_attribute_real(struct pp_pod *pod, const char *name, double fallback);
+
+/* Names in the order of the file; NULL past the last. `group` NULL: the groups themselves. Valid until the next call. */
+const char *pp_pod_name(struct pp_pod *pod, const char *group, size_t i);
+int pp_pod_has(struct pp_pod *pod, const char *group, const char *variable);
+
+/* Shape, kind and texts alone (data NULL), or with all values. */
+int pp_pod_look(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret_column, struct pp_err *err);
+int pp_pod_read(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret_column, struct pp_err *err);
+void pp_pod_release(struct pp_pod_column *column);
+const char *pp_pod_text(const struct pp_pod_column *column, size_t i); /* "" where it is no text */
+
+/* What pod.h5 was written from, but for tables: attributes, workers, steps, cells, late. pp_dataset_release() frees. */
+int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err);
+
+#endif

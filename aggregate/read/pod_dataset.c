@@ -1,0 +1,182 @@
+/* A pp_dataset out of pod.h5: attributes, workers, steps, cells, late. See pod.h; called by aggregate/report. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/pod.h"
+
+struct fill {
+	struct pp_pod *pod;
+	struct pp_dataset *d;
+	struct pp_err *err;
+	int code; /* first error: what follows does nothing */
+};
+
+#define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
+
+static void fill_attributes(struct pp_pod *pod, struct pp_dataset *d)
+{
+	COPY_TEXT(d->session, pp_pod_attribute(pod, "session"));
+	COPY_TEXT(d->job, pp_pod_attribute(pod, "job"));
+	COPY_TEXT(d->command, pp_pod_attribute(pod, "command"));
+	COPY_TEXT(d->options, pp_pod_attribute(pod, "options"));
+	COPY_TEXT(d->step_rule, pp_pod_attribute(pod, "step_rule"));
+	d->step_confidence = pp_pod_attribute_real(pod, "step_confidence", 0);
+	d->ranks_asked = (int32_t)pp_pod_attribute_int(pod, "ranks_asked", 0);
+	d->ranks_delivered = (int32_t)pp_pod_attribute_int(pod, "ranks_delivered", 0);
+	d->epoch_realtime_ns = pp_pod_attribute_int(pod, "epoch_realtime_ns", 0);
+	d->window_begin_ns = pp_pod_attribute_int(pod, "window_begin_ns", 0);
+	d->window_end_ns = pp_pod_attribute_int(pod, "window_end_ns", 0);
+	d->steps_asked_first = pp_pod_attribute_int(pod, "steps_asked_first", 0);
+	d->steps_asked_last = pp_pod_attribute_int(pod, "steps_asked_last", 0);
+}
+
+/* A column whose size is known; `kinds` is a set of 1 << enum pp_pod_kind. 0 where the file has none. */
+static int get(struct fill *f, const char *group, const char *variable, size_t n, unsigned kinds, struct pp_pod_column *ret)
+{
+	if (f->code || !pp_pod_has(f->pod, group, variable))
+		return 0;
+	f->code = pp_pod_read(f->pod, group, variable, ret, f->err);
+	if (f->code)
+		return 0;
+	if (ret->n == n && (kinds & 1u << ret->kind))
+		return 1;
+	pp_pod_release(ret);
+	f->code = pp_err_set(
+	        f->err, -EINVAL,
+	        "cannot read the pod dataset: /%s/%s does not fit the other tables. The file is damaged: copy it again, or "
+	        "record the job again",
+	        group, variable);
+	return 0;
+}
+
+/* One integer column into a member of an array of structs, 1, 4 or 8 bytes wide. */
+static void put(struct fill *f, const char *group, const char *variable, void *array, size_t offset, size_t stride, size_t size,
+                size_t n)
+{
+	struct pp_pod_column c;
+	char *to = (char *)array + offset;
+
+	if (!get(f, group, variable, n, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
+		return;
+	for (size_t i = 0; i < n; i++, to += stride) {
+		int64_t value = c.data.i[i];
+		int32_t narrow = (int32_t)value;
+		int8_t byte = (int8_t)value;
+
+		if (size == sizeof(byte))
+			memcpy(to, &byte, sizeof(byte));
+		else if (size == sizeof(narrow))
+			memcpy(to, &narrow, sizeof(narrow));
+		else
+			memcpy(to, &value, sizeof(value));
+	}
+	pp_pod_release(&c);
+}
+
+#define PUT(f, group, variable, array, type, member, n)                                                                            \
+	put(f, group, variable, array, offsetof(struct type, member), sizeof(struct type), sizeof((array)->member), n)
+
+static void put_text(struct fill *f, const char *variable, char *first, size_t size)
+{
+	struct pp_pod_column c;
+
+	if (!get(f, "worker", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
+		return;
+	for (size_t i = 0; i < c.n; i++)
+		snprintf(first + i * sizeof(struct pp_worker), size, "%s", pp_pod_text(&c, i));
+	pp_pod_release(&c);
+}
+
+static void fill_workers(struct fill *f)
+{
+	struct pp_dataset *d = f->d;
+	struct pp_pod_column c;
+
+	if (!pp_pod_has(f->pod, "worker", "rank"))
+		return;
+	f->code = pp_pod_look(f->pod, "worker", "rank", &c, f->err);
+	if (f->code)
+		return;
+	d->workers = c.n;
+	d->worker = calloc(d->workers + 1, sizeof(*d->worker));
+	if (!d->worker) {
+		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu workers", d->workers);
+		return;
+	}
+	PUT(f, "worker", "rank", d->worker, pp_worker, rank, d->workers);
+	PUT(f, "worker", "local_rank", d->worker, pp_worker, local_rank, d->workers);
+	PUT(f, "worker", "pid", d->worker, pp_worker, pid, d->workers);
+	PUT(f, "clock", "domain", d->worker, pp_worker, domain, d->workers);
+	PUT(f, "clock", "offset_ns", d->worker, pp_worker, offset_ns, d->workers);
+	PUT(f, "clock", "drift_ppb", d->worker, pp_worker, drift_ppb, d->workers);
+	PUT(f, "clock", "bound_ns", d->worker, pp_worker, bound_ns, d->workers);
+	PUT(f, "quality", "records", d->worker, pp_worker, records, d->workers);
+	put_text(f, "host", d->worker->host, sizeof(d->worker->host));
+	put_text(f, "status", d->worker->status, sizeof(d->worker->status));
+	put_text(f, "device", d->worker->device, sizeof(d->worker->device));
+	put_text(f, "device_name", d->worker->device_name, sizeof(d->worker->device_name));
+	put_text(f, "version", d->worker->version, sizeof(d->worker->version));
+	put_text(f, "options", d->worker->options, sizeof(d->worker->options));
+}
+
+static void fill_exclusive(struct fill *f, size_t cells)
+{
+	struct pp_pod_column c;
+
+	if (!get(f, "breakdown", "exclusive_ns", cells * PP_CATEGORIES, 1u << PP_POD_INT, &c))
+		return;
+	for (size_t i = 0; i < cells; i++)
+		memcpy(f->d->cell[i].exclusive_ns + 1, c.data.i + i * PP_CATEGORIES, PP_CATEGORIES * sizeof(int64_t));
+	pp_pod_release(&c);
+}
+
+/* A file of an earlier podprof has no late_ns: who was waited for is then not told. */
+static void fill_cells(struct fill *f)
+{
+	struct pp_dataset *d = f->d;
+	struct pp_pod_column c;
+	size_t cells;
+
+	if (f->code || !d->workers || !pp_pod_has(f->pod, "breakdown", "step"))
+		return;
+	f->code = pp_pod_look(f->pod, "breakdown", "step", &c, f->err);
+	if (f->code || !get(f, "breakdown", "step", c.n, 1u << PP_POD_INT, &c))
+		return;
+	d->steps = c.n;
+	d->step_number = c.data.i;
+	cells = d->steps * d->workers;
+	d->cell = calloc(cells + 1, sizeof(*d->cell));
+	if (!d->cell) {
+		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu steps of %zu workers", d->steps, d->workers);
+		return;
+	}
+	PUT(f, "step", "begin_ns", d->cell, pp_cell, begin_ns, cells);
+	PUT(f, "step", "end_ns", d->cell, pp_cell, end_ns, cells);
+	PUT(f, "breakdown", "present", d->cell, pp_cell, present, cells);
+	PUT(f, "breakdown", "step_ns", d->cell, pp_cell, step_ns, cells);
+	PUT(f, "breakdown", "wait_ns", d->cell, pp_cell, wait_ns, cells);
+	PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
+	PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
+	PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
+	fill_exclusive(f, cells);
+}
+
+int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	struct pp_dataset d = {.steps = 0};
+	struct fill f = {.pod = pod, .d = &d, .err = err};
+
+	fill_attributes(pod, &d);
+	fill_workers(&f);
+	fill_cells(&f);
+	if (!f.code && pp_dataset_late(&d))
+		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);
+	if (f.code) {
+		pp_dataset_release(&d);
+		return f.code;
+	}
+	*ret_dataset = d;
+	return 0;
+}

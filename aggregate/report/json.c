@@ -1,0 +1,175 @@
+/* JSON texts, numbers and packed arrays of the page; see json.h. */
+#include "aggregate/report/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/ring/utf8.h"
+
+enum { SHORT_ARRAY = 48, BYTE = 1, WORD = 4, DOUBLE = 8, ZLIB_LEVEL = 6, RAW_DEFLATE = -15, ZLIB_MEMORY = 8 };
+
+void pp_json_text(FILE *to, const char *text)
+{
+	size_t length = strlen(text);
+
+	fputc('"', to);
+	for (size_t i = 0, n; i < length; i += n ? n : 1) {
+		unsigned char c = (unsigned char)text[i];
+
+		n = pp_utf8_sequence(text + i, length - i);
+		if (!n)
+			fputs("\\ufffd", to);
+		else if (n > 1)
+			fwrite(text + i, 1, n, to);
+		else if (c < ' ' || c == 0x7f || strchr("\"\\<>&", c))
+			fprintf(to, "\\u%04x", c);
+		else
+			fputc(c, to);
+	}
+	fputc('"', to);
+}
+
+void pp_json_int(FILE *to, int64_t value)
+{
+	if (value == INT64_MIN)
+		fputs("null", to);
+	else
+		fprintf(to, value > PP_JSON_EXACT || value < -PP_JSON_EXACT ? "\"%" PRId64 "\"" : "%" PRId64, value);
+}
+
+void pp_json_real(FILE *to, double value)
+{
+	if (isfinite(value))
+		fprintf(to, "%.17g", value);
+	else
+		fputs("null", to);
+}
+
+static void base64(FILE *to, const unsigned char *p, size_t n)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char four[4];
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+
+		four[0] = digit[v >> 18];
+		four[1] = digit[v >> 12 & 63];
+		four[2] = i + 1 < n ? digit[v >> 6 & 63] : '=';
+		four[3] = i + 2 < n ? digit[v & 63] : '=';
+		fwrite(four, 1, sizeof(four), to);
+	}
+}
+
+/* `bytes` holds n values, the lowest bytes of all of them first: what little differs compresses better so. */
+static int packed(FILE *to, const char *type, unsigned char *bytes, size_t size, size_t n)
+{
+	z_stream z = {.next_in = bytes, .avail_in = (uInt)size};
+	unsigned char *out;
+	uLong most;
+	int code = -ENOMEM;
+
+	if (deflateInit2(&z, ZLIB_LEVEL, Z_DEFLATED, RAW_DEFLATE, ZLIB_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+		return code;
+	most = deflateBound(&z, (uLong)size);
+	out = malloc(most + 1);
+	z.next_out = out;
+	z.avail_out = (uInt)most;
+	if (out && deflate(&z, Z_FINISH) == Z_STREAM_END) {
+		fprintf(to, "{\"t\":\"%s\",\"n\":%zu,\"z\":\"", type, n);
+		base64(to, out, most - z.avail_out);
+		fputs("\"}", to);
+		code = 0;
+	}
+	deflateEnd(&z);
+	free(out);
+	return code;
+}
+
+static int pack(FILE *to, const char *type, size_t width, const uint64_t *bits, size_t n)
+{
+	unsigned char *bytes = malloc(n * width + 1);
+	int code;
+
+	if (!bytes)
+		return -ENOMEM;
+	for (size_t b = 0; b < width; b++)
+		for (size_t i = 0; i < n; i++)
+			bytes[b * n + i] = (unsigned char)(bits[i] >> 8 * b);
+	code = packed(to, type, bytes, n * width, n);
+	free(bytes);
+	return code;
+}
+
+static int pack_reals(FILE *to, const double *value, size_t n)
+{
+	uint64_t *bits = malloc((n + 1) * sizeof(*bits));
+	int code;
+
+	if (!bits)
+		return -ENOMEM;
+	memcpy(bits, value, n * sizeof(*bits));
+	code = pack(to, "f8", DOUBLE, bits, n);
+	free(bits);
+	return code;
+}
+
+static int ints_as_reals(FILE *to, const int64_t *value, size_t n)
+{
+	double *real = malloc((n + 1) * sizeof(*real));
+	int code;
+
+	if (!real)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		real[i] = (double)value[i];
+	code = pack_reals(to, real, n);
+	free(real);
+	return code;
+}
+
+int pp_json_ints(FILE *to, const int64_t *value, size_t n)
+{
+	int64_t least = 0, most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		least = value[i] < least ? value[i] : least;
+		most = value[i] > most ? value[i] : most;
+	}
+	if (n > SHORT_ARRAY && least >= 0 && most <= UINT8_MAX)
+		return pack(to, "u1", BYTE, (const uint64_t *)value, n);
+	if (n > SHORT_ARRAY && least >= 0 && most <= UINT32_MAX)
+		return pack(to, "u4", WORD, (const uint64_t *)value, n);
+	if (n > SHORT_ARRAY && least >= -PP_JSON_EXACT && most <= PP_JSON_EXACT)
+		return ints_as_reals(to, value, n);
+	fputc('[', to);
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			fputc(',', to);
+		pp_json_int(to, value[i]);
+	}
+	fputc(']', to);
+	return 0;
+}
+
+int pp_json_reals(FILE *to, const double *value, size_t n)
+{
+	int finite = 1;
+
+	for (size_t i = 0; i < n; i++)
+		finite &= isfinite(value[i]) != 0;
+	if (n > SHORT_ARRAY && finite)
+		return pack_reals(to, value, n);
+	fputc('[', to);
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			fputc(',', to);
+		pp_json_real(to, value[i]);
+	}
+	fputc(']', to);
+	return 0;
+}

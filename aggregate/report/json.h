@@ -1,0 +1,20 @@
+/* JSON for the page, streamed. Text is safe inside a <script>: no '<', '>', '&' stands in it. Called by page_*.c only. */
+#ifndef PP_REPORT_JSON_H
+#define PP_REPORT_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Whole numbers up to here are exact in the page; larger ones become text. */
+#define PP_JSON_EXACT ((int64_t)1 << 53)
+
+void pp_json_text(FILE *to, const char *text);
+void pp_json_int(FILE *to, int64_t value);
+void pp_json_real(FILE *to, double value);
+/* Arrays: short ones as numbers, long ones as {"t":type,"n":count,"z":base64 of deflated bytes, low bytes of all first}.
+ * 0, or -ENOMEM. */
+int pp_json_ints(FILE *to, const int64_t *value, size_t n);
+int pp_json_reals(FILE *to, const double *value, size_t n);
+
+#endif

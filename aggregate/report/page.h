@@ -1,0 +1,40 @@
+/* Inside of the report: what the parts of the page's data share. In: pod.h5. Out: one JSON object. Used by report.c and page_*.c. */
+#ifndef PP_REPORT_PAGE_H
+#define PP_REPORT_PAGE_H
+
+#include <stdio.h>
+
+#include "aggregate/read/pod.h"
+#include "aggregate/report/json.h"
+#include "aggregate/write/text.h"
+
+/* How much a page may hold, so that a browser opens it: of planes of (step, worker), of rows of a table, of operations with arrivals. */
+enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
+
+struct pp_page {
+	FILE *to;
+	struct pp_pod *pod;
+	struct pp_dataset d;
+	struct pp_text sum;
+	struct pp_err *err;
+	int code;                      /* first error; parts after it write nothing of use */
+	char note[PP_PAGE_NOTES][240]; /* what was left out of the page */
+	size_t notes;
+};
+
+void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* `"key":` with a comma in front unless it is the object's first. */
+void pp_page_key(struct pp_page *p, const char *key, int first);
+/* n values in a work array, by get(p, i): one array of the page. */
+void pp_page_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which),
+                  int which);
+
+/* Members of the page's object, each followed by nothing; the first writes no comma. */
+void pp_page_run(struct pp_page *p);      /* run, verdict, sum, category */
+void pp_page_workers(struct pp_page *p);  /* worker */
+void pp_page_steps(struct pp_page *p);    /* step */
+void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */
+void pp_page_tables(struct pp_page *p);   /* table: what no other part tells, and every table of other sources */
+void pp_page_arrivals(struct pp_page *p); /* arrival: each rank's, of the operations that waited most */
+
+#endif

@@ -1,0 +1,196 @@
+/* Of the page's data: planes of (step, worker), each a quantity the heat map can show. Called by report.c.
+ * What would be more than a browser holds is left out by a stated rule: small categories first, then steps. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/report/page.h"
+
+enum { ALWAYS = 4, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3 };
+
+struct cells {
+	struct pp_page *p;
+	size_t stride;                              /* every stride-th step is in the page */
+	size_t steps;                               /* that are in the page */
+	int shown[PP_CATEGORIES + 2];               /* ids, largest first; [shown_count] */
+	int shown_count, merged[PP_CATEGORIES + 1]; /* 1: is in the plane of the rest */
+	int rest, planes;
+};
+
+static int64_t cell_value(const struct cells *c, const struct pp_cell *cell, int which)
+{
+	int64_t rest = 0;
+
+	if (which <= PP_CATEGORIES)
+		return cell->exclusive_ns[which];
+	for (int k = 1; k <= PP_CATEGORIES; k++)
+		rest += c->merged[k] ? cell->exclusive_ns[k] : 0;
+	return rest;
+}
+
+static int64_t named_value(const struct pp_cell *cell, const char *key)
+{
+	return !strcmp(key, "present")   ? cell->present
+	       : !strcmp(key, "step_ns") ? cell->step_ns
+	       : !strcmp(key, "wait_ns") ? cell->wait_ns
+	       : !strcmp(key, "late_ns") ? cell->late_ns
+	                                 : cell->transfer_ns;
+}
+
+static void begin_plane(struct cells *c, const char *key, const char *name, const char *unit)
+{
+	struct pp_page *p = c->p;
+
+	fputs(c->planes++ ? ",{" : "{", p->to);
+	pp_page_key(p, "key", 1);
+	pp_json_text(p->to, key);
+	pp_page_key(p, "name", 0);
+	pp_json_text(p->to, name);
+	pp_page_key(p, "unit", 0);
+	pp_json_text(p->to, unit);
+}
+
+/* key NULL: category `which`. */
+static void put_plane(struct cells *c, const char *key, const char *name, int which)
+{
+	struct pp_page *p = c->p;
+	size_t workers = p->d.workers, n = c->steps * workers;
+	int64_t *value = malloc((n + 1) * sizeof(*value));
+	char own[32];
+
+	snprintf(own, sizeof(own), "category_%d", which);
+	begin_plane(c, key ? key : own, name, "ns");
+	if (!key)
+		fprintf(p->to, ",\"category\":%d", which);
+	for (size_t i = 0; value && i < n; i++) {
+		const struct pp_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
+
+		value[i] = key ? named_value(cell, key) : cell_value(c, cell, which);
+	}
+	pp_page_key(p, "data", 0);
+	if ((!value || pp_json_ints(p->to, value, n)) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %zu cells of the report", n);
+	fputc('}', p->to);
+	free(value);
+}
+
+static void choose(struct cells *c)
+{
+	const struct pp_page *p = c->p;
+	size_t cells = p->d.steps * p->d.workers, room = cells ? PP_PAGE_VALUES / cells : PP_CATEGORIES;
+	size_t most = room < ALWAYS + LEAST_CATEGORIES + 1 ? LEAST_CATEGORIES : room - ALWAYS - 1;
+	int id[PP_CATEGORIES], n = 0;
+
+	for (int k = 1; k <= PP_CATEGORIES; k++) {
+		int at = n;
+
+		if (!p->sum.sum_ns[k])
+			continue;
+		for (; at && p->sum.sum_ns[id[at - 1]] < p->sum.sum_ns[k]; at--)
+			id[at] = id[at - 1];
+		id[at] = k;
+		n++;
+	}
+	for (int i = 0; i < n; i++) {
+		if ((size_t)i < most || (size_t)n <= most + 1) {
+			c->shown[c->shown_count++] = id[i];
+		} else {
+			c->merged[id[i]] = 1;
+			c->rest = 1;
+		}
+	}
+	c->stride = 1;
+	while ((p->d.steps + c->stride - 1) / c->stride * p->d.workers * (size_t)(ALWAYS + c->shown_count + c->rest) >
+	               PP_PAGE_VALUES &&
+	       c->stride < p->d.steps)
+		c->stride++;
+	c->steps = (p->d.steps + c->stride - 1) / c->stride;
+}
+
+static void tell(struct cells *c)
+{
+	char names[160] = "";
+
+	for (int k = 1; k <= PP_CATEGORIES; k++)
+		if (c->merged[k])
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", names[0] ? ", " : "",
+			         pp_category_name(k));
+	if (c->rest)
+		pp_page_note(
+		        c->p,
+		        "The pod viewer shows %s as one category, 'Small categories': %zu steps of %zu workers are many. Sums and "
+		        "pod.h5 have each.",
+		        names, c->p->d.steps, c->p->d.workers);
+	if (c->stride > 1)
+		pp_page_note(c->p, "The pod viewer holds every %zuth of the %zu steps; sums are of all steps, and pod.h5 has each.",
+		             c->stride, c->p->d.steps);
+}
+
+/* Other tables of (step, worker), of whatever source: each is a quantity of the heat map. */
+static void put_foreign(struct cells *c, const char *group, const char *variable)
+{
+	struct pp_page *p = c->p;
+	struct pp_pod_column v;
+	struct pp_err ignored;
+	char key[2 * PP_POD_NAME + 2];
+	size_t workers = p->d.workers;
+	int shape;
+
+	if (c->planes >= MOST_PLANES || pp_pod_look(p->pod, group, variable, &v, &ignored))
+		return;
+	shape = v.dims == 2 && v.kind != PP_POD_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
+	        v.extent[0] == p->d.steps && v.extent[1] == workers;
+	if (!shape || pp_pod_read(p->pod, group, variable, &v, &ignored))
+		return;
+	snprintf(key, sizeof(key), "%s/%s", group, variable);
+	begin_plane(c, key, v.what[0] ? v.what : key, v.unit);
+	for (size_t i = 0; i < c->steps * workers; i++)
+		v.data.i[i] = v.data.i[i / workers * c->stride * workers + i % workers];
+	pp_page_key(p, "data", 0);
+	if ((v.kind == PP_POD_REAL ? pp_json_reals(p->to, v.data.real, c->steps * workers)
+	                           : pp_json_ints(p->to, v.data.i, c->steps * workers)) &&
+	    !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
+	fputc('}', p->to);
+	pp_pod_release(&v);
+}
+
+static void put_foreign_planes(struct cells *c)
+{
+	char group[PP_POD_NAME], variable[PP_POD_NAME];
+	const char *name;
+
+	for (size_t g = 0; (name = pp_pod_name(c->p->pod, NULL, g)); g++) {
+		snprintf(group, sizeof(group), "%s", name);
+		if (!strcmp(group, "step") || !strcmp(group, "breakdown"))
+			continue;
+		for (size_t i = 0; (name = pp_pod_name(c->p->pod, group, i)); i++) {
+			snprintf(variable, sizeof(variable), "%s", name);
+			put_foreign(c, group, variable);
+		}
+	}
+}
+
+void pp_page_cells(struct pp_page *p)
+{
+	struct cells c = {.p = p};
+
+	choose(&c);
+	tell(&c);
+	pp_page_key(p, "cell", 0);
+	fprintf(p->to, "{\"stride\":%zu,\"steps\":%zu,\"plane\":[", c.stride, c.steps);
+	if (c.steps) {
+		put_plane(&c, "present", "present", 0);
+		put_plane(&c, "step_ns", "Step time", 0);
+		put_plane(&c, "wait_ns", "Waiting", 0);
+		put_plane(&c, "late_ns", "Kept others waiting", 0);
+		if (!c.rest)
+			put_plane(&c, "transfer_ns", "Transfer", 0);
+		for (int i = 0; i < c.shown_count; i++)
+			put_plane(&c, NULL, pp_category_name(c.shown[i]), c.shown[i]);
+		if (c.rest)
+			put_plane(&c, NULL, "Small categories", REST);
+		put_foreign_planes(&c);
+	}
+	fputs("]}", p->to);
+}

@@ -1,0 +1,285 @@
+/* Of the page's data: the run, the verdict, sums, workers and steps. Called by report.c. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/verdict.h"
+#include "aggregate/report/page.h"
+
+void pp_page_note(struct pp_page *p, const char *fmt, ...)
+{
+	va_list arguments;
+
+	if (p->notes == PP_PAGE_NOTES)
+		return;
+	va_start(arguments, fmt);
+	vsnprintf(p->note[p->notes++], sizeof(p->note[0]), fmt, arguments);
+	va_end(arguments);
+}
+
+void pp_page_key(struct pp_page *p, const char *key, int first)
+{
+	if (!first)
+		fputc(',', p->to);
+	pp_json_text(p->to, key);
+	fputc(':', p->to);
+}
+
+static void put_text(struct pp_page *p, const char *key, const char *text)
+{
+	pp_page_key(p, key, 0);
+	pp_json_text(p->to, text);
+}
+
+static void put_int(struct pp_page *p, const char *key, int64_t value)
+{
+	pp_page_key(p, key, 0);
+	pp_json_int(p->to, value);
+}
+
+void pp_page_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which),
+                  int which)
+{
+	int64_t *value = malloc((n + 1) * sizeof(*value));
+
+	if (!value && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
+	for (size_t i = 0; value && i < n; i++)
+		value[i] = get(p, i, which);
+	if (key)
+		pp_page_key(p, key, 0);
+	if ((!value || pp_json_ints(p->to, value, n)) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the report");
+	free(value);
+}
+
+static int64_t bound_of(const struct pp_dataset *d)
+{
+	int64_t bound = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].bound_ns > bound)
+			bound = d->worker[w].bound_ns;
+	return bound;
+}
+
+static void put_sum(struct pp_page *p)
+{
+	const struct pp_text *t = &p->sum;
+
+	pp_page_key(p, "sum", 0);
+	fprintf(p->to, "{\"workers\":%zu,\"steps\":%zu", p->d.workers, p->d.steps);
+	put_int(p, "cells", t->cells);
+	put_int(p, "median_ns", t->median_ns);
+	put_int(p, "spread_ns", t->spread_ns);
+	put_int(p, "all_ns", t->all_ns);
+	put_int(p, "wait_ns", t->wait_ns);
+	put_int(p, "transfer_ns", t->transfer_ns);
+	put_int(p, "bound_ns", bound_of(&p->d));
+	pp_page_key(p, "category", 0);
+	pp_json_ints(p->to, t->sum_ns + 1, PP_CATEGORIES);
+	fputc('}', p->to);
+}
+
+static void put_categories(struct pp_page *p)
+{
+	pp_page_key(p, "category", 0);
+	fputc('[', p->to);
+	for (int c = 1; c <= PP_CATEGORIES; c++) {
+		fprintf(p->to, "%s{\"id\":%d", c > 1 ? "," : "", c);
+		put_text(p, "name", pp_category_name(c));
+		put_text(p, "colour", pp_category_colour(c));
+		fputc('}', p->to);
+	}
+	fputc(']', p->to);
+}
+
+void pp_page_run(struct pp_page *p)
+{
+	static const char *const text[] = {"session", "job", "command", "options", "step_rule", "podprof_version"};
+	static const char *const number[] = {"hosts",           "ranks_asked",   "ranks_delivered",   "epoch_realtime_ns",
+	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
+	                                     "format_version"};
+	char verdict[320];
+
+	pp_page_key(p, "run", 1);
+	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
+		put_text(p, text[i], pp_pod_attribute(p->pod, text[i]));
+	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+		put_int(p, number[i], pp_pod_attribute_int(p->pod, number[i], 0));
+	pp_page_key(p, "step_confidence", 0);
+	pp_json_real(p->to, p->d.step_confidence);
+	/* a double holds an epoch in ns only to 256 ns */
+	put_int(p, "window_begin_s", (p->d.epoch_realtime_ns + p->d.window_begin_ns) / 1000000000);
+	fputc('}', p->to);
+	pp_verdict(&p->d, verdict, sizeof(verdict));
+	put_text(p, "verdict", verdict);
+	put_sum(p);
+	put_categories(p);
+}
+
+#define WORKER_TEXTS(X) X(host) X(status) X(device) X(device_name) X(version) X(options)
+#define WORKER_INTS(X) X(rank) X(local_rank) X(pid) X(domain) X(bound_ns) X(records)
+
+enum worker_sum { STEPS = -4, WAIT, TRANSFER, LATE, STEP };
+
+static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
+{
+	int64_t sum = 0;
+
+	if (which >= STEP)
+		return p->sum.worker_ns[w][which];
+	if (which == STEPS)
+		return p->sum.worker_steps[w];
+	if (which == WAIT)
+		return p->sum.worker_wait_ns[w];
+	for (size_t s = 0; s < p->d.steps; s++) {
+		const struct pp_cell *c = &p->d.cell[s * p->d.workers + w];
+
+		sum += which == LATE ? c->late_ns : c->transfer_ns;
+	}
+	return sum;
+}
+
+/* In how many steps this rank cost the others most. */
+static int64_t late_steps(const struct pp_page *p, size_t w, int which)
+{
+	(void)which;
+	for (size_t i = 0; i < p->d.workers; i++)
+		if (p->d.late[i].rank == p->d.worker[w].rank)
+			return p->d.late[i].steps;
+	return 0;
+}
+
+static void put_categories_of(struct pp_page *p, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which))
+{
+	pp_page_key(p, "category", 0);
+	fputc('[', p->to);
+	for (int c = 1; c <= PP_CATEGORIES; c++) {
+		if (c > 1)
+			fputc(',', p->to);
+		pp_page_ints(p, NULL, n, get, c);
+	}
+	fputc(']', p->to);
+}
+
+#define GET_INT(member)                                                                                                            \
+	static int64_t get_##member(const struct pp_page *p, size_t i, int which)                                                  \
+	{                                                                                                                          \
+		(void)which;                                                                                                       \
+		return (int64_t)p->d.worker[i].member;                                                                             \
+	}
+WORKER_INTS(GET_INT)
+
+void pp_page_workers(struct pp_page *p)
+{
+	const struct pp_dataset *d = &p->d;
+	size_t n = d->workers;
+
+	pp_page_key(p, "worker", 0);
+	fprintf(p->to, "{\"n\":%zu", n);
+#define PUT_TEXTS(member)                                                                                                          \
+	pp_page_key(p, #member, 0);                                                                                                \
+	for (size_t i = 0; i < n; i++) {                                                                                           \
+		fputc(i ? ',' : '[', p->to);                                                                                       \
+		pp_json_text(p->to, d->worker[i].member);                                                                          \
+	}                                                                                                                          \
+	fputs(n ? "]" : "[]", p->to);
+#define PUT_INTS(member) pp_page_ints(p, #member, n, get_##member, 0);
+	WORKER_TEXTS(PUT_TEXTS)
+	WORKER_INTS(PUT_INTS)
+	pp_page_ints(p, "steps", n, worker_sum, STEPS);
+	pp_page_ints(p, "step_ns", n, worker_sum, STEP);
+	pp_page_ints(p, "wait_ns", n, worker_sum, WAIT);
+	pp_page_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
+	pp_page_ints(p, "late_ns", n, worker_sum, LATE);
+	pp_page_ints(p, "late_steps", n, late_steps, 0);
+	put_categories_of(p, n, worker_sum);
+	fputc('}', p->to);
+}
+
+enum step_value { COUNT = -9, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, STEP_WAIT, STEP_SUM };
+
+static int compare_ns(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A quartile of step_ns over the workers that have the step: the nearest one, no value is made up. */
+static int64_t quantile(const struct pp_dataset *d, const struct pp_cell *row, int quarter)
+{
+	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;
+	size_t n = 0;
+
+	for (size_t w = 0; value && w < d->workers; w++)
+		if (row[w].present)
+			value[n++] = row[w].step_ns;
+	if (n) {
+		qsort(value, n, sizeof(*value), compare_ns);
+		found = value[(n - 1) * (size_t)quarter / 4];
+	}
+	free(value);
+	return found;
+}
+
+static int64_t worst_of(const struct pp_dataset *d, const struct pp_cell *row, int late)
+{
+	int64_t most = late ? 0 : -1, worst = -1;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		int64_t value = late ? row[w].late_ns : row[w].step_ns;
+
+		if (row[w].present && value > most) {
+			most = value;
+			worst = (int64_t)w;
+		}
+	}
+	return worst;
+}
+
+static int64_t cell_value(const struct pp_cell *cell, int which)
+{
+	if (which > 0)
+		return cell->exclusive_ns[which];
+	return which == COUNT ? 1 : which == STEP_WAIT ? cell->wait_ns : cell->step_ns;
+}
+
+static int64_t step_value(const struct pp_page *p, size_t s, int which)
+{
+	const struct pp_cell *row = &p->d.cell[s * p->d.workers];
+	int64_t sum = 0;
+
+	if (which >= LEAST && which <= MOST)
+		return quantile(&p->d, row, which - LEAST);
+	if (which == WORST || which == LATEST)
+		return worst_of(&p->d, row, which == LATEST);
+	for (size_t w = 0; w < p->d.workers; w++)
+		if (row[w].present)
+			sum += cell_value(&row[w], which);
+	return sum;
+}
+
+static int64_t step_number(const struct pp_page *p, size_t s, int which)
+{
+	(void)which;
+	return p->d.step_number[s];
+}
+
+void pp_page_steps(struct pp_page *p)
+{
+	static const char *const key[] = {"count",  "min_ns", "q25_ns", "median_ns", "q75_ns",
+	                                  "max_ns", "worst",  "latest", "wait_ns",   "step_ns"};
+	size_t n = p->d.steps;
+
+	pp_page_key(p, "step", 0);
+	fprintf(p->to, "{\"n\":%zu", n);
+	pp_page_ints(p, "number", n, step_number, 0);
+	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++)
+		pp_page_ints(p, key[i], n, step_value, COUNT + (int)i);
+	put_categories_of(p, n, step_value);
+	fputc('}', p->to);
+}

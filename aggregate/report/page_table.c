@@ -1,0 +1,292 @@
+/* Of the page's data: the tables of pod.h5 that are no planes, of whatever group.
+ * Called by report.c. A group that this code never heard of is shown as what it is: columns with names, units and meanings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/report/page.h"
+
+enum { MOST_COLUMNS = 64, MOST_MATRIX = 1 << 16 };
+
+struct table {
+	struct pp_page *p;
+	const char *group, *dim;
+	size_t rows, shown;
+	size_t *order; /* [shown] rows that are in the page */
+	struct pp_pod_column column[MOST_COLUMNS];
+	size_t columns;
+};
+
+struct ranked {
+	double key;
+	size_t row;
+};
+
+static double number_of(const struct pp_pod_column *c, size_t i)
+{
+	return c->kind == PP_POD_INT    ? (double)c->data.i[i]
+	       : c->kind == PP_POD_UINT ? (double)c->data.u[i]
+	       : c->kind == PP_POD_REAL ? c->data.real[i]
+	                                : 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_row(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What a long table is cut by: the first of these that it has. */
+static const struct pp_pod_column *weight_of(const struct table *t)
+{
+	static const char *const name[] = {"wait_ns", "time_ns", "total_ns", "ns", "bytes", "count"};
+
+	for (size_t k = 0; k < sizeof(name) / sizeof(name[0]); k++)
+		for (size_t i = 0; i < t->columns; i++)
+			if (!strcmp(t->column[i].name, name[k]) && t->column[i].kind != PP_POD_TEXT)
+				return &t->column[i];
+	return NULL;
+}
+
+/* The `most` largest rows by a column (the first ones without it), in the order of the file. Count, or 0 without memory. */
+static size_t pick(const struct pp_pod_column *weight, size_t rows, size_t most, size_t *order)
+{
+	size_t n = rows < most ? rows : most;
+	struct ranked *ranked = n < rows && weight ? malloc(rows * sizeof(*ranked)) : NULL;
+
+	for (size_t i = 0; i < rows && ranked; i++)
+		ranked[i] = (struct ranked){number_of(weight, i), i};
+	if (ranked)
+		qsort(ranked, rows, sizeof(*ranked), by_key);
+	for (size_t i = 0; i < n; i++)
+		order[i] = ranked ? ranked[i].row : i;
+	if (ranked)
+		qsort(order, n, sizeof(*order), by_row);
+	free(ranked);
+	return n;
+}
+
+static int is_large(const struct table *t, const struct pp_pod_column *c)
+{
+	for (size_t i = 0; c->kind == PP_POD_UINT && i < t->shown; i++)
+		if (c->data.u[t->order[i]] > (uint64_t)PP_JSON_EXACT)
+			return 1;
+	return 0;
+}
+
+static int put_numbers(struct table *t, const struct pp_pod_column *c)
+{
+	uint64_t *value = malloc((t->shown + 1) * sizeof(*value));
+	int code;
+
+	if (!value)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->shown; i++)
+		value[i] = c->data.u[t->order[i]];
+	code = c->kind == PP_POD_REAL ? pp_json_reals(t->p->to, (const double *)value, t->shown)
+	                              : pp_json_ints(t->p->to, (const int64_t *)value, t->shown);
+	free(value);
+	return code;
+}
+
+static int put_values(struct table *t, const struct pp_pod_column *c)
+{
+	int large = is_large(t, c);
+
+	if (c->kind != PP_POD_TEXT && !large)
+		return put_numbers(t, c);
+	fputc('[', t->p->to);
+	for (size_t i = 0; i < t->shown; i++) {
+		if (i)
+			fputc(',', t->p->to);
+		if (large) /* identities: as docs/formats.md writes them */
+			fprintf(t->p->to, "\"%016llx\"", (unsigned long long)c->data.u[t->order[i]]);
+		else
+			pp_json_text(t->p->to, pp_pod_text(c, t->order[i]));
+	}
+	fputc(']', t->p->to);
+	return 0;
+}
+
+static void put_table(struct table *t)
+{
+	struct pp_page *p = t->p;
+
+	fprintf(p->to, "{\"group\":");
+	pp_json_text(p->to, t->group);
+	pp_page_key(p, "dim", 0);
+	pp_json_text(p->to, t->dim);
+	fprintf(p->to, ",\"rows\":%zu,\"shown\":%zu,\"column\":[", t->rows, t->shown);
+	for (size_t i = 0; i < t->columns && !p->code; i++) {
+		const struct pp_pod_column *c = &t->column[i];
+
+		fputs(i ? ",{" : "{", p->to);
+		pp_page_key(p, "name", 1);
+		pp_json_text(p->to, c->name);
+		pp_page_key(p, "unit", 0);
+		pp_json_text(p->to, c->unit);
+		pp_page_key(p, "what", 0);
+		pp_json_text(p->to, c->what);
+		pp_page_key(p, "data", 0);
+		if (put_values(t, c))
+			p->code = pp_err_set(p->err, -ENOMEM, "no memory for /%s/%s of the report", t->group, c->name);
+		fputc('}', p->to);
+	}
+	fputs("]}", p->to);
+}
+
+/* All columns of one dimension of one group. 0: something to show. */
+static int load(struct table *t)
+{
+	struct pp_page *p = t->p;
+	struct pp_pod_column c;
+	char variable[PP_POD_NAME];
+	const char *name;
+
+	for (size_t i = 0; (name = pp_pod_name(p->pod, t->group, i)); i++) {
+		snprintf(variable, sizeof(variable), "%s", name);
+		if (pp_pod_look(p->pod, t->group, variable, &c, NULL) || c.dims != 1 || strcmp(c.dim[0], t->dim) || !c.n)
+			continue;
+		if (t->columns == MOST_COLUMNS || (t->columns && c.n != t->rows)) {
+			pp_page_note(p, "/%s/%s is left out here; pod.h5 has it.", t->group, variable);
+			continue;
+		}
+		if (!p->code && !(p->code = pp_pod_read(p->pod, t->group, variable, &t->column[t->columns], p->err)))
+			t->rows = t->column[t->columns++].n;
+	}
+	t->order = malloc((t->rows + 1) * sizeof(*t->order));
+	if (!t->order && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for /%s of the report", t->group);
+	return !t->columns || p->code;
+}
+
+static void put_dim(struct pp_page *p, const char *group, const char *dim, int *count)
+{
+	struct table *t = calloc(1, sizeof(*t));
+	const struct pp_pod_column *weight;
+
+	if (!t)
+		return;
+	*t = (struct table){.p = p, .group = group, .dim = dim};
+	if (!load(t)) {
+		weight = weight_of(t);
+		t->shown = pick(weight, t->rows, PP_PAGE_ROWS, t->order);
+		if (t->shown < t->rows)
+			pp_page_note(p, "/%s has %zu rows: the table here holds the %zu %s%s; pod.h5 has all.", group, t->rows,
+			             t->shown, weight ? "with most " : "first", weight ? weight->name : "");
+		if ((*count)++)
+			fputc(',', p->to);
+		put_table(t);
+	}
+	for (size_t i = 0; i < t->columns; i++)
+		pp_pod_release(&t->column[i]);
+	free(t->order);
+	free(t);
+}
+
+static int is_row_list(const char *dim)
+{
+	return !strcmp(dim, "row") || !strcmp(dim, "member"); /* parts of the rows of another table, millions of them */
+}
+
+/* Every dimension that is the first one's of some column is a table. */
+static void put_group(struct pp_page *p, const char *group, int *count)
+{
+	char dim[8][PP_POD_NAME];
+	struct pp_pod_column c;
+	size_t dims = 0, k;
+	const char *name;
+
+	for (size_t i = 0; (name = pp_pod_name(p->pod, group, i)) && dims < sizeof(dim) / sizeof(dim[0]); i++) {
+		char variable[PP_POD_NAME];
+
+		snprintf(variable, sizeof(variable), "%s", name);
+		if (pp_pod_look(p->pod, group, variable, &c, NULL) || c.dims != 1 || is_row_list(c.dim[0]))
+			continue;
+		for (k = 0; k < dims && strcmp(dim[k], c.dim[0]); k++)
+			;
+		if (k == dims)
+			memcpy(dim[dims++], c.dim[0], sizeof(dim[0]));
+	}
+	for (size_t i = 0; i < dims; i++)
+		put_dim(p, group, dim[i], count);
+}
+
+static void put_small(struct pp_page *p, const char *group, const struct pp_pod_column *look, int *count)
+{
+	struct pp_pod_column c;
+
+	if (p->code || (p->code = pp_pod_read(p->pod, group, look->name, &c, p->err)))
+		return;
+	fputs((*count)++ ? ",{" : "{", p->to);
+	pp_page_key(p, "group", 1);
+	pp_json_text(p->to, group);
+	pp_page_key(p, "name", 0);
+	pp_json_text(p->to, c.name);
+	pp_page_key(p, "unit", 0);
+	pp_json_text(p->to, c.unit);
+	pp_page_key(p, "what", 0);
+	pp_json_text(p->to, c.what);
+	pp_page_key(p, "data", 0);
+	if ((c.kind == PP_POD_REAL ? pp_json_reals(p->to, c.data.real, c.n) : pp_json_ints(p->to, c.data.i, c.n)) && !p->code)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for /%s/%s of the report", group, c.name);
+	fputc('}', p->to);
+	pp_pod_release(&c);
+}
+
+/* Scalars, and small tables of two dimensions that are no planes. */
+static void put_scalars(struct pp_page *p, const char *group, int *count)
+{
+	struct pp_pod_column c;
+	const char *name;
+
+	for (size_t i = 0; (name = pp_pod_name(p->pod, group, i)); i++) {
+		char variable[PP_POD_NAME];
+
+		snprintf(variable, sizeof(variable), "%s", name);
+		if (pp_pod_look(p->pod, group, variable, &c, NULL) || c.dims == 1 || c.kind == PP_POD_TEXT)
+			continue;
+		if (c.dims && (!strcmp(c.dim[0], "step") || c.n > MOST_MATRIX)) {
+			if (strcmp(c.dim[0], "step") || c.dims > 2)
+				pp_page_note(p, "/%s/%s is left out here; pod.h5 has it.", group, variable);
+			continue;
+		}
+		put_small(p, group, &c, count);
+	}
+}
+
+static void each_group(struct pp_page *p, void (*put)(struct pp_page *p, const char *group, int *count))
+{
+	int count = 0;
+	const char *name;
+
+	for (size_t i = 0; (name = pp_pod_name(p->pod, NULL, i)) && !p->code; i++) {
+		char group[PP_POD_NAME];
+
+		snprintf(group, sizeof(group), "%s", name);
+		if (strcmp(group, "worker") && strcmp(group, "step") && strcmp(group, "breakdown"))
+			put(p, group, &count);
+	}
+}
+
+void pp_page_tables(struct pp_page *p)
+{
+	pp_page_key(p, "table_list", 0);
+	fputc('[', p->to);
+	each_group(p, put_group);
+	fputc(']', p->to);
+	pp_page_key(p, "small", 0);
+	fputc('[', p->to);
+	each_group(p, put_scalars);
+	fputc(']', p->to);
+}

@@ -1,0 +1,185 @@
+/* report.html out of pod.h5: the page's parts around one JSON object. See report.h; called by the keeper and `podprof report`. */
+#include "aggregate/report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregate/report/embed.h"
+#include "aggregate/report/page.h"
+#include "aggregate/write/writer.h"
+
+enum { QUICK_BYTES = 4 << 20 };
+
+static void put_notes(struct pp_page *p)
+{
+	pp_page_key(p, "left_out", 0);
+	for (size_t i = 0; i < p->notes; i++) {
+		fputc(i ? ',' : '[', p->to);
+		pp_json_text(p->to, p->note[i]);
+	}
+	fputs(p->notes ? "]" : "[]", p->to);
+}
+
+static void put_losses(struct pp_page *p)
+{
+	static const struct {
+		const char *name, *what;
+	} loss[] = {
+#define PP_LOSS(symbol, column, what) {#column, what},
+#include "core/ring/loss.def"
+#undef PP_LOSS
+	};
+
+	pp_page_key(p, "loss", 0);
+	for (size_t i = 0; i < sizeof(loss) / sizeof(loss[0]); i++) {
+		fputc(i ? ',' : '{', p->to);
+		pp_page_key(p, loss[i].name, 1);
+		pp_json_text(p->to, loss[i].what);
+	}
+	fputc('}', p->to);
+}
+
+static void put_data(struct pp_page *p)
+{
+	fputc('{', p->to);
+	pp_page_run(p);
+	pp_page_workers(p);
+	pp_page_steps(p);
+	pp_page_cells(p);
+	pp_page_tables(p);
+	pp_page_arrivals(p);
+	put_losses(p);
+	put_notes(p);
+	fputc('}', p->to);
+}
+
+/* The page is page.html with its markers replaced: <!--style-->, <!--chart-->, <!--data-->, <!--app-->. */
+static void put_page(struct pp_page *p)
+{
+	const char *at = pp_embed_page, *marker;
+
+	while ((marker = strstr(at, "<!--")) && !p->code) {
+		const char *name = marker + 4, *end = strstr(name, "-->");
+
+		fwrite(at, 1, (size_t)(marker - at), p->to);
+		if (!end)
+			break;
+		if (!strncmp(name, "style", 5))
+			fputs(pp_embed_style, p->to);
+		else if (!strncmp(name, "chart", 5))
+			fputs(pp_embed_chart, p->to);
+		else if (!strncmp(name, "app", 3))
+			fputs(pp_embed_app, p->to);
+		else if (!strncmp(name, "data", 4))
+			put_data(p);
+		at = end + 3;
+	}
+	fputs(at, p->to);
+}
+
+static int make(const char *pod_path, FILE *to, struct pp_err *err)
+{
+	struct pp_page *p = calloc(1, sizeof(*p));
+	int code;
+
+	if (!p)
+		return pp_err_set(err, -ENOMEM, "no memory for the report of '%s'", pod_path);
+	p->to = to;
+	p->err = err;
+	code = pp_pod_open(pod_path, &p->pod, err);
+	if (code)
+		goto free_page;
+	code = pp_pod_dataset(p->pod, &p->d, err);
+	if (code)
+		goto close_pod;
+	code = pp_text_sum(&p->d, &p->sum);
+	if (code) {
+		pp_err_set(err, code, "no memory for the report of '%s'", pod_path);
+	} else {
+		put_page(p);
+		code = p->code;
+		pp_text_release(&p->sum);
+	}
+	pp_dataset_release(&p->d);
+close_pod:
+	pp_pod_close(p->pod);
+free_page:
+	free(p);
+	return code;
+}
+
+static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
+{
+	int fd = pp_output_create(html_path, err), copy, lost, code;
+	FILE *to;
+
+	if (fd < 0)
+		return fd;
+	copy = dup(fd);
+	to = copy < 0 ? NULL : fdopen(copy, "w");
+	if (!to) {
+		code = -errno;
+		if (copy >= 0)
+			close(copy);
+		pp_output_abandon(fd, html_path);
+		return pp_err_set(err, code, "cannot write '%s': %s", html_path, strerror(-code));
+	}
+	code = make(pod_path, to, err);
+	lost = ferror(to);
+	if ((fclose(to) || lost) && !code) {
+		code = errno ? -errno : -EIO;
+		pp_err_set(err, code, "cannot write '%s': %s", html_path, strerror(-code));
+	}
+	if (code) {
+		pp_output_abandon(fd, html_path);
+		return code;
+	}
+	return pp_output_commit(fd, html_path, err);
+}
+
+int pp_report_is_fresh(const char *pod_path, const char *html_path)
+{
+	struct stat pod, html;
+
+	if (stat(pod_path, &pod) || stat(html_path, &html))
+		return 0;
+	return html.st_mtim.tv_sec != pod.st_mtim.tv_sec ? html.st_mtim.tv_sec > pod.st_mtim.tv_sec
+	                                                 : html.st_mtim.tv_nsec >= pod.st_mtim.tv_nsec;
+}
+
+int pp_report_is_quick(const char *pod_path)
+{
+	struct stat st;
+
+	return !stat(pod_path, &st) && st.st_size <= QUICK_BYTES;
+}
+
+/* The directory of a file, open for a lock; -1 where that cannot be. */
+static int open_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	free(dir);
+	return fd;
+}
+
+/* Two writers would share one .part: they lock its directory (the dataset itself is locked by HDF5). Where there are no locks, we write
+ * all the same. */
+int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err)
+{
+	int lock = open_directory(html_path), code;
+
+	if (lock >= 0)
+		(void)flock(lock, LOCK_EX);
+	code = write_part(pod_path, html_path, err);
+	if (lock >= 0)
+		close(lock);
+	return code;
+}

@@ -1,0 +1,15 @@
+/* report.html: one page that works offline, made from pod.h5. In: paths. Out: the page, written as x.part, synced, renamed.
+ * Called by the keeper's session writer and `podprof report`. */
+#ifndef PP_REPORT_REPORT_H
+#define PP_REPORT_REPORT_H
+
+#include "core/base/err.h"
+
+/* Make the page, also over an old one. Two writers of one page wait for each other. */
+int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err);
+/* 1: there is a page that is not older than the dataset. */
+int pp_report_is_fresh(const char *pod_path, const char *html_path);
+/* 1: making it takes no time that a rank would notice. */
+int pp_report_is_quick(const char *pod_path);
+
+#endif
