@@ -173,15 +173,16 @@ static const char *reason_to_close(struct keeper *k)
 	for (size_t i = 0; i < rings && over; i++)
 		over = is_over(k, i);
 	runs = runs_over(k, &gone);
+	gone |= !k->view.runs && over && rings; /* ranks that nobody started by podprof run, or whose word of it cannot be read */
 	k->runs_gone_ms = !gone ? 0 : k->runs_gone_ms ? k->runs_gone_ms : now;
-	if (over && rings && expected > 0 && ranks_seen(k) >= expected)
+	if (over && rings && expected > 0 && ranks_seen(k) + (int)k->view.refused >= expected)
 		return "every rank is over";
 	if (!rings && k->view.refused && k->view.refused >= (size_t)expected)
 		return "no ring can be read";
 	if (over && runs)
 		return "every process of the job is over";
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
-		return "the processes that started the job are gone";
+		return "the processes of the job are gone";
 	if (k->blind_ms && now - k->blind_ms > BLIND_MS)
 		return "the spool cannot be read";
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)

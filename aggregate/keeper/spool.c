@@ -50,10 +50,14 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 		return 0;
 	v->rank = rank;
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
-	rc = pp_rings_open(v->rings, path, &err);
-	if (rc == -EAGAIN)
+	if (remember(v, name)) /* before it is open: no ring is read twice */
 		return 0;
-	if (remember(v, name) || rc) {
+	rc = pp_rings_open(v->rings, path, &err);
+	if (rc == -EAGAIN) {
+		v->ring_names--;
+		return 0;
+	}
+	if (rc) {
 		pp_keeper_log("%s", err.text);
 		pp_notes_add(&v->notes, "%s", err.text);
 		v->refused++;

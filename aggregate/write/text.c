@@ -142,18 +142,21 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_verdict(d, verdict, sizeof(verdict));
 	write_head(d, to);
 	pp_text_lost(d, to);
+	pp_text_memory(d, to);
 	fputc('\n', to);
-	if (d->steps)
-		fprintf(to, "  Step time %s  (+- %s; slowest rank of each step: median and half the middle half of %zu step%s)\n",
-		        pp_text_time(a, t.median_ns), pp_text_time(b, t.spread_ns), d->steps, d->steps == 1 ? "" : "s");
+	if (d->steps == 1)
+		fprintf(to, "  Step time %s  (slowest rank; one step has no spread)\n", pp_text_time(a, t.median_ns));
+	else if (d->steps)
+		fprintf(to, "  Step time %s  (+- %s; slowest rank of each step: median and half the middle half of %zu steps)\n",
+		        pp_text_time(a, t.median_ns), pp_text_time(b, t.spread_ns), d->steps);
 	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0],
 	        verdict[0] ? verdict + 1 : "");
 	pp_text_breakdown(d, &t, to);
 	pp_text_late(d, &t, to);
-	pp_text_workers(d, &t, to);
+	code = pp_text_workers(d, &t, to);
 	pp_text_quality(d, &t, to);
 	pp_text_release(&t);
-	return 0;
+	return code;
 }
 
 static int write_text(const struct pp_output *out, struct pp_err *err)

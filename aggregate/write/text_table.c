@@ -1,4 +1,5 @@
 /* The tables of summary.txt. Rows are few on purpose: the dataset has the rest. Called by text.c. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,28 @@ void pp_text_lost(const struct pp_dataset *d, FILE *to)
 			worst = c;
 	fprintf(to, "  Records   %s lost (%zu of %zu ranks), %s read; most: %s (%s)\n", pp_text_count(a, all), ranks, d->workers,
 	        pp_text_count(b, records), loss_what[worst], by[worst] == all ? "all" : "see quality in pod.h5");
+}
+
+/* One line: who holds most. */
+void pp_text_memory(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_memory_row *rss = d->memory, *children = d->memory;
+	char a[PP_TEXT_UNIT];
+
+	if (!d->memories)
+		return;
+	for (size_t i = 1; i < d->memories; i++) {
+		if (d->memory[i].m.rss > rss->m.rss)
+			rss = &d->memory[i];
+		if (d->memory[i].m.children_rss > children->m.children_rss)
+			children = &d->memory[i];
+	}
+	fprintf(to, "  Memory    RSS at most %s", pp_text_bytes(a, rss->m.rss));
+	if (d->workers > 1)
+		fprintf(to, ", on rank %d", rss->worker);
+	if (children->m.children_rss)
+		fprintf(to, "; children of rank %d at most %s", children->worker, pp_text_bytes(a, children->m.children_rss));
+	fputc('\n', to);
 }
 
 /* The bar stands in a column of its own, so that a pipe can do without it (pp_text_print). */
@@ -124,11 +147,12 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, bound_of(d)));
 		return;
 	}
-	fprintf(to,
-	        "  Who waited for whom: the other ranks waited %s +- %s a step each for rank %d (%.0f %% of all waiting; in "
-	        "%" PRId64 " of %zu steps it cost most)\n",
-	        pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns),
-	        d->late[0].steps, d->steps);
+	fprintf(to, "  Who waited for whom: the other ranks waited %s +- %s %seach for rank %d (%.0f %% of all waiting",
+	        pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->steps > 1 ? "a step " : "", d->late[0].rank,
+	        percent(d->late[0].wait_ns, t->wait_ns));
+	if (d->steps > 1)
+		fprintf(to, "; in %" PRId64 " of %zu steps it cost most", d->late[0].steps, d->steps);
+	fputs(")\n", to);
 }
 
 struct row { /* a worker and what it is sorted by */
@@ -175,19 +199,20 @@ static void write_worker(const struct pp_dataset *d, const struct pp_text *t, si
 }
 
 /* Who waits least is who the others wait for: least waiting first, those that did not deliver before all. */
-void pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
 	size_t most = MOST_WORKERS, n;
 
-	/* 40 lines in all: a row of the breakdown more is one here less */
+	/* 40 lines in all: a row of the breakdown more is one here less, and so is the line of memory */
+	most -= d->memories > 0;
 	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
 		if (t->sum_ns[c] && ++rows > FREE_ROWS)
 			most--;
 	n = d->workers < most ? d->workers : most;
 	if (!row || !d->workers) {
 		free(row);
-		return;
+		return row ? 0 : -ENOMEM;
 	}
 	for (size_t w = 0; w < d->workers; w++) {
 		row[w].worker = w;
@@ -202,6 +227,7 @@ void pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *
 	if (d->workers > n)
 		fprintf(to, "  and %zu more in pod.h5\n", d->workers - n);
 	free(row);
+	return 0;
 }
 
 static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
