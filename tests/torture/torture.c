@@ -26,6 +26,8 @@ static struct range range[RANGES];
 static int ranges;
 static int chosen_kind = -1, chosen_all, chosen_errno, chosen_short;
 static uint64_t chosen_n;
+static char text_sign;
+static unsigned long text_begin, text_end;
 static _Thread_local int inside;
 
 static const char *const kinds[TORTURE_KINDS] = {"alloc", "open", "name", "file", "mmap", "read", "write", "process"};
@@ -44,6 +46,12 @@ static const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+/* TORTURE_TEXT "+begin-end" or "-begin-end": only, or all but, these offsets: what of a program is a library linked into it. */
+static int is_chosen_text(uintptr_t offset)
+{
+	return !text_sign || (offset >= text_begin && offset < text_end) == (text_sign == '+');
 }
 
 /* "libpodprof" is libpodprof.so and libpodprof-mpi.so; "podprof" is the program. */
@@ -126,6 +134,8 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 	chosen_all = getenv("TORTURE_ALL") != NULL;
 	chosen_short = getenv("TORTURE_SHORT") != NULL;
 	chosen_errno = getenv("TORTURE_ERRNO") ? atoi(getenv("TORTURE_ERRNO")) : 0;
+	if (getenv("TORTURE_TEXT"))
+		sscanf(getenv("TORTURE_TEXT"), "%c%lx-%lx", &text_sign, &text_begin, &text_end);
 	dl_iterate_phdr(add_module, &first);
 	if (ranges)
 		open_page(path);
@@ -147,7 +157,7 @@ int torture_hits(enum torture_kind kind, const char *function, const void *calle
 	if (!page || inside)
 		return 0;
 	r = range_of((uintptr_t)caller);
-	if (!r)
+	if (!r || !is_chosen_text((uintptr_t)caller - r->base))
 		return 0;
 	n = atomic_fetch_add(&page->calls[kind], 1) + 1;
 	if ((int)kind != chosen_kind || !chosen_n || (chosen_all ? n < chosen_n : n != chosen_n))

@@ -4,6 +4,7 @@ import argparse
 import errno
 import glob
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -36,6 +37,7 @@ class Bench:
 
     name, role, modules, kinds = "", None, "podprof,libpodprof", KINDS
     most = 60  # runs of the plain sample
+    hdf5 = "-"  # "-": calls of HDF5 do not count, "+": only they do
 
     def __init__(self, place):
         self.place = place
@@ -87,6 +89,13 @@ def ended(got):
     if "AddressSanitizer" in got.err or "runtime error" in got.err:
         wrong.append("sanitizer: " + got.err[:3000])
     return wrong
+
+
+def hdf5_text(program):
+    """Where HDF5 stands in the program, as begin-end: it is linked from its archive."""
+    listed = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True).stdout
+    at = sorted(int(w[0], 16) for w in map(str.split, listed.splitlines()) if len(w) == 3 and w[1] in "tT" and re.fullmatch(r"_?H5[A-Z]\w*", w[2]))
+    return f"{at[0]:x}-{at[-1] + 4096:x}" if at else None
 
 
 class Guest(Bench):
@@ -173,9 +182,8 @@ class Keeper(Bench):
     most = 130
 
     def prepare(self):
-        self.rings = os.path.join(self.place.scratch, "rings")
+        self.rings = tempfile.mkdtemp(prefix="rings-", dir=self.place.scratch)
         self.logs = os.path.join(self.place.scratch, "keeper-logs")
-        os.makedirs(self.rings, mode=0o700)
         with open(os.path.join(self.rings, "options"), "w") as f:
             f.write(f"OUTPUT={self.logs}\nSESSION=one\nSTEPS=\nWAIT=0\nJOB=torture\nCOMMAND=job\n")
         libraries = os.path.join(self.place.bin, "..", "lib")
@@ -227,7 +235,7 @@ class Keeper(Bench):
 class KeeperHdf5(Keeper):
     """The same, where HDF5's own calls fail."""
 
-    name, modules = "keeper-hdf5", "libhdf5_serial,libhdf5,libhdf5_serial_hl"
+    name, modules, hdf5 = "keeper-hdf5", "podprof,libhdf5_serial,libhdf5,libhdf5_serial_hl", "+"
     most = 40
 
 
@@ -312,6 +320,7 @@ class Place(jobs.Place):
         self.train = args.train
         self.library = os.path.join(args.guest, "libtorture.so")
         self.logs_of_session = None
+        self.hdf5_text = hdf5_text(self.podprof())
 
     def session_logs(self):
         if not self.logs_of_session:
@@ -329,6 +338,8 @@ def one_run(bench, place, kind, n, way):
         env["TORTURE_KIND"] = kind
     if bench.role:
         env["TORTURE_ROLE"] = bench.role
+    if place.hdf5_text and bench.hdf5:
+        env["TORTURE_TEXT"] = bench.hdf5 + place.hdf5_text
     return bench.run(env), page.read()
 
 
