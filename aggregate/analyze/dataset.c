@@ -206,7 +206,7 @@ const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_files, pp_join_late, pp_join_quality,
+	        pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_files, pp_join_process, pp_join_late, pp_join_quality,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;
@@ -251,6 +251,8 @@ void pp_dataset_release(struct pp_dataset *d)
 	free(d->channel);
 	free(d->by_default);
 	free(d->late);
+	free(d->process);
+	free(d->memory);
 	free(d->warning);
 	memset(d, 0, sizeof(*d));
 }

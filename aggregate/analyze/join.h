@@ -52,6 +52,8 @@ int pp_join_channels(struct pp_join *j);
 int pp_join_communicators(struct pp_join *j);
 /* /file */
 int pp_join_files(struct pp_join *j);
+/* /process and /memory, and what starting up and shutting down took */
+int pp_join_process(struct pp_join *j);
 /* wait_ns and transfer_ns of cells; late */
 int pp_join_late(struct pp_join *j);
 /* Warnings of /quality, and by_default of all ranks */

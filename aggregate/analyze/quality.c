@@ -101,6 +101,25 @@ static void warn_ranks(struct pp_dataset *d)
 		                "several clock domains, not synchronised: times, waiting and lateness between them mean nothing");
 }
 
+/* One sentence for each reason, by the first rank that has it. */
+static void warn_memory(struct pp_join *j)
+{
+	const struct pp_capture *c = j->in->capture;
+
+	for (size_t r = 0; r < c->ranks; r++) {
+		size_t same = 0, first = r;
+
+		for (size_t i = c->ranks; i-- > 0;)
+			if (!strcmp(c->rank[i].memory_note, c->rank[r].memory_note)) {
+				same++;
+				first = i;
+			}
+		if (c->rank[r].memory_note[0] && first == r)
+			pp_dataset_warn(j->d, "rank %d%s: %s", (int)c->rank[r].rank, same > 1 ? " and others" : "",
+			                c->rank[r].memory_note);
+	}
+}
+
 static void warn_default(struct pp_dataset *d)
 {
 	int64_t all = 0, by_default = 0;
@@ -122,7 +141,8 @@ static void warn_absent(struct pp_dataset *d)
 	pp_dataset_warn(d, "/kernel is absent: no device source in this session");
 	pp_dataset_warn(d, "/op is absent: no operator source in this session");
 	pp_dataset_warn(d, "/input is absent: no input pipeline source in this session");
-	pp_dataset_warn(d, "/memory is absent: no memory source in this session");
+	if (!d->memories)
+		pp_dataset_warn(d, "/memory is absent: no process was looked at while it recorded");
 	if (!d->collectives)
 		pp_dataset_warn(d, "/collective is absent: no collective call was recorded");
 	if (!d->channels)
@@ -148,6 +168,7 @@ int pp_join_quality(struct pp_join *j)
 	if (d->crossed)
 		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time",
 		                d->crossed);
+	warn_memory(j);
 	warn_default(d);
 	warn_absent(d);
 	return 0;

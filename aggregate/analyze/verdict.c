@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/analyze/dataset.h"
 #include "core/base/units.h"
@@ -57,6 +58,11 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
 }
 
+static const char *whole(const struct pp_dataset *d)
+{
+	return d->steps != 1 ? "every step" : !strncmp(d->step_rule, "window", 6) ? "the run" : "the step";
+}
+
 static const char *explain(int category)
 {
 	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
@@ -85,9 +91,9 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 			who = w;
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
 		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of every step; no one rank is the cause (rank %d most, %.0f "
+		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is the cause (rank %d most, %.0f "
 		         "%% of it)",
-		         share, (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
+		         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
 		return;
 	}
 	for (int c = 1; c < PP_CATEGORY_HOST_COMMUNICATION; c++) { /* what it spends inside communication is no cause of its own */
@@ -100,38 +106,56 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 	}
 	if (!category || most <= d->worker[who].bound_ns || most * 4 < late_ns) {
 		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of every step, most for rank %d; its own work does not "
+		         "limited by: waiting in collectives, %.0f %% of %s, most for rank %d; its own work does not "
 		         "explain "
 		         "it (cores shared by ranks?)",
-		         share, (int)late->rank);
+		         share, whole(d), (int)late->rank);
 		return;
 	}
-	snprintf(text, size,
-	         "limited by: rank %d's %s%s, %s (%.0f %%) of every step more than the others'; they wait %.0f %% of the step",
+	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of the %s",
 	         (int)late->rank, pp_category_name(category), explain(category), pp_text_time(shown, most),
-	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), share);
+	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
+	         d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? "run" : "step");
 }
 
-static void say_largest(const struct worker_sum *sum, size_t workers, int64_t step_ns, char *text, size_t size)
+/* What takes most of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job's. */
+static int largest_of(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *all)
 {
-	int64_t all[PP_CATEGORIES + 1] = {0};
-	int best = 1;
+	int best = 0;
 
-	for (size_t w = 0; w < workers; w++)
+	memset(all, 0, (PP_CATEGORIES + 1) * sizeof(*all));
+	all[0] = d->startup_ns;
+	for (size_t w = 0; w < d->workers; w++)
 		for (int c = 1; c <= PP_CATEGORIES; c++)
 			all[c] += sum[w].exclusive_ns[c];
+	all[PP_CATEGORY_HOST_COMMUNICATION] -=
+	        d->startup_ns < all[PP_CATEGORY_HOST_COMMUNICATION] ? d->startup_ns : all[PP_CATEGORY_HOST_COMMUNICATION];
 	for (int c = 1; c <= PP_CATEGORIES; c++)
 		if (all[c] > all[best])
 			best = c;
-	snprintf(text, size, "limited by: %s%s, %.0f %% of every step; no rank waits long for another", pp_category_name(best),
-	         explain(best), 100.0 * (double)all[best] / (double)step_ns);
+	return best;
+}
+
+static void say_startup(const struct pp_dataset *d, int64_t step_ns, char *text, size_t size)
+{
+	snprintf(text, size,
+	         "limited by: start-up and shut-down, %.0f %% of %s in MPI_Init and MPI_Finalize; a longer run says more",
+	         100.0 * (double)d->startup_ns / (double)step_ns, whole(d));
+}
+
+static void say_largest(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, char *text, size_t size)
+{
+	snprintf(text, size, "limited by: %s%s, %.0f %% of %s; %s", pp_category_name(best), explain(best),
+	         100.0 * (double)all[best] / (double)step_ns, whole(d),
+	         d->workers > 1 ? "no rank waits long for another" : "it is the only rank");
 }
 
 void pp_verdict(const struct pp_dataset *d, char *text, size_t size)
 {
 	struct worker_sum *sum = calloc(d->workers + 1, sizeof(*sum));
 	int64_t *work = calloc(d->workers + 1, sizeof(*work));
-	int64_t step_ns = 0, wait = 0;
+	int64_t step_ns = 0, wait = 0, all[PP_CATEGORIES + 1];
+	int best;
 
 	snprintf(text, size, "no verdict: no step was recorded");
 	if (!sum || !work)
@@ -143,10 +167,13 @@ void pp_verdict(const struct pp_dataset *d, char *text, size_t size)
 	}
 	if (step_ns <= 0)
 		goto out;
-	if (wait * 100 > step_ns * SMALL_WAIT_PERCENT)
+	best = largest_of(d, sum, all);
+	if (!best && d->startup_ns > wait)
+		say_startup(d, step_ns, text, size);
+	else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT)
 		say_late(d, sum, work, wait, step_ns, text, size);
 	else
-		say_largest(sum, d->workers, step_ns, text, size);
+		say_largest(d, all, best, step_ns, text, size);
 out:
 	free(sum);
 	free(work);

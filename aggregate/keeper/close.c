@@ -66,6 +66,8 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	rc = pp_rings_finish(c->view->rings, &capture, err);
 	if (rc)
 		return rc;
+	if (c->sampler)
+		pp_sampler_give(c->sampler, c->view->rings, &capture);
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
 	options.warning = c->view->notes.list;
 	rc = read_clock(c->view->rings, c->first, &map, &capture.epoch_realtime_ns, err);

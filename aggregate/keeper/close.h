@@ -2,6 +2,7 @@
 #ifndef PP_KEEPER_CLOSE_H
 #define PP_KEEPER_CLOSE_H
 
+#include "aggregate/keeper/sample.h"
 #include "aggregate/keeper/session.h"
 #include "aggregate/keeper/spool.h"
 
@@ -9,6 +10,7 @@ struct pp_close {
 	struct pp_spool_view *view;
 	const struct pp_clock_pair *first;        /* NULL: both readings are taken now (salvage) */
 	const struct pp_session_options *options; /* `warning` is filled from view->notes */
+	struct pp_sampler *sampler; /* NULL: nobody looked at the processes */
 	char *message;
 	size_t message_size;
 };

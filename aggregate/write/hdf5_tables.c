@@ -198,8 +198,7 @@ static void find_absent(struct quality *q)
 {
 	static const struct absent never[] = {{"op", "no source of operators in this version"},
 	                                      {"kernel", "no source of device kernels in this version"},
-	                                      {"input", "no source of input pipelines in this version"},
-	                                      {"memory", "no source of memory in this version"}};
+	                                      {"input", "no source of input pipelines in this version"}};
 	const struct pp_dataset *d = q->d;
 	struct absent *a = q->absent;
 	size_t n = 0;
@@ -216,6 +215,10 @@ static void find_absent(struct quality *q)
 		a[n++] = (struct absent){"collective", "no collective operation was recorded"};
 	if (!d->channels)
 		a[n++] = (struct absent){"channel", "no point to point message was recorded"};
+	if (!d->memories)
+		a[n++] = (struct absent){"memory", "no process of a rank was looked at while it recorded: /quality warning"};
+	if (!pp_h5_has_process(d))
+		a[n++] = (struct absent){"process", "no process of a rank was looked at while it recorded: /quality warning"};
 	if (!d->communicators)
 		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
 	if (!d->files)
@@ -348,5 +351,6 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 		write_communicator(h, d);
 	if (d->files)
 		write_file_use(h, d);
+	pp_h5_write_process(h, d);
 	write_quality(h, d);
 }

@@ -8,4 +8,8 @@
 /* A group whose table would be empty is absent, and quality says why. */
 void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d);
 
+/* /memory and /process; hdf5_process.c */
+void pp_h5_write_process(struct pp_h5 *h, const struct pp_dataset *d);
+int pp_h5_has_process(const struct pp_dataset *d);
+
 #endif

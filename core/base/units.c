@@ -25,6 +25,18 @@ const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns)
 	return text;
 }
 
+const char *pp_text_bytes(char text[PP_TEXT_UNIT], uint64_t bytes)
+{
+	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double v = (double)bytes;
+	size_t u = 0;
+
+	for (; v >= 1023.5 && u + 1 < sizeof(unit) / sizeof(unit[0]); u++)
+		v /= 1024;
+	snprintf(text, PP_TEXT_UNIT, "%.*f %s", u == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit[u]);
+	return text;
+}
+
 const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n)
 {
 	char digits[24];

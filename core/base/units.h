@@ -8,6 +8,8 @@ enum { PP_TEXT_UNIT = 24 };
 
 /* 3 significant digits and the unit that fits: "84.1 ms". Returns `text`. */
 const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns);
+/* The same of bytes, in powers of 1024: "1.21 GiB". Returns `text`. */
+const char *pp_text_bytes(char text[PP_TEXT_UNIT], uint64_t bytes);
 /* Blanks between thousands: "1 204". Returns `text`. */
 const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n);
 

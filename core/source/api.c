@@ -6,6 +6,7 @@
 
 #include "core/guest.h"
 #include "core/source/emit.h"
+#include "core/source/process.h"
 #include "core/source/source.h"
 #include "core/window/trigger.h"
 
@@ -67,16 +68,20 @@ static void step_begin(int64_t number)
 	where = pp_guest_where();
 	where->step = number;
 	pp_trigger_step_begin(number);
-	if (atomic_load_explicit(&pp_recording, memory_order_relaxed))
+	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
+		pp_process_step_begin(number);
 		pp_emit_step(PP_RECORD_STEP_BEGIN, number);
+	}
 }
 
 static void step_end(void)
 {
 	if (!pp_emit_wanted() && !pp_guest_is_rank())
 		return;
-	if (atomic_load_explicit(&pp_recording, memory_order_relaxed))
+	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
 		pp_emit_step(PP_RECORD_STEP_END, 0);
+		pp_process_step_end();
+	}
 	pp_trigger_step_end();
 }
 

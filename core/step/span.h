@@ -87,7 +87,17 @@ struct pp_thread { /* one thread's spans, ordered by begin, then end descending 
 	int64_t first, last; /* first and last tick that was recorded (job ns after mapping) */
 	struct pp_span *span;
 	size_t spans;
+	uint32_t kinds; /* PP_SPAN_BIT() of every kind that may be in it; 0: not known */
+	size_t mapped;  /* bytes, where `span` is a mapping of its own; 0: from malloc() */
 };
+
+#define PP_SPAN_BIT(kind) (1u << (kind))
+
+/* 0: the thread has no span of these kinds, and a pass over all of them can be left out. */
+static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t kinds)
+{
+	return !thread->kinds || (thread->kinds & kinds);
+}
 
 struct pp_rank { /* one rank's capture; owns what it points to */
 	int32_t rank, size, local_rank;
@@ -124,6 +134,7 @@ struct pp_capture { /* all ranks this keeper (or reader) has */
 	size_t ranks;
 	int32_t ranks_asked;       /* world size */
 	int64_t epoch_realtime_ns; /* realtime at job ns 0 */
+	int64_t memory_period_ns;  /* between two samples of memory, as last aimed at; 0: none */
 };
 
 #endif

@@ -36,6 +36,8 @@ static inline void free_capture(struct pp_capture *c)
 			free(c->rank[r].thread[t].span);
 		free(c->rank[r].thread);
 		free(c->rank[r].comm);
+		free(c->rank[r].usage);
+		free(c->rank[r].memory);
 	}
 	free(c->rank);
 	pp_intern_free(c->names);

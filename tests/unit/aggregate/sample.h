@@ -67,6 +67,40 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	}
 }
 
+/* Every other step has both edges; the keeper looked twice in step 5, once with PSS. */
+static inline void sample_process(struct pp_rank *rank)
+{
+	rank->usage = calloc(SAMPLE_STEPS, sizeof(*rank->usage));
+	rank->memory = calloc(2, sizeof(*rank->memory));
+	if (!rank->usage || !rank->memory)
+		return;
+	for (int64_t k = 0; k < SAMPLE_STEPS; k++) {
+		int64_t number = k / 2 * 2 + 1, at = 1000 + number * SAMPLE_STEP_NS;
+
+		rank->usage[k] = (struct pp_usage){.time = k % 2 ? at + SAMPLE_STEP_NS + 5 : at - 5,
+		                                   .number = number,
+		                                   .user_ns = (uint64_t)k * 1000,
+		                                   .system_ns = (uint64_t)k * 100,
+		                                   .peak_bytes = k < 5 ? 4096 : 8192,
+		                                   .minor_faults = UINT32_MAX - 2 + (uint32_t)k * 3,
+		                                   .voluntary = (uint32_t)k,
+		                                   .involuntary = 2 * (uint32_t)k,
+		                                   .sequence = (uint32_t)k + 1,
+		                                   .is_end = k % 2};
+	}
+	rank->usages = SAMPLE_STEPS;
+	for (int i = 0; i < 2; i++)
+		rank->memory[i] = (struct pp_memory){.time = 1000 + 5 * SAMPLE_STEP_NS + 100 * (i + 1),
+		                                     .rss = 4000 + 1000 * (uint64_t)i + (uint64_t)rank->rank,
+		                                     .pss = 3000 * (uint64_t)i,
+		                                     .pss_present = i,
+		                                     .children = 1,
+		                                     .children_rss = 2000,
+		                                     .user_ns = 10000,
+		                                     .children_cpu_ns = 70};
+	rank->memories = 2;
+}
+
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
 {
 	static char long_name[SAMPLE_LONG + 1];
@@ -76,6 +110,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	memset(long_name, 'n', SAMPLE_LONG);
 	s->capture = make_capture(ranks);
 	s->capture.epoch_realtime_ns = INT64_C(1790000000000000000);
+	s->capture.memory_period_ns = 100000000;
 	for (size_t r = 0; r < ranks; r++) {
 		struct pp_rank *rank = &s->capture.rank[r];
 
@@ -89,6 +124,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		rank->comm[1] = (struct pp_comm){
 		        SAMPLE_FILE, pp_intern_put(s->capture.names, "bytes", 5), (uint32_t)ranks, .kind = PP_COMM_FILE};
 		rank->records = 100;
+		sample_process(rank);
 		for (int64_t k = 0; k < SAMPLE_STEPS; k++)
 			sample_step(s, r, k, long_name);
 		rank->thread[1].name = pp_intern_put(s->capture.names, "loader", 6);

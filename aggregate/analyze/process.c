@@ -1,0 +1,140 @@
+/* What the processes used: /process by step, /memory by time; and the time of starting up. Called by dataset.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/join.h"
+#include "core/source/mpi_call.h"
+
+/* First look at or after `time`. */
+static size_t first_usage(const struct pp_rank *r, int64_t time)
+{
+	size_t low = 0, high = r->usages;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->usage[middle].time < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The end of a step and the look before it are the step's two edges, whoever the latter was taken for. */
+static void fill_usage(struct pp_process_cell *p, const struct pp_rank *r, const struct pp_step_cell *step, int64_t number)
+{
+	size_t at = first_usage(r, step->end);
+	const struct pp_usage *a, *b;
+
+	if (!at || at == r->usages)
+		return;
+	a = &r->usage[at - 1];
+	b = &r->usage[at];
+	if (!b->is_end || b->number != number || b->sequence != a->sequence + 1 || a->time > step->begin)
+		return;
+	p->present = 1;
+	p->cpu_user_ns = (int64_t)(b->user_ns - a->user_ns);
+	p->cpu_system_ns = (int64_t)(b->system_ns - a->system_ns);
+	p->voluntary = (int64_t)(uint32_t)(b->voluntary - a->voluntary);
+	p->involuntary = (int64_t)(uint32_t)(b->involuntary - a->involuntary);
+	p->minor = (int64_t)(uint32_t)(b->minor_faults - a->minor_faults);
+	p->major = (int64_t)(uint32_t)(b->major_faults - a->major_faults);
+	if (b->peak_bytes > a->peak_bytes) { /* a new record was set inside: that is the peak */
+		p->rss_peak = b->peak_bytes;
+		p->rss_present = 1;
+	}
+}
+
+static void fill_peak(struct pp_process_cell *p, const struct pp_rank *r, const struct pp_step_cell *step, size_t *at)
+{
+	while (*at < r->memories && r->memory[*at].time < step->begin)
+		(*at)++;
+	for (size_t i = *at; i < r->memories && r->memory[i].time <= step->end; i++) {
+		if (r->memory[i].rss > p->rss_peak)
+			p->rss_peak = r->memory[i].rss;
+		p->rss_present = 1;
+	}
+}
+
+static int fill_cells(struct pp_join *j)
+{
+	const struct pp_steps *steps = j->in->steps;
+	const struct pp_capture *c = j->in->capture;
+	struct pp_dataset *d = j->d;
+
+	d->process = calloc(d->steps * d->workers + 1, sizeof(*d->process));
+	if (!d->process)
+		return -ENOMEM;
+	for (size_t r = 0; r < c->ranks; r++) {
+		int64_t before = INT64_MIN;
+		size_t at = 0;
+
+		for (size_t s = 0; s < d->steps; s++) {
+			const struct pp_step_cell *cell = &steps->cell[s * c->ranks + r];
+			struct pp_process_cell *p = &d->process[s * d->workers + j->worker_of[r]];
+
+			if (!cell->present)
+				continue;
+			at = cell->begin < before ? 0 : at; /* numbers that go back in time */
+			before = cell->begin;
+			fill_usage(p, &c->rank[r], cell, steps->number[s]);
+			fill_peak(p, &c->rank[r], cell, &at);
+		}
+	}
+	return 0;
+}
+
+static int fill_memory(struct pp_join *j)
+{
+	const struct pp_capture *c = j->in->capture;
+	struct pp_dataset *d = j->d;
+	size_t rows = 0;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		rows += c->rank[r].memories;
+	if (!rows)
+		return 0;
+	d->memory = malloc(rows * sizeof(*d->memory));
+	if (!d->memory)
+		return -ENOMEM;
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t i = 0; i < c->rank[r].memories; i++)
+			d->memory[d->memories++] = (struct pp_memory_row){c->rank[r].rank, c->rank[r].memory[i]};
+	d->memory_period_ns = c->memory_period_ns;
+	return 0;
+}
+
+static int64_t overlap(const struct pp_span *s, const struct pp_step_cell *cell)
+{
+	int64_t begin = s->begin > cell->begin ? s->begin : cell->begin, end = s->end < cell->end ? s->end : cell->end;
+
+	return cell->present && end > begin ? end - begin : 0;
+}
+
+/* Only where no loop was found: inside a marked step nobody starts MPI up. */
+static void sum_startup(struct pp_join *j)
+{
+	const struct pp_capture *c = j->in->capture;
+	const struct pp_steps *steps = j->in->steps;
+
+	for (size_t r = 0; steps->steps == 1 && r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads; t++)
+			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
+				const struct pp_span *s = &c->rank[r].thread[t].span[i];
+
+				if (s->kind == PP_SPAN_MPI && pp_mpi_call_info(s->call)->class == PP_MPI_LOCAL_INIT)
+					j->d->startup_ns += overlap(s, &steps->cell[r]);
+			}
+}
+
+int pp_join_process(struct pp_join *j)
+{
+	int rc = fill_cells(j);
+
+	if (!rc)
+		rc = fill_memory(j);
+	if (!rc)
+		sum_startup(j);
+	return rc;
+}

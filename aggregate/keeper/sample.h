@@ -1,0 +1,35 @@
+/* Memory and CPU time of the ranks' processes and their children, from /proc, while they record. In: headers of rings.
+ * Out: pp_rank.memory. Ten times a second at most, less often where it would cost more than 1 % of a core. Called by keeper.c. */
+#ifndef PP_KEEPER_SAMPLE_H
+#define PP_KEEPER_SAMPLE_H
+
+#include "aggregate/read/rings.h"
+#include "core/step/span.h"
+
+struct pp_sampled { /* one ring */
+	struct pp_memory *memory;
+	size_t used, room;
+	char note[128];
+};
+
+struct pp_sampler {
+	const char *proc; /* "/proc" */
+	struct pp_sampled *ring;
+	size_t rings;
+	int64_t least_ns;             /* between two looks; grows when the store is full */
+	int64_t period_ns, pss_ns;    /* between two looks now, and two looks at PSS */
+	int64_t next_ns, next_pss_ns; /* CLOCK_MONOTONIC */
+};
+
+void pp_sampler_init(struct pp_sampler *s, const char *proc);
+void pp_sampler_release(struct pp_sampler *s);
+/* Look at every rank that records, if it is time. */
+void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings);
+/* After pp_rings_finish(): the samples and why some are missing; they are the capture's then. */
+void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c);
+
+/* One look; `start_time` 0: any. 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not ours to read.
+ * *ret_note says what part could not be read, NULL: all was. */
+int pp_sample_process(const char *proc, int pid, uint64_t start_time, int with_pss, struct pp_memory *ret, const char **ret_note);
+
+#endif
