@@ -59,6 +59,15 @@ struct pp_xevent {
 	struct pp_xstat stat[PP_XEVENT_STATS];
 };
 
+/* An event without stats; those to come are not touched, for most events have few. */
+static inline void pp_xevent_init(struct pp_xevent *e, uint32_t metadata, int64_t offset_ps, int64_t duration_ps)
+{
+	e->metadata = metadata;
+	e->stats = 0;
+	e->offset_ps = offset_ps;
+	e->duration_ps = duration_ps;
+}
+
 typedef uint8_t *pp_xevent_encode(uint8_t *p, const struct pp_xevent *e);
 
 /* The body that suits this processor; found by the first call. */

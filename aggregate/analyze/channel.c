@@ -131,9 +131,12 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 		return rc;
 	for (size_t p = 0; p < c->world; p++)
 		c->from[p] = c->to[p] = (struct pp_channel){0};
-	for (size_t t = 0; t < rank->threads; t++)
+	for (size_t t = 0; t < rank->threads; t++) {
+		if (!pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
+			continue;
 		for (size_t i = 0; i < rank->thread[t].spans; i++)
 			count_span(c, &rank->thread[t].span[i], &requests);
+	}
 	pp_requests_release(&requests);
 	for (size_t p = 0; p < c->world && rc == 0; p++) {
 		rc = put(c, (int32_t)p, rank->rank, &c->from[p]);

@@ -71,6 +71,8 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 			for (uint32_t t = 0; t < capture->rank[r].threads; t++) {
 				const struct pp_thread *thread = &capture->rank[r].thread[t];
 
+				if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)))
+					continue;
 				for (uint32_t i = 0; i < thread->spans; i++) {
 					const struct pp_span *span = &thread->span[i];
 

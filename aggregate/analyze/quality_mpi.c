@@ -22,6 +22,8 @@ static uint64_t counted(const struct pp_join *j, const char *name)
 		for (size_t t = 0; t < j->in->capture->rank[r].threads; t++) {
 			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
 
+			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)))
+				continue;
 			for (size_t i = 0; i < thread->spans; i++)
 				if (thread->span[i].kind == PP_SPAN_COUNTER && is_name(j, thread->span[i].name, name))
 					sum += (uint64_t)thread->span[i].value;

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "aggregate/read/order.h"
 #include "aggregate/read/rings_private.h"
-#include "core/base/huge.h"
 
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
@@ -17,19 +17,46 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 	to[n] = '\0';
 }
 
-/* Blocks go back to the system as they are copied: the spans are never held twice. */
+/* The block's pages go to `to`, where address space is reserved; they are copied only where they cannot be moved. */
+static int place_block(const struct pp_block *b, char *to)
+{
+	if (mremap(b->span, b->bytes, b->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+		return 0;
+	if (mprotect(to, b->bytes, PROT_READ | PROT_WRITE))
+		return -ENOMEM;
+	memcpy(to, b->span, b->used * sizeof(b->span[0]));
+	munmap(b->span, b->bytes);
+	return 0;
+}
+
+/* Blocks become one array without being held twice. */
 static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_thread *t)
 {
 	struct pp_block *b;
+	size_t at = 0;
+	char *all;
 
-	t->span = lane->blocks.spans ? malloc(lane->blocks.spans * sizeof(*t->span)) : NULL;
-	if (lane->blocks.spans && !t->span)
+	t->kinds = lane->kinds;
+	if (!lane->blocks.spans)
+		return 0;
+	for (b = lane->blocks.first; b; b = b->next)
+		t->mapped += b->bytes;
+	all = mmap(NULL, t->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (all == MAP_FAILED) {
+		t->mapped = 0;
 		return -ENOMEM;
-	pp_huge_advise(t->span, lane->blocks.spans * sizeof(*t->span));
+	}
+	t->span = (struct pp_span *)all;
 	while ((b = pp_store_pop(store, &lane->blocks))) {
-		memcpy(t->span + t->spans, b->span, b->used * sizeof(b->span[0]));
+		int rc = place_block(b, all + at);
+
+		if (rc) {
+			pp_block_free(b);
+			return rc;
+		}
+		at += b->bytes;
 		t->spans += b->used;
-		pp_block_free(b);
+		free(b);
 	}
 	return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
 }
@@ -230,8 +257,12 @@ void pp_capture_release(struct pp_capture *c)
 	for (size_t i = 0; i < c->ranks; i++) {
 		struct pp_rank *rank = &c->rank[i];
 
-		for (size_t t = 0; t < rank->threads; t++)
-			free(rank->thread[t].span);
+		for (size_t t = 0; t < rank->threads; t++) {
+			if (rank->thread[t].mapped)
+				munmap(rank->thread[t].span, rank->thread[t].mapped);
+			else
+				free(rank->thread[t].span);
+		}
 		for (size_t k = 0; k < rank->comms; k++)
 			free(rank->comm[k].member);
 		free(rank->thread);

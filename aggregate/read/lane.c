@@ -103,6 +103,7 @@ struct pp_span *pp_lane_add(struct pp_lane *lane, enum pp_span_kind kind, int64_
 		return NULL;
 	}
 	s->kind = (uint8_t)kind;
+	lane->kinds |= PP_SPAN_BIT(kind);
 	s->begin = s->end = begin;
 	s->name = name;
 	s->peer = -1;

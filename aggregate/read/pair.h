@@ -25,6 +25,7 @@ struct pp_lane { /* one thread of a ring, as long as it lived */
 	char name[32];
 	int64_t first, last;       /* ticks, first > last: none yet */
 	struct pp_blocks blocks;
+	uint32_t kinds;            /* PP_SPAN_BIT() of all spans that it ever had */
 	struct pp_span *step;      /* open one */
 	uint64_t lost_seen;        /* of the slot, when the last gap was read */
 	int over;                  /* its thread has ended */

@@ -1,35 +1,43 @@
 /* Blocks of spans and their eviction. Called by pair.c, finish.c and rings.c. */
 #include "aggregate/read/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "aggregate/read/pair.h"
 
-enum { FIRST_BYTES = 16 * 1024, BLOCK_BYTES = 256 * 1024 };
+/* 512 spans are whole pages: blocks can be put one behind the other by moving their pages (finish.c). */
+enum { FIRST_BYTES = 512 * sizeof(struct pp_span), BLOCK_BYTES = 8 * FIRST_BYTES };
 
 /* mmap, so that what is given back leaves the process; populated at once, which is cheaper than a fault a page. */
 static struct pp_block *make(struct pp_store *s, size_t bytes)
 {
 	struct pp_block *b = s->spare;
+	struct pp_span *span;
 
 	if (b && bytes == BLOCK_BYTES) {
 		s->spare = b->next;
+		span = b->span;
 	} else {
-		b = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-		if (b == MAP_FAILED)
+		b = malloc(sizeof(*b));
+		if (!b)
 			return NULL;
+		span = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (span == MAP_FAILED) {
+			free(b);
+			return NULL;
+		}
 		s->bytes += bytes;
 	}
-	memset(b, 0, sizeof(*b));
-	b->bytes = bytes;
-	b->room = (uint32_t)((bytes - sizeof(*b)) / sizeof(b->span[0]));
+	*b = (struct pp_block){.bytes = bytes, .room = (uint32_t)(bytes / sizeof(*span)), .span = span};
 	return b;
 }
 
 void pp_block_free(struct pp_block *block)
 {
-	munmap(block, block->bytes);
+	munmap(block->span, block->bytes);
+	free(block);
 }
 
 static void unlink_age(struct pp_store *s, struct pp_block *b)

@@ -12,13 +12,7 @@
 #include "core/source/mpi_call.h"
 #include "core/step/category.h"
 
-struct pp_xname_slot {
-	uint64_t key;
-	uint32_t class; /* 0: free; enum pp_xname_class, or TEXT + enum pp_xtext_kind */
-	uint32_t id;
-};
-
-enum { TEXT = 0x10000, FIRST_SLOTS = 1024, NAME_BYTES = 128 };
+enum { FIRST_SLOTS = 1024, NAME_BYTES = 128 };
 
 static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_GROUP_ID] = "group_id",
@@ -82,7 +76,7 @@ static int grow(struct pp_xnames *x)
 	return 0;
 }
 
-static uint32_t put(struct pp_xnames *x, uint32_t class, uint64_t key, uint32_t *count, uint32_t before)
+uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key)
 {
 	struct pp_xname_slot *s = find(x->slot, x->slots, class, key);
 
@@ -96,18 +90,8 @@ static uint32_t put(struct pp_xnames *x, uint32_t class, uint64_t key, uint32_t 
 		s = find(x->slot, x->slots, class, key);
 	}
 	x->used++;
-	*s = (struct pp_xname_slot){key, class, before + ++*count};
+	*s = (struct pp_xname_slot){key, class, class >= PP_XNAMES_TEXT ? PP_XSTAT_FIXED - 1 + ++x->texts : ++x->events};
 	return s->id;
-}
-
-uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key)
-{
-	return put(x, class, key, &x->events, 0);
-}
-
-uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key)
-{
-	return put(x, TEXT + kind, key, &x->texts, PP_XSTAT_FIXED - 1);
 }
 
 int pp_xname_is_special(const char *name)
@@ -248,7 +232,7 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 	char small[NAME_BYTES];
 	const char *text = small;
 
-	switch (n->class - TEXT) {
+	switch (n->class - PP_XNAMES_TEXT) {
 	case PP_XTEXT_COMM:
 		snprintf(small, sizeof(small), "%016" PRIx64, n->key);
 		break;
@@ -280,7 +264,7 @@ void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s)
 
 		if (!n->class)
 			continue;
-		if (n->class >= TEXT) {
+		if (n->class >= PP_XNAMES_TEXT) {
 			write_text(x, s, n);
 			continue;
 		}

@@ -42,18 +42,37 @@ enum pp_xstat_id {
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
 
+struct pp_xname_slot {
+	uint64_t key;
+	uint32_t class; /* 0: free; enum pp_xname_class, or PP_XNAMES_TEXT + enum pp_xtext_kind */
+	uint32_t id;
+};
+
+enum { PP_XNAMES_RECENT = 128, PP_XNAMES_TEXT = 0x10000 };
+
 struct pp_xnames {
 	const struct pp_intern *names, *payloads; /* payloads NULL: no event has one */
 	struct pp_xname_slot *slot; /* open hash of event names and texts */
 	size_t slots, used;
 	uint32_t events, texts; /* ids given so far */
 	int no_memory;
+	struct pp_xname_slot recent[PP_XNAMES_RECENT]; /* events repeat few names: those are found without the hash */
 };
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err);
 void pp_xnames_release(struct pp_xnames *x);
+/* The id of a name, which is new where it is not there. */
+uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key);
 /* Event metadata id. 0 never; on lack of memory x->no_memory is set and 1 returned. */
-uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key);
+static inline uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key)
+{
+	struct pp_xname_slot *r = &x->recent[(key + 37 * (uint64_t)class) % PP_XNAMES_RECENT];
+
+	if (r->key != key || r->class != class)
+		*r = (struct pp_xname_slot){key, class, pp_xnames_put(x, class, key)};
+	return r->id;
+}
+
 /* Texts that stats refer to, by a ref_value: none can be equal to the name of a stat (xprof would take one of the two at random).
  */
 enum pp_xtext_kind {
@@ -64,7 +83,11 @@ enum pp_xtext_kind {
 	PP_XTEXT_FILE,     /* key: intern id */
 	PP_XTEXT_PAYLOAD,  /* key: intern id in payloads; never the name of a stat, for it has a sign or a digit in it */
 };
-uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key);
+static inline uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key)
+{
+	return pp_xnames_event(x, PP_XNAMES_TEXT + (uint32_t)kind, key);
+}
+
 /* Write all metadata into the open plane. */
 void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s);
 

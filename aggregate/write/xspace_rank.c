@@ -83,28 +83,27 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 		e->stat[e->stats++] = stat;
 }
 
-static struct pp_xevent event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank)
+static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, struct pp_xevent *e)
 {
 	int64_t begin = pp_xfile_ps(s->begin), end = pp_xfile_ps(s->end);
-	struct pp_xevent e = {0, 0, begin, end > begin ? end - begin : 0};
 
+	pp_xevent_init(e, 0, begin, end > begin ? end - begin : 0);
 	switch (s->kind) {
 	case PP_SPAN_MPI:
 	case PP_SPAN_REQUEST:
-		e.metadata = pp_xnames_event(&f->names, PP_XNAME_CALL, s->call);
+		e->metadata = pp_xnames_event(&f->names, PP_XNAME_CALL, s->call);
 		break;
 	case PP_SPAN_STEP:
-		e.metadata = pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)s->number);
+		e->metadata = pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)s->number);
 		break;
 	case PP_SPAN_COUNTER:
-		e.metadata = pp_xnames_event(&f->names, PP_XNAME_COUNTER, (uint64_t)(uint32_t)rank << 32 | s->name);
-		e.stat[e.stats++] = (struct pp_xstat){.id = PP_XSTAT_VALUE, .kind = PP_XSTAT_DOUBLE, .d = s->value};
-		e.duration_ps = 0;
+		e->metadata = pp_xnames_event(&f->names, PP_XNAME_COUNTER, (uint64_t)(uint32_t)rank << 32 | s->name);
+		e->stat[e->stats++] = (struct pp_xstat){.id = PP_XSTAT_VALUE, .kind = PP_XSTAT_DOUBLE, .d = s->value};
+		e->duration_ps = 0;
 		break;
 	default:
-		e.metadata = pp_xnames_event(&f->names, PP_XNAME_RANGE, s->name);
+		e->metadata = pp_xnames_event(&f->names, PP_XNAME_RANGE, s->name);
 	}
-	return e;
 }
 
 /* Stats beside those of the kind; the step is found by walking, for spans come in order of begin. */
@@ -192,7 +191,7 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struc
 
 		if (!is_nested(&t->span[i]))
 			continue;
-		e = event_of(f, &t->span[i], r->rank);
+		event_of(f, &t->span[i], r->rank, &e);
 		add_stats(f, &e, &t->span[i], p, steps, &at);
 		code = nest(f, &e, &depth);
 		pp_xstream_event(&f->stream, &e);
@@ -241,7 +240,7 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 				l[rest++] = l[i];
 				continue;
 			}
-			e = event_of(f, s, r->rank);
+			event_of(f, s, r->rank, &e);
 			add_stats(f, &e, s, p, steps, &at);
 			pp_xstream_event(&f->stream, &e);
 			free_from = s->end;
@@ -251,13 +250,18 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 	}
 }
 
+static size_t spans_to_ask(const struct pp_thread *thread, int kind)
+{
+	return pp_thread_may_have(thread, PP_SPAN_BIT(kind)) ? thread->spans : 0;
+}
+
 static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, const struct pp_xplaced *p, size_t steps)
 {
 	struct loose *l;
 	size_t n = 0;
 
 	for (size_t t = 0; t < r->threads; t++)
-		for (size_t i = 0; i < r->thread[t].spans; i++)
+		for (size_t i = 0; i < spans_to_ask(&r->thread[t], kind); i++)
 			n += r->thread[t].span[i].kind == kind;
 	if (!n)
 		return 0;
@@ -266,7 +270,7 @@ static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, co
 		return -ENOMEM;
 	n = 0;
 	for (size_t t = 0; t < r->threads; t++)
-		for (size_t i = 0; i < r->thread[t].spans; i++)
+		for (size_t i = 0; i < spans_to_ask(&r->thread[t], kind); i++)
 			if (r->thread[t].span[i].kind == kind)
 				l[n++].span = &r->thread[t].span[i];
 	qsort(l, n, sizeof(*l), loose_order);
@@ -274,8 +278,9 @@ static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, co
 		uint64_t line = pp_xfile_line(f, "_counters_");
 
 		for (size_t i = 0; i < n; i++) {
-			struct pp_xevent e = event_of(f, l[i].span, r->rank);
+			struct pp_xevent e;
 
+			event_of(f, l[i].span, r->rank, &e);
 			pp_xstream_event(&f->stream, &e);
 		}
 		pp_xstream_end(&f->stream, line);

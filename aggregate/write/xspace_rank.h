@@ -48,8 +48,23 @@ struct pp_xplaced *pp_xfile_place(const struct pp_xfile *f, size_t rank_index, s
 void pp_xfile_breakdown(struct pp_xfile *f, size_t rank_index, const struct pp_xplaced *p, size_t steps, int grouped);
 void pp_xfile_memory(struct pp_xfile *f, const struct pp_rank *r);
 uint64_t pp_xfile_line(struct pp_xfile *f, const char *name);
-void pp_xfile_int(struct pp_xevent *e, uint32_t id, int64_t value);
-void pp_xfile_uint(struct pp_xevent *e, uint32_t id, uint64_t value);
-void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint32_t id, enum pp_xtext_kind kind, uint64_t key);
+
+static inline void pp_xfile_int(struct pp_xevent *e, uint8_t id, int64_t value)
+{
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_INT, .i = value};
+}
+
+static inline void pp_xfile_uint(struct pp_xevent *e, uint8_t id, uint64_t value)
+{
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_UINT, .u = value};
+}
+
+static inline void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint8_t id, enum pp_xtext_kind kind, uint64_t key)
+{
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
+}
 
 #endif

@@ -76,24 +76,6 @@ uint64_t pp_xfile_line(struct pp_xfile *f, const char *name)
 	return begun;
 }
 
-void pp_xfile_int(struct pp_xevent *e, uint32_t id, int64_t value)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_INT, .i = value};
-}
-
-void pp_xfile_uint(struct pp_xevent *e, uint32_t id, uint64_t value)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_UINT, .u = value};
-}
-
-void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint32_t id, enum pp_xtext_kind kind, uint64_t key)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
-}
-
 static void stat_step(struct pp_xfile *f, struct pp_xevent *e, const struct pp_xlabel *l, int grouped, int is_marker)
 {
 	if (grouped)
@@ -118,18 +100,18 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 	const struct pp_attr *a = &f->out->attr[index];
 	const struct pp_step_cell *c = &l->cell[index];
 	int64_t begin = pp_xfile_ps(c->begin), from = begin;
-	struct pp_xevent e = {pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), 0, begin,
-	                      pp_xfile_ps(c->end) - begin};
+	struct pp_xevent e;
 	size_t end = at;
 	int compute = 0;
 
+	pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), begin, pp_xfile_ps(c->end) - begin);
 	stat_step(f, &e, l, grouped, 1);
 	pp_xstream_event(&f->stream, &e);
 	for (; end < a->segments && a->segment[end].begin < c->end; end++)
 		if (a->segment[end].step == l->segment && a->segment[end].end > a->segment[end].begin)
 			compute |= a->segment[end].category != PP_CATEGORY_INPUT && a->segment[end].category != PP_CATEGORY_OTHER;
 	if (grouped && !compute && c->end > c->begin) {
-		e = (struct pp_xevent){pp_xnames_event(&f->names, PP_XNAME_EMPTY_STEP, 0), 0, begin, 1};
+		pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_EMPTY_STEP, 0), begin, 1);
 		stat_step(f, &e, l, grouped, 0);
 		pp_xstream_event(&f->stream, &e);
 		from = begin + 1;
@@ -142,8 +124,8 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 			continue;
 		if (b < from)
 			b = from;
-		e = (struct pp_xevent){pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, segment_key(r, g)), 0, b,
-		                       pp_xfile_ps(g->end) - b};
+		pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, segment_key(r, g)), b,
+		               pp_xfile_ps(g->end) - b);
 		stat_step(f, &e, l, grouped, 0);
 		pp_xfile_text(f, &e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, g->category);
 		pp_xstream_event(&f->stream, &e);

@@ -47,7 +47,9 @@ static int64_t marking_thread(const struct pp_rank *rank)
 		const struct pp_thread *thread = &rank->thread[t];
 		size_t marks = 0;
 
-		for (size_t i = 0; i < thread->spans; i++)
+		if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)))
+			continue;
+		for (size_t i = 0; i < thread->spans && !(marks && thread->is_main); i++)
 			marks += thread->span[i].kind == PP_SPAN_STEP;
 		if (marks && thread->is_main)
 			return (int64_t)t;

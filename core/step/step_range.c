@@ -83,7 +83,7 @@ static uint32_t step_thread(const struct pp_rank *rank)
 		const struct pp_thread *thread = &rank->thread[t];
 		size_t ranges = 0;
 
-		for (size_t i = 0; i < thread->spans && thread->is_main; i++)
+		for (size_t i = 0; i < thread->spans && thread->is_main && !ranges; i++)
 			ranges += thread->span[i].kind == PP_SPAN_RANGE;
 		if (ranges)
 			return t;
