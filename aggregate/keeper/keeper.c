@@ -224,12 +224,12 @@ static void drain_until_over(struct keeper *k)
 
 static int close_window(struct keeper *k)
 {
-	char message[sizeof(k->control->message)] = "";
+	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
 	struct pp_err err = {""};
 	struct pp_session_options options = {.logdir = k->settings.output, .session = k->settings.session, .job = k->settings.job,
 					     .command = k->settings.command, .options = k->settings.text,
 					     .steps_first = k->settings.steps_first, .steps_last = k->settings.steps_last,
-					     .xspace_per_rank = k->settings.xspace_per_rank};
+					     .xspace_per_rank = k->settings.xspace_per_rank, .ret_later = later};
 	struct pp_close close_it = {.view = &k->view, .first = &k->first, .options = &options, .sampler = &k->sampler, .message = message, .message_size = sizeof(message)};
 	int rc;
 
@@ -250,6 +250,8 @@ static int close_window(struct keeper *k)
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
+	if (!rc && later[0] && pp_session_page(later, &err)) /* `podprof report` tries again and says why */
+		pp_keeper_log("no report.html: %s", err.text);
 	return rc;
 }
 

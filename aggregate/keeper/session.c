@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/message.h"
+#include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
@@ -126,6 +127,34 @@ static int write_all(const struct pp_output *out, struct pp_message *message, st
 	return written ? 0 : pp_err_set(err, first, "%s", message->failure);
 }
 
+int pp_session_page(const char *directory, struct pp_err *err)
+{
+	char pod[PP_SESSION_PATH + 16], html[PP_SESSION_PATH + 16];
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	snprintf(html, sizeof(html), "%s/report.html", directory);
+	return pp_report_write(pod, html, err);
+}
+
+/* Ranks wait for these files: a page that takes long is left to the keeper's time after them. */
+static void write_page(const struct pp_output *out, const struct pp_session_options *o, struct pp_message *message)
+{
+	char directory[PP_SESSION_PATH], pod[PP_SESSION_PATH + 16];
+	struct pp_err err = {""};
+	int rc;
+
+	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	if (access(pod, F_OK))
+		return; /* why it is not there is said */
+	if (o->ret_later && !pp_report_is_quick(pod)) {
+		snprintf(o->ret_later, PP_SESSION_PATH, "%s", directory);
+		return;
+	}
+	rc = pp_session_page(directory, &err);
+	pp_message_file(message, "report.html", rc, err.text);
+}
+
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
                            const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
 {
@@ -173,6 +202,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		rc = write_all(&out, message, err);
 	if (rc)
 		unclaim_name(&out);
+	else
+		write_page(&out, o, message);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	pp_dataset_release(&dataset);
 	return rc;

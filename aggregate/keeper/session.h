@@ -7,6 +7,8 @@
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"
 
+enum { PP_SESSION_PATH = 4400 };
+
 struct pp_session_options {
 	const char *logdir;
 	const char *session; /* "" : from the window's begin in local time */
@@ -15,10 +17,14 @@ struct pp_session_options {
 	int xspace_per_rank;
 	int salvaged;
 	const char *const *warning; /* NULL-terminated extra warnings for /quality, or NULL */
+	char *ret_later;            /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
 };
 
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */
 int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
                      char *message, size_t message_size, struct pp_err *err);
+
+/* report.html of a directory that pp_session_write() left for later. */
+int pp_session_page(const char *directory, struct pp_err *err);
 
 #endif

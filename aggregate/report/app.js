@@ -38,7 +38,7 @@ function capital(text) {
 /* id, name in the rail, what makes its content, needs attention?, nothing to show? */
 function sections() {
 	const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(), one = name => Pod.smallOf('quality', name)[0] || 0;
-	const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || !!Pod.table('quality', 'warning');
+	const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
 	const source = (group, name, how) => Groups.has(group) ? [group, name, () => Groups.generic(group, name, MEANING[group])]
 		: [group, name, () => Groups.absent(group, name, how), false, true];
 	const other = [...new Set([...Pod.table_list, ...Pod.small].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0])))].filter(g => !KNOWN.includes(g));

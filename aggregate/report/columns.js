@@ -93,11 +93,11 @@ class Columns {
 			c.lineTo(width, y);
 			c.stroke();
 			c.fillStyle = css('--soft');
-			c.fillText(m + NB + unit, left - 8, y);
+			c.fillText(m ? m + NB + unit : '0', left - 8, y);
 		}
 		this.shown.forEach((i, b) => this.column(c, this.items[i], left + b * step + gap / 2, step - gap, top + plot, scale));
 		this.frame(c, step, top, plot);
-		this.names(c, step, top + plot + 6);
+		this.names(c, step, top + plot + 7);
 		this.canvas.setAttribute('aria-label', `${this.what}: ${Format.count(this.items.length)} columns, tallest ${Format.time(most)}`);
 	}
 
@@ -132,7 +132,7 @@ class Columns {
 		for (let b = 0; b < this.shown.length; b += every)
 			c.fillText(this.items[this.shown[b]].label, this.left + (b + 0.5) * step, y);
 		c.textAlign = 'right';
-		c.fillText(this.axis || '', this.left - 8, y);
+		c.fillText(this.axis || '', this.left - 8, y + 4);
 		if (this.shown.length < this.items.length) {
 			c.textAlign = 'left';
 			c.fillText('each column is the tallest of those beside it', this.left, y + 15);

@@ -14,7 +14,7 @@ function el(tag, attributes, ...children) {
 		else
 			e.setAttribute(name, value === true ? '' : value);
 	}
-	for (const child of children.flat())
+	for (const child of children.flat(Infinity))
 		if (child !== null && child !== undefined && child !== false)
 			e.append(child);
 	return e;

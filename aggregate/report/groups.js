@@ -1,6 +1,11 @@
 /* Workers, tables of other sources as they are, quality, and the run. */
 'use strict';
 
+/* That a group is absent for want of a source is no news on every run; the tables below say it. */
+function isNews(warning) {
+	return !(warning.startsWith('/') && warning.includes(' is absent:')) && !warning.includes('by the default rule');
+}
+
 const Groups = {
 	workers() {
 		const w = Pod.worker, mean = values => i => Pod.mean(values, i);
@@ -31,7 +36,7 @@ const Groups = {
 
 	/* A group of pod.h5 that has no section of its own making: scalars, then its tables. */
 	generic(group, title, lead) {
-		const small = Pod.small.filter(s => s.group === group), tables = Pod.table_list.filter(t => t.group === group);
+		const small = Pod.small.filter(s => s.group === group), tables = Pod.table_list.filter(t => t.group === group && (t.column.length > 1 || t.column[0].name !== t.dim));
 		const planes = Pod.cell.plane.filter(p => p.key.startsWith(group + '/'));
 		const parts = [el('h2', {}, title)];
 		if (lead)
@@ -70,7 +75,7 @@ const Groups = {
 		one('crossed') ? plain(`${Format.count(one('crossed'))} ranges of one thread overlap without nesting.`) : null,
 		plain(`podprof itself: ${Format.time(one('keeper_cpu_ns'))} CPU time of the keeper` + (window > 0 ? ` (${Format.share(one('keeper_cpu_ns'), window)} of the window on one core)` : '')
 			+ `, ${Format.bytes(one('keeper_rss_bytes'))} memory at most.`),
-		warnings && Array.from(Pod.column(warnings, 'warning'), w => bad(sentence(w))), Pod.left_out.map(plain)));
+		warnings && Array.from(Pod.column(warnings, 'warning')).filter(isNews).map(w => bad(sentence(w))), Pod.left_out.map(plain)));
 		parts.push(Groups.losses(), Groups.byDefault(), Groups.absentTable());
 		return parts;
 	},

@@ -69,7 +69,7 @@ const Verdict = {
 	section() {
 		const s = Pod.sum, mean = s.cells ? s.all_ns / s.cells : 0, {lost, records} = Verdict.lost(), doubts = Verdict.doubts();
 		const figure = (key, value, note, bad) => el('div', {}, el('div', {class: 'k'}, key), el('div', {class: bad ? 'v bad' : 'v'}, value), el('div', {class: 'n'}, note));
-		return [Verdict.head(), el('p', {class: 'verdict', id: 'verdict-text'}, Pod.verdict[0].toUpperCase() + Pod.verdict.slice(1) + '.'),
+		return [Verdict.head(), el('p', {class: 'verdict', id: 'verdict-text'}, typeset(sentence(Pod.verdict))),
 			el('p', {class: 'evidence'}, Verdict.evidence()),
 			el('p', {class: 'doubt'}, el('b', {}, 'Doubt: '), doubts.length ? doubts.join('; ') + '.'
 				: `none found: nothing lost, every rank delivered, times of different ranks compare to ${Format.time(s.bound_ns)}.`),
@@ -82,6 +82,11 @@ const Verdict = {
 				figure('Clock bound', Format.time(s.bound_ns), 'of a difference between two ranks; below it: tie'))];
 	},
 };
+
+/* The summary's plain text as print: a number keeps its unit, apostrophes bend. */
+function typeset(text) {
+	return text.replace(/(\d) (ns|us|ms|s|min|h|%)(?![a-z])/g, (all, digit, unit) => digit + NB + (unit === 'us' ? '\u00b5s' : unit)).replaceAll('\'', '\u2019');
+}
 
 /* What the job is known by: the program's own name, of an interpreter the name of the script. */
 function programOf(command) {
@@ -108,7 +113,7 @@ const Overview = {
 			box, Overview.legend(), Overview.table(), Overview.steps()];
 	},
 	legend() {
-		const list = legend(Pod.category.filter((k, i) => Pod.sum.category[i] > 0).map(k => k.id), false);
+		const list = legend(Pod.category.filter((k, i) => Pod.sum.category[i] > 0).map(k => k.id), Pod.sum.wait_ns > 0);
 		list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--ink)'}}), 'slowest rank'));
 		if (Pod.workers > 1)
 			list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--soft)'}}), 'fastest rank'));
@@ -140,9 +145,12 @@ const Overview = {
 		const most = Math.max(...s.max_ns), [size, unit] = Format.axis('ns', most), soft = css('--soft'), ground = css('--ground');
 		const shown = Pod.category.filter((k, i) => Pod.sum.category[i] > 0);
 		const order = k => k.id === 10 || k.id === 3 ? 20 + k.id : k.id;
-		const datasets = shown.sort((a, b) => order(a) - order(b)).map(k => ({type: 'bar', label: k.name, stack: 'step', order: 2, backgroundColor: k.colour,
-			borderColor: ground, borderWidth: groups.length > 150 ? 0 : {top: 1}, borderSkipped: false, barPercentage: 1, categoryPercentage: groups.length > 60 ? 1 : 0.86,
-			data: groups.map(g => sum(g, s.category[k.id - 1]) / Math.max(1, sum(g, s.count)) / size)}));
+		const bar = (label, colour, value) => ({type: 'bar', label, stack: 'step', order: 2, backgroundColor: colour, borderColor: ground,
+			borderWidth: groups.length > 150 ? 0 : {top: 1}, borderSkipped: false, barPercentage: 1, categoryPercentage: groups.length > 60 ? 1 : 0.86,
+			data: groups.map(g => value(g) / Math.max(1, sum(g, s.count)) / size)});
+		const wait = g => Math.min(sum(g, s.wait_ns), sum(g, s.category[COMMUNICATION[0] - 1])), hatch = Hatch.of(document.createElement('canvas').getContext('2d'), Pod.colour(COMMUNICATION[0]));
+		const datasets = shown.sort((a, b) => order(a) - order(b)).flatMap(k => k.id !== COMMUNICATION[0] ? [bar(k.name, k.colour, g => sum(g, s.category[k.id - 1]))]
+			: [bar(k.name, k.colour, g => sum(g, s.category[k.id - 1]) - wait(g)), bar(k.name + ', waiting', hatch, wait)]);
 		const line = (label, colour, value) => ({type: 'line', label, order: 1, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, stack: label, pointRadius: groups.length < 4 ? 3 : 0,
 			pointHitRadius: 6, tension: 0, data: groups.map(g => value(g) / size)});
 		datasets.push(line('slowest rank', css('--ink'), g => over(g, i => s.max_ns[i])));
@@ -156,7 +164,7 @@ const Overview = {
 			plugins: {legend: {display: false}, tooltip: {enabled: false, external: t => Overview.hover(t, groups)}},
 			scales: {x: {stacked: true, grid: {display: false, color: css('--rule')}, border: {color: css('--rule')}, ticks: {color: soft, font, maxRotation: 0, autoSkipPadding: 14},
 				title: {display: true, text: 'step', color: soft, font, align: 'start', padding: 0}},
-			y: {stacked: true, beginAtZero: true, grid: {color: css('--rule'), drawBorder: false, drawTicks: false}, ticks: {color: soft, font, padding: 8, maxTicksLimit: 5, callback: v => v + NB + unit}}}}};
+			y: {stacked: true, beginAtZero: true, grid: {color: css('--rule'), drawBorder: false, drawTicks: false}, max: ticks(most / size, 4).length * ticks(most / size, 4)[1], ticks: {color: soft, font, padding: 8, maxTicksLimit: 6, callback: v => v ? v + NB + unit : '0'}}}}};
 	},
 	hover(context, groups) {
 		const tip = context.tooltip, g = tip.dataPoints && tip.dataPoints.length ? groups[tip.dataPoints[0].dataIndex] : null;

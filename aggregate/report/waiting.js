@@ -97,7 +97,7 @@ const Waiting = {
 		c.textAlign = 'center';
 		c.fillStyle = css('--soft');
 		for (const m of ticks(most / size, 5))
-			c.fillText(m + NB + unit, left + m * size * scale, rows.length * high + 8);
+			c.fillText(m ? m + NB + unit : '0', left + m * size * scale, rows.length * high + 8);
 		c.textAlign = 'right';
 		c.fillText('rank', left - 8, rows.length * high + 8);
 		const x = Math.round(left + last * scale) + 0.5;

@@ -18,7 +18,7 @@ def train8(place, full):
     check(len(found) == 1, f"the session is not there when the job is over: {jobs.tree(logs)}")
     session = found[0]
     check_dataset(session, workers=8, steps=range(10, 20))
-    check(sorted(os.listdir(session)) == ["pod.h5", "summary.txt"], os.listdir(session))
+    check(sorted(os.listdir(session)) == ["pod.h5", "report.html", "summary.txt"], os.listdir(session))
     host = os.uname().nodename
     check(xspaces(logs, session) == [f"{host}.xplane.pb"], xspaces(logs, session))
     check(os.path.getsize(os.path.join(logs, "plugins", "profile", os.path.basename(session), f"{host}.xplane.pb")) > 10000, "XSpace size")
