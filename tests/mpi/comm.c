@@ -146,7 +146,7 @@ TEST(test_intercomm)
 	MPI_Comm_split(MPI_COMM_WORLD, me / 2, me, &half);
 	forget();
 	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, me / 2 ? 0 : 2, 5, &inter);
-	take_all();
+	one_call(__FILE__, __LINE__, "MPI_Intercomm_create");
 	CHECK_INT(how_many(PP_RECORD_COMM), 1);
 	if (nth(PP_RECORD_COMM, 0)) {
 		int32_t list[64];

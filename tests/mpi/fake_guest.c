@@ -1,5 +1,6 @@
 /* Stands in for libpodprof.so under libpodprof-mpi.so: keeps the records of this process for tests/mpi/fake.h, and writes them as
- * lines to $PP_FAKE_LOG.<rank> where that is set. PP_FAKE_BENCH: a ring that is always drained. PP_FAKE_REFUSE: claim says no. */
+ * lines to $PP_FAKE_LOG.<rank> where that is set (PP_FAKE_EACH: at
+ * once, not a chunk at a time). PP_FAKE_BENCH: a ring that is always drained. PP_FAKE_REFUSE: claim says no. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static __thread struct fake_thread *mine;
 static struct fake_record *kept;
 static size_t kept_count, kept_room;
 static _Atomic uint32_t recording;
-static int tick_kind, claimed_rank = -1, claimed_size = -1, bench;
+static int tick_kind, claimed_rank = -1, claimed_size = -1, bench, each;
 static uint32_t last_mpi_state;
 static uint64_t bench_count;
 static FILE *out;
@@ -121,7 +122,7 @@ static void put(const struct pp_record *record, const void *rest, uint32_t rest_
 	t->taken = 0;
 	atomic_store(&t->committed, 0);
 	t->cursor.next = t->chunk;
-	t->cursor.end = t->chunk + (bench ? LARGE : SMALL);
+	t->cursor.end = t->chunk + (bench ? LARGE : each ? 0 : SMALL);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -143,6 +144,7 @@ static int claim(enum pp_evidence evidence, int rank, int size)
 	if (evidence != PP_EVIDENCE_MPI || getenv("PP_FAKE_REFUSE"))
 		return 0;
 	bench = getenv("PP_FAKE_BENCH") != NULL;
+	each = getenv("PP_FAKE_EACH") != NULL;
 #if defined(__x86_64__)
 	tick_kind = bench;
 #endif

@@ -17,6 +17,7 @@ static const struct pp_fake *fake;
 static struct fake_record got[WANT_ROOM];
 static size_t got_count;
 static int me, ranks;
+static unsigned char checked[4096]; /* rows of the table of which a record was found as wanted */
 
 static inline void want_begin(void)
 {
@@ -72,6 +73,8 @@ static inline const struct pp_record_mpi *one_call(const char *file, int line, c
 		test_failures++;
 		fprintf(stderr, "%s:%d: rank %d: %d calls, first %s, not one %s\n", file, line, me, how_many(PP_RECORD_MPI),
 		        f ? pp_mpi_call_info(f->record.mpi.call)->name : "none", name);
+	} else {
+		checked[f->record.mpi.call % sizeof checked] = 1;
 	}
 	return f ? &f->record.mpi : &none;
 }
@@ -91,6 +94,13 @@ static inline void same(const char *file, int line, const char *name, const char
 		same(__FILE__, __LINE__, name, "peer", m_->peer, (peer_));                                                         \
 		same(__FILE__, __LINE__, name, "sent", (long long)m_->sent, (sent_));                                              \
 		same(__FILE__, __LINE__, name, "received", (long long)m_->received, (received_));                                  \
+	} while (0)
+
+/* Also: on this communicator. */
+#define WANT_ON(name, comm_, peer_, sent_, received_)                                                                              \
+	do {                                                                                                                       \
+		WANT(name, peer_, sent_, received_);                                                                               \
+		same(__FILE__, __LINE__, name, "comm", (long long)last_call()->comm, (long long)(comm_));                          \
 	} while (0)
 
 /* Also: one REQUEST record of the number that the call before had. */
@@ -127,12 +137,32 @@ static inline int equal_on(MPI_Comm comm, uint64_t value)
 	return low == high;
 }
 
+/* For covered.py: the names of the calls that were found. */
+static inline void say_checked(void)
+{
+	const char *to = getenv("PP_COVERED");
+	char path[1024];
+	FILE *f;
+
+	if (!to)
+		return;
+	snprintf(path, sizeof path, "%s.%d", to, me);
+	f = fopen(path, "w");
+	for (unsigned i = 0; f && i < pp_mpi_call_count(); i++)
+		if (checked[i])
+			fprintf(f, "%s\n", pp_mpi_call_info(i)->name);
+	if (f)
+		fclose(f);
+}
+
 /* The sum of what went wrong on all ranks, so that every rank ends alike. */
 static inline int want_end(void)
 {
 	int bad = test_end(), any = 0;
 
 	MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	if (!any)
+		say_checked();
 	MPI_Finalize();
 	return any;
 }
