@@ -41,6 +41,7 @@ static inline void free_capture(struct pp_capture *c)
 	}
 	free(c->rank);
 	pp_intern_free(c->names);
+	pp_intern_free(c->payloads);
 }
 
 /* Spans are given in the order of their begin. */

@@ -47,7 +47,13 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	add_range(c, r, 0, "bad \xff name \xc3", at + 210000, at + 250000);
 	add_range(c, r, 0, "a:InfeedEnqueue", at + 250000, at + 300000);
 	add_mpi(c, r, "MPI_Allreduce", (uint32_t)k, at + 400000 + late, at + 600000);
-	add_range(c, r, 0, "save", at + 700000, at + SAMPLE_STEP_NS - 10)->category = PP_CATEGORY_OUTPUT;
+	{
+		struct pp_span *save = add_range(c, r, 0, "save", at + 700000, at + SAMPLE_STEP_NS - 10);
+
+		save->category = PP_CATEGORY_OUTPUT;
+		save->payload_type = k % 2 ? PP_PAYLOAD_EXT : PP_PAYLOAD_INT32;
+		save->payload = k % 2 ? pp_intern_put(c->payloads, "layer=3, name=\"a\"", 17) : UINT32_MAX;
+	}
 	{
 		struct pp_span *w = add_mpi(c, r, "MPI_File_write_at_all", (uint32_t)k, at + 710000 + late, at + 800000);
 
@@ -110,6 +116,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	memset(long_name, 'n', SAMPLE_LONG);
 	s->capture = make_capture(ranks);
 	s->capture.epoch_realtime_ns = INT64_C(1790000000000000000);
+	s->capture.payloads = pp_intern_new();
 	s->capture.memory_period_ns = 100000000;
 	for (size_t r = 0; r < ranks; r++) {
 		struct pp_rank *rank = &s->capture.rank[r];
@@ -121,8 +128,8 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		rank->comms = 2;
 		*rank->comm =
 		        (struct pp_comm){77, pp_intern_put(s->capture.names, "MPI_COMM_WORLD", 14), (uint32_t)ranks, s->member};
-		rank->comm[1] = (struct pp_comm){
-		        SAMPLE_FILE, pp_intern_put(s->capture.names, "bytes", 5), (uint32_t)ranks, .kind = PP_COMM_FILE};
+		rank->comm[1] = (struct pp_comm){SAMPLE_FILE, pp_intern_put(s->capture.names, "bytes", 5), (uint32_t)ranks,
+		                                 .kind = PP_COMM_FILE};
 		rank->records = 100;
 		sample_process(rank);
 		for (int64_t k = 0; k < SAMPLE_STEPS; k++)

@@ -77,6 +77,19 @@ def check_file(path):
     return planes[0]
 
 
+def check_process(f, ranks):
+    p, m = f["process"], f["memory"]
+    assert (p["present"][:] == [[1], [0], [1], [0], [1], [0]]).all() and p["present"].shape == (6, ranks)
+    for name, value in (("cpu_user_ns", 1000), ("cpu_system_ns", 100), ("minor_faults", 3), ("voluntary_switches", 1), ("involuntary_switches", 2)):
+        assert (p[name][:] == p["present"][:] * value).all(), (name, p[name][:])
+    assert not p["major_faults"][:].any()
+    assert (p["rss_present"][:] == [[0], [0], [0], [0], [1], [0]]).all() and (p["rss_peak_bytes"][4] == 8192).all()
+    assert list(m["worker"][:]) == [r for r in range(ranks) for _ in range(2)] == list(p["sample_worker"][:])
+    assert list(m["rss_bytes"][:4]) == [4000, 5000, 4001, 5001] and list(m["pss_present"][:2]) == [0, 1] and list(m["pss_bytes"][:2]) == [0, 3000]
+    assert (m["children_rss_bytes"][:] == 2000).all() and (m["children"][:] == 1).all() and m["period_ns"][()] == 100000000
+    assert list(m["time_ns"][:2]) == [5001100, 5001200] == list(p["sample_time_ns"][:2]) and (p["sample_children_cpu_ns"][:] == 70).all()
+
+
 def check_h5(path, ranks):
     with h5py.File(path) as f:
         b = f["breakdown"]
@@ -92,6 +105,7 @@ def check_h5(path, ranks):
         file = f["file"] # 5 of the steps write
         assert list(file["worker"][:]) == list(range(ranks)) and set(file["name"][:]) == {b"bytes"} and (file["writes"][:] == 5).all()
         assert (file["bytes_written"][:] == 5 * 4096).all() and (file["write_ns"][:] > 0).all() and not file["reads"][:].any()
+        check_process(f, ranks)
         names = [n.decode() for n in f["quality/unclassified"][:]]
         assert "bad \ufffd name \ufffd" in names and "n" * 10000 in names, [n[:20] for n in names]
         assert f["quality/dropped"].shape[0] == ranks and b"kernel" in f["quality/absent"][:]
@@ -103,6 +117,10 @@ written = [stats(host, e) for x in host["lines"] for e in x["events"] if host["e
 assert written and all(s["file"] == "./bytes" and s["bytes"] == 4096 for s in written), written[:3]
 assert [x["name"] for x in host["lines"]][:6] == ["rank 0 breakdown", "rank 0 main", "rank 0 loader", "rank 0 async", "rank 0 async 2",
                                                  "rank 0 requests"], [x["name"] for x in host["lines"]][:6]
+saved = {stats(host, e).get("payload") for x in host["lines"] for e in x["events"] if x["name"] == "rank 0 main" and host["events"][e["id"]]["name"] == "save"}
+assert saved == {-1, 'layer=3, name="a"'}, saved
+memory = [stats(host, e) for x in host["lines"] if x["name"] == "_counters_" for e in x["events"] if host["events"][e["id"]]["name"] == "rank 0 memory"]
+assert memory == [{"rss": 4000, "children_rss": 2000}, {"rss": 5000, "pss": 3000, "children_rss": 2000}], memory
 grouped = {x["name"] for x in host["lines"] if any("group_id" in stats(host, e) for e in x["events"])}
 assert grouped == {"rank 0 breakdown"}, grouped
 for r in range(9):

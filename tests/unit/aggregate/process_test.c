@@ -1,0 +1,138 @@
+/* What steps have of a process's counts, and what is said of a run that is one step: hand-made captures. */
+#include "aggregate/analyze/dataset.h"
+#include "aggregate/analyze/verdict.h"
+#include "aggregate/write/text.h"
+#include "core/base/units.h"
+#include "tests/test.h"
+#include "tests/unit/capture.h"
+
+struct made {
+	struct pp_capture capture;
+	struct pp_steps steps;
+	struct pp_attr attr[2];
+	struct pp_dataset d;
+	char verdict[320];
+};
+
+static void build(struct made *m)
+{
+	struct pp_dataset_input in = {.capture = &m->capture,
+	                              .steps = &m->steps,
+	                              .attr = m->attr,
+	                              .session = "s",
+	                              .job = "j",
+	                              .command = "c",
+	                              .options = "o",
+	                              .bound_ns = 2};
+	struct pp_err err = {""};
+
+	CHECK_INT(pp_steps_find(&m->capture, 0, 0, &m->steps, &err), 0);
+	for (size_t r = 0; r < m->capture.ranks; r++)
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err),
+		          0);
+	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
+	pp_verdict(&m->d, m->verdict, sizeof(m->verdict));
+}
+
+static void drop(struct made *m)
+{
+	pp_dataset_release(&m->d);
+	for (size_t r = 0; r < m->capture.ranks; r++)
+		pp_attr_release(&m->attr[r]);
+	pp_steps_release(&m->steps);
+	free_capture(&m->capture);
+}
+
+static void usage(struct pp_rank *r, int64_t time, int64_t number, uint32_t sequence, int is_end, uint32_t faults)
+{
+	r->usage = realloc(r->usage, (r->usages + 1) * sizeof(*r->usage));
+	r->usage[r->usages++] = (struct pp_usage){
+	        .time = time, .number = number, .sequence = sequence, .is_end = is_end, .minor_faults = faults, .user_ns = faults};
+}
+
+/* Steps 0..4 of 100 each, from 0. Only what was looked at on both sides, and in one piece, is present. */
+TEST(both_edges_or_nothing)
+{
+	struct made m = {.capture = make_capture(1)};
+	struct pp_rank *r = &m.capture.rank[0];
+	static const int8_t want[] = {1, 1, 0, 0, 0};
+
+	r->step_marks = 1;
+	for (int64_t k = 0; k < 5; k++) {
+		add_step(&m.capture, 0, k, 100 * k, 100 * k + 90);
+		add_range(&m.capture, 0, 0, "work", 100 * k + 1, 100 * k + 80);
+	}
+	usage(r, -3, 0, 1, 0, 0);   /* begin of 0 */
+	usage(r, 91, 0, 2, 1, 5);   /* end of 0, shared by 1 */
+	usage(r, 193, 1, 3, 1, 25); /* end of 1 */
+	/* 2: no end; 3: begin, but a record between was lost; 4: its end is the end of another step of that number, much later */
+	usage(r, 299, 3, 4, 0, 30);
+	usage(r, 392, 3, 6, 1, 40);
+	usage(r, 490, 9, 7, 1, 45);
+	build(&m);
+	CHECK_INT(m.d.steps, 5);
+	for (size_t s = 0; s < m.d.steps && s < 5; s++)
+		CHECK_INT(m.d.process[s].present, want[s]);
+	CHECK_INT(m.d.process[0].minor, 5);
+	CHECK_INT(m.d.process[1].minor, 20);
+	CHECK_INT(m.d.process[1].cpu_user_ns, 20);
+	CHECK_INT(m.d.process[3].minor, 0);
+	drop(&m);
+}
+
+TEST(start_up_is_no_communication)
+{
+	struct made m = {.capture = make_capture(2)};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	for (size_t r = 0; r < 2; r++) {
+		add_mpi(&m.capture, r, "MPI_Init", 0, 0, 600)->comm = 0;
+		add_range(&m.capture, r, 0, "solve", 600, 700);
+		add_mpi(&m.capture, r, "MPI_Barrier", 0, 700 + 10 * (int64_t)r, 750);
+		add_mpi(&m.capture, r, "MPI_Finalize", 1, 760, 1000)->comm = 0;
+	}
+	build(&m);
+	CHECK_INT(m.d.startup_ns, 2 * 840);
+	CHECK_STR(m.verdict,
+	          "limited by: start-up and shut-down, 84 % of the run in MPI_Init and MPI_Finalize; a longer run says more");
+	f = open_memstream(&text, &size);
+	CHECK_INT(pp_text_write(&m.d, f), 0);
+	fclose(f);
+	CHECK(strstr(text, "(slowest rank; one step has no spread)") && !strstr(text, "(+-") && !strstr(text, "1 of 1 steps"));
+	free(text);
+	drop(&m);
+}
+
+TEST(work_is_work)
+{
+	struct made m = {.capture = make_capture(1)};
+
+	add_mpi(&m.capture, 0, "MPI_Init", 0, 0, 300)->comm = 0;
+	add_range(&m.capture, 0, 0, "forward", 300, 900);
+	add_mpi(&m.capture, 0, "MPI_Finalize", 1, 900, 1000)->comm = 0;
+	build(&m);
+	CHECK_STR(m.verdict, "limited by: Host compute, 60 % of the run; it is the only rank");
+	drop(&m);
+}
+
+TEST(bytes_as_people_read_them)
+{
+	char text[PP_TEXT_UNIT];
+
+	CHECK_STR(pp_text_bytes(text, 0), "0 B");
+	CHECK_STR(pp_text_bytes(text, 1023), "1023 B");
+	CHECK_STR(pp_text_bytes(text, 1024), "1.00 KiB");
+	CHECK_STR(pp_text_bytes(text, UINT64_C(1300000000)), "1.21 GiB");
+	CHECK_STR(pp_text_bytes(text, UINT64_C(1023) * 1048576 + 700000), "1.00 GiB");
+}
+
+int main(void)
+{
+	both_edges_or_nothing();
+	start_up_is_no_communication();
+	work_is_work();
+	bytes_as_people_read_them();
+	return test_end();
+}
