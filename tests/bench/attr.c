@@ -17,13 +17,6 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int64_t fill_thread(struct pp_thread *thread, size_t spans, const uint32_t *name)
 {
 	int64_t at = 0;
@@ -43,8 +36,10 @@ static int64_t fill_thread(struct pp_thread *thread, size_t spans, const uint32_
 	return at;
 }
 
-static double measure(const struct pp_rank *rank, const struct pp_steps *steps, const struct pp_intern *names)
+static void measure(const struct pp_rank *rank, const struct pp_steps *steps, const struct pp_intern *names, size_t count)
 {
+	char what[64];
+	struct bench_figure f = {.bench = "attr", .what = what, .unit = "ns"};
 	double ns[REPEATS];
 
 	for (int i = 0; i < REPEATS; i++) {
@@ -57,8 +52,9 @@ static double measure(const struct pp_rank *rank, const struct pp_steps *steps, 
 		ns[i] = (double)(now_ns() - begin) / SPANS;
 		pp_attr_release(&attr);
 	}
-	qsort(ns, REPEATS, sizeof(ns[0]), compare);
-	return ns[REPEATS / 2];
+	snprintf(what, sizeof(what), "sweep, an interval: %zu threads, %zu steps", rank->threads, count);
+	bench_take(&f, ns, REPEATS, 0, 0.5, 1);
+	bench_print(&f);
 }
 
 static int measure_all(void)
@@ -82,7 +78,7 @@ static int measure_all(void)
 				cell[i] = (struct pp_step_cell){.begin = end / (int64_t)steps * (int64_t)i,
 				                                .end = end / (int64_t)steps * (int64_t)(i + 1),
 				                                .present = 1};
-			printf("attr: %zu threads, %4zu steps: %.1f ns/interval\n", threads, steps, measure(&rank, &table, names));
+			measure(&rank, &table, names, steps);
 			for (size_t t = 0; t < threads; t++)
 				free(thread[t].span);
 			free(cell);

@@ -132,7 +132,7 @@ int main(void)
 	pthread_t thread;
 	int missed = 0;
 
-	if (!asked || strcmp(asked, "1"))
+	if (!asked || !*asked)
 		return 77;
 	if (!mkdtemp(spool))
 		return 1;
