@@ -101,7 +101,8 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 		return;
 	peer = r->peer == -2 ? -1 : r->peer;
 	flags |= r->flags;
-	if (status && status->_cancelled) {
+	/* only messages can be cancelled; the status of a file's request has anything there */
+	if (status && status->_cancelled && r->peer != -1) {
 		flags |= PP_MPI_CANCELLED;
 	} else if (status && r->receives && !failed) {
 		received = status->_ucount;

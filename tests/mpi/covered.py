@@ -18,8 +18,8 @@ def functions(directories):
     for directory in directories.split(","):
         path = os.path.join(directory, "mpi.h")
         if os.path.exists(path):
-            text = re.sub(r"/\*.*?\*/|^\s*#.*$", "", open(path).read(), flags=re.S | re.M)
-            return set(re.findall(r"\bMPI_([A-Z]\w*)\s*\((?=[^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:__|;))", text))
+            text = re.sub(r"/\*.*?\*/|^\s*#[^\n]*", "", open(path).read(), flags=re.S | re.M)
+            return set(re.findall(r"OMPI_DECLSPEC[^;]*?\bMPI_([A-Z]\w*)\s*\(", text))
     return set()
 
 
