@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""The Debian package: built from a clean checkout, judged by lintian, installed on fresh Debian systems, where doctor and an MPI job run.
+The tarball is tried there too. Takes minutes and the network: only with PODPROF_LONG=1. Run by ctest package_deb."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import package
+import jobs
+from jobs import check, run
+from package import SOURCE, good
+from tarball import pack
+
+MIRROR = os.environ.get("PODPROF_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+JOB = "openmpi-bin,python3-mpi4py,python3-numpy"
+EXAMPLE = "/usr/share/doc/podprof/examples/mpi4py_train/mpi4py_train.py"
+debs = []
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise jobs.Skipped(f"no {program} here")
+
+
+def checkout(directory):
+    """What git knows, as it stands in the working tree: nothing that was built."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=SOURCE, stdout=subprocess.PIPE, check=True).stdout.decode().split("\0")
+    for name in filter(None, names):
+        if os.path.exists(os.path.join(SOURCE, name)):
+            target = os.path.join(directory, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy2(os.path.join(SOURCE, name), target)
+
+
+def build(place, full):
+    """dpkg-buildpackage without an error, lintian without an error or warning."""
+    need("dpkg-buildpackage", "dh", "lintian", "git")
+    if not os.path.isdir(os.path.join(SOURCE, ".git")):
+        raise jobs.Skipped("not a git checkout")
+    out = tempfile.mkdtemp(prefix="podprof-deb-")
+    checkout(os.path.join(out, "podprof"))
+    got = run(["dpkg-buildpackage", "-us", "-uc", "-b", "-j2"], cwd=os.path.join(out, "podprof"), limit=900)
+    check(got.code == 0, got.told())
+    debs.extend(p for p in glob.glob(os.path.join(out, "*.deb")) if "-dbgsym_" not in p)
+    check(sorted(os.path.basename(p).split("_")[0] for p in debs) == ["libpodprof-dev", "podprof"], str(debs))
+    as_root = ["--allow-root"] if os.getuid() == 0 else []
+    got = run(["lintian", *as_root, "--fail-on", "error,warning", *glob.glob(os.path.join(out, "*.changes"))], limit=200)
+    check(got.code == 0, got.told())
+
+
+def in_root(root, *command, limit=120):
+    script = os.path.join(SOURCE, "tests", "package", "inroot.sh")
+    return run(["unshare", "-m", "-p", "-f", script, root, *command], limit=limit)
+
+
+def fresh(place, release):
+    """A new system of that release, with an MPI and nothing of podprof."""
+    need("debootstrap", "unshare", "chroot")
+    if os.getuid() != 0:
+        raise jobs.Skipped("debootstrap and chroot need root")
+    if not debs:
+        raise jobs.Skipped("there is no package: see 'build'")
+    if not os.path.exists(f"/usr/share/debootstrap/scripts/{release}"):
+        raise jobs.Skipped(f"this debootstrap does not know {release}")
+    root = os.path.join(place.scratch, release)
+    got = run(["debootstrap", "--variant=minbase", f"--include={JOB}", release, root, MIRROR], limit=900)
+    if got.code:
+        raise jobs.Skipped(f"debootstrap {release} failed, is there a network? {(got.out + got.err)[-300:]}")
+    got = in_root(root, "true")
+    if got.code:
+        raise jobs.Skipped(f"no mounts here: {got.err[-300:]}")
+    return root
+
+
+def try_release(place, release):
+    root = fresh(place, release)
+    for deb in debs:
+        shutil.copy(deb, os.path.join(root, "root"))
+    good(in_root(root, "/bin/sh", "-c", "dpkg -i /root/*.deb"))
+    got = good(in_root(root, "podprof", "doctor"))
+    check("recording  ok" in got.out and "collector  ok" in got.out and "MPI calls  ok" in got.out, got.told())
+    got = good(in_root(root, "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "podprof", "run", "-o", "/tmp/logs", "--",
+                       "/usr/bin/python3", EXAMPLE))
+    check("captured on 4 of 4 ranks" in got.err, got.told())
+    got = good(in_root(root, "podprof", "report", "/tmp/logs"))
+    check("4 of 4 ranks" in got.out and "Host communication" in got.out, got.told())
+    where = pack(place)
+    shutil.copytree(where, os.path.join(root, "opt", "unpacked"))
+    good(in_root(root, "dpkg", "--purge", "podprof", "libpodprof-dev"))
+    got = good(in_root(root, "/opt/unpacked/bin/podprof", "doctor"))
+    check("recording  ok" in got.out and "/opt/unpacked/lib" in got.out, got.told())
+
+
+def bookworm(place, full):
+    try_release(place, "bookworm")
+
+
+def trixie(place, full):
+    try_release(place, "trixie")
+
+
+CASES = {"build": build, "bookworm": bookworm, "trixie": trixie}
+
+if __name__ == "__main__":
+    if not os.environ.get("PODPROF_LONG"):
+        print("it takes minutes and the network: only with PODPROF_LONG=1 (scripts/test --full)")
+        sys.exit(jobs.SKIP)
+    code = jobs.main(CASES, __doc__)
+    for built in {os.path.dirname(p) for p in debs}:
+        shutil.rmtree(built, ignore_errors=True)
+    sys.exit(code)
