@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+"""/memory and /process against what the job says of itself: faults, CPU time, switches by step, memory of ranks and children.
+Run by ctest session_process."""
+import os
+import sys
+
+from e2e import check_dataset, good, h5, read, text
+import jobs
+from jobs import check, run, session_of
+
+MIB = 1 << 20
+
+
+def job(place, ms, *options):
+    """The session, and what each (step, rank) printed: minor, major, CPU us, voluntary, involuntary, resident KiB."""
+    logs = place.new_logs()
+    got = run(place.mpirun(2, place.under(logs, [place.program("usage"), str(ms)], *options)))
+    good(got)
+    said = {}
+    for line in got.out.splitlines():
+        rank, step, *values = line.split()
+        said[int(step), int(rank)] = [float(v) for v in values]
+    check(len(said) == 16, got.out)
+    return session_of(logs), said
+
+
+def own_counts(place, full):
+    """Steps of more than 100 ms: all have their own numbers, and these are the program's and what podprof adds."""
+    session, said = job(place, 110, "--steps", "1:8")
+    check_dataset(session, workers=2, steps=range(1, 8))
+    with h5(session) as f:
+        p = f["process"]
+        check([int(s) for s in p["step"][()]] == list(range(1, 8)) and list(p["worker"][()]) == [0, 1], "the scales of /process")
+        check(p["present"][()].all(), f"steps that were not looked at: {p['present'][()]}")
+        for (step, rank), (minor, major, cpu, voluntary, involuntary, _) in said.items():
+            if not step:
+                continue
+            at = (step - 1, rank)
+            cpu_us = (int(p["cpu_user_ns"][at]) + int(p["cpu_system_ns"][at])) / 1000
+            check(minor <= p["minor_faults"][at] <= minor + 150, f"step {step} rank {rank}: {p['minor_faults'][at]} minor faults, {minor}")
+            check(major <= p["major_faults"][at] <= major + 50, f"step {step} rank {rank}: {p['major_faults'][at]} major faults, {major}")
+            check(cpu - 1 <= cpu_us <= cpu + 20000, f"step {step} rank {rank}: {cpu_us} us CPU, {cpu}")
+            check(voluntary <= p["voluntary_switches"][at] <= voluntary + 20, f"{p['voluntary_switches'][at]} voluntary, {voluntary}")
+            check(involuntary <= p["involuntary_switches"][at] <= involuntary + 50, f"{p['involuntary_switches'][at]} involuntary, {involuntary}")
+        pages = 20 * MIB // os.sysconf("SC_PAGE_SIZE")
+        faults = p["minor_faults"][()]
+        check(faults[2, 1] >= pages and faults[2, 0] < pages / 4 and faults[1, 1] < pages / 4, f"20 MiB in step 3 of rank 1: {faults}")
+        check(p["cpu_user_ns"][2, 1] + p["cpu_system_ns"][2, 1] >= 55e6, "rank 1 computes in step 3")
+        peak, known = p["rss_peak_bytes"][()], p["rss_present"][()]
+        check(known[2, 1] and peak[2, 1] >= 20 * MIB and abs(int(peak[2, 1]) - said[3, 1][5] * 1024) < 4 * MIB, f"peak {peak[2, 1]}, {said[3, 1]}")
+
+
+def memory_over_time(place, full):
+    """Samples of every rank while it records; the child of rank 0 in step 5, and only then."""
+    session, said = job(place, 150)
+    with h5(session) as f:
+        check("memory" in f and "process" in f, f"/quality absent: {f['quality/absent'][()]}, {f['quality/warning'][()]}")
+        m = f["memory"]
+        worker, time, rss = m["worker"][()], m["time_ns"][()], m["rss_bytes"][()]
+        check(set(worker) == {0, 1} and m["period_ns"][()] >= 100000000, f"{set(worker)} {m['period_ns'][()]}")
+        begin, end = f["step/begin_ns"][()], f["step/end_ns"][()]
+        for rank in (0, 1):
+            mine = worker == rank
+            gaps = time[mine][1:] - time[mine][:-1]
+            check((gaps >= 99000000).all(), f"more than ten a second: {gaps}")
+            inside = mine & (time >= begin[7, rank]) & (time <= end[7, rank])
+            want = said[7, rank][5] * 1024
+            check(all(abs(int(r) - want) < 4 * MIB for r in rss[inside]), f"rank {rank}: {rss[inside]}, the job says {want}")
+        held, count = m["children_rss_bytes"][()], m["children"][()]
+        none = [text(w) for w in f["quality/warning"][()] if "children are not seen" in text(w)]
+        if none:
+            raise jobs.Skipped(none[0])
+        during = (worker == 0) & (time > begin[5, 0] + 100000000) & (time < end[5, 0] - 200000000)
+        check(during.any() and (count[during] >= 1).any() and held[during].max() >= 50 * MIB, f"the child: {held} {count}")
+        away = (worker == 1) | (time < begin[5, 0]) | (time > end[5, 0] + 50000000)
+        check(not held[away].any() and not count[away].any(), f"children that are none: {held[away]}")
+        pss, known = m["pss_bytes"][()], m["pss_present"][()]
+        check(((pss > 0) == (known == 1)).all() and (pss[known == 1] <= rss[known == 1] + 4 * MIB).all(), f"PSS {pss} of {rss}")
+    check("  Memory    RSS at most " in read(session, "summary.txt") and "children of rank 0" in read(session, "summary.txt"), read(session, "summary.txt"))
+
+
+def short_steps(place, full):
+    """Steps of 20 ms: few are looked at, at most ten looks a second, the others are absent and hold nothing."""
+    session, said = job(place, 20, "--steps", "1:8")
+    with h5(session) as f:
+        p = f["process"]
+        present = p["present"][()]
+        check(present.shape == (7, 2), present.shape)
+        begin, end = f["step/begin_ns"][()], f["step/end_ns"][()]
+        for rank in (0, 1):  # two looks in 200 ms at most, and one more where the steps are slow on this machine
+            most = (end[-1, rank] - begin[0, rank]) / 100e6 + 2
+            check(present[:, rank].sum() <= most, f"{present[:, rank]} in {most} periods of 100 ms")
+        for name in ("cpu_user_ns", "cpu_system_ns", "minor_faults", "voluntary_switches"):
+            check(not p[name][()][present == 0].any(), f"{name} of steps that were not looked at")
+        for (step, rank), (minor, *_) in said.items():
+            if step and present[step - 1, rank]:
+                check(minor <= p["minor_faults"][step - 1, rank] <= minor + 150, f"step {step} rank {rank}: {p['minor_faults'][step - 1, rank]}, {minor}")
+
+
+CASES = {"own_counts": own_counts, "memory_over_time": memory_over_time, "short_steps": short_steps}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
