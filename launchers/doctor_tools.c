@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/report/embed.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor.h"
 
@@ -81,6 +82,24 @@ static void check_python(void)
 		              python);
 }
 
+/* "v3.9.1" out of the first lines of the text that stands in every report. */
+static void check_report(void)
+{
+	const char *version = strstr(pp_embed_chart, "Chart.js v");
+	size_t length;
+
+	if (!*pp_embed_chart) {
+		pp_doctor_row("report", PP_DOCTOR_LIMITED,
+		              "sudo apt-get install libjs-chart.js && cmake -S . -B build && cmake --build build",
+		              "report.html without its ordinary charts: podprof was built without Chart.js");
+		return;
+	}
+	length = version ? strspn(version + strlen("Chart.js v"), "0123456789.") : 0;
+	pp_doctor_row("report", PP_DOCTOR_OK, "", "report.html holds its charts (Chart.js %.*s) and needs no network",
+	              length ? (int)length : (int)strlen("without version"),
+	              length ? version + strlen("Chart.js v") : "without version");
+}
+
 static void check_xprof(void)
 {
 	char version[64];
@@ -105,5 +124,6 @@ void pp_doctor_tools(void)
 	check_mpi();
 	check_nvtx();
 	check_python();
+	check_report();
 	check_xprof();
 }
