@@ -57,13 +57,30 @@ static int is_no_op(MPI_Op op)
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
+/* MPI defines nothing but the error in the status of such a request: the table knows it without a peer, as one that has none to tell
+ * and cannot be cancelled. */
+static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received, const MPI_Request *request)
+{
+	int32_t target = s->peer;
+	uint32_t number = 0;
+	int done = 0;
+
+	s->peer = -1;
+	if (rc == MPI_SUCCESS)
+		number = pp_tie_start(s, *request, 0, &done);
+	s->peer = target;
+	pp_mpi_record(s, end, rc, sent, received, number);
+	if (done)
+		pp_tie_put(s, end, number, -1, 0, 0);
+}
+
 #define PP_WRAP_RRMA(symbol, params, args, on, rank, sent_, received_)                                                             \
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
 		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
 		if (scope.recording) {                                                                                             \
 			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
-			pp_tie_record(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, request, 0, scope.peer);      \
+			record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, request);                      \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \
 	}                                                                                                                          \

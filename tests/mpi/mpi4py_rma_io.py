@@ -72,7 +72,7 @@ def check(rank, log, path):
 
 def main():
     mpirun, preload, python = sys.argv[1:4]
-    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode:
+    if not os.path.exists(python) or subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode:
         print(f"no mpi4py for {python}")
         return 77
     with tempfile.TemporaryDirectory() as where:
