@@ -12,6 +12,12 @@
 #include "launchers/doctor.h"
 #include "launchers/spool.h"
 
+#if defined(__aarch64__)
+#define PP_COUNTER "CNTVCT"
+#else
+#define PP_COUNTER "TSC"
+#endif
+
 static const double mib = 1024.0 * 1024.0;
 
 static void check_clock(void)
@@ -25,8 +31,8 @@ static void check_clock(void)
 		fclose(f);
 	}
 	pp_tick_init();
-	if (pp_tick_kind == PP_TICK_TSC)
-		pp_doctor_row("clock", PP_DOCTOR_OK, "", "TSC (the kernel keeps its time by it: clocksource %s)", source);
+	if (pp_tick_kind != PP_TICK_RAW)
+		pp_doctor_row("clock", PP_DOCTOR_OK, "", PP_COUNTER " (the kernel keeps its time by it: clocksource %s)", source);
 	else if (getenv("PODPROF_TICK"))
 		pp_doctor_row("clock", PP_DOCTOR_LIMITED, "unset PODPROF_TICK",
 		              "CLOCK_MONOTONIC_RAW (PODPROF_TICK asks for it): about twice the cost of an event");

@@ -1,15 +1,6 @@
 /* Wrappers of MPI's begin and end: where this library wakes up and where it goes to sleep. Called as MPI_X or PMPI_X. */
 #include "mpi/pmpi_poll.h"
 
-static pp_tick tsc_now(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return 0;
-#endif
-}
-
 /* The call that woke this library began before it was awake. */
 static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc, pp_tick raw, int rc)
 {
@@ -21,13 +12,13 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 		t->depth = 0;
 		return rc;
 	}
-	if (pp_tick_kind == PP_TICK_TSC)
-		pp_poll_start(tsc_now() - tsc, pp_tick_raw() - raw);
+	if (pp_tick_kind != PP_TICK_RAW)
+		pp_poll_start(pp_tick_counter() - tsc, pp_tick_raw() - raw);
 	pp_mpi_enter(&s, t, call, NULL, PP_NO_PEER, 0);
 	if (s.recording) {
 		pp_tick end = pp_mpi_end(&s);
 
-		s.begin = pp_tick_kind == PP_TICK_TSC ? tsc : raw;
+		s.begin = pp_tick_kind != PP_TICK_RAW ? tsc : raw;
 		pp_mpi_record(&s, end, rc, 0, 0, 0);
 	}
 	pp_mpi_leave(&s);
@@ -37,7 +28,7 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 PP_PUBLIC int MPI_Init(int *argc, char ***argv)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
-	pp_tick tsc = tsc_now(), raw = pp_tick_raw();
+	pp_tick tsc = pp_tick_counter(), raw = pp_tick_raw();
 	int rc;
 
 	PP_REAL(Init)
@@ -52,7 +43,7 @@ PP_BOTH(Init)
 PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
-	pp_tick tsc = tsc_now(), raw = pp_tick_raw();
+	pp_tick tsc = pp_tick_counter(), raw = pp_tick_raw();
 	int rc;
 
 	PP_REAL(Init_thread)

@@ -20,11 +20,11 @@ void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
 	n->count++;
 }
 
-/* TSC: the boot id; RAW: the time namespace too. */
+/* A processor's counter: the boot id; RAW: the time namespace too. */
 static int same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
 {
 	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
-	       (a->tick_kind == PP_TICK_TSC || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
+	       (a->tick_kind != PP_TICK_RAW || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
 }
 
 static struct pp_rank *find_rank(struct pp_capture *c, int32_t rank)

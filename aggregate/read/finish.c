@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "aggregate/read/order.h"
 #include "aggregate/read/rings_private.h"
@@ -18,11 +19,11 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 }
 
 /* The block's pages go to `to`, where address space is reserved; they are copied only where they cannot be moved. */
-static int place_block(const struct pp_block *b, char *to)
+static int place_block(const struct pp_block *b, char *to, int movable)
 {
-	if (mremap(b->span, b->bytes, b->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+	if (movable && mremap(b->span, b->bytes, b->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
 		return 0;
-	if (mprotect(to, b->bytes, PROT_READ | PROT_WRITE))
+	if (movable && mprotect(to, b->bytes, PROT_READ | PROT_WRITE))
 		return -ENOMEM;
 	memcpy(to, b->span, b->used * sizeof(b->span[0]));
 	munmap(b->span, b->bytes);
@@ -33,6 +34,7 @@ static int place_block(const struct pp_block *b, char *to)
 static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_thread *t)
 {
 	struct pp_block *b;
+	const int movable = sysconf(_SC_PAGESIZE) <= 4096;
 	size_t at = 0;
 	char *all;
 
@@ -41,14 +43,16 @@ static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_th
 		return 0;
 	for (b = lane->blocks.first; b; b = b->next)
 		t->mapped += b->bytes;
-	all = mmap(NULL, t->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* With pages larger than what blocks are made of, none can be moved: all are copied. */
+	all = mmap(NULL, t->mapped, movable ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+	           0);
 	if (all == MAP_FAILED) {
 		t->mapped = 0;
 		return -ENOMEM;
 	}
 	t->span = (struct pp_span *)all;
 	while ((b = pp_store_pop(store, &lane->blocks))) {
-		int rc = place_block(b, all + at);
+		int rc = place_block(b, all + at, movable);
 
 		if (rc) {
 			pp_block_free(b);

@@ -12,7 +12,8 @@ enum { PP_HUGE_FROM = 4 << 20 }; /* smaller arrays gain nothing */
 /* Advice only: memory of malloc() stays as it was where the kernel has no huge pages. */
 static inline void pp_huge_advise(void *p, size_t bytes)
 {
-	uintptr_t begin = ((uintptr_t)p + 4095) & ~(uintptr_t)4095, end = ((uintptr_t)p + bytes) & ~(uintptr_t)4095;
+	const uintptr_t page = 65536; /* the largest that Linux has: whole pages of any size */
+	uintptr_t begin = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + bytes) & ~(page - 1);
 
 	if (p && bytes >= PP_HUGE_FROM && end > begin)
 		madvise((void *)begin, end - begin, MADV_HUGEPAGE);

@@ -11,21 +11,24 @@
 
 int pp_tick_kind = PP_TICK_RAW;
 
-#if defined(__x86_64__)
-/* The kernel's own verdict: it keeps "tsc" only while its watchdog agrees, on all sockets. */
-static int kernel_runs_on_tsc(void)
+#if defined(__x86_64__) || defined(__aarch64__)
+/* The kernel's own verdict: it keeps its counter only while it holds on all sockets. */
+static int kernel_runs_on(const char *counter)
 {
-	char text[16] = "";
+	char text[32] = "";
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	size_t length = strlen(counter);
 	ssize_t n;
 
 	if (fd < 0)
 		return 0;
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	return n >= 3 && !strncmp(text, "tsc", 3) && (text[3] == '\n' || text[3] == '\0');
+	return n >= (ssize_t)length && !strncmp(text, counter, length) && (text[length] == '\n' || text[length] == '\0');
 }
+#endif
 
+#if defined(__x86_64__)
 static int tsc_is_invariant(void)
 {
 	unsigned a = 0, b = 0, c = 0, d = 0;
@@ -48,18 +51,33 @@ static int cpuinfo_says_so(void)
 	text[used] = '\0';
 	return strstr(text, " constant_tsc") && strstr(text, " nonstop_tsc");
 }
+
+static int counter_is_proven(void)
+{
+	return kernel_runs_on("tsc") && (tsc_is_invariant() || cpuinfo_says_so());
+}
+#elif defined(__aarch64__)
+/* The architecture makes the counter constant, alike on all cores and readable here; where a processor's counter has a fault
+ * the kernel reads it for us. What is left to prove: the kernel counts by it, and firmware has set a rate that can be. */
+static int counter_is_proven(void)
+{
+	enum { LEAST_HZ = 1000000 };
+	uint64_t hz;
+
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+	return kernel_runs_on("arch_sys_counter") && hz >= LEAST_HZ && hz <= UINT32_MAX;
+}
+#else
+static int counter_is_proven(void)
+{
+	return 0;
+}
 #endif
 
 void pp_tick_init(void)
 {
-#if defined(__x86_64__)
 	const char *forced = getenv("PODPROF_TICK");
+	int raw = forced && !strcmp(forced, "raw");
 
-	if (forced && !strcmp(forced, "raw")) {
-		pp_tick_kind = PP_TICK_RAW;
-		return;
-	}
-	if (kernel_runs_on_tsc() && (tsc_is_invariant() || cpuinfo_says_so()))
-		pp_tick_kind = PP_TICK_TSC;
-#endif
+	pp_tick_kind = !raw && counter_is_proven() ? PP_TICK_COUNTER : PP_TICK_RAW;
 }

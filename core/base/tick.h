@@ -1,4 +1,4 @@
-/* The tick: the TSC where it is provably the kernel's clock, else CLOCK_MONOTONIC_RAW in ns.
+/* The tick: the processor's counter where it is provably the kernel's clock, else CLOCK_MONOTONIC_RAW in ns.
  * Read by every source; only core/clock converts it, in the keeper. */
 #ifndef PP_BASE_TICK_H
 #define PP_BASE_TICK_H
@@ -8,15 +8,25 @@
 
 typedef uint64_t pp_tick;
 
-enum pp_tick_kind {
-	PP_TICK_RAW = 0, /* CLOCK_MONOTONIC_RAW, ns */
-	PP_TICK_TSC = 1, /* rdtsc */
+enum pp_tick_kind {                     /* stands in ring files: append only */
+	            PP_TICK_RAW = 0,    /* CLOCK_MONOTONIC_RAW, ns */
+	            PP_TICK_TSC = 1,    /* rdtsc */
+	            PP_TICK_CNTVCT = 2, /* cntvct_el0: of constant rate on all cores by the architecture */
 };
+
+/* What this processor's counter is; PP_TICK_RAW: it has none that we know. */
+#if defined(__x86_64__)
+#define PP_TICK_COUNTER PP_TICK_TSC
+#elif defined(__aarch64__)
+#define PP_TICK_COUNTER PP_TICK_CNTVCT
+#else
+#define PP_TICK_COUNTER PP_TICK_RAW
+#endif
 
 /* Set once by pp_tick_init(); read by the inline below. */
 extern int pp_tick_kind __attribute__((visibility("hidden")));
 
-/* Decide the kind from current_clocksource, the invariant bit and cpuinfo flags. Idempotent, any thread, no
+/* Decide the kind from current_clocksource and, on x86, the invariant bit and cpuinfo flags. Idempotent, any thread, no
  * allocation. PODPROF_TICK=raw forces CLOCK_MONOTONIC_RAW. */
 void pp_tick_init(void);
 
@@ -29,12 +39,36 @@ static inline pp_tick pp_tick_raw(void)
 	return (pp_tick)t.tv_sec * 1000000000u + (pp_tick)t.tv_nsec;
 }
 
-static inline pp_tick pp_tick_now(void)
+/* The processor's counter, whatever the kind. Like rdtsc it is not ordered against loads and stores around it. */
+static inline pp_tick pp_tick_counter(void)
 {
 #if defined(__x86_64__)
-	if (__builtin_expect(pp_tick_kind == PP_TICK_TSC, 1))
-		return __builtin_ia32_rdtsc();
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	pp_tick t;
+
+	__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#else
+	return pp_tick_raw();
 #endif
+}
+
+/* The same, but not before what stands in front of it is done. */
+static inline pp_tick pp_tick_counter_after(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_lfence();
+#elif defined(__aarch64__)
+	__asm__ __volatile__("isb" : : : "memory");
+#endif
+	return pp_tick_counter();
+}
+
+static inline pp_tick pp_tick_now(void)
+{
+	if (__builtin_expect(pp_tick_kind != PP_TICK_RAW, 1))
+		return pp_tick_counter();
 	return pp_tick_raw();
 }
 

@@ -19,14 +19,7 @@ static int64_t realtime_now(void)
 
 static pp_tick read_tick(enum pp_tick_kind kind)
 {
-#if defined(__x86_64__)
-	if (kind == PP_TICK_TSC) {
-		__builtin_ia32_lfence(); /* not before the reading of RAW in front of it */
-		return __builtin_ia32_rdtsc();
-	}
-#endif
-	(void)kind;
-	return pp_tick_raw();
+	return kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after();
 }
 
 void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
@@ -70,7 +63,7 @@ int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const stru
 	if (b->raw_ns - a->raw_ns < PAIR_APART_NS || b->tick <= a->tick)
 		return pp_err_set(err, -EINVAL,
 		                  "cannot map the clock: its two readings are less than 1 ms apart. Take the second one later");
-	if (kind == PP_TICK_TSC) {
+	if (kind != PP_TICK_RAW) {
 		ticks = b->tick - a->tick;
 		ns = (uint64_t)(b->raw_ns - a->raw_ns);
 		map.shift = 62;

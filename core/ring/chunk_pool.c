@@ -226,7 +226,7 @@ int pp_pool_back_slots(struct pp_pool *p, uint32_t count)
 		return 0;
 	if (want > PP_RING_THREADS)
 		want = PP_RING_THREADS;
-	from &= ~(size_t)4095; /* madvise wants whole pages */
+	from &= ~(size_t)65535; /* madvise wants whole pages, which are 4 to 64 KiB */
 	rc = reserve(p, from, base + want * sizeof(struct pp_thread_slot));
 	if (!rc)
 		p->slots_backed = want;

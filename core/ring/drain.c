@@ -41,7 +41,11 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 		        err, -EPROTO,
 		        "cannot read ring '%s': version %u with records of %u bytes, this podprof reads version %d with %d", path,
 		        h->version, h->record_bytes, PP_RING_VERSION, PP_RECORD_BYTES);
-	if (h->rank < 0 || h->size < 1 || h->rank >= h->size || h->tick_kind > PP_TICK_TSC)
+	if (h->tick_kind != PP_TICK_RAW && h->tick_kind != PP_TICK_COUNTER)
+		return pp_err_set(err, -EPROTO,
+		                  "cannot read ring '%s': it counts by the clock of another processor. Read it on its own host",
+		                  path);
+	if (h->rank < 0 || h->size < 1 || h->rank >= h->size)
 		return pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, h->rank, h->size);
 	return 0;
 }

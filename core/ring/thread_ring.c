@@ -277,7 +277,8 @@ static void write_all(struct pp_thread_ring *t, const struct pp_record *head, co
 
 void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length)
 {
-	uint32_t on = atomic_load_explicit(&pp_recording, memory_order_relaxed);
+	/* Acquire: the pool and the rings are whole before recording is seen to be on. */
+	uint32_t on = atomic_load_explicit(&pp_recording, memory_order_acquire);
 	struct pp_thread_ring *t = pp_thread_self;
 	int saved = errno;
 

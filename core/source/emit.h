@@ -25,7 +25,7 @@ void pp_emit_counter(const char *name, double value);
 
 static inline int pp_emit_wanted(void)
 {
-	if (__builtin_expect(atomic_load_explicit(&pp_recording, memory_order_relaxed) != 0, 1))
+	if (__builtin_expect(atomic_load_explicit(&pp_recording, memory_order_acquire) != 0, 1))
 		return 1;
 	if (__builtin_expect(atomic_load_explicit(&pp_phase, memory_order_relaxed) == PP_PHASE_SETTLED, 1))
 		return 0;

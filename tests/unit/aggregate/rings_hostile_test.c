@@ -97,6 +97,10 @@ TEST(bad_files)
 	m.header->rank = 7;
 	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
 	m.header->rank = 0;
+	m.header->tick_kind = PP_TICK_COUNTER == PP_TICK_TSC ? PP_TICK_CNTVCT : PP_TICK_TSC;
+	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
+	CHECK(strstr(err.text, "another processor") != NULL);
+	m.header->tick_kind = PP_TICK_RAW;
 	m.header->magic[0] = 'x';
 	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
 	if (truncate(m.path, 1000))

@@ -30,10 +30,15 @@ TEST(ticks)
 	pp_tick a, b;
 
 	pp_tick_init();
+	CHECK(pp_tick_kind == PP_TICK_RAW || pp_tick_kind == PP_TICK_COUNTER);
 	a = pp_tick_now();
 	usleep(2000);
 	b = pp_tick_now();
 	CHECK(b > a);
+	a = pp_tick_counter();
+	usleep(2000);
+	b = pp_tick_counter_after();
+	CHECK(b - a >= 2000 && b - a < 200000000000); /* 1 MHz to 5 GHz, and a machine that is late */
 	setenv("PODPROF_TICK", "raw", 1);
 	pp_tick_init();
 	CHECK_INT(pp_tick_kind, PP_TICK_RAW);
