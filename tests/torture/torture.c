@@ -183,8 +183,8 @@ int torture_is_short(void)
 
 char *const *torture_environment(char *const *argv, char *const *env)
 {
-	static const char *const ours[] = {"LD_PRELOAD", "TORTURE_PAGE", "TORTURE_FROM",  "TORTURE_ROLE", "TORTURE_KIND",
-	                                   "TORTURE_N",  "TORTURE_ALL",  "TORTURE_ERRNO", "TORTURE_SHORT"};
+	static const char *const ours[] = {"LD_PRELOAD", "TORTURE_PAGE", "TORTURE_FROM",  "TORTURE_ROLE",  "TORTURE_KIND",
+	                                   "TORTURE_N",  "TORTURE_ALL",  "TORTURE_ERRNO", "TORTURE_SHORT", "TORTURE_TEXT"};
 	static char *changed[ENVIRONMENT + 1];
 	static char text[sizeof(ours) / sizeof(ours[0])][4200];
 	int n = 0;

@@ -36,7 +36,7 @@ class Bench:
     """One thing that is tortured: how to run it, and what must hold afterwards."""
 
     name, role, modules, kinds = "", None, "podprof,libpodprof", KINDS
-    most = 60  # runs of the plain sample
+    most, full = 60, 10 ** 9  # runs of the plain sample; n of each kind and way with --full
     hdf5 = "-"  # "-": calls of HDF5 do not count, "+": only they do
 
     def __init__(self, place):
@@ -236,7 +236,7 @@ class KeeperHdf5(Keeper):
     """The same, where HDF5's own calls fail."""
 
     name, modules, hdf5 = "keeper-hdf5", "podprof,libhdf5_serial,libhdf5,libhdf5_serial_hl", "+"
-    most = 40
+    most, full = 40, 300
 
 
 class Salvage(Keeper):
@@ -316,9 +316,9 @@ BENCHES = [Guest, GuestZero, GuestMpi, Run, KeeperLive, Keeper, KeeperHdf5, Salv
 
 class Place(jobs.Place):
     def __init__(self, args):
-        super().__init__(args.bin, args.guest, os.path.dirname(os.path.abspath(__file__)))
-        self.train = args.train
-        self.library = os.path.join(args.guest, "libtorture.so")
+        super().__init__(os.path.abspath(args.bin), os.path.abspath(args.guest), os.path.dirname(os.path.abspath(__file__)))
+        self.train = os.path.abspath(args.train)
+        self.library = self.program("libtorture.so")
         self.logs_of_session = None
         self.hdf5_text = hdf5_text(self.podprof())
 
@@ -355,11 +355,14 @@ def plan(bench, counts, full, most):
     kinds = [k for k in bench.kinds if counts[k]]
     for index, kind in enumerate(kinds):
         if full:
-            runs += [(kind, n, way) for way in WAYS[kind] for n in spread(counts[kind], most or 10 ** 9)]
+            runs += [(kind, n, way) for way in WAYS[kind] for n in spread(counts[kind], most or bench.full)]
             continue
         share = max(4, bench.most // max(1, len(kinds)))
-        runs += [(kind, n, WAYS[kind][(i + index) % len(WAYS[kind])]) for i, n in enumerate(spread(counts[kind], share))]
-    return runs
+        runs.append([(kind, n, WAYS[kind][(i + index) % len(WAYS[kind])]) for i, n in enumerate(spread(counts[kind], share))])
+    if full:
+        return runs
+    # The kinds take turns: a slow machine ends early and has met them all.
+    return [kind[i] for i in range(max(map(len, runs))) for kind in runs if i < len(kind)]
 
 
 def where(place, what):
@@ -407,7 +410,7 @@ def main():
     parser.add_argument("--train", required=True, help="c_mpi_train")
     parser.add_argument("--full", action="store_true", default=bool(os.environ.get("PODPROF_LONG")))
     parser.add_argument("--most", type=int, default=0, help="with --full: at most so many n of a kind and way")
-    parser.add_argument("--seconds", type=float, default=12, help="without --full: of one bench")
+    parser.add_argument("--seconds", type=float, default=9, help="without --full: of one bench")
     parser.add_argument("--stop", type=int, default=20, help="failures of one bench after which it ends")
     parser.add_argument("--only", help="KIND:N:WAY of a failure")
     parser.add_argument("-v", "--verbose", action="store_true")
