@@ -37,8 +37,9 @@ def main():
                 ratio[name].append(wall(mpirun + words + job, where) / bare)
     for name, values in ratio.items():
         low, middle, high = statistics.quantiles(values, n=4)
-        print("c_mpi_train, %d ranks, %d steps, %s: %.3f of bare (quartiles %.3f .. %.3f, %d pairs)" %
-              (args.ranks, args.steps, name, middle, low, high, len(values)))
+        print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (
+            "train", "c_mpi_train, %s / bare" % name, middle, low, high, "x", "", "",
+            "%d ranks, %d steps, wall of the whole mpirun, %d pairs" % (args.ranks, args.steps, len(values))))
     return 0
 
 
