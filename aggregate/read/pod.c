@@ -106,6 +106,11 @@ void pp_pod_close(struct pp_pod *pod)
 	free(pod);
 }
 
+const char *pp_pod_path(const struct pp_pod *pod)
+{
+	return pod->path;
+}
+
 /* A text attribute of any object; NULL where there is none, or it is no text. To be freed. */
 static char *attribute_text(hid_t at, const char *name)
 {
@@ -249,17 +254,20 @@ static const char *describe(hid_t set, const char *variable, struct pp_pod_colum
 	return why;
 }
 
-static hid_t memory_type(const struct pp_pod_column *c)
+/* HDF5 converts numbers, but not between character sets: text is read in the file's own, ASCII or UTF-8. */
+static hid_t memory_type(hid_t set, const struct pp_pod_column *c)
 {
-	hid_t type;
+	hid_t type, in_file;
 
 	if (c->kind != PP_POD_TEXT)
 		return H5Tcopy(c->kind == PP_POD_INT    ? H5T_NATIVE_INT64
 		               : c->kind == PP_POD_UINT ? H5T_NATIVE_UINT64
 		                                        : H5T_NATIVE_DOUBLE);
+	in_file = H5Dget_type(set);
 	type = H5Tcopy(H5T_C_S1);
 	H5Tset_size(type, c->width);
-	H5Tset_cset(type, H5T_CSET_UTF8);
+	H5Tset_cset(type, H5Tget_cset(in_file));
+	H5Tclose(in_file);
 	return type;
 }
 
@@ -279,7 +287,7 @@ static int read_or_look(struct pp_pod *pod, const char *group, const char *varia
 	if (why) {
 		code = damaged(pod, group, variable, why, err);
 	} else if (values) {
-		type = memory_type(&c);
+		type = memory_type(set, &c);
 		c.data.any = calloc(c.n + 1, c.width);
 		if (!c.data.any)
 			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);

@@ -34,6 +34,7 @@ struct pp_pod;
 /* -ENOENT..: cannot be opened; -EINVAL: foreign, cut or of a newer podprof. */
 int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err);
 void pp_pod_close(struct pp_pod *pod);
+const char *pp_pod_path(const struct pp_pod *pod);
 
 /* Attributes of /; "" and `fallback` where there is none. The text is valid until the next call. */
 const char *pp_pod_attribute(struct pp_pod *pod, const char *name);

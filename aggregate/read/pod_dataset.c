@@ -43,11 +43,10 @@ static int get(struct fill *f, const char *group, const char *variable, size_t n
 	if (ret->n == n && (kinds & 1u << ret->kind))
 		return 1;
 	pp_pod_release(ret);
-	f->code = pp_err_set(
-	        f->err, -EINVAL,
-	        "cannot read the pod dataset: /%s/%s does not fit the other tables. The file is damaged: copy it again, or "
-	        "record the job again",
-	        group, variable);
+	f->code = pp_err_set(f->err, -EINVAL,
+	                     "cannot read '%s': /%s/%s does not fit the other tables. The file is damaged: copy it again, or "
+	                     "record the job again",
+	                     pp_pod_path(f->pod), group, variable);
 	return 0;
 }
 

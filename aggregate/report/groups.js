@@ -65,7 +65,7 @@ const Groups = {
 		const {lost, records} = Verdict.lost(), parts = [el('h2', {}, 'Quality'), el('p', {class: 'lead'}, 'What to hold against the numbers of this page.')];
 		const bad = text => el('li', {class: 'bad'}, text), plain = text => el('li', {}, text), one = name => Pod.smallOf('quality', name)[0] || 0;
 		const missing = Pod.table('quality', 'missing'), warnings = Pod.table('quality', 'warning'), window = Pod.run.window_end_ns - Pod.run.window_begin_ns;
-		parts.push(el('ul', {class: 'notes', id: 'quality-notes'}, lost ? bad(`${Format.count(lost)} records lost beside ${Format.count(records)} read.`)
+		parts.push(el('ul', {class: 'notes', id: 'quality-notes', style: {marginBottom: '22px'}}, lost ? bad(`${Format.count(lost)} records lost beside ${Format.count(records)} read.`)
 			: plain(`Nothing lost of ${Format.count(records)} records.`),
 		missing ? Pod.column(missing, 'missing').length && Array.from(Pod.column(missing, 'missing'), (rank, i) => bad(`Rank ${rank} is missing: ${Pod.column(missing, 'missing_reason')[i]}.`))
 			: plain(`All ${Format.count(Pod.run.ranks_asked)} ranks delivered.`),
@@ -100,7 +100,10 @@ const Groups = {
 	},
 	absentTable() {
 		const t = Pod.table('quality', 'absent');
-		return t && el('div', {style: {marginTop: '22px'}}, tableOf(t, 'absent', 'Groups that are not in the dataset', {label: 'Not in this dataset'}).element);
+		if (!t)
+			return null;
+		const columns = [{name: 'group', text: true, get: i => '/' + Pod.column(t, 'absent')[i]}, {name: 'why', text: true, class: 'wide', get: i => Pod.column(t, 'absent_reason')[i]}];
+		return el('div', {style: {marginTop: '22px'}}, new Table({id: 'absent', title: 'Groups that are not in the dataset', label: 'Not in this dataset', columns, rows: t.shown}).element);
 	},
 
 	run() {

@@ -47,7 +47,7 @@ const Verdict = {
 		if (lost)
 			list.push(`${Format.count(lost)} records lost beside ${Format.count(records)} read`);
 		const table = Pod.table('quality', 'unclassified'), ns = table ? Array.from(Pod.column(table, 'unclassified_ns')).reduce((a, b) => a + b, 0) : 0;
-		if (ns > 0 && Pod.sum.all_ns > 0)
+		if (ns > 0.01 * Pod.sum.all_ns)
 			list.push(`${Format.share(ns, Pod.sum.all_ns)} of all step time is host compute by the default rule alone`);
 		if (Pod.run.step_confidence < 0.95)
 			list.push(`steps were found by the rule '${Pod.run.step_rule || 'none'}', confidence ${Pod.run.step_confidence.toFixed(2)}`);

@@ -11,6 +11,7 @@
 
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
+#include "aggregate/write/apart.h"
 #include "aggregate/write/writer.h"
 
 enum { QUICK_BYTES = 4 << 20 };
@@ -113,33 +114,46 @@ free_page:
 	return code;
 }
 
-static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
-{
-	int fd = pp_output_create(html_path, err), copy, lost, code;
-	FILE *to;
+struct part {
+	const char *pod_path;
+	int fd;
+};
 
-	if (fd < 0)
-		return fd;
-	copy = dup(fd);
-	to = copy < 0 ? NULL : fdopen(copy, "w");
+/* Apart: HDF5 1.10 can crash when it finds no memory. */
+static int make_part(void *context, struct pp_err *err)
+{
+	const struct part *part = context;
+	int copy = dup(part->fd), lost, code;
+	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
 	if (!to) {
 		code = -errno;
 		if (copy >= 0)
 			close(copy);
-		pp_output_abandon(fd, html_path);
-		return pp_err_set(err, code, "cannot write '%s': %s", html_path, strerror(-code));
+		return pp_err_set(err, code, "%s", strerror(-code));
 	}
-	code = make(pod_path, to, err);
+	code = make(part->pod_path, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
-		pp_err_set(err, code, "cannot write '%s': %s", html_path, strerror(-code));
+		pp_err_set(err, code, "%s", strerror(-code));
 	}
+	return code;
+}
+
+static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
+{
+	struct part part = {pod_path, pp_output_create(html_path, err)};
+	int code;
+
+	if (part.fd < 0)
+		return part.fd;
+	code = pp_apart(make_part, &part, err);
 	if (code) {
-		pp_output_abandon(fd, html_path);
-		return code;
+		pp_output_abandon(part.fd, html_path);
+		return pp_err_wrap(err, code, "cannot write '%s'", html_path);
 	}
-	return pp_output_commit(fd, html_path, err);
+	return pp_output_commit(part.fd, html_path, err);
 }
 
 int pp_report_is_fresh(const char *pod_path, const char *html_path)

@@ -1,12 +1,10 @@
 /* One table for all: sorts by a click on its heads, filters, exports CSV; its state stands in the #hash. */
 'use strict';
 
-const FIRST_ROWS = 50;
-
 /* columns: {name, unit, what, text: true, get(i), show(i, value), sort(i)}; numbers keep their exact value in data-v. */
 class Table {
 	constructor(options) {
-		Object.assign(this, {sort: '', rows: 0, note: ''}, options);
+		Object.assign(this, {sort: '', rows: 0, first: 50}, options);
 		this.all = false;
 		this.body = el('tbody');
 		this.count = el('span', {class: 'count', 'aria-live': 'polite'});
@@ -17,7 +15,7 @@ class Table {
 			this.draw();
 		}});
 		this.heads = this.columns.map((column, i) => this.head(column, i));
-		const table = el('table', {id: this.id, 'aria-label': this.title}, el('thead', {}, el('tr', {}, this.heads)), this.body);
+		const table = el('table', {id: 't-' + this.id, 'aria-label': this.title}, el('thead', {}, el('tr', {}, this.heads)), this.body);
 		this.element = el('div', {class: 'tablebox'},
 			el('div', {class: 'tools'}, this.label && el('h3', {}, this.label), this.filter, this.count,
 				el('button', {type: 'button', class: 'csv', title: 'All rows that the filter leaves, exact values', onclick: () => this.save()}, 'CSV')),
@@ -69,7 +67,7 @@ class Table {
 	}
 
 	draw() {
-		const list = this.matching(), shown = this.all ? list : list.slice(0, FIRST_ROWS), [at, down] = this.order();
+		const list = this.matching(), shown = this.all ? list : list.slice(0, this.first), [at, down] = this.order();
 		const wanted = State.get(this.id + '.f', '');
 		if (this.filter.value !== wanted)
 			this.filter.value = wanted;
@@ -119,5 +117,5 @@ function tableOf(source, id, title, options) {
 		return {name: c.name.replace(/_(ns|bytes)$/, '').replaceAll('_', ' '), unit: c.unit, what: c.what, text: isText, key: c.name,
 			get: i => c.data[i]};
 	});
-	return new Table({id, title, columns, rows: source.shown, ...options});
+	return new Table({id, title, columns, rows: source.shown, first: 12, ...options});
 }

@@ -5,6 +5,7 @@ const Viewer = {
 	section() {
 		if (!Pod.cell.steps || !Pod.workers)
 			return [el('h2', {}, 'Pod viewer'), emptyText('There is no step of any worker to show.', 'Ask for steps that the job reaches; without marks the whole window is one step.')];
+		State.on(() => Viewer.read()); /* before the tables that show what is pinned */
 		Viewer.heat = new HeatMap({onhover: Viewer.hover, onpick: (s, w) => Viewer.pin(s, w), onkey: Viewer.key});
 		Viewer.columns = new Columns({height: 240, axis: 'rank', onhover: (i, e) => Viewer.hover(i === null ? null : Viewer.step, i === null ? null : Viewer.order[i], e),
 			onpick: i => Viewer.pin(Viewer.step, Viewer.order[i]), onkey: Viewer.key});

@@ -25,7 +25,7 @@ const Waiting = {
 			{name: 'waited itself, a step', unit: 'ns', get: w => Pod.mean(rank.wait_ns, w)},
 			{name: 'of its step', get: w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
 				show: (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])}];
-		return new Table({id: 'late', title: 'Ranks that others waited for', label: 'Ranks', columns, rows: Pod.workers, sort: '-2',
+		return new Table({id: 'late', title: 'Ranks that others waited for', label: 'Ranks', columns, rows: Pod.workers, first: 12, sort: '-2',
 			pick: w => State.set({rank: rank.rank[w]}), picked: w => w === Viewer.worker}).element;
 	},
 
@@ -48,7 +48,7 @@ const Waiting = {
 		Waiting.lanes = el('div', {class: 'lanes'});
 		Waiting.arrivals = arrivals;
 		Waiting.source = source;
-		Waiting.table = new Table({id: 'operations', title: 'Collective operations', label: 'Collective operations', columns, rows: source.shown, sort: '-6',
+		Waiting.table = new Table({id: 'operations', title: 'Collective operations', label: 'Collective operations', columns, rows: source.shown, first: 15, sort: '-6',
 			pick: i => State.set({operation: event[i]}), picked: i => event[i] === Waiting.picked()});
 		return el('div', {style: {marginTop: '22px'}}, Waiting.lanes, Waiting.table.element);
 	},

@@ -1,0 +1,168 @@
+"""Writes pod.h5 files as a keeper would, of any size and with any names, for the tests of the report. Used by report.py."""
+import os
+
+import h5py
+import numpy as np
+
+CATEGORIES = ["Device compute", "Device to device", "Device collective communication", "Host compute", "Kernel launch", "Input", "Output",
+              "Compilation", "All others", "Host communication"]
+CAUSES = ["ring_full", "no_space", "no_thread", "name_cut", "unbalanced", "bad_record", "evicted", "after_exit"]
+
+
+class Group:
+    """A group with a scale for each dimension; columns name the dimensions they have."""
+
+    def __init__(self, file, name):
+        self.group, self.scales = file.create_group(name, track_order=True), {}
+
+    def put(self, name, dims, values, unit=""):
+        values = np.asarray(values)
+        if values.dtype.kind == "U":
+            values = np.char.encode(values, "utf-8")
+        if not values.size:
+            return
+        column = self.group.create_dataset(name, data=values)
+        column.attrs["long_name"] = np.bytes_(f"{name} of the test")
+        if unit:
+            column.attrs["units"] = np.bytes_(unit)
+        if dims == [name]:
+            column.make_scale(name)
+            self.scales[name] = column
+        else:
+            for i, dim in enumerate(dims):
+                column.dims[i].attach_scale(self.scales[dim])
+
+
+class Pod:
+    """Numbers of a made-up job: every rank works, rank `slow` works longer, all others wait for it in a collective at the step's end."""
+
+    def __init__(self, workers=6, steps=9, first_step=100, slow=2, seed=1, categories=(4, 6, 9, 10), missing=(), hosts=2):
+        rng = np.random.default_rng(seed)
+        self.workers, self.steps = workers, steps
+        self.rank = np.arange(workers, dtype=np.int32)
+        self.number = np.arange(first_step, first_step + steps, dtype=np.int64)
+        self.host = [f"node{i * hosts // max(1, workers)}" for i in range(workers)]
+        self.status = ["missing: killed by signal 9" if i in missing else "delivered" for i in range(workers)]
+        self.exclusive = np.zeros((steps, workers, 10), np.int64)
+        for category in categories:
+            self.exclusive[:, :, category - 1] = rng.integers(1000, 200000 * category, (steps, workers))
+        self.slow = slow % max(1, workers)
+        if workers:
+            self.exclusive[:, self.slow, 3] += 4_000_000
+        self.present = np.ones((steps, workers), np.int8)
+        for i in missing:
+            self.present[:, i] = 0
+        arrival = self.exclusive[:, :, :9].sum(axis=2)
+        self.wait = np.zeros((steps, workers), np.int64)
+        self.late = np.zeros((steps, workers), np.int64)
+        if workers:
+            last = np.where(self.present == 1, arrival, -1)
+            self.wait = np.where(self.present == 1, last.max(axis=1, keepdims=True) - arrival, 0)
+            self.late[np.arange(steps), last.argmax(axis=1)] = self.wait.sum(axis=1)
+            self.last = last.argmax(axis=1)
+        self.transfer = self.exclusive[:, :, 9].copy()
+        self.exclusive[:, :, 9] += self.wait
+        self.exclusive[self.present == 0] = 0
+        self.wait[self.present == 0] = self.transfer[self.present == 0] = 0
+        self.step_ns = self.exclusive.sum(axis=2)
+        self.command, self.session, self.range_name, self.warning = "./train --lr 0.1", "2026_11_21_10_40_02", "my_block", []
+        self.dropped = np.zeros((workers, len(CAUSES)), np.uint64)
+        self.extra = None
+
+    def attributes(self, f):
+        delivered = sum(s == "delivered" for s in self.status)
+        texts = {"format": "podprof pod dataset", "podprof_version": "0.1.0", "session": self.session, "job": "job.7", "command": self.command,
+                 "options": "--steps=100:109", "step_rule": "podprof_step"}
+        numbers = {"format_version": 1, "hosts": len(set(self.host)), "ranks_asked": self.workers, "ranks_delivered": delivered,
+                   "epoch_realtime_ns": 1_795_000_000_000_000_000, "window_begin_ns": 1000, "window_end_ns": 1_000_000_000,
+                   "steps_asked_first": 100, "steps_asked_last": 109}
+        for name, text in texts.items():
+            f.attrs[name] = np.bytes_(text.encode())
+        for name, number in numbers.items():
+            f.attrs[name] = np.int64(number)
+        f.attrs["step_confidence"] = 1.0
+
+    def write(self, directory):
+        """DIRECTORY/pod.h5 and a summary.txt beside it; returns the directory."""
+        os.makedirs(directory, exist_ok=True)
+        with h5py.File(os.path.join(directory, "pod.h5"), "w", track_order=True) as f:
+            self.attributes(f)
+            if self.workers:
+                self.write_workers(f)
+            if self.workers and self.steps:
+                self.write_steps(f)
+                self.write_collectives(f)
+            self.write_quality(f)
+            if self.extra:
+                self.extra(f, self)
+        with open(os.path.join(directory, "summary.txt"), "w", encoding="utf-8") as f:
+            f.write("a summary\n")
+        return directory
+
+    def write_workers(self, f):
+        n, w = self.workers, Group(f, "worker")
+        w.put("worker", ["worker"], self.rank)
+        for name, values in (("rank", self.rank), ("host", self.host), ("local_rank", self.rank % 4), ("device", ["CPU"] * n),
+                             ("device_name", ["a model"] * n), ("pid", self.rank + 4000), ("status", self.status), ("version", ["0.1.0"] * n),
+                             ("options", ["--steps=100:109"] * n)):
+            w.put(name, ["worker"], values)
+        c = Group(f, "clock")
+        c.put("worker", ["worker"], self.rank)
+        for name in ("domain", "offset_ns", "drift_ppb"):
+            c.put(name, ["worker"], np.zeros(n, np.int64), "ns" if name == "offset_ns" else "")
+        c.put("bound_ns", ["worker"], np.full(n, 31, np.int64), "ns")
+
+    def write_steps(self, f):
+        s = Group(f, "step")
+        for group in (s, b := Group(f, "breakdown")):
+            group.put("step", ["step"], self.number)
+            group.put("worker", ["worker"], self.rank)
+        begin = np.tile(np.arange(self.steps, dtype=np.int64)[:, None] * 10_000_000, (1, self.workers)) * self.present
+        s.put("begin_ns", ["step", "worker"], begin, "ns")
+        s.put("end_ns", ["step", "worker"], begin + self.step_ns, "ns")
+        b.put("category", ["category"], CATEGORIES)
+        b.put("exclusive_ns", ["step", "worker", "category"], self.exclusive, "ns")
+        bottleneck = np.where(self.present == 1, self.exclusive.argmax(axis=2) + 1, 0).astype(np.int8)
+        for name, values in (("present", self.present), ("step_ns", self.step_ns), ("wait_ns", self.wait), ("transfer_ns", self.transfer),
+                             ("bottleneck", bottleneck), ("late_ns", self.late)):
+            b.put(name, ["step", "worker"], values, "ns" if name.endswith("_ns") else "")
+
+    def write_collectives(self, f):
+        here = np.flatnonzero(self.present[0])
+        arrival = np.where(self.present == 1, self.step_ns - self.exclusive[:, :, 9], 0)[:, here] + np.arange(self.steps)[:, None] * 10_000_000
+        n, ranks, c = self.steps, len(here), Group(f, "collective")
+        if not ranks:
+            return
+        c.put("event", ["event"], np.arange(n))
+        c.put("row", ["row"], np.arange(n * ranks))
+        c.put("operation", ["event"], ["MPI_Allreduce"] * n)
+        end = arrival.max(axis=1) + self.transfer.max(axis=1)
+        for name, values, unit in (("communicator", np.full(n, 2 ** 63 + 5, np.uint64), ""), ("sequence", np.arange(n, dtype=np.uint32), ""),
+                                   ("step", self.number, ""), ("bytes", np.full(n, 4096, np.uint64), "byte"), ("ranks", np.full(n, ranks, np.int32), ""),
+                                   ("first_ns", arrival.min(axis=1), "ns"), ("last_ns", arrival.max(axis=1), "ns"), ("end_ns", end, "ns"),
+                                   ("last_worker", self.last.astype(np.int32), ""), ("wait_ns", self.wait.sum(axis=1), "ns"),
+                                   ("transfer_ns", self.transfer.sum(axis=1), "ns"), ("algbw", np.full(n, 1e9), "byte/s"), ("busbw", np.full(n, 1.5e9), "byte/s"),
+                                   ("bound_ns", np.full(n, 31, np.int64), "ns"), ("row_first", np.arange(n, dtype=np.uint64) * ranks, ""),
+                                   ("row_count", np.full(n, ranks, np.uint32), "")):
+            c.put(name, ["event"], values, unit)
+        c.put("worker", ["row"], np.tile(self.rank[here], n))
+        c.put("arrival_ns", ["row"], arrival.ravel(), "ns")
+        c.put("exit_ns", ["row"], np.repeat(end, ranks), "ns")
+
+    def write_quality(self, f):
+        q, missing = Group(f, "quality"), [i for i, s in enumerate(self.status) if s.startswith("missing")]
+        q.put("worker", ["worker"], self.rank)
+        q.put("cause", ["cause"], CAUSES)
+        q.put("unclassified", ["unclassified"], [self.range_name])
+        q.put("missing", ["missing"], np.array(missing, np.int32))
+        q.put("absent", ["absent"], ["kernel", "input"])
+        if self.workers:
+            q.put("dropped", ["worker", "cause"], self.dropped)
+        q.put("records", ["worker"], np.full(self.workers, 100, np.uint64))
+        q.put("unclassified_ns", ["unclassified"], np.array([12345], np.int64), "ns")
+        q.put("missing_reason", ["missing"], ["killed by signal 9"] * len(missing))
+        q.put("absent_reason", ["absent"], ["no source of device kernels in this version", "no source of input pipelines in this version"])
+        if self.warning:
+            q.put("warning", ["warning"], self.warning)
+        for name, value in (("keeper_cpu_ns", 5_000_000), ("keeper_rss_bytes", 9 << 20), ("crossed", 0), ("violations", 0)):
+            q.put(name, [], np.int64(value), "ns" if name.endswith("_ns") else "")

@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""Files of the report without a browser: fresh, old, elsewhere, unwritable; and pod.h5 files that cannot be read. Run by ctest report_files."""
+import os
+import sys
+
+import h5py
+import numpy as np
+
+from kit import check, jobs, make
+import pods
+
+
+def session(place, pod=None):
+    place.count += 1
+    return (pod or pods.Pod(workers=3, steps=3)).write(os.path.join(place.scratch, f"session{place.count}"))
+
+
+def report(place, directory, *options):
+    return jobs.run([place.podprof(), "report", *options, directory])
+
+
+def again(place, full):
+    """Made when missing, kept when fresh, made anew when older than the dataset; no .part is left; stdout is the summary alone."""
+    directory = session(place)
+    page = make(place, directory)
+    first = os.stat(page)
+    got = report(place, directory)
+    check(got.code == 0 and got.out == "a summary\n" and os.stat(page).st_ino == first.st_ino, got.told())
+    os.utime(page, ns=(1, os.stat(os.path.join(directory, "pod.h5")).st_mtime_ns - 1))
+    make(place, directory)
+    check(os.stat(page).st_ino != first.st_ino, "an old page was kept")
+    check(sorted(os.listdir(directory)) == ["pod.h5", "report.html", "summary.txt"], os.listdir(directory))
+    other = os.path.join(place.scratch, "elsewhere.html")
+    got = report(place, directory, "--html", other)
+    check(got.code == 0 and open(other, "rb").read() == open(page, "rb").read() and other in got.err, got.told())
+
+
+def refused(place, directory, *words):
+    """One sentence that names the file and the cure, exit code not 0, no page, no .part."""
+    got = report(place, directory)
+    lines = got.err.splitlines()
+    check(got.code == 1 and len(lines) == 1 and lines[0].startswith("podprof: cannot read"), got.told())
+    for word in ("pod.h5", *words):
+        check(word in lines[0], f"'{word}' is not in: {lines[0]}")
+    check(got.out == "a summary\n", f"the summary was lost: {got.out}")
+    check(not [n for n in os.listdir(directory) if "report" in n], os.listdir(directory))
+
+
+def unreadable(place, full):
+    """Cut at any length, foreign, newer, damaged inside."""
+    directory = session(place)
+    path = os.path.join(directory, "pod.h5")
+    with open(path, "rb") as f:
+        whole = f.read()
+    for length in (0, 1, 7, 100, 600, len(whole) // 2, len(whole) - 1):
+        with open(path, "wb") as f:
+            f.write(whole[:length])
+        refused(place, directory, "HDF5 file" if length < 8 else "again")
+    with open(path, "wb") as f:
+        f.write(b"PK\3\4 a zip is no dataset" * 100)
+    refused(place, directory, "no HDF5 file", "podprof wrote")
+    with h5py.File(path, "w") as f:
+        f["x"] = np.arange(9)
+    refused(place, directory, "another program")
+    with open(path, "wb") as f:
+        f.write(whole)
+    with h5py.File(path, "r+") as f:
+        f.attrs["format_version"] = np.int64(99)
+    refused(place, directory, "newer podprof", "99")
+    os.remove(path)
+    got = report(place, directory)
+    check(got.code == 0 and got.out == "a summary\n" and "pod.h5" in got.err and len(got.err.splitlines()) == 1, got.told())
+
+
+def crooked(place, full):
+    """Groups that do not fit each other, columns of the wrong kind: a sentence, never a crash."""
+    def change(name, values):
+        pod = pods.Pod(workers=3, steps=3)
+
+        def spoil(f, p):
+            del f[name]
+            if values is not None:
+                f[name] = values
+        pod.extra = spoil
+        return session(place, pod)
+    for name, values in (("breakdown/exclusive_ns", np.zeros((3, 3, 4), np.int64)), ("breakdown/step", np.array([b"a", b"b", b"c"])),
+                         ("breakdown/step_ns", np.zeros((2, 3), np.int64)), ("worker/rank", np.zeros((5,), np.int32)), ("worker/host", np.arange(3)),
+                         ("clock/bound_ns", np.array([1.5, 2.5, 3.5]))):
+        refused(place, change(name, values), "again") if name != "worker/host" else refused(place, change(name, values), "worker/host")
+    for name, values in (("collective/row_first", np.array([2 ** 63, 5, 7], np.uint64)), ("collective/wait_ns", None), ("quality/dropped", None),
+                         ("breakdown/late_ns", None), ("clock/bound_ns", None), ("quality/absent", np.arange(5)), ("collective/step", np.zeros((3, 2)))):
+        make(place, change(name, values))
+
+
+def unwritable(place, full):
+    """A directory that may not be written: the summary, one sentence, and --html helps."""
+    directory = session(place)
+    got = report(place, directory, "--html", "/proc/nothing/report.html")
+    check(got.code == 1 and got.out == "a summary\n" and len(got.err.splitlines()) == 1 and "/proc/nothing" in got.err, got.told())
+    if os.geteuid() == 0:
+        return  # root may write everywhere
+    os.chmod(directory, 0o555)
+    got = report(place, directory)
+    os.chmod(directory, 0o755)
+    check(got.code == 0 and "--html FILE" in got.err and got.out == "a summary\n", got.told())
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "crooked": crooked, "unwritable": unwritable}, __doc__))

@@ -1,0 +1,209 @@
+#!/usr/bin/python3
+"""The page as people use it: keys, slider, pointer, links, sorting, filter, CSV, light and dark, odd sessions, hostile names. Run by ctest report_page."""
+import csv
+import os
+import re
+import sys
+
+import numpy as np
+
+from kit import browser, check, clean, column, heads, jobs, pod_page
+import pods
+
+HOSTILE = ['</script><img src=x onerror=alert(1)>', '"><svg onload=alert(2)>', "=cmd|' /C calc'!A0", '<!--', '&lt;b&gt;\u2028\U0001f600', '${x}`']
+
+
+def pinned(b):
+    return b.js("document.getElementById('pinned-title').textContent")
+
+
+def viewer(place, full):
+    """Slider, arrow keys, hover card and click move the pinned step and worker; the hash carries the view."""
+    pod = pods.Pod(workers=6, steps=9)
+    with browser() as b:
+        page = pod_page(place, pod)
+        b.open(page)
+        b.js("const slider = document.getElementById('step-slider'); slider.value = 4; slider.dispatchEvent(new Event('input'))")
+        check(pinned(b) == "Step 104, every worker" and "step=104" in b.js("location.hash"), f"slider: {pinned(b)} {b.js('location.hash')}")
+        b.js("document.querySelector('canvas.heat').focus()")
+        for key, want in (("ArrowRight", 105), ("ArrowLeft", 104), ("End", 108), ("ArrowRight", 108), ("Home", 100)):
+            b.key(key)
+            check(pinned(b) == f"Step {want}, every worker", f"{key}: {pinned(b)}")
+        b.js("State.set({rank: 2})")
+        b.key("ArrowDown")
+        check(b.js("Viewer.worker") == 3, "arrow down does not move to the next worker")
+        b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
+        at = b.js("Viewer.heat.middleOf(6, 1)")
+        b.mouse("mouseMoved", at["x"], at["y"])
+        card = b.js("document.getElementById('card').hidden ? '' : document.getElementById('card').textContent")
+        for word in ("rank 1", "node0", "step 106", "step time", "Host compute", "waiting", "%", "Bottleneck"):
+            check(word in card, f"the hover card lacks '{word}': {card}")
+        b.click(at["x"], at["y"])
+        check(pinned(b) == "Step 106, every worker" and b.js("Viewer.worker") == 1, "a click does not pin")
+        told = int(b.js("document.querySelector('#viewer-told td[data-v]').dataset.v"))
+        check(told == pod.step_ns[6, 1], f"pinned step time {told}, not {pod.step_ns[6, 1]}")
+        b.mouse("mouseMoved", 2, 2)
+        check(b.js("document.getElementById('card').hidden"), "the card stays")
+        clean(b, "viewer")
+        b.open(page, "#step=103&rank=5&colour=category_6&scale=difference&sort=late&theme=dark")
+        seen = b.js("[Viewer.step, Viewer.worker, Viewer.plane.key, Viewer.difference, Viewer.order[0], document.documentElement.dataset.theme,"
+                    " document.getElementById('quantity').value]")
+        check(seen == [3, 5, "category_6", True, 2, "dark", "category_6"], f"a link shows another view: {seen}")
+        clean(b, "a link")
+
+
+def pixels(place, full):
+    """Light and dark differ where they should; charts are drawn; nothing overflows; print is made."""
+    with browser() as b:
+        page = pod_page(place, pods.Pod(workers=6, steps=9))
+        b.open(page, "#theme=light")
+        light = b.js("getComputedStyle(document.documentElement).backgroundColor")
+        inked = ("(() => { const c = document.querySelector('%s'), o = document.createElement('canvas'); o.width = c.width; o.height = c.height;"
+                 " const g = o.getContext('2d', {willReadFrequently: true}); g.drawImage(c, 0, 0);"
+                 " return new Set(new Uint32Array(g.getImageData(0, 0, o.width, o.height).data.buffer)).size })()")
+        for canvas in ("canvas.heat", "canvas.columns", "#arrivals", "canvas.legend"):
+            check(b.js(inked % canvas) > 8, f"{canvas} is empty")
+        b.js("document.getElementById('theme').click()")
+        dark = b.js("getComputedStyle(document.documentElement).backgroundColor")
+        check(light == "rgb(255, 255, 255)" and dark != light and "theme=dark" in b.js("location.hash"), f"{light}, then {dark}")
+        check(b.js(inked % "canvas.heat") > 8, "the heat map is empty in the dark")
+        for width in (1400, 900, 420):
+            b.size(width, 800)
+            b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+        check(len(b.call("Page.printToPDF", printBackground=True)["data"]) > 20000, "print")
+        check(b.js("document.documentElement.dataset.theme") == "dark", "the colours of the paper stay on the screen")
+        named = b.js("[...document.querySelectorAll('canvas')].every(c => c.getAttribute('aria-label'))")
+        check(named, "a chart has no text")
+        clean(b, "pixels")
+
+
+def tables(place, full):
+    """A head sorts, twice the other way; the filter leaves what it says; CSV has the exact values; state comes back by link."""
+    pod = pods.Pod(workers=12, steps=4, hosts=3)
+    with browser() as b:
+        page = pod_page(place, pod)
+        b.open(page)
+        names = heads(b, "workers")
+        at = names.index("step")
+        press = f"document.querySelectorAll('#t-workers thead button')[{at}].click()"
+        b.js(press)
+        down = [float(v) for v in column(b, "workers", at)]
+        check(down == sorted(down, reverse=True) and len(set(down)) > 3, f"not sorted downwards: {down}")
+        check(b.js(f"document.querySelectorAll('#t-workers thead th')[{at}].getAttribute('aria-sort')") == "descending", "aria-sort")
+        b.js(press)
+        check([float(v) for v in column(b, "workers", at)] == down[::-1], "the second click does not turn the order")
+        b.js("const f = document.querySelector('#t-workers').closest('.tablebox').querySelector('input'); f.value = 'node1'; f.dispatchEvent(new Event('input'))")
+        check(column(b, "workers", names.index("host")) == ["node1"] * 4, "filter")
+        fragment = b.js("location.hash")
+        b.call("Page.setDownloadBehavior", behavior="allow", downloadPath=place.scratch)
+        b.js("document.querySelector('#t-workers').closest('.tablebox').querySelector('.csv').click()")
+        path = os.path.join(place.scratch, "podprof-workers.csv")
+        check(jobs.wait_until(lambda: os.path.exists(path) and os.path.getsize(path)), "no CSV came")
+        with open(path, newline="", encoding="utf-8") as f:
+            rows = list(csv.reader(f))
+        check(rows[0][at] == "step [ns]" and len(rows) == 5, f"CSV: {rows[0]}, {len(rows)} rows")
+        for row in rows[1:]:
+            w = int(row[names.index("rank")])
+            check(abs(float(row[at]) - pod.step_ns[:, w].mean()) < 1e-3, f"CSV: step of rank {w} is {row[at]}")
+        clean(b, "tables")
+        b.open(page, fragment)
+        check(column(b, "workers", names.index("host")) == ["node1"] * 4, "a link does not bring the filter back")
+
+
+def hostile(place, full):
+    """Names are text: nothing of them becomes an element, runs, or breaks the page; spreadsheets get no formula."""
+    pod = pods.Pod(workers=6, steps=3, hosts=6)
+    pod.host, pod.command, pod.session, pod.range_name, pod.warning = HOSTILE, " ".join(HOSTILE), HOSTILE[0], HOSTILE[0], HOSTILE
+    pod.status[3] = "partial: " + HOSTILE[1]
+
+    def strange(f, p):
+        g = f.create_group("<img src=x onerror=alert(3)>", track_order=True)
+        d = g.create_dataset("<b>rows", data=np.char.encode(np.array(HOSTILE), "utf-8"))
+        d.attrs["long_name"] = np.bytes_(b"bad \xff bytes </script>")
+
+    pod.extra = strange
+    with browser() as b:
+        page = pod_page(place, pod)
+        with open(page, encoding="utf-8") as f:
+            data = f.read().split('id="pod">')[1].split("</script>")[0]
+        check("<" not in data and ">" not in data, "the data of the page hold a bare bracket")
+        b.open(page)
+        check(b.js("!document.querySelector('img, svg, iframe, object, link[rel=stylesheet]')"), "a name became an element")
+        check(b.js("document.querySelectorAll('script').length") == 3, "there are more scripts than the page's own")
+        check(column(b, "workers", heads(b, "workers").index("host")) == HOSTILE, "hosts are not shown as they are")
+        check(b.js("document.getElementById('run-command').textContent") == " ".join(HOSTILE), "the command is not shown as it is")
+        check(HOSTILE[0] in b.js("document.getElementById('quality').textContent"), "warnings are not shown as they are")
+        b.call("Page.setDownloadBehavior", behavior="allow", downloadPath=place.scratch)
+        b.js("document.querySelector('#t-workers').closest('.tablebox').querySelector('.csv').click()")
+        path = os.path.join(place.scratch, "podprof-workers.csv")
+        check(jobs.wait_until(lambda: os.path.exists(path) and os.path.getsize(path)), "no CSV came")
+        with open(path, newline="", encoding="utf-8") as f:
+            cells = [cell for row in csv.reader(f) for cell in row]
+        check(not any(re.match(r"[=+@]", cell) for cell in cells) and "'" + HOSTILE[2] in cells, "a formula stands in the CSV")
+        clean(b, "hostile names")
+
+
+def odd(place, full):
+    """Nothing, one rank, one step, a rank that is missing, losses: the page stands, and says why what is empty is empty."""
+    lossy = pods.Pod(workers=4, steps=3, missing=(1,))
+    lossy.dropped[2, 0], lossy.warning = 1204, ["ring full on rank 2"]
+    cases = (("no rank", pods.Pod(workers=0, steps=0), ["No rank delivered"], "verdict"),
+             ("no step", pods.Pod(workers=3, steps=0), ["No step is complete", "--steps A:B"], "steps"),
+             ("one rank", pods.Pod(workers=1, steps=4, hosts=1), ["One rank"], "verdict"),
+             ("one step", pods.Pod(workers=3, steps=1), ["median of 1 step,"], "verdict"),
+             ("one of each", pods.Pod(workers=1, steps=1, hosts=1), ["1 of 1 rank"], "verdict"),
+             ("a missing rank", lossy, ["Rank 1 is missing: killed by signal 9", "1\u00a0204 records lost", "Ring full on rank 2"], "quality"))
+    with browser() as b:
+        for what, pod, words, section in cases:
+            b.open(pod_page(place, pod))
+            text = b.js(f"document.getElementById('{section}').textContent")
+            check(not b.js("!!document.getElementById('failed')"), what)
+            for word in words:
+                check(word in text, f"{what}: '{word}' is not in: {text[:300]}")
+            clean(b, what)
+        check(b.js("!!document.querySelector('#rail a[data-id=quality] .dot')"), "losses do not mark quality in the rail")
+        empty = b.js("[...document.querySelectorAll('section .empty')].map(e => e.textContent)")
+        check(len(empty) >= 2 and all(len(t) > 20 for t in empty), f"an empty section does not say why: {empty}")
+
+
+def without_chart(place, full):
+    """Built without Chart.js: the place of the chart says what is missing and how to get it; its table and all else stand."""
+    page = pod_page(place, pods.Pod(workers=3, steps=3))
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    with open(page, "w", encoding="utf-8") as f:
+        f.write(re.sub(r'(<script id="chartjs">).*?(</script>)', r"\1\2", text, count=1, flags=re.S))
+    with browser() as b:
+        b.open(page)
+        said = b.js("document.getElementById('no-chart')?.textContent || ''")
+        check("libjs-chart.js" in said, f"it is not said what is missing: {said}")
+        check(len(column(b, "breakdown", 2)) >= 3 and b.js("!!document.querySelector('canvas.heat')"), "the rest of the page is missing")
+        clean(b, "without Chart.js")
+
+
+def foreign_group(place, full):
+    """A group that this podprof does not know: its tables by unit, its planes as colours of the pod viewer."""
+    pod = pods.Pod(workers=4, steps=5)
+
+    def gpu(f, p):
+        g = pods.Group(f, "gpu")
+        g.put("step", ["step"], p.number)
+        g.put("worker", ["worker"], p.rank)
+        g.put("sample", ["sample"], np.arange(3))
+        g.put("power", ["step", "worker"], np.arange(20).reshape(5, 4) * 10.0, "W")
+        g.put("used_bytes", ["sample"], np.array([1 << 30, 2 << 30, 3 << 30], np.uint64), "byte")
+
+    pod.extra = gpu
+    with browser() as b:
+        b.open(pod_page(place, pod), "#colour=gpu/power&step=103")
+        check("2.00\u00a0GiB" in b.js("document.getElementById('gpu').textContent"), "a table of an unknown group is not shown")
+        at = heads(b, "cells").index("power of the test")
+        check(column(b, "cells", at) == ["120", "130", "140", "150"], f"the plane is wrong: {column(b, 'cells', at)}")
+        check(b.js("Viewer.plane.key") == "gpu/power", "the plane is no colour of the viewer")
+        clean(b, "an unknown group")
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
+                        "foreign_group": foreign_group}, __doc__))
