@@ -48,7 +48,7 @@ static const char *cure(int code)
 	case ENOMEM:
 		return "Leave more memory to podprof on this host";
 	default:
-		return "Use -o with another directory";
+		return "Look at the disk of -o and the memory of this host";
 	}
 }
 
