@@ -9,7 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 import jobs  # noqa: E402
 
-import torture  # noqa: E402
+import benches  # noqa: E402
 import whole  # noqa: E402
 
 
@@ -30,7 +30,7 @@ def one_size(place, size, want, where, fill=False):
         lines = got.podprof_lines()
         said = " ".join(lines)
         session, there = whole.Session(logs), whole.files(logs)
-        wrong = torture.ended(got) + torture.sentences(lines, 3 if there else 1) + whole.parts(logs)
+        wrong = benches.ended(got) + benches.sentences(lines, 3 if there else 1) + whole.parts(logs)
         wrong += [] if got.code == 0 and got.out == "12 steps done\n" else [f"the job: {got.told()}"]
         if there or "unprofiled" not in said:
             wrong += session.against(want, said)

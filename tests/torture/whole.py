@@ -4,7 +4,7 @@ import os
 
 import h5py
 
-NAMES = ["podprof/*/pod.h5", "podprof/*/summary.txt", "plugins/profile/*/*.xplane.pb"]
+NAMES = ["podprof/*/pod.h5", "podprof/*/summary.txt", "plugins/profile/*/*.xplane.pb", "podprof/*/report.html"]
 
 
 def files(logs):
@@ -57,7 +57,7 @@ class Session:
     def __init__(self, logs):
         self.missing, self.broken = [], []
         self.h5, self.warnings, self.xspace, self.lines = {}, [], {}, 0
-        readers = [self.read_h5, self.read_summary, self.read_xspace]
+        readers = [self.read_h5, self.read_summary, self.read_xspace, self.read_page]
         for name, reader in zip(NAMES, readers):
             found = glob.glob(os.path.join(logs, name))
             if not found:
@@ -76,6 +76,10 @@ class Session:
 
     def read_xspace(self, path):
         self.xspace = xspace_fields(path)
+
+    def read_page(self, path):
+        if not open(path).read().rstrip().endswith("</html>"):
+            raise ValueError("it is cut")
 
     def against(self, want, said):
         """What is wrong with this session, given what podprof said of it."""
