@@ -8,10 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-import package
-import jobs
-from jobs import check, run
-from package import SOURCE, good
+from package import SOURCE, check, good, jobs, run
 from tarball import pack
 
 MIRROR = os.environ.get("PODPROF_DEBIAN_MIRROR", "http://deb.debian.org/debian")
@@ -79,8 +76,8 @@ def fresh(place, release):
 def try_release(place, release):
     root = fresh(place, release)
     for deb in debs:
-        shutil.copy(deb, os.path.join(root, "root"))
-    good(in_root(root, "/bin/sh", "-c", "dpkg -i /root/*.deb"))
+        shutil.copy(deb, os.path.join(root, "opt"))
+    good(in_root(root, "/bin/sh", "-c", "dpkg -i /opt/*.deb"))
     got = good(in_root(root, "podprof", "doctor"))
     check("recording  ok" in got.out and "collector  ok" in got.out and "MPI calls  ok" in got.out, got.told())
     got = good(in_root(root, "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", "podprof", "run", "-o", "/tmp/logs", "--",

@@ -4,10 +4,7 @@ import os
 import shutil
 import sys
 
-import package
-import jobs
-from jobs import check, run
-from package import SOURCE, build_of, check_green, check_modes, check_records, good, install, library_dir
+from package import SOURCE, build_of, cache, check, check_green, check_modes, check_records, good, install, jobs, library_dir, run
 
 OUTSIDE = os.path.join(SOURCE, "tests", "package", "outside")
 PARTS = ("bin/podprof", "include/podprof.h", "share/man/man1/podprof.1", "share/man/man1/podprof-run.1",
@@ -43,7 +40,7 @@ def destdir(place, full):
     """What distributions do: files land below DESTDIR, and name nothing of it."""
     root = os.path.join(place.scratch, "root")
     good(run(["cmake", "--install", build_of(place)], {"DESTDIR": root}))
-    where = root + package.cache(place, "CMAKE_INSTALL_PREFIX")
+    where = root + cache(place, "CMAKE_INSTALL_PREFIX")
     check(os.access(f"{where}/bin/podprof", os.X_OK), str(jobs.tree(root)))
     for directory, _, files in os.walk(root):
         for name in files:

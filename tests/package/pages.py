@@ -6,10 +6,7 @@ import re
 import shutil
 import sys
 
-import package
-import jobs
-from jobs import check, run
-from package import build_of, good
+from package import build_of, check, good, jobs, run
 
 VERBS = ("run", "report", "salvage", "doctor", "completion")
 

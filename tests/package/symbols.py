@@ -4,10 +4,7 @@ import os
 import re
 import sys
 
-import package
-import jobs
-from jobs import check, run
-from package import SOURCE, build_of, good
+from package import SOURCE, build_of, check, good, jobs, run
 
 GLIBC = (2, 34)  # of RHEL 9, Ubuntu 22.04 and Debian 12
 GUESTS = ("libpodprof.so", "libpodprof-mpi.so")

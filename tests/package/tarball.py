@@ -6,10 +6,7 @@ import re
 import sys
 import tarfile
 
-import package
-import jobs
-from jobs import check, run
-from package import build_of, cache, check_green, check_modes, good, library_dir
+from package import build_of, cache, check, check_green, check_modes, good, jobs, library_dir, run
 
 # What every image with glibc has.
 EVERYWHERE = re.compile(r"linux-vdso\.so|/ld-linux-|/lib(c|m|dl|pthread|rt|resolv)\.so\.")
