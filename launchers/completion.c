@@ -1,4 +1,5 @@
-/* podprof completion SHELL: prints a completion script made from the table of verbs and the option table. Called by users and the build. */
+/* podprof completion SHELL: prints a completion script made from the table of verbs and the option table.
+ * Called by users and the build. */
 #include <stdio.h>
 #include <string.h>
 

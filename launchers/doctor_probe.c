@@ -1,4 +1,5 @@
-/* What podprof doctor finds of podprof itself: its libraries, and whether a job of one process is recorded. Called by cmd_doctor.c. */
+/* What podprof doctor finds of podprof itself: its libraries, and whether a job of one process is recorded.
+ * Called by cmd_doctor.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

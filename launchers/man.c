@@ -1,4 +1,5 @@
-/* podprof man DIR: writes podprof.1 and a page a verb from the table of verbs, the option table and man_text.def; the build calls it. */
+/* podprof man DIR: writes podprof.1 and a page a verb, from the table of verbs, the option table and man_text.def.
+ * The build calls it. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
