@@ -11,7 +11,7 @@
 
 enum {
 	LEAST_NS = 100000000,      /* ten a second */
-	LEAST_PSS_NS = 1000000000, /* the kernel walks every page of the process for it */
+	LEAST_PSS_NS = 1000000000, /* of a rank: the kernel walks every page of the process for it */
 	COST = 200,                /* looks, and looks at PSS, may take 1/200 of a core each */
 	MOST_SAMPLES = 65536,      /* of a rank */
 };
@@ -26,7 +26,7 @@ static int64_t clock_ns(clockid_t clock)
 
 void pp_sampler_init(struct pp_sampler *s, const char *proc)
 {
-	*s = (struct pp_sampler){.proc = proc, .least_ns = LEAST_NS, .period_ns = LEAST_NS, .pss_ns = LEAST_PSS_NS};
+	*s = (struct pp_sampler){.proc = proc, .least_ns = LEAST_NS, .period_ns = LEAST_NS};
 }
 
 void pp_sampler_release(struct pp_sampler *s)
@@ -124,16 +124,16 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 	if (now < s->next_ns)
 		return;
 	with_pss = now >= s->next_pss_ns;
+	if (with_pss)
+		s->pss_turn = (s->pss_turn + 1) % count;
 	cost = -clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (size_t i = 0; i < count; i++)
-		look_at(s, &s->ring[i], pp_rings_header(rings, i), with_pss);
+		look_at(s, &s->ring[i], pp_rings_header(rings, i), with_pss && i == s->pss_turn);
 	cost += clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	if (with_pss) { /* a look with PSS says what PSS costs, one without what the rest does */
-		s->pss_ns = period_of(cost, LEAST_PSS_NS);
-		s->next_pss_ns = now + s->pss_ns;
-	} else {
+	if (with_pss)
+		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);
+	else
 		s->period_ns = period_of(cost, s->least_ns);
-	}
 	s->next_ns = now + (s->period_ns > s->least_ns ? s->period_ns : s->least_ns);
 }
 

@@ -17,7 +17,8 @@ struct pp_sampler {
 	struct pp_sampled *ring;
 	size_t rings;
 	int64_t least_ns;             /* between two looks; grows when the store is full */
-	int64_t period_ns, pss_ns;    /* between two looks now, and two looks at PSS */
+	int64_t period_ns;            /* between two looks now */
+	size_t pss_turn;              /* ring whose PSS is next: one at a time, for it may take long */
 	int64_t next_ns, next_pss_ns; /* CLOCK_MONOTONIC */
 };
 

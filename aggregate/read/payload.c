@@ -14,36 +14,45 @@ static uint64_t intern(struct pp_pair *p, const char *text, size_t length)
 	return id;
 }
 
-static int as_text(const struct pp_pair *p, uint16_t type, uint64_t bits, char *to, size_t size)
+/* Bytes of the text, cut at `size` - 1. */
+static size_t as_text(const struct pp_pair *p, uint16_t type, uint64_t bits, char *to, size_t size)
 {
 	double d;
 	float f;
+	int n;
 
 	memcpy(&d, &bits, sizeof(d));
 	memcpy(&f, &bits, sizeof(f));
 	switch (type) {
 	case PP_PAYLOAD_UINT64:
-		return snprintf(to, size, "%" PRIu64, bits);
+		n = snprintf(to, size, "%" PRIu64, bits);
+		break;
 	case PP_PAYLOAD_INT64:
-		return snprintf(to, size, "%" PRId64, (int64_t)bits);
+		n = snprintf(to, size, "%" PRId64, (int64_t)bits);
+		break;
 	case PP_PAYLOAD_DOUBLE:
-		return snprintf(to, size, "%.15g", d);
+		n = snprintf(to, size, "%.15g", d);
+		break;
 	case PP_PAYLOAD_UINT32:
-		return snprintf(to, size, "%" PRIu32, (uint32_t)bits);
+		n = snprintf(to, size, "%" PRIu32, (uint32_t)bits);
+		break;
 	case PP_PAYLOAD_INT32:
-		return snprintf(to, size, "%" PRId32, (int32_t)bits);
+		n = snprintf(to, size, "%" PRId32, (int32_t)bits);
+		break;
 	case PP_PAYLOAD_FLOAT:
-		return snprintf(to, size, "%.7g", (double)f);
+		n = snprintf(to, size, "%.7g", (double)f);
+		break;
 	default:
-		return snprintf(to, size, "%s", pp_intern_text(p->shared->payloads, (uint32_t)bits, NULL));
+		n = snprintf(to, size, "%s", pp_intern_text(p->shared->payloads, (uint32_t)bits, NULL));
 	}
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
 /* *type and *bits get one more; the second makes them a text. */
 static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t more_type, uint64_t more)
 {
 	char text[2 * PP_PAYLOAD_TEXT + 4];
-	int n, m;
+	size_t n, m;
 
 	if (*type == PP_PAYLOAD_NONE) {
 		*type = more_type;
@@ -51,14 +60,10 @@ static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t m
 		return;
 	}
 	n = as_text(p, *type, *bits, text, PP_PAYLOAD_TEXT);
-	if (n >= PP_PAYLOAD_TEXT)
-		return; /* long enough */
-	m = snprintf(text + n, 3, "; ");
-	m += as_text(p, more_type, more, text + n + m, sizeof(text) - (size_t)(n + m));
-	if ((size_t)(n + m) >= sizeof(text))
-		n = (int)sizeof(text) - 1 - m;
+	memcpy(text + n, "; ", 2);
+	m = as_text(p, more_type, more, text + n + 2, PP_PAYLOAD_TEXT);
 	*type = PP_PAYLOAD_EXT;
-	*bits = intern(p, text, (size_t)(n + m));
+	*bits = intern(p, text, n + 2 + m);
 }
 
 void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char *bytes, size_t length)

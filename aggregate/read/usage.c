@@ -45,6 +45,6 @@ void pp_pair_usage(struct pp_pair *p, const struct pp_record *r)
 	        .voluntary = u->voluntary,
 	        .involuntary = u->involuntary,
 	        .sequence = u->sequence_flags >> 1,
-	        .is_end = u->sequence_flags & 1,
+	        .is_end = (u->sequence_flags & 1) != 0,
 	};
 }

@@ -1,10 +1,8 @@
 /* podprof.h's other end: steps, ranges, marks, counters of the application. Found by podprof_api(). */
-#include "core/podprof.h"
-
-#include <limits.h>
 #include <stddef.h>
 
 #include "core/guest.h"
+#include "core/podprof.h"
 #include "core/source/emit.h"
 #include "core/source/process.h"
 #include "core/source/source.h"

@@ -51,7 +51,8 @@ static void remember(const struct pp_nvtx_callbacks *c, pp_nvtx_function (*befor
 	}
 }
 
-/* What the chained tool put into the table becomes `next`; then our handlers go in. Ids and modules that we do not know are left alone. */
+/* What the chained tool put into the table becomes `next`; then our handlers go in. Ids and modules that we do not know are left
+ * alone. */
 static void install(const struct pp_nvtx_callbacks *c, int chained, pp_nvtx_function (*before)[MOST_IDS])
 {
 	for (int i = 0; i < MODULES; i++) {

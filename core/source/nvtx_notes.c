@@ -119,7 +119,7 @@ static void add_list(const struct pp_ring_note *head, const struct list *l, cons
 			memcpy(text, list_name(l, i), length);
 		text += length;
 	}
-	if (n->name)
+	if (name && n->name)
 		memcpy(text, name, n->name);
 	commit(n, bytes);
 }

@@ -173,7 +173,7 @@ static const pp_nvtx_function handlers[PP_NVTX_P_IDS] = {
         HANDLER(p_pop),           HANDLER(p_start),       HANDLER(p_end),  HANDLER(p_enabled),
 };
 
-__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(struct pp_nvtx_extension *extension);
+__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(struct pp_nvtx_extension *x);
 
 /* Once per DSO and extension. 0 refuses: its functions do nothing then (memory, counters). */
 int InitializeInjectionNvtxExtension(struct pp_nvtx_extension *x)

@@ -1,5 +1,5 @@
 /* CPU time, faults, context switches and most memory of the process, by getrusage at the edges of steps. Called by api.c.
- * A step has its own numbers where both edges were looked at; how often, is limited by the tick, so most marks cost a comparison. */
+ * A step has its own numbers where both edges were looked at; how often is limited by the tick: most marks cost a comparison. */
 #include "core/source/process.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 
 #include "core/guest.h"
-#include "core/source/source.h"
 #include "core/ring/thread_ring.h"
+#include "core/source/source.h"
 
 enum { PERIOD_NS = 100000000, SHARE_NS = 1000000, CALIBRATE_NS = 1000000 };
 

@@ -1,6 +1,6 @@
-/* An MPI job that knows what it uses: in every step it prints its own counts of faults, CPU time and switches, and its resident memory.
- * Step 3 of rank 1 faults 20 MiB in; rank 0 has a child that holds 50 MiB in step 5; odd steps of rank 1 compute. usage [STEP_MS]
- * Run by tests/session/e2e_process.py. */
+/* An MPI job that knows what it uses: in every step it prints its own counts of faults, CPU time and switches, and its memory.
+ * Step 3 of rank 1 faults 20 MiB in; rank 0 has a child that holds 50 MiB in step 5; odd steps of rank 1 compute.
+ * usage [STEP_MS]. Run by tests/session/e2e_process.py. */
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void work(int rank, int step, int ms)
 
 int main(int argc, char **argv)
 {
-	int rank, ms = argc > 1 ? atoi(argv[1]) : 110;
+	int rank, ms = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 110;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,4 +1,4 @@
-/* Another NVTX tool, which podprof chains: it handles nvtxRangePushA alone, and no extension but to say so. Run under nvtx_more.c. */
+/* Another NVTX tool, which podprof chains: it handles nvtxRangePushA alone, and no extension. Run under nvtx_more.c. */
 #include <stddef.h>
 
 #include "core/source/nvtx_abi.h"
