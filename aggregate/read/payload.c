@@ -60,7 +60,8 @@ static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t m
 		return;
 	}
 	n = as_text(p, *type, *bits, text, PP_PAYLOAD_TEXT);
-	memcpy(text + n, "; ", 2);
+	text[n] = ';';
+	text[n + 1] = ' ';
 	m = as_text(p, more_type, more, text + n + 2, PP_PAYLOAD_TEXT);
 	*type = PP_PAYLOAD_EXT;
 	*bits = intern(p, text, n + 2 + m);
