@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/proc.h"
@@ -102,6 +103,24 @@ static int open_under(const char *base, const char *job, char *ret_path, size_t 
 	return own_directory(ret_path, err);
 }
 
+/* A spool by name may be the last job's: its keeper is about to remove it, or died and left rings that salvage wants. */
+static int wait_for_last_job(const char *path, struct pp_err *err)
+{
+	const struct timespec nap = {.tv_nsec = 10000000};
+	struct pp_spool_state state;
+	int there = !pp_spool_read(path, &state);
+
+	for (int i = 0; i < 200 && there && state.life == PP_SPOOL_DONE; i++) {
+		nanosleep(&nap, NULL);
+		there = !pp_spool_read(path, &state);
+	}
+	if (!there || !state.rings || state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING)
+		return 0;
+	return pp_err_set(err, -EEXIST,
+	                  "cannot use the spool '%s': an earlier job left its rings there ('podprof salvage %s' reads them)", path,
+	                  path);
+}
+
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -120,6 +139,9 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 		return pp_err_set(err, -errno, "cannot make the spool '%s': %s", wanted, pp_why(errno));
 	if (snprintf(ret_path, size, "%s%s%s", *wanted == '/' ? "" : cwd, *wanted == '/' ? "" : "/", wanted) >= (int)size)
 		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", wanted);
+	rc = wait_for_last_job(ret_path, err);
+	if (rc)
+		return rc;
 	rc = make_parents(ret_path, 0700);
 	if (rc)
 		return pp_err_set(err, rc, "cannot make the spool '%s': %s", wanted, pp_why(-rc));
