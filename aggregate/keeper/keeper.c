@@ -201,7 +201,11 @@ static void drain_until_over(struct keeper *k)
 
 		pp_sampler_run(&k->sampler, k->view.rings);
 		if (now_ms() - scanned >= SCAN_MS || !scanned) {
-			k->blind_ms = pp_spool_scan(&k->view) >= 0 ? 0 : k->blind_ms ? k->blind_ms : now_ms();
+			int opened = pp_spool_scan(&k->view);
+
+			k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now_ms();
+			if (opened > 0)
+				pp_keeper_make_room(&k->view);
 			scanned = now_ms();
 			if (!k->clock_read && pp_rings_count(k->view.rings)) {
 				pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);

@@ -17,6 +17,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/spool.h"
 
 enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536 };
 
@@ -169,6 +170,27 @@ void pp_keeper_settle(void)
 	memset(&all, 0xff, sizeof(all));
 	if (sched_setaffinity(0, sizeof(all), &all))
 		pp_keeper_log("cannot use every CPU: %s", strerror(errno));
+}
+
+void pp_keeper_make_room(const struct pp_spool_view *v)
+{
+	cpu_set_t all, ranks, left;
+
+	CPU_ZERO(&ranks);
+	memset(&all, 0xff, sizeof(all)); /* the kernel cuts this to the cpuset */
+	if (sched_setaffinity(0, sizeof(all), &all) || sched_getaffinity(0, sizeof(all), &all))
+		return;
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		cpu_set_t one;
+
+		if (!sched_getaffinity(pp_rings_header(v->rings, i)->pid, sizeof(one), &one))
+			CPU_OR(&ranks, &ranks, &one);
+	}
+	CPU_AND(&ranks, &ranks, &all);
+	CPU_XOR(&left, &all, &ranks);
+	/* Ranks that are bound to no core may be on any of them: then there is nothing to leave to them. */
+	if (CPU_COUNT(&left) && CPU_COUNT(&ranks) && !sched_setaffinity(0, sizeof(left), &left))
+		pp_keeper_log("on the %d CPUs that no rank is bound to", CPU_COUNT(&left));
 }
 
 void pp_keeper_hurry(void)

@@ -4,6 +4,9 @@
 
 /* Low priority, easily killed, every CPU of the cpuset. What the system refuses is logged and left. */
 void pp_keeper_settle(void);
+/* After new rings: off the CPUs that ranks are bound to, where others are left. Unbound ranks leave it on all. */
+struct pp_spool_view;
+void pp_keeper_make_room(const struct pp_spool_view *v);
 /* Ranks fill their rings faster than we read: back to the priority of the ranks, once. */
 void pp_keeper_hurry(void);
 
