@@ -1,6 +1,7 @@
 /* A small job that never calls MPI: steps, ranges, NVTX, a second thread. Exit code 7, so that it is seen to be the job's own. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #ifdef TORTURE_NVTX
 #include <nvtx3/nvToolsExt.h>
@@ -18,7 +19,7 @@ static void *second(void *arg)
 
 static void nap(void)
 {
-	struct timespec t = {0, 300000};
+	struct timespec t = {0, getenv("TORTURE_SLOW") ? 60000000 : 300000};
 
 	nanosleep(&t, NULL);
 }
