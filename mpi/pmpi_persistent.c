@@ -39,21 +39,14 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 #include "mpi/pmpi_call.def"
 
 /* The record of a start: whom with, how much, and its number, which its completion repeats. */
-static void started(struct pp_mpi_scope *s, pp_tick end, int rc, MPI_Request handle, const struct pp_request *known)
+static void started(struct pp_mpi_scope *s, pp_tick end, int rc, const struct pp_request *known)
 {
-	uint32_t number = 0;
-
-	s->comm = NULL;
-	s->peer = -1;
-	s->flags = 0;
-	s->sequence = 0;
 	if (known->handle) {
-		pp_mpi_on(s, known->comm, known->life, known->peer);
 		s->flags = (uint16_t)(known->flags | (known->receives ? PP_MPI_RECEIVES : 0));
-		if (rc == MPI_SUCCESS)
-			number = pp_request_start(handle);
+		if (rc != MPI_SUCCESS)
+			pp_request_end(known);
 	}
-	pp_mpi_record(s, end, rc, rc == MPI_SUCCESS && known->handle ? known->sent : 0, 0, number);
+	pp_mpi_record(s, end, rc, rc == MPI_SUCCESS && known->handle ? known->sent : 0, 0, rc == MPI_SUCCESS ? known->number : 0);
 }
 
 PP_PUBLIC int MPI_Start(MPI_Request *request)
@@ -62,13 +55,16 @@ PP_PUBLIC int MPI_Start(MPI_Request *request)
 
 	PP_HEAD(Start, (request))
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Start, NULL, PP_NO_PEER, 0);
-	pp_request_find(request ? *request : NULL, &known);
+	if (scope.recording)
+		pp_request_start(request ? *request : NULL, &known);
+	else
+		pp_request_find(request ? *request : NULL, &known);
 	if (known.handle)
 		pp_mpi_on(&scope, known.comm, known.life, known.peer);
 	rc = real(request);
 	end = pp_mpi_end(&scope);
 	if (scope.recording)
-		started(&scope, end, rc, *request, &known);
+		started(&scope, end, rc, &known);
 	PP_TAIL
 }
 PP_BOTH(Start)
@@ -85,8 +81,14 @@ PP_PUBLIC int MPI_Startall(int count, MPI_Request *requests)
 	if (scope.recording && (count <= 0 || rc != MPI_SUCCESS))
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	for (int i = 0; scope.recording && i < count && rc == MPI_SUCCESS; i++) {
-		pp_request_find(requests[i], &known);
-		started(&scope, end, rc, requests[i], &known);
+		pp_request_start(requests[i], &known);
+		scope.comm = NULL;
+		scope.peer = -1;
+		scope.flags = 0;
+		scope.sequence = 0;
+		if (known.handle)
+			pp_mpi_on(&scope, known.comm, known.life, known.peer);
+		started(&scope, end, rc, &known);
 		scope.begin = end;
 	}
 	PP_TAIL

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-enum { SHARDS = 64, PER_SHARD = 256, SPINS = 1000 };
+enum { SHARDS = 64, PER_SHARD = 256, SPINS = 1000, NUMBERS = 256 };
 
 static struct shard {
 	_Alignas(64) atomic_flag busy;
@@ -12,6 +12,7 @@ static struct shard {
 	struct pp_request slot[PER_SHARD];
 } shards[SHARDS];
 
+int pp_request_shared = 1;
 _Atomic uint32_t pp_request_live;
 static _Atomic uint32_t last_number;
 static _Atomic uint64_t untied;
@@ -35,6 +36,8 @@ static void enter(struct shard *s)
 {
 	unsigned spins = 0;
 
+	if (!pp_request_shared)
+		return;
 	while (atomic_flag_test_and_set_explicit(&s->busy, memory_order_acquire))
 		if (++spins % SPINS == 0)
 			sched_yield();
@@ -42,7 +45,8 @@ static void enter(struct shard *s)
 
 static void leave(struct shard *s)
 {
-	atomic_flag_clear_explicit(&s->busy, memory_order_release);
+	if (pp_request_shared)
+		atomic_flag_clear_explicit(&s->busy, memory_order_release);
 }
 
 /* Its slot, or the free one where it would go; NULL: full and not there. */
@@ -57,23 +61,29 @@ static struct pp_request *probe(struct shard *s, MPI_Request handle, uint32_t at
 	return NULL;
 }
 
+/* Numbers are handed out to threads by the block: a shared counter costs more than the rest of a start. */
 uint32_t pp_request_number(void)
 {
-	uint32_t n;
+	static __thread uint32_t last, left;
 
-	do
-		n = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
-	while (!n);
-	return n;
+	do {
+		if (!left) {
+			last = atomic_fetch_add_explicit(&last_number, NUMBERS, memory_order_relaxed);
+			left = NUMBERS;
+		}
+		left--;
+		last++;
+	} while (!last);
+	return last;
 }
 
-uint32_t pp_request_add(struct pp_request *request)
+/* 0: full. */
+static int store(const struct pp_request *request)
 {
 	uint64_t h = hash(request->handle);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
-	request->number = request->persistent ? 0 : pp_request_number();
 	enter(s);
 	slot = probe(s, request->handle, home(h));
 	if (slot) {
@@ -85,7 +95,13 @@ uint32_t pp_request_add(struct pp_request *request)
 		*slot = *request;
 	}
 	leave(s);
-	if (slot)
+	return slot != NULL;
+}
+
+uint32_t pp_request_add(struct pp_request *request)
+{
+	request->number = request->persistent ? 0 : pp_request_number();
+	if (store(request))
 		return request->number;
 	atomic_fetch_add_explicit(&untied, 1, memory_order_relaxed);
 	return 0;
@@ -129,6 +145,14 @@ static void close_hole(struct shard *s, uint32_t hole)
 	s->slot[hole].handle = NULL;
 }
 
+/* Under the shard's lock. */
+static void remove_slot(struct shard *s, struct pp_request *slot)
+{
+	close_hole(s, (uint32_t)(slot - s->slot));
+	s->used--;
+	atomic_fetch_sub_explicit(&pp_request_live, 1, memory_order_relaxed);
+}
+
 void pp_request_remove(const struct pp_request *request)
 {
 	uint64_t h = hash(request->handle);
@@ -137,41 +161,76 @@ void pp_request_remove(const struct pp_request *request)
 
 	enter(s);
 	slot = probe(s, request->handle, home(h));
-	if (slot && slot->handle && slot->number == request->number) {
-		close_hole(s, (uint32_t)(slot - s->slot));
-		s->used--;
-		atomic_fetch_sub_explicit(&pp_request_live, 1, memory_order_relaxed);
+	if (slot && slot->handle && slot->number == request->number)
+		remove_slot(s, slot);
+	leave(s);
+}
+
+void pp_request_start(MPI_Request handle, struct pp_request *ret_request)
+{
+	uint64_t h = hash(handle);
+	struct shard *s = shard_of(h);
+	uint32_t number = pp_request_number();
+	struct pp_request *slot;
+
+	ret_request->handle = NULL;
+	ret_request->number = 0;
+	if (!handle)
+		return;
+	enter(s);
+	slot = probe(s, handle, home(h));
+	if (slot && slot->handle && slot->persistent) {
+		slot->number = number;
+		*ret_request = *slot;
 	}
 	leave(s);
 }
 
-static uint32_t renumber(MPI_Request handle, uint32_t from, uint32_t to)
+void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
 {
 	uint64_t h = hash(handle);
 	struct shard *s = shard_of(h);
 	struct pp_request *slot;
 
+	ret_request->handle = NULL;
+	ret_request->number = 0;
+	ret_request->receives = 0;
+	if (!handle)
+		return;
 	enter(s);
-	slot = probe(s, handle, home(h));
-	if (!slot || !slot->handle || !slot->persistent || (from && slot->number != from))
-		to = 0;
-	else
-		slot->number = to;
+	slot = s->used ? probe(s, handle, home(h)) : NULL;
+	if (slot && slot->handle) {
+		*ret_request = *slot;
+		if (slot->persistent)
+			slot->number = 0;
+		else
+			remove_slot(s, slot);
+	}
 	leave(s);
-	return to;
 }
 
-uint32_t pp_request_start(MPI_Request handle)
+/* There is room: it was there before. Where another one took it meanwhile its end will not be told. */
+void pp_request_put_back(const struct pp_request *request)
 {
-	return renumber(handle, 0, pp_request_number());
+	if (request->number && !store(request))
+		atomic_fetch_add_explicit(&untied, 1, memory_order_relaxed);
 }
 
 void pp_request_end(const struct pp_request *request)
 {
-	if (request->persistent)
-		renumber(request->handle, request->number, 0);
-	else
+	uint64_t h = hash(request->handle);
+	struct shard *s = shard_of(h);
+	struct pp_request *slot;
+
+	if (!request->persistent) {
 		pp_request_remove(request);
+		return;
+	}
+	enter(s);
+	slot = probe(s, request->handle, home(h));
+	if (slot && slot->handle && slot->persistent && slot->number == request->number)
+		slot->number = 0;
+	leave(s);
 }
 
 uint64_t pp_request_untied(void)

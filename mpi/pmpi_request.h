@@ -25,6 +25,9 @@ struct pp_request {
 	uint64_t sent;      /* persistent: bytes of each start */
 };
 
+/* 0 where the application's calls of MPI come one at a time (below MPI_THREAD_MULTIPLE): they order the table, too. Set once, at the
+ * begin. */
+extern int pp_request_shared __attribute__((visibility("hidden")));
 extern _Atomic uint32_t pp_request_live __attribute__((visibility("hidden"))); /* requests in the table */
 
 /* Number it (a persistent one: not yet) and put it in. Returns the number; 0 where the shard is full (counted). */
@@ -34,10 +37,14 @@ uint32_t pp_request_number(void);
 /* What is known of a handle; number 0 if nothing. */
 void pp_request_find(MPI_Request handle, struct pp_request *ret_request);
 void pp_request_remove(const struct pp_request *request);
-/* A persistent one: number it, as a start of it begins; 0 where it is not in the table. */
-uint32_t pp_request_start(MPI_Request handle);
+/* A persistent one: what is known of it, with the number of the start that begins; number 0 where it is not in the table. */
+void pp_request_start(MPI_Request handle, struct pp_request *ret_request);
 /* It ended: removed, or, if persistent, waits for its next start. */
 void pp_request_end(const struct pp_request *request);
+/* Find and end it at once: for a call that comes back only when it has ended. */
+void pp_request_take(MPI_Request handle, struct pp_request *ret_request);
+/* It was taken and has not ended. */
+void pp_request_put_back(const struct pp_request *request);
 /* Operations that found no room. */
 uint64_t pp_request_untied(void);
 

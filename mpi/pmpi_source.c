@@ -61,6 +61,14 @@ static int find_names(void)
 	return pp_mpi_names.world && pp_mpi_names.self && pp_mpi_names.comm_null && pp_mpi_names.request_null;
 }
 
+static int calls_overlap(void)
+{
+	__typeof__(&MPI_Query_thread) query = (__typeof__(&MPI_Query_thread))pp_mpi_real("PMPI_Query_thread");
+	int level = MPI_THREAD_MULTIPLE;
+
+	return !query || query(&level) != MPI_SUCCESS || level >= MPI_THREAD_MULTIPLE;
+}
+
 static void forked(void)
 {
 	atomic_store_explicit(&pp_mpi_active, 0, memory_order_relaxed);
@@ -84,6 +92,7 @@ void pp_mpi_activate(void)
 	pp_tick_kind = *guest->tick_kind;
 	pp_mpi_recording = guest->recording;
 	guest->mpi_state(1);
+	pp_request_shared = calls_overlap();
 	pthread_atfork(NULL, NULL, forked);
 	atomic_store_explicit(&pp_mpi_active, 1, memory_order_release);
 	if (atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {

@@ -23,14 +23,26 @@ static inline void pp_tie_append(struct pp_mpi_thread *t, const struct pp_record
 static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
                               uint16_t flags)
 {
-	struct pp_record r = {.tick = now, .kind = PP_RECORD_REQUEST};
+	struct pp_ring_cursor *k = s->thread->cursor;
+	struct pp_record own, *r = &own;
+	int direct = __builtin_expect(k && k->next < k->end, 1);
 
-	r.request.request = number;
-	r.request.peer = peer;
-	r.request.received = received;
-	r.request.call = s->call;
-	r.request.flags = flags;
-	pp_tie_append(s->thread, &r);
+	if (direct)
+		r = k->next;
+	r->tick = now;
+	r->kind = PP_RECORD_REQUEST;
+	r->more = 0;
+	r->length = 0;
+	r->request.request = number;
+	r->request.peer = peer;
+	r->request.received = received;
+	r->request.call = s->call;
+	r->request.flags = flags;
+	r->request.reserved = 0;
+	if (direct)
+		pp_ring_commit(k);
+	else
+		pp_mpi_put(r, NULL, 0);
 }
 
 /* What a request is, for the table. */

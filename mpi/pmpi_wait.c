@@ -11,6 +11,7 @@ struct look {                                      /* what is known of the handl
 	MPI_Status own[ON_STACK], *own_heap;
 	int count;
 	int receives; /* some status will be wanted */
+	int taken;    /* out of the table already: the call comes back when they have ended */
 };
 
 /* The communicator and the peer that all operations have. One that is not known may have any. */
@@ -38,13 +39,15 @@ static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_
 		s->flags |= first->flags;
 }
 
-static void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests)
+/* take: one request of a call that blocks. */
+static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests, int take)
 {
 	int any = 0;
 
 	l->known = NULL;
 	l->own_heap = NULL;
 	l->receives = 0;
+	l->taken = take;
 	l->count = count;
 	if (count <= 0 || !requests || !atomic_load_explicit(&pp_request_live, memory_order_relaxed))
 		return;
@@ -52,7 +55,10 @@ static void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const 
 	if (!l->known)
 		return;
 	for (int i = 0; i < count; i++) {
-		pp_request_find(requests[i], &l->known[i]);
+		if (take)
+			pp_request_take(requests[i], &l->known[i]);
+		else
+			pp_request_find(requests[i], &l->known[i]);
 		if (l->known[i].number) {
 			any = 1;
 			l->receives |= l->known[i].receives;
@@ -96,7 +102,8 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 	if (!l->known || i < 0 || i >= l->count || !l->known[i].number)
 		return;
 	r = &l->known[i];
-	pp_request_end(r);
+	if (!l->taken)
+		pp_request_end(r);
 	if (!s->recording)
 		return;
 	peer = r->peer == -2 ? -1 : r->peer;
@@ -127,8 +134,10 @@ static void show_ended(const struct look *l, struct pp_mpi_scope *s, int i, cons
 	if (!l->known || i < 0 || i >= l->count || !l->known[i].number)
 		return;
 	r = &l->known[i];
-	pp_mpi_on(s, r->comm, r->life, r->peer);
-	s->flags |= r->flags;
+	if (l->count > 1) { /* of one, show_common() did it */
+		pp_mpi_on(s, r->comm, r->life, r->peer);
+		s->flags |= r->flags;
+	}
 	if (r->peer == -2 && s->recording && status && !status->_cancelled)
 		pp_mpi_source(s, status);
 }
@@ -144,11 +153,13 @@ static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
 		pp_poll(s, end);
 }
 
-#define PP_WAIT_HEAD(symbol, args, count, requests)                                                                                \
+#define PP_LOOK_HEAD(symbol, args, count, requests, take)                                                                          \
 	struct look l;                                                                                                             \
 	PP_HEAD(symbol, args)                                                                                                      \
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                                   \
-	look_begin(&l, &scope, count, requests);
+	look_begin(&l, &scope, count, requests, take);
+
+#define PP_WAIT_HEAD(symbol, args, count, requests) PP_LOOK_HEAD(symbol, args, count, requests, 0)
 
 #define PP_WAIT_TAIL                                                                                                               \
 	if (l.known)                                                                                                               \
@@ -157,7 +168,7 @@ static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
 
 PP_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-	PP_WAIT_HEAD(Wait, (request, status), 1, request)
+	PP_LOOK_HEAD(Wait, (request, status), 1, request, 1)
 	status = look_statuses(&l, &scope, status);
 	rc = real(request, status);
 	end = pp_mpi_end(&scope);
@@ -166,6 +177,8 @@ PP_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 	record(&scope, end, rc, 1);
 	if (l.known && (rc == MPI_SUCCESS || *request == pp_mpi_names.request_null))
 		ended(&l, &scope, end, 0, status, rc != MPI_SUCCESS);
+	else if (l.known)
+		pp_request_put_back(&l.known[0]);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Wait)
