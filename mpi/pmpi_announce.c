@@ -1,0 +1,42 @@
+/* Tells who a communicator, window or file is: COMM records, before the first record that names it. Called by the wrappers. */
+#include <string.h>
+
+#include "mpi/pmpi_source.h"
+
+void pp_comm_set_name(struct pp_comm *c, const char *name)
+{
+	size_t n = strnlen(name, sizeof c->name - 1);
+
+	memcpy(c->name, name, n);
+	c->name[n] = 0;
+	if (atomic_load_explicit(&c->announced, memory_order_relaxed) == PP_COMM_SAID_ALL)
+		atomic_store_explicit(&c->announced, PP_COMM_SAID_MEMBERS, memory_order_relaxed);
+}
+
+static void put_comm(const struct pp_comm *c, uint32_t is_name, const void *text, uint32_t length)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = length};
+	uint32_t inside = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+
+	r.comm.comm = c->id;
+	r.comm.size = (uint32_t)c->member_count;
+	r.comm.is_name = is_name;
+	memcpy(r.comm.text, text, inside);
+	pp_mpi_put(&r, (const char *)text + inside, length - inside);
+}
+
+void pp_comm_announce(struct pp_comm *c)
+{
+	uint32_t said = atomic_exchange_explicit(&c->announced, PP_COMM_SAID_ALL, memory_order_relaxed);
+
+	if (said == PP_COMM_SAID_NOTHING)
+		put_comm(c, PP_COMM_MEMBERS, c->members, (uint32_t)c->member_count * sizeof *c->members);
+	if (said == PP_COMM_SAID_ALL)
+		return;
+	if (c->kind == PP_COMM_IS_FILE)
+		put_comm(c, PP_COMM_FILE, c->path, (uint32_t)strlen(c->path));
+	else if (c->kind == PP_COMM_IS_WINDOW)
+		put_comm(c, PP_COMM_WINDOW, c->name, (uint32_t)strlen(c->name));
+	else if (c->name[0])
+		put_comm(c, PP_COMM_NAME, c->name, (uint32_t)strlen(c->name));
+}
