@@ -107,6 +107,7 @@ const App = {
 		Card.hide();
 		Viewer.draw();
 		Waiting.draw();
+		Timeline.draw();
 		if (changed || !Overview.chart)
 			Overview.draw();
 	},
@@ -126,6 +127,7 @@ const App = {
 		Overview.draw();
 		Viewer.draw();
 		Waiting.draw();
+		Timeline.draw();
 	},
 };
 

@@ -119,13 +119,16 @@ class Columns {
 			return;
 		c.strokeStyle = css('--ink');
 		c.lineWidth = 1.5;
-		c.strokeRect(this.left + at * step + 0.5, top - 4, Math.max(2, step - 1), plot + 5);
+		if (step >= 5)
+			c.strokeRect(this.left + at * step + 0.5, top - 4, step - 1, plot + 5);
+		else
+			c.strokeRect(this.left + (at + 0.5) * step, top - 6, 0, plot + 9);
 		c.lineWidth = 1;
 	}
 
 	names(c, step, y) {
 		const widest = Math.max(...this.shown.slice(0, 300).map(i => c.measureText(this.items[i].label).width));
-		const every = Math.max(1, Math.ceil((widest + 10) / step));
+		const every = roundUp(Math.ceil((widest + 10) / step));
 		c.fillStyle = css('--soft');
 		c.textBaseline = 'top';
 		c.textAlign = 'center';

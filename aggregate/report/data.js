@@ -216,7 +216,20 @@ const Pod = {
 		Pod.present = (s, w) => !!Pod.plane.present && Pod.plane.present.data[s * Pod.workers + w] === 1;
 		Pod.at = (plane, s, w) => plane.data[s * Pod.workers + w];
 		Pod.categoryPlanes = Pod.cell.plane.filter(p => p.category);
+		for (const plane of Pod.cell.plane.filter(p => p.key.includes('/')))
+			Pod.adopt(plane);
 		Pod.small = Pod.small || [];
+	},
+	/* A plane of another source: its name in words, and the plane that says in which cells it is known, where there is one. */
+	adopt(plane) {
+		const [group, variable] = plane.key.split('/'), masks = Pod.cell.plane.filter(p => p.key.startsWith(group + '/') && /(^|_)present$/.test(p.key.split('/')[1]));
+		const stem = p => p.key.split('/')[1].replace(/_?present$/, '');
+		plane.isMask = masks.includes(plane);
+		plane.mask = masks.filter(p => variable.startsWith(stem(p))).sort((a, b) => stem(b).length - stem(a).length)[0];
+		plane.name = group + ': ' + variable.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');
+	},
+	has(plane, s, w) {
+		return Pod.present(s, w) && (!plane.mask || Pod.at(plane.mask, s, w) > 0);
 	},
 	colour(id) {
 		const c = Pod.category.find(k => k.id === id);

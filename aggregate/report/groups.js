@@ -37,21 +37,23 @@ const Groups = {
 	/* A group of pod.h5 that has no section of its own making: scalars, then its tables. */
 	generic(group, title, lead) {
 		const small = Pod.small.filter(s => s.group === group), tables = Pod.table_list.filter(t => t.group === group && (t.column.length > 1 || t.column[0].name !== t.dim));
-		const planes = Pod.cell.plane.filter(p => p.key.startsWith(group + '/'));
+		const planes = Pod.cell.plane.filter(p => p.key.startsWith(group + '/') && !p.isMask);
 		const parts = [el('h2', {}, title)];
 		if (lead)
 			parts.push(el('p', {class: 'lead'}, lead));
 		if (small.length)
-			parts.push(el('dl', {class: 'run'}, small.map(s => [el('dt', {title: s.what}, s.what || s.name), el('dd', {}, Array.from(s.data, v => Format.by(s.unit, v)).join(', '))])));
+			parts.push(el('dl', {class: 'run'}, small.map(s => [el('dt', {title: s.what}, capital(s.what || plainName(s.name))), el('dd', {}, Array.from(s.data, v => Format.by(s.unit, v)).join(', '))])));
 		if (planes.length)
 			parts.push(el('p', {class: 'lead'}, 'By step and worker, a colour of the pod viewer: ', planes.map((p, i) => [i ? ', ' : '',
 				el('a', {href: '#', onclick: e => {
 					e.preventDefault();
 					State.set({colour: p.key});
 					document.getElementById('viewer').scrollIntoView();
-				}}, p.name)]), '.'));
-		for (const t of tables)
+				}, title: p.what}, p.name.slice(group.length + 2))]), '.'));
+		for (const t of tables) {
+			parts.push(Timeline.of(t, group + '-' + t.dim));
 			parts.push(tableOf(t, group + '-' + t.dim, `/${group} by ${t.dim}`, {label: tables.length > 1 ? t.dim : null}).element);
+		}
 		return parts;
 	},
 	absent(group, title, how) {

@@ -22,7 +22,7 @@ function colourScale(plane, difference) {
 	const seen = [];
 	for (let s = 0; s < Pod.cell.steps; s++)
 		for (let w = 0; w < Pod.workers; w++)
-			if (Pod.present(s, w))
+			if (Pod.has(plane, s, w))
 				seen.push(Pod.at(plane, s, w));
 	const sorted = Float64Array.from(seen).sort(), n = sorted.length;
 	if (!n)
@@ -36,6 +36,14 @@ function colourScale(plane, difference) {
 	const p98 = sorted[Math.floor((n - 1) * 0.98)], low = least > 0.5 * most ? least : 0;
 	const high = most - low > 3 * (p98 - low) && p98 > low ? p98 : most;
 	return {low, high, least, most, median, cut: high < most, t: v => high > low ? (v - low) / (high - low) : 0};
+}
+
+/* 1, 2, 5, 10 ...: marks that people count by. */
+function roundUp(n) {
+	for (let power = 1; ; power *= 10)
+		for (const m of [1, 2, 5])
+			if (m * power >= n)
+				return m * power;
 }
 
 class HeatMap {
@@ -67,8 +75,8 @@ class HeatMap {
 			return;
 		const rows = this.order.length, cols = Pod.cell.steps;
 		const rowHeight = Math.max(1, Math.min(26, Math.floor(420 / rows))), plotHeight = Math.min(560, Math.max(rowHeight * rows, 48));
-		const {c, width, height} = fit(this.canvas, plotHeight + 40), left = this.labels(c), plotWidth = width - left - 4;
-		Object.assign(this, {left, plotWidth, plotHeight, top: 4, rowSize: plotHeight / rows, colSize: plotWidth / cols});
+		const {c, width, height} = fit(this.canvas, plotHeight + 46), left = this.labels(c), plotWidth = width - left - 4;
+		Object.assign(this, {left, plotWidth, plotHeight, top: 8, rowSize: plotHeight / rows, colSize: plotWidth / cols});
 		const ramp = Ramp.stops(), table = Ramp.table(this.difference ? ramp.difference : ramp.time);
 		if (this.rowSize >= 6 && this.colSize >= 4)
 			this.drawCells(c, table);
@@ -93,7 +101,7 @@ class HeatMap {
 				const x = this.left + Math.round(s * this.colSize), y = this.top + Math.round(r * this.rowSize);
 				const w = Math.max(1, this.left + Math.round((s + 1) * this.colSize) - x - 1);
 				const h = Math.max(1, this.top + Math.round((r + 1) * this.rowSize) - y - 1);
-				if (!Pod.present(s, this.order[r])) {
+				if (!Pod.has(this.plane, s, this.order[r])) {
 					c.strokeStyle = absent;
 					c.beginPath();
 					c.moveTo(x, y + h);
@@ -114,7 +122,7 @@ class HeatMap {
 		for (let r = 0; r < rows; r++) {
 			const y = Math.floor(r * high / rows), w = this.order[r];
 			for (let s = 0; s < cols; s++) {
-				if (!Pod.present(s, w))
+				if (!Pod.has(this.plane, s, w))
 					continue;
 				const at = y * wide + Math.floor(s * wide / cols), v = Pod.at(this.plane, s, w), far = this.difference ? Math.abs(v - middle) : v;
 				if (far <= best[at])
@@ -134,29 +142,33 @@ class HeatMap {
 		c.fillStyle = css('--soft');
 		c.textAlign = 'right';
 		c.textBaseline = 'middle';
-		const every = Math.max(1, Math.ceil(14 / this.rowSize));
+		const every = roundUp(Math.ceil(14 / this.rowSize));
 		for (let r = 0; r < this.order.length; r += every)
 			c.fillText(String(Pod.worker.rank[this.order[r]]), this.left - 8, this.top + (r + 0.5) * this.rowSize);
 		c.textAlign = 'center';
 		c.textBaseline = 'top';
 		const numbers = Pod.stepShown, wide = c.measureText(String(numbers[numbers.length - 1])).width + 18;
-		const apart = Math.max(1, Math.ceil(wide / this.colSize)), nice = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find(n => n >= apart) || apart;
-		for (let s = 0; s < numbers.length; s += nice)
+		const apart = roundUp(Math.ceil(wide / this.colSize));
+		for (let s = 0; s < numbers.length; s += apart)
 			c.fillText(String(numbers[s]), this.left + (s + 0.5) * this.colSize, this.top + this.plotHeight + 6);
 		c.textAlign = 'left';
 		c.fillText('step', this.left, this.top + this.plotHeight + 22);
 		c.textAlign = 'right';
-		c.fillText('rank', this.left - 8, this.top + this.plotHeight + 6);
+		c.fillText('rank', this.left - 8, this.top + this.plotHeight + 22);
 	}
 
 	drawPins(c) {
 		const row = this.order.indexOf(this.worker);
-		c.strokeStyle = css('--ink');
+		c.strokeStyle = c.fillStyle = css('--ink');
 		c.lineWidth = 1.5;
-		if (this.step >= 0)
-			c.strokeRect(this.left + this.step * this.colSize - 1, this.top - 1, Math.max(2, this.colSize) + 1, this.plotHeight + 1);
-		if (row >= 0)
-			c.strokeRect(this.left - 1, this.top + row * this.rowSize - 1, this.plotWidth + 1, Math.max(2, this.rowSize) + 1);
+		if (this.step >= 0 && this.colSize >= 5)
+			c.strokeRect(this.left + this.step * this.colSize - 1, this.top - 1, this.colSize + 1, this.plotHeight + 1);
+		else if (this.step >= 0)
+			c.fillRect(Math.round(this.left + (this.step + 0.5) * this.colSize) - 1, this.top - 6, 1.5, this.plotHeight + 9);
+		if (row >= 0 && this.rowSize >= 5)
+			c.strokeRect(this.left - 1, this.top + row * this.rowSize - 1, this.plotWidth + 1, this.rowSize + 1);
+		else if (row >= 0)
+			c.fillRect(this.left - 6, Math.round(this.top + (row + 0.5) * this.rowSize) - 1, this.plotWidth + 9, 1.5);
 		c.lineWidth = 1;
 	}
 

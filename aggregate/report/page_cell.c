@@ -6,7 +6,7 @@
 
 #include "aggregate/report/page.h"
 
-enum { ALWAYS = 4, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3 };
+enum { ALWAYS = 4, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES = 3, FOREIGN_VALUES = PP_PAGE_VALUES / 2 * 3 };
 
 struct cells {
 	struct pp_page *p;
@@ -140,10 +140,17 @@ static void put_foreign(struct cells *c, const char *group, const char *variable
 		return;
 	shape = v.dims == 2 && v.kind != PP_POD_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
 	        v.extent[0] == p->d.steps && v.extent[1] == workers;
+	if (shape && (size_t)c->planes * c->steps * workers > FOREIGN_VALUES) {
+		pp_page_note(p, "/%s/%s is no colour of the pod viewer: this page is large enough; pod.h5 has it.", group,
+		             variable);
+		return;
+	}
 	if (!shape || pp_pod_read(p->pod, group, variable, &v, &ignored))
 		return;
 	snprintf(key, sizeof(key), "%s/%s", group, variable);
-	begin_plane(c, key, v.what[0] ? v.what : key, v.unit);
+	begin_plane(c, key, key, v.unit);
+	pp_page_key(p, "what", 0);
+	pp_json_text(p->to, v.what);
 	for (size_t i = 0; i < c->steps * workers; i++)
 		v.data.i[i] = v.data.i[i / workers * c->stride * workers + i % workers];
 	pp_page_key(p, "data", 0);

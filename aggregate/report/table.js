@@ -112,9 +112,12 @@ class Table {
 
 /* A table of pod.h5 as it is: its columns carry unit and meaning. */
 function tableOf(source, id, title, options) {
-	const columns = source.column.map(c => {
+	/* Numbers of rows, and places in lists that are not shown, are for programs. */
+	const wanted = c => !(c.name === source.dim && (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) && source.column.length > 1)
+		&& !/(row|member)_first$/.test(c.name);
+	const columns = source.column.filter(wanted).map(c => {
 		const isText = c.data.length > 0 && typeof Array.prototype.find.call(c.data, v => v !== null) === 'string';
-		return {name: c.name.replace(/_(ns|bytes)$/, '').replaceAll('_', ' '), unit: c.unit, what: c.what, text: isText, key: c.name,
+		return {name: plainName(c.name), unit: c.unit, what: c.what, text: isText, key: c.name,
 			get: i => c.data[i]};
 	});
 	return new Table({id, title, columns, rows: source.shown, first: 12, ...options});

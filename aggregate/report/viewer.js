@@ -15,7 +15,7 @@ const Viewer = {
 		Viewer.overTitle = el('h3', {});
 		const ids = Pod.categoryPlanes.map(p => p.category);
 		return [el('h2', {}, 'Pod viewer'),
-			el('p', {class: 'lead'}, 'Every step of every worker. Click a cell to pin its step and its worker; \u2190 \u2192 move the step, \u2191 \u2193 the worker.'),
+			el('p', {class: 'lead'}, 'Every step of every worker. Click a cell to pin its step and its worker; \u2190 \u2192 move the step, \u2191 \u2193 the worker. A crossed cell was not recorded.'),
 			Viewer.controls(), el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend)),
 			el('div', {class: 'pinned'}, el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0),
 				Viewer.overTitle, el('div', {}, Viewer.over.canvas)), Viewer.told),
@@ -23,7 +23,7 @@ const Viewer = {
 	},
 
 	quantities() {
-		return Pod.cell.plane.filter(p => p.key !== 'present');
+		return Pod.cell.plane.filter(p => p.key !== 'present' && !p.isMask);
 	},
 	select(label, id, options, key) {
 		const e = el('select', {id, onchange: () => State.set({[key]: e.value})}, options.map(([value, text]) => el('option', {value}, text)));
@@ -113,8 +113,8 @@ const Viewer = {
 			sums.set(p.id, {ns: p.ns + (sums.has(p.id) ? sums.get(p.id).ns : 0), name: p.name.replace(', waiting', '')});
 		const largest = [...sums.values()].sort((a, b) => b.ns - a.ns)[0], plane = Viewer.plane, plain = plane.category || ['step_ns', 'wait_ns', 'late_ns'].includes(plane.key);
 		return [...head, el('table', {}, el('tr', {}, el('td', {}, 'step time'), el('td', {class: 'num', 'data-v': total}, Format.time(total)), el('td')),
-			breakdownRows(parts, total), el('tr', {}, el('td', {}, 'kept others waiting'), el('td', {class: 'num', 'data-v': late}, late > 0 && late <= Pod.sum.bound_ns ? 'tie' : Format.time(late)), el('td')),
-			!plain && el('tr', {}, el('td', {}, plane.name), el('td', {class: 'num'}, Format.by(plane.unit, Pod.at(plane, s, w))), el('td'))),
+			breakdownRows(parts, total), el('tr', {}, el('td', {}, 'kept others waiting, sum'), el('td', {class: 'num', 'data-v': late}, late > 0 && late <= Pod.sum.bound_ns ? 'tie' : Format.time(late)), el('td')),
+			!plain && el('tr', {}, el('td', {}, plane.name), el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not known'), el('td'))),
 		el('div', {}, 'Bottleneck: ', el('b', {}, largest ? largest.name : '\u2013'), ` \u00b7 times of ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}`)];
 	},
 	hover(s, w, event) {
@@ -141,10 +141,10 @@ const Viewer = {
 	},
 	/* The text of the pinned step's columns. */
 	table() {
-		const at = plane => w => Pod.present(Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
+		const at = plane => w => Pod.has(plane, Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
 		Viewer.read();
 		const columns = [{name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
-			...Viewer.quantities().map(p => ({name: p.name, unit: p.unit, get: at(p)}))];
+			...Viewer.quantities().map(p => ({name: p.name, unit: p.unit, what: p.what, get: at(p)}))];
 		return el('details', {}, el('summary', {}, 'The pinned step as a table'), new Table({id: 'cells', title: 'Every worker in the pinned step', columns, rows: Pod.workers,
 			pick: w => Viewer.pin(Viewer.step, w), picked: w => w === Viewer.worker}).element);
 	},

@@ -198,7 +198,7 @@ def foreign_group(place, full):
     with browser() as b:
         b.open(pod_page(place, pod), "#colour=gpu/power&step=103")
         check("2.00\u00a0GiB" in b.js("document.getElementById('gpu').textContent"), "a table of an unknown group is not shown")
-        at = heads(b, "cells").index("power of the test")
+        at = heads(b, "cells").index("gpu: power")
         check(column(b, "cells", at) == ["120", "130", "140", "150"], f"the plane is wrong: {column(b, 'cells', at)}")
         check(b.js("Viewer.plane.key") == "gpu/power", "the plane is no colour of the viewer")
         clean(b, "an unknown group")
