@@ -3,6 +3,8 @@
  * given out. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/source/nvtx_emit.h"
@@ -87,10 +89,17 @@ int pp_nvtx_chain(const char *function, void *argument)
 	return initialize && initialize(argument);
 }
 
+static void child(void)
+{
+	pp_nvtx_names_child();
+	pp_nvtx_notes_child();
+}
+
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(pp_nvtx_get_export get);
 
 int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 {
+	static atomic_flag once = ATOMIC_FLAG_INIT;
 	pp_nvtx_function before[MODULES][MOST_IDS] = {{NULL}};
 	const struct pp_nvtx_callbacks *c;
 	const struct pp_nvtx_version *v;
@@ -98,6 +107,8 @@ int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 
 	if (!get || !getenv("PODPROF_SPOOL"))
 		return 0;
+	if (!atomic_flag_test_and_set(&once))
+		pthread_atfork(NULL, NULL, child);
 	c = get(PP_NVTX_EXPORT_CALLBACKS);
 	if (c && c->size >= sizeof(*c))
 		remember(c, before);

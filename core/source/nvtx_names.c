@@ -218,3 +218,8 @@ void pp_nvtx_names_publish(void)
 		copy_category(i);
 	pthread_mutex_unlock(&lock);
 }
+
+void pp_nvtx_names_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

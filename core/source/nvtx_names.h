@@ -26,5 +26,7 @@ void *pp_nvtx_string_create(const char *text, size_t length, void *foreign);
 const char *pp_nvtx_string_text(const void *handle, size_t *ret_length);
 /* This process has become the rank. */
 void pp_nvtx_names_publish(void);
+/* In a forked child: whoever held the lock is not here. */
+void pp_nvtx_names_child(void);
 
 #endif

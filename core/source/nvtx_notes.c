@@ -241,3 +241,8 @@ void pp_nvtx_notes_publish(void)
 	atomic_store_explicit(&published->notes_used, n, memory_order_release);
 	pthread_mutex_unlock(&lock);
 }
+
+void pp_nvtx_notes_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

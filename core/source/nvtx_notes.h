@@ -19,5 +19,7 @@ size_t pp_nvtx_schema_size(uint16_t domain, uint64_t schema);
 const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_length);
 /* This process has become the rank. */
 void pp_nvtx_notes_publish(void);
+/* In a forked child: whoever held the lock is not here. */
+void pp_nvtx_notes_child(void);
 
 #endif

@@ -91,6 +91,23 @@ static void nvtx_pairs(int calls)
 	}
 }
 
+static int (*nvtx_push_ex)(const struct pp_nvtx_attributes *);
+
+static void payload_pairs(int calls)
+{
+	const struct pp_nvtx_attributes a = {.version = 3,
+	                                     .size = sizeof(a),
+	                                     .payload_type = PP_PAYLOAD_UINT64,
+	                                     .payload = 1,
+	                                     .message_type = PP_NVTX_MESSAGE_ASCII,
+	                                     .message = "abcdefghijklmnopqrstuvwxyz"};
+
+	for (int i = 0; i < calls; i++) {
+		nvtx_push_ex(&a);
+		nvtx_pop();
+	}
+}
+
 static int open_drain(void)
 {
 	struct dirent *e;
@@ -146,11 +163,13 @@ int main(void)
 		return 1;
 	nvtx_push = (int (*)(const char *))slots[PP_NVTX_PUSH_A];
 	nvtx_pop = (int (*)(void))slots[PP_NVTX_POP];
+	nvtx_push_ex = (int (*)(const struct pp_nvtx_attributes *))slots[PP_NVTX_PUSH_EX];
 	marks(BENCH_CALLS);
 	empty();
 	missed += bench_row("event", bench_run(marks, empty), 1.6);
 	missed += bench_row("range pair, 26-byte name", bench_run(pairs, empty), 3.2);
 	missed += bench_row("NVTX push + pop, 26-byte name", bench_run(nvtx_pairs, empty), 3.6);
+	missed += bench_row("NVTX push + pop, 26-byte name, payload", bench_run(payload_pairs, empty), 6);
 	pthread_create(&thread, NULL, keeper, NULL);
 	missed += bench_row("event, drained every ms", bench_run(marks, NULL), 1.9);
 	missed += bench_row("NVTX push + pop, drained every ms", bench_run(nvtx_pairs, NULL), 4.2);
@@ -158,7 +177,7 @@ int main(void)
 	pthread_join(thread, NULL);
 	empty();
 	/* Figures of records that were dropped would be no figures. */
-	if (drained != 1 + BENCH_CALLS * (1 + BENCH_REPS * (1 + 2 + 2 + 1 + 2ull))) {
+	if (drained != 1 + BENCH_CALLS * (1 + BENCH_REPS * (1 + 2 + 2 + 3 + 1 + 2ull))) {
 		printf("%llu records were read: some were dropped\n", (unsigned long long)drained);
 		missed++;
 	}
