@@ -151,7 +151,8 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 	code = pp_apart(make_part, &part, err);
 	if (code) {
 		pp_output_abandon(part.fd, html_path);
-		return pp_err_wrap(err, code, "cannot write '%s'", html_path);
+		/* what cannot be read names its file itself */
+		return code == -EINVAL || code == -ENOENT ? code : pp_err_wrap(err, code, "cannot write '%s'", html_path);
 	}
 	return pp_output_commit(part.fd, html_path, err);
 }
