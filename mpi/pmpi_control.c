@@ -32,8 +32,7 @@ PP_PUBLIC int MPI_Pcontrol(const int level, ...)
 	end = pp_mpi_end(&scope);
 	if (scope.recording) {
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
-		if (level != 0 && level != 1)
-			mark(thread, end, level);
+		mark(thread, end, level);
 	}
 	if (level == 0)
 		pause_recording(1);

@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/join.h"
 #include "core/ring/intern.h"
+#include "core/ring/record.h"
 
 static int is_name(const struct pp_join *j, uint32_t id, const char *name)
 {
@@ -11,6 +12,26 @@ static int is_name(const struct pp_join *j, uint32_t id, const char *name)
 	const char *text = pp_intern_text(j->in->capture->names, id, &length);
 
 	return text && length == strlen(name) && memcmp(text, name, length) == 0;
+}
+
+/* Ranks that said a mark of this name. */
+static size_t ranks_that(const struct pp_join *j, const char *name)
+{
+	size_t ranks = 0;
+
+	for (size_t r = 0; r < j->in->capture->ranks; r++) {
+		int found = 0;
+
+		for (size_t t = 0; t < j->in->capture->rank[r].threads && !found; t++) {
+			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
+
+			for (size_t i = 0; i < thread->spans && !found; i++)
+				found = thread->span[i].kind == PP_SPAN_MARK && thread->span[i].source == PP_SOURCE_MPI &&
+				        is_name(j, thread->span[i].name, name);
+		}
+		ranks += (size_t)found;
+	}
+	return ranks;
 }
 
 /* The sum of a counter that libpodprof-mpi.so put; few spans are counters, and of those few are its. */
@@ -44,6 +65,7 @@ static int has_parent(const struct pp_join *j)
 void pp_quality_mpi(struct pp_join *j)
 {
 	uint64_t spawned = counted(j, "MPI processes spawned"), untied = counted(j, "MPI requests not tied");
+	size_t paused = ranks_that(j, "MPI_Pcontrol(0)");
 
 	if (spawned)
 		pp_dataset_warn(j->d,
@@ -53,6 +75,9 @@ void pp_quality_mpi(struct pp_join *j)
 		                spawned);
 	if (has_parent(j))
 		pp_dataset_warn(j->d, "this MPI_COMM_WORLD was spawned by another one, which is in no row of this session");
+	if (paused)
+		pp_dataset_warn(j->d, "MPI_Pcontrol(0) stopped recording on %zu ranks for a while: what they did then is in no row",
+		                paused);
 	if (untied)
 		pp_dataset_warn(j->d,
 		                "%" PRIu64 " nonblocking operations are not tied to their end: too many were under way at once",

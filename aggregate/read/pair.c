@@ -192,14 +192,18 @@ static uint64_t slot_losses(const struct pp_lane *lane)
 	return lost;
 }
 
-/* Recording was off: ranges that stay open are whole. Records were lost: which pops are missing is not known, so what is
+/* Recording was off: ranges that stay open are whole; a step (the window ends its own) has lost time that nobody knows. Records were lost: which pops are missing is not known, so what is
  * open ends where the last record before the gap was. */
 static void gap(struct pp_lane *lane)
 {
 	uint64_t lost = slot_losses(lane);
 
-	if (lost == lane->lost_seen)
+	if (lost == lane->lost_seen) {
+		if (lane->step)
+			pp_lane_end_span(lane->step, lane->last, PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END);
+		lane->step = NULL;
 		return;
+	}
 	lane->lost_seen = lost;
 	lane->torn = 1;
 	for (int i = 0; i < PP_RING_DOMAINS; i++)

@@ -361,6 +361,7 @@ TEST(test_pcontrol)
 {
 	MPI_Pcontrol(0);
 	WANT("MPI_Pcontrol", -1, 0, 0);
+	CHECK_INT(how_many(PP_RECORD_MARK), 1);
 	MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Pcontrol(7);
 	take_all();

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Jobs under podprof whose MPI is out of the ordinary: persistent requests, polling loops, MPI_Pcontrol, spawned worlds. Run by ctest."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../guest"))
+from jobs import Skipped, check, main, run, session_of, sessions, wait_until  # noqa: E402
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+PROGRAM = "session_program"
+
+
+def opened(session):
+    if h5py is None:
+        raise Skipped("no h5py")
+    return h5py.File(os.path.join(session, "pod.h5"), "r")
+
+
+def warnings(f):
+    return [w.decode() for w in f["quality/warning"][:]]
+
+
+def good(result):
+    check(result.code == 0 and not result.timed_out, result.told())
+    return result
+
+
+def profiled(place, ranks, arguments, *options):
+    """mpirun -n RANKS podprof run -- session_program; the session's directory."""
+    logs = place.new_logs()
+    good(run(place.mpirun(ranks, place.under(logs, [place.program(PROGRAM), *arguments], *options))))
+    return session_of(logs)
+
+
+def persistent(place, full):
+    with opened(profiled(place, 4, ["persistent"])) as f:
+        c = f["channel"]
+        have = sorted(zip(c["source"][:].tolist(), c["destination"][:].tolist(), c["bytes"][:].tolist(), c["count"][:].tolist()))
+        check(have == [(r, (r + 1) % 4, 20000, 20) for r in range(4)], f"channels are {have}")
+
+
+def polls(place, full):
+    with opened(profiled(place, 2, ["polls"])) as f:
+        # 30 ms of polling a step: three records of 10 ms, not 100000 of 200 ns
+        records = int(f["quality/records"][:].sum())
+        check(records < 2000, f"{records} records")
+        names = [n.decode() for n in f["breakdown/category"][:]]
+        spent = f["breakdown/exclusive_ns"][:, 0, names.index("Host communication")] / 1e6
+        check((spent > 20).all(), f"a rank that polls for 30 ms communicates for {spent} ms")
+        rest = f["breakdown/exclusive_ns"][:, 0, names.index("All others")] / 1e6
+        check((rest > 20).all(), f"a rank that works 30 ms between polls does so for {rest} ms")
+
+
+def pcontrol(place, full):
+    session = profiled(place, 2, ["pcontrol"], "--steps", "2:9")
+    with opened(session) as f:
+        steps = f["step/number"][:].tolist()
+        # step 4 was cut, 5 and 6 did not begin in what was recorded
+        check(steps == [2, 3, 7, 8], f"steps are {steps}")
+        check(any("MPI_Pcontrol(0)" in w and "2 ranks" in w for w in warnings(f)), f"{warnings(f)}")
+        # steps 1 and 9 are the edges of the window, 6 has no begin; there is nothing of 0, 4 and 5
+        steps = f["collective/step"][:].tolist()
+        check(len(steps) == 7 and [s for s in steps if s >= 0] == [2, 3, 7, 8], f"collectives of steps {steps}")
+
+
+def spawn_check(session, ranks, sentence):
+    with opened(session) as f:
+        check(f["worker/rank"].shape[0] == ranks, f"{f['worker/rank'][:]} are not {ranks} ranks")
+        check(sum(sentence in w for w in warnings(f)) == 1, f"{sentence!r} is not in {warnings(f)}")
+        check(not any("missing" in w for w in warnings(f)), f"{warnings(f)}")
+
+
+def spawn_inside(place, full):
+    """Each rank under podprof, its children not."""
+    spawn_check(profiled(place, 2, ["spawn"]), 2, "4 processes were spawned")
+
+
+def spawn_outside(place, full):
+    """The libraries are in the children too: their ranks 2 and 3 are not the parent's."""
+    logs = place.new_logs()
+    result = good(run(place.under(logs, place.mpirun(2, [place.program(PROGRAM), "spawn"]))))
+    check(result.sorted_out() == ["sum 1 of 4"] * 4 + ["sum 6 of 2"] * 2, result.told())
+    spawn_check(session_of(logs), 2, "4 processes were spawned")
+
+
+def spawn_own_session(place, full):
+    logs = place.new_logs()
+    command = [place.podprof(), "run", "-o", logs, "--", place.program(PROGRAM), "spawn"]
+    good(run(place.mpirun(2, place.under(logs, [place.program(PROGRAM), "spawn", *command]))))
+    found = wait_until(lambda: len(sessions(logs)) == 2 and sessions(logs), 15)
+    check(found, f"two sessions expected, there are {sessions(logs)}")
+    sizes = {}
+    for session in found:
+        with opened(session) as f:
+            sizes[f["worker/rank"].shape[0]] = session
+    check(sorted(sizes) == [2, 4], f"worlds of {sorted(sizes)} ranks")
+    spawn_check(sizes[2], 2, "4 processes were spawned")
+    spawn_check(sizes[4], 4, "was spawned by another one")
+
+
+CASES = {f.__name__: f for f in (persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, __doc__))

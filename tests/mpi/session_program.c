@@ -1,0 +1,125 @@
+/* What e2e_mpi.py runs under podprof: session_program MODE [ARGUMENT...]. Built as users' programs are. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "podprof.h"
+
+static int me, ranks;
+
+static void work(int us)
+{
+	struct timespec t = {0, 1000L * us};
+
+	nanosleep(&t, NULL);
+}
+
+/* Four more processes; they run this program again, or what the arguments say. */
+static void spawn(int argc, char **argv)
+{
+	MPI_Comm made;
+	int more = 0;
+
+	MPI_Comm_get_parent(&made);
+	if (made == MPI_COMM_NULL)
+		MPI_Comm_spawn(argc > 2 ? argv[2] : argv[0], argc > 3 ? &argv[3] : (char *[]){"spawn", NULL}, 4, MPI_INFO_NULL, 0,
+		               MPI_COMM_WORLD, &made, MPI_ERRCODES_IGNORE);
+	MPI_Allreduce(&me, &more, 1, MPI_INT, MPI_SUM, made);
+	MPI_Comm_disconnect(&made);
+	for (int i = 0; i < 10; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	printf("sum %d of %d\n", more, ranks);
+}
+
+/* Ten steps with one Allreduce each; recording is stopped in step 4 and goes on in step 6. */
+static void pcontrol(void)
+{
+	int sum;
+
+	for (int step = 0; step < 10; step++) {
+		podprof_step_begin(step);
+		if (step == 1) { /* outside the window: changes nothing */
+			MPI_Pcontrol(0);
+			MPI_Pcontrol(1);
+		}
+		if (step == 4)
+			MPI_Pcontrol(0);
+		if (step == 6)
+			MPI_Pcontrol(1);
+		MPI_Pcontrol(100 + step);
+		work(2000);
+		MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	}
+	podprof_step_end();
+}
+
+/* Rank 1 sends late; rank 0 polls for it, then computes between few polls. */
+static void polls(void)
+{
+	MPI_Request r;
+	int flag, in = 0;
+
+	for (int step = 0; step < 4; step++) {
+		podprof_step_begin(step);
+		if (me == 0) {
+			MPI_Irecv(&in, 1, MPI_INT, 1, step, MPI_COMM_WORLD, &r);
+			do
+				MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+			while (!flag);
+			MPI_Irecv(&in, 1, MPI_INT, 1, 100 + step, MPI_COMM_WORLD, &r);
+			do {
+				work(3000);
+				MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+			} while (!flag);
+		} else {
+			work(30000);
+			MPI_Send(&me, 1, MPI_INT, 0, step, MPI_COMM_WORLD);
+			work(30000);
+			MPI_Send(&me, 1, MPI_INT, 0, 100 + step, MPI_COMM_WORLD);
+		}
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	podprof_step_end();
+}
+
+/* A ring of persistent requests, 1000 bytes a step to the right. */
+static void persistent(void)
+{
+	char out[1000] = "", in[1000];
+	MPI_Request both[2];
+
+	MPI_Recv_init(in, 1000, MPI_CHAR, (me + ranks - 1) % ranks, 0, MPI_COMM_WORLD, &both[0]);
+	MPI_Send_init(out, 1000, MPI_CHAR, (me + 1) % ranks, 0, MPI_COMM_WORLD, &both[1]);
+	for (int step = 0; step < 20; step++) {
+		podprof_step_begin(step);
+		MPI_Startall(2, both);
+		work(1000);
+		MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+	}
+	podprof_step_end();
+	MPI_Request_free(&both[0]);
+	MPI_Request_free(&both[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &me);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (!strcmp(mode, "spawn"))
+		spawn(argc, argv);
+	else if (!strcmp(mode, "pcontrol"))
+		pcontrol();
+	else if (!strcmp(mode, "polls"))
+		polls();
+	else if (!strcmp(mode, "persistent"))
+		persistent();
+	else
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	MPI_Finalize();
+	return 0;
+}
