@@ -64,8 +64,10 @@ def check_tables(session, path):
         check(list(file["writes"]) == [saves] * RANKS and list(file["bytes_written"]) == [saves * BLOCK] * RANKS, list(file["bytes_written"]))
         check(list(file["reads"]) == [1, 0, 0, 0] and list(file["bytes_read"]) == [RANKS * BLOCK, 0, 0, 0], list(file["bytes_read"]))
         check((file["write_ns"][()] > 0).all() and file["read_ns"][0] > 0 and (file["other_ns"][()] > 0).all(), "times of files")
-        of = [text(n) for n in f["breakdown/category"]].index("Output")
-        check((f["breakdown/exclusive_ns"][0, :, of] >= file["write_ns"][()]).all(), "writes are not Output")
+        category = [text(n) for n in f["breakdown/category"]]
+        took = {name: f["breakdown/exclusive_ns"][0, :, category.index(name)] for name in ("Input", "Output")}
+        check((took["Output"] >= file["write_ns"][()]).all(), f"writes are not Output: {took}")
+        check(took["Input"][0] >= file["read_ns"][0] and not took["Input"][1:].any(), f"what reads is not Input: {took}")
         operation = [text(n) for n in f["collective/operation"]]
         ranks = [n for n, o in zip(f["collective/ranks"], operation) if o in ("MPI_File_write_at_all", "MPI_Win_fence")]
         check(len(ranks) == saves + STEPS + 1 and set(ranks) == {RANKS}, f"files and fences join {ranks}")
