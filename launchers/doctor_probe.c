@@ -20,8 +20,6 @@
 
 enum { PROBE_SECONDS = 30, PAUSE_MS = 20 };
 
-extern char **environ;
-
 static void check_libraries(const char *self)
 {
 	char *library = NULL, *mpi = NULL;

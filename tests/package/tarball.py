@@ -3,10 +3,11 @@
 import os
 import platform
 import re
+import shutil
 import sys
 import tarfile
 
-from package import build_of, cache, check, check_green, check_modes, good, jobs, library_dir, run
+from package import SOURCE, build_of, cache, check, check_green, check_modes, good, jobs, library_dir, run
 
 # What every image with glibc has.
 EVERYWHERE = re.compile(r"linux-vdso\.so|/ld-linux-|/lib(c|m|dl|pthread|rt|resolv)\.so\.")
@@ -47,7 +48,26 @@ def unpacked(place, full):
             check(EVERYWHERE.search(line) or where in line or "statically linked" in line, f"{path} needs of the system: {line.strip()}")
 
 
-CASES = {"unpacked": unpacked}
+def carried(place, full):
+    """Where HDF5 has no archive that links: what podprof needs is carried beside it, each library with its licence."""
+    if not full:
+        raise jobs.Skipped("a second build takes minutes: only with PODPROF_LONG=1")
+    build, where = os.path.join(place.scratch, "build"), os.path.join(place.scratch, "carried")
+    good(run(["cmake", "-S", SOURCE, "-B", build, "-DPODPROF_STATIC=OFF", "-DPODPROF_CARRY=ON", "-DBUILD_TESTING=OFF"]))
+    good(run(["cmake", "--build", build, "-j2"], limit=600))
+    good(run(["cmake", "--install", build, "--prefix", where], limit=100))
+    shutil.rmtree(build)
+    for line in good(run(["ldd", os.path.join(where, "bin/podprof")])).out.splitlines():
+        check(EVERYWHERE.search(line) or where in line, f"podprof needs of the system: {line.strip()}")
+    check_green(os.path.join(where, "bin/podprof"), os.path.join(library_dir(where), "libpodprof.so"))
+    texts = os.path.join(where, "share/doc/podprof/third-party")
+    rows = [r.split("|") for r in open(os.path.join(texts, "carried.md")).read().splitlines()[4:]]
+    check(any("libhdf5" in r[1] for r in rows) and len(rows) > 10, str(rows))
+    for row in rows:
+        check(os.path.getsize(os.path.join(texts, row[3].strip())) > 300, f"no licence text of {row[1]}")
+
+
+CASES = {"unpacked": unpacked, "carried": carried}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
