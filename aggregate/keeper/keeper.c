@@ -16,16 +16,16 @@
 #include "aggregate/keeper/spool.h"
 
 enum {
-	SCAN_MS = 20,        /* new rings and deaths */
+	SCAN_MS = 20, /* new rings and deaths */
 	BUSY_MS = 1,
-	CALM_MS = 4,         /* few records: half the hot set of a busy thread at most */
+	CALM_MS = 4, /* few records: half the hot set of a busy thread at most */
 	IDLE_MS = 20,
-	CALM_RECORDS = 500,  /* of all ranks in one round */
-	EMPTY_MS = 60000,    /* without any ring or run process */
-	ORPHAN_MS = 10000,   /* after the last run process has gone */
-	BLIND_MS = 5000,     /* with a spool that cannot be read: removed, or no descriptor left */
-	SOME_MS = 2000,      /* after the run processes that came are over, though fewer than announced */
-	LINGER_S = 5,        /* beyond --wait, for ranks that are ending */
+	CALM_RECORDS = 500, /* of all ranks in one round */
+	EMPTY_MS = 60000,   /* without any ring or run process */
+	ORPHAN_MS = 10000,  /* after the last run process has gone */
+	BLIND_MS = 5000,    /* with a spool that cannot be read: removed, or no descriptor left */
+	SOME_MS = 2000,     /* after the run processes that came are over, though fewer than announced */
+	LINGER_S = 5,       /* beyond --wait, for ranks that are ending */
 	FULL_PERCENT = 50,
 	LAST_ROUNDS = 8,
 };
@@ -230,11 +230,21 @@ static int close_window(struct keeper *k)
 {
 	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
 	struct pp_err err = {""};
-	struct pp_session_options options = {.logdir = k->settings.output, .session = k->settings.session, .job = k->settings.job,
-					     .command = k->settings.command, .options = k->settings.text,
-					     .steps_first = k->settings.steps_first, .steps_last = k->settings.steps_last,
-					     .xspace_per_rank = k->settings.xspace_per_rank, .ret_later = later};
-	struct pp_close close_it = {.view = &k->view, .first = &k->first, .options = &options, .sampler = &k->sampler, .message = message, .message_size = sizeof(message)};
+	struct pp_session_options options = {.logdir = k->settings.output,
+	                                     .session = k->settings.session,
+	                                     .job = k->settings.job,
+	                                     .command = k->settings.command,
+	                                     .options = k->settings.text,
+	                                     .steps_first = k->settings.steps_first,
+	                                     .steps_last = k->settings.steps_last,
+	                                     .xspace_per_rank = k->settings.xspace_per_rank,
+	                                     .ret_later = later};
+	struct pp_close close_it = {.view = &k->view,
+	                            .first = &k->first,
+	                            .options = &options,
+	                            .sampler = &k->sampler,
+	                            .message = message,
+	                            .message_size = sizeof(message)};
 	int rc;
 
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
@@ -243,7 +253,7 @@ static int close_window(struct keeper *k)
 	for (int i = 0; i < LAST_ROUNDS && drain_all(k); i++)
 		;
 	pp_keeper_log("%zu rings, %llu records, %llu bytes held", pp_rings_count(k->view.rings),
-		      (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
+	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
 	if (!k->clock_read)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
 	rc = pp_close_session(&close_it, &err);

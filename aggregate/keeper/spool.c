@@ -73,7 +73,7 @@ static void open_run(struct pp_spool_view *v, const char *name)
 {
 	char path[4096], text[128];
 	unsigned long long start_time = 0;
-	struct pp_run *run, one = {.pid = atoi(name + 4), .rank = -1};
+	struct pp_run *run, one = {.pid = (int)strtol(name + 4, NULL, 10), .rank = -1};
 
 	for (size_t i = 0; i < v->runs; i++)
 		if (v->run[i].pid == one.pid)

@@ -75,7 +75,11 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 		rc = pp_err_set(err, -errno, "cannot open ring '%s': %s", path, strerror(errno));
 		goto free_drain;
 	}
-	if (fstat(d->fd, &st) || !S_ISREG(st.st_mode) || st.st_size < PP_RING_HEADER_BYTES) {
+	if (fstat(d->fd, &st)) {
+		rc = pp_err_set(err, -EIO, "cannot read ring '%s': %s", path, strerror(errno));
+		goto close_file;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size < PP_RING_HEADER_BYTES) {
 		rc = pp_err_set(err, -EAGAIN, "cannot read ring '%s': it is shorter than its header", path);
 		goto close_file;
 	}

@@ -133,7 +133,7 @@ __attribute__((constructor)) static void start(int argc, char **argv)
 			chosen_kind = i;
 	chosen_all = getenv("TORTURE_ALL") != NULL;
 	chosen_short = getenv("TORTURE_SHORT") != NULL;
-	chosen_errno = getenv("TORTURE_ERRNO") ? atoi(getenv("TORTURE_ERRNO")) : 0;
+	chosen_errno = getenv("TORTURE_ERRNO") ? (int)strtol(getenv("TORTURE_ERRNO"), NULL, 10) : 0;
 	if (getenv("TORTURE_TEXT"))
 		sscanf(getenv("TORTURE_TEXT"), "%c%lx-%lx", &text_sign, &text_begin, &text_end);
 	dl_iterate_phdr(add_module, &first);
