@@ -33,7 +33,8 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	void (*say)(const char *text);
 	/* The hot door, when recording: this thread's ring cursor (thread-local, exported initial-exec would bind the two
 	 * libraries; so a function that returns its address: ask again while `end` is NULL, else once a thread).
-	 * r = pp_ring_take(cursor, recording); if r: fill *r, pp_ring_commit(cursor). Else call put(): it finds room, or drops and counts. */
+	 * r = pp_ring_take(cursor, recording); if r: fill *r, pp_ring_commit(cursor). Else call put(): it finds room, or drops
+	 * and counts. */
 	struct pp_ring_cursor *(*cursor)(void);
 	/* MPI_Pcontrol: 1 stops recording on this rank, 0 lets it go on where the window wants it. */
 	void (*pause)(int paused);

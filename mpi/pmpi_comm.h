@@ -27,8 +27,8 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	struct pp_topo *topo; /* asked at the first use; NULL: not asked or none (mpi/pmpi_topo.h) */
 	char name[64];
 	enum pp_comm_kind kind;
-	int32_t to_file;   /* FILE: opened to be written */
-	char *path;        /* FILE: its name */
+	int32_t to_file; /* FILE: opened to be written */
+	char *path;      /* FILE: its name */
 	size_t path_room;
 };
 
@@ -52,8 +52,8 @@ struct pp_comm *pp_comm_find(MPI_Comm handle);
 struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin);
 /* The same members as another's, without asking MPI: for a duplicate that is not ready yet. */
 struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like);
-/* A window or a file of a communicator's members, numbered apart from them. Its handle is a pointer as theirs are. path: of a file, else
- * NULL. */
+/* A window or a file of a communicator's members, numbered apart from them. Its handle is a pointer as theirs are. path: of a
+ * file, else NULL. */
 struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path);
 /* The handle means nothing from now on; the memory is given back by pp_comm_release(), or it lives again by pp_comm_relink(). */
 void pp_comm_unlink(struct pp_comm *c);

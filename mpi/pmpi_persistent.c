@@ -1,4 +1,5 @@
-/* Wrappers of persistent requests: what is known at their making is told at every start. Called by the application as MPI_X or PMPI_X. */
+/* Wrappers of persistent requests: what is known at their making is told at every start. Called by the application as MPI_X or
+ * PMPI_X. */
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 

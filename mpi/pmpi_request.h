@@ -25,8 +25,8 @@ struct pp_request {
 	uint64_t sent;      /* persistent: bytes of each start */
 };
 
-/* 0 where the application's calls of MPI come one at a time (below MPI_THREAD_MULTIPLE): they order the table, too. Set once, at the
- * begin. */
+/* 0 where the application's calls of MPI come one at a time (below MPI_THREAD_MULTIPLE): they order the table, too. Set once,
+ * at the begin. */
 extern int pp_request_shared __attribute__((visibility("hidden")));
 extern _Atomic uint32_t pp_request_live __attribute__((visibility("hidden"))); /* requests in the table */
 

@@ -1,4 +1,5 @@
-/* The last record of a process: MPI_Finalize, or MPI_Abort, which never comes back. Run by said.py; with an argument rank 1 aborts. */
+/* The last record of a process: MPI_Finalize, or MPI_Abort, which never comes back. Run by said.py; with an argument rank 1
+ * aborts. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
