@@ -1,5 +1,6 @@
 /* The end of reading: everything that rings.c collected becomes one pp_capture. Called by the keeper and by salvage. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
