@@ -21,13 +21,13 @@ static int is_missing(const struct pp_worker *w)
 	return strncmp(w->status, "missing", 7) == 0;
 }
 
-static void fill_worker(struct pp_worker *w, const struct pp_rank *rank, int64_t bound_ns)
+static void fill_worker(struct pp_worker *w, const struct pp_rank *rank, int joined, int64_t bound_ns)
 {
 	w->rank = rank->rank;
 	w->local_rank = rank->local_rank;
 	w->pid = rank->pid;
 	w->domain = rank->domain;
-	w->bound_ns = bound_ns;
+	w->bound_ns = joined ? bound_ns : PP_BOUND_UNKNOWN;
 	w->records = rank->records;
 	for (int i = 0; i < PP_LOSSES; i++)
 		w->lost[i] = rank->lost[i];
@@ -65,7 +65,7 @@ static int fill_workers(struct pp_join *j)
 			j->rank_of[d->workers++] = -1;
 			continue;
 		}
-		fill_worker(w, &capture->rank[at], j->in->bound_ns);
+		fill_worker(w, &capture->rank[at], capture->rank[at].domain == capture->rank[0].domain, j->in->bound_ns);
 		d->ranks_delivered += !is_missing(w);
 		j->worker_of[at] = (uint32_t)d->workers;
 		j->rank_of[d->workers++] = (int32_t)at++;
@@ -137,7 +137,8 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 	d->step_confidence = steps->confidence;
 	if (steps->rule == PP_STEP_RULE_RANGE)
 		snprintf(d->step_rule, sizeof(d->step_rule), "%s: %.*s", rule,
-		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40), pp_intern_text(d->names, steps->rule_name, NULL));
+		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40),
+		         pp_intern_text(d->names, steps->rule_name, NULL));
 	else
 		copy_text(d->step_rule, sizeof(d->step_rule), rule);
 }
@@ -206,7 +207,8 @@ const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_files, pp_join_process, pp_join_late, pp_join_quality,
+	        pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_files,
+	        pp_join_process,     pp_join_late,     pp_join_quality,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;

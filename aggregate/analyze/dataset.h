@@ -11,13 +11,15 @@
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 
+#define PP_BOUND_UNKNOWN INT64_MAX
+
 struct pp_worker {
 	int32_t rank, local_rank, pid;
 	char host[72];
 	char status[96];
 	char device[16], device_name[64]; /* "CPU", "" until a device source exists */
 	int32_t domain;
-	int64_t offset_ns, bound_ns, drift_ppb;
+	int64_t offset_ns, bound_ns, drift_ppb; /* bound_ns PP_BOUND_UNKNOWN: its clock is not joined with the first rank's */
 	uint64_t lost[PP_LOSSES];
 	uint64_t records;
 	char options[512], version[32], command[512];
@@ -69,7 +71,7 @@ struct pp_communicator {
 	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW */
 };
 
-struct pp_file_use { /* one file of MPI I/O by one rank */
+struct pp_file_use {   /* one file of MPI I/O by one rank */
 	uint32_t name; /* intern id */
 	int32_t worker;
 	uint64_t opens, reads, writes, bytes_read, bytes_written;
@@ -132,7 +134,7 @@ struct pp_dataset {
 	struct pp_memory_row *memory;    /* by worker, then time */
 	size_t memories;
 	int64_t memory_period_ns;
-	int64_t startup_ns; /* inside the window's steps: time of MPI_Init, MPI_Finalize and their kind, over all workers */
+	int64_t startup_ns;   /* inside the window's steps: time of MPI_Init, MPI_Finalize and their kind, over all workers */
 	struct pp_late *late; /* [workers], by wait_ns descending */
 	struct pp_warning *warning;
 	size_t warnings;

@@ -104,7 +104,7 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 			category = c;
 		}
 	}
-	if (!category || most <= d->worker[who].bound_ns || most * 4 < late_ns) {
+	if (!category || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && most <= d->worker[who].bound_ns) || most * 4 < late_ns) {
 		snprintf(text, size,
 		         "limited by: waiting in collectives, %.0f %% of %s, most for rank %d; its own work does not "
 		         "explain "

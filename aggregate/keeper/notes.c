@@ -1,4 +1,4 @@
-/* What the headers of the rings say against the capture: status of ranks, clock domains, warnings. Called by
+/* What the headers of the rings say against the capture: status of ranks, warnings. Called by
  * keeper.c, salvage.c. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,42 +20,12 @@ void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
 	n->count++;
 }
 
-/* A processor's counter: the boot id; RAW: the time namespace too. */
-static int same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
-{
-	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
-	       (a->tick_kind != PP_TICK_RAW || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
-}
-
 static struct pp_rank *find_rank(struct pp_capture *c, int32_t rank)
 {
 	for (size_t i = 0; i < c->ranks; i++)
 		if (c->rank[i].rank == rank)
 			return &c->rank[i];
 	return NULL;
-}
-
-static void note_domains(const struct pp_rings *r, struct pp_capture *c, struct pp_notes *n)
-{
-	size_t rings = pp_rings_count(r);
-	int32_t domains = 0, *domain = calloc(rings + 1, sizeof(*domain));
-
-	for (size_t i = 0; i < rings && domain; i++) {
-		struct pp_rank *rank = find_rank(c, pp_rings_header(r, i)->rank);
-		size_t like = 0;
-
-		while (like < i && !same_clock(pp_rings_header(r, like), pp_rings_header(r, i)))
-			like++;
-		domain[i] = like < i ? domain[like] : domains++;
-		if (rank)
-			rank->domain = domain[i];
-	}
-	free(domain);
-	if (domains > 1)
-		pp_notes_add(n,
-		             "the ranks have %d clock domains (boot id, time namespace or tick differ): times of different domains "
-		             "do not compare",
-		             domains);
 }
 
 static void note_differences(const struct pp_capture *c, struct pp_notes *n)
@@ -112,7 +82,6 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 
 void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salvaged, struct pp_notes *n)
 {
-	note_domains(r, c, n);
 	note_differences(c, n);
 	note_several_rings(r, c, n);
 	set_status(r, c, salvaged);

@@ -227,7 +227,7 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 		rank->horizon = ring->pair.horizon;
 	if (rank->size > c->ranks_asked)
 		c->ranks_asked = rank->size;
-	strcpy(rank->status, "delivered");
+	snprintf(rank->status, sizeof(rank->status), "delivered");
 	rc = take_lanes(&r->shared, &ring->pair, rank);
 	if (!rc)
 		rc = take_usage(&ring->pair, rank);
@@ -244,6 +244,8 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 		return pp_err_set(err, -ENOMEM, "no memory for %zu ranks", r->rings);
 	for (size_t i = 0; i < r->rings && !rc; i++)
 		rc = take_ring(r, r->ring[i], &c);
+	if (!rc)
+		rc = pp_rings_domains(r, &c);
 	if (rc) {
 		pp_capture_release(&c);
 		return pp_err_set(err, rc, "no memory for the spans of the window: give --window-buffer less");

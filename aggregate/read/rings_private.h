@@ -17,4 +17,7 @@ struct pp_rings {
 	int flags; /* enum pp_drain_flags */
 };
 
+/* pp_rank.domain of every rank; 0 or -ENOMEM. */
+int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c);
+
 #endif

@@ -129,7 +129,7 @@ static int64_t bound_of(const struct pp_dataset *d)
 	int64_t bound = 0;
 
 	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].bound_ns > bound)
+		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
 			bound = d->worker[w].bound_ns;
 	return bound;
 }

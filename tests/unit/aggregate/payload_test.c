@@ -1,5 +1,5 @@
-/* Payloads against notes that no guest would write: lengths that lie, entries that are not there, all kinds of types. What a sane one
- * looks like is in tests/unit/core/nvtx_more.c; here nothing may be read or written that is not the payload's or the note's. */
+/* Payloads against notes that no guest would write: lengths that lie, entries that are not there, all kinds of types. What a sane
+ * one looks like is in tests/unit/core/nvtx_more.c; here nothing may be read or written that is not the payload's or the note's. */
 #include <stdlib.h>
 
 #include "aggregate/read/payload.h"

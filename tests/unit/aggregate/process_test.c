@@ -1,9 +1,11 @@
-/* What steps have of a process's counts, and what is said of a run that is one step: hand-made captures. */
+/* What steps have of a process's counts, what is said of a run that is one step, clocks that are not joined: hand-made. */
 #include "aggregate/analyze/dataset.h"
 #include "aggregate/analyze/verdict.h"
+#include "aggregate/read/rings.h"
 #include "aggregate/write/text.h"
 #include "core/base/units.h"
 #include "tests/test.h"
+#include "tests/unit/aggregate/ring_maker.h"
 #include "tests/unit/capture.h"
 
 struct made {
@@ -117,6 +119,72 @@ TEST(work_is_work)
 	drop(&m);
 }
 
+static const struct pp_collective *barrier(struct made *m, int32_t domain)
+{
+	*m = (struct made){.capture = make_capture(2)};
+	m->capture.rank[1].domain = domain;
+	for (size_t r = 0; r < 2; r++) {
+		add_step(&m->capture, r, 0, 0, 1000);
+		add_mpi(&m->capture, r, "MPI_Barrier", 0, 100 + 500 * (int64_t)r, 700);
+	}
+	build(m);
+	CHECK_INT(m->d.collectives, 1);
+	return m->d.collective;
+}
+
+TEST(nobody_waits_between_clocks_that_are_not_joined)
+{
+	struct made m;
+
+	CHECK_INT(barrier(&m, 0)->wait_ns, 500);
+	CHECK_INT(m.d.collective->bound_ns, 2);
+	CHECK_INT(m.d.cell[0].wait_ns, 500);
+	drop(&m);
+	CHECK_INT(barrier(&m, 1)->wait_ns, 0);
+	CHECK(m.d.collective->bound_ns == PP_BOUND_UNKNOWN && m.d.worker[1].bound_ns == PP_BOUND_UNKNOWN);
+	CHECK_INT(m.d.worker[0].bound_ns, 2);
+	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	CHECK_INT(m.d.late[0].wait_ns, 0);
+	CHECK_INT(m.d.violations, 0);
+	CHECK(!strstr(m.verdict, "waiting") && m.d.warnings);
+	drop(&m);
+}
+
+TEST(clocks_by_boot_and_time_namespace)
+{
+	static const struct {
+		const char *boot, *timens;
+		uint32_t tick;
+		int32_t domain;
+	} ring[] = {{"boot-a", "monotonic 0 0", PP_TICK_RAW, 0}, {"boot-a", "monotonic 5 0", PP_TICK_RAW, 1},
+	            {"boot-a", "monotonic 0 0", PP_TICK_TSC, 2}, {"boot-a", "monotonic 5 0", PP_TICK_TSC, 2},
+	            {"boot-b", "monotonic 0 0", PP_TICK_RAW, 3}, {"boot-a", "monotonic 0 0", PP_TICK_RAW, 0}};
+	enum { RINGS = sizeof(ring) / sizeof(ring[0]) };
+	struct pp_rings *rings = pp_rings_new(16 << 20);
+	struct pp_capture c = {0};
+	struct pp_err err = {""};
+
+	for (int i = 0; i < RINGS; i++) {
+		struct maker m;
+		char path[64];
+
+		snprintf(path, sizeof(path), "/tmp/podprof-clocks-%d-%d.ring", (int)getpid(), i);
+		maker_open(&m, path, i, RINGS, 1, 4);
+		snprintf(m.header->boot_id, sizeof(m.header->boot_id), "%s", ring[i].boot);
+		snprintf(m.header->timens_ns, sizeof(m.header->timens_ns), "%s", ring[i].timens);
+		m.header->tick_kind = ring[i].tick;
+		CHECK_INT(pp_rings_open(rings, path, &err), 0);
+		maker_close(&m);
+		unlink(path);
+	}
+	CHECK_INT(pp_rings_finish(rings, &c, &err), 0);
+	CHECK_INT(c.ranks, RINGS);
+	for (size_t i = 0; i < c.ranks && i < RINGS; i++)
+		CHECK_INT(c.rank[i].domain, ring[i].domain);
+	pp_capture_release(&c);
+	pp_rings_free(rings);
+}
+
 TEST(bytes_as_people_read_them)
 {
 	char text[PP_TEXT_UNIT];
@@ -133,6 +201,8 @@ int main(void)
 	both_edges_or_nothing();
 	start_up_is_no_communication();
 	work_is_work();
+	nobody_waits_between_clocks_that_are_not_joined();
+	clocks_by_boot_and_time_namespace();
 	bytes_as_people_read_them();
 	return test_end();
 }
