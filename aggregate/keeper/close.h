@@ -10,7 +10,7 @@ struct pp_close {
 	struct pp_spool_view *view;
 	const struct pp_clock_pair *first;        /* NULL: both readings are taken now (salvage) */
 	const struct pp_session_options *options; /* `warning` is filled from view->notes */
-	struct pp_sampler *sampler; /* NULL: nobody looked at the processes */
+	struct pp_sampler *sampler;               /* NULL: nobody looked at the processes */
 	char *message;
 	size_t message_size;
 };

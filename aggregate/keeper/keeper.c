@@ -144,7 +144,8 @@ static int run_is_over(struct keeper *k, size_t run)
 	return 0;
 }
 
-/* All run processes that came are over; with all that launchers announced, or nobody new for a while (podprof on some ranks only). */
+/* All run processes that came are over; with all that launchers announced, or nobody new for a while (podprof on
+ * some ranks only). */
 static int runs_over(struct keeper *k, int *ret_gone)
 {
 	int announced = 0, over = k->view.runs > 0;

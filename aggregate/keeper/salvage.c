@@ -19,7 +19,7 @@ static int read_rings(struct pp_spool_view *view, uint64_t buffer, struct pp_err
 	pp_spool_scan(view);
 	if (!pp_rings_count(view->rings))
 		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no ring that can be read%s%s", view->path,
-				  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
+		                  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
 	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
 		for (int round = 0; round < ROUNDS && pp_rings_drain(view->rings, i, NULL); round++)
 			;

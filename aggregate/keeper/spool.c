@@ -98,7 +98,8 @@ int pp_spool_scan(struct pp_spool_view *v)
 	if (!dir)
 		return -errno;
 	while ((e = readdir(dir))) {
-		if (!strncmp(e->d_name, "rank-", 5) && ends_with(e->d_name, ".ring") && strlen(e->d_name) < 64 && !is_known(v, e->d_name))
+		if (!strncmp(e->d_name, "rank-", 5) && ends_with(e->d_name, ".ring") && strlen(e->d_name) < 64 &&
+		    !is_known(v, e->d_name))
 			opened += open_ring(v, e->d_name);
 		else if (!strncmp(e->d_name, "run-", 4))
 			open_run(v, e->d_name);

@@ -10,7 +10,7 @@
 
 struct pp_settings { /* <spool>/options */
 	char output[4096], session[128], job[128], command[512];
-	char text[512];      /* all options as one line, for the dataset */
+	char text[512]; /* all options as one line, for the dataset */
 	int64_t steps_first, steps_last;
 	uint64_t buffer;
 	int64_t wait_s;
@@ -45,9 +45,9 @@ struct pp_run { /* a process that `podprof run` became */
 struct pp_spool_view {
 	const char *path;
 	struct pp_rings *rings;
-	char (*ring)[64];    /* file names that were seen, opened or not */
+	char (*ring)[64]; /* file names that were seen, opened or not */
 	size_t ring_names;
-	size_t refused;      /* of them, rings that cannot be read: another version of podprof, say */
+	size_t refused;        /* of them, rings that cannot be read: another version of podprof, say */
 	struct pp_watch *rank; /* [pp_rings_count()] */
 	struct pp_run *run;
 	size_t runs;

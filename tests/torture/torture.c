@@ -1,6 +1,7 @@
 /* Which calls count, and which one fails. See torture.h; the wrappers are in torture_calls.c.
  * TORTURE_PAGE file of counts; TORTURE_FROM modules, "podprof,libpodprof,libhdf5"; TORTURE_ROLE keeper, cli or guest;
- * TORTURE_KIND, TORTURE_N which call fails (0: count only); TORTURE_ALL all calls from the n-th on; TORTURE_ERRNO; TORTURE_SHORT. */
+ * TORTURE_KIND, TORTURE_N which call fails (0: count only); TORTURE_ALL all calls from the n-th on;
+ * TORTURE_ERRNO; TORTURE_SHORT; TORTURE_TEXT offsets in the program. */
 #include "tests/torture/torture.h"
 
 #include <dlfcn.h>
