@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """cmake --install: a prefix, a moved prefix, DESTDIR, and programs outside that use the package. Run by ctest package_install."""
+import json
 import os
 import shutil
 import sys
@@ -91,7 +92,26 @@ def outside_pkgconfig(place, full):
         check_records(place, f"{after}/bin/podprof", program)
 
 
-CASES = {"prefix": prefix, "moved": moved, "destdir": destdir, "outside_cmake": outside_cmake, "outside_pkgconfig": outside_pkgconfig}
+def broken(place, full):
+    """Half an install: doctor says what is wrong in words and in JSON, and the job runs all the same."""
+    where = os.path.join(place.scratch, "prefix")
+    install(place, where)
+    podprof = f"{where}/bin/podprof"
+    told = json.loads(good(run([podprof, "doctor", "--json"], limit=100)).out)
+    check(told["green"] is True and {c["state"] for c in told["checks"]} <= {"ok", "limited"}, str(told))
+    check(all(bool(c["mend"]) == (c["state"] != "ok") for c in told["checks"]), str(told))
+    check([c["state"] for c in told["checks"] if c["thing"] == "recording"] == ["ok"], str(told))
+    check({o["variable"] for o in told["options"]} >= {"PODPROF_OUTPUT", "PODPROF_STEPS"}, str(told))
+    os.remove(os.path.join(library_dir(where), "libpodprof.so"))
+    got = run([podprof, "doctor"], limit=100)
+    check(got.code == 1 and "collector  no" in got.out and "recording  no" in got.out and "mend: " in got.out, got.told())
+    told = json.loads(run([podprof, "doctor", "--json"], limit=100).out)
+    check(told["green"] is False, str(told))
+    got = run([podprof, "run", "-o", place.new_logs(), "--", "/bin/sh", "-c", "echo alive; exit 3"])
+    check(got.code == 3 and got.out == "alive\n" and len(got.podprof_lines()) == 1 and "unprofiled" in got.err, got.told())
+
+
+CASES = {"prefix": prefix, "broken": broken, "moved": moved, "destdir": destdir, "outside_cmake": outside_cmake, "outside_pkgconfig": outside_pkgconfig}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -2,7 +2,10 @@
 #include "launchers/env_plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "tests/test.h"
 
@@ -87,8 +90,58 @@ TEST(a_path_that_cannot_be_preloaded)
 	CHECK(strstr(err.text, "/my libs/libpodprof.so") != NULL);
 }
 
+static void make_file(const char *base, const char *name)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", base, name);
+	for (char *c = path + strlen(base) + 1; *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = '\0';
+		mkdir(path, 0755);
+		*c = '/';
+	}
+	f = fopen(path, "we");
+	if (f)
+		fclose(f);
+}
+
+/* An installed tree wins over a build tree, and the wrappers for MPI are those beside the collector that was found. */
+TEST(libraries_beside_the_program)
+{
+	char base[] = "/tmp/podprof-unit-XXXXXX", program[512], want[512], command[600];
+	char *library = NULL, *mpi = NULL;
+	struct pp_err err;
+
+	CHECK(mkdtemp(base) != NULL);
+	snprintf(program, sizeof(program), "%s/bin/podprof", base);
+	CHECK_INT(pp_env_find_libraries(program, &library, &mpi, &err), -ENOENT);
+	CHECK(!library && !mpi && strstr(err.text, program));
+	make_file(base, "lib/libpodprof.so");
+	make_file(base, "lib/libpodprof-mpi.so");
+	CHECK_INT(pp_env_find_libraries(program, &library, &mpi, &err), 0);
+	snprintf(want, sizeof(want), "%s/lib/libpodprof.so", base);
+	CHECK_STR(library, want);
+	snprintf(want, sizeof(want), "%s/lib/libpodprof-mpi.so", base);
+	CHECK_STR(mpi, want);
+	free(library);
+	free(mpi);
+	library = mpi = NULL;
+	make_file(base, "lib/podprof/libpodprof.so");
+	CHECK_INT(pp_env_find_libraries(program, &library, &mpi, &err), 0);
+	snprintf(want, sizeof(want), "%s/lib/podprof/libpodprof.so", base);
+	CHECK_STR(library, want);
+	CHECK(!mpi);
+	free(library);
+	snprintf(command, sizeof(command), "rm -r '%s'", base);
+	CHECK_INT(system(command), 0);
+}
+
 int main(void)
 {
+	libraries_beside_the_program();
 	nothing_of_the_users_is_lost();
 	an_inner_run_adds_nothing_twice();
 	a_path_that_cannot_be_preloaded();
