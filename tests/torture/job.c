@@ -40,6 +40,10 @@ int main(int argc, char **argv)
 		podprof_range_push_as("next batch", PODPROF_INPUT);
 		nap();
 		podprof_range_pop();
+		for (int i = 0; i < 50000 && getenv("TORTURE_BURST"); i++) {
+			podprof_range_push("burst");
+			podprof_range_pop();
+		}
 		podprof_counter("loss", 1.0 / (step + 1));
 		if (step == 5 && !pthread_create(&thread, NULL, second, NULL))
 			pthread_join(thread, NULL);

@@ -94,7 +94,27 @@ def bound_rank(place):
     jobs.check(set(found) <= set(cpus), f"{found} of {cpus}")
 
 
-CASES = [twice, dead_job, other_version, other_keeper, bound_rank]
+def full_ring(place):
+    """A ring that fills faster than the keeper reads raises its priority to that of the ranks."""
+    if os.geteuid():
+        raise jobs.Skipped("only root may raise a priority")
+    spool, logs = os.path.join(place.scratch, "full"), place.new_logs()
+    command = [place.podprof(), "run", "-o", logs, "--spool", spool, "--ring-size", "1M", "--", place.program("torture_job"), "0"]
+    process = jobs.start(["env", "TORTURE_SLOW=1", "TORTURE_BURST=1", *command])
+
+    def raised():
+        try:
+            log = open(os.path.join(spool, "keeper.log")).read()
+        except OSError:
+            return False
+        return "priority raised" in log and [os.getpriority(os.PRIO_PROCESS, pid) for pid in jobs.keepers(spool)] == [0]
+
+    done = jobs.wait_until(raised, 5)
+    got = jobs.finish(process)
+    jobs.check(done and got.code == 0, f"the priority did not rise: {got.told()}")
+
+
+CASES = [twice, dead_job, other_version, other_keeper, bound_rank, full_ring]
 
 
 def main():
