@@ -230,7 +230,7 @@ static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, ui
 		pp_poll_end(s->thread);
 	if (s->comm && __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL, 0))
 		pp_comm_announce(s->comm);
-	direct = __builtin_expect(k && k->next < k->end, 1);
+	direct = __builtin_expect(k && k->next < k->end, 1) != 0;
 	if (direct)
 		r = k->next;
 	r->tick = s->begin;

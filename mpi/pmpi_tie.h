@@ -25,7 +25,7 @@ static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_
 {
 	struct pp_ring_cursor *k = s->thread->cursor;
 	struct pp_record own, *r = &own;
-	int direct = __builtin_expect(k && k->next < k->end, 1);
+	int direct = __builtin_expect(k && k->next < k->end, 1) != 0;
 
 	if (direct)
 		r = k->next;

@@ -34,6 +34,8 @@ static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_
 			return;
 		one_peer &= r->peer == first->peer;
 	}
+	if (!first)
+		return;
 	pp_mpi_on(s, first->comm, first->life, one_peer ? first->peer : -1);
 	if (one_peer)
 		s->flags |= first->flags;
