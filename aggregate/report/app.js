@@ -2,137 +2,137 @@
 'use strict';
 
 const Theme = {
-	system: matchMedia('(prefers-color-scheme: dark)'),
-	dark() {
-		const chosen = State.get('theme', '');
-		return chosen ? chosen === 'dark' : Theme.system.matches;
-	},
-	apply() {
-		const name = Theme.dark() ? 'dark' : 'light';
-		if (document.documentElement.dataset.theme === name)
-			return false;
-		document.documentElement.dataset.theme = name;
-		return true;
-	},
-	button() {
-		const b = el('button', {type: 'button', id: 'theme', onclick: () => State.set({theme: Theme.dark() ? 'light' : 'dark'})});
-		Theme.tell = () => {
-			b.textContent = Theme.dark() ? 'Light' : 'Dark';
-			b.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
-		};
-		Theme.tell();
-		return el('div', {class: 'theme'}, b);
-	},
+  system: matchMedia('(prefers-color-scheme: dark)'),
+  dark() {
+    const chosen = State.get('theme', '');
+    return chosen ? chosen === 'dark' : Theme.system.matches;
+  },
+  apply() {
+    const name = Theme.dark() ? 'dark' : 'light';
+    if (document.documentElement.dataset.theme === name)
+      return false;
+    document.documentElement.dataset.theme = name;
+    return true;
+  },
+  button() {
+    const b = el('button', {type: 'button', id: 'theme', onclick: () => State.set({theme: Theme.dark() ? 'light' : 'dark'})});
+    Theme.tell = () => {
+      b.textContent = Theme.dark() ? 'Light' : 'Dark';
+      b.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
+    };
+    Theme.tell();
+    return el('div', {class: 'theme'}, b);
+  },
 };
 
 const KNOWN = ['collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'kernel', 'memory'];
 const MEANING = {
-	process: 'What the operating system says of each rank and its children.',
-	file: 'Files that the ranks read and wrote through MPI.',
+  process: 'What the operating system says of each rank and its children.',
+  file: 'Files that the ranks read and wrote through MPI.',
 };
 
 function capital(text) {
-	return text[0].toUpperCase() + text.slice(1);
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 /* id, name in the rail, what makes its content, needs attention?, nothing to show? */
 function sections() {
-	const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(), one = name => Pod.smallOf('quality', name)[0] || 0;
-	const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
-	const source = (group, name, how) => Groups.has(group) ? [group, name, () => Groups.generic(group, name, MEANING[group])]
-		: [group, name, () => Groups.absent(group, name, how), false, true];
-	const other = [...new Set([...Pod.table_list, ...Pod.small].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0])))].filter(g => !KNOWN.includes(g));
-	const none = !Pod.sum.cells;
-	return [['verdict', 'Verdict', () => Verdict.section(), none || waits],
-		['steps', 'Step time', () => Overview.section(), none, none],
-		['viewer', 'Pod viewer', () => Viewer.section(), false, none],
-		['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
-		['workers', 'Workers', () => Groups.workers(), Verdict.missing().length > 0],
-		source('input', 'Input', 'Mark the wait for the next batch with podprof_range_push_as(name, PODPROF_INPUT): it is then the category Input in every chart above.'),
-		source('op', 'Operators', 'Ranges of podprof.h and NVTX stand on the trace: open the XSpace file of this session in xprof.'),
-		source('kernel', 'Kernels', 'This podprof records CPU ranks; device time is shown once a device source exists.'),
-		source('memory', 'Memory', 'podprof doctor lists which sources work on this node.'),
-		...other.map(g => source(g, capital(g), '')),
-		...['channel', 'communicator'].filter(g => Groups.has(g)).map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
-			() => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {channel: 'Point to point, by sender and receiver, over the window.', communicator: 'Groups of ranks that operations ran on.'}[g])]),
-		source('clock', 'Clock', ''), ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]];
+  const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(), one = name => Pod.smallOf('quality', name)[0] || 0;
+  const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
+  const source = (group, name, how) => Groups.has(group) ? [group, name, () => Groups.generic(group, name, MEANING[group])]
+    : [group, name, () => Groups.absent(group, name, how), false, true];
+  const other = [...new Set([...Pod.table_list, ...Pod.small].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0])))].filter(g => !KNOWN.includes(g));
+  const none = !Pod.sum.cells;
+  return [['verdict', 'Verdict', () => Verdict.section(), none || waits],
+    ['steps', 'Step time', () => Overview.section(), none, none],
+    ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
+    ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
+    ['workers', 'Workers', () => Groups.workers(), Verdict.missing().length > 0],
+    source('input', 'Input', 'Mark the wait for the next batch with podprof_range_push_as(name, PODPROF_INPUT): it is then the category Input in every chart above.'),
+    source('op', 'Operators', 'Ranges of podprof.h and NVTX stand on the trace: open the XSpace file of this session in xprof.'),
+    source('kernel', 'Kernels', 'This podprof records CPU ranks; device time is shown once a device source exists.'),
+    source('memory', 'Memory', 'podprof doctor lists which sources work on this node.'),
+    ...other.map(g => source(g, capital(g), '')),
+    ...['channel', 'communicator'].filter(g => Groups.has(g)).map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
+      () => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {channel: 'Point to point, by sender and receiver, over the window.', communicator: 'Groups of ranks that operations ran on.'}[g])]),
+    source('clock', 'Clock', ''), ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]];
 }
 
 const App = {
-	async start() {
-		Theme.apply();
-		await Pod.load();
-		const list = sections(), main = document.getElementById('main'), rail = document.getElementById('rail');
-		document.title = `${programOf(Pod.run.command)} ${Pod.run.session} \u2013 podprof`;
-		main.replaceChildren(...list.map(([id, name, make]) => el('section', {id, 'aria-label': name}, make())));
-		rail.append(el('div', {class: 'brand'}, 'podprof'), ...list.map(([id, name, make, attention, empty]) => el('a', {href: '#' + id, 'data-id': id,
-			class: empty ? 'empty' : null, onclick: e => App.go(e, id)}, name, attention && el('span', {class: 'dot', role: 'img', 'aria-label': 'needs attention'}))), Theme.button());
-		document.getElementById('skip').addEventListener('click', e => {
-			e.preventDefault();
-			main.focus();
-		});
-		State.on(() => App.draw());
-		App.draw();
-		Theme.system.addEventListener('change', () => App.draw());
-		new ResizeObserver(() => App.resized()).observe(main);
-		addEventListener('beforeprint', () => App.printing(true));
-		addEventListener('afterprint', () => App.printing(false));
-		addEventListener('scroll', () => App.mark(), {passive: true});
-		addEventListener('keydown', e => {
-			if (e.target === document.body || e.target === main)
-				if (['ArrowLeft', 'ArrowRight'].includes(e.key) && Viewer.heat)
-					Viewer.key(e);
-		});
-		if (State.get('at', ''))
-			document.getElementById(State.get('at', ''))?.scrollIntoView();
-		App.mark();
-		document.documentElement.dataset.ready = 'true';
-	},
-	go(event, id) {
-		event.preventDefault();
-		State.set({at: id === 'verdict' ? '' : id});
-		document.getElementById(id).scrollIntoView();
-		App.mark(id);
-	},
-	/* The rail follows what is read. */
-	mark(given) {
-		const all = [...document.querySelectorAll('section')], top = all.filter(s => s.getBoundingClientRect().top < innerHeight * 0.35).pop() || all[0];
-		const id = given || (innerHeight + scrollY >= document.documentElement.scrollHeight - 2 && scrollY > 0 ? all[all.length - 1].id : top.id);
-		for (const a of document.querySelectorAll('#rail a'))
-			a.dataset.id === id ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
-	},
-	draw() {
-		const changed = Theme.apply();
-		Theme.tell();
-		Card.hide();
-		Viewer.draw();
-		Waiting.draw();
-		Timeline.draw();
-		if (changed || !Overview.chart)
-			Overview.draw();
-	},
-	resized() {
-		const width = document.getElementById('main').clientWidth;
-		if (width === App.width)
-			return;
-		App.width = width;
-		Viewer.draw();
-		Waiting.draw();
-	},
-	/* Paper is light. */
-	printing(on) {
-		if (on)
-			App.theme = document.documentElement.dataset.theme;
-		document.documentElement.dataset.theme = on ? 'light' : App.theme;
-		Overview.draw();
-		Viewer.draw();
-		Waiting.draw();
-		Timeline.draw();
-	},
+  async start() {
+    Theme.apply();
+    await Pod.load();
+    const list = sections(), main = document.getElementById('main'), rail = document.getElementById('rail');
+    document.title = `${programOf(Pod.run.command)} ${Pod.run.session} \u2013 podprof`;
+    main.replaceChildren(...list.map(([id, name, make]) => el('section', {id, 'aria-label': name}, make())));
+    rail.append(el('div', {class: 'brand'}, 'podprof'), ...list.map(([id, name, make, attention, empty]) => el('a', {href: '#' + id, 'data-id': id,
+      class: empty ? 'empty' : null, onclick: e => App.go(e, id)}, name, attention && el('span', {class: 'dot', role: 'img', 'aria-label': 'needs attention'}))), Theme.button());
+    document.getElementById('skip').addEventListener('click', e => {
+      e.preventDefault();
+      main.focus();
+    });
+    State.on(() => App.draw());
+    App.draw();
+    Theme.system.addEventListener('change', () => App.draw());
+    new ResizeObserver(() => App.resized()).observe(main);
+    addEventListener('beforeprint', () => App.printing(true));
+    addEventListener('afterprint', () => App.printing(false));
+    addEventListener('scroll', () => App.mark(), {passive: true});
+    addEventListener('keydown', e => {
+      if (e.target === document.body || e.target === main)
+        if (['ArrowLeft', 'ArrowRight'].includes(e.key) && Viewer.heat)
+          Viewer.key(e);
+    });
+    if (State.get('at', ''))
+      document.getElementById(State.get('at', ''))?.scrollIntoView();
+    App.mark();
+    document.documentElement.dataset.ready = 'true';
+  },
+  go(event, id) {
+    event.preventDefault();
+    State.set({at: id === 'verdict' ? '' : id});
+    document.getElementById(id).scrollIntoView();
+    App.mark(id);
+  },
+  /* The rail follows what is read. */
+  mark(given) {
+    const all = [...document.querySelectorAll('section')], top = all.filter(s => s.getBoundingClientRect().top < innerHeight * 0.35).pop() || all[0];
+    const id = given || (scrollY < 8 ? all[0].id : innerHeight + scrollY >= document.documentElement.scrollHeight - 2 ? all[all.length - 1].id : top.id);
+    for (const a of document.querySelectorAll('#rail a'))
+      a.dataset.id === id ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
+  },
+  draw() {
+    const changed = Theme.apply();
+    Theme.tell();
+    Card.hide();
+    Viewer.draw();
+    Waiting.draw();
+    Timeline.draw();
+    if (changed || !Overview.chart)
+      Overview.draw();
+  },
+  resized() {
+    const width = document.getElementById('main').clientWidth;
+    if (width === App.width)
+      return;
+    App.width = width;
+    Viewer.draw();
+    Waiting.draw();
+  },
+  /* Paper is light. */
+  printing(on) {
+    if (on)
+      App.theme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = on ? 'light' : App.theme;
+    Overview.draw();
+    Viewer.draw();
+    Waiting.draw();
+    Timeline.draw();
+  },
 };
 
 App.start().catch(e => {
-	document.getElementById('main').replaceChildren(el('p', {class: 'missing', id: 'failed'}, `This page cannot show its data: ${e.message}. `
-		+ 'It needs a browser of 2023 or newer (DecompressionStream). summary.txt and pod.h5 beside it have the numbers.'));
-	console.error(e);
+  document.getElementById('main').replaceChildren(el('p', {class: 'missing', id: 'failed'}, `This page cannot show its data: ${e.message}. `
+    + 'It needs a browser of 2023 or newer (DecompressionStream). summary.txt and pod.h5 beside it have the numbers.'));
+  console.error(e);
 });

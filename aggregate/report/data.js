@@ -3,254 +3,254 @@
 
 /* Elements are made here and nowhere else: text is text, whatever a host or a range is called. */
 function el(tag, attributes, ...children) {
-	const e = document.createElement(tag);
-	for (const [name, value] of Object.entries(attributes || {})) {
-		if (value === null || value === undefined || value === false)
-			continue;
-		if (name.startsWith('on'))
-			e.addEventListener(name.slice(2), value);
-		else if (name === 'style')
-			Object.assign(e.style, value);
-		else
-			e.setAttribute(name, value === true ? '' : value);
-	}
-	for (const child of children.flat(Infinity))
-		if (child !== null && child !== undefined && child !== false)
-			e.append(child);
-	return e;
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false)
+      continue;
+    if (name.startsWith('on'))
+      e.addEventListener(name.slice(2), value);
+    else if (name === 'style')
+      Object.assign(e.style, value);
+    else
+      e.setAttribute(name, value === true ? '' : value);
+  }
+  for (const child of children.flat(Infinity))
+    if (child !== null && child !== undefined && child !== false)
+      e.append(child);
+  return e;
 }
 
 const NB = '\u00a0'; /* a number and its unit stay together */
 
 const Format = {
-	/* 3 significant digits; the unit is chosen by what will be shown: 999.6 is 1.00 of the next */
-	scaled(value, units) {
-		const size = Math.abs(value);
-		let unit = units[units.length - 1];
-		for (const u of units)
-			if (size >= 0.9995 * u[0]) {
-				unit = u;
-				break;
-			}
-		const v = size / unit[0];
-		const digits = unit[2] ? 0 : v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
-		return (value < 0 ? '\u2212' : '') + v.toFixed(digits) + NB + unit[1];
-	},
-	time(ns) {
-		if (ns === null || ns === undefined || Number.isNaN(ns))
-			return '\u2013';
-		if (Math.abs(ns) >= 6e10)
-			return Format.scaled(ns, [[3600e9, 'h'], [60e9, 'min']]);
-		return Format.scaled(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns', Number.isInteger(ns) || Math.abs(ns) >= 10]]);
-	},
-	bytes(b) {
-		return Format.scaled(b, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B', true]]);
-	},
-	rate(b) {
-		return Format.scaled(b, [[2 ** 30, 'GiB/s'], [2 ** 20, 'MiB/s'], [1024, 'KiB/s'], [1, 'B/s']]);
-	},
-	count(n) {
-		if (typeof n !== 'number')
-			return String(n);
-		if (!Number.isInteger(n))
-			return Math.abs(n) >= 1e6 || (n && Math.abs(n) < 1e-3) ? n.toExponential(2) : String(+n.toPrecision(4));
-		return String(Math.abs(n)).replace(/\B(?=(\d{3})+$)/g, NB).replace(/^/, n < 0 ? '\u2212' : '');
-	},
-	share(part, whole) {
-		if (!(whole > 0))
-			return '\u2013';
-		const p = 100 * part / whole;
-		return (p && p < 0.05 ? '<' + NB + '0.1' : p >= 99.95 ? '100' : p.toFixed(1)) + NB + '%';
-	},
-	by(unit, value) {
-		if (value === null || value === undefined || value === '')
-			return '\u2013';
-		if (typeof value !== 'number')
-			return String(value);
-		return unit === 'ns' ? Format.time(value) : unit === 'byte' ? Format.bytes(value) : unit === 'byte/s' ? Format.rate(value)
-			: unit && unit !== '1' && unit !== '1e-9' ? Format.count(value) + NB + unit : Format.count(value);
-	},
-	/* The unit of a scale: one for all ticks, so that they compare. */
-	axis(unit, most) {
-		const steps = unit === 'ns' ? [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']]
-			: unit === 'byte' ? [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B']] : [[1, unit || '']];
-		return steps.find(s => most >= s[0]) || steps[steps.length - 1];
-	},
+  /* 3 significant digits; the unit is chosen by what will be shown: 999.6 is 1.00 of the next */
+  scaled(value, units) {
+    const size = Math.abs(value);
+    let unit = units[units.length - 1];
+    for (const u of units)
+      if (size >= 0.9995 * u[0]) {
+        unit = u;
+        break;
+      }
+    const v = size / unit[0];
+    const digits = unit[2] ? 0 : v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
+    return (value < 0 ? '\u2212' : '') + v.toFixed(digits) + NB + unit[1];
+  },
+  time(ns) {
+    if (ns === null || ns === undefined || Number.isNaN(ns))
+      return '\u2013';
+    if (Math.abs(ns) >= 6e10)
+      return Format.scaled(ns, [[3600e9, 'h'], [60e9, 'min']]);
+    return Format.scaled(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns', Number.isInteger(ns) || Math.abs(ns) >= 10]]);
+  },
+  bytes(b) {
+    return Format.scaled(b, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B', true]]);
+  },
+  rate(b) {
+    return Format.scaled(b, [[2 ** 30, 'GiB/s'], [2 ** 20, 'MiB/s'], [1024, 'KiB/s'], [1, 'B/s']]);
+  },
+  count(n) {
+    if (typeof n !== 'number')
+      return String(n);
+    if (!Number.isInteger(n))
+      return Math.abs(n) >= 1e6 || (n && Math.abs(n) < 1e-3) ? n.toExponential(2) : String(+n.toPrecision(4));
+    return String(Math.abs(n)).replace(/\B(?=(\d{3})+$)/g, NB).replace(/^/, n < 0 ? '\u2212' : '');
+  },
+  share(part, whole) {
+    if (!(whole > 0))
+      return '\u2013';
+    const p = 100 * part / whole;
+    return (p && p < 0.05 ? '<' + NB + '0.1' : p >= 99.95 ? '100' : p.toFixed(1)) + NB + '%';
+  },
+  by(unit, value) {
+    if (value === null || value === undefined || value === '')
+      return '\u2013';
+    if (typeof value !== 'number')
+      return String(value);
+    return unit === 'ns' ? Format.time(value) : unit === 'byte' ? Format.bytes(value) : unit === 'byte/s' ? Format.rate(value)
+      : unit && unit !== '1' && unit !== '1e-9' ? Format.count(value) + NB + unit : Format.count(value);
+  },
+  /* The unit of a scale: one for all ticks, so that they compare. */
+  axis(unit, most) {
+    const steps = unit === 'ns' ? [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']]
+      : unit === 'byte' ? [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B']] : [[1, unit || '']];
+    return steps.find(s => most >= s[0]) || steps[steps.length - 1];
+  },
 };
 
 /* Round numbers from 0 to at least `most`. */
 function ticks(most, wanted) {
-	if (!(most > 0))
-		return [0];
-	const raw = most / wanted, power = 10 ** Math.floor(Math.log10(raw));
-	const step = [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw * 0.999);
-	const list = [];
-	for (let i = 0; i * step <= most * 1.0001; i++)
-		list.push(i * step);
-	return list;
+  if (!(most > 0))
+    return [0];
+  const raw = most / wanted, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw * 0.999);
+  const list = [];
+  for (let i = 0; i * step <= most * 1.0001; i++)
+    list.push(i * step);
+  return list;
 }
 
 const Pack = {
-	types: {u1: [Uint8Array, 1], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
+  types: {u1: [Uint8Array, 1], u4: [Uint32Array, 4], f8: [Float64Array, 8]},
 
-	async unpack(packed) {
-		const [Type, width] = Pack.types[packed.t], n = packed.n;
-		const coded = Uint8Array.from(atob(packed.z), c => c.charCodeAt(0));
-		const stream = new Blob([coded]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-		const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-		if (width === 1)
-			return planes;
-		const bytes = new Uint8Array(n * width);
-		for (let b = 0; b < width; b++)
-			for (let i = 0, from = b * n; i < n; i++)
-				bytes[i * width + b] = planes[from + i];
-		return new Type(bytes.buffer);
-	},
+  async unpack(packed) {
+    const [Type, width] = Pack.types[packed.t], n = packed.n;
+    const coded = Uint8Array.from(atob(packed.z), c => c.charCodeAt(0));
+    const stream = new Blob([coded]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+    const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+    if (width === 1)
+      return planes;
+    const bytes = new Uint8Array(n * width);
+    for (let b = 0; b < width; b++)
+      for (let i = 0, from = b * n; i < n; i++)
+        bytes[i * width + b] = planes[from + i];
+    return new Type(bytes.buffer);
+  },
 
-	/* Every packed array of a tree, in place. */
-	async all(node) {
-		if (!node || typeof node !== 'object')
-			return;
-		for (const [key, value] of Object.entries(node)) {
-			if (value && typeof value === 'object' && typeof value.z === 'string' && value.t in Pack.types)
-				node[key] = await Pack.unpack(value);
-			else
-				await Pack.all(value);
-		}
-	},
+  /* Every packed array of a tree, in place. */
+  async all(node) {
+    if (!node || typeof node !== 'object')
+      return;
+    for (const [key, value] of Object.entries(node)) {
+      if (value && typeof value === 'object' && typeof value.z === 'string' && value.t in Pack.types)
+        node[key] = await Pack.unpack(value);
+      else
+        await Pack.all(value);
+    }
+  },
 };
 
 /* The view as text behind '#': a link shows the same. Keys are few and short; unknown ones are kept. */
 const State = {
-	values: new URLSearchParams(location.hash.slice(1)),
-	listeners: [],
+  values: new URLSearchParams(location.hash.slice(1)),
+  listeners: [],
 
-	get(key, fallback) {
-		const value = State.values.get(key);
-		return value === null ? fallback : value;
-	},
-	number(key, fallback) {
-		const value = State.values.get(key);
-		return value === null || value === '' || Number.isNaN(+value) ? fallback : +value;
-	},
-	set(changes) {
-		for (const [key, value] of Object.entries(changes)) {
-			if (value === null || value === undefined || value === '')
-				State.values.delete(key);
-			else
-				State.values.set(key, value);
-		}
-		const text = State.values.toString();
-		State.own = text ? '#' + text : '';
-		history.replaceState(null, '', State.own || location.pathname + location.search);
-		State.tell();
-	},
-	tell() {
-		for (const f of State.listeners)
-			f();
-	},
-	on(f) {
-		State.listeners.push(f);
-	},
+  get(key, fallback) {
+    const value = State.values.get(key);
+    return value === null ? fallback : value;
+  },
+  number(key, fallback) {
+    const value = State.values.get(key);
+    return value === null || value === '' || Number.isNaN(+value) ? fallback : +value;
+  },
+  set(changes) {
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === null || value === undefined || value === '')
+        State.values.delete(key);
+      else
+        State.values.set(key, value);
+    }
+    const text = State.values.toString();
+    State.own = text ? '#' + text : '';
+    history.replaceState(null, '', State.own || location.pathname + location.search);
+    State.tell();
+  },
+  tell() {
+    for (const f of State.listeners)
+      f();
+  },
+  on(f) {
+    State.listeners.push(f);
+  },
 };
 
 addEventListener('hashchange', () => {
-	if (location.hash === State.own)
-		return;
-	State.values = new URLSearchParams(location.hash.slice(1));
-	State.tell();
+  if (location.hash === State.own)
+    return;
+  State.values = new URLSearchParams(location.hash.slice(1));
+  State.tell();
 });
 
 function css(name) {
-	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /* A canvas as sharp as the screen, of the width its parent gives. */
 function fit(canvas, height) {
-	const ratio = devicePixelRatio || 1, width = Math.max(200, Math.floor(canvas.parentElement.clientWidth));
-	canvas.width = Math.round(width * ratio);
-	canvas.height = Math.round(height * ratio);
-	canvas.style.height = height + 'px';
-	const c = canvas.getContext('2d');
-	c.setTransform(ratio, 0, 0, ratio, 0, 0);
-	c.clearRect(0, 0, width, height);
-	c.font = '12px ' + css('--font');
-	return {c, width, height};
+  const ratio = devicePixelRatio || 1, width = Math.max(200, Math.floor(canvas.parentElement.clientWidth));
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.height = height + 'px';
+  const c = canvas.getContext('2d');
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, width, height);
+  c.font = '12px ' + css('--font');
+  return {c, width, height};
 }
 
 const Card = {
-	show(x, y, lines) {
-		const card = document.getElementById('card');
-		card.replaceChildren(...lines);
-		card.hidden = false;
-		const box = card.getBoundingClientRect();
-		card.style.left = Math.max(8, x + 16 + box.width > innerWidth ? x - box.width - 16 : x + 16) + 'px';
-		card.style.top = Math.max(8, Math.min(y + 12, innerHeight - box.height - 8)) + 'px';
-	},
-	hide() {
-		document.getElementById('card').hidden = true;
-	},
+  show(x, y, lines) {
+    const card = document.getElementById('card');
+    card.replaceChildren(...lines);
+    card.hidden = false;
+    const box = card.getBoundingClientRect();
+    card.style.left = Math.max(8, x + 16 + box.width > innerWidth ? x - box.width - 16 : x + 16) + 'px';
+    card.style.top = Math.max(8, Math.min(y + 12, innerHeight - box.height - 8)) + 'px';
+  },
+  hide() {
+    document.getElementById('card').hidden = true;
+  },
 };
 
 function download(name, type, text) {
-	const url = URL.createObjectURL(new Blob([text], {type})), a = el('a', {href: url, download: name});
-	document.body.append(a);
-	a.click();
-	a.remove();
-	setTimeout(() => URL.revokeObjectURL(url), 1000);
+  const url = URL.createObjectURL(new Blob([text], {type})), a = el('a', {href: url, download: name});
+  document.body.append(a);
+  a.click();
+  a.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
 /* Quartiles of sorted numbers, nearest value: none is made up. */
 function quartile(sorted, quarter) {
-	return sorted.length ? sorted[Math.floor((sorted.length - 1) * quarter / 4)] : null;
+  return sorted.length ? sorted[Math.floor((sorted.length - 1) * quarter / 4)] : null;
 }
 
 const Pod = {
-	async load() {
-		Object.assign(Pod, JSON.parse(document.getElementById('pod').textContent));
-		document.getElementById('pod').textContent = '';
-		await Pack.all(Pod);
-		Pod.plane = Object.fromEntries(Pod.cell.plane.map(p => [p.key, p]));
-		Pod.stepShown = Array.from({length: Pod.cell.steps}, (unused, i) => Pod.step.number[i * Pod.cell.stride]);
-		Pod.workers = Pod.worker.n;
-		Pod.present = (s, w) => !!Pod.plane.present && Pod.plane.present.data[s * Pod.workers + w] === 1;
-		Pod.at = (plane, s, w) => plane.data[s * Pod.workers + w];
-		Pod.categoryPlanes = Pod.cell.plane.filter(p => p.category);
-		for (const plane of Pod.cell.plane.filter(p => p.key.includes('/')))
-			Pod.adopt(plane);
-		Pod.small = Pod.small || [];
-	},
-	/* A plane of another source: its name in words, and the plane that says in which cells it is known, where there is one. */
-	adopt(plane) {
-		const [group, variable] = plane.key.split('/'), masks = Pod.cell.plane.filter(p => p.key.startsWith(group + '/') && /(^|_)present$/.test(p.key.split('/')[1]));
-		const stem = p => p.key.split('/')[1].replace(/_?present$/, '');
-		plane.isMask = masks.includes(plane);
-		plane.mask = masks.filter(p => variable.startsWith(stem(p))).sort((a, b) => stem(b).length - stem(a).length)[0];
-		plane.name = group + ': ' + variable.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');
-	},
-	has(plane, s, w) {
-		return Pod.present(s, w) && (!plane.mask || Pod.at(plane.mask, s, w) > 0);
-	},
-	colour(id) {
-		const c = Pod.category.find(k => k.id === id);
-		return c ? c.colour : css('--rest');
-	},
-	table(group, dim) {
-		return Pod.table_list.find(t => t.group === group && (!dim || t.dim === dim));
-	},
-	column(table, name) {
-		const c = table && table.column.find(k => k.name === name);
-		return c ? c.data : [];
-	},
-	smallOf(group, name) {
-		const s = Pod.small.find(k => k.group === group && k.name === name);
-		return s ? s.data : [];
-	},
-	/* of worker w: mean over its steps */
-	mean(values, w) {
-		return Pod.worker.steps[w] ? values[w] / Pod.worker.steps[w] : null;
-	},
-	workerName(w) {
-		return 'rank ' + Pod.worker.rank[w];
-	},
+  async load() {
+    Object.assign(Pod, JSON.parse(document.getElementById('pod').textContent));
+    document.getElementById('pod').textContent = '';
+    await Pack.all(Pod);
+    Pod.plane = Object.fromEntries(Pod.cell.plane.map(p => [p.key, p]));
+    Pod.stepShown = Array.from({length: Pod.cell.steps}, (unused, i) => Pod.step.number[i * Pod.cell.stride]);
+    Pod.workers = Pod.worker.n;
+    Pod.present = (s, w) => !!Pod.plane.present && Pod.plane.present.data[s * Pod.workers + w] === 1;
+    Pod.at = (plane, s, w) => plane.data[s * Pod.workers + w];
+    Pod.categoryPlanes = Pod.cell.plane.filter(p => p.category);
+    for (const plane of Pod.cell.plane.filter(p => p.key.includes('/')))
+      Pod.adopt(plane);
+    Pod.small = Pod.small || [];
+  },
+  /* A plane of another source: its name in words, and the plane that says in which cells it is known, where there is one. */
+  adopt(plane) {
+    const [group, variable] = plane.key.split('/'), masks = Pod.cell.plane.filter(p => p.key.startsWith(group + '/') && /(^|_)present$/.test(p.key.split('/')[1]));
+    const stem = p => p.key.split('/')[1].replace(/_?present$/, '');
+    plane.isMask = masks.includes(plane);
+    plane.mask = masks.filter(p => variable.startsWith(stem(p))).sort((a, b) => stem(b).length - stem(a).length)[0];
+    plane.name = group + ': ' + variable.replace(/_(ns|bytes)$/, '').replaceAll('_', ' ');
+  },
+  has(plane, s, w) {
+    return Pod.present(s, w) && (!plane.mask || Pod.at(plane.mask, s, w) > 0);
+  },
+  colour(id) {
+    const c = Pod.category.find(k => k.id === id);
+    return c ? c.colour : css('--rest');
+  },
+  table(group, dim) {
+    return Pod.table_list.find(t => t.group === group && (!dim || t.dim === dim));
+  },
+  column(table, name) {
+    const c = table && table.column.find(k => k.name === name);
+    return c ? c.data : [];
+  },
+  smallOf(group, name) {
+    const s = Pod.small.find(k => k.group === group && k.name === name);
+    return s ? s.data : [];
+  },
+  /* of worker w: mean over its steps */
+  mean(values, w) {
+    return Pod.worker.steps[w] ? values[w] / Pod.worker.steps[w] : null;
+  },
+  workerName(w) {
+    return 'rank ' + Pod.worker.rank[w];
+  },
 };

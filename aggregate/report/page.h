@@ -1,4 +1,5 @@
-/* Inside of the report: what the parts of the page's data share. In: pod.h5. Out: one JSON object. Used by report.c and page_*.c. */
+/* Inside of the report: what the parts of the page's data share. In: pod.h5. Out: one JSON object.
+ * Used by report.c and page_*.c. */
 #ifndef PP_REPORT_PAGE_H
 #define PP_REPORT_PAGE_H
 
@@ -8,7 +9,7 @@
 #include "aggregate/report/json.h"
 #include "aggregate/write/text.h"
 
-/* How much a page may hold, so that a browser opens it: of planes of (step, worker), of rows of a table, of operations with arrivals. */
+/* How much a page may hold, so that a browser opens it: of planes of (step, worker), rows of a table, operations with arrivals. */
 enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
 
 struct pp_page {

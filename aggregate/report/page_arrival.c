@@ -76,7 +76,7 @@ static size_t most_waiting(const struct rows *r, size_t found[PP_PAGE_ARRIVALS])
 
 void pp_page_arrivals(struct pp_page *p)
 {
-	size_t found[PP_PAGE_ARRIVALS], n;
+	size_t found[PP_PAGE_ARRIVALS] = {0}, n;
 	struct rows r = {.p = p};
 
 	pp_page_key(p, "arrival", 0);

@@ -58,17 +58,21 @@ static void put_plane(struct cells *c, const char *key, const char *name, int wh
 	int64_t *value = malloc((n + 1) * sizeof(*value));
 	char own[32];
 
+	if (!value) {
+		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for %zu cells of the report", n);
+		return;
+	}
 	snprintf(own, sizeof(own), "category_%d", which);
 	begin_plane(c, key ? key : own, name, "ns");
 	if (!key)
 		fprintf(p->to, ",\"category\":%d", which);
-	for (size_t i = 0; value && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct pp_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
 
 		value[i] = key ? named_value(cell, key) : cell_value(c, cell, which);
 	}
 	pp_page_key(p, "data", 0);
-	if ((!value || pp_json_ints(p->to, value, n)) && !p->code)
+	if (pp_json_ints(p->to, value, n) && !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %zu cells of the report", n);
 	fputc('}', p->to);
 	free(value);
@@ -79,7 +83,7 @@ static void choose(struct cells *c)
 	const struct pp_page *p = c->p;
 	size_t cells = p->d.steps * p->d.workers, room = cells ? PP_PAGE_VALUES / cells : PP_CATEGORIES;
 	size_t most = room < ALWAYS + LEAST_CATEGORIES + 1 ? LEAST_CATEGORIES : room - ALWAYS - 1;
-	int id[PP_CATEGORIES], n = 0;
+	int id[PP_CATEGORIES] = {0}, n = 0;
 
 	for (int k = 1; k <= PP_CATEGORIES; k++) {
 		int at = n;

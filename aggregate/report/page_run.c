@@ -243,7 +243,7 @@ static int64_t worst_of(const struct pp_dataset *d, const struct pp_cell *row, i
 
 static int64_t cell_value(const struct pp_cell *cell, int which)
 {
-	if (which > 0)
+	if (which > 0 && which <= PP_CATEGORIES)
 		return cell->exclusive_ns[which];
 	return which == COUNT ? 1 : which == STEP_WAIT ? cell->wait_ns : cell->step_ns;
 }

@@ -58,20 +58,23 @@ static const struct pp_pod_column *weight_of(const struct table *t)
 	return NULL;
 }
 
-/* The `most` largest rows by a column (the first ones without it), in the order of the file. Count, or 0 without memory. */
+/* The `most` largest rows by a column, in the order of the file; the first ones without a column, or without memory. */
 static size_t pick(const struct pp_pod_column *weight, size_t rows, size_t most, size_t *order)
 {
+	struct ranked *ranked = rows > most && weight ? malloc(rows * sizeof(*ranked)) : NULL;
 	size_t n = rows < most ? rows : most;
-	struct ranked *ranked = n < rows && weight ? malloc(rows * sizeof(*ranked)) : NULL;
 
-	for (size_t i = 0; i < rows && ranked; i++)
+	if (!ranked) {
+		for (size_t i = 0; i < n; i++)
+			order[i] = i;
+		return n;
+	}
+	for (size_t i = 0; i < rows; i++)
 		ranked[i] = (struct ranked){number_of(weight, i), i};
-	if (ranked)
-		qsort(ranked, rows, sizeof(*ranked), by_key);
+	qsort(ranked, rows, sizeof(*ranked), by_key);
 	for (size_t i = 0; i < n; i++)
-		order[i] = ranked ? ranked[i].row : i;
-	if (ranked)
-		qsort(order, n, sizeof(*order), by_row);
+		order[i] = ranked[i].row;
+	qsort(order, n, sizeof(*order), by_row);
 	free(ranked);
 	return n;
 }
@@ -84,17 +87,30 @@ static int is_large(const struct table *t, const struct pp_pod_column *c)
 	return 0;
 }
 
-static int put_numbers(struct table *t, const struct pp_pod_column *c)
+static int put_reals(struct table *t, const struct pp_pod_column *c)
 {
-	uint64_t *value = malloc((t->shown + 1) * sizeof(*value));
+	double *value = malloc((t->shown + 1) * sizeof(*value));
 	int code;
 
 	if (!value)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->shown; i++)
-		value[i] = c->data.u[t->order[i]];
-	code = c->kind == PP_POD_REAL ? pp_json_reals(t->p->to, (const double *)value, t->shown)
-	                              : pp_json_ints(t->p->to, (const int64_t *)value, t->shown);
+		value[i] = c->data.real[t->order[i]];
+	code = pp_json_reals(t->p->to, value, t->shown);
+	free(value);
+	return code;
+}
+
+static int put_ints(struct table *t, const struct pp_pod_column *c)
+{
+	int64_t *value = malloc((t->shown + 1) * sizeof(*value));
+	int code;
+
+	if (!value)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->shown; i++)
+		value[i] = c->data.i[t->order[i]];
+	code = pp_json_ints(t->p->to, value, t->shown);
 	free(value);
 	return code;
 }
@@ -104,7 +120,7 @@ static int put_values(struct table *t, const struct pp_pod_column *c)
 	int large = is_large(t, c);
 
 	if (c->kind != PP_POD_TEXT && !large)
-		return put_numbers(t, c);
+		return c->kind == PP_POD_REAL ? put_reals(t, c) : put_ints(t, c);
 	fputc('[', t->p->to);
 	for (size_t i = 0; i < t->shown; i++) {
 		if (i)

@@ -185,8 +185,8 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-/* Two writers would share one .part: they lock its directory (the dataset itself is locked by HDF5). Where there are no locks, we write
- * all the same. */
+/* Two writers would share one .part: they lock its directory (the dataset itself is locked by HDF5). Where there are no
+ * locks, we write all the same. */
 int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err)
 {
 	int lock = open_directory(html_path), code;

@@ -3,122 +3,122 @@
 
 /* columns: {name, unit, what, text: true, get(i), show(i, value), sort(i)}; numbers keep their exact value in data-v. */
 class Table {
-	constructor(options) {
-		Object.assign(this, {sort: '', rows: 0, first: 50}, options);
-		this.all = false;
-		this.body = el('tbody');
-		this.count = el('span', {class: 'count', 'aria-live': 'polite'});
-		this.filter = el('input', {type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the table ' + this.title, spellcheck: 'false',
-			autocomplete: 'off', oninput: () => State.set({[this.id + '.f']: this.filter.value})});
-		this.more = el('button', {type: 'button', class: 'more', onclick: () => {
-			this.all = true;
-			this.draw();
-		}});
-		this.heads = this.columns.map((column, i) => this.head(column, i));
-		const table = el('table', {id: 't-' + this.id, 'aria-label': this.title}, el('thead', {}, el('tr', {}, this.heads)), this.body);
-		this.element = el('div', {class: 'tablebox'},
-			el('div', {class: 'tools'}, this.label && el('h3', {}, this.label), this.filter, this.count,
-				el('button', {type: 'button', class: 'csv', title: 'All rows that the filter leaves, exact values', onclick: () => this.save()}, 'CSV')),
-			el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.title}, table), this.more);
-		State.on(() => this.draw());
-		this.draw();
-	}
+  constructor(options) {
+    Object.assign(this, {sort: '', rows: 0, first: 50}, options);
+    this.all = false;
+    this.body = el('tbody');
+    this.count = el('span', {class: 'count', 'aria-live': 'polite'});
+    this.filter = el('input', {type: 'search', 'aria-label': 'Filter the table ' + this.title, spellcheck: 'false',
+      autocomplete: 'off', oninput: () => State.set({[this.id + '.f']: this.filter.value})});
+    this.more = el('button', {type: 'button', class: 'more', onclick: () => {
+      this.all = true;
+      this.draw();
+    }});
+    this.heads = this.columns.map((column, i) => this.head(column, i));
+    const table = el('table', {id: 't-' + this.id, 'aria-label': this.title}, el('thead', {}, el('tr', {}, this.heads)), this.body);
+    this.element = el('div', {class: 'tablebox'},
+      el('div', {class: 'tools'}, this.label && el('h3', {}, this.label), el('label', {}, 'Filter', this.filter), this.count,
+        el('button', {type: 'button', class: 'csv', title: 'All rows that the filter leaves, exact values', onclick: () => this.save()}, 'CSV')),
+      el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.title}, table), this.more);
+    State.on(() => this.draw());
+    this.draw();
+  }
 
-	head(column, i) {
-		const button = el('button', {type: 'button', title: column.what || '', onclick: () => {
-			const [at, down] = this.order();
-			State.set({[this.id + '.s']: (at === i ? (down ? '' : '-') : column.text ? '' : '-') + i});
-		}}, column.name);
-		return el('th', {scope: 'col', class: column.text ? null : 'num'}, button);
-	}
+  head(column, i) {
+    const button = el('button', {type: 'button', title: column.what || '', onclick: () => {
+      const [at, down] = this.order();
+      State.set({[this.id + '.s']: (at === i ? (down ? '' : '-') : column.text ? '' : '-') + i});
+    }}, column.name);
+    return el('th', {scope: 'col', class: column.text ? null : 'num'}, button);
+  }
 
-	order() {
-		const text = State.get(this.id + '.s', this.sort), down = text.startsWith('-');
-		const i = text === '' ? -1 : Math.abs(parseInt(text, 10));
-		return [i < this.columns.length ? i : -1, down];
-	}
+  order() {
+    const text = State.get(this.id + '.s', this.sort), down = text.startsWith('-');
+    const i = text === '' ? -1 : Math.abs(parseInt(text, 10));
+    return [i < this.columns.length ? i : -1, down];
+  }
 
-	value(column, i) {
-		return column.sort ? column.sort(i) : column.get(i);
-	}
+  value(column, i) {
+    return column.sort ? column.sort(i) : column.get(i);
+  }
 
-	text(column, i) {
-		const value = column.get(i);
-		return column.show ? column.show(i, value) : column.text ? String(value) : Format.by(column.unit, value);
-	}
+  text(column, i) {
+    const value = column.get(i);
+    return column.show ? column.show(i, value) : column.text ? String(value) : Format.by(column.unit, value);
+  }
 
-	matching() {
-		const wanted = State.get(this.id + '.f', '').trim().toLowerCase(), [at, down] = this.order();
-		let list = Array.from({length: this.rows}, (unused, i) => i);
-		if (wanted)
-			list = list.filter(i => this.columns.some(c => String(this.text(c, i)).replaceAll(NB, ' ').toLowerCase().includes(wanted)));
-		if (at >= 0) {
-			const column = this.columns[at], key = list.map(i => this.value(column, i)), sign = down ? -1 : 1;
-			const by = new Map(list.map((i, k) => [i, key[k]]));
-			list.sort((a, b) => sign * Table.compare(by.get(a), by.get(b)) || a - b);
-		}
-		return list;
-	}
+  matching() {
+    const wanted = State.get(this.id + '.f', '').trim().toLowerCase(), [at, down] = this.order();
+    let list = Array.from({length: this.rows}, (unused, i) => i);
+    if (wanted)
+      list = list.filter(i => this.columns.some(c => String(this.text(c, i)).replaceAll(NB, ' ').toLowerCase().includes(wanted)));
+    if (at >= 0) {
+      const column = this.columns[at], key = list.map(i => this.value(column, i)), sign = down ? -1 : 1;
+      const by = new Map(list.map((i, k) => [i, key[k]]));
+      list.sort((a, b) => sign * Table.compare(by.get(a), by.get(b)) || a - b);
+    }
+    return list;
+  }
 
-	static compare(a, b) {
-		if (a === null || a === undefined || b === null || b === undefined)
-			return (a === null || a === undefined ? -1 : 0) + (b === null || b === undefined ? 1 : 0);
-		return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', {numeric: true});
-	}
+  static compare(a, b) {
+    if (a === null || a === undefined || b === null || b === undefined)
+      return (a === null || a === undefined ? -1 : 0) + (b === null || b === undefined ? 1 : 0);
+    return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', {numeric: true});
+  }
 
-	draw() {
-		const list = this.matching(), shown = this.all ? list : list.slice(0, this.first), [at, down] = this.order();
-		const wanted = State.get(this.id + '.f', '');
-		if (this.filter.value !== wanted)
-			this.filter.value = wanted;
-		this.heads.forEach((th, i) => i === at ? th.setAttribute('aria-sort', down ? 'descending' : 'ascending') : th.removeAttribute('aria-sort'));
-		this.body.replaceChildren(...shown.map(i => this.row(i)));
-		if (!list.length)
-			this.body.append(el('tr', {}, el('td', {colspan: this.columns.length, class: 'none'}, 'No row matches the filter.')));
-		this.count.textContent = list.length === this.rows ? Format.count(this.rows) + (this.rows === 1 ? ' row' : ' rows')
-			: Format.count(list.length) + ' of ' + Format.count(this.rows) + ' rows';
-		this.more.hidden = shown.length === list.length;
-		this.more.textContent = 'Show all ' + Format.count(list.length) + ' rows';
-	}
+  draw() {
+    const list = this.matching(), shown = this.all ? list : list.slice(0, this.first), [at, down] = this.order();
+    const wanted = State.get(this.id + '.f', '');
+    if (this.filter.value !== wanted)
+      this.filter.value = wanted;
+    this.heads.forEach((th, i) => i === at ? th.setAttribute('aria-sort', down ? 'descending' : 'ascending') : th.removeAttribute('aria-sort'));
+    this.body.replaceChildren(...shown.map(i => this.row(i)));
+    if (!list.length)
+      this.body.append(el('tr', {}, el('td', {colspan: this.columns.length, class: 'none'}, 'No row matches the filter.')));
+    this.count.textContent = list.length === this.rows ? Format.count(this.rows) + (this.rows === 1 ? ' row' : ' rows')
+      : Format.count(list.length) + ' of ' + Format.count(this.rows) + ' rows';
+    this.more.hidden = shown.length === list.length;
+    this.more.textContent = 'Show all ' + Format.count(list.length) + ' rows';
+  }
 
-	row(i) {
-		const cells = this.columns.map(column => {
-			const value = column.get(i), shown = column.show ? column.show(i, value) : null;
-			if (column.text)
-				return el('td', {class: column.class}, shown === null ? String(value) : shown);
-			return el('td', {class: 'num', 'data-v': value === null || value === undefined ? '' : value,
-				title: typeof value === 'number' && column.unit === 'ns' ? Format.count(Math.round(value)) + ' ns' : null},
-			shown === null ? Format.by(column.unit, value) : shown);
-		});
-		if (!this.pick)
-			return el('tr', {}, cells);
-		return el('tr', {class: 'pick', tabindex: '0', 'aria-current': this.picked && this.picked(i) ? 'true' : null, onclick: () => this.pick(i),
-			onkeydown: e => {
-				if (e.key === 'Enter')
-					this.pick(i);
-			}}, cells);
-	}
+  row(i) {
+    const cells = this.columns.map(column => {
+      const value = column.get(i), shown = column.show ? column.show(i, value) : null;
+      if (column.text)
+        return el('td', {class: column.class}, shown === null ? String(value) : shown);
+      return el('td', {class: 'num', 'data-v': value === null || value === undefined ? '' : value,
+        title: typeof value === 'number' && column.unit === 'ns' ? Format.count(Math.round(value)) + ' ns' : null},
+      shown === null ? Format.by(column.unit, value) : shown);
+    });
+    if (!this.pick)
+      return el('tr', {}, cells);
+    return el('tr', {class: 'pick', tabindex: '0', 'aria-current': this.picked && this.picked(i) ? 'true' : null, onclick: () => this.pick(i),
+      onkeydown: e => {
+        if (e.key === 'Enter')
+          this.pick(i);
+      }}, cells);
+  }
 
-	/* Exact values, heads with units; text that a spreadsheet would take for a formula is disarmed. */
-	save() {
-		const quote = v => /[",\n\r]/.test(v) ? '"' + v.replaceAll('"', '""') + '"' : v;
-		const safe = v => typeof v === 'string' && /^[=+\-@\t\r]/.test(v) ? '\'' + v : v === null || v === undefined ? '' : String(v);
-		const lines = [this.columns.map(c => quote(c.name + (c.unit && c.unit !== '1' ? ' [' + c.unit + ']' : ''))).join(',')];
-		for (const i of this.matching())
-			lines.push(this.columns.map(c => quote(safe(c.get(i)))).join(','));
-		download('podprof-' + this.id + '.csv', 'text/csv', lines.join('\r\n') + '\r\n');
-	}
+  /* Exact values, heads with units; text that a spreadsheet would take for a formula is disarmed. */
+  save() {
+    const quote = v => /[",\n\r]/.test(v) ? '"' + v.replaceAll('"', '""') + '"' : v;
+    const safe = v => typeof v === 'string' && /^[=+\-@\t\r]/.test(v) ? '\'' + v : v === null || v === undefined ? '' : String(v);
+    const lines = [this.columns.map(c => quote(c.name + (c.unit && c.unit !== '1' ? ' [' + c.unit + ']' : ''))).join(',')];
+    for (const i of this.matching())
+      lines.push(this.columns.map(c => quote(safe(c.get(i)))).join(','));
+    download('podprof-' + this.id + '.csv', 'text/csv', lines.join('\r\n') + '\r\n');
+  }
 }
 
 /* A table of pod.h5 as it is: its columns carry unit and meaning. */
 function tableOf(source, id, title, options) {
-	/* Numbers of rows, and places in lists that are not shown, are for programs. */
-	const wanted = c => !(c.name === source.dim && (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) && source.column.length > 1)
-		&& !/(row|member)_first$/.test(c.name);
-	const columns = source.column.filter(wanted).map(c => {
-		const isText = c.data.length > 0 && typeof Array.prototype.find.call(c.data, v => v !== null) === 'string';
-		return {name: plainName(c.name), unit: c.unit, what: c.what, text: isText, key: c.name,
-			get: i => c.data[i]};
-	});
-	return new Table({id, title, columns, rows: source.shown, first: 12, ...options});
+  /* Numbers of rows, and places in lists that are not shown, are for programs. */
+  const wanted = c => !(c.name === source.dim && (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) && source.column.length > 1)
+    && !/(row|member)_first$/.test(c.name);
+  const columns = source.column.filter(wanted).map(c => {
+    const isText = c.data.length > 0 && typeof Array.prototype.find.call(c.data, v => v !== null) === 'string';
+    return {name: plainName(c.name), unit: c.unit, what: c.what, text: isText, key: c.name,
+      get: i => c.data[i]};
+  });
+  return new Table({id, title, columns, rows: source.shown, first: 12, ...options});
 }

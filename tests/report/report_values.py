@@ -6,7 +6,7 @@ import sys
 import h5py
 import numpy as np
 
-from kit import browser, clean, column, heads, jobs, make, number, pod_page, same
+from kit import browser, clean, column, heads, jobs, number, pod_page, same
 from jobs import check
 import pods
 
