@@ -19,7 +19,7 @@ def row(what, value, low, high, unit, gate, note):
 def run(args, cores, threads):
     """(emitted, delivered, lost in the rings, losses by cause) of one job on these cores; the keeper may use all."""
     import h5py
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as where:
+    with tempfile.TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as where:
         words = [os.path.join(args.bin, "podprof"), "run", "-o", "logs", "--wait", "60", "--window-buffer", "64M", "--", "taskset", "-c",
                  ",".join(map(str, cores)), os.path.join(args.bin, "bench_rate"), str(threads), str(args.rate), str(args.seconds)]
         env = {k: v for k, v in os.environ.items() if not k.startswith("PODPROF_")}

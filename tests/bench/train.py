@@ -4,7 +4,7 @@
 Prints the median ratio of each pair with its quartiles. Wall time of the whole mpirun, so start and exit are in it: that is the noise.
 Skipped (77) unless PODPROF_BENCH=1: other work on the machine blurs it.
 """
-import argparse, os, statistics, subprocess, sys, tempfile, time
+import argparse, os, shutil, statistics, subprocess, sys, tempfile, time
 
 
 def wall(words, where):
@@ -12,6 +12,13 @@ def wall(words, where):
     begin = time.monotonic()
     subprocess.run(words, cwd=where, env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     return time.monotonic() - begin
+
+
+def settle(bin, where):
+    """Wait for the keeper, which writes after the job has ended: it must not run beside the next one."""
+    subprocess.run([os.path.abspath(os.path.join(bin, "podprof")), "report", "logs"], cwd=where, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, timeout=120)
+    shutil.rmtree(os.path.join(where, "logs"), ignore_errors=True)
 
 
 def main():
@@ -29,12 +36,13 @@ def main():
     podprof = [os.path.abspath(os.path.join(args.bin, "podprof")), "run", "-o", "logs", "--wait", "0"]
     ways = {"idle": podprof + ["--steps", "1000000:1000010", "--"], "recording": podprof + ["--"]}
     ratio = {name: [] for name in ways}
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as where:
+    with tempfile.TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as where:
         wall(mpirun + job, where)
         for _ in range(args.pairs):
             for name, words in ways.items():
                 bare = wall(mpirun + job, where)
                 ratio[name].append(wall(mpirun + words + job, where) / bare)
+                settle(args.bin, where)
     for name, values in ratio.items():
         low, middle, high = statistics.quantiles(values, n=4)
         print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (
