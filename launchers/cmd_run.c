@@ -47,7 +47,7 @@ static int look_for(const char *command)
 	if (strchr(command, '/')) {
 		if (stat(command, &st)) /* what is neither missing nor forbidden, exec is to judge */
 			return errno == EACCES ? EACCES : errno == ENOENT || errno == ENOTDIR ? ENOENT : 0;
-		return S_ISDIR(st.st_mode) || access(command, X_OK) ? EACCES : 0;
+		return S_ISDIR(st.st_mode) || (access(command, X_OK) && errno == EACCES) ? EACCES : 0;
 	}
 	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
 		int length = (int)strcspn(path, ":");
@@ -56,7 +56,7 @@ static int look_for(const char *command)
 			continue;
 		if (stat(file, &st) || S_ISDIR(st.st_mode))
 			continue;
-		if (!access(file, X_OK))
+		if (!access(file, X_OK) || errno != EACCES)
 			return 0;
 		why = EACCES;
 	}

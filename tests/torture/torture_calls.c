@@ -118,7 +118,7 @@ WRAP(TORTURE_NAME, int, -1, ENOSPC, mkdir, (const char *path, mode_t mode), (pat
 WRAP(TORTURE_NAME, int, -1, ENOSPC, rename, (const char *from, const char *to), (from, to))
 WRAP(TORTURE_NAME, int, -1, ENOSPC, link, (const char *from, const char *to), (from, to))
 WRAP(TORTURE_NAME, int, -1, EACCES, chmod, (const char *path, mode_t mode), (path, mode))
-WRAP(TORTURE_NAME, int, -1, EACCES, access, (const char *path, int mode), (path, mode))
+WRAP(TORTURE_NAME, int, -1, EIO, access, (const char *path, int mode), (path, mode))
 WRAP(TORTURE_NAME, int, -1, EIO, stat, (const char *restrict path, struct stat *restrict st), (path, st))
 WRAP(TORTURE_NAME, int, -1, EIO, lstat, (const char *restrict path, struct stat *restrict st), (path, st))
 WRAP(TORTURE_NAME, ssize_t, -1, EACCES, readlink, (const char *restrict path, char *restrict to, size_t n), (path, to, n))
