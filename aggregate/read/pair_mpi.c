@@ -133,8 +133,10 @@ void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *t
 {
 	struct pp_comm *c = comm_of(lane->pair, r->comm.comm);
 
-	if (!c)
+	if (!c) {
+		lane->pair->lost[PP_LOSS_EVICTED]++; /* no memory */
 		return;
+	}
 	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW)
 		c->kind = r->comm.is_name;
 	if (r->comm.is_name) {
@@ -150,4 +152,6 @@ void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *t
 	c->member = malloc(length);
 	if (c->member)
 		memcpy(c->member, text, length);
+	else
+		lane->pair->lost[PP_LOSS_EVICTED]++;
 }
