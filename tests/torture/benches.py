@@ -19,7 +19,7 @@ class Bench:
     """One thing that is tortured: how to run it, and what must hold afterwards."""
 
     name, role, modules, kinds = "", None, "podprof,libpodprof", KINDS
-    most, full = 60, 10 ** 9  # runs of the plain sample; n of each kind and way with --full
+    most, full = 60, 10 ** 9  # runs of the plain sample; with --full so many n of each kind and way at most
     hdf5 = "-"  # "-": calls of HDF5 do not count, "+": only they do
 
     def __init__(self, place):
@@ -122,7 +122,7 @@ class KeeperLive(GuestZero):
     """The keeper beside a job that goes on: what rank 0 prints."""
 
     name, role, modules = "keeper-live", "keeper", "podprof"
-    most = 40
+    most, full = 40, 60
 
     def judge(self, got, page):
         wrong = super().judge(got, page)
@@ -139,7 +139,7 @@ class Keeper(Bench):
     """The keeper and its writers on rings that are there already: the whole way from drain to files."""
 
     name, role, modules = "keeper", "keeper", "podprof"
-    most = 130
+    most, full = 130, 300
 
     def prepare(self):
         self.rings = tempfile.mkdtemp(prefix="rings-", dir=self.place.scratch)
@@ -196,12 +196,12 @@ class KeeperHdf5(Keeper):
     """The same, where HDF5's own calls fail."""
 
     name, modules, hdf5 = "keeper-hdf5", "podprof,libhdf5_serial,libhdf5,libhdf5_serial_hl", "+"
-    most, full = 40, 300
+    most, full = 40, 80
 
 
 class Salvage(Keeper):
     name, role = "salvage", "cli"
-    most = 60
+    most, full = 60, 150
 
     def command(self):
         return [self.place.podprof(), "salvage", self.spool, "-o", self.logs, "--session", "one"]

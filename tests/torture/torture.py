@@ -153,7 +153,7 @@ def main():
     parser.add_argument("--guest", required=True, help="directory of libtorture.so and torture_job")
     parser.add_argument("--train", required=True, help="c_mpi_train")
     parser.add_argument("--full", action="store_true", default=bool(os.environ.get("PODPROF_LONG")))
-    parser.add_argument("--most", type=int, default=0, help="with --full: at most so many n of a kind and way")
+    parser.add_argument("--most", type=int, default=0, help="with --full: so many n of a kind and way at most, where the usual is not wanted")
     parser.add_argument("--seconds", type=float, default=9, help="without --full: of one bench")
     parser.add_argument("--stop", type=int, default=20, help="failures of one bench after which it ends")
     parser.add_argument("--only", help="KIND:N:WAY of a failure")
