@@ -28,9 +28,10 @@ struct pp_text {                           /* numbers of the summary, computed o
 
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);
 void pp_text_release(struct pp_text *t);
-/* Parts, in order: what was lost (first table), memory, breakdown, who waited, workers, quality. */
+/* Parts, in order: what was lost (first table), memory, files, breakdown, who waited, workers, quality. */
 void pp_text_lost(const struct pp_dataset *d, FILE *to);
 void pp_text_memory(const struct pp_dataset *d, FILE *to);
+void pp_text_files(const struct pp_dataset *d, FILE *to);
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
