@@ -34,8 +34,8 @@ enum pp_xstat_kind {
 	PP_XSTAT_REF = 7 << 3, /* id of a stat metadata whose name is the text */
 };
 
-/* Eight bytes that are most of the stat as it is written: message's tag, its length, id's tag, id, value's tag. The encoder fills in those
- * that are 0. */
+/* Eight bytes that are most of the stat as it is written: message's tag, its length, id's tag, id, value's tag. The encoder
+ * fills in those that are 0. */
 struct pp_xstat {
 	uint8_t zero[3];
 	uint8_t id;   /* 1..PP_XSTAT_ID_MOST */
@@ -73,8 +73,8 @@ typedef uint8_t *pp_xevent_encode(uint8_t *p, const struct pp_xevent *e);
 /* The body that suits this processor; found by the first call. */
 extern pp_xevent_encode *_Atomic pp_xevent_encoder;
 
-/* Write the event as field 4 of an XLine; only the stats that are used need values. `p` has PP_XEVENT_BYTES bytes of room, all of which may be touched.
- * Returns the end of the event. */
+/* Write the event as field 4 of an XLine; only the stats that are used need values. `p` has PP_XEVENT_BYTES bytes of room, all
+ * of which may be touched. Returns the end of the event. */
 static inline uint8_t *pp_xevent_put(uint8_t *p, const struct pp_xevent *e)
 {
 	return atomic_load_explicit(&pp_xevent_encoder, memory_order_relaxed)(p, e);

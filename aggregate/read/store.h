@@ -18,7 +18,7 @@ struct pp_block {
 	struct pp_block *older, *newer; /* of all lanes, by age */
 	struct pp_block *next;          /* of this lane */
 	struct pp_lane *lane;
-	size_t bytes;         /* of the mapping */
+	size_t bytes; /* of the mapping */
 	uint32_t used, room;
 	struct pp_span *span; /* [room], a mapping of its own: whole pages, filled to the end before the next block begins */
 };

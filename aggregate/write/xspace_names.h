@@ -52,7 +52,7 @@ enum { PP_XNAMES_RECENT = 128, PP_XNAMES_TEXT = 0x10000 };
 
 struct pp_xnames {
 	const struct pp_intern *names, *payloads; /* payloads NULL: no event has one */
-	struct pp_xname_slot *slot; /* open hash of event names and texts */
+	struct pp_xname_slot *slot;               /* open hash of event names and texts */
 	size_t slots, used;
 	uint32_t events, texts; /* ids given so far */
 	int no_memory;
@@ -66,7 +66,7 @@ uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key);
 /* Event metadata id. 0 never; on lack of memory x->no_memory is set and 1 returned. */
 static inline uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key)
 {
-	struct pp_xname_slot *r = &x->recent[(key + 37 * (uint64_t)class) % PP_XNAMES_RECENT];
+	struct pp_xname_slot *r = &x->recent[(key + 37 * (uint64_t) class) % PP_XNAMES_RECENT];
 
 	if (r->key != key || r->class != class)
 		*r = (struct pp_xname_slot){key, class, pp_xnames_put(x, class, key)};

@@ -42,8 +42,8 @@ int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err);
 /* `grouped`: this rank's breakdown carries group_id and step_name, so its steps are the file's. */
 int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_err *err);
 
-/* Parts of a rank's lines. The steps of a rank in order of time (malloc'd; NULL: no memory); the breakdown line; memory as a counter; a line
- * (end it with pp_xstream_end()); stats of an event, left out where it has no room. */
+/* Parts of a rank's lines. The steps of a rank in order of time (malloc'd; NULL: no memory); the breakdown line; memory as a
+ * counter; a line (end it with pp_xstream_end()); stats of an event, left out where it has no room. */
 struct pp_xplaced *pp_xfile_place(const struct pp_xfile *f, size_t rank_index, size_t *ret_count);
 void pp_xfile_breakdown(struct pp_xfile *f, size_t rank_index, const struct pp_xplaced *p, size_t steps, int grouped);
 void pp_xfile_memory(struct pp_xfile *f, const struct pp_rank *r);

@@ -1,5 +1,5 @@
-/* What all benches share: the row that scripts/performance reads, quantiles, and medians of ratios to rdtsc, where each repetition
- * stands between two loops of bare rdtsc. */
+/* What all benches share: the row that scripts/performance reads, quantiles, and medians of ratios to rdtsc, where each
+ * repetition stands between two loops of bare rdtsc. */
 #ifndef PP_BENCH_H
 #define PP_BENCH_H
 

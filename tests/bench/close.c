@@ -1,5 +1,5 @@
-/* Closing a window: drain, pair, convert, attribute, encode and write, against memcpy of the records plus write of as many bytes as came out.
- * In tmpfs, so that no disk is measured. Budget: 4x. Runs only with PODPROF_BENCH=1. */
+/* Closing a window: drain, pair, convert, attribute, encode and write, against memcpy of the records plus write of as many
+ * bytes as came out. In tmpfs, so that no disk is measured. Budget: 4x. Runs only with PODPROF_BENCH=1. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

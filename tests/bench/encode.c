@@ -1,6 +1,7 @@
-/* ns per XSpace event with 0 and 3 stats, of the body that this processor gets and of the portable one, beside memcpy of the same bytes (in
- * cache: the floor) and beside protobuf C++ where it was found at build time, all in one run. Both writers start from the same plain data, a
- * batch at a time: ours builds a pp_xevent and writes it, protobuf builds an XLine and serialises it. Runs only with PODPROF_BENCH=1. */
+/* ns per XSpace event with 0 and 3 stats, of the body that this processor gets and of the portable one, beside memcpy of the
+ * same bytes (in cache: the floor) and beside protobuf C++ where it was found at build time, all in one run. Both writers start
+ * from the same plain data, a batch at a time: ours builds a pp_xevent and writes it, protobuf builds an XLine and serialises
+ * it. Runs only with PODPROF_BENCH=1. */
 #include "tests/bench/encode.h"
 
 #include <stdio.h>

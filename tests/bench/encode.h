@@ -1,5 +1,6 @@
-/* One plane of events as plain data, and what protobuf C++ makes of it. In: arrays of struct encode_event. Out: bytes, or the events
- * read back. Used by the bench of the encoder and by the test that reads its bytes back; the C++ side is encode_protobuf.cc. */
+/* One plane of events as plain data, and what protobuf C++ makes of it. In: arrays of struct encode_event. Out: bytes, or the
+ * events read back. Used by the bench of the encoder and by the test that reads its bytes back; the C++ side is
+ * encode_protobuf.cc. */
 #ifndef PP_BENCH_ENCODE_H
 #define PP_BENCH_ENCODE_H
 

@@ -1,6 +1,6 @@
 /* What a wrapper adds to a call of MPI, idle and recording, as multiples of one rdtsc: wrapped and bare call in turns, one run.
- * Skipped (77) unless PODPROF_BENCH=1. Run under mpirun -n 1 with fake_guest.so (PP_FAKE_BENCH: a ring that is always drained) and
- * libpodprof-mpi.so preloaded. */
+ * Skipped (77) unless PODPROF_BENCH=1. Run under mpirun -n 1 with fake_guest.so (PP_FAKE_BENCH: a ring that is always drained)
+ * and libpodprof-mpi.so preloaded. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Emits marks at a steady rate from several threads and says how many: the load of rate.py. Usage: bench_rate THREADS MARKS_PER_SECOND SECONDS.
- * Threads spin between marks, so that each of them keeps its core busy, as ranks do. */
+/* Emits marks at a steady rate from several threads and says how many: the load of rate.py. Usage: bench_rate THREADS
+ * MARKS_PER_SECOND SECONDS. Threads spin between marks, so that each of them keeps its core busy, as ranks do. */
 #include "core/podprof.h"
 
 #include <pthread.h>
@@ -44,8 +44,8 @@ static void *emit(void *arg)
 int main(int argc, char **argv)
 {
 	static struct emitter e[MOST_THREADS];
-	int threads = argc == 4 ? atoi(argv[1]) : 0;
-	double rate = argc == 4 ? atof(argv[2]) : 0, seconds = argc == 4 ? atof(argv[3]) : 0;
+	int threads = argc == 4 ? (int)strtol(argv[1], NULL, 10) : 0;
+	double rate = argc == 4 ? strtod(argv[2], NULL) : 0, seconds = argc == 4 ? strtod(argv[3], NULL) : 0;
 	uint64_t marks = 0;
 	int64_t begin;
 

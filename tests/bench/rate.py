@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 """Records lost by a host that emits a million a second, with the keeper alive: `podprof run` around bench_rate, as a user has it.
 
 One core free: all emitting threads share the cores but one. No core free: two emitting threads a core, all of them spinning. The rings'

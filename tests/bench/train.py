@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 """What podprof costs a real job: c_mpi_train bare, idle (window never reached) and recording, in turn, N times.
 
 Prints the median ratio of each pair with its quartiles. Wall time of the whole mpirun, so start and exit are in it: that is the noise.

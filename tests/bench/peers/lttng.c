@@ -1,5 +1,5 @@
-/* LTTng-UST as a peer: a tracepoint with 20 bytes of payload, and a pair of tracepoints of which the first carries the name. peers.py has
- * made a session in which both are recorded, in memory, overwriting the oldest: no disk, no waiting for a reader. */
+/* LTTng-UST as a peer: a tracepoint with 20 bytes of payload, and a pair of tracepoints of which the first carries the name.
+ * peers.py has made a session in which both are recorded, in memory, overwriting the oldest: no disk, no waiting for a reader. */
 #include "tests/bench/peers/peers.h"
 
 #include <lttng/ust-version.h>

@@ -1,5 +1,5 @@
-/* What a tool in front of MPI adds to MPI_Allreduce on MPI_COMM_SELF, in units of rdtsc: wrapped and bare call in turns. The tool is what is
- * preloaded or, for podprof, what podprof run brings. Prints the median; started by peers.py. */
+/* What a tool in front of MPI adds to MPI_Allreduce on MPI_COMM_SELF, in units of rdtsc: wrapped and bare call in turns. The
+ * tool is what is preloaded or, for podprof, what podprof run brings. Prints the median; started by peers.py. */
 #include <dlfcn.h>
 #include <mpi.h>
 

@@ -1,5 +1,5 @@
-/* What one event and one range cost in podprof and in other tools: the same loops, in one run, in units of rdtsc. Runs under `podprof run`,
- * started by peers.py. Usage: bench_peers MODULE... */
+/* What one event and one range cost in podprof and in other tools: the same loops, in one run, in units of rdtsc. Runs under
+ * `podprof run`, started by peers.py. Usage: bench_peers MODULE... */
 #include "tests/bench/peers/peers.h"
 
 #include <dlfcn.h>

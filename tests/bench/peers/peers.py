@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -B
 """Runs the peers' benches: bench_peers under podprof run with an LTTng session around it, bench_peers_mpi under each MPI tool in turn.
 
 What is absent is said, one line each, and the rest is measured. The LTTng daemon is one of its own, ended afterwards.

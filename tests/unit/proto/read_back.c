@@ -1,5 +1,5 @@
-/* The bytes of our encoder and stream, read by other hands: every field of every event by protobuf C++ and by protobuf-c, from their code of
- * proto/xplane.proto; what protobuf C++ writes of the same events is read by protobuf-c, and is our bytes. */
+/* The bytes of our encoder and stream, read by other hands: every field of every event by protobuf C++ and by protobuf-c, from
+ * their code of proto/xplane.proto; what protobuf C++ writes of the same events is read by protobuf-c, and is our bytes. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -48,9 +48,11 @@ TEST(both_encoders_agree)
 		uint64_t v = UINT64_C(1) << bit;
 
 		e = (struct pp_xevent){(uint32_t)(v | 1), PP_XEVENT_STATS, (int64_t)v, (int64_t)(v - 1)};
-		for (uint32_t i = 0; i < e.stats; i++)
-			e.stat[i] =
-			        (struct pp_xstat){.id = (uint8_t)(1 + i * 25), .kind = i == 1 ? PP_XSTAT_DOUBLE : PP_XSTAT_UINT, .u = v + i};
+		for (uint32_t i = 0; i < e.stats; i++) {
+			uint8_t kind = i == 1 ? PP_XSTAT_DOUBLE : PP_XSTAT_UINT;
+
+			e.stat[i] = (struct pp_xstat){.id = (uint8_t)(1 + i * 25), .kind = kind, .u = v + i};
+		}
 		size_t n = (size_t)(pp_xevent_put(a, &e) - a);
 
 		CHECK_INT(pp_xevent_put_portable(b, &e) - b, n);
