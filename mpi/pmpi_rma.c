@@ -57,8 +57,8 @@ static int is_no_op(MPI_Op op)
 	}                                                                                                                          \
 	PP_BOTH(symbol)
 
-/* MPI defines nothing but the error in the status of such a request: the table knows it without a peer, as one that has none to tell
- * and cannot be cancelled. */
+/* MPI defines nothing but the error in the status of such a request: the table knows it without a peer, as one that has none to
+ * tell and cannot be cancelled. */
 static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received, const MPI_Request *request)
 {
 	int32_t target = s->peer;

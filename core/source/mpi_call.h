@@ -4,35 +4,35 @@
 #define PP_SOURCE_MPI_CALL_H
 
 enum pp_mpi_class {
-	PP_MPI_LOCAL,   /* Init, Finalize, Comm_* and others that are only shown */
-	PP_MPI_SEND,    /* blocking or nonblocking send */
+	PP_MPI_LOCAL, /* Init, Finalize, Comm_* and others that are only shown */
+	PP_MPI_SEND,  /* blocking or nonblocking send */
 	PP_MPI_RECV,
 	PP_MPI_SENDRECV,
 	PP_MPI_PROBE,
-	PP_MPI_WAIT,    /* Wait and Test families */
-	PP_MPI_ALL,     /* needs the data of all ranks: allreduce, barrier, alltoall, allgather, reduce_scatter, communicator make */
-	PP_MPI_FROM_ROOT, /* bcast, scatter */
-	PP_MPI_TO_ROOT, /* reduce, gather: only the root waits */
-	PP_MPI_PREFIX,  /* scan, exscan: needs lower ranks */
+	PP_MPI_WAIT, /* Wait and Test families */
+	PP_MPI_ALL,  /* needs the data of all ranks: allreduce, barrier, alltoall, allgather, reduce_scatter, communicator make */
+	PP_MPI_FROM_ROOT,  /* bcast, scatter */
+	PP_MPI_TO_ROOT,    /* reduce, gather: only the root waits */
+	PP_MPI_PREFIX,     /* scan, exscan: needs lower ranks */
 	PP_MPI_LOCAL_INIT, /* Init, Init_thread, Finalize */
 	PP_MPI_START,      /* of a persistent request: a receive where the record has the flag RECEIVES */
 	PP_MPI_NEAR,       /* waits for its neighbours in the process topology only */
-	PP_MPI_PUT,       /* one-sided, from this rank to the peer */
-	PP_MPI_GET,       /* from the peer to this rank */
-	PP_MPI_PUTGET,    /* both ways */
-	PP_MPI_EPOCH,     /* may wait for peers that the record does not name: lock, flush, start, wait */
-	PP_MPI_FENCE,     /* all ranks, which need not all wait for each other: an assertion may say so */
-	PP_MPI_FILE_ALL,  /* all ranks of a file, no data: open, close, view, size */
-	PP_MPI_READ,      /* from a file */
-	PP_MPI_WRITE,     /* to a file; also sync and delete */
-	PP_MPI_READ_ALL,  /* all ranks of a file together */
+	PP_MPI_PUT,        /* one-sided, from this rank to the peer */
+	PP_MPI_GET,        /* from the peer to this rank */
+	PP_MPI_PUTGET,     /* both ways */
+	PP_MPI_EPOCH,      /* may wait for peers that the record does not name: lock, flush, start, wait */
+	PP_MPI_FENCE,      /* all ranks, which need not all wait for each other: an assertion may say so */
+	PP_MPI_FILE_ALL,   /* all ranks of a file, no data: open, close, view, size */
+	PP_MPI_READ,       /* from a file */
+	PP_MPI_WRITE,      /* to a file; also sync and delete */
+	PP_MPI_READ_ALL,   /* all ranks of a file together */
 	PP_MPI_WRITE_ALL,
 };
 
 struct pp_mpi_call {
-	const char *name;   /* "MPI_Allreduce" */
+	const char *name; /* "MPI_Allreduce" */
 	enum pp_mpi_class class;
-	int nonblocking;    /* returns a request */
+	int nonblocking; /* returns a request */
 };
 
 /* Row of a call number; one with name "MPI_?" for a number that is not in the table. */
