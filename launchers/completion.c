@@ -29,6 +29,11 @@ static int is_directory(const struct pp_opt *o)
 	return !strcmp(o->argument, "DIR");
 }
 
+static int is_file(const struct pp_opt *o)
+{
+	return !strcmp(o->argument, "FILE");
+}
+
 /* "host|rank" with another separator. */
 static void put_words(const char *words, char separator)
 {
@@ -68,6 +73,8 @@ static void bash_values(void)
 		printf("\t--%s)\n", o->name);
 		if (is_directory(o)) {
 			puts("\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")");
+		} else if (is_file(o)) {
+			puts("\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")");
 		} else if (strchr(o->argument, '|')) {
 			fputs("\t\tmapfile -t COMPREPLY < <(compgen -W '", stdout);
 			put_words(o->argument, ' ');
@@ -177,6 +184,8 @@ static void zsh_option(const struct pp_opt *o)
 		putchar(':');
 		if (is_directory(o)) {
 			fputs("directory:_files -/", stdout);
+		} else if (is_file(o)) {
+			fputs("file:_files", stdout);
 		} else if (strchr(o->argument, '|')) {
 			fputs("value:(", stdout);
 			put_words(o->argument, ' ');
@@ -226,6 +235,8 @@ static void fish_option(const char *verb, const struct pp_opt *o)
 		fputs(" -s o", stdout);
 	if (*o->argument && is_directory(o)) {
 		fputs(" -x -a '(__fish_complete_directories)'", stdout);
+	} else if (is_file(o)) {
+		fputs(" -r -F", stdout);
 	} else if (*o->argument) {
 		fputs(" -x", stdout);
 		if (strchr(o->argument, '|')) {

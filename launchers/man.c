@@ -176,7 +176,7 @@ static void put_files(FILE *f)
 	fputs(".SH FILES\n", f);
 #define PP_FILE(path, meaning) put_pair(f, path, meaning);
 #include "launchers/man_text.def"
-	fputs("Every file is written under another name, synced and renamed: a file that is\nthere is whole.\n", f);
+	fputs(".PP\nEvery file is written under another name, synced and renamed: a file that is\nthere is whole.\n", f);
 }
 
 static void put_see_also(FILE *f, const char *page)

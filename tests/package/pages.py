@@ -88,7 +88,8 @@ def bash(place, full):
         check(have == want, f"{verb}: {have} instead of {want}")
     for line, want in (("podprof ", [*VERBS, "--help", "--version"]), ("podprof re", ["report"]), ("podprof run --st", ["--steps="]),
                        ("podprof run --xspace=", ["host", "rank"]), ("podprof run --xspace h", ["host"]), ("podprof run -o lo", ["logs"]),
-                       ("podprof run --output=lo", ["logs"]), ("podprof report lo", ["logs"]), ("podprof report logs/", ["logs/podprof"]),
+                       ("podprof run --output=lo", ["logs"]), ("podprof report lo", ["logs"]),
+                       ("podprof report --html=lo", ["logs"]), ("podprof report logs/", ["logs/podprof"]),
                        ("podprof run --steps ", []), ("podprof completion ", ["bash", "fish", "zsh"]), ("podprof doctor x", []),
                        ("podprof run --steps=1:2 mkdi", ["mkdir"]), ("podprof run --steps 1:2 -- mkdi", ["mkdir"])):
         have = bash_words(place, line, False)
