@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "proto/varint.h"
 
@@ -137,13 +140,23 @@ static uint8_t *put_first(uint8_t *p, const struct pp_xevent *e);
 
 pp_xevent_encode *_Atomic pp_xevent_encoder = put_first;
 
+#if defined(__x86_64__)
+/* Not every compiler knows lzcnt by name. */
+static int has_bmi2(void)
+{
+	unsigned a, b, c, d;
+
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("bmi2") && __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
+}
+#endif
+
 static uint8_t *put_first(uint8_t *p, const struct pp_xevent *e)
 {
 	pp_xevent_encode *put = put_portable;
 
 #if defined(__x86_64__)
-	__builtin_cpu_init();
-	if (__builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt"))
+	if (has_bmi2())
 		put = put_pdep;
 #endif
 	atomic_store_explicit(&pp_xevent_encoder, put, memory_order_relaxed);
