@@ -164,7 +164,7 @@ const Overview = {
       plugins: {legend: {display: false}, tooltip: {enabled: false, external: t => Overview.hover(t, groups)}},
       scales: {x: {stacked: true, grid: {display: false, color: css('--rule')}, border: {color: css('--rule')}, ticks: {color: soft, font, maxRotation: 0, autoSkipPadding: 14},
         title: {display: true, text: 'step', color: soft, font, align: 'start', padding: 0}},
-      y: {stacked: true, beginAtZero: true, grid: {color: css('--rule'), drawBorder: false, drawTicks: false}, max: ticks(most / size, 5).length * ticks(most / size, 5)[1], ticks: {color: soft, font, padding: 8, maxTicksLimit: 6, callback: v => v ? v + NB + unit : '0'}}}}};
+      y: {stacked: true, beginAtZero: true, grid: {color: css('--rule'), drawBorder: false, drawTicks: false}, max: ticks(most / size, 5).length * ticks(most / size, 5)[1], ticks: {color: soft, font, padding: 8, stepSize: ticks(most / size, 5)[1], callback: v => v ? v + NB + unit : '0'}}}}};
   },
   hover(context, groups) {
     const tip = context.tooltip, g = tip.dataPoints && tip.dataPoints.length ? groups[tip.dataPoints[0].dataIndex] : null;
