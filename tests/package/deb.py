@@ -14,7 +14,7 @@ from tarball import pack
 MIRROR = os.environ.get("PODPROF_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 JOB = "openmpi-bin,python3-mpi4py,python3-numpy"
 EXAMPLE = "/usr/share/doc/podprof/examples/mpi4py_train/mpi4py_train.py"
-debs = []
+debs, made = [], []
 
 
 def need(*programs):
@@ -39,6 +39,7 @@ def build(place, full):
     if not os.path.isdir(os.path.join(SOURCE, ".git")):
         raise jobs.Skipped("not a git checkout")
     out = tempfile.mkdtemp(prefix="podprof-deb-")
+    made.append(out)
     checkout(os.path.join(out, "podprof"))
     got = run(["dpkg-buildpackage", "-us", "-uc", "-b", "-j2"], cwd=os.path.join(out, "podprof"), limit=900)
     check(got.code == 0, got.told())
@@ -107,6 +108,6 @@ if __name__ == "__main__":
         print("it takes minutes and the network: only with PODPROF_LONG=1 (scripts/test --full)")
         sys.exit(jobs.SKIP)
     code = jobs.main(CASES, __doc__)
-    for built in {os.path.dirname(p) for p in debs}:
+    for built in made:
         shutil.rmtree(built, ignore_errors=True)
     sys.exit(code)
