@@ -33,8 +33,8 @@ void pp_pair_release(struct pp_pair *p)
 }
 
 /* Bytes of text of a record whose `left` followers are in the same span; *ret_text may be a copy in the shared room. */
-static size_t whole_text(struct pp_pair *p, const struct pp_record *copy, const char *inl, const struct pp_record *rest, uint32_t more,
-			 const char **ret_text)
+static size_t whole_text(struct pp_pair *p, const struct pp_record *copy, const char *inl, const struct pp_record *rest,
+                         uint32_t more, const char **ret_text)
 {
 	size_t most = PP_TEXT_INLINE + (size_t)more * PP_RECORD_CONT_TEXT;
 	size_t length = copy->length < most ? copy->length : most;
@@ -192,7 +192,8 @@ static uint64_t slot_losses(const struct pp_lane *lane)
 	return lost;
 }
 
-/* Recording was off: ranges that stay open are whole; a step (the window ends its own) has lost time that nobody knows. Records were lost: which pops are missing is not known, so what is
+/* Recording was off: ranges that stay open are whole; a step (the window ends its own) has lost time that nobody knows.
+ * Records were lost: which pops are missing is not known, so what is
  * open ends where the last record before the gap was. */
 static void gap(struct pp_lane *lane)
 {
@@ -222,7 +223,8 @@ static int is_bad(const struct pp_record *r)
 	case PP_RECORD_MARK:
 		return r->range.domain >= PP_RING_DOMAINS;
 	case PP_RECORD_PAYLOAD:
-		return r->payload.domain >= PP_RING_DOMAINS || r->payload.type == PP_PAYLOAD_NONE || r->payload.type > PP_PAYLOAD_EXT;
+		return r->payload.domain >= PP_RING_DOMAINS || r->payload.type == PP_PAYLOAD_NONE ||
+		       r->payload.type > PP_PAYLOAD_EXT;
 	case PP_RECORD_MPI:
 		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
 	default:

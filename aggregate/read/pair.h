@@ -23,31 +23,31 @@ struct pp_lane { /* one thread of a ring, as long as it lived */
 	uint32_t slot, tid;
 	int is_main;
 	char name[32];
-	int64_t first, last;       /* ticks, first > last: none yet */
+	int64_t first, last; /* ticks, first > last: none yet */
 	struct pp_blocks blocks;
-	uint32_t kinds;            /* PP_SPAN_BIT() of all spans that it ever had */
-	struct pp_span *step;      /* open one */
-	uint64_t lost_seen;        /* of the slot, when the last gap was read */
-	int over;                  /* its thread has ended */
-	int torn;                  /* records were lost: pops without a push are no fault of the program */
-	pp_tick payload_tick;      /* of the record that the payload waits for */
+	uint32_t kinds;       /* PP_SPAN_BIT() of all spans that it ever had */
+	struct pp_span *step; /* open one */
+	uint64_t lost_seen;   /* of the slot, when the last gap was read */
+	int over;             /* its thread has ended */
+	int torn;             /* records were lost: pops without a push are no fault of the program */
+	pp_tick payload_tick; /* of the record that the payload waits for */
 	uint64_t payload;
-	uint16_t payload_type;     /* enum pp_payload_type; NONE: nothing waits */
+	uint16_t payload_type; /* enum pp_payload_type; NONE: nothing waits */
 	struct pp_stack stack[PP_RING_DOMAINS];
 };
 
 struct pp_read_shared { /* what all rings of one pp_rings use */
 	struct pp_store store;
 	struct pp_intern *names, *payloads;
-	uint32_t *call_name;       /* [pp_mpi_call_count()] */
+	uint32_t *call_name; /* [pp_mpi_call_count()] */
 	unsigned calls;
-	char *text;                /* room for the longest text of a chunk */
+	char *text; /* room for the longest text of a chunk */
 };
 
 struct pp_pair { /* one ring */
 	struct pp_read_shared *shared;
 	const struct pp_ring_header *header;
-	struct pp_lane *lanes;     /* newest first */
+	struct pp_lane *lanes;                 /* newest first */
 	struct pp_lane *lane[PP_RING_THREADS]; /* of the slot's thread now */
 	struct pp_open_table ranges, requests;
 	struct pp_comm *comm;

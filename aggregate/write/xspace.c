@@ -217,7 +217,10 @@ static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, stru
 	struct host *h = calloc(c->ranks + 1, sizeof(*h));
 	size_t hosts = 0;
 
-	for (size_t r = 0; h && r < c->ranks; r++) {
+	*ret_hosts = 0;
+	if (!h)
+		goto no_memory;
+	for (size_t r = 0; r < c->ranks; r++) {
 		char stem[96];
 		size_t i = 0;
 
@@ -231,18 +234,18 @@ static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, stru
 			h[hosts].rank = calloc(c->ranks, sizeof(*h->rank));
 			if (!h[hosts].rank) {
 				free_hosts(h, hosts);
-				h = NULL;
-				break;
+				goto no_memory;
 			}
 			hosts++;
 		}
 		h[i].rank[h[i].ranks++] = r;
 		h[i].has_steps |= rank_has_steps(f, r);
 	}
-	if (!h)
-		pp_err_set(err, -ENOMEM, "no memory for the list of hosts");
 	*ret_hosts = hosts;
 	return h;
+no_memory:
+	pp_err_set(err, -ENOMEM, "no memory for the list of hosts");
+	return NULL;
 }
 
 /* A session written again in the other form (host, rank) would count every rank twice. */

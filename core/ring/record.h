@@ -25,9 +25,9 @@ enum pp_loss {
 };
 
 enum pp_source_id { /* who wrote the record */
-	PP_SOURCE_API,
-	PP_SOURCE_NVTX,
-	PP_SOURCE_MPI,
+	            PP_SOURCE_API,
+	            PP_SOURCE_NVTX,
+	            PP_SOURCE_MPI,
 };
 
 enum {
@@ -36,11 +36,11 @@ enum {
 	PP_RECORD_CONT_TEXT = 48 /* bytes of a TEXT record */
 };
 
-struct pp_record_range { /* PUSH, START, MARK; POP and END use domain and id only */
-	uint64_t id;        /* START, END: our range id; PUSH: 0 */
-	uint16_t domain;    /* index into pp_ring_header.domain; 0 is the default domain */
-	uint8_t category;   /* pp_category asked for by range_push_as, 0: by name */
-	uint8_t source;     /* pp_source_id */
+struct pp_record_range {        /* PUSH, START, MARK; POP and END use domain and id only */
+	uint64_t id;            /* START, END: our range id; PUSH: 0 */
+	uint16_t domain;        /* index into pp_ring_header.domain; 0 is the default domain */
+	uint8_t category;       /* pp_category asked for by range_push_as, 0: by name */
+	uint8_t source;         /* pp_source_id */
 	uint32_t nvtx_category; /* NVTX category id, 0 none */
 	char text[PP_TEXT_INLINE];
 };
@@ -57,14 +57,14 @@ struct pp_record_step {
 
 struct pp_record_mpi { /* MPI: record.tick is the begin */
 	pp_tick end;
-	uint64_t comm;      /* communicator id, equal on all ranks; 0: none */
-	uint64_t sent;      /* bytes this rank gave */
-	uint64_t received;  /* bytes this rank got */
-	uint32_t sequence;  /* n-th collective of this rank on comm, from 0; counted while idle too */
-	int32_t peer;       /* world rank of peer or root; -1 none, -2 any source */
-	uint32_t request;   /* this rank's request number of a nonblocking call; 0 none */
-	uint16_t call;      /* row of mpi/pmpi_call.def */
-	uint16_t flags;     /* enum pp_mpi_flags */
+	uint64_t comm;     /* communicator id, equal on all ranks; 0: none */
+	uint64_t sent;     /* bytes this rank gave */
+	uint64_t received; /* bytes this rank got */
+	uint32_t sequence; /* n-th collective of this rank on comm, from 0; counted while idle too */
+	int32_t peer;      /* world rank of peer or root; -1 none, -2 any source */
+	uint32_t request;  /* this rank's request number of a nonblocking call; 0 none */
+	uint16_t call;     /* row of mpi/pmpi_call.def */
+	uint16_t flags;    /* enum pp_mpi_flags */
 };
 
 enum pp_mpi_flags {
@@ -79,19 +79,19 @@ enum pp_mpi_flags {
 };
 
 struct pp_record_request { /* REQUEST: record.tick is when completion was seen */
-	uint32_t request;   /* as in the record of the call that started it */
-	int32_t peer;       /* actual source as world rank; -1 where not known */
-	uint64_t received;  /* actual bytes */
-	uint16_t call;      /* the Wait or Test call that saw it */
+	uint32_t request;  /* as in the record of the call that started it */
+	int32_t peer;      /* actual source as world rank; -1 where not known */
+	uint64_t received; /* actual bytes */
+	uint16_t call;     /* the Wait or Test call that saw it */
 	uint16_t flags;
 	uint32_t reserved;
 };
 
-enum pp_comm_text { /* what the text of a COMM record is */
-	PP_COMM_MEMBERS, /* world ranks, int32_t */
-	PP_COMM_NAME,
-	PP_COMM_FILE,   /* the name of the file that it stands for */
-	PP_COMM_WINDOW, /* the name of the window that it stands for, often none */
+enum pp_comm_text {                  /* what the text of a COMM record is */
+	            PP_COMM_MEMBERS, /* world ranks, int32_t */
+	            PP_COMM_NAME,
+	            PP_COMM_FILE,   /* the name of the file that it stands for */
+	            PP_COMM_WINDOW, /* the name of the window that it stands for, often none */
 };
 
 struct pp_record_comm { /* COMM: a communicator; windows and files of MPI are known by one of their own */
@@ -103,22 +103,22 @@ struct pp_record_comm { /* COMM: a communicator; windows and files of MPI are kn
 
 /* PAYLOAD: stands right before the PUSH, START, MARK, POP or END of the same thread and tick that it belongs to; several may. */
 struct pp_record_payload {
-	uint64_t schema;  /* EXT: id of a note of the ring's header, or a predefined type */
-	uint16_t type;    /* enum pp_payload_type */
+	uint64_t schema; /* EXT: id of a note of the ring's header, or a predefined type */
+	uint16_t type;   /* enum pp_payload_type */
 	uint16_t domain;
-	uint32_t size;    /* bytes the application gave; `length` of them are here */
+	uint32_t size; /* bytes the application gave; `length` of them are here */
 	char text[PP_TEXT_INLINE];
 };
 
 enum pp_payload_type { /* 1 to 6 are NVTX's payload types */
-	PP_PAYLOAD_NONE,
-	PP_PAYLOAD_UINT64,
-	PP_PAYLOAD_INT64,
-	PP_PAYLOAD_DOUBLE,
-	PP_PAYLOAD_UINT32,
-	PP_PAYLOAD_INT32,
-	PP_PAYLOAD_FLOAT,
-	PP_PAYLOAD_EXT, /* bytes, by schema */
+	               PP_PAYLOAD_NONE,
+	               PP_PAYLOAD_UINT64,
+	               PP_PAYLOAD_INT64,
+	               PP_PAYLOAD_DOUBLE,
+	               PP_PAYLOAD_UINT32,
+	               PP_PAYLOAD_INT32,
+	               PP_PAYLOAD_FLOAT,
+	               PP_PAYLOAD_EXT, /* bytes, by schema */
 };
 
 enum { PP_PAYLOAD_BYTES = PP_TEXT_INLINE + 10 * PP_RECORD_CONT_TEXT }; /* most that is kept of one */
@@ -129,15 +129,15 @@ struct pp_record_process {
 	int64_t number; /* of the step */
 	uint64_t user_ns, system_ns;
 	uint32_t minor_faults, major_faults, voluntary, involuntary; /* low 32 bits */
-	uint32_t peak_kib;       /* most memory so far */
-	uint32_t sequence_flags; /* sequence << 1 | is the end of the step */
+	uint32_t peak_kib;                                           /* most memory so far */
+	uint32_t sequence_flags;                                     /* sequence << 1 | is the end of the step */
 };
 
 struct pp_record {
 	pp_tick tick;
-	uint16_t kind;     /* enum pp_record_kind */
-	uint16_t more;     /* TEXT records that follow */
-	uint32_t length;   /* bytes of text or blob in all */
+	uint16_t kind;   /* enum pp_record_kind */
+	uint16_t more;   /* TEXT records that follow */
+	uint32_t length; /* bytes of text or blob in all */
 	union {
 		struct pp_record_range range;
 		struct pp_record_counter counter;

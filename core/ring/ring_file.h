@@ -1,7 +1,7 @@
 /* Layout of a rank's ring file and of the host's control file, mapped by guest and keeper.
  * In: core/ring/thread_ring.c writes it. Out: core/ring/drain.c reads it.
  *
- *   header (PP_RING_HEADER_BYTES) | chunk 1 | chunk 2 | ...        chunk n begins at PP_RING_HEADER_BYTES + (n - 1) * PP_CHUNK_BYTES
+ *   header (PP_RING_HEADER_BYTES) | chunk 1 | chunk 2 | ...   chunk n begins at PP_RING_HEADER_BYTES + (n - 1) * PP_CHUNK_BYTES
  *
  * A thread's records are a list of chunks linked by `next`. The guest fills `record[]`, publishes by a release store of
  * `committed`, and sets `next` (release) once it will never write that chunk again. The keeper reads up to
@@ -17,11 +17,14 @@
  *          A chunk may be closed early: next != 0 with committed < PP_CHUNK_RECORDS (a text must lie in one chunk).
  * Keeper (one thread), for every slot below thread_used (acquire):
  *   1. state (acquire). FREE: nothing. Else, if it has no place yet: place = first (acquire), index 0; first == 0: no record yet.
- *   2. next (acquire) of the chunk BEFORE committed (acquire): otherwise records committed in between are missed. Read up to committed.
- *   3. next != 0: store first = next (so that salvage finds the oldest unread chunk), then drained = 1 (release), go on there at index 0.
+ *   2. next (acquire) of the chunk BEFORE committed (acquire): otherwise records committed in between are missed. Read up to
+ *      committed.
+ *   3. next != 0: store first = next (so that salvage finds the oldest unread chunk), then drained = 1 (release), go on there
+ *      at index 0.
  *      After drained = 1 the keeper never looks at that chunk again.
- *   4. next == 0, all read, and the state read in 1 (before next and committed) was ENDED: last chunk (if any) drained = 1 (release),
- *      first = 0, forget the place, state = FREE (release). Only the keeper makes a slot FREE; then another thread may own it, whose tid and name differ. */
+ *   4. next == 0, all read, and the state read in 1 (before next and committed) was ENDED: last chunk (if any) drained = 1
+ *      (release), first = 0, forget the place, state = FREE (release). Only the keeper makes a slot FREE; then another thread may
+ *      own it, whose tid and name differ. */
 #ifndef PP_RING_FILE_H
 #define PP_RING_FILE_H
 
@@ -59,10 +62,10 @@ struct pp_where { /* where is this thread now: plain stores, valid outside windo
 	uint64_t comm;
 	uint32_t sequence;
 	int32_t peer;
-	uint16_t call;   /* 1 + row of mpi/pmpi_call.def; 0: not inside MPI */
+	uint16_t call; /* 1 + row of mpi/pmpi_call.def; 0: not inside MPI */
 	uint16_t reserved;
-	uint32_t calls;  /* MPI calls so far, wraps */
-	int64_t step;    /* step number, INT64_MIN: none yet */
+	uint32_t calls; /* MPI calls so far, wraps */
+	int64_t step;   /* step number, INT64_MIN: none yet */
 	uint8_t pad[32];
 };
 _Static_assert(sizeof(struct pp_where) == 64, "one line per thread");
@@ -89,9 +92,10 @@ struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain
 };
 
 enum pp_ring_note_kind {
-	PP_NOTE_SCHEMA = 1, /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
-	PP_NOTE_ENUM,       /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
-	PP_NOTE_NAME,       /* data: name of a device, stream, ...; id: its handle; detail: NVTX module << 16 | function, or resource type */
+	PP_NOTE_SCHEMA =
+	        1,    /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
+	PP_NOTE_ENUM, /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
+	PP_NOTE_NAME, /* a device, stream, ...: id is its handle; detail: NVTX module << 16 | function, or resource type */
 };
 
 /* What payloads and handles mean, as NVTX was told; a row is whole before `notes_used` covers it, and never changes. */
@@ -103,7 +107,7 @@ struct pp_ring_note {
 	uint16_t count;
 	uint64_t id;
 	uint32_t detail;
-	uint16_t name;  /* bytes of the name that ends the row */
+	uint16_t name; /* bytes of the name that ends the row */
 	uint16_t reserved;
 };
 
@@ -113,9 +117,9 @@ struct pp_ring_entry {
 	uint32_t name; /* bytes in the names behind the entries */
 };
 
-enum pp_rank_state { /* what the guest says of its process */
-	PP_RANK_OPEN = 1,   /* claimed, may record */
-	PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
+enum pp_rank_state {                     /* what the guest says of its process */
+	             PP_RANK_OPEN = 1,   /* claimed, may record */
+	             PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
 };
 
 struct pp_ring_header {
@@ -133,19 +137,19 @@ struct pp_ring_header {
 	char boot_id[40];
 	char timens_ns[64]; /* offsets of the time namespace, "" where there is none */
 	char podprof_version[32];
-	char options[512];  /* canonical text of the options this rank has */
-	char command[512];  /* argv, blanks between */
+	char options[512]; /* canonical text of the options this rank has */
+	char command[512]; /* argv, blanks between */
 	char host[72];
 	int64_t window_first, window_last; /* steps asked for [first, last); last <= first: none */
-	_Atomic uint32_t state;        /* enum pp_rank_state */
-	_Atomic int32_t exit_status;   /* known when ENDING */
-	_Atomic uint32_t chunk_limit;  /* chunks the file may have */
-	_Atomic uint32_t chunk_used;   /* chunks handed out so far */
-	_Atomic uint32_t thread_used;  /* slots handed out so far */
-	_Atomic uint32_t recording;    /* 1 while records are written */
-	_Atomic uint32_t step_marks;   /* 1 once podprof_step_begin was called */
-	_Atomic uint32_t window_state; /* 0 before, 1 inside, 2 the last step and its edge have passed */
-	_Atomic uint32_t mpi_state;    /* 0 never, 1 initialised, 2 finalised */
+	_Atomic uint32_t state;            /* enum pp_rank_state */
+	_Atomic int32_t exit_status;       /* known when ENDING */
+	_Atomic uint32_t chunk_limit;      /* chunks the file may have */
+	_Atomic uint32_t chunk_used;       /* chunks handed out so far */
+	_Atomic uint32_t thread_used;      /* slots handed out so far */
+	_Atomic uint32_t recording;        /* 1 while records are written */
+	_Atomic uint32_t step_marks;       /* 1 once podprof_step_begin was called */
+	_Atomic uint32_t window_state;     /* 0 before, 1 inside, 2 the last step and its edge have passed */
+	_Atomic uint32_t mpi_state;        /* 0 never, 1 initialised, 2 finalised */
 	_Atomic uint32_t domains, categories;
 	_Atomic uint64_t lost_threads; /* records of threads without a slot */
 	struct pp_ring_name domain[PP_RING_DOMAINS];
@@ -173,9 +177,9 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	uint32_t byte_order;
 	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
 	_Atomic int32_t keeper_pid;
-	_Atomic uint32_t bell;         /* the keeper's word: changes when guests should look (window requests, later) */
+	_Atomic uint32_t bell; /* the keeper's word: changes when guests should look (window requests, later) */
 	uint32_t reserved;
-	char message[3072];            /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
+	char message[3072]; /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 };
 
 /* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),
