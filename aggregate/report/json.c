@@ -59,13 +59,14 @@ static void base64(FILE *to, const unsigned char *p, size_t n)
 
 		four[0] = digit[v >> 18];
 		four[1] = digit[v >> 12 & 63];
-		four[2] = i + 1 < n ? digit[v >> 6 & 63] : '=';
-		four[3] = i + 2 < n ? digit[v & 63] : '=';
+		four[2] = (char)(i + 1 < n ? digit[v >> 6 & 63] : '=');
+		four[3] = (char)(i + 2 < n ? digit[v & 63] : '=');
 		fwrite(four, 1, sizeof(four), to);
 	}
 }
 
 /* `bytes` holds n values, the lowest bytes of all of them first: what little differs compresses better so. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): zlib wants next_in so */
 static int packed(FILE *to, const char *type, unsigned char *bytes, size_t size, size_t n)
 {
 	z_stream z = {.next_in = bytes, .avail_in = (uInt)size};

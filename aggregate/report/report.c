@@ -151,6 +151,12 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 	code = pp_apart(make_part, &part, err);
 	if (code) {
 		pp_output_abandon(part.fd, html_path);
+		if (code == -EIO && err && !strncmp(err->text, "its writer", 10)) /* HDF5 1.10 crashes on some damaged files */
+			return pp_err_set(
+			        err, -EINVAL,
+			        "cannot read '%s': HDF5 crashed while reading it, so the file is damaged. Copy it again, or "
+			        "record the job again",
+			        pod_path);
 		/* what cannot be read names its file itself */
 		return code == -EINVAL || code == -ENOENT ? code : pp_err_wrap(err, code, "cannot write '%s'", html_path);
 	}

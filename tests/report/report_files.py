@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Files of the report without a browser: fresh, old, elsewhere, unwritable; and pod.h5 files that cannot be read. Run by ctest report_files."""
 import os
+import random
 import sys
 
 import h5py
@@ -72,6 +73,25 @@ def unreadable(place, full):
     check(got.code == 0 and got.out == "a summary\n" and "pod.h5" in got.err and len(got.err.splitlines()) == 1, got.told())
 
 
+def flipped(place, full):
+    """Bytes changed anywhere: a page or one sentence, whatever HDF5 itself does with them."""
+    directory, chance = session(place), random.Random(7)
+    path, page = os.path.join(directory, "pod.h5"), os.path.join(directory, "report.html")
+    with open(path, "rb") as f:
+        whole = f.read()
+    for i in range(400 if full else 40):
+        bad = bytearray(whole)
+        for _ in range(chance.choice((1, 3, 20))):
+            bad[chance.randrange(len(bad) if i % 2 else 8000)] = chance.randrange(256)
+        with open(path, "wb") as f:
+            f.write(bad)
+        got = jobs.run([place.podprof(), "report", "--html", page, directory])
+        said = got.podprof_lines()
+        check(got.code in (0, 1) and len(said) == 1 and got.out == "a summary\n", got.told())
+        check((page in said[0]) if got.code == 0 else said[0].startswith("podprof: cannot"), got.told())
+        check(not os.path.exists(page + ".part"), "a .part was left")
+
+
 def crooked(place, full):
     """Groups that do not fit each other, columns of the wrong kind: a sentence, never a crash."""
     def change(name, values):
@@ -106,4 +126,4 @@ def unwritable(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "crooked": crooked, "unwritable": unwritable}, __doc__))
+    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "flipped": flipped, "crooked": crooked, "unwritable": unwritable}, __doc__))
