@@ -143,6 +143,7 @@ static int check_words(const struct pp_options_verb *verb, int argc, char **argv
 	return -1;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, -o is --output */
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct parse *p = state->input;
@@ -219,6 +220,10 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 	snprintf(name, sizeof(name), "%s", verb->name);
 	argv[0] = name;
 	rc = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (verb->command ? ARGP_IN_ORDER : 0), &rest, &p);
+	if (rc) {
+		pp_say("cannot read the command line: %s. Nothing was started.", pp_why(rc));
+		return PP_EXIT_USAGE;
+	}
 	*ret_rest = p.rest >= 0 ? p.rest : rest;
 	for (int i = 0; i < PP_OPTS; i++) {
 		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], &err))

@@ -239,7 +239,7 @@ static void publish(struct pp_comm *c, MPI_Comm handle, enum pp_comm_origin orig
 
 struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin)
 {
-	MPI_Group local, remote;
+	MPI_Group local, remote = NULL; /* none where there is one group */
 	int saved = errno, inter = 0, rank = -1, size = 0, peers = 0;
 	struct pp_comm *c = NULL;
 

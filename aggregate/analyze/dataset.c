@@ -153,6 +153,7 @@ int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp
 	if (!j->call)
 		return -ENOMEM;
 	for (size_t r = 0; r < in->capture->ranks; r++) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a thread */
 		j->call[r] = calloc(in->capture->rank[r].threads + 1, sizeof(**j->call));
 		if (!j->call[r])
 			return -ENOMEM;

@@ -26,6 +26,7 @@ static int read_rings(struct pp_spool_view *view, uint64_t buffer, struct pp_err
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */
 int pp_salvage(const char *spool, const struct pp_session_options *options, char *message, size_t message_size, struct pp_err *err)
 {
 	struct pp_session_options o = *options;

@@ -24,8 +24,8 @@ static uint32_t name_of_call(struct pp_read_shared *shared, unsigned call)
 static uint8_t span_flags(uint16_t flags)
 {
 	return (uint8_t)((flags & PP_MPI_IS_ROOT ? PP_SPAN_IS_ROOT : 0) | (flags & PP_MPI_FAILED ? PP_SPAN_FAILED : 0) |
-			 (flags & PP_MPI_PEER_IN_COMM ? PP_SPAN_PEER_IN_COMM : 0) | (flags & PP_MPI_POLLS ? PP_SPAN_POLLS : 0) |
-			 (flags & PP_MPI_RECEIVES ? PP_SPAN_RECEIVES : 0));
+	                 (flags & PP_MPI_PEER_IN_COMM ? PP_SPAN_PEER_IN_COMM : 0) | (flags & PP_MPI_POLLS ? PP_SPAN_POLLS : 0) |
+	                 (flags & PP_MPI_RECEIVES ? PP_SPAN_RECEIVES : 0));
 }
 
 /* What reads is Input and what writes is Output; a call that does neither goes by what its file was opened for. */

@@ -57,6 +57,7 @@ void pp_rings_private(struct pp_rings *r)
 
 int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err)
 {
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	struct pp_ring **ring = realloc(r->ring, (r->rings + 1) * sizeof(*ring));
 	struct pp_ring *n;
 	int rc;

@@ -86,7 +86,7 @@ static void write_worker(struct pp_h5 *h, const struct pp_dataset *d)
 	MEMBER(h, "pid", n, d->worker, pid);
 	pp_h5_put_texts(h, "step_rule", n, step_rule, d);
 	for (size_t i = 0; confidence && i < n; i++)
-		confidence[i] = d->step_confidence;
+		confidence[i] = d->step_confidence; /* may warn possible-null-dereference: the loop asks */
 	if (confidence)
 		pp_h5_put(h, "step_confidence", confidence);
 	else if (!h->code)
@@ -147,6 +147,7 @@ static void write_breakdown(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_dim(h, "category", PP_CATEGORIES);
 	pp_h5_put_texts(h, "category", PP_CATEGORIES, category_text, NULL);
 	for (size_t i = 0; exclusive && i < cells; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): where there are cells, there is d->cell */
 		memcpy(exclusive + i * PP_CATEGORIES, d->cell[i].exclusive_ns + 1, PP_CATEGORIES * sizeof(*exclusive));
 	if (exclusive)
 		pp_h5_put(h, "exclusive_ns", exclusive);

@@ -26,27 +26,28 @@ enum pp_span_flags {
 	PP_SPAN_RECEIVES = 64, /* start of a persistent receive */
 };
 
-struct pp_span {                 /* 72 bytes */
-	int64_t begin, end;      /* ticks out of the reader; job ns after pp_clock_map_spans() */
-	uint32_t name;           /* pp_intern id */
-	uint8_t kind;            /* enum pp_span_kind */
-	uint8_t category;        /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
-	uint8_t flags;           /* enum pp_span_flags */
-	uint8_t source;          /* enum pp_source_id */
-	uint64_t comm;           /* communicator id; 0 none */
+struct pp_span {            /* 72 bytes */
+	int64_t begin, end; /* ticks out of the reader; job ns after pp_clock_map_spans() */
+	uint32_t name;      /* pp_intern id */
+	uint8_t kind;       /* enum pp_span_kind */
+	uint8_t category;   /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
+	uint8_t flags;      /* enum pp_span_flags */
+	uint8_t source;     /* enum pp_source_id */
+	uint64_t comm;      /* communicator id; 0 none */
 	union {
-		uint64_t sent;    /* bytes */
-		uint64_t payload; /* RANGE, ASYNC, MARK: bits of a number, or pp_intern id in pp_capture.payloads (PP_PAYLOAD_EXT) */
+		uint64_t sent; /* bytes */
+		uint64_t
+		        payload; /* RANGE, ASYNC, MARK: bits of a number, or pp_intern id in pp_capture.payloads (PP_PAYLOAD_EXT) */
 	};
 	uint64_t received; /* bytes */
-	uint32_t sequence;       /* of the collective on comm */
-	int32_t peer;            /* world rank of peer or root; -1 none, -2 any */
-	uint32_t request;        /* this rank's request number; 0 none */
+	uint32_t sequence; /* of the collective on comm */
+	int32_t peer;      /* world rank of peer or root; -1 none, -2 any */
+	uint32_t request;  /* this rank's request number; 0 none */
 	union {
 		uint16_t call;         /* MPI, REQUEST: row of mpi/pmpi_call.def */
 		uint16_t payload_type; /* RANGE, ASYNC, MARK: enum pp_payload_type */
 	};
-	uint16_t domain;         /* NVTX domain index */
+	uint16_t domain; /* NVTX domain index */
 	union {
 		int64_t number;   /* STEP: its number */
 		double value;     /* COUNTER */
@@ -62,18 +63,18 @@ struct pp_comm { /* a communicator as one rank knows it */
 	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, else a communicator */
 };
 
-struct pp_usage { /* a PROCESS record: counts since the process began, at the edge of a step */
+struct pp_usage {       /* a PROCESS record: counts since the process began, at the edge of a step */
 	int64_t time;   /* tick; job ns after mapping */
 	int64_t number; /* of the step */
 	uint64_t user_ns, system_ns, peak_bytes;
 	uint32_t minor_faults, major_faults, voluntary, involuntary; /* low 32 bits */
-	uint32_t sequence; /* the end's begin is the one before it */
+	uint32_t sequence;                                           /* the end's begin is the one before it */
 	int is_end;
 };
 
-struct pp_memory { /* one look of the keeper at a rank's process and its children */
-	int64_t time; /* tick; job ns after mapping */
-	uint64_t rss, pss, children_rss; /* bytes */
+struct pp_memory {                                    /* one look of the keeper at a rank's process and its children */
+	int64_t time;                                 /* tick; job ns after mapping */
+	uint64_t rss, pss, children_rss;              /* bytes */
 	uint64_t user_ns, system_ns, children_cpu_ns; /* since the process began; children: alive, and ended and waited for */
 	uint64_t minor_faults, major_faults;
 	uint32_t children; /* alive, with theirs */
@@ -106,7 +107,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	char status[96]; /* delivered | partial: why | salvaged | missing: why */
 	char options[512], version[32], command[512];
 	int exit_known, exit_status;
-	int step_marks; /* podprof_step_* was used */
+	int step_marks;    /* podprof_step_* was used */
 	int64_t last_step; /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
 	int64_t open_tick;
 	int64_t horizon;     /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
@@ -122,7 +123,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	struct pp_memory *memory; /* in order of time */
 	size_t memories;
 	char memory_note[128]; /* why there is none, or not all of it; "" */
-	int32_t domain; /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
+	int32_t domain;        /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
 };
 
 struct pp_intern; /* core/ring/intern.h */
@@ -130,7 +131,7 @@ struct pp_intern; /* core/ring/intern.h */
 struct pp_capture { /* all ranks this keeper (or reader) has */
 	struct pp_intern *names;
 	struct pp_intern *payloads; /* texts of payloads; NULL where there are none */
-	struct pp_rank *rank; /* ordered by rank */
+	struct pp_rank *rank;       /* ordered by rank */
 	size_t ranks;
 	int32_t ranks_asked;       /* world size */
 	int64_t epoch_realtime_ns; /* realtime at job ns 0 */

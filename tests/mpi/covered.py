@@ -25,7 +25,7 @@ def functions(directories):
 
 def main():
     tables, directories, unwrapped, covered = sys.argv[1:5]
-    table, known, reasons, bad = rows(tables), functions(directories), {}, []
+    table, known, reasons, reason, bad = rows(tables), functions(directories), {}, "", []
     if len(known) < 300:
         bad.append(f"only {len(known)} functions found in mpi.h")
     for line in open(unwrapped):
