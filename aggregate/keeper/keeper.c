@@ -23,7 +23,7 @@ enum {
 	CALM_RECORDS = 500, /* of all ranks in one round */
 	EMPTY_MS = 60000,   /* without any ring or run process */
 	ORPHAN_MS = 10000,  /* after the last run process has gone */
-	BLIND_MS = 5000,    /* with a spool that cannot be read: removed, or no descriptor left */
+	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
 	SOME_MS = 2000,     /* after the run processes that came are over, though fewer than announced */
 	LINGER_S = 5,       /* beyond --wait, for ranks that are ending */
 	FULL_PERCENT = 50,
@@ -41,6 +41,7 @@ struct keeper {
 	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
 	int64_t runs_over_ms;           /* 0: some go on */
 	int64_t blind_ms;               /* 0: the spool can be read */
+	int blind_code;                 /* why not: -errno */
 };
 
 static volatile sig_atomic_t stop;
@@ -184,8 +185,11 @@ static const char *reason_to_close(struct keeper *k)
 		return "every process of the job is over";
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
 		return "the processes of the job are gone";
-	if (k->blind_ms && now - k->blind_ms > BLIND_MS)
+	if (!rings && k->blind_ms && now - k->blind_ms > BLIND_MS) {
+		pp_notes_add(&k->view.notes, "cannot read the spool '%s': %s", k->spool, strerror(-k->blind_code));
+		k->view.refused++;
 		return "the spool cannot be read";
+	}
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)
 		return "nobody came";
 	return NULL;
@@ -205,6 +209,7 @@ static void drain_until_over(struct keeper *k)
 			int opened = pp_spool_scan(&k->view);
 
 			k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now_ms();
+			k->blind_code = opened;
 			if (opened > 0)
 				pp_keeper_make_room(&k->view);
 			scanned = now_ms();

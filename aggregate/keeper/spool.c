@@ -47,11 +47,11 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 	int rc;
 
 	if (!rank)
-		return 0;
+		return -ENOMEM;
 	v->rank = rank;
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
 	if (remember(v, name)) /* before it is open: no ring is read twice */
-		return 0;
+		return -ENOMEM;
 	rc = pp_rings_open(v->rings, path, &err);
 	if (rc == -EAGAIN) {
 		v->ring_names--;
@@ -93,19 +93,22 @@ int pp_spool_scan(struct pp_spool_view *v)
 {
 	DIR *dir = opendir(v->path);
 	struct dirent *e;
-	int opened = 0;
+	int opened = 0, failed = 0, rc;
 
 	if (!dir)
 		return -errno;
 	while ((e = readdir(dir))) {
-		if (!strncmp(e->d_name, "rank-", 5) && ends_with(e->d_name, ".ring") && strlen(e->d_name) < 64 &&
-		    !is_known(v, e->d_name))
-			opened += open_ring(v, e->d_name);
-		else if (!strncmp(e->d_name, "run-", 4))
+		if (!strncmp(e->d_name, "run-", 4))
 			open_run(v, e->d_name);
+		if (strncmp(e->d_name, "rank-", 5) || !ends_with(e->d_name, ".ring") || strlen(e->d_name) >= 64 ||
+		    is_known(v, e->d_name))
+			continue;
+		rc = open_ring(v, e->d_name);
+		opened += rc > 0;
+		failed = rc < 0 ? rc : failed;
 	}
 	closedir(dir);
-	return opened;
+	return failed && !opened ? failed : opened;
 }
 
 void pp_spool_view_release(struct pp_spool_view *v)

@@ -54,7 +54,8 @@ struct pp_spool_view {
 	struct pp_notes notes;
 };
 
-/* Open rings and find run files that are new. Returns how many rings were opened; -errno: the directory cannot be read. */
+/* Open rings and find run files that are new. Returns how many rings were opened; -errno: the directory
+ * cannot be read, or there was no memory for a ring (which is asked for again). */
 int pp_spool_scan(struct pp_spool_view *v);
 void pp_spool_view_release(struct pp_spool_view *v);
 /* Remove the files of the spool and the directory. */
