@@ -30,7 +30,7 @@ static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t si
 		int plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' ||
 		            *p == '_' || *p == '-';
 
-		host[n++] = plain ? *p : '_';
+		host[n++] = (char)(plain ? *p : '_');
 	}
 	host[n] = '\0';
 	snprintf(stem, size, per_rank ? "%s-rank%04d" : "%s", n && strcmp(host, ".") ? host : "localhost", r->rank);
