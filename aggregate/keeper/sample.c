@@ -84,14 +84,29 @@ static int make_room(struct pp_sampler *s, struct pp_sampled *r)
 	return 0;
 }
 
-static void look_at(struct pp_sampler *s, struct pp_sampled *r, const struct pp_ring_header *h, int with_pss)
+/* A window may be shorter than the time between two looks: a rank that begins to record is looked at at once. */
+static int any_begins(struct pp_sampler *s, const struct pp_rings *rings)
+{
+	int any = 0;
+
+	for (size_t i = 0; i < s->rings; i++) {
+		int recording = atomic_load_explicit(&pp_rings_header(rings, i)->recording, memory_order_relaxed) != 0;
+
+		any |= recording && !s->ring[i].recording;
+		s->ring[i].recording = recording;
+	}
+	return any;
+}
+
+static void look_at(struct pp_sampler *s, struct pp_sampled *r, const struct pp_ring_header *h, int64_t now, int with_pss)
 {
 	const char *note = NULL;
 	struct pp_memory m;
 	int rc;
 
-	if (!atomic_load_explicit(&h->recording, memory_order_relaxed) || make_room(s, r))
+	if (!r->recording || (r->looked_ns && now - r->looked_ns < s->least_ns) || make_room(s, r))
 		return;
+	r->looked_ns = now;
 	rc = pp_sample_process(s->proc, h->pid, h->start_time, with_pss, &m, &note);
 	if (rc == -ESRCH && r->used) /* it has just ended */
 		return;
@@ -116,19 +131,20 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 {
 	size_t count = pp_rings_count(rings);
 	int64_t now, cost;
-	int with_pss;
+	int begins, with_pss;
 
 	if (!count || know_rings(s, count))
 		return;
+	begins = any_begins(s, rings);
 	now = clock_ns(CLOCK_MONOTONIC);
-	if (now < s->next_ns)
+	if (now < s->next_ns && !begins)
 		return;
 	with_pss = now >= s->next_pss_ns;
 	if (with_pss)
 		s->pss_turn = (s->pss_turn + 1) % count;
 	cost = -clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (size_t i = 0; i < count; i++)
-		look_at(s, &s->ring[i], pp_rings_header(rings, i), with_pss && i == s->pss_turn);
+		look_at(s, &s->ring[i], pp_rings_header(rings, i), now, with_pss && i == s->pss_turn);
 	cost += clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (with_pss)
 		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);

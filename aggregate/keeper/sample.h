@@ -9,6 +9,8 @@
 struct pp_sampled { /* one ring */
 	struct pp_memory *memory;
 	size_t used, room;
+	int recording;     /* when it was last asked */
+	int64_t looked_ns; /* CLOCK_MONOTONIC */
 	char note[128];
 };
 

@@ -22,7 +22,7 @@ static atomic_flag busy = ATOMIC_FLAG_INIT;
 static struct pp_thread_ring *owner; /* the thread whose steps are looked at */
 static pp_tick first_tick, first_raw;
 static pp_tick period, share; /* in ticks; 0 until the tick is known for 1 ms */
-static pp_tick free_from;     /* not to be asked again before */
+static pp_tick free_from;     /* when all looks so far are paid for, one a period; three may be ahead */
 static pp_tick last;          /* newest look, if it was a step's end; else 0 */
 static uint32_t sequence;
 static enum open open_step;
@@ -88,31 +88,48 @@ static void leave(void)
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
+static void pay(pp_tick now, unsigned looks)
+{
+	free_from = (free_from > now ? free_from : now) + looks * period;
+}
+
 static void end_open(pp_tick now)
 {
 	/* A step that recording went off in has no end. */
 	int same = open_recording == atomic_load_explicit(&pp_recording, memory_order_relaxed);
 
-	if (same && (open_step == PAID || now >= free_from)) {
+	if (same && (open_step == PAID || (period && free_from <= now + 2 * period))) {
 		last = look(1);
 		if (open_step == SHARES)
-			free_from = last + period;
+			pay(last, 1);
 	} else {
 		last = 0;
 	}
 	open_step = CLOSED;
 }
 
+/* The edge steps of a window are in no table: a look at them would be one less at those that are. */
+static int is_asked_for(int64_t number)
+{
+	const struct pp_ring_header *h = pp_ring_pool.header;
+
+	return h->window_last <= h->window_first || (number >= h->window_first && number < h->window_last);
+}
+
 static void begin_open(pp_tick now, int64_t number)
 {
+	if (!is_asked_for(number)) {
+		last = 0;
+		return;
+	}
 	open_number = number;
 	open_recording = atomic_load_explicit(&pp_recording, memory_order_relaxed);
 	if (last && now - last <= share) {
 		open_step = SHARES;
-	} else if (now >= free_from && (period || !sequence)) {
+	} else if (free_from <= now + period && (period || !sequence)) {
 		open_step = PAID;
 		last = 0;
-		free_from = look(0) + 2 * period;
+		pay(look(0), 2);
 	}
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Before the record of the step's begin, after the record of its end. Two in 200 ms at most, or one in 100 ms. */
+/* Before the record of the step's begin, after the record of its end. Ten a second, of which three may come at once. */
 void pp_process_step_begin(int64_t number);
 void pp_process_step_end(void);
 
