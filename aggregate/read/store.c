@@ -4,13 +4,60 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "aggregate/read/pair.h"
 
 /* 512 spans are whole pages: blocks can be put one behind the other by moving their pages (finish.c). */
 enum { FIRST_BYTES = 512 * sizeof(struct pp_span), BLOCK_BYTES = 8 * FIRST_BYTES };
 
+/* Once a window is large, blocks come from slabs in huge pages: first touches of 4 KiB pages were a sixth of a window's close. */
+enum { SLABS_FROM = 8 << 20, SLAB_BYTES = 64 * BLOCK_BYTES, HUGE_BYTES = 2 << 20 };
+
+static void new_slab(struct pp_store *s)
+{
+	size_t all = SLAB_BYTES + HUGE_BYTES, before;
+	char *p;
+
+	if (s->slab_left)
+		munmap(s->slab, s->slab_left);
+	s->slab_left = 0;
+	/* A block must be whole pages to be given back. */
+	p = BLOCK_BYTES % (size_t)sysconf(_SC_PAGESIZE)
+	            ? MAP_FAILED
+	            : mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		s->no_slabs = 1;
+		return;
+	}
+	before = (size_t)(-(uintptr_t)p & (HUGE_BYTES - 1));
+	if (before)
+		munmap(p, before);
+	munmap(p + before + SLAB_BYTES, all - before - SLAB_BYTES);
+	s->slab = p + before;
+	s->slab_left = SLAB_BYTES;
+	if (madvise(s->slab, SLAB_BYTES, MADV_HUGEPAGE))
+		s->no_slabs = 1; /* used up all the same, a page at a time */
+}
+
 /* mmap, so that what is given back leaves the process; populated at once, which is cheaper than a fault a page. */
+static void *map_block(struct pp_store *s, size_t bytes)
+{
+	char *p;
+
+	if (bytes == BLOCK_BYTES && s->bytes >= SLABS_FROM && !s->no_slabs && s->slab_left < bytes)
+		new_slab(s);
+	if (bytes != BLOCK_BYTES || s->slab_left < bytes)
+		return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	p = s->slab;
+	s->slab += bytes;
+	s->slab_left -= bytes;
+#ifdef MADV_POPULATE_WRITE
+	madvise(p, bytes, MADV_POPULATE_WRITE); /* where huge pages are off; older kernels refuse, and fault later */
+#endif
+	return p;
+}
+
 static struct pp_block *make(struct pp_store *s, size_t bytes)
 {
 	struct pp_block *b = s->spare;
@@ -23,7 +70,7 @@ static struct pp_block *make(struct pp_store *s, size_t bytes)
 		b = malloc(sizeof(*b));
 		if (!b)
 			return NULL;
-		span = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		span = map_block(s, bytes);
 		if (span == MAP_FAILED) {
 			free(b);
 			return NULL;
@@ -153,5 +200,7 @@ void pp_store_release(struct pp_store *s)
 		s->oldest = b->newer;
 		pp_block_free(b);
 	}
+	if (s->slab_left)
+		munmap(s->slab, s->slab_left);
 	*s = (struct pp_store){.buffer = s->buffer};
 }

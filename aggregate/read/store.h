@@ -32,6 +32,9 @@ struct pp_store {
 	struct pp_block *oldest, *newest;
 	struct pp_block *spare; /* full-sized ones that were evicted */
 	size_t bytes, buffer;
+	char *slab; /* address space in huge pages that the next blocks come from */
+	size_t slab_left;
+	int no_slabs; /* the system gave none */
 };
 
 /* Room for one more span of the lane, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
