@@ -145,7 +145,7 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 
 	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (access(pod, F_OK))
+	if (access(pod, F_OK) && errno == ENOENT)
 		return; /* why it is not there is said */
 	if (o->ret_later && !pp_report_is_quick(pod)) {
 		snprintf(o->ret_later, PP_SESSION_PATH, "%s", directory);
@@ -220,12 +220,18 @@ static int delivered(const struct pp_capture *c)
 static void say_nothing_came(const struct pp_capture *c, const struct pp_session_options *o, char *message, size_t size)
 {
 	int64_t last = INT64_MIN;
+	uint64_t bad = 0;
 	char text[256] = "no session was written: no rank recorded anything (no MPI call, no step, no range)";
 
-	for (size_t i = 0; i < c->ranks; i++)
+	for (size_t i = 0; i < c->ranks; i++) {
+		bad += c->rank[i].lost[PP_LOSS_BAD_RECORD];
 		if (c->rank[i].step_marks && c->rank[i].last_step > last)
 			last = c->rank[i].last_step;
-	if (last != INT64_MIN && o->steps_last > o->steps_first)
+	}
+	if (bad)
+		snprintf(text, sizeof(text),
+		         "no session was written: the rings cannot be read (%" PRIu64 " times failed or made no sense)", bad);
+	else if (last != INT64_MIN && o->steps_last > o->steps_first)
 		snprintf(text, sizeof(text),
 		         "no session was written: no rank marked a step of %" PRId64 ":%" PRId64
 		         "; the last step marked was %" PRId64 ". Ask for steps that the job reaches",
