@@ -97,7 +97,7 @@ int pp_spool_scan(struct pp_spool_view *v)
 
 	if (!dir)
 		return -errno;
-	while ((e = readdir(dir))) {
+	while (errno = 0, (e = readdir(dir))) {
 		if (!strncmp(e->d_name, "run-", 4))
 			open_run(v, e->d_name);
 		if (strncmp(e->d_name, "rank-", 5) || !ends_with(e->d_name, ".ring") || strlen(e->d_name) >= 64 ||
@@ -107,6 +107,8 @@ int pp_spool_scan(struct pp_spool_view *v)
 		opened += rc > 0;
 		failed = rc < 0 ? rc : failed;
 	}
+	if (errno)
+		failed = -errno;
 	closedir(dir);
 	return failed && !opened ? failed : opened;
 }
