@@ -150,16 +150,11 @@ static int take_usage(struct pp_pair *p, struct pp_rank *rank)
 
 static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 {
-	const struct pp_ring_header *h = pp_drain_header(ring->drain);
-	uint32_t threads = atomic_load(&h->thread_used);
+	uint64_t lost[PP_LOSSES];
 
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		for (int c = 0; c < PP_LOSSES; c++)
-			rank->lost[c] += atomic_load_explicit(&h->thread[i].lost[c], memory_order_relaxed);
+	pp_ring_losses(ring, lost);
 	for (int c = 0; c < PP_LOSSES; c++)
-		rank->lost[c] += ring->pair.lost[c];
-	rank->lost[PP_LOSS_NO_THREAD] += atomic_load(&h->lost_threads);
-	rank->lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
+		rank->lost[c] += lost[c] > ring->lost_before[c] ? lost[c] - ring->lost_before[c] : 0;
 }
 
 static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, int first)
@@ -222,7 +217,7 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	take_header(pp_drain_header(ring->drain), rank, first);
 	take_last_step(pp_drain_header(ring->drain), rank);
 	take_losses(ring, rank);
-	rank->records += ring->pair.records;
+	rank->records += ring->pair.records - ring->records_before;
 	if (ring->pair.horizon > rank->horizon)
 		rank->horizon = ring->pair.horizon;
 	if (rank->size > c->ranks_asked)

@@ -8,6 +8,7 @@
 struct pp_ring {
 	struct pp_drain *drain;
 	struct pp_pair pair;
+	uint64_t lost_before[PP_LOSSES], records_before; /* of windows that are closed */
 };
 
 struct pp_rings {
@@ -17,6 +18,8 @@ struct pp_rings {
 	int flags; /* enum pp_drain_flags */
 };
 
+/* Losses of the ring since it was opened, by cause. */
+void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES]);
 /* pp_rank.domain of every rank; 0 or -ENOMEM. */
 int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c);
 

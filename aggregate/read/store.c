@@ -132,6 +132,17 @@ struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks)
 	return b;
 }
 
+static void give_back(struct pp_store *s, struct pp_block *b)
+{
+	if (b->bytes == BLOCK_BYTES) {
+		b->next = s->spare;
+		s->spare = b;
+		s->bytes += b->bytes;
+	} else {
+		pp_block_free(b);
+	}
+}
+
 /* The lane's first block, which is not its last. */
 static void evict_block(struct pp_store *s, struct pp_block *b)
 {
@@ -150,13 +161,7 @@ static void evict_block(struct pp_store *s, struct pp_block *b)
 			*moved = *old;
 		pp_lane_moved(b->lane, old, moved);
 	}
-	if (b->bytes == BLOCK_BYTES) {
-		b->next = s->spare;
-		s->spare = b;
-		s->bytes += b->bytes;
-	} else {
-		pp_block_free(b);
-	}
+	give_back(s, b);
 }
 
 static void free_spare(struct pp_store *s)
@@ -168,6 +173,36 @@ static void free_spare(struct pp_store *s)
 		s->bytes -= b->bytes;
 		pp_block_free(b);
 	}
+}
+
+static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_lane *lane, const struct pp_span *old)
+{
+	struct pp_span *moved = pp_store_add(s, blocks, lane);
+
+	if (moved)
+		*moved = *old;
+	if (old->flags & PP_SPAN_OPEN)
+		pp_lane_moved(lane, old, moved);
+	else if (!moved)
+		pp_lane_evicted(lane, old->end);
+}
+
+void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t cut)
+{
+	struct pp_block *first = lane_blocks->first, *b, *next;
+
+	/* All are out before what stays is written anew, so that a block is never read and filled at once. */
+	while (pp_store_pop(s, lane_blocks))
+		;
+	for (b = first; b; b = next) {
+		next = b->next;
+		for (uint32_t i = 0; i < b->used; i++)
+			if ((b->span[i].flags & PP_SPAN_OPEN) || b->span[i].end > cut)
+				keep_span(s, lane_blocks, lane, &b->span[i]);
+		give_back(s, b);
+	}
+	if (s->spare && s->spare->next)
+		free_spare(s);
 }
 
 void pp_store_evict(struct pp_store *s)

@@ -1,0 +1,127 @@
+/* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. See aside.h. */
+#include "aggregate/keeper/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void write_all(int fd, const void *data, size_t bytes)
+{
+	const char *at = data;
+
+	while (bytes) {
+		ssize_t n = write(fd, at, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		at += n;
+		bytes -= (size_t)n;
+	}
+}
+
+static void be_child(const struct pp_aside_work *work, struct pp_aside_answer *answer, int fd)
+{
+	struct sigaction start = {.sa_handler = SIG_DFL};
+
+	sigaction(SIGTERM, &start, NULL); /* its deadline's end; the keeper's own handler would go on */
+	answer->code = work->run(work->context, answer);
+	write_all(fd, answer, sizeof(*answer));
+	close(fd);
+	if (work->after)
+		work->after(work->context);
+	_exit(0);
+}
+
+int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t limit_ms)
+{
+	int fd[2];
+
+	*a = (struct pp_aside){.fd = -1};
+	if (pipe2(fd, O_CLOEXEC))
+		return -errno;
+	a->pid = fork();
+	if (a->pid < 0) {
+		int rc = -errno;
+
+		close(fd[0]);
+		close(fd[1]);
+		a->pid = 0;
+		return rc;
+	}
+	if (!a->pid) {
+		close(fd[0]);
+		be_child(work, &a->answer, fd[1]);
+	}
+	close(fd[1]);
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	a->fd = fd[0];
+	a->deadline_ms = now_ms() + limit_ms;
+	return 0;
+}
+
+/* The child closed the pipe early, or is past its deadline. */
+static void fail(struct pp_aside *a, int late)
+{
+	int status = 0;
+
+	if (late)
+		kill(a->pid, SIGKILL);
+	while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	a->pid = 0;
+	memset(&a->answer, 0, sizeof(a->answer));
+	a->answer.code = late ? -ETIMEDOUT : -EIO;
+	if (late)
+		pp_err_set(&a->answer.err, -ETIMEDOUT, "its writer was not done in time");
+	else if (WIFSIGNALED(status))
+		pp_err_set(&a->answer.err, -EIO, "its writer was ended by signal %d (%s)", WTERMSIG(status),
+		           strsignal(WTERMSIG(status)));
+	else
+		pp_err_set(&a->answer.err, -EIO, "its writer ended before it was done");
+}
+
+int pp_aside_done(struct pp_aside *a)
+{
+	ssize_t n;
+
+	if (a->fd < 0)
+		return 1;
+	do {
+		n = read(a->fd, (char *)&a->answer + a->got, sizeof(a->answer) - a->got);
+		if (n > 0)
+			a->got += (size_t)n;
+	} while (n > 0 && a->got < sizeof(a->answer));
+	if (a->got < sizeof(a->answer)) {
+		int late = now_ms() > a->deadline_ms;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR) && !late)
+			return 0;
+		fail(a, late);
+	}
+	close(a->fd);
+	a->fd = -1;
+	return 1;
+}
+
+int pp_aside_over(struct pp_aside *a)
+{
+	if (a->pid && waitpid(a->pid, NULL, WNOHANG) != 0)
+		a->pid = 0;
+	else if (a->pid && now_ms() > a->deadline_ms)
+		kill(a->pid, SIGKILL);
+	return !a->pid;
+}

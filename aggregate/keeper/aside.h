@@ -1,0 +1,41 @@
+/* Work in a forked child on a copy of the keeper's memory (copy-on-write: what the parent drops or fills meanwhile is held twice)
+ * while the parent drains on. In: work. Out: its answer, or the sentence of its crash. The process has one thread. */
+#ifndef PP_KEEPER_ASIDE_H
+#define PP_KEEPER_ASIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "aggregate/keeper/message.h"
+#include "core/base/err.h"
+
+struct pp_aside_answer {
+	int code;
+	struct pp_err err;
+	struct pp_message message;
+	char text[512]; /* where no session was written: why */
+};
+
+struct pp_aside_work {
+	int (*run)(void *context, struct pp_aside_answer *answer);
+	void (*after)(void *context); /* NULL, or what nobody waits for: runs when the answer has been sent */
+	void *context;
+};
+
+struct pp_aside {
+	pid_t pid; /* 0: none, or it has been waited for */
+	int fd;    /* -1: the answer is there */
+	int64_t deadline_ms;
+	size_t got;
+	struct pp_aside_answer answer;
+};
+
+/* 0, or -errno where there is no child: the caller does the work itself. */
+int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t limit_ms);
+/* 1 once a->answer is there; never blocks. A crash, an early end and a missed deadline are answers with a sentence. */
+int pp_aside_done(struct pp_aside *a);
+/* 1 once the child has ended, after pp_aside_done(); never blocks. */
+int pp_aside_over(struct pp_aside *a);
+
+#endif

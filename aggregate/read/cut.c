@@ -1,0 +1,100 @@
+/* Windows that end while ranks go on: what a closed window leaves behind, and what of a capture is one window's. Called by the keeper. */
+#include "aggregate/read/cut.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "aggregate/read/order.h"
+#include "aggregate/read/rings_private.h"
+
+void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
+{
+	const struct pp_ring_header *h = pp_drain_header(ring->drain);
+	uint32_t threads = atomic_load(&h->thread_used);
+
+	memcpy(lost, ring->pair.lost, sizeof(ring->pair.lost));
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		for (int c = 0; c < PP_LOSSES; c++)
+			lost[c] += atomic_load_explicit(&h->thread[i].lost[c], memory_order_relaxed);
+	lost[PP_LOSS_NO_THREAD] += atomic_load(&h->lost_threads);
+	lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
+}
+
+void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)
+{
+	struct pp_ring *ring = r->ring[index];
+	struct pp_pair *p = &ring->pair;
+	size_t kept = 0;
+
+	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next)
+		pp_store_drop(&r->shared.store, &lane->blocks, lane, cut);
+	for (size_t i = 0; i < p->usages; i++)
+		if (p->usage[i].time > cut)
+			p->usage[kept++] = p->usage[i];
+	p->usages = kept;
+	pp_ring_losses(ring, ring->lost_before);
+	ring->records_before = p->records;
+}
+
+/* Whole or not at all: half a call has no arrival, half a step no length. */
+static int is_whole(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_REQUEST;
+}
+
+/* 1: it is the window's, clipped to it. The step that the window ends in is kept up to there: it is the edge. */
+static int clip(struct pp_span *s, int64_t from, int64_t to)
+{
+	if (s->begin > to || s->end < from || (is_whole(s) && s->begin < from) || (s->kind == PP_SPAN_MPI && s->end > to))
+		return 0;
+	if (s->begin < from) {
+		s->begin = from;
+		s->flags |= PP_SPAN_CUT_BEGIN;
+	}
+	if (s->end > to) {
+		s->end = to;
+		s->flags |= PP_SPAN_CUT_END;
+	}
+	if (s->kind == PP_SPAN_REQUEST && s->wait_end > to)
+		s->wait_end = to;
+	return 1;
+}
+
+static int cut_thread(struct pp_thread *t, int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->spans; i++)
+		if (clip(&t->span[i], from, to))
+			t->span[kept++] = t->span[i];
+	t->spans = kept;
+	if (t->first < from)
+		t->first = from;
+	if (t->last > to)
+		t->last = to;
+	if (t->first > t->last)
+		t->first = t->last = 0;
+	return pp_order_spans(t->span, kept) ? -ENOMEM : 0;
+}
+
+int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t t = 0; t < rank->threads; t++) {
+		int rc = cut_thread(&rank->thread[t], from, to);
+
+		if (rc)
+			return rc;
+	}
+	for (size_t i = 0; i < rank->usages; i++)
+		if (rank->usage[i].time >= from && rank->usage[i].time <= to)
+			rank->usage[kept++] = rank->usage[i];
+	rank->usages = kept;
+	kept = 0;
+	for (size_t i = 0; i < rank->memories; i++)
+		if (rank->memory[i].time >= from && rank->memory[i].time <= to)
+			rank->memory[kept++] = rank->memory[i];
+	rank->memories = kept;
+	return 0;
+}

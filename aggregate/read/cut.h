@@ -1,0 +1,14 @@
+/* Windows that end while ranks go on. In: drained rings, a capture in ticks. Out: both without what is not the window's. */
+#ifndef PP_READ_CUT_H
+#define PP_READ_CUT_H
+
+#include "aggregate/read/rings.h"
+
+/* What ended at tick `cut` or before goes; what is open stays open. Losses and records count anew from here. */
+void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut);
+
+/* After pp_rings_finish(): keep what lies in ticks [from, to]. Ranges across an edge are clipped there (CUT_BEGIN, CUT_END), MPI calls
+ * across one are left out, and so are steps and requests that began before `from`. 0, or -ENOMEM. */
+int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to);
+
+#endif

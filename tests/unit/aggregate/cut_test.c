@@ -1,0 +1,191 @@
+/* Windows that end while ranks go on: what is dropped, what stays open, what is clipped; and the child that writes one. */
+#include "aggregate/read/cut.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "aggregate/keeper/aside.h"
+#include "tests/unit/aggregate/rings_kit.h"
+
+static struct pp_rings *open_ring(struct maker *m, const char *name)
+{
+	struct pp_rings *r = pp_rings_new(64 << 20);
+
+	maker_open(m, path_of(name), 0, 1, 1, 64);
+	maker_thread(m, 0, 10);
+	CHECK_INT(pp_rings_open(r, m->path, NULL), 0);
+	return r;
+}
+
+static void drain(struct pp_rings *r)
+{
+	while (pp_rings_drain(r, 0, NULL))
+		;
+}
+
+TEST(open_ranges_go_on)
+{
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = open_ring(&m, "drop.ring");
+	const struct pp_span *s;
+
+	maker_push(&m, 0, 2000, "whole run");
+	for (int i = 0; i < 3000; i++) {
+		maker_push(&m, 0, 2100 + 10 * (pp_tick)i, "inner");
+		maker_pop(&m, 0, 2105 + 10 * (pp_tick)i);
+		if (i % 100 == 0)
+			drain(r);
+	}
+	maker_step(&m, 0, PP_RECORD_STEP_BEGIN, 40000, 7);
+	maker_range(&m, 0, PP_RECORD_START, 40010, 0, 5, "async");
+	m.header->thread[0].lost[PP_LOSS_RING_FULL] = 3;
+	drain(r);
+	pp_rings_drop(r, 0, 2105 + 10 * 2997);
+	m.header->thread[0].lost[PP_LOSS_RING_FULL] = 5;
+	maker_range(&m, 0, PP_RECORD_END, 40020, 0, 5, NULL);
+	maker_step(&m, 0, PP_RECORD_STEP_END, 40030, 0);
+	maker_pop(&m, 0, 40040);
+	drain(r);
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.rank[0].thread[0].spans, 5);
+	s = c.rank[0].thread[0].span;
+	CHECK_STR(name_of(&c, &s[0]), "whole run");
+	CHECK_INT(s[0].begin, 2000);
+	CHECK_INT(s[0].end, 40040);
+	CHECK_INT(s[0].flags, 0);
+	CHECK_INT(s[1].begin, 2100 + 10 * 2998);
+	CHECK_INT(s[3].kind, PP_SPAN_STEP);
+	CHECK_INT(s[3].end, 40030);
+	CHECK_INT(s[4].end, 40020);
+	CHECK_INT(c.rank[0].records, 3);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_RING_FULL], 2);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_EVICTED], 0);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 0);
+	pp_capture_release(&c);
+	pp_rings_free(r);
+	maker_close(&m);
+}
+
+TEST(dropped_is_dropped_again)
+{
+	struct maker m;
+	struct pp_rings *r = open_ring(&m, "again.ring");
+	uint64_t held = 0;
+
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 5000; i++) {
+			maker_push(&m, 0, 2000 + (pp_tick)(round * 10000 + i), "a");
+			maker_pop(&m, 0, 2000 + (pp_tick)(round * 10000 + i));
+			if (i % 100 == 0)
+				drain(r);
+		}
+		drain(r);
+		pp_rings_drop(r, 0, 2000 + round * 10000 + 9999);
+		if (round == 1)
+			held = pp_rings_bytes(r);
+		else if (round > 1)
+			CHECK(pp_rings_bytes(r) <= held);
+	}
+	pp_rings_free(r);
+	maker_close(&m);
+}
+
+TEST(clipped_at_the_edges)
+{
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = open_ring(&m, "clip.ring");
+	const struct pp_span *s;
+
+	maker_push(&m, 0, 1500, "outer");
+	maker_mpi(&m, 0, 1990, 2010, 0, 0, -1); /* across the first edge */
+	maker_push(&m, 0, 2000, "at the edge");
+	maker_mpi(&m, 0, 2100, 2110, 0, 0, -1);
+	maker_pop(&m, 0, 2200);
+	maker_step(&m, 0, PP_RECORD_STEP_BEGIN, 2900, 8);
+	maker_mpi(&m, 0, 2990, 3010, 0, 0, -1); /* across the last */
+	maker_step(&m, 0, PP_RECORD_STEP_END, 3020, 0);
+	maker_push(&m, 0, 3100, "later");
+	drain(r);
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(pp_rank_cut(&c.rank[0], 2000, 3000), 0);
+	CHECK_INT(c.rank[0].thread[0].spans, 4);
+	s = c.rank[0].thread[0].span;
+	CHECK_STR(name_of(&c, &s[0]), "outer");
+	CHECK_INT(s[0].begin, 2000);
+	CHECK_INT(s[0].end, 3000);
+	CHECK_INT(s[0].flags, PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END);
+	CHECK_STR(name_of(&c, &s[1]), "at the edge");
+	CHECK_INT(s[1].flags, 0);
+	CHECK_INT(s[2].begin, 2100);
+	CHECK_INT(s[3].kind, PP_SPAN_STEP);
+	CHECK_INT(s[3].end, 3000);
+	CHECK_INT(s[3].flags, PP_SPAN_CUT_END);
+	CHECK_INT(c.rank[0].thread[0].first, 2000);
+	CHECK_INT(c.rank[0].thread[0].last, 3000);
+	pp_capture_release(&c);
+	pp_rings_free(r);
+	maker_close(&m);
+}
+
+static int answers(void *context, struct pp_aside_answer *a)
+{
+	snprintf(a->text, sizeof(a->text), "%s", (const char *)context);
+	return 0;
+}
+
+static int crashes(void *context, struct pp_aside_answer *a)
+{
+	(void)a;
+	raise(*(int *)context);
+	return 0;
+}
+
+static int hangs(void *context, struct pp_aside_answer *a)
+{
+	(void)context;
+	(void)a;
+	for (;;)
+		pause();
+	return 0;
+}
+
+static void wait_for(struct pp_aside *a)
+{
+	for (int i = 0; i < 5000 && !pp_aside_done(a); i++)
+		usleep(1000);
+	CHECK(pp_aside_done(a));
+	for (int i = 0; i < 5000 && !pp_aside_over(a); i++)
+		usleep(1000);
+	CHECK(pp_aside_over(a));
+}
+
+TEST(asides)
+{
+	int number = SIGKILL;
+	struct pp_aside a;
+
+	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = answers, .context = "yes"}, 10000), 0);
+	wait_for(&a);
+	CHECK_INT(a.answer.code, 0);
+	CHECK_STR(a.answer.text, "yes");
+	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = crashes, .context = &number}, 10000), 0);
+	wait_for(&a);
+	CHECK_INT(a.answer.code, -EIO);
+	CHECK(strstr(a.answer.err.text, "signal 9") != NULL);
+	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = hangs}, 20), 0);
+	wait_for(&a);
+	CHECK_INT(a.answer.code, -ETIMEDOUT);
+}
+
+int main(void)
+{
+	if (rings_kit_begin())
+		return 1;
+	open_ranges_go_on();
+	dropped_is_dropped_again();
+	clipped_at_the_edges();
+	asides();
+	return rings_kit_end();
+}
