@@ -58,6 +58,7 @@ static const char *texts_of(const struct pp_message *m, const char *text[TEXTS])
 	} else if (m->kind == PP_MESSAGE_HELLO_ACK) {
 		text[n++] = m->hello_ack.session;
 		text[n++] = m->hello_ack.refused;
+		text[n++] = m->hello_ack.host;
 	} else if (m->kind >= PP_MESSAGE_WINDOW_REQUEST && m->kind <= PP_MESSAGE_WINDOW_CANCEL) {
 		text[n++] = m->window.rank_list;
 		text[n++] = m->window.reason;
@@ -164,6 +165,7 @@ static void fill_body(const struct pp_message *m, union body *b, Podprof__RankSt
 		b->hello_ack.session = text_or_empty(m->hello_ack.session);
 		b->hello_ack.refused = text_or_empty(m->hello_ack.refused);
 		b->hello_ack.instance = m->hello_ack.instance;
+		b->hello_ack.host = text_or_empty(m->hello_ack.host);
 	} else if (m->kind == PP_MESSAGE_HEARTBEAT) {
 		podprof__heartbeat__init(&b->heartbeat);
 		b->heartbeat.received = m->heartbeat.received;
@@ -199,6 +201,7 @@ int pp_message_write(const struct pp_message *m, void **ret_bytes, size_t *ret_s
 		return pp_err_set(err, -EINVAL, "cannot send a %s: %s", pp_message_name(m->kind), fault);
 	ranks_of(m, &rank, &ranks);
 	state = calloc(ranks + 1, sizeof(*state));
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, as protobuf-c wants it */
 	list = calloc(ranks + 1, sizeof(*list));
 	if (!state || !list)
 		goto no_memory;
@@ -318,7 +321,8 @@ static int take_body(struct pp_message *m, const Podprof__Message *in)
 		rc = take_ranks(m, h->rank, h->n_rank);
 		m->hello = (struct pp_message_hello){h->protocol, h->job, h->host, h->version, h->instance, m->owned[1], h->n_rank};
 	} else if (m->kind == PP_MESSAGE_HELLO_ACK) {
-		m->hello_ack = (struct pp_message_hello_ack){a->protocol, a->host_index, a->session, a->refused, a->instance};
+		m->hello_ack =
+		        (struct pp_message_hello_ack){a->protocol, a->host_index, a->session, a->refused, a->instance, a->host};
 	} else if (m->kind == PP_MESSAGE_HEARTBEAT) {
 		rc = take_ranks(m, b->rank, b->n_rank);
 		m->heartbeat = (struct pp_message_heartbeat){b->received, b->job_ns, m->owned[1], b->n_rank};

@@ -53,6 +53,7 @@ struct pp_message_hello_ack {
 	uint32_t protocol, host_index;
 	const char *session, *refused;
 	uint64_t instance;
+	const char *host;
 };
 
 struct pp_message_window {

@@ -28,7 +28,7 @@ static struct pp_message sample(enum pp_message_kind kind)
 	if (kind == PP_MESSAGE_HELLO)
 		m.hello = (struct pp_message_hello){1, "job", "host-\xc3\xa9", "0.1.0", 0xfedcba9876543210ULL, rank, 3};
 	else if (kind == PP_MESSAGE_HELLO_ACK)
-		m.hello_ack = (struct pp_message_hello_ack){1, 3, "2026_11_21_17_00_00", NULL, 9};
+		m.hello_ack = (struct pp_message_hello_ack){1, 3, "2026_11_21_17_00_00", NULL, 9, "h0"};
 	else if (kind == PP_MESSAGE_HEARTBEAT)
 		m.heartbeat = (struct pp_message_heartbeat){UINT64_MAX, INT64_MIN, rank, 2};
 	else if (kind == PP_MESSAGE_BYE)
@@ -61,6 +61,7 @@ static void compare(const struct pp_message *a, const struct pp_message *b)
 	} else if (a->kind == PP_MESSAGE_HELLO_ACK) {
 		CHECK_STR(b->hello_ack.session, a->hello_ack.session);
 		CHECK_STR(b->hello_ack.refused, "");
+		CHECK_STR(b->hello_ack.host, "h0");
 		CHECK(b->hello_ack.instance == 9 && b->hello_ack.host_index == 3);
 	} else if (a->kind == PP_MESSAGE_HEARTBEAT) {
 		CHECK(b->heartbeat.received == UINT64_MAX && b->heartbeat.job_ns == INT64_MIN && b->heartbeat.ranks == 2);

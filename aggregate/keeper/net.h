@@ -1,0 +1,75 @@
+/* Messages between the keepers of a job's hosts: rank 0's keeper listens, the others connect (a star). Called by the keeper.
+ * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a forked
+ * child does not touch it. Nothing here waits longer than it was told to. libzmq with CURVE: who has no invitation gets no byte in.
+ * A tree, for more hosts than PP_NET_PEERS, would be keepers that listen and connect: two pp_net, and pp_net_event.peer is the branch. */
+#ifndef PP_KEEPER_NET_H
+#define PP_KEEPER_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "proto/message.h"
+
+enum { PP_NET_PEERS = 64, PP_NET_ADDRESSES = 16, PP_NET_KEY = 41 };
+
+struct pp_net;
+
+struct pp_net_invite { /* secret: it lets its holder in */
+	char job[128];
+	char address[PP_NET_ADDRESSES][48]; /* numeric, IPv4 or IPv6 */
+	size_t addresses;
+	uint16_t port;
+	char server_public[PP_NET_KEY], client_public[PP_NET_KEY], client_secret[PP_NET_KEY]; /* Z85 */
+};
+
+struct pp_net_options {
+	const char *job, *host, *version, *session; /* session: of the listener, told to all */
+	const char *bind;                           /* numeric address to listen on; NULL: all */
+	uint16_t port_first, port_last;             /* 0, 0: any free port */
+	int64_t heartbeat_ms;                       /* 0: 500 */
+	int64_t dead_ms;                            /* a peer that was not heard for so long is lost; 0: 10 s */
+	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
+};
+
+enum pp_net_event_kind {
+	PP_NET_JOINED,  /* message: its hello, or on the other side the hello_ack */
+	PP_NET_MESSAGE, /* windows, pieces, heartbeats */
+	PP_NET_LEFT,    /* message: its bye */
+	PP_NET_LOST,    /* not heard for dead_ms, or never reached */
+	PP_NET_REFUSED, /* the listener does not take us; message: its hello_ack */
+};
+
+struct pp_net_event {
+	enum pp_net_event_kind kind;
+	int peer;                         /* 0..PP_NET_PEERS-1, not used again; 0 on a connecting side */
+	const char *host;                 /* of the peer, UTF-8; "" where never heard */
+	const struct pp_message *message; /* until the next call of pp_net_next(), or NULL */
+};
+
+struct pp_net_counts {
+	uint64_t malformed; /* dropped: not of the protocol, or out of place */
+	uint64_t replayed;  /* dropped: a sequence number that was there */
+	uint64_t gaps;      /* dropped: came before one that is missing; it is sent again */
+	uint64_t resent;    /* how often unacknowledged messages were sent again */
+	uint64_t strangers; /* refused at the door: a wrong key */
+	uint64_t refused;   /* let in and sent away: another job, protocol, or one host too many */
+};
+
+/* Keys are made here and nowhere else. `ret_invite` has no addresses yet. -EADDRINUSE: no free port in the range. */
+int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err);
+/* Returns at once: JOINED, REFUSED or LOST says what became of it. All addresses are tried at a time, the first that answers stays. */
+int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
+void pp_net_free(struct pp_net *net);
+
+/* What heartbeats say of this host's ranks; copied. -EINVAL: more than PP_MESSAGE_RANKS, -ENOMEM. */
+int pp_net_state(struct pp_net *net, const struct pp_message_rank *rank, size_t ranks, int64_t job_ns);
+/* Queue a message (its sequence is ours to give); delivered once and in order while the peer lives. -EAGAIN: its queue is full, call
+ * pp_net_next() and try again. -ENOTCONN: not joined, left or lost. */
+int pp_net_send(struct pp_net *net, int peer, const struct pp_message *m, struct pp_err *err);
+/* 1: an event, 0: none within timeout_ms. To be called at least every dead_ms / 4, or the others take this keeper for lost. */
+int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
+size_t pp_net_unsent(const struct pp_net *net); /* bytes that living peers have not acknowledged */
+struct pp_net_counts pp_net_counts(const struct pp_net *net);
+
+#endif

@@ -1,0 +1,329 @@
+/* Who does not belong to the job: wrong keys, bytes on the bare port, and messages that are malformed, replayed or out of place from
+ * somebody who has the keys. Another host of the job stays joined all the time. */
+#include "aggregate/keeper/net.h"
+
+#include <zmq.h>
+
+#include "tests/unit/aggregate/net_kit.h"
+
+enum { FRAMES = 3000 };
+
+static uint64_t seed = 88172645463325252ULL;
+
+static uint64_t next_random(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+struct pair {
+	struct pp_net_invite invite;
+	struct pp_net *server, *client;
+	int lost;
+};
+
+static void start(struct pair *p)
+{
+	struct pp_net_event e;
+
+	p->lost = 0;
+	p->server = net_listen(&p->invite, 5000);
+	p->client = net_connect(&p->invite, "good", 5000);
+	CHECK(net_await(p->server, p->client, PP_NET_JOINED, &e));
+}
+
+static void pump(struct pair *p)
+{
+	struct pp_net_event e;
+
+	while (pp_net_next(p->server, 1, &e) == 1)
+		p->lost += e.kind == PP_NET_LOST && !strcmp(e.host, "good");
+	while (pp_net_next(p->client, 0, &e) == 1)
+		p->lost += e.kind == PP_NET_LOST;
+}
+
+/* The good host is served as if nothing had been. */
+static void end(struct pair *p)
+{
+	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_REQUEST, .window.window = 4711};
+	struct pp_net_event e;
+
+	CHECK_INT(pp_net_send(p->server, 0, &m, NULL), 0);
+	CHECK(net_await(p->client, p->server, PP_NET_MESSAGE, &e));
+	CHECK(e.message->window.window == 4711);
+	CHECK_INT(p->lost, 0);
+	pp_net_free(p->client);
+	pp_net_free(p->server);
+}
+
+TEST(wrong_keys)
+{
+	struct pp_net_invite invite;
+	struct pair p;
+	struct pp_net *stranger;
+	struct pp_net_event e;
+	int is_lost = 0;
+
+	start(&p);
+	/* The server's key is right, the client's is its own. */
+	invite = p.invite;
+	CHECK_INT(zmq_curve_keypair(invite.client_public, invite.client_secret), 0);
+	stranger = net_connect(&invite, "stranger", 1000);
+	for (int i = 0; i < 3000 && !is_lost; i++) {
+		pump(&p);
+		is_lost = pp_net_next(stranger, 1, &e) == 1 && e.kind == PP_NET_LOST;
+	}
+	CHECK(is_lost);
+	CHECK(pp_net_counts(p.server).strangers > 0);
+	pp_net_free(stranger);
+	/* The client's key is right, the server is another. */
+	invite = p.invite;
+	CHECK_INT(zmq_curve_keypair(invite.server_public, invite.client_secret), 0);
+	memcpy(invite.client_secret, p.invite.client_secret, sizeof(invite.client_secret));
+	stranger = net_connect(&invite, "stranger", 1000);
+	is_lost = 0;
+	for (int i = 0; i < 3000 && !is_lost; i++) {
+		pump(&p);
+		is_lost = pp_net_next(stranger, 1, &e) == 1 && e.kind == PP_NET_LOST;
+	}
+	CHECK(is_lost);
+	pp_net_free(stranger);
+	end(&p);
+}
+
+TEST(bytes_on_the_port)
+{
+	static const char greeting[] =
+	        "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	struct pair p;
+
+	start(&p);
+	for (int i = 0; i < 60; i++) {
+		unsigned char bytes[4096];
+		int fd = loopback_socket(p.invite.port, 0);
+
+		CHECK(fd >= 0);
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			bytes[k] = (unsigned char)next_random();
+		if (i % 3 == 0) /* as ZMTP without a key, then noise */
+			memcpy(bytes, greeting, sizeof(greeting) - 1);
+		if (i % 3 != 1)
+			CHECK(send(fd, bytes, next_random() % sizeof(bytes), MSG_NOSIGNAL) >= 0);
+		pump(&p);
+		close(fd);
+	}
+	end(&p);
+}
+
+/* A socket with the job's keys that says what it likes. */
+struct insider {
+	void *context, *socket;
+	uint64_t instance;
+	uint8_t route[9];
+};
+
+static void insider_start(struct insider *in, const struct pp_net_invite *invite, size_t route_size)
+{
+	char where[80];
+	int zero = 0;
+
+	*in = (struct insider){.context = zmq_ctx_new()};
+	in->socket = zmq_socket(in->context, ZMQ_DEALER);
+	in->instance = next_random() | 1;
+	memcpy(in->route, &in->instance, sizeof(in->instance));
+	zmq_setsockopt(in->socket, ZMQ_LINGER, &zero, sizeof(zero));
+	if (route_size)
+		zmq_setsockopt(in->socket, ZMQ_ROUTING_ID, in->route, route_size);
+	zmq_setsockopt(in->socket, ZMQ_CURVE_SERVERKEY, invite->server_public, PP_NET_KEY);
+	zmq_setsockopt(in->socket, ZMQ_CURVE_PUBLICKEY, invite->client_public, PP_NET_KEY);
+	zmq_setsockopt(in->socket, ZMQ_CURVE_SECRETKEY, invite->client_secret, PP_NET_KEY);
+	snprintf(where, sizeof(where), "tcp://127.0.0.1:%u", (unsigned)invite->port);
+	CHECK_INT(zmq_connect(in->socket, where), 0);
+}
+
+static void insider_end(struct insider *in)
+{
+	zmq_close(in->socket);
+	zmq_ctx_term(in->context);
+}
+
+static void insider_say(struct insider *in, const struct pp_message *m)
+{
+	void *bytes = NULL;
+	size_t size = 0;
+
+	CHECK_INT(pp_message_write(m, &bytes, &size, NULL), 0);
+	CHECK(zmq_send(in->socket, bytes, size, 0) >= 0);
+	free(bytes);
+}
+
+static struct pp_message hello_of(const struct insider *in)
+{
+	struct pp_message m = {.kind = PP_MESSAGE_HELLO};
+
+	m.hello = (struct pp_message_hello){PP_MESSAGE_PROTOCOL, "job 7", "insider", "0.1.0", in->instance, NULL, 0};
+	return m;
+}
+
+/* What the listener answers. */
+static int insider_hears(struct pair *p, struct insider *in, char *ret_refused, size_t size)
+{
+	for (int i = 0; i < 3000; i++) {
+		char bytes[4096];
+		struct pp_message m;
+		int n;
+
+		pump(p);
+		n = zmq_recv(in->socket, bytes, sizeof(bytes), ZMQ_DONTWAIT);
+		if (n < 0 || pp_message_read(bytes, (size_t)n, &m, NULL) < 0)
+			continue;
+		snprintf(ret_refused, size, "%s", m.kind == PP_MESSAGE_HELLO_ACK ? m.hello_ack.refused : "");
+		n = m.kind == PP_MESSAGE_HELLO_ACK;
+		pp_message_release(&m);
+		if (n)
+			return 1;
+	}
+	return 0;
+}
+
+TEST(not_of_this_job)
+{
+	struct insider in;
+	struct pair p;
+	struct pp_message m;
+	char why[300];
+
+	start(&p);
+	insider_start(&in, &p.invite, sizeof(in.route));
+	m = hello_of(&in);
+	m.hello.job = "job 8";
+	insider_say(&in, &m);
+	CHECK(insider_hears(&p, &in, why, sizeof(why)) && strstr(why, "another job"));
+	m = hello_of(&in);
+	m.hello.protocol = 99;
+	m.hello.version = "9.9";
+	insider_say(&in, &m);
+	CHECK(insider_hears(&p, &in, why, sizeof(why)) && strstr(why, "protocol 99, not 1: podprof 9.9"));
+	CHECK(pp_net_counts(p.server).refused == 2);
+	/* A name that is not the sender's, and data before a hello. */
+	m = hello_of(&in);
+	m.hello.instance++;
+	insider_say(&in, &m);
+	m = (struct pp_message){.kind = PP_MESSAGE_WINDOW_CANCEL, .sequence = 1};
+	insider_say(&in, &m);
+	for (int i = 0; i < 2000 && pp_net_counts(p.server).malformed < 2; i++)
+		pump(&p);
+	CHECK_INT(pp_net_counts(p.server).malformed, 2);
+	insider_end(&in);
+	end(&p);
+}
+
+TEST(malformed_and_replayed)
+{
+	struct insider in, unnamed;
+	struct pair p;
+	struct pp_message m;
+	struct pp_net_counts counts;
+	char why[300];
+
+	start(&p);
+	insider_start(&unnamed, &p.invite, 0);
+	insider_start(&in, &p.invite, sizeof(in.route));
+	m = hello_of(&unnamed);
+	insider_say(&unnamed, &m);
+	m = hello_of(&in);
+	insider_say(&in, &m);
+	CHECK(insider_hears(&p, &in, why, sizeof(why)) && why[0] == '\0');
+	m = (struct pp_message){.kind = PP_MESSAGE_HEARTBEAT};
+	insider_say(&in, &m);
+	m = (struct pp_message){.kind = PP_MESSAGE_WINDOW_STARTED, .sequence = 1};
+	for (int i = 0; i < 5; i++)
+		insider_say(&in, &m); /* four of them replayed */
+	m.sequence = 3;               /* 2 never came */
+	insider_say(&in, &m);
+	m = (struct pp_message){.kind = PP_MESSAGE_HEARTBEAT, .heartbeat.received = UINT64_MAX};
+	insider_say(&in, &m);
+	m = (struct pp_message){.kind = PP_MESSAGE_HELLO_ACK};
+	insider_say(&in, &m);
+	zmq_send(in.socket, "two", 3, ZMQ_SNDMORE);
+	zmq_send(in.socket, "frames", 6, 0);
+	for (int i = 0; i < 3000 && pp_net_counts(p.server).malformed < 3; i++)
+		pump(&p);
+	counts = pp_net_counts(p.server);
+	CHECK_INT(counts.replayed, 4);
+	CHECK_INT(counts.gaps, 1);
+	CHECK_INT(counts.malformed, 3); /* no route of ours, an answer that is not its to give, two frames */
+	insider_end(&in);
+	insider_end(&unnamed);
+	end(&p);
+}
+
+TEST(noise_from_inside)
+{
+	struct insider in;
+	struct pair p;
+	struct pp_message m;
+	void *bytes = NULL;
+	size_t size = 0;
+
+	start(&p);
+	insider_start(&in, &p.invite, sizeof(in.route));
+	m = hello_of(&in);
+	insider_say(&in, &m);
+	CHECK_INT(pp_message_write(&m, &bytes, &size, NULL), 0);
+	for (int i = 0; bytes && i < FRAMES; i++) {
+		unsigned char copy[512];
+		size_t n = next_random() % sizeof(copy);
+
+		for (size_t k = 0; k < sizeof(copy); k++)
+			copy[k] = (unsigned char)next_random();
+		if (i % 2 && size < sizeof(copy)) {
+			memcpy(copy, bytes, size);
+			copy[next_random() % size] = (unsigned char)next_random();
+			n = size;
+		}
+		zmq_send(in.socket, copy, n, ZMQ_DONTWAIT);
+		if (i % 16 == 0)
+			pump(&p);
+	}
+	pump(&p);
+	CHECK(pp_net_counts(p.server).malformed > FRAMES / 4);
+	free(bytes);
+	insider_end(&in);
+	end(&p);
+}
+
+/* A star has room for so many; who comes later is told. */
+TEST(too_many)
+{
+	static struct insider in[PP_NET_PEERS];
+	struct pair p;
+	char why[300] = "";
+
+	start(&p);
+	for (int i = 0; i < PP_NET_PEERS; i++) {
+		struct pp_message m;
+
+		insider_start(&in[i], &p.invite, sizeof(in[i].route));
+		m = hello_of(&in[i]);
+		insider_say(&in[i], &m);
+		CHECK(insider_hears(&p, &in[i], why, sizeof(why)));
+		CHECK(i < PP_NET_PEERS - 1 ? why[0] == '\0' : strstr(why, "at most 64") != NULL);
+	}
+	for (int i = 0; i < PP_NET_PEERS; i++)
+		insider_end(&in[i]);
+	end(&p);
+}
+
+int main(void)
+{
+	wrong_keys();
+	bytes_on_the_port();
+	not_of_this_job();
+	malformed_and_replayed();
+	noise_from_inside();
+	too_many();
+	return test_end();
+}
