@@ -1,13 +1,44 @@
 /* Names and classes of the wrapped MPI calls, out of the wrappers' own table; for readers of records. */
 #include "core/source/mpi_call.h"
 
+#include <string.h>
+
 static const struct pp_mpi_call calls[] = {
-#define PP_MPI(symbol, class, nonblocking, ...) {"MPI_" #symbol, class, nonblocking},
+#define PP_MPI(symbol, class, nonblocking, family, ...) {"MPI_" #symbol, class, nonblocking, #family},
 #include "mpi/pmpi_call.def"
 #undef PP_MPI
 };
 
-static const struct pp_mpi_call unknown = {"MPI_?", PP_MPI_LOCAL, 0};
+enum row {
+#define PP_MPI(symbol, ...) ROW_##symbol,
+#include "mpi/pmpi_call.def"
+#undef PP_MPI
+	ROWS
+};
+
+/* MPI wants the same count and type, or type signature, on all ranks. */
+static const unsigned char equal_bytes[ROWS] = {
+        [ROW_Bcast] = 1,
+        [ROW_Reduce] = 1,
+        [ROW_Allreduce] = 1,
+        [ROW_Allgather] = 1,
+        [ROW_Alltoall] = 1,
+        [ROW_Reduce_scatter] = 1,
+        [ROW_Scan] = 1,
+        [ROW_Reduce_scatter_block] = 1,
+        [ROW_Exscan] = 1,
+        [ROW_Ibcast] = 1,
+        [ROW_Ireduce] = 1,
+        [ROW_Iallreduce] = 1,
+        [ROW_Iallgather] = 1,
+        [ROW_Ialltoall] = 1,
+        [ROW_Ireduce_scatter] = 1,
+        [ROW_Iscan] = 1,
+        [ROW_Ireduce_scatter_block] = 1,
+        [ROW_Iexscan] = 1,
+};
+
+static const struct pp_mpi_call unknown = {"MPI_?", PP_MPI_LOCAL, 0, ""};
 
 unsigned pp_mpi_call_count(void)
 {
@@ -39,4 +70,24 @@ int pp_mpi_class_joins(enum pp_mpi_class class)
 int pp_mpi_class_is_file(enum pp_mpi_class class)
 {
 	return class >= PP_MPI_FILE_ALL && class <= PP_MPI_WRITE_ALL;
+}
+
+int pp_mpi_call_is_collective(unsigned call)
+{
+	const struct pp_mpi_call *info = pp_mpi_call_info(call);
+
+	return !strcmp(info->family, "COLL") || !strcmp(info->family, "ICOLL");
+}
+
+int pp_mpi_call_has_equal_bytes(unsigned call)
+{
+	return call < ROWS && equal_bytes[call];
+}
+
+int pp_mpi_call_joins_data(unsigned call)
+{
+	enum pp_mpi_class class = pp_mpi_call_info(call)->class;
+
+	return (class == PP_MPI_ALL || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX || class == PP_MPI_NEAR) &&
+	       pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
 }

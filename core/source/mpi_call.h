@@ -1,5 +1,5 @@
 /* What a row of mpi/pmpi_call.def means, for those who read records: no MPI types here.
- * In: `call` of a record. Out: name and class. The table is PP_MPI(symbol, class, ...signature) rows; readers take two columns. */
+ * In: `call` of a record. Out: name and class. The table is PP_MPI(symbol, class, ...signature) rows; readers take four columns. */
 #ifndef PP_SOURCE_MPI_CALL_H
 #define PP_SOURCE_MPI_CALL_H
 
@@ -33,6 +33,7 @@ struct pp_mpi_call {
 	const char *name; /* "MPI_Allreduce" */
 	enum pp_mpi_class class;
 	int nonblocking; /* returns a request */
+	const char *family;
 };
 
 /* Row of a call number; one with name "MPI_?" for a number that is not in the table. */
@@ -42,5 +43,11 @@ unsigned pp_mpi_call_count(void);
 int pp_mpi_class_joins(enum pp_mpi_class class);
 /* A class that is about a file. */
 int pp_mpi_class_is_file(enum pp_mpi_class class);
+/* A collective of a communicator that all its members call: not one that makes communicators, windows or files. */
+int pp_mpi_call_is_collective(unsigned call);
+/* max(sent, received) of such a call is the same on all ranks. */
+int pp_mpi_call_has_equal_bytes(unsigned call);
+/* Such a call joins data of several ranks, which a barrier or a broadcast does not. */
+int pp_mpi_call_joins_data(unsigned call);
 
 #endif

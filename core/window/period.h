@@ -1,0 +1,68 @@
+/* The repeating pattern of one communicator's collectives: where a step of a job that marks none ends.
+ * In: one symbol a collective, in the order of its sequence numbers. Out: ends of steps. Used by core/step/step_period.c.
+ *
+ * Equal on all ranks without a message: MPI makes all members call the collectives of one communicator in one order, a symbol is
+ * made only of what MPI makes equal on all of them (the call, its root, and the bytes of those calls that want them equal), and the state is a function
+ * of the symbols alone: no clock, no address, no rank. So by induction over sequence numbers every rank that was fed from the same
+ * number on has the same state after the same number. MPI gives no order between communicators: one machine has the stream of one.
+ *
+ * A step is the shortest pattern that came LEAST times, and LEAST_CALLS calls, in a row without a mismatch, has two different
+ * symbols, and one that joins data of all ranks. One collective over and over may be one a step or a hundred: that is no pattern,
+ * and neither are the broadcasts before a job's first step. The pattern begins where its first occurrence began, so a step ends
+ * with the last of the collectives that a loop makes. Once found: collectives between two of the pattern are passed over
+ * (`irregular`); after more of them than the pattern has, or at its first symbol, it is waited for from its beginning. Another
+ * pattern takes over when it came often since the known one last came: as above, and a quarter as many calls as all steps have.
+ *
+ * O(1) a call; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc, lock or I/O. One thread at a time. */
+#ifndef PP_WINDOW_PERIOD_H
+#define PP_WINDOW_PERIOD_H
+
+#include <stdint.h>
+
+enum {
+	PP_PERIOD_MOST = 512,       /* symbols of the longest pattern */
+	PP_PERIOD_HISTORY = 2048,   /* a power of 2 */
+	PP_PERIOD_LEAST = 3,        /* times in a row */
+	PP_PERIOD_LEAST_CALLS = 12, /* symbols in a row */
+	PP_PERIOD_TAKE_OVER = 1024, /* calls in a row are enough for any new pattern */
+	PP_PERIOD_ORDERS = 4,       /* lengths of context: 1, 2, 4, 16 */
+	PP_PERIOD_PLACE_BITS = 9,   /* places of each table: 512 */
+	PP_PERIOD_JOINS = 1,        /* bit of a symbol: it joins data of all ranks */
+	PP_PERIOD_GAP = 2,          /* a symbol that is not known */
+};
+
+enum pp_period_event {
+	PP_PERIOD_NOTHING,
+	PP_PERIOD_FOUND, /* a pattern was confirmed: `start`, `period` and `steps` are new, `steps` have ended since `start` */
+	PP_PERIOD_STEP,  /* a step ended with this symbol */
+};
+
+struct pp_period {
+	uint64_t position;  /* of the next symbol */
+	uint64_t start;     /* position of the pattern's first symbol */
+	uint64_t steps;     /* ended since `start` */
+	uint64_t last_end;  /* position behind the last step's end, of any pattern; 0: none ended */
+	uint64_t matched;   /* symbols of all steps that ended, without those passed over */
+	uint64_t irregular; /* symbols passed over since the first pattern was found */
+	uint32_t found;     /* patterns so far */
+	uint32_t period;    /* symbols of the pattern; 0: none found */
+	uint32_t at;        /* next symbol of the pattern */
+	uint32_t skipped;   /* symbols passed over since the last that fitted */
+	uint32_t trial;     /* period that is being tried; 0: none */
+	uint64_t run;       /* symbols in a row that were equal to those `trial` before */
+	uint64_t changed;   /* position behind the last symbol that differs from the one before */
+	uint64_t joined;    /* position behind the last symbol that joins */
+	uint64_t context[PP_PERIOD_ORDERS], power[PP_PERIOD_ORDERS];
+	uint16_t place[PP_PERIOD_ORDERS][1 << PP_PERIOD_PLACE_BITS]; /* low bits of the position where a context was last seen */
+	uint32_t history[PP_PERIOD_HISTORY];
+	uint32_t pattern[PP_PERIOD_MOST];
+	uint16_t border[PP_PERIOD_MOST]; /* room for the call that confirms */
+};
+
+void pp_period_init(struct pp_period *p);
+enum pp_period_event pp_period_feed(struct pp_period *p, uint32_t symbol);
+
+/* Never 0. joins: needs the data of all ranks. root: world rank, -1 none. bytes: 0 where ranks may differ. */
+uint32_t pp_period_symbol(uint16_t call, int joins, int32_t root, uint64_t bytes);
+
+#endif
