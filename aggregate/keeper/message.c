@@ -143,6 +143,10 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	if (steps->rule == PP_STEP_RULE_RANGE)
 		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.*s'",
 		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));
+	else if (steps->rule == PP_STEP_RULE_PERIOD)
+		add(m->must_know, sizeof(m->must_know), "; ",
+		    "no step marks: steps are a repeating pattern of %" PRIu32 " collectives, confidence %.2f", steps->period,
+		    steps->confidence);
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
 		return; /* the head says it, and no steps were asked for */
 	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))

@@ -1,4 +1,4 @@
-/* Step marks of one rank on their way to the table of steps: between step_mark.c and step_range.c only. */
+/* Step marks of one rank on their way to the table of steps: between step_mark.c, step_range.c and step_period.c only. */
 #ifndef PP_STEP_MARK_LIST_H
 #define PP_STEP_MARK_LIST_H
 
@@ -27,10 +27,24 @@ struct pp_range_rule { /* what the RANGE rule chose */
 	int evicted;
 };
 
+#define PP_PERIOD_RULE_COVERAGE 0.5 /* of the collectives from the first step to the last: with less there are no steps */
+
+struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
+	uint32_t comm_name; /* intern id; 0: none */
+	uint32_t period;    /* collectives of the last pattern */
+	uint32_t patterns;  /* how many there were, one after the other */
+	uint64_t matched;   /* collectives of patterns */
+	uint64_t irregular; /* others between the first step and the last */
+	double coverage;    /* share of the matched */
+};
+
 /* Append; -ENOMEM. */
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark);
 
 /* Steps by the RANGE rule: fills list[capture->ranks] and returns 1, 0 where no range qualifies, -ENOMEM. */
 int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);
+
+/* Steps by the COLLECTIVE_PERIOD rule, in the same way. */
+int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *ret_rule);
 
 #endif

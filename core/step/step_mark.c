@@ -16,6 +16,8 @@ const char *pp_step_rule_name(enum pp_step_rule rule)
 		return "podprof_step";
 	case PP_STEP_RULE_RANGE:
 		return "range";
+	case PP_STEP_RULE_PERIOD:
+		return "collective_period";
 	case PP_STEP_RULE_WINDOW:
 		return "window";
 	}
@@ -265,6 +267,27 @@ static void __attribute__((format(printf, 2, 3))) add_note(struct pp_steps *s, c
 	va_end(arguments);
 }
 
+/* Nothing but collectives tells: docs/steps.md. Returns 1 where they do not either. */
+static int choose_period(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
+{
+	struct pp_period_rule rule;
+	int rc = pp_period_rule_find(capture, list, &rule);
+
+	if (rc <= 0)
+		return rc < 0 ? rc : 1;
+	s->rule = PP_STEP_RULE_PERIOD;
+	s->period = rule.period;
+	s->confidence = 0.7 * rule.coverage * (rule.patterns > 1 ? 0.9 : 1.0);
+	add_note(s, "steps are guessed from a repeating pattern of %u collectives; podprof_step_begin() marks them for sure",
+	         (unsigned)rule.period);
+	if (rule.irregular)
+		add_note(s, "%llu collectives from the first step to the last are not of the pattern",
+		         (unsigned long long)rule.irregular);
+	if (rule.patterns > 1)
+		add_note(s, "the pattern changed %u times", (unsigned)rule.patterns - 1);
+	return 0;
+}
+
 /* The rule, its marks and its confidence; docs/steps.md has the formulas. */
 static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int asked, struct pp_steps *s)
 {
@@ -293,8 +316,10 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 		return 0;
 	}
 	rc = marking ? 0 : pp_range_rule_find(capture, list, &range);
-	if (rc <= 0)
-		return rc < 0 ? rc : 1;
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return marking ? 1 : choose_period(capture, list, s);
 	s->rule = PP_STEP_RULE_RANGE;
 	s->rule_name = range.name;
 	s->confidence = (range.numbered ? 0.9 : 0.8) * range.coverage * range.balance;

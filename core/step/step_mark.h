@@ -1,13 +1,14 @@
 /* Where steps begin and end. In: pp_capture in job ns. Out: one table of steps for all ranks.
- * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread: docs/steps.md), WINDOW (the
- * whole window is one step). The same rule holds on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
+ * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread), PERIOD (the repeating pattern
+ * of collectives of a communicator that spans the job), WINDOW (the whole window is one step): docs/steps.md. The same rule holds
+ * on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
 #ifndef PP_STEP_MARK_H
 #define PP_STEP_MARK_H
 
 #include "core/base/err.h"
 #include "core/step/span.h"
 
-enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_WINDOW };
+enum pp_step_rule { PP_STEP_RULE_PODPROF, PP_STEP_RULE_RANGE, PP_STEP_RULE_PERIOD, PP_STEP_RULE_WINDOW };
 
 struct pp_step_cell {       /* one rank's step */
 	int64_t begin, end; /* job ns */
@@ -19,6 +20,7 @@ struct pp_steps {
 	enum pp_step_rule rule;
 	double confidence;         /* 0..1 */
 	uint32_t rule_name;        /* RANGE: intern id of the range */
+	uint32_t period;           /* PERIOD: collectives of a step */
 	char note[256];            /* what people should know, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
 	int64_t *number;           /* [steps], ascending */
 	size_t steps;              /* of the window only */

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Where steps come from: podprof's marks, a repeating NVTX range, or the window as one step; each says its rule. Run by ctest session_rules."""
+"""Where steps come from: podprof's marks, a repeating NVTX range, the pattern of collectives, or the window as one step; each says its rule. Run by ctest session_rules."""
 import os
 import sys
 
-from e2e import check_dataset, good, h5, read, text
+from e2e import check_dataset, good, h5, read, text, xspaces
 import jobs
 from jobs import Skipped, check, run, session_of
 
@@ -55,6 +55,55 @@ def nvtx_window(place, full):
     check(numbers == list(range(10, 20)), numbers)
 
 
+def unmarked(place, words, options=()):
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("unmarked"), *words], *options)))
+    check(got.code == 0 and not got.other_err(), got.told())
+    session = session_of(logs)
+    check_dataset(session, workers=4)
+    return logs, session
+
+
+def period(place, full):
+    """The pattern of collectives: 40 steps on all ranks, each with its own collectives, the late one at its place."""
+    logs, session = unmarked(place, ["loop"])
+    check(rules(session) == {"collective_period"}, rules(session))
+    with h5(session) as f:
+        check(list(f["breakdown/step"][()]) == list(range(40)), f["breakdown/step"][()])
+        check(f["breakdown/present"][()].all(), "a step is missing on a rank")
+        check((f["breakdown/step_ns"][25] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][25]}")
+        confidence = f["worker/step_confidence"][()]
+        check(((confidence > 0.5) & (confidence < 0.7)).all(), confidence)
+        names = {}
+        for step, name in zip(f["collective/step"][()], f["collective/operation"][()]):
+            names.setdefault(int(step), []).append(text(name))
+        for step in range(40):
+            want = 4 + (4 if step and step % 10 == 0 else 0)  # an evaluation belongs to the step behind it
+            check(len(names[step]) == want, f"step {step}: {names[step]}")
+    check("collective_period" in read(session, "summary.txt"), read(session, "summary.txt"))
+    check(len(xspaces(logs, session)) == 1, xspaces(logs, session))
+
+
+def period_window(place, full):
+    """--steps of a job that marks none."""
+    _, session = unmarked(place, ["loop"], ["--steps", "22:27"])
+    check(rules(session) == {"collective_period"}, rules(session))
+    with h5(session) as f:
+        check(list(f["breakdown/step"][()]) == list(range(22, 27)), f["breakdown/step"][()])
+        check(f["breakdown/present"][()].all(), "a step is missing on a rank")
+        check((f["breakdown/step_ns"][3] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][3]}")
+
+
+def no_period(place, full):
+    """One collective over and over may be one a step or a hundred: one step rather than a guess."""
+    for what in ("flat", "none"):
+        _, session = unmarked(place, [what])
+        check(rules(session) == {"window"}, (what, rules(session)))
+        with h5(session) as f:
+            check(f["breakdown/step"].shape == (1,), f["breakdown/step"].shape)
+            check(not f["worker/step_confidence"][()].any(), f["worker/step_confidence"][()])
+
+
 def threads(place, full):
     """MPI in three side threads while the main thread marks steps."""
     logs = place.new_logs()
@@ -77,7 +126,9 @@ def fortran(place, full):
         check(barriers == 4, f"{barriers} barriers instead of 4: {names}")
 
 
-CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_window": nvtx_window, "threads": threads, "fortran": fortran}
+CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_window": nvtx_window,
+         "period": period, "period_window": period_window, "no_period": no_period,
+         "threads": threads, "fortran": fortran}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
