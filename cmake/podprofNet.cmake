@@ -1,4 +1,4 @@
-# pp_net: messages between keepers of several hosts. In: pp_message, libzmq. Out: the target, or why it is off.
+# pp_net: messages between keepers of several hosts, and how they find each other. In: pp_message, libzmq. Out: the target, or why it is off.
 find_path(PODPROF_ZMQ_INCLUDE zmq.h)
 find_library(PODPROF_ZMQ zmq)
 mark_as_advanced(PODPROF_ZMQ_INCLUDE PODPROF_ZMQ)
@@ -7,6 +7,6 @@ if(NOT TARGET pp_message OR NOT PODPROF_ZMQ OR NOT PODPROF_ZMQ_INCLUDE)
   return()
 endif()
 set(pp_keeper ${PROJECT_SOURCE_DIR}/aggregate/keeper)
-add_library(pp_net STATIC ${pp_keeper}/net.c ${pp_keeper}/net_peer.c ${pp_keeper}/net_pump.c)
+add_library(pp_net STATIC ${pp_keeper}/net.c ${pp_keeper}/net_peer.c ${pp_keeper}/net_pump.c ${pp_keeper}/rendezvous.c)
 target_include_directories(pp_net SYSTEM PRIVATE ${PODPROF_ZMQ_INCLUDE})
 target_link_libraries(pp_net PUBLIC pp_flags pp_core pp_message PRIVATE ${PODPROF_ZMQ})

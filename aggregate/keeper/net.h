@@ -1,7 +1,7 @@
 /* Messages between the keepers of a job's hosts: rank 0's keeper listens, the others connect (a star). Called by the keeper.
- * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a forked
- * child does not touch it. Nothing here waits longer than it was told to. libzmq with CURVE: who has no invitation gets no byte in.
- * A tree, for more hosts than PP_NET_PEERS, would be keepers that listen and connect: two pp_net, and pp_net_event.peer is the branch. */
+ * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a
+ * forked child does not touch it. Nothing waits longer than it was told to. libzmq with CURVE: without an invitation nobody gets in.
+ * A tree, for more than PP_NET_PEERS hosts, would be keepers with two pp_net: one listens to its branches, the other connects. */
 #ifndef PP_KEEPER_NET_H
 #define PP_KEEPER_NET_H
 
@@ -58,14 +58,14 @@ struct pp_net_counts {
 
 /* Keys are made here and nowhere else. `ret_invite` has no addresses yet. -EADDRINUSE: no free port in the range. */
 int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err);
-/* Returns at once: JOINED, REFUSED or LOST says what became of it. All addresses are tried at a time, the first that answers stays. */
+/* Returns at once: JOINED, REFUSED or LOST says what became of it. All addresses are tried, the first that answers stays. */
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
 void pp_net_free(struct pp_net *net);
 
 /* What heartbeats say of this host's ranks; copied. -EINVAL: more than PP_MESSAGE_RANKS, -ENOMEM. */
 int pp_net_state(struct pp_net *net, const struct pp_message_rank *rank, size_t ranks, int64_t job_ns);
-/* Queue a message (its sequence is ours to give); delivered once and in order while the peer lives. -EAGAIN: its queue is full, call
- * pp_net_next() and try again. -ENOTCONN: not joined, left or lost. */
+/* Queue a message (its sequence is ours to give); delivered once and in order while the peer lives. -EAGAIN: its queue is full,
+ * call pp_net_next() and try again. -ENOTCONN: not joined, left or lost. */
 int pp_net_send(struct pp_net *net, int peer, const struct pp_message *m, struct pp_err *err);
 /* 1: an event, 0: none within timeout_ms. To be called at least every dead_ms / 4, or the others take this keeper for lost. */
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);

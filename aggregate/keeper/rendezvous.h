@@ -1,0 +1,22 @@
+/* How the keepers of other hosts find rank 0's: an owner-only file in a log directory that they share. Called by the keeper.
+ * In: a net's invitation. Out: the same in another keeper of this user. The file lets its reader in: it is made 0600, trusted
+ * only where it is a plain file of this user that nobody else can read, and taken away at the end. No symbolic link is followed. */
+#ifndef PP_KEEPER_RENDEZVOUS_H
+#define PP_KEEPER_RENDEZVOUS_H
+
+#include "aggregate/keeper/net.h"
+#include "core/base/err.h"
+
+/* Every address of this host that others may reach, IPv4 before IPv6; no loopback, nothing that is valid on one link only.
+ * -ENETUNREACH: there is none. */
+int pp_rendezvous_addresses(struct pp_net_invite *invite, struct pp_err *err);
+/* `<log_dir>/.podprof-<job>.rendezvous`, replaced at once. */
+int pp_rendezvous_write(const char *log_dir, const struct pp_net_invite *invite, struct pp_err *err);
+/* Wait for it. `stale_key`: the server's key of one that was tried in vain, or NULL. -ETIMEDOUT: none within wait_ms; -EPERM: there
+ * is one that is not to be trusted; -EBADMSG: it cannot be read. */
+int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_key, int64_t wait_ms,
+                       struct pp_net_invite *ret_invite, struct pp_err *err);
+/* Take it away, if it is still this one. */
+void pp_rendezvous_remove(const char *log_dir, const struct pp_net_invite *invite);
+
+#endif
