@@ -141,10 +141,9 @@ static void command_text(char *text, size_t size)
 			text[i] = ' ';
 }
 
-static void fill_header(struct pp_ring_header *h)
+static void fill_header(struct pp_ring_header *h, const struct pp_step_windows *asked)
 {
 	struct timespec now;
-	int64_t first = 0, last = 0;
 
 	h->rank = claim.rank;
 	h->size = claim.size;
@@ -160,18 +159,28 @@ static void fill_header(struct pp_ring_header *h)
 	options_text(h->options, sizeof(h->options));
 	command_text(h->command, sizeof(h->command));
 	gethostname(h->host, sizeof(h->host) - 1);
-	if (!pp_opt_parse_steps(option(PP_OPT_ID_STEPS), &first, &last, NULL)) {
-		h->window_first = first;
-		h->window_last = last;
-	}
+	h->window_first = asked->first[0];
+	h->window_last = asked->last[0];
 	atomic_store_explicit(&h->state, PP_RANK_OPEN, memory_order_relaxed);
 	clock_gettime(CLOCK_REALTIME, &now);
 	h->open_tick = pp_tick_now();
 	h->open_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* What cannot be read was said by podprof run. */
+static void read_windows(struct pp_step_windows *ret_asked)
+{
+	int64_t every = 0;
+
+	if (pp_step_windows_parse(option(PP_OPT_ID_STEPS), ret_asked, NULL))
+		return;
+	if (!pp_opt_parse_int(option(PP_OPT_ID_EVERY), &every, NULL))
+		pp_step_windows_repeat(ret_asked, every, NULL);
+}
+
 static int open_ring(struct pp_err *err)
 {
+	struct pp_step_windows asked = {0};
 	struct pp_pool_options o = {.spool = spool, .rank = claim.rank, .local_size = claim.local_size};
 	int rc;
 
@@ -183,11 +192,12 @@ static int open_ring(struct pp_err *err)
 	rc = pp_pool_create(&pp_ring_pool, &o, err);
 	if (rc)
 		goto fail;
-	fill_header(pp_ring_pool.header);
+	read_windows(&asked);
+	fill_header(pp_ring_pool.header, &asked);
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
-	pp_trigger_start(pp_ring_pool.header->window_first, pp_ring_pool.header->window_last);
+	pp_trigger_start(&asked);
 	return 0;
 fail:
 	pp_pool_release(&pp_ring_pool);

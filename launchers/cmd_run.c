@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/keeper.h"
+#include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/env_plan.h"
 #include "launchers/job.h"
@@ -77,6 +78,28 @@ static int not_runnable(const char *command, int why)
 	if (may_speak)
 		pp_say("cannot start '%s': %s. Nothing was run; is it a program that you may execute?", command, pp_why(why));
 	return PP_EXIT_NOT_RUNNABLE;
+}
+
+/* --every needs a window to repeat. Returns an exit code, or -1: all is well. */
+static int check_windows(const struct pp_options *options)
+{
+	struct pp_step_windows windows = {0};
+	struct pp_err err = {""};
+	int64_t every = 0;
+
+	if (*options->value[PP_OPT_ID_STEPS])
+		pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL);
+	pp_opt_parse_int(options->value[PP_OPT_ID_EVERY], &every, NULL);
+	if (!pp_step_windows_repeat(&windows, every, &err))
+		return -1;
+	if (options->source[PP_OPT_ID_EVERY] == PP_FROM_COMMAND_LINE || options->source[PP_OPT_ID_STEPS] == PP_FROM_COMMAND_LINE) {
+		if (may_speak)
+			pp_say("%s. Nothing was started.", err.text);
+		return PP_EXIT_USAGE;
+	}
+	if (may_speak)
+		pp_say("environment variable PODPROF_EVERY is ignored: %s.", err.text);
+	return -1;
 }
 
 struct run {
@@ -156,6 +179,9 @@ int pp_cmd_run(int argc, char **argv)
 	pp_job_read(&run.job);
 	may_speak = run.job.speaks;
 	pp_options_environment(&run.options, PP_OPT_RUN, nested ? NULL : tell); /* the outer podprof run has told already */
+	rc = check_windows(&run.options);
+	if (rc >= 0)
+		return rc;
 	rc = look_for(argv[first]);
 	if (rc)
 		return not_runnable(argv[first], rc);

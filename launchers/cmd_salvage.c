@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/keeper.h"
+#include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
@@ -33,6 +34,7 @@ static int refuse(const struct pp_spool_state *state, const char *spool)
 int pp_cmd_salvage(int argc, char **argv)
 {
 	struct pp_session_options session = {.salvaged = 1};
+	struct pp_step_windows windows;
 	struct pp_options options;
 	struct pp_spool_state state;
 	struct pp_err err = {""};
@@ -61,8 +63,11 @@ int pp_cmd_salvage(int argc, char **argv)
 	session.logdir = logdir;
 	session.session = options.value[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
-	if (*options.value[PP_OPT_ID_STEPS])
-		pp_opt_parse_steps(options.value[PP_OPT_ID_STEPS], &session.steps_first, &session.steps_last, NULL);
+	/* Several windows: what is left in the rings is one session, of all of them. */
+	if (*options.value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options.value[PP_OPT_ID_STEPS], &windows, NULL)) {
+		session.steps_first = windows.first[0];
+		session.steps_last = windows.last[windows.count - 1];
+	}
 	rc = pp_salvage(argv[first], &session, message, sizeof(message), &err);
 	for (char *line = message, *next; !rc && line && *line; line = next) {
 		next = strchr(line, '\n');

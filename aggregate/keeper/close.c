@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "aggregate/keeper/message.h"
+#include "aggregate/read/cut.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
 
@@ -49,6 +50,16 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 	return rc;
 }
 
+static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struct pp_err *err)
+{
+	for (size_t i = 0; i < capture->ranks; i++)
+		for (size_t k = 0; k < c->ranges; k++)
+			if (c->range[k].rank == capture->rank[i].rank &&
+			    pp_rank_cut(&capture->rank[i], c->range[k].from, c->range[k].to))
+				return pp_err_set(err, -ENOMEM, "no memory to cut out the window: give --window-buffer less");
+	return 0;
+}
+
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
@@ -70,7 +81,9 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		pp_sampler_give(c->sampler, c->view->rings, &capture);
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
 	options.warning = c->view->notes.list;
-	rc = read_clock(c->view->rings, c->first, &map, &capture.epoch_realtime_ns, err);
+	rc = cut_ranks(c, &capture, err);
+	if (!rc)
+		rc = read_clock(c->view->rings, c->first, &map, &capture.epoch_realtime_ns, err);
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
 	pp_capture_release(&capture);

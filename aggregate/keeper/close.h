@@ -6,6 +6,11 @@
 #include "aggregate/keeper/session.h"
 #include "aggregate/keeper/spool.h"
 
+struct pp_close_range { /* ticks that one rank's window has */
+	int32_t rank;
+	int64_t from, to;
+};
+
 struct pp_close {
 	struct pp_spool_view *view;
 	const struct pp_clock_pair *first;        /* NULL: both readings are taken now (salvage) */
@@ -13,6 +18,8 @@ struct pp_close {
 	struct pp_sampler *sampler;               /* NULL: nobody looked at the processes */
 	char *message;
 	size_t message_size;
+	const struct pp_close_range *range; /* one of several windows: its ticks; NULL: all is the window's */
+	size_t ranges;
 };
 
 /* The tick of the first ring: what all clocks of this keeper are read with. */

@@ -12,8 +12,10 @@
 
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/keeper/windows.h"
 
 enum {
 	SCAN_MS = 20, /* new rings and deaths */
@@ -36,6 +38,9 @@ struct keeper {
 	struct pp_spool_view view;
 	struct pp_control *control;
 	struct pp_sampler sampler;
+	struct pp_session_options options;
+	struct pp_windows windows;
+	int many; /* windows: each is closed when its time has come */
 	struct pp_clock_pair first;
 	int clock_read;
 	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
@@ -85,62 +90,13 @@ static uint64_t drain_all(struct keeper *k)
 	return records;
 }
 
-/* The same process opened another ring later: it has called exec. */
-static int is_followed(const struct keeper *k, const struct pp_ring_header *h)
-{
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
-		const struct pp_ring_header *later = pp_rings_header(k->view.rings, i);
-
-		if (later->pid == h->pid && later->start_time == h->start_time && later->open_tick > h->open_tick)
-			return 1;
-	}
-	return 0;
-}
-
-/* Nothing more comes out of this ring. */
-static int is_over(struct keeper *k, size_t i)
-{
-	const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
-
-	return is_followed(k, h) || atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING ||
-	       atomic_load_explicit(&h->window_state, memory_order_acquire) >= 2 || pp_watch_gone(&k->view.rank[i]);
-}
-
-static int ranks_seen(const struct keeper *k)
-{
-	int seen = 0;
-
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
-		size_t j = 0;
-
-		while (j < i && pp_rings_header(k->view.rings, j)->rank != pp_rings_header(k->view.rings, i)->rank)
-			j++;
-		seen += j == i;
-	}
-	return seen;
-}
-
-/* Ranks this host should have: what launchers said to run processes and to ranks; 0: unknown. */
-static int ranks_expected(const struct keeper *k)
-{
-	int expected = 0;
-
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
-		if (pp_rings_header(k->view.rings, i)->local_size > expected)
-			expected = pp_rings_header(k->view.rings, i)->local_size;
-	for (size_t i = 0; i < k->view.runs; i++)
-		if (k->view.run[i].local_size > expected)
-			expected = k->view.run[i].local_size;
-	return expected;
-}
-
 /* It is gone, or it became a rank that is ending and waits for us. */
 static int run_is_over(struct keeper *k, size_t run)
 {
 	if (pp_watch_gone(&k->view.run[run].watch))
 		return 1;
 	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
-		if (pp_rings_header(k->view.rings, i)->pid == k->view.run[run].watch.pid && is_over(k, i))
+		if (pp_rings_header(k->view.rings, i)->pid == k->view.run[run].watch.pid && pp_ranks_is_over(&k->view, i))
 			return 1;
 	return 0;
 }
@@ -168,16 +124,16 @@ static const char *reason_to_close(struct keeper *k)
 {
 	size_t rings = pp_rings_count(k->view.rings);
 	int64_t now = now_ms();
-	int expected = ranks_expected(k), over = 1, gone, runs;
+	int expected = pp_ranks_expected(&k->view), over = 1, gone, runs;
 
 	if (stop)
 		return "asked to end";
 	for (size_t i = 0; i < rings && over; i++)
-		over = is_over(k, i);
+		over = pp_ranks_is_over(&k->view, i);
 	runs = runs_over(k, &gone);
 	gone |= !k->view.runs && over && rings; /* ranks that nobody started by podprof run, or whose word of it cannot be read */
 	k->runs_gone_ms = !gone ? 0 : k->runs_gone_ms ? k->runs_gone_ms : now;
-	if (over && rings && expected > 0 && ranks_seen(k) + (int)k->view.refused >= expected)
+	if (over && rings && expected > 0 && pp_ranks_seen(&k->view) + (int)k->view.refused >= expected)
 		return "every rank is over";
 	if (!rings && k->view.refused && k->view.refused >= (size_t)expected)
 		return "no ring can be read";
@@ -193,6 +149,13 @@ static const char *reason_to_close(struct keeper *k)
 	if (!rings && !k->view.runs && now - k->begin_ms > EMPTY_MS)
 		return "nobody came";
 	return NULL;
+}
+
+static int run_windows(struct keeper *k, int ending)
+{
+	struct pp_windows_job job = {.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
+
+	return pp_windows_run(&k->windows, &job, ending);
 }
 
 static void drain_until_over(struct keeper *k)
@@ -220,6 +183,8 @@ static void drain_until_over(struct keeper *k)
 			why = reason_to_close(k);
 			if (why)
 				break;
+			if (k->many)
+				run_windows(k, 0);
 		}
 		if (records >= CALM_RECORDS)
 			wait = BUSY_MS;
@@ -232,27 +197,8 @@ static void drain_until_over(struct keeper *k)
 	pp_keeper_log("closing: %s", why);
 }
 
-static int close_window(struct keeper *k)
+static void begin_to_close(struct keeper *k)
 {
-	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
-	struct pp_err err = {""};
-	struct pp_session_options options = {.logdir = k->settings.output,
-	                                     .session = k->settings.session,
-	                                     .job = k->settings.job,
-	                                     .command = k->settings.command,
-	                                     .options = k->settings.text,
-	                                     .steps_first = k->settings.steps_first,
-	                                     .steps_last = k->settings.steps_last,
-	                                     .xspace_per_rank = k->settings.xspace_per_rank,
-	                                     .ret_later = later};
-	struct pp_close close_it = {.view = &k->view,
-	                            .first = &k->first,
-	                            .options = &options,
-	                            .sampler = &k->sampler,
-	                            .message = message,
-	                            .message_size = sizeof(message)};
-	int rc;
-
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
 	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
@@ -262,6 +208,22 @@ static int close_window(struct keeper *k)
 	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
 	if (!k->clock_read)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+}
+
+static int close_window(struct keeper *k)
+{
+	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
+	struct pp_err err = {""};
+	struct pp_close close_it = {.view = &k->view,
+	                            .first = &k->first,
+	                            .options = &k->options,
+	                            .sampler = &k->sampler,
+	                            .message = message,
+	                            .message_size = sizeof(message)};
+	int rc;
+
+	k->options.ret_later = later;
+	begin_to_close(k);
 	rc = pp_close_session(&close_it, &err);
 	if (rc) {
 		pp_keeper_log("failed: %s", err.text);
@@ -275,6 +237,21 @@ static int close_window(struct keeper *k)
 	return rc;
 }
 
+/* What is left of several windows; those before are written already. */
+static int close_windows(struct keeper *k)
+{
+	struct pp_windows_job job = {.view = &k->view, .options = &k->options};
+	char message[sizeof(k->control->message)] = "";
+	int rc;
+
+	begin_to_close(k);
+	while (run_windows(k, 1))
+		pause_ms(BUSY_MS);
+	rc = pp_windows_message(&k->windows, &job, message, sizeof(message));
+	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
+	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
+	return rc;
+}
 /* Ranks that are ending read the message from the spool; ranks that train on read it when they end. */
 static int wait_for_ranks(struct keeper *k)
 {
@@ -311,6 +288,20 @@ static void take_signals(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
+static void set_options(struct keeper *k)
+{
+	k->options = (struct pp_session_options){.logdir = k->settings.output,
+	                                         .session = k->settings.session,
+	                                         .job = k->settings.job,
+	                                         .command = k->settings.command,
+	                                         .options = k->settings.text,
+	                                         .steps_first = k->settings.steps_first,
+	                                         .steps_last = k->settings.steps_last,
+	                                         .xspace_per_rank = k->settings.xspace_per_rank};
+	k->many = pp_step_windows_many(&k->settings.windows);
+	pp_windows_init(&k->windows, &k->settings.windows);
+}
+
 int pp_keeper_main(const char *spool, struct pp_err *err)
 {
 	struct keeper k = {.spool = spool, .view = {.path = spool}, .begin_ms = now_ms()};
@@ -329,6 +320,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 		pp_err_wrap(err, rc, "no session will be written");
 		goto unlock;
 	}
+	set_options(&k);
 	pp_sampler_init(&k.sampler, "/proc");
 	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
 	if (!k.view.rings) {
@@ -340,7 +332,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 		goto release_view;
 	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);
 	drain_until_over(&k);
-	rc = close_window(&k);
+	rc = k.many ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc)
 		pp_spool_remove(spool);
 	/* A failure stands in the control page and the log; there is no one to return it to. */

@@ -75,19 +75,20 @@ static size_t hosts_of(const struct pp_dataset *d)
 
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
-	char what[96];
-	size_t hosts = hosts_of(d);
-
 	if (!steps->steps)
-		snprintf(what, sizeof(what), "no complete step");
+		snprintf(m->what, sizeof(m->what), "no complete step");
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
-		snprintf(what, sizeof(what), "the whole run as one step");
+		snprintf(m->what, sizeof(m->what), "the whole run as one step");
 	else if (steps->steps == 1)
-		snprintf(what, sizeof(what), "step %" PRId64, steps->number[0]);
+		snprintf(m->what, sizeof(m->what), "step %" PRId64, steps->number[0]);
 	else
-		snprintf(what, sizeof(what), "steps %" PRId64 "..%" PRId64, steps->number[0], steps->number[steps->steps - 1]);
-	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", what, (int)d->ranks_delivered,
-	         (int)d->ranks_asked, d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+		snprintf(m->what, sizeof(m->what), "steps %" PRId64 "..%" PRId64, steps->number[0],
+		         steps->number[steps->steps - 1]);
+	m->delivered = d->ranks_delivered;
+	m->asked = d->ranks_asked;
+	m->hosts = hosts_of(d);
+	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", m->what, m->delivered, m->asked,
+	         m->asked == 1 ? "" : "s", m->hosts, m->hosts == 1 ? "" : "s");
 }
 
 /* "3 ranks WHAT: rank 1, 4, 5" for the workers whose status begins with `prefix`. */
@@ -133,6 +134,7 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
                         const struct pp_intern *names, const char *logdir, const char *session)
 {
 	say_head(m, d, steps);
+	snprintf(m->session, sizeof(m->session), "%s", session);
 	if (m->failure[0])
 		snprintf(m->where, sizeof(m->where), "%s/podprof/%s", logdir, session);
 	else

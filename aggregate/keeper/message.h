@@ -9,6 +9,9 @@
 struct pp_message {
 	char head[256], where[1024], must_know[640], failure[640];
 	char there[160], lacking[160]; /* files, by what users call them */
+	char what[96], session[64];    /* "steps 10..19"; where */
+	int delivered, asked;          /* ranks */
+	size_t hosts;
 };
 
 /* What a writer has done: 0, or -errno with its sentence. */

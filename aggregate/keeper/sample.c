@@ -153,6 +153,18 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 	s->next_ns = now + (s->period_ns > s->least_ns ? s->period_ns : s->least_ns);
 }
 
+void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut)
+{
+	struct pp_sampled *r = ring < s->rings ? &s->ring[ring] : NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; r && i < r->used; i++)
+		if (r->memory[i].time > cut)
+			r->memory[kept++] = r->memory[i];
+	if (r)
+		r->used = kept;
+}
+
 static struct pp_rank *find_rank(struct pp_capture *c, int32_t number)
 {
 	for (size_t i = 0; i < c->ranks; i++)

@@ -267,6 +267,8 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	free(attr);
 	if (!rc)
 		pp_message_text(&m, message, message_size);
+	if (!rc && options->ret_message)
+		*options->ret_message = m;
 release_steps:
 	pp_steps_release(&steps);
 	return rc;

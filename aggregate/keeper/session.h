@@ -3,6 +3,7 @@
 #ifndef PP_KEEPER_SESSION_H
 #define PP_KEEPER_SESSION_H
 
+#include "aggregate/keeper/message.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"
@@ -16,8 +17,9 @@ struct pp_session_options {
 	int64_t steps_first, steps_last; /* last <= first: not asked */
 	int xspace_per_rank;
 	int salvaged;
-	const char *const *warning; /* NULL-terminated extra warnings for /quality, or NULL */
-	char *ret_later;            /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
+	const char *const *warning;     /* NULL-terminated extra warnings for /quality, or NULL */
+	struct pp_message *ret_message; /* NULL, or the message in parts, where a session was written */
+	char *ret_later; /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
 };
 
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */

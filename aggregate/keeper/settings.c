@@ -27,7 +27,10 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 		break;
 	case PP_OPT_ID_STEPS:
 		if (*value)
-			pp_opt_parse_steps(value, &s->steps_first, &s->steps_last, NULL);
+			pp_step_windows_parse(value, &s->windows, NULL);
+		break;
+	case PP_OPT_ID_EVERY:
+		pp_opt_parse_int(value, &s->every, NULL);
 		break;
 	case PP_OPT_ID_WINDOW_BUFFER:
 		pp_opt_parse_bytes(value, &s->buffer, NULL);
@@ -80,6 +83,17 @@ static void one_line(struct pp_settings *s, char *line)
 	note_option(s, opt, value);
 }
 
+static void finish_windows(struct pp_settings *s)
+{
+	struct pp_step_windows *w = &s->windows;
+
+	pp_step_windows_repeat(w, s->every, NULL); /* podprof run has said it; the guests do the same */
+	if (!w->count)
+		return;
+	s->steps_first = w->first[0];
+	s->steps_last = w->every ? INT64_MAX : w->last[w->count - 1];
+}
+
 int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct pp_err *err)
 {
 	char path[4096], *text = malloc(FILE_BYTES);
@@ -98,6 +112,7 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 		one_line(&s, line);
 	}
 	free(text);
+	finish_windows(&s);
 	*ret_settings = s;
 	return n < 0 ? pp_err_set(err, (int)n, "cannot read '%s': %s", path, strerror((int)-n)) : 0;
 }

@@ -7,11 +7,14 @@
 #include "aggregate/keeper/watch.h"
 #include "aggregate/read/rings.h"
 #include "core/base/err.h"
+#include "core/base/step_windows.h"
 
 struct pp_settings { /* <spool>/options */
 	char output[4096], session[128], job[128], command[512];
 	char text[512]; /* all options as one line, for the dataset */
-	int64_t steps_first, steps_last;
+	struct pp_step_windows windows;
+	int64_t every;
+	int64_t steps_first, steps_last; /* from the first window's first step to the last one's last; last <= first: not asked */
 	uint64_t buffer;
 	int64_t wait_s;
 	int xspace_per_rank;

@@ -1,4 +1,4 @@
-/* Windows that end while ranks go on: what a closed window leaves behind, and what of a capture is one window's. Called by the keeper. */
+/* Windows that end while ranks go on: what a closed one leaves behind, what of a capture is one window. Called by the keeper. */
 #include "aggregate/read/cut.h"
 
 #include <errno.h>
@@ -25,15 +25,19 @@ void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)
 	struct pp_ring *ring = r->ring[index];
 	struct pp_pair *p = &ring->pair;
 	size_t kept = 0;
+	uint64_t spans = 0;
 
-	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next)
+	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next) {
 		pp_store_drop(&r->shared.store, &lane->blocks, lane, cut);
+		spans += lane->blocks.spans;
+	}
 	for (size_t i = 0; i < p->usages; i++)
 		if (p->usage[i].time > cut)
 			p->usage[kept++] = p->usage[i];
 	p->usages = kept;
 	pp_ring_losses(ring, ring->lost_before);
-	ring->records_before = p->records;
+	/* Spans that stay were records of the windows to come. */
+	ring->records_before = spans < p->records ? p->records - spans : 0;
 }
 
 /* Whole or not at all: half a call has no arrival, half a step no length. */

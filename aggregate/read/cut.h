@@ -4,11 +4,12 @@
 
 #include "aggregate/read/rings.h"
 
-/* What ended at tick `cut` or before goes; what is open stays open. Losses and records count anew from here. */
+/* What ended at tick `cut` or before goes; what is open stays open. Losses count anew from here, and so do records, but for spans
+ * that stay. */
 void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut);
 
-/* After pp_rings_finish(): keep what lies in ticks [from, to]. Ranges across an edge are clipped there (CUT_BEGIN, CUT_END), MPI calls
- * across one are left out, and so are steps and requests that began before `from`. 0, or -ENOMEM. */
+/* After pp_rings_finish(): keep what lies in ticks [from, to]. Ranges across an edge are clipped there (CUT_BEGIN, CUT_END); MPI
+ * calls across one are left out, and so are steps and requests that began before `from`. 0, or -ENOMEM. */
 int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to);
 
 #endif

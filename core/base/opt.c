@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/step_windows.h"
+
 #define RUN PP_OPT_RUN
 #define REPORT PP_OPT_REPORT
 #define SALVAGE PP_OPT_SALVAGE
@@ -147,7 +149,8 @@ static int check_str(const struct pp_opt *opt, const char *value, struct pp_err 
 
 int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err)
 {
-	int64_t number, last;
+	struct pp_step_windows windows;
+	int64_t number;
 	uint64_t bytes;
 	int rc = 0;
 
@@ -164,7 +167,7 @@ int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err
 		rc = pp_opt_parse_bytes(value, &bytes, err);
 		break;
 	case PP_OPT_STEPS:
-		rc = pp_opt_parse_steps(value, &number, &last, err);
+		rc = pp_step_windows_parse(value, &windows, err);
 		break;
 	case PP_OPT_FLAG:
 		if (strcmp(value, "0") && strcmp(value, "1"))

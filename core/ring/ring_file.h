@@ -37,7 +37,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 2,
+	PP_RING_VERSION = 3,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -46,6 +46,7 @@ enum {
 	PP_RING_CATEGORIES = 256,
 	PP_RING_FIRST_CHUNKS = 4, /* a thread begins with 256 KiB */
 	PP_RING_NOTES = 16384,    /* bytes of notes */
+	PP_WINDOW_ROWS = 64,      /* the last so many windows of a rank */
 };
 
 struct pp_chunk {
@@ -117,6 +118,14 @@ struct pp_ring_entry {
 	uint32_t name; /* bytes in the names behind the entries */
 };
 
+struct pp_window_row {           /* a window that has begun on this rank */
+	_Atomic uint64_t number; /* 1 + its place among all windows; 0: the row is being written, or never was. Stored last */
+	int64_t first, last;     /* steps asked for [first, last) */
+	pp_tick begin;           /* of the edge step before it; 0: it has all that was recorded before the first step mark */
+	pp_tick end;             /* of the edge step after it; valid once windows_passed covers the window */
+	uint64_t reserved;
+};
+
 enum pp_rank_state {                     /* what the guest says of its process */
 	             PP_RANK_OPEN = 1,   /* claimed, may record */
 	             PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
@@ -140,7 +149,7 @@ struct pp_ring_header {
 	char options[512]; /* canonical text of the options this rank has */
 	char command[512]; /* argv, blanks between */
 	char host[72];
-	int64_t window_first, window_last; /* steps asked for [first, last); last <= first: none */
+	int64_t window_first, window_last; /* the first window: steps [first, last); last <= first: none */
 	_Atomic uint32_t state;            /* enum pp_rank_state */
 	_Atomic int32_t exit_status;       /* known when ENDING */
 	_Atomic uint32_t chunk_limit;      /* chunks the file may have */
@@ -148,7 +157,7 @@ struct pp_ring_header {
 	_Atomic uint32_t thread_used;      /* slots handed out so far */
 	_Atomic uint32_t recording;        /* 1 while records are written */
 	_Atomic uint32_t step_marks;       /* 1 once podprof_step_begin was called */
-	_Atomic uint32_t window_state;     /* 0 before, 1 inside, 2 the last step and its edge have passed */
+	_Atomic uint32_t window_state;     /* 0 before, 1 inside, 2 the last window's edge has passed */
 	_Atomic uint32_t mpi_state;        /* 0 never, 1 initialised, 2 finalised */
 	_Atomic uint32_t domains, categories;
 	_Atomic uint64_t lost_threads; /* records of threads without a slot */
@@ -158,6 +167,8 @@ struct pp_ring_header {
 	uint32_t reserved1;
 	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
+	_Atomic uint64_t windows_passed; /* windows that are over, begun or not */
+	struct pp_window_row window[PP_WINDOW_ROWS];
 };
 
 enum { PP_RING_HEADER_BYTES = 256 * 1024 };

@@ -9,6 +9,7 @@
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
+#include "core/window/trigger.h"
 
 enum { PERIOD_NS = 100000000, SHARE_NS = 1000000, CALIBRATE_NS = 1000000 };
 
@@ -111,9 +112,7 @@ static void end_open(pp_tick now)
 /* The edge steps of a window are in no table: a look at them would be one less at those that are. */
 static int is_asked_for(int64_t number)
 {
-	const struct pp_ring_header *h = pp_ring_pool.header;
-
-	return h->window_last <= h->window_first || (number >= h->window_first && number < h->window_last);
+	return pp_trigger_asks(number);
 }
 
 static void begin_open(pp_tick now, int64_t number)

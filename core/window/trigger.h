@@ -5,8 +5,12 @@
 
 #include <stdint.h>
 
+#include "core/base/step_windows.h"
+
 /* At the claim. */
-void pp_trigger_start(int64_t first, int64_t last);
+void pp_trigger_start(const struct pp_step_windows *asked);
+/* Is step `number` in a window, or none asked for? */
+int pp_trigger_asks(int64_t number);
 /* Before and after the record of the mark is written. */
 void pp_trigger_step_begin(int64_t number);
 void pp_trigger_step_end(void);

@@ -1,0 +1,56 @@
+/* Who of this host's ranks is over, seen, expected. Called by keeper.c and windows.c. */
+#include "aggregate/keeper/ranks.h"
+
+/* The same process opened another ring later: it has called exec. */
+static int is_followed(const struct pp_spool_view *v, const struct pp_ring_header *h)
+{
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		const struct pp_ring_header *later = pp_rings_header(v->rings, i);
+
+		if (later->pid == h->pid && later->start_time == h->start_time && later->open_tick > h->open_tick)
+			return 1;
+	}
+	return 0;
+}
+
+int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring)
+{
+	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
+
+	return is_followed(v, h) || atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING ||
+	       pp_watch_gone(&v->rank[ring]);
+}
+
+int pp_ranks_is_over(struct pp_spool_view *v, size_t ring)
+{
+	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
+
+	return atomic_load_explicit(&h->window_state, memory_order_acquire) >= 2 || pp_ranks_has_ended(v, ring);
+}
+
+int pp_ranks_seen(const struct pp_spool_view *v)
+{
+	int seen = 0;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		size_t j = 0;
+
+		while (j < i && pp_rings_header(v->rings, j)->rank != pp_rings_header(v->rings, i)->rank)
+			j++;
+		seen += j == i;
+	}
+	return seen;
+}
+
+int pp_ranks_expected(const struct pp_spool_view *v)
+{
+	int expected = 0;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
+		if (pp_rings_header(v->rings, i)->local_size > expected)
+			expected = pp_rings_header(v->rings, i)->local_size;
+	for (size_t i = 0; i < v->runs; i++)
+		if (v->run[i].local_size > expected)
+			expected = v->run[i].local_size;
+	return expected;
+}

@@ -1,0 +1,15 @@
+/* What rings and run processes say of the ranks of this host. In: a view of the spool. Out: who is over, seen, expected. */
+#ifndef PP_KEEPER_RANKS_H
+#define PP_KEEPER_RANKS_H
+
+#include "aggregate/keeper/spool.h"
+
+/* Nothing more comes out of this ring. */
+int pp_ranks_is_over(struct pp_spool_view *v, size_t ring);
+/* Its process is gone, at its end, or has become another program. */
+int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring);
+int pp_ranks_seen(const struct pp_spool_view *v);
+/* Ranks this host should have: what launchers said to run processes and to ranks; 0: unknown. */
+int pp_ranks_expected(const struct pp_spool_view *v);
+
+#endif

@@ -1,0 +1,393 @@
+/* When a window of several is over, what of the rings it has, and the child that writes it. See windows.h. */
+#include "aggregate/keeper/windows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/ranks.h"
+#include "aggregate/read/cut.h"
+
+enum {
+	LATE_MS = 60000,    /* a rank that stands in the window while the others have passed it */
+	UNMARKED_MS = 5000, /* a rank that marks no step, where others do */
+	LIMIT_MS = 600000,
+	DRAINS = 8,
+};
+
+#define NO_WINDOW UINT64_MAX
+
+struct work { /* of the child */
+	struct pp_windows_job job;
+	int64_t first, last;
+	struct pp_close_range *range;
+	char later[PP_SESSION_PATH];
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked)
+{
+	*w = (struct pp_windows){.asked = *asked, .limit_ms = LIMIT_MS, .aside = {.fd = -1}};
+}
+
+/* The row of window `index`; NULL: it has not begun on this rank. */
+static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
+{
+	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
+
+	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
+}
+
+static uint64_t passed(const struct pp_ring_header *h)
+{
+	return atomic_load_explicit(&h->windows_passed, memory_order_acquire);
+}
+
+/* The first window from `from` on that has begun on any rank. */
+static uint64_t first_begun(const struct pp_windows *w, const struct pp_rings *r, uint64_t from)
+{
+	uint64_t found = NO_WINDOW;
+	int64_t first, last;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		for (int k = 0; k < PP_WINDOW_ROWS; k++) {
+			uint64_t n = atomic_load_explicit(&pp_rings_header(r, i)->window[k].number, memory_order_acquire);
+
+			if (n-- && n >= from && n < found && pp_step_windows_get(&w->asked, n, &first, &last))
+				found = n;
+		}
+	return found;
+}
+
+/* How many windows are over on every rank that is waited for; NO_WINDOW: on all that there will be. */
+static uint64_t passed_by_all(struct pp_windows *w, struct pp_spool_view *v)
+{
+	uint64_t least = NO_WINDOW, most = 0, unmarked = NO_WINDOW;
+	int64_t waited;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+		uint64_t n = passed(h);
+
+		if (n > most)
+			most = n;
+		if (n < least && atomic_load_explicit(&h->step_marks, memory_order_relaxed) && !pp_ranks_has_ended(v, i))
+			least = n;
+		else if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed) && !pp_ranks_has_ended(v, i))
+			unmarked = 0;
+	}
+	if (pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v))
+		unmarked = 0;
+	if (most <= w->next) {
+		w->since_ms = 0;
+		return 0;
+	}
+	if (!w->since_ms)
+		w->since_ms = now_ms();
+	waited = now_ms() - w->since_ms;
+	if (waited > LATE_MS)
+		return most;
+	return waited > UNMARKED_MS || unmarked > least ? least : unmarked;
+}
+
+static void add(char *to, size_t size, const char *text)
+{
+	size_t n = strlen(to);
+
+	if (n + strlen(text) + 12 < size)
+		snprintf(to + n, size - n, "%s%s", n ? ", " : "", text);
+	else if (n + 12 < size && (n < 6 || strcmp(to + n - 6, "others") != 0))
+		snprintf(to + n, size - n, ", others");
+}
+
+static void miss(struct pp_windows *w, uint64_t index)
+{
+	int64_t first, last;
+	char text[64];
+
+	if (!pp_step_windows_get(&w->asked, index, &first, &last))
+		return;
+	snprintf(text, sizeof(text), "%" PRId64 ":%" PRId64, first, last);
+	w->told.missed++;
+	add(w->told.lacking, sizeof(w->told.lacking), text);
+}
+
+static void take_answer(struct pp_windows *w)
+{
+	struct pp_aside_answer *a = &w->aside.answer;
+	struct pp_windows_told *t = &w->told;
+	struct pp_message *m = &a->message;
+	int64_t first = 0, last = 0;
+
+	pp_step_windows_get(&w->asked, w->writing, &first, &last);
+	if (a->code || !m->session[0]) {
+		const char *why = a->code ? a->err.text : a->text;
+
+		t->failed += a->code != 0;
+		t->missed += !a->code;
+		if (!t->failure[0])
+			snprintf(t->failure, sizeof(t->failure), "steps %" PRId64 ":%" PRId64 " have no session: %.300s", first,
+			         last, why);
+		pp_keeper_log("window %" PRId64 ":%" PRId64 ": %s", first, last, why);
+		return;
+	}
+	if (!t->captured || m->delivered < t->delivered)
+		t->delivered = m->delivered;
+	t->captured++;
+	t->asked = m->asked;
+	t->hosts = m->hosts;
+	add(t->steps, sizeof(t->steps), t->captured == 1 || strncmp(m->what, "steps ", 6) ? m->what : m->what + 6);
+	if (t->captured == 1)
+		snprintf(t->first, sizeof(t->first), "%s", m->session);
+	snprintf(t->last, sizeof(t->last), "%s", m->session);
+	if (m->must_know[0] && !t->must_know[0])
+		snprintf(t->must_know, sizeof(t->must_know), "steps %" PRId64 ":%" PRId64 ": %.340s", first, last, m->must_know);
+	if (m->failure[0] && !t->failure[0])
+		snprintf(t->failure, sizeof(t->failure), "session %s has no %.80s: %.220s", m->session, m->lacking, m->failure);
+	pp_keeper_log("window %" PRId64 ":%" PRId64 ": session %s", first, last, m->session);
+}
+
+static int64_t begin_of(const struct pp_window_row *row)
+{
+	return row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
+}
+
+static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row *row, uint64_t index)
+{
+	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
+}
+
+/* What of each ring is the window's. Ranks that it did not begin on have what they did meanwhile. */
+static struct pp_close_range *ranges_of(const struct pp_rings *r, uint64_t index)
+{
+	size_t rings = pp_rings_count(r);
+	struct pp_close_range all = {.from = INT64_MAX, .to = INT64_MIN}, *range = calloc(rings + 1, sizeof(*range));
+
+	if (!range)
+		return NULL;
+	for (size_t i = 0; i < rings; i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		const struct pp_window_row *row = row_of(h, index);
+
+		range[i] = (struct pp_close_range){.rank = h->rank, .from = INT64_MAX, .to = INT64_MIN};
+		if (row) {
+			range[i].from = begin_of(row);
+			range[i].to = end_of(h, row, index);
+			all.from = range[i].from < all.from ? range[i].from : all.from;
+			all.to = range[i].to > all.to ? range[i].to : all.to;
+		}
+	}
+	for (size_t i = 0; i < rings; i++)
+		for (size_t k = 0; k < rings; k++)
+			if (range[k].rank == range[i].rank) { /* two rings of one rank: from the first one's to the last one's */
+				range[i].from = range[k].from < range[i].from ? range[k].from : range[i].from;
+				range[i].to = range[k].to > range[i].to ? range[k].to : range[i].to;
+			}
+	if (all.from > all.to) { /* its rows are another window's by now */
+		free(range);
+		return NULL;
+	}
+	for (size_t i = 0; i < rings; i++)
+		if (range[i].from > range[i].to) {
+			range[i].from = all.from;
+			range[i].to = all.to;
+		}
+	return range;
+}
+
+/* Up to where window `index` and nothing behind it needs a ring; INT64_MAX: not known. */
+static int64_t cut_of(const struct pp_ring_header *h, uint64_t index)
+{
+	const struct pp_window_row *row = row_of(h, index), *next = row_of(h, index + 1);
+	int64_t cut = row ? end_of(h, row, index) : INT64_MAX;
+
+	return next && begin_of(next) <= cut ? begin_of(next) - 1 : cut;
+}
+
+/* The child has its copy: what no later window needs goes. */
+static void drop(const struct pp_windows_job *job, uint64_t index)
+{
+	struct pp_rings *r = job->view->rings;
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		if (cut_of(pp_rings_header(r, i), index) < least)
+			least = cut_of(pp_rings_header(r, i), index);
+	for (size_t i = 0; i < pp_rings_count(r) && least < INT64_MAX; i++) {
+		int64_t cut = cut_of(pp_rings_header(r, i), index);
+
+		cut = cut < INT64_MAX ? cut : least;
+		pp_rings_drop(r, i, cut);
+		pp_sampler_drop(job->sampler, i, cut);
+	}
+}
+
+static int write_window(void *context, struct pp_aside_answer *answer)
+{
+	struct work *work = context;
+	struct pp_session_options options = *work->job.options;
+	struct pp_close close_it = {.view = work->job.view,
+	                            .first = work->job.first,
+	                            .options = &options,
+	                            .sampler = work->job.sampler,
+	                            .message = answer->text,
+	                            .message_size = sizeof(answer->text),
+	                            .range = work->range,
+	                            .ranges = pp_rings_count(work->job.view->rings)};
+
+	options.steps_first = work->first;
+	options.steps_last = work->last;
+	options.ret_message = &answer->message;
+	options.ret_later = work->later;
+	return pp_close_session(&close_it, &answer->err);
+}
+
+static void write_page(void *context)
+{
+	struct work *work = context;
+	struct pp_err err = {""};
+
+	if (work->later[0] && pp_session_page(work->later, &err))
+		pp_keeper_log("no report.html: %s", err.text);
+}
+
+static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
+{
+	struct work work = {.job = *job, .range = ranges_of(job->view->rings, index)};
+	struct pp_aside_work aside = {.run = write_window, .after = write_page, .context = &work};
+	int rc = work.range ? 0 : -ENOMEM;
+
+	pp_step_windows_get(&w->asked, index, &work.first, &work.last);
+	w->writing = index;
+	w->next = index + 1;
+	w->since_ms = 0;
+	w->busy = 1;
+	if (!rc)
+		rc = pp_aside_start(&w->aside, &aside, w->limit_ms);
+	if (!work.range) {
+		w->told.skipped++;
+		w->busy = 0;
+	} else if (rc) { /* done here it would take the rings from the windows behind it */
+		w->aside = (struct pp_aside){.fd = -1};
+		w->aside.answer.code = pp_err_set(&w->aside.answer.err, rc, "no process to write it: %s", strerror(-rc));
+		take_answer(w);
+		w->busy = 0;
+	}
+	free(work.range);
+	drop(job, index);
+}
+
+static void drain(struct pp_rings *r)
+{
+	uint64_t records = 1;
+
+	for (int round = 0; round < DRAINS && records; round++) {
+		records = 0;
+		for (size_t i = 0; i < pp_rings_count(r); i++)
+			records += pp_rings_drain(r, i, NULL);
+	}
+}
+
+/* A step of it was marked: more than the edge in front of it. */
+static int was_reached(const struct pp_windows *w, const struct pp_rings *r, uint64_t index)
+{
+	int64_t first = 0, last = 0;
+
+	pp_step_windows_get(&w->asked, index, &first, &last);
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		for (uint32_t t = 0; t < PP_RING_THREADS && t < atomic_load(&pp_rings_header(r, i)->thread_used); t++)
+			if (row_of(pp_rings_header(r, i), index) && pp_rings_header(r, i)->thread[t].where.step >= first)
+				return 1;
+	return 0;
+}
+
+int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending)
+{
+	uint64_t begun, over;
+
+	if (w->busy == 1) {
+		if (!pp_aside_done(&w->aside))
+			return 1;
+		take_answer(w);
+		w->busy = 2;
+	}
+	if (w->busy && !pp_aside_over(&w->aside))
+		return 1;
+	w->busy = 0;
+	over = ending ? NO_WINDOW : passed_by_all(w, job->view);
+	begun = first_begun(w, job->view->rings, w->next);
+	while (!w->asked.every && w->next < (uint64_t)w->asked.count && w->next < begun && w->next < over)
+		miss(w, w->next++);
+	if (w->asked.every && begun < over && begun > w->next)
+		w->told.skipped += begun - w->next;
+	if (begun == NO_WINDOW || begun >= over)
+		return 0;
+	w->next = begun;
+	/* After the ranks' words: what they recorded before them is there now. */
+	drain(job->view->rings);
+	if (ending && !was_reached(w, job->view->rings, begun)) {
+		w->next = begun + 1;
+		if (!w->asked.every)
+			miss(w, begun);
+		return 1;
+	}
+	start(w, job, begun);
+	return 1;
+}
+
+static int64_t last_marked(const struct pp_rings *r)
+{
+	int64_t last = INT64_MIN;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		for (uint32_t t = 0; t < PP_RING_THREADS && t < atomic_load(&pp_rings_header(r, i)->thread_used); t++)
+			if (pp_rings_header(r, i)->thread[t].where.step > last)
+				last = pp_rings_header(r, i)->thread[t].where.step;
+	return last;
+}
+
+int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size)
+{
+	const struct pp_windows_told *t = &w->told;
+	const char *logdir = job->options->logdir;
+	int64_t last = last_marked(job->view->rings);
+	char why[96] = "", sessions[160];
+	size_t n = 0;
+
+	if (last != INT64_MIN)
+		snprintf(why, sizeof(why), "; the last step marked was %" PRId64, last);
+	snprintf(sessions, sizeof(sessions), "%s%s%s", t->first, t->captured > 1 ? " to " : "", t->captured > 1 ? t->last : "");
+	if (t->captured)
+		n = (size_t)snprintf(
+		        message, size,
+		        "%d window%s captured on %d of %d rank%s, %zu host%s: %s\n%s/podprof/%s  (podprof report %s%s)",
+		        t->captured, t->captured == 1 ? "" : "s", t->delivered, t->asked, t->asked == 1 ? "" : "s", t->hosts,
+		        t->hosts == 1 ? "" : "s", t->steps, logdir, sessions, t->captured > 1 ? "--list " : "", logdir);
+	else
+		n = (size_t)snprintf(message, size, "no session was written: %s%s%s",
+		                     t->failure[0] ? t->failure : "no window was reached", t->failure[0] ? "" : why,
+		                     t->failure[0] ? "" : ". Ask for steps that the job reaches");
+	if (t->captured && t->lacking[0] && n < size)
+		n += (size_t)snprintf(message + n, size - n, "\nsteps %s were not captured%s", t->lacking, why);
+	if (t->captured && t->skipped && n < size)
+		n += (size_t)snprintf(message + n, size - n,
+		                      "\n%" PRIu64 " windows were left out: they came faster than sessions are written, or steps "
+		                                   "were jumped. Give --every more",
+		                      t->skipped);
+	if (t->captured && t->failure[0] && n < size)
+		n += (size_t)snprintf(message + n, size - n, "\n%s", t->failure);
+	if (t->captured && t->must_know[0] && n < size)
+		snprintf(message + n, size - n, "\n%s", t->must_know);
+	return t->captured || !t->failed ? 0 : -EIO;
+}

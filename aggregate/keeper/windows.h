@@ -1,0 +1,45 @@
+/* Several windows in one life of the keeper: each is written by a child while the ranks go on. In: rows of the rings' headers.
+ * Out: sessions, and the lines for rank 0. Called by keeper.c. */
+#ifndef PP_KEEPER_WINDOWS_H
+#define PP_KEEPER_WINDOWS_H
+
+#include "aggregate/keeper/aside.h"
+#include "aggregate/keeper/close.h"
+#include "core/base/step_windows.h"
+
+struct pp_windows_told { /* what is known of all windows so far */
+	int captured, failed, missed;
+	uint64_t skipped;     /* of a window that comes again: rows were written anew before their turn came, or steps jumped */
+	int delivered, asked; /* ranks: of the window with the fewest */
+	size_t hosts;
+	char steps[256];          /* the first few, by comma */
+	char first[64], last[64]; /* sessions */
+	char failure[400], lacking[256], must_know[400];
+};
+
+struct pp_windows {
+	struct pp_step_windows asked;
+	uint64_t next;    /* the first window that is not closed */
+	int64_t since_ms; /* when the first rank had passed it; 0: none has */
+	int64_t limit_ms; /* that a child may take */
+	int busy;         /* a child is at work on `writing` */
+	uint64_t writing;
+	struct pp_aside aside;
+	struct pp_windows_told told;
+};
+
+struct pp_windows_job { /* what the keeper has; borrowed */
+	struct pp_spool_view *view;
+	const struct pp_clock_pair *first;
+	const struct pp_session_options *options; /* steps and returns are the window's own */
+	struct pp_sampler *sampler;
+};
+
+void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
+/* One turn, never blocks: takes the answer of a child, closes a window that is over on all ranks, one at a time. `ending`: the
+ * ranks are over, what has begun is closed too. Returns 1 while something goes on. */
+int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);
+/* At the end: the lines; 0, or -EIO where no session could be written though one should have been. */
+int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size);
+
+#endif

@@ -1,0 +1,44 @@
+/* A job for windows: steps of MS milliseconds with a sum of all ranks in each, in one range of the whole run. Called by
+ * tests/session/e2e_windows.py: windows STEPS MS [unmarked RANK | killed RANK STEP | late RANK MS | from STEP] */
+#include <mpi.h>
+#include <signal.h>
+#include <string.h>
+
+#include "tests/guest/marks.h"
+
+static int number(int argc, char **argv, int at, int fallback)
+{
+	return at < argc ? (int)strtol(argv[at], NULL, 10) : fallback;
+}
+
+int main(int argc, char **argv)
+{
+	int steps = number(argc, argv, 1, 100), ms = number(argc, argv, 2, 1);
+	const char *how = argc > 4 ? argv[3] : "";
+	int who = number(argc, argv, 4, -1), when = number(argc, argv, 5, 0), rank, ones = 0;
+	int marks, first = strcmp(how, "from") ? 0 : who;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	marks = strcmp(how, "unmarked") || rank != who;
+	podprof_range_push("whole run");
+	for (int step = first; step < first + steps; step++) {
+		if (marks)
+			podprof_step_begin(step);
+		podprof_range_push("compute");
+		sleep_ms(!strcmp(how, "late") && rank == who ? when : ms);
+		podprof_range_pop();
+		if (!strcmp(how, "killed") && rank == who && step == when)
+			raise(SIGKILL);
+		if (strcmp(how, "late")) {
+			MPI_Allreduce(MPI_IN_PLACE, &ones, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		}
+		if (marks)
+			podprof_step_end();
+	}
+	podprof_range_pop();
+	if (!rank)
+		say("done");
+	MPI_Finalize();
+	return 0;
+}

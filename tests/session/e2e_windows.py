@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+"""Several windows in one job: lists, repeats, edges that meet, ranks that are late, silent or killed, a child that dies. Run by ctest
+session_windows."""
+import glob
+import os
+import re
+import signal
+import sys
+import time
+
+from e2e import check_dataset, good, h5, text, train, xspaces
+import jobs
+from jobs import check, run, sessions, start, finish, wait_until
+
+
+def job(place, logs, words, *options, ranks=4):
+    return place.mpirun(ranks, place.under(logs, [place.program("windows"), *words], *options))
+
+
+def by_first_step(found):
+    """{first step: session directory}"""
+    table = {}
+    for session in found:
+        with h5(session) as f:
+            table[int(f["breakdown/step"][0])] = session
+    return table
+
+
+def check_windows(logs, windows, workers, in_step=True):
+    """One session a window, each with its own steps and nothing of the others'."""
+    found = by_first_step(sessions(logs))
+    check(sorted(found) == [w[0] for w in windows], f"sessions begin at {sorted(found)}, not {windows}: {jobs.tree(logs)}")
+    last_end = None
+    for first, last in windows:
+        session = found[first]
+        check_dataset(session, workers=workers, steps=range(first, last))
+        check(xspaces(logs, session), f"no XSpace of {session}")
+        with h5(session) as f:
+            check(all(text(s) == "delivered" for s in f["worker/status"][()]), f["worker/status"][()])
+            check((f["breakdown/present"][()] == 1).all(), f"steps {first}:{last} are not on all ranks")
+            epoch = int(f.attrs["epoch_realtime_ns"])
+            begin, end = epoch + int(f["step/begin_ns"][()].min()), epoch + int(f["step/end_ns"][()].max())
+            events = f["collective/step"][()] if "collective" in f else []
+            check(all(int(n) < last + 2 for n in events), f"collectives of later steps in {first}:{last}: {events}")
+            lost = [f"quality/{k}" for k in f["quality"] if "lost" in k and f["quality"][k][()].sum()]
+            check(not lost, lost)
+        check(not in_step or last_end is None or begin > last_end - 5e6, "windows do not follow each other")
+        last_end = end
+    return found
+
+
+def lists(place, full):
+    """Also two that meet, and a window of one step."""
+    logs = place.new_logs()
+    got = train(place, logs, words=["--steps", "60"], options=["--steps", "10:20,30:35,35:40,50:51"])
+    good(got)
+    lines = got.podprof_lines()
+    check(lines[0] == "podprof: 4 windows captured on 8 of 8 ranks, 1 host: steps 10..19, 30..34, 35..39, step 50", lines)
+    found = check_windows(logs, [(10, 20), (30, 35), (35, 40), (50, 51)], 8)
+    names = [os.path.basename(found[n]) for n in (10, 50)]
+    check(lines[1] == f"podprof: {logs}/podprof/{names[0]} to {names[1]}  (podprof report --list {logs})", lines)
+
+
+def every(place, full):
+    logs = place.new_logs()
+    got = train(place, logs, ranks=4, words=["--steps", "100"], options=["--steps", "10:12", "--every", "20"])
+    good(got)
+    check("5 windows captured on 4 of 4 ranks, 1 host: steps 10..11, 30..31, 50..51, 70..71, 90..91" in got.err, got.err)
+    check_windows(logs, [(n, n + 2) for n in range(10, 100, 20)], 4)
+
+
+def too_many(place, full):
+    """Windows that come faster than sessions can be written: some are left out and counted, none is lost in silence."""
+    logs = place.new_logs()
+    got = train(place, logs, ranks=2, words=["--steps", "500"], options=["--steps", "10:11", "--every", "2"])
+    check(got.code == 0 and not got.other_err(), got.told())
+    captured, left_out = (re.search(p, got.err) for p in (r"(\d+) windows captured on 2 of 2", r"(\d+) windows were left out"))
+    check(captured and int(captured[1]) == len(sessions(logs)), got.err)
+    check(int(captured[1]) + int(left_out[1] if left_out else 0) == 245, got.err)
+
+
+def while_it_runs(place, full):
+    """The first session is complete while the job goes on; the last one of a job that is past its windows too."""
+    logs = place.new_logs()
+    process = start(job(place, logs, ["150", "20"], "--steps", "5:8,20:24"))
+    check(wait_until(lambda: len(sessions(logs)) == 2, 20), f"no sessions while the job runs: {jobs.tree(logs)}")
+    check(process.poll() is None, "the job was over before its windows were written")
+    for session in sessions(logs):
+        check(os.path.exists(os.path.join(session, "summary.txt")) or wait_until(
+            lambda s=session: os.path.exists(os.path.join(s, "summary.txt")), 5), session)
+    got = finish(process)
+    good(got)
+    check_windows(logs, [(5, 8), (20, 24)], 4)
+
+
+def not_reached(place, full):
+    """In the past when the first step is marked, and behind the end."""
+    logs = place.new_logs()
+    got = run(job(place, logs, ["40", "1", "from", "100"], "--steps", "10:20,110:112,900:910"))
+    good(got, 3)
+    check("1 window captured on 4 of 4 ranks, 1 host: steps 110..111" in got.err, got.err)
+    check("steps 10:20, 900:910 were not captured; the last step marked was 139" in got.err, got.err)
+    check_windows(logs, [(110, 112)], 4)
+    logs = place.new_logs()
+    got = run(job(place, logs, ["10", "1"], "--steps", "50:60,70:80"))
+    good(got, 1)
+    check("no session was written: no window was reached; the last step marked was 9. Ask for steps that the job reaches" in got.err, got.err)
+
+
+def unfinished(place, full):
+    """The job ends inside the second window: its steps so far are a session."""
+    logs = place.new_logs()
+    got = run(job(place, logs, ["30", "1"], "--steps", "5:8,20:90"))
+    good(got)
+    check_windows(logs, [(5, 8), (20, 30)], 4)
+
+
+def unmarked(place, full):
+    """A rank that marks no step is in each window with what it did meanwhile, and holds nobody up for long."""
+    logs = place.new_logs()
+    got = run(job(place, logs, ["60", "1", "unmarked", "2"], "--steps", "5:8,20:24"))
+    check(got.code == 0 and not got.other_err(), got.told())
+    found = by_first_step(sessions(logs))
+    check(sorted(found) == [5, 20], jobs.tree(logs))
+    for session in found.values():
+        with h5(session) as f:
+            check(int(f.attrs["ranks_delivered"]) == 4, f.attrs["ranks_delivered"])
+            check(not f["breakdown/present"][()][:, 2].any(), "steps of a rank that marks none")
+
+
+def late(place, full):
+    """Ranks that drift: one is whole windows behind the others."""
+    logs = place.new_logs()
+    got = run(job(place, logs, ["60", "1", "late", "3", "25"], "--steps", "5:8,20:24,40:42"))
+    good(got)
+    check_windows(logs, [(5, 8), (20, 24), (40, 42)], 4, in_step=False)
+
+
+def killed(place, full):
+    """A rank dies in the second window: the first was whole, the second has what there is."""
+    logs = place.new_logs()
+    run(job(place, logs, ["60", "5", "killed", "1", "22"], "--steps", "5:8,20:24"))
+    found = wait_until(lambda: len(sessions(logs)) == 2 and by_first_step(sessions(logs)), 20)
+    check(found and sorted(found) == [5, 20], jobs.tree(logs))
+    check_dataset(found[5], workers=4, steps=range(5, 8))
+    with h5(found[5]) as f:
+        check(all(text(s) == "delivered" for s in f["worker/status"][()]), f["worker/status"][()])
+    with h5(found[20]) as f:
+        status = [text(s) for s in f["worker/status"][()]]
+        check(status[1].startswith("partial"), status)
+
+
+def direct_child(parent, spool):
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            pid, ppid = int(path.split("/")[2]), int(open(path).read().rsplit(")", 1)[1].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        if ppid == parent and pid in jobs.keepers(spool):
+            return pid
+    return None
+
+
+def child_dies(place, full):
+    """Whoever writes a window is killed: one sentence, and only that session is lost."""
+    logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
+    process = start(job(place, logs, ["80", "20"], "--steps", "5:8,20:24,60:64", "--spool", spool))
+    keeper = wait_until(lambda: jobs.keepers(spool), 10)
+    check(keeper, "no keeper")
+    end, child = time.monotonic() + 15, None
+    while not child and time.monotonic() < end:
+        child = direct_child(min(keeper), spool)
+    check(child, "no child was seen")
+    os.kill(child, signal.SIGKILL)
+    got = finish(process)
+    check(got.code == 0 and not got.other_err(), got.told())
+    check("2 windows captured on 4 of 4 ranks" in got.err, got.err)
+    check(re.search(r"steps \d+:\d+ have no session: its writer was ended by signal 9", got.err), got.err)
+    check(len(by_first_step(sessions(logs))) == 2, jobs.tree(logs))
+
+
+def refused(place, full):
+    for options, sentence in ((["--steps", "5:9,8:12"], "begins before the one in front of it has ended"),
+                              (["--steps", "5:9,"], "is not a range of steps"),
+                              (["--steps", "5:5"], "holds no step"),
+                              (["--steps", "5:9", "--every", "3"], "is less than the 4 steps"),
+                              (["--every", "3"], "--every repeats one window"),
+                              (["--steps", "1:2,3:4", "--every", "30"], "--every repeats one window"),
+                              (["--steps", ",".join(f"{n}:{n + 1}" for n in range(40))], "more than 32 windows")):
+        got = run(place.under(place.new_logs(), ["/bin/echo", "ran"], *options))
+        check(got.code == 64 and not got.out and sentence in got.err, f"{options}: {got.told()}")
+    got = run(place.under(place.new_logs(), ["/bin/echo", "ran"]), env={"PODPROF_EVERY": "7"})
+    check(got.code == 0 and got.out == "ran\n" and "PODPROF_EVERY is ignored" in got.err, got.told())
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
+                                                refused)}, __doc__))
