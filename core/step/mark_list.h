@@ -36,6 +36,7 @@ struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
 	uint64_t matched;   /* collectives of patterns */
 	uint64_t irregular; /* others between the first step and the last */
 	double coverage;    /* share of the matched */
+	int evicted;        /* a rank lost its beginning: step 0 is not the job's first */
 };
 
 /* Append; -ENOMEM. */

@@ -277,9 +277,11 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 		return rc < 0 ? rc : 1;
 	s->rule = PP_STEP_RULE_PERIOD;
 	s->period = rule.period;
-	s->confidence = 0.7 * rule.coverage * (rule.patterns > 1 ? 0.9 : 1.0);
+	s->confidence = 0.7 * rule.coverage * (rule.patterns > 1 ? 0.9 : 1.0) * (rule.evicted ? 0.7 : 1.0);
 	add_note(s, "steps are guessed from a repeating pattern of %u collectives; podprof_step_begin() marks them for sure",
 	         (unsigned)rule.period);
+	if (rule.evicted)
+		add_note(s, "they are numbered from where records were kept");
 	if (rule.irregular)
 		add_note(s, "%llu collectives from the first step to the last are not of the pattern",
 		         (unsigned long long)rule.irregular);

@@ -278,6 +278,8 @@ int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list,
 		if (fill_marks(&capture->rank[r], &best, &times, &list[r]) < 0)
 			goto out;
 	*ret_rule = best.rule;
+	for (size_t r = 0; r < capture->ranks; r++)
+		ret_rule->evicted |= capture->rank[r].horizon != INT64_MIN;
 	rc = 1;
 out:
 	free(times.begin);

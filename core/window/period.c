@@ -50,6 +50,7 @@ static uint32_t symbol_at(const struct pp_period *p, uint64_t position)
  * contexts move on by the symbol at `i`. */
 static uint32_t move_contexts(struct pp_period *p, uint64_t i, uint32_t symbol)
 {
+	uint64_t seen = i - p->since;
 	uint32_t distance = 0;
 
 	for (unsigned k = 0; k < PP_PERIOD_ORDERS; k++) {
@@ -58,12 +59,12 @@ static uint32_t move_contexts(struct pp_period *p, uint64_t i, uint32_t symbol)
 		uint32_t back;
 
 		p->context[k] = p->context[k] * BASE + symbol;
-		if (i >= length)
+		if (seen >= length)
 			p->context[k] -= p->power[k] * symbol_at(p, i - length);
 		place = &p->place[k][p->context[k] * SCATTER >> (64 - PP_PERIOD_PLACE_BITS)];
 		back = (uint16_t)((uint16_t)i - *place);
 		*place = (uint16_t)i;
-		if (i + 1 >= 2 * (uint64_t)length && back && back <= PP_PERIOD_MOST && back <= i &&
+		if (seen + 1 >= 2 * (uint64_t)length && back && back <= PP_PERIOD_MOST && back <= seen &&
 		    symbol_at(p, i - back) == symbol)
 			distance = back;
 	}
@@ -86,16 +87,15 @@ static uint32_t smallest(struct pp_period *p, uint64_t end, uint32_t length)
 	return length % (length - k) ? length : length - k;
 }
 
-/* The trial held: its pattern, from its first occurrence on, behind all steps that ended. end: behind the last symbol. */
+/* The trial held: its pattern, from its first occurrence on. end: behind the last symbol. */
 static void take_over(struct pp_period *p, uint64_t end)
 {
 	uint32_t period = smallest(p, end, p->trial);
 	uint64_t start = end - p->run - p->trial;
 
-	while (start > 0 && end - (start - 1) <= PP_PERIOD_HISTORY && symbol_at(p, start - 1) == symbol_at(p, start - 1 + period))
+	while (start > p->last_end && end - (start - 1) <= PP_PERIOD_HISTORY &&
+	       symbol_at(p, start - 1) == symbol_at(p, start - 1 + period))
 		start--;
-	if (start < p->last_end) /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a trial is not 0, and no pattern is empty */
-		start += (p->last_end - start + period - 1) / period * period;
 	for (uint64_t position = end - period; position < end; position++)
 		p->pattern[(position - start) % period] = symbol_at(p, position);
 	p->found++;
@@ -103,12 +103,13 @@ static void take_over(struct pp_period *p, uint64_t end)
 	p->period = period;
 	p->steps = (end - start) / period;
 	p->at = (uint32_t)((end - start) % period);
+	p->clean = 1;
 	p->skipped = 0;
 	p->matched += p->steps * period;
 	p->last_end = start + p->steps * period;
 }
 
-/* Has the trial come often enough, all of it since the known pattern, if any, last came? */
+/* Has the trial come often enough? All of it came since the known pattern, if any, last did. */
 static int is_confirmed(const struct pp_period *p, uint64_t end)
 {
 	uint64_t least = (uint64_t)PP_PERIOD_LEAST * p->trial, came = p->run + p->trial;
@@ -116,11 +117,7 @@ static int is_confirmed(const struct pp_period *p, uint64_t end)
 	if (!p->trial || came < least || came < PP_PERIOD_LEAST_CALLS || p->changed <= end - p->trial ||
 	    p->joined <= end - p->trial)
 		return 0;
-	if (!p->period)
-		return 1;
-	if (came > end - p->last_end)
-		came = end - p->last_end;
-	return came >= least && came >= PP_PERIOD_LEAST_CALLS && (came >= PP_PERIOD_TAKE_OVER || came >= p->matched / 4);
+	return !p->period || came >= PP_PERIOD_TAKE_OVER || came >= p->matched / 4;
 }
 
 /* One symbol against the known pattern; 1: a step ended. */
@@ -151,12 +148,32 @@ static int follow(struct pp_period *p, uint32_t symbol)
 	return 0;
 }
 
+/* A pattern other than the known one is searched from here on. */
+static void search(struct pp_period *p, uint64_t i)
+{
+	p->clean = 0;
+	p->since = i;
+	p->trial = 0;
+	p->run = p->changed = p->joined = 0;
+	memset(p->context, 0, sizeof(p->context));
+}
+
 enum pp_period_event pp_period_feed(struct pp_period *p, uint32_t symbol)
 {
 	uint64_t i = p->position++;
-	uint32_t distance = move_contexts(p, i, symbol);
+	uint32_t distance;
 
-	if (i && symbol_at(p, i - 1) != symbol)
+	p->history[i & HISTORY_MASK] = symbol;
+	if (p->clean && symbol != p->pattern[p->at])
+		search(p, i);
+	if (p->period && follow(p, symbol)) {
+		p->clean = 1;
+		return PP_PERIOD_STEP;
+	}
+	if (p->clean)
+		return PP_PERIOD_NOTHING;
+	distance = move_contexts(p, i, symbol);
+	if (i > p->since && symbol_at(p, i - 1) != symbol)
 		p->changed = i + 1;
 	if (symbol & PP_PERIOD_JOINS)
 		p->joined = i + 1;
@@ -166,9 +183,6 @@ enum pp_period_event pp_period_feed(struct pp_period *p, uint32_t symbol)
 		p->trial = distance;
 		p->run = distance != 0;
 	}
-	p->history[i & HISTORY_MASK] = symbol;
-	if (p->period && follow(p, symbol))
-		return PP_PERIOD_STEP;
 	if (!is_confirmed(p, i + 1))
 		return PP_PERIOD_NOTHING;
 	take_over(p, i + 1);

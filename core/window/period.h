@@ -11,9 +11,9 @@
  * and neither are the broadcasts before a job's first step. The pattern begins where its first occurrence began, so a step ends
  * with the last of the collectives that a loop makes. Once found: collectives between two of the pattern are passed over
  * (`irregular`); after more of them than the pattern has, or at its first symbol, it is waited for from its beginning. Another
- * pattern takes over when it came often since the known one last came: as above, and a quarter as many calls as all steps have.
+ * pattern takes over when it came often since the known one last did: as above, and a quarter as many calls as all steps have.
  *
- * O(1) a call; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc, lock or I/O. One thread at a time. */
+ * O(1) a call, least while the known pattern goes on; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc, lock or I/O. One thread at a time. */
 #ifndef PP_WINDOW_PERIOD_H
 #define PP_WINDOW_PERIOD_H
 
@@ -48,6 +48,8 @@ struct pp_period {
 	uint32_t period;    /* symbols of the pattern; 0: none found */
 	uint32_t at;        /* next symbol of the pattern */
 	uint32_t skipped;   /* symbols passed over since the last that fitted */
+	uint32_t clean;     /* 1: no mismatch since the last step ended; nothing is searched then */
+	uint64_t since;     /* position from which on a new pattern is searched */
 	uint32_t trial;     /* period that is being tried; 0: none */
 	uint64_t run;       /* symbols in a row that were equal to those `trial` before */
 	uint64_t changed;   /* position behind the last symbol that differs from the one before */

@@ -176,6 +176,13 @@ TEST(change)
 	CHECK_INT(machine.period, 5);
 	CHECK_INT(ends, 300);
 	CHECK_INT(end[100], 304);
+	begin();
+	put_text("abc", 100);
+	put_text("abxy", 100); /* begins as the old one */
+	feed_all(&machine);
+	CHECK_INT(machine.found, 2);
+	CHECK_INT(ends, 200);
+	CHECK_INT(end[100], 303);
 }
 
 TEST(no_number_wraps)
