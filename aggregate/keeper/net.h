@@ -1,6 +1,6 @@
 /* Messages between the keepers of a job's hosts: rank 0's keeper listens, the others connect (a star). Called by the keeper.
  * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a
- * forked child does not touch it. Nothing waits longer than it was told to. libzmq with CURVE: without an invitation nobody gets in.
+ * forked child does not touch it. Nothing waits longer than it was told to. By libzmq with CURVE: in comes who has an invitation.
  * A tree, for more than PP_NET_PEERS hosts, would be keepers with two pp_net: one listens to its branches, the other connects. */
 #ifndef PP_KEEPER_NET_H
 #define PP_KEEPER_NET_H

@@ -1,0 +1,60 @@
+/* Values of a block, written or read by the same lines of block.c. A fault stays, and what is read after it is zero.
+ * In: fields of pp_dataset, or bytes that nobody vouches for. Out: the other. Used by block.c and block_io.c only. */
+#ifndef PP_ANALYZE_BLOCK_IO_H
+#define PP_ANALYZE_BLOCK_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ring/intern.h"
+
+#define PP_BLOCK_TIME_MAX ((int64_t)1 << 55) /* a year: sums of a few stay in int64 */
+
+struct pp_block_io {
+	int reads;
+	int fault; /* 0, -EBADMSG, -ENOMEM */
+	const char *what;
+	uint8_t *bytes; /* written: grows; read: borrowed */
+	size_t size, at;
+	const struct pp_intern *names; /* written */
+	struct pp_intern *interned;    /* read */
+};
+
+void pp_block_fault(struct pp_block_io *io, int code, const char *what);
+void pp_block_u(struct pp_block_io *io, uint64_t *value);
+void pp_block_s(struct pp_block_io *io, int64_t *value);
+/* As the difference to another value. */
+void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_t base, int is_time);
+void pp_block_double(struct pp_block_io *io, double *value);
+void pp_block_text(struct pp_block_io *io, char *text, size_t size);
+void pp_block_name(struct pp_block_io *io, uint32_t *name);
+/* Number of rows, each of at least `least` bytes. Returns the array, on the way in a new one; a fault leaves none and 0 rows. */
+void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t row_size, size_t least);
+
+/* Fields of any integer type: what does not fit is a fault. */
+#define PP_BLOCK_U(io, field)                                                                                                      \
+	do {                                                                                                                       \
+		uint64_t u_ = (uint64_t)(field);                                                                                   \
+		pp_block_u(io, &u_);                                                                                               \
+		if ((io)->reads)                                                                                                   \
+			(field) = u_;                                                                                              \
+		if ((uint64_t)(field) != u_)                                                                                       \
+			pp_block_fault(io, -EBADMSG, #field);                                                                      \
+	} while (0)
+#define PP_BLOCK_S(io, field)                                                                                                      \
+	do {                                                                                                                       \
+		int64_t s_ = (int64_t)(field);                                                                                     \
+		pp_block_s(io, &s_);                                                                                               \
+		if ((io)->reads)                                                                                                   \
+			(field) = s_;                                                                                              \
+		if ((int64_t)(field) != s_)                                                                                        \
+			pp_block_fault(io, -EBADMSG, #field);                                                                      \
+	} while (0)
+#define PP_BLOCK_T(io, field, base) pp_block_delta(io, &(field), base, 1)
+#define PP_BLOCK_TEXT(io, field) pp_block_text(io, field, sizeof(field))
+/* One column. */
+#define PP_BLOCK_COLUMN(how, io, i, rows, field)                                                                                   \
+	for (size_t i = 0; i < (rows); i++)                                                                                        \
+	how(io, field)
+
+#endif

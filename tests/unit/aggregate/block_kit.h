@@ -1,0 +1,152 @@
+/* Datasets made at random, and whether two are equal. Used by block_test.c and merge_test.c. */
+#ifndef PP_TEST_BLOCK_KIT_H
+#define PP_TEST_BLOCK_KIT_H
+
+#include <stdlib.h>
+
+#include "aggregate/analyze/block.h"
+#include "core/source/mpi_call.h"
+#include "tests/test.h"
+
+static uint64_t kit_seed = 0x2545f4914f6cdd1dULL;
+
+static inline uint64_t kit_random(uint64_t below)
+{
+	kit_seed ^= kit_seed << 13;
+	kit_seed ^= kit_seed >> 7;
+	kit_seed ^= kit_seed << 17;
+	return below ? kit_seed % below : kit_seed;
+}
+
+/* Few bits as often as many. */
+static inline int64_t kit_time(void)
+{
+	return (int64_t)(kit_random(0) & (((uint64_t)1 << kit_random(50)) - 1));
+}
+
+static inline uint32_t kit_name(struct pp_intern *names, const char *what, uint64_t number)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%s %llu \xc3\xa9", what, (unsigned long long)number);
+
+	return pp_intern_put(names, text, (size_t)n);
+}
+
+static inline void kit_worker(struct pp_worker *w, int32_t rank)
+{
+	*w = (struct pp_worker){.rank = rank, .local_rank = (int32_t)kit_random(8) - 1, .pid = (int32_t)kit_random(1 << 22)};
+	w->bound_ns = kit_random(2) ? PP_BOUND_UNKNOWN : kit_time();
+	w->offset_ns = -kit_time();
+	w->lost[kit_random(PP_LOSSES)] = kit_random(1000);
+	w->records = kit_random(0);
+	snprintf(w->host, sizeof(w->host), "host%d", (int)kit_random(4));
+	snprintf(w->status, sizeof(w->status), "%s", kit_random(3) ? "delivered" : "partial: it was killed");
+	snprintf(w->command, sizeof(w->command), "./train --size %d", (int)kit_random(100));
+	snprintf(w->device, sizeof(w->device), "CPU");
+	memset(w->options, 'o', sizeof(w->options) - 1);
+}
+
+static inline void kit_cell(struct pp_cell *c, int64_t begin)
+{
+	if (kit_random(8) == 0)
+		return;
+	*c = (struct pp_cell){.present = 1, .begin_ns = begin, .bottleneck = (int8_t)(1 + kit_random(PP_CATEGORIES))};
+	for (int k = 1; k <= PP_CATEGORIES; k++)
+		c->step_ns += c->exclusive_ns[k] = kit_random(2) ? 0 : kit_time() >> 20;
+	c->end_ns = begin + c->step_ns + (kit_random(4) == 0);
+	c->wait_ns = kit_time();
+	c->transfer_ns = kit_time();
+	c->late_ns = kit_time();
+}
+
+static inline void kit_collectives(struct pp_dataset *d, size_t n)
+{
+	d->collective = calloc(n + 1, sizeof(*d->collective));
+	d->row = calloc(n * (d->workers + 1) + 1, sizeof(*d->row));
+	for (size_t i = 0; i < n && d->workers; i++) {
+		struct pp_collective *c = &d->collective[d->collectives++];
+
+		*c = (struct pp_collective){.comm = kit_random(4) + 1, .call = (uint16_t)kit_random(pp_mpi_call_count())};
+		c->sequence = (uint32_t)kit_random(0);
+		c->step = kit_random(4) ? (int64_t)kit_random(9) : INT64_MIN;
+		c->bytes = kit_random(0);
+		c->ranks = c->root = (int32_t)kit_random(9) - 1;
+		c->first_ns = kit_time();
+		c->last_ns = c->first_ns + kit_time();
+		c->end_ns = kit_time();
+		c->wait_ns = kit_time();
+		c->bound_ns = kit_random(2) ? PP_BOUND_UNKNOWN : 2;
+		c->algbw = (double)kit_random(1000) / 7;
+		c->row_first = d->rows;
+		c->row_count = (uint32_t)(1 + kit_random(d->workers));
+		for (uint32_t k = 0; k < c->row_count; k++)
+			d->row[d->rows++] = (struct pp_collective_row){d->worker[k].rank, kit_time(), kit_time()};
+	}
+}
+
+static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
+{
+	d->channels = kit_random(5);
+	d->channel = calloc(d->channels + 1, sizeof(*d->channel));
+	for (size_t i = 0; i < d->channels; i++)
+		d->channel[i] = (struct pp_channel){(int32_t)i, (int32_t)kit_random(9), kit_random(0), kit_random(0), kit_time()};
+	d->communicators = kit_random(4);
+	d->communicator = calloc(d->communicators + 1, sizeof(*d->communicator));
+	for (size_t i = 0; i < d->communicators; i++) {
+		struct pp_communicator *c = &d->communicator[i];
+
+		*c = (struct pp_communicator){.id = i + 1, .name = kit_name(names, "comm", i), .size = 3, .role = "part"};
+		if (kit_random(2) && (c->member = calloc(3, sizeof(*c->member))))
+			c->member[1] = 7;
+	}
+	d->files = d->workers ? kit_random(3) : 0;
+	d->file = calloc(d->files + 1, sizeof(*d->file));
+	for (size_t i = 0; i < d->files; i++)
+		d->file[i] = (struct pp_file_use){.name = kit_name(names, "file", i),
+		                                  .worker = d->worker[0].rank,
+		                                  .writes = kit_random(9),
+		                                  .write_ns = kit_time()};
+	d->defaults = kit_random(4);
+	d->by_default = calloc(d->defaults + 1, sizeof(*d->by_default));
+	for (size_t i = 0; i < d->defaults; i++)
+		d->by_default[i] = (struct pp_attr_default){kit_name(names, "range", i), kit_time()};
+	d->memories = d->workers ? kit_random(6) : 0;
+	d->memory = calloc(d->memories + 1, sizeof(*d->memory));
+	for (size_t i = 0; i < d->memories; i++)
+		d->memory[i] = (struct pp_memory_row){d->worker[d->workers - 1].rank, {.time = kit_time(), .rss = kit_random(0)}};
+	for (uint64_t k = kit_random(3); k; k--)
+		pp_dataset_warn(d, "%s %d", "something is missing", (int)k);
+}
+
+/* `first`, `stride`: which ranks. */
+static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t workers, size_t steps, size_t collectives)
+{
+	struct pp_dataset d = {
+	        .names = names, .workers = workers, .steps = steps, .session = "s", .job = "j\xc3\xa9", .command = "c"};
+
+	d.epoch_realtime_ns = 1700000000000000000;
+	d.ranks_asked = (int32_t)workers + 1;
+	d.step_confidence = 0.5;
+	d.steps_asked_first = INT64_MIN;
+	d.keeper_rss_bytes = kit_random(0);
+	d.worker = calloc(workers + 1, sizeof(*d.worker));
+	d.step_number = calloc(steps + 1, sizeof(*d.step_number));
+	d.cell = calloc(steps * workers + 1, sizeof(*d.cell));
+	for (size_t w = 0; w < workers; w++)
+		kit_worker(&d.worker[w], (int32_t)(w * 2 + kit_random(2)));
+	for (size_t s = 0; s < steps; s++) {
+		d.step_number[s] = (s ? d.step_number[s - 1] + 1 : 0) + (int64_t)kit_random(3);
+		for (size_t w = 0; w < workers; w++)
+			kit_cell(&d.cell[s * workers + w], (int64_t)s << 30);
+	}
+	if (kit_random(2) && (d.process = calloc(steps * workers + 1, sizeof(*d.process))))
+		for (size_t i = 0; i < steps * workers; i++)
+			if (kit_random(2))
+				d.process[i] = (struct pp_process_cell){.cpu_user_ns = kit_time(), .minor = -5, .present = 1};
+	kit_collectives(&d, collectives);
+	kit_tables(&d, names);
+	CHECK_INT(pp_dataset_late(&d), 0);
+	return d;
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* Blocks: datasets made at random come back equal, what is no block or a changed one is refused with a sentence, and what it takes. */
+#include "aggregate/analyze/block.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+#include "tests/unit/aggregate/block_kit.h"
+
+#define EQUAL(n, a, b) CHECK((n) == 0 || !memcmp(a, b, (n) * sizeof(*(a))))
+
+static void same_name(const struct pp_dataset *a, uint32_t x, const struct pp_dataset *b, uint32_t y)
+{
+	CHECK_STR(pp_intern_text(b->names, y, NULL), pp_intern_text(a->names, x, NULL));
+}
+
+static void same_texts(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK_STR(b->session, a->session);
+	CHECK_STR(b->job, a->job);
+	CHECK_STR(b->command, a->command);
+	for (size_t i = 0; i < a->workers; i++) {
+		CHECK_STR(b->worker[i].host, a->worker[i].host);
+		CHECK_STR(b->worker[i].status, a->worker[i].status);
+		CHECK_STR(b->worker[i].options, a->worker[i].options);
+		CHECK_STR(b->worker[i].command, a->worker[i].command);
+		CHECK(b->worker[i].rank == a->worker[i].rank && b->worker[i].pid == a->worker[i].pid);
+		CHECK(b->worker[i].bound_ns == a->worker[i].bound_ns && b->worker[i].offset_ns == a->worker[i].offset_ns);
+		CHECK(b->worker[i].records == a->worker[i].records);
+		EQUAL(PP_LOSSES, a->worker[i].lost, b->worker[i].lost);
+	}
+	for (size_t i = 0; i < a->warnings; i++)
+		CHECK_STR(b->warning[i].text, a->warning[i].text);
+}
+
+static void same_tables(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	for (size_t i = 0; i < a->communicators; i++) {
+		const struct pp_communicator *x = &a->communicator[i], *y = &b->communicator[i];
+
+		same_name(a, x->name, b, y->name);
+		CHECK(x->id == y->id && x->size == y->size && !x->member == !y->member);
+		if (x->member)
+			EQUAL(x->size, x->member, y->member);
+	}
+	for (size_t i = 0; i < a->files; i++) {
+		same_name(a, a->file[i].name, b, b->file[i].name);
+		CHECK(a->file[i].write_ns == b->file[i].write_ns && a->file[i].writes == b->file[i].writes);
+	}
+	for (size_t i = 0; i < a->defaults; i++) {
+		same_name(a, a->by_default[i].name, b, b->by_default[i].name);
+		CHECK(a->by_default[i].ns == b->by_default[i].ns);
+	}
+}
+
+static void same(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->workers == b->workers && a->steps == b->steps && a->collectives == b->collectives && a->rows == b->rows);
+	CHECK(a->channels == b->channels && a->communicators == b->communicators && a->files == b->files);
+	CHECK(a->defaults == b->defaults && a->memories == b->memories && a->warnings == b->warnings);
+	CHECK(a->epoch_realtime_ns == b->epoch_realtime_ns && a->steps_asked_first == b->steps_asked_first);
+	CHECK(a->ranks_asked == b->ranks_asked && a->step_confidence == b->step_confidence);
+	CHECK(a->keeper_rss_bytes == b->keeper_rss_bytes && !a->process == !b->process);
+	if (test_failures)
+		return;
+	same_texts(a, b);
+	same_tables(a, b);
+	EQUAL(a->steps, a->step_number, b->step_number);
+	EQUAL(a->steps * a->workers, a->cell, b->cell);
+	if (a->process)
+		EQUAL(a->steps * a->workers, a->process, b->process);
+	EQUAL(a->collectives, a->collective, b->collective);
+	EQUAL(a->rows, a->row, b->row);
+	EQUAL(a->channels, a->channel, b->channel);
+	EQUAL(a->memories, a->memory, b->memory);
+	EQUAL(a->workers, a->late, b->late);
+}
+
+TEST(round_trip)
+{
+	for (int i = 0; i < 200 && !test_failures; i++) {
+		struct pp_intern *names = pp_intern_new(), *other = pp_intern_new();
+		struct pp_dataset d = kit_dataset(names, kit_random(6), kit_random(20), kit_random(40)), back;
+		struct pp_err err = {""};
+		void *bytes = NULL;
+		size_t size = 0;
+
+		kit_name(other, "numbers of names differ from keeper to keeper", 0);
+		CHECK_INT(pp_block_write(&d, &bytes, &size, &err), 0);
+		CHECK_INT(pp_block_read(bytes, size, other, &back, &err), 0);
+		CHECK_STR(err.text, "");
+		same(&d, &back);
+		pp_dataset_release(&back);
+		pp_dataset_release(&d);
+		pp_intern_free(names);
+		pp_intern_free(other);
+		free(bytes);
+	}
+}
+
+static int refused(const void *bytes, size_t size, int code, const char *why)
+{
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset back;
+	struct pp_err err = {""};
+	int rc = pp_block_read(bytes, size, names, &back, &err);
+
+	if (rc == 0)
+		pp_dataset_release(&back);
+	pp_intern_free(names);
+	return rc == code && strstr(err.text, why) && !strchr(err.text, '\n');
+}
+
+/* The head of block.c: magic, version and byte order, sizes, checksum. */
+static void mend_head(uint8_t *bytes, size_t unpacked, size_t packed)
+{
+	uint64_t sizes[2] = {unpacked, packed};
+	uint32_t checksum = (uint32_t)crc32_z(0, bytes + 40, packed);
+
+	memcpy(bytes + 16, sizes, sizeof(sizes));
+	memcpy(bytes + 32, &checksum, sizeof(checksum));
+}
+
+TEST(no_block)
+{
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset d = kit_dataset(names, 3, 10, 20);
+	uint8_t *bytes = NULL;
+	void *made = NULL;
+	size_t size = 0;
+
+	CHECK_INT(pp_block_write(&d, &made, &size, NULL), 0);
+	bytes = made;
+	CHECK(refused("", 0, -EBADMSG, "no host's share"));
+	CHECK(refused("HDF5 and then much more of something else", 41, -EBADMSG, "no host's share"));
+	for (size_t cut = 40; cut < size; cut += 7)
+		CHECK(refused(bytes, cut, -EBADMSG, "cut or changed"));
+	for (size_t at = 40; at < size; at += 11) {
+		bytes[at] ^= 4;
+		CHECK(refused(bytes, size, -EBADMSG, "cut or changed"));
+		bytes[at] ^= 4;
+	}
+	bytes[8]++;
+	CHECK(refused(bytes, size, -ENOTSUP, "version 2, not 1"));
+	bytes[8]--;
+	bytes[12]++;
+	CHECK(refused(bytes, size, -ENOTSUP, "byte order"));
+	bytes[12]--;
+	mend_head(bytes, (size_t)1 << 50, size - 40);
+	CHECK(refused(bytes, size, -EBADMSG, "cannot hold"));
+	/* What no capture has is not sent. */
+	d.cell[0].present = 1;
+	d.cell[0].begin_ns = INT64_MAX;
+	CHECK_INT(pp_block_write(&d, &made, &size, NULL), -EINVAL);
+	pp_dataset_release(&d);
+	pp_intern_free(names);
+	free(bytes);
+}
+
+/* Changed inside, with a head that is right: read, or refused; what is read can be written again. */
+static void mutate(const uint8_t *inner, size_t n, int *taken)
+{
+	uLongf packed = compressBound(n + 8);
+	uint8_t *copy = malloc(n + 8), *bytes = malloc(40 + packed);
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset d;
+	struct pp_err err = {""};
+	size_t size = kit_random(8) ? n : kit_random(n + 8);
+
+	memset(copy + n, 0, 8);
+	memcpy(copy, inner, n);
+	for (uint64_t k = 1 + kit_random(3); k; k--)
+		copy[kit_random(n)] = (uint8_t)(kit_random(3) ? kit_random(256) : 0xff);
+	memcpy(bytes, "ppblock\0\1\0\0\0\4\3\2\1", 16);
+	CHECK_INT(compress2(bytes + 40, &packed, copy, size, 1), Z_OK);
+	mend_head(bytes, size, packed);
+	if (pp_block_read(bytes, 40 + packed, names, &d, &err) == 0) {
+		void *again = NULL;
+		size_t again_size;
+
+		(*taken)++;
+		CHECK_INT(pp_block_write(&d, &again, &again_size, &err), 0);
+		free(again);
+		pp_dataset_release(&d);
+	} else {
+		CHECK(strstr(err.text, "a host's share is ") != NULL);
+	}
+	pp_intern_free(names);
+	free(copy);
+	free(bytes);
+}
+
+TEST(hostile_bytes)
+{
+	int taken = 0;
+
+	for (int i = 0; i < 40; i++) {
+		struct pp_intern *names = pp_intern_new();
+		struct pp_dataset d = kit_dataset(names, 1 + kit_random(4), kit_random(8), kit_random(8));
+		void *bytes = NULL;
+		size_t size = 0;
+		uint64_t n = 0;
+		uLongf unpacked;
+		uint8_t *inner;
+
+		CHECK_INT(pp_block_write(&d, &bytes, &size, NULL), 0);
+		memcpy(&n, (uint8_t *)bytes + 16, sizeof(n));
+		unpacked = n;
+		inner = malloc(n + 1);
+		CHECK_INT(uncompress(inner, &unpacked, (uint8_t *)bytes + 40, size - 40), Z_OK);
+		for (int k = 0; k < 200; k++)
+			mutate(inner, n, &taken);
+		free(inner);
+		free(bytes);
+		pp_dataset_release(&d);
+		pp_intern_free(names);
+	}
+	CHECK(taken > 200 && taken < 7900);
+}
+
+/* A host of a training job: 8 ranks, 100 steps, 12 collectives of all hosts in each, with the noise that clocks have. */
+TEST(bytes_on_the_way)
+{
+	enum { RANKS = 8, STEPS = 100, CALLS = 12 };
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset d = kit_dataset(names, RANKS, STEPS, 0);
+	void *bytes = NULL;
+	size_t size = 0, limit = STEPS * RANKS * 128 + STEPS * CALLS * RANKS * 8 + 4096;
+
+	free(d.collective);
+	free(d.row);
+	d.collective = calloc(STEPS * CALLS, sizeof(*d.collective));
+	d.row = calloc(STEPS * CALLS * RANKS, sizeof(*d.row));
+	for (size_t i = 0; i < STEPS * CALLS; i++) {
+		struct pp_collective *c = &d.collective[d.collectives++];
+
+		*c = (struct pp_collective){.comm = 0x123456789abcdef, .sequence = (uint32_t)i, .step = (int64_t)(i / CALLS)};
+		c->bytes = 4 << 20;
+		c->ranks = c->row_count = RANKS;
+		c->row_first = d.rows;
+		c->bound_ns = PP_BOUND_UNKNOWN;
+		c->first_ns = (int64_t)i * 1000000;
+		for (int r = 0; r < RANKS; r++) {
+			int64_t at = c->first_ns + (int64_t)kit_random(30000);
+
+			d.row[d.rows++] =
+			        (struct pp_collective_row){d.worker[r].rank, at, c->first_ns + 400000 + (int64_t)kit_random(10000)};
+			c->last_ns = at > c->last_ns ? at : c->last_ns;
+		}
+		c->end_ns = c->first_ns + 400000;
+	}
+	CHECK_INT(pp_block_write(&d, &bytes, &size, NULL), 0);
+	fprintf(stderr, "%d (rank, step) and %d rows of cross-host collectives: %zu bytes, limit %zu\n", RANKS * STEPS,
+	        STEPS * CALLS * RANKS, size, limit);
+	CHECK(size <= limit);
+	free(bytes);
+	pp_dataset_release(&d);
+	pp_intern_free(names);
+}
+
+int main(void)
+{
+	round_trip();
+	no_block();
+	hostile_bytes();
+	bytes_on_the_way();
+	return test_end();
+}
