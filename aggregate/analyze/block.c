@@ -102,8 +102,14 @@ static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_c
 
 static void do_process_cell(struct pp_block_io *io, struct pp_process_cell *c)
 {
-	PP_BLOCK_U(io, c->present);
-	if (!c->present)
+	int has = c->present | c->rss_present << 1;
+
+	PP_BLOCK_U(io, has);
+	c->present = has & 1;
+	c->rss_present = has >> 1 & 1;
+	if (has & ~3)
+		pp_block_fault(io, -EBADMSG, "a cell");
+	if (!has)
 		return;
 	PP_BLOCK_T(io, c->cpu_user_ns, 0);
 	PP_BLOCK_T(io, c->cpu_system_ns, 0);
@@ -112,9 +118,6 @@ static void do_process_cell(struct pp_block_io *io, struct pp_process_cell *c)
 	PP_BLOCK_S(io, c->minor);
 	PP_BLOCK_S(io, c->major);
 	PP_BLOCK_U(io, c->rss_peak);
-	PP_BLOCK_U(io, c->rss_present);
-	if (c->present != 1 || (c->rss_present & ~1))
-		pp_block_fault(io, -EBADMSG, "a cell");
 }
 
 /* One byte a cell at least: what the bytes can hold bounds what is allocated. */
