@@ -383,7 +383,7 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 	if (t->captured && t->skipped && n < size)
 		n += (size_t)snprintf(message + n, size - n,
 		                      "\n%" PRIu64 " windows were left out: they came faster than sessions are written, or steps "
-		                                   "were jumped. Give --every more",
+		                      "were jumped. Give --every more",
 		                      t->skipped);
 	if (t->captured && t->failure[0] && n < size)
 		n += (size_t)snprintf(message + n, size - n, "\n%s", t->failure);

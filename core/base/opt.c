@@ -10,6 +10,7 @@
 #define REPORT PP_OPT_REPORT
 #define SALVAGE PP_OPT_SALVAGE
 #define DOCTOR PP_OPT_DOCTOR
+#define STATUS PP_OPT_STATUS
 
 const struct pp_opt pp_opt_table[PP_OPTS] = {
 #define PP_OPT(name, symbol, argument, fallback, type, groups, help)                                                               \
@@ -22,6 +23,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef REPORT
 #undef SALVAGE
 #undef DOCTOR
+#undef STATUS
 
 const struct pp_opt *pp_opt_find(const char *name)
 {

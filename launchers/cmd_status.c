@@ -1,0 +1,253 @@
+/* podprof status: what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on stdout. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/live.h"
+#include "launchers/cmd.h"
+#include "launchers/options.h"
+#include "launchers/spool.h"
+
+const struct pp_options_verb pp_verb_status = {
+        .name = "podprof status",
+        .arguments = "[LOGDIR]",
+        .doc = "Print what the ranks of the jobs that record into LOGDIR (podprof_logs if none is given) do on this node: step, "
+               "step "
+               "time over one second, and the MPI call that a rank is in; slowest first.",
+        .groups = PP_OPT_STATUS,
+};
+
+enum { JOBS = 16, LOOKS = 500, LOOK_NS = 2000000 };
+
+struct job {
+	struct pp_spool_state state;
+	struct pp_live *live;
+};
+
+struct jobs {
+	const char *logdir;
+	struct job job[JOBS];
+	int count;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+static int see(const struct pp_spool_state *state, void *data)
+{
+	struct jobs *jobs = data;
+
+	if (strcmp(state->output, jobs->logdir) || !state->rings || jobs->count == JOBS)
+		return 0;
+	jobs->job[jobs->count].state = *state;
+	if (!pp_live_open(state->path, &jobs->job[jobs->count].live, NULL))
+		jobs->count++;
+	return 0;
+}
+
+static void look_for_a_second(struct jobs *jobs)
+{
+	const struct timespec nap = {.tv_nsec = LOOK_NS};
+
+	for (int i = 0; i < LOOKS; i++) {
+		nanosleep(&nap, NULL);
+		for (int k = 0; k < jobs->count; k++)
+			pp_live_look(jobs->job[k].live, now_ns());
+	}
+}
+
+static const char *where_text(const struct pp_live_rank *r, char *text, size_t size)
+{
+	int n;
+
+	if (r->state == PP_LIVE_ENDED)
+		snprintf(text, size, "ended, status %d", r->exit_status);
+	else if (r->state == PP_LIVE_GONE)
+		snprintf(text, size, "%s", "gone without an exit handler");
+	else if (!r->call[0])
+		snprintf(text, size, "%s", "not in MPI");
+	else {
+		n = snprintf(text, size, "in %s", r->call);
+		if (r->comm && n < (int)size)
+			n += snprintf(text + n, size - (size_t)n, " %" PRIu32 " of communicator %016" PRIx64, r->sequence, r->comm);
+		if (r->peer >= 0 && n < (int)size)
+			snprintf(text + n, size - (size_t)n, ", peer %d", r->peer);
+	}
+	return text;
+}
+
+static const char *time_text(const struct pp_live_rank *r, char *text, size_t size)
+{
+	double ns = (double)(r->step_ns ? r->step_ns : r->still_ns);
+	const char *more = r->step_ns ? "" : "> ";
+
+	if (!r->marks || r->state != PP_LIVE_RUNNING)
+		snprintf(text, size, "%s", "-");
+	else if (ns >= 1e9)
+		snprintf(text, size, "%s%.1f s", more, ns / 1e9);
+	else
+		snprintf(text, size, "%s%.1f ms", more, ns / 1e6);
+	return text;
+}
+
+static void print_ranks(const struct job *job, const struct pp_live_rank *list, long count)
+{
+	static const char *const life[] = {"no keeper", "records", "writes", "windows are written", "keeper failed"};
+	char step[24], time_of[32], where[160];
+
+	printf("%s: %ld of %d ranks on %s, keeper %d (%s)\n", job->state.path, count, count ? list[0].size : 0,
+	       count ? list[0].host : "?", job->state.keeper_pid, life[job->state.life]);
+	printf("  %5s %8s %10s %10s  %s\n", "rank", "pid", "step", "step time", "where");
+	for (long i = 0; i < count; i++) {
+		if (list[i].marks)
+			snprintf(step, sizeof(step), "%" PRId64, list[i].step);
+		else
+			snprintf(step, sizeof(step), "%s", "no mark");
+		printf("  %5d %8d %10s %10s  %s%s\n", list[i].rank, list[i].pid, step,
+		       time_text(&list[i], time_of, sizeof(time_of)), where_text(&list[i], where, sizeof(where)),
+		       list[i].recording ? "; recorded" : "");
+	}
+}
+
+static void json_text(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ')
+			printf("\\u%04x", (unsigned)(unsigned char)*text);
+		else
+			printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	}
+	putchar('"');
+}
+
+static void json_rank(const struct pp_live_rank *r)
+{
+	static const char *const state[] = {"running", "ended", "gone"};
+
+	printf("{\"rank\": %d, \"size\": %d, \"pid\": %d, \"host\": ", r->rank, r->size, r->pid);
+	json_text(r->host);
+	printf(", \"state\": \"%s\", \"recording\": %s", state[r->state], r->recording ? "true" : "false");
+	if (r->state == PP_LIVE_ENDED)
+		printf(", \"exit_status\": %d", r->exit_status);
+	if (r->marks)
+		printf(", \"step\": %" PRId64 ", \"still_ns\": %" PRId64, r->step, r->still_ns);
+	if (r->marks && r->step_ns)
+		printf(", \"step_ns\": %" PRId64, r->step_ns);
+	if (r->call[0]) {
+		printf(", \"call\": ");
+		json_text(r->call);
+		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", r->comm, r->sequence,
+		       r->peer);
+	}
+	putchar('}');
+}
+
+static void json_job(const struct job *job, const struct pp_live_rank *list, long count)
+{
+	static const char *const life[] = {"left", "recording", "writing", "done", "failed"};
+
+	printf("{\"spool\": ");
+	json_text(job->state.path);
+	printf(", \"keeper_pid\": %d, \"keeper\": \"%s\", \"ranks\": [", job->state.keeper_pid, life[job->state.life]);
+	for (long i = 0; i < count; i++) {
+		printf("%s", i ? ", " : "");
+		json_rank(&list[i]);
+	}
+	printf("]}");
+}
+
+/* Once, after a second of looks. Returns how many ranks run. */
+static int print_all(struct jobs *jobs, int json, int clear)
+{
+	int running = 0, printed = 0;
+
+	look_for_a_second(jobs);
+	if (clear)
+		printf("\033[H\033[J");
+	printf("%s", json ? "{\"jobs\": [" : "");
+	for (int k = 0; k < jobs->count; k++) {
+		struct pp_live_rank *list = NULL;
+		struct pp_spool_state state;
+		long count = pp_live_list(jobs->job[k].live, now_ns(), &list);
+		int here = 0;
+
+		for (long i = 0; i < count; i++)
+			here += list[i].state == PP_LIVE_RUNNING;
+		running += here;
+		if (!pp_spool_read(jobs->job[k].state.path, &state))
+			jobs->job[k].state = state;
+		if (here && json) {
+			printf("%s", printed++ ? ", " : "");
+			json_job(&jobs->job[k], list, count);
+		} else if (here) {
+			print_ranks(&jobs->job[k], list, count);
+		}
+		free(list);
+	}
+	printf("%s", json ? "]}\n" : "");
+	fflush(stdout);
+	return running;
+}
+
+static int show(struct jobs *jobs, const char *given, const struct pp_options *options)
+{
+	int json = options->source[PP_OPT_ID_JSON] != PP_FROM_DEFAULT, watch = options->source[PP_OPT_ID_WATCH] != PP_FROM_DEFAULT;
+	int running, seen = 0;
+
+	for (int k = 0; k < jobs->count; k++) { /* the first list finds the rings */
+		struct pp_live_rank *list = NULL;
+
+		pp_live_list(jobs->job[k].live, now_ns(), &list);
+		free(list);
+	}
+	do {
+		running = print_all(jobs, json, watch && !json && isatty(STDOUT_FILENO));
+		seen |= running;
+	} while (watch && running && !ferror(stdout));
+	if (seen)
+		return PP_EXIT_OK;
+	pp_say("no rank runs on this node that records into '%s'. A job shows up with its first MPI call or mark; on other nodes, "
+	       "type this there.",
+	       given);
+	return PP_EXIT_FAILED;
+}
+
+int pp_cmd_status(int argc, char **argv)
+{
+	struct pp_options options;
+	struct jobs jobs = {.count = 0};
+	const char *given;
+	char *logdir;
+	int first, rc = pp_options_parse(&pp_verb_status, argc, argv, &options, &first);
+
+	if (rc >= 0)
+		return rc;
+	if (argc - first > 1) {
+		pp_say("status takes one directory, not '%s' too. Type 'podprof status LOGDIR'.", argv[first + 1]);
+		return PP_EXIT_USAGE;
+	}
+	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
+	logdir = realpath(given, NULL);
+	if (!logdir) {
+		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+		return PP_EXIT_FAILED;
+	}
+	jobs.logdir = logdir;
+	pp_spool_each(see, &jobs);
+	rc = show(&jobs, given, &options);
+	for (int k = 0; k < jobs.count; k++)
+		pp_live_close(jobs.job[k].live);
+	free(logdir);
+	return rc;
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""podprof status beside a live job: steps and their time, a hung rank, ends, JSON, --watch. Run by ctest session_status."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
+
+import jobs  # noqa: E402
+from jobs import check, finish, run, start, wait_until
+
+
+def job(place, logs, words, ranks=4):
+    return place.mpirun(ranks, place.under(logs, [place.program("windows"), *words], "--steps", "10:12,5000:5010"))
+
+
+def look(place, logs):
+    got = run([place.podprof(), "status", "--json", logs])
+    if got.code:
+        check(got.code == 1 and "no rank runs" in got.err or "cannot open" in got.err, got.told())
+        return None
+    answer = json.loads(got.out)["jobs"]
+    check(len(answer) == 1 and not got.err, got.told())
+    return answer[0]
+
+
+def steps(place, full):
+    logs = place.new_logs()
+    process = start(job(place, logs, ["450", "20"]))
+    found = wait_until(lambda: look(place, logs), 20)
+    check(found and found["keeper"] == "recording" and found["keeper_pid"] > 0, found)
+    found = look(place, logs)
+    check(sorted(r["rank"] for r in found["ranks"]) == [0, 1, 2, 3], found)
+    for rank in found["ranks"]:
+        check(rank["state"] == "running" and rank["size"] == 4 and rank["step"] > 0, rank)
+        check(rank["step_ns"] > 20e6, f"a step is {rank['step_ns']} ns, it sleeps 20 ms")
+    times = [r["step_ns"] for r in found["ranks"]]
+    check(times == sorted(times, reverse=True), f"not slowest first: {times}")
+    text = run([place.podprof(), "status", logs])
+    check(text.code == 0 and "4 of 4 ranks" in text.out and "(records)" in text.out and len(text.out.splitlines()) == 6, text.told())
+    watch = run([place.podprof(), "status", "--watch", logs], limit=40)
+    check(watch.code == 0 and not watch.timed_out and watch.out.count("step time") >= 2, watch.told())
+    got = finish(process)
+    check(got.code == 0 and "done" in got.out and not got.other_err(), got.told())
+
+
+def hung(place, full):
+    """One rank stands in its own code, the others wait for it in a collective."""
+    logs = place.new_logs()
+    process = start(job(place, logs, ["40", "2", "hung", "2", "30"]))
+
+    def stands():
+        found = look(place, logs)
+        return found if found and all(r["step"] == 30 and "step_ns" not in r for r in found["ranks"]) else None
+
+    found = wait_until(stands, 20)
+    check(found, "nobody stands at step 30")
+    first, rest = found["ranks"][0], found["ranks"][1:]
+    check(first["rank"] == 2 and "call" not in first and first["still_ns"] > 5e8, first)
+    check(all(r["call"] == "MPI_Allreduce" and r["sequence"] == rest[0]["sequence"] and r["communicator"] == rest[0]["communicator"]
+              for r in rest), rest)
+    text = run([place.podprof(), "status", logs])
+    check("> 1." in text.out and "in MPI_Allreduce" in text.out, text.told())
+    got = finish(process)
+    check(got.code == 0, got.told())
+    check(look(place, logs) is None, "a job that is over is shown")
+
+
+def drifting(place, full):
+    """Without a sum in each step a slow rank is alone: it stands first."""
+    logs = place.new_logs()
+    process = start(job(place, logs, ["300", "10", "late", "1", "40"]))
+    wait_until(lambda: look(place, logs), 20)
+    found = look(place, logs)
+    check(found and found["ranks"][0]["rank"] == 1 and found["ranks"][0]["step_ns"] > 40e6, found)
+    ahead = wait_until(lambda: (lambda f: f and all("step_ns" not in r for r in f["ranks"][1:]) and f)(look(place, logs)), 20)
+    check(ahead and ahead["ranks"][0]["rank"] == 1, f"who waits at the end stands before who is waited for: {ahead}")
+    check(finish(process).code == 0, "the job failed")
+
+
+def nobody(place, full):
+    logs = place.new_logs()
+    got = run([place.podprof(), "status", logs])
+    check(got.code == 1 and "cannot open" in got.err, got.told())
+    os.mkdir(logs)
+    got = run([place.podprof(), "status", logs])
+    check(got.code == 1 and "no rank runs on this node" in got.err and not got.out, got.told())
+    got = run([place.podprof(), "status", logs, "more"])
+    check(got.code == 64 and "takes one directory" in got.err, got.told())
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, nobody)}, __doc__))
