@@ -1,5 +1,5 @@
 /* Values of a block, written or read by the same lines of block.c. A fault stays, and what is read after it is zero.
- * In: fields of pp_dataset, or bytes that nobody vouches for. Out: the other. Used by block.c and block_io.c only. */
+ * In: fields of pp_dataset, or bytes that nobody vouches for. Out: the other. Used by block*.c only. */
 #ifndef PP_ANALYZE_BLOCK_IO_H
 #define PP_ANALYZE_BLOCK_IO_H
 
@@ -30,6 +30,10 @@ void pp_block_text(struct pp_block_io *io, char *text, size_t size);
 void pp_block_name(struct pp_block_io *io, uint32_t *name);
 /* Number of rows, each of at least `least` bytes. Returns the array, on the way in a new one; a fault leaves none and 0 rows. */
 void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t row_size, size_t least);
+
+/* Everything, in its order. Writing leaves the dataset as it is. */
+struct pp_dataset;
+void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d);
 
 /* Fields of any integer type: what does not fit is a fault. */
 #define PP_BLOCK_U(io, field)                                                                                                      \

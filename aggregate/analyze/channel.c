@@ -7,10 +7,15 @@
 #include "aggregate/analyze/request.h"
 #include "core/source/mpi_call.h"
 
+struct list {
+	struct pp_channel *row;
+	size_t rows, room;
+};
+
 struct channels {
-	struct pp_dataset *d;
-	size_t room;
-	struct pp_channel *from, *to; /* [world]: of one rank, by the other end */
+	struct list out, unseen;
+	int partial;
+	struct pp_channel *from, *to, *away; /* [world]: of one rank, by the other end; away: to ranks that others may have seen */
 	size_t world;
 	uint8_t *recorded; /* [world]: this rank's own records exist */
 };
@@ -50,7 +55,7 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 		return;
 	case PP_MPI_SEND:
 		if (in_world && !c->recorded[span->peer])
-			count(c->to, c->world, span->peer, span->sent, time_ns);
+			count(c->partial ? c->away : c->to, c->world, span->peer, span->sent, time_ns);
 		return;
 	case PP_MPI_PUT: /* the target has no record of one-sided calls */
 	case PP_MPI_GET:
@@ -72,22 +77,22 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 	}
 }
 
-static int put(struct channels *c, int32_t source, int32_t destination, const struct pp_channel *sum)
+static int put(struct list *l, int32_t source, int32_t destination, const struct pp_channel *sum)
 {
 	if (!sum->count)
 		return 0;
-	if (c->d->channels == c->room) {
-		size_t room = c->room ? 2 * c->room : 64;
-		struct pp_channel *more = realloc(c->d->channel, room * sizeof(*more));
+	if (l->rows == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		struct pp_channel *more = realloc(l->row, room * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		c->d->channel = more;
-		c->room = room;
+		l->row = more;
+		l->room = room;
 	}
-	c->d->channel[c->d->channels] = *sum;
-	c->d->channel[c->d->channels].source = source;
-	c->d->channel[c->d->channels++].destination = destination;
+	l->row[l->rows] = *sum;
+	l->row[l->rows].source = source;
+	l->row[l->rows++].destination = destination;
 	return 0;
 }
 
@@ -101,25 +106,25 @@ static int compare_channel(const void *a, const void *b)
 }
 
 /* A pair may stand there twice: receives by the one end, Sendrecv by the other. */
-static void merge_equal(struct pp_dataset *d)
+void pp_channels_fold(struct pp_channel *row, size_t *rows)
 {
 	size_t kept = 0;
 
-	if (!d->channels)
+	if (!*rows)
 		return;
-	qsort(d->channel, d->channels, sizeof(*d->channel), compare_channel);
-	for (size_t i = 0; i < d->channels; i++) {
-		struct pp_channel *last = kept ? &d->channel[kept - 1] : NULL;
+	qsort(row, *rows, sizeof(*row), compare_channel);
+	for (size_t i = 0; i < *rows; i++) {
+		struct pp_channel *last = kept ? &row[kept - 1] : NULL;
 
-		if (last && compare_channel(last, &d->channel[i]) == 0) {
-			last->bytes += d->channel[i].bytes;
-			last->count += d->channel[i].count;
-			last->time_ns += d->channel[i].time_ns;
+		if (last && compare_channel(last, &row[i]) == 0) {
+			last->bytes += row[i].bytes;
+			last->count += row[i].count;
+			last->time_ns += row[i].time_ns;
 		} else {
-			d->channel[kept++] = d->channel[i];
+			row[kept++] = row[i];
 		}
 	}
-	d->channels = kept;
+	*rows = kept;
 }
 
 static int count_rank(struct channels *c, const struct pp_rank *rank)
@@ -130,7 +135,7 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 	if (rc < 0)
 		return rc;
 	for (size_t p = 0; p < c->world; p++)
-		c->from[p] = c->to[p] = (struct pp_channel){0};
+		c->from[p] = c->to[p] = c->away[p] = (struct pp_channel){0};
 	for (size_t t = 0; t < rank->threads; t++) {
 		if (!pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
 			continue;
@@ -139,23 +144,28 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 	}
 	pp_requests_release(&requests);
 	for (size_t p = 0; p < c->world && rc == 0; p++) {
-		rc = put(c, (int32_t)p, rank->rank, &c->from[p]);
+		rc = put(&c->out, (int32_t)p, rank->rank, &c->from[p]);
 		if (rc == 0)
-			rc = put(c, rank->rank, (int32_t)p, &c->to[p]);
+			rc = put(&c->out, rank->rank, (int32_t)p, &c->to[p]);
+		if (rc == 0)
+			rc = put(&c->unseen, rank->rank, (int32_t)p, &c->away[p]);
 	}
 	return rc;
 }
 
 int pp_join_channels(struct pp_join *j)
 {
-	const struct pp_dataset *d = j->d;
-	struct channels c = {.d = j->d, .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0};
+	struct pp_dataset *d = j->d;
+	struct channels c = {.partial = j->in->partial, .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0};
 	int rc = -ENOMEM;
 
+	if (c.partial && d->ranks_asked > 0 && (size_t)d->ranks_asked > c.world)
+		c.world = (size_t)d->ranks_asked;
+	c.away = calloc(c.world + 1, sizeof(*c.away));
 	c.from = calloc(c.world + 1, sizeof(*c.from));
 	c.to = calloc(c.world + 1, sizeof(*c.to));
 	c.recorded = calloc(c.world + 1, 1);
-	if (!c.from || !c.to || !c.recorded)
+	if (!c.from || !c.to || !c.away || !c.recorded)
 		goto out;
 	rc = 0;
 	for (size_t r = 0; r < j->in->capture->ranks; r++)
@@ -164,9 +174,14 @@ int pp_join_channels(struct pp_join *j)
 				c.recorded[j->in->capture->rank[r].rank] = 1;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&c, &j->in->capture->rank[r]);
-	if (rc == 0)
-		merge_equal(j->d);
+	d->channel = c.out.row;
+	d->channels = c.out.rows;
+	d->unseen = c.unseen.row;
+	d->unseens = c.unseen.rows;
+	pp_channels_fold(d->channel, &d->channels);
+	pp_channels_fold(d->unseen, &d->unseens);
 out:
+	free(c.away);
 	free(c.from);
 	free(c.to);
 	free(c.recorded);

@@ -35,27 +35,12 @@ static const char *role_of(const struct pp_communicator *c, int32_t world)
 	return c->size == 1 ? "self" : "part";
 }
 
-int pp_join_communicators(struct pp_join *j)
+void pp_communicators_fold(struct pp_dataset *d)
 {
-	const struct pp_capture *capture = j->in->capture;
-	struct pp_dataset *d = j->d;
-	size_t room = 1, kept = 0;
+	size_t kept = 0;
 
-	for (size_t r = 0; r < capture->ranks; r++)
-		room += capture->rank[r].comms;
-	d->communicator = calloc(room, sizeof(*d->communicator));
-	if (!d->communicator)
-		return -ENOMEM;
-	for (size_t r = 0; r < capture->ranks; r++) {
-		for (size_t c = 0; c < capture->rank[r].comms; c++) {
-			const struct pp_comm *comm = &capture->rank[r].comm[c];
-			struct pp_communicator *to = &d->communicator[d->communicators++];
-
-			*to = (struct pp_communicator){.id = comm->id, .name = comm->name, .size = comm->size, .kind = comm->kind};
-			if (copy_members(to, comm) < 0)
-				return -ENOMEM;
-		}
-	}
+	if (!d->communicators)
+		return;
 	qsort(d->communicator, d->communicators, sizeof(*d->communicator), compare_id);
 	for (size_t i = 0; i < d->communicators; i++) {
 		struct pp_communicator *last = kept ? &d->communicator[kept - 1] : NULL, *one = &d->communicator[i];
@@ -80,5 +65,29 @@ int pp_join_communicators(struct pp_join *j)
 	for (size_t i = 0; i < kept; i++)
 		snprintf(d->communicator[i].role, sizeof(d->communicator[i].role), "%s",
 		         role_of(&d->communicator[i], d->ranks_asked));
+}
+
+int pp_join_communicators(struct pp_join *j)
+{
+	const struct pp_capture *capture = j->in->capture;
+	struct pp_dataset *d = j->d;
+	size_t room = 1;
+
+	for (size_t r = 0; r < capture->ranks; r++)
+		room += capture->rank[r].comms;
+	d->communicator = calloc(room, sizeof(*d->communicator));
+	if (!d->communicator)
+		return -ENOMEM;
+	for (size_t r = 0; r < capture->ranks; r++) {
+		for (size_t c = 0; c < capture->rank[r].comms; c++) {
+			const struct pp_comm *comm = &capture->rank[r].comm[c];
+			struct pp_communicator *to = &d->communicator[d->communicators++];
+
+			*to = (struct pp_communicator){.id = comm->id, .name = comm->name, .size = comm->size, .kind = comm->kind};
+			if (copy_members(to, comm) < 0)
+				return -ENOMEM;
+		}
+	}
+	pp_communicators_fold(d);
 	return 0;
 }

@@ -44,7 +44,7 @@ static int fill_workers(struct pp_join *j)
 {
 	const struct pp_capture *capture = j->in->capture;
 	struct pp_dataset *d = j->d;
-	size_t asked = capture->ranks_asked > 0 ? (size_t)capture->ranks_asked : 0, at = 0;
+	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
 
 	d->ranks_asked = capture->ranks_asked;
 	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
@@ -252,6 +252,7 @@ void pp_dataset_release(struct pp_dataset *d)
 	free(d->collective);
 	free(d->row);
 	free(d->channel);
+	free(d->unseen);
 	free(d->by_default);
 	free(d->late);
 	free(d->process);

@@ -124,6 +124,8 @@ struct pp_dataset {
 	uint64_t violations; /* collectives that ended on some rank before the last arrival by more than the bound */
 	struct pp_channel *channel;
 	size_t channels;
+	struct pp_channel *unseen; /* partial: sends to ranks of other hosts; they count where those recorded nothing */
+	size_t unseens;
 	struct pp_communicator *communicator;
 	size_t communicators;
 	struct pp_file_use *file; /* by name, worker */
@@ -149,10 +151,13 @@ struct pp_dataset_input {
 	const char *session, *job, *command, *options;
 	int64_t asked_first, asked_last;
 	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
+	int partial;      /* some hosts' ranks only, for merge.h: what only all of them know is left open */
 };
 
 /* Everything of the dataset that the input has a source for. */
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* What /quality says of all ranks together; part of pp_dataset_build() unless partial. */
+void pp_dataset_quality(struct pp_dataset *d);
 /* `late`, out of the cells' late_ns. 0, or -ENOMEM. */
 int pp_dataset_late(struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -48,6 +48,10 @@ void pp_join_release(struct pp_join *j);
 int pp_join_collectives(struct pp_join *j);
 /* /channel */
 int pp_join_channels(struct pp_join *j);
+/* One row a pair of ranks. */
+void pp_channels_fold(struct pp_channel *row, size_t *rows);
+/* One row an id. */
+void pp_communicators_fold(struct pp_dataset *d);
 /* /communicator */
 int pp_join_communicators(struct pp_join *j);
 /* /file */

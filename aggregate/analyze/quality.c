@@ -149,17 +149,19 @@ static void warn_absent(struct pp_dataset *d)
 		pp_dataset_warn(d, "/channel is absent: no point-to-point call was recorded");
 }
 
-int pp_join_quality(struct pp_join *j)
+void pp_dataset_quality(struct pp_dataset *d)
 {
-	struct pp_dataset *d = j->d;
+	struct pp_warning *said = d->warning;
+	size_t n = d->warnings;
 
-	if (merge_defaults(j) < 0)
-		return -ENOMEM;
+	/* What is missing comes first. */
+	d->warning = NULL;
+	d->warnings = 0;
 	warn_losses(d);
 	warn_ranks(d);
-	pp_quality_mpi(j);
-	if (j->in->steps->note[0])
-		pp_dataset_warn(d, "%s", j->in->steps->note);
+	for (size_t i = 0; i < n; i++)
+		pp_dataset_warn(d, "%s", said[i].text);
+	free(said);
 	if (d->violations)
 		pp_dataset_warn(d,
 		                "%" PRIu64
@@ -168,8 +170,21 @@ int pp_join_quality(struct pp_join *j)
 	if (d->crossed)
 		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time",
 		                d->crossed);
-	warn_memory(j);
 	warn_default(d);
 	warn_absent(d);
+}
+
+int pp_join_quality(struct pp_join *j)
+{
+	struct pp_dataset *d = j->d;
+
+	if (merge_defaults(j) < 0)
+		return -ENOMEM;
+	pp_quality_mpi(j);
+	if (j->in->steps->note[0])
+		pp_dataset_warn(d, "%s", j->in->steps->note);
+	warn_memory(j);
+	if (!j->in->partial)
+		pp_dataset_quality(d);
 	return 0;
 }

@@ -142,7 +142,8 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	if (kit_random(2) && (d.process = calloc(steps * workers + 1, sizeof(*d.process))))
 		for (size_t i = 0; i < steps * workers; i++)
 			if (kit_random(2))
-				d.process[i] = (struct pp_process_cell){.cpu_user_ns = kit_time(), .minor = -5, .present = (int8_t)kit_random(2), .rss_present = 1};
+				d.process[i] = (struct pp_process_cell){
+				        .cpu_user_ns = kit_time(), .minor = -5, .present = (int8_t)kit_random(2), .rss_present = 1};
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
 	CHECK_INT(pp_dataset_late(&d), 0);

@@ -1,4 +1,4 @@
-/* Blocks: datasets made at random come back equal, what is no block or a changed one is refused with a sentence, and what it takes. */
+/* Blocks: datasets made at random come back equal, what is no block or a changed one is refused with a sentence; what it takes. */
 #include "aggregate/analyze/block.h"
 
 #include <errno.h>
