@@ -1,0 +1,371 @@
+/* Ranks and steps of several hosts in one dataset; see merge.h. Called by rank 0's keeper. */
+#include "aggregate/analyze/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/merge_part.h"
+
+static const char nothing_came[] = "missing: no record of it reached this keeper";
+
+static int is_missing(const struct pp_worker *w)
+{
+	return strncmp(w->status, "missing", 7) == 0;
+}
+
+/* Whose row it is: what came before what did not, a reason before none, an earlier part before a later one. */
+static int is_better(const struct pp_worker *a, const struct pp_worker *b)
+{
+	if (is_missing(a) != is_missing(b))
+		return !is_missing(a);
+	return is_missing(a) && strcmp(a->status, nothing_came) != 0 && !strcmp(b->status, nothing_came);
+}
+
+struct claim { /* a part's row of a rank */
+	const struct pp_worker *worker;
+	size_t part, index;
+};
+
+static int compare_claim(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	if (x->worker->rank != y->worker->rank)
+		return x->worker->rank < y->worker->rank ? -1 : 1;
+	if (is_better(x->worker, y->worker) != is_better(y->worker, x->worker))
+		return is_better(x->worker, y->worker) ? -1 : 1;
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+static int32_t most_domains(const struct pp_dataset *d)
+{
+	int32_t most = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].domain >= most && d->worker[w].domain < INT32_MAX)
+			most = d->worker[w].domain + 1;
+	return most;
+}
+
+/* The clock of one host says nothing of another's: domains of two parts are never the same. */
+static void set_domains(struct pp_merge *m)
+{
+	int64_t base = 0;
+	const struct pp_worker *first = NULL;
+
+	for (size_t p = 0; p < m->parts; p++) {
+		for (size_t w = 0; w < m->part[p]->workers; w++) {
+			size_t to = m->worker_of[p][w];
+
+			if (to != SIZE_MAX && m->d->worker[to].domain >= 0)
+				m->d->worker[to].domain = (int32_t)((m->d->worker[to].domain + base) & INT32_MAX);
+		}
+		base += most_domains(m->part[p]);
+	}
+	for (size_t w = 0; w < m->d->workers; w++) {
+		struct pp_worker *one = &m->d->worker[w];
+
+		if (is_missing(one))
+			continue;
+		first = first ? first : one;
+		if (one->domain != first->domain)
+			one->bound_ns = PP_BOUND_UNKNOWN;
+	}
+}
+
+static int merge_workers(struct pp_merge *m)
+{
+	struct pp_dataset *d = m->d;
+	struct claim *claim;
+	size_t n = 0, all = 0;
+
+	for (size_t p = 0; p < m->parts; p++)
+		all += m->part[p]->workers;
+	claim = calloc(all + 1, sizeof(*claim));
+	d->worker = calloc(all + 1, sizeof(*d->worker));
+	if (!claim || !d->worker) {
+		free(claim);
+		return -ENOMEM;
+	}
+	for (size_t p = 0; p < m->parts; p++)
+		for (size_t w = 0; w < m->part[p]->workers; w++)
+			claim[n++] = (struct claim){&m->part[p]->worker[w], p, w};
+	qsort(claim, n, sizeof(*claim), compare_claim);
+	for (size_t i = 0; i < n; i++) {
+		const struct pp_worker *one = claim[i].worker;
+
+		if (i && one->rank == claim[i - 1].worker->rank) {
+			m->worker_of[claim[i].part][claim[i].index] = SIZE_MAX;
+			if (!is_missing(one))
+				pp_dataset_warn(d, "rank %d came from '%s' and from '%s': the second is left out", (int)one->rank,
+				                d->worker[d->workers - 1].host, one->host);
+			continue;
+		}
+		m->worker_of[claim[i].part][claim[i].index] = d->workers;
+		d->ranks_delivered += !is_missing(one);
+		d->worker[d->workers++] = *one;
+	}
+	free(claim);
+	set_domains(m);
+	return 0;
+}
+
+int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)
+{
+	const struct pp_dataset *d = m->part[part];
+	size_t low = 0, high = d->workers;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->worker[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->workers && d->worker[low].rank == rank && m->worker_of[part][low] != SIZE_MAX;
+}
+
+/* The epoch of the lowest rank that came is the job's. */
+static void set_shifts(struct pp_merge *m)
+{
+	const struct pp_worker *lowest = NULL;
+	struct pp_dataset *d = m->d;
+
+	d->epoch_realtime_ns = m->part[0]->epoch_realtime_ns;
+	for (size_t p = 0; p < m->parts; p++) {
+		for (size_t w = 0; w < m->part[p]->workers; w++) {
+			const struct pp_worker *one = &m->part[p]->worker[w];
+
+			if (is_missing(one) || (lowest && one->rank >= lowest->rank))
+				continue;
+			lowest = one;
+			d->epoch_realtime_ns = m->part[p]->epoch_realtime_ns;
+		}
+	}
+	for (size_t p = 0; p < m->parts; p++)
+		m->shift[p] = pp_merge_minus(m->part[p]->epoch_realtime_ns, d->epoch_realtime_ns);
+}
+
+static int compare_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int merge_numbers(struct pp_merge *m)
+{
+	struct pp_dataset *d = m->d;
+	size_t all = 0, kept = 0;
+
+	for (size_t p = 0; p < m->parts; p++)
+		all += m->part[p]->steps;
+	d->step_number = calloc(all + 1, sizeof(*d->step_number));
+	if (!d->step_number)
+		return -ENOMEM;
+	for (size_t p = 0; p < m->parts; p++)
+		for (size_t s = 0; s < m->part[p]->steps; s++)
+			d->step_number[d->steps++] = m->part[p]->step_number[s];
+	qsort(d->step_number, d->steps, sizeof(*d->step_number), compare_number);
+	for (size_t s = 0; s < d->steps; s++)
+		if (!kept || d->step_number[s] != d->step_number[kept - 1])
+			d->step_number[kept++] = d->step_number[s];
+	d->steps = kept;
+	return 0;
+}
+
+static void merge_step(struct pp_merge *m, size_t p, size_t s, size_t to)
+{
+	const struct pp_dataset *from = m->part[p];
+	struct pp_dataset *d = m->d;
+
+	for (size_t w = 0; w < from->workers; w++) {
+		struct pp_cell *cell;
+
+		if (m->worker_of[p][w] == SIZE_MAX)
+			continue;
+		if (d->process && from->process)
+			d->process[to * d->workers + m->worker_of[p][w]] = from->process[s * from->workers + w];
+		cell = &d->cell[to * d->workers + m->worker_of[p][w]];
+		*cell = from->cell[s * from->workers + w];
+		if (!cell->present)
+			continue;
+		cell->begin_ns = pp_merge_plus(cell->begin_ns, m->shift[p]);
+		cell->end_ns = pp_merge_plus(cell->end_ns, m->shift[p]);
+		if (d->window_begin_ns == INT64_MAX || cell->begin_ns < d->window_begin_ns)
+			d->window_begin_ns = cell->begin_ns;
+		if (d->window_end_ns == INT64_MIN || cell->end_ns > d->window_end_ns)
+			d->window_end_ns = cell->end_ns;
+	}
+}
+
+static int merge_steps(struct pp_merge *m)
+{
+	struct pp_dataset *d = m->d;
+	int has_process = 0, rc = merge_numbers(m);
+
+	if (rc < 0)
+		return rc;
+	for (size_t p = 0; p < m->parts; p++)
+		has_process |= m->part[p]->process != NULL;
+	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
+	if (has_process)
+		d->process = calloc(d->steps * d->workers + 1, sizeof(*d->process));
+	if (!d->cell || (has_process && !d->process))
+		return -ENOMEM;
+	d->window_begin_ns = INT64_MAX;
+	d->window_end_ns = INT64_MIN;
+	for (size_t p = 0; p < m->parts; p++) {
+		for (size_t s = 0, to = 0; s < m->part[p]->steps; s++) {
+			while (d->step_number[to] < m->part[p]->step_number[s])
+				to++;
+			merge_step(m, p, s, to);
+		}
+	}
+	if (d->window_end_ns == INT64_MIN)
+		d->window_begin_ns = d->window_end_ns = 0;
+	return 0;
+}
+
+static void take_text(char *to, size_t size, const char *from)
+{
+	if (!to[0])
+		snprintf(to, size, "%s", from);
+}
+
+static void merge_head(struct pp_merge *m)
+{
+	struct pp_dataset *d = m->d;
+
+	d->names = m->part[0]->names;
+	d->steps_asked_first = m->part[0]->steps_asked_first;
+	d->steps_asked_last = m->part[0]->steps_asked_last;
+	for (size_t p = 0; p < m->parts; p++) {
+		const struct pp_dataset *from = m->part[p];
+
+		if (from->step_rule[0] && d->step_rule[0] && strcmp(from->step_rule, d->step_rule) != 0)
+			pp_dataset_warn(
+			        d, "steps of some hosts are by another rule, '%s' and not '%s': they need not be the same steps",
+			        from->step_rule, d->step_rule);
+		if (from->step_rule[0] && (!d->step_rule[0] || from->step_confidence < d->step_confidence))
+			d->step_confidence = from->step_confidence;
+		take_text(d->session, sizeof(d->session), from->session);
+		take_text(d->job, sizeof(d->job), from->job);
+		take_text(d->command, sizeof(d->command), from->command);
+		take_text(d->options, sizeof(d->options), from->options);
+		take_text(d->step_rule, sizeof(d->step_rule), from->step_rule);
+		if (from->ranks_asked > d->ranks_asked)
+			d->ranks_asked = from->ranks_asked;
+		if (from->memory_period_ns > d->memory_period_ns)
+			d->memory_period_ns = from->memory_period_ns;
+		d->crossed += from->crossed;
+		d->violations += from->violations;
+		d->startup_ns = pp_merge_plus(d->startup_ns, from->startup_ns);
+		d->keeper_cpu_ns = pp_merge_plus(d->keeper_cpu_ns, from->keeper_cpu_ns);
+		d->keeper_rss_bytes += from->keeper_rss_bytes;
+	}
+}
+
+static int merge_all(struct pp_merge *m)
+{
+	int rc;
+
+	m->shift = calloc(m->parts, sizeof(*m->shift));
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
+	m->worker_of = calloc(m->parts, sizeof(*m->worker_of));
+	if (!m->shift || !m->worker_of)
+		return -ENOMEM;
+	for (size_t p = 0; p < m->parts; p++) {
+		m->worker_of[p] = calloc(m->part[p]->workers + 1, sizeof(**m->worker_of));
+		if (!m->worker_of[p])
+			return -ENOMEM;
+	}
+	merge_head(m);
+	set_shifts(m);
+	rc = merge_workers(m);
+	if (rc == 0)
+		rc = merge_steps(m);
+	if (rc == 0)
+		rc = pp_merge_collectives(m);
+	if (rc == 0)
+		rc = pp_merge_tables(m);
+	return rc == 0 ? pp_dataset_late(m->d) : rc;
+}
+
+int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	struct pp_dataset d = {.names = NULL};
+	struct pp_merge m = {.part = part, .parts = parts, .d = &d};
+	int rc;
+
+	if (!parts)
+		return pp_err_set(err, -EINVAL, "no host has a share of the dataset");
+	rc = merge_all(&m);
+	for (size_t p = 0; m.worker_of && p < parts; p++)
+		free(m.worker_of[p]);
+	free(m.worker_of);
+	free(m.shift);
+	if (rc < 0) {
+		pp_dataset_release(&d);
+		return pp_err_set(err, rc, "cannot merge the shares of %zu hosts: no memory", parts);
+	}
+	*ret_dataset = d;
+	return 0;
+}
+
+/* What was sent to ranks that recorded nothing themselves. */
+static int take_unseen(struct pp_dataset *d)
+{
+	struct pp_channel *more = realloc(d->channel, (d->channels + d->unseens + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	d->channel = more;
+	for (size_t i = 0; i < d->unseens; i++) {
+		int recorded = 0;
+
+		for (size_t w = 0; w < d->workers && !recorded; w++)
+			recorded = d->worker[w].rank == d->unseen[i].destination && d->worker[w].records > 0;
+		if (!recorded)
+			d->channel[d->channels++] = d->unseen[i];
+	}
+	d->unseens = 0;
+	pp_channels_fold(d->channel, &d->channels);
+	return 0;
+}
+
+int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
+{
+	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
+	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns}, whole = {.names = NULL};
+	const struct pp_dataset *const part[] = {d, &missing};
+	int rc;
+
+	missing.steps_asked_first = d->steps_asked_first;
+	missing.worker = calloc(asked + 1, sizeof(*missing.worker));
+	if (!missing.worker)
+		return pp_err_set(err, -ENOMEM, "cannot finish the dataset: no memory");
+	for (; missing.workers < asked; missing.workers++) {
+		struct pp_worker *w = &missing.worker[missing.workers];
+
+		*w = (struct pp_worker){.rank = (int32_t)missing.workers, .local_rank = -1, .domain = -1};
+		snprintf(w->status, sizeof(w->status), "%s", nothing_came);
+	}
+	rc = pp_dataset_merge(part, 2, &whole, err);
+	free(missing.worker);
+	if (rc < 0)
+		return rc;
+	rc = take_unseen(&whole);
+	if (rc < 0) {
+		pp_dataset_release(&whole);
+		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
+	}
+	pp_dataset_release(d);
+	*d = whole;
+	pp_dataset_quality(d);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* Stage 6: shares of several hosts to one pp_dataset. Called by rank 0's keeper.
+ * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks; merging is associative, and once all
+ * are in, pp_dataset_finish() says what only the whole can. Times of a host move by the difference of the realtime of the epochs: its
+ * clock is not joined with the others', so its ranks are of a domain of their own and nobody is said to wait for one of another. */
+#ifndef PP_ANALYZE_MERGE_H
+#define PP_ANALYZE_MERGE_H
+
+#include "aggregate/analyze/dataset.h"
+#include "core/base/err.h"
+
+/* All parts share one table of names, which the result borrows; they stay as they are. A rank that two hosts claim to have is the
+ * first one's, and a warning. -ENOMEM, -EINVAL: no part. */
+int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* Rows for ranks of which nothing came, traffic that only the sender saw, /quality. On failure the dataset is as it was. */
+int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err);
+
+#endif

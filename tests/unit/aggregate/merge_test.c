@@ -1,0 +1,362 @@
+/* Shares of several hosts: together they are what one keeper makes of all ranks with clocks that are not joined; the order and grouping
+ * of merging change nothing; ranks that are missing or claimed twice; and shares that somebody changed. */
+#include "aggregate/analyze/merge.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+#include "tests/unit/aggregate/block_kit.h"
+#include "tests/unit/capture.h"
+
+enum { RANKS = 4, HALF = 2, STEPS = 12 };
+
+#define EQUAL(n, a, b) CHECK((n) == 0 || !memcmp(a, b, (n) * sizeof(*(a))))
+
+struct made {
+	struct pp_steps steps;
+	struct pp_attr attr[RANKS];
+	struct pp_dataset d;
+};
+
+static int32_t everybody[RANKS] = {0, 1, 2, 3};
+static int32_t low[HALF] = {0, 1}, high[HALF] = {2, 3};
+
+static void add_call(struct pp_capture *c, size_t r, const char *name, uint64_t comm, uint32_t sequence, int64_t at, int64_t end)
+{
+	struct pp_span *span = add_mpi(c, r, name, sequence, at, end);
+
+	span->comm = comm;
+	span->sent = kit_random(5000);
+	if (!strcmp(name, "MPI_Bcast") && r % HALF == 0 && (comm != 77 || r == 0))
+		span->flags |= PP_SPAN_IS_ROOT;
+}
+
+/* A training job: in each step a range, a collective of all and one of the host's ranks, a message to the next rank. */
+static struct pp_capture capture_of_all(void)
+{
+	static const char *const call[] = {"MPI_Allreduce", "MPI_Bcast", "MPI_Reduce", "MPI_Scan", "MPI_Barrier"};
+	struct pp_capture c = make_capture(RANKS);
+
+	c.epoch_realtime_ns = 1700000000000000000;
+	for (size_t r = 0; r < RANKS; r++) {
+		c.rank[r].domain = r >= HALF;
+		c.rank[r].records = 100;
+		c.rank[r].comms = 2;
+		c.rank[r].comm = calloc(2, sizeof(*c.rank[r].comm));
+		c.rank[r].comm[0] = (struct pp_comm){.id = 77, .size = RANKS, .member = everybody};
+		c.rank[r].comm[1] = (struct pp_comm){.id = r < HALF ? 78 : 79, .size = HALF, .member = r < HALF ? low : high};
+	}
+	for (int64_t s = 0; s < STEPS; s++) {
+		for (size_t r = 0; r < RANKS; r++) {
+			int64_t at = s * 100000, late = (int64_t)kit_random(20000), hosts = (int64_t)kit_random(20000);
+			struct pp_span *span;
+
+			add_step(&c, r, s, at, at + 100000);
+			add_range(&c, r, 0, r % 2 ? "forward" : "backward", at + 10, at + 20000);
+			add_call(&c, r, call[s % 5], r < HALF ? 78 : 79, (uint32_t)s, at + 20000 + late, at + 45000);
+			add_call(&c, r, call[(s + 1) % 5], 77, (uint32_t)s, at + 50000 + hosts, at + 80000);
+			span = add_mpi(&c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 85000, at + 90000);
+			span->comm = 0;
+			span->peer = (int32_t)(s % 2 ? r ^ 1 : r % 2 ? (r + RANKS - 1) % RANKS : (r + 1) % RANKS);
+			if (s % 3 == 0)
+				span->peer = (int32_t)(r ^ (RANKS - 1));
+		}
+	}
+	return c;
+}
+
+static void build(struct made *m, const struct pp_capture *capture, int partial)
+{
+	struct pp_dataset_input in = {.capture = capture,
+	                              .steps = &m->steps,
+	                              .attr = m->attr,
+	                              .session = "s",
+	                              .job = "j",
+	                              .command = "c",
+	                              .options = "o",
+	                              .asked_first = 1,
+	                              .asked_last = STEPS - 1,
+	                              .bound_ns = 2,
+	                              .partial = partial};
+
+	CHECK_INT(pp_steps_find(capture, 1, STEPS - 1, &m->steps, NULL), 0);
+	for (size_t r = 0; r < capture->ranks; r++)
+		CHECK_INT(pp_attr_rank(&capture->rank[r], r, &m->steps, capture->ranks, capture->names, &m->attr[r], NULL), 0);
+	CHECK_INT(pp_dataset_build(&in, &m->d, NULL), 0);
+}
+
+static void drop(struct made *m, size_t ranks)
+{
+	pp_dataset_release(&m->d);
+	for (size_t r = 0; r < ranks; r++)
+		pp_attr_release(&m->attr[r]);
+	pp_steps_release(&m->steps);
+}
+
+static void travel(struct pp_dataset *d, struct pp_intern *names, struct pp_dataset *ret_back)
+{
+	void *bytes = NULL;
+	size_t size = 0;
+
+	CHECK_INT(pp_block_write(d, &bytes, &size, NULL), 0);
+	CHECK_INT(pp_block_read(bytes, size, names, ret_back, NULL), 0);
+	free(bytes);
+}
+
+static void compare_collectives(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->collectives == b->collectives && a->rows == b->rows && a->collectives == 3 * STEPS);
+	for (size_t i = 0; i < a->collectives && i < b->collectives; i++) {
+		struct pp_collective x = a->collective[i], y = b->collective[i];
+
+		CHECK_INT(y.row_count, x.row_count);
+		EQUAL(x.row_count, &a->row[x.row_first], &b->row[y.row_first]);
+		x.row_first = y.row_first = 0;
+		CHECK(!memcmp(&x, &y, sizeof(x)));
+	}
+}
+
+TEST(like_one_keeper)
+{
+	for (int round = 0; round < 20 && !test_failures; round++) {
+		struct pp_capture all = capture_of_all(), part[2] = {all, all};
+		struct made whole, half[2];
+		struct pp_intern *names = pp_intern_new();
+		struct pp_dataset back[2], d;
+		int64_t waited = 0;
+		const struct pp_dataset *const parts[] = {&back[0], &back[1]}, *const swapped[] = {&back[1], &back[0]};
+
+		build(&whole, &all, 0);
+		part[0].ranks = part[1].ranks = HALF;
+		part[1].rank += HALF;
+		for (int p = 0; p < 2; p++) {
+			build(&half[p], &part[p], 1);
+			travel(&half[p].d, names, &back[p]);
+		}
+		CHECK_INT(pp_dataset_merge(round % 2 ? parts : swapped, 2, &d, NULL), 0);
+		CHECK_INT(pp_dataset_finish(&d, NULL), 0);
+		CHECK(d.workers == RANKS && d.ranks_delivered == RANKS && d.ranks_asked == RANKS && d.steps == whole.d.steps);
+		EQUAL(d.steps, d.step_number, whole.d.step_number);
+		EQUAL(d.steps * RANKS, d.cell, whole.d.cell);
+		EQUAL((size_t)RANKS, d.late, whole.d.late);
+		compare_collectives(&whole.d, &d);
+		CHECK(d.channels == whole.d.channels && d.unseens == 0 && d.channels > 2);
+		EQUAL(d.channels < whole.d.channels ? d.channels : whole.d.channels, d.channel, whole.d.channel);
+		CHECK(d.communicators == 3 && d.communicator[0].size == RANKS);
+		CHECK_STR(d.communicator[0].role, "world");
+		CHECK(d.window_begin_ns == whole.d.window_begin_ns && d.window_end_ns == whole.d.window_end_ns);
+		CHECK(d.defaults == whole.d.defaults && d.violations == whole.d.violations);
+		for (size_t w = 0; w < RANKS; w++) {
+			CHECK(d.worker[w].bound_ns == whole.d.worker[w].bound_ns);
+			CHECK((d.worker[w].domain == d.worker[0].domain) == (w < HALF));
+			waited += d.late[w].wait_ns;
+		}
+		CHECK(waited > 0);
+		CHECK_INT(d.warnings, whole.d.warnings);
+		pp_dataset_release(&d);
+		for (int p = 0; p < 2; p++) {
+			pp_dataset_release(&back[p]);
+			drop(&half[p], HALF);
+		}
+		drop(&whole, RANKS);
+		free_capture(&all);
+		pp_intern_free(names);
+	}
+}
+
+/* Only one host came: its sends to the other count, and the ranks that did not come are rows. */
+TEST(one_host_only)
+{
+	struct pp_capture all = capture_of_all(), part = all;
+	struct made half;
+	const struct pp_dataset *const one[] = {&half.d};
+	struct pp_dataset d;
+	int sent = 0, said = 0;
+
+	part.ranks = HALF;
+	build(&half, &part, 1);
+	CHECK(half.d.unseens > 0 && half.d.warnings == 0);
+	CHECK_INT(pp_dataset_merge(one, 1, &d, NULL), 0);
+	CHECK_INT(pp_dataset_finish(&d, NULL), 0);
+	CHECK(d.workers == RANKS && d.ranks_delivered == HALF);
+	CHECK(strstr(d.worker[3].status, "missing: no record") != NULL && d.worker[0].status[0] == 'd');
+	for (size_t i = 0; i < d.channels; i++)
+		sent += d.channel[i].source < HALF && d.channel[i].destination >= HALF;
+	CHECK(sent > 0);
+	for (size_t i = 0; i < d.warnings; i++)
+		said += strstr(d.warning[i].text, "2 of 4 ranks are missing") != NULL;
+	CHECK_INT(said, 1);
+	pp_dataset_release(&d);
+	drop(&half, HALF);
+	free_capture(&all);
+}
+
+/* As builders leave it: each collective once, its times those of its rows. */
+static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
+{
+	struct pp_dataset d = kit_dataset(names, 1 + kit_random(3), kit_random(8), kit_random(20));
+
+	for (size_t w = 0; w < d.workers; w++) {
+		d.worker[w].rank = d.worker[w].rank / 2 * 3 + part;
+		d.worker[w].domain = (int32_t)kit_random(2);
+	}
+	d.epoch_realtime_ns += (int64_t)kit_random(1000000);
+	for (size_t i = 0; i < d.files; i++)
+		d.file[i].worker = d.worker[0].rank;
+	for (size_t i = 0; i < d.memories; i++) {
+		d.memory[i].worker = d.worker[0].rank;
+		d.memory[i].m.time = (int64_t)i * 1000;
+	}
+	for (size_t i = 0; i < d.collectives; i++) {
+		struct pp_collective *c = &d.collective[i];
+		struct pp_collective_row *row = &d.row[c->row_first];
+
+		c->sequence = (uint32_t)i;
+		c->comm = 77;
+		c->call = (uint16_t)(i % 5);
+		c->root = -1;
+		c->step = (int64_t)i;
+		c->last_ns = INT64_MIN;
+		for (uint32_t k = 0; k < c->row_count; k++) {
+			row[k].worker = d.worker[k].rank;
+			if (row[k].arrival_ns > c->last_ns)
+				c->last_ns = row[k].arrival_ns;
+		}
+	}
+	free(d.late);
+	CHECK_INT(pp_dataset_late(&d), 0);
+	return d;
+}
+
+static struct pp_dataset merge_two(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	const struct pp_dataset *const part[] = {a, b};
+	struct pp_dataset d = {.names = NULL};
+
+	CHECK_INT(pp_dataset_merge(part, 2, &d, NULL), 0);
+	return d;
+}
+
+TEST(associative)
+{
+	for (int i = 0; i < 200 && !test_failures; i++) {
+		struct pp_intern *names = pp_intern_new();
+		struct pp_dataset a = part_of(names, 0), b = part_of(names, 1), c = part_of(names, 2), way[3], ab, bc;
+		const struct pp_dataset *const all[] = {&a, &b, &c};
+		void *bytes[3] = {NULL, NULL, NULL};
+		size_t size[3] = {0, 0, 0};
+
+		ab = merge_two(&a, &b);
+		bc = merge_two(&b, &c);
+		way[0] = merge_two(&ab, &c);
+		way[1] = merge_two(&a, &bc);
+		CHECK_INT(pp_dataset_merge(all, 3, &way[2], NULL), 0);
+		for (int k = 0; k < 3; k++)
+			CHECK_INT(pp_block_write(&way[k], &bytes[k], &size[k], NULL), 0);
+		CHECK(size[0] == size[1] && size[0] == size[2]);
+		CHECK(!memcmp(bytes[0], bytes[1], size[0]) && !memcmp(bytes[0], bytes[2], size[0]));
+		for (int k = 0; k < 3; k++) {
+			free(bytes[k]);
+			pp_dataset_release(&way[k]);
+		}
+		pp_dataset_release(&ab);
+		pp_dataset_release(&bc);
+		pp_dataset_release(&a);
+		pp_dataset_release(&b);
+		pp_dataset_release(&c);
+		pp_intern_free(names);
+	}
+}
+
+TEST(claimed_twice)
+{
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset a = part_of(names, 0), b = part_of(names, 0), lost = {.names = names, .workers = 1}, d, e;
+	int said = 0;
+
+	snprintf(a.worker[0].status, sizeof(a.worker[0].status), "delivered");
+	snprintf(b.worker[0].status, sizeof(b.worker[0].status), "delivered");
+	b.worker[0].rank = a.worker[0].rank;
+	b.worker[0].pid = a.worker[0].pid + 1;
+	d = merge_two(&a, &b);
+	CHECK_INT(d.worker[0].pid, a.worker[0].pid);
+	for (size_t i = 0; i < d.warnings; i++)
+		said += strstr(d.warning[i].text, "the second is left out") != NULL;
+	CHECK(said > 0);
+	/* What came stands above a reason, a reason above none. */
+	lost.worker = calloc(1, sizeof(*lost.worker));
+	lost.worker[0].rank = 1000;
+	lost.ranks_asked = 1002;
+	snprintf(lost.worker[0].status, sizeof(lost.worker[0].status), "missing: its host was lost");
+	e = merge_two(&lost, &d);
+	CHECK_INT(pp_dataset_finish(&e, NULL), 0);
+	CHECK_INT(e.workers, 1002);
+	CHECK_STR(e.worker[1000].status, "missing: its host was lost");
+	CHECK_STR(e.worker[a.worker[0].rank].status, "delivered");
+	CHECK(strstr(e.worker[1001].status, "no record") != NULL);
+	CHECK(pp_dataset_merge(NULL, 0, &e, NULL) == -EINVAL);
+	pp_dataset_release(&e);
+	pp_dataset_release(&lost);
+	pp_dataset_release(&d);
+	pp_dataset_release(&a);
+	pp_dataset_release(&b);
+	pp_intern_free(names);
+}
+
+/* Shares changed inside, with a head that is right: whatever is read can be merged. */
+TEST(hostile_shares)
+{
+	int merged = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		struct pp_intern *names = pp_intern_new();
+		struct pp_dataset good = part_of(names, 0), bad = part_of(names, 1), d, m;
+		uint8_t *bytes = NULL, *inner;
+		uint64_t n = 0;
+		uLongf unpacked, packed;
+		uint32_t checksum;
+		void *made = NULL;
+		size_t size = 0;
+
+		CHECK_INT(pp_block_write(&bad, &made, &size, NULL), 0);
+		memcpy(&n, (uint8_t *)made + 16, sizeof(n));
+		unpacked = n;
+		inner = malloc(n + 1);
+		packed = compressBound(n);
+		bytes = malloc(40 + packed);
+		memcpy(bytes, made, 40);
+		CHECK_INT(uncompress(inner, &unpacked, (uint8_t *)made + 40, size - 40), Z_OK);
+		for (uint64_t k = 1 + kit_random(3); k; k--)
+			inner[kit_random(n)] ^= (uint8_t)(1 << kit_random(8));
+		CHECK_INT(compress2(bytes + 40, &packed, inner, n, 1), Z_OK);
+		checksum = (uint32_t)crc32_z(0, bytes + 40, packed);
+		n = packed;
+		memcpy(bytes + 24, &n, sizeof(n));
+		memcpy(bytes + 32, &checksum, sizeof(checksum));
+		if (pp_block_read(bytes, 40 + packed, names, &d, NULL) == 0) {
+			m = merge_two(&good, &d);
+			m.ranks_asked &= 0xff;
+			CHECK_INT(pp_dataset_finish(&m, NULL), 0);
+			merged++;
+			pp_dataset_release(&m);
+			pp_dataset_release(&d);
+		}
+		free(bytes);
+		free(inner);
+		free(made);
+		pp_dataset_release(&good);
+		pp_dataset_release(&bad);
+		pp_intern_free(names);
+	}
+	CHECK(merged > 300 && merged < 3000);
+}
+
+int main(void)
+{
+	like_one_keeper();
+	one_host_only();
+	associative();
+	claimed_twice();
+	hostile_shares();
+	return test_end();
+}
