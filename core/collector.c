@@ -16,6 +16,7 @@
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
+#include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
 enum { WANTED = 1, PAUSED = 2 };
@@ -198,6 +199,8 @@ static int open_ring(struct pp_err *err)
 	if (rc)
 		goto fail;
 	pp_trigger_start(&asked);
+	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
+		pp_pattern_start();
 	return 0;
 fail:
 	pp_pool_release(&pp_ring_pool);
@@ -334,4 +337,6 @@ const struct podprof_guest podprof_guest = {
         .say = pp_guest_say,
         .cursor = guest_cursor,
         .pause = guest_pause,
+        .pattern = &pp_pattern_on,
+        .collective = pp_pattern_collective,
 };

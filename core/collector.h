@@ -38,6 +38,10 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	struct pp_ring_cursor *(*cursor)(void);
 	/* MPI_Pcontrol: 1 stops recording on this rank, 0 lets it go on where the window wants it. */
 	void (*pause)(int paused);
+	/* Not 0 while collectives on MPI_COMM_WORLD are to be told, after their record. root: world rank, -1 none; bytes: the
+	 * larger of given and got. */
+	const _Atomic uint32_t *pattern;
+	void (*collective)(uint16_t call, int32_t root, uint64_t bytes, int failed);
 };
 
 #define PP_RING_BUSY 0xffffffffu /* generation of a cursor whose record is being filled */

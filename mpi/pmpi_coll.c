@@ -1,4 +1,6 @@
 /* Wrappers of collectives, blocking and nonblocking. Called by the application as MPI_X or PMPI_X. */
+#include <errno.h>
+
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_topo.h"
 #include "mpi/pmpi_type.h"
@@ -32,6 +34,14 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 	if (__builtin_expect(!scope.comm, 0) && rc == MPI_SUCCESS)                                                                 \
 		adopt(&scope, on, root_);
 
+static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t received)
+{
+	int saved = errno;
+
+	pp_mpi_guest->collective(s->call, s->peer, sent > received ? sent : received, rc != MPI_SUCCESS);
+	errno = saved;
+}
+
 /* `bytes` are read from the arguments only where the call took them. */
 #define PP_COLL_BYTES(root_, sent_, received_)                                                                                     \
 	uint64_t sent = 0, received = 0;                                                                                           \
@@ -46,9 +56,12 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
 		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
-		if (scope.recording) {                                                                                             \
+		if (scope.recording || pp_mpi_is_told(&scope, on)) {                                                               \
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
-			pp_mpi_record(&scope, end, rc, sent, received, 0);                                                         \
+			if (scope.recording)                                                                                       \
+				pp_mpi_record(&scope, end, rc, sent, received, 0);                                                 \
+			if (pp_mpi_is_told(&scope, on))                                                                            \
+				tell(&scope, rc, sent, received);                                                                  \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
@@ -58,9 +71,12 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
 		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
-		if (scope.recording) {                                                                                             \
+		if (scope.recording || pp_mpi_is_told(&scope, on)) {                                                               \
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
-			pp_tie_record(&scope, end, rc, sent, received, request, 0, -1);                                            \
+			if (scope.recording)                                                                                       \
+				pp_tie_record(&scope, end, rc, sent, received, request, 0, -1);                                    \
+			if (pp_mpi_is_told(&scope, on))                                                                            \
+				tell(&scope, rc, sent, received);                                                                  \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \
 	}                                                                                                                          \

@@ -12,6 +12,8 @@ __thread struct pp_mpi_thread pp_mpi_thread;
 _Atomic uint32_t pp_mpi_active;
 const struct podprof_guest *pp_mpi_guest;
 const _Atomic uint32_t *pp_mpi_recording;
+static const _Atomic uint32_t no_pattern;
+const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
 struct pp_mpi_names pp_mpi_names;
 int pp_tick_kind; /* this library's copy of the guest's */
 
@@ -91,6 +93,8 @@ void pp_mpi_activate(void)
 		goto out;
 	pp_tick_kind = *guest->tick_kind;
 	pp_mpi_recording = guest->recording;
+	if (guest->size >= offsetof(struct podprof_guest, collective) + sizeof guest->collective)
+		pp_mpi_pattern = guest->pattern;
 	guest->mpi_state(1);
 	pp_request_shared = calls_overlap();
 	pthread_atfork(NULL, NULL, forked);

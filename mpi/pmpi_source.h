@@ -62,6 +62,7 @@ extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hi
 extern _Atomic uint32_t pp_mpi_active __attribute__((visibility("hidden")));
 extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
 extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
 
 /* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
@@ -206,6 +207,13 @@ static inline void pp_mpi_on(struct pp_mpi_scope *s, struct pp_comm *c, uint32_t
 	w->comm = c->id;
 	w->sequence = s->sequence;
 	w->peer = peer;
+}
+
+/* Is the guest to be told of this collective? It is equal on all ranks of MPI_COMM_WORLD, whose order MPI keeps. */
+static inline int pp_mpi_is_told(const struct pp_mpi_scope *s, MPI_Comm handle)
+{
+	return __builtin_expect(atomic_load_explicit(pp_mpi_pattern, memory_order_relaxed) != 0, 0) &&
+	       handle == pp_mpi_names.world && s->comm;
 }
 
 /* Exit. Returns 1 if a record is wanted; then the wrapper calls pp_mpi_record(). The thread stays guarded until pp_mpi_leave(). */

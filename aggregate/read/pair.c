@@ -153,6 +153,11 @@ static void step_begin(struct pp_lane *lane, const struct pp_record *r)
 		return;
 	lane->step->number = r->step.number;
 	lane->step->flags = PP_SPAN_OPEN;
+	/* told by the pattern of collectives: see pp_span */
+	lane->step->request = r->step.period;
+	lane->step->sequence = r->step.known_from < UINT32_MAX ? (uint32_t)r->step.known_from : UINT32_MAX;
+	lane->step->sent = r->step.matched;
+	lane->step->received = r->step.irregular;
 }
 
 static void step_end(struct pp_lane *lane, const struct pp_record *r)

@@ -53,6 +53,11 @@ struct pp_record_counter {
 
 struct pp_record_step {
 	int64_t number;
+	/* STEP_BEGIN that the pattern of collectives told, not the job (core/window/pattern.h): its collectives; else 0 */
+	uint32_t period;
+	uint32_t patterns;           /* so far */
+	uint64_t known_from;         /* the number at which the first was known: steps before have no record */
+	uint64_t matched, irregular; /* collectives so far that are of the pattern, and others */
 };
 
 struct pp_record_mpi { /* MPI: record.tick is the begin */

@@ -6,6 +6,7 @@
 #include "core/source/emit.h"
 #include "core/source/process.h"
 #include "core/source/source.h"
+#include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
 int pp_emit_settle(void)
@@ -65,6 +66,8 @@ static void step_begin(int64_t number)
 		return;
 	where = pp_guest_where();
 	where->step = number;
+	if (__builtin_expect(atomic_load_explicit(&pp_pattern_on, memory_order_relaxed) != 0, 0))
+		pp_pattern_stop();
 	pp_trigger_step_begin(number);
 	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
 		pp_process_step_begin(number);

@@ -1,4 +1,4 @@
-/* Step marks of one rank on their way to the table of steps: between step_mark.c, step_range.c and step_period.c only. */
+/* Step marks of one rank on their way to the table of steps: between the files step_*.c only. */
 #ifndef PP_STEP_MARK_LIST_H
 #define PP_STEP_MARK_LIST_H
 
@@ -41,6 +41,10 @@ struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
 
 /* Append; -ENOMEM. */
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark);
+
+/* Numbers, cells and edge steps of `s` from the marks of all ranks: [first, last), or where last <= first all that are complete on
+ * every rank that has any. -ENOMEM. */
+int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s);
 
 /* Steps by the RANGE rule: fills list[capture->ranks] and returns 1, 0 where no range qualifies, -ENOMEM. */
 int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);

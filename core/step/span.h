@@ -42,7 +42,8 @@ struct pp_span {            /* 72 bytes */
 	uint64_t received; /* bytes */
 	uint32_t sequence; /* of the collective on comm */
 	int32_t peer;      /* world rank of peer or root; -1 none, -2 any */
-	uint32_t request;  /* this rank's request number; 0 none */
+	uint32_t request;  /* this rank's request number; 0 none. STEP: collectives of the pattern that told it; 0: the job did.
+	                    * Then `sent` are those of the pattern so far, `received` others, `sequence` is the first step told */
 	union {
 		uint16_t call;         /* MPI, REQUEST: row of mpi/pmpi_call.def */
 		uint16_t payload_type; /* RANGE, ASYNC, MARK: enum pp_payload_type */

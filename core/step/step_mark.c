@@ -39,8 +39,14 @@ int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 	return 0;
 }
 
+/* A mark of the job, or one that the pattern of collectives told. */
+static int is_mark(const struct pp_span *span, int told)
+{
+	return span->kind == PP_SPAN_STEP && (span->request != 0) == told;
+}
+
 /* The main thread where it marks steps, else the thread with most marks; -1: none. */
-static int64_t marking_thread(const struct pp_rank *rank)
+static int64_t marking_thread(const struct pp_rank *rank, int told)
 {
 	int64_t best = -1;
 	size_t most = 0;
@@ -52,7 +58,7 @@ static int64_t marking_thread(const struct pp_rank *rank)
 		if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)))
 			continue;
 		for (size_t i = 0; i < thread->spans && !(marks && thread->is_main); i++)
-			marks += thread->span[i].kind == PP_SPAN_STEP;
+			marks += is_mark(&thread->span[i], told);
 		if (marks && thread->is_main)
 			return (int64_t)t;
 		if (marks > most) {
@@ -85,9 +91,9 @@ static int place_number(int64_t own, const struct pp_marks *list, int64_t highes
 
 /* Marks of podprof_step_*. Where the number does not rise, the job began to count anew: from there on numbers go on from the
  * highest one, so that every step keeps a place of its own and steps of one place are the same step on all ranks. */
-static int list_marked(const struct pp_rank *rank, struct pp_marks *list, uint64_t *backwards)
+static int list_marked(const struct pp_rank *rank, int told, struct pp_marks *list, uint64_t *backwards)
 {
-	int64_t t = marking_thread(rank), highest = INT64_MIN, shift = 0;
+	int64_t t = marking_thread(rank, told), highest = INT64_MIN, shift = 0;
 	uint8_t flags = 0; /* of the mark before */
 
 	for (size_t i = 0; t >= 0 && i < rank->thread[t].spans; i++) {
@@ -95,7 +101,7 @@ static int list_marked(const struct pp_rank *rank, struct pp_marks *list, uint64
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
 		struct pp_mark mark = {.begin = span->begin, .end = span->end};
 
-		if (span->kind != PP_SPAN_STEP)
+		if (!is_mark(span, told))
 			continue;
 		if (last &&
 		    ((flags & PP_SPAN_CUT_END) || last->end > span->begin)) { /* step_end never came: until the next begin */
@@ -139,120 +145,6 @@ static int list_window(const struct pp_rank *rank, struct pp_marks *list)
 	return mark.end > mark.begin ? pp_marks_add(list, &mark) : 0;
 }
 
-static int compare_number(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* All numbers of all ranks, ascending, each once. */
-static int64_t *list_numbers(const struct pp_marks *list, size_t ranks, size_t *ret_count)
-{
-	size_t room = 1, n = 0, unique = 0;
-	int64_t *number;
-
-	for (size_t r = 0; r < ranks; r++)
-		room += list[r].marks;
-	number = calloc(room, sizeof(*number));
-	if (!number)
-		return NULL;
-	for (size_t r = 0; r < ranks; r++)
-		for (size_t i = 0; i < list[r].marks; i++)
-			number[n++] = list[r].mark[i].number;
-	qsort(number, n, sizeof(*number), compare_number);
-	for (size_t i = 0; i < n; i++)
-		if (!unique || number[i] != number[unique - 1])
-			number[unique++] = number[i];
-	*ret_count = unique;
-	return number;
-}
-
-static struct pp_mark *find_mark(const struct pp_marks *list, int64_t number)
-{
-	size_t low = 0, high = list->marks;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->mark[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < list->marks && list->mark[low].number == number ? &list->mark[low] : NULL;
-}
-
-/* Asked for: complete on one rank at least. Not asked: complete on every rank that has steps. */
-static int is_step(const struct pp_marks *list, size_t ranks, int64_t number, int64_t first, int64_t last)
-{
-	size_t complete = 0, marking = 0;
-
-	if (last > first && (number < first || number >= last))
-		return 0;
-	for (size_t r = 0; r < ranks; r++) {
-		const struct pp_mark *mark = find_mark(&list[r], number);
-
-		marking += list[r].marks > 0;
-		if (mark && mark->complete && !(last > first && mark->fresh))
-			complete++;
-	}
-	return last > first ? complete > 0 : complete > 0 && complete == marking;
-}
-
-static void fill_cell(const struct pp_marks *list, int64_t number, int edge, struct pp_step_cell *cell)
-{
-	const struct pp_mark *mark = find_mark(list, number);
-
-	if (!mark || mark->end <= mark->begin || !(mark->complete || edge))
-		return;
-	*cell = (struct pp_step_cell){.begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1};
-}
-
-static int fill_table(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s)
-{
-	size_t all, kept = 0, at_first = 0, at_last = 0;
-	int64_t *number = list_numbers(list, ranks, &all), before = 0, after = 0;
-	int has_before, has_after;
-
-	if (!number)
-		return -ENOMEM;
-	s->number = number;
-	s->before = calloc(ranks + 1, sizeof(*s->before));
-	s->after = calloc(ranks + 1, sizeof(*s->after));
-	if (!s->before || !s->after)
-		return -ENOMEM;
-	for (size_t i = 0; i < all; i++) {
-		if (!is_step(list, ranks, number[i], first, last))
-			continue;
-		if (!kept)
-			at_first = i;
-		at_last = i;
-		if (kept == 0 && i > 0)
-			before = number[i - 1];
-		if (i + 1 < all)
-			after = number[i + 1];
-		number[kept++] = number[i];
-	}
-	has_before = kept && at_first > 0;
-	has_after = kept && at_last + 1 < all;
-	s->steps = kept;
-	s->cell = calloc(kept * ranks + 1, sizeof(*s->cell));
-	if (!s->cell)
-		return -ENOMEM;
-	s->before_number = before;
-	s->after_number = has_after ? after : 0;
-	for (size_t r = 0; r < ranks; r++) {
-		for (size_t i = 0; i < kept; i++)
-			fill_cell(&list[r], number[i], 0, &s->cell[i * ranks + r]);
-		if (has_before)
-			fill_cell(&list[r], before, 1, &s->before[r]);
-		if (has_after)
-			fill_cell(&list[r], after, 1, &s->after[r]);
-	}
-	return 0;
-}
-
 static void __attribute__((format(printf, 2, 3))) add_note(struct pp_steps *s, const char *fmt, ...)
 {
 	size_t n = strlen(s->note);
@@ -290,15 +182,47 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	return 0;
 }
 
-/* The rule, its marks and its confidence; docs/steps.md has the formulas. */
-static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int asked, struct pp_steps *s)
+/* Steps that the pattern of collectives told while the job ran. What was asked for before the pattern was known is in the records
+ * only, and so is all behind it that was recorded without a break. Returns 1 where nothing was told. */
+static int choose_told(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
+	const struct pp_span *newest = NULL;
+	int rc;
+
+	for (size_t r = 0; r < capture->ranks && !newest; r++) {
+		int64_t t = marking_thread(&capture->rank[r], 1);
+
+		for (size_t i = 0; t >= 0 && i < capture->rank[r].thread[t].spans; i++)
+			if (is_mark(&capture->rank[r].thread[t].span[i], 1))
+				newest = &capture->rank[r].thread[t].span[i];
+	}
+	if (!newest)
+		return 1;
+	if (last > first && first - 1 <= (int64_t)newest->sequence) {
+		rc = choose_period(capture, list, s);
+		if (rc <= 0)
+			return rc;
+	}
+	for (size_t r = 0; r < capture->ranks; r++)
+		if (list_marked(&capture->rank[r], 1, &list[r], &s->backwards) < 0)
+			return -ENOMEM;
+	s->rule = PP_STEP_RULE_PERIOD;
+	s->period = newest->request;
+	s->confidence = 0.7 * (double)newest->sent / (double)(newest->sent + newest->received + 1);
+	add_note(s, "steps were guessed while the job ran, from a repeating pattern of %u collectives", (unsigned)newest->request);
+	return 0;
+}
+
+/* The rule, its marks and its confidence; docs/steps.md has the formulas. */
+static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
+{
+	const int asked = last > first;
 	size_t marking = 0, recording = 0, complete = 0;
 	struct pp_range_rule range;
 	int rc;
 
 	for (size_t r = 0; r < capture->ranks; r++) {
-		if (list_marked(&capture->rank[r], &list[r], &s->backwards) < 0)
+		if (list_marked(&capture->rank[r], 0, &list[r], &s->backwards) < 0)
 			return -ENOMEM;
 		marking += list[r].marks > 0;
 		for (size_t i = 0; i < list[r].marks; i++)
@@ -317,6 +241,9 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 			         (unsigned long long)s->backwards);
 		return 0;
 	}
+	rc = marking ? 1 : choose_told(capture, list, first, last, s);
+	if (rc <= 0)
+		return rc;
 	rc = marking ? 0 : pp_range_rule_find(capture, list, &range);
 	if (rc < 0)
 		return rc;
@@ -353,7 +280,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 
 	if (!list)
 		goto out;
-	rc = choose_rule(capture, list, asked, &s);
+	rc = choose_rule(capture, list, first, last, &s);
 	if (rc > 0) {
 		if (asked)
 			add_note(&s, "steps %lld:%lld were asked for, but no step mark was seen", (long long)first,
@@ -363,7 +290,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		first = last = 0;
 	}
 	if (rc == 0)
-		rc = fill_table(list, capture->ranks, first, last, &s);
+		rc = pp_step_table_fill(list, capture->ranks, first, last, &s);
 	if (rc == 0 && !s.steps && !asked && s.rule != PP_STEP_RULE_WINDOW) {
 		free(s.number);
 		free(s.cell);
@@ -374,7 +301,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		s.number = NULL;
 		s.cell = s.before = s.after = NULL;
 		if (rc == 0)
-			rc = fill_table(list, capture->ranks, 0, 0, &s);
+			rc = pp_step_table_fill(list, capture->ranks, 0, 0, &s);
 	}
 	if (rc == 0 && !s.steps && asked)
 		add_note(&s, "steps %lld:%lld were asked for, but no rank completed one of them", (long long)first,

@@ -1,4 +1,4 @@
-/* The COLLECTIVE_PERIOD rule: steps are the repeating pattern of a communicator's collectives; docs/steps.md. Called by step_mark.c. */
+/* The PERIOD rule: steps are the repeating pattern of a communicator's collectives; docs/steps.md. Called by step_mark.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

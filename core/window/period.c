@@ -1,4 +1,4 @@
-/* Finds the repeating pattern of collectives; fed by core/step/step_period.c. The method is in the header. */
+/* Finds the repeating pattern of collectives; fed by pattern.c and core/step/step_period.c. The method is in the header. */
 #include "core/window/period.h"
 
 #include <string.h>

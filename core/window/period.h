@@ -1,19 +1,23 @@
 /* The repeating pattern of one communicator's collectives: where a step of a job that marks none ends.
- * In: one symbol a collective, in the order of its sequence numbers. Out: ends of steps. Used by core/step/step_period.c.
+ * In: one symbol a collective, in the order of its sequence numbers. Out: ends of steps. Used by pattern.c,
+ * core/step/step_period.c.
  *
  * Equal on all ranks without a message: MPI makes all members call the collectives of one communicator in one order, a symbol is
- * made only of what MPI makes equal on all of them (the call, its root, and the bytes of those calls that want them equal), and the state is a function
- * of the symbols alone: no clock, no address, no rank. So by induction over sequence numbers every rank that was fed from the same
- * number on has the same state after the same number. MPI gives no order between communicators: one machine has the stream of one.
+ * made only of what MPI makes equal on all of them (the call, its root, and the bytes of those calls that want them equal), and
+ * the state is a function of the symbols alone: no clock, no address, no rank. So by induction over sequence numbers every rank
+ * that was fed from the same number on has the same state after the same number. A call that fails on one rank only breaks this.
+ * MPI gives no order between communicators: one machine has the stream of one.
  *
  * A step is the shortest pattern that came LEAST times, and LEAST_CALLS calls, in a row without a mismatch, has two different
- * symbols, and one that joins data of all ranks. One collective over and over may be one a step or a hundred: that is no pattern,
- * and neither are the broadcasts before a job's first step. The pattern begins where its first occurrence began, so a step ends
- * with the last of the collectives that a loop makes. Once found: collectives between two of the pattern are passed over
- * (`irregular`); after more of them than the pattern has, or at its first symbol, it is waited for from its beginning. Another
- * pattern takes over when it came often since the known one last did: as above, and a quarter as many calls as all steps have.
+ * symbols, and one that joins data of several ranks. One collective over and over may be one a step or a hundred: that is no
+ * pattern, and neither are the broadcasts before a job's first step. The pattern begins where its first occurrence began, so a
+ * step ends with the last of the collectives that a loop makes. Once found: collectives between two of the pattern are passed
+ * over (`irregular`); after more of them than the pattern has, or at its first symbol, it is waited for from its beginning.
+ * Another pattern takes over when it came often since the known one last did: as above, and a quarter as many calls as all steps
+ * have.
  *
- * O(1) a call, least while the known pattern goes on; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc, lock or I/O. One thread at a time. */
+ * O(1) a call, least while the known pattern goes on; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc,
+ * lock or I/O. One thread at a time. */
 #ifndef PP_WINDOW_PERIOD_H
 #define PP_WINDOW_PERIOD_H
 

@@ -38,6 +38,15 @@ static void allreduce(const struct functions *f)
 		f->Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
 }
 
+/* Two sizes in turns: a pattern of two. */
+static void allreduce_world(const struct functions *f)
+{
+	double in[2] = {1, 2}, out[2];
+
+	for (int i = 0; i < CALLS; i++)
+		f->Allreduce(in, out, 1 + i % 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void barrier(const struct functions *f)
 {
 	for (int i = 0; i < CALLS; i++)
@@ -120,6 +129,20 @@ static int measure_all(const char *how, const struct functions *bare, const stru
 	return missed;
 }
 
+/* Steps from collectives: what it adds to a call that is not recorded. 1: above the budget, or no step was seen. */
+static int measure_pattern(const struct functions *bare, const struct functions *wrapped)
+{
+	static const struct bench_case c = {"MPI_Allreduce on COMM_WORLD", allreduce_world, 1};
+	const struct pp_fake *fake = dlsym(RTLD_DEFAULT, "pp_fake");
+	int missed;
+
+	fake->pattern_on(1);
+	missed = measure(&c, "idle, --step-rule collectives", bare, wrapped, 1.5);
+	missed |= fake->pattern_steps() < (uint64_t)CALLS / 2 * (ROUNDS - 1);
+	fake->pattern_on(0);
+	return missed;
+}
+
 /* Of the library itself; 0 where one is missing. */
 static int find_bare(struct functions *f)
 {
@@ -161,6 +184,7 @@ int main(int argc, char **argv)
 	MPI_Send_init(memory, 1, MPI_INT64_T, MPI_PROC_NULL, 0, MPI_COMM_SELF, &persistent);
 	fake->record_on(0);
 	bad = measure_all("idle", &bare, &wrapped, 1.5);
+	bad |= measure_pattern(&bare, &wrapped);
 	fake->record_on(1);
 	bad |= measure_all("recording", &bare, &wrapped, 2.5);
 	if (fake->counted() < (uint64_t)7 * CALLS * (ROUNDS - 1)) {

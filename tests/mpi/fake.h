@@ -17,6 +17,8 @@ struct pp_fake {
 	void (*record_on)(int on);
 	uint64_t (*counted)(void);                     /* records so far, with PP_FAKE_BENCH */
 	const struct pp_where *(*line_of)(int thread); /* by first use; NULL: no such thread */
+	void (*pattern_on)(int on);                    /* collectives on MPI_COMM_WORLD are told, from now on */
+	uint64_t (*pattern_steps)(void);
 	void (*claimed)(int *rank, int *size, uint32_t *mpi_state);
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/source/mpi_call.h"
+#include "core/window/period.h"
 #include "tests/mpi/fake.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -199,6 +200,25 @@ static void pause_recording(int paused)
 	atomic_store(&recording, !paused);
 }
 
+static _Atomic uint32_t pattern;
+static struct pp_period machine;
+
+static void collective(uint16_t call, int32_t root, uint64_t bytes, int failed)
+{
+	pp_period_feed(&machine, failed ? PP_PERIOD_GAP : pp_period_symbol(call, 1, root, bytes));
+}
+
+static void pattern_on(int on)
+{
+	pp_period_init(&machine);
+	atomic_store(&pattern, (uint32_t)on);
+}
+
+static uint64_t pattern_steps(void)
+{
+	return machine.steps;
+}
+
 static uint64_t counted(void)
 {
 	return bench_count;
@@ -235,8 +255,15 @@ PUBLIC const struct podprof_guest podprof_guest = {
         .say = say,
         .cursor = cursor,
         .pause = pause_recording,
+        .pattern = &pattern,
+        .collective = collective,
 };
 
 extern PUBLIC const struct pp_fake pp_fake;
-PUBLIC const struct pp_fake pp_fake = {
-        .take = take, .record_on = record_on, .claimed = claimed, .counted = counted, .line_of = line_of};
+PUBLIC const struct pp_fake pp_fake = {.take = take,
+                                       .record_on = record_on,
+                                       .claimed = claimed,
+                                       .counted = counted,
+                                       .line_of = line_of,
+                                       .pattern_on = pattern_on,
+                                       .pattern_steps = pattern_steps};

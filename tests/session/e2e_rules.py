@@ -3,7 +3,7 @@
 import os
 import sys
 
-from e2e import check_dataset, good, h5, read, text, xspaces
+from e2e import check_dataset, good, h5, read, text, train, xspaces
 import jobs
 from jobs import Skipped, check, run, session_of
 
@@ -94,6 +94,34 @@ def period_window(place, full):
         check((f["breakdown/step_ns"][3] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][3]}")
 
 
+def period_online(place, full):
+    """--step-rule collectives: the window is found while the job runs, and no more than it is recorded."""
+    _, session = unmarked(place, ["loop"], ["--steps", "22:27", "--step-rule", "collectives"])
+    check(rules(session) == {"collective_period"}, rules(session))
+    with h5(session) as f:
+        check(list(f["breakdown/step"][()]) == list(range(22, 27)), f["breakdown/step"][()])
+        check(f["breakdown/present"][()].all(), "a step is missing on a rank")
+        check((f["breakdown/step_ns"][3] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][3]}")
+        records = f["quality/records"][()]
+    _, whole = unmarked(place, ["loop"], ["--steps", "22:27"])
+    with h5(whole) as f:
+        check((records < 0.6 * f["quality/records"][()]).all(), f"{records} records, {f['quality/records'][()]} without the option")
+    _, early = unmarked(place, ["loop"], ["--steps", "1:3", "--step-rule", "collectives"])
+    check(rules(early) == {"collective_period"}, rules(early))
+    with h5(early) as f:
+        check(list(f["breakdown/step"][()]) == [1, 2], f["breakdown/step"][()])
+
+
+def period_marked(place, full):
+    """A real mark wins, whatever was asked for."""
+    logs = place.new_logs()
+    got = train(place, logs, 4, [], ["--steps", "10:12", "--step-rule", "collectives"])
+    check(got.code == 0 and not got.other_err(), got.told())
+    session = session_of(logs)
+    check_dataset(session, workers=4, steps=[10, 11])
+    check(rules(session) == {"podprof_step"}, rules(session))
+
+
 def no_period(place, full):
     """One collective over and over may be one a step or a hundred: one step rather than a guess."""
     for what in ("flat", "none"):
@@ -128,6 +156,7 @@ def fortran(place, full):
 
 CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_window": nvtx_window,
          "period": period, "period_window": period_window, "no_period": no_period,
+         "period_online": period_online, "period_marked": period_marked,
          "threads": threads, "fortran": fortran}
 
 if __name__ == "__main__":

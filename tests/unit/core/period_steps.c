@@ -171,6 +171,29 @@ TEST(marks_win)
 	free_capture(&c);
 }
 
+/* Asked for before the pattern was known: it is in the records. */
+TEST(told_too_late)
+{
+	struct pp_capture c = make_job();
+	struct pp_steps s;
+
+	loop(&c, 20, 0);
+	for (size_t r = 0; r < RANKS; r++) {
+		struct pp_span *span = add_step(&c, r, 4, 5000, 5100);
+
+		span->request = 3;
+		span->sequence = 4;
+		span->sent = 15;
+	}
+	s = find(&c, 1, 3);
+	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
+	CHECK_INT(s.steps, 2);
+	CHECK_INT(s.number[0], 1);
+	CHECK_INT(s.cell[0].end, c.rank[0].thread[0].span[7].end);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 /* The last collective of a step is seen complete by a wait, or only in the next step. */
 TEST(nonblocking)
 {
@@ -351,6 +374,7 @@ int main(void)
 	no_pattern();
 	not_all_ranks();
 	marks_win();
+	told_too_late();
 	nonblocking();
 	evicted();
 	ranks_part();

@@ -229,6 +229,37 @@ TEST(nothing_at_all)
 	free_capture(&none);
 }
 
+/* Marks that the pattern told while the job ran: used where the window was recorded alone, and no rank has marks of its own. */
+TEST(told_marks)
+{
+	struct pp_capture c = make_capture(4);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 4; r++)
+		for (int64_t i = 9; i < 14; i++) {
+			struct pp_span *span = add_step(&c, r, i, i * 100 + (int64_t)r, i * 100 + 100);
+
+			span->request = 3;
+			span->sequence = 4;
+			span->sent = 900;
+			span->received = 99;
+		}
+	s = find(&c, 10, 13);
+	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
+	CHECK_INT(s.steps, 3);
+	CHECK_INT(s.number[0], 10);
+	CHECK_INT(s.cell[3].begin, 1003);
+	CHECK_INT(s.period, 3);
+	CHECK(s.confidence > 0.62 && s.confidence < 0.64);
+	pp_steps_release(&s);
+	add_span(&c, 2, 1, PP_SPAN_STEP, "step", 2000, 2100)->number = 10;
+	s = find(&c, 10, 13);
+	CHECK_INT(s.rule, PP_STEP_RULE_PODPROF);
+	CHECK_INT(s.steps, 1);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 int main(void)
 {
 	asked_steps_and_edges();
@@ -241,5 +272,6 @@ int main(void)
 	plain_range_inside_main();
 	no_rule_holds();
 	nothing_at_all();
+	told_marks();
 	return test_end();
 }

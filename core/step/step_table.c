@@ -1,0 +1,119 @@
+/* The table of steps out of every rank's marks: which numbers, which ranks. Called by step_mark.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/step/mark_list.h"
+
+static int compare_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* All numbers of all ranks, ascending, each once. */
+static int64_t *list_numbers(const struct pp_marks *list, size_t ranks, size_t *ret_count)
+{
+	size_t room = 1, n = 0, unique = 0;
+	int64_t *number;
+
+	for (size_t r = 0; r < ranks; r++)
+		room += list[r].marks;
+	number = calloc(room, sizeof(*number));
+	if (!number)
+		return NULL;
+	for (size_t r = 0; r < ranks; r++)
+		for (size_t i = 0; i < list[r].marks; i++)
+			number[n++] = list[r].mark[i].number;
+	qsort(number, n, sizeof(*number), compare_number);
+	for (size_t i = 0; i < n; i++)
+		if (!unique || number[i] != number[unique - 1])
+			number[unique++] = number[i];
+	*ret_count = unique;
+	return number;
+}
+
+static struct pp_mark *find_mark(const struct pp_marks *list, int64_t number)
+{
+	size_t low = 0, high = list->marks;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->mark[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list->marks && list->mark[low].number == number ? &list->mark[low] : NULL;
+}
+
+/* Asked for: complete on one rank at least. Not asked: complete on every rank that has steps. */
+static int is_step(const struct pp_marks *list, size_t ranks, int64_t number, int64_t first, int64_t last)
+{
+	size_t complete = 0, marking = 0;
+
+	if (last > first && (number < first || number >= last))
+		return 0;
+	for (size_t r = 0; r < ranks; r++) {
+		const struct pp_mark *mark = find_mark(&list[r], number);
+
+		marking += list[r].marks > 0;
+		if (mark && mark->complete && !(last > first && mark->fresh))
+			complete++;
+	}
+	return last > first ? complete > 0 : complete > 0 && complete == marking;
+}
+
+static void fill_cell(const struct pp_marks *list, int64_t number, int edge, struct pp_step_cell *cell)
+{
+	const struct pp_mark *mark = find_mark(list, number);
+
+	if (!mark || mark->end <= mark->begin || !(mark->complete || edge))
+		return;
+	*cell = (struct pp_step_cell){.begin = mark->begin, .end = mark->end, .thread = list->thread, .present = 1};
+}
+
+int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s)
+{
+	size_t all, kept = 0, at_first = 0, at_last = 0;
+	int64_t *number = list_numbers(list, ranks, &all), before = 0, after = 0;
+	int has_before, has_after;
+
+	if (!number)
+		return -ENOMEM;
+	s->number = number;
+	s->before = calloc(ranks + 1, sizeof(*s->before));
+	s->after = calloc(ranks + 1, sizeof(*s->after));
+	if (!s->before || !s->after)
+		return -ENOMEM;
+	for (size_t i = 0; i < all; i++) {
+		if (!is_step(list, ranks, number[i], first, last))
+			continue;
+		if (!kept)
+			at_first = i;
+		at_last = i;
+		if (kept == 0 && i > 0)
+			before = number[i - 1];
+		if (i + 1 < all)
+			after = number[i + 1];
+		number[kept++] = number[i];
+	}
+	has_before = kept && at_first > 0;
+	has_after = kept && at_last + 1 < all;
+	s->steps = kept;
+	s->cell = calloc(kept * ranks + 1, sizeof(*s->cell));
+	if (!s->cell)
+		return -ENOMEM;
+	s->before_number = before;
+	s->after_number = has_after ? after : 0;
+	for (size_t r = 0; r < ranks; r++) {
+		for (size_t i = 0; i < kept; i++)
+			fill_cell(&list[r], number[i], 0, &s->cell[i * ranks + r]);
+		if (has_before)
+			fill_cell(&list[r], before, 1, &s->before[r]);
+		if (has_after)
+			fill_cell(&list[r], after, 1, &s->after[r]);
+	}
+	return 0;
+}
