@@ -157,8 +157,9 @@ TEST(no_block)
 }
 
 /* Changed inside, with a head that is right: read, or refused; what is read can be written again. */
-static void mutate(const uint8_t *inner, size_t n, int *taken)
+static void mutate(const uint8_t *inner, size_t length, int *taken)
 {
+	size_t n = length < (1 << 24) ? length : 1 << 24;
 	uLongf packed = compressBound(n + 8);
 	uint8_t *copy = malloc(n + 8), *bytes = malloc(40 + packed);
 	struct pp_intern *names = pp_intern_new();
