@@ -1,7 +1,7 @@
 /* Stage 6: shares of several hosts to one pp_dataset. Called by rank 0's keeper.
- * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks. Merging is associative; once all are
- * in, pp_dataset_finish() says what only the whole can. Times of a host move by the difference of the epochs' realtime: its clock is
- * not joined with the others', so its ranks are of a domain of their own and nobody is said to wait for one of another. */
+ * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks. Merging is associative; once
+ * all are in, pp_dataset_finish() says what only the whole can. Times of a host move by the difference of the epochs' realtime: its
+ * clock is not joined with the others', so its ranks are of a domain of their own and nobody is said to wait across hosts. */
 #ifndef PP_ANALYZE_MERGE_H
 #define PP_ANALYZE_MERGE_H
 

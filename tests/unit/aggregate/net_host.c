@@ -1,5 +1,5 @@
-/* A keeper's part on one virtual host, run by net_hosts.py: net_host DIR listen HOSTS | net_host DIR join NAME. They know the directory
- * only. The listener asks all hosts 40 times, then takes a block of 400 pieces from each; a line on stdout is said at each stage. */
+/* A keeper's part on one virtual host, run by net_hosts.py: net_host DIR listen HOSTS | net_host DIR join NAME. They know the
+ * directory only. The listener asks all hosts 40 times, says "pieces" and takes a block of 400 pieces from each. */
 #include "aggregate/keeper/rendezvous.h"
 
 #include <time.h>
@@ -21,12 +21,6 @@ static int by_size(const void *a, const void *b)
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x > y) - (x < y);
-}
-
-static void say(const char *what)
-{
-	puts(what);
-	fflush(stdout);
 }
 
 static void ask(struct pp_net *net, int hosts)
@@ -66,7 +60,8 @@ static void listen_for(const char *dir, int hosts)
 	if (test_failures)
 		return;
 	ask(net, hosts);
-	say("pieces");
+	puts("pieces");
+	fflush(stdout);
 	for (int p = 0; p < hosts; p++)
 		CHECK_INT(pp_net_send(net, p, &m, NULL), 0);
 	while (left < hosts && pp_net_next(net, 2 * DEAD_MS, &e) == 1) {
