@@ -86,7 +86,7 @@ def bash(place, full):
         want = sorted(o for o in options_of(place, verb))
         have = [w.rstrip("=") for w in bash_words(place, f"podprof {verb} --") if w != "--help"]
         check(have == want, f"{verb}: {have} instead of {want}")
-    for line, want in (("podprof ", [*VERBS, "--help", "--version"]), ("podprof re", ["report"]), ("podprof run --st", ["--steps="]),
+    for line, want in (("podprof ", [*VERBS, "--help", "--version"]), ("podprof re", ["report"]), ("podprof run --steps", ["--steps="]),
                        ("podprof run --xspace=", ["host", "rank"]), ("podprof run --xspace h", ["host"]), ("podprof run -o lo", ["logs"]),
                        ("podprof run --output=lo", ["logs"]), ("podprof report lo", ["logs"]),
                        ("podprof report --html=lo", ["logs"]), ("podprof report logs/", ["logs/podprof"]),
