@@ -27,6 +27,9 @@ void pp_guest_record(int on);
 /* One line on stderr, from rank 0 only. */
 void pp_guest_say(const char *text);
 
+/* The keeper's page, mapped for life; NULL: it was not there, or is another podprof's. At the claim. */
+const struct pp_control *pp_guest_control(void);
+
 /* lifecycle.c: pid in which the library was loaded; handlers of a rank. */
 int pp_lifecycle_is_forked(void);
 void pp_lifecycle_start(void);

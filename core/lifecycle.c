@@ -85,6 +85,13 @@ static struct pp_control *map_control(int *ret_foreign)
 	return c;
 }
 
+const struct pp_control *pp_guest_control(void)
+{
+	int foreign = 0;
+
+	return map_control(&foreign);
+}
+
 static int keeper_lives(const struct pp_control *c)
 {
 	int32_t pid = atomic_load_explicit(&c->keeper_pid, memory_order_acquire);

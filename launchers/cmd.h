@@ -12,6 +12,7 @@ enum pp_exit {
 
 int pp_cmd_run(int argc, char **argv);
 int pp_cmd_report(int argc, char **argv);
+int pp_cmd_capture(int argc, char **argv);
 int pp_cmd_status(int argc, char **argv);
 int pp_cmd_doctor(int argc, char **argv);
 int pp_cmd_salvage(int argc, char **argv);
@@ -21,7 +22,7 @@ int pp_cmd_man(int argc, char **argv);    /* hidden: the build prints the man pa
 int pp_cmd_probe(int argc, char **argv);  /* hidden: the job that doctor records */
 
 struct pp_options_verb;
-extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_status, pp_verb_salvage, pp_verb_doctor,
+extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture, pp_verb_status, pp_verb_salvage, pp_verb_doctor,
         pp_verb_completion;
 
 /* One line on stderr, "podprof: " in front. */

@@ -168,8 +168,15 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 }
 
 /* A session is the name of two directories; everything else the table's own parsers know. */
-static int check_value(int id, const char *value, struct pp_err *err)
+static int check_value(int id, const char *value, unsigned groups, struct pp_err *err)
 {
+	int64_t steps = 0;
+
+	if (id == PP_OPT_ID_STEPS && (groups & PP_OPT_CAPTURE)) /* a live job's steps are counted from now */
+		return *value == '+' && !pp_opt_parse_int(value + 1, &steps, NULL) && steps > 0
+		               ? 0
+		               : pp_err_set(err, -EINVAL,
+		                            "option --steps: '%s' is not a number of steps to come. Give +N, as in +5", value);
 	if (id == PP_OPT_ID_SESSION && (strchr(value, '/') || value[0] == '.'))
 		return pp_err_set(err, -EINVAL, "option --session: '%s' cannot name a directory. Give a word without '/'", value);
 	return pp_opt_check(&pp_opt_table[id], value, err);
@@ -226,7 +233,7 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 	}
 	*ret_rest = p.rest >= 0 ? p.rest : rest;
 	for (int i = 0; i < PP_OPTS; i++) {
-		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], &err))
+		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], verb->groups, &err))
 			continue;
 		pp_say("%s. Nothing was started.", err.text);
 		return PP_EXIT_USAGE;
@@ -267,7 +274,7 @@ void pp_options_environment(struct pp_options *options, unsigned groups, void (*
 
 		if (!(o->groups & groups) || !value || !*value || options->source[i] != PP_FROM_DEFAULT)
 			continue;
-		if (!check_value(i, value, &err)) {
+		if (!check_value(i, value, groups, &err)) {
 			options->value[i] = value;
 			options->source[i] = PP_FROM_ENVIRONMENT;
 		} else if (tell) {

@@ -8,6 +8,7 @@
 const struct pp_verb pp_verbs[PP_VERBS] = {
         {"run", pp_cmd_run, "run a job, or one rank of it, and record it", &pp_verb_run},
         {"report", pp_cmd_report, "print the summary of the newest session", &pp_verb_report},
+        {"capture", pp_cmd_capture, "capture the next steps of a live job, on all ranks", &pp_verb_capture},
         {"status", pp_cmd_status, "what the ranks of a live job do now, slowest first", &pp_verb_status},
         {"salvage", pp_cmd_salvage, "make a session out of what a dead job left", &pp_verb_salvage},
         {"doctor", pp_cmd_doctor, "what works on this node, and the fix for what does not", &pp_verb_doctor},

@@ -13,6 +13,7 @@
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/request.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/keeper/windows.h"
@@ -40,6 +41,7 @@ struct keeper {
 	struct pp_sampler sampler;
 	struct pp_session_options options;
 	struct pp_windows windows;
+	struct pp_requests requests;
 	int many; /* windows: each is closed when its time has come */
 	struct pp_clock_pair first;
 	int clock_read;
@@ -158,6 +160,17 @@ static int run_windows(struct keeper *k, int ending)
 	return pp_windows_run(&k->windows, &job, ending);
 }
 
+/* Windows of the options and on request: one child at a time. */
+static void serve(struct keeper *k)
+{
+	struct pp_windows_job job = {.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
+
+	pp_requests_run(&k->requests, &job, k->control, k->windows.busy);
+	k->windows.hold = pp_requests_active(&k->requests);
+	if (k->many && k->requests.turn != PP_TURN_WRITING)
+		run_windows(k, 0);
+}
+
 static void drain_until_over(struct keeper *k)
 {
 	int64_t scanned = 0;
@@ -183,8 +196,7 @@ static void drain_until_over(struct keeper *k)
 			why = reason_to_close(k);
 			if (why)
 				break;
-			if (k->many)
-				run_windows(k, 0);
+			serve(k);
 		}
 		if (records >= CALM_RECORDS)
 			wait = BUSY_MS;
@@ -199,6 +211,8 @@ static void drain_until_over(struct keeper *k)
 
 static void begin_to_close(struct keeper *k)
 {
+	struct pp_windows_job job = {.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
+
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
 	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
@@ -208,6 +222,7 @@ static void begin_to_close(struct keeper *k)
 	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
 	if (!k->clock_read)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+	pp_requests_close(&k->requests, &job, k->spool);
 }
 
 static int close_window(struct keeper *k)
@@ -331,6 +346,8 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	if (rc)
 		goto release_view;
 	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);
+	if (pp_requests_open(&k.requests, spool, err))
+		pp_keeper_log("%s", err->text);
 	drain_until_over(&k);
 	rc = k.many ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc)

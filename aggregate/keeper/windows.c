@@ -21,13 +21,6 @@ enum {
 
 #define NO_WINDOW UINT64_MAX
 
-struct work { /* of the child */
-	struct pp_windows_job job;
-	int64_t first, last;
-	struct pp_close_range *range;
-	char later[PP_SESSION_PATH];
-};
-
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -168,44 +161,6 @@ static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row
 	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 }
 
-/* What of each ring is the window's. Ranks that it did not begin on have what they did meanwhile. */
-static struct pp_close_range *ranges_of(const struct pp_rings *r, uint64_t index)
-{
-	size_t rings = pp_rings_count(r);
-	struct pp_close_range all = {.from = INT64_MAX, .to = INT64_MIN}, *range = calloc(rings + 1, sizeof(*range));
-
-	if (!range)
-		return NULL;
-	for (size_t i = 0; i < rings; i++) {
-		const struct pp_ring_header *h = pp_rings_header(r, i);
-		const struct pp_window_row *row = row_of(h, index);
-
-		range[i] = (struct pp_close_range){.rank = h->rank, .from = INT64_MAX, .to = INT64_MIN};
-		if (row) {
-			range[i].from = begin_of(row);
-			range[i].to = end_of(h, row, index);
-			all.from = range[i].from < all.from ? range[i].from : all.from;
-			all.to = range[i].to > all.to ? range[i].to : all.to;
-		}
-	}
-	for (size_t i = 0; i < rings; i++)
-		for (size_t k = 0; k < rings; k++)
-			if (range[k].rank == range[i].rank) { /* two rings of one rank: from the first one's to the last one's */
-				range[i].from = range[k].from < range[i].from ? range[k].from : range[i].from;
-				range[i].to = range[k].to > range[i].to ? range[k].to : range[i].to;
-			}
-	if (all.from > all.to) { /* its rows are another window's by now */
-		free(range);
-		return NULL;
-	}
-	for (size_t i = 0; i < rings; i++)
-		if (range[i].from > range[i].to) {
-			range[i].from = all.from;
-			range[i].to = all.to;
-		}
-	return range;
-}
-
 /* Up to where window `index` and nothing behind it needs a ring; INT64_MAX: not known. */
 static int64_t cut_of(const struct pp_ring_header *h, uint64_t index)
 {
@@ -233,59 +188,42 @@ static void drop(const struct pp_windows_job *job, uint64_t index)
 	}
 }
 
-static int write_window(void *context, struct pp_aside_answer *answer)
+static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
-	struct work *work = context;
-	struct pp_session_options options = *work->job.options;
-	struct pp_close close_it = {.view = work->job.view,
-	                            .first = work->job.first,
-	                            .options = &options,
-	                            .sampler = work->job.sampler,
-	                            .message = answer->text,
-	                            .message_size = sizeof(answer->text),
-	                            .range = work->range,
-	                            .ranges = pp_rings_count(work->job.view->rings)};
+	uint64_t index = *(const uint64_t *)context;
+	const struct pp_window_row *row = row_of(h, index);
 
-	options.steps_first = work->first;
-	options.steps_last = work->last;
-	options.ret_message = &answer->message;
-	options.ret_later = work->later;
-	return pp_close_session(&close_it, &answer->err);
-}
-
-static void write_page(void *context)
-{
-	struct work *work = context;
-	struct pp_err err = {""};
-
-	if (work->later[0] && pp_session_page(work->later, &err))
-		pp_keeper_log("no report.html: %s", err.text);
+	if (!row)
+		return 0;
+	*ret_from = begin_of(row);
+	*ret_to = end_of(h, row, index);
+	return 1;
 }
 
 static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
-	struct work work = {.job = *job, .range = ranges_of(job->view->rings, index)};
-	struct pp_aside_work aside = {.run = write_window, .after = write_page, .context = &work};
-	int rc = work.range ? 0 : -ENOMEM;
+	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &index);
+	int64_t first = 0, last = 0;
+	int rc = 0;
 
-	pp_step_windows_get(&w->asked, index, &work.first, &work.last);
+	pp_step_windows_get(&w->asked, index, &first, &last);
 	w->writing = index;
 	w->next = index + 1;
 	w->since_ms = 0;
-	w->busy = 1;
-	if (!rc)
-		rc = pp_aside_start(&w->aside, &aside, w->limit_ms);
-	if (!work.range) {
-		w->told.skipped++;
-		w->busy = 0;
-	} else if (rc) { /* done here it would take the rings from the windows behind it */
+	w->busy = range != NULL;
+	if (range)
+		rc = pp_writing_start(&w->aside, job, first, last, range, w->limit_ms);
+	else
+		w->told.skipped++; /* its rows are another window's by now */
+	if (rc) {                  /* done here it would take the rings from the windows behind it */
 		w->aside = (struct pp_aside){.fd = -1};
 		w->aside.answer.code = pp_err_set(&w->aside.answer.err, rc, "no process to write it: %s", strerror(-rc));
 		take_answer(w);
 		w->busy = 0;
 	}
-	free(work.range);
-	drop(job, index);
+	free(range);
+	if (!w->hold)
+		drop(job, index);
 }
 
 static void drain(struct pp_rings *r)

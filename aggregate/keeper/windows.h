@@ -3,8 +3,7 @@
 #ifndef PP_KEEPER_WINDOWS_H
 #define PP_KEEPER_WINDOWS_H
 
-#include "aggregate/keeper/aside.h"
-#include "aggregate/keeper/close.h"
+#include "aggregate/keeper/writing.h"
 #include "core/base/step_windows.h"
 
 struct pp_windows_told { /* what is known of all windows so far */
@@ -22,17 +21,11 @@ struct pp_windows {
 	uint64_t next;    /* the first window that is not closed */
 	int64_t since_ms; /* when the first rank had passed it; 0: none has */
 	int64_t limit_ms; /* that a child may take */
+	int hold;         /* somebody else needs what a closed window would drop */
 	int busy;         /* a child is at work on `writing` */
 	uint64_t writing;
 	struct pp_aside aside;
 	struct pp_windows_told told;
-};
-
-struct pp_windows_job { /* what the keeper has; borrowed */
-	struct pp_spool_view *view;
-	const struct pp_clock_pair *first;
-	const struct pp_session_options *options; /* steps and returns are the window's own */
-	struct pp_sampler *sampler;
 };
 
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);

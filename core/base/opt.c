@@ -11,6 +11,7 @@
 #define SALVAGE PP_OPT_SALVAGE
 #define DOCTOR PP_OPT_DOCTOR
 #define STATUS PP_OPT_STATUS
+#define CAPTURE PP_OPT_CAPTURE
 
 const struct pp_opt pp_opt_table[PP_OPTS] = {
 #define PP_OPT(name, symbol, argument, fallback, type, groups, help)                                                               \
@@ -24,6 +25,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef SALVAGE
 #undef DOCTOR
 #undef STATUS
+#undef CAPTURE
 
 const struct pp_opt *pp_opt_find(const char *name)
 {

@@ -9,7 +9,14 @@
 #include "core/base/err.h"
 
 enum pp_opt_type { PP_OPT_STR, PP_OPT_INT, PP_OPT_BYTES, PP_OPT_STEPS, PP_OPT_FLAG, PP_OPT_TIME };
-enum pp_opt_groups { PP_OPT_RUN = 1, PP_OPT_REPORT = 2, PP_OPT_SALVAGE = 4, PP_OPT_DOCTOR = 8, PP_OPT_STATUS = 16 };
+enum pp_opt_groups {
+	PP_OPT_RUN = 1,
+	PP_OPT_REPORT = 2,
+	PP_OPT_SALVAGE = 4,
+	PP_OPT_DOCTOR = 8,
+	PP_OPT_STATUS = 16,
+	PP_OPT_CAPTURE = 32
+};
 
 enum pp_opt_id {
 #define PP_OPT(name, symbol, argument, fallback, type, groups, help) PP_OPT_ID_##symbol,

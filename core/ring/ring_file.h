@@ -37,7 +37,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 3,
+	PP_RING_VERSION = 4,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -126,6 +126,14 @@ struct pp_window_row {           /* a window that has begun on this rank */
 	uint64_t reserved;
 };
 
+enum pp_request_state { /* what a rank made of the keeper's request */
+	                PP_REQUEST_NONE,
+	                PP_REQUEST_TAKEN,   /* its first step is to come */
+	                PP_REQUEST_LATE,    /* its first step has begun already: nothing is done */
+	                PP_REQUEST_STARTED, /* the edge step before it has begun */
+	                PP_REQUEST_PASSED,
+};
+
 enum pp_rank_state {                     /* what the guest says of its process */
 	             PP_RANK_OPEN = 1,   /* claimed, may record */
 	             PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
@@ -169,6 +177,8 @@ struct pp_ring_header {
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 	_Atomic uint64_t windows_passed; /* windows that are over, begun or not */
 	struct pp_window_row window[PP_WINDOW_ROWS];
+	_Atomic uint64_t request;         /* the keeper's last request (its number << 8), and enum pp_request_state of this rank */
+	struct pp_window_row request_row; /* its window: begin once STARTED, end once PASSED */
 };
 
 enum { PP_RING_HEADER_BYTES = 256 * 1024 };
@@ -188,9 +198,10 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	uint32_t byte_order;
 	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
 	_Atomic int32_t keeper_pid;
-	_Atomic uint32_t bell; /* the keeper's word: changes when guests should look (window requests, later) */
+	_Atomic uint32_t bell; /* number of the keeper's last request: guests look at step marks. Stored last, 0: none yet */
 	uint32_t reserved;
 	char message[3072]; /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
+	_Atomic int64_t request_first, request_last; /* capture steps [first, last); last <= first: forget the request before */
 };
 
 /* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),

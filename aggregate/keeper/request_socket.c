@@ -1,0 +1,164 @@
+/* The socket of requests: who may ask, what they say, what goes back. Called by request.c and `podprof capture`. */
+#include "aggregate/keeper/request_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+
+enum { QUIET_MS = 2000 }; /* a client that says nothing */
+
+int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd)
+{
+	*ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	*ret_fd = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (*ret_fd < 0)
+		return -errno;
+	snprintf(ret_address->sun_path, sizeof(ret_address->sun_path), "/proc/self/fd/%d/socket", *ret_fd);
+	return 0;
+}
+
+int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *err)
+{
+	struct sockaddr_un address;
+	int fd = -1, rc = pp_requests_address(spool, &address, &fd);
+	mode_t before;
+
+	*r = (struct pp_requests){.listen_fd = -1, .aside = {.fd = -1}};
+	if (rc)
+		return pp_err_set(err, rc, "cannot be asked for captures: '%s': %s", spool, strerror(-rc));
+	unlink(address.sun_path); /* of a keeper that died: the lock of the spool is ours */
+	before = umask(077);
+	r->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (r->listen_fd < 0 || bind(r->listen_fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(r->listen_fd, PP_REQUEST_CLIENTS)) {
+		rc = pp_err_set(err, -errno, "cannot be asked for captures: '%s/socket': %s", spool, strerror(errno));
+		if (r->listen_fd >= 0)
+			close(r->listen_fd);
+		r->listen_fd = -1;
+	}
+	umask(before);
+	close(fd);
+	return rc;
+}
+
+void pp_client_say(struct pp_client *c, const char *fmt, ...)
+{
+	char text[1200];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	/* A client that does not read loses what it was told; the keeper waits for nobody. */
+	if (send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return;
+}
+
+void pp_client_leave(struct pp_client *c)
+{
+	shutdown(c->fd, SHUT_RDWR); /* a child may hold a copy of it */
+	close(c->fd);
+	*c = (struct pp_client){.fd = -1};
+}
+
+int pp_client_gone(const struct pp_client *c)
+{
+	char byte;
+	ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void take_line(struct pp_requests *r, struct pp_client *c)
+{
+	char *end = NULL;
+	int64_t steps;
+
+	if (strncmp(c->line, "capture ", 8) || c->line[8] < '1' || c->line[8] > '9') {
+		pp_client_say(c, "failed\nthe keeper does not understand this request. Use one podprof in the whole job");
+		pp_client_leave(c);
+		return;
+	}
+	errno = 0;
+	steps = strtoll(c->line + 8, &end, 10);
+	if (errno || *end || steps > INT64_MAX / 4) {
+		pp_client_say(c, "failed\nso many steps cannot be counted");
+		pp_client_leave(c);
+		return;
+	}
+	c->steps = steps;
+	c->state = PP_CLIENT_QUEUED;
+	c->order = ++r->orders;
+	if (r->active)
+		pp_client_say(c, "wait for a capture that was asked for before\n");
+}
+
+static void read_client(struct pp_requests *r, struct pp_client *c, int64_t now_ms)
+{
+	ssize_t n = recv(c->fd, c->line + c->used, sizeof(c->line) - c->used, MSG_DONTWAIT);
+	char *end;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		if (now_ms - c->since_ms > QUIET_MS)
+			pp_client_leave(c);
+		return;
+	}
+	c->used += n > 0 ? (size_t)n : 0;
+	end = memchr(c->line, '\n', c->used);
+	if (end) {
+		*end = '\0';
+		take_line(r, c);
+	} else if (n <= 0 || c->used == sizeof(c->line)) {
+		pp_client_leave(c);
+	}
+}
+
+static void accept_one(struct pp_requests *r, int fd, int64_t now_ms)
+{
+	struct ucred peer = {.uid = (uid_t)-1};
+	socklen_t size = sizeof(peer);
+	struct pp_client one = {.fd = fd};
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.uid != geteuid()) {
+		pp_keeper_log("a request of another user (uid %d) was refused", (int)peer.uid);
+		close(fd);
+		return;
+	}
+	for (int i = 0; i < PP_REQUEST_CLIENTS; i++)
+		if (r->client[i].state == PP_CLIENT_FREE) {
+			r->client[i] = (struct pp_client){.fd = fd, .state = PP_CLIENT_READING, .since_ms = now_ms};
+			return;
+		}
+	pp_client_say(&one, "failed\n%d captures are asked for already. Try again when one is done", PP_REQUEST_CLIENTS);
+	close(fd);
+}
+
+void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
+{
+	int fd;
+
+	for (int i = 0; r->listen_fd >= 0 && i < PP_REQUEST_CLIENTS; i++) {
+		/* cppcheck-suppress nullPointer ; accept4() takes NULL where nobody wants the address */
+		fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			break;
+		accept_one(r, fd, now_ms);
+	}
+	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
+		struct pp_client *c = &r->client[i];
+
+		if (c->state == PP_CLIENT_READING)
+			read_client(r, c, now_ms);
+		else if (c->state == PP_CLIENT_QUEUED && pp_client_gone(c))
+			pp_client_leave(c);
+	}
+}

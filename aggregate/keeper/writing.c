@@ -1,0 +1,85 @@
+/* Forks the child of one window, and says what of the rings is its. See writing.h. */
+#include "aggregate/keeper/writing.h"
+
+#include <stdlib.h>
+
+#include "aggregate/keeper/control.h"
+
+struct work { /* of the child */
+	struct pp_windows_job job;
+	int64_t first, last;
+	const struct pp_close_range *range;
+	char later[PP_SESSION_PATH];
+};
+
+struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context)
+{
+	size_t rings = pp_rings_count(r);
+	struct pp_close_range all = {.from = INT64_MAX, .to = INT64_MIN}, *range = calloc(rings + 1, sizeof(*range));
+
+	if (!range)
+		return NULL;
+	for (size_t i = 0; i < rings; i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+
+		range[i] = (struct pp_close_range){.rank = h->rank, .from = INT64_MAX, .to = INT64_MIN};
+		if (!ticks(h, context, &range[i].from, &range[i].to))
+			continue;
+		all.from = range[i].from < all.from ? range[i].from : all.from;
+		all.to = range[i].to > all.to ? range[i].to : all.to;
+	}
+	for (size_t i = 0; i < rings; i++)
+		for (size_t k = 0; k < rings; k++)
+			if (range[k].rank == range[i].rank) { /* two rings of one rank: from the first one's to the last one's */
+				range[i].from = range[k].from < range[i].from ? range[k].from : range[i].from;
+				range[i].to = range[k].to > range[i].to ? range[k].to : range[i].to;
+			}
+	if (all.from > all.to) { /* its rows are another window's by now */
+		free(range);
+		return NULL;
+	}
+	for (size_t i = 0; i < rings; i++)
+		if (range[i].from > range[i].to) {
+			range[i].from = all.from;
+			range[i].to = all.to;
+		}
+	return range;
+}
+
+static int write_window(void *context, struct pp_aside_answer *answer)
+{
+	struct work *work = context;
+	struct pp_session_options options = *work->job.options;
+	struct pp_close close_it = {.view = work->job.view,
+	                            .first = work->job.first,
+	                            .options = &options,
+	                            .sampler = work->job.sampler,
+	                            .message = answer->text,
+	                            .message_size = sizeof(answer->text),
+	                            .range = work->range,
+	                            .ranges = pp_rings_count(work->job.view->rings)};
+
+	options.steps_first = work->first;
+	options.steps_last = work->last;
+	options.ret_message = &answer->message;
+	options.ret_later = work->later;
+	return pp_close_session(&close_it, &answer->err);
+}
+
+static void write_page(void *context)
+{
+	struct work *work = context;
+	struct pp_err err = {""};
+
+	if (work->later[0] && pp_session_page(work->later, &err))
+		pp_keeper_log("no report.html: %s", err.text);
+}
+
+int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, int64_t first, int64_t last,
+                     const struct pp_close_range *range, int64_t limit_ms)
+{
+	struct work work = {.job = *job, .first = first, .last = last, .range = range};
+	struct pp_aside_work aside = {.run = write_window, .after = write_page, .context = &work};
+
+	return pp_aside_start(a, &aside, limit_ms);
+}

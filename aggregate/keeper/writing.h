@@ -1,0 +1,26 @@
+/* The child that writes one window while the ranks go on. In: what the keeper has, the window's steps and ticks. Out: an answer in
+ * struct pp_aside. Called by windows.c and request.c. */
+#ifndef PP_KEEPER_WRITING_H
+#define PP_KEEPER_WRITING_H
+
+#include "aggregate/keeper/aside.h"
+#include "aggregate/keeper/close.h"
+
+struct pp_windows_job { /* what the keeper has; borrowed */
+	struct pp_spool_view *view;
+	const struct pp_clock_pair *first;
+	const struct pp_session_options *options; /* steps and returns are the window's own */
+	struct pp_sampler *sampler;
+};
+
+/* 0: no window on this ring; else 1 and its ticks, INT64_MIN and INT64_MAX where an end is open. */
+typedef int pp_window_ticks(const struct pp_ring_header *header, const void *context, int64_t *ret_from, int64_t *ret_to);
+
+/* What of each rank is the window's; ranks that it did not begin on have what they did meanwhile. To be freed; NULL: no memory, or
+ * it began on no rank. */
+struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context);
+/* `range` [rings] may be freed after. 0, or -errno: there is no child, and nobody writes. */
+int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, int64_t first, int64_t last,
+                     const struct pp_close_range *range, int64_t limit_ms);
+
+#endif
