@@ -54,12 +54,13 @@ void pp_page_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(c
 	free(value);
 }
 
+/* Of the clocks that are joined: "not joined" is no number, and /quality says it. */
 static int64_t bound_of(const struct pp_dataset *d)
 {
 	int64_t bound = 0;
 
 	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].bound_ns > bound)
+		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
 			bound = d->worker[w].bound_ns;
 	return bound;
 }
