@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_request.h"
 
 __thread struct pp_mpi_thread pp_mpi_thread;
@@ -92,6 +93,8 @@ void pp_mpi_activate(void)
 	pp_tick_kind = *guest->tick_kind;
 	pp_mpi_recording = guest->recording;
 	guest->mpi_state(1);
+	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
+		guest->flush_with(pp_poll_flush);
 	pp_request_shared = calls_overlap();
 	pthread_atfork(NULL, NULL, forked);
 	atomic_store_explicit(&pp_mpi_active, 1, memory_order_release);

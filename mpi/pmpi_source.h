@@ -176,6 +176,8 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	w->calls++;
 	w->call = (uint16_t)(call + 1);
 	s->recording = atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0;
+	if (__builtin_expect(t->polls != 0, 0) && !s->recording)
+		pp_poll_end(t);
 	s->begin = s->recording ? pp_tick_now() : 0;
 }
 
@@ -223,16 +225,14 @@ static inline void pp_mpi_leave(struct pp_mpi_scope *s)
 static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received, uint32_t request)
 {
 	struct pp_ring_cursor *k = s->thread->cursor;
-	struct pp_record own, *r = &own;
-	int direct;
+	struct pp_record own, *r, *direct;
 
 	if (__builtin_expect(s->thread->polls != 0, 0))
 		pp_poll_end(s->thread);
 	if (s->comm && __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL, 0))
 		pp_comm_announce(s->comm);
-	direct = __builtin_expect(k && k->next < k->end, 1) != 0;
-	if (direct)
-		r = k->next;
+	direct = pp_ring_take_late(k, pp_mpi_recording);
+	r = __builtin_expect(direct != NULL, 1) ? direct : &own;
 	r->tick = s->begin;
 	r->kind = PP_RECORD_MPI;
 	r->more = 0;

@@ -15,6 +15,7 @@ static struct pp_thread_ring ended = {.cursor = {.generation = PP_RING_BUSY, .ac
 _Thread_local struct pp_thread_ring *pp_thread_self = &none;
 _Atomic uint32_t pp_recording;
 struct pp_pool pp_ring_pool;
+void (*_Atomic pp_thread_flush)(void);
 
 /* Orders lists, slots and the pool between threads of this process; held on slow paths only, never while a record is filled. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,10 +26,13 @@ static pid_t owner;
 
 static void thread_ended(void *arg)
 {
+	void (*flush)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
 	struct pp_thread_ring *t = arg;
 
 	if (pp_thread_self != t) /* a forked child, or a second round of destructors */
 		return;
+	if (flush)
+		flush();
 	pp_thread_self = &ended;
 	t->cursor.generation = PP_RING_BUSY;
 	t->cursor.next = t->cursor.end = NULL;

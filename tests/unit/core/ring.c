@@ -216,6 +216,51 @@ TEST(switched_off_and_on)
 	kit_close();
 }
 
+static void flush_mark(void)
+{
+	kit_mark("last", 4, 1);
+}
+
+static void *one_mark(void *arg)
+{
+	kit_mark("first", 5, 0);
+	return arg;
+}
+
+/* What a source still holds of a thread is told before it has ended. What began before recording went off is written after. */
+TEST(flushed_and_late)
+{
+	struct pp_ring_cursor *k;
+	struct pp_record *r;
+	pthread_t t;
+
+	CHECK(kit_open(64 << 20));
+	atomic_store(&pp_thread_flush, flush_mark);
+	CHECK_INT(pthread_create(&t, NULL, one_mark, NULL), 0);
+	pthread_join(t, NULL);
+	kit_mark("a", 1, 2);
+	k = &pp_thread_self->cursor;
+	atomic_store(&pp_recording, 0);
+	CHECK(pp_ring_take(k, &pp_recording) == NULL);
+	r = pp_ring_take_late(k, &pp_recording);
+	CHECK(r != NULL);
+	/* a handler in this moment */
+	CHECK(pp_ring_take_late(k, &pp_recording) == NULL);
+	*r = (struct pp_record){.kind = PP_RECORD_MARK, .range.id = 3};
+	pp_ring_commit(k);
+	/* recording is on again: the gap must be written first */
+	atomic_store(&pp_recording, 2);
+	CHECK(pp_ring_take_late(k, &pp_recording) == NULL);
+	kit_mark("b", 1, 4);
+	CHECK(pp_ring_take_late(k, &pp_recording) != NULL);
+	CHECK(pp_ring_take_late(NULL, &pp_recording) == NULL);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 5);
+	CHECK_INT(seen.wrong, 0);
+	CHECK_INT(seen.gaps, 1);
+	kit_close();
+}
+
 TEST(forked_child)
 {
 	int status = 0;
@@ -248,6 +293,7 @@ int main(void)
 	kit_run(short_threads_forever);
 	kit_run(signal_handlers);
 	kit_run(switched_off_and_on);
+	kit_run(flushed_and_late);
 	kit_run(forked_child);
 	return test_end();
 }
