@@ -7,7 +7,7 @@ const Waiting = {
     if (!operations)
       return [title, emptyText(absentReason('collective') || 'No collective operation was recorded.',
         'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; podprof doctor says what works here.')];
-    return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. ',
+    return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. Point-to-point calls are not split into waiting and transfer. ',
       `Times of different ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}; what is smaller is a tie.`),
     Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)];
   },
