@@ -179,19 +179,12 @@ static int is_joined(const struct pp_join *j, struct pp_member *m, size_t n)
 	return joined;
 }
 
-static int ends_with(const char *text, const char *end)
-{
-	size_t a = strlen(text), b = strlen(end);
-
-	return a >= b && strcmp(text + a - b, end) == 0;
-}
-
 /* nccl-tests' factor from algorithm bandwidth to bus bandwidth. */
 static double bus_factor(const char *call, int32_t ranks)
 {
 	double n = ranks;
 
-	if (ends_with(call, "llreduce"))
+	if (pp_join_ends_with(call, "llreduce"))
 		return 2 * (n - 1) / n;
 	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
 	    strstr(call, "catter"))

@@ -198,16 +198,6 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 	write_communication(t, to);
 }
 
-static int64_t bound_of(const struct pp_dataset *d)
-{
-	int64_t bound = 0;
-
-	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
-			bound = d->worker[w].bound_ns;
-	return bound;
-}
-
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
@@ -217,12 +207,12 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		return;
 	/* waiting of the others for it, by step and waiting rank */
 	mean = d->late[0].wait_ns / (int64_t)(d->steps * (d->workers - 1));
-	if (mean <= bound_of(d)) {
-		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, bound_of(d)));
+	if (mean <= pp_dataset_bound(d)) {
+		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, pp_dataset_bound(d)));
 		return;
 	}
 	fprintf(to, "  Who waited for whom: the other ranks waited %s +- %s %seach for rank %d (%.0f %% of all waiting",
-	        pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->steps > 1 ? "a step " : "", d->late[0].rank,
+	        pp_text_time(a, mean), pp_text_time(b, pp_dataset_bound(d)), d->steps > 1 ? "a step " : "", d->late[0].rank,
 	        percent(d->late[0].wait_ns, t->wait_ns));
 	if (d->steps > 1)
 		fprintf(to, "; in %" PRId64 " of %zu steps it cost most", d->late[0].steps, d->steps);
@@ -351,7 +341,7 @@ void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *
 	fprintf(to,
 	        "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s   keeper %s CPU (%.1f %% of the window on one "
 	        "core)\n",
-	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, bound_of(d)),
+	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, pp_dataset_bound(d)),
 	        pp_text_time(b, d->keeper_cpu_ns), percent(d->keeper_cpu_ns, window));
 	if (d->violations)
 		fprintf(to,
