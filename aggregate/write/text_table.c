@@ -268,7 +268,7 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *t
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
 	size_t most = MOST_WORKERS, n;
 
-	/* 40 lines in all: a row of the breakdown more is one here less, and so are the lines of memory, files and the longest step */
+	/* 40 lines in all: a row of the breakdown more is one here less, as are the lines of memory, files, the longest step */
 	most -= (d->memories > 0) + (d->files > 0) + (size_t)has_longest(d, t);
 	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
 		if (t->sum_ns[c] && ++rows > FREE_ROWS)
