@@ -27,8 +27,13 @@ void pp_poll_flush(void)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
 
-	if (t->polls && !t->depth)
+	if (t->depth)
+		return;
+	if (t->polls)
 		pp_poll_end(t);
+	/* asked for again at the next call: after the thread's end its line and ring may be another's */
+	t->where = NULL;
+	t->cursor = NULL;
 }
 
 /* Another poll of the same wait. What the polls do not have in common is not shown. */
