@@ -170,6 +170,7 @@ int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp
 	fill_attributes(pod, &d);
 	fill_workers(&f);
 	fill_cells(&f);
+	PUT(&f, "quality", "startup_ns", &d, pp_dataset, startup_ns, 1);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);
 	if (f.code) {
