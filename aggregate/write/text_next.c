@@ -58,7 +58,7 @@ void pp_text_next(const struct pp_verdict_what *what, FILE *to)
 		after_largest(what->category, to);
 		break;
 	case PP_VERDICT_STARTUP:
-		fputs("record a longer run, or mark its steps by podprof.h; " READ "verdict\n", to);
+		fputs("record a longer run, or mark its steps by podprof.h or NVTX; " READ "verdict\n", to);
 		break;
 	case PP_VERDICT_WAITING:
 		fputs("see which rank comes last, operation by operation, in report.html; " READ "who-waited-for-whom\n", to);
