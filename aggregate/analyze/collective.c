@@ -192,6 +192,19 @@ static double bus_factor(const char *call, int32_t ranks)
 	return 1;
 }
 
+/* Number of the step of the last to come, else of any; INT64_MIN: none. */
+static int64_t step_of(const struct pp_join *j, const struct pp_member *m, size_t n, size_t last)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct pp_member *who = &m[(last + i) % n];
+		int64_t step = pp_join_step_at(j, (size_t)j->rank_of[who->worker], who->arrival);
+
+		if (step >= 0)
+			return j->d->step_number[step];
+	}
+	return INT64_MIN;
+}
+
 static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, struct pp_collective *c)
 {
 	struct pp_dataset *d = j->d;
@@ -246,14 +259,7 @@ static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, st
 		c->algbw = (double)c->bytes * 1e9 / (double)(c->end_ns - c->last_ns);
 		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
 	}
-	c->step = INT64_MIN;
-	for (size_t i = 0; i < n && c->step == INT64_MIN; i++) { /* the step of the last to come, else of any */
-		const struct pp_member *who = &m[(last + i) % n];
-		int64_t step = pp_join_step_at(j, (size_t)j->rank_of[who->worker], who->arrival);
-
-		if (step >= 0)
-			c->step = d->step_number[step];
-	}
+	c->step = step_of(j, m, n, last);
 }
 
 static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)

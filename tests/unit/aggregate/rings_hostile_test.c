@@ -126,7 +126,7 @@ static int rounds(void)
 {
 	const char *asked = getenv("PODPROF_FUZZ"); /* more of them, by hand */
 
-	return asked ? atoi(asked) : 200;
+	return asked ? (int)strtol(asked, NULL, 10) : 200;
 }
 
 TEST(fuzz)
