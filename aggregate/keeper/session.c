@@ -254,7 +254,8 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 		return 0;
 	}
 	for (size_t i = 0; i < capture->ranks; i++)
-		pp_clock_map_rank(clock, &capture->rank[i]);
+		pp_clock_map_rank(capture->rank[i].counts_other && options->other_clock ? options->other_clock : clock,
+		                  &capture->rank[i]);
 	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);
 	if (rc)
 		return rc;
