@@ -316,12 +316,15 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 void pp_ring_name_thread(uint32_t tid, const char *name)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
+	struct pp_thread_ring *self;
 	uint32_t used;
 
 	if (!h || getpid() != owner)
 		return;
 	if (tid == (uint32_t)syscall(SYS_gettid))
 		pp_thread_enter();
+	self = pp_thread_self;
+	pp_thread_self = &ended; /* a signal handler that comes now would wait for the lock: it finds a thread without a ring */
 	pthread_mutex_lock(&lock);
 	used = atomic_load_explicit(&h->thread_used, memory_order_relaxed);
 	for (uint32_t i = 0; i < used; i++) {
@@ -333,4 +336,5 @@ void pp_ring_name_thread(uint32_t tid, const char *name)
 		break;
 	}
 	pthread_mutex_unlock(&lock);
+	pp_thread_self = self;
 }

@@ -202,6 +202,56 @@ TEST(signal_handlers)
 	kit_close();
 }
 
+static volatile sig_atomic_t struck;
+
+static void mark_always(int number)
+{
+	(void)number;
+	kit_mark("signal", 6, 1);
+	struck++;
+}
+
+static void *mark_and_stay(void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	kit_mark("a", 1, 0);
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* A handler that needs a chunk while its thread has the lock: it does not wait for itself. */
+TEST(named_among_signals)
+{
+	struct sigaction a = {.sa_handler = mark_always, .sa_flags = SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct itimerspec every = {{0, 50000}, {0, 50000}};
+	uint32_t me = (uint32_t)getpid();
+	timer_t timer;
+
+	CHECK(kit_open(64 << 20));
+	kit_mark("a", 1, 0);
+	for (int i = 0; i < 200; i++) { /* so that the lock is held long */
+		pthread_t t;
+
+		CHECK_INT(pthread_create(&t, NULL, mark_and_stay, NULL), 0);
+	}
+	pp_ring_name_thread(me, "trainer");
+	sigaction(SIGUSR1, &a, NULL);
+	CHECK_INT(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	alarm(20);
+	timer_settime(timer, 0, &every, NULL);
+	while (struck < 8 * PP_CHUNK_RECORDS)
+		pp_ring_name_thread(1, "nobody");
+	timer_delete(timer);
+	CHECK_STR(pp_ring_pool.header->thread[0].name, "trainer");
+	CHECK(kit_chunks() > 1);
+	kit_close();
+}
+
 TEST(switched_off_and_on)
 {
 	CHECK(kit_open(64 << 20));
@@ -292,6 +342,7 @@ int main(void)
 	kit_run(many_threads);
 	kit_run(short_threads_forever);
 	kit_run(signal_handlers);
+	kit_run(named_among_signals);
 	kit_run(switched_off_and_on);
 	kit_run(flushed_and_late);
 	kit_run(forked_child);
