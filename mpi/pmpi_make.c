@@ -53,7 +53,7 @@ static int inside(const struct pp_mpi_thread *t)
 	return t->depth && atomic_load_explicit(&pp_mpi_active, memory_order_acquire);
 }
 
-static int free_inside(__typeof__(&MPI_Comm_free) real, MPI_Comm *comm)
+static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 {
 	MPI_Comm handle = comm ? *comm : NULL;
 	struct pp_comm *c = handle ? pp_comm_find(handle) : NULL;

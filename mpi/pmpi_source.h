@@ -156,6 +156,7 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	struct pp_where *w;
 
 	t->depth = 1;
+	atomic_signal_fence(memory_order_seq_cst); /* before `where` is read: a handler that flushes leaves it */
 	if (__builtin_expect(!t->where, 0))
 		pp_mpi_thread_init(t);
 	s->thread = t;
@@ -186,7 +187,9 @@ static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int ran
 {
 	if (__builtin_expect(s->comm != NULL, 1) || handle == pp_mpi_names.comm_null || !handle)
 		return;
-	s->comm = pp_comm_add(handle, PP_COMM_UNSEEN);
+	s->comm = pp_comm_find(handle); /* by another thread meanwhile */
+	if (!s->comm)
+		s->comm = pp_comm_add(handle, PP_COMM_UNSEEN);
 	if (!s->comm)
 		return;
 	s->peer = pp_mpi_peer(s->comm, rank, &s->flags);
