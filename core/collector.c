@@ -61,6 +61,14 @@ void pp_guest_say(const char *text)
 		return;
 }
 
+static void flush(void)
+{
+	void (*call)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
+
+	if (call)
+		call();
+}
+
 /* The window is the master, a pause of the application holds only inside it. Two threads may want different things: whoever
  * finds that the other one spoke meanwhile does it again. */
 static void decide(uint32_t now)
@@ -72,6 +80,8 @@ static void decide(uint32_t now)
 		if (on != (atomic_load(&pp_recording) != 0)) {
 			uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
 
+			if (!on)
+				flush();
 			atomic_store_explicit(&pp_ring_pool.header->recording, (uint32_t)on, memory_order_relaxed);
 			atomic_store(&pp_recording, n);
 		}
@@ -291,6 +301,7 @@ void pp_guest_finish(int status)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
+	flush();
 	for (size_t i = 0; pp_source_list[i]; i++)
 		if (pp_source_list[i]->stop)
 			pp_source_list[i]->stop();
@@ -318,6 +329,11 @@ static struct pp_ring_cursor *guest_cursor(void)
 	return &t->cursor;
 }
 
+static void guest_flush_with(void (*call)(void))
+{
+	atomic_store_explicit(&pp_thread_flush, call, memory_order_release);
+}
+
 static void guest_mpi_state(uint32_t state)
 {
 	if (pp_guest_is_rank())
@@ -337,6 +353,7 @@ const struct podprof_guest podprof_guest = {
         .say = pp_guest_say,
         .cursor = guest_cursor,
         .pause = guest_pause,
+        .flush_with = guest_flush_with,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
 };

@@ -33,11 +33,13 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	void (*say)(const char *text);
 	/* The hot door, when recording: this thread's ring cursor (thread-local, exported initial-exec would bind the two
 	 * libraries; so a function that returns its address: ask again while `end` is NULL, else once a thread).
-	 * r = pp_ring_take(cursor, recording); if r: fill *r, pp_ring_commit(cursor). Else call put(): it finds room, or drops
-	 * and counts. */
+	 * r = pp_ring_take(cursor, recording), or pp_ring_take_late(); if r: fill *r, pp_ring_commit(cursor). Else call put():
+	 * it finds room, or drops and counts. */
 	struct pp_ring_cursor *(*cursor)(void);
 	/* MPI_Pcontrol: 1 stops recording on this rank, 0 lets it go on where the window wants it. */
 	void (*pause)(int paused);
+	/* What is to be called on a thread that ends, and on the one that switches recording off, before. */
+	void (*flush_with)(void (*flush)(void));
 	/* Not 0 while collectives on MPI_COMM_WORLD are to be told, after their record. root: world rank, -1 none; bytes: the
 	 * larger of given and got. */
 	const _Atomic uint32_t *pattern;
@@ -67,6 +69,25 @@ static inline struct pp_record *pp_ring_take(struct pp_ring_cursor *c, const _At
 	atomic_signal_fence(memory_order_seq_cst); /* busy before `next` is read: a handler either ran wholly before or sees it */
 	if (__builtin_expect(c->next >= c->end, 0)) {
 		c->generation = on;
+		return NULL;
+	}
+	return c->next;
+}
+
+/* The same for what began while recording was on, so also right after it went off; NULL too for a thread without a ring. */
+static inline struct pp_record *pp_ring_take_late(struct pp_ring_cursor *c, const _Atomic uint32_t *recording)
+{
+	uint32_t on = atomic_load_explicit(recording, memory_order_relaxed), ready;
+
+	if (!c)
+		return NULL;
+	ready = c->generation;
+	if (__builtin_expect(on != ready, 0) && (on || ready == PP_RING_BUSY || ready == PP_RING_GAP))
+		return NULL;
+	c->generation = PP_RING_BUSY;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(c->next >= c->end, 0)) {
+		c->generation = ready;
 		return NULL;
 	}
 	return c->next;

@@ -179,7 +179,10 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 		pp_say("no session in '%s': the keeper of its job is gone. Type 'podprof salvage %s -o %s'.", given,
 		       live->state.path, given);
 	else
-		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'.", given, given);
+		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'; a program "
+		       "without MPI "
+		       "calls, NVTX ranges and marks of podprof.h leaves none.",
+		       given, given);
 	return PP_EXIT_FAILED;
 }
 

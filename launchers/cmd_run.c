@@ -131,8 +131,8 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	rc = pp_env_find_libraries(self, &run->library, &run->mpi_library, err);
 	if (rc)
 		return rc;
-	*ret_cure = "free space or use -o";
 	rc = pp_logdir_open(run->options.value[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), err);
+	*ret_cure = pp_logdir_cure(rc);
 	if (rc)
 		return rc;
 	*ret_cure = "use --spool with a directory of your own";

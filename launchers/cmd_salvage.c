@@ -39,7 +39,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_spool_state state;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
-	int first, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
+	int first, code, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
@@ -56,8 +56,9 @@ int pp_cmd_salvage(int argc, char **argv)
 	rc = refuse(&state, argv[first]);
 	if (rc)
 		return rc;
-	if (pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err)) {
-		pp_say("%s. Nothing was salvaged; free space or use -o.", err.text);
+	code = pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err);
+	if (code) {
+		pp_say("%s. Nothing was salvaged; %s.", err.text, pp_logdir_cure(code));
 		return PP_EXIT_FAILED;
 	}
 	session.logdir = logdir;

@@ -114,7 +114,7 @@ static void check_logdir(const char *given)
 	}
 	if (access(path, W_OK | X_OK)) {
 		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, with a directory of your own",
-		              "'%s' cannot be made here: %s may not be written", given, path);
+		              "'%s' cannot be made here: '%s' may not be written", given, path);
 		return;
 	}
 	room = statvfs(path, &fs) ? 0 : (double)fs.f_bavail * (double)fs.f_frsize / mib;

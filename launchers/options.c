@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,10 @@
 
 extern char **environ;
 
-enum { KEY_FIRST = 1000, NAME_MAX_LENGTH = 32 };
+enum { KEY_FIRST = 1000, NAME_MAX_LENGTH = 32, SECTIONS = 4 };
+
+/* Headlines of --help, in their order; options of no section stand before them. */
+static const char *const section[SECTIONS] = {NULL, "Recorded:", "Written:", "While the job runs:"};
 
 /* Variables that podprof's own parts set or read and that are no options. */
 static const char *const inner_variables[] = {
@@ -182,16 +186,46 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 	return pp_opt_check(&pp_opt_table[id], value, err);
 }
 
+static int section_of(int id)
+{
+	switch (id) {
+	case PP_OPT_ID_STEPS:
+	case PP_OPT_ID_WINDOW_BUFFER:
+		return 1;
+	case PP_OPT_ID_OUTPUT:
+	case PP_OPT_ID_SESSION:
+	case PP_OPT_ID_XSPACE:
+		return 2;
+	case PP_OPT_ID_RING_SIZE:
+	case PP_OPT_ID_SPOOL:
+	case PP_OPT_ID_WAIT:
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+/* argp's note on short options tells nobody anything about -o. */
+static char *without_note(int key, const char *text, void *input)
+{
+	(void)input;
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+}
+
 /* Rows as argp wants them; the texts live as long as the program. */
 static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *row, char (*doc)[192])
 {
+	int headed[SECTIONS] = {1};
 	size_t count = 0;
 
 	for (int i = 0; i < PP_OPTS; i++) {
 		const struct pp_opt *o = &pp_opt_table[i];
+		int in = section_of(i);
 
 		if (!(o->groups & verb->groups))
 			continue;
+		if (!headed[in]++)
+			row[count++] = (struct argp_option){.doc = section[in], .group = in + 1};
 		if (*o->fallback)
 			snprintf(doc[i], sizeof(doc[i]), "%s (default %s)", o->help, o->fallback);
 		else
@@ -200,9 +234,9 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 		                                    .key = i == PP_OPT_ID_OUTPUT ? 'o' : KEY_FIRST + i,
 		                                    .arg = *o->argument ? o->argument : NULL,
 		                                    .doc = doc[i],
-		                                    .group = 1};
+		                                    .group = in + 1};
 	}
-	row[count++] = (struct argp_option){.name = "help", .key = 'h', .doc = "print this", .group = 2};
+	row[count++] = (struct argp_option){.name = "help", .key = 'h', .doc = "print this", .group = SECTIONS + 1};
 	row[count++] = (struct argp_option){0};
 	return count;
 }
@@ -211,8 +245,9 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 {
 	static char doc[PP_OPTS][192];
 	static char name[64];
-	struct argp_option row[PP_OPTS + 2];
-	struct argp argp = {.options = row, .parser = parse_one, .args_doc = verb->arguments, .doc = verb->doc};
+	struct argp_option row[PP_OPTS + SECTIONS + 2];
+	struct argp argp = {
+	        .options = row, .parser = parse_one, .args_doc = verb->arguments, .doc = verb->doc, .help_filter = without_note};
 	struct parse p = {.verb = verb, .options = ret_options, .rest = -1};
 	struct pp_err err;
 	int rest = 0, rc = check_words(verb, argc, argv);

@@ -9,11 +9,11 @@
 static int first_words(void)
 {
 	puts("podprof profiles a whole training job: every rank, one window, one answer. What to type first:\n"
-	     "  mpirun -n 8 podprof run -o logs -- ./train              record every rank\n"
+	     "  mpirun -n 8 podprof run -o logs -- ./train                 record every rank\n"
 	     "  mpirun -n 8 podprof run -o logs --steps 10:20 -- ./train   only steps 10 to 19\n"
-	     "  podprof report logs                                     where the time went, who waited for whom\n"
-	     "  podprof doctor                                          what works on this node\n"
-	     "  podprof --help                                          every verb and option");
+	     "  podprof report logs                                        where the time went, who waited for whom\n"
+	     "  podprof doctor                                             what works on this node\n"
+	     "  podprof --help                                             every verb and option");
 	return PP_EXIT_OK;
 }
 

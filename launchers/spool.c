@@ -70,6 +70,21 @@ int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_er
 	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", logdir, pp_why(-rc)) : 0;
 }
 
+const char *pp_logdir_cure(int rc)
+{
+	switch (rc) {
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+		return "name a directory of yours by -o";
+	case -ENOSPC:
+	case -EDQUOT:
+		return "free space or use -o";
+	default:
+		return "name another directory by -o";
+	}
+}
+
 /* Owner-only, ours, no link: rings hold what the job does, and whoever can rename them can feed the keeper. */
 static int own_directory(const char *path, struct pp_err *err)
 {

@@ -13,6 +13,8 @@ enum { PP_SPOOL_PATH = 512 };
 
 /* Make the log directory if it is missing and prove that a file can be written there. `ret_path`: absolute. */
 int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err);
+/* What to do about a failure (-errno) of it: the end of a sentence. */
+const char *pp_logdir_cure(int rc);
 
 /* Make (or join) the spool: `wanted` if not empty, else /dev/shm/podprof-UID/JOB, else the same under the node's tmp. */
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);

@@ -32,7 +32,7 @@ static struct {
 	__typeof__(&MPI_Group_translate_ranks) translate;
 	__typeof__(&MPI_Group_free) group_free;
 } real;
-static MPI_Group world_group;
+MPI_Group pp_comm_world_group;
 static int world_rank = -1, world_size = -1;
 static struct pp_comm *parent;
 
@@ -100,10 +100,37 @@ static uint32_t number(uint64_t members)
 	return 0;
 }
 
+/* Under the lock. */
+static void cut(struct pp_comm *c)
+{
+	_Atomic(struct pp_comm *) *at = bucket_of(atomic_load_explicit(&c->handle, memory_order_relaxed));
+	struct pp_comm *i;
+
+	while ((i = atomic_load_explicit(at, memory_order_relaxed)) != NULL && i != c)
+		at = &i->next;
+	if (i)
+		atomic_store_explicit(at, atomic_load_explicit(&c->next, memory_order_relaxed), memory_order_release);
+	atomic_store_explicit(&c->handle, (MPI_Comm)NULL, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
+}
+
+/* Under the lock. */
+static void shelve(struct pp_comm *c)
+{
+	atomic_fetch_add_explicit(&c->life, 1, memory_order_release);
+	atomic_store_explicit(&c->next, atomic_load_explicit(&unused, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&unused, c, memory_order_relaxed);
+}
+
 static void link_node(struct pp_comm *c, MPI_Comm handle)
 {
 	_Atomic(struct pp_comm *) *head = bucket_of(handle);
+	struct pp_comm *stale = walk(handle);
 
+	if (stale) { /* it was freed where nobody saw it */
+		cut(stale);
+		shelve(stale);
+	}
 	atomic_store_explicit(&c->handle, handle, memory_order_relaxed);
 	atomic_store_explicit(&c->next, atomic_load_explicit(head, memory_order_relaxed), memory_order_relaxed);
 	atomic_store_explicit(head, c, memory_order_release);
@@ -119,26 +146,15 @@ void pp_comm_relink(struct pp_comm *c, MPI_Comm handle)
 
 void pp_comm_unlink(struct pp_comm *c)
 {
-	_Atomic(struct pp_comm *) *at;
-	struct pp_comm *i;
-
 	pthread_mutex_lock(&lock);
-	at = bucket_of(atomic_load_explicit(&c->handle, memory_order_relaxed));
-	while ((i = atomic_load_explicit(at, memory_order_relaxed)) != NULL && i != c)
-		at = &i->next;
-	if (i)
-		atomic_store_explicit(at, atomic_load_explicit(&c->next, memory_order_relaxed), memory_order_release);
-	atomic_store_explicit(&c->handle, (MPI_Comm)NULL, memory_order_relaxed);
-	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
+	cut(c);
 	pthread_mutex_unlock(&lock);
 }
 
 void pp_comm_release(struct pp_comm *c)
 {
 	pthread_mutex_lock(&lock);
-	atomic_fetch_add_explicit(&c->life, 1, memory_order_release);
-	atomic_store_explicit(&c->next, atomic_load_explicit(&unused, memory_order_relaxed), memory_order_relaxed);
-	atomic_store_explicit(&unused, c, memory_order_relaxed);
+	shelve(c);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -181,7 +197,7 @@ static int translate(MPI_Group group, int n, int32_t *ret_world)
 		return -1;
 	for (int i = 0; i < n; i++)
 		own[i] = i;
-	rc = real.translate(group, n, own, world_group, ret_world);
+	rc = real.translate(group, n, own, pp_comm_world_group, ret_world);
 	free(own);
 	for (int i = 0; i < n && rc == MPI_SUCCESS; i++)
 		if (ret_world[i] < 0)
@@ -227,6 +243,7 @@ static void publish(struct pp_comm *c, MPI_Comm handle, enum pp_comm_origin orig
 	if (kind != PP_COMM_IS_PLAIN)
 		members = mix(members + (uint64_t)kind);
 	c->kind = kind;
+	c->started = c->posted = -1;
 	atomic_store_explicit(&c->sequence, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->announced, PP_COMM_SAID_NOTHING, memory_order_relaxed);
 	c->name[0] = 0;
@@ -366,7 +383,7 @@ int pp_comm_start(void)
 	    !real.group_size || !real.translate || !real.group_free)
 		return -1;
 	if (real.comm_rank(pp_mpi_names.world, &world_rank) || real.comm_size(pp_mpi_names.world, &world_size) ||
-	    real.comm_group(pp_mpi_names.world, &world_group))
+	    real.comm_group(pp_mpi_names.world, &pp_comm_world_group))
 		return -1;
 	world = pp_comm_add(pp_mpi_names.world, PP_COMM_MADE);
 	self = world ? pp_comm_add(pp_mpi_names.self, PP_COMM_MADE) : NULL;

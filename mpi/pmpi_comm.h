@@ -27,8 +27,9 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	struct pp_topo *topo; /* asked at the first use; NULL: not asked or none (mpi/pmpi_topo.h) */
 	char name[64];
 	enum pp_comm_kind kind;
-	int32_t to_file; /* FILE: opened to be written */
-	char *path;      /* FILE: its name */
+	int32_t to_file;         /* FILE: opened to be written */
+	int32_t started, posted; /* WINDOW: world rank of the one member of the epoch's group, -1: none or more */
+	char *path;              /* FILE: its name */
 	size_t path_room;
 };
 
@@ -39,6 +40,7 @@ enum pp_comm_origin {
 
 extern _Atomic uint32_t pp_comm_gen __attribute__((visibility("hidden"))); /* changes when a handle gets or loses its meaning */
 
+extern MPI_Group pp_comm_world_group __attribute__((visibility("hidden")));
 /* Once, inside MPI_Init. 0 or -1 (then nothing is recorded). */
 int pp_comm_start(void);
 /* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */

@@ -47,6 +47,28 @@ PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request
 }
 PP_BOTH(Comm_idup)
 
+/* The table learns of what a callback of the application frees, too: of an attribute, of another MPI_Comm_free. */
+static int inside(const struct pp_mpi_thread *t)
+{
+	return t->depth && atomic_load_explicit(&pp_mpi_active, memory_order_acquire);
+}
+
+static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
+{
+	MPI_Comm handle = comm ? *comm : NULL;
+	struct pp_comm *c = handle ? pp_comm_find(handle) : NULL;
+	int rc;
+
+	if (c)
+		pp_comm_unlink(c);
+	rc = real(comm);
+	if (c && rc == MPI_SUCCESS)
+		pp_comm_release(c);
+	else if (c)
+		pp_comm_relink(c, handle);
+	return rc;
+}
+
 /* The handle leaves the table before MPI may give it to another thread's new communicator. */
 #define PP_WRAP_FREE(symbol)                                                                                                       \
 	PP_PUBLIC int MPI_##symbol(MPI_Comm *comm)                                                                                 \
@@ -58,7 +80,7 @@ PP_BOTH(Comm_idup)
 		int rc;                                                                                                            \
 		PP_REAL(symbol)                                                                                                    \
 		if (!pp_mpi_seen(thread))                                                                                          \
-			return real(comm);                                                                                         \
+			return inside(thread) ? free_inside(real, comm) : real(comm);                                              \
 		handle = comm ? *comm : NULL; /* only now: another MPI's handle may be narrower */                                 \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, handle, PP_NO_PEER, 0);                                         \
 		if (scope.comm)                                                                                                    \

@@ -22,6 +22,20 @@ void pp_poll_end(struct pp_mpi_thread *t)
 	pp_tie_append(t, &t->poll);
 }
 
+/* Inside a call (a step mark of a reduction's operator, a signal handler) they stay: the call may be at them. */
+void pp_poll_flush(void)
+{
+	struct pp_mpi_thread *t = &pp_mpi_thread;
+
+	if (t->depth)
+		return;
+	if (t->polls)
+		pp_poll_end(t);
+	/* asked for again at the next call: after the thread's end its line and ring may be another's */
+	t->where = NULL;
+	t->cursor = NULL;
+}
+
 /* Another poll of the same wait. What the polls do not have in common is not shown. */
 static void merge(struct pp_mpi_thread *t, const struct pp_mpi_scope *s, pp_tick end)
 {

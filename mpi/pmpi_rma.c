@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "mpi/pmpi_kind.h"
-#include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 
@@ -89,14 +88,3 @@ static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t s
 #include "mpi/pmpi_family.h"
 
 #include "mpi/pmpi_call.def"
-
-PP_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
-{
-	PP_RMA_HEAD(Win_test, (win, flag), win, PP_NO_PEER, 0)
-	if (scope.recording && rc == MPI_SUCCESS && !*flag)
-		pp_poll(&scope, end);
-	else if (scope.recording)
-		pp_mpi_record(&scope, end, rc, 0, 0, 0);
-	PP_TAIL
-}
-PP_BOTH(Win_test)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_request.h"
 
 __thread struct pp_mpi_thread pp_mpi_thread;
@@ -96,6 +97,8 @@ void pp_mpi_activate(void)
 	if (guest->size >= offsetof(struct podprof_guest, collective) + sizeof guest->collective)
 		pp_mpi_pattern = guest->pattern;
 	guest->mpi_state(1);
+	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
+		guest->flush_with(pp_poll_flush);
 	pp_request_shared = calls_overlap();
 	pthread_atfork(NULL, NULL, forked);
 	atomic_store_explicit(&pp_mpi_active, 1, memory_order_release);

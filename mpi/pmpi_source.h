@@ -157,6 +157,7 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	struct pp_where *w;
 
 	t->depth = 1;
+	atomic_signal_fence(memory_order_seq_cst); /* before `where` is read: a handler that flushes leaves it */
 	if (__builtin_expect(!t->where, 0))
 		pp_mpi_thread_init(t);
 	s->thread = t;
@@ -177,6 +178,8 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	w->calls++;
 	w->call = (uint16_t)(call + 1);
 	s->recording = atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0;
+	if (__builtin_expect(t->polls != 0, 0) && !s->recording)
+		pp_poll_end(t);
 	s->begin = s->recording ? pp_tick_now() : 0;
 }
 
@@ -185,7 +188,9 @@ static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int ran
 {
 	if (__builtin_expect(s->comm != NULL, 1) || handle == pp_mpi_names.comm_null || !handle)
 		return;
-	s->comm = pp_comm_add(handle, PP_COMM_UNSEEN);
+	s->comm = pp_comm_find(handle); /* by another thread meanwhile */
+	if (!s->comm)
+		s->comm = pp_comm_add(handle, PP_COMM_UNSEEN);
 	if (!s->comm)
 		return;
 	s->peer = pp_mpi_peer(s->comm, rank, &s->flags);
@@ -231,16 +236,14 @@ static inline void pp_mpi_leave(struct pp_mpi_scope *s)
 static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received, uint32_t request)
 {
 	struct pp_ring_cursor *k = s->thread->cursor;
-	struct pp_record own, *r = &own;
-	int direct;
+	struct pp_record own, *r, *direct;
 
 	if (__builtin_expect(s->thread->polls != 0, 0))
 		pp_poll_end(s->thread);
 	if (s->comm && __builtin_expect(atomic_load_explicit(&s->comm->announced, memory_order_relaxed) != PP_COMM_SAID_ALL, 0))
 		pp_comm_announce(s->comm);
-	direct = __builtin_expect(k && k->next < k->end, 1) != 0;
-	if (direct)
-		r = k->next;
+	direct = pp_ring_take_late(k, pp_mpi_recording);
+	r = __builtin_expect(direct != NULL, 1) ? direct : &own;
 	r->tick = s->begin;
 	r->kind = PP_RECORD_MPI;
 	r->more = 0;

@@ -10,12 +10,13 @@
 static inline void pp_tie_append(struct pp_mpi_thread *t, const struct pp_record *r)
 {
 	struct pp_ring_cursor *k = t->cursor;
+	struct pp_record *direct = pp_ring_take_late(k, pp_mpi_recording);
 
-	if (!k || k->next >= k->end) {
+	if (!direct) {
 		pp_mpi_put(r, NULL, 0);
 		return;
 	}
-	*k->next = *r;
+	*direct = *r;
 	pp_ring_commit(k);
 }
 
@@ -24,11 +25,9 @@ static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_
                               uint16_t flags)
 {
 	struct pp_ring_cursor *k = s->thread->cursor;
-	struct pp_record own, *r = &own;
-	int direct = __builtin_expect(k && k->next < k->end, 1) != 0;
+	struct pp_record own, *direct = pp_ring_take_late(k, pp_mpi_recording);
+	struct pp_record *r = __builtin_expect(direct != NULL, 1) ? direct : &own;
 
-	if (direct)
-		r = k->next;
 	r->tick = now;
 	r->kind = PP_RECORD_REQUEST;
 	r->more = 0;

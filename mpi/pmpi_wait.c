@@ -193,7 +193,7 @@ PP_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS && *flag)
 		show_ended(&l, &scope, 0, status);
-	record(&scope, end, rc, *flag);
+	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
 	if (l.known && (rc == MPI_SUCCESS ? *flag : *request == pp_mpi_names.request_null))
 		ended(&l, &scope, end, 0, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
@@ -206,7 +206,7 @@ PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
 	PP_WAIT_HEAD(Request_get_status, (request, flag, status), 1, &request)
 	rc = real(request, flag, status);
 	end = pp_mpi_end(&scope);
-	record(&scope, end, rc, *flag);
+	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Request_get_status)
@@ -244,7 +244,7 @@ PP_PUBLIC int MPI_Testall(int count, MPI_Request *requests, int *flag, MPI_Statu
 	statuses = look_statuses(&l, &scope, statuses);
 	rc = real(count, requests, flag, statuses);
 	end = pp_mpi_end(&scope);
-	record(&scope, end, rc, *flag);
+	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
 	if (rc != MPI_SUCCESS || *flag)
 		all_ended(&l, &scope, end, rc, requests, statuses);
 	PP_WAIT_TAIL
@@ -261,7 +261,8 @@ PP_PUBLIC int MPI_Waitany(int count, MPI_Request *requests, int *index, MPI_Stat
 	if (rc == MPI_SUCCESS)
 		show_ended(&l, &scope, *index, status);
 	record(&scope, end, rc, 1);
-	if (l.known && *index >= 0 && *index < count && (rc == MPI_SUCCESS || requests[*index] == pp_mpi_names.request_null))
+	if (l.known && index && *index >= 0 && *index < count &&
+	    (rc == MPI_SUCCESS || requests[*index] == pp_mpi_names.request_null))
 		ended(&l, &scope, end, *index, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
@@ -276,20 +277,21 @@ PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *fla
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS && *flag)
 		show_ended(&l, &scope, *index, status);
-	record(&scope, end, rc, *flag);
-	if (l.known && *index >= 0 && *index < count && (rc == MPI_SUCCESS ? *flag : requests[*index] == pp_mpi_names.request_null))
+	record(&scope, end, rc, rc != MPI_SUCCESS || *flag);
+	if (l.known && index && *index >= 0 && *index < count &&
+	    (rc == MPI_SUCCESS ? *flag : requests[*index] == pp_mpi_names.request_null))
 		ended(&l, &scope, end, *index, status, rc != MPI_SUCCESS);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Testany)
 
 /* The first `outcount` of statuses belong to the indices told. */
-static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, int outcount, const int *indices,
+static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const int *outcount, const int *indices,
                        const MPI_Status *statuses)
 {
 	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
 		return;
-	for (int i = 0; l->known && outcount != MPI_UNDEFINED && i < outcount; i++)
+	for (int i = 0; l->known && *outcount != MPI_UNDEFINED && i < *outcount; i++)
 		ended(l, s, end, indices[i], statuses ? &statuses[i] : NULL,
 		      rc != MPI_SUCCESS && statuses && statuses[i].MPI_ERROR != MPI_SUCCESS);
 }
@@ -301,7 +303,7 @@ PP_PUBLIC int MPI_Waitsome(int count, MPI_Request *requests, int *outcount, int 
 	rc = real(count, requests, outcount, indices, statuses);
 	end = pp_mpi_end(&scope);
 	record(&scope, end, rc, 1);
-	some_ended(&l, &scope, end, rc, *outcount, indices, statuses);
+	some_ended(&l, &scope, end, rc, outcount, indices, statuses);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Waitsome)
@@ -312,8 +314,8 @@ PP_PUBLIC int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int 
 	statuses = look_statuses(&l, &scope, statuses);
 	rc = real(count, requests, outcount, indices, statuses);
 	end = pp_mpi_end(&scope);
-	record(&scope, end, rc, *outcount != 0);
-	some_ended(&l, &scope, end, rc, *outcount, indices, statuses);
+	record(&scope, end, rc, rc != MPI_SUCCESS || *outcount != 0);
+	some_ended(&l, &scope, end, rc, outcount, indices, statuses);
 	PP_WAIT_TAIL
 }
 PP_BOTH(Testsome)

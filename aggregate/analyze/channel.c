@@ -39,13 +39,15 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 
 	if (span->kind != PP_SPAN_MPI || (span->flags & (PP_SPAN_FAILED | PP_SPAN_PEER_IN_COMM)))
 		return;
+	done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
+	if (done && (done->span->flags & PP_SPAN_FAILED)) /* or cancelled */
+		return;
 	switch (info->class == PP_MPI_START ? (span->flags & PP_SPAN_RECEIVES ? PP_MPI_RECV : PP_MPI_SEND) : info->class) {
 	case PP_MPI_RECV:
 		if (!info->nonblocking) {
 			count(c->from, c->world, span->peer, span->received, time_ns);
 			return;
 		}
-		done = pp_requests_find(requests, span->request);
 		if (done) {
 			int32_t peer = done->span->peer >= 0 ? done->span->peer : span->peer;
 			uint64_t bytes = done->span->received ? done->span->received : span->received;
@@ -60,7 +62,6 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 	case PP_MPI_PUT: /* the target has no record of one-sided calls */
 	case PP_MPI_GET:
 	case PP_MPI_PUTGET:
-		done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
 		if (done)
 			time_ns = done->span->end - span->begin;
 		if (span->sent)

@@ -110,6 +110,23 @@ static size_t last_below(const struct pp_member *m, size_t n, int32_t rank)
 	return last;
 }
 
+/* All ranks make the call, but none need wait for all: a fence with an assertion, a write that each does by itself. */
+static int may_leave_early(enum pp_mpi_class class)
+{
+	return class == PP_MPI_FENCE || pp_mpi_class_is_file(class);
+}
+
+/* Index of the member that came last of those that came before `time`; n: there is none. */
+static size_t last_before(const struct pp_member *m, size_t n, int64_t time)
+{
+	size_t last = n;
+
+	for (size_t k = 0; k < n; k++)
+		if (m[k].arrival <= time && (last == n || m[k].arrival > m[last].arrival))
+			last = k;
+	return last;
+}
+
 /* Until whose arrival each member waits. */
 static void set_waiting(struct pp_join *j, struct pp_member *m, size_t n, enum pp_mpi_class class, size_t last)
 {
@@ -131,6 +148,9 @@ static void set_waiting(struct pp_join *j, struct pp_member *m, size_t n, enum p
 			needs = last_below(m, n, m[i].blame);
 		else if (class != PP_MPI_TO_ROOT || i == root)
 			needs = last;
+		/* Out before the last one came: it did not wait for that one. */
+		if (may_leave_early(class) && m[i].exit_known && m[i].exit < m[last].arrival - j->in->bound_ns)
+			needs = last_before(m, n, m[i].exit);
 		m[i].until = (int64_t)needs;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -167,19 +187,12 @@ static int is_joined(const struct pp_join *j, struct pp_member *m, size_t n)
 	return joined;
 }
 
-static int ends_with(const char *text, const char *end)
-{
-	size_t a = strlen(text), b = strlen(end);
-
-	return a >= b && strcmp(text + a - b, end) == 0;
-}
-
 /* nccl-tests' factor from algorithm bandwidth to bus bandwidth. */
 static double bus_factor(const char *call, int32_t ranks)
 {
 	double n = ranks;
 
-	if (ends_with(call, "llreduce"))
+	if (pp_join_ends_with(call, "llreduce"))
 		return 2 * (n - 1) / n;
 	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
 	    strstr(call, "catter"))
@@ -187,12 +200,26 @@ static double bus_factor(const char *call, int32_t ranks)
 	return 1;
 }
 
+/* Number of the step of the last to come, else of any; INT64_MIN: none. */
+static int64_t step_of(const struct pp_join *j, const struct pp_member *m, size_t n, size_t last)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct pp_member *who = &m[(last + i) % n];
+		int64_t step = pp_join_step_at(j, (size_t)j->rank_of[who->worker], who->arrival);
+
+		if (step >= 0)
+			return j->d->step_number[step];
+	}
+	return INT64_MIN;
+}
+
 static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, struct pp_collective *c)
 {
 	struct pp_dataset *d = j->d;
 	const struct pp_mpi_call *info = pp_mpi_call_info(m[0].call);
+	const struct pp_comm *comm = pp_join_comm(&j->in->capture->rank[j->rank_of[m[0].worker]], m[0].comm);
+	int known = !comm || comm->size <= n; /* else the last to come may be one that we have not */
 	size_t last = 0;
-	int known = 1;
 
 	*c = (struct pp_collective){
 	        .comm = m[0].comm, .call = m[0].call, .sequence = m[0].sequence, .ranks = (int32_t)n, .root = -1};
@@ -222,8 +249,10 @@ static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, st
 	c->last_ns = m[last].arrival;
 	c->last_worker = d->worker[m[last].worker].rank;
 	set_waiting(j, m, n, info->class, last);
-	if (!is_joined(j, m, n))
+	if (!is_joined(j, m, n)) {
 		c->bound_ns = PP_BOUND_UNKNOWN;
+		c->last_worker = -1;
+	}
 	for (size_t i = 0; i < n; i++) {
 		c->wait_ns += m[i].until - m[i].arrival;
 		c->transfer_ns += m[i].exit - m[i].until;
@@ -238,14 +267,7 @@ static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, st
 		c->algbw = (double)c->bytes * 1e9 / (double)(c->end_ns - c->last_ns);
 		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
 	}
-	c->step = INT64_MIN;
-	for (size_t i = 0; i < n && c->step == INT64_MIN; i++) { /* the step of the last to come, else of any */
-		const struct pp_member *who = &m[(last + i) % n];
-		int64_t step = pp_join_step_at(j, (size_t)j->rank_of[who->worker], who->arrival);
-
-		if (step >= 0)
-			c->step = d->step_number[step];
-	}
+	c->step = step_of(j, m, n, last);
 }
 
 static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)
@@ -263,6 +285,8 @@ static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, con
 	if (!call)
 		return -ENOMEM;
 	call += span;
+	if (m->blame < 0) /* it waited for nobody: of a Wait too that began before the operation, on another thread */
+		until = INT64_MIN;
 	if (call->need == PP_NEED_NONE || until > call->until) {
 		call->until = until;
 		call->blame = m->blame;

@@ -205,6 +205,13 @@ const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id)
 	return NULL;
 }
 
+int pp_join_ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
@@ -238,6 +245,16 @@ int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...)
 	vsnprintf(more[d->warnings++].text, sizeof(more->text), fmt, arguments);
 	va_end(arguments);
 	return 0;
+}
+
+int64_t pp_dataset_bound(const struct pp_dataset *d)
+{
+	int64_t bound = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
+			bound = d->worker[w].bound_ns;
+	return bound;
 }
 
 void pp_dataset_release(struct pp_dataset *d)

@@ -160,6 +160,8 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 void pp_dataset_quality(struct pp_dataset *d);
 /* `late`, out of the cells' late_ns. 0, or -ENOMEM. */
 int pp_dataset_late(struct pp_dataset *d);
+/* The largest of the clocks that are joined: "not joined" is no number, and /quality says it. */
+int64_t pp_dataset_bound(const struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pp_dataset_release(struct pp_dataset *d);
 

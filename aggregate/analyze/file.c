@@ -71,35 +71,29 @@ static struct pp_file_use *use_of(struct files *f, uint32_t name)
 	return &d->file[d->files++];
 }
 
-static int ends_with(const char *text, const char *end)
-{
-	size_t a = strlen(text), b = strlen(end);
-
-	return a >= b && strcmp(text + a - b, end) == 0;
-}
-
 static void count(struct pp_file_use *u, const struct pp_span *span, const struct pp_requests *requests)
 {
 	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
 	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
 	int64_t ns = done ? done->span->end - done->span->begin : span->end - span->begin;
-	int counts = !ends_with(info->name, "_end"); /* of a split operation the begin counts */
+	int failed = ((span->flags | (done ? done->span->flags : 0)) & PP_SPAN_FAILED) != 0; /* took time, moved nothing */
+	int counts = !failed && !pp_join_ends_with(info->name, "_end"); /* of a split operation the begin counts */
 
 	switch (info->class) {
 	case PP_MPI_READ:
 	case PP_MPI_READ_ALL:
 		u->reads += counts;
-		u->bytes_read += done ? done->span->received : span->received;
+		u->bytes_read += failed ? 0 : done ? done->span->received : span->received;
 		u->read_ns += ns;
 		return;
 	case PP_MPI_WRITE:
 	case PP_MPI_WRITE_ALL:
 		u->writes += counts;
-		u->bytes_written += span->sent;
+		u->bytes_written += failed ? 0 : span->sent;
 		u->write_ns += ns;
 		return;
 	default:
-		u->opens += ends_with(info->name, "_open");
+		u->opens += !failed && pp_join_ends_with(info->name, "_open");
 		u->other_ns += ns;
 	}
 }

@@ -67,5 +67,7 @@ void pp_quality_mpi(struct pp_join *j);
 /* Index of the step in which `time` lies on that rank; -1: none. */
 int64_t pp_join_step_at(const struct pp_join *j, size_t rank_index, int64_t time);
 const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id);
+/* For names of calls. */
+int pp_join_ends_with(const char *text, const char *end);
 
 #endif

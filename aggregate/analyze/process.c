@@ -31,7 +31,8 @@ static void fill_usage(struct pp_process_cell *p, const struct pp_rank *r, const
 		return;
 	a = &r->usage[at - 1];
 	b = &r->usage[at];
-	if (!b->is_end || b->number != number || b->sequence != a->sequence + 1 || a->time > step->begin)
+	if (!b->is_end || b->number != number || b->sequence != a->sequence + 1 || a->time > step->begin ||
+	    b->user_ns < a->user_ns || b->system_ns < a->system_ns) /* a damaged ring */
 		return;
 	p->present = 1;
 	p->cpu_user_ns = (int64_t)(b->user_ns - a->user_ns);

@@ -32,7 +32,7 @@ static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t 
 
 		if (span->kind != PP_SPAN_MPI)
 			continue;
-		if (pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && span->end >= time)
+		if (pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && !(span->flags & PP_SPAN_POLLS) && span->end >= time)
 			return span;
 		if (span->begin < time) /* else the next call, which began in the nanosecond in which the Wait ended */
 			return NULL;
@@ -45,7 +45,9 @@ static void find_wait(const struct pp_rank *rank, uint32_t own, struct pp_done *
 	done->wait_span = UINT32_MAX;
 	for (uint32_t i = 0; i < rank->threads; i++) {
 		uint32_t t = i == 0 ? own : i <= own ? i - 1 : i; /* its own thread first */
-		const struct pp_span *span = waiting_at(&rank->thread[t], done->span->end);
+		const struct pp_span *span = pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI))
+		                                     ? waiting_at(&rank->thread[t], done->span->end)
+		                                     : NULL;
 
 		if (!span)
 			continue;

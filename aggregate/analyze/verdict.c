@@ -60,7 +60,7 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 
 static const char *whole(const struct pp_dataset *d)
 {
-	return d->steps != 1 ? "every step" : !strncmp(d->step_rule, "window", 6) ? "the run" : "the step";
+	return d->steps != 1 ? "a mean step" : !strncmp(d->step_rule, "window", 6) ? "the run" : "the step";
 }
 
 static const char *explain(int category)
@@ -76,8 +76,8 @@ static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *l
 	return cells > 0 ? late->wait_ns / cells : 0;
 }
 
-static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait, int64_t step_ns,
-                     char *text, size_t size)
+static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait,
+                                       int64_t step_ns, char *text, size_t size)
 {
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
@@ -94,7 +94,7 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is the cause (rank %d most, %.0f "
 		         "%% of it)",
 		         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
-		return;
+		return (struct pp_verdict_what){.kind = PP_VERDICT_WAITING};
 	}
 	for (int c = 1; c < PP_CATEGORY_HOST_COMMUNICATION; c++) { /* what it spends inside communication is no cause of its own */
 		int64_t more = sum[who].exclusive_ns[c] / sum[who].steps - median_of_others(sum, d->workers, who, c, work);
@@ -110,12 +110,13 @@ static void say_late(const struct pp_dataset *d, const struct worker_sum *sum, i
 		         "explain "
 		         "it (cores shared by ranks?)",
 		         share, whole(d), (int)late->rank);
-		return;
+		return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = late->rank};
 	}
 	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of the %s",
 	         (int)late->rank, pp_category_name(category), explain(category), pp_text_time(shown, most),
 	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
 	         d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? "run" : "step");
+	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = category};
 }
 
 /* What takes most of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job's. */
@@ -147,11 +148,12 @@ static void say_largest(const struct pp_dataset *d, const int64_t *all, int best
 {
 	snprintf(text, size, "limited by: %s%s, %.0f %% of %s; %s", pp_category_name(best), explain(best),
 	         100.0 * (double)all[best] / (double)step_ns, whole(d),
-	         d->workers > 1 ? "no rank waits long for another" : "it is the only rank");
+	         d->workers > 1 ? "no rank waits long in a collective" : "it is the only rank");
 }
 
-void pp_verdict(const struct pp_dataset *d, char *text, size_t size)
+struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size)
 {
+	struct pp_verdict_what what = {.kind = PP_VERDICT_NONE};
 	struct worker_sum *sum = calloc(d->workers + 1, sizeof(*sum));
 	int64_t *work = calloc(d->workers + 1, sizeof(*work));
 	int64_t step_ns = 0, wait = 0, all[PP_CATEGORIES + 1];
@@ -168,13 +170,17 @@ void pp_verdict(const struct pp_dataset *d, char *text, size_t size)
 	if (step_ns <= 0)
 		goto out;
 	best = largest_of(d, sum, all);
-	if (!best && d->startup_ns > wait)
+	if (!best && d->startup_ns > wait) {
 		say_startup(d, step_ns, text, size);
-	else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT)
-		say_late(d, sum, work, wait, step_ns, text, size);
-	else
+		what.kind = PP_VERDICT_STARTUP;
+	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT) {
+		what = say_late(d, sum, work, wait, step_ns, text, size);
+	} else {
 		say_largest(d, all, best, step_ns, text, size);
+		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = best};
+	}
 out:
 	free(sum);
 	free(work);
+	return what;
 }

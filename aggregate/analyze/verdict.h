@@ -3,10 +3,26 @@
 #define PP_ANALYZE_VERDICT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct pp_dataset;
 
-/* Always a sentence, without full stop or newline, cut at `size`. */
-void pp_verdict(const struct pp_dataset *d, char *text, size_t size);
+enum pp_verdict_kind {
+	PP_VERDICT_NONE,        /* no step */
+	PP_VERDICT_STARTUP,     /* MPI_Init and MPI_Finalize */
+	PP_VERDICT_RANK,        /* one rank's category holds the others */
+	PP_VERDICT_WAITING,     /* waiting, for no one rank */
+	PP_VERDICT_UNEXPLAINED, /* waiting for one rank whose own work does not explain it */
+	PP_VERDICT_LARGEST,     /* the largest category of all ranks */
+};
+
+struct pp_verdict_what {
+	enum pp_verdict_kind kind;
+	int32_t rank; /* RANK, UNEXPLAINED */
+	int category; /* RANK, LARGEST: pp_category */
+};
+
+/* Always a sentence, without full stop or newline, cut at `size`. Returns what it says. */
+struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size);
 
 #endif

@@ -10,12 +10,15 @@
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
 
+#define TICK_NONE UINT64_MAX
+#define EARLY_MOST ((pp_tick)1 << 43) /* more than half an hour of any clock */
+
 enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r)
 {
 	return pp_rings_count(r) ? (enum pp_tick_kind)pp_rings_header(r, 0)->tick_kind : PP_TICK_RAW;
 }
 
-/* Ring that was opened first: job ns 0 stands there. */
+/* Ring that was opened first. */
 static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 {
 	const struct pp_ring_header *first = pp_rings_header(r, 0);
@@ -29,7 +32,22 @@ static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 	return first;
 }
 
-static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, struct pp_clock_map *map, int64_t *ret_epoch_ns,
+/* Job ns 0: nothing is earlier. A rank is often known as one, and has its ring, only when its first call (MPI_Init) ends. */
+static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_other)
+{
+	pp_tick epoch = open_tick;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads && c->rank[r].counts_other == of_other; t++) {
+			pp_tick first = (pp_tick)c->rank[r].thread[t].first;
+
+			if (first && first < epoch && open_tick - first < EARLY_MOST) /* else a damaged record */
+				epoch = first;
+		}
+	return epoch;
+}
+
+static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, struct pp_clock_map *map, struct pp_capture *c,
                       struct pp_err *err)
 {
 	struct timespec pause = {.tv_nsec = (given ? PAIR_MS : SALVAGE_PAIR_MS) * 1000000L};
@@ -44,9 +62,11 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 		pp_clock_read_pair(kind, &a);
 	nanosleep(&pause, NULL);
 	pp_clock_read_pair(kind, &b);
-	rc = pp_clock_map_init(map, kind, &a, &b, h->open_tick, err);
+	rc = pp_clock_map_init(map, kind, &a, &b, epoch_of(c, h->open_tick, 0), err);
 	/* A dead job's ticks may be of an earlier boot: only its own reading tells the date. */
-	*ret_epoch_ns = given && !rc ? b.realtime_ns - pp_clock_map_ns(map, b.tick) : h->open_realtime_ns;
+	if (!rc)
+		c->epoch_realtime_ns = given ? b.realtime_ns - pp_clock_map_ns(map, b.tick)
+		                             : h->open_realtime_ns - pp_clock_map_ns(map, h->open_tick);
 	return rc;
 }
 
@@ -60,11 +80,52 @@ static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struc
 	return 0;
 }
 
+static pp_tick other_open(const struct pp_capture *c)
+{
+	pp_tick open = TICK_NONE;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		if (c->rank[r].counts_other && (pp_tick)c->rank[r].open_tick < open)
+			open = (pp_tick)c->rank[r].open_tick;
+	return open;
+}
+
+/* The same time by the ticks of the other kind: how fast they are is measured now, where they stand is
+ * read beside the first kind's. Namespaces and boots may differ, so the two are not joined; but a second is a second. */
+static int read_other_clock(const struct pp_rings *r, const struct pp_capture *c, const struct pp_clock_map *map,
+                            struct pp_clock_map *other, struct pp_err *err)
+{
+	struct timespec pause = {.tv_nsec = SALVAGE_PAIR_MS * 1000000L};
+	enum pp_tick_kind kind = pp_close_tick_kind(r), another = kind == PP_TICK_RAW ? PP_TICK_COUNTER : PP_TICK_RAW;
+	struct pp_clock_pair here, a, b;
+	int64_t early;
+	int rc;
+
+	pp_clock_read_pair(kind, &here);
+	pp_clock_read_pair(another, &a);
+	nanosleep(&pause, NULL);
+	pp_clock_read_pair(another, &b);
+	rc = pp_clock_map_init(other, another, &a, &b, a.tick, err);
+	other->ns0 = pp_clock_map_ns(map, here.tick) + a.raw_ns - here.raw_ns;
+	early = pp_clock_map_ns(other, epoch_of(c, other_open(c), 1));
+	if (!rc && early < 0)
+		other->ns0 -= early;
+	return rc;
+}
+
+static int any_counts_other(const struct pp_capture *c)
+{
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].counts_other)
+			return 1;
+	return 0;
+}
+
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
 	struct pp_capture capture = {0};
-	struct pp_clock_map map;
+	struct pp_clock_map map, other;
 	int rc;
 
 	if (!pp_rings_count(c->view->rings) && c->view->refused)
@@ -83,7 +144,11 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	options.warning = c->view->notes.list;
 	rc = cut_ranks(c, &capture, err);
 	if (!rc)
-		rc = read_clock(c->view->rings, c->first, &map, &capture.epoch_realtime_ns, err);
+		rc = read_clock(c->view->rings, c->first, &map, &capture, err);
+	if (!rc && any_counts_other(&capture)) {
+		rc = read_other_clock(c->view->rings, &capture, &map, &other, err);
+		options.other_clock = &other;
+	}
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
 	pp_capture_release(&capture);

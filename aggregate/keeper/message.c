@@ -133,12 +133,15 @@ static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
                         const struct pp_intern *names, const char *logdir, const char *session)
 {
+	const char *quote = strpbrk(logdir, " \t*?&;|<>()$") ? "'" : ""; /* it is pasted into a shell */
+
 	say_head(m, d, steps);
 	snprintf(m->session, sizeof(m->session), "%s", session);
 	if (m->failure[0])
 		snprintf(m->where, sizeof(m->where), "%s/podprof/%s", logdir, session);
 	else
-		snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s)", logdir, session, logdir);
+		snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s%s%s)", logdir, session, quote, logdir,
+		         quote);
 	say_ranks(m, d, "missing", "missing");
 	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
 	say_losses(m, d);

@@ -110,8 +110,9 @@ static void unclaim_name(const struct pp_output *out)
 	}
 }
 
-/* One writer's failure is its own: the others still write. Fails where none could, with the first one's error. */
-static int write_all(const struct pp_output *out, struct pp_message *message, struct pp_err *err)
+/* One writer's failure is its own: the others still write. Fails where none could, with the first one's error. *ret_pod: pod.h5
+ * is there, by its writer's own word. */
+static int write_all(const struct pp_output *out, struct pp_message *message, int *ret_pod, struct pp_err *err)
 {
 	int first = 0, written = 0;
 
@@ -120,6 +121,8 @@ static int write_all(const struct pp_output *out, struct pp_message *message, st
 		int rc = pp_writer_list[i]->write(out, &one);
 
 		written += !rc;
+		if (pp_writer_list[i]->file && !strcmp(pp_writer_list[i]->file, "pod.h5"))
+			*ret_pod = !rc;
 		pp_message_file(message, pp_writer_list[i]->file ? pp_writer_list[i]->file : pp_writer_list[i]->name, rc, one.text);
 		if (rc && !first)
 			first = rc;
@@ -145,8 +148,6 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 
 	snprintf(directory, sizeof(directory), "%s/podprof/%s", out->logdir, out->session);
 	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	if (access(pod, F_OK) && errno == ENOENT)
-		return; /* why it is not there is said */
 	if (o->ret_later && !pp_report_is_quick(pod)) {
 		snprintf(o->ret_later, PP_SESSION_PATH, "%s", directory);
 		return;
@@ -177,7 +178,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                        .logdir = o->logdir,
 	                        .session = name,
 	                        .xspace_per_rank = o->xspace_per_rank};
-	int rc;
+	int rc, pod = 0;
 
 	if (o->session && *o->session)
 		snprintf(wanted, sizeof(wanted), "%s", o->session);
@@ -199,10 +200,10 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	add_cost(&dataset);
 	rc = pp_output_make_dirs(&out, err);
 	if (!rc)
-		rc = write_all(&out, message, err);
+		rc = write_all(&out, message, &pod, err);
 	if (rc)
 		unclaim_name(&out);
-	else
+	else if (pod) /* else why it is not there is said */
 		write_page(&out, o, message);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	pp_dataset_release(&dataset);
@@ -254,7 +255,8 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 		return 0;
 	}
 	for (size_t i = 0; i < capture->ranks; i++)
-		pp_clock_map_rank(clock, &capture->rank[i]);
+		pp_clock_map_rank(capture->rank[i].counts_other && options->other_clock ? options->other_clock : clock,
+		                  &capture->rank[i]);
 	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);
 	if (rc)
 		return rc;

@@ -17,8 +17,9 @@ struct pp_session_options {
 	int64_t steps_first, steps_last; /* last <= first: not asked */
 	int xspace_per_rank;
 	int salvaged;
-	const char *const *warning;     /* NULL-terminated extra warnings for /quality, or NULL */
-	struct pp_message *ret_message; /* NULL, or the message in parts, where a session was written */
+	const struct pp_clock_map *other_clock; /* of ranks whose ticks are of another kind; NULL: there are none */
+	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */
+	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
 	char *ret_later; /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
 };
 

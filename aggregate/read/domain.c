@@ -25,8 +25,10 @@ int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c)
 			like++;
 		domain[i] = like < i ? domain[like] : domains++;
 		for (size_t k = 0; k < c->ranks; k++)
-			if (c->rank[k].rank == pp_rings_header(r, i)->rank)
+			if (c->rank[k].rank == pp_rings_header(r, i)->rank) {
 				c->rank[k].domain = domain[i];
+				c->rank[k].counts_other = pp_rings_header(r, i)->tick_kind != pp_rings_header(r, 0)->tick_kind;
+			}
 	}
 	free(domain);
 	return 0;

@@ -93,6 +93,12 @@ void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r)
 	s->end = (int64_t)r->mpi.end;
 }
 
+/* Nothing moved where it was cancelled; when it was over is not known where it was freed. */
+static uint8_t end_flags(uint16_t flags)
+{
+	return (uint8_t)((flags & PP_MPI_CANCELLED ? PP_SPAN_FAILED : 0) | (flags & PP_MPI_FREED ? PP_SPAN_CUT_END : 0));
+}
+
 void pp_lane_request(struct pp_lane *lane, const struct pp_record *r)
 {
 	struct pp_open_table *t = &lane->pair->requests;
@@ -107,7 +113,7 @@ void pp_lane_request(struct pp_lane *lane, const struct pp_record *r)
 		s->peer = r->request.peer;
 	if (r->request.received)
 		s->received = r->request.received;
-	pp_lane_end_span(s, (int64_t)r->tick, span_flags(r->request.flags));
+	pp_lane_end_span(s, (int64_t)r->tick, (uint8_t)(span_flags(r->request.flags) | end_flags(r->request.flags)));
 	pp_open_remove(t, open);
 }
 

@@ -162,6 +162,16 @@ static void fill_cells(struct fill *f)
 	fill_exclusive(f, cells);
 }
 
+static void fill_startup(struct fill *f)
+{
+	struct pp_pod_column c;
+
+	if (!get(f, "quality", "startup_ns", 1, 1u << PP_POD_INT, &c))
+		return;
+	f->d->startup_ns = c.data.i[0];
+	pp_pod_release(&c);
+}
+
 int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.steps = 0};
@@ -170,6 +180,7 @@ int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp
 	fill_attributes(pod, &d);
 	fill_workers(&f);
 	fill_cells(&f);
+	fill_startup(&f);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);
 	if (f.code) {

@@ -11,14 +11,13 @@ const Groups = {
     const w = Pod.worker, mean = values => i => Pod.mean(values, i);
     if (!Pod.workers)
       return [el('h2', {}, 'Workers'), emptyText('No rank delivered anything.', 'podprof doctor says what works on this node.')];
-    const columns = [{name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]}, {name: 'local', what: 'rank within its host', get: i => w.local_rank[i]},
-      {name: 'status', text: true, get: i => w.status[i], show: (i, v) => el('span', {class: v === 'delivered' ? null : 'bad'}, v)},
+    const columns = [{name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]}, {name: 'status', text: true, get: i => w.status[i], show: (i, v) => el('span', {class: v === 'delivered' ? null : 'bad'}, v)},
       {name: 'steps', get: i => w.steps[i]}, {name: 'step', unit: 'ns', what: 'mean over its steps', get: mean(w.step_ns)},
       {name: 'waiting', unit: 'ns', what: 'mean of a step', get: mean(w.wait_ns)},
       {name: 'kept others waiting', unit: 'ns', what: 'mean of a step, all other ranks together', get: mean(w.late_ns)},
       ...Pod.category.filter((k, i) => Pod.sum.category[i] > 0).map(k => ({name: k.name, unit: 'ns', what: 'mean of a step', get: mean(w.category[k.id - 1])})),
-      {name: 'largest', text: true, get: i => Groups.largest(i)},
-      {name: 'records', get: i => w.records[i]}, {name: 'pid', get: i => w.pid[i], show: (i, v) => String(v)}];
+      {name: 'largest', what: 'category that takes most of its step', text: true, get: i => Groups.largest(i)},
+      {name: 'records', get: i => w.records[i]}, {name: 'local', what: 'rank within its host', get: i => w.local_rank[i]}, {name: 'pid', get: i => w.pid[i], show: (i, v) => String(v)}];
     return [el('h2', {}, 'Workers'), el('p', {class: 'lead'}, 'Means over the steps of each rank. A click shows the rank in the pod viewer.'),
       new Table({id: 'workers', title: 'Workers', columns, rows: Pod.workers, pick: i => {
         State.set({rank: w.rank[i]});
@@ -31,7 +30,7 @@ const Groups = {
       if (Pod.worker.category[c][i] > Pod.worker.category[best][i])
         best = c;
     });
-    return Pod.worker.steps[i] ? `${Pod.category[best].name}, ${Format.share(Pod.worker.category[best][i], Pod.worker.step_ns[i])} of its step` : '\u2013';
+    return Pod.worker.steps[i] ? `${Pod.category[best].name}, ${Format.share(Pod.worker.category[best][i], Pod.worker.step_ns[i])}` : '\u2013';
   },
 
   /* A group of pod.h5 that has no section of its own making: scalars, then its tables. */

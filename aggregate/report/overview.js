@@ -33,6 +33,11 @@ const Verdict = {
       + `in ${Format.count(Pod.worker.late_steps[w])} of ${Format.count(Pod.sum.steps)} steps it cost the most.`;
     return text[0].toUpperCase() + text.slice(1);
   },
+  /* The step that moves the means and not the median; nothing where there is none. The summary's rule: text_table.c. */
+  longest() {
+    const all = Pod.step.max_ns, most = Math.max(...all);
+    return Pod.sum.steps > 1 && most > 2 * Pod.sum.median_ns ? `; longest ${Format.time(most)}, step ${Pod.step.number[all.indexOf(most)]}: means count it` : '';
+  },
   lost() {
     const lost = Pod.smallOf('quality', 'dropped').reduce((a, b) => a + b, 0);
     return {lost, records: Array.from(Pod.worker.records).reduce((a, b) => a + b, 0)};
@@ -75,7 +80,7 @@ const Verdict = {
         : `none found: nothing lost, every rank delivered, times of different ranks compare to ${Format.time(s.bound_ns)}.`),
       el('div', {class: 'figures'},
         figure('Step time, slowest rank', el('span', {id: 'step-time', 'data-v': s.median_ns}, s.cells ? Format.time(s.median_ns) : '\u2013'),
-          `median of ${Format.count(s.steps)} step${s.steps === 1 ? '' : 's'}, \u00b1 ${Format.time(s.spread_ns)} half the middle half`),
+          `median of ${Format.count(s.steps)} step${s.steps === 1 ? '' : 's'}, \u00b1 ${Format.time(s.spread_ns)} half the middle half${Verdict.longest()}`),
         figure('Waiting for other ranks', el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'),
           `of ${Format.time(mean)}, a mean rank's step: ${Format.share(s.wait_ns, s.all_ns)}`),
         figure('Records lost', Format.count(lost), `beside ${Format.count(records)} read`, lost > 0),
@@ -192,8 +197,10 @@ const Overview = {
         el('td', {class: 'num', 'data-v': s.category[i]}, Format.time(s.category[i] / s.cells)), el('td', {class: 'num'}, Format.share(s.category[i], s.all_ns)),
         Pod.workers > 1 && [el('td', {class: 'num'}, Format.time(sorted[0])), el('td', {class: 'num'}, Format.time(quartile(sorted, 2))),
           el('td', {class: 'num'}, Format.time(sorted[sorted.length - 1])), el('td', {}, Pod.workerName(worst))]));
-      if (k.id === 10 && (s.wait_ns || s.transfer_ns))
-        for (const [name, ns] of [['of it waiting for ranks', s.wait_ns], ['of it transfer in collectives', s.transfer_ns]])
+      const rest = s.category[i] - s.wait_ns - s.transfer_ns;
+      if (k.id === 10)
+        for (const [name, ns] of [['of it waiting in collectives', s.wait_ns], ['of it transfer in collectives', s.transfer_ns],
+          ...rest > s.category[i] / 100 ? [['of it other calls, not split', rest]] : []])
           rows.push(el('tr', {class: 'sub'}, el('td', {class: 'name'}, name), el('td'), el('td', {class: 'num', 'data-v': ns}, Format.time(ns / s.cells)),
             el('td', {class: 'num'}, Format.share(ns, s.all_ns)), Pod.workers > 1 && [1, 2, 3, 4].map(() => el('td'))));
     });

@@ -54,16 +54,6 @@ void pp_page_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(c
 	free(value);
 }
 
-static int64_t bound_of(const struct pp_dataset *d)
-{
-	int64_t bound = 0;
-
-	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].bound_ns > bound)
-			bound = d->worker[w].bound_ns;
-	return bound;
-}
-
 static void put_sum(struct pp_page *p)
 {
 	const struct pp_text *t = &p->sum;
@@ -76,7 +66,7 @@ static void put_sum(struct pp_page *p)
 	put_int(p, "all_ns", t->all_ns);
 	put_int(p, "wait_ns", t->wait_ns);
 	put_int(p, "transfer_ns", t->transfer_ns);
-	put_int(p, "bound_ns", bound_of(&p->d));
+	put_int(p, "bound_ns", pp_dataset_bound(&p->d));
 	pp_page_key(p, "category", 0);
 	pp_json_ints(p->to, t->sum_ns + 1, PP_CATEGORIES);
 	fputc('}', p->to);

@@ -177,7 +177,7 @@ int pp_report_is_quick(const char *pod_path)
 {
 	struct stat st;
 
-	return !stat(pod_path, &st) && st.st_size <= QUICK_BYTES;
+	return stat(pod_path, &st) || st.st_size <= QUICK_BYTES;
 }
 
 /* The directory of a file, open for a lock; -1 where that cannot be. */

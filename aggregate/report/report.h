@@ -9,7 +9,7 @@
 int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err);
 /* 1: there is a page that is not older than the dataset. */
 int pp_report_is_fresh(const char *pod_path, const char *html_path);
-/* 1: making it takes no time that a rank would notice. */
+/* 1: making it takes no time that a rank would notice, or its size cannot be read (then making it says why). */
 int pp_report_is_quick(const char *pod_path);
 
 #endif

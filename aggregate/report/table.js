@@ -110,15 +110,21 @@ class Table {
   }
 }
 
+/* 'pss_present' says where 'pss_bytes' was measured: elsewhere its 0 is no value. With `itself`: that column, if it is such a mask. */
+function maskOf(source, name, itself) {
+  return source.column.find(c => /_present$/.test(c.name) && (itself ? c.name === itself : c.name !== name && name.startsWith(c.name.slice(0, -7)))) || null;
+}
+
 /* A table of pod.h5 as it is: its columns carry unit and meaning. */
 function tableOf(source, id, title, options) {
   /* Numbers of rows, and places in lists that are not shown, are for programs. */
-  const wanted = c => !(c.name === source.dim && (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) && source.column.length > 1)
-    && !/(row|member)_first$/.test(c.name);
+  const wanted = c => !(c.name === source.dim && source.dim !== 'worker' && (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) && source.column.length > 1)
+    && !/(row|member)_first$/.test(c.name) && !maskOf(source, c.name.replace(/_present$/, '_'), c.name);
   const columns = source.column.filter(wanted).map(c => {
     const isText = c.data.length > 0 && typeof Array.prototype.find.call(c.data, v => v !== null) === 'string';
-    return {name: plainName(c.name), unit: c.unit, what: c.what, text: isText, key: c.name,
-      get: i => c.data[i]};
+    const mask = maskOf(source, c.name);
+    return {name: plainName(c.name.startsWith(source.dim + '_') ? c.name.slice(source.dim.length + 1) : c.name), unit: c.unit, what: c.what, text: isText, key: c.name,
+      get: i => mask && !mask.data[i] ? null : c.data[i]};
   });
   return new Table({id, title, columns, rows: source.shown, first: 12, ...options});
 }

@@ -13,7 +13,7 @@ const Timeline = {
       return null;
     const skip = new Set([time, worker]), values = t.column.filter(c => !skip.has(c) && c.name !== t.dim && c.name !== 'period_ns' && !/present$/.test(c.name)
       && typeof c.data[0] === 'number' && Array.from(c.data).some(v => v > 0));
-    return values.length ? {time: time.data, worker: worker.data, values} : null;
+    return values.length ? {time: time.data, worker: worker.data, values, mask: c => maskOf(t, c.name)} : null;
   },
 
   /* A chart with its choice of column; null where the table has no time. */
@@ -22,7 +22,7 @@ const Timeline = {
     if (!shape || typeof Chart === 'undefined')
       return null;
     const key = id + '.y', select = el('select', {'aria-label': 'What is drawn', onchange: () => State.set({[key]: select.value})},
-      shape.values.map(c => el('option', {value: c.name}, plainName(c.name))));
+      shape.values.map(c => el('option', {value: c.name}, plainName(c.name.replace(t.dim + '_', '')))));
     const box = el('div', {class: 'chartbox', style: {height: '200px'}}), told = el('p', {class: 'lead', style: {margin: '0'}});
     const chart = {shape, select, key, box, told, drawn: ''};
     Timeline.charts.push(chart);
@@ -40,8 +40,10 @@ const Timeline = {
   },
 
   lines(shape, column) {
-    const byRank = new Map();
+    const byRank = new Map(), mask = shape.mask(column);
     for (let i = 0; i < shape.time.length; i++) {
+      if (mask && !mask.data[i])
+        continue;
       const line = byRank.get(shape.worker[i]) || {rank: shape.worker[i], points: [], most: 0};
       line.points.push({x: shape.time[i] / 1e9, y: column.data[i]});
       line.most = Math.max(line.most, column.data[i]);

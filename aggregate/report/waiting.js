@@ -7,7 +7,7 @@ const Waiting = {
     if (!operations)
       return [title, emptyText(absentReason('collective') || 'No collective operation was recorded.',
         'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; podprof doctor says what works here.')];
-    return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. ',
+    return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. Point-to-point calls are not split into waiting and transfer. ',
       `Times of different ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}; what is smaller is a tie.`),
     Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)];
   },
@@ -39,8 +39,8 @@ const Waiting = {
       {name: 'sequence', what: 'n-th collective on its communicator', get: i => c('sequence')[i]},
       {name: 'ranks', get: i => c('ranks')[i]}, {name: 'bytes', unit: 'byte', get: i => c('bytes')[i]},
       {name: 'waiting of all ranks', unit: 'ns', get: i => wait[i]},
-      {name: 'last rank', get: i => last[i], show: (i, v) => c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie' : String(v)},
-      {name: 'after the first by', unit: 'ns', get: i => c('last_ns')[i] - c('first_ns')[i], show: (i, v) => `${Format.time(v)} \u00b1 ${Format.time(bound[i])}`},
+      {name: 'last rank', get: i => last[i], show: (i, v) => v < 0 ? 'clocks not joined' : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie' : String(v)},
+      {name: 'after the first by', unit: 'ns', get: i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i], show: (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1 ${Format.time(bound[i])}`},
       {name: 'transfer', unit: 'ns', what: 'time in the operation that is not waiting, summed over ranks', get: i => c('transfer_ns')[i]},
       {name: 'algbw', unit: 'byte/s', what: 'bytes by the time from last arrival to last exit; 0 where that is below the bound', get: i => c('algbw')[i],
         show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'},

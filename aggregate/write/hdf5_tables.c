@@ -336,6 +336,7 @@ static void write_quality(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_put(h, "keeper_rss_bytes", &d->keeper_rss_bytes);
 	pp_h5_put(h, "crossed", &d->crossed);
 	pp_h5_put(h, "violations", &d->violations);
+	pp_h5_put(h, "startup_ns", &d->startup_ns);
 	pp_h5_group_end(h);
 	free(q.why);
 	free(q.missing);

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/analyze/verdict.h"
 #include "aggregate/write/writer.h"
 
 static int compare_ns(const void *a, const void *b)
@@ -59,6 +58,11 @@ int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text)
 			t.worker_ns[w][k] += c->exclusive_ns[k];
 		}
 	}
+	for (size_t s = 0; s < d->steps; s++)
+		if (t.step_ns[s] > t.longest_ns) {
+			t.longest_ns = t.step_ns[s];
+			t.longest_step = (int64_t)s;
+		}
 	median_of(t.step_ns, d->steps, &t.median_ns, &t.spread_ns);
 	*ret_text = t;
 	return 0;
@@ -134,12 +138,13 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 int pp_text_write(const struct pp_dataset *d, FILE *to)
 {
 	char verdict[320], a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	struct pp_verdict_what what;
 	struct pp_text t;
 	int code = pp_text_sum(d, &t);
 
 	if (code)
 		return code;
-	pp_verdict(d, verdict, sizeof(verdict));
+	what = pp_verdict(d, verdict, sizeof(verdict));
 	write_head(d, to);
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
@@ -152,8 +157,10 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 		        pp_text_time(a, t.median_ns), pp_text_time(b, t.spread_ns), d->steps);
 	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0],
 	        verdict[0] ? verdict + 1 : "");
+	pp_text_longest(d, &t, to);
 	pp_text_breakdown(d, &t, to);
 	pp_text_late(d, &t, to);
+	pp_text_next(&what, to);
 	code = pp_text_workers(d, &t, to);
 	pp_text_quality(d, &t, to);
 	pp_text_release(&t);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "aggregate/analyze/dataset.h"
+#include "aggregate/analyze/verdict.h"
 #include "core/base/units.h"
 
 enum { PP_TEXT_LINES = 40 };
@@ -17,6 +18,7 @@ int pp_text_print(FILE *in, FILE *out, int bars);
 struct pp_text {                           /* numbers of the summary, computed once */
 	int64_t *step_ns;                  /* [steps]: longest over workers */
 	int64_t median_ns, spread_ns;      /* of step_ns; spread: half of the middle half's width, at least its nearest step */
+	int64_t longest_ns, longest_step;  /* of step_ns, and its place in the dataset */
 	int64_t all_ns;                    /* sum of step_ns over every cell */
 	int64_t cells;                     /* present cells */
 	int64_t sum_ns[PP_CATEGORIES + 1]; /* over every cell */
@@ -28,12 +30,15 @@ struct pp_text {                           /* numbers of the summary, computed o
 
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);
 void pp_text_release(struct pp_text *t);
-/* Parts, in order: what was lost (first table), memory, files, breakdown, who waited, workers, quality. */
+/* Parts, in order: what was lost (first table), memory, files, a step that is no like of the others, breakdown, who waited,
+ * what to do next, workers, quality. */
 void pp_text_lost(const struct pp_dataset *d, FILE *to);
 void pp_text_memory(const struct pp_dataset *d, FILE *to);
 void pp_text_files(const struct pp_dataset *d, FILE *to);
+void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
+void pp_text_next(const struct pp_verdict_what *what, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 

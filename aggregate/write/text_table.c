@@ -8,7 +8,7 @@
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-enum { BAR = 30, MOST_WORKERS = 12, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
+enum { BAR = 30, MOST_WORKERS = 11, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3, FAR_FROM_MEDIAN = 2 };
 
 static const char *const loss_what[] = {
 #define PP_LOSS(symbol, column, what) what,
@@ -140,6 +140,40 @@ static size_t worst_worker(const struct pp_dataset *d, const struct pp_text *t, 
 	return worst;
 }
 
+static int has_longest(const struct pp_dataset *d, const struct pp_text *t)
+{
+	return d->steps > 1 && t->longest_ns > FAR_FROM_MEDIAN * t->median_ns;
+}
+
+/* Means beside a median: who reads both must know of the step that moves the one and not the other. */
+void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+{
+	char a[PP_TEXT_UNIT];
+
+	if (!has_longest(d, t))
+		return;
+	fprintf(to, "  Longest   step %" PRId64 ", %s", d->step_number[t->longest_step], pp_text_time(a, t->longest_ns));
+	if (t->median_ns > 0)
+		fprintf(to, ", %.1f times the median", (double)t->longest_ns / (double)t->median_ns);
+	fputs("; all means count it\n", to);
+}
+
+/* Only collectives are split: what other calls take is said, or their waiting would look like nobody's. */
+static void write_communication(const struct pp_text *t, FILE *to)
+{
+	int64_t all = t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION] + t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
+	int64_t rest = all - t->wait_ns - t->transfer_ns;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT];
+
+	if (all <= 0)
+		return;
+	fprintf(to, "  Communication that nothing hides: in collectives waiting %s, transfer %s a step",
+	        pp_text_time(a, t->wait_ns / t->cells), pp_text_time(b, t->transfer_ns / t->cells));
+	if (rest * 100 > all)
+		fprintf(to, "; other calls %s, not split", pp_text_time(c, rest / t->cells));
+	fputc('\n', to);
+}
+
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
@@ -161,19 +195,7 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 			        pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
 		fputc('\n', to);
 	}
-	if (t->wait_ns || t->transfer_ns)
-		fprintf(to, "  Communication that nothing hides: waiting %s, transfer %s a step\n",
-		        pp_text_time(a, t->wait_ns / t->cells), pp_text_time(b, t->transfer_ns / t->cells));
-}
-
-static int64_t bound_of(const struct pp_dataset *d)
-{
-	int64_t bound = 0;
-
-	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
-			bound = d->worker[w].bound_ns;
-	return bound;
+	write_communication(t, to);
 }
 
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
@@ -185,12 +207,12 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		return;
 	/* waiting of the others for it, by step and waiting rank */
 	mean = d->late[0].wait_ns / (int64_t)(d->steps * (d->workers - 1));
-	if (mean <= bound_of(d)) {
-		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, bound_of(d)));
+	if (mean <= pp_dataset_bound(d)) {
+		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, pp_dataset_bound(d)));
 		return;
 	}
 	fprintf(to, "  Who waited for whom: the other ranks waited %s +- %s %seach for rank %d (%.0f %% of all waiting",
-	        pp_text_time(a, mean), pp_text_time(b, bound_of(d)), d->steps > 1 ? "a step " : "", d->late[0].rank,
+	        pp_text_time(a, mean), pp_text_time(b, pp_dataset_bound(d)), d->steps > 1 ? "a step " : "", d->late[0].rank,
 	        percent(d->late[0].wait_ns, t->wait_ns));
 	if (d->steps > 1)
 		fprintf(to, "; in %" PRId64 " of %zu steps it cost most", d->late[0].steps, d->steps);
@@ -246,8 +268,8 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *t
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
 	size_t most = MOST_WORKERS, n;
 
-	/* 40 lines in all: a row of the breakdown more is one here less, and so is the line of memory */
-	most -= d->memories > 0;
+	/* 40 lines in all: a row of the breakdown more is one here less, as are the lines of memory, files, the longest step */
+	most -= (d->memories > 0) + (d->files > 0) + (size_t)has_longest(d, t);
 	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
 		if (t->sum_ns[c] && ++rows > FREE_ROWS)
 			most--;
@@ -319,7 +341,7 @@ void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *
 	fprintf(to,
 	        "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s   keeper %s CPU (%.1f %% of the window on one "
 	        "core)\n",
-	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, bound_of(d)),
+	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, pp_dataset_bound(d)),
 	        pp_text_time(b, d->keeper_cpu_ns), percent(d->keeper_cpu_ns, window));
 	if (d->violations)
 		fprintf(to,

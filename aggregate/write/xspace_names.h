@@ -41,6 +41,7 @@ enum pp_xstat_id {
 	PP_XSTAT_CHILDREN_RSS,
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
+_Static_assert(PP_XSTAT_FIXED <= PP_XSTAT_ID_MOST + 1, "the encoder gives the id of an event's stat one byte");
 
 struct pp_xname_slot {
 	uint64_t key;

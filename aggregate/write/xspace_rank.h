@@ -32,9 +32,12 @@ struct pp_xplaced { /* a step at its place in a rank's time: numbers may go back
 	const struct pp_xlabel *label;
 };
 
+/* XSpace counts 64 bits of ps: 106 days since the job's epoch. Later ones stand there. */
 static inline int64_t pp_xfile_ps(int64_t ns)
 {
-	return ns > 0 ? ns * 1000 : 0;
+	const int64_t most = INT64_MAX / 1000 - 1;
+
+	return ns <= 0 ? 0 : (ns < most ? ns : most) * 1000;
 }
 
 /* Labels of `out`'s steps, in order, the edge steps at both ends. */

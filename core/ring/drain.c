@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNKS_MOST = 65536 }; /* 4 GiB: more than any rank's limit */
+enum {
+	CHUNKS_MOST = 65536,  /* 4 GiB: more than any rank's limit */
+	RANKS_MOST = 1 << 20, /* a table with a row for each is made */
+};
 
 struct place {          /* how far one thread was read */
 	uint32_t chunk; /* 0: not begun */
@@ -45,7 +48,7 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 		return pp_err_set(err, -EPROTO,
 		                  "cannot read ring '%s': it counts by the clock of another processor. Read it on its own host",
 		                  path);
-	if (h->rank < 0 || h->size < 1 || h->rank >= h->size)
+	if (h->rank < 0 || h->size < 1 || h->rank >= h->size || h->size > RANKS_MOST)
 		return pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, h->rank, h->size);
 	return 0;
 }

@@ -15,6 +15,7 @@ static struct pp_thread_ring ended = {.cursor = {.generation = PP_RING_BUSY, .ac
 _Thread_local struct pp_thread_ring *pp_thread_self = &none;
 _Atomic uint32_t pp_recording;
 struct pp_pool pp_ring_pool;
+void (*_Atomic pp_thread_flush)(void);
 
 /* Orders lists, slots and the pool between threads of this process; held on slow paths only, never while a record is filled. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,10 +26,13 @@ static pid_t owner;
 
 static void thread_ended(void *arg)
 {
+	void (*flush)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
 	struct pp_thread_ring *t = arg;
 
 	if (pp_thread_self != t) /* a forked child, or a second round of destructors */
 		return;
+	if (flush)
+		flush();
 	pp_thread_self = &ended;
 	t->cursor.generation = PP_RING_BUSY;
 	t->cursor.next = t->cursor.end = NULL;
@@ -312,12 +316,15 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 void pp_ring_name_thread(uint32_t tid, const char *name)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
+	struct pp_thread_ring *self;
 	uint32_t used;
 
 	if (!h || getpid() != owner)
 		return;
 	if (tid == (uint32_t)syscall(SYS_gettid))
 		pp_thread_enter();
+	self = pp_thread_self;
+	pp_thread_self = &ended; /* a signal handler that comes now would wait for the lock: it finds a thread without a ring */
 	pthread_mutex_lock(&lock);
 	used = atomic_load_explicit(&h->thread_used, memory_order_relaxed);
 	for (uint32_t i = 0; i < used; i++) {
@@ -329,4 +336,5 @@ void pp_ring_name_thread(uint32_t tid, const char *name)
 		break;
 	}
 	pthread_mutex_unlock(&lock);
+	pp_thread_self = self;
 }

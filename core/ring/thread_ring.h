@@ -25,6 +25,8 @@ struct pp_thread_ring {
 extern _Thread_local struct pp_thread_ring *pp_thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 /* Not 0 while records are to be written; counts how often recording was switched on. */
 extern _Atomic uint32_t pp_recording __attribute__((visibility("hidden")));
+/* Called on a thread before it ends: a source may still hold a record of it. NULL: nobody does. */
+extern void (*_Atomic pp_thread_flush)(void) __attribute__((visibility("hidden")));
 extern struct pp_pool pp_ring_pool __attribute__((visibility("hidden")));
 
 /* Once, before pp_recording is set for the first time. */

@@ -2,6 +2,7 @@
 """The command line: words, help, exit codes, what reaches the application, and what is said. Run by ctest cli."""
 import glob
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from jobs import check, run
 def first_words(place, full):
     got = run([place.podprof()])
     check(got.code == 0 and len(got.out.splitlines()) == 6 and not got.err, got.told())
+    column = {re.search("  +[a-z]", line[2:]).end() for line in got.out.splitlines()[1:]}
+    check(len(column) == 1, f"the meanings stand in columns {column}: {got.told()}")
     for words in (["--help"], ["-h"], ["help"]):
         got = run([place.podprof(), *words])
         check(got.code == 0 and "--steps" in got.out and "PODPROF_STEPS" in got.out and "keeper" not in got.out.split("Options")[0], got.told())
@@ -20,6 +23,10 @@ def first_words(place, full):
         got = run([place.podprof(), verb, "--help"])
         check(got.code == 0 and word in got.out and not got.err and len(got.out.splitlines()) <= 40, got.told())
         check("(default" in got.out or verb == "doctor", got.told())
+        check("short options" not in got.out and all(len(line) < 80 for line in got.out.splitlines()), got.told())
+        if verb in ("run", "salvage"):
+            heads = [got.out.find(head) for head in ("Recorded:", "--steps", "Written:", "--output", "--help")]
+            check(-1 not in heads and heads == sorted(heads), got.told())
     got = run([place.podprof(), "--version"])
     check(got.code == 0 and got.out.startswith("podprof ") and len(got.out.split()) == 2, got.told())
 
@@ -75,7 +82,7 @@ def environment(place, full):
     check(have["PODPROF_SPOOL"].startswith(("/dev/shm/podprof-", "/tmp/podprof-")), have)
     check("libpodprof.so" in have["LD_PRELOAD"] and "libpodprof-mpi.so" in have["LD_PRELOAD"], have)
     got = run(place.under("/proc/nowhere", show))
-    check(got.code == 0 and got.out == "" and len(got.podprof_lines()) == 1, got.told())
+    check(got.code == 0 and got.out == "" and len(got.podprof_lines()) == 1 and "by -o" in got.err and "free space" not in got.err, got.told())
     got = run(place.under(logs, show), {"PODPROF_STEP": "1:2", "PODPROF_WAIT": "soon"})
     check(len(got.podprof_lines()) == 2 and "PODPROF_STEPS" in got.err and "PODPROF_WAIT" in got.err, got.told())
 

@@ -80,9 +80,12 @@ def mpich(place, full):
                           capture_output=True, text=True)
     check(made.returncode == 0, made.stderr)
     for mode in (["normal"], ["abort5"]):
-        base = run([mpirun, "-n", "2", program, *mode])
-        got = run([mpirun, "-n", "2", *place.under(place.new_logs(), [program, *mode])])
-        wrong = compare(base, got)
+        for _ in range(8):  # its mpirun loses the line of MPI_Abort in one of seven runs, also of a bare job
+            base = run([mpirun, "-n", "2", program, *mode])
+            got = run([mpirun, "-n", "2", *place.under(place.new_logs(), [program, *mode])])
+            wrong = compare(base, got)
+            if not wrong:
+                break
         check(not wrong, "; ".join(wrong) + "\n" + got.told())
 
 

@@ -179,7 +179,7 @@ TEST(test_groups)
 {
 	MPI_Group all, to, from;
 	int64_t value = me;
-	int flag = 0;
+	int flag = 0, left_world = ranks - 1 - left;
 	MPI_Win win;
 
 	MPI_Comm_group(turned, &all);
@@ -190,16 +190,16 @@ TEST(test_groups)
 	window_made("MPI_Win_create");
 	for (int turn_ = 0; turn_ < 2; turn_++) {
 		MPI_Win_post(from, 0, win);
-		DID(Win_post, -1, 0, 0);
+		DID(Win_post, left_world, 0, 0);
 		MPI_Win_start(to, 0, win);
-		DID(Win_start, -1, 0, 0);
+		DID(Win_start, right_world, 0, 0);
 		MPI_Put(&value, 1, MPI_INT64_T, right, 8 + turn_, 1, MPI_INT64_T, win);
 		DID(Put, right_world, 8, 0);
 		MPI_Win_complete(win);
-		DID(Win_complete, -1, 0, 0);
+		DID(Win_complete, right_world, 0, 0);
 		if (turn_ == 0) {
 			MPI_Win_wait(win);
-			DID(Win_wait, -1, 0, 0);
+			DID(Win_wait, left_world, 0, 0);
 			continue;
 		}
 		while (!flag)
@@ -212,11 +212,21 @@ TEST(test_groups)
 			CHECK_STR(pp_mpi_call_info(m->call)->name, "MPI_Win_test");
 			CHECK_INT((m->flags & PP_MPI_POLLS) != 0, i + 1 < how_many(PP_RECORD_MPI));
 			CHECK(m->comm == on_comm);
+			CHECK_INT(m->peer, left_world);
 			did_call[m->call] = checked[m->call] = 1;
 		}
 	}
 	CHECK_INT(memory[8], ranks - 1 - left);
 	CHECK_INT(memory[9], ranks - 1 - left);
+	/* a group of more names nobody */
+	MPI_Win_post(all, 0, win);
+	DID(Win_post, -1, 0, 0);
+	MPI_Win_start(all, 0, win);
+	DID(Win_start, -1, 0, 0);
+	MPI_Win_complete(win);
+	DID(Win_complete, -1, 0, 0);
+	MPI_Win_wait(win);
+	DID(Win_wait, -1, 0, 0);
 	MPI_Group_free(&all);
 	MPI_Group_free(&to);
 	MPI_Group_free(&from);

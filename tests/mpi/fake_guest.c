@@ -34,6 +34,8 @@ static int tick_kind, claimed_rank = -1, claimed_size = -1, bench, each;
 static uint32_t last_mpi_state;
 static uint64_t bench_count;
 static FILE *out;
+static pthread_key_t key;
+static void (*flush_ended)(void);
 
 static void line(const struct fake_record *f)
 {
@@ -95,16 +97,25 @@ static void drain_thread(struct fake_thread *t)
 		keep(&t->chunk[t->taken], NULL, 0);
 }
 
+static void ended(void *arg)
+{
+	(void)arg;
+	flush_ended();
+}
+
 static struct fake_thread *self(void)
 {
 	if (mine)
 		return mine;
+	if (flush_ended)
+		pthread_setspecific(key, &lock);
 	mine = calloc(1, sizeof *mine);
 	if (!mine)
 		abort();
 	mine->cursor.first = mine->cursor.next = mine->chunk;
 	mine->cursor.end = mine->chunk;
 	mine->cursor.committed = &mine->committed;
+	mine->cursor.generation = mine->cursor.active = PP_RING_BUSY;
 	pthread_mutex_lock(&lock);
 	if (thread_count < THREADS)
 		threads[thread_count++] = mine;
@@ -117,6 +128,7 @@ static void put(const struct pp_record *record, const void *rest, uint32_t rest_
 {
 	struct fake_thread *t = self();
 
+	t->cursor.generation = PP_RING_BUSY;
 	pthread_mutex_lock(&lock);
 	drain_thread(t);
 	keep(record, rest, rest_length);
@@ -124,6 +136,7 @@ static void put(const struct pp_record *record, const void *rest, uint32_t rest_
 	atomic_store(&t->committed, 0);
 	t->cursor.next = t->chunk;
 	t->cursor.end = t->chunk + (bench ? LARGE : each ? 0 : SMALL);
+	t->cursor.generation = t->cursor.active = 1;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -195,6 +208,12 @@ static void record_on(int on)
 	atomic_store(&recording, (uint32_t)on);
 }
 
+static void flush_with(void (*flush)(void))
+{
+	if (!pthread_key_create(&key, ended))
+		flush_ended = flush;
+}
+
 static void pause_recording(int paused)
 {
 	atomic_store(&recording, !paused);
@@ -255,6 +274,7 @@ PUBLIC const struct podprof_guest podprof_guest = {
         .say = say,
         .cursor = cursor,
         .pause = pause_recording,
+        .flush_with = flush_with,
         .pattern = &pattern,
         .collective = collective,
 };

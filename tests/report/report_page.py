@@ -204,6 +204,36 @@ def foreign_group(place, full):
         clean(b, "an unknown group")
 
 
+def not_measured(place, full):
+    """What was not measured is no zero, ranks are named where rows are ranks, and what a mean hides beside a median is said."""
+    pod = pods.Pod(workers=3, steps=6)
+    pod.step_ns[2, :] *= 40
+    pod.exclusive[2, :, :] *= 40
+
+    def memory(f, p):
+        g = pods.Group(f, "memory")
+        g.put("sample", ["sample"], np.arange(4))
+        g.put("worker", ["sample"], np.array([0, 0, 1, 2], np.int32))
+        g.put("time_ns", ["sample"], np.arange(4) * 1_000_000_000, "ns")
+        g.put("pss_present", ["sample"], np.array([0, 1, 0, 1], np.int8))
+        g.put("pss_bytes", ["sample"], np.array([0, 5 << 20, 0, 7 << 20], np.uint64), "byte")
+
+    pod.extra = memory
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        names = heads(b, "memory-sample")
+        check(names == ["worker", "time", "pss"], f"the table of samples: {names}")
+        check(column(b, "memory-sample", 2) == ["", str(5 << 20), "", str(7 << 20)], f"PSS: {column(b, 'memory-sample', 2)}")
+        drawn = b.js("Timeline.charts[0].chart.data.datasets.flatMap(d => d.data.map(p => p.y))")
+        check(sorted(drawn) == [5, 7], f"the line of PSS has {drawn}")
+        check(column(b, "clock-worker", heads(b, "clock-worker").index("worker")) == ["0", "1", "2"], "the clock's table does not say whose")
+        told = b.js("document.querySelector('.figures').textContent").replace("\u00a0", " ")
+        check("longest" in told and f"step {pod.number[2]}: means count it" in told, told)
+        clean(b, "not measured")
+        b.open(pod_page(place, pods.Pod(workers=3, steps=6)))
+        check("longest" not in b.js("document.querySelector('.figures').textContent"), "an ordinary step is called the longest")
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
-                        "foreign_group": foreign_group}, __doc__))
+                        "foreign_group": foreign_group, "not_measured": not_measured}, __doc__))

@@ -26,6 +26,16 @@ def report(place, full):
     check(got.code != 0 and got.podprof_lines() and not got.out, got.told())
 
 
+def odd_name(place, full):
+    """A log directory with a blank and a letter beyond ASCII: the command that the job prints works as it is, typed into a shell."""
+    logs = os.path.join(place.scratch, "my l\u00f6gs")
+    got = train(place, logs, ranks=2, words=["--steps", "20"], options=["--steps", "5:10"])
+    good(got)
+    command = re.search(r"\((podprof report .*)\)$", got.err, re.M)[1]
+    shell = run(["/bin/sh", "-c", command.replace("podprof", place.podprof(), 1)])
+    check(shell.code == 0 and "steps 5..9" in shell.out, command + shell.told())
+
+
 def report_waits(place, full):
     """report while the job still runs: it waits for the keeper and shows this session."""
     logs = place.new_logs()
@@ -55,6 +65,8 @@ def salvage(place, full):
     with h5(session) as f:
         check(any("salvaged" in text(s) for s in f["worker/status"][()]), f["worker/status"][()])
         check(len(f["breakdown/step"]) > 10, f"{len(f['breakdown/step'])} steps were salvaged")
+        check(f["process/present"][()].any() and (f["process/cpu_user_ns"][()] >= 0).all(), "the counts of the steps are in the rings too")
+        check("memory" not in f and any("/memory is absent" in text(w) for w in f["quality/warning"][()]), "nobody looked at memory, and it is said")
     got = run([place.podprof(), "salvage", os.path.join(place.scratch, "no such spool"), "-o", out])
     check(got.code != 0 and got.podprof_lines(), got.told())
     shutil.rmtree(spool, ignore_errors=True)
@@ -86,7 +98,7 @@ def words(place, full):
     check(got.code in (0, 1) and len(got.out.splitlines()) >= 4, got.told())
 
 
-CASES = {"report": report, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
+CASES = {"report": report, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

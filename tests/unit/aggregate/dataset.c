@@ -159,6 +159,48 @@ TEST(never_past_own_exit)
 }
 
 /* Rank 2 sleeps 400 of each step of 1000; the others wait in the allreduce. */
+/* A fence with an assertion, a collective write that each does by itself: nobody waits for who comes after he is out. */
+TEST(left_before_the_last)
+{
+	static const char *const call[] = {"MPI_Win_fence", "MPI_File_write_all"};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct made m = {.capture = make_capture(RANKS)};
+
+		for (size_t r = 0; r < RANKS; r++) {
+			add_step(&m.capture, r, 0, 0, 1000);
+			add_mpi(&m.capture, r, call[k], 0, 100 * (int64_t)r, 100 * (int64_t)r + 250);
+		}
+		build(&m, 0, 0);
+		/* 0..250 waits for the one at 200, 100..350 for the one at 300, 200..450 too */
+		CHECK_INT(m.d.collective[0].wait_ns, 200 + 200 + 100);
+		CHECK_INT(m.d.collective[0].transfer_ns, 4 * 250 - 500);
+		CHECK_INT(m.d.violations, 0);
+		if (k == 0) {
+			CHECK_INT(m.d.cell[0].wait_ns, 200);
+			CHECK_INT(m.d.cell[2].late_ns, 200);
+			CHECK_INT(m.d.cell[3].late_ns, 300);
+		}
+		drop(&m);
+	}
+}
+
+/* Who is missing may have come last: how fast the data moved is not known. */
+TEST(no_rate_without_all_ranks)
+{
+	struct made m = {.capture = make_capture(2)};
+
+	for (size_t r = 0; r < 2; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_mpi(&m.capture, r, "MPI_Allreduce", 0, 100, 500);
+		m.capture.rank[r].comm = calloc(1, sizeof(struct pp_comm));
+		m.capture.rank[r].comm[m.capture.rank[r].comms++] = (struct pp_comm){.id = 77, .size = 3};
+	}
+	build(&m, 0, 0);
+	CHECK(m.d.collective[0].algbw == 0 && m.d.collective[0].busbw == 0);
+	drop(&m);
+}
+
 TEST(slow_rank)
 {
 	struct made m = {.capture = make_capture(RANKS)};
@@ -231,6 +273,13 @@ TEST(point_to_point)
 	span->peer = 0;
 	span->received = 40;
 	add_mpi(&m.capture, 1, "MPI_Wait", 0, 250, 310);
+	span = add_mpi(&m.capture, 1, "MPI_Irecv", 0, 400, 410);
+	span->peer = 0;
+	span->request = 4;
+	span = add_span(&m.capture, 1, 0, PP_SPAN_REQUEST, "MPI_Irecv", 400, 500); /* cancelled: no message */
+	span->request = 4;
+	span->peer = 0;
+	span->flags = PP_SPAN_FAILED;
 	build(&m, 0, 0);
 	CHECK_INT(m.d.channels, 2);
 	CHECK_INT(m.d.channel[0].source, 0);
@@ -317,6 +366,8 @@ int main(void)
 	classes();
 	prefix_waits_for_lower_ranks();
 	never_past_own_exit();
+	left_before_the_last();
+	no_rate_without_all_ranks();
 	slow_rank();
 	nonblocking();
 	point_to_point();

@@ -6,6 +6,8 @@
 #include <hdf5.h>
 #include <stdlib.h>
 
+#include "aggregate/analyze/verdict.h"
+#include "aggregate/read/pod.h"
 #include "tests/unit/aggregate/sample.h"
 
 /* Rows of tables that are empty in a clean session. */
@@ -51,6 +53,25 @@ static herr_t count(hid_t group, const char *name, const H5L_info_t *info, void 
 	return 0;
 }
 
+/* The page is made of the file: what it says first must be what summary.txt says. */
+static void check_read_back(const char *path, const struct pp_dataset *written)
+{
+	char said[320], again[320];
+	struct pp_err err = {""};
+	struct pp_dataset d;
+	struct pp_pod *pod;
+
+	CHECK_INT(pp_pod_open(path, &pod, &err), 0);
+	CHECK_INT(pp_pod_dataset(pod, &d, &err), 0);
+	pp_verdict(written, said, sizeof(said));
+	pp_verdict(&d, again, sizeof(again));
+	CHECK_STR(again, said);
+	CHECK_INT(d.startup_ns, written->startup_ns);
+	CHECK_INT(pp_dataset_bound(&d), pp_dataset_bound(written));
+	pp_dataset_release(&d);
+	pp_pod_close(pod);
+}
+
 TEST(file_is_the_layout)
 {
 	char dir[] = "/tmp/podprof-hdf5-XXXXXX", path[256];
@@ -64,6 +85,7 @@ TEST(file_is_the_layout)
 	s.dataset.channel = malloc(sizeof(channel));
 	memcpy(s.dataset.channel, &channel, sizeof(channel));
 	s.dataset.channels = 1;
+	s.dataset.startup_ns = 3 * s.dataset.cell[0].step_ns;
 	CHECK_INT(sample_writer("hdf5")->write(&s.out, &err), 0);
 	snprintf(path, sizeof(path), "%s/podprof/sample/pod.h5", dir);
 	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -87,6 +109,7 @@ TEST(file_is_the_layout)
 	}
 	CHECK_INT(found, rows);
 	H5Fclose(file);
+	check_read_back(path, &s.dataset);
 	sample_free(&s);
 	snprintf(path, sizeof(path), "rm -rf '%s'", dir);
 	CHECK_INT(system(path), 0);

@@ -11,8 +11,10 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/read/pod.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
+#include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/ring_maker.h"
 
 static char top[64];
@@ -93,6 +95,24 @@ static void make_ring(const char *spool, int rank, int size, int pid, int steps,
 	maker_close(&m);
 }
 
+/* A rank of another clock that began to record 5 ms before it had its ring: a call of 10 ms, `per_ns` ticks a ns. */
+static void make_early_ring(const char *spool, int rank, int size, int pid, enum pp_tick_kind kind, double per_ns)
+{
+	pp_tick t = (kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after()) - (pp_tick)(5e7 * per_ns);
+	char path[256];
+	struct maker m;
+
+	snprintf(path, sizeof(path), "%s/rank-%d-%d.ring", spool, rank, pid);
+	maker_open(&m, path, rank, size, pid, 8);
+	m.header->tick_kind = (uint32_t)kind;
+	m.header->open_tick = t;
+	m.header->start_time = pp_proc_start_time(pid);
+	maker_thread(&m, 0, (uint32_t)pid);
+	maker_mpi(&m, 0, t - (pp_tick)(5e6 * per_ns), t + (pp_tick)(5e6 * per_ns), 0, 0, -1);
+	m.header->state = PP_RANK_ENDING;
+	maker_close(&m);
+}
+
 static int dead_pid(void)
 {
 	pid_t child = fork();
@@ -144,6 +164,35 @@ TEST(clean_end)
 	CHECK(exists(top, "clean-logs/podprof/one/summary.txt"));
 	CHECK_INT(found("clean-logs/plugins/profile/one/*.xplane.pb"), 1);
 	CHECK_INT(found("clean-logs/podprof/one/*.part"), 0);
+}
+
+TEST(two_kinds_of_ticks)
+{
+	char spool[256], path[300];
+	struct pp_clock_pair a, b;
+	struct pp_err err = {""};
+	struct pp_dataset d;
+	struct pp_pod *pod;
+
+	pp_clock_read_pair(PP_TICK_COUNTER, &a);
+	usleep(20000);
+	pp_clock_read_pair(PP_TICK_COUNTER, &b);
+	make_spool(spool, sizeof(spool), "kinds", "SESSION=one\n");
+	make_early_ring(spool, 0, 2, dead_pid(), PP_TICK_RAW, 1);
+	make_early_ring(spool, 1, 2, dead_pid(), PP_TICK_COUNTER, (double)(b.tick - a.tick) / (double)(b.raw_ns - a.raw_ns));
+	CHECK_INT(end_of(start_keeper(spool)), 0);
+	snprintf(path, sizeof(path), "%s/kinds-logs/podprof/one/pod.h5", top);
+	CHECK_INT(pp_pod_open(path, &pod, &err), 0);
+	CHECK_INT(pp_pod_dataset(pod, &d, &err), 0);
+	CHECK_INT(d.workers, 2);
+	CHECK_INT(d.steps, 1);
+	for (size_t w = 0; w < 2; w++) { /* 10 ms by both, and none of it before the epoch */
+		CHECK(d.cell[w].step_ns > 9900000 && d.cell[w].step_ns < 10100000);
+		CHECK(d.cell[w].begin_ns >= 0);
+	}
+	CHECK(d.worker[0].domain != d.worker[1].domain);
+	pp_dataset_release(&d);
+	pp_pod_close(pod);
 }
 
 TEST(message_of_a_waiting_rank)
@@ -312,6 +361,7 @@ int main(void)
 	watch();
 	settings();
 	clean_end();
+	two_kinds_of_ticks();
 	message_of_a_waiting_rank();
 	nobody_recorded();
 	log_directory_is_not_writable();

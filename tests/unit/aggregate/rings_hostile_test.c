@@ -1,6 +1,9 @@
 /* Ring files that no guest wrote so: damaged at random, cut, of another version. Nothing crashes, nothing is endless. */
 #include <errno.h>
 
+#include "aggregate/analyze/dataset.h"
+#include "aggregate/write/writer.h"
+#include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 static uint64_t seed = 12345;
@@ -16,7 +19,7 @@ static void damage(struct maker *m, int round)
 	uint32_t *word = (uint32_t *)m->header;
 	size_t words = m->bytes / 4;
 
-	switch (round % 4) {
+	switch (round % 5) {
 	case 0: /* links and counts */
 		for (uint32_t i = 1; i <= m->header->chunk_limit; i++) {
 			struct pp_chunk *c = maker_chunk(m, i);
@@ -33,6 +36,11 @@ static void damage(struct maker *m, int round)
 		for (int i = 0; i < 3000; i++)
 			word[PP_RING_HEADER_BYTES / 4 + dice((uint32_t)(words - PP_RING_HEADER_BYTES / 4))] = dice(UINT32_MAX);
 		break;
+	case 3: /* notes: what payloads mean */
+		for (int i = 0; i < 400; i++)
+			((uint8_t *)m->header->note)[dice(600)] = (uint8_t)dice(256);
+		m->header->notes_used = dice(4) ? dice(PP_RING_NOTES) : dice(UINT32_MAX);
+		break;
 	default: /* slots */
 		for (int i = 0; i < 200; i++)
 			((uint32_t *)m->header->thread)[dice(4 * 48)] = dice(20);
@@ -42,9 +50,88 @@ static void damage(struct maker *m, int round)
 	}
 }
 
+/* A record of any kind, its words at random, small ones often: half of them are indexes and sizes. */
+static void throw_record(struct maker *m, pp_tick tick)
+{
+	struct pp_record r = {.tick = tick, .kind = (uint16_t)(1 + dice(PP_RECORD_KINDS))};
+	uint32_t *word = (uint32_t *)r.text, length = dice(3) ? 0 : dice(600);
+	char text[600];
+
+	for (size_t i = 0; i < PP_RECORD_CONT_TEXT / 4; i++)
+		word[i] = dice(3) ? dice(20) : dice(UINT32_MAX);
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)dice(256);
+	if (r.kind == PP_RECORD_TEXT)
+		r.kind = PP_RECORD_PAYLOAD;
+	if (r.kind == PP_RECORD_MPI && dice(8))
+		r.mpi.end = tick + dice(1000);
+	if (r.kind == PP_RECORD_PAYLOAD) {
+		r.payload.domain = (uint16_t)dice(PP_RING_DOMAINS + 2);
+		r.payload.type = (uint16_t)dice(PP_PAYLOAD_EXT + 2);
+	}
+	maker_put(m, dice(2), &r, text, r.kind == PP_RECORD_PAYLOAD ? dice(sizeof(text)) : length);
+}
+
+/* A schema, so that payloads and notes are read at all. */
+static void put_note(struct maker *m)
+{
+	struct pp_ring_note note = {.kind = PP_NOTE_SCHEMA, .width = 8, .count = 2, .id = 1 + dice(8), .name = 4};
+	struct pp_ring_entry entry[2] = {{.type = dice(80), .flags = dice(20), .detail = dice(9), .offset = dice(16), .name = 4},
+	                                 {.type = dice(80), .flags = dice(20), .detail = dice(9), .offset = dice(16), .name = 4}};
+	char *to = (char *)m->header->note;
+
+	note.bytes = (uint16_t)((sizeof(note) + sizeof(entry) + 12 + 7) / 8 * 8);
+	memcpy(to, &note, sizeof(note));
+	memcpy(to + sizeof(note), entry, sizeof(entry));
+	memcpy(to + sizeof(note) + sizeof(entry), "one two name", 12);
+	m->header->notes_used = note.bytes;
+}
+
+/* All that a keeper does with what it has read. */
+static void analyse(struct pp_capture *c, int write)
+{
+	struct pp_clock_map clock = {.tick0 = 1000, .num = 1};
+	struct pp_steps steps;
+	struct pp_attr attr;
+	struct pp_dataset d;
+	struct pp_err err = {""};
+	struct pp_dataset_input in = {.capture = c, .steps = &steps, .attr = &attr, .bound_ns = 2};
+	struct pp_output out = {
+	        .capture = c, .steps = &steps, .attr = &attr, .dataset = &d, .logdir = path_of("out"), .session = "s"};
+
+	pp_clock_map_rank(&clock, &c->rank[0]);
+	CHECK_INT(pp_steps_find(c, 0, 0, &steps, &err), 0);
+	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, &attr, &err), 0);
+	CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
+	for (size_t i = 0; i < d.steps; i++) {
+		int64_t sum = 0;
+
+		for (int k = 1; k <= PP_CATEGORIES; k++)
+			sum += d.cell[i].exclusive_ns[k];
+		CHECK_INT(sum, d.cell[i].step_ns);
+		CHECK(d.process[i].cpu_user_ns >= 0 && d.process[i].cpu_system_ns >= 0);
+	}
+	if (write) {
+		CHECK_INT(pp_output_make_dirs(&out, &err), 0);
+		for (size_t i = 0; pp_writer_list[i]; i++)
+			CHECK_INT(pp_writer_list[i]->write(&out, &err), 0);
+		CHECK_STR(err.text, "");
+	}
+	pp_dataset_release(&d);
+	pp_attr_release(&attr);
+	pp_steps_release(&steps);
+}
+
+static int rounds(void)
+{
+	const char *asked = getenv("PODPROF_FUZZ"); /* more of them, by hand */
+
+	return asked ? (int)strtol(asked, NULL, 10) : 200;
+}
+
 TEST(fuzz)
 {
-	for (int round = 0; round < 200; round++) {
+	for (int round = 0, most = rounds(); round < most; round++) {
 		struct maker m;
 		struct pp_rings *r = pp_rings_new(256 * 1024);
 		struct pp_capture c;
@@ -52,10 +139,15 @@ TEST(fuzz)
 		maker_open(&m, path_of("fuzz.ring"), 0, 1, 1, 6);
 		maker_thread(&m, 0, 10);
 		maker_thread(&m, 1, 11);
+		put_note(&m);
 		for (int i = 0; i < 1200; i++) {
 			int kind = 1 + (int)dice(13);
 			char name[200];
 
+			if (dice(2)) {
+				throw_record(&m, 2000 + 10 * (pp_tick)i);
+				continue;
+			}
 			memset(name, (int)dice(256), sizeof(name));
 			name[dice(sizeof(name))] = '\0';
 			maker_range(&m, dice(2), kind == PP_RECORD_TEXT ? 1 : kind, 2000 + 10 * (pp_tick)i, (uint16_t)dice(3),
@@ -77,6 +169,7 @@ TEST(fuzz)
 				if (c.rank[0].thread[t].span[i].end < c.rank[0].thread[t].span[i].begin)
 					CHECK(0);
 		pp_rings_free(r);
+		analyse(&c, round % 20 == 0);
 		pp_capture_release(&c);
 		maker_close(&m);
 	}
@@ -97,6 +190,10 @@ TEST(bad_files)
 	m.header->rank = 7;
 	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
 	m.header->rank = 0;
+	m.header->size = INT32_MAX;
+	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
+	CHECK(strstr(err.text, "makes no sense") != NULL);
+	m.header->size = 1;
 	m.header->tick_kind = PP_TICK_COUNTER == PP_TICK_TSC ? PP_TICK_CNTVCT : PP_TICK_TSC;
 	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
 	CHECK(strstr(err.text, "another processor") != NULL);

@@ -212,6 +212,29 @@ TEST(gaps)
 	maker_close(&m);
 }
 
+TEST(requests_without_an_end)
+{
+	static const uint16_t how[] = {PP_MPI_CANCELLED, PP_MPI_FREED, PP_MPI_FAILED, 0};
+	static const uint8_t want[] = {PP_SPAN_FAILED, PP_SPAN_CUT_END, PP_SPAN_FAILED, 0};
+	struct maker m;
+	struct pp_capture c;
+
+	maker_open(&m, path_of("ends.ring"), 0, 1, 1, 8);
+	maker_thread(&m, 0, 10);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct pp_record done = {.tick = 2050 + 100 * i, .kind = PP_RECORD_REQUEST, .request = {.request = 9, .peer = -1}};
+
+		done.request.flags = how[i];
+		maker_mpi(&m, 0, 2000 + 100 * i, 2010 + 100 * i, 0, 9, 0);
+		maker_put(&m, 0, &done, NULL, 0);
+	}
+	c = finished(&m);
+	CHECK_INT(c.rank[0].thread[0].spans, 8);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_INT(c.rank[0].thread[0].span[2 * i].flags, want[i]);
+	pp_capture_release(&c);
+}
+
 /* More ranges than the buffer holds, through a ring of 4 chunks that are reused; one range stays open all the time. */
 TEST(eviction)
 {
@@ -315,6 +338,7 @@ int main(void)
 	deep();
 	steps_and_mpi();
 	gaps();
+	requests_without_an_end();
 	eviction();
 	slots_are_reused();
 	two_rings_of_one_rank();

@@ -54,18 +54,90 @@ TEST(forty_lines)
 	for (size_t i = 0; i < s.dataset.steps * s.dataset.workers; i++)
 		for (int c = 1; c <= PP_CATEGORIES; c++)
 			s.dataset.cell[i].exclusive_ns[c] = 1000;
+	s.dataset.cell[3 * s.dataset.workers].step_ns *= 50;
 	s.dataset.violations = 1;
 	for (int i = 0; i < 10; i++)
 		pp_dataset_warn(&s.dataset, "warning %d", i);
 	s.dataset.worker[3].lost[PP_LOSS_RING_FULL] = 1204;
 	text = text_of(&s.dataset);
 	CHECK(lines_of(text) <= PP_TEXT_LINES);
+	CHECK(strstr(text, "  Longest ") && strstr(text, "  Files ") && strstr(text, "  Memory ") && strstr(text, "  Next "));
 	CHECK(strstr(text, "1 204 lost (1 of 16 ranks)") != NULL);
 	CHECK(strstr(text, "lost") < strstr(text, "Step time"));
 	CHECK(strstr(text, " more in pod.h5") != NULL);
 	CHECK(strstr(text, "7 more warnings") != NULL);
 	free(text);
 	sample_free(&s);
+}
+
+/* The mean of all steps beside their median: the one step between them is named, and only such a one. */
+TEST(longest_step)
+{
+	struct sample s;
+	char *text;
+
+	sample_make(&s, 2, "unused");
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "Longest") == NULL);
+	free(text);
+	s.dataset.cell[3 * s.dataset.workers + 1].step_ns = 26 * (int64_t)SAMPLE_STEP_NS;
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "\n  Longest   step 4, 26.0 ms, 26.0 times the median; all means count it\n") != NULL);
+	CHECK(strstr(text, "every step") == NULL);
+	free(text);
+	sample_free(&s);
+}
+
+/* Point-to-point time is neither waiting nor transfer, and must not be missed in the line that names both. */
+TEST(communication_that_is_not_split)
+{
+	struct sample s;
+	char *text;
+
+	sample_make(&s, 2, "unused");
+	for (size_t i = 0; i < s.dataset.steps * s.dataset.workers; i++) {
+		s.dataset.cell[i].exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 6000000;
+		s.dataset.cell[i].wait_ns = 2000000;
+		s.dataset.cell[i].transfer_ns = 1000000;
+	}
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "in collectives waiting 2.00 ms, transfer 1.00 ms a step; other calls 3.00 ms, not split\n") != NULL);
+	free(text);
+	sample_free(&s);
+}
+
+TEST(what_to_do_next)
+{
+	static const struct {
+		struct pp_verdict_what what;
+		const char *line;
+	} c[] = {{{PP_VERDICT_NONE, 0, 0}, "steps asked for were reached; docs/reading-a-report.md#quality\n"},
+	         {{PP_VERDICT_STARTUP, 0, 0}, "longer run"},
+	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_INPUT},
+	          "rank 3's files, shard and workers with the others'; docs/reading-a-report.md#input\n"},
+	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_OUTPUT}, "rank 3 writes"},
+	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_OTHER}, "mark what rank 3 does"},
+	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_HOST_COMPUTE}, "pin rank 3 in report.html"},
+	         {{PP_VERDICT_WAITING, 0, 0}, "which rank comes last"},
+	         {{PP_VERDICT_UNEXPLAINED, 5, 0}, "if rank 5 shares its core"},
+	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_INPUT}, "input pipeline"},
+	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_OUTPUT}, "write less often"},
+	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_HOST_COMMUNICATION}, "operations and channels"},
+	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_OTHER}, "mark what the ranks do"},
+	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_HOST_COMPUTE}, "longest ranges"}};
+
+	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		char text[256] = "";
+		FILE *f = fmemopen(text, sizeof(text), "w");
+
+		pp_text_next(&c[i].what, f);
+		fclose(f);
+		CHECK(!strncmp(text, "  Next      ", 12));
+		CHECK(strstr(text, c[i].line) != NULL);
+		CHECK(strstr(text, "; docs/reading-a-report.md#") != NULL);
+		CHECK_INT(lines_of(text), 1);
+		CHECK(strlen(text) <= 130);
+	}
 }
 
 TEST(bars_on_demand)
@@ -135,6 +207,9 @@ int main(int argc, char **argv)
 	setenv("TZ", "UTC", 1);
 	units();
 	forty_lines();
+	longest_step();
+	communication_that_is_not_split();
+	what_to_do_next();
 	bars_on_demand();
 	script_names_the_job();
 	if (argc > 1)

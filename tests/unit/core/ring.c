@@ -202,6 +202,56 @@ TEST(signal_handlers)
 	kit_close();
 }
 
+static volatile sig_atomic_t struck;
+
+static void mark_always(int number)
+{
+	(void)number;
+	kit_mark("signal", 6, 1);
+	struck++;
+}
+
+static void *mark_and_stay(void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	kit_mark("a", 1, 0);
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* A handler that needs a chunk while its thread has the lock: it does not wait for itself. */
+TEST(named_among_signals)
+{
+	struct sigaction a = {.sa_handler = mark_always, .sa_flags = SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct itimerspec every = {{0, 50000}, {0, 50000}};
+	uint32_t me = (uint32_t)getpid();
+	timer_t timer;
+
+	CHECK(kit_open(64 << 20));
+	kit_mark("a", 1, 0);
+	for (int i = 0; i < 200; i++) { /* so that the lock is held long */
+		pthread_t t;
+
+		CHECK_INT(pthread_create(&t, NULL, mark_and_stay, NULL), 0);
+	}
+	pp_ring_name_thread(me, "trainer");
+	sigaction(SIGUSR1, &a, NULL);
+	CHECK_INT(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	alarm(20);
+	timer_settime(timer, 0, &every, NULL);
+	while (struck < 8 * PP_CHUNK_RECORDS)
+		pp_ring_name_thread(1, "nobody");
+	timer_delete(timer);
+	CHECK_STR(pp_ring_pool.header->thread[0].name, "trainer");
+	CHECK(kit_chunks() > 1);
+	kit_close();
+}
+
 TEST(switched_off_and_on)
 {
 	CHECK(kit_open(64 << 20));
@@ -212,6 +262,51 @@ TEST(switched_off_and_on)
 	kit_mark("a", 1, 1);
 	pp_drain_run(kit_drain, &sink);
 	CHECK_INT(seen.marks, 2);
+	CHECK_INT(seen.gaps, 1);
+	kit_close();
+}
+
+static void flush_mark(void)
+{
+	kit_mark("last", 4, 1);
+}
+
+static void *one_mark(void *arg)
+{
+	kit_mark("first", 5, 0);
+	return arg;
+}
+
+/* What a source still holds of a thread is told before it has ended. What began before recording went off is written after. */
+TEST(flushed_and_late)
+{
+	struct pp_ring_cursor *k;
+	struct pp_record *r;
+	pthread_t t;
+
+	CHECK(kit_open(64 << 20));
+	atomic_store(&pp_thread_flush, flush_mark);
+	CHECK_INT(pthread_create(&t, NULL, one_mark, NULL), 0);
+	pthread_join(t, NULL);
+	kit_mark("a", 1, 2);
+	k = &pp_thread_self->cursor;
+	atomic_store(&pp_recording, 0);
+	CHECK(pp_ring_take(k, &pp_recording) == NULL);
+	r = pp_ring_take_late(k, &pp_recording);
+	CHECK(r != NULL);
+	/* a handler in this moment */
+	CHECK(pp_ring_take_late(k, &pp_recording) == NULL);
+	*r = (struct pp_record){.kind = PP_RECORD_MARK, .range.id = 3};
+	pp_ring_commit(k);
+	/* recording is on again: the gap must be written first */
+	atomic_store(&pp_recording, 2);
+	CHECK(pp_ring_take_late(k, &pp_recording) == NULL);
+	kit_mark("b", 1, 4);
+	CHECK(pp_ring_take_late(k, &pp_recording) != NULL);
+	CHECK(pp_ring_take_late(NULL, &pp_recording) == NULL);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 5);
+	CHECK_INT(seen.wrong, 0);
 	CHECK_INT(seen.gaps, 1);
 	kit_close();
 }
@@ -247,7 +342,9 @@ int main(void)
 	kit_run(many_threads);
 	kit_run(short_threads_forever);
 	kit_run(signal_handlers);
+	kit_run(named_among_signals);
 	kit_run(switched_off_and_on);
+	kit_run(flushed_and_late);
 	kit_run(forked_child);
 	return test_end();
 }

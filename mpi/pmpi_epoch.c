@@ -1,0 +1,93 @@
+/* Wrappers of epochs that have a group: post, start, complete, wait. A group of one says whom the epoch is with, which the calls
+ * that end it name too. Called by the application as MPI_X or PMPI_X. */
+#include "mpi/pmpi_kind.h"
+#include "mpi/pmpi_poll.h"
+
+static int group_size(MPI_Group group, int *ret_size)
+{
+	PP_REAL(Group_size)
+	return real(group, ret_size);
+}
+
+static int world_rank(MPI_Group group, int *ret_rank)
+{
+	int first = 0;
+
+	PP_REAL(Group_translate_ranks)
+	return real(group, 1, &first, pp_comm_world_group, ret_rank);
+}
+
+/* World rank of a group's only member; -1: it has none, or more, or one of another world. */
+static int32_t only_member(MPI_Group group)
+{
+	int size = 0, rank = -1;
+
+	if (group_size(group, &size) || size != 1 || world_rank(group, &rank))
+		return -1;
+	return rank < 0 ? -1 : rank;
+}
+
+#define PP_EPOCH_HEAD(symbol, args)                                                                                                \
+	PP_HEAD(symbol, args)                                                                                                      \
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, pp_kind_handle(win), PP_NO_PEER, 0);
+
+#define PP_EPOCH_TAIL                                                                                                              \
+	if (scope.recording)                                                                                                       \
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                           \
+	PP_TAIL
+
+/* The group is looked at only after MPI took it: an error in it is for the window's handler. */
+#define PP_EPOCH_OPEN(symbol, peer_of)                                                                                             \
+	PP_PUBLIC int MPI_##symbol(MPI_Group group, int hint, MPI_Win win)                                                         \
+	{                                                                                                                          \
+		PP_EPOCH_HEAD(symbol, (group, hint, win))                                                                          \
+		rc = real(group, hint, win);                                                                                       \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc == MPI_SUCCESS && scope.comm)                                                                               \
+			scope.peer = scope.comm->peer_of = only_member(group);                                                     \
+		PP_EPOCH_TAIL                                                                                                      \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+static void show(struct pp_mpi_scope *s, int32_t peer)
+{
+	s->peer = s->where->peer = peer;
+}
+
+#define PP_EPOCH_CLOSE(symbol, peer_of)                                                                                            \
+	PP_PUBLIC int MPI_##symbol(MPI_Win win)                                                                                    \
+	{                                                                                                                          \
+		PP_EPOCH_HEAD(symbol, (win))                                                                                       \
+		if (scope.comm)                                                                                                    \
+			show(&scope, scope.comm->peer_of);                                                                         \
+		rc = real(win);                                                                                                    \
+		end = pp_mpi_end(&scope);                                                                                          \
+		if (rc == MPI_SUCCESS && scope.comm)                                                                               \
+			scope.comm->peer_of = -1;                                                                                  \
+		PP_EPOCH_TAIL                                                                                                      \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+PP_EPOCH_OPEN(Win_start, started)
+PP_EPOCH_CLOSE(Win_complete, started)
+PP_EPOCH_OPEN(Win_post, posted)
+PP_EPOCH_CLOSE(Win_wait, posted)
+
+PP_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
+{
+	int found;
+	PP_EPOCH_HEAD(Win_test, (win, flag))
+	if (scope.comm)
+		show(&scope, scope.comm->posted);
+	rc = real(win, flag);
+	end = pp_mpi_end(&scope);
+	found = rc != MPI_SUCCESS || *flag;
+	if (scope.comm && rc == MPI_SUCCESS && found)
+		scope.comm->posted = -1;
+	if (scope.recording && !found)
+		pp_poll(&scope, end);
+	else if (scope.recording)
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);
+	PP_TAIL
+}
+PP_BOTH(Win_test)
