@@ -38,14 +38,14 @@ def moved(place, full):
 
 
 def destdir(place, full):
-    """What distributions do: files land below DESTDIR, and name nothing of it."""
+    """What distributions do: files land below DESTDIR, and what is made for the install names nothing of it or of the build."""
     root = os.path.join(place.scratch, "root")
     good(run(["cmake", "--install", build_of(place)], {"DESTDIR": root}))
     where = root + cache(place, "CMAKE_INSTALL_PREFIX")
     check(os.access(f"{where}/bin/podprof", os.X_OK), str(jobs.tree(root)))
     for directory, _, files in os.walk(root):
         for name in files:
-            if name.endswith((".cmake", ".pc", ".1", ".md")):
+            if name.endswith((".cmake", ".pc", ".1")):
                 text = open(os.path.join(directory, name)).read()
                 check(root not in text and build_of(place) not in text and SOURCE not in text, f"{name} names the build or DESTDIR")
     check_green(f"{where}/bin/podprof")
