@@ -190,6 +190,8 @@ static int section_of(int id)
 {
 	switch (id) {
 	case PP_OPT_ID_STEPS:
+	case PP_OPT_ID_EVERY:
+	case PP_OPT_ID_STEP_RULE:
 	case PP_OPT_ID_WINDOW_BUFFER:
 		return 1;
 	case PP_OPT_ID_OUTPUT:

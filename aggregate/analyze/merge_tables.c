@@ -80,6 +80,7 @@ static void join_pieces(struct pp_merge *m, const struct piece *piece, size_t n,
 	c->wait_ns = c->transfer_ns = 0;
 	c->algbw = c->busbw = 0;
 	c->bound_ns = PP_BOUND_UNKNOWN;
+	c->last_worker = -1;
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_collective *one = piece[i].c;
 		int64_t last = pp_merge_plus(one->last_ns, m->shift[piece[i].part]);
@@ -100,10 +101,8 @@ static void join_pieces(struct pp_merge *m, const struct piece *piece, size_t n,
 			c->first_ns = row[i].arrival_ns;
 		if (i == 0 || row[i].exit_ns > c->end_ns)
 			c->end_ns = row[i].exit_ns;
-		if (i == 0 || row[i].arrival_ns > c->last_ns) {
+		if (i == 0 || row[i].arrival_ns > c->last_ns)
 			c->last_ns = row[i].arrival_ns;
-			c->last_worker = row[i].worker;
-		}
 		c->transfer_ns = pp_merge_plus(c->transfer_ns, pp_merge_minus(row[i].exit_ns, row[i].arrival_ns));
 	}
 	c->ranks = (int32_t)c->row_count;
