@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/coord/coord.h"
 #include "core/ring/ring_file.h"
 
 enum pp_evidence { PP_EVIDENCE_MARK = 1, PP_EVIDENCE_MPI = 2 };
@@ -44,6 +45,12 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	 * larger of given and got. */
 	const _Atomic uint32_t *pattern;
 	void (*collective)(uint16_t call, int32_t root, uint64_t bytes, int failed);
+	/* The keeper wants something where these two words differ: look() then, from inside an MPI call of the application, on
+	 * any thread. Neither is NULL once this process is the rank. */
+	const _Atomic uint32_t *bell, *heard;
+	void (*look)(void);
+	/* Once, by who can let ranks agree. */
+	void (*coordinate)(const struct pp_coord_ops *ops);
 };
 
 #define PP_RING_BUSY 0xffffffffu /* generation of a cursor whose record is being filled */

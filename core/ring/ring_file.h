@@ -37,7 +37,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 4,
+	PP_RING_VERSION = 5,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -126,6 +126,13 @@ struct pp_window_row {           /* a window that has begun on this rank */
 	uint64_t reserved;
 };
 
+enum pp_ask_kind {                 /* what the keeper wants of a rank, pp_control.request_kind */
+	           PP_ASK_NOTHING, /* forget the request before */
+	           PP_ASK_STEPS,   /* record steps [request_first, request_last) */
+	           PP_ASK_AGREE, /* record request_last steps; ranks fix the first by pp_coord_ops: the highest of all + request_first */
+	           PP_ASK_NOW, /* record from the next look on, until another word */
+};
+
 enum pp_request_state { /* what a rank made of the keeper's request */
 	                PP_REQUEST_NONE,
 	                PP_REQUEST_TAKEN,   /* its first step is to come */
@@ -179,7 +186,14 @@ struct pp_ring_header {
 	struct pp_window_row window[PP_WINDOW_ROWS];
 	_Atomic uint64_t request;         /* the keeper's last request (its number << 8), and enum pp_request_state of this rank */
 	struct pp_window_row request_row; /* its window: begin once STARTED, end once PASSED */
+	_Atomic uint32_t signals;         /* captures asked for by a signal so far */
+	_Atomic uint32_t coordinator;     /* enum pp_coordinator: what agreement this rank takes part in */
+	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which are to be let in */
+	uint32_t reserved2;
+	char coordinator_why[96]; /* why it is not a better one; whole before `coordinator` is set */
 };
+
+enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };
 
 enum { PP_RING_HEADER_BYTES = 256 * 1024 };
 _Static_assert(sizeof(struct pp_ring_header) <= PP_RING_HEADER_BYTES, "header fits");
@@ -201,7 +215,9 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	_Atomic uint32_t bell; /* number of the keeper's last request: guests look at step marks. Stored last, 0: none yet */
 	uint32_t reserved;
 	char message[3072]; /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
-	_Atomic int64_t request_first, request_last; /* capture steps [first, last); last <= first: forget the request before */
+	_Atomic int64_t request_first, request_last; /* by request_kind */
+	_Atomic uint32_t request_kind;               /* enum pp_ask_kind */
+	uint32_t reserved1;
 };
 
 /* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),
