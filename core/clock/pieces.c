@@ -1,0 +1,126 @@
+/* Chains of lines: mapping and its bound; see pieces.h. pieces_make.c makes them. Called by the keeper. */
+#include "core/clock/pieces.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pp_pieces_release(struct pp_pieces *p)
+{
+	free(p->piece);
+	memset(p, 0, sizeof(*p));
+}
+
+static size_t search(const struct pp_pieces *p, int64_t x)
+{
+	size_t low = 0, high = p->pieces;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->piece[middle].x <= x)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x)
+{
+	if (p->piece[at].x > x)
+		return at ? search(p, x) : 0;
+	if (at + 1 == p->pieces || x < p->piece[at + 1].x)
+		return at;
+	if (at + 2 == p->pieces || x < p->piece[at + 2].x)
+		return at + 1;
+	return search(p, x);
+}
+
+int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x)
+{
+	return pp_piece_map(&p->piece[search(p, x)], x);
+}
+
+void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride)
+{
+	size_t at = 0;
+
+	for (char *here = (char *)time; times > 0; times--, here += stride) {
+		int64_t x;
+
+		memcpy(&x, here, sizeof(x));
+		at = pp_pieces_find(p, at, x);
+		x = pp_piece_map(&p->piece[at], x);
+		memcpy(here, &x, sizeof(x));
+	}
+}
+
+void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++) {
+		struct pp_thread *thread = &rank->thread[t];
+		struct pp_span *span = thread->span;
+
+		pp_pieces_map_run(p, &thread->first, 1, 0);
+		pp_pieces_map_run(p, &thread->last, 1, 0);
+		if (!thread->spans)
+			continue;
+		pp_pieces_map_run(p, &span->begin, thread->spans, sizeof(*span));
+		pp_pieces_map_run(p, &span->end, thread->spans, sizeof(*span));
+		for (size_t i = 0; i < thread->spans; i++)
+			if (span[i].kind == PP_SPAN_REQUEST)
+				span[i].wait_end = span[i].end;
+	}
+	if (rank->usages)
+		pp_pieces_map_run(p, &rank->usage->time, rank->usages, sizeof(*rank->usage));
+	if (rank->memories)
+		pp_pieces_map_run(p, &rank->memory->time, rank->memories, sizeof(*rank->memory));
+	pp_pieces_map_run(p, &rank->open_tick, 1, 0);
+	if (rank->horizon != INT64_MIN)
+		pp_pieces_map_run(p, &rank->horizon, 1, 0);
+}
+
+static double bound_at(const struct pp_pieces *p, size_t at, int64_t x)
+{
+	const struct pp_clock_piece *piece = &p->piece[at];
+	double end = (double)((at + 1 < p->pieces ? p->piece[at + 1].x : p->end) - piece->x);
+	double f = (double)(x - piece->x) / end;
+
+	return piece->begin + (piece->end - piece->begin) * f + 4 * piece->hump * f * (1 - f);
+}
+
+static int64_t rounded_up(double bound)
+{
+	return bound < 9e18 ? (int64_t)ceil(bound) : INT64_MAX;
+}
+
+int64_t pp_pieces_bound(const struct pp_pieces *p, int64_t x)
+{
+	size_t at = search(p, x);
+
+	if (x < p->piece[0].x || x > p->end || !isfinite(p->piece[at].begin) || !isfinite(p->piece[at].end))
+		return INT64_MAX;
+	return rounded_up(bound_at(p, at, x));
+}
+
+int64_t pp_pieces_worst(const struct pp_pieces *p, int64_t from, int64_t to)
+{
+	int64_t worst = pp_pieces_bound(p, from), last = pp_pieces_bound(p, to);
+
+	worst = last > worst ? last : worst;
+	for (size_t i = search(p, from); i < p->pieces && p->piece[i].x <= to && worst < INT64_MAX; i++) {
+		const struct pp_clock_piece *piece = &p->piece[i];
+		int64_t end = i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
+		/* A parabola through f = 0 and 1: its top, where it has one inside. */
+		double top = piece->hump > 0 ? 0.5 + (piece->end - piece->begin) / (8 * piece->hump) : -1;
+		int64_t look[] = {piece->x, piece->x + (int64_t)(top > 0 && top < 1 ? top * (double)(end - piece->x) : 0), end};
+
+		if (!isfinite(piece->begin) || !isfinite(piece->end))
+			return INT64_MAX;
+		for (size_t k = 0; k < sizeof(look) / sizeof(look[0]); k++)
+			if (look[k] >= from && look[k] <= to && rounded_up(bound_at(p, i, look[k])) > worst)
+				worst = rounded_up(bound_at(p, i, look[k]));
+	}
+	return worst;
+}

@@ -1,0 +1,56 @@
+/* A clock as a chain of lines into another one, with a bound on every instant. Called by the keeper.
+ * In: nodes of a band, or the one line of clock_map. Out: times of the other clock. Chains are put behind one another for a clock
+ * that is known through a third one. int64 in and out, 128-bit products; within a piece the map is monotone and off by < 1 tick. */
+#ifndef PP_CLOCK_PIECES_H
+#define PP_CLOCK_PIECES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/clock/band.h"
+#include "core/clock/clock_map.h"
+
+enum { PP_PIECE_SHIFT = 50 };
+
+struct pp_clock_piece { /* from x to the next piece's x */
+	int64_t x, y;
+	int64_t num; /* y ticks an x tick * 2^PP_PIECE_SHIFT */
+	/* |error| at part f of the piece: begin + (end - begin) f + 4 hump f (1 - f). INFINITY: not known. */
+	double begin, end, hump;
+	unsigned flags; /* enum pp_band_flags */
+};
+
+struct pp_pieces {
+	struct pp_clock_piece *piece;
+	size_t pieces;
+	int64_t end; /* x: the last piece's; before the first and from here on times are mapped, but without a bound */
+};
+
+/* `beyond`: x ticks before the first and behind the last node that are still mapped, with a bound that grows. */
+int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
+/* The line of a domain's own clock, which defines job time and has no error: from tick `begin` to `end`. */
+int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, struct pp_pieces *ret, struct pp_err *err);
+/* First a, then b: its bounds are the sum, in ticks of b's target. */
+int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err);
+void pp_pieces_release(struct pp_pieces *p);
+
+/* The piece that x is in, or the nearest. `at`: where to begin to look, the last answer for sorted times. */
+size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x);
+
+static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x)
+{
+	return piece->y + (int64_t)((__int128)(x - piece->x) * piece->num >> PP_PIECE_SHIFT);
+}
+
+int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);
+/* Times in place, each `stride` bytes behind the one before; sorted ones are fast. */
+void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride);
+/* As pp_clock_map_rank(): every time of the rank, in place. */
+void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank);
+/* |error| in y ticks, rounded up. INT64_MAX: not known. */
+int64_t pp_pieces_bound(const struct pp_pieces *p, int64_t x);
+/* The largest in [from, to]. */
+int64_t pp_pieces_worst(const struct pp_pieces *p, int64_t from, int64_t to);
+
+#endif

@@ -1,0 +1,215 @@
+/* Chains out of nodes, out of a line, and out of two chains; see pieces.h. Called by the keeper. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/clock/pieces.h"
+
+static const double ROUNDING = 1; /* y ticks a hop: the line's ends are whole ticks, and the product is cut */
+
+static int alloc(struct pp_pieces *p, size_t pieces, struct pp_err *err)
+{
+	*p = (struct pp_pieces){.piece = calloc(pieces, sizeof(*p->piece))};
+	if (!p->piece)
+		return pp_err_set(err, -ENOMEM, "cannot map the clock: no memory for %zu lines", pieces);
+	return 0;
+}
+
+static int64_t num_of(double rate)
+{
+	return (int64_t)(rate * (double)((int64_t)1 << PP_PIECE_SHIFT));
+}
+
+/* So that the line ends at or before (x, y): the next piece begins there, and time never goes back. */
+static int64_t num_through(int64_t dx, int64_t dy)
+{
+	return dy > 0 ? (int64_t)(((unsigned __int128)dy << PP_PIECE_SHIFT) / (uint64_t)dx) : 0;
+}
+
+static double reach(const struct pp_band_node *n)
+{
+	return fmax(n->high, -n->low);
+}
+
+static double rate_of(const struct pp_band_node *a)
+{
+	return ((double)(a[1].y - a->y)) / (double)(a[1].x - a->x);
+}
+
+/* How fast the bound grows outside: the line may lie aslant in its band, and the oscillator wander on. */
+static double growth(const struct pp_band *b, size_t k)
+{
+	const struct pp_band_node *n = &b->node[k];
+
+	if (b->nodes == 1)
+		return b->rate_error + 2 * b->o.wander * b->o.rate;
+	if (n->flags & PP_BAND_BROKEN)
+		return 2 * b->o.tolerance * b->o.rate;
+	return (reach(n) + reach(n + 1) + n->jump) / (double)(n[1].x - n->x) + 2 * n->wander * b->o.rate;
+}
+
+static double rate_outside(const struct pp_band *b, size_t k)
+{
+	if (b->nodes == 1)
+		return b->rate;
+	return b->node[k].flags & PP_BAND_BROKEN ? b->o.rate : rate_of(&b->node[k]);
+}
+
+/* Before the first node and behind the last. */
+static void outside(const struct pp_band *b, int64_t beyond, struct pp_pieces *p)
+{
+	size_t last = b->nodes - 1, k = last ? last - 1 : 0;
+	const struct pp_band_node *n = &b->node[0];
+	double rate = rate_outside(b, 0), grown = growth(b, 0) * (double)beyond;
+	struct pp_clock_piece *piece = &p->piece[0];
+
+	piece->num = num_of(rate);
+	piece->x = n->x - beyond;
+	piece->y = n->y - (int64_t)((__int128)beyond * piece->num >> PP_PIECE_SHIFT) - 1;
+	piece->end = reach(n) + 2 * ROUNDING + n->jump;
+	piece->begin = piece->end + grown;
+	n = &b->node[last];
+	piece = &p->piece[b->nodes];
+	*piece = (struct pp_clock_piece){.x = n->x, .y = n->y, .num = num_of(rate_outside(b, k))};
+	piece->begin = reach(n) + 2 * ROUNDING + n->jump;
+	piece->end = piece->begin + growth(b, k) * (double)beyond;
+	p->end = n->x + beyond;
+}
+
+int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces *ret, struct pp_err *err)
+{
+	struct pp_pieces p;
+	int rc;
+
+	if (!b->nodes)
+		return pp_err_set(err, -ENODATA, "cannot map the clock: it was never compared");
+	rc = alloc(&p, b->nodes + 1, err);
+	if (rc)
+		return rc;
+	p.pieces = b->nodes + 1;
+	outside(b, beyond, &p);
+	for (size_t k = 0; k + 1 < b->nodes; k++) {
+		const struct pp_band_node *n = &b->node[k];
+		struct pp_clock_piece *piece = &p.piece[k + 1];
+		double d = (double)(n[1].x - n->x);
+
+		*piece = (struct pp_clock_piece){.x = n->x, .y = n->y, .flags = n->flags};
+		if (n->flags & PP_BAND_BROKEN || n[1].y <= n->y) {
+			piece->num = num_of(b->o.rate);
+			piece->begin = piece->end = INFINITY;
+			continue;
+		}
+		piece->num = num_through(n[1].x - n->x, n[1].y - n->y);
+		piece->begin = reach(n) + n->jump + ROUNDING;
+		piece->end = reach(n + 1) + n->jump + ROUNDING;
+		/* |rate - mean| <= wander: off the chord by at most 2 wander u (D - u) / D. */
+		piece->hump = n->wander * b->o.rate * d / 2;
+	}
+	*ret = p;
+	return 0;
+}
+
+int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, struct pp_pieces *ret, struct pp_err *err)
+{
+	struct pp_pieces p;
+	int rc;
+
+	if (begin > INT64_MAX || end > INT64_MAX || begin >= end)
+		return pp_err_set(err, -EINVAL, "cannot map the clock: no time between its first and last tick");
+	rc = alloc(&p, 1, err);
+	if (rc)
+		return rc;
+	p.piece[0] = (struct pp_clock_piece){.x = (int64_t)begin, .y = pp_clock_map_ns(m, begin)};
+	p.piece[0].num = num_through((int64_t)(end - begin), pp_clock_map_ns(m, end) - p.piece[0].y);
+	p.piece[0].begin = p.piece[0].end = ROUNDING;
+	p.end = (int64_t)end;
+	p.pieces = 1;
+	*ret = p;
+	return 0;
+}
+
+/* The first x of a's piece that maps to y or later. */
+static int64_t back(const struct pp_clock_piece *a, int64_t y)
+{
+	__int128 wanted = ((__int128)y - a->y) << PP_PIECE_SHIFT;
+
+	return a->num > 0 ? a->x + (int64_t)((wanted + (__int128)a->num - 1) / (__int128)a->num) : INT64_MAX;
+}
+
+static int64_t end_of(const struct pp_pieces *p, size_t i)
+{
+	return i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
+}
+
+struct part { /* of a piece that another chain cuts */
+	double begin, end, hump;
+};
+
+/* A parabola over part of its piece is one again: its hump shrinks with the square of the part. */
+static struct part part_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
+{
+	const struct pp_clock_piece *piece = &p->piece[i];
+	double d = (double)(end_of(p, i) - piece->x), f = (double)(from - piece->x) / d, g = (double)(to - piece->x) / d;
+	double slope = piece->end - piece->begin;
+
+	if (from < p->piece[0].x || to > p->end + 1 || !isfinite(piece->begin) || !isfinite(piece->end))
+		return (struct part){INFINITY, INFINITY, 0};
+	return (struct part){piece->begin + slope * f + 4 * piece->hump * f * (1 - f),
+	                     piece->begin + slope * g + 4 * piece->hump * g * (1 - g), piece->hump * (g - f) * (g - f)};
+}
+
+/* Piece i of a over [from, to), which lies in piece j of b. */
+static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const struct pp_pieces *b, size_t j, int64_t from,
+                                      int64_t to)
+{
+	int64_t y = pp_piece_map(&a->piece[i], from), y_end = pp_piece_map(&a->piece[i], to);
+	struct pp_clock_piece piece = {.x = from, .flags = a->piece[i].flags | b->piece[j].flags};
+	struct part first = part_of(a, i, from, to), second = part_of(b, j, y, y_end);
+	double rate = (double)b->piece[j].num / (double)((int64_t)1 << PP_PIECE_SHIFT);
+	int64_t z = pp_piece_map(&b->piece[j], y), z_end = pp_piece_map(&b->piece[j], y_end);
+
+	piece.y = z;
+	piece.num = num_through(to - from, z_end - z);
+	piece.begin = first.begin * rate + second.begin + ROUNDING;
+	piece.end = first.end * rate + second.end + ROUNDING;
+	piece.hump = first.hump * rate + second.hump;
+	return piece;
+}
+
+/* b's pieces that a's piece crosses, counted, or written where `piece` is given. */
+static size_t join_piece(const struct pp_pieces *a, size_t i, const struct pp_pieces *b, struct pp_clock_piece *piece)
+{
+	int64_t from = a->piece[i].x, end = end_of(a, i);
+	size_t j = pp_pieces_find(b, 0, pp_piece_map(&a->piece[i], from)), made = 0;
+
+	for (; from < end; j++) {
+		int64_t to = j + 1 < b->pieces ? back(&a->piece[i], b->piece[j + 1].x) : end;
+
+		to = to < end ? to : end;
+		if (to <= from)
+			continue;
+		if (piece)
+			piece[made] = join_one(a, i, b, j, from, to);
+		made++;
+		from = to;
+	}
+	return made;
+}
+
+int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err)
+{
+	struct pp_pieces p;
+	size_t pieces = 0;
+	int rc;
+
+	for (size_t i = 0; i < a->pieces; i++)
+		pieces += join_piece(a, i, b, NULL);
+	rc = alloc(&p, pieces + 1, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < a->pieces; i++)
+		p.pieces += join_piece(a, i, b, &p.piece[p.pieces]);
+	p.end = a->end;
+	*ret = p;
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* The wall clock of a host against its tick: absolute dates for files, ticks for traces of others that carry dates, and what was
+ * done to the wall clock meanwhile. Called by the keeper, about once a second and at the edges of windows.
+ * In: sandwiched readings (wall_read.c takes them). Out: eras without a step, each a chain of lines from realtime ns to ticks, and
+ * the list of steps. Fixed memory, no I/O, one thread. */
+#ifndef PP_CLOCK_WALL_H
+#define PP_CLOCK_WALL_H
+
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/base/tick.h"
+#include "core/clock/band.h"
+#include "core/clock/pieces.h"
+
+enum { PP_WALL_STEPS = 16, PP_WALL_ERAS = 8 };
+
+struct pp_wall_sample {
+	int64_t tick_before, tick_after; /* the three were read in between */
+	int64_t realtime_ns, monotonic_ns, boottime_ns;
+};
+
+enum pp_wall_event {
+	PP_WALL_STEPPED,   /* realtime against MONOTONIC: somebody set the date, or a leap second. NTP's slewing moves both */
+	PP_WALL_SUSPENDED, /* BOOTTIME against MONOTONIC: the host slept */
+};
+
+struct pp_wall_step {
+	enum pp_wall_event event;
+	int64_t tick_after_which, tick_before_which; /* it happened in between */
+	int64_t by_ns, error_ns;                     /* forward is positive; |error| of by_ns */
+};
+
+struct pp_wall_era {
+	int64_t realtime_first, realtime_last;
+	struct pp_band band; /* realtime ns to ticks */
+};
+
+struct pp_wall {
+	double ticks_per_ns;
+	struct pp_wall_sample last;
+	uint64_t samples;
+	struct pp_wall_step step[PP_WALL_STEPS];
+	uint32_t steps, steps_lost; /* lost: seen and not kept */
+	struct pp_wall_era era[PP_WALL_ERAS];
+	uint32_t eras;
+	struct pp_err err;
+};
+
+int pp_wall_init(struct pp_wall *w, double ticks_per_ns, struct pp_err *err);
+void pp_wall_release(struct pp_wall *w);
+/* 1: a step or a suspend since the sample before. -ENOMEM: a new era found none. */
+int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s);
+/* Steps that may have happened in [from, to]: their number, and the first of them where there is one. */
+uint32_t pp_wall_steps_in(const struct pp_wall *w, int64_t from_tick, int64_t to_tick, const struct pp_wall_step **ret_first);
+/* The chain of the era that a date is of: the latest that holds it, else the nearest. */
+int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, struct pp_pieces *ret, struct pp_err *err);
+
+/* The narrowest of some readings of this host's clocks, by the tick of `kind`. */
+void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
+
+#endif

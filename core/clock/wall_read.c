@@ -1,0 +1,37 @@
+/* One reading of this host's clocks between two of the tick. Called by the keeper through pp_wall_read(). */
+#include <time.h>
+
+#include "core/clock/wall.h"
+
+enum { READINGS = 20 }; /* narrowest of so many */
+
+static int64_t read_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t read_tick(enum pp_tick_kind kind)
+{
+	return (int64_t)(kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
+}
+
+void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)
+{
+	struct pp_wall_sample best = {.tick_after = INT64_MAX};
+
+	for (int i = 0; i < READINGS; i++) {
+		struct pp_wall_sample s;
+
+		s.tick_before = read_tick(kind);
+		s.realtime_ns = read_ns(CLOCK_REALTIME);
+		s.monotonic_ns = read_ns(CLOCK_MONOTONIC);
+		s.boottime_ns = read_ns(CLOCK_BOOTTIME);
+		s.tick_after = read_tick(kind);
+		if (s.tick_after - s.tick_before < best.tick_after - best.tick_before)
+			best = s;
+	}
+	*ret_sample = best;
+}
