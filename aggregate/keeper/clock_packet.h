@@ -1,0 +1,36 @@
+/* The packets of the clock exchange: 64 bytes, keyed. Called by clock_exchange.c and clock_link.c.
+ * In: fields. Out: bytes with a SipHash-2-4 tag under the job's key, so that a stranger's stamps are thrown away before they are
+ * looked at. A packet that is sent again later is harmless: a stamp that comes late only widens the band. Little endian. */
+#ifndef PP_KEEPER_CLOCK_PACKET_H
+#define PP_KEEPER_CLOCK_PACKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PP_CLOCK_PACKET = 64, PP_CLOCK_KEY = 16 };
+
+enum pp_clock_packet_kind {                     /* append only */
+	                    PP_CLOCK_HELLO = 1, /* child to parent, until it is granted a turn: here I am */
+	                    PP_CLOCK_GRANT = 2, /* parent to child: your turn. t1: the parent's ticks a second; count, budget_us */
+	                    PP_CLOCK_PING = 3,  /* t1 */
+	                    PP_CLOCK_PONG = 4,  /* t1 as it came, t2, t3 */
+	                    PP_CLOCK_DONE = 5,  /* child to parent: next one. count: trips that came back */
+};
+
+struct pp_clock_packet {
+	enum pp_clock_packet_kind kind;
+	uint16_t count;
+	uint32_t from, to; /* domains */
+	uint64_t sync;     /* which round */
+	uint32_t sequence, budget_us;
+	int64_t t1, t2, t3;
+};
+
+void pp_clock_packet_write(const struct pp_clock_packet *p, const uint8_t key[PP_CLOCK_KEY], uint8_t ret_bytes[PP_CLOCK_PACKET]);
+/* 0, or -EBADMSG: not ours. */
+int pp_clock_packet_read(const void *bytes, size_t size, const uint8_t key[PP_CLOCK_KEY], struct pp_clock_packet *ret_packet);
+
+/* SipHash-2-4 of Aumasson and Bernstein, 64 bits. */
+uint64_t pp_siphash(const uint8_t key[PP_CLOCK_KEY], const void *bytes, size_t size);
+
+#endif

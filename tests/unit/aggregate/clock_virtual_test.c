@@ -1,0 +1,217 @@
+/* Virtual clocks under the real exchange: at every instant of every window of every rank the error is within the bound, and the
+ * bound is useful. Offsets to 2 h, drift to 200 ppm and changing, asymmetric paths, stopped hosts, stepping clocks, two levels. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/clock/tree.h"
+#include "tests/test.h"
+#include "tests/unit/aggregate/clock_sim.h"
+
+enum { INSTANTS = 200, SECOND = 1000000000 };
+
+struct totals {
+	uint64_t windows, unknown; /* unknown: rank-windows without a bound */
+	uint64_t wrong;            /* instants with an error above the bound */
+	double worst;              /* error / bound */
+	double *ratio;             /* bound / half of the shortest round trip (the sum over the hops), median of a rank-window */
+	size_t ratios, room;
+};
+
+static struct totals all;
+
+static void add_ratio(struct totals *t, double ratio)
+{
+	if (t->ratios == t->room) {
+		t->room = 2 * t->room + 1024;
+		t->ratio = realloc(t->ratio, t->room * sizeof(*t->ratio));
+		if (!t->ratio)
+			abort();
+	}
+	t->ratio[t->ratios++] = ratio;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *value, size_t values)
+{
+	qsort(value, values, sizeof(*value), by_size);
+	return value[values / 2];
+}
+
+/* Half of the shortest round trip that this host, and its hub, ever had: the least that any bound can be. */
+static double half_trip(struct sim *s, uint32_t host)
+{
+	const struct pp_band *b = &s->host[host].x.band;
+	uint32_t parent = s->host[host].x.o.parent;
+	double least = INFINITY, rate = 1;
+
+	for (size_t i = 0; i < b->groups; i++)
+		least = fmin(least, b->group[i].least);
+	if (parent) {
+		rate = s->host[0].clock.rate / s->host[parent].clock.rate;
+		return least * rate + half_trip(s, parent);
+	}
+	return least;
+}
+
+static void check_window(struct sim *s, uint32_t host, const struct pp_pieces *p, int64_t from, int64_t to, struct totals *t)
+{
+	double bounds[INSTANTS], half = half_trip(s, host);
+	int unknown = 0;
+
+	for (int i = 0; i < INSTANTS; i++) {
+		int64_t at = from + (int64_t)((double)(to - from) * sim_random(s));
+		int64_t x = sim_tick(&s->host[host].clock, at), y = sim_tick(&s->host[0].clock, at);
+		int64_t bound = pp_pieces_bound(p, x), error = llabs(pp_pieces_map(p, x) - y);
+
+		bounds[i] = bound == INT64_MAX ? INFINITY : (double)bound;
+		unknown |= bound == INT64_MAX;
+		if (error > bound) {
+			if (!t->wrong++)
+				fprintf(stderr, "host %u at %lld: error %lld, bound %lld\n", host, (long long)at, (long long)error,
+				        (long long)bound);
+		}
+		if (bound != INT64_MAX && (double)error / (double)bound > t->worst)
+			t->worst = (double)error / (double)bound;
+	}
+	t->windows++;
+	t->unknown += (uint64_t)unknown;
+	add_ratio(t, median(bounds, INSTANTS) / half);
+}
+
+struct scene {
+	const char *name;
+	uint32_t hosts;
+	struct sim_path path;
+	double drift, sway, bend; /* +-, relative; bend: some time in the middle */
+	int64_t step_ns;          /* one clock in three steps by so much */
+	int stopped;              /* one host in four is stopped over the second sync; one is dead from the start */
+	int seeds;
+};
+
+static void set_clocks(struct sim *s, const struct scene *c)
+{
+	for (uint32_t i = 0; i < s->hosts; i++) {
+		struct sim_host *h = &s->host[i];
+
+		h->clock.rate = (double[]){1, 2.3, 1, 2.1, 0.96, 1.0 / 40}[i % 6 < 5 || i % 12 == 5 ? i % 6 : 0];
+		h->clock.rate = h->clock.rate < 0.5 && i < pp_tree_hubs(s->hosts) + 1 ? 1 : h->clock.rate;
+		h->clock.offset_ns = 7300 * (int64_t)SECOND + sim_between(s, -7200 * (int64_t)SECOND, 7200 * (int64_t)SECOND);
+		h->clock.drift = c->drift * (2 * sim_random(s) - 1);
+		if (c->sway > 0) {
+			h->clock.sway = c->sway * sim_random(s);
+			h->clock.period_ns = (15 + 60 * sim_random(s)) * SECOND;
+			h->clock.phase = 7 * sim_random(s);
+		}
+		if (c->bend > 0 && i % 2) {
+			h->clock.bend = c->bend * (2 * sim_random(s) - 1);
+			h->clock.bend_ns = sim_between(s, 6 * (int64_t)SECOND, 24 * (int64_t)SECOND);
+		}
+		if (c->step_ns && i % 3 == 1) {
+			h->clock.step = sim_between(s, -c->step_ns, c->step_ns);
+			h->clock.step_ns = sim_between(s, 6 * (int64_t)SECOND, 24 * (int64_t)SECOND);
+		}
+		h->path = c->path;
+		h->path.up *= 0.5 + sim_random(s);
+		h->path.down *= 0.5 + sim_random(s);
+	}
+}
+
+/* A job: hosts join, a window of 30 s with a sync every 5 s, 2 s later one of 40 ms. Every host but the root is a rank. */
+static void play(const struct scene *c, uint64_t seed, struct totals *t)
+{
+	static const int64_t sync_ms[] = {0, 2000, 7000, 12000, 17000, 22000, 27000, 32000, 34000, 34040};
+	struct sim s;
+
+	CHECK_INT(sim_open(&s, c->hosts, seed), 0);
+	set_clocks(&s, c);
+	CHECK_INT(sim_connect(&s, 100), 0);
+	for (size_t i = 0; i < sizeof(sync_ms) / sizeof(sync_ms[0]); i++) {
+		sim_run(&s, sync_ms[i] * 1000000);
+		for (uint32_t h = 1; c->stopped && h < c->hosts; h++) {
+			s.host[h].dead = h == 2;
+			s.host[h].stop_ns = h % 4 == 3 ? 6990 * (int64_t)1000000 : 0;
+			s.host[h].go_ns = h % 4 == 3 ? 7004 * (int64_t)1000000 : 0;
+		}
+		while (s.host[0].x.round)
+			sim_run(&s, s.now + 1000000);
+		CHECK(sim_round(&s, i + 1, 25 * 1000000) >= 0);
+	}
+	sim_run(&s, 36 * (int64_t)SECOND);
+	for (uint32_t h = 1; h < c->hosts; h++) {
+		struct pp_pieces p;
+
+		if (s.host[h].dead || s.host[s.host[h].x.o.parent].dead) {
+			CHECK(!s.host[h].x.has_band || !s.host[h].x.band.groups);
+			continue;
+		}
+		if (sim_pieces(&s, h, (int64_t)(10 * s.host[h].clock.rate * SECOND), &p, NULL)) {
+			CHECK(0);
+			continue;
+		}
+		check_window(&s, h, &p, 2000 * (int64_t)1000000, 32000 * (int64_t)1000000, t);
+		check_window(&s, h, &p, 34000 * (int64_t)1000000, 34040 * (int64_t)1000000, t);
+		pp_pieces_release(&p);
+	}
+	sim_close(&s);
+}
+
+static void scene(const struct scene *c, double widest)
+{
+	struct totals t = {0};
+	int seeds = getenv("PODPROF_LONG") ? 20 * c->seeds : c->seeds;
+	double ratio;
+
+	for (int i = 0; i < seeds; i++)
+		play(c, (uint64_t)(i + 1) * 7919, &t);
+	ratio = median(t.ratio, t.ratios);
+	fprintf(stderr,
+	        "%-28s %4llu rank-windows, %llu instants above the bound, worst %.3f of it; median bound %.2f x half a trip\n",
+	        c->name, (unsigned long long)t.windows, (unsigned long long)t.wrong, t.worst, ratio);
+	CHECK_INT(t.wrong, 0);
+	CHECK(t.windows > 0);
+	CHECK(ratio <= widest);
+	CHECK(t.worst > 0);
+	if (!c->step_ns)
+		CHECK_INT(t.unknown, 0);
+	all.windows += t.windows;
+	for (size_t i = 0; i < t.ratios; i++)
+		add_ratio(&all, t.ratio[i]);
+	free(t.ratio);
+}
+
+int main(void)
+{
+	static const struct sim_path ethernet = {15000, 15000, 5000, 300000, 0.05, 0.001},
+	                             fabric = {1200, 1200, 200, 50000, 0.02, 0};
+	static const struct sim_path uneven = {60000, 10000, 20000, 500000, 0.1, 0.01},
+	                             crowded = {20000, 20000, 60000, 3000000, 0.3, 0.05};
+	const struct scene scenes[] = {
+	        {"steady clocks, ethernet", 9, ethernet, 200e-6, 0, 0, 0, 0, 16},
+	        {"steady clocks, fast fabric", 9, fabric, 200e-6, 0, 0, 0, 0, 16},
+	        {"swaying rates, ethernet", 9, ethernet, 200e-6, 0.3e-6, 0, 0, 0, 16},
+	        {"swaying rates, fast fabric", 9, fabric, 200e-6, 1e-6, 0, 0, 0, 16},
+	        {"new rates, fast fabric", 9, fabric, 200e-6, 0.05e-6, 30e-6, 0, 0, 16},
+	        {"new rates, ethernet", 9, ethernet, 200e-6, 0.05e-6, 30e-6, 0, 0, 16},
+	        {"asymmetric paths", 9, uneven, 200e-6, 0.1e-6, 0, 0, 0, 16},
+	        {"crowded network, losses", 9, crowded, 200e-6, 0.1e-6, 0, 0, 0, 10},
+	        {"stepping clocks", 9, ethernet, 100e-6, 0.05e-6, 0, 2000000, 0, 16},
+	        {"stopped and dead hosts", 9, ethernet, 200e-6, 0.05e-6, 0, 0, 1, 16},
+	        {"two levels, 80 domains", 80, ethernet, 200e-6, 0.1e-6, 0, 0, 0, 2},
+	};
+	double ratio;
+
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
+		scene(&scenes[i], 3);
+	ratio = median(all.ratio, all.ratios);
+	fprintf(stderr, "%llu rank-windows; median bound %.2f x half a trip\n", (unsigned long long)all.windows, ratio);
+	CHECK(all.windows >= 1000);
+	CHECK(ratio <= 3);
+	free(all.ratio);
+	return test_end();
+}
