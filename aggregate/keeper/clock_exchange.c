@@ -7,7 +7,7 @@
 
 #include "aggregate/keeper/clock_private.h"
 
-enum { FIRST_PATIENCE_NS = 5000000, LEAST_PATIENCE_NS = 1000000, GROUPS = 1024 };
+enum { FIRST_PATIENCE_NS = 5000000, LEAST_PATIENCE_NS = 1000000 };
 
 static int64_t or_else(int64_t value, int64_t otherwise)
 {
@@ -87,7 +87,7 @@ static void ping(struct pp_clock_exchange *x)
 /* The parent's rate stands in its grant: without it the band would not know which rates are possible. */
 static int begin_band(struct pp_clock_exchange *x, const struct pp_clock_packet *p)
 {
-	struct pp_band_options o = {.rate = (double)p->t1 / 1e9 / x->o.ticks_per_ns, .wander = x->o.wander, .groups = GROUPS};
+	struct pp_band_options o = {.rate = (double)p->t1 / 1e9 / x->o.ticks_per_ns, .wander = x->o.wander, .groups = x->o.bursts};
 
 	if (p->t1 <= 0 || pp_band_init(&x->band, &o, NULL))
 		return 0;

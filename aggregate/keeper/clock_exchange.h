@@ -31,6 +31,7 @@ struct pp_clock_exchange_options {
 	int64_t answer_ns; /* a child that is silent for so long in its turn loses it: 20 ms */
 	int64_t hello_ns;  /* between two hellos of a child that waits for its first turn: 100 ms */
 	double wander;     /* band.h */
+	size_t bursts;     /* that are kept: 1024 */
 };
 
 enum pp_clock_child_state {
@@ -43,6 +44,7 @@ enum pp_clock_child_state {
 struct pp_clock_child {
 	uint32_t domain;
 	enum pp_clock_child_state state;
+	int heard;       /* ever; nobody waits for who was not */
 	uint32_t missed; /* turns in a row; from 2 on nobody waits for it */
 	uint64_t trips;  /* of all rounds, by its own word */
 	int64_t took_ns; /* its last turn */

@@ -50,7 +50,7 @@ static void next_turn(struct pp_clock_exchange *x, int64_t now_ns)
 		struct pp_clock_child *c = &x->child[x->current];
 
 		grant(x, c, now_ns);
-		if (c->missed < GIVEN_UP) {
+		if (c->heard && c->missed < GIVEN_UP) {
 			c->state = PP_CHILD_TURN;
 			x->given_ns = now_ns;
 			x->heard_ns = INT64_MIN;
@@ -103,6 +103,7 @@ void pp_clock_round_packet(struct pp_clock_exchange *x, const struct pp_clock_pa
 
 	if (!c)
 		return;
+	c->heard = 1;
 	if (p->kind == PP_CLOCK_PING) {
 		struct pp_clock_packet pong = *p;
 

@@ -175,7 +175,7 @@ static void narrow(struct pp_band *b, size_t k)
 	struct pp_band_node *n = &b->node[k];
 	struct pp_polygon_extent e;
 
-	for (int i = 0; i < RAISES; i++, n->wander *= 2) {
+	for (int i = 0; i < RAISES; i++) {
 		if (solve_segment(b, k, &e)) {
 			if (i)
 				n->flags |= PP_BAND_BENT;
@@ -185,6 +185,7 @@ static void narrow(struct pp_band *b, size_t k)
 			n[1].high = e.y_high;
 			return;
 		}
+		n->wander *= 2;
 	}
 	n->flags |= PP_BAND_BROKEN;
 }

@@ -222,7 +222,7 @@ TEST(the_dead_cost_their_own_row)
 
 	hosts_of(&s, 9);
 	CHECK_INT(pp_clock_exchange_start(&s.host[1].x, 1), -ENOENT);
-	all = sim_round(&s, 1, 1000 * MS);
+	all = sim_round(&s, 1, 900 * MS);
 	child = s.host[0].x.child;
 	for (int i = 0; i < 8; i++) {
 		CHECK_INT(child[i].state, PP_CHILD_DONE);
@@ -256,7 +256,7 @@ TEST(stopped_in_its_turn)
 	struct sim s;
 
 	hosts_of(&s, 4);
-	s.host[1].stop_ns = MS / 2; /* in the middle of its trips */
+	s.host[1].stop_ns = s.now + MS / 2; /* in the middle of its trips */
 	s.host[1].go_ns = 500 * MS;
 	CHECK(sim_round(&s, 1, 1000 * MS) < 25 * MS);
 	CHECK_INT(s.host[0].x.child[0].state, PP_CHILD_MISSED);
@@ -279,7 +279,7 @@ TEST(hubs_follow)
 	hosts_of(&s, 100);
 	s.host[4].dead = 1; /* a hub: its own children have no turn */
 	sim_round(&s, 1, 3000 * MS);
-	sim_run(&s, 3000 * MS);
+	sim_run(&s, 4000 * MS);
 	for (uint32_t i = 1; i < 100; i++)
 		served += s.host[i].x.counts.trips == 30;
 	CHECK_INT(served, 99 - 1 - (int)s.host[4].x.children);

@@ -150,6 +150,9 @@ int sim_connect(struct sim *s, uint16_t count)
 		rc = pp_clock_exchange_init(&s->host[i].x, &o, &ops, &s->host[i], NULL);
 	}
 	free(child);
+	for (uint32_t i = 1; i < s->hosts && !rc; i++)
+		wake_at(s, i); /* hello */
+	sim_run(s, s->now + 20000000);
 	return rc;
 }
 

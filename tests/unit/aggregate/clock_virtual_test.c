@@ -125,7 +125,7 @@ static void set_clocks(struct sim *s, const struct scene *c)
 /* A job: hosts join, a window of 30 s with a sync every 5 s, 2 s later one of 40 ms. Every host but the root is a rank. */
 static void play(const struct scene *c, uint64_t seed, struct totals *t)
 {
-	static const int64_t sync_ms[] = {0, 2000, 7000, 12000, 17000, 22000, 27000, 32000, 34000, 34040};
+	static const int64_t sync_ms[] = {30, 2000, 7000, 12000, 17000, 22000, 27000, 32000, 34000, 34040};
 	struct sim s;
 
 	CHECK_INT(sim_open(&s, c->hosts, seed), 0);

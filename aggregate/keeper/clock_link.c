@@ -1,0 +1,305 @@
+/* Thread, addresses and lock around the exchange; see clock_link.h. Called by the keeper. */
+#include "aggregate/keeper/clock_link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/clock_socket.h"
+
+enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000 };
+
+struct pp_clock_link {
+	struct pp_clock_socket socket;
+	int wake; /* eventfd */
+	pthread_t thread;
+	int runs;
+	pthread_mutex_t lock; /* of all below */
+	int stop;
+	struct pp_clock_exchange x;
+	struct pp_clock_address parent[ADDRESSES]; /* candidates; the first alone once it was heard */
+	size_t parents;
+	struct pp_clock_address *child; /* as x.child; size 0: not heard yet */
+};
+
+double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b)
+{
+	if (kind == PP_TICK_RAW || b->raw_ns <= a->raw_ns)
+		return 1;
+	return (double)(b->tick - a->tick) / (double)(b->raw_ns - a->raw_ns);
+}
+
+static int64_t tick(void *ctx)
+{
+	return pp_clock_socket_tick(&((struct pp_clock_link *)ctx)->socket);
+}
+
+static struct pp_clock_address *child_address(struct pp_clock_link *l, uint32_t domain)
+{
+	for (size_t i = 0; i < l->x.children; i++)
+		if (l->x.child[i].domain == domain)
+			return &l->child[i];
+	return NULL;
+}
+
+static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
+{
+	struct pp_clock_link *l = ctx;
+	const struct pp_clock_address *child;
+
+	if (to == l->x.o.parent && to != l->x.o.self) {
+		for (size_t i = 0; i < l->parents; i++)
+			pp_clock_socket_send(&l->socket, &l->parent[i], packet, PP_CLOCK_PACKET);
+		return;
+	}
+	child = child_address(l, to);
+	if (child && child->size)
+		pp_clock_socket_send(&l->socket, child, packet, PP_CLOCK_PACKET);
+}
+
+static const struct pp_clock_ops ops = {.tick = tick, .send = send_packet};
+
+/* Who says hello, or gives a turn, with the job's key, is answered where that came from. */
+static void learn_address(struct pp_clock_link *l, const uint8_t *bytes, size_t size, const struct pp_clock_address *from)
+{
+	struct pp_clock_address *child;
+	struct pp_clock_packet p;
+
+	if (size != PP_CLOCK_PACKET || (bytes[5] != PP_CLOCK_HELLO && bytes[5] != PP_CLOCK_GRANT))
+		return;
+	if (pp_clock_packet_read(bytes, size, l->x.o.key, &p) || p.to != l->x.o.self)
+		return;
+	child = p.kind == PP_CLOCK_HELLO ? child_address(l, p.from) : NULL;
+	if (child)
+		*child = *from;
+	if (p.kind == PP_CLOCK_GRANT && p.from == l->x.o.parent && l->parents != 1) {
+		l->parent[0] = *from;
+		l->parents = 1;
+	}
+}
+
+static void take_packets(struct pp_clock_link *l)
+{
+	struct pp_clock_address from;
+	uint8_t bytes[PP_CLOCK_PACKET + 1];
+	size_t size;
+	int64_t came;
+
+	for (int i = 0; i < BURST && (size = pp_clock_socket_receive(&l->socket, bytes, sizeof(bytes), &from, &came)); i++) {
+		learn_address(l, bytes, size, &from);
+		pp_clock_exchange_packet(&l->x, bytes, size, came);
+	}
+}
+
+/* ns until something is due. */
+static int64_t wait_ns(const struct pp_clock_link *l)
+{
+	int64_t next = pp_clock_exchange_next_ns(&l->x), left = NAP_MS * (int64_t)1000000;
+
+	if (next != INT64_MAX && next - pp_clock_exchange_now_ns(&l->x) < left)
+		left = next - pp_clock_exchange_now_ns(&l->x);
+	return left > 0 ? left : 0;
+}
+
+static void *serve(void *arg)
+{
+	struct pp_clock_link *l = arg;
+	struct pollfd fd[2] = {{.fd = l->socket.fd, .events = POLLIN}, {.fd = l->wake, .events = POLLIN}};
+	uint64_t count;
+	int64_t left;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->stop) {
+		struct timespec pause;
+
+		take_packets(l);
+		pp_clock_exchange_due(&l->x);
+		left = wait_ns(l);
+		pause = (struct timespec){left / 1000000000, left % 1000000000};
+		pthread_mutex_unlock(&l->lock);
+		if (ppoll(fd, 2, &pause, NULL) > 0 && fd[1].revents)
+			(void)!read(l->wake, &count, sizeof(count));
+		pthread_mutex_lock(&l->lock);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+static void wake(struct pp_clock_link *l)
+{
+	uint64_t one = 1;
+
+	(void)!write(l->wake, &one, sizeof(one));
+}
+
+int pp_clock_link_open(const struct pp_clock_link_options *o, struct pp_clock_link **ret_link, struct pp_err *err)
+{
+	struct pp_clock_link *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
+	l->socket.kind = o->kind;
+	l->socket.ticks_per_ns = o->ticks_per_ns;
+	l->socket.kernel_stamps = !o->no_kernel_stamps;
+	pthread_mutex_init(&l->lock, NULL);
+	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->socket.fd = -1;
+	rc = l->wake < 0 ? pp_err_set(err, -errno, "cannot compare clocks: no eventfd: %s", strerror(errno))
+	                 : pp_clock_socket_open(&l->socket, o->bind, o->port_first, o->port_last, err);
+	if (rc) {
+		pp_clock_link_free(l);
+		return rc;
+	}
+	*ret_link = l;
+	return 0;
+}
+
+void pp_clock_link_free(struct pp_clock_link *l)
+{
+	if (!l)
+		return;
+	if (l->runs) {
+		pthread_mutex_lock(&l->lock);
+		l->stop = 1;
+		pthread_mutex_unlock(&l->lock);
+		wake(l);
+		pthread_join(l->thread, NULL);
+	}
+	pp_clock_socket_close(&l->socket);
+	if (l->wake >= 0)
+		close(l->wake);
+	pp_clock_exchange_release(&l->x);
+	explicit_bzero(&l->x.o.key, sizeof(l->x.o.key));
+	pthread_mutex_destroy(&l->lock);
+	free(l->child);
+	free(l);
+}
+
+uint16_t pp_clock_link_port(const struct pp_clock_link *l)
+{
+	return l->socket.port;
+}
+
+/* The keeper's signals are its main thread's. */
+static int start_thread(struct pp_clock_link *l)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&l->thread, NULL, serve, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	l->runs = !rc;
+	return -rc;
+}
+
+int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
+                       size_t addresses, uint16_t port, struct pp_err *err)
+{
+	struct pp_clock_exchange_options mine = *o;
+	struct pp_clock_address from;
+	uint8_t bytes[PP_CLOCK_PACKET];
+	int64_t came;
+	int rc;
+
+	if (l->runs)
+		return pp_err_set(err, -EALREADY, "cannot compare clocks: this keeper has its place already");
+	for (size_t i = 0; i < addresses && l->parents < ADDRESSES; i++)
+		if (!pp_clock_socket_address(&l->socket, address[i], port, &l->parent[l->parents]))
+			l->parents++;
+	if (o->parent != o->self && !l->parents)
+		return pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
+	mine.ticks_per_ns = l->socket.ticks_per_ns;
+	l->child = calloc(o->children + 1, sizeof(*l->child));
+	if (!l->child)
+		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", o->children);
+	for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket, bytes, sizeof(bytes), &from, &came); i++)
+		; /* nobody has the right to have written yet */
+	rc = pp_clock_exchange_init(&l->x, &mine, &ops, l, err);
+	if (rc)
+		return rc;
+	rc = start_thread(l);
+	return rc ? pp_err_set(err, rc, "cannot compare clocks: no thread: %s", strerror(-rc)) : 0;
+}
+
+int pp_clock_link_start(struct pp_clock_link *l, uint64_t round)
+{
+	int rc;
+
+	pthread_mutex_lock(&l->lock);
+	rc = l->runs ? pp_clock_exchange_start(&l->x, round) : -ENOENT;
+	pthread_mutex_unlock(&l->lock);
+	wake(l);
+	return rc;
+}
+
+void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *ret_state)
+{
+	pthread_mutex_lock(&l->lock);
+	*ret_state = (struct pp_clock_link_state){.busy = l->runs && pp_clock_exchange_busy(&l->x),
+	                                          .round = l->x.round_sync,
+	                                          .turn = l->x.turn_sync,
+	                                          .round_took_ns = l->x.round_took_ns,
+	                                          .counts = l->x.counts,
+	                                          .same = l->x.same};
+	for (size_t i = 0; i < l->x.children; i++)
+		ret_state->heard += l->x.child[i].heard != 0;
+	pthread_mutex_unlock(&l->lock);
+}
+
+int pp_clock_link_pieces(struct pp_clock_link *l, int64_t beyond, struct pp_pieces *ret, struct pp_err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&l->lock);
+	rc = l->x.has_band ? pp_band_solve(&l->x.band, err)
+	                   : pp_err_set(err, -ENODATA, "cannot map the clock: it was never compared");
+	if (!rc)
+		rc = pp_pieces_of_band(&l->x.band, beyond, ret, err);
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
+static int copy_of(const void *from, size_t count, size_t size, void **ret, size_t *ret_count, struct pp_err *err)
+{
+	void *copy = calloc(count + 1, size);
+
+	if (!copy)
+		return pp_err_set(err, -ENOMEM, "no memory for the rows of the clock");
+	if (count)
+		memcpy(copy, from, count * size);
+	*ret = copy;
+	*ret_count = count;
+	return 0;
+}
+
+int pp_clock_link_nodes(struct pp_clock_link *l, struct pp_band_node **ret_node, size_t *ret_nodes, struct pp_err *err)
+{
+	void *copy = NULL;
+	int rc;
+
+	pthread_mutex_lock(&l->lock);
+	rc = copy_of(l->x.band.node, l->x.band.nodes, sizeof(**ret_node), &copy, ret_nodes, err);
+	pthread_mutex_unlock(&l->lock);
+	*ret_node = rc ? *ret_node : copy;
+	return rc;
+}
+
+int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_child, size_t *ret_children, struct pp_err *err)
+{
+	void *copy = NULL;
+	int rc;
+
+	pthread_mutex_lock(&l->lock);
+	rc = copy_of(l->x.child, l->x.children, sizeof(**ret_child), &copy, ret_children, err);
+	pthread_mutex_unlock(&l->lock);
+	*ret_child = rc ? *ret_child : copy;
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* The clock exchange of one keeper over UDP, by a thread that sleeps until a packet comes. Called by the keeper.
+ * In: who this domain is, its parent's addresses and the job's key. Out: chains of lines to the parent's ticks, rows of children.
+ * All functions are the owner's thread's; a forked child does not touch a link. Nothing waits for another host. */
+#ifndef PP_KEEPER_CLOCK_LINK_H
+#define PP_KEEPER_CLOCK_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/keeper/clock_exchange.h"
+#include "core/base/err.h"
+#include "core/base/tick.h"
+#include "core/clock/pieces.h"
+
+struct pp_clock_link;
+
+struct pp_clock_link_options {
+	enum pp_tick_kind kind;
+	double ticks_per_ns; /* pp_clock_rate() */
+	const char *bind;    /* numeric; NULL: all */
+	uint16_t port_first, port_last;
+	int no_kernel_stamps; /* to measure without them */
+};
+
+struct pp_clock_link_state {
+	int busy;              /* a round or a turn runs */
+	uint64_t round, turn;  /* last one begun, as a parent and as a child; 0: none */
+	int64_t round_took_ns; /* of the last round that is over */
+	size_t heard;          /* children that ever were: a round for who has joined begins when it grows */
+	struct pp_clock_counts counts;
+	struct pp_same_clock same; /* to the parent */
+};
+
+/* Ticks a ns by two sandwiched readings that far apart; within (wa + wb) / apart. */
+double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b);
+
+/* The port is there at once, to be told to others; what comes before pp_clock_link_join() is thrown away. */
+int pp_clock_link_open(const struct pp_clock_link_options *o, struct pp_clock_link **ret_link, struct pp_err *err);
+void pp_clock_link_free(struct pp_clock_link *l);
+uint16_t pp_clock_link_port(const struct pp_clock_link *l);
+/* Take the place in the tree and begin to serve; once. The parent's addresses are all tried until it answers; children are known
+ * by their hello. `o->ticks_per_ns` is the link's. */
+int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
+                       size_t addresses, uint16_t port, struct pp_err *err);
+/* Root: begin a round; numbers grow. -EBUSY: one runs. -ENOENT: no children. */
+int pp_clock_link_start(struct pp_clock_link *l, uint64_t round);
+void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *ret_state);
+/* Own ticks to the parent's, as of now. -ENODATA: never compared. */
+int pp_clock_link_pieces(struct pp_clock_link *l, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
+/* Copies, for files; to be freed. */
+int pp_clock_link_nodes(struct pp_clock_link *l, struct pp_band_node **ret_node, size_t *ret_nodes, struct pp_err *err);
+int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_child, size_t *ret_children, struct pp_err *err);
+
+#endif
