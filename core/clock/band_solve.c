@@ -14,6 +14,7 @@ static const double ROUNDING = 1e-3;     /* of the polygon's arithmetic, in y ti
 static const double OSCILLATOR = 5e-6;   /* no oscillator changes its rate by so much within seconds */
 static const double NOTHING_ELSE = 0.25; /* a neighbour that sees less than this part of a jump had no part in it */
 static const double WANDER_FACTOR = 1.5; /* seen of neighbours: what was not seen may be that much more */
+static const double LONG_ENOUGH = 0.75;  /* of a segment: a line beside it that says something of its slope */
 static const double LEARN_MOST = 5e-6;   /* what is more is a jump, and no property of the oscillator */
 static const double WEAK = 4;            /* a node with an interval so much wider than what the others leave is left out */
 static const double UNBOUNDED = 1e15;    /* y ticks: weeks */
@@ -87,10 +88,10 @@ static double off_line(const struct pp_band *b, size_t k, int before)
 	size_t near = before ? k : k + 1, far = near;
 
 	if (before)
-		while (far > 0 && length(b, far, near) < d && !(b->node[far - 1].flags & PP_BAND_BROKEN))
+		while (far > 0 && length(b, far, near) < LONG_ENOUGH * d && !(b->node[far - 1].flags & PP_BAND_BROKEN))
 			far--;
 	else
-		while (far + 1 < b->nodes && length(b, near, far) < d && !(b->node[far].flags & PP_BAND_BROKEN))
+		while (far + 1 < b->nodes && length(b, near, far) < LONG_ENOUGH * d && !(b->node[far].flags & PP_BAND_BROKEN))
 			far++;
 	if (far == near || fabs(length(b, far, near)) < d / 2)
 		return NAN;
@@ -111,14 +112,10 @@ static void judge(struct pp_band *b, size_t k, double learned)
 	n->jump = most;
 	if (isnan(before) && isnan(after))
 		n->flags |= PP_BAND_ASSUMED;
-	if (most < OSCILLATOR * d + noise)
-		return;
-	if (!isnan(before) && !isnan(after) && fmin(before, after) < NOTHING_ELSE * most) {
+	if (!isnan(before) && !isnan(after) && most > OSCILLATOR * d && fmin(before, after) < NOTHING_ELSE * most)
 		n->jump = fmin(before, after);
-		if (n->jump < OSCILLATOR * d + noise)
-			return;
-	}
-	n->flags |= PP_BAND_JUMP;
+	if (n->jump > OSCILLATOR * d + noise)
+		n->flags |= PP_BAND_JUMP;
 }
 
 /* What neighbours prove of the oscillator: a change of rate that no choice inside their intervals explains. */

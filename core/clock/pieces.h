@@ -11,7 +11,7 @@
 #include "core/clock/band.h"
 #include "core/clock/clock_map.h"
 
-enum { PP_PIECE_SHIFT = 50 };
+enum { PP_PIECE_SHIFT = 50, PP_PIECES_MAX = 1 << 16 };
 
 struct pp_clock_piece { /* from x to the next piece's x */
 	int64_t x, y;
@@ -34,13 +34,18 @@ int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, s
 /* First a, then b: its bounds are the sum, in ticks of b's target. */
 int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err);
 void pp_pieces_release(struct pp_pieces *p);
+/* As bytes, little endian: their number; nothing is written where `room` is less. */
+size_t pp_pieces_write(const struct pp_pieces *p, uint8_t *bytes, size_t room);
+/* Of hostile bytes: -EBADMSG where they are no chain. */
+int pp_pieces_read(const uint8_t *bytes, size_t size, struct pp_pieces *ret, struct pp_err *err);
 
 /* The piece that x is in, or the nearest. `at`: where to begin to look, the last answer for sorted times. */
 size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x);
 
 static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x)
 {
-	return piece->y + (int64_t)((__int128)(x - piece->x) * piece->num >> PP_PIECE_SHIFT);
+	/* unsigned: a time far outside wraps, and has no bound */
+	return (int64_t)((uint64_t)piece->y + (uint64_t)((__int128)(x - piece->x) * piece->num >> PP_PIECE_SHIFT));
 }
 
 int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);

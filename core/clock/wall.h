@@ -55,6 +55,14 @@ uint32_t pp_wall_steps_in(const struct pp_wall *w, int64_t from_tick, int64_t to
 /* The chain of the era that a date is of: the latest that holds it, else the nearest. */
 int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, struct pp_pieces *ret, struct pp_err *err);
 
+struct pp_wall_claim { /* what the host's NTP or PTP says of the wall clock; shown, never believed */
+	int synchronised;
+	int64_t error_ns, error_most_ns; /* its estimate, and the most it thinks possible */
+	int64_t frequency_ppb;           /* by which the kernel corrects the oscillator now */
+};
+
+/* Of the kernel's clock discipline. -ENOTSUP: it does not tell. */
+int pp_wall_claim(struct pp_wall_claim *ret_claim);
 /* The narrowest of some readings of this host's clocks, by the tick of `kind`. */
 void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
 

@@ -1,4 +1,6 @@
 /* One reading of this host's clocks between two of the tick. Called by the keeper through pp_wall_read(). */
+#include <errno.h>
+#include <sys/timex.h>
 #include <time.h>
 
 #include "core/clock/wall.h"
@@ -34,4 +36,18 @@ void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)
 			best = s;
 	}
 	*ret_sample = best;
+}
+
+int pp_wall_claim(struct pp_wall_claim *ret_claim)
+{
+	struct timex t = {.modes = 0};
+	int state = adjtimex(&t);
+
+	if (state < 0)
+		return -ENOTSUP;
+	*ret_claim = (struct pp_wall_claim){.synchronised = state != TIME_ERROR && !(t.status & STA_UNSYNC),
+	                                    .error_ns = t.esterror * (int64_t)1000,
+	                                    .error_most_ns = t.maxerror * (int64_t)1000,
+	                                    .frequency_ppb = (int64_t)t.freq * 1000 / 65536};
+	return 0;
 }

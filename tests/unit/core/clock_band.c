@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/clock/causality.h"
 #include "core/clock/polygon.h"
 #include "core/clock/same_clock.h"
 #include "core/clock/tree.h"
@@ -188,6 +189,21 @@ TEST(same_clock)
 	CHECK_INT(s.trips, 20);
 }
 
+TEST(causality)
+{
+	struct pp_causality c = {0};
+
+	pp_causality_add(&c, 1000, 10, 2000, 10);
+	pp_causality_add(&c, 2015, 10, 2000, 10);
+	CHECK_INT(c.violated, 0);
+	pp_causality_add(&c, 2025, 10, 2000, 10);
+	pp_causality_add(&c, 2025, INT64_MAX, 2000, 10); /* a clock that is not joined proves nothing */
+	CHECK_INT(c.pairs, 3);
+	CHECK_INT(c.inverted, 1);
+	CHECK_INT(c.violated, 1);
+	CHECK_INT(c.worst_ns, 5);
+}
+
 TEST(tree)
 {
 	CHECK_INT(pp_tree_hubs(64), 0);
@@ -216,6 +232,7 @@ int main(void)
 	steps();
 	old_bursts_go();
 	same_clock();
+	causality();
 	tree();
 	return test_end();
 }

@@ -162,6 +162,39 @@ TEST(then_the_line_to_job_time)
 	pp_band_release(&a);
 }
 
+TEST(as_bytes)
+{
+	uint8_t bytes[1000], bad[1000];
+	struct pp_pieces p, back;
+	struct pp_band b;
+	size_t size;
+
+	band_of(&b, way, 4);
+	b.node[1].flags = PP_BAND_BROKEN; /* a bound of INFINITY goes through */
+	CHECK_INT(pp_pieces_of_band(&b, 1000000000, &p, NULL), 0);
+	size = pp_pieces_write(&p, bytes, sizeof(bytes));
+	CHECK(size <= sizeof(bytes) && pp_pieces_write(&p, bad, 10) == size);
+	CHECK_INT(pp_pieces_read(bytes, size, &back, NULL), 0);
+	for (int64_t x = -100000000; x < 6100000000; x += 12345678) {
+		CHECK_INT(pp_pieces_map(&back, x), pp_pieces_map(&p, x));
+		CHECK_INT(pp_pieces_bound(&back, x), pp_pieces_bound(&p, x));
+	}
+	pp_pieces_release(&back);
+	for (size_t cut = 0; cut < size; cut++)
+		CHECK_INT(pp_pieces_read(bytes, cut, &back, NULL), -EBADMSG);
+	for (size_t i = 0; i < size; i++) { /* whatever one byte says, it is refused or a chain that can be used */
+		memcpy(bad, bytes, size);
+		bad[i] ^= 0xff;
+		if (pp_pieces_read(bad, size, &back, NULL))
+			continue;
+		CHECK(pp_pieces_map(&back, 3000000000) == pp_pieces_map(&back, 3000000000));
+		CHECK(pp_pieces_bound(&back, 3000000000) >= 0);
+		pp_pieces_release(&back);
+	}
+	pp_pieces_release(&p);
+	pp_band_release(&b);
+}
+
 TEST(whole_rank)
 {
 	struct pp_span span[2] = {{.begin = 1000000010, .end = 1000000020, .kind = PP_SPAN_STEP, .number = 5},
@@ -196,6 +229,7 @@ int main(void)
 	broken_and_empty();
 	one_behind_the_other();
 	then_the_line_to_job_time();
+	as_bytes();
 	whole_rank();
 	return test_end();
 }
