@@ -22,7 +22,7 @@ int pp_clock_exchange_init(struct pp_clock_exchange *x, const struct pp_clock_ex
 	if (!(o->ticks_per_ns > 0))
 		return pp_err_set(err, -EINVAL, "cannot compare clocks: the tick's rate is not known");
 	*x = (struct pp_clock_exchange){.o = *o, .ops = ops, .ctx = ctx};
-	x->o.count = o->count ? o->count : 100;
+	x->o.count = o->count ? o->count : 50;
 	x->o.budget_ns = or_else(o->budget_ns, 20000000);
 	x->o.answer_ns = or_else(o->answer_ns, 20000000);
 	x->o.hello_ns = or_else(o->hello_ns, 100000000);

@@ -26,7 +26,7 @@ struct pp_clock_exchange_options {
 	double ticks_per_ns;       /* of this domain, within 1e-4 */
 	uint8_t key[PP_CLOCK_KEY]; /* of the job */
 	/* 0: what stands behind */
-	uint16_t count;    /* trips in a turn: 100 */
+	uint16_t count;    /* trips in a turn: 50 */
 	int64_t budget_ns; /* of a turn: 20 ms */
 	int64_t answer_ns; /* a child that is silent for so long in its turn loses it: 20 ms */
 	int64_t hello_ns;  /* between two hellos of a child that waits for its first turn: 100 ms */

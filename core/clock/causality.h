@@ -1,7 +1,7 @@
 /* The honesty metric of the clock: what the times of two hosts say against what must be so. Called by the analysis of collectives.
  * In: for each collective that nobody leaves before the last has come, the last arrival and the first exit, each with the bound
- * of its rank's clock; for each message, its send's begin and its receive's end. Out: counts. A violation beyond both bounds disproves
- * a bound; one within them is what bounds are for. */
+ * of its rank's clock; for each message, its send's begin and its receive's end. Out: counts. A violation beyond both bounds
+ * disproves a bound; one within them is what bounds are for. */
 #ifndef PP_CLOCK_CAUSALITY_H
 #define PP_CLOCK_CAUSALITY_H
 

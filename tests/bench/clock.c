@@ -1,5 +1,5 @@
-/* The clock: what mapping and solving cost, what a round takes and how good it is at 64 to 10 240 domains beside Score-P's scheme, and
- * what the kernel's receive stamps bring. Simulated hosts run the real exchange in virtual time (tests/unit/aggregate/clock_sim.h). */
+/* The clock: what mapping and solving cost, what a round takes and how good it is at 64 to 10 240 domains beside Score-P's scheme,
+ * what the kernel's receive stamps bring. Simulated hosts run the real exchange in virtual time (clock_sim.h of the unit tests). */
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -104,7 +104,7 @@ struct score {
 	double offset[2], at[2]; /* at both ends */
 };
 
-/* Score-P: rank 0 with each of the others in turn, 10 ping-pongs, the middle of the shortest; at begin and end, a line in between. */
+/* Score-P: rank 0 with each of the others in turn, 10 ping-pongs, the middle of the shortest; at both ends, a line in between. */
 static int64_t score_p(struct sim *s, struct score *score, int end, int64_t begin)
 {
 	int64_t t = begin;

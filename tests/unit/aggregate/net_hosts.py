@@ -76,4 +76,5 @@ def main():
         shutil.rmtree(where)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
