@@ -1,5 +1,5 @@
-/* Records a run of the clock exchange as rows of text for scripts/clock-picture: two processes on this host over UDP, one of them in
- * a time namespace two hours ahead where that is allowed, so that the truth is known; then in virtual time with bad clocks. */
+/* Records a run of the clock exchange as rows of text for scripts/clock-picture: two processes on this host over UDP, one in a
+ * time namespace two hours ahead where that is allowed, so that the truth is known; then in virtual time with bad clocks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

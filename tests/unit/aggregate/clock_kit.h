@@ -1,5 +1,5 @@
-/* One host of the clock exchange as a process of its own; shared by clock_link_test.c and clock_host.c. All clocks are of one kernel, so
- * the truth is known: equal ticks, or RAW moved by a namespace's offset. */
+/* One host of the clock exchange as a process of its own; shared by clock_link_test.c and clock_host.c. All clocks are of one
+ * kernel, so the truth is known: equal ticks, or RAW moved by a namespace's offset. */
 #ifndef PP_TEST_CLOCK_KIT_H
 #define PP_TEST_CLOCK_KIT_H
 
