@@ -29,7 +29,7 @@ static int set_number(void *socket, int option, int value)
 /* What both ends want: no waiting at the end, no message above the limit, a dead connection closed. */
 static int set_common(const struct pp_net *net, void *socket)
 {
-	int64_t limit = PP_MESSAGE_MAX;
+	int64_t limit = PP_WIRE_MAX;
 	int beat = (int)net->o.heartbeat_ms, dead = (int)(net->o.dead_ms / 2 + 1);
 
 	return set_number(socket, ZMQ_LINGER, 0) || set_number(socket, ZMQ_IPV6, 1) || set_number(socket, ZMQ_SNDHWM, 256) ||
@@ -81,7 +81,7 @@ void pp_net_free(struct pp_net *net)
 {
 	if (!net)
 		return;
-	pp_message_release(&net->held);
+	pp_wire_release(&net->held);
 	for (size_t i = 0; i < net->peers; i++)
 		pp_peer_release(&net->peer[i]);
 	for (size_t i = 0; i < net->sockets; i++)

@@ -42,9 +42,9 @@ enum pp_net_event_kind {
 
 struct pp_net_event {
 	enum pp_net_event_kind kind;
-	int peer;                         /* 0..PP_NET_PEERS-1, not used again; 0 on a connecting side */
-	const char *host;                 /* of the peer, UTF-8; "" where never heard */
-	const struct pp_message *message; /* until the next call of pp_net_next(), or NULL */
+	int peer;                      /* 0..PP_NET_PEERS-1, not used again; 0 on a connecting side */
+	const char *host;              /* of the peer, UTF-8; "" where never heard */
+	const struct pp_wire *message; /* until the next call of pp_net_next(), or NULL */
 };
 
 struct pp_net_counts {
@@ -62,11 +62,11 @@ int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invi
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
 void pp_net_free(struct pp_net *net);
 
-/* What heartbeats say of this host's ranks; copied. -EINVAL: more than PP_MESSAGE_RANKS, -ENOMEM. */
-int pp_net_state(struct pp_net *net, const struct pp_message_rank *rank, size_t ranks, int64_t job_ns);
+/* What heartbeats say of this host's ranks; copied. -EINVAL: more than PP_WIRE_RANKS, -ENOMEM. */
+int pp_net_state(struct pp_net *net, const struct pp_wire_rank *rank, size_t ranks, int64_t job_ns);
 /* Queue a message (its sequence is ours to give); delivered once and in order while the peer lives. -EAGAIN: its queue is full,
  * call pp_net_next() and try again. -ENOTCONN: not joined, left or lost. */
-int pp_net_send(struct pp_net *net, int peer, const struct pp_message *m, struct pp_err *err);
+int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp_err *err);
 /* 1: an event, 0: none within timeout_ms. To be called at least every dead_ms / 4, or the others take this keeper for lost. */
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
 size_t pp_net_unsent(const struct pp_net *net); /* bytes that living peers have not acknowledged */

@@ -17,30 +17,30 @@ static uint64_t next_random(void)
 	return seed;
 }
 
-static struct pp_message_rank rank[3] = {
-        {0, 100, PP_RANK_STARTING, INT64_MIN}, {5, 200, PP_RANK_RUNNING, -3}, {INT32_MAX, INT32_MAX, PP_RANK_DIED, INT64_MAX}};
-static unsigned char data[PP_MESSAGE_PIECE + 1];
+static struct pp_wire_rank rank[3] = {
+        {0, 100, PP_WIRE_STARTING, INT64_MIN}, {5, 200, PP_WIRE_RUNNING, -3}, {INT32_MAX, INT32_MAX, PP_WIRE_DIED, INT64_MAX}};
+static unsigned char data[PP_WIRE_PIECE + 1];
 
-static struct pp_message sample(enum pp_message_kind kind)
+static struct pp_wire sample(enum pp_wire_kind kind)
 {
-	struct pp_message m = {.kind = kind, .sequence = 77};
+	struct pp_wire m = {.kind = kind, .sequence = 77};
 
-	if (kind == PP_MESSAGE_HELLO)
-		m.hello = (struct pp_message_hello){1, "job", "host-\xc3\xa9", "0.1.0", 0xfedcba9876543210ULL, rank, 3};
-	else if (kind == PP_MESSAGE_HELLO_ACK)
-		m.hello_ack = (struct pp_message_hello_ack){1, 3, "2026_11_21_17_00_00", NULL, 9, "h0"};
-	else if (kind == PP_MESSAGE_HEARTBEAT)
-		m.heartbeat = (struct pp_message_heartbeat){UINT64_MAX, INT64_MIN, rank, 2};
-	else if (kind == PP_MESSAGE_BYE)
+	if (kind == PP_WIRE_HELLO)
+		m.hello = (struct pp_wire_hello){1, "job", "host-\xc3\xa9", "0.1.0", 0xfedcba9876543210ULL, rank, 3};
+	else if (kind == PP_WIRE_HELLO_ACK)
+		m.hello_ack = (struct pp_wire_hello_ack){1, 3, "2026_11_21_17_00_00", NULL, 9, "h0"};
+	else if (kind == PP_WIRE_HEARTBEAT)
+		m.heartbeat = (struct pp_wire_heartbeat){UINT64_MAX, INT64_MIN, rank, 2};
+	else if (kind == PP_WIRE_BYE)
 		m.bye.reason = "ranks have ended";
-	else if (kind == PP_MESSAGE_BLOCK || kind == PP_MESSAGE_FILE)
-		m.piece = (struct pp_message_piece){4, "h1.xplane.pb", 1ULL << 40, (1ULL << 40) + 1000, data, 1000};
+	else if (kind == PP_WIRE_BLOCK || kind == PP_WIRE_FILE)
+		m.piece = (struct pp_wire_piece){4, "h1.xplane.pb", 1ULL << 40, (1ULL << 40) + 1000, data, 1000};
 	else
-		m.window = (struct pp_message_window){8, 2, 1, INT64_MIN, INT64_MAX, "0-3", "why", rank, 1};
+		m.window = (struct pp_wire_window){8, 2, 1, INT64_MIN, INT64_MAX, "0-3", "why", rank, 1};
 	return m;
 }
 
-static int ranks_equal(const struct pp_message_rank *a, const struct pp_message_rank *b, size_t n)
+static int ranks_equal(const struct pp_wire_rank *a, const struct pp_wire_rank *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (a[i].rank != b[i].rank || a[i].pid != b[i].pid || a[i].state != b[i].state || a[i].step != b[i].step)
@@ -48,27 +48,27 @@ static int ranks_equal(const struct pp_message_rank *a, const struct pp_message_
 	return 1;
 }
 
-static void compare(const struct pp_message *a, const struct pp_message *b)
+static void compare(const struct pp_wire *a, const struct pp_wire *b)
 {
 	CHECK_INT(a->kind, b->kind);
 	CHECK(a->sequence == b->sequence);
-	if (a->kind == PP_MESSAGE_HELLO) {
+	if (a->kind == PP_WIRE_HELLO) {
 		CHECK_STR(b->hello.job, a->hello.job);
 		CHECK_STR(b->hello.host, a->hello.host);
 		CHECK_STR(b->hello.version, a->hello.version);
 		CHECK(a->hello.instance == b->hello.instance && a->hello.protocol == b->hello.protocol && b->hello.ranks == 3);
 		CHECK(ranks_equal(a->hello.rank, b->hello.rank, 3));
-	} else if (a->kind == PP_MESSAGE_HELLO_ACK) {
+	} else if (a->kind == PP_WIRE_HELLO_ACK) {
 		CHECK_STR(b->hello_ack.session, a->hello_ack.session);
 		CHECK_STR(b->hello_ack.refused, "");
 		CHECK_STR(b->hello_ack.host, "h0");
 		CHECK(b->hello_ack.instance == 9 && b->hello_ack.host_index == 3);
-	} else if (a->kind == PP_MESSAGE_HEARTBEAT) {
+	} else if (a->kind == PP_WIRE_HEARTBEAT) {
 		CHECK(b->heartbeat.received == UINT64_MAX && b->heartbeat.job_ns == INT64_MIN && b->heartbeat.ranks == 2);
 		CHECK(ranks_equal(rank, b->heartbeat.rank, 2));
-	} else if (a->kind == PP_MESSAGE_BYE) {
+	} else if (a->kind == PP_WIRE_BYE) {
 		CHECK_STR(b->bye.reason, a->bye.reason);
-	} else if (a->kind == PP_MESSAGE_BLOCK || a->kind == PP_MESSAGE_FILE) {
+	} else if (a->kind == PP_WIRE_BLOCK || a->kind == PP_WIRE_FILE) {
 		CHECK_STR(b->piece.name, a->piece.name);
 		CHECK(a->piece.window == b->piece.window && a->piece.offset == b->piece.offset && a->piece.total == b->piece.total);
 		CHECK(b->piece.size == 1000 && !memcmp(b->piece.bytes, data, 1000));
@@ -82,48 +82,48 @@ static void compare(const struct pp_message *a, const struct pp_message *b)
 
 TEST(round_trip)
 {
-	for (int kind = PP_MESSAGE_HELLO; kind <= PP_MESSAGE_BYE; kind++) {
-		struct pp_message m = sample((enum pp_message_kind)kind), back;
+	for (int kind = PP_WIRE_HELLO; kind <= PP_WIRE_BYE; kind++) {
+		struct pp_wire m = sample((enum pp_wire_kind)kind), back;
 		struct pp_err err = {""};
 		size_t size = 0;
 		void *bytes = NULL;
 
-		CHECK_INT(pp_message_write(&m, &bytes, &size, &err), 0);
-		CHECK_INT(pp_message_read(bytes, size, &back, &err), 0);
+		CHECK_INT(pp_wire_write(&m, &bytes, &size, &err), 0);
+		CHECK_INT(pp_wire_read(bytes, size, &back, &err), 0);
 		compare(&m, &back);
-		pp_message_release(&back);
+		pp_wire_release(&back);
 		free(bytes);
 	}
 }
 
-static void refused(struct pp_message m, const char *why)
+static void refused(struct pp_wire m, const char *why)
 {
 	struct pp_err err = {""};
 	void *bytes = NULL;
 	size_t size;
 
-	CHECK(pp_message_write(&m, &bytes, &size, &err) == -EINVAL);
+	CHECK(pp_wire_write(&m, &bytes, &size, &err) == -EINVAL);
 	CHECK(strstr(err.text, why) != NULL);
 	CHECK(bytes == NULL);
 }
 
 TEST(rules)
 {
-	static char longer[PP_MESSAGE_TEXT + 2];
+	static char longer[PP_WIRE_TEXT + 2];
 	static const char *const name[] = {"", "..", ".", "a/b", "/etc/passwd", "a\nb"};
-	struct pp_message m;
+	struct pp_wire m;
 
-	memset(longer, 'a', PP_MESSAGE_TEXT + 1);
-	m = sample(PP_MESSAGE_HELLO), m.hello.host = longer, refused(m, "too long");
-	m = sample(PP_MESSAGE_HELLO), m.hello.host = "evil\033[2J", refused(m, "control");
-	m = sample(PP_MESSAGE_HELLO), m.hello.ranks = PP_MESSAGE_RANKS + 1, refused(m, "too many");
-	m = sample(PP_MESSAGE_WINDOW_REQUEST), m.window.first = 5, m.window.last = 4, refused(m, "before it begins");
-	m = sample(PP_MESSAGE_BLOCK), m.piece.size = sizeof(data), m.piece.total = UINT64_MAX, refused(m, "larger");
-	m = sample(PP_MESSAGE_BLOCK), m.piece.total = m.piece.offset + 999, refused(m, "larger");
-	m = sample(PP_MESSAGE_BLOCK), m.piece.offset = UINT64_MAX, refused(m, "larger");
-	m = sample((enum pp_message_kind)99), refused(m, "no kind");
+	memset(longer, 'a', PP_WIRE_TEXT + 1);
+	m = sample(PP_WIRE_HELLO), m.hello.host = longer, refused(m, "too long");
+	m = sample(PP_WIRE_HELLO), m.hello.host = "evil\033[2J", refused(m, "control");
+	m = sample(PP_WIRE_HELLO), m.hello.ranks = PP_WIRE_RANKS + 1, refused(m, "too many");
+	m = sample(PP_WIRE_WINDOW_REQUEST), m.window.first = 5, m.window.last = 4, refused(m, "before it begins");
+	m = sample(PP_WIRE_BLOCK), m.piece.size = sizeof(data), m.piece.total = UINT64_MAX, refused(m, "larger");
+	m = sample(PP_WIRE_BLOCK), m.piece.total = m.piece.offset + 999, refused(m, "larger");
+	m = sample(PP_WIRE_BLOCK), m.piece.offset = UINT64_MAX, refused(m, "larger");
+	m = sample((enum pp_wire_kind)99), refused(m, "no kind");
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
-		m = sample(PP_MESSAGE_FILE);
+		m = sample(PP_WIRE_FILE);
 		m.piece.name = name[i];
 		refused(m, i < 5 ? "name" : "control");
 	}
@@ -132,7 +132,7 @@ TEST(rules)
 /* Bytes of one sample with some of them changed, cut or grown: read, or refused with a sentence. */
 static void mutate(const uint8_t *from, size_t n, int *taken)
 {
-	struct pp_message m;
+	struct pp_wire m;
 	struct pp_err err = {""};
 	uint8_t *copy = malloc(n + 16);
 	size_t size = n;
@@ -145,14 +145,14 @@ static void mutate(const uint8_t *from, size_t n, int *taken)
 		copy[next_random() % n] = (uint8_t)next_random();
 	if (next_random() % 4 == 0)
 		size = next_random() % (n + 16);
-	if (pp_message_read(copy, size, &m, &err) == 0) {
+	if (pp_wire_read(copy, size, &m, &err) == 0) {
 		void *again = NULL;
 		size_t again_size;
 
 		/* What is taken keeps the sender's rules too. */
-		CHECK_INT(pp_message_write(&m, &again, &again_size, &err), 0);
+		CHECK_INT(pp_wire_write(&m, &again, &again_size, &err), 0);
 		free(again);
-		pp_message_release(&m);
+		pp_wire_release(&m);
 		(*taken)++;
 	} else {
 		CHECK(err.text[0] != '\0');
@@ -164,12 +164,12 @@ TEST(hostile_bytes)
 {
 	int taken = 0;
 
-	for (int kind = PP_MESSAGE_HELLO; kind <= PP_MESSAGE_BYE; kind++) {
-		struct pp_message m = sample((enum pp_message_kind)kind);
+	for (int kind = PP_WIRE_HELLO; kind <= PP_WIRE_BYE; kind++) {
+		struct pp_wire m = sample((enum pp_wire_kind)kind);
 		size_t size = 0;
 		void *bytes = NULL;
 
-		CHECK_INT(pp_message_write(&m, &bytes, &size, NULL), 0);
+		CHECK_INT(pp_wire_write(&m, &bytes, &size, NULL), 0);
 		for (int i = 0; bytes && i < 5000; i++)
 			mutate(bytes, size, &taken);
 		free(bytes);
@@ -180,9 +180,9 @@ TEST(hostile_bytes)
 /* Many empty parts: the frame is small, what it unpacks to is not. */
 TEST(bomb)
 {
-	size_t n = PP_MESSAGE_MAX - 8, parts = (n - 5) / 2, inner = parts * 2;
-	uint8_t *bytes = malloc(PP_MESSAGE_MAX + 1), *p = bytes;
-	struct pp_message m;
+	size_t n = PP_WIRE_MAX - 8, parts = (n - 5) / 2, inner = parts * 2;
+	uint8_t *bytes = malloc(PP_WIRE_MAX + 1), *p = bytes;
+	struct pp_wire m;
 	struct pp_err err = {""};
 
 	if (!bytes)
@@ -197,8 +197,8 @@ TEST(bomb)
 		*p++ = 3 << 3 | 2;
 		*p++ = 0;
 	}
-	CHECK(pp_message_read(bytes, (size_t)(p - bytes), &m, &err) == -EBADMSG);
-	CHECK(pp_message_read(bytes, PP_MESSAGE_MAX + 1, &m, &err) == -EBADMSG);
+	CHECK(pp_wire_read(bytes, (size_t)(p - bytes), &m, &err) == -EBADMSG);
+	CHECK(pp_wire_read(bytes, PP_WIRE_MAX + 1, &m, &err) == -EBADMSG);
 	CHECK(strstr(err.text, "too long") != NULL);
 	free(bytes);
 }
