@@ -12,6 +12,7 @@
 
 #include "aggregate/report/report.h"
 #include "aggregate/write/text.h"
+#include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
@@ -202,7 +203,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 		rc = nothing_there(given, &live, alive);
 	} else if (options->source[PP_OPT_ID_LIST] != PP_FROM_DEFAULT) {
 		for (long i = count; i-- > 0;)
-			printf("%s\n", session[i].name);
+			printf("%s\n", pp_plain(session[i].name, ""));
 	} else {
 		if (alive)
 			pp_say("a job still records into '%s' (keeper pid %d): this is the newest finished session.", given,

@@ -8,8 +8,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "core/base/plain.h"
 
 int pp_keeper_lock(const char *spool, struct pp_err *err)
 {
@@ -20,6 +23,11 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	if (fchmod(fd, 0600)) { /* who asks whether a keeper lives opens it too, whatever the umask */
+		saved = errno;
+		close(fd);
+		return pp_err_set(err, -saved, "cannot open '%s': %s", path, strerror(saved));
+	}
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return fd;
 	saved = errno;
@@ -73,8 +81,10 @@ close_file:
 
 void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message)
 {
-	if (message)
+	if (message) {
 		snprintf(c->message, sizeof(c->message), "%s", message);
+		pp_plain(c->message, "\n"); /* rank 0 prints it */
+	}
 	/* Release: the message is whole when the state is seen. */
 	atomic_store_explicit(&c->keeper_state, state, memory_order_release);
 }
@@ -109,5 +119,5 @@ void pp_keeper_log(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line + n, sizeof(line) - n, fmt, args);
 	va_end(args);
-	fprintf(stderr, "%s\n", line);
+	fprintf(stderr, "%s\n", pp_plain(line, "\n"));
 }

@@ -8,9 +8,11 @@
 
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spool.h"
+#include "core/base/plain.h"
 #include "core/source/mpi_call.h"
 
 enum { RINGS_BYTES = 1 << 20 };
+#define MOST_STEPS ((uint64_t)1 << 50) /* from one look to the next; more is no count */
 
 struct pace { /* one ring's steps since the last list */
 	int64_t step, first_step;
@@ -87,7 +89,7 @@ static void look_at(struct pace *p, int64_t step, int64_t now_ns)
 	if (step == p->step)
 		return;
 	if (p->first_ns)
-		p->moved += step > p->step && p->step != INT64_MIN ? step - p->step : 1;
+		p->moved += step > p->step && (uint64_t)step - (uint64_t)p->step < MOST_STEPS ? step - p->step : 1;
 	else
 		p->first_ns = now_ns;
 	p->step = step;
@@ -128,6 +130,7 @@ static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_ran
 
 	*r = (struct pp_live_rank){.rank = h->rank, .size = h->size, .pid = h->pid, .peer = -1, .step = p->step};
 	snprintf(r->host, sizeof(r->host), "%.71s", h->host);
+	pp_plain(r->host, "");
 	r->recording = atomic_load(&h->recording) != 0;
 	r->marks = atomic_load(&h->step_marks) != 0;
 	if (atomic_load(&h->state) == PP_RANK_ENDING) {

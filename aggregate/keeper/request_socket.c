@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
+#include "core/base/plain.h"
 
 enum { QUIET_MS = 2000 }; /* a client that says nothing */
 
@@ -58,6 +59,7 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	pp_plain(text, "\n"); /* it ends on a terminal */
 	/* A client that does not read loses what it was told; the keeper waits for nobody. */
 	if (send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return;
