@@ -12,17 +12,14 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/message.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
+#include "core/base/rank_list.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 
 enum { NAME_TRIES = 1000 };
-
-static int make_dir(const char *path)
-{
-	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
-}
 
 /* The name whose directory this process made: a second session of one second gets "-2". */
 static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
@@ -30,10 +27,12 @@ static int claim_name(const char *logdir, const char *wanted, char *name, size_t
 	char path[4400];
 	int rc;
 
+	if (strchr(wanted, '/') || wanted[0] == '.')
+		return pp_err_set(err, -EINVAL, "cannot make a session '%s': it is no name of a directory", wanted);
+	rc = pp_output_make(logdir, "podprof", err);
+	if (rc)
+		return rc;
 	snprintf(path, sizeof(path), "%s/podprof", logdir);
-	rc = make_dir(logdir);
-	if (!rc)
-		rc = make_dir(path);
 	for (int i = 1; !rc && i < NAME_TRIES; i++) {
 		if (i == 1)
 			snprintf(name, size, "%s", wanted);
@@ -156,6 +155,18 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 	pp_message_file(message, "report.html", rc, err.text);
 }
 
+/* Without memory for it the session has no /window. */
+static void note_window(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
+                        struct pp_dataset *d)
+{
+	if (o->event_ranks && *o->event_ranks)
+		pp_dataset_warn(d, "--ranks %s: XSpace has the events of these ranks only, this file has all", o->event_ranks);
+	if (!o->window)
+		return;
+	pp_words_map(o->window, c, clock, o->other_clock);
+	pp_dataset_window(d, o->window);
+}
+
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
                            const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
 {
@@ -178,8 +189,11 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                        .logdir = o->logdir,
 	                        .session = name,
 	                        .xspace_per_rank = o->xspace_per_rank};
+	struct pp_rank_list ranks = {0};
 	int rc, pod = 0;
 
+	if (o->event_ranks && !pp_rank_list_parse(o->event_ranks, &ranks, NULL))
+		out.ranks = &ranks;
 	if (o->session && *o->session)
 		snprintf(wanted, sizeof(wanted), "%s", o->session);
 	else
@@ -192,6 +206,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		unclaim_name(&out);
 		return rc;
 	}
+	note_window(c, clock, o, &dataset);
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(&dataset, "%s", o->warning[i]);
 	if (o->salvaged)
