@@ -37,7 +37,8 @@ static int prove_writable(const char *directory)
 
 	if (snprintf(path, sizeof(path), "%s/.podprof-%d.part", directory, (int)getpid()) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	unlink(path); /* of a process of this number that was killed here */
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	errno = ENOSPC;
@@ -98,7 +99,7 @@ static int own_directory(const char *path, struct pp_err *err)
 		return pp_err_set(err, -ENOTDIR, "cannot use the spool '%s': it is not a directory", path);
 	if (st.st_uid != geteuid())
 		return pp_err_set(err, -EPERM, "cannot use the spool '%s': it belongs to user %u", path, (unsigned)st.st_uid);
-	if (st.st_mode & 077 && chmod(path, 0700))
+	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700)) /* whatever the umask made of it */
 		return pp_err_set(err, -errno, "cannot use the spool '%s': others may write it", path);
 	return 0;
 }
@@ -170,6 +171,8 @@ static int write_file(const char *path, const char *text, size_t length)
 
 	if (fd < 0)
 		return -errno;
+	if (fchmod(fd, 0600)) /* whatever the umask made of it */
+		rc = -errno;
 	while (length && !rc) {
 		ssize_t n = write(fd, text, length);
 

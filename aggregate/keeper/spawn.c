@@ -137,6 +137,11 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "cannot start the keeper: '%s': %s", path, strerror(errno));
+	if (fchmod(fd, 0600)) { /* the other ranks open it too, whatever the umask */
+		rc = pp_err_set(err, -errno, "cannot start the keeper: '%s': %s", path, strerror(errno));
+		close(fd);
+		return rc;
+	}
 	/* Of ranks that start together, the one with this lock starts it; the others see it come. */
 	for (int i = 0; i < START_MS / 2 && !rc && !is_held(spool); i++) {
 		if (!started && !flock(fd, LOCK_EX | LOCK_NB)) {
