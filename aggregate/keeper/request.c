@@ -18,6 +18,7 @@ enum {
 	STILL_MS = 60000, /* no rank marks a step */
 	LIMIT_MS = 600000,
 	DRAINS = 8,
+	JUMP = 1 << 30,
 };
 
 static int64_t now_ms(void)
@@ -230,9 +231,17 @@ static void answer(struct pp_requests *r)
 		r->turn = PP_TURN_IDLE;
 }
 
+/* Steps since the last turn; numbers that jump further than any job walks are no pace. */
+static int64_t pace_of(const struct pp_requests *r, int64_t step)
+{
+	uint64_t moved = (uint64_t)step - (uint64_t)r->seen_step;
+
+	return step > r->seen_step && r->seen_step != INT64_MIN && moved < JUMP ? (int64_t)moved : 0;
+}
+
 void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
-	int64_t step = highest(job->view), pace = step > r->seen_step && r->seen_step != INT64_MIN ? step - r->seen_step : 0;
+	int64_t step = highest(job->view), pace = pace_of(r, step);
 
 	pp_requests_listen(r, now_ms());
 	if (step != r->seen_step)
