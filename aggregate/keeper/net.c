@@ -53,6 +53,10 @@ static struct pp_net *net_new(const struct pp_net_options *o, int *ret_rc, struc
 	}
 	net->o = *o;
 	net->o.job = net->o.host = net->o.version = net->o.session = net->o.bind = NULL;
+	copy(net->boot_id, sizeof(net->boot_id), o->clock.boot_id);
+	copy(net->timens, sizeof(net->timens), o->clock.timens);
+	net->o.clock.boot_id = net->boot_id;
+	net->o.clock.timens = net->timens;
 	copy(net->job, sizeof(net->job), o->job);
 	copy(net->host, sizeof(net->host), o->host);
 	copy(net->version, sizeof(net->version), o->version);
@@ -90,7 +94,7 @@ void pp_net_free(struct pp_net *net)
 	if (net->door)
 		zmq_close(net->door);
 	zmq_ctx_term(net->context);
-	free(net->rank);
+	free((void *)(uintptr_t)net->state.rank);
 	explicit_bzero(net, sizeof(*net));
 	free(net);
 }

@@ -100,27 +100,35 @@ void pp_peer_beat(struct pp_net *net, struct pp_peer *p)
 {
 	struct pp_wire m = {.kind = PP_WIRE_HEARTBEAT};
 
-	m.heartbeat = (struct pp_wire_heartbeat){p->received, net->job_ns, net->rank, net->ranks};
+	m.heartbeat = net->state;
+	m.heartbeat.received = p->received;
 	if (pp_net_say(net, net->socket[0], p->route, &m) == 0)
 		p->owes_ack = 0;
 	p->beat_ms = net->now_ms;
 }
 
-int pp_net_state(struct pp_net *net, const struct pp_wire_rank *rank, size_t ranks, int64_t job_ns)
+void pp_net_beat(struct pp_net *net)
+{
+	net->now_ms = pp_net_now_ms();
+	for (size_t i = 0; i < net->peers; i++)
+		if (net->peer[i].state == PP_PEER_JOINED)
+			pp_peer_beat(net, &net->peer[i]);
+}
+
+int pp_net_state(struct pp_net *net, const struct pp_wire_heartbeat *state)
 {
 	struct pp_wire_rank *more;
 
-	if (ranks > PP_WIRE_RANKS)
+	if (state->ranks > PP_WIRE_RANKS)
 		return -EINVAL;
-	more = calloc(ranks + 1, sizeof(*more));
+	more = calloc(state->ranks + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
-	if (ranks)
-		memcpy(more, rank, ranks * sizeof(*more));
-	free(net->rank);
-	net->rank = more;
-	net->ranks = ranks;
-	net->job_ns = job_ns;
+	if (state->ranks)
+		memcpy(more, state->rank, state->ranks * sizeof(*more));
+	free((void *)(uintptr_t)net->state.rank);
+	net->state = *state;
+	net->state.rank = more;
 	return 0;
 }
 

@@ -40,9 +40,8 @@ struct pp_net {
 	uint8_t client_key[32];
 	struct pp_peer peer[PP_NET_PEERS]; /* listener: by order of arrival; else the listener */
 	size_t peers;
-	struct pp_wire_rank *rank;
-	size_t ranks;
-	int64_t job_ns;
+	char boot_id[64], timens[96];
+	struct pp_wire_heartbeat state; /* its ranks are owned */
 	struct pp_net_counts counts;
 	struct pp_wire held; /* of the last event */
 	int64_t now_ms, hello_ms;

@@ -224,7 +224,8 @@ static void say_hello(struct pp_net *net)
 {
 	struct pp_wire m = {.kind = PP_WIRE_HELLO};
 
-	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, net->job, net->host, net->version, net->instance, net->rank, net->ranks};
+	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, net->job,        net->host,        net->version,
+	                                 net->instance,    net->state.rank, net->state.ranks, net->o.clock};
 	for (size_t i = 0; i < net->sockets; i++)
 		pp_net_say(net, net->socket[i], NULL, &m);
 	net->hello_ms = net->now_ms;
@@ -263,7 +264,7 @@ static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 	return QUIET;
 }
 
-static void wait_for_more(struct pp_net *net, int64_t most_ms)
+void pp_net_wait(struct pp_net *net, int64_t most_ms)
 {
 	zmq_pollitem_t item[PP_NET_ADDRESSES + 1];
 	int n = 0;
@@ -297,6 +298,6 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 		if (net->now_ms >= end)
 			return 0;
 		if (idle)
-			wait_for_more(net, end - net->now_ms < most ? end - net->now_ms : most);
+			pp_net_wait(net, end - net->now_ms < most ? end - net->now_ms : most);
 	}
 }

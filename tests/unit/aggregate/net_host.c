@@ -25,7 +25,7 @@ static int by_size(const void *a, const void *b)
 
 static void ask(struct pp_net *net, int hosts)
 {
-	struct pp_wire m = {.kind = PP_WIRE_WINDOW_REQUEST, .window = {.first = 10, .last = 20}};
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell = {.first = 10, .last = 20}};
 	struct pp_net_event e;
 	int64_t took[ROUNDS];
 
@@ -34,7 +34,7 @@ static void ask(struct pp_net *net, int hosts)
 		for (int p = 0; p < hosts; p++)
 			CHECK_INT(pp_net_send(net, p, &m, NULL), 0);
 		for (int p = 0; p < hosts; p++)
-			CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_WINDOW_ACK);
+			CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_SHARE);
 		took[i] = now_us() - took[i];
 	}
 	qsort(took, ROUNDS, sizeof(took[0]), by_size);
@@ -47,7 +47,7 @@ static void listen_for(const char *dir, int hosts)
 	struct pp_net_invite invite;
 	struct pp_net *net = NULL;
 	struct pp_net_event e;
-	struct pp_wire m = {.kind = PP_WIRE_WINDOW_ENDED};
+	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
 	int pieces[PP_NET_PEERS] = {0}, left = 0;
 
 	o.bind = NULL;
@@ -84,7 +84,7 @@ static void listen_for(const char *dir, int hosts)
 static void join_in(const char *dir, const char *name)
 {
 	static unsigned char bytes[PIECE];
-	struct pp_wire m = {.kind = PP_WIRE_WINDOW_ACK};
+	struct pp_wire m = {.kind = PP_WIRE_SHARE};
 	struct pp_net_invite invite;
 	struct pp_net_event e;
 	struct pp_net *net;
@@ -93,7 +93,7 @@ static void join_in(const char *dir, const char *name)
 	CHECK_INT(pp_rendezvous_read(dir, "job 7", NULL, 10000, &invite, NULL), 0);
 	net = net_connect(&invite, name, DEAD_MS);
 	CHECK(net_await(net, NULL, PP_NET_JOINED, &e));
-	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_WINDOW_REQUEST)
+	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_TELL)
 		CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	start = now_us();
 	for (int i = 0; i < PIECES && !test_failures; i++) {

@@ -47,12 +47,12 @@ static void pump(struct pair *p)
 /* The good host is served as if nothing had been. */
 static void end(struct pair *p)
 {
-	struct pp_wire m = {.kind = PP_WIRE_WINDOW_REQUEST, .window.window = 4711};
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.number = 4711};
 	struct pp_net_event e;
 
 	CHECK_INT(pp_net_send(p->server, 0, &m, NULL), 0);
 	CHECK(net_await(p->client, p->server, PP_NET_MESSAGE, &e));
-	CHECK(e.message->window.window == 4711);
+	CHECK(e.message->tell.number == 4711);
 	CHECK_INT(p->lost, 0);
 	pp_net_free(p->client);
 	pp_net_free(p->server);
@@ -211,7 +211,7 @@ TEST(not_of_this_job)
 	m = hello_of(&in);
 	m.hello.instance++;
 	insider_say(&in, &m);
-	m = (struct pp_wire){.kind = PP_WIRE_WINDOW_CANCEL, .sequence = 1};
+	m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = 1};
 	insider_say(&in, &m);
 	for (int i = 0; i < 2000 && pp_net_counts(p.server).malformed < 2; i++)
 		pump(&p);
@@ -238,7 +238,7 @@ TEST(malformed_and_replayed)
 	CHECK(insider_hears(&p, &in, why, sizeof(why)) && why[0] == '\0');
 	m = (struct pp_wire){.kind = PP_WIRE_HEARTBEAT};
 	insider_say(&in, &m);
-	m = (struct pp_wire){.kind = PP_WIRE_WINDOW_STARTED, .sequence = 1};
+	m = (struct pp_wire){.kind = PP_WIRE_SHARE, .sequence = 1};
 	for (int i = 0; i < 5; i++)
 		insider_say(&in, &m); /* four of them replayed */
 	m.sequence = 3;               /* 2 never came */
