@@ -21,6 +21,8 @@
 
 enum { WANTED = 1, PAUSED = 2 };
 
+__attribute__((visibility("default"))) extern struct podprof_guest podprof_guest; /* `bell` is set at the claim */
+
 _Atomic uint32_t pp_phase;
 
 static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
@@ -208,7 +210,8 @@ static int open_ring(struct pp_err *err)
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
-	pp_trigger_start(&asked);
+	pp_trigger_start(&asked, 0);
+	podprof_guest.bell = pp_trigger_bell;
 	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
 		pp_pattern_start();
 	return 0;
@@ -305,6 +308,7 @@ void pp_guest_finish(int status)
 	for (size_t i = 0; pp_source_list[i]; i++)
 		if (pp_source_list[i]->stop)
 			pp_source_list[i]->stop();
+	pp_trigger_stop();
 	pp_guest_record(0);
 	atomic_store_explicit(&pp_phase, PP_PHASE_EXITING, memory_order_release);
 	atomic_store_explicit(&h->exit_status, status, memory_order_relaxed);
@@ -340,9 +344,7 @@ static void guest_mpi_state(uint32_t state)
 		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
 }
 
-__attribute__((visibility("default"))) extern const struct podprof_guest podprof_guest;
-
-const struct podprof_guest podprof_guest = {
+struct podprof_guest podprof_guest = {
         .size = sizeof(struct podprof_guest),
         .claim = pp_guest_claim,
         .recording = &pp_recording,
@@ -356,4 +358,7 @@ const struct podprof_guest podprof_guest = {
         .flush_with = guest_flush_with,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
+        .heard = &pp_trigger_heard,
+        .look = pp_trigger_look,
+        .coordinate = pp_trigger_coordinate,
 };

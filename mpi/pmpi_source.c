@@ -15,6 +15,7 @@ const struct podprof_guest *pp_mpi_guest;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
+const _Atomic uint32_t *pp_mpi_bell = &no_pattern, *pp_mpi_heard = &no_pattern;
 struct pp_mpi_names pp_mpi_names;
 int pp_tick_kind; /* this library's copy of the guest's */
 
@@ -96,6 +97,11 @@ void pp_mpi_activate(void)
 	pp_mpi_recording = guest->recording;
 	if (guest->size >= offsetof(struct podprof_guest, collective) + sizeof guest->collective)
 		pp_mpi_pattern = guest->pattern;
+	if (guest->size >= offsetof(struct podprof_guest, look) + sizeof guest->look && guest->bell && guest->heard &&
+	    guest->look) {
+		pp_mpi_bell = guest->bell;
+		pp_mpi_heard = guest->heard;
+	}
 	guest->mpi_state(1);
 	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
 		guest->flush_with(pp_poll_flush);
@@ -127,6 +133,14 @@ void pp_mpi_deactivate(void)
 	}
 	atomic_store_explicit(&pp_mpi_active, 0, memory_order_release);
 	pp_mpi_guest->mpi_state(2);
+}
+
+void pp_mpi_look(void)
+{
+	int saved = errno;
+
+	pp_mpi_guest->look();
+	errno = saved;
 }
 
 void pp_mpi_thread_init(struct pp_mpi_thread *t)

@@ -63,6 +63,9 @@ extern _Atomic uint32_t pp_mpi_active __attribute__((visibility("hidden")));
 extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
+/* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */
+extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_heard __attribute__((visibility("hidden")));
 extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
 
 /* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
@@ -71,6 +74,8 @@ void *pp_mpi_real(const char *symbol);
 void pp_mpi_activate(void);
 /* Around MPI_Finalize: what was not tied is told before, nothing is looked at after. */
 void pp_mpi_deactivate(void);
+/* The bell has rung; at depth 1. errno kept. */
+void pp_mpi_look(void) __attribute__((cold));
 /* First use on this thread: fill where and cursor. */
 void pp_mpi_thread_init(struct pp_mpi_thread *t);
 /* The slow way into the ring. errno kept. */
@@ -177,6 +182,10 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	w->peer = s->peer;
 	w->calls++;
 	w->call = (uint16_t)(call + 1);
+	if (__builtin_expect(atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) !=
+	                             atomic_load_explicit(pp_mpi_heard, memory_order_relaxed),
+	                     0))
+		pp_mpi_look();
 	s->recording = atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0;
 	if (__builtin_expect(t->polls != 0, 0) && !s->recording)
 		pp_poll_end(t);

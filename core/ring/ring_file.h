@@ -139,6 +139,23 @@ enum pp_request_state { /* what a rank made of the keeper's request */
 	                PP_REQUEST_LATE,    /* its first step has begun already: nothing is done */
 	                PP_REQUEST_STARTED, /* the edge step before it has begun */
 	                PP_REQUEST_PASSED,
+	                PP_REQUEST_AGREEING, /* it has said its step to the others */
+	                PP_REQUEST_ALONE,    /* there is no agreement: no MPI that all ranks take part in, or one has finalised */
+};
+
+enum pp_code_state {                 /* of a window that the program asked for */
+	             PP_CODE_ASKED,  /* its first step is to come */
+	             PP_CODE_BEGUN,  /* `begin` is there */
+	             PP_CODE_PASSED, /* `end` is there, and all records before it */
+	             PP_CODE_MISSED, /* its steps were jumped over */
+};
+
+struct pp_code_row {             /* podprof_window_start() or podprof_profile_steps(): the n-th of a rank is the n-th of the job */
+	_Atomic uint64_t number; /* 1 + its place among them; 0: the row is being written, or never was. Stored last */
+	_Atomic uint64_t state;  /* enum pp_code_state */
+	int64_t first, last;     /* steps asked for [first, last); last <= first: from start to stop */
+	pp_tick begin, end;
+	char name[48]; /* of podprof_window_start(), terminated */
 };
 
 enum pp_rank_state {                     /* what the guest says of its process */
@@ -190,7 +207,11 @@ struct pp_ring_header {
 	_Atomic uint32_t coordinator;     /* enum pp_coordinator: what agreement this rank takes part in */
 	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which are to be let in */
 	uint32_t reserved2;
-	char coordinator_why[96]; /* why it is not a better one; whole before `coordinator` is set */
+	char coordinator_why[96];      /* why it is not a better one; whole before `coordinator` is set */
+	_Atomic uint64_t code_windows; /* windows that the program has asked for so far: their rows are there */
+	struct pp_code_row code[PP_WINDOW_ROWS];
+	_Atomic uint32_t code_strays;  /* podprof_window_stop() without a start */
+	_Atomic uint32_t code_refused; /* podprof_profile_steps() that could not be followed */
 };
 
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };

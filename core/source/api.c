@@ -1,5 +1,8 @@
 /* podprof.h's other end: steps, ranges, marks, counters of the application. Found by podprof_api(). */
+#include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "core/guest.h"
 #include "core/podprof.h"
@@ -60,12 +63,9 @@ void pp_emit_counter(const char *name, double value)
 
 static void step_begin(int64_t number)
 {
-	struct pp_where *where;
-
 	if (!pp_emit_wanted() && !pp_guest_is_rank())
 		return;
-	where = pp_guest_where();
-	where->step = number;
+	pp_guest_where()->step = number;
 	if (__builtin_expect(atomic_load_explicit(&pp_pattern_on, memory_order_relaxed) != 0, 0))
 		pp_pattern_stop();
 	pp_trigger_step_begin(number);
@@ -119,6 +119,42 @@ static void counter(const char *name, double value)
 		pp_emit_counter(name, value);
 }
 
+/* Calls that are not records: the rank is found out by them all the same. */
+static int is_rank(void)
+{
+	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1);
+}
+
+static void window_start(const char *name)
+{
+	if (is_rank())
+		pp_trigger_open(name);
+}
+
+static void window_stop(void)
+{
+	if (is_rank())
+		pp_trigger_close();
+}
+
+static void profile_steps(int64_t first, int64_t last)
+{
+	static const char *const why[] = {"", "holds no step", "has begun already", "overlaps another window of steps",
+	                                  "is one too many at a time"};
+	char text[160];
+	int saved = errno, rc;
+
+	if (!is_rank())
+		return;
+	rc = pp_trigger_steps(first, last);
+	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0]))) {
+		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
+		         why[rc]);
+		pp_guest_say(text);
+	}
+	errno = saved;
+}
+
 static int recording(void)
 {
 	return atomic_load_explicit(&pp_recording, memory_order_relaxed) != 0;
@@ -133,6 +169,9 @@ static const struct podprof_api table = {
         .mark = mark,
         .counter = counter,
         .recording = recording,
+        .window_start = window_start,
+        .window_stop = window_stop,
+        .profile_steps = profile_steps,
 };
 
 __attribute__((visibility("default"))) const struct podprof_api *podprof_api(void);

@@ -1,0 +1,441 @@
+/* What moves the windows: every kind of the keeper's requests, an agreement in all orders, windows of the program, by time.
+ * Each test runs in a child: a process is a rank once. */
+#include "core/window/trigger.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+#include "tests/unit/core/trigger_kit.h"
+
+/* The ranks of the job, as far as this one sees them. */
+static int asked, answers, ask_says, answer_says;
+static uint32_t asked_number;
+static int64_t asked_step, others_step;
+static void (*during_ask)(void);
+
+static int fake_ask(uint32_t number, int64_t step)
+{
+	asked++;
+	asked_number = number;
+	asked_step = step;
+	if (during_ask)
+		during_ask();
+	return ask_says;
+}
+
+static int fake_answer(uint32_t number, int64_t *ret_step)
+{
+	CHECK_INT(number, asked_number);
+	answers++;
+	if (answer_says > 0)
+		*ret_step = others_step > asked_step ? others_step : asked_step;
+	return answer_says;
+}
+
+static const struct pp_coord_ops fake = {.name = "fake", .ask = fake_ask, .answer = fake_answer};
+
+static int rung(void)
+{
+	return pp_trigger_is_rung();
+}
+
+TEST(plan)
+{
+	kit_claim("10:12,20:21", 0);
+	CHECK(atomic_load(&kit_recording));
+	for (int i = 0; i < 30; i++)
+		CHECK_INT(kit_step(i), (i >= 9 && i <= 12) || (i >= 19 && i <= 21));
+	CHECK_INT(kit_header.windows_passed, 2);
+	CHECK_INT(kit_header.step_marks, 1);
+	CHECK(pp_trigger_quiet == INT64_MAX);
+}
+
+TEST(everything)
+{
+	kit_claim("", 0);
+	for (int i = 0; i < 5; i++)
+		CHECK(kit_step(i));
+	CHECK(pp_trigger_asks());
+	CHECK_INT(kit_switches, 0);
+	CHECK(pp_trigger_quiet == INT64_MAX);
+}
+
+TEST(steps_on_request)
+{
+	uint32_t n;
+
+	kit_claim("100:101", 0);
+	kit_step(0);
+	n = kit_ring(PP_ASK_STEPS, 5, 7);
+	CHECK(rung());
+	pp_trigger_look(); /* between two marks it is not known how far this rank is */
+	CHECK(!rung());
+	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
+	CHECK(!kit_step(1));
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+	CHECK_INT(pp_trigger_quiet, 4);
+	for (int i = 2; i < 10; i++)
+		CHECK_INT(kit_step(i), i >= 4 && i <= 7);
+	CHECK_INT(kit_word(n), PP_REQUEST_PASSED);
+	CHECK(kit_header.request_row.begin && kit_header.request_row.end > kit_header.request_row.begin);
+	n = kit_ring(PP_ASK_STEPS, 10, 12);
+	CHECK(!kit_step(10));
+	CHECK_INT(kit_word(n), PP_REQUEST_LATE);
+	n = kit_ring(PP_ASK_STEPS, 13, 15);
+	kit_step(11);
+	kit_ring(PP_ASK_NOTHING, 0, 0);
+	for (int i = 12; i < 20; i++)
+		CHECK(!kit_step(i));
+	CHECK_INT(kit_word(n), -1);
+}
+
+TEST(now)
+{
+	uint32_t n;
+
+	kit_claim("100:101", 0);
+	kit_step(0);
+	CHECK(!kit_recording);
+	n = kit_ring(PP_ASK_NOW, 0, 0);
+	pp_trigger_look();
+	CHECK(kit_recording && !rung());
+	CHECK_INT(kit_word(n), PP_REQUEST_STARTED);
+	CHECK(kit_step(1) && kit_step(2));
+	n = kit_ring(PP_ASK_NOW, 0, 0); /* said again: goes on */
+	pp_trigger_look();
+	CHECK_INT(kit_switches, 2);
+	CHECK_INT(kit_word(n), PP_REQUEST_STARTED);
+	n = kit_ring(PP_ASK_NOTHING, 0, 0);
+	CHECK(!kit_step(3));
+	CHECK_INT(kit_word(n), PP_REQUEST_PASSED);
+	CHECK(kit_header.request_row.end > kit_header.request_row.begin);
+	n = kit_ring(PP_ASK_NOTHING, 0, 0);
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
+}
+
+TEST(by_time)
+{
+	kit_claim("", 1);
+	CHECK(kit_recording && rung()); /* until the first look */
+	pp_trigger_look();
+	CHECK(!kit_recording && !rung());
+	kit_ring(PP_ASK_NOW, 0, 0);
+	CHECK(kit_step(0));
+	kit_ring(PP_ASK_NOTHING, 0, 0);
+	CHECK(!kit_step(1) && !kit_step(2));
+	kit_claim("", 1);
+	kit_ring(PP_ASK_NOW, 0, 0);
+	pp_trigger_look();
+	CHECK(kit_recording);
+}
+
+TEST(agree)
+{
+	uint32_t n;
+
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	kit_step(3);
+	others_step = 8;
+	ask_says = -EAGAIN;
+	n = kit_ring(PP_ASK_AGREE, 2, 3);
+	pp_trigger_look();
+	CHECK(asked == 1 && !answers && rung());
+	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
+	ask_says = answer_says = 0;
+	pp_trigger_look();
+	CHECK(asked == 2 && answers == 1 && rung());
+	CHECK_INT(asked_step, 3);
+	CHECK_INT(kit_word(n), PP_REQUEST_AGREEING);
+	kit_step(4);
+	CHECK_INT(asked, 2); /* once it has begun it is not asked again */
+	answer_says = 1;
+	kit_step(5);
+	CHECK(!rung());
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+	CHECK_INT(kit_header.request_row.first, 10);
+	CHECK_INT(kit_header.request_row.last, 13);
+	for (int i = 6; i < 20; i++)
+		CHECK_INT(kit_step(i), i >= 9 && i <= 13);
+	CHECK_INT(kit_word(n), PP_REQUEST_PASSED);
+}
+
+TEST(agreed_late)
+{
+	uint32_t n;
+
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	kit_step(1);
+	n = kit_ring(PP_ASK_AGREE, 2, 3);
+	pp_trigger_look();
+	kit_step(2);
+	answer_says = 1;
+	CHECK(!kit_step(3)); /* 1 + 2 */
+	CHECK_INT(kit_word(n), PP_REQUEST_LATE);
+	CHECK(!rung());
+	for (int i = 4; i < 10; i++)
+		CHECK(!kit_step(i));
+}
+
+TEST(agreed_at_once)
+{
+	uint32_t n;
+
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	answer_says = 1;
+	n = kit_ring(PP_ASK_AGREE, 2, 1);
+	CHECK(!kit_step(4));
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+	CHECK(kit_step(5) && kit_step(6) && kit_step(7) && !kit_step(8));
+	CHECK_INT(asked, 1);
+}
+
+TEST(agreement_ends)
+{
+	uint32_t n;
+
+	kit_claim("1000:1001", 0);
+	n = kit_ring(PP_ASK_AGREE, 2, 1); /* nobody to speak with */
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
+	CHECK(!rung());
+	pp_trigger_coordinate(&fake);
+	ask_says = -EPIPE;
+	n = kit_ring(PP_ASK_AGREE, 2, 1);
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
+	ask_says = 0;
+	n = kit_ring(PP_ASK_AGREE, 2, 1);
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_AGREEING);
+	answer_says = -EPIPE;
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
+	CHECK(!rung());
+	n = kit_ring(PP_ASK_STEPS, 4, 5); /* without them it goes on as before */
+	kit_step(2);
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+}
+
+TEST(rung_while_agreeing)
+{
+	uint32_t old, n;
+
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	kit_step(0);
+	old = kit_ring(PP_ASK_AGREE, 3, 2);
+	pp_trigger_look();
+	n = kit_ring(PP_ASK_NOTHING, 0, 0);
+	pp_trigger_look();
+	CHECK(!rung());
+	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
+	n = kit_ring(PP_ASK_AGREE, 3, 2);
+	ask_says = -EAGAIN; /* the old one is still under way */
+	pp_trigger_look();
+	CHECK_INT(asked_number, n);
+	ask_says = 0;
+	answer_says = 1;
+	others_step = 5;
+	kit_step(1);
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+	CHECK_INT(kit_header.request_row.first, 8);
+	CHECK(old != n);
+}
+
+static void ring_another(void)
+{
+	during_ask = NULL;
+	kit_ring(PP_ASK_STEPS, 50, 51);
+	pp_trigger_look(); /* another thread, or a handler */
+}
+
+/* The answer to a request that is none any more changes nothing. */
+TEST(rung_inside_the_agreement)
+{
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	kit_step(0);
+	answer_says = 1;
+	during_ask = ring_another;
+	kit_ring(PP_ASK_AGREE, 3, 2);
+	pp_trigger_look();
+	kit_step(1);
+	CHECK_INT(kit_word(2), PP_REQUEST_TAKEN);
+	CHECK_INT(kit_header.request_row.first, 50);
+}
+
+static void mark_another(void)
+{
+	kit_step(20);
+}
+
+/* Another thread marks steps while this one speaks: the agreed step has begun by then. */
+TEST(overtaken_inside_the_agreement)
+{
+	uint32_t n;
+
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	kit_step(0);
+	answer_says = 1;
+	during_ask = mark_another;
+	n = kit_ring(PP_ASK_AGREE, 3, 2);
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_LATE);
+}
+
+TEST(no_step_is_marked)
+{
+	uint32_t n;
+
+	kit_claim("1000:1001", 0);
+	pp_trigger_coordinate(&fake);
+	answer_says = 1;
+	others_step = INT64_MIN;
+	n = kit_ring(PP_ASK_AGREE, 3, 2);
+	pp_trigger_look();
+	CHECK(asked_step == INT64_MIN);
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+	CHECK_INT(kit_header.request_row.first, 2);
+	others_step = INT64_MAX;
+	n = kit_ring(PP_ASK_AGREE, 3, 2);
+	pp_trigger_look();
+	CHECK_INT(kit_word(n), PP_REQUEST_ALONE);
+}
+
+TEST(program)
+{
+	const struct pp_code_row *row = kit_header.code;
+
+	kit_claim("", 0);
+	pp_trigger_close();
+	CHECK_INT(kit_header.code_strays, 1);
+	CHECK(kit_recording && !kit_header.code_windows);
+	pp_trigger_open("eval");
+	CHECK(kit_recording);
+	CHECK_INT(row[0].state, PP_CODE_BEGUN);
+	CHECK_STR(row[0].name, "eval");
+	pp_trigger_open("inner");
+	kit_step(0);
+	CHECK(pp_trigger_asks());
+	pp_trigger_close();
+	CHECK(kit_recording);
+	pp_trigger_close();
+	CHECK(!kit_recording);
+	CHECK_INT(row[0].state, PP_CODE_PASSED);
+	CHECK(row[0].end > row[0].begin);
+	CHECK(!kit_step(1)); /* from the first one on only windows */
+	pp_trigger_open(NULL);
+	CHECK(kit_step(2));
+	pp_trigger_close();
+	CHECK_INT(kit_header.code_windows, 2);
+	for (int i = 0; i < 200; i++) {
+		pp_trigger_open("a name that is longer than the row has room for, by far");
+		pp_trigger_close();
+	}
+	CHECK_INT(kit_header.code_windows, 202);
+	CHECK_INT(row[201 % PP_WINDOW_ROWS].number, 202);
+	CHECK(!row[3].name[47] && row[3].name[46]);
+	CHECK(!kit_recording);
+}
+
+TEST(program_steps)
+{
+	kit_claim("30:32", 0);
+	CHECK_INT(pp_trigger_steps(10, 12), 0);
+	CHECK_INT(pp_trigger_steps(20, 22), 0);
+	CHECK(pp_trigger_steps(11, 14) && pp_trigger_steps(5, 5) && pp_trigger_steps(31, 40) && pp_trigger_steps(25, 31));
+	CHECK_INT(kit_header.code_refused, 4);
+	for (int i = 0; i < 40; i++) {
+		if (i == 15)
+			CHECK(pp_trigger_steps(14, 18) && !pp_trigger_steps(16, 18));
+		CHECK_INT(kit_step(i), (i >= 9 && i <= 12) || (i >= 15 && i <= 22) || (i >= 29 && i <= 32));
+	}
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(kit_header.code[i].state, PP_CODE_PASSED);
+		CHECK(kit_header.code[i].begin && kit_header.code[i].end > kit_header.code[i].begin);
+	}
+	CHECK_INT(kit_header.windows_passed, 1);
+	CHECK(pp_trigger_quiet == INT64_MAX);
+	CHECK_INT(pp_trigger_steps(100, 102), 0);
+	kit_step(200);
+	CHECK_INT(kit_header.code[3].state, PP_CODE_MISSED);
+}
+
+TEST(program_steps_alone)
+{
+	kit_claim("", 0);
+	CHECK(kit_step(0));
+	CHECK_INT(pp_trigger_steps(4, 5), 0);
+	for (int i = 1; i < 10; i++)
+		CHECK_INT(kit_step(i), i >= 3 && i <= 5);
+}
+
+TEST(over)
+{
+	kit_claim("", 0);
+	kit_step(0);
+	pp_trigger_stop();
+	kit_ring(PP_ASK_NOW, 0, 0);
+	atomic_store(&kit_recording, 0);
+	pp_trigger_look();
+	pp_trigger_open("late");
+	CHECK(!kit_step(1) && !kit_header.code_windows && !kit_header.request);
+}
+
+TEST(forked)
+{
+	kit_claim("5:6", 0);
+	kit_step(0);
+	atomic_store(&kit_is_rank, 0); /* pp_guest_abandon() */
+	kit_ring(PP_ASK_NOW, 0, 0);
+	pp_trigger_look();
+	pp_trigger_open("child");
+	pp_trigger_close();
+	CHECK_INT(pp_trigger_steps(8, 9), 0);
+	CHECK(!kit_step(5) && !kit_header.code_windows && !kit_header.request);
+}
+
+static void alone(void (*test)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		test();
+		_exit(test_failures != 0);
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
+}
+
+int main(void)
+{
+	void (*const tests[])(void) = {plan,
+	                               everything,
+	                               steps_on_request,
+	                               now,
+	                               by_time,
+	                               agree,
+	                               agreed_late,
+	                               agreed_at_once,
+	                               agreement_ends,
+	                               rung_while_agreeing,
+	                               rung_inside_the_agreement,
+	                               overtaken_inside_the_agreement,
+	                               no_step_is_marked,
+	                               program,
+	                               program_steps,
+	                               program_steps_alone,
+	                               over,
+	                               forked};
+
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		alone(tests[i]);
+	return test_end();
+}
