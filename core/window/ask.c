@@ -34,10 +34,10 @@ struct told { /* one reading of the keeper's page */
 static int read_page(const struct pp_control *c, struct told *t)
 {
 	t->bell = atomic_load_explicit(&c->bell, memory_order_acquire);
-	t->kind = atomic_load_explicit(&c->request_kind, memory_order_relaxed);
-	t->first = atomic_load_explicit(&c->request_first, memory_order_relaxed);
-	t->last = atomic_load_explicit(&c->request_last, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
+	/* Acquire: the bell is read again after them. */
+	t->kind = atomic_load_explicit(&c->request_kind, memory_order_acquire);
+	t->first = atomic_load_explicit(&c->request_first, memory_order_acquire);
+	t->last = atomic_load_explicit(&c->request_last, memory_order_acquire);
 	return t->bell == atomic_load_explicit(&c->bell, memory_order_relaxed);
 }
 

@@ -2,6 +2,7 @@
 #include "core/window/trigger.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
@@ -10,7 +11,7 @@
 #include "core/window/by_code.h"
 #include "core/window/plan.h"
 
-enum { TRIES = 4096 }; /* of a call that is not made in a loop */
+enum { TRIES = 256 }; /* of a call that is not made in a loop */
 
 #define UNHEARD UINT32_MAX /* no request has this number */
 
@@ -49,6 +50,17 @@ static struct {
 static int take(void)
 {
 	return !atomic_exchange(&held, 1);
+}
+
+/* For the program's own calls: two of them that the same holder finds would be none. In a handler that came in between nobody gives. */
+static int take_soon(void)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (take())
+			return 1;
+		sched_yield();
+	}
+	return 0;
 }
 
 static int is_left(void)
@@ -306,15 +318,21 @@ void pp_trigger_mark_end(void)
 
 void pp_trigger_open(const char *name)
 {
-	if (is_over() || atomic_fetch_add(&depth, 1) > 0 || !take())
+	int saved = errno;
+
+	if (is_over() || atomic_fetch_add(&depth, 1) > 0)
 		return;
-	follow_program(name);
-	give();
+	if (take_soon()) {
+		follow_program(name);
+		give();
+	}
+	errno = saved;
 }
 
 void pp_trigger_close(void)
 {
 	int32_t now = atomic_load(&depth);
+	int saved = errno;
 
 	if (is_over())
 		return;
@@ -324,8 +342,9 @@ void pp_trigger_close(void)
 			return;
 		}
 	} while (!atomic_compare_exchange_weak(&depth, &now, now - 1));
-	if (now == 1 && take())
+	if (now == 1 && take_soon())
 		give();
+	errno = saved;
 }
 
 int pp_trigger_steps(int64_t first, int64_t last)
@@ -334,16 +353,13 @@ int pp_trigger_steps(int64_t first, int64_t last)
 
 	if (is_over())
 		return 0;
-	for (int i = 0; i < TRIES && rc; i++) {
-		if (!take())
-			continue;
+	if (take_soon()) {
 		rc = (int)pp_by_code_steps(&code, &plan.asked, first, last, atomic_load(&pp_trigger_here));
 		if (!rc) {
 			base = 0;
 			settle(0);
 		}
 		give();
-		break;
 	}
 	if (rc)
 		atomic_fetch_add_explicit(&pp_ring_pool.header->code_refused, 1, memory_order_relaxed);
