@@ -201,6 +201,7 @@ static int section_of(int id)
 	case PP_OPT_ID_RING_SIZE:
 	case PP_OPT_ID_SPOOL:
 	case PP_OPT_ID_WAIT:
+	case PP_OPT_ID_PORT_RANGE:
 		return 3;
 	default:
 		return 0;

@@ -35,8 +35,15 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 	case PP_OPT_ID_WINDOW_BUFFER:
 		pp_opt_parse_bytes(value, &s->buffer, NULL);
 		break;
+	case PP_OPT_ID_PORT_RANGE:
+		if (*value)
+			pp_opt_parse_ports(value, &s->port_first, &s->port_last, NULL);
+		break;
 	case PP_OPT_ID_WAIT:
 		pp_opt_parse_int(value, &s->wait_s, NULL);
+		break;
+	case PP_OPT_ID_RANKS:
+		set(s->ranks, sizeof(s->ranks), value);
 		break;
 	case PP_OPT_ID_XSPACE:
 		s->xspace_per_rank = !strcmp(value, "rank");

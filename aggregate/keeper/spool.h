@@ -18,6 +18,8 @@ struct pp_settings { /* <spool>/options */
 	uint64_t buffer;
 	int64_t wait_s;
 	int xspace_per_rank;
+	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
+	char ranks[256]; /* of --ranks */
 };
 
 /* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
