@@ -12,6 +12,7 @@
 
 #include "core/base/opt.h"
 #include "core/base/proc.h"
+#include "core/coord/arrive.h"
 #include "core/coord/claim.h"
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
@@ -222,17 +223,14 @@ fail:
 
 static int try_claim(int rank, int size)
 {
-	const char *dir = getenv("PODPROF_SPOOL");
 	struct pp_err err = {""};
 	int rc;
 
-	if (!dir || !*dir)
-		return 0;
-	if (snprintf(spool, sizeof(spool), "%s", dir) >= (int)sizeof(spool))
+	pp_claim_read(&claim, rank, size);
+	if (!pp_arrive(claim.local_rank, spool, sizeof(spool)))
 		return 0;
 	if (pp_claim_is_spawned(spool))
 		return 0;
-	pp_claim_read(&claim, rank, size);
 	claim_fd = pp_claim_take(&claim, spool, &err);
 	if (claim_fd == -EBUSY)
 		return 0;

@@ -12,6 +12,7 @@
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/env_plan.h"
+#include "launchers/forward.h"
 #include "launchers/job.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
@@ -108,7 +109,9 @@ struct run {
 	struct pp_env_plan plan;
 	char logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH];
 	char *library, *mpi_library;
+	char **words; /* the command line of mpirun with what it is to pass on; NULL: as it is */
 	int registered;
+	int nested; /* another podprof run is around us */
 };
 
 static const char *get_variable(const char *name)
@@ -122,6 +125,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	struct pp_env_plan_input in = {.spool = run->spool, .output = run->logdir, .options = &run->options, .get = get_variable};
+	enum pp_forward how = pp_forward_how(command);
 	int rc;
 
 	*ret_cure = "'podprof doctor' says more";
@@ -136,7 +140,10 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (rc)
 		return rc;
 	*ret_cure = "use --spool with a directory of your own";
-	rc = pp_spool_open(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
+	if (run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT)
+		rc = pp_spool_open_outer(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
+	else
+		rc = pp_spool_open(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
 	if (!rc)
 		rc = pp_spool_write_options(run->spool, &run->job, &run->options, run->logdir, command, err);
 	if (!rc)
@@ -146,12 +153,19 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	run->registered = 1;
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
+	in.program = self;
+	in.job = run->job.name;
+	in.forward = how == PP_FORWARD_BY_LIST;
 	rc = pp_env_plan_make(&in, &run->plan, err);
 	if (rc)
 		return rc;
 	*ret_cure = "'podprof doctor' says more";
 	rc = pp_keeper_start(run->spool, self, err);
-	return rc ? rc : pp_env_plan_apply(&run->plan, err);
+	if (!rc)
+		rc = pp_env_plan_apply(&run->plan, err);
+	if (!rc && how == PP_FORWARD_BY_WORDS)
+		run->words = pp_forward_words(&run->plan, command); /* without memory for it ranks of other hosts run as they are */
+	return rc;
 }
 
 static void release(struct run *run)
@@ -167,7 +181,7 @@ int pp_cmd_run(int argc, char **argv)
 	struct run run = {.plan.count = 0};
 	struct pp_err err = {""};
 	const char *cure;
-	int first, rc, nested = getenv("PODPROF_SPOOL") != NULL;
+	int first, rc;
 
 	rc = pp_options_parse(&pp_verb_run, argc, argv, &run.options, &first);
 	if (rc >= 0)
@@ -177,8 +191,9 @@ int pp_cmd_run(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_job_read(&run.job);
+	run.nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
 	may_speak = run.job.speaks;
-	pp_options_environment(&run.options, PP_OPT_RUN, nested ? NULL : tell); /* the outer podprof run has told already */
+	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
 	rc = check_windows(&run.options);
 	if (rc >= 0)
 		return rc;
@@ -188,14 +203,14 @@ int pp_cmd_run(int argc, char **argv)
 	rc = prepare(&run, argv + first, &cure, &err);
 	if (rc) {
 		if (run.registered)
-			pp_spool_unregister(run.spool);
+			pp_spool_unregister(run.spool, &run.job);
 		if (run.job.rank <= 0)
 			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
 	}
 	release(&run);
-	execvp(argv[first], argv + first);
+	execvp(argv[first], run.words ? run.words : argv + first);
 	rc = not_runnable(argv[first], errno);
 	if (run.registered)
-		pp_spool_unregister(run.spool);
+		pp_spool_unregister(run.spool, &run.job);
 	return rc;
 }

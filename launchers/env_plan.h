@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 #include "launchers/options.h"
 
-enum { PP_ENV_PLAN_MAX = 8 + PP_OPTS };
+enum { PP_ENV_PLAN_MAX = 12 + PP_OPTS };
 
 struct pp_env_plan {
 	struct {
@@ -25,6 +25,9 @@ struct pp_env_plan_input {
 	const char *output; /* absolute */
 	const struct pp_options *options;
 	const char *(*get)(const char *name); /* the job's environment */
+	const char *program;                  /* path of podprof, NULL: ranks of hosts without a spool do not make one */
+	const char *job;
+	int forward; /* mpirun is to pass them on by its list */
 };
 
 /* What the user has is kept: LD_PRELOAD behind ours, another NVTX injection in PODPROF_NVTX_CHAIN. Nothing is set yet. */

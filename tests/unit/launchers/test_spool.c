@@ -57,7 +57,7 @@ TEST(names_become_directories)
 
 TEST(a_spool_is_the_owners_alone)
 {
-	struct pp_job job = {.rank = 2, .local_size = 8, .name = "job"};
+	struct pp_job job = {.rank = 2, .local_size = 8, .pid = getpid(), .name = "job"};
 	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH], text[512];
 	struct pp_err err = {""};
 	struct stat st;
@@ -78,7 +78,7 @@ TEST(a_spool_is_the_owners_alone)
 	CHECK_INT(rank, 2);
 	CHECK_INT(local, 8);
 	CHECK_INT(start, pp_proc_start_time(getpid()));
-	pp_spool_unregister(path);
+	pp_spool_unregister(path, &job);
 	snprintf(wanted, sizeof(wanted), "%s/link", scratch);
 	CHECK(!symlink(path, wanted));
 	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), -ENOTDIR);
