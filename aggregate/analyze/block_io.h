@@ -34,6 +34,8 @@ void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t r
 /* Everything, in its order. Writing leaves the dataset as it is. */
 struct pp_dataset;
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d);
+/* Collectives and what waits for them. */
+void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d);
 
 /* Fields of any integer type: what does not fit is a fault. */
 #define PP_BLOCK_U(io, field)                                                                                                      \

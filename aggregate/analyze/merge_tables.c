@@ -1,151 +1,10 @@
-/* Collectives, traffic, names and samples of several hosts in one dataset; see merge.h. Called by merge.c. */
+/* Traffic, names and samples of several hosts in one dataset; see merge.h. Called by merge.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/merge_part.h"
-
-struct piece { /* a part's rows of a collective */
-	const struct pp_collective *c;
-	size_t part;
-};
-
-static int compare_piece(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	if (x->c->comm != y->c->comm)
-		return x->c->comm < y->c->comm ? -1 : 1;
-	if (x->c->sequence != y->c->sequence)
-		return x->c->sequence < y->c->sequence ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
-}
-
-static int compare_row(const void *a, const void *b)
-{
-	const struct pp_collective_row *x = a, *y = b;
-
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return (x->arrival_ns > y->arrival_ns) - (x->arrival_ns < y->arrival_ns);
-}
-
-static int compare_first(const void *a, const void *b)
-{
-	const struct pp_collective *x = a, *y = b;
-
-	if (x->first_ns != y->first_ns)
-		return x->first_ns < y->first_ns ? -1 : 1;
-	return (x->row_first > y->row_first) - (x->row_first < y->row_first);
-}
-
-static void take_rows(struct pp_merge *m, const struct piece *piece, struct pp_collective *c)
-{
-	const struct pp_dataset *from = m->part[piece->part];
-
-	for (uint32_t i = 0; i < piece->c->row_count; i++) {
-		struct pp_collective_row row = from->row[piece->c->row_first + i];
-
-		if (!pp_merge_has(m, piece->part, row.worker))
-			continue;
-		row.arrival_ns = pp_merge_plus(row.arrival_ns, m->shift[piece->part]);
-		row.exit_ns = pp_merge_plus(row.exit_ns, m->shift[piece->part]);
-		m->d->row[m->d->rows++] = row;
-		c->row_count++;
-	}
-}
-
-/* Its own host's, with what was said of it there. */
-static void take_one(struct pp_merge *m, const struct piece *piece, struct pp_collective *c)
-{
-	*c = *piece->c;
-	c->row_first = m->d->rows;
-	c->row_count = 0;
-	c->first_ns = pp_merge_plus(c->first_ns, m->shift[piece->part]);
-	c->last_ns = pp_merge_plus(c->last_ns, m->shift[piece->part]);
-	c->end_ns = pp_merge_plus(c->end_ns, m->shift[piece->part]);
-	take_rows(m, piece, c);
-}
-
-/* Of several hosts, whose clocks are not joined: who came and left when, by its own clock; nobody waits, all of it is transfer. */
-static void join_pieces(struct pp_merge *m, const struct piece *piece, size_t n, struct pp_collective *c)
-{
-	struct pp_collective_row *row = &m->d->row[m->d->rows];
-	int64_t latest = INT64_MIN;
-
-	*c = *piece[0].c;
-	c->row_first = m->d->rows;
-	c->row_count = 0;
-	c->wait_ns = c->transfer_ns = 0;
-	c->algbw = c->busbw = 0;
-	c->bound_ns = PP_BOUND_UNKNOWN;
-	c->last_worker = -1;
-	for (size_t i = 0; i < n; i++) {
-		const struct pp_collective *one = piece[i].c;
-		int64_t last = pp_merge_plus(one->last_ns, m->shift[piece[i].part]);
-
-		if (one->bytes > c->bytes)
-			c->bytes = one->bytes;
-		if (one->root >= 0)
-			c->root = one->root;
-		if (one->step != INT64_MIN && (c->step == INT64_MIN || last > latest)) {
-			c->step = one->step;
-			latest = last;
-		}
-		take_rows(m, &piece[i], c);
-	}
-	qsort(row, c->row_count, sizeof(*row), compare_row);
-	for (uint32_t i = 0; i < c->row_count; i++) {
-		if (i == 0 || row[i].arrival_ns < c->first_ns)
-			c->first_ns = row[i].arrival_ns;
-		if (i == 0 || row[i].exit_ns > c->end_ns)
-			c->end_ns = row[i].exit_ns;
-		if (i == 0 || row[i].arrival_ns > c->last_ns)
-			c->last_ns = row[i].arrival_ns;
-		c->transfer_ns = pp_merge_plus(c->transfer_ns, pp_merge_minus(row[i].exit_ns, row[i].arrival_ns));
-	}
-	c->ranks = (int32_t)c->row_count;
-}
-
-int pp_merge_collectives(struct pp_merge *m)
-{
-	struct pp_dataset *d = m->d;
-	size_t all = 0, rows = 0, at = 0;
-	struct piece *piece;
-
-	for (size_t p = 0; p < m->parts; p++) {
-		all += m->part[p]->collectives;
-		for (size_t i = 0; i < m->part[p]->collectives; i++)
-			rows += m->part[p]->collective[i].row_count;
-	}
-	piece = calloc(all + 1, sizeof(*piece));
-	d->collective = calloc(all + 1, sizeof(*d->collective));
-	d->row = calloc(rows + 1, sizeof(*d->row));
-	if (!piece || !d->collective || !d->row) {
-		free(piece);
-		return -ENOMEM;
-	}
-	for (size_t p = 0; p < m->parts; p++)
-		for (size_t i = 0; i < m->part[p]->collectives; i++)
-			piece[at++] = (struct piece){&m->part[p]->collective[i], p};
-	qsort(piece, all, sizeof(*piece), compare_piece);
-	for (size_t i = 0, n; i < all; i += n) {
-		struct pp_collective *c = &d->collective[d->collectives];
-
-		for (n = 1; i + n < all; n++)
-			if (piece[i + n].c->comm != piece[i].c->comm || piece[i + n].c->sequence != piece[i].c->sequence)
-				break;
-		if (n == 1)
-			take_one(m, &piece[i], c);
-		else
-			join_pieces(m, &piece[i], n, c);
-		d->collectives += c->row_count > 0;
-	}
-	free(piece);
-	qsort(d->collective, d->collectives, sizeof(*d->collective), compare_first);
-	return 0;
-}
 
 /* One table of all parts: parts' rows one after the other. */
 static int gather(const struct pp_merge *m, size_t rows_at, size_t array_at, size_t row_size)
@@ -229,7 +88,7 @@ static int merge_defaults(struct pp_merge *m)
 	qsort(d->by_default, d->defaults, sizeof(*d->by_default), compare_name);
 	for (size_t i = 0; i < d->defaults; i++) {
 		if (kept && d->by_default[kept - 1].name == d->by_default[i].name)
-			d->by_default[kept - 1].ns = pp_merge_plus(d->by_default[kept - 1].ns, d->by_default[i].ns);
+			d->by_default[kept - 1].ns = pp_wrap_plus(d->by_default[kept - 1].ns, d->by_default[i].ns);
 		else
 			d->by_default[kept++] = d->by_default[i];
 	}
@@ -275,7 +134,7 @@ static int merge_by_rank(struct pp_merge *m)
 			if (!pp_merge_has(m, p, d->memory[memory].worker))
 				continue;
 			d->memory[memories] = d->memory[memory];
-			d->memory[memories].m.time = pp_merge_plus(d->memory[memories].m.time, m->shift[p]);
+			d->memory[memories].m.time = pp_wrap_plus(d->memory[memories].m.time, m->shift[p]);
 			memories++;
 		}
 	}

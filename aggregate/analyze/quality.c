@@ -102,21 +102,20 @@ static void warn_ranks(struct pp_dataset *d)
 }
 
 /* One sentence for each reason, by the first rank that has it. */
-static void warn_memory(struct pp_join *j)
+static void warn_memory(struct pp_dataset *d)
 {
-	const struct pp_capture *c = j->in->capture;
+	for (size_t r = 0; r < d->workers; r++) {
+		const char *note = d->worker[r].memory_note;
+		size_t same = 0, before = 0;
 
-	for (size_t r = 0; r < c->ranks; r++) {
-		size_t same = 0, first = r;
+		for (size_t i = 0; i < d->workers && note[0] && !before; i++) {
+			int equal = !strcmp(d->worker[i].memory_note, note);
 
-		for (size_t i = c->ranks; i-- > 0;)
-			if (!strcmp(c->rank[i].memory_note, c->rank[r].memory_note)) {
-				same++;
-				first = i;
-			}
-		if (c->rank[r].memory_note[0] && first == r)
-			pp_dataset_warn(j->d, "rank %d%s: %s", (int)c->rank[r].rank, same > 1 ? " and others" : "",
-			                c->rank[r].memory_note);
+			before += equal && i < r;
+			same += (size_t)equal;
+		}
+		if (note[0] && !before)
+			pp_dataset_warn(d, "rank %d%s: %s", (int)d->worker[r].rank, same > 1 ? " and others" : "", note);
 	}
 }
 
@@ -159,9 +158,11 @@ void pp_dataset_quality(struct pp_dataset *d)
 	d->warnings = 0;
 	warn_losses(d);
 	warn_ranks(d);
+	pp_quality_warn_mpi(d);
 	for (size_t i = 0; i < n; i++)
 		pp_dataset_warn(d, "%s", said[i].text);
 	free(said);
+	warn_memory(d);
 	if (d->violations)
 		pp_dataset_warn(d,
 		                "%" PRIu64
@@ -180,10 +181,9 @@ int pp_join_quality(struct pp_join *j)
 
 	if (merge_defaults(j) < 0)
 		return -ENOMEM;
-	pp_quality_mpi(j);
+	pp_quality_count_mpi(j);
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);
-	warn_memory(j);
 	if (!j->in->partial)
 		pp_dataset_quality(d);
 	return 0;

@@ -23,6 +23,9 @@ static void same_texts(const struct pp_dataset *a, const struct pp_dataset *b)
 		CHECK_STR(b->worker[i].status, a->worker[i].status);
 		CHECK_STR(b->worker[i].options, a->worker[i].options);
 		CHECK_STR(b->worker[i].command, a->worker[i].command);
+		CHECK_STR(b->worker[i].clock, a->worker[i].clock);
+		CHECK_STR(b->worker[i].memory_note, a->worker[i].memory_note);
+		CHECK(b->worker[i].domain == a->worker[i].domain && b->worker[i].own_bound_ns == a->worker[i].own_bound_ns);
 		CHECK(b->worker[i].rank == a->worker[i].rank && b->worker[i].pid == a->worker[i].pid);
 		CHECK(b->worker[i].bound_ns == a->worker[i].bound_ns && b->worker[i].offset_ns == a->worker[i].offset_ns);
 		CHECK(b->worker[i].records == a->worker[i].records);
@@ -59,6 +62,7 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 	CHECK(a->defaults == b->defaults && a->memories == b->memories && a->warnings == b->warnings);
 	CHECK(a->epoch_realtime_ns == b->epoch_realtime_ns && a->steps_asked_first == b->steps_asked_first);
 	CHECK(a->ranks_asked == b->ranks_asked && a->step_confidence == b->step_confidence);
+	CHECK(a->exposeds == b->exposeds && a->awaiteds == b->awaiteds && a->spawned == b->spawned && a->paused == b->paused);
 	CHECK(a->keeper_rss_bytes == b->keeper_rss_bytes && !a->process == !b->process);
 	if (test_failures)
 		return;
@@ -70,6 +74,8 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 		EQUAL(a->steps * a->workers, a->process, b->process);
 	EQUAL(a->collectives, a->collective, b->collective);
 	EQUAL(a->rows, a->row, b->row);
+	EQUAL(a->exposeds, a->exposed, b->exposed);
+	EQUAL(a->awaiteds, a->awaited, b->awaited);
 	EQUAL(a->channels, a->channel, b->channel);
 	EQUAL(a->memories, a->memory, b->memory);
 	EQUAL(a->workers, a->late, b->late);
@@ -140,7 +146,7 @@ TEST(no_block)
 		bytes[at] ^= 4;
 	}
 	bytes[8]++;
-	CHECK(refused(bytes, size, -ENOTSUP, "version 2, not 1"));
+	CHECK(refused(bytes, size, -ENOTSUP, "version 3, not 2"));
 	bytes[8]--;
 	bytes[12]++;
 	CHECK(refused(bytes, size, -ENOTSUP, "byte order"));
@@ -171,7 +177,7 @@ static void mutate(const uint8_t *inner, size_t length, int *taken)
 	memcpy(copy, inner, n);
 	for (uint64_t k = 1 + kit_random(3); k; k--)
 		copy[kit_random(n)] = (uint8_t)(kit_random(3) ? kit_random(256) : 0xff);
-	memcpy(bytes, "ppblock\0\1\0\0\0\4\3\2\1", 16);
+	memcpy(bytes, "ppblock\0\2\0\0\0\4\3\2\1", 16);
 	CHECK_INT(compress2(bytes + 40, &packed, copy, size, 1), Z_OK);
 	mend_head(bytes, size, packed);
 	if (pp_block_read(bytes, 40 + packed, names, &d, &err) == 0) {
@@ -229,25 +235,27 @@ TEST(bytes_on_the_way)
 
 	free(d.collective);
 	free(d.row);
+	free(d.exposed);
 	d.collective = calloc(STEPS * CALLS, sizeof(*d.collective));
 	d.row = calloc(STEPS * CALLS * RANKS, sizeof(*d.row));
+	d.exposed = calloc(STEPS * CALLS * RANKS, sizeof(*d.exposed));
 	for (size_t i = 0; i < STEPS * CALLS; i++) {
 		struct pp_collective *c = &d.collective[d.collectives++];
+		int64_t first = (int64_t)(i * 1000000 + kit_random(300000));
 
-		*c = (struct pp_collective){.comm = 0x123456789abcdef, .sequence = (uint32_t)i, .step = (int64_t)(i / CALLS)};
-		c->bytes = 4 << 20;
-		c->ranks = c->row_count = RANKS;
+		*c = (struct pp_collective){.comm = 0x123456789abcdef, .sequence = (uint32_t)i, .bytes = 4 << 20, .row_count = RANKS};
 		c->row_first = d.rows;
-		c->bound_ns = PP_BOUND_UNKNOWN;
-		c->first_ns = (int64_t)i * 1000000;
 		for (int r = 0; r < RANKS; r++) {
-			int64_t at = c->first_ns + (int64_t)kit_random(30000);
+			struct pp_collective_row *row = &d.row[d.rows++];
 
-			d.row[d.rows++] =
-			        (struct pp_collective_row){d.worker[r].rank, at, c->first_ns + 400000 + (int64_t)kit_random(10000)};
-			c->last_ns = at > c->last_ns ? at : c->last_ns;
+			row->worker = d.worker[r].rank;
+			row->arrival_ns = first + (int64_t)kit_random(30000);
+			row->exit_ns = first + 400000 + (int64_t)kit_random(10000);
+			row->exposed = (uint32_t)d.rows & PP_EXPOSED_MOST;
+			d.exposed[d.exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns,
+			                                              .length_ns = (uint32_t)(row->exit_ns - row->arrival_ns),
+			                                              .step = (uint32_t)(i / CALLS) & INT32_MAX};
 		}
-		c->end_ns = c->first_ns + 400000;
 	}
 	CHECK_INT(pp_block_write(&d, &bytes, &size, NULL), 0);
 	fprintf(stderr, "%d (rank, step) and %d rows of cross-host collectives: %zu bytes, limit %zu\n", RANKS * STEPS,
