@@ -342,6 +342,22 @@ static void guest_mpi_state(uint32_t state)
 		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
 }
 
+static void guest_coordinator(enum pp_coordinator what, const char *why)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+
+	if (!pp_guest_is_rank())
+		return;
+	snprintf(h->coordinator_why, sizeof(h->coordinator_why), "%s", why);
+	atomic_store_explicit(&h->coordinator, (uint32_t)what, memory_order_release); /* the reason is whole */
+}
+
+static void guest_want_net(void)
+{
+	if (pp_guest_is_rank())
+		atomic_store_explicit(&pp_ring_pool.header->net_wanted, 1, memory_order_release);
+}
+
 struct podprof_guest podprof_guest = {
         .size = sizeof(struct podprof_guest),
         .claim = pp_guest_claim,
@@ -359,4 +375,7 @@ struct podprof_guest podprof_guest = {
         .heard = &pp_trigger_heard,
         .look = pp_trigger_look,
         .coordinate = pp_trigger_coordinate,
+        .spool = pp_guest_spool,
+        .coordinator = guest_coordinator,
+        .want_net = guest_want_net,
 };

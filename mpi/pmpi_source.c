@@ -48,7 +48,7 @@ void *pp_mpi_real(const char *symbol)
 }
 
 /* The executable may hold the live copy of a library's variable (copy relocation): ask the global scope first. */
-static void *object(const char *symbol)
+void *pp_mpi_object(const char *symbol)
 {
 	void *found = dlsym(RTLD_DEFAULT, symbol);
 
@@ -57,11 +57,11 @@ static void *object(const char *symbol)
 
 static int find_names(void)
 {
-	pp_mpi_names.world = object("ompi_mpi_comm_world");
-	pp_mpi_names.self = object("ompi_mpi_comm_self");
-	pp_mpi_names.comm_null = object("ompi_mpi_comm_null");
-	pp_mpi_names.request_null = object("ompi_request_null");
-	pp_mpi_names.request_empty = object("ompi_request_empty");
+	pp_mpi_names.world = pp_mpi_object("ompi_mpi_comm_world");
+	pp_mpi_names.self = pp_mpi_object("ompi_mpi_comm_self");
+	pp_mpi_names.comm_null = pp_mpi_object("ompi_mpi_comm_null");
+	pp_mpi_names.request_null = pp_mpi_object("ompi_request_null");
+	pp_mpi_names.request_empty = pp_mpi_object("ompi_request_empty");
 	return pp_mpi_names.world && pp_mpi_names.self && pp_mpi_names.comm_null && pp_mpi_names.request_null;
 }
 
@@ -76,6 +76,7 @@ static int calls_overlap(void)
 static void forked(void)
 {
 	atomic_store_explicit(&pp_mpi_active, 0, memory_order_relaxed);
+	pp_coord_abandon();
 }
 
 void pp_mpi_activate(void)
@@ -133,14 +134,6 @@ void pp_mpi_deactivate(void)
 	}
 	atomic_store_explicit(&pp_mpi_active, 0, memory_order_release);
 	pp_mpi_guest->mpi_state(2);
-}
-
-void pp_mpi_look(void)
-{
-	int saved = errno;
-
-	pp_mpi_guest->look();
-	errno = saved;
 }
 
 void pp_mpi_thread_init(struct pp_mpi_thread *t)

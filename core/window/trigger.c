@@ -182,6 +182,8 @@ static int carry(uint32_t number, int64_t *ret_highest)
 		if (!rc) {
 			agreement.begun = number;
 			rc = ops->answer(number, &agreement.highest);
+			if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
+				agreement.begun = 0;
 		}
 		if (rc && rc != -EAGAIN) {
 			agreement.rc = rc;
