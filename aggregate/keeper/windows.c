@@ -10,6 +10,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
 enum {
@@ -203,6 +204,7 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
 	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &index);
+	struct pp_window_told told = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
 	int64_t first = 0, last = 0;
 	int rc = 0;
 
@@ -211,8 +213,16 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 	w->next = index + 1;
 	w->since_ms = 0;
 	w->busy = range != NULL;
+	snprintf(told.what, sizeof(told.what), "--steps %" PRId64 ":%" PRId64, first, last);
+	if (pp_words_make(job->view->rings, pp_words_of_window, &index, &told))
+		told.by[0] = '\0';
 	if (range)
-		rc = pp_writing_start(&w->aside, job, first, last, range, w->limit_ms);
+		rc = pp_writing_start(&w->aside, job,
+		                      &(struct pp_writing){.first = first,
+		                                           .last = last,
+		                                           .range = range,
+		                                           .told = &told,
+		                                           .limit_ms = w->limit_ms});
 	else
 		w->told.skipped++; /* its rows are another window's by now */
 	if (rc) {                  /* done here it would take the rings from the windows behind it */
@@ -221,6 +231,7 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 		take_answer(w);
 		w->busy = 0;
 	}
+	pp_window_told_release(&told);
 	free(range);
 	if (!w->hold)
 		drop(job, index);
