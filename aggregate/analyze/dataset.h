@@ -4,6 +4,7 @@
 #ifndef PP_ANALYZE_DATASET_H
 #define PP_ANALYZE_DATASET_H
 
+#include "aggregate/analyze/window.h"
 #include "core/base/err.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
@@ -175,6 +176,7 @@ struct pp_dataset {
 	struct pp_late *late; /* [workers], by wait_ns descending */
 	struct pp_warning *warning;
 	size_t warnings;
+	struct pp_window_told window;
 	int64_t keeper_cpu_ns; /* podprof's own cost so far */
 	uint64_t keeper_rss_bytes;
 };

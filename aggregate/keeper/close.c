@@ -2,10 +2,12 @@
 #include "aggregate/keeper/close.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "aggregate/keeper/message.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
@@ -121,9 +123,24 @@ static int any_counts_other(const struct pp_capture *c)
 	return 0;
 }
 
+/* The window of the options, where nobody else has said how it came about. */
+static void tell_window(const struct pp_rings *r, const struct pp_session_options *o, struct pp_window_told *told)
+{
+	int steps = o->steps_last > o->steps_first;
+
+	*told = (struct pp_window_told){.by = "options", .tries = 1};
+	snprintf(told->kind, sizeof(told->kind), "%s", steps ? "steps" : "all");
+	snprintf(told->channel, sizeof(told->channel), "%s", steps ? "memory" : "none");
+	if (steps)
+		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
+	if (pp_words_make(r, pp_words_of_options, NULL, told))
+		told->by[0] = '\0';
+}
+
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
+	struct pp_window_told told = {.tries = 0};
 	struct pp_capture capture = {0};
 	struct pp_clock_map map, other;
 	int rc;
@@ -142,6 +159,10 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		pp_sampler_give(c->sampler, c->view->rings, &capture);
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
 	options.warning = c->view->notes.list;
+	if (!options.window && !options.salvaged) {
+		tell_window(c->view->rings, &options, &told);
+		options.window = &told;
+	}
 	rc = cut_ranks(c, &capture, err);
 	if (!rc)
 		rc = read_clock(c->view->rings, c->first, &map, &capture, err);
@@ -151,6 +172,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	}
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
+	pp_window_told_release(&told);
 	pp_capture_release(&capture);
 	return rc;
 }

@@ -312,7 +312,8 @@ static void set_options(struct keeper *k)
 	                                         .options = k->settings.text,
 	                                         .steps_first = k->settings.steps_first,
 	                                         .steps_last = k->settings.steps_last,
-	                                         .xspace_per_rank = k->settings.xspace_per_rank};
+	                                         .xspace_per_rank = k->settings.xspace_per_rank,
+	                                         .event_ranks = k->settings.ranks};
 	k->many = pp_step_windows_many(&k->settings.windows);
 	pp_windows_init(&k->windows, &k->settings.windows);
 }
@@ -348,12 +349,14 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	pp_keeper_log("keeper %s, pid %d, spool '%s'", PODPROF_VERSION, (int)getpid(), spool);
 	if (pp_requests_open(&k.requests, spool, err))
 		pp_keeper_log("%s", err->text);
+	k.requests.always = pp_settings_always(&k.settings);
 	drain_until_over(&k);
 	rc = k.many ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc)
 		pp_spool_remove(spool);
 	/* A failure stands in the control page and the log; there is no one to return it to. */
 	rc = 0;
+	pp_requests_end(&k.requests);
 	pp_control_close(k.control);
 release_view:
 	pp_sampler_release(&k.sampler);

@@ -16,6 +16,8 @@ struct pp_session_options {
 	const char *job, *command, *options;
 	int64_t steps_first, steps_last; /* last <= first: not asked */
 	int xspace_per_rank;
+	const char *event_ranks;       /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
+	struct pp_window_told *window; /* NULL, or how the window came about, in ticks: mapped to job ns in place */
 	int salvaged;
 	const struct pp_clock_map *other_clock; /* of ranks whose ticks are of another kind; NULL: there are none */
 	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */

@@ -42,6 +42,11 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 	case PP_OPT_ID_WAIT:
 		pp_opt_parse_int(value, &s->wait_s, NULL);
 		break;
+	case PP_OPT_ID_DELAY:
+	case PP_OPT_ID_DURATION:
+	case PP_OPT_ID_AT:
+		s->timed |= *value != '\0';
+		break;
 	case PP_OPT_ID_RANKS:
 		set(s->ranks, sizeof(s->ranks), value);
 		break;
@@ -122,4 +127,9 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 	finish_windows(&s);
 	*ret_settings = s;
 	return n < 0 ? pp_err_set(err, (int)n, "cannot read '%s': %s", path, strerror((int)-n)) : 0;
+}
+
+int pp_settings_always(const struct pp_settings *s)
+{
+	return !s->windows.count && !s->timed;
 }

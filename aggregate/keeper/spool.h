@@ -20,6 +20,7 @@ struct pp_settings { /* <spool>/options */
 	int xspace_per_rank;
 	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
 	char ranks[256]; /* of --ranks */
+	int timed;       /* --delay, --duration or --at */
 };
 
 /* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
@@ -31,6 +32,9 @@ static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
 {
 	return (size_t)(s->buffer / 2);
 }
+
+/* The job records from its begin to its end: windows by time are cut out of that. */
+int pp_settings_always(const struct pp_settings *s);
 
 enum { PP_WARNINGS = 32 };
 

@@ -19,8 +19,15 @@ typedef int pp_window_ticks(const struct pp_ring_header *header, const void *con
 /* What of each rank is the window's; ranks that it did not begin on have what they did meanwhile. To be freed; NULL: no memory, or
  * it began on no rank. */
 struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context);
-/* `range` [rings] may be freed after. 0, or -errno: there is no child, and nobody writes. */
-int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, int64_t first, int64_t last,
-                     const struct pp_close_range *range, int64_t limit_ms);
+struct pp_writing {
+	int64_t first, last;                /* steps asked for; last <= first: none */
+	const struct pp_close_range *range; /* [rings]; NULL: all there is */
+	const struct pp_window_told *told;  /* NULL, or for /window, in ticks; the child's copy is the child's */
+	const char *event_ranks;            /* "": as the options say */
+	int64_t limit_ms;
+};
+
+/* What `w` points to may be freed after. 0, or -errno: there is no child, and nobody writes. */
+int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w);
 
 #endif

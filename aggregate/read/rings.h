@@ -26,7 +26,11 @@ const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t in
 /* Read what is there of ring `index`; returns the records read; *ret_fill is its used share of its limit in
  * percent (may be NULL). */
 uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
+/* Ticks of ring `index` before which spans were evicted; INT64_MIN: none were. */
+int64_t pp_rings_horizon(const struct pp_rings *r, size_t index);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
+/* Of all rings that count as the first one does: when one was opened, or recorded something first; 0: there is none. */
+int64_t pp_rings_first_tick(const struct pp_rings *r);
 /* Once, at the end; then only pp_rings_header(), pp_rings_count() and pp_rings_free() may follow. Open ranges are closed at the
  * last tick (flag CUT_END), spans are sorted, everything moves into ret_capture. Two rings of one rank (the claim passed on): spans
  * of both, as threads of one rank. */

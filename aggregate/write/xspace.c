@@ -224,8 +224,8 @@ static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, stru
 		char stem[96];
 		size_t i = 0;
 
-		if (!c->rank[r].threads)
-			continue; /* a missing rank has no file */
+		if (!c->rank[r].threads || (f->out->ranks && !pp_rank_list_has(f->out->ranks, c->rank[r].rank)))
+			continue; /* a missing rank has no file, nor has one whose events nobody wants */
 		stem_of(&c->rank[r], f->out->xspace_per_rank, stem, sizeof(stem));
 		while (i < hosts && strcmp(h[i].stem, stem))
 			i++;
