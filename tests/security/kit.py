@@ -1,5 +1,5 @@
 """What the drivers of tests/security share: two users, a copy of podprof that both can run, live jobs without MPI, what a spool may hold.
-Used by others.py, noise.py, names.py, flood.py. Needs root for the other users (else a case is skipped)."""
+Used by others.py, listens.py, names.py, noise.py, flood.py. Needs root for the other users (else a case is skipped)."""
 import glob
 import os
 import re

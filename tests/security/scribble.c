@@ -30,7 +30,8 @@ static uint64_t dice(void)
 /* Small numbers as often as any: half of the words are counts and indexes. */
 static uint32_t value(void)
 {
-	static const uint32_t odd[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, PP_RING_THREADS, PP_RING_THREADS + 1, PP_CHUNK_RECORDS + 1};
+	static const uint32_t odd[] = {
+	        0, 1, 0x7fffffff, 0x80000000, 0xffffffff, PP_RING_THREADS, PP_RING_THREADS + 1, PP_CHUNK_RECORDS + 1};
 
 	switch (dice() % 3) {
 	case 0:
