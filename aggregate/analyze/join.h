@@ -59,6 +59,10 @@ void pp_communicators_fold(struct pp_dataset *d);
 int pp_join_communicators(struct pp_join *j);
 /* /file */
 int pp_join_files(struct pp_join *j);
+/* Orders that are the same whatever numbers the names have: files by name and worker, defaults by time. */
+void pp_files_sort(struct pp_dataset *d);
+void pp_defaults_sort(struct pp_dataset *d);
+int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
 /* /process and /memory, and what starting up and shutting down took */
 int pp_join_process(struct pp_join *j);
 /* wait_ns and transfer_ns of cells; late. In a part, what other hosts' ranks decide goes to `exposed`. */

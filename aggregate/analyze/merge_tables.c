@@ -68,15 +68,6 @@ static int compare_name(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	const struct pp_attr_default *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return compare_name(a, b);
-}
-
 static int merge_defaults(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
@@ -93,17 +84,8 @@ static int merge_defaults(struct pp_merge *m)
 			d->by_default[kept++] = d->by_default[i];
 	}
 	d->defaults = kept;
-	qsort(d->by_default, d->defaults, sizeof(*d->by_default), compare_ns);
+	pp_defaults_sort(d);
 	return 0;
-}
-
-static int compare_file(const void *a, const void *b)
-{
-	const struct pp_file_use *x = a, *y = b;
-
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return (x->worker > y->worker) - (x->worker < y->worker);
 }
 
 static int compare_memory(const void *a, const void *b)
@@ -140,7 +122,7 @@ static int merge_by_rank(struct pp_merge *m)
 	}
 	d->files = files;
 	d->memories = memories;
-	qsort(d->file, files, sizeof(*d->file), compare_file);
+	pp_files_sort(d);
 	qsort(d->memory, memories, sizeof(*d->memory), compare_memory);
 	return 0;
 }

@@ -8,13 +8,26 @@
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-static int compare_default(const void *a, const void *b)
+static int compare_default(const void *a, const void *b, void *names)
 {
 	const struct pp_attr_default *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return (x->name > y->name) - (x->name < y->name);
+	return pp_names_compare(names, x->name, y->name);
+}
+
+void pp_defaults_sort(struct pp_dataset *d)
+{
+	if (d->defaults)
+		qsort_r(d->by_default, d->defaults, sizeof(*d->by_default), compare_default, (void *)d->names);
+}
+
+int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b)
+{
+	int order = a == b ? 0 : strcmp(pp_intern_text(names, a, NULL), pp_intern_text(names, b, NULL));
+
+	return order ? order : (a > b) - (a < b);
 }
 
 static int merge_defaults(struct pp_join *j)
@@ -43,7 +56,7 @@ static int merge_defaults(struct pp_join *j)
 	free(ns);
 	if (!d->by_default)
 		return -ENOMEM;
-	qsort(d->by_default, d->defaults, sizeof(*d->by_default), compare_default);
+	pp_defaults_sort(d);
 	return 0;
 }
 

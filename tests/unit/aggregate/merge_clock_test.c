@@ -32,7 +32,7 @@ static void add_comms(struct pp_capture *c)
 			struct pp_comm *comm = &c->rank[r].comm[k];
 
 			*comm = (struct pp_comm){.id = comm_id(k, r), .kind = k == 3 ? PP_COMM_FILE : 0};
-			comm->name = kit_name(c->names, k == 3 ? "file" : "comm", comm->id);
+			comm->name = kit_random(3) ? kit_name(c->names, k == 3 ? "file" : "comm", kit_random(3)) : 0;
 			for (uint32_t i = 0; i < n; i++) {
 				uint32_t who = (i + turn) % n;
 
@@ -44,8 +44,7 @@ static void add_comms(struct pp_capture *c)
 	}
 }
 
-/* Returns when it was over. */
-static int64_t add_call(struct pp_capture *c, size_t r, uint32_t k, const char *name, uint32_t sequence, int64_t at, int64_t end)
+static void add_call(struct pp_capture *c, size_t r, uint32_t k, const char *name, uint32_t sequence, int64_t at, int64_t end)
 {
 	struct pp_span *span = add_mpi(c, r, name, sequence, at, end);
 
@@ -55,12 +54,18 @@ static int64_t add_call(struct pp_capture *c, size_t r, uint32_t k, const char *
 		span->flags |= r == (k == 2 ? r / 2 * 2 : r % 2) && (k == 1 || k == 2 || r == 0) ? PP_SPAN_IS_ROOT : 0;
 	if (kit_random(20) == 0)
 		span->flags |= PP_SPAN_CUT_END;
-	return end;
+}
+
+static void add_wait(struct pp_capture *c, size_t r, uint32_t t, int64_t at, int64_t end)
+{
+	struct pp_span *span = add_span(c, r, t, PP_SPAN_MPI, "MPI_Waitall", at, end);
+
+	span->call = call_number("MPI_Waitall");
 }
 
 /* Operations of several communicators that one Waitall ends. */
-static int64_t add_requests(struct pp_capture *c, size_t r, const char *const *name, uint32_t n, uint32_t sequence, int64_t at,
-                            int64_t end)
+static void add_requests(struct pp_capture *c, size_t r, const char *const *name, uint32_t n, uint32_t sequence, int64_t at,
+                         int64_t end)
 {
 	for (uint32_t k = 0; k < n; k++) {
 		struct pp_span *span, *done;
@@ -74,14 +79,13 @@ static int64_t add_requests(struct pp_capture *c, size_t r, const char *const *n
 		done->peer = -1;
 		at += 100;
 	}
-	at += (int64_t)kit_random(20000);
-	add_mpi(c, r, "MPI_Waitall", 0, at, end + 1)->comm = 0;
-	return end + 1;
+	/* Another thread may wait before they begin. */
+	add_wait(c, r, kit_random(3) == 0, at - 2000 + (int64_t)kit_random(4000), end + 1);
 }
 
 static void add_rank_step(struct pp_capture *c, size_t r, int64_t s, const char *const *call)
 {
-	int64_t at = s * STEP_NS;
+	int64_t at = s * STEP_NS, start;
 	const char *requests[] = {"MPI_Iallreduce", "MPI_Ibcast", "MPI_Iscan"};
 
 	if (kit_random(12)) {
@@ -95,12 +99,13 @@ static void add_rank_step(struct pp_capture *c, size_t r, int64_t s, const char 
 			add_call(c, r, k, k == 3 ? "MPI_File_write_all" : call[k], (uint32_t)s, at + 2000 + k * 12000 + late,
 			         at + 2000 + k * 12000 + 4000 + (int64_t)kit_random(8000) + late / 4);
 	}
-	/* Two begin at once more often than clocks of hosts let them. */
-	add_requests(c, r, requests, 3, (uint32_t)(100 + s), at + 51000 + (int64_t)kit_random(4) * 5000,
-	             at + 80000 + (int64_t)kit_random(3) * 5000);
+	/* Two begin at once more often than clocks of hosts let them, and some are done before the last begins. */
+	start = at + 53000 + (int64_t)kit_random(4) * 5000;
+	add_requests(c, r, requests, 3, (uint32_t)(100 + s), start,
+	             start + (kit_random(3) ? 12000 + (int64_t)kit_random(3) * 5000 : 600));
 	add_mpi(c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 90500, at + 91000)->peer = (int32_t)((r ^ 1) % c->ranks);
 	if (r % 3 == 0) /* on another thread: it takes what it lies over */
-		add_range(c, r, 1, "kernel", at + 5000, at + 9000 + (int64_t)kit_random(30000))->category = 1;
+		add_range(c, r, 2, "kernel", at + 5000, at + 9000 + (int64_t)kit_random(30000))->category = 1;
 }
 
 static struct pp_capture capture_of_all(size_t clocks)
