@@ -88,8 +88,6 @@ static void job_name(struct pp_job *job)
 		        times = restarts();
 	plain(first);
 	again(job->name, sizeof(job->name), first, times);
-	if (times > 0)
-		again(job->previous, sizeof(job->previous), first, times - 1);
 }
 
 void pp_job_read(struct pp_job *ret_job)
@@ -107,6 +105,5 @@ void pp_job_read(struct pp_job *ret_job)
 	ret_job->speaks = ret_job->rank <= 0 || first_of_program(ret_job->rank);
 	ret_job->pid = getpid();
 	ret_job->again = 0;
-	ret_job->name[0] = ret_job->previous[0] = '\0';
 	job_name(ret_job);
 }

@@ -9,10 +9,8 @@ struct pp_job {
 	int local_size; /* 0: unknown */
 	int speaks;     /* rank 0, or no rank known, or the first rank of its program: may say a line */
 	int pid;        /* the process that is, or becomes, the application */
-	char name[128]; /* as a directory's name */
-	char previous
-	        [128]; /* the job that this one goes on from: the ranks before an elastic launcher started them again; "" none */
-	int again;     /* how often they were since the podprof run around us; 0: its spool is this job's */
+	char name[128]; /* as a directory's name; "-rN" behind it: its ranks were started again N times */
+	int again; /* how often an elastic launcher started the ranks again since the podprof run around us; its spool is for 0 */
 };
 
 void pp_job_read(struct pp_job *ret_job);

@@ -180,6 +180,21 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	return own_directory(ret_path, err);
 }
 
+/* The keeper of the ranks before us waits for a launcher that starts others: they have another keeper (aggregate/keeper/spool.c). */
+static void tell_the_last(const char *outer, int again)
+{
+	char path[PP_SPOOL_PATH + 32];
+	int fd;
+
+	if (again > 1)
+		snprintf(path, sizeof(path), "%s-r%d/followed", outer, again - 1);
+	else
+		snprintf(path, sizeof(path), "%s/followed", outer);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
 int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err)
 {
 	char wanted[PP_SPOOL_PATH], end[PP_SPOOL_PATH];
@@ -191,6 +206,8 @@ int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_p
 		length = (size_t)snprintf(wanted, sizeof(wanted), "%s", outer);
 	if (length >= sizeof(wanted))
 		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", outer);
+	if (job->again > 0)
+		tell_the_last(outer, job->again);
 	base = (size_t)snprintf(end, sizeof(end), "/podprof-%u/%s", (unsigned)geteuid(), job->name);
 	if (length <= base || strcmp(wanted + length - base, end))
 		return pp_spool_open(wanted, job, ret_path, size, err);
@@ -235,7 +252,7 @@ static char *options_text(const struct pp_job *job, const struct pp_options *opt
 	for (int i = 0; i < PP_OPTS; i++)
 		if (pp_opt_table[i].groups & PP_OPT_RUN && i != PP_OPT_ID_SPOOL)
 			fprintf(f, "%s=%s\n", pp_opt_table[i].env + 8, i == PP_OPT_ID_OUTPUT ? logdir : options->value[i]);
-	fprintf(f, "JOB=%s\nPREVIOUS=%s\nVERSION=%s\nCOMMAND=", job->name, job->previous, PODPROF_VERSION);
+	fprintf(f, "JOB=%s\nVERSION=%s\nCOMMAND=", job->name, PODPROF_VERSION);
 	for (size_t i = 0; command[i]; i++) {
 		if (i)
 			fputc(' ', f);

@@ -141,6 +141,8 @@ static const char *reason_to_close(struct keeper *k)
 		return "no ring can be read";
 	if (over && runs)
 		return "every process of the job is over";
+	if (over && rings && k->view.followed)
+		return "the ranks were started again";
 	if (gone && now - k->runs_gone_ms > ORPHAN_MS)
 		return "the processes of the job are gone";
 	if (!rings && k->blind_ms && now - k->blind_ms > BLIND_MS) {

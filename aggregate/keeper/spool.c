@@ -100,6 +100,7 @@ int pp_spool_scan(struct pp_spool_view *v)
 	while (errno = 0, (e = readdir(dir))) {
 		if (!strncmp(e->d_name, "run-", 4))
 			open_run(v, e->d_name);
+		v->followed |= !strcmp(e->d_name, "followed");
 		if (strncmp(e->d_name, "rank-", 5) || !ends_with(e->d_name, ".ring") || strlen(e->d_name) >= 64 ||
 		    is_known(v, e->d_name))
 			continue;
