@@ -66,7 +66,7 @@ def peer_decides(place, full):
     got = run([kit.PYTHON, "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
                "s.settimeout(5); s.send(b'capture 2\\n'); print(repr(s.recv(4000)))", spool + "/socket"])
     check(got.out == "b''\n" or "reset" in got.err.lower() or "broken pipe" in got.err.lower(), got.told())
-    check(f"a request of another user (uid 0) was refused" in open(spool + "/keeper.log").read(), "the keeper's log does not say so")
+    check("a request of another user (uid 0) was refused" in open(spool + "/keeper.log").read(), "the keeper's log does not say so")
     got = run(as_user(OWNER, [stage.podprof, "capture", logs, "--steps", "+3"]))
     check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.told())
     rest(process, 200)

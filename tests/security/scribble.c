@@ -1,5 +1,5 @@
-/* What a hostile process of the same user may do to shared memory: changes words of ring headers and of the control page as fast as it
- * can. Called by noise.py: scribble SECONDS SEED ring|control FILE... */
+/* What a hostile process of the same user may do to shared memory: changes words of ring headers and of the control page as fast
+ * as it can. Called by noise.py: scribble SECONDS SEED ring|control FILE... */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
