@@ -63,6 +63,7 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	pp_plain(text, "\n"); /* it ends on a terminal */
 	if (c->file[0])
 		pp_request_file_say(c, text);
 	/* A client that does not read loses what it was told; the keeper waits for nobody. */
