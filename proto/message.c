@@ -61,6 +61,8 @@ static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
 	g->last = from->last;
 	g->session = text_or_empty(from->session);
 	g->token = text_or_empty(from->token);
+	g->host = text_or_empty(from->host);
+	g->has_steps = from->has_steps != 0;
 	g->tick0 = from->tick0;
 	g->ns0 = from->ns0;
 	g->num = from->num;
@@ -307,6 +309,8 @@ static void take_gather(struct pp_wire *m, const Podprof__Gather *g)
 	                                    .last = g->last,
 	                                    .session = g->session,
 	                                    .token = g->token,
+	                                    .host = g->host,
+	                                    .has_steps = g->has_steps,
 	                                    .tick0 = g->tick0,
 	                                    .num = g->num,
 	                                    .ns0 = g->ns0,

@@ -107,6 +107,8 @@ struct pp_wire_gather {
 	int64_t from, to, from_realtime, to_realtime;
 	int64_t first, last;
 	const char *session, *token; /* names without '/', not "." or ".." */
+	const char *host;            /* "": its own */
+	int has_steps;
 	uint64_t tick0, num;
 	int64_t ns0, bound, epoch_realtime;
 	uint32_t shift;

@@ -50,7 +50,7 @@ static size_t texts_of(const struct pp_wire *m, const char *text[TEXTS])
 		break;
 	case PP_WIRE_GATHER:
 		of[0] = m->gather.session, of[1] = m->gather.token;
-		of[2] = m->gather.clock.boot_id, of[3] = m->gather.clock.timens;
+		of[2] = m->gather.clock.boot_id, of[3] = m->gather.clock.timens, of[4] = m->gather.host;
 		break;
 	case PP_WIRE_SHARE:
 		of[0] = m->share.reason;

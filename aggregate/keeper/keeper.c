@@ -12,10 +12,12 @@
 
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/keeper/timed.h"
 #include "aggregate/keeper/windows.h"
 
 enum {
@@ -31,6 +33,7 @@ enum {
 	LINGER_S = 5,       /* beyond --wait, for ranks that are ending */
 	FULL_PERCENT = 50,
 	LAST_ROUNDS = 8,
+	GATHER_MS = 600000, /* that the session of several hosts may take */
 };
 
 struct keeper {
@@ -40,8 +43,11 @@ struct keeper {
 	struct pp_control *control;
 	struct pp_sampler sampler;
 	struct pp_session_options options;
+	struct pp_windows_job job; /* of all these */
+	struct pp_pod *pod;        /* other hosts; the same as job.pod */
 	struct pp_windows windows;
 	struct pp_requests requests;
+	struct pp_timed timed;
 	int many; /* windows: each is closed when its time has come */
 	struct pp_clock_pair first;
 	int clock_read;
@@ -157,64 +163,93 @@ static const char *reason_to_close(struct keeper *k)
 
 static int run_windows(struct keeper *k, int ending)
 {
-	struct pp_windows_job job = {.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
+	return pp_windows_run(&k->windows, &k->job, ending);
+}
 
-	return pp_windows_run(&k->windows, &job, ending);
+/* Windows of the program are all that is recorded from the first one on. */
+static int is_many(struct keeper *k)
+{
+	if (!k->many && pp_windows_by_code(k->view.rings)) {
+		k->many = 1;
+		k->requests.always = 0;
+	}
+	return k->many;
 }
 
 /* Windows of the options and on request: one child at a time. */
 static void serve(struct keeper *k)
 {
-	struct pp_windows_job job = {.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
-
-	pp_requests_run(&k->requests, &job, k->control, k->windows.busy);
-	k->windows.hold = pp_requests_active(&k->requests);
+	is_many(k);
+	if (pp_pod_role(k->pod) == PP_POD_FOLLOWER) {
+		pp_requests_run(&k->requests, &k->job, k->control, 0);
+		return;
+	}
+	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 0);
+	pp_requests_run(&k->requests, &k->job, k->control, k->windows.busy);
+	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING)
 		run_windows(k, 0);
+}
+
+/* New rings, deaths; why the window closes now, or NULL. */
+static const char *scan(struct keeper *k)
+{
+	int opened = pp_spool_scan(&k->view);
+	const char *why;
+
+	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now_ms();
+	k->blind_code = opened;
+	if (opened > 0)
+		pp_keeper_make_room(&k->view);
+	if (!k->clock_read && pp_rings_count(k->view.rings)) {
+		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+		k->clock_read = 1;
+	}
+	why = reason_to_close(k);
+	if (!pp_pod_may_close(k->pod, why != NULL, stop))
+		return NULL;
+	return why ? why : "the job's other hosts are done";
+}
+
+/* With other hosts a message of theirs ends the wait. */
+static void rest(struct keeper *k, int ms)
+{
+	if (!pp_pod_wait(k->pod, ms))
+		pause_ms(ms);
 }
 
 static void drain_until_over(struct keeper *k)
 {
 	int64_t scanned = 0;
-	int wait = BUSY_MS;
+	int wait = BUSY_MS, news;
 	const char *why = NULL;
 
 	while (!why) {
 		uint64_t records = drain_all(k);
 
 		pp_sampler_run(&k->sampler, k->view.rings);
+		news = pp_pod_run(k->pod);
 		if (now_ms() - scanned >= SCAN_MS || !scanned) {
-			int opened = pp_spool_scan(&k->view);
-
-			k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : now_ms();
-			k->blind_code = opened;
-			if (opened > 0)
-				pp_keeper_make_room(&k->view);
 			scanned = now_ms();
-			if (!k->clock_read && pp_rings_count(k->view.rings)) {
-				pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
-				k->clock_read = 1;
-			}
-			why = reason_to_close(k);
-			if (why)
-				break;
-			serve(k);
+			why = scan(k);
+			news = 1;
 		}
+		if (news && !why)
+			serve(k);
 		if (records >= CALM_RECORDS)
 			wait = BUSY_MS;
 		else if (wait < (records ? CALM_MS : IDLE_MS))
 			wait = wait * 2 < IDLE_MS ? wait * 2 : IDLE_MS;
 		else
 			wait = records ? CALM_MS : IDLE_MS;
-		pause_ms(wait);
+		if (!why)
+			rest(k, wait < pp_pod_pace(k->pod) ? wait : pp_pod_pace(k->pod));
 	}
 	pp_keeper_log("closing: %s", why);
 }
 
 static void begin_to_close(struct keeper *k)
 {
-	struct pp_windows_job job = {.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
-
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
 	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
@@ -224,24 +259,55 @@ static void begin_to_close(struct keeper *k)
 	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
 	if (!k->clock_read)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
-	pp_requests_close(&k->requests, &job, k->spool);
+	pp_requests_close(&k->requests, &k->job, k->spool);
 }
 
-static int close_window(struct keeper *k)
+/* A child gathers and writes: this process is heard by the other hosts meanwhile. */
+static int close_for_all(struct keeper *k, char *message, size_t size, struct pp_aside *aside, struct pp_err *err)
 {
-	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
-	struct pp_err err = {""};
+	struct pp_pod_window all = {.cut = PP_POD_ALL, .first = k->options.steps_first, .last = k->options.steps_last};
+	struct pp_writing w = {.first = all.first, .last = all.last, .hosts = &all, .limit_ms = GATHER_MS};
+	int rc = pp_writing_start(aside, &k->job, &w);
+
+	if (rc)
+		return pp_err_set(err, rc, "no process to write it: %s", strerror(-rc));
+	while (!pp_aside_done(aside)) {
+		drain_all(k);
+		pp_pod_run(k->pod);
+		rest(k, BUSY_MS);
+	}
+	snprintf(message, size, "%s", aside->answer.text);
+	*err = aside->answer.err;
+	return aside->answer.code;
+}
+
+static int close_here(struct keeper *k, char *message, size_t size, char *later, struct pp_err *err)
+{
 	struct pp_close close_it = {.view = &k->view,
 	                            .first = &k->first,
 	                            .options = &k->options,
 	                            .sampler = &k->sampler,
 	                            .message = message,
-	                            .message_size = sizeof(message)};
-	int rc;
+	                            .message_size = size};
 
 	k->options.ret_later = later;
+	if (pp_pod_session(k->pod))
+		k->options.session = pp_pod_session(k->pod);
+	return pp_close_session(&close_it, err);
+}
+
+static int close_window(struct keeper *k)
+{
+	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
+	struct pp_aside aside = {.fd = -1};
+	struct pp_err err = {""};
+	int rc = 0;
+
 	begin_to_close(k);
-	rc = pp_close_session(&close_it, &err);
+	if (pp_pod_role(k->pod) == PP_POD_LEADER)
+		rc = close_for_all(k, message, sizeof(message), &aside, &err);
+	else if (!pp_pod_is_done(k->pod))
+		rc = close_here(k, message, sizeof(message), later, &err);
 	if (rc) {
 		pp_keeper_log("failed: %s", err.text);
 		snprintf(message, sizeof(message), "no session was written: %s", err.text);
@@ -251,20 +317,22 @@ static int close_window(struct keeper *k)
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	if (!rc && later[0] && pp_session_page(later, &err)) /* `podprof report` tries again and says why */
 		pp_keeper_log("no report.html: %s", err.text);
+	while (!pp_aside_over(&aside)) /* it makes the page */
+		rest(k, BUSY_MS);
 	return rc;
 }
 
 /* What is left of several windows; those before are written already. */
 static int close_windows(struct keeper *k)
 {
-	struct pp_windows_job job = {.view = &k->view, .options = &k->options};
 	char message[sizeof(k->control->message)] = "";
 	int rc;
 
 	begin_to_close(k);
+	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 1);
 	while (run_windows(k, 1))
 		pause_ms(BUSY_MS);
-	rc = pp_windows_message(&k->windows, &job, message, sizeof(message));
+	rc = pp_windows_message(&k->windows, &k->job, message, sizeof(message));
 	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	return rc;
@@ -316,8 +384,20 @@ static void set_options(struct keeper *k)
 	                                         .steps_last = k->settings.steps_last,
 	                                         .xspace_per_rank = k->settings.xspace_per_rank,
 	                                         .event_ranks = k->settings.ranks};
-	k->many = pp_step_windows_many(&k->settings.windows);
+	k->many = pp_step_windows_many(&k->settings.windows) || k->settings.timed;
 	pp_windows_init(&k->windows, &k->settings.windows);
+	if (k->settings.timed)
+		pp_timed_init(&k->timed, k->settings.delay, k->settings.duration, k->settings.at);
+	k->job = (struct pp_windows_job){.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
+}
+
+/* Without memory for it this host goes on by itself. */
+static void open_pod(struct keeper *k)
+{
+	struct pp_pod_options o = {.spool = k->spool, .settings = &k->settings, .job = &k->job, .control = k->control};
+
+	if (!pp_pod_new(&o, &k->pod))
+		k->job.pod = k->pod;
 }
 
 int pp_keeper_main(const char *spool, struct pp_err *err)
@@ -352,8 +432,10 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	if (pp_requests_open(&k.requests, spool, err))
 		pp_keeper_log("%s", err->text);
 	k.requests.always = pp_settings_always(&k.settings);
+	open_pod(&k);
 	drain_until_over(&k);
-	rc = k.many ? close_windows(&k) : close_window(&k);
+	pp_spool_scan(&k.view);
+	rc = is_many(&k) ? close_windows(&k) : close_window(&k);
 	if (wait_for_ranks(&k) && !rc)
 		pp_spool_remove(spool);
 	/* A failure stands in the control page and the log; there is no one to return it to. */
@@ -361,6 +443,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	pp_requests_end(&k.requests);
 	pp_control_close(k.control);
 release_view:
+	pp_pod_free(k.pod);
 	pp_sampler_release(&k.sampler);
 	pp_spool_view_release(&k.view);
 unlock:

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/keeper/spool.h"
+#include "aggregate/keeper/writing.h"
 #include "core/ring/ring_file.h"
 
 enum { PP_POD_TEXT = 1024 }; /* bytes of a client's line, of an answer */
@@ -24,7 +24,7 @@ struct pp_pod;
 struct pp_pod_options {
 	const char *spool;
 	const struct pp_settings *settings;
-	struct pp_spool_view *view;
+	const struct pp_windows_job *job; /* the job's only session: its options, its rings */
 	struct pp_control *control;
 };
 
@@ -57,7 +57,16 @@ int pp_pod_run(struct pp_pod *p);
 /* Until a message comes, at most `ms`. 0: nothing to wait on, the caller sleeps. */
 int pp_pod_wait(struct pp_pod *p, int ms);
 
+/* May the keeper close now? `over`: by its own ranks it would; `asked`: it was told to end. A leader waits for the others' ranks, a
+ * follower for the leader's word: where it has brought its share this is 1 and pp_pod_is_done(). Where the leader is lost, or never
+ * came, it is 1 and the role is ALONE: the keeper writes a session of its own, by the name of pp_pod_session(). */
+int pp_pod_may_close(struct pp_pod *p, int over, int asked);
+int pp_pod_is_done(const struct pp_pod *p);
+/* NULL: as the options say. */
+const char *pp_pod_session(const struct pp_pod *p);
 enum pp_pod_role pp_pod_role(const struct pp_pod *p);
+/* ms that the keeper may rest at most: less while other hosts wait for what ranks say. */
+int pp_pod_pace(const struct pp_pod *p);
 /* Which way to the other hosts was taken, and why not a better one; "" where all ranks are here. */
 const char *pp_pod_why(const struct pp_pod *p);
 

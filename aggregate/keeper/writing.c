@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 
 struct work { /* of the child */
 	struct pp_windows_job job;
 	struct pp_writing w;
 	struct pp_window_told told;
+	struct pp_gather *gather; /* NULL: nobody else is asked */
 	char later[PP_SESSION_PATH];
 };
 
@@ -69,6 +71,7 @@ static int write_window(void *context, struct pp_aside_answer *answer)
 		options.event_ranks = work->w.event_ranks;
 	options.ret_message = &answer->message;
 	options.ret_later = work->later;
+	options.gather = work->gather;
 	return pp_close_session(&close_it, &answer->err);
 }
 
@@ -86,5 +89,11 @@ int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const
 	struct work work = {.job = *job, .w = *w};
 	struct pp_aside_work aside = {.run = write_window, .after = write_page, .context = &work};
 
-	return pp_aside_start(a, &aside, w->limit_ms);
+	int rc;
+
+	work.gather = w->hosts ? pp_pod_gather(job->pod, w->hosts) : NULL;
+	rc = pp_aside_start(a, &aside, w->limit_ms);
+	if (work.gather)
+		pp_pod_gathering(job->pod, !rc);
+	return rc;
 }

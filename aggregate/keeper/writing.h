@@ -6,11 +6,15 @@
 #include "aggregate/keeper/aside.h"
 #include "aggregate/keeper/close.h"
 
+struct pp_pod;
+struct pp_pod_window;
+
 struct pp_windows_job { /* what the keeper has; borrowed */
 	struct pp_spool_view *view;
 	const struct pp_clock_pair *first;
 	const struct pp_session_options *options; /* steps and returns are the window's own */
 	struct pp_sampler *sampler;
+	struct pp_pod *pod; /* pod.h; NULL: one host */
 };
 
 /* 0: no window on this ring; else 1 and its ticks, INT64_MIN and INT64_MAX where an end is open. */
@@ -24,6 +28,7 @@ struct pp_writing {
 	const struct pp_close_range *range; /* [rings]; NULL: all there is */
 	const struct pp_window_told *told;  /* NULL, or for /window, in ticks; the child's copy is the child's */
 	const char *event_ranks;            /* "": as the options say */
+	const struct pp_pod_window *hosts;  /* NULL, or what the other hosts are to take (pod.h); nothing where there are none */
 	int64_t limit_ms;
 };
 

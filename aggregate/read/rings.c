@@ -113,6 +113,18 @@ int64_t pp_rings_horizon(const struct pp_rings *r, size_t index)
 	return r->ring[index]->pair.horizon;
 }
 
+uint64_t pp_rings_steps(const struct pp_rings *r, size_t index)
+{
+	return r->ring[index]->pair.steps_ended;
+}
+
+const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index, uint64_t n)
+{
+	const struct pp_pair *p = &r->ring[index]->pair;
+
+	return n < p->steps_ended && p->steps_ended - n <= PP_STEPS_ENDED ? &p->ended[n % PP_STEPS_ENDED] : NULL;
+}
+
 uint64_t pp_rings_bytes(const struct pp_rings *r)
 {
 	return r->shared.store.bytes + pp_intern_bytes(r->shared.names) + pp_intern_bytes(r->shared.payloads);

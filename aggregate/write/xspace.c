@@ -267,7 +267,7 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 	char *name[2] = {NULL, NULL};
 	struct pp_output apart = *out;
 	char *apart_session = NULL;
-	int any = 0, code = -ENOMEM;
+	int any = out->others_have_steps, code = -ENOMEM;
 
 	for (size_t i = 0; i < hosts; i++)
 		any |= h[i].has_steps;

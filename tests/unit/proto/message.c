@@ -48,6 +48,8 @@ static const struct pp_wire_gather gather = {.gather = 8,
                                              .last = 20,
                                              .session = "2026_11_21_17_00_00",
                                              .token = ".shared-1234",
+                                             .host = "h1-2",
+                                             .has_steps = 1,
                                              .tick0 = UINT64_MAX,
                                              .num = 1ULL << 40,
                                              .ns0 = -7,
@@ -102,6 +104,8 @@ static void compare_gather(const struct pp_wire_gather *b)
 	CHECK(b->epoch_realtime == INT64_MAX && b->clock.tick_kind == 1);
 	CHECK_STR(b->session, gather.session);
 	CHECK_STR(b->token, gather.token);
+	CHECK_STR(b->host, "h1-2");
+	CHECK_INT(b->has_steps, 1);
 	CHECK_STR(b->clock.boot_id, "boot");
 	CHECK_STR(b->clock.timens, "monotonic 5 0");
 }

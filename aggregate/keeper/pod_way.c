@@ -1,0 +1,121 @@
+/* How the keepers of a job find each other: through MPI (<spool>/invite), an outer podprof run, a file in the log directory.
+ * Called by pod.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/rendezvous.h"
+
+static const char invite_name[] = "invite";
+
+static struct pp_net_options options_of(struct pp_pod *p, const char *job)
+{
+	const struct pp_rings *r = p->o.job->view->rings;
+	struct pp_net_options o = {.job = job, .host = p->host, .version = PODPROF_VERSION, .session = ""};
+
+	if (pp_rings_count(r)) {
+		const struct pp_ring_header *h = pp_rings_header(r, 0);
+
+		o.clock = (struct pp_wire_clock){h->boot_id, h->timens_ns, h->tick_kind};
+	}
+	o.port_first = p->o.settings->port_first;
+	o.port_last = p->o.settings->port_last;
+	return o;
+}
+
+void pp_pod_listen(struct pp_pod *p)
+{
+	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
+	struct pp_net_options o = options_of(p, job);
+	struct pp_err err = {""};
+	int rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+
+	if (rc) {
+		pp_pod_part(p);
+		pp_pod_say_why(p, "%s. Each host writes files of its own", err.text);
+		return;
+	}
+	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers of containers may share this host's loopback */
+		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
+		p->invite.addresses = 1;
+	}
+	p->state = PP_POD_LISTENING;
+	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
+	pp_pod_publish(p);
+}
+
+void pp_pod_publish(struct pp_pod *p)
+{
+	struct pp_err err = {""}, ignored = {""};
+	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
+	int to_file = !pp_rendezvous_write(p->o.settings->output, &p->invite, &err);
+
+	p->published = 1;
+	if (!to_mpi)
+		pp_keeper_log("no invitation for MPI: %s", ignored.text);
+	if (!to_file)
+		pp_keeper_log("no invitation in the log directory: %s", err.text);
+	pp_pod_say_why(p, "other hosts were invited through %s%s%s%s%s", to_mpi ? "MPI" : "", to_mpi && to_file ? " and " : "",
+	               to_file ? "a file in the log directory" : "",
+	               to_file ? "" : "; not through the log directory: ", to_file ? "" : err.text);
+}
+
+void pp_pod_withdraw(struct pp_pod *p)
+{
+	char path[4200];
+
+	if (!p->published)
+		return;
+	p->published = 0;
+	pp_rendezvous_remove(p->o.settings->output, &p->invite);
+	snprintf(path, sizeof(path), "%s/%s", p->o.spool, invite_name);
+	unlink(path);
+}
+
+static void call(struct pp_pod *p, enum pp_pod_way way)
+{
+	struct pp_net_options o = options_of(p, p->invite.job);
+	struct pp_err err = {""};
+
+	if (pp_net_connect(&o, &p->invite, &p->net, &err)) {
+		pp_keeper_log("%s", err.text);
+		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
+		return;
+	}
+	p->way = way;
+	p->state = PP_POD_CALLING;
+	p->calling_ms = p->looked_ms = 0;
+	pp_pod_tell_mine(p);
+	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job,
+	              way == PP_WAY_MPI ? "MPI" : "a file in the log directory");
+}
+
+void pp_pod_search(struct pp_pod *p)
+{
+	struct pp_net_invite found = {.port = 0};
+	struct pp_err err = {""}, mpi = {""};
+	enum pp_pod_way way = PP_WAY_NONE;
+	int rc = pp_rendezvous_get(p->o.spool, invite_name, &found, &mpi);
+
+	if (rc == 0)
+		way = PP_WAY_MPI;
+	else
+		rc = pp_rendezvous_read(p->o.settings->output, p->o.settings->job, NULL, 0, &found, &err);
+	if (rc == 0 && way == PP_WAY_NONE)
+		way = PP_WAY_FILE;
+	if (rc == 0 && p->stale_key[0] && !strcmp(found.server_public, p->stale_key)) {
+		rc = -ETIMEDOUT;
+		pp_err_set(&err, rc, "nobody answers at the address in '%s/.podprof-...rendezvous'", p->o.settings->output);
+	}
+	if (rc) {
+		pp_pod_say_why(p, "rank 0's keeper was not reached: no invitation came through MPI; %s%s", err.text,
+		               mpi.text[0] ? mpi.text : "");
+		return;
+	}
+	p->invite = found;
+	call(p, way);
+}
