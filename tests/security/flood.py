@@ -15,7 +15,7 @@ from jobs import finish, run, sessions, start, wait_until
 FLOOD = """
 import os, socket, sys, time
 path, end, asked, taken = sys.argv[1], time.monotonic() + float(sys.argv[2]), 0, 0
-lines = [b'capture 1\\n', b'capture 1000000\\n', b'', b'capture', b'\\0' * 64]
+lines = [b'podprof 1 capture steps=1\\n', b'podprof 1 capture steps=1000000\\n', b'podprof 1 status\\n', b'capture', b'\\0' * 64]
 while time.monotonic() < end:
     s = socket.socket(socket.AF_UNIX)
     s.setblocking(False)
@@ -62,5 +62,46 @@ def whole(session):
         return f["step/number"].shape[0]
 
 
+FILES = """
+import os, sys, time
+place, end, asked = sys.argv[1], time.monotonic() + float(sys.argv[2]), 0
+lines = [b'podprof 1 capture steps=1\\n', b'podprof 1 capture steps=1000000\\n', b'', b'capture', b'\\0' * 64]
+while time.monotonic() < end:
+    name = f'{place}/{int.from_bytes(os.urandom(8), "big"):016x}'
+    try:
+        fd = os.open(name + '.new', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(fd, lines[asked % 5])
+        os.close(fd)
+        os.rename(name + '.new', name + '.request')
+        asked += 1
+        if asked % 2:
+            os.unlink(name + '.request')
+    except OSError:
+        pass
+print(asked)
+"""
+
+
+def by_files(place, full):
+    stage, logs, steps = kit.Stage(place), place.new_logs(), 1000
+    process, spool = stage.begin(os.getuid(), logs, steps, 5)
+    found = wait_until(lambda: [d for d, _, files in os.walk(logs + "/.podprof-requests") if "keeper" in files], 8)
+    check(found, "no directory of requests")
+    keeper, most = jobs.keepers(spool)[0], 0
+    floods = [start([kit.PYTHON, "-c", FILES, found[0], "3"]) for _ in range(2)]
+    while any(f.poll() is None for f in floods):
+        most = max(most, kit.rss(keeper))
+        time.sleep(0.05)
+    counts = [int(finish(f).out) for f in floods]
+    print(f"asked: {counts}; the keeper held {most >> 20} MiB")
+    check(sum(counts) > 30000, f"no flood: {counts}")
+    check(most < 256 << 20, f"the keeper held {most >> 20} MiB")
+    check(os.path.getsize(spool + "/keeper.log") < 1 << 20, "the log of the keeper grew without an end")
+    kit.rest(process, steps)
+    check(wait_until(lambda: not jobs.keepers(spool), 20) and not os.path.exists(spool), "keeper or spool stays")
+    check(not os.path.exists(logs + "/.podprof-requests"), "the directory of requests stays")
+    check(max(map(whole, sessions(logs))) > steps - 5, "no session has all steps")
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (on_the_socket,)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (on_the_socket, by_files)}, __doc__))

@@ -52,11 +52,14 @@ def on_the_socket(place, full):
     stage, logs = kit.Stage(place), place.new_logs()
     process, spool = stage.begin(os.getuid(), logs, 900, 10)
     path, dice, keeper = spool + "/socket", random.Random(5), jobs.keepers(spool)
-    line = b"capture 5\n"
+    line = b"podprof 1 capture steps=5 ranks=0\n"
     for i in range(len(line)):
         talk(path, line[:i])
-    for noise in (b"\0" * 200, b"capture 5\0\n", b"capture \xff\n", b"\n" * 500, b"capture 5 " * 100 + b"\n", b"capture " + b"9" * 400 + b"\n",
-                  b"CAPTURE 5\n", b"capture -5\n", b"capture 0x5\n", b"capture 5;rm\n", b"\x1b[2J\n", b"x" * (1 << 20)):
+    head = b"podprof 1 capture "
+    for noise in (b"\0" * 200, line[:-1] + b"\0\n", head + b"steps=\xff\n", b"\n" * 500, head * 100 + b"\n", head + b"steps=" + b"9" * 400 + b"\n",
+                  line.upper(), head + b"steps=-5\n", head + b"steps=0x5\n", head + b"steps=5;rm\n", head + b"steps=1 last=1 duration=1\n",
+                  head + b"last=9223372036854775807\n", head + b"ranks=0-4294967296 steps=1\n", head + b"ranks=" + b"0," * 200 + b"1 steps=1\n",
+                  b"podprof 99 capture steps=5\n", b"podprof 1 status status\n", b"\x1b[2J\n", b"x" * (1 << 20)):
         answer = talk(path, noise, 0.3)
         kit.plain(answer, "the keeper's answer")
     for _ in range(200):
@@ -109,7 +112,7 @@ def log(spool):
 def in_the_rings(place, full):
     """A rank that is stopped while another process changes its ring; then it is killed, and the keeper makes of it what it can."""
     stage = kit.Stage(place)
-    for seed in range(24 if full else 4):
+    for seed in range(24 if full else 3):
         logs = place.new_logs()
         options = [(), ("--steps", "20:30,40:50"), ("--steps", "5:8", "--every", "20")][seed % 3]
         process, spool = stage.begin(os.getuid(), logs, 4000, 1, *options)

@@ -36,10 +36,10 @@ print(' '.join(done))
 
 
 def stranger_tries(place, full):
-    """Socket, rings, options and the rest of the spool; status and capture; under three umasks of the job."""
+    """Socket, rings, options and the rest of the spool; status and capture; under several umasks of the job."""
     kit.need_root()
     stage = kit.Stage(place)
-    for umask in (0o000, 0o022, 0o777):
+    for umask in (0o000, 0o022, 0o777) if full else (0o000, 0o777):
         logs = stage.home(OWNER)
         process, spool = stage.begin(OWNER, logs, 120, 10, umask=umask)
         check(not kit.loose(spool, OWNER), f"umask {umask:03o}: {kit.loose(spool, OWNER)}")
@@ -181,6 +181,87 @@ def planted_links(place, full):
     stage.clean(OWNER)
 
 
+def requests_of(logs):
+    found = glob.glob(logs + "/.podprof-requests/*/keeper")
+    return os.path.dirname(found[0]) if found else None
+
+
+LINE = b"podprof 1 capture steps=2\n"
+
+
+def plant(path, line=LINE, mode=0o600, uid=OWNER):
+    with open(path, "wb") as f:
+        f.write(line)
+    os.chmod(path, mode)
+    os.chown(path, uid, uid)
+
+
+def request_files(place, full):
+    """The directory of requests is its owner's alone under any umask; what somebody else could have put there is not taken."""
+    kit.need_root()
+    stage = kit.Stage(place)
+    for umask in (0o000, 0o777):
+        logs = stage.home(OWNER, 0o777)
+        process, spool = stage.begin(OWNER, logs, 400, 10, umask=umask)
+        place_of = wait_until(lambda: requests_of(logs), 8)
+        check(place_of, f"no directory of requests: {os.listdir(logs)}")
+        check(not kit.loose(place_of, OWNER), f"umask {umask:03o}: {kit.loose(place_of, OWNER)}")
+        got = run(as_user(STRANGER, [kit.PYTHON, "-c", TRY, place_of, *os.listdir(place_of)]))
+        check(got.code == 0 and got.out in ("\n", "rename\n"), f"another user can: {got.told()}")
+        got = run(as_user(STRANGER, [stage.podprof, "capture", logs]))
+        check(got.code == 1 and "not trusted" in got.err, got.told())
+        if umask:
+            process.terminate()
+            finish(process)
+            continue
+        outside = os.path.join(stage.dir, "outside")
+        plant(outside)
+        names = [os.path.join(place_of, f"{i:016x}.request") for i in range(9)]
+        os.symlink(outside, names[0])
+        os.link(outside, names[1])
+        plant(names[2], mode=0o644)
+        plant(names[3], uid=STRANGER)
+        plant(names[4], LINE * 40000)
+        plant(names[5])
+        os.utime(names[5], (1, 1))
+        plant(names[6], LINE[:-1])
+        os.mkfifo(names[7], 0o600)
+        plant(names[8])
+        check(wait_until(lambda: os.path.exists(names[8][:-8] + ".answer"), 8), f"not answered: {os.listdir(place_of)}")
+        check("done\n" in open(names[8][:-8] + ".answer").read(), open(names[8][:-8] + ".answer").read())
+        taken = [n for n in os.listdir(place_of) if n.endswith((".answer", ".part"))]
+        check(len(taken) == 1, f"taken: {taken}")
+        log = open(spool + "/keeper.log").read()
+        check(log.count(" is not taken: ") == 8, log[-2000:])
+        rest(process, 400)
+        check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), "the directory of requests stays")
+    stage.clean(OWNER)
+
+
+def squatted_requests(place, full):
+    """Somebody was first with the name of that directory."""
+    kit.need_root()
+    stage = kit.Stage(place)
+    private = stage.home(OWNER)
+    for kind in ("directory", "link"):
+        logs = stage.home(OWNER, 0o777)
+        root = logs + "/.podprof-requests"
+        if kind == "directory":
+            os.mkdir(root)
+            os.chmod(root, 0o777)
+        else:
+            os.symlink(private, root)
+        os.lchown(root, STRANGER, STRANGER)
+        process, spool = stage.begin(OWNER, logs, 250, 10)
+        check(wait_until(lambda: "can be asked for on this node only" in open(spool + "/keeper.log").read(), 8), "the log does not say so")
+        got = run(as_user(OWNER, [stage.podprof, "capture", logs, "--steps", "+2"]))
+        check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.told())
+        rest(process, 250)
+        check(not os.listdir(private), os.listdir(private))
+        check(kind == "link" or not os.listdir(root), "requests in a directory of somebody else")
+    stage.clean(OWNER)
+
+
 def secrets(place, full):
     """What a job shows to everybody (command lines) and leaves behind has no key in it; on one host there is none."""
     kit.need_root()
@@ -191,10 +272,11 @@ def secrets(place, full):
     check(len(lines) == 1 and lines[0].split(b"\0")[1:] == [b"keeper", b"--spool", spool.encode(), b""], lines)
     check(not os.path.exists(spool + "/invite"), "an invitation although the job is on one host")
     rest(process, 60)
+    check(wait_until(lambda: not os.path.exists(spool), 10), "the spool stays")
     check(not glob.glob(logs + "/.podprof*"), os.listdir(logs))
     check(expected(1), "")
     stage.clean(OWNER)
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (stranger_tries, peer_decides, squatted_spool, planted_links, secrets)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (stranger_tries, peer_decides, squatted_spool, planted_links, request_files, squatted_requests, secrets)}, __doc__))
