@@ -329,12 +329,12 @@ static int take_unseen(struct pp_dataset *d)
 }
 
 /* Rows for ranks of which nothing came. */
-static int add_missing(const struct pp_dataset *d, struct pp_dataset *ret_whole, struct pp_err *err)
+static int add_missing(struct pp_dataset *d, struct pp_err *err)
 {
 	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
-	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns};
+	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns}, whole;
 	const struct pp_dataset *const part[] = {d, &missing};
-	int rc;
+	int rc = 0;
 
 	missing.steps_asked_first = d->steps_asked_first;
 	missing.worker = calloc(asked + 1, sizeof(*missing.worker));
@@ -349,27 +349,27 @@ static int add_missing(const struct pp_dataset *d, struct pp_dataset *ret_whole,
 		snprintf(w->status, sizeof(w->status), "%s", nothing_came);
 		missing.workers++;
 	}
-	rc = pp_dataset_merge(part, 2, ret_whole, err);
+	if (missing.workers)
+		rc = pp_dataset_merge(part, 2, &whole, err);
 	free(missing.worker);
-	return rc;
+	if (rc < 0 || !missing.workers)
+		return rc;
+	pp_dataset_release(d);
+	*d = whole;
+	return 0;
 }
 
 int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
 {
-	struct pp_dataset whole;
-	int rc = add_missing(d, &whole, err);
+	int rc = add_missing(d, err);
 
 	if (rc < 0)
 		return rc;
-	rc = take_unseen(&whole);
+	rc = take_unseen(d);
 	if (rc == 0)
-		rc = pp_dataset_settle(&whole);
-	if (rc < 0) {
-		pp_dataset_release(&whole);
+		rc = pp_dataset_settle(d);
+	if (rc < 0)
 		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
-	}
-	pp_dataset_release(d);
-	*d = whole;
 	pp_dataset_quality(d);
 	return 0;
 }

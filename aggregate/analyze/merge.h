@@ -14,7 +14,8 @@
 /* All parts share one table of names, which the result borrows; they stay as they are. A rank that two hosts claim to have is the
  * first one's, and a warning. -ENOMEM, -EINVAL: no part. */
 int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err);
-/* Rows for ranks of which nothing came, traffic that only the sender saw, /quality. On failure the dataset is as it was. */
+/* Once, when all are in: rows for ranks of which nothing came, who waited for whom, traffic that only the sender saw, /quality.
+ * -ENOMEM: the dataset is of no use but to be released. */
 int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err);
 
 #endif
