@@ -192,6 +192,12 @@ static void read_windows(struct pp_step_windows *ret_asked)
 		pp_step_windows_repeat(ret_asked, every, NULL);
 }
 
+/* A window of time: recording is switched on by the keeper. */
+static int is_by_time(void)
+{
+	return *option(PP_OPT_ID_DELAY) || *option(PP_OPT_ID_DURATION) || *option(PP_OPT_ID_AT);
+}
+
 static int open_ring(struct pp_err *err)
 {
 	struct pp_step_windows asked = {0};
@@ -211,7 +217,7 @@ static int open_ring(struct pp_err *err)
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
-	pp_trigger_start(&asked, 0);
+	pp_trigger_start(&asked, !asked.count && is_by_time());
 	podprof_guest.bell = pp_trigger_bell;
 	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
 		pp_pattern_start();

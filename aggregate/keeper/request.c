@@ -72,9 +72,13 @@ void pp_requests_drain(struct pp_rings *rings)
 static const char *held_text(const struct pp_requests *r, char *text, size_t size)
 {
 	text[0] = '\0';
-	if (r->active->wish.kind != PP_WISH_STEPS && r->held_ns)
-		snprintf(text, size, "only the last %.1f s of it are held: give podprof run --keep or --window-buffer more",
+	if (r->active->wish.kind == PP_WISH_STEPS || !r->held_ns)
+		return text;
+	if (r->evicted)
+		snprintf(text, size, "only the last %.1f s of it are held: give podprof run a larger --keep or --window-buffer",
 		         (double)r->held_ns / 1e9);
+	else
+		snprintf(text, size, "the job records for no more than %.1f s", (double)r->held_ns / 1e9);
 	return text;
 }
 
@@ -181,6 +185,8 @@ void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, st
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
 		end_request(r);
 	}
+	if (r->turn == PP_TURN_IDLE && r->held)
+		return;
 	if (r->turn == PP_TURN_IDLE)
 		take_next(r, job, control, step, pace, busy);
 	else if (r->turn == PP_TURN_ASKED)

@@ -65,6 +65,7 @@ struct pp_requests {
 	uint64_t orders;
 	struct pp_client *active;
 	enum pp_request_turn turn;
+	int held;              /* the job's own window is open: the others wait */
 	int always;            /* the job records all the time: nobody need be told for a window by time */
 	uint32_t number;       /* of the last one that ranks were told */
 	enum pp_ask_kind kind; /* of it */
@@ -78,6 +79,7 @@ struct pp_requests {
 	struct pp_moment origin;      /* when the keeper began */
 	struct pp_moment from, to;    /* of a window by time */
 	int64_t held_ns;              /* no more of it is held; 0: all is */
+	int evicted;                  /* because what was before had to go, not because the job is no older */
 	struct pp_request_span span;
 	int64_t *acked; /* [ackeds] by ring: tick when it was seen to have taken the request */
 	size_t ackeds;

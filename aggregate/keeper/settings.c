@@ -43,9 +43,13 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 		pp_opt_parse_int(value, &s->wait_s, NULL);
 		break;
 	case PP_OPT_ID_DELAY:
+		set(s->delay, sizeof(s->delay), value);
+		break;
 	case PP_OPT_ID_DURATION:
+		set(s->duration, sizeof(s->duration), value);
+		break;
 	case PP_OPT_ID_AT:
-		s->timed |= *value != '\0';
+		set(s->at, sizeof(s->at), value);
 		break;
 	case PP_OPT_ID_RANKS:
 		set(s->ranks, sizeof(s->ranks), value);
@@ -100,6 +104,7 @@ static void finish_windows(struct pp_settings *s)
 	struct pp_step_windows *w = &s->windows;
 
 	pp_step_windows_repeat(w, s->every, NULL); /* podprof run has said it; the guests do the same */
+	s->timed = !w->count && (*s->delay || *s->duration || *s->at); /* the guests decide the same */
 	if (!w->count)
 		return;
 	s->steps_first = w->first[0];

@@ -20,7 +20,8 @@ struct pp_settings { /* <spool>/options */
 	int xspace_per_rank;
 	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
 	char ranks[256]; /* of --ranks */
-	int timed;       /* --delay, --duration or --at */
+	int timed;       /* a window of time, by these: */
+	char delay[32], duration[32], at[32];
 };
 
 /* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
