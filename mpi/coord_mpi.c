@@ -22,7 +22,8 @@ static struct pp_part part;
 static int may_take_part;
 
 static MPI_Comm comm;
-static int is_open; /* the communicator is good, on this rank and on all others */
+static int is_open; /* there is something to close */
+static int is_lost; /* an operation failed on this rank: it agrees on nothing any more, but the others are waiting to close */
 static int level;
 static pthread_t initial; /* called MPI_Init */
 
@@ -92,12 +93,12 @@ static void give(void)
 	atomic_store_explicit(&held, 0, memory_order_release);
 }
 
-/* Held. This rank's operations are no longer those of the others: none is issued any more. */
+/* Held. Which operations of this rank the others have seen is not known any more. Its next one is the last of all: it joins whatever
+ * they have pending, or what they end with. */
 static void give_up(const char *why)
 {
-	agree.over = 1;
-	agree.pending = 0;
-	is_open = 0;
+	is_lost = 1;
+	agree = (struct pp_agree){.over = 1};
 	atomic_store_explicit(&pp_coord_busy, 0, memory_order_relaxed);
 	say(PP_COORDINATOR_NONE, why);
 }
@@ -237,16 +238,21 @@ static const char *begin_all(const struct podprof_guest *guest)
 	me.keeper = pp_invite_keeper(guest ? guest->spool() : NULL);
 	mine[2] = me.keeper;
 	mine[3] = -me.keeper;
-	if (dup_all(mine, all, 4))
+	if (dup_all(mine, all, 4)) {
+		is_open = is_lost = !mine[0];
 		return "MPI_Allreduce failed in MPI_Init";
+	}
 	if (all[0]) {
 		if (!mine[0])
 			mpi.free(&comm);
 		return "MPI_Comm_dup failed on a rank";
 	}
-	if (all[2] != -all[3] && pp_invite_all(&me, &mpi, comm))
+	if (all[2] != -all[3] && pp_invite_all(&me, &mpi, comm)) {
+		is_open = is_lost = !all[1];
 		return "MPI_Bcast failed in MPI_Init";
-	if (!all[1])
+	}
+	is_open = !all[1];
+	if (is_open)
 		return NULL;
 	mpi.free(&comm);
 	return "a rank does not record";
@@ -258,8 +264,8 @@ void pp_coord_start_all(int records)
 	const char *why = "this MPI is not Open MPI 4 or 5";
 	int saved = errno, size = -1;
 
-	if (may_take_part && mpi.comm_size(mpi.world, &size) == MPI_SUCCESS)
-		why = pp_part_why_not(&part, size);
+	if (may_take_part)
+		why = pp_part_why_not(&part, mpi.comm_size(mpi.world, &size) == MPI_SUCCESS ? size : part.size);
 
 	if (!why)
 		why = begin_all(g);
@@ -269,7 +275,6 @@ void pp_coord_start_all(int records)
 		initial = pthread_self();
 		request = mpi.request_null;
 		agree = (struct pp_agree){.over = 0};
-		is_open = 1;
 		g->coordinate(&ops);
 	}
 	say(why ? PP_COORDINATOR_NONE : PP_COORDINATOR_MPI, why ? why : "");
@@ -284,20 +289,44 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* Held. 1: closed; 0: not yet; -EIO: it cannot be. */
+static int close_lost(void)
+{
+	static int64_t last[PP_AGREE_VALUES], result[PP_AGREE_VALUES]; /* the others of this rank may still be read and written */
+	static struct pp_agree closing;
+	int done = 0;
+
+	if (pp_agree_close(&closing, last) &&
+	    mpi.iallreduce(last, result, PP_AGREE_VALUES, mpi.int64, mpi.max, comm, &request) != MPI_SUCCESS)
+		return -EIO;
+	return mpi.test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS ? done : -EIO;
+}
+
+/* Held. As above, for any rank. */
+static int close_step(void)
+{
+	if (is_lost)
+		return close_lost();
+	test();
+	if (pp_agree_close(&agree, given))
+		issue();
+	return is_lost ? 0 : agree.over;
+}
+
 /* Held. Others are waited for here, as the real MPI_Finalize waits for them; what is pending at the deadline goes on in there. */
-static void close_all(int64_t deadline)
+static int close_all(int64_t deadline)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
+	int rc = close_step();
 
-	for (int i = 0; !agree.over && now_ms() < deadline; i++) {
-		test();
-		if (pp_agree_close(&agree, given))
-			issue();
-		else if (i < EAGER_TESTS)
+	for (int i = 0; !rc && now_ms() < deadline; i++) {
+		if (i < EAGER_TESTS)
 			sched_yield();
 		else
 			nanosleep(&nap, NULL);
+		rc = close_step();
 	}
+	return rc > 0;
 }
 
 void pp_coord_stop_all(void)
@@ -311,8 +340,7 @@ void pp_coord_stop_all(void)
 	while (!take())
 		if (now_ms() >= deadline)
 			goto out; /* a thread hangs in libmpi with it */
-	close_all(deadline);
-	if (agree.over && is_open)
+	if (close_all(deadline))
 		mpi.free(&comm);
 	agree.over = 1;
 	is_open = 0;
