@@ -367,6 +367,8 @@ int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
 		return rc;
 	rc = take_unseen(d);
 	if (rc == 0)
+		rc = pp_dataset_window_rest(d);
+	if (rc == 0)
 		rc = pp_dataset_settle(d);
 	if (rc < 0)
 		return pp_err_set(err, rc, "cannot finish the dataset: no memory");

@@ -21,33 +21,52 @@ static void take_row(const struct pp_window_told *told, const struct pp_worker *
 	                               .acked = PP_WINDOW_NEVER,
 	                               .started = PP_WINDOW_NEVER,
 	                               .ended = PP_WINDOW_NEVER};
-	for (size_t i = 0; i < told->ranks; i++)
-		if (told->rank[i].rank == worker->rank)
-			*ret = told->rank[i];
+	for (size_t i = 0; i < told->ranks; i++) {
+		if (told->rank[i].rank != worker->rank)
+			continue;
+		*ret = told->rank[i];
+		break;
+	}
 	ret->delivered = (int8_t)(strncmp(worker->status, "missing", 7) != 0);
 	if (strcmp(worker->status, "delivered") != 0)
 		snprintf(ret->reason, sizeof(ret->reason), "%s", worker->status);
 }
 
-int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told)
+/* Takes the place of d->window. */
+static int take_rows(struct pp_dataset *d, const struct pp_window_told *told)
 {
 	struct pp_window_told mine = *told;
-	size_t lacking = 0;
 
 	mine.rank = calloc(d->workers + 1, sizeof(*mine.rank));
 	mine.ranks = d->workers;
 	if (!mine.rank)
 		return -ENOMEM;
-	for (size_t i = 0; i < d->workers; i++) {
+	for (size_t i = 0; i < d->workers; i++)
 		take_row(told, &d->worker[i], &mine.rank[i]);
-		lacking += mine.rank[i].delivered && mine.rank[i].reason[0] && !strcmp(d->worker[i].status, "delivered");
-	}
-	for (size_t i = 0, shown = 0; i < mine.ranks && lacking && shown < 4; i++)
-		if (mine.rank[i].delivered && mine.rank[i].reason[0] && !strcmp(d->worker[i].status, "delivered") && ++shown)
-			pp_dataset_warn(d, "window, rank %d: %s", (int)mine.rank[i].rank, mine.rank[i].reason);
-	if (lacking > 4)
-		pp_dataset_warn(d, "window: %zu more ranks are not as asked for: /window reason", lacking - 4);
 	pp_window_told_release(&d->window);
 	d->window = mine;
+	return 0;
+}
+
+int pp_dataset_window_rest(struct pp_dataset *d)
+{
+	return d->window.by[0] ? take_rows(d, &d->window) : 0;
+}
+
+int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told)
+{
+	const struct pp_window_rank *rank;
+	size_t lacking = 0;
+
+	if (take_rows(d, told) < 0)
+		return -ENOMEM;
+	rank = d->window.rank;
+	for (size_t i = 0; i < d->workers; i++)
+		lacking += rank[i].delivered && rank[i].reason[0] && !strcmp(d->worker[i].status, "delivered");
+	for (size_t i = 0, shown = 0; i < d->workers && lacking && shown < 4; i++)
+		if (rank[i].delivered && rank[i].reason[0] && !strcmp(d->worker[i].status, "delivered") && ++shown)
+			pp_dataset_warn(d, "window, rank %d: %s", (int)rank[i].rank, rank[i].reason);
+	if (lacking > 4)
+		pp_dataset_warn(d, "window: %zu more ranks are not as asked for: /window reason", lacking - 4);
 	return 0;
 }

@@ -28,6 +28,8 @@ struct pp_window_told {
 struct pp_dataset;
 /* A copy into the dataset with a row for each of its workers; rows of `told` are in job ns. 0, or -ENOMEM. */
 int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told);
+/* Of several hosts' datasets in one: rows for workers of which no host told anything. 0, or -ENOMEM. */
+int pp_dataset_window_rest(struct pp_dataset *d);
 void pp_window_told_release(struct pp_window_told *told);
 
 #endif

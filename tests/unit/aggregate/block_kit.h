@@ -158,7 +158,29 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		pp_dataset_warn(d, "%s %d", "something is missing", (int)k);
 }
 
-/* `first`, `stride`: which ranks. */
+static inline int64_t kit_moment(void)
+{
+	return kit_random(3) ? kit_time() : PP_WINDOW_NEVER;
+}
+
+static inline void kit_window(struct pp_dataset *d)
+{
+	struct pp_window_told told = {.by = "capture", .kind = "steps", .channel = "mpi", .what = "+5 \xc3\xa9", .tries = 2};
+	struct pp_window_rank row[64] = {{0}};
+
+	if (kit_random(2))
+		return;
+	told.rank = row;
+	for (; told.ranks < d->workers; told.ranks++) {
+		row[told.ranks] =
+		        (struct pp_window_rank){.rank = d->worker[told.ranks].rank, .asked = kit_moment(), .acked = kit_moment()};
+		row[told.ranks].started = kit_moment();
+		row[told.ranks].ended = kit_moment();
+		snprintf(row[told.ranks].reason, sizeof(row[told.ranks].reason), "%s", kit_random(2) ? "" : "stepped late");
+	}
+	CHECK_INT(pp_dataset_window(d, &told), 0);
+}
+
 static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t workers, size_t steps, size_t collectives)
 {
 	struct pp_dataset d = {
@@ -188,6 +210,7 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 				        .cpu_user_ns = kit_time(), .minor = -5, .present = (int8_t)kit_random(2), .rss_present = 1};
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
+	kit_window(&d);
 	CHECK_INT(pp_dataset_clocks(&d), 0);
 	CHECK_INT(pp_dataset_late(&d), 0);
 	return d;

@@ -77,6 +77,15 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 	EQUAL(a->exposeds, a->exposed, b->exposed);
 	EQUAL(a->awaiteds, a->awaited, b->awaited);
 	EQUAL(a->channels, a->channel, b->channel);
+	CHECK_STR(b->window.what, a->window.what);
+	CHECK_INT(b->window.ranks, a->window.ranks);
+	for (size_t i = 0; i < a->window.ranks && i < b->window.ranks; i++) {
+		const struct pp_window_rank *x = &a->window.rank[i], *y = &b->window.rank[i];
+
+		CHECK(x->rank == y->rank && x->asked == y->asked && x->acked == y->acked && x->started == y->started);
+		CHECK(x->ended == y->ended && x->delivered == y->delivered);
+		CHECK_STR(y->reason, x->reason);
+	}
 	EQUAL(a->memories, a->memory, b->memory);
 	EQUAL(a->workers, a->late, b->late);
 }
@@ -243,7 +252,8 @@ TEST(bytes_on_the_way)
 		struct pp_collective *c = &d.collective[d.collectives++];
 		int64_t first = (int64_t)(i * 1000000 + kit_random(300000));
 
-		*c = (struct pp_collective){.comm = 0x123456789abcdef, .sequence = (uint32_t)i, .bytes = 4 << 20, .row_count = RANKS};
+		*c = (struct pp_collective){
+		        .comm = 0x123456789abcdef, .sequence = (uint32_t)i, .bytes = 4 << 20, .row_count = RANKS};
 		c->row_first = d.rows;
 		for (int r = 0; r < RANKS; r++) {
 			struct pp_collective_row *row = &d.row[d.rows++];

@@ -19,6 +19,23 @@ struct made {
 
 static const struct pp_clock_map made_map = {.tick0 = 5, .num = 1 << 20, .shift = 20, .bound_ns = 2};
 
+/* What a keeper told of its ranks, some of which never came to it. */
+static inline void told_window(struct pp_dataset *d)
+{
+	struct pp_window_told told = {.by = "capture", .kind = "steps", .channel = "net", .what = "+5", .tries = 1};
+	struct pp_window_rank row[MADE_RANKS];
+
+	told.rank = row;
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].records && d->worker[w].rank % 3)
+			row[told.ranks++] = (struct pp_window_rank){.rank = d->worker[w].rank,
+			                                            .asked = 500 + d->worker[w].rank,
+			                                            .acked = 600,
+			                                            .started = PP_WINDOW_NEVER,
+			                                            .ended = PP_WINDOW_NEVER};
+	CHECK_INT(pp_dataset_window(d, &told), 0);
+}
+
 static inline void build(struct made *m, const struct pp_capture *capture, int64_t last_step, int partial)
 {
 	struct pp_dataset_input in = {.capture = capture,
@@ -38,6 +55,7 @@ static inline void build(struct made *m, const struct pp_capture *capture, int64
 	for (size_t r = 0; r < capture->ranks; r++)
 		CHECK_INT(pp_attr_rank(&capture->rank[r], r, &m->steps, capture->ranks, capture->names, &m->attr[r], NULL), 0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, NULL), 0);
+	told_window(&m->d);
 }
 
 static inline void drop(struct made *m, size_t ranks)
@@ -121,6 +139,20 @@ static inline void compare_workers(const struct pp_dataset *a, const struct pp_d
 		CHECK_STR(y->host, x->host);
 		CHECK_STR(y->memory_note, x->memory_note);
 		EQUAL(PP_LOSSES, x->lost, y->lost);
+	}
+}
+
+static inline void compare_windows(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->window.ranks == b->window.ranks && a->window.tries == b->window.tries);
+	CHECK_STR(b->window.channel, a->window.channel);
+	CHECK_STR(b->window.what, a->window.what);
+	for (size_t i = 0; i < a->window.ranks && i < b->window.ranks; i++) {
+		const struct pp_window_rank *x = &a->window.rank[i], *y = &b->window.rank[i];
+
+		CHECK(x->rank == y->rank && x->asked == y->asked && x->acked == y->acked && x->started == y->started);
+		CHECK(x->ended == y->ended && x->delivered == y->delivered);
+		CHECK_STR(y->reason, x->reason);
 	}
 }
 
