@@ -65,7 +65,7 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 	struct pp_spool_state state;
 
 	snprintf(file, sizeof(file), "%s/" PP_REQUESTS_KEEPER, path);
-	if (l->count == PP_ASKERS || pp_proc_read(file, text, sizeof(text)) < 0)
+	if (pp_proc_read(file, text, sizeof(text)) < 0)
 		return;
 	snprintf(job.directory, sizeof(job.directory), "%s", path);
 	take_value(text, "HOST=", job.host, sizeof(job.host));
@@ -74,13 +74,17 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 	take_value(text, "PID=", pid, sizeof(pid));
 	job.pid = atoi(pid); /* NOLINT(cert-err34-c): 0 is no pid */
 	for (int i = 0; i < l->count; i++)
-		if (*job.spool && !strcmp(l->job[i].spool, job.spool) && l->job[i].pid == job.pid)
+		if (*job.spool && !strcmp(l->job[i].spool, job.spool) && l->job[i].pid == job.pid) {
+			memcpy(l->job[i].directory, job.directory, sizeof(job.directory));
+			memcpy(l->job[i].host, job.host, sizeof(job.host));
 			return;
+		}
 	pp_proc_read("/proc/sys/kernel/random/boot_id", mine, sizeof(mine));
 	mine[strcspn(mine, "\n")] = '\0';
 	if (strcmp(boot, mine) || pp_spool_read(job.spool, &state) || state.keeper_pid != job.pid || !has_socket(job.spool))
 		job.spool[0] = '\0';
-	l->job[l->count++] = job;
+	if (l->count < PP_ASKERS)
+		l->job[l->count++] = job;
 }
 
 /* NULL, or why nobody should trust it. */

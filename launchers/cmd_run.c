@@ -103,6 +103,44 @@ static int check_windows(const struct pp_options *options)
 	return -1;
 }
 
+static int asks_for_windows(const struct pp_options *options)
+{
+	return *options->value[PP_OPT_ID_STEPS] || *options->value[PP_OPT_ID_DELAY] || *options->value[PP_OPT_ID_DURATION] ||
+	       *options->value[PP_OPT_ID_AT];
+}
+
+/* To look back the job has to be recorded all the time. Returns an exit code, or -1: all is well. */
+static int check_back(struct pp_options *options)
+{
+	static const enum pp_opt_id ids[] = {PP_OPT_ID_KEEP, PP_OPT_ID_TRIGGER};
+	int64_t keep = 1;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		const char *value = options->value[ids[i]], *why = NULL;
+
+		if (!*value)
+			continue;
+		if (ids[i] == PP_OPT_ID_KEEP)
+			pp_opt_parse_time(value, &keep, NULL);
+		if (!keep)
+			why = "no time holds nothing. As in 30s";
+		else if (asks_for_windows(options))
+			why = "it looks back on all that is recorded, a window of --steps, --delay, --duration or --at leaves things out. "
+			      "Give one of them";
+		if (!why)
+			continue;
+		if (options->source[ids[i]] == PP_FROM_COMMAND_LINE) {
+			if (may_speak)
+				pp_say("option --%s: %s. Nothing was started.", pp_opt_table[ids[i]].name, why);
+			return PP_EXIT_USAGE;
+		}
+		if (may_speak)
+			pp_say("environment variable %s is ignored: %s.", pp_opt_table[ids[i]].env, why);
+		options->value[ids[i]] = pp_opt_table[ids[i]].fallback;
+	}
+	return -1;
+}
+
 struct run {
 	struct pp_options options;
 	struct pp_job job;
@@ -195,6 +233,8 @@ int pp_cmd_run(int argc, char **argv)
 	may_speak = run.job.speaks;
 	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
 	rc = check_windows(&run.options);
+	if (rc < 0)
+		rc = check_back(&run.options);
 	if (rc >= 0)
 		return rc;
 	rc = look_for(argv[first]);

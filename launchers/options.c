@@ -191,6 +191,9 @@ static int section_of(int id)
 	switch (id) {
 	case PP_OPT_ID_STEPS:
 	case PP_OPT_ID_EVERY:
+	case PP_OPT_ID_RANKS:
+	case PP_OPT_ID_KEEP:
+	case PP_OPT_ID_TRIGGER:
 	case PP_OPT_ID_STEP_RULE:
 	case PP_OPT_ID_WINDOW_BUFFER:
 		return 1;

@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/back.h"
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request.h"
@@ -47,6 +49,7 @@ struct keeper {
 	struct pp_pod *pod;        /* other hosts; the same as job.pod */
 	struct pp_windows windows;
 	struct pp_requests requests;
+	struct pp_back back;
 	struct pp_timed timed;
 	int many; /* windows: each is closed when its time has come */
 	struct pp_clock_pair first;
@@ -55,6 +58,7 @@ struct keeper {
 	int64_t runs_over_ms;           /* 0: some go on */
 	int64_t blind_ms;               /* 0: the spool can be read */
 	int blind_code;                 /* why not: -errno */
+	struct pp_missing missing;
 };
 
 static volatile sig_atomic_t stop;
@@ -185,6 +189,7 @@ static void serve(struct keeper *k)
 		return;
 	}
 	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 0);
+	pp_back_run(&k->back, &k->requests, &k->job, 0);
 	pp_requests_run(&k->requests, &k->job, k->control, k->windows.busy);
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING)
@@ -205,6 +210,7 @@ static const char *scan(struct keeper *k)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
 		k->clock_read = 1;
 	}
+	pp_missing_look(&k->missing, &k->view, k->pod, k->control, now_ms());
 	why = reason_to_close(k);
 	if (!pp_pod_may_close(k->pod, why != NULL, stop))
 		return NULL;
@@ -259,7 +265,9 @@ static void begin_to_close(struct keeper *k)
 	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
 	if (!k->clock_read)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+	pp_back_run(&k->back, &k->requests, &k->job, 1);
 	pp_requests_close(&k->requests, &k->job, k->spool);
+	pp_back_end(&k->back, &k->requests, &k->job);
 }
 
 /* A child gathers and writes: this process is heard by the other hosts meanwhile. */
@@ -288,12 +296,23 @@ static int close_here(struct keeper *k, char *message, size_t size, char *later,
 	                            .options = &k->options,
 	                            .sampler = &k->sampler,
 	                            .message = message,
-	                            .message_size = size};
+	                            .message_size = size,
+	                            .range = k->back.range,
+	                            .ranges = k->back.range ? pp_rings_count(k->view.rings) : 0};
 
 	k->options.ret_later = later;
 	if (pp_pod_session(k->pod))
 		k->options.session = pp_pod_session(k->pod);
 	return pp_close_session(&close_it, err);
+}
+
+/* Rank 0 says what keeps its session from being the job's. */
+static void add_why(struct keeper *k, char *message, size_t size)
+{
+	size_t n = strlen(message);
+
+	if (pp_pod_role(k->pod) == PP_POD_ALONE && n && *pp_pod_why(k->pod) && n + 1 < size)
+		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
 }
 
 static int close_window(struct keeper *k)
@@ -304,14 +323,18 @@ static int close_window(struct keeper *k)
 	int rc = 0;
 
 	begin_to_close(k);
-	if (pp_pod_role(k->pod) == PP_POD_LEADER)
+	if (pp_back_only_triggers(&k->back))
+		rc = 0;
+	else if (pp_pod_role(k->pod) == PP_POD_LEADER)
 		rc = close_for_all(k, message, sizeof(message), &aside, &err);
 	else if (!pp_pod_is_done(k->pod))
 		rc = close_here(k, message, sizeof(message), later, &err);
+	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
 	if (rc) {
 		pp_keeper_log("failed: %s", err.text);
 		snprintf(message, sizeof(message), "no session was written: %s", err.text);
 	} else {
+		add_why(k, message, sizeof(message));
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
@@ -333,6 +356,7 @@ static int close_windows(struct keeper *k)
 	while (run_windows(k, 1))
 		pause_ms(BUSY_MS);
 	rc = pp_windows_message(&k->windows, &k->job, message, sizeof(message));
+	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
 	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	return rc;
@@ -432,6 +456,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	if (pp_requests_open(&k.requests, spool, err))
 		pp_keeper_log("%s", err->text);
 	k.requests.always = pp_settings_always(&k.settings);
+	pp_back_init(&k.back, &k.settings);
 	open_pod(&k);
 	drain_until_over(&k);
 	pp_spool_scan(&k.view);
@@ -441,6 +466,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	/* A failure stands in the control page and the log; there is no one to return it to. */
 	rc = 0;
 	pp_requests_end(&k.requests);
+	pp_back_release(&k.back);
 	pp_control_close(k.control);
 release_view:
 	pp_pod_free(k.pod);

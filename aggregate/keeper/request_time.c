@@ -23,20 +23,23 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 }
 
 /* How much of the window is held of the rank that has least; 0: all of it. */
-static int64_t held(const struct pp_requests *r, const struct pp_rings *rings)
+static int64_t held(const struct pp_requests *r, const struct pp_rings *rings, int *ret_evicted)
 {
 	int64_t least = INT64_MAX;
 
 	for (size_t i = 0; i < pp_rings_count(rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(rings, i);
 		int64_t horizon = pp_rings_horizon(rings, i), from = pp_moment_tick(&r->from, h), ns;
+		int evicted = horizon > 0 && h->open_tick < (pp_tick)horizon;
 
-		if (h->open_tick > (pp_tick)horizon || horizon < 0)
-			horizon = (int64_t)h->open_tick;
+		horizon = evicted ? horizon : (int64_t)h->open_tick;
 		if (horizon <= from)
 			continue;
 		ns = pp_moment_since(&r->to, &r->origin, h, horizon);
-		least = ns < least ? ns : least;
+		if (ns >= least)
+			continue;
+		least = ns;
+		*ret_evicted = evicted;
 	}
 	return least == INT64_MAX ? 0 : least > 0 ? least : 1;
 }
@@ -47,7 +50,7 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 	struct pp_window_told told;
 
 	pp_requests_drain(job->view->rings);
-	r->held_ns = held(r, job->view->rings);
+	r->held_ns = held(r, job->view->rings, &r->evicted);
 	range = pp_writing_ranges(job->view->rings, ticks_of, r);
 	if (!range) {
 		pp_requests_fail(r, NULL, "the keeper has no memory to write it");

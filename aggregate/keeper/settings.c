@@ -51,6 +51,15 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 	case PP_OPT_ID_AT:
 		set(s->at, sizeof(s->at), value);
 		break;
+	case PP_OPT_ID_KEEP:
+		if (*value)
+			pp_opt_parse_time(value, &s->keep_ns, NULL);
+		break;
+	case PP_OPT_ID_TRIGGER:
+		set(s->trigger, sizeof(s->trigger), value);
+		if (*value)
+			pp_opt_parse_slow(value, &s->slow_thousandths, NULL);
+		break;
 	case PP_OPT_ID_RANKS:
 		set(s->ranks, sizeof(s->ranks), value);
 		break;
@@ -103,7 +112,7 @@ static void finish_windows(struct pp_settings *s)
 {
 	struct pp_step_windows *w = &s->windows;
 
-	pp_step_windows_repeat(w, s->every, NULL); /* podprof run has said it; the guests do the same */
+	pp_step_windows_repeat(w, s->every, NULL);                     /* podprof run has said it; the guests do the same */
 	s->timed = !w->count && (*s->delay || *s->duration || *s->at); /* the guests decide the same */
 	if (!w->count)
 		return;

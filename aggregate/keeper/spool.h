@@ -19,8 +19,11 @@ struct pp_settings { /* <spool>/options */
 	int64_t wait_s;
 	int xspace_per_rank;
 	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
-	char ranks[256]; /* of --ranks */
-	int timed;       /* a window of time, by these: */
+	char ranks[256];                /* of --ranks */
+	int64_t keep_ns;
+	char trigger[64];
+	int64_t slow_thousandths; /* of --trigger */
+	int timed;                /* a window of time, by these: */
 	char delay[32], duration[32], at[32];
 };
 

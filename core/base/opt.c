@@ -149,6 +149,24 @@ int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
 	return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds, or a number with ms, s, m or h, as in 500ms", text);
 }
 
+int pp_opt_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err)
+{
+	uint64_t whole = 0, part = 0;
+	const char *end = strncmp(text, "step>", 5) ? NULL : digits(text + 5, &whole), *point = NULL;
+
+	if (end && *end == '.') {
+		point = end + 1;
+		end = digits(point, &part);
+	}
+	for (int64_t i = point && end ? end - point : 3; i < 3; i++)
+		part *= 10;
+	if (!end || strcmp(end, "x") || (point && end - point > 3) || whole > 1000 || whole * 1000 + part <= 1000)
+		return pp_err_set(err, -EINVAL,
+		                  "'%s' is not a rule. Give step>Kx for steps of more than K times the usual, as in 'step>3x'", text);
+	*ret_thousandths = (int64_t)(whole * 1000 + part);
+	return 0;
+}
+
 static int check_str(const struct pp_opt *opt, const char *value, struct pp_err *err)
 {
 	/* A row whose argument is words between bars takes exactly one of them. */
@@ -201,6 +219,9 @@ int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err
 		break;
 	case PP_OPT_PORTS:
 		rc = pp_opt_parse_ports(value, &port[0], &port[1], err);
+		break;
+	case PP_OPT_SLOW:
+		rc = pp_opt_parse_slow(value, &number, err);
 		break;
 	case PP_OPT_RANKS:
 		rc = pp_rank_list_parse(value, &ranks, err);
