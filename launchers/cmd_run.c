@@ -246,6 +246,7 @@ int pp_cmd_run(int argc, char **argv)
 			pp_spool_unregister(run.spool, &run.job);
 		if (run.job.rank <= 0)
 			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
+		pp_env_stand_in(run.library, run.mpi_library, get_variable);
 	}
 	release(&run);
 	execvp(argv[first], run.words ? run.words : argv + first);

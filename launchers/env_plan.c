@@ -119,6 +119,20 @@ int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err)
 	return done < plan->count ? pp_err_set(err, -ENOMEM, "no memory for the environment of the job") : 0;
 }
 
+void pp_env_stand_in(const char *library, const char *mpi_library, const char *(*get)(const char *name))
+{
+	const char *size = get("OMPI_COMM_WORLD_SIZE"), *local = get("OMPI_COMM_WORLD_LOCAL_SIZE");
+	struct pp_env_plan_input in = {.library = library, .mpi_library = mpi_library, .get = get};
+	char *text;
+
+	if (!library || !mpi_library || !size || !local || !strcmp(size, local) || strpbrk(library, ": "))
+		return;
+	text = preload(&in);
+	if (text)
+		setenv("LD_PRELOAD", text, 1);
+	free(text);
+}
+
 void pp_env_plan_release(struct pp_env_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
