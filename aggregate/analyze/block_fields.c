@@ -142,14 +142,14 @@ static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 			pp_block_fault(io, -EBADMSG, "steps out of order");
 	}
 	cells = grid(io, d);
-	if (io->reads && !(d->cell = calloc(cells + 1, sizeof(*d->cell))))
-		pp_block_fault(io, -ENOMEM, "no memory");
+	if (io->reads)
+		d->cell = pp_block_room(io, cells, sizeof(*d->cell));
 	for (size_t i = 0; i < cells && !io->fault; i++)
 		do_cell(io, &d->cell[i], i >= d->workers ? &d->cell[i - d->workers] : NULL);
 	PP_BLOCK_U(io, has_process);
 	cells = has_process ? grid(io, d) : 0;
-	if (io->reads && has_process && !(d->process = calloc(cells + 1, sizeof(*d->process))))
-		pp_block_fault(io, -ENOMEM, "no memory");
+	if (io->reads && has_process)
+		d->process = pp_block_room(io, cells, sizeof(*d->process));
 	for (size_t i = 0; i < cells && !io->fault; i++)
 		do_process_cell(io, &d->process[i]);
 }

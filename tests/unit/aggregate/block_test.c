@@ -171,6 +171,25 @@ TEST(no_block)
 	free(bytes);
 }
 
+/* What is in the block of a dataset, to be freed. */
+static uint8_t *unpacked(const struct pp_dataset *d, size_t *ret_size)
+{
+	void *bytes = NULL;
+	size_t size = 0;
+	uint64_t n = 0;
+	uLongf length;
+	uint8_t *inner;
+
+	CHECK_INT(pp_block_write(d, &bytes, &size, NULL), 0);
+	memcpy(&n, (uint8_t *)bytes + 16, sizeof(n));
+	length = n;
+	inner = malloc(n + 1);
+	CHECK_INT(uncompress(inner, &length, (uint8_t *)bytes + 40, size - 40), Z_OK);
+	free(bytes);
+	*ret_size = n;
+	return inner;
+}
+
 /* Changed inside, with a head that is right: read, or refused; what is read can be written again. */
 static void mutate(const uint8_t *inner, size_t length, int *taken)
 {
@@ -205,32 +224,59 @@ static void mutate(const uint8_t *inner, size_t length, int *taken)
 	free(bytes);
 }
 
+/* More with PODPROF_LONG. */
+static int rounds(int n)
+{
+	const char *longer = getenv("PODPROF_LONG");
+
+	return longer && *longer ? 100 * n : n;
+}
+
 TEST(hostile_bytes)
 {
-	int taken = 0;
+	int taken = 0, n = rounds(40);
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < n; i++) {
 		struct pp_intern *names = pp_intern_new();
 		struct pp_dataset d = kit_dataset(names, 1 + kit_random(4), kit_random(8), kit_random(8));
-		void *bytes = NULL;
 		size_t size = 0;
-		uint64_t n = 0;
-		uLongf unpacked;
 		uint8_t *inner;
 
-		CHECK_INT(pp_block_write(&d, &bytes, &size, NULL), 0);
-		memcpy(&n, (uint8_t *)bytes + 16, sizeof(n));
-		unpacked = n;
-		inner = malloc(n + 1);
-		CHECK_INT(uncompress(inner, &unpacked, (uint8_t *)bytes + 40, size - 40), Z_OK);
+		inner = unpacked(&d, &size);
 		for (int k = 0; k < 200; k++)
-			mutate(inner, n, &taken);
+			mutate(inner, size, &taken);
 		free(inner);
-		free(bytes);
 		pp_dataset_release(&d);
 		pp_intern_free(names);
 	}
-	CHECK(taken > 200 && taken < 7900);
+	CHECK(taken > 5 * n && taken < 200 * n - 100);
+}
+
+/* A few bytes that would become a great many: cells of one rank in very many steps, in which it never is. */
+TEST(bombs)
+{
+	enum { STEPS = 3 << 20 };
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset d = kit_dataset(names, 1, 0, 0);
+	struct pp_err err = {""};
+	void *bytes = NULL;
+	size_t size = 0;
+
+	free(d.step_number);
+	free(d.cell);
+	free(d.process);
+	d.steps = STEPS;
+	d.step_number = calloc(STEPS, sizeof(*d.step_number));
+	d.cell = calloc(STEPS, sizeof(*d.cell));
+	d.process = NULL;
+	for (size_t i = 0; i < STEPS; i++)
+		d.step_number[i] = (int64_t)i;
+	CHECK_INT(pp_block_write(&d, &bytes, &size, &err), 0);
+	CHECK(size < 20000);
+	CHECK(refused(bytes, size, -EBADMSG, "how much it would take is wrong"));
+	free(bytes);
+	pp_dataset_release(&d);
+	pp_intern_free(names);
 }
 
 /* A host of a training job: 8 ranks, 100 steps, 12 collectives of all hosts in each, with the noise that clocks have. */
@@ -281,6 +327,7 @@ int main(void)
 	round_trip();
 	no_block();
 	hostile_bytes();
+	bombs();
 	bytes_on_the_way();
 	return test_end();
 }
