@@ -95,7 +95,7 @@ static void pass_on(const struct pp_invite *me, const struct message *m)
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return;
-	n = write(fd, m->text, m->length);
+	n = fchmod(fd, 0600) ? -1 : write(fd, m->text, m->length); /* the keeper reads it, whatever the umask */
 	if (close(fd) || n != (ssize_t)m->length || rename(part, path))
 		unlink(part);
 }
