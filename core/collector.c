@@ -14,6 +14,7 @@
 #include "core/base/proc.h"
 #include "core/coord/arrive.h"
 #include "core/coord/claim.h"
+#include "core/coord/notice.h"
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
@@ -217,6 +218,8 @@ static int open_ring(struct pp_err *err)
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
+	if (claim.rank == 0)
+		pp_notice_start(pp_guest_control(), pp_guest_say);
 	pp_trigger_start(&asked, !asked.count && is_by_time());
 	podprof_guest.bell = pp_trigger_bell;
 	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))

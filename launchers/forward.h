@@ -1,6 +1,6 @@
 /* How a job's variables reach ranks that mpirun starts on other hosts: it passes on only those that it is told to, by name.
- * In: the command of podprof run, the plan of its environment. Out: mpirun's own list, or words for its command line; names only, for
- * values would be seen by all users of the hosts. srun and torchrun pass on everything by themselves. */
+ * In: the command of podprof run, the plan of its environment. Out: mpirun's own list, or words for its command line; names only,
+ * for values would be seen by all users of the hosts. srun and torchrun pass on everything by themselves. */
 #ifndef PP_LAUNCHERS_FORWARD_H
 #define PP_LAUNCHERS_FORWARD_H
 

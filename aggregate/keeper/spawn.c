@@ -36,7 +36,9 @@ static int is_kept(const char *variable)
 	                                   "ASAN_OPTIONS=",
 	                                   "UBSAN_OPTIONS=",
 	                                   "LSAN_OPTIONS=",
-	                                   "TSAN_OPTIONS="};
+	                                   "TSAN_OPTIONS=",
+	                                   "PODPROF_SILENCE_MS=",
+	                                   "PODPROF_PATIENCE_MS="};
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		if (!strncmp(variable, name[i], strlen(name[i])))

@@ -1,5 +1,5 @@
-/* Where the rank's spool is on this host, and how it comes to be where no podprof run was: the outer process of the job ran on another
- * host, or the keeper of an earlier program of this job has ended. Called by collector.c at the claim.
+/* Where the rank's spool is on this host, and how it comes to be where no podprof run was: the outer process of the job ran on
+ * another host, or the keeper of an earlier program of this job has ended. Called by collector.c at the claim.
  * In: PODPROF_SPOOL, PODPROF_JOB, PODPROF_PROGRAM. Out: a spool directory; podprof itself makes it and starts its keeper. */
 #ifndef PP_COORD_ARRIVE_H
 #define PP_COORD_ARRIVE_H

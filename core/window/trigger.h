@@ -9,6 +9,7 @@
 
 #include "core/base/step_windows.h"
 #include "core/coord/coord.h"
+#include "core/coord/notice.h"
 
 /* Number of the keeper's request that this rank is done with: where the bell says another one, it is to be looked at. */
 extern _Atomic uint32_t pp_trigger_heard __attribute__((visibility("hidden")));
@@ -34,7 +35,7 @@ void pp_trigger_open(const char *name);
 void pp_trigger_close(void);
 int pp_trigger_steps(int64_t first, int64_t last);
 
-void pp_trigger_mark(int64_t number) __attribute__((cold));
+void pp_trigger_mark(int64_t number);
 void pp_trigger_mark_end(void);
 
 static inline int pp_trigger_is_rung(void)
@@ -49,6 +50,8 @@ static inline void pp_trigger_step_begin(int64_t number)
 	atomic_store_explicit(&pp_trigger_here, number, memory_order_relaxed);
 	if (__builtin_expect(number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung(), 0))
 		pp_trigger_mark(number);
+	if (__builtin_expect(pp_notice_is_new(), 0))
+		pp_notice_say();
 }
 
 static inline void pp_trigger_step_end(void)

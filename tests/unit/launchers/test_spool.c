@@ -113,7 +113,7 @@ TEST(the_first_writes_the_options)
 	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/logs", first, &err), 0);
 	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/elsewhere", second, &err), 0);
 	read_all(spool, "options", text, sizeof(text));
-	CHECK(strstr(text, "OUTPUT=/logs\nSTEPS=\nEVERY=0\nSTEP_RULE=auto\nWINDOW_BUFFER=256M\n") == text);
+	CHECK(strstr(text, "OUTPUT=/logs\nSTEPS=\nEVERY=0\n") == text);
 	CHECK(strstr(text, "\nCOMMAND=prog a b\n") != NULL);
 	CHECK(strstr(text, "\nJOB=job\n") != NULL);
 	CHECK_INT(pp_spool_read(spool, &state), 0);
