@@ -87,6 +87,7 @@ static void fill_hello(Podprof__Hello *h, const struct pp_wire_hello *from, Podp
 	h->boot_id = text_or_empty(from->clock.boot_id);
 	h->timens = text_or_empty(from->clock.timens);
 	h->tick_kind = from->clock.tick_kind;
+	h->way = from->way;
 }
 
 static void fill_answer(Podprof__HelloAck *a, const struct pp_wire_hello_ack *from)
@@ -346,7 +347,8 @@ static int take_body(struct pp_wire *m, const Podprof__Message *in)
 	if (m->kind == PP_WIRE_HELLO) {
 		rc = take_ranks(m, h->rank, h->n_rank);
 		m->hello = (struct pp_wire_hello){h->protocol, h->job,      h->host,   h->version,
-		                                  h->instance, m->owned[1], h->n_rank, {h->boot_id, h->timens, h->tick_kind}};
+		                                  h->instance, m->owned[1], h->n_rank, {h->boot_id, h->timens, h->tick_kind},
+		                                  h->way};
 	} else if (m->kind == PP_WIRE_HELLO_ACK) {
 		m->hello_ack = (struct pp_wire_hello_ack){a->protocol, a->host_index, a->session, a->refused, a->instance, a->host};
 	} else if (m->kind == PP_WIRE_HEARTBEAT) {

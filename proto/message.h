@@ -62,6 +62,7 @@ struct pp_wire_hello {
 	const struct pp_wire_rank *rank;
 	size_t ranks;
 	struct pp_wire_clock clock;
+	uint32_t way; /* by which it was invited */
 };
 
 struct pp_wire_hello_ack {

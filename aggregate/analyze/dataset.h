@@ -177,6 +177,7 @@ struct pp_dataset {
 	struct pp_warning *warning;
 	size_t warnings;
 	struct pp_window_told window;
+	char rendezvous[480];  /* which way the other hosts were reached, and why not a better one; "": all ranks are here */
 	int64_t keeper_cpu_ns; /* podprof's own cost so far */
 	uint64_t keeper_rss_bytes;
 };
@@ -201,6 +202,9 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 void pp_dataset_quality(struct pp_dataset *d);
 /* Domains from 0 in the order of ranks, one for every clock, and the workers' bound_ns. 0, or -ENOMEM. */
 int pp_dataset_clocks(struct pp_dataset *d);
+/* How many there are of ranks that came; and other ranks that came of the same as one worker: only they can be said to wait for it. */
+int32_t pp_dataset_domains(const struct pp_dataset *d);
+size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
 /* Index of a rank's row; SIZE_MAX: it has none. */
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
 /* `late`, out of the cells' late_ns. 0, or -ENOMEM. */

@@ -31,6 +31,7 @@ struct pp_net_options {
 	int64_t dead_ms;                            /* a peer that was not heard for so long is lost; 0: 10 s */
 	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
 	struct pp_wire_clock clock;                 /* of this host's ranks, told to the listener; copied */
+	uint32_t way;                               /* told to the listener */
 };
 
 enum pp_net_event_kind {

@@ -224,8 +224,8 @@ static void say_hello(struct pp_net *net)
 {
 	struct pp_wire m = {.kind = PP_WIRE_HELLO};
 
-	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, net->job,        net->host,        net->version,
-	                                 net->instance,    net->state.rank, net->state.ranks, net->o.clock};
+	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, net->job,         net->host,    net->version, net->instance,
+	                                 net->state.rank,  net->state.ranks, net->o.clock, net->o.way};
 	for (size_t i = 0; i < net->sockets; i++)
 		pp_net_say(net, net->socket[i], NULL, &m);
 	net->hello_ms = net->now_ms;

@@ -44,9 +44,12 @@ void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
 		pp_keeper_log("%s", p->why);
 }
 
-const char *pp_pod_why(const struct pp_pod *p)
+const char *pp_pod_why(struct pp_pod *p)
 {
-	return p ? p->why : "";
+	if (!p)
+		return "";
+	pp_pod_describe(p, p->told, sizeof(p->told));
+	return p->told;
 }
 
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
@@ -211,7 +214,7 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 	int was_joined = p->state == PP_POD_JOINED;
 
 	if (p->state == PP_POD_LISTENING) {
-		pp_keeper_log("host '%s' %s", p->peer[e->peer].name, lost ? "was not heard for 10 s" : "has left");
+		pp_keeper_log("host '%s' %s", p->peer[e->peer].name, lost ? "was not heard any more" : "has left");
 		pp_pod_take_end(p, e->peer, lost);
 		return;
 	}
@@ -225,8 +228,11 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 	if (p->is_done)
 		return;
 	pp_pod_part(p);
-	pp_pod_say_why(p, lost ? "rank 0's keeper was not heard for 10 s: this host has a session of its own"
-	                       : "rank 0's keeper left before the end: this host has a session of its own");
+	if (lost)
+		pp_pod_say_why(p, "rank 0's keeper was not heard for %lld s: this host has a session of its own",
+		               (long long)(pp_pod_silence_ms() + 999) / 1000);
+	else
+		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
 }
 
 static void take(struct pp_pod *p, const struct pp_net_event *e)

@@ -68,13 +68,16 @@ enum pp_pod_role pp_pod_role(const struct pp_pod *p);
 /* ms that the keeper may rest at most: less while other hosts wait for what ranks say. */
 int pp_pod_pace(const struct pp_pod *p);
 /* Which way to the other hosts was taken, and why not a better one; "" where all ranks are here. */
-const char *pp_pod_why(const struct pp_pod *p);
+const char *pp_pod_why(struct pp_pod *p);
 
 /* LEADER. The other hosts' ranks; a pointer until the next pp_pod_run(). */
 const struct pp_pod_rank *pp_pod_ranks(const struct pp_pod *p, size_t *ret_ranks);
 /* LEADER. The word that request_* and bell of this host's control page have just got, for all other hosts; who joins later gets the
  * last one. Nothing elsewhere. */
 void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last);
+
+/* LEADER. Every window that will be has been written: who waits for one need not. */
+void pp_pod_tell_over(struct pp_pod *p);
 
 /* Clients of `podprof capture` on another host. FOLLOWER: hand a client's line to the leader; `client` is the caller's own number for
  * it. 0, or -ENOTCONN: the leader is not reached yet, or was lost (pp_pod_why()). */

@@ -59,7 +59,7 @@ int pp_pod_pace(const struct pp_pod *p)
 	return 100;
 }
 
-const char *pp_pod_why(const struct pp_pod *p)
+const char *pp_pod_why(struct pp_pod *p)
 {
 	(void)p;
 	return "";
@@ -79,6 +79,11 @@ void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64
 	(void)kind;
 	(void)first;
 	(void)last;
+}
+
+void pp_pod_tell_over(struct pp_pod *p)
+{
+	(void)p;
 }
 
 int pp_pod_ask(struct pp_pod *p, uint32_t client, const char *line)

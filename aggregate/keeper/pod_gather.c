@@ -16,8 +16,7 @@
 #include "core/clock/clock_map.h"
 
 enum {
-	SILENT_MS = 5000,  /* nobody waits longer for a host that is not heard */
-	LIMIT_MS = 300000, /* nor for one that is heard and brings nothing */
+	LIMIT_MS = 300000, /* for a host that is heard and brings nothing */
 };
 
 #define BLOCK_MOST ((uint64_t)256 << 20)
@@ -241,6 +240,15 @@ void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s
 		snprintf(b->note, sizeof(b->note), "%.190s", s->reason);
 }
 
+static void say_silent(struct pp_pod_peer *one, int lost, int64_t ms)
+{
+	if (lost)
+		snprintf(one->bring.why, sizeof(one->bring.why), "host %s was not heard for %lld s", one->name,
+		         (long long)(ms + 999) / 1000);
+	else
+		snprintf(one->bring.why, sizeof(one->bring.why), "host %s left before the end", one->name);
+}
+
 /* Is there nothing more to wait for from this host? */
 static int is_settled(struct pp_pod_peer *one, int64_t now)
 {
@@ -253,8 +261,8 @@ static int is_settled(struct pp_pod_peer *one, int64_t now)
 		         one->lost ? "was not heard for 10 s" : "left before the end");
 	else if (!b->why[0] && !b->asked)
 		snprintf(b->why, sizeof(b->why), "host %s came too late", one->name);
-	else if (!b->why[0] && now - one->heard_ms > SILENT_MS)
-		snprintf(b->why, sizeof(b->why), "host %s was not heard for %d s", one->name, SILENT_MS / 1000);
+	else if (!b->why[0] && now - one->heard_ms > pp_pod_silence_ms() / 2) /* ranks wait for the files */
+		say_silent(one, 1, pp_pod_silence_ms() / 2);
 	else if (!b->why[0] && now - b->moved_ms > LIMIT_MS)
 		snprintf(b->why, sizeof(b->why), "host %s brought nothing for %d s", one->name, LIMIT_MS / 1000);
 	return b->why[0] != '\0';

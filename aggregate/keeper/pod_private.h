@@ -32,6 +32,7 @@ struct pp_pod_bring {        /* leader: what a host brings to the gathering that
 
 struct pp_pod_peer { /* another host, by its number in the net */
 	int joined, gone, lost;
+	enum pp_pod_way way;
 	char host[72], name[72]; /* as it says; as files and rows call it */
 	char boot_id[64], timens[96];
 	uint32_t tick_kind;
@@ -67,7 +68,8 @@ struct pp_pod {
 	struct pp_pod_options o;
 	enum pp_pod_state state;
 	enum pp_pod_way way;
-	char why[512], session[200], host[72];
+	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
+	char session[200], host[72];
 	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms;
 	int published, complete, is_done;
 	struct pp_net *net;
@@ -95,11 +97,14 @@ struct pp_pod {
 };
 
 int64_t pp_pod_now_ms(void);
+/* A host that is not heard for so long is lost. */
+int64_t pp_pod_silence_ms(void);
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* No other host is reached any more: this keeper goes on alone. */
 void pp_pod_part(struct pp_pod *p);
 
 /* pod_way.c: listen and tell where; one look for an invitation. */
+void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
 void pp_pod_listen(struct pp_pod *p);
 void pp_pod_publish(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);

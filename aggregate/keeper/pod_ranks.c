@@ -151,7 +151,11 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 {
 	struct pp_pod_peer *one = &p->peer[peer];
 
-	*one = (struct pp_pod_peer){.joined = 1, .tick_kind = h->clock.tick_kind, .heard_ms = pp_pod_now_ms(), .bring.fd = -1};
+	*one = (struct pp_pod_peer){.joined = 1,
+	                            .way = h->way <= PP_WAY_FILE ? (enum pp_pod_way)h->way : PP_WAY_NONE,
+	                            .tick_kind = h->clock.tick_kind,
+	                            .heard_ms = pp_pod_now_ms(),
+	                            .bring.fd = -1};
 	snprintf(one->host, sizeof(one->host), "%.*s", pp_utf8_fit(h->host, 70), h->host);
 	snprintf(one->boot_id, sizeof(one->boot_id), "%.63s", h->clock.boot_id);
 	snprintf(one->timens, sizeof(one->timens), "%.95s", h->clock.timens);

@@ -6,18 +6,21 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 
+enum { WORD_OVER = 100 }; /* no kind that ranks know */
+
 /* Into this host's page, as request.c does where the leader is. */
 void pp_pod_take_word(struct pp_pod *p, const struct pp_wire_tell *t)
 {
 	struct pp_control *c = p->o.control;
 
+	p->is_done |= t->kind == WORD_OVER;
+	p->news = 1;
 	if (t->kind > PP_ASK_NOW)
 		return;
 	p->word.number = t->number;
 	p->word.kind = (enum pp_ask_kind)t->kind;
 	p->word.first = t->first;
 	p->word.last = t->last;
-	p->news = 1;
 	if (!c)
 		return;
 	atomic_store_explicit(&c->request_kind, t->kind, memory_order_relaxed);
@@ -54,6 +57,15 @@ void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64
 	for (size_t i = 0; p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
 			pp_pod_tell_one(p, (int)i);
+}
+
+void pp_pod_tell_over(struct pp_pod *p)
+{
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.kind = WORD_OVER};
+
+	for (size_t i = 0; p && p->state == PP_POD_LISTENING && i < p->peers; i++)
+		if (p->peer[i].joined && !p->peer[i].gone)
+			pp_net_send(p->net, (int)i, &m, NULL);
 }
 
 void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire_words *w)

@@ -197,6 +197,9 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	if (o->salvaged)
 		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
 	add_cost(d);
+	if (o->rendezvous && *o->rendezvous && !o->gather) /* all that it says is that there was no way */
+		pp_dataset_warn(d, "%s", o->rendezvous);
+	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");
 }
 
 /* Where the other hosts' shares go: their XSpace files come beside ours, what all ranks say together is written here. */
@@ -212,6 +215,7 @@ static int write_for_all(struct pp_output *out, const struct pp_gather *g, struc
 	pp_gather_drop_token(g, out->logdir, out->session);
 	if (rc)
 		return rc;
+	memcpy(merged.rendezvous, own->rendezvous, sizeof(merged.rendezvous));
 	pp_dataset_release(own);
 	*own = merged;
 	return write_some(out, OF_JOB, message, ret_pod, err);

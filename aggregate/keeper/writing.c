@@ -11,6 +11,7 @@ struct work { /* of the child */
 	struct pp_writing w;
 	struct pp_window_told told;
 	struct pp_gather *gather; /* NULL: nobody else is asked */
+	const char *rendezvous;
 	char later[PP_SESSION_PATH];
 };
 
@@ -72,6 +73,7 @@ static int write_window(void *context, struct pp_aside_answer *answer)
 	options.ret_message = &answer->message;
 	options.ret_later = work->later;
 	options.gather = work->gather;
+	options.rendezvous = work->rendezvous;
 	return pp_close_session(&close_it, &answer->err);
 }
 
@@ -92,6 +94,7 @@ int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const
 	int rc;
 
 	work.gather = w->hosts ? pp_pod_gather(job->pod, w->hosts) : NULL;
+	work.rendezvous = pp_pod_why(job->pod);
 	rc = pp_aside_start(a, &aside, w->limit_ms);
 	if (work.gather)
 		pp_pod_gathering(job->pod, !rc);

@@ -64,7 +64,7 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 
 	if (kind == PP_WIRE_HELLO)
 		m.hello = (struct pp_wire_hello){1,    "job", "host-\xc3\xa9",  "0.1.0", 0xfedcba9876543210ULL,
-		                                 rank, 3,     {"boot", "ns", 1}};
+		                                 rank, 3,     {"boot", "ns", 1}, 2};
 	else if (kind == PP_WIRE_HELLO_ACK)
 		m.hello_ack = (struct pp_wire_hello_ack){1, 3, "2026_11_21_17_00_00", NULL, 9, "h0"};
 	else if (kind == PP_WIRE_HEARTBEAT)
@@ -134,7 +134,7 @@ static void compare(const struct pp_wire *a, const struct pp_wire *b)
 		CHECK_STR(b->hello.host, a->hello.host);
 		CHECK_STR(b->hello.version, a->hello.version);
 		CHECK(a->hello.instance == b->hello.instance && a->hello.protocol == b->hello.protocol && b->hello.ranks == 3);
-		CHECK(ranks_equal(a->hello.rank, b->hello.rank, 3) && b->hello.clock.tick_kind == 1);
+		CHECK(ranks_equal(a->hello.rank, b->hello.rank, 3) && b->hello.clock.tick_kind == 1 && b->hello.way == 2);
 		CHECK_STR(b->hello.clock.boot_id, "boot");
 	} else if (a->kind == PP_WIRE_HELLO_ACK) {
 		CHECK_STR(b->hello_ack.session, a->hello_ack.session);
