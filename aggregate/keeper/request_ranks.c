@@ -44,6 +44,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 	if (kind == PP_ASK_NOTHING)
 		return;
 	r->kind = kind;
+	r->asked = pp_moment_now();
 	r->told_ms = pp_requests_now_ms();
 	free(r->acked);
 	r->acked = NULL;
@@ -92,9 +93,10 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 	enum pp_request_state word = pp_requests_word(r, h);
 	int by_time = r->active && r->active->wish.kind != PP_WISH_STEPS;
 
-	row->asked = pp_moment_tick(&r->from, h);
+	row->asked = pp_moment_tick(&r->asked, h);
 	if (by_time && r->kind == PP_ASK_NOTHING) { /* nobody was told: it is cut out of what ranks record anyway */
-		row->acked = row->started = row->asked;
+		row->acked = row->asked;
+		row->started = pp_moment_tick(&r->from, h);
 		row->ended = pp_moment_tick(&r->to, h);
 		return;
 	}

@@ -69,7 +69,6 @@ static void ask(struct pp_requests *r, const struct pp_windows_job *job, struct 
 	r->turn = PP_TURN_ASKED;
 	r->moved_ms = pp_requests_now_ms();
 	r->begun_step = step;
-	r->from = pp_moment_now();
 	if (agree)
 		pp_requests_tell(r, control, PP_ASK_AGREE, r->margin, r->active->wish.amount);
 	else

@@ -113,6 +113,7 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 		pp_requests_write_time(r, job);
 	if (kind != PP_WISH_DURATION || r->always)
 		return;
+	pp_rings_begin_within(job->view->rings);
 	pp_requests_tell(r, control, PP_ASK_NOW, 0, 0);
 	r->turn = PP_TURN_OPEN;
 	pp_keeper_log("request: all ranks record now, for %" PRId64 " ns", r->active->wish.amount);

@@ -125,6 +125,13 @@ const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index
 	return n < p->steps_ended && p->steps_ended - n <= PP_STEPS_ENDED ? &p->ended[n % PP_STEPS_ENDED] : NULL;
 }
 
+void pp_rings_begin_within(struct pp_rings *r)
+{
+	for (size_t i = 0; i < r->rings; i++)
+		for (struct pp_lane *lane = r->ring[i]->pair.lanes; lane; lane = lane->next)
+			lane->torn = 1;
+}
+
 uint64_t pp_rings_bytes(const struct pp_rings *r)
 {
 	return r->shared.store.bytes + pp_intern_bytes(r->shared.names) + pp_intern_bytes(r->shared.payloads);

@@ -37,6 +37,8 @@ int64_t pp_rings_horizon(const struct pp_rings *r, size_t index);
 /* How many steps of ring `index` have ended so far, and the n-th of them, from 0; NULL: not yet, or more than PP_STEPS_ENDED ago. */
 uint64_t pp_rings_steps(const struct pp_rings *r, size_t index);
 const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index, uint64_t n);
+/* Records begin in the middle of what threads do: a range that ends without a begin is no fault of the program. */
+void pp_rings_begin_within(struct pp_rings *r);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
 /* Of all rings that count as the first one does: when one was opened, or recorded something first; 0: there is none. */
 int64_t pp_rings_first_tick(const struct pp_rings *r);
