@@ -61,26 +61,41 @@ static uint64_t first_begun(const struct pp_windows *w, const struct pp_rings *r
 	return found;
 }
 
-/* How many windows are over on every rank that is waited for; NO_WINDOW: on all that there will be. */
-static uint64_t passed_by_all(struct pp_windows *w, struct pp_spool_view *v)
+struct passing { /* windows that ranks have passed */
+	uint64_t least, most, unmarked;
+};
+
+static void see_rank(struct passing *p, uint64_t n, int marks, int ended)
 {
-	uint64_t least = NO_WINDOW, most = 0, unmarked = NO_WINDOW;
+	if (n > p->most)
+		p->most = n;
+	if (ended)
+		return;
+	if (!marks)
+		p->unmarked = 0;
+	else if (n < p->least)
+		p->least = n;
+}
+
+/* How many windows are over on every rank that is waited for, of all hosts; NO_WINDOW: on all that there will be. */
+static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job *job)
+{
+	struct passing p = {.least = NO_WINDOW, .unmarked = NO_WINDOW};
+	struct pp_spool_view *v = job->view;
+	size_t others;
+	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
 	int64_t waited;
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
-		uint64_t n = passed(h);
 
-		if (n > most)
-			most = n;
-		if (n < least && atomic_load_explicit(&h->step_marks, memory_order_relaxed) && !pp_ranks_has_ended(v, i))
-			least = n;
-		else if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed) && !pp_ranks_has_ended(v, i))
-			unmarked = 0;
+		see_rank(&p, passed(h), atomic_load_explicit(&h->step_marks, memory_order_relaxed) != 0, pp_ranks_has_ended(v, i));
 	}
+	for (size_t i = 0; i < others; i++)
+		see_rank(&p, other[i].windows_passed, other[i].marks, other[i].gone);
 	if (pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v))
-		unmarked = 0;
-	if (most <= w->next) {
+		p.unmarked = 0;
+	if (p.most <= w->next) {
 		w->since_ms = 0;
 		return 0;
 	}
@@ -88,8 +103,8 @@ static uint64_t passed_by_all(struct pp_windows *w, struct pp_spool_view *v)
 		w->since_ms = pp_windows_now_ms();
 	waited = pp_windows_now_ms() - w->since_ms;
 	if (waited > PP_WINDOWS_LATE_MS)
-		return most;
-	return waited > PP_WINDOWS_UNMARKED_MS || unmarked > least ? least : unmarked;
+		return p.most;
+	return waited > PP_WINDOWS_UNMARKED_MS || p.unmarked > p.least ? p.least : p.unmarked;
 }
 
 static void add(char *to, size_t size, const char *text)
@@ -297,7 +312,7 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	if (w->busy && !pp_aside_over(&w->aside))
 		return 1;
 	w->busy = 0;
-	over = ending ? NO_WINDOW : passed_by_all(w, job->view);
+	over = ending ? NO_WINDOW : passed_by_all(w, job);
 	begun = first_begun(w, job->view->rings, w->next);
 	while (!w->asked.every && w->next < (uint64_t)w->asked.count && w->next < begun && w->next < over)
 		miss(w, w->next++);
