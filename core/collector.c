@@ -18,6 +18,7 @@
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
+#include "core/window/by_signal.h"
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
@@ -256,6 +257,7 @@ static int try_claim(int rank, int size)
 		return 0;
 	}
 	pp_lifecycle_start();
+	pp_by_signal_start(option(PP_OPT_ID_SIGNAL));
 	for (size_t i = 0; pp_source_list[i]; i++)
 		if (pp_source_list[i]->start)
 			pp_source_list[i]->start();

@@ -15,6 +15,7 @@
 #include "launchers/forward.h"
 #include "launchers/job.h"
 #include "launchers/options.h"
+#include "launchers/run_checks.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_run = {
@@ -233,6 +234,8 @@ int pp_cmd_run(int argc, char **argv)
 	may_speak = run.job.speaks;
 	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
 	rc = check_windows(&run.options);
+	if (rc < 0)
+		rc = pp_run_check_times(&run.options, may_speak);
 	if (rc < 0)
 		rc = check_back(&run.options);
 	if (rc >= 0)

@@ -191,6 +191,10 @@ static int section_of(int id)
 	switch (id) {
 	case PP_OPT_ID_STEPS:
 	case PP_OPT_ID_EVERY:
+	case PP_OPT_ID_DELAY:
+	case PP_OPT_ID_DURATION:
+	case PP_OPT_ID_AT:
+	case PP_OPT_ID_SIGNAL:
 	case PP_OPT_ID_RANKS:
 	case PP_OPT_ID_KEEP:
 	case PP_OPT_ID_TRIGGER:

@@ -61,25 +61,36 @@ void pp_emit_counter(const char *name, double value)
 	pp_ring_put(&r, name ? name + n : NULL, (uint32_t)(length - n));
 }
 
-static void step_begin(int64_t number)
+/* This thread has no ring yet: it may be that the rank is found out by this mark. */
+static __attribute__((cold, noinline)) int enter(int64_t number)
 {
 	if (!pp_emit_wanted() && !pp_guest_is_rank())
-		return;
+		return 0;
 	pp_guest_where()->step = number;
+	return 1;
+}
+
+/* Outside of windows two stores and three compares. */
+static void step_begin(int64_t number)
+{
+	struct pp_thread_slot *slot = pp_thread_self->slot; /* only threads of a rank have one */
+
+	if (__builtin_expect(slot != NULL, 1))
+		slot->where.step = number;
+	else if (!enter(number))
+		return;
 	if (__builtin_expect(atomic_load_explicit(&pp_pattern_on, memory_order_relaxed) != 0, 0))
 		pp_pattern_stop();
 	pp_trigger_step_begin(number);
-	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
-		pp_process_step_begin(number);
-		pp_emit_step(PP_RECORD_STEP_BEGIN, number);
-	}
+	if (!pp_emit_wanted())
+		return;
+	pp_process_step_begin(number);
+	pp_emit_step(PP_RECORD_STEP_BEGIN, number);
 }
 
 static void step_end(void)
 {
-	if (!pp_emit_wanted() && !pp_guest_is_rank())
-		return;
-	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
+	if (pp_emit_wanted()) {
 		pp_emit_step(PP_RECORD_STEP_END, 0);
 		pp_process_step_end();
 	}

@@ -38,6 +38,9 @@ static _Atomic int32_t is_open;            /* what `code` has made of it */
 
 static _Atomic uint32_t ended, is_asked_for = 1;
 
+static _Atomic uint32_t pending; /* request that ranks are to agree on; 0: none */
+static _Atomic uint32_t begun;   /* it was said that they do so on this one */
+
 /* Of the thread that speaks with the other ranks; nothing is held while it does. */
 static _Atomic uint32_t carrying;
 static const struct pp_coord_ops *_Atomic coordinator;
@@ -109,6 +112,8 @@ static void settle(int at_mark)
 	pp_ask_say(&ask);
 	if (pp_ask_settled(&ask))
 		atomic_store_explicit(&pp_trigger_heard, ask.number, memory_order_relaxed);
+	atomic_store_explicit(&begun, ask.word == PP_REQUEST_AGREEING ? ask.number : 0, memory_order_relaxed);
+	atomic_store_explicit(&pending, pp_ask_settled(&ask) ? 0 : ask.number, memory_order_relaxed);
 	atomic_store_explicit(&pp_trigger_quiet, quiet(), memory_order_relaxed);
 }
 
@@ -197,6 +202,19 @@ static int carry(uint32_t number, int64_t *ret_highest)
 	return rc;
 }
 
+/* While ranks agree, most looks find only that they still do. 1: so it is. */
+static int is_still_pending(void)
+{
+	uint32_t number = atomic_load_explicit(&pending, memory_order_relaxed);
+	int64_t highest;
+	int rc;
+
+	if (!number || number != atomic_load_explicit(pp_trigger_bell, memory_order_relaxed))
+		return 0;
+	rc = carry(number, &highest);
+	return rc == -EAGAIN || (!rc && atomic_load_explicit(&begun, memory_order_relaxed) == number);
+}
+
 /* Held, and again when it returns 1: it is let go while ranks speak with each other. */
 static int hear(int at_mark, int64_t number)
 {
@@ -263,12 +281,14 @@ void pp_trigger_look(void)
 {
 	int saved = errno;
 
-	if (is_over() || !pp_trigger_is_rung() || !take())
+	if (is_over() || !pp_trigger_is_rung())
 		return;
-	look_first();
-	if (hear(0, 0)) {
-		settle(0);
-		give();
+	if (!is_still_pending() && take()) {
+		look_first();
+		if (hear(0, 0)) {
+			settle(0);
+			give();
+		}
 	}
 	errno = saved;
 }
@@ -280,6 +300,10 @@ void pp_trigger_mark(int64_t number)
 
 	if (is_over())
 		return;
+	if (number < atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) && is_still_pending()) {
+		errno = saved;
+		return;
+	}
 	if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed))
 		atomic_store_explicit(&h->step_marks, 1, memory_order_relaxed);
 	have = take();

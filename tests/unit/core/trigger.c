@@ -147,7 +147,7 @@ TEST(agree)
 	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
 	ask_says = answer_says = 0;
 	pp_trigger_look();
-	CHECK(asked == 2 && answers == 1 && rung());
+	CHECK(asked == 2 && answers && rung());
 	CHECK_INT(asked_step, 3);
 	CHECK_INT(kit_word(n), PP_REQUEST_AGREEING);
 	kit_step(4);
@@ -408,6 +408,7 @@ static void alone(void (*test)(void))
 	pid_t pid = fork();
 
 	if (!pid) {
+		test_failures = 0;
 		test();
 		_exit(test_failures != 0);
 	}
