@@ -27,6 +27,30 @@ static int compare_one(const void *a, const void *b)
 	return order ? order : (x->worker > y->worker) - (x->worker < y->worker);
 }
 
+static int is_missing(const struct pp_worker *w)
+{
+	return strncmp(w->status, "missing", 7) == 0;
+}
+
+int32_t pp_dataset_domains(const struct pp_dataset *d)
+{
+	int32_t domains = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (!is_missing(&d->worker[w]) && d->worker[w].domain >= domains && d->worker[w].domain < INT32_MAX)
+			domains = d->worker[w].domain + 1;
+	return domains;
+}
+
+size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
+{
+	size_t peers = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		peers += w != worker && !is_missing(&d->worker[w]) && d->worker[w].domain == d->worker[worker].domain;
+	return peers;
+}
+
 int pp_dataset_clocks(struct pp_dataset *d)
 {
 	struct one *one = calloc(d->workers + 1, sizeof(*one));
@@ -61,7 +85,7 @@ int pp_dataset_clocks(struct pp_dataset *d)
 
 		if (worker->domain < 0)
 			continue;
-		if (!first && strncmp(worker->status, "missing", 7) != 0)
+		if (!first && !is_missing(worker))
 			first = worker;
 		worker->bound_ns = first && worker->domain == first->domain ? worker->own_bound_ns : PP_BOUND_UNKNOWN;
 	}

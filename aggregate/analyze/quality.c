@@ -1,6 +1,7 @@
 /* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by dataset.c, last. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +86,6 @@ static void warn_ranks(struct pp_dataset *d)
 {
 	size_t shown = 0, missing = 0, differ = 0;
 	const struct pp_worker *first = NULL;
-	int domains = 0;
 
 	for (size_t w = 0; w < d->workers; w++) {
 		const struct pp_worker *one = &d->worker[w];
@@ -98,7 +98,6 @@ static void warn_ranks(struct pp_dataset *d)
 			pp_dataset_warn(d, "rank %d: %s", (int)one->rank, one->status);
 		if (!first)
 			first = one;
-		domains |= one->domain != first->domain;
 		differ += strcmp(one->options, first->options) != 0 || strcmp(one->version, first->version) != 0;
 	}
 	if (shown > 8)
@@ -109,9 +108,44 @@ static void warn_ranks(struct pp_dataset *d)
 	if (differ)
 		pp_dataset_warn(d, "%zu ranks have another podprof version or other options than rank %d", differ,
 		                (int)first->rank);
-	if (domains)
+}
+
+/* "ranks 0-3,8", as far as there is room. */
+static void list_domain(const struct pp_dataset *d, int32_t domain, char *text, size_t size)
+{
+	const char *before = text[0] ? "; ranks " : "ranks ";
+
+	for (size_t w = 0, end; w < d->workers; w = end + 1) {
+		size_t length = strlen(text);
+
+		end = w;
+		if (d->worker[w].domain != domain)
+			continue;
+		while (end + 1 < d->workers && d->worker[end + 1].domain == domain)
+			end++;
+		if (length + 40 > size) {
+			snprintf(text + length, size - length, "%s", strcmp(text + length - 3, "...") != 0 ? "..." : "");
+			return;
+		}
+		length += (size_t)snprintf(text + length, size - length, "%s%d", before, (int)d->worker[w].rank);
+		if (end > w)
+			snprintf(text + length, size - length, "-%d", (int)d->worker[end].rank);
+		before = ",";
+	}
+}
+
+static void warn_domains(struct pp_dataset *d)
+{
+	int32_t domains = pp_dataset_domains(d);
+	char list[110] = "";
+
+	for (int32_t i = 0; i < domains && domains > 1; i++)
+		list_domain(d, i, list, sizeof(list));
+	if (domains > 1)
 		pp_dataset_warn(d,
-		                "several clock domains, not synchronised: times, waiting and lateness between them mean nothing");
+		                "%d clock domains, not joined (%s): nobody is said to wait for a rank of another one; times "
+		                "between them are as wrong as the hosts' dates",
+		                (int)domains, list);
 }
 
 /* One sentence for each reason, by the first rank that has it. */
@@ -171,6 +205,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 	d->warnings = 0;
 	warn_losses(d);
 	warn_ranks(d);
+	warn_domains(d);
 	pp_quality_warn_mpi(d);
 	for (size_t i = 0; i < n; i++)
 		pp_dataset_warn(d, "%s", said[i].text);
