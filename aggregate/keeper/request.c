@@ -83,13 +83,14 @@ static const char *held_text(const struct pp_requests *r, char *text, size_t siz
 }
 
 void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, struct pp_close_range *range,
-                       struct pp_window_told *told)
+                       struct pp_window_told *told, const struct pp_pod_window *hosts)
 {
 	struct pp_writing w = {.first = r->first,
 	                       .last = r->last,
 	                       .range = range,
 	                       .told = told,
 	                       .event_ranks = r->active->wish.ranks,
+	                       .hosts = hosts,
 	                       .limit_ms = LIMIT_MS};
 	size_t n = strlen(told->what);
 	char held[128];
@@ -173,8 +174,13 @@ static int64_t pace_of(const struct pp_requests *r, int64_t step)
 
 void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
-	int64_t step = pp_requests_highest(job->view), pace = pace_of(r, step);
+	int64_t step, pace;
 
+	r->pod = job->pod;
+	if (pp_requests_pod(r))
+		return;
+	step = pp_requests_highest(r, job->view);
+	pace = pace_of(r, step);
 	pp_requests_listen(r, pp_requests_now_ms());
 	pp_request_files_run(r, job, pp_requests_now_ms());
 	pp_requests_status(r);

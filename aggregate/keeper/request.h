@@ -21,7 +21,8 @@ enum pp_client_state {
 	PP_CLIENT_READING,
 	PP_CLIENT_QUEUED,
 	PP_CLIENT_ACTIVE,
-	PP_CLIENT_LOOKS, /* waits for the list of ranks, beside what the others wait for */
+	PP_CLIENT_LOOKS,     /* waits for the list of ranks, beside what the others wait for */
+	PP_CLIENT_PASSED_ON, /* the keeper of rank 0's host serves it */
 };
 
 struct pp_client {
@@ -35,6 +36,10 @@ struct pp_client {
 	char file[PP_REQUEST_FILE_NAME]; /* its request file; "" none */
 	int gone;                        /* the request file was taken away */
 	int64_t said_ms;
+	int elsewhere; /* 1: it asked the keeper of another host, `peer`, where it is `number` */
+	int peer;
+	uint32_t number;
+	struct pp_pod *pod;
 };
 
 enum pp_request_turn {
@@ -60,7 +65,8 @@ struct pp_requests_own { /* what the keeper asked for itself: by a signal or a s
 struct pp_live;
 
 struct pp_requests {
-	int listen_fd; /* -1: there is none */
+	struct pp_pod *pod; /* pod.h; NULL: one host */
+	int listen_fd;      /* -1: there is none */
 	struct pp_client client[PP_REQUEST_SLOTS];
 	uint64_t orders;
 	struct pp_client *active;

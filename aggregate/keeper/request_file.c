@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
 #include "core/base/proc.h"
@@ -130,7 +131,7 @@ static int leads(struct pp_request_files *f, const struct pp_windows_job *job, i
 	for (size_t i = 0; i < rings; i++)
 		if (pp_rings_header(job->view->rings, i)->rank == 0)
 			return 1;
-	return rings && now_ms - f->begun_ms > ALONE_MS;
+	return pp_pod_role(job->pod) == PP_POD_ALONE && rings && now_ms - f->begun_ms > ALONE_MS;
 }
 
 /* FNV-1a */

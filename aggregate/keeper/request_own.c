@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 
 enum { SIGNAL_STEPS = 10 };
@@ -15,13 +16,18 @@ enum { SIGNAL_STEPS = 10 };
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_wish wish = {.by = PP_BY_SIGNAL, .kind = PP_WISH_DURATION, .amount = SIGNAL_NS};
+	const struct pp_pod_rank *rank;
 	uint64_t signals = 0;
+	size_t elsewhere = 0;
 
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
 		signals += atomic_load_explicit(&pp_rings_header(job->view->rings, i)->signals, memory_order_relaxed);
+	rank = pp_pod_ranks(r->pod, &elsewhere);
+	for (size_t i = 0; i < elsewhere; i++)
+		signals += rank[i].signals;
 	if (signals <= r->signals)
 		return;
-	if (pp_requests_highest(job->view) != INT64_MIN) {
+	if (pp_requests_highest(r, job->view) != INT64_MIN) {
 		wish.kind = PP_WISH_STEPS;
 		wish.amount = SIGNAL_STEPS;
 	}

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/words.h"
@@ -24,13 +25,18 @@ int pp_requests_counts(struct pp_spool_view *v, size_t ring)
 }
 
 /* The highest step of all ranks; INT64_MIN: none marks any. */
-int64_t pp_requests_highest(struct pp_spool_view *v)
+int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v)
 {
+	size_t elsewhere = 0;
+	const struct pp_pod_rank *rank = pp_pod_ranks(r->pod, &elsewhere);
 	int64_t step = INT64_MIN;
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
 		if (pp_requests_counts(v, i) && step_of(pp_rings_header(v->rings, i)) > step)
 			step = step_of(pp_rings_header(v->rings, i));
+	for (size_t i = 0; i < elsewhere; i++)
+		if (rank[i].marks && !rank[i].gone && rank[i].step > step)
+			step = rank[i].step;
 	return step;
 }
 
@@ -41,6 +47,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 	atomic_store_explicit(&control->request_last, last, memory_order_relaxed);
 	/* Release: kind and numbers are there when the bell is seen. */
 	atomic_store_explicit(&control->bell, ++r->number, memory_order_release);
+	pp_pod_tell(r->pod, r->number, kind, first, last);
 	if (kind == PP_ASK_NOTHING)
 		return;
 	r->kind = kind;
@@ -57,6 +64,11 @@ enum pp_request_state pp_requests_word(const struct pp_requests *r, const struct
 	uint64_t word = atomic_load_explicit(&h->request, memory_order_acquire);
 
 	return word >> 8 == r->number ? (enum pp_request_state)(word & 0xff) : PP_REQUEST_NONE;
+}
+
+enum pp_request_state pp_requests_word_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank)
+{
+	return rank->request >> 8 == r->number ? (enum pp_request_state)(rank->request & 0xff) : PP_REQUEST_NONE;
 }
 
 void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)

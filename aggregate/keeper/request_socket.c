@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/request_private.h"
 #include "core/base/plain.h"
 
 enum { QUIET_MS = 2000 }; /* a client that says nothing */
@@ -64,7 +66,9 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	pp_plain(text, "\n"); /* it ends on a terminal */
-	if (c->file[0])
+	if (c->elsewhere)
+		pp_requests_say_elsewhere(c, text, 0);
+	else if (c->file[0])
 		pp_request_file_say(c, text);
 	/* A client that does not read loses what it was told; the keeper waits for nobody. */
 	else if (c->fd >= 0 && send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -73,7 +77,9 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 
 void pp_client_leave(struct pp_client *c)
 {
-	if (c->file[0]) {
+	if (c->elsewhere) {
+		pp_requests_say_elsewhere(c, "", 1);
+	} else if (c->file[0]) {
 		pp_request_file_leave(c);
 	} else if (c->fd >= 0) {
 		shutdown(c->fd, SHUT_RDWR); /* a child may hold a copy of it */
@@ -87,7 +93,7 @@ int pp_client_gone(const struct pp_client *c)
 	char byte;
 	ssize_t n;
 
-	if (c->file[0] || c->fd < 0)
+	if (c->elsewhere || c->file[0] || c->fd < 0)
 		return c->gone;
 	n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
@@ -97,6 +103,10 @@ void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line
 {
 	struct pp_err err = {""};
 
+	if (pp_pod_role(r->pod) == PP_POD_FOLLOWER) {
+		pp_requests_pass_on(r, c, line);
+		return;
+	}
 	if (pp_wish_parse(line, &c->wish, &err)) {
 		pp_client_say(c, "failed\n%s", err.text);
 		pp_client_leave(c);
@@ -166,7 +176,8 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
 
 		if (c->state == PP_CLIENT_READING)
 			read_client(r, c, now_ms);
-		else if ((c->state == PP_CLIENT_QUEUED || c->state == PP_CLIENT_LOOKS) && pp_client_gone(c))
+		else if ((c->state == PP_CLIENT_QUEUED || c->state == PP_CLIENT_LOOKS || c->state == PP_CLIENT_PASSED_ON) &&
+		         pp_client_gone(c))
 			pp_client_leave(c);
 	}
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
 
@@ -28,7 +29,7 @@ static int can_agree(const struct pp_requests *r, struct pp_spool_view *v)
 			return 0;
 		ranks++;
 	}
-	return ranks > 1;
+	return ranks > 0 && pp_rings_header(v->rings, 0)->size > 1;
 }
 
 /* The collective takes some steps to come back from all ranks: two, and two for each doubling of them. */
@@ -120,13 +121,32 @@ void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job 
 		return;
 	}
 	pp_requests_words(r, job, &told);
-	pp_requests_write(r, job, range, &told);
+	pp_requests_write(r, job, range, &told,
+	                  &(struct pp_pod_window){.cut = PP_POD_REQUEST, .number = r->number, .first = r->first, .last = r->last});
+}
+
+/* The same of the ranks of other hosts: 1 where one was late or has no agreement, else `passed` is 0 where one goes on. */
+static int rank_late(const struct pp_requests *r, int *passed, int *ret_late)
+{
+	size_t ranks = 0;
+	const struct pp_pod_rank *rank = pp_pod_ranks(r->pod, &ranks);
+
+	for (size_t i = 0; i < ranks; i++) {
+		enum pp_request_state word = pp_requests_word_elsewhere(r, &rank[i]);
+		int counts = rank[i].marks && !rank[i].gone;
+
+		*ret_late = word == PP_REQUEST_LATE ? -1 : -2;
+		if (word == PP_REQUEST_LATE || (word == PP_REQUEST_ALONE && counts))
+			return 1;
+		*passed = *passed && (word == PP_REQUEST_PASSED || !counts);
+	}
+	return 0;
 }
 
 /* All that count have passed it: 1. One was late: -1. There is no agreement: -2. */
 static int look(struct pp_requests *r, struct pp_spool_view *v)
 {
-	int passed = 1, seen = 0;
+	int passed = 1, seen = 0, late = 0;
 
 	pp_requests_note(r, v);
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
@@ -145,6 +165,8 @@ static int look(struct pp_requests *r, struct pp_spool_view *v)
 		seen |= word == PP_REQUEST_PASSED;
 		passed = passed && (word == PP_REQUEST_PASSED || !pp_requests_counts(v, i));
 	}
+	if (rank_late(r, &passed, &late))
+		return late;
 	return passed && seen;
 }
 

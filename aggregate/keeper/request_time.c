@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
@@ -48,6 +49,7 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 {
 	struct pp_close_range *range;
 	struct pp_window_told told;
+	struct pp_pod_window hosts;
 
 	pp_requests_drain(job->view->rings);
 	r->held_ns = held(r, job->view->rings, &r->evicted);
@@ -57,7 +59,13 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 		return;
 	}
 	pp_requests_words(r, job, &told);
-	pp_requests_write(r, job, range, &told);
+	hosts = (struct pp_pod_window){.cut = PP_POD_TICKS,
+	                               .number = r->number,
+	                               .from = pp_moment_tick(&r->from, pp_rings_header(job->view->rings, 0)),
+	                               .to = pp_moment_tick(&r->to, pp_rings_header(job->view->rings, 0)),
+	                               .first = r->first,
+	                               .last = r->last};
+	pp_requests_write(r, job, range, &told, &hosts);
 }
 
 static int64_t ends_ns(const struct pp_requests *r)
@@ -124,7 +132,8 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control)
 {
 	int64_t waited = pp_requests_now_ms() - r->told_ms;
-	size_t started = 0, waiting = 0;
+	size_t started = 0, waiting = 0, elsewhere = 0;
+	const struct pp_pod_rank *rank;
 
 	pp_requests_note(r, job->view);
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
@@ -132,6 +141,12 @@ static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, s
 			started++;
 		else
 			waiting += !pp_ranks_has_ended(job->view, i);
+	rank = pp_pod_ranks(r->pod, &elsewhere);
+	for (size_t i = 0; i < elsewhere; i++)
+		if (pp_requests_word_elsewhere(r, &rank[i]) == PP_REQUEST_STARTED)
+			started++;
+		else
+			waiting += !rank[i].gone;
 	if (started && (!waiting || waited > OPEN_MS)) {
 		r->from = pp_moment_now();
 		r->turn = PP_TURN_TIMED;
