@@ -197,7 +197,8 @@ static int read_parts(const struct pp_gather *g, const struct pp_dataset *own, s
 		}
 		free(bytes);
 	}
-	qsort(missing->worker, missing->workers, sizeof(*missing->worker), by_rank);
+	if (missing->workers)
+		qsort(missing->worker, missing->workers, sizeof(*missing->worker), by_rank);
 	missing->names = own->names;
 	missing->epoch_realtime_ns = own->epoch_realtime_ns;
 	missing->steps_asked_first = own->steps_asked_first;
