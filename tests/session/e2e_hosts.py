@@ -53,6 +53,23 @@ def check_pod(logs, session, hosts):
         check(sorted(set(text(h) for h in f["worker/host"][()])) == hosts.names, f["worker/host"][()])
 
 
+def check_waiting(session):
+    """Who waited how long for ranks of other hosts, worked out again from the times of each: every collective of this job needs all."""
+    with h5(session) as f:
+        c, cells = {k: v[()] for k, v in f["collective"].items()}, {k: v[()] for k, v in f["breakdown"].items()}
+    exposed = 0 * cells["wait_ns"]
+    for i in range(len(c["event"])):
+        rows = slice(int(c["row_first"][i]), int(c["row_first"][i]) + int(c["row_count"][i]))
+        worker, arrival, left = c["worker"][rows], c["arrival_ns"][rows], c["exit_ns"][rows]
+        wait = (left.clip(max=arrival.max()) - arrival).clip(min=0)
+        check(c["last_worker"][i] == worker[arrival.argmax()] and c["last_ns"][i] == arrival.max(), f"event {i}: {worker} {arrival}")
+        check(c["wait_ns"][i] == wait.sum() and c["transfer_ns"][i] == (left - arrival - wait).sum(), f"event {i}: {c['wait_ns'][i]} {wait}")
+        for step in (cells["step"] == c["step"][i]).nonzero()[0]:
+            exposed[step][worker] += wait
+    check(exposed.sum() > 0 and (cells["wait_ns"] == exposed).all(), f"waiting of cells: {cells['wait_ns']} and not {exposed}")
+    check(cells["late_ns"].sum() == cells["wait_ns"].sum(), f"lateness: {cells['late_ns']}")
+
+
 def check_clean(hosts):
     for name in hosts.names:
         check(wait_until(lambda n=name: not hosts.spools(n), 10), f"left in {name}: {hosts.spools(name)}")
@@ -75,6 +92,7 @@ def by_mpirun(place, full):
         check_dataset(session, steps=range(3, 8))
         with h5(session) as f:
             check(len(f["collective/ranks"]) > 0 and (f["collective/ranks"][()] == RANKS).all(), f["collective/ranks"][()])
+        check_waiting(session)
         check(not glob.glob(logs + "/.podprof*rendezvous") and not glob.glob(session + "/.*"), jobs.tree(logs))
         check_clean(hosts)
 
