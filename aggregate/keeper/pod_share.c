@@ -12,6 +12,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
 enum { DRAINS = 8, LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };
@@ -92,6 +93,23 @@ struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_p
 	return pp_writing_ranges(r, ticks_given, w);
 }
 
+/* What our ranks said of it; the rest of /window is the leader's. */
+static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+{
+	const struct pp_pod_window *w = context;
+	int64_t from, to;
+
+	if (w->cut == PP_POD_WINDOW) {
+		pp_words_of_window(h, ring, &w->number, rank);
+		return;
+	}
+	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to) : !ticks_given(h, w, &from, &to))
+		return;
+	rank->started = from > (int64_t)h->open_tick ? from : (int64_t)h->open_tick;
+	rank->acked = w->cut == PP_POD_REQUEST ? rank->started : PP_WINDOW_NEVER;
+	rank->ended = to < INT64_MAX ? to : PP_WINDOW_NEVER;
+}
+
 static int make(void *context, struct pp_aside_answer *answer)
 {
 	const struct work *work = context;
@@ -104,12 +122,18 @@ static int make(void *context, struct pp_aside_answer *answer)
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->range,
 	                            .ranges = work->range ? pp_rings_count(work->job->view->rings) : 0};
+	struct pp_window_told told = {.by = "options", .tries = 1};
+	int rc;
 
 	options.steps_first = work->share->window.first;
 	options.steps_last = work->share->window.last;
 	options.gather = &work->share->child;
 	options.ret_message = &answer->message;
-	return pp_close_session(&close_it, &answer->err);
+	if (work->share->window.cut != PP_POD_ALL && !pp_words_make(work->job->view->rings, words_of, &work->share->window, &told))
+		options.window = &told;
+	rc = pp_close_session(&close_it, &answer->err);
+	pp_window_told_release(&told);
+	return rc;
 }
 
 static void answer_with(struct pp_pod *p, int code, const char *reason)
