@@ -1,5 +1,5 @@
-/* What a step mark costs outside of windows, by ratios to rdtsc: at rest, and while ranks agree on a window; and what a request costs
- * the application's thread. A page of the keeper's that nobody else has. Skipped (77) unless PODPROF_BENCH=1. */
+/* What a step mark costs outside of windows, by ratios to rdtsc: at rest, and while ranks agree on a window; what a request costs the
+ * application's thread, and a window of its own. A page of the keeper's that nobody else has. Skipped (77) unless PODPROF_BENCH=1. */
 #include "core/podprof.h"
 
 #include <dirent.h>
@@ -75,6 +75,14 @@ static void ends(int calls)
 		podprof_step_end();
 }
 
+static void windows(int calls)
+{
+	for (int i = 0; i < calls; i++) {
+		podprof_window_start("window");
+		podprof_window_stop();
+	}
+}
+
 /* Heard, agreed on, forgotten: all that the thread does for one request that comes to nothing else. */
 static int request_row(void)
 {
@@ -147,6 +155,7 @@ int main(void)
 	missed += request_row();
 	if (podprof_recording())
 		return 1;
+	missed += row("window_start + window_stop", bench_run(windows, NULL), 30);
 	remove_spool();
 	return missed != 0;
 }
