@@ -22,7 +22,8 @@ if(PODPROF_STATIC)
     foreach(symbol IN LISTS pp_symbols)
       list(APPEND pp_zmq_options LINKER:--defsym=${symbol}=pp_net_left_out)
     endforeach()
-    list(APPEND pp_zmq_options LINKER:-u,pp_net_left_out LINKER:--defsym=strlcpy=pp_net_copy_text -static-libgcc)
+    list(APPEND pp_zmq_options LINKER:-u,pp_net_left_out LINKER:--defsym=strlcpy=pp_net_copy_text
+      LINKER:--defsym=arc4random=pp_net_random LINKER:--defsym=_dl_find_object=pp_net_find_object -static-libgcc)
     set(CMAKE_REQUIRED_INCLUDES ${PODPROF_ZMQ_INCLUDE})
     set(CMAKE_REQUIRED_LINK_OPTIONS ${pp_zmq_options})
     set(CMAKE_REQUIRED_LIBRARIES ${PODPROF_ZMQ_A} ${PODPROF_SODIUM_A} ${pp_stdcxx} m pthread)
@@ -31,6 +32,8 @@ if(PODPROF_STATIC)
       #include <zmq.h>
       int pp_net_left_out(void) { return 1; }
       size_t pp_net_copy_text(char *to, const char *from, size_t size) { return to && from && size; }
+      int pp_net_random(void) { return 1; }
+      int pp_net_find_object(void *address, void *result) { return address && result; }
       int main(void) { return zmq_ctx_new() == NULL; }" PODPROF_ZMQ_ARCHIVE_LINKS)
     unset(CMAKE_REQUIRED_INCLUDES)
     unset(CMAKE_REQUIRED_LINK_OPTIONS)
