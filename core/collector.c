@@ -166,6 +166,7 @@ static void fill_header(struct pp_ring_header *h, const struct pp_step_windows *
 	h->local_rank = claim.local_rank;
 	h->local_size = claim.local_size;
 	h->pid = getpid();
+	h->pid_space = pp_proc_pid_space();
 	h->start_time = pp_proc_start_time(h->pid);
 	h->tick_kind = (uint32_t)pp_tick_kind;
 	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));

@@ -9,7 +9,7 @@
 #define PP_FORWARD_LIST "OMPI_MCA_mca_base_env_list"
 
 enum pp_forward {
-	PP_FORWARD_NOT, /* no mpirun, or it has a list of its own where we do not see it: then ranks of other hosts run as they are */
+	PP_FORWARD_NOT,      /* no mpirun, or its list is where we do not see it: ranks of other hosts run as they are */
 	PP_FORWARD_BY_LIST,  /* PP_FORWARD_LIST in its environment */
 	PP_FORWARD_BY_WORDS, /* its command line has -x, which it takes beside no list: ours are put in front of them */
 };

@@ -291,13 +291,24 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
 	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc)) : 0;
 }
 
+/* Containers that share a spool have pids of their own. */
+static void run_file(const char *spool, const struct pp_job *job, char *path, size_t size)
+{
+	uint32_t space = pp_proc_pid_space();
+
+	if (space == PP_PID_SPACE_FIRST || !space)
+		snprintf(path, size, "%s/run-%d", spool, job->pid);
+	else
+		snprintf(path, size, "%s/run-%d-%u", spool, job->pid, (unsigned)space);
+}
+
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err)
 {
-	char part[PP_SPOOL_PATH + 32], path[PP_SPOOL_PATH + 32], text[96];
+	char part[PP_SPOOL_PATH + 64], path[PP_SPOOL_PATH + 64], text[96];
 	int rc, length;
 
-	snprintf(part, sizeof(part), "%s/.run-%d-%d", spool, job->pid, (int)getpid());
-	snprintf(path, sizeof(path), "%s/run-%d", spool, job->pid);
+	run_file(spool, job, path, sizeof(path));
+	snprintf(part, sizeof(part), "%s/.%s-%d", spool, strrchr(path, '/') + 1, (int)getpid());
 	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size,
 	                  (unsigned long long)pp_proc_start_time(job->pid));
 	rc = write_file(part, text, (size_t)length);
@@ -310,8 +321,8 @@ int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err
 
 void pp_spool_unregister(const char *spool, const struct pp_job *job)
 {
-	char path[PP_SPOOL_PATH + 32];
+	char path[PP_SPOOL_PATH + 64];
 
-	snprintf(path, sizeof(path), "%s/run-%d", spool, job->pid);
+	run_file(spool, job, path, sizeof(path));
 	unlink(path);
 }

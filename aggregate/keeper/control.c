@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/plain.h"
+#include "core/base/proc.h"
 
 int pp_keeper_lock(const char *spool, struct pp_err *err)
 {
@@ -62,6 +63,7 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 	memcpy(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic));
 	c->version = PP_RING_VERSION;
 	c->byte_order = PP_RING_BYTE_ORDER;
+	c->keeper_space = pp_proc_pid_space();
 	atomic_store(&c->keeper_pid, (int32_t)getpid());
 	atomic_store(&c->keeper_state, PP_KEEPER_DRAINING);
 	if (rename(part, path)) {

@@ -70,11 +70,17 @@ uint64_t pp_keeper_drain(struct pp_keeper *k)
 /* It is gone, or it became a rank that is ending and waits for us. */
 static int run_is_over(struct pp_keeper *k, size_t run)
 {
+	const struct pp_run *r = &k->view.run[run];
+
 	if (pp_watch_gone(&k->view.run[run].watch))
 		return 1;
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
-		if (pp_rings_header(k->view.rings, i)->pid == k->view.run[run].watch.pid && pp_ranks_is_over(&k->view, i))
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
+
+		/* Of another pid namespace nothing but the rank's own ring is known. */
+		if ((r->watch.is_foreign ? h->rank == r->rank : h->pid == r->pid) && pp_ranks_is_over(&k->view, i))
 			return 1;
+	}
 	return 0;
 }
 

@@ -67,8 +67,8 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 
 		if (!rank || rank->pid != h->pid)
 			continue;
-		pp_watch_open(&watch, h->pid, h->start_time);
-		gone = pp_watch_gone(&watch);
+		pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
+		gone = watch.is_foreign ? atomic_load(&h->window_state) < 2 : pp_watch_gone(&watch);
 		pp_watch_close(&watch);
 		if (salvaged)
 			snprintf(rank->status, sizeof(rank->status), "%s", "salvaged");

@@ -12,6 +12,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
+#include "core/base/proc.h"
 
 enum {
 	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
@@ -153,6 +154,14 @@ static int has_zero(struct pp_pod *p, int *ret_size)
 	return pp_pod_now_ms() - p->rings_ms > SETTLE_MS ? 0 : -1;
 }
 
+/* Pids of its own. */
+static int in_container(void)
+{
+	uint32_t space = pp_proc_pid_space();
+
+	return space && space != PP_PID_SPACE_FIRST;
+}
+
 static int spans(const struct pp_pod *p)
 {
 	int zero = pp_pod_zero(p);
@@ -160,7 +169,10 @@ static int spans(const struct pp_pod *p)
 
 	if (!h || h->size < 2)
 		return 0;
-	if (h->local_size > 0 ? h->size > h->local_size : pp_pod_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
+	if (h->size > h->local_size && h->local_size > 0)
+		return 1;
+	/* What a launcher takes for one host may be containers, with a keeper each. */
+	if ((h->local_size <= 0 || in_container()) && pp_pod_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
 		return 1;
 	return atomic_load_explicit(&h->net_wanted, memory_order_acquire) != 0;
 }

@@ -190,7 +190,7 @@ void pp_keeper_make_room(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		cpu_set_t one;
 
-		if (!sched_getaffinity(pp_rings_header(v->rings, i)->pid, sizeof(one), &one))
+		if (!v->rank[i].is_foreign && !sched_getaffinity(pp_rings_header(v->rings, i)->pid, sizeof(one), &one))
 			CPU_OR(&ranks, &ranks, &one);
 	}
 	CPU_AND(&ranks, &ranks, &all);

@@ -171,7 +171,7 @@ struct pp_ring_header {
 	uint32_t tick_kind; /* enum pp_tick_kind */
 	int32_t rank, size, local_rank, local_size;
 	int32_t pid;
-	uint32_t reserved0;
+	uint32_t pid_space;  /* pp_proc_pid_space() of `pid` */
 	uint64_t start_time; /* field 22 of /proc/PID/stat: tells a reused pid */
 	pp_tick open_tick;
 	int64_t open_realtime_ns;
@@ -238,7 +238,7 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	char message[3072]; /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 	_Atomic int64_t request_first, request_last; /* by request_kind */
 	_Atomic uint32_t request_kind;               /* enum pp_ask_kind */
-	uint32_t reserved1;
+	uint32_t keeper_space; /* pp_proc_pid_space() of `keeper_pid` */
 	char notice[256]; /* the last of them */
 };
 
