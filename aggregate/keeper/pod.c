@@ -22,12 +22,17 @@ enum {
 	EVENTS = 256,           /* in one turn */
 };
 
-int64_t pp_pod_now_ms(void)
+int64_t pp_pod_now_us(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t pp_pod_now_ms(void)
+{
+	return pp_pod_now_us() / 1000;
 }
 
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)

@@ -87,6 +87,7 @@ struct pp_pod {
 		uint32_t number;
 		enum pp_ask_kind kind;
 		int64_t first, last;
+		int64_t told_us; /* leader; 0: all ranks elsewhere have answered it */
 	} word;
 	struct pp_pod_words queue[PP_POD_QUEUE];
 	size_t queued;
@@ -97,6 +98,7 @@ struct pp_pod {
 };
 
 int64_t pp_pod_now_ms(void);
+int64_t pp_pod_now_us(void);
 /* A host that is not heard for so long is lost. */
 int64_t pp_pod_silence_ms(void);
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -190,6 +190,25 @@ static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
 	return &p->rank[i];
 }
 
+static void look_for_answers(struct pp_pod *p)
+{
+	int answers = 0;
+
+	if (!p->word.told_us || p->word.kind == PP_ASK_NOTHING)
+		return;
+	for (size_t i = 0; i < p->ranks; i++) {
+		if (p->rank[i].gone || !p->rank[i].marks)
+			continue;
+		if (p->rank[i].request >> 8 != p->word.number)
+			return;
+		answers++;
+	}
+	if (answers)
+		pp_keeper_log("request %u: %d ranks elsewhere have answered after %lld us", (unsigned)p->word.number, answers,
+		              (long long)(pp_pod_now_us() - p->word.told_us));
+	p->word.told_us = 0;
+}
+
 void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbeat *h)
 {
 	struct pp_pod_peer *one = &p->peer[peer];
@@ -225,6 +244,7 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbea
 		snprintf(row->host, sizeof(row->host), "%s", one->name);
 	}
 	p->news = 1;
+	look_for_answers(p);
 }
 
 void pp_pod_take_end(struct pp_pod *p, int peer, int lost)

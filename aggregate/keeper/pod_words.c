@@ -54,6 +54,7 @@ void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64
 	p->word.kind = kind;
 	p->word.first = first;
 	p->word.last = last;
+	p->word.told_us = pp_pod_now_us();
 	for (size_t i = 0; p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
 			pp_pod_tell_one(p, (int)i);
