@@ -18,7 +18,7 @@ struct head {
 	uint32_t reserved;
 };
 
-enum { BYTE_ORDER_MARK = 0x01020304, DEFLATE_MOST = 1032 };
+enum { BYTE_ORDER_MARK = 0x01020304, DEFLATE_MOST = 1032, DEFLATE_LEVEL = 3 /* 6: half a percent less in twice the time */ };
 
 int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_size, struct pp_err *err)
 {
@@ -34,7 +34,7 @@ int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_siz
 	packed = compressBound(io.at);
 	if (!io.fault)
 		bytes = malloc(sizeof(head) + packed);
-	if (!bytes || compress2(bytes + sizeof(head), &packed, io.bytes, io.at, 6) != Z_OK) {
+	if (!bytes || compress2(bytes + sizeof(head), &packed, io.bytes, io.at, DEFLATE_LEVEL) != Z_OK) {
 		if (io.fault == -EBADMSG)
 			rc = pp_err_set(err, -EINVAL, "cannot send this host's share: %s is out of its range", io.what);
 		else

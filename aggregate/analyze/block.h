@@ -1,7 +1,7 @@
 /* pp_block: a host's share of the pod dataset as bytes, what one keeper sends to another. Called by the keeper.
  * In: pp_dataset of some ranks. Out: the same elsewhere. The bytes have a magic, version, byte order, size and CRC-32; columns of
- * varints, deflated. Bytes of another keeper are not believed: every number is in its range, every index points to a row, and what they
- * become in memory is bounded by how many they are. */
+ * varints, deflated. Bytes of another keeper are not believed: every number is in its range, every index points to a row, and
+ * what they become in memory is bounded by how many they are. */
 #ifndef PP_ANALYZE_BLOCK_H
 #define PP_ANALYZE_BLOCK_H
 

@@ -191,8 +191,8 @@ struct pp_dataset_input {
 	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
 	int partial;      /* some hosts' ranks only, for merge.h: what only all of them know is left open */
 	/* The maps that made job ns of the capture's ticks, for parts: those of one map, one clock (pp_rank.clock) and one
-	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its epoch
-	 * too. NULL: its ranks are joined with nobody else's. */
+	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its
+	 * epoch too. NULL: its ranks are joined with nobody else's. */
 	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
 };
 
@@ -202,7 +202,7 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 void pp_dataset_quality(struct pp_dataset *d);
 /* Domains from 0 in the order of ranks, one for every clock, and the workers' bound_ns. 0, or -ENOMEM. */
 int pp_dataset_clocks(struct pp_dataset *d);
-/* How many there are of ranks that came; and other ranks that came of the same as one worker: only they can be said to wait for it. */
+/* How many there are of ranks that came; and the other ranks that came of a worker's own: only they are said to wait for it. */
 int32_t pp_dataset_domains(const struct pp_dataset *d);
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
 /* Index of a rank's row; SIZE_MAX: it has none. */

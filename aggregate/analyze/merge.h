@@ -1,10 +1,10 @@
 /* Stage 6: shares of several hosts to one pp_dataset. Called by rank 0's keeper.
- * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks. Merging is associative and knows no
- * order; once all are in, pp_dataset_finish() says what only the whole can, by the same rule as a keeper that has all ranks.
- * Ranks whose pp_worker.clock is one text are of one clock: their times stay as they are, and they wait for each other across hosts.
- * For that a keeper gives pp_dataset_input.clock (and other_clock) the map that it was given and converted with, and capture
- * .epoch_realtime_ns the epoch that came with the map; pp_rank.clock is the reader's. Others are of domains of their own: their times
- * move by the difference of the epochs' realtime, and nobody is said to wait between them. */
+ * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks. Merging is associative and
+ * knows no order; once all are in, pp_dataset_finish() says what only the whole can, by the rule of a keeper that has all ranks.
+ * Ranks whose pp_worker.clock is one text are of one clock: their times stay as they are, and they wait for each other across
+ * hosts. For that a keeper gives pp_dataset_input.clock (and other_clock) the map that it was given and converted with, and
+ * capture.epoch_realtime_ns the epoch that came with the map; pp_rank.clock is the reader's. Others are of domains of their own:
+ * their times move by the difference of the epochs' realtime, and nobody is said to wait between them. */
 #ifndef PP_ANALYZE_MERGE_H
 #define PP_ANALYZE_MERGE_H
 

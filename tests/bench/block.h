@@ -1,4 +1,5 @@
-/* Parts of datasets for the bench of blocks: made with the noise that jobs have, or cut out of a recorded pod.h5. Used by block.c. */
+/* Parts of datasets for the bench of blocks: made with the noise that jobs have, or cut out of a recorded pod.h5. Used by
+ * block.c. */
 #ifndef PP_BENCH_BLOCK_H
 #define PP_BENCH_BLOCK_H
 
