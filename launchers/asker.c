@@ -32,10 +32,22 @@ static int has_socket(const char *spool)
 	return !lstat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
+static void take_value(const char *text, const char *name, char *to, size_t size)
+{
+	const char *at = strstr(text, name);
+
+	to[0] = '\0';
+	while (at && at != text && at[-1] != '\n')
+		at = strstr(at + 1, name);
+	if (at)
+		snprintf(to, size, "%.*s", (int)strcspn(at + strlen(name), "\n"), at + strlen(name));
+}
+
 static int add_spool(const struct pp_spool_state *state, void *data)
 {
 	struct find *f = data;
 	struct pp_asker_list *l = f->list;
+	char path[PP_SPOOL_PATH + 16], text[8192];
 
 	if (strcmp(state->output, f->logdir) || l->count == PP_ASKERS)
 		return 0;
@@ -44,23 +56,18 @@ static int add_spool(const struct pp_spool_state *state, void *data)
 		return 0;
 	}
 	l->job[l->count] = (struct pp_asker){.pid = state->keeper_pid};
-	snprintf(l->job[l->count++].spool, sizeof(l->job[0].spool), "%s", state->path);
+	snprintf(l->job[l->count].spool, sizeof(l->job[0].spool), "%s", state->path);
+	snprintf(path, sizeof(path), "%s/options", state->path);
+	if (pp_proc_read(path, text, sizeof(text)) > 0)
+		take_value(text, "JOB=", l->job[l->count].job, sizeof(l->job[0].job));
+	l->count++;
 	return 0;
-}
-
-static void take_value(const char *text, const char *name, char *to, size_t size)
-{
-	const char *at = strstr(text, name);
-
-	to[0] = '\0';
-	if (at && (at == text || at[-1] == '\n'))
-		snprintf(to, size, "%.*s", (int)strcspn(at + strlen(name), "\n"), at + strlen(name));
 }
 
 /* One keeper's directory: its socket is better where it is on this node. */
 static void add_directory(struct pp_asker_list *l, const char *path)
 {
-	char file[PP_ASKER_PATH + 16], text[2048], boot[48] = "", mine[48] = "", pid[16] = "";
+	char file[PP_ASKER_PATH + 16], text[2048], boot[48] = "", mine[48] = "", pid[16] = "", name[128] = "";
 	struct pp_asker job = {.pid = 0};
 	struct pp_spool_state state;
 
@@ -73,8 +80,10 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 	take_value(text, "BOOT=", boot, sizeof(boot));
 	take_value(text, "PID=", pid, sizeof(pid));
 	job.pid = atoi(pid); /* NOLINT(cert-err34-c): 0 is no pid */
+	take_value(text, "JOB=", name, sizeof(name));
 	for (int i = 0; i < l->count; i++)
-		if (*job.spool && !strcmp(l->job[i].spool, job.spool) && l->job[i].pid == job.pid) {
+		if ((*name && !strcmp(l->job[i].job, name)) ||
+		    (*job.spool && !strcmp(l->job[i].spool, job.spool) && l->job[i].pid == job.pid)) {
 			memcpy(l->job[i].directory, job.directory, sizeof(job.directory));
 			memcpy(l->job[i].host, job.host, sizeof(job.host));
 			return;

@@ -8,7 +8,8 @@
 
 enum { PP_ASKERS = 16, PP_ASKER_PATH = 4352 };
 
-struct pp_asker {                      /* a job that may be asked */
+struct pp_asker { /* a job that may be asked */
+	char job[128];
 	char spool[PP_SPOOL_PATH];     /* on this node; "" elsewhere */
 	char directory[PP_ASKER_PATH]; /* of request files; "" none */
 	char host[72];                 /* of its keeper, where it is elsewhere */

@@ -88,12 +88,13 @@ static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_lis
 	long count = 0, room = 0;
 
 	if (pp_asker_ask(asker, &wish, NULL, &answer, &err)) {
-		pp_say("%s.", err.text);
+		if (*asker->directory) /* else it may be at its end */
+			pp_say("%s.", err.text);
 		return -1;
 	}
 	for (const char *p = answer; *p; p++)
 		room += *p == '\n';
-	*ret_list = calloc((size_t)room + 1, sizeof(**ret_list));
+	*ret_list = strncmp(answer, "done\n", 5) ? NULL : calloc((size_t)room + 1, sizeof(**ret_list));
 	for (char *line = strtok(answer, "\n"); line && *ret_list; line = strtok(NULL, "\n"))
 		if (!pp_live_get(line, &(*ret_list)[count]))
 			count++;
@@ -103,15 +104,28 @@ static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_lis
 
 static long list_ranks(struct job *job, struct pp_live_rank **ret_list)
 {
+	struct pp_asker asker = {.pid = job->state.keeper_pid};
+	struct pp_live_rank *all = NULL;
 	struct pp_spool_state state;
-	long count;
+	long count, all_count;
 
 	if (job->elsewhere)
 		return ask_list(job->elsewhere, ret_list);
 	count = pp_live_list(job->live, now_ns(), ret_list);
 	if (!pp_spool_read(job->state.path, &state))
 		job->state = state;
-	return count;
+	if (count < 1 || count >= (*ret_list)[0].size)
+		return count;
+	/* The others are on other hosts, of which the keepers know. */
+	snprintf(asker.spool, sizeof(asker.spool), "%s", job->state.path);
+	all_count = ask_list(&asker, &all);
+	if (all_count <= count) {
+		free(all);
+		return count;
+	}
+	free(*ret_list);
+	*ret_list = all;
+	return all_count;
 }
 
 static void look_for_a_second(struct jobs *jobs)
@@ -160,22 +174,43 @@ static const char *time_text(const struct pp_live_rank *r, char *text, size_t si
 	return text;
 }
 
+static int hosts_of(const struct pp_live_rank *list, long count)
+{
+	int hosts = 0;
+
+	for (long i = 0; i < count; i++) {
+		long k = 0;
+
+		while (k < i && strcmp(list[k].host, list[i].host))
+			k++;
+		hosts += k == i;
+	}
+	return hosts;
+}
+
 static void print_ranks(const struct job *job, const struct pp_live_rank *list, long count)
 {
 	static const char *const life[] = {"no keeper", "records", "writes", "windows are written", "keeper failed"};
 	char step[24], time_of[32], where[160];
 
-	printf("%s: %ld of %d ranks on %s, keeper %d (%s)\n", job->state.path, count, count ? list[0].size : 0,
-	       count ? list[0].host : "?", job->state.keeper_pid, life[job->state.life]);
-	printf("  %5s %8s %10s %10s  %s\n", "rank", "pid", "step", "step time", "where");
+	int hosts = hosts_of(list, count);
+
+	if (hosts > 1)
+		snprintf(where, sizeof(where), "%d hosts", hosts);
+	else
+		snprintf(where, sizeof(where), "%s", count ? list[0].host : "?");
+	printf("%s: %ld of %d ranks on %s, keeper %d%s%s (%s)\n", job->state.path, count, count ? list[0].size : 0, where,
+	       job->state.keeper_pid, job->elsewhere ? " on " : "", job->elsewhere ? job->elsewhere->host : "",
+	       life[job->state.life]);
+	printf("  %5s %8s %10s %10s  %s%s\n", "rank", "pid", "step", "step time", hosts > 1 ? "host  " : "", "where");
 	for (long i = 0; i < count; i++) {
 		if (list[i].marks)
 			snprintf(step, sizeof(step), "%" PRId64, list[i].step);
 		else
 			snprintf(step, sizeof(step), "%s", "no mark");
-		printf("  %5d %8d %10s %10s  %s%s\n", list[i].rank, list[i].pid, step,
-		       time_text(&list[i], time_of, sizeof(time_of)), where_text(&list[i], where, sizeof(where)),
-		       list[i].recording ? "; recorded" : "");
+		printf("  %5d %8d %10s %10s  %s%s%s%s\n", list[i].rank, list[i].pid, step,
+		       time_text(&list[i], time_of, sizeof(time_of)), hosts > 1 ? list[i].host : "", hosts > 1 ? "  " : "",
+		       where_text(&list[i], where, sizeof(where)), list[i].recording ? "; recorded" : "");
 	}
 }
 

@@ -32,6 +32,19 @@ static void take_row(const struct pp_window_told *told, const struct pp_worker *
 		snprintf(ret->reason, sizeof(ret->reason), "%s", worker->status);
 }
 
+/* Who is on another host was asked when those here were. */
+static void share_asked(struct pp_window_told *w)
+{
+	int64_t asked = INT64_MAX;
+
+	for (size_t i = 0; i < w->ranks; i++)
+		if (w->rank[i].asked != PP_WINDOW_NEVER && w->rank[i].asked < asked)
+			asked = w->rank[i].asked;
+	for (size_t i = 0; i < w->ranks && asked < INT64_MAX; i++)
+		if (w->rank[i].asked == PP_WINDOW_NEVER && w->rank[i].delivered)
+			w->rank[i].asked = asked;
+}
+
 /* Takes the place of d->window. */
 static int take_rows(struct pp_dataset *d, const struct pp_window_told *told)
 {
@@ -43,6 +56,7 @@ static int take_rows(struct pp_dataset *d, const struct pp_window_told *told)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->workers; i++)
 		take_row(told, &d->worker[i], &mine.rank[i]);
+	share_asked(&mine);
 	pp_window_told_release(&d->window);
 	d->window = mine;
 	return 0;

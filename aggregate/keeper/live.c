@@ -176,6 +176,12 @@ static void judge(struct pp_live_rank *list, long count)
 		list[i].slow_ns = list[i].step_ns ? list[i].step_ns : list[i].marks && list[i].step <= least ? INT64_MAX : 0;
 }
 
+void pp_live_sort(struct pp_live_rank *list, long count)
+{
+	judge(list, count);
+	qsort(list, (size_t)count, sizeof(*list), slower);
+}
+
 /* The claim passed on to a later ring of the same rank. */
 static int is_replaced(const struct pp_rings *r, size_t i)
 {
@@ -202,8 +208,7 @@ long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_l
 	for (size_t i = 0; i < l->paces; i++)
 		if (!is_replaced(l->view.rings, i))
 			fill(l, i, now_ns, &list[count++]);
-	judge(list, count);
-	qsort(list, (size_t)count, sizeof(*list), slower);
+	pp_live_sort(list, count);
 	*ret_list = list;
 	return count;
 }

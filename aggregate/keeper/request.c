@@ -12,6 +12,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_own.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
@@ -222,13 +223,27 @@ void pp_requests_end(struct pp_requests *r)
 	pp_request_files_release(&r->files);
 	pp_live_close(r->live);
 	free(r->acked);
+	free(r->seen);
+	r->seen = NULL;
 	r->live = NULL;
 	r->acked = NULL;
 }
 
-void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, const char *spool)
+/* Until the child has written: other hosts bring their shares meanwhile. */
+static void write_out(struct pp_requests *r)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
+
+	while (r->turn == PP_TURN_WRITING) {
+		answer(r);
+		pp_pod_run(r->pod);
+		if (!pp_pod_wait(r->pod, 1))
+			nanosleep(&nap, NULL);
+	}
+}
+
+void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, const char *spool)
+{
 	char path[4200];
 
 	if (r->listen_fd >= 0) {
@@ -244,9 +259,14 @@ void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, 
 		r->to = pp_moment_now();
 		pp_requests_write_time(r, job);
 	}
-	while (r->turn == PP_TURN_WRITING) {
-		answer(r);
-		nanosleep(&nap, NULL);
+	write_out(r);
+	/* What the keeper asked for itself is in the past. */
+	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS && !r->active; i++) {
+		if (r->client[i].state != PP_CLIENT_QUEUED || r->client[i].wish.kind != PP_WISH_SPAN)
+			continue;
+		r->active = &r->client[i];
+		pp_requests_begin_time(r, job, NULL, 0);
+		write_out(r);
 	}
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
 		if (r->client[i].state != PP_CLIENT_FREE) {

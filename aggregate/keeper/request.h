@@ -62,6 +62,11 @@ struct pp_requests_own { /* what the keeper asked for itself: by a signal or a s
 	char what[96], why[200];
 };
 
+struct pp_requests_seen {
+	int32_t rank;
+	int64_t step;
+};
+
 struct pp_live;
 
 struct pp_requests {
@@ -93,6 +98,8 @@ struct pp_requests {
 	char spool[512];
 	struct pp_live *live; /* while anybody waits for a list */
 	int64_t live_ms;
+	struct pp_requests_seen *seen; /* [seens] ranks of other hosts when that began */
+	size_t seens;
 	struct pp_request_files files;
 	uint64_t signals;                                          /* of all ranks, so far */
 	struct pp_requests_own own[PP_BY_CODE - PP_BY_SIGNAL + 1]; /* by who asked */

@@ -58,7 +58,7 @@ static int make_one(const char *path)
 }
 
 /* What tells the CLI which keeper this is. Its time is the directory's. */
-static int write_keeper(struct pp_request_files *f, const char *spool)
+static int write_keeper(struct pp_request_files *f, const char *spool, const char *job)
 {
 	int fd = openat(f->fd, PP_REQUESTS_KEEPER, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	char host[72] = "", boot[48] = "", text[1024];
@@ -70,7 +70,7 @@ static int write_keeper(struct pp_request_files *f, const char *spool)
 	gethostname(host, sizeof(host) - 1);
 	pp_proc_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	boot[strcspn(boot, "\n")] = '\0';
-	n = snprintf(text, sizeof(text), "HOST=%s\nPID=%d\nSPOOL=%s\nBOOT=%s\n", host, (int)getpid(), spool, boot);
+	n = snprintf(text, sizeof(text), "HOST=%s\nPID=%d\nSPOOL=%s\nBOOT=%s\nJOB=%s\n", host, (int)getpid(), spool, boot, job);
 	if (write(fd, text, (size_t)n) != n || fstat(fd, &st))
 		rc = errno ? -errno : -EIO;
 	else
@@ -108,7 +108,7 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 		rc = mkdir(f->path, 0700) ? -errno : 0;
 	if (!rc) {
 		f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		rc = f->fd < 0 ? -errno : write_keeper(f, r->spool);
+		rc = f->fd < 0 ? -errno : write_keeper(f, r->spool, job->options->job ? job->options->job : "");
 	}
 	if (rc) {
 		pp_keeper_log("captures can be asked for on this node only: '%s': %s", f->path, strerror(-rc));

@@ -10,7 +10,7 @@
 #include "core/base/err.h"
 
 #define PP_REQUESTS_DIR ".podprof-requests"
-#define PP_REQUESTS_KEEPER "keeper" /* NAME=value lines: HOST, PID, SPOOL, BOOT */
+#define PP_REQUESTS_KEEPER "keeper" /* NAME=value lines: HOST, PID, SPOOL, BOOT, JOB */
 
 enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
 

@@ -107,7 +107,6 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 
 	row->asked = pp_moment_tick(&r->asked, h);
 	if (by_time && r->kind == PP_ASK_NOTHING) { /* nobody was told: it is cut out of what ranks record anyway */
-		row->acked = row->asked;
 		row->started = pp_moment_tick(&r->from, h);
 		row->ended = pp_moment_tick(&r->to, h);
 		return;
