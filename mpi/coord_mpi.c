@@ -13,7 +13,7 @@
 #include "mpi/coord_part.h"
 #include "mpi/pmpi_source.h"
 
-enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000 };
+enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000, SELDOM = 32 };
 
 _Atomic uint32_t pp_coord_busy;
 
@@ -194,7 +194,7 @@ void pp_coord_look(struct pp_mpi_thread *t)
 	t->looking = 1;
 	if (pp_mpi_is_rung())
 		pp_mpi_guest->look();
-	if (atomic_load_explicit(&pp_coord_busy, memory_order_relaxed) && enter(t)) {
+	else if (++t->looks % SELDOM == 0 && enter(t)) { /* nobody waits for its result */
 		test();
 		leave(t);
 	}

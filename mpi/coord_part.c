@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_RANKS = 1 << 20 };
@@ -114,7 +115,10 @@ static struct pp_part_page *map_page(const char *spool, int size)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	page = posix_fallocate(fd, 0, (off_t)bytes) ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	/* the next rank opens it too, whatever the umask */
+	page = fchmod(fd, 0600) || posix_fallocate(fd, 0, (off_t)bytes)
+	               ? MAP_FAILED
+	               : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	return page == MAP_FAILED ? NULL : page;
 }
