@@ -11,6 +11,8 @@
 /* A frame of many empty parts unpacks to more than itself. */
 enum { UNPACK_MAX = 8 << 20 };
 
+#define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
+
 union body {
 	Podprof__Hello hello;
 	Podprof__HelloAck hello_ack;
@@ -30,16 +32,11 @@ static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_
 	return m->kind == PP_WIRE_HELLO ? m->hello.rank : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.rank : NULL;
 }
 
-static char *text_or_empty(const char *text)
-{
-	return (char *)(uintptr_t)(text ? text : "");
-}
-
 static void fill_piece(Podprof__Piece *p, const struct pp_wire_piece *from)
 {
 	podprof__piece__init(p);
 	p->gather = from->gather;
-	p->name = text_or_empty(from->name);
+	p->name = TEXT(from->name);
 	p->offset = from->offset;
 	p->total = from->total;
 	p->checksum = (uint32_t)crc32_z(0, from->bytes, from->size);
@@ -59,9 +56,9 @@ static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
 	g->to_realtime = from->to_realtime;
 	g->first = from->first;
 	g->last = from->last;
-	g->session = text_or_empty(from->session);
-	g->token = text_or_empty(from->token);
-	g->host = text_or_empty(from->host);
+	g->session = TEXT(from->session);
+	g->token = TEXT(from->token);
+	g->host = TEXT(from->host);
 	g->has_steps = from->has_steps != 0;
 	g->tick0 = from->tick0;
 	g->ns0 = from->ns0;
@@ -69,8 +66,8 @@ static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
 	g->shift = from->shift;
 	g->bound = from->bound;
 	g->epoch_realtime = from->epoch_realtime;
-	g->boot_id = text_or_empty(from->clock.boot_id);
-	g->timens = text_or_empty(from->clock.timens);
+	g->boot_id = TEXT(from->clock.boot_id);
+	g->timens = TEXT(from->clock.timens);
 	g->tick_kind = from->clock.tick_kind;
 }
 
@@ -78,14 +75,14 @@ static void fill_hello(Podprof__Hello *h, const struct pp_wire_hello *from, Podp
 {
 	podprof__hello__init(h);
 	h->protocol = from->protocol;
-	h->job = text_or_empty(from->job);
-	h->host = text_or_empty(from->host);
-	h->version = text_or_empty(from->version);
+	h->job = TEXT(from->job);
+	h->host = TEXT(from->host);
+	h->version = TEXT(from->version);
 	h->instance = from->instance;
 	h->n_rank = from->ranks;
 	h->rank = list;
-	h->boot_id = text_or_empty(from->clock.boot_id);
-	h->timens = text_or_empty(from->clock.timens);
+	h->boot_id = TEXT(from->clock.boot_id);
+	h->timens = TEXT(from->clock.timens);
 	h->tick_kind = from->clock.tick_kind;
 	h->way = from->way;
 }
@@ -95,21 +92,23 @@ static void fill_answer(Podprof__HelloAck *a, const struct pp_wire_hello_ack *fr
 	podprof__hello_ack__init(a);
 	a->protocol = from->protocol;
 	a->host_index = from->host_index;
-	a->session = text_or_empty(from->session);
-	a->refused = text_or_empty(from->refused);
+	a->session = TEXT(from->session);
+	a->refused = TEXT(from->refused);
 	a->instance = from->instance;
-	a->host = text_or_empty(from->host);
+	a->host = TEXT(from->host);
 }
 
 static void fill_small(const struct pp_wire *m, union body *b)
 {
 	ProtobufCBinaryData words = {.len = 0};
 
-	if (m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE)
-		words = (ProtobufCBinaryData){.len = m->words.size, .data = (uint8_t *)(uintptr_t)m->words.text};
+	if (m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE) {
+		words.len = m->words.size;
+		words.data = (uint8_t *)(uintptr_t)m->words.text;
+	}
 	if (m->kind == PP_WIRE_BYE) {
 		podprof__bye__init(&b->bye);
-		b->bye.reason = text_or_empty(m->bye.reason);
+		b->bye.reason = TEXT(m->bye.reason);
 	} else if (m->kind == PP_WIRE_TELL) {
 		podprof__tell__init(&b->tell);
 		b->tell.number = m->tell.number;
@@ -125,7 +124,7 @@ static void fill_small(const struct pp_wire *m, union body *b)
 		podprof__share__init(&b->share);
 		b->share.gather = m->share.gather;
 		b->share.code = m->share.code;
-		b->share.reason = text_or_empty(m->share.reason);
+		b->share.reason = TEXT(m->share.reason);
 		b->share.block = m->share.block;
 		b->share.files = m->share.files;
 	} else {

@@ -3,6 +3,7 @@
 Run by ctest session_hosts. Needs root."""
 import glob
 import os
+import re
 import subprocess
 import sys
 import time
@@ -224,7 +225,34 @@ def two_jobs(place, full):
             check_pod(logs, session, hosts)
 
 
-CASES = {"by_mpirun": by_mpirun, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
+def asked(place, full):
+    """Steps that podprof capture asks for, of whatever host, and windows of the options: the same steps on all hosts, a session each."""
+    logs, many = place.new_logs(), place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        began = steps(place, hosts, logs, count=300, ms=10)
+        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous"), 5), "nobody invites")
+        time.sleep(0.5)
+        for name in (hosts.names[2], hosts.names[0]):
+            got = run(hosts.on(name, [place.podprof(), "capture", logs, "--steps", "+5"]))
+            good(got)
+            said = re.fullmatch(r"steps (\d+)\.\.(\d+) captured on 8 of 8 ranks, 4 hosts\n(\S+)  \(podprof report \S+\)\n", got.out)
+            check(said and int(said[2]) - int(said[1]) == 4, got.told())
+            check_pod(logs, said[3], hosts)
+            check_dataset(said[3], steps=range(int(said[1]), int(said[2]) + 1))
+        for one in [finish(p) for p in began]:
+            good(one)
+        began = steps(place, hosts, many, "--steps", "10:20,30:35", count=50, name="many")
+        for one in [finish(p) for p in began]:
+            good(one)
+        found = sessions(many)
+        check(len(found) == 2, jobs.tree(many))
+        for session, numbers in zip(found, (range(10, 20), range(30, 35))):
+            check_pod(many, session, hosts)
+            check_dataset(session, steps=numbers)
+        check_clean(hosts)
+
+
+CASES = {"asked": asked, "by_mpirun": by_mpirun, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
          "leader_killed": leader_killed, "no_port": no_port, "two_jobs": two_jobs}
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 	struct pp_wire m = {.kind = kind, .sequence = 77};
 
 	if (kind == PP_WIRE_HELLO)
-		m.hello = (struct pp_wire_hello){1,    "job", "host-\xc3\xa9",  "0.1.0", 0xfedcba9876543210ULL,
+		m.hello = (struct pp_wire_hello){1,    "job", "host-\xc3\xa9",   "0.1.0", 0xfedcba9876543210ULL,
 		                                 rank, 3,     {"boot", "ns", 1}, 2};
 	else if (kind == PP_WIRE_HELLO_ACK)
 		m.hello_ack = (struct pp_wire_hello_ack){1, 3, "2026_11_21_17_00_00", NULL, 9, "h0"};
