@@ -35,8 +35,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 /* setenv() all; on failure none is changed for good: the caller execs with what it had. */
 int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err);
 void pp_env_plan_release(struct pp_env_plan *plan);
-/* Nothing of the plan could be done on this host. Where mpirun's ranks have several, those of the others count on our wrapper of MPI_Init
- * in every rank (mpi/coord_part.h): without a spool it records nothing, but takes part. */
+/* Nothing of the plan could be done on this host. Where mpirun's ranks have several, those of the others count on our wrapper
+ * of MPI_Init in every rank (mpi/coord_part.h): without a spool it records nothing, but takes part. */
 void pp_env_stand_in(const char *library, const char *mpi_library, const char *(*get)(const char *name));
 
 /* libpodprof.so and libpodprof-mpi.so beside the running podprof: where they were configured to be installed, in

@@ -1,5 +1,6 @@
-/* Lets the keepers of a job find each other: rank 0's keeper writes <spool>/invite (address and keys, owner-only), one broadcast takes it
- * to the other ranks, and one rank of each other keeper writes it into its own spool. Called by coord_mpi.c inside MPI_Init. */
+/* Lets the keepers of a job find each other: rank 0's keeper writes <spool>/invite (address and keys, owner-only), one
+ * broadcast takes it to the other ranks, and one rank of each other keeper writes it into its own spool. Called by coord_mpi.c
+ * inside MPI_Init. */
 #ifndef PP_COORD_INVITE_H
 #define PP_COORD_INVITE_H
 

@@ -93,8 +93,8 @@ static void give(void)
 	atomic_store_explicit(&held, 0, memory_order_release);
 }
 
-/* Held. Which operations of this rank the others have seen is not known any more. Its next one is the last of all: it joins whatever
- * they have pending, or what they end with. */
+/* Held. Which operations of this rank the others have seen is not known any more. Its next one is the last of all: it joins
+ * whatever they have pending, or what they end with. */
 static void give_up(const char *why)
 {
 	is_lost = 1;

@@ -1,10 +1,11 @@
-/* Does this rank take part in what all ranks of MPI_COMM_WORLD do together? Equal on all of them, without a message, for who waits in a
- * collective for a rank without podprof waits for ever. Called by coord_mpi.c before and after the real MPI_Init.
+/* Does this rank take part in what all ranks of MPI_COMM_WORLD do together? Equal on all of them, without a message, for who
+ * waits in a collective for a rank without podprof waits for ever. Called by coord_mpi.c before and after the real MPI_Init.
  *
- *   one host      every rank has put its mark into a page of the spool before its MPI_Init, and whoever comes back first from MPI_Init
- *                 writes into that page whether all marks are there; the others take his word.
- *   several hosts mpirun has one application context, whose command is podprof run itself: the launcher's variables say so, and say
- *                 the same to all ranks. Not where a shell stands between the two, for it may start something else on some ranks.
+ *   one host      every rank has put its mark into a page of the spool before its MPI_Init, and whoever comes back first from
+ *                 MPI_Init writes into that page whether all marks are there; the others take his word.
+ *   several hosts mpirun has one application context, whose command is podprof run itself: the launcher's variables say so,
+ *                 and say the same to all ranks. Not where a shell stands between the two, for it may start something else on
+ *                 some ranks.
  *   otherwise     nobody does. */
 #ifndef PP_COORD_PART_H
 #define PP_COORD_PART_H

@@ -1,5 +1,5 @@
-/* The order of operations of mpi/coord_agree.c: ranks that hear of requests, look and finalise in any order issue the same operations,
- * agree on the same step, and none waits for ever. Ranks and the nonblocking maximum are made here. */
+/* The order of operations of mpi/coord_agree.c: ranks that hear of requests, look and finalise in any order issue the same
+ * operations, agree on the same step, and none waits for ever. Ranks and the nonblocking maximum are made here. */
 #include <errno.h>
 #include <stdlib.h>
 

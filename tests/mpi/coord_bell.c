@@ -1,6 +1,7 @@
-/* Stands in for the keepers of a job: makes the page of a spool, starts the job with it, rings the bell for agreements and looks
- * what the ranks make of it: coord_bell SPOOL RANKS REQUESTS COMMAND... Ends with the job's exit code, or 1 where ranks did not agree.
- * Its lines are what coord_jobs.py checks. Without requests the job ends by itself; with PP_BRIEF an answer is not waited for long. */
+/* Stands in for the keepers of a job: makes the page of a spool, starts the job with it, rings the bell for agreements and
+ * looks what the ranks make of it: coord_bell SPOOL RANKS REQUESTS COMMAND... Ends with the job's exit code, or 1 where ranks
+ * did not agree. Its lines are what coord_jobs.py checks. Without requests the job ends by itself; with PP_BRIEF an answer is
+ * not waited for long. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Steps with a sum over all ranks in each, until <spool>/stop is there; checks its sums. For coord_bell.c and coord_jobs.py:
- * coord_program LEVEL STEP_US [RANK:MS before MPI_Finalize] [marker]. LEVEL: init, single, funneled, serialized, multiple; marker: another
- * thread than the one that called MPI_Init marks the steps. */
+ * coord_program LEVEL STEP_US [RANK:MS before MPI_Finalize] [marker]. LEVEL: init, single, funneled, serialized, multiple;
+ * marker: another thread than the one that called MPI_Init marks the steps. */
 #include <mpi.h>
 #include <podprof.h>
 #include <pthread.h>

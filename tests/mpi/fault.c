@@ -1,5 +1,6 @@
-/* Preloaded behind libpodprof-mpi.so: the n-th call of one MPI function returns an error on one rank, PP_FAULT=FUNCTION:RANK:N. Blocking
- * collectives are carried out all the same, for a rank that stays away from them hangs any job. */
+/* Preloaded behind libpodprof-mpi.so: the n-th call of one MPI function returns an error on one rank,
+ * PP_FAULT=FUNCTION:RANK:N. Blocking collectives are carried out all the same, for a rank that stays away from them hangs any
+ * job. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
