@@ -56,7 +56,6 @@ static int take_rows(struct pp_dataset *d, const struct pp_window_told *told)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->workers; i++)
 		take_row(told, &d->worker[i], &mine.rank[i]);
-	share_asked(&mine);
 	pp_window_told_release(&d->window);
 	d->window = mine;
 	return 0;
@@ -64,7 +63,12 @@ static int take_rows(struct pp_dataset *d, const struct pp_window_told *told)
 
 int pp_dataset_window_rest(struct pp_dataset *d)
 {
-	return d->window.by[0] ? take_rows(d, &d->window) : 0;
+	if (!d->window.by[0])
+		return 0;
+	if (take_rows(d, &d->window) < 0)
+		return -ENOMEM;
+	share_asked(&d->window);
+	return 0;
 }
 
 int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told)

@@ -272,7 +272,7 @@ TEST(bombs)
 	for (size_t i = 0; i < STEPS; i++)
 		d.step_number[i] = (int64_t)i;
 	CHECK_INT(pp_block_write(&d, &bytes, &size, &err), 0);
-	CHECK(size < 20000);
+	CHECK(size < 50000);
 	CHECK(refused(bytes, size, -EBADMSG, "how much it would take is wrong"));
 	free(bytes);
 	pp_dataset_release(&d);
