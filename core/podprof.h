@@ -186,7 +186,7 @@ static inline void podprof_profile_steps(int64_t first, int64_t last)
 }
 
 #if defined(__GNUC__)
-static inline void podprof_window_leave_(int *unused_)
+static inline void podprof_window_leave_(const int *unused_)
 {
 	(void)unused_;
 	podprof_window_stop();

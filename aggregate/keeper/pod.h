@@ -103,6 +103,7 @@ enum pp_pod_cut {
 	PP_POD_WINDOW,  /* window `number` of --steps, by pp_ring_header.window[]; what is before it is dropped there */
 	PP_POD_REQUEST, /* request `number`, by request_row; ranks without it: from the earliest begin to the latest end */
 	PP_POD_TICKS,   /* from..to in this host's ticks; elsewhere by the clock */
+	PP_POD_CODE,    /* window `number` of the program, by pp_ring_header.code[]; ranks without it as with PP_POD_REQUEST */
 };
 
 struct pp_pod_window {

@@ -12,6 +12,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/windows.h"
 #include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
@@ -90,6 +91,8 @@ struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_p
 		return pp_writing_ranges(r, ticks_of_window, &w->number);
 	if (w->cut == PP_POD_REQUEST)
 		return pp_writing_ranges(r, ticks_of_request, &w->number);
+	if (w->cut == PP_POD_CODE)
+		return pp_writing_ranges(r, pp_windows_code_ticks, &w->number);
 	return pp_writing_ranges(r, ticks_given, w);
 }
 
@@ -103,7 +106,9 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 		pp_words_of_window(h, ring, &w->number, rank);
 		return;
 	}
-	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to) : !ticks_given(h, w, &from, &to))
+	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to)
+	    : w->cut == PP_POD_CODE  ? !pp_windows_code_ticks(h, &w->number, &from, &to)
+	                             : !ticks_given(h, w, &from, &to))
 		return;
 	rank->started = from > (int64_t)h->open_tick ? from : (int64_t)h->open_tick;
 	rank->acked = w->cut == PP_POD_REQUEST ? rank->started : PP_WINDOW_NEVER;
@@ -205,7 +210,7 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	uint64_t records = 1;
 	int rc = -ENODATA;
 
-	if (g->cut > PP_POD_TICKS || !pp_rings_count(job->view->rings))
+	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
 		return;
 	pp_pod_share_end(p); /* the leader does not wait for the one before */
 	for (int round = 0; round < DRAINS && records; round++) {

@@ -14,7 +14,10 @@
 #include "aggregate/keeper/words.h"
 #include "core/base/opt.h"
 
-enum { SECOND = 1000000000, LEAD_NS = 200000000 }; /* ranks look at MPI calls and step marks: they are told so long before */
+enum { SECOND = 1000000000 };
+
+#define LEAD_NS INT64_C(200000000)    /* ranks look at MPI calls and step marks: they are told so long before */
+#define GATHER_NS INT64_C(5000000000) /* that the keepers of other hosts may take to be there */
 
 static int64_t realtime_ns(void)
 {
@@ -218,7 +221,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 	struct pp_moment now = pp_moment_now();
 
 	r->held = pp_timed_holds(t);
-	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER)
+	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER || pp_pod_role(job->pod) == PP_POD_FOLLOWER)
 		return 0;
 	fix_times(t, job->view->rings, &now);
 	if (t->turn == PP_TIMED_WAITS && !pp_requests_active(r) &&
@@ -241,7 +244,8 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 		set_from(t, &now);
 		t->turn = PP_TIMED_DUE;
 	}
-	if (t->turn != PP_TIMED_DUE || w->busy || was_missed(t, w, job->view->rings, &now))
+	if (t->turn != PP_TIMED_DUE || w->busy || (!ending && now.raw_ns - t->to_raw < GATHER_NS && pp_windows_lack_ranks(job)) ||
+	    was_missed(t, w, job->view->rings, &now))
 		return 0;
 	start(t, w, job, r->number);
 	return 1;

@@ -93,7 +93,7 @@ static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job 
 	}
 	for (size_t i = 0; i < others; i++)
 		see_rank(&p, other[i].windows_passed, other[i].marks, other[i].gone);
-	if (pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v))
+	if (pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v) || (!w->without && pp_windows_lack_ranks(job)))
 		p.unmarked = 0;
 	if (p.most <= w->next) {
 		w->since_ms = 0;
@@ -102,6 +102,7 @@ static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job 
 	if (!w->since_ms)
 		w->since_ms = pp_windows_now_ms();
 	waited = pp_windows_now_ms() - w->since_ms;
+	w->without |= waited > PP_WINDOWS_UNMARKED_MS;
 	if (waited > PP_WINDOWS_LATE_MS)
 		return p.most;
 	return waited > PP_WINDOWS_UNMARKED_MS || p.unmarked > p.least ? p.least : p.unmarked;

@@ -1,4 +1,5 @@
-/* Windows that the program asks for: when the n-th is over on all ranks it is a session, as one of --steps is. Called by windows.c. */
+/* Windows that the program asks for: when the n-th is over on all ranks it is a session, as one of --steps is.
+ * Called by windows.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/windows_private.h"
 #include "aggregate/keeper/words.h"
+
+enum { UNSTEPPED_MS = 1000 }; /* a rank elsewhere that marks no step is taken to have passed what ranks here have */
 
 enum stand {
 	NEVER,  /* this rank has never asked for any */
@@ -67,7 +70,7 @@ static void set_closed(struct pp_windows *w, uint64_t place)
 		w->code_closed |= UINT64_C(1) << (place - w->code_next);
 	for (; w->code_closed & 1; w->code_closed >>= 1)
 		w->code_next++;
-	w->code_since_ms = 0;
+	w->code_since_ms = w->code_step_ms = 0;
 }
 
 int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)
@@ -84,13 +87,50 @@ int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_h
 	return least;
 }
 
+int pp_windows_lack_ranks(const struct pp_windows_job *job)
+{
+	size_t others, here = pp_rings_count(job->view->rings);
+
+	pp_pod_ranks(job->pod, &others);
+	return here && (int64_t)(here + others) < pp_rings_header(job->view->rings, 0)->size;
+}
+
+static int64_t highest_step(const struct pp_rings *r)
+{
+	int64_t step = INT64_MIN;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		for (uint32_t t = 0; t < PP_RING_THREADS && t < atomic_load(&pp_rings_header(r, i)->thread_used); t++)
+			if (pp_rings_header(r, i)->thread[t].where.step > step)
+				step = pp_rings_header(r, i)->thread[t].where.step;
+	return step;
+}
+
+/* Of ranks elsewhere only their steps are known: those that are past the step that ranks here were in have passed the window too. */
+static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
+{
+	size_t others;
+	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
+
+	if (!w->code_step_ms) {
+		w->code_step = highest_step(job->view->rings);
+		w->code_step_ms = pp_windows_now_ms();
+	}
+	for (size_t i = 0; i < others; i++)
+		if (!other[i].over && (other[i].step == INT64_MIN ? pp_windows_now_ms() - w->code_step_ms < UNSTEPPED_MS
+		                                                  : other[i].step <= w->code_step))
+			return pp_windows_now_ms() - w->code_step_ms > PP_WINDOWS_LATE_MS;
+	return 1;
+}
+
 struct seen { /* one window on all ranks */
 	int over, open, behind, never, begun, passed;
 	const struct pp_ring_header *of; /* one that has its row */
 };
 
-static struct seen look(struct pp_spool_view *v, uint64_t place)
+static struct seen look(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t place)
 {
+	struct pp_spool_view *v = job->view;
 	struct seen s = {0};
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
@@ -107,26 +147,27 @@ static struct seen look(struct pp_spool_view *v, uint64_t place)
 		s.behind |= !ended && stand == BEHIND;
 		s.never |= !ended && stand == NEVER;
 	}
-	s.never |= pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v);
+	s.never |= pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v) || (!w->without && pp_windows_lack_ranks(job));
 	return s;
 }
 
 /* Is its time over? Those that are late, or ask for none, are waited for from when the first one has passed it. */
-static int is_due(struct pp_windows *w, const struct seen *s)
+static int is_due(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s)
 {
 	int64_t waited;
 
 	if (!s->over)
 		return 0;
 	if (!s->open && !s->behind && !s->never)
-		return 1;
+		return others_follow(w, job);
 	if (!w->code_since_ms)
 		w->code_since_ms = pp_windows_now_ms();
 	waited = pp_windows_now_ms() - w->code_since_ms;
+	w->without |= waited > PP_WINDOWS_UNMARKED_MS;
 	return waited > (s->open || s->behind ? PP_WINDOWS_LATE_MS : PP_WINDOWS_UNMARKED_MS);
 }
 
-static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
+int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	uint64_t place = *(const uint64_t *)context;
 	enum stand stand = stand_of(h, place);
@@ -143,7 +184,7 @@ static int64_t end_of(const struct pp_ring_header *h, uint64_t place)
 {
 	int64_t from, to = INT64_MAX;
 
-	return ticks_of(h, &place, &from, &to) ? to : INT64_MAX;
+	return pp_windows_code_ticks(h, &place, &from, &to) ? to : INT64_MAX;
 }
 
 static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
@@ -151,7 +192,7 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 	int64_t from = 0, to = 0;
 
 	(void)ring;
-	if (!ticks_of(h, context, &from, &to))
+	if (!pp_windows_code_ticks(h, context, &from, &to))
 		return;
 	rank->asked = rank->acked = rank->started = from;
 	if (to < INT64_MAX)
@@ -175,10 +216,10 @@ static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, 
 
 static void start(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s, uint64_t place)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &place);
+	struct pp_close_range *range = pp_writing_ranges(job->view->rings, pp_windows_code_ticks, &place);
 	struct pp_window_told told = {.by = "code", .channel = "none", .tries = 1};
 	const struct pp_code_row *row = row_of(s->of, place);
-	struct pp_pod_window hosts = {.cut = PP_POD_TICKS, .from = INT64_MAX, .to = INT64_MIN};
+	struct pp_pod_window hosts = {.cut = PP_POD_CODE, .number = place};
 	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
 	char label[128];
 
@@ -195,10 +236,6 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, const 
 		told.by[0] = '\0';
 	hosts.first = writing.first;
 	hosts.last = writing.last;
-	for (size_t i = 0; range && i < pp_rings_count(job->view->rings); i++) {
-		hosts.from = range[i].from < hosts.from ? range[i].from : hosts.from;
-		hosts.to = range[i].to > hosts.to ? range[i].to : hosts.to;
-	}
 	snprintf(w->name, sizeof(w->name), "%s", row && row->last <= row->first ? row->name : "");
 	set_closed(w, place);
 	pp_windows_start(w, job, &writing, label);
@@ -243,12 +280,12 @@ int pp_windows_code_run(struct pp_windows *w, const struct pp_windows_job *job, 
 
 		if (is_closed(w, n))
 			continue;
-		s = look(job->view, n);
-		if (!ending && !is_due(w, &s))
+		s = look(w, job, n);
+		if (!ending && !is_due(w, job, &s))
 			continue;
 		/* After the ranks' words: what they recorded before them is there now. */
 		pp_windows_drain(r);
-		s = look(job->view, n);
+		s = look(w, job, n);
 		if (s.begun && s.of && (s.passed || was_reached(r, n))) {
 			start(w, job, &s, n);
 			return 1;

@@ -20,6 +20,9 @@ void pp_windows_drain(struct pp_rings *r);
 void pp_windows_drop(struct pp_windows *w, const struct pp_windows_job *job,
                      int64_t (*end)(const struct pp_ring_header *, uint64_t), uint64_t index);
 
+/* 1: ranks of the job are on hosts whose keepers are not heard yet. */
+int pp_windows_lack_ranks(const struct pp_windows_job *job);
+
 /* windows_code.c. One turn: 1 while something goes on. */
 int pp_windows_code_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);
 /* The least tick on this ring that a window of the program, begun and not closed, needs; INT64_MAX: none does. */

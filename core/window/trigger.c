@@ -1,4 +1,5 @@
-/* What moves the windows: those of the options, of the keeper's requests and of the program; called at step marks and in MPI calls. */
+/* What moves the windows: those of the options, of the keeper's requests and of the program. Called at step marks and in MPI
+ * calls. */
 #include "core/window/trigger.h"
 
 #include <errno.h>
@@ -55,7 +56,8 @@ static int take(void)
 	return !atomic_exchange(&held, 1);
 }
 
-/* For the program's own calls: two of them that the same holder finds would be none. In a handler that came in between nobody gives. */
+/* For the program's own calls: two of them that one holder finds would be none. In a handler that came in between nobody
+ * gives. */
 static int take_soon(void)
 {
 	for (int i = 0; i < TRIES; i++) {
@@ -86,7 +88,8 @@ static int64_t quiet(void)
 	return least(pp_plan_quiet(&plan), least(pp_ask_quiet(&ask), pp_by_code_quiet(&code)));
 }
 
-/* Held. The step that is open in the rings ends where recording ends at a mark. Words come after the records that they are about. */
+/* Held. The step that is open in the rings ends where recording ends at a mark. Words come after the records that they are
+ * about. */
 static void settle(int at_mark)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;

@@ -1,5 +1,6 @@
-/* What a step mark costs outside of windows, by ratios to rdtsc: at rest, and while ranks agree on a window; what a request costs the
- * application's thread, and a window of its own. A page of the keeper's that nobody else has. Skipped (77) unless PODPROF_BENCH=1. */
+/* What a step mark costs outside of windows, by ratios to rdtsc: at rest, and while ranks agree on a window; what a request
+ * costs the application's thread, and a window of its own. A page of the keeper's that nobody else has.
+ * Skipped (77) unless PODPROF_BENCH=1. */
 #include "core/podprof.h"
 
 #include <dirent.h>

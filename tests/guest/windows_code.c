@@ -1,5 +1,5 @@
-/* A job that opens windows itself: steps of MS milliseconds with a sum of all ranks in each. Called by tests/session/e2e_windows.py:
- * windows_code STEPS MS HOW [RANK] */
+/* A job that opens windows itself: steps of MS milliseconds with a sum of all ranks in each.
+ * Called by tests/session/e2e_windows.py: windows_code STEPS MS HOW [RANK] */
 #include <mpi.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 from e2e import check_dataset, good, h5, text, train, xspaces
+from hosts import Hosts
 import jobs
 from jobs import check, run, sessions, start, finish, wait_until
 
@@ -303,7 +304,23 @@ def refused_times(place, full):
     check(got.code == 0 and got.out == "ran\n" and "PODPROF_DELAY is ignored" in got.err, got.told())
 
 
+def two_hosts(place, full):
+    """Each host cuts by its own ranks' windows; one session of both."""
+    with Hosts(place, 2) as hosts:
+        for words, options, windows in ((["windows_code", "40", "4", "pairs"], [], [(n, n + 3) for n in (3, 13, 23, 33)]),
+                                        (["windows", "60", "5"], ["--steps", "10:13,20:22"], [(10, 13), (20, 22)]),
+                                        (["windows", "100", "10"], ["--delay", "400ms", "--duration", "300ms"], None)):
+            logs = place.new_logs()
+            got = run(hosts.on(hosts.front, hosts.mpirun(4, place.under(logs, [place.program(words[0]), *words[1:]], *options))))
+            check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts: " in got.err, got.told())
+            for session in sessions(logs):
+                check(xspaces(logs, session) == [n + ".xplane.pb" for n in hosts.names], xspaces(logs, session))
+                with h5(session) as f:
+                    check((f["breakdown/present"][()] == 1).all(), f"{words}: steps are not on all ranks")
+            check(windows is None or sorted(by_first_step(sessions(logs))) == [w[0] for w in windows], jobs.tree(logs))
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
                                                 refused, from_code, odd_code, one_opens, steps_from_code, by_time, time_and_the_end,
-                                                by_signal, refused_times)}, __doc__))
+                                                by_signal, refused_times, two_hosts)}, __doc__))

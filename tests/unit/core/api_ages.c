@@ -1,5 +1,5 @@
-/* podprof.h against collectors of other ages: this program is the collector, and hands out tables that are shorter or longer than the
- * header's. What a table lacks does nothing; what is too short for the first functions is no table. */
+/* podprof.h against collectors of other ages: this program is the collector, and hands out tables that are shorter or longer
+ * than the header's. What a table lacks does nothing; what is too short for the first functions is no table. */
 #include "core/podprof.h"
 
 #include "tests/test.h"
