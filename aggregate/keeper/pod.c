@@ -12,6 +12,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
+#include "core/base/plain.h"
 #include "core/base/proc.h"
 
 enum {
@@ -58,6 +59,13 @@ const char *pp_pod_why(struct pp_pod *p)
 	return p->told;
 }
 
+/* A host's name is anybody's: no message takes control bytes, no session a slash. */
+static void tame(char *host)
+{
+	for (char *p = pp_plain(host, ""); *p; p++)
+		*p = (char)(*p == '/' ? '_' : *p);
+}
+
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 {
 	struct pp_pod *p = calloc(1, sizeof(*p));
@@ -68,6 +76,7 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 	p->begin_ms = pp_pod_now_ms();
 	p->gather.fd = p->share.fd = p->share.aside.fd = -1;
 	gethostname(p->host, sizeof(p->host) - 1);
+	tame(p->host);
 	*ret_pod = p;
 	return 0;
 }
@@ -192,6 +201,7 @@ static void decide(struct pp_pod *p)
 	if (!p->rings_ms) {
 		p->rings_ms = pp_pod_now_ms();
 		snprintf(p->host, sizeof(p->host), "%.71s", pp_rings_header(p->o.job->view->rings, 0)->host);
+		tame(p->host);
 	}
 	if (pp_pod_zero(p) >= 0) {
 		p->state = PP_POD_HERE;
