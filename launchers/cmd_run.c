@@ -199,6 +199,8 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (rc)
 		return rc;
 	*ret_cure = "'podprof doctor' says more";
+	if (run->job.rank <= 0)
+		pp_spool_sweep(run->spool);
 	rc = pp_keeper_start(run->spool, self, err);
 	if (!rc)
 		rc = pp_env_plan_apply(&run->plan, err);

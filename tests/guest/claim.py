@@ -102,9 +102,11 @@ def elastic(place, full):
     """All ranks are started again after a failure: a session of its own, that names the one before; podprof inside and outside."""
     program = [place.program("arrival"), "steps", "10", "100"]
     launch = lambda words: [jobs.PYTHON, "-B", place.script("claim_elastic.py"), "2", "1", *words]
+    base = run(launch(program))
     for outside in (1, 0):
         logs = place.new_logs()
-        same(place, launch(program), place.under(logs, launch(program)) if outside else launch(place.under(logs, program)))
+        got = run(place.under(logs, launch(program)) if outside else launch(place.under(logs, program)))
+        check(not compare(base, got), f"{compare(base, got)}: {got.told()}")
         check(wait_until(lambda: len(sessions(logs)) == 2), f"two sessions expected: {sessions(logs)}")
         first, second = sorted(sessions(logs), key=lambda s: os.path.getmtime(os.path.join(s, "pod.h5")))
         check(attribute(second, "previous") == os.path.basename(first), f"previous is '{attribute(second, 'previous')}', not {first}")
@@ -183,6 +185,22 @@ def two_hosts(place, full):
                 check(wait_until(lambda: not hosts.spools(name)), f"left on {name}: {hosts.spools(name)}")
 
 
+def debris(place, full):
+    """podprof run takes away what dead jobs left: at once nothing, after a week rings too, never of a process that lives."""
+    root = os.path.join(place.scratch, f"podprof-{os.getuid()}")
+    made = {"fresh": ("rank-0-999999999.ring", 0), "empty": ("options", 1), "day": ("rank-0-999999999.ring", 1),
+            "old": ("rank-0-999999999.ring", 8), "alive": (f"rank-0-{os.getpid()}.ring", 8)}
+    for name, (file, days) in made.items():
+        os.makedirs(os.path.join(root, name))
+        with open(os.path.join(root, name, file), "w"):
+            pass
+        when = time.time() - days * 86400
+        os.utime(os.path.join(root, name), (when, when))
+    got = run(place.under(place.new_logs(), ["/bin/true"], "--spool", os.path.join(root, "job")))
+    left = set(os.listdir(root)) - {"job"}
+    check(got.code == 0 and not got.err and left == {"fresh", "day", "alive"}, f"left: {left}; {got.told()}")
+
+
 def named_ranks(place, full):
     """Ranks that lack podprof are named while the job runs, by rank 0 alone and once; those that record nothing too."""
     steps, none = [place.program("arrival"), "steps", "8", "100"], ["/bin/sleep", "0.8"]
@@ -211,7 +229,7 @@ def one_host_of_two(place, full):
 CASES = {
     "workers_before": workers_before, "workers_after": workers_after, "helper_and_chain": helper_and_chain,
     "inside_a_script": inside_a_script, "programs_in_turn": programs_in_turn, "spawned": spawned, "elastic": elastic,
-    "arrival": arrival, "no_arrival": no_arrival, "small_shm": small_shm, "named_ranks": named_ranks, "two_hosts": two_hosts, "one_host_of_two": one_host_of_two,
+    "arrival": arrival, "no_arrival": no_arrival, "small_shm": small_shm, "debris": debris, "named_ranks": named_ranks, "two_hosts": two_hosts, "one_host_of_two": one_host_of_two,
 }
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ class Boxes:
         return self.place.mpirun(ranks, [*box, *command], "--mca", "btl", "self,tcp")
 
 
-def whole(place, boxes, command, ranks=2):
-    base = run(boxes.mpirun(ranks, command))
+def whole(place, boxes, command, ranks=2, base_command=None):
+    base = run(boxes.mpirun(ranks, base_command or command))
     logs = place.new_logs()
     got = run(boxes.mpirun(ranks, boxes.podprof(logs, command)))
     wrong = compare(base, got)
@@ -51,7 +51,7 @@ def whole(place, boxes, command, ranks=2):
 def own(place, full):
     """A keeper in each container; the launcher says that it is one host, and so say host name and paths. One session of all."""
     boxes = Boxes(place)
-    logs, got = whole(place, boxes, [place.program("arrival"), "steps", "40", "100"])
+    logs, got = whole(place, boxes, [place.program("arrival"), "steps", "32", "100"], base_command=[place.program("arrival"), "steps", "1", "1"])
     check(sorted(workers(session_of(logs))) == [0, 1], f"workers {workers(session_of(logs))}: {got.told()}")
     check(not glob.glob(os.path.join(logs, ".podprof-*.rendezvous")), "the invitation is left")
 
