@@ -1,5 +1,5 @@
-/* A window's close on several hosts, as the children see it that write: the leader's merges what the others bring, a follower's
- * makes its host's share. The parents carry it (pod_gather.c, pod_share.c), through files of the spool. Called by session.c, close.c.
+/* A window's close on several hosts, as the children see it that write: the leader's merges what the others bring, a
+ * follower's makes its host's share. The parents carry it (pod_gather.c, pod_share.c), by files of the spool. Called by session.c.
  * In: a dataset of this host's ranks. Out: the leader's, of all; or a block in a file. Nothing here knows a socket of the net. */
 #ifndef PP_KEEPER_GATHER_H
 #define PP_KEEPER_GATHER_H
@@ -44,8 +44,8 @@ struct pp_gather_row { /* of <spool>/gather-NUMBER.rows, what the leader's paren
 /* Leader. The session has its name and directory: the others may begin. */
 int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *session, const struct pp_clock_map *map,
                    int64_t epoch_realtime_ns, int has_steps, struct pp_err *err);
-/* Leader. Wait for the other hosts' shares, and make one dataset of them and `own`, whose names all share. A share that cannot be read
- * is rows with its sentence. */
+/* Leader. Wait for the other hosts' shares, and make one dataset of them and `own`, whose names all share. A share that cannot be
+ * read is rows with its sentence. */
 int pp_gather_merge(const struct pp_gather *g, const struct pp_dataset *own, struct pp_intern *names,
                     struct pp_dataset *ret_dataset, struct pp_err *err);
 /* Follower. The block, as <spool>/share-NUMBER.block. */

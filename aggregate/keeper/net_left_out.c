@@ -1,5 +1,5 @@
-/* What libzmq's archive refers to and the keeper cannot ask others for. The linker is told to take these, see cmake/podprofNet.cmake:
- * one function for multicast (PGM, NORM) and Kerberos, cmake/zmq_left_out.list, and three for what only newer libcs have. */
+/* What libzmq's archive refers to and no library here has. The linker is told to take these, see cmake/podprofNet.cmake: one
+ * function for multicast (PGM, NORM) and Kerberos, cmake/zmq_left_out.list, and three for what only newer libcs have. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>

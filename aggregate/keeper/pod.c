@@ -18,9 +18,8 @@
 enum {
 	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
 	SEARCH_MS = 20,
-	SEARCH_LATE_MS = 200,
-	SEARCH_LONG_MS = 30000, /* so long after the first ring it is looked for less often */
-	EVENTS = 256,           /* in one turn */
+	LATE_MS = 30000, /* after the first ring: no invitation is likely to come any more */
+	EVENTS = 256,    /* in one turn */
 };
 
 int64_t pp_pod_now_us(void)
@@ -310,8 +309,7 @@ int pp_pod_run(struct pp_pod *p)
 		decide(p);
 	else if (p->state == PP_POD_HERE && spans(p))
 		pp_pod_listen(p);
-	if (p->state == PP_POD_SEARCHING &&
-	    now - p->calling_ms >= (now - p->rings_ms > SEARCH_LONG_MS ? SEARCH_LATE_MS : SEARCH_MS)) {
+	if (p->state == PP_POD_SEARCHING && now - p->calling_ms >= SEARCH_MS) {
 		p->calling_ms = now;
 		pp_pod_search(p);
 	}
@@ -349,11 +347,12 @@ int pp_pod_pace(const struct pp_pod *p)
 
 int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 {
-	int64_t now = pp_pod_now_ms(), grace = p ? p->o.settings->wait_s * 500 : 0;
+	int64_t now = pp_pod_now_ms(), grace;
 
 	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_APART)
 		return over;
 	p->over_ms = !over ? 0 : p->over_ms ? p->over_ms : now;
+	grace = now - p->rings_ms > LATE_MS ? 1000 : p->o.settings->wait_s * 500; /* ranks wait for it */
 	if (p->state == PP_POD_LISTENING)
 		return asked || (over && pp_pod_others_over(p) && (p->complete || now - p->over_ms > grace));
 	if (p->is_done)

@@ -1,6 +1,6 @@
-/* The keepers of several hosts as one job: who leads, what ranks elsewhere do, the leader's word to all of them. Called by keeper.c,
- * request.c, windows.c. In: headers of this host's rings, messages (net.h). Out: a table of the other hosts' ranks, control pages.
- * The leader is the keeper that has rank 0's ring. One thread; nothing here waits but pp_pod_wait(); a forked child calls none of it.
+/* The keepers of several hosts as one job: who leads, what ranks elsewhere do, the leader's word to all of them. Called by
+ * keeper.c, request.c, windows.c. In: this host's rings, messages (net.h). Out: a table of other hosts' ranks, control pages.
+ * The leader is the keeper that has rank 0's ring. One thread; nothing waits but pp_pod_wait(); a forked child calls none of it.
  * NULL is a job of one host: each function takes it. */
 #ifndef PP_KEEPER_POD_H
 #define PP_KEEPER_POD_H
@@ -57,9 +57,9 @@ int pp_pod_run(struct pp_pod *p);
 /* Until a message comes, at most `ms`. 0: nothing to wait on, the caller sleeps. */
 int pp_pod_wait(struct pp_pod *p, int ms);
 
-/* May the keeper close now? `over`: by its own ranks it would; `asked`: it was told to end. A leader waits for the others' ranks, a
- * follower for the leader's word: where it has brought its share this is 1 and pp_pod_is_done(). Where the leader is lost, or never
- * came, it is 1 and the role is ALONE: the keeper writes a session of its own, by the name of pp_pod_session(). */
+/* May the keeper close now? `over`: by its own ranks it would; `asked`: it was told to end. A leader waits for the others'
+ * ranks, a follower for the leader's word: where it has brought its share this is 1 and pp_pod_is_done(). Where the leader is
+ * lost, or never came, it is 1 and the role is ALONE: the keeper writes a session of its own, by the name of pp_pod_session(). */
 int pp_pod_may_close(struct pp_pod *p, int over, int asked);
 int pp_pod_is_done(const struct pp_pod *p);
 /* NULL: as the options say. */
@@ -72,15 +72,15 @@ const char *pp_pod_why(struct pp_pod *p);
 
 /* LEADER. The other hosts' ranks; a pointer until the next pp_pod_run(). */
 const struct pp_pod_rank *pp_pod_ranks(const struct pp_pod *p, size_t *ret_ranks);
-/* LEADER. The word that request_* and bell of this host's control page have just got, for all other hosts; who joins later gets the
- * last one. Nothing elsewhere. */
+/* LEADER. The word that request_* and bell of this host's control page have just got, for all other hosts; who joins later gets
+ * the last one. Nothing elsewhere. */
 void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last);
 
 /* LEADER. Every window that will be has been written: who waits for one need not. */
 void pp_pod_tell_over(struct pp_pod *p);
 
-/* Clients of `podprof capture` on another host. FOLLOWER: hand a client's line to the leader; `client` is the caller's own number for
- * it. 0, or -ENOTCONN: the leader is not reached yet, or was lost (pp_pod_why()). */
+/* Clients of `podprof capture` on another host. FOLLOWER: hand a client's line to the leader; `client` is the caller's own
+ * number for it. 0, or -ENOTCONN: the leader is not reached yet, or was lost (pp_pod_why()). */
 int pp_pod_ask(struct pp_pod *p, uint32_t client, const char *line);
 /* FOLLOWER. That client went away. */
 void pp_pod_forget(struct pp_pod *p, uint32_t client);
@@ -114,9 +114,9 @@ struct pp_pod_window {
 };
 
 /* LEADER, before pp_aside_start() of the child that writes the window: the child's end of the talk, which goes into
- * pp_session_options.gather; NULL where there is nobody to ask (other roles, no other host) or no memory. One at a time. After the
- * fork the parent calls pp_pod_gathering(), with 0 where there is no child. pp_pod_run() does the rest; the child's answer is in its
- * pp_aside as ever. */
+ * pp_session_options.gather; NULL where there is nobody to ask (other roles, no other host) or no memory. One at a time. After
+ * the fork the parent calls pp_pod_gathering(), with 0 where there is no child. pp_pod_run() does the rest; the child's answer
+ * is in its pp_aside as ever. */
 struct pp_gather;
 struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w);
 void pp_pod_gathering(struct pp_pod *p, int has_child);

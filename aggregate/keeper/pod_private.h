@@ -57,7 +57,7 @@ struct pp_pod_share {             /* follower: what it makes and sends */
 	struct pp_clock_map map;
 	struct pp_pod_window window;
 	struct pp_aside aside;
-	char file[8][4700]; /* paths that are to be sent, the block first */
+	char **file; /* [files] paths that are to be sent, the block first */
 	size_t files, file_at, xspaces;
 	int fd;
 	uint64_t at, total, block;
@@ -70,7 +70,7 @@ struct pp_pod {
 	enum pp_pod_way way;
 	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
 	char session[200], host[72];
-	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms;
+	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms;
 	int published, complete, is_done;
 	struct pp_net *net;
 	struct pp_net_invite invite;
@@ -79,7 +79,7 @@ struct pp_pod {
 	size_t peers;
 	struct pp_pod_rank *rank; /* of other hosts */
 	int *rank_peer;
-	size_t ranks;
+	size_t ranks, hint;        /* hint: where the next row is likely to be */
 	struct pp_wire_rank *mine; /* what was told last */
 	size_t mine_count;
 	int mine_over;
@@ -136,6 +136,10 @@ void pp_pod_gather_end(struct pp_pod *p);
 void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g);
 void pp_pod_share_run(struct pp_pod *p);
 void pp_pod_share_end(struct pp_pod *p);
+
+/* pod_cut.c: ticks of each ring; what no window behind needs goes; rows of /window, 0 or -ENOMEM. */
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
+void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
+int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told);
 
 #endif

@@ -171,10 +171,12 @@ static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
 {
 	struct pp_pod_rank *more;
 	int *peers;
-	size_t i = 0;
+	size_t i = p->hint;
 
-	while (i < p->ranks && p->rank[i].rank != rank)
-		i++;
+	if (i >= p->ranks || p->rank[i].rank != rank) /* a host tells of its ranks in one order */
+		for (i = 0; i < p->ranks && p->rank[i].rank != rank; i++)
+			;
+	p->hint = i + 1;
 	if (i < p->ranks && p->rank_peer[i] != peer && !p->rank[i].gone)
 		return NULL; /* two hosts have it: the first one's counts */
 	if (i == p->ranks) {

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
-#include "aggregate/keeper/windows.h"
-#include "aggregate/keeper/words.h"
-#include "aggregate/read/cut.h"
+#include "aggregate/write/writer.h"
 
 enum { DRAINS = 8, LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };
 
@@ -23,97 +22,6 @@ struct work { /* of the child */
 	const struct pp_pod_share *share;
 	const struct pp_close_range *range;
 };
-
-static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
-{
-	uint64_t word = atomic_load_explicit(&h->request, memory_order_acquire), number = *(const uint64_t *)context;
-	pp_tick begin = h->request_row.begin, end = h->request_row.end;
-
-	if (word >> 8 != number || ((word & 0xff) != PP_REQUEST_STARTED && (word & 0xff) != PP_REQUEST_PASSED) ||
-	    begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
-		return 0;
-	*ret_from = (int64_t)begin;
-	*ret_to = (word & 0xff) == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
-	return 1;
-}
-
-static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
-{
-	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
-
-	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
-}
-
-static int ticks_of_window(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
-{
-	uint64_t index = *(const uint64_t *)context;
-	const struct pp_window_row *row = row_of(h, index);
-
-	if (!row)
-		return 0;
-	*ret_from = row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
-	*ret_to = atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index && row->end < (pp_tick)INT64_MAX
-	                  ? (int64_t)row->end
-	                  : INT64_MAX;
-	return 1;
-}
-
-/* The child has its copy: what the windows behind need stays. */
-static void drop(const struct pp_windows_job *job, uint64_t index)
-{
-	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
-		const struct pp_window_row *next = row_of(h, index + 1);
-		int64_t from, to;
-
-		if (!ticks_of_window(h, &index, &from, &to) || to == INT64_MAX)
-			continue;
-		if (next && (int64_t)next->begin <= to)
-			to = (int64_t)next->begin - 1;
-		pp_rings_drop(job->view->rings, i, to);
-		pp_sampler_drop(job->sampler, i, to);
-	}
-}
-
-static int ticks_given(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
-{
-	const struct pp_pod_window *w = context;
-
-	(void)h;
-	*ret_from = w->from;
-	*ret_to = w->to;
-	return 1;
-}
-
-struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w)
-{
-	if (w->cut == PP_POD_WINDOW)
-		return pp_writing_ranges(r, ticks_of_window, &w->number);
-	if (w->cut == PP_POD_REQUEST)
-		return pp_writing_ranges(r, ticks_of_request, &w->number);
-	if (w->cut == PP_POD_CODE)
-		return pp_writing_ranges(r, pp_windows_code_ticks, &w->number);
-	return pp_writing_ranges(r, ticks_given, w);
-}
-
-/* What our ranks said of it; the rest of /window is the leader's. */
-static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
-{
-	const struct pp_pod_window *w = context;
-	int64_t from, to;
-
-	if (w->cut == PP_POD_WINDOW) {
-		pp_words_of_window(h, ring, &w->number, rank);
-		return;
-	}
-	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to)
-	    : w->cut == PP_POD_CODE  ? !pp_windows_code_ticks(h, &w->number, &from, &to)
-	                             : !ticks_given(h, w, &from, &to))
-		return;
-	rank->started = from > (int64_t)h->open_tick ? from : (int64_t)h->open_tick;
-	rank->acked = w->cut == PP_POD_REQUEST ? rank->started : PP_WINDOW_NEVER;
-	rank->ended = to < INT64_MAX ? to : PP_WINDOW_NEVER;
-}
 
 static int make(void *context, struct pp_aside_answer *answer)
 {
@@ -127,14 +35,14 @@ static int make(void *context, struct pp_aside_answer *answer)
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->range,
 	                            .ranges = work->range ? pp_rings_count(work->job->view->rings) : 0};
-	struct pp_window_told told = {.by = "options", .tries = 1};
+	struct pp_window_told told = {.tries = 0};
 	int rc;
 
 	options.steps_first = work->share->window.first;
 	options.steps_last = work->share->window.last;
 	options.gather = &work->share->child;
 	options.ret_message = &answer->message;
-	if (work->share->window.cut != PP_POD_ALL && !pp_words_make(work->job->view->rings, words_of, &work->share->window, &told))
+	if (work->share->window.cut != PP_POD_ALL && !pp_pod_words(work->job->view->rings, &work->share->window, &told))
 		options.window = &told;
 	rc = pp_close_session(&close_it, &answer->err);
 	pp_window_told_release(&told);
@@ -226,7 +134,7 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 		rc = pp_aside_start(&s->aside, &aside, LIMIT_MS);
 	free(range);
 	if (s->window.cut == PP_POD_WINDOW)
-		drop(job, s->window.number);
+		pp_pod_drop(job, s->window.number);
 	if (!rc)
 		return;
 	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper has no process to write it");
@@ -257,8 +165,11 @@ void pp_pod_share_end(struct pp_pod *p)
 		close(s->aside.fd);
 	if (s->fd >= 0)
 		close(s->fd);
-	for (size_t i = 0; i < s->files; i++) /* copies: what others see too is not in the list */
+	for (size_t i = 0; i < s->files; i++) { /* copies: what others see too is not in the list */
 		unlink(s->file[i]);
+		free(s->file[i]);
+	}
+	free(s->file);
 	if (!s->shared) {
 		remove_empty(p, "podprof", "");
 		remove_empty(p, "plugins/profile", "");
@@ -267,23 +178,36 @@ void pp_pod_share_end(struct pp_pod *p)
 	*s = (struct pp_pod_share){.fd = -1, .aside.fd = -1};
 }
 
-/* This host's XSpace files, where the leader does not see them. */
+static void add_file(struct pp_pod_share *s, const char *dir, const char *name)
+{
+	char **more = realloc(s->file, (s->files + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	s->file = more;
+	if (asprintf(&more[s->files], "%s/%s", dir, name) >= 0)
+		s->files++;
+}
+
+/* This host's XSpace files, where the leader does not see them. Another keeper's may lie beside them. */
 static void list_files(struct pp_pod *p, const char *session)
 {
-	struct pp_pod_share *s = &p->share;
+	const char *host = p->share.child.host[0] ? p->share.child.host : p->host;
+	size_t length;
+	char stem[96];
 	char dir[4400];
 	struct dirent *e;
 	DIR *d;
 
+	pp_xspace_stem(host, stem, sizeof(stem));
+	length = strlen(stem);
 	snprintf(dir, sizeof(dir), "%s/plugins/profile/%s", p->o.job->options->logdir, session);
 	d = opendir(dir);
 	while (d && (e = readdir(d))) {
-		size_t n = strlen(e->d_name);
+		const char *end = strlen(e->d_name) > length ? e->d_name + length : "";
 
-		if (n < 11 || strcmp(e->d_name + n - 10, ".xplane.pb") != 0 || s->files == sizeof(s->file) / sizeof(s->file[0]))
-			continue;
-		snprintf(s->file[s->files++], sizeof(s->file[0]), "%s/%s", dir, e->d_name);
-		s->xspaces++;
+		if (!strncmp(e->d_name, stem, length) && (!strcmp(end, ".xplane.pb") || !fnmatch("-rank[0-9]*.xplane.pb", end, 0)))
+			add_file(&p->share, dir, e->d_name);
 	}
 	if (d)
 		closedir(d);
@@ -296,7 +220,8 @@ static void take_answer(struct pp_pod *p)
 	char beside[PP_GATHER_NAME + 16];
 
 	s->made = 1;
-	snprintf(s->file[s->files++], sizeof(s->file[0]), "%s/share-%llu.block", p->o.spool, (unsigned long long)s->child.number);
+	snprintf(beside, sizeof(beside), "share-%llu.block", (unsigned long long)s->child.number);
+	add_file(s, p->o.spool, beside);
 	if (a->code || !a->message.session[0]) {
 		pp_keeper_log("no share of session '%s': %s", s->child.session, a->code ? a->err.text : a->text);
 		return;
@@ -307,6 +232,7 @@ static void take_answer(struct pp_pod *p)
 	list_files(p, s->child.session);
 	snprintf(beside, sizeof(beside), "%s-nosteps", s->child.session);
 	list_files(p, beside);
+	s->xspaces = s->files - 1;
 }
 
 static const char *name_of(const char *path, char name[300])

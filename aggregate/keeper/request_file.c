@@ -330,7 +330,8 @@ static int clear(const struct pp_request_files *f, int all)
 
 		answers += is_answer;
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && (all || !is_answer))
-			unlinkat(f->fd, e->d_name, 0);
+			if (unlinkat(f->fd, e->d_name, 0))
+				unlinkat(f->fd, e->d_name, AT_REMOVEDIR);
 	}
 	closedir(d);
 	return answers;

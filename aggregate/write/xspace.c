@@ -21,19 +21,29 @@ struct host { /* what goes into one file */
 	int has_steps;
 };
 
-static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t size)
+void pp_xspace_stem(const char *name, char *stem, size_t size)
 {
 	char host[72];
 	size_t n = 0;
 
-	for (const char *p = r->host; *p && n + 1 < sizeof(host); p++) {
+	for (const char *p = name; *p && n + 1 < sizeof(host); p++) {
 		int plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' ||
 		            *p == '_' || *p == '-';
 
 		host[n++] = (char)(plain ? *p : '_');
 	}
 	host[n] = '\0';
-	snprintf(stem, size, per_rank ? "%s-rank%04d" : "%s", n && strcmp(host, ".") ? host : "localhost", r->rank);
+	snprintf(stem, size, "%s", n && strcmp(host, ".") ? host : "localhost");
+}
+
+static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t size)
+{
+	size_t n;
+
+	pp_xspace_stem(r->host, stem, size);
+	n = strlen(stem);
+	if (per_rank)
+		snprintf(stem + n, size - n, "-rank%04d", r->rank);
 }
 
 static int rank_has_steps(const struct pp_xfile *f, size_t rank)
