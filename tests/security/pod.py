@@ -99,6 +99,30 @@ def secrets(place, full):
             check(wait_until(lambda n=name: listening(hosts, n) == ([], []), 10), f"{name} still listens")
 
 
+NAME_HOST = "import ctypes, sys; name = bytes.fromhex(sys.argv[1]); sys.exit(ctypes.CDLL(None).sethostname(name, len(name)) != 0)"
+
+
+def hostile_hosts(place, full):
+    """Names of hosts that no message, path or terminal should take as they are: the session has both all the same."""
+    kit.need_root()
+    stage = kit.Stage(place)
+    with Hosts(place, 2, prefix="se") as hosts:
+        for name in (b"\x1b[2J\n\xff", b"../../../tmp/podprof-escaped", b"x" * 64) if full else (b"\x1b[2J/..\n\xff",):
+            logs = place.new_logs()
+            for one in hosts.names:
+                check(run(hosts.on(one, [kit.PYTHON, "-c", NAME_HOST, name.hex()])).code == 0, "the kernel takes no such name")
+            began = [finish(p) for p in ranks(stage, hosts, logs)]
+            for got in began:
+                kit.unharmed(got, 150)
+                kit.plain(got.err, "stderr")
+            check("captured on 2 of 2 ranks" in began[0].err, began[0].told())
+            check(wait_until(lambda: not glob.glob(logs + "/.podprof*"), 10), f"left: {os.listdir(logs)}")
+            check(set(os.listdir(logs)) == {"podprof", "plugins"} and not glob.glob("/tmp/podprof-escaped*"), jobs.tree(logs))
+            check(len(sessions(logs)) == 1 and sum(f.endswith(".xplane.pb") for f in jobs.tree(logs)) >= 1, jobs.tree(logs))
+            kit.plain(open(sessions(logs)[0] + "/summary.txt", "rb").read(), "summary.txt")
+            kit.plain(run([stage.podprof, "report", logs]).out, "podprof report")
+
+
 ATTACKER = """
 import socket, sys
 s = socket.socket()
@@ -152,4 +176,4 @@ def planted(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (secrets, planted)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (secrets, hostile_hosts, planted)}, __doc__))
