@@ -1,4 +1,5 @@
-/* What podprof doctor finds of the ways between hosts: keepers over TCP, MPI, a log directory that hosts share. Called by cmd_doctor.c. */
+/* What podprof doctor finds of the ways between hosts: keepers over TCP, MPI, a log directory that is shared. Called by
+ * cmd_doctor.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -180,7 +180,7 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	return own_directory(ret_path, err);
 }
 
-/* The keeper of the ranks before us waits for a launcher that starts others: they have another keeper (aggregate/keeper/spool.c). */
+/* The keeper of the ranks before us waits for a launcher that starts others: they have another keeper. */
 static void tell_the_last(const char *outer, int again)
 {
 	char path[PP_SPOOL_PATH + 32];

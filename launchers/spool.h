@@ -28,7 +28,8 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
 void pp_spool_unregister(const char *spool, const struct pp_job *job);
 
-/* Remove what dead jobs left beside `spool`: without rings after an hour, with rings that nobody salvaged after a week. Returns how many. */
+/* Remove what dead jobs left beside `spool`: without rings after an hour, with rings that nobody salvaged after a week. Returns
+ * how many. */
 int pp_spool_sweep(const char *spool);
 
 enum pp_spool_life { PP_SPOOL_LEFT, PP_SPOOL_RECORDING, PP_SPOOL_WRITING, PP_SPOOL_DONE, PP_SPOOL_FAILED };

@@ -13,7 +13,8 @@
 
 enum { EMPTY_SECONDS = 3600, OLD_SECONDS = 7 * 24 * 3600 };
 
-/* "run-PID", "rank-R-PID.ring": whose keeper is dead may train on for weeks. A pid that is another's by now keeps it a while longer. */
+/* "run-PID", "rank-R-PID.ring": a rank whose keeper is dead may train on for weeks. A pid that is another's by now keeps the
+ * spool a while longer. */
 static int pid_of(const char *name)
 {
 	const char *text = !strncmp(name, "run-", 4) ? name + 4 : !strncmp(name, "rank-", 5) ? strrchr(name, '-') + 1 : "0";

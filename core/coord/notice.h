@@ -1,5 +1,5 @@
-/* What the keeper has to say while the job runs: rank 0 prints it, for the keeper has no stderr of the job. Called at step marks and
- * where a thread's ring turns to its next chunk. In: the keeper's page. Out: lines on stderr. Any thread. */
+/* What the keeper has to say while the job runs: rank 0 prints it, for the keeper has no stderr of the job. Called at step marks
+ * and where a thread's ring turns to its next chunk. In: the keeper's page. Out: lines on stderr. Any thread. */
 #ifndef PP_COORD_NOTICE_H
 #define PP_COORD_NOTICE_H
 

@@ -14,7 +14,7 @@ AGENT = """#!/bin/bash
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1; shift
 exec env -i PATH="$PATH" HOME="$HOME" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
-	nsenter -t "$(cat "$0-$host")" -m -u -i -n -p --wdns="$PWD" -- /bin/sh -c "$*"
+  nsenter -t "$(cat "$0-$host")" -m -u -i -n -p --wdns="$PWD" -- /bin/sh -c "$*"
 """
 
 
