@@ -12,14 +12,19 @@
 
 #include "core/base/opt.h"
 #include "core/base/proc.h"
+#include "core/coord/arrive.h"
 #include "core/coord/claim.h"
+#include "core/coord/notice.h"
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
+#include "core/window/by_signal.h"
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
 enum { WANTED = 1, PAUSED = 2 };
+
+__attribute__((visibility("default"))) extern struct podprof_guest podprof_guest; /* `bell` is set at the claim */
 
 _Atomic uint32_t pp_phase;
 
@@ -161,6 +166,7 @@ static void fill_header(struct pp_ring_header *h, const struct pp_step_windows *
 	h->local_rank = claim.local_rank;
 	h->local_size = claim.local_size;
 	h->pid = getpid();
+	h->pid_space = pp_proc_pid_space();
 	h->start_time = pp_proc_start_time(h->pid);
 	h->tick_kind = (uint32_t)pp_tick_kind;
 	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
@@ -189,6 +195,12 @@ static void read_windows(struct pp_step_windows *ret_asked)
 		pp_step_windows_repeat(ret_asked, every, NULL);
 }
 
+/* A window of time: recording is switched on by the keeper. */
+static int is_by_time(void)
+{
+	return *option(PP_OPT_ID_DELAY) || *option(PP_OPT_ID_DURATION) || *option(PP_OPT_ID_AT);
+}
+
 static int open_ring(struct pp_err *err)
 {
 	struct pp_step_windows asked = {0};
@@ -208,7 +220,10 @@ static int open_ring(struct pp_err *err)
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
-	pp_trigger_start(&asked);
+	if (claim.rank == 0)
+		pp_notice_start(pp_guest_control(), pp_guest_say);
+	pp_trigger_start(&asked, !asked.count && is_by_time());
+	podprof_guest.bell = pp_trigger_bell;
 	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
 		pp_pattern_start();
 	return 0;
@@ -219,17 +234,14 @@ fail:
 
 static int try_claim(int rank, int size)
 {
-	const char *dir = getenv("PODPROF_SPOOL");
 	struct pp_err err = {""};
 	int rc;
 
-	if (!dir || !*dir)
-		return 0;
-	if (snprintf(spool, sizeof(spool), "%s", dir) >= (int)sizeof(spool))
+	pp_claim_read(&claim, rank, size);
+	if (!pp_arrive(claim.local_rank, spool, sizeof(spool)))
 		return 0;
 	if (pp_claim_is_spawned(spool))
 		return 0;
-	pp_claim_read(&claim, rank, size);
 	claim_fd = pp_claim_take(&claim, spool, &err);
 	if (claim_fd == -EBUSY)
 		return 0;
@@ -246,6 +258,7 @@ static int try_claim(int rank, int size)
 		return 0;
 	}
 	pp_lifecycle_start();
+	pp_by_signal_start(option(PP_OPT_ID_SIGNAL));
 	for (size_t i = 0; pp_source_list[i]; i++)
 		if (pp_source_list[i]->start)
 			pp_source_list[i]->start();
@@ -305,6 +318,7 @@ void pp_guest_finish(int status)
 	for (size_t i = 0; pp_source_list[i]; i++)
 		if (pp_source_list[i]->stop)
 			pp_source_list[i]->stop();
+	pp_trigger_stop();
 	pp_guest_record(0);
 	atomic_store_explicit(&pp_phase, PP_PHASE_EXITING, memory_order_release);
 	atomic_store_explicit(&h->exit_status, status, memory_order_relaxed);
@@ -340,9 +354,23 @@ static void guest_mpi_state(uint32_t state)
 		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
 }
 
-__attribute__((visibility("default"))) extern const struct podprof_guest podprof_guest;
+static void guest_coordinator(enum pp_coordinator what, const char *why)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
 
-const struct podprof_guest podprof_guest = {
+	if (!pp_guest_is_rank())
+		return;
+	snprintf(h->coordinator_why, sizeof(h->coordinator_why), "%s", why);
+	atomic_store_explicit(&h->coordinator, (uint32_t)what, memory_order_release); /* the reason is whole */
+}
+
+static void guest_want_net(void)
+{
+	if (pp_guest_is_rank())
+		atomic_store_explicit(&pp_ring_pool.header->net_wanted, 1, memory_order_release);
+}
+
+struct podprof_guest podprof_guest = {
         .size = sizeof(struct podprof_guest),
         .claim = pp_guest_claim,
         .recording = &pp_recording,
@@ -356,4 +384,10 @@ const struct podprof_guest podprof_guest = {
         .flush_with = guest_flush_with,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
+        .heard = &pp_trigger_heard,
+        .look = pp_trigger_look,
+        .coordinate = pp_trigger_coordinate,
+        .spool = pp_guest_spool,
+        .coordinator = guest_coordinator,
+        .want_net = guest_want_net,
 };

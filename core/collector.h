@@ -51,6 +51,12 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	void (*look)(void);
 	/* Once, by who can let ranks agree. */
 	void (*coordinate)(const struct pp_coord_ops *ops);
+	/* The directory that this rank shares with its keeper, once it is the rank. */
+	const char *(*spool)(void);
+	/* What agreement this rank takes part in, and why in no better one (at most 95 bytes). */
+	void (*coordinator)(enum pp_coordinator what, const char *why);
+	/* Rank 0: its keeper is to let others in. */
+	void (*want_net)(void);
 };
 
 #define PP_RING_BUSY 0xffffffffu /* generation of a cursor whose record is being filled */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/opt.h"
+#include "core/base/proc.h"
 #include "core/guest.h"
 #include "core/ring/ring_file.h"
 #include "core/ring/thread_ring.h"
@@ -96,7 +97,8 @@ static int keeper_lives(const struct pp_control *c)
 {
 	int32_t pid = atomic_load_explicit(&c->keeper_pid, memory_order_acquire);
 
-	return pid <= 0 || !kill(pid, 0) || errno == EPERM;
+	/* Of another pid namespace its pid says nothing: it is waited for as long as one that lives. */
+	return pid <= 0 || c->keeper_space != pp_proc_pid_space() || !kill(pid, 0) || errno == EPERM;
 }
 
 static void print_message(const struct pp_control *c)

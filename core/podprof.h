@@ -6,6 +6,7 @@
 #ifndef PODPROF_H
 #define PODPROF_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__GNUC__) && defined(__linux__)
@@ -42,14 +43,20 @@ struct podprof_api {
 	void (*mark)(const char *name);
 	void (*counter)(const char *name, double value);
 	int (*recording)(void);
+	void (*window_start)(const char *name);
+	void (*window_stop)(void);
+	void (*profile_steps)(int64_t first, int64_t last);
 };
+
+/* Does a collector of any age have it? The functions up to `recording` are as old as the table. */
+#define PODPROF_HAS_(table, member) ((table) && (table)->size >= offsetof(struct podprof_api, member) + sizeof((table)->member))
 
 #ifdef PODPROF_HAS_LOOKUP
 /* Weak: a static program has no dlsym, is linked without a warning, and stays inert. */
 extern void *podprof_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
 
 /* Anything that is neither NULL nor the table: not looked up yet. */
-static const struct podprof_api podprof_unknown_ __attribute__((unused)) = {0, 0, 0, 0, 0, 0, 0, 0};
+static const struct podprof_api podprof_unknown_ __attribute__((unused)) = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 static const struct podprof_api *podprof_table_ __attribute__((unused)) = &podprof_unknown_;
 
 static __attribute__((unused, noinline, cold)) const struct podprof_api *podprof_find_(void)
@@ -65,7 +72,7 @@ static __attribute__((unused, noinline, cold)) const struct podprof_api *podprof
 		entry.object = podprof_dlsym_((void *)0 /* RTLD_DEFAULT */, "podprof_api");
 		if (entry.object)
 			found = entry.function();
-		if (found && found->size < sizeof(struct podprof_api))
+		if (!PODPROF_HAS_(found, recording))
 			found = 0;
 	}
 	__atomic_store_n(&podprof_table_, found, __ATOMIC_RELEASE);
@@ -149,8 +156,72 @@ static inline int podprof_recording(void)
 	return table ? table->recording() : 0;
 }
 
+/* A window from here to podprof_window_stop(), a session of its own. Every rank calls them at the same place: the n-th window of a
+ * rank is the n-th window of the job. From the first one on nothing is recorded outside of windows. A start inside a window goes on
+ * with it until its own stop; a stop without a start does nothing; a window that is open at the end of the job ends there. */
+static inline void podprof_window_start(const char *name)
+{
+	const struct podprof_api *table = podprof_get_();
+
+	if (PODPROF_HAS_(table, window_start))
+		table->window_start(name);
+}
+
+static inline void podprof_window_stop(void)
+{
+	const struct podprof_api *table = podprof_get_();
+
+	if (PODPROF_HAS_(table, window_stop))
+		table->window_stop();
+}
+
+/* Steps first to last - 1 as a window, as by --steps, on every rank. What has begun already, or overlaps another window of steps, is
+ * refused in one line of rank 0. */
+static inline void podprof_profile_steps(int64_t first, int64_t last)
+{
+	const struct podprof_api *table = podprof_get_();
+
+	if (PODPROF_HAS_(table, profile_steps))
+		table->profile_steps(first, last);
+}
+
+#if defined(__GNUC__)
+static inline void podprof_window_leave_(const int *unused_)
+{
+	(void)unused_;
+	podprof_window_stop();
+}
+
+/* A window to the end of the block: PODPROF_WINDOW("evaluation"); at the place of a declaration. */
+#define PODPROF_JOIN_(a, b) a##b
+#define PODPROF_NAME_(line) PODPROF_JOIN_(podprof_window_, line)
+#define PODPROF_WINDOW(name)                                                                                                       \
+	int PODPROF_NAME_(__LINE__) __attribute__((cleanup(podprof_window_leave_), unused)) = (podprof_window_start(name), 0)
+#endif
+
 #ifdef __cplusplus
 }
+
+namespace podprof
+{
+/* A window as long as the object lives. */
+class window
+{
+      public:
+	explicit window(const char *name)
+	{
+		podprof_window_start(name);
+	}
+	~window()
+	{
+		podprof_window_stop();
+	}
+
+      private:
+	window(const window &);
+	window &operator=(const window &);
+};
+} // namespace podprof
 #endif
 
 #endif

@@ -1,107 +1,34 @@
-/* podprof capture: asks the keeper of a live job for the next steps, waits for them, says where they are. In: a log directory. */
+/* podprof capture: asks the keepers of live jobs for a window, waits for it, says where it is. In: a log directory. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/request.h"
+#include "launchers/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
-#include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_capture = {
         .name = "podprof capture",
         .arguments = "[LOGDIR]",
-        .doc = "Capture steps that are to come, the same on all ranks, of the jobs of this node that record into LOGDIR "
-               "(podprof_logs if "
-               "none is given), while they run; ten steps, or --steps=+N. Waits for the session and prints where it is.",
+        .doc = "Capture a window of the jobs that record into LOGDIR (podprof_logs if none is given) while they run, the same on "
+               "all "
+               "ranks: ten steps to come, --steps=+N, --duration=TIME from now, or --last=TIME. From a node of the job, or from "
+               "wherever LOGDIR is seen. Waits for the session and prints where it is.",
         .groups = PP_OPT_CAPTURE,
 };
 
-enum { JOBS = 16, STEPS = 10, ANSWER = 4096 };
+enum { STEPS = 10 };
 
-struct jobs {
-	const char *logdir;
-	struct pp_spool_state state[JOBS];
-	int count, over;
-};
-
-static int see(const struct pp_spool_state *state, void *data)
+static void progress(const char *what)
 {
-	struct jobs *jobs = data;
-
-	if (strcmp(state->output, jobs->logdir))
-		return 0;
-	if (state->life != PP_SPOOL_RECORDING)
-		jobs->over++;
-	else if (jobs->count < JOBS)
-		jobs->state[jobs->count++] = *state;
-	return 0;
+	fprintf(stderr, "\rpodprof: waiting %s \033[K", what);
 }
 
-static int ask(const char *spool, int64_t steps, struct pp_err *err)
+/* Exit code; the answer as the keeper gave it. */
+static int say_answer(const char *text)
 {
-	struct sockaddr_un address;
-	int directory = -1, fd, rc = pp_requests_address(spool, &address, &directory);
-	char line[64];
-
-	if (rc)
-		return pp_err_set(err, rc, "cannot open '%s': %s", spool, pp_why(-rc));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		rc = pp_err_set(err, -errno, "cannot ask the keeper of '%s': %s. It takes requests while its job records", spool,
-		                pp_why(errno));
-		goto close_files;
-	}
-	snprintf(line, sizeof(line), "capture %" PRId64 "\n", steps);
-	if (send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line)) {
-		close(directory);
-		return fd;
-	}
-	rc = pp_err_set(err, -EPIPE, "the keeper of '%s' did not take the request", spool);
-close_files:
-	if (fd >= 0)
-		close(fd);
-	close(directory);
-	return rc;
-}
-
-/* "wait ..." lines are shown and taken away. Returns the bytes that are left. */
-static size_t take_waits(char *text, size_t used, int shows)
-{
-	char *end;
-
-	while (used > 5 && !strncmp(text, "wait ", 5) && (end = memchr(text, '\n', used))) {
-		size_t n = (size_t)(end - text) + 1;
-
-		*end = '\0';
-		if (shows)
-			fprintf(stderr, "\rpodprof: waiting %s \033[K", text + 5);
-		memmove(text, text + n, used - n);
-		used -= n;
-		text[used] = '\0';
-	}
-	return used;
-}
-
-static int wait_for_answer(int fd)
-{
-	int shows = isatty(STDERR_FILENO);
-	char text[ANSWER] = "";
-	size_t used = 0;
-	ssize_t n;
-
-	while (used < sizeof(text) - 1 && ((n = read(fd, text + used, sizeof(text) - 1 - used)) > 0 || (n < 0 && errno == EINTR))) {
-		used += n > 0 ? (size_t)n : 0;
-		text[used] = '\0';
-		used = take_waits(text, used, shows);
-	}
-	if (shows)
-		fputs("\r\033[K", stderr);
 	if (!strncmp(text, "done\n", 5)) {
 		puts(text + 5);
 		return fflush(stdout) ? PP_EXIT_FAILED : PP_EXIT_OK;
@@ -113,37 +40,67 @@ static int wait_for_answer(int fd)
 	return PP_EXIT_FAILED;
 }
 
-static int capture_all(const struct jobs *jobs, const char *given, int64_t steps)
+static int capture_all(const struct pp_asker_list *jobs, const char *given, const struct pp_wish *wish)
 {
-	int rc = PP_EXIT_OK;
+	int rc = PP_EXIT_OK, shows = isatty(STDERR_FILENO);
 
 	if (!jobs->count) {
-		pp_say("no job on this node records into '%s'%s. Start one with 'podprof run -o %s -- CMD'; on other nodes, type "
-		       "this "
-		       "there.",
-		       given, jobs->over ? " any more: its windows are written, or it is at its end" : "", given);
+		pp_say("no job records into '%s'%s%s%s. Start one with 'podprof run -o %s -- CMD'.", given,
+		       jobs->over ? " any more: it is at its end" : "", jobs->refused[0] ? "; request files are not trusted: " : "",
+		       jobs->refused, given);
 		return PP_EXIT_FAILED;
 	}
 	for (int i = 0; i < jobs->count; i++) {
 		struct pp_err err = {""};
-		int fd = ask(jobs->state[i].path, steps, &err), one = PP_EXIT_FAILED;
+		char *answer = NULL;
+		int one = pp_asker_ask(&jobs->job[i], wish, shows ? progress : NULL, &answer, &err);
 
-		if (fd >= 0) {
-			one = wait_for_answer(fd);
-			close(fd);
-		} else {
+		if (shows)
+			fputs("\r\033[K", stderr);
+		if (one)
 			pp_say("%s.", err.text);
-		}
+		one = one ? PP_EXIT_FAILED : say_answer(answer);
+		free(answer);
 		rc = one ? one : rc;
 	}
 	return rc;
 }
 
+/* -1, or the exit code. */
+static int read_wish(const struct pp_options *options, struct pp_wish *w)
+{
+	const char *steps = options->value[PP_OPT_ID_STEPS], *duration = options->value[PP_OPT_ID_DURATION];
+	const char *last = options->value[PP_OPT_ID_LAST];
+
+	*w = (struct pp_wish){.kind = PP_WISH_STEPS, .amount = STEPS};
+	if ((*steps != 0) + (*duration != 0) + (*last != 0) > 1) {
+		pp_say("--steps, --duration and --last are three ways to say one thing: give one of them. Nothing was started.");
+		return PP_EXIT_USAGE;
+	}
+	if (*steps)
+		pp_opt_parse_int(steps + 1, &w->amount, NULL);
+	if (*duration || *last) {
+		w->kind = *duration ? PP_WISH_DURATION : PP_WISH_LAST;
+		pp_opt_parse_time(*duration ? duration : last, &w->amount, NULL);
+		if (!w->amount) {
+			pp_say("option --%s: a window of no time holds nothing. As in 2s. Nothing was started.",
+			       *duration ? "duration" : "last");
+			return PP_EXIT_USAGE;
+		}
+	}
+	if (strlen(options->value[PP_OPT_ID_RANKS]) >= sizeof(w->ranks)) {
+		pp_say("option --ranks: the list is too long. Join ranks that follow each other, as in 0-7. Nothing was started.");
+		return PP_EXIT_USAGE;
+	}
+	snprintf(w->ranks, sizeof(w->ranks), "%s", options->value[PP_OPT_ID_RANKS]);
+	return -1;
+}
+
 int pp_cmd_capture(int argc, char **argv)
 {
+	static struct pp_asker_list jobs;
 	struct pp_options options;
-	struct jobs jobs = {.count = 0};
-	int64_t steps = STEPS;
+	struct pp_wish wish;
 	const char *given;
 	char *logdir;
 	int first, rc = pp_options_parse(&pp_verb_capture, argc, argv, &options, &first);
@@ -154,17 +111,17 @@ int pp_cmd_capture(int argc, char **argv)
 		pp_say("capture takes one directory, not '%s' too. Type 'podprof capture LOGDIR'.", argv[first + 1]);
 		return PP_EXIT_USAGE;
 	}
-	if (*options.value[PP_OPT_ID_STEPS])
-		pp_opt_parse_int(options.value[PP_OPT_ID_STEPS] + 1, &steps, NULL);
+	rc = read_wish(&options, &wish);
+	if (rc >= 0)
+		return rc;
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	logdir = realpath(given, NULL);
 	if (!logdir) {
 		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
 		return PP_EXIT_FAILED;
 	}
-	jobs.logdir = logdir;
-	pp_spool_each(see, &jobs);
-	rc = capture_all(&jobs, given, steps);
+	pp_asker_find(logdir, &jobs);
+	rc = capture_all(&jobs, given, &wish);
 	free(logdir);
 	return rc;
 }

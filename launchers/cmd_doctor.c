@@ -129,6 +129,7 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_doctor_self();
 	pp_doctor_tools();
 	pp_doctor_node(&options);
+	pp_doctor_hosts(&options);
 	pp_spool_each(list_spool, &left);
 	if (!left)
 		pp_doctor_row("left over", PP_DOCTOR_OK, "", "no spool of a dead job");

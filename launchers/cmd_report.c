@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/read/pod.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/text.h"
+#include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
@@ -186,6 +188,22 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 	return PP_EXIT_FAILED;
 }
 
+/* With the session before, where the ranks of its job were started again. */
+static void print_name(const char *logdir, char *session)
+{
+	char path[PATH_MAX], previous[256];
+	struct pp_pod *pod;
+
+	previous[0] = '\0';
+	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, session);
+	if (!access(path, R_OK) && !pp_pod_open(path, &pod, NULL)) {
+		snprintf(previous, sizeof(previous), "%s", pp_pod_attribute(pod, "previous"));
+		pp_pod_close(pod);
+	}
+	printf("%s%s%s%s\n", pp_plain(session, ""), previous[0] ? "  (ranks started again after " : "", pp_plain(previous, ""),
+	       previous[0] ? ")" : "");
+}
+
 static int report_logdir(const char *given, const char *logdir, const struct pp_options *options)
 {
 	struct live live = {.logdir = logdir};
@@ -202,7 +220,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 		rc = nothing_there(given, &live, alive);
 	} else if (options->source[PP_OPT_ID_LIST] != PP_FROM_DEFAULT) {
 		for (long i = count; i-- > 0;)
-			printf("%s\n", session[i].name);
+			print_name(logdir, session[i].name);
 	} else {
 		if (alive)
 			pp_say("a job still records into '%s' (keeper pid %d): this is the newest finished session.", given,

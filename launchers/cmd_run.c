@@ -12,8 +12,10 @@
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/env_plan.h"
+#include "launchers/forward.h"
 #include "launchers/job.h"
 #include "launchers/options.h"
+#include "launchers/run_checks.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_run = {
@@ -102,13 +104,53 @@ static int check_windows(const struct pp_options *options)
 	return -1;
 }
 
+static int asks_for_windows(const struct pp_options *options)
+{
+	return *options->value[PP_OPT_ID_STEPS] || *options->value[PP_OPT_ID_DELAY] || *options->value[PP_OPT_ID_DURATION] ||
+	       *options->value[PP_OPT_ID_AT];
+}
+
+/* To look back the job has to be recorded all the time. Returns an exit code, or -1: all is well. */
+static int check_back(struct pp_options *options)
+{
+	static const enum pp_opt_id ids[] = {PP_OPT_ID_KEEP, PP_OPT_ID_TRIGGER};
+	int64_t keep = 1;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		const char *value = options->value[ids[i]], *why = NULL;
+
+		if (!*value)
+			continue;
+		if (ids[i] == PP_OPT_ID_KEEP)
+			pp_opt_parse_time(value, &keep, NULL);
+		if (!keep)
+			why = "no time holds nothing. As in 30s";
+		else if (asks_for_windows(options))
+			why = "it looks back on all that is recorded, a window of --steps, --delay, --duration or --at leaves things out. "
+			      "Give one of them";
+		if (!why)
+			continue;
+		if (options->source[ids[i]] == PP_FROM_COMMAND_LINE) {
+			if (may_speak)
+				pp_say("option --%s: %s. Nothing was started.", pp_opt_table[ids[i]].name, why);
+			return PP_EXIT_USAGE;
+		}
+		if (may_speak)
+			pp_say("environment variable %s is ignored: %s.", pp_opt_table[ids[i]].env, why);
+		options->value[ids[i]] = pp_opt_table[ids[i]].fallback;
+	}
+	return -1;
+}
+
 struct run {
 	struct pp_options options;
 	struct pp_job job;
 	struct pp_env_plan plan;
 	char logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH];
 	char *library, *mpi_library;
+	char **words; /* the command line of mpirun with what it is to pass on; NULL: as it is */
 	int registered;
+	int nested; /* another podprof run is around us */
 };
 
 static const char *get_variable(const char *name)
@@ -122,6 +164,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	struct pp_env_plan_input in = {.spool = run->spool, .output = run->logdir, .options = &run->options, .get = get_variable};
+	enum pp_forward how = pp_forward_how(command);
 	int rc;
 
 	*ret_cure = "'podprof doctor' says more";
@@ -136,7 +179,10 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (rc)
 		return rc;
 	*ret_cure = "use --spool with a directory of your own";
-	rc = pp_spool_open(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
+	if (run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT)
+		rc = pp_spool_open_outer(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
+	else
+		rc = pp_spool_open(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
 	if (!rc)
 		rc = pp_spool_write_options(run->spool, &run->job, &run->options, run->logdir, command, err);
 	if (!rc)
@@ -146,12 +192,21 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	run->registered = 1;
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
+	in.program = self;
+	in.job = run->job.name;
+	in.forward = how == PP_FORWARD_BY_LIST;
 	rc = pp_env_plan_make(&in, &run->plan, err);
 	if (rc)
 		return rc;
 	*ret_cure = "'podprof doctor' says more";
+	if (run->job.rank <= 0)
+		pp_spool_sweep(run->spool);
 	rc = pp_keeper_start(run->spool, self, err);
-	return rc ? rc : pp_env_plan_apply(&run->plan, err);
+	if (!rc)
+		rc = pp_env_plan_apply(&run->plan, err);
+	if (!rc && how == PP_FORWARD_BY_WORDS)
+		run->words = pp_forward_words(&run->plan, command); /* without memory for it ranks of other hosts run as they are */
+	return rc;
 }
 
 static void release(struct run *run)
@@ -167,7 +222,7 @@ int pp_cmd_run(int argc, char **argv)
 	struct run run = {.plan.count = 0};
 	struct pp_err err = {""};
 	const char *cure;
-	int first, rc, nested = getenv("PODPROF_SPOOL") != NULL;
+	int first, rc;
 
 	rc = pp_options_parse(&pp_verb_run, argc, argv, &run.options, &first);
 	if (rc >= 0)
@@ -177,9 +232,14 @@ int pp_cmd_run(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_job_read(&run.job);
+	run.nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
 	may_speak = run.job.speaks;
-	pp_options_environment(&run.options, PP_OPT_RUN, nested ? NULL : tell); /* the outer podprof run has told already */
+	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
 	rc = check_windows(&run.options);
+	if (rc < 0)
+		rc = pp_run_check_times(&run.options, may_speak);
+	if (rc < 0)
+		rc = check_back(&run.options);
 	if (rc >= 0)
 		return rc;
 	rc = look_for(argv[first]);
@@ -188,14 +248,15 @@ int pp_cmd_run(int argc, char **argv)
 	rc = prepare(&run, argv + first, &cure, &err);
 	if (rc) {
 		if (run.registered)
-			pp_spool_unregister(run.spool);
+			pp_spool_unregister(run.spool, &run.job);
 		if (run.job.rank <= 0)
 			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
+		pp_env_stand_in(run.library, run.mpi_library, get_variable);
 	}
 	release(&run);
-	execvp(argv[first], argv + first);
+	execvp(argv[first], run.words ? run.words : argv + first);
 	rc = not_runnable(argv[first], errno);
 	if (run.registered)
-		pp_spool_unregister(run.spool);
+		pp_spool_unregister(run.spool, &run.job);
 	return rc;
 }

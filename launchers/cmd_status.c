@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/live.h"
+#include "aggregate/keeper/live_text.h"
+#include "launchers/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
@@ -16,9 +17,8 @@
 const struct pp_options_verb pp_verb_status = {
         .name = "podprof status",
         .arguments = "[LOGDIR]",
-        .doc = "Print what the ranks of the jobs that record into LOGDIR (podprof_logs if none is given) do on this node: step, "
-               "step "
-               "time over one second, and the MPI call that a rank is in; slowest first.",
+        .doc = "Print what the ranks of the jobs that record into LOGDIR (podprof_logs if none is given) do: step, step time over "
+               "one second, and the MPI call that a rank is in; slowest first.",
         .groups = PP_OPT_STATUS,
 };
 
@@ -27,6 +27,7 @@ enum { JOBS = 16, LOOKS = 500, LOOK_NS = 2000000 };
 struct job {
 	struct pp_spool_state state;
 	struct pp_live *live;
+	struct pp_asker *elsewhere; /* NULL: it is on this node */
 };
 
 struct jobs {
@@ -55,6 +56,78 @@ static int see(const struct pp_spool_state *state, void *data)
 	return 0;
 }
 
+/* Jobs that are found through the log directory: of other nodes, or with a spool elsewhere on this one. */
+static void see_more(struct jobs *jobs, struct pp_asker_list *list)
+{
+	pp_asker_find(jobs->logdir, list);
+	for (int i = 0; i < list->count; i++) {
+		struct pp_spool_state state = {.keeper_pid = list->job[i].pid, .life = PP_SPOOL_RECORDING};
+		struct job *job = &jobs->job[jobs->count];
+		int known = jobs->count == JOBS;
+
+		for (int k = 0; k < jobs->count && *list->job[i].spool; k++)
+			known |= !strcmp(jobs->job[k].state.path, list->job[i].spool);
+		if (known)
+			continue;
+		if (*list->job[i].spool && !pp_spool_read(list->job[i].spool, &state)) {
+			see(&state, jobs);
+			continue;
+		}
+		snprintf(state.path, sizeof(state.path), "%.*s", (int)sizeof(state.path) - 1, list->job[i].directory);
+		*job = (struct job){.state = state, .elsewhere = &list->job[i]};
+		jobs->count++;
+	}
+}
+
+/* What its keeper says of the ranks. Returns how many, -1: it does not answer. */
+static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_list)
+{
+	const struct pp_wish wish = {.kind = PP_WISH_STATUS};
+	struct pp_err err = {""};
+	char *answer = NULL;
+	long count = 0, room = 0;
+
+	if (pp_asker_ask(asker, &wish, NULL, &answer, &err)) {
+		if (*asker->directory) /* else it may be at its end */
+			pp_say("%s.", err.text);
+		return -1;
+	}
+	for (const char *p = answer; *p; p++)
+		room += *p == '\n';
+	*ret_list = strncmp(answer, "done\n", 5) ? NULL : calloc((size_t)room + 1, sizeof(**ret_list));
+	for (char *line = strtok(answer, "\n"); line && *ret_list; line = strtok(NULL, "\n"))
+		if (!pp_live_get(line, &(*ret_list)[count]))
+			count++;
+	free(answer);
+	return count ? count : -1;
+}
+
+static long list_ranks(struct job *job, struct pp_live_rank **ret_list)
+{
+	struct pp_asker asker = {.pid = job->state.keeper_pid};
+	struct pp_live_rank *all = NULL;
+	struct pp_spool_state state;
+	long count, all_count;
+
+	if (job->elsewhere)
+		return ask_list(job->elsewhere, ret_list);
+	count = pp_live_list(job->live, now_ns(), ret_list);
+	if (!pp_spool_read(job->state.path, &state))
+		job->state = state;
+	if (count < 1 || count >= (*ret_list)[0].size)
+		return count;
+	/* The others are on other hosts, of which the keepers know. */
+	snprintf(asker.spool, sizeof(asker.spool), "%s", job->state.path);
+	all_count = ask_list(&asker, &all);
+	if (all_count <= count) {
+		free(all);
+		return count;
+	}
+	free(*ret_list);
+	*ret_list = all;
+	return all_count;
+}
+
 static void look_for_a_second(struct jobs *jobs)
 {
 	const struct timespec nap = {.tv_nsec = LOOK_NS};
@@ -62,7 +135,8 @@ static void look_for_a_second(struct jobs *jobs)
 	for (int i = 0; i < LOOKS; i++) {
 		nanosleep(&nap, NULL);
 		for (int k = 0; k < jobs->count; k++)
-			pp_live_look(jobs->job[k].live, now_ns());
+			if (jobs->job[k].live)
+				pp_live_look(jobs->job[k].live, now_ns());
 	}
 }
 
@@ -100,22 +174,43 @@ static const char *time_text(const struct pp_live_rank *r, char *text, size_t si
 	return text;
 }
 
+static int hosts_of(const struct pp_live_rank *list, long count)
+{
+	int hosts = 0;
+
+	for (long i = 0; i < count; i++) {
+		long k = 0;
+
+		while (k < i && strcmp(list[k].host, list[i].host))
+			k++;
+		hosts += k == i;
+	}
+	return hosts;
+}
+
 static void print_ranks(const struct job *job, const struct pp_live_rank *list, long count)
 {
 	static const char *const life[] = {"no keeper", "records", "writes", "windows are written", "keeper failed"};
 	char step[24], time_of[32], where[160];
 
-	printf("%s: %ld of %d ranks on %s, keeper %d (%s)\n", job->state.path, count, count ? list[0].size : 0,
-	       count ? list[0].host : "?", job->state.keeper_pid, life[job->state.life]);
-	printf("  %5s %8s %10s %10s  %s\n", "rank", "pid", "step", "step time", "where");
+	int hosts = hosts_of(list, count);
+
+	if (hosts > 1)
+		snprintf(where, sizeof(where), "%d hosts", hosts);
+	else
+		snprintf(where, sizeof(where), "%s", count ? list[0].host : "?");
+	printf("%s: %ld of %d ranks on %s, keeper %d%s%s (%s)\n", job->state.path, count, count ? list[0].size : 0, where,
+	       job->state.keeper_pid, job->elsewhere ? " on " : "", job->elsewhere ? job->elsewhere->host : "",
+	       life[job->state.life]);
+	printf("  %5s %8s %10s %10s  %s%s\n", "rank", "pid", "step", "step time", hosts > 1 ? "host  " : "", "where");
 	for (long i = 0; i < count; i++) {
 		if (list[i].marks)
 			snprintf(step, sizeof(step), "%" PRId64, list[i].step);
 		else
 			snprintf(step, sizeof(step), "%s", "no mark");
-		printf("  %5d %8d %10s %10s  %s%s\n", list[i].rank, list[i].pid, step,
-		       time_text(&list[i], time_of, sizeof(time_of)), where_text(&list[i], where, sizeof(where)),
-		       list[i].recording ? "; recorded" : "");
+		printf("  %5d %8d %10s %10s  %s%s%s%s\n", list[i].rank, list[i].pid, step,
+		       time_text(&list[i], time_of, sizeof(time_of)), hosts > 1 ? list[i].host : "", hosts > 1 ? "  " : "",
+		       where_text(&list[i], where, sizeof(where)), list[i].recording ? "; recorded" : "");
 	}
 }
 
@@ -178,15 +273,12 @@ static int print_all(struct jobs *jobs, int json, int clear)
 	printf("%s", json ? "{\"jobs\": [" : "");
 	for (int k = 0; k < jobs->count; k++) {
 		struct pp_live_rank *list = NULL;
-		struct pp_spool_state state;
-		long count = pp_live_list(jobs->job[k].live, now_ns(), &list);
+		long count = list_ranks(&jobs->job[k], &list);
 		int here = 0;
 
 		for (long i = 0; i < count; i++)
 			here += list[i].state == PP_LIVE_RUNNING;
 		running += here;
-		if (!pp_spool_read(jobs->job[k].state.path, &state))
-			jobs->job[k].state = state;
 		if (here && json) {
 			printf("%s", printed++ ? ", " : "");
 			json_job(&jobs->job[k], list, count);
@@ -208,7 +300,8 @@ static int show(struct jobs *jobs, const char *given, const struct pp_options *o
 	for (int k = 0; k < jobs->count; k++) { /* the first list finds the rings */
 		struct pp_live_rank *list = NULL;
 
-		pp_live_list(jobs->job[k].live, now_ns(), &list);
+		if (jobs->job[k].live)
+			pp_live_list(jobs->job[k].live, now_ns(), &list);
 		free(list);
 	}
 	do {
@@ -217,15 +310,14 @@ static int show(struct jobs *jobs, const char *given, const struct pp_options *o
 	} while (watch && running && !ferror(stdout));
 	if (seen)
 		return PP_EXIT_OK;
-	pp_say("no rank runs on this node that records into '%s'. A job shows up with its first MPI call or mark; on other nodes, "
-	       "type this there.",
-	       given);
+	pp_say("no rank runs that records into '%s'. A job shows up with its first MPI call or mark.", given);
 	return PP_EXIT_FAILED;
 }
 
 int pp_cmd_status(int argc, char **argv)
 {
 	struct pp_options options;
+	static struct pp_asker_list more;
 	struct jobs jobs = {.count = 0};
 	const char *given;
 	char *logdir;
@@ -245,6 +337,7 @@ int pp_cmd_status(int argc, char **argv)
 	}
 	jobs.logdir = logdir;
 	pp_spool_each(see, &jobs);
+	see_more(&jobs, &more);
 	rc = show(&jobs, given, &options);
 	for (int k = 0; k < jobs.count; k++)
 		pp_live_close(jobs.job[k].live);

@@ -18,6 +18,8 @@ int pp_doctor_line(const char *command, char *ret_line, size_t size);
 
 /* doctor_node.c: clock, spool, limits, the log directory that the options name. */
 void pp_doctor_node(const struct pp_options *options);
+/* doctor_hosts.c: how ranks and hosts of a job talk, and what keeps them from a better way. */
+void pp_doctor_hosts(const struct pp_options *options);
 /* doctor_tools.c: MPI, Python modules, HDF5, report, xprof. */
 void pp_doctor_tools(void);
 /* doctor_probe.c: podprof's own files, then a job of one process, recorded by a keeper and read back. */

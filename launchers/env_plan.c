@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launchers/forward.h"
+
 static int add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
 {
 	if (!value)
@@ -46,6 +48,19 @@ static char *preload(const struct pp_env_plan_input *in)
 	return text;
 }
 
+/* What a rank on a host without the spool needs to have podprof make it (core/coord/arrive.c). */
+static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
+{
+	const char *restart = in->get("TORCHELASTIC_RESTART_COUNT");
+	int rc = add(plan, "PODPROF_PROGRAM", strdup(in->program), err);
+
+	if (!rc)
+		rc = add(plan, "PODPROF_JOB", strdup(in->job), err);
+	if (!rc && restart)
+		rc = add(plan, "PODPROF_RESTART", strdup(restart), err);
+	return rc;
+}
+
 int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err)
 {
 	const char *nvtx = in->get("NVTX_INJECTION64_PATH");
@@ -62,13 +77,20 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 		rc = add(ret_plan, "PODPROF_NVTX_CHAIN", strdup(nvtx), err);
 	if (!rc)
 		rc = add(ret_plan, "NVTX_INJECTION64_PATH", strdup(in->library), err);
+	if (!rc && in->program)
+		rc = add_arrival(in, ret_plan, err);
 	for (int i = 0; !rc && i < PP_OPTS; i++) {
 		const char *value = in->options->value[i];
 
-		if (i == PP_OPT_ID_SPOOL || in->options->source[i] == PP_FROM_DEFAULT || !(pp_opt_table[i].groups & PP_OPT_RUN))
+		if (i == PP_OPT_ID_SPOOL || !(pp_opt_table[i].groups & PP_OPT_RUN))
+			continue;
+		/* Where the job writes is no default of another directory and host. */
+		if (in->options->source[i] == PP_FROM_DEFAULT && i != PP_OPT_ID_OUTPUT)
 			continue;
 		rc = add(ret_plan, pp_opt_table[i].env, strdup(i == PP_OPT_ID_OUTPUT ? in->output : value), err);
 	}
+	if (!rc && in->forward)
+		rc = add(ret_plan, PP_FORWARD_LIST, pp_forward_list(ret_plan, in->get), err);
 	if (rc)
 		pp_env_plan_release(ret_plan);
 	return rc;
@@ -95,6 +117,20 @@ int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err)
 	for (size_t i = 0; i < PP_ENV_PLAN_MAX; i++)
 		free(had[i]);
 	return done < plan->count ? pp_err_set(err, -ENOMEM, "no memory for the environment of the job") : 0;
+}
+
+void pp_env_stand_in(const char *library, const char *mpi_library, const char *(*get)(const char *name))
+{
+	const char *size = get("OMPI_COMM_WORLD_SIZE"), *local = get("OMPI_COMM_WORLD_LOCAL_SIZE");
+	struct pp_env_plan_input in = {.library = library, .mpi_library = mpi_library, .get = get};
+	char *text;
+
+	if (!library || !mpi_library || !size || !local || !strcmp(size, local) || strpbrk(library, ": "))
+		return;
+	text = preload(&in);
+	if (text)
+		setenv("LD_PRELOAD", text, 1);
+	free(text);
 }
 
 void pp_env_plan_release(struct pp_env_plan *plan)

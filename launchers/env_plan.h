@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 #include "launchers/options.h"
 
-enum { PP_ENV_PLAN_MAX = 8 + PP_OPTS };
+enum { PP_ENV_PLAN_MAX = 12 + PP_OPTS };
 
 struct pp_env_plan {
 	struct {
@@ -25,6 +25,9 @@ struct pp_env_plan_input {
 	const char *output; /* absolute */
 	const struct pp_options *options;
 	const char *(*get)(const char *name); /* the job's environment */
+	const char *program;                  /* path of podprof, NULL: ranks of hosts without a spool do not make one */
+	const char *job;
+	int forward; /* mpirun is to pass them on by its list */
 };
 
 /* What the user has is kept: LD_PRELOAD behind ours, another NVTX injection in PODPROF_NVTX_CHAIN. Nothing is set yet. */
@@ -32,6 +35,9 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 /* setenv() all; on failure none is changed for good: the caller execs with what it had. */
 int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err);
 void pp_env_plan_release(struct pp_env_plan *plan);
+/* Nothing of the plan could be done on this host. Where mpirun's ranks have several, those of the others count on our wrapper
+ * of MPI_Init in every rank (mpi/coord_part.h): without a spool it records nothing, but takes part. */
+void pp_env_stand_in(const char *library, const char *mpi_library, const char *(*get)(const char *name));
 
 /* libpodprof.so and libpodprof-mpi.so beside the running podprof: where they were configured to be installed, in
  * ../lib/podprof or in ../lib. *ret_mpi is NULL where there is none. The strings are the caller's. */

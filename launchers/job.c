@@ -46,25 +46,48 @@ static int naming_process(int rank)
 	return rank >= 0 && parent > 1 ? parent : getpid();
 }
 
-static void job_name(int rank, char *name, size_t size)
+/* How often an elastic launcher has started the ranks again. */
+static int restarts(void)
 {
-	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
-	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *restart = getenv("TORCHELASTIC_RESTART_COUNT");
-	char host[64] = "host";
-	int pid = naming_process(rank);
+	return number("TORCHELASTIC_RESTART_COUNT", 0);
+}
 
-	gethostname(host, sizeof(host) - 1);
-	if (pmix && *pmix)
-		snprintf(name, size, "%s", pmix);
-	else if (slurm && *slurm && step && *step)
-		snprintf(name, size, "%s.%s", slurm, step);
-	else if (torch && *torch && strcmp(torch, "none")) /* torchrun's own default, the same for every job */
-		snprintf(name, size, "%s-%s", torch, restart ? restart : "0");
-	else
-		snprintf(name, size, "%s-%d-%llu", host, pid, (unsigned long long)pp_proc_start_time(pid));
+static void plain(char *name)
+{
 	for (char *p = name; *p; p++)
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", *p) || (p == name && *p == '.'))
 			*p = '_';
+}
+
+static void again(char *name, size_t size, const char *first, int times)
+{
+	if (times > 0)
+		snprintf(name, size, "%.100s-r%d", first, times);
+	else
+		snprintf(name, size, "%s", first);
+}
+
+static void job_name(struct pp_job *job)
+{
+	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *outer = getenv("PODPROF_SPOOL") ? getenv("PODPROF_JOB") : NULL;
+	char host[64] = "host", first[128];
+	int pid = naming_process(job->rank), times = 0;
+
+	gethostname(host, sizeof(host) - 1);
+	if (outer && *outer)
+		snprintf(first, sizeof(first), "%s", outer), times = job->again = restarts() - number("PODPROF_RESTART", 0);
+	else if (pmix && *pmix)
+		snprintf(first, sizeof(first), "%s", pmix);
+	else if (slurm && *slurm && step && *step)
+		snprintf(first, sizeof(first), "%s.%s", slurm, step);
+	else if (torch && *torch && strcmp(torch, "none")) /* torchrun's own default, the same for every job */
+		snprintf(first, sizeof(first), "%s", torch), times = restarts();
+	else
+		snprintf(first, sizeof(first), "%s-%d-%llu", host, pid, (unsigned long long)pp_proc_start_time(pid)),
+		        times = restarts();
+	plain(first);
+	again(job->name, sizeof(job->name), first, times);
 }
 
 void pp_job_read(struct pp_job *ret_job)
@@ -80,5 +103,7 @@ void pp_job_read(struct pp_job *ret_job)
 	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(local_sizes[0]) && !ret_job->local_size; i++)
 		ret_job->local_size = number(local_sizes[i], 0);
 	ret_job->speaks = ret_job->rank <= 0 || first_of_program(ret_job->rank);
-	job_name(ret_job->rank, ret_job->name, sizeof(ret_job->name));
+	ret_job->pid = getpid();
+	ret_job->again = 0;
+	job_name(ret_job);
 }

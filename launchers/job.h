@@ -1,4 +1,5 @@
-/* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run.
+/* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run
+ * and arrive.
  * In: environ. Out: struct pp_job. */
 #ifndef PP_LAUNCHERS_JOB_H
 #define PP_LAUNCHERS_JOB_H
@@ -7,7 +8,9 @@ struct pp_job {
 	int rank;       /* -1: no launcher said one */
 	int local_size; /* 0: unknown */
 	int speaks;     /* rank 0, or no rank known, or the first rank of its program: may say a line */
-	char name[128]; /* as a directory's name */
+	int pid;        /* the process that is, or becomes, the application */
+	char name[128]; /* as a directory's name; "-rN" behind it: its ranks were started again N times */
+	int again; /* how often an elastic launcher started the ranks again since the podprof run around us; its spool is for 0 */
 };
 
 void pp_job_read(struct pp_job *ret_job);

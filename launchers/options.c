@@ -191,6 +191,13 @@ static int section_of(int id)
 	switch (id) {
 	case PP_OPT_ID_STEPS:
 	case PP_OPT_ID_EVERY:
+	case PP_OPT_ID_DELAY:
+	case PP_OPT_ID_DURATION:
+	case PP_OPT_ID_AT:
+	case PP_OPT_ID_SIGNAL:
+	case PP_OPT_ID_RANKS:
+	case PP_OPT_ID_KEEP:
+	case PP_OPT_ID_TRIGGER:
 	case PP_OPT_ID_STEP_RULE:
 	case PP_OPT_ID_WINDOW_BUFFER:
 		return 1;
@@ -201,6 +208,7 @@ static int section_of(int id)
 	case PP_OPT_ID_RING_SIZE:
 	case PP_OPT_ID_SPOOL:
 	case PP_OPT_ID_WAIT:
+	case PP_OPT_ID_PORT_RANGE:
 		return 3;
 	default:
 		return 0;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/plain.h"
 #include "launchers/cmd.h"
 
 void pp_say(const char *fmt, ...)
@@ -13,7 +14,7 @@ void pp_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "podprof: %s\n", text); /* one write: the lines of ranks do not mix */
+	fprintf(stderr, "podprof: %s\n", pp_plain(text, "\n\t")); /* one write: the lines of ranks do not mix */
 }
 
 const char *pp_why(int error)

@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/proc.h"
 #include "launchers/cmd.h"
+
+static const double ROOM_BYTES = 2 << 20;
 
 static int make_parents(char *path, mode_t mode)
 {
@@ -37,7 +40,8 @@ static int prove_writable(const char *directory)
 
 	if (snprintf(path, sizeof(path), "%s/.podprof-%d.part", directory, (int)getpid()) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	unlink(path); /* of a process of this number that was killed here */
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	errno = ENOSPC;
@@ -98,24 +102,42 @@ static int own_directory(const char *path, struct pp_err *err)
 		return pp_err_set(err, -ENOTDIR, "cannot use the spool '%s': it is not a directory", path);
 	if (st.st_uid != geteuid())
 		return pp_err_set(err, -EPERM, "cannot use the spool '%s': it belongs to user %u", path, (unsigned)st.st_uid);
-	if (st.st_mode & 077 && chmod(path, 0700))
+	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700)) /* whatever the umask made of it */
 		return pp_err_set(err, -errno, "cannot use the spool '%s': others may write it", path);
 	return 0;
 }
 
-static int open_under(const char *base, const char *job, char *ret_path, size_t size, struct pp_err *err)
+/* A directory on a full tmpfs can be made all the same, but neither the keeper's page nor a ring fits: the rank's header alone is a
+ * quarter of a MiB. */
+static int has_room(const char *base)
+{
+	struct statvfs fs;
+
+	return statvfs(base, &fs) || (double)fs.f_bavail * (double)fs.f_frsize >= ROOM_BYTES;
+}
+
+static int open_under(const char *base, const char *job, int wants_room, char *ret_path, size_t size, struct pp_err *err)
 {
 	char path[PP_SPOOL_PATH];
 	int rc;
 
-	if (snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid()) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid()) >= (int)sizeof(path) ||
+	    snprintf(ret_path, size, "%s/%s", path, job) >= (int)size)
 		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool: the name of '%s' is too long", base);
+	if (wants_room && access(ret_path, F_OK) && !has_room(base))
+		return pp_err_set(err, -ENOSPC, "cannot make the spool: '%s' is full", base);
 	rc = own_directory(path, err);
-	if (rc)
-		return rc;
-	if (snprintf(ret_path, size, "%s/%s", path, job) >= (int)size)
-		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool: the name of '%s' is too long", base);
-	return own_directory(ret_path, err);
+	return rc ? rc : own_directory(ret_path, err);
+}
+
+static int open_default(const char *base, const char *job, char *ret_path, size_t size, struct pp_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	int rc = open_under(base, job, 1, ret_path, size, err);
+
+	if (rc == -ENOENT || rc == -EACCES || rc == -EROFS || rc == -ENOSPC)
+		rc = open_under(tmp && *tmp == '/' ? tmp : "/tmp", job, 0, ret_path, size, err);
+	return rc;
 }
 
 /* A spool by name may be the last job's: its keeper is about to remove it, or died and left rings that salvage wants. */
@@ -138,16 +160,11 @@ static int wait_for_last_job(const char *path, struct pp_err *err)
 
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err)
 {
-	const char *tmp = getenv("TMPDIR");
 	char cwd[PATH_MAX];
 	int rc;
 
-	if (!*wanted) {
-		rc = open_under("/dev/shm", job->name, ret_path, size, err);
-		if (rc == -ENOENT || rc == -EACCES || rc == -EROFS || rc == -ENOSPC)
-			rc = open_under(tmp && *tmp == '/' ? tmp : "/tmp", job->name, ret_path, size, err);
-		return rc;
-	}
+	if (!*wanted)
+		return open_default("/dev/shm", job->name, ret_path, size, err);
 	if (strpbrk(wanted, "\n\r"))
 		return pp_err_set(err, -EINVAL, "cannot make the spool: its name has a line break in it");
 	if (*wanted != '/' && !getcwd(cwd, sizeof(cwd)))
@@ -163,6 +180,41 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	return own_directory(ret_path, err);
 }
 
+/* The keeper of the ranks before us waits for a launcher that starts others: they have another keeper. */
+static void tell_the_last(const char *outer, int again)
+{
+	char path[PP_SPOOL_PATH + 32];
+	int fd;
+
+	if (again > 1)
+		snprintf(path, sizeof(path), "%s-r%d/followed", outer, again - 1);
+	else
+		snprintf(path, sizeof(path), "%s/followed", outer);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err)
+{
+	char wanted[PP_SPOOL_PATH], end[PP_SPOOL_PATH];
+	size_t base, length;
+
+	if (job->again > 0)
+		length = (size_t)snprintf(wanted, sizeof(wanted), "%s-r%d", outer, job->again);
+	else
+		length = (size_t)snprintf(wanted, sizeof(wanted), "%s", outer);
+	if (length >= sizeof(wanted))
+		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", outer);
+	if (job->again > 0)
+		tell_the_last(outer, job->again);
+	base = (size_t)snprintf(end, sizeof(end), "/podprof-%u/%s", (unsigned)geteuid(), job->name);
+	if (length <= base || strcmp(wanted + length - base, end))
+		return pp_spool_open(wanted, job, ret_path, size, err);
+	wanted[length - base] = '\0';
+	return open_default(wanted, job->name, ret_path, size, err);
+}
+
 static int write_file(const char *path, const char *text, size_t length)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -170,6 +222,8 @@ static int write_file(const char *path, const char *text, size_t length)
 
 	if (fd < 0)
 		return -errno;
+	if (fchmod(fd, 0600)) /* whatever the umask made of it */
+		rc = -errno;
 	while (length && !rc) {
 		ssize_t n = write(fd, text, length);
 
@@ -237,15 +291,26 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
 	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc)) : 0;
 }
 
+/* Containers that share a spool have pids of their own. */
+static void run_file(const char *spool, const struct pp_job *job, char *path, size_t size)
+{
+	uint32_t space = pp_proc_pid_space();
+
+	if (space == PP_PID_SPACE_FIRST || !space)
+		snprintf(path, size, "%s/run-%d", spool, job->pid);
+	else
+		snprintf(path, size, "%s/run-%d-%u", spool, job->pid, (unsigned)space);
+}
+
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err)
 {
-	char part[PP_SPOOL_PATH + 32], path[PP_SPOOL_PATH + 32], text[96];
+	char part[PP_SPOOL_PATH + 64], path[PP_SPOOL_PATH + 64], text[96];
 	int rc, length;
 
-	snprintf(part, sizeof(part), "%s/.run-%d", spool, (int)getpid());
-	snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid());
+	run_file(spool, job, path, sizeof(path));
+	snprintf(part, sizeof(part), "%s/.%s-%d", spool, strrchr(path, '/') + 1, (int)getpid());
 	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size,
-	                  (unsigned long long)pp_proc_start_time(getpid()));
+	                  (unsigned long long)pp_proc_start_time(job->pid));
 	rc = write_file(part, text, (size_t)length);
 	if (!rc && rename(part, path))
 		rc = -errno;
@@ -254,10 +319,10 @@ int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err
 	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc)) : 0;
 }
 
-void pp_spool_unregister(const char *spool)
+void pp_spool_unregister(const char *spool, const struct pp_job *job)
 {
-	char path[PP_SPOOL_PATH + 32];
+	char path[PP_SPOOL_PATH + 64];
 
-	snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid());
+	run_file(spool, job, path, sizeof(path));
 	unlink(path);
 }

@@ -18,12 +18,19 @@ const char *pp_logdir_cure(int rc);
 
 /* Make (or join) the spool: `wanted` if not empty, else /dev/shm/podprof-UID/JOB, else the same under the node's tmp. */
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
+/* The same place as the podprof run around us has, or had: `outer`, or the node's tmp where this host does not have it. With "-rN"
+ * behind it where the ranks were started again. */
+int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
 /* <spool>/options, by the first only. */
 int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
                            char *const *command, struct pp_err *err);
-/* <spool>/run-<pid>: this process will be, or start, the application. */
+/* <spool>/run-<pid>: job->pid is, will be, or starts, the application. */
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
-void pp_spool_unregister(const char *spool);
+void pp_spool_unregister(const char *spool, const struct pp_job *job);
+
+/* Remove what dead jobs left beside `spool`: without rings after an hour, with rings that nobody salvaged after a week. Returns
+ * how many. */
+int pp_spool_sweep(const char *spool);
 
 enum pp_spool_life { PP_SPOOL_LEFT, PP_SPOOL_RECORDING, PP_SPOOL_WRITING, PP_SPOOL_DONE, PP_SPOOL_FAILED };
 

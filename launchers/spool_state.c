@@ -131,9 +131,12 @@ int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), vo
 	for (size_t i = 0; i < 2 && !rc; i++) {
 		char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 256];
 		struct dirent *e;
+		struct stat st;
 		DIR *d;
 
 		snprintf(root, sizeof(root), "%s/podprof-%u", base[i], (unsigned)geteuid());
+		if (lstat(root, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+			continue; /* what another user has made under our name tells us nothing */
 		d = opendir(root);
 		while (d && !rc && (e = readdir(d))) {
 			if (e->d_name[0] == '.')

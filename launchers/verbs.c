@@ -13,6 +13,7 @@ const struct pp_verb pp_verbs[PP_VERBS] = {
         {"salvage", pp_cmd_salvage, "make a session out of what a dead job left", &pp_verb_salvage},
         {"doctor", pp_cmd_doctor, "what works on this node, and the fix for what does not", &pp_verb_doctor},
         {"completion", pp_cmd_completion, "print the completion script of bash, zsh or fish", &pp_verb_completion},
+        {"arrive", pp_cmd_arrive, NULL, NULL},
         {"keeper", pp_cmd_keeper, NULL, NULL},
         {"man", pp_cmd_man, NULL, NULL},
         {"probe", pp_cmd_probe, NULL, NULL},

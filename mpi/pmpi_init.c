@@ -6,8 +6,10 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 {
 	struct pp_mpi_scope s;
 
-	if (rc == MPI_SUCCESS)
+	if (rc == MPI_SUCCESS) {
 		pp_mpi_activate();
+		pp_coord_start_all((int)atomic_load_explicit(&pp_mpi_active, memory_order_relaxed));
+	}
 	if (rc != MPI_SUCCESS || !atomic_load_explicit(&pp_mpi_active, memory_order_relaxed)) {
 		t->depth = 0;
 		return rc;
@@ -35,6 +37,7 @@ PP_PUBLIC int MPI_Init(int *argc, char ***argv)
 	if (t->depth)
 		return real(argc, argv);
 	t->depth = 1;
+	pp_coord_before();
 	rc = real(argc, argv);
 	return init_done(t, PP_MPI_CALL_Init, tsc, raw, rc);
 }
@@ -50,6 +53,7 @@ PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 	if (t->depth)
 		return real(argc, argv, required, provided);
 	t->depth = 1;
+	pp_coord_before();
 	rc = real(argc, argv, required, provided);
 	return init_done(t, PP_MPI_CALL_Init_thread, tsc, raw, rc);
 }
@@ -59,6 +63,7 @@ PP_PUBLIC int MPI_Finalize(void)
 {
 	PP_HEAD(Finalize, ())
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
+	pp_coord_stop_all();
 	rc = real();
 	end = pp_mpi_end(&scope);
 	if (scope.recording)

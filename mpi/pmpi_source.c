@@ -15,6 +15,7 @@ const struct podprof_guest *pp_mpi_guest;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
+const _Atomic uint32_t *pp_mpi_bell = &no_pattern, *pp_mpi_heard = &no_pattern;
 struct pp_mpi_names pp_mpi_names;
 int pp_tick_kind; /* this library's copy of the guest's */
 
@@ -47,7 +48,7 @@ void *pp_mpi_real(const char *symbol)
 }
 
 /* The executable may hold the live copy of a library's variable (copy relocation): ask the global scope first. */
-static void *object(const char *symbol)
+void *pp_mpi_object(const char *symbol)
 {
 	void *found = dlsym(RTLD_DEFAULT, symbol);
 
@@ -56,11 +57,11 @@ static void *object(const char *symbol)
 
 static int find_names(void)
 {
-	pp_mpi_names.world = object("ompi_mpi_comm_world");
-	pp_mpi_names.self = object("ompi_mpi_comm_self");
-	pp_mpi_names.comm_null = object("ompi_mpi_comm_null");
-	pp_mpi_names.request_null = object("ompi_request_null");
-	pp_mpi_names.request_empty = object("ompi_request_empty");
+	pp_mpi_names.world = pp_mpi_object("ompi_mpi_comm_world");
+	pp_mpi_names.self = pp_mpi_object("ompi_mpi_comm_self");
+	pp_mpi_names.comm_null = pp_mpi_object("ompi_mpi_comm_null");
+	pp_mpi_names.request_null = pp_mpi_object("ompi_request_null");
+	pp_mpi_names.request_empty = pp_mpi_object("ompi_request_empty");
 	return pp_mpi_names.world && pp_mpi_names.self && pp_mpi_names.comm_null && pp_mpi_names.request_null;
 }
 
@@ -75,6 +76,7 @@ static int calls_overlap(void)
 static void forked(void)
 {
 	atomic_store_explicit(&pp_mpi_active, 0, memory_order_relaxed);
+	pp_coord_abandon();
 }
 
 void pp_mpi_activate(void)
@@ -96,6 +98,11 @@ void pp_mpi_activate(void)
 	pp_mpi_recording = guest->recording;
 	if (guest->size >= offsetof(struct podprof_guest, collective) + sizeof guest->collective)
 		pp_mpi_pattern = guest->pattern;
+	if (guest->size >= offsetof(struct podprof_guest, look) + sizeof guest->look && guest->bell && guest->heard &&
+	    guest->look) {
+		pp_mpi_bell = guest->bell;
+		pp_mpi_heard = guest->heard;
+	}
 	guest->mpi_state(1);
 	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
 		guest->flush_with(pp_poll_flush);

@@ -13,6 +13,7 @@
 
 #include "core/base/tick.h"
 #include "core/collector.h"
+#include "mpi/coord_mpi.h"
 #include "mpi/pmpi_comm.h"
 
 #ifndef OPEN_MPI
@@ -31,6 +32,8 @@ enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI con
 struct pp_mpi_thread {
 	uint32_t depth;     /* 1: inside a wrapper, what libmpi calls itself is not seen */
 	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
+	uint32_t looking;   /* 1: inside a wrapper, but not yet inside the real call */
+	uint32_t looks;
 	MPI_Comm cache_handle;
 	struct pp_comm *cache;
 	struct pp_where *where;
@@ -63,10 +66,15 @@ extern _Atomic uint32_t pp_mpi_active __attribute__((visibility("hidden")));
 extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
+/* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */
+extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_heard __attribute__((visibility("hidden")));
 extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
 
 /* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
 void *pp_mpi_real(const char *symbol);
+/* A variable of the MPI library: the live one, where an executable has a copy. */
+void *pp_mpi_object(const char *symbol);
 /* After a successful MPI_Init: find the guest, claim, register world and self. */
 void pp_mpi_activate(void);
 /* Around MPI_Finalize: what was not tied is told before, nothing is looked at after. */
@@ -106,6 +114,11 @@ void pp_poll_end(struct pp_mpi_thread *t);
 #define PP_TAIL                                                                                                                    \
 	pp_mpi_leave(&scope);                                                                                                      \
 	return rc;
+
+static inline int pp_mpi_is_rung(void)
+{
+	return atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) != atomic_load_explicit(pp_mpi_heard, memory_order_relaxed);
+}
 
 static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
 {
@@ -177,6 +190,8 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	w->peer = s->peer;
 	w->calls++;
 	w->call = (uint16_t)(call + 1);
+	if (__builtin_expect(pp_mpi_is_rung() | (atomic_load_explicit(&pp_coord_busy, memory_order_relaxed) != 0), 0))
+		pp_coord_look(t);
 	s->recording = atomic_load_explicit(pp_mpi_recording, memory_order_relaxed) != 0;
 	if (__builtin_expect(t->polls != 0, 0) && !s->recording)
 		pp_poll_end(t);

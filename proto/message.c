@@ -11,135 +11,32 @@
 /* A frame of many empty parts unpacks to more than itself. */
 enum { UNPACK_MAX = 8 << 20 };
 
-#define TEXTS 4
+#define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
 
 union body {
 	Podprof__Hello hello;
 	Podprof__HelloAck hello_ack;
-	Podprof__Window window;
 	Podprof__Piece piece;
 	Podprof__Heartbeat heartbeat;
 	Podprof__Bye bye;
+	Podprof__Tell tell;
+	Podprof__Words words;
+	Podprof__Gather gather;
+	Podprof__Share share;
+	Podprof__Invite invite;
 };
 
-const char *pp_message_name(enum pp_message_kind kind)
+static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_ranks)
 {
-	static const char *const name[] = {"hello",          "hello ack",      "window request", "window ack",
-	                                   "window refused", "window started", "window ended",   "window cancel",
-	                                   "block",          "file",           "heartbeat",      "bye"};
-
-	return kind >= PP_MESSAGE_HELLO && kind <= PP_MESSAGE_BYE ? name[kind - PP_MESSAGE_HELLO] : "unknown message";
+	*ret_ranks = m->kind == PP_WIRE_HELLO ? m->hello.ranks : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.ranks : 0;
+	return m->kind == PP_WIRE_HELLO ? m->hello.rank : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.rank : NULL;
 }
 
-static int text_is_good(const char *text)
+static void fill_piece(Podprof__Piece *p, const struct pp_wire_piece *from)
 {
-	size_t n = strnlen(text, PP_MESSAGE_TEXT + 1);
-
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			return 0;
-	return n <= PP_MESSAGE_TEXT;
-}
-
-static int name_is_good(const char *name)
-{
-	return name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
-static const char *texts_of(const struct pp_message *m, const char *text[TEXTS])
-{
-	size_t n = 0;
-
-	memset(text, 0, TEXTS * sizeof(*text));
-	if (m->kind == PP_MESSAGE_HELLO) {
-		text[n++] = m->hello.job;
-		text[n++] = m->hello.host;
-		text[n++] = m->hello.version;
-	} else if (m->kind == PP_MESSAGE_HELLO_ACK) {
-		text[n++] = m->hello_ack.session;
-		text[n++] = m->hello_ack.refused;
-		text[n++] = m->hello_ack.host;
-	} else if (m->kind >= PP_MESSAGE_WINDOW_REQUEST && m->kind <= PP_MESSAGE_WINDOW_CANCEL) {
-		text[n++] = m->window.rank_list;
-		text[n++] = m->window.reason;
-	} else if (m->kind == PP_MESSAGE_BLOCK || m->kind == PP_MESSAGE_FILE) {
-		text[n++] = m->piece.name;
-	} else if (m->kind == PP_MESSAGE_BYE) {
-		text[n++] = m->bye.reason;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (text[i] && !text_is_good(text[i]))
-			return "a text is too long or has control characters";
-	return NULL;
-}
-
-static const char *ranks_of(const struct pp_message *m, const struct pp_message_rank **ret_rank, size_t *ret_ranks)
-{
-	*ret_rank = NULL;
-	*ret_ranks = 0;
-	if (m->kind == PP_MESSAGE_HELLO) {
-		*ret_rank = m->hello.rank;
-		*ret_ranks = m->hello.ranks;
-	} else if (m->kind >= PP_MESSAGE_WINDOW_REQUEST && m->kind <= PP_MESSAGE_WINDOW_CANCEL) {
-		*ret_rank = m->window.rank;
-		*ret_ranks = m->window.ranks;
-	} else if (m->kind == PP_MESSAGE_HEARTBEAT) {
-		*ret_rank = m->heartbeat.rank;
-		*ret_ranks = m->heartbeat.ranks;
-	}
-	if (*ret_ranks > PP_MESSAGE_RANKS)
-		return "too many ranks of one host";
-	for (size_t i = 0; i < *ret_ranks; i++)
-		if ((*ret_rank)[i].rank < 0 || (*ret_rank)[i].pid < 0 || (unsigned)(*ret_rank)[i].state >= PP_RANK_STATES)
-			return "a rank's number or state is out of its range";
-	return NULL;
-}
-
-/* The same rules for what is said and for what is heard. NULL: all is well. */
-static const char *fault_of(const struct pp_message *m)
-{
-	const struct pp_message_piece *p = &m->piece;
-	const struct pp_message_rank *rank;
-	const char *text[TEXTS], *fault;
-	size_t ranks;
-
-	if (m->kind < PP_MESSAGE_HELLO || m->kind > PP_MESSAGE_BYE)
-		return "no kind of message that is known";
-	fault = texts_of(m, text);
-	if (!fault)
-		fault = ranks_of(m, &rank, &ranks);
-	if (fault)
-		return fault;
-	if (m->kind >= PP_MESSAGE_WINDOW_REQUEST && m->kind <= PP_MESSAGE_WINDOW_STARTED && m->window.first > m->window.last)
-		return "a window that ends before it begins";
-	if (m->kind == PP_MESSAGE_FILE && (!p->name || !name_is_good(p->name)))
-		return "a file's name that is none";
-	if ((m->kind == PP_MESSAGE_FILE || m->kind == PP_MESSAGE_BLOCK) &&
-	    (p->size > PP_MESSAGE_PIECE || p->offset > p->total || p->size > p->total - p->offset))
-		return "a piece that is larger than what it is of";
-	return NULL;
-}
-
-static char *text_or_empty(const char *text)
-{
-	return (char *)(uintptr_t)(text ? text : "");
-}
-
-static void fill_window(Podprof__Window *w, const struct pp_message_window *from)
-{
-	w->window = from->window;
-	w->attempt = from->attempt;
-	w->by_time = from->by_time != 0;
-	w->first = from->first;
-	w->last = from->last;
-	w->ranks = text_or_empty(from->rank_list);
-	w->reason = text_or_empty(from->reason);
-}
-
-static void fill_piece(Podprof__Piece *p, const struct pp_message_piece *from)
-{
-	p->window = from->window;
-	p->name = text_or_empty(from->name);
+	podprof__piece__init(p);
+	p->gather = from->gather;
+	p->name = TEXT(from->name);
 	p->offset = from->offset;
 	p->total = from->total;
 	p->checksum = (uint32_t)crc32_z(0, from->bytes, from->size);
@@ -147,49 +44,143 @@ static void fill_piece(Podprof__Piece *p, const struct pp_message_piece *from)
 	p->bytes.data = (uint8_t *)(uintptr_t)from->bytes;
 }
 
-static void fill_body(const struct pp_message *m, union body *b, Podprof__RankState **list, size_t ranks)
+static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
 {
-	if (m->kind == PP_MESSAGE_HELLO) {
-		podprof__hello__init(&b->hello);
-		b->hello.protocol = m->hello.protocol;
-		b->hello.job = text_or_empty(m->hello.job);
-		b->hello.host = text_or_empty(m->hello.host);
-		b->hello.version = text_or_empty(m->hello.version);
-		b->hello.instance = m->hello.instance;
-		b->hello.n_rank = ranks;
-		b->hello.rank = list;
-	} else if (m->kind == PP_MESSAGE_HELLO_ACK) {
-		podprof__hello_ack__init(&b->hello_ack);
-		b->hello_ack.protocol = m->hello_ack.protocol;
-		b->hello_ack.host_index = m->hello_ack.host_index;
-		b->hello_ack.session = text_or_empty(m->hello_ack.session);
-		b->hello_ack.refused = text_or_empty(m->hello_ack.refused);
-		b->hello_ack.instance = m->hello_ack.instance;
-		b->hello_ack.host = text_or_empty(m->hello_ack.host);
-	} else if (m->kind == PP_MESSAGE_HEARTBEAT) {
-		podprof__heartbeat__init(&b->heartbeat);
-		b->heartbeat.received = m->heartbeat.received;
-		b->heartbeat.job_ns = m->heartbeat.job_ns;
-		b->heartbeat.n_rank = ranks;
-		b->heartbeat.rank = list;
-	} else if (m->kind == PP_MESSAGE_BYE) {
+	podprof__gather__init(g);
+	g->gather = from->gather;
+	g->cut = from->cut;
+	g->number = from->number;
+	g->from = from->from;
+	g->to = from->to;
+	g->from_realtime = from->from_realtime;
+	g->to_realtime = from->to_realtime;
+	g->first = from->first;
+	g->last = from->last;
+	g->session = TEXT(from->session);
+	g->token = TEXT(from->token);
+	g->host = TEXT(from->host);
+	g->has_steps = from->has_steps != 0;
+	g->tick0 = from->tick0;
+	g->ns0 = from->ns0;
+	g->num = from->num;
+	g->shift = from->shift;
+	g->bound = from->bound;
+	g->epoch_realtime = from->epoch_realtime;
+	g->boot_id = TEXT(from->clock.boot_id);
+	g->timens = TEXT(from->clock.timens);
+	g->tick_kind = from->clock.tick_kind;
+}
+
+static void fill_hello(Podprof__Hello *h, const struct pp_wire_hello *from, Podprof__RankState **list)
+{
+	podprof__hello__init(h);
+	h->protocol = from->protocol;
+	h->job = TEXT(from->job);
+	h->host = TEXT(from->host);
+	h->version = TEXT(from->version);
+	h->instance = from->instance;
+	h->n_rank = from->ranks;
+	h->rank = list;
+	h->boot_id = TEXT(from->clock.boot_id);
+	h->timens = TEXT(from->clock.timens);
+	h->tick_kind = from->clock.tick_kind;
+	h->way = from->way;
+}
+
+static void fill_answer(Podprof__HelloAck *a, const struct pp_wire_hello_ack *from)
+{
+	podprof__hello_ack__init(a);
+	a->protocol = from->protocol;
+	a->host_index = from->host_index;
+	a->session = TEXT(from->session);
+	a->refused = TEXT(from->refused);
+	a->instance = from->instance;
+	a->host = TEXT(from->host);
+}
+
+static void fill_small(const struct pp_wire *m, union body *b)
+{
+	ProtobufCBinaryData words = {.len = 0};
+
+	if (m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE) {
+		words.len = m->words.size;
+		words.data = (uint8_t *)(uintptr_t)m->words.text;
+	}
+	if (m->kind == PP_WIRE_BYE) {
 		podprof__bye__init(&b->bye);
-		b->bye.reason = text_or_empty(m->bye.reason);
-	} else if (m->kind == PP_MESSAGE_BLOCK || m->kind == PP_MESSAGE_FILE) {
-		podprof__piece__init(&b->piece);
-		fill_piece(&b->piece, &m->piece);
+		b->bye.reason = TEXT(m->bye.reason);
+	} else if (m->kind == PP_WIRE_TELL) {
+		podprof__tell__init(&b->tell);
+		b->tell.number = m->tell.number;
+		b->tell.kind = m->tell.kind;
+		b->tell.first = m->tell.first;
+		b->tell.last = m->tell.last;
+	} else if (m->kind == PP_WIRE_WORDS_OF) {
+		podprof__words__init(&b->words);
+		b->words.client = m->words.client;
+		b->words.ended = m->words.ended != 0;
+		b->words.text = words;
+	} else if (m->kind == PP_WIRE_SHARE) {
+		podprof__share__init(&b->share);
+		b->share.gather = m->share.gather;
+		b->share.code = m->share.code;
+		b->share.reason = TEXT(m->share.reason);
+		b->share.block = m->share.block;
+		b->share.files = m->share.files;
 	} else {
-		podprof__window__init(&b->window);
-		fill_window(&b->window, &m->window);
-		b->window.n_rank = ranks;
-		b->window.rank = list;
+		podprof__invite__init(&b->invite);
+		b->invite.text = words;
 	}
 }
 
-int pp_message_write(const struct pp_message *m, void **ret_bytes, size_t *ret_size, struct pp_err *err)
+static void fill_body(const struct pp_wire *m, union body *b, Podprof__RankState **list)
 {
-	const char *fault = fault_of(m);
-	const struct pp_message_rank *rank;
+	if (m->kind == PP_WIRE_HELLO) {
+		fill_hello(&b->hello, &m->hello, list);
+	} else if (m->kind == PP_WIRE_HELLO_ACK) {
+		fill_answer(&b->hello_ack, &m->hello_ack);
+	} else if (m->kind == PP_WIRE_HEARTBEAT) {
+		podprof__heartbeat__init(&b->heartbeat);
+		b->heartbeat.received = m->heartbeat.received;
+		b->heartbeat.job_ns = m->heartbeat.job_ns;
+		b->heartbeat.n_rank = m->heartbeat.ranks;
+		b->heartbeat.rank = list;
+		b->heartbeat.first_tick = m->heartbeat.first_tick;
+		b->heartbeat.over = m->heartbeat.over != 0;
+	} else if (m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) {
+		fill_piece(&b->piece, &m->piece);
+	} else if (m->kind == PP_WIRE_GATHER) {
+		fill_gather(&b->gather, &m->gather);
+	} else {
+		fill_small(m, b);
+	}
+}
+
+static void fill_rank(Podprof__RankState *r, const struct pp_wire_rank *from)
+{
+	podprof__rank_state__init(r);
+	r->rank = from->rank;
+	r->pid = from->pid;
+	r->state = (uint32_t)from->state;
+	r->step = from->step;
+	r->marks = from->marks != 0;
+	r->recording = from->recording != 0;
+	r->over = from->over != 0;
+	r->request = from->request;
+	r->first = from->first;
+	r->last = from->last;
+	r->windows_passed = from->windows_passed;
+	r->signals = from->signals;
+	r->call = from->call;
+	r->comm = from->comm;
+	r->sequence = from->sequence;
+	r->peer = from->peer;
+}
+
+int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, struct pp_err *err)
+{
+	const char *fault = pp_wire_fault(m);
+	const struct pp_wire_rank *rank;
 	Podprof__Message out;
 	Podprof__RankState *state;
 	Podprof__RankState **list;
@@ -198,36 +189,32 @@ int pp_message_write(const struct pp_message *m, void **ret_bytes, size_t *ret_s
 	void *bytes;
 
 	if (fault)
-		return pp_err_set(err, -EINVAL, "cannot send a %s: %s", pp_message_name(m->kind), fault);
-	ranks_of(m, &rank, &ranks);
+		return pp_err_set(err, -EINVAL, "cannot send a %s: %s", pp_wire_name(m->kind), fault);
+	rank = ranks_of(m, &ranks);
 	state = calloc(ranks + 1, sizeof(*state));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, as protobuf-c wants it */
 	list = calloc(ranks + 1, sizeof(*list));
 	if (!state || !list)
 		goto no_memory;
 	for (size_t i = 0; i < ranks; i++) {
-		podprof__rank_state__init(&state[i]);
-		state[i].rank = rank[i].rank;
-		state[i].pid = rank[i].pid;
-		state[i].state = (uint32_t)rank[i].state;
-		state[i].step = rank[i].step;
+		fill_rank(&state[i], &rank[i]);
 		list[i] = &state[i];
 	}
-	fill_body(m, &body, list, ranks);
+	fill_body(m, &body, list);
 	podprof__message__init(&out);
 	out.sequence = m->sequence;
 	out.body_case = (Podprof__Message__BodyCase)m->kind;
 	out.hello = &body.hello; /* one pointer of a union: whichever it is */
 	size = podprof__message__get_packed_size(&out);
-	bytes = size <= PP_MESSAGE_MAX ? malloc(size + 1) : NULL;
+	bytes = size <= PP_WIRE_MAX ? malloc(size + 1) : NULL;
 	if (bytes)
 		podprof__message__pack(&out, bytes);
 	free(list);
 	free(state);
-	if (size > PP_MESSAGE_MAX)
-		return pp_err_set(err, -EMSGSIZE, "cannot send a %s of %zu bytes", pp_message_name(m->kind), size);
+	if (size > PP_WIRE_MAX)
+		return pp_err_set(err, -EMSGSIZE, "cannot send a %s of %zu bytes", pp_wire_name(m->kind), size);
 	if (!bytes)
-		return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_message_name(m->kind));
+		return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_wire_name(m->kind));
 	*ret_bytes = bytes;
 	*ret_size = size;
 	return 0;
@@ -235,7 +222,7 @@ int pp_message_write(const struct pp_message *m, void **ret_bytes, size_t *ret_s
 no_memory:
 	free(list);
 	free(state);
-	return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_message_name(m->kind));
+	return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_wire_name(m->kind));
 }
 
 struct bounded { /* what unpacking may take */
@@ -258,7 +245,7 @@ static void bounded_free(void *data, void *pointer)
 	free(pointer);
 }
 
-void pp_message_release(struct pp_message *m)
+void pp_wire_release(struct pp_wire *m)
 {
 	ProtobufCAllocator plain = {.alloc = bounded_alloc, .free = bounded_free};
 
@@ -268,106 +255,146 @@ void pp_message_release(struct pp_message *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static int take_ranks(struct pp_message *m, Podprof__RankState **list, size_t n)
+static int take_ranks(struct pp_wire *m, Podprof__RankState **list, size_t n)
 {
-	struct pp_message_rank *rank = n <= PP_MESSAGE_RANKS ? calloc(n + 1, sizeof(*rank)) : NULL;
+	struct pp_wire_rank *rank = n <= PP_WIRE_RANKS ? calloc(n + 1, sizeof(*rank)) : NULL;
 
 	m->owned[1] = rank;
 	if (!rank)
-		return n <= PP_MESSAGE_RANKS ? -ENOMEM : -EBADMSG;
+		return n <= PP_WIRE_RANKS ? -ENOMEM : -EBADMSG;
 	for (size_t i = 0; i < n; i++) {
-		if (list[i]->state >= PP_RANK_STATES)
+		if (list[i]->state >= PP_WIRE_STATES)
 			return -EBADMSG;
-		rank[i] = (struct pp_message_rank){list[i]->rank, list[i]->pid, (enum pp_rank_state)list[i]->state, list[i]->step};
+		rank[i] = (struct pp_wire_rank){.rank = list[i]->rank,
+		                                .pid = list[i]->pid,
+		                                .state = (enum pp_wire_state)list[i]->state,
+		                                .step = list[i]->step,
+		                                .marks = list[i]->marks,
+		                                .recording = list[i]->recording,
+		                                .over = list[i]->over,
+		                                .request = list[i]->request,
+		                                .first = list[i]->first,
+		                                .last = list[i]->last,
+		                                .windows_passed = list[i]->windows_passed,
+		                                .signals = list[i]->signals,
+		                                .call = list[i]->call,
+		                                .sequence = list[i]->sequence,
+		                                .comm = list[i]->comm,
+		                                .peer = list[i]->peer};
 	}
 	return 0;
 }
 
-static int take_window(struct pp_message *m, const Podprof__Window *w)
+static int take_piece(struct pp_wire *m, const Podprof__Piece *p)
 {
-	int rc = take_ranks(m, w->rank, w->n_rank);
-
-	m->window = (struct pp_message_window){.window = w->window,
-	                                       .attempt = w->attempt,
-	                                       .by_time = w->by_time,
-	                                       .first = w->first,
-	                                       .last = w->last,
-	                                       .rank_list = w->ranks,
-	                                       .reason = w->reason,
-	                                       .rank = m->owned[1],
-	                                       .ranks = w->n_rank};
-	return rc;
-}
-
-static int take_piece(struct pp_message *m, const Podprof__Piece *p)
-{
-	m->piece = (struct pp_message_piece){.window = p->window,
-	                                     .name = p->name,
-	                                     .offset = p->offset,
-	                                     .total = p->total,
-	                                     .bytes = p->bytes.data,
-	                                     .size = p->bytes.len};
+	m->piece = (struct pp_wire_piece){.gather = p->gather,
+	                                  .name = p->name,
+	                                  .offset = p->offset,
+	                                  .total = p->total,
+	                                  .bytes = p->bytes.data,
+	                                  .size = p->bytes.len};
 	return (uint32_t)crc32_z(0, p->bytes.data, p->bytes.len) == p->checksum ? 0 : -EBADMSG;
 }
 
-static int take_body(struct pp_message *m, const Podprof__Message *in)
+static void take_gather(struct pp_wire *m, const Podprof__Gather *g)
+{
+	m->gather = (struct pp_wire_gather){.gather = g->gather,
+	                                    .cut = g->cut,
+	                                    .number = g->number,
+	                                    .from = g->from,
+	                                    .to = g->to,
+	                                    .from_realtime = g->from_realtime,
+	                                    .to_realtime = g->to_realtime,
+	                                    .first = g->first,
+	                                    .last = g->last,
+	                                    .session = g->session,
+	                                    .token = g->token,
+	                                    .host = g->host,
+	                                    .has_steps = g->has_steps,
+	                                    .tick0 = g->tick0,
+	                                    .num = g->num,
+	                                    .ns0 = g->ns0,
+	                                    .bound = g->bound,
+	                                    .epoch_realtime = g->epoch_realtime,
+	                                    .shift = g->shift,
+	                                    .clock = {g->boot_id, g->timens, g->tick_kind}};
+}
+
+static void take_small(struct pp_wire *m, const Podprof__Message *in)
+{
+	if (m->kind == PP_WIRE_BYE)
+		m->bye.reason = in->bye->reason;
+	else if (m->kind == PP_WIRE_TELL)
+		m->tell = (struct pp_wire_tell){in->tell->number, in->tell->kind, in->tell->first, in->tell->last};
+	else if (m->kind == PP_WIRE_WORDS_OF)
+		m->words = (struct pp_wire_words){in->words->client, in->words->ended, (const char *)in->words->text.data,
+		                                  in->words->text.len};
+	else if (m->kind == PP_WIRE_SHARE)
+		m->share = (struct pp_wire_share){in->share->gather, in->share->block, in->share->code, in->share->reason,
+		                                  in->share->files};
+	else
+		m->words = (struct pp_wire_words){.text = (const char *)in->invite->text.data, .size = in->invite->text.len};
+}
+
+static int take_body(struct pp_wire *m, const Podprof__Message *in)
 {
 	const Podprof__Hello *h = in->hello;
 	const Podprof__HelloAck *a = in->hello_ack;
 	const Podprof__Heartbeat *b = in->heartbeat;
 	int rc = 0;
 
-	if (m->kind == PP_MESSAGE_HELLO) {
+	if (m->kind == PP_WIRE_HELLO) {
 		rc = take_ranks(m, h->rank, h->n_rank);
-		m->hello = (struct pp_message_hello){h->protocol, h->job, h->host, h->version, h->instance, m->owned[1], h->n_rank};
-	} else if (m->kind == PP_MESSAGE_HELLO_ACK) {
-		m->hello_ack =
-		        (struct pp_message_hello_ack){a->protocol, a->host_index, a->session, a->refused, a->instance, a->host};
-	} else if (m->kind == PP_MESSAGE_HEARTBEAT) {
+		m->hello = (struct pp_wire_hello){h->protocol, h->job,      h->host,   h->version,
+		                                  h->instance, m->owned[1], h->n_rank, {h->boot_id, h->timens, h->tick_kind},
+		                                  h->way};
+	} else if (m->kind == PP_WIRE_HELLO_ACK) {
+		m->hello_ack = (struct pp_wire_hello_ack){a->protocol, a->host_index, a->session, a->refused, a->instance, a->host};
+	} else if (m->kind == PP_WIRE_HEARTBEAT) {
 		rc = take_ranks(m, b->rank, b->n_rank);
-		m->heartbeat = (struct pp_message_heartbeat){b->received, b->job_ns, m->owned[1], b->n_rank};
-	} else if (m->kind == PP_MESSAGE_BYE) {
-		m->bye.reason = in->bye->reason;
-	} else if (m->kind == PP_MESSAGE_BLOCK || m->kind == PP_MESSAGE_FILE) {
+		m->heartbeat = (struct pp_wire_heartbeat){b->received, b->job_ns, m->owned[1], b->n_rank, b->first_tick, b->over};
+	} else if (m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) {
 		rc = take_piece(m, in->block);
+	} else if (m->kind == PP_WIRE_GATHER) {
+		take_gather(m, in->gather);
 	} else {
-		rc = take_window(m, in->window_request);
+		take_small(m, in);
 	}
 	return rc;
 }
 
-int pp_message_read(const void *bytes, size_t size, struct pp_message *ret_message, struct pp_err *err)
+int pp_wire_read(const void *bytes, size_t size, struct pp_wire *ret_message, struct pp_err *err)
 {
 	struct bounded room = {UNPACK_MAX};
 	ProtobufCAllocator allocator = {.alloc = bounded_alloc, .free = bounded_free, .allocator_data = &room};
-	struct pp_message m = {0};
+	struct pp_wire m = {0};
 	const char *fault = NULL;
 	Podprof__Message *in;
 	int rc;
 
-	if (size > PP_MESSAGE_MAX)
+	if (size > PP_WIRE_MAX)
 		return pp_err_set(err, -EBADMSG, "a message of %zu bytes is refused: too long", size);
 	in = podprof__message__unpack(&allocator, size, bytes);
 	if (!in)
 		return pp_err_set(err, -EBADMSG, "a message of %zu bytes is refused: not of podprof's protocol", size);
 	m.owned[0] = in;
 	m.sequence = in->sequence;
-	m.kind = (enum pp_message_kind)in->body_case;
-	if (m.kind < PP_MESSAGE_HELLO || m.kind > PP_MESSAGE_BYE || !in->hello)
+	m.kind = (enum pp_wire_kind)in->body_case;
+	if (!in->body_case || !in->hello)
 		rc = -EBADMSG;
 	else
 		rc = take_body(&m, in);
 	if (rc == 0)
-		fault = fault_of(&m);
+		fault = pp_wire_fault(&m);
 	if (rc == 0 && !fault) {
 		*ret_message = m;
 		return 0;
 	}
 	if (rc == -ENOMEM)
-		pp_err_set(err, rc, "a %s is lost: no memory", pp_message_name(m.kind));
+		pp_err_set(err, rc, "a %s is lost: no memory", pp_wire_name(m.kind));
 	else
-		pp_err_set(err, -EBADMSG, "a %s is refused: %s", pp_message_name(m.kind),
+		pp_err_set(err, -EBADMSG, "a %s is refused: %s", pp_wire_name(m.kind),
 		           fault ? fault : "checksum, state or kind is wrong");
-	pp_message_release(&m);
+	pp_wire_release(&m);
 	return rc ? rc : -EBADMSG;
 }

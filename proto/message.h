@@ -1,5 +1,5 @@
 /* Messages of podprof.proto as plain structs. In: what a keeper says. Out: bytes, and back; called by aggregate/keeper/net*.c.
- * Pure, any thread. pp_message_read() takes hostile bytes: it allocates a bounded amount, and every field is in its range. */
+ * Pure, any thread. pp_wire_read() takes hostile bytes: it allocates a bounded amount, and every field is in its range. */
 #ifndef PP_PROTO_MESSAGE_H
 #define PP_PROTO_MESSAGE_H
 
@@ -8,100 +8,147 @@
 
 #include "core/base/err.h"
 
-enum { PP_MESSAGE_PROTOCOL = 1 };
+enum { PP_WIRE_PROTOCOL = 1 };
 
-enum {                               /* limits, of both directions */
-       PP_MESSAGE_MAX = 1 << 20,     /* bytes of a message */
-       PP_MESSAGE_PIECE = 256 << 10, /* bytes of a piece */
-       PP_MESSAGE_TEXT = 255,        /* bytes of a text */
-       PP_MESSAGE_RANKS = 4096,      /* of one host */
+enum {                            /* limits, of both directions */
+       PP_WIRE_MAX = 1 << 20,     /* bytes of a message */
+       PP_WIRE_PIECE = 256 << 10, /* bytes of a piece */
+       PP_WIRE_TEXT = 255,        /* bytes of a text */
+       PP_WIRE_WORDS = 4096,      /* bytes of words and of an invitation */
+       PP_WIRE_RANKS = 4096,      /* of one host */
 };
 
-enum pp_message_kind { /* numbers of podprof.proto */
-	               PP_MESSAGE_HELLO = 2,
-	               PP_MESSAGE_HELLO_ACK,
-	               PP_MESSAGE_WINDOW_REQUEST,
-	               PP_MESSAGE_WINDOW_ACK,
-	               PP_MESSAGE_WINDOW_REFUSED,
-	               PP_MESSAGE_WINDOW_STARTED,
-	               PP_MESSAGE_WINDOW_ENDED,
-	               PP_MESSAGE_WINDOW_CANCEL,
-	               PP_MESSAGE_BLOCK,
-	               PP_MESSAGE_FILE,
-	               PP_MESSAGE_HEARTBEAT,
-	               PP_MESSAGE_BYE,
+enum pp_wire_kind { /* numbers of podprof.proto */
+	            PP_WIRE_HELLO = 2,
+	            PP_WIRE_HELLO_ACK,
+	            PP_WIRE_BLOCK = 10,
+	            PP_WIRE_FILE,
+	            PP_WIRE_HEARTBEAT,
+	            PP_WIRE_BYE,
+	            PP_WIRE_TELL,
+	            PP_WIRE_WORDS_OF, /* a client */
+	            PP_WIRE_GATHER,
+	            PP_WIRE_SHARE,
+	            PP_WIRE_INVITE,
+	            PP_WIRE_KINDS,
 };
 
-enum pp_rank_state { PP_RANK_STARTING, PP_RANK_RUNNING, PP_RANK_ENDED, PP_RANK_DIED, PP_RANK_STATES };
+enum pp_wire_state { PP_WIRE_STARTING, PP_WIRE_RUNNING, PP_WIRE_ENDED, PP_WIRE_DIED, PP_WIRE_STATES };
 
-struct pp_message_rank {
+struct pp_wire_rank {
 	int32_t rank, pid;
-	enum pp_rank_state state;
+	enum pp_wire_state state;
 	int64_t step; /* the last one begun; INT64_MIN: none */
+	int marks, recording, over;
+	uint64_t request; /* its word on a request, as the ring's header has it */
+	int64_t first, last;
+	uint64_t windows_passed;
+	uint32_t signals;
+	uint32_t call, sequence; /* where its main thread is */
+	uint64_t comm;
+	int32_t peer;
+};
+
+struct pp_wire_clock { /* whose ticks they are, as the ring's header has it */
+	const char *boot_id, *timens;
+	uint32_t tick_kind;
 };
 
 /* Texts: NULL is written as "", and read as "". No control characters; not always UTF-8 (pp_utf8_mend). */
-struct pp_message_hello {
+struct pp_wire_hello {
 	uint32_t protocol;
 	const char *job, *host, *version;
 	uint64_t instance;
-	const struct pp_message_rank *rank;
+	const struct pp_wire_rank *rank;
 	size_t ranks;
+	struct pp_wire_clock clock;
+	uint32_t way; /* by which it was invited */
 };
 
-struct pp_message_hello_ack {
+struct pp_wire_hello_ack {
 	uint32_t protocol, host_index;
 	const char *session, *refused;
 	uint64_t instance;
 	const char *host;
 };
 
-struct pp_message_window {
-	uint64_t window;
-	uint32_t attempt;
-	int by_time; /* first and last are job ns, else step numbers */
-	int64_t first, last;
-	const char *rank_list, *reason;
-	const struct pp_message_rank *rank;
-	size_t ranks;
-};
-
-struct pp_message_piece {
-	uint64_t window;
+struct pp_wire_piece {
+	uint64_t gather;
 	const char *name;       /* file: a name without '/', not "." or ".." */
 	uint64_t offset, total; /* offset + size <= total */
 	const void *bytes;      /* its CRC-32 travels with it and has been compared */
 	size_t size;
 };
 
-struct pp_message_heartbeat {
+struct pp_wire_heartbeat {
 	uint64_t received;
 	int64_t job_ns;
-	const struct pp_message_rank *rank;
+	const struct pp_wire_rank *rank;
 	size_t ranks;
+	uint64_t first_tick; /* 0: none */
+	int over;
 };
 
-struct pp_message {
-	enum pp_message_kind kind;
+struct pp_wire_tell {
+	uint32_t number, kind;
+	int64_t first, last;
+};
+
+struct pp_wire_words {
+	uint32_t client;
+	int ended;
+	const char *text; /* `size` bytes, not terminated; anything */
+	size_t size;
+};
+
+struct pp_wire_gather {
+	uint64_t gather;
+	uint32_t cut; /* enum pp_pod_cut */
+	uint64_t number;
+	int64_t from, to, from_realtime, to_realtime;
+	int64_t first, last;
+	const char *session, *token; /* names without '/', not "." or ".." */
+	const char *host;            /* "": its own */
+	int has_steps;
+	uint64_t tick0, num;
+	int64_t ns0, bound, epoch_realtime;
+	uint32_t shift;
+	struct pp_wire_clock clock;
+};
+
+struct pp_wire_share {
+	uint64_t gather, block;
+	int32_t code; /* 0, -errno */
+	const char *reason;
+	uint32_t files;
+};
+
+struct pp_wire {
+	enum pp_wire_kind kind;
 	uint64_t sequence;
 	union {
-		struct pp_message_hello hello;
-		struct pp_message_hello_ack hello_ack;
-		struct pp_message_window window; /* request to cancel */
-		struct pp_message_piece piece;   /* block, file */
-		struct pp_message_heartbeat heartbeat;
+		struct pp_wire_hello hello;
+		struct pp_wire_hello_ack hello_ack;
+		struct pp_wire_piece piece; /* block, file */
+		struct pp_wire_heartbeat heartbeat;
+		struct pp_wire_tell tell;
+		struct pp_wire_words words; /* and an invitation */
+		struct pp_wire_gather gather;
+		struct pp_wire_share share;
 		struct {
 			const char *reason;
 		} bye;
 	};
-	void *owned[2]; /* by pp_message_read(); zero otherwise */
+	void *owned[2]; /* by pp_wire_read(); zero otherwise */
 };
 
 /* The message as bytes, to be freed. -EINVAL: a field is out of its range, -EMSGSIZE, -ENOMEM. */
-int pp_message_write(const struct pp_message *m, void **ret_bytes, size_t *ret_size, struct pp_err *err);
+int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, struct pp_err *err);
 /* The bytes as a message, to be released. -EBADMSG: they are none of ours, and the sentence says why; -ENOMEM. */
-int pp_message_read(const void *bytes, size_t size, struct pp_message *ret_message, struct pp_err *err);
-void pp_message_release(struct pp_message *m);
-const char *pp_message_name(enum pp_message_kind kind);
+int pp_wire_read(const void *bytes, size_t size, struct pp_wire *ret_message, struct pp_err *err);
+void pp_wire_release(struct pp_wire *m);
+const char *pp_wire_name(enum pp_wire_kind kind);
+/* What both directions hold to. NULL: all is well. */
+const char *pp_wire_fault(const struct pp_wire *m);
 
 #endif

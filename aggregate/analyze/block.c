@@ -18,7 +18,7 @@ struct head {
 	uint32_t reserved;
 };
 
-enum { BYTE_ORDER_MARK = 0x01020304, DEFLATE_MOST = 1032 };
+enum { BYTE_ORDER_MARK = 0x01020304, DEFLATE_MOST = 1032, DEFLATE_LEVEL = 3 /* 6: half a percent less in twice the time */ };
 
 int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_size, struct pp_err *err)
 {
@@ -34,7 +34,7 @@ int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_siz
 	packed = compressBound(io.at);
 	if (!io.fault)
 		bytes = malloc(sizeof(head) + packed);
-	if (!bytes || compress2(bytes + sizeof(head), &packed, io.bytes, io.at, 6) != Z_OK) {
+	if (!bytes || compress2(bytes + sizeof(head), &packed, io.bytes, io.at, DEFLATE_LEVEL) != Z_OK) {
 		if (io.fault == -EBADMSG)
 			rc = pp_err_set(err, -EINVAL, "cannot send this host's share: %s is out of its range", io.what);
 		else
@@ -71,7 +71,7 @@ static int unpack(const void *bytes, size_t size, uint8_t **ret_bytes, size_t *r
 		                  PP_BLOCK_VERSION);
 	if (head.packed != size - sizeof(head) || head.checksum != (uint32_t)crc32_z(0, body, size - sizeof(head)))
 		return pp_err_set(err, -EBADMSG, "a host's share of %zu bytes is refused: it is cut or changed", size);
-	if (head.unpacked / DEFLATE_MOST > head.packed)
+	if (head.unpacked / DEFLATE_MOST > head.packed || head.unpacked >= PP_BLOCK_MEMORY(head.packed))
 		return pp_err_set(err, -EBADMSG, "a host's share is refused: it cannot hold what it says");
 	unpacked = head.unpacked;
 	out = malloc(unpacked + 1);
@@ -88,12 +88,13 @@ static int unpack(const void *bytes, size_t size, uint8_t **ret_bytes, size_t *r
 
 int pp_block_read(const void *bytes, size_t size, struct pp_intern *names, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
-	struct pp_block_io io = {.reads = 1, .interned = names};
+	struct pp_block_io io = {.reads = 1, .interned = names, .budget = PP_BLOCK_MEMORY(size)};
 	struct pp_dataset d = {.names = names};
 	int rc = unpack(bytes, size, &io.bytes, &io.size, err);
 
 	if (rc < 0)
 		return rc;
+	io.budget -= io.size;
 	pp_block_fields(&io, &d);
 	if (!io.fault && io.at != io.size)
 		pp_block_fault(&io, -EBADMSG, "what comes after its end");

@@ -4,9 +4,9 @@
 
 #include "aggregate/analyze/block_io.h"
 #include "aggregate/analyze/dataset.h"
-#include "core/source/mpi_call.h"
 
 enum { RANKS_MOST = 1 << 17 };
+enum { HAS_STEP = 1, HAS_LATE };
 
 static void do_head(struct pp_block_io *io, struct pp_dataset *d)
 {
@@ -26,7 +26,10 @@ static void do_head(struct pp_block_io *io, struct pp_dataset *d)
 		pp_block_fault(io, -EBADMSG, "the number of ranks");
 	pp_block_double(io, &d->step_confidence);
 	PP_BLOCK_U(io, d->crossed);
-	PP_BLOCK_U(io, d->violations);
+	PP_BLOCK_U(io, d->spawned);
+	PP_BLOCK_U(io, d->untied);
+	PP_BLOCK_U(io, d->paused);
+	PP_BLOCK_U(io, d->parented);
 	PP_BLOCK_T(io, d->memory_period_ns, 0);
 	PP_BLOCK_T(io, d->startup_ns, 0);
 	PP_BLOCK_T(io, d->keeper_cpu_ns, 0);
@@ -46,7 +49,9 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_TEXT(io, w->status);
 		PP_BLOCK_TEXT(io, w->device);
 		PP_BLOCK_TEXT(io, w->device_name);
+		PP_BLOCK_TEXT(io, w->clock);
 		PP_BLOCK_S(io, w->domain);
+		PP_BLOCK_S(io, w->own_bound_ns);
 		PP_BLOCK_S(io, w->offset_ns);
 		PP_BLOCK_S(io, w->bound_ns);
 		PP_BLOCK_S(io, w->drift_ppb);
@@ -56,6 +61,9 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_TEXT(io, w->options);
 		PP_BLOCK_TEXT(io, w->version);
 		PP_BLOCK_TEXT(io, w->command);
+		PP_BLOCK_TEXT(io, w->memory_note);
+		if (w->domain < -1 || w->domain >= (int64_t)d->workers || w->own_bound_ns < 0)
+			pp_block_fault(io, -EBADMSG, "a clock");
 		if (w->rank < 0 || (i && w->rank <= w[-1].rank))
 			pp_block_fault(io, -EBADMSG, "ranks out of order");
 	}
@@ -64,14 +72,17 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 /* A step begins where the rank's last one ended, more often than not; the last category is what the others leave. */
 static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_cell *before)
 {
+	uint64_t has = c->present ? HAS_STEP : c->late_ns ? HAS_LATE : 0;
 	int64_t length, rest;
 
-	PP_BLOCK_U(io, c->present);
-	if (c->present != 1) {
-		if (c->present)
-			pp_block_fault(io, -EBADMSG, "a cell");
+	pp_block_u(io, &has);
+	c->present = has == HAS_STEP;
+	if (has == HAS_LATE) /* it has no such step, but others waited for it in theirs */
+		PP_BLOCK_T(io, c->late_ns, 0);
+	else if (has > HAS_LATE)
+		pp_block_fault(io, -EBADMSG, "a cell");
+	if (has != HAS_STEP)
 		return;
-	}
 	PP_BLOCK_T(io, c->begin_ns, before ? before->end_ns : 0);
 	PP_BLOCK_T(io, c->end_ns, c->begin_ns);
 	length = c->end_ns - c->begin_ns;
@@ -131,91 +142,16 @@ static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 			pp_block_fault(io, -EBADMSG, "steps out of order");
 	}
 	cells = grid(io, d);
-	if (io->reads && !(d->cell = calloc(cells + 1, sizeof(*d->cell))))
-		pp_block_fault(io, -ENOMEM, "no memory");
+	if (io->reads)
+		d->cell = pp_block_room(io, cells, sizeof(*d->cell));
 	for (size_t i = 0; i < cells && !io->fault; i++)
 		do_cell(io, &d->cell[i], i >= d->workers ? &d->cell[i - d->workers] : NULL);
 	PP_BLOCK_U(io, has_process);
 	cells = has_process ? grid(io, d) : 0;
-	if (io->reads && has_process && !(d->process = calloc(cells + 1, sizeof(*d->process))))
-		pp_block_fault(io, -ENOMEM, "no memory");
+	if (io->reads && has_process)
+		d->process = pp_block_room(io, cells, sizeof(*d->process));
 	for (size_t i = 0; i < cells && !io->fault; i++)
 		do_process_cell(io, &d->process[i]);
-}
-
-/* By columns: a job does the same again and again, and what is alike stands together. */
-static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
-{
-	struct pp_collective *c;
-	size_t n;
-
-	d->collective = pp_block_array(io, d->collective, &d->collectives, sizeof(*d->collective), 28);
-	c = d->collective;
-	n = d->collectives;
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].comm);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].call);
-	for (size_t i = 0; i < n; i++) {
-		int64_t sequence = c[i].sequence;
-
-		pp_block_delta(io, &sequence, i ? (int64_t)c[i - 1].sequence : 0, 1);
-		c[i].sequence = (uint32_t)sequence;
-		pp_block_delta(io, &c[i].step, i ? c[i - 1].step : 0, 0);
-		if (c[i].call >= pp_mpi_call_count() || sequence < 0 || sequence > UINT32_MAX)
-			pp_block_fault(io, -EBADMSG, "a call");
-	}
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].bytes);
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, n, c[i].ranks);
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, n, c[i].root);
-	for (size_t i = 0; i < n; i++) {
-		PP_BLOCK_T(io, c[i].first_ns, i ? c[i - 1].first_ns : 0);
-		PP_BLOCK_T(io, c[i].last_ns, c[i].first_ns);
-		PP_BLOCK_T(io, c[i].end_ns, c[i].last_ns);
-	}
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, n, c[i].last_worker);
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, n, c[i].wait_ns);
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, n, c[i].transfer_ns);
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, n, c[i].bound_ns);
-	PP_BLOCK_COLUMN(pp_block_double, io, i, n, &c[i].algbw);
-	PP_BLOCK_COLUMN(pp_block_double, io, i, n, &c[i].busbw);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_first);
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_count);
-}
-
-static int has_worker(const struct pp_dataset *d, int32_t rank)
-{
-	size_t low = 0, high = d->workers;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->worker[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < d->workers && d->worker[low].rank == rank;
-}
-
-static void need_worker(struct pp_block_io *io, const struct pp_dataset *d, int32_t rank)
-{
-	if (!io->fault && !has_worker(d, rank))
-		pp_block_fault(io, -EBADMSG, "a rank that is not in it");
-}
-
-static void do_rows(struct pp_block_io *io, struct pp_dataset *d)
-{
-	d->row = pp_block_array(io, d->row, &d->rows, sizeof(*d->row), 3);
-	PP_BLOCK_COLUMN(PP_BLOCK_S, io, i, d->rows, d->row[i].worker);
-	for (size_t i = 0; i < d->rows; i++)
-		PP_BLOCK_T(io, d->row[i].arrival_ns, i ? d->row[i - 1].arrival_ns : 0);
-	for (size_t i = 0; i < d->rows; i++) {
-		PP_BLOCK_T(io, d->row[i].exit_ns, d->row[i].arrival_ns);
-		need_worker(io, d, d->row[i].worker);
-	}
-	for (size_t i = 0; i < d->collectives; i++)
-		if (!d->collective[i].row_count || d->collective[i].row_first > d->rows ||
-		    d->collective[i].row_count > d->rows - d->collective[i].row_first)
-			pp_block_fault(io, -EBADMSG, "rows of a collective");
 }
 
 static void do_channels(struct pp_block_io *io, struct pp_channel **channel, size_t *channels)
@@ -255,6 +191,12 @@ static void do_communicators(struct pp_block_io *io, struct pp_dataset *d)
 		if (i && c->id <= c[-1].id)
 			pp_block_fault(io, -EBADMSG, "communicators out of order");
 	}
+}
+
+static void need_worker(struct pp_block_io *io, const struct pp_dataset *d, int32_t rank)
+{
+	if (!io->fault && pp_dataset_worker(d, rank) == SIZE_MAX)
+		pp_block_fault(io, -EBADMSG, "a rank that is not in it");
 }
 
 static void do_files(struct pp_block_io *io, struct pp_dataset *d)
@@ -307,16 +249,54 @@ static void do_memories(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_TEXT(io, d->warning[i].text);
 }
 
+/* A time that a rank may never have come to. */
+static void do_moment(struct pp_block_io *io, int64_t *time, int64_t base)
+{
+	uint64_t came = *time != PP_WINDOW_NEVER;
+
+	pp_block_u(io, &came);
+	if (came)
+		PP_BLOCK_T(io, *time, base);
+	else
+		*time = PP_WINDOW_NEVER;
+}
+
+static void do_window(struct pp_block_io *io, struct pp_dataset *d)
+{
+	struct pp_window_told *w = &d->window;
+
+	PP_BLOCK_TEXT(io, w->by);
+	PP_BLOCK_TEXT(io, w->kind);
+	PP_BLOCK_TEXT(io, w->channel);
+	PP_BLOCK_TEXT(io, w->what);
+	PP_BLOCK_S(io, w->tries);
+	w->rank = pp_block_array(io, w->rank, &w->ranks, sizeof(*w->rank), 7);
+	for (size_t i = 0; i < w->ranks; i++) {
+		struct pp_window_rank *r = &w->rank[i];
+
+		PP_BLOCK_S(io, r->rank);
+		do_moment(io, &r->asked, d->window_begin_ns);
+		do_moment(io, &r->acked, d->window_begin_ns);
+		do_moment(io, &r->started, d->window_begin_ns);
+		do_moment(io, &r->ended, d->window_end_ns);
+		PP_BLOCK_U(io, r->delivered);
+		PP_BLOCK_TEXT(io, r->reason);
+		need_worker(io, d, r->rank);
+		if (i && r->rank <= r[-1].rank)
+			pp_block_fault(io, -EBADMSG, "ranks out of order");
+	}
+}
+
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 {
 	do_head(io, d);
 	do_workers(io, d);
 	do_steps(io, d);
-	do_collectives(io, d);
-	do_rows(io, d);
+	pp_block_calls(io, d);
 	do_channels(io, &d->channel, &d->channels);
 	do_channels(io, &d->unseen, &d->unseens);
 	do_communicators(io, d);
 	do_files(io, d);
 	do_memories(io, d);
+	do_window(io, d);
 }

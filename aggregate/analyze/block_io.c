@@ -9,7 +9,7 @@
 #include "core/ring/utf8.h"
 #include "proto/varint.h"
 
-enum { TEXT_MAX = 64 << 10 };
+enum { TEXT_MAX = 64 << 10, NAME_BYTES = 64 };
 
 void pp_block_fault(struct pp_block_io *io, int code, const char *what)
 {
@@ -166,10 +166,31 @@ void pp_block_name(struct pp_block_io *io, uint32_t *name)
 	if (length > TEXT_MAX)
 		length = (size_t)pp_utf8_fit(text, TEXT_MAX);
 	text = bytes_of(io, text, &length);
+	if (io->reads && length && length + NAME_BYTES > io->budget)
+		pp_block_fault(io, -EBADMSG, "how much it would take");
+	if (io->reads && length && !io->fault)
+		io->budget -= length + NAME_BYTES;
 	if (io->reads)
-		*name = length ? pp_intern_put(io->interned, text, length) : 0;
-	if (io->reads && length && !*name)
+		*name = length && !io->fault ? pp_intern_put(io->interned, text, length) : 0;
+	if (io->reads && length && !*name && !io->fault)
 		pp_block_fault(io, -ENOMEM, "no memory");
+}
+
+void *pp_block_room(struct pp_block_io *io, size_t n, size_t row_size)
+{
+	void *room;
+
+	if (io->fault)
+		return NULL;
+	if (n >= io->budget / row_size) {
+		pp_block_fault(io, -EBADMSG, "how much it would take");
+		return NULL;
+	}
+	io->budget -= (n + 1) * row_size;
+	room = calloc(n + 1, row_size);
+	if (!room)
+		pp_block_fault(io, -ENOMEM, "no memory");
+	return room;
 }
 
 void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t row_size, size_t least)
@@ -182,12 +203,8 @@ void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t r
 	*rows = 0;
 	if (!io->fault && n > (io->size - io->at) / least)
 		pp_block_fault(io, -EBADMSG, "more rows than there are bytes");
-	if (io->fault)
-		return NULL;
-	array = calloc((size_t)n + 1, row_size);
+	array = pp_block_room(io, (size_t)n, row_size);
 	if (array)
 		*rows = (size_t)n;
-	else
-		pp_block_fault(io, -ENOMEM, "no memory");
 	return array;
 }

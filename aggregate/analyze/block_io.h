@@ -8,6 +8,8 @@
 
 #include "core/ring/intern.h"
 
+/* What the bytes of a peer may become in memory: a job's are some ten times as much there, an empty step of a rank 1000 times. */
+#define PP_BLOCK_MEMORY(packed) (((size_t)64 << 20) + (packed)*256)
 #define PP_BLOCK_TIME_MAX ((int64_t)1 << 55) /* a year: sums of a few stay in int64 */
 
 struct pp_block_io {
@@ -16,6 +18,7 @@ struct pp_block_io {
 	const char *what;
 	uint8_t *bytes; /* written: grows; read: borrowed */
 	size_t size, at;
+	size_t budget;                 /* read: what may still be allocated */
 	const struct pp_intern *names; /* written */
 	struct pp_intern *interned;    /* read */
 };
@@ -28,12 +31,16 @@ void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_t base, int is
 void pp_block_double(struct pp_block_io *io, double *value);
 void pp_block_text(struct pp_block_io *io, char *text, size_t size);
 void pp_block_name(struct pp_block_io *io, uint32_t *name);
+/* On the way in: zeroed room for n rows and one more, out of the budget; NULL is a fault. */
+void *pp_block_room(struct pp_block_io *io, size_t n, size_t row_size);
 /* Number of rows, each of at least `least` bytes. Returns the array, on the way in a new one; a fault leaves none and 0 rows. */
 void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t row_size, size_t least);
 
 /* Everything, in its order. Writing leaves the dataset as it is. */
 struct pp_dataset;
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d);
+/* Collectives and what waits for them. */
+void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d);
 
 /* Fields of any integer type: what does not fit is a fault. */
 #define PP_BLOCK_U(io, field)                                                                                                      \

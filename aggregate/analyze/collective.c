@@ -91,183 +91,45 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 	return 0;
 }
 
-static int comm_rank(const struct pp_comm *comm, int32_t world_rank)
-{
-	for (uint32_t i = 0; comm && comm->member && i < comm->size; i++)
-		if (comm->member[i] == world_rank)
-			return (int)i;
-	return world_rank;
-}
-
-/* Index of the member with the latest arrival of those below `rank` in the communicator; n: there is none. */
-static size_t last_below(const struct pp_member *m, size_t n, int32_t rank)
-{
-	size_t last = n;
-
-	for (size_t k = 0; k < n; k++)
-		if (m[k].blame < rank && (last == n || m[k].arrival > m[last].arrival))
-			last = k;
-	return last;
-}
-
-/* All ranks make the call, but none need wait for all: a fence with an assertion, a write that each does by itself. */
-static int may_leave_early(enum pp_mpi_class class)
-{
-	return class == PP_MPI_FENCE || pp_mpi_class_is_file(class);
-}
-
-/* Index of the member that came last of those that came before `time`; n: there is none. */
-static size_t last_before(const struct pp_member *m, size_t n, int64_t time)
-{
-	size_t last = n;
-
-	for (size_t k = 0; k < n; k++)
-		if (m[k].arrival <= time && (last == n || m[k].arrival > m[last].arrival))
-			last = k;
-	return last;
-}
-
-/* Until whose arrival each member waits. */
-static void set_waiting(struct pp_join *j, struct pp_member *m, size_t n, enum pp_mpi_class class, size_t last)
-{
-	const struct pp_comm *comm = pp_join_comm(&j->in->capture->rank[j->rank_of[m[0].worker]], m[0].comm);
-	size_t root = n;
-
-	for (size_t i = 0; i < n; i++) {
-		if (m[i].is_root && root == n)
-			root = i;
-		if (class == PP_MPI_PREFIX) /* holds the rank in the communicator until all have found whom they need */
-			m[i].blame = comm_rank(comm, j->d->worker[m[i].worker].rank);
-	}
-	for (size_t i = 0; i < n; i++) {
-		size_t needs = n; /* nobody */
-
-		if (class == PP_MPI_FROM_ROOT)
-			needs = root;
-		else if (class == PP_MPI_PREFIX)
-			needs = last_below(m, n, m[i].blame);
-		else if (class != PP_MPI_TO_ROOT || i == root)
-			needs = last;
-		/* Out before the last one came: it did not wait for that one. */
-		if (may_leave_early(class) && m[i].exit_known && m[i].exit < m[last].arrival - j->in->bound_ns)
-			needs = last_before(m, n, m[i].exit);
-		m[i].until = (int64_t)needs;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct pp_member *needs = m[i].until < (int64_t)n ? &m[m[i].until] : NULL;
-
-		m[i].until = m[i].arrival;
-		m[i].blame = -1;
-		if (!needs || needs->arrival <= m[i].arrival)
-			continue;
-		m[i].until = needs->arrival < m[i].exit ? needs->arrival : m[i].exit;
-		m[i].blame = (int32_t)needs->worker;
-	}
-}
-
 /* Other hosts have members too: who came last is not known here. */
-static int is_whole(const struct pp_join *j, const struct pp_member *m, size_t n)
+static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 {
-	const struct pp_comm *comm = pp_join_comm(&j->in->capture->rank[j->rank_of[m[0].worker]], m[0].comm);
+	const struct pp_communicator *comm = pp_dataset_communicator(j->d, m->comm);
 
-	return !j->in->partial || (comm && comm->size <= n);
+	return j->in->partial && (!comm || comm->size > n);
 }
 
-/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
-static int is_joined(const struct pp_join *j, struct pp_member *m, size_t n)
-{
-	int joined = is_whole(j, m, n);
-
-	for (size_t i = 1; i < n; i++)
-		joined &= j->d->worker[m[i].worker].domain == j->d->worker[m[0].worker].domain;
-	for (size_t i = 0; i < n && !joined; i++) {
-		m[i].until = m[i].arrival;
-		m[i].blame = -1;
-	}
-	return joined;
-}
-
-/* nccl-tests' factor from algorithm bandwidth to bus bandwidth. */
-static double bus_factor(const char *call, int32_t ranks)
-{
-	double n = ranks;
-
-	if (pp_join_ends_with(call, "llreduce"))
-		return 2 * (n - 1) / n;
-	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
-	    strstr(call, "catter"))
-		return (n - 1) / n;
-	return 1;
-}
-
-/* Number of the step of the last to come, else of any; INT64_MIN: none. */
-static int64_t step_of(const struct pp_join *j, const struct pp_member *m, size_t n, size_t last)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct pp_member *who = &m[(last + i) % n];
-		int64_t step = pp_join_step_at(j, (size_t)j->rank_of[who->worker], who->arrival);
-
-		if (step >= 0)
-			return j->d->step_number[step];
-	}
-	return INT64_MIN;
-}
-
-static void fill_collective(struct pp_join *j, struct pp_member *m, size_t n, struct pp_collective *c)
+/* Rows have the numbers of their members. */
+static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n, struct pp_collective *ret_c)
 {
 	struct pp_dataset *d = j->d;
-	const struct pp_mpi_call *info = pp_mpi_call_info(m[0].call);
-	const struct pp_comm *comm = pp_join_comm(&j->in->capture->rank[j->rank_of[m[0].worker]], m[0].comm);
-	int known = !comm || comm->size <= n; /* else the last to come may be one that we have not */
-	size_t last = 0;
+	struct pp_collective c = {
+	        .comm = m[0].comm, .call = m[0].call, .sequence = m[0].sequence, .row_first = d->rows, .row_count = (uint32_t)n};
 
-	*c = (struct pp_collective){
-	        .comm = m[0].comm, .call = m[0].call, .sequence = m[0].sequence, .ranks = (int32_t)n, .root = -1};
-	c->first_ns = m[0].arrival;
-	c->end_ns = INT64_MIN;
-	c->bound_ns = j->in->bound_ns;
-	c->row_first = d->rows;
-	c->row_count = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_span *span = &j->in->capture->rank[j->rank_of[m[i].worker]].thread[m[i].thread].span[m[i].span];
 
-		if (m[i].arrival < c->first_ns)
-			c->first_ns = m[i].arrival;
-		if (m[i].arrival > m[last].arrival)
-			last = i;
-		if (m[i].exit > c->end_ns)
-			c->end_ns = m[i].exit;
-		if (m[i].is_root)
-			c->root = d->worker[m[i].worker].rank;
-		if (span->sent > c->bytes)
-			c->bytes = span->sent;
-		if (span->received > c->bytes)
-			c->bytes = span->received;
-		known &= m[i].exit_known;
-		d->row[d->rows++] = (struct pp_collective_row){d->worker[m[i].worker].rank, m[i].arrival, m[i].exit};
+		if (span->sent > c.bytes)
+			c.bytes = span->sent;
+		if (span->received > c.bytes)
+			c.bytes = span->received;
+		m[i].is_open = (uint8_t)is_open(j, m, n);
+		d->row[d->rows++] = (struct pp_collective_row){.worker = d->worker[m[i].worker].rank,
+		                                               .arrival_ns = m[i].arrival,
+		                                               .exit_ns = m[i].exit,
+		                                               .is_root = m[i].is_root,
+		                                               .exit_open = !m[i].exit_known};
 	}
-	c->last_ns = m[last].arrival;
-	c->last_worker = d->worker[m[last].worker].rank;
-	set_waiting(j, m, n, info->class, last);
-	if (!is_joined(j, m, n)) {
-		c->bound_ns = PP_BOUND_UNKNOWN;
-		c->last_worker = -1;
-	}
-	for (size_t i = 0; i < n; i++) {
-		c->wait_ns += m[i].until - m[i].arrival;
-		c->transfer_ns += m[i].exit - m[i].until;
-	}
-	for (size_t i = 0; i < n && info->class == PP_MPI_ALL && c->bound_ns != PP_BOUND_UNKNOWN; i++) {
-		if (m[i].exit_known && m[i].exit < c->last_ns - c->bound_ns) {
-			d->violations++;
-			break;
-		}
-	}
-	if (known && c->bytes && c->end_ns - c->last_ns > c->bound_ns) {
-		c->algbw = (double)c->bytes * 1e9 / (double)(c->end_ns - c->last_ns);
-		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
-	}
-	c->step = step_of(j, m, n, last);
+	*ret_c = c;
+	if (m->is_open)
+		return 0;
+	if (pp_waiting_solve(w, &c) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		m[i].waited = w->row[i];
+	if (!j->in->partial)
+		*ret_c = c;
+	return 0;
 }
 
 static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)
@@ -278,43 +140,65 @@ static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)
 }
 
 /* What a call waits for; a Wait for several collectives waits for the last of them. */
-static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, const struct pp_member *m, int64_t until)
+static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, const struct pp_waited *waited)
 {
 	struct pp_call *call = calls_of(j, r, t);
 
 	if (!call)
 		return -ENOMEM;
 	call += span;
-	if (m->blame < 0) /* it waited for nobody: of a Wait too that began before the operation, on another thread */
-		until = INT64_MIN;
-	if (call->need == PP_NEED_NONE || until > call->until) {
-		call->until = until;
-		call->blame = m->blame;
+	if (call->need == PP_NEED_NONE ||
+	    pp_waiting_is_later(waited->until, waited->blame, call->waited.until, call->waited.blame)) {
+		call->waited = *waited;
 		call->need = PP_NEED_UNTIL;
 	}
 	return 0;
 }
 
-static int note_member(struct pp_join *j, const struct pp_member *m, const struct pp_requests *requests)
+/* Other hosts decide for whom it waits: its row says which call that is. */
+static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_collective_row *row)
+{
+	struct pp_call *call = calls_of(j, r, t);
+
+	if (!call || j->opens == PP_EXPOSED_MOST)
+		return -ENOMEM;
+	call += span;
+	if (!call->open) {
+		j->open[j->opens++] = call;
+		call->open = (uint32_t)j->opens;
+	}
+	row->exposed = call->open;
+	return 0;
+}
+
+static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_collective_row *row,
+                       const struct pp_requests *requests)
 {
 	size_t r = (size_t)j->rank_of[m->worker];
+	struct pp_waited waited = m->waited, nobody = {.until = INT64_MIN, .worker = m->worker, .blame = -1};
 	const struct pp_done *done;
 
+	/* It waited for nobody: of a Wait too that began before the operation, on another thread. */
+	if (waited.blame < 0)
+		waited = nobody;
 	if (!pp_mpi_call_info(m->call)->nonblocking)
-		return note_call(j, r, m->thread, m->span, m, m->until);
+		return m->is_open ? open_call(j, r, m->thread, m->span, row) : note_call(j, r, m->thread, m->span, &waited);
 	/* The call that starts it waits for nobody: it is transfer. */
-	if (note_call(j, r, m->thread, m->span, m, INT64_MIN) < 0)
+	if (note_call(j, r, m->thread, m->span, &nobody) < 0)
 		return -ENOMEM;
 	done = pp_requests_find(&requests[r], m->request);
 	if (!done || done->wait_span == UINT32_MAX)
 		return 0;
-	return note_call(j, r, done->wait_thread, done->wait_span, m, m->until);
+	row->shared = m->is_open;
+	return m->is_open ? open_call(j, r, done->wait_thread, done->wait_span, row)
+	                  : note_call(j, r, done->wait_thread, done->wait_span, &waited);
 }
 
 int pp_join_collectives(struct pp_join *j)
 {
 	size_t ranks = j->in->capture->ranks;
 	struct pp_requests *requests = calloc(ranks + 1, sizeof(*requests));
+	struct pp_waiting waiting = {.d = j->d};
 	int rc = requests ? 0 : -ENOMEM;
 
 	for (size_t r = 0; r < ranks && rc == 0; r++)
@@ -325,18 +209,23 @@ int pp_join_collectives(struct pp_join *j)
 		goto out;
 	j->d->collective = calloc(j->members + 1, sizeof(*j->d->collective));
 	j->d->row = calloc(j->members + 1, sizeof(*j->d->row));
-	rc = j->d->collective && j->d->row ? 0 : -ENOMEM;
+	if (j->in->partial)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a call */
+		j->open = calloc(j->members + 1, sizeof(*j->open));
+	rc = j->d->collective && j->d->row && (j->open || !j->in->partial) ? 0 : -ENOMEM;
 	for (size_t i = 0, n; i < j->members && rc == 0; i += n) {
 		for (n = 1; i + n < j->members; n++)
 			if (j->member[i + n].comm != j->member[i].comm || j->member[i + n].sequence != j->member[i].sequence)
 				break;
-		fill_collective(j, &j->member[i], n, &j->d->collective[j->d->collectives++]);
+		rc = fill_collective(j, &waiting, &j->member[i], n, &j->d->collective[j->d->collectives++]);
 	}
 	for (size_t i = 0; i < j->members && rc == 0; i++)
-		rc = note_member(j, &j->member[i], requests);
-	if (rc == 0)
+		rc = note_member(j, &j->member[i], &j->d->row[i], requests);
+	j->d->violations = j->in->partial ? 0 : waiting.violations;
+	if (rc == 0 && !j->in->partial) /* parts have them in the order of rows */
 		qsort(j->d->collective, j->d->collectives, sizeof(*j->d->collective), compare_first);
 out:
+	pp_waiting_release(&waiting);
 	for (size_t r = 0; requests && r < ranks; r++)
 		pp_requests_release(&requests[r]);
 	free(requests);

@@ -5,12 +5,28 @@
 #include <string.h>
 
 #include "aggregate/analyze/join.h"
+#include "core/ring/intern.h"
 
+/* One who says more before one who says less, then by what they say: whoever tells first changes nothing. */
 static int compare_id(const void *a, const void *b)
 {
 	const struct pp_communicator *x = a, *y = b;
 
-	return (x->id > y->id) - (x->id < y->id);
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (!x->member != !y->member)
+		return !x->member ? 1 : -1;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	return x->member && x->size ? memcmp(x->member, y->member, x->size * sizeof(*x->member)) : 0;
+}
+
+/* The least of the names that ranks gave it. */
+static uint32_t better_name(const struct pp_dataset *d, uint32_t a, uint32_t b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return strcmp(pp_intern_text(d->names, b, NULL), pp_intern_text(d->names, a, NULL)) < 0 ? b : a;
 }
 
 static int copy_members(struct pp_communicator *to, const struct pp_comm *from)
@@ -49,16 +65,9 @@ void pp_communicators_fold(struct pp_dataset *d)
 			d->communicator[kept++] = *one;
 			continue;
 		}
-		if (!last->name)
-			last->name = one->name;
-		if (!last->kind)
+		last->name = better_name(d, last->name, one->name);
+		if (one->kind > last->kind)
 			last->kind = one->kind;
-		if (!last->size)
-			last->size = one->size;
-		if (!last->member) {
-			last->member = one->member;
-			one->member = NULL;
-		}
 		free(one->member);
 	}
 	d->communicators = kept;

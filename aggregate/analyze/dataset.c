@@ -2,12 +2,14 @@
 #include "aggregate/analyze/dataset.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/analyze/join.h"
+#include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
@@ -21,13 +23,23 @@ static int is_missing(const struct pp_worker *w)
 	return strncmp(w->status, "missing", 7) == 0;
 }
 
-static void fill_worker(struct pp_worker *w, const struct pp_rank *rank, int joined, int64_t bound_ns)
+/* Equal texts: the same job ns mean the same instant, but for the bound of the one map. */
+static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const struct pp_dataset_input *in)
+{
+	const struct pp_clock_map *map = rank->counts_other ? in->other_clock : in->clock;
+
+	w->domain = rank->domain;
+	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
+	if (map && rank->clock[0])
+		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
+		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);
+}
+
+static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 {
 	w->rank = rank->rank;
 	w->local_rank = rank->local_rank;
 	w->pid = rank->pid;
-	w->domain = rank->domain;
-	w->bound_ns = joined ? bound_ns : PP_BOUND_UNKNOWN;
 	w->records = rank->records;
 	for (int i = 0; i < PP_LOSSES; i++)
 		w->lost[i] = rank->lost[i];
@@ -37,6 +49,7 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank, int joi
 	copy_text(w->version, sizeof(w->version), rank->version);
 	copy_text(w->command, sizeof(w->command), rank->command);
 	copy_text(w->device, sizeof(w->device), "CPU");
+	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
 }
 
 /* A worker for every rank that was asked, whether or not anything came of it. */
@@ -65,12 +78,13 @@ static int fill_workers(struct pp_join *j)
 			j->rank_of[d->workers++] = -1;
 			continue;
 		}
-		fill_worker(w, &capture->rank[at], capture->rank[at].domain == capture->rank[0].domain, j->in->bound_ns);
+		fill_worker(w, &capture->rank[at]);
+		fill_clock(w, &capture->rank[at], j->in);
 		d->ranks_delivered += !is_missing(w);
 		j->worker_of[at] = (uint32_t)d->workers;
 		j->rank_of[d->workers++] = (int32_t)at++;
 	}
-	return 0;
+	return pp_dataset_clocks(d);
 }
 
 static void fill_cell(struct pp_cell *cell, const struct pp_step_cell *mark, const struct pp_attr_step *attr)
@@ -170,39 +184,9 @@ void pp_join_release(struct pp_join *j)
 	}
 	free(j->call);
 	free(j->member);
+	free(j->open);
 	free(j->rank_of);
 	free(j->worker_of);
-}
-
-int64_t pp_join_step_at(const struct pp_join *j, size_t rank_index, int64_t time)
-{
-	const struct pp_steps *steps = j->in->steps;
-	size_t ranks = j->in->capture->ranks, low = 0, high = steps->steps;
-
-	/* Numbers rise with time on every rank; an absent cell is passed over downwards. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2, at = middle;
-
-		while (at > low && !steps->cell[at * ranks + rank_index].present)
-			at--;
-		if (!steps->cell[at * ranks + rank_index].present)
-			low = middle + 1;
-		else if (time < steps->cell[at * ranks + rank_index].begin)
-			high = at;
-		else if (time < steps->cell[at * ranks + rank_index].end)
-			return (int64_t)at;
-		else
-			low = middle + 1;
-	}
-	return -1;
-}
-
-const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id)
-{
-	for (size_t c = 0; c < rank->comms; c++)
-		if (rank->comm[c].id == id)
-			return &rank->comm[c];
-	return NULL;
 }
 
 int pp_join_ends_with(const char *text, const char *end)
@@ -215,8 +199,8 @@ int pp_join_ends_with(const char *text, const char *end)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_collectives, pp_join_channels, pp_join_communicators, pp_join_files,
-	        pp_join_process,     pp_join_late,     pp_join_quality,
+	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,
+	        pp_join_process,       pp_join_late,        pp_join_quality,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;
@@ -268,6 +252,8 @@ void pp_dataset_release(struct pp_dataset *d)
 	free(d->cell);
 	free(d->collective);
 	free(d->row);
+	free(d->exposed);
+	free(d->awaited);
 	free(d->channel);
 	free(d->unseen);
 	free(d->by_default);
@@ -275,5 +261,6 @@ void pp_dataset_release(struct pp_dataset *d)
 	free(d->process);
 	free(d->memory);
 	free(d->warning);
+	pp_window_told_release(&d->window);
 	memset(d, 0, sizeof(*d));
 }

@@ -4,6 +4,7 @@
 #ifndef PP_ANALYZE_DATASET_H
 #define PP_ANALYZE_DATASET_H
 
+#include "aggregate/analyze/window.h"
 #include "core/base/err.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
@@ -11,18 +12,24 @@
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 
+struct pp_clock_map; /* core/clock/clock_map.h */
+
 #define PP_BOUND_UNKNOWN INT64_MAX
 
 struct pp_worker {
 	int32_t rank, local_rank, pid;
 	char host[72];
 	char status[96];
-	char device[16], device_name[64]; /* "CPU", "" until a device source exists */
-	int32_t domain;
+	char device[16], device_name[64];       /* "CPU", "" until a device source exists */
+	char clock[256];                        /* which clock by which map on which epoch: equal texts are one clock, "" only this
+	                                   * part's domain; clock.c */
+	int32_t domain;                         /* from 0, in the order of ranks; -1: nothing came */
+	int64_t own_bound_ns;                   /* of a difference of two times of its own clock */
 	int64_t offset_ns, bound_ns, drift_ppb; /* bound_ns PP_BOUND_UNKNOWN: its clock is not joined with the first rank's */
 	uint64_t lost[PP_LOSSES];
 	uint64_t records;
 	char options[512], version[32], command[512];
+	char memory_note[128]; /* why there are no samples of its memory; "" */
 };
 
 struct pp_cell { /* one (step, worker) */
@@ -34,7 +41,9 @@ struct pp_cell { /* one (step, worker) */
 	int8_t bottleneck; /* category id of the largest, 0 where absent */
 };
 
-struct pp_collective { /* one operation on one communicator, all ranks */
+/* One operation on one communicator, all ranks. In a part of a dataset only what its own ranks know is set: comm, call, sequence,
+ * bytes, row_first, row_count; the rest is the rule's (waiting.h) when all parts are in. */
+struct pp_collective {
 	uint64_t comm;
 	uint16_t call;
 	uint32_t sequence;
@@ -53,7 +62,28 @@ struct pp_collective { /* one operation on one communicator, all ranks */
 
 struct pp_collective_row {
 	int32_t worker;
+	uint32_t exposed : 29; /* part: index + 1 of the first segment of the call that waits for it; 0: none, or charged */
+	uint32_t shared : 1;   /* part: that call is a Wait, which may wait for others too */
+	uint32_t is_root : 1;
+	uint32_t exit_open : 1; /* exit_ns is not its own end: never seen */
 	int64_t arrival_ns, exit_ns;
+};
+
+enum { PP_EXPOSED_MOST = (1 << 29) - 1 };
+
+/* Part: a segment of a call whose waiting only all hosts together know; its time is in no cell's wait_ns or transfer_ns yet. */
+struct pp_exposed {
+	int64_t begin_ns;
+	uint32_t length_ns; /* a longer one is cut in two */
+	uint32_t step : 31; /* index */
+	uint32_t more : 1;  /* the next segment is of the same call */
+};
+
+/* Part: what such a Wait waits for as far as this part's ranks know. */
+struct pp_awaited {
+	uint32_t exposed; /* index of its first segment */
+	int32_t blame;    /* rank */
+	int64_t until_ns;
 };
 
 struct pp_channel {
@@ -120,8 +150,14 @@ struct pp_dataset {
 	size_t collectives;
 	struct pp_collective_row *row;
 	size_t rows;
-	uint64_t crossed;    /* ranges of one thread that overlap without nesting */
-	uint64_t violations; /* collectives that ended on some rank before the last arrival by more than the bound */
+	struct pp_exposed *exposed; /* part: in the order of rows */
+	size_t exposeds;
+	struct pp_awaited *awaited; /* part: by exposed */
+	size_t awaiteds;
+	uint64_t spawned, untied;  /* MPI: processes by MPI_Comm_spawn, nonblocking operations not tied to their end */
+	uint64_t paused, parented; /* ranks: that MPI_Pcontrol(0) stopped, whose world was spawned */
+	uint64_t crossed;          /* ranges of one thread that overlap without nesting */
+	uint64_t violations;       /* collectives that ended on some rank before the last arrival by more than the bound */
 	struct pp_channel *channel;
 	size_t channels;
 	struct pp_channel *unseen; /* partial: sends to ranks of other hosts; they count where those recorded nothing */
@@ -140,6 +176,8 @@ struct pp_dataset {
 	struct pp_late *late; /* [workers], by wait_ns descending */
 	struct pp_warning *warning;
 	size_t warnings;
+	struct pp_window_told window;
+	char rendezvous[480];  /* which way the other hosts were reached, and why not a better one; "": all ranks are here */
 	int64_t keeper_cpu_ns; /* podprof's own cost so far */
 	uint64_t keeper_rss_bytes;
 };
@@ -152,12 +190,23 @@ struct pp_dataset_input {
 	int64_t asked_first, asked_last;
 	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
 	int partial;      /* some hosts' ranks only, for merge.h: what only all of them know is left open */
+	/* The maps that made job ns of the capture's ticks, for parts: those of one map, one clock (pp_rank.clock) and one
+	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its
+	 * epoch too. NULL: its ranks are joined with nobody else's. */
+	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
 };
 
 /* Everything of the dataset that the input has a source for. */
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
 /* What /quality says of all ranks together; part of pp_dataset_build() unless partial. */
 void pp_dataset_quality(struct pp_dataset *d);
+/* Domains from 0 in the order of ranks, one for every clock, and the workers' bound_ns. 0, or -ENOMEM. */
+int pp_dataset_clocks(struct pp_dataset *d);
+/* How many there are of ranks that came; and the other ranks that came of a worker's own: only they are said to wait for it. */
+int32_t pp_dataset_domains(const struct pp_dataset *d);
+size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
+/* Index of a rank's row; SIZE_MAX: it has none. */
+size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
 /* `late`, out of the cells' late_ns. 0, or -ENOMEM. */
 int pp_dataset_late(struct pp_dataset *d);
 /* The largest of the clocks that are joined: "not joined" is no number, and /quality says it. */

@@ -28,13 +28,19 @@ static int compare_known(const void *a, const void *b)
 	return (x->comm > y->comm) - (x->comm < y->comm);
 }
 
-static int compare_use(const void *a, const void *b)
+static int compare_use(const void *a, const void *b, void *names)
 {
 	const struct pp_file_use *x = a, *y = b;
 
 	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
+		return pp_names_compare(names, x->name, y->name);
 	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+void pp_files_sort(struct pp_dataset *d)
+{
+	if (d->files)
+		qsort_r(d->file, d->files, sizeof(*d->file), compare_use, (void *)d->names);
 }
 
 static int list_known(struct files *f, const struct pp_rank *rank)
@@ -144,7 +150,6 @@ int pp_join_files(struct pp_join *j)
 		f.rank = j->in->capture->rank[r].rank;
 		rc = count_rank(&f, &j->in->capture->rank[r]);
 	}
-	if (rc == 0 && j->d->files)
-		qsort(j->d->file, j->d->files, sizeof(*j->d->file), compare_use);
+	pp_files_sort(j->d);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #define PP_ANALYZE_JOIN_H
 
 #include "aggregate/analyze/dataset.h"
+#include "aggregate/analyze/waiting.h"
 
 enum pp_call_need {                   /* what a call's own time is, pp_call.need */
 	            PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that saw nothing */
@@ -11,9 +12,9 @@ enum pp_call_need {                   /* what a call's own time is, pp_call.need
 };
 
 struct pp_call { /* one span of a thread with MPI calls */
-	int64_t until;
-	int32_t blame; /* worker index of the rank it waited for; -1 nobody */
+	struct pp_waited waited;
 	uint32_t need; /* enum pp_call_need */
+	uint32_t open; /* part: number + 1 among pp_join.open: what it waits for is known when all parts are in */
 };
 
 struct pp_member { /* one rank's part in a collective */
@@ -25,9 +26,9 @@ struct pp_member { /* one rank's part in a collective */
 	uint32_t request; /* nonblocking: its request; 0 blocking */
 	uint8_t exit_known;
 	uint8_t is_root;
+	uint8_t is_open; /* part: other hosts may have members of it too */
 	uint16_t call;
-	int64_t until; /* arrival of the last rank whose data it needs, at most its exit; its arrival: waits for nobody */
-	int32_t blame;
+	struct pp_waited waited; /* but for open ones */
 };
 
 struct pp_join {
@@ -37,6 +38,8 @@ struct pp_join {
 	int32_t *rank_of;         /* [workers] index into capture->rank, -1: nothing came of it */
 	struct pp_member *member; /* by communicator, sequence, worker */
 	size_t members;
+	struct pp_call **open; /* [opens] */
+	size_t opens;
 	struct pp_call ***call; /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
 };
 
@@ -56,17 +59,19 @@ void pp_communicators_fold(struct pp_dataset *d);
 int pp_join_communicators(struct pp_join *j);
 /* /file */
 int pp_join_files(struct pp_join *j);
+/* Orders that are the same whatever numbers the names have: files by name and worker, defaults by time. */
+void pp_files_sort(struct pp_dataset *d);
+void pp_defaults_sort(struct pp_dataset *d);
+int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
 /* /process and /memory, and what starting up and shutting down took */
 int pp_join_process(struct pp_join *j);
-/* wait_ns and transfer_ns of cells; late */
+/* wait_ns and transfer_ns of cells; late. In a part, what other hosts' ranks decide goes to `exposed`. */
 int pp_join_late(struct pp_join *j);
 /* Warnings of /quality, and by_default of all ranks */
 int pp_join_quality(struct pp_join *j);
-void pp_quality_mpi(struct pp_join *j);
+void pp_quality_count_mpi(struct pp_join *j);
+void pp_quality_warn_mpi(struct pp_dataset *d);
 
-/* Index of the step in which `time` lies on that rank; -1: none. */
-int64_t pp_join_step_at(const struct pp_join *j, size_t rank_index, int64_t time);
-const struct pp_comm *pp_join_comm(const struct pp_rank *rank, uint64_t id);
 /* For names of calls. */
 int pp_join_ends_with(const char *text, const char *end);
 

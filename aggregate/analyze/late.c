@@ -1,27 +1,105 @@
 /* Exposed waiting and transfer of every cell, and who was waited for. Called by dataset.c, after collective.c. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/analyze/join.h"
 
+/* In a part: cut into lengths of 32 bits, `step` with the number of the call until all are there. */
+struct open_segment {
+	uint32_t open, step;
+	int64_t begin;
+	uint32_t length;
+};
+
+struct open_segments {
+	struct open_segment *at;
+	size_t n, room;
+};
+
+static int expose(struct open_segments *list, uint32_t open, const struct pp_attr_segment *segment)
+{
+	for (int64_t begin = segment->begin, left = segment->end - begin; left > 0;) {
+		uint32_t length = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+
+		if (list->n == list->room) {
+			size_t room = list->room ? 2 * list->room : 256;
+			struct open_segment *more = realloc(list->at, room * sizeof(*more));
+
+			if (!more || list->n >= PP_EXPOSED_MOST) {
+				free(more ? more : list->at);
+				*list = (struct open_segments){.at = NULL};
+				return -ENOMEM;
+			}
+			list->at = more;
+			list->room = room;
+		}
+		list->at[list->n++] = (struct open_segment){open, segment->step, begin, length};
+		begin += length;
+		left -= length;
+	}
+	return 0;
+}
+
 /* One segment of a collective's call or of a Wait for one: until the arrival it needs it waits, then it transfers. */
-static void charge(struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
+static int charge(struct pp_join *j, size_t r, const struct pp_attr_segment *segment, struct open_segments *list)
 {
 	const struct pp_call *call = j->call[r][segment->thread];
-	struct pp_dataset *d = j->d;
-	struct pp_cell *cell;
-	int64_t wait = 0;
 
-	if (!call || call[segment->span].need == PP_NEED_NONE)
-		return;
+	if (!call)
+		return 0;
 	call += segment->span;
-	if (call->until > segment->begin)
-		wait = (call->until < segment->end ? call->until : segment->end) - segment->begin;
-	cell = &d->cell[segment->step * d->workers + j->worker_of[r]];
-	cell->wait_ns += wait;
-	cell->transfer_ns += segment->end - segment->begin - wait;
-	if (call->blame >= 0)
-		d->cell[segment->step * d->workers + (size_t)call->blame].late_ns += wait;
+	if (call->open)
+		return expose(list, call->open, segment);
+	if (call->need != PP_NEED_NONE)
+		pp_waiting_charge(j->d, &call->waited, segment->step, segment->begin, segment->end);
+	return 0;
+}
+
+/* Segments by call, rows to the first of theirs, and what is known of a call that waits for others of this host too. */
+static int list_exposed(struct pp_join *j, const struct open_segments *list)
+{
+	struct pp_dataset *d = j->d;
+	uint32_t *next = calloc(j->opens + 2, sizeof(*next)), *first = calloc(j->opens + 2, sizeof(*first));
+
+	d->exposed = calloc(list->n + 1, sizeof(*d->exposed));
+	d->awaited = calloc(j->opens + 1, sizeof(*d->awaited));
+	if (!next || !first || !d->exposed || !d->awaited) {
+		free(next);
+		free(first);
+		return -ENOMEM;
+	}
+	d->exposeds = list->n;
+	for (size_t i = 0; i < list->n; i++)
+		next[list->at[i].open + 1]++;
+	for (size_t i = 1; i < j->opens + 2; i++)
+		next[i] += next[i - 1];
+	memcpy(first, next, (j->opens + 2) * sizeof(*first));
+	for (size_t i = 0; i < list->n; i++) {
+		const struct open_segment *one = &list->at[i];
+
+		d->exposed[next[one->open]++] =
+		        (struct pp_exposed){.begin_ns = one->begin, .length_ns = one->length, .step = one->step, .more = 1};
+	}
+	for (size_t i = 1; i <= j->opens; i++) {
+		const struct pp_call *call = j->open[i - 1];
+
+		if (first[i] == first[i + 1])
+			continue;
+		d->exposed[first[i + 1] - 1].more = 0;
+		if (call->need == PP_NEED_UNTIL && call->waited.blame >= 0)
+			d->awaited[d->awaiteds++] =
+			        (struct pp_awaited){first[i], d->worker[call->waited.blame].rank, call->waited.until};
+	}
+	for (size_t i = 0; i < d->rows; i++) {
+		uint32_t open = d->row[i].exposed;
+
+		d->row[i].exposed = open && first[open] < first[open + 1] ? first[open] + 1 : 0;
+		d->row[i].shared = d->row[i].exposed && d->row[i].shared;
+	}
+	free(next);
+	free(first);
+	return 0;
 }
 
 static int compare_late(const void *a, const void *b)
@@ -59,17 +137,22 @@ int pp_dataset_late(struct pp_dataset *d)
 int pp_join_late(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
+	struct open_segments list = {.at = NULL};
+	int rc = 0;
 
 	for (size_t r = 0; r < j->in->capture->ranks; r++) {
 		const struct pp_attr *attr = &j->in->attr[r];
 
-		for (size_t i = 0; i < attr->segments; i++) {
+		for (size_t i = 0; i < attr->segments && rc == 0; i++) {
 			const struct pp_attr_segment *segment = &attr->segment[i];
 
 			if (segment->step < d->steps && (segment->category == PP_CATEGORY_HOST_COMMUNICATION ||
 			                                 segment->category == PP_CATEGORY_DEVICE_COLLECTIVE))
-				charge(j, r, segment);
+				rc = charge(j, r, segment, &list);
 		}
 	}
-	return pp_dataset_late(d);
+	if (rc == 0 && j->in->partial)
+		rc = list_exposed(j, &list);
+	free(list.at);
+	return rc ? rc : pp_dataset_late(d);
 }

@@ -8,6 +8,7 @@
 
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/merge_part.h"
+#include "aggregate/analyze/settle.h"
 
 static const char nothing_came[] = "missing: no record of it reached this keeper";
 
@@ -45,35 +46,26 @@ static int32_t most_domains(const struct pp_dataset *d)
 	int32_t most = 0;
 
 	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].domain >= most && d->worker[w].domain < INT32_MAX)
+		if (d->worker[w].domain >= most)
 			most = d->worker[w].domain + 1;
 	return most;
 }
 
-/* The clock of one host says nothing of another's: domains of two parts are never the same. */
-static void set_domains(struct pp_merge *m)
+/* Parts of one clock and one map are of one domain, which their texts say; else no two parts are. */
+static int set_domains(struct pp_merge *m)
 {
-	int64_t base = 0;
-	const struct pp_worker *first = NULL;
+	int32_t base = 0;
 
 	for (size_t p = 0; p < m->parts; p++) {
 		for (size_t w = 0; w < m->part[p]->workers; w++) {
 			size_t to = m->worker_of[p][w];
 
 			if (to != SIZE_MAX && m->d->worker[to].domain >= 0)
-				m->d->worker[to].domain = (int32_t)((m->d->worker[to].domain + base) & INT32_MAX);
+				m->d->worker[to].domain += base;
 		}
 		base += most_domains(m->part[p]);
 	}
-	for (size_t w = 0; w < m->d->workers; w++) {
-		struct pp_worker *one = &m->d->worker[w];
-
-		if (is_missing(one))
-			continue;
-		first = first ? first : one;
-		if (one->domain != first->domain)
-			one->bound_ns = PP_BOUND_UNKNOWN;
-	}
+	return pp_dataset_clocks(m->d);
 }
 
 static int merge_workers(struct pp_merge *m)
@@ -109,24 +101,14 @@ static int merge_workers(struct pp_merge *m)
 		d->worker[d->workers++] = *one;
 	}
 	free(claim);
-	set_domains(m);
-	return 0;
+	return set_domains(m);
 }
 
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)
 {
-	const struct pp_dataset *d = m->part[part];
-	size_t low = 0, high = d->workers;
+	size_t index = pp_dataset_worker(m->part[part], rank);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->worker[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < d->workers && d->worker[low].rank == rank && m->worker_of[part][low] != SIZE_MAX;
+	return index != SIZE_MAX && m->worker_of[part][index] != SIZE_MAX;
 }
 
 /* The epoch of the lowest rank that came is the job's. */
@@ -147,7 +129,7 @@ static void set_shifts(struct pp_merge *m)
 		}
 	}
 	for (size_t p = 0; p < m->parts; p++)
-		m->shift[p] = pp_merge_minus(m->part[p]->epoch_realtime_ns, d->epoch_realtime_ns);
+		m->shift[p] = pp_wrap_minus(m->part[p]->epoch_realtime_ns, d->epoch_realtime_ns);
 }
 
 static int compare_number(const void *a, const void *b)
@@ -194,8 +176,8 @@ static void merge_step(struct pp_merge *m, size_t p, size_t s, size_t to)
 		*cell = from->cell[s * from->workers + w];
 		if (!cell->present)
 			continue;
-		cell->begin_ns = pp_merge_plus(cell->begin_ns, m->shift[p]);
-		cell->end_ns = pp_merge_plus(cell->end_ns, m->shift[p]);
+		cell->begin_ns = pp_wrap_plus(cell->begin_ns, m->shift[p]);
+		cell->end_ns = pp_wrap_plus(cell->end_ns, m->shift[p]);
 		if (d->window_begin_ns == INT64_MAX || cell->begin_ns < d->window_begin_ns)
 			d->window_begin_ns = cell->begin_ns;
 		if (d->window_end_ns == INT64_MIN || cell->end_ns > d->window_end_ns)
@@ -223,6 +205,7 @@ static int merge_steps(struct pp_merge *m)
 		for (size_t s = 0, to = 0; s < m->part[p]->steps; s++) {
 			while (d->step_number[to] < m->part[p]->step_number[s])
 				to++;
+			m->step_of[p][s] = (uint32_t)to;
 			merge_step(m, p, s, to);
 		}
 	}
@@ -263,9 +246,12 @@ static void merge_head(struct pp_merge *m)
 		if (from->memory_period_ns > d->memory_period_ns)
 			d->memory_period_ns = from->memory_period_ns;
 		d->crossed += from->crossed;
-		d->violations += from->violations;
-		d->startup_ns = pp_merge_plus(d->startup_ns, from->startup_ns);
-		d->keeper_cpu_ns = pp_merge_plus(d->keeper_cpu_ns, from->keeper_cpu_ns);
+		d->spawned += from->spawned;
+		d->untied += from->untied;
+		d->paused += from->paused;
+		d->parented += from->parented;
+		d->startup_ns = pp_wrap_plus(d->startup_ns, from->startup_ns);
+		d->keeper_cpu_ns = pp_wrap_plus(d->keeper_cpu_ns, from->keeper_cpu_ns);
 		d->keeper_rss_bytes += from->keeper_rss_bytes;
 	}
 }
@@ -277,11 +263,14 @@ static int merge_all(struct pp_merge *m)
 	m->shift = calloc(m->parts, sizeof(*m->shift));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->worker_of = calloc(m->parts, sizeof(*m->worker_of));
-	if (!m->shift || !m->worker_of)
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
+	m->step_of = calloc(m->parts, sizeof(*m->step_of));
+	if (!m->shift || !m->worker_of || !m->step_of)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
 		m->worker_of[p] = calloc(m->part[p]->workers + 1, sizeof(**m->worker_of));
-		if (!m->worker_of[p])
+		m->step_of[p] = calloc(m->part[p]->steps + 1, sizeof(**m->step_of));
+		if (!m->worker_of[p] || !m->step_of[p])
 			return -ENOMEM;
 	}
 	merge_head(m);
@@ -290,9 +279,9 @@ static int merge_all(struct pp_merge *m)
 	if (rc == 0)
 		rc = merge_steps(m);
 	if (rc == 0)
-		rc = pp_merge_collectives(m);
-	if (rc == 0)
 		rc = pp_merge_tables(m);
+	if (rc == 0)
+		rc = pp_merge_collectives(m);
 	return rc == 0 ? pp_dataset_late(m->d) : rc;
 }
 
@@ -307,7 +296,10 @@ int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct 
 	rc = merge_all(&m);
 	for (size_t p = 0; m.worker_of && p < parts; p++)
 		free(m.worker_of[p]);
+	for (size_t p = 0; m.step_of && p < parts; p++)
+		free(m.step_of[p]);
 	free(m.worker_of);
+	free(m.step_of);
 	free(m.shift);
 	if (rc < 0) {
 		pp_dataset_release(&d);
@@ -326,11 +318,9 @@ static int take_unseen(struct pp_dataset *d)
 		return -ENOMEM;
 	d->channel = more;
 	for (size_t i = 0; i < d->unseens; i++) {
-		int recorded = 0;
+		size_t w = pp_dataset_worker(d, d->unseen[i].destination);
 
-		for (size_t w = 0; w < d->workers && !recorded; w++)
-			recorded = d->worker[w].rank == d->unseen[i].destination && d->worker[w].records > 0;
-		if (!recorded)
+		if (w == SIZE_MAX || !d->worker[w].records)
 			d->channel[d->channels++] = d->unseen[i];
 	}
 	d->unseens = 0;
@@ -338,34 +328,50 @@ static int take_unseen(struct pp_dataset *d)
 	return 0;
 }
 
-int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
+/* Rows for ranks of which nothing came. */
+static int add_missing(struct pp_dataset *d, struct pp_err *err)
 {
 	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
-	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns}, whole = {.names = NULL};
+	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns}, whole;
 	const struct pp_dataset *const part[] = {d, &missing};
-	int rc;
+	int rc = 0;
 
 	missing.steps_asked_first = d->steps_asked_first;
 	missing.worker = calloc(asked + 1, sizeof(*missing.worker));
 	if (!missing.worker)
 		return pp_err_set(err, -ENOMEM, "cannot finish the dataset: no memory");
-	for (; missing.workers < asked; missing.workers++) {
+	for (int32_t rank = 0; (size_t)rank < asked; rank++) {
 		struct pp_worker *w = &missing.worker[missing.workers];
 
-		*w = (struct pp_worker){.rank = (int32_t)missing.workers, .local_rank = -1, .domain = -1};
+		if (pp_dataset_worker(d, rank) != SIZE_MAX)
+			continue;
+		*w = (struct pp_worker){.rank = rank, .local_rank = -1, .domain = -1};
 		snprintf(w->status, sizeof(w->status), "%s", nothing_came);
+		missing.workers++;
 	}
-	rc = pp_dataset_merge(part, 2, &whole, err);
+	if (missing.workers)
+		rc = pp_dataset_merge(part, 2, &whole, err);
 	free(missing.worker);
-	if (rc < 0)
+	if (rc < 0 || !missing.workers)
 		return rc;
-	rc = take_unseen(&whole);
-	if (rc < 0) {
-		pp_dataset_release(&whole);
-		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
-	}
 	pp_dataset_release(d);
 	*d = whole;
+	return 0;
+}
+
+int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
+{
+	int rc = add_missing(d, err);
+
+	if (rc < 0)
+		return rc;
+	rc = take_unseen(d);
+	if (rc == 0)
+		rc = pp_dataset_window_rest(d);
+	if (rc == 0)
+		rc = pp_dataset_settle(d);
+	if (rc < 0)
+		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
 	pp_dataset_quality(d);
 	return 0;
 }

@@ -1,7 +1,10 @@
 /* Stage 6: shares of several hosts to one pp_dataset. Called by rank 0's keeper.
- * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks. Merging is associative; once
- * all are in, pp_dataset_finish() says what only the whole can. Times of a host move by the difference of the epochs' realtime: its
- * clock is not joined with the others', so its ranks are of a domain of their own and nobody is said to wait across hosts. */
+ * In: datasets built with `partial`, here or out of block.h. Out: the dataset of all their ranks. Merging is associative and
+ * knows no order; once all are in, pp_dataset_finish() says what only the whole can, by the rule of a keeper that has all ranks.
+ * Ranks whose pp_worker.clock is one text are of one clock: their times stay as they are, and they wait for each other across
+ * hosts. For that a keeper gives pp_dataset_input.clock (and other_clock) the map that it was given and converted with, and
+ * capture.epoch_realtime_ns the epoch that came with the map; pp_rank.clock is the reader's. Others are of domains of their own:
+ * their times move by the difference of the epochs' realtime, and nobody is said to wait between them. */
 #ifndef PP_ANALYZE_MERGE_H
 #define PP_ANALYZE_MERGE_H
 
@@ -11,7 +14,8 @@
 /* All parts share one table of names, which the result borrows; they stay as they are. A rank that two hosts claim to have is the
  * first one's, and a warning. -ENOMEM, -EINVAL: no part. */
 int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err);
-/* Rows for ranks of which nothing came, traffic that only the sender saw, /quality. On failure the dataset is as it was. */
+/* Once, when all are in: rows for ranks of which nothing came, who waited for whom, traffic that only the sender saw, /quality.
+ * -ENOMEM: the dataset is of no use but to be released. */
 int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err);
 
 #endif

@@ -1,8 +1,10 @@
-/* What merge.c (ranks and steps) and merge_tables.c (what hangs on them) share; nobody else includes it. */
+/* What merge.c (ranks and steps), merge_calls.c (collectives) and merge_tables.c (what else hangs on them) share; nobody else
+ * includes it. */
 #ifndef PP_ANALYZE_MERGE_PART_H
 #define PP_ANALYZE_MERGE_PART_H
 
 #include "aggregate/analyze/dataset.h"
+#include "aggregate/analyze/waiting.h"
 
 struct pp_merge {
 	const struct pp_dataset *const *part;
@@ -10,18 +12,8 @@ struct pp_merge {
 	struct pp_dataset *d;
 	int64_t *shift;     /* [parts] ns */
 	size_t **worker_of; /* [parts][workers]: index in d; SIZE_MAX: another part has that rank */
+	uint32_t **step_of; /* [parts][steps]: index in d */
 };
-
-/* Times of peers are not believed to be small. */
-static inline int64_t pp_merge_plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static inline int64_t pp_merge_minus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a - (uint64_t)b);
-}
 
 /* Is this rank's row the part's? */
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank);

@@ -1,6 +1,7 @@
 /* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by dataset.c, last. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +9,26 @@
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-static int compare_default(const void *a, const void *b)
+static int compare_default(const void *a, const void *b, void *names)
 {
 	const struct pp_attr_default *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return (x->name > y->name) - (x->name < y->name);
+	return pp_names_compare(names, x->name, y->name);
+}
+
+void pp_defaults_sort(struct pp_dataset *d)
+{
+	if (d->defaults)
+		qsort_r(d->by_default, d->defaults, sizeof(*d->by_default), compare_default, (void *)d->names);
+}
+
+int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b)
+{
+	int order = a == b ? 0 : strcmp(pp_intern_text(names, a, NULL), pp_intern_text(names, b, NULL));
+
+	return order ? order : (a > b) - (a < b);
 }
 
 static int merge_defaults(struct pp_join *j)
@@ -43,7 +57,7 @@ static int merge_defaults(struct pp_join *j)
 	free(ns);
 	if (!d->by_default)
 		return -ENOMEM;
-	qsort(d->by_default, d->defaults, sizeof(*d->by_default), compare_default);
+	pp_defaults_sort(d);
 	return 0;
 }
 
@@ -72,7 +86,6 @@ static void warn_ranks(struct pp_dataset *d)
 {
 	size_t shown = 0, missing = 0, differ = 0;
 	const struct pp_worker *first = NULL;
-	int domains = 0;
 
 	for (size_t w = 0; w < d->workers; w++) {
 		const struct pp_worker *one = &d->worker[w];
@@ -85,7 +98,6 @@ static void warn_ranks(struct pp_dataset *d)
 			pp_dataset_warn(d, "rank %d: %s", (int)one->rank, one->status);
 		if (!first)
 			first = one;
-		domains |= one->domain != first->domain;
 		differ += strcmp(one->options, first->options) != 0 || strcmp(one->version, first->version) != 0;
 	}
 	if (shown > 8)
@@ -96,27 +108,61 @@ static void warn_ranks(struct pp_dataset *d)
 	if (differ)
 		pp_dataset_warn(d, "%zu ranks have another podprof version or other options than rank %d", differ,
 		                (int)first->rank);
-	if (domains)
+}
+
+/* "ranks 0-3,8", as far as there is room. */
+static void list_domain(const struct pp_dataset *d, int32_t domain, char *text, size_t size)
+{
+	const char *before = text[0] ? "; ranks " : "ranks ";
+
+	for (size_t w = 0, end; w < d->workers; w = end + 1) {
+		size_t length = strlen(text);
+
+		end = w;
+		if (d->worker[w].domain != domain)
+			continue;
+		while (end + 1 < d->workers && d->worker[end + 1].domain == domain)
+			end++;
+		if (length + 40 > size) {
+			snprintf(text + length, size - length, "%s", strcmp(text + length - 3, "...") != 0 ? "..." : "");
+			return;
+		}
+		length += (size_t)snprintf(text + length, size - length, "%s%d", before, (int)d->worker[w].rank);
+		if (end > w)
+			snprintf(text + length, size - length, "-%d", (int)d->worker[end].rank);
+		before = ",";
+	}
+}
+
+static void warn_domains(struct pp_dataset *d)
+{
+	int32_t domains = pp_dataset_domains(d);
+	char list[110] = "";
+
+	for (int32_t i = 0; i < domains && domains > 1; i++)
+		list_domain(d, i, list, sizeof(list));
+	if (domains > 1)
 		pp_dataset_warn(d,
-		                "several clock domains, not synchronised: times, waiting and lateness between them mean nothing");
+		                "%d clock domains, not joined (%s): nobody is said to wait for a rank of another one; times "
+		                "between them are as wrong as the hosts' dates",
+		                (int)domains, list);
 }
 
 /* One sentence for each reason, by the first rank that has it. */
-static void warn_memory(struct pp_join *j)
+static void warn_memory(struct pp_dataset *d)
 {
-	const struct pp_capture *c = j->in->capture;
+	for (size_t r = 0; r < d->workers; r++) {
+		const char *note = d->worker[r].memory_note;
+		size_t same = 0, before = 0;
 
-	for (size_t r = 0; r < c->ranks; r++) {
-		size_t same = 0, first = r;
+		for (size_t i = 0; i < d->workers && note[0] && !before; i++) {
+			int equal = !strcmp(d->worker[i].memory_note, note);
 
-		for (size_t i = c->ranks; i-- > 0;)
-			if (!strcmp(c->rank[i].memory_note, c->rank[r].memory_note)) {
-				same++;
-				first = i;
-			}
-		if (c->rank[r].memory_note[0] && first == r)
-			pp_dataset_warn(j->d, "rank %d%s: %s", (int)c->rank[r].rank, same > 1 ? " and others" : "",
-			                c->rank[r].memory_note);
+			before += equal && i < r;
+			same += (size_t)equal;
+		}
+		if (note[0] && !before)
+			pp_dataset_warn(d, "rank %d%s: %s", (int)d->worker[r].rank, same > 1 ? " and others" : "", note);
 	}
 }
 
@@ -159,9 +205,12 @@ void pp_dataset_quality(struct pp_dataset *d)
 	d->warnings = 0;
 	warn_losses(d);
 	warn_ranks(d);
+	warn_domains(d);
+	pp_quality_warn_mpi(d);
 	for (size_t i = 0; i < n; i++)
 		pp_dataset_warn(d, "%s", said[i].text);
 	free(said);
+	warn_memory(d);
 	if (d->violations)
 		pp_dataset_warn(d,
 		                "%" PRIu64
@@ -180,10 +229,9 @@ int pp_join_quality(struct pp_join *j)
 
 	if (merge_defaults(j) < 0)
 		return -ENOMEM;
-	pp_quality_mpi(j);
+	pp_quality_count_mpi(j);
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);
-	warn_memory(j);
 	if (!j->in->partial)
 		pp_dataset_quality(d);
 	return 0;

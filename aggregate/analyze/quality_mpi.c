@@ -62,24 +62,29 @@ static int has_parent(const struct pp_join *j)
 	return 0;
 }
 
-void pp_quality_mpi(struct pp_join *j)
+void pp_quality_count_mpi(struct pp_join *j)
 {
-	uint64_t spawned = counted(j, "MPI processes spawned"), untied = counted(j, "MPI requests not tied");
-	size_t paused = ranks_that(j, "MPI_Pcontrol(0)");
+	j->d->spawned = counted(j, "MPI processes spawned");
+	j->d->untied = counted(j, "MPI requests not tied");
+	j->d->paused = ranks_that(j, "MPI_Pcontrol(0)");
+	j->d->parented = (uint64_t)has_parent(j);
+}
 
-	if (spawned)
-		pp_dataset_warn(j->d,
+void pp_quality_warn_mpi(struct pp_dataset *d)
+{
+	if (d->spawned)
+		pp_dataset_warn(d,
 		                "%" PRIu64
 		                " processes were spawned by MPI_Comm_spawn: another MPI_COMM_WORLD, in no row of this session. "
 		                "Spawn 'podprof run -- PROGRAM' for a session of their own",
-		                spawned);
-	if (has_parent(j))
-		pp_dataset_warn(j->d, "this MPI_COMM_WORLD was spawned by another one, which is in no row of this session");
-	if (paused)
-		pp_dataset_warn(j->d, "MPI_Pcontrol(0) stopped recording on %zu ranks for a while: what they did then is in no row",
-		                paused);
-	if (untied)
-		pp_dataset_warn(j->d,
-		                "%" PRIu64 " nonblocking operations are not tied to their end: too many were under way at once",
-		                untied);
+		                d->spawned);
+	if (d->parented)
+		pp_dataset_warn(d, "this MPI_COMM_WORLD was spawned by another one, which is in no row of this session");
+	if (d->paused)
+		pp_dataset_warn(
+		        d, "MPI_Pcontrol(0) stopped recording on %" PRIu64 " ranks for a while: what they did then is in no row",
+		        d->paused);
+	if (d->untied)
+		pp_dataset_warn(d, "%" PRIu64 " nonblocking operations are not tied to their end: too many were under way at once",
+		                d->untied);
 }

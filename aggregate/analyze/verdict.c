@@ -69,9 +69,9 @@ static const char *explain(int category)
 }
 
 /* What one of the others waits for this rank in a step, mean. */
-static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *late)
+static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *late, size_t who)
 {
-	int64_t cells = (int64_t)d->steps * ((int64_t)d->workers - 1);
+	int64_t cells = who < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, who) : 0;
 
 	return cells > 0 ? late->wait_ns / cells : 0;
 }
@@ -81,7 +81,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 {
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
-	int64_t most = 0, late_ns = late_per_step(d, late);
+	int64_t most = 0, late_ns;
 	char shown[PP_TEXT_UNIT];
 	size_t who = d->workers;
 	int category = 0;
@@ -89,6 +89,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 	for (size_t w = 0; w < d->workers; w++)
 		if (d->worker[w].rank == late->rank)
 			who = w;
+	late_ns = late_per_step(d, late, who);
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
 		snprintf(text, size,
 		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is the cause (rank %d most, %.0f "
@@ -148,7 +149,9 @@ static void say_largest(const struct pp_dataset *d, const int64_t *all, int best
 {
 	snprintf(text, size, "limited by: %s%s, %.0f %% of %s; %s", pp_category_name(best), explain(best),
 	         100.0 * (double)all[best] / (double)step_ns, whole(d),
-	         d->workers > 1 ? "no rank waits long in a collective" : "it is the only rank");
+	         d->workers <= 1             ? "it is the only rank"
+	         : pp_dataset_domains(d) > 1 ? "no rank waits long for one of its own clock, and of others nobody can say"
+	                                     : "no rank waits long in a collective");
 }
 
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size)

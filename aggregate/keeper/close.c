@@ -2,10 +2,12 @@
 #include "aggregate/keeper/close.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "aggregate/keeper/message.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
@@ -47,9 +49,19 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	return epoch;
 }
 
-static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, struct pp_clock_map *map, struct pp_capture *c,
-                      struct pp_err *err)
+/* The leader's, where the clock is the same: then its times are ours, and the epoch of the job is one. */
+static int take_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
 {
+	*map = *g->map;
+	c->epoch_realtime_ns = g->epoch_realtime_ns;
+	return 0;
+}
+
+static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, const struct pp_gather *g,
+                      struct pp_clock_map *map, struct pp_capture *c, struct pp_err *err)
+{
+	pp_tick epoch;
+
 	struct timespec pause = {.tv_nsec = (given ? PAIR_MS : SALVAGE_PAIR_MS) * 1000000L};
 	const struct pp_ring_header *h = first_ring(r);
 	enum pp_tick_kind kind = (enum pp_tick_kind)h->tick_kind;
@@ -62,7 +74,10 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 		pp_clock_read_pair(kind, &a);
 	nanosleep(&pause, NULL);
 	pp_clock_read_pair(kind, &b);
-	rc = pp_clock_map_init(map, kind, &a, &b, epoch_of(c, h->open_tick, 0), err);
+	epoch = epoch_of(c, h->open_tick, 0);
+	if (g && g->leads && g->first_tick && g->first_tick < epoch && epoch - g->first_tick < EARLY_MOST)
+		epoch = g->first_tick;
+	rc = pp_clock_map_init(map, kind, &a, &b, epoch, err);
 	/* A dead job's ticks may be of an earlier boot: only its own reading tells the date. */
 	if (!rc)
 		c->epoch_realtime_ns = given ? b.realtime_ns - pp_clock_map_ns(map, b.tick)
@@ -121,9 +136,24 @@ static int any_counts_other(const struct pp_capture *c)
 	return 0;
 }
 
+/* The window of the options, where nobody else has said how it came about. */
+static void tell_window(const struct pp_rings *r, const struct pp_session_options *o, struct pp_window_told *told)
+{
+	int steps = o->steps_last > o->steps_first;
+
+	*told = (struct pp_window_told){.by = "options", .tries = 1};
+	snprintf(told->kind, sizeof(told->kind), "%s", steps ? "steps" : "all");
+	snprintf(told->channel, sizeof(told->channel), "%s", steps ? "memory" : "none");
+	if (steps)
+		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
+	if (pp_words_make(r, pp_words_of_options, NULL, told))
+		told->by[0] = '\0';
+}
+
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
+	struct pp_window_told told = {.tries = 0};
 	struct pp_capture capture = {0};
 	struct pp_clock_map map, other;
 	int rc;
@@ -142,15 +172,24 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		pp_sampler_give(c->sampler, c->view->rings, &capture);
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
 	options.warning = c->view->notes.list;
+	if (!options.window && !options.salvaged) {
+		tell_window(c->view->rings, &options, &told);
+		options.window = &told;
+	}
+	for (size_t i = 0; options.gather && options.gather->host[0] && i < capture.ranks; i++)
+		snprintf(capture.rank[i].host, sizeof(capture.rank[i].host), "%s", options.gather->host);
 	rc = cut_ranks(c, &capture, err);
 	if (!rc)
-		rc = read_clock(c->view->rings, c->first, &map, &capture, err);
+		rc = options.gather && options.gather->map
+		             ? take_clock(options.gather, &map, &capture)
+		             : read_clock(c->view->rings, c->first, options.gather, &map, &capture, err);
 	if (!rc && any_counts_other(&capture)) {
 		rc = read_other_clock(c->view->rings, &capture, &map, &other, err);
 		options.other_clock = &other;
 	}
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
+	pp_window_told_release(&told);
 	pp_capture_release(&capture);
 	return rc;
 }

@@ -8,8 +8,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "core/base/plain.h"
+#include "core/base/proc.h"
 
 int pp_keeper_lock(const char *spool, struct pp_err *err)
 {
@@ -20,6 +24,11 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
+	if (fchmod(fd, 0600)) { /* who asks whether a keeper lives opens it too, whatever the umask */
+		saved = errno;
+		close(fd);
+		return pp_err_set(err, -saved, "cannot open '%s': %s", path, strerror(saved));
+	}
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return fd;
 	saved = errno;
@@ -54,6 +63,7 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 	memcpy(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic));
 	c->version = PP_RING_VERSION;
 	c->byte_order = PP_RING_BYTE_ORDER;
+	c->keeper_space = pp_proc_pid_space();
 	atomic_store(&c->keeper_pid, (int32_t)getpid());
 	atomic_store(&c->keeper_state, PP_KEEPER_DRAINING);
 	if (rename(part, path)) {
@@ -73,8 +83,10 @@ close_file:
 
 void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message)
 {
-	if (message)
+	if (message) {
 		snprintf(c->message, sizeof(c->message), "%s", message);
+		pp_plain(c->message, "\n"); /* rank 0 prints it */
+	}
 	/* Release: the message is whole when the state is seen. */
 	atomic_store_explicit(&c->keeper_state, state, memory_order_release);
 }
@@ -109,5 +121,5 @@ void pp_keeper_log(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line + n, sizeof(line) - n, fmt, args);
 	va_end(args);
-	fprintf(stderr, "%s\n", line);
+	fprintf(stderr, "%s\n", pp_plain(line, "\n"));
 }

@@ -8,9 +8,11 @@
 
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spool.h"
+#include "core/base/plain.h"
 #include "core/source/mpi_call.h"
 
 enum { RINGS_BYTES = 1 << 20 };
+#define MOST_STEPS ((uint64_t)1 << 50) /* from one look to the next; more is no count */
 
 struct pace { /* one ring's steps since the last list */
 	int64_t step, first_step;
@@ -87,7 +89,7 @@ static void look_at(struct pace *p, int64_t step, int64_t now_ns)
 	if (step == p->step)
 		return;
 	if (p->first_ns)
-		p->moved += step > p->step && p->step != INT64_MIN ? step - p->step : 1;
+		p->moved += step > p->step && (uint64_t)step - (uint64_t)p->step < MOST_STEPS ? step - p->step : 1;
 	else
 		p->first_ns = now_ns;
 	p->step = step;
@@ -128,6 +130,7 @@ static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_ran
 
 	*r = (struct pp_live_rank){.rank = h->rank, .size = h->size, .pid = h->pid, .peer = -1, .step = p->step};
 	snprintf(r->host, sizeof(r->host), "%.71s", h->host);
+	pp_plain(r->host, "");
 	r->recording = atomic_load(&h->recording) != 0;
 	r->marks = atomic_load(&h->step_marks) != 0;
 	if (atomic_load(&h->state) == PP_RANK_ENDING) {
@@ -173,6 +176,12 @@ static void judge(struct pp_live_rank *list, long count)
 		list[i].slow_ns = list[i].step_ns ? list[i].step_ns : list[i].marks && list[i].step <= least ? INT64_MAX : 0;
 }
 
+void pp_live_sort(struct pp_live_rank *list, long count)
+{
+	judge(list, count);
+	qsort(list, (size_t)count, sizeof(*list), slower);
+}
+
 /* The claim passed on to a later ring of the same rank. */
 static int is_replaced(const struct pp_rings *r, size_t i)
 {
@@ -199,8 +208,7 @@ long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_l
 	for (size_t i = 0; i < l->paces; i++)
 		if (!is_replaced(l->view.rings, i))
 			fill(l, i, now_ns, &list[count++]);
-	judge(list, count);
-	qsort(list, (size_t)count, sizeof(*list), slower);
+	pp_live_sort(list, count);
 	*ret_list = list;
 	return count;
 }

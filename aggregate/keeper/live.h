@@ -27,6 +27,9 @@ struct pp_live_rank {
 	int32_t peer; /* world rank; -1 none, -2 any */
 };
 
+/* The order of pp_live_list() anew. */
+void pp_live_sort(struct pp_live_rank *list, long count);
+
 struct pp_live;
 
 int pp_live_open(const char *spool, struct pp_live **ret_live, struct pp_err *err);

@@ -29,7 +29,7 @@ static int set_number(void *socket, int option, int value)
 /* What both ends want: no waiting at the end, no message above the limit, a dead connection closed. */
 static int set_common(const struct pp_net *net, void *socket)
 {
-	int64_t limit = PP_MESSAGE_MAX;
+	int64_t limit = PP_WIRE_MAX;
 	int beat = (int)net->o.heartbeat_ms, dead = (int)(net->o.dead_ms / 2 + 1);
 
 	return set_number(socket, ZMQ_LINGER, 0) || set_number(socket, ZMQ_IPV6, 1) || set_number(socket, ZMQ_SNDHWM, 256) ||
@@ -53,6 +53,10 @@ static struct pp_net *net_new(const struct pp_net_options *o, int *ret_rc, struc
 	}
 	net->o = *o;
 	net->o.job = net->o.host = net->o.version = net->o.session = net->o.bind = NULL;
+	copy(net->boot_id, sizeof(net->boot_id), o->clock.boot_id);
+	copy(net->timens, sizeof(net->timens), o->clock.timens);
+	net->o.clock.boot_id = net->boot_id;
+	net->o.clock.timens = net->timens;
 	copy(net->job, sizeof(net->job), o->job);
 	copy(net->host, sizeof(net->host), o->host);
 	copy(net->version, sizeof(net->version), o->version);
@@ -81,7 +85,7 @@ void pp_net_free(struct pp_net *net)
 {
 	if (!net)
 		return;
-	pp_message_release(&net->held);
+	pp_wire_release(&net->held);
 	for (size_t i = 0; i < net->peers; i++)
 		pp_peer_release(&net->peer[i]);
 	for (size_t i = 0; i < net->sockets; i++)
@@ -90,7 +94,7 @@ void pp_net_free(struct pp_net *net)
 	if (net->door)
 		zmq_close(net->door);
 	zmq_ctx_term(net->context);
-	free(net->rank);
+	free((void *)(uintptr_t)net->state.rank);
 	explicit_bzero(net, sizeof(*net));
 	free(net);
 }

@@ -30,11 +30,13 @@ struct pp_net_options {
 	int64_t heartbeat_ms;                       /* 0: 500 */
 	int64_t dead_ms;                            /* a peer that was not heard for so long is lost; 0: 10 s */
 	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
+	struct pp_wire_clock clock;                 /* of this host's ranks, told to the listener; copied */
+	uint32_t way;                               /* told to the listener */
 };
 
 enum pp_net_event_kind {
 	PP_NET_JOINED,  /* message: its hello, or on the other side the hello_ack */
-	PP_NET_MESSAGE, /* windows, pieces, heartbeats */
+	PP_NET_MESSAGE, /* all others, heartbeats too */
 	PP_NET_LEFT,    /* message: its bye */
 	PP_NET_LOST,    /* not heard for dead_ms, or never reached */
 	PP_NET_REFUSED, /* the listener does not take us; message: its hello_ack */
@@ -42,9 +44,9 @@ enum pp_net_event_kind {
 
 struct pp_net_event {
 	enum pp_net_event_kind kind;
-	int peer;                         /* 0..PP_NET_PEERS-1, not used again; 0 on a connecting side */
-	const char *host;                 /* of the peer, UTF-8; "" where never heard */
-	const struct pp_message *message; /* until the next call of pp_net_next(), or NULL */
+	int peer;                      /* 0..PP_NET_PEERS-1, not used again; 0 on a connecting side */
+	const char *host;              /* of the peer, UTF-8; "" where never heard */
+	const struct pp_wire *message; /* until the next call of pp_net_next(), or NULL */
 };
 
 struct pp_net_counts {
@@ -62,13 +64,17 @@ int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invi
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
 void pp_net_free(struct pp_net *net);
 
-/* What heartbeats say of this host's ranks; copied. -EINVAL: more than PP_MESSAGE_RANKS, -ENOMEM. */
-int pp_net_state(struct pp_net *net, const struct pp_message_rank *rank, size_t ranks, int64_t job_ns);
+/* What heartbeats say of this host's ranks (`received` is ours to give); copied. -EINVAL: more than PP_WIRE_RANKS, -ENOMEM. */
+int pp_net_state(struct pp_net *net, const struct pp_wire_heartbeat *state);
+/* A heartbeat to all that have joined, now. */
+void pp_net_beat(struct pp_net *net);
 /* Queue a message (its sequence is ours to give); delivered once and in order while the peer lives. -EAGAIN: its queue is full,
  * call pp_net_next() and try again. -ENOTCONN: not joined, left or lost. */
-int pp_net_send(struct pp_net *net, int peer, const struct pp_message *m, struct pp_err *err);
+int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp_err *err);
 /* 1: an event, 0: none within timeout_ms. To be called at least every dead_ms / 4, or the others take this keeper for lost. */
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
+/* Until something comes, at most `ms`; no event is taken. */
+void pp_net_wait(struct pp_net *net, int64_t ms);
 size_t pp_net_unsent(const struct pp_net *net); /* bytes that living peers have not acknowledged */
 struct pp_net_counts pp_net_counts(const struct pp_net *net);
 

@@ -14,11 +14,11 @@ int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const voi
 	return zmq_send(socket, bytes, size, ZMQ_DONTWAIT) < 0 ? -errno : 0;
 }
 
-int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const struct pp_message *m)
+int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const struct pp_wire *m)
 {
 	void *bytes;
 	size_t size;
-	int rc = pp_message_write(m, &bytes, &size, NULL);
+	int rc = pp_wire_write(m, &bytes, &size, NULL);
 
 	if (rc < 0)
 		return rc;
@@ -36,7 +36,7 @@ void pp_peer_release(struct pp_peer *p)
 	}
 	p->first = p->last = p->unsent = NULL;
 	p->queued = p->flight = 0;
-	pp_message_release(&p->hello);
+	pp_wire_release(&p->hello);
 }
 
 void pp_peer_flush(struct pp_net *net, struct pp_peer *p)
@@ -98,51 +98,59 @@ int pp_peer_takes(struct pp_net *net, struct pp_peer *p, uint64_t sequence)
 
 void pp_peer_beat(struct pp_net *net, struct pp_peer *p)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_HEARTBEAT};
+	struct pp_wire m = {.kind = PP_WIRE_HEARTBEAT};
 
-	m.heartbeat = (struct pp_message_heartbeat){p->received, net->job_ns, net->rank, net->ranks};
+	m.heartbeat = net->state;
+	m.heartbeat.received = p->received;
 	if (pp_net_say(net, net->socket[0], p->route, &m) == 0)
 		p->owes_ack = 0;
 	p->beat_ms = net->now_ms;
 }
 
-int pp_net_state(struct pp_net *net, const struct pp_message_rank *rank, size_t ranks, int64_t job_ns)
+void pp_net_beat(struct pp_net *net)
 {
-	struct pp_message_rank *more;
+	net->now_ms = pp_net_now_ms();
+	for (size_t i = 0; i < net->peers; i++)
+		if (net->peer[i].state == PP_PEER_JOINED)
+			pp_peer_beat(net, &net->peer[i]);
+}
 
-	if (ranks > PP_MESSAGE_RANKS)
+int pp_net_state(struct pp_net *net, const struct pp_wire_heartbeat *state)
+{
+	struct pp_wire_rank *more;
+
+	if (state->ranks > PP_WIRE_RANKS)
 		return -EINVAL;
-	more = calloc(ranks + 1, sizeof(*more));
+	more = calloc(state->ranks + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
-	if (ranks)
-		memcpy(more, rank, ranks * sizeof(*more));
-	free(net->rank);
-	net->rank = more;
-	net->ranks = ranks;
-	net->job_ns = job_ns;
+	if (state->ranks)
+		memcpy(more, state->rank, state->ranks * sizeof(*more));
+	free((void *)(uintptr_t)net->state.rank);
+	net->state = *state;
+	net->state.rank = more;
 	return 0;
 }
 
-int pp_net_send(struct pp_net *net, int peer, const struct pp_message *m, struct pp_err *err)
+int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp_err *err)
 {
-	struct pp_message numbered = *m;
+	struct pp_wire numbered = *m;
 	struct pp_packet *packet;
 	struct pp_peer *p;
 	int rc;
 
 	if (peer < 0 || (size_t)peer >= net->peers || net->peer[peer].state != PP_PEER_JOINED)
-		return pp_err_set(err, -ENOTCONN, "cannot send a %s: its host is not there", pp_message_name(m->kind));
-	if (m->kind == PP_MESSAGE_HELLO || m->kind == PP_MESSAGE_HELLO_ACK || m->kind == PP_MESSAGE_HEARTBEAT)
-		return pp_err_set(err, -EINVAL, "cannot send a %s: it is sent by itself", pp_message_name(m->kind));
+		return pp_err_set(err, -ENOTCONN, "cannot send a %s: its host is not there", pp_wire_name(m->kind));
+	if (m->kind == PP_WIRE_HELLO || m->kind == PP_WIRE_HELLO_ACK || m->kind == PP_WIRE_HEARTBEAT)
+		return pp_err_set(err, -EINVAL, "cannot send a %s: it is sent by itself", pp_wire_name(m->kind));
 	p = &net->peer[peer];
 	packet = calloc(1, sizeof(*packet));
 	if (!packet)
-		return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_message_name(m->kind));
+		return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_wire_name(m->kind));
 	packet->sequence = numbered.sequence = p->given + 1;
-	rc = pp_message_write(&numbered, &packet->bytes, &packet->size, err);
+	rc = pp_wire_write(&numbered, &packet->bytes, &packet->size, err);
 	if (rc == 0 && p->queued + packet->size > net->o.queue_bytes) {
-		pp_err_set(err, -EAGAIN, "cannot send a %s to '%s' now: its queue is full", pp_message_name(m->kind), p->host);
+		pp_err_set(err, -EAGAIN, "cannot send a %s to '%s' now: its queue is full", pp_wire_name(m->kind), p->host);
 		rc = -EAGAIN;
 	}
 	if (rc < 0) {

@@ -25,7 +25,7 @@ struct pp_peer {
 	size_t queued, flight;          /* bytes */
 	uint64_t given, sent, received; /* sequences: last queued, highest that went out, last taken */
 	int owes_ack, said_bye;
-	struct pp_message hello; /* until it has joined */
+	struct pp_wire hello; /* until it has joined */
 	int64_t heard_ms, beat_ms, progress_ms;
 };
 
@@ -40,11 +40,10 @@ struct pp_net {
 	uint8_t client_key[32];
 	struct pp_peer peer[PP_NET_PEERS]; /* listener: by order of arrival; else the listener */
 	size_t peers;
-	struct pp_message_rank *rank;
-	size_t ranks;
-	int64_t job_ns;
+	char boot_id[64], timens[96];
+	struct pp_wire_heartbeat state; /* its ranks are owned */
 	struct pp_net_counts counts;
-	struct pp_message held; /* of the last event */
+	struct pp_wire held; /* of the last event */
 	int64_t now_ms, hello_ms;
 };
 
@@ -52,7 +51,7 @@ int64_t pp_net_now_ms(void);
 /* One message to a socket, by the route where it is the listener's. 0, or -errno: not now. */
 int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size);
 /* The same for a message that needs no delivery: hello, hello_ack, heartbeat. */
-int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const struct pp_message *m);
+int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const struct pp_wire *m);
 /* Answer one question whether a key may come in. 1: there was one. */
 int pp_net_door(struct pp_net *net);
 

@@ -11,10 +11,9 @@
 
 enum { QUIET, EVENT, NOTHING }; /* taken without an event; an event; nothing was there */
 
-static int make_event(struct pp_net *net, struct pp_net_event *e, enum pp_net_event_kind kind, struct pp_peer *p,
-                      struct pp_message *m)
+static int make_event(struct pp_net *net, struct pp_net_event *e, enum pp_net_event_kind kind, struct pp_peer *p, struct pp_wire *m)
 {
-	pp_message_release(&net->held);
+	pp_wire_release(&net->held);
 	if (m) {
 		net->held = *m;
 		memset(m, 0, sizeof(*m));
@@ -26,7 +25,7 @@ static int make_event(struct pp_net *net, struct pp_net_event *e, enum pp_net_ev
 
 static void set_host(struct pp_peer *p, const char *host)
 {
-	char mended[3 * PP_MESSAGE_TEXT + 1] = "";
+	char mended[3 * PP_WIRE_TEXT + 1] = "";
 
 	pp_utf8_mend(mended, host, strlen(host));
 	snprintf(p->host, sizeof(p->host), "%.*s", pp_utf8_fit(mended, (int)sizeof(p->host) - 1), mended);
@@ -50,27 +49,27 @@ static struct pp_peer *find_free(struct pp_net *net)
 
 static void answer(struct pp_net *net, const uint8_t *route, size_t host_index, const char *refused)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_HELLO_ACK};
+	struct pp_wire m = {.kind = PP_WIRE_HELLO_ACK};
 
-	m.hello_ack = (struct pp_message_hello_ack){
-	        PP_MESSAGE_PROTOCOL, (uint32_t)host_index, net->session, refused, net->instance, net->host};
+	m.hello_ack =
+	        (struct pp_wire_hello_ack){PP_WIRE_PROTOCOL, (uint32_t)host_index, net->session, refused, net->instance, net->host};
 	net->counts.refused += refused != NULL;
 	pp_net_say(net, net->socket[0], route, &m);
 }
 
 /* Listener: a hello. May come again, on other addresses or because the answer was late. */
-static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, struct pp_message *m)
+static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, struct pp_wire *m)
 {
 	struct pp_peer *p = find(net, instance);
-	const struct pp_message_hello *h = &m->hello;
-	char why[PP_MESSAGE_TEXT + 1] = "";
+	const struct pp_wire_hello *h = &m->hello;
+	char why[PP_WIRE_TEXT + 1] = "";
 
 	if (h->instance != instance) {
 		net->counts.malformed++;
 		return QUIET;
 	}
-	if (h->protocol != PP_MESSAGE_PROTOCOL)
-		snprintf(why, sizeof(why), "protocol %u, not %d: podprof %s is not %s", (unsigned)h->protocol, PP_MESSAGE_PROTOCOL,
+	if (h->protocol != PP_WIRE_PROTOCOL)
+		snprintf(why, sizeof(why), "protocol %u, not %d: podprof %s is not %s", (unsigned)h->protocol, PP_WIRE_PROTOCOL,
 		         pp_utf8_fit(h->version, 64) < 64 ? h->version : "?", net->version);
 	else if (strcmp(h->job, net->job) != 0)
 		snprintf(why, sizeof(why), "it belongs to another job");
@@ -94,21 +93,21 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 }
 
 /* Either side: a message of a peer that has joined. */
-static int take(struct pp_net *net, struct pp_peer *p, struct pp_message *m, struct pp_net_event *e)
+static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct pp_net_event *e)
 {
 	p->heard_ms = net->now_ms;
-	if (m->kind == PP_MESSAGE_HEARTBEAT) {
+	if (m->kind == PP_WIRE_HEARTBEAT) {
 		pp_peer_acknowledged(net, p, m->heartbeat.received);
 		pp_peer_flush(net, p);
 		return make_event(net, e, PP_NET_MESSAGE, p, m);
 	}
-	if (m->kind == PP_MESSAGE_HELLO || m->kind == PP_MESSAGE_HELLO_ACK) {
+	if (m->kind == PP_WIRE_HELLO || m->kind == PP_WIRE_HELLO_ACK) {
 		net->counts.malformed++;
 		return QUIET;
 	}
 	if (!pp_peer_takes(net, p, m->sequence))
 		return QUIET;
-	if (m->kind != PP_MESSAGE_BYE)
+	if (m->kind != PP_WIRE_BYE)
 		return make_event(net, e, PP_NET_MESSAGE, p, m);
 	pp_peer_beat(net, p);
 	p->state = PP_PEER_GONE;
@@ -117,25 +116,25 @@ static int take(struct pp_net *net, struct pp_peer *p, struct pp_message *m, str
 	return make_event(net, e, PP_NET_LEFT, p, m);
 }
 
-static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_message *m, struct pp_net_event *e)
+static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_wire *m, struct pp_net_event *e)
 {
 	struct pp_peer *p;
 	uint64_t instance;
 
 	memcpy(&instance, route, sizeof(instance));
-	if (m->kind == PP_MESSAGE_HELLO)
+	if (m->kind == PP_WIRE_HELLO)
 		return greet(net, route, instance, m);
 	p = find(net, instance);
 	if (!p) {
 		net->counts.malformed++;
 	} else if (p->state == PP_PEER_GONE && p->said_bye) {
-		if (m->kind == PP_MESSAGE_BYE) /* its acknowledgement was lost */
+		if (m->kind == PP_WIRE_BYE) /* its acknowledgement was lost */
 			pp_peer_beat(net, p);
 	} else if (p->state == PP_PEER_GONE) {
 		answer(net, route, 0, "it was taken for lost");
 	} else if (p->state == PP_PEER_JOINED && !memcmp(p->route, route, PP_ROUTE)) {
 		return take(net, p, m, e);
-	} else if (p->state == PP_PEER_GREETED && m->kind == PP_MESSAGE_HEARTBEAT) {
+	} else if (p->state == PP_PEER_GREETED && m->kind == PP_WIRE_HEARTBEAT) {
 		memcpy(p->route, route, PP_ROUTE);
 		p->state = PP_PEER_JOINED;
 		p->heard_ms = net->now_ms;
@@ -146,10 +145,10 @@ static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_me
 	return QUIET;
 }
 
-static int caller_takes(struct pp_net *net, size_t socket, struct pp_message *m, struct pp_net_event *e)
+static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, struct pp_net_event *e)
 {
 	struct pp_peer *p = &net->peer[0];
-	int is_answer = m->kind == PP_MESSAGE_HELLO_ACK;
+	int is_answer = m->kind == PP_WIRE_HELLO_ACK;
 
 	if (p->state == PP_PEER_GONE)
 		return QUIET;
@@ -164,7 +163,7 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_message *m,
 		return take(net, p, m, e);
 	if (p->state == PP_PEER_JOINED && m->hello_ack.instance == p->instance)
 		return QUIET; /* our hello was said more than once */
-	if (p->state == PP_PEER_JOINED || !is_answer || m->hello_ack.protocol != PP_MESSAGE_PROTOCOL) {
+	if (p->state == PP_PEER_JOINED || !is_answer || m->hello_ack.protocol != PP_WIRE_PROTOCOL) {
 		net->counts.malformed++;
 		return QUIET;
 	}
@@ -200,7 +199,7 @@ static int receive(void *socket, zmq_msg_t frame[3], int want)
 static int take_one(struct pp_net *net, size_t socket, struct pp_net_event *e)
 {
 	int want = net->listens ? 2 : 1, got, rc = QUIET;
-	struct pp_message m = {.sequence = 0};
+	struct pp_wire m = {.sequence = 0};
 	zmq_msg_t frame[3];
 
 	for (int i = 0; i < 3; i++)
@@ -209,13 +208,13 @@ static int take_one(struct pp_net *net, size_t socket, struct pp_net_event *e)
 	if (got < 0)
 		rc = NOTHING;
 	else if (got != want || (net->listens && zmq_msg_size(&frame[0]) != PP_ROUTE) ||
-	         pp_message_read(zmq_msg_data(&frame[want - 1]), zmq_msg_size(&frame[want - 1]), &m, NULL) < 0)
+	         pp_wire_read(zmq_msg_data(&frame[want - 1]), zmq_msg_size(&frame[want - 1]), &m, NULL) < 0)
 		net->counts.malformed++;
 	else if (net->listens)
 		rc = listener_takes(net, zmq_msg_data(&frame[0]), &m, e);
 	else
 		rc = caller_takes(net, socket, &m, e);
-	pp_message_release(&m);
+	pp_wire_release(&m);
 	for (int i = 0; i < 3; i++)
 		zmq_msg_close(&frame[i]);
 	return rc;
@@ -223,10 +222,10 @@ static int take_one(struct pp_net *net, size_t socket, struct pp_net_event *e)
 
 static void say_hello(struct pp_net *net)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_HELLO};
+	struct pp_wire m = {.kind = PP_WIRE_HELLO};
 
-	m.hello = (struct pp_message_hello){PP_MESSAGE_PROTOCOL, net->job,  net->host, net->version,
-	                                    net->instance,       net->rank, net->ranks};
+	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, net->job,         net->host,    net->version, net->instance,
+	                                 net->state.rank,  net->state.ranks, net->o.clock, net->o.way};
 	for (size_t i = 0; i < net->sockets; i++)
 		pp_net_say(net, net->socket[i], NULL, &m);
 	net->hello_ms = net->now_ms;
@@ -265,7 +264,7 @@ static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 	return QUIET;
 }
 
-static void wait_for_more(struct pp_net *net, int64_t most_ms)
+void pp_net_wait(struct pp_net *net, int64_t most_ms)
 {
 	zmq_pollitem_t item[PP_NET_ADDRESSES + 1];
 	int n = 0;
@@ -281,7 +280,7 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 {
 	int64_t end = pp_net_now_ms() + timeout_ms, most = net->o.heartbeat_ms / 4 + 1;
 
-	pp_message_release(&net->held);
+	pp_wire_release(&net->held);
 	for (;;) {
 		int idle = 1;
 
@@ -299,6 +298,6 @@ int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret
 		if (net->now_ms >= end)
 			return 0;
 		if (idle)
-			wait_for_more(net, end - net->now_ms < most ? end - net->now_ms : most);
+			pp_net_wait(net, end - net->now_ms < most ? end - net->now_ms : most);
 	}
 }

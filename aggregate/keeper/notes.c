@@ -67,8 +67,8 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 
 		if (!rank || rank->pid != h->pid)
 			continue;
-		pp_watch_open(&watch, h->pid, h->start_time);
-		gone = pp_watch_gone(&watch);
+		pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
+		gone = watch.is_foreign ? atomic_load(&h->window_state) < 2 : pp_watch_gone(&watch);
 		pp_watch_close(&watch);
 		if (salvaged)
 			snprintf(rank->status, sizeof(rank->status), "%s", "salvaged");
@@ -80,9 +80,25 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 	}
 }
 
+/* Calls of the program that could not be followed. */
+static void note_program(const struct pp_rings *r, struct pp_notes *n)
+{
+	uint64_t strays = 0, refused = 0;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++) {
+		strays += atomic_load_explicit(&pp_rings_header(r, i)->code_strays, memory_order_relaxed);
+		refused += atomic_load_explicit(&pp_rings_header(r, i)->code_refused, memory_order_relaxed);
+	}
+	if (strays)
+		pp_notes_add(n, "%llu calls of podprof_window_stop() without a start, on all ranks", (unsigned long long)strays);
+	if (refused)
+		pp_notes_add(n, "%llu calls of podprof_profile_steps() were refused, on all ranks", (unsigned long long)refused);
+}
+
 void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salvaged, struct pp_notes *n)
 {
 	note_differences(c, n);
 	note_several_rings(r, c, n);
+	note_program(r, n);
 	set_status(r, c, salvaged);
 }

@@ -7,7 +7,8 @@ static int is_followed(const struct pp_spool_view *v, const struct pp_ring_heade
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *later = pp_rings_header(v->rings, i);
 
-		if (later->pid == h->pid && later->start_time == h->start_time && later->open_tick > h->open_tick)
+		if (later->pid == h->pid && later->pid_space == h->pid_space && later->start_time == h->start_time &&
+		    later->open_tick > h->open_tick)
 			return 1;
 	}
 	return 0;

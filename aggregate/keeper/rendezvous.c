@@ -15,7 +15,7 @@
 
 static const char magic[] = "podprof rendezvous 1";
 
-enum { FILE_MAX = 4096, NAME_SIZE = 192, POLL_MS = 5, POLL_MOST_MS = 100 };
+enum { FILE_MAX = PP_RENDEZVOUS_TEXT - 1, NAME_SIZE = 192, POLL_MS = 5, POLL_MOST_MS = 100 };
 
 /* The job's name is anybody's text: what is no part of a plain file name becomes '_', and a hash keeps two jobs apart. */
 static void file_name(const char *job, char name[NAME_SIZE])
@@ -79,30 +79,30 @@ static int open_dir(const char *log_dir, struct pp_err *err)
 	return dir;
 }
 
-static size_t print(const struct pp_net_invite *v, char text[FILE_MAX])
+void pp_rendezvous_print(const struct pp_net_invite *v, char text[PP_RENDEZVOUS_TEXT])
 {
-	int n = snprintf(text, FILE_MAX, "%s\njob=%s\nport=%u\nserver=%s\nclient=%s\nsecret=%s\n", magic, v->job, (unsigned)v->port,
-	                 v->server_public, v->client_public, v->client_secret);
+	int n = snprintf(text, PP_RENDEZVOUS_TEXT, "%s\njob=%s\nport=%u\nserver=%s\nclient=%s\nsecret=%s\n", magic, v->job,
+	                 (unsigned)v->port, v->server_public, v->client_public, v->client_secret);
 
 	for (size_t i = 0; i < v->addresses; i++)
-		n += snprintf(text + n, (size_t)(FILE_MAX - n), "address=%s\n", v->address[i]);
-	n += snprintf(text + n, (size_t)(FILE_MAX - n), "end\n");
-	return (size_t)n;
+		n += snprintf(text + n, (size_t)(PP_RENDEZVOUS_TEXT - n), "address=%s\n", v->address[i]);
+	snprintf(text + n, (size_t)(PP_RENDEZVOUS_TEXT - n), "end\n");
 }
 
-int pp_rendezvous_write(const char *log_dir, const struct pp_net_invite *invite, struct pp_err *err)
+int pp_rendezvous_put(const char *log_dir, const char *name, const struct pp_net_invite *invite, struct pp_err *err)
 {
-	char name[NAME_SIZE], part[NAME_SIZE + 48], text[FILE_MAX];
-	size_t size = print(invite, text);
+	char part[NAME_SIZE + 48], text[PP_RENDEZVOUS_TEXT];
 	int dir = open_dir(log_dir, err), fd, rc = 0;
 	struct stat st;
+	size_t size;
 
 	if (dir < 0)
 		return dir;
-	file_name(invite->job, name);
+	pp_rendezvous_print(invite, text);
+	size = strlen(text);
 	/* A name that nobody can foresee, and O_EXCL: no file or link that is there already is written to. */
-	snprintf(part, sizeof(part), "%s.%.2x%.2x%.2x%.2x%d.part", name, invite->server_public[0], invite->server_public[1],
-	         invite->server_public[2], invite->server_public[3], (int)getpid());
+	snprintf(part, sizeof(part), "%.*s.%.2x%.2x%.2x%.2x%d.part", NAME_SIZE, name, invite->server_public[0],
+	         invite->server_public[1], invite->server_public[2], invite->server_public[3], (int)getpid());
 	fd = openat(dir, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		rc = pp_err_set(err, -errno, "cannot make '%s/%s': %s", log_dir, part, strerror(errno));
@@ -126,6 +126,14 @@ close_dir:
 	close(dir);
 	explicit_bzero(text, sizeof(text));
 	return rc;
+}
+
+int pp_rendezvous_write(const char *log_dir, const struct pp_net_invite *invite, struct pp_err *err)
+{
+	char name[NAME_SIZE];
+
+	file_name(invite->job, name);
+	return pp_rendezvous_put(log_dir, name, invite, err);
 }
 
 static int is_key(const char *key)
@@ -174,8 +182,7 @@ static int take_line(struct pp_net_invite *v, const char *line)
 	return 1;
 }
 
-/* All of it, in its form; 0 where it is not. */
-static int parse(char *text, struct pp_net_invite *v)
+int pp_rendezvous_parse(char *text, struct pp_net_invite *v)
 {
 	char *line = text, *next;
 	int number = 0, ended = 0;
@@ -184,16 +191,18 @@ static int parse(char *text, struct pp_net_invite *v)
 	for (; *line && (next = strchr(line, '\n')); line = next + 1, number++) {
 		*next = '\0';
 		if (ended || (number == 0 && strcmp(line, magic) != 0))
-			return 0;
+			return -EBADMSG;
 		ended = !strcmp(line, "end");
 		if (number > 0 && !ended && !take_line(v, line))
-			return 0;
+			return -EBADMSG;
 	}
 	return ended && v->addresses && v->port && v->job[0] && is_key(v->server_public) && is_key(v->client_public) &&
-	       is_key(v->client_secret);
+	                       is_key(v->client_secret)
+	               ? 0
+	               : -EBADMSG;
 }
 
-/* 0, -ENOENT: not there yet, -EPERM, -EBADMSG. */
+/* `job` NULL: any. 0, -ENOENT: not there yet, -EPERM, -EBADMSG. */
 static int read_once(int dir, const char *log_dir, const char *name, const char *job, struct pp_net_invite *v, struct pp_err *err)
 {
 	/* O_NONBLOCK: somebody may have put a pipe there. */
@@ -218,9 +227,25 @@ static int read_once(int dir, const char *log_dir, const char *name, const char 
 	if (rc < 0)
 		return rc;
 	text[n > 0 ? n : 0] = '\0';
-	if (!parse(text, v) || strcmp(v->job, job) != 0)
-		rc = pp_err_set(err, -EBADMSG, "cannot read '%s/%s': it is no rendezvous of job '%s'", log_dir, name, job);
+	if (pp_rendezvous_parse(text, v) || (job && strcmp(v->job, job) != 0))
+		rc = pp_err_set(err, -EBADMSG, "cannot read '%s/%s': it is no rendezvous of job '%s'", log_dir, name,
+		                job ? job : "any");
 	explicit_bzero(text, sizeof(text));
+	return rc;
+}
+
+int pp_rendezvous_get(const char *log_dir, const char *name, struct pp_net_invite *ret_invite, struct pp_err *err)
+{
+	struct pp_net_invite invite;
+	int dir = open_dir(log_dir, err), rc;
+
+	if (dir < 0)
+		return dir;
+	rc = read_once(dir, log_dir, name, NULL, &invite, err);
+	close(dir);
+	if (rc == 0)
+		*ret_invite = invite;
+	explicit_bzero(&invite, sizeof(invite));
 	return rc;
 }
 

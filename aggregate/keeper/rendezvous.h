@@ -10,6 +10,14 @@
 /* Every address of this host that others may reach, IPv4 before IPv6; no loopback, nothing that is valid on one link only.
  * -ENETUNREACH: there is none. */
 int pp_rendezvous_addresses(struct pp_net_invite *invite, struct pp_err *err);
+/* The invitation as text, terminated, and back: 0, or -EBADMSG. `text` is destroyed by reading. */
+enum { PP_RENDEZVOUS_TEXT = 4096 };
+void pp_rendezvous_print(const struct pp_net_invite *invite, char text[PP_RENDEZVOUS_TEXT]);
+int pp_rendezvous_parse(char *text, struct pp_net_invite *ret_invite);
+/* As the file `name` of a directory, made and trusted as above. -ENOENT: not there. */
+int pp_rendezvous_put(const char *dir, const char *name, const struct pp_net_invite *invite, struct pp_err *err);
+int pp_rendezvous_get(const char *dir, const char *name, struct pp_net_invite *ret_invite, struct pp_err *err);
+
 /* `<log_dir>/.podprof-<job>.rendezvous`, replaced at once. */
 int pp_rendezvous_write(const char *log_dir, const struct pp_net_invite *invite, struct pp_err *err);
 /* Wait for it. `stale_key`: the server's key of one that was tried in vain, or NULL. -ETIMEDOUT: none within wait_ms; -EPERM: there

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/request_private.h"
+#include "core/base/plain.h"
 
 enum { QUIET_MS = 2000 }; /* a client that says nothing */
 
@@ -32,7 +35,11 @@ int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *er
 	int fd = -1, rc = pp_requests_address(spool, &address, &fd);
 	mode_t before;
 
-	*r = (struct pp_requests){.listen_fd = -1, .aside = {.fd = -1}};
+	*r = (struct pp_requests){.listen_fd = -1, .aside = {.fd = -1}, .origin = pp_moment_now(), .seen_step = INT64_MIN};
+	pp_request_files_init(&r->files);
+	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
+		r->client[i].fd = -1;
+	snprintf(r->spool, sizeof(r->spool), "%s", spool);
 	if (rc)
 		return pp_err_set(err, rc, "cannot be asked for captures: '%s': %s", spool, strerror(-rc));
 	unlink(address.sun_path); /* of a keeper that died: the lock of the spool is ours */
@@ -58,47 +65,57 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	pp_plain(text, "\n"); /* it ends on a terminal */
+	if (c->elsewhere)
+		pp_requests_say_elsewhere(c, text, 0);
+	else if (c->file[0])
+		pp_request_file_say(c, text);
 	/* A client that does not read loses what it was told; the keeper waits for nobody. */
-	if (send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	else if (c->fd >= 0 && send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return;
 }
 
 void pp_client_leave(struct pp_client *c)
 {
-	shutdown(c->fd, SHUT_RDWR); /* a child may hold a copy of it */
-	close(c->fd);
+	if (c->elsewhere) {
+		pp_requests_say_elsewhere(c, "", 1);
+	} else if (c->file[0]) {
+		pp_request_file_leave(c);
+	} else if (c->fd >= 0) {
+		shutdown(c->fd, SHUT_RDWR); /* a child may hold a copy of it */
+		close(c->fd);
+	}
 	*c = (struct pp_client){.fd = -1};
 }
 
 int pp_client_gone(const struct pp_client *c)
 {
 	char byte;
-	ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	ssize_t n;
 
+	if (c->elsewhere || c->file[0] || c->fd < 0)
+		return c->gone;
+	n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-static void take_line(struct pp_requests *r, struct pp_client *c)
+void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_wish_by by)
 {
-	char *end = NULL;
-	int64_t steps;
+	struct pp_err err = {""};
 
-	if (strncmp(c->line, "capture ", 8) || c->line[8] < '1' || c->line[8] > '9') {
-		pp_client_say(c, "failed\nthe keeper does not understand this request. Use one podprof in the whole job");
+	if (pp_pod_role(r->pod) == PP_POD_FOLLOWER) {
+		pp_requests_pass_on(r, c, line);
+		return;
+	}
+	if (pp_wish_parse(line, &c->wish, &err)) {
+		pp_client_say(c, "failed\n%s", err.text);
 		pp_client_leave(c);
 		return;
 	}
-	errno = 0;
-	steps = strtoll(c->line + 8, &end, 10);
-	if (errno || *end || steps > INT64_MAX / 4) {
-		pp_client_say(c, "failed\nso many steps cannot be counted");
-		pp_client_leave(c);
-		return;
-	}
-	c->steps = steps;
-	c->state = PP_CLIENT_QUEUED;
+	c->wish.by = by;
+	c->state = c->wish.kind == PP_WISH_STATUS ? PP_CLIENT_LOOKS : PP_CLIENT_QUEUED;
 	c->order = ++r->orders;
-	if (r->active)
+	if (r->active && c->state == PP_CLIENT_QUEUED)
 		pp_client_say(c, "wait for a capture that was asked for before\n");
 }
 
@@ -116,7 +133,7 @@ static void read_client(struct pp_requests *r, struct pp_client *c, int64_t now_
 	end = memchr(c->line, '\n', c->used);
 	if (end) {
 		*end = '\0';
-		take_line(r, c);
+		pp_client_take(r, c, c->line, PP_BY_CAPTURE);
 	} else if (n <= 0 || c->used == sizeof(c->line)) {
 		pp_client_leave(c);
 	}
@@ -146,6 +163,7 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
 {
 	int fd;
 
+	/* As many at a turn as can be served: whoever floods the socket waits in its backlog, not the job in its rings. */
 	for (int i = 0; r->listen_fd >= 0 && i < PP_REQUEST_CLIENTS; i++) {
 		/* cppcheck-suppress nullPointer ; accept4() takes NULL where nobody wants the address */
 		fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -153,12 +171,13 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
 			break;
 		accept_one(r, fd, now_ms);
 	}
-	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
+	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {
 		struct pp_client *c = &r->client[i];
 
 		if (c->state == PP_CLIENT_READING)
 			read_client(r, c, now_ms);
-		else if (c->state == PP_CLIENT_QUEUED && pp_client_gone(c))
+		else if ((c->state == PP_CLIENT_QUEUED || c->state == PP_CLIENT_LOOKS || c->state == PP_CLIENT_PASSED_ON) &&
+		         pp_client_gone(c))
 			pp_client_leave(c);
 	}
 }

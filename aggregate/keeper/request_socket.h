@@ -6,6 +6,8 @@
 
 /* Take connections and what they say; never blocks. */
 void pp_requests_listen(struct pp_requests *r, int64_t now_ms);
+/* A client has said what it wants. */
+void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_wish_by by);
 void pp_client_say(struct pp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pp_client_leave(struct pp_client *c);
 /* It has closed its end. */

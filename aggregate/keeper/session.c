@@ -12,17 +12,15 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/message.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
+#include "core/base/rank_list.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 
 enum { NAME_TRIES = 1000 };
-
-static int make_dir(const char *path)
-{
-	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
-}
+enum { OF_HOST = 1, OF_JOB = 2 }; /* files */
 
 /* The name whose directory this process made: a second session of one second gets "-2". */
 static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
@@ -30,10 +28,12 @@ static int claim_name(const char *logdir, const char *wanted, char *name, size_t
 	char path[4400];
 	int rc;
 
+	if (strchr(wanted, '/') || wanted[0] == '.')
+		return pp_err_set(err, -EINVAL, "cannot make a session '%s': it is no name of a directory", wanted);
+	rc = pp_output_make(logdir, "podprof", err);
+	if (rc)
+		return rc;
 	snprintf(path, sizeof(path), "%s/podprof", logdir);
-	rc = make_dir(logdir);
-	if (!rc)
-		rc = make_dir(path);
 	for (int i = 1; !rc && i < NAME_TRIES; i++) {
 		if (i == 1)
 			snprintf(name, size, "%s", wanted);
@@ -112,13 +112,17 @@ static void unclaim_name(const struct pp_output *out)
 
 /* One writer's failure is its own: the others still write. Fails where none could, with the first one's error. *ret_pod: pod.h5
  * is there, by its writer's own word. */
-static int write_all(const struct pp_output *out, struct pp_message *message, int *ret_pod, struct pp_err *err)
+static int write_some(const struct pp_output *out, unsigned which, struct pp_message *message, int *ret_pod, struct pp_err *err)
 {
 	int first = 0, written = 0;
 
 	for (size_t i = 0; pp_writer_list[i]; i++) {
 		struct pp_err one = {""};
-		int rc = pp_writer_list[i]->write(out, &one);
+		int rc;
+
+		if (!(which & (strcmp(pp_writer_list[i]->name, "xspace") ? OF_JOB : OF_HOST)))
+			continue;
+		rc = pp_writer_list[i]->write(out, &one);
 
 		written += !rc;
 		if (pp_writer_list[i]->file && !strcmp(pp_writer_list[i]->file, "pod.h5"))
@@ -156,10 +160,103 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 	pp_message_file(message, "report.html", rc, err.text);
 }
 
+/* Without memory for it the session has no /window. */
+static void note_window(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
+                        struct pp_dataset *d)
+{
+	if (o->event_ranks && *o->event_ranks)
+		pp_dataset_warn(d, "--ranks %s: XSpace has the events of these ranks only, this file has all", o->event_ranks);
+	if (!o->window)
+		return;
+	pp_words_map(o->window, c, clock, o->other_clock);
+	pp_dataset_window(d, o->window);
+}
+
+static int name_session(const struct pp_capture *c, const struct pp_steps *steps, const struct pp_session_options *o, char *name,
+                        size_t size, struct pp_err *err)
+{
+	char wanted[128];
+
+	if (o->gather && !o->gather->leads) {
+		snprintf(name, size, "%s", o->gather->session);
+		return 0;
+	}
+	if (o->session && *o->session)
+		snprintf(wanted, sizeof(wanted), "%s", o->session);
+	else
+		name_by_time(c, steps, wanted, sizeof(wanted));
+	return claim_name(o->logdir, wanted, name, size, err);
+}
+
+static void note_all(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
+                     struct pp_dataset *d)
+{
+	note_window(c, clock, o, d);
+	for (size_t i = 0; o->warning && o->warning[i]; i++)
+		pp_dataset_warn(d, "%s", o->warning[i]);
+	if (o->salvaged)
+		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
+	add_cost(d);
+	if (o->rendezvous && *o->rendezvous && !o->gather) /* all that it says is that there was no way */
+		pp_dataset_warn(d, "%s", o->rendezvous);
+	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");
+}
+
+/* Where the other hosts' shares go: their XSpace files come beside ours, what all ranks say together is written here. */
+static int write_for_all(struct pp_output *out, const struct pp_gather *g, struct pp_message *message, int *ret_pod,
+                         struct pp_err *err)
+{
+	struct pp_dataset merged = {.names = NULL}, *own = (struct pp_dataset *)(uintptr_t)out->dataset;
+	struct pp_err xspace = {""};
+	int rc;
+
+	write_some(out, OF_HOST, message, ret_pod, &xspace); /* its failure is in the message */
+	rc = pp_gather_merge(g, own, (struct pp_intern *)(uintptr_t)out->capture->names, &merged, err);
+	pp_gather_drop_token(g, out->logdir, out->session);
+	if (rc)
+		return rc;
+	memcpy(merged.rendezvous, own->rendezvous, sizeof(merged.rendezvous));
+	pp_dataset_release(own);
+	*own = merged;
+	return write_some(out, OF_JOB, message, ret_pod, err);
+}
+
+static int write_files(struct pp_output *out, const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
+{
+	int pod = 0, rc = pp_output_make_dirs(out, err);
+
+	if (rc)
+		return rc;
+	if (!o->gather)
+		rc = write_some(out, OF_HOST | OF_JOB, message, &pod, err);
+	else if (o->gather->leads)
+		rc = write_for_all(out, o->gather, message, &pod, err);
+	else
+		rc = write_some(out, OF_HOST, message, &pod, err);
+	if (!rc && pod) /* else why it is not there is said */
+		write_page(out, o, message);
+	return rc;
+}
+
+/* A follower: its host's XSpace, and its ranks as a block, which counts more. */
+static int write_share(struct pp_output *out, const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
+{
+	struct pp_err xspace = {""};
+	int pod = 0, rc = pp_gather_give(o->gather, out->dataset, err);
+
+	if (rc)
+		return rc;
+	if (pp_output_make_xspace_dir(out, &xspace))
+		pp_message_file(message, "XSpace", -EIO, xspace.text);
+	else
+		write_some(out, OF_HOST, message, &pod, &xspace);
+	return 0;
+}
+
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
                            const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
 {
-	char wanted[128], name[160];
+	char name[160];
 	struct pp_dataset dataset = {0};
 	struct pp_dataset_input in = {.capture = c,
 	                              .steps = steps,
@@ -170,21 +267,26 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                              .options = o->options ? o->options : "",
 	                              .asked_first = o->steps_first,
 	                              .asked_last = o->steps_last,
-	                              .bound_ns = clock->bound_ns};
+	                              .bound_ns = clock->bound_ns,
+	                              .partial = o->gather != NULL,
+	                              .clock = clock,
+	                              .other_clock = o->other_clock};
 	struct pp_output out = {.capture = c,
 	                        .steps = steps,
 	                        .attr = attr,
 	                        .dataset = &dataset,
 	                        .logdir = o->logdir,
 	                        .session = name,
-	                        .xspace_per_rank = o->xspace_per_rank};
-	int rc, pod = 0;
+	                        .xspace_per_rank = o->xspace_per_rank,
+	                        .others_have_steps = o->gather && o->gather->others_have_steps};
+	struct pp_rank_list ranks = {0};
+	int rc;
 
-	if (o->session && *o->session)
-		snprintf(wanted, sizeof(wanted), "%s", o->session);
-	else
-		name_by_time(c, steps, wanted, sizeof(wanted));
-	rc = claim_name(o->logdir, wanted, name, sizeof(name), err);
+	if (o->event_ranks && !pp_rank_list_parse(o->event_ranks, &ranks, NULL))
+		out.ranks = &ranks;
+	rc = name_session(c, steps, o, name, sizeof(name), err);
+	if (!rc && o->gather && o->gather->leads)
+		rc = pp_gather_name(o->gather, o->logdir, name, clock, c->epoch_realtime_ns, steps->steps > 0, err);
 	if (rc)
 		return rc;
 	rc = pp_dataset_build(&in, &dataset, err);
@@ -192,19 +294,10 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		unclaim_name(&out);
 		return rc;
 	}
-	for (size_t i = 0; o->warning && o->warning[i]; i++)
-		pp_dataset_warn(&dataset, "%s", o->warning[i]);
-	if (o->salvaged)
-		pp_dataset_warn(&dataset,
-		                "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
-	add_cost(&dataset);
-	rc = pp_output_make_dirs(&out, err);
-	if (!rc)
-		rc = write_all(&out, message, &pod, err);
-	if (rc)
+	note_all(c, clock, o, &dataset);
+	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, o, message, err);
+	if (rc && (!o->gather || o->gather->leads))
 		unclaim_name(&out);
-	else if (pod) /* else why it is not there is said */
-		write_page(&out, o, message);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	pp_dataset_release(&dataset);
 	return rc;

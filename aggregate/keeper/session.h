@@ -3,6 +3,7 @@
 #ifndef PP_KEEPER_SESSION_H
 #define PP_KEEPER_SESSION_H
 
+#include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/message.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
@@ -16,7 +17,11 @@ struct pp_session_options {
 	const char *job, *command, *options;
 	int64_t steps_first, steps_last; /* last <= first: not asked */
 	int xspace_per_rank;
+	const char *event_ranks;       /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
+	struct pp_window_told *window; /* NULL, or how the window came about, in ticks: mapped to job ns in place */
 	int salvaged;
+	const char *rendezvous;                 /* NULL, or pp_pod_why() */
+	const struct pp_gather *gather;         /* NULL: all ranks are here; else our part of a window on several hosts */
 	const struct pp_clock_map *other_clock; /* of ranks whose ticks are of another kind; NULL: there are none */
 	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */

@@ -35,8 +35,33 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 	case PP_OPT_ID_WINDOW_BUFFER:
 		pp_opt_parse_bytes(value, &s->buffer, NULL);
 		break;
+	case PP_OPT_ID_PORT_RANGE:
+		if (*value)
+			pp_opt_parse_ports(value, &s->port_first, &s->port_last, NULL);
+		break;
 	case PP_OPT_ID_WAIT:
 		pp_opt_parse_int(value, &s->wait_s, NULL);
+		break;
+	case PP_OPT_ID_DELAY:
+		set(s->delay, sizeof(s->delay), value);
+		break;
+	case PP_OPT_ID_DURATION:
+		set(s->duration, sizeof(s->duration), value);
+		break;
+	case PP_OPT_ID_AT:
+		set(s->at, sizeof(s->at), value);
+		break;
+	case PP_OPT_ID_KEEP:
+		if (*value)
+			pp_opt_parse_time(value, &s->keep_ns, NULL);
+		break;
+	case PP_OPT_ID_TRIGGER:
+		set(s->trigger, sizeof(s->trigger), value);
+		if (*value)
+			pp_opt_parse_slow(value, &s->slow_thousandths, NULL);
+		break;
+	case PP_OPT_ID_RANKS:
+		set(s->ranks, sizeof(s->ranks), value);
 		break;
 	case PP_OPT_ID_XSPACE:
 		s->xspace_per_rank = !strcmp(value, "rank");
@@ -87,7 +112,8 @@ static void finish_windows(struct pp_settings *s)
 {
 	struct pp_step_windows *w = &s->windows;
 
-	pp_step_windows_repeat(w, s->every, NULL); /* podprof run has said it; the guests do the same */
+	pp_step_windows_repeat(w, s->every, NULL);                     /* podprof run has said it; the guests do the same */
+	s->timed = !w->count && (*s->delay || *s->duration || *s->at); /* the guests decide the same */
 	if (!w->count)
 		return;
 	s->steps_first = w->first[0];
@@ -115,4 +141,9 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 	finish_windows(&s);
 	*ret_settings = s;
 	return n < 0 ? pp_err_set(err, (int)n, "cannot read '%s': %s", path, strerror((int)-n)) : 0;
+}
+
+int pp_settings_always(const struct pp_settings *s)
+{
+	return !s->windows.count && !s->timed;
 }

@@ -36,7 +36,9 @@ static int is_kept(const char *variable)
 	                                   "ASAN_OPTIONS=",
 	                                   "UBSAN_OPTIONS=",
 	                                   "LSAN_OPTIONS=",
-	                                   "TSAN_OPTIONS="};
+	                                   "TSAN_OPTIONS=",
+	                                   "PODPROF_SILENCE_MS=",
+	                                   "PODPROF_PATIENCE_MS="};
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		if (!strncmp(variable, name[i], strlen(name[i])))
@@ -137,6 +139,11 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "cannot start the keeper: '%s': %s", path, strerror(errno));
+	if (fchmod(fd, 0600)) { /* the other ranks open it too, whatever the umask */
+		rc = pp_err_set(err, -errno, "cannot start the keeper: '%s': %s", path, strerror(errno));
+		close(fd);
+		return rc;
+	}
 	/* Of ranks that start together, the one with this lock starts it; the others see it come. */
 	for (int i = 0; i < START_MS / 2 && !rc && !is_held(spool); i++) {
 		if (!started && !flock(fd, LOCK_EX | LOCK_NB)) {
@@ -183,7 +190,7 @@ void pp_keeper_make_room(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		cpu_set_t one;
 
-		if (!sched_getaffinity(pp_rings_header(v->rings, i)->pid, sizeof(one), &one))
+		if (!v->rank[i].is_foreign && !sched_getaffinity(pp_rings_header(v->rings, i)->pid, sizeof(one), &one))
 			CPU_OR(&ranks, &ranks, &one);
 	}
 	CPU_AND(&ranks, &ranks, &all);

@@ -64,7 +64,8 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 		return 0;
 	}
 	h = pp_rings_header(v->rings, pp_rings_count(v->rings) - 1);
-	pp_watch_open(&v->rank[pp_rings_count(v->rings) - 1], h->pid, h->start_time);
+	snprintf(path, sizeof(path), "%s/rank-%d.claim", v->path, h->rank);
+	pp_watch_open_in(&v->rank[pp_rings_count(v->rings) - 1], h->pid, h->start_time, h->pid_space, path);
 	pp_keeper_log("rank %d of %d, pid %d: ring '%s'", h->rank, h->size, h->pid, name);
 	return 1;
 }
@@ -73,10 +74,13 @@ static void open_run(struct pp_spool_view *v, const char *name)
 {
 	char path[4096], text[128];
 	unsigned long long start_time = 0;
-	struct pp_run *run, one = {.pid = (int)strtol(name + 4, NULL, 10), .rank = -1};
+	struct pp_run *run, one = {.rank = -1};
+	char *end;
 
+	one.pid = (int)strtol(name + 4, &end, 10);
+	one.space = *end == '-' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
 	for (size_t i = 0; i < v->runs; i++)
-		if (v->run[i].pid == one.pid)
+		if (v->run[i].pid == one.pid && v->run[i].space == one.space)
 			return;
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
 	if (pp_proc_read(path, text, sizeof(text)) < 0 || sscanf(text, "%d %d %llu", &one.rank, &one.local_size, &start_time) < 2)
@@ -85,7 +89,7 @@ static void open_run(struct pp_spool_view *v, const char *name)
 	if (!run)
 		return;
 	v->run = run;
-	pp_watch_open(&one.watch, one.pid, start_time);
+	pp_watch_open_in(&one.watch, one.pid, start_time, one.space, NULL);
 	run[v->runs++] = one;
 }
 
@@ -100,6 +104,7 @@ int pp_spool_scan(struct pp_spool_view *v)
 	while (errno = 0, (e = readdir(dir))) {
 		if (!strncmp(e->d_name, "run-", 4))
 			open_run(v, e->d_name);
+		v->followed |= !strcmp(e->d_name, "followed");
 		if (strncmp(e->d_name, "rank-", 5) || !ends_with(e->d_name, ".ring") || strlen(e->d_name) >= 64 ||
 		    is_known(v, e->d_name))
 			continue;

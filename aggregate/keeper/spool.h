@@ -18,6 +18,13 @@ struct pp_settings { /* <spool>/options */
 	uint64_t buffer;
 	int64_t wait_s;
 	int xspace_per_rank;
+	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
+	char ranks[256];                /* of --ranks */
+	int64_t keep_ns;
+	char trigger[64];
+	int64_t slow_thousandths; /* of --trigger */
+	int timed;                /* a window of time, by these: */
+	char delay[32], duration[32], at[32];
 };
 
 /* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
@@ -29,6 +36,9 @@ static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
 {
 	return (size_t)(s->buffer / 2);
 }
+
+/* The job records from its begin to its end: windows by time are cut out of that. */
+int pp_settings_always(const struct pp_settings *s);
 
 enum { PP_WARNINGS = 32 };
 
@@ -42,6 +52,7 @@ void pp_notes_add(struct pp_notes *n, const char *fmt, ...) __attribute__((forma
 
 struct pp_run { /* a process that `podprof run` became */
 	int pid, rank, local_size;
+	uint32_t space; /* pp_proc_pid_space() of the pid; 0: the kernel's first */
 	struct pp_watch watch;
 };
 
@@ -54,6 +65,7 @@ struct pp_spool_view {
 	struct pp_watch *rank; /* [pp_rings_count()] */
 	struct pp_run *run;
 	size_t runs;
+	int followed; /* the launcher has started the ranks again, with another spool */
 	struct pp_notes notes;
 };
 

@@ -1,7 +1,8 @@
-/* Death of a process by pidfd, else by pid and start time. Called by keeper.c. */
+/* Death of a process by pidfd, else by pid and start time, or by its lock where pids say nothing. Called by keeper.c. */
 #include "aggregate/keeper/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,7 +19,7 @@ static int is_other(const struct pp_watch *w)
 
 void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time)
 {
-	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .start_time = start_time};
+	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .lock_fd = -1, .start_time = start_time};
 	if (pid <= 0) {
 		w->gone = 1;
 		return;
@@ -33,11 +34,39 @@ void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time)
 		pp_watch_close(w);
 }
 
+int pp_watch_is_foreign(uint32_t space)
+{
+	uint32_t own = pp_proc_pid_space();
+
+	return space && own && space != own;
+}
+
+void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t space, const char *lock)
+{
+	if (!pp_watch_is_foreign(space)) {
+		pp_watch_open(w, pid, start_time);
+		return;
+	}
+	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .lock_fd = -1, .start_time = start_time, .is_foreign = 1};
+	if (lock)
+		w->lock_fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Asked for, not tried: whoever wants the lock must not find it taken. */
+static int is_unlocked(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return !fcntl(fd, F_GETLK, &lock) && lock.l_type == F_UNLCK;
+}
+
 int pp_watch_gone(struct pp_watch *w)
 {
 	if (w->gone)
 		return 1;
-	if (w->pidfd >= 0) {
+	if (w->is_foreign) {
+		w->gone = w->lock_fd >= 0 && is_unlocked(w->lock_fd);
+	} else if (w->pidfd >= 0) {
 		struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
 
 		w->gone = poll(&p, 1, 0) > 0;
@@ -53,5 +82,7 @@ void pp_watch_close(struct pp_watch *w)
 {
 	if (w->pidfd >= 0)
 		close(w->pidfd);
-	w->pidfd = -1;
+	if (w->lock_fd >= 0)
+		close(w->lock_fd);
+	w->pidfd = w->lock_fd = -1;
 }

@@ -9,19 +9,17 @@
 #include <time.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/windows_private.h"
+#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
-enum {
-	LATE_MS = 60000,    /* a rank that stands in the window while the others have passed it */
-	UNMARKED_MS = 5000, /* a rank that marks no step, where others do */
-	LIMIT_MS = 600000,
-	DRAINS = 8,
-};
+enum { LIMIT_MS = 600000, DRAINS = 8 };
 
 #define NO_WINDOW UINT64_MAX
 
-static int64_t now_ms(void)
+int64_t pp_windows_now_ms(void)
 {
 	struct timespec t;
 
@@ -63,35 +61,51 @@ static uint64_t first_begun(const struct pp_windows *w, const struct pp_rings *r
 	return found;
 }
 
-/* How many windows are over on every rank that is waited for; NO_WINDOW: on all that there will be. */
-static uint64_t passed_by_all(struct pp_windows *w, struct pp_spool_view *v)
+struct passing { /* windows that ranks have passed */
+	uint64_t least, most, unmarked;
+};
+
+static void see_rank(struct passing *p, uint64_t n, int marks, int ended)
 {
-	uint64_t least = NO_WINDOW, most = 0, unmarked = NO_WINDOW;
+	if (n > p->most)
+		p->most = n;
+	if (ended)
+		return;
+	if (!marks)
+		p->unmarked = 0;
+	else if (n < p->least)
+		p->least = n;
+}
+
+/* How many windows are over on every rank that is waited for, of all hosts; NO_WINDOW: on all that there will be. */
+static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job *job)
+{
+	struct passing p = {.least = NO_WINDOW, .unmarked = NO_WINDOW};
+	struct pp_spool_view *v = job->view;
+	size_t others;
+	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
 	int64_t waited;
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
-		uint64_t n = passed(h);
 
-		if (n > most)
-			most = n;
-		if (n < least && atomic_load_explicit(&h->step_marks, memory_order_relaxed) && !pp_ranks_has_ended(v, i))
-			least = n;
-		else if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed) && !pp_ranks_has_ended(v, i))
-			unmarked = 0;
+		see_rank(&p, passed(h), atomic_load_explicit(&h->step_marks, memory_order_relaxed) != 0, pp_ranks_has_ended(v, i));
 	}
-	if (pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v))
-		unmarked = 0;
-	if (most <= w->next) {
+	for (size_t i = 0; i < others; i++)
+		see_rank(&p, other[i].windows_passed, other[i].marks, other[i].gone);
+	if (pp_ranks_seen(v) + (int)v->refused < pp_ranks_expected(v) || (!w->without && pp_windows_lack_ranks(job)))
+		p.unmarked = 0;
+	if (p.most <= w->next) {
 		w->since_ms = 0;
 		return 0;
 	}
 	if (!w->since_ms)
-		w->since_ms = now_ms();
-	waited = now_ms() - w->since_ms;
-	if (waited > LATE_MS)
-		return most;
-	return waited > UNMARKED_MS || unmarked > least ? least : unmarked;
+		w->since_ms = pp_windows_now_ms();
+	waited = pp_windows_now_ms() - w->since_ms;
+	w->without |= waited > PP_WINDOWS_UNMARKED_MS;
+	if (waited > PP_WINDOWS_LATE_MS)
+		return p.most;
+	return waited > PP_WINDOWS_UNMARKED_MS || p.unmarked > p.least ? p.least : p.unmarked;
 }
 
 static void add(char *to, size_t size, const char *text)
@@ -104,6 +118,12 @@ static void add(char *to, size_t size, const char *text)
 		snprintf(to + n, size - n, ", others");
 }
 
+void pp_windows_miss(struct pp_windows *w, const char *label)
+{
+	w->told.missed++;
+	add(w->told.lacking, sizeof(w->told.lacking), label);
+}
+
 static void miss(struct pp_windows *w, uint64_t index)
 {
 	int64_t first, last;
@@ -112,8 +132,7 @@ static void miss(struct pp_windows *w, uint64_t index)
 	if (!pp_step_windows_get(&w->asked, index, &first, &last))
 		return;
 	snprintf(text, sizeof(text), "%" PRId64 ":%" PRId64, first, last);
-	w->told.missed++;
-	add(w->told.lacking, sizeof(w->told.lacking), text);
+	pp_windows_miss(w, text);
 }
 
 static void take_answer(struct pp_windows *w)
@@ -121,18 +140,16 @@ static void take_answer(struct pp_windows *w)
 	struct pp_aside_answer *a = &w->aside.answer;
 	struct pp_windows_told *t = &w->told;
 	struct pp_message *m = &a->message;
-	int64_t first = 0, last = 0;
+	char what[sizeof(m->what) + sizeof(w->name) + 4];
 
-	pp_step_windows_get(&w->asked, w->writing, &first, &last);
 	if (a->code || !m->session[0]) {
 		const char *why = a->code ? a->err.text : a->text;
 
 		t->failed += a->code != 0;
 		t->missed += !a->code;
 		if (!t->failure[0])
-			snprintf(t->failure, sizeof(t->failure), "steps %" PRId64 ":%" PRId64 " have no session: %.300s", first,
-			         last, why);
-		pp_keeper_log("window %" PRId64 ":%" PRId64 ": %s", first, last, why);
+			snprintf(t->failure, sizeof(t->failure), "no session of %s: %.240s", w->label, why);
+		pp_keeper_log("%s: %s", w->label, why);
 		return;
 	}
 	if (!t->captured || m->delivered < t->delivered)
@@ -140,15 +157,17 @@ static void take_answer(struct pp_windows *w)
 	t->captured++;
 	t->asked = m->asked;
 	t->hosts = m->hosts;
-	add(t->steps, sizeof(t->steps), t->captured == 1 || strncmp(m->what, "steps ", 6) ? m->what : m->what + 6);
+	snprintf(what, sizeof(what), "%s%s%s%s", t->captured == 1 || strncmp(m->what, "steps ", 6) ? m->what : m->what + 6,
+	         w->name[0] ? " (" : "", w->name, w->name[0] ? ")" : "");
+	add(t->steps, sizeof(t->steps), what);
 	if (t->captured == 1)
 		snprintf(t->first, sizeof(t->first), "%s", m->session);
 	snprintf(t->last, sizeof(t->last), "%s", m->session);
 	if (m->must_know[0] && !t->must_know[0])
-		snprintf(t->must_know, sizeof(t->must_know), "steps %" PRId64 ":%" PRId64 ": %.340s", first, last, m->must_know);
+		snprintf(t->must_know, sizeof(t->must_know), "%s: %.260s", w->label, m->must_know);
 	if (m->failure[0] && !t->failure[0])
 		snprintf(t->failure, sizeof(t->failure), "session %s has no %.80s: %.220s", m->session, m->lacking, m->failure);
-	pp_keeper_log("window %" PRId64 ":%" PRId64 ": session %s", first, last, m->session);
+	pp_keeper_log("%s: session %s", w->label, m->session);
 }
 
 static int64_t begin_of(const struct pp_window_row *row)
@@ -161,31 +180,45 @@ static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row
 	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 }
 
-/* Up to where window `index` and nothing behind it needs a ring; INT64_MAX: not known. */
-static int64_t cut_of(const struct pp_ring_header *h, uint64_t index)
+/* The least tick on this ring that a window, begun and not closed, needs. */
+static int64_t needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
-	const struct pp_window_row *row = row_of(h, index), *next = row_of(h, index + 1);
-	int64_t cut = row ? end_of(h, row, index) : INT64_MAX;
+	int64_t least = pp_windows_code_needs(w, h);
+	const struct pp_window_row *row = row_of(h, w->next);
 
-	return next && begin_of(next) <= cut ? begin_of(next) - 1 : cut;
+	return row && begin_of(row) < least ? begin_of(row) : least;
 }
 
-/* The child has its copy: what no later window needs goes. */
-static void drop(const struct pp_windows_job *job, uint64_t index)
+static int64_t least_of(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The child has its copy: what no other window needs goes. */
+void pp_windows_drop(struct pp_windows *w, const struct pp_windows_job *job,
+                     int64_t (*end)(const struct pp_ring_header *, uint64_t), uint64_t index)
 {
 	struct pp_rings *r = job->view->rings;
 	int64_t least = INT64_MAX;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		if (cut_of(pp_rings_header(r, i), index) < least)
-			least = cut_of(pp_rings_header(r, i), index);
+		least = least_of(least, end(pp_rings_header(r, i), index));
 	for (size_t i = 0; i < pp_rings_count(r) && least < INT64_MAX; i++) {
-		int64_t cut = cut_of(pp_rings_header(r, i), index);
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		int64_t cut = end(h, index), needed = needs(w, h);
 
 		cut = cut < INT64_MAX ? cut : least;
+		cut = needed > cut ? cut : needed > INT64_MIN ? needed - 1 : needed;
 		pp_rings_drop(r, i, cut);
 		pp_sampler_drop(job->sampler, i, cut);
 	}
+}
+
+static int64_t end_of_index(const struct pp_ring_header *h, uint64_t index)
+{
+	const struct pp_window_row *row = row_of(h, index);
+
+	return row ? end_of(h, row, index) : INT64_MAX;
 }
 
 static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
@@ -200,19 +233,14 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 	return 1;
 }
 
-static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
+void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &index);
-	int64_t first = 0, last = 0;
 	int rc = 0;
 
-	pp_step_windows_get(&w->asked, index, &first, &last);
-	w->writing = index;
-	w->next = index + 1;
-	w->since_ms = 0;
-	w->busy = range != NULL;
-	if (range)
-		rc = pp_writing_start(&w->aside, job, first, last, range, w->limit_ms);
+	snprintf(w->label, sizeof(w->label), "%s", label);
+	w->busy = writing->range != NULL;
+	if (writing->range)
+		rc = pp_writing_start(&w->aside, job, writing);
 	else
 		w->told.skipped++; /* its rows are another window's by now */
 	if (rc) {                  /* done here it would take the rings from the windows behind it */
@@ -221,12 +249,34 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 		take_answer(w);
 		w->busy = 0;
 	}
-	free(range);
-	if (!w->hold)
-		drop(job, index);
 }
 
-static void drain(struct pp_rings *r)
+static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
+{
+	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &index);
+	struct pp_window_told told = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
+	struct pp_pod_window hosts = {.cut = PP_POD_WINDOW, .number = index};
+	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
+	char label[64];
+
+	pp_step_windows_get(&w->asked, index, &writing.first, &writing.last);
+	hosts.first = writing.first;
+	hosts.last = writing.last;
+	w->next = index + 1;
+	w->since_ms = 0;
+	w->name[0] = '\0';
+	snprintf(label, sizeof(label), "steps %" PRId64 ":%" PRId64, writing.first, writing.last);
+	snprintf(told.what, sizeof(told.what), "--steps %" PRId64 ":%" PRId64, writing.first, writing.last);
+	if (pp_words_make(job->view->rings, pp_words_of_window, &index, &told))
+		told.by[0] = '\0';
+	pp_windows_start(w, job, &writing, label);
+	pp_window_told_release(&told);
+	free(range);
+	if (!w->hold)
+		pp_windows_drop(w, job, end_of_index, index);
+}
+
+void pp_windows_drain(struct pp_rings *r)
 {
 	uint64_t records = 1;
 
@@ -263,17 +313,17 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	if (w->busy && !pp_aside_over(&w->aside))
 		return 1;
 	w->busy = 0;
-	over = ending ? NO_WINDOW : passed_by_all(w, job->view);
+	over = ending ? NO_WINDOW : passed_by_all(w, job);
 	begun = first_begun(w, job->view->rings, w->next);
 	while (!w->asked.every && w->next < (uint64_t)w->asked.count && w->next < begun && w->next < over)
 		miss(w, w->next++);
 	if (w->asked.every && begun < over && begun > w->next)
 		w->told.skipped += begun - w->next;
 	if (begun == NO_WINDOW || begun >= over)
-		return 0;
+		return pp_windows_code_run(w, job, ending);
 	w->next = begun;
 	/* After the ranks' words: what they recorded before them is there now. */
-	drain(job->view->rings);
+	pp_windows_drain(job->view->rings);
 	if (ending && !was_reached(w, job->view->rings, begun)) {
 		w->next = begun + 1;
 		if (!w->asked.every)
@@ -317,7 +367,8 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 		                     t->failure[0] ? t->failure : "no window was reached", t->failure[0] ? "" : why,
 		                     t->failure[0] ? "" : ". Ask for steps that the job reaches");
 	if (t->captured && t->lacking[0] && n < size)
-		n += (size_t)snprintf(message + n, size - n, "\nsteps %s were not captured%s", t->lacking, why);
+		n += (size_t)snprintf(message + n, size - n, "\n%s%s %s not captured%s", t->lacking[0] == 'w' ? "" : "steps ",
+		                      t->lacking, t->lacking[0] == 'w' && t->missed == 1 ? "was" : "were", why);
 	if (t->captured && t->skipped && n < size)
 		n += (size_t)snprintf(message + n, size - n,
 		                      "\n%" PRIu64 " windows were left out: they came faster than sessions are written, or steps "

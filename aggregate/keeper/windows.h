@@ -21,14 +21,23 @@ struct pp_windows {
 	uint64_t next;    /* the first window that is not closed */
 	int64_t since_ms; /* when the first rank had passed it; 0: none has */
 	int64_t limit_ms; /* that a child may take */
+	int without;      /* hosts that are not heard were waited for once */
 	int hold;         /* somebody else needs what a closed window would drop */
-	int busy;         /* a child is at work on `writing` */
-	uint64_t writing;
+	int busy;         /* a child is at work */
+	uint64_t code_next,
+	        code_closed;   /* windows of the program: the first that is not closed; bits of those behind it that are */
+	int64_t code_since_ms; /* as since_ms */
+	int64_t code_step, code_step_ms; /* the highest step here when a window was over on all ranks here, and when; 0: none is */
+	char label[128], name[48];       /* of the one that is being written; name: as podprof_window_start() has it */
 	struct pp_aside aside;
 	struct pp_windows_told told;
 };
 
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
+/* 1: the program has asked for windows, which then are all that is recorded. */
+int pp_windows_by_code(const struct pp_rings *r);
+/* Ticks of window `place` of the program on this ring; context: uint64_t. As pp_window_ticks. */
+int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to);
 /* One turn, never blocks: takes the answer of a child, closes a window that is over on all ranks, one at a time. `ending`: the
  * ranks are over, what has begun is closed too. Returns 1 while something goes on. */
 int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);

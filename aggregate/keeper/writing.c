@@ -4,11 +4,14 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 
 struct work { /* of the child */
 	struct pp_windows_job job;
-	int64_t first, last;
-	const struct pp_close_range *range;
+	struct pp_writing w;
+	struct pp_window_told told;
+	struct pp_gather *gather; /* NULL: nobody else is asked */
+	const char *rendezvous;
 	char later[PP_SESSION_PATH];
 };
 
@@ -56,13 +59,21 @@ static int write_window(void *context, struct pp_aside_answer *answer)
 	                            .sampler = work->job.sampler,
 	                            .message = answer->text,
 	                            .message_size = sizeof(answer->text),
-	                            .range = work->range,
-	                            .ranges = pp_rings_count(work->job.view->rings)};
+	                            .range = work->w.range,
+	                            .ranges = work->w.range ? pp_rings_count(work->job.view->rings) : 0};
 
-	options.steps_first = work->first;
-	options.steps_last = work->last;
+	options.steps_first = work->w.first;
+	options.steps_last = work->w.last;
+	if (work->w.told) {
+		work->told = *work->w.told;
+		options.window = &work->told;
+	}
+	if (work->w.event_ranks && *work->w.event_ranks)
+		options.event_ranks = work->w.event_ranks;
 	options.ret_message = &answer->message;
 	options.ret_later = work->later;
+	options.gather = work->gather;
+	options.rendezvous = work->rendezvous;
 	return pp_close_session(&close_it, &answer->err);
 }
 
@@ -75,11 +86,17 @@ static void write_page(void *context)
 		pp_keeper_log("no report.html: %s", err.text);
 }
 
-int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, int64_t first, int64_t last,
-                     const struct pp_close_range *range, int64_t limit_ms)
+int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w)
 {
-	struct work work = {.job = *job, .first = first, .last = last, .range = range};
+	struct work work = {.job = *job, .w = *w};
 	struct pp_aside_work aside = {.run = write_window, .after = write_page, .context = &work};
 
-	return pp_aside_start(a, &aside, limit_ms);
+	int rc;
+
+	work.gather = w->hosts ? pp_pod_gather(job->pod, w->hosts) : NULL;
+	work.rendezvous = pp_pod_why(job->pod);
+	rc = pp_aside_start(a, &aside, w->limit_ms);
+	if (work.gather)
+		pp_pod_gathering(job->pod, !rc);
+	return rc;
 }

@@ -40,6 +40,15 @@ void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)
 	ring->records_before = spans < p->records ? p->records - spans : 0;
 }
 
+void pp_rings_keep(struct pp_rings *r, size_t index, int64_t cut)
+{
+	struct pp_pair *p = &r->ring[index]->pair;
+
+	pp_rings_drop(r, index, cut);
+	if (cut > p->horizon)
+		p->horizon = cut;
+}
+
 /* Whole or not at all: half a call has no arrival, half a step no length. */
 static int is_whole(const struct pp_span *s)
 {

@@ -8,6 +8,9 @@
  * that stay. */
 void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut);
 
+/* The same, of a window that never closes: what was there before `cut` is no longer held. */
+void pp_rings_keep(struct pp_rings *r, size_t index, int64_t cut);
+
 /* After pp_rings_finish(): keep what lies in ticks [from, to]. Ranges across an edge are clipped there (CUT_BEGIN, CUT_END); MPI
  * calls across one are left out, and so are steps and requests that began before `from`. 0, or -ENOMEM. */
 int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to);

@@ -1,5 +1,6 @@
 /* Which ranks share a clock. Called by finish.c. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,15 @@ static int same_clock(const struct pp_ring_header *a, const struct pp_ring_heade
 {
 	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
 	       (a->tick_kind != PP_TICK_RAW || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
+}
+
+/* What same_clock() compares, in words that other keepers have too. A ring without a boot id is like no other host's. */
+static void name_clock(const struct pp_ring_header *h, char *name, size_t size)
+{
+	if (h->boot_id[0])
+		snprintf(name, size, "%.*s %s%s%.*s", (int)sizeof(h->boot_id), h->boot_id,
+		         h->tick_kind == PP_TICK_RAW ? "raw" : "counter", h->tick_kind == PP_TICK_RAW ? " " : "",
+		         h->tick_kind == PP_TICK_RAW ? (int)sizeof(h->timens_ns) : 0, h->timens_ns);
 }
 
 int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c)
@@ -27,6 +37,7 @@ int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c)
 		for (size_t k = 0; k < c->ranks; k++)
 			if (c->rank[k].rank == pp_rings_header(r, i)->rank) {
 				c->rank[k].domain = domain[i];
+				name_clock(pp_rings_header(r, i), c->rank[k].clock, sizeof(c->rank[k].clock));
 				c->rank[k].counts_other = pp_rings_header(r, i)->tick_kind != pp_rings_header(r, 0)->tick_kind;
 			}
 	}

@@ -168,8 +168,6 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 		rank->open_tick = open_tick;
 	if (!first && open_tick != rank->open_tick && rank->exit_known)
 		return;
-	rank->rank = h->rank;
-	rank->size = h->size;
 	rank->local_rank = h->local_rank;
 	rank->pid = h->pid;
 	copy_text(rank->host, sizeof(rank->host), h->host, sizeof(h->host));
@@ -211,10 +209,14 @@ static struct pp_rank *rank_of(struct pp_capture *c, int32_t number, int *ret_fi
 static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture *c)
 {
 	int first, rc;
-	struct pp_rank *rank = rank_of(c, pp_drain_header(ring->drain)->rank, &first);
+	int32_t number, size;
+	struct pp_rank *rank;
 
+	pp_drain_rank(ring->drain, &number, &size);
+	rank = rank_of(c, number, &first);
 	pp_pair_close(&ring->pair);
 	take_header(pp_drain_header(ring->drain), rank, first);
+	rank->size = first || size > rank->size ? size : rank->size;
 	take_last_step(pp_drain_header(ring->drain), rank);
 	take_losses(ring, rank);
 	rank->records += ring->pair.records - ring->records_before;

@@ -144,10 +144,19 @@ static void end(struct pp_lane *lane, const struct pp_record *r)
 	pp_open_remove(&lane->pair->ranges, open);
 }
 
+static void end_of_step(struct pp_lane *lane, const struct pp_record *r)
+{
+	struct pp_pair *p = lane->pair;
+
+	pp_lane_end_span(lane->step, (int64_t)r->tick, 0);
+	p->ended[p->steps_ended++ % PP_STEPS_ENDED] =
+	        (struct pp_step_ended){.number = lane->step->number, .begin = lane->step->begin, .end = lane->step->end};
+}
+
 static void step_begin(struct pp_lane *lane, const struct pp_record *r)
 {
 	if (lane->step)
-		pp_lane_end_span(lane->step, (int64_t)r->tick, 0);
+		end_of_step(lane, r);
 	lane->step = pp_lane_add(lane, PP_SPAN_STEP, (int64_t)r->tick, 0);
 	if (!lane->step)
 		return;
@@ -166,7 +175,7 @@ static void step_end(struct pp_lane *lane, const struct pp_record *r)
 		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
 		return;
 	}
-	pp_lane_end_span(lane->step, (int64_t)r->tick, 0);
+	end_of_step(lane, r);
 	lane->step = NULL;
 }
 

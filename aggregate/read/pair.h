@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "aggregate/read/open_table.h"
+#include "aggregate/read/rings.h"
 #include "aggregate/read/store.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
@@ -57,6 +58,8 @@ struct pp_pair { /* one ring */
 	uint64_t records;
 	uint64_t lost[PP_LOSSES];
 	int64_t horizon;
+	uint64_t steps_ended;
+	struct pp_step_ended ended[PP_STEPS_ENDED]; /* the last of them, by their count */
 };
 
 #define PP_TICK_MOST ((pp_tick)1 << 62) /* a tick above is no tick: sums of two still fit */

@@ -108,7 +108,49 @@ uint64_t pp_rings_records(const struct pp_rings *r)
 	return records;
 }
 
+int64_t pp_rings_horizon(const struct pp_rings *r, size_t index)
+{
+	return r->ring[index]->pair.horizon;
+}
+
+uint64_t pp_rings_steps(const struct pp_rings *r, size_t index)
+{
+	return r->ring[index]->pair.steps_ended;
+}
+
+const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index, uint64_t n)
+{
+	const struct pp_pair *p = &r->ring[index]->pair;
+
+	return n < p->steps_ended && p->steps_ended - n <= PP_STEPS_ENDED ? &p->ended[n % PP_STEPS_ENDED] : NULL;
+}
+
+void pp_rings_begin_within(struct pp_rings *r)
+{
+	for (size_t i = 0; i < r->rings; i++)
+		for (struct pp_lane *lane = r->ring[i]->pair.lanes; lane; lane = lane->next)
+			lane->torn = 1;
+}
+
 uint64_t pp_rings_bytes(const struct pp_rings *r)
 {
 	return r->shared.store.bytes + pp_intern_bytes(r->shared.names) + pp_intern_bytes(r->shared.payloads);
+}
+
+int64_t pp_rings_first_tick(const struct pp_rings *r)
+{
+	int64_t first = 0;
+
+	for (size_t i = 0; i < r->rings; i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+
+		if (h->tick_kind != pp_rings_header(r, 0)->tick_kind)
+			continue;
+		if (!first || (int64_t)h->open_tick < first)
+			first = (int64_t)h->open_tick;
+		for (const struct pp_lane *l = r->ring[i]->pair.lanes; l; l = l->next)
+			if (l->first > 0 && l->first < first)
+				first = l->first;
+	}
+	return first;
 }

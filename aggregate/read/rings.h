@@ -12,6 +12,12 @@
 
 struct pp_rings; /* all rings of one spool */
 
+enum { PP_STEPS_ENDED = 256 };
+
+struct pp_step_ended { /* a step of the job, in ticks */
+	int64_t number, begin, end;
+};
+
 /* `buffer` is the window buffer in bytes: when the spans of all ranks pass it, the oldest are evicted (whole
  * blocks, horizon moves). */
 struct pp_rings *pp_rings_new(size_t buffer);
@@ -26,7 +32,16 @@ const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t in
 /* Read what is there of ring `index`; returns the records read; *ret_fill is its used share of its limit in
  * percent (may be NULL). */
 uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
+/* Ticks of ring `index` before which spans were evicted; INT64_MIN: none were. */
+int64_t pp_rings_horizon(const struct pp_rings *r, size_t index);
+/* How many steps of ring `index` have ended so far, and the n-th of them, from 0; NULL: not yet, or more than PP_STEPS_ENDED ago. */
+uint64_t pp_rings_steps(const struct pp_rings *r, size_t index);
+const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index, uint64_t n);
+/* Records begin in the middle of what threads do: a range that ends without a begin is no fault of the program. */
+void pp_rings_begin_within(struct pp_rings *r);
 uint64_t pp_rings_bytes(const struct pp_rings *r); /* memory held */
+/* Of all rings that count as the first one does: when one was opened, or recorded something first; 0: there is none. */
+int64_t pp_rings_first_tick(const struct pp_rings *r);
 /* Once, at the end; then only pp_rings_header(), pp_rings_count() and pp_rings_free() may follow. Open ranges are closed at the
  * last tick (flag CUT_END), spans are sorted, everything moves into ret_capture. Two rings of one rank (the claim passed on): spans
  * of both, as threads of one rank. */

@@ -12,13 +12,24 @@ const Verdict = {
   },
   /* What one other rank waited for it in a step. */
   lateEach(w) {
-    const cells = Pod.sum.steps * (Pod.workers - 1);
+    const cells = Pod.sum.steps * Verdict.peers(w).length;
     return cells > 0 ? Pod.worker.late_ns[w] / cells : 0;
   },
+  came(w) {
+    return !Pod.worker.status[w].startsWith('missing');
+  },
+  domains() {
+    return new Set(Array.from({length: Pod.workers}, (unused, w) => w).filter(Verdict.came).map(w => Pod.worker.domain[w])).size;
+  },
+  /* Who can be said to wait for it: ranks that came, of the same clock. */
+  peers(w) {
+    return Array.from({length: Pod.workers}, (unused, i) => i).filter(i => i !== w && Verdict.came(i) && Pod.worker.domain[i] === Pod.worker.domain[w]);
+  },
   others(w) {
-    if (Pod.workers === 2)
-      return 'rank ' + Pod.worker.rank[1 - w];
-    return 'the other ' + Format.count(Pod.workers - 1) + ' ranks';
+    const peers = Verdict.peers(w);
+    if (peers.length === 1)
+      return 'rank ' + Pod.worker.rank[peers[0]];
+    return 'the other ' + Format.count(peers.length) + ' ranks' + (Verdict.domains() > 1 ? ' of its clock' : '');
   },
   evidence() {
     const w = Verdict.worst();
@@ -56,6 +67,8 @@ const Verdict = {
       list.push(`${Format.share(ns, Pod.sum.all_ns)} of all step time is host compute by the default rule alone`);
     if (Pod.run.step_confidence < 0.95)
       list.push(`steps were found by the rule '${Pod.run.step_rule || 'none'}', confidence ${Pod.run.step_confidence.toFixed(2)}`);
+    if (Verdict.domains() > 1)
+      list.push(`${Format.count(Verdict.domains())} clocks that are not joined: nobody is said to wait for a rank of another one`);
     if (Pod.smallOf('quality', 'violations')[0])
       list.push(`${Format.count(Pod.smallOf('quality', 'violations')[0])} collectives end before their last arrival: the clocks are worse than their bound`);
     return list;
@@ -84,7 +97,7 @@ const Verdict = {
         figure('Waiting for other ranks', el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'),
           `of ${Format.time(mean)}, a mean rank's step: ${Format.share(s.wait_ns, s.all_ns)}`),
         figure('Records lost', Format.count(lost), `beside ${Format.count(records)} read`, lost > 0),
-        figure('Clock bound', Format.time(s.bound_ns), 'of a difference between two ranks; below it: tie'))];
+        figure('Clock bound', Format.time(s.bound_ns), `of a difference between two ranks${Verdict.domains() > 1 ? ' of one clock' : ''}; below it: tie`))];
   },
 };
 

@@ -26,8 +26,10 @@ static int hosts_of(const struct pp_dataset *d)
 	return hosts;
 }
 
-static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d)
+static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const char *logdir)
 {
+	char previous[256];
+
 	pp_h5_attribute_text(h, "format", "podprof pod dataset");
 	pp_h5_attribute_int(h, "format_version", PP_H5_FORMAT_VERSION);
 	pp_h5_attribute_text(h, "podprof_version", PODPROF_VERSION);
@@ -45,6 +47,11 @@ static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_attribute_int(h, "steps_asked_last", d->steps_asked_last);
 	pp_h5_attribute_text(h, "step_rule", d->step_rule);
 	pp_h5_attribute_double(h, "step_confidence", d->step_confidence);
+	pp_h5_previous(logdir, d->job, previous, sizeof(previous));
+	if (d->rendezvous[0])
+		pp_h5_attribute_text(h, "rendezvous", d->rendezvous);
+	if (previous[0])
+		pp_h5_attribute_text(h, "previous", previous);
 }
 
 #define WORKER_TEXT(member)                                                                                                        \
@@ -165,7 +172,7 @@ static void write_breakdown(struct pp_h5 *h, const struct pp_dataset *d)
 
 struct file {
 	const struct pp_dataset *dataset;
-	const char *part;
+	const char *part, *logdir;
 };
 
 /* Apart: HDF5 1.10 can crash when it finds no memory or no space. */
@@ -177,7 +184,7 @@ static int write_file(void *context, struct pp_err *err)
 
 	if (code)
 		return code;
-	write_attributes(&h, d);
+	write_attributes(&h, d, ((struct file *)context)->logdir);
 	if (d->workers) {
 		write_worker(&h, d);
 		write_clock(&h, d);
@@ -210,7 +217,7 @@ static int write_hdf5(const struct pp_output *out, struct pp_err *err)
 		code = fd;
 		goto free_names;
 	}
-	code = pp_apart(write_file, &(struct file){out->dataset, part}, err);
+	code = pp_apart(write_file, &(struct file){out->dataset, part, out->logdir}, err);
 	if (code) {
 		pp_output_abandon(fd, path);
 		pp_err_wrap(err, code, "cannot write '%s'", path);

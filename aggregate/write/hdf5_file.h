@@ -30,6 +30,8 @@ int pp_h5_close(struct pp_h5 *h);
 void pp_h5_attribute_text(struct pp_h5 *h, const char *name, const char *text);
 void pp_h5_attribute_int(struct pp_h5 *h, const char *name, int64_t value);
 void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value);
+/* hdf5_previous.c: the newest session of `logdir` whose ranks an elastic launcher has started again as `job`; "" none. */
+void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size_t size);
 
 /* Dimensions are told first, then columns: those named like a dimension before the others that have it. */
 void pp_h5_group_begin(struct pp_h5 *h, const char *name);

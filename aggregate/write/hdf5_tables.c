@@ -353,5 +353,6 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 	if (d->files)
 		write_file_use(h, d);
 	pp_h5_write_process(h, d);
+	pp_h5_write_window(h, d);
 	write_quality(h, d);
 }

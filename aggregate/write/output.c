@@ -10,24 +10,42 @@
 
 #include "aggregate/write/writer.h"
 
-static int make_path(char *path, struct pp_err *err)
+/* Where others may write too, only its own user and root may lead us elsewhere by a link. */
+static int trusts(const char *path, struct pp_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) || !S_ISLNK(st.st_mode) || !st.st_uid || st.st_uid == geteuid())
+		return 0;
+	return pp_err_set(err, -EPERM, "cannot write into '%s': it is a link of user %u", path, (unsigned)st.st_uid);
+}
+
+static int make_path(char *path, size_t given, struct pp_err *err)
 {
 	for (char *p = path + 1;; p++) {
 		char was = *p;
+		int code = 0;
 
 		if (was != '/' && was != '\0')
 			continue;
 		*p = '\0';
-		if (mkdir(path, 0777) && errno != EEXIST) {
-			int code = errno;
-
-			pp_err_set(err, -code, "cannot make directory '%s': %s", path, strerror(code));
-			return -code;
-		}
+		if (mkdir(path, 0777) && errno != EEXIST)
+			code = pp_err_set(err, -errno, "cannot make directory '%s': %s", path, strerror(errno));
+		else if ((size_t)(p - path) > given)
+			code = trusts(path, err);
 		*p = was;
-		if (!was)
-			return 0;
+		if (!was || code)
+			return code;
 	}
+}
+
+int pp_output_make(const char *logdir, const char *under, struct pp_err *err)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", logdir, under) >= (int)sizeof(path))
+		return pp_err_set(err, -ENAMETOOLONG, "cannot make directory '%s/%s': its name is too long", logdir, under);
+	return make_path(path, strlen(logdir), err);
 }
 
 static int make_under(const struct pp_output *out, const char *under, struct pp_err *err)
@@ -35,9 +53,11 @@ static int make_under(const struct pp_output *out, const char *under, struct pp_
 	char *path;
 	int code;
 
-	if (asprintf(&path, "%s/%s/%s", out->logdir, under, out->session) < 0)
+	if (strchr(out->session, '/') || out->session[0] == '.') /* told by another host, or by a file */
+		return pp_err_set(err, -EINVAL, "cannot make a session '%s': it is no name of a directory", out->session);
+	if (asprintf(&path, "%s/%s", under, out->session) < 0)
 		return pp_err_set(err, -ENOMEM, "no memory for the name of a directory");
-	code = make_path(path, err);
+	code = pp_output_make(out->logdir, path, err);
 	free(path);
 	return code;
 }
@@ -65,8 +85,11 @@ int pp_output_create(const char *path, struct pp_err *err)
 	char part[PATH_MAX];
 	int fd = part_name(path, part);
 
+	/* A file of ours, not what a link or a pipe of that name leads to: the log directory may be everybody's. */
+	if (!fd && unlink(part) && errno != ENOENT)
+		fd = -1;
 	if (!fd)
-		fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		return fd;
 	if (fd == -1)

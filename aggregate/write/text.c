@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregate/write/writer.h"
+#include "core/base/plain.h"
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -167,11 +168,33 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	return code;
 }
 
+/* Names in it are the application's: it is read on terminals. */
+static int write_plain(const struct pp_dataset *d, int fd)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+	int code = to ? pp_text_write(d, to) : -ENOMEM, lost = to && ferror(to);
+
+	if (to && (fclose(to) || lost) && !code)
+		code = -ENOMEM;
+	if (!code)
+		pp_plain(text, "\n\t");
+	for (size_t at = 0; at < size && !code;) {
+		ssize_t n = write(fd, text + at, size - at);
+
+		if (n < 0 && errno != EINTR)
+			code = -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	free(text);
+	return code;
+}
+
 static int write_text(const struct pp_output *out, struct pp_err *err)
 {
-	FILE *to = NULL;
 	char *path;
-	int fd, copy, code = pp_output_make_dirs(out, err);
+	int fd, code = pp_output_make_dirs(out, err);
 
 	if (code)
 		return code;
@@ -182,13 +205,7 @@ static int write_text(const struct pp_output *out, struct pp_err *err)
 		code = fd;
 		goto free_path;
 	}
-	copy = dup(fd);
-	to = copy < 0 ? NULL : fdopen(copy, "w");
-	code = to ? pp_text_write(out->dataset, to) : -errno;
-	if (to && (fclose(to) && !code))
-		code = -errno;
-	else if (!to && copy >= 0)
-		close(copy);
+	code = write_plain(out->dataset, fd);
 	if (code) {
 		pp_output_abandon(fd, path);
 		pp_err_set(err, code, "cannot write '%s': %s", path, strerror(-code));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/write/text.h"
+#include "core/base/plain.h"
 
 /* The column of bars: between two '|' that have nothing but '#' and blanks between them. */
 static char *find_bar(char *line, size_t *ret_length)
@@ -28,8 +29,11 @@ int pp_text_print(FILE *in, FILE *out, int bars)
 
 	while ((length = getline(&line, &size, in)) > 0) {
 		size_t n;
-		char *bar = find_bar(line, &n);
+		char *bar;
 
+		for (ssize_t i = 0; i < length; i++)
+			line[i] = line[i] ? line[i] : '?';
+		bar = find_bar(pp_plain(line, "\n\t"), &n);
 		if (bar && bars) {
 			bar[0] = bar[n + 1] = ' ';
 		} else if (bar) { /* the bar, its frame, and the blank after it */

@@ -201,19 +201,25 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	int domains = pp_dataset_domains(d);
+	size_t who, peers;
 	int64_t mean;
 
 	if (!t->cells || !d->late || d->workers < 2 || !d->late[0].wait_ns)
 		return;
+	who = pp_dataset_worker(d, d->late[0].rank);
+	peers = who == SIZE_MAX ? 0 : pp_dataset_peers(d, who);
+	if (!peers)
+		return;
 	/* waiting of the others for it, by step and waiting rank */
-	mean = d->late[0].wait_ns / (int64_t)(d->steps * (d->workers - 1));
+	mean = d->late[0].wait_ns / (int64_t)(d->steps * peers);
 	if (mean <= pp_dataset_bound(d)) {
 		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, pp_dataset_bound(d)));
 		return;
 	}
-	fprintf(to, "  Who waited for whom: the other ranks waited %s +- %s %seach for rank %d (%.0f %% of all waiting",
-	        pp_text_time(a, mean), pp_text_time(b, pp_dataset_bound(d)), d->steps > 1 ? "a step " : "", d->late[0].rank,
-	        percent(d->late[0].wait_ns, t->wait_ns));
+	fprintf(to, "  Who waited for whom: the other ranks %swaited %s +- %s %seach for rank %d (%.0f %% of all waiting",
+	        domains > 1 ? "of its clock " : "", pp_text_time(a, mean), pp_text_time(b, pp_dataset_bound(d)),
+	        d->steps > 1 ? "a step " : "", d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns));
 	if (d->steps > 1)
 		fprintf(to, "; in %" PRId64 " of %zu steps it cost most", d->late[0].steps, d->steps);
 	fputs(")\n", to);
@@ -339,10 +345,12 @@ void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *
 	int64_t window = d->window_end_ns - d->window_begin_ns;
 
 	fprintf(to,
-	        "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s   keeper %s CPU (%.1f %% of the window on one "
+	        "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s%s   keeper %s CPU (%.1f %% of the window on "
+	        "one "
 	        "core)\n",
 	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, pp_dataset_bound(d)),
-	        pp_text_time(b, d->keeper_cpu_ns), percent(d->keeper_cpu_ns, window));
+	        pp_dataset_domains(d) > 1 ? " within a domain" : "", pp_text_time(b, d->keeper_cpu_ns),
+	        percent(d->keeper_cpu_ns, window));
 	if (d->violations)
 		fprintf(to,
 		        "  %" PRIu64 " of %zu collectives end before their last arrival: the clocks are worse than their bound\n",

@@ -4,6 +4,7 @@
 
 #include "aggregate/analyze/dataset.h"
 #include "core/base/err.h"
+#include "core/base/rank_list.h"
 
 struct pp_output {
 	const struct pp_capture *capture; /* spans in job ns */
@@ -12,6 +13,8 @@ struct pp_output {
 	const struct pp_dataset *dataset;
 	const char *logdir, *session;
 	int xspace_per_rank;
+	int others_have_steps; /* hosts whose files others write */
+	const struct pp_rank_list *ranks; /* NULL, or XSpace has these only */
 };
 
 struct pp_writer_ops {
@@ -24,9 +27,13 @@ struct pp_writer_ops {
 /* All writers, in the order of writer_list.def; ends with NULL. */
 extern const struct pp_writer_ops *const pp_writer_list[];
 
+/* <logdir>/<under>, made if missing; refused where a part of `under` is a link of another user. */
+int pp_output_make(const char *logdir, const char *under, struct pp_err *err);
 /* <logdir>/podprof/<session> and <logdir>/plugins/profile/<session>, made if missing. */
 int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err);
 int pp_output_make_xspace_dir(const struct pp_output *out, struct pp_err *err); /* the second of them only */
+/* The name of a host's XSpace file without ".xplane.pb" or "-rank0007.xplane.pb". */
+void pp_xspace_stem(const char *host, char *stem, size_t size);
 /* `name.part` in dir, then pp_output_commit() syncs and renames, pp_output_abandon() unlinks. Return: descriptor or -errno. */
 int pp_output_create(const char *path, struct pp_err *err);
 int pp_output_commit(int fd, const char *path, struct pp_err *err);

@@ -21,19 +21,29 @@ struct host { /* what goes into one file */
 	int has_steps;
 };
 
-static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t size)
+void pp_xspace_stem(const char *name, char *stem, size_t size)
 {
 	char host[72];
 	size_t n = 0;
 
-	for (const char *p = r->host; *p && n + 1 < sizeof(host); p++) {
+	for (const char *p = name; *p && n + 1 < sizeof(host); p++) {
 		int plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' ||
 		            *p == '_' || *p == '-';
 
 		host[n++] = (char)(plain ? *p : '_');
 	}
 	host[n] = '\0';
-	snprintf(stem, size, per_rank ? "%s-rank%04d" : "%s", n && strcmp(host, ".") ? host : "localhost", r->rank);
+	snprintf(stem, size, "%s", n && strcmp(host, ".") ? host : "localhost");
+}
+
+static void stem_of(const struct pp_rank *r, int per_rank, char *stem, size_t size)
+{
+	size_t n;
+
+	pp_xspace_stem(r->host, stem, size);
+	n = strlen(stem);
+	if (per_rank)
+		snprintf(stem + n, size - n, "-rank%04d", r->rank);
 }
 
 static int rank_has_steps(const struct pp_xfile *f, size_t rank)
@@ -224,8 +234,8 @@ static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, stru
 		char stem[96];
 		size_t i = 0;
 
-		if (!c->rank[r].threads)
-			continue; /* a missing rank has no file */
+		if (!c->rank[r].threads || (f->out->ranks && !pp_rank_list_has(f->out->ranks, c->rank[r].rank)))
+			continue; /* a missing rank has no file, nor has one whose events nobody wants */
 		stem_of(&c->rank[r], f->out->xspace_per_rank, stem, sizeof(stem));
 		while (i < hosts && strcmp(h[i].stem, stem))
 			i++;
@@ -267,7 +277,7 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 	char *name[2] = {NULL, NULL};
 	struct pp_output apart = *out;
 	char *apart_session = NULL;
-	int any = 0, code = -ENOMEM;
+	int any = out->others_have_steps, code = -ENOMEM;
 
 	for (size_t i = 0; i < hosts; i++)
 		any |= h[i].has_steps;

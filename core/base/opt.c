@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/rank_list.h"
 #include "core/base/step_windows.h"
 
 #define RUN PP_OPT_RUN
@@ -113,6 +114,22 @@ int pp_opt_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, 
 	return 0;
 }
 
+int pp_opt_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, struct pp_err *err)
+{
+	uint64_t first = 0, last = 0;
+	const char *end = digits(text, &first);
+
+	last = first;
+	if (end && *end == ':')
+		end = digits(end + 1, &last);
+	if (!end || *end || !first || first > last || last > UINT16_MAX)
+		return pp_err_set(err, -EINVAL, "'%s' is not a range of ports. Give A:B, both from 1 to 65535, as in 20000:20100",
+		                  text);
+	*ret_first = (uint16_t)first;
+	*ret_last = (uint16_t)last;
+	return 0;
+}
+
 int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
 {
 	static const struct {
@@ -130,6 +147,24 @@ int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
 		return 0;
 	}
 	return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds, or a number with ms, s, m or h, as in 500ms", text);
+}
+
+int pp_opt_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err)
+{
+	uint64_t whole = 0, part = 0;
+	const char *end = strncmp(text, "step>", 5) ? NULL : digits(text + 5, &whole), *point = NULL;
+
+	if (end && *end == '.') {
+		point = end + 1;
+		end = digits(point, &part);
+	}
+	for (int64_t i = point && end ? end - point : 3; i < 3; i++)
+		part *= 10;
+	if (!end || strcmp(end, "x") || (point && end - point > 3) || whole > 1000 || whole * 1000 + part <= 1000)
+		return pp_err_set(err, -EINVAL,
+		                  "'%s' is not a rule. Give step>Kx for steps of more than K times the usual, as in 'step>3x'", text);
+	*ret_thousandths = (int64_t)(whole * 1000 + part);
+	return 0;
 }
 
 static int check_str(const struct pp_opt *opt, const char *value, struct pp_err *err)
@@ -154,6 +189,8 @@ static int check_str(const struct pp_opt *opt, const char *value, struct pp_err 
 int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err)
 {
 	struct pp_step_windows windows;
+	struct pp_rank_list ranks;
+	uint16_t port[2];
 	int64_t number;
 	uint64_t bytes;
 	int rc = 0;
@@ -179,6 +216,15 @@ int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err
 		break;
 	case PP_OPT_TIME:
 		rc = pp_opt_parse_time(value, &number, err);
+		break;
+	case PP_OPT_PORTS:
+		rc = pp_opt_parse_ports(value, &port[0], &port[1], err);
+		break;
+	case PP_OPT_SLOW:
+		rc = pp_opt_parse_slow(value, &number, err);
+		break;
+	case PP_OPT_RANKS:
+		rc = pp_rank_list_parse(value, &ranks, err);
 		break;
 	}
 	return rc ? pp_err_wrap(err, rc, "option --%s", opt->name) : 0;

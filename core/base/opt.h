@@ -8,7 +8,7 @@
 
 #include "core/base/err.h"
 
-enum pp_opt_type { PP_OPT_STR, PP_OPT_INT, PP_OPT_BYTES, PP_OPT_STEPS, PP_OPT_FLAG, PP_OPT_TIME };
+enum pp_opt_type { PP_OPT_STR, PP_OPT_INT, PP_OPT_BYTES, PP_OPT_STEPS, PP_OPT_FLAG, PP_OPT_TIME, PP_OPT_RANKS, PP_OPT_SLOW, PP_OPT_PORTS };
 enum pp_opt_groups {
 	PP_OPT_RUN = 1,
 	PP_OPT_REPORT = 2,
@@ -50,6 +50,10 @@ int pp_opt_parse_int(const char *text, int64_t *ret_value, struct pp_err *err);
 int pp_opt_parse_bytes(const char *text, uint64_t *ret_bytes, struct pp_err *err);
 /* "10:20": [10, 20). Both not negative, the first less than the last. */
 int pp_opt_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, struct pp_err *err);
+/* "20000:20100", or one number: ports to try, in order. */
+int pp_opt_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, struct pp_err *err);
+/* "step>3x", "step>2.5x": 3000, 2500. More than 1, at most 1000. */
+int pp_opt_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err);
 /* "2", "2s", "500ms", "10us", "1m", "1h" to ns. */
 int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err);
 

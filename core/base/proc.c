@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 long pp_proc_read(const char *path, char *text, size_t size)
@@ -48,4 +49,11 @@ uint64_t pp_proc_start_time(int pid)
 			return 0;
 	}
 	return strtoull(p, NULL, 10);
+}
+
+uint32_t pp_proc_pid_space(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/proc.h"
@@ -86,8 +87,16 @@ int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *er
 	if (snprintf(path, sizeof(path), "%s/rank-%d.claim", spool, c->rank) >= (int)sizeof(path))
 		return pp_err_set(err, -ENAMETOOLONG, "not recording: '%s' is too long. Give a shorter --spool", spool);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 && errno == ENOENT)
+		return pp_err_set(err, -ENOENT, "not recording: this host has no spool '%s', and podprof could not make one",
+		                  spool);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "not recording: cannot open '%s': %s", path, strerror(errno));
+	if (fchmod(fd, 0600)) { /* the next process of the rank opens it too, whatever the umask */
+		rc = pp_err_set(err, -errno, "not recording: '%s': %s", path, strerror(errno));
+		close(fd);
+		return rc;
+	}
 	if (fcntl(fd, F_SETLK, &lock)) {
 		rc = -errno;
 		close(fd);

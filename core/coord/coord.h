@@ -7,10 +7,11 @@
 
 struct pp_coord_ops {
 	const char *name; /* "mpi" */
-	/* Take part in request `number` with the step that this rank is in. 0: begun; -EAGAIN: not from this thread or not here, ask
-	 * again at the next look; -EPIPE: there is no agreement any more (a rank has finalised). */
+	/* Take part in request `number` with the step that this rank is in. 0: begun; -EAGAIN: not from this thread or not
+	 * here, ask again at the next look; -EPIPE: there is no agreement any more (a rank has finalised). */
 	int (*ask)(uint32_t number, int64_t step);
-	/* 1: every rank has said its step, *ret_step is the highest; 0: not yet; -EPIPE: it will not come. */
+	/* 1: every rank has said its step, *ret_step is the highest; 0: not yet, or a newer request has taken its place;
+	 * -EAGAIN: ask again; -EPIPE: it will not come. */
 	int (*answer)(uint32_t number, int64_t *ret_step);
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -114,7 +115,9 @@ int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *o, struct pp
 	}
 	if (fd < 0)
 		return pp_err_set(err, -errno, "not recording: cannot make '%s': %s", p->path, strerror(errno));
-	rc = map_file(p, fd, chunks, err);
+	rc = fchmod(fd, 0600) ? pp_err_set(err, -errno, "not recording: '%s': %s", p->path, strerror(errno)) : 0; /* any umask */
+	if (!rc)
+		rc = map_file(p, fd, chunks, err);
 	close(fd);
 	if (rc)
 		unlink(p->path);

@@ -30,6 +30,7 @@ struct pp_drain {
 	uint32_t limit;  /* that the rank may have */
 	uint64_t faults;
 	int fill;
+	int32_t rank, job_size; /* as they were checked */
 	struct place place[PP_RING_THREADS];
 };
 
@@ -48,8 +49,6 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 		return pp_err_set(err, -EPROTO,
 		                  "cannot read ring '%s': it counts by the clock of another processor. Read it on its own host",
 		                  path);
-	if (h->rank < 0 || h->size < 1 || h->rank >= h->size || h->size > RANKS_MOST)
-		return pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, h->rank, h->size);
 	return 0;
 }
 
@@ -73,7 +72,8 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 	if (!d)
 		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
 	d->flags = flags;
-	d->fd = open(path, (flags & PP_DRAIN_PRIVATE ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW);
+	d->fd = open(path, (flags & PP_DRAIN_PRIVATE ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW |
+	                           O_NONBLOCK); /* a pipe of that name */
 	if (d->fd < 0) {
 		rc = pp_err_set(err, -errno, "cannot open ring '%s': %s", path, strerror(errno));
 		goto free_drain;
@@ -95,6 +95,10 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 	}
 	h = (const struct pp_ring_header *)d->map;
 	rc = check_header(h, path, err);
+	d->rank = h->rank;
+	d->job_size = h->size;
+	if (!rc && (d->rank < 0 || d->rank >= d->job_size || d->job_size > RANKS_MOST))
+		rc = pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, d->rank, d->job_size);
 	d->limit = atomic_load_explicit(&h->chunk_limit, memory_order_acquire);
 	munmap(d->map, d->mapped);
 	if (rc)
@@ -129,6 +133,12 @@ void pp_drain_close(struct pp_drain *d)
 const struct pp_ring_header *pp_drain_header(const struct pp_drain *d)
 {
 	return (const struct pp_ring_header *)d->map;
+}
+
+void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_size)
+{
+	*ret_rank = d->rank;
+	*ret_size = d->job_size;
 }
 
 uint64_t pp_drain_faults(const struct pp_drain *d)

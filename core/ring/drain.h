@@ -28,6 +28,8 @@ struct pp_drain_sink {
 int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, struct pp_err *err);
 void pp_drain_close(struct pp_drain *d);
 const struct pp_ring_header *pp_drain_header(const struct pp_drain *d);
+/* Of the header as it was opened: in its range, whatever stands there now. */
+void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_size);
 
 /* Hand out what is there now; returns how many records. Ends always, whatever the file holds. */
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);

@@ -139,6 +139,23 @@ enum pp_request_state { /* what a rank made of the keeper's request */
 	                PP_REQUEST_LATE,    /* its first step has begun already: nothing is done */
 	                PP_REQUEST_STARTED, /* the edge step before it has begun */
 	                PP_REQUEST_PASSED,
+	                PP_REQUEST_AGREEING, /* it has said its step to the others */
+	                PP_REQUEST_ALONE,    /* there is no agreement: no MPI that all ranks take part in, or one has finalised */
+};
+
+enum pp_code_state {                 /* of a window that the program asked for */
+	             PP_CODE_ASKED,  /* its first step is to come */
+	             PP_CODE_BEGUN,  /* `begin` is there */
+	             PP_CODE_PASSED, /* `end` is there, and all records before it */
+	             PP_CODE_MISSED, /* its steps were jumped over */
+};
+
+struct pp_code_row {             /* podprof_window_start() or podprof_profile_steps(): the n-th of a rank is the n-th of the job */
+	_Atomic uint64_t number; /* 1 + its place among them; 0: the row is being written, or never was. Stored last */
+	_Atomic uint64_t state;  /* enum pp_code_state */
+	int64_t first, last;     /* steps asked for [first, last); last <= first: from start to stop */
+	pp_tick begin, end;
+	char name[48]; /* of podprof_window_start(), terminated */
 };
 
 enum pp_rank_state {                     /* what the guest says of its process */
@@ -154,7 +171,7 @@ struct pp_ring_header {
 	uint32_t tick_kind; /* enum pp_tick_kind */
 	int32_t rank, size, local_rank, local_size;
 	int32_t pid;
-	uint32_t reserved0;
+	uint32_t pid_space;  /* pp_proc_pid_space() of `pid` */
 	uint64_t start_time; /* field 22 of /proc/PID/stat: tells a reused pid */
 	pp_tick open_tick;
 	int64_t open_realtime_ns;
@@ -190,7 +207,11 @@ struct pp_ring_header {
 	_Atomic uint32_t coordinator;     /* enum pp_coordinator: what agreement this rank takes part in */
 	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which are to be let in */
 	uint32_t reserved2;
-	char coordinator_why[96]; /* why it is not a better one; whole before `coordinator` is set */
+	char coordinator_why[96];      /* why it is not a better one; whole before `coordinator` is set */
+	_Atomic uint64_t code_windows; /* windows that the program has asked for so far: their rows are there */
+	struct pp_code_row code[PP_WINDOW_ROWS];
+	_Atomic uint32_t code_strays;  /* podprof_window_stop() without a start */
+	_Atomic uint32_t code_refused; /* podprof_profile_steps() that could not be followed */
 };
 
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };
@@ -213,11 +234,12 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
 	_Atomic int32_t keeper_pid;
 	_Atomic uint32_t bell; /* number of the keeper's last request: guests look at step marks. Stored last, 0: none yet */
-	uint32_t reserved;
+	_Atomic uint32_t notices; /* sentences for rank 0 to print while the job runs; stored after `notice` */
 	char message[3072]; /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 	_Atomic int64_t request_first, request_last; /* by request_kind */
 	_Atomic uint32_t request_kind;               /* enum pp_ask_kind */
-	uint32_t reserved1;
+	uint32_t keeper_space; /* pp_proc_pid_space() of `keeper_pid` */
+	char notice[256]; /* the last of them */
 };
 
 /* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),

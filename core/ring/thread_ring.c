@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/coord/notice.h"
+
 enum { TEXT_MAX = PP_TEXT_INLINE + (PP_CHUNK_RECORDS - 2) * PP_RECORD_CONT_TEXT };
 
 static struct pp_thread_ring none = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
@@ -310,6 +312,8 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 	atomic_signal_fence(memory_order_seq_cst);
 	/* While a gap is due every record must come this way. */
 	t->cursor.generation = t->gap ? PP_RING_GAP : on;
+	if (__builtin_expect(pp_notice_is_new(), 0))
+		pp_notice_say();
 	errno = saved;
 }
 

@@ -1,5 +1,8 @@
 /* podprof.h's other end: steps, ranges, marks, counters of the application. Found by podprof_api(). */
+#include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "core/guest.h"
 #include "core/podprof.h"
@@ -58,28 +61,36 @@ void pp_emit_counter(const char *name, double value)
 	pp_ring_put(&r, name ? name + n : NULL, (uint32_t)(length - n));
 }
 
+/* This thread has no ring yet: it may be that the rank is found out by this mark. */
+static __attribute__((cold, noinline)) int enter(int64_t number)
+{
+	if (!pp_emit_wanted() && !pp_guest_is_rank())
+		return 0;
+	pp_guest_where()->step = number;
+	return 1;
+}
+
+/* Outside of windows two stores and three compares. */
 static void step_begin(int64_t number)
 {
-	struct pp_where *where;
+	struct pp_thread_slot *slot = pp_thread_self->slot; /* only threads of a rank have one */
 
-	if (!pp_emit_wanted() && !pp_guest_is_rank())
+	if (__builtin_expect(slot != NULL, 1))
+		slot->where.step = number;
+	else if (!enter(number))
 		return;
-	where = pp_guest_where();
-	where->step = number;
 	if (__builtin_expect(atomic_load_explicit(&pp_pattern_on, memory_order_relaxed) != 0, 0))
 		pp_pattern_stop();
 	pp_trigger_step_begin(number);
-	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
-		pp_process_step_begin(number);
-		pp_emit_step(PP_RECORD_STEP_BEGIN, number);
-	}
+	if (!pp_emit_wanted())
+		return;
+	pp_process_step_begin(number);
+	pp_emit_step(PP_RECORD_STEP_BEGIN, number);
 }
 
 static void step_end(void)
 {
-	if (!pp_emit_wanted() && !pp_guest_is_rank())
-		return;
-	if (atomic_load_explicit(&pp_recording, memory_order_relaxed)) {
+	if (pp_emit_wanted()) {
 		pp_emit_step(PP_RECORD_STEP_END, 0);
 		pp_process_step_end();
 	}
@@ -119,6 +130,42 @@ static void counter(const char *name, double value)
 		pp_emit_counter(name, value);
 }
 
+/* Calls that are not records: the rank is found out by them all the same. */
+static int is_rank(void)
+{
+	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1);
+}
+
+static void window_start(const char *name)
+{
+	if (is_rank())
+		pp_trigger_open(name);
+}
+
+static void window_stop(void)
+{
+	if (is_rank())
+		pp_trigger_close();
+}
+
+static void profile_steps(int64_t first, int64_t last)
+{
+	static const char *const why[] = {"", "holds no step", "has begun already", "overlaps another window of steps",
+	                                  "is one too many at a time"};
+	char text[160];
+	int saved = errno, rc;
+
+	if (!is_rank())
+		return;
+	rc = pp_trigger_steps(first, last);
+	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0]))) {
+		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
+		         why[rc]);
+		pp_guest_say(text);
+	}
+	errno = saved;
+}
+
 static int recording(void)
 {
 	return atomic_load_explicit(&pp_recording, memory_order_relaxed) != 0;
@@ -133,6 +180,9 @@ static const struct podprof_api table = {
         .mark = mark,
         .counter = counter,
         .recording = recording,
+        .window_start = window_start,
+        .window_stop = window_stop,
+        .profile_steps = profile_steps,
 };
 
 __attribute__((visibility("default"))) const struct podprof_api *podprof_api(void);

@@ -109,15 +109,10 @@ static void end_open(pp_tick now)
 	open_step = CLOSED;
 }
 
-/* The edge steps of a window are in no table: a look at them would be one less at those that are. */
-static int is_asked_for(int64_t number)
-{
-	return pp_trigger_asks(number);
-}
-
 static void begin_open(pp_tick now, int64_t number)
 {
-	if (!is_asked_for(number)) {
+	/* The edge steps of a window are in no table: a look at them would be one less at those that are. */
+	if (!pp_trigger_asks()) {
 		last = 0;
 		return;
 	}

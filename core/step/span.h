@@ -126,6 +126,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	char memory_note[128]; /* why there is none, or not all of it; "" */
 	int32_t domain;        /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
 	int counts_other;      /* its ticks are of another kind than the first ring's */
+	char clock[128]; /* what its domain is known by on other hosts: boot id, kind of tick, and for RAW the time namespace */
 };
 
 struct pp_intern; /* core/ring/intern.h */

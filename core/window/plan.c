@@ -46,9 +46,11 @@ int pp_plan_asked(const struct pp_plan *p)
 	return p->asked.count > 0;
 }
 
-int pp_plan_is_idle(const struct pp_plan *p, int64_t number)
+int64_t pp_plan_quiet(const struct pp_plan *p)
 {
-	return !p->now.recording && (p->over || number < p->now.first - 1);
+	if (!pp_plan_asked(p) || p->over)
+		return INT64_MAX;
+	return p->now.recording ? INT64_MIN : p->now.first - 1;
 }
 
 static void pass(struct pp_plan *p, uint64_t next, pp_tick tick)

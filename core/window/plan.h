@@ -21,8 +21,8 @@ struct pp_plan {
 void pp_plan_init(struct pp_plan *p, const struct pp_step_windows *asked, struct pp_window_row *row);
 /* 0: nothing was asked for, everything is recorded. */
 int pp_plan_asked(const struct pp_plan *p);
-/* 1: the mark of step `number` changes nothing, and need not be told. */
-int pp_plan_is_idle(const struct pp_plan *p, int64_t number);
+/* Marks of steps below this one change nothing, and need not be told; INT64_MIN: each does. */
+int64_t pp_plan_quiet(const struct pp_plan *p);
 /* Step `number` begins, the current one ends; return whether it is, whether the next is to be recorded. */
 int pp_plan_begin(struct pp_plan *p, int64_t number, pp_tick tick);
 int pp_plan_end(struct pp_plan *p, pp_tick tick);

@@ -1,183 +1,396 @@
-/* What moves the windows, those of the options and the keeper's requests; called by source/api.c at step marks. */
+/* What moves the windows: those of the options, of the keeper's requests and of the program. Called at step marks and in MPI
+ * calls. */
 #include "core/window/trigger.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <errno.h>
+#include <sched.h>
 
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/emit.h"
+#include "core/window/ask.h"
+#include "core/window/by_code.h"
 #include "core/window/plan.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+enum { TRIES = 256 }; /* of a call that is not made in a loop */
+
+#define UNHEARD UINT32_MAX /* no request has this number */
+
+static const _Atomic uint32_t no_bell;
+
+_Atomic uint32_t pp_trigger_heard;
+const _Atomic uint32_t *pp_trigger_bell = &no_bell;
+_Atomic int64_t pp_trigger_quiet = INT64_MIN;
+_Atomic int64_t pp_trigger_here = INT64_MIN;
+
+/* Taken by an exchange, never waited for: a handler may have come in between. What `held` covers: */
+static _Atomic uint32_t held;
 static struct pp_plan plan;
-static int step_open; /* a step was recorded and has not ended */
+static struct pp_ask ask;
+static struct pp_by_code code;
+static int base; /* nothing was asked for, all is recorded */
+static int is_recording;
+static struct pp_thread_ring *step_thread; /* a step was recorded there and has not ended */
 
-static const struct pp_control *control; /* NULL: nobody can ask */
-static _Atomic uint32_t heard;           /* number of the request below */
-static struct pp_window request;
-static _Atomic int request_live;
-static _Atomic int64_t request_first, request_last; /* of a live one */
+/* What is left to whoever holds it. */
+static _Atomic int64_t missed = INT64_MIN; /* a step that was marked meanwhile */
+static _Atomic int32_t depth;              /* podprof_window_start() without its stop */
+static _Atomic int32_t is_open;            /* what `code` has made of it */
 
-void pp_trigger_start(const struct pp_step_windows *asked)
+static _Atomic uint32_t ended, is_asked_for = 1;
+
+static _Atomic uint32_t pending; /* request that ranks are to agree on; 0: none */
+static _Atomic uint32_t begun;   /* it was said that they do so on this one */
+
+/* Of the thread that speaks with the other ranks; nothing is held while it does. */
+static _Atomic uint32_t carrying;
+static const struct pp_coord_ops *_Atomic coordinator;
+static struct {
+	uint32_t begun, done; /* numbers */
+	int rc;
+	int64_t highest;
+} agreement;
+
+static int take(void)
 {
-	pp_plan_init(&plan, asked, pp_ring_pool.header->window);
-	control = pp_guest_control();
+	return !atomic_exchange(&held, 1);
 }
 
-int pp_trigger_asks(int64_t number)
+/* For the program's own calls: two of them that one holder finds would be none. In a handler that came in between nobody
+ * gives. */
+static int take_soon(void)
 {
-	if (!pp_plan_asked(&plan) || pp_step_windows_has(&plan.asked, number))
-		return 1;
-	return atomic_load_explicit(&request_live, memory_order_relaxed) &&
-	       number >= atomic_load_explicit(&request_first, memory_order_relaxed) &&
-	       number < atomic_load_explicit(&request_last, memory_order_relaxed);
-}
-
-static int is_recording(void)
-{
-	return plan.now.recording || (atomic_load_explicit(&request_live, memory_order_relaxed) && request.recording);
-}
-
-/* Release: what was written before is whole when the word is seen. */
-static void answer(enum pp_request_state state)
-{
-	uint64_t number = atomic_load_explicit(&heard, memory_order_relaxed);
-
-	atomic_store_explicit(&pp_ring_pool.header->request, number << 8 | (uint64_t)state, memory_order_release);
-}
-
-/* Lock held. The keeper has asked for something else; a request that was there is forgotten. */
-static void hear(int64_t number)
-{
-	uint32_t bell = atomic_load_explicit(&control->bell, memory_order_acquire);
-	int64_t first = atomic_load_explicit(&control->request_first, memory_order_relaxed);
-	int64_t last = atomic_load_explicit(&control->request_last, memory_order_relaxed);
-	struct pp_window_row *row = &pp_ring_pool.header->request_row;
-
-	atomic_thread_fence(memory_order_acquire);
-	if (bell != atomic_load_explicit(&control->bell, memory_order_relaxed))
-		return; /* it is being changed: the next mark sees it */
-	atomic_store_explicit(&heard, bell, memory_order_relaxed);
-	atomic_store_explicit(&request_live, 0, memory_order_relaxed);
-	if (last <= first) {
-		answer(PP_REQUEST_NONE);
-		return;
+	for (int i = 0; i < TRIES; i++) {
+		if (take())
+			return 1;
+		sched_yield();
 	}
-	if (number >= first) {
-		answer(PP_REQUEST_LATE);
-		return;
-	}
-	pp_window_init(&request, first, last);
-	request.recording = 0;
-	row->first = first;
-	row->last = last;
-	atomic_store_explicit(&request_first, first, memory_order_relaxed);
-	atomic_store_explicit(&request_last, last, memory_order_relaxed);
-	atomic_store_explicit(&request_live, 1, memory_order_relaxed);
-	answer(PP_REQUEST_TAKEN);
+	return 0;
 }
 
-/* Lock held. Before or after the request's window moved, at `tick`. */
-static void note_request(int was, pp_tick tick)
+static int is_left(void)
 {
-	struct pp_window_row *row = &pp_ring_pool.header->request_row;
-
-	if (request.state == PP_WINDOW_PASSED) {
-		row->end = tick;
-		atomic_store_explicit(&request_live, 0, memory_order_relaxed);
-	} else if (request.recording && !was) {
-		row->begin = tick;
-		answer(PP_REQUEST_STARTED);
-	}
+	return atomic_load(&missed) != INT64_MIN || (atomic_load(&depth) > 0) != (atomic_load(&is_open) != 0);
 }
 
-/* Lock held. The step that is open in the rings ends where recording ends. */
-static void apply(int was, int now, int request_passed)
+static int wanted(void)
+{
+	return (pp_plan_asked(&plan) ? plan.now.recording : base) || pp_ask_recording(&ask) || pp_by_code_recording(&code);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t quiet(void)
+{
+	return least(pp_plan_quiet(&plan), least(pp_ask_quiet(&ask), pp_by_code_quiet(&code)));
+}
+
+/* Held. The step that is open in the rings ends where recording ends at a mark. Words come after the records that they are
+ * about. */
+static void settle(int at_mark)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
+	int64_t here = atomic_load_explicit(&pp_trigger_here, memory_order_relaxed);
+	int on = wanted();
 
-	if (was && !now && step_open)
+	if (is_recording && !on && at_mark && step_thread && step_thread == pp_thread_self)
 		pp_emit_step(PP_RECORD_STEP_END, 0);
-	if (was != now)
-		pp_guest_record(now);
-	step_open = 0;
+	if (is_recording != on)
+		pp_guest_record(on);
+	is_recording = on;
+	if (at_mark || !on)
+		step_thread = NULL;
+	atomic_store_explicit(&is_asked_for,
+	                      (pp_plan_asked(&plan) ? pp_step_windows_has(&plan.asked, here) : base) || ask.phase == PP_ASK_ON ||
+	                              (ask.phase == PP_ASK_LIVE && here >= ask.window.first && here < ask.window.last) ||
+	                              pp_by_code_has(&code, here),
+	                      memory_order_relaxed);
 	atomic_store_explicit(&h->window_state, (uint32_t)plan.now.state, memory_order_release);
 	/* Release: rows and records of the windows that are over are whole. */
 	atomic_store_explicit(&h->windows_passed, plan.passed, memory_order_release);
-	if (request_passed)
-		answer(PP_REQUEST_PASSED);
+	pp_by_code_settle(&code);
+	pp_ask_say(&ask);
+	if (pp_ask_settled(&ask))
+		atomic_store_explicit(&pp_trigger_heard, ask.number, memory_order_relaxed);
+	atomic_store_explicit(&begun, ask.word == PP_REQUEST_AGREEING ? ask.number : 0, memory_order_relaxed);
+	atomic_store_explicit(&pending, pp_ask_settled(&ask) ? 0 : ask.number, memory_order_relaxed);
+	atomic_store_explicit(&pp_trigger_quiet, quiet(), memory_order_relaxed);
 }
 
-static int is_rung(void)
+static void move(int64_t number, pp_tick tick)
 {
-	return control &&
-	       atomic_load_explicit(&control->bell, memory_order_relaxed) != atomic_load_explicit(&heard, memory_order_relaxed);
-}
-
-/* Lock held. */
-static void begin_step(int64_t number)
-{
-	int was = is_recording(), live, before;
-	pp_tick tick = pp_tick_now();
-
-	if (is_rung())
-		hear(number);
-	live = atomic_load_explicit(&request_live, memory_order_relaxed);
-	before = request.recording;
 	if (pp_plan_asked(&plan))
 		pp_plan_begin(&plan, number, tick);
-	if (live) {
-		pp_window_begin(&request, number);
-		note_request(before, tick);
-	}
-	apply(was, is_recording(), live && request.state == PP_WINDOW_PASSED);
-	step_open = is_recording();
+	pp_ask_begin(&ask, number, tick);
+	pp_by_code_begin(&code, number, tick);
 }
 
-void pp_trigger_step_begin(int64_t number)
+/* Held. Program windows follow the count of starts, whoever made it. */
+static void follow_program(const char *name)
 {
-	struct pp_ring_header *h = pp_ring_pool.header;
-	int live;
-
-	if (!h)
-		return;
-	if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed))
-		atomic_store_explicit(&h->step_marks, 1, memory_order_relaxed);
-	live = atomic_load_explicit(&request_live, memory_order_relaxed);
-	if (!live && !is_rung() && !pp_plan_asked(&plan))
-		return;
-	if (pthread_mutex_trylock(&lock)) /* two step threads at once, or a handler: the other one decides */
-		return;
-	if (live || is_rung() || !pp_plan_is_idle(&plan, number))
-		begin_step(number);
-	pthread_mutex_unlock(&lock);
-}
-
-void pp_trigger_step_end(void)
-{
-	int live = atomic_load_explicit(&request_live, memory_order_relaxed), was;
+	int open = atomic_load(&depth) > 0;
 	pp_tick tick;
 
-	if (!pp_ring_pool.header || (!live && !pp_plan_asked(&plan)) || pthread_mutex_trylock(&lock))
+	if (open == (code.open != 0))
 		return;
-	was = is_recording();
-	step_open = 0;
-	if (was) {
-		uint64_t passed = plan.passed;
+	tick = pp_tick_now();
+	base = 0;
+	atomic_store(&is_open, open);
+	if (open) {
+		pp_by_code_start(&code, name, tick);
+		settle(0);
+	} else {
+		uint64_t was = code.open;
 
+		code.open = 0; /* recording goes off first: the row's last word is after the last record */
+		settle(0);
+		code.open = was;
+		pp_by_code_stop(&code, tick);
+	}
+}
+
+/* Held. What others have left meanwhile. */
+static void catch_up(void)
+{
+	int64_t number = atomic_exchange(&missed, INT64_MIN);
+
+	follow_program("");
+	if (number == INT64_MIN)
+		return;
+	pp_ask_overtaken(&ask, number);
+	move(number, pp_tick_now());
+	settle(0);
+}
+
+static void give(void)
+{
+	do {
+		if (is_left())
+			catch_up();
+		atomic_store(&held, 0);
+	} while (is_left() && take()); /* who could not take it has left his word before */
+}
+
+/* 1: agreed; 0, -EAGAIN: not yet; -EPIPE: never. The answer is kept: the thread that got it may find the rest held. */
+static int carry(uint32_t number, int64_t *ret_highest)
+{
+	const struct pp_coord_ops *ops = atomic_load_explicit(&coordinator, memory_order_acquire);
+	int rc = 0;
+
+	if (atomic_exchange_explicit(&carrying, 1, memory_order_acquire))
+		return -EAGAIN;
+	if (agreement.done != number) {
+		if (!ops)
+			rc = -EPIPE;
+		else if (agreement.begun != number)
+			rc = ops->ask(number, atomic_load(&pp_trigger_here));
+		if (!rc) {
+			agreement.begun = number;
+			rc = ops->answer(number, &agreement.highest);
+			if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
+				agreement.begun = 0;
+		}
+		if (rc && rc != -EAGAIN) {
+			agreement.rc = rc;
+			agreement.done = number;
+		}
+	} else {
+		rc = agreement.rc;
+	}
+	*ret_highest = agreement.highest;
+	atomic_store_explicit(&carrying, 0, memory_order_release);
+	return rc;
+}
+
+/* While ranks agree, most looks find only that they still do. 1: so it is. */
+static int is_still_pending(void)
+{
+	uint32_t number = atomic_load_explicit(&pending, memory_order_relaxed);
+	int64_t highest;
+	int rc;
+
+	if (!number || number != atomic_load_explicit(pp_trigger_bell, memory_order_relaxed))
+		return 0;
+	rc = carry(number, &highest);
+	return rc == -EAGAIN || (!rc && atomic_load_explicit(&begun, memory_order_relaxed) == number);
+}
+
+/* Held, and again when it returns 1: it is let go while ranks speak with each other. */
+static int hear(int at_mark, int64_t number)
+{
+	uint32_t request;
+	int64_t highest = 0;
+	int rc;
+
+	pp_ask_hear(&ask, at_mark, number, pp_tick_now());
+	if (pp_ask_settled(&ask))
+		return 1;
+	request = ask.number;
+	give();
+	rc = carry(request, &highest);
+	if (!take())
+		return 0;
+	pp_ask_agreed(&ask, request, rc, highest, atomic_load(&pp_trigger_here));
+	return 1;
+}
+
+void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
+{
+	const struct pp_control *control = pp_guest_control();
+
+	pp_plan_init(&plan, asked, pp_ring_pool.header->window);
+	pp_ask_init(&ask, control, pp_ring_pool.header);
+	pp_by_code_init(&code, pp_ring_pool.header);
+	base = is_recording = 1;
+	if (by_time) /* the first look finds it so */
+		atomic_store_explicit(&pp_trigger_heard, UNHEARD, memory_order_relaxed);
+	if (control)
+		pp_trigger_bell = &control->bell;
+}
+
+void pp_trigger_stop(void)
+{
+	atomic_store(&ended, 1);
+}
+
+static int is_over(void)
+{
+	return !pp_guest_is_rank() || atomic_load_explicit(&ended, memory_order_relaxed);
+}
+
+int pp_trigger_asks(void)
+{
+	return (int)atomic_load_explicit(&is_asked_for, memory_order_relaxed);
+}
+
+void pp_trigger_coordinate(const struct pp_coord_ops *ops)
+{
+	const struct pp_coord_ops *none = NULL;
+
+	atomic_compare_exchange_strong(&coordinator, &none, ops);
+}
+
+/* Held. By time, recording is the keeper's from the first look on. */
+static void look_first(void)
+{
+	if (atomic_load_explicit(&pp_trigger_heard, memory_order_relaxed) == UNHEARD)
+		base = 0;
+}
+
+void pp_trigger_look(void)
+{
+	int saved = errno;
+
+	if (is_over() || !pp_trigger_is_rung())
+		return;
+	if (!is_still_pending() && take()) {
+		look_first();
+		if (hear(0, 0)) {
+			settle(0);
+			give();
+		}
+	}
+	errno = saved;
+}
+
+void pp_trigger_mark(int64_t number)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+	int saved = errno, have;
+
+	if (is_over())
+		return;
+	if (number < atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) && is_still_pending()) {
+		errno = saved;
+		return;
+	}
+	if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed))
+		atomic_store_explicit(&h->step_marks, 1, memory_order_relaxed);
+	have = take();
+	if (have) {
+		look_first();
+		have = hear(1, number);
+	}
+	if (have) {
+		move(number, pp_tick_now());
+		settle(1);
+		step_thread = is_recording ? pp_thread_self : NULL;
+		give();
+	} else { /* two step threads at once, or a handler: the other one goes on with it */
+		atomic_store(&missed, number);
+		if (take())
+			give();
+	}
+	errno = saved;
+}
+
+void pp_trigger_mark_end(void)
+{
+	pp_tick tick;
+
+	if (is_over() || !take())
+		return;
+	step_thread = NULL;
+	if (is_recording) {
 		tick = pp_tick_now();
-		live = atomic_load_explicit(&request_live, memory_order_relaxed);
 		if (pp_plan_asked(&plan))
 			pp_plan_end(&plan, tick);
-		if (live) {
-			int before = request.recording;
-
-			pp_window_end(&request);
-			note_request(before, tick);
-		}
-		if (is_recording() != was || plan.passed != passed || (live && request.state == PP_WINDOW_PASSED))
-			apply(was, is_recording(), live && request.state == PP_WINDOW_PASSED);
+		pp_ask_end(&ask, tick);
+		pp_by_code_end(&code, tick);
+		settle(0);
 	}
-	pthread_mutex_unlock(&lock);
+	give();
+}
+
+void pp_trigger_open(const char *name)
+{
+	int saved = errno;
+
+	if (is_over() || atomic_fetch_add(&depth, 1) > 0)
+		return;
+	if (take_soon()) {
+		follow_program(name);
+		give();
+	}
+	errno = saved;
+}
+
+void pp_trigger_close(void)
+{
+	int32_t now = atomic_load(&depth);
+	int saved = errno;
+
+	if (is_over())
+		return;
+	do {
+		if (now <= 0) {
+			atomic_fetch_add_explicit(&pp_ring_pool.header->code_strays, 1, memory_order_relaxed);
+			return;
+		}
+	} while (!atomic_compare_exchange_weak(&depth, &now, now - 1));
+	if (now == 1 && take_soon())
+		give();
+	errno = saved;
+}
+
+int pp_trigger_steps(int64_t first, int64_t last)
+{
+	int rc = PP_BY_CODE_FULL;
+
+	if (is_over())
+		return 0;
+	if (take_soon()) {
+		rc = (int)pp_by_code_steps(&code, &plan.asked, first, last, atomic_load(&pp_trigger_here));
+		if (!rc) {
+			base = 0;
+			settle(0);
+		}
+		give();
+	}
+	if (rc)
+		atomic_fetch_add_explicit(&pp_ring_pool.header->code_refused, 1, memory_order_relaxed);
+	return rc;
 }

@@ -1,18 +1,63 @@
-/* What moves the window: step marks of this process. In: calls of sources. Out: recording on and off, header words.
- * Any thread; the step path of a job without --steps takes no lock. */
+/* What moves the windows of this process: step marks, calls of the program, the keeper's bell. In: calls of sources and of
+ * libpodprof-mpi.so. Out: recording on and off, words in the ring's header. Any thread, any time; nobody waits: whoever comes while
+ * another thread is at it leaves it what is to be done. A mark that changes nothing costs two compares. */
 #ifndef PP_WINDOW_TRIGGER_H
 #define PP_WINDOW_TRIGGER_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "core/base/step_windows.h"
+#include "core/coord/coord.h"
+#include "core/coord/notice.h"
 
-/* At the claim. */
-void pp_trigger_start(const struct pp_step_windows *asked);
-/* Is step `number` in a window, or none asked for? */
-int pp_trigger_asks(int64_t number);
-/* Before and after the record of the mark is written. */
-void pp_trigger_step_begin(int64_t number);
-void pp_trigger_step_end(void);
+/* Number of the keeper's request that this rank is done with: where the bell says another one, it is to be looked at. */
+extern _Atomic uint32_t pp_trigger_heard __attribute__((visibility("hidden")));
+/* The keeper's page; before the claim, and without a keeper, a word that never changes. */
+extern const _Atomic uint32_t *pp_trigger_bell __attribute__((visibility("hidden")));
+/* Steps below this one change nothing. */
+extern _Atomic int64_t pp_trigger_quiet __attribute__((visibility("hidden")));
+/* The step that this rank is in; INT64_MIN: none yet. */
+extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
+
+/* At the claim. by_time: recording goes off at the first look, unless the keeper wants it. */
+void pp_trigger_start(const struct pp_step_windows *asked, int by_time);
+/* At exit: nothing switches recording on any more. */
+void pp_trigger_stop(void);
+/* Is the step that has begun in a window, or none asked for? */
+int pp_trigger_asks(void);
+/* The bell, from inside an MPI call. */
+void pp_trigger_look(void);
+void pp_trigger_coordinate(const struct pp_coord_ops *ops);
+
+/* podprof_window_start() and its kin. steps: 0, or why not. */
+void pp_trigger_open(const char *name);
+void pp_trigger_close(void);
+int pp_trigger_steps(int64_t first, int64_t last);
+
+void pp_trigger_mark(int64_t number);
+void pp_trigger_mark_end(void);
+
+static inline int pp_trigger_is_rung(void)
+{
+	return atomic_load_explicit(pp_trigger_bell, memory_order_relaxed) !=
+	       atomic_load_explicit(&pp_trigger_heard, memory_order_relaxed);
+}
+
+/* Before the record of the mark is written, and after it. */
+static inline void pp_trigger_step_begin(int64_t number)
+{
+	atomic_store_explicit(&pp_trigger_here, number, memory_order_relaxed);
+	if (__builtin_expect(number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung(), 0))
+		pp_trigger_mark(number);
+	if (__builtin_expect(pp_notice_is_new(), 0))
+		pp_notice_say();
+}
+
+static inline void pp_trigger_step_end(void)
+{
+	if (__builtin_expect(atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) == INT64_MIN, 0))
+		pp_trigger_mark_end();
+}
 
 #endif

@@ -132,7 +132,7 @@ def nothing_to_report(place, full):
 def doctor(place, full):
     got = run([place.podprof(), "doctor"], limit=200)
     check(got.code == 0, got.told())
-    for thing in ("collector", "MPI", "mpi4py", "HDF5", "clock", "spool", "limits", "xprof", "left over", "PODPROF_WINDOW_BUFFER"):
+    for thing in ("collector", "MPI", "mpi4py", "HDF5", "clock", "spool", "limits", "channel", "hosts", "xprof", "left over", "PODPROF_WINDOW_BUFFER"):
         check(thing in got.out, f"no row for {thing}: {got.out}")
     got = run([place.podprof(), "doctor"], {"PODPROF_TICK": "raw"}, limit=200)
     check("unset PODPROF_TICK" in got.out, got.told())

@@ -1,6 +1,6 @@
 /* A job for windows: steps of MS milliseconds with a sum of all ranks in each, in one range of the whole run. Called by
  * tests/session/e2e_windows.py, e2e_status.py: windows STEPS MS [HOW]
- * unmarked RANK | killed RANK STEP | hung RANK STEP | late RANK MS | from STEP */
+ * unmarked RANK | killed RANK STEP | hung RANK STEP | slow RANK STEP | late RANK MS | from STEP */
 #include <mpi.h>
 #include <signal.h>
 #include <string.h>
@@ -33,6 +33,8 @@ int main(int argc, char **argv)
 			raise(SIGKILL);
 		if (!strcmp(how, "hung") && rank == who && step == when)
 			sleep_ms(6000);
+		if (!strcmp(how, "slow") && rank == who && step == when)
+			sleep_ms(1000);
 		if (strcmp(how, "late")) {
 			MPI_Allreduce(MPI_IN_PLACE, &ones, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 		}

@@ -4,6 +4,7 @@ Run by ctest session_capture."""
 import glob
 import os
 import re
+import signal
 import socket
 import sys
 import time
@@ -52,7 +53,7 @@ def check_session(session, first, last, workers):
 
 def on_request(place, full):
     logs = place.new_logs()
-    process = begin(place, logs, ["300", "20"])
+    process = begin(place, logs, ["150", "20"])
     one = captured(run(capture(place, logs, "--steps", "+5")))
     two = captured(run(capture(place, logs, "--steps=+3")))
     check(process.poll() is None, "the job was over before its captures were")
@@ -83,7 +84,7 @@ def two_at_once(place, full):
 def drifting(place, full):
     """Ranks far apart: the same steps on all of them, once the last has come there."""
     logs = place.new_logs()
-    process = begin(place, logs, ["150", "20", "late", "3", "35"])
+    process = begin(place, logs, ["100", "20", "late", "3", "35"])
     time.sleep(0.5)
     first, last, session = captured(run(capture(place, logs, "--steps", "+6")))
     check_session(session, first, last, 4)
@@ -121,7 +122,7 @@ def refused(place, full):
     check(got.code == 1 and "no rank marks a step" in got.err, got.told())
     check(finish(process).code == 0, "the job failed")
     got = run(capture(place, logs))
-    check(got.code == 1 and "no job on this node records into" in got.err, got.told())
+    check(got.code == 1 and "no job records into" in got.err, got.told())
     for bad in ("5", "+0", "+", "5:9", "+1x"):
         got = run(capture(place, logs, "--steps", bad))
         check(got.code == 64 and "is not a number of steps to come" in got.err, f"{bad}: {got.told()}")
@@ -130,7 +131,7 @@ def refused(place, full):
 def bad_clients(place, full):
     """Noise on the socket, clients that leave or say nothing: the next capture is as good, and the job does not notice."""
     logs = place.new_logs()
-    process = begin(place, logs, ["500", "20"])
+    process = begin(place, logs, ["250", "20"])
     mine = spool_of(logs) + "/socket"
     check(os.stat(mine).st_mode & 0o077 == 0, oct(os.stat(mine).st_mode))
     for i, noise in enumerate([b"", b"\n", b"capture\n", b"capture -1\n", b"capture 99999999999999999999\n", b"x" * 4000, b"capture 5",
@@ -166,7 +167,7 @@ def bad_clients(place, full):
 def asker_leaves(place, full):
     """Ctrl-C of podprof capture takes the request back."""
     logs = place.new_logs()
-    process = begin(place, logs, ["250", "20"])
+    process = begin(place, logs, ["120", "20"])
     asker = start(capture(place, logs, "--steps", "+100000"))
     time.sleep(0.5)
     asker.kill()
@@ -176,6 +177,182 @@ def asker_leaves(place, full):
     good(finish(process))
 
 
+def window(session):
+    """/window of a session: texts that are equal on all ranks, and times."""
+    with h5(session) as f:
+        w = f["window"]
+        same = {k: {text(t) for t in w[k][()]} for k in ("by", "kind", "channel", "request")}
+        check(all(len(v) == 1 for v in same.values()), same)
+        found = {k: v.pop() for k, v in same.items()}
+        found.update({k: [int(t) for t in w[k][()]] for k in ("asked_ns", "acked_ns", "started_ns", "ended_ns", "delivered")})
+        found.update(tries=int(w["tries"][()]), reason=[text(t) for t in w["reason"][()]])
+        return found
+
+
+NEVER = -2**63
+
+
+def by_time(place, full):
+    """Cut out of what is recorded anyway; events of some ranks; what is not held, or not there, is said."""
+    logs = place.new_logs()
+    process = begin(place, logs, ["150", "20"])
+    for options, kind in ((("--duration", "300ms"), "duration"), (("--last", "300ms"), "last")):
+        first, last, session = captured(run(capture(place, logs, *options, "--ranks", "1-2")))
+        check(8 <= last - first <= 15, f"{first}:{last} of 300 ms by steps of 20 ms")
+        check_session(session, first, last, 4)
+        found = window(session)
+        check(found["by"] == "capture" and found["kind"] == kind and found["channel"] == "none", found)
+        check(found["delivered"] == [1] * 4 and not any(found["reason"]), found)
+        length = [e - b for b, e in zip(found["started_ns"], found["ended_ns"])]
+        check(all(abs(n - 300e6) < 1e6 for n in length), f"not 300 ms: {length}")
+        with h5(session) as f:
+            check(any("--ranks 1-2" in text(w) for w in f["quality/warning"][()]), "nothing is said of --ranks")
+    got = run(capture(place, logs, "--last", "1h"))
+    check(got.code == 0 and "the job records for no more than" in got.out, got.told())
+    got = run(capture(place, logs, "--ranks", "4-7"))
+    check(got.code == 1 and "the job has 4 ranks, none of --ranks 4-7" in got.err, got.told())
+    for bad in (("--ranks", "5-3"), ("--duration", "0"), ("--last", "x"), ("--last", "1s", "--duration", "1s")):
+        check(run(capture(place, logs, *bad)).code == 64, bad)
+    good(finish(process))
+
+
+def outside_windows(place, full):
+    """A job whose window of --steps is written, and one that records nothing yet: both take captures, for steps and for a time."""
+    logs = place.new_logs()
+    process = begin(place, logs, ["180", "20"], "--steps", "5:8")
+    check(wait_until(lambda: sessions(logs), 10), "no session of --steps")
+    one = captured(run(capture(place, logs, "--steps", "+4")))
+    check_session(one[2], one[0], one[1], 4)
+    found = window(one[2])
+    check(found["channel"] == "mpi" and found["tries"] == 1, found)
+    check(all(a <= k <= s < e for a, k, s, e in zip(*(found[k + "_ns"] for k in ("asked", "acked", "started", "ended")))), found)
+    first, last, session = captured(run(capture(place, logs, "--duration", "300ms")))
+    check_session(session, first, last, 4)
+    check(window(session)["channel"] == "memory" and first >= one[1], window(session))
+    with h5(session) as f:
+        check(not f["quality/dropped"][()].any(), f["quality/dropped"][()])
+    got = run(capture(place, logs, "--last", "1s"))
+    check(got.code == 1 and "there is nothing to look back to" in got.err, got.told())
+    got = finish(process)
+    good(got)
+    check("steps 5..7 captured on 4 of 4 ranks" in got.err and len(sessions(logs)) == 3, got.told())
+
+
+def kept(place, full):
+    """--keep holds the last second only, and writes it at the end."""
+    logs = place.new_logs()
+    process = begin(place, logs, ["130", "20"], "--keep", "1s")
+    time.sleep(1.5)
+    got = run(capture(place, logs, "--last", "30s"))
+    check(got.code == 0 and re.search(r"only the last 1\.\d s of it are held", got.out), got.told())
+    good(finish(process))
+    with h5(sessions(logs)[-1]) as f:
+        numbers = f["breakdown/step"][()].tolist()
+    check(numbers[-1] == 129 and 30 <= len(numbers) <= 55, f"not the last second of steps of 20 ms: {numbers}")
+    for bad in (("--keep", "1s", "--steps", "1:2"), ("--trigger", "step>3x", "--duration", "1s"), ("--keep", "0"), ("--trigger", "3x")):
+        check(run([place.podprof(), "run", *bad, "--", "true"]).code == 64, bad)
+
+
+def slow_step(place, full):
+    """One slow step on one rank: one session, of all ranks, with that step in it; nothing else is written."""
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "100", "10", "slow", "2", "60"], "--trigger", "step>3x")))
+    check(got.code == 0 and "captured by --trigger" in got.err, got.told())
+    found = sessions(logs)
+    check(len(found) == 1, jobs.tree(logs))
+    check_session(found[0], 55, 62, 4)
+    check(window(found[0])["by"] == "trigger" and "step 60 of rank" in window(found[0])["request"], window(found[0]))
+    with h5(found[0]) as f:
+        took = f["breakdown/step_ns"][()].max(axis=1)
+        check(took.argmax() == 5 and took[5] > 1e9, took)
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "60", "5"], "--trigger", "step>100x")))
+    check(got.code == 0 and "no step was slow enough" in got.err and not sessions(logs), got.told())
+
+
+def hide(spool):
+    """As on another host: the socket cannot be reached."""
+    os.rename(spool + "/socket", spool + "/hidden")
+
+
+def by_file(place, full):
+    """Through the log directory; files that cannot be trusted are left alone, a request that is taken back is forgotten."""
+    logs = place.new_logs()
+    process = begin(place, logs, ["250", "20"])
+    hide(spool_of(logs))
+    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*"), 10)[0]
+    for path in (os.path.dirname(here), here, here + "/keeper"):
+        check(os.stat(path).st_mode & 0o077 == 0, path)
+    line = "podprof 1 capture steps=3\n"
+
+    def put(name, words=line, mode=0o600):
+        with open(os.path.join(here, "new"), "w") as f:
+            f.write(words)
+        os.chmod(here + "/new", mode)
+        os.rename(here + "/new", os.path.join(here, name))
+
+    put("0" * 16 + ".request", mode=0o644)
+    put("1" * 16 + ".request", words=line * 100)
+    put("2" * 16 + ".request", words="")
+    put("plain")
+    os.symlink("plain", here + "/" + "3" * 16 + ".request")
+    os.link(here + "/plain", here + "/" + "4" * 16 + ".request")
+    os.mkfifo(here + "/" + "5" * 16 + ".request", 0o600)
+    os.mkdir(here + "/" + "6" * 16 + ".request", 0o700)
+    put("7" * 16 + ".request")
+    os.utime(here + "/" + "7" * 16 + ".request", (1, 1))
+    put("8" * 16 + ".request", words="capture 5\n")
+    asker = start(capture(place, logs, "--steps", "+100000"))
+    check(wait_until(lambda: glob.glob(here + "/*.part"), 5), "nobody takes a request")
+    asker.terminate()
+    finish(asker)
+    first, last, session = captured(run(capture(place, logs, "--steps", "+4")))
+    check_session(session, first, last, 4)
+    check(window(session)["by"] == "file", window(session))
+    log = open(spool_of(logs) + "/keeper.log").read()
+    check(log.count("is not taken") == 8, log)
+    check(os.path.exists(here + "/" + "8" * 16 + ".answer") and not os.path.exists(here + "/" + "0" * 16 + ".answer"), os.listdir(here))
+    good(finish(process))
+    check(len(sessions(logs)) == 2, jobs.tree(logs))
+    check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), jobs.tree(logs))
+
+
+def keeper_dies(place, full):
+    """In each phase: podprof capture says so and fails, the job does not notice."""
+    for wait, options in ((0.0, ("--steps", "+100000")), (0.3, ("--duration", "60s"))):
+        logs = place.new_logs()
+        process = begin(place, logs, ["60", "20"])
+        asker = start(capture(place, logs, *options))
+        time.sleep(0.2 + wait)
+        pid = int(re.search(r"pid (\d+)", open(spool_of(logs) + "/keeper.log").read())[1])
+        os.kill(pid, 9)
+        got = finish(asker)
+        check(got.code == 1 and ("the keeper ended before" in got.err or "cannot ask the keeper" in got.err), got.told())
+        got = finish(process)
+        check(got.code == 0 and "done" in got.out, got.told())
+
+
+def rank_dies(place, full):
+    """Ranks that die or stop inside a window that was asked for: it is written with what there is of them."""
+    logs = place.new_logs()
+    process = begin(place, logs, ["200", "20", "late", "3", "21"], ranks=4)
+    asker = start(capture(place, logs, "--steps", "+60"))
+    time.sleep(0.5)
+    pids = {int(p.split("-")[-2]): int(p.split("-")[-1][:-5]) for p in glob.glob(spool_of(logs) + "/rank-*.ring")}
+    os.kill(pids[1], signal.SIGSTOP)
+    time.sleep(3 if full else 1)
+    os.kill(pids[1], signal.SIGCONT)
+    os.kill(pids[3], signal.SIGKILL)
+    got = finish(asker)
+    check(got.code == 0 and "steps " in got.out, got.told())
+    session = re.search(r"\n(\S+)  \(", got.out)[1]
+    with h5(session) as f:
+        states = [text(t) for t in f["worker/status"][()]]
+    check(states[:3] == ["delivered"] * 3 and states[3].startswith("partial"), states)
+    finish(process)
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves)},
+    sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
+                                              outside_windows, kept, slow_step, by_file, keeper_dies, rank_dies)},
                        __doc__))

@@ -84,7 +84,7 @@ def nobody(place, full):
     check(got.code == 1 and "cannot open" in got.err, got.told())
     os.mkdir(logs)
     got = run([place.podprof(), "status", logs])
-    check(got.code == 1 and "no rank runs on this node" in got.err and not got.out, got.told())
+    check(got.code == 1 and "no rank runs that records into" in got.err and not got.out, got.told())
     got = run([place.podprof(), "status", logs, "more"])
     check(got.code == 64 and "takes one directory" in got.err, got.told())
 

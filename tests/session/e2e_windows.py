@@ -9,6 +9,7 @@ import sys
 import time
 
 from e2e import check_dataset, good, h5, text, train, xspaces
+from hosts import Hosts
 import jobs
 from jobs import check, run, sessions, start, finish, wait_until
 
@@ -175,7 +176,7 @@ def child_dies(place, full):
     got = finish(process)
     check(got.code == 0 and not got.other_err(), got.told())
     check("2 windows captured on 4 of 4 ranks" in got.err, got.err)
-    check(re.search(r"steps \d+:\d+ have no session: its writer was ended by signal 9", got.err), got.err)
+    check(re.search(r"no session of steps \d+:\d+: its writer was ended by signal 9", got.err), got.err)
     check(len(by_first_step(sessions(logs))) == 2, jobs.tree(logs))
 
 
@@ -193,6 +194,133 @@ def refused(place, full):
     check(got.code == 0 and got.out == "ran\n" and "PODPROF_EVERY is ignored" in got.err, got.told())
 
 
+def code_job(place, logs, *words, ranks=4):
+    return run(place.mpirun(ranks, place.under(logs, [place.program("windows_code"), *words])))
+
+
+def from_code(place, full):
+    """Pairs of start and stop, a scope, a start before MPI_Init, one that is open at the end: each window is a session."""
+    for how, windows in (("pairs", [(n, n + 3) for n in (3, 13, 23, 33)]), ("scoped", [(n, n + 3) for n in (3, 13, 23, 33)]),
+                         ("early", [(0, 5)]), ("ends", [(20, 40)])):
+        logs = place.new_logs()
+        got = code_job(place, logs, "40", "3", how)
+        good(got)
+        found = check_windows(logs, windows, 4)
+        name = {"pairs": "pairs", "scoped": "scoped", "early": "early", "ends": "to the end"}[how]
+        first, last = windows[0]
+        check(f"{len(windows)} window{'s' * (len(windows) > 1)} captured on 4 of 4 ranks, 1 host: steps {first}..{last - 1} ({name})" in got.err,
+              got.err)
+        with h5(found[first]) as f:
+            check(text(f["window"].attrs["by"]) == "code" if "by" in f["window"].attrs else True, dict(f["window"].attrs))
+
+
+def odd_code(place, full):
+    """A start inside a window, stops without a start."""
+    logs = place.new_logs()
+    got = code_job(place, logs, "40", "3", "odd")
+    good(got)
+    found = check_windows(logs, [(10, 15)], 4)
+    with h5(found[10]) as f:
+        warnings = " ".join(text(s) for s in f["quality/warning"][()])
+        check("podprof_window_stop() without a start" in warnings, warnings)
+
+
+def one_opens(place, full):
+    """Windows of one rank only have what the others did meanwhile, and are written while the job runs."""
+    logs = place.new_logs()
+    process = start(place.mpirun(4, place.under(logs, [place.program("windows_code"), "400", "20", "one", "2"])))
+    check(wait_until(lambda: sessions(logs), 25), "no session while the job runs")
+    check(process.poll() is None, "the job was over first")
+    os.killpg(process.pid, signal.SIGTERM)
+    finish(process)
+    with h5(sessions(logs)[0]) as f:
+        check(int(f.attrs["ranks_delivered"]) == 4, f.attrs["ranks_delivered"])
+        check(f["breakdown/present"][()][:, 2].all(), f["breakdown/present"][()])
+
+
+def steps_from_code(place, full):
+    logs = place.new_logs()
+    got = code_job(place, logs, "40", "3", "steps")
+    check(got.code == 0 and not got.other_err(), got.told())
+    check_windows(logs, [(10, 13), (20, 22)], 4)
+    for sentence in ("podprof_profile_steps(3, 6) was refused: it has begun already", "podprof_profile_steps(9, 9) was refused: it holds no step",
+                     "podprof_profile_steps(12, 15) was refused: it overlaps another window of steps",
+                     "2 windows captured on 4 of 4 ranks, 1 host: steps 10..12, 20..21", "steps 900:910 were not captured"):
+        check(got.err.count(sentence) == 1, f"{sentence}: {got.err}")
+
+
+def by_time(place, full):
+    """Exactly so long; the session is there while the job goes on."""
+    for options, delay, length in ((["--delay", "400ms", "--duration", "300ms"], 0.4, 0.3), (["--duration", "300ms"], None, 0.3),
+                                   (["--delay", "500ms"], 0.5, None)):
+        logs = place.new_logs()
+        process = start(job(place, logs, ["100", "10"], *options))
+        if length:
+            check(wait_until(lambda: sessions(logs), 20) and process.poll() is None, "the session was not written while the job ran")
+        got = finish(process)
+        good(got)
+        check("1 window captured on 4 of 4 ranks" in got.err, got.err)
+        with h5(sessions(logs)[0]) as f:
+            begin, end = int(f["step/begin_ns"][()].min()), int(f["step/end_ns"][()].max())
+            steps = f["breakdown/step"][()]
+            check((f["breakdown/present"][()] == 1).all(), f["breakdown/present"][()])
+            check(not length or end - begin <= length * 1e9, f"{options}: steps of {(end - begin) / 1e9} s")
+            check((steps[0] > 0) == (delay is not None) and (steps[-1] < 99) == (length is not None), f"{options}: steps {steps}")
+
+
+def time_and_the_end(place, full):
+    logs = place.new_logs()
+    got = run(job(place, logs, ["20", "1"], "--delay", "1h"))
+    good(got, 1)
+    check("no session was written: the job ended 3" in got.err and "s before its window began (--delay 1h)" in got.err, got.err)
+    logs = place.new_logs()
+    got = run(job(place, logs, ["60", "10"], "--delay", "100ms", "--duration", "1h"))
+    good(got, 3)
+    check("s before its window did (--delay 100ms --duration 1h)" in got.err and len(sessions(logs)) == 1, got.err)
+    logs = place.new_logs()
+    got = run(job(place, logs, ["20", "1"], "--at", f"@{int(time.time()) - 3}", "--duration", "1ms"))
+    good(got, 1)
+    check("no session was written: the window was over before the first rank came" in got.err, got.err)
+
+
+def by_signal(place, full):
+    """One rank gets it: the next ten steps of all. Never instead of the application's own handler."""
+    for how, sessions_expected in (("none", 2), ("before", 1), ("after", 1)):
+        logs = place.new_logs()
+        got = run(place.mpirun(2, place.under(logs, [place.program("signals"), how], "--signal", "USR2")))
+        check(got.code == 0, got.told())
+        check(len(sessions(logs)) == sessions_expected, f"{how}: {jobs.tree(logs)}")
+        check(("handles signal USR2 itself" in got.err) == (how == "before"), got.err)
+
+
+def refused_times(place, full):
+    for options, sentence in ((["--steps", "5:9", "--delay", "2s"], "--steps says already"), (["--duration", "0"], "holds nothing"),
+                              (["--duration", "2 days"], "is not a time"), (["--at", "25:00"], "is not a time of the day"),
+                              (["--at", "@12"], "is past"), (["--at", "12:30", "--delay", "2"], "--delay says already"),
+                              (["--signal", "KILL"], "is no signal for this"), (["--signal", "RTMIN+99"], "is no signal for this")):
+        got = run(place.under(place.new_logs(), ["/bin/echo", "ran"], *options))
+        check(got.code == 64 and not got.out and sentence in got.err and len(got.podprof_lines()) == 1, f"{options}: {got.told()}")
+    got = run(place.under(place.new_logs(), ["/bin/echo", "ran"], "--steps", "1:2"), env={"PODPROF_DELAY": "7"})
+    check(got.code == 0 and got.out == "ran\n" and "PODPROF_DELAY is ignored" in got.err, got.told())
+
+
+def two_hosts(place, full):
+    """Each host cuts by its own ranks' windows; one session of both."""
+    with Hosts(place, 2) as hosts:
+        for words, options, windows in ((["windows_code", "40", "4", "pairs"], [], [(n, n + 3) for n in (3, 13, 23, 33)]),
+                                        (["windows", "60", "5"], ["--steps", "10:13,20:22"], [(10, 13), (20, 22)]),
+                                        (["windows", "100", "10"], ["--delay", "400ms", "--duration", "300ms"], None)):
+            logs = place.new_logs()
+            got = run(hosts.on(hosts.front, hosts.mpirun(4, place.under(logs, [place.program(words[0]), *words[1:]], *options))))
+            check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts: " in got.err, got.told())
+            for session in sessions(logs):
+                check(xspaces(logs, session) == [n + ".xplane.pb" for n in hosts.names], xspaces(logs, session))
+                with h5(session) as f:
+                    check((f["breakdown/present"][()] == 1).all(), f"{words}: steps are not on all ranks")
+            check(windows is None or sorted(by_first_step(sessions(logs))) == [w[0] for w in windows], jobs.tree(logs))
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
-                                                refused)}, __doc__))
+                                                refused, from_code, odd_code, one_opens, steps_from_code, by_time, time_and_the_end,
+                                                by_signal, refused_times, two_hosts)}, __doc__))

@@ -36,6 +36,11 @@ static inline void kit_worker(struct pp_worker *w, int32_t rank)
 {
 	*w = (struct pp_worker){.rank = rank, .local_rank = (int32_t)kit_random(8) - 1, .pid = (int32_t)kit_random(1 << 22)};
 	w->bound_ns = kit_random(2) ? PP_BOUND_UNKNOWN : kit_time();
+	w->own_bound_ns = kit_random(100);
+	if (kit_random(2))
+		snprintf(w->clock, sizeof(w->clock), "boot%d map", (int)kit_random(2));
+	if (kit_random(4) == 0)
+		snprintf(w->memory_note, sizeof(w->memory_note), "no %d", (int)kit_random(2));
 	w->offset_ns = -kit_time();
 	w->lost[kit_random(PP_LOSSES)] = kit_random(1000);
 	w->records = kit_random(0);
@@ -59,28 +64,63 @@ static inline void kit_cell(struct pp_cell *c, int64_t begin)
 	c->late_ns = kit_time();
 }
 
+/* The segments of a call that other hosts decide, or of one that an earlier row has too. */
+static inline void kit_exposed(struct pp_dataset *d, struct pp_collective_row *row)
+{
+	uint32_t parts = (uint32_t)kit_random(3);
+
+	row->shared = kit_random(4) == 0;
+	if (row->shared && d->exposeds && kit_random(2)) {
+		row->exposed = 1; /* the first of all begins a call */
+		return;
+	}
+	if (!parts || !d->steps) {
+		row->shared = 0;
+		return;
+	}
+	row->exposed = (uint32_t)(d->exposeds + 1) & PP_EXPOSED_MOST;
+	if (kit_random(4) == 0)
+		d->awaited[d->awaiteds++] =
+		        (struct pp_awaited){(uint32_t)d->exposeds, d->worker[kit_random(d->workers)].rank, kit_time()};
+	for (; parts; parts--)
+		d->exposed[d->exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns + (int64_t)kit_random(3),
+		                                                .length_ns = (uint32_t)kit_random(0),
+		                                                .step = (uint32_t)kit_random(d->steps) & INT32_MAX,
+		                                                .more = parts > 1};
+}
+
+/* As builders leave them in a part. */
 static inline void kit_collectives(struct pp_dataset *d, size_t n)
 {
+	uint32_t sequence = 0;
+	uint64_t comm = kit_random(0) >> 1;
+
 	d->collective = calloc(n + 1, sizeof(*d->collective));
 	d->row = calloc(n * (d->workers + 1) + 1, sizeof(*d->row));
+	d->exposed = calloc(n * (d->workers + 1) * 3 + 1, sizeof(*d->exposed));
+	d->awaited = calloc(n * (d->workers + 1) + 1, sizeof(*d->awaited));
 	for (size_t i = 0; i < n && d->workers; i++) {
 		struct pp_collective *c = &d->collective[d->collectives++];
+		size_t skip = kit_random(d->workers);
 
-		*c = (struct pp_collective){.comm = kit_random(4) + 1, .call = (uint16_t)kit_random(pp_mpi_call_count())};
-		c->sequence = (uint32_t)kit_random(0);
-		c->step = kit_random(4) ? (int64_t)kit_random(9) : INT64_MIN;
+		if (kit_random(10) == 0) {
+			comm += 1 + kit_random(1000);
+			sequence = 0;
+		}
+		sequence += (uint32_t)(1 + kit_random(2) * kit_random(1000));
+		*c = (struct pp_collective){.comm = comm, .sequence = sequence, .call = (uint16_t)kit_random(pp_mpi_call_count())};
 		c->bytes = kit_random(0);
-		c->ranks = c->root = (int32_t)kit_random(9) - 1;
-		c->first_ns = kit_time();
-		c->last_ns = c->first_ns + kit_time();
-		c->end_ns = kit_time();
-		c->wait_ns = kit_time();
-		c->bound_ns = kit_random(2) ? PP_BOUND_UNKNOWN : 2;
-		c->algbw = (double)kit_random(1000) / 7;
 		c->row_first = d->rows;
-		c->row_count = (uint32_t)(1 + kit_random(d->workers));
-		for (uint32_t k = 0; k < c->row_count; k++)
-			d->row[d->rows++] = (struct pp_collective_row){d->worker[k].rank, kit_time(), kit_time()};
+		for (size_t w = skip; w < d->workers; w++) {
+			struct pp_collective_row *row = &d->row[d->rows++];
+
+			*row = (struct pp_collective_row){
+			        .worker = d->worker[w].rank, .arrival_ns = kit_time(), .exit_ns = kit_time()};
+			row->is_root = kit_random(5) == 0;
+			row->exit_open = kit_random(5) == 0;
+			kit_exposed(d, row);
+			c->row_count++;
+		}
 	}
 }
 
@@ -118,7 +158,29 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		pp_dataset_warn(d, "%s %d", "something is missing", (int)k);
 }
 
-/* `first`, `stride`: which ranks. */
+static inline int64_t kit_moment(void)
+{
+	return kit_random(3) ? kit_time() : PP_WINDOW_NEVER;
+}
+
+static inline void kit_window(struct pp_dataset *d)
+{
+	struct pp_window_told told = {.by = "capture", .kind = "steps", .channel = "mpi", .what = "+5 \xc3\xa9", .tries = 2};
+	struct pp_window_rank row[64] = {{0}};
+
+	if (kit_random(2))
+		return;
+	told.rank = row;
+	for (; told.ranks < d->workers; told.ranks++) {
+		row[told.ranks] =
+		        (struct pp_window_rank){.rank = d->worker[told.ranks].rank, .asked = kit_moment(), .acked = kit_moment()};
+		row[told.ranks].started = kit_moment();
+		row[told.ranks].ended = kit_moment();
+		snprintf(row[told.ranks].reason, sizeof(row[told.ranks].reason), "%s", kit_random(2) ? "" : "stepped late");
+	}
+	CHECK_INT(pp_dataset_window(d, &told), 0);
+}
+
 static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t workers, size_t steps, size_t collectives)
 {
 	struct pp_dataset d = {
@@ -129,6 +191,8 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	d.step_confidence = 0.5;
 	d.steps_asked_first = INT64_MIN;
 	d.keeper_rss_bytes = kit_random(0);
+	d.spawned = kit_random(3);
+	d.paused = kit_random(3);
 	d.worker = calloc(workers + 1, sizeof(*d.worker));
 	d.step_number = calloc(steps + 1, sizeof(*d.step_number));
 	d.cell = calloc(steps * workers + 1, sizeof(*d.cell));
@@ -146,6 +210,8 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 				        .cpu_user_ns = kit_time(), .minor = -5, .present = (int8_t)kit_random(2), .rss_present = 1};
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
+	kit_window(&d);
+	CHECK_INT(pp_dataset_clocks(&d), 0);
 	CHECK_INT(pp_dataset_late(&d), 0);
 	return d;
 }

@@ -355,7 +355,7 @@ TEST(domains_and_options)
 	snprintf(m.capture.rank[1].options, sizeof(m.capture.rank[1].options), "%s", "other");
 	snprintf(m.capture.rank[1].status, sizeof(m.capture.rank[1].status), "%s", "partial: killed by signal 9");
 	build(&m, 0, 0);
-	CHECK(warned(&m.d, "several clock domains"));
+	CHECK(warned(&m.d, "2 clock domains, not joined (ranks 0; ranks 1)"));
 	CHECK(warned(&m.d, "other options than rank 0"));
 	CHECK(warned(&m.d, "rank 1: partial: killed"));
 	drop(&m);

@@ -25,7 +25,7 @@ static int by_size(const void *a, const void *b)
 
 static void ask(struct pp_net *net, int hosts)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_REQUEST, .window = {.first = 10, .last = 20}};
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell = {.first = 10, .last = 20}};
 	struct pp_net_event e;
 	int64_t took[ROUNDS];
 
@@ -34,7 +34,7 @@ static void ask(struct pp_net *net, int hosts)
 		for (int p = 0; p < hosts; p++)
 			CHECK_INT(pp_net_send(net, p, &m, NULL), 0);
 		for (int p = 0; p < hosts; p++)
-			CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_MESSAGE_WINDOW_ACK);
+			CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_SHARE);
 		took[i] = now_us() - took[i];
 	}
 	qsort(took, ROUNDS, sizeof(took[0]), by_size);
@@ -47,7 +47,7 @@ static void listen_for(const char *dir, int hosts)
 	struct pp_net_invite invite;
 	struct pp_net *net = NULL;
 	struct pp_net_event e;
-	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_ENDED};
+	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
 	int pieces[PP_NET_PEERS] = {0}, left = 0;
 
 	o.bind = NULL;
@@ -68,7 +68,7 @@ static void listen_for(const char *dir, int hosts)
 		CHECK(e.kind == PP_NET_MESSAGE || e.kind == PP_NET_LEFT);
 		if (e.kind == PP_NET_LEFT)
 			left++;
-		else if (e.message->kind == PP_MESSAGE_BLOCK)
+		else if (e.message->kind == PP_WIRE_BLOCK)
 			CHECK(e.message->piece.offset == (uint64_t)pieces[e.peer]++ * PIECE);
 	}
 	for (int64_t end = now_us() + 500000; now_us() < end;)
@@ -84,7 +84,7 @@ static void listen_for(const char *dir, int hosts)
 static void join_in(const char *dir, const char *name)
 {
 	static unsigned char bytes[PIECE];
-	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_ACK};
+	struct pp_wire m = {.kind = PP_WIRE_SHARE};
 	struct pp_net_invite invite;
 	struct pp_net_event e;
 	struct pp_net *net;
@@ -93,18 +93,18 @@ static void join_in(const char *dir, const char *name)
 	CHECK_INT(pp_rendezvous_read(dir, "job 7", NULL, 10000, &invite, NULL), 0);
 	net = net_connect(&invite, name, DEAD_MS);
 	CHECK(net_await(net, NULL, PP_NET_JOINED, &e));
-	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_MESSAGE_WINDOW_REQUEST)
+	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_TELL)
 		CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	start = now_us();
 	for (int i = 0; i < PIECES && !test_failures; i++) {
-		m = (struct pp_message){.kind = PP_MESSAGE_BLOCK};
-		m.piece = (struct pp_message_piece){1, "", (uint64_t)i * PIECE, (uint64_t)PIECES * PIECE, bytes, PIECE};
+		m = (struct pp_wire){.kind = PP_WIRE_BLOCK};
+		m.piece = (struct pp_wire_piece){1, "", (uint64_t)i * PIECE, (uint64_t)PIECES * PIECE, bytes, PIECE};
 		CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 		do /* 3 s in all: the cut falls into it */
 			pp_net_next(net, 8, &e);
 		while (now_us() < start + (int64_t)i * 8000);
 	}
-	m = (struct pp_message){.kind = PP_MESSAGE_BYE};
+	m = (struct pp_wire){.kind = PP_WIRE_BYE};
 	CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	for (int64_t end = now_us() + 20000000; pp_net_unsent(net) && now_us() < end;)
 		pp_net_next(net, 10, &e);

@@ -47,12 +47,12 @@ static void pump(struct pair *p)
 /* The good host is served as if nothing had been. */
 static void end(struct pair *p)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_REQUEST, .window.window = 4711};
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.number = 4711};
 	struct pp_net_event e;
 
 	CHECK_INT(pp_net_send(p->server, 0, &m, NULL), 0);
 	CHECK(net_await(p->client, p->server, PP_NET_MESSAGE, &e));
-	CHECK(e.message->window.window == 4711);
+	CHECK(e.message->tell.number == 4711);
 	CHECK_INT(p->lost, 0);
 	pp_net_free(p->client);
 	pp_net_free(p->server);
@@ -149,21 +149,21 @@ static void insider_end(struct insider *in)
 	zmq_ctx_term(in->context);
 }
 
-static void insider_say(struct insider *in, const struct pp_message *m)
+static void insider_say(struct insider *in, const struct pp_wire *m)
 {
 	void *bytes = NULL;
 	size_t size = 0;
 
-	CHECK_INT(pp_message_write(m, &bytes, &size, NULL), 0);
+	CHECK_INT(pp_wire_write(m, &bytes, &size, NULL), 0);
 	CHECK(zmq_send(in->socket, bytes, size, 0) >= 0);
 	free(bytes);
 }
 
-static struct pp_message hello_of(const struct insider *in)
+static struct pp_wire hello_of(const struct insider *in)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_HELLO};
+	struct pp_wire m = {.kind = PP_WIRE_HELLO};
 
-	m.hello = (struct pp_message_hello){PP_MESSAGE_PROTOCOL, "job 7", "insider", "0.1.0", in->instance, NULL, 0};
+	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, "job 7", "insider", "0.1.0", in->instance, NULL, 0};
 	return m;
 }
 
@@ -172,16 +172,16 @@ static int insider_hears(struct pair *p, struct insider *in, char *ret_refused, 
 {
 	for (int i = 0; i < 3000; i++) {
 		char bytes[4096];
-		struct pp_message m;
+		struct pp_wire m;
 		int n;
 
 		pump(p);
 		n = zmq_recv(in->socket, bytes, sizeof(bytes), ZMQ_DONTWAIT);
-		if (n < 0 || pp_message_read(bytes, (size_t)n, &m, NULL) < 0)
+		if (n < 0 || pp_wire_read(bytes, (size_t)n, &m, NULL) < 0)
 			continue;
-		snprintf(ret_refused, size, "%s", m.kind == PP_MESSAGE_HELLO_ACK ? m.hello_ack.refused : "");
-		n = m.kind == PP_MESSAGE_HELLO_ACK;
-		pp_message_release(&m);
+		snprintf(ret_refused, size, "%s", m.kind == PP_WIRE_HELLO_ACK ? m.hello_ack.refused : "");
+		n = m.kind == PP_WIRE_HELLO_ACK;
+		pp_wire_release(&m);
 		if (n)
 			return 1;
 	}
@@ -192,7 +192,7 @@ TEST(not_of_this_job)
 {
 	struct insider in;
 	struct pair p;
-	struct pp_message m;
+	struct pp_wire m;
 	char why[300];
 
 	start(&p);
@@ -211,7 +211,7 @@ TEST(not_of_this_job)
 	m = hello_of(&in);
 	m.hello.instance++;
 	insider_say(&in, &m);
-	m = (struct pp_message){.kind = PP_MESSAGE_WINDOW_CANCEL, .sequence = 1};
+	m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = 1};
 	insider_say(&in, &m);
 	for (int i = 0; i < 2000 && pp_net_counts(p.server).malformed < 2; i++)
 		pump(&p);
@@ -224,7 +224,7 @@ TEST(malformed_and_replayed)
 {
 	struct insider in, unnamed;
 	struct pair p;
-	struct pp_message m;
+	struct pp_wire m;
 	struct pp_net_counts counts;
 	char why[300];
 
@@ -236,16 +236,16 @@ TEST(malformed_and_replayed)
 	m = hello_of(&in);
 	insider_say(&in, &m);
 	CHECK(insider_hears(&p, &in, why, sizeof(why)) && why[0] == '\0');
-	m = (struct pp_message){.kind = PP_MESSAGE_HEARTBEAT};
+	m = (struct pp_wire){.kind = PP_WIRE_HEARTBEAT};
 	insider_say(&in, &m);
-	m = (struct pp_message){.kind = PP_MESSAGE_WINDOW_STARTED, .sequence = 1};
+	m = (struct pp_wire){.kind = PP_WIRE_SHARE, .sequence = 1};
 	for (int i = 0; i < 5; i++)
 		insider_say(&in, &m); /* four of them replayed */
 	m.sequence = 3;               /* 2 never came */
 	insider_say(&in, &m);
-	m = (struct pp_message){.kind = PP_MESSAGE_HEARTBEAT, .heartbeat.received = UINT64_MAX};
+	m = (struct pp_wire){.kind = PP_WIRE_HEARTBEAT, .heartbeat.received = UINT64_MAX};
 	insider_say(&in, &m);
-	m = (struct pp_message){.kind = PP_MESSAGE_HELLO_ACK};
+	m = (struct pp_wire){.kind = PP_WIRE_HELLO_ACK};
 	insider_say(&in, &m);
 	zmq_send(in.socket, "two", 3, ZMQ_SNDMORE);
 	zmq_send(in.socket, "frames", 6, 0);
@@ -264,7 +264,7 @@ TEST(noise_from_inside)
 {
 	struct insider in;
 	struct pair p;
-	struct pp_message m;
+	struct pp_wire m;
 	void *bytes = NULL;
 	size_t size = 0;
 
@@ -272,7 +272,7 @@ TEST(noise_from_inside)
 	insider_start(&in, &p.invite, sizeof(in.route));
 	m = hello_of(&in);
 	insider_say(&in, &m);
-	CHECK_INT(pp_message_write(&m, &bytes, &size, NULL), 0);
+	CHECK_INT(pp_wire_write(&m, &bytes, &size, NULL), 0);
 	for (int i = 0; bytes && i < FRAMES; i++) {
 		unsigned char copy[512];
 		size_t n = next_random() % sizeof(copy);
@@ -304,7 +304,7 @@ TEST(too_many)
 
 	start(&p);
 	for (int i = 0; i < PP_NET_PEERS; i++) {
-		struct pp_message m;
+		struct pp_wire m;
 
 		insider_start(&in[i], &p.invite, sizeof(in[i].route));
 		m = hello_of(&in[i]);

@@ -163,7 +163,7 @@ static inline int net_await(struct pp_net *net, struct pp_net *other, enum pp_ne
 		if (other)
 			pp_net_next(other, 0, &ignored);
 		while (pp_net_next(net, other ? 5 : 10, e) == 1)
-			if (e->kind == kind && (kind != PP_NET_MESSAGE || e->message->kind != PP_MESSAGE_HEARTBEAT))
+			if (e->kind == kind && (kind != PP_NET_MESSAGE || e->message->kind != PP_WIRE_HEARTBEAT))
 				return 1;
 	}
 	return 0;

@@ -27,8 +27,8 @@ static void drain(struct pp_net *net)
 /* A host: answers requests, sends its block through a queue that is too small for it, says goodbye. */
 static void be_host(const struct pp_net_invite *invite, int host)
 {
-	struct pp_message_rank rank = {host, 1000 + host, PP_RANK_RUNNING, 5};
-	struct pp_message m = {.kind = PP_MESSAGE_BLOCK};
+	struct pp_wire_rank rank = {host, 1000 + host, PP_WIRE_RUNNING, 5};
+	struct pp_wire m = {.kind = PP_WIRE_BLOCK};
 	static unsigned char bytes[PIECE];
 	struct pp_net_options o = net_options("");
 	char name[32];
@@ -40,25 +40,24 @@ static void be_host(const struct pp_net_invite *invite, int host)
 	o.host = name;
 	o.queue_bytes = 1 << 20;
 	CHECK_INT(pp_net_connect(&o, invite, &net, NULL), 0);
-	CHECK_INT(pp_net_state(net, &rank, 1, 0), 0);
+	CHECK_INT(pp_net_state(net, &(struct pp_wire_heartbeat){.rank = &rank, .ranks = 1}), 0);
 	CHECK(net_await(net, NULL, PP_NET_JOINED, &e));
 	CHECK_STR(e.host, "h0");
 	CHECK_STR(e.message->hello_ack.session, "s1");
 	for (int i = 0; i < REQUESTS; i++) {
 		CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e));
-		CHECK_INT(e.message->kind, PP_MESSAGE_WINDOW_REQUEST);
-		m = (struct pp_message){.kind = PP_MESSAGE_WINDOW_ACK,
-		                        .window = {.window = e.message->window.window, .rank = &rank, .ranks = 1}};
+		CHECK_INT(e.message->kind, PP_WIRE_TELL);
+		m = (struct pp_wire){.kind = PP_WIRE_SHARE, .share.gather = e.message->tell.number};
 		CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	}
 	CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e));
-	CHECK_INT(e.message->kind, PP_MESSAGE_WINDOW_ENDED);
+	CHECK_INT(e.message->kind, PP_WIRE_WORDS_OF);
 	for (int i = 0; i < PIECES;) {
 		int rc;
 
 		fill(bytes, host, i);
-		m = (struct pp_message){.kind = PP_MESSAGE_BLOCK};
-		m.piece = (struct pp_message_piece){1, "", (uint64_t)i * PIECE, (uint64_t)PIECES * PIECE, bytes, PIECE};
+		m = (struct pp_wire){.kind = PP_WIRE_BLOCK};
+		m.piece = (struct pp_wire_piece){1, "", (uint64_t)i * PIECE, (uint64_t)PIECES * PIECE, bytes, PIECE};
 		rc = pp_net_send(net, 0, &m, NULL);
 		CHECK(rc == 0 || rc == -EAGAIN);
 		full += rc == -EAGAIN;
@@ -67,7 +66,7 @@ static void be_host(const struct pp_net_invite *invite, int host)
 			pp_net_next(net, 5, &e);
 	}
 	CHECK(full > 0);
-	m = (struct pp_message){.kind = PP_MESSAGE_BYE, .bye.reason = "ranks have ended"};
+	m = (struct pp_wire){.kind = PP_WIRE_BYE, .bye.reason = "ranks have ended"};
 	CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	drain(net);
 	pp_net_free(net);
@@ -88,17 +87,17 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void ask_all(struct pp_net *net, uint64_t window)
+static void ask_all(struct pp_net *net, uint32_t window)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_REQUEST, .window = {.window = window, .first = 10, .last = 20}};
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell = {.number = window, .first = 10, .last = 20}};
 	struct pp_net_event e;
 
 	for (int p = 0; p < HOSTS - 1; p++)
 		CHECK_INT(pp_net_send(net, p, &m, NULL), 0);
 	for (int acks = 0; acks < HOSTS - 1; acks++) {
 		CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e));
-		CHECK_INT(e.message->kind, PP_MESSAGE_WINDOW_ACK);
-		CHECK(e.message->window.window == window && e.message->window.ranks == 1 && e.message->window.rank[0].step == 5);
+		CHECK_INT(e.message->kind, PP_WIRE_SHARE);
+		CHECK(e.message->share.gather == window);
 	}
 }
 
@@ -128,19 +127,19 @@ TEST(star)
 	}
 	for (int i = 0; i < REQUESTS; i++) {
 		took[i] = now_us();
-		ask_all(net, (uint64_t)i + 1);
+		ask_all(net, (uint32_t)i + 1);
 		took[i] = now_us() - took[i];
 	}
 	qsort(took, REQUESTS, sizeof(took[0]), by_size);
 	fprintf(stderr, "asked and answered by %d hosts: median %lld us\n", HOSTS - 1, (long long)took[REQUESTS / 2]);
 	for (int p = 0; p < HOSTS - 1; p++) {
-		struct pp_message over = {.kind = PP_MESSAGE_WINDOW_ENDED, .window.window = REQUESTS};
+		struct pp_wire over = {.kind = PP_WIRE_WORDS_OF, .words.client = REQUESTS};
 
 		CHECK_INT(pp_net_send(net, p, &over, NULL), 0);
 	}
 	while (left < HOSTS - 1 && pp_net_next(net, 10000, &e) == 1) {
 		left += e.kind == PP_NET_LEFT;
-		if (e.kind != PP_NET_MESSAGE || e.message->kind != PP_MESSAGE_BLOCK)
+		if (e.kind != PP_NET_MESSAGE || e.message->kind != PP_WIRE_BLOCK)
 			continue;
 		fill(want, host_of[e.peer], pieces[e.peer]);
 		CHECK(e.message->piece.offset == (uint64_t)pieces[e.peer]++ * PIECE);
@@ -180,14 +179,14 @@ static void pass_through(int mode)
 	for (int64_t at = 0; at < 12000000 && (at < 3000000 || got[0] < sent[1] || got[1] < sent[0]); at = now_us() - start) {
 		atomic_store(&relay.mode, at > 500000 && at < 2500000 ? mode : RELAY_ON);
 		for (int k = 0; k < 2; k++) {
-			struct pp_message m = {.kind = PP_MESSAGE_WINDOW_STARTED, .window = {.window = sent[k] + 1}};
+			struct pp_wire m = {.kind = PP_WIRE_SHARE, .share.gather = sent[k] + 1};
 
 			if (at < 2900000 && pp_net_send(end[k], 0, &m, NULL) == 0)
 				sent[k]++;
 			while (pp_net_next(end[k], 1, &e) == 1) {
 				CHECK(e.kind == PP_NET_MESSAGE || e.kind == PP_NET_JOINED);
-				if (e.kind == PP_NET_MESSAGE && e.message->kind == PP_MESSAGE_WINDOW_STARTED)
-					CHECK(e.message->window.window == ++got[k]);
+				if (e.kind == PP_NET_MESSAGE && e.message->kind == PP_WIRE_SHARE)
+					CHECK(e.message->share.gather == ++got[k]);
 			}
 		}
 	}
@@ -207,7 +206,7 @@ TEST(cut_for_2_s)
 
 TEST(cut_for_good)
 {
-	struct pp_message m = {.kind = PP_MESSAGE_WINDOW_CANCEL};
+	struct pp_wire m = {.kind = PP_WIRE_TELL};
 	struct pp_net_invite invite;
 	struct pp_net *server = net_listen(&invite, 600), *client;
 	struct pp_net_event e;

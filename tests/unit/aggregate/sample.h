@@ -139,6 +139,14 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
 	for (size_t r = 0; r < ranks; r++)
 		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, &s->attr[r], &err), 0);
+	struct pp_window_rank late = {.rank = 1,
+	                              .asked = 10,
+	                              .acked = PP_WINDOW_NEVER,
+	                              .started = 4000,
+	                              .ended = 5000,
+	                              .reason = "it did not look at the request in time"};
+	const struct pp_window_told told = {
+	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
 	struct pp_dataset_input in = {.capture = &s->capture,
 	                              .steps = &s->steps,
 	                              .attr = s->attr,
@@ -151,6 +159,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	                              .bound_ns = 2};
 
 	CHECK_INT(pp_dataset_build(&in, &s->dataset, &err), 0);
+	CHECK_INT(pp_dataset_window(&s->dataset, &told), 0);
 	s->out = (struct pp_output){.capture = &s->capture,
 	                            .steps = &s->steps,
 	                            .attr = s->attr,

@@ -9,7 +9,14 @@ int main(void)
 	static char name[10001];
 
 	memset(name, 'n', sizeof(name) - 1);
+	podprof_window_start("all of it");
+	podprof_profile_steps(1000, 1010);
 	for (int i = 0; i < 20; i++) {
+		PODPROF_WINDOW("a step");
+#ifdef __cplusplus
+		podprof::window object("the same");
+#endif
+
 		podprof_step_begin(i);
 		podprof_range_push("forward");
 		podprof_range_push_as(name, PODPROF_INPUT);

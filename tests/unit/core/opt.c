@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "core/base/rank_list.h"
 #include "tests/test.h"
 
 TEST(bytes)
@@ -49,6 +50,42 @@ TEST(numbers_and_times)
 	CHECK_INT(pp_opt_parse_time("9223372036854775807h", &n, NULL), -EINVAL);
 }
 
+TEST(slow_steps)
+{
+	static const char *const bad[] = {"",           "3x",       "step>3", "step>1x",  "step>0.5x",    "step>1.0x",
+	                                  "step>1001x", "step>-2x", "step>x", "step>3x ", "step>2.5555x", "step<3x"};
+	int64_t n = 7;
+
+	CHECK(!pp_opt_parse_slow("step>3x", &n, NULL) && n == 3000);
+	CHECK(!pp_opt_parse_slow("step>2.5x", &n, NULL) && n == 2500);
+	CHECK(!pp_opt_parse_slow("step>1.001x", &n, NULL) && n == 1001);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_INT(pp_opt_parse_slow(bad[i], &n, NULL), -EINVAL);
+	CHECK_INT(n, 1001);
+}
+
+TEST(lists_of_ranks)
+{
+	static const char *const bad[] = {"a", "1-", "-1", "3-1", "1,,2", "1,", ",1", "1 2", "0x1", "99999999999", "1-2-3"};
+	struct pp_rank_list list = {.count = 7};
+	char many[512] = "0";
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_INT(pp_rank_list_parse(bad[i], &list, NULL), -EINVAL);
+	for (int i = 1; i < PP_RANK_RANGES + 1; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many), ",%d", 2 * i);
+	CHECK_INT(pp_rank_list_parse(many, &list, NULL), -EINVAL);
+	CHECK_INT(list.count, 7);
+	CHECK_INT(pp_rank_list_parse("0,3-5", &list, NULL), 0);
+	CHECK(pp_rank_list_has(&list, 0) && pp_rank_list_has(&list, 4) && !pp_rank_list_has(&list, 2) &&
+	      !pp_rank_list_has(&list, 6));
+	CHECK(!pp_rank_list_misses(&list, 1));
+	CHECK_INT(pp_rank_list_parse("4-6", &list, NULL), 0);
+	CHECK(pp_rank_list_misses(&list, 4) && !pp_rank_list_misses(&list, 5));
+	CHECK_INT(pp_rank_list_parse("", &list, NULL), 0);
+	CHECK(pp_rank_list_has(&list, 12345) && !pp_rank_list_misses(&list, 1));
+}
+
 TEST(table)
 {
 	struct pp_err err = {""};
@@ -69,6 +106,8 @@ int main(void)
 	bytes();
 	steps();
 	numbers_and_times();
+	slow_steps();
+	lists_of_ranks();
 	table();
 	return test_end();
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "launchers/forward.h"
 #include "tests/test.h"
 
 static const char *preload, *nvtx;
@@ -16,6 +17,11 @@ static const char *get(const char *name)
 	if (!strcmp(name, "LD_PRELOAD"))
 		return preload;
 	return strcmp(name, "NVTX_INJECTION64_PATH") ? NULL : nvtx;
+}
+
+static const char *get_list(const char *name)
+{
+	return strcmp(name, PP_FORWARD_LIST) ? NULL : preload;
 }
 
 static const char *value_of(const struct pp_env_plan *plan, const char *name)
@@ -76,6 +82,60 @@ TEST(an_inner_run_adds_nothing_twice)
 	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
 	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so");
 	pp_env_plan_release(&plan);
+}
+
+/* What ranks of other hosts need, and mpirun's own list of what it passes on, behind the user's. */
+TEST(other_hosts_get_it_too)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	struct pp_env_plan_input in = {.library = "/p/lib/libpodprof.so",
+	                               .spool = "/dev/shm/s",
+	                               .output = "/logs",
+	                               .options = &options,
+	                               .get = get,
+	                               .program = "/p/bin/podprof",
+	                               .job = "job",
+	                               .forward = 1};
+	struct pp_err err;
+	const char *list;
+
+	defaults(&options);
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "PODPROF_OUTPUT"), "/logs");
+	CHECK_STR(value_of(&plan, "PODPROF_JOB"), "job");
+	list = value_of(&plan, PP_FORWARD_LIST);
+	CHECK(list && !strncmp(list, "PODPROF_SPOOL;LD_PRELOAD;", 25) && !strchr(list, '='));
+	pp_env_plan_release(&plan);
+	preload = "USER=1;B";
+	CHECK_STR((list = pp_forward_list(&plan, get_list)), "USER=1;B");
+	free((char *)list);
+	preload = NULL;
+}
+
+TEST(mpirun_is_known)
+{
+	char *const plain[] = {(char *)"/usr/bin/mpirun", (char *)"-n", (char *)"4", (char *)"./train", NULL};
+	char *const other[] = {(char *)"bash", (char *)"-c", (char *)"mpirun -n 4 ./train", NULL};
+	char *const tuned[] = {(char *)"mpirun", (char *)"--tune", (char *)"file", (char *)"./train", NULL};
+	char *const missing[] = {(char *)"/nowhere/mpirun", (char *)"-x", (char *)"A", (char *)"./train", NULL};
+	char *const many[] = {
+	        (char *)"mpirun", (char *)"-x", (char *)"A", (char *)"-x", (char *)"PODPROF_OUTPUT=/mine", (char *)"a", (char *)":",
+	        (char *)"-n",     (char *)"2",  (char *)"b", NULL};
+	struct pp_env_plan plan = {.variable = {{"PODPROF_SPOOL", NULL}, {"PODPROF_OUTPUT", NULL}}, .count = 2};
+	char **line = pp_forward_words(&plan, many);
+
+	CHECK_INT(pp_forward_how(plain), PP_FORWARD_BY_LIST);
+	CHECK_INT(pp_forward_how(other), PP_FORWARD_NOT);
+	CHECK_INT(pp_forward_how(tuned), PP_FORWARD_NOT);
+	CHECK_INT(pp_forward_how(missing), PP_FORWARD_NOT);
+	CHECK(line != NULL);
+	for (size_t i = 0; line && i < 3; i++)
+		CHECK_STR(line[i], i == 0 ? "mpirun" : i == 1 ? "-x" : "PODPROF_SPOOL");
+	CHECK_STR(line[8], ":");
+	CHECK_STR(line[10], "PODPROF_SPOOL");
+	CHECK(line[14] == NULL);
+	free(line);
 }
 
 TEST(a_path_that_cannot_be_preloaded)
@@ -144,6 +204,8 @@ int main(void)
 	libraries_beside_the_program();
 	nothing_of_the_users_is_lost();
 	an_inner_run_adds_nothing_twice();
+	other_hosts_get_it_too();
+	mpirun_is_known();
 	a_path_that_cannot_be_preloaded();
 	return test_end();
 }

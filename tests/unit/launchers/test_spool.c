@@ -57,7 +57,7 @@ TEST(names_become_directories)
 
 TEST(a_spool_is_the_owners_alone)
 {
-	struct pp_job job = {.rank = 2, .local_size = 8, .name = "job"};
+	struct pp_job job = {.rank = 2, .local_size = 8, .pid = getpid(), .name = "job"};
 	char wanted[PP_SPOOL_PATH], path[PP_SPOOL_PATH], text[512];
 	struct pp_err err = {""};
 	struct stat st;
@@ -78,7 +78,7 @@ TEST(a_spool_is_the_owners_alone)
 	CHECK_INT(rank, 2);
 	CHECK_INT(local, 8);
 	CHECK_INT(start, pp_proc_start_time(getpid()));
-	pp_spool_unregister(path);
+	pp_spool_unregister(path, &job);
 	snprintf(wanted, sizeof(wanted), "%s/link", scratch);
 	CHECK(!symlink(path, wanted));
 	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), -ENOTDIR);
@@ -113,7 +113,7 @@ TEST(the_first_writes_the_options)
 	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/logs", first, &err), 0);
 	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/elsewhere", second, &err), 0);
 	read_all(spool, "options", text, sizeof(text));
-	CHECK(strstr(text, "OUTPUT=/logs\nSTEPS=\nEVERY=0\nSTEP_RULE=auto\nWINDOW_BUFFER=256M\n") == text);
+	CHECK(strstr(text, "OUTPUT=/logs\nSTEPS=\nEVERY=0\n") == text);
 	CHECK(strstr(text, "\nCOMMAND=prog a b\n") != NULL);
 	CHECK(strstr(text, "\nJOB=job\n") != NULL);
 	CHECK_INT(pp_spool_read(spool, &state), 0);

@@ -1,0 +1,214 @@
+/* Collectives in a block: what was called, who came and left when, and the exposed segments that wait for other hosts. By columns,
+ * each as the difference to what one would expect: a job does the same again and again. Called by block_fields.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/block_io.h"
+#include "aggregate/analyze/dataset.h"
+#include "aggregate/analyze/waiting.h"
+#include "core/source/mpi_call.h"
+
+enum { LINK_NONE, LINK_NEW, LINK_BACK }; /* of a row to segments: none, the next ones, those of an earlier row and how far back */
+
+/* The lines that write see a row as it is; those that read put it together. */
+static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
+{
+	struct pp_collective *c;
+	size_t n;
+	uint64_t rows = 0;
+
+	d->collective = pp_block_array(io, d->collective, &d->collectives, sizeof(*d->collective), 5);
+	c = d->collective;
+	n = d->collectives;
+	for (size_t i = 0; i < n; i++) {
+		int64_t comm = (int64_t)c[i].comm;
+
+		pp_block_delta(io, &comm, i ? (int64_t)c[i - 1].comm : 0, 0);
+		if (io->reads)
+			c[i].comm = (uint64_t)comm;
+	}
+	for (size_t i = 0; i < n; i++) {
+		int64_t sequence = c[i].sequence;
+
+		pp_block_delta(io, &sequence, i && c[i].comm == c[i - 1].comm ? (int64_t)c[i - 1].sequence + 1 : 0, 1);
+		if (sequence < 0 || sequence > UINT32_MAX)
+			pp_block_fault(io, -EBADMSG, "a sequence number");
+		if (io->reads)
+			c[i].sequence = (uint32_t)sequence;
+	}
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].call);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].bytes);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_count);
+	for (size_t i = 0; i < n; i++) {
+		if (io->reads)
+			c[i].row_first = rows;
+		if (!io->reads && c[i].row_first != rows)
+			pp_block_fault(io, -EBADMSG, "the order of collectives");
+		rows += c[i].row_count;
+		if (!c[i].row_count || c[i].call >= pp_mpi_call_count())
+			pp_block_fault(io, -EBADMSG, "a call");
+	}
+	if (!io->reads && rows != d->rows)
+		pp_block_fault(io, -EBADMSG, "rows of a collective");
+}
+
+/* Who, by the worker that comes after the one of the row before. */
+static void do_workers(struct pp_block_io *io, const struct pp_dataset *d, const struct pp_collective *c)
+{
+	int64_t next = 0;
+
+	for (uint32_t i = 0; i < c->row_count && !io->fault; i++) {
+		struct pp_collective_row *row = &d->row[c->row_first + i];
+		size_t index = io->reads ? 0 : pp_dataset_worker(d, row->worker);
+		int64_t worker = (int64_t)index;
+
+		if (index == SIZE_MAX) {
+			pp_block_fault(io, -EBADMSG, "a rank that is not in it");
+			return;
+		}
+		pp_block_delta(io, &worker, next, 0);
+		if (worker < 0 || (size_t)worker >= d->workers || (i && worker < next - 1)) {
+			pp_block_fault(io, -EBADMSG, "a rank that is not in it");
+			return;
+		}
+		row->worker = d->worker[worker].rank;
+		next = worker + 1;
+	}
+}
+
+/* Ranks come and leave about as the one before them, the first of a collective when the one before had ended. */
+static void do_times(struct pp_block_io *io, struct pp_dataset *d)
+{
+	int64_t before = 0;
+
+	for (size_t i = 0; i < d->collectives; i++) {
+		const struct pp_collective *c = &d->collective[i];
+
+		for (uint32_t k = 0; k < c->row_count; k++) {
+			struct pp_collective_row *row = &d->row[c->row_first + k];
+
+			PP_BLOCK_T(io, row->arrival_ns, k ? row[-1].arrival_ns : before);
+		}
+		before = d->row[c->row_first].arrival_ns;
+	}
+	for (size_t i = 0; i < d->collectives; i++) {
+		const struct pp_collective *c = &d->collective[i];
+
+		for (uint32_t k = 0; k < c->row_count; k++) {
+			struct pp_collective_row *row = &d->row[c->row_first + k];
+
+			PP_BLOCK_T(io, row->exit_ns, k ? row[-1].exit_ns : row->arrival_ns);
+		}
+	}
+}
+
+/* Most calls are one segment, from the row's arrival to its exit, in the step of the call before. */
+static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const struct pp_collective_row *row, size_t *at,
+                        uint32_t *step)
+{
+	int64_t begin = row->arrival_ns;
+
+	for (uint64_t more = 1; more && !io->fault; (*at)++) {
+		struct pp_exposed *e;
+		int64_t length, number;
+
+		if (*at >= d->exposeds) {
+			pp_block_fault(io, -EBADMSG, "segments of a call");
+			return;
+		}
+		e = &d->exposed[*at];
+		more = e->more;
+		PP_BLOCK_T(io, e->begin_ns, begin);
+		length = e->length_ns;
+		pp_block_delta(io, &length, pp_wrap_minus(row->exit_ns, e->begin_ns), 0);
+		number = e->step;
+		pp_block_delta(io, &number, *step, 0);
+		pp_block_u(io, &more);
+		if (length < 0 || length > UINT32_MAX || number < 0 || (size_t)number >= d->steps || more > 1) {
+			pp_block_fault(io, -EBADMSG, "a segment of a call");
+			return;
+		}
+		e->length_ns = (uint32_t)length;
+		e->step = (uint32_t)number & INT32_MAX;
+		e->more = more & 1;
+		*step = e->step;
+		begin = pp_wrap_plus(e->begin_ns, length);
+	}
+}
+
+/* starts: [exposeds] 1 where a call's segments begin */
+static void do_exposed(struct pp_block_io *io, struct pp_dataset *d, uint8_t *starts)
+{
+	size_t at = 0;
+	uint32_t step = 0;
+
+	for (size_t i = 0; i < d->rows && !io->fault; i++) {
+		struct pp_collective_row *row = &d->row[i];
+		uint64_t link = !row->exposed ? LINK_NONE : row->exposed == at + 1 ? LINK_NEW : LINK_BACK + at - row->exposed;
+
+		link = link << 3 | (uint64_t)(row->shared << 2 | row->is_root << 1 | row->exit_open);
+		pp_block_u(io, &link);
+		row->shared = link >> 2 & 1;
+		row->is_root = link >> 1 & 1;
+		row->exit_open = link & 1;
+		link >>= 3;
+		if (link == LINK_NEW && at < d->exposeds) {
+			starts[at] = 1;
+			row->exposed = (uint32_t)(at + 1) & PP_EXPOSED_MOST;
+			do_segments(io, d, row, &at, &step);
+		} else if (link >= LINK_BACK && link - LINK_BACK < at && starts[at - 1 - (link - LINK_BACK)]) {
+			row->exposed = (uint32_t)(at - (link - LINK_BACK)) & PP_EXPOSED_MOST;
+		} else if (link != LINK_NONE) {
+			pp_block_fault(io, -EBADMSG, "segments of a call");
+		}
+	}
+	if (at != d->exposeds)
+		pp_block_fault(io, -EBADMSG, "segments of calls");
+}
+
+static void do_awaited(struct pp_block_io *io, struct pp_dataset *d, const uint8_t *starts)
+{
+	d->awaited = pp_block_array(io, d->awaited, &d->awaiteds, sizeof(*d->awaited), 3);
+	for (size_t i = 0; i < d->awaiteds; i++) {
+		struct pp_awaited *a = &d->awaited[i];
+
+		PP_BLOCK_U(io, a->exposed);
+		PP_BLOCK_S(io, a->blame);
+		if (io->fault || a->exposed >= d->exposeds || !starts[a->exposed] || (i && a->exposed <= a[-1].exposed) ||
+		    pp_dataset_worker(d, a->blame) == SIZE_MAX) {
+			pp_block_fault(io, -EBADMSG, "what a call waits for");
+			return;
+		}
+		PP_BLOCK_T(io, a->until_ns, d->exposed[a->exposed].begin_ns);
+	}
+}
+
+void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d)
+{
+	uint8_t *starts;
+
+	do_collectives(io, d);
+	d->row = pp_block_array(io, d->row, &d->rows, sizeof(*d->row), 4);
+	if (!io->fault && io->reads && d->collectives &&
+	    d->collective[d->collectives - 1].row_first + d->collective[d->collectives - 1].row_count != d->rows)
+		pp_block_fault(io, -EBADMSG, "rows of a collective");
+	if (!io->fault && !d->collectives && d->rows)
+		pp_block_fault(io, -EBADMSG, "rows of a collective");
+	for (size_t i = 0; i < d->collectives && !io->fault; i++)
+		do_workers(io, d, &d->collective[i]);
+	if (!io->fault)
+		do_times(io, d);
+	d->exposed = pp_block_array(io, d->exposed, &d->exposeds, sizeof(*d->exposed), 4);
+	starts = calloc(d->exposeds + 1, 1);
+	if (!starts) {
+		pp_block_fault(io, -ENOMEM, "no memory");
+		return;
+	}
+	if (d->exposeds >= PP_EXPOSED_MOST)
+		pp_block_fault(io, -EBADMSG, "segments of calls");
+	if (!io->fault) {
+		do_exposed(io, d, starts);
+		do_awaited(io, d, starts);
+	}
+	free(starts);
+}

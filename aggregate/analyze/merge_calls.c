@@ -1,0 +1,231 @@
+/* Collectives of several hosts in one dataset; see merge.h. Called by merge.c. What they mean is said when all are in: settle.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/merge_part.h"
+
+struct piece { /* a part's rows of a collective */
+	const struct pp_collective *c;
+	size_t part;
+	int32_t rank; /* the lowest of its rows */
+};
+
+struct pick {
+	struct pp_collective_row row;
+	size_t part;
+};
+
+struct calls {
+	struct pp_merge *m;
+	struct pick *pick; /* rows of one collective */
+	size_t picks, pick_room;
+	uint32_t **exposed_of; /* [parts][exposeds]: index in d + 1; 0: of no row yet */
+};
+
+static int compare_call(const struct piece *x, const struct piece *y)
+{
+	if (x->c->comm != y->c->comm)
+		return x->c->comm < y->c->comm ? -1 : 1;
+	return (x->c->sequence > y->c->sequence) - (x->c->sequence < y->c->sequence);
+}
+
+static int compare_piece(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+	int order = compare_call(x, y);
+
+	if (order)
+		return order;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+static int compare_pick(const void *a, const void *b)
+{
+	const struct pick *x = a, *y = b;
+
+	if (x->row.worker != y->row.worker)
+		return x->row.worker < y->row.worker ? -1 : 1;
+	return (x->row.arrival_ns > y->row.arrival_ns) - (x->row.arrival_ns < y->row.arrival_ns);
+}
+
+/* The segments of a row's call, in the order in which rows ask for them. Returns their index + 1. */
+static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
+{
+	const struct pp_dataset *from = calls->m->part[part];
+	struct pp_dataset *d = calls->m->d;
+	uint32_t *to = &calls->exposed_of[part][exposed];
+
+	if (*to)
+		return *to;
+	*to = (uint32_t)d->exposeds + 1;
+	for (int more = 1; more && exposed < from->exposeds; exposed++) {
+		struct pp_exposed one = from->exposed[exposed];
+
+		more = one.more;
+		one.begin_ns = pp_wrap_plus(one.begin_ns, calls->m->shift[part]);
+		one.step = calls->m->step_of[part][one.step] & INT32_MAX;
+		d->exposed[d->exposeds++] = one;
+	}
+	return *to;
+}
+
+static void pick_rows(struct calls *calls, const struct piece *piece)
+{
+	struct pp_merge *m = calls->m;
+	const struct pp_dataset *from = m->part[piece->part];
+
+	for (uint32_t i = 0; i < piece->c->row_count; i++) {
+		struct pick *pick = &calls->pick[calls->picks];
+
+		*pick = (struct pick){from->row[piece->c->row_first + i], piece->part};
+		if (!pp_merge_has(m, piece->part, pick->row.worker))
+			continue;
+		pick->row.arrival_ns = pp_wrap_plus(pick->row.arrival_ns, m->shift[piece->part]);
+		pick->row.exit_ns = pp_wrap_plus(pick->row.exit_ns, m->shift[piece->part]);
+		calls->picks++;
+	}
+}
+
+/* What only its own part's ranks say of it; the rest is for settle.c. */
+static void join_pieces(struct calls *calls, const struct piece *piece, size_t n, struct pp_collective *c)
+{
+	struct pp_dataset *d = calls->m->d;
+	int in_order = 1;
+
+	*c = (struct pp_collective){.comm = piece[0].c->comm, .sequence = piece[0].c->sequence, .call = piece[0].c->call};
+	c->row_first = d->rows;
+	calls->picks = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (piece[i].c->bytes > c->bytes)
+			c->bytes = piece[i].c->bytes;
+		pick_rows(calls, &piece[i]);
+	}
+	for (size_t i = 1; i < calls->picks && in_order; i++)
+		in_order = compare_pick(&calls->pick[i - 1], &calls->pick[i]) <= 0;
+	if (!in_order)
+		qsort(calls->pick, calls->picks, sizeof(*calls->pick), compare_pick);
+	for (size_t i = 0; i < calls->picks; i++) {
+		struct pp_collective_row row = calls->pick[i].row;
+
+		if (row.exposed)
+			row.exposed = take_exposed(calls, calls->pick[i].part, row.exposed - 1) & PP_EXPOSED_MOST;
+		d->row[d->rows++] = row;
+	}
+	c->row_count = (uint32_t)calls->picks;
+}
+
+static int compare_awaited(const void *a, const void *b)
+{
+	const struct pp_awaited *x = a, *y = b;
+
+	return (x->exposed > y->exposed) - (x->exposed < y->exposed);
+}
+
+static void take_awaited(struct calls *calls)
+{
+	struct pp_dataset *d = calls->m->d;
+
+	for (size_t p = 0; p < calls->m->parts; p++) {
+		for (size_t i = 0; i < calls->m->part[p]->awaiteds; i++) {
+			struct pp_awaited one = calls->m->part[p]->awaited[i];
+
+			if (!calls->exposed_of[p][one.exposed])
+				continue;
+			one.exposed = calls->exposed_of[p][one.exposed] - 1;
+			one.until_ns = pp_wrap_plus(one.until_ns, calls->m->shift[p]);
+			d->awaited[d->awaiteds++] = one;
+		}
+	}
+	if (d->awaiteds)
+		qsort(d->awaited, d->awaiteds, sizeof(*d->awaited), compare_awaited);
+}
+
+static int make_room(struct calls *calls, size_t *ret_pieces)
+{
+	size_t pieces = 0, rows = 0, exposeds = 0, awaiteds = 0;
+	struct pp_merge *m = calls->m;
+	struct pp_dataset *d = m->d;
+
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
+	calls->exposed_of = calloc(m->parts, sizeof(*calls->exposed_of));
+	if (!calls->exposed_of)
+		return -ENOMEM;
+	for (size_t p = 0; p < m->parts; p++) {
+		pieces += m->part[p]->collectives;
+		rows += m->part[p]->rows;
+		exposeds += m->part[p]->exposeds;
+		awaiteds += m->part[p]->awaiteds;
+		calls->exposed_of[p] = calloc(m->part[p]->exposeds + 1, sizeof(**calls->exposed_of));
+		if (!calls->exposed_of[p])
+			return -ENOMEM;
+	}
+	if (exposeds >= PP_EXPOSED_MOST)
+		return -ENOMEM;
+	d->collective = calloc(pieces + 1, sizeof(*d->collective));
+	d->row = calloc(rows + 1, sizeof(*d->row));
+	d->exposed = calloc(exposeds + 1, sizeof(*d->exposed));
+	d->awaited = calloc(awaiteds + 1, sizeof(*d->awaited));
+	*ret_pieces = pieces;
+	return d->collective && d->row && d->exposed && d->awaited ? 0 : -ENOMEM;
+}
+
+static int need_picks(struct calls *calls, size_t rows)
+{
+	calls->picks = 0;
+	if (rows < calls->pick_room)
+		return 0;
+	free(calls->pick);
+	calls->pick_room = 2 * rows + 2;
+	calls->pick = calloc(calls->pick_room, sizeof(*calls->pick));
+	return calls->pick ? 0 : -ENOMEM;
+}
+
+static int merge_collectives(struct calls *calls)
+{
+	struct pp_merge *m = calls->m;
+	struct pp_dataset *d = m->d;
+	struct piece *piece;
+	size_t all, at = 0;
+	int rc = make_room(calls, &all);
+
+	if (rc < 0)
+		return rc;
+	piece = calloc(all + 1, sizeof(*piece));
+	if (!piece)
+		return -ENOMEM;
+	for (size_t p = 0; p < m->parts; p++) {
+		for (size_t i = 0; i < m->part[p]->collectives; i++) {
+			const struct pp_collective *c = &m->part[p]->collective[i];
+
+			piece[at++] = (struct piece){c, p, m->part[p]->row[c->row_first].worker};
+		}
+	}
+	qsort(piece, all, sizeof(*piece), compare_piece);
+	for (size_t i = 0, n, rows; i < all && rc == 0; i += n) {
+		rows = piece[i].c->row_count;
+		for (n = 1; i + n < all && compare_call(&piece[i + n], &piece[i]) == 0; n++)
+			rows += piece[i + n].c->row_count;
+		rc = need_picks(calls, rows);
+		if (rc == 0)
+			join_pieces(calls, &piece[i], n, &d->collective[d->collectives]);
+		d->collectives += calls->picks > 0;
+	}
+	free(piece);
+	take_awaited(calls);
+	return rc;
+}
+
+int pp_merge_collectives(struct pp_merge *m)
+{
+	struct calls calls = {.m = m};
+	int rc = merge_collectives(&calls);
+
+	for (size_t p = 0; calls.exposed_of && p < m->parts; p++)
+		free(calls.exposed_of[p]);
+	free(calls.exposed_of);
+	free(calls.pick);
+	return rc;
+}

@@ -1,0 +1,345 @@
+/* The rule of waiting; see waiting.h. Called by collective.c and settle.c. */
+#include "aggregate/analyze/waiting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+#include "core/source/mpi_call.h"
+
+const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
+{
+	size_t low = 0, high = d->communicators;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->communicator[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->communicators && d->communicator[low].id == id ? &d->communicator[low] : NULL;
+}
+
+size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank)
+{
+	size_t low = 0, high = d->workers;
+
+	/* More often than not ranks are without gaps. */
+	if (rank >= 0 && (size_t)rank < d->workers && d->worker[rank].rank == rank)
+		return (size_t)rank;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->worker[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->workers && d->worker[low].rank == rank ? low : SIZE_MAX;
+}
+
+static int compare_key(const void *a, const void *b)
+{
+	const struct pp_waiting_order *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+static int place_members(struct pp_waiting *w, const struct pp_communicator *comm)
+{
+	struct pp_waiting_order *place;
+
+	if (w->placed == comm)
+		return 0;
+	place = realloc(w->place, (comm->size + (size_t)1) * sizeof(*place));
+	if (!place)
+		return -ENOMEM;
+	w->place = place;
+	w->placed = comm;
+	w->places = comm->size;
+	for (uint32_t i = 0; i < comm->size; i++)
+		place[i] = (struct pp_waiting_order){comm->member[i], i};
+	qsort(place, comm->size, sizeof(*place), compare_key);
+	return 0;
+}
+
+/* Rank in the communicator; the world's where nobody said. */
+static int64_t place_of(const struct pp_waiting *w, const struct pp_communicator *comm, int32_t rank)
+{
+	size_t low = 0, high = comm && comm->member ? w->places : 0, n = high;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->place[middle].key < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && w->place[low].key == rank ? (int64_t)w->place[low].row : rank;
+}
+
+/* Each waits for the last to come of those that are below it in the communicator. */
+static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+{
+	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
+	struct pp_waiting_order *order = w->order;
+	int64_t last = -1;
+
+	if (comm && comm->member && place_members(w, comm) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->row_count; i++)
+		order[i] = (struct pp_waiting_order){place_of(w, comm, row[i].worker), i};
+	qsort(order, c->row_count, sizeof(*order), compare_key);
+	for (uint32_t i = 0, n; i < c->row_count; i += n) {
+		for (n = 0; i + n < c->row_count && order[i + n].key == order[i].key; n++)
+			w->needs[order[i + n].row] = last;
+		for (uint32_t k = i; k < i + n; k++) {
+			int64_t one = order[k].row;
+
+			if (last < 0 || row[one].arrival_ns > row[last].arrival_ns ||
+			    (row[one].arrival_ns == row[last].arrival_ns && one < last))
+				last = one;
+		}
+	}
+	return 0;
+}
+
+/* All ranks make the call, but none need wait for all: a fence with an assertion, a write that each does by itself. */
+static int may_leave_early(enum pp_mpi_class class)
+{
+	return class == PP_MPI_FENCE || pp_mpi_class_is_file(class);
+}
+
+/* Who was out before the last one came did not wait for that one, but for the last of those that had come. */
+static void need_earlier(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+{
+	int64_t edge = pp_wrap_minus(c->last_ns, c->bound_ns);
+	struct pp_waiting_order *order = w->order;
+	int sorted = 0;
+
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		size_t low = 0, high = c->row_count;
+
+		if (row[i].exit_open || row[i].exit_ns >= edge)
+			continue;
+		for (uint32_t k = 0; k < c->row_count && !sorted; k++)
+			order[k] = (struct pp_waiting_order){row[k].arrival_ns, k};
+		if (!sorted)
+			qsort(order, c->row_count, sizeof(*order), compare_key);
+		sorted = 1;
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (order[middle].key <= row[i].exit_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		while (low > 1 && order[low - 2].key == order[low - 1].key)
+			low--;
+		w->needs[i] = low ? (int64_t)order[low - 1].row : -1;
+	}
+}
+
+static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row, int64_t last)
+{
+	enum pp_mpi_class class = pp_mpi_call_info(c->call)->class;
+	int64_t root = -1;
+
+	for (uint32_t i = 0; i < c->row_count && root < 0; i++)
+		root = row[i].is_root ? (int64_t)i : -1;
+	if (class == PP_MPI_PREFIX)
+		return need_lower(w, c, row);
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		if (class == PP_MPI_FROM_ROOT)
+			w->needs[i] = root;
+		else
+			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last : -1;
+	}
+	if (may_leave_early(class))
+		need_earlier(w, c, row);
+	return 0;
+}
+
+static void set_until(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+{
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		struct pp_waited *one = &w->row[i];
+		const struct pp_collective_row *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
+
+		one->until = row[i].arrival_ns;
+		one->blame = -1;
+		/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
+		if (!needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
+			continue;
+		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
+		one->blame = (int32_t)w->row[w->needs[i]].worker;
+	}
+}
+
+/* nccl-tests' factor from algorithm bandwidth to bus bandwidth. */
+static double bus_factor(const char *call, int32_t ranks)
+{
+	double n = ranks;
+
+	if (pp_join_ends_with(call, "llreduce"))
+		return 2 * (n - 1) / n;
+	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
+	    strstr(call, "catter"))
+		return (n - 1) / n;
+	return 1;
+}
+
+/* Index of the step in which `time` lies on that worker; -1: none. */
+static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
+{
+	const struct pp_cell *cell = d->cell + worker;
+	size_t low = 0, high = d->steps;
+
+	/* Numbers rise with time on every rank; an absent cell is passed over downwards. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2, at = middle;
+
+		while (at > low && !cell[at * d->workers].present)
+			at--;
+		if (!cell[at * d->workers].present)
+			low = middle + 1;
+		else if (time < cell[at * d->workers].begin_ns)
+			high = at;
+		else if (time < cell[at * d->workers].end_ns)
+			return (int64_t)at;
+		else
+			low = middle + 1;
+	}
+	return -1;
+}
+
+/* Number of the step of the last to come, else of any; INT64_MIN: none. */
+static int64_t step_of(const struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row, size_t last)
+{
+	for (size_t i = 0; i < c->row_count; i++) {
+		size_t who = (last + i) % c->row_count;
+		int64_t step = step_at(w->d, w->row[who].worker, row[who].arrival_ns);
+
+		if (step >= 0)
+			return w->d->step_number[step];
+	}
+	return INT64_MIN;
+}
+
+/* Times, root, bound; returns who came last. */
+static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
+{
+	const struct pp_worker *first = NULL;
+	size_t last = 0;
+
+	c->ranks = (int32_t)c->row_count;
+	c->root = -1;
+	c->first_ns = row[0].arrival_ns;
+	c->end_ns = INT64_MIN;
+	c->bound_ns = 0;
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		size_t index = pp_dataset_worker(w->d, row[i].worker);
+		const struct pp_worker *worker = &w->d->worker[index];
+
+		w->row[i].worker = (uint32_t)index;
+		first = first ? first : worker;
+		if (worker->domain != first->domain)
+			c->bound_ns = PP_BOUND_UNKNOWN;
+		if (worker->own_bound_ns > c->bound_ns)
+			c->bound_ns = worker->own_bound_ns;
+		if (row[i].arrival_ns < c->first_ns)
+			c->first_ns = row[i].arrival_ns;
+		if (row[i].arrival_ns > row[last].arrival_ns)
+			last = i;
+		if (row[i].exit_ns > c->end_ns)
+			c->end_ns = row[i].exit_ns;
+		if (row[i].is_root)
+			c->root = row[i].worker;
+	}
+	c->last_ns = row[last].arrival_ns;
+	c->last_worker = c->bound_ns == PP_BOUND_UNKNOWN ? -1 : row[last].worker;
+	return last;
+}
+
+static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
+{
+	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
+	const struct pp_mpi_call *info = pp_mpi_call_info(c->call);
+	int known = !comm || comm->size <= c->row_count; /* else the last to come may be one that we have not */
+	int too_early = 0;
+
+	c->wait_ns = c->transfer_ns = 0;
+	c->algbw = c->busbw = 0;
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		c->wait_ns = pp_wrap_plus(c->wait_ns, pp_wrap_minus(w->row[i].until, row[i].arrival_ns));
+		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
+		known &= !row[i].exit_open;
+		too_early |= !row[i].exit_open && row[i].exit_ns < pp_wrap_minus(c->last_ns, c->bound_ns);
+	}
+	w->violations += info->class == PP_MPI_ALL && c->bound_ns != PP_BOUND_UNKNOWN && too_early;
+	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
+		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
+		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
+	}
+}
+
+int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c)
+{
+	const struct pp_collective_row *row = &w->d->row[c->row_first];
+	size_t last;
+
+	if (c->row_count > w->room) {
+		size_t room = (size_t)c->row_count * 2;
+
+		pp_waiting_release(w);
+		*w = (struct pp_waiting){.d = w->d, .violations = w->violations};
+		w->row = calloc(room, sizeof(*w->row));
+		w->needs = calloc(room, sizeof(*w->needs));
+		w->order = calloc(room, sizeof(*w->order));
+		if (!w->row || !w->needs || !w->order)
+			return -ENOMEM;
+		w->room = room;
+	}
+	last = look_at_rows(w, c, row);
+	if (set_needs(w, c, row, (int64_t)last) < 0)
+		return -ENOMEM;
+	set_until(w, c, row);
+	sum_up(w, c, row);
+	c->step = step_of(w, c, row, last);
+	return 0;
+}
+
+void pp_waiting_release(struct pp_waiting *w)
+{
+	free(w->row);
+	free(w->needs);
+	free(w->order);
+	free(w->place);
+}
+
+void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end)
+{
+	struct pp_cell *cell = &d->cell[step * d->workers + w->worker];
+	int64_t wait = 0;
+
+	if (w->until > begin)
+		wait = pp_wrap_minus(w->until < end ? w->until : end, begin);
+	cell->wait_ns = pp_wrap_plus(cell->wait_ns, wait);
+	cell->transfer_ns = pp_wrap_plus(cell->transfer_ns, pp_wrap_minus(pp_wrap_minus(end, begin), wait));
+	if (w->blame < 0)
+		return;
+	cell = &d->cell[step * d->workers + (size_t)w->blame];
+	cell->late_ns = pp_wrap_plus(cell->late_ns, wait);
+}
+
+int pp_waiting_is_later(int64_t until, int64_t blame, int64_t than_until, int64_t than_blame)
+{
+	return until > than_until || (until == than_until && blame >= 0 && blame < than_blame);
+}

@@ -1,0 +1,105 @@
+/* What is held, and what makes it a session; see back.h. */
+#include "aggregate/keeper/back.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/request_own.h"
+#include "aggregate/keeper/request_private.h"
+#include "aggregate/read/cut.h"
+
+enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };
+
+void pp_back_init(struct pp_back *b, const struct pp_settings *settings)
+{
+	*b = (struct pp_back){.keep_ns = settings->keep_ns, .rule = settings->trigger};
+	b->slow.thousandths = settings->slow_thousandths;
+	b->slow.last_step = INT64_MIN;
+}
+
+void pp_back_release(struct pp_back *b)
+{
+	pp_slow_release(&b->slow);
+	free(b->range);
+	b->range = NULL;
+}
+
+int pp_back_only_triggers(const struct pp_back *b)
+{
+	return b->slow.thousandths && !b->keep_ns;
+}
+
+static int is_needed(const struct pp_back *b, const struct pp_requests *r)
+{
+	int needed = b->slow.found || pp_requests_active(r);
+
+	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
+		needed |= r->client[i].state == PP_CLIENT_QUEUED;
+	return needed;
+}
+
+static void evict(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job)
+{
+	struct pp_moment now = pp_moment_now(), cut = pp_moment_before(&now, &r->origin, b->keep_ns);
+
+	b->kept_ms = pp_requests_now_ms();
+	if (now.raw_ns - r->origin.raw_ns <= b->keep_ns)
+		return;
+	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
+		int64_t tick = pp_moment_tick(&cut, pp_rings_header(job->view->rings, i));
+
+		pp_rings_keep(job->view->rings, i, tick);
+		pp_sampler_drop(job->sampler, i, tick);
+	}
+}
+
+void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
+{
+	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
+	struct pp_request_span span;
+
+	if (pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
+		pp_keeper_log("trigger: %s", span.what);
+		if (pp_requests_ask(r, &wish))
+			b->slow.counted++;
+		else
+			r->span = span;
+	}
+	if (b->keep_ns && !ending && pp_requests_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
+		evict(b, r, job);
+}
+
+void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job)
+{
+	size_t rings = pp_rings_count(job->view->rings);
+	struct pp_moment now = pp_moment_now(), from = pp_moment_before(&now, &r->origin, b->keep_ns);
+
+	if (!b->keep_ns || now.raw_ns - r->origin.raw_ns <= b->keep_ns)
+		return;
+	b->range = calloc(rings + 1, sizeof(*b->range));
+	for (size_t i = 0; b->range && i < rings; i++) {
+		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
+
+		b->range[i] = (struct pp_close_range){.rank = h->rank, .from = pp_moment_tick(&from, h), .to = INT64_MAX};
+	}
+}
+
+void pp_back_message(const struct pp_back *b, const struct pp_requests *r, const char *logdir, char *message, size_t size)
+{
+	const struct pp_requests_own *o = &r->own[OWN];
+	size_t n = strlen(message);
+	char text[1024];
+
+	pp_own_message(r, logdir, text, sizeof(text));
+	n += (size_t)snprintf(message + n, size - n, "%s", !n && text[0] ? text + 1 : text);
+	if (!b->slow.thousandths || n >= size)
+		return;
+	if (!o->captured && !o->failed)
+		snprintf(message + n, size - n, "%sno session by --trigger '%s': no step was slow enough", n ? "\n" : "", b->rule);
+	else if (b->slow.counted)
+		snprintf(message + n, size - n, "%s%" PRIu64 " more slow steps within a minute of one that was captured",
+		         n ? "\n" : "", b->slow.counted);
+}

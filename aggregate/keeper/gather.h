@@ -1,0 +1,58 @@
+/* A window's close on several hosts, as the children see it that write: the leader's merges what the others bring, a
+ * follower's makes its host's share. The parents carry it (pod_gather.c, pod_share.c), by files of the spool. Called by session.c.
+ * In: a dataset of this host's ranks. Out: the leader's, of all; or a block in a file. Nothing here knows a socket of the net. */
+#ifndef PP_KEEPER_GATHER_H
+#define PP_KEEPER_GATHER_H
+
+#include "aggregate/analyze/dataset.h"
+#include "core/base/err.h"
+#include "core/clock/clock_map.h"
+
+enum { PP_GATHER_NAME = 64, PP_GATHER_SPOOL = 512 };
+
+struct pp_gather {
+	int leads;
+	int fd, parent_fd; /* leads: the ends of the talk with the parent; the child closes the parent's */
+	char spool[PP_GATHER_SPOOL];
+	uint64_t number;            /* of this gathering */
+	char token[PP_GATHER_NAME]; /* file in the session's directory: whoever sees it sees the same log directory */
+	uint64_t first_tick;        /* leads: of the other hosts that share this clock; 0: none is earlier */
+	/* follows */
+	char session[PP_GATHER_NAME];
+	char host[72];                  /* by which its files and rows go; "": its own */
+	const struct pp_clock_map *map; /* the leader's, where the clock is the same; else NULL */
+	int64_t epoch_realtime_ns;      /* of that map */
+	int others_have_steps;
+};
+
+struct pp_gather_named { /* what the leader's child tells its parent */
+	char session[PP_GATHER_NAME];
+	struct pp_clock_map map;
+	int64_t epoch_realtime_ns;
+	int has_steps;
+};
+
+enum pp_gather_kind { PP_GATHER_BLOCK, PP_GATHER_MISSING, PP_GATHER_NOTE };
+
+struct pp_gather_row { /* of <spool>/gather-NUMBER.rows, what the leader's parent tells its child */
+	enum pp_gather_kind kind;
+	int32_t rank; /* MISSING */
+	char host[72];
+	char text[256]; /* BLOCK: its file's name in the spool; MISSING: status; NOTE: a warning */
+};
+
+/* Leader. The session has its name and directory: the others may begin. */
+int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *session, const struct pp_clock_map *map,
+                   int64_t epoch_realtime_ns, int has_steps, struct pp_err *err);
+/* Leader. Wait for the other hosts' shares, and make one dataset of them and `own`, whose names all share. A share that cannot be
+ * read is rows with its sentence. */
+int pp_gather_merge(const struct pp_gather *g, const struct pp_dataset *own, struct pp_intern *names,
+                    struct pp_dataset *ret_dataset, struct pp_err *err);
+/* Follower. The block, as <spool>/share-NUMBER.block. */
+int pp_gather_give(const struct pp_gather *g, const struct pp_dataset *own, struct pp_err *err);
+/* Does this host see the leader's log directory? */
+int pp_gather_is_shared(const struct pp_gather *g, const char *logdir);
+/* Leader: they have all looked. */
+void pp_gather_drop_token(const struct pp_gather *g, const char *logdir, const char *session);
+
+#endif

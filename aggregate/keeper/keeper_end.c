@@ -1,0 +1,220 @@
+/* The end of a keeper's windows: what is left is written, ranks are told, and served while they train on. Called by keeper.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "aggregate/keeper/close.h"
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/keeper_private.h"
+#include "aggregate/keeper/ranks.h"
+#include "aggregate/read/cut.h"
+
+enum {
+	LINGER_S = 5, /* beyond --wait, for ranks that are ending */
+	LAST_ROUNDS = 8,
+	GATHER_MS = 600000, /* that the session of several hosts may take */
+};
+
+static int anybody_trains(struct pp_keeper *k)
+{
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
+		if (!pp_ranks_has_ended(&k->view, i))
+			return 1;
+	return 0;
+}
+
+/* Its windows are over before its ranks are: captures can be asked for still. Of several hosts each ends with its windows. */
+static int goes_on(struct pp_keeper *k)
+{
+	return pp_pod_role(k->pod) == PP_POD_ALONE && !*k->stop && anybody_trains(k);
+}
+
+/* A turn while a child is at work. */
+static void tend(struct pp_keeper *k)
+{
+	pp_keeper_drain(k);
+	pp_pod_run(k->pod);
+	if (k->goes_on)
+		pp_requests_run(&k->requests, &k->job, k->control, 1);
+	pp_keeper_rest(k, PP_KEEPER_BUSY_MS);
+}
+
+static void begin_to_close(struct pp_keeper *k)
+{
+	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
+	pp_spool_scan(&k->view);
+	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
+	for (int i = 0; i < LAST_ROUNDS && pp_keeper_drain(k); i++)
+		;
+	k->options.rendezvous = pp_pod_why(k->pod);
+	pp_keeper_log("%zu rings, %llu records, %llu bytes held", pp_rings_count(k->view.rings),
+	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
+	if (!k->clock_read)
+		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+	k->goes_on = goes_on(k);
+	if (k->goes_on)
+		return;
+	pp_back_run(&k->back, &k->requests, &k->job, 1);
+	pp_requests_close(&k->requests, &k->job, k->spool);
+	pp_back_end(&k->back, &k->requests, &k->job);
+}
+
+/* A child gathers and writes: this process is heard by the other hosts meanwhile. */
+static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct pp_aside *aside, struct pp_err *err)
+{
+	struct pp_pod_window all = {.cut = PP_POD_ALL, .first = k->options.steps_first, .last = k->options.steps_last};
+	struct pp_writing w = {.first = all.first, .last = all.last, .range = k->back.range, .hosts = &all, .limit_ms = GATHER_MS};
+	int rc;
+
+	for (size_t i = 0; k->back.range && i < pp_rings_count(k->view.rings); i++) {
+		const struct pp_close_range *r = &k->back.range[i];
+
+		all.from = all.cut == PP_POD_ALL || r->from < all.from ? r->from : all.from;
+		all.to = all.cut == PP_POD_ALL || r->to > all.to ? r->to : all.to;
+		all.cut = PP_POD_TICKS;
+	}
+	rc = pp_writing_start(aside, &k->job, &w);
+	if (rc)
+		return pp_err_set(err, rc, "no process to write it: %s", strerror(-rc));
+	while (!pp_aside_done(aside))
+		tend(k);
+	snprintf(message, size, "%s", aside->answer.text);
+	*err = aside->answer.err;
+	return aside->answer.code;
+}
+
+static int close_here(struct pp_keeper *k, char *message, size_t size, char *later, struct pp_err *err)
+{
+	struct pp_close close_it = {.view = &k->view,
+	                            .first = &k->first,
+	                            .options = &k->options,
+	                            .sampler = &k->sampler,
+	                            .message = message,
+	                            .message_size = size,
+	                            .range = k->back.range,
+	                            .ranges = k->back.range ? pp_rings_count(k->view.rings) : 0};
+
+	k->options.ret_later = later;
+	if (pp_pod_session(k->pod))
+		k->options.session = pp_pod_session(k->pod);
+	return pp_close_session(&close_it, err);
+}
+
+/* Rank 0 says what keeps its session from being the job's. */
+static void add_why(struct pp_keeper *k, char *message, size_t size)
+{
+	size_t n = strlen(message);
+
+	if (pp_pod_role(k->pod) == PP_POD_ALONE && n && *pp_pod_why(k->pod) && n + 1 < size)
+		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
+}
+
+static int close_window(struct pp_keeper *k)
+{
+	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
+	struct pp_aside aside = {.fd = -1};
+	struct pp_err err = {""};
+	int rc = 0;
+
+	begin_to_close(k);
+	if (pp_back_only_triggers(&k->back))
+		rc = 0;
+	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)
+		rc = close_for_all(k, message, sizeof(message), &aside, &err);
+	else if (!pp_pod_is_done(k->pod))
+		rc = close_here(k, message, sizeof(message), later, &err);
+	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
+	if (rc) {
+		pp_keeper_log("failed: %s", err.text);
+		snprintf(message, sizeof(message), "no session was written: %s", err.text);
+	} else {
+		add_why(k, message, sizeof(message));
+		pp_keeper_log("done: %s", message);
+	}
+	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
+	if (!rc && later[0] && pp_session_page(later, &err)) /* `podprof report` tries again and says why */
+		pp_keeper_log("no report.html: %s", err.text);
+	while (!pp_aside_over(&aside)) /* it makes the page */
+		tend(k);
+	return rc;
+}
+
+/* What is left of several windows; those before are written already. */
+static int close_windows(struct pp_keeper *k)
+{
+	char message[sizeof(k->control->message)] = "";
+	int rc;
+
+	begin_to_close(k);
+	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 1);
+	while (!pp_pod_is_done(k->pod) && pp_windows_run(&k->windows, &k->job, 1)) {
+		pp_pod_run(k->pod);
+		pp_keeper_rest(k, PP_KEEPER_BUSY_MS);
+	}
+	pp_pod_tell_over(k->pod);
+	rc = pp_windows_message(&k->windows, &k->job, message, sizeof(message));
+	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
+	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
+	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
+	return rc;
+}
+
+static void drop_all(struct pp_keeper *k)
+{
+	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+		pp_rings_drop(k->view.rings, i, INT64_MAX);
+		pp_sampler_drop(&k->sampler, i, INT64_MAX);
+	}
+}
+
+/* Nothing is recorded now but what a capture asks for. */
+static void serve_on(struct pp_keeper *k)
+{
+	int asked = 1;
+
+	while (!*k->stop && anybody_trains(k)) {
+		pp_keeper_drain(k);
+		pp_sampler_run(&k->sampler, k->view.rings);
+		pp_pod_run(k->pod);
+		pp_requests_run(&k->requests, &k->job, k->control, 0);
+		if (asked && !pp_requests_active(&k->requests))
+			drop_all(k);
+		asked = pp_requests_active(&k->requests);
+		pp_keeper_rest(k, asked ? PP_KEEPER_BUSY_MS : PP_KEEPER_IDLE_MS);
+	}
+	pp_requests_close(&k->requests, &k->job, k->spool);
+}
+
+/* Ranks that are ending read the message from the spool; ranks that train on read it when they end. */
+int pp_keeper_wait(struct pp_keeper *k)
+{
+	int64_t ending_ms;
+
+	if (k->goes_on)
+		serve_on(k);
+	ending_ms = pp_keeper_now_ms();
+	for (;;) {
+		int alive = 0, training = 0;
+
+		for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
+			const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
+
+			if (pp_watch_gone(&k->view.rank[i]))
+				continue;
+			alive = 1;
+			training |= atomic_load_explicit(&h->state, memory_order_acquire) != PP_RANK_ENDING;
+		}
+		if (!alive)
+			return 1;
+		if (training)
+			ending_ms = pp_keeper_now_ms();
+		if (*k->stop || pp_keeper_now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
+			return 0;
+		pp_pod_run(k->pod);
+		pp_keeper_rest(k, training ? 100 : PP_KEEPER_IDLE_MS);
+	}
+}
+
+int pp_keeper_close(struct pp_keeper *k)
+{
+	return pp_keeper_is_many(k) ? close_windows(k) : close_window(k);
+}

@@ -1,0 +1,119 @@
+/* See missing.h: after 10 s nobody waits for a process that is just slow to begin. */
+#include "aggregate/keeper/missing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/control.h"
+
+enum { PATIENCE_MS = 10000, MOST_RANKS = 1 << 20 };
+
+enum { ABSENT, CARRIED, HERE }; /* CARRIED: podprof run started it, but nothing made it the rank so far */
+
+static int64_t patience_ms(void)
+{
+	const char *text = getenv("PODPROF_PATIENCE_MS");
+	int64_t ms = text ? strtoll(text, NULL, 10) : 0;
+
+	return ms >= 100 && ms <= PATIENCE_MS ? ms : PATIENCE_MS;
+}
+
+/* An outer podprof run carries all ranks of its host, and names none. */
+static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *state, int32_t size)
+{
+	size_t others = 0;
+	const struct pp_pod_rank *other = pp_pod_ranks(pod, &others);
+	int all = 0;
+
+	for (size_t i = 0; i < v->runs; i++) {
+		all |= v->run[i].rank < 0;
+		if (v->run[i].rank >= 0 && v->run[i].rank < size)
+			state[v->run[i].rank] = CARRIED;
+	}
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
+		if (pp_rings_header(v->rings, i)->rank >= 0 && pp_rings_header(v->rings, i)->rank < size)
+			state[pp_rings_header(v->rings, i)->rank] = HERE;
+	for (size_t i = 0; i < others; i++)
+		if (other[i].rank >= 0 && other[i].rank < size)
+			state[other[i].rank] = HERE;
+	return all;
+}
+
+/* "5-7, 9" as far as it fits. */
+static void list_ranks(const char *state, int32_t size, char *text, size_t room)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (int32_t i = 0, last; i < size && n + 32 < room; i = last + 1) {
+		last = i;
+		if (state[i] == HERE)
+			continue;
+		while (last + 1 < size && state[last + 1] != HERE)
+			last++;
+		n += (size_t)snprintf(text + n, room - n, last > i ? "%s%d-%d" : "%s%d", n ? ", " : "", (int)i, (int)last);
+	}
+	if (n + 32 >= room)
+		snprintf(text + n, room - n, ", ...");
+}
+
+static void say(struct pp_control *control, const char *state, int32_t size, int32_t absent, int32_t missing)
+{
+	char ranks[96];
+
+	list_ranks(state, size, ranks, sizeof(ranks));
+	snprintf(control->notice, sizeof(control->notice),
+	         absent ? "%d of %d ranks of this job have no podprof (rank%s %s): they will be missing from the session"
+	                : "%d of %d ranks have recorded nothing so far (rank%s %s): no MPI call, step or range",
+	         (int)missing, (int)size, missing == 1 ? "" : "s", ranks);
+	pp_keeper_log("%s", control->notice);
+	/* Release: the sentence is whole before it is counted. */
+	atomic_fetch_add_explicit(&control->notices, 1, memory_order_release);
+}
+
+/* Size of the job where rank 0 is here; 0: another keeper speaks. */
+static int32_t size_of(const struct pp_spool_view *v)
+{
+	int32_t size = 0;
+	int zero = 0;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+
+		zero |= h->rank == 0;
+		if (h->size > size)
+			size = h->size;
+	}
+	return zero && size <= MOST_RANKS ? size : 0;
+}
+
+void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
+                     int64_t now_ms)
+{
+	int32_t size, absent = 0, missing = 0;
+	char *state;
+	int all;
+
+	if (m->said || !pp_rings_count(v->rings))
+		return;
+	if (!m->since_ms)
+		m->since_ms = now_ms;
+	if (now_ms - m->since_ms < patience_ms())
+		return;
+	size = size_of(v);
+	if (size <= 0)
+		return;
+	m->said = 1;
+	state = calloc((size_t)size, 1);
+	if (!state)
+		return;
+	all = mark(v, pod, state, size);
+	for (int32_t i = 0; i < size; i++) {
+		absent += state[i] == ABSENT && !all;
+		missing += state[i] != HERE;
+	}
+	if (missing)
+		say(control, state, size, absent, missing);
+	free(state);
+}

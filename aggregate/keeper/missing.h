@@ -1,0 +1,20 @@
+/* Ranks of the job that do not record, said once while it runs. Called by keeper.c with each scan.
+ * In: rings and run processes of this host, ranks of the others. Out: a sentence in the control page, which rank 0 prints. */
+#ifndef PP_KEEPER_MISSING_H
+#define PP_KEEPER_MISSING_H
+
+#include <stdint.h>
+
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/spool.h"
+
+struct pp_missing {
+	int64_t since_ms; /* of the first ring; 0: none yet */
+	int said;
+};
+
+/* Only the keeper that has rank 0's ring speaks; `pod` NULL: one host. */
+void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
+                     int64_t now_ms);
+
+#endif

@@ -1,0 +1,23 @@
+/* Points in time by both kinds of tick, and points before them. In: the clocks. Out: ticks as a ring counts them.
+ * Called by request*.c, slow.c and keeper.c. */
+#ifndef PP_KEEPER_MOMENT_H
+#define PP_KEEPER_MOMENT_H
+
+#include <stdint.h>
+
+#include "core/ring/ring_file.h"
+
+struct pp_moment {
+	pp_tick counter; /* the processor's */
+	int64_t raw_ns;  /* CLOCK_MONOTONIC_RAW */
+};
+
+struct pp_moment pp_moment_now(void);
+/* `ns` before `now`; how fast the counter is says the way from `origin` to `now`, which are 10 ms apart at least, else it is `origin`. */
+struct pp_moment pp_moment_before(const struct pp_moment *now, const struct pp_moment *origin, int64_t ns);
+/* In ticks of this ring. */
+int64_t pp_moment_tick(const struct pp_moment *m, const struct pp_ring_header *h);
+/* From a tick of this ring to the moment, in ns. */
+int64_t pp_moment_since(const struct pp_moment *m, const struct pp_moment *origin, const struct pp_ring_header *h, int64_t tick);
+
+#endif

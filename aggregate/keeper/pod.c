@@ -1,0 +1,366 @@
+/* The keepers of several hosts as one: role, turns, ends. See pod.h. Called by keeper.c. */
+#include "aggregate/keeper/pod.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/ranks.h"
+#include "core/base/plain.h"
+#include "core/base/proc.h"
+
+enum {
+	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
+	SEARCH_MS = 20,
+	LATE_MS = 30000, /* after the first ring: no invitation is likely to come any more */
+	EVENTS = 256,    /* in one turn */
+};
+
+int64_t pp_pod_now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t pp_pod_now_ms(void)
+{
+	return pp_pod_now_us() / 1000;
+}
+
+void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
+{
+	char text[sizeof(p->why)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (!strcmp(text, p->why))
+		return;
+	memcpy(p->why, text, sizeof(text));
+	if (p->state != PP_POD_SEARCHING) /* what is in vain is tried again */
+		pp_keeper_log("%s", p->why);
+}
+
+const char *pp_pod_why(struct pp_pod *p)
+{
+	if (!p)
+		return "";
+	pp_pod_describe(p, p->told, sizeof(p->told));
+	return p->told;
+}
+
+/* A host's name is anybody's: no message takes control bytes, no session a slash. */
+static void tame(char *host)
+{
+	for (char *p = pp_plain(host, ""); *p; p++)
+		*p = (char)(*p == '/' ? '_' : *p);
+}
+
+int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
+{
+	struct pp_pod *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->o = *o;
+	p->begin_ms = pp_pod_now_ms();
+	p->gather.fd = p->share.fd = p->share.aside.fd = -1;
+	gethostname(p->host, sizeof(p->host) - 1);
+	tame(p->host);
+	*ret_pod = p;
+	return 0;
+}
+
+static void hang_up(struct pp_pod *p, const char *reason)
+{
+	const int64_t end = pp_pod_now_ms() + 1000;
+	struct pp_wire m = {.kind = PP_WIRE_BYE, .bye.reason = reason};
+	struct pp_net_event e;
+	int said = 0;
+
+	for (size_t i = 0; i < (p->state == PP_POD_JOINED ? 1 : p->state == PP_POD_LISTENING ? p->peers : 0); i++)
+		said += !pp_net_send(p->net, (int)i, &m, NULL);
+	while (said && pp_net_unsent(p->net) && pp_pod_now_ms() < end)
+		pp_net_next(p->net, 5, &e);
+	pp_net_free(p->net);
+	p->net = NULL;
+}
+
+void pp_pod_free(struct pp_pod *p)
+{
+	if (!p)
+		return;
+	pp_pod_withdraw(p);
+	pp_pod_gather_end(p);
+	pp_pod_share_end(p);
+	if (p->net)
+		hang_up(p, "this host is done");
+	free(p->rank);
+	free(p->rank_peer);
+	free(p->mine);
+	explicit_bzero(p, sizeof(*p));
+	free(p);
+}
+
+enum pp_pod_role pp_pod_role(const struct pp_pod *p)
+{
+	if (!p)
+		return PP_POD_ALONE;
+	if (p->state == PP_POD_LISTENING)
+		return PP_POD_LEADER;
+	return p->state == PP_POD_SEARCHING || p->state == PP_POD_CALLING || p->state == PP_POD_JOINED ? PP_POD_FOLLOWER
+	                                                                                               : PP_POD_ALONE;
+}
+
+const char *pp_pod_session(const struct pp_pod *p)
+{
+	return p && p->session[0] ? p->session : NULL;
+}
+
+int pp_pod_is_done(const struct pp_pod *p)
+{
+	return p && p->is_done;
+}
+
+void pp_pod_part(struct pp_pod *p)
+{
+	const struct pp_settings *s = p->o.settings;
+
+	if (pp_pod_role(p) == PP_POD_FOLLOWER)
+		snprintf(p->session, sizeof(p->session), "%.120s-%.70s", s->session[0] ? s->session : s->job, p->host);
+	pp_pod_share_end(p);
+	pp_net_free(p->net);
+	p->net = NULL;
+	p->state = PP_POD_APART;
+	p->news = 1;
+}
+
+/* Every rank that launchers said this keeper has is there, or nobody new has come for a while; -1: not known yet. */
+static int has_zero(struct pp_pod *p, int *ret_size)
+{
+	struct pp_spool_view *v = p->o.job->view;
+	int expected = pp_ranks_expected(v), seen = pp_ranks_seen(v), zero = 0;
+
+	*ret_size = 0;
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
+
+		zero |= h->rank == 0;
+		if (h->size > *ret_size)
+			*ret_size = h->size;
+	}
+	for (size_t i = 0; i < v->runs; i++)
+		zero |= v->run[i].rank == 0;
+	if (zero)
+		return 1;
+	if (expected > 0 && (seen >= expected || (int)v->runs >= expected))
+		return 0;
+	return pp_pod_now_ms() - p->rings_ms > SETTLE_MS ? 0 : -1;
+}
+
+/* Pids of its own. */
+static int in_container(void)
+{
+	uint32_t space = pp_proc_pid_space();
+
+	return space && space != PP_PID_SPACE_FIRST;
+}
+
+static int spans(const struct pp_pod *p)
+{
+	int zero = pp_pod_zero(p);
+	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero) : NULL;
+
+	if (!h || h->size < 2)
+		return 0;
+	if (h->size > h->local_size && h->local_size > 0)
+		return 1;
+	/* What a launcher takes for one host may be containers, with a keeper each. */
+	if ((h->local_size <= 0 || in_container()) && pp_pod_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
+		return 1;
+	return atomic_load_explicit(&h->net_wanted, memory_order_acquire) != 0;
+}
+
+static void decide(struct pp_pod *p)
+{
+	char invite[4200];
+	int size, zero;
+
+	if (!pp_rings_count(p->o.job->view->rings))
+		return;
+	if (!p->rings_ms) {
+		p->rings_ms = pp_pod_now_ms();
+		snprintf(p->host, sizeof(p->host), "%.71s", pp_rings_header(p->o.job->view->rings, 0)->host);
+		tame(p->host);
+	}
+	if (pp_pod_zero(p) >= 0) {
+		p->state = PP_POD_HERE;
+		if (spans(p))
+			pp_pod_listen(p);
+		return;
+	}
+	zero = has_zero(p, &size);
+	snprintf(invite, sizeof(invite), "%s/invite", p->o.spool);
+	if (size > 1 && (zero == 0 || !access(invite, F_OK)))
+		p->state = PP_POD_SEARCHING;
+}
+
+static void joined(struct pp_pod *p, const struct pp_net_event *e)
+{
+	if (p->state == PP_POD_LISTENING) {
+		pp_pod_take_peer(p, e->peer, &e->message->hello);
+		return;
+	}
+	p->state = PP_POD_JOINED;
+	p->looked_ms = 0;
+	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host,
+	               p->way == PP_WAY_MPI ? "MPI" : "a file in the log directory");
+}
+
+static void refused(struct pp_pod *p, const struct pp_net_event *e)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), "%.200s", e->message ? e->message->hello_ack.refused : "");
+	pp_pod_part(p);
+	pp_pod_say_why(p, "rank 0's keeper does not take this host: %s", why);
+}
+
+static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
+{
+	int was_joined = p->state == PP_POD_JOINED;
+
+	if (p->state == PP_POD_LISTENING) {
+		pp_keeper_log("host '%s' %s", p->peer[e->peer].name, lost ? "was not heard any more" : "has left");
+		pp_pod_take_end(p, e->peer, lost);
+		return;
+	}
+	if (!was_joined) { /* an invitation that nobody stands behind: another one may come */
+		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
+		pp_net_free(p->net);
+		p->net = NULL;
+		p->state = PP_POD_SEARCHING;
+		return;
+	}
+	if (p->is_done)
+		return;
+	pp_pod_part(p);
+	if (lost)
+		pp_pod_say_why(p, "rank 0's keeper was not heard for %lld s: this host has a session of its own",
+		               (long long)(pp_pod_silence_ms() + 999) / 1000);
+	else
+		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
+}
+
+static void take(struct pp_pod *p, const struct pp_net_event *e)
+{
+	const struct pp_wire *m = e->message;
+	int leads = p->state == PP_POD_LISTENING;
+
+	if (leads)
+		p->peer[e->peer].heard_ms = pp_pod_now_ms();
+	if (m->kind == PP_WIRE_HEARTBEAT && leads)
+		pp_pod_take_ranks(p, e->peer, &m->heartbeat);
+	else if (m->kind == PP_WIRE_TELL && !leads)
+		pp_pod_take_word(p, &m->tell);
+	else if (m->kind == PP_WIRE_WORDS_OF)
+		pp_pod_take_words(p, e->peer, &m->words);
+	else if (m->kind == PP_WIRE_GATHER && !leads)
+		pp_pod_share_begin(p, &m->gather);
+	else if ((m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) && leads)
+		pp_pod_take_piece(p, e->peer, m);
+	else if (m->kind == PP_WIRE_SHARE && leads)
+		pp_pod_take_share(p, e->peer, &m->share);
+}
+
+static void pump(struct pp_pod *p)
+{
+	struct pp_net_event e;
+
+	for (int i = 0; i < EVENTS && p->net && pp_net_next(p->net, 0, &e) == 1; i++) {
+		if (e.kind == PP_NET_JOINED)
+			joined(p, &e);
+		else if (e.kind == PP_NET_REFUSED)
+			refused(p, &e);
+		else if (e.kind == PP_NET_LEFT || e.kind == PP_NET_LOST)
+			left(p, &e, e.kind == PP_NET_LOST);
+		else
+			take(p, &e);
+	}
+}
+
+int pp_pod_run(struct pp_pod *p)
+{
+	int64_t now = pp_pod_now_ms();
+	int news;
+
+	if (!p)
+		return 0;
+	if (p->state == PP_POD_UNDECIDED)
+		decide(p);
+	else if (p->state == PP_POD_HERE && spans(p))
+		pp_pod_listen(p);
+	if (p->state == PP_POD_SEARCHING && now - p->calling_ms >= SEARCH_MS) {
+		p->calling_ms = now;
+		pp_pod_search(p);
+	}
+	if (p->net) {
+		pp_pod_tell_mine(p);
+		pump(p);
+	}
+	if (p->state == PP_POD_LISTENING) {
+		pp_pod_gather_run(p);
+		if (!p->complete && pp_pod_is_complete(p)) {
+			p->complete = 1;
+			pp_pod_withdraw(p);
+			pp_keeper_log("every rank of the job is heard of: %zu other hosts", p->peers);
+		}
+	}
+	if (p->state == PP_POD_JOINED)
+		pp_pod_share_run(p);
+	news = p->news;
+	p->news = 0;
+	return news;
+}
+
+int pp_pod_wait(struct pp_pod *p, int ms)
+{
+	if (!p || !p->net)
+		return 0;
+	pp_net_wait(p->net, ms);
+	return 1;
+}
+
+int pp_pod_pace(const struct pp_pod *p)
+{
+	return p && p->net && ((p->word.number && p->word.kind != PP_ASK_NOTHING) || p->gather.active || p->share.active) ? 1 : 100;
+}
+
+int pp_pod_may_close(struct pp_pod *p, int over, int asked)
+{
+	int64_t now = pp_pod_now_ms(), grace;
+
+	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_APART)
+		return over;
+	p->over_ms = !over ? 0 : p->over_ms ? p->over_ms : now;
+	grace = now - p->rings_ms > LATE_MS ? 1000 : p->o.settings->wait_s * 500; /* ranks wait for it */
+	if (p->state == PP_POD_LISTENING)
+		return asked || (over && pp_pod_others_over(p) && (p->complete || now - p->over_ms > grace));
+	if (p->is_done)
+		return 1;
+	if (!asked && (!over || p->state == PP_POD_JOINED || now - p->over_ms <= grace))
+		return 0;
+	if (asked)
+		pp_pod_say_why(p, "this host's keeper was asked to end before rank 0's: it has a session of its own");
+	pp_pod_part(p);
+	return 1;
+}

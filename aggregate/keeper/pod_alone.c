@@ -1,0 +1,127 @@
+/* pod.h where libzmq or protobuf-c is missing: every keeper is alone. Called by keeper.c, request.c, writing.c. */
+#include <errno.h>
+
+#include "aggregate/keeper/pod.h"
+
+int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
+{
+	(void)o;
+	(void)ret_pod;
+	return -ENOTSUP;
+}
+
+void pp_pod_free(struct pp_pod *p)
+{
+	(void)p;
+}
+
+int pp_pod_run(struct pp_pod *p)
+{
+	(void)p;
+	return 0;
+}
+
+int pp_pod_wait(struct pp_pod *p, int ms)
+{
+	(void)p;
+	(void)ms;
+	return 0;
+}
+
+int pp_pod_may_close(struct pp_pod *p, int over, int asked)
+{
+	(void)p;
+	(void)asked;
+	return over;
+}
+
+int pp_pod_is_done(const struct pp_pod *p)
+{
+	(void)p;
+	return 0;
+}
+
+const char *pp_pod_session(const struct pp_pod *p)
+{
+	(void)p;
+	return NULL;
+}
+
+enum pp_pod_role pp_pod_role(const struct pp_pod *p)
+{
+	(void)p;
+	return PP_POD_ALONE;
+}
+
+int pp_pod_pace(const struct pp_pod *p)
+{
+	(void)p;
+	return 100;
+}
+
+const char *pp_pod_why(struct pp_pod *p)
+{
+	(void)p;
+	return "";
+}
+
+const struct pp_pod_rank *pp_pod_ranks(const struct pp_pod *p, size_t *ret_ranks)
+{
+	(void)p;
+	*ret_ranks = 0;
+	return NULL;
+}
+
+void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
+{
+	(void)p;
+	(void)number;
+	(void)kind;
+	(void)first;
+	(void)last;
+}
+
+void pp_pod_tell_over(struct pp_pod *p)
+{
+	(void)p;
+}
+
+int pp_pod_ask(struct pp_pod *p, uint32_t client, const char *line)
+{
+	(void)p;
+	(void)client;
+	(void)line;
+	return -ENOTCONN;
+}
+
+void pp_pod_forget(struct pp_pod *p, uint32_t client)
+{
+	(void)p;
+	(void)client;
+}
+
+int pp_pod_heard(struct pp_pod *p, struct pp_pod_words *ret_words)
+{
+	(void)p;
+	(void)ret_words;
+	return 0;
+}
+
+void pp_pod_answer(struct pp_pod *p, const struct pp_pod_words *words)
+{
+	(void)p;
+	(void)words;
+}
+
+struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
+{
+	(void)p;
+	(void)w;
+	return NULL;
+}
+
+void pp_pod_gathering(struct pp_pod *p, int has_child)
+{
+	(void)p;
+	(void)has_child;
+}

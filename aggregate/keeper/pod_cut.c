@@ -1,0 +1,102 @@
+/* What of this host's rings is a window that the leader closes. Called by pod_share.c. */
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/windows.h"
+#include "aggregate/keeper/words.h"
+#include "aggregate/read/cut.h"
+
+static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
+{
+	uint64_t word = atomic_load_explicit(&h->request, memory_order_acquire), number = *(const uint64_t *)context;
+	pp_tick begin = h->request_row.begin, end = h->request_row.end;
+
+	if (word >> 8 != number || ((word & 0xff) != PP_REQUEST_STARTED && (word & 0xff) != PP_REQUEST_PASSED) ||
+	    begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+		return 0;
+	*ret_from = (int64_t)begin;
+	*ret_to = (word & 0xff) == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
+	return 1;
+}
+
+static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
+{
+	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
+
+	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
+}
+
+static int ticks_of_window(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
+{
+	uint64_t index = *(const uint64_t *)context;
+	const struct pp_window_row *row = row_of(h, index);
+
+	if (!row)
+		return 0;
+	*ret_from = row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
+	*ret_to = atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index && row->end < (pp_tick)INT64_MAX
+	                  ? (int64_t)row->end
+	                  : INT64_MAX;
+	return 1;
+}
+
+/* The child has its copy: what the windows behind need stays. */
+void pp_pod_drop(const struct pp_windows_job *job, uint64_t index)
+{
+	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
+		const struct pp_window_row *next = row_of(h, index + 1);
+		int64_t from, to;
+
+		if (!ticks_of_window(h, &index, &from, &to) || to == INT64_MAX)
+			continue;
+		if (next && (int64_t)next->begin <= to)
+			to = (int64_t)next->begin - 1;
+		pp_rings_drop(job->view->rings, i, to);
+		pp_sampler_drop(job->sampler, i, to);
+	}
+}
+
+static int ticks_given(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
+{
+	const struct pp_pod_window *w = context;
+
+	(void)h;
+	*ret_from = w->from;
+	*ret_to = w->to;
+	return 1;
+}
+
+struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w)
+{
+	if (w->cut == PP_POD_WINDOW)
+		return pp_writing_ranges(r, ticks_of_window, &w->number);
+	if (w->cut == PP_POD_REQUEST)
+		return pp_writing_ranges(r, ticks_of_request, &w->number);
+	if (w->cut == PP_POD_CODE)
+		return pp_writing_ranges(r, pp_windows_code_ticks, &w->number);
+	return pp_writing_ranges(r, ticks_given, w);
+}
+
+/* What our ranks said of it; the rest of /window is the leader's. */
+static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+{
+	const struct pp_pod_window *w = context;
+	int64_t from, to;
+
+	if (w->cut == PP_POD_WINDOW) {
+		pp_words_of_window(h, ring, &w->number, rank);
+		return;
+	}
+	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to)
+	    : w->cut == PP_POD_CODE  ? !pp_windows_code_ticks(h, &w->number, &from, &to)
+	                             : !ticks_given(h, w, &from, &to))
+		return;
+	rank->started = from > (int64_t)h->open_tick ? from : (int64_t)h->open_tick;
+	rank->acked = w->cut == PP_POD_REQUEST ? rank->started : PP_WINDOW_NEVER;
+	rank->ended = to < INT64_MAX ? to : PP_WINDOW_NEVER;
+}
+
+int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told)
+{
+	*told = (struct pp_window_told){.by = "options", .tries = 1};
+	return pp_words_make(r, words_of, w, told);
+}

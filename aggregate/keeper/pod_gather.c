@@ -1,0 +1,373 @@
+/* The leader's window on all hosts: asks them for their shares, takes what they bring, tells its child when all is there.
+ * Called by pod.c; the child's part is gather.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/write/writer.h"
+#include "core/clock/clock_map.h"
+
+enum {
+	LIMIT_MS = 300000, /* for a host that is heard and brings nothing */
+};
+
+#define BLOCK_MOST ((uint64_t)256 << 20)
+
+static const char apart[] = "nosteps+"; /* a file of the session beside, which has no steps */
+
+static int same_clock(const struct pp_pod *p, const struct pp_pod_peer *one)
+{
+	const struct pp_rings *r = p->o.job->view->rings;
+	const struct pp_ring_header *h = pp_rings_count(r) ? pp_rings_header(r, 0) : NULL;
+
+	return h && h->tick_kind == one->tick_kind && !strncmp(h->boot_id, one->boot_id, sizeof(h->boot_id)) &&
+	       (h->tick_kind != PP_TICK_RAW || !strncmp(h->timens_ns, one->timens, sizeof(h->timens_ns)));
+}
+
+static void file_of(const struct pp_pod *p, int peer, char *path, size_t size)
+{
+	if (peer < 0)
+		snprintf(path, size, "%s/gather-%llu.rows", p->o.spool, (unsigned long long)p->gather.child.number);
+	else
+		snprintf(path, size, "%s/gather-%llu-%d.block", p->o.spool, (unsigned long long)p->gather.child.number, peer);
+}
+
+struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
+{
+	struct pp_pod_job *g = p ? &p->gather : NULL;
+	uint64_t dice = 0;
+	int fd[2];
+
+	if (!p || p->state != PP_POD_LISTENING)
+		return NULL;
+	pp_pod_gather_end(p);
+	if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd)) {
+		pp_keeper_log("other hosts are not asked for their shares: %s", strerror(errno));
+		return NULL;
+	}
+	*g = (struct pp_pod_job){.active = 1, .fd = fd[0], .window = *w, .begun_ms = pp_pod_now_ms()};
+	fcntl(g->fd, F_SETFL, O_NONBLOCK);
+	g->child = (struct pp_gather){.leads = 1, .fd = fd[1], .parent_fd = fd[0], .number = ++p->gathers};
+	snprintf(g->child.spool, sizeof(g->child.spool), "%s", p->o.spool);
+	snprintf(g->child.token, sizeof(g->child.token), ".gather-%016llx", (unsigned long long)dice);
+	for (size_t i = 0; i < p->peers; i++) {
+		struct pp_pod_peer *one = &p->peer[i];
+
+		one->bring = (struct pp_pod_bring){.fd = -1};
+		if (one->joined && one->first_tick && same_clock(p, one) &&
+		    (!g->child.first_tick || one->first_tick < g->child.first_tick))
+			g->child.first_tick = one->first_tick;
+	}
+	return &g->child;
+}
+
+void pp_pod_gathering(struct pp_pod *p, int has_child)
+{
+	if (!p || !p->gather.active)
+		return;
+	close(p->gather.child.fd);
+	p->gather.child.fd = -1;
+	if (!has_child)
+		pp_pod_gather_end(p);
+}
+
+static void close_piece(struct pp_pod_bring *b)
+{
+	if (b->fd >= 0 && b->is_block)
+		close(b->fd);
+	else if (b->fd >= 0)
+		pp_output_abandon(b->fd, b->name);
+	b->fd = -1;
+}
+
+void pp_pod_gather_end(struct pp_pod *p)
+{
+	struct pp_pod_job *g = &p->gather;
+	char path[PATH_MAX];
+
+	if (!g->active)
+		return;
+	for (size_t i = 0; i < p->peers; i++) {
+		close_piece(&p->peer[i].bring);
+		file_of(p, (int)i, path, sizeof(path));
+		unlink(path);
+	}
+	file_of(p, -1, path, sizeof(path));
+	unlink(path);
+	if (g->child.fd >= 0)
+		close(g->child.fd);
+	close(g->fd);
+	*g = (struct pp_pod_job){.fd = -1};
+}
+
+static int64_t realtime_of(const struct pp_pod_job *g, int64_t tick)
+{
+	if (g->window.cut != PP_POD_TICKS)
+		return 0;
+	return tick == INT64_MIN || tick == INT64_MAX ? tick
+	                                              : g->name.epoch_realtime_ns + pp_clock_map_ns(&g->name.map, (pp_tick)tick);
+}
+
+/* The session has its name: the others may begin. */
+static void ask(struct pp_pod *p, int peer)
+{
+	const struct pp_rings *r = p->o.job->view->rings;
+	const struct pp_ring_header *h = pp_rings_header(r, 0);
+	struct pp_pod_peer *one = &p->peer[peer];
+	struct pp_pod_job *g = &p->gather;
+	struct pp_wire m = {.kind = PP_WIRE_GATHER};
+	struct pp_err err = {""};
+
+	m.gather = (struct pp_wire_gather){.gather = g->child.number,
+	                                   .cut = (uint32_t)g->window.cut,
+	                                   .number = g->window.number,
+	                                   .from = g->window.from,
+	                                   .to = g->window.to,
+	                                   .from_realtime = realtime_of(g, g->window.from),
+	                                   .to_realtime = realtime_of(g, g->window.to),
+	                                   .first = g->window.first,
+	                                   .last = g->window.last,
+	                                   .session = g->name.session,
+	                                   .token = g->child.token,
+	                                   .host = strcmp(one->name, one->host) ? one->name : "",
+	                                   .has_steps = g->name.has_steps,
+	                                   .tick0 = g->name.map.tick0,
+	                                   .num = g->name.map.num,
+	                                   .ns0 = g->name.map.ns0,
+	                                   .bound = g->name.map.bound_ns,
+	                                   .epoch_realtime = g->name.epoch_realtime_ns,
+	                                   .shift = g->name.map.shift,
+	                                   .clock = {h->boot_id, h->timens_ns, h->tick_kind}};
+	one->bring = (struct pp_pod_bring){.fd = -1, .asked = 1, .moved_ms = pp_pod_now_ms()};
+	if (pp_net_send(p->net, peer, &m, &err))
+		snprintf(one->bring.why, sizeof(one->bring.why), "%.190s", err.text);
+}
+
+static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const struct pp_wire *m)
+{
+	const struct pp_wire_piece *piece = &m->piece;
+	const char *name = piece->name;
+	struct pp_err err = {""};
+	char session[PP_GATHER_NAME + 32];
+	int beside = !strncmp(name, apart, sizeof(apart) - 1);
+	size_t length;
+
+	b->is_block = m->kind == PP_WIRE_BLOCK;
+	if (b->is_block) {
+		char path[PATH_MAX];
+
+		file_of(p, peer, path, sizeof(path));
+		b->fd = piece->total > BLOCK_MOST ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (b->fd < 0)
+			snprintf(b->why, sizeof(b->why), "its share of %llu bytes is not taken: %s",
+			         (unsigned long long)piece->total, piece->total > BLOCK_MOST ? "too large" : strerror(errno));
+		return b->fd < 0 ? -1 : 0;
+	}
+	name += beside ? sizeof(apart) - 1 : 0;
+	length = strlen(name);
+	if (length < 11 || strcmp(name + length - 10, ".xplane.pb") != 0 || name[0] == '.') {
+		snprintf(b->why, sizeof(b->why), "it sent a file that is no XSpace");
+		return -1;
+	}
+	snprintf(session, sizeof(session), "plugins/profile/%s%s", p->gather.name.session, beside ? "-nosteps" : "");
+	snprintf(b->name, sizeof(b->name), "%s/%s/%s", p->o.job->options->logdir, session, name);
+	if (pp_output_make(p->o.job->options->logdir, session, &err) || (b->fd = pp_output_create(b->name, &err)) < 0) {
+		b->fd = -1;
+		snprintf(b->note, sizeof(b->note), "its XSpace is left out: %.150s", err.text);
+		return -1;
+	}
+	return 0;
+}
+
+void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	struct pp_pod_bring *b = &p->peer[peer].bring;
+	const struct pp_wire_piece *piece = &m->piece;
+	struct pp_err err = {""};
+	ssize_t n;
+
+	if (!p->gather.active || p->gather.told || piece->gather != p->gather.child.number || !b->asked || b->done)
+		return;
+	b->moved_ms = pp_pod_now_ms();
+	if (piece->offset == 0) {
+		close_piece(b);
+		b->at = 0;
+		make_ready(p, b, peer, m);
+	}
+	if (b->fd < 0 || piece->offset != b->at || b->is_block != (m->kind == PP_WIRE_BLOCK))
+		return;
+	n = pwrite(b->fd, piece->bytes, piece->size, (off_t)b->at);
+	if (n != (ssize_t)piece->size) {
+		snprintf(b->is_block ? b->why : b->note, sizeof(b->why), "what it sends cannot be written: %s",
+		         strerror(n < 0 ? errno : ENOSPC));
+		close_piece(b);
+		return;
+	}
+	b->at += piece->size;
+	if (b->at < piece->total)
+		return;
+	if (b->is_block) {
+		close(b->fd);
+		b->has_block = 1;
+	} else if (pp_output_commit(b->fd, b->name, &err)) {
+		snprintf(b->note, sizeof(b->note), "its XSpace is left out: %.150s", err.text);
+	}
+	b->fd = -1;
+}
+
+void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s)
+{
+	struct pp_pod_bring *b = &p->peer[peer].bring;
+
+	if (!p->gather.active || p->gather.told || s->gather != p->gather.child.number || !b->asked || b->done)
+		return;
+	close_piece(b);
+	b->done = 1;
+	if (s->code || !b->has_block)
+		snprintf(b->why, sizeof(b->why), "%.190s",
+		         b->why[0]      ? b->why
+		         : s->reason[0] ? s->reason
+		                        : "its share did not come");
+	else if (s->reason[0])
+		snprintf(b->note, sizeof(b->note), "%.190s", s->reason);
+}
+
+static void say_silent(struct pp_pod_peer *one, int lost, int64_t ms)
+{
+	if (lost)
+		snprintf(one->bring.why, sizeof(one->bring.why), "host %s was not heard for %lld s", one->name,
+		         (long long)(ms + 999) / 1000);
+	else
+		snprintf(one->bring.why, sizeof(one->bring.why), "host %s left before the end", one->name);
+}
+
+/* Is there nothing more to wait for from this host? */
+static int is_settled(struct pp_pod_peer *one, int64_t now)
+{
+	struct pp_pod_bring *b = &one->bring;
+
+	if (!one->joined || b->done)
+		return 1;
+	if (!b->why[0] && one->gone)
+		snprintf(b->why, sizeof(b->why), "host %s %s", one->name,
+		         one->lost ? "was not heard for 10 s" : "left before the end");
+	else if (!b->why[0] && !b->asked)
+		snprintf(b->why, sizeof(b->why), "host %s came too late", one->name);
+	else if (!b->why[0] && now - one->heard_ms > pp_pod_silence_ms() / 2) /* ranks wait for the files */
+		say_silent(one, 1, pp_pod_silence_ms() / 2);
+	else if (!b->why[0] && now - b->moved_ms > LIMIT_MS)
+		snprintf(b->why, sizeof(b->why), "host %s brought nothing for %d s", one->name, LIMIT_MS / 1000);
+	return b->why[0] != '\0';
+}
+
+static void put_row(int fd, enum pp_gather_kind kind, int32_t rank, const char *host, const char *text)
+{
+	struct pp_gather_row row = {.kind = kind, .rank = rank};
+
+	snprintf(row.host, sizeof(row.host), "%s", host);
+	snprintf(row.text, sizeof(row.text), "%s", text);
+	if (write(fd, &row, sizeof(row)) != (ssize_t)sizeof(row))
+		pp_keeper_log("a row of the gathering is lost: %s", strerror(errno));
+}
+
+static int is_known(const struct pp_pod *p, int32_t rank)
+{
+	const struct pp_rings *r = p->o.job->view->rings;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		if (pp_rings_header(r, i)->rank == rank)
+			return 1;
+	for (size_t i = 0; i < p->ranks; i++)
+		if (p->rank[i].rank == rank)
+			return 1;
+	return 0;
+}
+
+static void put_rows(struct pp_pod *p, int fd)
+{
+	int zero = pp_pod_zero(p);
+	int32_t size = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero)->size : 0;
+	uint64_t refused = pp_net_counts(p->net).refused;
+	char text[256];
+
+	for (size_t i = 0; i < p->peers; i++) {
+		const struct pp_pod_peer *one = &p->peer[i];
+
+		if (one->joined && one->bring.done && !one->bring.why[0]) {
+			snprintf(text, sizeof(text), "gather-%llu-%zu.block", (unsigned long long)p->gather.child.number, i);
+			put_row(fd, PP_GATHER_BLOCK, -1, one->name, text);
+		}
+		snprintf(text, sizeof(text), "host %s: %.180s", one->name, one->bring.note);
+		if (one->joined && one->bring.note[0])
+			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
+	}
+	for (size_t i = 0; i < p->ranks; i++) {
+		const struct pp_pod_peer *one = &p->peer[p->rank_peer[i]];
+
+		snprintf(text, sizeof(text), "missing: %.84s", one->bring.why);
+		if (one->bring.why[0])
+			put_row(fd, PP_GATHER_MISSING, p->rank[i].rank, one->name, text);
+	}
+	for (int32_t rank = 0; rank < size; rank++)
+		if (!is_known(p, rank))
+			put_row(fd, PP_GATHER_MISSING, rank, "", "missing: neither it nor a keeper of its host was heard of");
+	snprintf(text, sizeof(text), "%llu hosts that wanted to join were refused: of another job or version, or more than %d",
+	         (unsigned long long)refused, PP_NET_PEERS);
+	if (refused)
+		put_row(fd, PP_GATHER_NOTE, -1, "", text);
+}
+
+static void tell_child(struct pp_pod *p)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	file_of(p, -1, path, sizeof(path));
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		put_rows(p, fd);
+		close(fd);
+	} else {
+		pp_keeper_log("cannot write '%s': %s", path, strerror(errno));
+	}
+	send(p->gather.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	p->gather.told = 1;
+	pp_keeper_log("shares of all hosts are there after %lld ms", (long long)(pp_pod_now_ms() - p->gather.begun_ms));
+}
+
+void pp_pod_gather_run(struct pp_pod *p)
+{
+	struct pp_pod_job *g = &p->gather;
+	int settled = 1;
+	char byte;
+	ssize_t n;
+
+	if (!g->active)
+		return;
+	n = recv(g->fd, g->named ? (void *)&byte : &g->name, g->named ? 1 : sizeof(g->name), MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) { /* the child has ended */
+		pp_pod_gather_end(p);
+		return;
+	}
+	if (!g->named && n == (ssize_t)sizeof(g->name)) {
+		g->named = 1;
+		g->name.session[sizeof(g->name.session) - 1] = '\0';
+		for (size_t i = 0; i < p->peers; i++)
+			if (p->peer[i].joined && !p->peer[i].gone)
+				ask(p, (int)i);
+	}
+	if (!g->named || g->told)
+		return;
+	for (size_t i = 0; i < p->peers; i++)
+		settled &= is_settled(&p->peer[i], pp_pod_now_ms());
+	if (settled)
+		tell_child(p);
+}

@@ -1,0 +1,145 @@
+/* What the files of pod.h share: pod.c (role, turns), pod_way.c (how hosts find each other), pod_ranks.c (who does what),
+ * pod_words.c, pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else includes it. */
+#ifndef PP_KEEPER_POD_PRIVATE_H
+#define PP_KEEPER_POD_PRIVATE_H
+
+#include "aggregate/keeper/gather.h"
+#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/pod.h"
+
+enum { PP_POD_QUEUE = 64 };
+
+enum pp_pod_state {
+	PP_POD_UNDECIDED, /* rank 0's ring may come yet */
+	PP_POD_HERE,      /* all ranks are of this keeper */
+	PP_POD_LISTENING,
+	PP_POD_SEARCHING, /* for an invitation */
+	PP_POD_CALLING,
+	PP_POD_JOINED,
+	PP_POD_APART, /* no other host is reached, or not any more */
+};
+
+enum pp_pod_way { PP_WAY_NONE, PP_WAY_MPI, PP_WAY_OUTER, PP_WAY_FILE };
+
+struct pp_pod_bring {        /* leader: what a host brings to the gathering that goes on */
+	int asked, done, fd; /* fd: of the piece that is written; -1 none */
+	uint64_t at;
+	char name[4400]; /* of the open file */
+	int is_block, has_block;
+	int64_t moved_ms;
+	char why[200], note[200]; /* it brings nothing; it does, but */
+};
+
+struct pp_pod_peer { /* another host, by its number in the net */
+	int joined, gone, lost;
+	enum pp_pod_way way;
+	char host[72], name[72]; /* as it says; as files and rows call it */
+	char boot_id[64], timens[96];
+	uint32_t tick_kind;
+	uint64_t first_tick;
+	int over;
+	int64_t heard_ms;
+	struct pp_pod_bring bring;
+};
+
+struct pp_pod_job {              /* leader: the gathering */
+	int active, named, told; /* told: the child has all there is */
+	int fd;                  /* parent's end; -1 */
+	struct pp_gather child;  /* what the child has */
+	struct pp_pod_window window;
+	struct pp_gather_named name;
+	int64_t begun_ms;
+};
+
+struct pp_pod_share {             /* follower: what it makes and sends */
+	int active, made, shared; /* made: the child has answered; shared: the leader sees what it writes */
+	struct pp_gather child;
+	struct pp_clock_map map;
+	struct pp_pod_window window;
+	struct pp_aside aside;
+	char **file; /* [files] paths that are to be sent, the block first */
+	size_t files, file_at, xspaces;
+	int fd;
+	uint64_t at, total, block;
+	int64_t begun_ms;
+};
+
+struct pp_pod {
+	struct pp_pod_options o;
+	enum pp_pod_state state;
+	enum pp_pod_way way;
+	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
+	char session[200], host[72];
+	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms;
+	int published, complete, is_done;
+	struct pp_net *net;
+	struct pp_net_invite invite;
+	char stale_key[PP_NET_KEY]; /* of an invitation that nobody stood behind */
+	struct pp_pod_peer peer[PP_NET_PEERS];
+	size_t peers;
+	struct pp_pod_rank *rank; /* of other hosts */
+	int *rank_peer;
+	size_t ranks, hint;        /* hint: where the next row is likely to be */
+	struct pp_wire_rank *mine; /* what was told last */
+	size_t mine_count;
+	int mine_over;
+	struct {
+		uint32_t number;
+		enum pp_ask_kind kind;
+		int64_t first, last;
+		int64_t told_us; /* leader; 0: all ranks elsewhere have answered it */
+	} word;
+	struct pp_pod_words queue[PP_POD_QUEUE];
+	size_t queued;
+	int news; /* something came that others should look at */
+	uint64_t gathers;
+	struct pp_pod_job gather;
+	struct pp_pod_share share;
+};
+
+int64_t pp_pod_now_ms(void);
+int64_t pp_pod_now_us(void);
+/* A host that is not heard for so long is lost. */
+int64_t pp_pod_silence_ms(void);
+void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* No other host is reached any more: this keeper goes on alone. */
+void pp_pod_part(struct pp_pod *p);
+
+/* pod_way.c: listen and tell where; one look for an invitation. */
+void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
+void pp_pod_listen(struct pp_pod *p);
+void pp_pod_publish(struct pp_pod *p);
+void pp_pod_withdraw(struct pp_pod *p);
+void pp_pod_search(struct pp_pod *p);
+
+/* pod_ranks.c */
+void pp_pod_tell_mine(struct pp_pod *p);
+void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h);
+void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbeat *h);
+void pp_pod_take_end(struct pp_pod *p, int peer, int lost);
+int pp_pod_is_complete(const struct pp_pod *p); /* every rank of the world is here or in the table */
+int pp_pod_others_over(const struct pp_pod *p);
+int pp_pod_zero(const struct pp_pod *p); /* index of rank 0's ring, -1: not here */
+
+/* pod_words.c */
+void pp_pod_take_word(struct pp_pod *p, const struct pp_wire_tell *t);
+void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire_words *w);
+void pp_pod_tell_one(struct pp_pod *p, int peer); /* the last word, to one that joins late */
+
+/* pod_gather.c */
+void pp_pod_gather_run(struct pp_pod *p);
+void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m);
+void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s);
+void pp_pod_gather_end(struct pp_pod *p);
+
+/* pod_share.c */
+void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g);
+void pp_pod_share_run(struct pp_pod *p);
+void pp_pod_share_end(struct pp_pod *p);
+
+/* pod_cut.c: ticks of each ring; what no window behind needs goes; rows of /window, 0 or -ENOMEM. */
+struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
+void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
+int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told);
+
+#endif

@@ -1,0 +1,285 @@
+/* Who does what: this host's ranks told to the leader, the other hosts' in the leader's table. Called by pod.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/ranks.h"
+#include "core/ring/utf8.h"
+
+enum { EAGER_MS = 1, CALM_MS = 100 }; /* between two looks at this host's ranks: while a request goes on, else */
+
+static const struct pp_rings *rings_of(const struct pp_pod *p)
+{
+	return p->o.job->view->rings;
+}
+
+int pp_pod_zero(const struct pp_pod *p)
+{
+	const struct pp_rings *r = rings_of(p);
+
+	for (size_t i = pp_rings_count(r); i-- > 0;)
+		if (pp_rings_header(r, i)->rank == 0)
+			return (int)i;
+	return -1;
+}
+
+/* The claim passed on to a later ring of the same rank. */
+static int is_replaced(const struct pp_rings *r, size_t i)
+{
+	const struct pp_ring_header *h = pp_rings_header(r, i);
+
+	for (size_t k = 0; k < pp_rings_count(r); k++)
+		if (pp_rings_header(r, k)->rank == h->rank && pp_rings_header(r, k)->open_tick > h->open_tick)
+			return 1;
+	return 0;
+}
+
+static const struct pp_where *where_of(const struct pp_ring_header *h)
+{
+	uint32_t threads = atomic_load(&h->thread_used);
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		if (h->thread[i].is_main && atomic_load(&h->thread[i].state) == PP_THREAD_LIVE)
+			return &h->thread[i].where;
+	return NULL;
+}
+
+static int64_t step_of(const struct pp_ring_header *h)
+{
+	uint32_t threads = atomic_load(&h->thread_used);
+	int64_t step = INT64_MIN;
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		if (h->thread[i].where.step > step)
+			step = h->thread[i].where.step;
+	return step;
+}
+
+static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
+{
+	struct pp_spool_view *v = p->o.job->view;
+	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
+	const struct pp_where *where = where_of(h);
+	int ended = atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING;
+
+	*r = (struct pp_wire_rank){.rank = h->rank, .pid = h->pid, .step = step_of(h), .peer = -1};
+	r->state = ended ? PP_WIRE_ENDED : pp_ranks_has_ended(v, ring) ? PP_WIRE_DIED : PP_WIRE_RUNNING;
+	r->over = pp_ranks_is_over(v, ring);
+	r->marks = atomic_load_explicit(&h->step_marks, memory_order_relaxed) != 0;
+	r->recording = atomic_load_explicit(&h->recording, memory_order_relaxed) != 0;
+	r->windows_passed = atomic_load_explicit(&h->windows_passed, memory_order_acquire);
+	r->request = atomic_load_explicit(&h->request, memory_order_acquire);
+	r->first = h->request_row.first;
+	r->last = h->request_row.last;
+	r->signals = atomic_load_explicit(&h->signals, memory_order_relaxed);
+	if (where && where->call) {
+		r->call = where->call;
+		r->comm = where->comm;
+		r->sequence = where->sequence;
+		r->peer = where->peer;
+	}
+}
+
+/* What others wait for; steps alone come with the heartbeats. */
+static int differs(const struct pp_wire_rank *a, const struct pp_wire_rank *b, int steps_too)
+{
+	return a->rank != b->rank || a->pid != b->pid || a->state != b->state || a->over != b->over || a->marks != b->marks ||
+	       a->recording != b->recording || a->windows_passed != b->windows_passed || a->request != b->request ||
+	       a->first != b->first || a->last != b->last || a->signals != b->signals || (steps_too && a->step != b->step);
+}
+
+static uint64_t first_tick(const struct pp_rings *r)
+{
+	int64_t first = pp_rings_first_tick(r);
+
+	return first > 0 ? (uint64_t)first : 0;
+}
+
+void pp_pod_tell_mine(struct pp_pod *p)
+{
+	const struct pp_rings *r = rings_of(p);
+	int active = p->word.number && p->word.kind != PP_ASK_NOTHING, changed;
+	int64_t now = pp_pod_now_ms();
+	struct pp_wire_heartbeat beat = {.over = p->over_ms != 0, .first_tick = first_tick(r)};
+	struct pp_wire_rank *mine;
+	size_t n = 0;
+
+	if (!p->net || now - p->looked_ms < (active ? EAGER_MS : CALM_MS))
+		if (!p->net || p->mine_over == beat.over)
+			return;
+	mine = calloc(pp_rings_count(r) + 1, sizeof(*mine));
+	if (!mine)
+		return;
+	p->looked_ms = now;
+	for (size_t i = 0; i < pp_rings_count(r) && n < PP_WIRE_RANKS; i++)
+		if (!is_replaced(r, i) && pp_rings_header(r, i)->rank >= 0)
+			look_at(p, i, &mine[n++]);
+	changed = n != p->mine_count || p->mine_over != beat.over;
+	for (size_t i = 0; i < n && !changed; i++)
+		changed = differs(&mine[i], &p->mine[i], active);
+	beat.rank = mine;
+	beat.ranks = n;
+	pp_net_state(p->net, &beat);
+	if (changed && p->state == PP_POD_JOINED)
+		pp_net_beat(p->net);
+	free(p->mine);
+	p->mine = mine;
+	p->mine_count = n;
+	p->mine_over = beat.over;
+}
+
+/* Files and rows of two keepers must not have one name. */
+static void name_host(struct pp_pod *p, struct pp_pod_peer *one)
+{
+	char name[sizeof(one->name)];
+	int taken = 1;
+
+	memcpy(name, one->host, sizeof(name));
+	for (int n = 2; taken; n++) {
+		taken = !strcmp(name, p->host);
+		for (size_t i = 0; i < p->peers && !taken; i++)
+			taken = &p->peer[i] != one && p->peer[i].joined && !strcmp(p->peer[i].name, name);
+		if (taken)
+			snprintf(name, sizeof(name), "%.60s-%d", one->host, n);
+	}
+	memcpy(one->name, name, sizeof(name));
+}
+
+void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
+{
+	struct pp_pod_peer *one = &p->peer[peer];
+
+	*one = (struct pp_pod_peer){.joined = 1,
+	                            .way = h->way <= PP_WAY_FILE ? (enum pp_pod_way)h->way : PP_WAY_NONE,
+	                            .tick_kind = h->clock.tick_kind,
+	                            .heard_ms = pp_pod_now_ms(),
+	                            .bring.fd = -1};
+	snprintf(one->host, sizeof(one->host), "%.*s", pp_utf8_fit(h->host, 70), h->host);
+	snprintf(one->boot_id, sizeof(one->boot_id), "%.63s", h->clock.boot_id);
+	snprintf(one->timens, sizeof(one->timens), "%.95s", h->clock.timens);
+	if ((size_t)peer >= p->peers)
+		p->peers = (size_t)peer + 1;
+	name_host(p, one);
+	pp_keeper_log("host '%s' joined with %zu ranks", one->name, h->ranks);
+	pp_pod_take_ranks(p, peer, &(struct pp_wire_heartbeat){.rank = h->rank, .ranks = h->ranks});
+	pp_pod_tell_one(p, peer);
+}
+
+static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
+{
+	struct pp_pod_rank *more;
+	int *peers;
+	size_t i = p->hint;
+
+	if (i >= p->ranks || p->rank[i].rank != rank) /* a host tells of its ranks in one order */
+		for (i = 0; i < p->ranks && p->rank[i].rank != rank; i++)
+			;
+	p->hint = i + 1;
+	if (i < p->ranks && p->rank_peer[i] != peer && !p->rank[i].gone)
+		return NULL; /* two hosts have it: the first one's counts */
+	if (i == p->ranks) {
+		more = realloc(p->rank, (p->ranks + 1) * sizeof(*more));
+		p->rank = more ? more : p->rank;
+		peers = realloc(p->rank_peer, (p->ranks + 1) * sizeof(*peers));
+		p->rank_peer = peers ? peers : p->rank_peer;
+		if (!more || !peers)
+			return NULL;
+		p->ranks++;
+	}
+	p->rank_peer[i] = peer;
+	return &p->rank[i];
+}
+
+static void look_for_answers(struct pp_pod *p)
+{
+	int answers = 0;
+
+	if (!p->word.told_us || p->word.kind == PP_ASK_NOTHING)
+		return;
+	for (size_t i = 0; i < p->ranks; i++) {
+		if (p->rank[i].gone || !p->rank[i].marks)
+			continue;
+		if (p->rank[i].request >> 8 != p->word.number)
+			return;
+		answers++;
+	}
+	if (answers)
+		pp_keeper_log("request %u: %d ranks elsewhere have answered after %lld us", (unsigned)p->word.number, answers,
+		              (long long)(pp_pod_now_us() - p->word.told_us));
+	p->word.told_us = 0;
+}
+
+void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbeat *h)
+{
+	struct pp_pod_peer *one = &p->peer[peer];
+
+	one->heard_ms = pp_pod_now_ms();
+	one->over = h->over;
+	if (h->first_tick && (!one->first_tick || h->first_tick < one->first_tick))
+		one->first_tick = h->first_tick;
+	for (size_t i = 0; i < h->ranks; i++) {
+		const struct pp_wire_rank *r = &h->rank[i];
+		struct pp_pod_rank *row = row_of(p, r->rank, peer);
+
+		if (!row)
+			continue;
+		*row = (struct pp_pod_rank){.rank = r->rank,
+		                            .pid = r->pid,
+		                            .gone = r->state == PP_WIRE_ENDED || r->state == PP_WIRE_DIED,
+		                            .over = r->over,
+		                            .marks = r->marks,
+		                            .recording = r->recording,
+		                            .step = r->step,
+		                            .request = r->request,
+		                            .first = r->first,
+		                            .last = r->last,
+		                            .windows_passed = r->windows_passed,
+		                            .signals = r->signals,
+		                            .where = {.call = (uint16_t)r->call,
+		                                      .comm = r->comm,
+		                                      .sequence = r->sequence,
+		                                      .peer = r->peer,
+		                                      .step = r->step},
+		                            .heard_ms = one->heard_ms};
+		snprintf(row->host, sizeof(row->host), "%s", one->name);
+	}
+	p->news = 1;
+	look_for_answers(p);
+}
+
+void pp_pod_take_end(struct pp_pod *p, int peer, int lost)
+{
+	struct pp_pod_peer *one = &p->peer[peer];
+
+	one->gone = 1;
+	one->lost = lost;
+	for (size_t i = 0; i < p->ranks; i++)
+		if (p->rank_peer[i] == peer) {
+			p->rank[i].gone = p->rank[i].over = 1;
+			p->rank[i].lost = lost;
+		}
+	p->news = 1;
+}
+
+int pp_pod_is_complete(const struct pp_pod *p)
+{
+	int zero = pp_pod_zero(p);
+
+	return zero >= 0 && pp_ranks_seen(p->o.job->view) + (int)p->ranks >= pp_rings_header(rings_of(p), (size_t)zero)->size;
+}
+
+int pp_pod_others_over(const struct pp_pod *p)
+{
+	for (size_t i = 0; i < p->peers; i++)
+		if (p->peer[i].joined && !p->peer[i].gone && !p->peer[i].over)
+			return 0;
+	return 1;
+}
+
+const struct pp_pod_rank *pp_pod_ranks(const struct pp_pod *p, size_t *ret_ranks)
+{
+	*ret_ranks = p && p->state == PP_POD_LISTENING ? p->ranks : 0;
+	return p ? p->rank : NULL;
+}

@@ -1,0 +1,316 @@
+/* A follower's share of a window: made by a child while the ranks go on, sent piece by piece to the leader. Called by pod.c. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/write/writer.h"
+
+enum { DRAINS = 8, LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };
+
+struct work { /* of the child */
+	const struct pp_windows_job *job;
+	const struct pp_pod_share *share;
+	const struct pp_close_range *range;
+};
+
+static int make(void *context, struct pp_aside_answer *answer)
+{
+	const struct work *work = context;
+	struct pp_session_options options = *work->job->options;
+	struct pp_close close_it = {.view = work->job->view,
+	                            .first = work->job->first,
+	                            .options = &options,
+	                            .sampler = work->job->sampler,
+	                            .message = answer->text,
+	                            .message_size = sizeof(answer->text),
+	                            .range = work->range,
+	                            .ranges = work->range ? pp_rings_count(work->job->view->rings) : 0};
+	struct pp_window_told told = {.tries = 0};
+	int rc;
+
+	options.steps_first = work->share->window.first;
+	options.steps_last = work->share->window.last;
+	options.gather = &work->share->child;
+	options.ret_message = &answer->message;
+	if (work->share->window.cut != PP_POD_ALL && !pp_pod_words(work->job->view->rings, &work->share->window, &told))
+		options.window = &told;
+	rc = pp_close_session(&close_it, &answer->err);
+	pp_window_told_release(&told);
+	return rc;
+}
+
+static void answer_with(struct pp_pod *p, int code, const char *reason)
+{
+	struct pp_pod_share *s = &p->share;
+	struct pp_wire m = {.kind = PP_WIRE_SHARE};
+	struct pp_err err = {""};
+
+	m.share = (struct pp_wire_share){s->child.number, s->block, code, reason, (uint32_t)s->xspaces};
+	if (pp_net_send(p->net, 0, &m, &err))
+		pp_keeper_log("the share of this host is not told of: %s", err.text);
+}
+
+/* An instant of the leader's in our ticks: by realtime, along the line of two readings. */
+static int64_t tick_at(const struct pp_windows_job *job, int64_t realtime)
+{
+	const struct pp_clock_pair *a = job->first;
+	struct pp_clock_pair b;
+
+	if (realtime == INT64_MIN || realtime == INT64_MAX)
+		return realtime;
+	pp_clock_read_pair(pp_close_tick_kind(job->view->rings), &b);
+	if (b.realtime_ns <= a->realtime_ns)
+		return (int64_t)b.tick;
+	return (int64_t)b.tick +
+	       (int64_t)((__int128)(realtime - b.realtime_ns) * (__int128)(b.tick - a->tick) / (b.realtime_ns - a->realtime_ns));
+}
+
+static int is_same_clock(const struct pp_pod *p, const struct pp_wire_clock *c)
+{
+	const struct pp_ring_header *h = pp_rings_header(p->o.job->view->rings, 0);
+
+	return h->tick_kind == c->tick_kind && !strncmp(h->boot_id, c->boot_id, sizeof(h->boot_id)) &&
+	       (h->tick_kind != PP_TICK_RAW || !strncmp(h->timens_ns, c->timens, sizeof(h->timens_ns)));
+}
+
+static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
+{
+	struct pp_pod_share *s = &p->share;
+	int same = is_same_clock(p, &g->clock);
+
+	*s = (struct pp_pod_share){.active = 1, .fd = -1, .aside.fd = -1, .begun_ms = pp_pod_now_ms()};
+	s->window = (struct pp_pod_window){.cut = (enum pp_pod_cut)g->cut,
+	                                   .number = g->number,
+	                                   .from = same ? g->from : tick_at(p->o.job, g->from_realtime),
+	                                   .to = same ? g->to : tick_at(p->o.job, g->to_realtime),
+	                                   .first = g->first,
+	                                   .last = g->last};
+	s->map = (struct pp_clock_map){.tick0 = g->tick0, .ns0 = g->ns0, .num = g->num, .shift = g->shift, .bound_ns = g->bound};
+	s->child = (struct pp_gather){.fd = -1,
+	                              .parent_fd = -1,
+	                              .number = g->gather,
+	                              .map = same ? &s->map : NULL,
+	                              .epoch_realtime_ns = g->epoch_realtime,
+	                              .others_have_steps = g->has_steps};
+	snprintf(s->child.spool, sizeof(s->child.spool), "%s", p->o.spool);
+	snprintf(s->child.token, sizeof(s->child.token), "%.63s", g->token);
+	snprintf(s->child.session, sizeof(s->child.session), "%.63s", g->session);
+	snprintf(s->child.host, sizeof(s->child.host), "%.71s", g->host);
+}
+
+void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
+{
+	const struct pp_windows_job *job = p->o.job;
+	struct pp_pod_share *s = &p->share;
+	struct work work = {.job = job, .share = s};
+	struct pp_aside_work aside = {.run = make, .context = &work};
+	struct pp_close_range *range = NULL;
+	uint64_t records = 1;
+	int rc = -ENODATA;
+
+	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
+		return;
+	pp_pod_share_end(p); /* the leader does not wait for the one before */
+	for (int round = 0; round < DRAINS && records; round++) {
+		records = 0;
+		for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
+			records += pp_rings_drain(job->view->rings, i, NULL);
+	}
+	take_terms(p, g);
+	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);
+	if (s->window.cut != PP_POD_ALL)
+		work.range = range = pp_pod_ranges(job->view->rings, &s->window);
+	if (s->window.cut == PP_POD_ALL || range)
+		rc = pp_aside_start(&s->aside, &aside, LIMIT_MS);
+	free(range);
+	if (s->window.cut == PP_POD_WINDOW)
+		pp_pod_drop(job, s->window.number);
+	if (!rc)
+		return;
+	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper has no process to write it");
+	s->active = 0;
+	p->is_done |= s->window.cut == PP_POD_ALL;
+}
+
+static void remove_empty(struct pp_pod *p, const char *under, const char *end)
+{
+	char path[4400];
+
+	snprintf(path, sizeof(path), "%s/%s/%s%s", p->o.job->options->logdir, under, p->share.child.session, end);
+	rmdir(path);
+}
+
+void pp_pod_share_end(struct pp_pod *p)
+{
+	struct pp_pod_share *s = &p->share;
+
+	if (!s->active)
+		return;
+	if (s->aside.pid > 0) {
+		kill(s->aside.pid, SIGKILL);
+		while (waitpid(s->aside.pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (s->aside.fd >= 0)
+		close(s->aside.fd);
+	if (s->fd >= 0)
+		close(s->fd);
+	for (size_t i = 0; i < s->files; i++) { /* copies: what others see too is not in the list */
+		unlink(s->file[i]);
+		free(s->file[i]);
+	}
+	free(s->file);
+	if (!s->shared) {
+		remove_empty(p, "podprof", "");
+		remove_empty(p, "plugins/profile", "");
+		remove_empty(p, "plugins/profile", "-nosteps");
+	}
+	*s = (struct pp_pod_share){.fd = -1, .aside.fd = -1};
+}
+
+static void add_file(struct pp_pod_share *s, const char *dir, const char *name)
+{
+	char **more = realloc(s->file, (s->files + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	s->file = more;
+	if (asprintf(&more[s->files], "%s/%s", dir, name) >= 0)
+		s->files++;
+}
+
+/* This host's XSpace files, where the leader does not see them. Another keeper's may lie beside them. */
+static void list_files(struct pp_pod *p, const char *session)
+{
+	const char *host = p->share.child.host[0] ? p->share.child.host : p->host;
+	size_t length;
+	char stem[96];
+	char dir[4400];
+	struct dirent *e;
+	DIR *d;
+
+	pp_xspace_stem(host, stem, sizeof(stem));
+	length = strlen(stem);
+	snprintf(dir, sizeof(dir), "%s/plugins/profile/%s", p->o.job->options->logdir, session);
+	d = opendir(dir);
+	while (d && (e = readdir(d))) {
+		const char *end = strlen(e->d_name) > length ? e->d_name + length : "";
+
+		if (!strncmp(e->d_name, stem, length) && (!strcmp(end, ".xplane.pb") || !fnmatch("-rank[0-9]*.xplane.pb", end, 0)))
+			add_file(&p->share, dir, e->d_name);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void take_answer(struct pp_pod *p)
+{
+	struct pp_pod_share *s = &p->share;
+	const struct pp_aside_answer *a = &s->aside.answer;
+	char beside[PP_GATHER_NAME + 16];
+
+	s->made = 1;
+	snprintf(beside, sizeof(beside), "share-%llu.block", (unsigned long long)s->child.number);
+	add_file(s, p->o.spool, beside);
+	if (a->code || !a->message.session[0]) {
+		pp_keeper_log("no share of session '%s': %s", s->child.session, a->code ? a->err.text : a->text);
+		return;
+	}
+	pp_keeper_log("share of session '%s' was made in %lld ms", s->child.session, (long long)(pp_pod_now_ms() - s->begun_ms));
+	if (s->shared)
+		return;
+	list_files(p, s->child.session);
+	snprintf(beside, sizeof(beside), "%s-nosteps", s->child.session);
+	list_files(p, beside);
+	s->xspaces = s->files - 1;
+}
+
+static const char *name_of(const char *path, char name[300])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, 300, "%s%s", strstr(path, "-nosteps/") ? "nosteps+" : "", slash ? slash + 1 : path);
+	return name;
+}
+
+/* One piece of the file that it is at. 1: it is on its way, 0: not now, -1: the file is done or cannot be read. */
+static int send_piece(struct pp_pod *p)
+{
+	static uint8_t bytes[PP_WIRE_PIECE];
+	struct pp_pod_share *s = &p->share;
+	struct pp_wire m = {.kind = s->file_at ? PP_WIRE_FILE : PP_WIRE_BLOCK};
+	struct stat st;
+	char name[300];
+	ssize_t n;
+	int rc;
+
+	if (s->fd < 0) {
+		s->fd = open(s->file[s->file_at], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (s->fd < 0 || fstat(s->fd, &st))
+			return -1;
+		s->at = 0;
+		s->total = (uint64_t)st.st_size;
+	}
+	n = pread(s->fd, bytes, sizeof(bytes), (off_t)s->at);
+	if (n < 0 || (n == 0 && s->total) || s->at + (uint64_t)n > s->total)
+		return -1;
+	m.piece = (struct pp_wire_piece){
+	        s->child.number, s->file_at ? name_of(s->file[s->file_at], name) : "", s->at, s->total, bytes, (size_t)n};
+	rc = pp_net_send(p->net, 0, &m, NULL);
+	if (rc)
+		return rc == -EAGAIN ? 0 : -1;
+	s->at += (uint64_t)n;
+	s->block += s->file_at ? 0 : (uint64_t)n;
+	return s->at < s->total ? 1 : -1;
+}
+
+void pp_pod_share_run(struct pp_pod *p)
+{
+	struct pp_pod_share *s = &p->share;
+	int rc = 1;
+
+	if (!s->active || (!s->made && !pp_aside_done(&s->aside)))
+		return;
+	if (!s->made)
+		take_answer(p);
+	if (!pp_aside_over(&s->aside))
+		return;
+	for (int i = 0; i < PIECES && s->file_at < s->files && rc; i++) {
+		rc = send_piece(p);
+		if (rc >= 0)
+			continue;
+		if (s->fd >= 0)
+			close(s->fd);
+		s->fd = -1;
+		s->file_at++;
+	}
+	if (s->file_at < s->files)
+		return;
+	if (s->made == 1) {
+		const struct pp_aside_answer *a = &s->aside.answer;
+
+		answer_with(p,
+		            a->code    ? a->code
+		            : s->block ? 0
+		                       : -ENODATA,
+		            a->code    ? a->err.text
+		            : s->block ? a->message.failure
+		                       : "none of its ranks recorded anything");
+		s->made = 2;
+	}
+	if (pp_net_unsent(p->net))
+		return;
+	p->is_done |= s->window.cut == PP_POD_ALL;
+	p->news = 1;
+	pp_pod_share_end(p);
+}

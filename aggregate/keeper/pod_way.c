@@ -1,0 +1,187 @@
+/* How the keepers of a job find each other: through MPI (<spool>/invite), an outer podprof run, a file in the log directory.
+ * Called by pod.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/rendezvous.h"
+
+enum { SILENCE_MS = 10000 };
+
+static const char invite_name[] = "invite";
+
+int64_t pp_pod_silence_ms(void)
+{
+	const char *text = getenv("PODPROF_SILENCE_MS");
+	int64_t ms = text ? strtoll(text, NULL, 10) : 0;
+
+	return ms >= 100 && ms <= SILENCE_MS ? ms : SILENCE_MS;
+}
+
+static struct pp_net_options options_of(struct pp_pod *p, const char *job)
+{
+	const struct pp_rings *r = p->o.job->view->rings;
+	struct pp_net_options o = {.job = job, .host = p->host, .version = PODPROF_VERSION, .session = ""};
+
+	if (pp_rings_count(r)) {
+		const struct pp_ring_header *h = pp_rings_header(r, 0);
+
+		o.clock = (struct pp_wire_clock){h->boot_id, h->timens_ns, h->tick_kind};
+	}
+	o.dead_ms = pp_pod_silence_ms();
+	o.port_first = p->o.settings->port_first;
+	o.port_last = p->o.settings->port_last;
+	return o;
+}
+
+void pp_pod_listen(struct pp_pod *p)
+{
+	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
+	struct pp_net_options o = options_of(p, job);
+	struct pp_err err = {""};
+	int rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+
+	if (rc) {
+		pp_pod_part(p);
+		pp_pod_say_why(p, "%s: each host has a session of its own. Give a wider --port-range", err.text);
+		return;
+	}
+	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers of containers may share this host's loopback */
+		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
+		p->invite.addresses = 1;
+	}
+	p->state = PP_POD_LISTENING;
+	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
+	pp_pod_publish(p);
+}
+
+void pp_pod_publish(struct pp_pod *p)
+{
+	struct pp_err err = {""}, ignored = {""};
+	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
+	int to_file = !pp_rendezvous_write(p->o.settings->output, &p->invite, &err);
+
+	p->published = 1;
+	if (!to_mpi)
+		pp_keeper_log("no invitation for MPI: %s", ignored.text);
+	if (!to_file) {
+		pp_keeper_log("no invitation in the log directory: %s", err.text);
+		snprintf(p->why, sizeof(p->why), "the file in the log directory could not be made: %.300s", err.text);
+	}
+}
+
+static int count(const struct pp_pod *p, enum pp_pod_way way)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < p->peers; i++)
+		n += p->peer[i].joined && p->peer[i].way == way;
+	return n;
+}
+
+/* Why MPI did not carry it, as rank 0 has it. */
+static const char *why_not_mpi(const struct pp_pod *p)
+{
+	int zero = pp_pod_zero(p);
+	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero) : NULL;
+
+	if (!h || !atomic_load_explicit(&h->mpi_state, memory_order_acquire))
+		return "the job does not call MPI";
+	if (atomic_load_explicit(&h->coordinator, memory_order_acquire) == PP_COORDINATOR_NONE && h->coordinator_why[0])
+		return h->coordinator_why;
+	return "its invitation came after the file's";
+}
+
+void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
+{
+	int by_mpi = count(p, PP_WAY_MPI), by_file = count(p, PP_WAY_FILE);
+
+	if (p->state != PP_POD_LISTENING) {
+		snprintf(text, size, "%s", p->why);
+		return;
+	}
+	if (!by_mpi && !by_file)
+		snprintf(text, size, "no other host came, though they were invited through MPI and a file in the log directory%s%s",
+		         p->why[0] ? "; " : "", p->why);
+	else if (!by_file)
+		snprintf(text, size, "invited through MPI: %d other host%s", by_mpi, by_mpi == 1 ? "" : "s");
+	else
+		snprintf(
+		        text, size,
+		        "invited through a file in the log directory: %d other host%s, through MPI: %d; not all through MPI: %.96s",
+		        by_file, by_file == 1 ? "" : "s", by_mpi, why_not_mpi(p));
+}
+
+void pp_pod_withdraw(struct pp_pod *p)
+{
+	char path[4200];
+
+	if (!p->published)
+		return;
+	p->published = 0;
+	pp_rendezvous_remove(p->o.settings->output, &p->invite);
+	snprintf(path, sizeof(path), "%s/%s", p->o.spool, invite_name);
+	unlink(path);
+}
+
+static void call(struct pp_pod *p, enum pp_pod_way way)
+{
+	struct pp_net_options o = options_of(p, p->invite.job);
+	struct pp_err err = {""};
+
+	o.way = (uint32_t)way;
+	if (pp_net_connect(&o, &p->invite, &p->net, &err)) {
+		pp_keeper_log("%s", err.text);
+		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
+		return;
+	}
+	p->way = way;
+	p->state = PP_POD_CALLING;
+	p->calling_ms = p->looked_ms = 0;
+	pp_pod_tell_mine(p);
+	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job,
+	              way == PP_WAY_MPI ? "MPI" : "a file in the log directory");
+}
+
+/* The log directory may be far, and all hosts look at it. */
+static int is_time(struct pp_pod *p)
+{
+	int64_t now = pp_pod_now_ms(), since = now - p->rings_ms, every = since < 2000 ? 25 : since < 30000 ? 250 : 2000;
+
+	if (now - p->file_ms < every && !p->over_ms)
+		return 0;
+	p->file_ms = now;
+	return 1;
+}
+
+void pp_pod_search(struct pp_pod *p)
+{
+	struct pp_net_invite found = {.port = 0};
+	struct pp_err err = {""}, mpi = {""};
+	enum pp_pod_way way = PP_WAY_NONE;
+	int rc = pp_rendezvous_get(p->o.spool, invite_name, &found, &mpi);
+
+	if (rc == 0)
+		way = PP_WAY_MPI;
+	else if (!is_time(p))
+		return;
+	else
+		rc = pp_rendezvous_read(p->o.settings->output, p->o.settings->job, NULL, 0, &found, &err);
+	if (rc == 0 && way == PP_WAY_NONE)
+		way = PP_WAY_FILE;
+	if (rc == 0 && p->stale_key[0] && !strcmp(found.server_public, p->stale_key)) {
+		rc = -ETIMEDOUT;
+		pp_err_set(&err, rc, "nobody answers at the address in '%s/.podprof-...rendezvous'", p->o.settings->output);
+	}
+	if (rc) {
+		pp_pod_say_why(p, "rank 0's keeper was not reached: %s. This host has a session of its own", err.text);
+		return;
+	}
+	p->invite = found;
+	call(p, way);
+}

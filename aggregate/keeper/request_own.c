@@ -1,0 +1,88 @@
+/* Signals that ask for a capture, and what became of the keeper's own requests; see request_own.h. */
+#include "aggregate/keeper/request_own.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/request_private.h"
+
+enum { SIGNAL_STEPS = 10 };
+
+#define SIGNAL_NS INT64_C(2000000000)
+
+void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
+{
+	struct pp_wish wish = {.by = PP_BY_SIGNAL, .kind = PP_WISH_DURATION, .amount = SIGNAL_NS};
+	const struct pp_pod_rank *rank;
+	uint64_t signals = 0;
+	size_t elsewhere = 0;
+
+	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
+		signals += atomic_load_explicit(&pp_rings_header(job->view->rings, i)->signals, memory_order_relaxed);
+	rank = pp_pod_ranks(r->pod, &elsewhere);
+	for (size_t i = 0; i < elsewhere; i++)
+		signals += rank[i].signals;
+	if (signals <= r->signals)
+		return;
+	if (pp_requests_highest(r, job->view) != INT64_MIN) {
+		wish.kind = PP_WISH_STEPS;
+		wish.amount = SIGNAL_STEPS;
+	}
+	/* A signal to all ranks is one request; so are those that come while one is served. */
+	if (pp_requests_ask(r, &wish))
+		pp_keeper_log("signal: one capture by it goes on already");
+	else
+		pp_keeper_log("signal: %" PRIu64 " so far", signals);
+	r->signals = signals;
+}
+
+void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a)
+{
+	struct pp_requests_own *o = &r->own[r->active->wish.by - PP_BY_SIGNAL];
+
+	if (a->code || !a->message.session[0]) {
+		pp_own_failed(r, a->code ? a->err.text : a->text);
+		return;
+	}
+	o->captured++;
+	snprintf(o->last, sizeof(o->last), "%s", a->message.session);
+	if (!o->first[0])
+		snprintf(o->first, sizeof(o->first), "%s", a->message.session);
+	snprintf(o->what, sizeof(o->what), "%s", a->message.what);
+}
+
+void pp_own_failed(struct pp_requests *r, const char *why)
+{
+	struct pp_requests_own *o = &r->own[r->active->wish.by - PP_BY_SIGNAL];
+
+	if (!o->failed++)
+		snprintf(o->why, sizeof(o->why), "%.*s", (int)strcspn(why, "\n"), why);
+}
+
+static size_t say(const struct pp_requests_own *o, enum pp_wish_by by, const char *logdir, char *text, size_t size)
+{
+	const char *name = by == PP_BY_TRIGGER ? "--trigger" : pp_wish_by_name(by);
+	size_t n = 0;
+
+	if (o->captured == 1)
+		n = (size_t)snprintf(text, size, "\n%s captured by %s: %s/podprof/%s", o->what, name, logdir, o->first);
+	else if (o->captured)
+		n = (size_t)snprintf(text, size, "\n%d windows captured by %s: %s/podprof/%s to %s", o->captured, name, logdir,
+		                     o->first, o->last);
+	if (o->failed && n < size)
+		n += (size_t)snprintf(text + n, size - n, "\n%d capture%s by %s failed: %s", o->failed, o->failed == 1 ? "" : "s",
+		                      name, o->why);
+	return n < size ? n : size - 1;
+}
+
+void pp_own_message(const struct pp_requests *r, const char *logdir, char *text, size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (int by = PP_BY_SIGNAL; by <= PP_BY_CODE; by++)
+		n += say(&r->own[by - PP_BY_SIGNAL], (enum pp_wish_by)by, logdir, text + n, size - n);
+}

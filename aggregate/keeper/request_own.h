@@ -1,0 +1,16 @@
+/* What the keeper asks for itself: captures by a signal to a rank. In: headers of rings. Out: requests, and a line about them at the
+ * end of the job. Called by request.c and keeper.c. */
+#ifndef PP_KEEPER_REQUEST_OWN_H
+#define PP_KEEPER_REQUEST_OWN_H
+
+#include "aggregate/keeper/request.h"
+
+/* One turn: has a rank got the signal since the last one? */
+void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);
+/* One of them has its answer. */
+void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a);
+void pp_own_failed(struct pp_requests *r, const char *why);
+/* Lines for rank 0, a line break in front of each; "" where nothing was asked for. */
+void pp_own_message(const struct pp_requests *r, const char *logdir, char *text, size_t size);
+
+#endif

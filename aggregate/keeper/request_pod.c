@@ -1,0 +1,102 @@
+/* Clients of `podprof capture` that ask a keeper which does not lead: it passes their lines on, the leader serves them. See request.h
+ * and pod.h. Called by request.c and request_socket.c. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/request_private.h"
+#include "aggregate/keeper/request_socket.h"
+
+void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended)
+{
+	size_t left = strlen(text);
+
+	do {
+		struct pp_pod_words words = {.peer = c->peer, .client = c->number, .ended = ended};
+		size_t n = left < sizeof(words.text) - 1 ? left : sizeof(words.text) - 1;
+
+		memcpy(words.text, text, n);
+		pp_pod_answer(c->pod, &words);
+		text += n;
+		left -= n;
+	} while (left);
+}
+
+void pp_requests_pass_on(struct pp_requests *r, struct pp_client *c, const char *line)
+{
+	c->number = (uint32_t)++r->orders;
+	c->state = PP_CLIENT_PASSED_ON;
+	if (!pp_pod_ask(r->pod, c->number, line))
+		return;
+	pp_client_say(c, "failed\nthe keeper of rank 0's host, which decides, is not reached: %s", pp_pod_why(r->pod));
+	pp_client_leave(c);
+}
+
+/* FOLLOWER. What the leader says goes to the client as it is. */
+static void relay(struct pp_requests *r, const struct pp_pod_words *words)
+{
+	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {
+		struct pp_client *c = &r->client[i];
+
+		if (c->state != PP_CLIENT_PASSED_ON || c->number != words->client)
+			continue;
+		if (words->text[0])
+			pp_client_say(c, "%s", words->text);
+		if (words->ended)
+			pp_client_leave(c);
+	}
+}
+
+/* LEADER. */
+static void serve(struct pp_requests *r, const struct pp_pod_words *words)
+{
+	struct pp_client one = {.fd = -1, .elsewhere = 1, .peer = words->peer, .number = words->client, .pod = r->pod};
+
+	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
+		struct pp_client *c = &r->client[i];
+
+		if (c->state != PP_CLIENT_FREE && c->elsewhere && c->peer == words->peer && c->number == words->client) {
+			c->gone |= words->ended;
+			return;
+		}
+	}
+	for (int i = 0; i < PP_REQUEST_CLIENTS && !words->ended; i++)
+		if (r->client[i].state == PP_CLIENT_FREE) {
+			r->client[i] = one;
+			pp_client_take(r, &r->client[i], words->text, PP_BY_CAPTURE);
+			return;
+		}
+	if (words->ended)
+		return;
+	pp_client_say(&one, "failed\n%d captures are asked for already. Try again when one is done", PP_REQUEST_CLIENTS);
+	pp_client_leave(&one);
+}
+
+int pp_requests_pod(struct pp_requests *r)
+{
+	int follows = pp_pod_role(r->pod) == PP_POD_FOLLOWER;
+	struct pp_pod_words words;
+
+	if (follows) {
+		uint32_t waited[PP_REQUEST_SLOTS];
+
+		for (int i = 0; i < PP_REQUEST_SLOTS; i++)
+			waited[i] = r->client[i].state == PP_CLIENT_PASSED_ON ? r->client[i].number : 0;
+		pp_requests_listen(r, pp_requests_now_ms());
+		for (int i = 0; i < PP_REQUEST_SLOTS; i++)
+			if (waited[i] && r->client[i].state != PP_CLIENT_PASSED_ON)
+				pp_pod_forget(r->pod, waited[i]);
+	}
+	for (int i = 0; i < PP_REQUEST_SLOTS && !follows; i++)
+		if (r->client[i].state == PP_CLIENT_PASSED_ON) {
+			pp_client_say(&r->client[i], "failed\nthe keeper of rank 0's host is lost: %s", pp_pod_why(r->pod));
+			pp_client_leave(&r->client[i]);
+		}
+	while (pp_pod_heard(r->pod, &words))
+		if (follows)
+			relay(r, &words);
+		else
+			serve(r, &words);
+	return follows;
+}

@@ -1,0 +1,53 @@
+/* What the request*.c files share; see request.h. */
+#ifndef PP_KEEPER_REQUEST_PRIVATE_H
+#define PP_KEEPER_REQUEST_PRIVATE_H
+
+#include "aggregate/keeper/request.h"
+
+int64_t pp_requests_now_ms(void);
+
+/* request.c: the active request ends without a session; ranks that were told forget it. `control` NULL: they were not. */
+void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+/* request.c: fork the writer of the active request. `told` is released. */
+void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, struct pp_close_range *range,
+                       struct pp_window_told *told, const struct pp_pod_window *hosts);
+void pp_requests_drain(struct pp_rings *rings);
+
+/* request_ranks.c: what ranks say. */
+struct pp_pod_rank;
+enum pp_request_state pp_requests_word_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank);
+/* The highest step of all ranks of the job; INT64_MIN: none marks any. */
+int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v);
+/* It marks steps and lives: its word counts. */
+int pp_requests_counts(struct pp_spool_view *v, size_t ring);
+enum pp_request_state pp_requests_word(const struct pp_requests *r, const struct pp_ring_header *h);
+/* The rank knows its steps. */
+static inline int pp_requests_taken(enum pp_request_state word)
+{
+	return word == PP_REQUEST_TAKEN || word == PP_REQUEST_STARTED || word == PP_REQUEST_PASSED;
+}
+void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last);
+/* Notes who has taken the request since the last look. */
+void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v);
+/* Rows of /window, and the words that go with the active request. */
+void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *told);
+
+/* request_steps.c: steps to come. */
+void pp_requests_begin_steps(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step,
+                             int64_t pace);
+void pp_requests_wait_steps(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step,
+                            int busy);
+void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job *job);
+
+/* request_time.c: windows by time. */
+void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy);
+void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy);
+void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *job);
+
+/* request_pod.c: clients of other hosts. A follower passes its clients on; a leader serves them. 1: this keeper follows. */
+int pp_requests_pod(struct pp_requests *r);
+void pp_requests_pass_on(struct pp_requests *r, struct pp_client *c, const char *line);
+void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended);
+
+#endif

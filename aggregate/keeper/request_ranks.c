@@ -1,0 +1,146 @@
+/* What ranks are told of a request and what they answer; see request.h. Called by request.c, request_steps.c, request_time.c. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/request_private.h"
+#include "aggregate/keeper/words.h"
+
+static int64_t step_of(const struct pp_ring_header *h)
+{
+	uint32_t threads = atomic_load(&h->thread_used);
+	int64_t step = INT64_MIN;
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		if (h->thread[i].where.step > step)
+			step = h->thread[i].where.step;
+	return step;
+}
+
+int pp_requests_counts(struct pp_spool_view *v, size_t ring)
+{
+	return atomic_load_explicit(&pp_rings_header(v->rings, ring)->step_marks, memory_order_relaxed) &&
+	       !pp_ranks_has_ended(v, ring);
+}
+
+/* The highest step of all ranks; INT64_MIN: none marks any. */
+int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v)
+{
+	size_t elsewhere = 0;
+	const struct pp_pod_rank *rank = pp_pod_ranks(r->pod, &elsewhere);
+	int64_t step = INT64_MIN;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
+		if (pp_requests_counts(v, i) && step_of(pp_rings_header(v->rings, i)) > step)
+			step = step_of(pp_rings_header(v->rings, i));
+	for (size_t i = 0; i < elsewhere; i++)
+		if (rank[i].marks && !rank[i].gone && rank[i].step > step)
+			step = rank[i].step;
+	return step;
+}
+
+void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last)
+{
+	atomic_store_explicit(&control->request_kind, (uint32_t)kind, memory_order_relaxed);
+	atomic_store_explicit(&control->request_first, first, memory_order_relaxed);
+	atomic_store_explicit(&control->request_last, last, memory_order_relaxed);
+	/* Release: kind and numbers are there when the bell is seen. */
+	atomic_store_explicit(&control->bell, ++r->number, memory_order_release);
+	pp_pod_tell(r->pod, r->number, kind, first, last);
+	if (kind == PP_ASK_NOTHING)
+		return;
+	r->kind = kind;
+	r->asked = pp_moment_now();
+	r->told_ms = pp_requests_now_ms();
+	free(r->acked);
+	r->acked = NULL;
+	r->ackeds = 0;
+}
+
+/* What this rank made of the request; NONE: it has not looked yet. */
+enum pp_request_state pp_requests_word(const struct pp_requests *r, const struct pp_ring_header *h)
+{
+	uint64_t word = atomic_load_explicit(&h->request, memory_order_acquire);
+
+	return word >> 8 == r->number ? (enum pp_request_state)(word & 0xff) : PP_REQUEST_NONE;
+}
+
+enum pp_request_state pp_requests_word_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank)
+{
+	return rank->request >> 8 == r->number ? (enum pp_request_state)(rank->request & 0xff) : PP_REQUEST_NONE;
+}
+
+void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
+{
+	size_t rings = pp_rings_count(v->rings);
+	struct pp_moment now = pp_moment_now();
+
+	if (rings > r->ackeds) {
+		int64_t *more = realloc(r->acked, rings * sizeof(*more));
+
+		if (!more)
+			return;
+		for (size_t i = r->ackeds; i < rings; i++)
+			more[i] = PP_WINDOW_NEVER;
+		r->acked = more;
+		r->ackeds = rings;
+	}
+	for (size_t i = 0; i < rings; i++) {
+		enum pp_request_state word = pp_requests_word(r, pp_rings_header(v->rings, i));
+
+		if (r->acked[i] == PP_WINDOW_NEVER && (pp_requests_taken(word) || word == PP_REQUEST_AGREEING))
+			r->acked[i] = pp_moment_tick(&now, pp_rings_header(v->rings, i));
+	}
+}
+
+static int64_t tick_of(pp_tick tick)
+{
+	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : PP_WINDOW_NEVER;
+}
+
+static void word_row(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *row)
+{
+	const struct pp_requests *r = context;
+	enum pp_request_state word = pp_requests_word(r, h);
+	int by_time = r->active && r->active->wish.kind != PP_WISH_STEPS;
+
+	row->asked = pp_moment_tick(&r->asked, h);
+	if (by_time && r->kind == PP_ASK_NOTHING) { /* nobody was told: it is cut out of what ranks record anyway */
+		row->started = pp_moment_tick(&r->from, h);
+		row->ended = pp_moment_tick(&r->to, h);
+		return;
+	}
+	row->acked = ring < r->ackeds ? r->acked[ring] : PP_WINDOW_NEVER;
+	if (word == PP_REQUEST_STARTED || word == PP_REQUEST_PASSED)
+		row->started = tick_of(h->request_row.begin);
+	if (by_time && row->started != PP_WINDOW_NEVER)
+		row->ended = pp_moment_tick(&r->to, h);
+	else if (word == PP_REQUEST_PASSED)
+		row->ended = tick_of(h->request_row.end);
+	if (row->acked == PP_WINDOW_NEVER && row->started == PP_WINDOW_NEVER)
+		snprintf(row->reason, sizeof(row->reason), "it did not look at the request in time");
+	else if (row->started == PP_WINDOW_NEVER)
+		snprintf(row->reason, sizeof(row->reason), "its part of the window did not begin");
+	else if (!by_time && row->ended == PP_WINDOW_NEVER)
+		snprintf(row->reason, sizeof(row->reason), "the job ended before its part of the window did");
+}
+
+void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *told)
+{
+	const struct pp_wish *wish = &r->active->wish;
+	char text[64];
+
+	*told = (struct pp_window_told){.tries = r->tries ? r->tries : 1};
+	snprintf(told->by, sizeof(told->by), "%s", pp_wish_by_name(wish->by));
+	snprintf(told->kind, sizeof(told->kind), "%s", pp_wish_kind_name(wish->kind));
+	snprintf(told->channel, sizeof(told->channel), "%s",
+	         r->kind == PP_ASK_AGREE     ? "mpi"
+	         : r->kind == PP_ASK_NOTHING ? "none"
+	                                     : "memory");
+	snprintf(told->what, sizeof(told->what), "%.95s%s%.50s",
+	         wish->kind == PP_WISH_SPAN ? r->span.what : pp_wish_text(wish, text, sizeof(text)),
+	         wish->ranks[0] ? " --ranks " : "", wish->ranks);
+	if (pp_words_make(job->view->rings, word_row, r, told))
+		told->by[0] = '\0';
+}

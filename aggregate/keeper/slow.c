@@ -1,0 +1,155 @@
+/* Slow steps; see slow.h. */
+#include "aggregate/keeper/slow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/keeper/request_private.h"
+
+enum {
+	APART_MS = 60000, /* two windows */
+	WAIT_MS = 5000,   /* for ranks that are not through it */
+	SLACK_NS = 10000, /* ticks become ns and ticks again */
+	APART_STEPS = 2,  /* a slow step makes the next one slow on ranks that wait */
+};
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 0: it has not done enough steps to tell. */
+static int64_t usual(const struct pp_slow_rank *r)
+{
+	size_t n = r->steps < PP_SLOW_STEPS ? (size_t)r->steps : PP_SLOW_STEPS;
+	int64_t sorted[PP_SLOW_STEPS];
+
+	if (r->steps < PP_SLOW_LEAST)
+		return 0;
+	memcpy(sorted, r->ticks, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare);
+	return sorted[n / 2];
+}
+
+static int more_ranks(struct pp_slow *s, size_t rings)
+{
+	struct pp_slow_rank *more = rings > s->ranks ? realloc(s->rank, rings * sizeof(*more)) : s->rank;
+
+	if (!more && rings)
+		return -1;
+	if (rings > s->ranks)
+		memset(more + s->ranks, 0, (rings - s->ranks) * sizeof(*more));
+	s->rank = more;
+	s->ranks = rings > s->ranks ? rings : s->ranks;
+	return 0;
+}
+
+static double seconds(const struct pp_moment *origin, const struct pp_ring_header *h, int64_t ticks)
+{
+	struct pp_moment now = pp_moment_now();
+
+	return (double)pp_moment_since(&now, origin, h, pp_moment_tick(&now, h) - ticks) / 1e9;
+}
+
+static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const struct pp_moment *origin,
+                    const struct pp_step_ended *step, int64_t median)
+{
+	int64_t now = pp_requests_now_ms();
+
+	if (s->last_step != INT64_MIN && step->number <= s->last_step + APART_STEPS && step->number >= s->last_step - APART_STEPS)
+		return;
+	s->last_step = step->number;
+	if (s->found || (s->last_ms && now - s->last_ms < APART_MS)) {
+		s->counted++;
+		return;
+	}
+	s->found = 1;
+	s->step = step->number;
+	s->of_rank = h->rank;
+	s->since_ms = s->last_ms = now;
+	s->seconds = seconds(origin, h, step->end - step->begin);
+	s->usual_seconds = seconds(origin, h, median);
+}
+
+static void look(struct pp_slow *s, const struct pp_rings *rings, const struct pp_moment *origin, size_t i)
+{
+	struct pp_slow_rank *r = &s->rank[i];
+	uint64_t ended = pp_rings_steps(rings, i);
+
+	if (ended - r->next > PP_STEPS_ENDED)
+		r->next = ended - PP_STEPS_ENDED;
+	for (; r->next < ended; r->next++) {
+		const struct pp_step_ended *step = pp_rings_step(rings, i, r->next);
+		int64_t took = step->end - step->begin, median = usual(r);
+
+		if (median && took / 1000 > median * s->thousandths / 1000000)
+			is_slow(s, pp_rings_header(rings, i), origin, step, median);
+		r->ticks[r->steps++ % PP_SLOW_STEPS] = took;
+	}
+}
+
+/* Every rank that goes on has ended step `number`. */
+static int all_through(struct pp_spool_view *v, int64_t number)
+{
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
+		uint64_t ended = pp_rings_steps(v->rings, i);
+		const struct pp_step_ended *last = ended ? pp_rings_step(v->rings, i, ended - 1) : NULL;
+
+		if (pp_requests_counts(v, i) && (!last || last->number < number))
+			return 0;
+	}
+	return 1;
+}
+
+/* From the first begin of the edge step in front to the last end of the one behind, as far as ranks have them. */
+static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const struct pp_moment *origin,
+                   struct pp_request_span *span)
+{
+	struct pp_moment now = pp_moment_now();
+	int64_t from_ns = 0, to_ns = INT64_MAX;
+
+	*span = (struct pp_request_span){.first = s->step - PP_SLOW_BEFORE, .last = s->step + PP_SLOW_BEHIND + 1};
+	for (size_t i = 0; i < pp_rings_count(rings); i++)
+		for (uint64_t n = pp_rings_steps(rings, i); n-- > 0;) {
+			const struct pp_step_ended *step = pp_rings_step(rings, i, n);
+			const struct pp_ring_header *h = pp_rings_header(rings, i);
+			int64_t began, ended;
+
+			if (!step || step->number < span->first - 1)
+				break;
+			if (step->number > span->last)
+				continue;
+			began = pp_moment_since(&now, origin, h, step->begin);
+			ended = pp_moment_since(&now, origin, h, step->end);
+			from_ns = began > from_ns ? began : from_ns;
+			to_ns = ended < to_ns ? ended : to_ns;
+		}
+	span->to = pp_moment_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
+	span->from = pp_moment_before(&now, origin, from_ns + SLACK_NS);
+	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %.3g s, %.1f times its usual %.3g s", s->step,
+	         (int)s->of_rank, s->seconds, s->seconds / s->usual_seconds, s->usual_seconds);
+}
+
+int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_moment *origin, int ending,
+                struct pp_request_span *ret_span)
+{
+	if (!s->thousandths || more_ranks(s, pp_rings_count(v->rings)))
+		return 0;
+	for (size_t i = 0; i < s->ranks; i++)
+		look(s, v->rings, origin, i);
+	if (!s->found || (!ending && !all_through(v, s->step + PP_SLOW_BEHIND + 1) && pp_requests_now_ms() - s->since_ms < WAIT_MS))
+		return 0;
+	s->found = 0;
+	freeze(s, v->rings, origin, ret_span);
+	return 1;
+}
+
+void pp_slow_release(struct pp_slow *s)
+{
+	free(s->rank);
+	*s = (struct pp_slow){.thousandths = 0};
+}

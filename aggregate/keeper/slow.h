@@ -1,0 +1,35 @@
+/* --trigger: a step that takes more than K times the rank's usual one. Usual is the median of the rank's last 64 steps, from the 20th on.
+ * Then the slow step with up to five in front of it and one behind it is a window of all ranks. One a minute; others are counted.
+ * In: steps that the keeper has drained. Out: the span to be kept, once all ranks are through it. Called by back.c. */
+#ifndef PP_KEEPER_SLOW_H
+#define PP_KEEPER_SLOW_H
+
+#include "aggregate/keeper/request.h"
+
+enum { PP_SLOW_STEPS = 64, PP_SLOW_LEAST = 20, PP_SLOW_BEFORE = 5, PP_SLOW_BEHIND = 1 };
+
+struct pp_slow_rank {                 /* by ring */
+	uint64_t next;                /* step that is looked at next */
+	int64_t ticks[PP_SLOW_STEPS]; /* of its last steps, in the order they came */
+	uint64_t steps;
+};
+
+struct pp_slow {
+	int64_t thousandths; /* 0: no rule */
+	struct pp_slow_rank *rank;
+	size_t ranks;
+	int found; /* `step` waits for the ranks to be through it */
+	int64_t step, since_ms;
+	int32_t of_rank;
+	double seconds, usual_seconds;
+	int64_t last_ms;   /* when the last one was taken; 0: none */
+	int64_t last_step; /* seen slow, taken or counted: the ranks that waited in it were slow too */
+	uint64_t counted;  /* within a minute of another */
+};
+
+/* One turn; 1: *ret_span is to be kept. `ending`: nobody is waited for. */
+int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_moment *origin, int ending,
+                struct pp_request_span *ret_span);
+void pp_slow_release(struct pp_slow *s);
+
+#endif

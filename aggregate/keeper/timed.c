@@ -1,0 +1,252 @@
+/* The window of --delay, --duration and --at; see timed.h. Called by keeper.c. */
+#include "aggregate/keeper/timed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/request_private.h"
+#include "aggregate/keeper/windows_private.h"
+#include "aggregate/keeper/words.h"
+#include "core/base/opt.h"
+
+enum { SECOND = 1000000000 };
+
+#define LEAD_NS INT64_C(200000000)    /* ranks look at MPI calls and step marks: they are told so long before */
+#define GATHER_NS INT64_C(5000000000) /* that the keepers of other hosts may take to be there */
+
+static int64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
+static int parse_clock(const char *text, struct tm *tm)
+{
+	int n = 0;
+
+	tm->tm_sec = 0;
+	if (sscanf(text, "%2d:%2d%n", &tm->tm_hour, &tm->tm_min, &n) != 2)
+		return 0;
+	if (text[n] == ':') {
+		int more = 0;
+
+		if (sscanf(text + n, ":%2d%n", &tm->tm_sec, &more) != 1)
+			return 0;
+		n += more;
+	}
+	return !text[n] && tm->tm_hour >= 0 && tm->tm_hour < 24 && tm->tm_min >= 0 && tm->tm_min < 60 && tm->tm_sec >= 0 &&
+	       tm->tm_sec < 60;
+}
+
+int pp_timed_parse_at(const char *text, int64_t now_ns, int64_t *ret_ns, struct pp_err *err)
+{
+	time_t second = (time_t)(now_ns / SECOND);
+	int64_t number;
+	struct tm tm;
+
+	if (*text == '@') {
+		if (pp_opt_parse_int(text + 1, &number, NULL) || number > INT64_MAX / SECOND)
+			return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds since 1970, as date +@%%s prints them",
+			                  text);
+		*ret_ns = number * SECOND;
+		return 0;
+	}
+	localtime_r(&second, &tm);
+	tm.tm_isdst = -1;
+	if (!parse_clock(text, &tm) || (second = mktime(&tm)) == (time_t)-1)
+		return pp_err_set(err, -EINVAL, "'%s' is not a time of the day. Give HH:MM or HH:MM:SS, or @SECONDS since 1970",
+		                  text);
+	*ret_ns = (int64_t)second * SECOND;
+	return 0;
+}
+
+static void note(struct pp_timed *t, const char *name, const char *value)
+{
+	size_t n = strlen(t->what);
+
+	if (*value)
+		snprintf(t->what + n, sizeof(t->what) - n, "%s--%s %.30s", n ? " " : "", name, value);
+}
+
+void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, const char *at)
+{
+	struct pp_moment now = pp_moment_now();
+
+	*t = (struct pp_timed){.origin = now, .to_raw = INT64_MAX};
+	if (!*delay && !*duration && !*at)
+		return;
+	t->turn = PP_TIMED_WAITS;
+	note(t, "delay", delay);
+	note(t, "at", at);
+	note(t, "duration", duration);
+	if (*delay)
+		pp_opt_parse_time(delay, &t->delay_ns, NULL);
+	if (*duration)
+		pp_opt_parse_time(duration, &t->duration_ns, NULL);
+	if (!*at || pp_timed_parse_at(at, realtime_ns(), &t->at_ns, NULL))
+		return;
+	t->from_raw = now.raw_ns + (t->at_ns - realtime_ns());
+	t->from_raw = t->from_raw > 0 ? t->from_raw : 1;
+}
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	int64_t both;
+
+	return __builtin_add_overflow(a, b, &both) ? INT64_MAX : both;
+}
+
+/* When the first rank came; 0: none has. */
+static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, const struct pp_moment *now)
+{
+	int64_t first = 0;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		int64_t raw = now->raw_ns - pp_moment_since(now, &t->origin, h, (int64_t)h->open_tick);
+
+		if (!first || raw < first)
+			first = raw;
+	}
+	return first;
+}
+
+static void fix_times(struct pp_timed *t, const struct pp_rings *r, const struct pp_moment *now)
+{
+	int64_t came;
+
+	if (!t->from_raw && now->raw_ns - t->origin.raw_ns > SECOND / 100) {
+		came = first_came(t, r, now);
+		if (came)
+			t->from_raw = sum(came, t->delay_ns);
+	}
+	if (t->from_raw && t->duration_ns)
+		t->to_raw = sum(t->from_raw, t->duration_ns);
+}
+
+struct cut { /* of the window on any ring */
+	const struct pp_timed *timed;
+	uint32_t number;
+};
+
+static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
+{
+	const struct pp_timed *t = ((const struct cut *)context)->timed;
+
+	*ret_from = t->from.raw_ns ? pp_moment_tick(&t->from, h) : INT64_MIN;
+	*ret_to = t->to.raw_ns ? pp_moment_tick(&t->to, h) : INT64_MAX;
+	return 1;
+}
+
+static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+{
+	const struct cut *cut = context;
+	int64_t from, to;
+
+	(void)ring;
+	ticks_of(h, context, &from, &to);
+	rank->asked = from == INT64_MIN || from < (int64_t)h->open_tick ? (int64_t)h->open_tick : from;
+	rank->acked = rank->started = rank->asked;
+	if (h->request_row.begin && h->request_row.begin < (pp_tick)INT64_MAX && cut->timed->from.raw_ns)
+		rank->acked = rank->started = (int64_t)h->request_row.begin;
+	if (to != INT64_MAX)
+		rank->ended = to;
+}
+
+static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, uint32_t number)
+{
+	struct cut cut = {t, number};
+	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &cut);
+	struct pp_window_told told = {.by = "options", .kind = "duration", .channel = "memory", .tries = 1};
+	struct pp_pod_window hosts = {.cut = PP_POD_TICKS};
+	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
+
+	snprintf(told.what, sizeof(told.what), "%s", t->what);
+	if (pp_words_make(job->view->rings, words_of, &cut, &told))
+		told.by[0] = '\0';
+	ticks_of(pp_rings_header(job->view->rings, 0), &cut, &hosts.from, &hosts.to);
+	w->name[0] = '\0';
+	t->turn = PP_TIMED_OVER;
+	pp_windows_drain(job->view->rings);
+	pp_windows_start(w, job, &writing, t->what);
+	pp_window_told_release(&told);
+	free(range);
+}
+
+/* The job is over before its window is. Returns 1 where there is something to write. */
+static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_moment *now)
+{
+	int64_t left = t->from_raw - now->raw_ns;
+
+	if (t->turn == PP_TIMED_WAITS || left > 0) {
+		t->turn = PP_TIMED_OVER;
+		snprintf(w->told.failure, sizeof(w->told.failure), "the job ended %.1f s before its window began (%s)",
+		         left > 0 ? (double)left / SECOND : 0.0, t->what);
+		return 0;
+	}
+	if (t->to_raw < INT64_MAX && t->to_raw > now->raw_ns)
+		snprintf(w->told.must_know, sizeof(w->told.must_know), "the job ended %.1f s before its window did (%s)",
+		         (double)(t->to_raw - now->raw_ns) / SECOND, t->what);
+	return 1;
+}
+
+/* Nobody was there while it lasted. */
+static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_rings *r, const struct pp_moment *now)
+{
+	int64_t came = first_came(t, r, now);
+
+	if (came && came < t->to_raw)
+		return 0;
+	t->turn = PP_TIMED_OVER;
+	snprintf(w->told.failure, sizeof(w->told.failure), "the window was over before the first rank came (%s)", t->what);
+	return 1;
+}
+
+static void set_from(struct pp_timed *t, const struct pp_moment *now)
+{
+	if (t->delay_ns || t->at_ns) /* else all that was before belongs to it */
+		t->from = pp_moment_before(now, &t->origin, now->raw_ns - t->from_raw);
+}
+
+int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, struct pp_requests *r,
+                 struct pp_control *control, int ending)
+{
+	struct pp_moment now = pp_moment_now();
+
+	r->held = pp_timed_holds(t);
+	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER || pp_pod_role(job->pod) == PP_POD_FOLLOWER)
+		return 0;
+	fix_times(t, job->view->rings, &now);
+	if (t->turn == PP_TIMED_WAITS && !pp_requests_active(r) &&
+	    (!(t->delay_ns || t->at_ns) || (t->from_raw && now.raw_ns >= t->from_raw - LEAD_NS))) {
+		pp_requests_tell(r, control, PP_ASK_NOW, 0, 0);
+		t->turn = PP_TIMED_OPEN;
+		r->held = 1;
+		pp_keeper_log("%s: ranks record", t->what);
+	}
+	if (ending && t->turn != PP_TIMED_DUE) {
+		if (!pp_rings_count(job->view->rings) || !end_early(t, w, &now))
+			return 0;
+		set_from(t, &now);
+		start(t, w, job, r->number);
+		return 1;
+	}
+	if (t->turn == PP_TIMED_OPEN && now.raw_ns >= t->to_raw) {
+		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
+		t->to = pp_moment_before(&now, &t->origin, now.raw_ns - t->to_raw);
+		set_from(t, &now);
+		t->turn = PP_TIMED_DUE;
+	}
+	if (t->turn != PP_TIMED_DUE || w->busy || (!ending && now.raw_ns - t->to_raw < GATHER_NS && pp_windows_lack_ranks(job)) ||
+	    was_missed(t, w, job->view->rings, &now))
+		return 0;
+	start(t, w, job, r->number);
+	return 1;
+}

@@ -1,0 +1,100 @@
+/* One line that asks for a capture; see wish.h. Called by request_socket.c, request_file.c and the CLI. */
+#include "aggregate/keeper/wish.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/opt.h"
+#include "core/base/rank_list.h"
+
+#define HEAD "podprof 1 "
+
+static const char *const kind_name[] = {"steps", "duration", "last", "span", "status"};
+static const char *const by_name[] = {"options", "capture", "file", "signal", "trigger", "code"};
+
+const char *pp_wish_kind_name(enum pp_wish_kind kind)
+{
+	return kind_name[kind];
+}
+
+const char *pp_wish_by_name(enum pp_wish_by by)
+{
+	return by_name[by];
+}
+
+/* "steps=5" or "ranks=0,3-5"; 0, or -1: no such word. */
+static int take_word(struct pp_wish *w, const char *word, int *amounts)
+{
+	struct pp_rank_list list;
+
+	if (!strncmp(word, "ranks=", 6)) {
+		snprintf(w->ranks, sizeof(w->ranks), "%s", word + 6);
+		return strlen(word + 6) < sizeof(w->ranks) ? pp_rank_list_parse(w->ranks, &list, NULL) : -1;
+	}
+	for (int k = PP_WISH_STEPS; k <= PP_WISH_LAST; k++) {
+		size_t n = strlen(kind_name[k]);
+
+		if (strncmp(word, kind_name[k], n) || word[n] != '=')
+			continue;
+		w->kind = (enum pp_wish_kind)k;
+		++*amounts;
+		return pp_opt_parse_int(word + n + 1, &w->amount, NULL) || !w->amount ? -1 : 0;
+	}
+	return -1;
+}
+
+int pp_wish_parse(const char *line, struct pp_wish *ret, struct pp_err *err)
+{
+	struct pp_wish w = {.kind = PP_WISH_STATUS};
+	char text[PP_WISH_LINE], *rest = NULL, *word;
+	int amounts = 0;
+
+	if (strncmp(line, HEAD, strlen(HEAD)) || strlen(line) >= sizeof(text))
+		goto bad;
+	snprintf(text, sizeof(text), "%s", line + strlen(HEAD));
+	word = strtok_r(text, " ", &rest);
+	if (word && !strcmp(word, "status") && !strtok_r(NULL, " ", &rest)) {
+		*ret = w;
+		return 0;
+	}
+	if (!word || strcmp(word, "capture"))
+		goto bad;
+	while ((word = strtok_r(NULL, " ", &rest)))
+		if (take_word(&w, word, &amounts))
+			goto bad;
+	if (amounts != 1)
+		goto bad;
+	if (w.amount > INT64_MAX / 8)
+		return pp_err_set(err, -EINVAL, "so many steps, or so long a time, cannot be counted");
+	*ret = w;
+	return 0;
+bad:
+	return pp_err_set(err, -EINVAL, "the keeper does not understand this request. Use one podprof in the whole job");
+}
+
+int pp_wish_line(const struct pp_wish *w, char *line, size_t size)
+{
+	if (w->kind == PP_WISH_STATUS)
+		return snprintf(line, size, HEAD "status\n");
+	return snprintf(line, size, HEAD "capture %s=%" PRId64 "%s%s\n", kind_name[w->kind], w->amount,
+	                w->ranks[0] ? " ranks=" : "", w->ranks);
+}
+
+const char *pp_wish_text(const struct pp_wish *w, char *text, size_t size)
+{
+	int64_t ns = w->amount;
+
+	if (w->kind == PP_WISH_STEPS)
+		snprintf(text, size, "--steps +%" PRId64, ns);
+	else if (w->kind == PP_WISH_STATUS || w->kind == PP_WISH_SPAN)
+		snprintf(text, size, "%s", kind_name[w->kind]);
+	else if (ns % 1000000000 == 0)
+		snprintf(text, size, "--%s %" PRId64 "s", kind_name[w->kind], ns / 1000000000);
+	else if (ns % 1000000 == 0)
+		snprintf(text, size, "--%s %" PRId64 "ms", kind_name[w->kind], ns / 1000000);
+	else
+		snprintf(text, size, "--%s %" PRId64 "ns", kind_name[w->kind], ns);
+	return text;
+}

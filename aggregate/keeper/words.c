@@ -1,0 +1,94 @@
+/* Rows of /window out of the headers of rings; see words.h. */
+#include "aggregate/keeper/words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct pp_window_rank *row_of(struct pp_window_told *told, int32_t rank)
+{
+	size_t i = 0;
+
+	while (i < told->ranks && told->rank[i].rank != rank)
+		i++;
+	if (i == told->ranks)
+		told->ranks++;
+	told->rank[i] = (struct pp_window_rank){.rank = rank,
+	                                        .asked = PP_WINDOW_NEVER,
+	                                        .acked = PP_WINDOW_NEVER,
+	                                        .started = PP_WINDOW_NEVER,
+	                                        .ended = PP_WINDOW_NEVER};
+	return &told->rank[i];
+}
+
+int pp_words_make(const struct pp_rings *r, pp_words_of *of, const void *context, struct pp_window_told *told)
+{
+	size_t rings = pp_rings_count(r);
+
+	told->ranks = 0;
+	told->rank = calloc(rings + 1, sizeof(*told->rank));
+	if (!told->rank)
+		return -ENOMEM;
+	for (size_t i = 0; i < rings; i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+
+		of(h, i, context, row_of(told, h->rank));
+	}
+	return 0;
+}
+
+static int64_t tick_of(pp_tick tick, int64_t fallback)
+{
+	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : fallback;
+}
+
+void pp_words_of_window(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+{
+	uint64_t index = *(const uint64_t *)context;
+	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
+
+	(void)ring;
+	rank->asked = rank->acked = tick_of(h->open_tick, PP_WINDOW_NEVER);
+	if (atomic_load_explicit(&row->number, memory_order_acquire) != index + 1)
+		return;
+	rank->started = tick_of(row->begin, rank->asked);
+	if (atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index)
+		rank->ended = tick_of(row->end, PP_WINDOW_NEVER);
+}
+
+void pp_words_of_options(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+{
+	const uint64_t index = 0;
+
+	(void)context;
+	pp_words_of_window(h, ring, &index, rank);
+	if (h->window_last <= h->window_first)
+		rank->started = rank->asked;
+}
+
+static const struct pp_rank *find(const struct pp_capture *c, int32_t rank)
+{
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].rank == rank)
+			return &c->rank[i];
+	return NULL;
+}
+
+static int64_t map_one(const struct pp_clock_map *map, int64_t tick)
+{
+	return tick == PP_WINDOW_NEVER ? tick : pp_clock_map_ns(map, (pp_tick)tick);
+}
+
+void pp_words_map(struct pp_window_told *told, const struct pp_capture *c, const struct pp_clock_map *map,
+                  const struct pp_clock_map *other)
+{
+	for (size_t i = 0; i < told->ranks; i++) {
+		struct pp_window_rank *r = &told->rank[i];
+		const struct pp_rank *rank = find(c, r->rank);
+		const struct pp_clock_map *m = rank && rank->counts_other && other ? other : map;
+
+		r->asked = map_one(m, r->asked);
+		r->acked = map_one(m, r->acked);
+		r->started = map_one(m, r->started);
+		r->ended = map_one(m, r->ended);
+	}
+}

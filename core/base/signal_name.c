@@ -1,0 +1,39 @@
+/* Names of signals; see signal_name.h. Used by `podprof run` and the guest. */
+#include "core/base/signal_name.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/base/opt.h"
+
+/* "+3" or "-1" behind RTMIN or RTMAX. */
+static int realtime(const char *rest, int base, char sign, int *ret_number)
+{
+	int64_t more = 0;
+
+	if (*rest && (*rest != sign || pp_opt_parse_int(rest + 1, &more, NULL) || more > SIGRTMAX - SIGRTMIN))
+		return -EINVAL;
+	*ret_number = sign == '+' ? base + (int)more : base - (int)more;
+	return 0;
+}
+
+int pp_signal_parse(const char *text, int *ret_number, struct pp_err *err)
+{
+	const char *name = strncmp(text, "SIG", 3) ? text : text + 3;
+	int number = 0;
+
+	if (!strcmp(name, "USR1"))
+		number = SIGUSR1;
+	else if (!strcmp(name, "USR2"))
+		number = SIGUSR2;
+	else if (!strncmp(name, "RTMIN", 5) && !realtime(name + 5, SIGRTMIN, '+', &number))
+		;
+	else if (!strncmp(name, "RTMAX", 5))
+		(void)realtime(name + 5, SIGRTMAX, '-', &number);
+	if (!number)
+		return pp_err_set(err, -EINVAL, "'%s' is no signal for this. Give USR1, USR2, RTMIN+N or RTMAX-N", text);
+	*ret_number = number;
+	return 0;
+}

@@ -1,0 +1,225 @@
+/* A rank on a host that has no spool yet lets podprof make one; see arrive.h. Called by collector.c. */
+#include "core/coord/arrive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/ring/ring_file.h"
+
+enum {
+	STACK_BYTES = 64 * 1024,
+	OTHERS_MS = 200,  /* for the first rank of the host to do it */
+	LEAVING_MS = 500, /* for a keeper that is done to take its spool away */
+	HELPER_MS = 8000, /* it gives itself less */
+	REAP_MS = 200,
+};
+
+static void pause_ms(long ms)
+{
+	struct timespec t = {0, ms * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+/* A directory of ours that is no link: others may write where /tmp stands in for /dev/shm. */
+static int is_there(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* How often an elastic launcher has started the ranks again since podprof run: each time is a job of its own. */
+static int restarts(void)
+{
+	const char *now = getenv("TORCHELASTIC_RESTART_COUNT"), *then = getenv("PODPROF_RESTART");
+	long times = now ? strtol(now, NULL, 10) - (then ? strtol(then, NULL, 10) : 0) : 0;
+
+	return times > 0 && times < 1 << 20 ? (int)times : 0;
+}
+
+static int with_restarts(const char *text, int times, char *ret_text, size_t size)
+{
+	int n = times ? snprintf(ret_text, size, "%s-r%d", text, times) : snprintf(ret_text, size, "%s", text);
+
+	return n < (int)size;
+}
+
+/* Where podprof puts it if the place that the outer process chose cannot be had on this host; launchers/spool.c knows the same. */
+static int other_place(int times, char *ret_path, size_t size)
+{
+	const char *tmp = getenv("TMPDIR"), *job = getenv("PODPROF_JOB");
+	char name[160];
+	int n;
+
+	if (!job || !*job || strchr(job, '/') || !with_restarts(job, times, name, sizeof(name)))
+		return 0;
+	n = snprintf(ret_path, size, "%s/podprof-%u", tmp && *tmp == '/' ? tmp : "/tmp", (unsigned)geteuid());
+	if (n >= (int)size || !is_there(ret_path))
+		return 0;
+	return snprintf(ret_path + n, size - (size_t)n, "/%s", name) < (int)size - n && is_there(ret_path);
+}
+
+static int find(const char *wanted, int times, char *ret_spool, size_t size)
+{
+	if (is_there(wanted))
+		return snprintf(ret_spool, size, "%s", wanted) < (int)size;
+	return other_place(times, ret_spool, size);
+}
+
+/* Its keeper has written everything and is about to remove it. */
+static int is_done(const char *spool)
+{
+	_Atomic uint32_t state = PP_KEEPER_NONE;
+	char path[512];
+	ssize_t n = 0;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/control", spool) >= (int)sizeof(path))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = pread(fd, (void *)&state, sizeof(state), offsetof(struct pp_control, keeper_state));
+	close(fd);
+	return n == (ssize_t)sizeof(state) && atomic_load(&state) == PP_KEEPER_DONE;
+}
+
+struct helper {
+	const char *program;
+	char pid[16]; /* the rank */
+	char *stack;  /* end of the second one */
+	_Atomic int child;
+	char *environment[]; /* the job's, without what would load us into it */
+};
+
+/* In the application's memory until it execs, as posix_spawn's child is: its own stack and descriptors, all signals blocked. */
+static int become_helper(void *data)
+{
+	struct helper *h = data;
+	char *argv[] = {(char *)h->program, (char *)"arrive", h->pid, NULL};
+	int nothing = open("/dev/null", O_RDWR);
+
+	if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(nothing, 1) < 0 || (fcntl(2, F_GETFD) < 0 && dup2(nothing, 2) < 0))
+		return 127;
+	execve(h->program, argv, h->environment);
+	return 127;
+}
+
+/* exec gives a child its SIGCHLD back: this one, which never does, stands between it and the application. */
+static int become_parent(void *data)
+{
+	struct helper *h = data;
+	int status, child = clone(become_helper, h->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, h);
+
+	atomic_store(&h->child, child);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+static int is_ours(const char *variable)
+{
+	return !strncmp(variable, "LD_PRELOAD=", 11) || !strncmp(variable, "NVTX_INJECTION64_PATH=", 22);
+}
+
+static struct helper *make_helper(const char *program, size_t *ret_bytes)
+{
+	struct helper *h;
+	size_t count = 0, kept = 0;
+
+	while (environ[count])
+		count++;
+	*ret_bytes = (sizeof(*h) + (count + 1) * sizeof(h->environment[0]) + 2 * STACK_BYTES) & ~(size_t)15;
+	h = mmap(NULL, *ret_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (h == MAP_FAILED)
+		return NULL;
+	h->program = program;
+	snprintf(h->pid, sizeof(h->pid), "%d", (int)getpid());
+	h->stack = (char *)h + *ret_bytes - STACK_BYTES;
+	for (size_t i = 0; i < count && environ[i]; i++)
+		if (!is_ours(environ[i]))
+			h->environment[kept++] = environ[i];
+	return h;
+}
+
+/* The helper ends by itself in good time; one that does not is not left behind as a zombie. 0: it still runs in our memory. */
+static int wait_for(struct helper *h, pid_t parent)
+{
+	int status;
+
+	for (int i = 0; i < HELPER_MS + REAP_MS; i++) {
+		pid_t done = waitpid(parent, &status, WNOHANG | (int)__WCLONE);
+
+		if (done == parent || (done < 0 && errno != EINTR))
+			return 1;
+		if (i == HELPER_MS && atomic_load(&h->child) > 0)
+			kill(atomic_load(&h->child), SIGKILL);
+		if (i >= HELPER_MS)
+			kill(parent, SIGKILL);
+		pause_ms(1);
+	}
+	return 0;
+}
+
+/* Without a signal at its end, so that neither handlers nor wait() of the application see it; not by fork(), whose handlers are the
+ * application's too. What it has to say it says on stderr. */
+static void run_helper(const char *program)
+{
+	int cancel = PTHREAD_CANCEL_ENABLE;
+	sigset_t all, had;
+	size_t bytes;
+	struct helper *h = make_helper(program, &bytes);
+	pid_t parent;
+
+	if (!h)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &had);
+	parent = clone(become_parent, (char *)h + bytes, CLONE_VM, h);
+	if (parent < 0 || wait_for(h, parent))
+		munmap(h, bytes);
+	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+int pp_arrive(int local_rank, char *ret_spool, size_t size)
+{
+	const char *outer = getenv("PODPROF_SPOOL"), *program = getenv("PODPROF_PROGRAM");
+	int times = restarts(), there;
+	char wanted[384];
+
+	if (!outer || !*outer || !with_restarts(outer, times, wanted, sizeof(wanted)))
+		return 0;
+	there = find(wanted, times, ret_spool, size);
+	for (int i = 0; i < LEAVING_MS && there && is_done(ret_spool); i++) {
+		pause_ms(1);
+		there = find(wanted, times, ret_spool, size);
+	}
+	/* A world that MPI spawned is no part of the session of the world that did it. */
+	if (!there && program && *program && !getenv("OMPI_PARENT_PORT")) {
+		for (int i = 0; i < OTHERS_MS && local_rank > 0 && !there; i++) {
+			pause_ms(1);
+			there = find(wanted, times, ret_spool, size);
+		}
+		if (!there) {
+			run_helper(program);
+			there = find(wanted, times, ret_spool, size);
+		}
+	}
+	return there || snprintf(ret_spool, size, "%s", wanted) < (int)size;
+}

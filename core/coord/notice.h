@@ -1,0 +1,25 @@
+/* What the keeper has to say while the job runs: rank 0 prints it, for the keeper has no stderr of the job. Called at step marks
+ * and where a thread's ring turns to its next chunk. In: the keeper's page. Out: lines on stderr. Any thread. */
+#ifndef PP_COORD_NOTICE_H
+#define PP_COORD_NOTICE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/ring/ring_file.h"
+
+/* The keeper's count of sentences, and how many were said. On ranks but 0 the first never changes. */
+extern const _Atomic uint32_t *pp_notice_count __attribute__((visibility("hidden")));
+extern _Atomic uint32_t pp_notice_said __attribute__((visibility("hidden")));
+
+/* At the claim of rank 0. control: NULL where there is no keeper. */
+void pp_notice_start(const struct pp_control *control, void (*say)(const char *text));
+void pp_notice_say(void) __attribute__((cold));
+
+static inline int pp_notice_is_new(void)
+{
+	return atomic_load_explicit(pp_notice_count, memory_order_relaxed) !=
+	       atomic_load_explicit(&pp_notice_said, memory_order_relaxed);
+}
+
+#endif

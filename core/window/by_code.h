@@ -1,0 +1,43 @@
+/* Windows that the program asks for, podprof_window_start() and podprof_profile_steps(): pure states and their rows in the header.
+ * In: calls, steps, ticks. Out: recording or not. Driven by trigger.c, under its lock. */
+#ifndef PP_WINDOW_BY_CODE_H
+#define PP_WINDOW_BY_CODE_H
+
+#include <stdint.h>
+
+#include "core/base/step_windows.h"
+#include "core/ring/ring_file.h"
+#include "core/window/window.h"
+
+struct pp_by_code {
+	struct pp_ring_header *header;
+	uint64_t count; /* windows that were asked for so far */
+	uint64_t open;  /* 1 + the place of the one between start and stop; 0: there is none */
+	int steps;      /* windows of steps that are not over, ascending */
+	struct {
+		struct pp_window window;
+		uint64_t place;
+	} step[PP_STEP_WINDOWS];
+};
+
+enum pp_by_code_answer { PP_BY_CODE_TAKEN, PP_BY_CODE_EMPTY, PP_BY_CODE_LATE, PP_BY_CODE_OVERLAPS, PP_BY_CODE_FULL };
+
+void pp_by_code_init(struct pp_by_code *b, struct pp_ring_header *header);
+/* A window opens now. name: NULL is "". */
+void pp_by_code_start(struct pp_by_code *b, const char *name, pp_tick tick);
+/* It is over; after its last record. */
+void pp_by_code_stop(struct pp_by_code *b, pp_tick tick);
+/* here: the step that this rank is in. asked: windows of the options, which it may not overlap. */
+enum pp_by_code_answer pp_by_code_steps(struct pp_by_code *b, const struct pp_step_windows *asked, int64_t first, int64_t last,
+                                        int64_t here);
+/* Step `number` begins; the current one ends. What is over then is said by pp_by_code_settle(), after the last record. */
+void pp_by_code_begin(struct pp_by_code *b, int64_t number, pp_tick tick);
+void pp_by_code_end(struct pp_by_code *b, pp_tick tick);
+void pp_by_code_settle(struct pp_by_code *b);
+int pp_by_code_recording(const struct pp_by_code *b);
+/* Is step `number` in one of them, not only at an edge? */
+int pp_by_code_has(const struct pp_by_code *b, int64_t number);
+/* Steps below this one change nothing. INT64_MIN: every mark is to be looked at. */
+int64_t pp_by_code_quiet(const struct pp_by_code *b);
+
+#endif

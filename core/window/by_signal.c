@@ -1,0 +1,40 @@
+/* A signal that asks for a capture; see by_signal.h. Called by collector.c. */
+#include "core/window/by_signal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "core/base/signal_name.h"
+#include "core/guest.h"
+#include "core/ring/thread_ring.h"
+
+static void on_signal(int number)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+
+	(void)number;
+	if (h && pp_guest_is_rank()) /* a forked child has the handler too */
+		atomic_fetch_add_explicit(&h->signals, 1, memory_order_relaxed);
+}
+
+void pp_by_signal_start(const char *name)
+{
+	/* SA_RESTART: no call of the application returns EINTR for it. */
+	struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK}, old;
+	int number = 0, saved = errno;
+	char text[160];
+
+	if (!*name || pp_signal_parse(name, &number, NULL))
+		return;
+	sigemptyset(&ours.sa_mask);
+	/* may call sigaction: asked for by --signal, and only what nobody handles */
+	if (!sigaction(number, NULL, &old) && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL) {
+		/* may call sigaction: as above */
+		sigaction(number, &ours, NULL);
+	} else {
+		snprintf(text, sizeof(text), "the application handles signal %s itself: it asks for no capture", name);
+		pp_guest_say(text);
+	}
+	errno = saved;
+}

@@ -1,0 +1,93 @@
+/* podprof arrive: hidden, started by a rank on a host where no podprof run was (core/coord/arrive.c): spool, options, keeper, end.
+ * Its argument is the rank's pid; what it has to say, it says for rank 0 only. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/keeper.h"
+#include "core/base/proc.h"
+#include "launchers/cmd.h"
+#include "launchers/job.h"
+#include "launchers/options.h"
+#include "launchers/spool.h"
+
+enum { SECONDS = 6, DESCRIPTORS = 65536 };
+
+/* The rank's habits: blocked and ignored signals, descriptors without close-on-exec. */
+static void leave_the_job(void)
+{
+	struct sigaction start = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	if (close_range(3, ~0u, 0))
+		for (int fd = 3; fd < DESCRIPTORS; fd++)
+			close(fd);
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &start, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	alarm(SECONDS); /* the rank waits for us */
+}
+
+static void command_of(int pid, char *text, size_t size)
+{
+	char path[48];
+	long n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	n = pp_proc_read(path, text, size);
+	for (long i = 0; i + 1 < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
+static int arrive(struct pp_job *job, const struct pp_options *options, struct pp_err *err)
+{
+	char self[PATH_MAX], logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH], text[4096];
+	char *command[] = {text, NULL};
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int rc;
+
+	if (length <= 0)
+		return pp_err_set(err, -errno, "cannot find itself: '/proc/self/exe': %s", pp_why(errno));
+	self[length] = '\0';
+	command_of(job->pid, text, sizeof(text));
+	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), err);
+	if (!rc)
+		rc = pp_spool_open_outer(getenv("PODPROF_SPOOL"), job, spool, sizeof(spool), err);
+	if (!rc)
+		rc = pp_spool_write_options(spool, job, options, logdir, command, err);
+	if (!rc)
+		rc = pp_spool_register(spool, job, err);
+	if (!rc)
+		rc = pp_keeper_start(spool, self, err);
+	if (rc)
+		pp_spool_unregister(spool, job);
+	return rc;
+}
+
+int pp_cmd_arrive(int argc, char **argv)
+{
+	struct pp_options options = {0};
+	struct pp_err err = {""};
+	struct pp_job job;
+
+	if (argc != 2 || !getenv("PODPROF_SPOOL") || !getenv("PODPROF_JOB")) {
+		pp_say("arrive is started by a rank of a job that 'podprof run' started on another host.");
+		return PP_EXIT_USAGE;
+	}
+	leave_the_job();
+	pp_job_read(&job);
+	job.pid = (int)strtol(argv[1], NULL, 10);
+	for (int i = 0; i < PP_OPTS; i++)
+		options.value[i] = pp_opt_table[i].fallback;
+	pp_options_environment(&options, PP_OPT_RUN, NULL);
+	if (!arrive(&job, &options, &err))
+		return PP_EXIT_OK;
+	if (job.rank <= 0)
+		pp_say("%s. This host's ranks run unprofiled.", err.text);
+	return PP_EXIT_FAILED;
+}

@@ -1,0 +1,123 @@
+/* What podprof doctor finds of the ways between hosts: keepers over TCP, MPI, a log directory that is shared. Called by
+ * cmd_doctor.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/rendezvous.h"
+#include "core/base/opt.h"
+#include "launchers/cmd.h"
+#include "launchers/doctor.h"
+#include "launchers/spool.h"
+
+/* Where others may reach this host; "" nowhere. */
+static size_t list_addresses(char *text, size_t size)
+{
+	struct pp_net_invite invite = {.addresses = 0};
+	size_t n = 0;
+
+	text[0] = '\0';
+	if (pp_rendezvous_addresses(&invite, NULL))
+		return 0;
+	for (size_t i = 0; i < invite.addresses && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", invite.address[i]);
+	return invite.addresses;
+}
+
+/* A keeper's own door, for a moment, and on this host only. */
+static void check_hosts(const struct pp_options *options)
+{
+	struct pp_net_options o = {
+	        .job = "doctor", .host = "doctor", .version = PODPROF_VERSION, .session = "", .bind = "127.0.0.1"};
+	const char *range = options->value[PP_OPT_ID_PORT_RANGE];
+	char addresses[PP_NET_ADDRESSES * 50];
+	struct pp_net_invite invite;
+	struct pp_net *net = NULL;
+	struct pp_err err = {""};
+	int rc;
+
+	if (*range)
+		pp_opt_parse_ports(range, &o.port_first, &o.port_last, NULL);
+	rc = pp_net_listen(&o, &invite, &net, &err);
+	explicit_bzero(&invite, sizeof(invite));
+	pp_net_free(net);
+	if (rc == -EADDRINUSE)
+		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "podprof run --port-range A:B, with ports that are free", "%s", err.text);
+	else if (rc)
+		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "nothing, for jobs of one host; else install podprof again, as a whole",
+		              "no keeper of another host can be let in: %s", err.text);
+	else if (!list_addresses(addresses, sizeof(addresses)))
+		pp_doctor_row("hosts", PP_DOCTOR_LIMITED,
+		              "nothing, for jobs of one host; else bring a network up: sudo ip link set DEV up",
+		              "this host has no address but loopback: ranks of other hosts cannot be in one session with its own");
+	else
+		pp_doctor_row("hosts", PP_DOCTOR_OK, "",
+		              "keepers meet over TCP with CURVE keys, only where a job spans hosts; %s%s at %s",
+		              *range ? "ports " : "any free port", *range ? range : "", addresses);
+}
+
+static void check_channel(void)
+{
+	char line[256];
+
+	if (pp_doctor_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)) ||
+	    (!strstr(line, "(Open MPI) 4.") && !strstr(line, "(Open MPI) 5.")))
+		pp_doctor_row("channel", PP_DOCTOR_OK, "",
+		              "windows are agreed on by the keepers; there is no Open MPI 4 or 5 here to do it");
+	else
+		pp_doctor_row(
+		        "channel", PP_DOCTOR_OK, "",
+		        "windows are agreed on through the application's MPI where every rank has podprof, else by the keepers");
+}
+
+/* Names of file systems that hosts may share. */
+static const char *shared_kind(long type)
+{
+	static const struct {
+		unsigned long type;
+		const char *name;
+	} kinds[] = {{0x6969, "NFS"},        {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x00c36400, "CephFS"},
+	             {0x19830326, "BeeGFS"}, {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},  {0x01021997, "9P"},
+	             {0x5346414f, "AFS"},    {0x7461636f, "OCFS2"},  {0x01161970, "GFS2"}, {0x65735546, "FUSE"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].type == ((unsigned long)type & 0xfffffffful))
+			return kinds[i].name;
+	return NULL;
+}
+
+static void check_sharing(const char *given)
+{
+	char path[PP_SPOOL_PATH];
+	struct statfs fs;
+	const char *kind;
+
+	if (snprintf(path, sizeof(path), "%s%s", *given == '/' ? "" : "./", given) >= (int)sizeof(path))
+		return; /* the row of the log directory says it */
+	while (statfs(path, &fs)) {
+		char *slash = strrchr(path, '/');
+
+		if (errno != ENOENT || !slash || slash == path)
+			return;
+		*slash = '\0';
+	}
+	kind = shared_kind((long)fs.f_type);
+	if (kind)
+		pp_doctor_row("meeting", PP_DOCTOR_OK, "", "'%s' is on %s: hosts that share it find each other by a file in it",
+		              given, kind);
+	else
+		pp_doctor_row(
+		        "meeting", PP_DOCTOR_OK, "",
+		        "'%s' is on a disk of this host: hosts of one job find each other through MPI only; without MPI name one "
+		        "that they share by -o",
+		        given);
+}
+
+void pp_doctor_hosts(const struct pp_options *options)
+{
+	check_channel();
+	check_hosts(options);
+	check_sharing(options->value[PP_OPT_ID_OUTPUT]);
+}

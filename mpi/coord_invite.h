@@ -1,0 +1,42 @@
+/* Lets the keepers of a job find each other: rank 0's keeper writes <spool>/invite (address and keys, owner-only), one
+ * broadcast takes it to the other ranks, and one rank of each other keeper writes it into its own spool. Called by coord_mpi.c
+ * inside MPI_Init. */
+#ifndef PP_COORD_INVITE_H
+#define PP_COORD_INVITE_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "core/collector.h"
+
+struct pp_mpi_calls { /* the MPI library's own */
+	__typeof__(&MPI_Comm_dup) dup;
+	__typeof__(&MPI_Comm_free) free;
+	__typeof__(&MPI_Comm_get_errhandler) get_errhandler;
+	__typeof__(&MPI_Comm_set_errhandler) set_errhandler;
+	__typeof__(&MPI_Errhandler_free) errhandler_free;
+	__typeof__(&MPI_Comm_size) comm_size;
+	__typeof__(&MPI_Query_thread) query_thread;
+	__typeof__(&MPI_Allreduce) allreduce;
+	__typeof__(&MPI_Bcast) bcast;
+	__typeof__(&MPI_Iallreduce) iallreduce;
+	__typeof__(&MPI_Test) test;
+	MPI_Comm world;
+	MPI_Request request_null;
+	MPI_Errhandler errors_return;
+	MPI_Datatype int64, byte;
+	MPI_Op max;
+};
+
+struct pp_invite {
+	const struct podprof_guest *guest; /* NULL: this rank has no keeper */
+	int rank;
+	int64_t keeper; /* which one, equal for its ranks only, on all hosts; 0: none */
+	int is_first;   /* the lowest rank of its keeper */
+};
+
+int64_t pp_invite_keeper(const char *spool);
+/* Rank 0 waits for its keeper up to a second; then nobody is invited. 0, or -EIO: MPI failed. */
+int pp_invite_all(const struct pp_invite *me, const struct pp_mpi_calls *mpi, MPI_Comm comm);
+
+#endif

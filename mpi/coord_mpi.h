@@ -1,0 +1,32 @@
+/* podprof's own communicator, and what it carries: the invitation from rank 0's keeper to those of other hosts, and the
+ * agreement of windows (struct pp_coord_ops). In: MPI_Init and MPI_Finalize of pmpi_init.c, looks of pmpi_source.h. Out: the
+ * guest's coordinator.
+ *
+ * Three operations are blocking, all inside MPI_Init, where all ranks are: dup, one allreduce, and one broadcast if the job
+ * has several keepers. A rank that fails takes part to the end of them, and then all leave together. Afterwards nothing waits
+ * before MPI_Finalize.
+ *
+ * Where calls are made: MPI_THREAD_MULTIPLE: on any thread that is not inside an MPI call. SERIALIZED: only where the
+ * application has just called MPI. FUNNELED and SINGLE: on the thread that called MPI_Init. No step mark in a signal handler,
+ * where a request is asked for: libmpi allocates memory. */
+#ifndef PP_COORD_MPI_H
+#define PP_COORD_MPI_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct pp_mpi_thread;
+
+/* Not 0: an operation is pending. */
+extern _Atomic uint32_t pp_coord_busy __attribute__((visibility("hidden")));
+/* Around the real MPI_Init, under the thread's guard. records: this process is the rank. */
+void pp_coord_before(void);
+void pp_coord_start_all(int records);
+/* Before the real MPI_Finalize, under the thread's guard. */
+void pp_coord_stop_all(void);
+/* Inside an MPI call of the application, before the real one, under the thread's guard; errno kept. */
+void pp_coord_look(struct pp_mpi_thread *t) __attribute__((cold));
+/* In a forked child. */
+void pp_coord_abandon(void);
+
+#endif

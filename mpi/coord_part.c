@@ -1,0 +1,183 @@
+/* Who takes part; see coord_part.h. Called by coord_mpi.c. */
+#include "mpi/coord_part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_RANKS = 1 << 20 };
+
+static int number(const char *name)
+{
+	const char *text = getenv(name);
+	char *end;
+	long value;
+
+	if (!text || !*text)
+		return -1;
+	value = strtol(text, &end, 10);
+	return *end || value < 0 || value > MOST_RANKS ? -1 : (int)value;
+}
+
+static uint64_t hash(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}
+
+/* The word of `length` bytes, without its directory. */
+static int is_named(const char *word, size_t length, const char *name)
+{
+	for (size_t i = 0; i < length; i++)
+		if (word[i] == '/')
+			return is_named(word + i + 1, length - i - 1, name);
+	return length == strlen(name) && !memcmp(word, name, length);
+}
+
+static int is_script(const char *word, size_t length)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"};
+
+	for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
+		size_t n = strlen(shells[i]);
+
+		if (is_named(word, length, shells[i]))
+			return 1;
+		if (length > n && word[length - n - 1] == '.' && !memcmp(word + length - n, shells[i], n))
+			return 1;
+	}
+	return 0;
+}
+
+/* A function of the launcher's variables alone. */
+static const char *why_not_several(void)
+{
+	const char *command = getenv("OMPI_COMMAND"), *words = getenv("OMPI_ARGV");
+
+	if (getenv("OMPI_PARENT_PORT"))
+		return "a world that MPI spawned, on several hosts";
+	if (number("OMPI_NUM_APP_CTX") != 1)
+		return "several hosts, and not one program only: podprof may be on some ranks";
+	if (!command || !words || !is_named(command, strlen(command), "podprof") || strncmp(words, "run", 3))
+		return "several hosts, and mpirun's command is not 'podprof run'";
+	for (const char *w = words; *w;) {
+		size_t length = strcspn(w, " \t\n");
+
+		if (is_script(w, length))
+			return "several hosts, and a shell script starts the ranks";
+		w += length;
+		w += strspn(w, " \t\n");
+	}
+	return NULL;
+}
+
+static void read_launcher(struct pp_part *p)
+{
+	const char *world = getenv("PMIX_NAMESPACE");
+	int local;
+
+	p->rank = number("OMPI_COMM_WORLD_RANK");
+	if (p->rank >= 0) {
+		p->size = number("OMPI_COMM_WORLD_SIZE");
+		local = number("OMPI_COMM_WORLD_LOCAL_SIZE");
+	} else { /* srun --mpi=pmix */
+		p->rank = number("PMIX_RANK");
+		p->size = number("SLURM_STEP_NUM_TASKS");
+		local = number("SLURM_STEP_NUM_NODES") == 1 ? p->size : 0;
+	}
+	p->one_host = local == p->size;
+	if (!world || !*world || p->rank < 0 || p->size <= p->rank)
+		p->why = "no launcher started this process";
+	else if (!p->one_host)
+		p->why = why_not_several();
+}
+
+static struct pp_part_page *map_page(const char *spool, int size)
+{
+	size_t bytes = sizeof(struct pp_part_page) + (size_t)size;
+	struct pp_part_page *page;
+	char path[512];
+	int fd;
+
+	if (snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)hash(getenv("PMIX_NAMESPACE"))) >=
+	    (int)sizeof path)
+		return NULL;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return NULL;
+	/* the next rank opens it too, whatever the umask */
+	page = fchmod(fd, 0600) || posix_fallocate(fd, 0, (off_t)bytes)
+	               ? MAP_FAILED
+	               : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static void say_no(struct pp_part_page *page)
+{
+	uint32_t none = 0;
+
+	atomic_compare_exchange_strong(&page->verdict, &none, PP_PART_NO);
+}
+
+void pp_part_mark(struct pp_part *p, const char *spool)
+{
+	uint32_t none = 0;
+
+	*p = (struct pp_part){.rank = -1};
+	read_launcher(p);
+	if (p->rank < 0 || p->size <= p->rank || !getenv("PMIX_NAMESPACE") || !spool || !*spool)
+		return;
+	p->page = map_page(spool, p->size);
+	if (!p->page)
+		return;
+	if (!atomic_compare_exchange_strong(&p->page->size, &none, (uint32_t)p->size) && none != (uint32_t)p->size)
+		say_no(p->page);
+	p->again = atomic_exchange(&p->page->here[p->rank], 1);
+	if (p->again)
+		say_no(p->page);
+}
+
+/* The first one decides, so that a mark that comes later changes nothing. */
+static int all_here(const struct pp_part *p)
+{
+	uint32_t mine = PP_PART_YES, none = 0;
+
+	for (int i = 0; i < p->size; i++)
+		if (!atomic_load(&p->page->here[i]))
+			mine = PP_PART_NO;
+	return (atomic_compare_exchange_strong(&p->page->verdict, &none, mine) ? mine : none) == PP_PART_YES;
+}
+
+const char *pp_part_why_not(const struct pp_part *p, int world_size)
+{
+	if (p->why)
+		return p->why;
+	if (world_size != p->size)
+		return "the launcher's number of ranks is not MPI's";
+	if (!p->one_host)
+		return NULL;
+	if (p->again)
+		return "an earlier program of this rank has called MPI_Init";
+	if (!p->page || !all_here(p))
+		return "one host, and not every rank had podprof in one spool when it called MPI_Init";
+	return NULL;
+}
+
+int pp_part_is_first(const struct pp_part *p)
+{
+	for (int i = 0; p->page && i < p->rank; i++)
+		if (atomic_load(&p->page->here[i]))
+			return 0;
+	return p->page != NULL;
+}

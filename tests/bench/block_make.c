@@ -1,0 +1,269 @@
+/* A training job made up: steps of 20 ms with the scatter of real ones, categories, processes, samples. See block.h. */
+#include "tests/bench/block.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/source/mpi_call.h"
+
+enum { STEP_NS = 20000000, SCATTER_NS = 60000, STAY_NS = 350000, LEAVE_NS = 9000, SAMPLE_STEPS = 5 };
+
+static uint64_t seed;
+
+static int64_t dice(uint64_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (int64_t)(seed % below);
+}
+
+static void *room(size_t n, size_t size)
+{
+	void *p = calloc(n + 1, size);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+static uint16_t call_of(const char *name)
+{
+	for (unsigned i = 0; i < pp_mpi_call_count(); i++)
+		if (!strcmp(pp_mpi_call_info(i)->name, name))
+			return (uint16_t)i;
+	abort();
+}
+
+static void make_worker(struct pp_worker *w, int32_t rank, int32_t host)
+{
+	*w = (struct pp_worker){.rank = rank, .local_rank = rank % 16, .pid = 4000 + (int32_t)dice(60000), .own_bound_ns = 240};
+	w->records = 100000 + (uint64_t)dice(5000);
+	snprintf(w->host, sizeof(w->host), "node%03d", host);
+	snprintf(w->status, sizeof(w->status), "delivered");
+	snprintf(w->device, sizeof(w->device), "CPU");
+	snprintf(w->clock, sizeof(w->clock),
+	         "b9e1c9a2-3f7e-4a41-9a66-%012d counter map 81723918273 0 5592405 24 epoch 1700000000123456789", host);
+	snprintf(w->options, sizeof(w->options), "steps=0:1000 output=/scratch/logs");
+	snprintf(w->command, sizeof(w->command), "./train --layers 48 --batch 32");
+}
+
+/* Forward and backward, input, launches, output now and then, collectives. */
+static void make_cell(struct pp_dataset *d, const struct block_job *job, size_t s, size_t w)
+{
+	struct pp_cell *c = &d->cell[s * d->workers + w];
+	struct pp_process_cell *p = &d->process[s * d->workers + w];
+	int64_t comm = job->calls * (STAY_NS + dice(30000));
+
+	*c = (struct pp_cell){.present = 1, .bottleneck = PP_CATEGORY_HOST_COMPUTE};
+	c->begin_ns = s ? d->cell[(s - 1) * d->workers + w].end_ns + dice(4000) : dice(100000);
+	c->end_ns = c->begin_ns + STEP_NS - 200000 + dice(400000);
+	c->step_ns = c->end_ns - c->begin_ns;
+	c->exclusive_ns[PP_CATEGORY_INPUT] = 300000 + dice(200000);
+	c->exclusive_ns[PP_CATEGORY_OUTPUT] = s % 100 ? 0 : 4000000 + dice(500000);
+	c->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = comm;
+	c->exclusive_ns[PP_CATEGORY_OTHER] = 150000 + dice(90000);
+	c->exclusive_ns[PP_CATEGORY_HOST_COMPUTE] = c->step_ns;
+	for (int k = 1; k <= PP_CATEGORIES; k++)
+		if (k != PP_CATEGORY_HOST_COMPUTE)
+			c->exclusive_ns[PP_CATEGORY_HOST_COMPUTE] -= c->exclusive_ns[k];
+	c->wait_ns = dice(40000); /* of collectives of its own host */
+	c->transfer_ns = 60000 + dice(20000);
+	c->late_ns = dice(40000);
+	*p = (struct pp_process_cell){.present = 1, .rss_present = s % SAMPLE_STEPS == 0};
+	p->cpu_user_ns = STEP_NS - dice(800000);
+	p->cpu_system_ns = dice(500000);
+	p->voluntary = dice(40);
+	p->involuntary = dice(6);
+	p->minor = dice(12);
+	p->rss_peak = p->rss_present ? ((uint64_t)3 << 30) + (uint64_t)dice(4000) * 4096 : 0;
+}
+
+static void make_samples(struct pp_dataset *d)
+{
+	d->memory = room(d->workers * (d->steps / SAMPLE_STEPS + 1), sizeof(*d->memory));
+	for (size_t w = 0; w < d->workers; w++) {
+		struct pp_memory m = {.rss = (uint64_t)3 << 30, .pss = (uint64_t)3 << 30, .pss_present = 1};
+
+		for (size_t s = 0; s < d->steps; s += SAMPLE_STEPS) {
+			m.time = (int64_t)s * STEP_NS + dice(300000);
+			m.rss += (uint64_t)dice(40) * 4096;
+			m.pss = m.rss - (uint64_t)dice(1000) * 4096;
+			m.user_ns += SAMPLE_STEPS * STEP_NS - (uint64_t)dice(800000);
+			m.system_ns += (uint64_t)dice(2000000);
+			m.minor_faults += (uint64_t)dice(60);
+			d->memory[d->memories++] = (struct pp_memory_row){d->worker[w].rank, m};
+		}
+	}
+}
+
+/* One call of all ranks: this part's rows, each exposed from arrival to exit, or in the Waitall. */
+static void make_call(struct pp_dataset *d, size_t s, int64_t at, int nonblocking)
+{
+	struct pp_collective *c = &d->collective[d->collectives];
+
+	*c = (struct pp_collective){.comm = 0x9e3779b97f4a7c15ULL, .sequence = (uint32_t)d->collectives, .bytes = 4 << 20};
+	c->call = call_of(nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce");
+	c->row_first = d->rows;
+	c->row_count = (uint32_t)d->workers;
+	for (size_t w = 0; w < d->workers; w++) {
+		struct pp_collective_row *row = &d->row[d->rows++];
+		struct pp_exposed *e = &d->exposed[d->exposeds++];
+
+		*row = (struct pp_collective_row){.worker = d->worker[w].rank, .exposed = (uint32_t)d->exposeds & PP_EXPOSED_MOST};
+		row->shared = nonblocking != 0;
+		row->arrival_ns = at + dice(SCATTER_NS);
+		row->exit_ns = at + STAY_NS + dice(LEAVE_NS);
+		*e = (struct pp_exposed){.begin_ns = row->arrival_ns, .step = (uint32_t)s & INT32_MAX};
+		if (nonblocking)
+			e->begin_ns += 40000 + dice(40000);
+		e->length_ns = (uint32_t)(row->exit_ns - e->begin_ns);
+	}
+	d->collectives++;
+}
+
+void block_make(struct pp_dataset *d, const struct pp_intern *names, const struct block_job *job, int32_t first, int32_t count)
+{
+	size_t workers = (size_t)count, calls = job->steps * (size_t)job->calls;
+
+	seed = 88172645463325252ULL + (uint64_t)first;
+	*d = (struct pp_dataset){.names = names, .workers = workers, .steps = job->steps, .ranks_asked = job->ranks};
+	d->ranks_delivered = count;
+	d->epoch_realtime_ns = 1700000000123456789;
+	d->worker = room(workers, sizeof(*d->worker));
+	d->step_number = room(job->steps, sizeof(*d->step_number));
+	d->cell = room(job->steps * workers, sizeof(*d->cell));
+	d->process = room(job->steps * workers, sizeof(*d->process));
+	d->collective = room(calls, sizeof(*d->collective));
+	d->row = room(calls * workers, sizeof(*d->row));
+	d->exposed = room(calls * workers, sizeof(*d->exposed));
+	d->awaited = room(0, sizeof(*d->awaited));
+	for (size_t w = 0; w < workers; w++)
+		make_worker(&d->worker[w], first + (int32_t)w, 0);
+	for (size_t s = 0; s < job->steps; s++) {
+		d->step_number[s] = (int64_t)s;
+		for (size_t w = 0; w < workers; w++)
+			make_cell(d, job, s, w);
+		for (int k = 0; k < job->calls; k++)
+			make_call(d, s, (int64_t)s * STEP_NS + STEP_NS / (job->calls + 1) * (k + 1) + dice(100000), k % 4 == 3);
+	}
+	make_samples(d);
+	if (pp_dataset_clocks(d) || pp_dataset_late(d))
+		abort();
+}
+
+/* A column's integers, which the caller frees. */
+static int64_t *column(struct pp_pod *pod, const char *group, const char *name)
+{
+	struct pp_pod_column c;
+	struct pp_err err;
+
+	if (pp_pod_read(pod, group, name, &c, &err)) {
+		fprintf(stderr, "bench_block: %s\n", err.text);
+		exit(1);
+	}
+	return c.data.i;
+}
+
+static void cut_rows(struct pp_dataset *d, struct pp_pod *pod, size_t n, int32_t first, int32_t count)
+{
+	static const char *const name[] = {"communicator", "sequence", "step", "bytes", "row_first", "row_count"};
+	int64_t *event[6], *worker = column(pod, "collective", "worker"), *arrival = column(pod, "collective", "arrival_ns"),
+	                   *left = column(pod, "collective", "exit_ns");
+
+	for (int i = 0; i < 6; i++)
+		event[i] = column(pod, "collective", name[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct pp_collective *c = &d->collective[d->collectives];
+		size_t step = 0;
+
+		*c = (struct pp_collective){
+		        .comm = (uint64_t)event[0][i], .sequence = (uint32_t)event[1][i], .bytes = (uint64_t)event[3][i]};
+		c->call = call_of("MPI_Allreduce");
+		c->row_first = d->rows;
+		while (step < d->steps && d->step_number[step] != event[2][i])
+			step++;
+		for (int64_t r = event[4][i]; r < event[4][i] + event[5][i]; r++) {
+			struct pp_collective_row *row = &d->row[d->rows];
+
+			if (worker[r] < first || worker[r] >= first + count)
+				continue;
+			*row = (struct pp_collective_row){
+			        .worker = (int32_t)worker[r], .arrival_ns = arrival[r], .exit_ns = left[r]};
+			d->rows++;
+			if (step == d->steps)
+				continue;
+			d->exposed[d->exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns,
+			                                                .length_ns = (uint32_t)(row->exit_ns - row->arrival_ns),
+			                                                .step = (uint32_t)step & INT32_MAX};
+			row->exposed = (uint32_t)d->exposeds & PP_EXPOSED_MOST;
+		}
+		c->row_count = (uint32_t)(d->rows - c->row_first);
+		d->collectives += c->row_count > 0;
+	}
+	for (int i = 0; i < 6; i++)
+		free(event[i]);
+	free(worker);
+	free(arrival);
+	free(left);
+}
+
+static void cut_process(struct pp_dataset *d, struct pp_pod *pod, size_t of, size_t first)
+{
+	static const char *const name[] = {"cpu_user_ns",          "cpu_system_ns", "voluntary_switches",
+	                                   "involuntary_switches", "minor_faults",  "major_faults"};
+	int64_t *present = column(pod, "process", "present");
+
+	for (size_t i = 0; i < d->steps * d->workers; i++)
+		d->process[i].present = (int8_t)present[i / d->workers * of + first + i % d->workers];
+	free(present);
+	for (int k = 0; k < 6; k++) {
+		int64_t *v = column(pod, "process", name[k]);
+
+		for (size_t i = 0; i < d->steps * d->workers; i++) {
+			int64_t *to[] = {&d->process[i].cpu_user_ns, &d->process[i].cpu_system_ns, &d->process[i].voluntary,
+			                 &d->process[i].involuntary, &d->process[i].minor,         &d->process[i].major};
+
+			*to[k] = v[i / d->workers * of + first + i % d->workers];
+		}
+		free(v);
+	}
+}
+
+void block_cut(struct pp_dataset *d, struct pp_pod *pod, const struct pp_dataset *whole, int32_t first, int32_t count)
+{
+	struct pp_pod_column shape;
+	size_t events, rows;
+
+	if (pp_pod_look(pod, "collective", "sequence", &shape, NULL))
+		abort();
+	events = shape.n;
+	if (pp_pod_look(pod, "collective", "worker", &shape, NULL))
+		abort();
+	rows = shape.n;
+	*d = *whole;
+	d->workers = (size_t)count;
+	d->worker = room((size_t)count, sizeof(*d->worker));
+	d->step_number = room(d->steps, sizeof(*d->step_number));
+	d->cell = room(d->steps * d->workers, sizeof(*d->cell));
+	d->process = room(d->steps * d->workers, sizeof(*d->process));
+	d->collective = room(events, sizeof(*d->collective));
+	d->row = room(rows, sizeof(*d->row));
+	d->exposed = room(rows, sizeof(*d->exposed));
+	d->awaited = room(0, sizeof(*d->awaited));
+	d->late = NULL;
+	memcpy(d->worker, whole->worker + first, d->workers * sizeof(*d->worker));
+	memcpy(d->step_number, whole->step_number, d->steps * sizeof(*d->step_number));
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		d->cell[i] = whole->cell[i / d->workers * whole->workers + (size_t)first + i % d->workers];
+		d->cell[i].wait_ns = d->cell[i].transfer_ns = d->cell[i].late_ns =
+		        0; /* all of it is of several hosts' collectives */
+	}
+	cut_process(d, pod, whole->workers, (size_t)first);
+	cut_rows(d, pod, events, first, count);
+	for (size_t w = 0; w < d->workers; w++)
+		snprintf(d->worker[w].clock, sizeof(d->worker->clock), "boot counter map");
+	if (pp_dataset_clocks(d) || pp_dataset_late(d))
+		abort();
+}

@@ -1,0 +1,312 @@
+#!/usr/bin/python3
+"""Faults in jobs of several pretend hosts: ranks, hosts, keepers, disks. The job ends as it does without podprof, the session says what is
+missing and why, no process and no spool is left. Run by ctest session_faults; the rest by PODPROF_LONG=1. Needs root."""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from e2e import h5, text
+from hosts import Hosts
+import jobs
+from jobs import Skipped, check, finish, run, sessions, start, wait_until
+
+KEEPALIVE = [w for name, value in (("time", 3), ("intvl", 1), ("probes", 3)) for w in ("--mca", f"oob_tcp_keepalive_{name}", str(value))]
+
+
+def two_hosts(place, **more):
+    shutil.rmtree(os.path.join(place.scratch, "hosts"), ignore_errors=True)
+    return Hosts(place, 2, prefix="fa", **more)
+
+
+class Job:
+    """The same job twice: bare, and under podprof; `hurt(self, with_podprof)` does the harm once it runs."""
+
+    def __init__(self, place, hosts, words, ranks=4, options=(), mpi=(), logs=None, silence=10000):
+        self.silence = silence
+        self.place, self.hosts, self.words, self.ranks, self.options, self.mpi = place, hosts, words, ranks, options, mpi
+        self.logs = logs or place.new_logs()
+        self.program = os.path.realpath(place.program("windows"))
+
+    def start(self, podprof):
+        command = [self.program, *self.words]
+        if podprof:
+            command = ["env", f"PODPROF_SILENCE_MS={self.silence}", *self.place.under(self.logs, command, *self.options)]
+        self.process = start(self.hosts.on(self.hosts.front, self.hosts.mpirun(self.ranks, command, *self.mpi)))
+        check(wait_until(lambda: len(self.pids()) == self.ranks, 20), "the job does not begin")
+        time.sleep(0.5)
+
+    def pids(self):
+        """rank: pid of the application's processes, as the front end sees them."""
+        found = {}
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            pid = path.split("/")[2]
+            try:
+                if os.readlink(f"/proc/{pid}/exe") != self.program:
+                    continue
+                for word in open(path, "rb").read().split(b"\0"):
+                    if word.startswith(b"OMPI_COMM_WORLD_RANK="):
+                        found[int(word.split(b"=")[1])] = int(pid)
+            except OSError:
+                continue
+        return found
+
+    def both(self, hurt, limit=60.0):
+        """What came of it with podprof, after it was compared."""
+        results = []
+        for podprof in (False, True):
+            self.start(podprof)
+            hurt(self, podprof)
+            results.append(finish(self.process, limit))
+        base, got = results
+        check(not got.timed_out and got.code == base.code, f"{base.told()}\n--- with podprof:\n{got.told()}")
+        check(got.sorted_out() == base.sorted_out(), f"{base.told()}\n--- with podprof:\n{got.told()}")
+        return got
+
+
+def space(pid, name):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/{name}")
+    except OSError:
+        return None
+
+
+def of_host(hosts, name):
+    """pid: command line, of what of podprof and of the job runs on a host."""
+    mine, found = space(hosts.pids[name], "uts"), {}
+    for path in glob.glob("/proc/[0-9]*"):
+        pid = path.split("/")[2]
+        try:
+            if space(pid, "uts") == mine and os.path.basename(os.readlink(path + "/exe")) in ("podprof", "windows"):
+                found[int(pid)] = open(path + "/cmdline", "rb").read().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+def keeper_of(hosts, name):
+    found = [pid for pid, line in of_host(hosts, name).items() if " keeper --spool " in line]
+    return found[0] if found else None
+
+
+def nothing_left(hosts, names=None, spools=True):
+    for name in names or hosts.names:
+        check(wait_until(lambda n=name: not of_host(hosts, n), 20), f"processes are left on {name}: {of_host(hosts, name)}")
+        if spools:
+            check(wait_until(lambda n=name: not hosts.spools(n), 5), f"spools are left on {name}: {hosts.spools(name)}")
+
+
+def statuses(session):
+    with h5(session) as f:
+        return {int(r): text(s) for r, s in zip(f["worker/rank"][()], f["worker/status"][()])}
+
+
+def one_session(logs):
+    found = wait_until(lambda: sessions(logs), 20)
+    check(found, f"no session: {jobs.tree(logs) if os.path.isdir(logs) else logs}")
+    return found[0]
+
+
+def by_itself(job, podprof):
+    """The program does the harm."""
+
+
+def rank_killed(place, full):
+    """By SIGKILL, first another rank, then rank 0: mpirun ends the job; the session has all, and says who was killed."""
+    with two_hosts(place) as hosts:
+        for rank in (3, 0) if full else (0,):
+            job = Job(place, hosts, ["200", "10", "killed", rank, "100"])
+            job.both(by_itself)
+            nothing_left(hosts)
+            said = statuses(one_session(job.logs))
+            check(set(said) == {0, 1, 2, 3} and "killed" in said[rank], said)
+            with h5(one_session(job.logs)) as f:
+                check(f["step/number"].shape[0] >= 99, f["step/number"].shape)
+
+
+def rank_stopped(place, full):
+    """SIGSTOP for 3 s: nothing is missing."""
+    def hurt(job, podprof):
+        pid = job.pids()[2]
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(pid, signal.SIGCONT)
+
+    with two_hosts(place) as hosts:
+        job = Job(place, hosts, ["150", "10"], options=("--steps", "20:140"))
+        got = job.both(hurt)
+        check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in got.err, got.told())
+        check(set(statuses(one_session(job.logs)).values()) == {"delivered"}, statuses(one_session(job.logs)))
+        nothing_left(hosts)
+
+
+def host_killed(place, full):
+    """With all its processes; mpirun notices the line."""
+    def hurt(job, podprof):
+        job.hosts.inits[2].kill()
+
+    with two_hosts(place) as hosts:
+        job = Job(place, hosts, ["600", "10"])
+        command = ["--mca", "orte_abort_on_non_zero_status", "1"]
+        job.mpi = command
+        job.start(False)
+        hurt(job, False)
+        base = finish(job.process)
+    with two_hosts(place) as hosts:
+        job = Job(place, hosts, ["600", "10"], mpi=command)
+        job.start(True)
+        hurt(job, True)
+        got = finish(job.process)
+        check(got.code == base.code and got.sorted_out() == base.sorted_out(), f"{base.told()}\n--- with podprof:\n{got.told()}")
+        said = statuses(one_session(job.logs))
+        check(len(said) == 4 and all(said[r].startswith("missing: ") for r in said if r % 2), said)
+        nothing_left(hosts, hosts.names[:1])
+
+
+def link(hosts, name, state):
+    subprocess.run(["ip", "-n", hosts.switch, "link", "set", "p" + name, state], check=True)
+
+
+def cut_for_a_while(place, full):
+    """A line down for 2 s: the job waits, and nothing is missing."""
+    def hurt(job, podprof):
+        link(job.hosts, job.hosts.names[1], "down")
+        time.sleep(2)
+        link(job.hosts, job.hosts.names[1], "up")
+
+    with two_hosts(place) as hosts:
+        job = Job(place, hosts, ["200", "10"])
+        got = job.both(hurt)
+        check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in got.err, got.told())
+        nothing_left(hosts)
+
+
+def cut_for_good(place, full):
+    """mpirun gives up after its keep-alives; each side's keeper ends, and what rank 0's has is written."""
+    if not full:
+        raise Skipped("PODPROF_LONG=1")
+
+    def hurt(job, podprof):
+        link(job.hosts, job.hosts.names[1], "down")
+
+    results = []
+    for podprof in (False, True):
+        with two_hosts(place) as hosts:
+            job = Job(place, hosts, ["3000", "10"], mpi=KEEPALIVE)
+            job.start(podprof)
+            hurt(job, podprof)
+            results.append(finish(job.process, 60))
+            if podprof:
+                said = statuses(one_session(job.logs))
+                check(len(said) == 4 and all(said[r].startswith("missing: ") for r in said if r % 2), said)
+                link(hosts, hosts.names[1], "up")
+                nothing_left(hosts)
+    base, got = results
+    check(got.code == base.code and not got.timed_out, f"{base.told()}\n--- with podprof:\n{got.told()}")
+
+
+def keeper_killed(place, full):
+    """Rank 0's keeper and the other one, before the window, inside it, while it writes: the job does not notice; what is left is told of,
+    and podprof salvage reads it."""
+    phases = {"before": 0.3, "inside": 1.2, "writing": None} if full else {"inside": 1.2}
+    with two_hosts(place) as hosts:
+        for which in (0, 1) if full else (0,):
+            for phase, seconds in phases.items():
+                def hurt(job, podprof, which=which, phase=phase, seconds=seconds):
+                    if not podprof:
+                        return
+                    name = job.hosts.names[which]
+                    pid = wait_until(lambda: keeper_of(job.hosts, name), 5)
+                    check(pid, "no keeper")
+                    if phase == "writing":
+                        wait_until(lambda: glob.glob(job.logs + "/podprof/*/*.part"), 20, 0.001)
+                    else:
+                        time.sleep(seconds)
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+
+                job = Job(place, hosts, ["200", "10"], options=("--steps", "60:190", "--wait", "5"), silence=2000)
+                got = job.both(hurt)
+                what = f"keeper {which} killed {phase}: {got.told()}"
+                check(got.code == 0, what)
+                nothing_left(hosts, spools=False)
+                if which:
+                    said = statuses(one_session(job.logs))
+                    check([said[r] for r in (0, 2)] == ["delivered"] * 2, f"{what}\n{said}")
+                    check(phase == "writing" or all(said[r].startswith("missing: ") for r in (1, 3)), f"{what}\n{said}")
+                elif phase != "writing":
+                    check("salvage" in got.err, what)
+                left = hosts.spools(hosts.names[which])
+                check(left or phase == "writing", "a killed keeper's spool is gone: nothing can be read of it")
+                for spool in left:
+                    logs = place.new_logs()
+                    got = run(hosts.on(hosts.names[which], [place.podprof(), "salvage", f"/dev/shm/podprof-0/{spool}", "-o", logs]))
+                    check(got.code == 0 and sessions(logs), got.told())
+                    run(hosts.on(hosts.names[which], ["rm", "-rf", f"/dev/shm/podprof-0/{spool}"]))
+                shutil.rmtree(job.logs, ignore_errors=True)
+
+
+def log_directory(place, full):
+    """Removed, read-only, or full while the job runs; back again or not, its exit code and output are its own, and a sentence says why."""
+    ways = ("removed", "read-only", "full") if full else ("read-only",)
+    with two_hosts(place) as hosts:
+        for way in ways:
+            disk = os.path.join(place.scratch, "disk-" + way)
+            os.mkdir(disk)
+            for name in (hosts.front, *hosts.names):  # each has a view of its own: a disk of rank 0's host that is not shared
+                check(run(hosts.on(name, ["mount", "-t", "tmpfs", "-o", "size=1m", "disk", disk])).code == 0, "no tmpfs")
+
+            def hurt(job, podprof, way=way, disk=disk):
+                if not podprof:
+                    return
+                name = job.hosts.names[0]
+                words = {"removed": f"rm -rf {disk}/logs", "read-only": f"mount -o remount,ro {disk}",
+                         "full": f"cat /dev/zero > {disk}/fill"}[way]
+                run(job.hosts.on(name, ["sh", "-c", words]))
+
+            job = Job(place, hosts, ["150", "10"], logs=disk + "/logs")
+            got = job.both(hurt)
+            check(got.code == 0, f"{way}: {got.told()}")
+            if way == "removed":  # it is made again
+                check(run(hosts.on(hosts.names[0], ["sh", "-c", f"ls {disk}/logs/podprof/*/pod.h5"])).code == 0, got.told())
+            else:
+                check({"read-only": "ead-only", "full": "o space"}[way] in got.err, f"{way}: {got.told()}")
+            nothing_left(hosts, spools=False)
+            for name in hosts.names:
+                run(hosts.on(name, ["rm", "-rf", "/dev/shm/podprof-0"]))
+
+
+def full_spool(place, full):
+    """A /dev/shm with no room for rings, from the start on one host and in the middle on both."""
+    with two_hosts(place, shm="size=64m") as hosts:
+        for middle in (False, True) if full else (True,):
+            def fill(names):
+                for name in names:
+                    run(hosts.on(name, ["sh", "-c", "cat /dev/zero > /dev/shm/fill"]))
+
+            def hurt(job, podprof, middle=middle):
+                if podprof and middle:
+                    fill(hosts.names)
+
+            job = Job(place, hosts, ["150", "10"])
+            if not middle:
+                run(hosts.on(hosts.names[1], ["sh", "-c", "cat /dev/zero > /dev/shm/fill"]))
+                job.mpi = ("--mca", "btl", "tcp,self")  # shared memory is full for Open MPI too
+            got = job.both(hurt)
+            check(got.code == 0, got.told())
+            nothing_left(hosts, spools=False)
+            for name in hosts.names:
+                run(hosts.on(name, ["sh", "-c", "rm -rf /dev/shm/fill /dev/shm/podprof-0"]))
+
+
+CASES = (rank_killed, rank_stopped, host_killed, cut_for_a_while, cut_for_good, keeper_killed, log_directory, full_spool)
+SHORT = (rank_killed, keeper_killed)
+
+if __name__ == "__main__":
+    every = os.environ.get("PODPROF_LONG") or os.environ.get("PODPROF_FULL") or any(not w.startswith("-") for w in sys.argv[5:])
+    sys.exit(jobs.main({f.__name__: f for f in (CASES if every else SHORT)}, __doc__))

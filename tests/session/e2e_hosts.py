@@ -1,0 +1,259 @@
+#!/usr/bin/python3
+"""Jobs of four pretend hosts, by mpirun and without MPI: one session of all, or what there is with the reason where hosts or lines are lost.
+Run by ctest session_hosts. Needs root."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+
+from e2e import check_dataset, h5, read, text, xspaces
+from hosts import Hosts
+import jobs
+from jobs import check, finish, run, session_of, sessions, start, wait_until
+
+HOSTS, RANKS = 4, 8
+
+
+def train(place, hosts, logs, *options, mpi=()):
+    program = os.path.join(place.bin, "c_mpi_train")
+    return hosts.on(hosts.front, hosts.mpirun(RANKS, place.under(logs, [program, "--checkpoint", os.path.join(place.scratch, "point")],
+                                                                 "--steps", "3:8", *options), *mpi))
+
+
+def steps(place, hosts, logs, *options, count=20, ms=10, name="run", silence=None):
+    """Two ranks of a job that never calls MPI on each host; the processes, rank 0's first."""
+    began = []
+    for rank in range(RANKS):
+        env = {"RANK": rank, "WORLD_SIZE": RANKS, "LOCAL_RANK": rank % 2, "LOCAL_WORLD_SIZE": 2, "TORCHELASTIC_RUN_ID": name}
+        if silence:
+            env["PODPROF_SILENCE_MS"] = silence
+        command = place.under(logs, [place.program("steps"), str(count), str(ms)], *options)
+        began.append(start(hosts.on(hosts.names[rank // 2], command), env))
+    return began
+
+
+def link(hosts, name, state):
+    subprocess.run(["ip", "-n", hosts.switch, "link", "set", "p" + name, state], check=True)
+
+
+def status(session):
+    with h5(session) as f:
+        return [text(s) for s in f["worker/status"][()]]
+
+
+def check_pod(logs, session, hosts):
+    """All ranks, one clock, a file of each host."""
+    check_dataset(session, workers=RANKS)
+    check(xspaces(logs, session) == [n + ".xplane.pb" for n in hosts.names], xspaces(logs, session))
+    check(status(session) == ["delivered"] * RANKS, status(session))
+    with h5(session) as f:
+        check((f["breakdown/present"][()] == 1).all(), "steps are not on all ranks")
+        check(not f["clock/domain"][()].any(), f"hosts of one kernel have {f['clock/domain'][()]}")
+        check(sorted(set(text(h) for h in f["worker/host"][()])) == hosts.names, f["worker/host"][()])
+
+
+def check_waiting(session):
+    """Who waited how long for ranks of other hosts, worked out again from the times of each: every collective of this job needs all."""
+    with h5(session) as f:
+        c, cells = {k: v[()] for k, v in f["collective"].items()}, {k: v[()] for k, v in f["breakdown"].items()}
+    exposed = 0 * cells["wait_ns"]
+    for i in range(len(c["event"])):
+        rows = slice(int(c["row_first"][i]), int(c["row_first"][i]) + int(c["row_count"][i]))
+        worker, arrival, left = c["worker"][rows], c["arrival_ns"][rows], c["exit_ns"][rows]
+        wait = (left.clip(max=arrival.max()) - arrival).clip(min=0)
+        check(c["last_worker"][i] == worker[arrival.argmax()] and c["last_ns"][i] == arrival.max(), f"event {i}: {worker} {arrival}")
+        check(c["wait_ns"][i] == wait.sum() and c["transfer_ns"][i] == (left - arrival - wait).sum(), f"event {i}: {c['wait_ns'][i]} {wait}")
+        for step in (cells["step"] == c["step"][i]).nonzero()[0]:
+            exposed[step][worker] += wait
+    check(exposed.sum() > 0 and (cells["wait_ns"] == exposed).all(), f"waiting of cells: {cells['wait_ns']} and not {exposed}")
+    check(cells["late_ns"].sum() == cells["wait_ns"].sum(), f"lateness: {cells['late_ns']}")
+
+
+def check_clean(hosts):
+    for name in hosts.names:
+        check(wait_until(lambda n=name: not hosts.spools(n), 10), f"left in {name}: {hosts.spools(name)}")
+    check(not glob.glob("/dev/shm/podprof-0/*hosts*"), "spools are left")
+
+
+def good(got):
+    check(got.code == 0 and not got.timed_out, got.told())
+
+
+def by_mpirun(place, full):
+    """One XSpace a host, one pod.h5, collectives of all ranks."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        got = run(train(place, hosts, logs))
+        good(got)
+        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts" in got.err, got.told())
+        session = session_of(logs)
+        check_pod(logs, session, hosts)
+        check_dataset(session, steps=range(3, 8))
+        with h5(session) as f:
+            check(len(f["collective/ranks"]) > 0 and (f["collective/ranks"][()] == RANKS).all(), f["collective/ranks"][()])
+        check_waiting(session)
+        check(not glob.glob(logs + "/.podprof*rendezvous") and not glob.glob(session + "/.*"), jobs.tree(logs))
+        check_clean(hosts)
+
+
+def apart_directories(place, full):
+    """No host but rank 0's sees its log directory: invited by MPI, files over the net."""
+    logs = place.new_logs()
+    os.makedirs(logs)
+    with Hosts(place, HOSTS) as hosts:
+        for name in hosts.names[1:]:
+            good(run(hosts.on(name, ["mount", "-t", "tmpfs", "apart", logs])))
+        got = run(train(place, hosts, logs))
+        good(got)
+        session = session_of(logs)
+        check_pod(logs, session, hosts)
+        for name in hosts.names[1:]:
+            left = run(hosts.on(name, ["find", logs, "-type", "f"])).out
+            check(not left, f"copies are left on {name}: {left}")
+
+
+def without_mpi(place, full):
+    """Found by the file in the log directory; then without it, each host for itself."""
+    logs, apart = place.new_logs(), place.new_logs()
+    os.makedirs(apart)
+    with Hosts(place, HOSTS) as hosts:
+        got = [finish(p) for p in steps(place, hosts, logs)]
+        for one in got:
+            good(one)
+            check(one.out == "20 steps\n", one.told())
+        check("captured on 8 of 8 ranks, 4 hosts" in got[0].err, got[0].told())
+        check_pod(logs, session_of(logs), hosts)
+        check(not glob.glob(logs + "/.podprof*rendezvous"), jobs.tree(logs))
+        for name in hosts.names[1:]:
+            good(run(hosts.on(name, ["mount", "-t", "tmpfs", "apart", apart])))
+        got = [finish(p) for p in steps(place, hosts, apart, "--wait", "4", name="apart")]
+        for one in got:
+            good(one)
+        check("captured on 2 of 8 ranks, 1 host" in got[0].err, got[0].told())
+        check(status(session_of(apart))[2:] == ["missing: neither it nor a keeper of its host was heard of"] * 6, status(session_of(apart)))
+        left = run(hosts.on(hosts.names[1], ["find", apart, "-name", "pod.h5"])).out.split()
+        check(len(left) == 1 and "apart-" + hosts.names[1] in left[0], left)
+        said = run(hosts.on(hosts.names[1], [place.podprof(), "report", apart])).out
+        check("rank 0's keeper was not reached" in said, said)
+
+
+def cut(place, full):
+    """A line that is down for 2 s loses nothing; one that is down for good is rows with the reason."""
+    logs, gone = place.new_logs(), place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        began = steps(place, hosts, logs, count=150, ms=20)
+        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous"), 5), "nobody invites")
+        time.sleep(1)
+        link(hosts, hosts.names[1], "down")
+        time.sleep(2)
+        link(hosts, hosts.names[1], "up")
+        for one in [finish(p) for p in began]:
+            good(one)
+        check_pod(logs, session_of(logs), hosts)
+        began = steps(place, hosts, gone, count=100, ms=20, name="gone", silence=2000)
+        time.sleep(1)
+        link(hosts, hosts.names[1], "down")
+        got = [finish(p) for p in began]
+        for one in got:
+            good(one)
+        check("captured on 6 of 8 ranks" in got[0].err and "2 ranks missing: rank 2, 3" in got[0].err, got[0].told())
+        found = wait_until(lambda: len(sessions(gone)) == 2 and sessions(gone), 10) or sessions(gone)
+        check(len(found) == 2, f"one session of three hosts and one of the fourth: {jobs.tree(gone)}")
+        check([s[:19] for s in status(found[0])[2:4]] == ["missing: host pp1 w"] * 2, status(found[0]))
+        check("gone-" + hosts.names[1] in found[1] and status(found[1])[2:4] == ["delivered"] * 2, (found, status(found[1])))
+        check("was not heard" in read(found[1], "summary.txt"), read(found[1], "summary.txt"))
+
+
+def killed(place, full):
+    """A host dies in the middle of the job."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        began = steps(place, hosts, logs, count=150, ms=20, silence=2000)
+        time.sleep(1)
+        hosts.inits[1 + 2].kill()
+        got = [finish(p) for p in began]
+        for rank, one in enumerate(got):
+            check((one.code == 0) == (rank // 2 != 2), one.told())
+        session = session_of(logs)
+        check([s.split(":")[0] for s in status(session)] == ["delivered"] * 4 + ["missing"] * 2 + ["delivered"] * 2, status(session))
+        check("captured on 6 of 8 ranks" in got[0].err, got[0].told())
+
+
+def leader_killed(place, full):
+    """Rank 0's host dies: the others write what they have."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        began = steps(place, hosts, logs, count=100, ms=20, silence=2000)
+        time.sleep(1)
+        hosts.inits[1].kill()
+        for one in [finish(p) for p in began][2:]:
+            good(one)
+        found = wait_until(lambda: len(sessions(logs)) == 3 and sessions(logs), 10) or sessions(logs)
+        check(len(found) == 3, jobs.tree(logs))
+        for session in found:
+            check(status(session).count("delivered") == 2, status(session))
+            check("rank 0's keeper was not heard" in read(session, "summary.txt"), read(session, "summary.txt"))
+
+
+def no_port(place, full):
+    """Every port of the range is taken: the job goes on, files are each host's."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        holder = start(hosts.on(hosts.names[0], [jobs.PYTHON, "-c", "import socket,time\ns=socket.socket(); s.bind(('',21000)); s.listen()\n"
+                                                 "time.sleep(60)"]))
+        time.sleep(0.3)
+        got = run(train(place, hosts, logs, "--port-range", "21000:21000", "--wait", "4"))
+        holder.kill()
+        good(got)
+        check("no free port in 21000-21000" in got.err, got.told())
+        found = wait_until(lambda: len(sessions(logs)) == 4 and sessions(logs), 10) or sessions(logs)
+        check(len(found) == 4, jobs.tree(logs))
+
+
+def two_jobs(place, full):
+    """Two jobs at once in one log directory: two sessions, nobody is in the other's."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        began = steps(place, hosts, logs, name="one") + steps(place, hosts, logs, name="two")
+        for one in [finish(p) for p in began]:
+            good(one)
+        found = sessions(logs)
+        check(len(found) == 2, jobs.tree(logs))
+        for session in found:
+            check_pod(logs, session, hosts)
+
+
+def asked(place, full):
+    """Steps that podprof capture asks for, of whatever host, and windows of the options: the same steps on all hosts, a session each."""
+    logs, many = place.new_logs(), place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        began = steps(place, hosts, logs, count=300, ms=10)
+        check(wait_until(lambda: glob.glob(logs + "/.podprof-*rendezvous"), 5), "nobody invites")
+        time.sleep(0.5)
+        for name in (hosts.names[2], hosts.names[0]):
+            got = run(hosts.on(name, [place.podprof(), "capture", logs, "--steps", "+5"]))
+            good(got)
+            said = re.fullmatch(r"steps (\d+)\.\.(\d+) captured on 8 of 8 ranks, 4 hosts\n(\S+)  \(podprof report \S+\)\n", got.out)
+            check(said and int(said[2]) - int(said[1]) == 4, got.told())
+            check_pod(logs, said[3], hosts)
+            check_dataset(said[3], steps=range(int(said[1]), int(said[2]) + 1))
+        for one in [finish(p) for p in began]:
+            good(one)
+        began = steps(place, hosts, many, "--steps", "10:20,30:35", count=50, name="many")
+        for one in [finish(p) for p in began]:
+            good(one)
+        found = sessions(many)
+        check(len(found) == 2, jobs.tree(many))
+        for session, numbers in zip(found, (range(10, 20), range(30, 35))):
+            check_pod(many, session, hosts)
+            check_dataset(session, steps=numbers)
+        check_clean(hosts)
+
+
+CASES = {"asked": asked, "by_mpirun": by_mpirun, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
+         "leader_killed": leader_killed, "no_port": no_port, "two_jobs": two_jobs}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))

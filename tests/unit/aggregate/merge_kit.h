@@ -1,0 +1,195 @@
+/* Parts of a dataset built out of a made capture, sent as blocks and compared. Used by merge_test.c and merge_clock_test.c. */
+#ifndef PP_TEST_MERGE_KIT_H
+#define PP_TEST_MERGE_KIT_H
+
+#include "aggregate/analyze/merge.h"
+#include "core/clock/clock_map.h"
+#include "tests/unit/aggregate/block_kit.h"
+#include "tests/unit/capture.h"
+
+enum { MADE_RANKS = 8 };
+
+#define EQUAL(n, a, b) CHECK((n) == 0 || !memcmp(a, b, (n) * sizeof(*(a))))
+
+struct made {
+	struct pp_steps steps;
+	struct pp_attr attr[MADE_RANKS];
+	struct pp_dataset d;
+};
+
+static const struct pp_clock_map made_map = {.tick0 = 5, .num = 1 << 20, .shift = 20, .bound_ns = 2};
+
+/* What a keeper told of its ranks. */
+static inline void told_window(struct pp_dataset *d)
+{
+	struct pp_window_told told = {.by = "capture", .kind = "steps", .channel = "net", .what = "+5", .tries = 1};
+	struct pp_window_rank row[MADE_RANKS];
+
+	told.rank = row;
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].records)
+			row[told.ranks++] = (struct pp_window_rank){.rank = d->worker[w].rank,
+			                                            .asked = 500 + d->worker[w].rank,
+			                                            .acked = d->worker[w].rank % 3 ? 600 : PP_WINDOW_NEVER,
+			                                            .started = PP_WINDOW_NEVER,
+			                                            .ended = PP_WINDOW_NEVER};
+	CHECK_INT(pp_dataset_window(d, &told), 0);
+}
+
+static inline void build(struct made *m, const struct pp_capture *capture, int64_t last_step, int partial)
+{
+	struct pp_dataset_input in = {.capture = capture,
+	                              .steps = &m->steps,
+	                              .attr = m->attr,
+	                              .session = "s",
+	                              .job = "j",
+	                              .command = "c",
+	                              .options = "o",
+	                              .asked_first = 1,
+	                              .asked_last = last_step,
+	                              .bound_ns = 2,
+	                              .clock = &made_map,
+	                              .partial = partial};
+
+	CHECK_INT(pp_steps_find(capture, 1, last_step, &m->steps, NULL), 0);
+	for (size_t r = 0; r < capture->ranks; r++)
+		CHECK_INT(pp_attr_rank(&capture->rank[r], r, &m->steps, capture->ranks, capture->names, &m->attr[r], NULL), 0);
+	CHECK_INT(pp_dataset_build(&in, &m->d, NULL), 0);
+	told_window(&m->d);
+}
+
+static inline void drop(struct made *m, size_t ranks)
+{
+	pp_dataset_release(&m->d);
+	for (size_t r = 0; r < ranks; r++)
+		pp_attr_release(&m->attr[r]);
+	pp_steps_release(&m->steps);
+}
+
+static inline void travel(const struct pp_dataset *d, struct pp_intern *names, struct pp_dataset *ret_back)
+{
+	void *bytes = NULL;
+	size_t size = 0;
+	struct pp_err err = {""};
+
+	CHECK_INT(pp_block_write(d, &bytes, &size, &err), 0);
+	CHECK_INT(pp_block_read(bytes, size, names, ret_back, &err), 0);
+	CHECK_STR(err.text, "");
+	free(bytes);
+}
+
+static inline struct pp_dataset merge_two(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	const struct pp_dataset *const part[] = {a, b};
+	struct pp_dataset d = {.names = NULL};
+
+	CHECK_INT(pp_dataset_merge(part, 2, &d, NULL), 0);
+	return d;
+}
+
+static inline void compare_collectives(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->collectives == b->collectives && a->rows == b->rows);
+	for (size_t i = 0; i < a->collectives && i < b->collectives && !test_failures; i++) {
+		const struct pp_collective *x = &a->collective[i], *y = &b->collective[i];
+
+		CHECK(x->comm == y->comm && x->call == y->call && x->sequence == y->sequence && x->bytes == y->bytes);
+		CHECK_INT(y->step, x->step);
+		CHECK_INT(y->ranks, x->ranks);
+		CHECK_INT(y->root, x->root);
+		CHECK(x->first_ns == y->first_ns && x->last_ns == y->last_ns && x->end_ns == y->end_ns);
+		CHECK_INT(y->last_worker, x->last_worker);
+		CHECK_INT(y->wait_ns, x->wait_ns);
+		CHECK_INT(y->transfer_ns, x->transfer_ns);
+		CHECK(x->algbw == y->algbw && x->busbw == y->busbw && x->bound_ns == y->bound_ns);
+		CHECK_INT(y->row_count, x->row_count);
+		EQUAL(x->row_count, &a->row[x->row_first], &b->row[y->row_first]);
+	}
+	CHECK_INT(b->violations, a->violations);
+}
+
+static inline void compare_cells(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->steps == b->steps && a->workers == b->workers);
+	if (test_failures)
+		return;
+	EQUAL(a->steps, a->step_number, b->step_number);
+	for (size_t i = 0; i < a->steps * a->workers && !test_failures; i++) {
+		CHECK_INT(b->cell[i].wait_ns, a->cell[i].wait_ns);
+		CHECK_INT(b->cell[i].transfer_ns, a->cell[i].transfer_ns);
+		CHECK_INT(b->cell[i].late_ns, a->cell[i].late_ns);
+		CHECK(!memcmp(&a->cell[i], &b->cell[i], sizeof(a->cell[i])));
+		CHECK(!memcmp(&a->process[i], &b->process[i], sizeof(a->process[i])));
+	}
+	EQUAL(a->workers, a->late, b->late);
+	CHECK(a->window_begin_ns == b->window_begin_ns && a->window_end_ns == b->window_end_ns);
+	CHECK(a->startup_ns == b->startup_ns && a->step_confidence == b->step_confidence && a->crossed == b->crossed);
+	CHECK_STR(b->step_rule, a->step_rule);
+}
+
+static inline void compare_workers(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->workers == b->workers && a->ranks_asked == b->ranks_asked && a->ranks_delivered == b->ranks_delivered);
+	for (size_t i = 0; i < a->workers && i < b->workers; i++) {
+		const struct pp_worker *x = &a->worker[i], *y = &b->worker[i];
+
+		CHECK(x->rank == y->rank && x->domain == y->domain && x->bound_ns == y->bound_ns);
+		CHECK(x->records == y->records && x->local_rank == y->local_rank);
+		CHECK_STR(y->status, x->status);
+		CHECK_STR(y->host, x->host);
+		CHECK_STR(y->memory_note, x->memory_note);
+		EQUAL(PP_LOSSES, x->lost, y->lost);
+	}
+}
+
+static inline void compare_windows(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->window.ranks == b->window.ranks && a->window.tries == b->window.tries);
+	CHECK_STR(b->window.channel, a->window.channel);
+	CHECK_STR(b->window.what, a->window.what);
+	for (size_t i = 0; i < a->window.ranks && i < b->window.ranks; i++) {
+		const struct pp_window_rank *x = &a->window.rank[i], *y = &b->window.rank[i];
+
+		CHECK(x->rank == y->rank && x->asked == y->asked && x->acked == y->acked && x->started == y->started);
+		CHECK(x->ended == y->ended && x->delivered == y->delivered);
+		CHECK_STR(y->reason, x->reason);
+	}
+}
+
+static inline void compare_tables(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->channels == b->channels && a->files == b->files && a->memories == b->memories && a->defaults == b->defaults);
+	CHECK(a->communicators == b->communicators && a->warnings == b->warnings && !b->unseens && !b->exposeds);
+	for (size_t i = 0; i < a->warnings && i < b->warnings; i++)
+		CHECK_STR(b->warning[i].text, a->warning[i].text);
+	if (test_failures)
+		return;
+	EQUAL(a->channels, a->channel, b->channel);
+	for (size_t i = 0; i < a->memories; i++) {
+		CHECK_INT(b->memory[i].worker, a->memory[i].worker);
+		CHECK(!memcmp(&a->memory[i].m, &b->memory[i].m, sizeof(a->memory[i].m)));
+	}
+	for (size_t i = 0; i < a->files; i++) {
+		struct pp_file_use x = a->file[i], y = b->file[i];
+
+		CHECK_STR(pp_intern_text(b->names, y.name, NULL), pp_intern_text(a->names, x.name, NULL));
+		x.name = y.name = 0;
+		CHECK(!memcmp(&x, &y, sizeof(x)));
+	}
+	for (size_t i = 0; i < a->defaults; i++) {
+		CHECK_STR(pp_intern_text(b->names, b->by_default[i].name, NULL),
+		          pp_intern_text(a->names, a->by_default[i].name, NULL));
+		CHECK_INT(b->by_default[i].ns, a->by_default[i].ns);
+	}
+	for (size_t i = 0; i < a->communicators; i++) {
+		const struct pp_communicator *x = &a->communicator[i], *y = &b->communicator[i];
+
+		CHECK(x->id == y->id && x->size == y->size && x->kind == y->kind && !x->member == !y->member);
+		CHECK_STR(pp_intern_text(b->names, y->name, NULL), pp_intern_text(a->names, x->name, NULL));
+		CHECK_STR(y->role, x->role);
+		if (x->member && y->member)
+			EQUAL(x->size, x->member, y->member);
+	}
+}
+
+#endif
