@@ -24,6 +24,7 @@ union body {
 	Podprof__Gather gather;
 	Podprof__Share share;
 	Podprof__Invite invite;
+	Podprof__Compare compare;
 };
 
 static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_ranks)
@@ -127,6 +128,13 @@ static void fill_small(const struct pp_wire *m, union body *b)
 		b->share.reason = TEXT(m->share.reason);
 		b->share.block = m->share.block;
 		b->share.files = m->share.files;
+	} else if (m->kind == PP_WIRE_COMPARE) {
+		podprof__compare__init(&b->compare);
+		b->compare.domain = m->compare.domain;
+		b->compare.port = m->compare.port;
+		b->compare.same = m->compare.same != 0;
+		b->compare.key.len = m->compare.key_size;
+		b->compare.key.data = (uint8_t *)(uintptr_t)m->compare.key;
 	} else {
 		podprof__invite__init(&b->invite);
 		b->invite.text = words;
@@ -332,6 +340,9 @@ static void take_small(struct pp_wire *m, const Podprof__Message *in)
 	else if (m->kind == PP_WIRE_SHARE)
 		m->share = (struct pp_wire_share){in->share->gather, in->share->block, in->share->code, in->share->reason,
 		                                  in->share->files};
+	else if (m->kind == PP_WIRE_COMPARE)
+		m->compare = (struct pp_wire_compare){in->compare->domain, in->compare->port, in->compare->key.data,
+		                                      in->compare->key.len, in->compare->same};
 	else
 		m->words = (struct pp_wire_words){.text = (const char *)in->invite->text.data, .size = in->invite->text.len};
 }

@@ -13,6 +13,7 @@ enum { PP_WIRE_PROTOCOL = 1 };
 enum {                            /* limits, of both directions */
        PP_WIRE_MAX = 1 << 20,     /* bytes of a message */
        PP_WIRE_PIECE = 256 << 10, /* bytes of a piece */
+       PP_WIRE_KEY = 16,          /* bytes of the key of clock stamps */
        PP_WIRE_TEXT = 255,        /* bytes of a text */
        PP_WIRE_WORDS = 4096,      /* bytes of words and of an invitation */
        PP_WIRE_RANKS = 4096,      /* of one host */
@@ -30,6 +31,7 @@ enum pp_wire_kind { /* numbers of podprof.proto */
 	            PP_WIRE_GATHER,
 	            PP_WIRE_SHARE,
 	            PP_WIRE_INVITE,
+	            PP_WIRE_COMPARE,
 	            PP_WIRE_KINDS,
 };
 
@@ -123,6 +125,13 @@ struct pp_wire_share {
 	uint32_t files;
 };
 
+struct pp_wire_compare { /* secret */
+	uint32_t domain, port;
+	const uint8_t *key; /* PP_WIRE_KEY bytes */
+	size_t key_size;
+	int same; /* both say that they have one clock */
+};
+
 struct pp_wire {
 	enum pp_wire_kind kind;
 	uint64_t sequence;
@@ -135,6 +144,7 @@ struct pp_wire {
 		struct pp_wire_words words; /* and an invitation */
 		struct pp_wire_gather gather;
 		struct pp_wire_share share;
+		struct pp_wire_compare compare;
 		struct {
 			const char *reason;
 		} bye;

@@ -11,7 +11,7 @@ const char *pp_wire_name(enum pp_wire_kind kind)
 	        [PP_WIRE_HELLO] = "hello", [PP_WIRE_HELLO_ACK] = "hello ack", [PP_WIRE_BLOCK] = "block",
 	        [PP_WIRE_FILE] = "file",   [PP_WIRE_HEARTBEAT] = "heartbeat", [PP_WIRE_BYE] = "bye",
 	        [PP_WIRE_TELL] = "tell",   [PP_WIRE_WORDS_OF] = "words",      [PP_WIRE_GATHER] = "gather",
-	        [PP_WIRE_SHARE] = "share", [PP_WIRE_INVITE] = "invitation",
+	        [PP_WIRE_SHARE] = "share", [PP_WIRE_INVITE] = "invitation",   [PP_WIRE_COMPARE] = "compare",
 	};
 
 	return kind > 0 && kind < PP_WIRE_KINDS && name[kind] ? name[kind] : "unknown message";
@@ -115,5 +115,7 @@ const char *pp_wire_fault(const struct pp_wire *m)
 		return gather_fault(&m->gather);
 	if (m->kind == PP_WIRE_SHARE && m->share.code > 0)
 		return "a code that is none";
+	if (m->kind == PP_WIRE_COMPARE && (m->compare.key_size != PP_WIRE_KEY || !m->compare.port || m->compare.port > UINT16_MAX))
+		return "a port or a key that is none";
 	return ranks_fault(m);
 }

@@ -7,7 +7,11 @@
 
 #include "aggregate/keeper/clock_private.h"
 
-enum { FIRST_PATIENCE_NS = 5000000, LEAST_PATIENCE_NS = 1000000 };
+enum {
+	FIRST_PATIENCE_NS = 5000000,
+	LEAST_PATIENCE_NS = 1000000,
+	SAME_NS = 1000000 /* an interval of offsets that is wider says nothing */
+};
 
 static int64_t or_else(int64_t value, int64_t otherwise)
 {
@@ -111,12 +115,16 @@ static void granted(struct pp_clock_exchange *x, const struct pp_clock_packet *p
 		pp_clock_say(x, &done, x->o.parent);
 		return;
 	}
-	x->turn = 1;
 	x->turn_sync = p->sync;
-	x->wanted = p->count ? p->count : 1;
 	x->came = 0;
-	x->group = NULL;
 	x->hello_ns = INT64_MAX;
+	if (x->o.same && pp_same_clock_verdict(&x->same, (int64_t)(SAME_NS * x->o.ticks_per_ns)) == PP_SAME_POSSIBLE) {
+		end_turn(x);
+		return;
+	}
+	x->turn = 1;
+	x->wanted = p->count ? p->count : 1;
+	x->group = NULL;
 	x->patience_ns = FIRST_PATIENCE_NS;
 	x->turn_end_ns = now + (int64_t)p->budget_us * 1000;
 	ping(x);

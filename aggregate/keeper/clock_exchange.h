@@ -30,6 +30,7 @@ struct pp_clock_exchange_options {
 	int64_t budget_ns; /* of a turn: 20 ms */
 	int64_t answer_ns; /* a child that is silent for so long in its turn loses it: 20 ms */
 	int64_t hello_ns;  /* between two hellos of a child that waits for its first turn: 100 ms */
+	int same;          /* this domain says that it is the parent's: once the stamps agree its turns are empty */
 	double wander;     /* band.h */
 	size_t bursts;     /* that are kept: 1024 */
 };

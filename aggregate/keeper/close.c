@@ -9,6 +9,7 @@
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
+#include "core/clock/pieces.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
 
@@ -49,11 +50,36 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	return epoch;
 }
 
+/* Ranks whose clock was compared with the leader's are on its clock, by a bound: twice that of one time, for two times of two hosts.
+ * Where a bound is not known for all of them they stay on their own. */
+static void join_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, bound = INT64_MAX;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].counts_other; t++) {
+			const struct pp_thread *thread = &c->rank[r].thread[t];
+
+			first = thread->spans && thread->first < first ? thread->first : first;
+			last = thread->spans && thread->last > last ? thread->last : last;
+		}
+	if (first <= last)
+		bound = pp_pieces_worst(map->pieces, first, last);
+	if (bound > INT64_MAX / 4)
+		return;
+	map->bound_ns += 2 * bound;
+	for (size_t r = 0; r < c->ranks; r++)
+		if (!c->rank[r].counts_other)
+			snprintf(c->rank[r].clock, sizeof(c->rank[r].clock), "%s", g->clock);
+}
+
 /* The leader's, where the clock is the same: then its times are ours, and the epoch of the job is one. */
 static int take_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
 {
 	*map = *g->map;
 	c->epoch_realtime_ns = g->epoch_realtime_ns;
+	if (map->pieces)
+		join_clock(g, map, c);
 	return 0;
 }
 

@@ -102,6 +102,7 @@ void pp_pod_free(struct pp_pod *p)
 	pp_pod_withdraw(p);
 	pp_pod_gather_end(p);
 	pp_pod_share_end(p);
+	pp_pod_clock_end(p);
 	if (p->net)
 		hang_up(p, "this host is done");
 	free(p->rank);
@@ -138,6 +139,7 @@ void pp_pod_part(struct pp_pod *p)
 	if (pp_pod_role(p) == PP_POD_FOLLOWER)
 		snprintf(p->session, sizeof(p->session), "%.120s-%.70s", s->session[0] ? s->session : s->job, p->host);
 	pp_pod_share_end(p);
+	pp_pod_clock_end(p);
 	pp_net_free(p->net);
 	p->net = NULL;
 	p->state = PP_POD_APART;
@@ -274,6 +276,8 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 		pp_pod_take_word(p, &m->tell);
 	else if (m->kind == PP_WIRE_WORDS_OF)
 		pp_pod_take_words(p, e->peer, &m->words);
+	else if (m->kind == PP_WIRE_COMPARE && !leads)
+		pp_pod_clock_take(p, &m->compare);
 	else if (m->kind == PP_WIRE_GATHER && !leads)
 		pp_pod_share_begin(p, &m->gather);
 	else if ((m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) && leads)
@@ -318,6 +322,7 @@ int pp_pod_run(struct pp_pod *p)
 		pump(p);
 	}
 	if (p->state == PP_POD_LISTENING) {
+		pp_pod_clock_run(p);
 		pp_pod_gather_run(p);
 		if (!p->complete && pp_pod_is_complete(p)) {
 			p->complete = 1;

@@ -23,7 +23,7 @@ enum {
 
 static const char apart[] = "nosteps+"; /* a file of the session beside, which has no steps */
 
-static int same_clock(const struct pp_pod *p, const struct pp_pod_peer *one)
+int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one)
 {
 	const struct pp_rings *r = p->o.job->view->rings;
 	const struct pp_ring_header *h = pp_rings_count(r) ? pp_rings_header(r, 0) : NULL;
@@ -62,10 +62,11 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 		struct pp_pod_peer *one = &p->peer[i];
 
 		one->bring = (struct pp_pod_bring){.fd = -1};
-		if (one->joined && one->first_tick && same_clock(p, one) &&
+		if (one->joined && one->first_tick && pp_pod_same_clock(p, one) &&
 		    (!g->child.first_tick || one->first_tick < g->child.first_tick))
 			g->child.first_tick = one->first_tick;
 	}
+	pp_pod_clock_want(p);
 	return &g->child;
 }
 
@@ -360,11 +361,15 @@ void pp_pod_gather_run(struct pp_pod *p)
 	if (!g->named && n == (ssize_t)sizeof(g->name)) {
 		g->named = 1;
 		g->name.session[sizeof(g->name.session) - 1] = '\0';
+	}
+	/* The window's last comparison of clocks comes before its shares are made. */
+	if (g->named && !g->asked && pp_pod_clock_is_settled(p, g->begun_ms)) {
+		g->asked = 1;
 		for (size_t i = 0; i < p->peers; i++)
 			if (p->peer[i].joined && !p->peer[i].gone)
 				ask(p, (int)i);
 	}
-	if (!g->named || g->told)
+	if (!g->asked || g->told)
 		return;
 	for (size_t i = 0; i < p->peers; i++)
 		settled &= is_settled(&p->peer[i], pp_pod_now_ms());

@@ -3,6 +3,7 @@
 #ifndef PP_KEEPER_POD_PRIVATE_H
 #define PP_KEEPER_POD_PRIVATE_H
 
+#include "aggregate/keeper/clock_link.h"
 #include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/net.h"
 #include "aggregate/keeper/pod.h"
@@ -42,10 +43,10 @@ struct pp_pod_peer { /* another host, by its number in the net */
 	struct pp_pod_bring bring;
 };
 
-struct pp_pod_job {              /* leader: the gathering */
-	int active, named, told; /* told: the child has all there is */
-	int fd;                  /* parent's end; -1 */
-	struct pp_gather child;  /* what the child has */
+struct pp_pod_job {                     /* leader: the gathering */
+	int active, named, asked, told; /* told: the child has all there is */
+	int fd;                         /* parent's end; -1 */
+	struct pp_gather child;         /* what the child has */
 	struct pp_pod_window window;
 	struct pp_gather_named name;
 	int64_t begun_ms;
@@ -55,6 +56,7 @@ struct pp_pod_share {             /* follower: what it makes and sends */
 	int active, made, shared; /* made: the child has answered; shared: the leader sees what it writes */
 	struct pp_gather child;
 	struct pp_clock_map map;
+	struct pp_pieces pieces; /* map.pieces, where the clock is another */
 	struct pp_pod_window window;
 	struct pp_aside aside;
 	char **file; /* [files] paths that are to be sent, the block first */
@@ -62,6 +64,17 @@ struct pp_pod_share {             /* follower: what it makes and sends */
 	int fd;
 	uint64_t at, total, block;
 	int64_t begun_ms;
+};
+
+struct pp_pod_clock {               /* pod_clock.c */
+	struct pp_clock_link *link; /* NULL: clocks are not compared */
+	uint8_t key[PP_CLOCK_KEY];
+	double ticks_per_ns;
+	uint64_t round;
+	int64_t round_ms;
+	size_t heard;
+	int others;       /* leader: a host of another clock is there */
+	int wanted, busy; /* leader: a round should begin; one runs */
 };
 
 struct pp_pod {
@@ -92,6 +105,7 @@ struct pp_pod {
 	struct pp_pod_words queue[PP_POD_QUEUE];
 	size_t queued;
 	int news; /* something came that others should look at */
+	struct pp_pod_clock clock;
 	uint64_t gathers;
 	struct pp_pod_job gather;
 	struct pp_pod_share share;
@@ -127,10 +141,23 @@ void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire_words *w
 void pp_pod_tell_one(struct pp_pod *p, int peer); /* the last word, to one that joins late */
 
 /* pod_gather.c */
+int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one);
 void pp_pod_gather_run(struct pp_pod *p);
 void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m);
 void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s);
 void pp_pod_gather_end(struct pp_pod *p);
+
+/* pod_clock.c: leader, follower, both. A round for the end of a window; is it over, or not worth waiting for any more? */
+void pp_pod_clock_lead(struct pp_pod *p);
+void pp_pod_clock_invite(struct pp_pod *p, int peer, int same);
+void pp_pod_clock_want(struct pp_pod *p);
+void pp_pod_clock_run(struct pp_pod *p);
+int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms);
+void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c);
+int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is the leader's, and it is not */
+/* Own ticks to job ns, by the leader's map of its own. */
+int pp_pod_clock_pieces(struct pp_pod *p, const struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
+void pp_pod_clock_end(struct pp_pod *p);
 
 /* pod_share.c */
 void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g);

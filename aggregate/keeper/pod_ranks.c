@@ -165,6 +165,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	pp_keeper_log("host '%s' joined with %zu ranks", one->name, h->ranks);
 	pp_pod_take_ranks(p, peer, &(struct pp_wire_heartbeat){.rank = h->rank, .ranks = h->ranks});
 	pp_pod_tell_one(p, peer);
+	pp_pod_clock_invite(p, peer, pp_pod_same_clock(p, one));
 }
 
 static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)

@@ -86,7 +86,8 @@ static int is_same_clock(const struct pp_pod *p, const struct pp_wire_clock *c)
 static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 {
 	struct pp_pod_share *s = &p->share;
-	int same = is_same_clock(p, &g->clock);
+	int same = is_same_clock(p, &g->clock) && !pp_pod_clock_is_false(p);
+	struct pp_err err = {""};
 
 	*s = (struct pp_pod_share){.active = 1, .fd = -1, .aside.fd = -1, .begun_ms = pp_pod_now_ms()};
 	s->window = (struct pp_pod_window){.cut = (enum pp_pod_cut)g->cut,
@@ -102,6 +103,13 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	                              .map = same ? &s->map : NULL,
 	                              .epoch_realtime_ns = g->epoch_realtime,
 	                              .others_have_steps = g->has_steps};
+	if (!same && pp_pod_clock_pieces(p, &s->map, &s->pieces, &err)) {
+		pp_keeper_log("%s", err.text);
+	} else if (!same) {
+		s->map.pieces = &s->pieces;
+		s->child.map = &s->map;
+		pp_rings_name_clock(g->clock.boot_id, g->clock.timens, g->clock.tick_kind, s->child.clock, sizeof(s->child.clock));
+	}
 	snprintf(s->child.spool, sizeof(s->child.spool), "%s", p->o.spool);
 	snprintf(s->child.token, sizeof(s->child.token), "%.63s", g->token);
 	snprintf(s->child.session, sizeof(s->child.session), "%.63s", g->session);
@@ -170,6 +178,7 @@ void pp_pod_share_end(struct pp_pod *p)
 		free(s->file[i]);
 	}
 	free(s->file);
+	pp_pieces_release(&s->pieces);
 	if (!s->shared) {
 		remove_empty(p, "podprof", "");
 		remove_empty(p, "plugins/profile", "");

@@ -56,6 +56,7 @@ void pp_pod_listen(struct pp_pod *p)
 		p->invite.addresses = 1;
 	}
 	p->state = PP_POD_LISTENING;
+	pp_pod_clock_lead(p);
 	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
 	pp_pod_publish(p);
 }

@@ -14,12 +14,14 @@ static int same_clock(const struct pp_ring_header *a, const struct pp_ring_heade
 }
 
 /* What same_clock() compares, in words that other keepers have too. A ring without a boot id is like no other host's. */
-static void name_clock(const struct pp_ring_header *h, char *name, size_t size)
+void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size)
 {
-	if (h->boot_id[0])
-		snprintf(name, size, "%.*s %s%s%.*s", (int)sizeof(h->boot_id), h->boot_id,
-		         h->tick_kind == PP_TICK_RAW ? "raw" : "counter", h->tick_kind == PP_TICK_RAW ? " " : "",
-		         h->tick_kind == PP_TICK_RAW ? (int)sizeof(h->timens_ns) : 0, h->timens_ns);
+	const struct pp_ring_header *h = NULL;
+
+	if (boot_id[0])
+		snprintf(name, size, "%.*s %s%s%.*s", (int)sizeof(h->boot_id), boot_id,
+		         tick_kind == PP_TICK_RAW ? "raw" : "counter", tick_kind == PP_TICK_RAW ? " " : "",
+		         tick_kind == PP_TICK_RAW ? (int)sizeof(h->timens_ns) : 0, timens);
 }
 
 int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c)
@@ -37,7 +39,8 @@ int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c)
 		for (size_t k = 0; k < c->ranks; k++)
 			if (c->rank[k].rank == pp_rings_header(r, i)->rank) {
 				c->rank[k].domain = domain[i];
-				name_clock(pp_rings_header(r, i), c->rank[k].clock, sizeof(c->rank[k].clock));
+				pp_rings_name_clock(pp_rings_header(r, i)->boot_id, pp_rings_header(r, i)->timens_ns,
+				                    pp_rings_header(r, i)->tick_kind, c->rank[k].clock, sizeof(c->rank[k].clock));
 				c->rank[k].counts_other = pp_rings_header(r, i)->tick_kind != pp_rings_header(r, 0)->tick_kind;
 			}
 	}

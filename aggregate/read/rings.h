@@ -48,4 +48,7 @@ int64_t pp_rings_first_tick(const struct pp_rings *r);
 int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct pp_err *err);
 void pp_capture_release(struct pp_capture *c);
 
+/* A clock domain in words that all keepers have alike: pp_rank.clock. Nothing where there is no boot id: it is like no other. */
+void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size);
+
 #endif

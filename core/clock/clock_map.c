@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "core/clock/pieces.h"
+
 enum {
 	READINGS = 200,         /* narrowest of so many: one of them meets no interrupt */
 	PAIR_APART_NS = 1000000 /* below this the widths are no small part of the distance */
@@ -82,6 +84,8 @@ int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick)
 {
 	__int128 distance = (__int128)tick - (__int128)m->tick0;
 
+	if (m->pieces)
+		return pp_pieces_map(m->pieces, (int64_t)tick);
 	/* Shifting a negative product rounds down too: the map is monotone across tick0. */
 	return m->ns0 + (int64_t)(distance * (__int128)m->num >> m->shift);
 }
@@ -93,6 +97,10 @@ static void map_in_place(const struct pp_clock_map *m, int64_t *time)
 
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 {
+	if (m->pieces) {
+		pp_pieces_map_rank(m->pieces, rank);
+		return;
+	}
 	for (size_t t = 0; t < rank->threads; t++) {
 		struct pp_thread *thread = &rank->thread[t];
 

@@ -15,12 +15,16 @@ struct pp_clock_pair { /* one sandwiched reading of tick, RAW and realtime */
 	int64_t width_ns; /* half the width of the sandwich: |error| of raw_ns against tick */
 };
 
+struct pp_pieces;
+
 struct pp_clock_map {
 	pp_tick tick0;
 	int64_t ns0;  /* job ns at tick0 */
 	uint64_t num; /* ns per tick * 2^shift */
 	uint32_t shift;
 	int64_t bound_ns; /* |error| of a difference of two times of this domain */
+	/* Where it is not NULL, ticks go through it: another domain's clock, compared with the one that the line is of. */
+	const struct pp_pieces *pieces;
 };
 
 /* Narrowest of many readings. */

@@ -79,6 +79,8 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 		m.gather = gather;
 	else if (kind == PP_WIRE_SHARE)
 		m.share = (struct pp_wire_share){8, 1ULL << 40, -28, "no space", 2};
+	else if (kind == PP_WIRE_COMPARE)
+		m.compare = (struct pp_wire_compare){64, 65535, (const uint8_t *)"0123456789abcdef", 16, 1};
 	else
 		m.words = (struct pp_wire_words){kind == PP_WIRE_WORDS_OF ? 9 : 0, kind == PP_WIRE_WORDS_OF, "wait\n", 5};
 	return m;
@@ -119,6 +121,9 @@ static void compare_small(const struct pp_wire *a, const struct pp_wire *b)
 	} else if (a->kind == PP_WIRE_SHARE) {
 		CHECK(b->share.gather == 8 && b->share.block == 1ULL << 40 && b->share.code == -28 && b->share.files == 2);
 		CHECK_STR(b->share.reason, "no space");
+	} else if (a->kind == PP_WIRE_COMPARE) {
+		CHECK(b->compare.domain == 64 && b->compare.port == 65535 && b->compare.key_size == 16 && b->compare.same);
+		CHECK(!memcmp(b->compare.key, "0123456789abcdef", 16));
 	} else {
 		CHECK(b->words.client == a->words.client && b->words.ended == a->words.ended);
 		CHECK(b->words.size == 5 && !memcmp(b->words.text, "wait\n", 5));
@@ -202,6 +207,8 @@ TEST(rules)
 	m = sample(PP_WIRE_GATHER), m.gather.session = ".x", refused(m, "name");
 	m = sample(PP_WIRE_GATHER), m.gather.token = "a/b", refused(m, "name");
 	m = sample(PP_WIRE_GATHER), m.gather.shift = 64, refused(m, "clock");
+	m = sample(PP_WIRE_COMPARE), m.compare.key_size = 15, refused(m, "key");
+	m = sample(PP_WIRE_COMPARE), m.compare.port = 0, refused(m, "port");
 	m = sample(PP_WIRE_SHARE), m.share.code = 1, refused(m, "code");
 	m = sample(PP_WIRE_WORDS_OF), m.words.size = PP_WIRE_WORDS + 1, refused(m, "too many");
 	m = sample(PP_WIRE_BLOCK), m.piece.size = sizeof(data), m.piece.total = UINT64_MAX, refused(m, "larger");
