@@ -50,19 +50,26 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	return epoch;
 }
 
+/* What hosts are compared by: steps, and calls on communicators. */
+static int is_compared(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->comm);
+}
+
 /* Ranks whose clock was compared with the leader's are on its clock, by a bound: twice that of one time, for two times of two hosts.
  * Where a bound is not known for all of them they stay on their own. */
 static void join_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
 {
-	int64_t first = INT64_MAX, last = INT64_MIN, bound = INT64_MAX;
+	int64_t first = INT64_MAX, last = INT64_MIN, bound = 0;
 
 	for (size_t r = 0; r < c->ranks; r++)
-		for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].counts_other; t++) {
-			const struct pp_thread *thread = &c->rank[r].thread[t];
+		for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].counts_other; t++)
+			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
+				const struct pp_span *s = &c->rank[r].thread[t].span[i];
 
-			first = thread->spans && thread->first < first ? thread->first : first;
-			last = thread->spans && thread->last > last ? thread->last : last;
-		}
+				first = is_compared(s) && s->begin < first ? s->begin : first;
+				last = is_compared(s) && s->end > last ? s->end : last;
+			}
 	if (first <= last)
 		bound = pp_pieces_worst(map->pieces, first, last);
 	if (bound > INT64_MAX / 4)

@@ -5,6 +5,7 @@
 
 #include "core/clock/pieces.h"
 
+enum { OUTSIDE_NODES = 8 };
 static const double ROUNDING = 1; /* y ticks a hop: the line's ends are whole ticks, and the product is cut */
 
 static int alloc(struct pp_pieces *p, size_t pieces, struct pp_err *err)
@@ -31,48 +32,59 @@ static double reach(const struct pp_band_node *n)
 	return fmax(n->high, -n->low);
 }
 
-static double rate_of(const struct pp_band_node *a)
+static double rate_of(const struct pp_band_node *a, const struct pp_band_node *b)
 {
-	return ((double)(a[1].y - a->y)) / (double)(a[1].x - a->x);
+	return (double)(b->y - a->y) / (double)(b->x - a->x);
 }
 
-/* How fast the bound grows outside: the line may lie aslant in its band, and the oscillator wander on. */
-static double growth(const struct pp_band *b, size_t k)
+struct slope {
+	double rate, growth; /* of the line, and of its bound */
+};
+
+/* How a line goes on outside, and how fast its bound grows: it may lie aslant between two intervals, and the oscillator wander on.
+ * The two are the node at the end and the one of the next few that leaves least room. */
+static struct slope slope_outside(const struct pp_band *b, size_t end)
 {
-	const struct pp_band_node *n = &b->node[k];
+	struct slope best = {b->o.rate, 2 * b->o.tolerance * b->o.rate};
+	const struct pp_band_node *n = &b->node[end];
+	double jump = 0, wander = 0;
 
 	if (b->nodes == 1)
-		return b->rate_error + 2 * b->o.wander * b->o.rate;
-	if (n->flags & PP_BAND_BROKEN)
-		return 2 * b->o.tolerance * b->o.rate;
-	return (reach(n) + reach(n + 1) + n->jump) / (double)(n[1].x - n->x) + 2 * n->wander * b->o.rate;
-}
+		return (struct slope){b->rate, b->rate_error + 2 * b->o.wander * b->o.rate};
+	for (size_t i = 1; i <= OUTSIDE_NODES && (end ? i <= end : i < b->nodes); i++) {
+		const struct pp_band_node *segment = end ? n - i : n + i - 1, *far = end ? n - i : n + i;
+		double growth;
 
-static double rate_outside(const struct pp_band *b, size_t k)
-{
-	if (b->nodes == 1)
-		return b->rate;
-	return b->node[k].flags & PP_BAND_BROKEN ? b->o.rate : rate_of(&b->node[k]);
+		if (segment->flags & PP_BAND_BROKEN)
+			break;
+		jump = fmax(jump, segment->jump);
+		wander = fmax(wander, segment->wander);
+		growth = (reach(n) + reach(far) + jump) / fabs((double)(far->x - n->x)) + 2 * wander * b->o.rate;
+		if (growth < best.growth)
+			best = (struct slope){rate_of(n, far), growth};
+	}
+	return best;
 }
 
 /* Before the first node and behind the last. */
 static void outside(const struct pp_band *b, int64_t beyond, struct pp_pieces *p)
 {
-	size_t last = b->nodes - 1, k = last ? last - 1 : 0;
+	size_t last = b->nodes - 1;
 	const struct pp_band_node *n = &b->node[0];
-	double rate = rate_outside(b, 0), grown = growth(b, 0) * (double)beyond;
+	struct slope slope = slope_outside(b, 0);
 	struct pp_clock_piece *piece = &p->piece[0];
 
-	piece->num = num_of(rate);
+	piece->num = num_of(slope.rate);
 	piece->x = n->x - beyond;
 	piece->y = n->y - (int64_t)((__int128)beyond * piece->num >> PP_PIECE_SHIFT) - 1;
 	piece->end = reach(n) + 2 * ROUNDING + n->jump;
-	piece->begin = piece->end + grown;
+	piece->begin = piece->end + slope.growth * (double)beyond;
 	n = &b->node[last];
+	slope = slope_outside(b, last);
 	piece = &p->piece[b->nodes];
-	*piece = (struct pp_clock_piece){.x = n->x, .y = n->y, .num = num_of(rate_outside(b, k))};
+	*piece = (struct pp_clock_piece){.x = n->x, .y = n->y, .num = num_of(slope.rate)};
 	piece->begin = reach(n) + 2 * ROUNDING + n->jump;
-	piece->end = piece->begin + growth(b, k) * (double)beyond;
+	piece->end = piece->begin + slope.growth * (double)beyond;
 	p->end = n->x + beyond;
 }
 

@@ -14,14 +14,16 @@ AGENT = """#!/bin/bash
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1; shift
 exec env -i PATH="$PATH" HOME="$HOME" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
-  nsenter -t "$(cat "$0-$host")" -m -u -i -n -p --wdns="$PWD" -- /bin/sh -c "$*"
+  nsenter -t "$(cat "$0-$host")" -m -u -i -n -p TIME --wdns="$PWD" -- /bin/sh -c "$*"
 """
 
 
 class Hosts:
-    """with Hosts(place, 2) as hosts: run(hosts.mpirun(4, command)), names hosts.names[0] and so on."""
+    """with Hosts(place, 2) as hosts: run(hosts.mpirun(4, command)), names hosts.names[0] and so on. `ahead`: seconds of each host's
+    CLOCK_MONOTONIC and RAW, by a time namespace."""
 
-    def __init__(self, place, count, shm="size=64m", prefix="pp"):
+    def __init__(self, place, count, shm="size=64m", prefix="pp", ahead=()):
+        self.ahead = dict(zip([f"{prefix}{i}" for i in range(count)], ahead))
         self.where, self.shm, self.agent = os.path.join(place.scratch, "hosts"), shm, os.path.join(place.scratch, "agent")
         self.names = [f"{prefix}{i}" for i in range(count)]
         self.front, self.switch, self.inits, self.pids = prefix + "fe", f"{prefix}{os.getpid()}", [], {}
@@ -66,14 +68,15 @@ class Hosts:
             f.write("127.0.0.1 localhost\n10.79.0.254 " + self.front + "\n")
             f.writelines(f"{a} {n}\n" for a, n in zip(addresses, self.names))
         with open(self.agent, "w") as f:
-            f.write(AGENT)
+            f.write(AGENT.replace("TIME ", "-T " if self.ahead else ""))
         os.chmod(self.agent, 0o755)
         self.ip("netns", "add", self.switch)
         self.ip("-n", self.switch, "link", "add", "br0", "type", "bridge")
         self.ip("-n", self.switch, "link", "set", "br0", "up")
         self.one(self.front, "10.79.0.254")
         for name, address in zip(self.names, addresses):
-            self.one(name, address, "-i", "-p")
+            seconds = self.ahead.get(name, 0)
+            self.one(name, address, "-i", "-p", *(["--time", "--monotonic", str(seconds)] if seconds else []))
 
     def __exit__(self, *_):
         for init in self.inits:
@@ -83,7 +86,7 @@ class Hosts:
         time.sleep(0.05)
 
     def on(self, name, command):
-        flags = ["-m", "-u", "-n"] if name == self.front else ["-m", "-u", "-i", "-n", "-p"]
+        flags = ["-m", "-u", "-n"] if name == self.front else ["-m", "-u", "-i", "-n", "-p"] + ["-T"] * bool(self.ahead)
         return ["nsenter", "-t", self.pids[name], *flags, f"--wdns={os.getcwd()}", "--", *command]
 
     def mpirun(self, ranks, command, *options):

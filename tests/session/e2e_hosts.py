@@ -98,6 +98,30 @@ def by_mpirun(place, full):
         check_clean(hosts)
 
 
+def other_clocks(place, full):
+    """Two of four hosts count hours ahead: their clocks are compared, all are on rank 0's, nothing ends before it could."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS, ahead=(0, 7200, 100, 0)) as hosts:
+        got = run(train(place, hosts, logs, mpi=("-x", "PODPROF_TICK=raw")))
+        good(got)
+        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts" in got.err, got.told())
+        session = session_of(logs)
+        check_pod(logs, session, hosts)
+        check_waiting(session)
+        with h5(session) as f:
+            host, bound = [text(h) for h in f["worker/host"][()]], f["clock/bound_ns"][()]
+            for worker, name in enumerate(host):
+                far = name in hosts.names[1:3]
+                check((1 < bound[worker] < 10 ** 9) if far else bound[worker] <= 1, f"bounds of {host}: {bound}")
+            c = {k: v[()] for k, v in f["collective"].items()}
+        pairs = 0
+        for i in range(len(c["event"])):
+            rows = slice(int(c["row_first"][i]), int(c["row_first"][i]) + int(c["row_count"][i]))
+            check(c["exit_ns"][rows].min() >= c["arrival_ns"][rows].max() - c["bound_ns"][i], f"event {i} ends before its last arrival")
+            pairs += 1
+        check(pairs > 4, f"{pairs} collectives")
+
+
 def apart_directories(place, full):
     """No host but rank 0's sees its log directory: invited by MPI, files over the net."""
     logs = place.new_logs()
@@ -252,7 +276,7 @@ def asked(place, full):
         check_clean(hosts)
 
 
-CASES = {"asked": asked, "by_mpirun": by_mpirun, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
+CASES = {"asked": asked, "by_mpirun": by_mpirun, "other_clocks": other_clocks, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
          "leader_killed": leader_killed, "no_port": no_port, "two_jobs": two_jobs}
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ static void play(const struct scene *c, uint64_t seed, struct totals *t)
 static void scene(const struct scene *c, double widest)
 {
 	struct totals t = {0};
-	int seeds = getenv("PODPROF_LONG") ? 20 * c->seeds : c->seeds;
+	int seeds = getenv("PODPROF_LONG") ? 40 * c->seeds : c->seeds;
 	double ratio;
 
 	for (int i = 0; i < seeds; i++)
@@ -192,16 +192,16 @@ int main(void)
 	static const struct sim_path uneven = {60000, 10000, 20000, 500000, 0.1, 0.01},
 	                             crowded = {20000, 20000, 60000, 3000000, 0.3, 0.05};
 	const struct scene scenes[] = {
-	        {"steady clocks, ethernet", 9, ethernet, 200e-6, 0, 0, 0, 0, 16},
-	        {"steady clocks, fast fabric", 9, fabric, 200e-6, 0, 0, 0, 0, 16},
-	        {"swaying rates, ethernet", 9, ethernet, 200e-6, 0.3e-6, 0, 0, 0, 16},
-	        {"swaying rates, fast fabric", 9, fabric, 200e-6, 1e-6, 0, 0, 0, 16},
-	        {"new rates, fast fabric", 9, fabric, 200e-6, 0.05e-6, 30e-6, 0, 0, 16},
-	        {"new rates, ethernet", 9, ethernet, 200e-6, 0.05e-6, 30e-6, 0, 0, 16},
-	        {"asymmetric paths", 9, uneven, 200e-6, 0.1e-6, 0, 0, 0, 16},
-	        {"crowded network, losses", 9, crowded, 200e-6, 0.1e-6, 0, 0, 0, 10},
-	        {"stepping clocks", 9, ethernet, 100e-6, 0.05e-6, 0, 2000000, 0, 16},
-	        {"stopped and dead hosts", 9, ethernet, 200e-6, 0.05e-6, 0, 0, 1, 16},
+	        {"steady clocks, ethernet", 9, ethernet, 200e-6, 0, 0, 0, 0, 8},
+	        {"steady clocks, fast fabric", 9, fabric, 200e-6, 0, 0, 0, 0, 8},
+	        {"swaying rates, ethernet", 9, ethernet, 200e-6, 0.3e-6, 0, 0, 0, 8},
+	        {"swaying rates, fast fabric", 9, fabric, 200e-6, 1e-6, 0, 0, 0, 8},
+	        {"new rates, fast fabric", 9, fabric, 200e-6, 0.05e-6, 30e-6, 0, 0, 8},
+	        {"new rates, ethernet", 9, ethernet, 200e-6, 0.05e-6, 30e-6, 0, 0, 8},
+	        {"asymmetric paths", 9, uneven, 200e-6, 0.1e-6, 0, 0, 0, 8},
+	        {"crowded network, losses", 9, crowded, 200e-6, 0.1e-6, 0, 0, 0, 6},
+	        {"stepping clocks", 9, ethernet, 100e-6, 0.05e-6, 0, 2000000, 0, 8},
+	        {"stopped and dead hosts", 9, ethernet, 200e-6, 0.05e-6, 0, 0, 1, 8},
 	        {"two levels, 80 domains", 80, ethernet, 200e-6, 0.1e-6, 0, 0, 0, 2},
 	};
 	double ratio;
