@@ -190,7 +190,7 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 		fprintf(to, "  %-30s ", pp_category_name(c));
 		bar(to, share);
 		fprintf(to, " %5.1f %% %9s", share, pp_text_time(a, t->sum_ns[c] / t->cells));
-		if (d->workers > 1)
+		if (d->workers > 1 && t->worker_steps[w])
 			fprintf(to, "   most on rank %d, %s", d->worker[w].rank,
 			        pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
 		fputc('\n', to);
