@@ -19,7 +19,8 @@ enum {
 	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
 	SEARCH_MS = 20,
 	LATE_MS = 30000, /* after the first ring: no invitation is likely to come any more */
-	EVENTS = 256,    /* in one turn */
+	ASKED_MS = 2000,
+	EVENTS = 256, /* in one turn */
 };
 
 int64_t pp_pod_now_us(void)
@@ -357,6 +358,9 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 		return asked || (over && pp_pod_others_over(p) && (p->complete || now - p->over_ms > grace));
 	if (p->is_done)
 		return 1;
+	p->asked_ms = !asked ? 0 : p->asked_ms ? p->asked_ms : now;
+	if (asked && p->state == PP_POD_JOINED && (p->share.active || now - p->asked_ms < ASKED_MS))
+		return 0; /* all keepers may have been asked, and then the leader's word comes now */
 	if (!asked && (!over || p->state == PP_POD_JOINED || now - p->over_ms <= grace))
 		return 0;
 	if (asked)

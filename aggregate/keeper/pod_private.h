@@ -70,7 +70,7 @@ struct pp_pod {
 	enum pp_pod_way way;
 	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
 	char session[200], host[72];
-	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms;
+	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms, asked_ms;
 	int published, complete, is_done;
 	struct pp_net *net;
 	struct pp_net_invite invite;
