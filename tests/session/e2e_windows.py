@@ -215,6 +215,15 @@ def from_code(place, full):
             check(text(f["window"].attrs["by"]) == "code" if "by" in f["window"].attrs else True, dict(f["window"].attrs))
 
 
+def both(place, full):
+    """Windows of the options and of the program in one job, the last ones the program's."""
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("windows_code"), "40", "3", "pairs"], "--steps", "8:10")))
+    good(got)
+    check("5 windows captured on 4 of 4 ranks" in got.err, got.err)
+    check_windows(logs, [(3, 6), (8, 10), (13, 16), (23, 26), (33, 36)], 4)
+
+
 def odd_code(place, full):
     """A start inside a window, stops without a start."""
     logs = place.new_logs()
@@ -323,5 +332,5 @@ def two_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
-                                                refused, from_code, odd_code, one_opens, steps_from_code, by_time, time_and_the_end,
+                                                refused, from_code, both, odd_code, one_opens, steps_from_code, by_time, time_and_the_end,
                                                 by_signal, refused_times, two_hosts)}, __doc__))
