@@ -59,6 +59,7 @@ static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
 	g->session = TEXT(from->session);
 	g->token = TEXT(from->token);
 	g->host = TEXT(from->host);
+	g->ranks = TEXT(from->ranks);
 	g->has_steps = from->has_steps != 0;
 	g->tick0 = from->tick0;
 	g->ns0 = from->ns0;
@@ -310,6 +311,7 @@ static void take_gather(struct pp_wire *m, const Podprof__Gather *g)
 	                                    .session = g->session,
 	                                    .token = g->token,
 	                                    .host = g->host,
+	                                    .ranks = g->ranks,
 	                                    .has_steps = g->has_steps,
 	                                    .tick0 = g->tick0,
 	                                    .num = g->num,
