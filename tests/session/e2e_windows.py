@@ -259,6 +259,15 @@ def steps_from_code(place, full):
         check(got.err.count(sentence) == 1, f"{sentence}: {got.err}")
 
 
+def train_asks(place, full):
+    """The example asks for its own steps."""
+    logs = place.new_logs()
+    got = train(place, logs, ranks=4, words=["--steps", "60", "--profile", "10:14"])
+    good(got)
+    check("1 window captured on 4 of 4 ranks, 1 host: steps 10..13" in got.err, got.err)
+    check_windows(logs, [(10, 14)], 4)
+
+
 def by_time(place, full):
     """Exactly so long; the session is there while the job goes on."""
     for options, delay, length in ((["--delay", "400ms", "--duration", "300ms"], 0.4, 0.3), (["--duration", "300ms"], None, 0.3),
@@ -332,5 +341,5 @@ def two_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
-                                                refused, from_code, both, odd_code, one_opens, steps_from_code, by_time, time_and_the_end,
+                                                refused, from_code, both, odd_code, one_opens, steps_from_code, train_asks, by_time, time_and_the_end,
                                                 by_signal, refused_times, two_hosts)}, __doc__))
