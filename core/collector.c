@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/opt.h"
+#include "core/base/plain.h"
 #include "core/base/proc.h"
 #include "core/coord/arrive.h"
 #include "core/coord/claim.h"
@@ -62,6 +63,7 @@ void pp_guest_say(const char *text)
 	n = snprintf(line, sizeof(line), "podprof: %s\n", text);
 	if (n >= (int)sizeof(line))
 		n = sizeof(line) - 1;
+	pp_plain(line, "\n");
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }
