@@ -90,6 +90,20 @@ def programs_in_turn(place, full):
     check(not set(found[0].values()) & set(found[1].values()), "each has its own processes")
 
 
+def handed_on(place, full):
+    """The process that records is killed, another of the same rank goes on: its steps are in the session, beside those of the others."""
+    import h5py
+    script = '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || timeout -s KILL 0.5 "$0" steps 20 100 2>/dev/null; exec "$0" steps 12 100'
+    logs = place.new_logs()
+    got = run(place.mpirun(2, place.under(logs, ["/bin/bash", "-c", script + " 2>/dev/null", place.program("arrival")])))
+    check(got.code == 0 and got.sorted_out() == ["rank 0 ends", "rank 1 ends"], got.told())
+    with h5py.File(os.path.join(session_of(logs), "pod.h5"), "r") as f:
+        present = f["breakdown/present"][()]
+        told = [w.decode() for w in f["quality/warning"][()]]
+    check(present.sum(axis=0).min() >= 10, f"steps of the ranks: {present.sum(axis=0)}")
+    check(any("rank 1 was claimed by 2 processes" in w for w in told), f"{told}")
+
+
 def spawned(place, full):
     """The world that MPI_Comm_spawn makes is another one: the session has the ranks of the first."""
     logs = place.new_logs()
@@ -228,7 +242,7 @@ def one_host_of_two(place, full):
 
 CASES = {
     "workers_before": workers_before, "workers_after": workers_after, "helper_and_chain": helper_and_chain,
-    "inside_a_script": inside_a_script, "programs_in_turn": programs_in_turn, "spawned": spawned, "elastic": elastic,
+    "inside_a_script": inside_a_script, "programs_in_turn": programs_in_turn, "handed_on": handed_on, "spawned": spawned, "elastic": elastic,
     "arrival": arrival, "no_arrival": no_arrival, "small_shm": small_shm, "debris": debris, "named_ranks": named_ranks, "two_hosts": two_hosts, "one_host_of_two": one_host_of_two,
 }
 
