@@ -1,5 +1,5 @@
-/* Steps that ranks of one host completed and ranks of another did not, where nobody asked for steps by number: as core/step decides for
- * ranks of one keeper, they are no steps. Called by merge.c when all parts are in. */
+/* Steps that ranks of one host completed and ranks of another did not, where nobody asked for steps by number: as core/step
+ * decides for ranks of one keeper, they are no steps. Called by merge.c when all parts are in. */
 #include <errno.h>
 #include <stdlib.h>
 
