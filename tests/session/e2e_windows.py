@@ -235,6 +235,18 @@ def odd_code(place, full):
         check("podprof_window_stop() without a start" in warnings, warnings)
 
 
+def odd_places(place, full):
+    """In a forked child, in threads at once, in a signal handler, after exit(): one window, that of the program's own pair."""
+    for how, last in (("fork", 42), ("threads", 42), ("handler", 42), ("exit", 61)):
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("windows_odd"), how]))
+        check(got.code == 0 and not got.other_err() and "1 window captured on 1 of 1 rank, 1 host: " in got.err, f"{how}: {got.told()}")
+        with h5(sessions(logs)[0]) as f:
+            numbers = [int(n) for n in f["breakdown/step"][()]]
+            check(got.err.count("was refused: it has begun already") == (4 if how == "handler" else 0), got.err)
+            check(numbers[0] == 0 and numbers[-1] == last and not {50, 100} & set(numbers), f"{how}: {numbers}")
+
+
 def one_opens(place, full):
     """Windows of one rank only have what the others did meanwhile, and are written while the job runs."""
     logs = place.new_logs()
@@ -341,5 +353,5 @@ def two_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
-                                                refused, from_code, both, odd_code, one_opens, steps_from_code, train_asks, by_time, time_and_the_end,
+                                                refused, from_code, both, odd_code, odd_places, one_opens, steps_from_code, train_asks, by_time, time_and_the_end,
                                                 by_signal, refused_times, two_hosts)}, __doc__))
