@@ -223,8 +223,7 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->looked_ms = 0;
-	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host,
-	               p->way == PP_WAY_MPI ? "MPI" : "a file in the log directory");
+	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, p->way == PP_WAY_MPI ? "MPI" : "a file");
 }
 
 static void refused(struct pp_pod *p, const struct pp_net_event *e)
