@@ -148,7 +148,7 @@ static void tell_window(const struct pp_close *c, const struct pp_session_option
 		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
 	if (pp_words_make(c->view->rings, pp_words_of_options, NULL, told))
 		told->by[0] = '\0';
-	for (size_t i = 0; told->rank && i < told->ranks; i++)
+	for (size_t i = 0; told->rank && c->range && i < told->ranks; i++)
 		for (size_t k = 0; k < c->ranges; k++)
 			if (c->range[k].rank == told->rank[i].rank && c->range[k].from > told->rank[i].started)
 				told->rank[i].started = c->range[k].from;
