@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "core/base/opt.h"
-#include "core/base/proc.h"
+#include "core/base/plain.h"
 #include "core/coord/arrive.h"
 #include "core/coord/claim.h"
 #include "core/coord/notice.h"
 #include "core/guest.h"
+#include "core/header.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
 #include "core/window/by_signal.h"
@@ -23,6 +24,8 @@
 #include "core/window/trigger.h"
 
 enum { WANTED = 1, PAUSED = 2 };
+
+enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the rank holds the claim */
 
 __attribute__((visibility("default"))) extern struct podprof_guest podprof_guest; /* `bell` is set at the claim */
 
@@ -62,6 +65,7 @@ void pp_guest_say(const char *text)
 	n = snprintf(line, sizeof(line), "podprof: %s\n", text);
 	if (n >= (int)sizeof(line))
 		n = sizeof(line) - 1;
+	pp_plain(line, "\n");
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }
@@ -117,73 +121,6 @@ static const char *option(enum pp_opt_id id)
 	return value && *value ? value : pp_opt_table[id].fallback;
 }
 
-/* "--steps=10:20 --wait=5": what is set, in the order of the table. */
-static void options_text(char *text, size_t size)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < PP_OPTS; i++) {
-		const char *value = getenv(pp_opt_table[i].env);
-
-		if (!value || used >= size)
-			continue;
-		used += (size_t)snprintf(text + used, size - used, "%s--%s=%s", used ? " " : "", pp_opt_table[i].name, value);
-	}
-}
-
-/* "monotonic 0 0\nboottime 0 0": kept as it is, blanks folded; "" in the first time namespace's kernel without them. */
-static void timens_text(char *text, size_t size)
-{
-	char raw[256];
-	size_t n = 0;
-
-	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
-	for (const char *p = raw; *p && n + 1 < size; p++) {
-		char c = (char)(*p == '\n' || *p == '\t' ? ' ' : *p);
-
-		if (c != ' ' || (n && text[n - 1] != ' '))
-			text[n++] = c;
-	}
-	text[n] = '\0';
-}
-
-static void command_text(char *text, size_t size)
-{
-	long n = pp_proc_read("/proc/self/cmdline", text, size);
-
-	for (long i = 0; i + 1 < n; i++)
-		if (!text[i])
-			text[i] = ' ';
-}
-
-static void fill_header(struct pp_ring_header *h, const struct pp_step_windows *asked)
-{
-	struct timespec now;
-
-	h->rank = claim.rank;
-	h->size = claim.size;
-	h->local_rank = claim.local_rank;
-	h->local_size = claim.local_size;
-	h->pid = getpid();
-	h->pid_space = pp_proc_pid_space();
-	h->start_time = pp_proc_start_time(h->pid);
-	h->tick_kind = (uint32_t)pp_tick_kind;
-	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
-	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
-	timens_text(h->timens_ns, sizeof(h->timens_ns));
-	snprintf(h->podprof_version, sizeof(h->podprof_version), "%s", PODPROF_VERSION);
-	options_text(h->options, sizeof(h->options));
-	command_text(h->command, sizeof(h->command));
-	gethostname(h->host, sizeof(h->host) - 1);
-	h->window_first = asked->first[0];
-	h->window_last = asked->last[0];
-	atomic_store_explicit(&h->state, PP_RANK_OPEN, memory_order_relaxed);
-	clock_gettime(CLOCK_REALTIME, &now);
-	h->open_tick = pp_tick_now();
-	h->open_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* What cannot be read was said by podprof run. */
 static void read_windows(struct pp_step_windows *ret_asked)
 {
@@ -216,7 +153,7 @@ static int open_ring(struct pp_err *err)
 	if (rc)
 		goto fail;
 	read_windows(&asked);
-	fill_header(pp_ring_pool.header, &asked);
+	pp_header_fill(pp_ring_pool.header, &claim, &asked);
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
@@ -238,13 +175,13 @@ static int try_claim(int rank, int size)
 	int rc;
 
 	pp_claim_read(&claim, rank, size);
-	if (!pp_arrive(claim.local_rank, spool, sizeof(spool)))
+	if (!spool[0] && !pp_arrive(claim.local_rank, spool, sizeof(spool)))
 		return 0;
 	if (pp_claim_is_spawned(spool))
 		return 0;
 	claim_fd = pp_claim_take(&claim, spool, &err);
 	if (claim_fd == -EBUSY)
-		return 0;
+		return -EBUSY;
 	if (claim_fd < 0) {
 		pp_guest_say(err.text);
 		return 0;
@@ -263,6 +200,32 @@ static int try_claim(int rank, int size)
 		if (pp_source_list[i]->start)
 			pp_source_list[i]->start();
 	return 1;
+}
+
+/* A holder that was killed has its lock until the kernel has taken it apart. Marks ask again, each time after twice as many;
+ * MPI_Init, which comes once, waits for a moment. */
+static void try_again(enum pp_evidence evidence, int rank, int size)
+{
+	static uint32_t asked;
+	int is_mpi = evidence == PP_EVIDENCE_MPI, rc;
+
+	asked++;
+	if (!is_mpi && (asked & (asked - 1)))
+		return;
+	rc = try_claim(rank, size);
+	for (int i = 0; is_mpi && rc == -EBUSY && i < BUSY_MS; i++) {
+		struct timespec ms = {0, 1000000};
+
+		nanosleep(&ms, NULL);
+		rc = try_claim(rank, size);
+	}
+	if (rc == -EBUSY && !is_mpi && asked < BUSY_MARKS)
+		return;
+	if (rc > 0) {
+		atomic_store_explicit(&is_rank, 1, memory_order_release);
+		pp_guest_record(1);
+	}
+	atomic_store_explicit(&pp_phase, PP_PHASE_SETTLED, memory_order_release);
 }
 
 int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
@@ -287,13 +250,8 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 		errno = saved;
 		return pp_guest_is_rank();
 	}
-	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_UNSETTLED) {
-		if (try_claim(rank, size)) {
-			atomic_store_explicit(&is_rank, 1, memory_order_release);
-			pp_guest_record(1);
-		}
-		atomic_store_explicit(&pp_phase, PP_PHASE_SETTLED, memory_order_release);
-	}
+	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_UNSETTLED)
+		try_again(evidence, rank, size);
 	atomic_store(&claiming, 0);
 	errno = saved;
 	return pp_guest_is_rank();

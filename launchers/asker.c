@@ -79,7 +79,7 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 	take_value(text, "SPOOL=", job.spool, sizeof(job.spool));
 	take_value(text, "BOOT=", boot, sizeof(boot));
 	take_value(text, "PID=", pid, sizeof(pid));
-	job.pid = atoi(pid); /* NOLINT(cert-err34-c): 0 is no pid */
+	job.pid = (int)strtol(pid, NULL, 10);
 	take_value(text, "JOB=", name, sizeof(name));
 	for (int i = 0; i < l->count; i++)
 		if ((*name && !strcmp(l->job[i].job, name)) ||

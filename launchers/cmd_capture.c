@@ -36,7 +36,8 @@ static int say_answer(const char *text)
 	if (!strncmp(text, "failed\n", 7))
 		pp_say("%s.", text + 7);
 	else
-		pp_say("the keeper ended before the capture was done. 'podprof salvage' reads what is left of it.");
+		pp_say("the keeper ended before the capture was done: the job is over, or 'podprof salvage' reads what is left of "
+		       "it.");
 	return PP_EXIT_FAILED;
 }
 

@@ -191,10 +191,9 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 /* With the session before, where the ranks of its job were started again. */
 static void print_name(const char *logdir, char *session)
 {
-	char path[PATH_MAX], previous[256];
+	char path[PATH_MAX], previous[256] = "";
 	struct pp_pod *pod;
 
-	previous[0] = '\0';
 	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, session);
 	if (!access(path, R_OK) && !pp_pod_open(path, &pod, NULL)) {
 		snprintf(previous, sizeof(previous), "%s", pp_pod_attribute(pod, "previous"));
@@ -216,7 +215,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 	pp_opt_parse_int(options->value[PP_OPT_ID_TIMEOUT], &seconds, NULL);
 	alive = wait_for_keeper(&live, seconds);
 	count = find_sessions(logdir, &session);
-	if (count <= 0) {
+	if (count <= 0 || !session) {
 		rc = nothing_there(given, &live, alive);
 	} else if (options->source[PP_OPT_ID_LIST] != PP_FROM_DEFAULT) {
 		for (long i = count; i-- > 0;)

@@ -126,7 +126,8 @@ static int check_back(struct pp_options *options)
 		if (!keep)
 			why = "no time holds nothing. As in 30s";
 		else if (asks_for_windows(options))
-			why = "it looks back on all that is recorded, a window of --steps, --delay, --duration or --at leaves things out. "
+			why = "it looks back on all that is recorded, a window of --steps, --delay, --duration or --at leaves "
+			      "things out. "
 			      "Give one of them";
 		if (!why)
 			continue;

@@ -95,9 +95,15 @@ static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_lis
 	for (const char *p = answer; *p; p++)
 		room += *p == '\n';
 	*ret_list = strncmp(answer, "done\n", 5) ? NULL : calloc((size_t)room + 1, sizeof(**ret_list));
-	for (char *line = strtok(answer, "\n"); line && *ret_list; line = strtok(NULL, "\n"))
+	for (char *line = answer; *line && *ret_list;) {
+		size_t n = strcspn(line, "\n");
+		int more = line[n] != '\0';
+
+		line[n] = '\0';
 		if (!pp_live_get(line, &(*ret_list)[count]))
 			count++;
+		line += n + (size_t)more;
+	}
 	free(answer);
 	return count ? count : -1;
 }

@@ -183,6 +183,9 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 		                            "option --steps: '%s' is not a number of steps to come. Give +N, as in +5", value);
 	if (id == PP_OPT_ID_SESSION && (strchr(value, '/') || value[0] == '.'))
 		return pp_err_set(err, -EINVAL, "option --session: '%s' cannot name a directory. Give a word without '/'", value);
+	if (id == PP_OPT_ID_RENDEZVOUS && *value && *value != '/')
+		return pp_err_set(err, -EINVAL, "option --rendezvous: '%s' is another directory on each host. Give it from / on",
+		                  value);
 	return pp_opt_check(&pp_opt_table[id], value, err);
 }
 
@@ -209,6 +212,7 @@ static int section_of(int id)
 	case PP_OPT_ID_SPOOL:
 	case PP_OPT_ID_WAIT:
 	case PP_OPT_ID_PORT_RANGE:
+	case PP_OPT_ID_RENDEZVOUS:
 		return 3;
 	default:
 		return 0;

@@ -8,8 +8,7 @@
 
 #include "proto/podprof.pb-c.h"
 
-/* A frame of many empty parts unpacks to more than itself. */
-enum { UNPACK_MAX = 8 << 20 };
+enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
 
 #define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
 
@@ -41,8 +40,7 @@ static void fill_piece(Podprof__Piece *p, const struct pp_wire_piece *from)
 	p->offset = from->offset;
 	p->total = from->total;
 	p->checksum = (uint32_t)crc32_z(0, from->bytes, from->size);
-	p->bytes.len = from->size;
-	p->bytes.data = (uint8_t *)(uintptr_t)from->bytes;
+	p->bytes = (ProtobufCBinaryData){from->size, (uint8_t *)(uintptr_t)from->bytes};
 }
 
 static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
@@ -60,6 +58,7 @@ static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
 	g->session = TEXT(from->session);
 	g->token = TEXT(from->token);
 	g->host = TEXT(from->host);
+	g->ranks = TEXT(from->ranks);
 	g->has_steps = from->has_steps != 0;
 	g->tick0 = from->tick0;
 	g->ns0 = from->ns0;
@@ -318,6 +317,7 @@ static void take_gather(struct pp_wire *m, const Podprof__Gather *g)
 	                                    .session = g->session,
 	                                    .token = g->token,
 	                                    .host = g->host,
+	                                    .ranks = g->ranks,
 	                                    .has_steps = g->has_steps,
 	                                    .tick0 = g->tick0,
 	                                    .num = g->num,

@@ -111,6 +111,7 @@ struct pp_wire_gather {
 	int64_t first, last;
 	const char *session, *token; /* names without '/', not "." or ".." */
 	const char *host;            /* "": its own */
+	const char *ranks;           /* "": as the options say */
 	int has_steps;
 	uint64_t tick0, num;
 	int64_t ns0, bound, epoch_realtime;

@@ -51,6 +51,7 @@ static size_t texts_of(const struct pp_wire *m, const char *text[TEXTS])
 	case PP_WIRE_GATHER:
 		of[0] = m->gather.session, of[1] = m->gather.token;
 		of[2] = m->gather.clock.boot_id, of[3] = m->gather.clock.timens, of[4] = m->gather.host;
+		of[5] = m->gather.ranks;
 		break;
 	case PP_WIRE_SHARE:
 		of[0] = m->share.reason;

@@ -76,7 +76,7 @@ static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_c
 	int64_t length, rest;
 
 	pp_block_u(io, &has);
-	c->present = has == HAS_STEP;
+	c->present = has == HAS_STEP ? 1 : 0;
 	if (has == HAS_LATE) /* it has no such step, but others waited for it in theirs */
 		PP_BLOCK_T(io, c->late_ns, 0);
 	else if (has > HAS_LATE)

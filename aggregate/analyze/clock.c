@@ -54,12 +54,14 @@ size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
 int pp_dataset_clocks(struct pp_dataset *d)
 {
 	struct one *one = calloc(d->workers + 1, sizeof(*one));
-	int32_t *domain = calloc(2 * d->workers + 2, sizeof(*domain)), *of_group = domain + d->workers + 1, domains = 0;
+	int32_t *domain = calloc(d->workers + 1, sizeof(*domain)), *of_group = calloc(d->workers + 1, sizeof(*of_group)),
+	        domains = 0;
 	const struct pp_worker *first = NULL;
 
-	if (!one || !domain) {
+	if (!one || !domain || !of_group) {
 		free(one);
 		free(domain);
+		free(of_group);
 		return -ENOMEM;
 	}
 	for (size_t w = 0; w < d->workers; w++)
@@ -80,6 +82,7 @@ int pp_dataset_clocks(struct pp_dataset *d)
 	}
 	free(one);
 	free(domain);
+	free(of_group);
 	for (size_t w = 0; w < d->workers; w++) {
 		struct pp_worker *worker = &d->worker[w];
 

@@ -30,6 +30,7 @@ static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const st
 
 	w->domain = rank->domain;
 	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
+	w->drift_ppb = map ? map->drift_ppb : 0;
 	if (map && rank->clock[0])
 		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
 		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);

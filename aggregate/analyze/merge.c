@@ -332,7 +332,8 @@ static int take_unseen(struct pp_dataset *d)
 static int add_missing(struct pp_dataset *d, struct pp_err *err)
 {
 	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
-	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns}, whole;
+	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns};
+	struct pp_dataset whole = {.names = NULL};
 	const struct pp_dataset *const part[] = {d, &missing};
 	int rc = 0;
 
@@ -368,6 +369,8 @@ int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
 	rc = take_unseen(d);
 	if (rc == 0)
 		rc = pp_dataset_window_rest(d);
+	if (rc == 0)
+		rc = pp_merge_common_steps(d);
 	if (rc == 0)
 		rc = pp_dataset_settle(d);
 	if (rc < 0)

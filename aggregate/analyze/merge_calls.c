@@ -35,11 +35,9 @@ static int compare_piece(const void *a, const void *b)
 	const struct piece *x = a, *y = b;
 	int order = compare_call(x, y);
 
-	if (order)
-		return order;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
+	if (!order)
+		order = (x->rank > y->rank) - (x->rank < y->rank);
+	return order ? order : (x->part > y->part) - (x->part < y->part);
 }
 
 static int compare_pick(const void *a, const void *b)
@@ -56,11 +54,11 @@ static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
 {
 	const struct pp_dataset *from = calls->m->part[part];
 	struct pp_dataset *d = calls->m->d;
-	uint32_t *to = &calls->exposed_of[part][exposed];
+	uint32_t *to = &calls->exposed_of[part][exposed], first = *to ? *to : (uint32_t)d->exposeds + 1;
 
 	if (*to)
-		return *to;
-	*to = (uint32_t)d->exposeds + 1;
+		return first;
+	*to = first;
 	for (int more = 1; more && exposed < from->exposeds; exposed++) {
 		struct pp_exposed one = from->exposed[exposed];
 
@@ -69,7 +67,7 @@ static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
 		one.step = calls->m->step_of[part][one.step] & INT32_MAX;
 		d->exposed[d->exposeds++] = one;
 	}
-	return *to;
+	return first;
 }
 
 static void pick_rows(struct calls *calls, const struct piece *piece)

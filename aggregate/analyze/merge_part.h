@@ -19,5 +19,9 @@ struct pp_merge {
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank);
 int pp_merge_collectives(struct pp_merge *m);
 int pp_merge_tables(struct pp_merge *m);
+/* Once all are in: PP_STEP_NONE is the step of segments whose step is none of the job's. */
+int pp_merge_common_steps(struct pp_dataset *d);
+
+#define PP_STEP_NONE ((uint32_t)INT32_MAX)
 
 #endif

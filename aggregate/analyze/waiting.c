@@ -102,8 +102,9 @@ static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const
 		for (uint32_t k = i; k < i + n; k++) {
 			int64_t one = order[k].row;
 
+			/* Of two at once the first row. */
 			if (last < 0 || row[one].arrival_ns > row[last].arrival_ns ||
-			    (row[one].arrival_ns == row[last].arrival_ns && one < last))
+			    (one < last && row[one].arrival_ns == row[last].arrival_ns))
 				last = one;
 		}
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_own.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/read/cut.h"
@@ -61,7 +62,8 @@ void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windo
 	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
 	struct pp_request_span span;
 
-	if (pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
+	if (pp_pod_role(job->pod) != PP_POD_FOLLOWER && !pp_pod_is_done(job->pod) &&
+	    pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
 		pp_keeper_log("trigger: %s", span.what);
 		if (pp_requests_ask(r, &wish))
 			b->slow.counted++;

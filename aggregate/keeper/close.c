@@ -170,17 +170,21 @@ static int any_counts_other(const struct pp_capture *c)
 }
 
 /* The window of the options, where nobody else has said how it came about. */
-static void tell_window(const struct pp_rings *r, const struct pp_session_options *o, struct pp_window_told *told)
+static void tell_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_window_told *told)
 {
 	int steps = o->steps_last > o->steps_first;
 
 	*told = (struct pp_window_told){.by = "options", .tries = 1};
-	snprintf(told->kind, sizeof(told->kind), "%s", steps ? "steps" : "all");
+	snprintf(told->kind, sizeof(told->kind), "%s", steps ? "steps" : c->range ? "keep" : "all");
 	snprintf(told->channel, sizeof(told->channel), "%s", steps ? "memory" : "none");
 	if (steps)
 		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
-	if (pp_words_make(r, pp_words_of_options, NULL, told))
+	if (pp_words_make(c->view->rings, pp_words_of_options, NULL, told))
 		told->by[0] = '\0';
+	for (size_t i = 0; told->rank && c->range && i < told->ranks; i++)
+		for (size_t k = 0; k < c->ranges; k++)
+			if (c->range[k].rank == told->rank[i].rank && c->range[k].from > told->rank[i].started)
+				told->rank[i].started = c->range[k].from;
 }
 
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
@@ -206,7 +210,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
 	options.warning = c->view->notes.list;
 	if (!options.window && !options.salvaged) {
-		tell_window(c->view->rings, &options, &told);
+		tell_window(c, &options, &told);
 		options.window = &told;
 	}
 	for (size_t i = 0; options.gather && options.gather->host[0] && i < capture.ranks; i++)

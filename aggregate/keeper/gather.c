@@ -249,7 +249,7 @@ int pp_gather_merge(const struct pp_gather *g, const struct pp_dataset *own, str
 	row = read_file(g, name, &size, &ignored);
 	if (!row)
 		pp_keeper_log("no other host's share: %s", ignored.text);
-	rc = read_parts(g, own, names, row, size / sizeof(*row), &p, &missing);
+	rc = read_parts(g, own, names, row, row ? size / sizeof(*row) : 0, &p, &missing);
 	rc = rc ? pp_err_set(err, rc, "cannot merge the shares of other hosts: no memory")
 	        : merge_parts(own, &p, &missing, &merged, err);
 	for (size_t i = 0; i < p.parts; i++)

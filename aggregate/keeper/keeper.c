@@ -157,12 +157,12 @@ int pp_keeper_is_many(struct pp_keeper *k)
 void pp_keeper_serve(struct pp_keeper *k)
 {
 	pp_keeper_is_many(k);
+	pp_back_run(&k->back, &k->requests, &k->job, 0);
 	if (pp_pod_role(k->pod) == PP_POD_FOLLOWER) {
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		return;
 	}
 	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 0);
-	pp_back_run(&k->back, &k->requests, &k->job, 0);
 	pp_requests_run(&k->requests, &k->job, k->control, k->windows.busy);
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING)

@@ -122,6 +122,8 @@ static int close_window(struct pp_keeper *k)
 		rc = close_for_all(k, message, sizeof(message), &aside, &err);
 	else if (!pp_pod_is_done(k->pod))
 		rc = close_here(k, message, sizeof(message), later, &err);
+	if (k->back.range || pp_back_only_triggers(&k->back))
+		pp_pod_tell_over(k->pod);
 	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
 	if (rc) {
 		pp_keeper_log("failed: %s", err.text);

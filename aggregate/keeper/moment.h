@@ -13,7 +13,7 @@ struct pp_moment {
 };
 
 struct pp_moment pp_moment_now(void);
-/* `ns` before `now`; how fast the counter is says the way from `origin` to `now`, which are 10 ms apart at least, else it is `origin`. */
+/* `ns` before `now`. How fast the counter is says the way from `origin` to `now`: less than 10 ms apart, it is `origin`. */
 struct pp_moment pp_moment_before(const struct pp_moment *now, const struct pp_moment *origin, int64_t ns);
 /* In ticks of this ring. */
 int64_t pp_moment_tick(const struct pp_moment *m, const struct pp_ring_header *h);

@@ -19,7 +19,8 @@ enum {
 	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
 	SEARCH_MS = 20,
 	LATE_MS = 30000, /* after the first ring: no invitation is likely to come any more */
-	EVENTS = 256,    /* in one turn */
+	ASKED_MS = 2000,
+	EVENTS = 256, /* in one turn */
 };
 
 int64_t pp_pod_now_us(void)
@@ -224,8 +225,7 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->looked_ms = 0;
-	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host,
-	               p->way == PP_WAY_MPI ? "MPI" : "a file in the log directory");
+	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, p->way == PP_WAY_MPI ? "MPI" : "a file");
 }
 
 static void refused(struct pp_pod *p, const struct pp_net_event *e)
@@ -362,6 +362,9 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 		return asked || (over && pp_pod_others_over(p) && (p->complete || now - p->over_ms > grace));
 	if (p->is_done)
 		return 1;
+	p->asked_ms = !asked ? 0 : p->asked_ms ? p->asked_ms : now;
+	if (asked && p->state == PP_POD_JOINED && (p->share.active || now - p->asked_ms < ASKED_MS))
+		return 0; /* all keepers may have been asked, and then the leader's word comes now */
 	if (!asked && (!over || p->state == PP_POD_JOINED || now - p->over_ms <= grace))
 		return 0;
 	if (asked)

@@ -111,6 +111,7 @@ struct pp_pod_window {
 	uint64_t number;
 	int64_t from, to;    /* PP_POD_TICKS */
 	int64_t first, last; /* steps asked for; last <= first: none */
+	char ranks[256];     /* XSpace has the events of these only; "": as the options say */
 };
 
 /* LEADER, before pp_aside_start() of the child that writes the window: the child's end of the talk, which goes into

@@ -139,6 +139,7 @@ static void ask(struct pp_pod *p, int peer)
 	                                   .session = g->name.session,
 	                                   .token = g->child.token,
 	                                   .host = strcmp(one->name, one->host) ? one->name : "",
+	                                   .ranks = g->window.ranks,
 	                                   .has_steps = g->name.has_steps,
 	                                   .tick0 = g->name.map.tick0,
 	                                   .num = g->name.map.num,

@@ -83,7 +83,7 @@ struct pp_pod {
 	enum pp_pod_way way;
 	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
 	char session[200], host[72];
-	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms;
+	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms, asked_ms;
 	int published, complete, is_done;
 	struct pp_net *net;
 	struct pp_net_invite invite;
@@ -155,8 +155,8 @@ void pp_pod_clock_run(struct pp_pod *p);
 int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms);
 void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c);
 int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is the leader's, and it is not */
-/* Own ticks to job ns, by the leader's map of its own. */
-int pp_pod_clock_pieces(struct pp_pod *p, const struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
+/* Own ticks to job ns, by the leader's map of its own, which gets the drift. */
+int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
 void pp_pod_clock_end(struct pp_pod *p);
 
 /* pod_share.c */

@@ -41,6 +41,8 @@ static int make(void *context, struct pp_aside_answer *answer)
 	options.steps_first = work->share->window.first;
 	options.steps_last = work->share->window.last;
 	options.gather = &work->share->child;
+	if (work->share->window.ranks[0])
+		options.event_ranks = work->share->window.ranks;
 	options.ret_message = &answer->message;
 	if (work->share->window.cut != PP_POD_ALL && !pp_pod_words(work->job->view->rings, &work->share->window, &told))
 		options.window = &told;
@@ -96,6 +98,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	                                   .to = same ? g->to : tick_at(p->o.job, g->to_realtime),
 	                                   .first = g->first,
 	                                   .last = g->last};
+	snprintf(s->window.ranks, sizeof(s->window.ranks), "%.255s", g->ranks);
 	s->map = (struct pp_clock_map){.tick0 = g->tick0, .ns0 = g->ns0, .num = g->num, .shift = g->shift, .bound_ns = g->bound};
 	s->child = (struct pp_gather){.fd = -1,
 	                              .parent_fd = -1,

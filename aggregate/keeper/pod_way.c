@@ -1,4 +1,4 @@
-/* How the keepers of a job find each other: through MPI (<spool>/invite), an outer podprof run, a file in the log directory.
+/* How the keepers of a job find each other: through MPI (<spool>/invite), a file in a directory that all see.
  * Called by pod.c. */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,12 @@
 enum { SILENCE_MS = 10000 };
 
 static const char invite_name[] = "invite";
+
+/* That all hosts see, if they see any. */
+static const char *directory(const struct pp_pod *p)
+{
+	return p->o.settings->rendezvous[0] ? p->o.settings->rendezvous : p->o.settings->output;
+}
 
 int64_t pp_pod_silence_ms(void)
 {
@@ -65,14 +71,14 @@ void pp_pod_publish(struct pp_pod *p)
 {
 	struct pp_err err = {""}, ignored = {""};
 	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
-	int to_file = !pp_rendezvous_write(p->o.settings->output, &p->invite, &err);
+	int to_file = !pp_rendezvous_write(directory(p), &p->invite, &err);
 
 	p->published = 1;
 	if (!to_mpi)
 		pp_keeper_log("no invitation for MPI: %s", ignored.text);
 	if (!to_file) {
-		pp_keeper_log("no invitation in the log directory: %s", err.text);
-		snprintf(p->why, sizeof(p->why), "the file in the log directory could not be made: %.300s", err.text);
+		pp_keeper_log("no invitation by a file: %s", err.text);
+		snprintf(p->why, sizeof(p->why), "the file could not be made: %.300s", err.text);
 	}
 }
 
@@ -107,15 +113,14 @@ void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 		return;
 	}
 	if (!by_mpi && !by_file)
-		snprintf(text, size, "no other host came, though they were invited through MPI and a file in the log directory%s%s",
-		         p->why[0] ? "; " : "", p->why);
+		snprintf(text, size, "no other host came, though they were invited through MPI and a file in %.200s%s%s",
+		         directory(p), p->why[0] ? "; " : "", p->why);
 	else if (!by_file)
 		snprintf(text, size, "invited through MPI: %d other host%s", by_mpi, by_mpi == 1 ? "" : "s");
 	else
-		snprintf(
-		        text, size,
-		        "invited through a file in the log directory: %d other host%s, through MPI: %d; not all through MPI: %.96s",
-		        by_file, by_file == 1 ? "" : "s", by_mpi, why_not_mpi(p));
+		snprintf(text, size,
+		         "invited through a file in %.200s: %d other host%s, through MPI: %d; not all through MPI: %.96s",
+		         directory(p), by_file, by_file == 1 ? "" : "s", by_mpi, why_not_mpi(p));
 }
 
 void pp_pod_withdraw(struct pp_pod *p)
@@ -125,7 +130,7 @@ void pp_pod_withdraw(struct pp_pod *p)
 	if (!p->published)
 		return;
 	p->published = 0;
-	pp_rendezvous_remove(p->o.settings->output, &p->invite);
+	pp_rendezvous_remove(directory(p), &p->invite);
 	snprintf(path, sizeof(path), "%s/%s", p->o.spool, invite_name);
 	unlink(path);
 }
@@ -145,8 +150,7 @@ static void call(struct pp_pod *p, enum pp_pod_way way)
 	p->state = PP_POD_CALLING;
 	p->calling_ms = p->looked_ms = 0;
 	pp_pod_tell_mine(p);
-	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job,
-	              way == PP_WAY_MPI ? "MPI" : "a file in the log directory");
+	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, way == PP_WAY_MPI ? "MPI" : "a file");
 }
 
 /* The log directory may be far, and all hosts look at it. */
@@ -172,12 +176,12 @@ void pp_pod_search(struct pp_pod *p)
 	else if (!is_time(p))
 		return;
 	else
-		rc = pp_rendezvous_read(p->o.settings->output, p->o.settings->job, NULL, 0, &found, &err);
+		rc = pp_rendezvous_read(directory(p), p->o.settings->job, NULL, 0, &found, &err);
 	if (rc == 0 && way == PP_WAY_NONE)
 		way = PP_WAY_FILE;
 	if (rc == 0 && p->stale_key[0] && !strcmp(found.server_public, p->stale_key)) {
 		rc = -ETIMEDOUT;
-		pp_err_set(&err, rc, "nobody answers at the address in '%s/.podprof-...rendezvous'", p->o.settings->output);
+		pp_err_set(&err, rc, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
 	}
 	if (rc) {
 		pp_pod_say_why(p, "rank 0's keeper was not reached: %s. This host has a session of its own", err.text);

@@ -79,13 +79,13 @@ static int open_dir(const char *log_dir, struct pp_err *err)
 	return dir;
 }
 
-void pp_rendezvous_print(const struct pp_net_invite *v, char text[PP_RENDEZVOUS_TEXT])
+void pp_rendezvous_print(const struct pp_net_invite *invite, char text[PP_RENDEZVOUS_TEXT])
 {
-	int n = snprintf(text, PP_RENDEZVOUS_TEXT, "%s\njob=%s\nport=%u\nserver=%s\nclient=%s\nsecret=%s\n", magic, v->job,
-	                 (unsigned)v->port, v->server_public, v->client_public, v->client_secret);
+	int n = snprintf(text, PP_RENDEZVOUS_TEXT, "%s\njob=%s\nport=%u\nserver=%s\nclient=%s\nsecret=%s\n", magic, invite->job,
+	                 (unsigned)invite->port, invite->server_public, invite->client_public, invite->client_secret);
 
-	for (size_t i = 0; i < v->addresses; i++)
-		n += snprintf(text + n, (size_t)(PP_RENDEZVOUS_TEXT - n), "address=%s\n", v->address[i]);
+	for (size_t i = 0; i < invite->addresses; i++)
+		n += snprintf(text + n, (size_t)(PP_RENDEZVOUS_TEXT - n), "address=%s\n", invite->address[i]);
 	snprintf(text + n, (size_t)(PP_RENDEZVOUS_TEXT - n), "end\n");
 }
 
@@ -182,22 +182,22 @@ static int take_line(struct pp_net_invite *v, const char *line)
 	return 1;
 }
 
-int pp_rendezvous_parse(char *text, struct pp_net_invite *v)
+int pp_rendezvous_parse(char *text, struct pp_net_invite *ret_invite)
 {
 	char *line = text, *next;
 	int number = 0, ended = 0;
 
-	*v = (struct pp_net_invite){.port = 0};
+	*ret_invite = (struct pp_net_invite){.port = 0};
 	for (; *line && (next = strchr(line, '\n')); line = next + 1, number++) {
 		*next = '\0';
 		if (ended || (number == 0 && strcmp(line, magic) != 0))
 			return -EBADMSG;
 		ended = !strcmp(line, "end");
-		if (number > 0 && !ended && !take_line(v, line))
+		if (number > 0 && !ended && !take_line(ret_invite, line))
 			return -EBADMSG;
 	}
-	return ended && v->addresses && v->port && v->job[0] && is_key(v->server_public) && is_key(v->client_public) &&
-	                       is_key(v->client_secret)
+	return ended && ret_invite->addresses && ret_invite->port && ret_invite->job[0] && is_key(ret_invite->server_public) &&
+	                       is_key(ret_invite->client_public) && is_key(ret_invite->client_secret)
 	               ? 0
 	               : -EBADMSG;
 }

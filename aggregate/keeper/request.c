@@ -84,19 +84,21 @@ static const char *held_text(const struct pp_requests *r, char *text, size_t siz
 }
 
 void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, struct pp_close_range *range,
-                       struct pp_window_told *told, const struct pp_pod_window *hosts)
+                       struct pp_window_told *told, const struct pp_pod_window *window)
 {
+	struct pp_pod_window hosts = *window;
 	struct pp_writing w = {.first = r->first,
 	                       .last = r->last,
 	                       .range = range,
 	                       .told = told,
 	                       .event_ranks = r->active->wish.ranks,
-	                       .hosts = hosts,
+	                       .hosts = &hosts,
 	                       .limit_ms = LIMIT_MS};
 	size_t n = strlen(told->what);
 	char held[128];
 	int rc;
 
+	snprintf(hosts.ranks, sizeof(hosts.ranks), "%s", r->active->wish.ranks);
 	if (*held_text(r, held, sizeof(held)))
 		snprintf(told->what + n, sizeof(told->what) - n, "; %.100s", held);
 	rc = pp_writing_start(&r->aside, job, &w);

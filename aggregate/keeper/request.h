@@ -1,7 +1,7 @@
-/* Captures that are asked for while the job runs: by an owner-only socket in the spool, by request files in the log directory, by the
- * keeper itself (a signal, a slow step). One at a time, the others queued. Steps to come: the ranks agree on the first one through
- * MPI, or the keeper fixes one that nobody has begun; tried again where a rank was past it. Times: cut out of what is held, or, where
- * the job records in windows only, recorded from now on.
+/* Captures that are asked for while the job runs: by an owner-only socket in the spool, by request files in the log directory, by
+ * the keeper itself (a signal, a slow step). One at a time, the others queued. Steps to come: the ranks agree on the first one
+ * through MPI, or the keeper fixes one that nobody has begun; tried again where a rank was past it. Times: cut out of what is held,
+ * or, where the job records in windows only, recorded from now on.
  * In: lines of `podprof capture`. Out: a session a request, and lines back. Called by keeper.c; never blocks.
  *
  * A line is that of wish.h. Back come "wait TEXT\n" lines, then "done\n" or "failed\n" and a text to its end. */

@@ -1,5 +1,5 @@
-/* Clients of `podprof capture` that ask a keeper which does not lead: it passes their lines on, the leader serves them. See request.h
- * and pod.h. Called by request.c and request_socket.c. */
+/* Clients of `podprof capture` that ask a keeper which does not lead: it passes their lines on, the leader serves them.
+ * See request.h and pod.h. Called by request.c and request_socket.c. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -129,7 +129,10 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *told)
 {
 	const struct pp_wish *wish = &r->active->wish;
+	size_t elsewhere = 0;
 	char text[64];
+
+	pp_pod_ranks(r->pod, &elsewhere);
 
 	*told = (struct pp_window_told){.tries = r->tries ? r->tries : 1};
 	snprintf(told->by, sizeof(told->by), "%s", pp_wish_by_name(wish->by));
@@ -137,6 +140,7 @@ void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, 
 	snprintf(told->channel, sizeof(told->channel), "%s",
 	         r->kind == PP_ASK_AGREE     ? "mpi"
 	         : r->kind == PP_ASK_NOTHING ? "none"
+	         : elsewhere                 ? "net"
 	                                     : "memory");
 	snprintf(told->what, sizeof(told->what), "%.95s%s%.50s",
 	         wish->kind == PP_WISH_SPAN ? r->span.what : pp_wish_text(wish, text, sizeof(text)),

@@ -117,7 +117,7 @@ void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job 
 	pp_requests_drain(job->view->rings);
 	range = pp_writing_ranges(job->view->rings, ticks_of, r);
 	if (!range) {
-		pp_requests_fail(r, NULL, "no rank began a step of it");
+		pp_requests_fail(r, NULL, "the job ended: no rank began a step of it");
 		return;
 	}
 	pp_requests_words(r, job, &told);

@@ -63,6 +63,9 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 	case PP_OPT_ID_RANKS:
 		set(s->ranks, sizeof(s->ranks), value);
 		break;
+	case PP_OPT_ID_RENDEZVOUS:
+		set(s->rendezvous, sizeof(s->rendezvous), value);
+		break;
 	case PP_OPT_ID_XSPACE:
 		s->xspace_per_rank = !strcmp(value, "rank");
 		break;

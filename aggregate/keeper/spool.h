@@ -18,6 +18,7 @@ struct pp_settings { /* <spool>/options */
 	uint64_t buffer;
 	int64_t wait_s;
 	int xspace_per_rank;
+	char rendezvous[4096];          /* directory of the file by which hosts meet */
 	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
 	char ranks[256];                /* of --ranks */
 	int64_t keep_ns;

@@ -155,7 +155,9 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 	rank->asked = from == INT64_MIN || from < (int64_t)h->open_tick ? (int64_t)h->open_tick : from;
 	rank->acked = rank->started = rank->asked;
 	if (h->request_row.begin && h->request_row.begin < (pp_tick)INT64_MAX && cut->timed->from.raw_ns)
-		rank->acked = rank->started = (int64_t)h->request_row.begin;
+		rank->acked = (int64_t)h->request_row.begin;
+	if (rank->acked > rank->started)
+		rank->started = rank->acked;
 	if (to != INT64_MAX)
 		rank->ended = to;
 }

@@ -106,7 +106,8 @@ static int64_t highest_step(const struct pp_rings *r)
 	return step;
 }
 
-/* Of ranks elsewhere only their steps are known: those that are past the step that ranks here were in have passed the window too. */
+/* Of ranks elsewhere only their steps are known: those that are past the step that ranks here were in have passed the window
+ * too. */
 static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
 {
 	size_t others;

@@ -1,4 +1,4 @@
-/* What the ranks of this host said of one window, for /window. In: headers of rings, what the keeper noted. Out: ticks, then job ns.
+/* What the ranks of this host said of one window, for /window. In: headers of rings, what the keeper noted. Out: ticks, or job ns.
  * Called by close.c, windows.c and request.c. */
 #ifndef PP_KEEPER_WORDS_H
 #define PP_KEEPER_WORDS_H

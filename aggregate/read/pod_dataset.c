@@ -172,6 +172,53 @@ static void fill_startup(struct fill *f)
 	pp_pod_release(&c);
 }
 
+/* Equal on all ranks: the first one's. */
+static void take_text(struct fill *f, const char *variable, char *to, size_t size)
+{
+	struct pp_pod_column c;
+
+	if (!get(f, "window", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
+		return;
+	snprintf(to, size, "%s", pp_pod_text(&c, 0));
+	pp_pod_release(&c);
+}
+
+/* A row for each worker, in their order. */
+static void fill_window(struct fill *f)
+{
+	struct pp_window_told *w = &f->d->window;
+	size_t n = f->d->workers;
+	struct pp_pod_column c;
+
+	if (f->code || !n || !pp_pod_has(f->pod, "window", "asked_ns"))
+		return;
+	w->rank = calloc(n + 1, sizeof(*w->rank));
+	if (!w->rank) {
+		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu workers", n);
+		return;
+	}
+	w->ranks = n;
+	PUT(f, "window", "worker", w->rank, pp_window_rank, rank, n);
+	PUT(f, "window", "asked_ns", w->rank, pp_window_rank, asked, n);
+	PUT(f, "window", "acked_ns", w->rank, pp_window_rank, acked, n);
+	PUT(f, "window", "started_ns", w->rank, pp_window_rank, started, n);
+	PUT(f, "window", "ended_ns", w->rank, pp_window_rank, ended, n);
+	PUT(f, "window", "delivered", w->rank, pp_window_rank, delivered, n);
+	take_text(f, "by", w->by, sizeof(w->by));
+	take_text(f, "kind", w->kind, sizeof(w->kind));
+	take_text(f, "channel", w->channel, sizeof(w->channel));
+	take_text(f, "request", w->what, sizeof(w->what));
+	if (get(f, "window", "reason", n, 1u << PP_POD_TEXT, &c)) {
+		for (size_t i = 0; i < n; i++)
+			snprintf(w->rank[i].reason, sizeof(w->rank[i].reason), "%s", pp_pod_text(&c, i));
+		pp_pod_release(&c);
+	}
+	if (get(f, "window", "tries", 1, 1u << PP_POD_INT, &c)) {
+		w->tries = (int32_t)c.data.i[0];
+		pp_pod_release(&c);
+	}
+}
+
 int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.steps = 0};
@@ -181,6 +228,7 @@ int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp
 	fill_workers(&f);
 	fill_cells(&f);
 	fill_startup(&f);
+	fill_window(&f);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);
 	if (f.code) {

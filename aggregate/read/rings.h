@@ -34,7 +34,7 @@ const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t in
 uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
 /* Ticks of ring `index` before which spans were evicted; INT64_MIN: none were. */
 int64_t pp_rings_horizon(const struct pp_rings *r, size_t index);
-/* How many steps of ring `index` have ended so far, and the n-th of them, from 0; NULL: not yet, or more than PP_STEPS_ENDED ago. */
+/* How many steps of ring `index` have ended so far; the n-th of them, from 0. NULL: not yet, or more than PP_STEPS_ENDED ago. */
 uint64_t pp_rings_steps(const struct pp_rings *r, size_t index);
 const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index, uint64_t n);
 /* Records begin in the middle of what threads do: a range that ends without a begin is no fault of the program. */

@@ -150,6 +150,7 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
 	pp_text_files(d, to);
+	pp_text_window(d, to);
 	fputc('\n', to);
 	if (d->steps == 1)
 		fprintf(to, "  Step time %s  (slowest rank; one step has no spread)\n", pp_text_time(a, t.median_ns));

@@ -30,11 +30,12 @@ struct pp_text {                           /* numbers of the summary, computed o
 
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);
 void pp_text_release(struct pp_text *t);
-/* Parts, in order: what was lost (first table), memory, files, a step that is no like of the others, breakdown, who waited,
- * what to do next, workers, quality. */
+/* Parts, in order: what was lost (first table), memory, files, the window, a step that is no like of the others, breakdown, who
+ * waited, what to do next, workers, quality. */
 void pp_text_lost(const struct pp_dataset *d, FILE *to);
 void pp_text_memory(const struct pp_dataset *d, FILE *to);
 void pp_text_files(const struct pp_dataset *d, FILE *to);
+void pp_text_window(const struct pp_dataset *d, FILE *to);
 void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to);

@@ -113,6 +113,29 @@ void pp_text_files(const struct pp_dataset *d, FILE *to)
 	fprintf(to, " %zu file%s\n", names, names == 1 ? "" : "s");
 }
 
+/* One line: who asked for this window, where it was not the command line; docs/capture.md. */
+void pp_text_window(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_window_told *w = &d->window;
+	int64_t most = INT64_MIN;
+	char a[PP_TEXT_UNIT];
+
+	if (!w->by[0] || !strcmp(w->by, "options"))
+		return;
+	for (size_t i = 0; i < w->ranks; i++) {
+		int64_t took = w->rank[i].started - w->rank[i].asked;
+
+		if (w->rank[i].started == PP_WINDOW_NEVER || w->rank[i].asked == PP_WINDOW_NEVER)
+			continue;
+		most = took > most ? took : most;
+	}
+	fprintf(to, "  Window    %s, asked for by %s", w->what, w->by);
+	if (strcmp(w->channel, "none") && most >= 0)
+		fprintf(to, " through %s, begun %s later%s", w->channel, pp_text_time(a, most),
+		        w->tries > 1 ? ", tried again" : "");
+	fputc('\n', to);
+}
+
 /* The bar stands in a column of its own, so that a pipe can do without it (pp_text_print). */
 static void bar(FILE *to, double share)
 {
@@ -190,7 +213,7 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 		fprintf(to, "  %-30s ", pp_category_name(c));
 		bar(to, share);
 		fprintf(to, " %5.1f %% %9s", share, pp_text_time(a, t->sum_ns[c] / t->cells));
-		if (d->workers > 1)
+		if (d->workers > 1 && t->worker_steps[w])
 			fprintf(to, "   most on rank %d, %s", d->worker[w].rank,
 			        pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
 		fputc('\n', to);

@@ -13,7 +13,7 @@ struct pp_output {
 	const struct pp_dataset *dataset;
 	const char *logdir, *session;
 	int xspace_per_rank;
-	int others_have_steps; /* hosts whose files others write */
+	int others_have_steps;            /* hosts whose files others write */
 	const struct pp_rank_list *ranks; /* NULL, or XSpace has these only */
 };
 

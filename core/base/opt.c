@@ -162,7 +162,8 @@ int pp_opt_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err 
 		part *= 10;
 	if (!end || strcmp(end, "x") || (point && end - point > 3) || whole > 1000 || whole * 1000 + part <= 1000)
 		return pp_err_set(err, -EINVAL,
-		                  "'%s' is not a rule. Give step>Kx for steps of more than K times the usual, as in 'step>3x'", text);
+		                  "'%s' is not a rule. Give step>Kx for steps of more than K times the usual, as in 'step>3x'",
+		                  text);
 	*ret_thousandths = (int64_t)(whole * 1000 + part);
 	return 0;
 }

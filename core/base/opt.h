@@ -8,7 +8,17 @@
 
 #include "core/base/err.h"
 
-enum pp_opt_type { PP_OPT_STR, PP_OPT_INT, PP_OPT_BYTES, PP_OPT_STEPS, PP_OPT_FLAG, PP_OPT_TIME, PP_OPT_RANKS, PP_OPT_SLOW, PP_OPT_PORTS };
+enum pp_opt_type {
+	PP_OPT_STR,
+	PP_OPT_INT,
+	PP_OPT_BYTES,
+	PP_OPT_STEPS,
+	PP_OPT_FLAG,
+	PP_OPT_TIME,
+	PP_OPT_RANKS,
+	PP_OPT_SLOW,
+	PP_OPT_PORTS
+};
 enum pp_opt_groups {
 	PP_OPT_RUN = 1,
 	PP_OPT_REPORT = 2,

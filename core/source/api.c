@@ -12,6 +12,8 @@
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
 
+enum { SAY_REFUSED = 4 };
+
 int pp_emit_settle(void)
 {
 	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_EXITING) {
@@ -152,13 +154,15 @@ static void profile_steps(int64_t first, int64_t last)
 {
 	static const char *const why[] = {"", "holds no step", "has begun already", "overlaps another window of steps",
 	                                  "is one too many at a time"};
+	static _Atomic uint32_t said;
 	char text[160];
 	int saved = errno, rc;
 
 	if (!is_rank())
 		return;
 	rc = pp_trigger_steps(first, last);
-	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0]))) {
+	/* The rest is counted only: a program may do it in a loop. */
+	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&said, 1) < SAY_REFUSED) {
 		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
 		         why[rc]);
 		pp_guest_say(text);

@@ -45,9 +45,20 @@ static int is_mark(const struct pp_span *span, int told)
 	return span->kind == PP_SPAN_STEP && (span->request != 0) == told;
 }
 
-/* The main thread where it marks steps, else the thread with most marks; -1: none. */
+/* Of a rank whose process died and was started again there are several. */
+static size_t main_threads(const struct pp_rank *rank)
+{
+	size_t mains = 0;
+
+	for (size_t t = 0; t < rank->threads; t++)
+		mains += rank->thread[t].is_main != 0;
+	return mains;
+}
+
+/* The main thread where it marks steps, of several the one with most, else the thread with most marks; -1: none. */
 static int64_t marking_thread(const struct pp_rank *rank, int told)
 {
+	int one_main = main_threads(rank) < 2, best_is_main = 0;
 	int64_t best = -1;
 	size_t most = 0;
 
@@ -57,14 +68,15 @@ static int64_t marking_thread(const struct pp_rank *rank, int told)
 
 		if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)))
 			continue;
-		for (size_t i = 0; i < thread->spans && !(marks && thread->is_main); i++)
+		for (size_t i = 0; i < thread->spans && !(marks && thread->is_main && one_main); i++)
 			marks += is_mark(&thread->span[i], told);
-		if (marks && thread->is_main)
+		if (marks && thread->is_main && one_main)
 			return (int64_t)t;
-		if (marks > most) {
-			most = marks;
-			best = (int64_t)t;
-		}
+		if (!marks || (best_is_main && !thread->is_main) || (best_is_main == !!thread->is_main && marks < most))
+			continue;
+		most = marks;
+		best = (int64_t)t;
+		best_is_main = thread->is_main != 0;
 	}
 	return best;
 }

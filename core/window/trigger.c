@@ -108,7 +108,8 @@ static void settle(int at_mark)
 	                              (ask.phase == PP_ASK_LIVE && here >= ask.window.first && here < ask.window.last) ||
 	                              pp_by_code_has(&code, here),
 	                      memory_order_relaxed);
-	atomic_store_explicit(&h->window_state, (uint32_t)plan.now.state, memory_order_release);
+	/* The keeper goes when all ranks have passed the options' last window, unless the program goes on. */
+	atomic_store_explicit(&h->window_state, (uint32_t)(code.count ? PP_WINDOW_INSIDE : plan.now.state), memory_order_release);
 	/* Release: rows and records of the windows that are over are whole. */
 	atomic_store_explicit(&h->windows_passed, plan.passed, memory_order_release);
 	pp_by_code_settle(&code);

@@ -12,14 +12,15 @@
 
 struct config {
 	int steps, slow_rank, slow_us, checkpoint_every, print;
-	const char *checkpoint; /* NULL: a file without a name, removed at the end */
+	int profile_first, profile_last; /* steps that the program itself asks to be captured */
+	const char *checkpoint;          /* NULL: a file without a name, removed at the end */
 };
 
 static int usage(const char *word)
 {
 	fprintf(stderr,
 	        "c_mpi_train: '%s' is not understood. Options: --steps N, --slow-rank R, --slow-us N, --checkpoint FILE, "
-	        "--checkpoint-every N, --quiet\n",
+	        "--checkpoint-every N, --profile A:B, --quiet\n",
 	        word);
 	return 2;
 }
@@ -45,7 +46,10 @@ static int parse(int argc, char **argv, struct config *c)
 			number = &c->checkpoint_every;
 		else if (!strcmp(argv[i], "--checkpoint"))
 			c->checkpoint = argv[i + 1];
-		else
+		else if (!strcmp(argv[i], "--profile")) {
+			if (sscanf(argv[i + 1], "%d:%d", &c->profile_first, &c->profile_last) != 2)
+				return usage(argv[i + 1]);
+		} else
 			return usage(argv[i]);
 		i++;
 		if (number)
@@ -106,6 +110,8 @@ static void train(const struct config *c, int rank, int ranks, FILE *checkpoint,
 	double sum[2] = {0, 0};
 
 	model_init(&model, 1);
+	if (c->profile_last > c->profile_first) /* on every rank, as here: then they are captured on every rank */
+		podprof_profile_steps(c->profile_first, c->profile_last);
 	for (int i = 0; i < c->steps; i++) {
 		float loss;
 

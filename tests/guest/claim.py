@@ -56,13 +56,9 @@ def python_job(place, mode, before=()):
     check(workers(session_of(logs)) == pids, f"the ranks are {pids}, the session has {workers(session_of(logs))}")
 
 
-def workers_before(place, full):
-    """fork, spawn and forkserver workers, as a DataLoader's, come and go before MPI_Init: the rank is who calls it."""
-    python_job(place, "before")
-
-
-def workers_after(place, full):
-    python_job(place, "after")
+def data_workers(place, full):
+    """fork, spawn and forkserver workers, as a DataLoader's, come and go before MPI_Init and after it: the rank is who calls it."""
+    python_job(place, "both")
 
 
 def helper_and_chain(place, full):
@@ -88,6 +84,20 @@ def programs_in_turn(place, full):
     found = [workers(s) for s in sessions(logs)]
     check(len(found) == 2 and all(sorted(w) == [0, 1] for w in found), f"sessions {found}")
     check(not set(found[0].values()) & set(found[1].values()), "each has its own processes")
+
+
+def handed_on(place, full):
+    """The process that records is killed, another of the same rank goes on: its steps are in the session, beside those of the others."""
+    import h5py
+    script = '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || timeout -s KILL 0.5 "$0" steps 20 100 2>/dev/null; exec "$0" steps 12 100'
+    logs = place.new_logs()
+    got = run(place.mpirun(2, place.under(logs, ["/bin/bash", "-c", script + " 2>/dev/null", place.program("arrival")])))
+    check(got.code == 0 and got.sorted_out() == ["rank 0 ends", "rank 1 ends"], got.told())
+    with h5py.File(os.path.join(session_of(logs), "pod.h5"), "r") as f:
+        present = f["breakdown/present"][()]
+        told = [w.decode() for w in f["quality/warning"][()]]
+    check(present.sum(axis=0).min() >= 10, f"steps of the ranks: {present.sum(axis=0)}")
+    check(any("rank 1 was claimed by 2 processes" in w for w in told), f"{told}")
 
 
 def spawned(place, full):
@@ -168,7 +178,7 @@ def two_hosts(place, full):
         base = run(hosts.on(hosts.front, hosts.mpirun(4, program)))
         check(base.code == 0, base.told())
         base.err = RSH_RACE.sub("", base.err)
-        for options, env in (((), {}), ((), {"OMPI_MCA_mca_base_env_list": "HOME"}), (("-x", "CLAIM_X"), {"CLAIM_X": "1"})):
+        for options, env in ((("-x", "CLAIM_X"), {"CLAIM_X": "1"}), ((), {"OMPI_MCA_mca_base_env_list": "HOME"}), ((), {}))[:3 if full else 2]:
             logs = place.new_logs()
             job = start(hosts.on(hosts.front, place.under(logs, hosts.mpirun(4, program, *options))), env)
             time.sleep(0.6)
@@ -211,8 +221,9 @@ def named_ranks(place, full):
     got = run(place.under(place.new_logs(), place.mpirun(2, steps + [":", "-n", "1"] + none)), env)
     said = [line for line in got.podprof_lines() if "recorded nothing so far" in line]
     check(len(said) == 1 and "1 of 3 ranks" in said[0] and "(rank 2)" in said[0] and got.seconds < 8, got.told())
-    got = run(place.mpirun(2, place.under(place.new_logs(), steps)), env)
-    check(len(got.podprof_lines()) == 2, got.told())
+    if full:
+        got = run(place.mpirun(2, place.under(place.new_logs(), steps)), env)
+        check(len(got.podprof_lines()) == 2, got.told())
 
 
 def one_host_of_two(place, full):
@@ -227,8 +238,8 @@ def one_host_of_two(place, full):
 
 
 CASES = {
-    "workers_before": workers_before, "workers_after": workers_after, "helper_and_chain": helper_and_chain,
-    "inside_a_script": inside_a_script, "programs_in_turn": programs_in_turn, "spawned": spawned, "elastic": elastic,
+    "data_workers": data_workers, "helper_and_chain": helper_and_chain,
+    "inside_a_script": inside_a_script, "programs_in_turn": programs_in_turn, "handed_on": handed_on, "spawned": spawned, "elastic": elastic,
     "arrival": arrival, "no_arrival": no_arrival, "small_shm": small_shm, "debris": debris, "named_ranks": named_ranks, "two_hosts": two_hosts, "one_host_of_two": one_host_of_two,
 }
 

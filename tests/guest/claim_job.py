@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """One rank with helpers around it, as training scripts have them: claim_job.py MODE, run by claim.py under mpirun.
-Modes: before/after (multiprocessing workers of all three kinds before or after MPI_Init), helper (a python that never trains)."""
+Modes: both (multiprocessing workers of all three kinds before and after MPI_Init), helper (a python that never trains)."""
 import multiprocessing
 import os
 import subprocess
@@ -31,15 +31,15 @@ def train():
 
 def main():
     mode = sys.argv[1]
-    counted = pools() if mode == "before" else 0
+    counted = pools() if mode == "both" else 0
     if mode == "helper":
         subprocess.run([sys.executable, "-c", "import json, os; print(end='')"], check=True)
     world, total = train()
-    if mode == "after":
-        counted = pools()
+    if mode == "both":
+        counted += pools()
     with open(os.path.join(os.environ["CLAIM_PIDS"], str(world.rank)), "w") as f:
         f.write(str(os.getpid()))
-    print(f"rank {world.rank} of {world.size}: {counted} {total}", flush=True)
+    os.write(1, f"rank {world.rank} of {world.size}: {counted} {total}\n".encode())  # whole: ranks share one pipe
 
 
 if __name__ == "__main__":

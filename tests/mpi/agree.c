@@ -13,7 +13,7 @@ static struct {
 	uint32_t heard;    /* newest request that its keeper has told it */
 	int wants;         /* it is to be agreed on */
 	uint32_t answered; /* the last one it had an answer for */
-	int64_t answer, step;
+	int64_t step, heard_step;
 	int issued, refused;
 } rank[RANKS];
 
@@ -64,6 +64,7 @@ static void look(int r)
 
 	if (word.bell != rank[r].heard && !chance(3)) {
 		rank[r].heard = word.bell;
+		rank[r].heard_step = rank[r].step;
 		rank[r].wants = word.wants;
 	}
 	test_pending(r);
@@ -82,6 +83,7 @@ static void look(int r)
 	if (answers[rank[r].heard] == INT64_MIN)
 		answers[rank[r].heard] = step;
 	CHECK_INT(step, answers[rank[r].heard]);
+	CHECK(step >= rank[r].heard_step); /* what it said for an older request does not count */
 	rank[r].answered = rank[r].heard;
 }
 
@@ -190,6 +192,34 @@ TEST(test_closing)
 	CHECK(told > 0);
 }
 
+/* A rank that hears of the newer request long after the others keeps still meanwhile: two operations, not one a look. */
+TEST(test_deaf)
+{
+	int64_t values[PP_AGREE_VALUES], step;
+
+	begin(3);
+	for (int r = 0; r < RANKS; r++) {
+		rank[r].heard = r ? 2 : 1;
+		CHECK(pp_agree_begin(&rank[r].agree, rank[r].heard, 10 + r, values));
+		issue(r, values);
+	}
+	for (int r = 0; r < RANKS; r++) {
+		test_pending(r);
+		CHECK_INT(pp_agree_answer(&rank[r].agree, rank[r].heard, &step), r ? -EAGAIN : 0);
+		CHECK_INT(pp_agree_begin(&rank[r].agree, rank[r].heard, 20 + r, values), r != 0);
+		if (r)
+			issue(r, values);
+	}
+	CHECK(pp_agree_begin(&rank[0].agree, 2, 30, values));
+	issue(0, values);
+	for (int r = 0; r < RANKS; r++) {
+		test_pending(r);
+		CHECK_INT(pp_agree_answer(&rank[r].agree, 2, &step), 1);
+		CHECK_INT(step, 30);
+		CHECK_INT(rank[r].issued, 2);
+	}
+}
+
 /* One after the other: the highest step of the moment each time, and one operation a request. */
 TEST(test_one_each)
 {
@@ -217,6 +247,7 @@ TEST(test_one_each)
 
 int main(void)
 {
+	test_deaf();
 	test_one_each();
 	test_any_order();
 	test_closing();

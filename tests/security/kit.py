@@ -68,6 +68,10 @@ class Stage:
                 continue
         return None
 
+    def gone(self, logs, uid=0):
+        """The keeper of that log directory has tidied up."""
+        return wait_until(lambda: not self.spool_of(logs, uid), 10)
+
     def begin(self, uid, logs, steps, ms, *options, umask=None, env=None):
         """A job whose rank has begun to mark steps, and its spool."""
         command = self.job(logs, steps, ms, *options)

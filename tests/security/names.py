@@ -24,9 +24,10 @@ os.execvp(sys.argv[2], sys.argv[2:])
 SHOULD_NOT = "/tmp/podprof-escaped"
 
 
-def inside(logs, scratch, before):
+def inside(stage, logs, before):
     """The session's files, and nothing beside logs, once the keeper is gone."""
-    jobs.wait_until(lambda: not jobs.keepers("/dev/shm/podprof-0/"), 8)
+    scratch = stage.dir
+    stage.gone(logs, os.getuid())
     check(not glob.glob(SHOULD_NOT + "*"), "a file outside the log directory")
     check(set(os.listdir(scratch)) - before <= {os.path.basename(logs)}, f"beside the log directory: {os.listdir(scratch)}")
     check(set(os.listdir(logs)) <= {"podprof", "plugins"}, os.listdir(logs))
@@ -60,7 +61,7 @@ def hosts(place, full):
         unharmed(got, 5)
         kit.plain(got.err, f"stderr on {name!r}")
         check("captured on 1 of 1 rank, 1 host" in got.err, f"{name!r}: {got.told()}")
-        inside(logs, stage.dir, before)
+        inside(stage, logs, before)
         before.add(os.path.basename(logs))
         if name in HOSTS[5:8]:
             seen(stage, logs, *command)
@@ -100,7 +101,7 @@ def ranks(place, full):
         kit.plain(got.err, f"stderr with {env}")
         check(len(got.podprof_lines()) <= 3, got.told())
         if os.path.isdir(logs + "/podprof"):
-            inside(logs, stage.dir, before)
+            inside(stage, logs, before)
         before.add(os.path.basename(logs))
 
 
@@ -123,7 +124,7 @@ def jobs_names(place, full):
         check(spool and os.path.dirname(spool) == f"/dev/shm/podprof-{uid}", f"{env}: the spool is {spool}")
         check("captured on 1 of 1 rank" in got.err, got.told())
         check({n for n in set(os.listdir("/dev/shm")) - root if n.startswith("podprof")} <= {f"podprof-{uid}"}, "files beside the spool")
-        inside(logs, stage.dir, before)
+        inside(stage, logs, before)
         before.add(os.path.basename(logs))
 
 
@@ -138,7 +139,7 @@ def session_names(place, full):
     got = run(stage.job(logs, 5, 1, "--session", "evil \x1b[2J"))
     kit.plain(got.err, "stderr")
     if got.code == 0:
-        inside(logs, stage.dir, before)
+        inside(stage, logs, before)
         got = run([stage.podprof, "report", "--list", logs])
         kit.plain(got.out, "podprof report --list")
 
@@ -151,7 +152,7 @@ def ranges_and_threads(place, full):
     got = run([stage.podprof, "run", "-o", logs, "--", stage.steps, "12", "2", evil, "arg \x1b[2J", "</script><script>alert(2)</script>"])
     unharmed(got, 12)
     kit.plain(got.err, "stderr")
-    inside(logs, stage.dir, before)
+    inside(stage, logs, before)
     seen(stage, logs)
     page = open(sessions(logs)[0] + "/report.html", errors="strict").read()
     check("<script>alert" not in page and "\x1b" not in page, "a name is part of the page's code")

@@ -122,9 +122,10 @@ def in_the_rings(place, full):
         asked = start([stage.podprof, "capture", logs, "--steps", "+3"]) if seed % 2 else None
         got = run([stage.bin + "/scribble", "1", seed + 1, "ring", *rings])
         check(got.code == 0, got.told())
-        seen = run([stage.podprof, "status", logs])  # reads the same headers
-        check(seen.code in (0, 1) and not seen.timed_out, seen.told())
-        kit.plain(seen.out, "podprof status")
+        if seed % 3 == 0:
+            seen = run([stage.podprof, "status", logs])  # of the same headers
+            check(seen.code in (0, 1) and not seen.timed_out, seen.told())
+            kit.plain(seen.out, "podprof status")
         if jobs.keepers(spool):
             check(kit.rss(keeper[0]) < MOST_RSS, f"the keeper holds {kit.rss(keeper[0]) >> 20} MiB")
         process.kill()

@@ -256,7 +256,7 @@ def kept(place, full):
 def slow_step(place, full):
     """One slow step on one rank: one session, of all ranks, with that step in it; nothing else is written."""
     logs = place.new_logs()
-    got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "100", "10", "slow", "2", "60"], "--trigger", "step>3x")))
+    got = run(place.mpirun(4, place.under(logs, [place.program("windows"), "100", "10", "slow", "2", "60"], "--trigger", "step>30x")))
     check(got.code == 0 and "captured by --trigger" in got.err, got.told())
     found = sessions(logs)
     check(len(found) == 1, jobs.tree(logs))

@@ -160,7 +160,9 @@ def host_killed(place, full):
         job.start(True)
         hurt(job, True)
         got = finish(job.process)
-        check(got.code == base.code and got.sorted_out() == base.sorted_out(), f"{base.told()}\n--- with podprof:\n{got.told()}")
+        # mpirun says 9 where it sees its agent go before the line, with and without podprof.
+        check(base.code in (9, 205) and got.code in (9, 205) and got.sorted_out() == base.sorted_out(),
+              f"{base.told()}\n--- with podprof:\n{got.told()}")
         said = statuses(one_session(job.logs))
         check(len(said) == 4 and all(said[r].startswith("missing: ") for r in said if r % 2), said)
         nothing_left(hosts, hosts.names[:1])
@@ -290,13 +292,13 @@ def full_spool(place, full):
                     run(hosts.on(name, ["sh", "-c", "cat /dev/zero > /dev/shm/fill"]))
 
             def hurt(job, podprof, middle=middle):
-                if podprof and middle:
+                if middle:
                     fill(hosts.names)
 
-            job = Job(place, hosts, ["150", "10"])
+            # Without Open MPI's own use of it, which ends in SIGBUS where it is full.
+            job = Job(place, hosts, ["150", "10"], mpi=("--mca", "btl", "tcp,self"))
             if not middle:
-                run(hosts.on(hosts.names[1], ["sh", "-c", "cat /dev/zero > /dev/shm/fill"]))
-                job.mpi = ("--mca", "btl", "tcp,self")  # shared memory is full for Open MPI too
+                fill(hosts.names[1:])
             got = job.both(hurt)
             check(got.code == 0, got.told())
             nothing_left(hosts, spools=False)
@@ -308,5 +310,5 @@ CASES = (rank_killed, rank_stopped, host_killed, cut_for_a_while, cut_for_good, 
 SHORT = (rank_killed, keeper_killed)
 
 if __name__ == "__main__":
-    every = os.environ.get("PODPROF_LONG") or os.environ.get("PODPROF_FULL") or any(not w.startswith("-") for w in sys.argv[5:])
+    every = os.environ.get("PODPROF_LONG") or os.environ.get("PODPROF_FULL") or {f.__name__ for f in CASES} & set(sys.argv[1:])
     sys.exit(jobs.main({f.__name__: f for f in (CASES if every else SHORT)}, __doc__))

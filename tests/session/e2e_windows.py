@@ -31,7 +31,7 @@ def check_windows(logs, windows, workers, in_step=True):
     """One session a window, each with its own steps and nothing of the others'."""
     found = by_first_step(sessions(logs))
     check(sorted(found) == [w[0] for w in windows], f"sessions begin at {sorted(found)}, not {windows}: {jobs.tree(logs)}")
-    last_end = None
+    last_end = before = None
     for first, last in windows:
         session = found[first]
         check_dataset(session, workers=workers, steps=range(first, last))
@@ -45,8 +45,8 @@ def check_windows(logs, windows, workers, in_step=True):
             check(all(int(n) < last + 2 for n in events), f"collectives of later steps in {first}:{last}: {events}")
             lost = [f"quality/{k}" for k in f["quality"] if "lost" in k and f["quality"][k][()].sum()]
             check(not lost, lost)
-        check(not in_step or last_end is None or begin > last_end - 5e6, "windows do not follow each other")
-        last_end = end
+        check(not in_step or last_end is None or first == before or begin > last_end, "windows do not follow each other")
+        last_end, before = end, last
     return found
 
 
@@ -73,7 +73,7 @@ def every(place, full):
 def too_many(place, full):
     """Windows that come faster than sessions can be written: some are left out and counted, none is lost in silence."""
     logs = place.new_logs()
-    got = train(place, logs, ranks=2, words=["--steps", "500"], options=["--steps", "10:11", "--every", "2"])
+    got = train(place, logs, ranks=2, words=["--steps", "500"], options=["--steps", "10:11", "--every", "2", "--wait", "60"])
     check(got.code == 0 and not got.other_err(), got.told())
     captured, left_out = (re.search(p, got.err) for p in (r"(\d+) windows captured on 2 of 2", r"(\d+) windows were left out"))
     check(captured and int(captured[1]) == len(sessions(logs)), got.err)
@@ -177,7 +177,8 @@ def child_dies(place, full):
     check(got.code == 0 and not got.other_err(), got.told())
     check("2 windows captured on 4 of 4 ranks" in got.err, got.err)
     check(re.search(r"no session of steps \d+:\d+: its writer was ended by signal 9", got.err), got.err)
-    check(len(by_first_step(sessions(logs))) == 2, jobs.tree(logs))
+    whole = [s for s in sessions(logs) if os.path.exists(os.path.join(s, "summary.txt"))]  # it may have come as far as pod.h5
+    check(len(whole) == 2, jobs.tree(logs))
 
 
 def refused(place, full):
@@ -214,6 +215,15 @@ def from_code(place, full):
             check(text(f["window"].attrs["by"]) == "code" if "by" in f["window"].attrs else True, dict(f["window"].attrs))
 
 
+def both(place, full):
+    """Windows of the options and of the program in one job, the last ones the program's."""
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("windows_code"), "40", "3", "pairs"], "--steps", "8:10")))
+    good(got)
+    check("5 windows captured on 4 of 4 ranks" in got.err, got.err)
+    check_windows(logs, [(3, 6), (8, 10), (13, 16), (23, 26), (33, 36)], 4)
+
+
 def odd_code(place, full):
     """A start inside a window, stops without a start."""
     logs = place.new_logs()
@@ -223,6 +233,18 @@ def odd_code(place, full):
     with h5(found[10]) as f:
         warnings = " ".join(text(s) for s in f["quality/warning"][()])
         check("podprof_window_stop() without a start" in warnings, warnings)
+
+
+def odd_places(place, full):
+    """In a forked child, in threads at once, in a signal handler, after exit(): one window, that of the program's own pair."""
+    for how, last in (("fork", 42), ("threads", 42), ("handler", 42), ("exit", 61)):
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("windows_odd"), how]))
+        check(got.code == 0 and not got.other_err() and "1 window captured on 1 of 1 rank, 1 host: " in got.err, f"{how}: {got.told()}")
+        with h5(sessions(logs)[0]) as f:
+            numbers = [int(n) for n in f["breakdown/step"][()]]
+            check(got.err.count("was refused: it has begun already") == (4 if how == "handler" else 0), got.err)
+            check(numbers[0] == 0 and numbers[-1] == last and not {50, 100} & set(numbers), f"{how}: {numbers}")
 
 
 def one_opens(place, full):
@@ -247,6 +269,15 @@ def steps_from_code(place, full):
                      "podprof_profile_steps(12, 15) was refused: it overlaps another window of steps",
                      "2 windows captured on 4 of 4 ranks, 1 host: steps 10..12, 20..21", "steps 900:910 were not captured"):
         check(got.err.count(sentence) == 1, f"{sentence}: {got.err}")
+
+
+def train_asks(place, full):
+    """The example asks for its own steps."""
+    logs = place.new_logs()
+    got = train(place, logs, ranks=4, words=["--steps", "60", "--profile", "10:14"])
+    good(got)
+    check("1 window captured on 4 of 4 ranks, 1 host: steps 10..13" in got.err, got.err)
+    check_windows(logs, [(10, 14)], 4)
 
 
 def by_time(place, full):
@@ -322,5 +353,5 @@ def two_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
-                                                refused, from_code, odd_code, one_opens, steps_from_code, by_time, time_and_the_end,
+                                                refused, from_code, both, odd_code, odd_places, one_opens, steps_from_code, train_asks, by_time, time_and_the_end,
                                                 by_signal, refused_times, two_hosts)}, __doc__))

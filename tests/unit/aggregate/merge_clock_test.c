@@ -8,6 +8,8 @@ enum { STEPS = 10, STEP_NS = 100000, COMMS = 4, PARTS = 4 };
 #define EVERYBODY (SIZE_MAX - 1)
 #define COMM 70 /* of all, of even and odd ranks, of neighbours, a file of all */
 
+static int marked = 1; /* steps are said by the job; else the window is one */
+static int64_t asked = STEPS - 1;
 static int32_t member[MADE_RANKS][COMMS][MADE_RANKS];
 
 static uint32_t count_ranks(void)
@@ -88,7 +90,7 @@ static void add_rank_step(struct pp_capture *c, size_t r, int64_t s, const char 
 	int64_t at = s * STEP_NS, start;
 	const char *requests[] = {"MPI_Iallreduce", "MPI_Ibcast", "MPI_Iscan"};
 
-	if (kit_random(12)) {
+	if (kit_random(12) && marked) {
 		add_step(c, r, s, at, at + STEP_NS - (int64_t)kit_random(50));
 		add_range(c, r, 0, r % 2 ? "forward" : "backward", at + 10, at + 1000);
 	}
@@ -197,7 +199,7 @@ static int64_t one_round(size_t clocks)
 	for (size_t r = 0; r < all.ranks; r++)
 		part_of[r] = r == dead ? NOBODY : kit_random(parts);
 	some = select_ranks(&all, part_of, EVERYBODY);
-	build(&whole, &some, STEPS - 1, 0);
+	build(&whole, &some, asked, 0);
 	free(some.rank);
 	for (size_t p = 0; p < parts; p++) {
 		size_t n;
@@ -205,7 +207,7 @@ static int64_t one_round(size_t clocks)
 		some = select_ranks(&all, part_of, p);
 		n = some.ranks;
 		if (n) {
-			build(&made[p], &some, STEPS - 1, 1);
+			build(&made[p], &some, asked, 1);
 			travel(&made[p].d, names, &part[came++]);
 			drop(&made[p], n);
 		}
@@ -232,6 +234,23 @@ TEST(one_clock)
 	CHECK(waited > 1000000);
 }
 
+TEST(no_marks)
+{
+	marked = 0;
+	for (int i = 0; i < 50 && !test_failures; i++)
+		one_round(1);
+	marked = 1;
+}
+
+/* A step is one where all ranks that have steps completed it. */
+TEST(nobody_asked)
+{
+	asked = 0;
+	for (int i = 0; i < 50 && !test_failures; i++)
+		one_round(1);
+	asked = STEPS - 1;
+}
+
 TEST(two_clocks)
 {
 	for (int i = 0; i < 80 && !test_failures; i++)
@@ -241,6 +260,8 @@ TEST(two_clocks)
 int main(void)
 {
 	one_clock();
+	no_marks();
+	nobody_asked();
 	two_clocks();
 	return test_end();
 }

@@ -36,6 +36,7 @@ static inline void told_window(struct pp_dataset *d)
 	CHECK_INT(pp_dataset_window(d, &told), 0);
 }
 
+/* last_step 0: nobody asked for steps. */
 static inline void build(struct made *m, const struct pp_capture *capture, int64_t last_step, int partial)
 {
 	struct pp_dataset_input in = {.capture = capture,
@@ -123,7 +124,9 @@ static inline void compare_cells(const struct pp_dataset *a, const struct pp_dat
 	}
 	EQUAL(a->workers, a->late, b->late);
 	CHECK(a->window_begin_ns == b->window_begin_ns && a->window_end_ns == b->window_end_ns);
-	CHECK(a->startup_ns == b->startup_ns && a->step_confidence == b->step_confidence && a->crossed == b->crossed);
+	CHECK(a->startup_ns == b->startup_ns && a->step_confidence == b->step_confidence);
+	/* Counted in steps that are none of the job's too. */
+	CHECK(a->steps_asked_last ? a->crossed == b->crossed : a->crossed <= b->crossed);
 	CHECK_STR(b->step_rule, a->step_rule);
 }
 
@@ -161,7 +164,8 @@ static inline void compare_tables(const struct pp_dataset *a, const struct pp_da
 	CHECK(a->channels == b->channels && a->files == b->files && a->memories == b->memories && a->defaults == b->defaults);
 	CHECK(a->communicators == b->communicators && a->warnings == b->warnings && !b->unseens && !b->exposeds);
 	for (size_t i = 0; i < a->warnings && i < b->warnings; i++)
-		CHECK_STR(b->warning[i].text, a->warning[i].text);
+		if (a->steps_asked_last || !strstr(a->warning[i].text, "overlap without nesting"))
+			CHECK_STR(b->warning[i].text, a->warning[i].text);
 	if (test_failures)
 		return;
 	EQUAL(a->channels, a->channel, b->channel);

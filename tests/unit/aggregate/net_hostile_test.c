@@ -2,21 +2,9 @@
  * from somebody who has the keys. Another host of the job stays joined all the time. */
 #include "aggregate/keeper/net.h"
 
-#include <zmq.h>
-
-#include "tests/unit/aggregate/net_kit.h"
+#include "tests/unit/aggregate/net_insider.h"
 
 enum { FRAMES = 3000 };
-
-static uint64_t seed = 88172645463325252ULL;
-
-static uint64_t next_random(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 struct pair {
 	struct pp_net_invite invite;
@@ -115,56 +103,6 @@ TEST(bytes_on_the_port)
 		close(fd);
 	}
 	end(&p);
-}
-
-/* A socket with the job's keys that says what it likes. */
-struct insider {
-	void *context, *socket;
-	uint64_t instance;
-	uint8_t route[9];
-};
-
-static void insider_start(struct insider *in, const struct pp_net_invite *invite, size_t route_size)
-{
-	char where[80];
-	int zero = 0;
-
-	*in = (struct insider){.context = zmq_ctx_new()};
-	in->socket = zmq_socket(in->context, ZMQ_DEALER);
-	in->instance = next_random() | 1;
-	memcpy(in->route, &in->instance, sizeof(in->instance));
-	zmq_setsockopt(in->socket, ZMQ_LINGER, &zero, sizeof(zero));
-	if (route_size)
-		zmq_setsockopt(in->socket, ZMQ_ROUTING_ID, in->route, route_size);
-	zmq_setsockopt(in->socket, ZMQ_CURVE_SERVERKEY, invite->server_public, PP_NET_KEY);
-	zmq_setsockopt(in->socket, ZMQ_CURVE_PUBLICKEY, invite->client_public, PP_NET_KEY);
-	zmq_setsockopt(in->socket, ZMQ_CURVE_SECRETKEY, invite->client_secret, PP_NET_KEY);
-	snprintf(where, sizeof(where), "tcp://127.0.0.1:%u", (unsigned)invite->port);
-	CHECK_INT(zmq_connect(in->socket, where), 0);
-}
-
-static void insider_end(struct insider *in)
-{
-	zmq_close(in->socket);
-	zmq_ctx_term(in->context);
-}
-
-static void insider_say(struct insider *in, const struct pp_wire *m)
-{
-	void *bytes = NULL;
-	size_t size = 0;
-
-	CHECK_INT(pp_wire_write(m, &bytes, &size, NULL), 0);
-	CHECK(zmq_send(in->socket, bytes, size, 0) >= 0);
-	free(bytes);
-}
-
-static struct pp_wire hello_of(const struct insider *in)
-{
-	struct pp_wire m = {.kind = PP_WIRE_HELLO};
-
-	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, "job 7", "insider", "0.1.0", in->instance, NULL, 0};
-	return m;
 }
 
 /* What the listener answers. */
@@ -295,6 +233,105 @@ TEST(noise_from_inside)
 	end(&p);
 }
 
+/* More bytes than any message has, from somebody with the keys: not taken in, and the line to him is closed. */
+TEST(giants)
+{
+	size_t size = (size_t)8 << 20;
+	struct insider in;
+	struct pair p;
+	struct pp_wire m;
+	char *bytes = calloc(1, size), why[300];
+
+	start(&p);
+	for (int i = 0; bytes && i < 4; i++) {
+		insider_start(&in, &p.invite, sizeof(in.route));
+		m = hello_of(&in);
+		insider_say(&in, &m);
+		CHECK(insider_hears(&p, &in, why, sizeof(why)) && why[0] == '\0');
+		CHECK(zmq_send(in.socket, bytes, size >> i, 0) >= 0);
+		for (int k = 0; k < 50; k++)
+			pump(&p);
+		insider_end(&in);
+	}
+	free(bytes);
+	end(&p);
+}
+
+/* Many that connect and say nothing, or a byte now and then: who has the keys joins beside them. */
+TEST(silent_crowd)
+{
+	enum { CROWD = 200 };
+	struct pp_net_event e;
+	struct pp_net *late;
+	struct pair p;
+	int fd[CROWD];
+
+	start(&p);
+	for (int i = 0; i < CROWD; i++) {
+		fd[i] = loopback_socket(p.invite.port, 0);
+		CHECK(fd[i] >= 0);
+		if (i % 2)
+			CHECK(send(fd[i], "\xff", 1, MSG_NOSIGNAL) == 1);
+		pump(&p);
+	}
+	late = net_connect(&p.invite, "late", 5000);
+	CHECK(net_await(late, p.server, PP_NET_JOINED, &e));
+	pp_net_free(late);
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	end(&p);
+}
+
+/* What a host said comes again, on a line of its own and in another order: nothing is taken twice, nobody speaks for somebody else. */
+TEST(recorded)
+{
+	struct insider in, copy;
+	struct pair p;
+	struct pp_wire m;
+	char why[300];
+	uint64_t malformed;
+
+	start(&p);
+	insider_start(&in, &p.invite, sizeof(in.route));
+	m = hello_of(&in);
+	insider_say(&in, &m);
+	CHECK(insider_hears(&p, &in, why, sizeof(why)));
+	m = (struct pp_wire){.kind = PP_WIRE_HEARTBEAT};
+	insider_say(&in, &m);
+	for (uint64_t n = 1; n <= 3; n++) {
+		m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = n};
+		insider_say(&in, &m);
+	}
+	for (int i = 0; i < 200; i++)
+		pump(&p);
+	malformed = pp_net_counts(p.server).malformed;
+	/* The same bytes by another line: it is nobody who has joined, and its hello names somebody else. */
+	insider_start(&copy, &p.invite, sizeof(copy.route));
+	m = hello_of(&in);
+	insider_say(&copy, &m);
+	for (uint64_t n = 3; n >= 1; n--) {
+		m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = n};
+		insider_say(&copy, &m);
+	}
+	for (int i = 0; i < 3000 && pp_net_counts(p.server).malformed < malformed + 4; i++)
+		pump(&p);
+	CHECK_INT(pp_net_counts(p.server).malformed, malformed + 4);
+	/* Old ones again, and one from far ahead, by its own line. */
+	for (uint64_t n = 3; n >= 1; n--) {
+		m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = n};
+		insider_say(&in, &m);
+	}
+	m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = UINT64_MAX};
+	insider_say(&in, &m);
+	for (int i = 0; i < 3000 && pp_net_counts(p.server).gaps < 1; i++)
+		pump(&p);
+	CHECK_INT(pp_net_counts(p.server).replayed, 3);
+	CHECK_INT(pp_net_counts(p.server).gaps, 1);
+	insider_end(&copy);
+	insider_end(&in);
+	end(&p);
+}
+
 /* A star has room for so many; who comes later is told. */
 TEST(too_many)
 {
@@ -324,6 +361,9 @@ int main(void)
 	not_of_this_job();
 	malformed_and_replayed();
 	noise_from_inside();
+	giants();
+	silent_crowd();
+	recorded();
 	too_many();
 	return test_end();
 }

@@ -1,6 +1,7 @@
 /* What moves the windows: the options, the program, time, and the end of being the rank. */
 #include "core/window/trigger.h"
 
+#include "core/window/window.h"
 #include "tests/test.h"
 #include "tests/unit/core/trigger_kit.h"
 
@@ -94,6 +95,7 @@ TEST(program_steps)
 		CHECK(kit_header.code[i].begin && kit_header.code[i].end > kit_header.code[i].begin);
 	}
 	CHECK_INT(kit_header.windows_passed, 1);
+	CHECK_INT(kit_header.window_state, PP_WINDOW_INSIDE); /* the program may ask for more */
 	CHECK(pp_trigger_quiet == INT64_MAX);
 	CHECK_INT(pp_trigger_steps(100, 102), 0);
 	kit_step(200);

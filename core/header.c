@@ -1,0 +1,79 @@
+/* What a ring's header says of its process, at the claim. Called by collector.c. */
+#include "core/header.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/opt.h"
+#include "core/base/proc.h"
+#include "core/base/tick.h"
+
+/* "--steps=10:20 --wait=5": what is set, in the order of the table. */
+static void options_text(char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < PP_OPTS; i++) {
+		const char *value = getenv(pp_opt_table[i].env);
+
+		if (!value || used >= size)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s--%s=%s", used ? " " : "", pp_opt_table[i].name, value);
+	}
+}
+
+/* "monotonic 0 0\nboottime 0 0": kept as it is, blanks folded; "" in the first time namespace's kernel without them. */
+static void timens_text(char *text, size_t size)
+{
+	char raw[256];
+	size_t n = 0;
+
+	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
+	for (const char *p = raw; *p && n + 1 < size; p++) {
+		char c = (char)(*p == '\n' || *p == '\t' ? ' ' : *p);
+
+		if (c != ' ' || (n && text[n - 1] != ' '))
+			text[n++] = c;
+	}
+	text[n] = '\0';
+}
+
+static void command_text(char *text, size_t size)
+{
+	long n = pp_proc_read("/proc/self/cmdline", text, size);
+
+	for (long i = 0; i + 1 < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
+void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, const struct pp_step_windows *asked)
+{
+	struct timespec now;
+
+	h->rank = claim->rank;
+	h->size = claim->size;
+	h->local_rank = claim->local_rank;
+	h->local_size = claim->local_size;
+	h->pid = getpid();
+	h->pid_space = pp_proc_pid_space();
+	h->start_time = pp_proc_start_time(h->pid);
+	h->tick_kind = (uint32_t)pp_tick_kind;
+	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
+	timens_text(h->timens_ns, sizeof(h->timens_ns));
+	snprintf(h->podprof_version, sizeof(h->podprof_version), "%s", PODPROF_VERSION);
+	options_text(h->options, sizeof(h->options));
+	command_text(h->command, sizeof(h->command));
+	gethostname(h->host, sizeof(h->host) - 1);
+	h->window_first = asked->first[0];
+	h->window_last = asked->last[0];
+	atomic_store_explicit(&h->state, PP_RANK_OPEN, memory_order_relaxed);
+	clock_gettime(CLOCK_REALTIME, &now);
+	h->open_tick = pp_tick_now();
+	h->open_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
