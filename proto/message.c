@@ -10,6 +10,7 @@
 
 enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
 
+#define BASE(message) .base = PROTOBUF_C_MESSAGE_INIT(&podprof__##message##__descriptor)
 #define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
 
 union body {
@@ -107,33 +108,24 @@ static void fill_small(const struct pp_wire *m, union body *b)
 		words.data = (uint8_t *)(uintptr_t)m->words.text;
 	}
 	if (m->kind == PP_WIRE_BYE) {
-		podprof__bye__init(&b->bye);
-		b->bye.reason = TEXT(m->bye.reason);
+		b->bye = (Podprof__Bye){BASE(bye), .reason = TEXT(m->bye.reason)};
 	} else if (m->kind == PP_WIRE_TELL) {
-		podprof__tell__init(&b->tell);
-		b->tell.number = m->tell.number;
-		b->tell.kind = m->tell.kind;
-		b->tell.first = m->tell.first;
-		b->tell.last = m->tell.last;
+		b->tell = (Podprof__Tell){BASE(tell), .number = m->tell.number, .kind = m->tell.kind, .first = m->tell.first,
+		                          .last = m->tell.last};
 	} else if (m->kind == PP_WIRE_WORDS_OF) {
-		podprof__words__init(&b->words);
-		b->words.client = m->words.client;
-		b->words.ended = m->words.ended != 0;
-		b->words.text = words;
+		b->words = (Podprof__Words){BASE(words), .client = m->words.client, .ended = m->words.ended != 0, .text = words};
 	} else if (m->kind == PP_WIRE_SHARE) {
-		podprof__share__init(&b->share);
-		b->share.gather = m->share.gather;
-		b->share.code = m->share.code;
-		b->share.reason = TEXT(m->share.reason);
-		b->share.block = m->share.block;
-		b->share.files = m->share.files;
+		b->share = (Podprof__Share){BASE(share),
+		                            .gather = m->share.gather,
+		                            .code = m->share.code,
+		                            .reason = TEXT(m->share.reason),
+		                            .block = m->share.block,
+		                            .files = m->share.files};
 	} else if (m->kind == PP_WIRE_COMPARE) {
-		podprof__compare__init(&b->compare);
-		b->compare.domain = m->compare.domain;
-		b->compare.port = m->compare.port;
-		b->compare.same = m->compare.same != 0;
-		b->compare.key.len = m->compare.key_size;
-		b->compare.key.data = (uint8_t *)(uintptr_t)m->compare.key;
+		ProtobufCBinaryData key = {m->compare.key_size, (uint8_t *)(uintptr_t)m->compare.key};
+
+		b->compare = (Podprof__Compare){BASE(compare), .domain = m->compare.domain, .port = m->compare.port,
+		                                .same = m->compare.same != 0, .key = key};
 	} else {
 		podprof__invite__init(&b->invite);
 		b->invite.text = words;
@@ -147,13 +139,13 @@ static void fill_body(const struct pp_wire *m, union body *b, Podprof__RankState
 	} else if (m->kind == PP_WIRE_HELLO_ACK) {
 		fill_answer(&b->hello_ack, &m->hello_ack);
 	} else if (m->kind == PP_WIRE_HEARTBEAT) {
-		podprof__heartbeat__init(&b->heartbeat);
-		b->heartbeat.received = m->heartbeat.received;
-		b->heartbeat.job_ns = m->heartbeat.job_ns;
-		b->heartbeat.n_rank = m->heartbeat.ranks;
-		b->heartbeat.rank = list;
-		b->heartbeat.first_tick = m->heartbeat.first_tick;
-		b->heartbeat.over = m->heartbeat.over != 0;
+		b->heartbeat = (Podprof__Heartbeat){BASE(heartbeat),
+		                                    .received = m->heartbeat.received,
+		                                    .job_ns = m->heartbeat.job_ns,
+		                                    .n_rank = m->heartbeat.ranks,
+		                                    .rank = list,
+		                                    .first_tick = m->heartbeat.first_tick,
+		                                    .over = m->heartbeat.over != 0};
 	} else if (m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) {
 		fill_piece(&b->piece, &m->piece);
 	} else if (m->kind == PP_WIRE_GATHER) {

@@ -56,8 +56,8 @@ static int is_compared(const struct pp_span *s)
 	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->comm);
 }
 
-/* Ranks whose clock was compared with the leader's are on its clock, by a bound: twice that of one time, for two times of two hosts.
- * Where a bound is not known for all of them they stay on their own. */
+/* Ranks whose clock was compared with the leader's are on its clock, by a bound: twice that of one time, for two times of two
+ * hosts. Where a bound is not known for all of them they stay on their own. */
 static void join_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, bound = 0;
