@@ -103,10 +103,8 @@ static void fill_small(const struct pp_wire *m, union body *b)
 {
 	ProtobufCBinaryData words = {.len = 0};
 
-	if (m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE) {
-		words.len = m->words.size;
-		words.data = (uint8_t *)(uintptr_t)m->words.text;
-	}
+	if (m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE)
+		words = (ProtobufCBinaryData){m->words.size, (uint8_t *)(uintptr_t)m->words.text};
 	if (m->kind == PP_WIRE_BYE) {
 		b->bye = (Podprof__Bye){BASE(bye), .reason = TEXT(m->bye.reason)};
 	} else if (m->kind == PP_WIRE_TELL) {
@@ -122,10 +120,9 @@ static void fill_small(const struct pp_wire *m, union body *b)
 		                            .block = m->share.block,
 		                            .files = m->share.files};
 	} else if (m->kind == PP_WIRE_COMPARE) {
-		ProtobufCBinaryData key = {m->compare.key_size, (uint8_t *)(uintptr_t)m->compare.key};
-
 		b->compare = (Podprof__Compare){BASE(compare), .domain = m->compare.domain, .port = m->compare.port,
-		                                .same = m->compare.same != 0, .key = key};
+		                                .same = m->compare.same != 0,
+		                                .key = {m->compare.key_size, (uint8_t *)(uintptr_t)m->compare.key}};
 	} else {
 		podprof__invite__init(&b->invite);
 		b->invite.text = words;
