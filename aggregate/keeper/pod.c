@@ -330,8 +330,10 @@ int pp_pod_run(struct pp_pod *p)
 			pp_keeper_log("every rank of the job is heard of: %zu other hosts", p->peers);
 		}
 	}
-	if (p->state == PP_POD_JOINED)
+	if (p->state == PP_POD_JOINED) {
+		pp_pod_clock_run(p);
 		pp_pod_share_run(p);
+	}
 	news = p->news;
 	p->news = 0;
 	return news;

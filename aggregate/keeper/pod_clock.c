@@ -84,6 +84,7 @@ void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c)
 		return;
 	for (size_t i = 0; i < p->invite.addresses; i++)
 		address[i] = p->invite.address[i];
+	p->clock.same = c->same;
 	memcpy(o.key, c->key, sizeof(o.key));
 	take_place(p, &o, address, p->invite.addresses, (uint16_t)c->port);
 }
@@ -108,6 +109,11 @@ void pp_pod_clock_run(struct pp_pod *p)
 	if (!p->clock.link)
 		return;
 	pp_clock_link_state(p->clock.link, &state);
+	/* One clock, as both had said: nothing is left to compare, and no port is held for it. */
+	if (p->clock.same && !state.busy && pp_same_clock_verdict(&state.same, INT64_MAX) == PP_SAME_POSSIBLE)
+		pp_pod_clock_end(p);
+	if (p->state != PP_POD_LISTENING)
+		return;
 	p->clock.busy = state.busy;
 	if (state.busy || !state.heard ||
 	    (!p->clock.wanted && state.heard <= p->clock.heard && (!p->clock.others || now - p->clock.round_ms < EVERY_MS)))

@@ -73,6 +73,7 @@ struct pp_pod_clock {               /* pod_clock.c */
 	uint64_t round;
 	int64_t round_ms;
 	size_t heard;
+	int same;         /* follower: its clock is the leader's, as both say */
 	int others;       /* leader: a host of another clock is there */
 	int wanted, busy; /* leader: a round should begin; one runs */
 };
