@@ -24,7 +24,7 @@ enum pp_pod_way { PP_WAY_NONE, PP_WAY_MPI, PP_WAY_OUTER, PP_WAY_FILE };
 struct pp_pod_bring {        /* leader: what a host brings to the gathering that goes on */
 	int asked, done, fd; /* fd: of the piece that is written; -1 none */
 	uint64_t at;
-	char name[4400]; /* of the open file */
+	char *name; /* of the open file */
 	int is_block, has_block;
 	int64_t moved_ms;
 	char why[200], note[200]; /* it brings nothing; it does, but */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
@@ -45,12 +46,26 @@ static struct pp_net_options options_of(struct pp_pod *p, const char *job)
 	return o;
 }
 
+/* A connection of each host is a descriptor. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 void pp_pod_listen(struct pp_pod *p)
 {
 	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
 	struct pp_net_options o = options_of(p, job);
 	struct pp_err err = {""};
-	int rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+	int rc;
+
+	raise_limit();
+	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
 
 	if (rc) {
 		pp_pod_part(p);
