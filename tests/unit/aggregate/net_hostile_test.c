@@ -282,7 +282,7 @@ TEST(silent_crowd)
 	end(&p);
 }
 
-/* What a host said comes again, on a line of its own and in another order: nothing is taken twice, nobody speaks for somebody else. */
+/* What a host said comes again, by another line and in another order: nothing is taken twice, nobody speaks for somebody else. */
 TEST(recorded)
 {
 	struct insider in, copy;
