@@ -111,6 +111,8 @@ void pp_pod_listen(struct pp_pod *p);
 void pp_pod_publish(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
+/* While nobody answers: the invitation may be a dead job's, and the right one comes later. */
+void pp_pod_search_again(struct pp_pod *p);
 
 /* pod_ranks.c */
 void pp_pod_tell_mine(struct pp_pod *p);
