@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/line.h"
 #include "core/base/opt.h"
 #include "core/base/plain.h"
 #include "core/coord/arrive.h"
@@ -66,8 +67,7 @@ void pp_guest_say(const char *text)
 	if (n >= (int)sizeof(line))
 		n = sizeof(line) - 1;
 	pp_plain(line, "\n");
-	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		return;
+	pp_line_write(line, (size_t)n);
 }
 
 static void flush(void)
@@ -222,8 +222,9 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 	if (rc == -EBUSY && !is_mpi && asked < BUSY_MARKS)
 		return;
 	if (rc > 0) {
-		atomic_store_explicit(&is_rank, 1, memory_order_release);
+		/* In this order: a mark of another thread that switches recording off is not to be overruled. */
 		pp_guest_record(1);
+		atomic_store_explicit(&is_rank, 1, memory_order_release);
 	}
 	atomic_store_explicit(&pp_phase, PP_PHASE_SETTLED, memory_order_release);
 }

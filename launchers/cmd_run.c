@@ -23,7 +23,7 @@ const struct pp_options_verb pp_verb_run = {
         .arguments = "[--] CMD [ARG...]",
         .doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of "
                "all "
-               "of them on this host (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
+               "of them (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
                "\vOptions of CMD stay CMD's. Each option may also be set as PODPROF_NAME in the environment.",
         .groups = PP_OPT_RUN,
         .command = 1,

@@ -337,12 +337,14 @@ void pp_coord_stop_all(void)
 	if (!is_open)
 		return;
 	deadline = now_ms() + CLOSE_MS;
-	while (!take())
+	while (!take()) {
 		if (now_ms() >= deadline)
 			goto out; /* a thread hangs in libmpi with it */
+		sched_yield();
+	}
 	if (close_all(deadline))
 		mpi.free(&comm);
-	agree.over = 1;
+	agree = (struct pp_agree){.over = 1}; /* what is pending still is MPI_Finalize's: a mark behind it may not test it */
 	is_open = 0;
 	atomic_store_explicit(&pp_coord_busy, 0, memory_order_relaxed);
 	give();

@@ -63,6 +63,7 @@ static struct pp_net *net_new(const struct pp_net_options *o, int *ret_rc, struc
 	copy(net->session, sizeof(net->session), o->session);
 	net->o.heartbeat_ms = o->heartbeat_ms > 0 ? o->heartbeat_ms : 500;
 	net->o.dead_ms = o->dead_ms > 0 ? o->dead_ms : 10000;
+	net->o.peers_most = o->peers_most && o->peers_most < PP_NET_PEERS ? o->peers_most : PP_NET_PEERS;
 	net->o.queue_bytes = o->queue_bytes ? o->queue_bytes : (size_t)64 << 20;
 	net->now_ms = pp_net_now_ms();
 	if (getrandom(&net->instance, sizeof(net->instance), 0) != sizeof(net->instance) || !net->instance) {

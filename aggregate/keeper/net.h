@@ -1,7 +1,7 @@
 /* Messages between the keepers of a job's hosts: rank 0's keeper listens, the others connect (a star). Called by the keeper.
  * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a
  * forked child does not touch it. Nothing waits longer than it was told to. By libzmq with CURVE: in comes who has an invitation.
- * A tree, for more than PP_NET_PEERS hosts, would be keepers with two pp_net: one listens to its branches, the other connects. */
+ * A tree, for more hosts than PP_NET_PEERS, would be keepers with two pp_net: one listens to its branches, the other connects. */
 #ifndef PP_KEEPER_NET_H
 #define PP_KEEPER_NET_H
 
@@ -11,7 +11,7 @@
 #include "core/base/err.h"
 #include "proto/message.h"
 
-enum { PP_NET_PEERS = 64, PP_NET_ADDRESSES = 16, PP_NET_KEY = 41 };
+enum { PP_NET_PEERS = 512, PP_NET_ADDRESSES = 16, PP_NET_KEY = 41 };
 
 struct pp_net;
 
@@ -29,6 +29,7 @@ struct pp_net_options {
 	uint16_t port_first, port_last;             /* 0, 0: any free port */
 	int64_t heartbeat_ms;                       /* 0: 500 */
 	int64_t dead_ms;                            /* a peer that was not heard for so long is lost; 0: 10 s */
+	size_t peers_most;                          /* that are let in; 0: PP_NET_PEERS */
 	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
 	struct pp_wire_clock clock;                 /* of this host's ranks, told to the listener; copied */
 	uint32_t way;                               /* told to the listener */

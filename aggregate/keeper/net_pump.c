@@ -44,7 +44,7 @@ static struct pp_peer *find_free(struct pp_net *net)
 	for (size_t i = 0; i < net->peers; i++)
 		if (net->peer[i].state == PP_PEER_FREE)
 			return &net->peer[i];
-	return net->peers < PP_NET_PEERS ? &net->peer[net->peers++] : NULL;
+	return net->peers < net->o.peers_most ? &net->peer[net->peers++] : NULL;
 }
 
 static void answer(struct pp_net *net, const uint8_t *route, size_t host_index, const char *refused)
@@ -78,7 +78,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 	else if (!p)
 		p = find_free(net);
 	if (!why[0] && !p)
-		snprintf(why, sizeof(why), "a job has at most %d other hosts here", PP_NET_PEERS);
+		snprintf(why, sizeof(why), "a job has at most %zu other hosts here", net->o.peers_most);
 	if (!p || why[0]) {
 		answer(net, route, 0, why);
 		return QUIET;

@@ -18,6 +18,7 @@
 enum {
 	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
 	SEARCH_MS = 20,
+	CALLING_MS = 200,
 	LATE_MS = 30000, /* after the first ring: no invitation is likely to come any more */
 	ASKED_MS = 2000,
 	EVENTS = 256, /* in one turn */
@@ -316,6 +317,10 @@ int pp_pod_run(struct pp_pod *p)
 	if (p->state == PP_POD_SEARCHING && now - p->calling_ms >= SEARCH_MS) {
 		p->calling_ms = now;
 		pp_pod_search(p);
+	}
+	if (p->state == PP_POD_CALLING && now - p->calling_ms >= CALLING_MS) {
+		p->calling_ms = now;
+		pp_pod_search_again(p);
 	}
 	if (p->net) {
 		pp_pod_tell_mine(p);

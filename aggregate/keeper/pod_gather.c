@@ -87,6 +87,8 @@ static void close_piece(struct pp_pod_bring *b)
 	else if (b->fd >= 0)
 		pp_output_abandon(b->fd, b->name);
 	b->fd = -1;
+	free(b->name);
+	b->name = NULL;
 }
 
 void pp_pod_gather_end(struct pp_pod *p)
@@ -180,7 +182,11 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 		return -1;
 	}
 	snprintf(session, sizeof(session), "plugins/profile/%s%s", p->gather.name.session, beside ? "-nosteps" : "");
-	snprintf(b->name, sizeof(b->name), "%s/%s/%s", p->o.job->options->logdir, session, name);
+	if (asprintf(&b->name, "%s/%s/%s", p->o.job->options->logdir, session, name) < 0) {
+		b->name = NULL;
+		snprintf(b->note, sizeof(b->note), "its XSpace is left out: no memory");
+		return -1;
+	}
 	if (pp_output_make(p->o.job->options->logdir, session, &err) || (b->fd = pp_output_create(b->name, &err)) < 0) {
 		b->fd = -1;
 		snprintf(b->note, sizeof(b->note), "its XSpace is left out: %.150s", err.text);
@@ -223,6 +229,8 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 		snprintf(b->note, sizeof(b->note), "its XSpace is left out: %.150s", err.text);
 	}
 	b->fd = -1;
+	free(b->name);
+	b->name = NULL;
 }
 
 void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s)

@@ -25,7 +25,7 @@ enum pp_pod_way { PP_WAY_NONE, PP_WAY_MPI, PP_WAY_OUTER, PP_WAY_FILE };
 struct pp_pod_bring {        /* leader: what a host brings to the gathering that goes on */
 	int asked, done, fd; /* fd: of the piece that is written; -1 none */
 	uint64_t at;
-	char name[4400]; /* of the open file */
+	char *name; /* of the open file */
 	int is_block, has_block;
 	int64_t moved_ms;
 	char why[200], note[200]; /* it brings nothing; it does, but */
@@ -126,6 +126,8 @@ void pp_pod_listen(struct pp_pod *p);
 void pp_pod_publish(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
+/* While nobody answers: the invitation may be a dead job's, and the right one comes later. */
+void pp_pod_search_again(struct pp_pod *p);
 
 /* pod_ranks.c */
 void pp_pod_tell_mine(struct pp_pod *p);

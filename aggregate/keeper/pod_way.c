@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
@@ -45,12 +46,26 @@ static struct pp_net_options options_of(struct pp_pod *p, const char *job)
 	return o;
 }
 
+/* A connection of each host is a descriptor. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 void pp_pod_listen(struct pp_pod *p)
 {
 	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
 	struct pp_net_options o = options_of(p, job);
 	struct pp_err err = {""};
-	int rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+	int rc;
+
+	raise_limit();
+	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
 
 	if (rc) {
 		pp_pod_part(p);
@@ -164,29 +179,48 @@ static int is_time(struct pp_pod *p)
 	return 1;
 }
 
+/* What there is, by the best way that has any. 0, or -errno with the sentence; -EAGAIN: it is not time to look. */
+static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_way *way, struct pp_err *err)
+{
+	int rc = pp_rendezvous_get(p->o.spool, invite_name, found, NULL);
+
+	*way = rc ? PP_WAY_FILE : PP_WAY_MPI;
+	if (rc && !is_time(p))
+		return -EAGAIN;
+	if (rc)
+		rc = pp_rendezvous_read(directory(p), p->o.settings->job, NULL, 0, found, err);
+	if (rc == 0 && p->stale_key[0] && !strcmp(found->server_public, p->stale_key))
+		rc = pp_err_set(err, -ETIMEDOUT, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
+	return rc;
+}
+
 void pp_pod_search(struct pp_pod *p)
 {
 	struct pp_net_invite found = {.port = 0};
-	struct pp_err err = {""}, mpi = {""};
-	enum pp_pod_way way = PP_WAY_NONE;
-	int rc = pp_rendezvous_get(p->o.spool, invite_name, &found, &mpi);
+	struct pp_err err = {""};
+	enum pp_pod_way way;
+	int rc = find(p, &found, &way, &err);
 
-	if (rc == 0)
-		way = PP_WAY_MPI;
-	else if (!is_time(p))
+	if (rc == -EAGAIN)
 		return;
-	else
-		rc = pp_rendezvous_read(directory(p), p->o.settings->job, NULL, 0, &found, &err);
-	if (rc == 0 && way == PP_WAY_NONE)
-		way = PP_WAY_FILE;
-	if (rc == 0 && p->stale_key[0] && !strcmp(found.server_public, p->stale_key)) {
-		rc = -ETIMEDOUT;
-		pp_err_set(&err, rc, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
-	}
 	if (rc) {
 		pp_pod_say_why(p, "rank 0's keeper was not reached: %s. This host has a session of its own", err.text);
 		return;
 	}
+	p->invite = found;
+	call(p, way);
+}
+
+void pp_pod_search_again(struct pp_pod *p)
+{
+	struct pp_net_invite found = {.port = 0};
+	enum pp_pod_way way;
+
+	if (find(p, &found, &way, NULL) || !strcmp(found.server_public, p->invite.server_public))
+		return;
+	pp_net_free(p->net);
+	p->net = NULL;
+	p->state = PP_POD_SEARCHING;
 	p->invite = found;
 	call(p, way);
 }

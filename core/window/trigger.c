@@ -10,6 +10,7 @@
 #include "core/source/emit.h"
 #include "core/window/ask.h"
 #include "core/window/by_code.h"
+#include "core/window/carry.h"
 #include "core/window/plan.h"
 
 enum { TRIES = 256 }; /* of a call that is not made in a loop */
@@ -41,15 +42,6 @@ static _Atomic uint32_t ended, is_asked_for = 1;
 
 static _Atomic uint32_t pending; /* request that ranks are to agree on; 0: none */
 static _Atomic uint32_t begun;   /* it was said that they do so on this one */
-
-/* Of the thread that speaks with the other ranks; nothing is held while it does. */
-static _Atomic uint32_t carrying;
-static const struct pp_coord_ops *_Atomic coordinator;
-static struct {
-	uint32_t begun, done; /* numbers */
-	int rc;
-	int64_t highest;
-} agreement;
 
 static int take(void)
 {
@@ -175,47 +167,18 @@ static void give(void)
 	} while (is_left() && take()); /* who could not take it has left his word before */
 }
 
-/* 1: agreed; 0, -EAGAIN: not yet; -EPIPE: never. The answer is kept: the thread that got it may find the rest held. */
-static int carry(uint32_t number, int64_t *ret_highest)
-{
-	const struct pp_coord_ops *ops = atomic_load_explicit(&coordinator, memory_order_acquire);
-	int rc = 0;
-
-	if (atomic_exchange_explicit(&carrying, 1, memory_order_acquire))
-		return -EAGAIN;
-	if (agreement.done != number) {
-		if (!ops)
-			rc = -EPIPE;
-		else if (agreement.begun != number)
-			rc = ops->ask(number, atomic_load(&pp_trigger_here));
-		if (!rc) {
-			agreement.begun = number;
-			rc = ops->answer(number, &agreement.highest);
-			if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
-				agreement.begun = 0;
-		}
-		if (rc && rc != -EAGAIN) {
-			agreement.rc = rc;
-			agreement.done = number;
-		}
-	} else {
-		rc = agreement.rc;
-	}
-	*ret_highest = agreement.highest;
-	atomic_store_explicit(&carrying, 0, memory_order_release);
-	return rc;
-}
-
 /* While ranks agree, most looks find only that they still do. 1: so it is. */
-static int is_still_pending(void)
+static int is_still_pending(int at_mark)
 {
 	uint32_t number = atomic_load_explicit(&pending, memory_order_relaxed);
-	int64_t highest;
+	int64_t here = atomic_load_explicit(&pp_trigger_here, memory_order_relaxed), highest;
 	int rc;
 
 	if (!number || number != atomic_load_explicit(pp_trigger_bell, memory_order_relaxed))
 		return 0;
-	rc = carry(number, &highest);
+	if (!pp_carry_is_due(number, at_mark, here))
+		return 1;
+	rc = pp_carry(number, here, &highest);
 	return rc == -EAGAIN || (!rc && atomic_load_explicit(&begun, memory_order_relaxed) == number);
 }
 
@@ -231,7 +194,7 @@ static int hear(int at_mark, int64_t number)
 		return 1;
 	request = ask.number;
 	give();
-	rc = carry(request, &highest);
+	rc = pp_carry(request, atomic_load(&pp_trigger_here), &highest);
 	if (!take())
 		return 0;
 	pp_ask_agreed(&ask, request, rc, highest, atomic_load(&pp_trigger_here));
@@ -269,9 +232,7 @@ int pp_trigger_asks(void)
 
 void pp_trigger_coordinate(const struct pp_coord_ops *ops)
 {
-	const struct pp_coord_ops *none = NULL;
-
-	atomic_compare_exchange_strong(&coordinator, &none, ops);
+	pp_carry_by(ops);
 }
 
 /* Held. By time, recording is the keeper's from the first look on. */
@@ -287,7 +248,7 @@ void pp_trigger_look(void)
 
 	if (is_over() || !pp_trigger_is_rung())
 		return;
-	if (!is_still_pending() && take()) {
+	if (!is_still_pending(0) && take()) {
 		look_first();
 		if (hear(0, 0)) {
 			settle(0);
@@ -304,7 +265,7 @@ void pp_trigger_mark(int64_t number)
 
 	if (is_over())
 		return;
-	if (number < atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) && is_still_pending()) {
+	if (number < atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) && is_still_pending(1)) {
 		errno = saved;
 		return;
 	}

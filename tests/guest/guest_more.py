@@ -222,10 +222,33 @@ def silent_shell(place, full):
     check(got.code == 7 and got.out == "one\n" and not got.other_err(), got.told())
 
 
+def stderr_unread(place, full):
+    """Nobody reads stderr, or nobody any more: a job that writes nothing to it ends as ever, by no signal and not later."""
+    command = [place.program("steps"), "5", "1"]
+    for is_gone in (True, False):
+        reader, writer = os.pipe()
+        if is_gone:
+            os.close(reader)
+        else:
+            os.set_blocking(writer, False)
+            try:
+                while True:
+                    os.write(writer, b"x" * 4096)
+            except BlockingIOError:
+                os.set_blocking(writer, True)
+        got = subprocess.run(place.under(place.new_logs(), command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=writer,
+                             env=jobs.clean_environment(), timeout=60)
+        check(got.returncode == 0 and got.stdout == b"5 steps\n",
+              f"{'a pipe without a reader' if is_gone else 'a full pipe'}: {got.returncode} {got.stdout}")
+        os.close(writer)
+        if not is_gone:
+            os.close(reader)
+
+
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
     "small_spool": small_spool, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
-    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell,
+    "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "stderr_unread": stderr_unread,
 }
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-/* Bytes that others may have made, changed again and again: messages and shares of other hosts, invitations, lines of requests, options of
- * a spool. Nothing crashes, and what is taken is in its range. Rounds by number, so that each run is the same; with PODPROF_LONG=1 for a
- * minute. Called by ctest security_fuzz. */
+/* Bytes that others may have made, changed again and again: messages and shares of other hosts, invitations, lines of requests,
+ * options of a spool. Nothing crashes, and what is taken is in its range. Rounds by number, so that each run is the same; with
+ * PODPROF_LONG=1 for a minute. Called by ctest security_fuzz. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -244,7 +244,8 @@ static void request(void)
 	if (pp_wish_parse(text, &w, &err) == 0) {
 		CHECK(w.kind == PP_WISH_STATUS || (w.amount > 0 && w.amount <= INT64_MAX / 8));
 		CHECK(pp_wish_line(&w, text, sizeof(text)) < PP_WISH_LINE + 64);
-		CHECK(pp_wish_parse(strtok(text, "\n"), &w, &err) == 0);
+		text[strcspn(text, "\n")] = '\0';
+		CHECK(pp_wish_parse(text, &w, &err) == 0);
 		taken[3]++;
 	} else {
 		CHECK(err.text[0] && !strchr(err.text, '\n'));

@@ -16,10 +16,12 @@ from jobs import finish, run, sessions, start
 JOB = "planted"
 
 
-def ranks(stage, hosts, logs, *options, count=150, ms=10, prefix=()):
+def ranks(stage, hosts, logs, *options, count=150, ms=10, prefix=(), which=(0, 1)):
     """One rank on each host, without MPI; rank 0's process first."""
     began = []
     for rank, name in enumerate(hosts.names):
+        if rank not in which:
+            continue
         env = {"RANK": rank, "WORLD_SIZE": len(hosts.names), "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": JOB}
         began.append(start(hosts.on(name, [*prefix, *stage.job(logs, count, ms, *options)]), env))
     return began
@@ -72,14 +74,19 @@ def secrets(place, full):
     kit.need_root()
     stage, logs = kit.Stage(place), place.new_logs()
     with Hosts(place, 2, prefix="se") as hosts:
-        began = ranks(stage, hosts, logs, prefix=("sh", "-c", "umask 0; exec \"$@\"", "sh"))
+        shell = ("sh", "-c", "umask 0; exec \"$@\"", "sh")
+        began = ranks(stage, hosts, logs, prefix=shell, which=[0], count=250)  # the other one is waited for
         path = wait_until(lambda: os.path.isdir(logs) and rendezvous(logs), 10)
         check(path, "nobody invites")
         st = os.lstat(path)
         check(stat.S_ISREG(st.st_mode) and stat.S_IMODE(st.st_mode) == 0o600 and st.st_nlink == 1, stat.filemode(st.st_mode))
         keys = keys_of(open(path).read())
+        wrong = inside(hosts, "se0", "find /dev/shm/podprof-0 -perm /077")
+        check(not wrong, f"others may use {wrong}")
+        began += ranks(stage, hosts, logs, prefix=shell, which=[1])
         check(wait_until(lambda: "joined" in inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log"), 10),
               inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log"))
+        check(wait_until(lambda: not os.path.exists(path), 5), "the invitation stays although everybody is there")
         tcp, other = listening(hosts, "se0")
         check(len(tcp) == 1 and len(other) == 1, f"rank 0's host: {tcp} {other}")
         check(wait_until(lambda: listening(hosts, "se1") == ([], []), 5), f"the other host: {listening(hosts, 'se1')}")
@@ -89,8 +96,8 @@ def secrets(place, full):
             check(not wrong, f"others may use {wrong}")
             seen = inside(hosts, name, "cat /dev/shm/podprof-0/*/keeper.log /dev/shm/podprof-0/*/options")
             check(seen and not any(k.decode() in seen for k in keys), "a key is in the log")
-        for one in [finish(p) for p in began]:
-            kit.unharmed(one, 150)
+        for one, count in zip([finish(p) for p in began], (250, 150)):
+            kit.unharmed(one, count)
             check(not any(k.decode() in one.err for k in keys), "a key was said")
         check(wait_until(lambda: not glob.glob(logs + "/.podprof*"), 10), f"left: {os.listdir(logs)}")
         check(len(sessions(logs)) == 1, jobs.tree(logs))

@@ -9,7 +9,8 @@ import socket
 import sys
 import time
 
-from e2e import check_dataset, good, h5, text
+from e2e import check_dataset, good, h5, text, xspaces
+from hosts import Hosts
 import jobs
 from jobs import check, finish, run, sessions, start, wait_until
 
@@ -352,7 +353,28 @@ def rank_dies(place, full):
     finish(process)
 
 
+def several_hosts(place, full):
+    """Asked on a host that does not lead, and by a file from one that is none of the job's: all ranks, one session."""
+    with Hosts(place, 2) as hosts:
+        logs = place.new_logs()
+        process = start(hosts.on(hosts.front, hosts.mpirun(4, place.under(logs, [place.program("windows"), "400", "20"]))))
+        check(wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 15), "nobody takes requests")
+        time.sleep(1)
+        for host, options, by in ((hosts.names[1], ("--steps", "+5", "--ranks", "0"), "capture"), (hosts.front, ("--duration", "300ms"), "file"),
+                                  (hosts.names[0], ("--last", "300ms"), "capture")):
+            got = run(hosts.on(host, capture(place, logs, *options)))
+            check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in got.out and got.out.count("captured") == 1, got.told())
+            session = re.search(r"\n(\S+)  \(", got.out)[1]
+            check_dataset(session, workers=4)
+            found = window(session)
+            check(found["by"] == by and found["delivered"] == [1] * 4 and NEVER not in found["asked_ns"] + found["started_ns"], found)
+            check(len(xspaces(logs, session)) == (1 if "--ranks" in options else 2), xspaces(logs, session))
+        got = finish(process)
+        check(got.code == 0, got.told())
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
-                                              outside_windows, kept, slow_step, by_file, keeper_dies, rank_dies)},
+                                              outside_windows, kept, slow_step, by_file, keeper_dies, rank_dies,
+                                              several_hosts)},
                        __doc__))

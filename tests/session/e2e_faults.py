@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Faults in jobs of several pretend hosts: ranks, hosts, keepers, disks. The job ends as it does without podprof, the session says what is
+"""Faults in jobs of two pretend hosts, four with PODPROF_LONG=1: ranks, hosts, keepers, disks. The job ends as it does without podprof, the session says what is
 missing and why, no process and no spool is left. Run by ctest session_faults; the rest by PODPROF_LONG=1. Needs root."""
 import glob
 import os
@@ -17,15 +17,30 @@ from jobs import Skipped, check, finish, run, sessions, start, wait_until
 KEEPALIVE = [w for name, value in (("time", 3), ("intvl", 1), ("probes", 3)) for w in ("--mca", f"oob_tcp_keepalive_{name}", str(value))]
 
 
-def two_hosts(place, **more):
+HOSTS = 4 if os.environ.get("PODPROF_LONG") else 2
+RANKS = 2 * HOSTS
+
+
+def pretend(place, **more):
     shutil.rmtree(os.path.join(place.scratch, "hosts"), ignore_errors=True)
-    return Hosts(place, 2, prefix="fa", **more)
+    return Hosts(place, HOSTS, prefix="fa", **more)
+
+
+def of(host):
+    """Ranks of the host-th one: they go by node."""
+    return [r for r in range(RANKS) if r % HOSTS == host]
+
+
+def check_missing(said, host, others="delivered"):
+    """The ranks of one host are missing, with the reason; those of the others are there."""
+    check(len(said) == RANKS and all(said[r].startswith("missing: ") for r in of(host)), said)
+    check(all(said[r].startswith(others) for r in said if r not in of(host)), said)
 
 
 class Job:
     """The same job twice: bare, and under podprof; `hurt(self, with_podprof)` does the harm once it runs."""
 
-    def __init__(self, place, hosts, words, ranks=4, options=(), mpi=(), logs=None, silence=10000):
+    def __init__(self, place, hosts, words, ranks=RANKS, options=(), mpi=(), logs=None, silence=10000):
         self.silence = silence
         self.place, self.hosts, self.words, self.ranks, self.options, self.mpi = place, hosts, words, ranks, options, mpi
         self.logs = logs or place.new_logs()
@@ -105,8 +120,9 @@ def statuses(session):
 
 
 def one_session(logs):
-    found = wait_until(lambda: sessions(logs), 20)
-    check(found, f"no session: {jobs.tree(logs) if os.path.isdir(logs) else logs}")
+    """Rank 0's; a host that lost its way to it has one of its own."""
+    found = wait_until(lambda: [s for s in sessions(logs) if not statuses(s)[0].startswith("missing: ")], 20)
+    check(found, f"no session of rank 0: {jobs.tree(logs) if os.path.isdir(logs) else logs}")
     return found[0]
 
 
@@ -116,13 +132,13 @@ def by_itself(job, podprof):
 
 def rank_killed(place, full):
     """By SIGKILL, first another rank, then rank 0: mpirun ends the job; the session has all, and says who was killed."""
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         for rank in (3, 0) if full else (0,):
             job = Job(place, hosts, ["200", "10", "killed", rank, "100"])
             job.both(by_itself)
             nothing_left(hosts)
             said = statuses(one_session(job.logs))
-            check(set(said) == {0, 1, 2, 3} and "killed" in said[rank], said)
+            check(len(said) == RANKS and "killed" in said[rank], said)
             with h5(one_session(job.logs)) as f:
                 check(f["step/number"].shape[0] >= 99, f["step/number"].shape)
 
@@ -135,10 +151,10 @@ def rank_stopped(place, full):
         time.sleep(3)
         os.kill(pid, signal.SIGCONT)
 
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         job = Job(place, hosts, ["150", "10"], options=("--steps", "20:140"))
         got = job.both(hurt)
-        check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in got.err, got.told())
+        check(got.code == 0 and f"captured on {RANKS} of {RANKS} ranks, {HOSTS} hosts" in got.err, got.told())
         check(set(statuses(one_session(job.logs)).values()) == {"delivered"}, statuses(one_session(job.logs)))
         nothing_left(hosts)
 
@@ -146,16 +162,16 @@ def rank_stopped(place, full):
 def host_killed(place, full):
     """With all its processes; mpirun notices the line."""
     def hurt(job, podprof):
-        job.hosts.inits[2].kill()
+        job.hosts.inits[1 + 1].kill()
 
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         job = Job(place, hosts, ["600", "10"])
         command = ["--mca", "orte_abort_on_non_zero_status", "1"]
         job.mpi = command
         job.start(False)
         hurt(job, False)
         base = finish(job.process)
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         job = Job(place, hosts, ["600", "10"], mpi=command)
         job.start(True)
         hurt(job, True)
@@ -163,8 +179,7 @@ def host_killed(place, full):
         # mpirun says 9 where it sees its agent go before the line, with and without podprof.
         check(base.code in (9, 205) and got.code in (9, 205) and got.sorted_out() == base.sorted_out(),
               f"{base.told()}\n--- with podprof:\n{got.told()}")
-        said = statuses(one_session(job.logs))
-        check(len(said) == 4 and all(said[r].startswith("missing: ") for r in said if r % 2), said)
+        check_missing(statuses(one_session(job.logs)), 1, "")
         nothing_left(hosts, hosts.names[:1])
 
 
@@ -179,10 +194,10 @@ def cut_for_a_while(place, full):
         time.sleep(2)
         link(job.hosts, job.hosts.names[1], "up")
 
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         job = Job(place, hosts, ["200", "10"])
         got = job.both(hurt)
-        check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in got.err, got.told())
+        check(got.code == 0 and f"captured on {RANKS} of {RANKS} ranks, {HOSTS} hosts" in got.err, got.told())
         nothing_left(hosts)
 
 
@@ -192,18 +207,18 @@ def cut_for_good(place, full):
         raise Skipped("PODPROF_LONG=1")
 
     def hurt(job, podprof):
+        time.sleep(2)  # past MPI_Init: what is on its way then can keep mpirun from seeing the cut, also without podprof
         link(job.hosts, job.hosts.names[1], "down")
 
     results = []
     for podprof in (False, True):
-        with two_hosts(place) as hosts:
+        with pretend(place) as hosts:
             job = Job(place, hosts, ["3000", "10"], mpi=KEEPALIVE)
             job.start(podprof)
             hurt(job, podprof)
             results.append(finish(job.process, 60))
             if podprof:
-                said = statuses(one_session(job.logs))
-                check(len(said) == 4 and all(said[r].startswith("missing: ") for r in said if r % 2), said)
+                check_missing(statuses(one_session(job.logs)), 1, "")
                 link(hosts, hosts.names[1], "up")
                 nothing_left(hosts)
     base, got = results
@@ -214,7 +229,7 @@ def keeper_killed(place, full):
     """Rank 0's keeper and the other one, before the window, inside it, while it writes: the job does not notice; what is left is told of,
     and podprof salvage reads it."""
     phases = {"before": 0.3, "inside": 1.2, "writing": None} if full else {"inside": 1.2}
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         for which in (0, 1) if full else (0,):
             for phase, seconds in phases.items():
                 def hurt(job, podprof, which=which, phase=phase, seconds=seconds):
@@ -239,8 +254,8 @@ def keeper_killed(place, full):
                 nothing_left(hosts, spools=False)
                 if which:
                     said = statuses(one_session(job.logs))
-                    check([said[r] for r in (0, 2)] == ["delivered"] * 2, f"{what}\n{said}")
-                    check(phase == "writing" or all(said[r].startswith("missing: ") for r in (1, 3)), f"{what}\n{said}")
+                    check(phase != "writing" or len(said) == RANKS, f"{what}\n{said}")
+                    check(phase == "writing" or not check_missing(said, which), what)
                 elif phase != "writing":
                     check("salvage" in got.err, what)
                 left = hosts.spools(hosts.names[which])
@@ -256,7 +271,7 @@ def keeper_killed(place, full):
 def log_directory(place, full):
     """Removed, read-only, or full while the job runs; back again or not, its exit code and output are its own, and a sentence says why."""
     ways = ("removed", "read-only", "full") if full else ("read-only",)
-    with two_hosts(place) as hosts:
+    with pretend(place) as hosts:
         for way in ways:
             disk = os.path.join(place.scratch, "disk-" + way)
             os.mkdir(disk)
@@ -285,7 +300,7 @@ def log_directory(place, full):
 
 def full_spool(place, full):
     """A /dev/shm with no room for rings, from the start on one host and in the middle on both."""
-    with two_hosts(place, shm="size=64m") as hosts:
+    with pretend(place, shm="size=64m") as hosts:
         for middle in (False, True) if full else (True,):
             def fill(names):
                 for name in names:

@@ -245,9 +245,12 @@ def no_port(place, full):
 
 def two_jobs(place, full):
     """Two jobs at once in one log directory: two sessions, nobody is in the other's."""
-    logs = place.new_logs()
+    logs, key = place.new_logs(), "a" * 40
+    os.makedirs(logs)
+    with open(os.open(logs + "/.podprof-two.rendezvous", os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:  # of a job of that name that was killed
+        f.write(f"podprof rendezvous 1\njob=two\nport=9\nserver={key}\nclient={key}\nsecret={key}\naddress=127.0.0.1\nend\n")
     with Hosts(place, HOSTS) as hosts:
-        began = steps(place, hosts, logs, name="one") + steps(place, hosts, logs, name="two")
+        began = steps(place, hosts, logs, name="one") + steps(place, hosts, logs, name="two", count=60)
         for one in [finish(p) for p in began]:
             good(one)
         found = sessions(logs)

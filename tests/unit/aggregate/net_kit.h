@@ -124,8 +124,13 @@ static inline void relay_end(struct relay *r)
 
 static inline struct pp_net_options net_options(const char *host)
 {
-	return (struct pp_net_options){
-	        .job = "job 7", .host = host, .version = "0.1.0", .session = "s1", .bind = "127.0.0.1", .heartbeat_ms = 100};
+	return (struct pp_net_options){.job = "job 7",
+	                               .host = host,
+	                               .version = "0.1.0",
+	                               .session = "s1",
+	                               .bind = "127.0.0.1",
+	                               .heartbeat_ms = 100,
+	                               .peers_most = 64};
 }
 
 static inline struct pp_net *net_listen(struct pp_net_invite *ret_invite, int64_t dead_ms)

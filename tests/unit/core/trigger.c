@@ -208,6 +208,37 @@ TEST(rung_while_agreeing)
 	CHECK(old != n);
 }
 
+/* Whoever waits for the others is not to pay for it in each of its calls; the answer is there at the next mark all the same. */
+TEST(others_are_slow)
+{
+	uint32_t n;
+	int before;
+
+	kit_claim("1000000:1000001", 0);
+	pp_trigger_coordinate(&fake);
+	kit_step(0);
+	n = kit_ring(PP_ASK_AGREE, 100000, 3);
+	pp_trigger_look();
+	for (int i = 0; i < 100000; i++)
+		pp_trigger_look();
+	CHECK(answers > 10 && answers < 25);
+	before = answers;
+	for (int i = 1; i <= 20000; i++) {
+		kit_step(i);
+		if (i == 16)
+			CHECK_INT(answers, before + 16); /* it may be about to begin */
+	}
+	CHECK(answers < before + 150);
+	answer_says = 1;
+	for (int i = 20001; i <= 23000; i++) {
+		kit_step(i);
+		pp_trigger_look();
+	}
+	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
+	CHECK_INT(kit_header.request_row.first, 100000);
+	CHECK_INT(asked, 1);
+}
+
 static void ring_another(void)
 {
 	during_ask = NULL;
@@ -278,6 +309,7 @@ int main(void)
 	                               agreed_at_once,
 	                               agreement_ends,
 	                               rung_while_agreeing,
+	                               others_are_slow,
 	                               rung_inside_the_agreement,
 	                               overtaken_inside_the_agreement,
 	                               no_step_is_marked};

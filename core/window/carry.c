@@ -1,0 +1,99 @@
+/* Requests on their way through the other ranks; see carry.h. Called by trigger.c. */
+#include "core/window/carry.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum { EAGER_STEPS = 64, SPARED = 8 };
+
+static const struct pp_coord_ops *_Atomic coordinator;
+
+/* Taken by an exchange; nothing else is held meanwhile. What it covers: */
+static _Atomic uint32_t carrying;
+static struct {
+	uint32_t done; /* number */
+	int rc;
+	int64_t highest;
+} agreement;
+
+static _Atomic uint32_t joined; /* request that the others have this rank's step of */
+/* Since then; a count that two threads make one of is no harm. */
+static _Atomic uint32_t looks, steps, next_step;
+static _Atomic int64_t looked_in;
+
+void pp_carry_by(const struct pp_coord_ops *ops)
+{
+	const struct pp_coord_ops *none = NULL;
+
+	atomic_compare_exchange_strong(&coordinator, &none, ops);
+}
+
+static void join(uint32_t number)
+{
+	if (atomic_load_explicit(&joined, memory_order_relaxed) == number)
+		return;
+	atomic_store_explicit(&looks, 0, memory_order_relaxed);
+	atomic_store_explicit(&steps, 0, memory_order_relaxed);
+	atomic_store_explicit(&next_step, 0, memory_order_relaxed);
+	atomic_store_explicit(&joined, number, memory_order_relaxed);
+}
+
+int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest)
+{
+	const struct pp_coord_ops *ops = atomic_load_explicit(&coordinator, memory_order_acquire);
+	int rc = 0;
+
+	if (atomic_exchange_explicit(&carrying, 1, memory_order_acquire))
+		return -EAGAIN;
+	if (agreement.done != number) {
+		if (!ops)
+			rc = -EPIPE;
+		else if (atomic_load_explicit(&joined, memory_order_relaxed) != number)
+			rc = ops->ask(number, here);
+		if (!rc) {
+			join(number);
+			rc = ops->answer(number, &agreement.highest);
+			if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
+				join(0);
+		}
+		if (rc && rc != -EAGAIN) {
+			agreement.rc = rc;
+			agreement.done = number;
+			join(0); /* whoever comes next takes the answer */
+		}
+	} else {
+		rc = agreement.rc;
+	}
+	*ret_highest = agreement.highest;
+	atomic_store_explicit(&carrying, 0, memory_order_release);
+	return rc;
+}
+
+static uint32_t count(_Atomic uint32_t *counter)
+{
+	uint32_t n = atomic_load_explicit(counter, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(counter, n, memory_order_relaxed);
+	return n;
+}
+
+int pp_carry_is_due(uint32_t number, int at_mark, int64_t here)
+{
+	uint32_t n;
+
+	if (atomic_load_explicit(&joined, memory_order_relaxed) != number)
+		return 1; /* who joins late makes it late for all */
+	/* Also the first call of a step: not every mark is where MPI may be called. */
+	if (!at_mark && here == atomic_load_explicit(&looked_in, memory_order_relaxed)) {
+		n = count(&looks);
+		return !(n & (n - 1));
+	}
+	if (!at_mark)
+		atomic_store_explicit(&looked_in, here, memory_order_relaxed);
+	n = count(&steps);
+	if (n < atomic_load_explicit(&next_step, memory_order_relaxed))
+		return 0;
+	atomic_store_explicit(&next_step, n < EAGER_STEPS ? n + 1 : n + n / SPARED, memory_order_relaxed);
+	return 1;
+}
