@@ -164,7 +164,7 @@ static struct part part_of(const struct pp_pieces *p, size_t i, int64_t from, in
 	double d = (double)(end_of(p, i) - piece->x), f = (double)(from - piece->x) / d, g = (double)(to - piece->x) / d;
 	double slope = piece->end - piece->begin;
 
-	if (from < p->piece[0].x || to > p->end + 1 || !isfinite(piece->begin) || !isfinite(piece->end))
+	if (from < p->piece[0].x || from >= p->end || !isfinite(piece->begin) || !isfinite(piece->end))
 		return (struct part){INFINITY, INFINITY, 0};
 	return (struct part){piece->begin + slope * f + 4 * piece->hump * f * (1 - f),
 	                     piece->begin + slope * g + 4 * piece->hump * g * (1 - g), piece->hump * (g - f) * (g - f)};
@@ -188,18 +188,30 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 	return piece;
 }
 
+/* Where b's piece ends that y is in, and which it is. Before its first and behind its last there is no bound. */
+static int64_t border_of(const struct pp_pieces *b, int64_t y, size_t *ret_piece)
+{
+	*ret_piece = pp_pieces_find(b, 0, y);
+	if (y < b->piece[0].x)
+		return b->piece[0].x;
+	if (*ret_piece + 1 < b->pieces)
+		return b->piece[*ret_piece + 1].x;
+	return y < b->end ? b->end : INT64_MAX;
+}
+
 /* b's pieces that a's piece crosses, counted, or written where `piece` is given. */
 static size_t join_piece(const struct pp_pieces *a, size_t i, const struct pp_pieces *b, struct pp_clock_piece *piece)
 {
 	int64_t from = a->piece[i].x, end = end_of(a, i);
-	size_t j = pp_pieces_find(b, 0, pp_piece_map(&a->piece[i], from)), made = 0;
+	size_t made = 0;
 
-	for (; from < end; j++) {
-		int64_t to = j + 1 < b->pieces ? back(&a->piece[i], b->piece[j + 1].x) : end;
+	while (from < end) {
+		size_t j;
+		int64_t border = border_of(b, pp_piece_map(&a->piece[i], from), &j);
+		int64_t to = border < INT64_MAX ? back(&a->piece[i], border) : end;
 
+		to = to <= from ? from + 1 : to;
 		to = to < end ? to : end;
-		if (to <= from)
-			continue;
 		if (piece)
 			piece[made] = join_one(a, i, b, j, from, to);
 		made++;

@@ -141,6 +141,31 @@ TEST(one_behind_the_other)
 	pp_band_release(&b);
 }
 
+/* A hub that was compared over a part of the time only, and a line that begins at boot: what they cover keeps its bound. */
+TEST(one_behind_a_shorter_one)
+{
+	static const int64_t up[][3] = {{50500000000, 7000000000, 100}, {52500000000, 9000003000, 200}};
+	struct pp_pieces first, second, both;
+	struct pp_band a, b;
+
+	band_of(&a, way, 4);
+	band_of(&b, up, 2);
+	CHECK_INT(pp_pieces_of_band(&a, 2000000000, &first, NULL), 0);
+	CHECK_INT(pp_pieces_of_band(&b, 200000000, &second, NULL), 0);
+	CHECK_INT(pp_pieces_join(&first, &second, &both, NULL), 0);
+	for (int64_t x = -900000000; x < 6900000000; x += 12345678) {
+		int64_t y = pp_pieces_map(&first, x);
+
+		CHECK((pp_pieces_bound(&both, x) == INT64_MAX) == (pp_pieces_bound(&second, y) == INT64_MAX));
+		CHECK(llabs(pp_pieces_map(&both, x) - pp_pieces_map(&second, y)) <= 2);
+	}
+	pp_pieces_release(&first);
+	pp_pieces_release(&second);
+	pp_pieces_release(&both);
+	pp_band_release(&a);
+	pp_band_release(&b);
+}
+
 TEST(then_the_line_to_job_time)
 {
 	struct pp_clock_map m = {.tick0 = 52000000000, .ns0 = 0, .num = (uint64_t)1 << 61, .shift = 62}; /* 2 GHz */
@@ -228,6 +253,7 @@ int main(void)
 	a_run_in_place();
 	broken_and_empty();
 	one_behind_the_other();
+	one_behind_a_shorter_one();
 	then_the_line_to_job_time();
 	as_bytes();
 	whole_rank();
