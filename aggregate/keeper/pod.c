@@ -102,6 +102,7 @@ void pp_pod_free(struct pp_pod *p)
 	if (!p)
 		return;
 	pp_pod_withdraw(p);
+	pp_pod_meet_end(p);
 	pp_pod_gather_end(p);
 	pp_pod_share_end(p);
 	if (p->net)
@@ -224,7 +225,7 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->looked_ms = 0;
-	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, p->way == PP_WAY_MPI ? "MPI" : "a file");
+	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, pp_pod_way_name(p->way));
 }
 
 static void refused(struct pp_pod *p, const struct pp_net_event *e)
@@ -306,6 +307,7 @@ int pp_pod_run(struct pp_pod *p)
 
 	if (!p)
 		return 0;
+	pp_pod_meet_run(p);
 	if (p->state == PP_POD_UNDECIDED)
 		decide(p);
 	else if (p->state == PP_POD_HERE && spans(p))
