@@ -123,9 +123,10 @@ void pp_text_window(const struct pp_dataset *d, FILE *to)
 	if (!w->by[0] || !strcmp(w->by, "options"))
 		return;
 	for (size_t i = 0; i < w->ranks; i++) {
-		int64_t took = w->rank[i].started - w->rank[i].asked;
+		int64_t took;
 
-		if (w->rank[i].started == PP_WINDOW_NEVER || w->rank[i].asked == PP_WINDOW_NEVER)
+		if (w->rank[i].started == PP_WINDOW_NEVER || w->rank[i].asked == PP_WINDOW_NEVER ||
+		    __builtin_sub_overflow(w->rank[i].started, w->rank[i].asked, &took))
 			continue;
 		most = took > most ? took : most;
 	}
