@@ -32,7 +32,8 @@ int pp_text_print(FILE *in, FILE *out, int bars)
 		char *bar;
 
 		for (ssize_t i = 0; i < length; i++)
-			line[i] = line[i] ? line[i] : '?';
+			if (!line[i])
+				line[i] = '?';
 		bar = find_bar(pp_plain(line, "\n\t"), &n);
 		if (bar && bars) {
 			bar[0] = bar[n + 1] = ' ';
