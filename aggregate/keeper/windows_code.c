@@ -73,20 +73,6 @@ static void set_closed(struct pp_windows *w, uint64_t place)
 	w->code_since_ms = w->code_step_ms = 0;
 }
 
-int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)
-{
-	int64_t least = INT64_MAX;
-	uint64_t count = count_of(h);
-
-	for (uint64_t n = w->code_next; n < count; n++) {
-		enum stand stand = stand_of(h, n);
-
-		if (!is_closed(w, n) && (stand == BEGUN || stand == PASSED) && (int64_t)row_of(h, n)->begin < least)
-			least = (int64_t)row_of(h, n)->begin;
-	}
-	return least;
-}
-
 int pp_windows_lack_ranks(const struct pp_windows_job *job)
 {
 	size_t others, here = pp_rings_count(job->view->rings);
@@ -168,17 +154,35 @@ static int is_due(struct pp_windows *w, const struct pp_windows_job *job, const 
 	return waited > (s->open || s->behind ? PP_WINDOWS_LATE_MS : PP_WINDOWS_UNMARKED_MS);
 }
 
+/* Rows are written while this reads them, and a program may be through all of them meanwhile. */
 int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	uint64_t place = *(const uint64_t *)context;
 	enum stand stand = stand_of(h, place);
 	const struct pp_code_row *row = row_of(h, place);
+	pp_tick begin, end;
 
-	if (!row || (stand != BEGUN && stand != PASSED) || row->begin > (pp_tick)INT64_MAX || row->end > (pp_tick)INT64_MAX)
+	if (!row || (stand != BEGUN && stand != PASSED))
 		return 0;
-	*ret_from = (int64_t)row->begin;
-	*ret_to = stand == PASSED ? (int64_t)row->end : INT64_MAX;
+	begin = row->begin;
+	end = row->end;
+	atomic_thread_fence(memory_order_acquire); /* it is the same row still */
+	if (row_of(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+		return 0;
+	*ret_from = (int64_t)begin;
+	*ret_to = stand == PASSED ? (int64_t)end : INT64_MAX;
 	return 1;
+}
+
+int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)
+{
+	int64_t least = INT64_MAX, from, to;
+	uint64_t count = count_of(h);
+
+	for (uint64_t n = w->code_next; n < count; n++)
+		if (!is_closed(w, n) && pp_windows_code_ticks(h, &n, &from, &to) && from < least)
+			least = from;
+	return least;
 }
 
 static int64_t end_of(const struct pp_ring_header *h, uint64_t place)
