@@ -53,6 +53,7 @@ static int names_several(const char *text, const char *ends, const char *between
 		size_t n;
 
 		p += strspn(p, between);
+		p += strspn(p, " \t");
 		n = strcspn(p, ends);
 		if (n && *p != '#' && first && (n != length || strncmp(first, p, n) != 0))
 			return 1;
@@ -286,7 +287,7 @@ char *pp_meet_wait(const char *spool, struct pp_err *err)
 {
 	const struct timespec nap = {.tv_nsec = PAUSE_MS * 1000000};
 	char wanted[PATH_SIZE], made[PATH_SIZE], failed[PATH_SIZE];
-	char text[PP_MEETING_TEXT] = "", why[256] = "its keeper said nothing";
+	char text[PP_MEETING_TEXT] = "", why[256] = "";
 	char *value;
 
 	path_of(spool, PP_MEETING_WANTED, wanted);
@@ -300,7 +301,7 @@ char *pp_meet_wait(const char *spool, struct pp_err *err)
 		return value;
 	}
 	pp_proc_read(failed, why, sizeof(why));
-	pp_err_set(err, -ETIMEDOUT, "%s", why);
+	pp_err_set(err, -ETIMEDOUT, "%s", why[0] ? why : "its keeper said nothing");
 	return NULL;
 }
 
