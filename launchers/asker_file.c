@@ -166,7 +166,10 @@ int pp_asker_file(const struct pp_asker *job, const struct pp_wish *wish, void (
 	take_signals(f.request);
 	rc = put_request(&f, wish);
 	snprintf(f.part, sizeof(f.part), "%s/%016llx.part", job->directory, (unsigned long long)name);
-	if (rc)
+	if (rc == -ENOENT)
+		pp_err_set(err, rc, "the job on %s takes no requests any more: it is at its end",
+		           job->host[0] ? job->host : "its host");
+	else if (rc)
 		pp_err_set(err, rc, "cannot write '%s': %s", f.request, pp_why(-rc));
 	else
 		rc = wait_for_answer(job, &f, progress, ret_answer, err);

@@ -1,5 +1,4 @@
 /* podprof capture: asks the keepers of live jobs for a window, waits for it, says where it is. In: a log directory. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +115,9 @@ int pp_cmd_capture(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = realpath(given, NULL);
-	if (!logdir) {
-		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+	logdir = pp_given_logdir(given);
+	if (!logdir)
 		return PP_EXIT_FAILED;
-	}
 	pp_asker_find(logdir, &jobs);
 	rc = capture_all(&jobs, given, &wish);
 	free(logdir);

@@ -247,11 +247,9 @@ int pp_cmd_report(int argc, char **argv)
 	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = realpath(given, NULL);
-	if (!logdir) {
-		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+	logdir = pp_given_logdir(given);
+	if (!logdir)
 		return PP_EXIT_FAILED;
-	}
 	snprintf(path, sizeof(path), "%s/summary.txt", logdir);
 	if (!access(path, F_OK))
 		rc = show(logdir, &options);

@@ -1,5 +1,4 @@
 /* podprof status: what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on stdout. */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -336,11 +335,9 @@ int pp_cmd_status(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = realpath(given, NULL);
-	if (!logdir) {
-		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+	logdir = pp_given_logdir(given);
+	if (!logdir)
 		return PP_EXIT_FAILED;
-	}
 	jobs.logdir = logdir;
 	pp_spool_each(see, &jobs);
 	see_more(&jobs, &more);
