@@ -169,7 +169,7 @@ static int start_keeper(struct run *run, const char *self, struct pp_err *err)
 	int rc;
 
 	if (run->spans)
-		pp_meet_want(run->spool);
+		pp_meet_want(run->spool, run->nested);
 	else if (run->nested)
 		pp_meet_pass(run->spool);
 	rc = pp_keeper_start(run->spool, self, err);

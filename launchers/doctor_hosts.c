@@ -110,8 +110,8 @@ static void check_sharing(const char *given)
 	else
 		pp_doctor_row(
 		        "meeting", PP_DOCTOR_OK, "",
-		        "'%s' is on a disk of this host: hosts of one job find each other through MPI only; without MPI name one "
-		        "that they share by -o",
+		        "'%s' is on a disk of this host: hosts of one job find each other through MPI, or 'podprof run -- mpirun "
+		        "...'; else name one that they share by -o",
 		        given);
 }
 

@@ -269,14 +269,17 @@ static void path_of(const char *spool, const char *name, char path[PATH_SIZE])
 	snprintf(path, PATH_SIZE, "%s/%s", spool, name);
 }
 
-void pp_meet_want(const char *spool)
+void pp_meet_want(const char *spool, int nested)
 {
 	char path[PATH_SIZE];
 	int fd;
 
 	path_of(spool, PP_MEETING_FILE, path);
-	if (!access(path, F_OK)) /* a podprof run around us has asked */
+	if (nested && !access(path, F_OK)) /* the podprof run around us has asked */
 		return;
+	unlink(path); /* of a job that was killed here */
+	path_of(spool, PP_MEETING_FAILED, path);
+	unlink(path);
 	path_of(spool, PP_MEETING_WANTED, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)

@@ -1,5 +1,5 @@
-/* Where keepers of a job meet whose ranks call no MPI and whose hosts share no directory: at the keeper of the podprof run around the
- * launcher. It passes rank 0's invitation on; what follows is between keepers (net.h). Called by pod_meet.c.
+/* Where keepers of a job meet whose ranks call no MPI and whose hosts share no directory: at the keeper of the podprof run around
+ * the launcher. It passes rank 0's invitation on; what follows is between keepers (net.h). Called by pod_meet.c.
  * In: the invitation of rank 0's keeper. Out: the same in the others. One thread, nothing waits. Secret as all invitations are. */
 #ifndef PP_KEEPER_MEETING_H
 #define PP_KEEPER_MEETING_H
@@ -7,8 +7,8 @@
 #include "aggregate/keeper/net.h"
 #include "aggregate/keeper/rendezvous.h"
 
-/* In the spool, 0600. WANTED: podprof run asks for a meeting point; the keeper takes it away when FILE (what PODPROF_MEETING is to be)
- * or FAILED (a sentence) is there. On other hosts FILE is what the rank's PODPROF_MEETING said. */
+/* In the spool, 0600. WANTED: podprof run asks for a meeting point; the keeper takes it away when FILE (what PODPROF_MEETING is
+ * to be) or FAILED (a sentence) is there. On other hosts FILE is what the rank's PODPROF_MEETING said. */
 #define PP_MEETING_WANTED "meeting.wanted"
 #define PP_MEETING_FILE "meeting"
 #define PP_MEETING_FAILED "meeting.failed"

@@ -1,5 +1,5 @@
-/* A keeper's part in the meeting at the podprof run around the launcher (meeting.h): it serves it, brings rank 0's invitation or looks
- * for it. Called by pod.c and pod_way.c. */
+/* A keeper's part in the meeting at the podprof run around the launcher (meeting.h): it serves it, brings rank 0's invitation or
+ * looks for it. Called by pod.c and pod_way.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -117,7 +117,7 @@ TEST(what_the_keeper_says)
 	struct pp_err err = {""};
 	char *value;
 
-	pp_meet_want(dir);
+	pp_meet_want(dir, 1);
 	CHECK(exists(PP_MEETING_WANTED));
 	drop(PP_MEETING_WANTED);
 	file(PP_MEETING_FAILED, "no free port in 4-5");
@@ -127,10 +127,11 @@ TEST(what_the_keeper_says)
 	value = pp_meet_wait(dir, &err);
 	CHECK_STR(value, "abcd");
 	free(value);
-	pp_meet_want(dir); /* there is one */
+	pp_meet_want(dir, 1); /* there is one */
 	CHECK(!exists(PP_MEETING_WANTED));
-	drop(PP_MEETING_FAILED);
-	drop(PP_MEETING_FILE);
+	pp_meet_want(dir, 0); /* of a job that was killed */
+	CHECK(exists(PP_MEETING_WANTED) && !exists(PP_MEETING_FILE) && !exists(PP_MEETING_FAILED));
+	drop(PP_MEETING_WANTED);
 	CHECK(pp_meet_wait(dir, &err) == NULL);
 	CHECK_STR(err.text, "its keeper said nothing");
 }
