@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
-#include "launchers/verbs.h"
 
 extern char **environ;
 
@@ -126,10 +125,9 @@ static const struct pp_opt *find_row(const struct pp_options_verb *verb, const c
 /* The first verb that takes such options. */
 static const char *verb_with(unsigned groups)
 {
-	for (int i = 0; i < PP_VERBS; i++)
-		if (pp_verbs[i].what && (pp_verbs[i].options->groups & groups))
-			return pp_verbs[i].name;
-	return NULL;
+	static const char *const name[] = {"run", "report", "salvage", "doctor", "status", "capture"}; /* enum pp_opt_groups */
+
+	return groups ? name[__builtin_ctz(groups)] : NULL;
 }
 
 static int bad_option(const struct pp_options_verb *verb, const char *text, size_t length)
