@@ -74,6 +74,24 @@ void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windo
 		evict(b, r, job);
 }
 
+void pp_back_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job)
+{
+	struct pp_rings *rings = job->view->rings;
+	struct pp_moment now;
+
+	pp_requests_drain(rings);
+	now = pp_moment_now();
+	for (size_t i = 0; i < pp_rings_count(rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(rings, i);
+		int64_t from = pp_moment_tick(&r->taken, h), to = pp_moment_tick(&now, h), begun = pp_windows_begun(w, h);
+
+		to = begun <= to ? begun - 1 : to;
+		/* What a rank does before its first step is the first window's. */
+		if (from <= to && atomic_load_explicit(&h->step_marks, memory_order_relaxed))
+			pp_rings_drop_between(rings, i, from, to);
+	}
+}
+
 void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	size_t rings = pp_rings_count(job->view->rings);
@@ -102,6 +120,6 @@ void pp_back_message(const struct pp_back *b, const struct pp_requests *r, const
 	if (!o->captured && !o->failed)
 		snprintf(message + n, size - n, "%sno session by --trigger '%s': no step was slow enough", n ? "\n" : "", b->rule);
 	else if (b->slow.counted)
-		snprintf(message + n, size - n, "%s%" PRIu64 " more slow steps within a minute of one that was captured",
-		         n ? "\n" : "", b->slow.counted);
+		snprintf(message + n, size - n, "%s%" PRIu64 " more slow step%s within a minute of one that was captured",
+		         n ? "\n" : "", b->slow.counted, b->slow.counted == 1 ? "" : "s");
 }

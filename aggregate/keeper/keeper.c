@@ -154,6 +154,16 @@ int pp_keeper_is_many(struct pp_keeper *k)
 	return k->many;
 }
 
+/* Captures leave nothing behind in the windows of the options. */
+static void sweep(struct pp_keeper *k)
+{
+	int active = pp_requests_active(&k->requests);
+
+	if (k->served && !active && !k->requests.always && !pp_timed_has_begun(&k->timed))
+		pp_back_sweep(&k->windows, &k->requests, &k->job);
+	k->served = active;
+}
+
 void pp_keeper_serve(struct pp_keeper *k)
 {
 	pp_keeper_is_many(k);
@@ -164,6 +174,7 @@ void pp_keeper_serve(struct pp_keeper *k)
 	}
 	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 0);
 	pp_requests_run(&k->requests, &k->job, k->control, k->windows.busy);
+	sweep(k);
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING)
 		run_windows(k, 0);

@@ -65,7 +65,9 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 	struct pp_writing w = {.first = all.first, .last = all.last, .range = k->back.range, .hosts = &all, .limit_ms = GATHER_MS};
 	int rc;
 
-	for (size_t i = 0; k->back.range && i < pp_rings_count(k->view.rings); i++) {
+	if (k->by_rows)
+		all.cut = PP_POD_WINDOW;
+	for (size_t i = 0; k->back.range && !k->by_rows && i < pp_rings_count(k->view.rings); i++) {
 		const struct pp_close_range *r = &k->back.range[i];
 
 		all.from = all.cut == PP_POD_ALL || r->from < all.from ? r->from : all.from;
@@ -108,6 +110,16 @@ static void add_why(struct pp_keeper *k, char *message, size_t size)
 		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
 }
 
+/* Where captures had ranks record, the options' window is what its rows say. */
+static void cut_window(struct pp_keeper *k)
+{
+	if (k->back.range || !k->requests.number || k->options.steps_last <= k->options.steps_first)
+		return;
+	k->windows.hold = k->served || pp_requests_active(&k->requests);
+	k->back.range = pp_windows_ranges(&k->windows, &k->job, 0);
+	k->by_rows = k->back.range != NULL;
+}
+
 static int close_window(struct pp_keeper *k)
 {
 	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
@@ -116,6 +128,7 @@ static int close_window(struct pp_keeper *k)
 	int rc = 0;
 
 	begin_to_close(k);
+	cut_window(k);
 	if (pp_back_only_triggers(&k->back))
 		rc = 0;
 	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)

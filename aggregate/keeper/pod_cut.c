@@ -31,7 +31,7 @@ static int ticks_of_window(const struct pp_ring_header *h, const void *context, 
 
 	if (!row)
 		return 0;
-	*ret_from = row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
+	*ret_from = index && row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
 	*ret_to = atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index && row->end < (pp_tick)INT64_MAX
 	                  ? (int64_t)row->end
 	                  : INT64_MAX;

@@ -132,7 +132,7 @@ static void take_next(struct pp_requests *r, const struct pp_windows_job *job, s
 	r->active->state = PP_CLIENT_ACTIVE;
 	r->tries = 0;
 	r->held_ns = 0;
-	r->asked = pp_moment_now();
+	r->asked = r->taken = pp_moment_now();
 	if (!pp_rings_count(job->view->rings))
 		pp_requests_fail(r, NULL, "no rank has come yet (no MPI call, no step, no range). Ask again when the job runs");
 	else if (lacks_ranks(r, job))

@@ -89,6 +89,7 @@ struct pp_requests {
 	int no_agreement;             /* ranks did not agree in time: steps are fixed by the keeper */
 	struct pp_moment origin;      /* when the keeper began */
 	struct pp_moment asked;       /* when ranks were told, or its turn came */
+	struct pp_moment taken;       /* when its turn came */
 	struct pp_moment from, to;    /* of a window by time */
 	int64_t held_ns;              /* no more of it is held; 0: all is */
 	int evicted;                  /* because what was before had to go, not because the job is no older */

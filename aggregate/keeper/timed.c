@@ -217,6 +217,11 @@ static void set_from(struct pp_timed *t, const struct pp_moment *now)
 		t->from = pp_moment_before(now, &t->origin, now->raw_ns - t->from_raw);
 }
 
+int pp_timed_has_begun(const struct pp_timed *t)
+{
+	return pp_timed_holds(t) || (t->turn == PP_TIMED_WAITS && t->from_raw && pp_moment_now().raw_ns >= t->from_raw);
+}
+
 int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, struct pp_requests *r,
                  struct pp_control *control, int ending)
 {

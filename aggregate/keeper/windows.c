@@ -170,9 +170,10 @@ static void take_answer(struct pp_windows *w)
 	pp_keeper_log("%s: session %s", w->label, m->session);
 }
 
-static int64_t begin_of(const struct pp_window_row *row)
+/* What a job does before its first step is the first window's, but where a capture that goes on has had ranks record too. */
+static int64_t begin_of(const struct pp_windows *w, const struct pp_window_row *row, uint64_t index)
 {
-	return row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
+	return (index || w->hold) && row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
 }
 
 static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row *row, uint64_t index)
@@ -180,13 +181,18 @@ static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row
 	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 }
 
+int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h)
+{
+	const struct pp_window_row *row = row_of(h, w->next);
+	int64_t least = pp_windows_code_needs(w, h);
+
+	return row && row->begin < (pp_tick)least ? (int64_t)row->begin : least;
+}
+
 /* The least tick on this ring that a window, begun and not closed, needs. */
 static int64_t needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
-	int64_t least = pp_windows_code_needs(w, h);
-	const struct pp_window_row *row = row_of(h, w->next);
-
-	return row && begin_of(row) < least ? begin_of(row) : least;
+	return !w->next && row_of(h, 0) ? INT64_MIN : pp_windows_begun(w, h);
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -221,16 +227,26 @@ static int64_t end_of_index(const struct pp_ring_header *h, uint64_t index)
 	return row ? end_of(h, row, index) : INT64_MAX;
 }
 
+struct cut {
+	const struct pp_windows *windows;
+	uint64_t index;
+};
+
 static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
-	uint64_t index = *(const uint64_t *)context;
-	const struct pp_window_row *row = row_of(h, index);
+	const struct cut *cut = context;
+	const struct pp_window_row *row = row_of(h, cut->index);
 
 	if (!row)
 		return 0;
-	*ret_from = begin_of(row);
-	*ret_to = end_of(h, row, index);
+	*ret_from = begin_of(cut->windows, row, cut->index);
+	*ret_to = end_of(h, row, cut->index);
 	return 1;
+}
+
+struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
+{
+	return pp_writing_ranges(job->view->rings, ticks_of, &(struct cut){w, index});
 }
 
 void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label)
@@ -253,7 +269,7 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 
 static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &index);
+	struct pp_close_range *range = pp_windows_ranges(w, job, index);
 	struct pp_window_told told = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_WINDOW, .number = index};
 	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};

@@ -239,6 +239,24 @@ def outside_windows(place, full):
     check("steps 5..7 captured on 4 of 4 ranks" in got.err and len(sessions(logs)) == 3, got.told())
 
 
+def before_its_window(place, full):
+    """What captures had ranks record in front of a window of --steps, into it and behind it is not in that window."""
+    for options, windows in (("--steps", "110:115"), {}), (("--steps", "110:115,125:127"), {"125:127": 4}):
+        logs = place.new_logs()
+        process = begin(place, logs, ["200", "10"], *options, ranks=2)
+        run(capture(place, logs, "--steps", "+3"))
+        check(run(capture(place, logs, "--duration", "1200ms")).code == 0, "no capture")
+        got = finish(process)
+        good(got)
+        check("steps 110..114" in got.err, got.err)
+        found = {window(s)["request"]: s for s in sessions(logs)}
+        for steps, events in {"110:115": 7, **windows}.items():
+            with h5(found["--steps " + steps]) as f:
+                check(len(f["collective/first_ns"]) == events, f"{len(f['collective/first_ns'])} collectives in {steps}: {sorted(found)}")
+                began = f["step/begin_ns"][()].min()
+            check(abs(window(found["--steps " + steps])["started_ns"][0] - began) < 500e6, (window(found["--steps " + steps]), began))
+
+
 def kept(place, full):
     """--keep holds the last second only, and writes it at the end."""
     logs = place.new_logs()
@@ -375,6 +393,6 @@ def several_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
-                                              outside_windows, kept, slow_step, by_file, keeper_dies, rank_dies,
+                                              outside_windows, before_its_window, kept, slow_step, by_file, keeper_dies, rank_dies,
                                               several_hosts)},
                        __doc__))
