@@ -45,9 +45,12 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 	int rc = PP_EXIT_OK, shows = isatty(STDERR_FILENO);
 
 	if (!jobs->count) {
-		pp_say("no job records into '%s'%s%s%s. Start one with 'podprof run -o %s -- CMD'.", given,
-		       jobs->over ? " any more: it is at its end" : "", jobs->refused[0] ? "; request files are not trusted: " : "",
-		       jobs->refused, given);
+		if (jobs->refused[0])
+			pp_say("no job of yours records into '%s'; request files are not trusted: %s. Ask as the user of the job.",
+			       given, jobs->refused);
+		else
+			pp_say("no job records into '%s'%s. Start one with 'podprof run -o %s -- CMD'.", given,
+			       jobs->over ? " any more: it is at its end" : "", given);
 		return PP_EXIT_FAILED;
 	}
 	for (int i = 0; i < jobs->count; i++) {

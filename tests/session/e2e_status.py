@@ -78,6 +78,29 @@ def drifting(place, full):
     check(finish(process).code == 0, "the job failed")
 
 
+def delayed(place, full):
+    """A job that records nothing yet: its steps are seen, and can be asked for."""
+    logs = place.new_logs()
+    process = start(place.mpirun(2, place.under(logs, [place.program("windows"), "200", "20"], "--delay", "1h")))
+    found = wait_until(lambda: (lambda f: f if f and all(r.get("step", 0) > 20 for r in f["ranks"]) else None)(look(place, logs)), 20)
+    check(found and len(found["ranks"]) == 2 and not any(r["recording"] for r in found["ranks"]), found)
+    got = run([place.podprof(), "capture", logs, "--steps", "+3"])
+    check(got.code == 0 and "captured on 2 of 2 ranks" in got.out, got.told())
+    check(finish(process).code == 0, "the job failed")
+
+
+def of_another(place, full):
+    """Nobody is told to start what another user has running."""
+    if os.geteuid():
+        raise jobs.Skipped("another user needs root")
+    logs = place.new_logs()
+    os.makedirs(os.path.join(logs, ".podprof-requests"), 0o700)
+    os.chown(os.path.join(logs, ".podprof-requests"), 65534, 65534)
+    for verb in ("status", "capture"):
+        got = run([place.podprof(), verb, logs])
+        check(got.code == 1 and "another user's. Ask as the user of the job" in got.err and len(got.err.splitlines()) == 1, got.told())
+
+
 def nobody(place, full):
     logs = place.new_logs()
     got = run([place.podprof(), "status", logs])
@@ -107,4 +130,4 @@ def elsewhere(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, elsewhere, nobody)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, elsewhere, delayed, of_another, nobody)}, __doc__))
