@@ -311,6 +311,22 @@ static int delivered(const struct pp_capture *c)
 	return 0;
 }
 
+/* Steps are marked, and none came to those that were asked for: what was recorded before the first mark is no answer. Of several
+ * hosts nobody knows that alone. */
+static int never_reached(const struct pp_capture *c, const struct pp_session_options *o)
+{
+	int marked = 0;
+
+	if (o->gather || o->steps_last <= o->steps_first)
+		return 0;
+	for (size_t i = 0; i < c->ranks; i++) {
+		if (c->rank[i].step_marks && c->rank[i].last_step >= o->steps_first)
+			return 0;
+		marked |= c->rank[i].step_marks;
+	}
+	return marked;
+}
+
 static void say_nothing_came(const struct pp_capture *c, const struct pp_session_options *o, char *message, size_t size)
 {
 	int64_t last = INT64_MIN;
@@ -343,7 +359,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 
 	if (message_size && message)
 		message[0] = '\0';
-	if (!delivered(capture)) {
+	if (!delivered(capture) || never_reached(capture, options)) {
 		say_nothing_came(capture, options, message, message_size);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/request_private.h"
+#include "core/base/units.h"
 
 enum {
 	APART_MS = 60000, /* two windows */
@@ -110,6 +111,7 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
                    struct pp_request_span *span)
 {
 	struct pp_moment now = pp_moment_now();
+	char took[PP_TEXT_UNIT], usual[PP_TEXT_UNIT];
 	int64_t from_ns = 0, to_ns = INT64_MAX;
 
 	*span = (struct pp_request_span){.first = s->step - PP_SLOW_BEFORE, .last = s->step + PP_SLOW_BEHIND + 1};
@@ -130,8 +132,9 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
 		}
 	span->to = pp_moment_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
 	span->from = pp_moment_before(&now, origin, from_ns + SLACK_NS);
-	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %.3g s, %.1f times its usual %.3g s", s->step,
-	         (int)s->of_rank, s->seconds, s->seconds / s->usual_seconds, s->usual_seconds);
+	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %s, %.1f times its usual %s", s->step,
+	         (int)s->of_rank, pp_text_time(took, (int64_t)(s->seconds * 1e9)), s->seconds / s->usual_seconds,
+	         pp_text_time(usual, (int64_t)(s->usual_seconds * 1e9)));
 }
 
 int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_moment *origin, int ending,
