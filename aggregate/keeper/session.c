@@ -311,8 +311,20 @@ static int delivered(const struct pp_capture *c)
 	return 0;
 }
 
+static int has_steps(const struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++)
+			if (thread->span[i].kind == PP_SPAN_STEP)
+				return 1;
+	}
+	return 0;
+}
+
 /* Steps are marked, and none came to those that were asked for: what was recorded before the first mark is no answer. Of several
- * hosts nobody knows that alone. */
+ * hosts nobody knows that alone. A job that counts anew ends on a lower step than it had. */
 static int never_reached(const struct pp_capture *c, const struct pp_session_options *o)
 {
 	int marked = 0;
@@ -320,7 +332,7 @@ static int never_reached(const struct pp_capture *c, const struct pp_session_opt
 	if (o->gather || o->steps_last <= o->steps_first)
 		return 0;
 	for (size_t i = 0; i < c->ranks; i++) {
-		if (c->rank[i].step_marks && c->rank[i].last_step >= o->steps_first)
+		if ((c->rank[i].step_marks && c->rank[i].last_step >= o->steps_first) || has_steps(&c->rank[i]))
 			return 0;
 		marked |= c->rank[i].step_marks;
 	}
