@@ -251,8 +251,8 @@ void pp_pod_search(struct pp_pod *p)
 		return;
 	if (rc) {
 		why = pp_pod_meet_why(p);
-		pp_pod_say_why(p, "rank 0's keeper was not reached: %.260s%s%.120s. This host has a session of its own", err.text,
-		               why[0] ? "; " : "", why);
+		pp_pod_say_why(p, "rank 0's keeper was not reached, this host has a session of its own: %s%s%.260s", why,
+		               why[0] ? "; " : "", err.text);
 		return;
 	}
 	p->invite = found;

@@ -53,7 +53,7 @@ def whole(hosts, logs, got, count):
     for name in hosts.names[1:]:
         check(not sessions(on(hosts, name, logs)), f"a session on {name}")
     check(wait_until(lambda: not glob.glob("/dev/shm/podprof-0/mtfe-*")), "the front end's spool is left")
-    for name in hosts.names[-2:]:
+    for name in hosts.pids.keys() - {hosts.front}:
         check(wait_until(lambda n=name: not hosts.spools(n), 10), f"left on {name}: {hosts.spools(name)}")
 
 
@@ -101,6 +101,14 @@ def rank_0s_host(place, full):
         hosts.names.insert(0, hosts.front)
         logs = apart(place, hosts)
         whole(hosts, logs, finish(outer(place, hosts, logs, [place.program("steps"), "60", "20"], "--port-range", "47310:47311")), 3)
+
+
+def rank_0_elsewhere(place, full):
+    """The keeper of the outer process has ranks, and follows rank 0's like all others."""
+    with Hosts(place, 1, prefix="mt") as hosts:
+        hosts.names.append(hosts.front)
+        logs = apart(place, hosts)
+        whole(hosts, logs, finish(outer(place, hosts, logs, [place.program("steps"), "60", "20"])), 2)
 
 
 def each_alone(hosts, logs, reason):
@@ -204,7 +212,7 @@ def one_host(place, full):
     check(got.code == 0 and got.out == "20 steps\n" * 2 and "captured on 2 of 2 ranks" in got.err, got.told())
 
 
-CASES = {f.__name__: f for f in (front_end, rank_0s_host, one_port, keeper_killed, launcher_killed, no_invitation, one_host)}
+CASES = {f.__name__: f for f in (front_end, rank_0s_host, rank_0_elsewhere, one_port, keeper_killed, launcher_killed, no_invitation, one_host)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
