@@ -43,27 +43,26 @@ static int is_one_of(const char *word, const char *const *names)
 	return 0;
 }
 
-/* Are there two names in it? Each ends at one of `ends`; what follows it up to the next of `between` is slots and the like. */
-static int names_several(const char *text, const char *ends, const char *between)
-{
-	const char *first = NULL;
-	size_t length = 0;
+struct hosts { /* that were named */
+	char first[256];
+	int several;
+};
 
-	for (const char *p = text; *p;) {
+/* Each name ends at one of `ends`; what follows it up to the next of `between` is slots and the like. */
+static void take_names(struct hosts *h, const char *text, const char *ends, const char *between)
+{
+	while (*text) {
 		size_t n;
 
-		p += strspn(p, between);
-		p += strspn(p, " \t");
-		n = strcspn(p, ends);
-		if (n && *p != '#' && first && (n != length || strncmp(first, p, n) != 0))
-			return 1;
-		if (n && *p != '#' && !first) {
-			first = p;
-			length = n;
-		}
-		p += strcspn(p, between);
+		text += strspn(text, between);
+		text += strspn(text, " \t");
+		n = strcspn(text, ends);
+		if (n && *text != '#' && !h->first[0])
+			snprintf(h->first, sizeof(h->first), "%.*s", (int)n, text);
+		else if (n && *text != '#' && (strlen(h->first) != n || strncmp(h->first, text, n) != 0))
+			h->several = 1;
+		text += strcspn(text, between);
 	}
-	return 0;
 }
 
 /* Two nodes in brackets, as Slurm writes them, or behind a comma. */
@@ -74,13 +73,21 @@ static int nodelist_several(const char *text)
 	return strchr(text, ',') != NULL || (bracket && strchr(bracket, '-'));
 }
 
-static int file_several(const char *path)
+static void take_file(struct hosts *h, const char *path)
 {
 	char *text = path ? malloc(LIST_BYTES) : NULL;
-	int several = text && pp_proc_read(path, text, LIST_BYTES) > 0 && names_several(text, ": \t\r\n", "\n");
 
+	if (text && pp_proc_read(path, text, LIST_BYTES) > 0)
+		take_names(h, text, ": \t\r\n", "\n");
 	free(text);
-	return several;
+}
+
+static int file_several(const char *path)
+{
+	struct hosts h = {.several = 0};
+
+	take_file(&h, path);
+	return h.several;
 }
 
 static long number(const char *text)
@@ -121,26 +128,28 @@ static const char *value_of(const char *word, const char *next, const char *name
 	return word[n] ? NULL : next;
 }
 
-enum { SAYS_NOTHING = -1 };
-
-/* Hosts that a word of mpirun names: 1 several, 0 one, SAYS_NOTHING. */
-static int mpirun_word(const char *word, const char *next)
+/* 1: a word of mpirun that names hosts. */
+static int mpirun_word(struct hosts *h, const char *name, const char *next)
 {
 	static const char *const lists[] = {"host", "H", "hosts"}, *const files[] = {"hostfile", "machinefile", "f",
 	                                                                             "default-hostfile"};
-	const char *name = word + (word[1] == '-' ? 2 : 1), *value;
+	const char *value;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		value = value_of(name, next, lists[i]);
-		if (value)
-			return names_several(value, ":,", ",");
+		if (value) {
+			take_names(h, value, ":,", ",");
+			return 1;
+		}
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		value = value_of(name, next, files[i]);
-		if (value)
-			return file_several(value);
+		if (value) {
+			take_file(h, value);
+			return 1;
+		}
 	}
-	return SAYS_NOTHING;
+	return 0;
 }
 
 static int words_of(const char *name)
@@ -155,7 +164,8 @@ static int mpirun_spans(char *const *command)
 {
 	const char *given[] = {getenv("OMPI_MCA_orte_default_hostfile"), getenv("PRTE_MCA_prte_default_hostfile"),
 	                       getenv("HYDRA_HOST_FILE")};
-	int said = SAYS_NOTHING, in_program = 0;
+	int said = 0, in_program = 0;
+	struct hosts h = {.several = 0};
 
 	for (size_t i = 1; command[i]; i++) {
 		const char *word = command[i], *name = word + (word[0] == '-') + (word[0] == '-' && word[1] == '-');
@@ -165,14 +175,14 @@ static int mpirun_spans(char *const *command)
 			in_program = strcmp(word, ":") != 0;
 			continue;
 		}
-		here = mpirun_word(word, command[i + 1]);
-		said = here > said ? here : said;
-		more = here == SAYS_NOTHING ? words_of(name) : !strchr(word, '=');
+		here = mpirun_word(&h, name, command[i + 1]);
+		said |= here;
+		more = here ? !strchr(word, '=') : words_of(name);
 		while (more-- > 0 && command[i + 1])
 			i++;
 	}
-	if (said != SAYS_NOTHING)
-		return said;
+	if (said)
+		return h.several;
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
 		if (file_several(given[i]))
 			return 1;

@@ -108,7 +108,9 @@ def rank_0_elsewhere(place, full):
     with Hosts(place, 1, prefix="mt") as hosts:
         hosts.names.append(hosts.front)
         logs = apart(place, hosts)
-        whole(hosts, logs, finish(outer(place, hosts, logs, [place.program("steps"), "60", "20"])), 2)
+        half = ["-n", "2", place.program("steps"), "60", "20"]
+        words = hosts.mpirun(2, [])[3:-2] + ["--host", f"{hosts.names[0]}:2", *half, ":", "--host", f"{hosts.front}:2", *half]
+        whole(hosts, logs, finish(start(hosts.on(hosts.front, place.under(logs, [jobs.MPIRUN, *words])))), 2)
 
 
 def each_alone(hosts, logs, reason):

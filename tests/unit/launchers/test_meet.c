@@ -55,7 +55,8 @@ TEST(words_of_mpirun)
 {
 	CHECK(spans("mpirun --host a,b -n 4 ./train") && spans("/opt/ompi/bin/mpirun -H a:4,b:4 ./train"));
 	CHECK(spans("mpiexec -n 4 -hosts a,b ./train") && spans("mpirun -x A --mca btl self --host a,b ./train"));
-	CHECK(spans("mpirun --host=a,b ./train") && spans("mpirun -n 1 --host a ./x : -n 1 --host a,b ./y"));
+	CHECK(spans("mpirun --host=a,b ./train") && spans("mpirun -n 1 --host b ./x : -n 1 --host a,b ./y"));
+	CHECK(spans("mpirun -n 1 --host a ./x : -n 1 --host b ./y") && !spans("mpirun -n 1 --host a ./x : -n 1 --host a ./y -H b"));
 	CHECK(!spans("mpirun -n 4 ./train") && !spans("mpirun --host a:4 -n 4 ./train") && !spans("mpirun --host a,a:2 ./train"));
 	CHECK(!spans("mpirun -n 4 ./train --host a,b") && !spans("mpirun --oversubscribe ./train -H a,b") && !spans("mpirun"));
 	CHECK(!spans("mpirun --host") && !spans("mpirun --mca") && !spans("mpirun -x A ./train : ./y --host a,b"));
