@@ -6,6 +6,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/request_own.h"
 #include "aggregate/read/cut.h"
 
 enum {
@@ -181,11 +182,27 @@ static void drop_all(struct pp_keeper *k)
 	}
 }
 
+/* What came by a signal after the message was left; `before` is that message. */
+static void tell_more(struct pp_keeper *k, const char *before)
+{
+	char message[sizeof(k->control->message)], more[1024];
+	size_t n = (size_t)snprintf(message, sizeof(message), "%s", before);
+
+	pp_own_message(&k->requests, k->options.logdir, more, sizeof(more));
+	if (more[0])
+		snprintf(message + n, sizeof(message) - n, "%s", more + !n);
+	if (more[0])
+		pp_control_set(k->control, (enum pp_keeper_state)atomic_load(&k->control->keeper_state), message);
+}
+
 /* Nothing is recorded now but what a capture asks for. */
 static void serve_on(struct pp_keeper *k)
 {
+	char before[sizeof(k->control->message)];
 	int asked = 1;
 
+	snprintf(before, sizeof(before), "%s", k->control->message);
+	memset(k->requests.own, 0, sizeof(k->requests.own)); /* it is said in there */
 	while (!*k->stop && anybody_trains(k)) {
 		pp_keeper_drain(k);
 		pp_sampler_run(&k->sampler, k->view.rings);
@@ -193,10 +210,13 @@ static void serve_on(struct pp_keeper *k)
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		if (asked && !pp_requests_active(&k->requests))
 			drop_all(k);
+		if (asked && !pp_requests_active(&k->requests))
+			tell_more(k, before);
 		asked = pp_requests_active(&k->requests);
 		pp_keeper_rest(k, asked ? PP_KEEPER_BUSY_MS : PP_KEEPER_IDLE_MS);
 	}
 	pp_requests_close(&k->requests, &k->job, k->spool);
+	tell_more(k, before);
 }
 
 /* Ranks that are ending read the message from the spool; ranks that train on read it when they end. */

@@ -4,6 +4,7 @@ Run by ctest session_capture."""
 import glob
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -351,6 +352,24 @@ def keeper_dies(place, full):
         check(got.code == 0 and "done" in got.out, got.told())
 
 
+def told_at_the_end(place, full):
+    """A signal behind the job's window is a line of rank 0; requests of a keeper that was killed are taken away by the next one."""
+    logs = place.new_logs()
+    process = begin(place, logs, ["150", "20"], "--signal", "USR2", ranks=2)
+    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 10)[0]
+    os.kill(int(re.search(r"PID=(\d+)", open(here).read())[1]), 9)
+    check(finish(process).code == 0 and os.path.exists(here), jobs.tree(logs))
+    shutil.rmtree(spool_of(logs))
+    process = begin(place, logs, ["150", "20"], "--steps", "3:5", "--signal", "USR2", ranks=2)
+    check(wait_until(lambda: sessions(logs), 10), "no session of --steps")
+    check(wait_until(lambda: not os.path.exists(here), 5), jobs.tree(logs))
+    os.kill(int(re.search(r"rank-0-(\d+)", glob.glob(spool_of(logs) + "/rank-0-*.ring")[0])[1]), signal.SIGUSR2)
+    check(wait_until(lambda: len(sessions(logs)) == 2, 10), "no session by the signal")
+    got = finish(process)
+    check(got.code == 0 and "done" in got.out, got.told())
+    check("steps 3..4 captured" in got.err and re.search(r"captured by signal: \S+", got.err), got.err)
+
+
 def rank_dies(place, full):
     """Ranks that die or stop inside a window that was asked for: it is written with what there is of them."""
     logs = place.new_logs()
@@ -393,6 +412,6 @@ def several_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
-                                              outside_windows, before_its_window, kept, slow_step, by_file, keeper_dies, rank_dies,
+                                              outside_windows, before_its_window, kept, slow_step, by_file, keeper_dies, told_at_the_end, rank_dies,
                                               several_hosts)},
                        __doc__))
