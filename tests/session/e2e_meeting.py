@@ -180,11 +180,10 @@ def launcher_killed(place, full):
     """mpirun, which podprof run has become, is killed when all have met: rank 0's keeper writes what there is of all of them."""
     with Hosts(place, 2, prefix="mt") as hosts:
         logs = apart(place, hosts)
-        job = outer(place, hosts, logs, [place.program("steps"), "1000", "20"], mpi=("--mca", "orte_abort_print_stack", "0"))
+        job = outer(place, hosts, logs, [place.program("steps"), "1000", "20"])
         log = lambda: glob.glob(on(hosts, hosts.names[0], "/dev/shm/podprof-0/*/keeper.log"))
         check(wait_until(lambda: log() and "every rank of the job is heard of" in open(log()[0], encoding="utf-8").read()), "they did not meet")
-        mpirun = int(open(f"/proc/{job.pid}/stat", encoding="ascii").read().split()[0])
-        os.kill(mpirun, signal.SIGKILL)
+        os.kill(job.pid, signal.SIGKILL)
         finish(job)
         session = session_of(on(hosts, hosts.names[0], logs), 20)
         with h5(session) as f:
