@@ -4,7 +4,6 @@ Run by ctest session_capture."""
 import glob
 import os
 import re
-import shutil
 import signal
 import socket
 import sys
@@ -240,24 +239,6 @@ def outside_windows(place, full):
     check("steps 5..7 captured on 4 of 4 ranks" in got.err and len(sessions(logs)) == 3, got.told())
 
 
-def before_its_window(place, full):
-    """What captures had ranks record in front of a window of --steps, into it and behind it is not in that window."""
-    for options, windows in (("--steps", "110:115"), {}), (("--steps", "110:115,125:127"), {"125:127": 4}):
-        logs = place.new_logs()
-        process = begin(place, logs, ["200", "10"], *options, ranks=2)
-        run(capture(place, logs, "--steps", "+3"))
-        check(run(capture(place, logs, "--duration", "1200ms")).code == 0, "no capture")
-        got = finish(process)
-        good(got)
-        check("steps 110..114" in got.err, got.err)
-        found = {window(s)["request"]: s for s in sessions(logs)}
-        for steps, events in {"110:115": 7, **windows}.items():
-            with h5(found["--steps " + steps]) as f:
-                check(len(f["collective/first_ns"]) == events, f"{len(f['collective/first_ns'])} collectives in {steps}: {sorted(found)}")
-                began = f["step/begin_ns"][()].min()
-            check(abs(window(found["--steps " + steps])["started_ns"][0] - began) < 500e6, (window(found["--steps " + steps]), began))
-
-
 def kept(place, full):
     """--keep holds the last second only, and writes it at the end."""
     logs = place.new_logs()
@@ -337,39 +318,6 @@ def by_file(place, full):
     check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), jobs.tree(logs))
 
 
-def keeper_dies(place, full):
-    """In each phase: podprof capture says so and fails, the job does not notice."""
-    for wait, options in ((0.0, ("--steps", "+100000")), (0.3, ("--duration", "60s"))):
-        logs = place.new_logs()
-        process = begin(place, logs, ["60", "20"])
-        asker = start(capture(place, logs, *options))
-        time.sleep(0.2 + wait)
-        pid = int(re.search(r"pid (\d+)", open(spool_of(logs) + "/keeper.log").read())[1])
-        os.kill(pid, 9)
-        got = finish(asker)
-        check(got.code == 1 and ("the keeper ended before" in got.err or "cannot ask the keeper" in got.err), got.told())
-        got = finish(process)
-        check(got.code == 0 and "done" in got.out, got.told())
-
-
-def told_at_the_end(place, full):
-    """A signal behind the job's window is a line of rank 0; requests of a keeper that was killed are taken away by the next one."""
-    logs = place.new_logs()
-    process = begin(place, logs, ["150", "20"], "--signal", "USR2", ranks=2)
-    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 10)[0]
-    os.kill(int(re.search(r"PID=(\d+)", open(here).read())[1]), 9)
-    check(finish(process).code == 0 and os.path.exists(here), jobs.tree(logs))
-    shutil.rmtree(spool_of(logs))
-    process = begin(place, logs, ["150", "20"], "--steps", "3:5", "--signal", "USR2", ranks=2)
-    check(wait_until(lambda: sessions(logs), 10), "no session of --steps")
-    check(wait_until(lambda: not os.path.exists(here), 5), jobs.tree(logs))
-    os.kill(int(re.search(r"rank-0-(\d+)", glob.glob(spool_of(logs) + "/rank-0-*.ring")[0])[1]), signal.SIGUSR2)
-    check(wait_until(lambda: len(sessions(logs)) == 2, 10), "no session by the signal")
-    got = finish(process)
-    check(got.code == 0 and "done" in got.out, got.told())
-    check("steps 3..4 captured" in got.err and re.search(r"captured by signal: \S+", got.err), got.err)
-
-
 def rank_dies(place, full):
     """Ranks that die or stop inside a window that was asked for: it is written with what there is of them."""
     logs = place.new_logs()
@@ -412,6 +360,6 @@ def several_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
-                                              outside_windows, before_its_window, kept, slow_step, by_file, keeper_dies, told_at_the_end, rank_dies,
+                                              outside_windows, kept, slow_step, by_file, rank_dies,
                                               several_hosts)},
                        __doc__))
