@@ -59,7 +59,7 @@ static int make_one(const char *path)
 /* What tells the CLI which keeper this is. Its time is the directory's. */
 static int write_keeper(struct pp_request_files *f, const char *spool, const char *job)
 {
-	int fd = openat(f->fd, PP_REQUESTS_KEEPER, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(f->fd, PP_REQUESTS_KEEPER ".part", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	char where[192], text[1024];
 	struct stat st;
 	int n, rc = 0;
@@ -68,7 +68,8 @@ static int write_keeper(struct pp_request_files *f, const char *spool, const cha
 		return -errno;
 	pp_request_files_where(where, sizeof(where));
 	n = snprintf(text, sizeof(text), "%sPID=%d\nSPOOL=%s\nJOB=%.200s\n", where, (int)getpid(), spool, job);
-	if (write(fd, text, (size_t)n) != n || fstat(fd, &st))
+	if (write(fd, text, (size_t)n) != n || fstat(fd, &st) ||
+	    renameat(f->fd, PP_REQUESTS_KEEPER ".part", f->fd, PP_REQUESTS_KEEPER))
 		rc = errno ? -errno : -EIO;
 	else
 		f->made_ns = ns_of(&st.st_mtim);

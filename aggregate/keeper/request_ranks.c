@@ -99,6 +99,19 @@ static int64_t tick_of(pp_tick tick)
 	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : PP_WINDOW_NEVER;
 }
 
+/* Nobody was told: it is cut out of what ranks record anyway, from when they were there. */
+static void row_of_time(const struct pp_requests *r, const struct pp_ring_header *h, struct pp_window_rank *row)
+{
+	int64_t from = pp_moment_tick(&r->from, h), to = pp_moment_tick(&r->to, h), came = tick_of(h->open_tick);
+
+	if (came > to) {
+		snprintf(row->reason, sizeof(row->reason), "it came when the window was over");
+		return;
+	}
+	row->started = from > came ? from : came;
+	row->ended = to;
+}
+
 static void word_row(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *row)
 {
 	const struct pp_requests *r = context;
@@ -106,9 +119,8 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 	int by_time = r->active && r->active->wish.kind != PP_WISH_STEPS;
 
 	row->asked = pp_moment_tick(&r->asked, h);
-	if (by_time && r->kind == PP_ASK_NOTHING) { /* nobody was told: it is cut out of what ranks record anyway */
-		row->started = pp_moment_tick(&r->from, h);
-		row->ended = pp_moment_tick(&r->to, h);
+	if (by_time && r->kind == PP_ASK_NOTHING) {
+		row_of_time(r, h, row);
 		return;
 	}
 	row->acked = ring < r->ackeds ? r->acked[ring] : PP_WINDOW_NEVER;

@@ -210,6 +210,8 @@ def by_time(place, full):
             check(any("--ranks 1-2" in text(w) for w in f["quality/warning"][()]), "nothing is said of --ranks")
     got = run(capture(place, logs, "--last", "1h"))
     check(got.code == 0 and "the job records for no more than" in got.out, got.told())
+    all_time = window(re.search(r"\n(\S+)  \(", got.out)[1])
+    check(all(0 <= s < e for s, e in zip(all_time["started_ns"], all_time["ended_ns"])), f"an hour of a job of seconds: {all_time}")
     got = run(capture(place, logs, "--ranks", "4-7"))
     check(got.code == 1 and "the job has 4 ranks, none of --ranks 4-7" in got.err, got.told())
     for bad in (("--ranks", "5-3"), ("--duration", "0"), ("--last", "x"), ("--last", "1s", "--duration", "1s")):
@@ -281,7 +283,7 @@ def by_file(place, full):
     logs = place.new_logs()
     process = begin(place, logs, ["250", "20"])
     hide(spool_of(logs))
-    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*"), 10)[0]
+    here = os.path.dirname(wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 10)[0])
     for path in (os.path.dirname(here), here, here + "/keeper"):
         check(os.stat(path).st_mode & 0o077 == 0, path)
     line = "podprof 1 capture steps=3\n"

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """podprof status beside a live job: steps and their time, a hung rank, ends, JSON, --watch. Run by ctest session_status."""
+import glob
 import json
 import os
 import sys
@@ -116,7 +117,7 @@ def elsewhere(place, full):
     """A spool that only the log directory tells of; then one whose socket cannot be reached, as from another host."""
     logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
     process = start(place.mpirun(4, place.under(logs, [place.program("windows"), "350", "20"], "--spool", spool)))
-    found = wait_until(lambda: os.path.isdir(logs + "/.podprof-requests") and look(place, logs), 20)
+    found = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper") and look(place, logs), 20)
     check(found and found["spool"].startswith(spool) and len(found["ranks"]) == 4, found)
     got = run([place.podprof(), "capture", logs, "--steps", "+3"])
     check(got.code == 0 and "captured on 4 of 4 ranks" in got.out, got.told())
