@@ -318,23 +318,23 @@ char *pp_meet_wait(const char *spool, struct pp_err *err)
 	return NULL;
 }
 
-void pp_meet_pass(const char *spool)
+int pp_meet_pass(const char *spool)
 {
 	const char *value = getenv(PP_MEET_VARIABLE);
 	char part[PATH_SIZE + 32], path[PATH_SIZE];
 	size_t length = value ? strnlen(value, PP_MEETING_TEXT - 1) : 0;
-	int fd;
+	int fd, done;
 
 	path_of(spool, PP_MEETING_FILE, path);
 	if (!length || !access(path, F_OK))
-		return;
+		return 0;
 	snprintf(part, sizeof(part), "%s-%d", path, (int)getpid());
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return;
+		return 0;
 	/* link() instead of rename(): ranks that start together have the same, and no keeper reads half of it. */
-	if (!fchmod(fd, 0600) && write(fd, value, length) == (ssize_t)length && link(part, path))
-		length = 0;
+	done = !fchmod(fd, 0600) && write(fd, value, length) == (ssize_t)length && !link(part, path);
 	close(fd);
 	unlink(part);
+	return done;
 }

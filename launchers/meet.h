@@ -14,7 +14,8 @@ int pp_meet_spans(char *const *command);
 void pp_meet_want(const char *spool, int nested);
 /* What it has made: the variable's value, to be freed; NULL: there is none, `err` says why. Waits 2 s at most. */
 char *pp_meet_wait(const char *spool, struct pp_err *err);
-/* Hand what our environment says to the spool's keeper, which is not started yet: it has no environment of the job. */
-void pp_meet_pass(const char *spool);
+/* Hand what our environment says to the spool's keeper, which is not started yet: it has no environment of the job. 1: done; 0:
+ * there is nothing to hand on, or another rank has done it. */
+int pp_meet_pass(const char *spool);
 
 #endif

@@ -15,7 +15,7 @@ struct pp_meeting {
 	char job[128];                          /* that is looked for */
 	struct pp_net_invite deposit[DEPOSITS]; /* serving: of each job; else what came, or what is to be given */
 	size_t deposits, oldest;
-	char peer[PP_NET_PEERS]; /* serving: who is here */
+	int peer[PP_NET_PEERS]; /* serving: who is here */
 	size_t peers;
 	int64_t leave_ms;
 	char why[300];

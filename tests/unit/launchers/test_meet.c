@@ -144,15 +144,15 @@ TEST(handed_on)
 	FILE *f;
 
 	unsetenv(PP_MEET_VARIABLE);
-	pp_meet_pass(dir);
+	CHECK(!pp_meet_pass(dir));
 	setenv(PP_MEET_VARIABLE, "", 1);
-	pp_meet_pass(dir);
+	CHECK(!pp_meet_pass(dir));
 	CHECK(!exists(PP_MEETING_FILE));
 	umask(0);
 	setenv(PP_MEET_VARIABLE, "abcd", 1);
-	pp_meet_pass(dir);
+	CHECK(pp_meet_pass(dir));
 	setenv(PP_MEET_VARIABLE, "efgh", 1);
-	pp_meet_pass(dir); /* the first one's stays */
+	CHECK(!pp_meet_pass(dir)); /* the first one's stays */
 	snprintf(path, sizeof(path), "%s/" PP_MEETING_FILE, dir);
 	CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0600 && st.st_nlink == 1);
 	f = fopen(path, "r");
