@@ -116,7 +116,7 @@ def nobody(place, full):
 def elsewhere(place, full):
     """A spool that only the log directory tells of; then one whose socket cannot be reached, as from another host."""
     logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
-    process = start(place.mpirun(4, place.under(logs, [place.program("windows"), "350", "20"], "--spool", spool)))
+    process = start(place.mpirun(4, place.under(logs, [place.program("windows"), "500", "20"], "--spool", spool)))
     found = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper") and look(place, logs), 20)
     check(found and found["spool"].startswith(spool) and len(found["ranks"]) == 4, found)
     got = run([place.podprof(), "capture", logs, "--steps", "+3"])
