@@ -138,7 +138,7 @@ def planted_links(place, full):
         still_there(rc, "alias ll='ls -l'\n")
         check(os.listdir(home) == ["bashrc"], f"files in the owner's home: {os.listdir(home)}")
 
-    # The probe of podprof run: its name has the pid, which exec keeps.
+    # The probe of podprof run: a name that could be guessed (the pid, which exec keeps) would be a trap.
     logs = public("probe")
     os.mkdir(os.path.join(stage.dir, "go"))
     os.chmod(os.path.join(stage.dir, "go"), 0o777)
