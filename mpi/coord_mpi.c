@@ -281,7 +281,7 @@ void pp_coord_start_all(int records)
 
 	if (!why)
 		why = begin_all(g);
-	if (!why) {
+	if (!why && g) {
 		if (mpi.query_thread(&level) != MPI_SUCCESS)
 			level = MPI_THREAD_SINGLE;
 		initial = pthread_self();
