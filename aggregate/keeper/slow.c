@@ -81,7 +81,7 @@ static void look(struct pp_slow *s, const struct pp_rings *rings, const struct p
 	struct pp_slow_rank *r = &s->rank[i];
 	uint64_t ended = pp_rings_steps(rings, i);
 
-	if (ended - r->next > PP_STEPS_ENDED)
+	if (ended - r->next > PP_STEPS_ENDED) /* may warn null-dereference: there is a row for each ring */
 		r->next = ended - PP_STEPS_ENDED;
 	for (; r->next < ended; r->next++) {
 		const struct pp_step_ended *step = pp_rings_step(rings, i, r->next);
