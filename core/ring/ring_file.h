@@ -129,8 +129,8 @@ struct pp_window_row {           /* a window that has begun on this rank */
 enum pp_ask_kind {                 /* what the keeper wants of a rank, pp_control.request_kind */
 	           PP_ASK_NOTHING, /* forget the request before */
 	           PP_ASK_STEPS,   /* record steps [request_first, request_last) */
-	           PP_ASK_AGREE, /* record request_last steps; ranks fix the first by pp_coord_ops: the highest + request_first */
-	           PP_ASK_NOW, /* record from the next look on, until another word */
+	           PP_ASK_AGREE,   /* record request_last steps; ranks fix the first by pp_coord_ops: the highest + request_first */
+	           PP_ASK_NOW,     /* record from the next look on, until another word */
 };
 
 enum pp_request_state { /* what a rank made of the keeper's request */
