@@ -211,6 +211,7 @@ int main(void)
 		return 1;
 	open_ranges_go_on();
 	dropped_is_dropped_again();
+	dropped_between();
 	clipped_at_the_edges();
 	asides();
 	return rings_kit_end();
