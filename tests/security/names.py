@@ -74,7 +74,7 @@ def host_of_a_live_job(place, full):
     process = jobs.start(["unshare", "--uts", kit.PYTHON, "-c", BE_HOST, b"\x1b[2J\xff\n\"".hex(), *stage.job(logs, 300, 10)])
     check(jobs.wait_until(lambda: glob.glob((stage.spool_of(logs, 0) or "/none") + "/rank-*.ring"), 10), "the job does not begin")
     got = run([stage.podprof, "status", logs])
-    check(got.code == 0 and " of 1 ranks on ?[2J" in got.out, got.told())
+    check(got.code == 0 and " of 1 rank on ?[2J" in got.out, got.told())
     kit.plain(got.out, "podprof status")
     got = run([stage.podprof, "status", "--json", logs])
     check(jobs_json(got.out)["jobs"][0]["ranks"][0]["host"].startswith("?[2J"), got.told())
