@@ -85,6 +85,7 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 	return aside->answer.code;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written through close_it */
 static int close_here(struct pp_keeper *k, char *message, size_t size, char *later, struct pp_err *err)
 {
 	struct pp_close close_it = {.view = &k->view,
