@@ -57,19 +57,44 @@ static void evict(struct pp_back *b, const struct pp_requests *r, const struct p
 	}
 }
 
-void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
+static void ask(struct pp_back *b, struct pp_requests *r, const struct pp_request_span *span)
 {
 	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
+
+	pp_keeper_log("trigger: %s", span->what);
+	if (pp_requests_ask(r, &wish))
+		b->slow.counted++;
+	else
+		r->span = *span;
+}
+
+/* What another host's keeper saw of its ranks. */
+static void hear(struct pp_back *b, struct pp_requests *r)
+{
 	struct pp_request_span span;
 
-	if (pp_pod_role(job->pod) != PP_POD_FOLLOWER && !pp_pod_is_done(job->pod) &&
-	    pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
-		pp_keeper_log("trigger: %s", span.what);
-		if (pp_requests_ask(r, &wish))
+	b->slow.counted += r->slow_more;
+	r->slow_more = 0;
+	if (b->slow.thousandths && pp_slow_hear(&b->slow, &r->origin, r->slow, &span))
+		ask(b, r, &span);
+	r->slow[0] = '\0';
+}
+
+void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
+{
+	int follows = pp_pod_role(job->pod) == PP_POD_FOLLOWER;
+	struct pp_request_span span;
+	char line[PP_SLOW_LINE];
+
+	if (!pp_pod_is_done(job->pod) && pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
+		pp_slow_line(&span, line, sizeof(line));
+		if (!follows)
+			ask(b, r, &span);
+		else if (pp_pod_ask(job->pod, 0, line)) /* the leader is not reached */
 			b->slow.counted++;
-		else
-			r->span = span;
 	}
+	if (!follows && r->slow[0])
+		hear(b, r);
 	if (b->keep_ns && !ending && pp_requests_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
 		evict(b, r, job);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/request_private.h"
+#include "core/base/plain.h"
 #include "core/base/units.h"
 
 enum {
@@ -15,6 +16,8 @@ enum {
 	SLACK_NS = 10000, /* ticks become ns and ticks again */
 	APART_STEPS = 2,  /* a slow step makes the next one slow on ranks that wait */
 };
+
+#define SPAN_NS 3600000000000 /* of another keeper: nobody holds more */
 
 static int compare(const void *a, const void *b)
 {
@@ -155,4 +158,39 @@ void pp_slow_release(struct pp_slow *s)
 {
 	free(s->rank);
 	*s = (struct pp_slow){.thousandths = 0};
+}
+
+void pp_slow_line(const struct pp_request_span *span, char *line, size_t size)
+{
+	struct pp_moment now = pp_moment_now();
+
+	snprintf(line, size, PP_SLOW_WORD "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", span->first, span->last,
+	         now.raw_ns - span->from.raw_ns, now.raw_ns - span->to.raw_ns, span->what);
+}
+
+int pp_slow_hear(struct pp_slow *s, const struct pp_moment *origin, const char *line, struct pp_request_span *ret_span)
+{
+	struct pp_moment now = pp_moment_now();
+	int64_t first, last, from, to, step;
+	int what = 0;
+
+	if (sscanf(line, PP_SLOW_WORD "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &first, &last, &from, &to, &what) !=
+	            4 ||
+	    !what || first <= INT64_MIN / 2 || last >= INT64_MAX / 2 || first >= last || to < 0 || from < to || from > SPAN_NS)
+		return 0;
+	step = last - PP_SLOW_BEHIND - 1;
+	if (s->found || (s->last_step != INT64_MIN && step <= s->last_step + APART_STEPS && step >= s->last_step - APART_STEPS))
+		return 0;
+	s->last_step = step;
+	if (s->last_ms && pp_requests_now_ms() - s->last_ms < APART_MS) {
+		s->counted++;
+		return 0;
+	}
+	s->last_ms = pp_requests_now_ms();
+	*ret_span = (struct pp_request_span){.first = first, .last = last};
+	ret_span->from = pp_moment_before(&now, origin, from);
+	ret_span->to = pp_moment_before(&now, origin, to);
+	snprintf(ret_span->what, sizeof(ret_span->what), "%s", line + what);
+	pp_plain(ret_span->what, "");
+	return 1;
 }

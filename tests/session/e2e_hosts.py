@@ -280,7 +280,28 @@ def one_name(place, full):
         check(not f["clock/domain"][()].any(), f["clock/domain"][()])
 
 
-CASES = {"one_name": one_name, "asked": asked, "by_mpirun": by_mpirun, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
+def slow_elsewhere(place, full):
+    """A step that is slow on the second keeper's rank only: one session of both, at the time of that step. No root is needed."""
+    logs, began = place.new_logs(), []
+    for rank in range(2):
+        env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "slow"}
+        spool = os.path.join(place.scratch, f"slow{rank}")
+        program = [place.program("steps"), *(("100", "20", "60") if rank else ("150", "20"))]
+        began.append(start(place.under(logs, program, "--spool", spool, "--trigger", "step>30x"), env))
+    got = [finish(p) for p in began]
+    for one in got:
+        good(one)
+    check("captured by --trigger" in got[0].err, got[0].told())
+    found = sessions(logs)
+    check(len(found) == 1, jobs.tree(logs))
+    with h5(found[0]) as f:
+        numbers, took = f["step/step"][()], f["breakdown/step_ns"][()]
+        check(f["worker/rank"].shape == (2,) and 60 in numbers, numbers)
+        check(took[list(numbers).index(60), 1] > 1e9, took)
+        check("step 60 of rank 1" in text(f["window/request"][0]), f["window/request"][()])
+
+
+CASES = {"one_name": one_name, "slow_elsewhere": slow_elsewhere, "asked": asked, "by_mpirun": by_mpirun, "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
          "leader_killed": leader_killed, "no_port": no_port, "two_jobs": two_jobs}
 
 if __name__ == "__main__":
