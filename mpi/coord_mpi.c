@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/now.h"
 #include "mpi/coord_agree.h"
 #include "mpi/coord_invite.h"
 #include "mpi/coord_part.h"
@@ -293,14 +294,6 @@ void pp_coord_start_all(int records)
 	errno = saved;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Held. 1: closed; 0: not yet; -EIO: it cannot be. */
 static int close_lost(void)
 {
@@ -331,7 +324,7 @@ static int close_all(int64_t deadline)
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	int rc = close_step();
 
-	for (int i = 0; !rc && now_ms() < deadline; i++) {
+	for (int i = 0; !rc && pp_now_ms() < deadline; i++) {
 		if (i < EAGER_TESTS)
 			sched_yield();
 		else
@@ -348,9 +341,9 @@ void pp_coord_stop_all(void)
 
 	if (!is_open)
 		return;
-	deadline = now_ms() + CLOSE_MS;
+	deadline = pp_now_ms() + CLOSE_MS;
 	while (!take()) {
-		if (now_ms() >= deadline)
+		if (pp_now_ms() >= deadline)
 			goto out; /* a thread hangs in libmpi with it */
 		sched_yield();
 	}

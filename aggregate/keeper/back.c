@@ -11,6 +11,7 @@
 #include "aggregate/keeper/request_own.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/read/cut.h"
+#include "core/base/now.h"
 
 enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };
 
@@ -46,7 +47,7 @@ static void evict(struct pp_back *b, const struct pp_requests *r, const struct p
 {
 	struct pp_moment now = pp_moment_now(), cut = pp_moment_before(&now, &r->origin, b->keep_ns);
 
-	b->kept_ms = pp_requests_now_ms();
+	b->kept_ms = pp_now_ms();
 	if (now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
@@ -95,7 +96,7 @@ void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windo
 	}
 	if (!follows && r->slow[0])
 		hear(b, r);
-	if (b->keep_ns && !ending && pp_requests_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
+	if (b->keep_ns && !ending && pp_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
 		evict(b, r, job);
 }
 
@@ -104,7 +105,7 @@ void pp_back_sweep(const struct pp_windows *w, const struct pp_requests *r, cons
 	struct pp_rings *rings = job->view->rings;
 	struct pp_moment now;
 
-	pp_requests_drain(rings);
+	pp_rings_drain_all(rings);
 	now = pp_moment_now();
 	for (size_t i = 0; i < pp_rings_count(rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(rings, i);

@@ -8,6 +8,7 @@
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request_own.h"
 #include "aggregate/read/cut.h"
+#include "core/base/now.h"
 
 enum {
 	LINGER_S = 5, /* beyond --wait, for ranks that are ending */
@@ -227,7 +228,7 @@ int pp_keeper_wait(struct pp_keeper *k)
 
 	if (k->goes_on)
 		serve_on(k);
-	ending_ms = pp_keeper_now_ms();
+	ending_ms = pp_now_ms();
 	for (;;) {
 		int alive = 0, training = 0;
 
@@ -242,8 +243,8 @@ int pp_keeper_wait(struct pp_keeper *k)
 		if (!alive)
 			return 1;
 		if (training)
-			ending_ms = pp_keeper_now_ms();
-		if (*k->stop || pp_keeper_now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
+			ending_ms = pp_now_ms();
+		if (*k->stop || pp_now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
 			return 0;
 		pp_pod_run(k->pod);
 		pp_keeper_rest(k, training ? 100 : PP_KEEPER_IDLE_MS);

@@ -40,7 +40,6 @@ struct pp_keeper {
 	volatile sig_atomic_t *stop; /* it was asked to end */
 };
 
-int64_t pp_keeper_now_ms(void);
 void pp_keeper_pause(int ms);
 /* With other hosts a message of theirs ends the wait. */
 void pp_keeper_rest(struct pp_keeper *k, int ms);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "core/base/now.h"
 
 enum { DEPOSITS = 8, EVENTS = 64, LEAVE_MS = 1000, RESTARTED_NAME = 100 };
 
@@ -72,14 +73,6 @@ int pp_meeting_is_of(const char *meeting_job, const char *job)
 	n = n < RESTARTED_NAME ? n : RESTARTED_NAME;
 	return !strncmp(meeting_job, job, n) && !strncmp(job + n, "-r", 2) && job[n + 2] &&
 	       !job[n + 2 + strspn(job + n + 2, "0123456789")];
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static void say_why(struct pp_meeting *m, const char *what, const char *more)
@@ -209,7 +202,7 @@ static void leave(struct pp_meeting *m)
 	struct pp_wire bye = {.kind = PP_WIRE_BYE, .bye.reason = "has what it came for"};
 
 	m->leaving = 1;
-	m->leave_ms = now_ms();
+	m->leave_ms = pp_now_ms();
 	if (!m->joined || pp_net_send(m->net, 0, &bye, NULL))
 		end(m);
 }
@@ -251,7 +244,7 @@ void pp_meeting_run(struct pp_meeting *m)
 	if (m->put && m->joined && !m->given)
 		m->given = give(m, 0, &m->deposit[0]);
 	if (m->leaving) {
-		if (!pp_net_unsent(m->net) || now_ms() - m->leave_ms > LEAVE_MS)
+		if (!pp_net_unsent(m->net) || pp_now_ms() - m->leave_ms > LEAVE_MS)
 			end(m);
 	} else if (m->given && !pp_net_unsent(m->net)) {
 		m->why[0] = '\0';

@@ -9,6 +9,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
+#include "core/base/now.h"
 
 enum { LOOK_MS = 20, PATH_SIZE = 4200 };
 
@@ -122,7 +123,7 @@ static void join(struct pp_pod *p)
 
 void pp_pod_meet_run(struct pp_pod *p)
 {
-	int64_t now = pp_pod_now_ms();
+	int64_t now = pp_now_ms();
 	char path[PATH_SIZE];
 
 	if (p->meeting) {

@@ -102,7 +102,6 @@ struct pp_pod {
 	struct pp_pod_share share;
 };
 
-int64_t pp_pod_now_ms(void);
 int64_t pp_pod_now_us(void);
 /* A host that is not heard for so long is lost. */
 int64_t pp_pod_silence_ms(void);

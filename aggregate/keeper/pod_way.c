@@ -11,6 +11,7 @@
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/rendezvous.h"
+#include "core/base/now.h"
 
 enum {
 	SILENCE_MS = 10000,
@@ -195,7 +196,7 @@ static void call(struct pp_pod *p, enum pp_pod_way way)
 /* The log directory may be far, and all hosts look at it. */
 static int is_time(struct pp_pod *p)
 {
-	int64_t now = pp_pod_now_ms(), since = now - p->rings_ms, every = since < 2000 ? 25 : since < 30000 ? 250 : 2000;
+	int64_t now = pp_now_ms(), since = now - p->rings_ms, every = since < 2000 ? 25 : since < 30000 ? 250 : 2000;
 
 	if (now - p->file_ms < every && !p->over_ms)
 		return 0;
@@ -212,7 +213,7 @@ static int is_stale(const struct pp_pod *p, const struct pp_net_invite *v)
 /* The meeting is the better way, and may be about to lead there. */
 static int waits_for_meeting(struct pp_pod *p)
 {
-	int64_t now = pp_pod_now_ms();
+	int64_t now = pp_now_ms();
 
 	p->found_ms = p->found_ms ? p->found_ms : now;
 	return pp_meeting_is_open(p->meeting) && now - p->found_ms < MEETING_MS;

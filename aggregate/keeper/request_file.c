@@ -14,6 +14,7 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
+#include "core/base/now.h"
 
 enum {
 	LOOK_MS = 1000,
@@ -287,7 +288,7 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 
 void pp_request_file_say(struct pp_client *c, const char *text)
 {
-	int64_t now = pp_requests_now_ms();
+	int64_t now = pp_now_ms();
 	size_t n = strlen(text);
 
 	if (!strncmp(text, "wait ", 5) && c->said_ms && now - c->said_ms < SAY_MS)
@@ -315,12 +316,12 @@ void pp_request_file_leave(struct pp_client *c)
 void pp_request_files_release(struct pp_request_files *f)
 {
 	const struct timespec nap = {.tv_nsec = 50000000};
-	int64_t end_ms = pp_requests_now_ms() + FETCH_MS;
+	int64_t end_ms = pp_now_ms() + FETCH_MS;
 	char *slash;
 
 	if (f->fd < 0)
 		return;
-	while (pp_request_files_clear(f->fd, 0) && pp_requests_now_ms() < end_ms)
+	while (pp_request_files_clear(f->fd, 0) && pp_now_ms() < end_ms)
 		nanosleep(&nap, NULL);
 	pp_request_files_clear(f->fd, 1);
 	rmdir(f->path);

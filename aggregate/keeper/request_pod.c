@@ -8,6 +8,7 @@
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
 #include "aggregate/keeper/slow.h"
+#include "core/base/now.h"
 
 void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended)
 {
@@ -90,7 +91,7 @@ int pp_requests_pod(struct pp_requests *r)
 
 		for (int i = 0; i < PP_REQUEST_SLOTS; i++)
 			waited[i] = r->client[i].state == PP_CLIENT_PASSED_ON ? r->client[i].number : 0;
-		pp_requests_listen(r, pp_requests_now_ms());
+		pp_requests_listen(r, pp_now_ms());
 		for (int i = 0; i < PP_REQUEST_SLOTS; i++)
 			if (waited[i] && r->client[i].state != PP_CLIENT_PASSED_ON)
 				pp_pod_forget(r->pod, waited[i]);

@@ -9,6 +9,7 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
+#include "core/base/now.h"
 #include "core/source/mpi_call.h"
 
 enum { LOOK_MS = 1000, LINE = 512 };
@@ -132,7 +133,7 @@ void pp_requests_status(struct pp_requests *r)
 	if (!r->live && !anybody(r))
 		return;
 	if (!r->live) {
-		r->live_ms = pp_requests_now_ms();
+		r->live_ms = pp_now_ms();
 		see_elsewhere(r);
 		if (!pp_live_open(r->spool, &r->live, NULL) && pp_live_list(r->live, now_ns(), &list) >= 0) {
 			free(list);
@@ -141,7 +142,7 @@ void pp_requests_status(struct pp_requests *r)
 	}
 	if (r->live)
 		pp_live_look(r->live, now_ns());
-	if (r->live && pp_requests_now_ms() - r->live_ms < LOOK_MS)
+	if (r->live && pp_now_ms() - r->live_ms < LOOK_MS)
 		return;
 	if (r->live)
 		count = add_elsewhere(r, &list, pp_live_list(r->live, now_ns(), &list));

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/message.h"
-#include "aggregate/keeper/words.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
 #include "core/base/rank_list.h"
@@ -168,7 +168,7 @@ static void note_window(const struct pp_capture *c, const struct pp_clock_map *c
 		pp_dataset_warn(d, "--ranks %s: XSpace has the events of these ranks only, this file has all", o->event_ranks);
 	if (!o->window)
 		return;
-	pp_words_map(o->window, c, clock, o->other_clock);
+	pp_window_rows_map(o->window, c, clock, o->other_clock);
 	pp_dataset_window(d, o->window);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/keeper/request_private.h"
+#include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/units.h"
 
@@ -62,7 +63,7 @@ static double seconds(const struct pp_moment *origin, const struct pp_ring_heade
 static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const struct pp_moment *origin,
                     const struct pp_step_ended *step, int64_t median)
 {
-	int64_t now = pp_requests_now_ms();
+	int64_t now = pp_now_ms();
 
 	if (s->last_step != INT64_MIN && step->number <= s->last_step + APART_STEPS && step->number >= s->last_step - APART_STEPS)
 		return;
@@ -147,7 +148,7 @@ int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_mome
 		return 0;
 	for (size_t i = 0; i < s->ranks; i++)
 		look(s, v->rings, origin, i);
-	if (!s->found || (!ending && !all_through(v, s->step + PP_SLOW_BEHIND + 1) && pp_requests_now_ms() - s->since_ms < WAIT_MS))
+	if (!s->found || (!ending && !all_through(v, s->step + PP_SLOW_BEHIND + 1) && pp_now_ms() - s->since_ms < WAIT_MS))
 		return 0;
 	s->found = 0;
 	freeze(s, v->rings, origin, ret_span);
@@ -182,11 +183,11 @@ int pp_slow_hear(struct pp_slow *s, const struct pp_moment *origin, const char *
 	if (s->found || (s->last_step != INT64_MIN && step <= s->last_step + APART_STEPS && step >= s->last_step - APART_STEPS))
 		return 0;
 	s->last_step = step;
-	if (s->last_ms && pp_requests_now_ms() - s->last_ms < APART_MS) {
+	if (s->last_ms && pp_now_ms() - s->last_ms < APART_MS) {
 		s->counted++;
 		return 0;
 	}
-	s->last_ms = pp_requests_now_ms();
+	s->last_ms = pp_now_ms();
 	*ret_span = (struct pp_request_span){.first = first, .last = last};
 	ret_span->from = pp_moment_before(&now, origin, from);
 	ret_span->to = pp_moment_before(&now, origin, to);
