@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/proc.h"
 #include "core/guest.h"
@@ -47,14 +48,6 @@ static void pause_ms(long ms)
 	struct timespec t = {0, ms * 1000000};
 
 	nanosleep(&t, NULL);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* The keeper's page; NULL: it is not there, or it is another podprof's (*ret_foreign). */
@@ -121,19 +114,19 @@ static void print_message(const struct pp_control *c)
 /* Until the keeper has written the files; a keeper that never came or died is not waited for. */
 static void wait_for_keeper(int64_t seconds)
 {
-	int64_t begin = now_ms();
+	int64_t begin = pp_now_ms();
 	struct pp_control *c = NULL;
 	uint32_t state = PP_KEEPER_NONE;
 	int foreign = 0;
 
-	while (now_ms() - begin < seconds * 1000 && !foreign) {
+	while (pp_now_ms() - begin < seconds * 1000 && !foreign) {
 		if (!c)
 			c = map_control(&foreign);
 		if (c) {
 			state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
 			if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED || !keeper_lives(c))
 				break;
-		} else if (now_ms() - begin > 1000) { /* it starts before the application: a second is long */
+		} else if (pp_now_ms() - begin > 1000) { /* it starts before the application: a second is long */
 			break;
 		}
 		pause_ms(2);

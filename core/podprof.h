@@ -175,8 +175,8 @@ static inline void podprof_window_stop(void)
 		table->window_stop();
 }
 
-/* Steps first to last - 1 as a window, as by --steps, on every rank. What has begun already, or overlaps another window of steps, is
- * refused in one line of rank 0. */
+/* Steps first to last - 1 as a window, as by --steps, on every rank. What has begun already, or overlaps another window of steps,
+ * is refused in one line of rank 0. */
 static inline void podprof_profile_steps(int64_t first, int64_t last)
 {
 	const struct podprof_api *table = podprof_get_();

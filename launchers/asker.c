@@ -184,8 +184,11 @@ static int ask_socket(const char *spool, const struct pp_wish *wish, void (*prog
 {
 	size_t used = 0, room = 8192;
 	char *text = malloc(room);
-	int fd = text ? send_line(spool, wish, err) : pp_err_set(err, -ENOMEM, "no memory for an answer");
+	int fd;
 
+	if (!text)
+		return pp_err_set(err, -ENOMEM, "no memory for an answer");
+	fd = send_line(spool, wish, err);
 	if (fd < 0) {
 		free(text);
 		return fd;

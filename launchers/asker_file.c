@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
 #include "launchers/cmd.h"
 
 enum {
@@ -84,14 +85,6 @@ static char *read_all(const char *path, struct timespec *ret_time)
 	return text;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* The last line of what is waited for. */
 static void show(char *text, void (*progress)(const char *what))
 {
@@ -109,7 +102,7 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
                            struct pp_err *err)
 {
 	const struct timespec nap = {.tv_nsec = POLL_MS * 1000000L};
-	int64_t moved_ms = now_ms();
+	int64_t moved_ms = pp_now_ms();
 	struct timespec last = {0}, time;
 	int taken = 0;
 
@@ -126,7 +119,7 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
 		if (text && (!taken || time.tv_sec != last.tv_sec || time.tv_nsec != last.tv_nsec)) {
 			taken = 1;
 			last = time;
-			moved_ms = now_ms();
+			moved_ms = pp_now_ms();
 			show(text, progress);
 		}
 		free(text);
@@ -134,7 +127,7 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
 			*ret_answer = strdup("");
 			return *ret_answer ? 0 : pp_err_set(err, -ENOMEM, "no memory for an answer");
 		}
-		if (now_ms() - moved_ms > (taken ? QUIET_MS : TAKEN_MS))
+		if (pp_now_ms() - moved_ms > (taken ? QUIET_MS : TAKEN_MS))
 			break;
 		nanosleep(&nap, NULL);
 	}
@@ -166,7 +159,10 @@ int pp_asker_file(const struct pp_asker *job, const struct pp_wish *wish, void (
 	take_signals(f.request);
 	rc = put_request(&f, wish);
 	snprintf(f.part, sizeof(f.part), "%s/%016llx.part", job->directory, (unsigned long long)name);
-	if (rc)
+	if (rc == -ENOENT)
+		pp_err_set(err, rc, "the job on %s takes no requests any more: it is at its end",
+		           job->host[0] ? job->host : "its host");
+	else if (rc)
 		pp_err_set(err, rc, "cannot write '%s': %s", f.request, pp_why(-rc));
 	else
 		rc = wait_for_answer(job, &f, progress, ret_answer, err);

@@ -32,4 +32,7 @@ void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* strerror() as a part of a sentence: first letter small. Static buffer of the caller's thread. */
 const char *pp_why(int error);
 
+/* The log directory that a verb was given, as realpath() has it, for free(); NULL after one sentence. */
+char *pp_given_logdir(const char *given);
+
 #endif

@@ -11,6 +11,7 @@
 #include "core/base/proc.h"
 #include "launchers/cmd.h"
 #include "launchers/job.h"
+#include "launchers/meet.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
 
@@ -62,8 +63,10 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 		rc = pp_spool_write_options(spool, job, options, logdir, command, err);
 	if (!rc)
 		rc = pp_spool_register(spool, job, err);
-	if (!rc)
+	if (!rc) {
+		pp_meet_pass(spool);
 		rc = pp_keeper_start(spool, self, err);
+	}
 	if (rc)
 		pp_spool_unregister(spool, job);
 	return rc;

@@ -1,5 +1,4 @@
 /* podprof capture: asks the keepers of live jobs for a window, waits for it, says where it is. In: a log directory. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +45,12 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 	int rc = PP_EXIT_OK, shows = isatty(STDERR_FILENO);
 
 	if (!jobs->count) {
-		pp_say("no job records into '%s'%s%s%s. Start one with 'podprof run -o %s -- CMD'.", given,
-		       jobs->over ? " any more: it is at its end" : "", jobs->refused[0] ? "; request files are not trusted: " : "",
-		       jobs->refused, given);
+		if (jobs->refused[0])
+			pp_say("no job of yours records into '%s'; request files are not trusted: %s. Ask as the user of the job.",
+			       given, jobs->refused);
+		else
+			pp_say("no job records into '%s'%s. Start one with 'podprof run -o %s -- CMD'.", given,
+			       jobs->over ? " any more: it is at its end" : "", given);
 		return PP_EXIT_FAILED;
 	}
 	for (int i = 0; i < jobs->count; i++) {
@@ -116,11 +118,9 @@ int pp_cmd_capture(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = realpath(given, NULL);
-	if (!logdir) {
-		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+	logdir = pp_given_logdir(given);
+	if (!logdir)
 		return PP_EXIT_FAILED;
-	}
 	pp_asker_find(logdir, &jobs);
 	rc = capture_all(&jobs, given, &wish);
 	free(logdir);

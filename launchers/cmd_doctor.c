@@ -14,6 +14,8 @@ const struct pp_options_verb pp_verb_doctor = {
         .groups = PP_OPT_DOCTOR,
 };
 
+enum { LEFT_ROWS = 5 };
+
 static int worst, rows, as_json;
 
 /* A JSON string; bytes that are no ASCII stand as they are. */
@@ -64,23 +66,48 @@ void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *me
 		worst = state;
 }
 
+struct left { /* spools without a keeper */
+	int listed, more, empty;
+};
+
 static int list_spool(const struct pp_spool_state *state, void *data)
 {
 	char cure[3 * PP_SPOOL_PATH + 64];
-	int *left = data;
+	struct left *left = data;
 
 	if (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE)
 		return 0;
-	++*left;
-	if (state->rings)
-		snprintf(cure, sizeof(cure), "podprof salvage %s -o %s && rm -r %s", state->path,
-		         *state->output ? state->output : "DIR", state->path);
-	else
-		snprintf(cure, sizeof(cure), "rm -r %s", state->path);
+	if (!state->rings) {
+		left->empty++;
+		return 0;
+	}
+	if (left->listed == LEFT_ROWS) {
+		left->more++;
+		return 0;
+	}
+	left->listed++;
+	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s && rm -r %s", state->path, *state->output ? state->output : "DIR",
+	         state->path);
 	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job without keeper%s%s", state->path, state->rings,
 	              state->rings == 1 ? "" : "s", state->life == PP_SPOOL_FAILED ? ": " : "",
 	              state->life == PP_SPOOL_FAILED ? state->message : "");
 	return 0;
+}
+
+static void list_spools(void)
+{
+	struct left left = {0};
+
+	pp_spool_each(list_spool, &left);
+	if (left.more)
+		pp_doctor_row("left over", PP_DOCTOR_LIMITED, "podprof doctor, when these are mended", "%d more such spool%s",
+		              left.more, left.more == 1 ? "" : "s");
+	if (left.empty)
+		pp_doctor_row("left over", PP_DOCTOR_OK, "",
+		              "%d spool%s without rings; podprof run takes such away when they are an hour old", left.empty,
+		              left.empty == 1 ? "" : "s");
+	if (!left.listed && !left.empty)
+		pp_doctor_row("left over", PP_DOCTOR_OK, "", "no spool of a dead job");
 }
 
 static void print_options(const struct pp_options *options)
@@ -113,7 +140,7 @@ static void warn_environment(const char *sentence)
 int pp_cmd_doctor(int argc, char **argv)
 {
 	struct pp_options options;
-	int first, left = 0, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
+	int first, rc = pp_options_parse(&pp_verb_doctor, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
@@ -130,9 +157,7 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_doctor_tools();
 	pp_doctor_node(&options);
 	pp_doctor_hosts(&options);
-	pp_spool_each(list_spool, &left);
-	if (!left)
-		pp_doctor_row("left over", PP_DOCTOR_OK, "", "no spool of a dead job");
+	list_spools();
 	print_options(&options);
 	return worst == PP_DOCTOR_NO ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

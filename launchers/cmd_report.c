@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,6 +113,16 @@ static long find_sessions(const char *logdir, struct session **ret_session)
 	return count;
 }
 
+/* 0: no terminal. */
+static int columns_of_terminal(void)
+{
+	struct winsize w;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? INT_MAX : w.ws_col;
+}
+
 static int print_summary(const char *directory)
 {
 	char path[PATH_MAX];
@@ -124,7 +135,7 @@ static int print_summary(const char *directory)
 		pp_say("cannot read '%s': %s. Is it a session of podprof?", path, pp_why(errno));
 		return PP_EXIT_FAILED;
 	}
-	rc = pp_text_print(f, stdout, isatty(STDOUT_FILENO));
+	rc = pp_text_print(f, stdout, columns_of_terminal());
 	fclose(f);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = -errno;
@@ -247,11 +258,9 @@ int pp_cmd_report(int argc, char **argv)
 	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = realpath(given, NULL);
-	if (!logdir) {
-		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+	logdir = pp_given_logdir(given);
+	if (!logdir)
 		return PP_EXIT_FAILED;
-	}
 	snprintf(path, sizeof(path), "%s/summary.txt", logdir);
 	if (!access(path, F_OK))
 		rc = show(logdir, &options);

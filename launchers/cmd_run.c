@@ -14,6 +14,7 @@
 #include "launchers/env_plan.h"
 #include "launchers/forward.h"
 #include "launchers/job.h"
+#include "launchers/meet.h"
 #include "launchers/options.h"
 #include "launchers/run_checks.h"
 #include "launchers/spool.h"
@@ -151,12 +152,36 @@ struct run {
 	char *library, *mpi_library;
 	char **words; /* the command line of mpirun with what it is to pass on; NULL: as it is */
 	int registered;
+	int spans;  /* its ranks may be on several hosts */
 	int nested; /* another podprof run is around us */
 };
 
 static const char *get_variable(const char *name)
 {
 	return getenv(name);
+}
+
+/* The keeper makes the keys of the meeting point, for ranks that may be on several hosts. */
+static int start_keeper(struct run *run, const char *self, struct pp_err *err)
+{
+	struct pp_err why = {""};
+	char *at;
+	int rc;
+
+	if (run->spans)
+		pp_meet_want(run->spool, run->nested);
+	else if (run->nested)
+		pp_meet_pass(run->spool);
+	rc = pp_keeper_start(run->spool, self, err);
+	if (rc || !run->spans)
+		return rc;
+	at = pp_meet_wait(run->spool, &why);
+	if (at)
+		pp_env_plan_replace(&run->plan, PP_MEET_VARIABLE, at);
+	else if (may_speak)
+		pp_say("hosts of this job cannot meet here: %s. They do through MPI, or in a log directory that all see.",
+		       why.text);
+	return 0;
 }
 
 /* All but the environment itself; on failure `ret_cure` says what to do. */
@@ -191,10 +216,12 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (rc)
 		return rc;
 	run->registered = 1;
+	run->spans = pp_meet_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
 	in.program = self;
 	in.job = run->job.name;
+	in.meeting = run->spans ? "" : NULL; /* a name that is passed on; the keeper has its value */
 	in.forward = how == PP_FORWARD_BY_LIST;
 	rc = pp_env_plan_make(&in, &run->plan, err);
 	if (rc)
@@ -202,7 +229,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	*ret_cure = "'podprof doctor' says more";
 	if (run->job.rank <= 0)
 		pp_spool_sweep(run->spool);
-	rc = pp_keeper_start(run->spool, self, err);
+	rc = start_keeper(run, self, err);
 	if (!rc)
 		rc = pp_env_plan_apply(&run->plan, err);
 	if (!rc && how == PP_FORWARD_BY_WORDS)
@@ -234,6 +261,8 @@ int pp_cmd_run(int argc, char **argv)
 	}
 	pp_job_read(&run.job);
 	run.nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
+	if (!run.nested)
+		unsetenv(PP_MEET_VARIABLE); /* of a job that is not this one */
 	may_speak = run.job.speaks;
 	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
 	rc = check_windows(&run.options);

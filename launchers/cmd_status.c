@@ -1,5 +1,4 @@
 /* podprof status: what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on stdout. */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -205,9 +204,9 @@ static void print_ranks(const struct job *job, const struct pp_live_rank *list, 
 		snprintf(where, sizeof(where), "%d hosts", hosts);
 	else
 		snprintf(where, sizeof(where), "%s", count ? list[0].host : "?");
-	printf("%s: %ld of %d ranks on %s, keeper %d%s%s (%s)\n", job->state.path, count, count ? list[0].size : 0, where,
-	       job->state.keeper_pid, job->elsewhere ? " on " : "", job->elsewhere ? job->elsewhere->host : "",
-	       life[job->state.life]);
+	printf("%s: %ld of %d rank%s on %s, keeper %d%s%s (%s)\n", job->state.path, count, count ? list[0].size : 0,
+	       count && list[0].size == 1 ? "" : "s", where, job->state.keeper_pid, job->elsewhere ? " on " : "",
+	       job->elsewhere ? job->elsewhere->host : "", life[job->state.life]);
 	printf("  %5s %8s %10s %10s  %s%s\n", "rank", "pid", "step", "step time", hosts > 1 ? "host  " : "", "where");
 	for (long i = 0; i < count; i++) {
 		if (list[i].marks)
@@ -298,7 +297,7 @@ static int print_all(struct jobs *jobs, int json, int clear)
 	return running;
 }
 
-static int show(struct jobs *jobs, const char *given, const struct pp_options *options)
+static int show(struct jobs *jobs, const char *given, const char *refused, const struct pp_options *options)
 {
 	int json = options->source[PP_OPT_ID_JSON] != PP_FROM_DEFAULT, watch = options->source[PP_OPT_ID_WATCH] != PP_FROM_DEFAULT;
 	int running, seen = 0;
@@ -316,7 +315,12 @@ static int show(struct jobs *jobs, const char *given, const struct pp_options *o
 	} while (watch && running && !ferror(stdout));
 	if (seen)
 		return PP_EXIT_OK;
-	pp_say("no rank runs that records into '%s'. A job shows up with its first MPI call or mark.", given);
+	if (*refused)
+		pp_say("no rank of yours runs that records into '%s'; request files are not trusted: %s. Ask as the user of the "
+		       "job.",
+		       given, refused);
+	else
+		pp_say("no rank runs that records into '%s'. A job shows up with its first MPI call or mark.", given);
 	return PP_EXIT_FAILED;
 }
 
@@ -336,15 +340,13 @@ int pp_cmd_status(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = realpath(given, NULL);
-	if (!logdir) {
-		pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(errno));
+	logdir = pp_given_logdir(given);
+	if (!logdir)
 		return PP_EXIT_FAILED;
-	}
 	jobs.logdir = logdir;
 	pp_spool_each(see, &jobs);
 	see_more(&jobs, &more);
-	rc = show(&jobs, given, &options);
+	rc = show(&jobs, given, more.refused, &options);
 	for (int k = 0; k < jobs.count; k++)
 		pp_live_close(jobs.job[k].live);
 	free(logdir);

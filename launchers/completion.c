@@ -175,10 +175,10 @@ static void zsh_text(const char *text)
 	}
 }
 
-static void zsh_option(const struct pp_opt *o)
+static void zsh_option(const struct pp_opt *o, unsigned groups)
 {
 	printf("\t\t\t'--%s%s[", o->name, *o->argument ? "=" : "");
-	zsh_text(o->help);
+	zsh_text(pp_options_help(o, groups));
 	putchar(']');
 	if (*o->argument) {
 		putchar(':');
@@ -191,7 +191,7 @@ static void zsh_option(const struct pp_opt *o)
 			put_words(o->argument, ' ');
 			putchar(')');
 		} else {
-			zsh_text(o->argument);
+			zsh_text(pp_options_argument(o, groups));
 			putchar(':');
 		}
 	}
@@ -221,14 +221,14 @@ static void zsh(void)
 		printf("\t%s)\n\t\t_arguments -S \\\n", pp_verbs[i].name);
 		for (int k = 0; k < PP_OPTS; k++)
 			if (pp_opt_table[k].groups & verb->groups)
-				zsh_option(&pp_opt_table[k]);
+				zsh_option(&pp_opt_table[k], verb->groups);
 		printf("\t\t\t'--help[print the options]'%s\n\t\t;;\n", rest[rest_of(verb)]);
 	}
 	puts("\tesac\n}\n"
 	     "if [[ $funcstack[1] == _podprof ]]; then\n\t_podprof \"$@\"\nelse\n\tcompdef _podprof podprof\nfi");
 }
 
-static void fish_option(const char *verb, const struct pp_opt *o)
+static void fish_option(const char *verb, const struct pp_opt *o, unsigned groups)
 {
 	printf("complete -c podprof -n '__fish_seen_subcommand_from %s' -l %s", verb, o->name);
 	if (o == &pp_opt_table[PP_OPT_ID_OUTPUT])
@@ -246,7 +246,7 @@ static void fish_option(const char *verb, const struct pp_opt *o)
 		}
 	}
 	fputs(" -d ", stdout);
-	put_quoted(o->help);
+	put_quoted(pp_options_help(o, groups));
 	putchar('\n');
 }
 
@@ -266,7 +266,7 @@ static void fish(void)
 		putchar('\n');
 		for (int k = 0; k < PP_OPTS; k++)
 			if (pp_opt_table[k].groups & verb->options->groups)
-				fish_option(verb->name, &pp_opt_table[k]);
+				fish_option(verb->name, &pp_opt_table[k], verb->options->groups);
 		if (rest[rest_of(verb->options)])
 			printf("complete -c podprof -n '__fish_seen_subcommand_from %s' %s\n", verb->name,
 			       rest[rest_of(verb->options)]);

@@ -7,6 +7,7 @@
 
 #include "aggregate/keeper/net.h"
 #include "aggregate/keeper/rendezvous.h"
+#include "aggregate/write/apart.h"
 #include "core/base/opt.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor.h"
@@ -26,23 +27,30 @@ static size_t list_addresses(char *text, size_t size)
 	return invite.addresses;
 }
 
-/* A keeper's own door, for a moment, and on this host only. */
+static int open_door(void *context, struct pp_err *err)
+{
+	struct pp_net_invite invite;
+	struct pp_net *net = NULL;
+	int rc = pp_net_listen(context, &invite, &net, err);
+
+	explicit_bzero(&invite, sizeof(invite));
+	pp_net_free(net);
+	return rc;
+}
+
+/* A keeper's own door, for a moment, and on this host only; apart, because libzmq aborts where there is no memory or descriptor. */
 static void check_hosts(const struct pp_options *options)
 {
 	struct pp_net_options o = {
 	        .job = "doctor", .host = "doctor", .version = PODPROF_VERSION, .session = "", .bind = "127.0.0.1"};
 	const char *range = options->value[PP_OPT_ID_PORT_RANGE];
 	char addresses[PP_NET_ADDRESSES * 50];
-	struct pp_net_invite invite;
-	struct pp_net *net = NULL;
 	struct pp_err err = {""};
 	int rc;
 
 	if (*range)
 		pp_opt_parse_ports(range, &o.port_first, &o.port_last, NULL);
-	rc = pp_net_listen(&o, &invite, &net, &err);
-	explicit_bzero(&invite, sizeof(invite));
-	pp_net_free(net);
+	rc = pp_apart(open_door, &o, &err);
 	if (rc == -EADDRINUSE)
 		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "podprof run --port-range A:B, with ports that are free", "%s", err.text);
 	else if (rc)
@@ -110,8 +118,8 @@ static void check_sharing(const char *given)
 	else
 		pp_doctor_row(
 		        "meeting", PP_DOCTOR_OK, "",
-		        "'%s' is on a disk of this host: hosts of one job find each other through MPI only; without MPI name one "
-		        "that they share by -o",
+		        "'%s' is on a disk of this host: hosts of one job find each other through MPI, or 'podprof run -- mpirun "
+		        "...'; else name one that they share by -o",
 		        given);
 }
 

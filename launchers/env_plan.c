@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "launchers/forward.h"
+#include "launchers/meet.h"
 
 static int add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
 {
@@ -58,6 +59,8 @@ static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *p
 		rc = add(plan, "PODPROF_JOB", strdup(in->job), err);
 	if (!rc && restart)
 		rc = add(plan, "PODPROF_RESTART", strdup(restart), err);
+	if (!rc && in->meeting)
+		rc = add(plan, PP_MEET_VARIABLE, strdup(in->meeting), err);
 	return rc;
 }
 
@@ -94,6 +97,18 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 	if (rc)
 		pp_env_plan_release(ret_plan);
 	return rc;
+}
+
+void pp_env_plan_replace(struct pp_env_plan *plan, const char *name, char *value)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (strcmp(plan->variable[i].name, name) != 0)
+			continue;
+		free(plan->variable[i].value);
+		plan->variable[i].value = value;
+		return;
+	}
+	free(value);
 }
 
 int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err)

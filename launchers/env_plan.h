@@ -8,7 +8,7 @@
 #include "core/base/err.h"
 #include "launchers/options.h"
 
-enum { PP_ENV_PLAN_MAX = 12 + PP_OPTS };
+enum { PP_ENV_PLAN_MAX = 13 + PP_OPTS };
 
 struct pp_env_plan {
 	struct {
@@ -27,11 +27,14 @@ struct pp_env_plan_input {
 	const char *(*get)(const char *name); /* the job's environment */
 	const char *program;                  /* path of podprof, NULL: ranks of hosts without a spool do not make one */
 	const char *job;
-	int forward; /* mpirun is to pass them on by its list */
+	const char *meeting; /* where hosts may meet (meet.h), or "" until that is known; NULL: nowhere */
+	int forward;         /* mpirun is to pass them on by its list */
 };
 
 /* What the user has is kept: LD_PRELOAD behind ours, another NVTX injection in PODPROF_NVTX_CHAIN. Nothing is set yet. */
 int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err);
+/* Another value for one of them; it is the plan's from then on. */
+void pp_env_plan_replace(struct pp_env_plan *plan, const char *name, char *value);
 /* setenv() all; on failure none is changed for good: the caller execs with what it had. */
 int pp_env_plan_apply(const struct pp_env_plan *plan, struct pp_err *err);
 void pp_env_plan_release(struct pp_env_plan *plan);

@@ -123,10 +123,10 @@ static void put_options(FILE *f, unsigned groups)
 		literal(f, o->name);
 		if (*o->argument) {
 			fputs("\\fR=\\fI", f);
-			literal(f, o->argument);
+			literal(f, pp_options_argument(o, groups));
 		}
 		fputs("\\fR\n", f);
-		prose(f, o->help);
+		prose(f, pp_options_help(o, groups));
 		fprintf(f, ".br\n%s%s%sIn the environment: \\fB%s\\fR.\n", *o->fallback ? "Default: " : "", o->fallback,
 		        *o->fallback ? ".\n" : "", o->env);
 	}

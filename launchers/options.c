@@ -23,11 +23,43 @@ static const char *const inner_variables[] = {
 #include "launchers/man_text.def"
 };
 
+static const struct words {
+	enum pp_opt_id id;
+	unsigned group;
+	const char *argument, *help;
+} verb_words[] = {
+#define PP_OPT_WORDS(option, group, argument, help) {PP_OPT_ID_##option, PP_OPT_##group, argument, help},
+#include "launchers/opt_words.def"
+#undef PP_OPT_WORDS
+};
+
 struct parse {
 	const struct pp_options_verb *verb;
 	struct pp_options *options;
 	int rest;
 };
+
+static const struct words *words_of(const struct pp_opt *opt, unsigned groups)
+{
+	for (size_t i = 0; i < sizeof(verb_words) / sizeof(verb_words[0]); i++)
+		if (opt == &pp_opt_table[verb_words[i].id] && groups == verb_words[i].group)
+			return &verb_words[i];
+	return NULL;
+}
+
+const char *pp_options_argument(const struct pp_opt *opt, unsigned groups)
+{
+	const struct words *w = words_of(opt, groups);
+
+	return w ? w->argument : opt->argument;
+}
+
+const char *pp_options_help(const struct pp_opt *opt, unsigned groups)
+{
+	const struct words *w = words_of(opt, groups);
+
+	return w ? w->help : opt->help;
+}
 
 static int distance(const char *a, const char *b)
 {
@@ -90,16 +122,31 @@ static const struct pp_opt *find_row(const struct pp_options_verb *verb, const c
 	return found == 1 ? prefix : NULL;
 }
 
+/* The first verb that takes such options. */
+static const char *verb_with(unsigned groups)
+{
+	static const char *const name[] = {"run", "report", "salvage", "doctor", "status", "capture"}; /* enum pp_opt_groups */
+
+	return groups ? name[__builtin_ctz(groups)] : NULL;
+}
+
 static int bad_option(const struct pp_options_verb *verb, const char *text, size_t length)
 {
 	const char *names[PP_OPTS];
 	char word[NAME_MAX_LENGTH + 1];
 	size_t count = 0;
-	const char *near = NULL;
+	const char *near = NULL, *other = NULL;
 
 	for (int i = 0; i < PP_OPTS; i++)
 		if (pp_opt_table[i].groups & verb->groups)
 			names[count++] = pp_opt_table[i].name;
+		else if (length == 2 + strlen(pp_opt_table[i].name) && !strncmp(text + 2, pp_opt_table[i].name, length - 2))
+			other = verb_with(pp_opt_table[i].groups);
+	if (other) {
+		pp_say("option '%.*s' is one of 'podprof %s', not of '%s': nothing was started. Type '%s --help' for its own.",
+		       (int)length, text, other, verb->name, verb->name);
+		return PP_EXIT_USAGE;
+	}
 	if (length > 2 && length - 2 <= NAME_MAX_LENGTH) {
 		snprintf(word, sizeof(word), "%.*s", (int)(length - 2), text + 2);
 		near = pp_nearest(word, names, count);
@@ -140,7 +187,7 @@ static int check_words(const struct pp_options_verb *verb, int argc, char **argv
 		if (!*o->argument || (a[1] == '-' ? a[length] == '=' : a[2] != '\0'))
 			continue;
 		if (++i >= argc) {
-			pp_say("option '--%s' has no value: give --%s=%s.", o->name, o->name, o->argument);
+			pp_say("option '--%s' has no value: give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));
 			return PP_EXIT_USAGE;
 		}
 	}
@@ -201,6 +248,7 @@ static int section_of(int id)
 	case PP_OPT_ID_RANKS:
 	case PP_OPT_ID_KEEP:
 	case PP_OPT_ID_TRIGGER:
+	case PP_OPT_ID_LAST:
 	case PP_OPT_ID_STEP_RULE:
 	case PP_OPT_ID_WINDOW_BUFFER:
 		return 1;
@@ -234,6 +282,7 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 
 	for (int i = 0; i < PP_OPTS; i++) {
 		const struct pp_opt *o = &pp_opt_table[i];
+		const char *help = pp_options_help(o, verb->groups);
 		int in = section_of(i);
 
 		if (!(o->groups & verb->groups))
@@ -241,12 +290,12 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 		if (!headed[in]++)
 			row[count++] = (struct argp_option){.doc = section[in], .group = in + 1};
 		if (*o->fallback)
-			snprintf(doc[i], sizeof(doc[i]), "%s (default %s)", o->help, o->fallback);
+			snprintf(doc[i], sizeof(doc[i]), "%s (default %s)", help, o->fallback);
 		else
-			snprintf(doc[i], sizeof(doc[i]), "%s", o->help);
+			snprintf(doc[i], sizeof(doc[i]), "%s", help);
 		row[count++] = (struct argp_option){.name = o->name,
 		                                    .key = i == PP_OPT_ID_OUTPUT ? 'o' : KEY_FIRST + i,
-		                                    .arg = *o->argument ? o->argument : NULL,
+		                                    .arg = *o->argument ? pp_options_argument(o, verb->groups) : NULL,
 		                                    .doc = doc[i],
 		                                    .group = in + 1};
 	}

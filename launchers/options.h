@@ -22,6 +22,10 @@ struct pp_options_verb {
 	int command;           /* 1: the first word that is no option ends the options */
 };
 
+/* What --help, man pages and completions of a verb say of an option. */
+const char *pp_options_argument(const struct pp_opt *opt, unsigned groups);
+const char *pp_options_help(const struct pp_opt *opt, unsigned groups);
+
 /* Read the command line. Returns -1: go on, *ret_rest is the first argument that is no option (words of verbs without
  * `command` are moved behind the options); else the exit code: 0 after --help, 64 after one sentence on stderr. */
 int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, struct pp_options *ret_options, int *ret_rest);

@@ -31,7 +31,7 @@ static int help(void)
 		if (!(o->groups & PP_OPT_RUN))
 			continue;
 		snprintf(left, sizeof(left), "--%s%s%s", o->name, *o->argument ? "=" : "", o->argument);
-		printf("  %-24s %-24s %s\n", left, o->env, *o->fallback ? o->fallback : "-");
+		printf("  %-30s %-22s %s\n", left, o->env, *o->fallback ? o->fallback : "-");
 	}
 	puts("\n`podprof VERB --help` explains a verb's options. `podprof run` ends with the exit code of what it runs.");
 	return PP_EXIT_OK;

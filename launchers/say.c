@@ -1,7 +1,10 @@
 /* Sentences on stderr, for all verbs. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
@@ -25,4 +28,16 @@ const char *pp_why(int error)
 	if (text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z'))
 		text[0] = (char)(text[0] - 'A' + 'a');
 	return text;
+}
+
+char *pp_given_logdir(const char *given)
+{
+	char *path = realpath(given, NULL);
+	struct stat st;
+
+	if (path && !stat(path, &st) && S_ISDIR(st.st_mode))
+		return path;
+	pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(path ? ENOTDIR : errno));
+	free(path);
+	return NULL;
 }

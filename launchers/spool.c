@@ -32,16 +32,15 @@ static int make_parents(char *path, mode_t mode)
 	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
 }
 
-/* A page, not a byte: a full file system still makes empty files. */
+/* A page, not a byte: a full file system still makes empty files. By no pid: processes of other hosts have the same ones. */
 static int prove_writable(const char *directory)
 {
 	char path[PATH_MAX], page[4096] = {0};
 	int fd, rc = 0;
 
-	if (snprintf(path, sizeof(path), "%s/.podprof-%d.part", directory, (int)getpid()) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/.podprof-XXXXXX.part", directory) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	unlink(path); /* of a process of this number that was killed here */
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = mkostemps(path, (int)strlen(".part"), O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	errno = ENOSPC;

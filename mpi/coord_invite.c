@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
 #include "core/base/proc.h"
 
 enum { MESSAGE_BYTES = 4096, PATIENCE_MS = 1000 };
@@ -42,14 +43,6 @@ int64_t pp_invite_keeper(const char *spool)
 	return (int64_t)(h >> 2 | 1);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Only what its keeper wrote: in a directory of this user, and whole, for it is renamed into place. */
 static uint32_t read_file(const char *path, char *text, size_t room)
 {
@@ -73,13 +66,13 @@ static int spool_file(const struct pp_invite *me, const char *name, char *path, 
 static void wait_for_keeper(const struct pp_invite *me, struct message *m)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
-	int64_t deadline = now_ms() + PATIENCE_MS;
+	int64_t deadline = pp_now_ms() + PATIENCE_MS;
 	char path[512];
 
 	if (!me->guest || !me->guest->want_net || !spool_file(me, "invite", path, sizeof path))
 		return;
 	me->guest->want_net();
-	while (!(m->length = read_file(path, m->text, sizeof m->text)) && now_ms() < deadline)
+	while (!(m->length = read_file(path, m->text, sizeof m->text)) && pp_now_ms() < deadline)
 		nanosleep(&ms, NULL);
 }
 

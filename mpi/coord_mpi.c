@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/now.h"
 #include "mpi/coord_agree.h"
 #include "mpi/coord_invite.h"
 #include "mpi/coord_part.h"
 #include "mpi/pmpi_source.h"
 
-enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000, SELDOM = 32 };
+enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000 };
 
 _Atomic uint32_t pp_coord_busy;
 
@@ -32,6 +33,8 @@ static _Atomic uint32_t held;
 static struct pp_agree agree = {.over = 1};
 static MPI_Request request;
 static int64_t given[PP_AGREE_VALUES], got[PP_AGREE_VALUES]; /* of the pending operation */
+
+static _Atomic uint32_t looks; /* since it was issued, by calls that do not wait for it */
 
 static int find_calls(struct pp_mpi_calls *c)
 {
@@ -106,6 +109,7 @@ static void give_up(const char *why)
 /* Held. `given` is filled. */
 static void issue(void)
 {
+	atomic_store_explicit(&looks, 0, memory_order_relaxed);
 	if (mpi.iallreduce(given, got, PP_AGREE_VALUES, mpi.int64, mpi.max, comm, &request) == MPI_SUCCESS)
 		atomic_store_explicit(&pp_coord_busy, 1, memory_order_relaxed);
 	else
@@ -187,14 +191,23 @@ static int answer(uint32_t number, int64_t *ret_step)
 
 static const struct pp_coord_ops ops = {.name = "mpi", .ask = ask, .answer = answer};
 
+/* The 1st, 2nd, 4th, 8th ... call: nobody waits for the result, and who asks next looks at it first. */
+static int is_due(void)
+{
+	uint32_t n = atomic_load_explicit(&looks, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&looks, n, memory_order_relaxed);
+	return !(n & (n - 1));
+}
+
 void pp_coord_look(struct pp_mpi_thread *t)
 {
 	int saved = errno;
 
 	t->looking = 1;
-	if (pp_mpi_is_rung())
+	if (pp_mpi_is_rung()) {
 		pp_mpi_guest->look();
-	else if (++t->looks % SELDOM == 0 && enter(t)) { /* nobody waits for its result */
+	} else if (is_due() && enter(t)) {
 		test();
 		leave(t);
 	}
@@ -269,7 +282,7 @@ void pp_coord_start_all(int records)
 
 	if (!why)
 		why = begin_all(g);
-	if (!why) {
+	if (!why && g) {
 		if (mpi.query_thread(&level) != MPI_SUCCESS)
 			level = MPI_THREAD_SINGLE;
 		initial = pthread_self();
@@ -279,14 +292,6 @@ void pp_coord_start_all(int records)
 	}
 	say(why ? PP_COORDINATOR_NONE : PP_COORDINATOR_MPI, why ? why : "");
 	errno = saved;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Held. 1: closed; 0: not yet; -EIO: it cannot be. */
@@ -319,7 +324,7 @@ static int close_all(int64_t deadline)
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	int rc = close_step();
 
-	for (int i = 0; !rc && now_ms() < deadline; i++) {
+	for (int i = 0; !rc && pp_now_ms() < deadline; i++) {
 		if (i < EAGER_TESTS)
 			sched_yield();
 		else
@@ -336,9 +341,9 @@ void pp_coord_stop_all(void)
 
 	if (!is_open)
 		return;
-	deadline = now_ms() + CLOSE_MS;
+	deadline = pp_now_ms() + CLOSE_MS;
 	while (!take()) {
-		if (now_ms() >= deadline)
+		if (pp_now_ms() >= deadline)
 			goto out; /* a thread hangs in libmpi with it */
 		sched_yield();
 	}

@@ -38,10 +38,11 @@ static uint64_t hash(const char *text)
 /* The word of `length` bytes, without its directory. */
 static int is_named(const char *word, size_t length, const char *name)
 {
-	for (size_t i = 0; i < length; i++)
-		if (word[i] == '/')
-			return is_named(word + i + 1, length - i - 1, name);
-	return length == strlen(name) && !memcmp(word, name, length);
+	size_t begin = length;
+
+	while (begin && word[begin - 1] != '/')
+		begin--;
+	return length - begin == strlen(name) && !memcmp(word + begin, name, length - begin);
 }
 
 static int is_script(const char *word, size_t length)
@@ -105,12 +106,12 @@ static void read_launcher(struct pp_part *p)
 static struct pp_part_page *map_page(const char *spool, int size)
 {
 	size_t bytes = sizeof(struct pp_part_page) + (size_t)size;
+	const char *world = getenv("PMIX_NAMESPACE");
 	struct pp_part_page *page;
 	char path[512];
 	int fd;
 
-	if (snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)hash(getenv("PMIX_NAMESPACE"))) >=
-	    (int)sizeof path)
+	if (!world || snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)hash(world)) >= (int)sizeof path)
 		return NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -136,7 +137,7 @@ void pp_part_mark(struct pp_part *p, const char *spool)
 
 	*p = (struct pp_part){.rank = -1};
 	read_launcher(p);
-	if (p->rank < 0 || p->size <= p->rank || !getenv("PMIX_NAMESPACE") || !spool || !*spool)
+	if (p->rank < 0 || p->size <= p->rank || !spool || !*spool)
 		return;
 	p->page = map_page(spool, p->size);
 	if (!p->page)

@@ -33,7 +33,6 @@ struct pp_mpi_thread {
 	uint32_t depth;     /* 1: inside a wrapper, what libmpi calls itself is not seen */
 	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
 	uint32_t looking;   /* 1: inside a wrapper, but not yet inside the real call */
-	uint32_t looks;
 	MPI_Comm cache_handle;
 	struct pp_comm *cache;
 	struct pp_where *where;

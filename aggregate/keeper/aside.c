@@ -6,16 +6,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+#include "core/base/now.h"
 
 static void write_all(int fd, const void *data, size_t bytes)
 {
@@ -69,7 +62,7 @@ int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t
 	close(fd[1]);
 	fcntl(fd[0], F_SETFL, O_NONBLOCK);
 	a->fd = fd[0];
-	a->deadline_ms = now_ms() + limit_ms;
+	a->deadline_ms = pp_now_ms() + limit_ms;
 	return 0;
 }
 
@@ -106,7 +99,7 @@ int pp_aside_done(struct pp_aside *a)
 			a->got += (size_t)n;
 	} while (n > 0 && a->got < sizeof(a->answer));
 	if (a->got < sizeof(a->answer)) {
-		int late = now_ms() > a->deadline_ms;
+		int late = pp_now_ms() > a->deadline_ms;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR) && !late)
 			return 0;
@@ -121,7 +114,7 @@ int pp_aside_over(struct pp_aside *a)
 {
 	if (a->pid && waitpid(a->pid, NULL, WNOHANG) != 0)
 		a->pid = 0;
-	else if (a->pid && now_ms() > a->deadline_ms)
+	else if (a->pid && pp_now_ms() > a->deadline_ms)
 		kill(a->pid, SIGKILL);
 	return !a->pid;
 }

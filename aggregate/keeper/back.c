@@ -11,6 +11,7 @@
 #include "aggregate/keeper/request_own.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/read/cut.h"
+#include "core/base/now.h"
 
 enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };
 
@@ -46,7 +47,7 @@ static void evict(struct pp_back *b, const struct pp_requests *r, const struct p
 {
 	struct pp_moment now = pp_moment_now(), cut = pp_moment_before(&now, &r->origin, b->keep_ns);
 
-	b->kept_ms = pp_requests_now_ms();
+	b->kept_ms = pp_now_ms();
 	if (now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
@@ -57,21 +58,64 @@ static void evict(struct pp_back *b, const struct pp_requests *r, const struct p
 	}
 }
 
-void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
+static void ask(struct pp_back *b, struct pp_requests *r, const struct pp_request_span *span)
 {
 	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
+
+	pp_keeper_log("trigger: %s", span->what);
+	if (pp_requests_ask(r, &wish))
+		b->slow.counted++;
+	else
+		r->span = *span;
+}
+
+/* What another host's keeper saw of its ranks. */
+static void hear(struct pp_back *b, struct pp_requests *r)
+{
 	struct pp_request_span span;
 
-	if (pp_pod_role(job->pod) != PP_POD_FOLLOWER && !pp_pod_is_done(job->pod) &&
-	    pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
-		pp_keeper_log("trigger: %s", span.what);
-		if (pp_requests_ask(r, &wish))
+	b->slow.counted += r->slow_more;
+	r->slow_more = 0;
+	if (b->slow.thousandths && pp_slow_hear(&b->slow, &r->origin, r->slow, &span))
+		ask(b, r, &span);
+	r->slow[0] = '\0';
+}
+
+void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
+{
+	int follows = pp_pod_role(job->pod) == PP_POD_FOLLOWER;
+	struct pp_request_span span;
+	char line[PP_SLOW_LINE];
+
+	if (!pp_pod_is_done(job->pod) && pp_slow_run(&b->slow, job->view, &r->origin, ending, &span)) {
+		pp_slow_line(&span, line, sizeof(line));
+		if (!follows)
+			ask(b, r, &span);
+		else if (pp_pod_ask(job->pod, 0, line)) /* the leader is not reached */
 			b->slow.counted++;
-		else
-			r->span = span;
 	}
-	if (b->keep_ns && !ending && pp_requests_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
+	if (!follows && r->slow[0])
+		hear(b, r);
+	if (b->keep_ns && !ending && pp_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
 		evict(b, r, job);
+}
+
+void pp_back_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job)
+{
+	struct pp_rings *rings = job->view->rings;
+	struct pp_moment now;
+
+	pp_rings_drain_all(rings);
+	now = pp_moment_now();
+	for (size_t i = 0; i < pp_rings_count(rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(rings, i);
+		int64_t from = pp_moment_tick(&r->taken, h), to = pp_moment_tick(&now, h), begun = pp_windows_begun(w, h);
+
+		to = begun <= to ? begun - 1 : to;
+		/* What a rank does before its first step is the first window's. */
+		if (from <= to && atomic_load_explicit(&h->step_marks, memory_order_relaxed))
+			pp_rings_drop_between(rings, i, from, to);
+	}
 }
 
 void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job)
@@ -102,6 +146,6 @@ void pp_back_message(const struct pp_back *b, const struct pp_requests *r, const
 	if (!o->captured && !o->failed)
 		snprintf(message + n, size - n, "%sno session by --trigger '%s': no step was slow enough", n ? "\n" : "", b->rule);
 	else if (b->slow.counted)
-		snprintf(message + n, size - n, "%s%" PRIu64 " more slow steps within a minute of one that was captured",
-		         n ? "\n" : "", b->slow.counted);
+		snprintf(message + n, size - n, "%s%" PRIu64 " more slow step%s within a minute of one that was captured",
+		         n ? "\n" : "", b->slow.counted, b->slow.counted == 1 ? "" : "s");
 }

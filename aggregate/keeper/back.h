@@ -4,6 +4,7 @@
 #define PP_KEEPER_BACK_H
 
 #include "aggregate/keeper/slow.h"
+#include "aggregate/keeper/windows.h"
 
 struct pp_back {
 	int64_t keep_ns;  /* 0: what fits the window buffer is held */
@@ -17,6 +18,8 @@ void pp_back_init(struct pp_back *b, const struct pp_settings *settings);
 void pp_back_release(struct pp_back *b);
 /* One turn, before that of the requests. `ending`: a slow step that was seen is asked for now or not at all. */
 void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending);
+/* A capture is over where ranks record in windows only: what they recorded for it goes, but for what a window needs. */
+void pp_back_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job);
 /* The ranks are over: what of them the last session has, with --keep; also in `told` words. */
 void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job);
 /* 1: nothing but what the rule found is to be written. */

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "aggregate/keeper/message.h"
-#include "aggregate/keeper/words.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/cut.h"
 #include "core/clock/pieces.h"
 
@@ -179,7 +179,7 @@ static void tell_window(const struct pp_close *c, const struct pp_session_option
 	snprintf(told->channel, sizeof(told->channel), "%s", steps ? "memory" : "none");
 	if (steps)
 		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
-	if (pp_words_make(c->view->rings, pp_words_of_options, NULL, told))
+	if (pp_window_rows_make(c->view->rings, pp_window_rows_of_options, NULL, told))
 		told->by[0] = '\0';
 	for (size_t i = 0; told->rank && c->range && i < told->ranks; i++)
 		for (size_t k = 0; k < c->ranges; k++)

@@ -15,6 +15,7 @@
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
+#include "core/base/now.h"
 
 enum {
 	SCAN_MS = 20,       /* new rings and deaths */
@@ -33,14 +34,6 @@ static void on_term(int signal_number)
 {
 	(void)signal_number;
 	stop = 1;
-}
-
-int64_t pp_keeper_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 void pp_keeper_pause(int ms)
@@ -101,15 +94,15 @@ static int runs_over(struct pp_keeper *k, int *ret_gone)
 		if (k->view.run[i].local_size > announced)
 			announced = k->view.run[i].local_size;
 	}
-	k->runs_over_ms = !over ? 0 : k->runs_over_ms ? k->runs_over_ms : pp_keeper_now_ms();
-	return over && ((!outer && (int)k->view.runs >= announced) || pp_keeper_now_ms() - k->runs_over_ms > SOME_MS);
+	k->runs_over_ms = !over ? 0 : k->runs_over_ms ? k->runs_over_ms : pp_now_ms();
+	return over && ((!outer && (int)k->view.runs >= announced) || pp_now_ms() - k->runs_over_ms > SOME_MS);
 }
 
 /* Why the window closes now; NULL: it does not. */
 static const char *reason_to_close(struct pp_keeper *k)
 {
 	size_t rings = pp_rings_count(k->view.rings);
-	int64_t now = pp_keeper_now_ms();
+	int64_t now = pp_now_ms();
 	int expected = pp_ranks_expected(&k->view), over = 1, gone, runs;
 
 	if (stop)
@@ -154,6 +147,16 @@ int pp_keeper_is_many(struct pp_keeper *k)
 	return k->many;
 }
 
+/* Captures leave nothing behind in the windows of the options. */
+static void sweep(struct pp_keeper *k)
+{
+	int active = pp_requests_active(&k->requests);
+
+	if (k->served && !active && !k->requests.always && !pp_timed_has_begun(&k->timed))
+		pp_back_sweep(&k->windows, &k->requests, &k->job);
+	k->served = active;
+}
+
 void pp_keeper_serve(struct pp_keeper *k)
 {
 	pp_keeper_is_many(k);
@@ -164,6 +167,7 @@ void pp_keeper_serve(struct pp_keeper *k)
 	}
 	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 0);
 	pp_requests_run(&k->requests, &k->job, k->control, k->windows.busy);
+	sweep(k);
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING)
 		run_windows(k, 0);
@@ -175,7 +179,7 @@ static const char *scan(struct pp_keeper *k)
 	int opened = pp_spool_scan(&k->view);
 	const char *why;
 
-	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : pp_keeper_now_ms();
+	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : pp_now_ms();
 	k->blind_code = opened;
 	if (opened > 0)
 		pp_keeper_make_room(&k->view);
@@ -183,7 +187,7 @@ static const char *scan(struct pp_keeper *k)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
 		k->clock_read = 1;
 	}
-	pp_missing_look(&k->missing, &k->view, k->pod, k->control, pp_keeper_now_ms());
+	pp_missing_look(&k->missing, &k->view, k->pod, k->control, pp_now_ms());
 	why = reason_to_close(k);
 	if (!pp_pod_may_close(k->pod, why != NULL, stop))
 		return NULL;
@@ -207,8 +211,8 @@ static void drain_until_over(struct pp_keeper *k)
 
 		pp_sampler_run(&k->sampler, k->view.rings);
 		news = pp_pod_run(k->pod);
-		if (pp_keeper_now_ms() - scanned >= SCAN_MS || !scanned) {
-			scanned = pp_keeper_now_ms();
+		if (pp_now_ms() - scanned >= SCAN_MS || !scanned) {
+			scanned = pp_now_ms();
 			why = scan(k);
 			news = 1;
 		}
@@ -265,7 +269,7 @@ static void open_pod(struct pp_keeper *k)
 
 int pp_keeper_main(const char *spool, struct pp_err *err)
 {
-	struct pp_keeper k = {.spool = spool, .view = {.path = spool}, .begin_ms = pp_keeper_now_ms(), .stop = &stop};
+	struct pp_keeper k = {.spool = spool, .view = {.path = spool}, .begin_ms = pp_now_ms(), .stop = &stop};
 	int lock = pp_keeper_lock(spool, err), rc;
 
 	if (lock < 0)

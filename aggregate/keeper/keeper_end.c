@@ -6,7 +6,9 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/request_own.h"
 #include "aggregate/read/cut.h"
+#include "core/base/now.h"
 
 enum {
 	LINGER_S = 5, /* beyond --wait, for ranks that are ending */
@@ -65,7 +67,9 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 	struct pp_writing w = {.first = all.first, .last = all.last, .range = k->back.range, .hosts = &all, .limit_ms = GATHER_MS};
 	int rc;
 
-	for (size_t i = 0; k->back.range && i < pp_rings_count(k->view.rings); i++) {
+	if (k->by_rows)
+		all.cut = PP_POD_WINDOW;
+	for (size_t i = 0; k->back.range && !k->by_rows && i < pp_rings_count(k->view.rings); i++) {
 		const struct pp_close_range *r = &k->back.range[i];
 
 		all.from = all.cut == PP_POD_ALL || r->from < all.from ? r->from : all.from;
@@ -82,6 +86,7 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 	return aside->answer.code;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written through close_it */
 static int close_here(struct pp_keeper *k, char *message, size_t size, char *later, struct pp_err *err)
 {
 	struct pp_close close_it = {.view = &k->view,
@@ -108,6 +113,16 @@ static void add_why(struct pp_keeper *k, char *message, size_t size)
 		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
 }
 
+/* Where captures had ranks record, the options' window is what its rows say. */
+static void cut_window(struct pp_keeper *k)
+{
+	if (k->back.range || !k->requests.number || k->options.steps_last <= k->options.steps_first)
+		return;
+	k->windows.hold = k->served || pp_requests_active(&k->requests);
+	k->back.range = pp_windows_ranges(&k->windows, &k->job, 0);
+	k->by_rows = k->back.range != NULL;
+}
+
 static int close_window(struct pp_keeper *k)
 {
 	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
@@ -116,6 +131,7 @@ static int close_window(struct pp_keeper *k)
 	int rc = 0;
 
 	begin_to_close(k);
+	cut_window(k);
 	if (pp_back_only_triggers(&k->back))
 		rc = 0;
 	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)
@@ -168,11 +184,27 @@ static void drop_all(struct pp_keeper *k)
 	}
 }
 
+/* What came by a signal after the message was left; `before` is that message. */
+static void tell_more(struct pp_keeper *k, const char *before)
+{
+	char message[sizeof(k->control->message)], more[1024];
+	size_t n = (size_t)snprintf(message, sizeof(message), "%s", before);
+
+	pp_own_message(&k->requests, k->options.logdir, more, sizeof(more));
+	if (more[0])
+		snprintf(message + n, sizeof(message) - n, "%s", more + !n);
+	if (more[0])
+		pp_control_set(k->control, (enum pp_keeper_state)atomic_load(&k->control->keeper_state), message);
+}
+
 /* Nothing is recorded now but what a capture asks for. */
 static void serve_on(struct pp_keeper *k)
 {
+	char before[sizeof(k->control->message)];
 	int asked = 1;
 
+	snprintf(before, sizeof(before), "%s", k->control->message);
+	memset(k->requests.own, 0, sizeof(k->requests.own)); /* it is said in there */
 	while (!*k->stop && anybody_trains(k)) {
 		pp_keeper_drain(k);
 		pp_sampler_run(&k->sampler, k->view.rings);
@@ -180,10 +212,13 @@ static void serve_on(struct pp_keeper *k)
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		if (asked && !pp_requests_active(&k->requests))
 			drop_all(k);
+		if (asked && !pp_requests_active(&k->requests))
+			tell_more(k, before);
 		asked = pp_requests_active(&k->requests);
 		pp_keeper_rest(k, asked ? PP_KEEPER_BUSY_MS : PP_KEEPER_IDLE_MS);
 	}
 	pp_requests_close(&k->requests, &k->job, k->spool);
+	tell_more(k, before);
 }
 
 /* Ranks that are ending read the message from the spool; ranks that train on read it when they end. */
@@ -193,7 +228,7 @@ int pp_keeper_wait(struct pp_keeper *k)
 
 	if (k->goes_on)
 		serve_on(k);
-	ending_ms = pp_keeper_now_ms();
+	ending_ms = pp_now_ms();
 	for (;;) {
 		int alive = 0, training = 0;
 
@@ -208,8 +243,8 @@ int pp_keeper_wait(struct pp_keeper *k)
 		if (!alive)
 			return 1;
 		if (training)
-			ending_ms = pp_keeper_now_ms();
-		if (*k->stop || pp_keeper_now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
+			ending_ms = pp_now_ms();
+		if (*k->stop || pp_now_ms() - ending_ms > (k->settings.wait_s + LINGER_S) * 1000)
 			return 0;
 		pp_pod_run(k->pod);
 		pp_keeper_rest(k, training ? 100 : PP_KEEPER_IDLE_MS);

@@ -26,7 +26,9 @@ struct pp_keeper {
 	struct pp_requests requests;
 	struct pp_back back;
 	struct pp_timed timed;
-	int many; /* windows: each is closed when its time has come */
+	int served;  /* a request was active at the last turn */
+	int by_rows; /* back.range is that of the options' window */
+	int many;    /* windows: each is closed when its time has come */
 	struct pp_clock_pair first;
 	int clock_read;
 	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
@@ -38,7 +40,6 @@ struct pp_keeper {
 	volatile sig_atomic_t *stop; /* it was asked to end */
 };
 
-int64_t pp_keeper_now_ms(void);
 void pp_keeper_pause(int ms);
 /* With other hosts a message of theirs ends the wait. */
 void pp_keeper_rest(struct pp_keeper *k, int ms);

@@ -55,17 +55,6 @@ void pp_live_close(struct pp_live *l)
 	free(l);
 }
 
-static int64_t step_of(const struct pp_ring_header *h)
-{
-	uint32_t threads = atomic_load(&h->thread_used);
-	int64_t step = INT64_MIN;
-
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		if (h->thread[i].where.step > step)
-			step = h->thread[i].where.step;
-	return step;
-}
-
 static int more_paces(struct pp_live *l)
 {
 	size_t count = pp_rings_count(l->view.rings);
@@ -101,7 +90,7 @@ void pp_live_look(struct pp_live *l, int64_t now_ns)
 	size_t count = pp_rings_count(l->view.rings);
 
 	for (size_t i = 0; i < count && i < l->paces; i++)
-		look_at(&l->pace[i], step_of(pp_rings_header(l->view.rings, i)), now_ns);
+		look_at(&l->pace[i], pp_ranks_step(pp_rings_header(l->view.rings, i)), now_ns);
 }
 
 static void say_where(const struct pp_ring_header *h, struct pp_live_rank *r)

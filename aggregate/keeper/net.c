@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <zmq.h>
 
 #include "aggregate/keeper/net_private.h"
+#include "core/base/now.h"
 
 static const char domain[] = "podprof";
-
-int64_t pp_net_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int set_number(void *socket, int option, int value)
 {
@@ -65,7 +57,7 @@ static struct pp_net *net_new(const struct pp_net_options *o, int *ret_rc, struc
 	net->o.dead_ms = o->dead_ms > 0 ? o->dead_ms : 10000;
 	net->o.peers_most = o->peers_most && o->peers_most < PP_NET_PEERS ? o->peers_most : PP_NET_PEERS;
 	net->o.queue_bytes = o->queue_bytes ? o->queue_bytes : (size_t)64 << 20;
-	net->now_ms = pp_net_now_ms();
+	net->now_ms = pp_now_ms();
 	if (getrandom(&net->instance, sizeof(net->instance), 0) != sizeof(net->instance) || !net->instance) {
 		free(net);
 		*ret_rc = pp_err_set(err, -EIO, "cannot reach other hosts: no random numbers");

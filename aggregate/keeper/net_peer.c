@@ -6,6 +6,7 @@
 #include <zmq.h>
 
 #include "aggregate/keeper/net_private.h"
+#include "core/base/now.h"
 
 int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size)
 {
@@ -109,7 +110,7 @@ void pp_peer_beat(struct pp_net *net, struct pp_peer *p)
 
 void pp_net_beat(struct pp_net *net)
 {
-	net->now_ms = pp_net_now_ms();
+	net->now_ms = pp_now_ms();
 	for (size_t i = 0; i < net->peers; i++)
 		if (net->peer[i].state == PP_PEER_JOINED)
 			pp_peer_beat(net, &net->peer[i]);
@@ -167,7 +168,7 @@ int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp
 	p->last = packet;
 	if (!p->unsent)
 		p->unsent = packet;
-	net->now_ms = pp_net_now_ms();
+	net->now_ms = pp_now_ms();
 	pp_peer_flush(net, p);
 	return 0;
 }

@@ -47,7 +47,6 @@ struct pp_net {
 	int64_t now_ms, hello_ms;
 };
 
-int64_t pp_net_now_ms(void);
 /* One message to a socket, by the route where it is the listener's. 0, or -errno: not now. */
 int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size);
 /* The same for a message that needs no delivery: hello, hello_ack, heartbeat. */

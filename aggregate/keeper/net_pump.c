@@ -7,6 +7,7 @@
 #include <zmq.h>
 
 #include "aggregate/keeper/net_private.h"
+#include "core/base/now.h"
 #include "core/ring/utf8.h"
 
 enum { QUIET, EVENT, NOTHING }; /* taken without an event; an event; nothing was there */
@@ -234,7 +235,7 @@ static void say_hello(struct pp_net *net)
 /* Heartbeats, sending again, and who is lost. */
 static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 {
-	int64_t now = pp_net_now_ms(), away = now - net->now_ms;
+	int64_t now = pp_now_ms(), away = now - net->now_ms;
 
 	net->now_ms = now;
 	if (!net->listens && net->peer[0].state == PP_PEER_GREETED && now - net->hello_ms >= net->o.heartbeat_ms / 4)
@@ -278,7 +279,7 @@ void pp_net_wait(struct pp_net *net, int64_t most_ms)
 
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event)
 {
-	int64_t end = pp_net_now_ms() + timeout_ms, most = net->o.heartbeat_ms / 4 + 1;
+	int64_t end = pp_now_ms() + timeout_ms, most = net->o.heartbeat_ms / 4 + 1;
 
 	pp_wire_release(&net->held);
 	for (;;) {

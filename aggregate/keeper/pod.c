@@ -12,6 +12,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
+#include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
 
@@ -30,11 +31,6 @@ int64_t pp_pod_now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-int64_t pp_pod_now_ms(void)
-{
-	return pp_pod_now_us() / 1000;
 }
 
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
@@ -74,7 +70,7 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 	if (!p)
 		return -ENOMEM;
 	p->o = *o;
-	p->begin_ms = pp_pod_now_ms();
+	p->begin_ms = pp_now_ms();
 	p->gather.fd = p->share.fd = p->share.aside.fd = -1;
 	gethostname(p->host, sizeof(p->host) - 1);
 	tame(p->host);
@@ -84,14 +80,14 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 
 static void hang_up(struct pp_pod *p, const char *reason)
 {
-	const int64_t end = pp_pod_now_ms() + 1000;
+	const int64_t end = pp_now_ms() + 1000;
 	struct pp_wire m = {.kind = PP_WIRE_BYE, .bye.reason = reason};
 	struct pp_net_event e;
 	int said = 0;
 
 	for (size_t i = 0; i < (p->state == PP_POD_JOINED ? 1 : p->state == PP_POD_LISTENING ? p->peers : 0); i++)
 		said += !pp_net_send(p->net, (int)i, &m, NULL);
-	while (said && pp_net_unsent(p->net) && pp_pod_now_ms() < end)
+	while (said && pp_net_unsent(p->net) && pp_now_ms() < end)
 		pp_net_next(p->net, 5, &e);
 	pp_net_free(p->net);
 	p->net = NULL;
@@ -102,6 +98,7 @@ void pp_pod_free(struct pp_pod *p)
 	if (!p)
 		return;
 	pp_pod_withdraw(p);
+	pp_pod_meet_end(p);
 	pp_pod_gather_end(p);
 	pp_pod_share_end(p);
 	pp_pod_clock_end(p);
@@ -168,7 +165,7 @@ static int has_zero(struct pp_pod *p, int *ret_size)
 		return 1;
 	if (expected > 0 && (seen >= expected || (int)v->runs >= expected))
 		return 0;
-	return pp_pod_now_ms() - p->rings_ms > SETTLE_MS ? 0 : -1;
+	return pp_now_ms() - p->rings_ms > SETTLE_MS ? 0 : -1;
 }
 
 /* Pids of its own. */
@@ -189,7 +186,7 @@ static int spans(const struct pp_pod *p)
 	if (h->size > h->local_size && h->local_size > 0)
 		return 1;
 	/* What a launcher takes for one host may be containers, with a keeper each. */
-	if ((h->local_size <= 0 || in_container()) && pp_pod_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
+	if ((h->local_size <= 0 || in_container()) && pp_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
 		return 1;
 	return atomic_load_explicit(&h->net_wanted, memory_order_acquire) != 0;
 }
@@ -202,7 +199,7 @@ static void decide(struct pp_pod *p)
 	if (!pp_rings_count(p->o.job->view->rings))
 		return;
 	if (!p->rings_ms) {
-		p->rings_ms = pp_pod_now_ms();
+		p->rings_ms = pp_now_ms();
 		snprintf(p->host, sizeof(p->host), "%.71s", pp_rings_header(p->o.job->view->rings, 0)->host);
 		tame(p->host);
 	}
@@ -226,7 +223,7 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->looked_ms = 0;
-	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, p->way == PP_WAY_MPI ? "MPI" : "a file");
+	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, pp_pod_way_name(p->way));
 }
 
 static void refused(struct pp_pod *p, const struct pp_net_event *e)
@@ -270,7 +267,7 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 	int leads = p->state == PP_POD_LISTENING;
 
 	if (leads)
-		p->peer[e->peer].heard_ms = pp_pod_now_ms();
+		p->peer[e->peer].heard_ms = pp_now_ms();
 	if (m->kind == PP_WIRE_HEARTBEAT && leads)
 		pp_pod_take_ranks(p, e->peer, &m->heartbeat);
 	else if (m->kind == PP_WIRE_TELL && !leads)
@@ -305,11 +302,12 @@ static void pump(struct pp_pod *p)
 
 int pp_pod_run(struct pp_pod *p)
 {
-	int64_t now = pp_pod_now_ms();
+	int64_t now = pp_now_ms();
 	int news;
 
 	if (!p)
 		return 0;
+	pp_pod_meet_run(p);
 	if (p->state == PP_POD_UNDECIDED)
 		decide(p);
 	else if (p->state == PP_POD_HERE && spans(p))
@@ -359,7 +357,7 @@ int pp_pod_pace(const struct pp_pod *p)
 
 int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 {
-	int64_t now = pp_pod_now_ms(), grace;
+	int64_t now = pp_now_ms(), grace;
 
 	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_APART)
 		return over;

@@ -9,6 +9,7 @@
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
+#include "core/base/now.h"
 
 enum {
 	EVERY_MS = 5000, /* between two rounds */
@@ -104,7 +105,7 @@ void pp_pod_clock_want(struct pp_pod *p)
 void pp_pod_clock_run(struct pp_pod *p)
 {
 	struct pp_clock_link_state state;
-	int64_t now = pp_pod_now_ms();
+	int64_t now = pp_now_ms();
 
 	if (!p->clock.link)
 		return;
@@ -129,7 +130,7 @@ void pp_pod_clock_run(struct pp_pod *p)
 int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms)
 {
 	pp_pod_clock_run(p);
-	return (!p->clock.wanted && !p->clock.busy) || pp_pod_now_ms() - since_ms > END_MS;
+	return (!p->clock.wanted && !p->clock.busy) || pp_now_ms() - since_ms > END_MS;
 }
 
 int pp_pod_clock_is_false(struct pp_pod *p)

@@ -1,7 +1,7 @@
 /* What of this host's rings is a window that the leader closes. Called by pod_share.c. */
 #include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/keeper/windows.h"
-#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
 
 static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
@@ -31,7 +31,7 @@ static int ticks_of_window(const struct pp_ring_header *h, const void *context, 
 
 	if (!row)
 		return 0;
-	*ret_from = row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
+	*ret_from = index && row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
 	*ret_to = atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index && row->end < (pp_tick)INT64_MAX
 	                  ? (int64_t)row->end
 	                  : INT64_MAX;
@@ -83,7 +83,7 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 	int64_t from, to;
 
 	if (w->cut == PP_POD_WINDOW) {
-		pp_words_of_window(h, ring, &w->number, rank);
+		pp_window_rows_of_window(h, ring, &w->number, rank);
 		return;
 	}
 	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to)
@@ -98,5 +98,5 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told)
 {
 	*told = (struct pp_window_told){.by = "options", .tries = 1};
-	return pp_words_make(r, words_of, w, told);
+	return pp_window_rows_make(r, words_of, w, told);
 }

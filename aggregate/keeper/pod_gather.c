@@ -13,6 +13,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/write/writer.h"
+#include "core/base/now.h"
 #include "core/clock/clock_map.h"
 
 enum {
@@ -53,7 +54,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 		pp_keeper_log("other hosts are not asked for their shares: %s", strerror(errno));
 		return NULL;
 	}
-	*g = (struct pp_pod_job){.active = 1, .fd = fd[0], .window = *w, .begun_ms = pp_pod_now_ms()};
+	*g = (struct pp_pod_job){.active = 1, .fd = fd[0], .window = *w, .begun_ms = pp_now_ms()};
 	fcntl(g->fd, F_SETFL, O_NONBLOCK);
 	g->child = (struct pp_gather){.leads = 1, .fd = fd[1], .parent_fd = fd[0], .number = ++p->gathers};
 	snprintf(g->child.spool, sizeof(g->child.spool), "%s", p->o.spool);
@@ -150,7 +151,7 @@ static void ask(struct pp_pod *p, int peer)
 	                                   .epoch_realtime = g->name.epoch_realtime_ns,
 	                                   .shift = g->name.map.shift,
 	                                   .clock = {h->boot_id, h->timens_ns, h->tick_kind}};
-	one->bring = (struct pp_pod_bring){.fd = -1, .asked = 1, .moved_ms = pp_pod_now_ms()};
+	one->bring = (struct pp_pod_bring){.fd = -1, .asked = 1, .moved_ms = pp_now_ms()};
 	if (pp_net_send(p->net, peer, &m, &err))
 		snprintf(one->bring.why, sizeof(one->bring.why), "%.190s", err.text);
 }
@@ -204,7 +205,7 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 
 	if (!p->gather.active || p->gather.told || piece->gather != p->gather.child.number || !b->asked || b->done)
 		return;
-	b->moved_ms = pp_pod_now_ms();
+	b->moved_ms = pp_now_ms();
 	if (piece->offset == 0) {
 		close_piece(b);
 		b->at = 0;
@@ -350,7 +351,7 @@ static void tell_child(struct pp_pod *p)
 	}
 	send(p->gather.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	p->gather.told = 1;
-	pp_keeper_log("shares of all hosts are there after %lld ms", (long long)(pp_pod_now_ms() - p->gather.begun_ms));
+	pp_keeper_log("shares of all hosts are there after %lld ms", (long long)(pp_now_ms() - p->gather.begun_ms));
 }
 
 void pp_pod_gather_run(struct pp_pod *p)
@@ -381,7 +382,7 @@ void pp_pod_gather_run(struct pp_pod *p)
 	if (!g->asked || g->told)
 		return;
 	for (size_t i = 0; i < p->peers; i++)
-		settled &= is_settled(&p->peer[i], pp_pod_now_ms());
+		settled &= is_settled(&p->peer[i], pp_now_ms());
 	if (settled)
 		tell_child(p);
 }

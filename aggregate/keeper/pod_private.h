@@ -1,10 +1,11 @@
-/* What the files of pod.h share: pod.c (role, turns), pod_way.c (how hosts find each other), pod_ranks.c (who does what),
- * pod_words.c, pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else includes it. */
+/* What the files of pod.h share: pod.c (role, turns), pod_way.c and pod_meet.c (how hosts find each other), pod_ranks.c (who does
+ * what), pod_words.c, pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else includes it. */
 #ifndef PP_KEEPER_POD_PRIVATE_H
 #define PP_KEEPER_POD_PRIVATE_H
 
 #include "aggregate/keeper/clock_link.h"
 #include "aggregate/keeper/gather.h"
+#include "aggregate/keeper/meeting.h"
 #include "aggregate/keeper/net.h"
 #include "aggregate/keeper/pod.h"
 
@@ -89,6 +90,10 @@ struct pp_pod {
 	struct pp_net *net;
 	struct pp_net_invite invite;
 	char stale_key[PP_NET_KEY]; /* of an invitation that nobody stood behind */
+	struct pp_meeting *meeting; /* at the podprof run around the launcher; NULL: none, or none that is of use */
+	int serves, meeting_tried;  /* it is this keeper's own; what the rank's environment says of it was looked at */
+	char meeting_why[300];
+	int64_t meet_ms, found_ms; /* last look for it; a file with an invitation is there */
 	struct pp_pod_peer peer[PP_NET_PEERS];
 	size_t peers;
 	struct pp_pod_rank *rank; /* of other hosts */
@@ -112,7 +117,6 @@ struct pp_pod {
 	struct pp_pod_share share;
 };
 
-int64_t pp_pod_now_ms(void);
 int64_t pp_pod_now_us(void);
 /* A host that is not heard for so long is lost. */
 int64_t pp_pod_silence_ms(void);
@@ -121,11 +125,20 @@ void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((forma
 void pp_pod_part(struct pp_pod *p);
 
 /* pod_way.c: listen and tell where; one look for an invitation. */
+const char *pp_pod_way_name(enum pp_pod_way way);
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
 void pp_pod_listen(struct pp_pod *p);
 void pp_pod_publish(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
+struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job);
+/* A connection of each host is a descriptor. */
+void pp_pod_raise_limit(void);
+
+/* pod_meet.c: one turn of the meeting; why it led nowhere, ""; no more of it. */
+void pp_pod_meet_run(struct pp_pod *p);
+const char *pp_pod_meet_why(const struct pp_pod *p);
+void pp_pod_meet_end(struct pp_pod *p);
 /* While nobody answers: the invitation may be a dead job's, and the right one comes later. */
 void pp_pod_search_again(struct pp_pod *p);
 

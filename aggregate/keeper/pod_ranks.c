@@ -6,6 +6,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
+#include "core/base/now.h"
 #include "core/ring/utf8.h"
 
 enum { EAGER_MS = 1, CALM_MS = 100 }; /* between two looks at this host's ranks: while a request goes on, else */
@@ -46,17 +47,6 @@ static const struct pp_where *where_of(const struct pp_ring_header *h)
 	return NULL;
 }
 
-static int64_t step_of(const struct pp_ring_header *h)
-{
-	uint32_t threads = atomic_load(&h->thread_used);
-	int64_t step = INT64_MIN;
-
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		if (h->thread[i].where.step > step)
-			step = h->thread[i].where.step;
-	return step;
-}
-
 static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 {
 	struct pp_spool_view *v = p->o.job->view;
@@ -64,7 +54,7 @@ static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 	const struct pp_where *where = where_of(h);
 	int ended = atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING;
 
-	*r = (struct pp_wire_rank){.rank = h->rank, .pid = h->pid, .step = step_of(h), .peer = -1};
+	*r = (struct pp_wire_rank){.rank = h->rank, .pid = h->pid, .step = pp_ranks_step(h), .peer = -1};
 	r->state = ended ? PP_WIRE_ENDED : pp_ranks_has_ended(v, ring) ? PP_WIRE_DIED : PP_WIRE_RUNNING;
 	r->over = pp_ranks_is_over(v, ring);
 	r->marks = atomic_load_explicit(&h->step_marks, memory_order_relaxed) != 0;
@@ -101,7 +91,7 @@ void pp_pod_tell_mine(struct pp_pod *p)
 {
 	const struct pp_rings *r = rings_of(p);
 	int active = p->word.number && p->word.kind != PP_ASK_NOTHING, changed;
-	int64_t now = pp_pod_now_ms();
+	int64_t now = pp_now_ms();
 	struct pp_wire_heartbeat beat = {.over = p->over_ms != 0, .first_tick = first_tick(r)};
 	struct pp_wire_rank *mine;
 	size_t n = 0;
@@ -154,7 +144,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	*one = (struct pp_pod_peer){.joined = 1,
 	                            .way = h->way <= PP_WAY_FILE ? (enum pp_pod_way)h->way : PP_WAY_NONE,
 	                            .tick_kind = h->clock.tick_kind,
-	                            .heard_ms = pp_pod_now_ms(),
+	                            .heard_ms = pp_now_ms(),
 	                            .bring.fd = -1};
 	snprintf(one->host, sizeof(one->host), "%.*s", pp_utf8_fit(h->host, 70), h->host);
 	snprintf(one->boot_id, sizeof(one->boot_id), "%.63s", h->clock.boot_id);
@@ -216,7 +206,7 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbea
 {
 	struct pp_pod_peer *one = &p->peer[peer];
 
-	one->heard_ms = pp_pod_now_ms();
+	one->heard_ms = pp_now_ms();
 	one->over = h->over;
 	if (h->first_tick && (!one->first_tick || h->first_tick < one->first_tick))
 		one->first_tick = h->first_tick;

@@ -14,8 +14,9 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/write/writer.h"
+#include "core/base/now.h"
 
-enum { DRAINS = 8, LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };
+enum { LIMIT_MS = 280000, PIECES = 16 /* in one turn */ };
 
 struct work { /* of the child */
 	const struct pp_windows_job *job;
@@ -91,7 +92,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	int same = is_same_clock(p, &g->clock) && !pp_pod_clock_is_false(p);
 	struct pp_err err = {""};
 
-	*s = (struct pp_pod_share){.active = 1, .fd = -1, .aside.fd = -1, .begun_ms = pp_pod_now_ms()};
+	*s = (struct pp_pod_share){.active = 1, .fd = -1, .aside.fd = -1, .begun_ms = pp_now_ms()};
 	s->window = (struct pp_pod_window){.cut = (enum pp_pod_cut)g->cut,
 	                                   .number = g->number,
 	                                   .from = same ? g->from : tick_at(p->o.job, g->from_realtime),
@@ -126,17 +127,12 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	struct work work = {.job = job, .share = s};
 	struct pp_aside_work aside = {.run = make, .context = &work};
 	struct pp_close_range *range = NULL;
-	uint64_t records = 1;
 	int rc = -ENODATA;
 
 	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
 		return;
 	pp_pod_share_end(p); /* the leader does not wait for the one before */
-	for (int round = 0; round < DRAINS && records; round++) {
-		records = 0;
-		for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
-			records += pp_rings_drain(job->view->rings, i, NULL);
-	}
+	pp_rings_drain_all(job->view->rings);
 	take_terms(p, g);
 	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);
 	if (s->window.cut != PP_POD_ALL)
@@ -238,7 +234,7 @@ static void take_answer(struct pp_pod *p)
 		pp_keeper_log("no share of session '%s': %s", s->child.session, a->code ? a->err.text : a->text);
 		return;
 	}
-	pp_keeper_log("share of session '%s' was made in %lld ms", s->child.session, (long long)(pp_pod_now_ms() - s->begun_ms));
+	pp_keeper_log("share of session '%s' was made in %lld ms", s->child.session, (long long)(pp_now_ms() - s->begun_ms));
 	if (s->shared)
 		return;
 	list_files(p, s->child.session);

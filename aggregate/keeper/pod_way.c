@@ -1,5 +1,5 @@
-/* How the keepers of a job find each other: through MPI (<spool>/invite), a file in a directory that all see.
- * Called by pod.c. */
+/* How the keepers of a job find each other: through MPI (<spool>/invite), the podprof run around the launcher (pod_meet.c), a
+ * file in a directory that all see. Called by pod.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,12 @@
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/rendezvous.h"
+#include "core/base/now.h"
 
-enum { SILENCE_MS = 10000 };
+enum {
+	SILENCE_MS = 10000,
+	MEETING_MS = 1000, /* a file is there already: the meeting comes before it, if it comes now */
+};
 
 static const char invite_name[] = "invite";
 
@@ -30,7 +34,7 @@ int64_t pp_pod_silence_ms(void)
 	return ms >= 100 && ms <= SILENCE_MS ? ms : SILENCE_MS;
 }
 
-static struct pp_net_options options_of(struct pp_pod *p, const char *job)
+struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job)
 {
 	const struct pp_rings *r = p->o.job->view->rings;
 	struct pp_net_options o = {.job = job, .host = p->host, .version = PODPROF_VERSION, .session = ""};
@@ -46,8 +50,7 @@ static struct pp_net_options options_of(struct pp_pod *p, const char *job)
 	return o;
 }
 
-/* A connection of each host is a descriptor. */
-static void raise_limit(void)
+void pp_pod_raise_limit(void)
 {
 	struct rlimit files;
 
@@ -60,12 +63,18 @@ static void raise_limit(void)
 void pp_pod_listen(struct pp_pod *p)
 {
 	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
-	struct pp_net_options o = options_of(p, job);
+	struct pp_net_options o = pp_pod_net_options(p, job);
 	struct pp_err err = {""};
 	int rc;
 
-	raise_limit();
+	pp_pod_raise_limit();
 	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+	if (rc == -EADDRINUSE && p->serves) { /* the meeting had the only port: there are other ways to this one */
+		pp_pod_meet_end(p);
+		snprintf(p->meeting_why, sizeof(p->meeting_why),
+		         "the podprof run around the launcher had the only port of --port-range, which rank 0's keeper needs");
+		rc = pp_net_listen(&o, &p->invite, &p->net, &err);
+	}
 
 	if (rc) {
 		pp_pod_part(p);
@@ -89,6 +98,7 @@ void pp_pod_publish(struct pp_pod *p)
 	int to_file = !pp_rendezvous_write(directory(p), &p->invite, &err);
 
 	p->published = 1;
+	pp_meeting_put(p->meeting, &p->invite);
 	if (!to_mpi)
 		pp_keeper_log("no invitation for MPI: %s", ignored.text);
 	if (!to_file) {
@@ -119,23 +129,39 @@ static const char *why_not_mpi(const struct pp_pod *p)
 	return "its invitation came after the file's";
 }
 
+const char *pp_pod_way_name(enum pp_pod_way way)
+{
+	return way == PP_WAY_MPI ? "MPI" : way == PP_WAY_OUTER ? "the podprof run around the launcher" : "a file";
+}
+
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 {
-	int by_mpi = count(p, PP_WAY_MPI), by_file = count(p, PP_WAY_FILE);
+	int by_mpi = count(p, PP_WAY_MPI), by_file = count(p, PP_WAY_FILE), by_outer = count(p, PP_WAY_OUTER);
+	const char *outer = pp_pod_way_name(PP_WAY_OUTER), *why = pp_pod_meet_why(p);
+	int n;
 
 	if (p->state != PP_POD_LISTENING) {
 		snprintf(text, size, "%s", p->why);
 		return;
 	}
-	if (!by_mpi && !by_file)
-		snprintf(text, size, "no other host came, though they were invited through MPI and a file in %.200s%s%s",
-		         directory(p), p->why[0] ? "; " : "", p->why);
+	if (!by_mpi && !by_file && !by_outer)
+		n = snprintf(text, size, "no other host came, though they were invited through MPI%s%s and a file in %.200s%s%s",
+		             p->meeting ? ", " : "", p->meeting ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
+	else if (!by_file && !by_outer)
+		n = snprintf(text, size, "invited through MPI: %d other host%s", by_mpi, by_mpi == 1 ? "" : "s");
 	else if (!by_file)
-		snprintf(text, size, "invited through MPI: %d other host%s", by_mpi, by_mpi == 1 ? "" : "s");
+		n = snprintf(text, size, "invited through %s: %d other host%s, through MPI: %d; not all through MPI: %.96s", outer,
+		             by_outer, by_outer == 1 ? "" : "s", by_mpi, why_not_mpi(p));
 	else
-		snprintf(text, size,
-		         "invited through a file in %.200s: %d other host%s, through MPI: %d; not all through MPI: %.96s",
-		         directory(p), by_file, by_file == 1 ? "" : "s", by_mpi, why_not_mpi(p));
+		n = snprintf(text, size,
+		             "invited through a file in %.200s: %d other host%s, through MPI: %d; not all through MPI: %.96s",
+		             directory(p), by_file, by_file == 1 ? "" : "s", by_mpi, why_not_mpi(p));
+	if (n < 0 || (size_t)n >= size)
+		return;
+	if (by_file && by_outer)
+		snprintf(text + n, size - (size_t)n, "; through %s: %d", outer, by_outer);
+	else if (!by_outer && why[0])
+		snprintf(text + n, size - (size_t)n, "; %.160s", why);
 }
 
 void pp_pod_withdraw(struct pp_pod *p)
@@ -152,7 +178,7 @@ void pp_pod_withdraw(struct pp_pod *p)
 
 static void call(struct pp_pod *p, enum pp_pod_way way)
 {
-	struct pp_net_options o = options_of(p, p->invite.job);
+	struct pp_net_options o = pp_pod_net_options(p, p->invite.job);
 	struct pp_err err = {""};
 
 	o.way = (uint32_t)way;
@@ -165,13 +191,13 @@ static void call(struct pp_pod *p, enum pp_pod_way way)
 	p->state = PP_POD_CALLING;
 	p->calling_ms = p->looked_ms = 0;
 	pp_pod_tell_mine(p);
-	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, way == PP_WAY_MPI ? "MPI" : "a file");
+	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_way_name(way));
 }
 
 /* The log directory may be far, and all hosts look at it. */
 static int is_time(struct pp_pod *p)
 {
-	int64_t now = pp_pod_now_ms(), since = now - p->rings_ms, every = since < 2000 ? 25 : since < 30000 ? 250 : 2000;
+	int64_t now = pp_now_ms(), since = now - p->rings_ms, every = since < 2000 ? 25 : since < 30000 ? 250 : 2000;
 
 	if (now - p->file_ms < every && !p->over_ms)
 		return 0;
@@ -179,19 +205,40 @@ static int is_time(struct pp_pod *p)
 	return 1;
 }
 
+/* Nobody stood behind it. */
+static int is_stale(const struct pp_pod *p, const struct pp_net_invite *v)
+{
+	return p->stale_key[0] && !strcmp(v->server_public, p->stale_key);
+}
+
+/* The meeting is the better way, and may be about to lead there. */
+static int waits_for_meeting(struct pp_pod *p)
+{
+	int64_t now = pp_now_ms();
+
+	p->found_ms = p->found_ms ? p->found_ms : now;
+	return pp_meeting_is_open(p->meeting) && now - p->found_ms < MEETING_MS;
+}
+
 /* What there is, by the best way that has any. 0, or -errno with the sentence; -EAGAIN: it is not time to look. */
 static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_way *way, struct pp_err *err)
 {
-	int rc = pp_rendezvous_get(p->o.spool, invite_name, found, NULL);
+	const char *job = p->o.settings->job;
+	int rc;
 
-	*way = rc ? PP_WAY_FILE : PP_WAY_MPI;
-	if (rc && !is_time(p))
+	*way = PP_WAY_MPI;
+	if (!pp_rendezvous_get(p->o.spool, invite_name, found, NULL) && !is_stale(p, found))
+		return 0;
+	*way = PP_WAY_OUTER;
+	if (pp_meeting_get(p->meeting, job, found) && !is_stale(p, found))
+		return 0;
+	*way = PP_WAY_FILE;
+	if (!is_time(p))
 		return -EAGAIN;
-	if (rc)
-		rc = pp_rendezvous_read(directory(p), p->o.settings->job, NULL, 0, found, err);
-	if (rc == 0 && p->stale_key[0] && !strcmp(found->server_public, p->stale_key))
-		rc = pp_err_set(err, -ETIMEDOUT, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
-	return rc;
+	rc = pp_rendezvous_read(directory(p), job, NULL, 0, found, err);
+	if (rc == 0 && is_stale(p, found))
+		return pp_err_set(err, -ETIMEDOUT, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
+	return rc == 0 && waits_for_meeting(p) ? -EAGAIN : rc;
 }
 
 void pp_pod_search(struct pp_pod *p)
@@ -200,11 +247,14 @@ void pp_pod_search(struct pp_pod *p)
 	struct pp_err err = {""};
 	enum pp_pod_way way;
 	int rc = find(p, &found, &way, &err);
+	const char *why;
 
 	if (rc == -EAGAIN)
 		return;
 	if (rc) {
-		pp_pod_say_why(p, "rank 0's keeper was not reached: %s. This host has a session of its own", err.text);
+		why = pp_pod_meet_why(p);
+		pp_pod_say_why(p, "rank 0's keeper was not reached, this host has a session of its own: %s%s%.260s", why,
+		               why[0] ? "; " : "", err.text);
 		return;
 	}
 	p->invite = found;

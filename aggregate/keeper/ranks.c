@@ -55,3 +55,26 @@ int pp_ranks_expected(const struct pp_spool_view *v)
 			expected = v->run[i].local_size;
 	return expected;
 }
+
+int64_t pp_ranks_step(const struct pp_ring_header *h)
+{
+	uint32_t threads = atomic_load(&h->thread_used);
+	int64_t step = INT64_MIN;
+
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
+		if (h->thread[i].where.step > step)
+			step = h->thread[i].where.step;
+	return step;
+}
+
+int64_t pp_ranks_highest_step(const struct pp_rings *r)
+{
+	int64_t highest = INT64_MIN;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++) {
+		int64_t step = pp_ranks_step(pp_rings_header(r, i));
+
+		highest = step > highest ? step : highest;
+	}
+	return highest;
+}

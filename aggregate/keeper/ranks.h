@@ -8,6 +8,10 @@
 int pp_ranks_is_over(struct pp_spool_view *v, size_t ring);
 /* Its process is gone, at its end, or has become another program. */
 int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring);
+/* The highest step that a thread of it has begun; INT64_MIN: none. */
+int64_t pp_ranks_step(const struct pp_ring_header *h);
+/* The same of all ranks here. */
+int64_t pp_ranks_highest_step(const struct pp_rings *r);
 int pp_ranks_seen(const struct pp_spool_view *v);
 /* Ranks this host should have: what launchers said to run processes and to ranks; 0: unknown. */
 int pp_ranks_expected(const struct pp_spool_view *v);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
+
 static const char magic[] = "podprof rendezvous 1";
 
 enum { FILE_MAX = PP_RENDEZVOUS_TEXT - 1, NAME_SIZE = 192, POLL_MS = 5, POLL_MOST_MS = 100 };
@@ -249,18 +251,10 @@ int pp_rendezvous_get(const char *log_dir, const char *name, struct pp_net_invit
 	return rc;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_key, int64_t wait_ms,
                        struct pp_net_invite *ret_invite, struct pp_err *err)
 {
-	int64_t end = now_ms() + wait_ms, pause = POLL_MS;
+	int64_t end = pp_now_ms() + wait_ms, pause = POLL_MS;
 	struct pp_net_invite invite;
 	char name[NAME_SIZE];
 	int rc;
@@ -276,14 +270,13 @@ int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_k
 		close(dir);
 		if (rc == 0 && stale_key && !strcmp(invite.server_public, stale_key))
 			rc = -ENOENT;
-		if (rc != -ENOENT || now_ms() >= end)
+		if (rc != -ENOENT || pp_now_ms() >= end)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = pause * 1000000}, NULL);
 		pause = pause * 2 < POLL_MOST_MS ? pause * 2 : POLL_MOST_MS;
 	}
 	if (rc == -ENOENT)
-		rc = pp_err_set(err, -ETIMEDOUT, "no '%s/%s' came within %lld s: is the log directory one that all hosts share?",
-		                log_dir, name, (long long)(wait_ms / 1000));
+		rc = pp_err_set(err, -ETIMEDOUT, "no '%s/%s' came: is that a directory that all hosts share?", log_dir, name);
 	if (rc == 0)
 		*ret_invite = invite;
 	explicit_bzero(&invite, sizeof(invite));

@@ -17,17 +17,10 @@
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
 #include "aggregate/keeper/request_status.h"
+#include "core/base/now.h"
 #include "core/base/rank_list.h"
 
-enum { LIMIT_MS = 600000, DRAINS = 8, JUMP = 1 << 30 };
-
-int64_t pp_requests_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+enum { LIMIT_MS = 600000, JUMP = 1 << 30 };
 
 int pp_requests_active(const struct pp_requests *r)
 {
@@ -56,17 +49,6 @@ void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const c
 	if (r->active->wish.by >= PP_BY_SIGNAL)
 		pp_own_failed(r, why);
 	end_request(r);
-}
-
-void pp_requests_drain(struct pp_rings *rings)
-{
-	uint64_t records = 1;
-
-	for (int round = 0; round < DRAINS && records; round++) {
-		records = 0;
-		for (size_t i = 0; i < pp_rings_count(rings); i++)
-			records += pp_rings_drain(rings, i, NULL);
-	}
 }
 
 /* What of the time asked for is not held. */
@@ -132,7 +114,7 @@ static void take_next(struct pp_requests *r, const struct pp_windows_job *job, s
 	r->active->state = PP_CLIENT_ACTIVE;
 	r->tries = 0;
 	r->held_ns = 0;
-	r->asked = pp_moment_now();
+	r->asked = r->taken = pp_moment_now();
 	if (!pp_rings_count(job->view->rings))
 		pp_requests_fail(r, NULL, "no rank has come yet (no MPI call, no step, no range). Ask again when the job runs");
 	else if (lacks_ranks(r, job))
@@ -184,12 +166,12 @@ void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, st
 		return;
 	step = pp_requests_highest(r, job->view);
 	pace = pace_of(r, step);
-	pp_requests_listen(r, pp_requests_now_ms());
-	pp_request_files_run(r, job, pp_requests_now_ms());
+	pp_requests_listen(r, pp_now_ms());
+	pp_request_files_run(r, job, pp_now_ms());
 	pp_requests_status(r);
 	pp_own_look(r, job);
 	if (step != r->seen_step)
-		r->moved_ms = r->turn == PP_TURN_ASKED ? pp_requests_now_ms() : r->moved_ms;
+		r->moved_ms = r->turn == PP_TURN_ASKED ? pp_now_ms() : r->moved_ms;
 	r->seen_step = step;
 	if (r->turn != PP_TURN_IDLE && r->turn != PP_TURN_WRITING && pp_client_gone(r->active)) {
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);

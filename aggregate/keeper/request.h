@@ -89,11 +89,14 @@ struct pp_requests {
 	int no_agreement;             /* ranks did not agree in time: steps are fixed by the keeper */
 	struct pp_moment origin;      /* when the keeper began */
 	struct pp_moment asked;       /* when ranks were told, or its turn came */
+	struct pp_moment taken;       /* when its turn came */
 	struct pp_moment from, to;    /* of a window by time */
 	int64_t held_ns;              /* no more of it is held; 0: all is */
 	int evicted;                  /* because what was before had to go, not because the job is no older */
 	struct pp_request_span span;
-	int64_t *acked; /* [ackeds] by ring: tick when it was seen to have taken the request */
+	char slow[256];     /* LEADER: the word of another keeper of a slow step there, to be looked at; "" none */
+	uint64_t slow_more; /* that came meanwhile */
+	int64_t *acked;     /* [ackeds] by ring: tick when it was seen to have taken the request */
 	size_t ackeds;
 	char spool[512];
 	struct pp_live *live; /* while anybody waits for a list */

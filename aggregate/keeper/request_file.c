@@ -14,7 +14,7 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
-#include "core/base/proc.h"
+#include "core/base/now.h"
 
 enum {
 	LOOK_MS = 1000,
@@ -60,18 +60,17 @@ static int make_one(const char *path)
 /* What tells the CLI which keeper this is. Its time is the directory's. */
 static int write_keeper(struct pp_request_files *f, const char *spool, const char *job)
 {
-	int fd = openat(f->fd, PP_REQUESTS_KEEPER, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char host[72] = "", boot[48] = "", text[1024];
+	int fd = openat(f->fd, PP_REQUESTS_KEEPER ".part", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char where[192], text[1024];
 	struct stat st;
 	int n, rc = 0;
 
 	if (fd < 0)
 		return -errno;
-	gethostname(host, sizeof(host) - 1);
-	pp_proc_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-	boot[strcspn(boot, "\n")] = '\0';
-	n = snprintf(text, sizeof(text), "HOST=%s\nPID=%d\nSPOOL=%s\nBOOT=%s\nJOB=%s\n", host, (int)getpid(), spool, boot, job);
-	if (write(fd, text, (size_t)n) != n || fstat(fd, &st))
+	pp_request_files_where(where, sizeof(where));
+	n = snprintf(text, sizeof(text), "%sPID=%d\nSPOOL=%s\nJOB=%.200s\n", where, (int)getpid(), spool, job);
+	if (write(fd, text, (size_t)n) != n || fstat(fd, &st) ||
+	    renameat(f->fd, PP_REQUESTS_KEEPER ".part", f->fd, PP_REQUESTS_KEEPER))
 		rc = errno ? -errno : -EIO;
 	else
 		f->made_ns = ns_of(&st.st_mtim);
@@ -104,6 +103,8 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 	snprintf(parent, sizeof(parent), "%.4000s/" PP_REQUESTS_DIR, job->options->logdir);
 	snprintf(f->path, sizeof(f->path), "%s/%.120s", parent, name);
 	rc = make_one(parent);
+	if (!rc)
+		pp_request_files_sweep(parent);
 	if (!rc)
 		rc = mkdir(f->path, 0700) ? -errno : 0;
 	if (!rc) {
@@ -287,7 +288,7 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 
 void pp_request_file_say(struct pp_client *c, const char *text)
 {
-	int64_t now = pp_requests_now_ms();
+	int64_t now = pp_now_ms();
 	size_t n = strlen(text);
 
 	if (!strncmp(text, "wait ", 5) && c->said_ms && now - c->said_ms < SAY_MS)
@@ -312,42 +313,17 @@ void pp_request_file_leave(struct pp_client *c)
 	unlinkat(the_directory, request, 0);
 }
 
-/* Removes what is there but answers; returns how many of those there are. `all`: these too. */
-static int clear(const struct pp_request_files *f, int all)
-{
-	int fd = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), answers = 0;
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *e;
-
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
-	while ((e = readdir(d))) {
-		size_t n = strlen(e->d_name);
-		int is_answer = n > 7 && !strcmp(e->d_name + n - 7, ".answer");
-
-		answers += is_answer;
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && (all || !is_answer))
-			if (unlinkat(f->fd, e->d_name, 0))
-				unlinkat(f->fd, e->d_name, AT_REMOVEDIR);
-	}
-	closedir(d);
-	return answers;
-}
-
 void pp_request_files_release(struct pp_request_files *f)
 {
 	const struct timespec nap = {.tv_nsec = 50000000};
-	int64_t end_ms = pp_requests_now_ms() + FETCH_MS;
+	int64_t end_ms = pp_now_ms() + FETCH_MS;
 	char *slash;
 
 	if (f->fd < 0)
 		return;
-	while (clear(f, 0) && pp_requests_now_ms() < end_ms)
+	while (pp_request_files_clear(f->fd, 0) && pp_now_ms() < end_ms)
 		nanosleep(&nap, NULL);
-	clear(f, 1);
+	pp_request_files_clear(f->fd, 1);
 	rmdir(f->path);
 	slash = strrchr(f->path, '/');
 	if (slash) {

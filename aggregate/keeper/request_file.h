@@ -5,12 +5,13 @@
 #ifndef PP_KEEPER_REQUEST_FILE_H
 #define PP_KEEPER_REQUEST_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/err.h"
 
 #define PP_REQUESTS_DIR ".podprof-requests"
-#define PP_REQUESTS_KEEPER "keeper" /* NAME=value lines: HOST, PID, SPOOL, BOOT, JOB */
+#define PP_REQUESTS_KEEPER "keeper" /* NAME=value lines: HOST, BOOT, SPACE (of pids), PID, SPOOL, JOB */
 
 enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
 
@@ -34,6 +35,13 @@ void pp_request_files_init(struct pp_request_files *f);
 void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *job, int64_t now_ms);
 /* Takes the directory away, once answers were fetched or 2 s have gone by. */
 void pp_request_files_release(struct pp_request_files *f);
+
+/* request_sweep.c: removes all in a directory but answers, returns how many of those there are; `all`: these too. */
+int pp_request_files_clear(int directory, int all);
+/* What is left of keepers that were killed where their pids are known; `parent` is owner-only. */
+void pp_request_files_sweep(const char *parent);
+/* The first lines of the keeper's file. */
+void pp_request_files_where(char *text, size_t size);
 
 /* For request_socket.c: a client that has a file. */
 void pp_request_file_say(struct pp_client *c, const char *text);

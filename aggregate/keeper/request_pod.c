@@ -7,6 +7,8 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
+#include "aggregate/keeper/slow.h"
+#include "core/base/now.h"
 
 void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended)
 {
@@ -53,6 +55,12 @@ static void serve(struct pp_requests *r, const struct pp_pod_words *words)
 {
 	struct pp_client one = {.fd = -1, .elsewhere = 1, .peer = words->peer, .number = words->client, .pod = r->pod};
 
+	if (!strncmp(words->text, PP_SLOW_WORD, strlen(PP_SLOW_WORD))) {
+		r->slow_more += r->slow[0] != '\0';
+		if (!r->slow[0])
+			snprintf(r->slow, sizeof(r->slow), "%.255s", words->text);
+		return;
+	}
 	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
 		struct pp_client *c = &r->client[i];
 
@@ -83,7 +91,7 @@ int pp_requests_pod(struct pp_requests *r)
 
 		for (int i = 0; i < PP_REQUEST_SLOTS; i++)
 			waited[i] = r->client[i].state == PP_CLIENT_PASSED_ON ? r->client[i].number : 0;
-		pp_requests_listen(r, pp_requests_now_ms());
+		pp_requests_listen(r, pp_now_ms());
 		for (int i = 0; i < PP_REQUEST_SLOTS; i++)
 			if (waited[i] && r->client[i].state != PP_CLIENT_PASSED_ON)
 				pp_pod_forget(r->pod, waited[i]);

@@ -4,15 +4,12 @@
 
 #include "aggregate/keeper/request.h"
 
-int64_t pp_requests_now_ms(void);
-
 /* request.c: the active request ends without a session; ranks that were told forget it. `control` NULL: they were not. */
 void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 /* request.c: fork the writer of the active request. `told` is released. */
 void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, struct pp_close_range *range,
                        struct pp_window_told *told, const struct pp_pod_window *window);
-void pp_requests_drain(struct pp_rings *rings);
 
 /* request_ranks.c: what ranks say. */
 struct pp_pod_rank;

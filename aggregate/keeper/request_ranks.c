@@ -5,18 +5,8 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request_private.h"
-#include "aggregate/keeper/words.h"
-
-static int64_t step_of(const struct pp_ring_header *h)
-{
-	uint32_t threads = atomic_load(&h->thread_used);
-	int64_t step = INT64_MIN;
-
-	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		if (h->thread[i].where.step > step)
-			step = h->thread[i].where.step;
-	return step;
-}
+#include "aggregate/keeper/window_rows.h"
+#include "core/base/now.h"
 
 int pp_requests_counts(struct pp_spool_view *v, size_t ring)
 {
@@ -32,8 +22,8 @@ int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v
 	int64_t step = INT64_MIN;
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (pp_requests_counts(v, i) && step_of(pp_rings_header(v->rings, i)) > step)
-			step = step_of(pp_rings_header(v->rings, i));
+		if (pp_requests_counts(v, i) && pp_ranks_step(pp_rings_header(v->rings, i)) > step)
+			step = pp_ranks_step(pp_rings_header(v->rings, i));
 	for (size_t i = 0; i < elsewhere; i++)
 		if (rank[i].marks && !rank[i].gone && rank[i].step > step)
 			step = rank[i].step;
@@ -52,7 +42,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 		return;
 	r->kind = kind;
 	r->asked = pp_moment_now();
-	r->told_ms = pp_requests_now_ms();
+	r->told_ms = pp_now_ms();
 	free(r->acked);
 	r->acked = NULL;
 	r->ackeds = 0;
@@ -99,6 +89,19 @@ static int64_t tick_of(pp_tick tick)
 	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : PP_WINDOW_NEVER;
 }
 
+/* Nobody was told: it is cut out of what ranks record anyway, from when they were there. */
+static void row_of_time(const struct pp_requests *r, const struct pp_ring_header *h, struct pp_window_rank *row)
+{
+	int64_t from = pp_moment_tick(&r->from, h), to = pp_moment_tick(&r->to, h), came = tick_of(h->open_tick);
+
+	if (came > to) {
+		snprintf(row->reason, sizeof(row->reason), "it came when the window was over");
+		return;
+	}
+	row->started = from > came ? from : came;
+	row->ended = to;
+}
+
 static void word_row(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *row)
 {
 	const struct pp_requests *r = context;
@@ -106,9 +109,8 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 	int by_time = r->active && r->active->wish.kind != PP_WISH_STEPS;
 
 	row->asked = pp_moment_tick(&r->asked, h);
-	if (by_time && r->kind == PP_ASK_NOTHING) { /* nobody was told: it is cut out of what ranks record anyway */
-		row->started = pp_moment_tick(&r->from, h);
-		row->ended = pp_moment_tick(&r->to, h);
+	if (by_time && r->kind == PP_ASK_NOTHING) {
+		row_of_time(r, h, row);
 		return;
 	}
 	row->acked = ring < r->ackeds ? r->acked[ring] : PP_WINDOW_NEVER;
@@ -145,6 +147,6 @@ void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, 
 	snprintf(told->what, sizeof(told->what), "%.95s%s%.50s",
 	         wish->kind == PP_WISH_SPAN ? r->span.what : pp_wish_text(wish, text, sizeof(text)),
 	         wish->ranks[0] ? " --ranks " : "", wish->ranks);
-	if (pp_words_make(job->view->rings, word_row, r, told))
+	if (pp_window_rows_make(job->view->rings, word_row, r, told))
 		told->by[0] = '\0';
 }

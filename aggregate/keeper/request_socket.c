@@ -65,6 +65,11 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	pp_client_put(c, text);
+}
+
+void pp_client_put(struct pp_client *c, char *text)
+{
 	pp_plain(text, "\n"); /* it ends on a terminal */
 	if (c->elsewhere)
 		pp_requests_say_elsewhere(c, text, 0);

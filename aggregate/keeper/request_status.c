@@ -9,9 +9,10 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
+#include "core/base/now.h"
 #include "core/source/mpi_call.h"
 
-enum { LOOK_MS = 1000 };
+enum { LOOK_MS = 1000, LINE = 512 };
 
 static int64_t now_ns(void)
 {
@@ -86,21 +87,42 @@ static long add_elsewhere(struct pp_requests *r, struct pp_live_rank **list, lon
 	return count + (long)ranks;
 }
 
+/* At once: many small pieces fill a socket long before their bytes do. NULL: no memory. */
+static char *text_of(const struct pp_live_rank *list, long count)
+{
+	size_t room = 16 + (size_t)(count > 0 ? count : 0) * LINE, n = 0;
+	char *text = malloc(room);
+
+	if (!text || count < 0) {
+		free(text);
+		return NULL;
+	}
+	n = (size_t)snprintf(text, room, "done\n");
+	for (long i = 0; i < count; i++) {
+		int line = pp_live_put(&list[i], text + n, LINE);
+
+		n += line < LINE ? (size_t)line : 0;
+	}
+	text[n] = '\0';
+	return text;
+}
+
 static void answer_all(struct pp_requests *r, const struct pp_live_rank *list, long count)
 {
+	char *text = text_of(list, count);
+
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {
 		struct pp_client *c = &r->client[i];
-		char line[512];
 
 		if (c->state != PP_CLIENT_LOOKS)
 			continue;
-		pp_client_say(c, "%s", count < 0 ? "failed\nthe keeper has no memory to look at the ranks" : "done\n");
-		for (long k = 0; k < count; k++) {
-			pp_live_put(&list[k], line, sizeof(line));
-			pp_client_say(c, "%s", line);
-		}
+		if (text)
+			pp_client_put(c, text);
+		else
+			pp_client_say(c, "failed\nthe keeper has no memory to look at the ranks");
 		pp_client_leave(c);
 	}
+	free(text);
 }
 
 void pp_requests_status(struct pp_requests *r)
@@ -111,7 +133,7 @@ void pp_requests_status(struct pp_requests *r)
 	if (!r->live && !anybody(r))
 		return;
 	if (!r->live) {
-		r->live_ms = pp_requests_now_ms();
+		r->live_ms = pp_now_ms();
 		see_elsewhere(r);
 		if (!pp_live_open(r->spool, &r->live, NULL) && pp_live_list(r->live, now_ns(), &list) >= 0) {
 			free(list);
@@ -120,7 +142,7 @@ void pp_requests_status(struct pp_requests *r)
 	}
 	if (r->live)
 		pp_live_look(r->live, now_ns());
-	if (r->live && pp_requests_now_ms() - r->live_ms < LOOK_MS)
+	if (r->live && pp_now_ms() - r->live_ms < LOOK_MS)
 		return;
 	if (r->live)
 		count = add_elsewhere(r, &list, pp_live_list(r->live, now_ns(), &list));

@@ -6,6 +6,7 @@
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
+#include "core/base/now.h"
 
 enum {
 	MARGIN = 3, /* steps: what a rank may go on between its number being read and the keeper's word being seen, at least */
@@ -68,7 +69,7 @@ static void ask(struct pp_requests *r, const struct pp_windows_job *job, struct 
 	r->first = agree ? INT64_MIN : step + r->margin;
 	r->last = agree ? INT64_MIN : r->first + r->active->wish.amount;
 	r->turn = PP_TURN_ASKED;
-	r->moved_ms = pp_requests_now_ms();
+	r->moved_ms = pp_now_ms();
 	r->begun_step = step;
 	if (agree)
 		pp_requests_tell(r, control, PP_ASK_AGREE, r->margin, r->active->wish.amount);
@@ -114,7 +115,7 @@ void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job 
 	struct pp_window_told told;
 
 	/* After the ranks' words: what they recorded before them is there now. */
-	pp_requests_drain(job->view->rings);
+	pp_rings_drain_all(job->view->rings);
 	range = pp_writing_ranges(job->view->rings, ticks_of, r);
 	if (!range) {
 		pp_requests_fail(r, NULL, "the job ended: no rank began a step of it");
@@ -173,7 +174,7 @@ static int look(struct pp_requests *r, struct pp_spool_view *v)
 /* Some rank does not come to where the agreement goes on (it calls no MPI, say), while others do their steps. */
 static int agreement_hangs(const struct pp_requests *r, int64_t step)
 {
-	return r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_requests_now_ms() - r->told_ms > AGREE_MS &&
+	return r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_now_ms() - r->told_ms > AGREE_MS &&
 	       step > r->begun_step + AGREE_STEPS;
 }
 
@@ -195,7 +196,7 @@ void pp_requests_wait_steps(struct pp_requests *r, const struct pp_windows_job *
 		        "or for a time, as in --duration 2s");
 	} else if (over && !busy) {
 		pp_requests_write_steps(r, job);
-	} else if (!over && pp_requests_now_ms() - r->moved_ms > STILL_MS) {
+	} else if (!over && pp_now_ms() - r->moved_ms > STILL_MS) {
 		pp_requests_fail(
 		        r, control,
 		        "no rank has begun a step for a minute: nothing was captured. 'podprof status' says where they are");

@@ -7,6 +7,7 @@
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/request_socket.h"
+#include "core/base/now.h"
 
 enum {
 	OPEN_MS = 2000,    /* for ranks that have not begun to record, once one has */
@@ -51,7 +52,7 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 	struct pp_window_told told;
 	struct pp_pod_window hosts;
 
-	pp_requests_drain(job->view->rings);
+	pp_rings_drain_all(job->view->rings);
 	r->held_ns = held(r, job->view->rings, &r->evicted);
 	range = pp_writing_ranges(job->view->rings, ticks_of, r);
 	if (!range) {
@@ -77,9 +78,9 @@ static void say_when(struct pp_requests *r)
 {
 	int64_t left = ends_ns(r) - pp_moment_now().raw_ns;
 
-	if (pp_requests_now_ms() - r->moved_ms < SAY_MS)
+	if (pp_now_ms() - r->moved_ms < SAY_MS)
 		return;
-	r->moved_ms = pp_requests_now_ms();
+	r->moved_ms = pp_now_ms();
 	pp_client_say(r->active, "wait %.0f s more of %.1f s\n", left > 0 ? (double)left / 1e9 : 0.0,
 	              (double)r->active->wish.amount / 1e9);
 }
@@ -113,7 +114,7 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 		return;
 	}
 	r->from = pp_moment_now();
-	r->moved_ms = pp_requests_now_ms();
+	r->moved_ms = pp_now_ms();
 	r->turn = PP_TURN_TIMED;
 	if (kind != PP_WISH_DURATION)
 		look_back(r);
@@ -131,7 +132,7 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 /* All that live record: the time begins. */
 static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control)
 {
-	int64_t waited = pp_requests_now_ms() - r->told_ms;
+	int64_t waited = pp_now_ms() - r->told_ms;
 	size_t started = 0, waiting = 0, elsewhere = 0;
 	const struct pp_pod_rank *rank;
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/message.h"
-#include "aggregate/keeper/words.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
 #include "core/base/rank_list.h"
@@ -168,7 +168,7 @@ static void note_window(const struct pp_capture *c, const struct pp_clock_map *c
 		pp_dataset_warn(d, "--ranks %s: XSpace has the events of these ranks only, this file has all", o->event_ranks);
 	if (!o->window)
 		return;
-	pp_words_map(o->window, c, clock, o->other_clock);
+	pp_window_rows_map(o->window, c, clock, o->other_clock);
 	pp_dataset_window(d, o->window);
 }
 
@@ -311,6 +311,34 @@ static int delivered(const struct pp_capture *c)
 	return 0;
 }
 
+static int has_steps(const struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)) && i < thread->spans; i++)
+			if (thread->span[i].kind == PP_SPAN_STEP)
+				return 1;
+	}
+	return 0;
+}
+
+/* Steps are marked, and none came to those that were asked for: what was recorded before the first mark is no answer. Of several
+ * hosts nobody knows that alone. A job that counts anew ends on a lower step than it had. */
+static int never_reached(const struct pp_capture *c, const struct pp_session_options *o)
+{
+	int marked = 0;
+
+	if (o->gather || o->steps_last <= o->steps_first)
+		return 0;
+	for (size_t i = 0; i < c->ranks; i++) {
+		if ((c->rank[i].step_marks && c->rank[i].last_step >= o->steps_first) || has_steps(&c->rank[i]))
+			return 0;
+		marked |= c->rank[i].step_marks;
+	}
+	return marked;
+}
+
 static void say_nothing_came(const struct pp_capture *c, const struct pp_session_options *o, char *message, size_t size)
 {
 	int64_t last = INT64_MIN;
@@ -343,7 +371,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 
 	if (message_size && message)
 		message[0] = '\0';
-	if (!delivered(capture)) {
+	if (!delivered(capture) || never_reached(capture, options)) {
 		say_nothing_came(capture, options, message, message_size);
 		return 0;
 	}

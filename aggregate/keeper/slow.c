@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "aggregate/keeper/request_private.h"
+#include "core/base/now.h"
+#include "core/base/plain.h"
+#include "core/base/units.h"
 
 enum {
 	APART_MS = 60000, /* two windows */
@@ -14,6 +17,8 @@ enum {
 	SLACK_NS = 10000, /* ticks become ns and ticks again */
 	APART_STEPS = 2,  /* a slow step makes the next one slow on ranks that wait */
 };
+
+#define SPAN_NS 3600000000000 /* of another keeper: nobody holds more */
 
 static int compare(const void *a, const void *b)
 {
@@ -58,7 +63,7 @@ static double seconds(const struct pp_moment *origin, const struct pp_ring_heade
 static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const struct pp_moment *origin,
                     const struct pp_step_ended *step, int64_t median)
 {
-	int64_t now = pp_requests_now_ms();
+	int64_t now = pp_now_ms();
 
 	if (s->last_step != INT64_MIN && step->number <= s->last_step + APART_STEPS && step->number >= s->last_step - APART_STEPS)
 		return;
@@ -80,7 +85,7 @@ static void look(struct pp_slow *s, const struct pp_rings *rings, const struct p
 	struct pp_slow_rank *r = &s->rank[i];
 	uint64_t ended = pp_rings_steps(rings, i);
 
-	if (ended - r->next > PP_STEPS_ENDED)
+	if (ended - r->next > PP_STEPS_ENDED) /* may warn null-dereference: there is a row for each ring */
 		r->next = ended - PP_STEPS_ENDED;
 	for (; r->next < ended; r->next++) {
 		const struct pp_step_ended *step = pp_rings_step(rings, i, r->next);
@@ -110,6 +115,7 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
                    struct pp_request_span *span)
 {
 	struct pp_moment now = pp_moment_now();
+	char took[PP_TEXT_UNIT], usual[PP_TEXT_UNIT];
 	int64_t from_ns = 0, to_ns = INT64_MAX;
 
 	*span = (struct pp_request_span){.first = s->step - PP_SLOW_BEFORE, .last = s->step + PP_SLOW_BEHIND + 1};
@@ -130,8 +136,9 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
 		}
 	span->to = pp_moment_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
 	span->from = pp_moment_before(&now, origin, from_ns + SLACK_NS);
-	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %.3g s, %.1f times its usual %.3g s", s->step,
-	         (int)s->of_rank, s->seconds, s->seconds / s->usual_seconds, s->usual_seconds);
+	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %s, %.1f times its usual %s", s->step,
+	         (int)s->of_rank, pp_text_time(took, (int64_t)(s->seconds * 1e9)), s->seconds / s->usual_seconds,
+	         pp_text_time(usual, (int64_t)(s->usual_seconds * 1e9)));
 }
 
 int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_moment *origin, int ending,
@@ -141,7 +148,7 @@ int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_mome
 		return 0;
 	for (size_t i = 0; i < s->ranks; i++)
 		look(s, v->rings, origin, i);
-	if (!s->found || (!ending && !all_through(v, s->step + PP_SLOW_BEHIND + 1) && pp_requests_now_ms() - s->since_ms < WAIT_MS))
+	if (!s->found || (!ending && !all_through(v, s->step + PP_SLOW_BEHIND + 1) && pp_now_ms() - s->since_ms < WAIT_MS))
 		return 0;
 	s->found = 0;
 	freeze(s, v->rings, origin, ret_span);
@@ -152,4 +159,39 @@ void pp_slow_release(struct pp_slow *s)
 {
 	free(s->rank);
 	*s = (struct pp_slow){.thousandths = 0};
+}
+
+void pp_slow_line(const struct pp_request_span *span, char *line, size_t size)
+{
+	struct pp_moment now = pp_moment_now();
+
+	snprintf(line, size, PP_SLOW_WORD "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", span->first, span->last,
+	         now.raw_ns - span->from.raw_ns, now.raw_ns - span->to.raw_ns, span->what);
+}
+
+int pp_slow_hear(struct pp_slow *s, const struct pp_moment *origin, const char *line, struct pp_request_span *ret_span)
+{
+	struct pp_moment now = pp_moment_now();
+	int64_t first, last, from, to, step;
+	int what = 0;
+
+	if (sscanf(line, PP_SLOW_WORD "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &first, &last, &from, &to, &what) !=
+	            4 ||
+	    !what || first <= INT64_MIN / 2 || last >= INT64_MAX / 2 || first >= last || to < 0 || from < to || from > SPAN_NS)
+		return 0;
+	step = last - PP_SLOW_BEHIND - 1;
+	if (s->found || (s->last_step != INT64_MIN && step <= s->last_step + APART_STEPS && step >= s->last_step - APART_STEPS))
+		return 0;
+	s->last_step = step;
+	if (s->last_ms && pp_now_ms() - s->last_ms < APART_MS) {
+		s->counted++;
+		return 0;
+	}
+	s->last_ms = pp_now_ms();
+	*ret_span = (struct pp_request_span){.first = first, .last = last};
+	ret_span->from = pp_moment_before(&now, origin, from);
+	ret_span->to = pp_moment_before(&now, origin, to);
+	snprintf(ret_span->what, sizeof(ret_span->what), "%s", line + what);
+	pp_plain(ret_span->what, "");
+	return 1;
 }

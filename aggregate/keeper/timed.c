@@ -10,8 +10,8 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/request_private.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/keeper/windows_private.h"
-#include "aggregate/keeper/words.h"
 #include "core/base/opt.h"
 
 enum { SECOND = 1000000000 };
@@ -171,12 +171,12 @@ static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_wind
 	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
 
 	snprintf(told.what, sizeof(told.what), "%s", t->what);
-	if (pp_words_make(job->view->rings, words_of, &cut, &told))
+	if (pp_window_rows_make(job->view->rings, words_of, &cut, &told))
 		told.by[0] = '\0';
 	ticks_of(pp_rings_header(job->view->rings, 0), &cut, &hosts.from, &hosts.to);
 	w->name[0] = '\0';
 	t->turn = PP_TIMED_OVER;
-	pp_windows_drain(job->view->rings);
+	pp_rings_drain_all(job->view->rings);
 	pp_windows_start(w, job, &writing, t->what);
 	pp_window_told_release(&told);
 	free(range);
@@ -215,6 +215,11 @@ static void set_from(struct pp_timed *t, const struct pp_moment *now)
 {
 	if (t->delay_ns || t->at_ns) /* else all that was before belongs to it */
 		t->from = pp_moment_before(now, &t->origin, now->raw_ns - t->from_raw);
+}
+
+int pp_timed_has_begun(const struct pp_timed *t)
+{
+	return pp_timed_holds(t) || (t->turn == PP_TIMED_WAITS && t->from_raw && pp_moment_now().raw_ns >= t->from_raw);
 }
 
 int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, struct pp_requests *r,

@@ -29,6 +29,9 @@ static inline int pp_timed_holds(const struct pp_timed *t)
 	return t->turn == PP_TIMED_OPEN || t->turn == PP_TIMED_DUE;
 }
 
+/* 1: its time has begun, though a capture that was asked for before may keep it waiting. */
+int pp_timed_has_begun(const struct pp_timed *t);
+
 /* "14:30", "14:30:15" of today by the local clock, "@1700000000": ns since 1970. -EINVAL with the sentence. For `podprof run`
  * too. */
 int pp_timed_parse_at(const char *text, int64_t now_ns, int64_t *ret_ns, struct pp_err *err);

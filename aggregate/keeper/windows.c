@@ -6,26 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/keeper/windows_private.h"
-#include "aggregate/keeper/words.h"
 #include "aggregate/read/cut.h"
+#include "core/base/now.h"
 
-enum { LIMIT_MS = 600000, DRAINS = 8 };
+enum { LIMIT_MS = 600000 };
 
 #define NO_WINDOW UINT64_MAX
-
-int64_t pp_windows_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked)
 {
@@ -100,8 +92,8 @@ static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job 
 		return 0;
 	}
 	if (!w->since_ms)
-		w->since_ms = pp_windows_now_ms();
-	waited = pp_windows_now_ms() - w->since_ms;
+		w->since_ms = pp_now_ms();
+	waited = pp_now_ms() - w->since_ms;
 	w->without |= waited > PP_WINDOWS_UNMARKED_MS;
 	if (waited > PP_WINDOWS_LATE_MS)
 		return p.most;
@@ -170,9 +162,10 @@ static void take_answer(struct pp_windows *w)
 	pp_keeper_log("%s: session %s", w->label, m->session);
 }
 
-static int64_t begin_of(const struct pp_window_row *row)
+/* What a job does before its first step is the first window's, but where a capture that goes on has had ranks record too. */
+static int64_t begin_of(const struct pp_windows *w, const struct pp_window_row *row, uint64_t index)
 {
-	return row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
+	return (index || w->hold) && row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
 }
 
 static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row *row, uint64_t index)
@@ -180,13 +173,18 @@ static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row
 	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 }
 
+int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h)
+{
+	const struct pp_window_row *row = row_of(h, w->next);
+	int64_t least = pp_windows_code_needs(w, h);
+
+	return row && row->begin < (pp_tick)least ? (int64_t)row->begin : least;
+}
+
 /* The least tick on this ring that a window, begun and not closed, needs. */
 static int64_t needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
-	int64_t least = pp_windows_code_needs(w, h);
-	const struct pp_window_row *row = row_of(h, w->next);
-
-	return row && begin_of(row) < least ? begin_of(row) : least;
+	return !w->next && row_of(h, 0) ? INT64_MIN : pp_windows_begun(w, h);
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -221,16 +219,26 @@ static int64_t end_of_index(const struct pp_ring_header *h, uint64_t index)
 	return row ? end_of(h, row, index) : INT64_MAX;
 }
 
+struct cut {
+	const struct pp_windows *windows;
+	uint64_t index;
+};
+
 static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
-	uint64_t index = *(const uint64_t *)context;
-	const struct pp_window_row *row = row_of(h, index);
+	const struct cut *cut = context;
+	const struct pp_window_row *row = row_of(h, cut->index);
 
 	if (!row)
 		return 0;
-	*ret_from = begin_of(row);
-	*ret_to = end_of(h, row, index);
+	*ret_from = begin_of(cut->windows, row, cut->index);
+	*ret_to = end_of(h, row, cut->index);
 	return 1;
+}
+
+struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
+{
+	return pp_writing_ranges(job->view->rings, ticks_of, &(struct cut){w, index});
 }
 
 void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label)
@@ -253,7 +261,7 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 
 static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &index);
+	struct pp_close_range *range = pp_windows_ranges(w, job, index);
 	struct pp_window_told told = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_WINDOW, .number = index};
 	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
@@ -267,24 +275,13 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 	w->name[0] = '\0';
 	snprintf(label, sizeof(label), "steps %" PRId64 ":%" PRId64, writing.first, writing.last);
 	snprintf(told.what, sizeof(told.what), "--steps %" PRId64 ":%" PRId64, writing.first, writing.last);
-	if (pp_words_make(job->view->rings, pp_words_of_window, &index, &told))
+	if (pp_window_rows_make(job->view->rings, pp_window_rows_of_window, &index, &told))
 		told.by[0] = '\0';
 	pp_windows_start(w, job, &writing, label);
 	pp_window_told_release(&told);
 	free(range);
 	if (!w->hold)
 		pp_windows_drop(w, job, end_of_index, index);
-}
-
-void pp_windows_drain(struct pp_rings *r)
-{
-	uint64_t records = 1;
-
-	for (int round = 0; round < DRAINS && records; round++) {
-		records = 0;
-		for (size_t i = 0; i < pp_rings_count(r); i++)
-			records += pp_rings_drain(r, i, NULL);
-	}
 }
 
 /* A step of it was marked: more than the edge in front of it. */
@@ -294,9 +291,8 @@ static int was_reached(const struct pp_windows *w, const struct pp_rings *r, uin
 
 	pp_step_windows_get(&w->asked, index, &first, &last);
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		for (uint32_t t = 0; t < PP_RING_THREADS && t < atomic_load(&pp_rings_header(r, i)->thread_used); t++)
-			if (row_of(pp_rings_header(r, i), index) && pp_rings_header(r, i)->thread[t].where.step >= first)
-				return 1;
+		if (row_of(pp_rings_header(r, i), index) && pp_ranks_step(pp_rings_header(r, i)) >= first)
+			return 1;
 	return 0;
 }
 
@@ -323,7 +319,7 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 		return pp_windows_code_run(w, job, ending);
 	w->next = begun;
 	/* After the ranks' words: what they recorded before them is there now. */
-	pp_windows_drain(job->view->rings);
+	pp_rings_drain_all(job->view->rings);
 	if (ending && !was_reached(w, job->view->rings, begun)) {
 		w->next = begun + 1;
 		if (!w->asked.every)
@@ -334,22 +330,11 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	return 1;
 }
 
-static int64_t last_marked(const struct pp_rings *r)
-{
-	int64_t last = INT64_MIN;
-
-	for (size_t i = 0; i < pp_rings_count(r); i++)
-		for (uint32_t t = 0; t < PP_RING_THREADS && t < atomic_load(&pp_rings_header(r, i)->thread_used); t++)
-			if (pp_rings_header(r, i)->thread[t].where.step > last)
-				last = pp_rings_header(r, i)->thread[t].where.step;
-	return last;
-}
-
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size)
 {
 	const struct pp_windows_told *t = &w->told;
 	const char *logdir = job->options->logdir;
-	int64_t last = last_marked(job->view->rings);
+	int64_t last = pp_ranks_highest_step(job->view->rings);
 	char why[96] = "", sessions[160];
 	size_t n = 0;
 

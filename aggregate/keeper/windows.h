@@ -41,6 +41,10 @@ int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, i
 /* One turn, never blocks: takes the answer of a child, closes a window that is over on all ranks, one at a time. `ending`: the
  * ranks are over, what has begun is closed too. Returns 1 while something goes on. */
 int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);
+/* The tick at which the first window that is not closed began on this ring; INT64_MAX: none has. */
+int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h);
+/* What of each rank is window `index` of the options; as pp_writing_ranges(). */
+struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index);
 /* At the end: the lines; 0, or -EIO where no session could be written though one should have been. */
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size);
 

@@ -6,8 +6,9 @@
 
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
+#include "aggregate/keeper/window_rows.h"
 #include "aggregate/keeper/windows_private.h"
-#include "aggregate/keeper/words.h"
+#include "core/base/now.h"
 
 enum { UNSTEPPED_MS = 1000 }; /* a rank elsewhere that marks no step is taken to have passed what ranks here have */
 
@@ -73,37 +74,12 @@ static void set_closed(struct pp_windows *w, uint64_t place)
 	w->code_since_ms = w->code_step_ms = 0;
 }
 
-int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)
-{
-	int64_t least = INT64_MAX;
-	uint64_t count = count_of(h);
-
-	for (uint64_t n = w->code_next; n < count; n++) {
-		enum stand stand = stand_of(h, n);
-
-		if (!is_closed(w, n) && (stand == BEGUN || stand == PASSED) && (int64_t)row_of(h, n)->begin < least)
-			least = (int64_t)row_of(h, n)->begin;
-	}
-	return least;
-}
-
 int pp_windows_lack_ranks(const struct pp_windows_job *job)
 {
 	size_t others, here = pp_rings_count(job->view->rings);
 
 	pp_pod_ranks(job->pod, &others);
 	return here && (int64_t)(here + others) < pp_rings_header(job->view->rings, 0)->size;
-}
-
-static int64_t highest_step(const struct pp_rings *r)
-{
-	int64_t step = INT64_MIN;
-
-	for (size_t i = 0; i < pp_rings_count(r); i++)
-		for (uint32_t t = 0; t < PP_RING_THREADS && t < atomic_load(&pp_rings_header(r, i)->thread_used); t++)
-			if (pp_rings_header(r, i)->thread[t].where.step > step)
-				step = pp_rings_header(r, i)->thread[t].where.step;
-	return step;
 }
 
 /* Of ranks elsewhere only their steps are known: those that are past the step that ranks here were in have passed the window
@@ -114,13 +90,13 @@ static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
 	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
 
 	if (!w->code_step_ms) {
-		w->code_step = highest_step(job->view->rings);
-		w->code_step_ms = pp_windows_now_ms();
+		w->code_step = pp_ranks_highest_step(job->view->rings);
+		w->code_step_ms = pp_now_ms();
 	}
 	for (size_t i = 0; i < others; i++)
-		if (!other[i].over && (other[i].step == INT64_MIN ? pp_windows_now_ms() - w->code_step_ms < UNSTEPPED_MS
-		                                                  : other[i].step <= w->code_step))
-			return pp_windows_now_ms() - w->code_step_ms > PP_WINDOWS_LATE_MS;
+		if (!other[i].over &&
+		    (other[i].step == INT64_MIN ? pp_now_ms() - w->code_step_ms < UNSTEPPED_MS : other[i].step <= w->code_step))
+			return pp_now_ms() - w->code_step_ms > PP_WINDOWS_LATE_MS;
 	return 1;
 }
 
@@ -162,23 +138,41 @@ static int is_due(struct pp_windows *w, const struct pp_windows_job *job, const 
 	if (!s->open && !s->behind && !s->never)
 		return others_follow(w, job);
 	if (!w->code_since_ms)
-		w->code_since_ms = pp_windows_now_ms();
-	waited = pp_windows_now_ms() - w->code_since_ms;
+		w->code_since_ms = pp_now_ms();
+	waited = pp_now_ms() - w->code_since_ms;
 	w->without |= waited > PP_WINDOWS_UNMARKED_MS;
 	return waited > (s->open || s->behind ? PP_WINDOWS_LATE_MS : PP_WINDOWS_UNMARKED_MS);
 }
 
+/* Rows are written while this reads them, and a program may be through all of them meanwhile. */
 int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	uint64_t place = *(const uint64_t *)context;
 	enum stand stand = stand_of(h, place);
 	const struct pp_code_row *row = row_of(h, place);
+	pp_tick begin, end;
 
-	if (!row || (stand != BEGUN && stand != PASSED) || row->begin > (pp_tick)INT64_MAX || row->end > (pp_tick)INT64_MAX)
+	if (!row || (stand != BEGUN && stand != PASSED))
 		return 0;
-	*ret_from = (int64_t)row->begin;
-	*ret_to = stand == PASSED ? (int64_t)row->end : INT64_MAX;
+	begin = row->begin;
+	end = row->end;
+	atomic_thread_fence(memory_order_acquire); /* it is the same row still */
+	if (row_of(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+		return 0;
+	*ret_from = (int64_t)begin;
+	*ret_to = stand == PASSED ? (int64_t)end : INT64_MAX;
 	return 1;
+}
+
+int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)
+{
+	int64_t least = INT64_MAX, from, to;
+	uint64_t count = count_of(h), kept = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
+
+	for (uint64_t n = kept > w->code_next ? kept : w->code_next; n < count; n++)
+		if (!is_closed(w, n) && pp_windows_code_ticks(h, &n, &from, &to) && from < least)
+			least = from;
+	return least;
 }
 
 static int64_t end_of(const struct pp_ring_header *h, uint64_t place)
@@ -233,7 +227,7 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, const 
 	} else {
 		snprintf(told.what, sizeof(told.what), "podprof_window_start(): %s", label);
 	}
-	if (pp_words_make(job->view->rings, words_of, &place, &told))
+	if (pp_window_rows_make(job->view->rings, words_of, &place, &told))
 		told.by[0] = '\0';
 	hosts.first = writing.first;
 	hosts.last = writing.last;
@@ -255,9 +249,8 @@ static int was_reached(const struct pp_rings *r, uint64_t place)
 
 		if (row && row->last <= row->first)
 			return 1;
-		for (uint32_t t = 0; row && t < PP_RING_THREADS && t < atomic_load(&h->thread_used); t++)
-			if (h->thread[t].where.step >= row->first)
-				return 1;
+		if (row && pp_ranks_step(h) >= row->first)
+			return 1;
 	}
 	return 0;
 }
@@ -285,7 +278,7 @@ int pp_windows_code_run(struct pp_windows *w, const struct pp_windows_job *job, 
 		if (!ending && !is_due(w, job, &s))
 			continue;
 		/* After the ranks' words: what they recorded before them is there now. */
-		pp_windows_drain(r);
+		pp_rings_drain_all(r);
 		s = look(w, job, n);
 		if (s.begun && s.of && (s.passed || was_reached(r, n))) {
 			start(w, job, &s, n);

@@ -9,12 +9,10 @@ enum {
 	PP_WINDOWS_UNMARKED_MS = 5000, /* a rank that marks no step, or opens no window, where others do */
 };
 
-int64_t pp_windows_now_ms(void);
 /* Fork the child of one window. `label`: as it is said where it fails. */
 void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label);
 /* A window that nobody reached, by its name. */
 void pp_windows_miss(struct pp_windows *w, const char *label);
-void pp_windows_drain(struct pp_rings *r);
 /* Drop of a ring what no window that is not closed yet needs. end: of the one that was closed just now, on this ring; INT64_MAX: it
  * did not begin there, then the least of all counts. */
 void pp_windows_drop(struct pp_windows *w, const struct pp_windows_job *job,

@@ -20,7 +20,7 @@ void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
 	lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
 }
 
-void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)
+void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64_t to)
 {
 	struct pp_ring *ring = r->ring[index];
 	struct pp_pair *p = &ring->pair;
@@ -28,16 +28,21 @@ void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)
 	uint64_t spans = 0;
 
 	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next) {
-		pp_store_drop(&r->shared.store, &lane->blocks, lane, cut);
+		pp_store_drop(&r->shared.store, &lane->blocks, lane, from, to);
 		spans += lane->blocks.spans;
 	}
 	for (size_t i = 0; i < p->usages; i++)
-		if (p->usage[i].time > cut)
+		if (p->usage[i].time < from || p->usage[i].time > to)
 			p->usage[kept++] = p->usage[i];
 	p->usages = kept;
 	pp_ring_losses(ring, ring->lost_before);
 	/* Spans that stay were records of the windows to come. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;
+}
+
+void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)
+{
+	pp_rings_drop_between(r, index, INT64_MIN, cut);
 }
 
 void pp_rings_keep(struct pp_rings *r, size_t index, int64_t cut)

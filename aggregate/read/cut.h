@@ -8,6 +8,9 @@
  * that stay. */
 void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut);
 
+/* The same, of what ended in ticks [from, to]. */
+void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64_t to);
+
 /* The same, of a window that never closes: what was there before `cut` is no longer held. */
 void pp_rings_keep(struct pp_rings *r, size_t index, int64_t cut);
 

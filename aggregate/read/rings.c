@@ -9,7 +9,7 @@
 #include "core/source/mpi_call.h"
 
 /* Names may take this much; more names than that are counted as cut. */
-enum { NAMES_BYTES = 24 * 1024 * 1024, PAYLOADS_BYTES = 16 * 1024 * 1024 };
+enum { NAMES_BYTES = 24 * 1024 * 1024, PAYLOADS_BYTES = 16 * 1024 * 1024, ROUNDS = 8 };
 
 struct pp_rings *pp_rings_new(size_t buffer)
 {
@@ -97,6 +97,17 @@ uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill)
 	if (ret_fill)
 		*ret_fill = pp_drain_fill(ring->drain);
 	return records;
+}
+
+void pp_rings_drain_all(struct pp_rings *r)
+{
+	uint64_t records = 1;
+
+	for (int round = 0; round < ROUNDS && records; round++) {
+		records = 0;
+		for (size_t i = 0; i < pp_rings_count(r); i++)
+			records += pp_rings_drain(r, i, NULL);
+	}
 }
 
 uint64_t pp_rings_records(const struct pp_rings *r)

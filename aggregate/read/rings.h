@@ -32,6 +32,8 @@ const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t in
 /* Read what is there of ring `index`; returns the records read; *ret_fill is its used share of its limit in
  * percent (may be NULL). */
 uint64_t pp_rings_drain(struct pp_rings *r, size_t index, int *ret_fill);
+/* Every ring until nothing more comes, 8 rounds at most: ranks may go on recording. */
+void pp_rings_drain_all(struct pp_rings *r);
 /* Ticks of ring `index` before which spans were evicted; INT64_MIN: none were. */
 int64_t pp_rings_horizon(const struct pp_rings *r, size_t index);
 /* How many steps of ring `index` have ended so far; the n-th of them, from 0. NULL: not yet, or more than PP_STEPS_ENDED ago. */

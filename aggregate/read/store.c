@@ -187,7 +187,7 @@ static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_la
 		pp_lane_evicted(lane, old->end);
 }
 
-void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t cut)
+void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t from, int64_t to)
 {
 	struct pp_block *first = lane_blocks->first, *b, *next;
 
@@ -197,7 +197,7 @@ void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_
 	for (b = first; b; b = next) {
 		next = b->next;
 		for (uint32_t i = 0; i < b->used; i++)
-			if ((b->span[i].flags & PP_SPAN_OPEN) || b->span[i].end > cut)
+			if ((b->span[i].flags & PP_SPAN_OPEN) || b->span[i].end < from || b->span[i].end > to)
 				keep_span(s, lane_blocks, lane, &b->span[i]);
 		give_back(s, b);
 	}

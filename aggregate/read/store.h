@@ -42,8 +42,8 @@ struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, 
 /* Evict until the buffer is kept. Open spans move to the lane's last block: pp_lane_moved() is told; the others are
  * counted by pp_lane_evicted(). */
 void pp_store_evict(struct pp_store *s);
-/* Closed spans of the lane that ended at `cut` or before go, open ones stay: pp_lane_moved() is told. */
-void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t cut);
+/* Closed spans of the lane that ended in [from, to] go, open ones stay: pp_lane_moved() is told. */
+void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t from, int64_t to);
 /* Take the lane's first block out, to be freed by pp_block_free(); NULL: none is left. */
 struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks);
 void pp_block_free(struct pp_block *block);

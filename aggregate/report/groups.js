@@ -113,6 +113,7 @@ const Groups = {
     const rows = [['Command', el('span', {class: 'mono', id: 'run-command'}, r.command || '\u2013')], ['Options', el('span', {class: 'mono'}, r.options || 'defaults')], ['Session', r.session], ['Job', r.job || '\u2013'],
       ['Window', `${when.toISOString().replace('T', ' ').slice(0, 19)} UTC, ${Format.time(window)}`], ['Steps asked for', asked],
       ['Ranks', `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} delivered, on ${Format.count(r.hosts)} host${r.hosts === 1 ? '' : 's'}`],
+      ...(r.rendezvous ? [['Other hosts', el('span', {id: 'run-rendezvous'}, r.rendezvous)]] : []),
       ['Versions', `podprof ${r.podprof_version} recorded, ${r.made_by} made this page; format ${r.format_version}` + Groups.versions()]];
     return [el('h2', {}, 'Run'), el('dl', {class: 'run'}, rows.map(([k, v]) => [el('dt', {}, k), el('dd', {}, v)])), Groups.hosts()];
   },

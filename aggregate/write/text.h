@@ -12,8 +12,9 @@ enum { PP_TEXT_LINES = 40 };
 
 /* The whole summary. 0, or -ENOMEM. */
 int pp_text_write(const struct pp_dataset *d, FILE *to);
-/* Copy a summary; `bars` 0 drops the column of bars. 0, or -errno of a failed read or write. */
-int pp_text_print(FILE *in, FILE *out, int bars);
+/* Copy a summary. On a terminal of `columns`, lines that are longer are folded at a blank, bars stand where there is room for them;
+ * 0: no terminal, whole lines without bars. 0, or -errno of a failed read or write. */
+int pp_text_print(FILE *in, FILE *out, int columns);
 
 struct pp_text {                           /* numbers of the summary, computed once */
 	int64_t *step_ns;                  /* [steps]: longest over workers */

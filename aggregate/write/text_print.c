@@ -6,6 +6,11 @@
 #include "aggregate/write/text.h"
 #include "core/base/plain.h"
 
+enum {
+	FOLD = 4,          /* what follows of a line stands so far in */
+	BAR_COLUMNS = 100, /* all rows with a bar fit, or none has one */
+};
+
 /* The column of bars: between two '|' that have nothing but '#' and blanks between them. */
 static char *find_bar(char *line, size_t *ret_length)
 {
@@ -20,7 +25,55 @@ static char *find_bar(char *line, size_t *ret_length)
 	return NULL;
 }
 
-int pp_text_print(FILE *in, FILE *out, int bars)
+/* Columns of a line of UTF-8 without its end. */
+static int width(const char *line)
+{
+	int columns = 0;
+
+	for (; *line && *line != '\n'; line++)
+		columns += (*line & 0xC0) != 0x80;
+	return columns;
+}
+
+/* The line's beginning that fits, up to a blank; 0: all of it. A word that is longer stands out. */
+static size_t fold_at(const char *line, int columns)
+{
+	size_t indent = strspn(line, " "), at = 0, i;
+	int here = (int)indent;
+
+	if (width(line) <= columns)
+		return 0;
+	for (i = indent; line[i] && line[i] != '\n' && (here <= columns || !at); i++) {
+		if (line[i] == ' ' && line[i - (i > 0)] != ' ')
+			at = i;
+		here += (line[i] & 0xC0) != 0x80;
+	}
+	return at;
+}
+
+/* What follows stands under the line's text. */
+static int put_folded(const char *line, int columns, FILE *out)
+{
+	int indent = (int)strspn(line, " ") + FOLD, hang = 0;
+	size_t n;
+
+	while (columns > 2 * FOLD + indent && (n = fold_at(line, columns - hang))) {
+		if (fprintf(out, "%*s%.*s\n", hang, "", (int)n, line) < 0)
+			return -1;
+		line += n + strspn(line + n, " ");
+		hang = indent;
+	}
+	return fprintf(out, "%*s%s", hang, "", line) < 0 ? -1 : 0;
+}
+
+static void drop_bar(char *bar, size_t n)
+{
+	char *after = bar + n + 2 + (bar[n + 2] == ' '); /* the bar, its frame, and the blank after it */
+
+	memmove(bar, after, strlen(after) + 1);
+}
+
+int pp_text_print(FILE *in, FILE *out, int columns)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -32,17 +85,15 @@ int pp_text_print(FILE *in, FILE *out, int bars)
 		char *bar;
 
 		for (ssize_t i = 0; i < length; i++)
-			line[i] = line[i] ? line[i] : '?';
+			if (!line[i])
+				line[i] = '?';
 		bar = find_bar(pp_plain(line, "\n\t"), &n);
-		if (bar && bars) {
+		if (bar && columns >= BAR_COLUMNS)
 			bar[0] = bar[n + 1] = ' ';
-		} else if (bar) { /* the bar, its frame, and the blank after it */
-			char *after = bar + n + 2 + (bar[n + 2] == ' ');
-
-			memmove(bar, after, strlen(after) + 1);
-			length = (ssize_t)strlen(line);
-		}
-		if (fwrite(line, 1, (size_t)length, out) != (size_t)length) {
+		else if (bar)
+			drop_bar(bar, n);
+		errno = 0;
+		if (columns ? put_folded(line, columns, out) : fputs(line, out) < 0) {
 			code = -(errno ? errno : EIO);
 			break;
 		}

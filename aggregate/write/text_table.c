@@ -123,9 +123,10 @@ void pp_text_window(const struct pp_dataset *d, FILE *to)
 	if (!w->by[0] || !strcmp(w->by, "options"))
 		return;
 	for (size_t i = 0; i < w->ranks; i++) {
-		int64_t took = w->rank[i].started - w->rank[i].asked;
+		int64_t took;
 
-		if (w->rank[i].started == PP_WINDOW_NEVER || w->rank[i].asked == PP_WINDOW_NEVER)
+		if (w->rank[i].started == PP_WINDOW_NEVER || w->rank[i].asked == PP_WINDOW_NEVER ||
+		    __builtin_sub_overflow(w->rank[i].started, w->rank[i].asked, &took))
 			continue;
 		most = took > most ? took : most;
 	}
@@ -281,7 +282,7 @@ static void write_worker(const struct pp_dataset *d, const struct pp_text *t, si
 
 	fprintf(to, "  %6d  %-16.16s", k->rank, k->host);
 	if (n)
-		fprintf(to, " %5" PRId64 " %9s %9s   %s, %.0f %% of its step", n, pp_text_time(a, t->worker_ns[w][0] / n),
+		fprintf(to, " %5" PRId64 " %9s %9s   %s, %.0f %%", n, pp_text_time(a, t->worker_ns[w][0] / n),
 		        pp_text_time(b, t->worker_wait_ns[w] / n), pp_category_name(most),
 		        percent(t->worker_ns[w][most], t->worker_ns[w][0]));
 	else
@@ -313,7 +314,7 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *t
 	}
 	if (d->workers > most)
 		qsort(row, d->workers, sizeof(*row), by_key);
-	fprintf(to, "\n    rank  host             steps      step   waiting   largest%s\n",
+	fprintf(to, "\n    rank  host             steps      step   waiting   largest, of its step%s\n",
 	        d->workers > n ? "   (least waiting first)" : "");
 	for (size_t i = 0; i < n; i++)
 		write_worker(d, t, row[i].worker, to);

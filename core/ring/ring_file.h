@@ -129,8 +129,8 @@ struct pp_window_row {           /* a window that has begun on this rank */
 enum pp_ask_kind {                 /* what the keeper wants of a rank, pp_control.request_kind */
 	           PP_ASK_NOTHING, /* forget the request before */
 	           PP_ASK_STEPS,   /* record steps [request_first, request_last) */
-	           PP_ASK_AGREE, /* record request_last steps; ranks fix the first by pp_coord_ops: the highest of all + request_first */
-	           PP_ASK_NOW, /* record from the next look on, until another word */
+	           PP_ASK_AGREE,   /* record request_last steps; ranks fix the first by pp_coord_ops: the highest + request_first */
+	           PP_ASK_NOW,     /* record from the next look on, until another word */
 };
 
 enum pp_request_state { /* what a rank made of the keeper's request */
@@ -233,13 +233,13 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	uint32_t byte_order;
 	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
 	_Atomic int32_t keeper_pid;
-	_Atomic uint32_t bell; /* number of the keeper's last request: guests look at step marks. Stored last, 0: none yet */
+	_Atomic uint32_t bell;    /* number of the keeper's last request: guests look at step marks. Stored last, 0: none yet */
 	_Atomic uint32_t notices; /* sentences for rank 0 to print while the job runs; stored after `notice` */
-	char message[3072]; /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
+	char message[3072];       /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 	_Atomic int64_t request_first, request_last; /* by request_kind */
 	_Atomic uint32_t request_kind;               /* enum pp_ask_kind */
-	uint32_t keeper_space; /* pp_proc_pid_space() of `keeper_pid` */
-	char notice[256]; /* the last of them */
+	uint32_t keeper_space;                       /* pp_proc_pid_space() of `keeper_pid` */
+	char notice[256];                            /* the last of them */
 };
 
 /* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),

@@ -283,6 +283,21 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 	return 0;
 }
 
+/* None of what was asked for was recorded. */
+static void note_asked(struct pp_steps *s, const struct pp_capture *capture, int64_t first, int64_t last)
+{
+	int64_t most = INT64_MIN;
+
+	for (size_t r = 0; r < capture->ranks; r++)
+		if (capture->rank[r].step_marks && capture->rank[r].last_step > most)
+			most = capture->rank[r].last_step;
+	if (most == INT64_MIN)
+		add_note(s, "steps %lld:%lld were asked for, but no step mark was seen", (long long)first, (long long)last);
+	else
+		add_note(s, "steps %lld:%lld were asked for, but none of them came; the last step marked was %lld",
+		         (long long)first, (long long)last, (long long)most);
+}
+
 int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last, struct pp_steps *ret_steps, struct pp_err *err)
 {
 	struct pp_marks *list = calloc(capture->ranks + 1, sizeof(*list));
@@ -295,8 +310,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 	rc = choose_rule(capture, list, first, last, &s);
 	if (rc > 0) {
 		if (asked)
-			add_note(&s, "steps %lld:%lld were asked for, but no step mark was seen", (long long)first,
-			         (long long)last);
+			note_asked(&s, capture, first, last);
 		add_note(&s, "the whole run is one step, from each rank's first to its last record");
 		rc = use_window(capture, list, &s);
 		first = last = 0;

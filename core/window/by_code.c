@@ -26,7 +26,8 @@ static uint64_t add_row(struct pp_by_code *b, const char *name, int64_t first, i
 	uint64_t place = b->count;
 	struct pp_code_row *row = row_of(b, place);
 
-	atomic_store_explicit(&row->number, 0, memory_order_release);
+	atomic_store_explicit(&row->number, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release); /* whoever reads what follows finds the row taken */
 	row->first = first;
 	row->last = last;
 	row->begin = begin;

@@ -20,7 +20,7 @@ static void on_signal(int number)
 
 void pp_by_signal_start(const char *name)
 {
-	/* SA_RESTART: no call of the application returns EINTR for it. */
+	/* SA_RESTART: EINTR only from calls that no handler's flag makes go on, sleeps and poll() */
 	struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK}, old;
 	int number = 0, saved = errno;
 	char text[160];

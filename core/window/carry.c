@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-enum { EAGER_STEPS = 64, SPARED = 8 };
+enum { EAGER_STEPS = 64, SPARED = 8, EAGER_LOOKS = 16 };
 
 static const struct pp_coord_ops *_Atomic coordinator;
 
@@ -19,7 +19,7 @@ static struct {
 
 static _Atomic uint32_t joined; /* request that the others have this rank's step of */
 /* Since then; a count that two threads make one of is no harm. */
-static _Atomic uint32_t looks, steps, next_step;
+static _Atomic uint32_t looks, steps, next_step, has_looked;
 static _Atomic int64_t looked_in;
 
 void pp_carry_by(const struct pp_coord_ops *ops)
@@ -29,13 +29,15 @@ void pp_carry_by(const struct pp_coord_ops *ops)
 	atomic_compare_exchange_strong(&coordinator, &none, ops);
 }
 
-static void join(uint32_t number)
+static void join(uint32_t number, int64_t here)
 {
 	if (atomic_load_explicit(&joined, memory_order_relaxed) == number)
 		return;
 	atomic_store_explicit(&looks, 0, memory_order_relaxed);
 	atomic_store_explicit(&steps, 0, memory_order_relaxed);
 	atomic_store_explicit(&next_step, 0, memory_order_relaxed);
+	atomic_store_explicit(&looked_in, here, memory_order_relaxed);
+	atomic_store_explicit(&has_looked, 0, memory_order_relaxed);
 	atomic_store_explicit(&joined, number, memory_order_relaxed);
 }
 
@@ -44,26 +46,26 @@ int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest)
 	const struct pp_coord_ops *ops = atomic_load_explicit(&coordinator, memory_order_acquire);
 	int rc = 0;
 
+	*ret_highest = INT64_MIN;
 	if (atomic_exchange_explicit(&carrying, 1, memory_order_acquire))
 		return -EAGAIN;
-	if (agreement.done != number) {
-		if (!ops)
-			rc = -EPIPE;
-		else if (atomic_load_explicit(&joined, memory_order_relaxed) != number)
-			rc = ops->ask(number, here);
-		if (!rc) {
-			join(number);
-			rc = ops->answer(number, &agreement.highest);
-			if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
-				join(0);
-		}
-		if (rc && rc != -EAGAIN) {
-			agreement.rc = rc;
-			agreement.done = number;
-			join(0); /* whoever comes next takes the answer */
-		}
-	} else {
+	if (agreement.done == number) {
 		rc = agreement.rc;
+	} else if (!ops) {
+		rc = -EPIPE;
+	} else if (atomic_load_explicit(&joined, memory_order_relaxed) != number) {
+		rc = ops->ask(number, here); /* there can hardly be an answer yet */
+		if (!rc)
+			join(number, here);
+	} else {
+		rc = ops->answer(number, &agreement.highest);
+		if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
+			join(0, here);
+	}
+	if (rc && rc != -EAGAIN) {
+		agreement.rc = rc;
+		agreement.done = number;
+		join(0, here); /* whoever comes next takes the answer */
 	}
 	*ret_highest = agreement.highest;
 	atomic_store_explicit(&carrying, 0, memory_order_release);
@@ -84,13 +86,16 @@ int pp_carry_is_due(uint32_t number, int at_mark, int64_t here)
 
 	if (atomic_load_explicit(&joined, memory_order_relaxed) != number)
 		return 1; /* who joins late makes it late for all */
-	/* Also the first call of a step: not every mark is where MPI may be called. */
-	if (!at_mark && here == atomic_load_explicit(&looked_in, memory_order_relaxed)) {
-		n = count(&looks);
-		return !(n & (n - 1));
+	if (at_mark && atomic_exchange_explicit(&has_looked, 0, memory_order_relaxed))
+		return 0; /* the first call of this step is as good, and MPI may be called there for sure */
+	if (!at_mark) {
+		atomic_store_explicit(&has_looked, 1, memory_order_relaxed);
+		if (here == atomic_load_explicit(&looked_in, memory_order_relaxed)) {
+			n = count(&looks);
+			return n >= EAGER_LOOKS && !(n & (n - 1));
+		}
 	}
-	if (!at_mark)
-		atomic_store_explicit(&looked_in, here, memory_order_relaxed);
+	atomic_store_explicit(&looked_in, here, memory_order_relaxed);
 	n = count(&steps);
 	if (n < atomic_load_explicit(&next_step, memory_order_relaxed))
 		return 0;

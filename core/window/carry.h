@@ -11,8 +11,9 @@
 void pp_carry_by(const struct pp_coord_ops *ops);
 /* 1: agreed; 0, -EAGAIN: not yet; -EPIPE: never. The answer is kept for who asks again. */
 int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest);
-/* Is it worth a look? Each costs the application a test of the operation, and whoever waits long would pay for it in every call:
- * most marks count, later one in nine; between two marks the 1st, 2nd, 4th, 8th ... call does. */
+/* Is it worth a look? Each is a test of the operation, in which MPI may do other work and give the processor away: one that waits
+ * long is not to pay for it in all its calls. Once a step, at its first MPI call, or at its mark where the step before had none;
+ * behind the 64th step at one in nine; besides, at the 16th, 32nd, 64th ... call. */
 int pp_carry_is_due(uint32_t number, int at_mark, int64_t here);
 
 #endif

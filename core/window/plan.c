@@ -9,7 +9,8 @@ static void start_row(struct pp_plan *p, uint64_t index, pp_tick begin)
 
 	if (!pp_step_windows_get(&p->asked, index, &first, &last))
 		return;
-	atomic_store_explicit(&row->number, 0, memory_order_release);
+	atomic_store_explicit(&row->number, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release); /* whoever reads what follows finds the row taken */
 	row->first = first;
 	row->last = last;
 	row->begin = begin;
@@ -88,8 +89,7 @@ int pp_plan_begin(struct pp_plan *p, int64_t number, pp_tick tick)
 	if (p->over)
 		return 0;
 	if (p->now.recording && !p->started) {
-		/* What a job does before its first step is the first window's. */
-		start_row(p, p->passed, p->passed ? tick : 0);
+		start_row(p, p->passed, tick);
 		p->started = 1;
 	}
 	if (p->now.edge_open)

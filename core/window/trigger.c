@@ -75,8 +75,11 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* The first mark is looked at whatever is asked for: that steps are marked is news to the keeper. */
 static int64_t quiet(void)
 {
+	if (!atomic_load_explicit(&pp_ring_pool.header->step_marks, memory_order_relaxed))
+		return INT64_MIN;
 	return least(pp_plan_quiet(&plan), least(pp_ask_quiet(&ask), pp_by_code_quiet(&code)));
 }
 

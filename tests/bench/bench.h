@@ -3,10 +3,12 @@
 #ifndef PP_BENCH_H
 #define PP_BENCH_H
 
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/tick.h"
 
@@ -21,6 +23,22 @@ static inline int bench_asked(void)
 		return 1;
 	printf("skipped: set PODPROF_BENCH=1 on a quiet machine\n");
 	return 0;
+}
+
+/* A spool of the bench's own, with its files. */
+static inline void bench_remove(const char *spool)
+{
+	struct dirent *e;
+	char path[512];
+	DIR *d = opendir(spool);
+
+	while (d && (e = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
+		unlink(path);
+	}
+	if (d)
+		closedir(d);
+	rmdir(spool);
 }
 
 static inline double bench_ns(void)

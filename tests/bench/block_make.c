@@ -254,6 +254,10 @@ void block_cut(struct pp_dataset *d, struct pp_pod *pod, const struct pp_dataset
 	d->awaited = room(0, sizeof(*d->awaited));
 	d->late = NULL;
 	memcpy(d->worker, whole->worker + first, d->workers * sizeof(*d->worker));
+	d->window.ranks = whole->window.ranks == whole->workers ? d->workers : 0;
+	d->window.rank = room(d->window.ranks, sizeof(*d->window.rank));
+	for (size_t w = 0; w < d->window.ranks; w++)
+		d->window.rank[w] = whole->window.rank[(size_t)first + w];
 	memcpy(d->step_number, whole->step_number, d->steps * sizeof(*d->step_number));
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		d->cell[i] = whole->cell[i / d->workers * whole->workers + (size_t)first + i % d->workers];

@@ -2,7 +2,6 @@
  * rings. Skipped (77) unless PODPROF_BENCH=1. */
 #include "core/podprof.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -127,21 +126,6 @@ static int open_drain(void)
 	return 0;
 }
 
-static void remove_spool(void)
-{
-	struct dirent *e;
-	char path[512];
-	DIR *d = opendir(spool);
-
-	while (d && (e = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
-		unlink(path);
-	}
-	if (d)
-		closedir(d);
-	rmdir(spool);
-}
-
 int main(void)
 {
 	const char *asked = getenv("PODPROF_BENCH");
@@ -186,6 +170,6 @@ int main(void)
 		return 1;
 	missed += bench_row("not recording: event", bench_run(marks, NULL), 0.3);
 	pp_drain_close(drain);
-	remove_spool();
+	bench_remove(spool);
 	return missed != 0;
 }

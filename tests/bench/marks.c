@@ -3,7 +3,6 @@
  * Skipped (77) unless PODPROF_BENCH=1. */
 #include "core/podprof.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
@@ -116,21 +115,6 @@ static int row(const char *what, struct bench_result r, double gate)
 	return bench_print(&f);
 }
 
-static void remove_spool(void)
-{
-	struct dirent *e;
-	char path[512];
-	DIR *d = opendir(spool);
-
-	while (d && (e = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
-		unlink(path);
-	}
-	if (d)
-		closedir(d);
-	rmdir(spool);
-}
-
 int main(void)
 {
 	int missed = 0;
@@ -157,6 +141,6 @@ int main(void)
 	if (podprof_recording())
 		return 1;
 	missed += row("window_start + window_stop", bench_run(windows, NULL), 30);
-	remove_spool();
+	bench_remove(spool);
 	return missed != 0;
 }

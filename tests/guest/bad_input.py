@@ -7,7 +7,7 @@ import sys
 
 import jobs
 from guest_more import h5, text
-from jobs import Skipped, check, compare, run, session_of
+from jobs import Skipped, check, compare, run, session_of, sessions
 
 
 def refused(place, words, *sentence):
@@ -176,6 +176,11 @@ def steps_never_reached(place, full):
     got = run(place.mpirun(2, place.under(logs, [place.program("odd_marks"), "steps", "5"], "--steps", "100:110")))
     check(got.code == 0 and not got.other_err() and got.seconds < 8, got.told())
     check(any("100:110" in line and "last step marked was 4" in line for line in got.podprof_lines()), got.told())
+    train = os.path.join(place.bin, "c_mpi_train")
+    if os.path.exists(train):  # MPI calls in front of its first mark are recorded: they are no session
+        got = run(place.mpirun(2, place.under(logs, [train, "--quiet", "--steps", "20"], "--steps", "100:110")))
+        check(got.code == 0 and not sessions(logs), got.told())
+        check(any("100:110" in line and "last step marked was 19" in line for line in got.podprof_lines()), got.told())
 
 
 def many_ranges(place, full):

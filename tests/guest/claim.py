@@ -157,8 +157,8 @@ def no_arrival(place, full):
 
 def small_shm(place, full):
     """/dev/shm full, tiny, or not there: the spool stands in the node's tmp."""
-    if os.geteuid() or not shutil.which("unshare"):
-        raise Skipped("mounting needs root")
+    if os.geteuid() or not shutil.which("unshare") or run(["unshare", "-m", "true"]).code:
+        raise Skipped("mounting needs root and mount namespaces")
     for how in ("mount -t tmpfs -o size=1m,mode=1777 x /dev/shm", "mount -t tmpfs -o size=16m x /dev/shm; head -c 16m /dev/zero > /dev/shm/f",
                 "mount --bind /proc/sys /dev/shm"):
         logs = place.new_logs()

@@ -27,15 +27,24 @@ def first_words(place, full):
         if verb in ("run", "salvage"):
             heads = [got.out.find(head) for head in ("Recorded:", "--steps", "Written:", "--output", "--help")]
             check(-1 not in heads and heads == sorted(heads), got.told())
+    got = run([place.podprof(), "--help"])
+    names = {re.search("PODPROF_[A-Z]", line).start() for line in got.out.splitlines() if line.startswith("  --")}
+    check(len(names) == 1, f"the variables stand in columns {names}: {got.told()}")
+    got = run([place.podprof(), "capture", "--help"])
+    check("--steps=+N" in got.out and "A:B" not in got.out and got.out.count(":\n") == 1, got.told())
     got = run([place.podprof(), "--version"])
     check(got.code == 0 and got.out.startswith("podprof ") and len(got.out.split()) == 2, got.told())
 
 
 def wrong_words(place, full):
     for words, near in ((["reprot"], "report"), (["run", "--stepz", "1:2", "true"], "--steps"), (["report", "--lst"], "--list"),
-                        (["docter"], "doctor"), (["salvage", "--outptu", "x", "y"], "--output")):
+                        (["docter"], "doctor"), (["salvage", "--outptu", "x", "y"], "--output"),
+                        (["run", "--last", "3s", "true"], "podprof capture"), (["capture", "--signal", "USR1"], "podprof run")):
         got = run([place.podprof(), *words])
         check(got.code == 64 and near in got.err and len(got.err.splitlines()) == 1 and not got.out, got.told())
+    for verb in ("capture", "status", "report"):  # a file is no log directory
+        got = run([place.podprof(), verb, place.podprof()])
+        check(got.code == 1 and "not a directory. Give the directory" in got.err and len(got.err.splitlines()) == 1, got.told())
     for words in (["run"], ["run", "--steps"], ["run", "-q", "true"], ["report", "a", "b"], ["salvage"], ["doctor", "x"], ["xylophone"],
                   ["--steps", "1:2"], ["keeper"], ["report", "--timeout", "soon"]):
         got = run([place.podprof(), *words])

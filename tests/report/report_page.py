@@ -122,6 +122,8 @@ def hostile(place, full):
         d = g.create_dataset("<b>rows", data=np.char.encode(np.array(HOSTILE), "utf-8"))
         d.attrs["long_name"] = np.bytes_(b"bad \xff bytes </script>")
 
+        f.attrs["rendezvous"] = np.bytes_(b"invited through MPI: 2 other hosts")
+
     pod.extra = strange
     with browser() as b:
         page = pod_page(place, pod)
@@ -133,6 +135,7 @@ def hostile(place, full):
         check(b.js("document.querySelectorAll('script').length") == 3, "there are more scripts than the page's own")
         check(column(b, "workers", heads(b, "workers").index("host")) == HOSTILE, "hosts are not shown as they are")
         check(b.js("document.getElementById('run-command').textContent") == " ".join(HOSTILE), "the command is not shown as it is")
+        check("through MPI: 2" in b.js("document.getElementById('run-rendezvous').textContent"), "how the hosts met is not said")
         check(HOSTILE[0] in b.js("document.getElementById('quality').textContent"), "warnings are not shown as they are")
         b.call("Page.setDownloadBehavior", behavior="allow", downloadPath=place.scratch)
         b.js("document.querySelector('#t-workers').closest('.tablebox').querySelector('.csv').click()")

@@ -138,7 +138,7 @@ def planted_links(place, full):
         still_there(rc, "alias ll='ls -l'\n")
         check(os.listdir(home) == ["bashrc"], f"files in the owner's home: {os.listdir(home)}")
 
-    # The probe of podprof run: its name has the pid, which exec keeps.
+    # The probe of podprof run: a name that could be guessed (the pid, which exec keeps) would be a trap.
     logs = public("probe")
     os.mkdir(os.path.join(stage.dir, "go"))
     os.chmod(os.path.join(stage.dir, "go"), 0o777)
@@ -202,7 +202,7 @@ def request_files(place, full):
     stage = kit.Stage(place)
     for umask in (0o000, 0o777):
         logs = stage.home(OWNER, 0o777)
-        process, spool = stage.begin(OWNER, logs, 400, 10, umask=umask)
+        process, spool = stage.begin(OWNER, logs, 300, 10, umask=umask)
         place_of = wait_until(lambda: requests_of(logs), 8)
         check(place_of, f"no directory of requests: {os.listdir(logs)}")
         check(not kit.loose(place_of, OWNER), f"umask {umask:03o}: {kit.loose(place_of, OWNER)}")
@@ -233,7 +233,7 @@ def request_files(place, full):
         check(len(taken) == 1, f"taken: {taken}")
         log = open(spool + "/keeper.log").read()
         check(log.count(" is not taken: ") == 8, log[-2000:])
-        rest(process, 400)
+        rest(process, 300)
         check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), "the directory of requests stays")
     stage.clean(OWNER)
 

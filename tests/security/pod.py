@@ -172,7 +172,7 @@ def planted(place, full):
                 os.mkfifo(path, 0o600)
             os.chmod(path, 0o600) if kind == "owner" else None
             os.lchown(path, STRANGER, STRANGER) if kind in ("owner", "link") else None
-            attackers = [start(hosts.on(name, [kit.PYTHON, "-c", ATTACKER, "4"])) for name in hosts.names]
+            attackers = [start(hosts.on(name, [kit.PYTHON, "-c", ATTACKER, "2.5"])) for name in hosts.names]
             for one in [finish(p) for p in ranks(stage, hosts, logs, count=100)]:
                 kit.unharmed(one, 100)
             for one in attackers:

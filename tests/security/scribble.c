@@ -1,5 +1,6 @@
 /* What a hostile process of the same user may do to shared memory: changes words of ring headers and of the control page as fast
- * as it can. Called by noise.py: scribble SECONDS SEED ring|control FILE... */
+ * as it can. Called by noise.py: scribble SECONDS SEED ring|control FILE..., or scribble 0 COUNT code RING..., which says that the
+ * program has asked for so many windows. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -91,6 +92,11 @@ int main(int argc, char **argv)
 			n++;
 	if (!n)
 		return 1;
+	if (!strcmp(argv[3], "code")) {
+		for (int i = 0; i < n; i++)
+			atomic_store(&((struct pp_ring_header *)target[i].word)->code_windows, seed);
+		return 0;
+	}
 	for (uint64_t round = 0; round % 4096 || time(NULL) < end; round++) {
 		const struct target *t = &target[dice() % (uint64_t)n];
 

@@ -210,6 +210,8 @@ def by_time(place, full):
             check(any("--ranks 1-2" in text(w) for w in f["quality/warning"][()]), "nothing is said of --ranks")
     got = run(capture(place, logs, "--last", "1h"))
     check(got.code == 0 and "the job records for no more than" in got.out, got.told())
+    all_time = window(re.search(r"\n(\S+)  \(", got.out)[1])
+    check(all(0 <= s < e for s, e in zip(all_time["started_ns"], all_time["ended_ns"])), f"an hour of a job of seconds: {all_time}")
     got = run(capture(place, logs, "--ranks", "4-7"))
     check(got.code == 1 and "the job has 4 ranks, none of --ranks 4-7" in got.err, got.told())
     for bad in (("--ranks", "5-3"), ("--duration", "0"), ("--last", "x"), ("--last", "1s", "--duration", "1s")):
@@ -281,7 +283,7 @@ def by_file(place, full):
     logs = place.new_logs()
     process = begin(place, logs, ["250", "20"])
     hide(spool_of(logs))
-    here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*"), 10)[0]
+    here = os.path.dirname(wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 10)[0])
     for path in (os.path.dirname(here), here, here + "/keeper"):
         check(os.stat(path).st_mode & 0o077 == 0, path)
     line = "podprof 1 capture steps=3\n"
@@ -316,21 +318,6 @@ def by_file(place, full):
     good(finish(process))
     check(len(sessions(logs)) == 2, jobs.tree(logs))
     check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), jobs.tree(logs))
-
-
-def keeper_dies(place, full):
-    """In each phase: podprof capture says so and fails, the job does not notice."""
-    for wait, options in ((0.0, ("--steps", "+100000")), (0.3, ("--duration", "60s"))):
-        logs = place.new_logs()
-        process = begin(place, logs, ["60", "20"])
-        asker = start(capture(place, logs, *options))
-        time.sleep(0.2 + wait)
-        pid = int(re.search(r"pid (\d+)", open(spool_of(logs) + "/keeper.log").read())[1])
-        os.kill(pid, 9)
-        got = finish(asker)
-        check(got.code == 1 and ("the keeper ended before" in got.err or "cannot ask the keeper" in got.err), got.told())
-        got = finish(process)
-        check(got.code == 0 and "done" in got.out, got.told())
 
 
 def rank_dies(place, full):
@@ -375,6 +362,6 @@ def several_hosts(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
-                                              outside_windows, kept, slow_step, by_file, keeper_dies, rank_dies,
+                                              outside_windows, kept, slow_step, by_file, rank_dies,
                                               several_hosts)},
                        __doc__))

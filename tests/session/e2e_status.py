@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """podprof status beside a live job: steps and their time, a hung rank, ends, JSON, --watch. Run by ctest session_status."""
+import glob
 import json
 import os
 import sys
@@ -78,6 +79,29 @@ def drifting(place, full):
     check(finish(process).code == 0, "the job failed")
 
 
+def delayed(place, full):
+    """A job that records nothing yet: its steps are seen, and can be asked for."""
+    logs = place.new_logs()
+    process = start(place.mpirun(2, place.under(logs, [place.program("windows"), "200", "20"], "--delay", "1h")))
+    found = wait_until(lambda: (lambda f: f if f and all(r.get("step", 0) > 20 for r in f["ranks"]) else None)(look(place, logs)), 20)
+    check(found and len(found["ranks"]) == 2 and not any(r["recording"] for r in found["ranks"]), found)
+    got = run([place.podprof(), "capture", logs, "--steps", "+3"])
+    check(got.code == 0 and "captured on 2 of 2 ranks" in got.out, got.told())
+    check(finish(process).code == 0, "the job failed")
+
+
+def of_another(place, full):
+    """Nobody is told to start what another user has running."""
+    if os.geteuid():
+        raise jobs.Skipped("another user needs root")
+    logs = place.new_logs()
+    os.makedirs(os.path.join(logs, ".podprof-requests"), 0o700)
+    os.chown(os.path.join(logs, ".podprof-requests"), 65534, 65534)
+    for verb in ("status", "capture"):
+        got = run([place.podprof(), verb, logs])
+        check(got.code == 1 and "another user's. Ask as the user of the job" in got.err and len(got.err.splitlines()) == 1, got.told())
+
+
 def nobody(place, full):
     logs = place.new_logs()
     got = run([place.podprof(), "status", logs])
@@ -92,8 +116,8 @@ def nobody(place, full):
 def elsewhere(place, full):
     """A spool that only the log directory tells of; then one whose socket cannot be reached, as from another host."""
     logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
-    process = start(place.mpirun(4, place.under(logs, [place.program("windows"), "350", "20"], "--spool", spool)))
-    found = wait_until(lambda: os.path.isdir(logs + "/.podprof-requests") and look(place, logs), 20)
+    process = start(place.mpirun(4, place.under(logs, [place.program("windows"), "500", "20"], "--spool", spool)))
+    found = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper") and look(place, logs), 20)
     check(found and found["spool"].startswith(spool) and len(found["ranks"]) == 4, found)
     got = run([place.podprof(), "capture", logs, "--steps", "+3"])
     check(got.code == 0 and "captured on 4 of 4 ranks" in got.out, got.told())
@@ -107,4 +131,4 @@ def elsewhere(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, elsewhere, nobody)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, elsewhere, delayed, of_another, nobody)}, __doc__))

@@ -85,9 +85,9 @@ def broken_spool(place, full):
 
 def words(place, full):
     """Help and version: on stdout, within a screen, exit 0; doctor says one line a thing."""
-    for verb in ("run", "report", "salvage", "doctor"):
+    for verb in ("run", "report", "capture", "status", "salvage", "doctor"):
         got = run([place.podprof(), verb, "--help"])
-        check(got.code == 0 and 3 < len(got.out.splitlines()) <= 50 and not got.err, f"{verb}: {got.told()}")
+        check(got.code == 0 and 3 < len(got.out.splitlines()) <= (60 if verb == "run" else 40) and not got.err, f"{verb}: {got.told()}")
     got = run([place.podprof(), "--help"])
     check(got.code == 0 and "run" in got.out and "salvage" in got.out, got.told())
     got = run([place.podprof(), "--version"])

@@ -91,6 +91,32 @@ TEST(dropped_is_dropped_again)
 	maker_close(&m);
 }
 
+TEST(dropped_between)
+{
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = open_ring(&m, "between.ring");
+
+	maker_push(&m, 0, 2000, "whole run");
+	for (int i = 0; i < 2000; i++) {
+		maker_push(&m, 0, 2100 + 10 * (pp_tick)i, "inner");
+		maker_pop(&m, 0, 2105 + 10 * (pp_tick)i);
+		if (i % 100 == 0)
+			drain(r);
+	}
+	drain(r);
+	pp_rings_drop_between(r, 0, 2105 + 10 * 3, 2105 + 10 * 1996);
+	maker_pop(&m, 0, 40000);
+	drain(r);
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.rank[0].thread[0].spans, 1 + 3 + 3);
+	CHECK_INT(c.rank[0].thread[0].span[3].begin, 2120);
+	CHECK_INT(c.rank[0].thread[0].span[4].begin, 2100 + 10 * 1997);
+	pp_capture_release(&c);
+	pp_rings_free(r);
+	maker_close(&m);
+}
+
 TEST(clipped_at_the_edges)
 {
 	struct maker m;
@@ -185,6 +211,7 @@ int main(void)
 		return 1;
 	open_ranges_go_on();
 	dropped_is_dropped_again();
+	dropped_between();
 	clipped_at_the_edges();
 	asides();
 	return rings_kit_end();

@@ -2,26 +2,9 @@
  * directory only. The listener asks all hosts 40 times, says "pieces" and takes a block of 400 pieces from each. */
 #include "aggregate/keeper/rendezvous.h"
 
-#include <time.h>
-
 #include "tests/unit/aggregate/net_kit.h"
 
 enum { ROUNDS = 40, PIECES = 400, PIECE = 8192, DEAD_MS = 15000 };
-
-static int64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void ask(struct pp_net *net, int hosts)
 {

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "tests/unit/aggregate/net_kit.h"
 
@@ -70,21 +69,6 @@ static void be_host(const struct pp_net_invite *invite, int host)
 	CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	drain(net);
 	pp_net_free(net);
-}
-
-static int64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static void ask_all(struct pp_net *net, uint32_t window)

@@ -153,9 +153,29 @@ TEST(bars_on_demand)
 	free(got);
 	rewind(from);
 	to = open_memstream(&got, &size);
-	CHECK_INT(pp_text_print(from, to, 1), 0);
+	CHECK_INT(pp_text_print(from, to, 100), 0);
 	fclose(to);
 	CHECK_STR(got, "a\n  Input    ####         40.0 %\n  b | c |\nlast without newline");
+	free(got);
+	fclose(from);
+}
+
+/* No line is longer than the terminal, no word is lost or cut. */
+TEST(long_lines_on_a_terminal)
+{
+	static char in[] = "short\n  Input   |####                          |  40.0 %\n  Who waited: \xc3\xa9\xc3\xa9\xc3\xa9 "
+	                   "ranks 0 to 7 for rank 3, "
+	                   "a word_that_is_longer_than_a_line_can_ever_be_here 1 s\n";
+	static const char want[] =
+	        "short\n  Input    40.0 %\n  Who waited: \xc3\xa9\xc3\xa9\xc3\xa9 ranks 0 to 7\n      for rank 3, a\n"
+	        "      word_that_is_longer_than_a_line_can_ever_be_here\n      1 s\n";
+	char *got = NULL;
+	size_t size;
+	FILE *from = fmemopen(in, strlen(in), "r"), *to = open_memstream(&got, &size);
+
+	CHECK_INT(pp_text_print(from, to, 30), 0);
+	fclose(to);
+	CHECK_STR(got, want);
 	free(got);
 	fclose(from);
 }
@@ -211,6 +231,7 @@ int main(int argc, char **argv)
 	communication_that_is_not_split();
 	what_to_do_next();
 	bars_on_demand();
+	long_lines_on_a_terminal();
 	script_names_the_job();
 	if (argc > 1)
 		golden(argv[1], argc > 2 && !strcmp(argv[2], "--update"));

@@ -53,7 +53,7 @@ TEST(lists)
 		CHECK_INT(steps(0, 20, with_end), 4 + 3);
 		CHECK_INT(plan.passed, 2);
 		CHECK_INT(plan.over, 1);
-		check_row(0, 2, 4, 0, 150);
+		check_row(0, 2, 4, 110, 150);
 		check_row(1, 10, 11, 190, 220);
 	}
 }
@@ -63,7 +63,7 @@ TEST(edges_that_meet)
 	for (int with_end = 0; with_end < 2; with_end++) {
 		begin("2:4,4:5,5:6,8:9", 0);
 		CHECK_INT(steps(0, 20, with_end), 9); /* 1..9 */
-		check_row(0, 2, 4, 0, 150);
+		check_row(0, 2, 4, 110, 150);
 		check_row(1, 4, 5, 130, 160);
 		check_row(2, 5, 6, 140, 170);
 		check_row(3, 8, 9, 170, 200);

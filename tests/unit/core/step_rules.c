@@ -211,6 +211,12 @@ TEST(no_rule_holds)
 	CHECK_INT(s.cell[1].begin, 150);
 	CHECK(strstr(s.note, "10:20") != NULL);
 	pp_steps_release(&s);
+	c.rank[0].step_marks = 1; /* outside of what was recorded */
+	c.rank[0].last_step = 7;
+	s = find(&c, 10, 20);
+	CHECK(strstr(s.note, "10:20") != NULL && strstr(s.note, "the last step marked was 7") != NULL);
+	CHECK(strstr(s.note, "no step mark") == NULL);
+	pp_steps_release(&s);
 	free_capture(&c);
 }
 

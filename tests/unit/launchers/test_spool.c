@@ -72,7 +72,10 @@ TEST(a_spool_is_the_owners_alone)
 	CHECK_INT(pp_spool_open(wanted, &job, path, sizeof(path), &err), 0);
 	CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0700);
 	CHECK_INT(pp_spool_register(path, &job, &err), 0);
-	snprintf(text, sizeof(text), "run-%d", (int)getpid());
+	if (pp_proc_pid_space() == PP_PID_SPACE_FIRST || !pp_proc_pid_space())
+		snprintf(text, sizeof(text), "run-%d", (int)getpid());
+	else /* in a container */
+		snprintf(text, sizeof(text), "run-%d-%u", (int)getpid(), (unsigned)pp_proc_pid_space());
 	read_all(path, text, text, sizeof(text));
 	CHECK_INT(sscanf(text, "%d %d %llu", &rank, &local, &start), 3);
 	CHECK_INT(rank, 2);

@@ -1,5 +1,5 @@
-/* Rows of /window out of the headers of rings; see words.h. */
-#include "aggregate/keeper/words.h"
+/* Rows of /window out of the headers of rings; see window_rows.h. */
+#include "aggregate/keeper/window_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static struct pp_window_rank *row_of(struct pp_window_told *told, int32_t rank)
 	return &told->rank[i];
 }
 
-int pp_words_make(const struct pp_rings *r, pp_words_of *of, const void *context, struct pp_window_told *told)
+int pp_window_rows_make(const struct pp_rings *r, pp_window_rows_of *of, const void *context, struct pp_window_told *told)
 {
 	size_t rings = pp_rings_count(r);
 
@@ -41,7 +41,7 @@ static int64_t tick_of(pp_tick tick, int64_t fallback)
 	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : fallback;
 }
 
-void pp_words_of_window(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+void pp_window_rows_of_window(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
 {
 	uint64_t index = *(const uint64_t *)context;
 	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
@@ -55,12 +55,12 @@ void pp_words_of_window(const struct pp_ring_header *h, size_t ring, const void 
 		rank->ended = tick_of(row->end, PP_WINDOW_NEVER);
 }
 
-void pp_words_of_options(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+void pp_window_rows_of_options(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
 {
 	const uint64_t index = 0;
 
 	(void)context;
-	pp_words_of_window(h, ring, &index, rank);
+	pp_window_rows_of_window(h, ring, &index, rank);
 	if (h->window_last <= h->window_first)
 		rank->started = rank->asked;
 }
@@ -78,8 +78,8 @@ static int64_t map_one(const struct pp_clock_map *map, int64_t tick)
 	return tick == PP_WINDOW_NEVER ? tick : pp_clock_map_ns(map, (pp_tick)tick);
 }
 
-void pp_words_map(struct pp_window_told *told, const struct pp_capture *c, const struct pp_clock_map *map,
-                  const struct pp_clock_map *other)
+void pp_window_rows_map(struct pp_window_told *told, const struct pp_capture *c, const struct pp_clock_map *map,
+                        const struct pp_clock_map *other)
 {
 	for (size_t i = 0; i < told->ranks; i++) {
 		struct pp_window_rank *r = &told->rank[i];
