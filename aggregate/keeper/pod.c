@@ -215,6 +215,15 @@ static void decide(struct pp_pod *p)
 		p->state = PP_POD_SEARCHING;
 }
 
+/* Also asked when all is over: a keeper that had no processor until then sees its first ring and its last at once. */
+static void take_role(struct pp_pod *p)
+{
+	if (p->state == PP_POD_UNDECIDED)
+		decide(p);
+	else if (p->state == PP_POD_HERE && spans(p))
+		pp_pod_listen(p);
+}
+
 static void joined(struct pp_pod *p, const struct pp_net_event *e)
 {
 	if (p->state == PP_POD_LISTENING) {
@@ -308,10 +317,7 @@ int pp_pod_run(struct pp_pod *p)
 	if (!p)
 		return 0;
 	pp_pod_meet_run(p);
-	if (p->state == PP_POD_UNDECIDED)
-		decide(p);
-	else if (p->state == PP_POD_HERE && spans(p))
-		pp_pod_listen(p);
+	take_role(p);
 	if (p->state == PP_POD_SEARCHING && now - p->calling_ms >= SEARCH_MS) {
 		p->calling_ms = now;
 		pp_pod_search(p);
@@ -359,6 +365,8 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 {
 	int64_t now = pp_now_ms(), grace;
 
+	if (p && over)
+		take_role(p);
 	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_APART)
 		return over;
 	p->over_ms = !over ? 0 : p->over_ms ? p->over_ms : now;

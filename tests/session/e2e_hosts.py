@@ -4,6 +4,7 @@ Run by ctest session_hosts. Needs root."""
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -325,7 +326,28 @@ def slow_elsewhere(place, full):
         check("step 60 of rank 1" in text(f["window/request"][0]), f["window/request"][()])
 
 
-CASES = {"one_name": one_name, "slow_elsewhere": slow_elsewhere, "asked": asked, "by_mpirun": by_mpirun, "other_clocks": other_clocks,
+def late_keeper(place, full):
+    """The second keeper has no processor until its rank is over: it is heard all the same."""
+    logs, began = place.new_logs(), []
+    for rank in range(2):
+        env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "late"}
+        spool = os.path.join(place.scratch, f"late{rank}")
+        program = ["sh", "-c", f"sleep 0.5; exec {place.program('steps')} 20 10"]
+        began.append(start(place.under(logs, program, "--spool", spool, "--steps", "3:8"), env))
+    check(wait_until(lambda: jobs.keepers(spool), 5), "no keeper")
+    keeper = jobs.keepers(spool)[0]
+    os.kill(keeper, signal.SIGSTOP)
+    check(wait_until(lambda: glob.glob(spool + "/rank-1-*.ring"), 5), "no ring")
+    time.sleep(1)
+    os.kill(keeper, signal.SIGCONT)
+    for one in began:
+        good(finish(one))
+    found = sessions(logs)
+    check(len(found) == 1, jobs.tree(logs))
+    check(status(found[0]) == ["delivered"] * 2, status(found[0]))
+
+
+CASES = {"one_name": one_name, "slow_elsewhere": slow_elsewhere, "late_keeper": late_keeper, "asked": asked, "by_mpirun": by_mpirun, "other_clocks": other_clocks,
          "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
          "leader_killed": leader_killed, "no_port": no_port, "two_jobs": two_jobs}
 
