@@ -4,6 +4,7 @@
 #ifndef PP_ANALYZE_DATASET_H
 #define PP_ANALYZE_DATASET_H
 
+#include "aggregate/analyze/host_clock.h"
 #include "aggregate/analyze/window.h"
 #include "core/base/err.h"
 #include "core/ring/record.h"
@@ -24,6 +25,7 @@ struct pp_worker {
 	char clock[256];                        /* which clock by which map on which epoch: equal texts are one clock, "" only this
 	                                   * part's domain; clock.c */
 	int32_t domain;                         /* from 0, in the order of ranks; -1: nothing came */
+	uint32_t host_clock;                    /* index + 1; 0: none */
 	int64_t own_bound_ns;                   /* of a difference of two times of its own clock */
 	int64_t offset_ns, bound_ns, drift_ppb; /* bound_ns PP_BOUND_UNKNOWN: its clock is not joined with the first rank's */
 	uint64_t lost[PP_LOSSES];
@@ -140,6 +142,8 @@ struct pp_dataset {
 	const struct pp_intern *names; /* borrowed */
 	struct pp_worker *worker;      /* [workers], by rank */
 	size_t workers;
+	struct pp_host_clock *host_clock; /* one a host that brought one */
+	size_t host_clocks;
 	int32_t ranks_asked, ranks_delivered;
 	char step_rule[64];
 	double step_confidence;
