@@ -291,6 +291,7 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 {
 	do_head(io, d);
 	do_workers(io, d);
+	pp_block_clocks(io, d);
 	do_steps(io, d);
 	pp_block_calls(io, d);
 	do_channels(io, &d->channel, &d->channels);

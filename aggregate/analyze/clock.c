@@ -51,6 +51,17 @@ size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
 	return peers;
 }
 
+/* Of its times against job time: what its own line is off, and what the comparing of its host's clock leaves. */
+static int64_t bound_of(const struct pp_dataset *d, const struct pp_worker *w)
+{
+	int64_t bound;
+
+	if (!w->host_clock)
+		return w->own_bound_ns;
+	return __builtin_add_overflow(w->own_bound_ns, d->host_clock[w->host_clock - 1].bound_ns, &bound) ? PP_BOUND_UNKNOWN
+	                                                                                                  : bound;
+}
+
 int pp_dataset_clocks(struct pp_dataset *d)
 {
 	struct one *one = calloc(d->workers + 1, sizeof(*one));
@@ -90,7 +101,7 @@ int pp_dataset_clocks(struct pp_dataset *d)
 			continue;
 		if (!first && !is_missing(worker))
 			first = worker;
-		worker->bound_ns = first && worker->domain == first->domain ? worker->own_bound_ns : PP_BOUND_UNKNOWN;
+		worker->bound_ns = first && worker->domain == first->domain ? bound_of(d, worker) : PP_BOUND_UNKNOWN;
 	}
 	return 0;
 }

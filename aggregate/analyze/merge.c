@@ -98,10 +98,11 @@ static int merge_workers(struct pp_merge *m)
 		}
 		m->worker_of[claim[i].part][claim[i].index] = d->workers;
 		d->ranks_delivered += !is_missing(one);
-		d->worker[d->workers++] = *one;
+		d->worker[d->workers] = *one;
+		d->worker[d->workers++].host_clock = 0; /* by its number here: merge_clock.c */
 	}
 	free(claim);
-	return set_domains(m);
+	return pp_merge_clocks(m) ? -ENOMEM : set_domains(m);
 }
 
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)

@@ -1,5 +1,5 @@
-/* What merge.c (ranks and steps), merge_calls.c (collectives) and merge_tables.c (what else hangs on them) share; nobody else
- * includes it. */
+/* What merge.c (ranks and steps), merge_clock.c (hosts' clocks), merge_calls.c (collectives) and merge_tables.c (what else hangs on
+ * them) share; nobody else includes it. */
 #ifndef PP_ANALYZE_MERGE_PART_H
 #define PP_ANALYZE_MERGE_PART_H
 
@@ -17,6 +17,7 @@ struct pp_merge {
 
 /* Is this rank's row the part's? */
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank);
+int pp_merge_clocks(struct pp_merge *m);
 int pp_merge_collectives(struct pp_merge *m);
 int pp_merge_tables(struct pp_merge *m);
 /* Once all are in: PP_STEP_NONE is the step of segments whose step is none of the job's. */

@@ -181,6 +181,91 @@ static inline void kit_window(struct pp_dataset *d)
 	CHECK_INT(pp_dataset_window(d, &told), 0);
 }
 
+/* As a keeper leaves it: rows in the order of time. */
+static inline void kit_clock(struct pp_host_clock *c, uint64_t number)
+{
+	int64_t at = kit_time();
+
+	*c = (struct pp_host_clock){
+	        .hops = (int32_t)kit_random(3), .offset_ns = -kit_time(), .drift_ppb = -5, .bound_ns = kit_time()};
+	snprintf(c->host, sizeof(c->host), "host%d", (int)number);
+	snprintf(c->own, sizeof(c->own), "boot%d counter", (int)number);
+	snprintf(c->parent, sizeof(c->parent), "%s", c->hops ? "host0" : "");
+	if (kit_random(4) == 0)
+		c->bound_ns = PP_BOUND_UNKNOWN;
+	c->samples = kit_random(4);
+	c->sample = calloc(c->samples + 1, sizeof(*c->sample));
+	c->stretches = c->samples ? c->samples - 1 : 0;
+	c->stretch = calloc(c->stretches + 1, sizeof(*c->stretch));
+	for (size_t i = 0; i < c->samples; i++, at += (int64_t)kit_random(1 << 30)) {
+		c->sample[i] = (struct pp_clock_sample){
+		        .time_ns = at, .half_ns = kit_time(), .residual_ns = -kit_time(), .t1 = -at, .trips = 50, .flags = 3};
+		c->sample[i].t4 = c->sample[i].t1 + kit_time();
+		c->sample[i].t2 = c->sample[i].t3 = (int64_t)kit_random(0);
+		if (i)
+			c->stretch[i - 1] = (struct pp_clock_stretch){.begin_ns = c->sample[i - 1].time_ns,
+			                                              .end_ns = at,
+			                                              .bound_begin_ns = kit_time(),
+			                                              .bound_end_ns = kit_random(3) ? kit_time() : PP_BOUND_UNKNOWN,
+			                                              .bound_hump_ns = kit_time()};
+	}
+	c->pairs = kit_random(4);
+	c->pair = calloc(c->pairs + 1, sizeof(*c->pair));
+	for (size_t i = 0; i < c->pairs; i++)
+		c->pair[i] = (struct pp_wall_pair){(int64_t)i * 1000, 1700000000000000000 + kit_time(), kit_time()};
+	c->changes = kit_random(3);
+	c->change = calloc(c->changes + 1, sizeof(*c->change));
+	for (size_t i = 0; i < c->changes; i++)
+		c->change[i] = (struct pp_wall_change){.from_ns = (int64_t)i,
+		                                       .to_ns = (int64_t)i + kit_time(),
+		                                       .by_ns = -kit_time(),
+		                                       .error_ns = 7,
+		                                       .event = (int8_t)(i % 2)};
+	c->changes_lost = kit_random(2);
+	c->claim = (struct pp_clock_claim){1, (int8_t)kit_random(2), -kit_time(), kit_time(), -30000, "kernel, chronyd"};
+	c->trips = kit_random(0);
+	c->round_ns = kit_time();
+	c->cpu_ns = kit_time();
+}
+
+/* Every worker has one, none, or that of the others. */
+static inline void kit_clocks(struct pp_dataset *d)
+{
+	d->host_clocks = kit_random(4);
+	d->host_clock = calloc(d->host_clocks + 1, sizeof(*d->host_clock));
+	for (size_t i = 0; i < d->host_clocks; i++)
+		kit_clock(&d->host_clock[i], i);
+	for (size_t w = 0; w < d->workers; w++)
+		d->worker[w].host_clock = (uint32_t)kit_random(d->host_clocks + 1);
+}
+
+#define KIT_ROWS(n, a, b) CHECK((n) == 0 || !memcmp(a, b, (n) * sizeof(*(a))))
+
+static inline void kit_same_clock(const struct pp_host_clock *x, const struct pp_host_clock *y)
+{
+	CHECK_STR(y->host, x->host);
+	CHECK_STR(y->own, x->own);
+	CHECK_STR(y->parent, x->parent);
+	CHECK(x->hops == y->hops && x->offset_ns == y->offset_ns && x->drift_ppb == y->drift_ppb && x->bound_ns == y->bound_ns);
+	CHECK(x->samples == y->samples && x->stretches == y->stretches && x->pairs == y->pairs && x->changes == y->changes);
+	CHECK(x->changes_lost == y->changes_lost && x->rounds == y->rounds && x->trips == y->trips && x->lost == y->lost);
+	CHECK(x->impossible == y->impossible && x->foreign == y->foreign && x->round_ns == y->round_ns && x->cpu_ns == y->cpu_ns);
+	CHECK(x->claim.known == y->claim.known && x->claim.synchronised == y->claim.synchronised);
+	CHECK(x->claim.error_ns == y->claim.error_ns && x->claim.error_most_ns == y->claim.error_most_ns);
+	CHECK_STR(y->claim.by, x->claim.by);
+	CHECK_INT(y->claim.frequency_ppb, x->claim.frequency_ppb);
+	if (test_failures)
+		return;
+	KIT_ROWS(x->samples, x->sample, y->sample);
+	KIT_ROWS(x->stretches, x->stretch, y->stretch);
+	KIT_ROWS(x->pairs, x->pair, y->pair);
+	for (size_t i = 0; i < x->changes; i++) {
+		CHECK(x->change[i].from_ns == y->change[i].from_ns && x->change[i].to_ns == y->change[i].to_ns);
+		CHECK(x->change[i].by_ns == y->change[i].by_ns && x->change[i].error_ns == y->change[i].error_ns);
+		CHECK_INT(y->change[i].event, x->change[i].event);
+	}
+}
+
 static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t workers, size_t steps, size_t collectives)
 {
 	struct pp_dataset d = {
@@ -211,6 +296,7 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
 	kit_window(&d);
+	kit_clocks(&d);
 	CHECK_INT(pp_dataset_clocks(&d), 0);
 	CHECK_INT(pp_dataset_late(&d), 0);
 	return d;

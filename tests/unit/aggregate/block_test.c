@@ -55,6 +55,15 @@ static void same_tables(const struct pp_dataset *a, const struct pp_dataset *b)
 	}
 }
 
+static void same_clocks(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK_INT(b->host_clocks, a->host_clocks);
+	for (size_t i = 0; i < a->host_clocks && !test_failures; i++)
+		kit_same_clock(&a->host_clock[i], &b->host_clock[i]);
+	for (size_t w = 0; w < a->workers; w++)
+		CHECK_INT(b->worker[w].host_clock, a->worker[w].host_clock);
+}
+
 static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 {
 	CHECK(a->workers == b->workers && a->steps == b->steps && a->collectives == b->collectives && a->rows == b->rows);
@@ -68,6 +77,7 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 		return;
 	same_texts(a, b);
 	same_tables(a, b);
+	same_clocks(a, b);
 	EQUAL(a->steps, a->step_number, b->step_number);
 	EQUAL(a->steps * a->workers, a->cell, b->cell);
 	if (a->process)
@@ -155,7 +165,7 @@ TEST(no_block)
 		bytes[at] ^= 4;
 	}
 	bytes[8]++;
-	CHECK(refused(bytes, size, -ENOTSUP, "version 3, not 2"));
+	CHECK(refused(bytes, size, -ENOTSUP, "version 4, not 3"));
 	bytes[8]--;
 	bytes[12]++;
 	CHECK(refused(bytes, size, -ENOTSUP, "byte order"));
@@ -205,7 +215,7 @@ static void mutate(const uint8_t *inner, size_t length, int *taken)
 	memcpy(copy, inner, n);
 	for (uint64_t k = 1 + kit_random(3); k; k--)
 		copy[kit_random(n)] = (uint8_t)(kit_random(3) ? kit_random(256) : 0xff);
-	memcpy(bytes, "ppblock\0\2\0\0\0\4\3\2\1", 16);
+	memcpy(bytes, "ppblock\0\3\0\0\0\4\3\2\1", 16);
 	CHECK_INT(compress2(bytes + 40, &packed, copy, size, 1), Z_OK);
 	mend_head(bytes, size, packed);
 	if (pp_block_read(bytes, 40 + packed, names, &d, &err) == 0) {

@@ -184,6 +184,7 @@ static void compare_all(const struct pp_dataset *a, const struct pp_dataset *b)
 	compare_collectives(a, b);
 	compare_tables(a, b);
 	compare_windows(a, b);
+	compare_clocks(a, b);
 }
 
 static int64_t one_round(size_t clocks)

@@ -36,6 +36,28 @@ static inline void told_window(struct pp_dataset *d)
 	CHECK_INT(pp_dataset_window(d, &told), 0);
 }
 
+/* A clock for each host that a rank is of, the same whoever tells it. */
+static inline void told_clocks(struct pp_dataset *d)
+{
+	uint64_t seed = kit_seed;
+
+	d->host_clock = calloc(d->workers + 1, sizeof(*d->host_clock));
+	for (size_t w = 0; w < d->workers; w++) {
+		for (size_t i = 0; i < d->host_clocks; i++)
+			if (!strcmp(d->host_clock[i].host, d->worker[w].host))
+				d->worker[w].host_clock = (uint32_t)i + 1;
+		if (d->worker[w].host_clock || !d->worker[w].records || !d->worker[w].host[0])
+			continue;
+		kit_seed = 12345 + (uint64_t)d->worker[w].host[strlen(d->worker[w].host) - 1];
+		kit_clock(&d->host_clock[d->host_clocks], w);
+		snprintf(d->host_clock[d->host_clocks].own, 9, "any");
+		snprintf(d->host_clock[d->host_clocks].host, sizeof(d->host_clock->host), "%s", d->worker[w].host);
+		d->host_clock[d->host_clocks].bound_ns = 0; /* they are one clock to the test */
+		d->worker[w].host_clock = (uint32_t)++d->host_clocks;
+	}
+	kit_seed = seed;
+}
+
 /* last_step 0: nobody asked for steps. */
 static inline void build(struct made *m, const struct pp_capture *capture, int64_t last_step, int partial)
 {
@@ -57,6 +79,7 @@ static inline void build(struct made *m, const struct pp_capture *capture, int64
 		CHECK_INT(pp_attr_rank(&capture->rank[r], r, &m->steps, capture->ranks, capture->names, &m->attr[r], NULL), 0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, NULL), 0);
 	told_window(&m->d);
+	told_clocks(&m->d);
 }
 
 static inline void drop(struct made *m, size_t ranks)
@@ -143,6 +166,21 @@ static inline void compare_workers(const struct pp_dataset *a, const struct pp_d
 		CHECK_STR(y->memory_note, x->memory_note);
 		EQUAL(PP_LOSSES, x->lost, y->lost);
 	}
+}
+
+static inline void compare_clocks(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	uint32_t highest = 0;
+
+	for (size_t i = 0; i < a->workers && i < b->workers; i++) {
+		uint32_t x = a->worker[i].host_clock, y = b->worker[i].host_clock;
+
+		CHECK(!x == !y && y <= b->host_clocks && y <= highest + 1);
+		highest = y > highest ? y : highest;
+		if (x && y && !test_failures)
+			kit_same_clock(&a->host_clock[x - 1], &b->host_clock[y - 1]);
+	}
+	CHECK_INT(b->host_clocks, highest);
 }
 
 static inline void compare_windows(const struct pp_dataset *a, const struct pp_dataset *b)

@@ -81,6 +81,7 @@ TEST(like_one_keeper)
 		compare_collectives(&whole.d, &d);
 		compare_tables(&whole.d, &d);
 		compare_windows(&whole.d, &d);
+		compare_clocks(&whole.d, &d);
 		CHECK(d.collectives == 3 * STEPS && d.channels > 2 && d.communicators == 3 && d.communicator[0].size == RANKS);
 		CHECK_STR(d.communicator[0].role, "world");
 		for (size_t w = 0; w < RANKS; w++) {
@@ -192,6 +193,46 @@ TEST(associative)
 	}
 }
 
+/* A host of another epoch: all that its clock tells is of the job's when it is merged, and the worker finds it. */
+TEST(clocks_of_epochs)
+{
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset a = part_of(names, 0), b = part_of(names, 1), d;
+	size_t last = b.workers - 1;
+	struct pp_host_clock *from;
+	const struct pp_host_clock *to;
+
+	for (size_t i = 0; i < b.host_clocks; i++)
+		pp_host_clock_release(&b.host_clock[i]);
+	from = calloc(2, sizeof(*from));
+	free(b.host_clock);
+	b.host_clock = from;
+	b.host_clocks = 1;
+	while (!from->samples || !from->pairs || !from->changes || !from->stretches) {
+		pp_host_clock_release(from);
+		kit_clock(from, 9);
+	}
+	for (size_t w = 0; w < b.workers; w++)
+		b.worker[w].host_clock = w == last;
+	b.epoch_realtime_ns = a.epoch_realtime_ns + 1000;
+	a.worker[0].rank = 0;
+	d = merge_two(&b, &a);
+	last = pp_dataset_worker(&d, b.worker[last].rank);
+	CHECK(d.epoch_realtime_ns == a.epoch_realtime_ns && d.worker[last].host_clock == d.host_clocks);
+	to = &d.host_clock[d.worker[last].host_clock - 1];
+	CHECK_STR(to->host, "host9");
+	CHECK(to->sample[0].time_ns - from->sample[0].time_ns == 1000 && to->sample[0].t1 == from->sample[0].t1);
+	CHECK(to->stretch[0].begin_ns - from->stretch[0].begin_ns == 1000 &&
+	      to->stretch[0].end_ns - from->stretch[0].end_ns == 1000);
+	CHECK(to->pair[0].time_ns - from->pair[0].time_ns == 1000 && to->pair[0].realtime_ns == from->pair[0].realtime_ns);
+	CHECK(to->change[0].from_ns - from->change[0].from_ns == 1000 && to->change[0].to_ns - from->change[0].to_ns == 1000);
+	CHECK(to->offset_ns - from->offset_ns == 1000 && to->bound_ns == from->bound_ns && to->sample != from->sample);
+	pp_dataset_release(&d);
+	pp_dataset_release(&a);
+	pp_dataset_release(&b);
+	pp_intern_free(names);
+}
+
 TEST(claimed_twice)
 {
 	struct pp_intern *names = pp_intern_new();
@@ -281,6 +322,7 @@ int main(void)
 	like_one_keeper();
 	one_host_only();
 	associative();
+	clocks_of_epochs();
 	claimed_twice();
 	hostile_shares();
 	return test_end();
