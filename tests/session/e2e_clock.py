@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""Jobs of four pretend hosts whose clocks stand hours apart: every time of the dataset against the truth, which the ranks write down.
+Run by ctest session_clock. Needs root and time namespaces; PODPROF_LONG=1: windows longer than 10 s too."""
+import os
+import sys
+
+import numpy
+
+from e2e import check_dataset, h5, text
+from hosts import Hosts
+import jobs
+from jobs import Skipped, check, run, session_of, sessions
+
+HOSTS, RANKS = 4, 8
+SECOND, MS, UNKNOWN = 10 ** 9, 10 ** 6, 2 ** 63 - 1
+AHEAD = (0, 7200, 100, 3600)  # seconds: of each host's own clock
+
+
+def counter_is_the_kernels():
+    """Whether ranks take the processor's counter for their tick, as core/base/tick.c decides."""
+    with open("/sys/devices/system/clocksource/clocksource0/current_clocksource", encoding="ascii") as f:
+        return f.read().strip() in ("tsc", "arch_sys_counter")
+
+
+def job(place, tick, *options, steps=40, ms=5, ahead=AHEAD):
+    """true_times on four hosts; its sessions, and of every rank and step the readings of its own clock around the mark, less its host's
+    offset: rank 0's host's RAW, in ns."""
+    logs, times = place.new_logs(), os.path.join(place.scratch, f"times{place.count}")
+    os.makedirs(times)
+    if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
+        raise Skipped("time namespaces are not allowed here")
+    with Hosts(place, HOSTS, ahead=ahead) as hosts:
+        program = [place.program("true_times"), str(steps), str(ms), times]
+        words = ("-x", "PODPROF_TICK=raw") if tick == "raw" else ()
+        got = run(hosts.on(hosts.front, hosts.mpirun(RANKS, place.under(logs, program, *options), *words)), limit=120)
+        check(got.code == 0 and not got.timed_out, got.told())
+        check("on 8 of 8 ranks, 4 hosts" in got.err, got.told())
+        names = hosts.names
+    session_of(logs) if options[0] == "--steps" and "," not in options[1] else jobs.wait_until(lambda: len(sessions(logs)) > 1)
+    truth = {}
+    for rank in range(RANKS):
+        with open(os.path.join(times, f"times-{rank}"), encoding="ascii") as f:
+            rows = numpy.array([line.split() for line in f], dtype=numpy.int64)
+        truth[rank] = rows
+    return sessions(logs), truth, dict(zip(names, ahead))
+
+
+def check_truth(session, truth, ahead, slack=1):
+    """Every begin of a step on job time, against what the rank's own clock showed around it: within the bound, for all. Returns how often
+    it was compared on other hosts than rank 0's."""
+    compared = 0
+    with h5(session) as f:
+        begin, number, present = f["step/begin_ns"][()], f["step/number"][()], f["breakdown/present"][()]
+        host, bound = [text(h) for h in f["worker/host"][()]], f["clock/bound_ns"][()]
+    check((present == 1).all() and begin.shape[1] == RANKS, f"steps are not on all ranks: {present}")
+    low, high = -2 ** 62, 2 ** 62  # RAW of rank 0's host at job time 0, as its own ranks leave it
+    for own in (True, False):
+        for worker in range(RANKS):
+            moved = ahead[host[worker]]
+            if (moved == ahead[host[0]] and host[worker] == host[0]) != own:
+                continue
+            check(1 <= bound[worker] + own < MS, f"bound of {host[worker]}: {bound[worker]} ns")
+            rows = truth[worker][number] - numpy.array([0, moved * SECOND, moved * SECOND])
+            check((rows[:, 0] == number).all(), "steps of the program and of the dataset differ")
+            first, last = rows[:, 1] - begin[:, worker], rows[:, 2] - begin[:, worker]
+            if own:
+                low, high = max(low, first.max() - slack), min(high, last.min() + slack)
+                check(low <= high, f"rank {worker} of rank 0's host: {low} .. {high}")
+                continue
+            wrong = (first - bound[worker] - slack > high) | (last + bound[worker] + slack < low)
+            check(not wrong.any(), f"rank {worker} on {host[worker]}: {int(wrong.sum())} steps beyond the bound of {bound[worker]} ns: "
+                  f"{first[wrong] - high} {last[wrong] - low}")
+            compared += len(number)
+    check(high - low < MS, f"the truth itself is known to {high - low} ns only")
+    return compared
+
+
+def check_collectives(session):
+    """Nobody leaves a collective of all before the last has come, but for the bound; the count of collectives."""
+    with h5(session) as f:
+        c = {k: v[()] for k, v in f["collective"].items()}
+    for i in range(len(c["event"])):
+        rows = slice(int(c["row_first"][i]), int(c["row_first"][i]) + int(c["row_count"][i]))
+        check(c["row_count"][i] == RANKS and c["bound_ns"][i] < MS, f"event {i}: {c['row_count'][i]} ranks, bound {c['bound_ns'][i]} ns")
+        check(c["exit_ns"][rows].min() >= c["arrival_ns"][rows].max() - c["bound_ns"][i],
+              f"event {i} ends {c['arrival_ns'][rows].max() - c['exit_ns'][rows].min()} ns before its last arrival, bound {c['bound_ns'][i]}")
+    return len(c["event"])
+
+
+def check_apart(session, truth, ahead):
+    """A window of four clocks, all of it true."""
+    check_dataset(session, workers=RANKS)
+    with h5(session) as f:
+        host, bound = [text(h) for h in f["worker/host"][()]], f["clock/bound_ns"][()]
+    for name, ns in zip(host, bound):
+        check((ns <= 1) == (name == host[0]), f"bounds of {host}: {bound}")
+    check(check_truth(session, truth, ahead) >= 3 * 6, "too few steps to say so")
+    check(check_collectives(session) >= 3, "no collectives")
+
+
+def raw_hours_apart(place, full):
+    """Two windows on RAW: offsets, steps and collectives of all ranks are within the bound."""
+    found, truth, ahead = job(place, "raw", "--steps", "3:9,30:36")
+    check(len(found) == 2, found)
+    for session in found:
+        check_apart(session, truth, ahead)
+
+
+def counter_is_one_clock(place, full):
+    """Namespaces do not move the processor's counter: one domain, no bound but the line's, whatever they are ahead by."""
+    if not counter_is_the_kernels():
+        raise Skipped("the processor's counter is not this kernel's clock: ranks take RAW")
+    found, truth, ahead = job(place, "counter", "--steps", "3:9")
+    check(len(found) == 1, found)
+    check_dataset(found[0], workers=RANKS)
+    with h5(found[0]) as f:
+        check(not f["clock/domain"][()].any() and len(set(f["clock/bound_ns"][()])) == 1, f"{f['clock/domain'][()]} {f['clock/bound_ns'][()]}")
+    check(check_truth(found[0], truth, ahead, slack=2000) >= 3 * 6, "too few steps to say so")
+    check(check_collectives(found[0]) >= 3, "no collectives")
+
+
+def a_long_window(place, full):
+    """More than two rounds of the exchange inside one window."""
+    if not full:
+        raise Skipped("a window of 12 s: PODPROF_LONG=1")
+    found, truth, ahead = job(place, "raw", "--steps", "3:1200", steps=1210, ms=8)
+    check(len(found) == 1, found)
+    check_apart(found[0], truth, ahead)
+
+
+CASES = {"raw_hours_apart": raw_hours_apart, "counter_is_one_clock": counter_is_one_clock, "a_long_window": a_long_window}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))
