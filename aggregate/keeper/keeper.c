@@ -132,6 +132,12 @@ static const char *reason_to_close(struct pp_keeper *k)
 	return NULL;
 }
 
+void pp_keeper_look(struct pp_keeper *k)
+{
+	if (k->clock_read)
+		pp_wall_watch_run(&k->wall, pp_close_tick_kind(k->view.rings), pp_now_ms());
+}
+
 static int run_windows(struct pp_keeper *k, int ending)
 {
 	return pp_windows_run(&k->windows, &k->job, ending);
@@ -187,6 +193,7 @@ static const char *scan(struct pp_keeper *k)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
 		k->clock_read = 1;
 	}
+	pp_keeper_look(k);
 	pp_missing_look(&k->missing, &k->view, k->pod, k->control, pp_now_ms());
 	why = reason_to_close(k);
 	if (!pp_pod_may_close(k->pod, why != NULL, stop))
@@ -250,7 +257,8 @@ static void set_options(struct pp_keeper *k)
 	                                         .steps_first = k->settings.steps_first,
 	                                         .steps_last = k->settings.steps_last,
 	                                         .xspace_per_rank = k->settings.xspace_per_rank,
-	                                         .event_ranks = k->settings.ranks};
+	                                         .event_ranks = k->settings.ranks,
+	                                         .wall = &k->wall};
 	k->many = pp_step_windows_many(&k->settings.windows) || k->settings.timed;
 	pp_windows_init(&k->windows, &k->settings.windows);
 	if (k->settings.timed)
@@ -286,6 +294,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 		goto unlock;
 	}
 	set_options(&k);
+	pp_wall_watch_init(&k.wall);
 	pp_sampler_init(&k.sampler, "/proc");
 	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
 	if (!k.view.rings) {
@@ -314,6 +323,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 release_view:
 	pp_pod_free(k.pod);
 	pp_sampler_release(&k.sampler);
+	pp_wall_watch_release(&k.wall);
 	pp_spool_view_release(&k.view);
 unlock:
 	close(lock);

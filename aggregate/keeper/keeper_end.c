@@ -34,6 +34,7 @@ static int goes_on(struct pp_keeper *k)
 static void tend(struct pp_keeper *k)
 {
 	pp_keeper_drain(k);
+	pp_keeper_look(k);
 	pp_pod_run(k->pod);
 	if (k->goes_on)
 		pp_requests_run(&k->requests, &k->job, k->control, 1);
@@ -52,6 +53,7 @@ static void begin_to_close(struct pp_keeper *k)
 	              (unsigned long long)pp_rings_records(k->view.rings), (unsigned long long)pp_rings_bytes(k->view.rings));
 	if (!k->clock_read)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
+	pp_writing_edge(&k->job);
 	k->goes_on = goes_on(k);
 	if (k->goes_on)
 		return;
@@ -165,6 +167,7 @@ static int close_windows(struct pp_keeper *k)
 	begin_to_close(k);
 	pp_timed_run(&k->timed, &k->windows, &k->job, &k->requests, k->control, 1);
 	while (!pp_pod_is_done(k->pod) && pp_windows_run(&k->windows, &k->job, 1)) {
+		pp_keeper_look(k);
 		pp_pod_run(k->pod);
 		pp_keeper_rest(k, PP_KEEPER_BUSY_MS);
 	}
@@ -208,6 +211,7 @@ static void serve_on(struct pp_keeper *k)
 	while (!*k->stop && anybody_trains(k)) {
 		pp_keeper_drain(k);
 		pp_sampler_run(&k->sampler, k->view.rings);
+		pp_keeper_look(k);
 		pp_pod_run(k->pod);
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		if (asked && !pp_requests_active(&k->requests))

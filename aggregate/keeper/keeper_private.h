@@ -31,6 +31,7 @@ struct pp_keeper {
 	int many;    /* windows: each is closed when its time has come */
 	struct pp_clock_pair first;
 	int clock_read;
+	struct pp_wall_watch wall;
 	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
 	int64_t runs_over_ms;           /* 0: some go on */
 	int64_t blind_ms;               /* 0: the spool can be read */
@@ -43,6 +44,8 @@ struct pp_keeper {
 void pp_keeper_pause(int ms);
 /* With other hosts a message of theirs ends the wait. */
 void pp_keeper_rest(struct pp_keeper *k, int ms);
+/* A reading of the wall clock, where the last one is a second old. */
+void pp_keeper_look(struct pp_keeper *k);
 /* Every ring once; returns the records read. */
 uint64_t pp_keeper_drain(struct pp_keeper *k);
 int pp_keeper_is_many(struct pp_keeper *k);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/epoch.h"
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/window_rows.h"
 #include "aggregate/report/report.h"
@@ -49,19 +50,9 @@ static int claim_name(const char *logdir, const char *wanted, char *name, size_t
 	return pp_err_set(err, rc, "cannot make the session's directory '%s': %s", path, strerror(-rc));
 }
 
-static int64_t window_begin(const struct pp_capture *c, const struct pp_steps *steps)
-{
-	int64_t begin = INT64_MAX;
-
-	for (size_t i = 0; i < steps->steps * c->ranks; i++)
-		if (steps->cell[i].present && steps->cell[i].begin < begin)
-			begin = steps->cell[i].begin;
-	return begin == INT64_MAX ? 0 : begin;
-}
-
 static void name_by_time(const struct pp_capture *c, const struct pp_steps *steps, char *name, size_t size)
 {
-	time_t second = (time_t)((c->epoch_realtime_ns + window_begin(c, steps)) / 1000000000);
+	time_t second = (time_t)((c->epoch_realtime_ns + pp_epoch_window_begin(c, steps)) / 1000000000);
 	struct tm tm;
 
 	localtime_r(&second, &tm);
@@ -381,6 +372,8 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);
 	if (rc)
 		return rc;
+	if (!options->gather || !options->gather->map) /* else the leader's came with its map */
+		pp_epoch_take(capture, &steps, clock, options->wall);
 	rc = attribute(capture, &steps, &attr, err);
 	if (rc)
 		goto release_steps;

@@ -86,6 +86,12 @@ static void write_page(void *context)
 		pp_keeper_log("no report.html: %s", err.text);
 }
 
+void pp_writing_edge(const struct pp_windows_job *job)
+{
+	if (job->options->wall && pp_rings_count(job->view->rings))
+		pp_wall_watch_edge(job->options->wall, pp_close_tick_kind(job->view->rings));
+}
+
 int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w)
 {
 	struct work work = {.job = *job, .w = *w};
@@ -93,6 +99,7 @@ int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const
 
 	int rc;
 
+	pp_writing_edge(job);
 	work.gather = w->hosts ? pp_pod_gather(job->pod, w->hosts) : NULL;
 	work.rendezvous = pp_pod_why(job->pod);
 	rc = pp_aside_start(a, &aside, w->limit_ms);

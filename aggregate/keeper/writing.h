@@ -32,6 +32,8 @@ struct pp_writing {
 	int64_t limit_ms;
 };
 
+/* A window's edge, before the fork: the wall clock is read. */
+void pp_writing_edge(const struct pp_windows_job *job);
 /* What `w` points to may be freed after. 0, or -errno: there is no child, and nobody writes. */
 int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w);
 

@@ -90,6 +90,15 @@ int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick)
 	return m->ns0 + (int64_t)(distance * (__int128)m->num >> m->shift);
 }
 
+pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns)
+{
+	__int128 wanted = ((__int128)ns - m->ns0) * ((__int128)1 << m->shift);
+
+	if (m->pieces)
+		return (pp_tick)pp_pieces_back(m->pieces, ns);
+	return m->tick0 + (pp_tick)(wanted / (__int128)m->num + (wanted > 0 && wanted % (__int128)m->num));
+}
+
 static void map_in_place(const struct pp_clock_map *m, int64_t *time)
 {
 	*time = pp_clock_map_ns(m, (pp_tick)*time);

@@ -42,6 +42,35 @@ int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x)
 	return pp_piece_map(&p->piece[search(p, x)], x);
 }
 
+/* (y - piece->y) / num, rounded up. */
+static int64_t piece_back(const struct pp_clock_piece *piece, int64_t y)
+{
+	__int128 wanted = ((__int128)y - piece->y) * ((__int128)1 << PP_PIECE_SHIFT), x;
+
+	if (piece->num <= 0)
+		return piece->x;
+	x = wanted / piece->num + (wanted > 0 && wanted % piece->num) + piece->x;
+	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
+}
+
+int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y)
+{
+	size_t low = 0, high = p->pieces;
+	int64_t x;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->piece[middle].y < y)
+			low = middle;
+		else
+			high = middle;
+	}
+	x = piece_back(&p->piece[low], y);
+	/* a line ends at or before the y at which the next begins */
+	return low + 1 < p->pieces && x > p->piece[low + 1].x ? p->piece[low + 1].x : x;
+}
+
 void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride)
 {
 	size_t at = 0;

@@ -49,6 +49,8 @@ static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x
 }
 
 int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);
+/* The way back: the first x that maps to y or later. As sure as pp_pieces_bound() of it says. */
+int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y);
 /* Times in place, each `stride` bytes behind the one before; sorted ones are fast. */
 void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride);
 /* As pp_clock_map_rank(): every time of the rank, in place. */

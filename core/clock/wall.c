@@ -6,12 +6,13 @@
 #include <string.h>
 
 enum { GROUPS = 512 };
-static const double SLEW_MOST = 0.1; /* chrony slews by up to 83333 ppm, the kernel's own adjtime by 500 */
+#define BEYOND_NS INT64_C(3600000000000) /* before the first reading: a rank is known as one late */
+static const double SLEW_MOST = 0.1;     /* chrony slews by up to 83333 ppm, the kernel's own adjtime by 500 */
 
 static int new_era(struct pp_wall *w, const struct pp_wall_sample *s, struct pp_err *err)
 {
 	struct pp_band_options o = {.rate = w->ticks_per_ns, .tolerance = SLEW_MOST, .groups = GROUPS};
-	struct pp_wall_era era = {.realtime_first = s->realtime_ns};
+	struct pp_wall_era era = {.realtime_first = s->realtime_ns, .tick_first = s->tick_before};
 	int rc = pp_band_init(&era.band, &o, err);
 
 	if (rc)
@@ -20,6 +21,7 @@ static int new_era(struct pp_wall *w, const struct pp_wall_sample *s, struct pp_
 		pp_band_release(&w->era[1].band);
 		memmove(&w->era[1], &w->era[2], (PP_WALL_ERAS - 2) * sizeof(w->era[0]));
 		w->eras--;
+		w->eras_lost++;
 	}
 	w->era[w->eras++] = era;
 	return 0;
@@ -52,10 +54,12 @@ static int look_for(struct pp_wall *w, const struct pp_wall_sample *s, enum pp_w
 
 	if (by <= error && by >= -error)
 		return 0;
-	if (w->steps < PP_WALL_STEPS)
-		w->step[w->steps++] = (struct pp_wall_step){event, w->last.tick_before, s->tick_after, by, error};
-	else
+	if (w->steps == PP_WALL_STEPS) {
+		memmove(w->step, w->step + 1, (PP_WALL_STEPS - 1) * sizeof(w->step[0]));
+		w->steps--;
 		w->steps_lost++;
+	}
+	w->step[w->steps++] = (struct pp_wall_step){event, w->last.tick_before, s->tick_after, by, error};
 	return 1;
 }
 
@@ -79,6 +83,7 @@ int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s)
 	w->last = *s;
 	era = &w->era[w->eras - 1];
 	era->realtime_last = s->realtime_ns;
+	era->tick_last = s->tick_before;
 	g = pp_band_begin(&era->band, s->realtime_ns, s->tick_before);
 	pp_band_up(&era->band, g, s->realtime_ns, s->tick_after);
 	pp_band_down(&era->band, g, s->realtime_ns, s->tick_before);
@@ -113,6 +118,50 @@ int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, st
 	for (uint32_t i = 1; i < w->eras; i++)
 		if (away(&w->era[i], realtime_ns) <= away(nearest, realtime_ns))
 			nearest = &w->era[i];
+	if (w->eras_lost && away(nearest, realtime_ns) && (nearest < &w->era[w->eras - 1] || realtime_ns < nearest->realtime_first))
+		return pp_err_set(err, -ERANGE, "cannot map a date: too many steps of the wall clock were seen around it");
 	rc = pp_band_solve(&nearest->band, err);
 	return rc ? rc : pp_pieces_of_band(&nearest->band, beyond_ns, ret, err);
+}
+
+/* What was done to the date between the era's end and `tick`: the eras in between are not kept, their steps are. */
+static int64_t stepped_since(const struct pp_wall *w, const struct pp_wall_era *era, int64_t tick, int64_t *error_ns)
+{
+	int64_t by = 0;
+
+	if (w->steps_lost && tick > era->tick_last && w->step[0].tick_after_which > era->tick_last)
+		*error_ns = INT64_MAX;
+	for (uint32_t i = 0; i < w->steps; i++) {
+		const struct pp_wall_step *s = &w->step[i];
+
+		if (s->event != PP_WALL_STEPPED || s->tick_after_which < era->tick_last || s->tick_before_which > tick)
+			continue;
+		by += s->by_ns;
+		*error_ns = *error_ns < INT64_MAX ? *error_ns + s->error_ns : INT64_MAX;
+	}
+	return by;
+}
+
+int pp_wall_date(struct pp_wall *w, int64_t tick, int64_t *ret_realtime_ns, int64_t *ret_error_ns, struct pp_err *err)
+{
+	struct pp_wall_era *era = &w->era[0];
+	struct pp_pieces chain;
+	int64_t bound;
+	int rc;
+
+	if (!w->eras)
+		return pp_err_set(err, -ENODATA, "cannot tell the date: the wall clock was never read");
+	for (uint32_t i = 1; i < w->eras && w->era[i].tick_first <= tick; i++)
+		era = &w->era[i];
+	rc = pp_band_solve(&era->band, err);
+	if (!rc)
+		rc = pp_pieces_of_band(&era->band, BEYOND_NS, &chain, err);
+	if (rc)
+		return rc;
+	*ret_realtime_ns = pp_pieces_back(&chain, tick);
+	bound = pp_pieces_bound(&chain, *ret_realtime_ns);
+	*ret_error_ns = bound < INT64_MAX ? (int64_t)((double)bound / w->ticks_per_ns) + 2 : INT64_MAX;
+	*ret_realtime_ns += stepped_since(w, era, tick, ret_error_ns);
+	pp_pieces_release(&chain);
+	return 0;
 }

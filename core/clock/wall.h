@@ -12,7 +12,7 @@
 #include "core/clock/band.h"
 #include "core/clock/pieces.h"
 
-enum { PP_WALL_STEPS = 16, PP_WALL_ERAS = 8 };
+enum { PP_WALL_STEPS = 64, PP_WALL_ERAS = 8 };
 
 struct pp_wall_sample {
 	int64_t tick_before, tick_after; /* the three were read in between */
@@ -32,7 +32,8 @@ struct pp_wall_step {
 
 struct pp_wall_era {
 	int64_t realtime_first, realtime_last;
-	struct pp_band band; /* realtime ns to ticks */
+	int64_t tick_first, tick_last; /* before its first and last reading */
+	struct pp_band band;           /* realtime ns to ticks */
 };
 
 struct pp_wall {
@@ -40,9 +41,9 @@ struct pp_wall {
 	struct pp_wall_sample last;
 	uint64_t samples;
 	struct pp_wall_step step[PP_WALL_STEPS];
-	uint32_t steps, steps_lost; /* lost: seen and not kept */
+	uint32_t steps, steps_lost; /* lost: seen and not kept, the oldest ones */
 	struct pp_wall_era era[PP_WALL_ERAS];
-	uint32_t eras;
+	uint32_t eras, eras_lost;
 	struct pp_err err;
 };
 
@@ -52,8 +53,11 @@ void pp_wall_release(struct pp_wall *w);
 int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s);
 /* Steps that may have happened in [from, to]: their number, and the first of them where there is one. */
 uint32_t pp_wall_steps_in(const struct pp_wall *w, int64_t from_tick, int64_t to_tick, const struct pp_wall_step **ret_first);
-/* The chain of the era that a date is of: the latest that holds it, else the nearest. */
+/* The chain of the era that a date is of: the latest that holds it, else the nearest. -ERANGE: of one that is not kept. */
 int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, struct pp_pieces *ret, struct pp_err *err);
+
+/* The date that the host showed at `tick`: of the era that holds it, of two the earlier. |error| against the host's own clock. */
+int pp_wall_date(struct pp_wall *w, int64_t tick, int64_t *ret_realtime_ns, int64_t *ret_error_ns, struct pp_err *err);
 
 struct pp_wall_claim { /* what the host's NTP or PTP says of the wall clock; shown, never believed */
 	int synchronised;

@@ -100,14 +100,14 @@ TEST(many_steps_are_counted)
 	struct pp_wall w;
 
 	CHECK_INT(pp_wall_init(&w, 2, NULL), 0);
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 100; i++) {
 		struct host h = {.step_ns = 1, .step = i * 1000000000ll};
 		struct pp_wall_sample s = at(&h, 1 + i * 1000000000ll);
 
 		CHECK(pp_wall_add(&w, &s) >= 0);
 	}
 	CHECK_INT(w.steps, PP_WALL_STEPS);
-	CHECK_INT(w.steps + w.steps_lost, 49);
+	CHECK_INT(w.steps + w.steps_lost, 99);
 	CHECK_INT(w.eras, PP_WALL_ERAS);
 	pp_wall_release(&w);
 	CHECK(pp_wall_init(&w, 0, NULL) < 0);

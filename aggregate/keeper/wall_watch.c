@@ -1,0 +1,159 @@
+/* Readings of the wall clock, kept and told; see wall_watch.h. Called by keeper.c, writing.c, pod_share.c and session.c. */
+#include "aggregate/keeper/wall_watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVERY_MS = 1000 };
+static const int64_t APART_NS = 5000000; /* between the two readings that say how fast the tick is: 1e-4 of it at worst */
+static const int64_t BEYOND_NS = INT64_C(3600000000000);
+
+void pp_wall_watch_init(struct pp_wall_watch *w)
+{
+	int sees = pp_wall_claim_sees_host();
+
+	memset(w, 0, sizeof(*w));
+	pp_wall_claim_by(sees ? "/proc" : NULL, sees ? "/dev" : NULL, w->by);
+}
+
+void pp_wall_watch_release(struct pp_wall_watch *w)
+{
+	pp_wall_release(&w->wall);
+	memset(w, 0, sizeof(*w));
+}
+
+static void keep(struct pp_wall_watch *w, const struct pp_wall_sample *s)
+{
+	if (w->samples == PP_WALL_KEPT) {
+		for (size_t i = 1; i < PP_WALL_KEPT / 2; i++)
+			w->kept[i] = w->kept[2 * i];
+		w->samples = PP_WALL_KEPT / 2;
+	}
+	w->kept[w->samples++] = *s;
+	pp_wall_add(&w->wall, s); /* without memory for another era there is a gap, as its steps say */
+}
+
+void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s)
+{
+	int64_t ns = s->monotonic_ns - w->first.monotonic_ns;
+
+	if (!w->has_first) {
+		w->first = *s;
+		w->has_first = 1;
+		return;
+	}
+	if (!w->follows) {
+		if (ns < APART_NS || pp_wall_init(&w->wall, (double)(s->tick_before - w->first.tick_before) / (double)ns, NULL))
+			return;
+		w->follows = 1;
+		keep(w, &w->first);
+	}
+	keep(w, s);
+}
+
+void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind)
+{
+	struct pp_wall_sample s;
+
+	pp_wall_read(kind, &s);
+	pp_wall_watch_add(w, &s);
+}
+
+void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t now_ms)
+{
+	if (w->follows && now_ms - w->looked_ms < EVERY_MS)
+		return;
+	w->looked_ms = now_ms;
+	pp_wall_watch_edge(w, kind);
+}
+
+static int64_t half_ns(const struct pp_wall_watch *w, const struct pp_wall_sample *s)
+{
+	return (int64_t)((double)(s->tick_after - s->tick_before) / 2 / w->wall.ticks_per_ns) + 1;
+}
+
+static void tell_claim(const struct pp_wall_watch *w, struct pp_clock_claim *claim)
+{
+	struct pp_wall_claim said;
+
+	if (pp_wall_claim(&said))
+		return;
+	*claim = (struct pp_clock_claim){.known = 1,
+	                                 .synchronised = (int8_t)said.synchronised,
+	                                 .error_ns = said.error_ns,
+	                                 .error_most_ns = said.error_most_ns,
+	                                 .frequency_ppb = said.frequency_ppb};
+	snprintf(claim->by, sizeof(claim->by), "%s", w->by);
+}
+
+int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c)
+{
+	struct pp_wall_pair *pair = calloc(w->samples + 1, sizeof(*pair));
+	struct pp_wall_change *change = calloc(w->wall.steps + 1, sizeof(*change));
+
+	if (!pair || !change) {
+		free(pair);
+		free(change);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < w->samples; i++) {
+		const struct pp_wall_sample *s = &w->kept[i];
+
+		pair[i] =
+		        (struct pp_wall_pair){s->tick_before + (s->tick_after - s->tick_before) / 2, s->realtime_ns, half_ns(w, s)};
+	}
+	for (size_t i = 0; i < w->wall.steps; i++) {
+		const struct pp_wall_step *s = &w->wall.step[i];
+
+		change[i] =
+		        (struct pp_wall_change){s->tick_after_which, s->tick_before_which, s->by_ns, s->error_ns, (int8_t)s->event};
+	}
+	c->pair = pair;
+	c->pairs = w->samples;
+	c->change = change;
+	c->changes = w->wall.steps;
+	c->changes_lost = w->wall.steps_lost;
+	tell_claim(w, &c->claim);
+	return 0;
+}
+
+int pp_wall_watch_epoch(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t job_ns, int64_t *ret_epoch_ns)
+{
+	int64_t date, error;
+	int rc = pp_wall_date(&w->wall, (int64_t)pp_clock_map_tick(map, job_ns), &date, &error, NULL);
+
+	if (!rc)
+		*ret_epoch_ns = date - job_ns;
+	return rc;
+}
+
+int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *ret_tick, int64_t *ret_error)
+{
+	struct pp_pieces chain;
+	int rc = pp_wall_pieces(&w->wall, realtime_ns, BEYOND_NS, &chain, NULL);
+
+	if (rc)
+		return rc;
+	*ret_tick = pp_pieces_map(&chain, realtime_ns);
+	*ret_error = pp_pieces_bound(&chain, realtime_ns);
+	pp_pieces_release(&chain);
+	return 0;
+}
+
+int pp_wall_watch_job(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t realtime_ns, int64_t *ret_job_ns,
+                      int64_t *ret_error_ns)
+{
+	int64_t tick, error, joined = map->pieces ? 0 : map->bound_ns;
+	int rc = pp_wall_watch_tick(w, realtime_ns, &tick, &error);
+
+	if (rc)
+		return rc;
+	if (map->pieces)
+		joined = pp_pieces_bound(map->pieces, tick);
+	*ret_job_ns = pp_clock_map_ns(map, (pp_tick)tick);
+	*ret_error_ns = error == INT64_MAX || joined == INT64_MAX ? INT64_MAX
+	                                                          : (int64_t)((double)error / w->wall.ticks_per_ns) + joined + 2;
+	return 0;
+}
