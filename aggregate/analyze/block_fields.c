@@ -72,15 +72,17 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 /* A step begins where the rank's last one ended, more often than not; the last category is what the others leave. */
 static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_cell *before)
 {
-	uint64_t has = c->present ? HAS_STEP : c->late_ns ? HAS_LATE : 0;
+	uint64_t has = c->present ? HAS_STEP : c->late_ns || c->late_error_ns ? HAS_LATE : 0;
 	int64_t length, rest;
 
 	pp_block_u(io, &has);
 	c->present = has == HAS_STEP ? 1 : 0;
-	if (has == HAS_LATE) /* it has no such step, but others waited for it in theirs */
+	if (has == HAS_LATE) { /* it has no such step, but others waited for it in theirs */
 		PP_BLOCK_T(io, c->late_ns, 0);
-	else if (has > HAS_LATE)
+		PP_BLOCK_T(io, c->late_error_ns, 0);
+	} else if (has > HAS_LATE) {
 		pp_block_fault(io, -EBADMSG, "a cell");
+	}
 	if (has != HAS_STEP)
 		return;
 	PP_BLOCK_T(io, c->begin_ns, before ? before->end_ns : 0);
@@ -95,6 +97,7 @@ static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_c
 	PP_BLOCK_T(io, c->wait_ns, 0);
 	PP_BLOCK_T(io, c->transfer_ns, 0);
 	PP_BLOCK_T(io, c->late_ns, 0);
+	PP_BLOCK_T(io, c->late_error_ns, 0);
 	PP_BLOCK_U(io, c->bottleneck);
 	if (c->bottleneck < 0 || c->bottleneck > PP_CATEGORIES)
 		pp_block_fault(io, -EBADMSG, "a category");

@@ -221,7 +221,10 @@ int pp_join_collectives(struct pp_join *j)
 	}
 	for (size_t i = 0; i < j->members && rc == 0; i++)
 		rc = note_member(j, &j->member[i], &j->d->row[i], requests);
-	j->d->violations = j->in->partial ? 0 : waiting.violations;
+	if (!j->in->partial) {
+		j->d->violations = waiting.violations;
+		j->d->causality = waiting.causality;
+	}
 	if (rc == 0 && !j->in->partial) /* parts have them in the order of rows */
 		qsort(j->d->collective, j->d->collectives, sizeof(*j->d->collective), compare_first);
 out:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
@@ -210,6 +211,8 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && rc == 0; i++)
 		rc = parts[i](&j);
 	pp_join_release(&j);
+	if (rc == 0 && !in->partial)
+		rc = pp_dataset_pair_bound(&d);
 	if (rc < 0) {
 		pp_dataset_release(&d);
 		return pp_err_set(err, rc, "cannot build the dataset of %zu ranks: no memory", in->capture->ranks);

@@ -7,6 +7,7 @@
 #include "aggregate/analyze/host_clock.h"
 #include "aggregate/analyze/window.h"
 #include "core/base/err.h"
+#include "core/clock/causality.h"
 #include "core/ring/record.h"
 #include "core/step/category.h"
 #include "core/step/span.h"
@@ -39,6 +40,7 @@ struct pp_cell { /* one (step, worker) */
 	int64_t exclusive_ns[PP_CATEGORIES + 1];
 	int64_t wait_ns, transfer_ns; /* exposed part of categories 3 and 10 */
 	int64_t late_ns;              /* waiting of the others that this worker caused */
+	int64_t late_error_ns;        /* |error| of it, as far as the clocks go */
 	int8_t present;
 	int8_t bottleneck; /* category id of the largest, 0 where absent */
 };
@@ -127,8 +129,9 @@ struct pp_memory_row {
 
 struct pp_late { /* who made others wait */
 	int32_t rank;
-	int64_t wait_ns; /* sum of the others' waiting for it */
-	int64_t steps;   /* steps in which it was the one that cost most */
+	int64_t wait_ns;  /* sum of the others' waiting for it */
+	int64_t error_ns; /* |error| of that: nobody can say so where it is the larger of the two */
+	int64_t steps;    /* steps in which it was the one that cost most */
 };
 
 struct pp_warning {
@@ -158,10 +161,12 @@ struct pp_dataset {
 	size_t exposeds;
 	struct pp_awaited *awaited; /* part: by exposed */
 	size_t awaiteds;
-	uint64_t spawned, untied;  /* MPI: processes by MPI_Comm_spawn, nonblocking operations not tied to their end */
-	uint64_t paused, parented; /* ranks: that MPI_Pcontrol(0) stopped, whose world was spawned */
-	uint64_t crossed;          /* ranges of one thread that overlap without nesting */
-	uint64_t violations;       /* collectives that ended on some rank before the last arrival by more than the bound */
+	uint64_t spawned, untied;      /* MPI: processes by MPI_Comm_spawn, nonblocking operations not tied to their end */
+	uint64_t paused, parented;     /* ranks: that MPI_Pcontrol(0) stopped, whose world was spawned */
+	uint64_t crossed;              /* ranges of one thread that overlap without nesting */
+	uint64_t violations;           /* collectives that ended on some rank before the last arrival by more than the bound */
+	struct pp_causality causality; /* of exits from collectives and arrivals on other clocks */
+	int64_t pair_bound_ns; /* |error| of a difference of any two ranks' times whose clocks are joined, in the whole window */
 	struct pp_channel *channel;
 	size_t channels;
 	struct pp_channel *unseen; /* partial: sends to ranks of other hosts; they count where those recorded nothing */

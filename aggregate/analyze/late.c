@@ -124,6 +124,7 @@ int pp_dataset_late(struct pp_dataset *d)
 
 		for (size_t w = 0; w < d->workers; w++) {
 			d->late[w].wait_ns += row[w].late_ns;
+			d->late[w].error_ns += row[w].late_error_ns;
 			if (row[w].late_ns > row[most].late_ns)
 				most = w;
 		}

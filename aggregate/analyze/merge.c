@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/merge_part.h"
 #include "aggregate/analyze/settle.h"
@@ -374,6 +375,8 @@ int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
 		rc = pp_merge_common_steps(d);
 	if (rc == 0)
 		rc = pp_dataset_settle(d);
+	if (rc == 0)
+		rc = pp_dataset_pair_bound(d);
 	if (rc < 0)
 		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
 	pp_dataset_quality(d);

@@ -70,7 +70,8 @@ static void settle_shared(struct settle *s)
 		size_t blame = pp_dataset_worker(d, a->blame);
 
 		if (blame != SIZE_MAX)
-			s->shared[s->n++] = (struct shared){a->exposed, 1, {.until = a->until_ns, .blame = (int32_t)blame}};
+			s->shared[s->n++] =
+			        (struct shared){a->exposed, 1, {a->until_ns, 0, (int32_t)blame, d->worker[blame].own_bound_ns}};
 	}
 	qsort(s->shared, s->n, sizeof(*s->shared), compare_shared);
 	for (size_t i = 0, n; i < s->n; i += n) {
@@ -83,6 +84,7 @@ static void settle_shared(struct settle *s)
 				continue;
 			last.until = one->until;
 			last.blame = one->blame;
+			last.bound_ns = one->bound_ns;
 		}
 		if (!s->shared[i].known)
 			charge_call(d, &last, s->shared[i].exposed);
@@ -118,6 +120,7 @@ int pp_dataset_settle(struct pp_dataset *d)
 	if (rc == 0)
 		settle_shared(&s);
 	d->violations = s.waiting.violations;
+	d->causality = s.waiting.causality;
 	pp_waiting_release(&s.waiting);
 	free(s.shared);
 	if (rc < 0)

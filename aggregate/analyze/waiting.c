@@ -176,11 +176,14 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 
 		one->until = row[i].arrival_ns;
 		one->blame = -1;
+		one->bound_ns = 0;
 		/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
 		if (!needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
 			continue;
 		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
 		one->blame = (int32_t)w->row[w->needs[i]].worker;
+		one->bound_ns =
+		        pp_bounds_between(&w->bounds, one->worker, row[i].arrival_ns, (size_t)one->blame, needs->arrival_ns);
 	}
 }
 
@@ -237,24 +240,14 @@ static int64_t step_of(const struct pp_waiting *w, const struct pp_collective *c
 /* Times, root, bound; returns who came last. */
 static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
 {
-	const struct pp_worker *first = NULL;
 	size_t last = 0;
 
 	c->ranks = (int32_t)c->row_count;
 	c->root = -1;
 	c->first_ns = row[0].arrival_ns;
 	c->end_ns = INT64_MIN;
-	c->bound_ns = 0;
 	for (uint32_t i = 0; i < c->row_count; i++) {
-		size_t index = pp_dataset_worker(w->d, row[i].worker);
-		const struct pp_worker *worker = &w->d->worker[index];
-
-		w->row[i].worker = (uint32_t)index;
-		first = first ? first : worker;
-		if (worker->domain != first->domain)
-			c->bound_ns = PP_BOUND_UNKNOWN;
-		if (worker->own_bound_ns > c->bound_ns)
-			c->bound_ns = worker->own_bound_ns;
+		w->row[i].worker = (uint32_t)pp_dataset_worker(w->d, row[i].worker);
 		if (row[i].arrival_ns < c->first_ns)
 			c->first_ns = row[i].arrival_ns;
 		if (row[i].arrival_ns > row[last].arrival_ns)
@@ -265,6 +258,7 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 			c->root = row[i].worker;
 	}
 	c->last_ns = row[last].arrival_ns;
+	c->bound_ns = pp_bounds_worst(&w->bounds, &w->row[0].worker, c->row_count, sizeof(*w->row), c->last_ns);
 	c->last_worker = c->bound_ns == PP_BOUND_UNKNOWN ? -1 : row[last].worker;
 	return last;
 }
@@ -274,7 +268,6 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
 	const struct pp_mpi_call *info = pp_mpi_call_info(c->call);
 	int known = !comm || comm->size <= c->row_count; /* else the last to come may be one that we have not */
-	int too_early = 0;
 
 	c->wait_ns = c->transfer_ns = 0;
 	c->algbw = c->busbw = 0;
@@ -282,13 +275,35 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 		c->wait_ns = pp_wrap_plus(c->wait_ns, pp_wrap_minus(w->row[i].until, row[i].arrival_ns));
 		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
 		known &= !row[i].exit_open;
-		too_early |= !row[i].exit_open && row[i].exit_ns < pp_wrap_minus(c->last_ns, c->bound_ns);
+		w->event[i] = (struct pp_bounds_event){w->row[i].worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns};
 	}
-	w->violations += info->class == PP_MPI_ALL && c->bound_ns != PP_BOUND_UNKNOWN && too_early;
+	if (info->class == PP_MPI_ALL)
+		w->violations += (uint64_t)pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
 		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
 	}
+}
+
+static int make_room(struct pp_waiting *w, size_t rows)
+{
+	if (!w->bounds.groups && pp_bounds_init(&w->bounds, w->d) < 0)
+		return -ENOMEM;
+	if (rows <= w->room)
+		return 0;
+	free(w->row);
+	free(w->needs);
+	free(w->order);
+	free(w->event);
+	w->room = 0;
+	w->row = calloc(rows * 2, sizeof(*w->row));
+	w->needs = calloc(rows * 2, sizeof(*w->needs));
+	w->order = calloc(rows * 2, sizeof(*w->order));
+	w->event = calloc(rows * 2, sizeof(*w->event));
+	if (!w->row || !w->needs || !w->order || !w->event)
+		return -ENOMEM;
+	w->room = rows * 2;
+	return 0;
 }
 
 int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c)
@@ -296,18 +311,8 @@ int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c)
 	const struct pp_collective_row *row = &w->d->row[c->row_first];
 	size_t last;
 
-	if (c->row_count > w->room) {
-		size_t room = (size_t)c->row_count * 2;
-
-		pp_waiting_release(w);
-		*w = (struct pp_waiting){.d = w->d, .violations = w->violations};
-		w->row = calloc(room, sizeof(*w->row));
-		w->needs = calloc(room, sizeof(*w->needs));
-		w->order = calloc(room, sizeof(*w->order));
-		if (!w->row || !w->needs || !w->order)
-			return -ENOMEM;
-		w->room = room;
-	}
+	if (make_room(w, c->row_count) < 0)
+		return -ENOMEM;
 	last = look_at_rows(w, c, row);
 	if (set_needs(w, c, row, (int64_t)last) < 0)
 		return -ENOMEM;
@@ -322,22 +327,43 @@ void pp_waiting_release(struct pp_waiting *w)
 	free(w->row);
 	free(w->needs);
 	free(w->order);
+	free(w->event);
 	free(w->place);
+	pp_bounds_release(&w->bounds);
+}
+
+/* Of [begin, end], what lies before `until`. */
+static int64_t part_before(int64_t until, int64_t begin, int64_t end)
+{
+	return until > begin ? pp_wrap_minus(until < end ? until : end, begin) : 0;
+}
+
+/* Which way the clock is off more, in a segment: of two segments of a call only that is moved which the arrival is near. */
+static int64_t error_of(const struct pp_waited *w, int64_t begin, int64_t end, int64_t wait)
+{
+	int64_t later, earlier, more, less;
+
+	if (__builtin_add_overflow(w->until, w->bound_ns, &later))
+		later = INT64_MAX;
+	if (__builtin_sub_overflow(w->until, w->bound_ns, &earlier))
+		earlier = INT64_MIN;
+	more = pp_wrap_minus(part_before(later, begin, end), wait);
+	less = pp_wrap_minus(wait, part_before(earlier, begin, end));
+	return more > less ? more : less;
 }
 
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end)
 {
 	struct pp_cell *cell = &d->cell[step * d->workers + w->worker];
-	int64_t wait = 0;
+	int64_t wait = part_before(w->until, begin, end);
 
-	if (w->until > begin)
-		wait = pp_wrap_minus(w->until < end ? w->until : end, begin);
 	cell->wait_ns = pp_wrap_plus(cell->wait_ns, wait);
 	cell->transfer_ns = pp_wrap_plus(cell->transfer_ns, pp_wrap_minus(pp_wrap_minus(end, begin), wait));
 	if (w->blame < 0)
 		return;
 	cell = &d->cell[step * d->workers + (size_t)w->blame];
 	cell->late_ns = pp_wrap_plus(cell->late_ns, wait);
+	cell->late_error_ns = pp_wrap_plus(cell->late_error_ns, error_of(w, begin, end, wait));
 }
 
 int pp_waiting_is_later(int64_t until, int64_t blame, int64_t than_until, int64_t than_blame)

@@ -4,12 +4,14 @@
 #ifndef PP_ANALYZE_WAITING_H
 #define PP_ANALYZE_WAITING_H
 
+#include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/dataset.h"
 
-struct pp_waited {       /* one row's */
-	int64_t until;   /* arrival of the last rank whose data it needs, at most its exit; its own arrival: waits for nobody */
-	uint32_t worker; /* index of its worker */
-	int32_t blame;   /* of the worker it waits for; -1: nobody */
+struct pp_waited {        /* one row's */
+	int64_t until;    /* arrival of the last rank whose data it needs, at most its exit; its own arrival: waits for nobody */
+	uint32_t worker;  /* index of its worker */
+	int32_t blame;    /* of the worker it waits for; -1: nobody */
+	int64_t bound_ns; /* |error| of `until` against its own clock */
 };
 
 struct pp_waiting_order {
@@ -26,7 +28,10 @@ struct pp_waiting { /* room that many collectives use one after the other */
 	const struct pp_communicator *placed; /* whose members `place` has */
 	struct pp_waiting_order *place;       /* by world rank: place in the communicator */
 	size_t places;
+	struct pp_bounds bounds; /* of d; groups is 0: not made yet */
+	struct pp_bounds_event *event;
 	uint64_t violations; /* collectives that ended on some rank before the last arrival by more than the bound */
+	struct pp_causality causality;
 };
 
 /* comm, call, bytes, row_first and row_count are set, rows are ordered by worker. -ENOMEM. */
