@@ -131,6 +131,19 @@ static void fill_exclusive(struct fill *f, size_t cells)
 	pp_pod_release(&c);
 }
 
+/* A file of an earlier podprof: one bound for the waiting of each of the others in a step. */
+static void guess_errors(struct pp_dataset *d)
+{
+	int64_t bound = pp_dataset_bound(d);
+
+	for (size_t w = 0; w < d->workers; w++) {
+		int64_t error = (int64_t)pp_dataset_peers(d, w) * bound;
+
+		for (size_t s = 0; s < d->steps; s++)
+			d->cell[s * d->workers + w].late_error_ns = error;
+	}
+}
+
 /* A file of an earlier podprof has no late_ns: who was waited for is then not told. */
 static void fill_cells(struct fill *f)
 {
@@ -159,17 +172,37 @@ static void fill_cells(struct fill *f)
 	PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
 	PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
 	PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
+	if (pp_pod_has(f->pod, "breakdown", "late_error_ns"))
+		PUT(f, "breakdown", "late_error_ns", d->cell, pp_cell, late_error_ns, cells);
+	else
+		guess_errors(d);
 	fill_exclusive(f, cells);
 }
 
-static void fill_startup(struct fill *f)
+static int64_t one_of(struct fill *f, const char *variable, int64_t absent)
 {
 	struct pp_pod_column c;
+	int64_t value = absent;
 
-	if (!get(f, "quality", "startup_ns", 1, 1u << PP_POD_INT, &c))
-		return;
-	f->d->startup_ns = c.data.i[0];
+	if (f->code || !pp_pod_has(f->pod, "quality", variable) ||
+	    !get(f, "quality", variable, 1, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
+		return value;
+	value = c.data.i[0];
 	pp_pod_release(&c);
+	return value;
+}
+
+static void fill_quality(struct fill *f)
+{
+	struct pp_dataset *d = f->d;
+
+	d->startup_ns = one_of(f, "startup_ns", 0);
+	d->pair_bound_ns = one_of(f, "pair_bound_ns", pp_dataset_bound(d));
+	d->violations = (uint64_t)one_of(f, "violations", 0);
+	d->causality.pairs = (uint64_t)one_of(f, "causality_pairs", 0);
+	d->causality.inverted = (uint64_t)one_of(f, "causality_inverted", 0);
+	d->causality.violated = (uint64_t)one_of(f, "causality_violated", 0);
+	d->causality.worst_ns = one_of(f, "causality_worst_ns", 0);
 }
 
 /* Equal on all ranks: the first one's. */
@@ -227,7 +260,7 @@ int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp
 	fill_attributes(pod, &d);
 	fill_workers(&f);
 	fill_cells(&f);
-	fill_startup(&f);
+	fill_quality(&f);
 	fill_window(&f);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);

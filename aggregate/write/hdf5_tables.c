@@ -337,6 +337,11 @@ static void write_quality(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_put(h, "crossed", &d->crossed);
 	pp_h5_put(h, "violations", &d->violations);
 	pp_h5_put(h, "startup_ns", &d->startup_ns);
+	pp_h5_put(h, "pair_bound_ns", &d->pair_bound_ns);
+	pp_h5_put(h, "causality_pairs", &d->causality.pairs);
+	pp_h5_put(h, "causality_inverted", &d->causality.inverted);
+	pp_h5_put(h, "causality_violated", &d->causality.violated);
+	pp_h5_put(h, "causality_worst_ns", &d->causality.worst_ns);
 	pp_h5_group_end(h);
 	free(q.why);
 	free(q.missing);

@@ -68,6 +68,9 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	CHECK_STR(again, said);
 	CHECK_INT(d.startup_ns, written->startup_ns);
 	CHECK_INT(pp_dataset_bound(&d), pp_dataset_bound(written));
+	CHECK_INT(d.pair_bound_ns, written->pair_bound_ns);
+	CHECK(!memcmp(&d.causality, &written->causality, sizeof(d.causality)) && d.violations == written->violations);
+	CHECK(d.workers == written->workers && !memcmp(d.late, written->late, d.workers * sizeof(*d.late)));
 	CHECK_STR(d.window.by, written->window.by);
 	CHECK_STR(d.window.what, written->window.what);
 	CHECK(d.window.tries == written->window.tries && d.window.ranks == written->window.ranks);
@@ -96,6 +99,9 @@ TEST(file_is_the_layout)
 	memcpy(s.dataset.channel, &channel, sizeof(channel));
 	s.dataset.channels = 1;
 	s.dataset.startup_ns = 3 * s.dataset.cell[0].step_ns;
+	s.dataset.violations = 4;
+	s.dataset.pair_bound_ns = 12345;
+	s.dataset.causality = (struct pp_causality){.pairs = 50, .inverted = 7, .violated = 3, .worst_ns = 99};
 	CHECK_INT(sample_writer("hdf5")->write(&s.out, &err), 0);
 	snprintf(path, sizeof(path), "%s/podprof/sample/pod.h5", dir);
 	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
