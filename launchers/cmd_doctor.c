@@ -5,6 +5,7 @@
 
 #include "launchers/cmd.h"
 #include "launchers/doctor.h"
+#include "launchers/doctor_clock.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_doctor = {
@@ -150,6 +151,8 @@ int pp_cmd_doctor(int argc, char **argv)
 	}
 	pp_options_environment(&options, PP_OPT_DOCTOR, NULL);
 	as_json = !strcmp(options.value[PP_OPT_ID_JSON], "1");
+	if (!strcmp(options.value[PP_OPT_ID_CLOCK], "1"))
+		return pp_doctor_clock(&options, as_json);
 	if (as_json)
 		printf("{\n  \"podprof\": \"%s\",\n  \"checks\": [", PODPROF_VERSION);
 	pp_options_environment(&options, PP_OPT_RUN, warn_environment);

@@ -1,9 +1,25 @@
-/* The rows of podprof doctor about other hosts, where messages between them are not built. Called by cmd_doctor.c. */
+/* What podprof doctor says of other hosts, where messages between them are not built. Called by cmd_doctor.c. */
 #include "launchers/doctor.h"
+#include "launchers/doctor_clock.h"
+
+static const char mend[] = "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build";
+static const char missing[] = "podprof was built without libzmq: each host of a job has a session of its own";
 
 void pp_doctor_hosts(const struct pp_options *options)
 {
 	(void)options;
-	pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build",
-	              "podprof was built without libzmq: each host of a job has a session of its own");
+	pp_doctor_row("hosts", PP_DOCTOR_LIMITED, mend, "%s", missing);
+}
+
+int pp_doctor_clock(const struct pp_options *options, int json)
+{
+	struct pp_doctor_host self;
+	struct pp_job job;
+
+	(void)options;
+	pp_job_read(&job);
+	if (job.rank > 0)
+		return 0;
+	pp_doctor_host_read(&job, &self);
+	return pp_doctor_clock_print_alone(&self, missing, json);
 }

@@ -90,20 +90,32 @@ static void job_name(struct pp_job *job)
 	again(job->name, sizeof(job->name), first, times);
 }
 
+/* What a launcher calls the rank, and what it says beside it. */
+static const struct {
+	const char *rank, *size, *local_rank, *hosts;
+} launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
+                 {"PMIX_RANK", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
+                 {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL},
+                 {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
+                 {"RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_WORLD_SIZE"}};
+
 void pp_job_read(struct pp_job *ret_job)
 {
-	static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"};
 	static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE",
 	                                          "SLURM_TASKS_PER_NODE"};
 
-	ret_job->rank = -1;
-	ret_job->local_size = 0;
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && ret_job->rank < 0; i++)
-		ret_job->rank = number(ranks[i], -1);
+	*ret_job = (struct pp_job){.rank = -1, .local_rank = -1};
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]) && ret_job->rank < 0; i++) {
+		ret_job->rank = number(launchers[i].rank, -1);
+		if (ret_job->rank < 0)
+			continue;
+		ret_job->size = number(launchers[i].size, 0);
+		ret_job->local_rank = number(launchers[i].local_rank, -1);
+		ret_job->hosts = launchers[i].hosts ? number(launchers[i].hosts, 0) : 0;
+	}
 	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(local_sizes[0]) && !ret_job->local_size; i++)
 		ret_job->local_size = number(local_sizes[i], 0);
 	ret_job->speaks = ret_job->rank <= 0 || first_of_program(ret_job->rank);
 	ret_job->pid = getpid();
-	ret_job->again = 0;
 	job_name(ret_job);
 }

@@ -1,5 +1,5 @@
-/* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run
- * and arrive.
+/* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run,
+ * arrive and doctor.
  * In: environ. Out: struct pp_job. */
 #ifndef PP_LAUNCHERS_JOB_H
 #define PP_LAUNCHERS_JOB_H
@@ -7,6 +7,9 @@
 struct pp_job {
 	int rank;       /* -1: no launcher said one */
 	int local_size; /* 0: unknown */
+	int size;       /* of the world; 0: unknown */
+	int local_rank; /* -1: unknown */
+	int hosts;      /* that the job has; 0: unknown */
 	int speaks;     /* rank 0, or no rank known, or the first rank of its program: may say a line */
 	int pid;        /* the process that is, or becomes, the application */
 	char name[128]; /* as a directory's name; "-rN" behind it: its ranks were started again N times */

@@ -283,7 +283,7 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 	for (int i = 0; i < PP_OPTS; i++) {
 		const struct pp_opt *o = &pp_opt_table[i];
 		const char *help = pp_options_help(o, verb->groups);
-		int in = section_of(i);
+		int in = verb->groups == PP_OPT_DOCTOR ? 0 : section_of(i); /* five options need no headlines */
 
 		if (!(o->groups & verb->groups))
 			continue;

@@ -1,0 +1,117 @@
+/* podprof doctor --clock: who this process is among those that the launcher started, and what it does. Called by cmd_doctor.c. */
+#include "launchers/doctor_clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/rendezvous.h"
+#include "core/base/now.h"
+#include "core/base/opt.h"
+#include "launchers/cmd.h"
+#include "launchers/doctor_clock_talk.h"
+
+enum { PATIENCE_MS = 10000, PATIENCE_LEAST_MS = 200, DURATION_MS = 1000, DURATION_MOST_MS = 600000, MORE_S = 60 };
+
+static volatile sig_atomic_t is_ended;
+
+static void on_end(int number)
+{
+	(void)number;
+	is_ended = 1;
+}
+
+/* The launcher's library may wait for a server that is gone. */
+static void on_alarm(int number)
+{
+	static const char said[] =
+	        "podprof: cannot compare clocks: the launcher does not answer. Run podprof doctor --clock again.\n";
+
+	(void)number;
+	(void)!write(STDERR_FILENO, said, sizeof(said) - 1);
+	_exit(PP_EXIT_FAILED);
+}
+
+int pp_doctor_clock_is_ended(void)
+{
+	return is_ended != 0;
+}
+
+static void take_signals(int64_t longest_ms)
+{
+	struct sigaction end = {.sa_handler = on_end}, late = {.sa_handler = on_alarm};
+
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGALRM, &late, NULL);
+	alarm((unsigned)(longest_ms / 1000) + MORE_S);
+}
+
+static void read_options(const struct pp_options *options, struct pp_doctor_run *r)
+{
+	const char *silence = getenv("PODPROF_SILENCE_MS"), *range = options->value[PP_OPT_ID_PORT_RANGE];
+	int64_t value;
+
+	r->patience_ms = PATIENCE_MS;
+	if (silence && !pp_opt_parse_int(silence, &value, NULL) && value >= PATIENCE_LEAST_MS && value <= PATIENCE_MS)
+		r->patience_ms = value;
+	r->duration_ms = DURATION_MS;
+	if (options->source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE &&
+	    !pp_opt_parse_time(options->value[PP_OPT_ID_DURATION], &value, NULL))
+		r->duration_ms = value / 1000000 < DURATION_MOST_MS ? value / 1000000 : DURATION_MOST_MS;
+	if (*range)
+		pp_opt_parse_ports(range, &r->port_first, &r->port_last, NULL);
+}
+
+static void find_addresses(struct pp_doctor_host *h)
+{
+	struct pp_net_invite all = {.addresses = 0};
+
+	if (pp_rendezvous_addresses(&all, NULL))
+		return;
+	for (size_t i = 0; i < all.addresses && i < PP_DOCTOR_ADDRESSES; i++)
+		snprintf(h->address[h->addresses++], sizeof(h->address[0]), "%s", all.address[i]);
+}
+
+static const char alone[] = "mpirun -n N --host A,B podprof doctor --clock compares several hosts";
+
+static int alone_or(struct pp_doctor_run *r)
+{
+	char why[192];
+
+	if (r->job.rank < 0 || r->job.size <= 1)
+		return pp_doctor_clock_print_alone(&r->self, alone, r->json);
+	if (r->job.local_size >= r->job.size || r->job.hosts == 1) {
+		snprintf(why, sizeof(why), "%d ranks of one host: one clock, nothing to compare; %s", r->job.size, alone);
+		return r->job.rank ? PP_EXIT_OK : pp_doctor_clock_print_alone(&r->self, why, r->json);
+	}
+	return -1;
+}
+
+int pp_doctor_clock(const struct pp_options *options, int json)
+{
+	struct pp_doctor_run r = {.began_ms = pp_now_ms(), .json = json};
+	int code, measures;
+
+	pp_job_read(&r.job);
+	read_options(options, &r);
+	measures = r.job.rank <= 0 || r.job.local_rank <= 0;
+	if (measures)
+		pp_doctor_host_read(&r.job, &r.self);
+	code = measures || r.job.local_size >= r.job.size ? alone_or(&r) : -1;
+	if (code >= 0)
+		return code;
+	take_signals(r.patience_ms + r.duration_ms);
+	pp_doctor_meet_open(&r.meet, &r.job, options);
+	r.began_ms = pp_now_ms();
+	find_addresses(&r.self);
+	if (!measures)
+		code = PP_EXIT_OK;
+	else
+		code = r.job.rank ? pp_doctor_clock_follow(&r) : pp_doctor_clock_lead(&r);
+	pp_doctor_meet_close(&r.meet);
+	return code;
+}

@@ -1,0 +1,153 @@
+/* A host that is not rank 0's under podprof doctor --clock: does what rank 0 says. Called by doctor_clock.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/now.h"
+#include "launchers/cmd.h"
+#include "launchers/doctor_clock_talk.h"
+
+enum { TRY_MS = 2000 /* an invitation that leads nowhere is a dead one's */, POLL_MS = 5, IDLE_MS = 200, LONGEST_MS = 120000 };
+
+struct follow {
+	struct pp_doctor_run *r;
+	struct pp_net *net;
+	struct pp_doctor_stars *stars;
+	struct pp_doctor_talk in, out;
+	uint32_t index, hosts;
+	int joined, lost, round, told;
+	char why[256];
+};
+
+static void told_all(struct follow *f)
+{
+	pp_doctor_stars_read(f->stars, &f->out.read);
+	pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_READING);
+	for (uint32_t i = 0; i < f->index && (i == 0 || f->hosts <= PP_DOCTOR_ALL_PAIRS); i++) {
+		pp_doctor_stars_result(f->stars, i, &f->out.raw);
+		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_RAW);
+	}
+	pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_TOLD);
+	f->told = 1;
+}
+
+static void obey(struct follow *f, const struct pp_wire *m)
+{
+	struct pp_doctor_talk *t = &f->in;
+	struct pp_err err = {""};
+	int rc = 0;
+
+	if (pp_doctor_talk_hear(m, t))
+		return;
+	if (t->word == PP_DOCTOR_PLACE && !f->hosts) {
+		if (t->index >= t->place.hosts || t->place.hosts > PP_DOCTOR_HOSTS)
+			return;
+		f->index = t->index;
+		f->hosts = t->place.hosts;
+		rc = pp_doctor_stars_place(f->stars, t->index, t->place.hosts, t->place.key, &err);
+	} else if (t->word == PP_DOCTOR_PARENT && f->hosts) {
+		rc = pp_doctor_stars_parent(f->stars, t->index, &t->host, &err);
+	} else if (t->word == PP_DOCTOR_READY) {
+		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_READY);
+	} else if (t->word == PP_DOCTOR_ROUND && f->hosts) {
+		pp_doctor_stars_begin(f->stars);
+		f->round = 1;
+	} else if (t->word == PP_DOCTOR_TELL && f->hosts) {
+		told_all(f);
+	}
+	if (rc && err.text[0])
+		pp_say("host '%s': %s.", f->r->self.name, err.text);
+}
+
+static void take(struct follow *f, const struct pp_net_event *e)
+{
+	if (e->kind == PP_NET_JOINED) {
+		f->joined = 1;
+		f->out.host = f->r->self;
+		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_HERE);
+	} else if (e->kind == PP_NET_MESSAGE) {
+		obey(f, e->message);
+	} else {
+		f->lost = 1;
+		snprintf(f->why, sizeof(f->why), "%s",
+		         e->kind == PP_NET_REFUSED && e->message ? e->message->hello_ack.refused
+		         : e->kind == PP_NET_LEFT                ? "rank 0 has ended"
+		                                                 : "rank 0's host was not heard any more");
+	}
+}
+
+static void turn(struct follow *f)
+{
+	struct pp_net_event e;
+
+	while (!f->lost && pp_net_next(f->net, f->round ? POLL_MS : IDLE_MS, &e) == 1)
+		take(f, &e);
+	if (f->round && pp_doctor_stars_run(f->stars)) {
+		f->round = 0;
+		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_ROUND);
+	}
+}
+
+/* Until rank 0 lets us go, or is gone. */
+static void serve(struct follow *f)
+{
+	int64_t end = pp_now_ms() + LONGEST_MS + f->r->duration_ms;
+
+	while (!f->lost && !pp_doctor_clock_is_ended() && pp_now_ms() < end)
+		turn(f);
+}
+
+/* An invitation may be of a process that was killed: then another one is looked for. */
+static int join(struct follow *f, struct pp_err *err)
+{
+	struct pp_net_options o = {.job = f->r->meet.job,
+	                           .host = f->r->self.name,
+	                           .version = PODPROF_VERSION,
+	                           .session = "",
+	                           .dead_ms = f->r->patience_ms};
+	int64_t end = f->r->began_ms + f->r->patience_ms;
+	char stale[PP_NET_KEY] = "";
+	int rc;
+
+	do {
+		struct pp_net_event e;
+		int64_t give_up;
+
+		rc = pp_doctor_meet_find(&f->r->meet, stale[0] ? stale : NULL, end, err);
+		if (rc)
+			return rc;
+		rc = pp_net_connect(&o, &f->r->meet.invite, &f->net, err);
+		if (rc)
+			return rc;
+		give_up = pp_now_ms() + TRY_MS < end ? pp_now_ms() + TRY_MS : end;
+		while (!f->joined && !f->lost && pp_now_ms() < give_up && !pp_doctor_clock_is_ended())
+			if (pp_net_next(f->net, POLL_MS, &e) == 1)
+				take(f, &e);
+		if (f->joined || f->why[0])
+			return f->joined ? 0 : pp_err_set(err, -ECONNREFUSED, "%s", f->why);
+		pp_net_free(f->net);
+		f->net = NULL;
+		memcpy(stale, f->r->meet.invite.server_public, sizeof(stale));
+	} while (pp_now_ms() < end && !pp_doctor_clock_is_ended());
+	return pp_err_set(err, -ETIMEDOUT, "rank 0's host does not answer at '%s'", f->r->meet.invite.address[0]);
+}
+
+int pp_doctor_clock_follow(struct pp_doctor_run *r)
+{
+	struct follow f = {.r = r};
+	struct pp_err err = {""};
+	int rc;
+
+	rc = pp_doctor_stars_open(&r->self, r->port_first, r->port_last, &f.stars, &err);
+	if (!rc)
+		rc = join(&f, &err);
+	if (!rc)
+		serve(&f);
+	else
+		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, err.text);
+	if (!rc && !f.told && !pp_doctor_clock_is_ended())
+		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, f.why[0] ? f.why : "rank 0 said nothing");
+	pp_net_free(f.net);
+	pp_doctor_stars_free(f.stars);
+	return rc || !f.told ? PP_EXIT_FAILED : PP_EXIT_OK;
+}

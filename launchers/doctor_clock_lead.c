@@ -1,0 +1,353 @@
+/* Rank 0 under podprof doctor --clock: waits for the hosts, gives each its place and its rounds, and prints. Called by
+ * doctor_clock.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "aggregate/keeper/rendezvous.h"
+#include "core/base/now.h"
+#include "launchers/cmd.h"
+#include "launchers/doctor_clock_talk.h"
+
+enum {
+	POLL_MS = 5,
+	READY_MS = 3000,
+	ROUND_LEAST_MS = 1000,
+	ROUND_EACH_MS = 60,
+	TELL_MS = 3000,
+	LEAVE_MS = 500,
+	ROUNDS_MOST = 31,
+	ROUND_APART_MS = 1000
+};
+
+enum member_state { CAME, READY, TOLD, GONE };
+
+struct member {
+	struct pp_doctor_host host;
+	struct pp_doctor_read read;
+	enum member_state state;
+	int peer, round; /* round: one runs there */
+};
+
+struct lead {
+	struct pp_doctor_run *r;
+	struct pp_net *net;
+	struct pp_doctor_stars *stars;
+	struct member *member; /* [0]: this host */
+	struct pp_doctor_raw *raw;
+	size_t members, raws, raws_most, ranks;
+	int placed, own_round, rounds;
+	int64_t first_ms, last_ms;
+	uint8_t key[PP_CLOCK_KEY];
+	struct pp_doctor_talk in, out;
+	char missing[2048];
+};
+
+static struct member *of_peer(struct lead *l, int peer)
+{
+	for (size_t i = 1; i < l->members; i++)
+		if (l->member[i].peer == peer)
+			return &l->member[i];
+	return NULL;
+}
+
+static void take_words(struct lead *l, int peer, const struct pp_wire *w)
+{
+	struct member *m = of_peer(l, peer);
+	struct pp_doctor_talk *t = &l->in;
+
+	if (pp_doctor_talk_hear(w, t))
+		return;
+	if (t->word == PP_DOCTOR_HERE && !m && !l->placed && l->members < PP_DOCTOR_HOSTS) {
+		l->member[l->members++] = (struct member){.host = t->host, .peer = peer};
+		l->ranks += t->host.local_size ? (size_t)t->host.local_size : 1;
+		return;
+	}
+	if (!m)
+		return;
+	if (t->word == PP_DOCTOR_READY)
+		m->state = READY;
+	else if (t->word == PP_DOCTOR_ROUND)
+		m->round = 0;
+	else if (t->word == PP_DOCTOR_READING)
+		m->read = t->read;
+	else if (t->word == PP_DOCTOR_TOLD)
+		m->state = TOLD;
+	else if (t->word == PP_DOCTOR_RAW && l->raws < l->raws_most && t->raw.parent < t->raw.child &&
+	         &l->member[t->raw.child % PP_DOCTOR_HOSTS] == m)
+		l->raw[l->raws++] = t->raw;
+}
+
+static void take(struct lead *l, const struct pp_net_event *e)
+{
+	struct member *m = of_peer(l, e->peer);
+	struct pp_wire bye = {.kind = PP_WIRE_BYE, .bye.reason = "another version of podprof"};
+
+	if (e->kind == PP_NET_MESSAGE) {
+		take_words(l, e->peer, e->message);
+	} else if (e->kind == PP_NET_JOINED) {
+		if (e->message && strcmp(e->message->hello.version, PODPROF_VERSION) != 0) {
+			pp_say("the clock of host '%s' is not compared: it has podprof %s, and rank 0's host %s.", e->host,
+			       e->message->hello.version, PODPROF_VERSION);
+			pp_net_send(l->net, e->peer, &bye, NULL);
+		}
+	} else if (m) {
+		m->state = GONE;
+		m->round = 0;
+	}
+}
+
+/* One turn of all that is under way. */
+static void turn(struct lead *l)
+{
+	struct pp_net_event e;
+
+	while (pp_net_next(l->net, POLL_MS, &e) == 1)
+		take(l, &e);
+	if (l->own_round && pp_doctor_stars_run(l->stars))
+		l->own_round = 0;
+}
+
+static int all_came(const struct lead *l)
+{
+	if (l->r->job.hosts)
+		return l->members >= (size_t)l->r->job.hosts;
+	return l->ranks >= (size_t)l->r->job.size;
+}
+
+static int all_are(const struct lead *l, enum member_state state)
+{
+	for (size_t i = 1; i < l->members; i++)
+		if (l->member[i].state < state)
+			return 0;
+	return 1;
+}
+
+static int all_rest(const struct lead *l)
+{
+	for (size_t i = 1; i < l->members; i++)
+		if (l->member[i].round)
+			return 0;
+	return !l->own_round;
+}
+
+static void name_missing(struct lead *l)
+{
+	struct pp_doctor_came came[PP_DOCTOR_HOSTS];
+
+	for (size_t i = 0; i < l->members; i++)
+		came[i] = (struct pp_doctor_came){l->member[i].host.rank, l->member[i].host.local_size};
+	if (!all_came(l))
+		pp_doctor_clock_missing(l->r, came, l->members, l->missing, sizeof(l->missing));
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct member *one = a, *other = b;
+
+	return (one->host.rank > other->host.rank) - (one->host.rank < other->host.rank);
+}
+
+static void place_all(struct lead *l)
+{
+	size_t stars = l->members > PP_DOCTOR_ALL_PAIRS ? 1 : l->members;
+	int64_t end = pp_now_ms() + READY_MS;
+	struct pp_err err = {""};
+
+	l->placed = 1;
+	qsort(l->member + 1, l->members - 1, sizeof(*l->member), by_rank);
+	if (pp_doctor_stars_place(l->stars, 0, (uint32_t)l->members, l->key, &err))
+		pp_say("%s.", err.text);
+	for (size_t i = 1; i < l->members; i++) {
+		l->out.index = (uint32_t)i;
+		l->out.place.hosts = (uint32_t)l->members;
+		memcpy(l->out.place.key, l->key, sizeof(l->out.place.key));
+		pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PLACE);
+		for (size_t p = 0; p < i && p < stars; p++) {
+			l->out.index = (uint32_t)p;
+			l->out.host = l->member[p].host;
+			pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PARENT);
+		}
+		pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_READY);
+	}
+	explicit_bzero(&l->out, sizeof(l->out));
+	while (!all_are(l, READY) && pp_now_ms() < end && !pp_doctor_clock_is_ended())
+		turn(l);
+}
+
+/* One star after another: what two stars sent at once would only wait for each other. */
+static void run_round(struct lead *l)
+{
+	size_t stars = l->members > PP_DOCTOR_ALL_PAIRS ? 1 : l->members - 1; /* the last has no children */
+
+	for (size_t i = 0; i < stars && !pp_doctor_clock_is_ended(); i++) {
+		int64_t end = pp_now_ms() + ROUND_LEAST_MS + ROUND_EACH_MS * (int64_t)l->members;
+
+		if (i == 0) {
+			pp_doctor_stars_begin(l->stars);
+			l->own_round = 1;
+		} else if (l->member[i].state == READY) {
+			l->member[i].round = 1;
+			pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_ROUND);
+		}
+		while (!all_rest(l) && pp_now_ms() < end)
+			turn(l);
+		l->member[i].round = 0;
+	}
+	l->rounds++;
+}
+
+static void run_rounds(struct lead *l)
+{
+	int64_t apart = l->r->duration_ms / (ROUNDS_MOST - 1), next;
+	int rounds;
+
+	apart = apart > ROUND_APART_MS ? apart : l->r->duration_ms < ROUND_APART_MS ? l->r->duration_ms : ROUND_APART_MS;
+	rounds = apart > 0 ? (int)(l->r->duration_ms / apart) + 1 : 1;
+	l->first_ms = next = pp_now_ms();
+	for (int i = 0; i < rounds && !pp_doctor_clock_is_ended(); i++, next += apart) {
+		while (pp_now_ms() < next && !pp_doctor_clock_is_ended())
+			turn(l);
+		l->last_ms = pp_now_ms();
+		run_round(l);
+	}
+}
+
+static void hear_all(struct lead *l)
+{
+	int64_t end = pp_now_ms() + TELL_MS;
+
+	for (size_t i = 1; i < l->members; i++)
+		if (l->member[i].state == READY)
+			pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_TELL);
+	pp_doctor_stars_read(l->stars, &l->member[0].read);
+	while (!all_are(l, TOLD) && pp_now_ms() < end)
+		turn(l);
+}
+
+static void let_go(struct lead *l)
+{
+	struct pp_wire bye = {.kind = PP_WIRE_BYE, .bye.reason = "the clocks are compared"};
+	int64_t end = pp_now_ms() + LEAVE_MS;
+
+	for (size_t i = 1; i < l->members; i++)
+		if (l->member[i].state != GONE)
+			pp_net_send(l->net, l->member[i].peer, &bye, NULL);
+	while (pp_net_unsent(l->net) && pp_now_ms() < end)
+		turn(l);
+}
+
+/* Rows of all pairs, also of those of whom nothing was heard. */
+static size_t make_pairs(struct lead *l, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
+                         struct pp_doctor_pair *pair)
+{
+	size_t stars = l->members > PP_DOCTOR_ALL_PAIRS ? 1 : l->members, pairs = 0;
+
+	for (uint32_t a = 0; a < stars; a++)
+		for (uint32_t b = a + 1; b < l->members; b++) {
+			struct pp_doctor_raw none = {.parent = a, .child = b, .bound = INT64_MAX, .date_y_bound = INT64_MAX};
+			const struct pp_doctor_raw *raw = &none;
+
+			for (size_t i = 0; i < l->raws; i++)
+				if (l->raw[i].parent == a && l->raw[i].child == b)
+					raw = &l->raw[i];
+			pp_doctor_pair_make(raw, host, read, &pair[pairs++]);
+		}
+	return pairs;
+}
+
+static int print(struct lead *l)
+{
+	struct pp_doctor_host *host = calloc(l->members, sizeof(*host));
+	struct pp_doctor_read *read = calloc(l->members, sizeof(*read));
+	struct pp_doctor_pair *pair = calloc(l->raws_most, sizeof(*pair));
+	struct pp_doctor_table t = {.host = host,
+	                            .hosts = l->members,
+	                            .pair = pair,
+	                            .ranks = (size_t)l->r->job.size,
+	                            .missing = l->missing,
+	                            .way = l->r->meet.way,
+	                            .rounds = l->rounds,
+	                            .took_s = (double)(pp_now_ms() - l->r->began_ms) / 1e3,
+	                            .over_s = (double)(l->last_ms - l->first_ms) / 1e3,
+	                            .json = l->r->json};
+	int code = PP_EXIT_FAILED;
+
+	if (host && read && pair) {
+		for (size_t i = 0; i < l->members; i++) {
+			host[i] = l->member[i].host;
+			read[i] = l->member[i].read;
+		}
+		t.pairs = make_pairs(l, host, read, pair);
+		code = pp_doctor_clock_print(&t);
+	} else {
+		pp_say("cannot compare clocks: no memory for %zu hosts.", l->members);
+	}
+	free(host);
+	free(read);
+	free(pair);
+	return code;
+}
+
+static int open_door(struct lead *l, struct pp_err *err)
+{
+	struct pp_doctor_run *r = l->r;
+	struct pp_net_options o = {.job = r->meet.job,
+	                           .host = r->self.name,
+	                           .version = PODPROF_VERSION,
+	                           .session = "",
+	                           .port_first = r->port_first,
+	                           .port_last = r->port_last,
+	                           .dead_ms = r->patience_ms};
+	int rc;
+
+	l->raws_most = (size_t)PP_DOCTOR_HOSTS + PP_DOCTOR_ALL_PAIRS * PP_DOCTOR_ALL_PAIRS;
+	l->member = calloc(PP_DOCTOR_HOSTS, sizeof(*l->member));
+	l->raw = calloc(l->raws_most, sizeof(*l->raw));
+	if (!l->member || !l->raw)
+		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
+	if (getrandom(l->key, sizeof(l->key), 0) != sizeof(l->key))
+		return pp_err_set(err, -EIO, "cannot compare clocks: no random numbers");
+	rc = pp_net_listen(&o, &r->meet.invite, &l->net, err);
+	if (!rc)
+		rc = pp_rendezvous_addresses(&r->meet.invite, err);
+	if (!rc)
+		rc = pp_doctor_stars_open(&r->self, r->port_first, r->port_last, &l->stars, err);
+	if (!rc)
+		rc = pp_doctor_meet_offer(&r->meet, err);
+	return rc;
+}
+
+int pp_doctor_clock_lead(struct pp_doctor_run *r)
+{
+	struct lead l = {.r = r};
+	struct pp_err err = {""};
+	int rc = open_door(&l, &err), code = PP_EXIT_FAILED;
+
+	if (rc) {
+		pp_say("%s.", err.text);
+		goto release;
+	}
+	l.member[l.members++] = (struct member){.host = r->self, .state = TOLD, .peer = -1};
+	l.ranks = r->self.local_size ? (size_t)r->self.local_size : 1;
+	while (!all_came(&l) && pp_now_ms() < r->began_ms + r->patience_ms && !pp_doctor_clock_is_ended())
+		turn(&l);
+	name_missing(&l);
+	if (l.members > 1) {
+		place_all(&l);
+		run_rounds(&l);
+		hear_all(&l);
+		let_go(&l);
+	}
+	code = print(&l);
+
+release:
+	pp_net_free(l.net);
+	pp_doctor_stars_free(l.stars);
+	free(l.member);
+	free(l.raw);
+	explicit_bzero(l.key, sizeof(l.key));
+	return code;
+}

@@ -1,0 +1,203 @@
+/* What a host knows of its own clock, and what two hosts' readings say of a pair. Called by doctor_clock.c and its lead. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock_socket.h"
+#include "core/base/proc.h"
+#include "launchers/doctor_clock.h"
+
+enum { READINGS = 2000, BATCHES = 5, RATE_NAP_NS = 5000000 };
+static const double SLEW = 1e-3; /* of a date between two readings of it; NTP's most is half of that */
+
+static void read_timens(char *text, size_t size)
+{
+	char raw[256];
+	long long seconds = 0, ns = 0;
+	const char *at;
+
+	pp_proc_read("/proc/self/timens_offsets", raw, sizeof(raw));
+	at = strstr(raw, "monotonic");
+	if (at && sscanf(at, "monotonic %lld %lld", &seconds, &ns) == 2 && (seconds || ns))
+		snprintf(text, size, "%+lld.%09lld s", seconds, ns);
+	else
+		text[0] = '\0';
+}
+
+static void read_why(char *text, size_t size)
+{
+	char source[64] = "unknown";
+	const char *forced = getenv("PODPROF_TICK");
+
+	pp_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
+	source[strcspn(source, "\n")] = '\0';
+	if (pp_tick_kind != PP_TICK_RAW)
+		snprintf(text, size, "the kernel's clock too");
+	else if (forced && !strcmp(forced, "raw"))
+		snprintf(text, size, "PODPROF_TICK asks for it");
+	else
+		snprintf(text, size, "the kernel counts by %s", *source ? source : "another clock");
+}
+
+static int64_t tick_of(int kind)
+{
+	return (int64_t)(kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
+}
+
+/* The smallest step between two readings, and what a reading of a source costs at its cheapest. */
+static void measure(struct pp_doctor_host *h)
+{
+	double least = DBL_MAX, cost = DBL_MAX;
+
+	for (int batch = 0; batch < BATCHES; batch++) {
+		int64_t began = (int64_t)pp_tick_raw(), before = tick_of(h->kind), took;
+		pp_tick sum = 0;
+
+		for (int i = 0; i < READINGS; i++) {
+			int64_t now = tick_of(h->kind);
+
+			if (now > before && (double)(now - before) < least)
+				least = (double)(now - before);
+			before = now;
+		}
+		began = (int64_t)pp_tick_raw();
+		for (int i = 0; i < READINGS; i++)
+			sum += pp_tick_now();
+		took = (int64_t)pp_tick_raw() - began;
+		if (sum && (double)took / READINGS < cost)
+			cost = (double)took / READINGS;
+	}
+	h->resolution_ns = least < DBL_MAX ? least / h->ticks_per_ns : 0;
+	h->cost_ns = cost;
+}
+
+void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_host)
+{
+	struct pp_clock_socket probe = {.fd = -1, .kernel_stamps = 1};
+	struct timespec nap = {.tv_nsec = RATE_NAP_NS};
+	struct pp_doctor_host *h = ret_host;
+	struct pp_clock_pair a, b;
+
+	pp_tick_init();
+	*h = (struct pp_doctor_host){.rank = job->rank, .local_size = job->local_size, .kind = pp_tick_kind};
+	gethostname(h->name, sizeof(h->name) - 1);
+	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
+	read_timens(h->timens, sizeof(h->timens));
+	read_why(h->why, sizeof(h->why));
+	pp_clock_read_pair((enum pp_tick_kind)h->kind, &a);
+	nanosleep(&nap, NULL);
+	pp_clock_read_pair((enum pp_tick_kind)h->kind, &b);
+	h->ticks_per_ns = pp_clock_rate((enum pp_tick_kind)h->kind, &a, &b);
+	measure(h);
+	h->claims = !pp_wall_claim(&h->claim);
+	if (!pp_clock_socket_open(&probe, NULL, 0, 0, NULL))
+		h->stamps = probe.kernel_stamps;
+	pp_clock_socket_close(&probe);
+}
+
+int pp_doctor_host_same(const struct pp_doctor_host *a, const struct pp_doctor_host *b)
+{
+	return a->boot_id[0] && a->kind == b->kind && !strcmp(a->boot_id, b->boot_id) &&
+	       (a->kind != PP_TICK_RAW || !strcmp(a->timens, b->timens));
+}
+
+struct raw_time { /* CLOCK_MONOTONIC_RAW of a host at one of its ticks: whole ns and a rest */
+	int64_t ns;
+	double rest, error;
+};
+
+static double reading_error(const struct pp_doctor_read *r)
+{
+	double apart = (double)(r->last.raw_ns - r->first.raw_ns);
+
+	return apart > 0 ? (double)(r->first.width_ns + r->last.width_ns) / apart : 1;
+}
+
+static struct raw_time raw_at(const struct pp_doctor_read *r, int kind, int64_t tick)
+{
+	double behind;
+
+	if (kind == PP_TICK_RAW)
+		return (struct raw_time){tick, 0, 0};
+	behind = (double)(tick - (int64_t)r->last.tick) / r->ticks_per_ns;
+	return (struct raw_time){r->last.raw_ns, behind, (double)r->last.width_ns + fabs(behind) * reading_error(r)};
+}
+
+/* What b counts less what a does, where the last burst was. */
+static void set_offset(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
+                       struct pp_doctor_pair *p)
+{
+	size_t last = raw->nodes - 1;
+	struct raw_time a, b;
+
+	p->offset_error_ns = raw->half[last] / read[p->a].ticks_per_ns;
+	if (p->verdict == PP_DOCTOR_ONE) { /* the same ticks: their difference, whatever they count */
+		p->offset_ns = (double)(raw->x[last] - raw->y[last]) / read[p->a].ticks_per_ns;
+		p->offset_whole_ns = (int64_t)llround(p->offset_ns);
+		return;
+	}
+	a = raw_at(&read[p->a], host[p->a].kind, raw->y[last]);
+	b = raw_at(&read[p->b], host[p->b].kind, raw->x[last]);
+	p->offset_whole_ns = b.ns - a.ns + (int64_t)llround(b.rest - a.rest);
+	p->offset_ns = (double)(b.ns - a.ns) + (b.rest - a.rest);
+	p->offset_error_ns += a.error + b.error;
+}
+
+static void set_drift(const struct pp_doctor_raw *raw, const struct pp_doctor_read *read, struct pp_doctor_pair *p)
+{
+	double a_ns, b_ns;
+
+	if (raw->nodes < 2 || raw->y[1] <= raw->y[0])
+		return;
+	a_ns = (double)(raw->y[1] - raw->y[0]) / read[p->a].ticks_per_ns;
+	b_ns = (double)(raw->x[1] - raw->x[0]) / read[p->b].ticks_per_ns;
+	p->has_drift = 1;
+	p->drift_ppm = (b_ns / a_ns - 1) * 1e6;
+	p->drift_error_ppm = (raw->half[0] + raw->half[1]) / read[p->a].ticks_per_ns / a_ns * 1e6;
+	if (p->verdict != PP_DOCTOR_ONE)
+		p->drift_error_ppm += (reading_error(&read[p->a]) + reading_error(&read[p->b])) * 1e6;
+}
+
+/* The date of b less that of a at the same instant: b's reading stands at a tick of a, whose own reading is some ms away. */
+static void set_date(const struct pp_doctor_raw *raw, const struct pp_doctor_read *read, struct pp_doctor_pair *p)
+{
+	const struct pp_wall_sample *a = &read[p->a].wall, *b = &read[p->b].wall;
+	double half_a = (double)(a->tick_after - a->tick_before) / 2 / read[p->a].ticks_per_ns;
+	double half_b = (double)(b->tick_after - b->tick_before) / 2 / read[p->b].ticks_per_ns;
+	double behind;
+
+	if (raw->date_y_bound == INT64_MAX)
+		return;
+	behind = (double)(raw->date_y - (a->tick_before + (a->tick_after - a->tick_before) / 2)) / read[p->a].ticks_per_ns;
+	p->has_date = 1;
+	p->date_ns = (double)(b->realtime_ns - a->realtime_ns) - behind;
+	p->date_error_ns = half_a + half_b + (double)raw->date_y_bound / read[p->a].ticks_per_ns + fabs(behind) * SLEW + 1;
+}
+
+void pp_doctor_pair_make(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
+                         struct pp_doctor_pair *ret_pair)
+{
+	struct pp_doctor_pair p = {.a = raw->parent, .b = raw->child, .verdict = PP_DOCTOR_UNHEARD};
+	double tick = read[p.a].ticks_per_ns;
+
+	p.trips = raw->trips;
+	p.lost = raw->lost;
+	if (raw->nodes && raw->bound < INT64_MAX && tick > 0 && read[p.b].ticks_per_ns > 0) {
+		p.verdict = PP_DOCTOR_TWO;
+		if (pp_doctor_host_same(&host[p.a], &host[p.b]))
+			p.verdict = raw->same == PP_SAME_FALSE ? PP_DOCTOR_FALSE : PP_DOCTOR_ONE;
+		set_offset(raw, host, read, &p);
+		set_drift(raw, read, &p);
+		set_date(raw, read, &p);
+		p.half_ns = raw->least / tick;
+		p.bound_ns = (double)raw->bound / tick;
+		if (p.offset_error_ns > p.bound_ns)
+			p.bound_ns = p.offset_error_ns;
+	}
+	*ret_pair = p;
+}

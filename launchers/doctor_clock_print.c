@@ -1,0 +1,341 @@
+/* What podprof doctor --clock prints: hosts, pairs and one line of judgement, as a table or JSON. Called by doctor_clock.c and
+ * doctor_clock_lead.c. In: struct pp_doctor_table. Out: stdout. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/plain.h"
+#include "launchers/cmd.h"
+#include "launchers/doctor_clock.h"
+
+enum { COLUMNS = 11, CELL = 96 };
+
+struct grid { /* cells as texts, to be aligned */
+	char (*cell)[CELL];
+	size_t rows;
+	size_t columns;
+	unsigned left; /* bit c: column c begins at its left */
+};
+
+static char *cell(struct grid *g, size_t row, size_t column)
+{
+	return g->cell[row * g->columns + column];
+}
+
+static int grid_init(struct grid *g, size_t rows, const char *const *head, size_t columns, unsigned left)
+{
+	*g = (struct grid){.cell = calloc(rows + 1, columns * CELL), .rows = rows + 1, .columns = columns, .left = left};
+	for (size_t c = 0; g->cell && c < columns; c++)
+		snprintf(cell(g, 0, c), CELL, "%s", head[c]);
+	return g->cell ? 0 : -1;
+}
+
+static void grid_print(struct grid *g)
+{
+	int width[COLUMNS] = {0};
+
+	for (size_t r = 0; r < g->rows; r++)
+		for (size_t c = 0; c < g->columns; c++) {
+			int n = (int)strlen(pp_plain(cell(g, r, c), ""));
+
+			width[c] = n > width[c] ? n : width[c];
+		}
+	for (size_t r = 0; r < g->rows; r++) {
+		for (size_t c = 0; c < g->columns; c++) {
+			if (!(g->left >> c & 1))
+				printf("  %*s", width[c], cell(g, r, c));
+			else if (c + 1 < g->columns)
+				printf("  %-*s", width[c], cell(g, r, c));
+			else
+				printf("  %s", cell(g, r, c));
+		}
+		putchar('\n');
+	}
+	free(g->cell);
+}
+
+/* Three digits and a unit. */
+static void put_ns(char *text, size_t size, double ns)
+{
+	static const char *const unit[] = {"ns", "us", "ms", "s"};
+	double value = ns;
+	size_t u = 0;
+
+	while (u < 3 && fabs(value) >= 999.5) {
+		value /= 1000;
+		u++;
+	}
+	snprintf(text, size, "%.*f %s", u == 0 || fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2, value, unit[u]);
+}
+
+/* The same with its sign and its error. */
+static void put_error(char *text, size_t size, double ns, double error)
+{
+	char one[24], two[24];
+
+	put_ns(one, sizeof(one), ns);
+	put_ns(two, sizeof(two), error);
+	snprintf(text, size, "%s%s +- %s", ns < 0 ? "" : "+", one, two);
+}
+
+/* To the ns, or to 100 ns where the bound is above 1 us. */
+static void put_seconds(char *text, size_t size, int64_t ns, int coarse)
+{
+	uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, unit = coarse ? 100 : 1, part;
+
+	magnitude = (magnitude + unit / 2) / unit * unit;
+	part = magnitude % 1000000000;
+	snprintf(text, size, "%c%llu.%0*llu s", ns < 0 ? '-' : '+', (unsigned long long)(magnitude / 1000000000), coarse ? 7 : 9,
+	         (unsigned long long)(part / unit));
+}
+
+static const char *kind_of(int kind)
+{
+	return kind == PP_TICK_TSC ? "TSC" : kind == PP_TICK_CNTVCT ? "CNTVCT" : "RAW";
+}
+
+static void claim_text(const struct pp_doctor_host *h, char *text, size_t size)
+{
+	char error[24], most[24];
+
+	put_ns(error, sizeof(error), (double)h->claim.error_ns);
+	put_ns(most, sizeof(most), (double)h->claim.error_most_ns);
+	if (!h->claims)
+		snprintf(text, size, "says nothing");
+	else if (!h->claim.synchronised)
+		snprintf(text, size, "not synchronised");
+	else
+		snprintf(text, size, "right within %s, at most %s", error, most);
+}
+
+static void print_hosts(const struct pp_doctor_table *t)
+{
+	static const char *const head[] = {"host", "rank", "tick", "why", "boot id", "namespace", "stamps", "NTP or PTP claims"};
+	struct grid g;
+
+	if (grid_init(&g, t->hosts, head, 8, 1 | 4 | 8 | 16 | 32 | 64 | 128))
+		return;
+	for (size_t i = 0; i < t->hosts; i++) {
+		const struct pp_doctor_host *h = &t->host[i];
+
+		snprintf(cell(&g, i + 1, 0), CELL, "%s", h->name);
+		if (h->rank >= 0)
+			snprintf(cell(&g, i + 1, 1), CELL, "%d", h->rank);
+		else
+			snprintf(cell(&g, i + 1, 1), CELL, "-");
+		snprintf(cell(&g, i + 1, 2), CELL, "%s", kind_of(h->kind));
+		snprintf(cell(&g, i + 1, 3), CELL, "%.90s", h->why);
+		snprintf(cell(&g, i + 1, 4), CELL, "%.8s", h->boot_id[0] ? h->boot_id : "unknown");
+		snprintf(cell(&g, i + 1, 5), CELL, "%.90s", h->timens[0] ? h->timens : "first");
+		snprintf(cell(&g, i + 1, 6), CELL, "%s", h->stamps ? "kernel" : "own");
+		claim_text(h, cell(&g, i + 1, 7), CELL);
+	}
+	grid_print(&g);
+}
+
+static const char *verdict_of(enum pp_doctor_verdict v)
+{
+	static const char *const word[] = {"two", "one", "two, said one", "not compared"};
+
+	return word[v];
+}
+
+/* All rows alike, so that their points stand below one another. */
+static int is_coarse(const struct pp_doctor_table *t)
+{
+	for (size_t i = 0; i < t->pairs; i++)
+		if (t->pair[i].verdict != PP_DOCTOR_UNHEARD && t->pair[i].bound_ns < 1000)
+			return 0;
+	return 1;
+}
+
+static void pair_cells(struct grid *g, size_t row, const struct pp_doctor_table *t, const struct pp_doctor_pair *p)
+{
+	snprintf(cell(g, row, 0), CELL, "%s", t->host[p->a].name);
+	snprintf(cell(g, row, 1), CELL, "%s", t->host[p->b].name);
+	snprintf(cell(g, row, 2), CELL, "%s", verdict_of(p->verdict));
+	for (size_t c = 3; c < 8; c++)
+		snprintf(cell(g, row, c), CELL, "-");
+	if (p->verdict != PP_DOCTOR_UNHEARD) {
+		put_seconds(cell(g, row, 3), CELL, p->offset_whole_ns, is_coarse(t));
+		put_ns(cell(g, row, 5), CELL, p->half_ns);
+		put_ns(cell(g, row, 6), CELL, ceil(p->bound_ns));
+	}
+	if (p->has_drift)
+		snprintf(cell(g, row, 4), CELL, "%+.3f +- %.3f ppm", p->drift_ppm, p->drift_error_ppm);
+	if (p->has_date)
+		put_error(cell(g, row, 7), CELL, p->date_ns, p->date_error_ns);
+	snprintf(cell(g, row, 8), CELL, "%llu", (unsigned long long)p->trips);
+	snprintf(cell(g, row, 9), CELL, "%llu", (unsigned long long)p->lost);
+}
+
+static void print_pairs(const struct pp_doctor_table *t)
+{
+	static const char *const head[] = {"host A",    "host B", "clocks",          "B less A", "drift",
+	                                   "half trip", "bound",  "dates, B less A", "trips",    "lost"};
+	struct grid g;
+
+	if (!t->pairs || grid_init(&g, t->pairs, head, 10, 1 | 2 | 4))
+		return;
+	for (size_t i = 0; i < t->pairs; i++)
+		pair_cells(&g, i + 1, t, &t->pair[i]);
+	putchar('\n');
+	grid_print(&g);
+}
+
+struct judged {
+	const struct pp_doctor_pair *worst;
+	size_t one, lies, unheard;
+};
+
+static struct judged judge(const struct pp_doctor_table *t)
+{
+	struct judged j = {.worst = NULL};
+
+	for (size_t i = 0; i < t->pairs; i++) {
+		const struct pp_doctor_pair *p = &t->pair[i];
+
+		j.one += p->verdict == PP_DOCTOR_ONE;
+		j.lies += p->verdict == PP_DOCTOR_FALSE;
+		j.unheard += p->verdict == PP_DOCTOR_UNHEARD;
+		if (p->verdict != PP_DOCTOR_UNHEARD && (!j.worst || p->bound_ns > j.worst->bound_ns))
+			j.worst = p;
+	}
+	return j;
+}
+
+static const char *s_of(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void print_judgement(const struct pp_doctor_table *t, const struct judged *j)
+{
+	char bound[24];
+
+	printf("\n%zu host%s, %zu pair%s", t->hosts, s_of(t->hosts), t->pairs, s_of(t->pairs));
+	if (j->worst) {
+		put_ns(bound, sizeof(bound), ceil(j->worst->bound_ns));
+		printf(": worst bound %s (%s, %s)", bound, t->host[j->worst->a].name, t->host[j->worst->b].name);
+	}
+	printf("; %zu of one clock", j->one);
+	printf(". %d burst%s over %.1f s, %.1f s in all; hosts met %s.\n", t->rounds, s_of((size_t)t->rounds), t->over_s, t->took_s,
+	       t->way);
+	if (t->hosts > PP_DOCTOR_ALL_PAIRS)
+		printf("More than %d hosts: each is compared with rank 0's only.\n", PP_DOCTOR_ALL_PAIRS);
+	if (j->lies)
+		printf("%zu pair%s of one boot id %s two clocks (a virtual machine and its clone?): podprof compares them as "
+		       "two.\n",
+		       j->lies, s_of(j->lies), j->lies == 1 ? "has" : "have");
+	if (j->unheard)
+		printf("%zu pair%s: no UDP packet came through. Jobs leave such a host's times apart; mend: let UDP pass between "
+		       "the "
+		       "hosts, and podprof run --port-range A:B where only some ports may.\n",
+		       j->unheard, s_of(j->unheard));
+	if (*t->missing)
+		printf("Did not come: %s.\n", t->missing);
+}
+
+static void json_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < ' ')
+			printf("\\u%04x", *text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+static void json_field(const char *name, const char *text)
+{
+	printf("\"%s\": ", name);
+	json_string(text);
+	fputs(", ", stdout);
+}
+
+static void json_host(const struct pp_doctor_host *h)
+{
+	putchar('{');
+	json_field("host", h->name);
+	json_field("tick", kind_of(h->kind));
+	json_field("why", h->why);
+	json_field("boot_id", h->boot_id);
+	json_field("time_namespace", h->timens);
+	printf("\"rank\": %d, \"kernel_stamps\": %s, \"resolution_ns\": %.1f, \"cost_ns\": %.1f, \"claim\": ", h->rank,
+	       h->stamps ? "true" : "false", h->resolution_ns, h->cost_ns);
+	if (h->claims)
+		printf("{\"synchronised\": %s, \"error_ns\": %lld, \"error_most_ns\": %lld, \"frequency_ppb\": %lld}}",
+		       h->claim.synchronised ? "true" : "false", (long long)h->claim.error_ns, (long long)h->claim.error_most_ns,
+		       (long long)h->claim.frequency_ppb);
+	else
+		fputs("null}", stdout);
+}
+
+static void json_pair(const struct pp_doctor_table *t, const struct pp_doctor_pair *p)
+{
+	putchar('{');
+	json_field("a", t->host[p->a].name);
+	json_field("b", t->host[p->b].name);
+	json_field("clocks", verdict_of(p->verdict));
+	if (p->verdict != PP_DOCTOR_UNHEARD)
+		printf("\"offset_ns\": %lld, \"half_trip_ns\": %.0f, \"bound_ns\": %.0f, ", (long long)p->offset_whole_ns,
+		       p->half_ns, ceil(p->bound_ns));
+	if (p->has_drift)
+		printf("\"drift_ppm\": %.6f, \"drift_error_ppm\": %.6f, ", p->drift_ppm, p->drift_error_ppm);
+	if (p->has_date)
+		printf("\"date_ns\": %.0f, \"date_error_ns\": %.0f, ", p->date_ns, ceil(p->date_error_ns));
+	printf("\"trips\": %llu, \"lost\": %llu}", (unsigned long long)p->trips, (unsigned long long)p->lost);
+}
+
+static void print_json(const struct pp_doctor_table *t, const struct judged *j)
+{
+	printf("{\n  \"podprof\": \"%s\",\n  \"hosts\": [", PODPROF_VERSION);
+	for (size_t i = 0; i < t->hosts; i++) {
+		fputs(i ? ",\n    " : "\n    ", stdout);
+		json_host(&t->host[i]);
+	}
+	fputs("\n  ],\n  \"pairs\": [", stdout);
+	for (size_t i = 0; i < t->pairs; i++) {
+		fputs(i ? ",\n    " : "\n    ", stdout);
+		json_pair(t, &t->pair[i]);
+	}
+	printf("\n  ],\n  \"bursts\": %d, \"over_s\": %.3f, \"took_s\": %.3f, ", t->rounds, t->over_s, t->took_s);
+	json_field("met", t->way);
+	json_field("missing", t->missing);
+	printf("\"green\": %s\n}\n", j->unheard || *t->missing ? "false" : "true");
+}
+
+int pp_doctor_clock_print(const struct pp_doctor_table *t)
+{
+	struct judged j = judge(t);
+
+	if (t->json) {
+		print_json(t, &j);
+	} else {
+		print_hosts(t);
+		print_pairs(t);
+		print_judgement(t, &j);
+	}
+	fflush(stdout);
+	return j.unheard || *t->missing ? PP_EXIT_FAILED : PP_EXIT_OK;
+}
+
+int pp_doctor_clock_print_alone(const struct pp_doctor_host *host, const char *why_alone, int json)
+{
+	struct pp_doctor_table t = {.host = host, .hosts = 1, .missing = "", .way = "nobody", .json = json};
+	struct judged j = {.worst = NULL};
+
+	if (json) {
+		print_json(&t, &j);
+		return PP_EXIT_OK;
+	}
+	print_hosts(&t);
+	printf("\nThe tick moves in steps of %.1f ns; a reading costs %.1f ns.\n", host->resolution_ns, host->cost_ns);
+	printf("One host: %s.\n", why_alone);
+	return PP_EXIT_OK;
+}
