@@ -32,6 +32,11 @@ static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const st
 	w->domain = rank->domain;
 	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
 	w->drift_ppb = map ? map->drift_ppb : 0;
+	if (in->host_clock && !rank->domain) {
+		w->host_clock = 1;
+		w->offset_ns = in->host_clock->offset_ns;
+		w->drift_ppb = in->host_clock->drift_ppb;
+	}
 	if (map && rank->clock[0])
 		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
 		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);
@@ -62,6 +67,10 @@ static int fill_workers(struct pp_join *j)
 	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
 
 	d->ranks_asked = capture->ranks_asked;
+	d->host_clock = calloc(2, sizeof(*d->host_clock));
+	if (!d->host_clock || (j->in->host_clock && pp_host_clock_copy(j->in->host_clock, d->host_clock)))
+		return -ENOMEM;
+	d->host_clocks = j->in->host_clock != NULL;
 	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
 	j->rank_of = calloc(asked + capture->ranks + 1, sizeof(*j->rank_of));
 	j->worker_of = calloc(capture->ranks + 1, sizeof(*j->worker_of));

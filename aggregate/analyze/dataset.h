@@ -203,6 +203,7 @@ struct pp_dataset_input {
 	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its
 	 * epoch too. NULL: its ranks are joined with nobody else's. */
 	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
+	const struct pp_host_clock *host_clock;         /* of the ranks of domain 0, the first ring's; copied; NULL: none */
 };
 
 /* Everything of the dataset that the input has a source for. */

@@ -1,6 +1,7 @@
 /* Bounds out of what is known of hosts' clocks; see host_clock.h. Called by waiting.c, writers and readers. */
 #include "aggregate/analyze/host_clock.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,33 @@ int64_t pp_host_clock_between(const struct pp_host_clock *a, const struct pp_hos
 	one = pp_host_clock_bound(a, time_ns);
 	other = pp_host_clock_bound(b, time_ns);
 	return __builtin_add_overflow(one, other, &sum) ? PP_BOUND_UNKNOWN : sum;
+}
+
+static void *rows_of(const void *from, size_t rows, size_t size, int *failed)
+{
+	void *copy = malloc(rows * size + 1);
+
+	*failed |= !copy;
+	if (copy && rows)
+		memcpy(copy, from, rows * size);
+	return copy;
+}
+
+int pp_host_clock_copy(const struct pp_host_clock *c, struct pp_host_clock *ret_copy)
+{
+	struct pp_host_clock copy = *c;
+	int failed = 0;
+
+	copy.sample = rows_of(c->sample, c->samples, sizeof(*c->sample), &failed);
+	copy.stretch = rows_of(c->stretch, c->stretches, sizeof(*c->stretch), &failed);
+	copy.pair = rows_of(c->pair, c->pairs, sizeof(*c->pair), &failed);
+	copy.change = rows_of(c->change, c->changes, sizeof(*c->change), &failed);
+	if (failed) {
+		pp_host_clock_release(&copy);
+		return -ENOMEM;
+	}
+	*ret_copy = copy;
+	return 0;
 }
 
 void pp_host_clock_release(struct pp_host_clock *c)

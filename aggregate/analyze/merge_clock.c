@@ -1,19 +1,8 @@
 /* Hosts' clocks of several parts in one dataset; see merge.h. Called by merge.c, when workers are merged. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/analyze/merge_part.h"
-
-static void *copy_of(const void *from, size_t rows, size_t size, int *failed)
-{
-	void *copy = malloc(rows * size + 1);
-
-	*failed |= !copy;
-	if (copy && rows)
-		memcpy(copy, from, rows * size);
-	return copy;
-}
 
 static void shift_times(struct pp_host_clock *c, int64_t shift)
 {
@@ -35,17 +24,9 @@ static void shift_times(struct pp_host_clock *c, int64_t shift)
 static int add_clock(struct pp_dataset *d, const struct pp_host_clock *from, int64_t shift)
 {
 	struct pp_host_clock *c = &d->host_clock[d->host_clocks];
-	int failed = 0;
 
-	*c = *from;
-	c->sample = copy_of(from->sample, from->samples, sizeof(*c->sample), &failed);
-	c->stretch = copy_of(from->stretch, from->stretches, sizeof(*c->stretch), &failed);
-	c->pair = copy_of(from->pair, from->pairs, sizeof(*c->pair), &failed);
-	c->change = copy_of(from->change, from->changes, sizeof(*c->change), &failed);
-	if (failed) {
-		pp_host_clock_release(c);
+	if (pp_host_clock_copy(from, c))
 		return -ENOMEM;
-	}
 	shift_times(c, shift);
 	d->host_clocks++;
 	return 0;

@@ -50,44 +50,22 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	return epoch;
 }
 
-/* What hosts are compared by: steps, and calls on communicators. */
-static int is_compared(const struct pp_span *s)
+/* The leader's, where the clock is the same, or was compared with it: then its times are ours, and the epoch of the job is one. Where
+ * a bound is not known for all that hosts are compared by, ranks stay on their own. */
+static int64_t take_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c, int64_t from, int64_t to)
 {
-	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->comm);
-}
+	int64_t bound = 0;
 
-/* Ranks whose clock was compared with the leader's are on its clock, by a bound: twice that of one time, for two times of two
- * hosts. Where a bound is not known for all of them they stay on their own. */
-static void join_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
-{
-	int64_t first = INT64_MAX, last = INT64_MIN, bound = 0;
-
-	for (size_t r = 0; r < c->ranks; r++)
-		for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].counts_other; t++)
-			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
-				const struct pp_span *s = &c->rank[r].thread[t].span[i];
-
-				first = is_compared(s) && s->begin < first ? s->begin : first;
-				last = is_compared(s) && s->end > last ? s->end : last;
-			}
-	if (first <= last)
-		bound = pp_pieces_worst(map->pieces, first, last);
-	if (bound > INT64_MAX / 4)
-		return;
-	map->bound_ns += 2 * bound;
-	for (size_t r = 0; r < c->ranks; r++)
-		if (!c->rank[r].counts_other)
-			snprintf(c->rank[r].clock, sizeof(c->rank[r].clock), "%s", g->clock);
-}
-
-/* The leader's, where the clock is the same: then its times are ours, and the epoch of the job is one. */
-static int take_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c)
-{
 	*map = *g->map;
 	c->epoch_realtime_ns = g->epoch_realtime_ns;
-	if (map->pieces)
-		join_clock(g, map, c);
-	return 0;
+	if (map->pieces && from <= to)
+		bound = pp_pieces_worst(map->pieces, from, to);
+	if (bound > INT64_MAX / 4)
+		return PP_BOUND_UNKNOWN;
+	for (size_t r = 0; map->pieces && r < c->ranks; r++)
+		if (!c->rank[r].domain)
+			snprintf(c->rank[r].clock, sizeof(c->rank[r].clock), "%s", g->clock);
+	return bound;
 }
 
 static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *given, const struct pp_gather *g,
@@ -187,12 +165,44 @@ static void tell_window(const struct pp_close *c, const struct pp_session_option
 				told->rank[i].started = c->range[k].from;
 }
 
+/* Ticks to job ns, and what is told of this host's clock; `told` has its bound where the map is known. */
+static int set_clock(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map, struct pp_host_clock *told,
+                     struct pp_err *err)
+{
+	const struct pp_gather *g = c->options->gather;
+	const struct pp_ring_header *h = pp_rings_header(c->view->rings, 0);
+	char own[sizeof(told->own)] = "";
+	struct pp_clock_told_input in = {.told = g ? &g->told : NULL,
+	                                 .wall = c->options->wall,
+	                                 .map = map,
+	                                 .first = c->first,
+	                                 .kind = pp_close_tick_kind(c->view->rings),
+	                                 .own = own};
+	int rc = 0;
+
+	pp_clock_told_extent(capture, &in.from_tick, &in.to_tick);
+	if (g && g->map)
+		in.bound_ns = take_clock(g, map, capture, in.from_tick, in.to_tick);
+	else
+		rc = read_clock(c->view->rings, c->first, g, map, capture, err);
+	if (g && !g->map && !g->leads)
+		in.bound_ns = PP_BOUND_UNKNOWN;
+	if (rc || c->options->salvaged || in.from_tick > in.to_tick)
+		return rc; /* a dead job's ticks may be of another boot */
+	pp_rings_name_clock(h->boot_id, h->timens_ns, h->tick_kind, own, sizeof(own));
+	for (size_t r = capture->ranks; r-- > 0;)
+		if (!capture->rank[r].domain)
+			in.host = capture->rank[r].host;
+	return pp_clock_told_finish(&in, told, err);
+}
+
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
 	struct pp_window_told told = {.tries = 0};
 	struct pp_capture capture = {0};
 	struct pp_clock_map map, other;
+	struct pp_host_clock clock = {.bound_ns = PP_BOUND_UNKNOWN};
 	int rc;
 
 	if (!pp_rings_count(c->view->rings) && c->view->refused)
@@ -217,9 +227,8 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		snprintf(capture.rank[i].host, sizeof(capture.rank[i].host), "%s", options.gather->host);
 	rc = cut_ranks(c, &capture, err);
 	if (!rc)
-		rc = options.gather && options.gather->map
-		             ? take_clock(options.gather, &map, &capture)
-		             : read_clock(c->view->rings, c->first, options.gather, &map, &capture, err);
+		rc = set_clock(c, &capture, &map, &clock, err);
+	options.host_clock = clock.host[0] ? &clock : NULL;
 	if (!rc && any_counts_other(&capture)) {
 		rc = read_other_clock(c->view->rings, &capture, &map, &other, err);
 		options.other_clock = &other;
@@ -227,6 +236,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
 	pp_window_told_release(&told);
+	pp_host_clock_release(&clock);
 	pp_capture_release(&capture);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #define PP_KEEPER_GATHER_H
 
 #include "aggregate/analyze/dataset.h"
+#include "aggregate/keeper/clock_told.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 
@@ -15,6 +16,7 @@ struct pp_gather {
 	int fd, parent_fd; /* leads: the ends of the talk with the parent; the child closes the parent's */
 	char spool[PP_GATHER_SPOOL];
 	uint64_t number;            /* of this gathering */
+	struct pp_clock_told told;  /* of the exchange between clocks, as of now */
 	char token[PP_GATHER_NAME]; /* file in the session's directory: whoever sees it sees the same log directory */
 	uint64_t first_tick;        /* leads: of the other hosts that share this clock; 0: none is earlier */
 	/* follows */

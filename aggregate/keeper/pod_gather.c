@@ -67,6 +67,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 		    (!g->child.first_tick || one->first_tick < g->child.first_tick))
 			g->child.first_tick = one->first_tick;
 	}
+	pp_clock_told_take(&g->child.told, p->clock.link, "", 0);
 	pp_pod_clock_want(p);
 	return &g->child;
 }
@@ -109,6 +110,7 @@ void pp_pod_gather_end(struct pp_pod *p)
 	if (g->child.fd >= 0)
 		close(g->child.fd);
 	close(g->fd);
+	pp_clock_told_release(&g->child.told);
 	*g = (struct pp_pod_job){.fd = -1};
 }
 

@@ -114,6 +114,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 		s->child.map = &s->map;
 		pp_rings_name_clock(g->clock.boot_id, g->clock.timens, g->clock.tick_kind, s->child.clock, sizeof(s->child.clock));
 	}
+	pp_clock_told_take(&s->child.told, p->clock.link, "", !same);
 	snprintf(s->child.spool, sizeof(s->child.spool), "%s", p->o.spool);
 	snprintf(s->child.token, sizeof(s->child.token), "%.63s", g->token);
 	snprintf(s->child.session, sizeof(s->child.session), "%.63s", g->session);
@@ -178,6 +179,7 @@ void pp_pod_share_end(struct pp_pod *p)
 	}
 	free(s->file);
 	pp_pieces_release(&s->pieces);
+	pp_clock_told_release(&s->child.told);
 	if (!s->shared) {
 		remove_empty(p, "podprof", "");
 		remove_empty(p, "plugins/profile", "");

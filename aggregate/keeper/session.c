@@ -261,7 +261,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                              .bound_ns = clock->bound_ns,
 	                              .partial = o->gather != NULL,
 	                              .clock = clock,
-	                              .other_clock = o->other_clock};
+	                              .other_clock = o->other_clock,
+	                              .host_clock = o->host_clock};
 	struct pp_output out = {.capture = c,
 	                        .steps = steps,
 	                        .attr = attr,

@@ -172,7 +172,12 @@ int pp_band_trip(const struct pp_band *b, struct pp_band_group *g, int64_t x_out
 	pp_band_up(b, g, x_out, y_in);
 	pp_band_down(b, g, x_in, y_out);
 	g->samples++;
-	if ((away - held) / 2 < g->least)
+	if ((away - held) / 2 < g->least) {
 		g->least = fmax((away - held) / 2, 0);
+		g->x_out = x_out;
+		g->y_in = y_in;
+		g->y_out = y_out;
+		g->x_in = x_in;
+	}
 	return 0;
 }

@@ -31,8 +31,9 @@ struct pp_band_group {                             /* inequalities of one burst,
 	struct pp_band_point up[PP_BAND_POINTS];   /* lower hull: y(x) is not above */
 	struct pp_band_point down[PP_BAND_POINTS]; /* upper hull: y(x) is not below */
 	uint32_t ups, downs;
-	uint32_t samples; /* pairs of inequalities that went in */
-	double least;     /* half of the shortest round trip, y ticks; INFINITY: no round trip */
+	uint32_t samples;                 /* pairs of inequalities that went in */
+	double least;                     /* half of the shortest round trip, y ticks; INFINITY: no round trip */
+	int64_t x_out, y_in, y_out, x_in; /* of that trip */
 };
 
 enum pp_band_flags {
@@ -43,9 +44,11 @@ enum pp_band_flags {
 };
 
 struct pp_band_node {
-	int64_t x, y;     /* y is inside the interval, in its middle but for rounding */
-	double low, high; /* the true y is in [y + low, y + high] */
-	double least;     /* half of the shortest round trip */
+	int64_t x, y;                     /* y is inside the interval, in its middle but for rounding */
+	double low, high;                 /* the true y is in [y + low, y + high] */
+	double rate;                      /* nominal, y ticks an x tick */
+	double least;                     /* half of the shortest round trip */
+	int64_t x_out, y_in, y_out, x_in; /* of that trip: x left, y came, y left, x came */
 	uint32_t samples;
 	size_t group;
 	/* Of the segment from this node to the next; of the last node: of what lies beyond it. */

@@ -1,0 +1,243 @@
+/* From what a keeper knows of its clock to rows of /clock; see clock_told.h. Called by the pod and by close.c. */
+#include "aggregate/keeper/clock_told.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/dataset.h"
+#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/wall_watch.h"
+#include "core/clock/pieces.h"
+
+void pp_clock_told_release(struct pp_clock_told *t)
+{
+	free(t->node);
+	*t = (struct pp_clock_told){.nodes = 0};
+}
+
+void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops)
+{
+	struct pp_clock_link_state state;
+
+	pp_clock_told_release(t);
+	if (!link)
+		return;
+	pp_clock_link_state(link, &state);
+	t->rounds = state.counts.rounds;
+	t->trips = state.counts.trips;
+	t->lost = state.counts.lost;
+	t->impossible = state.counts.impossible;
+	t->foreign = state.counts.foreign;
+	t->round_ns = state.round_took_ns;
+	snprintf(t->parent, sizeof(t->parent), "%s", parent);
+	t->hops = hops;
+	if (hops && pp_clock_link_nodes(link, &t->node, &t->nodes, NULL))
+		t->nodes = 0;
+}
+
+static int is_compared(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->comm);
+}
+
+void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to)
+{
+	for (int all = 0; all < 2; all++) {
+		*ret_from = INT64_MAX;
+		*ret_to = INT64_MIN;
+		for (size_t r = 0; r < c->ranks; r++)
+			for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].domain; t++)
+				for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
+					const struct pp_span *s = &c->rank[r].thread[t].span[i];
+
+					if (!all && !is_compared(s))
+						continue;
+					*ret_from = s->begin < *ret_from ? s->begin : *ret_from;
+					*ret_to = s->end > *ret_to ? s->end : *ret_to;
+				}
+		if (*ret_from <= *ret_to)
+			return;
+	}
+}
+
+static int64_t job_ns(const struct pp_clock_told_input *in, int64_t tick)
+{
+	return pp_clock_map_ns(in->map, (pp_tick)tick);
+}
+
+/* Where the two clocks stand at the window's begin, both counted in ns. */
+static void tell_line(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+{
+	const struct pp_pieces *pieces = in->map->pieces;
+	struct pp_clock_pair now;
+	double rate, own;
+
+	if (!in->first)
+		return;
+	pp_clock_read_pair(in->kind, &now);
+	rate = pp_clock_rate(in->kind, in->first, &now);
+	own = (double)(in->from_tick - (int64_t)in->first->tick) / rate;
+	c->offset_ns = job_ns(in, in->from_tick) - (in->first->raw_ns + (int64_t)llround(own));
+	if (pieces) {
+		const struct pp_clock_piece *piece = &pieces->piece[pp_pieces_find(pieces, 0, in->from_tick)];
+
+		c->drift_ppb = llround(((double)piece->num / (double)((int64_t)1 << PP_PIECE_SHIFT) * rate - 1) * 1e9);
+	}
+}
+
+struct rows { /* of a table in the order of time, that a window shows: those inside and one before and behind */
+	size_t first, end;
+};
+
+static struct rows rows_of(const void *time, size_t rows, size_t stride, int64_t from, int64_t to)
+{
+	struct rows r = {0, rows};
+
+	for (size_t i = 0; i < rows; i++) {
+		int64_t at;
+
+		memcpy(&at, (const char *)time + i * stride, sizeof(at));
+		if (at <= from)
+			r.first = i;
+		if (at >= to && i + 1 < r.end)
+			r.end = i + 1;
+	}
+	return r;
+}
+
+static double middle(const struct pp_band_node *n, const struct pp_band_node *origin)
+{
+	return (double)(n->y - origin->y) + n->low + (n->high - n->low) / 2;
+}
+
+/* The parent's ticks become ns by the own ones: both count the same seconds within 0.1 %. */
+static int tell_samples(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+{
+	const struct pp_clock_told *t = in->told;
+	struct rows r = rows_of(t->nodes ? &t->node->x : NULL, t->nodes, sizeof(*t->node), in->from_tick, in->to_tick);
+	const struct pp_band_node *first = &t->node[r.first], *last = &t->node[r.end - 1];
+	double slope, ns;
+
+	if (r.first >= r.end)
+		return 0;
+	c->sample = calloc(r.end - r.first, sizeof(*c->sample));
+	if (!c->sample)
+		return -ENOMEM;
+	slope = last > first ? (middle(last, first) - middle(first, first)) / (double)(last->x - first->x) : first->rate;
+	for (const struct pp_band_node *n = first; n <= last; n++) {
+		double x = (double)(n->x - first->x);
+
+		ns = (double)(job_ns(in, n->x + (1 << 30)) - job_ns(in, n->x)) / (1 << 30) / n->rate;
+		c->sample[c->samples++] =
+		        (struct pp_clock_sample){.time_ns = job_ns(in, n->x),
+		                                 .half_ns = (int64_t)ceil((n->high - n->low) / 2 * ns),
+		                                 .residual_ns = llround((middle(n, first) - middle(first, first) - slope * x) * ns),
+		                                 .t1 = n->x_out,
+		                                 .t2 = n->y_in,
+		                                 .t3 = n->y_out,
+		                                 .t4 = n->x_in,
+		                                 .trips = (int32_t)n->samples,
+		                                 .flags = n->flags};
+	}
+	return 0;
+}
+
+/* A parabola over part of its piece is one again: its hump shrinks with the square of the part. */
+static struct pp_clock_stretch part_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
+{
+	const struct pp_clock_piece *piece = &p->piece[i];
+	int64_t end = i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
+	double d = (double)(end - piece->x), f = (double)(from - piece->x) / d, g = (double)(to - piece->x) / d;
+	double slope = piece->end - piece->begin;
+
+	return (struct pp_clock_stretch){
+	        .begin_ns = pp_pieces_map(p, from),
+	        .end_ns = pp_pieces_map(p, to),
+	        .bound_begin_ns = (int64_t)ceil(piece->begin + slope * f + 4 * piece->hump * f * (1 - f)),
+	        .bound_end_ns = (int64_t)ceil(piece->begin + slope * g + 4 * piece->hump * g * (1 - g)),
+	        .bound_hump_ns = (int64_t)ceil(piece->hump * (g - f) * (g - f)),
+	        .flags = piece->flags,
+	};
+}
+
+/* Every piece in it has a bound: the largest of them is known. */
+static int tell_stretches(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+{
+	const struct pp_pieces *p = in->map->pieces;
+	size_t at = pp_pieces_find(p, 0, in->from_tick), last = pp_pieces_find(p, 0, in->to_tick);
+
+	c->stretch = calloc(last - at + 1, sizeof(*c->stretch));
+	if (!c->stretch)
+		return -ENOMEM;
+	for (int64_t from = in->from_tick; at <= last && from < in->to_tick; at++) {
+		int64_t end = at + 1 < p->pieces && p->piece[at + 1].x < in->to_tick ? p->piece[at + 1].x : in->to_tick;
+
+		c->stretch[c->stretches++] = part_of(p, at, from, end);
+		from = end;
+	}
+	return 0;
+}
+
+/* What the watch tells of ticks, cut and mapped. */
+static int tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+{
+	struct rows r;
+	size_t changes = 0;
+
+	if (pp_wall_watch_tell(in->wall, c))
+		return -ENOMEM;
+	r = rows_of(c->pairs ? &c->pair->time_ns : NULL, c->pairs, sizeof(*c->pair), in->from_tick, in->to_tick);
+	c->pairs = 0;
+	for (size_t i = r.first; i < r.end; i++) {
+		c->pair[c->pairs] = c->pair[i];
+		c->pair[c->pairs].time_ns = job_ns(in, c->pair[i].time_ns);
+		c->pairs++;
+	}
+	for (size_t i = 0; i < c->changes; i++) {
+		struct pp_wall_change one = c->change[i];
+
+		if (one.to_ns < in->from_tick || one.from_ns > in->to_tick)
+			continue;
+		one.from_ns = job_ns(in, one.from_ns);
+		one.to_ns = job_ns(in, one.to_ns);
+		c->change[changes++] = one;
+	}
+	c->changes = changes;
+	return 0;
+}
+
+int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err)
+{
+	const struct pp_clock_told *t = in->told;
+	struct pp_host_clock c = {.bound_ns = in->bound_ns};
+	int rc = 0;
+
+	snprintf(c.host, sizeof(c.host), "%s", in->host);
+	snprintf(c.own, sizeof(c.own), "%s", in->own);
+	tell_line(in, &c);
+	if (t) {
+		c.rounds = t->rounds;
+		c.trips = t->trips;
+		c.lost = t->lost;
+		c.impossible = t->impossible;
+		c.foreign = t->foreign;
+		c.round_ns = t->round_ns;
+		c.cpu_ns = t->cpu_ns;
+		c.hops = t->hops;
+		snprintf(c.parent, sizeof(c.parent), "%s", t->parent);
+		rc = tell_samples(in, &c);
+	}
+	if (!rc && in->map->pieces && in->bound_ns != PP_BOUND_UNKNOWN)
+		rc = tell_stretches(in, &c);
+	if (!rc && in->wall)
+		rc = tell_wall(in, &c);
+	if (rc) {
+		pp_host_clock_release(&c);
+		return pp_err_set(err, rc, "no memory for what is known of this host's clock");
+	}
+	*ret = c;
+	return 0;
+}

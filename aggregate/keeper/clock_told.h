@@ -1,0 +1,50 @@
+/* What a dataset says of this host's clock. Called by the pod before it forks the child that writes, and by close.c in that child.
+ * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks. Out:
+ * pp_host_clock in job ns, cut to the window. */
+#ifndef PP_KEEPER_CLOCK_TOLD_H
+#define PP_KEEPER_CLOCK_TOLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/analyze/host_clock.h"
+#include "core/base/err.h"
+#include "core/clock/band.h"
+#include "core/clock/clock_map.h"
+#include "core/step/span.h"
+
+struct pp_clock_link;
+struct pp_wall_watch;
+
+struct pp_clock_told { /* of the exchange; zero: there is none */
+	char parent[72];
+	int32_t hops;
+	struct pp_band_node *node; /* own ticks to the parent's */
+	size_t nodes;
+	uint64_t rounds, trips, lost, impossible, foreign;
+	int64_t round_ns, cpu_ns;
+};
+
+/* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank 0's;
+ * "" and 0: others compare theirs with it. Without memory for them there are no samples. */
+void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
+void pp_clock_told_release(struct pp_clock_told *t);
+
+struct pp_clock_told_input {
+	const struct pp_clock_told *told;  /* NULL: no other host */
+	struct pp_wall_watch *wall;        /* NULL: nobody watched it */
+	const struct pp_clock_map *map;    /* of this host's ticks */
+	const struct pp_clock_pair *first; /* NULL: not known */
+	enum pp_tick_kind kind;
+	const char *host, *own;
+	int64_t from_tick, to_tick; /* of what is compared */
+	int64_t bound_ns;           /* of what lies there; 0: job time is this clock's; PP_BOUND_UNKNOWN: it is not joined */
+};
+
+/* Child. -ENOMEM. */
+int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err);
+/* Ticks of what hosts are compared by, of ranks of the first ring's clock: steps and calls on communicators; where there are none, of
+ * all. from > to: nothing was recorded. */
+void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);
+
+#endif
