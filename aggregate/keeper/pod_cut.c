@@ -1,4 +1,8 @@
 /* What of this host's rings is a window that the leader closes. Called by pod_share.c. */
+#include "aggregate/keeper/pod_cut.h"
+
+#include <errno.h>
+
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/window_rows.h"
 #include "aggregate/keeper/windows.h"
@@ -63,6 +67,44 @@ static int ticks_given(const struct pp_ring_header *h, const void *context, int6
 	*ret_from = w->from;
 	*ret_to = w->to;
 	return 1;
+}
+
+static int64_t by_chain(const struct pp_clock_map *leader, const struct pp_pieces *chain, int64_t tick)
+{
+	if (tick == INT64_MIN || tick == INT64_MAX)
+		return tick;
+	return pp_pieces_back(chain, pp_clock_map_ns(leader, (pp_tick)tick));
+}
+
+void pp_pod_cut_by_chain(const struct pp_clock_map *leader, const struct pp_pieces *chain, struct pp_pod_window *w)
+{
+	w->from = by_chain(leader, chain, w->from);
+	w->to = by_chain(leader, chain, w->to);
+}
+
+static int is_open(int64_t time)
+{
+	return time == INT64_MIN || time == INT64_MAX;
+}
+
+/* The end goes by the length where the begin is known: the date may be stepped in between. */
+int pp_pod_cut_by_date(struct pp_wall_watch *wall, const struct pp_pod_window *dates, struct pp_pod_window *w)
+{
+	int64_t from = dates->from, to = dates->to, error;
+	int rc = 0;
+
+	if (!is_open(from) && !is_open(to) && wall) {
+		rc = pp_wall_watch_tick(wall, from, &from, &error);
+		to = from + (int64_t)((double)(dates->to - dates->from) * wall->wall.ticks_per_ns);
+	} else {
+		if (!is_open(from))
+			rc = wall ? pp_wall_watch_tick(wall, from, &from, &error) : -ENODATA;
+		if (!is_open(to) && !rc)
+			rc = wall ? pp_wall_watch_tick(wall, to, &to, &error) : -ENODATA;
+	}
+	w->from = rc ? INT64_MIN : from;
+	w->to = rc ? INT64_MAX : to;
+	return rc;
 }
 
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w)

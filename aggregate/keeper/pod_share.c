@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/pod_cut.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
@@ -63,21 +64,6 @@ static void answer_with(struct pp_pod *p, int code, const char *reason)
 		pp_keeper_log("the share of this host is not told of: %s", err.text);
 }
 
-/* An instant of the leader's in our ticks: by realtime, along the line of two readings. */
-static int64_t tick_at(const struct pp_windows_job *job, int64_t realtime)
-{
-	const struct pp_clock_pair *a = job->first;
-	struct pp_clock_pair b;
-
-	if (realtime == INT64_MIN || realtime == INT64_MAX)
-		return realtime;
-	pp_clock_read_pair(pp_close_tick_kind(job->view->rings), &b);
-	if (b.realtime_ns <= a->realtime_ns)
-		return (int64_t)b.tick;
-	return (int64_t)b.tick +
-	       (int64_t)((__int128)(realtime - b.realtime_ns) * (__int128)(b.tick - a->tick) / (b.realtime_ns - a->realtime_ns));
-}
-
 static int is_same_clock(const struct pp_pod *p, const struct pp_wire_clock *c)
 {
 	const struct pp_ring_header *h = pp_rings_header(p->o.job->view->rings, 0);
@@ -95,8 +81,8 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	*s = (struct pp_pod_share){.active = 1, .fd = -1, .aside.fd = -1, .begun_ms = pp_now_ms()};
 	s->window = (struct pp_pod_window){.cut = (enum pp_pod_cut)g->cut,
 	                                   .number = g->number,
-	                                   .from = same ? g->from : tick_at(p->o.job, g->from_realtime),
-	                                   .to = same ? g->to : tick_at(p->o.job, g->to_realtime),
+	                                   .from = g->from,
+	                                   .to = g->to,
 	                                   .first = g->first,
 	                                   .last = g->last};
 	snprintf(s->window.ranks, sizeof(s->window.ranks), "%.255s", g->ranks);
@@ -108,8 +94,14 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	                              .epoch_realtime_ns = g->epoch_realtime,
 	                              .others_have_steps = g->has_steps};
 	if (!same && pp_pod_clock_pieces(p, &s->map, &s->pieces, &err)) {
+		struct pp_pod_window dates = {.from = g->from_realtime, .to = g->to_realtime};
+
 		pp_keeper_log("%s", err.text);
+		if (s->window.cut == PP_POD_TICKS && pp_pod_cut_by_date(p->o.job->options->wall, &dates, &s->window))
+			pp_keeper_log("the window's share is all there is: the date of its begin and end is not known here");
 	} else if (!same) {
+		if (s->window.cut == PP_POD_TICKS)
+			pp_pod_cut_by_chain(&s->map, &s->pieces, &s->window);
 		s->map.pieces = &s->pieces;
 		s->child.map = &s->map;
 		pp_rings_name_clock(g->clock.boot_id, g->clock.timens, g->clock.tick_kind, s->child.clock, sizeof(s->child.clock));
@@ -133,6 +125,7 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
 		return;
 	pp_pod_share_end(p); /* the leader does not wait for the one before */
+	pp_writing_edge(job);
 	pp_rings_drain_all(job->view->rings);
 	take_terms(p, g);
 	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVERY_MS = 1000 };
+enum { EVERY_MS = 1000, RECENT = 256 };
 static const int64_t APART_NS = 5000000; /* between the two readings that say how fast the tick is: 1e-4 of it at worst */
 static const int64_t BEYOND_NS = INT64_C(3600000000000);
 
@@ -24,13 +24,26 @@ void pp_wall_watch_release(struct pp_wall_watch *w)
 	memset(w, 0, sizeof(*w));
 }
 
+/* The one that leaves the smallest gap, but none of the last minutes and not the first. */
+static void drop_one(struct pp_wall_watch *w)
+{
+	size_t at = 1;
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 1; i < PP_WALL_KEPT - RECENT; i++) {
+		int64_t gap = w->kept[i + 1].tick_before - w->kept[i - 1].tick_before;
+
+		at = gap < least ? i : at;
+		least = gap < least ? gap : least;
+	}
+	memmove(&w->kept[at], &w->kept[at + 1], (PP_WALL_KEPT - at - 1) * sizeof(w->kept[0]));
+	w->samples--;
+}
+
 static void keep(struct pp_wall_watch *w, const struct pp_wall_sample *s)
 {
-	if (w->samples == PP_WALL_KEPT) {
-		for (size_t i = 1; i < PP_WALL_KEPT / 2; i++)
-			w->kept[i] = w->kept[2 * i];
-		w->samples = PP_WALL_KEPT / 2;
-	}
+	if (w->samples == PP_WALL_KEPT)
+		drop_one(w);
 	w->kept[w->samples++] = *s;
 	pp_wall_add(&w->wall, s); /* without memory for another era there is a gap, as its steps say */
 }

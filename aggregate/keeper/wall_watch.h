@@ -14,7 +14,7 @@
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
 
-enum { PP_WALL_KEPT = 1024 }; /* readings; where there are more, every second old one goes */
+enum { PP_WALL_KEPT = 1024 }; /* readings; where there are more, old ones are thinned evenly */
 
 struct pp_wall_watch {
 	int has_first, follows; /* follows: the rate of the tick is known, `wall` holds all readings */
