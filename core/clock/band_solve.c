@@ -12,7 +12,6 @@ enum {
 };
 static const double ROUNDING = 1e-3;     /* of the polygon's arithmetic, in y ticks: far above what it is */
 static const double OSCILLATOR = 5e-6;   /* no oscillator changes its rate by so much within seconds */
-static const double NOTHING_ELSE = 0.25; /* a neighbour that sees less than this part of a jump had no part in it */
 static const double WANDER_FACTOR = 1.5; /* seen of neighbours: what was not seen may be that much more */
 static const double LONG_ENOUGH = 0.75;  /* of a segment: a line beside it that says something of its slope */
 static const double LEARN_MOST = 5e-6;   /* what is more is a jump, and no property of the oscillator */
@@ -98,8 +97,8 @@ static double off_line(const struct pp_band *b, size_t k, int before)
 	return fabs(rate_between(b, k, k + 1) - rate_between(b, far < near ? far : near, far < near ? near : far)) * d;
 }
 
-/* What the segment's own wander is to be taken for: the assumption, and what its neighbours show. One event inside the segment,
- * be it a step or a new rate, is never worse than the smaller of the two; a change that goes on is never worse than the larger. */
+/* What the segment's own wander is to be taken for: the assumption, and what its neighbours show. Two steps or new rates inside the
+ * segment are never worse than the larger of the two. One would never be worse than the smaller, but nobody can tell that it is one. */
 static void judge(struct pp_band *b, size_t k, double learned)
 {
 	struct pp_band_node *n = &b->node[k];
@@ -112,8 +111,6 @@ static void judge(struct pp_band *b, size_t k, double learned)
 	n->jump = most;
 	if (isnan(before) && isnan(after))
 		n->flags |= PP_BAND_ASSUMED;
-	if (!isnan(before) && !isnan(after) && most > OSCILLATOR * d && fmin(before, after) < NOTHING_ELSE * most)
-		n->jump = fmin(before, after);
 	if (n->jump > OSCILLATOR * d + noise)
 		n->flags |= PP_BAND_JUMP;
 }
@@ -210,12 +207,7 @@ static void make_nodes(struct pp_band *b)
 		                                            .y = g->y,
 		                                            .low = e.x_low,
 		                                            .high = e.x_high,
-		                                            .rate = b->o.rate,
 		                                            .least = g->least,
-		                                            .x_out = g->x_out,
-		                                            .y_in = g->y_in,
-		                                            .y_out = g->y_out,
-		                                            .x_in = g->x_in,
 		                                            .samples = g->samples,
 		                                            .group = i};
 		b->rate = b->o.rate + e.y_low + (e.y_high - e.y_low) / 2;

@@ -41,8 +41,26 @@ struct slope {
 	double rate, growth; /* of the line, and of its bound */
 };
 
-/* How a line goes on outside, and how fast its bound grows: it may lie aslant between two intervals, and the oscillator wander on.
- * The two are the node at the end and the one of the next few that leaves least room. */
+/* By how much rates on the way from `end` to `far` are off the line between the two. Of short segments only the noise would show: they
+ * count with the next ones. */
+static double off_rate(const struct pp_band_node *end, const struct pp_band_node *far)
+{
+	double mean = rate_of(end, far), enough = fabs((double)(far->x - end->x)) / OUTSIDE_NODES, most = 0;
+	const struct pp_band_node *from = end, *to = end;
+
+	while (to != far) {
+		to += far > end ? 1 : -1;
+		if (fabs((double)(to->x - from->x)) < enough)
+			continue;
+		most = fmax(most, fabs(rate_of(from, to) - mean));
+		from = to;
+	}
+	return most;
+}
+
+/* How a line goes on outside, and how fast its bound grows: it may lie aslant between two intervals, the oscillator wanders on, and
+ * over many segments its rate may have left their mean. The two are the node at the end and the one of the next few that leaves
+ * least room. */
 static struct slope slope_outside(const struct pp_band *b, size_t end)
 {
 	struct slope best = {b->o.rate, 2 * b->o.tolerance * b->o.rate};
@@ -59,7 +77,8 @@ static struct slope slope_outside(const struct pp_band *b, size_t end)
 			break;
 		jump = fmax(jump, segment->jump);
 		wander = fmax(wander, segment->wander);
-		growth = (reach(n) + reach(far) + jump) / fabs((double)(far->x - n->x)) + 2 * wander * b->o.rate;
+		growth = (reach(n) + reach(far) + jump) / fabs((double)(far->x - n->x)) + 2 * wander * b->o.rate +
+		         2 * off_rate(n, far);
 		if (growth < best.growth)
 			best = (struct slope){rate_of(n, far), growth};
 	}

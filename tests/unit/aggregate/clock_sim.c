@@ -93,7 +93,8 @@ static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
 	struct sim *s = h->sim;
 	int up = h->x.o.parent == to && h->x.o.self != to;
 	const struct sim_path *path = up ? &h->path : &s->host[to].path;
-	double delay = (up ? path->up : path->down) - path->jitter * log(1 - sim_random(s));
+	int turned = path->turn_ns && s->now > path->turn_ns;
+	double delay = (up != turned ? path->up : path->down) - path->jitter * log(1 - sim_random(s));
 	struct sim_event e = {.host = to, .is_packet = 1};
 
 	s->sent++;
@@ -228,13 +229,15 @@ int sim_pieces(struct sim *s, uint32_t host, int64_t beyond, struct pp_pieces *r
 {
 	struct pp_clock_exchange *x = &s->host[host].x;
 	struct pp_pieces own, up;
+	int64_t hub;
 	int rc = x->has_band ? pp_band_solve(&x->band, err) : -ENODATA;
 
 	if (rc)
 		return rc;
 	if (x->o.parent == 0)
 		return pp_pieces_of_band(&x->band, beyond, ret, err);
-	rc = sim_pieces(s, x->o.parent, 2 * beyond, &up, err);
+	hub = (int64_t)((double)(2 * beyond) * s->host[x->o.parent].clock.rate / s->host[host].clock.rate);
+	rc = sim_pieces(s, x->o.parent, hub, &up, err);
 	if (rc)
 		return rc;
 	rc = pp_pieces_of_band(&x->band, beyond, &own, err);

@@ -25,6 +25,7 @@ struct sim_path {                 /* to the parent and back, ns */
 	double jitter;            /* mean of an exponential on top */
 	double stall, stall_part; /* this part of the packets takes so much longer, at random up to `stall` */
 	double loss;              /* part of the packets that never come */
+	int64_t turn_ns;          /* from here on another route: up and down change places; 0: never */
 };
 
 struct sim;
