@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/clock_words.h"
 #include "aggregate/analyze/join.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -206,6 +207,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 	warn_losses(d);
 	warn_ranks(d);
 	warn_domains(d);
+	pp_quality_warn_clocks(d);
 	pp_quality_warn_mpi(d);
 	for (size_t i = 0; i < n; i++)
 		pp_dataset_warn(d, "%s", said[i].text);

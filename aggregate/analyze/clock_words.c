@@ -1,0 +1,116 @@
+/* What became of hosts' clocks, in words; see clock_words.h. Called by quality.c and write/text_clock.c. */
+#include "aggregate/analyze/clock_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/base/units.h"
+#include "core/clock/band.h"
+#include "core/clock/wall.h"
+
+enum { MOST_CHANGES = 4, MOST_HOSTS = 8 }; /* a warning each, of one host and of the job */
+
+static int is_broken(const struct pp_host_clock *c)
+{
+	unsigned flags = 0;
+
+	for (size_t i = 0; i < c->samples; i++)
+		flags |= c->sample[i].flags;
+	for (size_t i = 0; i < c->stretches; i++)
+		flags |= c->stretch[i].flags;
+	return (flags & PP_BAND_BROKEN) != 0;
+}
+
+const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_WORDS])
+{
+	if (!c->trips && !c->lost)
+		snprintf(text, PP_CLOCK_WORDS, "rank 0's host did not ask it for its time");
+	else if (!c->trips)
+		snprintf(text, PP_CLOCK_WORDS, "no answer by UDP to %" PRIu64 " packets", c->lost);
+	else if (is_broken(c))
+		snprintf(text, PP_CLOCK_WORDS, "its clock did in the window what no rate explains");
+	else if (c->impossible >= c->trips)
+		snprintf(text, PP_CLOCK_WORDS, "the stamps of %" PRIu64 " of %" PRIu64 " answers cannot be", c->impossible,
+		         c->trips);
+	else if (!c->samples)
+		snprintf(text, PP_CLOCK_WORDS, "none of %" PRIu64 " answers came before the window was written", c->trips);
+	else
+		snprintf(text, PP_CLOCK_WORDS, "%" PRIu64 " answers do not bound it in all of the window", c->trips);
+	return text;
+}
+
+/* ", between 1.20 s and 2.20 s of the window": of what may have been before it or behind only that. */
+static void say_when(const struct pp_dataset *d, const struct pp_wall_change *change, char *text, size_t size)
+{
+	int64_t window = d->window_end_ns - d->window_begin_ns, from = change->from_ns - d->window_begin_ns,
+	        to = change->to_ns - d->window_begin_ns;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+
+	if (from <= 0 && to >= window)
+		text[0] = '\0';
+	else if (from <= 0)
+		snprintf(text, size, ", before %s of the window", pp_text_time(a, to));
+	else if (to >= window)
+		snprintf(text, size, ", after %s of the window", pp_text_time(a, from));
+	else
+		snprintf(text, size, ", between %s and %s of the window", pp_text_time(a, from), pp_text_time(b, to));
+}
+
+const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clock *c, const struct pp_wall_change *change,
+                            char text[PP_CLOCK_WORDS])
+{
+	char by[PP_TEXT_UNIT], error[PP_TEXT_UNIT], when[80];
+
+	say_when(d, change, when, sizeof(when));
+	pp_text_time(by, change->by_ns);
+	pp_text_time(error, change->error_ns);
+	if (change->event == PP_WALL_SUSPENDED)
+		snprintf(text, PP_CLOCK_WORDS, "host %.40s slept for %s +- %s%s", c->host, by, error, when);
+	else
+		snprintf(text, PP_CLOCK_WORDS, "the date of host %.40s was set by %s%s +- %s%s", c->host,
+		         change->by_ns > 0 ? "+" : "", by, error, when);
+	return text;
+}
+
+static void warn_changes(struct pp_dataset *d, const struct pp_host_clock *c)
+{
+	uint64_t more = c->changes_lost;
+	char text[PP_CLOCK_WORDS];
+
+	for (size_t i = 0; i < c->changes; i++) {
+		if (i < MOST_CHANGES)
+			pp_dataset_warn(d, PP_CLOCK_WARNING "%s", pp_clock_change(d, c, &c->change[i], text));
+		more += i >= MOST_CHANGES;
+	}
+	if (more)
+		pp_dataset_warn(d, PP_CLOCK_WARNING "the date of host %.72s changed %" PRIu64 " more times", c->host, more);
+}
+
+void pp_quality_warn_clocks(struct pp_dataset *d)
+{
+	size_t changed = 0, apart = 0;
+	char text[PP_CLOCK_WORDS];
+
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		const struct pp_host_clock *c = &d->host_clock[i];
+
+		if (c->bound_ns == PP_BOUND_UNKNOWN && apart++ < MOST_HOSTS)
+			pp_dataset_warn(d, PP_CLOCK_WARNING "that of host %.72s is not joined with rank 0's: %s", c->host,
+			                pp_clock_why(c, text));
+	}
+	if (apart > MOST_HOSTS)
+		pp_dataset_warn(d, PP_CLOCK_WARNING "those of %zu more hosts are not joined", apart - MOST_HOSTS);
+	for (size_t i = 0; i < d->host_clocks; i++)
+		if ((d->host_clock[i].changes || d->host_clock[i].changes_lost) && changed++ < MOST_HOSTS)
+			warn_changes(d, &d->host_clock[i]);
+	if (changed > MOST_HOSTS)
+		pp_dataset_warn(d, PP_CLOCK_WARNING "the dates of %zu more hosts changed", changed - MOST_HOSTS);
+	if (d->causality.violated) {
+		pp_text_time(text, d->causality.worst_ns);
+		pp_dataset_warn(d,
+		                PP_CLOCK_WARNING "%" PRIu64 " of %" PRIu64
+		                                 " exits from collectives are before an arrival on another clock by more than the "
+		                                 "bounds of both, by up to %s",
+		                d->causality.violated, d->causality.pairs, text);
+	}
+}

@@ -1,0 +1,244 @@
+/* The clock's part of summary.txt: how well times of ranks compare, and what shook or contradicts that. One quiet line where all
+ * ranks share a clock. Called by text.c. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/bounds.h"
+#include "aggregate/analyze/clock_words.h"
+#include "aggregate/write/text.h"
+
+enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts a line */
+
+#define INDENT "            "
+
+struct by_host { /* what a line sorts hosts by */
+	const struct pp_host_clock *clock;
+	int64_t key;
+};
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct by_host *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	return (x->clock > y->clock) - (x->clock < y->clock);
+}
+
+static size_t count_domains(const struct pp_dataset *d)
+{
+	struct pp_bounds b;
+	size_t groups = 0;
+	uint8_t *seen;
+
+	if (pp_bounds_init(&b, d))
+		return 0;
+	seen = calloc(b.groups + 1, 1);
+	for (size_t w = 0; seen && w < d->workers; w++) {
+		groups += d->worker[w].domain >= 0 && !seen[b.group[w]];
+		seen[b.group[w]] |= d->worker[w].domain >= 0;
+	}
+	free(seen);
+	pp_bounds_release(&b);
+	return groups;
+}
+
+/* Hosts in the order of `key`, without those of which it is INT64_MIN. */
+static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct pp_host_clock *c), struct by_host *host)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		host[n] = (struct by_host){&d->host_clock[i], key(&d->host_clock[i])};
+		n += host[n].key != INT64_MIN;
+	}
+	qsort(host, n, sizeof(*host), largest_first);
+	return n;
+}
+
+static int64_t bound_of(const struct pp_host_clock *c)
+{
+	return c->bound_ns == PP_BOUND_UNKNOWN || c->bound_ns <= 0 ? INT64_MIN : c->bound_ns;
+}
+
+static int64_t drift_of(const struct pp_host_clock *c)
+{
+	return bound_of(c) == INT64_MIN ? INT64_MIN : c->drift_ppb;
+}
+
+static int64_t apart(const struct pp_host_clock *c)
+{
+	return c->bound_ns == PP_BOUND_UNKNOWN ? 0 : INT64_MIN;
+}
+
+static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host *host, FILE *to)
+{
+	size_t n = sort_hosts(d, bound_of, host);
+	size_t lost = sort_hosts(d, apart, host + n);
+	char a[PP_TEXT_UNIT];
+
+	fprintf(to, "  Clock     %zu clocks of %zu host%s; ", domains, d->host_clocks, d->host_clocks == 1 ? "" : "s");
+	if (!n) {
+		fprintf(to, "times of one clock compare to %s\n", pp_text_time(a, d->pair_bound_ns));
+		return;
+	}
+	fprintf(to, "any two times compare to %s%s; off rank 0's by at most", pp_text_time(a, d->pair_bound_ns),
+	        lost ? ", if joined" : "");
+	for (size_t i = 0; i < n && i < NAMED; i++)
+		fprintf(to, "%s %s (%s)", i ? "," : "", pp_text_time(a, host[i].key), host[i].clock->host);
+	fputc('\n', to);
+}
+
+static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to)
+{
+	size_t n = sort_hosts(d, drift_of, host), first = n <= NAMED_DRIFTS ? n : NAMED, last = n <= NAMED_DRIFTS ? n : n - NAMED;
+
+	if (!n)
+		return;
+	fputs(INDENT "drift against rank 0's", to);
+	for (size_t i = 0; i < first; i++)
+		fprintf(to, "%s %+.3f ppm (%s)", i ? "," : "", (double)host[i].key / 1000, host[i].clock->host);
+	if (first < last)
+		fprintf(to, ", %zu more between", last - first);
+	for (size_t i = last; i < n; i++)
+		fprintf(to, ", %+.3f ppm (%s)", (double)host[i].key / 1000, host[i].clock->host);
+	fputc('\n', to);
+}
+
+static void say_apart(const struct pp_dataset *d, struct by_host *host, FILE *to)
+{
+	size_t n = sort_hosts(d, apart, host);
+	char text[PP_CLOCK_WORDS];
+
+	if (!n)
+		return;
+	fputs(INDENT "not joined:", to);
+	for (size_t i = 0; i < n && i < NAMED; i++)
+		fprintf(to, "%s %s (%s)", i ? "," : "", host[i].clock->host, pp_clock_why(host[i].clock, text));
+	if (n > NAMED)
+		fprintf(to, " and %zu more in pod.h5", n - NAMED);
+	fputs("; nobody is said to wait for them\n", to);
+}
+
+/* Dates that jumped, and hosts that slept: absolute times of the window are in doubt there, differences are not. */
+static void say_changes(const struct pp_dataset *d, FILE *to)
+{
+	uint64_t n = 0, shown = 0;
+	char text[PP_CLOCK_WORDS];
+
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		for (size_t k = 0; k < d->host_clock[i].changes && shown < NAMED; k++)
+			fprintf(to, "%s%s", shown++ ? "; " : INDENT,
+			        pp_clock_change(d, &d->host_clock[i], &d->host_clock[i].change[k], text));
+		n += d->host_clock[i].changes + d->host_clock[i].changes_lost;
+	}
+	if (n > shown)
+		fprintf(to, "%s%" PRIu64 " more%s", shown ? "; " : INDENT, n - shown,
+		        shown ? "" : " changes of dates than were kept");
+	if (n)
+		fputc('\n', to);
+}
+
+static void say_causality(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_causality *c = &d->causality;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], worst[PP_TEXT_UNIT];
+
+	if (c->pairs) {
+		fprintf(to, INDENT "causality violated by %s of %s pairs checked", pp_text_count(a, c->violated),
+		        pp_text_count(b, c->pairs));
+		if (c->violated)
+			fprintf(to, ", by up to %s beyond the bounds, which are wrong there", pp_text_time(worst, c->worst_ns));
+		if (c->inverted)
+			fprintf(to, "; %s more are inverted within the bounds", pp_text_count(a, c->inverted));
+		fputs("; messages are not checked\n", to);
+	} else if (d->host_clocks > 1) {
+		fputs(INDENT "causality not checked: no collective of all its ranks went across two clocks that are joined\n", to);
+	}
+}
+
+struct claims {
+	size_t synchronised, adrift, silent;
+	int64_t error_ns, most_ns;
+	const char *by, *whose; /* of the worst */
+};
+
+static struct claims sum_claims(const struct pp_dataset *d)
+{
+	struct claims s = {.error_ns = -1};
+
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		const struct pp_clock_claim *c = &d->host_clock[i].claim;
+
+		s.silent += !c->known;
+		s.adrift += c->known && !c->synchronised;
+		s.synchronised += c->known && c->synchronised;
+		if (!c->known || !c->synchronised)
+			continue;
+		s.most_ns = c->error_most_ns > s.most_ns ? c->error_most_ns : s.most_ns;
+		if (c->error_ns > s.error_ns) {
+			s.error_ns = c->error_ns;
+			s.by = c->by;
+			s.whose = d->host_clock[i].host;
+		}
+	}
+	return s;
+}
+
+/* What NTP or PTP say of the hosts' dates. Nothing here is built on it. */
+static void say_claims(const struct pp_dataset *d, const char *before, FILE *to)
+{
+	struct claims s = sum_claims(d);
+	int many = d->host_clocks > 1;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+
+	if (s.silent == d->host_clocks)
+		return;
+	fputs(before, to);
+	if (s.synchronised) {
+		fprintf(to, "%s: within %s, at most %s", s.by, pp_text_time(a, s.error_ns), pp_text_time(b, s.most_ns));
+		if (many)
+			fprintf(to, " (of %zu hosts, the worst %s)", s.synchronised, s.whose);
+	}
+	if (s.adrift && many)
+		fprintf(to, "%s%zu not synchronised", s.synchronised ? "; " : "", s.adrift);
+	else if (s.adrift)
+		fprintf(to, "%s: not synchronised", d->host_clock[0].claim.by);
+	if (s.silent)
+		fprintf(to, "; %zu silent", s.silent);
+	fputc('\n', to);
+}
+
+void pp_text_clock(const struct pp_dataset *d, FILE *to)
+{
+	struct by_host *host = malloc((d->host_clocks + 1) * sizeof(*host));
+	size_t domains = count_domains(d);
+	char a[PP_TEXT_UNIT];
+
+	if (!host || !d->workers) {
+		free(host);
+		return;
+	}
+	if (domains <= 1 || !d->host_clocks) {
+		fprintf(to, "  Clock     %s%s%s", domains > 1 ? "not joined: " : "one clock: ",
+		        domains > 1 ? "times of ranks of the same one compare to " : "times of its ranks compare to ",
+		        pp_text_time(a, d->pair_bound_ns));
+		if (d->host_clocks == 1 && d->host_clock[0].claim.known)
+			say_claims(d, "; its date by the word of ", to);
+		else
+			fputc('\n', to);
+		if (d->host_clocks > 1)
+			say_claims(d, INDENT "dates by the hosts' own word, not believed: ", to);
+		say_changes(d, to);
+	} else {
+		say_bound(d, domains, host, to);
+		say_drift(d, host, to);
+		say_apart(d, host, to);
+		say_causality(d, to);
+		say_changes(d, to);
+		say_claims(d, INDENT "dates by the hosts' own word, not believed: ", to);
+	}
+	free(host);
+}
