@@ -207,7 +207,12 @@ static void make_nodes(struct pp_band *b)
 		                                            .y = g->y,
 		                                            .low = e.x_low,
 		                                            .high = e.x_high,
+		                                            .rate = b->o.rate,
 		                                            .least = g->least,
+		                                            .x_out = g->x_out,
+		                                            .y_in = g->y_in,
+		                                            .y_out = g->y_out,
+		                                            .x_in = g->x_in,
 		                                            .samples = g->samples,
 		                                            .group = i};
 		b->rate = b->o.rate + e.y_low + (e.y_high - e.y_low) / 2;
