@@ -1,6 +1,6 @@
 /* podprof doctor --clock: the hosts of a job meet, compare their clocks in pairs as keepers do, and rank 0 prints what it found.
  * In: the launcher's environment, UDP and TCP between the hosts. Out: rows for doctor_clock_print.c. One thread a process, besides
- * those of the links. Every wait has a deadline. Between hosts structs go as they are: see pp_doctor_hear(). */
+ * those of the links. Every wait has a deadline. Between hosts structs go as they are: see doctor_clock_talk.h. */
 #ifndef PP_LAUNCHERS_DOCTOR_CLOCK_H
 #define PP_LAUNCHERS_DOCTOR_CLOCK_H
 
@@ -51,14 +51,15 @@ enum pp_doctor_verdict {
 	PP_DOCTOR_ONE,     /* as both say, and no trip says otherwise */
 	PP_DOCTOR_FALSE,   /* both say one, and the trips prove two */
 	PP_DOCTOR_UNHEARD, /* no packet came through */
+	PP_DOCTOR_LOST,    /* one of the hosts did not say what it had found */
 };
 
 struct pp_doctor_pair { /* b less a */
 	uint32_t a, b;
 	enum pp_doctor_verdict verdict;
 	int has_drift, has_date;
-	double offset_ns, offset_error_ns, drift_ppm, drift_error_ppm, half_ns, bound_ns, date_ns, date_error_ns;
-	int64_t offset_whole_ns; /* offset_ns, where a double has no ns any more */
+	int64_t offset_ns; /* a double would have no ns where a host is up for months */
+	double offset_error_ns, drift_ppm, drift_error_ppm, half_ns, bound_ns, date_ns, date_error_ns;
 	uint64_t trips, lost;
 };
 
@@ -67,9 +68,10 @@ struct pp_doctor_table {
 	size_t hosts;
 	const struct pp_doctor_pair *pair;
 	size_t pairs;
-	size_t ranks;        /* of the job */
 	const char *missing; /* hosts that did not come, in words; "" */
-	const char *way;     /* how they met */
+	uint16_t door;       /* TCP port where rank 0 waited for them, so long */
+	double patience_s;
+	const char *way; /* how they met */
 	int rounds;
 	double took_s, over_s; /* all of it; between the first burst and the last */
 	int json;

@@ -52,6 +52,8 @@ static void obey(struct follow *f, const struct pp_wire *m)
 	} else if (t->word == PP_DOCTOR_ROUND && f->hosts) {
 		pp_doctor_stars_begin(f->stars);
 		f->round = 1;
+	} else if (t->word == PP_DOCTOR_SPARE) {
+		f->told = f->lost = 1;
 	} else if (t->word == PP_DOCTOR_TELL && f->hosts) {
 		told_all(f);
 	}
@@ -69,10 +71,12 @@ static void take(struct follow *f, const struct pp_net_event *e)
 		obey(f, e->message);
 	} else {
 		f->lost = 1;
-		snprintf(f->why, sizeof(f->why), "%s",
-		         e->kind == PP_NET_REFUSED && e->message ? e->message->hello_ack.refused
-		         : e->kind == PP_NET_LEFT                ? "rank 0 has ended"
-		                                                 : "rank 0's host was not heard any more");
+		snprintf(f->why, sizeof(f->why), "%s%s",
+		         e->kind == PP_NET_LEFT || e->kind == PP_NET_REFUSED ? "rank 0's host says: "
+		                                                             : "rank 0's host was not heard",
+		         e->kind == PP_NET_LEFT && e->message      ? e->message->bye.reason
+		         : e->kind == PP_NET_REFUSED && e->message ? e->message->hello_ack.refused
+		                                                   : "");
 	}
 }
 
@@ -119,7 +123,7 @@ static int join(struct follow *f, struct pp_err *err)
 		rc = pp_net_connect(&o, &f->r->meet.invite, &f->net, err);
 		if (rc)
 			return rc;
-		give_up = pp_now_ms() + TRY_MS < end ? pp_now_ms() + TRY_MS : end;
+		give_up = pp_now_ms() + TRY_MS < end && !f->r->meet.by_launcher ? pp_now_ms() + TRY_MS : end;
 		while (!f->joined && !f->lost && pp_now_ms() < give_up && !pp_doctor_clock_is_ended())
 			if (pp_net_next(f->net, POLL_MS, &e) == 1)
 				take(f, &e);

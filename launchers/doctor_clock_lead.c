@@ -37,7 +37,7 @@ struct lead {
 	struct pp_doctor_stars *stars;
 	struct member *member; /* [0]: this host */
 	struct pp_doctor_raw *raw;
-	size_t members, raws, raws_most, ranks;
+	size_t members, raws, raws_most, ranks, came; /* came: also who is not needed */
 	int placed, own_round, rounds;
 	int64_t first_ms, last_ms;
 	uint8_t key[PP_CLOCK_KEY];
@@ -53,6 +53,29 @@ static struct member *of_peer(struct lead *l, int peer)
 	return NULL;
 }
 
+/* Launchers that number no ranks of a host send all of them. */
+static int is_there(const struct lead *l, const struct pp_doctor_host *h)
+{
+	for (size_t i = 0; i < l->members; i++) {
+		const struct pp_doctor_host *m = &l->member[i].host;
+
+		if (!strcmp(m->name, h->name) && !strcmp(m->boot_id, h->boot_id) && !strcmp(m->timens, h->timens) &&
+		    !memcmp(m->address, h->address, sizeof(m->address)))
+			return 1;
+	}
+	return 0;
+}
+
+static void take_host(struct lead *l, int peer, const struct pp_doctor_host *h)
+{
+	l->came++;
+	l->ranks += h->local_size ? (size_t)h->local_size : 1;
+	if (is_there(l, h))
+		pp_doctor_talk_say(l->net, peer, &l->out, PP_DOCTOR_SPARE);
+	else
+		l->member[l->members++] = (struct member){.host = *h, .peer = peer};
+}
+
 static void take_words(struct lead *l, int peer, const struct pp_wire *w)
 {
 	struct member *m = of_peer(l, peer);
@@ -61,8 +84,7 @@ static void take_words(struct lead *l, int peer, const struct pp_wire *w)
 	if (pp_doctor_talk_hear(w, t))
 		return;
 	if (t->word == PP_DOCTOR_HERE && !m && !l->placed && l->members < PP_DOCTOR_HOSTS) {
-		l->member[l->members++] = (struct member){.host = t->host, .peer = peer};
-		l->ranks += t->host.local_size ? (size_t)t->host.local_size : 1;
+		take_host(l, peer, &t->host);
 		return;
 	}
 	if (!m)
@@ -113,7 +135,7 @@ static void turn(struct lead *l)
 static int all_came(const struct lead *l)
 {
 	if (l->r->job.hosts)
-		return l->members >= (size_t)l->r->job.hosts;
+		return l->came >= (size_t)l->r->job.hosts;
 	return l->ranks >= (size_t)l->r->job.size;
 }
 
@@ -253,7 +275,10 @@ static size_t make_pairs(struct lead *l, const struct pp_doctor_host *host, cons
 			for (size_t i = 0; i < l->raws; i++)
 				if (l->raw[i].parent == a && l->raw[i].child == b)
 					raw = &l->raw[i];
-			pp_doctor_pair_make(raw, host, read, &pair[pairs++]);
+			pp_doctor_pair_make(raw, host, read, &pair[pairs]);
+			if (pair[pairs].verdict == PP_DOCTOR_UNHEARD && (l->member[a].state != TOLD || l->member[b].state != TOLD))
+				pair[pairs].verdict = PP_DOCTOR_LOST;
+			pairs++;
 		}
 	return pairs;
 }
@@ -266,8 +291,9 @@ static int print(struct lead *l)
 	struct pp_doctor_table t = {.host = host,
 	                            .hosts = l->members,
 	                            .pair = pair,
-	                            .ranks = (size_t)l->r->job.size,
 	                            .missing = l->missing,
+	                            .door = l->r->meet.invite.port,
+	                            .patience_s = (double)l->r->patience_ms / 1e3,
 	                            .way = l->r->meet.way,
 	                            .rounds = l->rounds,
 	                            .took_s = (double)(pp_now_ms() - l->r->began_ms) / 1e3,
@@ -275,7 +301,10 @@ static int print(struct lead *l)
 	                            .json = l->r->json};
 	int code = PP_EXIT_FAILED;
 
-	if (host && read && pair) {
+	if (l->members == 1 && !l->missing[0]) {
+		code = pp_doctor_clock_print_alone(&l->member[0].host, "all ranks are on this one: one clock, nothing to compare",
+		                                   l->r->json);
+	} else if (host && read && pair) {
 		for (size_t i = 0; i < l->members; i++) {
 			host[i] = l->member[i].host;
 			read[i] = l->member[i].read;
@@ -331,6 +360,7 @@ int pp_doctor_clock_lead(struct pp_doctor_run *r)
 		goto release;
 	}
 	l.member[l.members++] = (struct member){.host = r->self, .state = TOLD, .peer = -1};
+	l.came = 1;
 	l.ranks = r->self.local_size ? (size_t)r->self.local_size : 1;
 	while (!all_came(&l) && pp_now_ms() < r->began_ms + r->patience_ms && !pp_doctor_clock_is_ended())
 		turn(&l);

@@ -131,6 +131,7 @@ int pp_doctor_meet_find(struct pp_doctor_meet *m, const char *stale_key, int64_t
 	if (m->pmix && !stale_key && !pp_pmix_get(m->pmix, 0, key, end_ms, text, sizeof(text))) {
 		rc = pp_rendezvous_parse(text, &m->invite);
 		explicit_bzero(text, sizeof(text));
+		m->by_launcher = !rc;
 		if (!rc)
 			return 0;
 	}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/plain.h"
 #include "launchers/doctor_clock_talk.h"
 
 struct names {
@@ -18,6 +19,7 @@ static void add(struct names *n, const char *fmt, const char *name, int rank)
 	char one[128];
 
 	snprintf(one, sizeof(one), fmt, name, rank);
+	pp_plain(one, "");
 	if (used + strlen(one) + 3 < n->size)
 		snprintf(n->text + used, n->size - used, "%s%s", used ? ", " : "", one);
 }

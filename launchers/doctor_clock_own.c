@@ -137,14 +137,12 @@ static void set_offset(const struct pp_doctor_raw *raw, const struct pp_doctor_h
 
 	p->offset_error_ns = raw->half[last] / read[p->a].ticks_per_ns;
 	if (p->verdict == PP_DOCTOR_ONE) { /* the same ticks: their difference, whatever they count */
-		p->offset_ns = (double)(raw->x[last] - raw->y[last]) / read[p->a].ticks_per_ns;
-		p->offset_whole_ns = (int64_t)llround(p->offset_ns);
+		p->offset_ns = llround((double)(raw->x[last] - raw->y[last]) / read[p->a].ticks_per_ns);
 		return;
 	}
 	a = raw_at(&read[p->a], host[p->a].kind, raw->y[last]);
 	b = raw_at(&read[p->b], host[p->b].kind, raw->x[last]);
-	p->offset_whole_ns = b.ns - a.ns + (int64_t)llround(b.rest - a.rest);
-	p->offset_ns = (double)(b.ns - a.ns) + (b.rest - a.rest);
+	p->offset_ns = b.ns - a.ns + llround(b.rest - a.rest);
 	p->offset_error_ns += a.error + b.error;
 }
 

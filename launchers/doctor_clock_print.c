@@ -136,16 +136,21 @@ static void print_hosts(const struct pp_doctor_table *t)
 
 static const char *verdict_of(enum pp_doctor_verdict v)
 {
-	static const char *const word[] = {"two", "one", "two, said one", "not compared"};
+	static const char *const word[] = {"two", "one", "two, said one", "not compared", "host lost"};
 
 	return word[v];
+}
+
+static int is_known(const struct pp_doctor_pair *p)
+{
+	return p->verdict != PP_DOCTOR_UNHEARD && p->verdict != PP_DOCTOR_LOST;
 }
 
 /* All rows alike, so that their points stand below one another. */
 static int is_coarse(const struct pp_doctor_table *t)
 {
 	for (size_t i = 0; i < t->pairs; i++)
-		if (t->pair[i].verdict != PP_DOCTOR_UNHEARD && t->pair[i].bound_ns < 1000)
+		if (is_known(&t->pair[i]) && t->pair[i].bound_ns < 1000)
 			return 0;
 	return 1;
 }
@@ -157,8 +162,8 @@ static void pair_cells(struct grid *g, size_t row, const struct pp_doctor_table 
 	snprintf(cell(g, row, 2), CELL, "%s", verdict_of(p->verdict));
 	for (size_t c = 3; c < 8; c++)
 		snprintf(cell(g, row, c), CELL, "-");
-	if (p->verdict != PP_DOCTOR_UNHEARD) {
-		put_seconds(cell(g, row, 3), CELL, p->offset_whole_ns, is_coarse(t));
+	if (is_known(p)) {
+		put_seconds(cell(g, row, 3), CELL, p->offset_ns, is_coarse(t));
 		put_ns(cell(g, row, 5), CELL, p->half_ns);
 		put_ns(cell(g, row, 6), CELL, ceil(p->bound_ns));
 	}
@@ -186,7 +191,7 @@ static void print_pairs(const struct pp_doctor_table *t)
 
 struct judged {
 	const struct pp_doctor_pair *worst;
-	size_t one, lies, unheard;
+	size_t one, lies, unheard, lost;
 };
 
 static struct judged judge(const struct pp_doctor_table *t)
@@ -199,7 +204,8 @@ static struct judged judge(const struct pp_doctor_table *t)
 		j.one += p->verdict == PP_DOCTOR_ONE;
 		j.lies += p->verdict == PP_DOCTOR_FALSE;
 		j.unheard += p->verdict == PP_DOCTOR_UNHEARD;
-		if (p->verdict != PP_DOCTOR_UNHEARD && (!j.worst || p->bound_ns > j.worst->bound_ns))
+		j.lost += p->verdict == PP_DOCTOR_LOST;
+		if (is_known(p) && (!j.worst || p->bound_ns > j.worst->bound_ns))
 			j.worst = p;
 	}
 	return j;
@@ -210,6 +216,19 @@ static const char *s_of(size_t count)
 	return count == 1 ? "" : "s";
 }
 
+struct plain {
+	char text[72];
+};
+
+static struct plain name_of(const struct pp_doctor_table *t, size_t host)
+{
+	struct plain p;
+
+	snprintf(p.text, sizeof(p.text), "%s", t->host[host].name);
+	pp_plain(p.text, "");
+	return p;
+}
+
 static void print_judgement(const struct pp_doctor_table *t, const struct judged *j)
 {
 	char bound[24];
@@ -217,7 +236,7 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 	printf("\n%zu host%s, %zu pair%s", t->hosts, s_of(t->hosts), t->pairs, s_of(t->pairs));
 	if (j->worst) {
 		put_ns(bound, sizeof(bound), ceil(j->worst->bound_ns));
-		printf(": worst bound %s (%s, %s)", bound, t->host[j->worst->a].name, t->host[j->worst->b].name);
+		printf(": worst bound %s (%s, %s)", bound, name_of(t, j->worst->a).text, name_of(t, j->worst->b).text);
 	}
 	printf("; %zu of one clock", j->one);
 	printf(". %d burst%s over %.1f s, %.1f s in all; hosts met %s.\n", t->rounds, s_of((size_t)t->rounds), t->over_s, t->took_s,
@@ -233,8 +252,12 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 		       "the "
 		       "hosts, and podprof run --port-range A:B where only some ports may.\n",
 		       j->unheard, s_of(j->unheard));
+	if (j->lost)
+		printf("%zu pair%s: a host was lost before it had told what it found.\n", j->lost, s_of(j->lost));
 	if (*t->missing)
-		printf("Did not come: %s.\n", t->missing);
+		printf("Did not come within %.0f s: %s. Such a host has to reach TCP port %u of '%s' (--port-range A:B chooses "
+		       "it).\n",
+		       t->patience_s, t->missing, (unsigned)t->door, name_of(t, 0).text);
 }
 
 static void json_string(const char *text)
@@ -282,9 +305,9 @@ static void json_pair(const struct pp_doctor_table *t, const struct pp_doctor_pa
 	json_field("a", t->host[p->a].name);
 	json_field("b", t->host[p->b].name);
 	json_field("clocks", verdict_of(p->verdict));
-	if (p->verdict != PP_DOCTOR_UNHEARD)
-		printf("\"offset_ns\": %lld, \"half_trip_ns\": %.0f, \"bound_ns\": %.0f, ", (long long)p->offset_whole_ns,
-		       p->half_ns, ceil(p->bound_ns));
+	if (is_known(p))
+		printf("\"offset_ns\": %lld, \"half_trip_ns\": %.0f, \"bound_ns\": %.0f, ", (long long)p->offset_ns, p->half_ns,
+		       ceil(p->bound_ns));
 	if (p->has_drift)
 		printf("\"drift_ppm\": %.6f, \"drift_error_ppm\": %.6f, ", p->drift_ppm, p->drift_error_ppm);
 	if (p->has_date)
@@ -307,7 +330,7 @@ static void print_json(const struct pp_doctor_table *t, const struct judged *j)
 	printf("\n  ],\n  \"bursts\": %d, \"over_s\": %.3f, \"took_s\": %.3f, ", t->rounds, t->over_s, t->took_s);
 	json_field("met", t->way);
 	json_field("missing", t->missing);
-	printf("\"green\": %s\n}\n", j->unheard || *t->missing ? "false" : "true");
+	printf("\"green\": %s\n}\n", j->unheard || j->lost || *t->missing ? "false" : "true");
 }
 
 int pp_doctor_clock_print(const struct pp_doctor_table *t)
@@ -322,7 +345,7 @@ int pp_doctor_clock_print(const struct pp_doctor_table *t)
 		print_judgement(t, &j);
 	}
 	fflush(stdout);
-	return j.unheard || *t->missing ? PP_EXIT_FAILED : PP_EXIT_OK;
+	return j.unheard || j.lost || *t->missing ? PP_EXIT_FAILED : PP_EXIT_OK;
 }
 
 int pp_doctor_clock_print_alone(const struct pp_doctor_host *host, const char *why_alone, int json)

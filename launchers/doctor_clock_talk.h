@@ -17,6 +17,7 @@ enum pp_doctor_word {
 	PP_DOCTOR_TELL,     /* lead: read your clocks, and say all */
 	PP_DOCTOR_READING,  /* follower */
 	PP_DOCTOR_RAW,      /* follower: a pair */
+	PP_DOCTOR_SPARE,    /* lead: another process of that host measures */
 	PP_DOCTOR_TOLD,     /* follower: that is all */
 };
 
@@ -42,7 +43,8 @@ int pp_doctor_talk_hear(const struct pp_wire *m, struct pp_doctor_talk *ret_talk
 struct pp_doctor_meet {
 	struct pp_pmix *pmix;
 	char dir[512], job[128], way[640];
-	int offered; /* a file is there */
+	int offered;     /* a file is there */
+	int by_launcher; /* the invitation came so: it is of a process that lives */
 	struct pp_net_invite invite;
 };
 
