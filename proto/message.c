@@ -6,12 +6,12 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "proto/message_clock.h"
 #include "proto/podprof.pb-c.h"
 
 enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
 
 #define BASE(message) .base = PROTOBUF_C_MESSAGE_INIT(&podprof__##message##__descriptor)
-#define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
 
 union body {
 	Podprof__Hello hello;
@@ -25,6 +25,7 @@ union body {
 	Podprof__Share share;
 	Podprof__Invite invite;
 	Podprof__Compare compare;
+	Podprof__Clock clock;
 };
 
 static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_ranks)
@@ -120,9 +121,9 @@ static void fill_small(const struct pp_wire *m, union body *b)
 		                            .block = m->share.block,
 		                            .files = m->share.files};
 	} else if (m->kind == PP_WIRE_COMPARE) {
-		b->compare = (Podprof__Compare){BASE(compare), .domain = m->compare.domain, .port = m->compare.port,
-		                                .same = m->compare.same != 0,
-		                                .key = {m->compare.key_size, (uint8_t *)(uintptr_t)m->compare.key}};
+		pp_wire_fill_compare(&b->compare, &m->compare);
+	} else if (m->kind == PP_WIRE_CLOCK) {
+		pp_wire_fill_clock(&b->clock, &m->clock);
 	} else {
 		podprof__invite__init(&b->invite);
 		b->invite.text = words;
@@ -330,8 +331,9 @@ static void take_small(struct pp_wire *m, const Podprof__Message *in)
 		m->share = (struct pp_wire_share){in->share->gather, in->share->block, in->share->code, in->share->reason,
 		                                  in->share->files};
 	else if (m->kind == PP_WIRE_COMPARE)
-		m->compare = (struct pp_wire_compare){in->compare->domain, in->compare->port, in->compare->key.data,
-		                                      in->compare->key.len, in->compare->same};
+		m->compare = pp_wire_take_compare(in->compare);
+	else if (m->kind == PP_WIRE_CLOCK)
+		m->clock = pp_wire_take_clock(in->clock);
 	else
 		m->words = (struct pp_wire_words){.text = (const char *)in->invite->text.data, .size = in->invite->text.len};
 }

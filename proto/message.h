@@ -14,6 +14,7 @@ enum {                            /* limits, of both directions */
        PP_WIRE_MAX = 1 << 20,     /* bytes of a message */
        PP_WIRE_PIECE = 256 << 10, /* bytes of a piece */
        PP_WIRE_KEY = 16,          /* bytes of the key of clock stamps */
+       PP_WIRE_CHAIN = 256 << 10, /* bytes of a chain of lines */
        PP_WIRE_TEXT = 255,        /* bytes of a text */
        PP_WIRE_WORDS = 4096,      /* bytes of words and of an invitation */
        PP_WIRE_RANKS = 4096,      /* of one host */
@@ -32,6 +33,7 @@ enum pp_wire_kind { /* numbers of podprof.proto */
 	            PP_WIRE_SHARE,
 	            PP_WIRE_INVITE,
 	            PP_WIRE_COMPARE,
+	            PP_WIRE_CLOCK,
 	            PP_WIRE_KINDS,
 };
 
@@ -130,7 +132,20 @@ struct pp_wire_compare { /* secret */
 	uint32_t domain, port;
 	const uint8_t *key; /* PP_WIRE_KEY bytes */
 	size_t key_size;
-	int same; /* both say that they have one clock */
+	int same;              /* both say that they have one clock */
+	uint32_t parent, hops; /* 0: rank 0's keeper */
+	const char *addresses; /* "": those of the invitation */
+	const char *host;      /* the parent's */
+	int serves;
+};
+
+struct pp_wire_told { /* of a clock */
+	uint64_t round;
+	uint32_t parent, port, verdict; /* enum pp_same_verdict */
+	const char *addresses;
+	int lost;
+	const uint8_t *chain;
+	size_t chain_size;
 };
 
 struct pp_wire {
@@ -146,6 +161,7 @@ struct pp_wire {
 		struct pp_wire_gather gather;
 		struct pp_wire_share share;
 		struct pp_wire_compare compare;
+		struct pp_wire_told clock;
 		struct {
 			const char *reason;
 		} bye;

@@ -1,7 +1,7 @@
 /* What a message between keepers may say: the same rules for what is sent and for what is heard. Called by message.c. */
 #include <string.h>
 
-#include "proto/message.h"
+#include "proto/message_clock.h"
 
 #define TEXTS 6
 
@@ -12,6 +12,7 @@ const char *pp_wire_name(enum pp_wire_kind kind)
 	        [PP_WIRE_FILE] = "file",   [PP_WIRE_HEARTBEAT] = "heartbeat", [PP_WIRE_BYE] = "bye",
 	        [PP_WIRE_TELL] = "tell",   [PP_WIRE_WORDS_OF] = "words",      [PP_WIRE_GATHER] = "gather",
 	        [PP_WIRE_SHARE] = "share", [PP_WIRE_INVITE] = "invitation",   [PP_WIRE_COMPARE] = "compare",
+	        [PP_WIRE_CLOCK] = "clock",
 	};
 
 	return kind > 0 && kind < PP_WIRE_KINDS && name[kind] ? name[kind] : "unknown message";
@@ -55,6 +56,12 @@ static size_t texts_of(const struct pp_wire *m, const char *text[TEXTS])
 		break;
 	case PP_WIRE_SHARE:
 		of[0] = m->share.reason;
+		break;
+	case PP_WIRE_COMPARE:
+		of[0] = m->compare.addresses, of[1] = m->compare.host;
+		break;
+	case PP_WIRE_CLOCK:
+		of[0] = m->clock.addresses;
 		break;
 	case PP_WIRE_BYE:
 		of[0] = m->bye.reason;
@@ -116,7 +123,7 @@ const char *pp_wire_fault(const struct pp_wire *m)
 		return gather_fault(&m->gather);
 	if (m->kind == PP_WIRE_SHARE && m->share.code > 0)
 		return "a code that is none";
-	if (m->kind == PP_WIRE_COMPARE && (m->compare.key_size != PP_WIRE_KEY || !m->compare.port || m->compare.port > UINT16_MAX))
-		return "a port or a key that is none";
+	if (m->kind == PP_WIRE_COMPARE || m->kind == PP_WIRE_CLOCK)
+		return pp_wire_clock_fault(m);
 	return ranks_fault(m);
 }

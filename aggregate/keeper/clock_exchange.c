@@ -10,7 +10,8 @@
 enum {
 	FIRST_PATIENCE_NS = 5000000,
 	LEAST_PATIENCE_NS = 1000000,
-	SAME_NS = 1000000 /* an interval of offsets that is wider says nothing */
+	HELLO_LONGEST = 32, /* times the first wait */
+	SAME_NS = 1000000   /* an interval of offsets that is wider says nothing */
 };
 
 static int64_t or_else(int64_t value, int64_t otherwise)
@@ -32,10 +33,11 @@ int pp_clock_exchange_init(struct pp_clock_exchange *x, const struct pp_clock_ex
 	x->o.hello_ns = or_else(o->hello_ns, 100000000);
 	x->o.child = NULL;
 	pp_same_clock_init(&x->same);
-	rc = pp_clock_round_init(x, o->child, o->children, err);
+	rc = pp_clock_round_init(x, o, err);
 	if (rc)
 		return rc;
 	x->hello_ns = o->self == o->parent ? INT64_MAX : pp_clock_exchange_now_ns(x);
+	x->hello_wait_ns = x->o.hello_ns;
 	return 0;
 }
 
@@ -65,6 +67,33 @@ void pp_clock_say(struct pp_clock_exchange *x, struct pp_clock_packet *p, uint32
 	p->to = to;
 	pp_clock_packet_write(p, x->o.key, bytes);
 	x->ops->send(x->ctx, to, bytes);
+}
+
+void pp_clock_exchange_leave(struct pp_clock_exchange *x)
+{
+	struct pp_clock_packet p = {.kind = PP_CLOCK_LEAVE};
+
+	if (x->o.parent == x->o.self)
+		return;
+	x->turn = x->waits = 0;
+	x->hello_ns = INT64_MAX;
+	pp_clock_say(x, &p, x->o.parent);
+}
+
+void pp_clock_exchange_move(struct pp_clock_exchange *x, uint32_t parent, int same)
+{
+	pp_clock_exchange_leave(x);
+	if (x->has_band)
+		pp_band_release(&x->band);
+	x->has_band = 0;
+	x->band = (struct pp_band){.nodes = 0};
+	x->group = NULL;
+	pp_same_clock_init(&x->same);
+	x->turn_sync = 0;
+	x->o.parent = parent;
+	x->o.same = same;
+	x->hello_ns = pp_clock_exchange_now_ns(x);
+	x->hello_wait_ns = x->o.hello_ns;
 }
 
 static void end_turn(struct pp_clock_exchange *x)
@@ -168,6 +197,7 @@ void pp_clock_exchange_packet(struct pp_clock_exchange *x, const void *bytes, si
 	case PP_CLOCK_PING:
 	case PP_CLOCK_HELLO:
 	case PP_CLOCK_DONE:
+	case PP_CLOCK_LEAVE:
 		pp_clock_round_packet(x, &p, tick);
 		break;
 	case PP_CLOCK_GRANT:
@@ -194,7 +224,9 @@ void pp_clock_exchange_due(struct pp_clock_exchange *x)
 	if (now >= x->hello_ns) {
 		struct pp_clock_packet hello = {.kind = PP_CLOCK_HELLO};
 
-		x->hello_ns = now + x->o.hello_ns;
+		x->hello_ns = now + x->hello_wait_ns;
+		if (x->hello_wait_ns < HELLO_LONGEST * x->o.hello_ns)
+			x->hello_wait_ns *= 2;
 		pp_clock_say(x, &hello, x->o.parent);
 	}
 	pp_clock_round_due(x, now);

@@ -2,7 +2,8 @@
  * In: packets with the tick at which they came, and the time. Out: packets, and a band of this domain against its parent.
  * A parent gives its children turns, one after another; in its turn a child asks `count` times and computes alone. A child that is
  * dead or stopped costs its own row: its turn passes, and after two turns nobody waits for it until it is heard again.
- * A hub serves its children when its own turn is over. One thread, no allocation after init but the band's. */
+ * A hub serves its children when its own turn is over. Children need not be known before: where there is room, who has the job's key
+ * and says hello is one. One thread, no allocation after init but the band's. */
 #ifndef PP_KEEPER_CLOCK_EXCHANGE_H
 #define PP_KEEPER_CLOCK_EXCHANGE_H
 
@@ -20,19 +21,19 @@ struct pp_clock_ops {
 };
 
 struct pp_clock_exchange_options {
-	uint32_t self, parent; /* domains; the root is its own parent */
-	const uint32_t *child; /* [children] */
-	size_t children;
+	uint32_t self, parent;     /* domains; the root is its own parent */
+	const uint32_t *child;     /* [children] */
+	size_t children, more;     /* more: that may come by their hello */
 	double ticks_per_ns;       /* of this domain, within 1e-4 */
 	uint8_t key[PP_CLOCK_KEY]; /* of the job */
 	/* 0: what stands behind */
 	uint16_t count;    /* trips in a turn: 50 */
 	int64_t budget_ns; /* of a turn: 20 ms */
 	int64_t answer_ns; /* a child that is silent for so long in its turn loses it: 20 ms */
-	int64_t hello_ns;  /* between two hellos of a child that waits for its first turn: 100 ms */
-	int same;          /* this domain says that it is the parent's: once the stamps agree its turns are empty */
-	double wander;     /* band.h */
-	size_t bursts;     /* that are kept: 1024 */
+	int64_t hello_ns; /* between two hellos of a child that waits for its first turn: 100 ms, each time twice as long up to 3.2 s */
+	int same;         /* this domain says that it is the parent's: once the stamps agree its turns are empty */
+	double wander; /* band.h */
+	size_t bursts; /* that are kept: 1024 */
 };
 
 enum pp_clock_child_state {
@@ -46,6 +47,7 @@ struct pp_clock_child {
 	uint32_t domain;
 	enum pp_clock_child_state state;
 	int heard;       /* ever; nobody waits for who was not */
+	int left;        /* it has another parent, or needs none: no turns until its next hello */
 	uint32_t missed; /* turns in a row; from 2 on nobody waits for it */
 	uint64_t trips;  /* of all rounds, by its own word */
 	int64_t took_ns; /* its last turn */
@@ -72,10 +74,10 @@ struct pp_clock_exchange {
 	uint64_t turn_sync;    /* of the last or present turn */
 	uint32_t sequence;     /* of the last ping */
 	uint16_t wanted, came; /* trips of this turn */
-	int64_t turn_end_ns, ping_end_ns, patience_ns, hello_ns;
+	int64_t turn_end_ns, ping_end_ns, patience_ns, hello_ns, hello_wait_ns;
 	/* as a parent */
 	struct pp_clock_child *child;
-	size_t children, current;
+	size_t children, room, current;
 	int round; /* one runs */
 	uint64_t round_sync;
 	int64_t heard_ns; /* of the child in turn, its last ping; INT64_MIN: not yet */
@@ -86,6 +88,10 @@ int pp_clock_exchange_init(struct pp_clock_exchange *x, const struct pp_clock_ex
                            void *ctx, struct pp_err *err);
 void pp_clock_exchange_release(struct pp_clock_exchange *x);
 
+/* As a child, from another parent on: what was measured against the one before is thrown away. `same`: as in the options. */
+void pp_clock_exchange_move(struct pp_clock_exchange *x, uint32_t parent, int same);
+/* No parent any more; it is told, though that may be lost. */
+void pp_clock_exchange_leave(struct pp_clock_exchange *x);
 /* Root: begin a round. -EBUSY: one runs; -ENOENT: there are no children. */
 int pp_clock_exchange_start(struct pp_clock_exchange *x, uint64_t sync);
 /* A packet that came at `tick`, or any time before: not later than now, not earlier than it was sent. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/clock_socket.h"
@@ -25,6 +26,8 @@ struct pp_clock_link {
 	struct pp_clock_address parent[ADDRESSES]; /* candidates; the first alone once it was heard */
 	size_t parents;
 	struct pp_clock_address *child; /* as x.child; size 0: not heard yet */
+	size_t room;                    /* of child */
+	int64_t cpu_ns;
 };
 
 double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b)
@@ -39,12 +42,13 @@ static int64_t tick(void *ctx)
 	return pp_clock_socket_tick(&((struct pp_clock_link *)ctx)->socket);
 }
 
-static struct pp_clock_address *child_address(struct pp_clock_link *l, uint32_t domain)
+/* For who says hello the first time the row is the next one: where it becomes a child. */
+static struct pp_clock_address *child_address(struct pp_clock_link *l, uint32_t domain, int hello)
 {
 	for (size_t i = 0; i < l->x.children; i++)
 		if (l->x.child[i].domain == domain)
 			return &l->child[i];
-	return NULL;
+	return hello && l->x.children < l->room ? &l->child[l->x.children] : NULL;
 }
 
 static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
@@ -57,7 +61,7 @@ static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
 			pp_clock_socket_send(&l->socket, &l->parent[i], packet, PP_CLOCK_PACKET);
 		return;
 	}
-	child = child_address(l, to);
+	child = child_address(l, to, 0);
 	if (child && child->size)
 		pp_clock_socket_send(&l->socket, child, packet, PP_CLOCK_PACKET);
 }
@@ -74,7 +78,7 @@ static void learn_address(struct pp_clock_link *l, const uint8_t *bytes, size_t 
 		return;
 	if (pp_clock_packet_read(bytes, size, l->x.o.key, &p) || p.to != l->x.o.self)
 		return;
-	child = p.kind == PP_CLOCK_HELLO ? child_address(l, p.from) : NULL;
+	child = p.kind == PP_CLOCK_HELLO ? child_address(l, p.from, 1) : NULL;
 	if (child)
 		*child = *from;
 	if (p.kind == PP_CLOCK_GRANT && p.from == l->x.o.parent && l->parents != 1) {
@@ -94,6 +98,14 @@ static void take_packets(struct pp_clock_link *l)
 		learn_address(l, bytes, size, &from);
 		pp_clock_exchange_packet(&l->x, bytes, size, came);
 	}
+}
+
+static void count_cpu(struct pp_clock_link *l)
+{
+	struct timespec t;
+
+	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+		l->cpu_ns = t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
 }
 
 /* ns until something is due. */
@@ -120,6 +132,8 @@ static void *serve(void *arg)
 		take_packets(l);
 		pp_clock_exchange_due(&l->x);
 		left = wait_ns(l);
+		if (!pp_clock_exchange_busy(&l->x)) /* it would make the trips of a turn longer */
+			count_cpu(l);
 		pause = (struct timespec){left / 1000000000, left % 1000000000};
 		pthread_mutex_unlock(&l->lock);
 		if (ppoll(fd, 2, &pause, NULL) > 0 && fd[1].revents)
@@ -200,6 +214,17 @@ static int start_thread(struct pp_clock_link *l)
 	return -rc;
 }
 
+static size_t take_addresses(const struct pp_clock_link *l, const char *const *address, size_t addresses, uint16_t port,
+                             struct pp_clock_address ret[ADDRESSES])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < addresses && n < ADDRESSES; i++)
+		if (!pp_clock_socket_address(&l->socket, address[i], port, &ret[n]))
+			n++;
+	return n;
+}
+
 int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
                        size_t addresses, uint16_t port, struct pp_err *err)
 {
@@ -211,15 +236,14 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 
 	if (l->runs)
 		return pp_err_set(err, -EALREADY, "cannot compare clocks: this keeper has its place already");
-	for (size_t i = 0; i < addresses && l->parents < ADDRESSES; i++)
-		if (!pp_clock_socket_address(&l->socket, address[i], port, &l->parent[l->parents]))
-			l->parents++;
+	l->parents = take_addresses(l, address, addresses, port, l->parent);
 	if (o->parent != o->self && !l->parents)
 		return pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
 	mine.ticks_per_ns = l->socket.ticks_per_ns;
-	l->child = calloc(o->children + 1, sizeof(*l->child));
+	l->room = o->children + o->more;
+	l->child = calloc(l->room + 1, sizeof(*l->child));
 	if (!l->child)
-		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", o->children);
+		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", l->room);
 	for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket, bytes, sizeof(bytes), &from, &came); i++)
 		; /* nobody has the right to have written yet */
 	rc = pp_clock_exchange_init(&l->x, &mine, &ops, l, err);
@@ -227,6 +251,37 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 		return rc;
 	rc = start_thread(l);
 	return rc ? pp_err_set(err, rc, "cannot compare clocks: no thread: %s", strerror(-rc)) : 0;
+}
+
+int pp_clock_link_move(struct pp_clock_link *l, uint32_t parent, int same, const char *const *address, size_t addresses,
+                       uint16_t port, struct pp_err *err)
+{
+	struct pp_clock_address to[ADDRESSES];
+	size_t n = take_addresses(l, address, addresses, port, to);
+
+	if (!n)
+		return pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
+	pthread_mutex_lock(&l->lock);
+	pp_clock_exchange_move(&l->x, parent, same);
+	memcpy(l->parent, to, n * sizeof(*to));
+	l->parents = n;
+	pthread_mutex_unlock(&l->lock);
+	wake(l);
+	return 0;
+}
+
+void pp_clock_link_claim(struct pp_clock_link *l, int same)
+{
+	pthread_mutex_lock(&l->lock);
+	l->x.o.same = same;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void pp_clock_link_leave(struct pp_clock_link *l)
+{
+	pthread_mutex_lock(&l->lock);
+	pp_clock_exchange_leave(&l->x);
+	pthread_mutex_unlock(&l->lock);
 }
 
 int pp_clock_link_start(struct pp_clock_link *l, uint64_t round)
@@ -247,10 +302,14 @@ void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *re
 	                                          .round = l->x.round_sync,
 	                                          .turn = l->x.turn_sync,
 	                                          .round_took_ns = l->x.round_took_ns,
+	                                          .parent = l->x.o.parent,
+	                                          .cpu_ns = l->cpu_ns,
 	                                          .counts = l->x.counts,
 	                                          .same = l->x.same};
-	for (size_t i = 0; i < l->x.children; i++)
+	for (size_t i = 0; i < l->x.children; i++) {
 		ret_state->heard += l->x.child[i].heard != 0;
+		ret_state->children += l->x.child[i].heard && !l->x.child[i].left;
+	}
 	pthread_mutex_unlock(&l->lock);
 }
 

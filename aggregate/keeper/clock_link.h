@@ -27,6 +27,9 @@ struct pp_clock_link_state {
 	uint64_t round, turn;  /* last one begun, as a parent and as a child; 0: none */
 	int64_t round_took_ns; /* of the last round that is over */
 	size_t heard;          /* children that ever were: a round for who has joined begins when it grows */
+	size_t children;       /* of them, that have not left */
+	uint32_t parent;
+	int64_t cpu_ns; /* of the thread that serves, at the end of its last turn or round */
 	struct pp_clock_counts counts;
 	struct pp_same_clock same; /* to the parent */
 };
@@ -42,6 +45,13 @@ uint16_t pp_clock_link_port(const struct pp_clock_link *l);
  * by their hello. `o->ticks_per_ns` is the link's. */
 int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
                        size_t addresses, uint16_t port, struct pp_err *err);
+/* Another parent: its addresses, as with join. What was measured against the one before is thrown away. -EINVAL: no address. */
+int pp_clock_link_move(struct pp_clock_link *l, uint32_t parent, int same, const char *const *address, size_t addresses,
+                       uint16_t port, struct pp_err *err);
+/* Is this domain's clock to be taken for the parent's, once the stamps agree? */
+void pp_clock_link_claim(struct pp_clock_link *l, int same);
+/* No parent any more: it is told not to wait for us. */
+void pp_clock_link_leave(struct pp_clock_link *l);
 /* Root: begin a round; numbers grow. -EBUSY: one runs. -ENOENT: no children. */
 int pp_clock_link_start(struct pp_clock_link *l, uint64_t round);
 void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *ret_state);

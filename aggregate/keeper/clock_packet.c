@@ -84,7 +84,7 @@ int pp_clock_packet_read(const void *bytes, size_t size, const uint8_t key[PP_CL
 	const uint8_t *from = bytes;
 
 	if (size != PP_CLOCK_PACKET || load(from, 4) != MAGIC || from[4] != VERSION || from[5] < PP_CLOCK_HELLO ||
-	    from[5] > PP_CLOCK_DONE || load(from + TAGGED, 8) != pp_siphash(key, from, TAGGED))
+	    from[5] > PP_CLOCK_LEAVE || load(from + TAGGED, 8) != pp_siphash(key, from, TAGGED))
 		return -EBADMSG;
 	*ret_packet = (struct pp_clock_packet){
 	        .kind = (enum pp_clock_packet_kind)from[5],

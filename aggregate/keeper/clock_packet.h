@@ -15,6 +15,7 @@ enum pp_clock_packet_kind {                     /* append only */
 	                    PP_CLOCK_PING = 3,  /* t1 */
 	                    PP_CLOCK_PONG = 4,  /* t1 as it came, t2, t3 */
 	                    PP_CLOCK_DONE = 5,  /* child to parent: next one. count: trips that came back */
+	                    PP_CLOCK_LEAVE = 6, /* child to parent: no more turns for me */
 };
 
 struct pp_clock_packet {

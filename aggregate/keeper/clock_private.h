@@ -7,7 +7,7 @@
 int64_t pp_clock_ns_of(const struct pp_clock_exchange *x, int64_t tick);
 void pp_clock_say(struct pp_clock_exchange *x, struct pp_clock_packet *p, uint32_t to);
 
-int pp_clock_round_init(struct pp_clock_exchange *x, const uint32_t *child, size_t children, struct pp_err *err);
+int pp_clock_round_init(struct pp_clock_exchange *x, const struct pp_clock_exchange_options *o, struct pp_err *err);
 void pp_clock_round_start(struct pp_clock_exchange *x, uint64_t sync);
 void pp_clock_round_packet(struct pp_clock_exchange *x, const struct pp_clock_packet *p, int64_t tick);
 void pp_clock_round_due(struct pp_clock_exchange *x, int64_t now_ns);

@@ -7,30 +7,36 @@
 
 enum { GRANT_AGAIN_NS = 4000000, GIVEN_UP = 2 };
 
-static int by_domain(const void *a, const void *b)
+int pp_clock_round_init(struct pp_clock_exchange *x, const struct pp_clock_exchange_options *o, struct pp_err *err)
 {
-	const struct pp_clock_child *one = a, *other = b;
-
-	return (one->domain > other->domain) - (one->domain < other->domain);
-}
-
-int pp_clock_round_init(struct pp_clock_exchange *x, const uint32_t *child, size_t children, struct pp_err *err)
-{
-	x->child = calloc(children + 1, sizeof(*x->child));
+	x->room = o->children + o->more;
+	x->child = calloc(x->room + 1, sizeof(*x->child));
 	if (!x->child)
-		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", children);
-	for (size_t i = 0; i < children; i++)
-		x->child[i].domain = child[i];
-	qsort(x->child, children, sizeof(*x->child), by_domain);
-	x->children = children;
+		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", x->room);
+	for (size_t i = 0; i < o->children; i++)
+		x->child[i].domain = o->child[i];
+	x->children = o->children;
 	return 0;
 }
 
+/* Most packets are of the child that is in turn. */
 static struct pp_clock_child *child_of(struct pp_clock_exchange *x, uint32_t domain)
 {
-	struct pp_clock_child wanted = {.domain = domain};
+	if (x->current < x->children && x->child[x->current].domain == domain)
+		return &x->child[x->current];
+	for (size_t i = 0; i < x->children; i++)
+		if (x->child[i].domain == domain)
+			return &x->child[i];
+	return NULL;
+}
 
-	return bsearch(&wanted, x->child, x->children, sizeof(*x->child), by_domain);
+/* Behind all others: in the round that runs its turn comes too. */
+static struct pp_clock_child *adopt(struct pp_clock_exchange *x, uint32_t domain)
+{
+	if (x->children == x->room || domain == x->o.self)
+		return NULL;
+	x->child[x->children] = (struct pp_clock_child){.domain = domain};
+	return &x->child[x->children++];
 }
 
 static void grant(struct pp_clock_exchange *x, const struct pp_clock_child *c, int64_t now_ns)
@@ -49,6 +55,10 @@ static void next_turn(struct pp_clock_exchange *x, int64_t now_ns)
 	while (x->current < x->children) {
 		struct pp_clock_child *c = &x->child[x->current];
 
+		if (c->left) {
+			x->current++;
+			continue;
+		}
 		grant(x, c, now_ns);
 		if (c->heard && c->missed < GIVEN_UP) {
 			c->state = PP_CHILD_TURN;
@@ -101,9 +111,14 @@ void pp_clock_round_packet(struct pp_clock_exchange *x, const struct pp_clock_pa
 {
 	struct pp_clock_child *c = child_of(x, p->from);
 
-	if (!c)
+	if (!c && p->kind == PP_CLOCK_HELLO)
+		c = adopt(x, p->from);
+	if (!c || (c->left && p->kind != PP_CLOCK_HELLO))
 		return;
 	c->heard = 1;
+	c->left = p->kind == PP_CLOCK_LEAVE;
+	if (c->left && c->state == PP_CHILD_TURN)
+		end_turn(x, PP_CHILD_DONE, pp_clock_exchange_now_ns(x));
 	if (p->kind == PP_CLOCK_PING) {
 		struct pp_clock_packet pong = *p;
 

@@ -32,6 +32,7 @@ void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, con
 	t->impossible = state.counts.impossible;
 	t->foreign = state.counts.foreign;
 	t->round_ns = state.round_took_ns;
+	t->cpu_ns = state.cpu_ns;
 	snprintf(t->parent, sizeof(t->parent), "%s", parent);
 	t->hops = hops;
 	if (hops && pp_clock_link_nodes(link, &t->node, &t->nodes, NULL))

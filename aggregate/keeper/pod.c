@@ -102,6 +102,7 @@ void pp_pod_free(struct pp_pod *p)
 	pp_pod_gather_end(p);
 	pp_pod_share_end(p);
 	pp_pod_clock_end(p);
+	pp_pod_tree_end(p);
 	if (p->net)
 		hang_up(p, "this host is done");
 	free(p->rank);
@@ -285,6 +286,10 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 		pp_pod_take_words(p, e->peer, &m->words);
 	else if (m->kind == PP_WIRE_COMPARE && !leads)
 		pp_pod_clock_take(p, &m->compare);
+	else if (m->kind == PP_WIRE_CLOCK && leads)
+		pp_pod_tree_take(p, e->peer, &m->clock);
+	else if (m->kind == PP_WIRE_CLOCK)
+		pp_pod_clock_hear(p, &m->clock);
 	else if (m->kind == PP_WIRE_GATHER && !leads)
 		pp_pod_share_begin(p, &m->gather);
 	else if ((m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) && leads)
@@ -358,7 +363,11 @@ int pp_pod_wait(struct pp_pod *p, int ms)
 
 int pp_pod_pace(const struct pp_pod *p)
 {
-	return p && p->net && ((p->word.number && p->word.kind != PP_ASK_NOTHING) || p->gather.active || p->share.active) ? 1 : 100;
+	return p && p->net &&
+	                       (p->clock.due || (p->word.number && p->word.kind != PP_ASK_NOTHING) || p->gather.active ||
+	                        p->share.active)
+	               ? 1
+	               : 100;
 }
 
 int pp_pod_may_close(struct pp_pod *p, int over, int asked)

@@ -63,7 +63,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 		struct pp_pod_peer *one = &p->peer[i];
 
 		one->bring = (struct pp_pod_bring){.fd = -1};
-		if (one->joined && one->first_tick && pp_pod_same_clock(p, one) &&
+		if (one->joined && one->first_tick && !one->place.is_false && pp_pod_same_clock(p, one) &&
 		    (!g->child.first_tick || one->first_tick < g->child.first_tick))
 			g->child.first_tick = one->first_tick;
 	}
@@ -318,6 +318,9 @@ static void put_rows(struct pp_pod *p, int fd)
 			snprintf(text, sizeof(text), "gather-%llu-%zu.block", (unsigned long long)p->gather.child.number, i);
 			put_row(fd, PP_GATHER_BLOCK, -1, one->name, text);
 		}
+		snprintf(text, sizeof(text), "host %s %.180s", one->name, one->place.note);
+		if (one->joined && one->place.note[0])
+			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
 		snprintf(text, sizeof(text), "host %s: %.180s", one->name, one->bring.note);
 		if (one->joined && one->bring.note[0])
 			put_row(fd, PP_GATHER_NOTE, -1, one->name, text);
@@ -377,6 +380,7 @@ void pp_pod_gather_run(struct pp_pod *p)
 	/* The window's last comparison of clocks comes before its shares are made. */
 	if (g->named && !g->asked && pp_pod_clock_is_settled(p, g->begun_ms)) {
 		g->asked = 1;
+		pp_pod_tree_hand(p);
 		for (size_t i = 0; i < p->peers; i++)
 			if (p->peer[i].joined && !p->peer[i].gone)
 				ask(p, (int)i);

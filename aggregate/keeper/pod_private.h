@@ -1,9 +1,11 @@
 /* What the files of pod.h share: pod.c (role, turns), pod_way.c and pod_meet.c (how hosts find each other), pod_ranks.c (who does
- * what), pod_words.c, pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else includes it. */
+ * what), pod_words.c, pod_clock.c and pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a
+ * follower's). Nobody else includes it. */
 #ifndef PP_KEEPER_POD_PRIVATE_H
 #define PP_KEEPER_POD_PRIVATE_H
 
 #include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock_tree.h"
 #include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/meeting.h"
 #include "aggregate/keeper/net.h"
@@ -32,6 +34,24 @@ struct pp_pod_bring {        /* leader: what a host brings to the gathering that
 	char why[200], note[200]; /* it brings nothing; it does, but */
 };
 
+struct pp_pod_told_place {  /* what a host was told last of its place */
+	int is_set, parent; /* PP_TREE_ROOT, or a peer */
+	int same, serves, hops;
+};
+
+struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
+	struct pp_tree_row row;
+	struct pp_pod_told_place told;
+	int is_false; /* it said that it has another's clock, and has not */
+	uint32_t missed;
+	uint16_t port; /* where its own children's stamps go; 0: not told yet */
+	char address[256], note[200];
+	uint64_t round; /* the chain knows of all up to this one */
+	uint32_t chain_of;
+	uint8_t *chain;
+	size_t chain_size;
+};
+
 struct pp_pod_peer { /* another host, by its number in the net */
 	int joined, gone, lost;
 	enum pp_pod_way way;
@@ -42,6 +62,7 @@ struct pp_pod_peer { /* another host, by its number in the net */
 	int over;
 	int64_t heard_ms;
 	struct pp_pod_bring bring;
+	struct pp_pod_place place;
 };
 
 struct pp_pod_job {                     /* leader: the gathering */
@@ -71,12 +92,23 @@ struct pp_pod_clock {               /* pod_clock.c */
 	struct pp_clock_link *link; /* NULL: clocks are not compared */
 	uint8_t key[PP_CLOCK_KEY];
 	double ticks_per_ns;
+	/* leader */
 	uint64_t round;
-	int64_t round_ms;
-	size_t heard;
-	int same;         /* follower: its clock is the leader's, as both say */
-	int others;       /* leader: a host of another clock is there */
-	int wanted, busy; /* leader: a round should begin; one runs */
+	int64_t round_ms, look_ms, join_ms, join_began_ms; /* join_ms: of a round for who has come; 0: none */
+	size_t heard, domains;                             /* domains: clocks that are not its own */
+	int is_stale;                                      /* places are to be looked at again */
+	int wanted, busy;                                  /* a round should begin; one runs */
+	int is_open;                                       /* a rank records */
+	/* follower */
+	uint32_t self, parent;
+	int same, is_false, is_same; /* its clock is the parent's, as both say; it is not; it was found to be */
+	int serves, hops;
+	char host[72]; /* of the parent */
+	uint64_t due;  /* round after which the chain is told; 0: none */
+	int64_t due_ms;
+	int64_t placed_ms, patience_ms; /* until it tells that the parent is not reached */
+	struct pp_pieces above;         /* the parent's ticks to the leader's, where the parent is not the leader */
+	uint32_t above_of;
 };
 
 struct pp_pod {
@@ -163,17 +195,33 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m);
 void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s);
 void pp_pod_gather_end(struct pp_pod *p);
 
-/* pod_clock.c: leader, follower, both. A round for the end of a window; is it over, or not worth waiting for any more? */
+/* pod_clock.c: leader, follower, both. A round for the begin or end of a window; is it over, or not worth waiting for any more? */
 void pp_pod_clock_lead(struct pp_pod *p);
-void pp_pod_clock_invite(struct pp_pod *p, int peer, int same);
+int pp_pod_clock_open(struct pp_pod *p); /* its port; -ENOTCONN: none */
+void pp_pod_clock_close(struct pp_pod *p);
 void pp_pod_clock_want(struct pp_pod *p);
 void pp_pod_clock_run(struct pp_pod *p);
 int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms);
+void pp_pod_clock_end(struct pp_pod *p);
+
+/* pod_clock_follow.c: one turn; a place; what the leader tells of the parent's clock. */
+void pp_pod_clock_follow(struct pp_pod *p);
 void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c);
-int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is the leader's, and it is not */
+void pp_pod_clock_hear(struct pp_pod *p, const struct pp_wire_told *t);
+int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is another's, and it is not */
 /* Own ticks to job ns, by the leader's map of its own, which gets the drift. */
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
-void pp_pod_clock_end(struct pp_pod *p);
+
+/* pod_tree.c: the leader's tree. Places that are to be looked at again; a host's word; who lost its turns; a round begins; is a hub's
+ * word of it still to come; turns of a round, one after another; chains for hosts below hubs, before they are asked for shares. */
+void pp_pod_tree_run(struct pp_pod *p);
+void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire_told *t);
+void pp_pod_tree_look(struct pp_pod *p);
+void pp_pod_tree_call(struct pp_pod *p);
+int pp_pod_tree_waits(const struct pp_pod *p);
+size_t pp_pod_tree_turns(const struct pp_pod *p);
+void pp_pod_tree_hand(struct pp_pod *p);
+void pp_pod_tree_end(struct pp_pod *p);
 
 /* pod_share.c */
 void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g);

@@ -155,7 +155,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	pp_keeper_log("host '%s' joined with %zu ranks", one->name, h->ranks);
 	pp_pod_take_ranks(p, peer, &(struct pp_wire_heartbeat){.rank = h->rank, .ranks = h->ranks});
 	pp_pod_tell_one(p, peer);
-	pp_pod_clock_invite(p, peer, pp_pod_same_clock(p, one));
+	p->clock.is_stale = 1;
 }
 
 static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
@@ -246,6 +246,7 @@ void pp_pod_take_end(struct pp_pod *p, int peer, int lost)
 
 	one->gone = 1;
 	one->lost = lost;
+	p->clock.is_stale = 1;
 	for (size_t i = 0; i < p->ranks; i++)
 		if (p->rank_peer[i] == peer) {
 			p->rank[i].gone = p->rank[i].over = 1;

@@ -106,7 +106,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 		s->child.map = &s->map;
 		pp_rings_name_clock(g->clock.boot_id, g->clock.timens, g->clock.tick_kind, s->child.clock, sizeof(s->child.clock));
 	}
-	pp_clock_told_take(&s->child.told, p->clock.link, "", !same);
+	pp_clock_told_take(&s->child.told, p->clock.link, same ? "" : p->clock.host, same ? 0 : p->clock.hops);
 	snprintf(s->child.spool, sizeof(s->child.spool), "%s", p->o.spool);
 	snprintf(s->child.token, sizeof(s->child.token), "%.63s", g->token);
 	snprintf(s->child.session, sizeof(s->child.session), "%.63s", g->session);

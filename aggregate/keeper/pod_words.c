@@ -55,6 +55,8 @@ void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64
 	p->word.first = first;
 	p->word.last = last;
 	p->word.told_us = pp_pod_now_us();
+	if (kind != PP_ASK_NOTHING)
+		pp_pod_clock_want(p);
 	for (size_t i = 0; p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
 			pp_pod_tell_one(p, (int)i);

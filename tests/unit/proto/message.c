@@ -80,7 +80,10 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 	else if (kind == PP_WIRE_SHARE)
 		m.share = (struct pp_wire_share){8, 1ULL << 40, -28, "no space", 2};
 	else if (kind == PP_WIRE_COMPARE)
-		m.compare = (struct pp_wire_compare){64, 65535, (const uint8_t *)"0123456789abcdef", 16, 1};
+		m.compare = (struct pp_wire_compare){64,   65535, (const uint8_t *)"0123456789abcdef", 16, 1, 7, 2, "10.0.0.1 ::1",
+		                                     "h7", 1};
+	else if (kind == PP_WIRE_CLOCK)
+		m.clock = (struct pp_wire_told){1ULL << 40, 7, 65535, 2, "10.0.0.2", 1, data, 40};
 	else
 		m.words = (struct pp_wire_words){kind == PP_WIRE_WORDS_OF ? 9 : 0, kind == PP_WIRE_WORDS_OF, "wait\n", 5};
 	return m;
@@ -124,6 +127,13 @@ static void compare_small(const struct pp_wire *a, const struct pp_wire *b)
 	} else if (a->kind == PP_WIRE_COMPARE) {
 		CHECK(b->compare.domain == 64 && b->compare.port == 65535 && b->compare.key_size == 16 && b->compare.same);
 		CHECK(!memcmp(b->compare.key, "0123456789abcdef", 16));
+		CHECK(b->compare.parent == 7 && b->compare.hops == 2 && b->compare.serves);
+		CHECK_STR(b->compare.addresses, "10.0.0.1 ::1");
+		CHECK_STR(b->compare.host, "h7");
+	} else if (a->kind == PP_WIRE_CLOCK) {
+		CHECK(b->clock.round == 1ULL << 40 && b->clock.parent == 7 && b->clock.port == 65535 && b->clock.verdict == 2);
+		CHECK(b->clock.lost && b->clock.chain_size == 40 && !memcmp(b->clock.chain, data, 40));
+		CHECK_STR(b->clock.addresses, "10.0.0.2");
 	} else {
 		CHECK(b->words.client == a->words.client && b->words.ended == a->words.ended);
 		CHECK(b->words.size == 5 && !memcmp(b->words.text, "wait\n", 5));
@@ -209,6 +219,10 @@ TEST(rules)
 	m = sample(PP_WIRE_GATHER), m.gather.shift = 64, refused(m, "clock");
 	m = sample(PP_WIRE_COMPARE), m.compare.key_size = 15, refused(m, "key");
 	m = sample(PP_WIRE_COMPARE), m.compare.port = 0, refused(m, "port");
+	m = sample(PP_WIRE_COMPARE), m.compare.parent = 64, refused(m, "place");
+	m = sample(PP_WIRE_COMPARE), m.compare.domain = 0, refused(m, "place");
+	m = sample(PP_WIRE_CLOCK), m.clock.port = 65536, refused(m, "port");
+	m = sample(PP_WIRE_CLOCK), m.clock.chain_size = PP_WIRE_CHAIN + 1, refused(m, "too long");
 	m = sample(PP_WIRE_SHARE), m.share.code = 1, refused(m, "code");
 	m = sample(PP_WIRE_WORDS_OF), m.words.size = PP_WIRE_WORDS + 1, refused(m, "too many");
 	m = sample(PP_WIRE_BLOCK), m.piece.size = sizeof(data), m.piece.total = UINT64_MAX, refused(m, "larger");
@@ -267,7 +281,7 @@ TEST(hostile_bytes)
 			mutate(bytes, size, &taken);
 		free(bytes);
 	}
-	CHECK(taken > 100 && taken < 54000);
+	CHECK(taken > 100 && taken < 59000);
 }
 
 /* Many empty parts: the frame is small, what it unpacks to is not. */
