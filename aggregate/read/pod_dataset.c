@@ -4,14 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pod.h"
-
-struct fill {
-	struct pp_pod *pod;
-	struct pp_dataset *d;
-	struct pp_err *err;
-	int code; /* first error: what follows does nothing */
-};
+#include "aggregate/read/pod_fill.h"
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 
@@ -32,8 +25,7 @@ static void fill_attributes(struct pp_pod *pod, struct pp_dataset *d)
 	d->steps_asked_last = pp_pod_attribute_int(pod, "steps_asked_last", 0);
 }
 
-/* A column whose size is known; `kinds` is a set of 1 << enum pp_pod_kind. 0 where the file has none. */
-static int get(struct fill *f, const char *group, const char *variable, size_t n, unsigned kinds, struct pp_pod_column *ret)
+int pp_pod_get(struct pp_pod_fill *f, const char *group, const char *variable, size_t n, unsigned kinds, struct pp_pod_column *ret)
 {
 	if (f->code || !pp_pod_has(f->pod, group, variable))
 		return 0;
@@ -50,14 +42,13 @@ static int get(struct fill *f, const char *group, const char *variable, size_t n
 	return 0;
 }
 
-/* One integer column into a member of an array of structs, 1, 4 or 8 bytes wide. */
-static void put(struct fill *f, const char *group, const char *variable, void *array, size_t offset, size_t stride, size_t size,
-                size_t n)
+void pp_pod_put(struct pp_pod_fill *f, const char *group, const char *variable, void *array, size_t offset, size_t stride,
+                size_t size, size_t n)
 {
 	struct pp_pod_column c;
 	char *to = (char *)array + offset;
 
-	if (!get(f, group, variable, n, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
+	if (!pp_pod_get(f, group, variable, n, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
 		return;
 	for (size_t i = 0; i < n; i++, to += stride) {
 		int64_t value = c.data.i[i];
@@ -74,21 +65,18 @@ static void put(struct fill *f, const char *group, const char *variable, void *a
 	pp_pod_release(&c);
 }
 
-#define PUT(f, group, variable, array, type, member, n)                                                                            \
-	put(f, group, variable, array, offsetof(struct type, member), sizeof(struct type), sizeof((array)->member), n)
-
-static void put_text(struct fill *f, const char *variable, char *first, size_t size)
+static void put_text(struct pp_pod_fill *f, const char *variable, char *first, size_t size)
 {
 	struct pp_pod_column c;
 
-	if (!get(f, "worker", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
+	if (!pp_pod_get(f, "worker", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
 		return;
 	for (size_t i = 0; i < c.n; i++)
 		snprintf(first + i * sizeof(struct pp_worker), size, "%s", pp_pod_text(&c, i));
 	pp_pod_release(&c);
 }
 
-static void fill_workers(struct fill *f)
+static void fill_workers(struct pp_pod_fill *f)
 {
 	struct pp_dataset *d = f->d;
 	struct pp_pod_column c;
@@ -104,14 +92,14 @@ static void fill_workers(struct fill *f)
 		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu workers", d->workers);
 		return;
 	}
-	PUT(f, "worker", "rank", d->worker, pp_worker, rank, d->workers);
-	PUT(f, "worker", "local_rank", d->worker, pp_worker, local_rank, d->workers);
-	PUT(f, "worker", "pid", d->worker, pp_worker, pid, d->workers);
-	PUT(f, "clock", "domain", d->worker, pp_worker, domain, d->workers);
-	PUT(f, "clock", "offset_ns", d->worker, pp_worker, offset_ns, d->workers);
-	PUT(f, "clock", "drift_ppb", d->worker, pp_worker, drift_ppb, d->workers);
-	PUT(f, "clock", "bound_ns", d->worker, pp_worker, bound_ns, d->workers);
-	PUT(f, "quality", "records", d->worker, pp_worker, records, d->workers);
+	PP_POD_PUT(f, "worker", "rank", d->worker, pp_worker, rank, d->workers);
+	PP_POD_PUT(f, "worker", "local_rank", d->worker, pp_worker, local_rank, d->workers);
+	PP_POD_PUT(f, "worker", "pid", d->worker, pp_worker, pid, d->workers);
+	PP_POD_PUT(f, "clock", "domain", d->worker, pp_worker, domain, d->workers);
+	PP_POD_PUT(f, "clock", "offset_ns", d->worker, pp_worker, offset_ns, d->workers);
+	PP_POD_PUT(f, "clock", "drift_ppb", d->worker, pp_worker, drift_ppb, d->workers);
+	PP_POD_PUT(f, "clock", "bound_ns", d->worker, pp_worker, bound_ns, d->workers);
+	PP_POD_PUT(f, "quality", "records", d->worker, pp_worker, records, d->workers);
 	put_text(f, "host", d->worker->host, sizeof(d->worker->host));
 	put_text(f, "status", d->worker->status, sizeof(d->worker->status));
 	put_text(f, "device", d->worker->device, sizeof(d->worker->device));
@@ -120,11 +108,11 @@ static void fill_workers(struct fill *f)
 	put_text(f, "options", d->worker->options, sizeof(d->worker->options));
 }
 
-static void fill_exclusive(struct fill *f, size_t cells)
+static void fill_exclusive(struct pp_pod_fill *f, size_t cells)
 {
 	struct pp_pod_column c;
 
-	if (!get(f, "breakdown", "exclusive_ns", cells * PP_CATEGORIES, 1u << PP_POD_INT, &c))
+	if (!pp_pod_get(f, "breakdown", "exclusive_ns", cells * PP_CATEGORIES, 1u << PP_POD_INT, &c))
 		return;
 	for (size_t i = 0; i < cells; i++)
 		memcpy(f->d->cell[i].exclusive_ns + 1, c.data.i + i * PP_CATEGORIES, PP_CATEGORIES * sizeof(int64_t));
@@ -145,7 +133,7 @@ static void guess_errors(struct pp_dataset *d)
 }
 
 /* A file of an earlier podprof has no late_ns: who was waited for is then not told. */
-static void fill_cells(struct fill *f)
+static void fill_cells(struct pp_pod_fill *f)
 {
 	struct pp_dataset *d = f->d;
 	struct pp_pod_column c;
@@ -154,7 +142,7 @@ static void fill_cells(struct fill *f)
 	if (f->code || !d->workers || !pp_pod_has(f->pod, "breakdown", "step"))
 		return;
 	f->code = pp_pod_look(f->pod, "breakdown", "step", &c, f->err);
-	if (f->code || !get(f, "breakdown", "step", c.n, 1u << PP_POD_INT, &c))
+	if (f->code || !pp_pod_get(f, "breakdown", "step", c.n, 1u << PP_POD_INT, &c))
 		return;
 	d->steps = c.n;
 	d->step_number = c.data.i;
@@ -164,35 +152,35 @@ static void fill_cells(struct fill *f)
 		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu steps of %zu workers", d->steps, d->workers);
 		return;
 	}
-	PUT(f, "step", "begin_ns", d->cell, pp_cell, begin_ns, cells);
-	PUT(f, "step", "end_ns", d->cell, pp_cell, end_ns, cells);
-	PUT(f, "breakdown", "present", d->cell, pp_cell, present, cells);
-	PUT(f, "breakdown", "step_ns", d->cell, pp_cell, step_ns, cells);
-	PUT(f, "breakdown", "wait_ns", d->cell, pp_cell, wait_ns, cells);
-	PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
-	PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
-	PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
+	PP_POD_PUT(f, "step", "begin_ns", d->cell, pp_cell, begin_ns, cells);
+	PP_POD_PUT(f, "step", "end_ns", d->cell, pp_cell, end_ns, cells);
+	PP_POD_PUT(f, "breakdown", "present", d->cell, pp_cell, present, cells);
+	PP_POD_PUT(f, "breakdown", "step_ns", d->cell, pp_cell, step_ns, cells);
+	PP_POD_PUT(f, "breakdown", "wait_ns", d->cell, pp_cell, wait_ns, cells);
+	PP_POD_PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
+	PP_POD_PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
+	PP_POD_PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
 	if (pp_pod_has(f->pod, "breakdown", "late_error_ns"))
-		PUT(f, "breakdown", "late_error_ns", d->cell, pp_cell, late_error_ns, cells);
+		PP_POD_PUT(f, "breakdown", "late_error_ns", d->cell, pp_cell, late_error_ns, cells);
 	else
 		guess_errors(d);
 	fill_exclusive(f, cells);
 }
 
-static int64_t one_of(struct fill *f, const char *variable, int64_t absent)
+static int64_t one_of(struct pp_pod_fill *f, const char *variable, int64_t absent)
 {
 	struct pp_pod_column c;
 	int64_t value = absent;
 
 	if (f->code || !pp_pod_has(f->pod, "quality", variable) ||
-	    !get(f, "quality", variable, 1, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
+	    !pp_pod_get(f, "quality", variable, 1, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
 		return value;
 	value = c.data.i[0];
 	pp_pod_release(&c);
 	return value;
 }
 
-static void fill_quality(struct fill *f)
+static void fill_quality(struct pp_pod_fill *f)
 {
 	struct pp_dataset *d = f->d;
 
@@ -206,18 +194,18 @@ static void fill_quality(struct fill *f)
 }
 
 /* Equal on all ranks: the first one's. */
-static void take_text(struct fill *f, const char *variable, char *to, size_t size)
+static void take_text(struct pp_pod_fill *f, const char *variable, char *to, size_t size)
 {
 	struct pp_pod_column c;
 
-	if (!get(f, "window", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
+	if (!pp_pod_get(f, "window", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
 		return;
 	snprintf(to, size, "%s", pp_pod_text(&c, 0));
 	pp_pod_release(&c);
 }
 
 /* A row for each worker, in their order. */
-static void fill_window(struct fill *f)
+static void fill_window(struct pp_pod_fill *f)
 {
 	struct pp_window_told *w = &f->d->window;
 	size_t n = f->d->workers;
@@ -231,22 +219,22 @@ static void fill_window(struct fill *f)
 		return;
 	}
 	w->ranks = n;
-	PUT(f, "window", "worker", w->rank, pp_window_rank, rank, n);
-	PUT(f, "window", "asked_ns", w->rank, pp_window_rank, asked, n);
-	PUT(f, "window", "acked_ns", w->rank, pp_window_rank, acked, n);
-	PUT(f, "window", "started_ns", w->rank, pp_window_rank, started, n);
-	PUT(f, "window", "ended_ns", w->rank, pp_window_rank, ended, n);
-	PUT(f, "window", "delivered", w->rank, pp_window_rank, delivered, n);
+	PP_POD_PUT(f, "window", "worker", w->rank, pp_window_rank, rank, n);
+	PP_POD_PUT(f, "window", "asked_ns", w->rank, pp_window_rank, asked, n);
+	PP_POD_PUT(f, "window", "acked_ns", w->rank, pp_window_rank, acked, n);
+	PP_POD_PUT(f, "window", "started_ns", w->rank, pp_window_rank, started, n);
+	PP_POD_PUT(f, "window", "ended_ns", w->rank, pp_window_rank, ended, n);
+	PP_POD_PUT(f, "window", "delivered", w->rank, pp_window_rank, delivered, n);
 	take_text(f, "by", w->by, sizeof(w->by));
 	take_text(f, "kind", w->kind, sizeof(w->kind));
 	take_text(f, "channel", w->channel, sizeof(w->channel));
 	take_text(f, "request", w->what, sizeof(w->what));
-	if (get(f, "window", "reason", n, 1u << PP_POD_TEXT, &c)) {
+	if (pp_pod_get(f, "window", "reason", n, 1u << PP_POD_TEXT, &c)) {
 		for (size_t i = 0; i < n; i++)
 			snprintf(w->rank[i].reason, sizeof(w->rank[i].reason), "%s", pp_pod_text(&c, i));
 		pp_pod_release(&c);
 	}
-	if (get(f, "window", "tries", 1, 1u << PP_POD_INT, &c)) {
+	if (pp_pod_get(f, "window", "tries", 1, 1u << PP_POD_INT, &c)) {
 		w->tries = (int32_t)c.data.i[0];
 		pp_pod_release(&c);
 	}
@@ -255,13 +243,14 @@ static void fill_window(struct fill *f)
 int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.steps = 0};
-	struct fill f = {.pod = pod, .d = &d, .err = err};
+	struct pp_pod_fill f = {.pod = pod, .d = &d, .err = err};
 
 	fill_attributes(pod, &d);
 	fill_workers(&f);
 	fill_cells(&f);
 	fill_quality(&f);
 	fill_window(&f);
+	pp_pod_fill_clock(&f);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);
 	if (f.code) {

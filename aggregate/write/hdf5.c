@@ -105,19 +105,6 @@ static void write_worker(struct pp_h5 *h, const struct pp_dataset *d)
 	free(confidence);
 }
 
-static void write_clock(struct pp_h5 *h, const struct pp_dataset *d)
-{
-	size_t n = d->workers;
-
-	pp_h5_group_begin(h, "clock");
-	put_workers(h, d);
-	MEMBER(h, "domain", n, d->worker, domain);
-	MEMBER(h, "offset_ns", n, d->worker, offset_ns);
-	MEMBER(h, "drift_ppb", n, d->worker, drift_ppb);
-	MEMBER(h, "bound_ns", n, d->worker, bound_ns);
-	pp_h5_group_end(h);
-}
-
 static void put_steps(struct pp_h5 *h, const struct pp_dataset *d)
 {
 	pp_h5_dim(h, "step", d->steps);
@@ -188,7 +175,7 @@ static int write_file(void *context, struct pp_err *err)
 	write_attributes(&h, d, ((struct file *)context)->logdir);
 	if (d->workers) {
 		write_worker(&h, d);
-		write_clock(&h, d);
+		pp_h5_write_clock(&h, d);
 	}
 	if (d->workers && d->steps) {
 		write_step(&h, d);

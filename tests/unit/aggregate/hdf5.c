@@ -8,6 +8,7 @@
 
 #include "aggregate/analyze/verdict.h"
 #include "aggregate/read/pod.h"
+#include "tests/unit/aggregate/block_kit.h"
 #include "tests/unit/aggregate/sample.h"
 
 /* Rows of tables that are empty in a clean session. */
@@ -71,6 +72,11 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	CHECK_INT(d.pair_bound_ns, written->pair_bound_ns);
 	CHECK(!memcmp(&d.causality, &written->causality, sizeof(d.causality)) && d.violations == written->violations);
 	CHECK(d.workers == written->workers && !memcmp(d.late, written->late, d.workers * sizeof(*d.late)));
+	CHECK_INT(d.host_clocks, written->host_clocks);
+	for (size_t i = 0; i < d.host_clocks && !test_failures; i++)
+		kit_same_clock(&written->host_clock[i], &d.host_clock[i]);
+	for (size_t i = 0; i < d.workers; i++)
+		CHECK_INT(d.worker[i].host_clock, written->worker[i].host_clock);
 	CHECK_STR(d.window.by, written->window.by);
 	CHECK_STR(d.window.what, written->window.what);
 	CHECK(d.window.tries == written->window.tries && d.window.ranks == written->window.ranks);

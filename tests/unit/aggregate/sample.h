@@ -107,6 +107,50 @@ static inline void sample_process(struct pp_rank *rank)
 	rank->memories = 2;
 }
 
+/* What a keeper knows of one host: rows in every table. */
+static inline void sample_clock(struct pp_host_clock *c)
+{
+	static struct pp_clock_sample sample[2] = {{.time_ns = -500,
+	                                            .half_ns = 4000,
+	                                            .t1 = 1000,
+	                                            .t2 = 7201000005000,
+	                                            .t3 = 7201000005100,
+	                                            .t4 = 9000,
+	                                            .trips = 50,
+	                                            .flags = 1},
+	                                           {.time_ns = 8000000,
+	                                            .half_ns = 3000,
+	                                            .t1 = 2000,
+	                                            .t2 = 7201008005000,
+	                                            .t3 = 7201008005100,
+	                                            .t4 = 8000,
+	                                            .trips = 49}};
+	static struct pp_clock_stretch stretch[1] = {{-500, 8000000, 4002, 3002, 7, 1}};
+	static struct pp_wall_pair pair[2] = {{-1000, INT64_C(1789999999999999000), 40},
+	                                      {9000000, INT64_C(1790000000009000000), 41}};
+	static struct pp_wall_change change[1] = {{2000000, 3000000, -100000, 80, 0}};
+
+	*c = (struct pp_host_clock){.host = "node0",
+	                            .own = "b00t counter",
+	                            .offset_ns = -3600000000000,
+	                            .sample = sample,
+	                            .samples = 2,
+	                            .stretch = stretch,
+	                            .stretches = 1,
+	                            .pair = pair,
+	                            .pairs = 2,
+	                            .change = change,
+	                            .changes = 1,
+	                            .changes_lost = 3,
+	                            .claim = {1, 1, 5000, 900000, -12345, "kernel, chronyd"},
+	                            .rounds = 4,
+	                            .trips = 99,
+	                            .lost = 1,
+	                            .foreign = 2,
+	                            .round_ns = 800000,
+	                            .cpu_ns = 400000};
+}
+
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
 {
 	static char long_name[SAMPLE_LONG + 1];
@@ -147,7 +191,12 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	                              .reason = "it did not look at the request in time"};
 	const struct pp_window_told told = {
 	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
+	struct pp_host_clock clock;
+
+	sample_clock(&clock);
+
 	struct pp_dataset_input in = {.capture = &s->capture,
+	                              .host_clock = &clock,
 	                              .steps = &s->steps,
 	                              .attr = s->attr,
 	                              .session = "sample",
