@@ -150,9 +150,8 @@ int pp_cmd_doctor(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_DOCTOR, NULL);
-	if (strcmp(options.value[PP_OPT_ID_CLOCK], "1") != 0 &&
-	    (options.source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE ||
-	     options.source[PP_OPT_ID_RENDEZVOUS] == PP_FROM_COMMAND_LINE)) {
+	if (strcmp(options.value[PP_OPT_ID_CLOCK], "1") != 0 && (options.source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE ||
+	                                                         options.source[PP_OPT_ID_RENDEZVOUS] == PP_FROM_COMMAND_LINE)) {
 		pp_say("--duration and --rendezvous are of doctor --clock only. Add --clock, or leave them out.");
 		return PP_EXIT_USAGE;
 	}

@@ -22,6 +22,7 @@ struct pp_doctor_host { /* what a host says of itself */
 	int32_t rank, local_size;
 	int32_t kind; /* enum pp_tick_kind */
 	int32_t stamps, claims;
+	char by[64]; /* whose claim */
 	double ticks_per_ns, resolution_ns, cost_ns;
 	struct pp_wall_claim claim;
 	uint16_t port; /* of its own star, by UDP */

@@ -44,8 +44,8 @@ void pp_doctor_talk_say(struct pp_net *net, int peer, struct pp_doctor_talk *t, 
 
 static int is_host(struct pp_doctor_host *h)
 {
-	h->name[sizeof(h->name) - 1] = h->boot_id[sizeof(h->boot_id) - 1] = h->timens[sizeof(h->timens) - 1] =
-	        h->why[sizeof(h->why) - 1] = '\0';
+	h->by[sizeof(h->by) - 1] = h->name[sizeof(h->name) - 1] = h->boot_id[sizeof(h->boot_id) - 1] =
+	        h->timens[sizeof(h->timens) - 1] = h->why[sizeof(h->why) - 1] = '\0';
 	for (size_t i = 0; i < PP_DOCTOR_ADDRESSES; i++)
 		h->address[i][sizeof(h->address[i]) - 1] = '\0';
 	return h->addresses <= PP_DOCTOR_ADDRESSES && h->local_size >= 0 && h->rank >= 0 && h->ticks_per_ns > 0;

@@ -8,6 +8,7 @@
 
 #include "aggregate/keeper/clock_link.h"
 #include "aggregate/keeper/clock_socket.h"
+#include "aggregate/keeper/wall_claim.h"
 #include "core/base/proc.h"
 #include "launchers/doctor_clock.h"
 
@@ -95,6 +96,10 @@ void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_ho
 	h->ticks_per_ns = pp_clock_rate((enum pp_tick_kind)h->kind, &a, &b);
 	measure(h);
 	h->claims = !pp_wall_claim(&h->claim);
+	if (pp_wall_claim_sees_host())
+		pp_wall_claim_by("/proc", "/dev", h->by);
+	else
+		pp_wall_claim_by(NULL, NULL, h->by);
 	if (!pp_clock_socket_open(&probe, NULL, 0, 0, NULL))
 		h->stamps = probe.kernel_stamps;
 	pp_clock_socket_close(&probe);

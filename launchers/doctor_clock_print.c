@@ -9,7 +9,7 @@
 #include "launchers/cmd.h"
 #include "launchers/doctor_clock.h"
 
-enum { COLUMNS = 11, CELL = 96 };
+enum { COLUMNS = 11, CELL = 160 };
 
 struct grid { /* cells as texts, to be aligned */
 	char (*cell)[CELL];
@@ -102,11 +102,11 @@ static void claim_text(const struct pp_doctor_host *h, char *text, size_t size)
 	put_ns(error, sizeof(error), (double)h->claim.error_ns);
 	put_ns(most, sizeof(most), (double)h->claim.error_most_ns);
 	if (!h->claims)
-		snprintf(text, size, "says nothing");
+		snprintf(text, size, "%s: nothing", h->by);
 	else if (!h->claim.synchronised)
-		snprintf(text, size, "not synchronised");
+		snprintf(text, size, "%s: not synchronised", h->by);
 	else
-		snprintf(text, size, "right within %s, at most %s", error, most);
+		snprintf(text, size, "%s: right within %s, at most %s", h->by, error, most);
 }
 
 static void print_hosts(const struct pp_doctor_table *t)
@@ -289,6 +289,7 @@ static void json_host(const struct pp_doctor_host *h)
 	json_field("why", h->why);
 	json_field("boot_id", h->boot_id);
 	json_field("time_namespace", h->timens);
+	json_field("claim_by", h->by);
 	printf("\"rank\": %d, \"kernel_stamps\": %s, \"resolution_ns\": %.1f, \"cost_ns\": %.1f, \"claim\": ", h->rank,
 	       h->stamps ? "true" : "false", h->resolution_ns, h->cost_ns);
 	if (h->claims)

@@ -140,6 +140,7 @@ static struct pp_doctor_host host_of(const char *name, int rank, const char *tim
 	snprintf(h.boot_id, sizeof(h.boot_id), "%08x-0000", rank / 2 + 10);
 	snprintf(h.timens, sizeof(h.timens), "%s", timens);
 	snprintf(h.why, sizeof(h.why), "%s", rank ? "the kernel counts by hpet" : "the kernel's clock too");
+	snprintf(h.by, sizeof(h.by), "kernel%s", rank == 1 ? ", chronyd" : "");
 	h.claim.synchronised = rank < 2;
 	h.claim.error_ns = 12345;
 	h.claim.error_most_ns = 9876543;
