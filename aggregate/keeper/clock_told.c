@@ -23,6 +23,8 @@ void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, con
 	struct pp_clock_link_state state;
 
 	pp_clock_told_release(t);
+	snprintf(t->parent, sizeof(t->parent), "%s", parent);
+	t->hops = hops;
 	if (!link)
 		return;
 	pp_clock_link_state(link, &state);
@@ -33,8 +35,6 @@ void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, con
 	t->foreign = state.counts.foreign;
 	t->round_ns = state.round_took_ns;
 	t->cpu_ns = state.cpu_ns;
-	snprintf(t->parent, sizeof(t->parent), "%s", parent);
-	t->hops = hops;
 	if (hops && pp_clock_link_nodes(link, &t->node, &t->nodes, NULL))
 		t->nodes = 0;
 }
