@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""Jobs whose keeper sees the date jump (stepping_clock.c): dates of the session are those of the window's begin, the jump is named, and
+hosts with a wrong date cut the same window. Run by ctest session_wall."""
+import os
+import sys
+import time
+
+from e2e import check_dataset, h5, read, text, xspaces
+from hosts import Hosts
+import jobs
+from jobs import Skipped, check, run, session_of
+
+SECOND = 10 ** 9
+SLACK = 50 * 10 ** 6  # the date of the driver's own readings against the first step's
+
+
+def shim(place):
+    """Words before `podprof run`: its keeper's date jumps by `by` ns when CLOCK_MONOTONIC is `at`."""
+    library = os.path.join(place.guest, "libstepping_clock.so")
+    check(os.path.exists(library), f"no {library}")
+    return lambda at, by: ["env", f"LD_PRELOAD={library}", f"CLOCK_STEP_LIBRARY={library}", f"CLOCK_STEP={at}:{by}"]
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def job(place, after, by, *options, steps=40, ms=50):
+    """One rank whose steps take 50 ms each; its keeper's date jumps `after` seconds from now. The session, and when it ran: date before and
+    after, ns."""
+    logs, began = place.new_logs(), time.time_ns()
+    at = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + int(after * SECOND)
+    got = run([*shim(place)(at, by), *place.under(logs, [place.program("steps"), str(steps), str(ms)], *options)])
+    ended = time.time_ns()
+    check(got.code == 0 and len(got.podprof_lines()) == 2, got.told())
+    session = session_of(logs)
+    check_dataset(session, workers=1)
+    return logs, session, began, ended
+
+
+def dates_of(logs, session):
+    """Dates of each step's begin and of each end."""
+    with h5(session) as f:
+        epoch = int(f.attrs["epoch_realtime_ns"])
+        begin, end = epoch + f["step/begin_ns"][()][:, 0], epoch + f["step/end_ns"][()][:, 0]
+    plane = os.path.join(logs, "plugins", "profile", os.path.basename(session), xspaces(logs, session)[0])
+    with open(plane, "rb") as f:
+        check(varint(epoch) in f.read(), "profile_start_time of XSpace is another epoch than epoch_realtime_ns")
+    return begin, end
+
+
+def in_window(place, full):
+    """Back by an hour in the middle of the window: dates are those before it."""
+    logs, session, began, ended = job(place, 1.2, -3600 * SECOND)
+    begin, end = dates_of(logs, session)
+    check(begin[0] >= began and end[-1] <= ended, f"steps {begin[0]} .. {end[-1]}, the job {began} .. {ended}")
+    check(end[-1] - begin[0] >= 40 * 50 * 10 ** 6, "the window is shorter than its steps")
+    with h5(session) as f:
+        c, epoch = f["clock"], int(f.attrs["epoch_realtime_ns"])
+        check(len(c["change"]) == 1 and c["event"][0] == 0 and c["change_host"][0] == 0, f"{len(c['change'])} changes")
+        by, error = int(c["by_ns"][0]), int(c["error_ns"][0])
+        check(abs(by + 3600 * SECOND) <= error < 10 ** 6, f"by {by} ns, error {error} ns")
+        jump, first, last = began + int(1.2 * SECOND) - epoch, int(c["from_ns"][0]), int(c["to_ns"][0])
+        check(first - SLACK <= jump <= last + SLACK and last - first < 3 * SECOND, f"it was at {jump}, said to be in {first} .. {last}")
+        times, dates, half = c["wall_time_ns"][()], c["wall_realtime_ns"][()], c["wall_half_ns"][()]
+        check(len(times) >= 3 and (half > 0).all() and (half < 10 ** 6).all(), f"{len(times)} readings, {half}")
+        for at, date in zip(times, dates):
+            off = int(date) - epoch - int(at) - (by if at > (first + last) // 2 else 0)
+            check(abs(off) < SLACK, f"the date at {at} is {off} ns off")
+        check(int(c["changes_lost"][0]) == 0 and text(c["claim_by"][0]).startswith("kernel" if c["claim_known"][0] else ""), "claims")
+    check("the date of host" in read(session, "summary.txt"), "the summary does not name the step")
+
+
+def before_window(place, full):
+    """Forward by ten seconds before the window begins: its dates are those that the host shows then."""
+    logs, session, began, ended = job(place, 0.8, 10 * SECOND, "--steps", "30:40")
+    begin, end = dates_of(logs, session)
+    check(began + 10 * SECOND + 29 * 50 * 10 ** 6 <= begin[0] and end[-1] <= ended + 10 * SECOND,
+          f"steps {begin[0]} .. {end[-1]}, the job {began} .. {ended}")
+    with h5(session) as f:
+        check("change" not in f["clock"] or not len(f["clock/change"]), "a step before the window is one in it")
+
+
+def after_window(place, full):
+    """When its session is written the date is another: nothing of it is in the session."""
+    logs, session, began, ended = job(place, 1.2, 10 * SECOND, "--steps", "2:10")
+    begin, end = dates_of(logs, session)
+    check(began <= begin[0] and end[-1] <= ended, f"steps {begin[0]} .. {end[-1]}, the job {began} .. {ended}")
+
+
+def far_dates(place, full):
+    """Two hosts whose clocks are compared, the second one's date an hour behind: a window of time is the same time on both."""
+    if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
+        raise Skipped("time namespaces are not allowed here")
+    logs, script = place.new_logs(), os.path.join(place.scratch, "one-host.sh")
+    with Hosts(place, 2, ahead=(0, 100)) as hosts:
+        wrong = " ".join(shim(place)(0, -3600 * SECOND))
+        with open(script, "w", encoding="ascii") as f:
+            f.write(f'#!/bin/bash\n[ "$(hostname)" = {hosts.names[1]} ] && exec {wrong} "$@"\nexec "$@"\n')
+        os.chmod(script, 0o755)
+        command = [script, *place.under(logs, [place.program("true_times"), "300", "10", place.scratch],
+                                        "--delay", "1s", "--duration", "1s")]
+        got = run(hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "PODPROF_TICK=raw")), limit=60)
+    check(got.code == 0 and not got.timed_out, got.told())
+    session = session_of(logs)
+    with h5(session) as f:
+        present, begin, end = f["breakdown/present"][()], f["step/begin_ns"][()], f["step/end_ns"][()]
+        host = [text(h) for h in f["worker/host"][()]]
+        bound = f["clock/bound_ns"][()]
+        check(len(set(host)) == 2 and 0 < bound.max() < 10 ** 6, f"clocks of {host} are not compared: {bound}")
+        status = [text(s) for s in f["worker/status"][()]]
+    check(present.shape[1] == 4 and status == ["delivered"] * 4, f"{status}")
+    for worker in range(4):
+        mine = present[:, worker] == 1
+        length = end[mine, worker].max() - begin[mine, worker].min() if mine.any() else 0
+        check(0.5 * SECOND < length < 1.5 * SECOND, f"rank {worker} on {host[worker]} has {length / SECOND:.2f} s of 1 s")
+
+
+CASES = {f.__name__: f for f in (in_window, before_window, after_window, far_dates)}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
