@@ -38,6 +38,7 @@ static int is_kept(const char *variable)
 	                                   "LSAN_OPTIONS=",
 	                                   "TSAN_OPTIONS=",
 	                                   "PODPROF_SILENCE_MS=",
+	                                   "PODPROF_CLOCK_STAR=",
 	                                   "PODPROF_PATIENCE_MS="};
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)

@@ -1,19 +1,66 @@
-/* A rank that never calls MPI: steps COUNT MS [SLOW]. Each step is a range of MS milliseconds, step SLOW of a second more. Run by
- * tests/session/e2e_hosts.py. */
+/* A rank that never calls MPI: steps COUNT MS [SLOW]. Each step is a range of MS milliseconds, step SLOW of a second more. STEPS_TIMES:
+ * a file of its own clock around each mark; STEPS_CLAIM: it says of its time namespace what this says, though it is in another one.
+ * Run by tests/session/e2e_hosts.py and e2e_tree.py. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "tests/guest/marks.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
+static int64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The kernel tells the offsets that children would have, and there are none. */
+static int claim_clock(const char *offsets)
+{
+	int fd, rc;
+
+	if (!offsets)
+		return 0;
+	if (unshare(CLONE_NEWTIME))
+		return -1;
+	fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+	rc = fd >= 0 && write(fd, offsets, strlen(offsets)) == (ssize_t)strlen(offsets) ? 0 : -1;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
 
 int main(int argc, char **argv)
 {
 	int count = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 20, ms = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 10;
 	int slow = argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1;
+	FILE *times = getenv("STEPS_TIMES") ? fopen(getenv("STEPS_TIMES"), "w") : NULL;
 
+	if (claim_clock(getenv("STEPS_CLAIM")))
+		return 77;
 	for (int step = 0; step < count; step++) {
+		int64_t before = raw_ns();
+
 		podprof_step_begin(step);
+		if (times)
+			fprintf(times, "%d %" PRId64 " %" PRId64 "\n", step, before, raw_ns());
 		podprof_range_push("work");
 		sleep_ms(step == slow ? ms + 1000 : ms);
 		podprof_range_pop();
 	}
 	podprof_step_end();
+	if (times && fclose(times))
+		return 1;
 	printf("%d steps\n", count);
 	return 0;
 }
