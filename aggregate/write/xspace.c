@@ -98,6 +98,7 @@ static int write_host_plane(struct pp_xfile *f, const struct host *h, struct pp_
 		grouped |= first;
 		code = pp_xfile_rank(f, h->rank[i], first, err);
 	}
+	pp_xfile_clock(f, h->rank, h->ranks);
 	pp_xnames_write(&f->names, &f->stream);
 	pp_xstream_end(&f->stream, plane);
 	return code;

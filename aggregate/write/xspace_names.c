@@ -33,6 +33,8 @@ static const char *const stat_name[PP_XSTAT_FIXED] = {
         [PP_XSTAT_RSS] = "rss",
         [PP_XSTAT_PSS] = "pss",
         [PP_XSTAT_CHILDREN_RSS] = "children_rss",
+        [PP_XSTAT_CLOCK] = "clock",
+        [PP_XSTAT_CLOCK_BOUND] = "clock_bound_ns",
 };
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err)

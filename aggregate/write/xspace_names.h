@@ -19,7 +19,7 @@ enum pp_xname_class {
 
 #define PP_XNAME_KEY_CALL (1ull << 31)
 
-/* Stats that events carry; their metadata ids are these numbers. */
+/* Stats that events carry, the last two a plane; their metadata ids are these numbers. */
 enum pp_xstat_id {
 	PP_XSTAT_GROUP_ID = 1,
 	PP_XSTAT_STEP_NAME,
@@ -39,6 +39,8 @@ enum pp_xstat_id {
 	PP_XSTAT_RSS,
 	PP_XSTAT_PSS,
 	PP_XSTAT_CHILDREN_RSS,
+	PP_XSTAT_CLOCK,
+	PP_XSTAT_CLOCK_BOUND,
 	PP_XSTAT_FIXED, /* ids from here on: texts */
 };
 _Static_assert(PP_XSTAT_FIXED <= PP_XSTAT_ID_MOST + 1, "the encoder gives the id of an event's stat one byte");

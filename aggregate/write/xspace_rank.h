@@ -51,6 +51,8 @@ struct pp_xplaced *pp_xfile_place(const struct pp_xfile *f, size_t rank_index, s
 void pp_xfile_breakdown(struct pp_xfile *f, size_t rank_index, const struct pp_xplaced *p, size_t steps, int grouped);
 void pp_xfile_memory(struct pp_xfile *f, const struct pp_rank *r);
 uint64_t pp_xfile_line(struct pp_xfile *f, const char *name);
+/* xspace_clock.c: stats of the plane that has these ranks of the capture. */
+void pp_xfile_clock(struct pp_xfile *f, const size_t *rank, size_t ranks);
 
 static inline void pp_xfile_int(struct pp_xevent *e, uint8_t id, int64_t value)
 {

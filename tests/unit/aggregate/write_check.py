@@ -121,6 +121,8 @@ saved = {stats(host, e).get("payload") for x in host["lines"] for e in x["events
 assert saved == {-1, 'layer=3, name="a"'}, saved
 memory = [stats(host, e) for x in host["lines"] if x["name"] == "_counters_" for e in x["events"] if host["events"][e["id"]]["name"] == "rank 0 memory"]
 assert memory == [{"rss": 4000, "children_rss": 2000}, {"rss": 5000, "pss": 3000, "children_rss": 2000}], memory
+clock = {host["stats"][s[1]]["name"]: value(host, s) for s in host["values"]}
+assert clock == {"clock": b"job time: rank 0's clock", "clock_bound_ns": 2}, clock
 grouped = {x["name"] for x in host["lines"] if any("group_id" in stats(host, e) for e in x["events"])}
 assert grouped == {"rank 0 breakdown"}, grouped
 for r in range(9):
