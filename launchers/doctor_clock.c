@@ -14,7 +14,7 @@
 #include "launchers/cmd.h"
 #include "launchers/doctor_clock_talk.h"
 
-enum { PATIENCE_MS = 10000, PATIENCE_LEAST_MS = 200, DURATION_MS = 1000, DURATION_MOST_MS = 600000, MORE_S = 60 };
+enum { PATIENCE_MS = 10000, PATIENCE_LEAST_MS = 200, DURATION_MS = 1000, DURATION_MOST_MS = 600000, GUARD_S = 60 };
 
 static volatile sig_atomic_t is_ended;
 
@@ -40,14 +40,18 @@ int pp_doctor_clock_is_ended(void)
 	return is_ended != 0;
 }
 
-static void take_signals(int64_t longest_ms)
+void pp_doctor_clock_guard(int on)
+{
+	alarm(on ? GUARD_S : 0);
+}
+
+static void take_signals(void)
 {
 	struct sigaction end = {.sa_handler = on_end}, late = {.sa_handler = on_alarm};
 
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGALRM, &late, NULL);
-	alarm((unsigned)(longest_ms / 1000) + MORE_S);
 }
 
 static void read_options(const struct pp_options *options, struct pp_doctor_run *r)
@@ -104,7 +108,7 @@ int pp_doctor_clock(const struct pp_options *options, int json)
 	code = measures || r.job.local_size >= r.job.size ? alone_or(&r) : -1;
 	if (code >= 0)
 		return code;
-	take_signals(r.patience_ms + r.duration_ms);
+	take_signals();
 	pp_doctor_meet_open(&r.meet, &r.job, options);
 	r.began_ms = pp_now_ms();
 	find_addresses(&r.self);

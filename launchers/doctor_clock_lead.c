@@ -239,7 +239,7 @@ static void run_rounds(struct lead *l)
 
 static void hear_all(struct lead *l)
 {
-	int64_t end = pp_now_ms() + TELL_MS;
+	int64_t end = pp_now_ms() + (pp_doctor_clock_is_ended() ? LEAVE_MS : TELL_MS);
 
 	for (size_t i = 1; i < l->members; i++)
 		if (l->member[i].state == READY)

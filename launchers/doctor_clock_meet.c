@@ -90,14 +90,18 @@ void pp_doctor_meet_open(struct pp_doctor_meet *m, const struct pp_job *job, con
 {
 	snprintf(m->job, sizeof(m->job), "doctor-%.100s", job->name);
 	find_dir(m, options);
+	pp_doctor_clock_guard(1);
 	m->pmix = pp_pmix_open();
+	pp_doctor_clock_guard(0);
 }
 
 void pp_doctor_meet_close(struct pp_doctor_meet *m)
 {
 	if (m->offered)
 		pp_rendezvous_remove(m->dir, &m->invite);
+	pp_doctor_clock_guard(1);
 	pp_pmix_close(m->pmix);
+	pp_doctor_clock_guard(0);
 	explicit_bzero(&m->invite, sizeof(m->invite));
 	m->pmix = NULL;
 	m->offered = 0;
@@ -110,7 +114,9 @@ int pp_doctor_meet_offer(struct pp_doctor_meet *m, struct pp_err *err)
 
 	if (m->pmix) {
 		pp_rendezvous_print(&m->invite, text);
+		pp_doctor_clock_guard(1);
 		rc = pp_pmix_put(m->pmix, key, text);
+		pp_doctor_clock_guard(0);
 		explicit_bzero(text, sizeof(text));
 		snprintf(m->way, sizeof(m->way), "through the launcher (PMIx)");
 	}
@@ -124,16 +130,20 @@ int pp_doctor_meet_offer(struct pp_doctor_meet *m, struct pp_err *err)
 
 int pp_doctor_meet_find(struct pp_doctor_meet *m, const char *stale_key, int64_t end_ms, struct pp_err *err)
 {
-	char text[PP_RENDEZVOUS_TEXT];
-	int64_t left = end_ms - pp_now_ms();
-	int rc;
+	char text[PP_RENDEZVOUS_TEXT] = "";
+	int rc = -ENOENT;
+	int64_t left;
 
-	if (m->pmix && !stale_key && !pp_pmix_get(m->pmix, 0, key, end_ms, text, sizeof(text))) {
-		rc = pp_rendezvous_parse(text, &m->invite);
+	if (m->pmix && !stale_key) {
+		pp_doctor_clock_guard(1);
+		if (!pp_pmix_get(m->pmix, 0, key, end_ms, text, sizeof(text)))
+			rc = pp_rendezvous_parse(text, &m->invite);
+		pp_doctor_clock_guard(0);
 		explicit_bzero(text, sizeof(text));
 		m->by_launcher = !rc;
-		if (!rc)
-			return 0;
 	}
+	if (!rc)
+		return 0;
+	left = end_ms - pp_now_ms();
 	return pp_rendezvous_read(m->dir, m->job, stale_key, left > 0 ? left : 0, &m->invite, err);
 }

@@ -31,8 +31,10 @@ static int by_launcher(const struct pp_doctor_run *r, const struct pp_doctor_cam
 	char(*of_rank)[72] = r->meet.pmix ? calloc(size, sizeof(*of_rank)) : NULL;
 	int known = of_rank != NULL;
 
+	pp_doctor_clock_guard(1);
 	for (size_t rank = 0; known && rank < size; rank++)
 		known = !pp_pmix_host(r->meet.pmix, (uint32_t)rank, of_rank[rank], sizeof(of_rank[rank]));
+	pp_doctor_clock_guard(0);
 	for (size_t rank = 0; known && rank < size; rank++) {
 		int here = 0;
 

@@ -77,5 +77,7 @@ int pp_doctor_clock_lead(struct pp_doctor_run *r);
 int pp_doctor_clock_follow(struct pp_doctor_run *r);
 /* 1: the launcher ends us: what is known is to be said now. */
 int pp_doctor_clock_is_ended(void);
+/* Around calls of the launcher's library, which may wait for ever: then this process ends itself, with a sentence. */
+void pp_doctor_clock_guard(int on);
 
 #endif

@@ -116,6 +116,18 @@ def killed(place, full):
         good(got[3])
 
 
+def no_udp(place, full):
+    """TCP goes through and UDP does not: the pairs of that host say so, and nobody waits for it."""
+    with Hosts(place, 3, ahead=AHEAD) as hosts:
+        if run(hosts.on(hosts.names[1], ["ip", "rule", "add", "pref", "1", "ipproto", "udp", "blackhole"])).code:
+            raise jobs.Skipped("no rule keeps UDP out here")
+        got = [finish(p) for p in ranks(place, hosts, "-o", place.scratch, "--duration", "200ms")]
+        check(got[0].code == 1 and "2 pairs: no UDP packet came through." in got[0].out, got[0].told())
+        check([row.split()[2] for row in got[0].out.splitlines()[6:9]] == ["not", "two", "not"], got[0].told())
+        for one in got[1:]:
+            good(one)
+
+
 def one_host(place, full):
     """Four ranks of one host, one process, two that a launcher does not number: the host's own part, once. No root is needed."""
     got = run(doctor(place))
@@ -165,7 +177,7 @@ def wrong(place, full):
         check(got.code == 64 and told in got.err and not got.out and len(got.podprof_lines()) == 1, got.told())
 
 
-CASES = {"by_mpirun": by_mpirun, "by_file": by_file, "never": never, "killed": killed, "one_host": one_host, "no_network": no_network,
+CASES = {"by_mpirun": by_mpirun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "one_host": one_host, "no_network": no_network,
          "ended": ended, "wrong": wrong}
 
 if __name__ == "__main__":

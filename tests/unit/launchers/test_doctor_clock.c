@@ -1,4 +1,5 @@
-/* What podprof doctor --clock makes of readings, by clocks whose truth is known, and how it prints it (golden; --update writes it). */
+/* What podprof doctor --clock makes of readings, by clocks whose truth is known, and how it prints that (golden; --update writes
+ * it). */
 #include <stdio.h>
 #include <stdlib.h>
 
