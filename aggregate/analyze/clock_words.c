@@ -95,11 +95,11 @@ void pp_quality_warn_clocks(struct pp_dataset *d)
 		const struct pp_host_clock *c = &d->host_clock[i];
 
 		if (c->bound_ns == PP_BOUND_UNKNOWN && apart++ < MOST_HOSTS)
-			pp_dataset_warn(d, PP_CLOCK_WARNING "that of host %.72s is not joined with rank 0's: %s", c->host,
+			pp_dataset_warn(d, PP_CLOCK_WARNING "host %.72s is not joined with rank 0's: %s", c->host,
 			                pp_clock_why(c, text));
 	}
 	if (apart > MOST_HOSTS)
-		pp_dataset_warn(d, PP_CLOCK_WARNING "those of %zu more hosts are not joined", apart - MOST_HOSTS);
+		pp_dataset_warn(d, PP_CLOCK_WARNING "%zu more hosts are not joined", apart - MOST_HOSTS);
 	for (size_t i = 0; i < d->host_clocks; i++)
 		if ((d->host_clock[i].changes || d->host_clock[i].changes_lost) && changed++ < MOST_HOSTS)
 			warn_changes(d, &d->host_clock[i]);

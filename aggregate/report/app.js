@@ -55,7 +55,7 @@ function sections() {
     ...other.map(g => source(g, capital(g), '')),
     ...['channel', 'communicator'].filter(g => Groups.has(g)).map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
       () => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {channel: 'Point to point, by sender and receiver, over the window.', communicator: 'Groups of ranks that operations ran on.'}[g])]),
-    source('clock', 'Clock', ''), ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]];
+    ['clock', 'Clock', () => Clocks.section(), Clocks.attention(), !Groups.has('clock')], ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]];
 }
 
 const App = {
@@ -108,6 +108,7 @@ const App = {
     Viewer.draw();
     Waiting.draw();
     Timeline.draw();
+    Clocks.draw();
     if (changed || !Overview.chart)
       Overview.draw();
   },
@@ -128,6 +129,7 @@ const App = {
     Viewer.draw();
     Waiting.draw();
     Timeline.draw();
+    Clocks.draw();
   },
 };
 

@@ -15,6 +15,11 @@ const Verdict = {
     const cells = Pod.sum.steps * Verdict.peers(w).length;
     return cells > 0 ? Pod.worker.late_ns[w] / cells : 0;
   },
+  /* |error| of that, by the clocks. */
+  errorEach(w) {
+    const cells = Pod.sum.steps * Verdict.peers(w).length;
+    return cells > 0 ? Pod.worker.late_error_ns[w] / cells : 0;
+  },
   came(w) {
     return !Pod.worker.status[w].startsWith('missing');
   },
@@ -37,10 +42,10 @@ const Verdict = {
       return 'No rank delivered a complete step.';
     if (w === null || Pod.workers < 2)
       return Pod.workers < 2 ? 'One rank: there is nobody to wait for.' : 'No rank waited for another in a collective operation.';
-    const each = Verdict.lateEach(w), bound = Pod.sum.bound_ns;
-    if (each <= bound)
-      return `Who waited for whom is a tie: ${Format.time(each)} a step is below the clock's bound of ${Format.time(bound)}.`;
-    const text = `${Verdict.others(w)} waited ${Format.time(each)} \u00b1 ${Format.time(bound)} a step each for ${Pod.workerName(w)}; `
+    const each = Verdict.lateEach(w), error = Verdict.errorEach(w);
+    if (each <= error)
+      return `Who waited for whom is a tie: ${Format.time(each)} a step is below the clocks\u2019 bounds of \u00b1 ${Format.time(error)}.`;
+    const text = `${Verdict.others(w)} waited ${Format.time(each)} \u00b1 ${Format.time(error)} a step each for ${Pod.workerName(w)}; `
       + `in ${Format.count(Pod.worker.late_steps[w])} of ${Format.count(Pod.sum.steps)} steps it cost the most.`;
     return text[0].toUpperCase() + text.slice(1);
   },
@@ -69,7 +74,12 @@ const Verdict = {
       list.push(`steps were found by the rule '${Pod.run.step_rule || 'none'}', confidence ${Pod.run.step_confidence.toFixed(2)}`);
     if (Verdict.domains() > 1)
       list.push(`${Format.count(Verdict.domains())} clocks that are not joined: nobody is said to wait for a rank of another one`);
-    if (Pod.smallOf('quality', 'violations')[0])
+    const violated = Clocks.quality('causality_violated'), set = Clocks.load().filter(h => h.changes > 0).length;
+    if (set)
+      list.push(`${set === 1 ? 'a host\u2019s date was' : Format.count(set) + ' hosts\u2019 dates were'} set in the window: dates are in doubt, times between ranks are not`);
+    if (violated)
+      list.push(`${Format.count(violated)} of ${Format.count(Clocks.quality('causality_pairs'))} exits from collectives contradict the clocks\u2019 bounds`);
+    else if (Pod.smallOf('quality', 'violations')[0])
       list.push(`${Format.count(Pod.smallOf('quality', 'violations')[0])} collectives end before their last arrival: the clocks are worse than their bound`);
     return list;
   },
@@ -97,7 +107,7 @@ const Verdict = {
         figure('Waiting for other ranks', el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'),
           `of ${Format.time(mean)}, a mean rank's step: ${Format.share(s.wait_ns, s.all_ns)}`),
         figure('Records lost', Format.count(lost), `beside ${Format.count(records)} read`, lost > 0),
-        figure('Clock bound', Format.time(s.bound_ns), `of a difference between two ranks${Verdict.domains() > 1 ? ' of one clock' : ''}; below it: tie`))];
+        figure('Clock bound', Format.time(s.bound_ns), `of a difference between two ranks${Verdict.domains() > 1 ? ' whose clocks are joined' : ''}; below it: tie`))];
   },
 };
 

@@ -66,7 +66,7 @@ static void put_sum(struct pp_page *p)
 	put_int(p, "all_ns", t->all_ns);
 	put_int(p, "wait_ns", t->wait_ns);
 	put_int(p, "transfer_ns", t->transfer_ns);
-	put_int(p, "bound_ns", pp_dataset_bound(&p->d));
+	put_int(p, "bound_ns", p->d.pair_bound_ns);
 	pp_page_key(p, "category", 0);
 	pp_json_ints(p->to, t->sum_ns + 1, PP_CATEGORIES);
 	fputc('}', p->to);
@@ -113,7 +113,7 @@ void pp_page_run(struct pp_page *p)
 #define WORKER_TEXTS(X) X(host) X(status) X(device) X(device_name) X(version) X(options)
 #define WORKER_INTS(X) X(rank) X(local_rank) X(pid) X(domain) X(bound_ns) X(records)
 
-enum worker_sum { STEPS = -4, WAIT, TRANSFER, LATE, STEP };
+enum worker_sum { STEPS = -5, WAIT, TRANSFER, LATE, LATE_ERROR, STEP };
 
 static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 {
@@ -128,7 +128,7 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 	for (size_t s = 0; s < p->d.steps; s++) {
 		const struct pp_cell *c = &p->d.cell[s * p->d.workers + w];
 
-		sum += which == LATE ? c->late_ns : c->transfer_ns;
+		sum += which == LATE ? c->late_ns : which == LATE_ERROR ? c->late_error_ns : c->transfer_ns;
 	}
 	return sum;
 }
@@ -185,6 +185,7 @@ void pp_page_workers(struct pp_page *p)
 	pp_page_ints(p, "wait_ns", n, worker_sum, WAIT);
 	pp_page_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
 	pp_page_ints(p, "late_ns", n, worker_sum, LATE);
+	pp_page_ints(p, "late_error_ns", n, worker_sum, LATE_ERROR);
 	pp_page_ints(p, "late_steps", n, late_steps, 0);
 	put_categories_of(p, n, worker_sum);
 	fputc('}', p->to);

@@ -8,7 +8,7 @@ const Waiting = {
       return [title, emptyText(absentReason('collective') || 'No collective operation was recorded.',
         'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; podprof doctor says what works here.')];
     return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. Point-to-point calls are not split into waiting and transfer. ',
-      `Times of different ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}; what is smaller is a tie.`),
+      `Times of two ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}${Clocks.count() > 1 ? ' at worst, of one host far better' : ''}; what is smaller is a tie.`),
     Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)];
   },
 
@@ -18,7 +18,7 @@ const Waiting = {
     const each = w => Verdict.lateEach(w), most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);
     const columns = [{name: 'rank', get: w => rank.rank[w]}, {name: 'host', text: true, get: w => rank.host[w]},
       {name: 'kept each other rank waiting, a step', unit: 'ns', what: 'waiting of the others that this rank caused, by step and other rank', get: each,
-        show: (w, v) => v > 0 && v <= Pod.sum.bound_ns ? 'tie' : v > 0 ? `${Format.time(v)} \u00b1 ${Format.time(Pod.sum.bound_ns)}` : Format.time(0)},
+        show: (w, v) => v > 0 && v <= Verdict.errorEach(w) ? 'tie' : v > 0 ? `${Format.time(v)} \u00b1 ${Format.time(Verdict.errorEach(w))}` : Format.time(0)},
       {name: '', get: each, show: (w, v) => el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'},
         el('span', {style: {width: 100 * v / most + '%', backgroundColor: 'var(--accent)', display: 'block'}}))},
       {name: 'steps it cost most', get: w => rank.late_steps[w], show: (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`},

@@ -63,9 +63,10 @@ static int64_t bound_of(const struct pp_host_clock *c)
 	return c->bound_ns == PP_BOUND_UNKNOWN || c->bound_ns <= 0 ? INT64_MIN : c->bound_ns;
 }
 
+/* drift_ppb is of job time against it; people ask how much it gains. */
 static int64_t drift_of(const struct pp_host_clock *c)
 {
-	return bound_of(c) == INT64_MIN ? INT64_MIN : c->drift_ppb;
+	return bound_of(c) == INT64_MIN ? INT64_MIN : -c->drift_ppb;
 }
 
 static int64_t apart(const struct pp_host_clock *c)

@@ -67,7 +67,9 @@ class Pod:
         self.step_ns = self.exclusive.sum(axis=2)
         self.command, self.session, self.range_name, self.warning = "./train --lr 0.1", "2026_11_21_10_40_02", "my_block", []
         self.dropped = np.zeros((workers, len(CAUSES)), np.uint64)
-        self.extra = None
+        self.extra = self.late_error = None
+        self.clocks = False  # each host has a clock of its own, compared with the first one's
+        self.apart, self.changes, self.causality, self.pair_bound = (), [], (0, 0, 0, 0), 31
 
     def attributes(self, f):
         delivered = sum(s == "delivered" for s in self.status)
@@ -111,6 +113,39 @@ class Pod:
         for name in ("domain", "offset_ns", "drift_ppb"):
             c.put(name, ["worker"], np.zeros(n, np.int64), "ns" if name == "offset_ns" else "")
         c.put("bound_ns", ["worker"], np.full(n, 31, np.int64), "ns")
+        if self.clocks:
+            self.write_clocks(c, sorted(set(self.host)))
+
+    def write_clocks(self, c, hosts):
+        """Host i's bound swings between bursts a second apart around i * 1000 ns; those of `apart` are not joined."""
+        n, unknown = len(hosts), 2 ** 63 - 1
+        joined = [i for i in range(1, n) if i not in self.apart]
+        self.bound = [unknown if i in self.apart else i * 1500 for i in range(n)]
+        for dim, rows in (("host", n), ("sample", 4 * len(joined)), ("stretch", 3 * len(joined)), ("change", len(self.changes))):
+            c.put(dim, [dim], np.arange(rows))
+        c.put("worker_host", ["worker"], np.array([hosts.index(h) for h in self.host], np.int32))
+        ones = np.ones(n, np.int64)
+        for name, values, unit in (("name", hosts, ""), ("own", [f"boot{i} counter" for i in range(n)], ""), ("parent", [hosts[0] if i else "" for i in range(n)], ""),
+                                   ("hops", (np.arange(n) > 0).astype(np.int32), ""), ("host_offset_ns", np.arange(n) * 3_600_000_000_000, "ns"),
+                                   ("host_drift_ppb", np.arange(n) * -12345, "1e-9"), ("host_bound_ns", np.array(self.bound), "ns"), ("rounds", ones, ""),
+                                   ("trips", np.array([0 if i in self.apart else 200 for i in range(n)]), ""), ("lost", ones * 3, ""), ("impossible", ones * 0, ""),
+                                   ("foreign", ones * 0, ""), ("round_ns", ones * 800_000, "ns"), ("cpu_ns", ones * 400_000, "ns"),
+                                   ("claim_known", (np.arange(n) % 3 < 2).astype(np.int8), ""), ("claim_synchronised", (np.arange(n) % 2).astype(np.int8), ""),
+                                   ("claim_error_ns", ones * 1_200_000, "ns"), ("claim_error_most_ns", ones * 15_000_000, "ns"), ("claim_by", ["kernel, chronyd"] * n, ""),
+                                   ("claim_frequency_ppb", ones * -7000, "1e-9"), ("changes_lost", ones * 0, "")):
+            c.put(name, ["host"], values, unit)
+        row = np.array(joined, np.int64)
+        c.put("sample_host", ["sample"], np.repeat(row, 4).astype(np.int32))
+        c.put("time_ns", ["sample"], np.tile(np.arange(4) * 1_000_000_000, len(row)), "ns")
+        c.put("half_ns", ["sample"], np.repeat(row * 1000, 4) + np.tile([0, 100, 50, 0], len(row)), "ns")
+        c.put("sample_trips", ["sample"], np.full(4 * len(row), 50, np.int32))
+        c.put("stretch_host", ["stretch"], np.repeat(row, 3).astype(np.int32))
+        for name, values in (("begin_ns", np.tile(np.arange(3), len(row)) * 1_000_000_000), ("end_ns", np.tile(np.arange(1, 4), len(row)) * 1_000_000_000),
+                             ("bound_begin_ns", np.repeat(row * 1000, 3) + np.tile([0, 100, 50], len(row))),
+                             ("bound_end_ns", np.repeat(row * 1000, 3) + np.tile([100, 50, 0], len(row))), ("bound_hump_ns", np.repeat(row * 400, 3))):
+            c.put(name, ["stretch"], values, "ns")
+        for k, name in enumerate(("change_host", "from_ns", "to_ns", "by_ns", "error_ns", "event")):
+            c.put(name, ["change"], np.array([change[k] for change in self.changes], np.int64), "ns" if name.endswith("_ns") else "")
 
     def write_steps(self, f):
         s = Group(f, "step")
@@ -126,6 +161,8 @@ class Pod:
         for name, values in (("present", self.present), ("step_ns", self.step_ns), ("wait_ns", self.wait), ("transfer_ns", self.transfer),
                              ("bottleneck", bottleneck), ("late_ns", self.late)):
             b.put(name, ["step", "worker"], values, "ns" if name.endswith("_ns") else "")
+        if self.late_error is not None:
+            b.put("late_error_ns", ["step", "worker"], np.where(self.late > 0, self.late_error, 0), "ns")
 
     def write_collectives(self, f):
         here = np.flatnonzero(self.present[0])
@@ -164,5 +201,6 @@ class Pod:
         q.put("absent_reason", ["absent"], ["no source of device kernels in this version", "no source of input pipelines in this version"])
         if self.warning:
             q.put("warning", ["warning"], self.warning)
-        for name, value in (("keeper_cpu_ns", 5_000_000), ("keeper_rss_bytes", 9 << 20), ("crossed", 0), ("violations", 0)):
+        for name, value in (("keeper_cpu_ns", 5_000_000), ("keeper_rss_bytes", 9 << 20), ("crossed", 0), ("violations", 0),
+                            *zip(("causality_pairs", "causality_inverted", "causality_violated", "causality_worst_ns"), self.causality), ("pair_bound_ns", self.pair_bound)):
             q.put(name, [], np.int64(value), "ns" if name.endswith("_ns") else "")

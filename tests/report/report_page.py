@@ -237,6 +237,56 @@ def not_measured(place, full):
         check("longest" not in b.js("document.querySelector('.figures').textContent"), "an ordinary step is called the longest")
 
 
+def clocks(place, full):
+    """Clocks of hosts: bounds, what is not joined and what contradicts them; the chart of the bound over time; one host says one line."""
+    pod = pods.Pod(workers=24, steps=4, hosts=8)
+    pod.clocks, pod.apart, pod.causality, pod.pair_bound = True, (5,), (1234, 3, 2, 1500), 19_500
+    pod.changes = [(2, 1_000_000_000, 2_000_000_000, -2_000_000, 3000, 0)]
+    pod.warning = ["clock: host node5 is not joined with rank 0's: no answer by UDP to 70 packets",
+                   "clock: the date of host node2 was set by -2.00 ms +- 3.00 us, between 1.00 s and 2.00 s of the window"]
+    with browser() as b:
+        b.open(pod_page(place, pod), "#theme=light&rank=6")
+        text = b.js("document.getElementById('clock').textContent").replace("\u00a0", " ")
+        for word in ("8 clocks of 8 hosts", "whose clocks are joined compare to \u00b1 19.5 \u00b5s", "worst is node7", "at most 10.5 \u00b5s", "2 of 1 234 exits", "by up to 1.50 \u00b5s",
+                     "Host node5 is not joined with rank 0\u2019s: no answer", "by \u22122.00 ms \u00b1 3.00 \u00b5s", "not believed", "not joined"):
+            check(word in text, f"clock: '{word}' is not in: {text[:900]}")
+        names = heads(b, "clock-hosts")
+        check(column(b, "clock-hosts", names.index("bound")) == ["" if i == 5 else str(v) for i, v in enumerate(pod.bound)], "bounds of hosts")
+        check(column(b, "clock-hosts", names.index("drift"))[:2] == ["", "12.345"], "drift is not how much a host gains")
+        check(column(b, "clock-hosts", names.index("date changes"))[2] == "1" and column(b, "clock-hosts", names.index("ranks")) == ["3"] * 8, "changes, ranks")
+        check(b.js("!!document.querySelector('#rail a[data-id=clock] .dot')"), "the rail does not mark the clock")
+        lines = b.js("Clocks.chart.data.datasets.map(d => [d.label, d.data.length, Math.max(...d.data.map(p => p.y)), d.borderColor])")
+        check(len(lines) == 12 and lines[0][:2] == ["node7", 51] and 9.87 < lines[0][2] < 9.9, f"lines of the chart: {lines[:3]}")
+        strong = [line[0] for line in lines if line[3] == lines[0][3]], [line[0] for line in lines if line[3] == b.js("css('--ink')")]
+        check(strong == (["node7"] * 2, ["node2"] * 2), f"red and strong lines: {strong}")
+        check("node7" in b.js("document.querySelector('#clock-chart canvas').getAttribute('aria-label')"), "the chart has no text")
+        check("contradict" in b.js("document.querySelector('.doubt').textContent"), "the verdict does not doubt")
+        clean(b, "clocks")
+        one = pods.Pod(workers=4, steps=4, hosts=1)
+        one.clocks = True
+        b.open(pod_page(place, one))
+        text = b.js("document.getElementById('clock').textContent").replace("\u00a0", " ")
+        check("One host, one clock" in text and "31 ns" in text and "Causality" not in text, f"one host: {text[:300]}")
+        check(b.js("!document.querySelector('#clock canvas') && !document.querySelector('#rail a[data-id=clock] .dot')"), "one host has a chart or a dot")
+        check("drift" not in heads(b, "clock-hosts"), "one host has a column of drift")
+        clean(b, "one clock")
+
+
+def tie(place, full):
+    """Who waited for whom is said above the error of what is charged, with it, and is a tie below."""
+    pod = pods.Pod(workers=5, steps=4)
+    with browser() as b:
+        for error, word in ((10 ** 9, "tie"), (4000, "\u00b1 1.00 \u00b5s a step")):
+            pod.late_error = error
+            b.open(pod_page(place, pod))
+            said = b.js("document.querySelector('.evidence').textContent").replace("\u00a0", " ")
+            check(word in said, f"error of {error} ns: {said}")
+            at = heads(b, "late").index("kept each other rank waiting, a step")
+            shown = b.js(f"document.querySelector('#t-late tbody tr').children[{at}].textContent")
+            check(("tie" in shown) == (word == "tie"), f"error of {error} ns: the table says {shown}")
+            clean(b, "a tie")
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
-                        "foreign_group": foreign_group, "not_measured": not_measured}, __doc__))
+                        "foreign_group": foreign_group, "not_measured": not_measured, "clocks": clocks, "tie": tie}, __doc__))

@@ -95,9 +95,9 @@ TEST(several_hosts)
 	struct made m;
 
 	make(&m, 4);
-	m.clock[1].drift_ppb = 12100;
-	m.clock[2].drift_ppb = -3402;
-	m.clock[3].drift_ppb = 7;
+	m.clock[1].drift_ppb = -12100;
+	m.clock[2].drift_ppb = 3402;
+	m.clock[3].drift_ppb = -7;
 	m.d.causality = (struct pp_causality){.pairs = 12340, .inverted = 3};
 	for (size_t i = 0; i < 4; i++)
 		m.clock[i].claim = (struct pp_clock_claim){i != 3, i != 2, (int64_t)(i + 1) * MS, 20 * MS, 0, "kernel"};
@@ -119,7 +119,7 @@ TEST(all_that_can_be_wrong)
 
 	make(&m, HOSTS);
 	for (size_t i = 1; i < HOSTS; i++)
-		m.clock[i].drift_ppb = 1000 * (int64_t)i - 6000;
+		m.clock[i].drift_ppb = 6000 - 1000 * (int64_t)i;
 	leave_out(&m, 9);
 	m.clock[9].trips = 0;
 	m.clock[9].lost = 70;
@@ -149,7 +149,7 @@ TEST(all_that_can_be_wrong)
 	               "for 30.0 ms +- 3.00 us, before 600 ms of the window; 1 more\n");
 	pp_quality_warn_clocks(&m.d);
 	CHECK_INT(m.d.warnings, 3 + 3 + 1);
-	CHECK_STR(m.d.warning[0].text, "clock: that of host h9 is not joined with rank 0's: no answer by UDP to 70 packets");
+	CHECK_STR(m.d.warning[0].text, "clock: host h9 is not joined with rank 0's: no answer by UDP to 70 packets");
 	CHECK_STR(m.d.warning[3].text,
 	          "clock: the date of host h2 was set by -2.00 ms +- 3.00 us, between 2.00 s and 3.00 s of the window");
 	CHECK_STR(m.d.warning[6].text,
