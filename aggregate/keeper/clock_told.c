@@ -197,6 +197,8 @@ static int tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock 
 		c->pair[c->pairs].time_ns = job_ns(in, c->pair[i].time_ns);
 		c->pairs++;
 	}
+	if (c->changes && c->change[0].to_ns < in->from_tick)
+		c->changes_lost = 0; /* the oldest are lost: before the window, all of them */
 	for (size_t i = 0; i < c->changes; i++) {
 		struct pp_wall_change one = c->change[i];
 

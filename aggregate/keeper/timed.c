@@ -118,10 +118,22 @@ static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, co
 	return first;
 }
 
+/* --at is a date: one that is set while it is waited for moves the window, and one that is set past it begins it. */
+static void follow_date(struct pp_timed *t, const struct pp_moment *now)
+{
+	int64_t left;
+
+	if (!t->at_ns || t->turn != PP_TIMED_WAITS || t->from_raw <= now->raw_ns)
+		return;
+	left = t->at_ns - realtime_ns();
+	t->from_raw = now->raw_ns + (left > 0 ? left : 0);
+}
+
 static void fix_times(struct pp_timed *t, const struct pp_rings *r, const struct pp_moment *now)
 {
 	int64_t came;
 
+	follow_date(t, now);
 	if (!t->from_raw && now->raw_ns - t->origin.raw_ns > SECOND / 100) {
 		came = first_came(t, r, now);
 		if (came)

@@ -92,6 +92,18 @@ def after_window(place, full):
     check(began <= begin[0] and end[-1] <= ended, f"steps {begin[0]} .. {end[-1]}, the job {began} .. {ended}")
 
 
+def at_a_date(place, full):
+    """--at goes by the date that the host shows: set forward meanwhile, it comes earlier."""
+    at = int(time.time()) + 3602
+    began = time.time()
+    logs, session, _, _ = job(place, 0.7, 3600 * SECOND, "--at", f"@{at}", "--duration", "500ms", steps=60)
+    with h5(session) as f:
+        first, length = f["step/begin_ns"][()].min(), f["step/end_ns"][()].max() - f["step/begin_ns"][()].min()
+        first += int(f.attrs["epoch_realtime_ns"])
+    check(abs(first - at * SECOND) < SECOND // 4 and length < SECOND, f"it began {first / SECOND - at:.3f} s after its date, {length} ns long")
+    check(time.time() - began < 20, "the job waited for the date that was")
+
+
 def far_dates(place, full):
     """Two hosts whose clocks are compared, the second one's date an hour behind: a window of time is the same time on both."""
     if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
@@ -120,7 +132,7 @@ def far_dates(place, full):
         check(0.5 * SECOND < length < 1.5 * SECOND, f"rank {worker} on {host[worker]} has {length / SECOND:.2f} s of 1 s")
 
 
-CASES = {f.__name__: f for f in (in_window, before_window, after_window, far_dates)}
+CASES = {f.__name__: f for f in (in_window, before_window, after_window, at_a_date, far_dates)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/clock_told.h"
 #include "aggregate/keeper/pod_cut.h"
 #include "tests/test.h"
 
@@ -150,6 +151,16 @@ TEST(many_steps)
 	CHECK_INT(c.changes + c.changes_lost, 199);
 	CHECK(llabs(c.change[c.changes - 1].by_ns - 199 * SECOND) <= c.change[c.changes - 1].error_ns);
 	pp_host_clock_release(&c);
+	for (int early = 0; early < 2; early++) { /* of a window in job time: what was lost was before a late one */
+		struct pp_clock_told_input in = {.wall = &w, .map = &map, .host = "h1", .own = "c"};
+
+		in.from_tick = TICKS * (early ? 20 : 180) * SECOND;
+		in.to_tick = TICKS * (190 * SECOND - 1000);
+		CHECK_INT(pp_clock_told_finish(&in, &c, NULL), 0);
+		CHECK_INT(c.changes_lost, early ? 199 - PP_WALL_STEPS : 0);
+		CHECK_INT(c.changes, early ? 55 : 11);
+		pp_host_clock_release(&c);
+	}
 	CHECK_INT(pp_wall_watch_epoch(&w, &map, 196 * SECOND + 2, &epoch), 0);
 	CHECK(llabs(epoch + 196 * SECOND + 2 - shown) < 1000);
 	pp_wall_watch_release(&w);
