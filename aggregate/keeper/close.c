@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "aggregate/keeper/message.h"
@@ -165,6 +166,16 @@ static void tell_window(const struct pp_close *c, const struct pp_session_option
 				told->rank[i].started = c->range[k].from;
 }
 
+/* Two clocks go by one name, as those of a virtual machine and its clone do: from here on this one's says whose it is. */
+static void name_apart(struct pp_capture *c)
+{
+	for (size_t r = 0; r < c->ranks; r++) {
+		size_t n = strlen(c->rank[r].clock);
+
+		snprintf(c->rank[r].clock + n, sizeof(c->rank[r].clock) - n, " of %s", c->rank[r].host);
+	}
+}
+
 /* Ticks to job ns, and what is told of this host's clock; `told` has its bound where the map is known. */
 static int set_clock(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map, struct pp_host_clock *told,
                      struct pp_err *err)
@@ -181,6 +192,8 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 	int rc = 0;
 
 	pp_clock_told_extent(capture, &in.from_tick, &in.to_tick);
+	if (g && g->apart)
+		name_apart(capture);
 	if (g && g->map)
 		in.bound_ns = take_clock(g, map, capture, in.from_tick, in.to_tick);
 	else
@@ -193,6 +206,8 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 	for (size_t r = capture->ranks; r-- > 0;)
 		if (!capture->rank[r].domain)
 			in.host = capture->rank[r].host;
+	if (g && g->apart)
+		snprintf(own + strlen(own), sizeof(own) - strlen(own), " of %s", in.host);
 	return pp_clock_told_finish(&in, told, err);
 }
 

@@ -23,6 +23,7 @@ struct pp_gather {
 	char session[PP_GATHER_NAME];
 	char host[72];                  /* by which its files and rows go; "": its own */
 	const struct pp_clock_map *map; /* the leader's, where the clock is the same, or was compared with it; else NULL */
+	int apart;                      /* this host's clock is not the one that its name says: it was compared with that */
 	char clock[128];                /* map->pieces: what the leader's clock is known by */
 	int64_t epoch_realtime_ns;      /* of that map */
 	int others_have_steps;

@@ -92,6 +92,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	                              .number = g->gather,
 	                              .map = same ? &s->map : NULL,
 	                              .epoch_realtime_ns = g->epoch_realtime,
+	                              .apart = pp_pod_clock_is_false(p),
 	                              .others_have_steps = g->has_steps};
 	if (!same && pp_pod_clock_pieces(p, &s->map, &s->pieces, &err)) {
 		struct pp_pod_window dates = {.from = g->from_realtime, .to = g->to_realtime};

@@ -148,6 +148,9 @@ def false_claim(place, full):
         check(not [w for w in warnings if "host pp2 says" in w], warnings)
         check([r[2] for r in ranks] == [0, 0, 0] and ranks[1][3] > ranks[2][3], ranks)
         check(tree["pp1"] == ("pp0", 1) and tree["pp2"] == ("", 0), tree)
+        with h5(session) as f:
+            own = dict(zip([text(n) for n in f["clock/name"][()]], [text(o) for o in f["clock/own"][()]]))
+        check(own["pp0"] == own["pp2"] != own["pp1"], f"what counts one clock: {own}")
         check_truth(job, session, 2 * 15)
 
 
