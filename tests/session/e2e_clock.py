@@ -87,8 +87,47 @@ def check_collectives(session):
     return len(c["event"])
 
 
-def check_apart(session, truth, ahead):
-    """A window of four clocks, all of it true."""
+def check_hosts(session, ahead, joined):
+    """What /clock tells of each host: its offset is the namespace's, its comparisons are possible and some, its bound covers the window.
+    `joined`: all hosts had met before it began, so it stands between two comparisons. Returns the number of comparisons."""
+    with h5(session) as f:
+        c, begin, end = {k: v[()] for k, v in f["clock"].items()}, f["step/begin_ns"][()].min(), f["step/end_ns"][()].max()
+        names = [text(h) for h in f["worker/host"][()]]
+    rows = {text(name): i for i, name in enumerate(c["name"])}
+    root = rows[names[0]]
+    check(set(rows) == set(ahead) and [rows[n] for n in names] == list(c["worker_host"]), f"hosts {c['name']}, of workers {c['worker_host']}")
+    for name, i in rows.items():
+        mine = c["sample_host"] == i
+        if i == root:
+            check(not mine.any() and c["hops"][i] == 0 and c["host_bound_ns"][i] <= 1, f"{name} is rank 0's, and was compared: {c}")
+            continue
+        wrong = c["host_offset_ns"][i] - c["host_offset_ns"][root] + ahead[name] * SECOND
+        check(abs(wrong) <= c["host_bound_ns"][i] + 1 < MS, f"{name}: offset wrong by {wrong} ns, bound {c['host_bound_ns'][i]} ns")
+        check(text(c["parent"][i]) == names[0] and c["hops"][i] == 1, f"{name} was compared with {c['parent'][i]}, {c['hops'][i]} hops")
+        check(mine.sum() > joined and c["trips"][i] >= 50 and c["impossible"][i] == 0, f"{name}: {mine.sum()} samples, {c['trips'][i]} trips")
+        check(not joined or c["time_ns"][mine].min() <= begin, f"{name}: compared at {c['time_ns'][mine]}, the window began at {begin}")
+        check(not joined or c["time_ns"][mine].max() >= end, f"{name}: compared at {c['time_ns'][mine]}, the window ended at {end}")
+        there = c["t2"][mine] - (c["t1"][mine] - ahead[name] * SECOND)
+        back = c["t4"][mine] - ahead[name] * SECOND - c["t3"][mine]
+        check((there > 0).all() and (back > 0).all(), f"{name}: packets of {there} and {back} ns")
+        check((c["half_ns"][mine] > 0).all() and (c["half_ns"][mine] <= there + back).all(),
+              f"{name}: half widths {c['half_ns'][mine]} of trips of {there + back} ns")
+        part = c["stretch_host"] == i
+        first, last = c["begin_ns"][part], c["end_ns"][part]
+        check(first[0] <= begin and last[-1] >= end and (first[1:] == last[:-1]).all(), f"{name}: bounds from {first} to {last}")
+        check(max(c["bound_begin_ns"][part].max(), c["bound_end_ns"][part].max()) <= c["host_bound_ns"][i], f"{name}: bounds of stretches")
+    return len(c["sample_host"])
+
+
+def check_causality(session):
+    """What the keeper itself found: exits of collectives against arrivals on other clocks, none of them impossible."""
+    with h5(session) as f:
+        pairs, violated, worst = (int(f["quality/causality_" + k][()]) for k in ("pairs", "violated", "worst_ns"))
+    check(pairs >= 8 and violated == 0 and worst <= 0, f"{violated} of {pairs} exits were before an arrival, by {worst} ns beyond the bounds")
+
+
+def check_apart(session, truth, ahead, joined):
+    """A window of four clocks, all of it true. The number of its comparisons."""
     check_dataset(session, workers=RANKS)
     with h5(session) as f:
         host, bound = [text(h) for h in f["worker/host"][()]], f["clock/bound_ns"][()]
@@ -96,14 +135,16 @@ def check_apart(session, truth, ahead):
         check((ns <= 1) == (name == host[0]), f"bounds of {host}: {bound}")
     check(check_truth(session, truth, ahead) >= 3 * 6, "too few steps to say so")
     check(check_collectives(session) >= 3, "no collectives")
+    check_causality(session)
+    return check_hosts(session, ahead, joined)
 
 
 def raw_hours_apart(place, full):
     """Two windows on RAW: offsets, steps and collectives of all ranks are within the bound."""
-    found, truth, ahead = job(place, "raw", "--steps", "3:9,30:36")
+    found, truth, ahead = job(place, "raw", "--steps", "3:9,60:66", steps=70)
     check(len(found) == 2, found)
-    for session in found:
-        check_apart(session, truth, ahead)
+    for session, joined in zip(found, (False, True)):
+        check_apart(session, truth, ahead, joined)
 
 
 def counter_is_one_clock(place, full):
@@ -115,6 +156,7 @@ def counter_is_one_clock(place, full):
     check_dataset(found[0], workers=RANKS)
     with h5(found[0]) as f:
         check(not f["clock/domain"][()].any() and len(set(f["clock/bound_ns"][()])) == 1, f"{f['clock/domain'][()]} {f['clock/bound_ns'][()]}")
+        check(not len(f["clock/sample_host"]) and not f["clock/hops"][()].any(), f"one clock was compared: {f['clock/time_ns'][()]}")
     check(check_truth(found[0], truth, ahead, slack=2000) >= 3 * 6, "too few steps to say so")
     check(check_collectives(found[0]) >= 3, "no collectives")
 
@@ -123,9 +165,10 @@ def a_long_window(place, full):
     """More than two rounds of the exchange inside one window."""
     if not full:
         raise Skipped("a window of 12 s: PODPROF_LONG=1")
-    found, truth, ahead = job(place, "raw", "--steps", "3:1200", steps=1210, ms=8)
+    found, truth, ahead = job(place, "raw", "--steps", "100:1300", steps=1310, ms=8)
     check(len(found) == 1, found)
-    check_apart(found[0], truth, ahead)
+    samples = check_apart(found[0], truth, ahead, True)
+    check(samples >= 3 * 4, f"{samples} comparisons of three hosts in 12 s")
 
 
 CASES = {"raw_hours_apart": raw_hours_apart, "counter_is_one_clock": counter_is_one_clock, "a_long_window": a_long_window}
