@@ -2,6 +2,7 @@
 #include "aggregate/keeper/clock_told.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,28 @@ void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, con
 	t->cpu_ns = state.cpu_ns;
 	if (hops && pp_clock_link_nodes(link, &t->node, &t->nodes, NULL))
 		t->nodes = 0;
+}
+
+void pp_clock_told_print(const struct pp_clock_told *t, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, t->rounds,
+	         t->trips, t->lost, t->impossible, t->foreign, t->round_ns, t->cpu_ns);
+}
+
+void pp_clock_told_scan(const char *text, struct pp_host_clock *c)
+{
+	struct pp_clock_told t;
+
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64, &t.rounds, &t.trips,
+	           &t.lost, &t.impossible, &t.foreign, &t.round_ns, &t.cpu_ns) != 7)
+		return;
+	c->rounds = t.rounds;
+	c->trips = t.trips;
+	c->lost = t.lost;
+	c->impossible = t.impossible;
+	c->foreign = t.foreign;
+	c->round_ns = t.round_ns;
+	c->cpu_ns = t.cpu_ns;
 }
 
 static int is_compared(const struct pp_span *s)

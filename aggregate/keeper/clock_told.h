@@ -29,6 +29,9 @@ struct pp_clock_told { /* of the exchange; zero: there is none */
  * "" and 0: others compare theirs with it. Without memory for them there are no samples. */
 void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
 void pp_clock_told_release(struct pp_clock_told *t);
+/* What comparing took, as a text from the parent to a child that was made before the window's last round; and there. */
+void pp_clock_told_print(const struct pp_clock_told *t, char *text, size_t size);
+void pp_clock_told_scan(const char *text, struct pp_host_clock *c);
 
 struct pp_clock_told_input {
 	const struct pp_clock_told *told;  /* NULL: no other host */

@@ -171,8 +171,8 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Parts of all rows; `missing` is the last of them. */
-static int read_parts(const struct pp_gather *g, const struct pp_dataset *own, struct pp_intern *names,
-                      const struct pp_gather_row *row, size_t rows, struct parts *p, struct pp_dataset *missing)
+static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, const struct pp_gather_row *row,
+                      size_t rows, struct parts *p, struct pp_dataset *missing)
 {
 	for (size_t i = 0; i < rows; i++) {
 		struct pp_err err = {""};
@@ -184,6 +184,8 @@ static int read_parts(const struct pp_gather *g, const struct pp_dataset *own, s
 			return -ENOMEM;
 		if (row[i].kind == PP_GATHER_NOTE)
 			pp_dataset_warn(missing, "%s", row[i].text);
+		if (row[i].kind == PP_GATHER_CLOCK && own->host_clocks)
+			pp_clock_told_scan(row[i].text, own->host_clock);
 		if (row[i].kind != PP_GATHER_BLOCK)
 			continue;
 		part = more(p);
@@ -233,8 +235,8 @@ static int merge_parts(const struct pp_dataset *own, struct parts *p, const stru
 	return rc;
 }
 
-int pp_gather_merge(const struct pp_gather *g, const struct pp_dataset *own, struct pp_intern *names,
-                    struct pp_dataset *ret_dataset, struct pp_err *err)
+int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, struct pp_dataset *ret_dataset,
+                    struct pp_err *err)
 {
 	struct pp_dataset missing = {.names = NULL}, merged = {.names = NULL};
 	struct parts p = {.parts = 0};

@@ -36,13 +36,13 @@ struct pp_gather_named { /* what the leader's child tells its parent */
 	int has_steps;
 };
 
-enum pp_gather_kind { PP_GATHER_BLOCK, PP_GATHER_MISSING, PP_GATHER_NOTE };
+enum pp_gather_kind { PP_GATHER_BLOCK, PP_GATHER_MISSING, PP_GATHER_NOTE, PP_GATHER_CLOCK };
 
 struct pp_gather_row { /* of <spool>/gather-NUMBER.rows, what the leader's parent tells its child */
 	enum pp_gather_kind kind;
 	int32_t rank; /* MISSING */
 	char host[72];
-	char text[256]; /* BLOCK: its file's name in the spool; MISSING: status; NOTE: a warning */
+	char text[256]; /* BLOCK: its file's name in the spool; MISSING: status; NOTE: a warning; CLOCK: pp_clock_told_print() */
 };
 
 /* Leader. The session has its name and directory: the others may begin. */
@@ -50,7 +50,7 @@ int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *se
                    int64_t epoch_realtime_ns, int has_steps, struct pp_err *err);
 /* Leader. Wait for the other hosts' shares, and make one dataset of them and `own`, whose names all share. A share that cannot be
  * read is rows with its sentence. */
-int pp_gather_merge(const struct pp_gather *g, const struct pp_dataset *own, struct pp_intern *names,
+int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names,
                     struct pp_dataset *ret_dataset, struct pp_err *err);
 /* Follower. The block, as <spool>/share-NUMBER.block. */
 int pp_gather_give(const struct pp_gather *g, const struct pp_dataset *own, struct pp_err *err);

@@ -339,6 +339,9 @@ static void put_rows(struct pp_pod *p, int fd)
 	         (unsigned long long)refused, PP_NET_PEERS);
 	if (refused)
 		put_row(fd, PP_GATHER_NOTE, -1, "", text);
+	pp_clock_told_take(&p->gather.child.told, p->clock.link, "", 0);
+	pp_clock_told_print(&p->gather.child.told, text, sizeof(text));
+	put_row(fd, PP_GATHER_CLOCK, -1, "", text);
 }
 
 static void tell_child(struct pp_pod *p)
