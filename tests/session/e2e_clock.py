@@ -156,7 +156,7 @@ def counter_is_one_clock(place, full):
     check_dataset(found[0], workers=RANKS)
     with h5(found[0]) as f:
         check(not f["clock/domain"][()].any() and len(set(f["clock/bound_ns"][()])) == 1, f"{f['clock/domain'][()]} {f['clock/bound_ns'][()]}")
-        check(not len(f["clock/sample_host"]) and not f["clock/hops"][()].any(), f"one clock was compared: {f['clock/time_ns'][()]}")
+        check("sample_host" not in f["clock"] and not f["clock/hops"][()].any(), "one clock was compared")
     check(check_truth(found[0], truth, ahead, slack=2000) >= 3 * 6, "too few steps to say so")
     check(check_collectives(found[0]) >= 3, "no collectives")
 
