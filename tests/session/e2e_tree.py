@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Whose clock is compared with whose: real keepers on pretend hosts whose clocks stand hours apart, in two levels, behind a host that has
 the same clock, with a false claim, a killed hub, a stopped keeper, and with one clock only. Run by ctest session_tree. Needs root and
-time namespaces."""
+time namespaces. PODPROF_LONG=1: many keepers, too."""
 import os
 import re
 import signal
@@ -19,17 +19,27 @@ SECOND, MS, UNKNOWN = 10 ** 9, 10 ** 6, 2 ** 63 - 1
 FIRST = "monotonic 0 0\nboottime 0 0\n"  # what a process says of its time namespace that is in the first one
 
 
+class Here:
+    """Ranks on this host, each with a keeper of its own."""
+
+    def __init__(self, count):
+        self.names, self.ahead = [f"rank{rank}" for rank in range(count)], {f"rank{rank}": 0 for rank in range(count)}
+
+    def on(self, _, command):
+        return command
+
+
 class Job:
     """A rank on each host, which never calls MPI and writes down when its steps began by its own clock."""
 
-    def __init__(self, place, hosts, count, ms, *options, env=None, claim=()):
+    def __init__(self, place, hosts, count, ms, *options, env=None, claims=()):
         self.place, self.hosts, self.logs, self.ahead = place, hosts, place.new_logs(), hosts.ahead
         self.began = []
         for rank, name in enumerate(hosts.names):
             own = {"RANK": rank, "WORLD_SIZE": len(hosts.names), "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "PODPROF_TICK": "raw",
                    "TORCHELASTIC_RUN_ID": f"tree{place.count}", "STEPS_TIMES": self.times(rank), **(env or {})}
-            if rank in claim:
-                own["STEPS_CLAIM"] = FIRST
+            if rank < len(claims) and claims[rank]:
+                own["STEPS_CLAIM"] = claims[rank]
             command = place.under(self.logs, [place.program("steps"), str(count), str(ms)], "--spool", self.spool(rank), *options)
             self.began.append(start(hosts.on(name, command), own))
 
@@ -139,7 +149,7 @@ def hub_killed(place, full):
 def false_claim(place, full):
     """A host that counts apart and says that it has rank 0's clock: found out, compared, named."""
     with hosts_of(place, (0, 7200, 0)) as hosts:
-        job = Job(place, hosts, 90, 10, "--steps", "50:70", claim=(1,))
+        job = Job(place, hosts, 90, 10, "--steps", "50:70", claims=(None, FIRST))
         session = job.end()
         ranks, tree, warnings = rows_of(session)
         if any(r[1] != "delivered" for r in ranks):
@@ -198,7 +208,26 @@ def one_clock(place, full):
             check(all(r[2] == 0 and r[3] <= 1 for r in ranks), ranks)
 
 
-CASES = {"two_levels": two_levels, "hub_killed": hub_killed, "false_claim": false_claim, "stopped": stopped, "one_clock": one_clock}
+def many_keepers(place, full):
+    """As many keepers as PODPROF_KEEPERS says on this host, of clocks that are called different and are one: rounds and bounds are printed."""
+    count = int(os.environ.get("PODPROF_KEEPERS", 70))
+    if not full:
+        raise Skipped(f"{count} keepers: PODPROF_LONG=1")
+    job = Job(place, Here(count), 1500, 20, "--steps", "1000:1300", claims=[f"monotonic {rank} 0\nboottime {rank} 0\n" for rank in range(count)])
+    session = job.end()
+    ranks, tree, _ = rows_of(session)
+    check([r[1:3] for r in ranks] == [("delivered", 0)] * count, [r for r in ranks if r[1:3] != ("delivered", 0)])
+    check_truth(job, session, (count - 1) * 200)
+    with h5(session) as f:
+        rounds, took, cpu = f["clock/rounds"][()], f["clock/round_ns"][()] / 1e6, f["clock/cpu_ns"][()] / 1e6
+    hops, bounds = [h for _, h in tree.values()], sorted(r[3] for r in ranks[1:])
+    print(f"{count} keepers, {hops.count(1)} behind rank 0's and {hops.count(2)} behind those: {rounds[0]} rounds; the last of rank 0's {took[0]:.1f} ms, "
+          f"of a hub at most {max(took[1:]):.1f} ms; CPU of its thread {cpu[0]:.1f} ms, of another's at most {max(cpu[1:]):.1f} ms; "
+          f"bound {bounds[len(bounds) // 2]} ns, at most {bounds[-1]} ns")
+
+
+CASES = {"two_levels": two_levels, "hub_killed": hub_killed, "false_claim": false_claim, "stopped": stopped, "one_clock": one_clock,
+         "many_keepers": many_keepers}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))
