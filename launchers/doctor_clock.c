@@ -86,10 +86,10 @@ static int alone_or(struct pp_doctor_run *r)
 {
 	char why[192];
 
-	if (r->job.rank < 0 || r->job.size <= 1)
-		return pp_doctor_clock_print_alone(&r->self, alone, r->json);
+	if (r->job.size <= 1) /* or a launcher that numbers ranks and does not count them */
+		return r->job.rank > 0 ? PP_EXIT_OK : pp_doctor_clock_print_alone(&r->self, alone, r->json);
 	if (r->job.local_size >= r->job.size || r->job.hosts == 1) {
-		snprintf(why, sizeof(why), "%d ranks of one host: one clock, nothing to compare; %s", r->job.size, alone);
+		snprintf(why, sizeof(why), "%d ranks, one clock, nothing to compare; %s", r->job.size, alone);
 		return r->job.rank ? PP_EXIT_OK : pp_doctor_clock_print_alone(&r->self, why, r->json);
 	}
 	return -1;

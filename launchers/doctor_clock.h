@@ -70,6 +70,7 @@ struct pp_doctor_table {
 	const struct pp_doctor_pair *pair;
 	size_t pairs;
 	const char *missing; /* hosts that did not come, in words; "" */
+	size_t beyond;       /* hosts that came and are too many */
 	uint16_t door;       /* TCP port where rank 0 waited for them, so long */
 	double patience_s;
 	const char *way; /* how they met */

@@ -151,6 +151,7 @@ int pp_doctor_clock_follow(struct pp_doctor_run *r)
 		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, err.text);
 	if (!rc && !f.told && !pp_doctor_clock_is_ended())
 		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, f.why[0] ? f.why : "rank 0 said nothing");
+	explicit_bzero(&f.in, sizeof(f.in));
 	pp_net_free(f.net);
 	pp_doctor_stars_free(f.stars);
 	return rc || !f.told ? PP_EXIT_FAILED : PP_EXIT_OK;

@@ -37,7 +37,7 @@ struct lead {
 	struct pp_doctor_stars *stars;
 	struct member *member; /* [0]: this host */
 	struct pp_doctor_raw *raw;
-	size_t members, raws, raws_most, ranks, came; /* came: also who is not needed */
+	size_t members, raws, raws_most, ranks, came, beyond; /* came: also who is not needed */
 	int placed, own_round, rounds;
 	int64_t first_ms, last_ms;
 	uint8_t key[PP_CLOCK_KEY];
@@ -70,7 +70,8 @@ static void take_host(struct lead *l, int peer, const struct pp_doctor_host *h)
 {
 	l->came++;
 	l->ranks += h->local_size ? (size_t)h->local_size : 1;
-	if (is_there(l, h))
+	l->beyond += l->members == PP_DOCTOR_HOSTS;
+	if (l->members == PP_DOCTOR_HOSTS || is_there(l, h))
 		pp_doctor_talk_say(l->net, peer, &l->out, PP_DOCTOR_SPARE);
 	else
 		l->member[l->members++] = (struct member){.host = *h, .peer = peer};
@@ -83,7 +84,7 @@ static void take_words(struct lead *l, int peer, const struct pp_wire *w)
 
 	if (pp_doctor_talk_hear(w, t))
 		return;
-	if (t->word == PP_DOCTOR_HERE && !m && !l->placed && l->members < PP_DOCTOR_HOSTS) {
+	if (t->word == PP_DOCTOR_HERE && !m && !l->placed) {
 		take_host(l, peer, &t->host);
 		return;
 	}
@@ -292,6 +293,7 @@ static int print(struct lead *l)
 	                            .hosts = l->members,
 	                            .pair = pair,
 	                            .missing = l->missing,
+	                            .beyond = l->beyond,
 	                            .door = l->r->meet.invite.port,
 	                            .patience_s = (double)l->r->patience_ms / 1e3,
 	                            .way = l->r->meet.way,

@@ -243,6 +243,9 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 	       t->way);
 	if (t->hosts > PP_DOCTOR_ALL_PAIRS)
 		printf("More than %d hosts: each is compared with rank 0's only.\n", PP_DOCTOR_ALL_PAIRS);
+	if (t->beyond)
+		printf("%zu more host%s came and %s not compared: %d are the most.\n", t->beyond, s_of(t->beyond),
+		       t->beyond == 1 ? "was" : "were", PP_DOCTOR_HOSTS);
 	if (j->lies)
 		printf("%zu pair%s of one boot id %s two clocks (a virtual machine and its clone?): podprof compares them as "
 		       "two.\n",
@@ -328,7 +331,8 @@ static void print_json(const struct pp_doctor_table *t, const struct judged *j)
 		fputs(i ? ",\n    " : "\n    ", stdout);
 		json_pair(t, &t->pair[i]);
 	}
-	printf("\n  ],\n  \"bursts\": %d, \"over_s\": %.3f, \"took_s\": %.3f, ", t->rounds, t->over_s, t->took_s);
+	printf("\n  ],\n  \"bursts\": %d, \"over_s\": %.3f, \"took_s\": %.3f, \"beyond\": %zu, ", t->rounds, t->over_s, t->took_s,
+	       t->beyond);
 	json_field("met", t->way);
 	json_field("missing", t->missing);
 	printf("\"green\": %s\n}\n", j->unheard || j->lost || *t->missing ? "false" : "true");

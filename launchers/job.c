@@ -90,13 +90,14 @@ static void job_name(struct pp_job *job)
 	again(job->name, sizeof(job->name), first, times);
 }
 
-/* What a launcher calls the rank, and what it says beside it. */
+/* What a launcher calls the rank, and what it says beside it. Of Slurm the step's: a batch script has a rank and the whole
+ * allocation's numbers too. */
 static const struct {
 	const char *rank, *size, *local_rank, *hosts;
 } launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
-                 {"PMIX_RANK", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
+                 {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
                  {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL},
-                 {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
+                 {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
                  {"RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_WORLD_SIZE"}};
 
 void pp_job_read(struct pp_job *ret_job)

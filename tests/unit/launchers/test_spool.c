@@ -55,6 +55,45 @@ TEST(names_become_directories)
 	unsetenv("TORCHELASTIC_RUN_ID");
 }
 
+static void set_all(const char *const (*variable)[2], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (variable[i][1])
+			setenv(variable[i][0], variable[i][1], 1);
+		else
+			unsetenv(variable[i][0]);
+}
+
+TEST(launchers_count_ranks_and_hosts)
+{
+	static const char *const slurm[][2] = {{"SLURM_PROCID", "5"},
+	                                       {"SLURM_NTASKS", "64"}, /* of the allocation */
+	                                       {"SLURM_STEP_NUM_TASKS", "8"},
+	                                       {"SLURM_STEP_NUM_NODES", "2"},
+	                                       {"SLURM_LOCALID", "1"}};
+	static const char *const batch[][2] = {
+	        {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", NULL}, {"SLURM_STEP_NUM_NODES", NULL}};
+	static const char *const torch[][2] = {{"SLURM_PROCID", NULL},    {"RANK", "3"},       {"WORLD_SIZE", "6"},
+	                                       {"GROUP_WORLD_SIZE", "3"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}};
+	static const char *const none[][2] = {{"SLURM_NTASKS", NULL},    {"SLURM_LOCALID", NULL},    {"RANK", NULL},
+	                                      {"WORLD_SIZE", NULL},      {"GROUP_WORLD_SIZE", NULL}, {"LOCAL_RANK", NULL},
+	                                      {"LOCAL_WORLD_SIZE", NULL}};
+	struct pp_job job;
+
+	set_all(slurm, 5);
+	pp_job_read(&job);
+	CHECK(job.rank == 5 && job.size == 8 && job.hosts == 2 && job.local_rank == 1);
+	set_all(batch, 3); /* a batch script is no step of all ranks */
+	pp_job_read(&job);
+	CHECK(job.rank == 0 && job.size == 0 && job.hosts == 0);
+	set_all(torch, 6);
+	pp_job_read(&job);
+	CHECK(job.rank == 3 && job.size == 6 && job.hosts == 3 && job.local_rank == 1 && job.local_size == 2);
+	set_all(none, 7);
+	pp_job_read(&job);
+	CHECK(job.rank == -1 && job.size == 0 && job.hosts == 0 && job.local_rank == -1);
+}
+
 TEST(a_spool_is_the_owners_alone)
 {
 	struct pp_job job = {.rank = 2, .local_size = 8, .pid = getpid(), .name = "job"};
@@ -154,6 +193,7 @@ int main(void)
 	if (!mkdtemp(scratch))
 		return 77;
 	names_become_directories();
+	launchers_count_ranks_and_hosts();
 	a_spool_is_the_owners_alone();
 	another_users_spool_is_refused();
 	the_first_writes_the_options();
