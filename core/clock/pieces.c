@@ -48,7 +48,7 @@ static int64_t piece_back(const struct pp_clock_piece *piece, int64_t y)
 	__int128 wanted = ((__int128)y - piece->y) * ((__int128)1 << PP_PIECE_SHIFT), x;
 
 	if (piece->num <= 0)
-		return piece->x;
+		return y > piece->y ? INT64_MAX : piece->x;
 	x = wanted / piece->num + (wanted > 0 && wanted % piece->num) + piece->x;
 	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
 }

@@ -23,6 +23,11 @@ TEST(tsc_line)
 		last = pp_clock_map_ns(&m, t);
 	}
 	CHECK(pp_clock_map_ns(&m, 999000) < 0);
+	for (int64_t ns = -3000; ns < 3000; ns += 7) { /* and the way back: the first of the ticks that are it or later */
+		pp_tick tick = pp_clock_map_tick(&m, ns);
+
+		CHECK(pp_clock_map_ns(&m, tick) >= ns && pp_clock_map_ns(&m, tick - 1) < ns);
+	}
 }
 
 TEST(raw_is_one_to_one)

@@ -73,6 +73,28 @@ TEST(monotone_over_knots)
 	pp_band_release(&b);
 }
 
+/* The way back is the first x of all that map to y or later: over knots, flat pieces and outside. */
+TEST(there_and_back)
+{
+	struct pp_pieces p;
+	struct pp_band b;
+
+	band_of(&b, way, 4);
+	CHECK_INT(pp_pieces_of_band(&b, 1000000000, &p, NULL), 0);
+	for (int64_t x = -500000000; x < 7000000000; x += 1234567) {
+		int64_t y = pp_pieces_map(&p, x), back = pp_pieces_back(&p, y);
+
+		CHECK(back <= x && pp_pieces_map(&p, back) >= y && pp_pieces_map(&p, back - 1) < y);
+	}
+	for (int i = 0; i < 4; i++)
+		CHECK(llabs(pp_pieces_back(&p, way[i][1]) - way[i][0]) <= 1);
+	CHECK(pp_pieces_back(&p, INT64_MAX) > 7000000000 && pp_pieces_back(&p, INT64_MIN + 1) < 0);
+	p.piece[2].num = 0; /* no time passes in it */
+	CHECK_INT(pp_pieces_back(&p, way[1][1] + 5), way[2][0]);
+	pp_pieces_release(&p);
+	pp_band_release(&b);
+}
+
 TEST(a_run_in_place)
 {
 	struct record {
@@ -250,6 +272,7 @@ int main(void)
 {
 	nodes_and_between();
 	monotone_over_knots();
+	there_and_back();
 	a_run_in_place();
 	broken_and_empty();
 	one_behind_the_other();
