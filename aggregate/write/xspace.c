@@ -149,13 +149,28 @@ static void warn(struct pp_xfile *f, const struct host *h, const char *fmt, ...)
 	pp_xstream_text(&f->stream, PP_XSPACE_WARNINGS, text, strlen(text));
 }
 
+/* A host may have begun before rank 0's, whose first record is the epoch. */
+static uint64_t before_epoch(const struct pp_rank *r)
+{
+	uint64_t before = 0;
+
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t i = 0; r->thread[t].first < 0 && i < r->thread[t].spans; i++)
+			before += r->thread[t].span[i].begin < 0;
+	return before;
+}
+
 static void write_warnings(struct pp_xfile *f, const struct host *h)
 {
-	uint64_t lost = 0;
+	uint64_t lost = 0, before = 0;
 
 	for (size_t i = 0; i < h->ranks; i++)
 		for (size_t c = 0; c < PP_LOSSES; c++)
 			lost += f->out->capture->rank[h->rank[i]].lost[c];
+	for (size_t i = 0; i < h->ranks; i++)
+		before += before_epoch(&f->out->capture->rank[h->rank[i]]);
+	if (before)
+		warn(f, h, "%" PRIu64 " events began before rank 0's first one: they are shown to begin there", before);
 	if (lost)
 		warn(f, h, "%" PRIu64 " records were lost, see the group quality of pod.h5", lost);
 	if (f->stream.skipped)

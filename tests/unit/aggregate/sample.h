@@ -151,6 +151,20 @@ static inline void sample_clock(struct pp_host_clock *c)
 	                            .cpu_ns = 400000};
 }
 
+static inline void sample_window(struct pp_dataset *d)
+{
+	struct pp_window_rank late = {.rank = 1,
+	                              .asked = 10,
+	                              .acked = PP_WINDOW_NEVER,
+	                              .started = 4000,
+	                              .ended = 5000,
+	                              .reason = "it did not look at the request in time"};
+	const struct pp_window_told told = {
+	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
+
+	CHECK_INT(pp_dataset_window(d, &told), 0);
+}
+
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
 {
 	static char long_name[SAMPLE_LONG + 1];
@@ -183,14 +197,6 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
 	for (size_t r = 0; r < ranks; r++)
 		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, &s->attr[r], &err), 0);
-	struct pp_window_rank late = {.rank = 1,
-	                              .asked = 10,
-	                              .acked = PP_WINDOW_NEVER,
-	                              .started = 4000,
-	                              .ended = 5000,
-	                              .reason = "it did not look at the request in time"};
-	const struct pp_window_told told = {
-	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
 	struct pp_host_clock clock;
 
 	sample_clock(&clock);
@@ -208,7 +214,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	                              .bound_ns = 2};
 
 	CHECK_INT(pp_dataset_build(&in, &s->dataset, &err), 0);
-	CHECK_INT(pp_dataset_window(&s->dataset, &told), 0);
+	sample_window(&s->dataset);
 	s->out = (struct pp_output){.capture = &s->capture,
 	                            .steps = &s->steps,
 	                            .attr = s->attr,

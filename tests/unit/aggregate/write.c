@@ -118,6 +118,37 @@ TEST(no_steps_apart)
 	sample_free(&s);
 }
 
+static int has_text(const char *path, const char *text)
+{
+	static char bytes[1 << 20];
+	FILE *f = fopen(path, "r");
+	size_t n = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+
+	if (f)
+		fclose(f);
+	return n < sizeof(bytes) && memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+/* A host that began before rank 0's: what XSpace cannot show where it was is counted, and whose clock it is by is said. */
+TEST(other_hosts_clock)
+{
+	static const char path[] = "early/plugins/profile/sample/node0.xplane.pb";
+	struct sample s;
+
+	sample_make(&s, 1, in_base("early"));
+	s.dataset.host_clock->hops = 1;
+	snprintf(s.dataset.host_clock->parent, sizeof(s.dataset.host_clock->parent), "node7");
+	CHECK_INT(write_all(&s.out), 0);
+	CHECK(!has_text(in_base(path), "began before rank 0's first one"));
+	CHECK(has_text(in_base(path), "joined: compared with 'node7', 1 hop from rank 0's clock"));
+	s.capture.rank->thread[0].first = s.capture.rank->thread[0].span[0].begin = -5;
+	s.dataset.host_clock->bound_ns = PP_BOUND_UNKNOWN;
+	CHECK_INT(write_all(&s.out), 0);
+	CHECK(has_text(in_base(path), "podprof: node0: 1 events began before rank 0's first one"));
+	CHECK(has_text(in_base(path), "not joined with rank 0's"));
+	sample_free(&s);
+}
+
 TEST(one_worker)
 {
 	struct sample s;
@@ -231,6 +262,7 @@ int main(int argc, char **argv)
 	files_per_host_and_rank();
 	stale_files_go();
 	no_steps_apart();
+	other_hosts_clock();
 	one_worker();
 	nothing_recorded();
 	cannot_write();
