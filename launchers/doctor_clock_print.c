@@ -229,11 +229,11 @@ static struct plain name_of(const struct pp_doctor_table *t, size_t host)
 	return p;
 }
 
-static void print_judgement(const struct pp_doctor_table *t, const struct judged *j)
+static void print_counts(const struct pp_doctor_table *t, const struct judged *j)
 {
 	char bound[24];
 
-	printf("\n%zu host%s, %zu pair%s", t->hosts, s_of(t->hosts), t->pairs, s_of(t->pairs));
+	printf("%zu host%s, %zu pair%s", t->hosts, s_of(t->hosts), t->pairs, s_of(t->pairs));
 	if (j->worst) {
 		put_ns(bound, sizeof(bound), ceil(j->worst->bound_ns));
 		printf(": worst bound %s (%s, %s)", bound, name_of(t, j->worst->a).text, name_of(t, j->worst->b).text);
@@ -241,6 +241,13 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 	printf("; %zu of one clock", j->one);
 	printf(". %d burst%s over %.1f s, %.1f s in all; hosts met %s.\n", t->rounds, s_of((size_t)t->rounds), t->over_s, t->took_s,
 	       t->way);
+}
+
+static void print_judgement(const struct pp_doctor_table *t, const struct judged *j)
+{
+	putchar('\n');
+	if (t->pairs)
+		print_counts(t, j);
 	if (t->hosts > PP_DOCTOR_ALL_PAIRS)
 		printf("More than %d hosts: each is compared with rank 0's only.\n", PP_DOCTOR_ALL_PAIRS);
 	if (t->beyond)
@@ -258,7 +265,7 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 	if (j->lost)
 		printf("%zu pair%s: a host was lost before it had told what it found.\n", j->lost, s_of(j->lost));
 	if (*t->missing)
-		printf("Did not come within %.0f s: %s. Such a host has to reach TCP port %u of '%s' (--port-range A:B chooses "
+		printf("Did not come within %g s: %s. Such a host has to reach TCP port %u of '%s' (--port-range A:B chooses "
 		       "it).\n",
 		       t->patience_s, t->missing, (unsigned)t->door, name_of(t, 0).text);
 }
