@@ -2,7 +2,9 @@
 #include "aggregate/analyze/clock_words.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/units.h"
 #include "core/clock/band.h"
@@ -37,6 +39,37 @@ const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_WORDS
 	else
 		snprintf(text, PP_CLOCK_WORDS, "%" PRIu64 " answers do not bound it in all of the window", c->trips);
 	return text;
+}
+
+static int64_t line_error(const struct pp_host_clock *c)
+{
+	const struct pp_clock_sample *s = c->sample;
+	double apart;
+
+	if (c->samples < 2 || s[0].half_ns == PP_BOUND_UNKNOWN || s[1].half_ns == PP_BOUND_UNKNOWN)
+		return PP_BOUND_UNKNOWN;
+	apart = (double)s[1].time_ns - (double)s[0].time_ns;
+	return apart >= 1 ? (int64_t)ceil(((double)s[0].half_ns + (double)s[1].half_ns) / apart * 1e9) : PP_BOUND_UNKNOWN;
+}
+
+int64_t pp_clock_drift_error(const struct pp_dataset *d, const struct pp_host_clock *c)
+{
+	int64_t error = 0, one;
+
+	for (int32_t hops = c->hops; hops > 0; hops--) {
+		const struct pp_host_clock *parent = NULL;
+
+		one = line_error(c);
+		if (one == PP_BOUND_UNKNOWN || __builtin_add_overflow(error, one, &error))
+			return PP_BOUND_UNKNOWN;
+		for (size_t i = 0; i < d->host_clocks && hops > 1; i++)
+			if (d->host_clock[i].hops == hops - 1 && !strcmp(d->host_clock[i].host, c->parent))
+				parent = &d->host_clock[i];
+		if (hops > 1 && !parent)
+			return PP_BOUND_UNKNOWN;
+		c = parent;
+	}
+	return error;
 }
 
 /* ", between 1.20 s and 2.20 s of the window": of what may have been before it or behind only that. */

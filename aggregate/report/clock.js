@@ -44,6 +44,16 @@ const Clocks = {
   count() {
     return new Set(Clocks.load().map(h => h.ticks)).size;
   },
+  /* |error| of the drift at the window's begin, in ppm: as pp_clock_drift_error() in analyze/clock_words.c. */
+  driftError(h) {
+    const [a, b] = h.samples, parent = h.hops > 1 ? Clocks.hosts.find(p => p.name === h.parent && p.hops === h.hops - 1) : null;
+    const one = b && b.time > a.time ? 1e6 * (a.half + b.half) / (b.time - a.time) : null, above = parent ? Clocks.driftError(parent) : h.hops > 1 ? null : 0;
+    return one === null || above === null ? null : one + above;
+  },
+  ppm(h) {
+    const error = Clocks.driftError(h), n = error === null ? 0 : error >= 1 ? 1 : error >= 0.1 ? 2 : 3;
+    return (error === null ? 'about ' : '') + (h.drift < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) + (error === null ? '' : ` \u00b1 ${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)}`) + NB + 'ppm';
+  },
   apart() {
     return Clocks.load().filter(h => !Clocks.known(h.bound));
   },
@@ -98,13 +108,13 @@ const Clocks = {
   },
 
   table() {
-    const h = Clocks.hosts, none = v => v === null ? '\u2013' : undefined, ppm = v => (v >= 0 ? '+' : '\u2212') + Math.abs(v).toFixed(3) + NB + 'ppm';
+    const h = Clocks.hosts;
     const columns = [{name: 'host', text: true, get: i => h[i].name}, {name: 'ranks', get: i => h[i].ranks.length},
       {name: 'clock', what: 'hosts of one number count the same ticks', get: i => h[i].ticks},
       {name: 'bound', unit: 'ns', what: 'largest error of its times against those of rank 0\u2019s host', get: i => Clocks.known(h[i].bound) ? h[i].bound : null,
         show: (i, v) => v === null ? el('span', {class: 'bad'}, 'not joined') : v === 0 ? 'the same clock' : Format.time(v)},
       {name: 'best comparison', unit: 'ns', what: 'half of the smallest interval that a burst of round trips left', get: i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null},
-      {name: 'drift', what: 'how much faster it runs than the clock of rank 0\u2019s host, at the window\u2019s begin', get: i => h[i].drift, show: (i, v) => none(v) || ppm(v)},
+      {name: 'drift', what: 'how much faster it runs than the clock of rank 0\u2019s host, at the window\u2019s begin', get: i => h[i].drift, show: (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])},
       {name: 'compared with', text: true, get: i => h[i].parent || '\u2013'}, {name: 'comparisons', what: 'in the window, one before it and one behind it', get: i => h[i].samples.length},
       {name: 'trips', what: 'since the job began', get: i => h[i].trips}, {name: 'lost', what: 'trips that nobody answered in time', get: i => h[i].lost},
       {name: 'date changes', what: 'steps of the wall clock and sleeps in the window', get: i => h[i].changes},

@@ -92,6 +92,20 @@ static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host
 	fputc('\n', to);
 }
 
+/* As many decimals as its error leaves. */
+static void put_drift(const struct pp_dataset *d, const struct by_host *host, const char *before, FILE *to)
+{
+	int64_t error = pp_clock_drift_error(d, host->clock);
+	int decimals = error >= 1000 ? 1 : error >= 100 ? 2 : 3;
+	int64_t digit = error >= 1000 ? 100 : error >= 100 ? 10 : 1; /* ppb */
+
+	if (error == PP_BOUND_UNKNOWN)
+		fprintf(to, "%s about %+.0f ppm (%s)", before, (double)host->key / 1000, host->clock->host);
+	else
+		fprintf(to, "%s %+.*f +- %.*f ppm (%s)", before, decimals, (double)host->key / 1000, decimals,
+		        (double)((error + digit - 1) / digit * digit) / 1000, host->clock->host);
+}
+
 static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to)
 {
 	size_t n = sort_hosts(d, drift_of, host), first = n <= NAMED_DRIFTS ? n : NAMED, last = n <= NAMED_DRIFTS ? n : n - NAMED;
@@ -100,11 +114,11 @@ static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to
 		return;
 	fputs(INDENT "drift against rank 0's", to);
 	for (size_t i = 0; i < first; i++)
-		fprintf(to, "%s %+.3f ppm (%s)", i ? "," : "", (double)host[i].key / 1000, host[i].clock->host);
+		put_drift(d, &host[i], i ? "," : "", to);
 	if (first < last)
 		fprintf(to, ", %zu more between", last - first);
 	for (size_t i = last; i < n; i++)
-		fprintf(to, ", %+.3f ppm (%s)", (double)host[i].key / 1000, host[i].clock->host);
+		put_drift(d, &host[i], ",", to);
 	fputc('\n', to);
 }
 
@@ -204,7 +218,7 @@ static void say_claims(const struct pp_dataset *d, const char *before, FILE *to)
 			fprintf(to, " (of %zu hosts, the worst %s)", s.synchronised, s.whose);
 	}
 	if (s.adrift && many)
-		fprintf(to, "%s%zu not synchronised", s.synchronised ? "; " : "", s.adrift);
+		fprintf(to, "%s%zu host%s not synchronised", s.synchronised ? "; " : "", s.adrift, s.adrift == 1 ? "" : "s");
 	else if (s.adrift)
 		fprintf(to, "%s: not synchronised", d->host_clock[0].claim.by);
 	if (s.silent)

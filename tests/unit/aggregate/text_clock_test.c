@@ -18,6 +18,7 @@ struct made {
 	struct pp_worker worker[HOSTS];
 	struct pp_host_clock clock[HOSTS];
 	struct pp_wall_change change[6];
+	struct pp_clock_sample sample[2];
 	struct pp_cell cell[HOSTS];
 	struct pp_late late[HOSTS];
 };
@@ -31,10 +32,14 @@ static void make(struct made *m, size_t n)
 		snprintf(m->clock[i].own, sizeof(m->clock[i].own), "boot%zu", i);
 		m->clock[i].hops = i > 0;
 		m->clock[i].trips = 50;
+		m->clock[i].sample = m->sample;
+		m->clock[i].samples = 2;
 		m->clock[i].bound_ns = (int64_t)i * 1000;
 		m->worker[i] = (struct pp_worker){.rank = (int32_t)i, .host_clock = (uint32_t)i + 1, .own_bound_ns = 40};
 		snprintf(m->worker[i].status, sizeof(m->worker[i].status), "delivered");
 	}
+	m->sample[0] = (struct pp_clock_sample){.time_ns = -1000 * (int64_t)MS, .half_ns = 3000};
+	m->sample[1] = (struct pp_clock_sample){.time_ns = 4000 * (int64_t)MS, .half_ns = 2000};
 	m->d = (struct pp_dataset){.worker = m->worker,
 	                           .workers = n,
 	                           .host_clock = m->clock,
@@ -62,6 +67,7 @@ static void check_said(struct made *m, const char *want)
 static void leave_out(struct made *m, size_t host)
 {
 	m->clock[host].bound_ns = UNKNOWN;
+	m->clock[host].samples = 0;
 	m->worker[host].domain = (int32_t)host;
 	m->worker[host].bound_ns = UNKNOWN;
 }
@@ -105,12 +111,12 @@ TEST(several_hosts)
 	        &m,
 	        "  Clock     4 clocks of 4 hosts; any two times compare to 5.04 us; off rank 0's by at most 3.00 us (h3), 2.00 us "
 	        "(h2)\n"
-	        "            drift against rank 0's +12.100 ppm (h1), +0.007 ppm (h3), -3.402 ppm (h2)\n"
+	        "            drift against rank 0's +12.1 +- 1.0 ppm (h1), +0.0 +- 1.0 ppm (h3), -3.4 +- 1.0 ppm (h2)\n"
 	        "            causality violated by 0 of 12 340 pairs checked; 3 more are inverted within the bounds; messages are "
 	        "not "
 	        "checked\n"
 	        "            dates by the hosts' own word, not believed: kernel: within 2.00 ms, at most 20.0 ms (of 2 hosts, the "
-	        "worst h1); 1 not synchronised; 1 silent\n");
+	        "worst h1); 1 host not synchronised; 1 silent\n");
 }
 
 TEST(all_that_can_be_wrong)
@@ -135,9 +141,9 @@ TEST(all_that_can_be_wrong)
 	check_said(&m, "  Clock     12 clocks of 12 hosts; any two times compare to 15.0 us, if joined; off rank 0's by at most "
 	               "8.00 us (h8), "
 	               "7.00 us (h7)\n"
-	               "            drift against rank 0's +2.000 ppm (h8), +1.000 ppm (h7), 4 more between, -4.000 ppm "
-	               "(h2), -5.000 "
-	               "ppm (h1)\n"
+	               "            drift against rank 0's +2.0 +- 1.0 ppm (h8), +1.0 +- 1.0 ppm (h7), 4 more between, -4.0 +- 1.0 "
+	               "ppm (h2), "
+	               "-5.0 +- 1.0 ppm (h1)\n"
 	               "            not joined: h9 (no answer by UDP to 70 packets), h10 (none of 50 answers came before the "
 	               "window was written) "
 	               "and 1 more in pod.h5; nobody is said to wait for them\n"
@@ -156,6 +162,32 @@ TEST(all_that_can_be_wrong)
 	          "clock: 2 of 100 exits from collectives are before an arrival on another clock by more than the "
 	          "bounds of both, by up to 1.50 us");
 	free(m.d.warning);
+}
+
+/* The first two comparisons bound the rate, and those of each host on the way to rank 0's. */
+TEST(error_of_a_drift)
+{
+	struct made m;
+
+	make(&m, 3);
+	CHECK_INT(pp_clock_drift_error(&m.d, &m.clock[0]), 0);
+	CHECK_INT(pp_clock_drift_error(&m.d, &m.clock[1]), 1000); /* 5 us in 5 s */
+	m.clock[2].hops = 2;
+	CHECK(pp_clock_drift_error(&m.d, &m.clock[2]) == PP_BOUND_UNKNOWN); /* who its parent is, is not known */
+	snprintf(m.clock[2].parent, sizeof(m.clock[2].parent), "h1");
+	CHECK_INT(pp_clock_drift_error(&m.d, &m.clock[2]), 2000);
+	m.clock[1].samples = 1;
+	CHECK(pp_clock_drift_error(&m.d, &m.clock[2]) == PP_BOUND_UNKNOWN);
+	m.clock[1].drift_ppb = -700;
+	m.clock[2].drift_ppb = 1; /* of job time against it */
+	m.clock[2].hops = 1;
+	m.sample[1].half_ns = 97;
+	m.sample[0].half_ns = 4;
+	check_said(&m,
+	           "  Clock     3 clocks of 3 hosts; any two times compare to 3.04 us; off rank 0's by at most 2.00 us (h2), 1.00 "
+	           "us (h1)\n"
+	           "            drift against rank 0's about +1 ppm (h1), -0.001 +- 0.021 ppm (h2)\n"
+	           "            causality not checked: no collective of all its ranks went across two clocks that are joined\n");
 }
 
 TEST(why_it_is_not_joined)
@@ -238,6 +270,7 @@ int main(void)
 	one_host_is_one_quiet_line();
 	several_hosts();
 	all_that_can_be_wrong();
+	error_of_a_drift();
 	why_it_is_not_joined();
 	nothing_was_compared();
 	tie_below_the_bounds();
