@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "proto/message_clock.h"
-#include "proto/podprof.pb-c.h"
 
 enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
 
@@ -102,10 +101,9 @@ static void fill_answer(Podprof__HelloAck *a, const struct pp_wire_hello_ack *fr
 
 static void fill_small(const struct pp_wire *m, union body *b)
 {
-	ProtobufCBinaryData words = {.len = 0};
+	int has_words = m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE;
+	ProtobufCBinaryData words = {has_words ? m->words.size : 0, has_words ? (uint8_t *)(uintptr_t)m->words.text : NULL};
 
-	if (m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE)
-		words = (ProtobufCBinaryData){m->words.size, (uint8_t *)(uintptr_t)m->words.text};
 	if (m->kind == PP_WIRE_BYE) {
 		b->bye = (Podprof__Bye){BASE(bye), .reason = TEXT(m->bye.reason)};
 	} else if (m->kind == PP_WIRE_TELL) {

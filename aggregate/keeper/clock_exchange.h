@@ -2,8 +2,8 @@
  * In: packets with the tick at which they came, and the time. Out: packets, and a band of this domain against its parent.
  * A parent gives its children turns, one after another; in its turn a child asks `count` times and computes alone. A child that is
  * dead or stopped costs its own row: its turn passes, and after two turns nobody waits for it until it is heard again.
- * A hub serves its children when its own turn is over. Children need not be known before: where there is room, who has the job's key
- * and says hello is one. One thread, no allocation after init but the band's. */
+ * A hub serves its children when its own turn is over. Children need not be known before: where there is room, who has the
+ * job's key and says hello is one. One thread, no allocation after init but the band's. */
 #ifndef PP_KEEPER_CLOCK_EXCHANGE_H
 #define PP_KEEPER_CLOCK_EXCHANGE_H
 
@@ -30,8 +30,9 @@ struct pp_clock_exchange_options {
 	uint16_t count;    /* trips in a turn: 50 */
 	int64_t budget_ns; /* of a turn: 20 ms */
 	int64_t answer_ns; /* a child that is silent for so long in its turn loses it: 20 ms */
-	int64_t hello_ns; /* between two hellos of a child that waits for its first turn: 100 ms, each time twice as long up to 3.2 s */
-	int same;         /* this domain says that it is the parent's: once the stamps agree its turns are empty */
+	/* From a child's first hello to the next while it has no turn, then twice as long, up to 32 times: 100 ms. */
+	int64_t hello_ns;
+	int same;      /* this domain says that it is the parent's: once the stamps agree its turns are empty */
 	double wander; /* band.h */
 	size_t bursts; /* that are kept: 1024 */
 };

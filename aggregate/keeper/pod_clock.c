@@ -1,5 +1,6 @@
-/* When the clocks of a job's hosts are compared: the leader's rounds, and what both roles share. Called by the other files of the pod.
- * In: hosts that join (pod_tree.c), windows that open and close. Out: rounds of clock_link.h. pod_clock_follow.c is the follower's. */
+/* When the clocks of a job's hosts are compared: the leader's rounds, and what both roles share. Called by the other files of the
+ * pod. In: hosts that join (pod_tree.c), windows that open and close. Out: rounds of clock_link.h. The follower's part is
+ * pod_clock_follow.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A follower's clock: its place in the tree, its claim to have another's clock, and what its ticks are in the leader's. Called by the
- * other files of the pod. In: messages of pod_tree.c. Out: words back, chains of lines. */
+/* A follower's clock: its place in the tree, its claim to have another's clock, and what its ticks are in the leader's. Called by
+ * the other files of the pod. In: messages of pod_tree.c. Out: words back, chains of lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +91,6 @@ void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c)
 	snprintf(mine->host, sizeof(mine->host), "%.71s", c->host ? c->host : "");
 	if (!is_new)
 		return;
-	mine->is_same = 0;
 	mine->placed_ms = pp_now_ms();
 	mine->patience_ms = REACH_MS;
 	if (rc) {
@@ -154,8 +153,7 @@ static void look_at_claim(struct pp_pod *p, const struct pp_clock_link_state *st
 		pp_keeper_log("the clock of '%s' is not this host's, though its boot id is", p->clock.host);
 		tell(p, (struct pp_wire_told){.verdict = PP_SAME_FALSE});
 	} else if (!state->busy) {
-		/* One clock, as both had said: nothing is left to compare, and no port is held for it. Once more, should the word be lost. */
-		p->clock.is_same = 1;
+		/* One clock, as both had said: nothing is left to compare, no port is held. Twice, should the word be lost. */
 		pp_clock_link_leave(p->clock.link);
 		pp_clock_link_leave(p->clock.link);
 		pp_pod_clock_close(p);

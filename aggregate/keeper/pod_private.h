@@ -1,6 +1,6 @@
 /* What the files of pod.h share: pod.c (role, turns), pod_way.c and pod_meet.c (how hosts find each other), pod_ranks.c (who does
- * what), pod_words.c, pod_clock.c and pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a
- * follower's). Nobody else includes it. */
+ * what), pod_words.c, pod_clock.c and pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window),
+ * pod_share.c (a follower's). Nobody else includes it. */
 #ifndef PP_KEEPER_POD_PRIVATE_H
 #define PP_KEEPER_POD_PRIVATE_H
 
@@ -101,7 +101,7 @@ struct pp_pod_clock {               /* pod_clock.c */
 	int is_open;                                       /* a rank records */
 	/* follower */
 	uint32_t self, parent;
-	int same, is_false, is_same; /* its clock is the parent's, as both say; it is not; it was found to be */
+	int same, is_false; /* its clock is the parent's, as both say; it was found not to be */
 	int serves, hops;
 	char host[72]; /* of the parent */
 	uint64_t due;  /* round after which the chain is told; 0: none */
@@ -212,8 +212,9 @@ int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is anothe
 /* Own ticks to job ns, by the leader's map of its own, which gets the drift. */
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
 
-/* pod_tree.c: the leader's tree. Places that are to be looked at again; a host's word; who lost its turns; a round begins; is a hub's
- * word of it still to come; turns of a round, one after another; chains for hosts below hubs, before they are asked for shares. */
+/* pod_tree.c: the leader's tree. Places that are to be looked at again; a host's word; who lost its turns; a round begins; is a
+ * hub's word of it still to come; turns of a round, one after another; chains for hosts below hubs, before they are asked for
+ * shares. */
 void pp_pod_tree_run(struct pp_pod *p);
 void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire_told *t);
 void pp_pod_tree_look(struct pp_pod *p);

@@ -1,5 +1,5 @@
-/* The leader's tree of clocks: places of the hosts, what hubs say of theirs, chains for who is below them. Called by pod_clock.c, pod.c
- * and pod_gather.c. In: keepers that join, leave and tell. Out: messages of who compares with whom. */
+/* The leader's tree of clocks: places of the hosts, what hubs say of theirs, chains for who is below them. Called by pod_clock.c,
+ * pod.c and pod_gather.c. In: keepers that join, leave and tell. Out: messages of who compares with whom. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +66,8 @@ static void tell(struct pp_pod *p, size_t i, const struct pp_pod_told_place *t)
 	                                     .serves = t->serves};
 	m.compare.port = t->parent >= 0 ? p->peer[t->parent].place.port : pp_clock_link_port(p->clock.link);
 	m.compare.addresses = t->parent >= 0 ? p->peer[t->parent].place.address : "";
+	if (place->told.same && t->parent != place->told.parent)
+		place->port = 0; /* it has closed that one, maybe */
 	place->told = *t;
 	if (pp_net_send(p->net, (int)i, &m, &err))
 		pp_keeper_log("host '%s' does not compare its clock: %s", p->peer[i].name, err.text);
@@ -91,7 +93,7 @@ void pp_pod_tree_run(struct pp_pod *p)
 		row[i].live = p->peer[i].joined && !p->peer[i].gone;
 		row[i].parent = place->told.is_set ? row[i].parent : PP_TREE_NONE;
 		row[i].like = row[i].live ? like_of(p, i) : PP_TREE_NONE;
-		row[i].shy = !place->port || place->missed >= MISSED;
+		row[i].shy = !place->port || place->told.same || place->missed >= MISSED;
 		p->clock.domains += row[i].live && row[i].like == PP_TREE_NONE;
 	}
 	pp_tree_place(row, p->peers, star_of());

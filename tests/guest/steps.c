@@ -1,6 +1,6 @@
-/* A rank that never calls MPI: steps COUNT MS [SLOW]. Each step is a range of MS milliseconds, step SLOW of a second more. STEPS_TIMES:
- * a file of its own clock around each mark; STEPS_CLAIM: it says of its time namespace what this says, though it is in another one.
- * Run by tests/session/e2e_hosts.py and e2e_tree.py. */
+/* A rank that never calls MPI: steps COUNT MS [SLOW]. Each step is a range of MS milliseconds, step SLOW of a second more.
+ * STEPS_TIMES: a file of its own clock around each mark; STEPS_CLAIM: it says of its time namespace what this says, though it is in
+ * another one. Run by tests/session/e2e_hosts.py and e2e_tree.py. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
