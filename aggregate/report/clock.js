@@ -99,7 +99,7 @@ const Clocks = {
       return `What NTP or PTP claim of the host\u2019s date, shown and not believed: ${Clocks.claim(Clocks.hosts[0])}.`;
     const told = Clocks.hosts.filter(h => h.claimed), good = told.filter(h => h.synchronised).sort((a, b) => b.error - a.error), silent = Clocks.hosts.length - told.length;
     const words = [good.length && `${Format.count(good.length)} synchronised, within ${Format.time(good[0].error)}, at most ${Format.time(good[0].most)}, at ${good[0].name} (${good[0].by})`,
-      told.length > good.length && `${Format.count(told.length - good.length)} not synchronised`, silent > 0 && `${Format.count(silent)} silent`].filter(w => w);
+      told.length > good.length && `${Format.count(told.length - good.length)} ${good.length ? '' : 'hosts '}not synchronised`, silent > 0 && `${Format.count(silent)} silent`].filter(w => w);
     return `What NTP or PTP claim of the hosts\u2019 dates, shown and not believed: ${words.join('; ')}.`;
   },
 
@@ -113,9 +113,9 @@ const Clocks = {
       {name: 'clock', what: 'hosts of one number count the same ticks', get: i => h[i].ticks},
       {name: 'bound', unit: 'ns', what: 'largest error of its times against those of rank 0\u2019s host', get: i => Clocks.known(h[i].bound) ? h[i].bound : null,
         show: (i, v) => v === null ? el('span', {class: 'bad'}, 'not joined') : v === 0 ? 'the same clock' : Format.time(v)},
-      {name: 'best comparison', unit: 'ns', what: 'half of the smallest interval that a burst of round trips left', get: i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null},
+      {name: 'best burst', unit: 'ns', what: 'half of the smallest interval that a burst of round trips left', get: i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null},
       {name: 'drift', what: 'how much faster it runs than the clock of rank 0\u2019s host, at the window\u2019s begin', get: i => h[i].drift, show: (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])},
-      {name: 'compared with', text: true, get: i => h[i].parent || '\u2013'}, {name: 'comparisons', what: 'in the window, one before it and one behind it', get: i => h[i].samples.length},
+      {name: 'compared with', text: true, get: i => h[i].parent || '\u2013'}, {name: 'bursts', what: 'of round trips: in the window, one before it and one behind it', get: i => h[i].samples.length},
       {name: 'trips', what: 'since the job began', get: i => h[i].trips}, {name: 'lost', what: 'trips that nobody answered in time', get: i => h[i].lost},
       {name: 'date changes', what: 'steps of the wall clock and sleeps in the window', get: i => h[i].changes},
       {name: 'claim of the date', text: true, class: 'wide', what: 'by NTP or PTP; shown and not believed', get: i => Clocks.claim(h[i])}];
@@ -145,8 +145,8 @@ const Clocks = {
     const pinned = hosts.find(h => h.ranks.includes(Viewer.worker)), shown = hosts.filter((h, i) => i < Clocks.most || h === pinned);
     const colour = h => h === pinned ? css('--ink') : h === hosts[0] ? css('--attention') : css('--rest'), most = Math.max(...shown.flatMap(h => Clocks.line(h)).map(p => p.y || 0), 1);
     const [size, unit] = Format.axis('ns', most), soft = css('--soft'), font = {family: css('--font'), size: 12}, marks = ticks(most / size, 4), step = marks[1] || 1;
-    Clocks.told.textContent = `Bound over time: how far each host\u2019s times may be off those of rank 0\u2019s host. Largest: ${hosts[0].name}, ${Format.time(hosts[0].bound)} (red)`
-      + (pinned ? '; strong: the pinned rank\u2019s host' : '') + '. Dots: what a burst of round trips left' + (shown.length < hosts.length ? `; the ${shown.length} largest of ${hosts.length} hosts.` : '.');
+    Clocks.told.textContent = `Bound over time: how far each host\u2019s times may be off those of rank 0\u2019s host. Largest: ${hosts[0].name}, ${Format.time(hosts[0].bound)} (${pinned === hosts[0] ? 'strong, the pinned rank\u2019s host' : 'red'})`
+      + (pinned && pinned !== hosts[0] ? '; strong: the pinned rank\u2019s host' : '') + '. Dots: what a burst of round trips left' + (shown.length < hosts.length ? `; the ${shown.length} largest of ${hosts.length} hosts.` : '.');
     if (Clocks.chart)
       Clocks.chart.destroy();
     const canvas = el('canvas', {role: 'img', 'aria-label': Clocks.told.textContent + ' The tables below have the numbers.'});
