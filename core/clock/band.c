@@ -7,10 +7,11 @@
 #include <string.h>
 
 static const int64_t FAR = (int64_t)1 << 52; /* a double holds such a difference exactly */
+static const int64_t EDGE = INT64_MAX / 4;   /* decades; beyond it sums of times would overflow */
 
 int pp_band_init(struct pp_band *b, const struct pp_band_options *o, struct pp_err *err)
 {
-	struct pp_band band = {.o = *o};
+	struct pp_band band = {.o = *o, .back = INT64_MAX};
 
 	band.o.rate = o->rate > 0 ? o->rate : 1;
 	band.o.tolerance = o->tolerance > 0 ? o->tolerance : 1e-3;
@@ -123,8 +124,8 @@ static int point_of(const struct pp_band_group *g, int64_t x, int64_t y, struct 
 {
 	int64_t dx, dy;
 
-	if (__builtin_sub_overflow(x, g->x, &dx) || __builtin_sub_overflow(y, g->y, &dy) || dx > FAR || dx < -FAR || dy > FAR ||
-	    dy < -FAR)
+	if (x > EDGE || x < -EDGE || y > EDGE || y < -EDGE || __builtin_sub_overflow(x, g->x, &dx) ||
+	    __builtin_sub_overflow(y, g->y, &dy) || dx > FAR || dx < -FAR || dy > FAR || dy < -FAR)
 		return -ERANGE;
 	*ret_point = (struct pp_band_point){(double)dx, (double)dy};
 	return 0;

@@ -64,8 +64,9 @@ struct pp_band {
 	struct pp_band_node *node; /* after pp_band_solve() */
 	size_t nodes;
 	double rate, rate_error; /* y ticks an x tick at the only node, where there is one: from its group alone */
-	uint64_t weak;           /* groups that say less than their neighbours and are no nodes */
-	uint64_t refused;        /* groups that contradict themselves, or say nothing of one side */
+	int64_t back;  /* x that the clock went back to: from here on it showed times twice, and none is known; INT64_MAX: never */
+	uint64_t weak; /* groups that say less than their neighbours and are no nodes */
+	uint64_t refused; /* groups that contradict themselves, or say nothing of one side */
 };
 
 int pp_band_init(struct pp_band *b, const struct pp_band_options *o, struct pp_err *err);
@@ -73,7 +74,7 @@ void pp_band_release(struct pp_band *b);
 
 /* What follows belongs together: one burst. Groups are in the order of x. */
 struct pp_band_group *pp_band_begin(struct pp_band *b, int64_t x, int64_t y);
-/* y(x) <= y and y(x) >= y. x and y within 2^52 of the group's origin; others are not taken. */
+/* y(x) <= y and y(x) >= y. x and y within 2^52 of the group's origin and 2^61 of 0; others are not taken. */
 void pp_band_up(const struct pp_band *b, struct pp_band_group *g, int64_t x, int64_t y);
 void pp_band_down(const struct pp_band *b, struct pp_band_group *g, int64_t x, int64_t y);
 /* One round trip: x left, y came, y left, x came. Two inequalities, whatever the path, scheduling and asymmetry. A trip whose

@@ -7,6 +7,7 @@
 #include "core/clock/polygon.h"
 
 enum {
+	NEAR = 4,    /* segments on each side that tell of a segment's wander */
 	PASSES = 2,  /* the second has the slopes of the first's narrower intervals */
 	RAISES = 16, /* the wander doubles so often before a segment is called broken */
 };
@@ -97,18 +98,36 @@ static double off_line(const struct pp_band *b, size_t k, int before)
 	return fabs(rate_between(b, k, k + 1) - rate_between(b, far < near ? far : near, far < near ? near : far)) * d;
 }
 
+/* The largest change of rate that segments near k show, proven or not, where they are long enough for it to be no noise. A rate that
+ * sways crosses its mean somewhere: there the segment's own neighbours show nothing. */
+static double seen_near(const struct pp_band *b, size_t k)
+{
+	size_t i = k > NEAR ? k - NEAR : 0;
+	double most = 0;
+
+	for (; i + 1 < b->nodes && i <= k + NEAR; i++) {
+		double d = length(b, i, i + 1), change;
+
+		if (b->node[i].flags & PP_BAND_BROKEN || d < LONG_ENOUGH * length(b, k, k + 1))
+			continue;
+		change = fmax(off_line(b, i, 1), off_line(b, i, 0)) / d; /* of a NAN and a number fmax() takes the number */
+		if (change > most && change < LEARN_MOST * b->o.rate)
+			most = change;
+	}
+	return most / b->o.rate;
+}
+
 /* What the segment's own wander is to be taken for: the assumption, and what its neighbours show. Two steps or new rates inside the
  * segment are never worse than the larger of the two. One would never be worse than the smaller, but nobody can tell that it is one. */
 static void judge(struct pp_band *b, size_t k, double learned)
 {
 	struct pp_band_node *n = &b->node[k];
 	double before = off_line(b, k, 1), after = off_line(b, k, 0), d = length(b, k, k + 1) * b->o.rate;
-	double most = fmax(isnan(before) ? 0 : before, isnan(after) ? 0 : after);
 	double noise = half(n) + half(n + 1);
 
 	n->flags &= (unsigned)~(PP_BAND_ASSUMED | PP_BAND_JUMP);
-	n->wander = fmax(n->wander, fmax(b->o.wander, learned));
-	n->jump = most;
+	n->wander = fmax(fmax(n->wander, seen_near(b, k)), fmax(b->o.wander, learned));
+	n->jump = fmax(isnan(before) ? 0 : before, isnan(after) ? 0 : after);
 	if (isnan(before) && isnan(after))
 		n->flags |= PP_BAND_ASSUMED;
 	if (n->jump > OSCILLATOR * d + noise)
@@ -184,6 +203,15 @@ static void narrow(struct pp_band *b, size_t k)
 	n->flags |= PP_BAND_BROKEN;
 }
 
+/* It may have been at once after the node before, and have shown all that it showed since a second time. */
+static void went_back(struct pp_band *b, const struct pp_band_group *g, const struct pp_band_node *before)
+{
+	double since = fmax(0, (double)(g->y - before->y)) / b->o.rate * (1 + b->o.tolerance);
+	int64_t x = g->x - (int64_t)fmin(since, UNBOUNDED) - 1;
+
+	b->back = x < b->back ? x : b->back;
+}
+
 /* One node for each group that has both sides. */
 static void make_nodes(struct pp_band *b)
 {
@@ -191,6 +219,7 @@ static void make_nodes(struct pp_band *b)
 
 	b->nodes = 0;
 	b->refused = 0;
+	b->back = INT64_MAX;
 	for (size_t i = 0; i < b->groups; i++) {
 		struct pp_band_group *g = &b->group[i];
 
@@ -199,6 +228,8 @@ static void make_nodes(struct pp_band *b)
 			continue;
 		}
 		to_middle(b, g);
+		if (b->nodes && g->x <= b->node[b->nodes - 1].x)
+			went_back(b, g, &b->node[b->nodes - 1]);
 		if ((b->nodes && g->x <= b->node[b->nodes - 1].x) || !solve_alone(b, g, &e)) {
 			b->refused++;
 			continue;
@@ -262,7 +293,7 @@ int pp_band_solve(struct pp_band *b, struct pp_err *err)
 	for (size_t k = 0; k + 1 < b->nodes; k++) {
 		double noise = (half(&b->node[k]) + half(&b->node[k + 1])) / length(b, k, k + 1);
 
-		if (fabs(rate_between(b, k, k + 1)) > b->o.rate * b->o.tolerance + noise)
+		if (fabs(rate_between(b, k, k + 1)) > b->o.rate * b->o.tolerance + noise || b->node[k + 1].x > b->back)
 			b->node[k].flags |= PP_BAND_BROKEN;
 	}
 	for (int pass = 0; pass < PASSES; pass++) {
@@ -283,6 +314,8 @@ int pp_band_solve(struct pp_band *b, struct pp_err *err)
 		n->low -= middle;
 		n->high -= middle;
 	}
+	if (b->back < INT64_MAX)
+		b->node[b->nodes - 1].flags |= PP_BAND_BROKEN;
 	b->node[b->nodes - 1].wander = b->nodes > 1 ? b->node[b->nodes - 2].wander : b->o.wander;
 	b->node[b->nodes - 1].jump = b->nodes > 1 ? b->node[b->nodes - 2].jump : 0;
 	return 0;

@@ -68,8 +68,8 @@ int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const stru
 	if (kind != PP_TICK_RAW) {
 		ticks = b->tick - a->tick;
 		ns = (uint64_t)(b->raw_ns - a->raw_ns);
-		map.shift = 62;
-		while ((quotient = ((unsigned __int128)ns << map.shift) / ticks) >> 64)
+		map.shift = 62; /* num below 2^62: its product with any distance of two ticks fits */
+		while ((quotient = ((unsigned __int128)ns << map.shift) / ticks) >> 62)
 			map.shift--;
 		map.num = (uint64_t)quotient;
 		/* The rate is off by at most (wa + wb) / distance, so a difference no longer than the distance by wa + wb; 1 is
@@ -87,7 +87,7 @@ int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick)
 	if (m->pieces)
 		return pp_pieces_map(m->pieces, (int64_t)tick);
 	/* Shifting a negative product rounds down too: the map is monotone across tick0. */
-	return m->ns0 + (int64_t)(distance * (__int128)m->num >> m->shift);
+	return (int64_t)((uint64_t)m->ns0 + (uint64_t)(distance * (__int128)m->num >> m->shift));
 }
 
 pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns)

@@ -45,7 +45,9 @@ size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x);
 static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x)
 {
 	/* unsigned: a time far outside wraps, and has no bound */
-	return (int64_t)((uint64_t)piece->y + (uint64_t)((__int128)(x - piece->x) * piece->num >> PP_PIECE_SHIFT));
+	int64_t far = (int64_t)((uint64_t)x - (uint64_t)piece->x);
+
+	return (int64_t)((uint64_t)piece->y + (uint64_t)((__int128)far * piece->num >> PP_PIECE_SHIFT));
 }
 
 int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);

@@ -6,7 +6,8 @@
 #include "core/clock/pieces.h"
 
 enum { OUTSIDE_NODES = 8 };
-static const double ROUNDING = 1; /* y ticks a hop: the line's ends are whole ticks, and the product is cut */
+static const double ROUNDING =
+        1; /* y ticks a hop: the line's ends are whole ticks, and the product is cut; of a band one x tick too */
 
 static int alloc(struct pp_pieces *p, size_t pieces, struct pp_err *err)
 {
@@ -25,6 +26,12 @@ static int64_t num_of(double rate)
 static int64_t num_through(int64_t dx, int64_t dy)
 {
 	return dy > 0 ? (int64_t)(((unsigned __int128)dy << PP_PIECE_SHIFT) / (uint64_t)dx) : 0;
+}
+
+/* A time is read as whole ticks of x, so it is up to one behind already. */
+static double rounding(const struct pp_band *b)
+{
+	return ROUNDING + b->o.x_unit * b->o.rate;
 }
 
 static double reach(const struct pp_band_node *n)
@@ -92,28 +99,35 @@ static void outside(const struct pp_band *b, int64_t beyond, struct pp_pieces *p
 	const struct pp_band_node *n = &b->node[0];
 	struct slope slope = slope_outside(b, 0);
 	struct pp_clock_piece *piece = &p->piece[0];
+	double cut = rounding(b);
 
 	piece->num = num_of(slope.rate);
 	piece->x = n->x - beyond;
 	piece->y = n->y - (int64_t)((__int128)beyond * piece->num >> PP_PIECE_SHIFT) - 1;
-	piece->end = reach(n) + 2 * ROUNDING + n->jump;
+	piece->end = reach(n) + ROUNDING + cut + n->jump;
 	piece->begin = piece->end + slope.growth * (double)beyond;
 	n = &b->node[last];
 	slope = slope_outside(b, last);
 	piece = &p->piece[b->nodes];
 	*piece = (struct pp_clock_piece){.x = n->x, .y = n->y, .num = num_of(slope.rate)};
-	piece->begin = reach(n) + 2 * ROUNDING + n->jump;
+	piece->begin = reach(n) + ROUNDING + cut + n->jump;
 	piece->end = piece->begin + slope.growth * (double)beyond;
 	p->end = n->x + beyond;
+	if (n->flags & PP_BAND_BROKEN)
+		piece->begin = piece->end = INFINITY;
+	if (b->back < b->node[0].x)
+		p->piece[0].begin = p->piece[0].end = INFINITY;
 }
 
 int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces *ret, struct pp_err *err)
 {
+	double cut = rounding(b);
 	struct pp_pieces p;
 	int rc;
 
 	if (!b->nodes)
 		return pp_err_set(err, -ENODATA, "cannot map the clock: it was never compared");
+	beyond = beyond > 1 ? beyond : 1; /* a piece has a length */
 	rc = alloc(&p, b->nodes + 1, err);
 	if (rc)
 		return rc;
@@ -131,8 +145,8 @@ int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces 
 			continue;
 		}
 		piece->num = num_through(n[1].x - n->x, n[1].y - n->y);
-		piece->begin = reach(n) + n->jump + ROUNDING;
-		piece->end = reach(n + 1) + n->jump + ROUNDING;
+		piece->begin = reach(n) + n->jump + cut;
+		piece->end = reach(n + 1) + n->jump + cut;
 		/* |rate - mean| <= wander: off the chord by at most 2 wander u (D - u) / D. */
 		piece->hump = n->wander * b->o.rate * d / 2;
 	}
@@ -162,9 +176,12 @@ int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, s
 /* The first x of a's piece that maps to y or later. */
 static int64_t back(const struct pp_clock_piece *a, int64_t y)
 {
-	__int128 wanted = ((__int128)y - a->y) << PP_PIECE_SHIFT;
+	__int128 wanted = ((__int128)y - a->y) * ((__int128)1 << PP_PIECE_SHIFT), x;
 
-	return a->num > 0 ? a->x + (int64_t)((wanted + (__int128)a->num - 1) / (__int128)a->num) : INT64_MAX;
+	if (a->num <= 0)
+		return INT64_MAX;
+	x = a->x + (wanted + a->num - 1) / a->num;
+	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
 }
 
 static int64_t end_of(const struct pp_pieces *p, size_t i)
@@ -200,7 +217,8 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 	int64_t z = pp_piece_map(&b->piece[j], y), z_end = pp_piece_map(&b->piece[j], y_end);
 
 	piece.y = z;
-	piece.num = num_through(to - from, z_end - z);
+	/* unsigned: outside of b a time may wrap, and has no bound */
+	piece.num = num_through(to - from, (int64_t)((uint64_t)z_end - (uint64_t)z));
 	piece.begin = first.begin * rate + second.begin + ROUNDING;
 	piece.end = first.end * rate + second.end + ROUNDING;
 	piece.hump = first.hump * rate + second.hump;
@@ -245,8 +263,10 @@ int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct 
 	size_t pieces = 0;
 	int rc;
 
-	for (size_t i = 0; i < a->pieces; i++)
+	for (size_t i = 0; i < a->pieces && pieces <= PP_PIECES_MAX; i++)
 		pieces += join_piece(a, i, b, NULL);
+	if (pieces > PP_PIECES_MAX)
+		return pp_err_set(err, -E2BIG, "cannot map the clock: more than %d lines", PP_PIECES_MAX);
 	rc = alloc(&p, pieces + 1, err);
 	if (rc)
 		return rc;

@@ -70,6 +70,19 @@ static int is_bound(double value)
 	return value >= 0;
 }
 
+/* So that no time between its ends overflows, and time goes on. */
+static int is_piece(const struct pp_clock_piece *piece, const struct pp_clock_piece *before, int64_t end)
+{
+	const int64_t far = INT64_MAX / 4;
+	__int128 y;
+
+	if (piece->num < 0 || !is_bound(piece->begin) || !is_bound(piece->end) || !is_bound(piece->hump) || end > far ||
+	    piece->x > far || piece->x < -far || piece->x >= end || piece->y > far || piece->y < -far)
+		return 0;
+	y = piece->y + ((__int128)(end - piece->x) * piece->num >> PP_PIECE_SHIFT);
+	return y <= far && (!before || piece->x > before->x);
+}
+
 int pp_pieces_read(const uint8_t *bytes, size_t size, struct pp_pieces *ret, struct pp_err *err)
 {
 	struct pp_pieces p = {0};
@@ -96,9 +109,7 @@ int pp_pieces_read(const uint8_t *bytes, size_t size, struct pp_pieces *ret, str
 		piece->end = number_of(word[4]);
 		piece->hump = number_of(word[5]);
 		piece->flags = (unsigned)word[6];
-		if (piece->num < 0 || !is_bound(piece->begin) || !is_bound(piece->end) || !is_bound(piece->hump) ||
-		    piece->x > INT64_MAX / 4 || piece->x < -(INT64_MAX / 4) || piece->x >= p.end || p.end > INT64_MAX / 4 ||
-		    (p.pieces && piece->x <= piece[-1].x)) {
+		if (!is_piece(piece, p.pieces ? &piece[-1] : NULL, p.end)) {
 			free(p.piece);
 			return pp_err_set(err, -EBADMSG, "cannot read the clock of another host: its line %zu cannot be", p.pieces);
 		}

@@ -242,7 +242,7 @@ static const struct scene scenes[] = {
         {"stopped for 12 s, dead hosts", &one_way, .drift = 200e-6, .sway = 0.05e-6, .stop_ns = 12000000000},
         {"two levels, 80 domains", &ethernet, 80, .drift = 200e-6, .sway = 0.1e-6, .seeds = 1},
         {"two levels, all of this at once", &one_way, 80, 200e-6, .1e-6, 10e-6, .step_ns = 50000, .stop_ns = 12000000000, .turn = 1,
-         .seeds = 1},
+         .widest = 4, .seeds = 1},
 };
 
 int main(void)
