@@ -1,5 +1,5 @@
-/* How far the times of two ranks may be off from one another, at an instant; and what they contradict. In: workers and hosts' clocks of
- * a dataset. Out: bounds in ns, counts of causality. Called by waiting.c for each collective. Ranks that count the same ticks are a
+/* How far the times of two ranks may be off from one another, at an instant; and what they contradict. In: workers and hosts' clocks
+ * of a dataset. Out: bounds in ns, counts of causality. Called by waiting.c for each collective. Ranks that count the same ticks are a
  * group: between two of them only their line's own bound is left. */
 #ifndef PP_ANALYZE_BOUNDS_H
 #define PP_ANALYZE_BOUNDS_H

@@ -1,5 +1,5 @@
-/* Bounds between ranks of mixed clocks, for whom it is said that they wait, and causality with violations of both kinds; each by hand,
- * and against the rule's plain words on clocks thrown by dice. */
+/* Bounds between ranks of mixed clocks, for whom it is said that they wait, and causality with violations of both kinds; each by
+ * hand, and against the rule's plain words on clocks thrown by dice. */
 #include "aggregate/analyze/bounds.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static uint16_t call_number(const char *name)
 	return 0;
 }
 
-/* Ranks 0 and 1 are on job time; 2 and 3 on a clock whose bound goes 100, 500, 300; 4 on one of 1000; 5 on another host that counts the
- * first one's ticks; 6 is not joined. */
+/* Ranks 0 and 1 are on job time; 2 and 3 on a clock whose bound goes 100, 500, 300; 4 on one of 1000; 5 on another host that counts
+ * the first one's ticks; 6 is not joined. */
 struct made {
 	struct pp_dataset d;
 	struct pp_worker worker[RANKS];

@@ -1,5 +1,5 @@
-/* What people are told of clocks: the Clock part of the summary word by word, the warnings of /quality, and who waited for whom where
- * the bounds of the clocks are larger than the waiting. */
+/* What people are told of clocks: the Clock part of the summary word by word, the warnings of /quality, and who waited for whom
+ * where the bounds of the clocks are larger than the waiting. */
 #include <stdlib.h>
 
 #include "aggregate/analyze/bounds.h"
