@@ -71,20 +71,46 @@ void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind)
 	struct pp_wall_sample s;
 
 	pp_wall_read(kind, &s);
+	pp_wall_watch_glance(w, &s);
 	pp_wall_watch_add(w, &s);
-}
-
-void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t now_ms)
-{
-	if (w->follows && now_ms - w->looked_ms < EVERY_MS)
-		return;
-	w->looked_ms = now_ms;
-	pp_wall_watch_edge(w, kind);
 }
 
 static int64_t half_ns(const struct pp_wall_watch *w, const struct pp_wall_sample *s)
 {
 	return (int64_t)((double)(s->tick_after - s->tick_before) / 2 / w->wall.ticks_per_ns) + 1;
+}
+
+/* Further apart than the two could be read wrongly. */
+static int differ(const struct pp_wall_watch *w, const struct pp_wall_sample *a, const struct pp_wall_sample *b)
+{
+	int64_t error = 2 * (half_ns(w, a) + half_ns(w, b)),
+	        set = (b->realtime_ns - b->boottime_ns) - (a->realtime_ns - a->boottime_ns);
+	int64_t slept = (b->boottime_ns - b->monotonic_ns) - (a->boottime_ns - a->monotonic_ns);
+
+	return llabs(set) > error || llabs(slept) > error;
+}
+
+int pp_wall_watch_glance(struct pp_wall_watch *w, const struct pp_wall_sample *s)
+{
+	struct pp_wall_sample before = w->glance;
+
+	w->glance = *s;
+	if (!w->follows || !before.tick_before || !differ(w, &before, s))
+		return 0;
+	if (before.tick_before > w->kept[w->samples - 1].tick_after)
+		pp_wall_watch_add(w, &before);
+	return 1;
+}
+
+void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t now_ms)
+{
+	struct pp_wall_sample s;
+
+	pp_wall_glance(kind, &s);
+	if (!pp_wall_watch_glance(w, &s) && w->follows && now_ms - w->looked_ms < EVERY_MS)
+		return;
+	w->looked_ms = now_ms;
+	pp_wall_watch_edge(w, kind);
 }
 
 static void tell_claim(const struct pp_wall_watch *w, struct pp_clock_claim *claim)

@@ -1,5 +1,5 @@
 /* The wall clock of this host as its keeper watches it: readings, steps of the date, suspends, and who says that the date is right.
- * In: turns of the keeper, which take a reading about once a second and before each window is written; no turn is added for it. Out:
+ * In: turns of the keeper, each with a glance, a reading about once a second and before each window is written; no turn is added. Out:
  * dates of ticks and ticks of dates, each with a bound, and the wall clock's part of pp_host_clock. One thread; a forked child has a copy
  * of its own. */
 #ifndef PP_KEEPER_WALL_WATCH_H
@@ -22,6 +22,7 @@ struct pp_wall_watch {
 	struct pp_wall wall;
 	struct pp_wall_sample kept[PP_WALL_KEPT]; /* in order */
 	size_t samples;
+	struct pp_wall_sample glance; /* of the last turn */
 	int64_t looked_ms;
 	char by[PP_WALL_CLAIM_BY]; /* who disciplines the date, as seen when the watch began */
 };
@@ -29,10 +30,13 @@ struct pp_wall_watch {
 /* Looks once who disciplines the date. */
 void pp_wall_watch_init(struct pp_wall_watch *w);
 void pp_wall_watch_release(struct pp_wall_watch *w);
-/* One turn: takes a reading where the last one is a second old. `now_ms` is pp_now_ms(). */
+/* One turn: a glance at the clocks, and a reading where the last one is a second old or the glance shows that something was done to
+ * them since the turn before. `now_ms` is pp_now_ms(). */
 void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t now_ms);
 /* An edge of a window: takes a reading now. */
 void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind);
+/* What a turn does with its glance: 1, something was done to the clocks, and the glance before it is a reading now. */
+int pp_wall_watch_glance(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 /* A reading that somebody else took. */
 void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 

@@ -70,8 +70,8 @@ int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s)
 	int stepped = 0, rc = 0;
 
 	if (w->samples) {
-		stepped = look_for(w, s, PP_WALL_STEPPED, w->last.realtime_ns - w->last.monotonic_ns,
-		                   s->realtime_ns - s->monotonic_ns);
+		stepped =
+		        look_for(w, s, PP_WALL_STEPPED, w->last.realtime_ns - w->last.boottime_ns, s->realtime_ns - s->boottime_ns);
 		stepped |= look_for(w, s, PP_WALL_SUSPENDED, w->last.boottime_ns - w->last.monotonic_ns,
 		                    s->boottime_ns - s->monotonic_ns);
 	}
@@ -134,10 +134,11 @@ static int64_t stepped_since(const struct pp_wall *w, const struct pp_wall_era *
 	for (uint32_t i = 0; i < w->steps; i++) {
 		const struct pp_wall_step *s = &w->step[i];
 
-		if (s->event != PP_WALL_STEPPED || s->tick_after_which < era->tick_last || s->tick_before_which > tick)
+		if (s->tick_after_which < era->tick_last || s->tick_before_which > tick)
 			continue;
 		by += s->by_ns;
-		*error_ns = *error_ns < INT64_MAX ? *error_ns + s->error_ns : INT64_MAX;
+		/* some processors' counters go on while the host sleeps */
+		*error_ns = *error_ns < INT64_MAX && s->event == PP_WALL_STEPPED ? *error_ns + s->error_ns : INT64_MAX;
 	}
 	return by;
 }

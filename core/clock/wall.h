@@ -20,7 +20,7 @@ struct pp_wall_sample {
 };
 
 enum pp_wall_event {
-	PP_WALL_STEPPED,   /* realtime against MONOTONIC: somebody set the date, or a leap second. NTP's slewing moves both */
+	PP_WALL_STEPPED, /* realtime against BOOTTIME: somebody set the date, or a leap second. NTP's slewing and sleep move both */
 	PP_WALL_SUSPENDED, /* BOOTTIME against MONOTONIC: the host slept */
 };
 
@@ -67,7 +67,8 @@ struct pp_wall_claim { /* what the host's NTP or PTP says of the wall clock; sho
 
 /* Of the kernel's clock discipline. -ENOTSUP: it does not tell. */
 int pp_wall_claim(struct pp_wall_claim *ret_claim);
-/* The narrowest of some readings of this host's clocks, by the tick of `kind`. */
+/* One reading of this host's clocks, by the tick of `kind`; the narrowest of some. */
+void pp_wall_glance(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
 void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
 
 #endif

@@ -20,6 +20,15 @@ static int64_t read_tick(enum pp_tick_kind kind)
 	return (int64_t)(kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
 }
 
+void pp_wall_glance(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)
+{
+	ret_sample->tick_before = read_tick(kind);
+	ret_sample->realtime_ns = read_ns(CLOCK_REALTIME);
+	ret_sample->monotonic_ns = read_ns(CLOCK_MONOTONIC);
+	ret_sample->boottime_ns = read_ns(CLOCK_BOOTTIME);
+	ret_sample->tick_after = read_tick(kind);
+}
+
 void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)
 {
 	struct pp_wall_sample best = {.tick_after = INT64_MAX};
@@ -27,11 +36,7 @@ void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)
 	for (int i = 0; i < READINGS; i++) {
 		struct pp_wall_sample s;
 
-		s.tick_before = read_tick(kind);
-		s.realtime_ns = read_ns(CLOCK_REALTIME);
-		s.monotonic_ns = read_ns(CLOCK_MONOTONIC);
-		s.boottime_ns = read_ns(CLOCK_BOOTTIME);
-		s.tick_after = read_tick(kind);
+		pp_wall_glance(kind, &s);
 		if (s.tick_after - s.tick_before < best.tick_after - best.tick_before)
 			best = s;
 	}

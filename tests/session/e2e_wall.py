@@ -55,16 +55,16 @@ def dates_of(logs, session):
 
 def in_window(place, full):
     """Back by an hour in the middle of the window: dates are those before it."""
-    logs, session, began, ended = job(place, 1.2, -3600 * SECOND)
+    logs, session, began, ended = job(place, 1.8, -3600 * SECOND, steps=60)
     begin, end = dates_of(logs, session)
     check(begin[0] >= began and end[-1] <= ended, f"steps {begin[0]} .. {end[-1]}, the job {began} .. {ended}")
-    check(end[-1] - begin[0] >= 40 * 50 * 10 ** 6, "the window is shorter than its steps")
+    check(end[-1] - begin[0] >= 60 * 50 * 10 ** 6, "the window is shorter than its steps")
     with h5(session) as f:
         c, epoch = f["clock"], int(f.attrs["epoch_realtime_ns"])
         check(len(c["change"]) == 1 and c["event"][0] == 0 and c["change_host"][0] == 0, f"{len(c['change'])} changes")
         by, error = int(c["by_ns"][0]), int(c["error_ns"][0])
         check(abs(by + 3600 * SECOND) <= error < 10 ** 6, f"by {by} ns, error {error} ns")
-        jump, first, last = began + int(1.2 * SECOND) - epoch, int(c["from_ns"][0]), int(c["to_ns"][0])
+        jump, first, last = began + int(1.8 * SECOND) - epoch, int(c["from_ns"][0]), int(c["to_ns"][0])
         check(first - SLACK <= jump <= last + SLACK and last - first < 3 * SECOND, f"it was at {jump}, said to be in {first} .. {last}")
         times, dates, half = c["wall_time_ns"][()], c["wall_realtime_ns"][()], c["wall_half_ns"][()]
         check(len(times) >= 3 and (half > 0).all() and (half < 10 ** 6).all(), f"{len(times)} readings, {half}")
@@ -87,7 +87,7 @@ def before_window(place, full):
 
 def after_window(place, full):
     """When its session is written the date is another: nothing of it is in the session."""
-    logs, session, began, ended = job(place, 1.2, 10 * SECOND, "--steps", "2:10")
+    logs, session, began, ended = job(place, 1.6, 10 * SECOND, "--steps", "2:10")
     begin, end = dates_of(logs, session)
     check(began <= begin[0] and end[-1] <= ended, f"steps {begin[0]} .. {end[-1]}, the job {began} .. {ended}")
 
@@ -100,25 +100,49 @@ def at_a_date(place, full):
     with h5(session) as f:
         first, length = f["step/begin_ns"][()].min(), f["step/end_ns"][()].max() - f["step/begin_ns"][()].min()
         first += int(f.attrs["epoch_realtime_ns"])
-    check(abs(first - at * SECOND) < SECOND // 4 and length < SECOND, f"it began {first / SECOND - at:.3f} s after its date, {length} ns long")
+    check(0 <= first - at * SECOND < 5 * SECOND and length < 5 * SECOND, f"it began {first / SECOND - at:.3f} s after its date, {length} ns long")
     check(time.time() - began < 20, "the job waited for the date that was")
 
 
-def far_dates(place, full):
-    """Two hosts whose clocks are compared, the second one's date an hour behind: a window of time is the same time on both."""
+AHEAD = 100  # seconds: of the second host's own clock
+
+
+def two_hosts(place, after, by, *options):
+    """Two hosts whose clocks are compared; the second one's date jumps `after` seconds from now. The session of 5 s of steps on 4 ranks."""
     if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
         raise Skipped("time namespaces are not allowed here")
     logs, script = place.new_logs(), os.path.join(place.scratch, "one-host.sh")
-    with Hosts(place, 2, ahead=(0, 100)) as hosts:
-        wrong = " ".join(shim(place)(0, -3600 * SECOND))
+    with Hosts(place, 2, ahead=(0, AHEAD)) as hosts:
+        at = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + int((AHEAD + after) * SECOND)
+        wrong = " ".join(shim(place)(at, by))
         with open(script, "w", encoding="ascii") as f:
             f.write(f'#!/bin/bash\n[ "$(hostname)" = {hosts.names[1]} ] && exec {wrong} "$@"\nexec "$@"\n')
         os.chmod(script, 0o755)
-        command = [script, *place.under(logs, [place.program("true_times"), "300", "10", place.scratch],
-                                        "--delay", "1s", "--duration", "1s")]
+        command = [script, *place.under(logs, [place.program("true_times"), "500", "10", place.scratch], *options)]
         got = run(hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "PODPROF_TICK=raw")), limit=60)
     check(got.code == 0 and not got.timed_out, got.told())
-    session = session_of(logs)
+    return session_of(logs)
+
+
+def step_elsewhere(place, full):
+    """The date of a host that is not rank 0's jumps: named with its host, and no date of the session is moved by it."""
+    began = time.time_ns()
+    session = two_hosts(place, 3.5, 90 * SECOND)
+    ended = time.time_ns()
+    with h5(session) as f:
+        c, epoch = f["clock"], int(f.attrs["epoch_realtime_ns"])
+        begin, end = epoch + int(f.attrs["window_begin_ns"]), epoch + int(f.attrs["window_end_ns"])
+        check(began <= begin and end <= ended, f"the window {begin} .. {end}, the job {began} .. {ended}")
+        names = [text(n) for n in c["name"][()]]
+        check(len(c["change"]) == 1 and names[int(c["change_host"][0])].endswith("1"), f"{len(c['change'])} changes, of {names}")
+        check(abs(int(c["by_ns"][0]) - 90 * SECOND) <= int(c["error_ns"][0]) < 10 ** 6, f"by {c['by_ns'][0]} +- {c['error_ns'][0]} ns")
+        check(set(c["wall_host"][()]) == {0, 1}, "no dates of one host")
+    check("the date of host" in read(session, "summary.txt"), "the summary does not name the step")
+
+
+def far_dates(place, full):
+    """The second host's date is an hour behind: a window of time is the same time on both."""
+    session = two_hosts(place, -AHEAD, -3600 * SECOND, "--delay", "1s", "--duration", "1s")
     with h5(session) as f:
         present, begin, end = f["breakdown/present"][()], f["step/begin_ns"][()], f["step/end_ns"][()]
         host = [text(h) for h in f["worker/host"][()]]
@@ -132,7 +156,7 @@ def far_dates(place, full):
         check(0.5 * SECOND < length < 1.5 * SECOND, f"rank {worker} on {host[worker]} has {length / SECOND:.2f} s of 1 s")
 
 
-CASES = {f.__name__: f for f in (in_window, before_window, after_window, at_a_date, far_dates)}
+CASES = {f.__name__: f for f in (in_window, before_window, after_window, at_a_date, step_elsewhere, far_dates)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

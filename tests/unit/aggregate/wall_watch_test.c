@@ -23,16 +23,24 @@ struct host { /* by true ns */
 
 static int64_t date_at(const struct host *h, int64_t t)
 {
-	return DATE + t + (int64_t)((double)t * h->slew) + (h->step_at && t >= h->step_at ? h->step : 0);
+	return DATE + t + (int64_t)((double)t * h->slew) + (h->step_at && t >= h->step_at ? h->step : 0) +
+	       (h->slept_at && t >= h->slept_at ? h->slept : 0);
 }
 
-static void read_at(struct pp_wall_watch *w, const struct host *h, int64_t t)
+static struct pp_wall_sample sample_at(const struct host *h, int64_t t)
 {
 	struct pp_wall_sample s = {.tick_before = TICKS * t - WIDE / 2, .tick_after = TICKS * t + WIDE / 2};
 
 	s.realtime_ns = date_at(h, t);
-	s.monotonic_ns = s.realtime_ns - DATE - (h->step_at && t >= h->step_at ? h->step : 0);
-	s.boottime_ns = s.monotonic_ns + (h->slept_at && t >= h->slept_at ? h->slept : 0);
+	s.boottime_ns = s.realtime_ns - DATE - (h->step_at && t >= h->step_at ? h->step : 0);
+	s.monotonic_ns = s.boottime_ns - (h->slept_at && t >= h->slept_at ? h->slept : 0);
+	return s;
+}
+
+static void read_at(struct pp_wall_watch *w, const struct host *h, int64_t t)
+{
+	struct pp_wall_sample s = sample_at(h, t);
+
 	pp_wall_watch_add(w, &s);
 }
 
@@ -183,6 +191,38 @@ TEST(between_eras)
 	CHECK_INT(pp_wall_watch_tick(&w, DATE + 516 * SECOND, &tick, &error), -ERANGE);
 	CHECK_INT(pp_wall_watch_tick(&w, DATE + 1958 * SECOND, &tick, &error), 0);
 	CHECK(llabs(tick - TICKS * 58 * SECOND) <= error && error < 1000);
+	pp_wall_watch_release(&w);
+}
+
+/* A glance at every turn says between which turns it was; one that took long is no alarm. */
+TEST(glances)
+{
+	struct host h = {.step_at = 1510 * (SECOND / 1000), .step = -50000};
+	struct pp_host_clock c = {.hops = 0};
+	struct pp_wall_watch w;
+	int seen = 0;
+
+	watch(&w, &h, 2); /* the last reading is at 1 s */
+	for (int turn = 0; turn < 50; turn++) {
+		struct pp_wall_sample s = sample_at(&h, SECOND + (2 * turn + 1) * SECOND / 100);
+
+		if (turn == 10) { /* between its clocks the keeper was taken off its processor */
+			s.tick_after += TICKS * SECOND / 1000;
+			s.boottime_ns += SECOND / 2000;
+			s.monotonic_ns += SECOND / 2000;
+		}
+		if (!pp_wall_watch_glance(&w, &s))
+			continue;
+		seen++;
+		pp_wall_watch_add(&w, &s);
+	}
+	CHECK_INT(seen, 1);
+	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
+	CHECK_INT(c.changes, 1);
+	CHECK(c.change[0].from_ns <= TICKS * h.step_at && c.change[0].to_ns >= TICKS * h.step_at);
+	CHECK(c.change[0].to_ns - c.change[0].from_ns <= TICKS * SECOND / 50 + 2 * WIDE);
+	CHECK(llabs(c.change[0].by_ns - h.step) <= c.change[0].error_ns);
+	pp_host_clock_release(&c);
 	pp_wall_watch_release(&w);
 }
 
@@ -366,6 +406,7 @@ int main(void)
 	epoch_over_a_step();
 	many_steps();
 	between_eras();
+	glances();
 	dates_of_others();
 	many_readings();
 	cut_by_chain();

@@ -15,8 +15,8 @@ static struct pp_wall_sample at(const struct host *h, int64_t t)
 	struct pp_wall_sample s = {.tick_before = 2 * t, .tick_after = 2 * t + 120}; /* 2 GHz, 60 ns wide */
 
 	s.monotonic_ns = 5000000000 + t + 30 + (int64_t)((double)t * h->slew);
-	s.realtime_ns = 1700000000000000000 + s.monotonic_ns + (h->step_ns && t >= h->step_ns ? h->step : 0);
 	s.boottime_ns = s.monotonic_ns + (h->slept_ns && t >= h->slept_ns ? h->slept : 0);
+	s.realtime_ns = 1700000000000000000 + s.boottime_ns + (h->step_ns && t >= h->step_ns ? h->step : 0);
 	return s;
 }
 
