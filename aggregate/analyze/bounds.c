@@ -117,6 +117,13 @@ int64_t pp_bounds_between(const struct pp_bounds *b, size_t one, int64_t one_ns,
 	return add_bounds(own_of(b, one, other), add_bounds(pp_bounds_at(b, one, one_ns), pp_bounds_at(b, other, other_ns)));
 }
 
+int64_t pp_bounds_arrivals(const struct pp_bounds *b, const struct pp_bounds_event *one, const struct pp_bounds_event *other)
+{
+	int64_t own = own_of(b, one->worker, other->worker);
+
+	return b->group[one->worker] == b->group[other->worker] ? own : add_bounds(own, add_bounds(one->bound_ns, other->bound_ns));
+}
+
 static void take(struct two *two, int64_t key, uint32_t group, size_t event)
 {
 	int at = two->n;
@@ -163,11 +170,11 @@ int64_t pp_bounds_worst(const struct pp_bounds *b, const uint32_t *workers, size
 }
 
 /* Its arrival at the earliest; a clock that is not joined came never. */
-static int64_t least_arrival(const struct pp_bounds *b, const struct pp_bounds_event *e)
+static int64_t least_arrival(const struct pp_bounds_event *e)
 {
-	int64_t bound = pp_bounds_at(b, e->worker, e->arrival_ns), least;
+	int64_t least;
 
-	return bound == PP_BOUND_UNKNOWN || __builtin_sub_overflow(e->arrival_ns, bound, &least) ? INT64_MIN : least;
+	return e->bound_ns == PP_BOUND_UNKNOWN || __builtin_sub_overflow(e->arrival_ns, e->bound_ns, &least) ? INT64_MIN : least;
 }
 
 /* Late by more than the bound? Else: late at all? */
@@ -196,19 +203,22 @@ static size_t other_of(const struct two *two, uint32_t group)
 static int check_exit(const struct check *k, const struct pp_bounds_event *e, struct pp_causality *c)
 {
 	uint32_t group = k->b->group[e->worker];
-	size_t sure = other_of(&k->sure, group), seen = other_of(&k->seen, group), cause;
-	int64_t bound = pp_bounds_at(k->b, e->worker, e->exit_ns), own;
+	size_t sure = other_of(&k->sure, group), seen = other_of(&k->seen, group);
 	const struct pp_bounds_event *by;
+	int64_t bound, own;
 	int late;
 
-	if (sure == SIZE_MAX || seen == SIZE_MAX || bound == PP_BOUND_UNKNOWN)
+	if (sure == SIZE_MAX || seen == SIZE_MAX)
+		return 0;
+	bound = pp_bounds_at(k->b, e->worker, e->exit_ns);
+	if (bound == PP_BOUND_UNKNOWN)
 		return 0;
 	by = &k->event[sure];
-	late = is_late(by->arrival_ns, e->exit_ns, pp_bounds_between(k->b, by->worker, by->arrival_ns, e->worker, e->exit_ns));
-	cause = late ? sure : seen;
-	by = &k->event[cause];
 	own = own_of(k->b, by->worker, e->worker);
-	pp_causality_add(c, by->arrival_ns, add_bounds(own, pp_bounds_at(k->b, by->worker, by->arrival_ns)), e->exit_ns, bound);
+	late = is_late(by->arrival_ns, e->exit_ns, add_bounds(own, add_bounds(by->bound_ns, bound)));
+	if (!late)
+		by = &k->event[seen];
+	pp_causality_add(c, by->arrival_ns, add_bounds(own_of(k->b, by->worker, e->worker), by->bound_ns), e->exit_ns, bound);
 	return late;
 }
 
@@ -220,7 +230,7 @@ int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, si
 	b->round++;
 	for (size_t i = 0; i < n; i++) {
 		struct pp_bounds_latest *latest = &b->latest[b->group[event[i].worker]];
-		int64_t least = b->groups > 1 ? least_arrival(b, &event[i]) : INT64_MIN;
+		int64_t least = b->groups > 1 ? least_arrival(&event[i]) : INT64_MIN;
 
 		if (latest->round != b->round || event[i].arrival_ns > latest->arrival_ns)
 			*latest = (struct pp_bounds_latest){b->round, event[i].arrival_ns};

@@ -1,6 +1,6 @@
-/* How far the times of two ranks may be off from one another, at an instant; and what they contradict. In: workers and hosts' clocks
- * of a dataset. Out: bounds in ns, counts of causality. Called by waiting.c for each collective. Ranks that count the same ticks are a
- * group: between two of them only their line's own bound is left. */
+/* How far times of two ranks may be off from one another, at their instants; and what they contradict. Called by waiting.c for each
+ * collective. In: workers and hosts' clocks of a dataset. Out: bounds in ns, counts of causality. Ranks that count the same ticks
+ * are a group: between two of them only their line's own bound is left. */
 #ifndef PP_ANALYZE_BOUNDS_H
 #define PP_ANALYZE_BOUNDS_H
 
@@ -27,14 +27,19 @@ int64_t pp_bounds_between(const struct pp_bounds *b, size_t one, int64_t one_ns,
 /* Of the two of these workers whose clocks are worst at that time; workers[i] is `stride` bytes behind workers[i - 1]. */
 int64_t pp_bounds_worst(const struct pp_bounds *b, const uint32_t *workers, size_t n, size_t stride, int64_t time_ns);
 
-struct pp_bounds_event { /* one rank in a collective that nobody leaves before the last has come */
+struct pp_bounds_event { /* one rank in a collective */
 	uint32_t worker;
 	int exit_known;
 	int64_t arrival_ns, exit_ns;
+	int64_t bound_ns; /* pp_bounds_at() of its arrival; of one group of ranks nobody asks for it */
 };
 
-/* Every exit against the arrivals of all others: of ranks of its own clock, and of other clocks, which is what `c` counts: one pair
- * for each exit, with the arrival that contradicts it most. 1: a rank left before another came, by more than their bound. */
+/* pp_bounds_between() of two arrivals. */
+int64_t pp_bounds_arrivals(const struct pp_bounds *b, const struct pp_bounds_event *one, const struct pp_bounds_event *other);
+
+/* Of a collective that nobody leaves before the last has come: every exit against the arrivals of all others. Those on other clocks
+ * are what `c` counts: one pair for each exit, with the arrival that contradicts it most. 1: a rank left before another came, by
+ * more than their bound. */
 int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, size_t n, struct pp_causality *c);
 
 /* Of any two ranks whose clocks are joined, in the whole window: pp_dataset.pair_bound_ns. -ENOMEM. */

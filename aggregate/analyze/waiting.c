@@ -182,8 +182,7 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 			continue;
 		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
 		one->blame = (int32_t)w->row[w->needs[i]].worker;
-		one->bound_ns =
-		        pp_bounds_between(&w->bounds, one->worker, row[i].arrival_ns, (size_t)one->blame, needs->arrival_ns);
+		one->bound_ns = pp_bounds_arrivals(&w->bounds, &w->event[i], &w->event[w->needs[i]]);
 	}
 }
 
@@ -247,7 +246,12 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 	c->first_ns = row[0].arrival_ns;
 	c->end_ns = INT64_MIN;
 	for (uint32_t i = 0; i < c->row_count; i++) {
-		w->row[i].worker = (uint32_t)pp_dataset_worker(w->d, row[i].worker);
+		uint32_t worker = (uint32_t)pp_dataset_worker(w->d, row[i].worker);
+
+		w->row[i].worker = worker;
+		w->event[i] = (struct pp_bounds_event){worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns, 0};
+		if (w->bounds.groups > 1)
+			w->event[i].bound_ns = pp_bounds_at(&w->bounds, worker, row[i].arrival_ns);
 		if (row[i].arrival_ns < c->first_ns)
 			c->first_ns = row[i].arrival_ns;
 		if (row[i].arrival_ns > row[last].arrival_ns)
@@ -275,7 +279,6 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 		c->wait_ns = pp_wrap_plus(c->wait_ns, pp_wrap_minus(w->row[i].until, row[i].arrival_ns));
 		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
 		known &= !row[i].exit_open;
-		w->event[i] = (struct pp_bounds_event){w->row[i].worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns};
 	}
 	if (info->class == PP_MPI_ALL)
 		w->violations += (uint64_t)pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);

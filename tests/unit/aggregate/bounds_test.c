@@ -232,7 +232,7 @@ static void throw_clocks(struct thrown *t)
 
 		t->worker[r] = (struct pp_worker){.rank = (int32_t)r, .domain = dice(10) == 0, .own_bound_ns = OWN};
 		t->worker[r].host_clock = dice(15) ? host + 1 : 0;
-		t->event[r] = (struct pp_bounds_event){(uint32_t)r, dice(10) > 0, dice(2000), 1000 + dice(3000)};
+		t->event[r] = (struct pp_bounds_event){(uint32_t)r, dice(10) > 0, dice(2000), 1000 + dice(3000), 0};
 	}
 }
 
@@ -306,6 +306,8 @@ TEST(by_dice)
 		CHECK_INT(pp_bounds_init(&b, &t.d), 0);
 		for (uint32_t r = 0; r < t.d.workers; r++)
 			all[r] = r;
+		for (size_t r = 0; r < t.d.workers; r++)
+			t.event[r].bound_ns = pp_bounds_at(&b, r, t.event[r].arrival_ns);
 		CHECK_INT(pp_bounds_worst(&b, all, t.d.workers, sizeof(*all), time), worst_of_all(&t, time));
 		known += worst_of_all(&t, time) != PP_BOUND_UNKNOWN;
 		check_pairs(&t, &b);
