@@ -107,8 +107,8 @@ def at_a_date(place, full):
 AHEAD = 100  # seconds: of the second host's own clock
 
 
-def two_hosts(place, after, by, *options):
-    """Two hosts whose clocks are compared; the second one's date jumps `after` seconds from now. The session of 5 s of steps on 4 ranks."""
+def two_hosts(place, after, by, *options, steps=300):
+    """Two hosts whose clocks are compared; the second one's date jumps `after` seconds from now. The session of so many steps of 10 ms on 4 ranks."""
     if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
         raise Skipped("time namespaces are not allowed here")
     logs, script = place.new_logs(), os.path.join(place.scratch, "one-host.sh")
@@ -118,7 +118,7 @@ def two_hosts(place, after, by, *options):
         with open(script, "w", encoding="ascii") as f:
             f.write(f'#!/bin/bash\n[ "$(hostname)" = {hosts.names[1]} ] && exec {wrong} "$@"\nexec "$@"\n')
         os.chmod(script, 0o755)
-        command = [script, *place.under(logs, [place.program("true_times"), "500", "10", place.scratch], *options)]
+        command = [script, *place.under(logs, [place.program("true_times"), str(steps), "10", place.scratch], *options)]
         got = run(hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "PODPROF_TICK=raw")), limit=60)
     check(got.code == 0 and not got.timed_out, got.told())
     return session_of(logs)
@@ -127,7 +127,7 @@ def two_hosts(place, after, by, *options):
 def step_elsewhere(place, full):
     """The date of a host that is not rank 0's jumps: named with its host, and no date of the session is moved by it."""
     began = time.time_ns()
-    session = two_hosts(place, 3.5, 90 * SECOND)
+    session = two_hosts(place, 3.5, 90 * SECOND, steps=500)
     ended = time.time_ns()
     with h5(session) as f:
         c, epoch = f["clock"], int(f.attrs["epoch_realtime_ns"])
