@@ -148,7 +148,8 @@ static int scale(uint32_t domains)
 	struct score *score = calloc(domains, sizeof(*score));
 	int64_t ours = 0, theirs, end = 30 * (int64_t)SECOND;
 	double worst = 0, bound = 0, worst_score = 0;
-	char what[96], note[160];
+	char what[96], note[200];
+	uint64_t instants = 0, above = 0;
 	struct sim s;
 
 	if (!score || sim_open(&s, domains, domains))
@@ -169,10 +170,13 @@ static int scale(uint32_t domains)
 		if (sim_pieces(&s, i, 10 * (int64_t)SECOND, &p, NULL))
 			continue;
 		for (int64_t at = SECOND; at < end; at += SECOND / 3) {
-			int64_t x = sim_tick(&s.host[i].clock, at);
+			int64_t x = sim_tick(&s.host[i].clock, at), here = pp_pieces_bound(&p, x);
+			int64_t error = llabs(pp_pieces_map(&p, x) - sim_tick(&s.host[0].clock, at));
 
-			worst = fmax(worst, fabs((double)(pp_pieces_map(&p, x) - sim_tick(&s.host[0].clock, at))));
-			bound = fmax(bound, (double)pp_pieces_bound(&p, x));
+			instants++;
+			above += error > here;
+			worst = fmax(worst, (double)error);
+			bound = fmax(bound, (double)here);
 			worst_score = fmax(worst_score, score_error(&s, score, i, at));
 		}
 		pp_pieces_release(&p);
@@ -182,11 +186,16 @@ static int scale(uint32_t domains)
 	       worst_score / 1e3);
 	snprintf(what, sizeof(what), "a round of %u domains, simulated", domains);
 	snprintf(note, sizeof(note),
-	         "worst bound %.1f us, worst error %.1f us; Score-P's scheme %.0f ms, worst error %.1f us, no bound", bound / 1e3,
-	         worst / 1e3, (double)theirs / 1e6, worst_score / 1e3);
+	         "worst bound %.1f us, worst error %.1f us, %llu of %llu instants above their bound; Score-P's scheme %.0f ms, "
+	         "worst "
+	         "error %.1f us, no bound",
+	         bound / 1e3, worst / 1e3, (unsigned long long)above, (unsigned long long)instants, (double)theirs / 1e6,
+	         worst_score / 1e3);
+	domains = pp_tree_hubs(domains) ? domains : 0;
 	sim_close(&s);
 	free(score);
-	return figure(what, "ms", (double)ours / 1e6, 0, note);
+	/* With two levels no slower than theirs, which is 10 trips with one after another. */
+	return figure(what, "ms", (double)ours / 1e6, domains ? (double)theirs / 1e6 : 0, note) | (above || !instants);
 }
 
 static void nap(int64_t ns)
