@@ -1,5 +1,5 @@
-/* Who disciplines the wall clock of this host, by what is seen of it. Called by wall_watch.c. In: /proc, /dev. Out: words for people,
- * shown and not believed. */
+/* Who disciplines the wall clock of this host, by what is seen of it: shown and never believed. Called by wall_watch.c.
+ * In: /proc, /dev. Out: words for people. */
 #ifndef PP_KEEPER_WALL_CLAIM_H
 #define PP_KEEPER_WALL_CLAIM_H
 

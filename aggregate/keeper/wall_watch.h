@@ -1,7 +1,6 @@
 /* The wall clock of this host as its keeper watches it: readings, steps of the date, suspends, and who says that the date is right.
- * In: turns of the keeper, each with a glance, a reading about once a second and before each window is written; no turn is added. Out:
- * dates of ticks and ticks of dates, each with a bound, and the wall clock's part of pp_host_clock. One thread; a forked child has a copy
- * of its own. */
+ * In: turns of the keeper, each with a glance, a reading about once a second and before each window is written; no turn is added.
+ * Out: dates of ticks and ticks of dates, each with a bound, and the wall clock's part of pp_host_clock. One thread. */
 #ifndef PP_KEEPER_WALL_WATCH_H
 #define PP_KEEPER_WALL_WATCH_H
 
@@ -40,7 +39,7 @@ int pp_wall_watch_glance(struct pp_wall_watch *w, const struct pp_wall_sample *s
 /* A reading that somebody else took. */
 void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 
-/* All that is known, in ticks where pp_host_clock has job ns: pair[], change[], changes_lost, claim; the rest of `c` is left as it is.
+/* All that is known, in ticks where pp_host_clock has job ns: pair[], change[], changes_lost, claim; the rest of `c` stays as it is.
  * -ENOMEM: nothing was put there. */
 int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c);
 /* The date of an instant on the job's axis, as this host showed it, less that instant. -ENODATA: the clock was read too rarely. */

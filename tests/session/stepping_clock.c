@@ -1,5 +1,5 @@
 /* CLOCK_REALTIME of a keeper that jumps; the machine's own is not touched. Preloaded into podprof by e2e_wall.py: CLOCK_STEP=AT:BY
- * says from which CLOCK_MONOTONIC on, and by how much, both ns. The keeper's environment is a clean one: execve() carries it over. */
+ * says from which CLOCK_MONOTONIC on, and by how much, both ns. A keeper's environment is a clean one: execve() carries it over. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
