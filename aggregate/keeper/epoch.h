@@ -10,8 +10,8 @@
 
 /* The first begin of a step, job ns; 0: there are none. */
 int64_t pp_epoch_window_begin(const struct pp_capture *c, const struct pp_steps *steps);
-/* Absolute dates are those that this host showed at the window's begin, of its steps, else of what was recorded, whatever was done to
- * its clock before and since. Where the clock was not watched c->epoch_realtime_ns stays. */
+/* Absolute dates are those that this host showed at the window's begin, of its steps, else of what was recorded, whatever was done
+ * to its clock before and since. Where the clock was not watched c->epoch_realtime_ns stays. */
 void pp_epoch_take(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
                    struct pp_wall_watch *wall);
 

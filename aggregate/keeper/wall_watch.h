@@ -39,8 +39,8 @@ int pp_wall_watch_glance(struct pp_wall_watch *w, const struct pp_wall_sample *s
 /* A reading that somebody else took. */
 void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 
-/* All that is known, in ticks where pp_host_clock has job ns: pair[], change[], changes_lost, claim; the rest of `c` stays as it is.
- * -ENOMEM: nothing was put there. */
+/* All that is known, in ticks where pp_host_clock has job ns: pair[], change[], changes_lost, claim.
+ * The rest of `c` stays as it is. -ENOMEM: nothing was put there. */
 int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c);
 /* The date of an instant on the job's axis, as this host showed it, less that instant. -ENODATA: the clock was read too rarely. */
 int pp_wall_watch_epoch(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t job_ns, int64_t *ret_epoch_ns);
