@@ -101,16 +101,31 @@ def by_mpirun(place, full):
         check_clean(hosts)
 
 
+def check_told(session):
+    """What people are told of three clocks: how they compare, and that nothing contradicts it."""
+    with h5(session) as f:
+        said = {name: int(f["quality/" + name][()]) for name in ("causality_pairs", "causality_violated", "violations", "pair_bound_ns")}
+        bound, late, error = (f[name][()] for name in ("clock/host_bound_ns", "breakdown/late_ns", "breakdown/late_error_ns"))
+    check(said["causality_pairs"] >= 8 and not said["causality_violated"] and not said["violations"], f"causality: {said}")
+    check(0 <= said["pair_bound_ns"] - sum(sorted(bound)[-2:]) < 1000, f"bound of two ranks: {said}, hosts {bound}")
+    check((error[late > 0] >= 0).all() and late.sum() > error.sum() > 0, f"lateness: {late} +- {error}")
+    with open(os.path.join(session, "summary.txt"), encoding="utf-8") as f:
+        summary = f.read()
+    for words in ("  Clock     3 clocks of 4 hosts; any two times compare to ", " ppm (", f"violated by 0 of {said['causality_pairs']} pairs checked"):
+        check(words in summary, f"'{words}' is not in: {summary}")
+
+
 def other_clocks(place, full):
     """Two of four hosts count hours ahead: their clocks are compared, all are on rank 0's, nothing ends before it could."""
     logs = place.new_logs()
     with Hosts(place, HOSTS, ahead=(0, 7200, 100, 0)) as hosts:
         got = run(train(place, hosts, logs, mpi=("-x", "PODPROF_TICK=raw")))
         good(got)
-        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts" in got.err, got.told())
+        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts, clocks within " in got.err, got.told())
         session = session_of(logs)
         check_pod(logs, session, hosts)
         check_waiting(session)
+        check_told(session)
         with h5(session) as f:
             host, bound = [text(h) for h in f["worker/host"][()]], f["clock/bound_ns"][()]
             for worker, name in enumerate(host):
