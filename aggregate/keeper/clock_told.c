@@ -112,7 +112,7 @@ static void tell_line(const struct pp_clock_told_input *in, struct pp_host_clock
 	}
 }
 
-struct rows { /* of a table in the order of time, that a window shows: those inside and one before and behind */
+struct rows { /* of a table in the order of time, that a window shows: those inside and one before and behind, two at least */
 	size_t first, end;
 };
 
@@ -129,6 +129,10 @@ static struct rows rows_of(const void *time, size_t rows, size_t stride, int64_t
 		if (at >= to && i + 1 < r.end)
 			r.end = i + 1;
 	}
+	if (r.end - r.first == 1 && r.end < rows)
+		r.end++;
+	else if (r.end - r.first == 1 && r.first)
+		r.first--;
 	return r;
 }
 
