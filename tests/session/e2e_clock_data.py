@@ -13,16 +13,19 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import xspace_wire
 
 HOSTS, RANKS, STEPS = 2, 4, range(50, 60)
-AHEAD_NS = 7200 * 10 ** 9
+AHEAD_NS, UNKNOWN = 7200 * 10 ** 9, 2 ** 63 - 1
 EVERYBODY = ("MPI_Allreduce", "MPI_Barrier", "MPI_Allgather")  # nobody leaves before the last has come
 
 
-def job(place):
-    """A session of two hosts that count RAW, the second two hours ahead; its directory, the log directory, names of the hosts."""
+def job(place, deaf=False):
+    """A session of two hosts that count RAW, the second two hours ahead; its directory, the log directory, names of the hosts. `deaf`: UDP does
+    not get through to it."""
     if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
         raise Skipped("time namespaces are not allowed here")
     logs = place.new_logs()
     with Hosts(place, HOSTS, ahead=(0, 7200)) as hosts:
+        if deaf and run(hosts.on(hosts.names[1], ["ip", "rule", "add", "pref", "1", "ipproto", "udp", "blackhole"])).code:
+            raise Skipped("no rule keeps UDP out here")
         program = [place.program("true_times"), "80", "8", place.scratch]
         command = place.under(logs, program, "--steps", f"{STEPS[0]}:{STEPS[-1] + 1}")
         got = run(hosts.on(hosts.front, hosts.mpirun(RANKS, command, "-x", "PODPROF_TICK=raw")), limit=90)
@@ -155,7 +158,24 @@ def check_old_file(place, session):
         check(got.code == 0 and os.path.exists(page), got.told())
 
 
-CASES = {"clock_group": clock_group}
+def not_joined(place, full):
+    """No packet by UDP: no time of one host is said to be comparable with the other's, and dates are each host's own."""
+    session, logs, names = job(place, deaf=True)
+    with h5(session) as f:
+        c = {k: v[()] for k, v in f["clock"].items()}
+        check(list(c["domain"]) == [0, 1, 0, 1] and list(c["host_bound_ns"]) == [0, UNKNOWN], (c["domain"], c["host_bound_ns"]))
+        check([b == UNKNOWN for b in c["bound_ns"]] == [False, True, False, True], c["bound_ns"])
+        check("sample" not in c and "stretch" not in c and not c["trips"].any(), list(c))
+        check((f["collective/bound_ns"][()] == UNKNOWN).all() and not f["collective/wait_ns"][()].any(), f["collective/bound_ns"][()])
+        check_wall(f)
+    both = [planes(logs, session, n) for n in names]
+    said = [values(host, host["values"]) for host, _ in both]
+    check("clock_bound_ns" in said[0] and "clock_bound_ns" not in said[1] and said[1]["clock"].startswith(b"not joined"), said)
+    starts = [values(environment, environment["values"])["profile_start_time"] for _, environment in both]
+    check(abs(starts[0] - starts[1]) < 6 * 10 ** 10, f"epochs of {names}: {starts}")
+
+
+CASES = {"clock_group": clock_group, "not_joined": not_joined}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))
