@@ -237,8 +237,8 @@ int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp
 	int64_t from, to;
 	int rc = leader_pieces(p, &own, err);
 
-	if (rc)
-		return rc;
+	if (rc || !own.pieces)
+		return rc ? rc : -ENODATA;
 	from = own.piece[0].y;
 	to = pp_pieces_map(&own, own.end);
 	if (from < 0)

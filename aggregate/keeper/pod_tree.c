@@ -226,35 +226,44 @@ size_t pp_pod_tree_turns(const struct pp_pod *p)
 	return direct + most;
 }
 
+/* What leads from `chain` to the leader goes on by this place's own. */
+static int go_on(const struct pp_pod_place *place, struct pp_pieces *chain, struct pp_err *err)
+{
+	struct pp_pieces next = {0}, joined = {0};
+	int rc = pp_pieces_read(place->chain, place->chain_size, &next, err);
+
+	if (!rc && !chain->pieces) {
+		*chain = next;
+		return 0;
+	}
+	if (!rc)
+		rc = pp_pieces_join(chain, &next, &joined, err);
+	pp_pieces_release(&next);
+	pp_pieces_release(chain);
+	*chain = joined;
+	return rc;
+}
+
 /* A host's ticks in the leader's, by its own word and that of those above it. */
 static int chain_of(const struct pp_pod *p, size_t i, struct pp_pieces *ret, struct pp_err *err)
 {
-	struct pp_pieces whole = {0}, above = {0}, joined;
-	uint32_t parent = (uint32_t)i + 1;
+	struct pp_pieces chain = {0};
+	size_t at = i + 1;
 	int rc = 0;
 
-	for (int depth = 0; parent && !rc; depth++) {
-		const struct pp_pod_place *place = &p->peer[parent - 1].place;
+	for (int depth = 0; at && !rc; depth++) {
+		const struct pp_pod_place *place = &p->peer[at - 1].place;
 
-		if (!place->chain || depth == DEPTH || place->chain_of > p->peers) {
-			rc = pp_err_set(err, -ENODATA, "the clock of host '%s' is not known", p->peer[parent - 1].name);
-			break;
-		}
-		rc = pp_pieces_read(place->chain, place->chain_size, &above, err);
-		if (!rc && whole.pieces) {
-			rc = pp_pieces_join(&whole, &above, &joined, err);
-			pp_pieces_release(&above);
-			pp_pieces_release(&whole);
-			above = rc ? (struct pp_pieces){0} : joined;
-		}
-		whole = above;
-		above = (struct pp_pieces){0};
-		parent = place->chain_of;
+		if (place->chain && depth < DEPTH && place->chain_of <= p->peers)
+			rc = go_on(place, &chain, err);
+		else
+			rc = pp_err_set(err, -ENODATA, "the clock of host '%s' is not known", p->peer[at - 1].name);
+		at = place->chain_of;
 	}
 	if (rc)
-		pp_pieces_release(&whole);
+		pp_pieces_release(&chain);
 	else
-		*ret = whole;
+		*ret = chain;
 	return rc;
 }
 

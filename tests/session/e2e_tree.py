@@ -136,10 +136,12 @@ def hub_killed(place, full):
         time.sleep(0.3)
         victim = hub()
         children = [rank for rank in range(1, 6) if job.parent(rank) == victim]
+        others = {rank: job.parent(rank) for rank in range(1, 6) if rank not in (*children, victim)}
         hosts.inits[1 + victim].kill()
         check(wait_until(lambda: all(job.parent(c) not in (victim, None) for c in children), 5), f"still children of {victim}: {children}")
         session = job.end(but=(victim,))
         ranks, tree, _ = rows_of(session)
+        check({rank: job.hosts.names.index(tree[job.hosts.names[rank]][0]) for rank in others} == others, f"{others} moved too: {tree}")
         for rank, (name, status, domain, bound) in enumerate(ranks):
             check((status.split(":")[0] == "missing") if rank == victim else (status, domain) == ("delivered", 0), ranks)
         check(hosts.names[victim] not in [parent for parent, _ in tree.values()], tree)
