@@ -21,6 +21,7 @@ struct clocks {
 	int64_t x, y;      /* at true time 0 */
 	double drift;      /* of x */
 	int64_t tick;      /* ns of x's tick */
+	int returning;     /* the delay is on the way back */
 	int64_t back_from; /* x goes back by `back` here; 0: never */
 	int64_t back;
 };
@@ -46,10 +47,11 @@ static void compare(struct pp_band *b, const struct clocks *c, int bursts)
 		struct pp_band_group *g = pp_band_begin(b, x_at(c, t), y_at(c, t));
 
 		for (int i = 0; i < 50; i++, t += 40000 + (int64_t)(dice() % 1000)) {
-			int64_t there = 200 + (int64_t)(dice() % 50);
+			int64_t late = 200 + (int64_t)(dice() % 50), there = c->returning ? 1 : late,
+			        back = c->returning ? late : 1;
 
 			CHECK_INT(pp_band_trip(b, g, x_at(c, t), y_at(c, t + there), y_at(c, t + there + 900),
-			                       x_at(c, t + there + 901)),
+			                       x_at(c, t + there + 900 + back)),
 			          0);
 		}
 	}
@@ -77,6 +79,7 @@ TEST(far_from_zero)
 	        {.x = 3, .y = (int64_t)1 << 60, .drift = -200e-6, .tick = 1},
 	        {.x = -((int64_t)1 << 60), .y = -((int64_t)1 << 60), .tick = 1},
 	        {.x = ((int64_t)1 << 60) + 7200000000000, .y = (int64_t)1 << 60, .drift = 60e-6, .tick = 40},
+	        {.x = 7200000000000, .y = 1, .drift = 60e-6, .tick = 40, .returning = 1},
 	};
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
