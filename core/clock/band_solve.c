@@ -128,6 +128,7 @@ static void judge(struct pp_band *b, size_t k, double learned)
 	n->flags &= (unsigned)~(PP_BAND_ASSUMED | PP_BAND_JUMP);
 	n->wander = fmax(fmax(n->wander, seen_near(b, k)), fmax(b->o.wander, learned));
 	n->jump = fmax(isnan(before) ? 0 : before, isnan(after) ? 0 : after);
+	n->jump += fmin(n->jump, 2 * b->o.wander * d); /* the wander may have hidden so much of it */
 	if (isnan(before) && isnan(after))
 		n->flags |= PP_BAND_ASSUMED;
 	if (n->jump > OSCILLATOR * d + noise)
