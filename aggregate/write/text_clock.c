@@ -97,13 +97,14 @@ static void put_drift(const struct pp_dataset *d, const struct by_host *host, co
 {
 	int64_t error = pp_clock_drift_error(d, host->clock);
 	int decimals = error >= 1000 ? 1 : error >= 100 ? 2 : 3;
-	int64_t digit = error >= 1000 ? 100 : error >= 100 ? 10 : 1; /* ppb */
+	int64_t digit = error >= 1000 ? 100 : error >= 100 ? 10 : 1, up; /* ppb */
 
+	up = error == PP_BOUND_UNKNOWN ? 0 : (error + digit - 1) / digit * digit;
 	if (error == PP_BOUND_UNKNOWN)
 		fprintf(to, "%s about %+.0f ppm (%s)", before, (double)host->key / 1000, host->clock->host);
 	else
-		fprintf(to, "%s %+.*f +- %.*f ppm (%s)", before, decimals, (double)host->key / 1000, decimals,
-		        (double)((error + digit - 1) / digit * digit) / 1000, host->clock->host);
+		fprintf(to, "%s %+.*f +- %.*f ppm (%s)", before, decimals, (double)host->key / 1000, decimals, (double)up / 1000,
+		        host->clock->host);
 }
 
 static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to)
