@@ -98,8 +98,8 @@ static double off_line(const struct pp_band *b, size_t k, int before)
 	return fabs(rate_between(b, k, k + 1) - rate_between(b, far < near ? far : near, far < near ? near : far)) * d;
 }
 
-/* The largest change of rate that segments near k show, proven or not, where they are long enough for it to be no noise. A rate that
- * sways crosses its mean somewhere: there the segment's own neighbours show nothing. */
+/* The largest change of rate that segments near k show, proven or not, where they are long enough for it to be no noise. A rate
+ * that sways crosses its mean somewhere: there the segment's own neighbours show nothing. */
 static double seen_near(const struct pp_band *b, size_t k)
 {
 	size_t i = k > NEAR ? k - NEAR : 0;
@@ -118,7 +118,8 @@ static double seen_near(const struct pp_band *b, size_t k)
 }
 
 /* What the segment's own wander is to be taken for: the assumption, and what its neighbours show. Two steps or new rates inside the
- * segment are never worse than the larger of the two. One would never be worse than the smaller, but nobody can tell that it is one. */
+ * segment are never worse than the larger of the two. One would never be worse than the smaller, but nobody can tell that it is
+ * one. */
 static void judge(struct pp_band *b, size_t k, double learned)
 {
 	struct pp_band_node *n = &b->node[k];

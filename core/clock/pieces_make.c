@@ -48,8 +48,8 @@ struct slope {
 	double rate, growth; /* of the line, and of its bound */
 };
 
-/* By how much rates on the way from `end` to `far` are off the line between the two. Of short segments only the noise would show: they
- * count with the next ones. */
+/* By how much rates on the way from `end` to `far` are off the line between the two. Of short segments only the noise would show:
+ * they count with the next ones. */
 static double off_rate(const struct pp_band_node *end, const struct pp_band_node *far)
 {
 	double mean = rate_of(end, far), enough = fabs((double)(far->x - end->x)) / OUTSIDE_NODES, most = 0;

@@ -113,7 +113,7 @@ static void set_clocks(struct sim *s, const struct scene *c)
 
 	for (uint32_t i = 0; i < s->hosts; i++) {
 		struct sim_host *h = &s->host[i];
-		/* The bound holds for two events between two bursts: where all is at once, hubs have none and the others one each. */
+		/* The bound holds for two events between two bursts: where all is at once, hubs have none, others one each. */
 		uint32_t kind = !hubs ? 3 : i > hubs ? i % 3 : 4;
 
 		h->clock.rate = (double[]){1, 2.3, 1, 2.1, 0.96, 1.0 / 40}[i % 6 < 5 || i % 12 == 5 ? i % 6 : 0];

@@ -20,8 +20,8 @@ static double dice(void)
 struct gpu {
 	double drift, sway;
 	int64_t offset, resolution;
-	/* Stamps in CLOCK_REALTIME (CUPTI's timestamp callback): the host's date, which NTP slews, here for a part of the run, and somebody
-	 * may set. */
+	/* Stamps in CLOCK_REALTIME (CUPTI's timestamp callback): the host's date, which NTP slews, here for a part of the run, and
+	 * somebody may set. */
 	double slew;
 	int64_t slew_from, slew_to, step_ns, step;
 	int swift; /* launches take nothing at best: the error is all of the bound */

@@ -1,5 +1,5 @@
-/* The clock at the edges of its numbers: ticks of 2^60, hours apart, coarse ticks, a clock that went back, hostile bytes and stamps.
- * Run with the sanitizers too: nothing may overflow. */
+/* The clock at the edges of its numbers: ticks of 2^60, hours apart, coarse ticks, a clock that went back, hostile bytes and
+ * stamps. Run with the sanitizers too: nothing may overflow. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
