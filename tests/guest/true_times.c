@@ -1,5 +1,6 @@
-/* A job that says when its steps began by its own clock: true_times STEPS MS DIRECTORY. Each rank writes DIRECTORY/times-RANK, a
- * line a step: number, CLOCK_MONOTONIC_RAW before and after the mark. Run by tests/session/e2e_clock.py and tests/bench/clock.py. */
+/* A job that says when its steps began by its own clock: true_times STEPS MS DIRECTORY. Each rank writes DIRECTORY/times-RANK:
+ * a line a step with its number and CLOCK_MONOTONIC_RAW before and after the mark. Run by tests/session/e2e_clock.py and
+ * tests/bench/clock.py. */
 #include <inttypes.h>
 #include <mpi.h>
 #include <time.h>
