@@ -210,6 +210,24 @@ def one_clock(place, full):
             check(all(r[2] == 0 and r[3] <= 1 for r in ranks), ranks)
 
 
+def between_windows(place, full):
+    """Two clocks: rounds around each window, and none in the 5 s and more in which no rank records."""
+    with hosts_of(place, (0, 7200)) as hosts:
+        job = Job(place, hosts, 400, 20, "--steps", "30:40,380:390")
+        check(wait_until(lambda: sessions(job.logs), 5), "no first window")
+        time.sleep(0.3)
+        pause = [sent(hosts)]
+        time.sleep(5.5)
+        pause.append(sent(hosts))
+        got = [finish(one) for one in job.began]
+        check("2 windows captured on 2 of 2 ranks" in got[0].err, got[0].told())
+        check(pause[0] == pause[1], f"packets in a pause: {pause}")
+        behind = sent(hosts)
+        check(behind[1] - pause[1][1] >= 2 * 50, f"no two rounds around the second window: {pause[1]}, {behind}")
+        for one in sessions(job.logs):
+            check_truth(job, one, 9)
+
+
 def many_keepers(place, full):
     """As many keepers as PODPROF_KEEPERS says on this host, of clocks that are called different and are one: rounds and bounds are printed."""
     count = int(os.environ.get("PODPROF_KEEPERS", 70))
@@ -229,7 +247,7 @@ def many_keepers(place, full):
 
 
 CASES = {"two_levels": two_levels, "hub_killed": hub_killed, "false_claim": false_claim, "stopped": stopped, "one_clock": one_clock,
-         "many_keepers": many_keepers}
+         "between_windows": between_windows, "many_keepers": many_keepers}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))
