@@ -105,6 +105,7 @@ static void do_clock(struct pp_block_io *io, struct pp_host_clock *c, const stru
 	PP_BLOCK_S(io, c->hops);
 	PP_BLOCK_S(io, c->offset_ns);
 	PP_BLOCK_S(io, c->drift_ppb);
+	do_bound(io, &c->drift_error_ppb, 0);
 	do_bound(io, &c->bound_ns, 0);
 	if (c->hops < 0 || c->hops > HOPS_MOST)
 		pp_block_fault(io, -EBADMSG, "how far a clock is from rank 0's");

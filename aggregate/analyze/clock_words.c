@@ -2,7 +2,6 @@
 #include "aggregate/analyze/clock_words.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +10,6 @@
 #include "core/clock/wall.h"
 
 enum { MOST_CHANGES = 4, MOST_HOSTS = 8 }; /* a warning each, of one host and of the job */
-
-#define DRIFT_MOST 1e12 /* ppb */
 
 static int is_broken(const struct pp_host_clock *c)
 {
@@ -41,41 +38,6 @@ const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_WORDS
 	else
 		snprintf(text, PP_CLOCK_WORDS, "%" PRIu64 " answers do not bound it in all of the window", c->trips);
 	return text;
-}
-
-static int64_t line_error(const struct pp_host_clock *c)
-{
-	const struct pp_clock_sample *s = c->sample;
-	double error;
-
-	if (c->samples < 2 || s[0].half_ns == PP_BOUND_UNKNOWN || s[1].half_ns == PP_BOUND_UNKNOWN || s[1].time_ns <= s[0].time_ns)
-		return PP_BOUND_UNKNOWN;
-	error = ceil(((double)s[0].half_ns + (double)s[1].half_ns) / ((double)s[1].time_ns - (double)s[0].time_ns) * 1e9);
-	return error < DRIFT_MOST ? (int64_t)error : PP_BOUND_UNKNOWN;
-}
-
-static const struct pp_host_clock *parent_of(const struct pp_dataset *d, const struct pp_host_clock *c)
-{
-	for (size_t i = 0; i < d->host_clocks; i++)
-		if (d->host_clock[i].hops == c->hops - 1 && !strcmp(d->host_clock[i].host, c->parent))
-			return &d->host_clock[i];
-	return NULL;
-}
-
-int64_t pp_clock_drift_error(const struct pp_dataset *d, const struct pp_host_clock *c)
-{
-	int64_t error = 0, one;
-
-	while (c && c->hops > 0) {
-		one = line_error(c);
-		if (one == PP_BOUND_UNKNOWN)
-			return one;
-		error += one;
-		if (c->hops == 1)
-			return error;
-		c = parent_of(d, c);
-	}
-	return c ? error : PP_BOUND_UNKNOWN;
 }
 
 /* ", between 1.20 s and 2.20 s of the window": of what may have been before it or behind only that. */

@@ -12,9 +12,6 @@ const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_WORDS
 /* "the date of host h1 was set by -2.00 ms +- 3 us, between 1.20 s and 2.20 s of the window". Returns `text`. */
 const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clock *c, const struct pp_wall_change *change,
                             char text[PP_CLOCK_WORDS]);
-/* |error| of drift_ppb: what the two comparisons leave that the line at the window's begin goes through, and those of hosts in
- * between. PP_BOUND_UNKNOWN: there are no two. */
-int64_t pp_clock_drift_error(const struct pp_dataset *d, const struct pp_host_clock *c);
 /* Changes of the date, sleeps, clocks that are not joined and why, as warnings that begin with PP_CLOCK_WARNING. */
 void pp_quality_warn_clocks(struct pp_dataset *d);
 

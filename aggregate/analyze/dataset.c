@@ -31,7 +31,6 @@ static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const st
 
 	w->domain = rank->domain;
 	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
-	w->drift_ppb = map ? map->drift_ppb : 0;
 	if (in->host_clock && !rank->domain) {
 		w->host_clock = 1;
 		w->offset_ns = in->host_clock->offset_ns;

@@ -43,7 +43,10 @@ struct pp_host_clock {
 	char own[256];   /* its own clock's name (pp_rings_name_clock()): hosts with equal names count the same ticks */
 	char parent[72]; /* host that it was compared with; "": it is rank 0's, the same clock, or none */
 	int32_t hops;    /* to rank 0's; 0 where the clock is that one */
-	int64_t offset_ns, drift_ppb; /* at the window's begin: job ns less this host's own ns since its boot; its rate less 1 */
+	int64_t offset_ns; /* at the window's begin: job ns less this host's own ns since its boot */
+	/* Rate of job time against its own, less 1: the mean from its first comparison to its last. |error|; PP_BOUND_UNKNOWN: there
+	 * are no two. */
+	int64_t drift_ppb, drift_error_ppb;
 	int64_t bound_ns; /* the largest |error| of its times in the window against job time; PP_BOUND_UNKNOWN: not joined */
 	struct pp_clock_sample *sample;
 	size_t samples;

@@ -13,6 +13,8 @@
 #include "aggregate/keeper/wall_watch.h"
 #include "core/clock/pieces.h"
 
+#define DRIFT_MOST 1e12 /* ppb */
+
 void pp_clock_told_release(struct pp_clock_told *t)
 {
 	free(t->node);
@@ -92,24 +94,48 @@ static int64_t job_ns(const struct pp_clock_told_input *in, int64_t tick)
 	return pp_clock_map_ns(in->map, (pp_tick)tick);
 }
 
+/* Over all that was compared, for the longer the line the surer: what both ends leave open, and the rate of the own ticks. A clock
+ * that needed no comparison with its parent has the line at the window's begin, and no error that is known. */
+static void tell_drift(const struct pp_clock_told_input *in, double rate, double rate_error, struct pp_host_clock *c)
+{
+	const struct pp_clock_told *t = in->told;
+	const struct pp_pieces *p = in->map->pieces;
+	const struct pp_clock_piece *piece = &p->piece[pp_pieces_find(p, 0, in->from_tick)];
+	double error, ns, theirs;
+	int64_t first, last;
+
+	c->drift_error_ppb = PP_BOUND_UNKNOWN;
+	c->drift_ppb = llround(((double)piece->num / (double)((int64_t)1 << PP_PIECE_SHIFT) * rate - 1) * 1e9);
+	if (t->nodes < 2)
+		return;
+	first = t->node[0].x;
+	last = t->node[t->nodes - 1].x;
+	ns = (double)(last - first) / rate;
+	theirs = (double)(pp_pieces_map(p, last) - pp_pieces_map(p, first));
+	c->drift_ppb = llround((theirs / ns - 1) * 1e9);
+	if (pp_pieces_bound(p, first) == INT64_MAX || pp_pieces_bound(p, last) == INT64_MAX)
+		return;
+	error = (((double)pp_pieces_bound(p, first) + (double)pp_pieces_bound(p, last)) / ns + rate_error) * 1e9;
+	if (error < DRIFT_MOST)
+		c->drift_error_ppb = (int64_t)ceil(error);
+}
+
 /* Where the two clocks stand at the window's begin, both counted in ns. */
 static void tell_line(const struct pp_clock_told_input *in, struct pp_host_clock *c)
 {
-	const struct pp_pieces *pieces = in->map->pieces;
 	struct pp_clock_pair now;
-	double rate, own;
+	double rate, rate_error = 0, own;
 
 	if (!in->first)
 		return;
 	pp_clock_read_pair(in->kind, &now);
 	rate = pp_clock_rate(in->kind, in->first, &now);
+	if (in->kind != PP_TICK_RAW)
+		rate_error = (double)(in->first->width_ns + now.width_ns) / (double)(now.raw_ns - in->first->raw_ns);
 	own = (double)(in->from_tick - (int64_t)in->first->tick) / rate;
 	c->offset_ns = job_ns(in, in->from_tick) - (in->first->raw_ns + (int64_t)llround(own));
-	if (pieces) {
-		const struct pp_clock_piece *piece = &pieces->piece[pp_pieces_find(pieces, 0, in->from_tick)];
-
-		c->drift_ppb = llround(((double)piece->num / (double)((int64_t)1 << PP_PIECE_SHIFT) * rate - 1) * 1e9);
-	}
+	if (in->map->pieces)
+		tell_drift(in, rate, rate_error, c);
 }
 
 struct rows { /* of a table in the order of time, that a window shows: those inside and one before and behind, two at least */
@@ -242,7 +268,8 @@ static int tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock 
 int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err)
 {
 	const struct pp_clock_told *t = in->told;
-	struct pp_host_clock c = {.bound_ns = in->bound_ns};
+	struct pp_host_clock c = {.bound_ns = in->bound_ns,
+	                          .drift_error_ppb = in->bound_ns == PP_BOUND_UNKNOWN ? PP_BOUND_UNKNOWN : 0};
 	int rc = 0;
 
 	snprintf(c.host, sizeof(c.host), "%s", in->host);

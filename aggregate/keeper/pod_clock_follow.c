@@ -188,19 +188,6 @@ int pp_pod_clock_is_false(struct pp_pod *p)
 	return p->clock.is_false;
 }
 
-/* Of the last burst's line, by our tick's rate since the keeper began. */
-static int64_t drift_of(const struct pp_pod *p, const struct pp_pieces *pieces)
-{
-	const struct pp_clock_piece *last = &pieces->piece[pieces->pieces > 1 ? pieces->pieces - 2 : 0];
-	struct pp_clock_pair now;
-
-	pp_clock_read_pair(pp_close_tick_kind(p->o.job->view->rings), &now);
-	return (int64_t)(((double)last->num / (double)((int64_t)1 << PP_PIECE_SHIFT) *
-	                          pp_clock_rate(pp_close_tick_kind(p->o.job->view->rings), p->o.job->first, &now) -
-	                  1) *
-	                 1e9);
-}
-
 /* Own ticks in the parent's. What is of the parent's clock is not compared with it. */
 static int own_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err *err)
 {
@@ -246,8 +233,6 @@ int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp
 	rc = pp_pieces_of_map(leader, (pp_tick)from, (pp_tick)to, &line, err);
 	if (!rc)
 		rc = pp_pieces_join(&own, &line, ret, err);
-	if (!rc)
-		leader->drift_ppb = drift_of(p, ret);
 	pp_pieces_release(&own);
 	pp_pieces_release(&line);
 	return rc;

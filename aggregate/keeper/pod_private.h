@@ -209,7 +209,7 @@ void pp_pod_clock_follow(struct pp_pod *p);
 void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c);
 void pp_pod_clock_hear(struct pp_pod *p, const struct pp_wire_told *t);
 int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is another's, and it is not */
-/* Own ticks to job ns, by the leader's map of its own, which gets the drift. */
+/* Own ticks to job ns, by the leader's map of its own. */
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
 
 /* pod_tree.c: the leader's tree. Places that are to be looked at again; a host's word; who lost its turns; a round begins; is a

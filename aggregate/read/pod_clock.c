@@ -165,6 +165,7 @@ static void fill_hosts(struct pp_pod_fill *f)
 	HOST("hops", hops);
 	HOST("host_offset_ns", offset_ns);
 	HOST("host_drift_ppb", drift_ppb);
+	HOST("host_drift_error_ppb", drift_error_ppb);
 	HOST("host_bound_ns", bound_ns);
 	HOST("rounds", rounds);
 	HOST("trips", trips);

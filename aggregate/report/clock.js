@@ -23,7 +23,7 @@ const Clocks = {
       if (!ticks.has(own))
         ticks.set(own, ticks.size + 1);
       return {row: c('host')[i], name: c('name')[i], ticks: ticks.get(own), parent: c('parent')[i], hops: c('hops')[i], bound: c('host_bound_ns')[i],
-        drift: c('hops')[i] && Clocks.known(c('host_bound_ns')[i]) ? -c('host_drift_ppb')[i] / 1000 : null, offset: c('host_offset_ns')[i], trips: c('trips')[i], lost: c('lost')[i],
+        drift: c('hops')[i] && Clocks.known(c('host_bound_ns')[i]) ? -c('host_drift_ppb')[i] / 1000 : null, driftError: Clocks.known(c('host_drift_error_ppb')[i]) ? c('host_drift_error_ppb')[i] / 1000 : null, offset: c('host_offset_ns')[i], trips: c('trips')[i], lost: c('lost')[i],
         claimed: c('claim_known')[i] === 1, synchronised: c('claim_synchronised')[i] === 1, error: c('claim_error_ns')[i], most: c('claim_error_most_ns')[i], by: c('claim_by')[i],
         changes: c('changes_lost')[i], ranks: [], samples: [], stretches: []};
     });
@@ -44,14 +44,8 @@ const Clocks = {
   count() {
     return new Set(Clocks.load().map(h => h.ticks)).size;
   },
-  /* |error| of the drift at the window's begin, in ppm: as pp_clock_drift_error() in analyze/clock_words.c. */
-  driftError(h) {
-    const [a, b] = h.samples, parent = h.hops > 1 ? Clocks.hosts.find(p => p.name === h.parent && p.hops === h.hops - 1) : null;
-    const one = b && b.time > a.time ? 1e6 * (a.half + b.half) / (b.time - a.time) : null, above = parent ? Clocks.driftError(parent) : h.hops > 1 ? null : 0;
-    return one === null || above === null ? null : one + above;
-  },
   ppm(h) {
-    const error = Clocks.driftError(h), n = error === null ? 0 : error >= 1 ? 1 : error >= 0.1 ? 2 : 3;
+    const error = h.driftError, n = error === null ? 0 : error >= 1 ? 1 : error >= 0.1 ? 2 : 3;
     return (error === null ? 'about ' : '') + (h.drift < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) + (error === null ? '' : ` \u00b1 ${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)}`) + NB + 'ppm';
   },
   apart() {

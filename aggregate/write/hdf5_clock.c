@@ -115,6 +115,7 @@ static void put_hosts(struct pp_h5 *h, const struct pp_dataset *d)
 	MEMBER(h, "hops", n, c, hops);
 	MEMBER(h, "host_offset_ns", n, c, offset_ns);
 	MEMBER(h, "host_drift_ppb", n, c, drift_ppb);
+	MEMBER(h, "host_drift_error_ppb", n, c, drift_error_ppb);
 	MEMBER(h, "host_bound_ns", n, c, bound_ns);
 	MEMBER(h, "rounds", n, c, rounds);
 	MEMBER(h, "trips", n, c, trips);

@@ -93,9 +93,9 @@ static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host
 }
 
 /* As many decimals as its error leaves. */
-static void put_drift(const struct pp_dataset *d, const struct by_host *host, const char *before, FILE *to)
+static void put_drift(const struct by_host *host, const char *before, FILE *to)
 {
-	int64_t error = pp_clock_drift_error(d, host->clock);
+	int64_t error = host->clock->drift_error_ppb;
 	int decimals = error >= 1000 ? 1 : error >= 100 ? 2 : 3;
 	int64_t digit = error >= 1000 ? 100 : error >= 100 ? 10 : 1, up; /* ppb */
 
@@ -115,11 +115,11 @@ static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to
 		return;
 	fputs(INDENT "drift against rank 0's", to);
 	for (size_t i = 0; i < first; i++)
-		put_drift(d, &host[i], i ? "," : "", to);
+		put_drift(&host[i], i ? "," : "", to);
 	if (first < last)
 		fprintf(to, ", %zu more between", last - first);
 	for (size_t i = last; i < n; i++)
-		put_drift(d, &host[i], ",", to);
+		put_drift(&host[i], ",", to);
 	fputc('\n', to);
 }
 

@@ -25,7 +25,6 @@ struct pp_clock_map {
 	int64_t bound_ns; /* |error| of a difference of two times of this domain */
 	/* Where it is not NULL, ticks go through it: another domain's clock, compared with the one that the line is of. */
 	const struct pp_pieces *pieces;
-	int64_t drift_ppb; /* of that clock against the line's, as both would count ns */
 };
 
 /* Narrowest of many readings. */

@@ -127,7 +127,8 @@ class Pod:
         ones = np.ones(n, np.int64)
         for name, values, unit in (("name", hosts, ""), ("own", [f"boot{i} counter" for i in range(n)], ""), ("parent", [hosts[0] if i else "" for i in range(n)], ""),
                                    ("hops", (np.arange(n) > 0).astype(np.int32), ""), ("host_offset_ns", np.arange(n) * 3_600_000_000_000, "ns"),
-                                   ("host_drift_ppb", np.arange(n) * -12345, "1e-9"), ("host_bound_ns", np.array(self.bound), "ns"), ("rounds", ones, ""),
+                                   ("host_drift_ppb", np.arange(n) * -12345, "1e-9"), ("host_drift_error_ppb", np.array([unknown if i in self.apart else i * 130 for i in range(n)]), "1e-9"),
+                                   ("host_bound_ns", np.array(self.bound), "ns"), ("rounds", ones, ""),
                                    ("trips", np.array([0 if i in self.apart else 200 for i in range(n)]), ""), ("lost", ones * 3, ""), ("impossible", ones * 0, ""),
                                    ("foreign", ones * 0, ""), ("round_ns", ones * 800_000, "ns"), ("cpu_ns", ones * 400_000, "ns"),
                                    ("claim_known", (np.arange(n) % 3 < 2).astype(np.int8), ""), ("claim_synchronised", (np.arange(n) % 2).astype(np.int8), ""),
