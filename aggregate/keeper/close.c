@@ -107,6 +107,19 @@ static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struc
 	return 0;
 }
 
+/* Who is past the window has delivered it, whatever became of it before this keeper looked. */
+static void note_passed(const struct pp_close *c, struct pp_capture *capture)
+{
+	for (size_t i = 0; i < pp_rings_count(c->view->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(c->view->rings, i);
+		int passed = c->range ? i < c->ranges && c->range[i].passed : atomic_load(&h->window_state) >= 2;
+
+		for (size_t k = 0; k < capture->ranks && passed; k++)
+			if (capture->rank[k].rank == h->rank && capture->rank[k].pid == h->pid)
+				snprintf(capture->rank[k].status, sizeof(capture->rank[k].status), "%s", "delivered");
+	}
+}
+
 static pp_tick other_open(const struct pp_capture *c)
 {
 	pp_tick open = TICK_NONE;
@@ -233,6 +246,8 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	if (c->sampler)
 		pp_sampler_give(c->sampler, c->view->rings, &capture);
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
+	if (!options.salvaged)
+		note_passed(c, &capture);
 	options.warning = c->view->notes.list;
 	if (!options.window && !options.salvaged) {
 		tell_window(c, &options, &told);

@@ -80,11 +80,13 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 
 static void hang_up(struct pp_pod *p, const char *reason)
 {
-	const int64_t end = pp_now_ms() + 1000;
+	/* A host may have no processor now; ranks do not wait for this. */
+	const int64_t end = pp_now_ms() + pp_pod_silence_ms() / 2;
 	struct pp_wire m = {.kind = PP_WIRE_BYE, .bye.reason = reason};
 	struct pp_net_event e;
 	int said = 0;
 
+	pp_net_beat(p->net); /* what has come is acknowledged first */
 	for (size_t i = 0; i < (p->state == PP_POD_JOINED ? 1 : p->state == PP_POD_LISTENING ? p->peers : 0); i++)
 		said += !pp_net_send(p->net, (int)i, &m, NULL);
 	while (said && pp_net_unsent(p->net) && pp_now_ms() < end)
@@ -280,6 +282,8 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 		p->peer[e->peer].heard_ms = pp_now_ms();
 	if (m->kind == PP_WIRE_HEARTBEAT && leads)
 		pp_pod_take_ranks(p, e->peer, &m->heartbeat);
+	else if (m->kind == PP_WIRE_HEARTBEAT)
+		pp_pod_share_settle(p); /* the leader's goodbye may be behind it */
 	else if (m->kind == PP_WIRE_TELL && !leads)
 		pp_pod_take_word(p, &m->tell);
 	else if (m->kind == PP_WIRE_WORDS_OF)

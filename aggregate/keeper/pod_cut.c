@@ -18,7 +18,7 @@ static int ticks_of_request(const struct pp_ring_header *h, const void *context,
 		return 0;
 	*ret_from = (int64_t)begin;
 	*ret_to = (word & 0xff) == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
-	return 1;
+	return (word & 0xff) == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
 }
 
 static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
@@ -39,7 +39,7 @@ static int ticks_of_window(const struct pp_ring_header *h, const void *context, 
 	*ret_to = atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index && row->end < (pp_tick)INT64_MAX
 	                  ? (int64_t)row->end
 	                  : INT64_MAX;
-	return 1;
+	return *ret_to < INT64_MAX ? PP_TICKS_PASSED : 1;
 }
 
 /* The child has its copy: what the windows behind need stays. */

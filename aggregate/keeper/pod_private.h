@@ -227,6 +227,7 @@ void pp_pod_tree_end(struct pp_pod *p);
 /* pod_share.c */
 void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g);
 void pp_pod_share_run(struct pp_pod *p);
+void pp_pod_share_settle(struct pp_pod *p); /* over where all of it was acknowledged */
 void pp_pod_share_end(struct pp_pod *p);
 
 /* pod_cut.c: ticks of each ring; what no window behind needs goes; rows of /window, 0 or -ENOMEM. */

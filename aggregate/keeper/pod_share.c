@@ -278,6 +278,17 @@ static int send_piece(struct pp_pod *p)
 	return s->at < s->total ? 1 : -1;
 }
 
+void pp_pod_share_settle(struct pp_pod *p)
+{
+	struct pp_pod_share *s = &p->share;
+
+	if (!s->active || s->made != 2 || pp_net_unsent(p->net))
+		return;
+	p->is_done |= s->window.cut == PP_POD_ALL;
+	p->news = 1;
+	pp_pod_share_end(p);
+}
+
 void pp_pod_share_run(struct pp_pod *p)
 {
 	struct pp_pod_share *s = &p->share;
@@ -312,9 +323,5 @@ void pp_pod_share_run(struct pp_pod *p)
 		                       : "none of its ranks recorded anything");
 		s->made = 2;
 	}
-	if (pp_net_unsent(p->net))
-		return;
-	p->is_done |= s->window.cut == PP_POD_ALL;
-	p->news = 1;
-	pp_pod_share_end(p);
+	pp_pod_share_settle(p);
 }

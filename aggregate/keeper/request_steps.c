@@ -106,7 +106,7 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 		return 0;
 	*ret_from = (int64_t)begin;
 	*ret_to = word == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
-	return 1;
+	return word == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
 }
 
 void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job *job)

@@ -233,7 +233,7 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 		return 0;
 	*ret_from = begin_of(cut->windows, row, cut->index);
 	*ret_to = end_of(h, row, cut->index);
-	return 1;
+	return *ret_to < INT64_MAX ? PP_TICKS_PASSED : 1;
 }
 
 struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)

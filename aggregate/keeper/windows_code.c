@@ -161,7 +161,7 @@ int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, i
 		return 0;
 	*ret_from = (int64_t)begin;
 	*ret_to = stand == PASSED ? (int64_t)end : INT64_MAX;
-	return 1;
+	return stand == PASSED ? PP_TICKS_PASSED : 1;
 }
 
 int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)

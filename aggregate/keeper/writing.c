@@ -24,10 +24,13 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 		return NULL;
 	for (size_t i = 0; i < rings; i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
+		int word;
 
 		range[i] = (struct pp_close_range){.rank = h->rank, .from = INT64_MAX, .to = INT64_MIN};
-		if (!ticks(h, context, &range[i].from, &range[i].to))
+		word = ticks(h, context, &range[i].from, &range[i].to);
+		if (!word)
 			continue;
+		range[i].passed = word == PP_TICKS_PASSED;
 		all.from = range[i].from < all.from ? range[i].from : all.from;
 		all.to = range[i].to > all.to ? range[i].to : all.to;
 	}
@@ -35,6 +38,7 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 		for (size_t k = 0; k < rings; k++)
 			if (range[k].rank == range[i].rank) { /* two rings of one rank: from the first one's to the last one's */
 				range[i].from = range[k].from < range[i].from ? range[k].from : range[i].from;
+				range[i].passed = range[k].to > range[i].to ? range[k].passed : range[i].passed;
 				range[i].to = range[k].to > range[i].to ? range[k].to : range[i].to;
 			}
 	if (all.from > all.to) { /* its rows are another window's by now */

@@ -17,7 +17,10 @@ struct pp_windows_job { /* what the keeper has; borrowed */
 	struct pp_pod *pod; /* pod.h; NULL: one host */
 };
 
-/* 0: no window on this ring; else 1 and its ticks, INT64_MIN and INT64_MAX where an end is open. */
+enum { PP_TICKS_PASSED = 2 };
+
+/* 0: no window on this ring; else its ticks, INT64_MIN and INT64_MAX where an end is open, and PP_TICKS_PASSED where the rank
+ * itself has said that it is past the end, else 1. */
 typedef int pp_window_ticks(const struct pp_ring_header *header, const void *context, int64_t *ret_from, int64_t *ret_to);
 
 /* What of each rank is the window's; ranks that it did not begin on have what they did meanwhile. To be freed; NULL: no memory, or

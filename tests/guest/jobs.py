@@ -96,6 +96,22 @@ def finish(process, limit=60.0):
     return Result(process.returncode, texts[0], texts[1], seconds, timed_out)
 
 
+def start_until(place, command, env=None):
+    """A job of the programs that look for GUEST_STOP: it ends by over(), when its test has what it wants."""
+    place.count += 1
+    path = os.path.join(place.scratch, f"stop{place.count}")
+    process = start(command, {**(env or {}), "GUEST_STOP": path})
+    process.stop = path
+    place.stops.append(path)
+    return process
+
+
+def over(process, limit=60.0):
+    with open(process.stop, "w", encoding="ascii"):
+        pass
+    return finish(process, limit)
+
+
 def run(command, env=None, limit=60.0, stdin=subprocess.DEVNULL, cwd=None):
     return finish(start(command, env, stdin, cwd), limit)
 
@@ -117,7 +133,7 @@ class Place:
         self.bin, self.guest, self.source, self.examples = bin_dir, guest_dir, source_dir, examples_dir
         self.scratch = tempfile.mkdtemp(prefix="podprof-test-")
         os.chmod(self.scratch, 0o755)
-        self.count = 0
+        self.count, self.stops = 0, []
 
     def podprof(self):
         return os.path.join(self.bin, "podprof")
@@ -139,7 +155,10 @@ class Place:
         return [self.podprof(), "run", "-o", logs, *options, "--", *command]
 
     def clean(self):
-        """Waits for keepers that still write here; a spool that stays (a killed job's) is no longer needed."""
+        """Ends jobs, waits for keepers that still write here; a spool that stays (a killed job's) is no longer needed."""
+        for path in self.stops:
+            with open(path, "w", encoding="ascii"):
+                pass
         for path in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/options"):
             try:
                 ours = self.scratch in open(path).read()

@@ -1,4 +1,5 @@
-/* A rank that never calls MPI: steps COUNT MS [SLOW]. Each step is a range of MS milliseconds, step SLOW of a second more.
+/* A rank that never calls MPI: steps COUNT MS [SLOW], or until GUEST_STOP. Each step is a range of MS
+ * milliseconds, step SLOW of a second more.
  * STEPS_TIMES: a file of its own clock around each mark; STEPS_CLAIM: it says of its time namespace what this says, though it is in
  * another one. Run by tests/session/e2e_hosts.py and e2e_tree.py. */
 #ifndef _GNU_SOURCE
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
 
 	if (claim_clock(getenv("STEPS_CLAIM")))
 		return 77;
-	for (int step = 0; step < count; step++) {
+	for (int step = 0; step < count && !is_stopped(); step++) {
 		int64_t before = raw_ns();
 
 		podprof_step_begin(step);

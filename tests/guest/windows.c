@@ -1,5 +1,5 @@
 /* A job for windows: steps of MS milliseconds with a sum of all ranks in each, in one range of the whole run. Called by
- * tests/session/e2e_windows.py, e2e_status.py: windows STEPS MS [HOW]
+ * tests/session/e2e_windows.py, e2e_status.py: windows STEPS MS [HOW]; all ranks end before where there is GUEST_STOP
  * unmarked RANK | killed RANK STEP | hung RANK STEP | slow RANK STEP | late RANK MS | from STEP */
 #include <mpi.h>
 #include <signal.h>
@@ -36,10 +36,13 @@ int main(int argc, char **argv)
 		if (!strcmp(how, "slow") && rank == who && step == when)
 			sleep_ms(1000);
 		if (strcmp(how, "late")) {
+			ones = !rank && is_stopped();
 			MPI_Allreduce(MPI_IN_PLACE, &ones, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 		}
 		if (marks)
 			podprof_step_end();
+		if (ones)
+			break;
 	}
 	podprof_range_pop();
 	if (!rank)

@@ -75,7 +75,7 @@ def secrets(place, full):
     stage, logs = kit.Stage(place), place.new_logs()
     with Hosts(place, 2, prefix="se") as hosts:
         shell = ("sh", "-c", "umask 0; exec \"$@\"", "sh")
-        began = ranks(stage, hosts, logs, prefix=shell, which=[0], count=250)  # the other one is waited for
+        began = ranks(stage, hosts, logs, prefix=shell, which=[0], count=500)  # the other one is waited for
         path = wait_until(lambda: os.path.isdir(logs) and rendezvous(logs), 10)
         check(path, "nobody invites")
         st = os.lstat(path)
@@ -83,7 +83,7 @@ def secrets(place, full):
         keys = keys_of(open(path).read())
         wrong = inside(hosts, "se0", "find /dev/shm/podprof-0 -perm /077")
         check(not wrong, f"others may use {wrong}")
-        began += ranks(stage, hosts, logs, prefix=shell, which=[1])
+        began += ranks(stage, hosts, logs, prefix=shell, which=[1], count=400)
         check(wait_until(lambda: "joined" in inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log"), 10),
               inside(hosts, "se0", "cat /dev/shm/podprof-0/*/keeper.log"))
         check(wait_until(lambda: not os.path.exists(path), 5), "the invitation stays although everybody is there")
@@ -95,8 +95,9 @@ def secrets(place, full):
             wrong = inside(hosts, name, "find /dev/shm/podprof-0 -perm /077")
             check(not wrong, f"others may use {wrong}")
             seen = inside(hosts, name, "cat /dev/shm/podprof-0/*/keeper.log /dev/shm/podprof-0/*/options")
-            check(seen and not any(k.decode() in seen for k in keys), "a key is in the log")
-        for one, count in zip([finish(p) for p in began], (250, 150)):
+            check(seen, f"the keeper of {name} is gone")
+            check(not any(k.decode() in seen for k in keys), "a key is in the log")
+        for one, count in zip([finish(p) for p in began], (500, 400)):
             kit.unharmed(one, count)
             check(not any(k.decode() in one.err for k in keys), "a key was said")
         check(wait_until(lambda: not glob.glob(logs + "/.podprof*"), 10), f"left: {os.listdir(logs)}")

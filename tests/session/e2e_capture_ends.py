@@ -10,18 +10,19 @@ import sys
 import time
 
 from e2e import good, h5
-from e2e_capture import begin, capture, spool_of, window
+from e2e_capture import LONG, begin, capture, spool_of, window
 import jobs
-from jobs import check, finish, run, sessions, start, wait_until
+from jobs import check, finish, over, run, sessions, start, wait_until
 
 
 def before_its_window(place, full):
     """What captures had ranks record in front of a window of --steps, into it and behind it is not in that window."""
     for options, windows in (("--steps", "110:115"), {}), (("--steps", "110:115,125:127"), {"125:127": 4}):
         logs = place.new_logs()
-        process = begin(place, logs, ["200", "10"], *options, ranks=2)
+        process = begin(place, logs, ["350", "10"], *options, ranks=2)
         run(capture(place, logs, "--steps", "+3"))
-        check(run(capture(place, logs, "--duration", "1200ms")).code == 0, "no capture")
+        got = run(capture(place, logs, "--duration", "1200ms"))
+        check(got.code == 0, got.told())
         got = finish(process)
         good(got)
         check("steps 110..114" in got.err, got.err)
@@ -51,17 +52,19 @@ def keeper_dies(place, full):
 def told_at_the_end(place, full):
     """A signal behind the job's window is a line of rank 0; requests of a keeper that was killed are taken away by the next one."""
     logs = place.new_logs()
-    process = begin(place, logs, ["150", "20"], "--signal", "USR2", ranks=2)
+    process = begin(place, logs, LONG, "--signal", "USR2", ranks=2)
     here = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper"), 10)[0]
     os.kill(int(re.search(r"PID=(\d+)", open(here).read())[1]), 9)
-    check(finish(process).code == 0 and os.path.exists(here), jobs.tree(logs))
+    check(over(process).code == 0 and os.path.exists(here), jobs.tree(logs))
     shutil.rmtree(spool_of(logs))
-    process = begin(place, logs, ["150", "20"], "--steps", "3:5", "--signal", "USR2", ranks=2)
+    process = begin(place, logs, LONG, "--steps", "3:5", "--signal", "USR2", ranks=2)
     check(wait_until(lambda: sessions(logs), 10), "no session of --steps")
     check(wait_until(lambda: not os.path.exists(here), 5), jobs.tree(logs))
     os.kill(int(re.search(r"rank-0-(\d+)", glob.glob(spool_of(logs) + "/rank-0-*.ring")[0])[1]), signal.SIGUSR2)
     check(wait_until(lambda: len(sessions(logs)) == 2, 10), "no session by the signal")
-    got = finish(process)
+    control = spool_of(logs) + "/control"  # its line comes after its files, and a rank that ends does not wait for it
+    check(wait_until(lambda: b"captured by signal" in open(control, "rb").read(), 10), "no line by the signal")
+    got = over(process)
     check(got.code == 0 and "done" in got.out, got.told())
     check("steps 3..4 captured" in got.err and re.search(r"captured by signal: \S+", got.err), got.err)
 

@@ -11,7 +11,7 @@ import time
 from e2e import check_dataset, good, h5, text, train, xspaces
 from hosts import Hosts
 import jobs
-from jobs import check, run, sessions, start, finish, wait_until
+from jobs import check, run, sessions, start, start_until, finish, over, wait_until
 
 
 def job(place, logs, words, *options, ranks=4):
@@ -83,13 +83,13 @@ def too_many(place, full):
 def while_it_runs(place, full):
     """The first session is complete while the job goes on; the last one of a job that is past its windows too."""
     logs = place.new_logs()
-    process = start(job(place, logs, ["150", "20"], "--steps", "5:8,20:24"))
+    process = start_until(place, job(place, logs, ["2000", "20"], "--steps", "5:8,20:24"))
     check(wait_until(lambda: len(sessions(logs)) == 2, 20), f"no sessions while the job runs: {jobs.tree(logs)}")
     check(process.poll() is None, "the job was over before its windows were written")
     for session in sessions(logs):
         check(os.path.exists(os.path.join(session, "summary.txt")) or wait_until(
             lambda s=session: os.path.exists(os.path.join(s, "summary.txt")), 5), session)
-    got = finish(process)
+    got = over(process)
     good(got)
     check_windows(logs, [(5, 8), (20, 24)], 4)
 
@@ -137,10 +137,8 @@ def late(place, full):
     check_windows(logs, [(5, 8), (20, 24), (40, 42)], 4, in_step=False)
 
 
-def killed(place, full):
-    """A rank dies in the second window: the first was whole, the second has what there is."""
-    logs = place.new_logs()
-    run(job(place, logs, ["60", "5", "killed", "1", "22"], "--steps", "5:8,20:24"))
+def check_killed(logs):
+    """The first window was whole, the second has what there is."""
     found = wait_until(lambda: len(sessions(logs)) == 2 and by_first_step(sessions(logs)), 20)
     check(found and sorted(found) == [5, 20], jobs.tree(logs))
     check_dataset(found[5], workers=4, steps=range(5, 8))
@@ -149,6 +147,25 @@ def killed(place, full):
     with h5(found[20]) as f:
         status = [text(s) for s in f["worker/status"][()]]
         check(status[1].startswith("partial"), status)
+
+
+def killed(place, full):
+    """A rank dies in the second window."""
+    logs = place.new_logs()
+    run(job(place, logs, ["60", "5", "killed", "1", "22"], "--steps", "5:8,20:24"))
+    check_killed(logs)
+
+
+def killed_unseen(place, full):
+    """The same, and the keeper has no processor until the job is over: the window that was passed is delivered all the same."""
+    logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
+    process = start(job(place, logs, ["60", "5", "killed", "1", "22"], "--steps", "5:8,20:24", "--spool", spool))
+    check(wait_until(lambda: len(glob.glob(spool + "/rank-*.ring")) == 4, 20, 0.005), "the job does not begin")
+    keeper = jobs.keepers(spool)[0]
+    os.kill(keeper, signal.SIGSTOP)
+    finish(process)
+    os.kill(keeper, signal.SIGCONT)
+    check_killed(logs)
 
 
 def direct_child(parent, spool):
@@ -285,10 +302,10 @@ def by_time(place, full):
     for options, delay, length in ((["--delay", "400ms", "--duration", "300ms"], 0.4, 0.3), (["--duration", "300ms"], None, 0.3),
                                    (["--delay", "500ms"], 0.5, None)):
         logs = place.new_logs()
-        process = start(job(place, logs, ["100", "10"], *options))
+        process = start_until(place, job(place, logs, ["3000" if length else "100", "10"], *options))
         if length:
             check(wait_until(lambda: sessions(logs), 20) and process.poll() is None, "the session was not written while the job ran")
-        got = finish(process)
+        got = over(process) if length else finish(process)
         good(got)
         check("1 window captured on 4 of 4 ranks" in got.err, got.err)
         with h5(sessions(logs)[0]) as f:
@@ -296,7 +313,7 @@ def by_time(place, full):
             steps = f["breakdown/step"][()]
             check((f["breakdown/present"][()] == 1).all(), f["breakdown/present"][()])
             check(not length or end - begin <= length * 1e9, f"{options}: steps of {(end - begin) / 1e9} s")
-            check((steps[0] > 0) == (delay is not None) and (steps[-1] < 99) == (length is not None), f"{options}: steps {steps}")
+            check((steps[0] > 0) == (delay is not None) and (length or steps[-1] == 99), f"{options}: steps {steps}")
 
 
 def time_and_the_end(place, full):
@@ -352,6 +369,6 @@ def two_hosts(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, child_dies,
+    sys.exit(jobs.main({f.__name__: f for f in (lists, every, too_many, while_it_runs, not_reached, unfinished, unmarked, late, killed, killed_unseen, child_dies,
                                                 refused, from_code, both, odd_code, odd_places, one_opens, steps_from_code, train_asks, by_time, time_and_the_end,
                                                 by_signal, refused_times, two_hosts)}, __doc__))
