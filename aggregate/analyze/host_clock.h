@@ -39,13 +39,13 @@ struct pp_clock_claim { /* what NTP or PTP on the host says of the date; shown, 
 };
 
 struct pp_host_clock {
-	char host[72];   /* as pp_worker.host */
-	char own[256];   /* its own clock's name (pp_rings_name_clock()): hosts with equal names count the same ticks */
-	char parent[72]; /* host that it was compared with; "": it is rank 0's, the same clock, or none */
-	int32_t hops;    /* to rank 0's; 0 where the clock is that one */
+	char host[72];     /* as pp_worker.host */
+	char own[256];     /* its own clock's name (pp_rings_name_clock()): hosts with equal names count the same ticks */
+	char parent[72];   /* host that it was compared with; "": it is rank 0's, the same clock, or none */
+	int32_t hops;      /* to rank 0's; 0 where the clock is that one */
 	int64_t offset_ns; /* at the window's begin: job ns less this host's own ns since its boot */
-	/* Rate of job time against its own, less 1: the mean from its first comparison to its last. |error|; PP_BOUND_UNKNOWN: there
-	 * are no two. */
+	/* Rate of job time against its own, less 1: the mean from its first comparison to its last. |error|; PP_BOUND_UNKNOWN:
+	 * there are no two. */
 	int64_t drift_ppb, drift_error_ppb;
 	int64_t bound_ns; /* the largest |error| of its times in the window against job time; PP_BOUND_UNKNOWN: not joined */
 	struct pp_clock_sample *sample;
@@ -66,8 +66,8 @@ struct pp_host_clock {
 
 /* |error| of this host's time at job time `time_ns` against job time; PP_BOUND_UNKNOWN: not known. */
 int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns);
-/* |error| of the difference of a time of `a` and one of `b` near `time_ns`, without the line's own (pp_worker.own_bound_ns): 0 where
- * both count the same ticks, NULL included when both are. */
+/* |error| of the difference of a time of `a` and one of `b` near `time_ns`, without the line's own (pp_worker.own_bound_ns): 0
+ * where both count the same ticks, NULL included when both are. */
 int64_t pp_host_clock_between(const struct pp_host_clock *a, const struct pp_host_clock *b, int64_t time_ns);
 /* Owns its memory, as `c` does. -ENOMEM: nothing is to be released. */
 int pp_host_clock_copy(const struct pp_host_clock *c, struct pp_host_clock *ret_copy);

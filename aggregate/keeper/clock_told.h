@@ -1,6 +1,6 @@
 /* What a dataset says of this host's clock. Called by the pod before it forks the child that writes, and by close.c in that child.
- * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks. Out:
- * pp_host_clock in job ns, cut to the window. */
+ * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks.
+ * Out: pp_host_clock in job ns, cut to the window. */
 #ifndef PP_KEEPER_CLOCK_TOLD_H
 #define PP_KEEPER_CLOCK_TOLD_H
 
@@ -25,8 +25,8 @@ struct pp_clock_told { /* of the exchange; zero: there is none */
 	int64_t round_ns, cpu_ns;
 };
 
-/* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank 0's;
- * "" and 0: others compare theirs with it. Without memory for them there are no samples. */
+/* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank
+ * 0's; "" and 0: others compare theirs with it. Without memory for them there are no samples. */
 void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
 void pp_clock_told_release(struct pp_clock_told *t);
 /* What comparing took, as a text from the parent to a child that was made before the window's last round; and there. */
@@ -46,8 +46,8 @@ struct pp_clock_told_input {
 
 /* Child. -ENOMEM. */
 int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err);
-/* Ticks of what hosts are compared by, of ranks of the first ring's clock: steps and calls on communicators; where there are none, of
- * all. from > to: nothing was recorded. */
+/* Ticks of what hosts are compared by, of ranks of the first ring's clock: steps and calls on communicators; where there are none,
+ * of all. from > to: nothing was recorded. */
 void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);
 
 #endif

@@ -51,8 +51,8 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	return epoch;
 }
 
-/* The leader's, where the clock is the same, or was compared with it: then its times are ours, and the epoch of the job is one. Where
- * a bound is not known for all that hosts are compared by, ranks stay on their own. */
+/* The leader's, where the clock is the same, or was compared with it: then its times are ours, and the epoch of the job is one.
+ * Where a bound is not known for all that hosts are compared by, ranks stay on their own. */
 static int64_t take_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c, int64_t from, int64_t to)
 {
 	int64_t bound = 0;

@@ -50,8 +50,8 @@ int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *se
                    int64_t epoch_realtime_ns, int has_steps, struct pp_err *err);
 /* Leader. Wait for the other hosts' shares, and make one dataset of them and `own`, whose names all share. A share that cannot be
  * read is rows with its sentence. */
-int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names,
-                    struct pp_dataset *ret_dataset, struct pp_err *err);
+int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, struct pp_dataset *ret_dataset,
+                    struct pp_err *err);
 /* Follower. The block, as <spool>/share-NUMBER.block. */
 int pp_gather_give(const struct pp_gather *g, const struct pp_dataset *own, struct pp_err *err);
 /* Does this host see the leader's log directory? */

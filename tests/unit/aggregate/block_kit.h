@@ -187,8 +187,11 @@ static inline void kit_clock(struct pp_host_clock *c, uint64_t number)
 {
 	int64_t at = kit_time();
 
-	*c = (struct pp_host_clock){
-	        .hops = (int32_t)kit_random(3), .offset_ns = -kit_time(), .drift_ppb = -5, .drift_error_ppb = 7, .bound_ns = kit_time()};
+	*c = (struct pp_host_clock){.hops = (int32_t)kit_random(3),
+	                            .offset_ns = -kit_time(),
+	                            .drift_ppb = -5,
+	                            .drift_error_ppb = 7,
+	                            .bound_ns = kit_time()};
 	snprintf(c->host, sizeof(c->host), "host%d", (int)number);
 	snprintf(c->own, sizeof(c->own), "boot%d counter", (int)number);
 	snprintf(c->parent, sizeof(c->parent), "%s", c->hops ? "host0" : "");
@@ -247,7 +250,8 @@ static inline void kit_same_clock(const struct pp_host_clock *x, const struct pp
 	CHECK_STR(y->host, x->host);
 	CHECK_STR(y->own, x->own);
 	CHECK_STR(y->parent, x->parent);
-	CHECK(x->hops == y->hops && x->offset_ns == y->offset_ns && x->drift_ppb == y->drift_ppb && x->drift_error_ppb == y->drift_error_ppb && x->bound_ns == y->bound_ns);
+	CHECK(x->hops == y->hops && x->offset_ns == y->offset_ns && x->drift_ppb == y->drift_ppb &&
+	      x->drift_error_ppb == y->drift_error_ppb && x->bound_ns == y->bound_ns);
 	CHECK(x->samples == y->samples && x->stretches == y->stretches && x->pairs == y->pairs && x->changes == y->changes);
 	CHECK(x->changes_lost == y->changes_lost && x->rounds == y->rounds && x->trips == y->trips && x->lost == y->lost);
 	CHECK(x->impossible == y->impossible && x->foreign == y->foreign && x->round_ns == y->round_ns && x->cpu_ns == y->cpu_ns);
