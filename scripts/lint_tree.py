@@ -25,6 +25,7 @@ class Lint:
         self.root = os.path.abspath(self.options.root)
         self.build = os.path.abspath(self.options.build or os.path.join(self.root, 'build'))
         self.found = []
+        self.included = {}
 
     def say(self, path, line, rule, mend):
         self.found.append((path, line, '%s:%d: %s; %s' % (path, line, rule, mend)))
@@ -118,17 +119,27 @@ def flags_only(words):
     return flags
 
 
-def closure(lint, name, seen=None):
+def includes(lint, name):
+    """Headers and tables of the tree that the file itself includes. Kept: check-headers asks for each file once per header."""
+    if name not in lint.included:
+        found = []
+        for include in re.findall(r'^\s*#\s*include\s+"([^"]+)"', lint.text(name), flags=re.M):
+            for candidate in (include, os.path.normpath(os.path.join(os.path.dirname(name), include))):
+                if os.path.isfile(lint.path(candidate)):
+                    found.append(candidate)
+                    break
+        lint.included[name] = found
+    return lint.included[name]
+
+
+def closure(lint, name):
     """The file and all headers and tables of the tree that it includes, directly or not."""
-    seen = set() if seen is None else seen
-    if name in seen:
-        return seen
-    seen.add(name)
-    for include in re.findall(r'^\s*#\s*include\s+"([^"]+)"', lint.text(name), flags=re.M):
-        for candidate in (include, os.path.normpath(os.path.join(os.path.dirname(name), include))):
-            if os.path.isfile(lint.path(candidate)):
-                closure(lint, candidate, seen)
-                break
+    seen, ahead = set(), [name]
+    while ahead:
+        at = ahead.pop()
+        if at not in seen:
+            seen.add(at)
+            ahead += includes(lint, at)
     return seen
 
 
