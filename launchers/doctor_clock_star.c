@@ -148,19 +148,17 @@ void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_doctor_read *ret_
 static void take_nodes(struct pp_clock_link *l, struct pp_doctor_raw *raw)
 {
 	struct pp_band_node *node = NULL;
-	size_t nodes = 0, at[2];
+	size_t nodes = 0;
 
 	if (pp_clock_link_nodes(l, &node, &nodes, NULL))
 		return;
 	raw->nodes = nodes > 2 ? 2 : (uint32_t)nodes;
-	at[0] = 0;
-	at[1] = nodes ? nodes - 1 : 0;
 	raw->least = INFINITY;
 	for (size_t i = 0; i < nodes; i++)
 		if (node[i].least < raw->least)
 			raw->least = node[i].least;
 	for (size_t i = 0; i < raw->nodes; i++) {
-		const struct pp_band_node *n = &node[at[i]];
+		const struct pp_band_node *n = &node[i ? nodes - 1 : 0];
 
 		raw->x[i] = n->x;
 		raw->y[i] = n->y;

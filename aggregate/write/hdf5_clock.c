@@ -32,12 +32,13 @@ static void put_index(struct pp_h5 *h, const char *dim, size_t n)
 {
 	int64_t *index = malloc((n + 1) * sizeof(*index));
 
-	for (size_t i = 0; index && i < n; i++)
-		index[i] = (int64_t)i;
-	if (index)
-		pp_h5_put(h, dim, index);
-	else
+	if (!index) {
 		no_memory(h);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		index[i] = (int64_t)i;
+	pp_h5_put(h, dim, index);
 	free(index);
 }
 
