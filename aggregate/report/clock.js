@@ -46,7 +46,7 @@ const Clocks = {
   },
   ppm(h) {
     const error = h.driftError, n = error === null ? 0 : error >= 1 ? 1 : error >= 0.1 ? 2 : 3;
-    return (error === null ? 'about ' : '') + (h.drift < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) + (error === null ? '' : ` \u00b1 ${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)}`) + NB + 'ppm';
+    return (error === null ? 'about ' : '') + (+h.drift.toFixed(n) < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) + (error === null ? '' : ` \u00b1${NB}${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)}`) + NB + 'ppm';
   },
   apart() {
     return Clocks.load().filter(h => !Clocks.known(h.bound));
@@ -70,8 +70,8 @@ const Clocks = {
   lead() {
     const clocks = Clocks.count(), n = Clocks.hosts.length, worst = Clocks.drawn()[0];
     if (clocks === 1)
-      return `${n === 1 ? 'One host' : Format.count(n) + ' hosts'}, one clock: times of all ranks are ticks of it and compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}.`;
-    return `${Format.count(clocks)} clocks of ${Format.count(n)} hosts. ` + (worst ? `Times of any two ranks${Clocks.apart().length ? ' whose clocks are joined' : ''} compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}; `
+      return `${n === 1 ? 'One host' : Format.count(n) + ' hosts'}, one clock: times of all ranks are ticks of it and compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}.`;
+    return `${Format.count(clocks)} clocks of ${Format.count(n)} hosts. ` + (worst ? `Times of any two ranks${Clocks.apart().length ? ' whose clocks are joined' : ''} compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}; `
       + `worst is ${worst.name}, whose times are at most ${Format.time(worst.bound)} off those of rank 0\u2019s host. What is smaller is a tie.` : 'No two of them could be joined: only ranks of one clock are compared.');
   },
   /* What contradicts the bounds, what the dates did, and what others claim of them. */
@@ -108,7 +108,7 @@ const Clocks = {
       {name: 'bound', unit: 'ns', what: 'largest error of its times against those of rank 0\u2019s host', get: i => Clocks.known(h[i].bound) ? h[i].bound : null,
         show: (i, v) => v === null ? el('span', {class: 'bad'}, 'not joined') : v === 0 ? 'the same clock' : Format.time(v)},
       {name: 'best burst', unit: 'ns', what: 'half of the smallest interval that a burst of round trips left', get: i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null},
-      {name: 'drift', what: 'how much faster it runs than the clock of rank 0\u2019s host, at the window\u2019s begin', get: i => h[i].drift, show: (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])},
+      {name: 'drift', what: 'how much faster it runs than the clock of rank 0\u2019s host: the mean from its first comparison to its last', get: i => h[i].drift, show: (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])},
       {name: 'compared with', text: true, get: i => h[i].parent || '\u2013'}, {name: 'bursts', what: 'of round trips: in the window, one before it and one behind it', get: i => h[i].samples.length},
       {name: 'trips', what: 'since the job began', get: i => h[i].trips}, {name: 'lost', what: 'trips that nobody answered in time', get: i => h[i].lost},
       {name: 'date changes', what: 'steps of the wall clock and sleeps in the window', get: i => h[i].changes},
@@ -160,6 +160,6 @@ const Clocks = {
     if (!point || tip.opacity === 0)
       return Card.hide();
     const box = context.chart.canvas.getBoundingClientRect();
-    Card.show(box.left + tip.caretX, box.top + tip.caretY, [el('b', {}, point.dataset.label), el('div', {}, `\u00b1 ${Format.time(point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)]);
+    Card.show(box.left + tip.caretX, box.top + tip.caretY, [el('b', {}, point.dataset.label), el('div', {}, `\u00b1${NB}${Format.time(point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)]);
   },
 };

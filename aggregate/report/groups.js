@@ -71,7 +71,7 @@ const Groups = {
     missing ? Pod.column(missing, 'missing').length && Array.from(Pod.column(missing, 'missing'), (rank, i) => bad(`Rank ${rank} is missing: ${Pod.column(missing, 'missing_reason')[i]}.`))
       : plain(`All ${Format.count(Pod.run.ranks_asked)} ranks delivered.`),
     plain(`Steps by the rule '${Pod.run.step_rule || 'none'}', confidence ${Pod.run.step_confidence.toFixed(2)}.`),
-    plain(`Times of two ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}.`),
+    plain(`Times of two ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}.`),
     one('violations') ? bad(`${Format.count(one('violations'))} collectives end before their last arrival by more than the bound: the clocks are worse than they say.`) : null,
     one('crossed') ? plain(`${Format.count(one('crossed'))} ranges of one thread overlap without nesting.`) : null,
     plain(`podprof itself: ${Format.time(one('keeper_cpu_ns'))} CPU time of the keeper` + (window > 0 ? ` (${Format.share(one('keeper_cpu_ns'), window)} of the window on one core)` : '')

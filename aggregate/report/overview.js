@@ -44,8 +44,8 @@ const Verdict = {
       return Pod.workers < 2 ? 'One rank: there is nobody to wait for.' : 'No rank waited for another in a collective operation.';
     const each = Verdict.lateEach(w), error = Verdict.errorEach(w);
     if (each <= error)
-      return `Who waited for whom is a tie: ${Format.time(each)} a step is below the clocks\u2019 bounds of \u00b1 ${Format.time(error)}.`;
-    const text = `${Verdict.others(w)} waited ${Format.time(each)} \u00b1 ${Format.time(error)} a step each for ${Pod.workerName(w)}; `
+      return `Who waited for whom is a tie: ${Format.time(each)} a step is below the clocks\u2019 bounds of \u00b1${NB}${Format.time(error)}.`;
+    const text = `${Verdict.others(w)} waited ${Format.time(each)} \u00b1${NB}${Format.time(error)} a step each for ${Pod.workerName(w)}; `
       + `in ${Format.count(Pod.worker.late_steps[w])} of ${Format.count(Pod.sum.steps)} steps it cost the most.`;
     return text[0].toUpperCase() + text.slice(1);
   },
@@ -103,7 +103,7 @@ const Verdict = {
         : `none found: nothing lost, every rank delivered, times of different ranks compare to ${Format.time(s.bound_ns)}.`),
       el('div', {class: 'figures'},
         figure('Step time, slowest rank', el('span', {id: 'step-time', 'data-v': s.median_ns}, s.cells ? Format.time(s.median_ns) : '\u2013'),
-          `median of ${Format.count(s.steps)} step${s.steps === 1 ? '' : 's'}, \u00b1 ${Format.time(s.spread_ns)} half the middle half${Verdict.longest()}`),
+          `median of ${Format.count(s.steps)} step${s.steps === 1 ? '' : 's'}, \u00b1${NB}${Format.time(s.spread_ns)} half the middle half${Verdict.longest()}`),
         figure('Waiting for other ranks', el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'),
           `of ${Format.time(mean)}, a mean rank's step: ${Format.share(s.wait_ns, s.all_ns)}`),
         figure('Records lost', Format.count(lost), `beside ${Format.count(records)} read`, lost > 0),

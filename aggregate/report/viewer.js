@@ -117,7 +117,7 @@ const Viewer = {
     return [...head, el('table', {}, el('tr', {}, el('td', {}, 'step time'), el('td', {class: 'num', 'data-v': total}, Format.time(total)), el('td')),
       breakdownRows(parts, total), el('tr', {}, el('td', {}, 'kept others waiting, sum'), el('td', {class: 'num', 'data-v': late}, late > 0 && late <= Pod.sum.bound_ns ? 'tie' : Format.time(late)), el('td')),
       !plain && el('tr', {}, el('td', {}, plane.name), el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not known'), el('td'))),
-    el('div', {}, 'Bottleneck: ', el('b', {}, largest ? largest.name : '\u2013'), ` \u00b7 times of ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}`)];
+    el('div', {}, 'Bottleneck: ', el('b', {}, largest ? largest.name : '\u2013'), ` \u00b7 times of ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}`)];
   },
   hover(s, w, event) {
     if (s === null || w === null || w === undefined)

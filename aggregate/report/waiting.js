@@ -8,7 +8,7 @@ const Waiting = {
       return [title, emptyText(absentReason('collective') || 'No collective operation was recorded.',
         'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; podprof doctor says what works here.')];
     return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. Point-to-point calls are not split into waiting and transfer. ',
-      `Times of two ranks compare to \u00b1 ${Format.time(Pod.sum.bound_ns)}${Clocks.count() > 1 ? ' at worst, of one host far better' : ''}; what is smaller is a tie.`),
+      `Times of two ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}${Clocks.count() > 1 ? ' at worst, of one host far better' : ''}; what is smaller is a tie.`),
     Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)];
   },
 
@@ -18,7 +18,7 @@ const Waiting = {
     const each = w => Verdict.lateEach(w), most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);
     const columns = [{name: 'rank', get: w => rank.rank[w]}, {name: 'host', text: true, get: w => rank.host[w]},
       {name: 'kept each other rank waiting, a step', unit: 'ns', what: 'waiting of the others that this rank caused, by step and other rank', get: each,
-        show: (w, v) => v > 0 && v <= Verdict.errorEach(w) ? 'tie' : v > 0 ? `${Format.time(v)} \u00b1 ${Format.time(Verdict.errorEach(w))}` : Format.time(0)},
+        show: (w, v) => v > 0 && v <= Verdict.errorEach(w) ? 'tie' : v > 0 ? `${Format.time(v)} \u00b1${NB}${Format.time(Verdict.errorEach(w))}` : Format.time(0)},
       {name: '', get: each, show: (w, v) => el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'},
         el('span', {style: {width: 100 * v / most + '%', backgroundColor: 'var(--accent)', display: 'block'}}))},
       {name: 'steps it cost most', get: w => rank.late_steps[w], show: (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`},
@@ -40,7 +40,7 @@ const Waiting = {
       {name: 'ranks', get: i => c('ranks')[i]}, {name: 'bytes', unit: 'byte', get: i => c('bytes')[i]},
       {name: 'waiting of all ranks', unit: 'ns', get: i => wait[i]},
       {name: 'last rank', get: i => last[i], show: (i, v) => v < 0 ? 'clocks not joined' : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie' : String(v)},
-      {name: 'after the first by', unit: 'ns', get: i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i], show: (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1 ${Format.time(bound[i])}`},
+      {name: 'after the first by', unit: 'ns', get: i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i], show: (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1${NB}${Format.time(bound[i])}`},
       {name: 'transfer', unit: 'ns', what: 'time in the operation that is not waiting, summed over ranks', get: i => c('transfer_ns')[i]},
       {name: 'algbw', unit: 'byte/s', what: 'bytes by the time from last arrival to last exit; 0 where that is below the bound', get: i => c('algbw')[i],
         show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'},

@@ -2,6 +2,7 @@
  * ranks share a clock. Called by text.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,14 +98,14 @@ static void put_drift(const struct by_host *host, const char *before, FILE *to)
 {
 	int64_t error = host->clock->drift_error_ppb;
 	int decimals = error >= 1000 ? 1 : error >= 100 ? 2 : 3;
-	int64_t digit = error >= 1000 ? 100 : error >= 100 ? 10 : 1, up; /* ppb */
+	int64_t digit = error == PP_BOUND_UNKNOWN ? 1000 : error >= 1000 ? 100 : error >= 100 ? 10 : 1, up; /* ppb */
+	double ppm = (double)(llround((double)host->key / (double)digit) * digit) / 1000;                   /* 0 has no sign */
 
 	up = error == PP_BOUND_UNKNOWN ? 0 : (error + digit - 1) / digit * digit;
 	if (error == PP_BOUND_UNKNOWN)
-		fprintf(to, "%s about %+.0f ppm (%s)", before, (double)host->key / 1000, host->clock->host);
+		fprintf(to, "%s about %+.0f ppm (%s)", before, ppm, host->clock->host);
 	else
-		fprintf(to, "%s %+.*f +- %.*f ppm (%s)", before, decimals, (double)host->key / 1000, decimals, (double)up / 1000,
-		        host->clock->host);
+		fprintf(to, "%s %+.*f +- %.*f ppm (%s)", before, decimals, ppm, decimals, (double)up / 1000, host->clock->host);
 }
 
 static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to)

@@ -104,7 +104,7 @@ TEST(several_hosts)
 	make(&m, 4);
 	m.clock[1].drift_ppb = -12100;
 	m.clock[2].drift_ppb = 3402;
-	m.clock[3].drift_ppb = -7;
+	m.clock[3].drift_ppb = 7;
 	m.d.causality = (struct pp_causality){.pairs = 12340, .inverted = 3};
 	for (size_t i = 0; i < 4; i++)
 		m.clock[i].claim = (struct pp_clock_claim){i != 3, i != 2, (int64_t)(i + 1) * MS, 20 * MS, 0, "kernel"};
