@@ -81,6 +81,8 @@ void pp_doctor_clock_missing(const struct pp_doctor_run *r, const struct pp_doct
 		ranks += came[i].local_size > 0 ? came[i].local_size : 1;
 	if (r->job.hosts)
 		add(&n, "%s%d of the job's hosts", "", r->job.hosts - (int)count);
+	else if (r->job.size - ranks == 1)
+		add(&n, "%sthe host of one rank", "", 1);
 	else
 		add(&n, "%sthe hosts of %d ranks", "", r->job.size - ranks);
 }

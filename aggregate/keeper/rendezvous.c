@@ -276,7 +276,7 @@ int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_k
 		pause = pause * 2 < POLL_MOST_MS ? pause * 2 : POLL_MOST_MS;
 	}
 	if (rc == -ENOENT)
-		rc = pp_err_set(err, -ETIMEDOUT, "no '%s/%s' came: is that a directory that all hosts share?", log_dir, name);
+		rc = pp_err_set(err, -ETIMEDOUT, "no '%s/%s' came: all hosts have to share that directory", log_dir, name);
 	if (rc == 0)
 		*ret_invite = invite;
 	explicit_bzero(&invite, sizeof(invite));
