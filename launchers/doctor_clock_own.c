@@ -55,7 +55,7 @@ static void measure(struct pp_doctor_host *h)
 	double least = DBL_MAX, cost = DBL_MAX;
 
 	for (int batch = 0; batch < BATCHES; batch++) {
-		int64_t began = (int64_t)pp_tick_raw(), before = tick_of(h->kind), took;
+		int64_t before = tick_of(h->kind), began, took;
 		pp_tick sum = 0;
 
 		for (int i = 0; i < READINGS; i++) {
@@ -172,11 +172,12 @@ static void set_date(const struct pp_doctor_raw *raw, const struct pp_doctor_rea
 	const struct pp_wall_sample *a = &read[p->a].wall, *b = &read[p->b].wall;
 	double half_a = (double)(a->tick_after - a->tick_before) / 2 / read[p->a].ticks_per_ns;
 	double half_b = (double)(b->tick_after - b->tick_before) / 2 / read[p->b].ticks_per_ns;
+	int64_t middle = a->tick_before + (a->tick_after - a->tick_before) / 2;
 	double behind;
 
 	if (raw->date_y_bound == INT64_MAX)
 		return;
-	behind = (double)(raw->date_y - (a->tick_before + (a->tick_after - a->tick_before) / 2)) / read[p->a].ticks_per_ns;
+	behind = (double)(raw->date_y - middle) / read[p->a].ticks_per_ns;
 	p->has_date = 1;
 	p->date_ns = (double)(b->realtime_ns - a->realtime_ns) - behind;
 	p->date_error_ns = half_a + half_b + (double)raw->date_y_bound / read[p->a].ticks_per_ns + fabs(behind) * SLEW + 1;
