@@ -100,6 +100,8 @@ static void end_turn(struct pp_clock_exchange *x)
 {
 	struct pp_clock_packet done = {.kind = PP_CLOCK_DONE, .sync = x->turn_sync, .count = x->came};
 
+	if (x->turn && !x->came) /* to the parent we have left, maybe: it granted before it heard of us again */
+		x->hello_ns = pp_clock_exchange_now_ns(x);
 	x->turn = x->waits = 0;
 	x->group = NULL;
 	pp_clock_say(x, &done, x->o.parent);
@@ -161,7 +163,7 @@ static void granted(struct pp_clock_exchange *x, const struct pp_clock_packet *p
 
 static void answered(struct pp_clock_exchange *x, const struct pp_clock_packet *p, int64_t tick)
 {
-	int64_t trip_ns = pp_clock_ns_of(x, tick - p->t1);
+	int64_t trip_ns;
 
 	if (p->from != x->o.parent || !x->turn || p->sync != x->turn_sync)
 		return;
@@ -173,6 +175,7 @@ static void answered(struct pp_clock_exchange *x, const struct pp_clock_packet *
 		pp_same_clock_trip(&x->same, p->t1, p->t2, p->t3, tick);
 		x->counts.trips++;
 		x->came++;
+		trip_ns = pp_clock_ns_of(x, tick - p->t1); /* stamps of a trip that is possible are near one another */
 		if (trip_ns > 0 && 4 * trip_ns < x->patience_ns)
 			x->patience_ns = 4 * trip_ns > LEAST_PATIENCE_NS ? 4 * trip_ns : LEAST_PATIENCE_NS;
 	}

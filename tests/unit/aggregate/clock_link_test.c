@@ -1,5 +1,6 @@
 /* The clock exchange between processes: real UDP, real ticks, time namespaces, a stopped host, strangers. */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -145,8 +146,91 @@ static void play(enum pp_tick_kind kind, int moved)
 	close(pipes[0]);
 }
 
+static size_t entries(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	CHECK(d != NULL);
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static struct pp_clock_link *open_root(uint32_t self)
+{
+	struct pp_clock_exchange_options o = {.self = self, .parent = self, .more = 4, .count = 10};
+	struct pp_clock_link *l = clock_kit_open(PP_TICK_RAW, "127.0.0.1");
+
+	memcpy(o.key, clock_kit_key, sizeof(o.key));
+	CHECK_INT(pp_clock_link_join(l, &o, NULL, 0, 0, NULL), 0);
+	return l;
+}
+
+/* Turns come of the new parent, and what is known is of its clock. One may be lost: to a grant from before the last move. */
+static void expect_turn(struct pp_clock_link *root, struct pp_clock_link *l, uint32_t parent, uint64_t *round)
+{
+	struct pp_clock_link_state state = {0};
+	struct pp_pieces p = {0};
+	int64_t now;
+
+	for (int i = 0; i < 4000 && pp_clock_link_pieces(l, 1000000000, &p, NULL); i++, clock_kit_nap(1)) {
+		if (!pp_clock_link_start(root, *round + 1))
+			++*round;
+		pp_clock_link_state(l, &state);
+		CHECK_INT(state.parent, parent);
+	}
+	CHECK(p.pieces > 0);
+	if (!p.pieces)
+		return;
+	now = (int64_t)pp_tick_raw();
+	CHECK(llabs(pp_pieces_map(&p, now) - now) <= pp_pieces_bound(&p, now));
+	pp_pieces_release(&p);
+}
+
+/* From one parent to the other and back, also while a turn runs and before any came: no thread and no descriptor is left. */
+static void wander_about(void)
+{
+	const char *const address[] = {"127.0.0.1"};
+	struct pp_clock_exchange_options o = {.self = 5, .parent = 0, .more = 4};
+	struct pp_clock_link *root[2], *l;
+	uint64_t round[2] = {0};
+	size_t fds, threads;
+	struct pp_pieces p;
+
+	pp_clock_link_free(open_root(0)); /* a sanitizer's thread begins with the first */
+	clock_kit_nap(10);
+	fds = entries("/proc/self/fd");
+	threads = entries("/proc/self/task");
+	root[0] = open_root(0);
+	root[1] = open_root(1);
+	l = clock_kit_open(PP_TICK_RAW, "127.0.0.1");
+	memcpy(o.key, clock_kit_key, sizeof(o.key));
+	CHECK_INT(pp_clock_link_join(l, &o, address, 1, pp_clock_link_port(root[0]), NULL), 0);
+	for (uint32_t i = 1; i <= 12; i++) {
+		if (i % 3)
+			expect_turn(root[!(i % 2)], l, !(i % 2), &round[!(i % 2)]);
+		pp_clock_link_start(root[!(i % 2)], ++round[!(i % 2)]);
+		CHECK_INT(pp_clock_link_move(l, i % 2, 0, NULL, 0, 1, NULL), -EINVAL);
+		CHECK_INT(pp_clock_link_move(l, i % 2, 0, address, 1, pp_clock_link_port(root[i % 2]), NULL), 0);
+		CHECK_INT(pp_clock_link_pieces(l, 1, &p, NULL), -ENODATA);
+	}
+	expect_turn(root[0], l, 0, &round[0]);
+	pp_clock_link_leave(l);
+	pp_clock_link_free(l);
+	pp_clock_link_free(root[0]);
+	pp_clock_link_free(root[1]);
+	CHECK_INT(entries("/proc/self/fd"), fds);
+	for (int i = 0; i < 1000 && entries("/proc/self/task") > threads; i++)
+		clock_kit_nap(1); /* one that was joined is listed a little longer */
+	CHECK(entries("/proc/self/task") <= threads);
+}
+
 int main(void)
 {
+	wander_about();
 	play(PP_TICK_COUNTER, 0);
 	play(PP_TICK_RAW, 1);
 	return test_end();
