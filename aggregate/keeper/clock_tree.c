@@ -19,6 +19,8 @@ static size_t let_go(struct pp_tree_row *row, size_t rows)
 	size_t domains = 0;
 
 	for (size_t i = 0; i < rows; i++) {
+		if (row[i].rooted) /* what it says of its clock cannot be verified */
+			row[i].like = PP_TREE_NONE;
 		if (!is_domain(&row[i]) || row[i].shy)
 			row[i].hub = 0;
 		if (!is_domain(&row[i]))

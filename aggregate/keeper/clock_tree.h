@@ -9,7 +9,7 @@ enum { PP_TREE_ROOT = -1, PP_TREE_NONE = -2 };
 
 struct pp_tree_row { /* a host; the root has no row */
 	int live;
-	int like;   /* row of a domain whose clock it says it has, PP_TREE_ROOT: the root's, PP_TREE_NONE: a domain of its own */
+	int like;   /* in and out: row of a domain whose clock it says it has, PP_TREE_ROOT: the root's, PP_TREE_NONE: its own */
 	int shy;    /* nobody's parent: where its stamps go is not known yet, or it does not answer */
 	int rooted; /* a parent that is not the root was not reached */
 	int parent; /* in and out. PP_TREE_NONE: of who is new, is gone, or has to wait for its parent */

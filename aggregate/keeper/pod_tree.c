@@ -94,12 +94,13 @@ void pp_pod_tree_run(struct pp_pod *p)
 		row[i].parent = place->told.is_set ? row[i].parent : PP_TREE_NONE;
 		row[i].like = row[i].live ? like_of(p, i) : PP_TREE_NONE;
 		row[i].shy = !place->port || place->told.same || place->missed >= MISSED;
-		p->clock.domains += row[i].live && row[i].like == PP_TREE_NONE;
 	}
 	pp_tree_place(row, p->peers, star_of());
-	for (size_t i = 0; i < p->peers; i++)
+	for (size_t i = 0; i < p->peers; i++) {
+		p->clock.domains += row[i].live && row[i].like == PP_TREE_NONE;
 		if (row[i].live && row[i].parent >= 0)
 			serves[row[i].parent] = 1;
+	}
 	for (size_t i = 0; i < p->peers; i++) {
 		p->peer[i].place.row = row[i];
 		if (row[i].live && row[i].parent != PP_TREE_NONE)

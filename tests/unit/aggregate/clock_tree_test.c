@@ -118,6 +118,10 @@ TEST(hosts_of_one_clock)
 	CHECK_INT(pp_tree_hops(row, 1), pp_tree_hops(row, 0));
 	for (size_t i = 0; i < rows; i++)
 		CHECK(pp_tree_hops(row, i) <= 2);
+	row[1].rooted = 1; /* it does not reach the one whose clock it says it has: nobody has verified that */
+	pp_tree_place(row, rows, 1);
+	CHECK(row[1].like == PP_TREE_NONE && row[1].parent == PP_TREE_ROOT && pp_tree_hops(row, 1) == 1);
+	CHECK(row[2].like == 0 && row[2].parent == 0);
 }
 
 int main(void)
