@@ -197,11 +197,13 @@ struct part { /* of a piece that another chain cuts */
 static struct part part_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
 {
 	const struct pp_clock_piece *piece = &p->piece[i];
-	double d = (double)(end_of(p, i) - piece->x), f = (double)(from - piece->x) / d, g = (double)(to - piece->x) / d;
-	double slope = piece->end - piece->begin;
+	double d, f, g, slope = piece->end - piece->begin;
 
 	if (from < p->piece[0].x || from >= p->end || !isfinite(piece->begin) || !isfinite(piece->end))
 		return (struct part){INFINITY, INFINITY, 0};
+	d = (double)(end_of(p, i) - piece->x);
+	f = (double)(from - piece->x) / d;
+	g = fmin(1, (double)(to - piece->x) / d); /* `to` may be cut a tick behind its end */
 	return (struct part){piece->begin + slope * f + 4 * piece->hump * f * (1 - f),
 	                     piece->begin + slope * g + 4 * piece->hump * g * (1 - g), piece->hump * (g - f) * (g - f)};
 }
@@ -222,6 +224,10 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 	piece.begin = first.begin * rate + second.begin + ROUNDING;
 	piece.end = first.end * rate + second.end + ROUNDING;
 	piece.hump = first.hump * rate + second.hump;
+	if (!isfinite(piece.begin) || !isfinite(piece.end) || !isfinite(piece.hump)) { /* a NAN would not be read again */
+		piece.begin = piece.end = INFINITY;
+		piece.hump = 0;
+	}
 	return piece;
 }
 

@@ -163,7 +163,7 @@ TEST(a_line_for_any_tick)
 static void use(const struct pp_pieces *p, const struct pp_pieces *good)
 {
 	const int64_t at[] = {INT64_MIN, p->piece[0].x - 1, p->piece[0].x, p->end - 1, p->end, INT64_MAX, (int64_t)dice()};
-	struct pp_pieces joined;
+	struct pp_pieces joined, further;
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
@@ -182,6 +182,10 @@ static void use(const struct pp_pieces *p, const struct pp_pieces *good)
 			continue;
 		CHECK(joined.pieces <= PP_PIECES_MAX);
 		CHECK(pp_pieces_bound(&joined, joined.piece[0].x) >= 0);
+		for (size_t i = 0; i < joined.pieces; i++)
+			CHECK(joined.piece[i].begin >= 0 && joined.piece[i].end >= 0 && joined.piece[i].hump >= 0);
+		if (!pp_pieces_join(&joined, way ? good : p, &further, NULL))
+			pp_pieces_release(&further);
 		pp_pieces_release(&joined);
 	}
 	CHECK(sum == sum);
