@@ -93,13 +93,21 @@ static const char *ranks_fault(const struct pp_wire *m)
 	return NULL;
 }
 
+/* Two of them can be compared and subtracted. */
+static int is_date(int64_t ns)
+{
+	return ns == INT64_MIN || ns == INT64_MAX || (ns > -INT64_MAX / 4 && ns < INT64_MAX / 4);
+}
+
 static const char *gather_fault(const struct pp_wire_gather *g)
 {
 	if (!name_is_good(g->session) || g->session[0] == '.' || !name_is_good(g->token))
 		return "a session's name that is none";
 	if (g->from > g->to || g->from_realtime > g->to_realtime)
 		return "a window that ends before it begins";
-	return !g->num || g->shift > 63 || g->bound < 0 ? "a clock that is none" : NULL;
+	if (!is_date(g->from_realtime) || !is_date(g->to_realtime))
+		return "a window of no date";
+	return !g->num || g->num >> 62 || g->shift > 63 || g->bound < 0 ? "a clock that is none" : NULL;
 }
 
 const char *pp_wire_fault(const struct pp_wire *m)

@@ -217,6 +217,9 @@ TEST(rules)
 	m = sample(PP_WIRE_GATHER), m.gather.session = ".x", refused(m, "name");
 	m = sample(PP_WIRE_GATHER), m.gather.token = "a/b", refused(m, "name");
 	m = sample(PP_WIRE_GATHER), m.gather.shift = 64, refused(m, "clock");
+	m = sample(PP_WIRE_GATHER), m.gather.num = 1ULL << 62, refused(m, "clock");
+	m = sample(PP_WIRE_GATHER), m.gather.from_realtime = INT64_MIN + 1, refused(m, "date");
+	m = sample(PP_WIRE_GATHER), m.gather.to_realtime = INT64_MAX - 1, refused(m, "date");
 	m = sample(PP_WIRE_COMPARE), m.compare.key_size = 15, refused(m, "key");
 	m = sample(PP_WIRE_COMPARE), m.compare.port = 0, refused(m, "port");
 	m = sample(PP_WIRE_COMPARE), m.compare.parent = 64, refused(m, "place");
