@@ -172,11 +172,13 @@ static int tell_samples(const struct pp_clock_told_input *in, struct pp_host_clo
 {
 	const struct pp_clock_told *t = in->told;
 	struct rows r = rows_of(t->nodes ? &t->node->x : NULL, t->nodes, sizeof(*t->node), in->from_tick, in->to_tick);
-	const struct pp_band_node *first = &t->node[r.first], *last = &t->node[r.end - 1];
+	const struct pp_band_node *first, *last;
 	double slope, ns;
 
 	if (r.first >= r.end)
 		return 0;
+	first = &t->node[r.first];
+	last = &t->node[r.end - 1];
 	c->sample = calloc(r.end - r.first, sizeof(*c->sample));
 	if (!c->sample)
 		return -ENOMEM;

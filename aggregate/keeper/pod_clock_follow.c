@@ -68,7 +68,7 @@ static int take_place(struct pp_pod *p, const struct pp_wire_compare *c, struct 
 	if (p->clock.link)
 		return pp_clock_link_move(p->clock.link, c->parent, c->same, address, n, (uint16_t)c->port, err);
 	if (pp_pod_clock_open(p))
-		return -ENOTCONN;
+		return pp_err_set(err, -ENOTCONN, "this host's clock is not compared with that of '%.71s'", c->host ? c->host : "");
 	memcpy(o.key, c->key, sizeof(o.key));
 	return pp_clock_link_join(p->clock.link, &o, address, n, (uint16_t)c->port, err);
 }
