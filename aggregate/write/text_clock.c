@@ -243,7 +243,7 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		        domains > 1 ? "times of ranks of the same one compare to " : "times of its ranks compare to ",
 		        pp_text_time(a, d->pair_bound_ns));
 		if (d->host_clocks == 1 && d->host_clock[0].claim.known)
-			say_claims(d, "; its date by the word of ", to);
+			say_claims(d, "; its date by its own word, not believed: ", to);
 		else
 			fputc('\n', to);
 		if (d->host_clocks > 1)

@@ -80,11 +80,13 @@ TEST(one_host_is_one_quiet_line)
 	make(&m, 1);
 	check_said(&m, "  Clock     one clock: times of its ranks compare to 40 ns\n");
 	m.clock[0].claim = (struct pp_clock_claim){1, 1, 1200000, 15000000, 0, "kernel, chronyd"};
-	check_said(&m, "  Clock     one clock: times of its ranks compare to 40 ns; its date by the word of kernel, chronyd: "
+	check_said(&m, "  Clock     one clock: times of its ranks compare to 40 ns; its date by its own word, not believed: "
+	               "kernel, chronyd: "
 	               "within 1.20 ms, "
 	               "at most 15.0 ms\n");
 	m.clock[0].claim.synchronised = 0;
-	check_said(&m, "  Clock     one clock: times of its ranks compare to 40 ns; its date by the word of kernel, chronyd: not "
+	check_said(&m, "  Clock     one clock: times of its ranks compare to 40 ns; its date by its own word, not believed: "
+	               "kernel, chronyd: not "
 	               "synchronised\n");
 	m.d.host_clocks = 0;
 	m.worker[0].host_clock = 0;
