@@ -140,8 +140,8 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	if (!rc)
 		return;
 	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper has no process to write it");
-	s->active = 0;
 	p->is_done |= s->window.cut == PP_POD_ALL;
+	pp_pod_share_end(p);
 }
 
 static void remove_empty(struct pp_pod *p, const char *under, const char *end)
