@@ -42,9 +42,9 @@ struct pp_pod_told_place {  /* what a host was told last of its place */
 struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
 	struct pp_tree_row row;
 	struct pp_pod_told_place told;
-	int is_false; /* it said that it has another's clock, and has not */
-	uint32_t missed;
-	uint16_t port; /* where its own children's stamps go; 0: not told yet */
+	int is_false;          /* it said that it has another's clock, and has not */
+	uint32_t missed, lost; /* turns; times that it was not given one */
+	uint16_t port;         /* where its own children's stamps go; 0: not told yet */
 	char address[256], note[200];
 	uint64_t round; /* the chain knows of all up to this one */
 	uint32_t chain_of;

@@ -158,7 +158,9 @@ void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire_told *t)
 		         whose, boot);
 		pp_keeper_log("host '%s' %s", one->name, place->note);
 	}
-	if (t->lost && place->told.parent >= 0) {
+	if (t->lost && place->told.same && !place->lost++) {
+		expect(&p->clock); /* a turn may have been lost, and where nobody records there is no other */
+	} else if (t->lost && place->told.parent >= 0) {
 		place->row.rooted = 1;
 		pp_keeper_log("host '%s' does not reach '%s': it compares its clock with this one", one->name,
 		              name_of(p, place->told.parent));
