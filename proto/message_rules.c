@@ -93,10 +93,20 @@ static const char *ranks_fault(const struct pp_wire *m)
 	return NULL;
 }
 
-/* Two of them can be compared and subtracted. */
-static int is_date(int64_t ns)
+static int is_open(int64_t ns)
 {
-	return ns == INT64_MIN || ns == INT64_MAX || (ns > -INT64_MAX / 4 && ns < INT64_MAX / 4);
+	return ns == INT64_MIN || ns == INT64_MAX;
+}
+
+/* One of them is subtracted from any date that a clock may have, and from the other. */
+static int are_dates(int64_t from, int64_t to)
+{
+	const int64_t least = -INT64_MAX / 4;
+	int64_t length;
+
+	if ((from < least && !is_open(from)) || (to < least && !is_open(to)))
+		return 0;
+	return is_open(from) || is_open(to) || !__builtin_sub_overflow(to, from, &length);
 }
 
 static const char *gather_fault(const struct pp_wire_gather *g)
@@ -105,7 +115,7 @@ static const char *gather_fault(const struct pp_wire_gather *g)
 		return "a session's name that is none";
 	if (g->from > g->to || g->from_realtime > g->to_realtime)
 		return "a window that ends before it begins";
-	if (!is_date(g->from_realtime) || !is_date(g->to_realtime))
+	if (!are_dates(g->from_realtime, g->to_realtime))
 		return "a window of no date";
 	return !g->num || g->num >> 62 || g->shift > 63 || g->bound < 0 ? "a clock that is none" : NULL;
 }

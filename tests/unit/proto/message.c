@@ -220,6 +220,8 @@ TEST(rules)
 	m = sample(PP_WIRE_GATHER), m.gather.num = 1ULL << 62, refused(m, "clock");
 	m = sample(PP_WIRE_GATHER), m.gather.from_realtime = INT64_MIN + 1, refused(m, "date");
 	m = sample(PP_WIRE_GATHER), m.gather.to_realtime = INT64_MAX - 1, refused(m, "date");
+	m = sample(PP_WIRE_GATHER), m.gather.from_realtime = INT64_MAX - 9, m.gather.to_realtime = INT64_MAX - 1; /* in 2262 */
+	CHECK(pp_wire_fault(&m) == NULL);
 	m = sample(PP_WIRE_COMPARE), m.compare.key_size = 15, refused(m, "key");
 	m = sample(PP_WIRE_COMPARE), m.compare.port = 0, refused(m, "port");
 	m = sample(PP_WIRE_COMPARE), m.compare.parent = 64, refused(m, "place");
