@@ -75,18 +75,26 @@ static size_t hosts_of(const struct pp_dataset *d)
 }
 
 /* Of one clock there is nothing to say. */
-static int compares_clocks(const struct pp_dataset *d)
+static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 {
-	for (size_t i = 0; i < d->host_clocks; i++)
-		if (d->host_clock[i].bound_ns > 0 && d->host_clock[i].bound_ns != PP_BOUND_UNKNOWN)
-			return 1;
-	return 0;
+	size_t apart = 0, compared = 0;
+	char bound[PP_TEXT_UNIT];
+
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		apart += d->host_clock[i].bound_ns == PP_BOUND_UNKNOWN;
+		compared += d->host_clock[i].bound_ns > 0 && d->host_clock[i].bound_ns != PP_BOUND_UNKNOWN;
+	}
+	pp_text_time(bound, d->pair_bound_ns);
+	if (compared && apart)
+		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them within %s", d->host_clocks - apart, bound);
+	else if (compared)
+		add(m->head, sizeof(m->head), ", ", "clocks within %s", bound);
+	else if (apart)
+		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them not joined", apart);
 }
 
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
-	char bound[PP_TEXT_UNIT];
-
 	if (!steps->steps)
 		snprintf(m->what, sizeof(m->what), "no complete step");
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
@@ -101,8 +109,7 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 	m->hosts = hosts_of(d);
 	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", m->what, m->delivered, m->asked,
 	         m->asked == 1 ? "" : "s", m->hosts, m->hosts == 1 ? "" : "s");
-	if (compares_clocks(d))
-		add(m->head, sizeof(m->head), ", ", "clocks within %s", pp_text_time(bound, d->pair_bound_ns));
+	say_clocks(m, d);
 }
 
 /* "3 ranks WHAT: rank 1, 4, 5" for the workers whose status begins with `prefix`. */
