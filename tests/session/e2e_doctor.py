@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -128,6 +129,21 @@ def no_udp(place, full):
             good(one)
 
 
+def no_port(place, full):
+    """No UDP port is free on one host: it says so, and mpirun lets rank 0 compare the others."""
+    hold = "import socket, time; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(('::', 7000)); print(flush=True); time.sleep(60)"
+    with Hosts(place, 3, ahead=AHEAD) as hosts:
+        with subprocess.Popen(hosts.on(hosts.names[1], [jobs.PYTHON, "-c", hold]), stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()
+            words = doctor(place, "--json", "--port-range", "7000:7000", "--duration", "200ms")
+            got = run(hosts.on(hosts.front, hosts.mpirun(3, words, "-x", "PODPROF_TICK=raw", "-x", "PODPROF_SILENCE_MS=2000")))
+            holder.kill()
+        check(got.code == 1 and f"'{hosts.names[1]}' is not compared: cannot compare clocks: no UDP port" in got.err, got.told())
+        told = json.loads(got.out[:got.out.rindex("}") + 1])
+        check(hosts.names[1] in told["missing"], told["missing"])
+        check_pairs(told, [hosts.names[0], hosts.names[2]], (0, AHEAD[2]), [(hosts.names[0], hosts.names[2])])
+
+
 def one_host(place, full):
     """Four ranks of one host, one process, two that a launcher does not number: the host's own part, once. No root is needed."""
     got = run(doctor(place))
@@ -177,8 +193,8 @@ def wrong(place, full):
         check(got.code == 64 and told in got.err and not got.out and len(got.podprof_lines()) == 1, got.told())
 
 
-CASES = {"by_mpirun": by_mpirun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "one_host": one_host, "no_network": no_network,
-         "ended": ended, "wrong": wrong}
+CASES = {"by_mpirun": by_mpirun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "no_port": no_port, "one_host": one_host,
+         "no_network": no_network, "ended": ended, "wrong": wrong}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))
