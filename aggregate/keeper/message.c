@@ -93,17 +93,17 @@ static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them not joined", apart);
 }
 
+/* Numbers are the dataset's: a window of time has other whole steps on this host than on all. */
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
-	if (!steps->steps)
+	if (!d->steps)
 		snprintf(m->what, sizeof(m->what), "no complete step");
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
 		snprintf(m->what, sizeof(m->what), "the whole run as one step");
-	else if (steps->steps == 1)
-		snprintf(m->what, sizeof(m->what), "step %" PRId64, steps->number[0]);
+	else if (d->steps == 1)
+		snprintf(m->what, sizeof(m->what), "step %" PRId64, d->step_number[0]);
 	else
-		snprintf(m->what, sizeof(m->what), "steps %" PRId64 "..%" PRId64, steps->number[0],
-		         steps->number[steps->steps - 1]);
+		snprintf(m->what, sizeof(m->what), "steps %" PRId64 "..%" PRId64, d->step_number[0], d->step_number[d->steps - 1]);
 	m->delivered = d->ranks_delivered;
 	m->asked = d->ranks_asked;
 	m->hosts = hosts_of(d);

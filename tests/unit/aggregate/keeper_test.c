@@ -10,6 +10,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/message.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/read/pod.h"
 #include "core/base/proc.h"
@@ -353,6 +354,26 @@ TEST(settings)
 	CHECK_INT(s.steps_last, 0);
 }
 
+/* This host's own steps 3 to 6; in the session are those that all hosts have, and a clock that is not joined. */
+TEST(message_of_all_hosts)
+{
+	int64_t own[] = {3, 4, 5, 6}, all[] = {4, 5};
+	struct pp_steps steps = {.rule = PP_STEP_RULE_PODPROF, .number = own, .steps = 4};
+	struct pp_worker worker[] = {{.host = "a"}, {.host = "b"}, {.host = "c"}};
+	struct pp_host_clock clock[] = {{.bound_ns = 0}, {.bound_ns = 4000}, {.bound_ns = PP_BOUND_UNKNOWN}};
+	struct pp_dataset d = {
+	        .worker = worker, .workers = 3, .step_number = all, .steps = 2, .host_clock = clock, .host_clocks = 3};
+	struct pp_message m = {.head = ""};
+
+	d.ranks_delivered = d.ranks_asked = 3;
+	d.pair_bound_ns = 4000;
+	pp_message_session(&m, &d, &steps, NULL, "logs", "one");
+	CHECK_STR(m.head, "steps 4..5 captured on 3 of 3 ranks, 3 hosts, clocks of 2 of them within 4.00 us");
+	clock[1].bound_ns = PP_BOUND_UNKNOWN;
+	pp_message_session(&m, &d, &steps, NULL, "logs", "one");
+	CHECK_STR(m.head, "steps 4..5 captured on 3 of 3 ranks, 3 hosts, clocks of 2 of them not joined");
+}
+
 int main(void)
 {
 	snprintf(top, sizeof(top), "%s", "/dev/shm/pp-keeper-XXXXXX");
@@ -360,6 +381,7 @@ int main(void)
 		return 1;
 	watch();
 	settings();
+	message_of_all_hosts();
 	clean_end();
 	two_kinds_of_ticks();
 	message_of_a_waiting_rank();
