@@ -25,7 +25,8 @@ static int is_broken(const struct pp_host_clock *c)
 const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_WORDS])
 {
 	if (!c->trips && !c->lost)
-		snprintf(text, PP_CLOCK_WORDS, "no packet was sent: no UDP port was free on it or rank 0's host, or it came too late");
+		snprintf(text, PP_CLOCK_WORDS,
+		         "no packet was sent: no UDP port was free on it or rank 0's host, or it came too late");
 	else if (!c->trips)
 		snprintf(text, PP_CLOCK_WORDS, "no answer by UDP to %" PRIu64 " packets", c->lost);
 	else if (is_broken(c))
