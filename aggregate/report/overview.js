@@ -40,6 +40,8 @@ const Verdict = {
     const w = Verdict.worst();
     if (!Pod.sum.cells)
       return 'No rank delivered a complete step.';
+    if (w === null && Verdict.domains() > 1)
+      return 'No rank waited for another of its own clock in a collective operation; of ranks of two clocks nobody can say.';
     if (w === null || Pod.workers < 2)
       return Pod.workers < 2 ? 'One rank: there is nobody to wait for.' : 'No rank waited for another in a collective operation.';
     const each = Verdict.lateEach(w), error = Verdict.errorEach(w);

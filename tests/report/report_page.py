@@ -259,6 +259,9 @@ def clocks(place, full):
         check(len(lines) == 12 and lines[0][:2] == ["node7", 51] and 9.87 < lines[0][2] < 9.9, f"lines of the chart: {lines[:3]}")
         strong = [line[0] for line in lines if line[3] == lines[0][3]], [line[0] for line in lines if line[3] == b.js("css('--ink')")]
         check(strong == (["node7"] * 2, ["node2"] * 2), f"red and strong lines: {strong}")
+        said = b.js("(v => { Object.assign(Verdict, {worst: () => null, domains: () => 2}); const text = Verdict.evidence(); Object.assign(Verdict, v); "
+                    "return text; })({worst: Verdict.worst, domains: Verdict.domains})")
+        check("of its own clock" in said, f"where nobody is said to have waited: {said}")
         check("node7" in b.js("document.querySelector('#clock-chart canvas').getAttribute('aria-label')"), "the chart has no text")
         check("contradict" in b.js("document.querySelector('.doubt').textContent"), "the verdict does not doubt")
         clean(b, "clocks")
