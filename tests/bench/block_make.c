@@ -253,6 +253,10 @@ void block_cut(struct pp_dataset *d, struct pp_pod *pod, const struct pp_dataset
 	d->exposed = room(rows, sizeof(*d->exposed));
 	d->awaited = room(0, sizeof(*d->awaited));
 	d->late = NULL;
+	d->host_clock = room(d->host_clocks, sizeof(*d->host_clock));
+	for (size_t i = 0; i < d->host_clocks; i++)
+		if (pp_host_clock_copy(&whole->host_clock[i], &d->host_clock[i]))
+			abort();
 	memcpy(d->worker, whole->worker + first, d->workers * sizeof(*d->worker));
 	d->window.ranks = whole->window.ranks == whole->workers ? d->workers : 0;
 	d->window.rank = room(d->window.ranks, sizeof(*d->window.rank));
