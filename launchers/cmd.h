@@ -29,6 +29,9 @@ extern const struct pp_options_verb pp_verb_run, pp_verb_report, pp_verb_capture
 /* One line on stderr, "podprof: " in front. */
 void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* A JSON string on stdout; bytes that are no ASCII stand as they are. */
+void pp_say_json(const char *text);
+
 /* strerror() as a part of a sentence: first letter small. Static buffer of the caller's thread. */
 const char *pp_why(int error);
 

@@ -19,29 +19,14 @@ enum { LEFT_ROWS = 5 };
 
 static int worst, rows, as_json;
 
-/* A JSON string; bytes that are no ASCII stand as they are. */
-static void json_text(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < ' ')
-			printf("\\u%04x", *text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
 static void json_row(const char *thing, const char *state, const char *text, const char *mend)
 {
 	fputs(rows ? ",\n    {\"thing\": " : "\n    {\"thing\": ", stdout);
-	json_text(thing);
+	pp_say_json(thing);
 	printf(", \"state\": \"%s\", \"text\": ", state);
-	json_text(text);
+	pp_say_json(text);
 	fputs(", \"mend\": ", stdout);
-	json_text(mend);
+	pp_say_json(mend);
 	putchar('}');
 }
 
@@ -126,7 +111,7 @@ static void print_options(const struct pp_options *options)
 			continue;
 		}
 		printf("%s    {\"variable\": \"%s\", \"value\": ", said++ ? ",\n" : "", pp_opt_table[i].env);
-		json_text(options->value[i]);
+		pp_say_json(options->value[i]);
 		printf(", \"from\": \"%s\"}", source);
 	}
 	if (as_json)

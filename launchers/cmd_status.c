@@ -219,24 +219,12 @@ static void print_ranks(const struct job *job, const struct pp_live_rank *list, 
 	}
 }
 
-static void json_text(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if ((unsigned char)*text < ' ')
-			printf("\\u%04x", (unsigned)(unsigned char)*text);
-		else
-			printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-	}
-	putchar('"');
-}
-
 static void json_rank(const struct pp_live_rank *r)
 {
 	static const char *const state[] = {"running", "ended", "gone"};
 
 	printf("{\"rank\": %d, \"size\": %d, \"pid\": %d, \"host\": ", r->rank, r->size, r->pid);
-	json_text(r->host);
+	pp_say_json(r->host);
 	printf(", \"state\": \"%s\", \"recording\": %s", state[r->state], r->recording ? "true" : "false");
 	if (r->state == PP_LIVE_ENDED)
 		printf(", \"exit_status\": %d", r->exit_status);
@@ -246,7 +234,7 @@ static void json_rank(const struct pp_live_rank *r)
 		printf(", \"step_ns\": %" PRId64, r->step_ns);
 	if (r->call[0]) {
 		printf(", \"call\": ");
-		json_text(r->call);
+		pp_say_json(r->call);
 		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", r->comm, r->sequence,
 		       r->peer);
 	}
@@ -258,7 +246,7 @@ static void json_job(const struct job *job, const struct pp_live_rank *list, lon
 	static const char *const life[] = {"left", "recording", "writing", "done", "failed"};
 
 	printf("{\"spool\": ");
-	json_text(job->state.path);
+	pp_say_json(job->state.path);
 	printf(", \"keeper_pid\": %d, \"keeper\": \"%s\", \"ranks\": [", job->state.keeper_pid, life[job->state.life]);
 	for (long i = 0; i < count; i++) {
 		printf("%s", i ? ", " : "");

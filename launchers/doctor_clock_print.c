@@ -270,24 +270,10 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 		       t->patience_s, t->missing, (unsigned)t->door, name_of(t, 0).text);
 }
 
-static void json_string(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < ' ')
-			printf("\\u%04x", *text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
 static void json_field(const char *name, const char *text)
 {
 	printf("\"%s\": ", name);
-	json_string(text);
+	pp_say_json(text);
 	fputs(", ", stdout);
 }
 

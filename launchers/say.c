@@ -1,4 +1,4 @@
-/* Sentences on stderr, for all verbs. */
+/* Sentences on stderr and texts in JSON, for all verbs. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +18,18 @@ void pp_say(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "podprof: %s\n", pp_plain(text, "\n\t")); /* one write: the lines of ranks do not mix */
+}
+
+void pp_say_json(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ')
+			printf("\\u%04x", (unsigned)(unsigned char)*text);
+		else
+			printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	}
+	putchar('"');
 }
 
 const char *pp_why(int error)
