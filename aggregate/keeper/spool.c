@@ -133,8 +133,8 @@ void pp_spool_view_release(struct pp_spool_view *v)
 	*v = (struct pp_spool_view){0};
 }
 
-/* By another name first, at one stroke: a program that comes next in the same rank would take a spool without its control page for a
- * new one. */
+/* By another name first, at one stroke: a program that comes next in the same rank would take a spool without its control page
+ * for a new one. */
 void pp_spool_remove(const char *spool)
 {
 	char gone[4200];
