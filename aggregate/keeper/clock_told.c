@@ -201,21 +201,22 @@ static int tell_samples(const struct pp_clock_told_input *in, struct pp_host_clo
 	return 0;
 }
 
-/* A parabola over part of its piece is one again: its hump shrinks with the square of the part. */
-static struct pp_clock_stretch part_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
+static int64_t whole(double ns)
 {
-	const struct pp_clock_piece *piece = &p->piece[i];
-	int64_t end = i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
-	double d = (double)(end - piece->x), f = (double)(from - piece->x) / d, g = (double)(to - piece->x) / d;
-	double slope = piece->end - piece->begin;
+	return ns < 9e18 ? (int64_t)ceil(ns) : PP_BOUND_UNKNOWN;
+}
+
+static struct pp_clock_stretch stretch_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
+{
+	struct pp_pieces_part part = pp_pieces_part(p, i, from, to);
 
 	return (struct pp_clock_stretch){
 	        .begin_ns = pp_pieces_map(p, from),
 	        .end_ns = pp_pieces_map(p, to),
-	        .bound_begin_ns = (int64_t)ceil(piece->begin + slope * f + 4 * piece->hump * f * (1 - f)),
-	        .bound_end_ns = (int64_t)ceil(piece->begin + slope * g + 4 * piece->hump * g * (1 - g)),
-	        .bound_hump_ns = (int64_t)ceil(piece->hump * (g - f) * (g - f)),
-	        .flags = piece->flags,
+	        .bound_begin_ns = whole(part.begin),
+	        .bound_end_ns = whole(part.end),
+	        .bound_hump_ns = whole(part.hump),
+	        .flags = p->piece[i].flags,
 	};
 }
 
@@ -231,7 +232,7 @@ static int tell_stretches(const struct pp_clock_told_input *in, struct pp_host_c
 	for (int64_t from = in->from_tick; at <= last && from < in->to_tick; at++) {
 		int64_t end = at + 1 < p->pieces && p->piece[at + 1].x < in->to_tick ? p->piece[at + 1].x : in->to_tick;
 
-		c->stretch[c->stretches++] = part_of(p, at, from, end);
+		c->stretch[c->stretches++] = stretch_of(p, at, from, end);
 		from = end;
 	}
 	return 0;

@@ -34,6 +34,13 @@ int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, s
 /* First a, then b: its bounds are the sum, in ticks of b's target. */
 int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err);
 void pp_pieces_release(struct pp_pieces *p);
+
+struct pp_pieces_part { /* what pp_clock_piece says of a part of itself; INFINITY: not known */
+	double begin, end, hump;
+};
+
+/* Of piece i, from..to inside it. */
+struct pp_pieces_part pp_pieces_part(const struct pp_pieces *p, size_t i, int64_t from, int64_t to);
 /* As bytes, little endian: their number; nothing is written where `room` is less. */
 size_t pp_pieces_write(const struct pp_pieces *p, uint8_t *bytes, size_t room);
 /* Of hostile bytes: -EBADMSG where they are no chain. */

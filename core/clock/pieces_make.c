@@ -189,23 +189,19 @@ static int64_t end_of(const struct pp_pieces *p, size_t i)
 	return i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
 }
 
-struct part { /* of a piece that another chain cuts */
-	double begin, end, hump;
-};
-
 /* A parabola over part of its piece is one again: its hump shrinks with the square of the part. */
-static struct part part_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
+struct pp_pieces_part pp_pieces_part(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
 {
 	const struct pp_clock_piece *piece = &p->piece[i];
 	double d, f, g, slope = piece->end - piece->begin;
 
 	if (from < p->piece[0].x || from >= p->end || !isfinite(piece->begin) || !isfinite(piece->end))
-		return (struct part){INFINITY, INFINITY, 0};
+		return (struct pp_pieces_part){INFINITY, INFINITY, 0};
 	d = (double)(end_of(p, i) - piece->x);
 	f = (double)(from - piece->x) / d;
 	g = fmin(1, (double)(to - piece->x) / d); /* `to` may be cut a tick behind its end */
-	return (struct part){piece->begin + slope * f + 4 * piece->hump * f * (1 - f),
-	                     piece->begin + slope * g + 4 * piece->hump * g * (1 - g), piece->hump * (g - f) * (g - f)};
+	return (struct pp_pieces_part){piece->begin + slope * f + 4 * piece->hump * f * (1 - f),
+	                               piece->begin + slope * g + 4 * piece->hump * g * (1 - g), piece->hump * (g - f) * (g - f)};
 }
 
 /* Piece i of a over [from, to), which lies in piece j of b. */
@@ -214,7 +210,7 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 {
 	int64_t y = pp_piece_map(&a->piece[i], from), y_end = pp_piece_map(&a->piece[i], to);
 	struct pp_clock_piece piece = {.x = from, .flags = a->piece[i].flags | b->piece[j].flags};
-	struct part first = part_of(a, i, from, to), second = part_of(b, j, y, y_end);
+	struct pp_pieces_part first = pp_pieces_part(a, i, from, to), second = pp_pieces_part(b, j, y, y_end);
 	double rate = (double)b->piece[j].num / (double)((int64_t)1 << PP_PIECE_SHIFT);
 	int64_t z = pp_piece_map(&b->piece[j], y), z_end = pp_piece_map(&b->piece[j], y_end);
 

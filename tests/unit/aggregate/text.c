@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tests/golden.h"
 #include "tests/unit/aggregate/sample.h"
 
 static char *text_of(const struct pp_dataset *d)
@@ -204,21 +205,11 @@ TEST(script_names_the_job)
 static void golden(const char *path, int update)
 {
 	struct sample s;
-	char *text, *want = NULL;
-	size_t size = 0;
-	FILE *f;
+	char *text;
 
 	sample_make(&s, 3, "unused");
 	text = text_of(&s.dataset);
-	f = fopen(path, update ? "w" : "r");
-	CHECK(f != NULL);
-	if (f && update)
-		fputs(text, f);
-	else if (f && getdelim(&want, &size, '\0', f) > 0)
-		CHECK_STR(text, want);
-	if (f)
-		fclose(f);
-	free(want);
+	test_golden(path, update, text);
 	free(text);
 	sample_free(&s);
 }
