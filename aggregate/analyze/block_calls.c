@@ -45,7 +45,7 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 		if (!io->reads && c[i].row_first != rows)
 			pp_block_fault(io, -EBADMSG, "the order of collectives");
 		rows += c[i].row_count;
-		if (!c[i].row_count || c[i].call >= pp_mpi_call_count())
+		if (!c[i].row_count || !pp_mpi_call_is_known(c[i].call))
 			pp_block_fault(io, -EBADMSG, "a call");
 	}
 	if (!io->reads && rows != d->rows)

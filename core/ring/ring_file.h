@@ -37,7 +37,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 5,
+	PP_RING_VERSION = 6,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -212,6 +212,9 @@ struct pp_ring_header {
 	struct pp_code_row code[PP_WINDOW_ROWS];
 	_Atomic uint32_t code_strays;  /* podprof_window_stop() without a start */
 	_Atomic uint32_t code_refused; /* podprof_profile_steps() that could not be followed */
+	_Atomic uint32_t step_told;    /* 1: the shim marks the steps, by the rule in step_rule */
+	uint32_t reserved3;
+	char step_rule[64]; /* "torch: DataLoader", terminated; whole before `step_told` is set */
 };
 
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };

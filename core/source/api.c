@@ -1,4 +1,6 @@
 /* podprof.h's other end: steps, ranges, marks, counters of the application. Found by podprof_api(). */
+#include "core/source/api.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -13,6 +15,8 @@
 #include "core/window/trigger.h"
 
 enum { SAY_REFUSED = 4 };
+
+_Atomic uint32_t pp_api_is_marked;
 
 int pp_emit_settle(void)
 {
@@ -45,9 +49,9 @@ void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, s
 	pp_ring_put(&r, name + n, (uint32_t)(length - n));
 }
 
-void pp_emit_step(enum pp_record_kind kind, int64_t number)
+void pp_emit_step_at(enum pp_record_kind kind, int64_t number, pp_tick tick)
 {
-	struct pp_record r = {.tick = pp_tick_now(), .kind = (uint16_t)kind, .step.number = number};
+	struct pp_record r = {.tick = tick, .kind = (uint16_t)kind, .step.number = number};
 
 	pp_ring_put(&r, NULL, 0);
 }
@@ -73,7 +77,7 @@ static __attribute__((cold, noinline)) int enter(int64_t number)
 }
 
 /* Outside of windows two stores and three compares. */
-static void step_begin(int64_t number)
+void pp_api_step_begin(int64_t number, pp_tick tick)
 {
 	struct pp_thread_slot *slot = pp_thread_self->slot; /* only threads of a rank have one */
 
@@ -87,10 +91,16 @@ static void step_begin(int64_t number)
 	if (!pp_emit_wanted())
 		return;
 	pp_process_step_begin(number);
-	pp_emit_step(PP_RECORD_STEP_BEGIN, number);
+	pp_emit_step_at(PP_RECORD_STEP_BEGIN, number, tick ? tick : pp_tick_now());
 }
 
-static void step_end(void)
+static void step_begin(int64_t number)
+{
+	atomic_store_explicit(&pp_api_is_marked, 1, memory_order_relaxed);
+	pp_api_step_begin(number, 0);
+}
+
+void pp_api_step_end(void)
 {
 	if (pp_emit_wanted()) {
 		pp_emit_step(PP_RECORD_STEP_END, 0);
@@ -178,7 +188,7 @@ static int recording(void)
 static const struct podprof_api table = {
         .size = sizeof(struct podprof_api),
         .step_begin = step_begin,
-        .step_end = step_end,
+        .step_end = pp_api_step_end,
         .range_push = range_push,
         .range_pop = range_pop,
         .mark = mark,

@@ -9,6 +9,25 @@ static const struct pp_mpi_call calls[] = {
 #undef PP_MPI
 };
 
+/* torch.distributed's, behind PP_C10D_FIRST. */
+static const struct c10d_call {
+	struct pp_mpi_call call;
+	const char *backend; /* what its work is called: "all_reduce"; "" the same as another row's */
+	unsigned char equal_bytes, joins_data;
+} c10d[] = {
+#define PP_C10D(symbol, name, backend, class, nonblocking, family, equal, joins)                                                   \
+	{{name, class, nonblocking, family}, backend, equal, joins},
+#include "core/source/c10d_call.def"
+#undef PP_C10D
+};
+
+enum { C10D_CALLS = sizeof(c10d) / sizeof(c10d[0]) };
+
+static const struct c10d_call *c10d_of(unsigned call)
+{
+	return call >= PP_C10D_FIRST && call - PP_C10D_FIRST < C10D_CALLS ? &c10d[call - PP_C10D_FIRST] : NULL;
+}
+
 enum row {
 #define PP_MPI(symbol, ...) ROW_##symbol,
 #include "mpi/pmpi_call.def"
@@ -47,7 +66,35 @@ unsigned pp_mpi_call_count(void)
 
 const struct pp_mpi_call *pp_mpi_call_info(unsigned call)
 {
-	return call < pp_mpi_call_count() ? &calls[call] : &unknown;
+	const struct c10d_call *c = c10d_of(call);
+
+	return c ? &c->call : call < pp_mpi_call_count() ? &calls[call] : &unknown;
+}
+
+int pp_mpi_call_is_known(unsigned call)
+{
+	return call < pp_mpi_call_count() || c10d_of(call);
+}
+
+unsigned pp_c10d_call_of(const char *name, size_t length)
+{
+	for (unsigned i = 0; i < C10D_CALLS; i++)
+		if (strlen(c10d[i].call.name) == length && !memcmp(c10d[i].call.name, name, length))
+			return PP_C10D_FIRST + i;
+	return 0;
+}
+
+unsigned pp_c10d_call_of_backend(const char *name, size_t length)
+{
+	const char *colon = memchr(name, ':', length);
+
+	if (!colon)
+		return 0;
+	length -= (size_t)(colon + 1 - name);
+	for (unsigned i = 0; i < C10D_CALLS; i++)
+		if (*c10d[i].backend && strlen(c10d[i].backend) == length && !memcmp(c10d[i].backend, colon + 1, length))
+			return PP_C10D_FIRST + i;
+	return 0;
 }
 
 int pp_mpi_class_joins(enum pp_mpi_class class)
@@ -81,13 +128,15 @@ int pp_mpi_call_is_collective(unsigned call)
 
 int pp_mpi_call_has_equal_bytes(unsigned call)
 {
-	return call < ROWS && equal_bytes[call];
+	return c10d_of(call) ? c10d_of(call)->equal_bytes : call < ROWS && equal_bytes[call];
 }
 
 int pp_mpi_call_joins_data(unsigned call)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(call)->class;
 
+	if (c10d_of(call))
+		return c10d_of(call)->joins_data;
 	return (class == PP_MPI_ALL || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX || class == PP_MPI_NEAR) &&
 	       pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
 }

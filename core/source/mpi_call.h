@@ -3,6 +3,8 @@
 #ifndef PP_SOURCE_MPI_CALL_H
 #define PP_SOURCE_MPI_CALL_H
 
+#include <stddef.h>
+
 enum pp_mpi_class {
 	PP_MPI_LOCAL, /* Init, Finalize, Comm_* and others that are only shown */
 	PP_MPI_SEND,  /* blocking or nonblocking send */
@@ -29,6 +31,8 @@ enum pp_mpi_class {
 	PP_MPI_WRITE_ALL,
 };
 
+enum { PP_C10D_FIRST = 512 }; /* call numbers from here on are rows of core/source/c10d_call.def */
+
 struct pp_mpi_call {
 	const char *name; /* "MPI_Allreduce" */
 	enum pp_mpi_class class;
@@ -39,6 +43,11 @@ struct pp_mpi_call {
 /* Row of a call number; one with name "MPI_?" for a number that is not in the table. */
 const struct pp_mpi_call *pp_mpi_call_info(unsigned call);
 unsigned pp_mpi_call_count(void);
+int pp_mpi_call_is_known(unsigned call);
+/* Call number of a range of torch.distributed: "c10d::allreduce_" by its whole name; of what a backend says of it
+ * ("gloo:all_reduce") by the word behind the colon. 0: none (that number is MPI_Init, which has no range). */
+unsigned pp_c10d_call_of(const char *name, size_t length);
+unsigned pp_c10d_call_of_backend(const char *name, size_t length);
 /* Does a call of this class join with the calls of the other ranks, by communicator and sequence number? */
 int pp_mpi_class_joins(enum pp_mpi_class class);
 /* A class that is about a file. */

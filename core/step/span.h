@@ -82,6 +82,15 @@ struct pp_memory {                                    /* one look of the keeper 
 	int pss_present;
 };
 
+struct pp_told {      /* a TOLD record: what a framework says of one of its collectives */
+	int64_t time; /* when it was begun: tick of the record until mapped, then job ns with its age taken off */
+	int64_t age_ns;
+	uint64_t comm, sent, received;
+	uint32_t sequence;
+	int32_t root;
+	uint16_t call;
+};
+
 struct pp_thread { /* one thread's spans, ordered by begin, then end descending */
 	uint32_t tid;
 	uint32_t name; /* pp_intern id */
@@ -123,6 +132,11 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t usages;
 	struct pp_memory *memory; /* in order of time */
 	size_t memories;
+	struct pp_told *told; /* in the order of records */
+	size_t tolds;
+	char step_rule[64];    /* of the shim that marked the steps; "" the program did */
+	char remark[4][160];   /* REMARK records, each text once */
+	uint32_t remarks;      /* of those kept */
 	char memory_note[128]; /* why there is none, or not all of it; "" */
 	int32_t domain;        /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
 	int counts_other;      /* its ticks are of another kind than the first ring's */

@@ -32,9 +32,10 @@ void pp_guest_record(int on)
 	atomic_fetch_add(&kit_switches, 1);
 }
 
-void pp_emit_step(enum pp_record_kind kind, int64_t number)
+void pp_emit_step_at(enum pp_record_kind kind, int64_t number, pp_tick tick)
 {
 	(void)number;
+	(void)tick;
 	if (kind == PP_RECORD_STEP_END)
 		atomic_fetch_add(&kit_step_ends, 1);
 }

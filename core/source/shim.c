@@ -1,0 +1,166 @@
+/* The shim's door: marks with a time of their own, process groups, what frameworks tell of their collectives. Found by ctypes. */
+#include "core/source/shim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/guest.h"
+#include "core/ring/thread_ring.h"
+#include "core/source/api.h"
+#include "core/source/emit.h"
+#include "core/source/mpi_call.h"
+#include "core/window/trigger.h"
+
+static uint32_t state(void)
+{
+	return (pp_guest_is_rank() ? PP_SHIM_IS_RANK : 0) |
+	       (atomic_load_explicit(&pp_recording, memory_order_relaxed) ? PP_SHIM_RECORDING : 0) |
+	       (atomic_load_explicit(&pp_api_is_marked, memory_order_relaxed) ? PP_SHIM_EXPLICIT : 0);
+}
+
+static uint32_t claim(void)
+{
+	pp_guest_claim(PP_EVIDENCE_MARK, -1, -1);
+	return state();
+}
+
+static uint64_t now(void)
+{
+	return pp_tick_now();
+}
+
+static uint32_t step_begin(int64_t number, uint64_t tick)
+{
+	pp_api_step_begin(number, tick);
+	return state();
+}
+
+static uint32_t step_end(void)
+{
+	pp_api_step_end();
+	return state();
+}
+
+static int is_edge(int64_t number)
+{
+	return number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung();
+}
+
+static void step_rule(const char *text)
+{
+	struct pp_ring_header *h = pp_ring_pool.header;
+
+	if (!pp_guest_is_rank() || !text || atomic_load_explicit(&h->step_told, memory_order_relaxed))
+		return;
+	snprintf(h->step_rule, sizeof(h->step_rule), "%s", text);
+	atomic_store_explicit(&h->step_told, 1, memory_order_release); /* the rule is whole */
+}
+
+static uint64_t hash(uint64_t h, const void *data, size_t length)
+{
+	for (const unsigned char *p = data; length--; p++)
+		h = (h ^ *p) * 0x100000001b3u;
+	return h;
+}
+
+static void put_group(uint64_t id, uint32_t size, enum pp_comm_text what, const void *text, size_t length)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = (uint32_t)length};
+	size_t n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+
+	r.comm.comm = id;
+	r.comm.size = size;
+	r.comm.is_name = what;
+	memcpy(r.comm.text, text, n);
+	pp_ring_put(&r, (const char *)text + n, (uint32_t)(length - n));
+}
+
+static uint64_t group(const char *name, uint32_t size, const int32_t *members)
+{
+	uint64_t id = hash(0xcbf29ce484222325u, "c10d", 4);
+	int saved = errno;
+
+	if (!pp_emit_wanted() || !name || !members || size == 0 || size > INT32_MAX / sizeof(*members))
+		return 0;
+	id = hash(id, name, strlen(name) + 1);
+	id = hash(id, members, size * sizeof(*members)) | 1;
+	put_group(id, size, PP_COMM_MEMBERS, members, size * sizeof(*members));
+	put_group(id, size, PP_COMM_NAME, name, strlen(name));
+	errno = saved;
+	return id;
+}
+
+static int collective(const char *work, int64_t realtime_ns, uint64_t comm, uint32_t sequence, uint64_t sent, uint64_t received,
+                      int32_t root)
+{
+	unsigned call = work ? pp_c10d_call_of_backend(work, strlen(work)) : 0;
+	struct pp_record r = {.kind = PP_RECORD_TOLD};
+	struct timespec t;
+	int saved = errno;
+
+	if (!pp_emit_wanted())
+		return 2;
+	if (!call)
+		return 1;
+	clock_gettime(CLOCK_REALTIME, &t);
+	r.tick = pp_tick_now();
+	r.told = (struct pp_record_told){.comm = comm,
+	                                 .sent = sent,
+	                                 .received = received,
+	                                 .age_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - realtime_ns,
+	                                 .sequence = sequence,
+	                                 .root = root,
+	                                 .call = (uint16_t)call};
+	pp_ring_put(&r, NULL, 0);
+	errno = saved;
+	return 0;
+}
+
+static void remark(const char *text)
+{
+	size_t length = text ? strlen(text) : 0, n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_REMARK, .length = (uint32_t)length};
+
+	if (!length || !pp_emit_wanted())
+		return;
+	memcpy(r.range.text, text, n);
+	pp_ring_put(&r, text + n, (uint32_t)(length - n));
+}
+
+static void say(const char *text)
+{
+	if (text && pp_guest_is_rank())
+		pp_guest_say(text);
+}
+
+static void want_net(void)
+{
+	if (pp_guest_is_rank())
+		atomic_store_explicit(&pp_ring_pool.header->net_wanted, 1, memory_order_release);
+}
+
+static const struct podprof_shim table = {
+        .size = sizeof(struct podprof_shim),
+        .state = state,
+        .claim = claim,
+        .now = now,
+        .step_begin = step_begin,
+        .step_end = step_end,
+        .is_edge = is_edge,
+        .step_rule = step_rule,
+        .group = group,
+        .collective = collective,
+        .remark = remark,
+        .say = say,
+        .spool = pp_guest_spool,
+        .want_net = want_net,
+};
+
+__attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);
+
+const struct podprof_shim *podprof_shim(void)
+{
+	return &table;
+}

@@ -1,0 +1,45 @@
+/* podprof_shim(): what the shim in the application's Python (launchers/python) needs beside podprof.h, called through ctypes.
+ * In: what frameworks tell. Out: records, and words in the ring's header. Append only; `size` lets shim and library of different
+ * age meet. Any thread; never fails, keeps errno, writes nothing on stdout. */
+#ifndef PP_SOURCE_SHIM_H
+#define PP_SOURCE_SHIM_H
+
+#include <stdint.h>
+
+enum pp_shim_state {
+	PP_SHIM_IS_RANK = 1,   /* this process records, or may */
+	PP_SHIM_RECORDING = 2, /* right now */
+	PP_SHIM_EXPLICIT = 4,  /* the program marks its steps itself (podprof.h) */
+};
+
+struct podprof_shim {
+	uint64_t size;
+	uint32_t (*state)(void); /* enum pp_shim_state; costs three loads */
+	/* This process is the rank, if no other is. Returns state(). */
+	uint32_t (*claim)(void);
+	uint64_t (*now)(void); /* a tick, for step_begin() */
+	/* Step `number` has begun at a tick that now() gave, or now (0). What was recorded meanwhile belongs to it. A mark of the shim
+	 * is not EXPLICIT. Returns state(), after what the mark has switched on or off. */
+	uint32_t (*step_begin)(int64_t number, uint64_t tick);
+	uint32_t (*step_end)(void);
+	/* 1: a mark of this number may switch recording on or off: last chance to tell what belongs into the window. */
+	int (*is_edge)(int64_t number);
+	/* By which rule the shim marks steps, shown with them; at most 63 bytes. The first one counts. */
+	void (*step_rule)(const char *text);
+	/* A process group: name, world ranks of its members. Returns its id, equal on all ranks; 0 where nothing is recorded. */
+	uint64_t (*group)(const char *name, uint32_t size, const int32_t *members);
+	/* A collective that was begun at realtime_ns (CLOCK_REALTIME). work: as its backend calls it ("gloo:all_reduce"). Returns 0:
+	 * recorded; 1: no such work is known, 2: nothing is recorded. */
+	int (*collective)(const char *work, int64_t realtime_ns, uint64_t group, uint32_t sequence, uint64_t sent,
+	                  uint64_t received, int32_t root);
+	/* A sentence for /quality, where something is recorded. */
+	void (*remark)(const char *text);
+	/* One line on stderr, "podprof: " in front; rank 0 only. */
+	void (*say)(const char *text);
+	/* The directory shared with the keeper, "" before claim(). */
+	const char *(*spool)(void);
+	/* Rank 0: its keeper is to let other hosts in: it writes <spool>/invite. */
+	void (*want_net)(void);
+};
+
+#endif
