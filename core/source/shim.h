@@ -18,8 +18,8 @@ struct podprof_shim {
 	/* This process is the rank, if no other is. Returns state(). */
 	uint32_t (*claim)(void);
 	uint64_t (*now)(void); /* a tick, for step_begin() */
-	/* Step `number` has begun at a tick that now() gave, or now (0). What was recorded meanwhile belongs to it. A mark of the shim
-	 * is not EXPLICIT. Returns state(), after what the mark has switched on or off. */
+	/* Step `number` has begun at a tick that now() gave, or now (0). What was recorded meanwhile belongs to it. A mark of the
+	 * shim is not EXPLICIT. Returns state(), after what the mark has switched on or off. */
 	uint32_t (*step_begin)(int64_t number, uint64_t tick);
 	uint32_t (*step_end)(void);
 	/* 1: a mark of this number may switch recording on or off: last chance to tell what belongs into the window. */
@@ -28,8 +28,8 @@ struct podprof_shim {
 	void (*step_rule)(const char *text);
 	/* A process group: name, world ranks of its members. Returns its id, equal on all ranks; 0 where nothing is recorded. */
 	uint64_t (*group)(const char *name, uint32_t size, const int32_t *members);
-	/* A collective that was begun at realtime_ns (CLOCK_REALTIME). work: as its backend calls it ("gloo:all_reduce"). Returns 0:
-	 * recorded; 1: no such work is known, 2: nothing is recorded. */
+	/* A collective that was begun at realtime_ns (CLOCK_REALTIME). work: as its backend calls it ("gloo:all_reduce"). Returns
+	 * 0: recorded; 1: no such work is known, 2: nothing is recorded. */
 	int (*collective)(const char *work, int64_t realtime_ns, uint64_t group, uint32_t sequence, uint64_t sent,
 	                  uint64_t received, int32_t root);
 	/* A sentence for /quality, where something is recorded. */
