@@ -6,8 +6,6 @@
 
 #include "core/step/category.h"
 
-enum { BY_DEFAULT = 128 };
-
 uint8_t pp_flat_weight(int category, int is_step_thread)
 {
 	/* Device categories and what xprof ranks among them; then the step thread; then the others. */
@@ -40,7 +38,7 @@ int pp_flats_reserve(struct pp_flats *list, size_t more)
 	return 0;
 }
 
-static uint8_t category_code(struct pp_name_cache *cache, const struct pp_span *span)
+uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span)
 {
 	const char *text;
 	size_t length;
@@ -56,7 +54,7 @@ static uint8_t category_code(struct pp_name_cache *cache, const struct pp_span *
 	text = pp_intern_text(cache->names, span->name, &length);
 	code = (uint8_t)pp_category_of_name(text, length, &by_default);
 	if (by_default)
-		code |= BY_DEFAULT;
+		code |= PP_FLAT_BY_DEFAULT;
 	if (span->name < cache->count)
 		cache->code[span->name] = code;
 	return code;
@@ -131,7 +129,7 @@ static int advance(struct pp_flat_cursor *c, int64_t until, const struct pp_flat
 static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uint32_t index)
 {
 	const struct pp_span *span = &c->thread->span[index];
-	uint8_t code = category_code(cache, span);
+	uint8_t code = pp_flat_code(cache, span);
 	struct pp_open *o;
 
 	while (c->opens && c->open[c->opens - 1].end <= span->begin)
@@ -151,8 +149,8 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	o->begin = span->begin;
 	o->end = span->end;
 	o->span = index;
-	o->category = code & (BY_DEFAULT - 1);
-	o->by_default = (code & BY_DEFAULT) != 0;
+	o->category = code & (PP_FLAT_BY_DEFAULT - 1);
+	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
 	o->weight = pp_flat_weight(o->category, c->is_step_thread);
 	return 0;

@@ -1,4 +1,5 @@
-/* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c, attr_flat.c and attr_merge.c only. */
+/* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c, attr_flat.c and attr_merge.c;
+ * analyze/op.c asks it for categories. */
 #ifndef PP_STEP_ATTR_FLAT_H
 #define PP_STEP_ATTR_FLAT_H
 
@@ -48,6 +49,12 @@ struct pp_flat_window {
 	int64_t begin, end;           /* to hand out now */
 	int64_t step_begin, step_end; /* the step around it */
 };
+
+enum { PP_FLAT_BY_DEFAULT = 128 };
+
+/* A range's or call's own category, + PP_FLAT_BY_DEFAULT where only the default rule has one: what the program said, else by its
+ * kind, else by its name. */
+uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span);
 
 /* Room for `more` more, or -ENOMEM. */
 int pp_flats_reserve(struct pp_flats *list, size_t more);
