@@ -149,7 +149,7 @@ struct run {
 	struct pp_job job;
 	struct pp_env_plan plan;
 	char logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH];
-	char *library, *mpi_library;
+	char *library, *mpi_library, *shim;
 	char **words; /* the command line of mpirun with what it is to pass on; NULL: as it is */
 	int registered;
 	int spans;  /* its ranks may be on several hosts */
@@ -219,6 +219,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	run->spans = pp_meet_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
+	in.shim = run->shim = pp_env_find_shim(run->library);
 	in.program = self;
 	in.job = run->job.name;
 	in.meeting = run->spans ? "" : NULL; /* a name that is passed on; the keeper has its value */
@@ -242,7 +243,8 @@ static void release(struct run *run)
 	pp_env_plan_release(&run->plan);
 	free(run->library);
 	free(run->mpi_library);
-	run->library = run->mpi_library = NULL;
+	free(run->shim);
+	run->library = run->mpi_library = run->shim = NULL;
 }
 
 int pp_cmd_run(int argc, char **argv)

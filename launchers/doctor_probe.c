@@ -46,9 +46,19 @@ static void check_libraries(const char *self)
 /* A job and a launcher may be around doctor: the probe is no rank of that job. */
 static int is_foreign(const char *variable)
 {
-	static const char *const begins[] = {
-	        "PODPROF_", "OMPI_",  "PMIX_",  "PMI_", "SLURM_",       "LD_PRELOAD=", "NVTX_INJECTION64_PATH=",
-	        "RANK=",    "LOCAL_", "WORLD_", "MV2_", "TORCHELASTIC_"};
+	static const char *const begins[] = {"PODPROF_",
+	                                     "OMPI_",
+	                                     "PMIX_",
+	                                     "PMI_",
+	                                     "SLURM_",
+	                                     "LD_PRELOAD=",
+	                                     "NVTX_INJECTION64_PATH=",
+	                                     "INTEL_LIBITTNOTIFY64=",
+	                                     "RANK=",
+	                                     "LOCAL_",
+	                                     "WORLD_",
+	                                     "MV2_",
+	                                     "TORCHELASTIC_"};
 
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
 		if (!strncmp(variable, begins[i], strlen(begins[i])))

@@ -20,18 +20,18 @@ static int add(struct pp_env_plan *plan, const char *name, char *value, struct p
 	return 0;
 }
 
-/* Is `path` one of the words of a preload list already? An outer podprof run put it there. */
-static int has_word(const char *list, const char *path)
+/* Is `path` one of the words of a list already? An outer podprof run put it there. */
+static int has_word(const char *list, const char *between, const char *path)
 {
 	size_t length = strlen(path);
 
 	while (*list) {
-		size_t word = strcspn(list, ": ");
+		size_t word = strcspn(list, between);
 
 		if (word == length && !memcmp(list, path, length))
 			return 1;
 		list += word;
-		list += strspn(list, ": ");
+		list += strspn(list, between);
 	}
 	return 0;
 }
@@ -41,12 +41,45 @@ static char *preload(const struct pp_env_plan_input *in)
 	const char *had = in->get("LD_PRELOAD");
 	char *text = NULL;
 
-	if (had && has_word(had, in->library))
+	if (had && has_word(had, ": ", in->library))
 		return strdup(had);
 	if (asprintf(&text, "%s%s%s%s%s", in->library, in->mpi_library ? ":" : "", in->mpi_library ? in->mpi_library : "",
 	             had && *had ? ":" : "", had ? had : "") < 0)
 		return NULL;
 	return text;
+}
+
+/* An empty word would be the current directory: where there was nothing, no colon follows. */
+static char *python_path(const struct pp_env_plan_input *in)
+{
+	const char *had = in->get("PYTHONPATH");
+	char *text = NULL;
+
+	if (had && has_word(had, ":", in->shim))
+		return strdup(had);
+	if (asprintf(&text, "%s%s%s", in->shim, had && *had ? ":" : "", had ? had : "") < 0)
+		return NULL;
+	return text;
+}
+
+/* How NVTX, ITT and Python find us; a tool that the user had in the variable is loaded behind us. */
+static int add_ways_in(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
+{
+	static const char *const way[][2] = {{"NVTX_INJECTION64_PATH", "PODPROF_NVTX_CHAIN"},
+	                                     {"INTEL_LIBITTNOTIFY64", "PODPROF_ITT_CHAIN"}};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < sizeof(way) / sizeof(way[0]); i++) {
+		const char *had = in->get(way[i][0]);
+
+		if (had && *had && strcmp(had, in->library) != 0)
+			rc = add(plan, way[i][1], strdup(had), err);
+		if (!rc)
+			rc = add(plan, way[i][0], strdup(in->library), err);
+	}
+	if (!rc && in->shim)
+		rc = add(plan, "PYTHONPATH", python_path(in), err);
+	return rc;
 }
 
 /* What a rank on a host without the spool needs to have podprof make it (core/coord/arrive.c). */
@@ -66,7 +99,6 @@ static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *p
 
 int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err)
 {
-	const char *nvtx = in->get("NVTX_INJECTION64_PATH");
 	int rc;
 
 	ret_plan->count = 0;
@@ -76,10 +108,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 	rc = add(ret_plan, "PODPROF_SPOOL", strdup(in->spool), err);
 	if (!rc)
 		rc = add(ret_plan, "LD_PRELOAD", preload(in), err);
-	if (!rc && nvtx && *nvtx && strcmp(nvtx, in->library))
-		rc = add(ret_plan, "PODPROF_NVTX_CHAIN", strdup(nvtx), err);
 	if (!rc)
-		rc = add(ret_plan, "NVTX_INJECTION64_PATH", strdup(in->library), err);
+		rc = add_ways_in(in, ret_plan, err);
 	if (!rc && in->program)
 		rc = add_arrival(in, ret_plan, err);
 	for (int i = 0; !rc && i < PP_OPTS; i++) {
@@ -201,4 +231,19 @@ int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mp
 	pp_err_set(err, -ENOENT, "cannot find libpodprof.so beside '%s': it is not built or not installed", program);
 	free(library);
 	return -ENOENT;
+}
+
+char *pp_env_find_shim(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	char *path = NULL;
+
+	if (!slash || asprintf(&path, "%.*s/python/sitecustomize.py", (int)(slash - library), library) < 0)
+		return NULL;
+	if (access(path, R_OK)) {
+		free(path);
+		return NULL;
+	}
+	*strrchr(path, '/') = '\0';
+	return path;
 }

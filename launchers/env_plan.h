@@ -29,9 +29,11 @@ struct pp_env_plan_input {
 	const char *job;
 	const char *meeting; /* where hosts may meet (meet.h), or "" until that is known; NULL: nowhere */
 	int forward;         /* mpirun is to pass them on by its list */
+	const char *shim;    /* directory of the Python shim, NULL: there is none */
 };
 
-/* What the user has is kept: LD_PRELOAD behind ours, another NVTX injection in PODPROF_NVTX_CHAIN. Nothing is set yet. */
+/* What the user has is kept: LD_PRELOAD and PYTHONPATH behind ours, another NVTX injection in PODPROF_NVTX_CHAIN, another ITT
+ * collector in PODPROF_ITT_CHAIN. Nothing is set yet. */
 int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err);
 /* Another value for one of them; it is the plan's from then on. */
 void pp_env_plan_replace(struct pp_env_plan *plan, const char *name, char *value);
@@ -45,5 +47,7 @@ void pp_env_stand_in(const char *library, const char *mpi_library, const char *(
 /* libpodprof.so and libpodprof-mpi.so beside the running podprof: where they were configured to be installed, in
  * ../lib/podprof or in ../lib. *ret_mpi is NULL where there is none. The strings are the caller's. */
 int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err);
+/* <directory of the library>/python, if a sitecustomize.py is in it. The string is the caller's; NULL: none, or no memory. */
+char *pp_env_find_shim(const char *library);
 
 #endif

@@ -133,7 +133,8 @@ static int become_parent(void *data)
 
 static int is_ours(const char *variable)
 {
-	return !strncmp(variable, "LD_PRELOAD=", 11) || !strncmp(variable, "NVTX_INJECTION64_PATH=", 22);
+	return !strncmp(variable, "LD_PRELOAD=", 11) || !strncmp(variable, "NVTX_INJECTION64_PATH=", 22) ||
+	       !strncmp(variable, "INTEL_LIBITTNOTIFY64=", 21);
 }
 
 static struct helper *make_helper(const char *program, size_t *ret_bytes)

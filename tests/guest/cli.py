@@ -83,11 +83,12 @@ def streams(place, full):
 def environment(place, full):
     """What the job gets, and that an unprofiled job gets nothing."""
     logs = place.new_logs()
-    show = ["/bin/sh", "-c", "env | grep -E '^(PODPROF_|LD_PRELOAD|NVTX_)' | sort"]
+    show = ["/bin/sh", "-c", "env | grep -E '^(PODPROF_|LD_PRELOAD|NVTX_|INTEL_)' | sort"]
     got = run(place.under(logs, show, "--steps", "2:4"), {"NVTX_INJECTION64_PATH": "/nowhere/other.so"})
     have = dict(line.split("=", 1) for line in got.out.splitlines())
     check(have["PODPROF_STEPS"] == "2:4" and have["PODPROF_OUTPUT"] == os.path.realpath(logs), have)
     check(have["PODPROF_NVTX_CHAIN"] == "/nowhere/other.so" and have["NVTX_INJECTION64_PATH"].endswith("libpodprof.so"), have)
+    check(have["INTEL_LIBITTNOTIFY64"] == have["NVTX_INJECTION64_PATH"] and "PODPROF_ITT_CHAIN" not in have, have)
     check(have["PODPROF_SPOOL"].startswith(("/dev/shm/podprof-", "/tmp/podprof-")), have)
     check("libpodprof.so" in have["LD_PRELOAD"] and "libpodprof-mpi.so" in have["LD_PRELOAD"], have)
     got = run(place.under("/proc/nowhere", show))

@@ -10,12 +10,16 @@
 #include "launchers/forward.h"
 #include "tests/test.h"
 
-static const char *preload, *nvtx;
+static const char *preload, *nvtx, *itt, *python;
 
 static const char *get(const char *name)
 {
 	if (!strcmp(name, "LD_PRELOAD"))
 		return preload;
+	if (!strcmp(name, "INTEL_LIBITTNOTIFY64"))
+		return itt;
+	if (!strcmp(name, "PYTHONPATH"))
+		return python;
 	return strcmp(name, "NVTX_INJECTION64_PATH") ? NULL : nvtx;
 }
 
@@ -82,6 +86,50 @@ TEST(an_inner_run_adds_nothing_twice)
 	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
 	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so");
 	pp_env_plan_release(&plan);
+}
+
+/* The shim in front of the user's modules, his collector behind ours; once, however many podprof run are around the job. */
+TEST(itt_and_python_find_us_first)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	struct pp_env_plan_input in = {.library = "/p/lib/libpodprof.so",
+	                               .spool = "/dev/shm/s",
+	                               .output = "/logs",
+	                               .options = &options,
+	                               .get = get,
+	                               .forward = 1,
+	                               .shim = "/p/lib/python"};
+	struct pp_err err;
+	const char *list;
+
+	defaults(&options);
+	itt = "/user/itt.so";
+	python = "/user/modules:/p/lib/python-other:";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "INTEL_LIBITTNOTIFY64"), "/p/lib/libpodprof.so");
+	CHECK_STR(value_of(&plan, "PODPROF_ITT_CHAIN"), "/user/itt.so");
+	CHECK_STR(value_of(&plan, "PYTHONPATH"), "/p/lib/python:/user/modules:/p/lib/python-other:");
+	list = value_of(&plan, PP_FORWARD_LIST);
+	CHECK(list && strstr(list, ";INTEL_LIBITTNOTIFY64;") && strstr(list, ";PODPROF_ITT_CHAIN;") &&
+	      strstr(list, ";PYTHONPATH;"));
+	pp_env_plan_release(&plan);
+	itt = "/p/lib/libpodprof.so";
+	python = "/put/in/front:/p/lib/python:/user/modules";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK(!value_of(&plan, "PODPROF_ITT_CHAIN"));
+	CHECK_STR(value_of(&plan, "PYTHONPATH"), python);
+	pp_env_plan_release(&plan);
+	itt = NULL;
+	python = "";
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "PYTHONPATH"), "/p/lib/python");
+	pp_env_plan_release(&plan);
+	in.shim = NULL;
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK(!value_of(&plan, "PYTHONPATH"));
+	pp_env_plan_release(&plan);
+	python = NULL;
 }
 
 /* What ranks of other hosts need, and mpirun's own list of what it passes on, behind the user's. */
@@ -172,7 +220,7 @@ static void make_file(const char *base, const char *name)
 TEST(libraries_beside_the_program)
 {
 	char base[] = "/tmp/podprof-unit-XXXXXX", program[512], want[512], command[600];
-	char *library = NULL, *mpi = NULL;
+	char *library = NULL, *mpi = NULL, *shim;
 	struct pp_err err;
 
 	CHECK(mkdtemp(base) != NULL);
@@ -194,6 +242,12 @@ TEST(libraries_beside_the_program)
 	snprintf(want, sizeof(want), "%s/lib/podprof/libpodprof.so", base);
 	CHECK_STR(library, want);
 	CHECK(!mpi);
+	make_file(base, "lib/python/sitecustomize.py");
+	CHECK(!pp_env_find_shim(library) && !pp_env_find_shim("libpodprof.so"));
+	make_file(base, "lib/podprof/python/sitecustomize.py");
+	snprintf(want, sizeof(want), "%s/lib/podprof/python", base);
+	CHECK_STR((shim = pp_env_find_shim(library)), want);
+	free(shim);
 	free(library);
 	snprintf(command, sizeof(command), "rm -r '%s'", base);
 	CHECK_INT(system(command), 0);
@@ -204,6 +258,7 @@ int main(void)
 	libraries_beside_the_program();
 	nothing_of_the_users_is_lost();
 	an_inner_run_adds_nothing_twice();
+	itt_and_python_find_us_first();
 	other_hosts_get_it_too();
 	mpirun_is_known();
 	a_path_that_cannot_be_preloaded();
