@@ -27,6 +27,10 @@ string(REGEX REPLACE "/$" "" PODPROF_PC_PREFIX "${PODPROF_PC_PREFIX}")
 configure_file(${PROJECT_SOURCE_DIR}/core/podprof.pc.in ${PROJECT_BINARY_DIR}/podprof.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/podprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# What `podprof run` puts on PYTHONPATH; run by the job's own Python, whichever it is, so nothing is compiled ahead.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/launchers/python DESTINATION ${PODPROF_INSTALL_PLUGINDIR}
+  FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
