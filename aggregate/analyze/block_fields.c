@@ -62,8 +62,12 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_TEXT(io, w->version);
 		PP_BLOCK_TEXT(io, w->command);
 		PP_BLOCK_TEXT(io, w->memory_note);
+		PP_BLOCK_U(io, w->loader_samples);
+		pp_block_double(io, &w->loader_busy);
 		if (w->domain < -1 || w->domain >= (int64_t)d->workers || w->own_bound_ns < 0)
 			pp_block_fault(io, -EBADMSG, "a clock");
+		if (w->loader_busy < 0 || w->loader_busy > 1)
+			pp_block_fault(io, -EBADMSG, "a share");
 		if (w->rank < 0 || (i && w->rank <= w[-1].rank))
 			pp_block_fault(io, -EBADMSG, "ranks out of order");
 	}
@@ -301,6 +305,7 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	do_channels(io, &d->unseen, &d->unseens);
 	do_communicators(io, d);
 	do_files(io, d);
+	pp_block_ops(io, d);
 	do_memories(io, d);
 	do_window(io, d);
 }

@@ -10,6 +10,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
+#include "aggregate/analyze/op.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -209,8 +210,8 @@ int pp_join_ends_with(const char *text, const char *end)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,
-	        pp_join_process,       pp_join_late,        pp_join_quality,
+	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,   pp_join_ops,
+	        pp_join_input,         pp_join_process,     pp_join_late,     pp_join_quality,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;
@@ -259,6 +260,7 @@ void pp_dataset_release(struct pp_dataset *d)
 		free(d->communicator[i].member);
 	free(d->communicator);
 	free(d->file);
+	free(d->op);
 	free(d->worker);
 	free(d->step_number);
 	free(d->cell);

@@ -32,7 +32,9 @@ struct pp_worker {
 	uint64_t lost[PP_LOSSES];
 	uint64_t records;
 	char options[512], version[32], command[512];
-	char memory_note[128]; /* why there are no samples of its memory; "" */
+	char memory_note[128];   /* why there are no samples of its memory; "" */
+	uint32_t loader_samples; /* how often its data loader's workers were looked at in the window's steps */
+	double loader_busy;      /* share of them that was at work, mean of these; 0 to 1 */
 };
 
 struct pp_cell { /* one (step, worker) */
@@ -113,6 +115,16 @@ struct pp_file_use {   /* one file of MPI I/O by one rank */
 	int64_t other_ns;          /* open, close, view, size, sync */
 };
 
+struct pp_op {                    /* one name on one worker: ranges and MPI calls that began in the window's steps, whole */
+	uint32_t name;            /* intern id */
+	int32_t worker;           /* rank */
+	uint8_t category, source; /* enum pp_category, pp_source_id */
+	uint32_t steps;           /* of this worker that the sums are over, those without it too */
+	uint64_t calls;
+	int64_t total_ns;        /* durations, summed: of a recursive one every level */
+	int64_t self_ns, max_ns; /* less what is nested in it on its thread; the longest call */
+};
+
 struct pp_process_cell { /* one (step, worker): what its process used in the step */
 	int64_t cpu_user_ns, cpu_system_ns;
 	int64_t voluntary, involuntary; /* context switches */
@@ -175,6 +187,11 @@ struct pp_dataset {
 	size_t communicators;
 	struct pp_file_use *file; /* by name, worker */
 	size_t files;
+	struct pp_op *op; /* by name, category, source, worker */
+	size_t ops;
+	uint64_t ops_cut;    /* ranges in the steps that were not seen to begin or to end: in no row */
+	uint64_t ops_rest;   /* rows that are left out: a worker has at most PP_OPS_MOST */
+	int64_t ops_rest_ns; /* their time of their own */
 	struct pp_attr_default *by_default;
 	size_t defaults;
 	struct pp_process_cell *process; /* [steps][workers] */

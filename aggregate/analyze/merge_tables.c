@@ -5,6 +5,7 @@
 
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/merge_part.h"
+#include "aggregate/analyze/op.h"
 
 /* One table of all parts: parts' rows one after the other. */
 static int gather(const struct pp_merge *m, size_t rows_at, size_t array_at, size_t row_size)
@@ -127,6 +128,27 @@ static int merge_by_rank(struct pp_merge *m)
 	return 0;
 }
 
+static int merge_ops(struct pp_merge *m)
+{
+	struct pp_dataset *d = m->d;
+	size_t kept = 0, at = 0;
+	int rc = GATHER(m, ops, op);
+
+	if (rc < 0)
+		return rc;
+	for (size_t p = 0; p < m->parts; p++) {
+		for (size_t i = 0; i < m->part[p]->ops; i++, at++)
+			if (pp_merge_has(m, p, d->op[at].worker))
+				d->op[kept++] = d->op[at];
+		d->ops_cut += m->part[p]->ops_cut;
+		d->ops_rest += m->part[p]->ops_rest;
+		d->ops_rest_ns = pp_wrap_plus(d->ops_rest_ns, m->part[p]->ops_rest_ns);
+	}
+	d->ops = kept;
+	pp_ops_sort(d);
+	return 0;
+}
+
 static int has_warning(const struct pp_dataset *d, const char *text)
 {
 	for (size_t i = 0; i < d->warnings; i++)
@@ -204,6 +226,8 @@ int pp_merge_tables(struct pp_merge *m)
 		rc = merge_defaults(m);
 	if (rc == 0)
 		rc = merge_by_rank(m);
+	if (rc == 0)
+		rc = merge_ops(m);
 	if (rc == 0)
 		rc = merge_window(m);
 	for (size_t p = 0; p < m->parts; p++)

@@ -7,6 +7,7 @@
 
 #include "aggregate/analyze/clock_words.h"
 #include "aggregate/analyze/join.h"
+#include "aggregate/analyze/op.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
@@ -186,8 +187,11 @@ static void warn_default(struct pp_dataset *d)
 static void warn_absent(struct pp_dataset *d)
 {
 	pp_dataset_warn(d, "/kernel is absent: no device source in this session");
-	pp_dataset_warn(d, "/op is absent: no operator source in this session");
-	pp_dataset_warn(d, "/input is absent: no input pipeline source in this session");
+	if (!d->ops)
+		pp_dataset_warn(d, "/op is absent: no range and no MPI call began in the window's steps");
+	if (d->ops_rest)
+		pp_dataset_warn(d, "%" PRIu64 " names of operators are left out of /op: a worker has at most %d rows", d->ops_rest,
+		                PP_OPS_MOST);
 	if (!d->memories)
 		pp_dataset_warn(d, "/memory is absent: no process was looked at while it recorded");
 	if (!d->collectives)

@@ -196,9 +196,6 @@ struct quality { /* what the texts of /quality come from */
 
 static void find_absent(struct quality *q)
 {
-	static const struct absent never[] = {{"op", "no source of operators in this version"},
-	                                      {"kernel", "no source of device kernels in this version"},
-	                                      {"input", "no source of input pipelines in this version"}};
 	const struct pp_dataset *d = q->d;
 	struct absent *a = q->absent;
 	size_t n = 0;
@@ -223,8 +220,13 @@ static void find_absent(struct quality *q)
 		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
 	if (!d->files)
 		a[n++] = (struct absent){"file", "no call of MPI I/O was recorded"};
-	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
-		a[n++] = never[i];
+	if (!d->ops)
+		a[n++] = (struct absent){"op", "no range and no MPI call began in the window's steps"};
+	a[n++] = (struct absent){"kernel", "no source of device kernels in this version"};
+	if (!pp_h5_has_input(d))
+		a[n++] = (struct absent){
+		        "input",
+		        "nothing was recorded of a data loader's workers; time that steps wait for input is in /breakdown"};
 	q->absents = n;
 }
 
@@ -357,6 +359,7 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 		write_communicator(h, d);
 	if (d->files)
 		write_file_use(h, d);
+	pp_h5_write_op(h, d);
 	pp_h5_write_process(h, d);
 	pp_h5_write_window(h, d);
 	write_quality(h, d);

@@ -1,5 +1,5 @@
-/* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines, and 6 more where clocks have more to say. Called
- * through writer_list. */
+/* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines, 6 more where clocks have more to say and 15
+ * more where there are operators. Called through writer_list. */
 #include "aggregate/write/text.h"
 
 #include <errno.h>
@@ -162,9 +162,12 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	        verdict[0] ? verdict + 1 : "");
 	pp_text_longest(d, &t, to);
 	pp_text_breakdown(d, &t, to);
+	pp_text_input(d, &t, to);
 	pp_text_late(d, &t, to);
 	pp_text_next(&what, to);
-	code = pp_text_workers(d, &t, to);
+	code = pp_text_ops(d, &t, to);
+	if (!code)
+		code = pp_text_workers(d, &t, to);
 	fputc('\n', to);
 	pp_text_clock(d, to);
 	pp_text_quality(d, &t, to);

@@ -8,7 +8,8 @@
 #include "aggregate/analyze/verdict.h"
 #include "core/base/units.h"
 
-enum { PP_TEXT_LINES = 40, PP_TEXT_CLOCK_LINES = 6 }; /* the latter more where there are several clocks */
+/* More than the first: where there are several clocks, and where there are operators. */
+enum { PP_TEXT_LINES = 40, PP_TEXT_CLOCK_LINES = 6, PP_TEXT_OP_LINES = 15 };
 
 /* The whole summary. 0, or -ENOMEM. */
 int pp_text_write(const struct pp_dataset *d, FILE *to);
@@ -31,8 +32,8 @@ struct pp_text {                           /* numbers of the summary, computed o
 
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);
 void pp_text_release(struct pp_text *t);
-/* Parts, in order: what was lost (first table), memory, files, the window, a step that is no like of the others, breakdown, who
- * waited, what to do next, workers, clocks, quality. */
+/* Parts, in order: what was lost (first table), memory, files, the window, a step that is no like of the others, breakdown, the
+ * data loader, who waited, what to do next, operators, workers, clocks, quality. */
 void pp_text_lost(const struct pp_dataset *d, FILE *to);
 void pp_text_memory(const struct pp_dataset *d, FILE *to);
 void pp_text_files(const struct pp_dataset *d, FILE *to);
@@ -41,6 +42,8 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *
 void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_next(const struct pp_verdict_what *what, FILE *to);
+void pp_text_input(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
+int pp_text_ops(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_clock(const struct pp_dataset *d, FILE *to);
 void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to);

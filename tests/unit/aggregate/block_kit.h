@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/block.h"
+#include "aggregate/analyze/op.h"
 #include "core/source/mpi_call.h"
 #include "tests/test.h"
 
@@ -159,6 +160,46 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		pp_dataset_warn(d, "%s %d", "something is missing", (int)k);
 }
 
+static inline void kit_ops(struct pp_dataset *d, struct pp_intern *names)
+{
+	d->ops = d->workers ? kit_random(12) : 0;
+	d->op = calloc(d->ops + 1, sizeof(*d->op));
+	for (size_t i = 0; i < d->ops; i++) {
+		d->op[i] = (struct pp_op){.name = kit_name(names, "op", kit_random(4)),
+		                          .worker = d->worker[kit_random(d->workers)].rank,
+		                          .category = (uint8_t)(1 + i % 7), /* no two rows are of one operator and worker */
+		                          .source = (uint8_t)(i / 7)};
+		d->op[i].steps = (uint32_t)kit_random(100);
+		d->op[i].calls = kit_random(0);
+		d->op[i].total_ns = kit_time();
+		d->op[i].self_ns = kit_time();
+		d->op[i].max_ns = kit_time();
+	}
+	pp_ops_sort(d);
+	d->ops_cut = kit_random(3);
+	d->ops_rest = kit_random(0);
+	d->ops_rest_ns = kit_time();
+	for (size_t w = 0; w < d->workers; w++) {
+		d->worker[w].loader_samples = (uint32_t)kit_random(3);
+		d->worker[w].loader_busy = d->worker[w].loader_samples ? (double)kit_random(100) / 100 : 0;
+	}
+}
+
+static inline void kit_same_ops(const struct pp_dataset *a, const struct pp_dataset *b)
+{
+	CHECK(a->ops == b->ops && a->ops_cut == b->ops_cut && a->ops_rest == b->ops_rest && a->ops_rest_ns == b->ops_rest_ns);
+	for (size_t i = 0; i < a->ops && i < b->ops && !test_failures; i++) {
+		const struct pp_op *x = &a->op[i], *y = &b->op[i];
+
+		CHECK_STR(pp_intern_text(b->names, y->name, NULL), pp_intern_text(a->names, x->name, NULL));
+		CHECK(x->worker == y->worker && x->category == y->category && x->source == y->source && x->steps == y->steps);
+		CHECK(x->calls == y->calls && x->total_ns == y->total_ns && x->self_ns == y->self_ns && x->max_ns == y->max_ns);
+	}
+	for (size_t w = 0; w < a->workers && w < b->workers; w++)
+		CHECK(a->worker[w].loader_samples == b->worker[w].loader_samples &&
+		      a->worker[w].loader_busy == b->worker[w].loader_busy);
+}
+
 static inline int64_t kit_moment(void)
 {
 	return kit_random(3) ? kit_time() : PP_WINDOW_NEVER;
@@ -300,6 +341,7 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 				        .cpu_user_ns = kit_time(), .minor = -5, .present = (int8_t)kit_random(2), .rss_present = 1};
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
+	kit_ops(&d, names);
 	kit_window(&d);
 	kit_clocks(&d);
 	CHECK_INT(pp_dataset_clocks(&d), 0);

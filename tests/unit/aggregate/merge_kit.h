@@ -220,6 +220,8 @@ static inline void compare_tables(const struct pp_dataset *a, const struct pp_da
 		x.name = y.name = 0;
 		CHECK(!memcmp(&x, &y, sizeof(x)));
 	}
+	if (a->steps_asked_last) /* else in steps that are none of the job's too */
+		kit_same_ops(a, b);
 	for (size_t i = 0; i < a->defaults; i++) {
 		CHECK_STR(pp_intern_text(b->names, b->by_default[i].name, NULL),
 		          pp_intern_text(a->names, a->by_default[i].name, NULL));

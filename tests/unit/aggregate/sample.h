@@ -64,6 +64,7 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	add_range(c, r, 1, "loader", at + 50000, at + 900000)->category = PP_CATEGORY_INPUT;
 	add_span(c, r, 2, PP_SPAN_ASYNC, "prefetch", at + 100, at + SAMPLE_STEP_NS + 5000);
 	add_span(c, r, 2, PP_SPAN_COUNTER, "loss", at + 200, at + 200)->value = 0.5;
+	add_span(c, r, 2, PP_SPAN_COUNTER, "dataloader workers busy", at + 300, at + 300)->value = (double)(k + (int64_t)r) / 32;
 	for (int i = 0; i < 3; i++) {
 		struct pp_span *q = add_span(c, r, 2, PP_SPAN_REQUEST, "MPI_Irecv", at + 1000 + i, at + 500000);
 

@@ -1,0 +1,283 @@
+/* Operator statistics: how often each name occurs on each worker, and what it takes with and without what is nested in it.
+ * Called by dataset.c and merge_tables.c; docs/steps.md has the rules. */
+#include "aggregate/analyze/op.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ring/intern.h"
+#include "core/step/attr_flat.h"
+
+enum { NO_ROW = UINT32_MAX };
+
+struct window { /* a step of this rank */
+	int64_t begin, end;
+	uint32_t thread;
+};
+
+struct open { /* a range that is not over: each ends before the one below it */
+	int64_t end;
+	uint32_t row;
+};
+
+struct ops { /* of one rank after the other */
+	struct pp_dataset *d;
+	struct pp_name_cache cache;
+	size_t room;
+	uint32_t *row_of; /* by name: index + 1 of its latest row; rows of earlier ranks stay behind */
+	uint32_t *next;   /* [room] by row: index + 1 of another one of that name */
+	size_t first;     /* row of this rank */
+	int32_t worker;
+	struct window *window; /* [windows] */
+	size_t windows;
+	struct open *open; /* [room_open] */
+	size_t opens, room_open;
+};
+
+static int compare_window(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int compare_op(const void *a, const void *b, void *names)
+{
+	const struct pp_op *x = a, *y = b;
+
+	if (x->name != y->name)
+		return pp_names_compare(names, x->name, y->name);
+	if (x->category != y->category)
+		return x->category < y->category ? -1 : 1;
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+void pp_ops_sort(struct pp_dataset *d)
+{
+	if (d->ops)
+		qsort_r(d->op, d->ops, sizeof(*d->op), compare_op, (void *)d->names);
+}
+
+int pp_op_is_same(const struct pp_op *a, const struct pp_op *b)
+{
+	return a->name == b->name && a->category == b->category && a->source == b->source;
+}
+
+/* What a name says of where it comes from: "aten" of "aten::mm", "Optimizer" of "Optimizer.step#SGD.step". */
+size_t pp_op_type(const char *name, size_t length)
+{
+	size_t n = strcspn(name, ":.#");
+
+	if (length > 4 && !strncmp(name, "MPI_", 4))
+		return 3;
+	return n + 1 < length && isalpha((unsigned char)name[0]) && !memchr(name, ' ', n) ? n : 0;
+}
+
+static int more_rows(struct ops *o)
+{
+	size_t room = o->room ? 2 * o->room : 256;
+	struct pp_op *op = realloc(o->d->op, room * sizeof(*op));
+	uint32_t *next;
+
+	if (!op)
+		return -ENOMEM;
+	o->d->op = op;
+	next = realloc(o->next, room * sizeof(*next));
+	if (!next || room >= NO_ROW)
+		return -ENOMEM;
+	o->next = next;
+	o->room = room;
+	return 0;
+}
+
+/* This rank's row; NO_ROW: no memory. */
+static uint32_t row_of(struct ops *o, const struct pp_span *span)
+{
+	struct pp_op one = {.name = span->name < o->cache.count ? span->name : 0,
+	                    .worker = o->worker,
+	                    .category = pp_flat_code(&o->cache, span) & (PP_FLAT_BY_DEFAULT - 1),
+	                    .source = span->source,
+	                    .steps = (uint32_t)o->windows};
+	uint32_t first = o->row_of[one.name];
+
+	for (uint32_t i = first; i > o->first; i = o->next[i - 1])
+		if (pp_op_is_same(&o->d->op[i - 1], &one))
+			return i - 1;
+	if (o->d->ops == o->room && more_rows(o) < 0)
+		return NO_ROW;
+	o->d->op[o->d->ops] = one;
+	o->next[o->d->ops] = first;
+	o->row_of[one.name] = (uint32_t)++o->d->ops;
+	return (uint32_t)o->d->ops - 1;
+}
+
+/* What the span takes of the ranges around it is not theirs: of the one that was begun last, and of those below only where it sticks
+ * out. Those that end no later than it have nothing to come any more. */
+static void take_from_parents(struct ops *o, const struct pp_span *span)
+{
+	int64_t begin = span->begin;
+
+	while (o->opens) {
+		const struct open *top = &o->open[o->opens - 1];
+		int64_t end = top->end < span->end ? top->end : span->end;
+
+		if (end > begin) {
+			if (top->row != NO_ROW)
+				o->d->op[top->row].self_ns -= end - begin;
+			begin = end;
+		}
+		if (top->end > span->end)
+			return;
+		o->opens--;
+	}
+}
+
+static int push(struct ops *o, int64_t end, uint32_t row)
+{
+	if (o->opens == o->room_open) {
+		size_t room = o->room_open ? 2 * o->room_open : 64;
+		struct open *more = realloc(o->open, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		o->open = more;
+		o->room_open = room;
+	}
+	o->open[o->opens++] = (struct open){end, row};
+	return 0;
+}
+
+/* The step that it begins in has it whole. *ret_row: NO_ROW where it does not count. */
+static int count(struct ops *o, const struct pp_span *span, const struct window *w, uint32_t thread, uint32_t *ret_row)
+{
+	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
+	struct pp_op *op;
+
+	*ret_row = NO_ROW;
+	if (!w || span->begin < w->begin)
+		return 0;
+	if (span->kind == PP_SPAN_RANGE && !span->category && thread == w->thread && span->begin == w->begin && span->end == w->end)
+		return 0; /* the step itself */
+	if (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) {
+		o->d->ops_cut++;
+		return 0;
+	}
+	*ret_row = row_of(o, span);
+	if (*ret_row == NO_ROW)
+		return -ENOMEM;
+	op = &o->d->op[*ret_row];
+	op->calls += span->kind == PP_SPAN_MPI && (span->flags & PP_SPAN_POLLS) ? span->sequence : 1;
+	op->total_ns += ns;
+	op->self_ns += ns;
+	if (ns > op->max_ns)
+		op->max_ns = ns;
+	return 0;
+}
+
+static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t index)
+{
+	size_t at = 0;
+
+	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_RANGE) | PP_SPAN_BIT(PP_SPAN_MPI)))
+		return 0;
+	o->opens = 0;
+	for (size_t i = 0; i < thread->spans; i++) {
+		const struct pp_span *span = &thread->span[i];
+		uint32_t row;
+
+		if (span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI)
+			continue;
+		while (at < o->windows && o->window[at].end <= span->begin)
+			at++;
+		while (o->opens && o->open[o->opens - 1].end <= span->begin)
+			o->opens--;
+		if (count(o, span, at < o->windows ? &o->window[at] : NULL, index, &row) < 0)
+			return -ENOMEM;
+		take_from_parents(o, span);
+		if (span->end > span->begin && push(o, span->end, row) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int list_windows(struct ops *o, const struct pp_steps *steps, size_t rank, size_t ranks)
+{
+	free(o->window);
+	o->window = calloc(steps->steps + 1, sizeof(*o->window));
+	o->windows = 0;
+	if (!o->window)
+		return -ENOMEM;
+	for (size_t s = 0; s < steps->steps; s++) {
+		const struct pp_step_cell *cell = &steps->cell[s * ranks + rank];
+
+		if (cell->present && cell->end > cell->begin)
+			o->window[o->windows++] = (struct window){cell->begin, cell->end, cell->thread};
+	}
+	qsort(o->window, o->windows, sizeof(*o->window), compare_window);
+	return 0;
+}
+
+static int compare_self(const void *a, const void *b, void *names)
+{
+	const struct pp_op *x = a, *y = b;
+
+	if (x->self_ns != y->self_ns)
+		return x->self_ns < y->self_ns ? 1 : -1;
+	return compare_op(a, b, names);
+}
+
+/* Names without end (one a batch) would be a table without end. */
+static void keep_most(struct ops *o)
+{
+	struct pp_dataset *d = o->d;
+
+	if (d->ops - o->first <= PP_OPS_MOST)
+		return;
+	qsort_r(d->op + o->first, d->ops - o->first, sizeof(*d->op), compare_self, (void *)d->names);
+	for (size_t i = o->first; i < d->ops; i++)
+		o->row_of[d->op[i].name] = 0; /* the next rank's rows may stand where these stood */
+	for (size_t i = o->first + PP_OPS_MOST; i < d->ops; i++) {
+		d->ops_rest++;
+		d->ops_rest_ns += d->op[i].self_ns;
+	}
+	d->ops = o->first + PP_OPS_MOST;
+}
+
+static int count_rank(struct ops *o, const struct pp_join *j, size_t r)
+{
+	const struct pp_rank *rank = &j->in->capture->rank[r];
+	int rc = list_windows(o, j->in->steps, r, j->in->capture->ranks);
+
+	o->worker = rank->rank;
+	o->first = o->d->ops;
+	for (uint32_t t = 0; t < rank->threads && rc == 0 && o->windows; t++)
+		rc = count_thread(o, &rank->thread[t], t);
+	if (rc == 0)
+		keep_most(o);
+	return rc;
+}
+
+int pp_join_ops(struct pp_join *j)
+{
+	uint32_t names = pp_intern_count(j->d->names);
+	struct ops o = {.d = j->d, .cache = {.names = j->d->names, .count = names}};
+	int rc = 0;
+
+	o.cache.code = calloc((size_t)names + 1, sizeof(*o.cache.code));
+	o.row_of = calloc((size_t)names + 1, sizeof(*o.row_of));
+	if (!o.cache.code || !o.row_of)
+		rc = -ENOMEM;
+	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
+		rc = count_rank(&o, j, r);
+	pp_ops_sort(j->d);
+	free(o.cache.code);
+	free(o.row_of);
+	free(o.next);
+	free(o.window);
+	free(o.open);
+	return rc;
+}

@@ -1,0 +1,318 @@
+/* Operator statistics of hand-made captures: nesting, recursion, threads, steps, what is cut, and what a name says of its type. */
+#include "aggregate/analyze/op.h"
+
+#include "tests/test.h"
+#include "tests/unit/capture.h"
+
+enum { RANKS = 2 };
+
+struct made {
+	struct pp_capture capture;
+	struct pp_steps steps;
+	struct pp_attr attr[RANKS];
+	struct pp_dataset d;
+};
+
+/* Steps 0 to 9 of 1000 ns from 1000 on, with a gap of 100 behind each; 0 and 9 become edges. */
+static int64_t at(int64_t step)
+{
+	return 1000 + step * 1100;
+}
+
+static void begin(struct made *m)
+{
+	*m = (struct made){.capture = make_capture(RANKS)};
+	for (size_t r = 0; r < RANKS; r++) {
+		m->capture.rank[r].step_marks = 1;
+		m->capture.rank[r].records = 1;
+		for (int64_t k = 0; k < 10; k++)
+			add_step(&m->capture, r, k, at(k), at(k) + 1000);
+	}
+}
+
+static int compare_span(const void *a, const void *b)
+{
+	const struct pp_span *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->end < y->end) - (x->end > y->end);
+}
+
+static void end(struct made *m)
+{
+	struct pp_dataset_input in = {
+	        .capture = &m->capture, .steps = &m->steps, .attr = m->attr, .asked_first = 1, .asked_last = 9, .bound_ns = 2};
+	struct pp_err err = {""};
+
+	for (size_t r = 0; r < RANKS; r++)
+		for (size_t t = 0; t < m->capture.rank[r].threads; t++)
+			qsort(m->capture.rank[r].thread[t].span, m->capture.rank[r].thread[t].spans, sizeof(struct pp_span),
+			      compare_span);
+	CHECK_INT(pp_steps_find(&m->capture, 1, 9, &m->steps, &err), 0);
+	CHECK_INT(m->steps.steps, 8);
+	for (size_t r = 0; r < RANKS; r++)
+		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, RANKS, m->capture.names, &m->attr[r], &err), 0);
+	CHECK_INT(pp_dataset_build(&in, &m->d, &err), 0);
+}
+
+static void drop(struct made *m)
+{
+	pp_dataset_release(&m->d);
+	for (size_t r = 0; r < RANKS; r++)
+		pp_attr_release(&m->attr[r]);
+	pp_steps_release(&m->steps);
+	free_capture(&m->capture);
+}
+
+static struct pp_op find(const struct made *m, const char *name, int32_t worker)
+{
+	struct pp_op none = {.worker = -1};
+
+	for (size_t i = 0; i < m->d.ops; i++)
+		if (m->d.op[i].worker == worker && !strcmp(pp_intern_text(m->d.names, m->d.op[i].name, NULL), name))
+			return m->d.op[i];
+	return none;
+}
+
+static void check(const struct made *m, const char *name, uint64_t calls, int64_t total, int64_t self, int64_t max)
+{
+	struct pp_op op = find(m, name, 0);
+
+	if (op.calls != calls || op.total_ns != total || op.self_ns != self || op.max_ns != max)
+		fprintf(stderr, "%s: %d calls, total %d, self %d, most %d\n", name, (int)op.calls, (int)op.total_ns,
+		        (int)op.self_ns, (int)op.max_ns);
+	CHECK_INT(op.worker, 0);
+	CHECK_INT(op.calls, calls);
+	CHECK_INT(op.total_ns, total);
+	CHECK_INT(op.self_ns, self);
+	CHECK_INT(op.max_ns, max);
+	CHECK_INT(op.steps, 8);
+}
+
+/* A parent has what its children leave, a recursive name counts every level, as torch.profiler does. */
+TEST(nested)
+{
+	struct made m;
+
+	begin(&m);
+	for (int64_t k = 1; k < 3; k++) {
+		add_range(&m.capture, 0, 0, "forward", at(k), at(k) + 500);
+		add_range(&m.capture, 0, 0, "aten::sum", at(k) + 100, at(k) + 300);
+		add_range(&m.capture, 0, 0, "aten::sum", at(k) + 110, at(k) + 290);
+		add_range(&m.capture, 0, 0, "aten::fill_", at(k) + 120, at(k) + 130);
+		add_range(&m.capture, 0, 0, "aten::fill_", at(k) + 130, at(k) + 150);
+		add_range(&m.capture, 0, 0, "aten::fill_", at(k) + 290, at(k) + 290);
+		add_range(&m.capture, 0, 0, "aten::mm", at(k) + 300, at(k) + 300 + 50 * k);
+	}
+	end(&m);
+	check(&m, "forward", 2, 1000, 1000 - 400 - 150, 500);
+	check(&m, "aten::sum", 4, 2 * (200 + 180), 2 * (200 - 30), 200);
+	check(&m, "aten::fill_", 6, 60, 60, 20);
+	check(&m, "aten::mm", 2, 150, 150, 100);
+	CHECK_INT(m.d.ops, 4);
+	CHECK_INT(m.d.ops_cut, 0);
+	drop(&m);
+}
+
+/* What overlaps without nesting: the range begun last has the time, and nobody has it twice. */
+TEST(crossed)
+{
+	struct made m;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "outer", at(1), at(1) + 900);
+	add_range(&m.capture, 0, 0, "a", at(1) + 100, at(1) + 300);
+	add_range(&m.capture, 0, 0, "b", at(1) + 200, at(1) + 500);
+	add_range(&m.capture, 0, 0, "c", at(1) + 400, at(1) + 1000);
+	end(&m);
+	check(&m, "a", 1, 200, 100, 200);
+	check(&m, "b", 1, 300, 200, 300);
+	check(&m, "c", 1, 600, 600, 600);
+	check(&m, "outer", 1, 900, 100, 900);
+	drop(&m);
+}
+
+/* An occurrence is whole in the step that it begins in, whoever it is nested in; outside of the steps there are none. */
+TEST(steps)
+{
+	struct made m;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "before", at(0) + 10, at(0) + 20);
+	add_range(&m.capture, 0, 0, "into the first", at(0) + 990, at(1) + 10);
+	add_range(&m.capture, 0, 0, "child", at(1), at(1) + 5);
+	add_range(&m.capture, 0, 0, "over the edge", at(1) + 900, at(2) + 50);
+	add_range(&m.capture, 0, 0, "in the gap", at(1) + 1010, at(1) + 1090);
+	add_range(&m.capture, 0, 0, "child", at(2) + 10, at(2) + 30);
+	add_range(&m.capture, 0, 0, "out of the last", at(8) + 900, at(9) + 200);
+	add_range(&m.capture, 0, 0, "after", at(9) + 10, at(9) + 20);
+	add_range(&m.capture, 0, 0, "my step", at(3), at(3) + 1000);
+	add_range(&m.capture, 0, 1, "my step", at(4), at(4) + 1000);
+	end(&m);
+	CHECK_INT(find(&m, "before", 0).worker, -1);
+	CHECK_INT(find(&m, "into the first", 0).worker, -1);
+	CHECK_INT(find(&m, "in the gap", 0).worker, -1);
+	CHECK_INT(find(&m, "after", 0).worker, -1);
+	check(&m, "child", 2, 25, 25, 20);
+	check(&m, "over the edge", 1, 250, 250 - 80 - 20, 250);
+	check(&m, "out of the last", 1, 400, 390, 400);
+	check(&m, "my step", 1, 1000, 1000, 1000); /* the other thread's: on the step's own it is the step */
+	CHECK_INT(m.d.ops, 4);
+	drop(&m);
+}
+
+/* Threads add up and take nothing of each other; ranks have rows of their own; a rank without steps has none. */
+TEST(threads_and_ranks)
+{
+	struct made m;
+
+	begin(&m);
+	for (uint32_t t = 0; t < 3; t++) {
+		add_range(&m.capture, 0, t, "work", at(1) + 10, at(1) + 100 + t);
+		add_range(&m.capture, 0, t, "inner", at(1) + 20, at(1) + 30);
+		add_span(&m.capture, 0, t, PP_SPAN_ASYNC, "async", at(1) + 40, at(1) + 50);
+	}
+	add_range(&m.capture, 1, 0, "work", at(8) + 1, at(8) + 2);
+	end(&m);
+	check(&m, "work", 3, 3 * 90 + 3, 3 * 80 + 3, 92);
+	check(&m, "inner", 3, 30, 30, 10);
+	CHECK_INT(find(&m, "async", 0).worker, -1);
+	CHECK_INT(find(&m, "work", 1).total_ns, 1);
+	CHECK(!strcmp(pp_intern_text(m.d.names, m.d.op[0].name, NULL), "inner") && m.d.op[1].worker == 0 && m.d.op[2].worker == 1);
+	drop(&m);
+}
+
+/* Ranges without a begin or an end are in no row; what is nested in them is. */
+TEST(cut)
+{
+	struct made m;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "epoch", at(1) + 10, at(9) + 900)->flags = PP_SPAN_CUT_END;
+	add_range(&m.capture, 0, 0, "old", at(2) + 10, at(2) + 20)->flags = PP_SPAN_CUT_BEGIN;
+	add_range(&m.capture, 0, 0, "outside", at(9) + 10, at(9) + 20)->flags = PP_SPAN_CUT_END;
+	add_range(&m.capture, 0, 0, "child", at(3), at(3) + 7);
+	end(&m);
+	CHECK_INT(m.d.ops_cut, 2);
+	CHECK_INT(m.d.ops, 1);
+	check(&m, "child", 1, 7, 7, 7);
+	drop(&m);
+}
+
+/* The category is the sweep's: what the program said, else the call's, else the name's. Two categories are two operators. */
+TEST(categories)
+{
+	struct made m;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "x", at(1) + 10, at(1) + 20)->category = PP_CATEGORY_OUTPUT;
+	add_range(&m.capture, 0, 0, "x", at(1) + 30, at(1) + 50);
+	add_range(&m.capture, 0, 0, "load batch", at(1) + 60, at(1) + 70)->source = PP_SOURCE_ITT;
+	add_mpi(&m.capture, 0, "MPI_Allreduce", 0, at(1) + 80, at(1) + 100)->source = PP_SOURCE_MPI;
+	struct pp_span *polls = add_mpi(&m.capture, 0, "MPI_Test", 17, at(1) + 110, at(1) + 120);
+
+	polls->flags = PP_SPAN_POLLS;
+	end(&m);
+	CHECK_INT(m.d.ops, 5);
+	CHECK_INT(find(&m, "MPI_Allreduce", 0).category, PP_CATEGORY_HOST_COMMUNICATION);
+	CHECK_INT(find(&m, "MPI_Allreduce", 0).source, PP_SOURCE_MPI);
+	CHECK_INT(find(&m, "MPI_Test", 0).calls, 17);
+	CHECK_INT(find(&m, "load batch", 0).category, PP_CATEGORY_INPUT);
+	CHECK_INT(find(&m, "load batch", 0).source, PP_SOURCE_ITT);
+	CHECK_INT(m.d.op[3].category, PP_CATEGORY_HOST_COMPUTE);
+	CHECK_INT(m.d.op[3].total_ns, 20);
+	CHECK_INT(m.d.op[4].category, PP_CATEGORY_OUTPUT);
+	CHECK_INT(m.d.op[4].total_ns, 10);
+	drop(&m);
+}
+
+/* Names without end: a worker keeps those with most time, and says how many it left out. */
+TEST(names_without_end)
+{
+	enum { NAMES = PP_OPS_MOST + 100 };
+	struct pp_span *span = calloc(NAMES + 10, sizeof(*span)), *old;
+	struct made m;
+
+	begin(&m);
+	for (size_t r = 0; r < RANKS; r++)
+		add_range(&m.capture, r, 1, "first", at(1), at(1) + 1);
+	old = m.capture.rank[0].thread[1].span;
+	m.capture.rank[0].thread[1].span = span;
+	for (int i = 0; i < NAMES; i++) {
+		char name[32];
+		int n = snprintf(name, sizeof(name), "batch.%d", i);
+
+		span[i] = (struct pp_span){.kind = PP_SPAN_RANGE, .begin = at(1 + i % 8), .end = at(1 + i % 8) + 1 + i};
+		span[i].name = pp_intern_put(m.capture.names, name, (size_t)n);
+	}
+	m.capture.rank[0].thread[1].spans = NAMES;
+	for (int i = 0; i < NAMES; i++) /* one step after the other */
+		span[i].begin = at(1) + i % 1000, span[i].end = span[i].begin;
+	span[NAMES - 1].end = span[NAMES - 1].begin + 5;
+	end(&m);
+	CHECK_INT(m.d.ops, PP_OPS_MOST + 1);
+	CHECK_INT(m.d.ops_rest, 100);
+	CHECK_INT(m.d.ops_rest_ns, 0);
+	CHECK_INT(find(&m, "batch.4195", 0).self_ns, 5);
+	CHECK_INT(find(&m, "first", 1).calls, 1);
+	free(span);
+	m.capture.rank[0].thread[1].span = old;
+	drop(&m);
+}
+
+TEST(types)
+{
+	static const char *const name[][2] = {
+	        {"aten::mm", "aten"},
+	        {"autograd::engine::evaluate_function: AddmmBackward0", "autograd"},
+	        {"Optimizer.step#SGD.step", "Optimizer"},
+	        {"gloo:all_reduce", "gloo"},
+	        {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "enumerate(DataLoader)"},
+	        {"MPI_Allreduce", "MPI"},
+	        {"forward", ""},
+	        {"next batch: 1", ""},
+	        {"1.5", ""},
+	        {"end:", ""},
+	        {"::", ""},
+	        {"", ""}};
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		size_t n = pp_op_type(name[i][0], strlen(name[i][0]));
+
+		CHECK_INT(n, strlen(name[i][1]));
+		CHECK(!strncmp(name[i][0], name[i][1], n));
+	}
+}
+
+/* What the shim counts of its data loader, in the window's steps alone. */
+TEST(loader)
+{
+	struct made m;
+
+	begin(&m);
+	add_span(&m.capture, 0, 1, PP_SPAN_COUNTER, "dataloader workers busy", at(0), at(0))->value = 1;
+	add_span(&m.capture, 0, 1, PP_SPAN_COUNTER, "dataloader workers busy", at(1), at(1))->value = 0.5;
+	add_span(&m.capture, 0, 1, PP_SPAN_COUNTER, "loss", at(1), at(1))->value = 0.9;
+	add_span(&m.capture, 0, 1, PP_SPAN_COUNTER, "dataloader workers busy", at(2), at(2))->value = 1;
+	add_span(&m.capture, 0, 1, PP_SPAN_COUNTER, "dataloader workers busy", at(2) + 1, at(2) + 1)->value = 7;
+	end(&m);
+	CHECK_INT(m.d.worker[0].loader_samples, 2);
+	CHECK(m.d.worker[0].loader_busy == 0.75);
+	CHECK_INT(m.d.worker[1].loader_samples, 0);
+	drop(&m);
+}
+
+int main(void)
+{
+	nested();
+	crossed();
+	steps();
+	threads_and_ranks();
+	cut();
+	categories();
+	names_without_end();
+	types();
+	loader();
+	return test_end();
+}
