@@ -14,6 +14,7 @@
 #include "aggregate/keeper/epoch.h"
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/window_rows.h"
+#include "aggregate/read/c10d.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
 #include "core/base/rank_list.h"
@@ -370,6 +371,9 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	for (size_t i = 0; i < capture->ranks; i++)
 		pp_clock_map_rank(capture->rank[i].counts_other && options->other_clock ? options->other_clock : clock,
 		                  &capture->rank[i]);
+	rc = pp_c10d_settle(capture, err);
+	if (rc)
+		return rc;
 	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);
 	if (rc)
 		return rc;

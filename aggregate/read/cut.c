@@ -35,6 +35,11 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 		if (p->usage[i].time < from || p->usage[i].time > to)
 			p->usage[kept++] = p->usage[i];
 	p->usages = kept;
+	kept = 0; /* a collective is told after it began: what was told by now is of no later window */
+	for (size_t i = 0; i < p->tolds; i++)
+		if (p->told[i].time < from || p->told[i].time > to)
+			p->told[kept++] = p->told[i];
+	p->tolds = kept;
 	pp_ring_losses(ring, ring->lost_before);
 	/* Spans that stay were records of the windows to come. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;

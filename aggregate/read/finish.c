@@ -8,6 +8,7 @@
 
 #include "aggregate/read/order.h"
 #include "aggregate/read/rings_private.h"
+#include "core/ring/utf8.h"
 
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
@@ -148,6 +149,27 @@ static int take_usage(struct pp_pair *p, struct pp_rank *rank)
 	return 0;
 }
 
+static int take_told(const struct pp_pair *p, struct pp_rank *rank)
+{
+	struct pp_told *told;
+
+	for (uint32_t i = 0; i < p->remarks; i++) {
+		if (i < PP_REMARKS)
+			pp_remark_add(rank->remark, &rank->remarks, p->remark[i]);
+		else
+			rank->remarks++;
+	}
+	if (!p->tolds)
+		return 0;
+	told = realloc(rank->told, (rank->tolds + p->tolds) * sizeof(*told));
+	if (!told)
+		return -ENOMEM;
+	rank->told = told;
+	memcpy(told + rank->tolds, p->told, p->tolds * sizeof(*told));
+	rank->tolds += p->tolds;
+	return 0;
+}
+
 static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 {
 	uint64_t lost[PP_LOSSES];
@@ -157,6 +179,16 @@ static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 		rank->lost[c] += lost[c] > ring->lost_before[c] ? lost[c] - ring->lost_before[c] : 0;
 }
 
+/* Whole names only, whatever the file says. */
+static void take_rule(const struct pp_ring_header *h, struct pp_rank *rank)
+{
+	char raw[sizeof(h->step_rule)], good[3 * sizeof(raw)];
+
+	copy_text(raw, sizeof(raw), h->step_rule, sizeof(h->step_rule));
+	pp_utf8_mend(good, raw, strlen(raw));
+	snprintf(rank->step_rule, sizeof(rank->step_rule), "%.*s", pp_utf8_fit(good, sizeof(rank->step_rule) - 1), good);
+}
+
 static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, int first)
 {
 	uint32_t used = atomic_load(&h->chunk_used), limit = atomic_load(&h->chunk_limit);
@@ -164,6 +196,8 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 
 	rank->ring_bytes += PP_RING_HEADER_BYTES + (uint64_t)(used < limit ? used : limit) * PP_CHUNK_BYTES;
 	rank->step_marks |= atomic_load(&h->step_marks) != 0;
+	if (atomic_load_explicit(&h->step_told, memory_order_acquire) && !rank->step_rule[0])
+		take_rule(h, rank);
 	if (first || open_tick < rank->open_tick)
 		rank->open_tick = open_tick;
 	if (!first && open_tick != rank->open_tick && rank->exit_known)
@@ -228,6 +262,8 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	rc = take_lanes(&r->shared, &ring->pair, rank);
 	if (!rc)
 		rc = take_usage(&ring->pair, rank);
+	if (!rc)
+		rc = take_told(&ring->pair, rank);
 	return rc ? rc : take_comms(&ring->pair, rank);
 }
 
@@ -256,23 +292,30 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	return 0;
 }
 
+void pp_thread_release(struct pp_thread *thread)
+{
+	if (thread->mapped)
+		munmap(thread->span, thread->mapped);
+	else
+		free(thread->span);
+	thread->span = NULL;
+	thread->spans = thread->mapped = 0;
+}
+
 void pp_capture_release(struct pp_capture *c)
 {
 	for (size_t i = 0; i < c->ranks; i++) {
 		struct pp_rank *rank = &c->rank[i];
 
-		for (size_t t = 0; t < rank->threads; t++) {
-			if (rank->thread[t].mapped)
-				munmap(rank->thread[t].span, rank->thread[t].mapped);
-			else
-				free(rank->thread[t].span);
-		}
+		for (size_t t = 0; t < rank->threads; t++)
+			pp_thread_release(&rank->thread[t]);
 		for (size_t k = 0; k < rank->comms; k++)
 			free(rank->comm[k].member);
 		free(rank->thread);
 		free(rank->comm);
 		free(rank->usage);
 		free(rank->memory);
+		free(rank->told);
 	}
 	free(c->rank);
 	pp_intern_free(c->names);

@@ -28,6 +28,7 @@ void pp_pair_release(struct pp_pair *p)
 		free(p->comm[i].member);
 	free(p->comm);
 	free(p->usage);
+	free(p->told);
 	pp_open_release(&p->ranges);
 	pp_open_release(&p->requests);
 }
@@ -57,6 +58,18 @@ static uint32_t intern_text(struct pp_pair *p, const char *text, size_t length)
 	if (!id && length)
 		p->lost[PP_LOSS_NAME_CUT]++;
 	return id;
+}
+
+/* What stands behind the name is its payload, where the range has no other. */
+static uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+{
+	size_t plain = length;
+
+	if (r->range.source == PP_SOURCE_ITT || r->range.source == PP_SOURCE_NVTX)
+		plain = pp_name_plain(text, length);
+	if (plain < length)
+		pp_payload_suffix(lane, r, text + plain + 2, length - plain - 2);
+	return intern_text(lane->pair, text, plain);
 }
 
 static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
@@ -241,6 +254,8 @@ static int is_bad(const struct pp_record *r)
 		       r->payload.type > PP_PAYLOAD_EXT;
 	case PP_RECORD_MPI:
 		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
+	case PP_RECORD_TOLD:
+		return pp_told_is_bad(&r->told);
 	default:
 		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT;
 	}
@@ -252,13 +267,13 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 
 	switch (r->kind) {
 	case PP_RECORD_PUSH:
-		push(lane, r, intern_text(p, text, length));
+		push(lane, r, intern_range(lane, r, text, length));
 		break;
 	case PP_RECORD_POP:
 		pop(lane, r);
 		break;
 	case PP_RECORD_START:
-		start(lane, r, intern_text(p, text, length));
+		start(lane, r, intern_range(lane, r, text, length));
 		break;
 	case PP_RECORD_END:
 		end(lane, r);
@@ -287,6 +302,12 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 		break;
 	case PP_RECORD_PROCESS:
 		pp_pair_usage(p, r);
+		break;
+	case PP_RECORD_TOLD:
+		pp_pair_told(p, r);
+		break;
+	case PP_RECORD_REMARK:
+		pp_pair_remark(p, text, length);
 		break;
 	default:
 		break;

@@ -55,6 +55,10 @@ struct pp_pair { /* one ring */
 	size_t comms, comms_room;
 	struct pp_usage *usage;
 	size_t usages, usages_room;
+	struct pp_told *told;
+	size_t tolds, tolds_room;
+	char remark[PP_REMARKS][PP_REMARK_TEXT];
+	uint32_t remarks; /* those, and others for which there was no room */
 	uint64_t records;
 	uint64_t lost[PP_LOSSES];
 	int64_t horizon;
@@ -89,6 +93,15 @@ void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *t
 
 /* PROCESS records of a ring; the oldest go where there are too many. */
 void pp_pair_usage(struct pp_pair *p, const struct pp_record *r);
+
+/* TOLD records in the same way; one that no shim writes is bad. */
+int pp_told_is_bad(const struct pp_record_told *t);
+void pp_pair_told(struct pp_pair *p, const struct pp_record *r);
+/* REMARK: each text once. */
+void pp_pair_remark(struct pp_pair *p, const char *text, size_t length);
+void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text);
+/* Bytes of a range's name before what PyTorch puts behind it: ", seq = 3, sizes = [[2]]". */
+size_t pp_name_plain(const char *text, size_t length);
 
 int pp_lane_over(const struct pp_lane *lane);
 struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);

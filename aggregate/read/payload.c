@@ -85,6 +85,21 @@ void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char 
 	append(p, &lane->payload_type, &lane->payload, r->payload.type, bits);
 }
 
+void pp_payload_suffix(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+{
+	uint64_t bits;
+
+	if (lane->payload_type != PP_PAYLOAD_NONE && lane->payload_tick == r->tick)
+		return;
+	lane->payload_type = PP_PAYLOAD_NONE;
+	bits = intern(lane->pair, text, length < PP_PAYLOAD_TEXT ? length : PP_PAYLOAD_TEXT - 1);
+	if (!bits)
+		return;
+	lane->payload_tick = r->tick;
+	lane->payload = bits;
+	lane->payload_type = PP_PAYLOAD_EXT;
+}
+
 void pp_payload_take(struct pp_lane *lane, const struct pp_record *r, struct pp_span *span)
 {
 	if (lane->payload_type == PP_PAYLOAD_NONE)

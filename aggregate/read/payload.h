@@ -11,6 +11,8 @@ enum { PP_PAYLOAD_TEXT = 1024 };
 void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char *bytes, size_t length);
 /* What was kept for the record `r` becomes part of the span; NULL: it is lost. */
 void pp_payload_take(struct pp_lane *lane, const struct pp_record *r, struct pp_span *span);
+/* A text that stood behind the name of the record: kept in the same way, unless the record has a payload of its own. */
+void pp_payload_suffix(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
 /* "name=value, name=value" of a flat struct, a number, a text, else "N bytes 0x...". `to` has PP_PAYLOAD_TEXT bytes. */
 size_t pp_payload_text(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
                        char *to);

@@ -48,6 +48,8 @@ int64_t pp_rings_first_tick(const struct pp_rings *r);
  * last tick (flag CUT_END), spans are sorted, everything moves into ret_capture. Two rings of one rank (the claim passed on): spans
  * of both, as threads of one rank. */
 int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct pp_err *err);
+/* Its spans, wherever they are from. */
+void pp_thread_release(struct pp_thread *thread);
 void pp_capture_release(struct pp_capture *c);
 
 /* A clock domain in words that all keepers have alike: pp_rank.clock. Nothing where there is no boot id: it is like no other. */

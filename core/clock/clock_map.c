@@ -104,8 +104,18 @@ static void map_in_place(const struct pp_clock_map *m, int64_t *time)
 	*time = pp_clock_map_ns(m, (pp_tick)*time);
 }
 
+/* From when it was told to when it was begun: its age is of another clock of the same host. */
+static void map_told(const struct pp_clock_map *m, struct pp_told *told)
+{
+	map_in_place(m, &told->time);
+	if (__builtin_sub_overflow(told->time, told->age_ns, &told->time))
+		told->time = told->age_ns > 0 ? INT64_MIN : INT64_MAX;
+}
+
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 {
+	for (size_t i = 0; i < rank->tolds; i++)
+		map_told(m, &rank->told[i]);
 	if (m->pieces) {
 		pp_pieces_map_rank(m->pieces, rank);
 		return;

@@ -110,6 +110,17 @@ static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t ki
 	return !thread->kinds || (thread->kinds & kinds);
 }
 
+enum { PP_REMARKS = 4, PP_REMARK_TEXT = 160 };
+
+struct pp_c10d_count {     /* collectives of torch.distributed, aggregate/read/c10d.h */
+	uint64_t calls;    /* in the window */
+	uint64_t untold;   /* of which group, the framework did not tell */
+	uint64_t mute;     /* of those: of a rank that told of none */
+	uint64_t unended;  /* whose end was not seen */
+	uint64_t enqueued; /* whose end is on a device */
+	uint64_t rootless; /* with a root that nobody told */
+};
+
 struct pp_rank { /* one rank's capture; owns what it points to */
 	int32_t rank, size, local_rank;
 	int32_t pid;
@@ -134,9 +145,10 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t memories;
 	struct pp_told *told; /* in the order of records */
 	size_t tolds;
-	char step_rule[64];    /* of the shim that marked the steps; "" the program did */
-	char remark[4][160];   /* REMARK records, each text once */
-	uint32_t remarks;      /* of those kept */
+	char step_rule[64];                      /* of the shim that marked the steps; "" the program did */
+	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */
+	uint32_t remarks;                        /* those, and others for which there was no room */
+	struct pp_c10d_count c10d;
 	char memory_note[128]; /* why there is none, or not all of it; "" */
 	int32_t domain;        /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
 	int counts_other;      /* its ticks are of another kind than the first ring's */

@@ -1,0 +1,329 @@
+/* Ranges of torch.distributed to calls and requests; see c10d.h. Called by the session. */
+#include "aggregate/read/c10d.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/c10d_private.h"
+#include "aggregate/read/order.h"
+#include "aggregate/read/rings.h"
+#include "core/ring/intern.h"
+#include "core/ring/record.h"
+
+uint16_t c10d_word(unsigned call)
+{
+	switch (call) {
+	case C10D_ALLREDUCE_COALESCED:
+	case C10D_REDUCE_SCATTER:
+	case C10D_REDUCE_SCATTER_BASE:
+	case C10D_REDUCE_SCATTER_INTO:
+		return C10D_ALLREDUCE;
+	case C10D_ALLGATHER_BASE:
+	case C10D_ALLGATHER_COALESCED:
+	case C10D_ALLGATHER_INTO:
+		return C10D_ALLGATHER;
+	case C10D_ALLTOALL_BASE:
+		return C10D_ALLTOALL;
+	default:
+		return (uint16_t)call;
+	}
+}
+
+void *c10d_more(void *list, size_t *n, size_t *room, size_t size)
+{
+	void **at = list;
+	size_t more = *room ? 2 * *room : 64;
+
+	if (*n == *room) {
+		void *grown = realloc(*at, more * size);
+
+		if (!grown)
+			return NULL;
+		*at = grown;
+		*room = more;
+	}
+	return memset((char *)*at + (*n)++ * size, 0, size);
+}
+
+static int is(const char *text, size_t length, const char *name)
+{
+	return strlen(name) == length && !memcmp(text, name, length);
+}
+
+static struct c10d_name meaning(const char *text, size_t length)
+{
+	unsigned call;
+
+	if (is(text, length, "_c10d_functional::wait_tensor"))
+		return (struct c10d_name){C10D_WAITS, C10D_WAIT};
+	if (is(text, length, "backward") || is(text, length, "DistributedDataParallel.forward"))
+		return (struct c10d_name){C10D_AROUND, 0};
+	if (length > 6 && !memcmp(text, "c10d::", 6)) {
+		call = pp_c10d_call_of(text, length);
+		return (struct c10d_name){call == C10D_WAIT ? C10D_WAITS : call ? C10D_CALL : C10D_NOTHING, (uint16_t)call};
+	}
+	if (length > 5 && !memcmp(text, "gloo:", 5)) {
+		call = pp_c10d_call_of_backend(text, length);
+		return (struct c10d_name){call ? C10D_WORK : C10D_NOTHING, c10d_word(call)};
+	}
+	if (length > 5 && (!memcmp(text, "nccl:", 5) || !memcmp(text, "xccl:", 5)))
+		return (struct c10d_name){C10D_ENQUEUE, 0};
+	return (struct c10d_name){C10D_NOTHING, 0};
+}
+
+/* NULL: no memory. *ret_any: there is a call or a wait among them. */
+static struct c10d_name *read_names(const struct pp_intern *names, uint32_t count, int *ret_any)
+{
+	struct c10d_name *name = calloc((size_t)count + 1, sizeof(*name));
+
+	for (uint32_t i = 0; name && i < count; i++) {
+		size_t length;
+		const char *text = pp_intern_text(names, i, &length);
+
+		name[i] = meaning(text, length);
+		*ret_any |= name[i].what == C10D_CALL || name[i].what == C10D_WAITS;
+	}
+	return name;
+}
+
+/* Only the framework's own ranges are its collectives; phases and waits come from the shim, through podprof.h. */
+static enum c10d_what what_is(const struct c10d *c, const struct pp_span *span)
+{
+	enum c10d_what what = span->kind == PP_SPAN_RANGE ? c10d_name_of(c, span)->what : C10D_NOTHING;
+	int traced = span->source == PP_SOURCE_ITT || span->source == PP_SOURCE_NVTX;
+
+	if (what == C10D_WAITS || what == C10D_AROUND || traced)
+		return what;
+	return C10D_NOTHING;
+}
+
+static int add_work(struct c10d *c, uint32_t thread, const struct pp_span *span)
+{
+	struct c10d_work *w;
+
+	if (span->flags & PP_SPAN_CUT_BEGIN)
+		return 0;
+	w = c10d_more(&c->work, &c->works, &c->works_room, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	*w = (struct c10d_work){span->begin, span->end, thread, c10d_name_of(c, span)->call, (span->flags & PP_SPAN_CUT_END) != 0};
+	return 0;
+}
+
+static void make_wait(struct pp_span *span)
+{
+	span->kind = PP_SPAN_MPI;
+	span->category = 0;
+	span->comm = span->sent = span->received = 0;
+	span->sequence = span->request = 0;
+	span->peer = -1;
+	span->call = C10D_WAIT;
+	span->wait_end = 0;
+}
+
+/* A call inside a call is the operation, the outer one only its wrapping. Half a call has no arrival: it stays a range. */
+static int look_at_thread(struct c10d *c, uint32_t t)
+{
+	struct pp_thread *thread = &c->rank->thread[t];
+	size_t first = c->calls;
+	int64_t waits_until = INT64_MIN;
+
+	for (size_t i = 0; i < thread->spans; i++) {
+		struct pp_span *span = &thread->span[i];
+		enum c10d_what what = what_is(c, span);
+		struct c10d_call *call = c->calls > first ? &c->call[c->calls - 1] : NULL;
+
+		if (what == C10D_NOTHING || what == C10D_AROUND)
+			continue;
+		if (what == C10D_WORK && add_work(c, t, span))
+			return -ENOMEM;
+		if (what == C10D_ENQUEUE && call && span->begin <= call->span->end)
+			call->enqueued = 1;
+		if (what == C10D_WAITS && span->begin >= waits_until && !(span->flags & PP_SPAN_CUT_BEGIN)) {
+			make_wait(span);
+			waits_until = span->end;
+		}
+		if (what != C10D_CALL || (span->flags & PP_SPAN_CUT_BEGIN))
+			continue;
+		while (c->calls > first && c->call[c->calls - 1].span->end > span->begin)
+			c->calls--;
+		call = c10d_more(&c->call, &c->calls, &c->calls_room, sizeof(*call));
+		if (!call)
+			return -ENOMEM;
+		call->span = span;
+		call->done = C10D_UNKNOWN;
+		call->thread = t;
+		call->word = c10d_word(c10d_name_of(c, span)->call);
+	}
+	return 0;
+}
+
+static int compare_call(const void *a, const void *b)
+{
+	const struct c10d_call *x = a, *y = b;
+
+	if (x->span->begin != y->span->begin)
+		return x->span->begin < y->span->begin ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static int compare_work(const void *a, const void *b)
+{
+	const struct c10d_work *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+/* The highest number of a request that the rank has. */
+static uint32_t last_request(const struct pp_rank *rank)
+{
+	uint32_t last = 0;
+
+	for (size_t t = 0; t < rank->threads; t++) {
+		const struct pp_thread *thread = &rank->thread[t];
+
+		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++)
+			if (thread->span[i].kind == PP_SPAN_MPI && thread->span[i].request > last)
+				last = thread->span[i].request;
+	}
+	return last;
+}
+
+static void count_call(struct c10d *c, const struct c10d_call *call)
+{
+	struct pp_c10d_count *n = &c->rank->c10d;
+	enum pp_mpi_class class = pp_mpi_call_info(call->span->call)->class;
+
+	n->calls++;
+	if (c10d_is_peer_to_peer(call->span->call))
+		return;
+	if (!call->told) {
+		n->untold++;
+		n->mute += !c->rank->tolds;
+	} else if ((class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT) && call->told->root < 0) {
+		n->rootless++;
+	}
+	if (call->done == C10D_UNKNOWN) {
+		n->unended += !call->enqueued;
+		n->enqueued += call->enqueued;
+	}
+}
+
+/* The range becomes the call that begins the operation, and a request is put beside it. */
+static int make_call(struct c10d *c, const struct c10d_call *call, uint32_t request)
+{
+	struct pp_span *s = call->span;
+	const struct pp_told *told = call->told;
+	struct c10d_extra *extra;
+	uint32_t number = c10d_name_of(c, s)->call;
+
+	s->kind = PP_SPAN_MPI;
+	s->category = 0;
+	s->flags &= PP_SPAN_CUT_END;
+	s->call = (uint16_t)number;
+	s->comm = told ? told->comm : 0;
+	s->sent = told ? told->sent : 0;
+	s->received = told ? told->received : 0;
+	s->sequence = told ? told->sequence : 0;
+	s->peer = told && told->root >= 0 ? told->root : -1;
+	s->request = request;
+	s->wait_end = 0;
+	if (told && told->root == c->rank->rank)
+		s->flags |= PP_SPAN_IS_ROOT;
+	count_call(c, call);
+	if (!request || c10d_is_peer_to_peer(number))
+		return 0;
+	extra = c10d_more(&c->extra, &c->extras, &c->extras_room, sizeof(*extra));
+	if (!extra)
+		return -ENOMEM;
+	extra->thread = call->thread;
+	extra->span = *s;
+	extra->span.kind = PP_SPAN_REQUEST;
+	extra->span.flags = (uint8_t)((s->flags & ~PP_SPAN_CUT_END) | (call->done == C10D_UNKNOWN ? PP_SPAN_CUT_END : 0));
+	if (call->done != C10D_UNKNOWN)
+		extra->span.end = call->done;
+	extra->span.wait_end = extra->span.end;
+	return 0;
+}
+
+/* The new spans of a thread among those that it has. */
+static int place_extras(struct c10d *c, uint32_t t, size_t n)
+{
+	struct pp_thread *thread = &c->rank->thread[t];
+	struct pp_span *all = malloc((thread->spans + n) * sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	if (thread->spans)
+		memcpy(all, thread->span, thread->spans * sizeof(*all));
+	n = thread->spans;
+	pp_thread_release(thread);
+	for (size_t i = 0; i < c->extras; i++)
+		if (c->extra[i].thread == t)
+			all[n++] = c->extra[i].span;
+	thread->span = all;
+	thread->spans = n;
+	return pp_order_spans(all, n) ? -ENOMEM : 0;
+}
+
+static int place(struct c10d *c)
+{
+	size_t *more = calloc(c->rank->threads + 1, sizeof(*more));
+	int rc = more ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < c->extras; i++)
+		more[c->extra[i].thread]++;
+	for (uint32_t t = 0; rc == 0 && t < c->rank->threads; t++) {
+		struct pp_thread *thread = &c->rank->thread[t];
+
+		if (thread->kinds) /* else they are not known */
+			thread->kinds |= PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST);
+		if (more[t])
+			rc = place_extras(c, t, more[t]);
+	}
+	free(more);
+	return rc;
+}
+
+static int settle_rank(struct c10d *c)
+{
+	uint32_t request = last_request(c->rank);
+	int rc = 0;
+
+	for (uint32_t t = 0; rc == 0 && t < c->rank->threads; t++)
+		rc = look_at_thread(c, t);
+	if (c->calls)
+		qsort(c->call, c->calls, sizeof(*c->call), compare_call);
+	if (c->works)
+		qsort(c->work, c->works, sizeof(*c->work), compare_work);
+	c10d_tell(c);
+	if (rc == 0)
+		rc = c10d_end(c);
+	for (size_t i = 0; rc == 0 && i < c->calls; i++)
+		rc = make_call(c, &c->call[i], request < UINT32_MAX - c->calls ? request + 1 + (uint32_t)i : 0);
+	if (rc == 0)
+		rc = c10d_wait(c);
+	return rc ? rc : place(c);
+}
+
+int pp_c10d_settle(struct pp_capture *capture, struct pp_err *err)
+{
+	uint32_t count = pp_intern_count(capture->names);
+	int any = 0, rc = 0;
+	struct c10d_name *name = read_names(capture->names, count, &any);
+	uint32_t wait = any ? pp_intern_put(capture->names, "c10d::wait", strlen("c10d::wait")) : 0;
+
+	for (size_t r = 0; name && any && rc == 0 && r < capture->ranks; r++) {
+		struct c10d c = {.rank = &capture->rank[r], .name = name, .names = count, .wait_name = wait};
+
+		rc = settle_rank(&c);
+		free(c.call);
+		free(c.work);
+		free(c.extra);
+	}
+	free(name);
+	return name && !rc ? 0 : pp_err_set(err, -ENOMEM, "no memory for the collectives of %zu ranks", capture->ranks);
+}

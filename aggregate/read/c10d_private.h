@@ -1,0 +1,92 @@
+/* What the files c10d*.c share: one rank's collectives on their way from ranges to calls. Internal to aggregate/read. */
+#ifndef PP_READ_C10D_PRIVATE_H
+#define PP_READ_C10D_PRIVATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/source/mpi_call.h"
+#include "core/step/span.h"
+
+enum c10d_row { /* call numbers */
+	        C10D_BEFORE = PP_C10D_FIRST - 1,
+#define PP_C10D(symbol, ...) C10D_##symbol,
+#include "core/source/c10d_call.def"
+#undef PP_C10D
+};
+
+enum c10d_what { /* a range is, by its name */
+	         C10D_NOTHING,
+	         C10D_CALL,    /* c10d::allreduce_: only begins it */
+	         C10D_WORK,    /* gloo:all_reduce, on a thread of the backend: ends when it is complete */
+	         C10D_ENQUEUE, /* nccl:all_reduce, inside the call: complete when its device says so */
+	         C10D_WAITS,   /* c10d::wait */
+	         C10D_AROUND,  /* backward, DistributedDataParallel.forward: C++ waits inside, without a range */
+};
+
+struct c10d_name {
+	uint8_t what;  /* enum c10d_what */
+	uint16_t call; /* CALL: of it; WORK: c10d_word() of it */
+};
+
+#define C10D_UNKNOWN INT64_MIN
+
+struct c10d_call {
+	struct pp_span *span;
+	const struct pp_told *told; /* NULL: nobody told */
+	int64_t done;               /* when it was complete; C10D_UNKNOWN */
+	uint32_t thread;
+	uint32_t next;    /* of its queue, index + 1 */
+	uint16_t word;    /* what its backend calls it, as c10d_word() */
+	uint8_t enqueued; /* its end is on a device */
+};
+
+struct c10d_work {
+	int64_t begin, end;
+	uint32_t thread;
+	uint16_t word;
+	uint8_t is_cut; /* its end was not seen */
+};
+
+struct c10d_extra { /* a span to come */
+	struct pp_span span;
+	uint32_t thread;
+};
+
+struct c10d {
+	struct pp_rank *rank;
+	const struct c10d_name *name; /* by intern id */
+	uint32_t names;
+	uint32_t wait_name;
+	struct c10d_call *call; /* by begin */
+	size_t calls, calls_room;
+	struct c10d_work *work; /* by begin */
+	size_t works, works_room;
+	struct c10d_extra *extra;
+	size_t extras, extras_room;
+};
+
+static inline const struct c10d_name *c10d_name_of(const struct c10d *c, const struct pp_span *span)
+{
+	static const struct c10d_name none;
+
+	return span->name < c->names ? &c->name[span->name] : &none;
+}
+
+static inline int c10d_is_peer_to_peer(unsigned call)
+{
+	return call == C10D_SEND || call == C10D_RECV || call == C10D_RECV_ANY;
+}
+
+/* Calls of the same word stand for each other: gloo runs reduce_scatter as all_reduce. */
+uint16_t c10d_word(unsigned call);
+/* Room for one more of `size` bytes, zeroed, at the end of a list; NULL: no memory. */
+void *c10d_more(void *list, size_t *n, size_t *room, size_t size);
+/* call[].told. Sorts rank->told. */
+void c10d_tell(struct c10d *c);
+/* call[].done. -ENOMEM. */
+int c10d_end(struct c10d *c);
+/* What waits: calls of their own, in extra[]. -ENOMEM. */
+int c10d_wait(struct c10d *c);
+
+#endif

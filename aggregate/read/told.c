@@ -1,0 +1,96 @@
+/* What a framework says of its collectives and of itself, and where the names of its ranges end. Called by pair.c and finish.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/pair.h"
+#include "core/ring/utf8.h"
+#include "core/source/mpi_call.h"
+
+enum { MOST = 1 << 18 }; /* more are no window that anybody looks at */
+#define BYTES_MOST ((uint64_t)1 << 62)
+
+int pp_told_is_bad(const struct pp_record_told *t)
+{
+	return t->call < PP_C10D_FIRST || !pp_mpi_call_is_known(t->call) || t->sent > BYTES_MOST || t->received > BYTES_MOST;
+}
+
+static int make_room(struct pp_pair *p)
+{
+	size_t room = p->tolds_room ? p->tolds_room * 2 : 64;
+	struct pp_told *told;
+
+	if (p->tolds < p->tolds_room)
+		return 0;
+	if (p->tolds >= MOST) {
+		p->lost[PP_LOSS_EVICTED] += MOST / 2;
+		p->tolds = MOST / 2;
+		memmove(p->told, p->told + MOST / 2, (MOST / 2) * sizeof(*p->told));
+		return 0;
+	}
+	told = realloc(p->told, room * sizeof(*told));
+	if (!told)
+		return -1;
+	p->told = told;
+	p->tolds_room = room;
+	return 0;
+}
+
+void pp_pair_told(struct pp_pair *p, const struct pp_record *r)
+{
+	const struct pp_record_told *t = &r->told;
+
+	if (make_room(p)) {
+		p->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
+	p->told[p->tolds++] = (struct pp_told){
+	        .time = (int64_t)r->tick,
+	        .age_ns = t->age_ns,
+	        .comm = t->comm,
+	        .sent = t->sent,
+	        .received = t->received,
+	        .sequence = t->sequence,
+	        .root = t->root,
+	        .call = t->call,
+	};
+}
+
+void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text)
+{
+	uint32_t kept = *remarks < PP_REMARKS ? *remarks : PP_REMARKS;
+
+	for (uint32_t i = 0; i < kept; i++)
+		if (!strcmp(remark[i], text))
+			return;
+	if (kept < PP_REMARKS)
+		snprintf(remark[kept], PP_REMARK_TEXT, "%s", text);
+	++*remarks;
+}
+
+void pp_pair_remark(struct pp_pair *p, const char *text, size_t length)
+{
+	char good[3 * PP_REMARK_TEXT], line[PP_REMARK_TEXT];
+
+	pp_utf8_mend(good, text, length < PP_REMARK_TEXT ? length : PP_REMARK_TEXT - 1);
+	for (char *c = good; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+	snprintf(line, sizeof(line), "%.*s", pp_utf8_fit(good, PP_REMARK_TEXT - 1), good);
+	if (line[0])
+		pp_remark_add(p->remark, &p->remarks, line);
+}
+
+size_t pp_name_plain(const char *text, size_t length)
+{
+	static const char *const marks[] = {", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "};
+	const char *end = text + length;
+
+	if (!length)
+		return 0;
+	for (const char *c = memchr(text + 1, ',', length - 1); c; c = memchr(c + 1, ',', (size_t)(end - c - 1)))
+		for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+			if ((size_t)(end - c) >= strlen(marks[i]) && !memcmp(c, marks[i], strlen(marks[i])))
+				return (size_t)(c - text);
+	return length;
+}
