@@ -100,13 +100,18 @@ static void step_begin(int64_t number)
 	pp_api_step_begin(number, 0);
 }
 
-void pp_api_step_end(void)
+void pp_api_step_end(pp_tick tick)
 {
 	if (pp_emit_wanted()) {
-		pp_emit_step(PP_RECORD_STEP_END, 0);
+		pp_emit_step_at(PP_RECORD_STEP_END, 0, tick ? tick : pp_tick_now());
 		pp_process_step_end();
 	}
 	pp_trigger_step_end();
+}
+
+static void step_end(void)
+{
+	pp_api_step_end(0);
 }
 
 static void range_push(const char *name, enum podprof_category category)
@@ -188,7 +193,7 @@ static int recording(void)
 static const struct podprof_api table = {
         .size = sizeof(struct podprof_api),
         .step_begin = step_begin,
-        .step_end = pp_api_step_end,
+        .step_end = step_end,
         .range_push = range_push,
         .range_pop = range_pop,
         .mark = mark,

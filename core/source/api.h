@@ -12,6 +12,6 @@ extern _Atomic uint32_t pp_api_is_marked __attribute__((visibility("hidden")));
 
 /* The step begins at `tick`, which is not in the future, 0: now; windows follow now. */
 void pp_api_step_begin(int64_t number, pp_tick tick);
-void pp_api_step_end(void);
+void pp_api_step_end(pp_tick tick);
 
 #endif

@@ -28,6 +28,14 @@ static uint32_t claim(void)
 
 static uint64_t now(void)
 {
+	static _Atomic uint32_t is_settled;
+
+	/* The claim, which may come later, finds out the same. */
+	if (!atomic_load_explicit(&is_settled, memory_order_acquire)) {
+		if (!pp_guest_is_rank())
+			pp_tick_init();
+		atomic_store_explicit(&is_settled, 1, memory_order_release);
+	}
 	return pp_tick_now();
 }
 
@@ -39,7 +47,13 @@ static uint32_t step_begin(int64_t number, uint64_t tick)
 
 static uint32_t step_end(void)
 {
-	pp_api_step_end();
+	pp_api_step_end(0);
+	return state();
+}
+
+static uint32_t step_end_at(uint64_t tick)
+{
+	pp_api_step_end(tick);
 	return state();
 }
 
@@ -156,6 +170,7 @@ static const struct podprof_shim table = {
         .say = say,
         .spool = pp_guest_spool,
         .want_net = want_net,
+        .step_end_at = step_end_at,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

@@ -40,6 +40,8 @@ struct podprof_shim {
 	const char *(*spool)(void);
 	/* Rank 0: its keeper is to let other hosts in: it writes <spool>/invite. */
 	void (*want_net)(void);
+	/* The step has ended at a tick that now() gave. Returns state(). */
+	uint32_t (*step_end_at)(uint64_t tick);
 };
 
 #endif

@@ -1,0 +1,91 @@
+"""Finds out when a framework is imported, and installs its adapter right after. Called by sitecustomize.py; imports nothing.
+What the import returns or raises is what it would have been."""
+import sys
+
+_ADAPTERS = {"torch": "_torch"}
+
+
+class _Loader:
+    """The framework's loader, and the adapter after it. Whatever else is asked of it the framework's own answers."""
+
+    def __init__(self, loader, name):
+        self._loader, self._name = loader, name
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None:
+            spec.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _adapt(self._name, module)
+
+
+class _Finder:
+    """First on sys.meta_path until the frameworks are there."""
+
+    def __init__(self):
+        self.waited_for, self.busy = dict(_ADAPTERS), False
+
+    def find_spec(self, name, path=None, target=None):
+        if self.busy or name not in self.waited_for:
+            return None
+        self.busy = True
+        try:
+            spec = _find(name, path, target, self)
+        finally:
+            self.busy = False
+        if spec is not None and hasattr(spec.loader, "exec_module") and hasattr(spec.loader, "create_module"):
+            spec.loader = _Loader(spec.loader, name)
+        return spec
+
+    def invalidate_caches(self):
+        """Nothing is kept."""
+
+
+_finder = _Finder()
+
+
+def _find(name, path, target, but):
+    for finder in list(sys.meta_path):
+        if finder is not but and hasattr(finder, "find_spec"):
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
+    return None
+
+
+def _adapt(name, module):
+    """Our own failure is one line. An interrupt is the program's."""
+    adapter = _finder.waited_for.pop(name, None)
+    if not _finder.waited_for and _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    if adapter is None:
+        return
+    try:
+        __import__("_podprof." + adapter)
+        sys.modules["_podprof." + adapter].install(module)
+    except Exception as error:
+        _complain("the adapter for %s failed: %s: %s. Its steps and operators are not recorded." % (name, type(error).__name__, error))
+
+
+def _complain(text):
+    """Once a host: it is not known yet which process is rank 0, so the first one says it."""
+    import os
+
+    try:
+        os.close(os.open(os.path.join(os.environ["PODPROF_SPOOL"], "adapter-failed"), os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.write(2, ("podprof: %s\n" % text.replace("\n", " ")).encode(errors="replace"))
+    except OSError:
+        pass
+
+
+def install():
+    """Once, in a process below podprof run."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)

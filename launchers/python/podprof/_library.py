@@ -1,0 +1,90 @@
+"""The door to libpodprof.so, which is in the process already: podprof_api() and podprof_shim() as objects with Python functions.
+A function that a library of another age lacks does nothing. No call gives up the GIL but those that may wait."""
+import ctypes
+
+_C = ctypes
+_API = (  # struct podprof_api: name, result, arguments
+    ("step_begin", None, _C.c_int64),
+    ("step_end", None),
+    ("range_push", None, _C.c_char_p, _C.c_int),
+    ("range_pop", None),
+    ("mark", None, _C.c_char_p),
+    ("counter", None, _C.c_char_p, _C.c_double),
+    ("recording", _C.c_int),
+    ("window_start", None, _C.c_char_p),
+    ("window_stop", None),
+    ("profile_steps", None, _C.c_int64, _C.c_int64),
+)
+_SHIM = (  # struct podprof_shim
+    ("state", _C.c_uint32),
+    ("claim", _C.c_uint32),
+    ("now", _C.c_uint64),
+    ("step_begin", _C.c_uint32, _C.c_int64, _C.c_uint64),
+    ("step_end", _C.c_uint32),
+    ("is_edge", _C.c_int, _C.c_int64),
+    ("step_rule", None, _C.c_char_p),
+    ("group", _C.c_uint64, _C.c_char_p, _C.c_uint32, _C.POINTER(_C.c_int32)),
+    ("collective", _C.c_int, _C.c_char_p, _C.c_int64, _C.c_uint64, _C.c_uint32, _C.c_uint64, _C.c_uint64, _C.c_int32),
+    ("remark", None, _C.c_char_p),
+    ("say", None, _C.c_char_p),
+    ("spool", _C.c_char_p),
+    ("want_net", None),
+    ("step_end_at", _C.c_uint32, _C.c_uint64),
+)
+_WAITS = ("claim", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or speak with other ranks
+_WORD = _C.sizeof(_C.c_void_p)
+
+IS_RANK, RECORDING, EXPLICIT = 1, 2, 4
+BY_NAME, HOST_COMPUTE, INPUT, OUTPUT, COMPILATION, OTHER, HOST_COMMUNICATION = 0, 4, 6, 7, 8, 9, 10
+
+
+class Door:
+    """One table of the library: its functions as attributes."""
+
+    def __init__(self, address, rows):
+        size = _C.c_uint64.from_address(address).value
+        for i, (name, result, *arguments) in enumerate(rows):
+            at = 8 + i * _WORD
+            function = _C.c_void_p.from_address(address + at).value if size >= at + _WORD else None
+            if function:
+                kind = _C.CFUNCTYPE if name in _WAITS else _C.PYFUNCTYPE
+                setattr(self, name, kind(result, *arguments)(function))
+            else:
+                setattr(self, name, _none if result is None else _zero)
+
+
+def _none(*_):
+    return None
+
+
+def _zero(*_):
+    return 0
+
+
+def _open(name, rows, needed):
+    try:
+        entry = getattr(_C.PyDLL(None), name)
+    except (AttributeError, OSError):
+        return None
+    entry.restype = _C.c_void_p
+    address = entry()
+    if not address or _C.c_uint64.from_address(address).value < 8 + needed * _WORD:
+        return None
+    return Door(address, rows)
+
+
+_doors = {}
+
+
+def api():
+    """podprof.h, or None where the library is not in this process. As there, a table without recording() is none."""
+    if "api" not in _doors:
+        _doors["api"] = _open("podprof_api", _API, 7)
+    return _doors["api"]
+
+
+def shim():
+    """shim.h, or None."""
+    if "shim" not in _doors:
+        _doors["shim"] = _open("podprof_shim", _SHIM, len(_SHIM))
+    return _doors["shim"]

@@ -1,0 +1,79 @@
+"""torch's own operator ranges (ITT, or NVTX where a build has only that), on the training thread, while something is recorded.
+In: the state after each mark. Out: what torch calls its collector with. Called by _torch.py."""
+import os
+
+from ._library import RECORDING
+
+_YIELDED = b"torch.profiler was started by the program: operators are not recorded while it runs"
+
+
+class Operators:
+    def __init__(self, torch, shim):
+        self.shim, self.torch = shim, torch
+        self.profiler = torch.autograd.profiler
+        self.start, self.stop = self.profiler._run_on_profiler_start, self.profiler._run_on_profiler_stop
+        self.kind = _kind(torch)
+        self.is_on = False
+        self.theirs = False  # the program's own profiler runs
+        self.has_yielded = False
+        self.inside = 0  # depth of backward passes: their thread-local state is put back at their end
+        self.profiler._run_on_profiler_start = self._they_start
+        self.profiler._run_on_profiler_stop = self._they_stop
+        os.register_at_fork(after_in_child=self.off)
+
+    def follow(self, state):
+        if bool(state & RECORDING) != self.is_on and not self.inside:
+            if self.is_on:
+                self.off()
+            else:
+                self.on()
+
+    def on(self):
+        if self.kind is None:
+            return
+        if self.theirs or self.torch.autograd._profiler_enabled():
+            self._yield()
+            return
+        profiler = self.profiler
+        self.start()
+        profiler._enable_profiler(profiler.ProfilerConfig(self.kind, False, False, False, False, False, profiler._ExperimentalConfig()), set())
+        self.is_on = True
+
+    def off(self):
+        if self.is_on:
+            self.is_on = False
+            self.profiler._disable_profiler()
+            self.stop()
+
+    def _yield(self):
+        self.shim.remark(_YIELDED)
+        if not self.has_yielded:
+            self.has_yielded = True
+            self.shim.say(_YIELDED)
+
+    def _they_start(self):
+        try:
+            self.theirs = True
+            if self.is_on:
+                self.off()
+                self._yield()
+        except Exception:
+            pass
+        return self.start()
+
+    def _they_stop(self):
+        self.theirs = False
+        return self.stop()
+
+
+def _kind(torch):
+    """None where this build of torch tells nobody."""
+    state = torch.autograd.profiler.ProfilerState
+    try:
+        if torch.profiler.itt.is_available():
+            return state.ITT
+    except AttributeError:
+        pass
+    if getattr(torch.version, "cuda", None) and hasattr(state, "NVTX"):
+        return state.NVTX
+    return None
