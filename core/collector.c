@@ -105,7 +105,7 @@ void pp_guest_record(int on)
 	decide(on ? atomic_fetch_or(&wanted, WANTED) | WANTED : atomic_fetch_and(&wanted, ~(uint32_t)WANTED) & ~(uint32_t)WANTED);
 }
 
-static void guest_pause(int paused)
+void pp_guest_pause(int paused)
 {
 	if (!pp_guest_is_rank())
 		return;
@@ -339,7 +339,7 @@ struct podprof_guest podprof_guest = {
         .mpi_state = guest_mpi_state,
         .say = pp_guest_say,
         .cursor = guest_cursor,
-        .pause = guest_pause,
+        .pause = pp_guest_pause,
         .flush_with = guest_flush_with,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,

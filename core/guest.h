@@ -24,6 +24,8 @@ const char *pp_guest_spool(void);
 struct pp_where *pp_guest_where(void);
 /* Recording on or off, from the next record of every thread. */
 void pp_guest_record(int on);
+/* The application's own pause, inside windows; 0 ends it. */
+void pp_guest_pause(int paused);
 /* One line on stderr, from rank 0 only. */
 void pp_guest_say(const char *text);
 

@@ -1,0 +1,374 @@
+/* ITT's handles: a lock-free table of strings, a few domains, a map of others' handles. Called by itt_*.c. */
+#include "core/source/itt_names.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "core/guest.h"
+#include "core/ring/thread_ring.h"
+#include "core/source/nvtx_names.h"
+
+enum {
+	ROWS = 2 * PP_ITT_NAMES, /* a power of two, half full at most */
+	PROBES = 512,
+	DOMAINS = PP_RING_DOMAINS,
+	MAPPED = 1024,
+	SCRATCH = 4,
+	SCRATCH_ROOM = 49152, /* more than a record's text may have: what is cut is cut, and counted, there */
+	COUNTER_NAME = 1024,
+};
+
+struct own_domain {
+	struct pp_itt_domain handle;
+	uint32_t index;
+	uint32_t pad[3];
+};
+_Static_assert(sizeof(struct own_domain) == 64, "a shift finds its number");
+
+struct scratch {
+	struct pp_itt_string handle;
+	char text[SCRATCH_ROOM];
+};
+
+struct scratch_set { /* of one thread, or of all that have no ring */
+	_Atomic uint32_t made;
+	struct scratch one[SCRATCH];
+};
+
+_Alignas(64) char pp_itt_arena[PP_ITT_ARENA_BYTES];
+
+static _Atomic size_t arena_used;
+static struct pp_itt_name *_Atomic row[ROWS];
+static _Atomic uint32_t names, suffixed;
+static struct scratch_set *_Atomic scratch[PP_RING_THREADS + 1];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of making a domain */
+static struct own_domain domains[DOMAINS];
+static _Atomic uint32_t domain_count;
+static const void *_Atomic map_key[MAPPED];
+static void *_Atomic map_value[MAPPED];
+
+static inline uint64_t mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+static inline uint64_t hash_of(const char *text, size_t length)
+{
+	uint64_t h = length, word = 0;
+	size_t n = length;
+
+	for (; n > 8; n -= 8, text += 8) {
+		memcpy(&word, text, 8);
+		h = mix(h, word);
+	}
+	word = 0;
+	pp_copy_short((char *)&word, text, n);
+	h = mix(h, word);
+	return h ^ h >> 32;
+}
+
+/* One sentence for the report, once. */
+static __attribute__((cold)) void remark(_Atomic uint32_t *said, const char *text)
+{
+	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_REMARK, .length = (uint32_t)strlen(text)};
+
+	if (!atomic_load_explicit(&pp_recording, memory_order_acquire) || atomic_exchange(said, 1))
+		return;
+	memcpy(r.range.text, text, PP_TEXT_INLINE);
+	pp_ring_put(&r, text + PP_TEXT_INLINE, r.length - PP_TEXT_INLINE);
+}
+
+/* Frameworks append what differs from call to call. */
+static int has_suffix(const char *text)
+{
+	static const char *const suffix[] = {", sizes = ", ", seq = ", ", op_id = ", "[["};
+
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++)
+		if (strstr(text, suffix[i]))
+			return 1;
+	return 0;
+}
+
+static int take_one(_Atomic uint32_t *count, uint32_t most)
+{
+	uint32_t had = atomic_load_explicit(count, memory_order_relaxed);
+
+	while (had < most)
+		if (atomic_compare_exchange_weak(count, &had, had + 1))
+			return 1;
+	return 0;
+}
+
+static size_t bytes_of(size_t length)
+{
+	return (sizeof(struct pp_itt_name) + length + 1 + 63) & ~(size_t)63;
+}
+
+/* Not in the table yet; NULL: it is not to be kept. */
+static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
+{
+	size_t bytes = bytes_of(length), at = atomic_load_explicit(&arena_used, memory_order_relaxed);
+	struct pp_itt_name *n;
+
+	if (length > PP_ITT_NAME_LONGEST || atomic_load_explicit(&names, memory_order_relaxed) >= PP_ITT_NAMES)
+		return NULL;
+	if (has_suffix(text) && !take_one(&suffixed, PP_ITT_SUFFIXED))
+		return NULL;
+	do {
+		if (bytes > PP_ITT_ARENA_BYTES - at)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&arena_used, &at, at + bytes));
+	if (!take_one(&names, PP_ITT_NAMES))
+		return NULL; /* the others were faster: those few bytes are lost */
+	n = (struct pp_itt_name *)(pp_itt_arena + at);
+	n->handle.text = n->text;
+	n->hash = hash;
+	n->length = (uint32_t)length;
+	memcpy(n->text, text, length + 1);
+	return n;
+}
+
+/* Another thread made the same one first. Its bytes come back where nothing was made behind them. */
+static void unmake(struct pp_itt_name *n)
+{
+	size_t at = (size_t)((char *)n - pp_itt_arena), end = at + bytes_of(n->length);
+
+	if (!n)
+		return;
+	memset(n, 0, end - at);
+	atomic_compare_exchange_strong(&arena_used, &end, at);
+	atomic_fetch_sub(&names, 1);
+}
+
+static inline int is_same(const struct pp_itt_name *n, uint64_t hash, const char *text, size_t length)
+{
+	return n->hash == hash && n->length == length && !memcmp(n->text, text, length);
+}
+
+/* The kept name, made if there is none; NULL: it is not to be kept. */
+static struct pp_itt_name *find_or_make(const char *text, size_t length, uint64_t hash)
+{
+	struct pp_itt_name *mine = NULL;
+	uint32_t at = (uint32_t)hash;
+
+	for (int i = 0; i < PROBES; i++, at++) {
+		/* Acquire: the name is whole before its address is seen. */
+		struct pp_itt_name *n = atomic_load_explicit(&row[at % ROWS], memory_order_acquire);
+
+		if (!n && !mine && !(mine = make(text, length, hash)))
+			return NULL;
+		if (!n && atomic_compare_exchange_strong(&row[at % ROWS], &n, mine))
+			return mine;
+		if (is_same(n, hash, text, length)) {
+			if (mine)
+				unmake(mine);
+			return n;
+		}
+	}
+	if (mine)
+		unmake(mine);
+	return NULL;
+}
+
+/* The set of this thread, which it alone uses; of all threads without a ring the last one, which nothing recorded depends on. */
+static struct scratch_set *own_set(void)
+{
+	struct pp_thread_ring *t = pp_thread_self;
+	struct scratch_set *set, *made;
+	uint32_t number;
+
+	if (!t->slot && atomic_load_explicit(&pp_recording, memory_order_acquire) && !(t = pp_thread_enter()))
+		t = pp_thread_self;
+	number = t->slot ? t->number : PP_RING_THREADS;
+	set = atomic_load_explicit(&scratch[number], memory_order_acquire);
+	if (set)
+		return set;
+	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (made == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(&scratch[number], &set, made))
+		return made;
+	munmap(made, sizeof(*made));
+	return set;
+}
+
+/* A handle for now: the caller has no use for it but the range that it begins. */
+static __attribute__((cold, noinline)) struct pp_itt_string *scratch_create(const char *text, size_t length)
+{
+	static struct pp_itt_string nameless = {.text = ""};
+	static _Atomic uint32_t said;
+	int saved = errno;
+	struct scratch_set *set = own_set();
+	struct scratch *s;
+
+	if (!has_suffix(text) && length <= PP_ITT_NAME_LONGEST)
+		remark(&said, "ITT: the program has more than 16384 names; a name that it made later and kept may be shown "
+		              "where another one belongs");
+	errno = saved;
+	if (!set)
+		return &nameless;
+	s = &set->one[atomic_fetch_add_explicit(&set->made, 1, memory_order_relaxed) % SCRATCH];
+	if (length >= SCRATCH_ROOM)
+		length = SCRATCH_ROOM - 1;
+	memcpy(s->text, text, length);
+	s->text[length] = '\0';
+	s->handle.text = s->text;
+	return &s->handle;
+}
+
+struct pp_itt_string *pp_itt_string_create(const char *text)
+{
+	struct pp_itt_name *n;
+	size_t length;
+
+	if (!text)
+		return NULL;
+	length = strlen(text);
+	n = find_or_make(text, length, hash_of(text, length));
+	return __builtin_expect(n != NULL, 1) ? &n->handle : scratch_create(text, length);
+}
+
+struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, int type)
+{
+	static _Atomic uint32_t said;
+	char text[COUNTER_NAME];
+	struct pp_itt_name *n;
+	uint32_t none = PP_ITT_UNKNOWN;
+	int length;
+
+	domain = domain ? domain : "";
+	length = snprintf(text, sizeof(text), "%s%s%s", domain, *domain ? "/" : "", name ? name : "");
+	if (length >= (int)sizeof(text)) {
+		length = sizeof(text) - 1;
+		if (pp_thread_enter())
+			pp_ring_lose(PP_LOSS_NAME_CUT);
+	}
+	n = find_or_make(text, (size_t)length, hash_of(text, (size_t)length));
+	if (!n) {
+		remark(&said, "ITT: the program has more than 16384 names; counters that it made later are not shown");
+		return NULL;
+	}
+	atomic_compare_exchange_strong(&n->type, &none,
+	                               type > PP_ITT_UNKNOWN && type <= PP_ITT_DOUBLE ? (uint32_t)type : PP_ITT_U64);
+	return n;
+}
+
+static struct own_domain *find_domain(const char *name)
+{
+	/* Acquire: rows below the count are whole. */
+	uint32_t count = atomic_load_explicit(&domain_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(domains[i].handle.name, name))
+			return &domains[i];
+	return NULL;
+}
+
+/* Rows of the ring are NVTX's and ITT's together; the last one stands for what has none. */
+static struct own_domain *make_domain(const char *name)
+{
+	struct own_domain *d;
+	uint32_t count;
+
+	pthread_mutex_lock(&lock);
+	d = find_domain(name);
+	count = atomic_load_explicit(&domain_count, memory_order_relaxed);
+	if (!d) {
+		char *copy = count < DOMAINS - 1 ? strdup(name) : NULL;
+
+		d = &domains[copy ? count : DOMAINS - 1];
+		d->handle.flags = 1;
+		d->handle.name = copy ? copy : "(other domains)";
+		d->index = pp_nvtx_domain_index(pp_nvtx_domain_create(d->handle.name, NULL));
+		if (copy)
+			atomic_store_explicit(&domain_count, count + 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
+	return d;
+}
+
+static struct own_domain *own_domain(const char *name)
+{
+	struct own_domain *d;
+	int saved = errno;
+
+	name = name ? name : "";
+	d = find_domain(name);
+	if (!d)
+		d = make_domain(name);
+	errno = saved;
+	return d;
+}
+
+struct pp_itt_domain *pp_itt_domain_create(const char *name, struct pp_itt_domain *theirs)
+{
+	struct own_domain *d;
+
+	if (!name && !theirs)
+		return NULL;
+	d = own_domain(name ? name : theirs->name);
+	if (!theirs)
+		return &d->handle;
+	pp_itt_map_put(theirs, d);
+	return theirs;
+}
+
+uint16_t pp_itt_domain_index(const struct pp_itt_domain *domain)
+{
+	const struct own_domain *d = (const struct own_domain *)domain;
+
+	if (!domain)
+		return 0;
+	if (__builtin_expect((uintptr_t)domain - (uintptr_t)domains < sizeof(domains), 1))
+		return (uint16_t)d->index;
+	d = pp_itt_map_get(domain);
+	if (!d) {
+		d = own_domain(domain->name);
+		pp_itt_map_put(domain, (void *)d);
+	}
+	return (uint16_t)d->index;
+}
+
+static uint32_t map_row(const void *handle)
+{
+	return (uint32_t)(mix(0, (uintptr_t)handle) >> 32);
+}
+
+/* A full map is left as it is: what is not in it is found by name, or not at all. */
+void pp_itt_map_put(const void *handle, void *value)
+{
+	uint32_t at = map_row(handle);
+
+	for (int i = 0; i < MAPPED; i++, at++) {
+		const void *key = NULL;
+
+		if (atomic_compare_exchange_strong(&map_key[at % MAPPED], &key, handle) || key == handle) {
+			atomic_store_explicit(&map_value[at % MAPPED], value, memory_order_release);
+			return;
+		}
+	}
+}
+
+void *pp_itt_map_get(const void *handle)
+{
+	uint32_t at = map_row(handle);
+
+	for (int i = 0; i < MAPPED; i++, at++) {
+		const void *key = atomic_load_explicit(&map_key[at % MAPPED], memory_order_relaxed);
+
+		if (key == handle)
+			return atomic_load_explicit(&map_value[at % MAPPED], memory_order_acquire);
+		if (!key)
+			return NULL;
+	}
+	return NULL;
+}
+
+void pp_itt_names_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

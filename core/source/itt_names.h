@@ -1,0 +1,70 @@
+/* What ITT gives names to: domains, strings, counters. In: ITT calls, any thread. Out: handles for the application, indexes, texts.
+ * Bounded: nothing of it is ever freed, so that a handle stays valid for the life of the process, in forked children too. */
+#ifndef PP_SOURCE_ITT_NAMES_H
+#define PP_SOURCE_ITT_NAMES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/source/itt_abi.h"
+
+enum {
+	PP_ITT_NAMES = 16384,        /* strings that are kept; further ones live in scratch handles */
+	PP_ITT_SUFFIXED = 1024,      /* of them with a suffix that differs from call to call */
+	PP_ITT_NAME_LONGEST = 4096,  /* bytes of one that is kept */
+	PP_ITT_ARENA_BYTES = 4 << 20 /* for all of them */
+};
+
+struct pp_itt_name {                 /* a string that is kept; a counter is the one of its name */
+	struct pp_itt_string handle; /* first: its address is the application's handle */
+	uint64_t hash;
+	uint32_t length;
+	_Atomic uint32_t type;  /* enum pp_itt_type, of a counter */
+	_Atomic uint64_t value; /* of a counter: what counting has come to, bits of a double where its type is one */
+	char text[];
+};
+_Static_assert(sizeof(struct pp_itt_name) == 64, "the text begins a line");
+
+extern char pp_itt_arena[PP_ITT_ARENA_BYTES] __attribute__((visibility("hidden")));
+
+/* Handle of a text. Known ones cost no lock, allocation or system call. A text that is not kept gets a handle that holds it until
+ * this thread has made four more of that sort. NULL for NULL. */
+struct pp_itt_string *pp_itt_string_create(const char *text);
+/* The kept name of "domain/name" (domain "" or NULL: "name"); NULL: there is no room for it. */
+struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, int type);
+
+/* `theirs`: the chained collector's handle, which is given out and mapped; NULL: one of ours is. */
+struct pp_itt_domain *pp_itt_domain_create(const char *name, struct pp_itt_domain *theirs);
+/* Row of the ring's domains; a domain that was never seen gets one. */
+uint16_t pp_itt_domain_index(const struct pp_itt_domain *domain);
+
+/* Another's handle stands for `value`; get: NULL, if it was never put. */
+void pp_itt_map_put(const void *handle, void *value);
+void *pp_itt_map_get(const void *handle);
+
+/* In a forked child: whoever held the lock is not here. */
+void pp_itt_names_child(void);
+
+static inline int pp_itt_is_kept(const void *handle)
+{
+	return (uintptr_t)handle - (uintptr_t)pp_itt_arena < PP_ITT_ARENA_BYTES;
+}
+
+static inline const char *pp_itt_text(const struct pp_itt_string *handle, size_t *ret_length)
+{
+	const char *text;
+
+	if (__builtin_expect(pp_itt_is_kept(handle), 1)) {
+		const struct pp_itt_name *n = (const struct pp_itt_name *)handle;
+
+		*ret_length = n->length;
+		return n->text;
+	}
+	text = handle && handle->text ? handle->text : "";
+	*ret_length = strlen(text);
+	return text;
+}
+
+#endif
