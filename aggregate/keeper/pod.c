@@ -196,7 +196,6 @@ static int spans(const struct pp_pod *p)
 
 static void decide(struct pp_pod *p)
 {
-	char invite[4200];
 	int size, zero;
 
 	if (!pp_rings_count(p->o.job->view->rings))
@@ -213,8 +212,7 @@ static void decide(struct pp_pod *p)
 		return;
 	}
 	zero = has_zero(p, &size);
-	snprintf(invite, sizeof(invite), "%s/invite", p->o.spool);
-	if (size > 1 && (zero == 0 || !access(invite, F_OK)))
+	if (size > 1 && (zero == 0 || pp_pod_is_invited(p)))
 		p->state = PP_POD_SEARCHING;
 }
 

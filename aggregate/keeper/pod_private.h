@@ -23,7 +23,8 @@ enum pp_pod_state {
 	PP_POD_APART, /* no other host is reached, or not any more */
 };
 
-enum pp_pod_way { PP_WAY_NONE, PP_WAY_MPI, PP_WAY_OUTER, PP_WAY_FILE };
+/* Sent in the hello: append only. */
+enum pp_pod_way { PP_WAY_NONE, PP_WAY_MPI, PP_WAY_OUTER, PP_WAY_FILE, PP_WAY_STORE, PP_WAYS };
 
 struct pp_pod_bring {        /* leader: what a host brings to the gathering that goes on */
 	int asked, done, fd; /* fd: of the piece that is written; -1 none */
@@ -156,12 +157,13 @@ void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((forma
 /* No other host is reached any more: this keeper goes on alone. */
 void pp_pod_part(struct pp_pod *p);
 
-/* pod_way.c: listen and tell where; one look for an invitation. */
+/* pod_way.c: listen and tell where; is there an invitation in the spool; one look for one. */
 const char *pp_pod_way_name(enum pp_pod_way way);
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
 void pp_pod_listen(struct pp_pod *p);
 void pp_pod_publish(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
+int pp_pod_is_invited(const struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
 struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job);
 /* A connection of each host is a descriptor. */

@@ -1,5 +1,5 @@
-/* How the keepers of a job find each other: through MPI (<spool>/invite), the podprof run around the launcher (pod_meet.c), a
- * file in a directory that all see. Called by pod.c. */
+/* How the keepers of a job find each other: through MPI (<spool>/invite), the framework's own store (<spool>/invite-store), the
+ * podprof run around the launcher (pod_meet.c), a file in a directory that all see. Called by pod.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ enum {
 	MEETING_MS = 1000, /* a file is there already: the meeting comes before it, if it comes now */
 };
 
-static const char invite_name[] = "invite";
+/* Rank 0's keeper writes the first one, which MPI's wrapper and the shim of Python read there and take to the other hosts. */
+static const char invite_name[] = "invite", store_name[] = "invite-store";
 
 /* That all hosts see, if they see any. */
 static const char *directory(const struct pp_pod *p)
@@ -107,15 +108,6 @@ void pp_pod_publish(struct pp_pod *p)
 	}
 }
 
-static int count(const struct pp_pod *p, enum pp_pod_way way)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < p->peers; i++)
-		n += p->peer[i].joined && p->peer[i].way == way;
-	return n;
-}
-
 /* Why MPI did not carry it, as rank 0 has it. */
 static const char *why_not_mpi(const struct pp_pod *p)
 {
@@ -131,37 +123,71 @@ static const char *why_not_mpi(const struct pp_pod *p)
 
 const char *pp_pod_way_name(enum pp_pod_way way)
 {
-	return way == PP_WAY_MPI ? "MPI" : way == PP_WAY_OUTER ? "the podprof run around the launcher" : "a file";
+	static const char *const name[PP_WAYS] = {[PP_WAY_NONE] = "nothing",
+	                                          [PP_WAY_MPI] = "MPI",
+	                                          [PP_WAY_OUTER] = "the podprof run around the launcher",
+	                                          [PP_WAY_FILE] = "a file",
+	                                          [PP_WAY_STORE] = "the framework's store"};
+
+	return name[way];
+}
+
+/* By the last way in order that brought any: then why the first was not enough, and what the ways between brought. */
+static int describe_joined(const struct pp_pod *p, const size_t by[PP_WAYS], char *text, size_t size)
+{
+	static const enum pp_pod_way order[] = {PP_WAY_FILE, PP_WAY_OUTER, PP_WAY_STORE};
+	enum pp_pod_way most = PP_WAY_MPI;
+	char dir[220] = "";
+	int n;
+
+	for (size_t i = 0; i < 3 && most == PP_WAY_MPI; i++)
+		most = by[order[i]] ? order[i] : most;
+	if (most == PP_WAY_MPI)
+		return snprintf(text, size, "invited through MPI: %zu other host%s", by[most], by[most] == 1 ? "" : "s");
+	if (most == PP_WAY_FILE)
+		snprintf(dir, sizeof(dir), " in %.200s", directory(p));
+	n = snprintf(text, size, "invited through %s%s: %zu other host%s, through MPI: %zu; not all through MPI: %.96s",
+	             pp_pod_way_name(most), dir, by[most], by[most] == 1 ? "" : "s", by[PP_WAY_MPI], why_not_mpi(p));
+	for (size_t i = 0; i < 3 && n >= 0 && (size_t)n < size; i++)
+		if (order[i] != most && by[order[i]])
+			n += snprintf(text + n, size - (size_t)n, "; through %s: %zu", pp_pod_way_name(order[i]), by[order[i]]);
+	return n;
 }
 
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 {
-	int by_mpi = count(p, PP_WAY_MPI), by_file = count(p, PP_WAY_FILE), by_outer = count(p, PP_WAY_OUTER);
 	const char *outer = pp_pod_way_name(PP_WAY_OUTER), *why = pp_pod_meet_why(p);
+	size_t by[PP_WAYS] = {0}, all = 0;
 	int n;
 
 	if (p->state != PP_POD_LISTENING) {
 		snprintf(text, size, "%s", p->why);
 		return;
 	}
-	if (!by_mpi && !by_file && !by_outer)
+	for (size_t i = 0; i < p->peers; i++)
+		if (p->peer[i].joined && p->peer[i].way != PP_WAY_NONE)
+			by[p->peer[i].way]++, all++;
+	if (!all)
 		n = snprintf(text, size, "no other host came, though they were invited through MPI%s%s and a file in %.200s%s%s",
 		             p->meeting ? ", " : "", p->meeting ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
-	else if (!by_file && !by_outer)
-		n = snprintf(text, size, "invited through MPI: %d other host%s", by_mpi, by_mpi == 1 ? "" : "s");
-	else if (!by_file)
-		n = snprintf(text, size, "invited through %s: %d other host%s, through MPI: %d; not all through MPI: %.96s", outer,
-		             by_outer, by_outer == 1 ? "" : "s", by_mpi, why_not_mpi(p));
 	else
-		n = snprintf(text, size,
-		             "invited through a file in %.200s: %d other host%s, through MPI: %d; not all through MPI: %.96s",
-		             directory(p), by_file, by_file == 1 ? "" : "s", by_mpi, why_not_mpi(p));
-	if (n < 0 || (size_t)n >= size)
-		return;
-	if (by_file && by_outer)
-		snprintf(text + n, size - (size_t)n, "; through %s: %d", outer, by_outer);
-	else if (!by_outer && why[0])
+		n = describe_joined(p, by, text, size);
+	if (n >= 0 && (size_t)n < size && !by[PP_WAY_OUTER] && why[0])
 		snprintf(text + n, size - (size_t)n, "; %.160s", why);
+}
+
+static void spool_path(const struct pp_pod *p, const char *name, char path[4200])
+{
+	snprintf(path, 4200, "%s/%s", p->o.spool, name);
+}
+
+int pp_pod_is_invited(const struct pp_pod *p)
+{
+	char mpi[4200], store[4200];
+
+	spool_path(p, invite_name, mpi);
+	spool_path(p, store_name, store);
+	return !access(mpi, F_OK) || !access(store, F_OK);
 }
 
 void pp_pod_withdraw(struct pp_pod *p)
@@ -172,7 +198,7 @@ void pp_pod_withdraw(struct pp_pod *p)
 		return;
 	p->published = 0;
 	pp_rendezvous_remove(directory(p), &p->invite);
-	snprintf(path, sizeof(path), "%s/%s", p->o.spool, invite_name);
+	spool_path(p, invite_name, path);
 	unlink(path);
 }
 
@@ -228,6 +254,9 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_way *
 
 	*way = PP_WAY_MPI;
 	if (!pp_rendezvous_get(p->o.spool, invite_name, found, NULL) && !is_stale(p, found))
+		return 0;
+	*way = PP_WAY_STORE;
+	if (!pp_rendezvous_get(p->o.spool, store_name, found, NULL) && !is_stale(p, found))
 		return 0;
 	*way = PP_WAY_OUTER;
 	if (pp_meeting_get(p->meeting, job, found) && !is_stale(p, found))

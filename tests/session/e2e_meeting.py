@@ -225,7 +225,35 @@ def one_host(place, full):
     check(got.code == 0 and got.out == "20 steps\n" * 2 and "captured on 2 of 2 ranks" in got.err, got.told())
 
 
-CASES = {f.__name__: f for f in (front_end, rank_0s_host, rank_0_elsewhere, again, one_port, keeper_killed, launcher_killed, no_invitation, one_host)}
+def by_store(place, full):
+    """Rank 0's invitation in the spool of another keeper, as the shim of Python leaves it there: they meet, whatever each calls the job. A
+    file that others can read, or of anything else, is none: each has a session of its own."""
+    for trusted in (True, False):
+        logs, began, spools = [place.new_logs(), place.new_logs()], [], [os.path.join(place.scratch, f"by{trusted}{r}") for r in range(2)]
+        for rank in range(2):
+            env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": f"store{rank}"}
+            command = [place.program("steps"), "40" if trusted else "20", "20"]
+            began.append(start(place.under(logs[rank], command, "--spool", spools[rank], "--wait", "4"), env))
+        check(wait_until(lambda: os.path.exists(spools[0] + "/invite") and os.path.isdir(spools[1])), "nobody invites")
+        invitation = open(spools[0] + "/invite", encoding="ascii").read()
+        with open(os.open(spools[1] + "/part", os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as f:
+            f.write(invitation)
+        if not trusted:
+            os.chmod(spools[1] + "/part", 0o644)
+        os.rename(spools[1] + "/part", spools[1] + "/invite-store")
+        got = [finish(p) for p in began]
+        check([g.code for g in got] == [0, 0], got[0].told() + got[1].told())
+        with h5(session_of(logs[0])) as f:
+            way, ranks = text(f.attrs["rendezvous"]), f["worker/rank"].shape[0]
+            status = [text(s) for s in f["worker/status"][()]]
+        if trusted:
+            check("captured on 2 of 2 ranks, 2 hosts" in got[0].err and not sessions(logs[1]), (got[0].told(), jobs.tree(logs[1])))
+            check(way == "invited through the framework's store: 1 other host, through MPI: 0; not all through MPI: the job does not call MPI", way)
+        else:
+            check(ranks == 2 and status[1].startswith("missing") and len(sessions(logs[1])) == 1, (status, jobs.tree(logs[1])))
+
+
+CASES = {f.__name__: f for f in (by_store, front_end, rank_0s_host, rank_0_elsewhere, again, one_port, keeper_killed, launcher_killed, no_invitation, one_host)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
