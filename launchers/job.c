@@ -72,7 +72,8 @@ static void job_name(struct pp_job *job)
 	const char *pmix = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
 	const char *torch = getenv("TORCHELASTIC_RUN_ID"), *outer = getenv("PODPROF_SPOOL") ? getenv("PODPROF_JOB") : NULL;
 	char host[64] = "host", first[128];
-	int pid = naming_process(job->rank), times = 0;
+	const char *port = getenv("MASTER_PORT");
+	int pid = naming_process(job->rank), times = restarts();
 
 	gethostname(host, sizeof(host) - 1);
 	if (outer && *outer)
@@ -82,15 +83,16 @@ static void job_name(struct pp_job *job)
 	else if (slurm && *slurm && step && *step)
 		snprintf(first, sizeof(first), "%s.%s", slurm, step);
 	else if (torch && *torch && strcmp(torch, "none")) /* torchrun's own default, the same for every job */
-		snprintf(first, sizeof(first), "%s", torch), times = restarts();
+		/* A name that users choose, and may use for two jobs at a time: those have two ports. */
+		snprintf(first, sizeof(first), "%.100s%s%.8s", torch, port && *port ? "-" : "", port ? port : "");
 	else
-		snprintf(first, sizeof(first), "%s-%d-%llu", host, pid, (unsigned long long)pp_proc_start_time(pid)),
-		        times = restarts();
+		snprintf(first, sizeof(first), "%s-%d-%llu", host, pid, (unsigned long long)pp_proc_start_time(pid));
 	plain(first);
 	again(job->name, sizeof(job->name), first, times);
 }
 
-/* What a launcher calls the rank, and what it says beside it. Of Slurm the step's: a batch script has a rank and the whole
+/* What a launcher calls the rank, and what it says beside it; torchrun, where it says that it is there, before those that may have
+ * started it. Of Slurm the step's: a batch script has a rank and the whole
  * allocation's numbers too. */
 static const struct {
 	const char *rank, *size, *local_rank, *hosts;
@@ -100,20 +102,30 @@ static const struct {
                  {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"},
                  {"RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_WORLD_SIZE"}};
 
+enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
+
+static void read_row(struct pp_job *job, size_t i)
+{
+	job->rank = number(launchers[i].rank, -1);
+	if (job->rank < 0)
+		return;
+	job->size = number(launchers[i].size, 0);
+	job->local_rank = number(launchers[i].local_rank, -1);
+	job->hosts = launchers[i].hosts ? number(launchers[i].hosts, 0) : 0;
+}
+
 void pp_job_read(struct pp_job *ret_job)
 {
 	static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE",
 	                                          "SLURM_TASKS_PER_NODE"};
 
 	*ret_job = (struct pp_job){.rank = -1, .local_rank = -1};
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]) && ret_job->rank < 0; i++) {
-		ret_job->rank = number(launchers[i].rank, -1);
-		if (ret_job->rank < 0)
-			continue;
-		ret_job->size = number(launchers[i].size, 0);
-		ret_job->local_rank = number(launchers[i].local_rank, -1);
-		ret_job->hosts = launchers[i].hosts ? number(launchers[i].hosts, 0) : 0;
+	if (getenv("TORCHELASTIC_RUN_ID")) {
+		read_row(ret_job, LAUNCHERS - 1);
+		ret_job->local_size = ret_job->rank < 0 ? 0 : number("LOCAL_WORLD_SIZE", 0);
 	}
+	for (size_t i = 0; i < LAUNCHERS && ret_job->rank < 0; i++)
+		read_row(ret_job, i);
 	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(local_sizes[0]) && !ret_job->local_size; i++)
 		ret_job->local_size = number(local_sizes[i], 0);
 	ret_job->speaks = ret_job->rank <= 0 || first_of_program(ret_job->rank);

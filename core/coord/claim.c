@@ -11,7 +11,10 @@
 
 #include "core/base/proc.h"
 
-/* In order of trust: the innermost launcher first, the batch system (whose variables a launcher inside it passes on) later. */
+enum { TORCH_ROW = 4 };
+
+/* In order of trust: the innermost launcher first, the batch system (whose variables a launcher inside it passes on) later. The
+ * last row is also what an operator of a cluster sets for a whole node, so it stands first only where torchrun itself says so. */
 static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
 static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", NULL, "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
 static const char *const local_rank_names[] = {
@@ -32,20 +35,31 @@ static int32_t number(const char *name)
 	return end == text || value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
 }
 
+static int read_row(struct pp_claim *c, int i)
+{
+	c->rank = number(rank_names[i]);
+	if (c->rank < 0)
+		return 0;
+	c->size = number(size_names[i]);
+	c->local_rank = number(local_rank_names[i]);
+	c->local_size = number(local_size_names[i]);
+	if (c->size < 0) /* PMIx alone does not say it; under srun Slurm does */
+		c->size = number("SLURM_NTASKS");
+	return 1;
+}
+
 void pp_claim_read(struct pp_claim *c, int rank, int size)
 {
+	int is_elastic = getenv("TORCHELASTIC_RUN_ID") != NULL; /* perhaps one torchrun a host, started by mpirun or srun */
+	int found = 0;
+
 	*c = (struct pp_claim){-1, -1, -1, -1};
-	for (int i = 0; rank_names[i]; i++) {
-		c->rank = number(rank_names[i]);
-		if (c->rank < 0)
-			continue;
-		c->size = number(size_names[i]);
-		c->local_rank = number(local_rank_names[i]);
-		c->local_size = number(local_size_names[i]);
-		if (c->size < 0) /* PMIx alone does not say it; under srun Slurm does */
-			c->size = number("SLURM_NTASKS");
-		break;
-	}
+	if (is_elastic)
+		found = read_row(c, TORCH_ROW);
+	for (int i = 0; rank_names[i] && !found; i++)
+		found = read_row(c, i);
+	if (size == 1 && c->size > 1) /* an MPI that its launcher did not start: each process is a world of its own */
+		rank = size = -1;
 	if (rank >= 0)
 		c->rank = rank;
 	if (size > 0)

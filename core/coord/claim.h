@@ -12,7 +12,7 @@ struct pp_claim {
 	int32_t local_rank, local_size; /* -1: unknown */
 };
 
-/* From the launcher's variables; rank and size (-1: unknown) win over them. */
+/* From the launcher's variables; rank and size of MPI (-1: unknown) win over them, but for a world of one among many. */
 void pp_claim_read(struct pp_claim *c, int rank, int size);
 /* This process was spawned by MPI, and the spool is that of the world that did it: rank R there is somebody else. */
 int pp_claim_is_spawned(const char *spool);

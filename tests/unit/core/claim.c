@@ -39,7 +39,23 @@ TEST(variables)
 	CHECK(c.rank == 5 && c.size == 16 && c.local_rank == 1 && c.local_size == 4);
 	pp_claim_read(&c, 6, 7);
 	CHECK(c.rank == 6 && c.size == 7);
+	pp_claim_read(&c, 0, 1); /* MPI without its launcher */
+	CHECK(c.rank == 5 && c.size == 16);
+	setenv("OMPI_COMM_WORLD_RANK", "0", 1); /* of a torchrun on each host */
+	setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+	setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "1", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 2 && c.local_size == 1);
+	setenv("TORCHELASTIC_RUN_ID", "7", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 3 && c.size == 8 && c.local_rank == 1 && c.local_size == 2);
+	unsetenv("RANK");
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 2);
+	unsetenv("TORCHELASTIC_RUN_ID");
 	no_launcher();
+	pp_claim_read(&c, 0, 1);
+	CHECK(c.rank == 0 && c.size == 1);
 }
 
 /* Exit status of a child that tries: 0 got it, 1 busy. */

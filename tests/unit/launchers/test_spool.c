@@ -89,6 +89,25 @@ TEST(launchers_count_ranks_and_hosts)
 	set_all(torch, 6);
 	pp_job_read(&job);
 	CHECK(job.rank == 3 && job.size == 6 && job.hosts == 3 && job.local_rank == 1 && job.local_size == 2);
+	setenv("OMPI_COMM_WORLD_RANK", "1", 1); /* a torchrun on each host, started by mpirun */
+	setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
+	pp_job_read(&job);
+	CHECK(job.rank == 1 && job.size == 3);
+	setenv("TORCHELASTIC_RUN_ID", "exp", 1);
+	setenv("MASTER_PORT", "29400", 1);
+	setenv("TORCHELASTIC_RESTART_COUNT", "2", 1);
+	pp_job_read(&job);
+	CHECK(job.rank == 3 && job.size == 6 && job.local_size == 2);
+	CHECK_STR(job.name, "exp-29400-r2");
+	setenv("PMIX_NAMESPACE", "77", 1);
+	pp_job_read(&job);
+	CHECK_STR(job.name, "77-r2");
+	unsetenv("PMIX_NAMESPACE");
+	unsetenv("TORCHELASTIC_RESTART_COUNT");
+	unsetenv("MASTER_PORT");
+	unsetenv("TORCHELASTIC_RUN_ID");
+	unsetenv("OMPI_COMM_WORLD_RANK");
+	unsetenv("OMPI_COMM_WORLD_SIZE");
 	set_all(none, 7);
 	pp_job_read(&job);
 	CHECK(job.rank == -1 && job.size == 0 && job.hosts == 0 && job.local_rank == -1);
