@@ -56,7 +56,7 @@ class Adapter:
     # Phases
 
     def forward_begins(self):
-        if self.is_recording and self.steps.is_open and not self.in_forward:
+        if self.is_recording and not self.in_forward and (self.steps.is_open or self.steps.explicit):
             self.in_forward = True
             self.api.range_push(b"forward", HOST_COMPUTE)
 
@@ -209,10 +209,24 @@ def install(torch):
     _hook_optimizers(adapter)
 
 
+def leave(number):
+    """The program is about to mark a step itself, or to close a window (None): called by its module podprof."""
+    try:
+        if _adapter is not None and not _adapter.is_dead:
+            _adapter.steps.explicit |= number is not None
+            if _adapter.steps.is_ours() and _adapter.is_recording:
+                _adapter.leave(number)
+    except Exception:
+        pass
+
+
 def follow():
-    """The program has marked a step itself, or opened a window: called by its module podprof."""
-    if _adapter is not None and _adapter.steps.is_ours():
-        _adapter.follow(_adapter.shim.state())
+    """It has, or has opened a window."""
+    try:
+        if _adapter is not None and not _adapter.is_dead and _adapter.steps.is_ours():
+            _adapter.follow(_adapter.shim.state())
+    except Exception:
+        pass
 
 
 def _finish():

@@ -1,0 +1,206 @@
+"""Marks of a Python program for podprof: steps, ranges, counters, windows. Without podprof in the process all of it does nothing.
+
+    import podprof
+
+    for batch in podprof.steps(loader):             # or: with podprof.step(number): ...
+        with podprof.range("augment", podprof.Category.INPUT):
+            batch = augment(batch)
+        train(batch)
+"""
+import enum as _enum
+import functools as _functools
+import sys as _sys
+from typing import Any, Callable, Iterable, Iterator, Optional, TypeVar, Union
+
+from . import _library
+
+__all__ = ["Category", "annotate", "capture", "counter", "mark", "profile_steps", "range", "recording", "step", "step_begin", "step_end",
+           "steps"]
+
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+_NOT_PLAIN = 0x20 | 0x80 | 0x200  # code flags of generators and coroutines: they leave their thread in between
+
+
+class Category(_enum.IntEnum):
+    """What a range is; as in podprof.h."""
+
+    BY_NAME = 0
+    DEVICE_COMPUTE = 1
+    DEVICE_TO_DEVICE = 2
+    DEVICE_COLLECTIVE = 3
+    HOST_COMPUTE = 4
+    KERNEL_LAUNCH = 5
+    INPUT = 6
+    OUTPUT = 7
+    COMPILATION = 8
+    OTHER = 9
+    HOST_COMMUNICATION = 10
+
+
+_door = _library.api()
+_next = 0  # number of a step that is given none
+
+
+def _text(name: object) -> bytes:
+    return str(name).encode("utf-8", "replace").replace(b"\0", b" ")
+
+
+def _number(value: Optional[int]) -> int:
+    """Numbers are 64 bits; a step without one follows the step before."""
+    global _next
+    number = _next if value is None else max(-(2**63) + 1, min(int(value), 2**63 - 2))
+    _next = number + 1
+    return number
+
+
+def _leave(number: Optional[int]) -> None:
+    """Before a mark (number: of a step): what the adapter for torch knows belongs into the window that may close now."""
+    adapter = _sys.modules.get("_podprof._torch")
+    if adapter is not None:
+        adapter.leave(number)
+
+
+def _follow() -> None:
+    """After it: torch's own ranges go on and off with the window."""
+    adapter = _sys.modules.get("_podprof._torch")
+    if adapter is not None:
+        adapter.follow()
+
+
+def _begin(number: int, tick: int) -> None:
+    shim = _library.shim()
+    _leave(number)
+    if tick and shim is not None:
+        shim.step_begin(number, tick)
+    elif _door is not None:
+        _door.step_begin(number)
+    _follow()
+
+
+def _now() -> int:
+    shim = _library.shim()
+    return shim.now() if shim is not None else 0
+
+
+def step_begin(number: Optional[int] = None) -> None:
+    """A step begins on this thread; the one before ends, if it has not."""
+    if _door is not None:
+        _begin(_number(number), 0)
+
+
+def step_end() -> None:
+    if _door is not None:
+        _door.step_end()
+        _follow()
+
+
+class step:
+    """with step(): or with step(number): one step. Without a number, steps are counted."""
+
+    def __init__(self, number: Optional[int] = None) -> None:
+        self._wanted = number
+
+    def __enter__(self) -> "step":
+        step_begin(self._wanted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        step_end()
+
+
+def steps(iterable: Iterable[_T], first: Optional[int] = None) -> Iterator[_T]:
+    """Each item is a step, from the moment that it is asked for to the moment that the next one is."""
+    items = iter(iterable)
+    if _door is None:
+        yield from items
+        return
+    number = first
+    while True:
+        tick = _now()
+        try:
+            item = next(items)
+        except StopIteration:
+            break
+        _begin(_number(number), tick)
+        number = None
+        yield item
+    step_end()
+
+
+class range:  # noqa: A001
+    """with range("augment"): a range of this thread; its category follows from the name where none is given."""
+
+    def __init__(self, name: str, category: Union[Category, int, None] = None) -> None:
+        self._name, self._category, self._pushed = name, int(category or 0), False
+
+    def __enter__(self) -> "range":
+        if _door is not None and _door.recording():
+            self._pushed = True
+            _door.range_push(_text(self._name), self._category)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pushed:
+            self._pushed = False
+            _door.range_pop()
+
+
+def annotate(name: Union[str, _F, None] = None, category: Union[Category, int, None] = None) -> Any:
+    """@annotate or @annotate("name", category): each call of the function is a range. Generators and coroutines stay as they are."""
+
+    def decorate(function: _F) -> _F:
+        code = getattr(function, "__code__", None)
+        if _door is None or (code is not None and code.co_flags & _NOT_PLAIN):
+            return function
+        label = name if isinstance(name, str) else getattr(function, "__qualname__", str(function))
+
+        @_functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with range(label, category):
+                return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+    return decorate(name) if callable(name) else decorate
+
+
+def mark(name: str) -> None:
+    """An instant."""
+    if _door is not None:
+        _door.mark(_text(name))
+
+
+def counter(name: str, value: float) -> None:
+    if _door is not None:
+        _door.counter(_text(name), float(value))
+
+
+def recording() -> bool:
+    """For work that is only done for the profile."""
+    return _door is not None and bool(_door.recording())
+
+
+class capture:
+    """with capture("evaluation"): a window, a session of its own. Every rank comes to it at the same place of the program."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+
+    def __enter__(self) -> "capture":
+        if _door is not None:
+            _door.window_start(_text(self._name))
+            _follow()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if _door is not None:
+            _leave(None)
+            _door.window_stop()
+            _follow()
+
+
+def profile_steps(first: int, last: int) -> None:
+    """Steps first to last - 1 as a window, as by --steps."""
+    if _door is not None:
+        _door.profile_steps(int(first), int(last))

@@ -1,0 +1,85 @@
+"""Steps of loops that belong to a framework. Examples to use or to copy: a framework is imported when its callback is made.
+
+    trainer = lightning.Trainer(callbacks=[podprof.callbacks.lightning()])
+    model.fit(data, callbacks=[podprof.callbacks.keras()])
+"""
+from typing import Any, Optional
+
+from . import _begin, _door, _now, step_end
+
+
+class Loop:
+    """For a loop that is not a for over batches: wants() when input is asked for, has(number) when it has come, over() at the end."""
+
+    def __init__(self) -> None:
+        self._tick, self._last = 0, -1
+
+    def wants(self) -> None:
+        if _door is not None:
+            self._tick = _now()
+
+    def has(self, number: Optional[int] = None) -> None:
+        """The step begins where its input was asked for. The same number again is the same step: gradients are accumulated."""
+        number = self._last + 1 if number is None else int(number)
+        if _door is not None and number != self._last:
+            _begin(number, self._tick)
+            self._last = number
+
+    def over(self) -> None:
+        step_end()
+
+
+def lightning() -> Any:
+    """A Callback of Lightning; its numbers are the trainer's global_step."""
+    try:
+        from lightning.pytorch.callbacks import Callback
+    except ImportError:
+        from pytorch_lightning.callbacks import Callback
+
+    class Steps(Callback):
+        def __init__(self) -> None:
+            self.loop = Loop()
+
+        def on_train_epoch_start(self, trainer: Any, module: Any) -> None:
+            self.loop.wants()
+
+        def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int) -> None:
+            self.loop.has(trainer.global_step)
+
+        def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+            self.loop.wants()
+
+        def on_validation_start(self, trainer: Any, module: Any) -> None:
+            self.loop.over()
+
+        def on_train_end(self, trainer: Any, module: Any) -> None:
+            self.loop.over()
+
+    return Steps()
+
+
+def keras() -> Any:
+    """A Callback of Keras; its steps count on over epochs."""
+    from keras.callbacks import Callback
+
+    class Steps(Callback):
+        def __init__(self) -> None:
+            super().__init__()
+            self.loop = Loop()
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.loop.wants()
+
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            self.loop.has()
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            self.loop.wants()
+
+        def on_test_begin(self, logs: Any = None) -> None:
+            self.loop.over()
+
+        def on_train_end(self, logs: Any = None) -> None:
+            self.loop.over()
+
+    return Steps()
