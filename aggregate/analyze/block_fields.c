@@ -28,6 +28,12 @@ static void do_head(struct pp_block_io *io, struct pp_dataset *d)
 	PP_BLOCK_U(io, d->crossed);
 	PP_BLOCK_U(io, d->spawned);
 	PP_BLOCK_U(io, d->untied);
+	PP_BLOCK_U(io, d->c10d.calls);
+	PP_BLOCK_U(io, d->c10d.untold);
+	PP_BLOCK_U(io, d->c10d.mute);
+	PP_BLOCK_U(io, d->c10d.unended);
+	PP_BLOCK_U(io, d->c10d.enqueued);
+	PP_BLOCK_U(io, d->c10d.rootless);
 	PP_BLOCK_U(io, d->paused);
 	PP_BLOCK_U(io, d->parented);
 	PP_BLOCK_T(io, d->memory_period_ns, 0);
@@ -62,6 +68,9 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_TEXT(io, w->version);
 		PP_BLOCK_TEXT(io, w->command);
 		PP_BLOCK_TEXT(io, w->memory_note);
+		PP_BLOCK_U(io, w->remarks);
+		for (uint32_t k = 0; k < PP_REMARKS && k < w->remarks; k++)
+			PP_BLOCK_TEXT(io, w->remark[k]);
 		PP_BLOCK_U(io, w->loader_samples);
 		pp_block_double(io, &w->loader_busy);
 		if (w->domain < -1 || w->domain >= (int64_t)d->workers || w->own_bound_ns < 0)

@@ -57,6 +57,8 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 	copy_text(w->command, sizeof(w->command), rank->command);
 	copy_text(w->device, sizeof(w->device), "CPU");
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
+	memcpy(w->remark, rank->remark, sizeof(w->remark));
+	w->remarks = rank->remarks;
 }
 
 /* A worker for every rank that was asked, whether or not anything came of it. */
@@ -146,6 +148,15 @@ static int fill_cells(struct pp_join *j)
 	return 0;
 }
 
+/* Marks of a shim are by a rule of its own. */
+static const char *mark_rule(const struct pp_capture *c)
+{
+	for (size_t r = 0; r < c->ranks; r++)
+		if (c->rank[r].step_rule[0])
+			return c->rank[r].step_rule;
+	return pp_step_rule_name(PP_STEP_RULE_PODPROF);
+}
+
 static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 {
 	const struct pp_steps *steps = in->steps;
@@ -165,7 +176,8 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40),
 		         pp_intern_text(d->names, steps->rule_name, NULL));
 	else
-		copy_text(d->step_rule, sizeof(d->step_rule), rule);
+		copy_text(d->step_rule, sizeof(d->step_rule),
+		          steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
 }
 
 int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)

@@ -32,7 +32,9 @@ struct pp_worker {
 	uint64_t lost[PP_LOSSES];
 	uint64_t records;
 	char options[512], version[32], command[512];
-	char memory_note[128];   /* why there are no samples of its memory; "" */
+	char memory_note[128]; /* why there are no samples of its memory; "" */
+	char remark[PP_REMARKS][PP_REMARK_TEXT];
+	uint32_t remarks;        /* those, and others that were not kept */
 	uint32_t loader_samples; /* how often its data loader's workers were looked at in the window's steps */
 	double loader_busy;      /* share of them that was at work, mean of these; 0 to 1 */
 };
@@ -174,6 +176,7 @@ struct pp_dataset {
 	struct pp_awaited *awaited; /* part: by exposed */
 	size_t awaiteds;
 	uint64_t spawned, untied;      /* MPI: processes by MPI_Comm_spawn, nonblocking operations not tied to their end */
+	struct pp_c10d_count c10d;     /* of all workers */
 	uint64_t paused, parented;     /* ranks: that MPI_Pcontrol(0) stopped, whose world was spawned */
 	uint64_t crossed;              /* ranges of one thread that overlap without nesting */
 	uint64_t violations;           /* collectives that ended on some rank before the last arrival by more than the bound */

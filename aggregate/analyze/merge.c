@@ -250,6 +250,7 @@ static void merge_head(struct pp_merge *m)
 		d->crossed += from->crossed;
 		d->spawned += from->spawned;
 		d->untied += from->untied;
+		pp_c10d_add(&d->c10d, &from->c10d);
 		d->paused += from->paused;
 		d->parented += from->parented;
 		d->startup_ns = pp_wrap_plus(d->startup_ns, from->startup_ns);

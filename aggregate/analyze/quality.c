@@ -213,9 +213,11 @@ void pp_dataset_quality(struct pp_dataset *d)
 	warn_domains(d);
 	pp_quality_warn_clocks(d);
 	pp_quality_warn_mpi(d);
+	pp_quality_warn_c10d(d);
 	for (size_t i = 0; i < n; i++)
 		pp_dataset_warn(d, "%s", said[i].text);
 	free(said);
+	pp_quality_warn_remarks(d);
 	warn_memory(d);
 	if (d->violations)
 		pp_dataset_warn(d,

@@ -64,6 +64,8 @@ static int has_parent(const struct pp_join *j)
 
 void pp_quality_count_mpi(struct pp_join *j)
 {
+	for (size_t r = 0; r < j->in->capture->ranks; r++)
+		pp_c10d_add(&j->d->c10d, &j->in->capture->rank[r].c10d);
 	j->d->spawned = counted(j, "MPI processes spawned");
 	j->d->untied = counted(j, "MPI requests not tied");
 	j->d->paused = ranks_that(j, "MPI_Pcontrol(0)");

@@ -191,7 +191,7 @@ static double bus_factor(const char *call, int32_t ranks)
 {
 	double n = ranks;
 
-	if (pp_join_ends_with(call, "llreduce"))
+	if (strstr(call, "llreduce"))
 		return 2 * (n - 1) / n;
 	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
 	    strstr(call, "catter"))

@@ -1,0 +1,103 @@
+/* What /quality says about a framework: its collectives that are not whole here, and what its shim remarks. Called by quality.c. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "aggregate/analyze/join.h"
+
+void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from)
+{
+	to->calls += from->calls;
+	to->untold += from->untold;
+	to->mute += from->mute;
+	to->unended += from->unended;
+	to->enqueued += from->enqueued;
+	to->rootless += from->rootless;
+}
+
+void pp_quality_warn_c10d(struct pp_dataset *d)
+{
+	const struct pp_c10d_count *n = &d->c10d;
+
+	if (n->mute)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " of %" PRIu64
+		                " collectives of torch.distributed are joined with no other rank: PyTorch's flight recorder is "
+		                "off (TORCH_FR_BUFFER_SIZE), or this PyTorch has none for this backend",
+		                n->mute, n->calls);
+	if (n->untold > n->mute)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " of %" PRIu64
+		                " collectives of torch.distributed are joined with no other rank: PyTorch's flight recorder no "
+		                "longer had them, or the date was set",
+		                n->untold - n->mute, n->calls);
+	if (n->unended)
+		pp_dataset_warn(d, "%" PRIu64 " of %" PRIu64 " collectives of torch.distributed were not seen to end", n->unended,
+		                n->calls);
+	if (n->enqueued)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " of %" PRIu64 " collectives of torch.distributed end on a device: only when they were "
+		                "enqueued is known",
+		                n->enqueued, n->calls);
+	if (n->rootless)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " collectives of torch.distributed have a root that PyTorch does not tell: nobody is "
+		                "said to wait in them",
+		                n->rootless);
+}
+
+static int has_remark(const struct pp_worker *w, const char *text)
+{
+	for (uint32_t i = 0; i < PP_REMARKS && i < w->remarks; i++)
+		if (!strcmp(w->remark[i], text))
+			return 1;
+	return 0;
+}
+
+/* "rank 3", "ranks 0-3,8"; cut with dots where there is no room. */
+static void list_ranks(const struct pp_dataset *d, const char *text, char *to, size_t size)
+{
+	size_t used = 0, many = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		many += (size_t)has_remark(&d->worker[w], text);
+	used = (size_t)snprintf(to, size, many > 1 ? "ranks" : "rank");
+	for (size_t w = 0, end; w < d->workers; w = end + 1) {
+		end = w;
+		if (!has_remark(&d->worker[w], text))
+			continue;
+		while (end + 1 < d->workers && has_remark(&d->worker[end + 1], text))
+			end++;
+		if (used + 32 > size) {
+			snprintf(to + used, size - used, ",...");
+			return;
+		}
+		used += (size_t)snprintf(to + used, size - used, "%s%d", used > 5 ? "," : " ", (int)d->worker[w].rank);
+		if (end > w)
+			used += (size_t)snprintf(to + used, size - used, "-%d", (int)d->worker[end].rank);
+	}
+}
+
+void pp_quality_warn_remarks(struct pp_dataset *d)
+{
+	uint64_t more = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_worker *one = &d->worker[w];
+
+		more += one->remarks > PP_REMARKS ? one->remarks - PP_REMARKS : 0;
+		for (uint32_t i = 0; i < PP_REMARKS && i < one->remarks; i++) {
+			size_t before = 0;
+			char ranks[80];
+
+			while (before < w && !has_remark(&d->worker[before], one->remark[i]))
+				before++;
+			if (before < w)
+				continue;
+			list_ranks(d, one->remark[i], ranks, sizeof(ranks));
+			pp_dataset_warn(d, "%s: %s", ranks, one->remark[i]);
+		}
+	}
+	if (more)
+		pp_dataset_warn(d, "%" PRIu64 " more remarks of ranks were not kept", more);
+}
