@@ -69,7 +69,7 @@ static const struct pp_open *winner(const struct pp_flat_cursor *c, const struct
 		int covers = o->begin <= w->step_begin && o->end >= w->step_end;
 		int equals = o->begin == w->step_begin && o->end == w->step_end;
 
-		if (o->end > c->now && !(covers && o->by_default) && !(equals && o->may_be_step))
+		if (o->end > c->now && !o->is_silent && !(covers && o->by_default) && !(equals && o->may_be_step))
 			return o;
 	}
 	return NULL;
@@ -126,6 +126,24 @@ static int advance(struct pp_flat_cursor *c, int64_t until, const struct pp_flat
 	return 0;
 }
 
+/* What a loader, a checkpoint or a compiler computes is input, output or compilation, unless the program says otherwise. */
+static uint8_t inherited(const struct pp_flat_cursor *c, const struct pp_span *span, uint8_t code)
+{
+	if (span->kind != PP_SPAN_RANGE || span->category || (code & (PP_FLAT_BY_DEFAULT - 1)) != PP_CATEGORY_HOST_COMPUTE)
+		return code;
+	for (size_t i = c->opens; i-- > 0;) {
+		const struct pp_open *o = &c->open[i];
+
+		if (o->end < span->end || o->is_silent) /* it is not inside, or that says nothing */
+			continue;
+		return o->category == PP_CATEGORY_INPUT || o->category == PP_CATEGORY_OUTPUT ||
+		                       o->category == PP_CATEGORY_COMPILATION
+		               ? o->category
+		               : code;
+	}
+	return code;
+}
+
 static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uint32_t index)
 {
 	const struct pp_span *span = &c->thread->span[index];
@@ -145,12 +163,14 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 		c->open = more;
 		c->room = room;
 	}
+	code = inherited(c, span, code);
 	o = &c->open[c->opens++];
 	o->begin = span->begin;
 	o->end = span->end;
 	o->span = index;
 	o->category = code & (PP_FLAT_BY_DEFAULT - 1);
 	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
+	o->is_silent = span->kind == PP_SPAN_RANGE && !span->category && o->category == PP_CATEGORY_OTHER;
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
 	o->weight = pp_flat_weight(o->category, c->is_step_thread);
 	return 0;

@@ -26,6 +26,7 @@ struct pp_open { /* an open range of a thread's stack */
 	int64_t begin, end;
 	uint32_t span;
 	uint8_t category, by_default, may_be_step, weight;
+	uint8_t is_silent; /* its name says that it is no work of its own: what is around or beside it has the time */
 };
 
 struct pp_flat_cursor { /* one thread */

@@ -155,6 +155,19 @@ TEST(edges_and_many_steps)
 	free_capture(&c);
 }
 
+/* What is inside an input, an output or a compilation, and means no more than computing, is that too. */
+static int category_in(const struct pp_thread *thread, size_t i, const uint8_t *category, uint8_t own)
+{
+	const struct pp_span *span = &thread->span[i];
+
+	if (own != PP_CATEGORY_HOST_COMPUTE)
+		return own;
+	while (i-- > 0)
+		if (thread->span[i].kind == PP_SPAN_RANGE && thread->span[i].end > span->begin && thread->span[i].end >= span->end)
+			return category[i] >= PP_CATEGORY_INPUT && category[i] <= PP_CATEGORY_COMPILATION ? category[i] : own;
+	return own;
+}
+
 /* Against a sweep that asks every nanosecond. */
 TEST(same_as_brute_force)
 {
@@ -165,6 +178,7 @@ TEST(same_as_brute_force)
 		struct pp_capture c = make_capture(1);
 		static const char *const names[] = {"input", "save", "compute", "jit", "wobble", "nccl"};
 		static const uint8_t order[] = {6, 7, 4, 8, 4, 10};
+		static uint8_t category_of[3][MADE_SPANS];
 		int64_t want[PP_CATEGORIES + 1] = {0};
 		struct pp_steps s;
 		struct pp_attr a;
@@ -173,7 +187,12 @@ TEST(same_as_brute_force)
 		for (uint32_t t = 0; t < 3; t++) {
 			for (int64_t at = 0, length; at < END - 60; at += 1 + (int64_t)(rand_r(&seed) % 20)) {
 				length = 1 + (int64_t)(rand_r(&seed) % 50);
-				add_range(&c, 0, t, names[rand_r(&seed) % 6], at, at + length);
+				unsigned name = (unsigned)rand_r(&seed) % 6;
+				const struct pp_thread *thread = &c.rank[0].thread[t];
+
+				add_range(&c, 0, t, names[name], at, at + length);
+				category_of[t][thread->spans - 1] =
+				        (uint8_t)category_in(thread, thread->spans - 1, category_of[t], order[name]);
 			}
 		}
 		for (int64_t now = 100; now < END - 100; now++) {
@@ -186,9 +205,7 @@ TEST(same_as_brute_force)
 				for (size_t i = 0; i < thread->spans; i++) /* the last begun that is still open */
 					if (thread->span[i].kind == PP_SPAN_RANGE && thread->span[i].begin <= now &&
 					    thread->span[i].end > now)
-						for (int k = 0; k < 6; k++)
-							if (!strcmp(names[k], pp_intern_text(c.names, thread->span[i].name, NULL)))
-								inner = order[k];
+						inner = category_of[t][i];
 				weight = !inner        ? 0
 				         : t == 0      ? 100
 				         : inner == 4  ? 9
@@ -210,6 +227,59 @@ TEST(same_as_brute_force)
 		pp_steps_release(&s);
 		free_capture(&c);
 	}
+}
+
+TEST(what_a_loader_computes)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	struct pp_attr a;
+
+	add_step(&c, 0, 0, 0, 1000);
+	add_range(&c, 0, 0, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 100);
+	add_range(&c, 0, 0, "aten::stack", 10, 90);
+	add_range(&c, 0, 0, "aten::cat", 20, 80);
+	add_range(&c, 0, 0, "frobnicate", 30, 40);
+	add_range(&c, 0, 0, "augment on purpose", 50, 60)->category = PP_CATEGORY_HOST_COMPUTE;
+	add_range(&c, 0, 0, "aten::copy_", 52, 55); /* inside what the program called compute */
+	add_range(&c, 0, 0, "c10d::allreduce_", 70, 75);
+	add_range(&c, 0, 0, "checkpoint", 200, 300);
+	add_range(&c, 0, 0, "aten::copy_", 210, 290);
+	add_range(&c, 0, 0, "torch.compile", 400, 500);
+	add_range(&c, 0, 0, "aten::mm", 450, 480);
+	add_range(&c, 0, 0, "aten::mm", 490, 520); /* not inside it */
+	add_range(&c, 0, 0, "forward", 600, 700);
+	add_range(&c, 0, 0, "aten::mm", 610, 690);
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(NS(INPUT), 85);
+	CHECK_INT(NS(HOST_COMMUNICATION), 5);
+	CHECK_INT(NS(OUTPUT), 100);
+	CHECK_INT(NS(COMPILATION), 90);
+	CHECK_INT(NS(HOST_COMPUTE), 10 + 30 + 100);
+	CHECK_INT(a.defaults, 0);
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
+/* Neither the step's nor anybody's: other threads show through it. */
+TEST(a_step_that_is_a_name)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	struct pp_attr a;
+
+	add_step(&c, 0, 0, 0, 1000);
+	add_range(&c, 0, 0, "ProfilerStep#3", 10, 700);
+	add_range(&c, 0, 0, "aten::mm", 100, 200);
+	add_range(&c, 0, 1, "gloo:all_reduce", 300, 400);
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(NS(HOST_COMPUTE), 100);
+	CHECK_INT(NS(HOST_COMMUNICATION), 100);
+	CHECK_INT(NS(OTHER), 800);
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
 }
 
 TEST(deep_nesting)
@@ -237,6 +307,8 @@ int main(void)
 	over_threads();
 	edges_and_many_steps();
 	same_as_brute_force();
+	what_a_loader_computes();
+	a_step_that_is_a_name();
 	deep_nesting();
 	return test_end();
 }
