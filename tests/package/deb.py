@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from package import SOURCE, build_of, check, good, jobs, library_dir, run
+from package import SOURCE, build_of, check, check_python, good, jobs, library_dir, run
 from tarball import pack
 
 MIRROR = os.environ.get("PODPROF_DEBIAN_MIRROR", "http://deb.debian.org/debian")
@@ -47,6 +47,9 @@ def build(place, full):
     check(got.code == 0, got.told())
     debs.extend(p for p in glob.glob(os.path.join(out, "*.deb")) if "-dbgsym_" not in p)
     check(sorted(os.path.basename(p).split("_")[0] for p in debs) == ["libpodprof-dev", "podprof"], str(debs))
+    unpacked = os.path.join(out, "unpacked")
+    good(run(["dpkg-deb", "-x", next(p for p in debs if os.path.basename(p).startswith("podprof_")), unpacked]))
+    check_python(library_dir(os.path.join(unpacked, "usr")))
     as_root = ["--allow-root"] if os.getuid() == 0 else []
     got = run(["lintian", *as_root, "--fail-on", "error,warning", *glob.glob(os.path.join(out, "*.changes"))], limit=200)
     check(got.code == 0, got.told())
@@ -111,7 +114,9 @@ def try_release(place, release):
     check("4 of 4 ranks" in got.out and "Host communication" in got.out, got.told())
     where = pack(place)
     shutil.copytree(where, os.path.join(root, "opt", "unpacked"))
-    good(in_root(root, "dpkg", "--purge", "podprof", "libpodprof-dev"))
+    good(in_root(root, "/bin/sh", "-c", "PYTHONPATH=$(echo /usr/lib/*/podprof/python) /usr/bin/python3 -m podprof run -o /tmp/m -- true"))
+    got = good(in_root(root, "dpkg", "--purge", "podprof", "libpodprof-dev"))
+    check("not empty" not in got.out + got.err and not glob.glob(os.path.join(root, "usr/lib/*/podprof")), got.told())
     got = good(in_root(root, "/opt/unpacked/bin/podprof", "doctor"))
     check("recording  ok" in got.out and "/opt/unpacked/lib" in got.out, got.told())
     conform(root, place, release)

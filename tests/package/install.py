@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 
-from package import SOURCE, build_of, cache, check, check_green, check_modes, check_records, good, install, jobs, library_dir, run
+from package import SOURCE, build_of, cache, check, check_green, check_modes, check_python, check_records, good, install, jobs, library_dir, run
 
 OUTSIDE = os.path.join(SOURCE, "tests", "package", "outside")
 PARTS = ("bin/podprof", "include/podprof.h", "share/man/man1/podprof.1", "share/man/man1/podprof-run.1",
@@ -21,6 +21,7 @@ def prefix(place, full):
     for part in PARTS:
         check(os.path.isfile(os.path.join(where, part)), f"{part} is not installed: {jobs.tree(where)}")
     check_modes(where)
+    check_python(library_dir(where))
     check_green(f"{where}/bin/podprof", os.path.join(library_dir(where), "libpodprof.so"))
 
 

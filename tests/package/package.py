@@ -60,6 +60,14 @@ def check_records(place, podprof, program, *words):
     check("steps 0..9" in summary, summary)
 
 
+def check_python(plugins):
+    """The Python parts beside the guest libraries are those of the source, and nothing that a Python left there."""
+    source, installed = os.path.join(SOURCE, "launchers", "python"), os.path.join(plugins, "python")
+    want = {os.path.relpath(os.path.join(d, n), source) for d, _, names in os.walk(source) for n in names if n.endswith((".py", ".pyi", "py.typed"))}
+    got = {os.path.relpath(os.path.join(d, n), installed) for d, _, names in os.walk(installed) for n in names}
+    check(got == want and "sitecustomize.py" in got, f"{installed} has {sorted(got)}, not {sorted(want)}")
+
+
 def check_modes(prefix):
     """Programs 755, all else 644, directories 755."""
     for directory, _, files in os.walk(prefix):

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tarfile
 
-from package import SOURCE, build_of, cache, check, check_green, check_modes, good, jobs, library_dir, run
+from package import SOURCE, build_of, cache, check, check_green, check_modes, check_python, good, jobs, library_dir, run
 
 # What every image with glibc has.
 EVERYWHERE = re.compile(r"linux-vdso\.so|/ld-linux-|/lib(c|m|dl|pthread|rt|resolv)\.so\.")
@@ -40,8 +40,9 @@ def unpacked(place, full):
         if text.endswith(".copyright"):
             check(os.path.getsize(os.path.join(where, "share/doc/podprof/third-party", text)) > 500, f"{text} is empty")
     plugins = library_dir(where)
+    check_python(plugins)
     check_green(os.path.join(where, "bin/podprof"), os.path.join(plugins, "libpodprof.so"))
-    for path in (os.path.join(where, "bin/podprof"), *(os.path.join(plugins, n) for n in os.listdir(plugins))):
+    for path in (os.path.join(where, "bin/podprof"), *(os.path.join(plugins, n) for n in os.listdir(plugins) if ".so" in n)):
         sections = good(run(["objdump", "-h", path])).out
         check(".debug_info" not in sections, f"{path} is not stripped")
         for line in good(run(["ldd", path])).out.splitlines():
