@@ -49,7 +49,7 @@ function sections() {
     ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
     ['workers', 'Workers', () => Groups.workers(), Verdict.missing().length > 0],
     source('input', 'Input', 'Mark the wait for the next batch with podprof_range_push_as(name, PODPROF_INPUT): it is then the category Input in every chart above.'),
-    source('op', 'Operators', 'Ranges of podprof.h and NVTX stand on the trace: open the XSpace file of this session in xprof.'),
+    ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
     source('kernel', 'Kernels', 'This podprof records CPU ranks; device time is shown once a device source exists.'),
     source('memory', 'Memory', 'podprof doctor lists which sources work on this node.'),
     ...other.map(g => source(g, capital(g), '')),

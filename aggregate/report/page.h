@@ -36,6 +36,7 @@ void pp_page_workers(struct pp_page *p);  /* worker */
 void pp_page_steps(struct pp_page *p);    /* step */
 void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */
 void pp_page_tables(struct pp_page *p);   /* table: what no other part tells, and every table of other sources */
+void pp_page_ops(struct pp_page *p);      /* operator: over all ranks */
 void pp_page_arrivals(struct pp_page *p); /* arrival: each rank's, of the operations that waited most */
 
 #endif

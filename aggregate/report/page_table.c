@@ -223,6 +223,8 @@ static void put_group(struct pp_page *p, const char *group, int *count)
 	size_t dims = 0, k;
 	const char *name;
 
+	if (!strcmp(group, "op")) /* page_op.c */
+		return;
 	for (size_t i = 0; (name = pp_pod_name(p->pod, group, i)) && dims < sizeof(dim) / sizeof(dim[0]); i++) {
 		char variable[PP_POD_NAME];
 

@@ -53,6 +53,7 @@ static void put_data(struct pp_page *p)
 	pp_page_steps(p);
 	pp_page_cells(p);
 	pp_page_tables(p);
+	pp_page_ops(p);
 	pp_page_arrivals(p);
 	put_losses(p);
 	put_notes(p);

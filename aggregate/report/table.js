@@ -43,8 +43,8 @@ class Table {
   }
 
   text(column, i) {
-    const value = column.get(i);
-    return column.show ? column.show(i, value) : column.text ? String(value) : Format.by(column.unit, value);
+    const value = column.get(i), shown = column.show ? column.show(i, value) : null;
+    return shown instanceof Node ? shown.textContent : shown !== null ? shown : column.text ? String(value) : Format.by(column.unit, value);
   }
 
   matching() {

@@ -50,12 +50,13 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 /* In columns as wide as text is, not as its bytes are. */
 static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
 {
-	const char *text = pp_intern_text(d->names, name, NULL);
-	int bytes = pp_utf8_fit(text, NAME_COLUMNS), columns = 0;
+	size_t length;
+	const char *text = pp_intern_text(d->names, name, &length);
+	int is_cut = length > NAME_COLUMNS, bytes = pp_utf8_fit(text, is_cut ? NAME_COLUMNS - 2 : NAME_COLUMNS), columns = 0;
 
 	for (int i = 0; i < bytes; i++)
 		columns += (text[i] & 0xC0) != 0x80;
-	fprintf(to, "  %.*s%*s", bytes, text, NAME_COLUMNS - columns, "");
+	fprintf(to, "  %.*s%s%*s", bytes, text, is_cut ? ".." : "", NAME_COLUMNS - columns - 2 * is_cut, "");
 }
 
 static void put_op(const struct pp_dataset *d, const struct pp_text *t, const struct sum *s, double ranks, FILE *to)
@@ -64,8 +65,8 @@ static void put_op(const struct pp_dataset *d, const struct pp_text *t, const st
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	put_name(d, s->name, to);
-	fprintf(to, " %5.1f %% %9s %7.*f calls", 100 * mean * (double)t->cells / (double)t->all_ns, pp_text_time(a, (int64_t)mean),
-	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0 : 1, calls);
+	fprintf(to, " %5.1f %% %9s %7.*f call%s", 100 * mean * (double)t->cells / (double)t->all_ns, pp_text_time(a, (int64_t)mean),
+	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0 : 1, calls, calls == 1 ? " " : "s");
 	if (d->workers > 1)
 		fprintf(to, "   most on rank %d, %s", s->most_worker, pp_text_time(b, (int64_t)s->most_ns));
 	fputc('\n', to);
@@ -95,7 +96,7 @@ int pp_text_ops(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		ranks += t->worker_steps[w] > 0;
 	n = sum_ops(d, sum);
 	qsort(sum, n, sizeof(*sum), by_self);
-	fprintf(to, "\n  Top operators by time of their own, mean of a step over all ranks; %% of the step\n");
+	fprintf(to, "\n  Top operators by time of their own on all threads, mean of a step over all ranks; %% of the step\n");
 	for (size_t i = 0; i < n && i < MOST_OPS; i++)
 		put_op(d, t, &sum[i], ranks, to);
 	if (n > MOST_OPS)

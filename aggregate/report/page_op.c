@@ -1,0 +1,182 @@
+/* Of the page's data: operators over all ranks, out of /op. Called by report.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/report/page.h"
+
+enum column { NAME, TYPE, CATEGORY, SOURCE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
+enum { TEXTS = ROW_OP };
+
+struct op { /* over ranks, of each rank's mean of a step */
+	double calls, total, self;
+	double least, most;
+	int64_t longest; /* of all calls */
+	int64_t worst;   /* rank that has most; -1: none */
+	size_t ranks, index;
+};
+
+struct ops {
+	struct pp_page *p;
+	struct pp_pod_column column[COLUMNS];
+	struct op *op; /* those with most time of their own first */
+	size_t ops, shown;
+	double ranks; /* that have steps */
+};
+
+static int load(struct ops *o)
+{
+	static const char *const name[] = {"name",  "type",     "category", "source", "row_op", "worker",
+	                                   "calls", "total_ns", "self_ns",  "max_ns", "steps"};
+
+	for (size_t i = 0; i < COLUMNS; i++) {
+		struct pp_pod_column *c = &o->column[i];
+
+		if (!pp_pod_has(o->p->pod, "op", name[i]) || pp_pod_read(o->p->pod, "op", name[i], c, NULL))
+			return 0;
+		if ((c->kind == PP_POD_TEXT) != (i < TEXTS) || c->kind == PP_POD_REAL ||
+		    c->n != o->column[i < TEXTS ? NAME : ROW_OP].n)
+			return 0;
+	}
+	return 1;
+}
+
+static int64_t value(const struct ops *o, enum column c, size_t row)
+{
+	return o->column[c].data.i[row];
+}
+
+static int by_self(const void *a, const void *b)
+{
+	const struct op *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self < y->self ? 1 : -1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static void add_row(struct ops *o, size_t row)
+{
+	int64_t at = value(o, ROW_OP, row), steps = value(o, STEPS, row);
+	struct op *op;
+	double self;
+
+	if (at < 0 || (size_t)at >= o->ops || steps <= 0)
+		return;
+	op = &o->op[at];
+	self = (double)value(o, SELF, row) / (double)steps;
+	op->calls += (double)value(o, CALLS, row) / (double)steps;
+	op->total += (double)value(o, TOTAL, row) / (double)steps;
+	op->self += self;
+	if (!op->ranks || self < op->least)
+		op->least = self;
+	if (!op->ranks || self > op->most) {
+		op->most = self;
+		op->worst = value(o, WORKER, row);
+	}
+	if (value(o, MOST_NS, row) > op->longest)
+		op->longest = value(o, MOST_NS, row);
+	op->ranks++;
+}
+
+static int sum(struct ops *o)
+{
+	const struct pp_page *p = o->p;
+
+	o->ops = o->column[NAME].n;
+	o->op = calloc(o->ops + 1, sizeof(*o->op));
+	if (!o->op)
+		return -ENOMEM;
+	for (size_t w = 0; w < p->d.workers; w++)
+		o->ranks += p->sum.worker_steps[w] > 0;
+	if (o->ranks < 1)
+		o->ranks = 1;
+	for (size_t i = 0; i < o->ops; i++)
+		o->op[i] = (struct op){.index = i, .worst = -1};
+	for (size_t i = 0; i < o->column[ROW_OP].n; i++)
+		add_row(o, i);
+	for (size_t i = 0; i < o->ops; i++) {
+		struct op *op = &o->op[i];
+
+		if ((double)op->ranks < o->ranks)
+			op->least = 0; /* it is nothing to some rank */
+		op->calls /= o->ranks;
+		op->total /= o->ranks;
+		op->self /= o->ranks;
+	}
+	qsort(o->op, o->ops, sizeof(*o->op), by_self);
+	o->shown = o->ops < PP_PAGE_ROWS ? o->ops : PP_PAGE_ROWS;
+	return 0;
+}
+
+static void put_texts(const struct ops *o, const char *key, enum column c)
+{
+	struct pp_page *p = o->p;
+
+	pp_page_key(p, key, 0);
+	fputc('[', p->to);
+	for (size_t i = 0; i < o->shown; i++) {
+		if (i)
+			fputc(',', p->to);
+		pp_json_text(p->to, pp_pod_text(&o->column[c], o->op[i].index));
+	}
+	fputc(']', p->to);
+}
+
+static double part(const struct op *op, size_t which)
+{
+	switch (which) {
+	case 0:
+		return op->calls;
+	case 1:
+		return op->total;
+	case 2:
+		return op->self;
+	case 3:
+		return op->least;
+	case 4:
+		return op->most;
+	case 5:
+		return (double)op->longest;
+	default:
+		return (double)op->worst;
+	}
+}
+
+static void put_numbers(const struct ops *o)
+{
+	static const char *const key[] = {"calls", "total_ns", "self_ns", "least_ns", "most_ns", "longest_ns", "worst"};
+	double *number = malloc((o->shown + 1) * sizeof(*number));
+	struct pp_page *p = o->p;
+
+	for (size_t k = 0; k < sizeof(key) / sizeof(key[0]); k++) {
+		pp_page_key(p, key[k], 0);
+		for (size_t i = 0; number && i < o->shown; i++)
+			number[i] = part(&o->op[i], k);
+		if ((!number || pp_json_reals(p->to, number, o->shown)) && !p->code)
+			p->code = pp_err_set(p->err, -ENOMEM, "no memory for the operators of the report");
+	}
+	free(number);
+}
+
+void pp_page_ops(struct pp_page *p)
+{
+	struct ops o = {.p = p};
+
+	pp_page_key(p, "operator", 0);
+	if (load(&o) && !p->code && sum(&o) < 0)
+		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the operators of the report");
+	fprintf(p->to, "{\"n\":%zu", o.shown);
+	if (o.shown < o.ops)
+		pp_page_note(p, "/op has %zu operators: the table here holds the %zu with most time of their own; pod.h5 has all.",
+		             o.ops, o.shown);
+	put_texts(&o, "name", NAME);
+	put_texts(&o, "type", TYPE);
+	put_texts(&o, "category", CATEGORY);
+	put_texts(&o, "source", SOURCE);
+	put_numbers(&o);
+	fputc('}', p->to);
+	free(o.op);
+	for (size_t i = 0; i < COLUMNS; i++)
+		pp_pod_release(&o.column[i]);
+}
