@@ -20,6 +20,7 @@ struct window { /* a step of this rank */
 struct open { /* a range that is not over: each ends before the one below it */
 	int64_t end;
 	uint32_t row;
+	uint8_t around; /* category of what is inside, by the innermost range that says one; 0: nothing does */
 };
 
 struct ops { /* of one rank after the other */
@@ -95,11 +96,11 @@ static int more_rows(struct ops *o)
 }
 
 /* This rank's row; NO_ROW: no memory. */
-static uint32_t row_of(struct ops *o, const struct pp_span *span)
+static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t category)
 {
 	struct pp_op one = {.name = span->name < o->cache.count ? span->name : 0,
 	                    .worker = o->worker,
-	                    .category = pp_flat_code(&o->cache, span) & (PP_FLAT_BY_DEFAULT - 1),
+	                    .category = category,
 	                    .source = span->source,
 	                    .steps = (uint32_t)o->windows};
 	uint32_t first = o->row_of[one.name];
@@ -136,7 +137,7 @@ static void take_from_parents(struct ops *o, const struct pp_span *span)
 	}
 }
 
-static int push(struct ops *o, int64_t end, uint32_t row)
+static int push(struct ops *o, int64_t end, uint32_t row, uint8_t around)
 {
 	if (o->opens == o->room_open) {
 		size_t room = o->room_open ? 2 * o->room_open : 64;
@@ -147,12 +148,13 @@ static int push(struct ops *o, int64_t end, uint32_t row)
 		o->open = more;
 		o->room_open = room;
 	}
-	o->open[o->opens++] = (struct open){end, row};
+	o->open[o->opens++] = (struct open){end, row, around};
 	return 0;
 }
 
 /* The step that it begins in has it whole. *ret_row: NO_ROW where it does not count. */
-static int count(struct ops *o, const struct pp_span *span, const struct window *w, uint32_t thread, uint32_t *ret_row)
+static int count(struct ops *o, const struct pp_span *span, uint8_t category, const struct window *w, uint32_t thread,
+                 uint32_t *ret_row)
 {
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
 	struct pp_op *op;
@@ -166,7 +168,7 @@ static int count(struct ops *o, const struct pp_span *span, const struct window 
 		o->d->ops_cut++;
 		return 0;
 	}
-	*ret_row = row_of(o, span);
+	*ret_row = row_of(o, span, category);
 	if (*ret_row == NO_ROW)
 		return -ENOMEM;
 	op = &o->d->op[*ret_row];
@@ -178,16 +180,39 @@ static int count(struct ops *o, const struct pp_span *span, const struct window 
 	return 0;
 }
 
+/* Of the innermost range that the span is inside of. */
+static uint8_t around(const struct ops *o, const struct pp_span *span)
+{
+	for (size_t i = o->opens; i-- > 0;)
+		if (o->open[i].end >= span->end)
+			return o->open[i].around;
+	return 0;
+}
+
+static int count_span(struct ops *o, const struct pp_span *span, const struct window *w, uint32_t thread)
+{
+	uint8_t outer = around(o, span), category;
+	uint32_t row;
+
+	category = pp_flat_inside(span, pp_flat_code(&o->cache, span), outer) & (PP_FLAT_BY_DEFAULT - 1);
+	if (count(o, span, category, w, thread, &row) < 0)
+		return -ENOMEM;
+	take_from_parents(o, span);
+	if (span->end <= span->begin)
+		return 0;
+	return push(o, span->end, row, pp_flat_is_silent(span, category) ? outer : category);
+}
+
 static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t index)
 {
 	size_t at = 0;
+	int rc = 0;
 
 	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_RANGE) | PP_SPAN_BIT(PP_SPAN_MPI)))
 		return 0;
 	o->opens = 0;
-	for (size_t i = 0; i < thread->spans; i++) {
+	for (size_t i = 0; i < thread->spans && rc == 0; i++) {
 		const struct pp_span *span = &thread->span[i];
-		uint32_t row;
 
 		if (span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI)
 			continue;
@@ -195,13 +220,9 @@ static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t 
 			at++;
 		while (o->opens && o->open[o->opens - 1].end <= span->begin)
 			o->opens--;
-		if (count(o, span, at < o->windows ? &o->window[at] : NULL, index, &row) < 0)
-			return -ENOMEM;
-		take_from_parents(o, span);
-		if (span->end > span->begin && push(o, span->end, row) < 0)
-			return -ENOMEM;
+		rc = count_span(o, span, at < o->windows ? &o->window[at] : NULL, index);
 	}
-	return 0;
+	return rc;
 }
 
 static int list_windows(struct ops *o, const struct pp_steps *steps, size_t rank, size_t ranks)

@@ -5,7 +5,7 @@
 
 #include "aggregate/report/page.h"
 
-enum column { NAME, TYPE, CATEGORY, SOURCE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
+enum column { NAME, CATEGORY, SOURCE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
 enum { TEXTS = ROW_OP };
 
 struct op { /* over ranks, of each rank's mean of a step */
@@ -26,8 +26,8 @@ struct ops {
 
 static int load(struct ops *o)
 {
-	static const char *const name[] = {"name",  "type",     "category", "source", "row_op", "worker",
-	                                   "calls", "total_ns", "self_ns",  "max_ns", "steps"};
+	static const char *const name[] = {"name",  "category", "source",  "row_op", "worker",
+	                                   "calls", "total_ns", "self_ns", "max_ns", "steps"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
 		struct pp_pod_column *c = &o->column[i];
@@ -171,7 +171,6 @@ void pp_page_ops(struct pp_page *p)
 		pp_page_note(p, "/op has %zu operators: the table here holds the %zu with most time of their own; pod.h5 has all.",
 		             o.ops, o.shown);
 	put_texts(&o, "name", NAME);
-	put_texts(&o, "type", TYPE);
 	put_texts(&o, "category", CATEGORY);
 	put_texts(&o, "source", SOURCE);
 	put_numbers(&o);

@@ -126,20 +126,30 @@ static int advance(struct pp_flat_cursor *c, int64_t until, const struct pp_flat
 	return 0;
 }
 
-/* What a loader, a checkpoint or a compiler computes is input, output or compilation, unless the program says otherwise. */
+static int may_inherit(const struct pp_span *span, uint8_t code)
+{
+	return span->kind == PP_SPAN_RANGE && !span->category && (code & (PP_FLAT_BY_DEFAULT - 1)) == PP_CATEGORY_HOST_COMPUTE;
+}
+
+uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around)
+{
+	if (around != PP_CATEGORY_INPUT && around != PP_CATEGORY_OUTPUT && around != PP_CATEGORY_COMPILATION)
+		return code;
+	return may_inherit(span, code) ? (uint8_t)around : code;
+}
+
+int pp_flat_is_silent(const struct pp_span *span, int category)
+{
+	return span->kind == PP_SPAN_RANGE && !span->category && category == PP_CATEGORY_OTHER;
+}
+
 static uint8_t inherited(const struct pp_flat_cursor *c, const struct pp_span *span, uint8_t code)
 {
-	if (span->kind != PP_SPAN_RANGE || span->category || (code & (PP_FLAT_BY_DEFAULT - 1)) != PP_CATEGORY_HOST_COMPUTE)
-		return code;
-	for (size_t i = c->opens; i-- > 0;) {
+	for (size_t i = may_inherit(span, code) ? c->opens : 0; i-- > 0;) {
 		const struct pp_open *o = &c->open[i];
 
-		if (o->end < span->end || o->is_silent) /* it is not inside, or that says nothing */
-			continue;
-		return o->category == PP_CATEGORY_INPUT || o->category == PP_CATEGORY_OUTPUT ||
-		                       o->category == PP_CATEGORY_COMPILATION
-		               ? o->category
-		               : code;
+		if (o->end >= span->end && !o->is_silent) /* else it is not inside, or that says nothing */
+			return pp_flat_inside(span, code, o->category);
 	}
 	return code;
 }
@@ -170,7 +180,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	o->span = index;
 	o->category = code & (PP_FLAT_BY_DEFAULT - 1);
 	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
-	o->is_silent = span->kind == PP_SPAN_RANGE && !span->category && o->category == PP_CATEGORY_OTHER;
+	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
 	o->weight = pp_flat_weight(o->category, c->is_step_thread);
 	return 0;

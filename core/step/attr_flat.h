@@ -57,6 +57,12 @@ enum { PP_FLAT_BY_DEFAULT = 128 };
  * kind, else by its name. */
 uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span);
 
+/* The same of a range that lies in another: what a loader, a checkpoint or a compiler computes is input, output or compilation,
+ * unless the program says otherwise. `around` is the category of the innermost range around it that is not silent, 0: there is none. */
+uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around);
+/* Its name says that it is no work of its own. */
+int pp_flat_is_silent(const struct pp_span *span, int category);
+
 /* Room for `more` more, or -ENOMEM. */
 int pp_flats_reserve(struct pp_flats *list, size_t more);
 

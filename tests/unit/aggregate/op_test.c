@@ -227,6 +227,57 @@ TEST(categories)
 	drop(&m);
 }
 
+/* What is inside of a loader is input in both: rows of /op by category add up to what the sweep gives the step thread. */
+TEST(inside)
+{
+	static const char *const name[] = {"enumerate(DataLoader)#x.__next__",
+	                                   "aten::stack",
+	                                   "ProfilerStep#3",
+	                                   "forward",
+	                                   "checkpoint",
+	                                   "torch.compile",
+	                                   "c10d::barrier",
+	                                   "wobble"};
+	unsigned seed = 7;
+
+	for (int round = 0; round < 20 && !test_failures; round++) {
+		int64_t sum[PP_CATEGORIES + 1] = {0};
+		struct made m;
+
+		begin(&m);
+		for (int64_t k = 1; k < 9; k++) {
+			int64_t stack[8] = {at(k) + 990}, from = at(k) + 1;
+
+			for (int depth = 0; from < at(k) + 900; from += 1 + rand_r(&seed) % 20) {
+				while (depth && stack[depth] <= from)
+					depth--;
+				int64_t until = from + 1 + rand_r(&seed) % 200;
+
+				until = until < stack[depth] ? until : stack[depth];
+				if (depth < 7 && until > from) {
+					add_range(&m.capture, 0, 0, name[rand_r(&seed) % 8], from, until);
+					stack[++depth] = until;
+				}
+			}
+		}
+		end(&m);
+		for (size_t i = 0; i < m.d.ops; i++)
+			if (strncmp(pp_intern_text(m.d.names, m.d.op[i].name, NULL), "ProfilerStep", 12) != 0)
+				sum[m.d.op[i].category] += m.d.op[i].self_ns;
+		for (int c = 1; c <= PP_CATEGORIES; c++) {
+			int64_t swept = 0;
+
+			for (size_t s = 0; s < m.d.steps; s++)
+				swept += m.d.cell[s * m.d.workers].exclusive_ns[c];
+			if (c == PP_CATEGORY_INPUT || c == PP_CATEGORY_OUTPUT || c == PP_CATEGORY_COMPILATION)
+				CHECK(sum[c] > 0 && sum[c] <= swept); /* what is silent leaves its own to what is around */
+			else if (c != PP_CATEGORY_OTHER)
+				CHECK(sum[c] > 0 ? sum[c] <= swept : !swept);
+		}
+		drop(&m);
+	}
+}
+
 /* Names without end: a worker keeps those with most time, and says how many it left out. */
 TEST(names_without_end)
 {
@@ -311,6 +362,7 @@ int main(void)
 	threads_and_ranks();
 	cut();
 	categories();
+	inside();
 	names_without_end();
 	types();
 	loader();
