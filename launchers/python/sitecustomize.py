@@ -20,7 +20,7 @@ def _run_the_next():
     sys.path[:] = [entry for entry in path if os.path.abspath(entry) != here]
     without = list(sys.path)
     try:
-        import sitecustomize  # noqa: F401
+        __import__("sitecustomize")
     except ImportError as error:
         if error.name != "sitecustomize":
             raise

@@ -2,7 +2,11 @@
 What the import returns or raises is what it would have been."""
 import sys
 
-_ADAPTERS = {"torch": "_torch"}
+_ADAPTERS = {
+    "torch": "_torch",
+    "torch._dynamo.callback": "_torch_late",
+    "torch.distributed.checkpoint.state_dict_saver": "_torch_late",
+}
 
 
 class _Loader:
@@ -71,7 +75,7 @@ def _adapt(name, module):
         __import__("_podprof." + adapter)
         sys.modules["_podprof." + adapter].install(module)
     except Exception as error:
-        _complain("the adapter for %s failed: %s: %s. Its steps and operators are not recorded." % (name, type(error).__name__, error))
+        _complain("the adapter for %s failed: %s: %s. Not all of its steps, operators and collectives will be recorded." % (name, type(error).__name__, error))
 
 
 def _complain(text):

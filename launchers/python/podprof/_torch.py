@@ -1,72 +1,98 @@
-"""The adapter for PyTorch: puts the hooks in place, and decides what they mean for this process. Called by _hook.py when torch has
-been imported. Nothing here raises into the program, and outside of a rank nothing is done: the first mark decides."""
+"""The adapter for PyTorch: puts the hooks in place and decides what they mean for this process. Called by _hook.py when torch has
+been imported. Nothing here raises into the program, and what is no rank does nothing: the first mark decides."""
 import atexit
 import functools
 import importlib
+import os
+import sys
+import time
 
-from . import _library
-from ._library import HOST_COMPUTE, RECORDING
+from . import _library, _torch_phases
+from ._library import INPUT, RECORDING
+from ._torch_collectives import Collectives
+from ._torch_input import Input
 from ._torch_operators import Operators
+from ._torch_phases import Phases
+from ._torch_rendezvous import Rendezvous
 from ._torch_steps import Steps
+
+_RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "PMI_RANK")
+_AT_ONCE_NS = 1000000  # a loader that is iterated now is asked for its first batch within this
+_FAILURES = 8
 
 
 class Adapter:
     def __init__(self, torch, shim, api):
-        self.torch, self.shim, self.api = torch, shim, api
+        self.torch, self.shim = torch, shim
         self.operators = Operators(torch, shim)
+        self.phases = Phases(api)
+        self.collectives = Collectives(torch, shim)
+        self.input = Input(torch, api)
         self.steps = Steps(shim, self.leave, self.follow)
-        self.is_recording = False
-        self.period = 0  # counts on
-        self.in_forward = False
+        self.rendezvous = None
         self.is_dead = False
+        self.is_allowed = None  # not known yet
         self.failures = 0
+        os.register_at_fork(after_in_child=self._forked)
 
-    # Marks
-
-    def leave(self, number):
-        """Before a mark while recording."""
-        self.forward_ends()
-
-    def follow(self, state):
-        """After a mark: recording is on or off."""
-        recording = bool(state & RECORDING)
-        if recording != self.is_recording:
-            self.is_recording = recording
-            self.period += recording
-            self.in_forward = False
-        self.operators.follow(state)
+    def _forked(self):
+        """A worker, or a program of its own that C decides about."""
+        self.is_dead = True
+        self.operators.off()
 
     def watches(self):
         """Is what happens now on this thread of interest?"""
         if self.is_dead or not self.steps.is_ours():
             return False
-        if self.steps.explicit:
+        if self.is_allowed is None:
+            self.is_allowed = not _is_helper(self.torch)
+        if self.is_allowed and self.steps.explicit:
             self.follow(self.shim.state())
-        return True
+        return self.is_allowed
+
+    def leave(self, number):
+        """Before a mark, while recording: what is known by now belongs into the window that may close."""
+        self.phases.forward_ends()
+        self.input.edge()
+        if number is None or self.shim.is_edge(number) or self.collectives.is_due():
+            self.collectives.collect()
+
+    def follow(self, state):
+        """After a mark: recording is on or off."""
+        recording = bool(state & RECORDING)
+        if recording != bool(self.phases.period):
+            self.phases.follow(recording)
+            if recording:
+                self.collectives.begin()
+                self.input.begin()
+        self.operators.follow(state)
+        if self.rendezvous is not None and not self.rendezvous.is_over:
+            self.rendezvous.look()
 
     def failed(self, error):
-        """Something of ours did. Once is said, often is the end of it."""
-        self.failures += 1
-        if self.failures == 1:
-            self.shim.say(("the adapter for torch failed: %s: %s" % (type(error).__name__, error)).encode())
-        if self.failures >= 8:
+        """Something of ours did. It is said once; again and again is the end of it."""
+        try:
+            self.failures += 1
+            if self.failures == 1:
+                self.shim.say(("the adapter for torch failed: %s: %s" % (type(error).__name__, error)).encode("utf-8", "replace"))
+            if self.failures >= _FAILURES:
+                self.is_dead = True
+                self.operators.off()
+        except Exception:
             self.is_dead = True
-            self.operators.off()
-
-    # Phases
-
-    def forward_begins(self):
-        if self.is_recording and not self.in_forward and (self.steps.is_open or self.steps.explicit):
-            self.in_forward = True
-            self.api.range_push(b"forward", HOST_COMPUTE)
-
-    def forward_ends(self):
-        if self.in_forward:
-            self.in_forward = False
-            self.api.range_pop()
 
 
-def _guard(adapter, default=None):
+def _is_helper(torch):
+    """Children of multiprocessing are ranks only where their parent said so by the environment (torchrun of a function)."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    if multiprocessing is None or multiprocessing.parent_process() is None:
+        return False
+    if torch.utils.data.get_worker_info() is not None or multiprocessing.current_process().daemon:
+        return True
+    return not ("RANK" in os.environ and torch.distributed.is_available() and torch.distributed.is_initialized())
+
+
+def _guard(adapter):
     """A hook body: what goes wrong in it is ours alone."""
 
     def decorate(body):
@@ -75,36 +101,36 @@ def _guard(adapter, default=None):
             try:
                 return body(*args)
             except Exception as error:
-                try:
-                    adapter.failed(error)
-                except Exception:
-                    pass
-                return default
+                return adapter.failed(error)
 
         return guarded
 
     return decorate
 
 
-def _wrap_loader(adapter):
+def _wrap_batches(adapter):
     """A batch is asked for and comes, or the epoch is over."""
     data = importlib.import_module("torch.utils.data.dataloader")
-    grad_enabled, now, steps = adapter.torch.is_grad_enabled, adapter.shim.now, adapter.steps
+    grad_enabled, now, steps, phases = adapter.torch.is_grad_enabled, adapter.shim.now, adapter.steps, adapter.phases
     next_batch = data._BaseDataLoaderIter.__next__
 
     @_guard(adapter)
     def asked(iterator):
         if not adapter.watches():
             return None
-        adapter.forward_ends()
+        phases.forward_ends()
+        adapter.input.uses(iterator)
+        begun = iterator.__dict__.pop("_podprof_begun", None)
+        began = begun[0] if begun and time.perf_counter_ns() - begun[1] < _AT_ONCE_NS else now()
         learns = grad_enabled()
-        return (0 if steps.explicit else steps.batch_asked(iterator._index_sampler, now(), learns)), learns
+        return (0 if steps.explicit else steps.batch_asked(iterator._index_sampler, began, learns)), learns
 
     @_guard(adapter)
     def got(iterator, what):
         if not steps.explicit:
             steps.batch_got(iterator._index_sampler, *what)
-        adapter.forward_begins()
+        if steps.is_open or steps.explicit:
+            phases.forward_begins()
 
     @_guard(adapter)
     def over(iterator):
@@ -127,41 +153,36 @@ def _wrap_loader(adapter):
     data._BaseDataLoaderIter.__next__ = __next__
 
 
-def _wrap_backward(adapter):
-    autograd, operators = adapter.torch.autograd, adapter.operators
-    backward = autograd.backward
-
-    @_guard(adapter, 0)
-    def begins():
-        if not adapter.watches():
-            return 0
-        if not operators.inside and not adapter.steps.explicit:
-            adapter.steps.learning_begins()
-        adapter.forward_ends()
-        operators.inside += 1
-        if adapter.is_recording:
-            adapter.api.range_push(b"backward", HOST_COMPUTE)
-            return adapter.period
-        return -1
+def _wrap_epochs(adapter):
+    """The first batch of an epoch begins where its workers are started."""
+    data = importlib.import_module("torch.utils.data.dataloader")
+    iterate = data.DataLoader.__iter__
 
     @_guard(adapter)
-    def ends(how):
-        operators.inside -= 1
-        if adapter.is_recording and how == adapter.period:
-            adapter.api.range_pop()
+    def starts(loader):
+        if not adapter.watches():
+            return None
+        adapter.phases.forward_ends()
+        adapter.input.starts(loader)
+        return adapter.shim.now(), adapter.phases.push(b"DataLoader.__iter__", INPUT)
 
-    @functools.wraps(backward)
-    def wrapped(*args, **kwargs):
-        how = begins()
-        if not how:
-            return backward(*args, **kwargs)
+    @_guard(adapter)
+    def started(iterator, what):
+        adapter.phases.pop(what[1])
+        if iterator is not None:
+            iterator.__dict__["_podprof_begun"] = what[0], time.perf_counter_ns()
+
+    @functools.wraps(iterate)
+    def __iter__(self):
+        what, iterator = starts(self), None
         try:
-            return backward(*args, **kwargs)
+            iterator = iterate(self)
+            return iterator
         finally:
-            ends(how)
+            if what:
+                started(iterator, what)
 
-    wrapped._torchdynamo_disable = True
-    autograd.backward = wrapped
+    data.DataLoader.__iter__ = __iter__
 
 
 def _hook_optimizers(adapter):
@@ -171,7 +192,7 @@ def _hook_optimizers(adapter):
     @_guard(adapter)
     def begins(which):
         if not adapter.is_dead and steps.becomes_ours() and adapter.watches():
-            adapter.forward_ends()
+            adapter.phases.forward_ends()
             if not steps.explicit:
                 steps.optimizer_begins(id(which))
 
@@ -192,7 +213,46 @@ def _hook_optimizers(adapter):
     optimizer.register_optimizer_step_post_hook(after)
 
 
+def _wrap_groups(adapter):
+    """Process groups come and go: a process with a rank in them is the one to record."""
+    distributed, c10d = adapter.torch.distributed, sys.modules.get("torch.distributed.distributed_c10d")
+    if c10d is None:
+        return
+    init, destroy = c10d.init_process_group, c10d.destroy_process_group
+
+    @_guard(adapter)
+    def initialised():
+        adapter.is_allowed = None
+        if adapter.watches() and any(name in os.environ for name in _RANK):
+            if adapter.shim.claim() & _library.IS_RANK:
+                adapter.rendezvous = Rendezvous(adapter.torch, adapter.shim)
+
+    @_guard(adapter)
+    def destroying():
+        if adapter.watches() and adapter.phases.period:
+            adapter.collectives.collect()
+
+    @functools.wraps(init)
+    def init_process_group(*args, **kwargs):
+        result = init(*args, **kwargs)
+        initialised()
+        return result
+
+    @functools.wraps(destroy)
+    def destroy_process_group(*args, **kwargs):
+        destroying()
+        return destroy(*args, **kwargs)
+
+    c10d.init_process_group = distributed.init_process_group = init_process_group
+    c10d.destroy_process_group = distributed.destroy_process_group = destroy_process_group
+    _torch_phases.wrap_wait(adapter)
+
+
 _adapter = None
+
+
+def adapter():
+    return _adapter
 
 
 def install(torch):
@@ -202,11 +262,17 @@ def install(torch):
     shim, api = _library.shim(), _library.api()
     if shim is None or api is None or _adapter is not None:
         return
-    _adapter = adapter = Adapter(torch, shim, api)
+    _adapter = made = Adapter(torch, shim, api)
     atexit.register(_finish)
-    _wrap_loader(adapter)
-    _wrap_backward(adapter)
-    _hook_optimizers(adapter)
+    parts = (_wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_save, _wrap_groups)
+    failure = None
+    for part in parts:
+        try:
+            part(made)
+        except Exception as error:  # another torch than this was written for: the other parts work
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 def leave(number):
@@ -214,10 +280,10 @@ def leave(number):
     try:
         if _adapter is not None and not _adapter.is_dead:
             _adapter.steps.explicit |= number is not None
-            if _adapter.steps.is_ours() and _adapter.is_recording:
+            if _adapter.phases.period and _adapter.steps.is_ours():
                 _adapter.leave(number)
-    except Exception:
-        pass
+    except Exception as error:
+        _adapter.failed(error)
 
 
 def follow():
@@ -225,14 +291,16 @@ def follow():
     try:
         if _adapter is not None and not _adapter.is_dead and _adapter.steps.is_ours():
             _adapter.follow(_adapter.shim.state())
-    except Exception:
-        pass
+    except Exception as error:
+        _adapter.failed(error)
 
 
 def _finish():
     try:
-        _adapter.leave(_adapter.steps.number)
-        _adapter.operators.off()
-        _adapter.steps.finish()
-    except Exception:
-        pass
+        if _adapter is not None and not _adapter.is_dead:
+            if _adapter.phases.period:
+                _adapter.leave(None)
+            _adapter.operators.off()
+            _adapter.steps.finish()
+    except Exception as error:
+        _adapter.failed(error)

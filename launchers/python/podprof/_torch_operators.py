@@ -1,7 +1,5 @@
 """torch's own operator ranges (ITT, or NVTX where a build has only that), on the training thread, while something is recorded.
 In: the state after each mark. Out: what torch calls its collector with. Called by _torch.py."""
-import os
-
 from ._library import RECORDING
 
 _YIELDED = b"torch.profiler was started by the program: operators are not recorded while it runs"
@@ -19,7 +17,6 @@ class Operators:
         self.inside = 0  # depth of backward passes: their thread-local state is put back at their end
         self.profiler._run_on_profiler_start = self._they_start
         self.profiler._run_on_profiler_stop = self._they_stop
-        os.register_at_fork(after_in_child=self.off)
 
     def follow(self, state):
         if bool(state & RECORDING) != self.is_on and not self.inside:

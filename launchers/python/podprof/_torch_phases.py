@@ -1,0 +1,143 @@
+"""Parts of a step that torch has no range for: forward, backward, checkpoint, compilation, waiting for a collective. In: calls of the
+program that are wrapped here. Out: ranges of podprof.h, while recording, on the training thread. A pop follows only a push of the same
+recording period. Called by _torch.py and _torch_late.py."""
+import functools
+import sys
+
+from ._library import COMPILATION, HOST_COMMUNICATION, HOST_COMPUTE, OUTPUT
+
+
+class Phases:
+    def __init__(self, api):
+        self.api = api
+        self.period = 0  # 0: nothing is recorded
+        self.count = 0
+        self.forward = 0  # the period that it began in
+
+    def follow(self, recording):
+        if recording != bool(self.period):
+            self.count += recording
+            self.period = self.count if recording else 0
+
+    def push(self, name, category):
+        """Returns what pop() takes."""
+        if self.period:
+            self.api.range_push(name, category)
+        return self.period
+
+    def pop(self, period):
+        if period and period == self.period:
+            self.api.range_pop()
+
+    def forward_begins(self):
+        if self.period and not self.forward:
+            self.forward = self.push(b"forward", HOST_COMPUTE)
+
+    def forward_ends(self):
+        self.pop(self.forward)
+        self.forward = 0
+
+
+def wrap(adapter, function, name, category):
+    """The function, and a range around each call of it."""
+    phases = adapter.phases
+
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        period = _push(adapter, name, category) if phases.period else 0
+        if not period:
+            return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _pop(adapter, period)
+
+    wrapped._torchdynamo_disable = True  # what torch.compile sees of it is one call that it does not look into
+    return wrapped
+
+
+def _push(adapter, name, category):
+    try:
+        return adapter.phases.push(name, category) if adapter.watches() else 0
+    except Exception:
+        return 0
+
+
+def _pop(adapter, period):
+    try:
+        adapter.phases.pop(period)
+    except Exception:
+        pass
+
+
+def wrap_backward(adapter):
+    """A backward pass: a range, and the surest sign that a step is under way."""
+    autograd, operators, phases = adapter.torch.autograd, adapter.operators, adapter.phases
+    backward = autograd.backward
+
+    def begins():
+        try:
+            if not adapter.watches():
+                return None
+            if not operators.inside and not adapter.steps.explicit:
+                adapter.steps.learning_begins()
+            phases.forward_ends()
+            operators.inside += 1
+            return phases.push(b"backward", HOST_COMPUTE)
+        except Exception as error:
+            adapter.failed(error)
+            return None
+
+    @functools.wraps(backward)
+    def wrapped(*args, **kwargs):
+        period = begins()
+        if period is None:
+            return backward(*args, **kwargs)
+        try:
+            return backward(*args, **kwargs)
+        finally:
+            operators.inside -= 1
+            _pop(adapter, period)
+
+    wrapped._torchdynamo_disable = True
+    autograd.backward = wrapped
+
+
+def wrap_save(adapter):
+    torch = adapter.torch
+    torch.save = torch.serialization.save = wrap(adapter, torch.save, b"checkpoint", OUTPUT)
+
+
+def wrap_distributed_save(adapter, module):
+    """torch.distributed.checkpoint, which is imported when it is used."""
+    for name in ("save", "save_state_dict", "async_save"):
+        function = getattr(module, name, None)
+        if function is not None:
+            setattr(module, name, wrap(adapter, function, b"checkpoint", OUTPUT))
+
+
+def wrap_wait(adapter):
+    """Work.wait() of the program; what waits inside of torch's own C++ has no range at all."""
+    work = getattr(sys.modules.get("torch._C._distributed_c10d"), "Work", None)
+    if work is not None:
+        work.wait = wrap(adapter, work.wait, b"c10d::wait", HOST_COMMUNICATION)
+
+
+def wrap_compile(adapter, module):
+    """torch._dynamo.callback: torch runs these at the begin and the end of each compilation."""
+    handler = module.CompilationCallbackHandler
+    start, end = handler.run_start_callbacks, handler.run_end_callbacks
+    begun = []
+
+    @functools.wraps(start)
+    def run_start_callbacks(self, *args, **kwargs):
+        begun.append(_push(adapter, b"torch.compile", COMPILATION))
+        return start(self, *args, **kwargs)
+
+    @functools.wraps(end)
+    def run_end_callbacks(self, *args, **kwargs):
+        if begun:
+            _pop(adapter, begun.pop())
+        return end(self, *args, **kwargs)
+
+    handler.run_start_callbacks, handler.run_end_callbacks = run_start_callbacks, run_end_callbacks
