@@ -6,7 +6,7 @@
 
 #include "aggregate/read/c10d_private.h"
 
-enum { READING_NS = 2000, FIRST_NS = 20000, PER_RATE = 2000 /* 500 ppm */, LOOK_BACK = 16 };
+enum { READING_NS = 2000, PER_RATE = 2000 /* 500 ppm */, LOOK_BACK = 16 };
 #define TIME_MOST ((int64_t)1 << 61)
 
 struct drift {
@@ -67,8 +67,8 @@ static struct c10d_call *meant(const struct c10d *c, const struct pp_told *told,
 static void widen(struct drift *d, const struct pp_told *told)
 {
 	if (d->age < 0 || told->age_ns < d->age) { /* it was told at another time */
-		d->low = -FIRST_NS - told->age_ns / PER_RATE;
-		d->high = FIRST_NS + told->age_ns / PER_RATE;
+		d->low = -READING_NS - told->age_ns / PER_RATE;
+		d->high = READING_NS + told->age_ns / PER_RATE;
 	} else {
 		d->low -= (told->age_ns - d->age) / PER_RATE;
 		d->high += (told->age_ns - d->age) / PER_RATE;

@@ -1,0 +1,177 @@
+/* Who waits in torch.distributed, and what clocks may do to what was told. */
+#include "tests/unit/aggregate/c10d_kit.h"
+
+/* An all_reduce of both ranks, begun at 100 and 400, complete at 500. */
+static struct made one_all_reduce(void)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_all_reduce(&m.capture, r, 0, r ? 400 : 100, 1, r ? 420 : 120, 500);
+	}
+	return m;
+}
+
+TEST(explicit_wait)
+{
+	struct made m = one_all_reduce();
+	const struct pp_span *s;
+
+	add_range(&m.capture, 0, 0, "c10d::wait", 200, 510);
+	add_itt(&m.capture, 1, 0, "_c10d_functional::wait_tensor", 410, 520);
+	add_range(&m.capture, 1, 0, "c10d::wait", 415, 515); /* inside it */
+	build(&m);
+	s = nth_wait(&m.capture, 0, 0);
+	CHECK(is_span(s, 200, 510));
+	CHECK(s && s->comm == 0 && s->request == 0);
+	CHECK(is_span(nth_wait(&m.capture, 1, 0), 410, 520));
+	CHECK(!nth_wait(&m.capture, 1, 1));
+	CHECK_INT(m.d.cell[0].wait_ns, 200); /* from 200 until rank 1 came */
+	CHECK_INT(m.d.cell[0].transfer_ns, 10 + 110);
+	CHECK_INT(m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.late[0].rank, 1);
+	drop(&m);
+}
+
+/* Nobody waits who computes, in a range or out of one, until the collective is complete. */
+TEST(hidden_by_compute)
+{
+	struct made m = one_all_reduce();
+
+	add_itt(&m.capture, 0, 0, "aten::mm", 150, 600);
+	add_range(&m.capture, 0, 0, "c10d::wait", 610, 620);
+	add_range(&m.capture, 1, 0, "c10d::wait", 700, 710);
+	build(&m);
+	CHECK(is_span(nth_wait(&m.capture, 0, 0), 610, 620));
+	CHECK(!nth_wait(&m.capture, 0, 1) && !nth_wait(&m.capture, 1, 1));
+	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	CHECK_INT(m.d.collective[0].wait_ns, 300); /* the interval all the same */
+	drop(&m);
+}
+
+TEST(no_wait_outside_of_a_phase)
+{
+	struct made m = one_all_reduce();
+
+	build(&m);
+	CHECK(!nth_wait(&m.capture, 0, 0));
+	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	drop(&m);
+}
+
+TEST(wait_of_a_forward_pass)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_itt(&m.capture, r, 0, "DistributedDataParallel.forward", r ? 290 : 90, 900);
+		add_itt(&m.capture, r, 0, "c10d::broadcast_", r ? 300 : 100, r ? 310 : 110);
+		add_itt(&m.capture, r, 1, "gloo:broadcast", r ? 320 : 120, 500);
+		add_told(&m.capture, r, GROUP_A, 0, "gloo:broadcast", r ? 305 : 105, 10)->root = 1;
+		add_itt(&m.capture, r, 0, "aten::linear", 530, 800);
+	}
+	build(&m);
+	CHECK(is_span(nth_wait(&m.capture, 0, 0), 110, 500));
+	CHECK(!nth_wait(&m.capture, 0, 1));
+	CHECK_INT(m.d.cell[0].wait_ns, 190); /* for the root */
+	CHECK_INT(m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.collective[0].root, 1);
+	drop(&m);
+}
+
+/* A gap in which nothing came to its end is no wait, and neither is one of another thread. */
+TEST(gaps_that_are_none)
+{
+	struct pp_capture c = make_capture(1);
+
+	add_range(&c, 0, 0, "backward", 50, 900);
+	add_all_reduce(&c, 0, 0, 100, 1, 120, 400);
+	add_itt(&c, 0, 0, "AddmmBackward0", 110, 200);
+	add_itt(&c, 0, 0, "AddmmBackward0", 210, 350); /* gap [200, 210] */
+	add_itt(&c, 0, 0, "AddmmBackward0", 360, 450); /* gap [350, 360]; complete while it computes */
+	add_range(&c, 0, 2, "backward", 50, 900);
+	settle(&c);
+	CHECK(!nth_wait(&c, 0, 0));
+	CHECK(!nth(&c, 0, 2, PP_SPAN_MPI, 0));
+	free_capture(&c);
+}
+
+/* `n` collectives 10 ms apart, each 20 us long, told together 1 ms after the last; the wall clock is `ppm` fast. */
+static struct pp_capture told_by_a_bad_clock(int n, int64_t ppm, int64_t apart)
+{
+	struct pp_capture c = make_capture(1);
+	int64_t now = n * apart + 1000000;
+
+	for (int i = 0; i < n; i++) {
+		int64_t begin = i * apart, age = now - begin - 10000;
+
+		add_itt(&c, 0, 0, "c10d::allreduce_", begin, begin + 20000);
+		add_told(&c, 0, GROUP_A, (uint32_t)i, "gloo:all_reduce", now - age - age * ppm / 1000000,
+		         age + age * ppm / 1000000);
+	}
+	return c;
+}
+
+static int all_in_order(const struct pp_capture *c, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const struct pp_span *s = nth(c, 0, 0, PP_SPAN_MPI, (size_t)i);
+
+		if (!s || s->comm != GROUP_A || s->sequence != (uint32_t)i)
+			return 0;
+	}
+	return 1;
+}
+
+TEST(a_wall_clock_that_is_set_right)
+{
+	static const int64_t ppm[] = {0, 50, -50, 450, -450};
+
+	for (size_t i = 0; i < sizeof(ppm) / sizeof(ppm[0]); i++) {
+		struct pp_capture c = told_by_a_bad_clock(400, ppm[i], 10000000); /* 4 s: 450 ppm are 1.8 ms */
+
+		settle(&c);
+		CHECK(all_in_order(&c, 400));
+		CHECK_INT(c.rank[0].c10d.untold, 0);
+		free_capture(&c);
+		c = told_by_a_bad_clock(400, ppm[i], 100000); /* 100 us apart */
+		settle(&c);
+		CHECK(all_in_order(&c, 400));
+		free_capture(&c);
+	}
+}
+
+/* Ten times what any clock is set right by: nothing is joined rather than the wrong one. */
+TEST(a_wall_clock_that_jumped)
+{
+	struct pp_capture c = told_by_a_bad_clock(40, 0, 10000000);
+
+	for (size_t i = 0; i < 20; i++) /* told when the clock had gone back 3 ms */
+		c.rank[0].told[i].time += 3000000;
+	c.rank[0].told[39].age_ns = INT64_MIN;
+	c.rank[0].told[38].age_ns = -5;
+	c.rank[0].told[37].time = INT64_MAX;
+	c.rank[0].told[36].comm = 0;
+	settle(&c);
+	CHECK_INT(c.rank[0].c10d.untold, 24);
+	for (int i = 0; i < 40; i++) {
+		const struct pp_span *s = nth(&c, 0, 0, PP_SPAN_MPI, (size_t)i);
+
+		CHECK(s && (!s->comm || s->sequence == (uint32_t)i));
+	}
+	free_capture(&c);
+}
+
+int main(void)
+{
+	explicit_wait();
+	hidden_by_compute();
+	no_wait_outside_of_a_phase();
+	wait_of_a_forward_pass();
+	gaps_that_are_none();
+	a_wall_clock_that_is_set_right();
+	a_wall_clock_that_jumped();
+	return test_end();
+}
