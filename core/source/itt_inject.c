@@ -116,9 +116,9 @@ static void start_once(void)
 	pp_tick_init(); /* __itt_get_timestamp may come before the claim */
 }
 
+/* NOLINTNEXTLINE(bugprone-reserved-identifier): the name that ittnotify looks for */
 __attribute__((visibility("default"))) void __itt_api_init(struct pp_itt_global *g, int groups);
 
-/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name that ittnotify looks for */
 void __itt_api_init(struct pp_itt_global *g, int groups)
 {
 	int saved = errno, ours = getenv("PODPROF_SPOOL") != NULL, chained;

@@ -281,9 +281,11 @@ static struct own_domain *make_domain(const char *name)
 		char *copy = count < DOMAINS - 1 ? strdup(name) : NULL;
 
 		d = &domains[copy ? count : DOMAINS - 1];
-		d->handle.flags = 1;
-		d->handle.name = copy ? copy : "(other domains)";
-		d->index = pp_nvtx_domain_index(pp_nvtx_domain_create(d->handle.name, NULL));
+		if (!d->handle.name) { /* the last one may be in use already */
+			d->handle.flags = 1;
+			d->handle.name = copy ? copy : "(other domains)";
+			d->index = pp_nvtx_domain_index(pp_nvtx_domain_create(d->handle.name, NULL));
+		}
 		if (copy)
 			atomic_store_explicit(&domain_count, count + 1, memory_order_release);
 	}
