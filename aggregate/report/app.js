@@ -28,6 +28,7 @@ const Theme = {
 const KNOWN = ['collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'kernel', 'memory'];
 const MEANING = {
   process: 'What the operating system says of each rank and its children.',
+  input: 'How busy the data loaders\u2019 workers are. What steps wait for is the category Input in every chart above.',
   file: 'Files that the ranks read and wrote through MPI.',
 };
 

@@ -50,7 +50,7 @@ const Operators = {
       ...many ? [ns('least', 'least_ns', 'self of a step, on the rank that has least'), ns('most', 'most_ns', 'self of a step, on the rank that has most'),
         {name: 'rank', what: 'that has most', get: i => o.worst[i] < 0 ? null : o.worst[i], show: (i, v) => v === null ? '\u2013' : String(v)}] : [],
       {name: 'source', text: true, what: 'what recorded it', get: i => o.source[i]}];
-    return el('div', {style: {marginTop: '22px'}}, new Table({id: 'operators', title: 'Operators', label: 'All operators', columns, rows: o.n, first: 20, sort: '-4',
+    return el('div', {style: {marginTop: '22px'}}, new Table({id: 'operators', title: 'Operators', label: 'All operators', columns, rows: o.n, first: 20, sort: '-3',
       ...many ? {pick: i => o.worst[i] >= 0 && State.set({rank: o.worst[i]})} : {}}).element);
   },
   left() {

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from kit import browser, check, clean, column, heads, jobs, pod_page
+from kit import browser, check, clean, column, heads, jobs, pod_page, same
 import pods
 
 HOSTILE = ['</script><img src=x onerror=alert(1)>', '"><svg onload=alert(2)>', "=cmd|' /C calc'!A0", '<!--', '&lt;b&gt;\u2028\U0001f600', '${x}`']
@@ -237,6 +237,64 @@ def not_measured(place, full):
         check("longest" not in b.js("document.querySelector('.figures').textContent"), "an ordinary step is called the longest")
 
 
+def operators(place, full):
+    """Operators: means over ranks out of /op, the ten largest as bars, filter by name and by category, ranks that lack a row; no /op says why."""
+    pod, names = pods.Pod(workers=4, steps=5), [f"aten::op{i}" for i in range(30)] + [HOSTILE[0], "enumerate(DataLoader)#__next__"]
+    n, rng = len(names), np.random.default_rng(3)
+    own = rng.integers(1000, 9_000_000, (n, 4))
+    own[3, :] = (0, 0, 900_000_000, 0)  # on rank 2 alone
+    own[n - 1, :] = 50_000_000
+    rows = [(op, rank) for op in range(n) for rank in range(4) if op != 3 or rank == 2]
+
+    def op(f, p):
+        g = pods.Group(f, "op")
+        g.put("op", ["op"], np.arange(n))
+        g.put("name", ["op"], names)
+        g.put("category", ["op"], ["Host compute"] * (n - 1) + ["Input"])
+        g.put("source", ["op"], ["ITT"] * n)
+        g.put("row", ["row"], np.arange(len(rows)))
+        g.put("row_op", ["row"], np.array([r[0] for r in rows]))
+        g.put("worker", ["row"], np.array([r[1] for r in rows], np.int32))
+        g.put("calls", ["row"], np.full(len(rows), 10, np.uint64))
+        for name, factor in (("self_ns", 1), ("total_ns", 3), ("max_ns", 2)):
+            g.put(name, ["row"], np.array([own[r] * factor for r in rows]), "ns")
+        g.put("steps", ["row"], np.full(len(rows), 5, np.uint32))
+        g.put("cut", [], np.uint64(7))
+
+    pod.extra = op
+    mean, by_self = own.sum(axis=1) / 20, np.argsort(-own.sum(axis=1), kind="stable")
+    with browser() as b:
+        page = pod_page(place, pod)
+        b.open(page)
+        at = heads(b, "operators")
+        first = column(b, "operators", 0)
+        check(first == [names[i] for i in by_self[:20]], f"the operators with most time of their own do not come first: {first}")
+        for name, values in (("self", mean), ("total", 3 * mean), ("least", np.where(np.arange(n) == 3, 0, own.min(axis=1) / 5)), ("most", own.max(axis=1) / 5),
+                             ("calls", np.where(np.arange(n) == 3, 0.5, 2)), ("longest", 2 * own.max(axis=1)), ("rank", own.argmax(axis=1))):
+            same(column(b, "operators", at.index(name)), [values[i] for i in by_self[:20]], f"operators, {name}")
+        bars = b.js("[...document.querySelectorAll('#operators-top tbody tr')].map(r => [r.children[0].textContent, r.querySelector('[data-v]').dataset.v])")
+        check([r[0] for r in bars] == [names[i] for i in by_self[:10]], f"bars: {bars}")
+        same([r[1] for r in bars], [mean[i] for i in by_self[:10]], "bars")
+        check(bars[0][0] == "aten::op3" and column(b, "operators", at.index("rank"))[0] == "2", "who has most of what one rank does alone")
+        write = "(f => { f.value = %r; f.dispatchEvent(new Event('input')) })(document.querySelector('#t-operators').closest('.tablebox').querySelector('input'))"
+        b.js(write % "op29")
+        check(column(b, "operators", 0) == ["aten::op29"], "the filter does not find a name")
+        b.js(write % "input")
+        check(column(b, "operators", 0) == [names[-1]], "the filter does not find a category")
+        b.js(write % "")
+        b.js("document.querySelector('#t-operators tbody tr').click()")
+        check(b.js("Viewer.worker") == 2, "a click does not pick the rank that has most")
+        check("7 ranges were not seen" in b.js("document.getElementById('operators-left').textContent"), "what was cut is not said")
+        b.size(420, 800)
+        b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        check(b.js("document.documentElement.scrollWidth <= innerWidth"), "operators make the page wider than the screen")
+        b.size(1400, 900)
+        clean(b, "operators")
+        b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
+        check("Operators of PyTorch" in b.js("document.getElementById('op').textContent"), "an empty section does not say how to fill it")
+        clean(b, "no operators")
+
+
 def clocks(place, full):
     """Clocks of hosts: bounds, what is not joined and what contradicts them; the chart of the bound over time; one host says one line."""
     pod = pods.Pod(workers=24, steps=4, hosts=8)
@@ -292,4 +350,4 @@ def tie(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
-                        "foreign_group": foreign_group, "not_measured": not_measured, "clocks": clocks, "tie": tie}, __doc__))
+                        "foreign_group": foreign_group, "not_measured": not_measured, "operators": operators, "clocks": clocks, "tie": tie}, __doc__))
