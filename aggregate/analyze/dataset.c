@@ -176,8 +176,7 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40),
 		         pp_intern_text(d->names, steps->rule_name, NULL));
 	else
-		copy_text(d->step_rule, sizeof(d->step_rule),
-		          steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
+		copy_text(d->step_rule, sizeof(d->step_rule), steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
 }
 
 int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)

@@ -81,14 +81,14 @@ size_t pp_op_type(const char *name, size_t length)
 static int more_rows(struct ops *o)
 {
 	size_t room = o->room ? 2 * o->room : 256;
-	struct pp_op *op = realloc(o->d->op, room * sizeof(*op));
+	struct pp_op *op = room < NO_ROW ? realloc(o->d->op, room * sizeof(*op)) : NULL;
 	uint32_t *next;
 
 	if (!op)
 		return -ENOMEM;
 	o->d->op = op;
 	next = realloc(o->next, room * sizeof(*next));
-	if (!next || room >= NO_ROW)
+	if (!next)
 		return -ENOMEM;
 	o->next = next;
 	o->room = room;
@@ -116,8 +116,8 @@ static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t catego
 	return (uint32_t)o->d->ops - 1;
 }
 
-/* What the span takes of the ranges around it is not theirs: of the one that was begun last, and of those below only where it sticks
- * out. Those that end no later than it have nothing to come any more. */
+/* What the span takes of the ranges around it is not theirs: of the one that was begun last, and of those below only where it
+ * sticks out. Those that end no later than it have nothing to come any more. */
 static void take_from_parents(struct ops *o, const struct pp_span *span)
 {
 	int64_t begin = span->begin;

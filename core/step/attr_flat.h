@@ -58,7 +58,7 @@ enum { PP_FLAT_BY_DEFAULT = 128 };
 uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span);
 
 /* The same of a range that lies in another: what a loader, a checkpoint or a compiler computes is input, output or compilation,
- * unless the program says otherwise. `around` is the category of the innermost range around it that is not silent, 0: there is none. */
+ * unless the program says otherwise. `around` is the category of the innermost range around it that is not silent; 0: none. */
 uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around);
 /* Its name says that it is no work of its own. */
 int pp_flat_is_silent(const struct pp_span *span, int category);
