@@ -1,32 +1,20 @@
-/* ITT's handles: a lock-free table of strings, a few domains, a map of others' handles. Called by itt_*.c. */
+/* ITT's strings and counters: a lock-free table, and handles for now where it is full. Called by itt_tasks.c, itt_counters.c. */
 #include "core/source/itt_names.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
-#include "core/source/nvtx_names.h"
 
 enum {
 	ROWS = 2 * PP_ITT_NAMES, /* a power of two, half full at most */
 	PROBES = 512,
-	DOMAINS = PP_RING_DOMAINS,
-	MAPPED = 1024,
 	SCRATCH = 4,
 	SCRATCH_ROOM = 49152, /* more than a record's text may have: what is cut is cut, and counted, there */
 	COUNTER_NAME = 1024,
 };
-
-struct own_domain {
-	struct pp_itt_domain handle;
-	uint32_t index;
-	uint32_t pad[3];
-};
-_Static_assert(sizeof(struct own_domain) == 64, "a shift finds its number");
 
 struct scratch {
 	struct pp_itt_string handle;
@@ -44,11 +32,6 @@ static _Atomic size_t arena_used;
 static struct pp_itt_name *_Atomic row[ROWS];
 static _Atomic uint32_t names, suffixed;
 static struct scratch_set *_Atomic scratch[PP_RING_THREADS + 1];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of making a domain */
-static struct own_domain domains[DOMAINS];
-static _Atomic uint32_t domain_count;
-static const void *_Atomic map_key[MAPPED];
-static void *_Atomic map_value[MAPPED];
 
 static inline uint64_t mix(uint64_t h, uint64_t word)
 {
@@ -56,19 +39,39 @@ static inline uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
+static inline uint64_t word_at(const char *text)
+{
+	uint64_t word;
+
+	memcpy(&word, text, sizeof(word));
+	return word;
+}
+
+/* Words of 8 bytes, the last one overlapping: names are short, calls into libc for each would be half of what they cost. */
 static inline uint64_t hash_of(const char *text, size_t length)
 {
 	uint64_t h = length, word = 0;
-	size_t n = length;
 
-	for (; n > 8; n -= 8, text += 8) {
-		memcpy(&word, text, 8);
+	if (length < 8) {
+		pp_copy_short((char *)&word, text, length);
 		h = mix(h, word);
+	} else {
+		for (size_t at = 0; at + 8 < length; at += 8)
+			h = mix(h, word_at(text + at));
+		h = mix(h, word_at(text + length - 8));
 	}
-	word = 0;
-	pp_copy_short((char *)&word, text, n);
-	h = mix(h, word);
 	return h ^ h >> 32;
+}
+
+static inline int is_equal(const char *a, const char *b, size_t length)
+{
+	uint64_t differ = 0;
+
+	if (length < 8)
+		return !memcmp(a, b, length);
+	for (size_t at = 0; at + 8 < length; at += 8)
+		differ |= word_at(a + at) ^ word_at(b + at);
+	return !(differ | (word_at(a + length - 8) ^ word_at(b + length - 8)));
 }
 
 /* One sentence for the report, once. */
@@ -137,8 +140,6 @@ static void unmake(struct pp_itt_name *n)
 {
 	size_t at = (size_t)((char *)n - pp_itt_arena), end = at + bytes_of(n->length);
 
-	if (!n)
-		return;
 	memset(n, 0, end - at);
 	atomic_compare_exchange_strong(&arena_used, &end, at);
 	atomic_fetch_sub(&names, 1);
@@ -146,7 +147,7 @@ static void unmake(struct pp_itt_name *n)
 
 static inline int is_same(const struct pp_itt_name *n, uint64_t hash, const char *text, size_t length)
 {
-	return n->hash == hash && n->length == length && !memcmp(n->text, text, length);
+	return n->hash == hash && n->length == length && is_equal(n->text, text, length);
 }
 
 /* The kept name, made if there is none; NULL: it is not to be kept. */
@@ -255,122 +256,4 @@ struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, 
 	atomic_compare_exchange_strong(&n->type, &none,
 	                               type > PP_ITT_UNKNOWN && type <= PP_ITT_DOUBLE ? (uint32_t)type : PP_ITT_U64);
 	return n;
-}
-
-static struct own_domain *find_domain(const char *name)
-{
-	/* Acquire: rows below the count are whole. */
-	uint32_t count = atomic_load_explicit(&domain_count, memory_order_acquire);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (!strcmp(domains[i].handle.name, name))
-			return &domains[i];
-	return NULL;
-}
-
-/* Rows of the ring are NVTX's and ITT's together; the last one stands for what has none. */
-static struct own_domain *make_domain(const char *name)
-{
-	struct own_domain *d;
-	uint32_t count;
-
-	pthread_mutex_lock(&lock);
-	d = find_domain(name);
-	count = atomic_load_explicit(&domain_count, memory_order_relaxed);
-	if (!d) {
-		char *copy = count < DOMAINS - 1 ? strdup(name) : NULL;
-
-		d = &domains[copy ? count : DOMAINS - 1];
-		if (!d->handle.name) { /* the last one may be in use already */
-			d->handle.flags = 1;
-			d->handle.name = copy ? copy : "(other domains)";
-			d->index = pp_nvtx_domain_index(pp_nvtx_domain_create(d->handle.name, NULL));
-		}
-		if (copy)
-			atomic_store_explicit(&domain_count, count + 1, memory_order_release);
-	}
-	pthread_mutex_unlock(&lock);
-	return d;
-}
-
-static struct own_domain *own_domain(const char *name)
-{
-	struct own_domain *d;
-	int saved = errno;
-
-	name = name ? name : "";
-	d = find_domain(name);
-	if (!d)
-		d = make_domain(name);
-	errno = saved;
-	return d;
-}
-
-struct pp_itt_domain *pp_itt_domain_create(const char *name, struct pp_itt_domain *theirs)
-{
-	struct own_domain *d;
-
-	if (!name && !theirs)
-		return NULL;
-	d = own_domain(name ? name : theirs->name);
-	if (!theirs)
-		return &d->handle;
-	pp_itt_map_put(theirs, d);
-	return theirs;
-}
-
-uint16_t pp_itt_domain_index(const struct pp_itt_domain *domain)
-{
-	const struct own_domain *d = (const struct own_domain *)domain;
-
-	if (!domain)
-		return 0;
-	if (__builtin_expect((uintptr_t)domain - (uintptr_t)domains < sizeof(domains), 1))
-		return (uint16_t)d->index;
-	d = pp_itt_map_get(domain);
-	if (!d) {
-		d = own_domain(domain->name);
-		pp_itt_map_put(domain, (void *)d);
-	}
-	return (uint16_t)d->index;
-}
-
-static uint32_t map_row(const void *handle)
-{
-	return (uint32_t)(mix(0, (uintptr_t)handle) >> 32);
-}
-
-/* A full map is left as it is: what is not in it is found by name, or not at all. */
-void pp_itt_map_put(const void *handle, void *value)
-{
-	uint32_t at = map_row(handle);
-
-	for (int i = 0; i < MAPPED; i++, at++) {
-		const void *key = NULL;
-
-		if (atomic_compare_exchange_strong(&map_key[at % MAPPED], &key, handle) || key == handle) {
-			atomic_store_explicit(&map_value[at % MAPPED], value, memory_order_release);
-			return;
-		}
-	}
-}
-
-void *pp_itt_map_get(const void *handle)
-{
-	uint32_t at = map_row(handle);
-
-	for (int i = 0; i < MAPPED; i++, at++) {
-		const void *key = atomic_load_explicit(&map_key[at % MAPPED], memory_order_relaxed);
-
-		if (key == handle)
-			return atomic_load_explicit(&map_value[at % MAPPED], memory_order_acquire);
-		if (!key)
-			return NULL;
-	}
-	return NULL;
-}
-
-void pp_itt_names_child(void)
-{
-	pthread_mutex_init(&lock, NULL);
 }
