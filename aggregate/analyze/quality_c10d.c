@@ -22,28 +22,30 @@ void pp_quality_warn_c10d(struct pp_dataset *d)
 	if (n->mute)
 		pp_dataset_warn(d,
 		                "%" PRIu64 " of %" PRIu64
-		                " collectives of torch.distributed are joined with no other rank: PyTorch's flight recorder is "
-		                "off (TORCH_FR_BUFFER_SIZE), or this PyTorch has none for this backend",
+		                " calls of torch.distributed are joined with no other rank: PyTorch's flight recorder is off "
+		                "(TORCH_FR_BUFFER_SIZE), or this PyTorch has none for this backend",
 		                n->mute, n->calls);
 	if (n->untold > n->mute)
-		pp_dataset_warn(d,
-		                "%" PRIu64 " of %" PRIu64
-		                " collectives of torch.distributed are joined with no other rank: PyTorch's flight recorder no "
-		                "longer had them, or the date was set",
-		                n->untold - n->mute, n->calls);
+		pp_dataset_warn(
+		        d,
+		        "%" PRIu64 " of %" PRIu64
+		        " calls of torch.distributed are joined with no other rank: PyTorch's flight recorder no longer had "
+		        "them, or the date was set",
+		        n->untold - n->mute, n->calls);
 	if (n->unended)
-		pp_dataset_warn(d, "%" PRIu64 " of %" PRIu64 " collectives of torch.distributed were not seen to end", n->unended,
+		pp_dataset_warn(d, "%" PRIu64 " of %" PRIu64 " calls of torch.distributed were not seen to end", n->unended,
 		                n->calls);
 	if (n->enqueued)
 		pp_dataset_warn(d,
-		                "%" PRIu64 " of %" PRIu64 " collectives of torch.distributed end on a device: only when they were "
+		                "%" PRIu64 " of %" PRIu64 " calls of torch.distributed end on a device: only when they were "
 		                "enqueued is known",
 		                n->enqueued, n->calls);
 	if (n->rootless)
-		pp_dataset_warn(d,
-		                "%" PRIu64 " collectives of torch.distributed have a root that PyTorch does not tell: nobody is "
-		                "said to wait in them",
-		                n->rootless);
+		pp_dataset_warn(
+		        d,
+		        "%" PRIu64
+		        " calls of torch.distributed have a root that PyTorch does not tell: nobody is said to wait in them",
+		        n->rootless);
 }
 
 static int has_remark(const struct pp_worker *w, const char *text)

@@ -314,10 +314,9 @@ int pp_c10d_settle(struct pp_capture *capture, struct pp_err *err)
 	uint32_t count = pp_intern_count(capture->names);
 	int any = 0, rc = 0;
 	struct c10d_name *name = read_names(capture->names, count, &any);
-	uint32_t wait = any ? pp_intern_put(capture->names, "c10d::wait", strlen("c10d::wait")) : 0;
 
 	for (size_t r = 0; name && any && rc == 0 && r < capture->ranks; r++) {
-		struct c10d c = {.rank = &capture->rank[r], .name = name, .names = count, .wait_name = wait};
+		struct c10d c = {.rank = &capture->rank[r], .name = name, .names = count, .texts = capture->names};
 
 		rc = settle_rank(&c);
 		free(c.call);

@@ -57,7 +57,7 @@ struct c10d {
 	struct pp_rank *rank;
 	const struct c10d_name *name; /* by intern id */
 	uint32_t names;
-	uint32_t wait_name;
+	struct pp_intern *texts;
 	struct c10d_call *call; /* by begin */
 	size_t calls, calls_room;
 	struct c10d_work *work; /* by begin */

@@ -1,9 +1,11 @@
 /* Waits that have no range: C++ that waits for collectives inside backward and forward. Called by c10d.c.
  * A thread that runs none of its ranges there while a collective it began comes to its end has waited for it. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "aggregate/read/c10d_private.h"
+#include "core/ring/intern.h"
 #include "core/ring/record.h"
 
 struct flight {
@@ -56,7 +58,16 @@ static int64_t waited_until(const struct flights *f, int64_t begin, int64_t end)
 	return ended ? until : begin;
 }
 
-static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, int64_t begin, int64_t end)
+/* "c10d::wait in backward": not to be taken for a call that was seen. */
+static uint32_t name_in(const struct c10d *c, const struct pp_span *around)
+{
+	char text[80];
+	int n = snprintf(text, sizeof(text), "c10d::wait in %s", pp_intern_text(c->texts, around->name, NULL));
+
+	return pp_intern_put(c->texts, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, uint32_t name, int64_t begin, int64_t end)
 {
 	int64_t until = end > begin ? waited_until(f, begin, end) : begin;
 	struct c10d_extra *extra;
@@ -69,7 +80,7 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, in
 	extra->thread = thread;
 	extra->span = (struct pp_span){.begin = begin,
 	                               .end = until,
-	                               .name = c->wait_name,
+	                               .name = name,
 	                               .kind = PP_SPAN_MPI,
 	                               .source = PP_SOURCE_SHIM,
 	                               .peer = -1,
@@ -83,17 +94,18 @@ static int look_inside(struct c10d *c, uint32_t t, size_t at, const struct fligh
 	const struct pp_thread *thread = &c->rank->thread[t];
 	const struct pp_span *around = &thread->span[at];
 	int64_t covered = around->begin;
+	uint32_t name = name_in(c, around);
 
 	for (size_t i = at + 1; i < thread->spans && thread->span[i].begin < around->end; i++) {
 		const struct pp_span *span = &thread->span[i];
 
 		if (span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI)
 			continue;
-		if (span->begin > covered && add_wait(c, t, f, covered, span->begin))
+		if (span->begin > covered && add_wait(c, t, f, name, covered, span->begin))
 			return -ENOMEM;
 		covered = span->end > covered ? span->end : covered;
 	}
-	return add_wait(c, t, f, covered, around->end);
+	return add_wait(c, t, f, name, covered, around->end);
 }
 
 int c10d_wait(struct c10d *c)

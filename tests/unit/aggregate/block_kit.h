@@ -42,6 +42,9 @@ static inline void kit_worker(struct pp_worker *w, int32_t rank)
 		snprintf(w->clock, sizeof(w->clock), "boot%d map", (int)kit_random(2));
 	if (kit_random(4) == 0)
 		snprintf(w->memory_note, sizeof(w->memory_note), "no %d", (int)kit_random(2));
+	w->remarks = (uint32_t)kit_random(PP_REMARKS + 3);
+	for (uint32_t k = 0; k < PP_REMARKS && k < w->remarks; k++)
+		snprintf(w->remark[k], PP_REMARK_TEXT, "remark %u of %d", (unsigned)k, (int)kit_random(9));
 	w->offset_ns = -kit_time();
 	w->lost[kit_random(PP_LOSSES)] = kit_random(1000);
 	w->records = kit_random(0);
@@ -323,6 +326,7 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	d.steps_asked_first = INT64_MIN;
 	d.keeper_rss_bytes = kit_random(0);
 	d.spawned = kit_random(3);
+	d.c10d = (struct pp_c10d_count){kit_random(99), kit_random(9), kit_random(9), kit_random(9), kit_random(9), kit_random(9)};
 	d.paused = kit_random(3);
 	d.worker = calloc(workers + 1, sizeof(*d.worker));
 	d.step_number = calloc(steps + 1, sizeof(*d.step_number));

@@ -25,6 +25,8 @@ static void same_texts(const struct pp_dataset *a, const struct pp_dataset *b)
 		CHECK_STR(b->worker[i].command, a->worker[i].command);
 		CHECK_STR(b->worker[i].clock, a->worker[i].clock);
 		CHECK_STR(b->worker[i].memory_note, a->worker[i].memory_note);
+		CHECK_INT(b->worker[i].remarks, a->worker[i].remarks);
+		CHECK(!memcmp(b->worker[i].remark, a->worker[i].remark, sizeof(a->worker[i].remark)));
 		CHECK(b->worker[i].domain == a->worker[i].domain && b->worker[i].own_bound_ns == a->worker[i].own_bound_ns);
 		CHECK(b->worker[i].rank == a->worker[i].rank && b->worker[i].pid == a->worker[i].pid);
 		CHECK(b->worker[i].bound_ns == a->worker[i].bound_ns && b->worker[i].offset_ns == a->worker[i].offset_ns);
@@ -71,6 +73,7 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 	CHECK(a->defaults == b->defaults && a->memories == b->memories && a->warnings == b->warnings);
 	CHECK(a->epoch_realtime_ns == b->epoch_realtime_ns && a->steps_asked_first == b->steps_asked_first);
 	CHECK(a->ranks_asked == b->ranks_asked && a->step_confidence == b->step_confidence);
+	CHECK(!memcmp(&a->c10d, &b->c10d, sizeof(a->c10d)));
 	CHECK(a->exposeds == b->exposeds && a->awaiteds == b->awaiteds && a->spawned == b->spawned && a->paused == b->paused);
 	CHECK(a->keeper_rss_bytes == b->keeper_rss_bytes && !a->process == !b->process);
 	if (test_failures)

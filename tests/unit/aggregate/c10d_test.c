@@ -149,8 +149,8 @@ TEST(nobody_told)
 	CHECK_INT(m.d.c10d.mute, 2);
 	CHECK_INT(m.d.c10d.unended, 2);
 	CHECK_INT(m.d.c10d.rootless, 1);
-	CHECK(warned(&m.d, "2 of 6 collectives") && warned(&m.d, "1 of 6 collectives") && warned(&m.d, "not seen to end"));
-	CHECK(warned(&m.d, "1 collectives of torch.distributed have a root"));
+	CHECK(warned(&m.d, "2 of 6 calls") && warned(&m.d, "1 of 6 calls") && warned(&m.d, "not seen to end"));
+	CHECK(warned(&m.d, "1 calls of torch.distributed have a root"));
 	CHECK_INT(m.d.cell[0].wait_ns, 0);
 	drop(&m);
 }

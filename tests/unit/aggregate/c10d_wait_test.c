@@ -74,6 +74,8 @@ TEST(wait_of_a_forward_pass)
 	}
 	build(&m);
 	CHECK(is_span(nth_wait(&m.capture, 0, 0), 110, 500));
+	CHECK_STR(pp_intern_text(m.capture.names, nth_wait(&m.capture, 0, 0)->name, NULL),
+	          "c10d::wait in DistributedDataParallel.forward");
 	CHECK(!nth_wait(&m.capture, 0, 1));
 	CHECK_INT(m.d.cell[0].wait_ns, 190); /* for the root */
 	CHECK_INT(m.d.cell[1].wait_ns, 0);
@@ -164,6 +166,29 @@ TEST(a_wall_clock_that_jumped)
 	free_capture(&c);
 }
 
+/* By what the shim marks steps, and what it says of itself. */
+TEST(rule_and_remarks)
+{
+	struct made m = one_all_reduce();
+
+	snprintf(m.capture.rank[1].step_rule, sizeof(m.capture.rank[1].step_rule), "torch: DataLoader");
+	for (size_t r = 0; r < RANKS; r++) {
+		snprintf(m.capture.rank[r].remark[r], PP_REMARK_TEXT, "the recorder overran");
+		m.capture.rank[r].remarks = (uint32_t)r + 1;
+	}
+	snprintf(m.capture.rank[1].remark[0], PP_REMARK_TEXT, "this torch has no ITT");
+	m.capture.rank[1].remarks = 9;
+	for (int i = 2; i < PP_REMARKS; i++)
+		snprintf(m.capture.rank[1].remark[i], PP_REMARK_TEXT, "number %d", i);
+	build(&m);
+	CHECK_STR(m.d.step_rule, "torch: DataLoader");
+	CHECK(m.d.step_confidence == 1);
+	CHECK(warned(&m.d, "ranks 0-1: the recorder overran"));
+	CHECK(warned(&m.d, "rank 1: this torch has no ITT"));
+	CHECK(warned(&m.d, "5 more remarks"));
+	drop(&m);
+}
+
 int main(void)
 {
 	explicit_wait();
@@ -173,5 +198,6 @@ int main(void)
 	gaps_that_are_none();
 	a_wall_clock_that_is_set_right();
 	a_wall_clock_that_jumped();
+	rule_and_remarks();
 	return test_end();
 }

@@ -125,6 +125,9 @@ static struct pp_capture capture_of_all(size_t clocks)
 		snprintf(rank->clock, sizeof(rank->clock), "boot%d counter", (int)rank->domain);
 		snprintf(rank->host, sizeof(rank->host), "host%d", (int)r % 3);
 		snprintf(rank->memory_note, sizeof(rank->memory_note), "%s", kit_random(2) ? "" : "not looked at");
+		rank->remarks = (uint32_t)kit_random(2);
+		snprintf(rank->remark[0], PP_REMARK_TEXT, "%s", rank->remarks ? "no recorder" : "");
+		rank->c10d = (struct pp_c10d_count){.calls = 9, .untold = kit_random(3), .unended = kit_random(3)};
 		rank->records = 100;
 		rank->lost[kit_random(PP_LOSSES)] = kit_random(3);
 		rank->memory = calloc(3, sizeof(*rank->memory));

@@ -166,6 +166,8 @@ static inline void compare_workers(const struct pp_dataset *a, const struct pp_d
 		CHECK_STR(y->status, x->status);
 		CHECK_STR(y->host, x->host);
 		CHECK_STR(y->memory_note, x->memory_note);
+		CHECK_INT(y->remarks, x->remarks);
+		CHECK(!memcmp(y->remark, x->remark, sizeof(x->remark)));
 		EQUAL(PP_LOSSES, x->lost, y->lost);
 	}
 }

@@ -53,6 +53,8 @@ static const struct {
         {"torch.compile", PP_CATEGORY_COMPILATION, 0},
         {"Torch-Compiled Region: 0/0", PP_CATEGORY_HOST_COMPUTE, 0},
         {"## Call CompiledFxGraph fq5x ##", PP_CATEGORY_HOST_COMPUTE, 0},
+        {"reorder", PP_CATEGORY_HOST_COMPUTE, 0}, /* oneDNN's */
+        {"batch_normalization", PP_CATEGORY_HOST_COMPUTE, 0},
         {"TorchDynamo Cache Lookup", PP_CATEGORY_HOST_COMPUTE, 0},
         {"GraphLowering.run (dynamo_timed)", PP_CATEGORY_COMPILATION, 0},
         {"inductor", PP_CATEGORY_COMPILATION, 0},
