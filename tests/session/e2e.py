@@ -31,7 +31,7 @@ def xspaces(logs, session):
     return sorted(n for n in os.listdir(directory)) if os.path.isdir(directory) else []
 
 
-def check_dataset(session, workers=None, steps=None):
+def check_dataset(session, workers=None, steps=None, lines=40):
     """What holds for every dataset."""
     with h5(session) as f:
         check(text(f.attrs["format"]) and int(f.attrs["format_version"]) >= 1, "format attributes")
@@ -60,7 +60,8 @@ def check_dataset(session, workers=None, steps=None):
             check([int(n) for n in b["step"][()]] == list(steps), f"steps {list(b['step'][()])}")
         for group in ("clock", "quality", "worker", "step", "breakdown"):
             check(group in f, f"no group {group}")
-    check(0 < len(read(session, "summary.txt").splitlines()) <= 40, "summary.txt is longer than 40 lines, or empty")
+    count = len(read(session, "summary.txt").splitlines())
+    check(0 < count <= lines, f"summary.txt has {count} lines, at most {lines} are wanted")
 
 
 def train(place, logs, ranks=8, words=(), options=()):

@@ -26,6 +26,7 @@ def batches(path):
 
 
 def main():
+    torch.manual_seed(2)
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     rank, size = dist.get_rank(), dist.get_world_size()

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""torchrun inside and outside of podprof run, ranks that are started again, two hosts that share no directory, and scripts that podprof has
+never seen. Run by ctest torch_torchrun. Hosts need root."""
+import os
+import sys
+
+import torchjobs as tj
+from e2e import h5, read, text
+from hosts import Hosts
+import jobs
+from jobs import check, session_of, sessions
+
+RANKS = 4
+SHORT = ["--steps", "24", "--slow-input-rank", "2", "--slow-input-ms", "60"]
+
+
+def good(got, ranks=RANKS, hosts=1):
+    check(got.code == 0 and not got.timed_out, got.told())
+    check(f"on {ranks} of {ranks} ranks, {hosts} host" in got.err, got.told())
+
+
+def check_slow_input(session):
+    tj.check_session(session, RANKS, range(5, 15))
+    with h5(session) as f:
+        wait = tj.categories(f)["Input"]
+        check(wait[2] == max(wait) and wait[2] > 30e6, f"Input: {wait}")
+        late = f["breakdown/late_ns"][()].sum(axis=0)
+        check(int(late.argmax()) == 2, f"waited for: {late}")
+        return text(f.attrs["rendezvous"]) if "rendezvous" in f.attrs else ""
+
+
+def inside(place, full):
+    """torchrun starts podprof run: a spool of the run id."""
+    logs = place.new_logs()
+    command = place.under(logs, tj.python(tj.EXAMPLE, *SHORT), "--steps", "5:15")
+    got = tj.run(tj.torchrun(RANKS, *command, options=("--standalone", "--no-python")))
+    good(got)
+    check_slow_input(session_of(logs))
+
+
+def outside(place, full):
+    """podprof run starts torchrun, which is no rank itself."""
+    logs = place.new_logs()
+    got = tj.run(place.under(logs, tj.torchrun(RANKS, tj.EXAMPLE, *SHORT), "--steps", "5:15"))
+    good(got)
+    check_slow_input(session_of(logs))
+
+
+def started_again(place, full):
+    """Rank 1 dies in the first round: two sessions, the first one partial."""
+    for outer in (False, True)[:2 if full else 1]:
+        logs, once = place.new_logs(), os.path.join(place.scratch, f"once{outer}")
+        program = tj.python(tj.script("dies_once.py"), once)
+        if outer:
+            command = place.under(logs, tj.torchrun(2, *program, options=("--standalone", "--no-python", "--max-restarts", "1")))
+        else:
+            command = tj.torchrun(2, *place.under(logs, program), options=("--standalone", "--no-python", "--max-restarts", "1"))
+        got = tj.run(command)
+        check(got.code == 0 and got.out == "round 1: done\n", got.told())
+        check(jobs.wait_until(lambda: len(sessions(logs)) == 2, 15), (jobs.tree(logs), got.told()))
+        found = []
+        for session in sessions(logs):
+            with h5(session) as f:
+                found.append((len(tj.steps_of(f)), tj.names(f["worker/status"][()])))
+        check(sorted(n for n, _ in found) == [6, 12], found)
+        check(dict(found)[12] == ["delivered"] * 2, found)
+
+
+def apart(place, hosts):
+    """A log directory of the same name on every host, each its own."""
+    logs = place.new_logs()
+    os.makedirs(logs)
+    for name in hosts.names:
+        check(jobs.run(hosts.on(name, ["mount", "-t", "tmpfs", "apart", logs])).code == 0, "no mount")
+    return logs
+
+
+def on(hosts, name, path):
+    return f"/proc/{hosts.pids[name]}/root{path}"
+
+
+def two_hosts(place, full):
+    """A torchrun on each of two hosts, which share neither a directory nor MPI, with its own run id "none": they meet in torch's store."""
+    with Hosts(place, 2, prefix="tr") as hosts:
+        logs, began = apart(place, hosts), []
+        for node, name in enumerate(hosts.names):
+            options = ("--nnodes", "2", "--node-rank", str(node), "--master-addr", hosts.names[0], "--master-port", "29477", "--no-python")
+            command = tj.torchrun(2, *place.under(logs, tj.python(tj.EXAMPLE, *SHORT), "--steps", "5:15"), options=options)
+            began.append(jobs.start(hosts.on(name, command), tj.ENV))
+        got = [jobs.finish(p, 90) for p in began]
+        good(got[0], hosts=2)
+        check(got[1].code == 0, got[1].told())
+        check(not sessions(on(hosts, hosts.names[1], logs)), "a session on the second host")
+        way = check_slow_input(session_of(on(hosts, hosts.names[0], logs)))
+        check("invited through the framework's store: 1 other host" in way, way)
+        for name in hosts.names:
+            check(jobs.wait_until(lambda n=name: not hosts.spools(n), 10), f"left on {name}: {hosts.spools(name)}")
+
+
+def two_hosts_by_mpirun(place, full):
+    """mpirun over two hosts; the ranks call no MPI."""
+    with Hosts(place, 2, prefix="tm") as hosts:
+        logs = apart(place, hosts)
+        command = place.under(logs, tj.python(tj.EXAMPLE, *SHORT, "--meet", place.scratch), "--steps", "5:15")
+        got = tj.run(hosts.on(hosts.front, hosts.mpirun(RANKS, command, "-x", "OMP_NUM_THREADS")), limit=90)
+        good(got, hosts=2)
+        way = check_slow_input(session_of(on(hosts, hosts.names[0], logs)))
+        check("invited through the framework's store: 1 other host" in way, way)
+
+
+def strangers(place, full):
+    """Scripts that nobody wrote for podprof: steps, their input, what they compute and who was waited for."""
+    table = (("plain_loop.py", range(24), tj.OPTIMIZER, 3, "aten::"), ("trainer.py", range(12 * 2 // 2), tj.LOADER, 1, "aten::"),
+             ("gan.py", range(20), tj.LOADER, 0, "aten::"))
+    for name, steps, rule, slow, operator in table:
+        base = tj.run(tj.torchrun(RANKS, tj.script(name)))
+        logs = place.new_logs()
+        got = tj.run(place.under(logs, tj.torchrun(RANKS, tj.script(name))))
+        check(base.code == 0 and not jobs.compare(base, got), (name, jobs.compare(base, got)))
+        good(got)
+        session = session_of(logs)
+        tj.check_session(session, RANKS, steps, rule)
+        with h5(session) as f:
+            late = f["breakdown/late_ns"][()].sum(axis=0)
+            check(int(late.argmax()) == slow, f"{name}: waited for {late}")
+            share = f["breakdown/exclusive_ns"][()][:, :, 5].sum() / f["breakdown/step_ns"][()].sum()
+            check(0 < share < 0.9, f"{name}: input share {share}")
+        summary = read(session, "summary.txt")
+        check("Top operators" in summary and operator in summary.split("Top operators")[1], f"{name}: {summary}")
+
+
+CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers)}
+
+if __name__ == "__main__":
+    sys.exit(tj.main(CASES, __doc__))

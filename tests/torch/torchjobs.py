@@ -1,0 +1,70 @@
+"""What the drivers of tests/torch share: the Python with torch, the example and the strangers' scripts under podprof, what every session of a
+PyTorch job has. PODPROF_TORCH_PYTHON names that Python."""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for part in ("guest", "session"):
+    sys.path.insert(0, os.path.join(HERE, "..", part))
+
+import e2e  # noqa: E402
+import jobs  # noqa: E402
+from jobs import check  # noqa: E402
+
+PYTHON = os.environ.get("PODPROF_TORCH_PYTHON", "")
+EXAMPLE = os.path.join(HERE, "..", "..", "examples", "pytorch_ddp", "train.py")
+ENV = {"OMP_NUM_THREADS": 1}
+LOADER, OPTIMIZER = "torch: DataLoader", "torch: optimizer"
+
+
+def script(name):
+    return os.path.join(HERE, "scripts", name)
+
+
+def python(*words):
+    return [PYTHON, *words]
+
+
+def torchrun(ranks, *words, options=("--standalone",)):
+    return python("-m", "torch.distributed.run", "--nproc-per-node", str(ranks), *options, *words)
+
+
+def run(command, env=None, limit=60.0):
+    return jobs.run(command, {**ENV, **(env or {})}, limit)
+
+
+def names(values):
+    return [e2e.text(v) for v in values]
+
+
+def categories(f, steps=None):
+    """Median ns over steps: {category: [of each worker]}."""
+    b = f["breakdown"]
+    cells, kinds = b["exclusive_ns"][()], names(b["category"][()])
+    return {kind: [e2e.median(cells[:, w, i]) for w in range(cells.shape[1])] for i, kind in enumerate(kinds)}
+
+
+def steps_of(f):
+    return [int(n) for n in f["breakdown/step"][()]]
+
+
+def rules_of(f):
+    return set(names(f["worker/step_rule"][()]))
+
+
+def check_session(session, ranks, steps, rule=LOADER):
+    """Ranks delivered, steps exactly these, by this rule, present everywhere; nothing lost; what holds for every dataset."""
+    e2e.check_dataset(session, workers=ranks, steps=steps, lines=61)
+    with e2e.h5(session) as f:
+        check(rules_of(f) == {rule}, rules_of(f))
+        check(names(f["worker/status"][()]) == ["delivered"] * ranks, names(f["worker/status"][()]))
+        check((f["breakdown/present"][()] == 1).all(), f"cells are absent: {f['breakdown/present'][()]}")
+        violations = int(f["quality/violations"][()]), int(f["quality/causality_violated"][()])
+        check(violations == (0, 0), f"causality violations: {violations}")
+
+
+def main(cases, description):
+    if not os.path.exists(PYTHON):
+        print("skipped: no Python with torch: scripts/install-deps makes one in .venv")
+        return jobs.SKIP
+    return jobs.main(cases, description)
