@@ -88,7 +88,7 @@ static __attribute__((cold)) void remark(_Atomic uint32_t *said, const char *tex
 /* Frameworks append what differs from call to call. */
 static int has_suffix(const char *text)
 {
-	static const char *const suffix[] = {", sizes = ", ", seq = ", ", op_id = ", "[["};
+	static const char *const suffix[] = {", sizes = ", ", seq = ", ", op_id = ", ", input_op_ids = ", "[["};
 
 	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++)
 		if (strstr(text, suffix[i]))
