@@ -182,7 +182,7 @@ static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 /* Whole names only, whatever the file says. */
 static void take_rule(const struct pp_ring_header *h, struct pp_rank *rank)
 {
-	char raw[sizeof(h->step_rule)], good[3 * sizeof(raw)];
+	char raw[sizeof(h->step_rule)], good[3 * sizeof(raw)] = "";
 
 	copy_text(raw, sizeof(raw), h->step_rule, sizeof(h->step_rule));
 	pp_utf8_mend(good, raw, strlen(raw));

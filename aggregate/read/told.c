@@ -70,7 +70,7 @@ void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char
 
 void pp_pair_remark(struct pp_pair *p, const char *text, size_t length)
 {
-	char good[3 * PP_REMARK_TEXT], line[PP_REMARK_TEXT];
+	char good[3 * PP_REMARK_TEXT] = "", line[PP_REMARK_TEXT];
 
 	pp_utf8_mend(good, text, length < PP_REMARK_TEXT ? length : PP_REMARK_TEXT - 1);
 	for (char *c = good; *c; c++)
