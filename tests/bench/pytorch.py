@@ -1,0 +1,263 @@
+#!/usr/bin/python3 -B
+"""What podprof costs a PyTorch job, beside torch.profiler (CPU) and emit_itt that nobody listens to; all of one turn in one row of processes.
+
+One operator on an 8x8 tensor; 4 ranks of DDP over gloo, bare, idle and recording; the import of the shim; memory of a rank.
+Skipped (77) unless PODPROF_BENCH=1: other work on the machine blurs it. Its name is not torch.py: Python would import that as torch.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+RANKS, WARM, STEPS = 4, 20, 120
+LOOPS, CALLS = 15, 200
+failures = []
+
+
+def row(what, values, unit, gate=None, note="", limit=None):
+    """gate: the largest median that is good; limit: how it is written where it is not the gate alone."""
+    low, middle, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    verdict = "" if gate is None else "ok" if middle <= gate else "missed"
+    print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (
+        "pytorch", what, middle, low, high, unit, limit or ("" if gate is None else "<= %.4g" % gate), verdict, note), flush=True)
+    if verdict == "missed":
+        failures.append(what)
+    return middle
+
+
+# What runs below mpirun or podprof run: this file again, with a first word that says what to do. Each prints JSON.
+
+
+def loop_ns(torch, loops=LOOPS, calls=CALLS):
+    """ns a call, median of short loops: what another process takes of one of them does not count."""
+    x, one, spent = torch.zeros(8, 8), 1.0, []
+    for _ in range(loops):
+        begin = time.perf_counter_ns()
+        for _ in range(calls):
+            x.add_(one)
+        spent.append((time.perf_counter_ns() - begin) / calls)
+    return statistics.median(spent)
+
+
+class Window:
+    """Loops in a window: what a call takes more there, and what it takes more with the window's own start and stop."""
+
+    def __init__(self):
+        self.loop, self.whole = [], []
+
+    def turn(self, torch, bare, context):
+        begin = time.perf_counter_ns()
+        with context:
+            inside = loop_ns(torch)
+        self.loop.append(inside - bare)
+        self.whole.append((time.perf_counter_ns() - begin) / (LOOPS * CALLS) - bare)
+
+    def medians(self, name):
+        return {name: statistics.median(self.loop), name + "_whole": statistics.median(self.whole)}
+
+
+def op_outside(turns=9):
+    """Without podprof: bare, ranges that nobody listens to, torch.profiler; each after a bare loop."""
+    import torch
+    torch.set_num_threads(1)
+    itt, profiler = Window(), Window()
+    bare = [loop_ns(torch) for _ in range(4)][1:]
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        loop_ns(torch, 1)
+    for _ in range(turns):
+        bare.append(loop_ns(torch))
+        itt.turn(torch, bare[-1], torch.autograd.profiler.emit_itt())
+        bare.append(loop_ns(torch))
+        profiler.turn(torch, bare[-1], torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]))
+    print(json.dumps({"bare": statistics.median(bare), **itt.medians("itt"), **profiler.medians("profiler")}))
+
+
+def op_inside(turns=9):
+    """Below podprof run: bare outside of a window, the same in one."""
+    import podprof
+    import torch
+    torch.set_num_threads(1)
+    podprof.step_begin(0)  # until the first mark all is recorded: no window is known to be far
+    bare, window = [loop_ns(torch) for _ in range(4)][1:], Window()
+    with podprof.capture("first"):
+        loop_ns(torch, 1)
+    for i in range(turns):
+        if podprof.recording():
+            sys.exit("pytorch.py: recording outside of a window")
+        bare.append(loop_ns(torch))
+        window.turn(torch, bare[-1], podprof.capture("w%d" % i))
+    print(json.dumps({"bare": statistics.median(bare), **window.medians("podprof")}))
+
+
+def memory_mib():
+    with open("/proc/self/smaps_rollup", encoding="ascii") as f:
+        return int(re.search(r"^Rss:\s+(\d+) kB", f.read(), re.M).group(1)) / 1024
+
+
+def ddp(port, profiled):
+    """Rank 0 prints the median step and each rank's memory at the end."""
+    import contextlib
+
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    dist.init_process_group("gloo", store=dist.TCPStore("127.0.0.1", int(port), size, is_master=False), rank=rank, world_size=size)
+    blocks = [part for _ in range(6) for part in (nn.Linear(256, 256), nn.LayerNorm(256), nn.GELU())]
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(*blocks, nn.Linear(256, 10)))
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    data = torch.utils.data.TensorDataset(torch.randn((WARM + STEPS) * 64, 256), torch.randint(0, 10, ((WARM + STEPS) * 64,)))
+    times, profiler = [], contextlib.ExitStack()
+    for step, (x, y) in enumerate(torch.utils.data.DataLoader(data, 64)):
+        if step == WARM - 5 and profiled == "1":
+            profiler.enter_context(torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        times.append(time.perf_counter())
+    mine = memory_mib()
+    profiler.close()
+    steps = [b - a for a, b in zip(times[WARM:], times[WARM + 1:])]
+    every = [None] * size
+    dist.all_gather_object(every, mine)
+    if rank == 0:
+        print(json.dumps({"step": statistics.median(steps), "mean": statistics.mean(steps), "mib": statistics.median(every)}))
+    dist.destroy_process_group()
+
+
+# What starts them.
+
+
+class Bench:
+    def __init__(self, args, where):
+        self.args, self.where = args, where
+        self.podprof = os.path.abspath(os.path.join(args.bin, "podprof"))
+
+    def under(self, *options):
+        return [self.podprof, "run", "-o", "logs", "--wait", "0", *options, "--"]
+
+    def run(self, words, *more, **env):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("PODPROF_") and k not in ("INTEL_LIBITTNOTIFY64", "PYTHONPATH")}
+        clean.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1", **env)
+        job = subprocess.run([*words, *more], cwd=self.where, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180)
+        if job.returncode:
+            sys.exit("pytorch.py: %s failed with %d: %s%s" % (" ".join(words + list(more)), job.returncode, job.stdout, job.stderr))
+        self.settle()
+        return job
+
+    def settle(self):
+        """The keeper writes after the job has ended: it must not run beside the next one."""
+        if os.path.isdir(os.path.join(self.where, "logs")):
+            subprocess.run([self.podprof, "report", "logs"], cwd=self.where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+            shutil.rmtree(os.path.join(self.where, "logs"), ignore_errors=True)
+
+    def child(self, *words):
+        return [sys.executable, "-B", os.path.abspath(__file__), "--child", *words]
+
+    def told(self, words, *more):
+        return json.loads(self.run(words, *more).stdout.splitlines()[-1])
+
+    def ddp(self, before, profiled="0"):
+        """The store is this process's: no port is fixed, none is told by a file."""
+        import torch.distributed as dist
+        store = dist.TCPStore("127.0.0.1", 0, RANKS + 1, is_master=True, wait_for_workers=False)
+        mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS)]
+        return self.told([*mpirun, *before, *self.child("ddp", str(store.port), profiled)])
+
+
+def operator(bench):
+    outside, inside = [], []
+    for _ in range(bench.args.turns):
+        outside.append(bench.told(bench.child("op_outside")))
+        inside.append(bench.told(bench.under("--steps", "1000000:1000010"), *bench.child("op_inside")))
+    row("x.add_(1.0) of 8x8, bare", [o["bare"] for o in outside], "ns", note="5 ranges of torch a call")
+    row("added: emit_itt, nobody listens", [o["itt"] for o in outside], "ns", note="torch's own share")
+    row("added: torch.profiler (CPU)", [o["profiler"] for o in outside], "ns")
+    row("added: podprof", [i["podprof"] for i in inside], "ns")
+    row("added with start and stop of the window: torch.profiler", [o["profiler_whole"] for o in outside], "ns", note="it makes its events at the end")
+    row("added with start and stop of the window: podprof", [i["podprof_whole"] for i in inside], "ns", note="%d calls a window" % (LOOPS * CALLS))
+    pairs, note = list(zip(inside, outside)), "%d turns of one process each" % len(inside)
+    row("added: podprof / torch.profiler", [i["podprof"] / o["profiler"] for i, o in pairs], "x", note=note)
+    row("added with start and stop: podprof / torch.profiler", [i["podprof_whole"] / o["profiler_whole"] for i, o in pairs], "x", 1 / 3, note)
+    row("podprof above emit_itt that nobody listens to", [i["podprof"] - o["itt"] for i, o in pairs], "ns", 150, note)
+
+
+def job(bench):
+    ways = {"bare": ([], "0"), "idle": (bench.under("--steps", "1000000:1000010"), "0"),
+            "window": (bench.under("--steps", "%d:%d" % (WARM - 5, WARM + STEPS)), "0"), "profiler": ([], "1"), "again": ([], "0")}
+    got = {name: [] for name in ways}
+    for turn in range(bench.args.turns):
+        # Turned round every time: what is first in a turn is not always first.
+        names = list(ways)[turn % len(ways):] + list(ways)[:turn % len(ways)]
+        for name in names:
+            got[name].append(bench.ddp(*ways[name]))
+    step = {name: [g["step"] for g in told] for name, told in got.items()}
+    note = "median step of %d, %d ranks on %d cores, %d turns" % (STEPS, RANKS, os.cpu_count(), bench.args.turns)
+    ratio = {name: [a / b for a, b in zip(step[name], step["bare"])] for name in ways}
+    row("DDP step, bare", [s * 1e3 for s in step["bare"]], "ms", note=note)
+    row("DDP step, bare again / bare: the noise", ratio["again"], "x")
+    noise = max(abs(r - 1) for r in statistics.quantiles(ratio["again"], n=4))
+    row("DDP step, idle / bare", ratio["idle"], "x", 1 + max(0.005, noise), "1 + 0.5 % or the noise")
+    window = row("DDP step, window / bare", ratio["window"], "x")
+    profiler = row("DDP step, torch.profiler / bare", ratio["profiler"], "x")
+    parts = [(w - 1) / (p - 1) for w, p in zip(ratio["window"], ratio["profiler"]) if p > 1]
+    if profiler - 1 > 3 * noise and parts:
+        row("DDP added in a window: podprof / torch.profiler", parts, "x", 1 / 3, "of medians: %.3g" % ((window - 1) / (profiler - 1)))
+    else:
+        print("DDP added in a window: skipped: torch.profiler's own %.1f %% is not clear of the noise of %.1f %%" % (1e2 * (profiler - 1), 1e2 * noise))
+    for name in ("idle", "window"):
+        more = [a["mib"] - b["mib"] for a, b in zip(got[name], got["bare"])]
+        row("memory of a rank, %s - bare" % name, more, "MiB", 8, "RSS, rings in shared memory included")
+
+
+def shim(bench):
+    """-X importtime costs a little itself: the figures are upper bounds."""
+    start, adapter = [], []
+    for _ in range(4 * bench.args.turns):
+        for program, pattern, values in (("pass", r"\bsitecustomize$", start), ("import torch", r"\b_podprof\._torch$", adapter)):
+            if values is adapter and len(adapter) >= bench.args.turns:
+                continue
+            told = bench.run(bench.under(), sys.executable, "-X", "importtime", "-c", program).stderr
+            found = [int(line.split("|")[1]) for line in told.splitlines() if line.startswith("import time:") and re.search(pattern, line)]
+            if not found:
+                sys.exit("pytorch.py: no import of %s was seen: %s" % (pattern, told[-2000:]))
+            values.append(max(found) / 1e3)
+    row("shim: sitecustomize, at the start of any Python", start, "ms", 5, "by -X importtime")
+    row("shim: adapter, when torch is imported", adapter, "ms", 5, "by -X importtime, beside torch's own second")
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        return {"op_outside": op_outside, "op_inside": op_inside, "ddp": ddp}[sys.argv[2]](*sys.argv[3:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--python", default=sys.executable, help="one with torch")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("part", nargs="*", help="operator, job, shim")
+    args = parser.parse_args()
+    if not os.environ.get("PODPROF_BENCH"):
+        print("skipped: set PODPROF_BENCH=1 on a quiet machine")
+        return 77
+    if not os.path.exists(args.python):
+        print("skipped: no PyTorch at '%s': scripts/install-deps" % args.python)
+        return 77
+    args.python = os.path.abspath(args.python)
+    if args.python != sys.executable:
+        os.execv(args.python, [args.python, "-B", *sys.argv, "--python", args.python])
+    with tempfile.TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as where:
+        for name, part in (("shim", shim), ("operator", operator), ("job", job)):
+            if not args.part or name in args.part:
+                part(Bench(args, where))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
