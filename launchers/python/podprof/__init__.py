@@ -40,6 +40,7 @@ class Category(_enum.IntEnum):
 
 _door = _library.api()
 _next = 0  # number of a step that is given none
+_has_asked = False  # whether this process is the rank: the first range asks, as in C
 
 
 def _text(name: object) -> bytes:
@@ -66,6 +67,18 @@ def _follow() -> None:
     adapter = _sys.modules.get("_podprof._torch")
     if adapter is not None:
         adapter.follow()
+
+
+def _is_recorded() -> bool:
+    global _has_asked
+    if _door is None:
+        return False
+    if not _has_asked:
+        _has_asked = True
+        shim = _library.shim()
+        if shim is not None:
+            shim.claim()
+    return bool(_door.recording())
 
 
 def _begin(number: int, tick: int) -> None:
@@ -135,7 +148,7 @@ class range:  # noqa: A001
         self._name, self._category, self._pushed = name, int(category or 0), False
 
     def __enter__(self) -> "range":
-        if _door is not None and _door.recording():
+        if _is_recorded():
             self._pushed = True
             _door.range_push(_text(self._name), self._category)
         return self

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import time
+from _thread import get_ident
 
 from . import _library, _torch_phases
 from ._library import INPUT, RECORDING
@@ -42,7 +43,7 @@ class Adapter:
 
     def watches(self):
         """Is what happens now on this thread of interest?"""
-        if self.is_dead or not self.steps.is_ours():
+        if self.is_dead or self.steps.thread != get_ident():
             return False
         if self.is_allowed is None:
             self.is_allowed = not _is_helper(self.torch)
@@ -68,6 +69,8 @@ class Adapter:
         self.operators.follow(state)
         if self.rendezvous is not None and not self.rendezvous.is_over:
             self.rendezvous.look()
+            recording = True
+        self.steps.quiet = not recording
 
     def failed(self, error):
         """Something of ours did. It is said once; again and again is the end of it."""
@@ -114,40 +117,45 @@ def _wrap_batches(adapter):
     grad_enabled, now, steps, phases = adapter.torch.is_grad_enabled, adapter.shim.now, adapter.steps, adapter.phases
     next_batch = data._BaseDataLoaderIter.__next__
 
-    @_guard(adapter)
     def asked(iterator):
-        if not adapter.watches():
-            return None
-        phases.forward_ends()
-        adapter.input.uses(iterator)
+        if phases.period:
+            phases.forward_ends()
+            adapter.input.uses(iterator)
+        learns = grad_enabled()
+        if steps.explicit:
+            return 0, learns
         begun = iterator.__dict__.pop("_podprof_begun", None)
         began = begun[0] if begun and time.perf_counter_ns() - begun[1] < _AT_ONCE_NS else now()
-        learns = grad_enabled()
-        return (0 if steps.explicit else steps.batch_asked(iterator._index_sampler, began, learns)), learns
+        return steps.batch_asked(iterator._index_sampler, began, learns), learns
 
-    @_guard(adapter)
-    def got(iterator, what):
+    def got(iterator, began, learns):
         if not steps.explicit:
-            steps.batch_got(iterator._index_sampler, *what)
-        if steps.is_open or steps.explicit:
+            steps.batch_got(iterator._index_sampler, began, learns)
+        if phases.period and (steps.is_open or steps.explicit):
             phases.forward_begins()
-
-    @_guard(adapter)
-    def over(iterator):
-        if not steps.explicit:
-            steps.batches_over(iterator._index_sampler)
 
     @functools.wraps(next_batch)
     def __next__(self):
-        what = asked(self)
+        what = None
+        try:
+            if adapter.watches():
+                what = asked(self)
+        except Exception as error:
+            adapter.failed(error)
         try:
             batch = next_batch(self)
         except StopIteration:
-            if what:
-                over(self)
+            try:
+                if what is not None and not steps.explicit:
+                    steps.batches_over(self._index_sampler)
+            except Exception as error:
+                adapter.failed(error)
             raise
-        if what:
-            got(self, what)
+        if what is not None:
+            try:
+                got(self, *what)
+            except Exception as error:
+                adapter.failed(error)
         return batch
 
     data._BaseDataLoaderIter.__next__ = __next__
@@ -187,30 +195,33 @@ def _wrap_epochs(adapter):
 
 def _hook_optimizers(adapter):
     optimizer = importlib.import_module("torch.optim.optimizer")
-    steps, compiling = adapter.steps, adapter.torch.compiler.is_compiling
+    steps, phases, compiling = adapter.steps, adapter.phases, adapter.torch.compiler.is_compiling
 
-    @_guard(adapter)
-    def begins(which):
-        if not adapter.is_dead and steps.becomes_ours() and adapter.watches():
-            adapter.phases.forward_ends()
-            if not steps.explicit:
-                steps.optimizer_begins(id(which))
+    def begins(which, args, kwargs):
+        if compiling():
+            return
+        try:
+            if steps.thread != get_ident() or not steps.is_settled:
+                steps.settle()
+            if adapter.watches():
+                if phases.period:
+                    phases.forward_ends()
+                if not steps.explicit:
+                    steps.optimizer_begins(id(which))
+        except Exception as error:
+            adapter.failed(error)
 
-    @_guard(adapter)
-    def stepped(which):
-        if adapter.watches() and not steps.explicit:
-            steps.optimizer_stepped(id(which))
+    def stepped(which, args, kwargs):
+        if compiling():
+            return
+        try:
+            if adapter.watches() and not steps.explicit:
+                steps.optimizer_stepped(id(which))
+        except Exception as error:
+            adapter.failed(error)
 
-    def before(which, args, kwargs):
-        if not compiling():
-            begins(which)
-
-    def after(which, args, kwargs):
-        if not compiling():
-            stepped(which)
-
-    optimizer.register_optimizer_step_pre_hook(before)
-    optimizer.register_optimizer_step_post_hook(after)
+    optimizer.register_optimizer_step_pre_hook(begins)
+    optimizer.register_optimizer_step_post_hook(stepped)
 
 
 def _wrap_groups(adapter):
@@ -280,7 +291,7 @@ def leave(number):
     try:
         if _adapter is not None and not _adapter.is_dead:
             _adapter.steps.explicit |= number is not None
-            if _adapter.phases.period and _adapter.steps.is_ours():
+            if _adapter.phases.period and _adapter.steps.thread == get_ident():
                 _adapter.leave(number)
     except Exception as error:
         _adapter.failed(error)
@@ -289,7 +300,7 @@ def leave(number):
 def follow():
     """It has, or has opened a window."""
     try:
-        if _adapter is not None and not _adapter.is_dead and _adapter.steps.is_ours():
+        if _adapter is not None and not _adapter.is_dead and _adapter.steps.thread == get_ident():
             _adapter.follow(_adapter.shim.state())
     except Exception as error:
         _adapter.failed(error)

@@ -17,7 +17,9 @@ class Steps:
         self.shim, self.leave, self.follow = shim, leave, follow
         self.rule = None
         self.number = 0  # of the next mark
-        self.thread = 0  # the one that steps the optimizers
+        self.thread = _main_thread()  # the one that steps the optimizers; until one does, the main thread is taken for it
+        self.is_settled = False
+        self.quiet = False  # follow() has nothing to do until something is recorded
         self.is_open = False  # a step has begun and not ended
         self.has_stepped = True  # an optimizer has, since a step began
         self.explicit = False  # the program marks its steps itself
@@ -30,16 +32,12 @@ class Steps:
         self.seen = {}  # optimizers since the last boundary: how often
         self.after = 0  # tick of the last optimizer step's end
 
-    def is_ours(self):
-        """Until an optimizer steps, the main thread is taken for the training thread."""
-        return self.thread == get_ident() if self.thread else _main_thread() == get_ident()
-
-    def becomes_ours(self):
-        """An optimizer steps on this thread. A training thread that is gone has a successor."""
+    def settle(self):
+        """An optimizer steps on another thread. A training thread that is gone has a successor."""
         here = get_ident()
-        if self.thread != here and (not self.thread or self.thread not in sys._current_frames()):
+        if self.thread != here and (not self.is_settled or self.thread not in sys._current_frames()):
             self.thread = here
-        return self.thread == here
+        self.is_settled = True
 
     # The loader
 
@@ -135,7 +133,8 @@ class Steps:
         self.number += 1
         self.waits, self.is_open, self.has_stepped, self.held = False, True, False, 0
         self.seen.clear()
-        self.follow(state)
+        if state & RECORDING or not self.quiet:
+            self.follow(state)
 
     def stop_waiting(self):
         """A step is over, and the program that has the module podprof has marked none: it is marked after all."""

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""The module podprof in programs without a framework: what they mark is in the dataset. Run by ctest python_module."""
+import sys
+
+from pythons import check, jobs, pythons, under, write
+
+import e2e  # noqa: E402
+
+MARKS = """
+import podprof, time
+
+@podprof.annotate("load it", podprof.Category.INPUT)
+def load(n):
+    time.sleep(0.002)
+    return n
+
+@podprof.annotate
+def train(n):
+    with podprof.range("inner", podprof.Category.OUTPUT):
+        time.sleep(0.002)
+    podprof.counter("loss", 1.0 / (n + 1))
+    podprof.mark("trained")
+
+async def nothing():
+    pass
+
+assert podprof.annotate(nothing) is nothing
+for n in podprof.steps(load(n) for n in range(FIRST, LAST)):
+    train(n)
+print(podprof.recording())
+"""
+WITH = """
+import podprof
+for epoch in range(2):
+    for n in range(4):
+        with podprof.step():
+            with podprof.range("a name with \\0 and \\u00e4\\u2603", 4):
+                sum(range(10000))
+try:
+    with podprof.step(50), podprof.range("raises"):
+        raise KeyError("mine")
+except KeyError as e:
+    print("KeyError", e)
+"""
+WINDOWS = """
+import podprof
+podprof.profile_steps(2, 4)
+for n in range(8):
+    podprof.step_begin(n)
+    if n == 6:
+        with podprof.capture("late"), podprof.range("inside"):
+            print(podprof.recording())
+    podprof.step_end()
+"""
+LOOP = """
+import time
+import podprof
+import podprof.callbacks
+loop = podprof.callbacks.Loop()
+loop.wants()
+for batch in range(12):
+    time.sleep(0.001)
+    loop.has(batch // 3)
+    time.sleep(0.001)
+    loop.wants()
+loop.over()
+try:
+    podprof.callbacks.keras()
+except ImportError as e:
+    print("keras" in str(e))
+"""
+
+
+def session(place, python, text, name):
+    got, logs = under(place, [python, write(place, name, text)])
+    check(got.code == 0 and not got.other_err(), got.told())
+    return got, logs
+
+
+def marks(place, full):
+    """Steps from the moment their input is asked for, ranges and their categories, by each Python."""
+    for python in pythons():
+        got, logs = session(place, python, MARKS.replace("FIRST", "0").replace("LAST", "7"), "marks.py")
+        found = jobs.session_of(logs)
+        e2e.check_dataset(found, workers=1, steps=range(7), lines=61)
+        check(got.out == "True\n", got.out)
+        with e2e.h5(found) as f:
+            ns = f["breakdown/exclusive_ns"][()][:, 0, :]
+            check((ns[:, 5] > 1500000).all() and (ns[:, 6] > 1500000).all(), f"{python}: input and output are {ns[:, 5]}, {ns[:, 6]}")
+            names = {e2e.text(n): e2e.text(c) for n, c in zip(f["op/name"][()], f["op/category"][()])}
+            check(names.get("load it") == "Input" and names.get("inner") == "Output" and "train" in names, f"{python}: {names}")
+            check(e2e.text(f["worker/step_rule"][()][0]) == "podprof_step", f"rule {f['worker/step_rule'][()]}")
+
+
+def with_steps(place, full):
+    """Counted where they have no number; an exception passes and leaves no range open; odd names are names."""
+    got, logs = session(place, jobs.PYTHON, WITH, "with.py")
+    found = jobs.session_of(logs)
+    e2e.check_dataset(found, workers=1, steps=[*range(8), 50], lines=61)
+    check(got.out == "KeyError 'mine'\n", got.out)
+    with e2e.h5(found) as f:
+        check("a name with   and \u00e4\u2603" in [e2e.text(n) for n in f["op/name"][()]], f"{f['op/name'][()]}")
+
+
+def windows(place, full):
+    """profile_steps and capture are sessions of their own."""
+    got, logs = session(place, jobs.PYTHON, WINDOWS, "windows.py")
+    found = jobs.wait_until(lambda: len(jobs.sessions(logs)) == 2 and jobs.sessions(logs), 15)
+    check(bool(found) and got.out == "True\n", f"two sessions are wanted: {jobs.tree(logs)}, {got.told()}")
+    with e2e.h5(found[0]) as f:
+        check([int(n) for n in f["breakdown/step"][()]] == [2, 3], f"{f['breakdown/step'][()]}")
+
+
+def loop(place, full):
+    """The example callback: a number that comes again is the same step."""
+    got, logs = session(place, jobs.PYTHON, LOOP, "loop.py")
+    e2e.check_dataset(jobs.session_of(logs), workers=1, steps=range(4), lines=61)
+    check(got.out == "True\n", got.out)
+
+
+CASES = {"marks": marks, "with_steps": with_steps, "windows": windows, "loop": loop}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))

@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+"""PyTorch programs on one rank, as users write them, with podprof and without: the same bits come out, and the dataset has what they did.
+Run by ctest python_torch; skipped without a Python with torch."""
+import os
+import sys
+
+from pythons import check, jobs, same, write
+
+import e2e  # noqa: E402
+
+PYTHON = os.environ.get("PODPROF_TORCH_PYTHON", "")
+HEAD = """
+import os, sys, time
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 48
+
+    def __getitem__(self, i):
+        time.sleep(0.0005)
+        return torch.arange(i, i + 16, dtype=torch.float32) / 64
+
+
+def step(x):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item().hex()
+
+
+def main():
+BODY
+
+
+if __name__ == "__main__":
+    main()
+"""
+LOOP = """
+    for x in DataLoader(Numbers(), 4, num_workers=WORKERS, multiprocessing_context=METHOD):
+        loss = step(x)
+    torch.save(model.state_dict(), sys.argv[1])
+    print(loss)
+"""
+PROFILER = """
+    from torch.profiler import ProfilerActivity, profile
+    for i, x in enumerate(DataLoader(Numbers(), 4)):
+        if i == 4:
+            theirs = profile(activities=[ProfilerActivity.CPU])
+            theirs.__enter__()
+        loss = step(x)
+        if i == 7:
+            theirs.__exit__(None, None, None)
+    print(loss, sorted((e.key, e.count) for e in theirs.key_averages()))
+"""
+SCHEDULE = """
+    from torch.profiler import ProfilerActivity, profile, schedule
+    with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=2, warmup=1, active=3, repeat=1)) as theirs:
+        for x in DataLoader(Numbers(), 4):
+            loss = step(x)
+            theirs.step()
+    with torch.autograd.profiler.emit_itt():
+        loss = step(x)
+    print(loss, sorted((e.key, e.count) for e in theirs.key_averages()))
+"""
+RAISES = """
+    for i, x in enumerate(DataLoader(Numbers(), 4, num_workers=1)):
+        try:
+            model(x).backward(torch.ones(3))
+        except RuntimeError as e:
+            print(type(e).__name__)
+        loss = step(x)
+        if i == 7:
+            raise KeyboardInterrupt
+"""
+LEAVES = """
+    for x in DataLoader(Numbers(), 4):
+        loss = step(x)
+    print(loss, flush=True)
+    os._exit(3)
+"""
+COMPILES = """
+    import warnings
+    warnings.simplefilter("ignore")
+    fast = torch.compile(lambda x: model(x).pow(2).mean(), backend="eager", fullgraph=True)
+    compiled_step = torch.compile(optimizer.step, backend="eager", fullgraph=False)
+    for i, x in enumerate(DataLoader(Numbers(), 4)):
+        optimizer.zero_grad()
+        loss = fast(x)
+        loss.backward()
+        optimizer.step()
+    counters = dict(torch._dynamo.utils.counters["frames"]), dict(torch._dynamo.utils.counters["graph_break"])
+    print(loss.item().hex(), counters)
+"""
+
+
+def program(place, name, body, **words):
+    for word, value in words.items():
+        body = body.replace(word, repr(value))
+    return [PYTHON, write(place, name + ".py", HEAD.replace("BODY", body.strip("\n"))), os.path.join(place.scratch, "model.pt")]
+
+
+def both(place, name, body, options=(), **words):
+    """The run under podprof, which is as the one without, and its session."""
+    command, logs = program(place, name, body, **words), place.new_logs()
+    base, got = jobs.run(command), jobs.run(place.under(logs, command, *options))
+    same(base, got, name)
+    return got, jobs.session_of(logs)
+
+
+def ops(f):
+    return {e2e.text(n): e2e.text(c) for n, c in zip(f["op/name"][()], f["op/category"][()])}
+
+
+def loop(place, full):
+    """Steps, operators, phases, input and its workers, checkpoint; in a window only."""
+    _, session = both(place, "loop", LOOP, WORKERS=2, METHOD="fork")
+    e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+    with e2e.h5(session) as f:
+        have = ops(f)
+        for name in ("forward", "backward", "aten::addmm", "Optimizer.step#SGD.step"):
+            check(have.get(name) == "Host compute", f"{name} is {have.get(name)} of {sorted(have)}")
+        check(any(n.startswith("enumerate(DataLoader)") and c == "Input" for n, c in have.items()), f"no input in {have}")
+        check(e2e.text(f["worker/step_rule"][()][0]) == "torch: DataLoader", f"rule {f['worker/step_rule'][()]}")
+        check(int(f["quality/dropped"][()].sum()) == 0, f"dropped {f['quality/dropped'][()]}")
+    check("workers are busy" in e2e.read(session, "summary.txt"), "the summary does not name the workers' time")
+    _, session = both(place, "window", LOOP, ("--steps", "5:8"), WORKERS=0, METHOD=None)
+    e2e.check_dataset(session, workers=1, steps=range(5, 8), lines=61)
+    with e2e.h5(session) as f:
+        calls = {e2e.text(f["op/name"][()][r]): int(c) for r, c in zip(f["op/row_op"][()], f["op/calls"][()])}
+        check(calls.get("backward") == 3 and calls.get("Optimizer.step#SGD.step") == 3, f"calls in three steps: {calls}")
+
+
+def workers(place, full):
+    """Spawned and forked-by-server workers have the shim, too, and are silent."""
+    for method in ("spawn", "forkserver"):
+        _, session = both(place, method, LOOP, WORKERS=2, METHOD=method)
+        e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+
+
+def profilers(place, full):
+    """The program's own profiler has the operators while it runs, all of them, and podprof says so."""
+    for name, body in (("profiler", PROFILER), ("schedule", SCHEDULE)):
+        command, logs = program(place, name, body), place.new_logs()
+        base, got = jobs.run(command), jobs.run(place.under(logs, command))
+        check(got.code == 0 and got.out == base.out, f"{name}: {got.out} instead of {base.out}\n{got.err}")
+        check("torch.profiler was started by the program" in got.err, f"{name}: {got.err}")
+        session = jobs.session_of(logs)
+        check("torch.profiler was started" in e2e.read(session, "summary.txt"), "the summary does not say so")
+        with e2e.h5(session) as f:
+            check(list(f["breakdown/step"][()][:12]) == list(range(12)), f"steps {f['breakdown/step'][()]}")
+            check("aten::addmm" in ops(f), "no operators of the other steps")
+
+
+def ends(place, full):
+    """Exceptions, an interrupt and os._exit are the program's; steps up to there are counted."""
+    command, logs = program(place, "raises", RAISES), place.new_logs()
+    base, got = jobs.run(command), jobs.run(place.under(logs, command))
+    check(got.code == base.code and got.out == base.out and "KeyboardInterrupt" in got.err, got.told())
+    with e2e.h5(jobs.session_of(logs)) as f:
+        check(list(f["breakdown/step"][()]) == list(range(8)), f"steps {f['breakdown/step'][()]}")
+    _, session = both(place, "leaves", LEAVES)
+    e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+
+
+def compiles(place, full):
+    """torch.compile makes the same graphs of the same frames."""
+    _, session = both(place, "compiles", COMPILES)
+    e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+    with e2e.h5(session) as f:
+        check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
+
+
+CASES = {"loop": loop, "workers": workers, "profilers": profilers, "ends": ends, "compiles": compiles}
+
+
+def main():
+    if not os.path.exists(PYTHON):
+        print("skipped: no Python with torch: scripts/install-deps makes one in .venv")
+        return jobs.SKIP
+    return jobs.main(CASES, __doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

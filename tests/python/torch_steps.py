@@ -1,0 +1,384 @@
+#!/usr/bin/python3
+"""Counts the steps of small training loops with torch itself and a door that notes what comes through it. Run by ctest python_torch_steps:
+torch_steps.py SHIM_DIRECTORY PYTHON_WITH_TORCH starts itself there; torch_steps.py SHIM_DIRECTORY [CASE...] is that run."""
+import os
+import sys
+import types
+
+if len(sys.argv) > 2 and "/" in sys.argv[2]:
+    if not os.path.exists(sys.argv[2]):
+        print("skipped: no Python with torch: scripts/install-deps makes one in .venv")
+        sys.exit(77)
+    os.execv(sys.argv[2], [sys.argv[2], "-B", os.path.abspath(__file__), sys.argv[1]])
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+ITEMS = 4
+
+
+class Door:
+    """Notes marks; ticks count up."""
+
+    def __init__(self):
+        self.marks, self.ends, self.rules, self.recording, self.explicit, self.tick = [], 0, [], 0, 0, 0
+        self.ranges, self.depth, self.said = [], 0, []
+
+    def now(self):
+        self.tick += 1
+        return self.tick
+
+    def state(self):
+        return 1 | self.recording * 2 | self.explicit * 4
+
+    claim = state
+
+    def step_begin(self, number, tick):
+        self.marks.append((number, tick or self.now()))
+        return self.state()
+
+    def step_end(self):
+        self.ends += 1
+        return self.state()
+
+    def step_end_at(self, tick):
+        assert tick <= self.tick
+        return self.step_end()
+
+    def step_rule(self, text):
+        self.rules.append(text.decode())
+
+    def range_push(self, name, category):
+        self.ranges.append(name.decode())
+        self.depth += 1
+
+    def range_pop(self):
+        self.depth -= 1
+        assert self.depth >= 0
+
+    def say(self, text):
+        self.said.append(text.decode())
+
+    remark = say
+
+    def is_edge(self, number):
+        return 0
+
+    def counter(self, name, value):
+        pass
+
+
+def installed(where):
+    """The adapter as sitecustomize.py installs it, behind a door of this file."""
+    package = types.ModuleType("_podprof")
+    package.__path__ = [os.path.join(where, "podprof")]
+    sys.modules["_podprof"] = package
+    from _podprof import _library, _torch
+
+    door = Door()
+    _library.api = _library.shim = lambda: door
+    _torch.install(torch)
+    return _torch.adapter(), door
+
+
+ADAPTER, DOOR = installed(sys.argv[1])
+model = nn.Linear(8, 8)
+
+
+def loader(batches, **words):
+    return DataLoader(TensorDataset(torch.randn(batches * ITEMS, 8)), ITEMS, **words)
+
+
+def step(x, optimizer):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+
+
+def evaluate(data):
+    for (x,) in data:
+        with torch.no_grad():
+            model(x)
+
+
+def one_epoch(sgd, adam):
+    for (x,) in loader(6):
+        step(x, sgd)
+    return 6
+
+
+def epochs(sgd, adam):
+    data = loader(5)
+    for _ in range(3):
+        for (x,) in data:
+            step(x, sgd)
+    return 15
+
+
+def loaders_made_anew(sgd, adam):
+    for _ in range(3):
+        for (x,) in loader(5):
+            step(x, sgd)
+    return 15
+
+
+def accumulation(sgd, adam):
+    for i, (x,) in enumerate(loader(12)):
+        model(x).pow(2).mean().backward()
+        if i % 3 == 2:
+            sgd.step()
+            sgd.zero_grad()
+    return 4
+
+
+def accumulation_over_the_epoch(sgd, adam):
+    data, n = loader(5), 0
+    for _ in range(3):
+        for (x,) in data:
+            model(x).pow(2).mean().backward()
+            n += 1
+            if n % 3 == 0:
+                sgd.step()
+    return 5
+
+
+def two_optimizers(sgd, adam):
+    for (x,) in loader(7):
+        step(x, sgd)
+        step(x, sgd)
+        step(x, adam)
+    return 7
+
+
+def validation(sgd, adam):
+    data, other = loader(5), loader(3)
+    for _ in range(3):
+        for (x,) in data:
+            step(x, sgd)
+        with torch.no_grad():
+            evaluate(other)
+    return 15
+
+
+def validation_with_gradients(sgd, adam):
+    data, other = loader(5), loader(3)
+    for _ in range(3):
+        for (x,) in data:
+            step(x, sgd)
+        evaluate(other)
+    return 15
+
+
+def validation_inside_the_epoch(sgd, adam):
+    data, other = loader(9), loader(3)
+    for i, (x,) in enumerate(data):
+        step(x, sgd)
+        if i % 4 == 3:
+            evaluate(other)
+    return 9
+
+
+def validation_cut_short(sgd, adam):
+    data, other = loader(5), loader(3)
+    for _ in range(3):
+        for (x,) in data:
+            step(x, sgd)
+        next(iter(other))
+    return 15
+
+
+def sanity_check_first(sgd, adam):
+    data, other = loader(5), loader(3)
+    with torch.no_grad():
+        evaluate(other)
+    for _ in range(2):
+        for (x,) in data:
+            step(x, sgd)
+        with torch.inference_mode():
+            evaluate(other)
+    return 10
+
+
+def two_training_loaders(sgd, adam):
+    one, two = loader(4), loader(3)
+    for _ in range(2):
+        for data in (one, two):
+            for (x,) in data:
+                step(x, sgd)
+    return 14
+
+
+def iterator(sgd, adam):
+    batches = iter(loader(9))
+    for _ in range(6):
+        step(next(batches)[0], sgd)
+    return 6
+
+
+def persistent_workers(sgd, adam):
+    data = loader(5, num_workers=2, persistent_workers=True, multiprocessing_context="fork")
+    for _ in range(2):
+        for (x,) in data:
+            step(x, sgd)
+    return 10
+
+
+def no_loader(sgd, adam):
+    for _ in range(9):
+        step(torch.randn(4, 8), sgd)
+    return 9
+
+
+def no_loader_once(sgd, adam):
+    step(torch.randn(4, 8), sgd)
+    return 1
+
+
+def no_loader_two_optimizers(sgd, adam):
+    for _ in range(9):
+        step(torch.randn(4, 8), sgd)
+        step(torch.randn(4, 8), adam)
+    return 9
+
+
+def no_loader_but_validation(sgd, adam):
+    other = loader(3)
+    for i in range(9):
+        step(torch.randn(4, 8), sgd)
+        if i % 4 == 3:
+            with torch.no_grad():
+                evaluate(other)
+    return 9
+
+
+def one_batch_for_all(sgd, adam):
+    """The rule of loaders does not fit; after 16 it is given up: these are one step."""
+    (x,) = next(iter(loader(3)))
+    for _ in range(50):
+        step(x, sgd)
+    return 50 - 15
+
+
+def scheduler(sgd, adam):
+    schedule = torch.optim.lr_scheduler.StepLR(sgd, 2)
+    for (x,) in loader(6):
+        step(x, sgd)
+        schedule.step()
+    return 6
+
+
+def gradient_scaler(sgd, adam):
+    scaler = torch.amp.GradScaler("cpu")
+    for (x,) in loader(6):
+        sgd.zero_grad()
+        scaler.scale(model(x).pow(2).mean()).backward()
+        scaler.step(sgd)
+        scaler.update()
+    return 6
+
+
+def closure(sgd, adam):
+    lbfgs = torch.optim.LBFGS(model.parameters(), max_iter=3)
+    for (x,) in loader(4):
+        def loss():
+            lbfgs.zero_grad()
+            value = model(x).pow(2).mean()
+            value.backward()
+            return value
+
+        lbfgs.step(loss)
+    return 4
+
+
+def exceptions(sgd, adam):
+    for (x,) in loader(6):
+        try:
+            model(x).backward(torch.ones(3))
+        except RuntimeError:
+            pass
+        step(x, sgd)
+    return 6
+
+
+def compiled_model(sgd, adam):
+    function = torch.compile(lambda x: model(x).pow(2).mean(), backend="eager", fullgraph=True)
+    for (x,) in loader(6):
+        sgd.zero_grad()
+        function(x).backward()
+        sgd.step()
+    return 6
+
+
+def program_with_the_module(sgd, adam):
+    """It may be about to mark steps, and then does not."""
+    sys.modules["podprof"] = types.ModuleType("podprof")
+    return one_epoch(sgd, adam)
+
+
+def program_that_marks(sgd, adam):
+    DOOR.explicit = 1
+    one_epoch(sgd, adam)
+    return 0
+
+
+def program_that_marks_after_the_first_batch(sgd, adam):
+    sys.modules["podprof"] = types.ModuleType("podprof")
+    for (x,) in loader(6):
+        DOOR.explicit = 1
+        step(x, sgd)
+    return 0
+
+
+RULES = {no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, program_that_marks: None,
+         program_that_marks_after_the_first_batch: None}
+CASES = [one_epoch, epochs, loaders_made_anew, accumulation, accumulation_over_the_epoch, two_optimizers, validation,
+         validation_with_gradients, validation_inside_the_epoch, validation_cut_short, sanity_check_first, two_training_loaders, iterator,
+         persistent_workers, no_loader, no_loader_once, no_loader_two_optimizers, no_loader_but_validation, one_batch_for_all, scheduler,
+         gradient_scaler, closure, exceptions, compiled_model, program_with_the_module, program_that_marks,
+         program_that_marks_after_the_first_batch]
+
+
+def wrong(case, recording):
+    """What is not as it should be, or ""."""
+    DOOR.__init__()
+    sys.modules.pop("podprof", None)
+    ADAPTER.follow(DOOR.state())
+    DOOR.recording = recording
+    ADAPTER.steps.__init__(DOOR, ADAPTER.leave, ADAPTER.follow)
+    want = case(torch.optim.SGD(model.parameters(), 0.01), torch.optim.Adam(model.parameters(), 0.001))
+    ADAPTER.phases.forward_ends()
+    ADAPTER.steps.finish()
+    numbers, ticks = [n for n, _ in DOOR.marks], [t for _, t in DOOR.marks]
+    rule = RULES.get(case, 0)
+    whole = len(numbers) - (1 if ADAPTER.steps.is_open and not ADAPTER.steps.waits and not ADAPTER.steps.explicit else 0)
+    if numbers != list(range(len(numbers))) or whole != want:
+        return "steps %s, %d whole, instead of %d" % (numbers, whole, want)
+    if ticks != sorted(set(ticks)):
+        return "ticks do not rise: %s" % ticks
+    if DOOR.rules != ([] if rule is None else [["torch: DataLoader", "torch: optimizer"][rule]]):
+        return "rule %s" % DOOR.rules
+    if DOOR.depth or DOOR.said:
+        return "%d ranges are open, said %s" % (DOOR.depth, DOOR.said)
+    if recording and "backward" not in DOOR.ranges:
+        return "no backward in %s" % DOOR.ranges
+    if ADAPTER.operators.is_on != bool(recording):
+        return "torch's ranges are %s" % ("on" if ADAPTER.operators.is_on else "off")
+    return ""
+
+
+def main():
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    failed = 0
+    for case in CASES:
+        for recording in (0, 1):
+            why = wrong(case, recording)
+            failed += bool(why)
+            print("%-44s %s %s" % (case.__name__, "recorded" if recording else "quiet   ", why and "FAILED: " + why or "ok"))
+    ADAPTER.operators.off()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
