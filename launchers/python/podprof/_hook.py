@@ -30,6 +30,10 @@ class _Loader:
         _adapt(self._name, module)
 
 
+# Of an import that fails Python leaves its own frames out of the traceback; with this name it takes ours for one of them.
+_Loader.exec_module.__code__ = _Loader.exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap>")
+
+
 class _Finder:
     """First on sys.meta_path until the frameworks are there."""
 
