@@ -28,7 +28,6 @@ const Theme = {
 const KNOWN = ['collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'kernel', 'memory'];
 const MEANING = {
   process: 'What the operating system says of each rank and its children.',
-  input: 'How busy the data loaders\u2019 workers are. What steps wait for is the category Input in every chart above.',
   file: 'Files that the ranks read and wrote through MPI.',
 };
 
@@ -49,7 +48,7 @@ function sections() {
     ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
     ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
     ['workers', 'Workers', () => Groups.workers(), Verdict.missing().length > 0],
-    source('input', 'Input', 'Mark the wait for the next batch with podprof_range_push_as(name, PODPROF_INPUT): it is then the category Input in every chart above.'),
+    ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
     source('kernel', 'Kernels', 'This podprof records CPU ranks; device time is shown once a device source exists.'),
     source('memory', 'Memory', 'podprof doctor lists which sources work on this node.'),

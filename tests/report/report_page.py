@@ -295,6 +295,35 @@ def operators(place, full):
         clean(b, "no operators")
 
 
+def inputs(place, full):
+    """Input: what steps of each rank wait for it, with the busy share of the data loader's workers where it is known; without any, how to mark it."""
+    pod = pods.Pod(workers=3, steps=4)
+
+    def loader(f, p):
+        g = pods.Group(f, "input")
+        g.put("worker", ["worker"], p.rank)
+        g.put("loader_samples", ["worker"], np.array([4, 0, 4], np.uint32))
+        g.put("loader_busy", ["worker"], np.array([0.25, 0, 0.75]), "1")
+
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        mean = pod.exclusive[:, :, 5].mean(axis=0)
+        check(heads(b, "input") == ["rank", "host", "input", "of its step"], f"without a counter: {heads(b, 'input')}")
+        same(column(b, "input", 2), sorted(mean, reverse=True), "input by rank")
+        told = b.js("document.getElementById('input-told').textContent").replace("\u00a0", " ")
+        want = f"{100 * pod.exclusive[:, :, 5].sum() / pod.step_ns.sum():.1f} % of their time, most on rank {mean.argmax()}"
+        check(want in told and "busy" not in told, f"'{want}' is not in: {told}")
+        pod.extra = loader
+        b.open(pod_page(place, pod))
+        by_rank = dict(zip(column(b, "input", 0), column(b, "input", 4)))
+        check(by_rank == {"0": "0.25", "1": "", "2": "0.75"}, f"busy workers: {by_rank}")
+        check("busy 50.0 %" in b.js("document.getElementById('input-told').textContent").replace("\u00a0", " "), "the mean of those that are known")
+        clean(b, "input")
+        b.open(pod_page(place, pods.Pod(workers=2, steps=2, categories=(4, 9))))
+        check("PODPROF_INPUT" in b.js("document.getElementById('input').textContent"), "an empty section does not say how to fill it")
+        clean(b, "no input")
+
+
 def clocks(place, full):
     """Clocks of hosts: bounds, what is not joined and what contradicts them; the chart of the bound over time; one host says one line."""
     pod = pods.Pod(workers=24, steps=4, hosts=8)
@@ -350,4 +379,4 @@ def tie(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
-                        "foreign_group": foreign_group, "not_measured": not_measured, "operators": operators, "clocks": clocks, "tie": tie}, __doc__))
+                        "foreign_group": foreign_group, "not_measured": not_measured, "operators": operators, "inputs": inputs, "clocks": clocks, "tie": tie}, __doc__))

@@ -104,6 +104,12 @@ def by_mpirun(place, full):
         check_dataset(session, steps=range(3, 8))
         with h5(session) as f:
             check(len(f["collective/ranks"]) > 0 and (f["collective/ranks"][()] == RANKS).all(), f["collective/ranks"][()])
+            op = {name: f["op/" + name][()] for name in ("name", "row_op", "worker", "calls", "steps", "self_ns", "total_ns")}
+        for name in (b"MPI_Allreduce", b"forward and backward"):  # one row a rank, whichever host it is of
+            rows = [i for i, k in enumerate(op["row_op"]) if op["name"][k] == name]
+            check(list(op["worker"][rows]) == list(range(RANKS)) and (op["steps"][rows] == 5).all(), f"{name}: {op}")
+            check(len(set(op["calls"][rows])) == 1 and (op["calls"][rows] % 5 == 0).all() and (op["self_ns"][rows] > 0).all(), f"{name}: {op}")
+        check((op["self_ns"] <= op["total_ns"]).all() and len(set(op["name"])) == len(op["name"]), op)
         check_waiting(session)
         check(not glob.glob(logs + "/.podprof*rendezvous") and not glob.glob(session + "/.*"), jobs.tree(logs))
         check_clean(hosts)
