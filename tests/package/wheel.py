@@ -15,17 +15,21 @@ from package import SOURCE, build_of, check, check_green, good, jobs, run
 MODULES = os.path.join(SOURCE, "launchers", "python")
 NO_INDEX = r"No matching distribution|Could not find a version|ConnectionError|Failed to establish|Temporary failure"
 MARKS = "import os, podprof\nfor _ in podprof.steps(range(8)):\n    pass\nprint('preloaded', 'libpodprof' in os.environ.get('LD_PRELOAD', ''))\n"
-made = []
+made, skipped = [], []
 
 
 def built():
     """The directory with both files, made once; they come from pip's build isolation, which wants an index."""
     if made:
         return made[0]
+    if skipped:
+        raise jobs.Skipped(skipped[0])
     out = tempfile.mkdtemp(prefix="podprof-wheel-")
     got = run([os.path.join(SOURCE, "scripts", "wheel"), out], {"PYTHON": jobs.PYTHON}, limit=800)
     if got.code and re.search(NO_INDEX, got.out + got.err):
-        raise jobs.Skipped(f"pip finds no build tools here (no network?): {got.err.strip()[-200:]}")
+        os.rmdir(out)
+        skipped.append(f"pip finds no build tools here (no network?): {got.err.strip().splitlines()[-1]}")
+        raise jobs.Skipped(skipped[0])
     good(got)
     made.append(out)
     check(sorted(got.out.split()) == sorted(glob.glob(os.path.join(out, "*"))), f"it prints not what it made: {got.out}")
