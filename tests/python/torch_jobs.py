@@ -169,6 +169,7 @@ def ends(place, full):
     with e2e.h5(jobs.session_of(logs)) as f:
         check(list(f["breakdown/step"][()]) == list(range(8)), f"steps {f['breakdown/step'][()]}")
     _, session = both(place, "leaves", LEAVES)
+    check(jobs.wait_until(lambda: os.path.exists(os.path.join(session, "summary.txt")), 20), f"no summary: {os.listdir(session)}")
     e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
 
 
