@@ -219,6 +219,17 @@ static uint64_t slot_losses(const struct pp_lane *lane)
 	return lost;
 }
 
+/* PyTorch's ITT ranges are short, and told in windows only: one that was open when recording went off ended meanwhile. */
+static void close_told(struct pp_lane *lane)
+{
+	for (int i = 0; i < PP_RING_DOMAINS; i++) {
+		const char *name = lane->pair->header->domain[i].text;
+
+		if (lane->stack[i].depth && !strncmp(name, "PyTorch", sizeof("PyTorch")))
+			pp_stack_close(&lane->stack[i], lane->last);
+	}
+}
+
 /* Recording was off: ranges that stay open are whole; a step (the window ends its own) has lost time that nobody knows.
  * Records were lost: which pops are missing is not known, so what is
  * open ends where the last record before the gap was. */
@@ -230,6 +241,7 @@ static void gap(struct pp_lane *lane)
 		if (lane->step)
 			pp_lane_end_span(lane->step, lane->last, PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END);
 		lane->step = NULL;
+		close_told(lane);
 		return;
 	}
 	lane->lost_seen = lost;

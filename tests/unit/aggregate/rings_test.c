@@ -212,6 +212,31 @@ TEST(gaps)
 	maker_close(&m);
 }
 
+/* The optimizer's step in which recording goes off ends while it is off. */
+TEST(ranges_of_torch_end_with_the_window)
+{
+	struct maker m;
+	struct pp_capture c;
+
+	maker_open(&m, path_of("torch.ring"), 0, 1, 1, 8);
+	maker_thread(&m, 0, 10);
+	snprintf(m.header->domain[3].text, sizeof(m.header->domain[3].text), "PyTorch");
+	maker_push(&m, 0, 2000, "epoch");
+	maker_range(&m, 0, PP_RECORD_PUSH, 2100, 3, 0, "Optimizer.step#SGD.step");
+	maker_range(&m, 0, PP_RECORD_GAP, 3000, 0, 0, NULL);
+	maker_range(&m, 0, PP_RECORD_PUSH, 3100, 3, 0, "aten::mm");
+	maker_range(&m, 0, PP_RECORD_POP, 3200, 3, 0, NULL);
+	maker_pop(&m, 0, 3300);
+	c = finished(&m);
+	CHECK_INT(c.rank[0].thread[0].spans, 3);
+	CHECK_INT(c.rank[0].thread[0].span[0].end, 3300);
+	CHECK_INT(c.rank[0].thread[0].span[1].end, 2100);
+	CHECK_INT(c.rank[0].thread[0].span[1].flags, PP_SPAN_CUT_END);
+	CHECK_INT(c.rank[0].thread[0].span[2].end, 3200);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 0);
+	pp_capture_release(&c);
+}
+
 TEST(requests_without_an_end)
 {
 	static const uint16_t how[] = {PP_MPI_CANCELLED, PP_MPI_FREED, PP_MPI_FAILED, 0};
@@ -338,6 +363,7 @@ int main(void)
 	deep();
 	steps_and_mpi();
 	gaps();
+	ranges_of_torch_end_with_the_window();
 	requests_without_an_end();
 	eviction();
 	slots_are_reused();
