@@ -136,7 +136,9 @@ static int look_at_thread(struct c10d *c, uint32_t t)
 
 		if (what == C10D_NOTHING || what == C10D_AROUND)
 			continue;
-		if (what == C10D_WORK && add_work(c, t, span))
+		if (what == C10D_WORK && call && c10d_is_peer_to_peer(call->word) && span->begin <= call->span->end)
+			call->inner = span;
+		else if (what == C10D_WORK && add_work(c, t, span))
 			return -ENOMEM;
 		if (what == C10D_ENQUEUE && call && span->begin <= call->span->end)
 			call->enqueued = 1;
@@ -212,6 +214,30 @@ static void count_call(struct c10d *c, const struct c10d_call *call)
 	}
 }
 
+/* PyTorch ends the work's range when it was waited for, and ranges of a thread end from the innermost out: what seems to be the
+ * work's end is the call's, and the other way round. */
+static void part_from_call(const struct c10d_call *call)
+{
+	struct pp_span *s = call->span, *work = call->inner;
+	int64_t end = work->end;
+
+	if (end > s->end)
+		return;
+	*work = (struct pp_span){.begin = work->begin,
+	                         .end = s->end,
+	                         .name = s->name,
+	                         .kind = PP_SPAN_REQUEST,
+	                         .flags = s->flags & PP_SPAN_CUT_END,
+	                         .source = s->source,
+	                         .peer = -1,
+	                         .request = s->request,
+	                         .call = s->call,
+	                         .domain = s->domain,
+	                         .wait_end = s->end};
+	s->flags &= (uint8_t)~PP_SPAN_CUT_END;
+	s->end = end;
+}
+
 /* The range becomes the call that begins the operation, and a request is put beside it. */
 static int make_call(struct c10d *c, const struct c10d_call *call, uint32_t request)
 {
@@ -234,6 +260,8 @@ static int make_call(struct c10d *c, const struct c10d_call *call, uint32_t requ
 	if (told && told->root == c->rank->rank)
 		s->flags |= PP_SPAN_IS_ROOT;
 	count_call(c, call);
+	if (request && call->inner)
+		part_from_call(call);
 	if (!request || c10d_is_peer_to_peer(number))
 		return 0;
 	extra = c10d_more(&c->extra, &c->extras, &c->extras_room, sizeof(*extra));
@@ -283,6 +311,8 @@ static int place(struct c10d *c)
 			thread->kinds |= PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST);
 		if (more[t])
 			rc = place_extras(c, t, more[t]);
+		else if (pp_order_spans(thread->span, thread->spans)) /* ends were moved */
+			rc = -ENOMEM;
 	}
 	free(more);
 	return rc;

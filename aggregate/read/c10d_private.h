@@ -36,9 +36,10 @@ struct c10d_call {
 	const struct pp_told *told; /* NULL: nobody told */
 	int64_t done;               /* when it was complete; C10D_UNKNOWN */
 	uint32_t thread;
-	uint32_t next;    /* of its queue, index + 1 */
-	uint16_t word;    /* what its backend calls it, as c10d_word() */
-	uint8_t enqueued; /* its end is on a device */
+	uint32_t next;         /* of its queue, index + 1 */
+	uint16_t word;         /* what its backend calls it, as c10d_word() */
+	uint8_t enqueued;      /* its end is on a device */
+	struct pp_span *inner; /* send, recv: the backend's range, on the same thread; NULL */
 };
 
 struct c10d_work {

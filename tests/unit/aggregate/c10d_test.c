@@ -108,6 +108,30 @@ TEST(words_and_numbers)
 	free_capture(&c);
 }
 
+/* The range of a send's work ends when it was waited for, behind that of the call: the ends were taken for each other. */
+TEST(send_and_recv)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_itt(&m.capture, r, 0, r ? "c10d::recv_" : "c10d::send", 100, 200);
+		add_itt(&m.capture, r, 0, r ? "gloo:recv" : "gloo:send", 105, 120);
+		add_range(&m.capture, r, 0, "c10d::wait", 130, 210);
+	}
+	build(&m);
+	for (size_t r = 0; r < RANKS; r++) {
+		CHECK(is_span(nth(&m.capture, r, 0, PP_SPAN_MPI, 0), 100, 120));
+		CHECK(is_span(nth(&m.capture, r, 0, PP_SPAN_REQUEST, 0), 105, 200));
+		CHECK(is_span(nth_wait(&m.capture, r, 0), 130, 210));
+		CHECK(!nth(&m.capture, r, 0, PP_SPAN_RANGE, 0));
+	}
+	CHECK_INT(m.d.crossed, 0);
+	CHECK_INT(m.d.c10d.untold + m.d.c10d.unended, 0);
+	CHECK_INT(m.d.cell[0].exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION], 20 + 80);
+	drop(&m);
+}
+
 /* Numbers of requests go on behind those of MPI. */
 TEST(beside_mpi)
 {
@@ -221,6 +245,7 @@ int main(void)
 	two_groups_at_once();
 	out_of_order();
 	words_and_numbers();
+	send_and_recv();
 	beside_mpi();
 	nobody_told();
 	only_enqueued();
