@@ -310,6 +310,15 @@ def compiled_model(sgd, adam):
     return 6
 
 
+def training_in_a_thread(sgd, adam):
+    import threading
+
+    thread = threading.Thread(target=one_epoch, args=(sgd, adam))
+    thread.start()
+    thread.join()
+    return 6
+
+
 def program_with_the_module(sgd, adam):
     """It may be about to mark steps, and then does not."""
     sys.modules["podprof"] = types.ModuleType("podprof")
@@ -330,12 +339,12 @@ def program_that_marks_after_the_first_batch(sgd, adam):
     return 0
 
 
-RULES = {no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, program_that_marks: None,
+RULES = {no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
          program_that_marks_after_the_first_batch: None}
 CASES = [one_epoch, epochs, loaders_made_anew, accumulation, accumulation_over_the_epoch, two_optimizers, validation,
          validation_with_gradients, validation_inside_the_epoch, validation_cut_short, sanity_check_first, two_training_loaders, iterator,
          persistent_workers, no_loader, no_loader_once, no_loader_two_optimizers, no_loader_but_validation, one_batch_for_all, scheduler,
-         gradient_scaler, closure, exceptions, compiled_model, program_with_the_module, program_that_marks,
+         gradient_scaler, closure, exceptions, compiled_model, training_in_a_thread, program_with_the_module, program_that_marks,
          program_that_marks_after_the_first_batch]
 
 
@@ -345,7 +354,7 @@ def wrong(case, recording):
     sys.modules.pop("podprof", None)
     ADAPTER.follow(DOOR.state())
     DOOR.recording = recording
-    ADAPTER.steps.__init__(DOOR, ADAPTER.leave, ADAPTER.follow)
+    ADAPTER.steps.__init__(DOOR, ADAPTER.leave, ADAPTER.follow, ADAPTER.operators.move)
     want = case(torch.optim.SGD(model.parameters(), 0.01), torch.optim.Adam(model.parameters(), 0.001))
     ADAPTER.phases.forward_ends()
     ADAPTER.steps.finish()
@@ -362,7 +371,10 @@ def wrong(case, recording):
         return "%d ranges are open, said %s" % (DOOR.depth, DOOR.said)
     if recording and "backward" not in DOOR.ranges:
         return "no backward in %s" % DOOR.ranges
-    if ADAPTER.operators.is_on != bool(recording):
+    if case is training_in_a_thread:
+        if torch.autograd._profiler_enabled() or ADAPTER.operators.thread:
+            return "torch's ranges are on where no thread is"
+    elif ADAPTER.operators.is_on != bool(recording):
         return "torch's ranges are %s" % ("on" if ADAPTER.operators.is_on else "off")
     return ""
 

@@ -29,7 +29,7 @@ class Adapter:
         self.phases = Phases(api)
         self.collectives = Collectives(torch, shim)
         self.input = Input(torch, api)
-        self.steps = Steps(shim, self.leave, self.follow)
+        self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
         self.is_dead = False
         self.is_allowed = None  # not known yet
@@ -311,7 +311,7 @@ def _finish():
         if _adapter is not None and not _adapter.is_dead:
             if _adapter.phases.period:
                 _adapter.leave(None)
-            _adapter.operators.off()
+            _adapter.operators.finish(get_ident())
             _adapter.steps.finish()
     except Exception as error:
         _adapter.failed(error)

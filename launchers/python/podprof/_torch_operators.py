@@ -1,8 +1,25 @@
 """torch's own operator ranges (ITT, or NVTX where a build has only that), on the training thread, while something is recorded.
 In: the state after each mark. Out: what torch calls its collector with. Called by _torch.py."""
+from _thread import _local, get_ident
+
 from ._library import RECORDING
 
+_MUTE = b"this build of torch has neither ITT nor NVTX: its operators are not recorded"
 _YIELDED = b"torch.profiler was started by the program: operators are not recorded while it runs"
+
+
+class _Watch:
+    """Goes with its thread."""
+
+    def __init__(self, operators):
+        self.operators, self.thread = operators, get_ident()
+
+    def __del__(self):
+        try:
+            if self.thread == get_ident():
+                self.operators.finish(self.thread)
+        except Exception:
+            pass
 
 
 class Operators:
@@ -14,6 +31,8 @@ class Operators:
         self.is_on = False
         self.theirs = False  # the program's own profiler runs
         self.has_yielded = False
+        self.thread = 0  # where it is on
+        self.ends = _local()
         self.inside = 0  # depth of backward passes: their thread-local state is put back at their end
         self.profiler._run_on_profiler_start = self._they_start
         self.profiler._run_on_profiler_stop = self._they_stop
@@ -27,6 +46,8 @@ class Operators:
 
     def on(self):
         if self.kind is None:
+            self.is_on = True  # as far as it can be
+            self.shim.remark(_MUTE)
             return
         if self.theirs or self.torch.autograd._profiler_enabled():
             self._yield()
@@ -34,11 +55,27 @@ class Operators:
         profiler = self.profiler
         self.start()
         profiler._enable_profiler(profiler.ProfilerConfig(self.kind, False, False, False, False, False, profiler._ExperimentalConfig()), set())
-        self.is_on = True
+        self.is_on, self.thread = True, get_ident()
+        if not hasattr(self.ends, "watch"):
+            self.ends.watch = _Watch(self)
 
     def off(self):
-        if self.is_on:
-            self.is_on = False
+        if not self.is_on:
+            return
+        self.is_on = False
+        if self.kind is not None and self.thread == get_ident():
+            self.thread = 0
+            self.profiler._disable_profiler()
+            self.stop()
+
+    def move(self):
+        """The training thread is another one now. What is on is on there until that thread ends."""
+        self.is_on = False
+
+    def finish(self, thread):
+        """A thread or the process ends: torch would complain of what is still on."""
+        if self.kind is not None and self.thread == thread and not self.theirs and self.torch.autograd._profiler_enabled():
+            self.is_on, self.thread = False, 0
             self.profiler._disable_profiler()
             self.stop()
 

@@ -11,10 +11,10 @@ REPEATS = 16  # times that one optimizer steps without a boundary: the rule does
 
 
 class Steps:
-    """leave(number): before a mark, while recording. follow(state): after each mark."""
+    """leave(number): before a mark, while recording. follow(state): after each mark. moves(): to another thread."""
 
-    def __init__(self, shim, leave, follow):
-        self.shim, self.leave, self.follow = shim, leave, follow
+    def __init__(self, shim, leave, follow, moves):
+        self.shim, self.leave, self.follow, self.moves = shim, leave, follow, moves
         self.rule = None
         self.number = 0  # of the next mark
         self.thread = _main_thread()  # the one that steps the optimizers; until one does, the main thread is taken for it
@@ -36,6 +36,7 @@ class Steps:
         """An optimizer steps on another thread. A training thread that is gone has a successor."""
         here = get_ident()
         if self.thread != here and (not self.is_settled or self.thread not in sys._current_frames()):
+            self.moves()
             self.thread = here
         self.is_settled = True
 
