@@ -166,6 +166,66 @@ TEST(a_wall_clock_that_jumped)
 	free_capture(&c);
 }
 
+/* Ranges across each other, told by anybody: every wait holds, every nanosecond has one category, nothing is read that is not there. */
+TEST(thrown_by_dice)
+{
+	static const char *const names[] = {"backward",
+	                                    "c10d::allreduce_",
+	                                    "c10d::broadcast_",
+	                                    "c10d::send",
+	                                    "c10d::wait",
+	                                    "gloo:all_reduce",
+	                                    "gloo:send",
+	                                    "gloo:broadcast",
+	                                    "nccl:all_reduce",
+	                                    "aten::mm",
+	                                    "DistributedDataParallel.forward"};
+	static const int64_t ages[] = {0, 10, 100000, -7, INT64_MAX, INT64_MIN};
+	unsigned seed = 7;
+
+	for (int round = 0; round < 200; round++) {
+		struct made m = {.capture = make_capture(RANKS)};
+		size_t waits = 0;
+
+		for (size_t r = 0; r < RANKS; r++) {
+			add_step(&m.capture, r, 0, 0, 4000);
+			for (uint32_t t = 0; t < 3; t++)
+				for (int64_t at = 1, end; at < 3500; at += (int64_t)(rand_r(&seed) % 60)) {
+					struct pp_span *s;
+
+					end = at + (int64_t)(rand_r(&seed) % (rand_r(&seed) % 4 ? 40 : 700));
+					s = add_itt(&m.capture, r, t, names[rand_r(&seed) % 11], at, end);
+					s->flags = rand_r(&seed) % 20 ? 0 : (uint8_t)(rand_r(&seed) % 4);
+					if (s > m.capture.rank[r].thread[t].span && s[-1].begin == at && s[-1].end < end)
+						s->end = s[-1].end;
+				}
+			for (int i = 0; i < 100; i++) {
+				struct pp_told *told =
+				        add_told(&m.capture, r, (uint64_t)(rand_r(&seed) % 4), (uint32_t)(rand_r(&seed) % 9),
+				                 rand_r(&seed) % 3 ? "gloo:all_reduce" : "gloo:broadcast",
+				                 (int64_t)(rand_r(&seed) % 4000), ages[rand_r(&seed) % 6]);
+
+				told->root = (int32_t)(rand_r(&seed) % 4) - 1;
+				if (rand_r(&seed) % 20 == 0)
+					told->time = rand_r(&seed) % 2 ? INT64_MAX : INT64_MIN;
+			}
+		}
+		build(&m);
+		for (size_t r = 0; r < RANKS; r++) {
+			int64_t sum = 0;
+
+			for (int c = 1; c <= PP_CATEGORIES; c++)
+				sum += m.d.cell[r].exclusive_ns[c];
+			CHECK_INT(sum, 4000);
+			CHECK(m.d.cell[r].wait_ns >= 0 && m.d.cell[r].wait_ns + m.d.cell[r].transfer_ns <= 4000);
+			while (nth_wait(&m.capture, r, waits))
+				waits++;
+		}
+		CHECK(waits > 0);
+		drop(&m);
+	}
+}
+
 /* By what the shim marks steps, and what it says of itself. */
 TEST(rule_and_remarks)
 {
@@ -198,6 +258,7 @@ int main(void)
 	gaps_that_are_none();
 	a_wall_clock_that_is_set_right();
 	a_wall_clock_that_jumped();
+	thrown_by_dice();
 	rule_and_remarks();
 	return test_end();
 }
