@@ -56,6 +56,8 @@ static const struct {
         {"reorder", PP_CATEGORY_HOST_COMPUTE, 0}, /* oneDNN's */
         {"batch_normalization", PP_CATEGORY_HOST_COMPUTE, 0},
         {"TorchDynamo Cache Lookup", PP_CATEGORY_HOST_COMPUTE, 0},
+        {"prims::broadcast_in_dim", PP_CATEGORY_HOST_COMPUTE, 0},
+        {"PythonDispatchMode", PP_CATEGORY_HOST_COMPUTE, 0},
         {"GraphLowering.run (dynamo_timed)", PP_CATEGORY_COMPILATION, 0},
         {"inductor", PP_CATEGORY_COMPILATION, 0},
         {"inductor::_alloc_from_pool", PP_CATEGORY_HOST_COMPUTE, 0},
