@@ -109,14 +109,16 @@ def two_hosts_by_mpirun(place, full):
 
 
 def strangers(place, full):
-    """Scripts that nobody wrote for podprof: steps, their input, what they compute and who was waited for."""
-    table = (("plain_loop.py", range(24), tj.OPTIMIZER, 3, "aten::"), ("trainer.py", range(12 * 2 // 2), tj.LOADER, 1, "aten::"),
-             ("gan.py", range(20), tj.LOADER, 0, "aten::"))
+    """Scripts that nobody wrote for podprof: steps, their input, what they compute and who was waited for. The first one's input comes by no
+    DataLoader, so nothing is known of it."""
+    table = (("plain_loop.py", range(24), tj.OPTIMIZER, 3, "aten::addmm"), ("trainer.py", range(12), tj.LOADER, 1, "aten::native_layer_norm"),
+             ("gan.py", range(20), tj.LOADER, 0, "Optimizer.step#Adam.step"))
     for name, steps, rule, slow, operator in table:
-        base = tj.run(tj.torchrun(RANKS, tj.script(name)))
         logs = place.new_logs()
         got = tj.run(place.under(logs, tj.torchrun(RANKS, tj.script(name))))
-        check(base.code == 0 and not jobs.compare(base, got), (name, jobs.compare(base, got)))
+        if full:
+            base = tj.run(tj.torchrun(RANKS, tj.script(name)))
+            check(not jobs.compare(base, got), (name, jobs.compare(base, got)))
         good(got)
         session = session_of(logs)
         tj.check_session(session, RANKS, steps, rule)
@@ -124,9 +126,10 @@ def strangers(place, full):
             late = f["breakdown/late_ns"][()].sum(axis=0)
             check(int(late.argmax()) == slow, f"{name}: waited for {late}")
             share = f["breakdown/exclusive_ns"][()][:, :, 5].sum() / f["breakdown/step_ns"][()].sum()
-            check(0 < share < 0.9, f"{name}: input share {share}")
+            check(0 < share < 0.9 if rule == tj.LOADER else share == 0, f"{name}: input share {share}")
+            check(operator in tj.names(f["op/name"][()]), f"{name}: no {operator}")
         summary = read(session, "summary.txt")
-        check("Top operators" in summary and operator in summary.split("Top operators")[1], f"{name}: {summary}")
+        check("Top operators" in summary and f"for rank {slow} (" in summary, f"{name}: {summary}")
 
 
 CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers)}
