@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
-"""What podprof costs a PyTorch job, beside torch.profiler (CPU) and emit_itt that nobody listens to; all of one turn in one row of processes.
+"""What podprof costs a PyTorch job, beside torch.profiler (CPU) and emit_itt that nobody listens to: turn by turn, in pairs.
 
 One operator on an 8x8 tensor; 4 ranks of DDP over gloo, bare, idle and recording; the import of the shim; memory of a rank.
-Skipped (77) unless PODPROF_BENCH=1: other work on the machine blurs it. Its name is not torch.py: Python would import that as torch.
+Skipped (77) unless PODPROF_BENCH=1: other work on the machine blurs it. A file torch.py would be what Python imports as torch.
 """
 import argparse
 import json
@@ -15,14 +15,19 @@ import sys
 import tempfile
 import time
 
-RANKS, WARM, STEPS = 4, 20, 120
+RANKS, STEPS = 4, 140
+WINDOWS = ((20, 40), (60, 80), (100, 120))  # the steps of a job between them are its own measure
 LOOPS, CALLS = 15, 200
 failures = []
 
 
+def quartiles(values):
+    return statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+
+
 def row(what, values, unit, gate=None, note="", limit=None):
     """gate: the largest median that is good; limit: how it is written where it is not the gate alone."""
-    low, middle, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    low, middle, high = quartiles(values)
     verdict = "" if gate is None else "ok" if middle <= gate else "missed"
     print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (
         "pytorch", what, middle, low, high, unit, limit or ("" if gate is None else "<= %.4g" % gate), verdict, note), flush=True)
@@ -101,9 +106,7 @@ def memory_mib():
 
 
 def ddp(port, profiled):
-    """Rank 0 prints the median step and each rank's memory at the end."""
-    import contextlib
-
+    """Rank 0 prints the median step outside and inside of the windows, and each rank's memory at the end."""
     import torch
     import torch.distributed as dist
     from torch import nn
@@ -114,22 +117,27 @@ def ddp(port, profiled):
     blocks = [part for _ in range(6) for part in (nn.Linear(256, 256), nn.LayerNorm(256), nn.GELU())]
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*blocks, nn.Linear(256, 10)))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    data = torch.utils.data.TensorDataset(torch.randn((WARM + STEPS) * 64, 256), torch.randint(0, 10, ((WARM + STEPS) * 64,)))
-    times, profiler = [], contextlib.ExitStack()
+    data = torch.utils.data.TensorDataset(torch.randn(STEPS * 64, 256), torch.randint(0, 10, (STEPS * 64,)))
+    times, profiler = [], None
     for step, (x, y) in enumerate(torch.utils.data.DataLoader(data, 64)):
-        if step == WARM - 5 and profiled == "1":
-            profiler.enter_context(torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]))
+        if profiled == "1" and step in [begin for begin, _ in WINDOWS]:
+            profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+            profiler.start()
+        elif profiled == "1" and step in [end for _, end in WINDOWS]:
+            profiler.stop()
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
         times.append(time.perf_counter())
     mine = memory_mib()
-    profiler.close()
-    steps = [b - a for a, b in zip(times[WARM:], times[WARM + 1:])]
+    outside, inside = [], []
+    for step in range(15, STEPS):
+        if not any(step in (edge, edge - 1) for window in WINDOWS for edge in window):
+            (inside if any(begin <= step < end for begin, end in WINDOWS) else outside).append(times[step] - times[step - 1])
     every = [None] * size
     dist.all_gather_object(every, mine)
     if rank == 0:
-        print(json.dumps({"step": statistics.median(steps), "mean": statistics.mean(steps), "mib": statistics.median(every)}))
+        print(json.dumps({"outside": statistics.median(outside), "inside": statistics.median(inside), "mib": statistics.median(every)}))
     dist.destroy_process_group()
 
 
@@ -182,37 +190,44 @@ def operator(bench):
     row("added: emit_itt, nobody listens", [o["itt"] for o in outside], "ns", note="torch's own share")
     row("added: torch.profiler (CPU)", [o["profiler"] for o in outside], "ns")
     row("added: podprof", [i["podprof"] for i in inside], "ns")
-    row("added with start and stop of the window: torch.profiler", [o["profiler_whole"] for o in outside], "ns", note="it makes its events at the end")
-    row("added with start and stop of the window: podprof", [i["podprof_whole"] for i in inside], "ns", note="%d calls a window" % (LOOPS * CALLS))
+    row("added with start and stop of the window: torch.profiler", [o["profiler_whole"] for o in outside], "ns",
+        note="it makes its events at the end")
+    row("added with start and stop of the window: podprof", [i["podprof_whole"] for i in inside], "ns",
+        note="%d calls a window" % (LOOPS * CALLS))
     pairs, note = list(zip(inside, outside)), "%d turns of one process each" % len(inside)
     row("added: podprof / torch.profiler", [i["podprof"] / o["profiler"] for i, o in pairs], "x", note=note)
-    row("added with start and stop: podprof / torch.profiler", [i["podprof_whole"] / o["profiler_whole"] for i, o in pairs], "x", 1 / 3, note)
+    row("added with start and stop: podprof / torch.profiler", [i["podprof_whole"] / o["profiler_whole"] for i, o in pairs], "x",
+        1 / 3, note)
     row("podprof above emit_itt that nobody listens to", [i["podprof"] - o["itt"] for i, o in pairs], "ns", 150, note)
 
 
 def job(bench):
-    ways = {"bare": ([], "0"), "idle": (bench.under("--steps", "1000000:1000010"), "0"),
-            "window": (bench.under("--steps", "%d:%d" % (WARM - 5, WARM + STEPS)), "0"), "profiler": ([], "1"), "again": ([], "0")}
+    windows = ",".join("%d:%d" % window for window in WINDOWS)
+    ways = {"bare": ([], "0"), "idle": (bench.under("--steps", "1000000:1000010"), "0"), "window": (bench.under("--steps", windows), "0"),
+            "profiler": ([], "1"), "again": ([], "0")}
     got = {name: [] for name in ways}
     for turn in range(bench.args.turns):
         # Turned round every time: what is first in a turn is not always first.
         names = list(ways)[turn % len(ways):] + list(ways)[:turn % len(ways)]
         for name in names:
             got[name].append(bench.ddp(*ways[name]))
-    step = {name: [g["step"] for g in told] for name, told in got.items()}
-    note = "median step of %d, %d ranks on %d cores, %d turns" % (STEPS, RANKS, os.cpu_count(), bench.args.turns)
-    ratio = {name: [a / b for a, b in zip(step[name], step["bare"])] for name in ways}
-    row("DDP step, bare", [s * 1e3 for s in step["bare"]], "ms", note=note)
-    row("DDP step, bare again / bare: the noise", ratio["again"], "x")
-    noise = max(abs(r - 1) for r in statistics.quantiles(ratio["again"], n=4))
+    note = "median of %d steps, %d ranks on %d cores, %d turns" % (STEPS, RANKS, os.cpu_count(), bench.args.turns)
+    ratio = {name: [a["outside"] / b["outside"] for a, b in zip(got[name], got["bare"])] for name in ways}
+    within = {name: [g["inside"] / g["outside"] for g in got[name]] for name in ways}
+    row("DDP step, bare", [g["outside"] * 1e3 for g in got["bare"]], "ms", note=note)
+    row("DDP step, bare again / bare: the noise of jobs", ratio["again"], "x")
+    noise = max(abs(r - 1) for r in quartiles(ratio["again"]))
     row("DDP step, idle / bare", ratio["idle"], "x", 1 + max(0.005, noise), "1 + 0.5 % or the noise")
-    window = row("DDP step, window / bare", ratio["window"], "x")
-    profiler = row("DDP step, torch.profiler / bare", ratio["profiler"], "x")
-    parts = [(w - 1) / (p - 1) for w, p in zip(ratio["window"], ratio["profiler"]) if p > 1]
-    if profiler - 1 > 3 * noise and parts:
+    row("DDP steps of a bare job: the noise within a job", within["bare"] + within["again"], "x")
+    noise = max(abs(r - 1) for r in quartiles(within["bare"] + within["again"]))
+    window = row("DDP step in a window / outside, same job", within["window"], "x")
+    profiler = row("DDP step in torch.profiler / outside, same job", within["profiler"], "x")
+    parts = [(w - 1) / (p - 1) for w, p in zip(within["window"], within["profiler"]) if p > 1]
+    if profiler - 1 > noise and parts:
         row("DDP added in a window: podprof / torch.profiler", parts, "x", 1 / 3, "of medians: %.3g" % ((window - 1) / (profiler - 1)))
     else:
-        print("DDP added in a window: skipped: torch.profiler's own %.1f %% is not clear of the noise of %.1f %%" % (1e2 * (profiler - 1), 1e2 * noise))
+        print("DDP added in a window: skipped: torch.profiler's own %.1f %% is not clear of the noise of %.1f %%" %
+              (1e2 * (profiler - 1), 1e2 * noise))
     for name in ("idle", "window"):
         more = [a["mib"] - b["mib"] for a, b in zip(got[name], got["bare"])]
         row("memory of a rank, %s - bare" % name, more, "MiB", 8, "RSS, rings in shared memory included")
