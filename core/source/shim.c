@@ -59,7 +59,7 @@ static uint32_t step_end_at(uint64_t tick)
 
 static int is_edge(int64_t number)
 {
-	return number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung();
+	return pp_trigger_is_edge(number);
 }
 
 static void step_rule(const char *text)

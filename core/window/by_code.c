@@ -150,6 +150,15 @@ int pp_by_code_has(const struct pp_by_code *b, int64_t number)
 	return has;
 }
 
+int pp_by_code_ends(const struct pp_by_code *b, int64_t number)
+{
+	int ends = 0;
+
+	for (int i = 0; i < b->steps; i++)
+		ends |= pp_window_ends(&b->step[i].window, number);
+	return ends;
+}
+
 int64_t pp_by_code_quiet(const struct pp_by_code *b)
 {
 	int64_t quiet = INT64_MAX;

@@ -233,6 +233,14 @@ int pp_trigger_asks(void)
 	return (int)atomic_load_explicit(&is_asked_for, memory_order_relaxed);
 }
 
+int pp_trigger_is_edge(int64_t number)
+{
+	if (!is_recording || pp_trigger_is_rung())
+		return number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung();
+	return pp_window_ends(&plan.now, number) || (ask.phase == PP_ASK_LIVE && pp_window_ends(&ask.window, number)) ||
+	       pp_by_code_ends(&code, number);
+}
+
 void pp_trigger_coordinate(const struct pp_coord_ops *ops)
 {
 	pp_carry_by(ops);

@@ -26,6 +26,8 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time);
 void pp_trigger_stop(void);
 /* Is the step that has begun in a window, or none asked for? */
 int pp_trigger_asks(void);
+/* 1: a mark of this number may switch recording on or off. A guess where another thread moves the windows just now. */
+int pp_trigger_is_edge(int64_t number);
 /* The bell, from inside an MPI call. */
 void pp_trigger_look(void);
 void pp_trigger_coordinate(const struct pp_coord_ops *ops);

@@ -30,6 +30,11 @@ int pp_window_begin(struct pp_window *w, int64_t number)
 	return w->recording;
 }
 
+int pp_window_ends(const struct pp_window *w, int64_t number)
+{
+	return pp_window_asked(w) && w->recording && (w->edge_open || number > w->last);
+}
+
 int pp_window_end(struct pp_window *w)
 {
 	if (!w->edge_open)

@@ -18,6 +18,8 @@ void pp_window_init(struct pp_window *w, int64_t first, int64_t last);
 int pp_window_asked(const struct pp_window *w);
 /* Step `number` begins; returns whether it is to be recorded. Numbers that go back after the window has passed stay unrecorded. */
 int pp_window_begin(struct pp_window *w, int64_t number);
+/* Would it be the end of what is recorded? */
+int pp_window_ends(const struct pp_window *w, int64_t number);
 /* The current step ends; returns whether recording goes on. */
 int pp_window_end(struct pp_window *w);
 

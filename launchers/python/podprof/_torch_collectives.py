@@ -44,11 +44,11 @@ class Collectives:
                 continue  # a rank outside of the group, or a backend that does not count
         return count
 
+    def has_news(self):
+        return self._count() != self.read_at
+
     def collect(self):
-        count = self._count()
-        if count == self.read_at:
-            return
-        self.read_at = count
+        self.read_at = self._count()
         dump = getattr(sys.modules.get("torch._C._distributed_c10d"), "_dump_fr_trace_json", None)
         if dump is None:
             self._remark("this torch has no flight recorder: its collectives are recorded without bytes and are not joined over ranks")

@@ -48,6 +48,26 @@ TEST(edge_without_end)
 	CHECK_INT(w.state, PP_WINDOW_PASSED);
 }
 
+TEST(which_mark_ends_it)
+{
+	struct pp_window w;
+
+	pp_window_init(&w, 0, 0);
+	CHECK(!pp_window_ends(&w, 1000));
+	pp_window_init(&w, 10, 12);
+	pp_window_begin(&w, 5);
+	CHECK(!pp_window_ends(&w, 6));
+	for (int i = 9; i < 12; i++) {
+		CHECK(pp_window_begin(&w, i));
+		CHECK(!pp_window_ends(&w, i + 1));
+		CHECK(pp_window_ends(&w, 13));
+	}
+	CHECK(pp_window_begin(&w, 12));
+	CHECK(pp_window_ends(&w, 13) && pp_window_ends(&w, 2));
+	CHECK(!pp_window_begin(&w, 13));
+	CHECK(!pp_window_ends(&w, 14));
+}
+
 TEST(jumps)
 {
 	struct pp_window w;
