@@ -88,6 +88,7 @@ int main(void)
 	not_asked();
 	edges();
 	edge_without_end();
+	which_mark_ends_it();
 	jumps();
 	return test_end();
 }
