@@ -166,7 +166,7 @@ TEST(a_wall_clock_that_jumped)
 	free_capture(&c);
 }
 
-/* Ranges across each other, told by anybody: every wait holds, every nanosecond has one category, nothing is read that is not there. */
+/* Ranges across each other, told by anybody: every nanosecond has one category, and nothing is read that is not there. */
 TEST(thrown_by_dice)
 {
 	static const char *const names[] = {"backward",
