@@ -10,8 +10,10 @@ from torch.utils.data import DataLoader, TensorDataset
 
 def main():
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    rank, once = dist.get_rank(), sys.argv[1]
+    once, rank = sys.argv[1], int(os.environ["RANK"])
+    # The store of torchrun outlives its ranks, and gloo finds there where those of the last round listened.
+    store = dist.FileStore(f"{once}-{os.environ['TORCHELASTIC_RESTART_COUNT']}", 2)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
     model = DistributedDataParallel(torch.nn.Linear(16, 1))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     loader = DataLoader(TensorDataset(torch.ones(96, 16), torch.ones(96, 1)), 8)
