@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A small image classifier, trained by DistributedDataParallel; knows nothing of podprof. The loss falls or the exit code is 1.
 
 One command: mpirun -n 4 podprof run -o logs -- python3 train.py [--slow-rank R --slow-compute-ms X] [--slow-input-rank R --slow-input-ms X]
