@@ -36,6 +36,9 @@ for epoch in range(2):
         with podprof.step():
             with podprof.range("a name with \\0 and \\u00e4\\u2603", 4):
                 sum(range(10000))
+for n in range(3):
+    podprof.step()
+    sum(range(10000))
 try:
     with podprof.step(50), podprof.range("raises"):
         raise KeyError("mine")
@@ -93,10 +96,10 @@ def marks(place, full):
 
 
 def with_steps(place, full):
-    """Counted where they have no number; an exception passes and leaves no range open; odd names are names."""
+    """With a block and without; counted where they have no number; an exception passes and leaves no range open; odd names are names."""
     got, logs = session(place, jobs.PYTHON, WITH, "with.py")
     found = jobs.session_of(logs)
-    e2e.check_dataset(found, workers=1, steps=[*range(8), 50], lines=61)
+    e2e.check_dataset(found, workers=1, steps=[*range(11), 50], lines=61)
     check(got.out == "KeyError 'mine'\n", got.out)
     with e2e.h5(found) as f:
         check("a name with   and \u00e4\u2603" in [e2e.text(n) for n in f["op/name"][()]], f"{f['op/name'][()]}")

@@ -109,13 +109,13 @@ def step_end() -> None:
 
 
 class step:
-    """with step(): or with step(number): one step. Without a number, steps are counted."""
+    """step() once in each turn of a loop, or with step(): a step begins, and ends where the next one does, or with its block. Without a
+    number, steps are counted."""
 
     def __init__(self, number: Optional[int] = None) -> None:
-        self._wanted = number
+        step_begin(number)
 
     def __enter__(self) -> "step":
-        step_begin(self._wanted)
         return self
 
     def __exit__(self, *_: object) -> None:
