@@ -13,10 +13,28 @@ struct flight {
 	int64_t reach; /* the latest done of those up to here */
 };
 
-struct flights { /* calls of one thread whose end is known, by begin */
-	struct flight *at;
+struct flights {             /* calls of one thread whose end is known */
+	struct flight *at;   /* [n] by begin */
+	struct flight *over; /* [n] by done */
 	size_t n;
 };
+
+struct around {               /* a range in which C++ waits, and that is not over */
+	int64_t covered, end; /* until where other ranges account for its time */
+	uint32_t name;
+};
+
+struct stack {
+	struct around *at;
+	size_t n, room;
+};
+
+static int compare_done(const void *a, const void *b)
+{
+	const struct flight *x = a, *y = b;
+
+	return (x->done > y->done) - (x->done < y->done);
+}
 
 static void list_flights(const struct c10d *c, uint32_t thread, struct flights *f)
 {
@@ -29,33 +47,41 @@ static void list_flights(const struct c10d *c, uint32_t thread, struct flights *
 		if (call->thread != thread || call->done == C10D_UNKNOWN)
 			continue;
 		reach = call->done > reach ? call->done : reach;
-		f->at[f->n++] = (struct flight){call->span->begin, call->done, reach};
+		f->over[f->n] = f->at[f->n] = (struct flight){call->span->begin, call->done, reach};
+		f->n++;
 	}
+	qsort(f->over, f->n, sizeof(*f->over), compare_done);
 }
 
 /* The thread ran nothing in [begin, end]: until when it waited; `begin`: it did not. */
 static int64_t waited_until(const struct flights *f, int64_t begin, int64_t end)
 {
 	size_t low = 0, high = f->n;
-	int64_t until = begin;
-	int ended = 0;
+	int64_t reach;
 
-	while (low < high) {
+	while (low < high) { /* to those that were begun later */
 		size_t middle = low + (high - low) / 2;
 
-		if (f->at[middle].reach > begin)
+		if (f->at[middle].begin > begin)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	for (; low < f->n && f->at[low].begin <= begin; low++) {
-		int64_t done = f->at[low].done;
+	reach = low ? f->at[low - 1].reach : begin;
+	if (reach <= begin)
+		return begin;
+	for (low = 0, high = f->n; low < high;) { /* to those that were not complete */
+		size_t middle = low + (high - low) / 2;
 
-		ended |= done > begin && done <= end;
-		done = done < end ? done : end;
-		until = done > until ? done : until;
+		if (f->over[middle].done > begin)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	return ended ? until : begin;
+	for (; low < f->n && f->over[low].done <= end; low++) /* few: nothing is begun in between */
+		if (f->over[low].begin <= begin)
+			return reach < end ? reach : end;
+	return begin;
 }
 
 /* "c10d::wait in backward": not to be taken for a call that was seen. */
@@ -88,39 +114,67 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, ui
 	return 0;
 }
 
-/* What no range covers directly inside the range `at`. */
-static int look_inside(struct c10d *c, uint32_t t, size_t at, const struct flights *f)
+/* The innermost range is over; what it covers of the one around it was noted when it began. */
+static int close_around(struct c10d *c, uint32_t thread, const struct flights *f, struct stack *s)
+{
+	const struct around *top = &s->at[--s->n];
+
+	if (s->n && top->covered > s->at[s->n - 1].covered)
+		s->at[s->n - 1].covered = top->covered;
+	return add_wait(c, thread, f, top->name, top->covered, top->end);
+}
+
+static int open_around(struct c10d *c, const struct pp_span *span, struct stack *s)
+{
+	struct around *top = c10d_more(&s->at, &s->n, &s->room, sizeof(*top));
+
+	if (!top)
+		return -ENOMEM;
+	*top = (struct around){span->begin, span->end, name_in(c, span)};
+	return 0;
+}
+
+/* What no range covers directly inside a range of that sort. */
+static int look_inside(struct c10d *c, uint32_t t, const struct flights *f, struct stack *s)
 {
 	const struct pp_thread *thread = &c->rank->thread[t];
-	const struct pp_span *around = &thread->span[at];
-	int64_t covered = around->begin;
-	uint32_t name = name_in(c, around);
+	int rc = 0;
 
-	for (size_t i = at + 1; i < thread->spans && thread->span[i].begin < around->end; i++) {
+	s->n = 0;
+	for (size_t i = 0; rc == 0 && i < thread->spans; i++) {
 		const struct pp_span *span = &thread->span[i];
+		struct around *top;
 
 		if (span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI)
 			continue;
-		if (span->begin > covered && add_wait(c, t, f, name, covered, span->begin))
-			return -ENOMEM;
-		covered = span->end > covered ? span->end : covered;
+		while (rc == 0 && s->n && s->at[s->n - 1].end <= span->begin)
+			rc = close_around(c, t, f, s);
+		top = s->n ? &s->at[s->n - 1] : NULL;
+		if (rc == 0 && top && span->begin > top->covered)
+			rc = add_wait(c, t, f, top->name, top->covered, span->begin);
+		if (top && span->end > top->covered)
+			top->covered = span->end;
+		if (rc == 0 && span->kind == PP_SPAN_RANGE && c10d_name_of(c, span)->what == C10D_AROUND)
+			rc = open_around(c, span, s);
 	}
-	return add_wait(c, t, f, name, covered, around->end);
+	while (rc == 0 && s->n)
+		rc = close_around(c, t, f, s);
+	return rc;
 }
 
 int c10d_wait(struct c10d *c)
 {
-	struct flights f = {.at = calloc(c->calls + 1, sizeof(*f.at))};
-	int rc = f.at ? 0 : -ENOMEM;
+	struct flights f = {.at = calloc(c->calls + 1, sizeof(*f.at)), .over = calloc(c->calls + 1, sizeof(*f.over))};
+	struct stack s = {0};
+	int rc = f.at && f.over ? 0 : -ENOMEM;
 
 	for (uint32_t t = 0; rc == 0 && t < c->rank->threads; t++) {
-		const struct pp_thread *thread = &c->rank->thread[t];
-
 		list_flights(c, t, &f);
-		for (size_t i = 0; f.n && rc == 0 && i < thread->spans; i++)
-			if (thread->span[i].kind == PP_SPAN_RANGE && c10d_name_of(c, &thread->span[i])->what == C10D_AROUND)
-				rc = look_inside(c, t, i, &f);
+		if (f.n)
+			rc = look_inside(c, t, &f, &s);
 	}
 	free(f.at);
+	free(f.over);
+	free(s.at);
 	return rc;
 }

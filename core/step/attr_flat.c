@@ -154,6 +154,26 @@ static uint8_t inherited(const struct pp_flat_cursor *c, const struct pp_span *s
 	return code;
 }
 
+/* Ranges that cross leave what has ended below what goes on: it goes first, so that there are never many to look through. */
+static int make_room(struct pp_flat_cursor *c, int64_t now)
+{
+	size_t kept = 0, room = c->room ? 2 * c->room : 32;
+	struct pp_open *more;
+
+	for (size_t i = 0; i < c->opens; i++)
+		if (c->open[i].end > now)
+			c->open[kept++] = c->open[i];
+	c->opens = kept;
+	if (2 * kept < c->room)
+		return 0;
+	more = realloc(c->open, room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->open = more;
+	c->room = room;
+	return 0;
+}
+
 static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uint32_t index)
 {
 	const struct pp_span *span = &c->thread->span[index];
@@ -164,15 +184,8 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 		c->opens--;
 	if (c->opens && c->open[c->opens - 1].end < span->end)
 		c->crossed++;
-	if (c->opens == c->room) {
-		size_t room = c->room ? 2 * c->room : 32;
-		struct pp_open *more = realloc(c->open, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		c->open = more;
-		c->room = room;
-	}
+	if (c->opens == c->room && make_room(c, span->begin) < 0)
+		return -ENOMEM;
 	code = inherited(c, span, code);
 	o = &c->open[c->opens++];
 	o->begin = span->begin;

@@ -226,6 +226,61 @@ TEST(thrown_by_dice)
 	}
 }
 
+/* Phases in phases: each has the gaps that are its own, one that sticks out of the one around it too. */
+TEST(phases_in_phases)
+{
+	struct made m = {.capture = make_capture(1)};
+	struct pp_capture *c = &m.capture;
+
+	add_itt(c, 0, 0, "backward", 0, 1000);
+	add_itt(c, 0, 0, "c10d::allreduce_", 10, 20);
+	add_itt(c, 0, 1, "gloo:all_reduce", 15, 900);
+	add_itt(c, 0, 0, "DistributedDataParallel.forward", 100, 300);
+	add_itt(c, 0, 0, "c10d::broadcast_", 120, 130);
+	add_itt(c, 0, 1, "gloo:broadcast", 125, 250);
+	add_itt(c, 0, 0, "backward", 280, 400);
+	add_itt(c, 0, 0, "aten::mm", 410, 800);
+	settle(c);
+	CHECK(is_span(nth_wait(c, 0, 0), 130, 280)); /* both are under way: until the later one ends */
+	CHECK(is_span(nth_wait(c, 0, 1), 800, 900));
+	CHECK(!nth_wait(c, 0, 2));
+	free_capture(c);
+}
+
+/* A collective that goes on and on beside many short ones; a look at all of them for each gap would not come to an end. */
+TEST(beside_a_long_one)
+{
+	enum { MANY = 200000 };
+	struct pp_capture c = make_capture(1);
+	const struct pp_span *last = NULL;
+	size_t waits = 0;
+
+	free(c.rank[0].thread[0].span);
+	free(c.rank[0].thread[1].span);
+	c.rank[0].thread[0].span = calloc(3 * MANY + 4, sizeof(struct pp_span));
+	c.rank[0].thread[1].span = calloc(MANY + 4, sizeof(struct pp_span));
+	c.rank[0].told = calloc(MANY, sizeof(struct pp_told));
+	add_itt(&c, 0, 0, "backward", 0, 100 * MANY + 200);
+	add_itt(&c, 0, 0, "c10d::broadcast_", 5, 9);
+	add_itt(&c, 0, 1, "gloo:broadcast", 8, 100 * MANY + 150);
+	for (int64_t i = 0; i < MANY; i++) {
+		add_all_reduce(&c, 0, (uint32_t)i, 100 + 100 * i, 1, 105 + 100 * i, 120 + 100 * i);
+		add_itt(&c, 0, 0, "aten::mm", 120 + 100 * i, 200 + 100 * i);
+	}
+	settle(&c);
+	for (size_t i = 0; i < c.rank[0].thread[0].spans; i++) {
+		const struct pp_span *span = &c.rank[0].thread[0].span[i];
+
+		if (span->kind != PP_SPAN_MPI || pp_mpi_call_info(span->call)->class != PP_MPI_WAIT)
+			continue;
+		last = span;
+		waits++;
+	}
+	CHECK_INT(waits, MANY + 1);
+	CHECK(is_span(last, 100 * MANY + 100, 100 * MANY + 150));
+	free_capture(&c);
+}
+
 /* By what the shim marks steps, and what it says of itself. */
 TEST(rule_and_remarks)
 {
@@ -259,6 +314,8 @@ int main(void)
 	a_wall_clock_that_is_set_right();
 	a_wall_clock_that_jumped();
 	thrown_by_dice();
+	phases_in_phases();
+	beside_a_long_one();
 	rule_and_remarks();
 	return test_end();
 }

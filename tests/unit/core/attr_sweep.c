@@ -299,6 +299,29 @@ TEST(deep_nesting)
 	free_capture(&c);
 }
 
+/* Ranges that each begin before the last one ends: nothing may be asked of all of them for each. */
+TEST(crossing_without_end)
+{
+	enum { MANY = 500000 };
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	struct pp_attr a;
+
+	free(c.rank[0].thread[0].span);
+	c.rank[0].thread[0].span = calloc(MANY + 2, sizeof(struct pp_span));
+	add_step(&c, 0, 0, 0, 10 * MANY + 10);
+	add_range(&c, 0, 0, "save", 1, 10 * MANY + 5);
+	for (int64_t i = 0; i < MANY; i++)
+		add_range(&c, 0, 0, "compute", 2 + 10 * i, 17 + 10 * i);
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(a.crossed, MANY - 1);
+	CHECK_INT(NS(HOST_COMPUTE), 15); /* the last one is not inside of what is around it */
+	CHECK_INT(NS(OUTPUT), 10 * MANY - 9);
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 int main(void)
 {
 	innermost_wins();
@@ -310,5 +333,6 @@ int main(void)
 	what_a_loader_computes();
 	a_step_that_is_a_name();
 	deep_nesting();
+	crossing_without_end();
 	return test_end();
 }
