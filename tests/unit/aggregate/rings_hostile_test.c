@@ -2,8 +2,10 @@
 #include <errno.h>
 
 #include "aggregate/analyze/dataset.h"
+#include "aggregate/read/c10d.h"
 #include "aggregate/write/writer.h"
 #include "core/clock/clock_map.h"
+#include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 static uint64_t seed = 12345;
@@ -72,6 +74,45 @@ static void throw_record(struct maker *m, pp_tick tick)
 	maker_put(m, dice(2), &r, text, r.kind == PP_RECORD_PAYLOAD ? dice(sizeof(text)) : length);
 }
 
+/* What PyTorch and its shim write, in no order, with values that are wrong here and there. */
+static void throw_framework(struct maker *m, pp_tick tick)
+{
+	static const char *const name[] = {"c10d::allreduce_",
+	                                   "gloo:all_reduce",
+	                                   "c10d::send, seq = 3, sizes = [[2]]",
+	                                   "gloo:send",
+	                                   "backward",
+	                                   "c10d::broadcast_",
+	                                   "gloo:broadcast",
+	                                   "c10d::wait",
+	                                   "nccl:all_reduce",
+	                                   "aten::mm, seq = ",
+	                                   "_c10d_functional::wait_tensor"};
+	struct pp_record r = {.tick = tick, .kind = PP_RECORD_PUSH};
+	const char *text = name[dice(sizeof(name) / sizeof(name[0]))];
+
+	r.range.source = dice(6) ? PP_SOURCE_ITT : (uint8_t)dice(256);
+	r.range.domain = (uint16_t)dice(2);
+	if (dice(2)) {
+		r.kind = dice(3) ? PP_RECORD_POP : PP_RECORD_GAP;
+		text = "";
+	} else if (!dice(4)) {
+		static const int64_t age[] = {0, -1, 500, 50000, INT64_MAX, INT64_MIN, (int64_t)1 << 61};
+
+		r.kind = PP_RECORD_TOLD;
+		r.told = (struct pp_record_told){.comm = dice(4),
+		                                 .sent = dice(8) ? dice(1000) : UINT64_MAX,
+		                                 .age_ns = age[dice(7)],
+		                                 .sequence = dice(4) ? dice(5) : UINT32_MAX,
+		                                 .root = dice(3) ? -1 : (int32_t)(dice(3) - 1),
+		                                 .call = (uint16_t)(PP_C10D_FIRST + dice(40))};
+		text = "";
+	} else if (!dice(6)) {
+		r.kind = PP_RECORD_REMARK;
+	}
+	maker_put(m, dice(2), &r, text, (uint32_t)strlen(text));
+}
+
 /* A schema, so that payloads and notes are read at all. */
 static void put_note(struct maker *m)
 {
@@ -87,6 +128,17 @@ static void put_note(struct maker *m)
 	m->header->notes_used = note.bytes;
 }
 
+static void check_order(const struct pp_capture *c)
+{
+	for (size_t t = 0; t < c->rank[0].threads; t++)
+		for (size_t i = 0; i < c->rank[0].thread[t].spans; i++) {
+			const struct pp_span *s = &c->rank[0].thread[t].span[i];
+
+			if (s->end < s->begin || (i && (s->begin < s[-1].begin || (s->begin == s[-1].begin && s->end > s[-1].end))))
+				CHECK(0);
+		}
+}
+
 /* All that a keeper does with what it has read. */
 static void analyse(struct pp_capture *c, int write)
 {
@@ -100,6 +152,8 @@ static void analyse(struct pp_capture *c, int write)
 	        .capture = c, .steps = &steps, .attr = &attr, .dataset = &d, .logdir = path_of("out"), .session = "s"};
 
 	pp_clock_map_rank(&clock, &c->rank[0]);
+	CHECK_INT(pp_c10d_settle(c, &err), 0);
+	check_order(c);
 	CHECK_INT(pp_steps_find(c, 0, 0, &steps, &err), 0);
 	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, &attr, &err), 0);
 	CHECK_INT(pp_dataset_build(&in, &d, &err), 0);
@@ -140,10 +194,17 @@ TEST(fuzz)
 		maker_thread(&m, 0, 10);
 		maker_thread(&m, 1, 11);
 		put_note(&m);
+		memset(m.header->step_rule, (int)dice(256), sizeof(m.header->step_rule));
+		m.header->step_told = dice(2);
+		snprintf(m.header->domain[1].text, sizeof(m.header->domain[1].text), "PyTorch");
 		for (int i = 0; i < 1200; i++) {
 			int kind = 1 + (int)dice(13);
 			char name[200];
 
+			if (round % 4 > 1 && dice(8)) {
+				throw_framework(&m, 2000 + 10 * (pp_tick)i);
+				continue;
+			}
 			if (dice(2)) {
 				throw_record(&m, 2000 + 10 * (pp_tick)i);
 				continue;
@@ -164,10 +225,7 @@ TEST(fuzz)
 			pp_rings_drain(r, 0, NULL);
 		}
 		CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
-		for (size_t t = 0; t < c.rank[0].threads; t++)
-			for (size_t i = 0; i < c.rank[0].thread[t].spans; i++)
-				if (c.rank[0].thread[t].span[i].end < c.rank[0].thread[t].span[i].begin)
-					CHECK(0);
+		check_order(&c);
 		pp_rings_free(r);
 		analyse(&c, round % 20 == 0);
 		pp_capture_release(&c);
