@@ -101,6 +101,41 @@ COMPILES = """
     counters = dict(torch._dynamo.utils.counters["frames"]), dict(torch._dynamo.utils.counters["graph_break"])
     print(loss.item().hex(), counters)
 """
+COMPILES_LOOP = """
+    def train(loader):
+        for x in loader:
+            optimizer.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+        return loss
+    import warnings
+    warnings.simplefilter("ignore")
+    loss = torch.compile(train, backend="eager")(DataLoader(Numbers(), 4))
+    counters = dict(torch._dynamo.utils.counters["stats"]), len(torch._dynamo.utils.counters["graph_break"])
+    print(loss.item().hex(), counters)
+    print(sorted(k[:30] for k in torch._dynamo.utils.counters["graph_break"]))
+"""
+LEGACY = """
+    from torch.autograd import profiler_legacy
+    for i, x in enumerate(DataLoader(Numbers(), 4)):
+        if i == 4:
+            with profiler_legacy.profile() as theirs:
+                loss = step(x)
+        else:
+            loss = step(x)
+    print(loss, sorted((e.key, e.count) for e in theirs.key_averages()))
+"""
+OWN_ITERATOR = """
+    class Loader(DataLoader):
+        def _get_iterator(self):
+            return iter([torch.ones(4, 16)] * 4)
+    for x in Loader(Numbers(), 4):
+        loss = step(x)
+    for x in DataLoader(Numbers(), 4):
+        loss = step(x)
+    print(loss)
+"""
 
 
 def program(place, name, body, **words):
@@ -149,7 +184,7 @@ def workers(place, full):
 
 def profilers(place, full):
     """The program's own profiler has the operators while it runs, all of them, and podprof says so."""
-    for name, body in (("profiler", PROFILER), ("schedule", SCHEDULE)):
+    for name, body in (("profiler", PROFILER), ("schedule", SCHEDULE), ("legacy", LEGACY)):
         command, logs = program(place, name, body), place.new_logs()
         base, got = jobs.run(command), jobs.run(place.under(logs, command))
         check(got.code == 0 and got.out == base.out, f"{name}: {got.out} instead of {base.out}\n{got.err}")
@@ -173,15 +208,22 @@ def ends(place, full):
     e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
 
 
+def iterators(place, full):
+    """A loader's iterator may be any object."""
+    got, _ = both(place, "iterators", OWN_ITERATOR)
+    check("failed" not in got.err, got.err)
+
+
 def compiles(place, full):
-    """torch.compile makes the same graphs of the same frames."""
+    """torch.compile makes the same graphs of the same frames, and looks into no frame of the adapter."""
+    both(place, "compiles_loop", COMPILES_LOOP)
     _, session = both(place, "compiles", COMPILES)
     e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
     with e2e.h5(session) as f:
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 
 
-CASES = {"loop": loop, "workers": workers, "profilers": profilers, "ends": ends, "compiles": compiles}
+CASES = {"loop": loop, "workers": workers, "profilers": profilers, "ends": ends, "iterators": iterators, "compiles": compiles}
 
 
 def main():

@@ -5,6 +5,7 @@ import sys
 _ADAPTERS = {
     "torch": "_torch",
     "torch._dynamo.callback": "_torch_late",
+    "torch._dynamo.decorators": "_torch_late",
     "torch.distributed.checkpoint.state_dict_saver": "_torch_late",
 }
 

@@ -167,6 +167,7 @@ def _wrap_batches(adapter):
                 adapter.failed(error)
         return batch
 
+    __next__._torchdynamo_disable = True  # as torch's own, which torch.compile never looks into
     data._BaseDataLoaderIter.__next__ = __next__
 
 
@@ -186,7 +187,7 @@ def _wrap_epochs(adapter):
     @_guard(adapter)
     def started(iterator, what):
         adapter.phases.pop(what[1])
-        if iterator is not None:
+        if isinstance(iterator, data._BaseDataLoaderIter):
             iterator.__dict__["_podprof_begun"] = what[0], time.perf_counter_ns()
 
     @functools.wraps(iterate)
@@ -199,6 +200,7 @@ def _wrap_epochs(adapter):
             if what:
                 started(iterator, what)
 
+    __iter__._torchdynamo_disable = True
     data.DataLoader.__iter__ = __iter__
 
 
@@ -265,6 +267,9 @@ def _wrap_groups(adapter):
 
     c10d.init_process_group = distributed.init_process_group = init_process_group
     c10d.destroy_process_group = distributed.destroy_process_group = destroy_process_group
+    mesh = sys.modules.get("torch.distributed.device_mesh")
+    if getattr(mesh, "init_process_group", None) is init:  # it makes the group where the program has not
+        mesh.init_process_group = init_process_group
     _torch_phases.wrap_wait(adapter)
 
 

@@ -1,5 +1,6 @@
 """Parts of torch that are imported when they are used first. Called by _hook.py right after their import."""
 import sys
+import types
 
 from . import _torch_phases
 
@@ -11,5 +12,25 @@ def install(module):
         return
     if module.__name__ == "torch._dynamo.callback":
         _torch_phases.wrap_compile(adapter, module)
+    elif module.__name__ == "torch._dynamo.decorators":
+        _keep_apart(module.skip_code)
     else:
         _torch_phases.wrap_distributed_save(adapter, module)
+
+
+def _keep_apart(skip):
+    """torch.compile takes each frame below a compiled one: none of ours, as it takes none of torch's own that they stand before."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("_podprof."):
+            for thing in list(vars(module).values()):
+                for function in [thing, *vars(thing).values()] if isinstance(thing, type) else [thing]:
+                    code = getattr(function, "__code__", None)
+                    if code is not None and code.co_filename == module.__file__:
+                        _each_code(code, skip)
+
+
+def _each_code(code, skip):
+    skip(code)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _each_code(constant, skip)

@@ -1,5 +1,6 @@
 """torch's own operator ranges (ITT, or NVTX where a build has only that), on the training thread, while something is recorded.
 In: the state after each mark. Out: what torch calls its collector with. Called by _torch.py."""
+import sys
 from _thread import _local, get_ident
 
 from ._library import RECORDING
@@ -36,6 +37,7 @@ class Operators:
         self.inside = 0  # depth of backward passes: their thread-local state is put back at their end
         self.profiler._run_on_profiler_start = self._they_start
         self.profiler._run_on_profiler_stop = self._they_stop
+        self._meet_legacy()
 
     def follow(self, state):
         if bool(state & RECORDING) != self.is_on and not self.inside:
@@ -85,7 +87,24 @@ class Operators:
             self.has_yielded = True
             self.shim.say(_YIELDED)
 
-    def _they_start(self):
+    def _meet_legacy(self):
+        """The profiler of torch 1 raises where another one is on."""
+        legacy = sys.modules.get("torch.autograd.profiler_legacy")
+        if legacy is None or not hasattr(legacy, "_enable_profiler_legacy") or not hasattr(legacy, "_disable_profiler_legacy"):
+            return
+        enable, disable = legacy._enable_profiler_legacy, legacy._disable_profiler_legacy
+
+        def enables(*args, **kwargs):
+            self._make_way()
+            return enable(*args, **kwargs)
+
+        def disables(*args, **kwargs):
+            self.theirs = False
+            return disable(*args, **kwargs)
+
+        legacy._enable_profiler_legacy, legacy._disable_profiler_legacy = enables, disables
+
+    def _make_way(self):
         try:
             self.theirs = True
             if self.is_on:
@@ -93,6 +112,9 @@ class Operators:
                 self._yield()
         except Exception:
             pass
+
+    def _they_start(self):
+        self._make_way()
         return self.start()
 
     def _they_stop(self):
