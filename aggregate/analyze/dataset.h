@@ -36,7 +36,7 @@ struct pp_worker {
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
 	uint32_t remarks;        /* those, and others that were not kept */
 	uint32_t loader_samples; /* how often its data loader's workers were looked at in the window's steps */
-	double loader_busy;      /* share of them that was at work, mean of these; 0 to 1 */
+	double loader_busy;      /* share of them that was at work, mean of the time; 0 to 1 */
 };
 
 struct pp_cell { /* one (step, worker) */

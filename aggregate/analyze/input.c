@@ -1,6 +1,7 @@
 /* What is known of the input pipeline beside the time that steps wait for it: how busy the data loader's workers are.
  * Called by dataset.c. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "aggregate/analyze/op.h"
 #include "core/ring/intern.h"
@@ -8,20 +9,48 @@
 /* A counter of the framework's shim: the share of them that is at work. */
 static const char busy[] = "dataloader workers busy";
 
-static void count_thread(struct pp_worker *w, const struct pp_thread *thread, uint32_t name, int64_t begin, int64_t end)
+/* How long the step took that ended when the sample was taken, which is a little before or after its end. */
+static double length_at(const struct pp_join *j, size_t rank, int64_t when, size_t *at)
 {
+	const struct pp_steps *steps = j->in->steps;
+	const struct pp_step_cell *found = NULL;
+
+	for (size_t s = *at; s < steps->steps; s++) {
+		const struct pp_step_cell *cell = &steps->cell[s * j->in->capture->ranks + rank];
+
+		if (!cell->present)
+			continue;
+		if (found && llabs(cell->end - when) > llabs(found->end - when))
+			break;
+		found = cell;
+		*at = s;
+	}
+	return found && found->end > found->begin ? (double)(found->end - found->begin) : 0;
+}
+
+/* Short steps in which a worker is at work and long ones count as long as they are. */
+static double count_thread(struct pp_join *j, struct pp_worker *w, size_t rank, const struct pp_thread *thread, uint32_t name,
+                           int64_t begin, int64_t end)
+{
+	double all = 0;
+	size_t at = 0;
+
 	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)))
-		return;
+		return 0;
 	for (size_t i = 0; i < thread->spans; i++) {
 		const struct pp_span *span = &thread->span[i];
+		double length;
 
 		if (span->kind != PP_SPAN_COUNTER || span->name != name || span->begin < begin || span->begin > end)
 			continue;
 		if (!isfinite(span->value) || span->value < 0 || span->value > 1)
 			continue;
-		w->loader_busy += span->value;
+		length = length_at(j, rank, span->begin, &at);
+		w->loader_busy += span->value * length;
 		w->loader_samples++;
+		all += length;
 	}
+	return all;
 }
 
 int pp_join_input(struct pp_join *j)
@@ -34,6 +63,7 @@ int pp_join_input(struct pp_join *j)
 		const struct pp_rank *rank = &j->in->capture->rank[r];
 		struct pp_worker *w = &j->d->worker[j->worker_of[r]];
 		int64_t begin = INT64_MAX, end = INT64_MIN;
+		double all = 0;
 
 		for (size_t s = 0; s < steps->steps; s++) {
 			const struct pp_step_cell *cell = &steps->cell[s * ranks + r];
@@ -42,9 +72,8 @@ int pp_join_input(struct pp_join *j)
 			end = cell->present && cell->end > end ? cell->end : end;
 		}
 		for (size_t t = 0; t < rank->threads; t++)
-			count_thread(w, &rank->thread[t], name, begin, end);
-		if (w->loader_samples)
-			w->loader_busy /= w->loader_samples;
+			all += count_thread(j, w, r, &rank->thread[t], name, begin, end);
+		w->loader_busy = all > 0 ? fmin(w->loader_busy / all, 1) : 0;
 	}
 	return 0;
 }

@@ -51,6 +51,18 @@ LOOP = """
     torch.save(model.state_dict(), sys.argv[1])
     print(loss)
 """
+BUSY = """
+    class Slow(Numbers):
+        def __getitem__(self, i):
+            time.sleep(0.01)
+            return super().__getitem__(i)
+
+    for x in DataLoader(Numbers(), 4):
+        model(x)
+    for x in DataLoader(Slow(), 4, num_workers=2):
+        loss = step(x)
+    print(loss)
+"""
 PROFILER = """
     from torch.profiler import ProfilerActivity, profile
     for i, x in enumerate(DataLoader(Numbers(), 4)):
@@ -175,6 +187,14 @@ def loop(place, full):
         check(calls.get("backward") == 3 and calls.get("Optimizer.step#SGD.step") == 3, f"calls in three steps: {calls}")
 
 
+def busy(place, full):
+    """Workers that are always at work are said to be, whatever loader was before them and however uneven the steps are."""
+    _, session = both(place, "busy", BUSY)
+    with e2e.h5(session) as f:
+        share = float(f["input/loader_busy"][()][0])
+        check(share > 0.5, f"workers that never rest are busy {share}")
+
+
 def workers(place, full):
     """Workers that are spawned, or forked by a server, have the shim, too, and are silent."""
     for method in ("spawn", "forkserver") if full else ("spawn",):
@@ -223,7 +243,7 @@ def compiles(place, full):
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 
 
-CASES = {"loop": loop, "workers": workers, "profilers": profilers, "ends": ends, "iterators": iterators, "compiles": compiles}
+CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "iterators": iterators, "compiles": compiles}
 
 
 def main():

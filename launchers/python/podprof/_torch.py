@@ -188,6 +188,7 @@ def _wrap_epochs(adapter):
     def started(iterator, what):
         adapter.phases.pop(what[1])
         if isinstance(iterator, data._BaseDataLoaderIter):
+            adapter.input.started(iterator)
             iterator.__dict__["_podprof_begun"] = what[0], time.perf_counter_ns()
 
     @functools.wraps(iterate)

@@ -1,10 +1,9 @@
 """Counters at step edges: how busy the DataLoader's worker processes were, and what CUDA's allocator holds. A worker that is forked
-adds the time of each fetch to a page that it shares with its parent; of others nothing is known. Called by _torch.py."""
+notes when a fetch begins and ends in a page that it shares with its parent; of others nothing is known. Called by _torch.py."""
 import functools
 import importlib
 import mmap
 import os
-import struct
 import time
 
 _SLOTS = 512  # worker processes at a time; eight bytes each
@@ -13,10 +12,10 @@ _SLOTS = 512  # worker processes at a time; eight bytes each
 class Input:
     def __init__(self, torch, api):
         self.torch, self.api = torch, api
-        self.page = mmap.mmap(-1, _SLOTS * 8)
+        self.page = memoryview(mmap.mmap(-1, _SLOTS * 8)).cast("q")  # ns at work; while at work less the time at which that began
         self.owner = os.getpid()
         self.base, self.next = 0, 0  # first slot of the loader that starts its workers now, and of the one after it
-        self.mine = -1  # a worker's slot
+        self.mine, self.sum = -1, 0  # a worker's slot and its time
         self.workers = ()  # slots of the loader in use
         self.seen, self.when = 0, 0
         fetch = importlib.import_module("torch.utils.data._utils.fetch")
@@ -24,29 +23,35 @@ class Input:
             fetcher.fetch = self._wrap(fetcher.fetch)
 
     def _wrap(self, fetch):
-        add, clock = self._add, time.perf_counter_ns
+        begins, ends = self._begins, self._ends
 
         @functools.wraps(fetch)
         def wrapped(self, index):
-            begin = clock()
+            begins()
             try:
                 return fetch(self, index)
             finally:
-                add(clock() - begin)
+                ends()
 
         return wrapped
 
-    def _add(self, ns):
-        """In a worker. In the parent (no workers) the time is in its own ranges."""
+    def _begins(self):
+        """In a worker. In the parent (no workers) the time is in its own ranges, and what is noted here its workers would inherit."""
+        if os.getpid() == self.owner:
+            return
         try:
             if self.mine < 0:
-                info = self.torch.utils.data.get_worker_info() if os.getpid() != self.owner else None
+                info = self.torch.utils.data.get_worker_info()
                 self.mine = self.base + info.id if info else _SLOTS
+                self.sum = max(self.page[self.mine], 0) if self.mine < _SLOTS else 0
             if self.mine < _SLOTS:
-                at = self.mine * 8
-                struct.pack_into("<Q", self.page, at, struct.unpack_from("<Q", self.page, at)[0] + ns)
+                self.page[self.mine] = self.sum - time.perf_counter_ns()
         except Exception:
             self.mine = _SLOTS
+
+    def _ends(self):
+        if 0 <= self.mine < _SLOTS:
+            self.sum = self.page[self.mine] = max(self.page[self.mine] + time.perf_counter_ns(), self.sum)
 
     def starts(self, loader):
         """A loader may start workers: they find their slots as they are forked."""
@@ -54,28 +59,33 @@ class Input:
         self.base = self.next if self.next + many <= _SLOTS else 0
         self.next = self.base + many
 
+    def started(self, iterator):
+        """With persistent workers again and again, for those of the first time."""
+        if "_podprof_slots" in iterator.__dict__:
+            return
+        slots = ()
+        for worker in getattr(iterator, "_workers", ())[:1]:
+            method = getattr(worker, "_start_method", None) or self.torch.multiprocessing.get_start_method()
+            if method == "fork":
+                slots = (self.base, min(iterator._num_workers, _SLOTS - self.base))
+        iterator.__dict__["_podprof_slots"] = slots
+
     def uses(self, iterator):
         """A batch of it is asked for."""
-        slots = iterator.__dict__.get("_podprof_slots")
-        if slots is None:
-            slots = ()
-            for worker in getattr(iterator, "_workers", ())[:1]:
-                method = getattr(worker, "_start_method", None) or self.torch.multiprocessing.get_start_method()
-                if method == "fork":
-                    slots = (self.base, min(iterator._num_workers, _SLOTS - self.base))
-            iterator.__dict__["_podprof_slots"] = slots
+        slots = iterator.__dict__.get("_podprof_slots", ())
         if slots != self.workers:
-            self.workers, self.when = slots, 0
+            self.workers = slots
+            self.begin()
 
-    def _busy(self):
+    def _busy(self, now):
         base, many = self.workers
-        return sum(struct.unpack_from("<%dQ" % many, self.page, base * 8))
+        return sum(ns if ns >= 0 else ns + now for ns in self.page[base : base + many])
 
     def edge(self):
         """A step has ended, and was recorded."""
         now = time.perf_counter_ns()
         if self.workers:
-            busy = self._busy()
+            busy = self._busy(now)
             if self.when:
                 share = (busy - self.seen) / max((now - self.when) * self.workers[1], 1)
                 self.api.counter(b"dataloader workers busy", min(max(share, 0.0), 1.0))
@@ -89,4 +99,5 @@ class Input:
         """Recording has gone on: what was before does not count."""
         self.when = 0
         if self.workers:
-            self.seen, self.when = self._busy(), time.perf_counter_ns()
+            self.when = time.perf_counter_ns()
+            self.seen = self._busy(self.when)

@@ -336,6 +336,31 @@ TEST(types)
 	}
 }
 
+/* Long steps count for more than short ones; a sample belongs to the step that ended when it was taken. */
+TEST(loader_by_time)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		int64_t when = 1000;
+
+		m.capture.rank[r].step_marks = m.capture.rank[r].records = 1;
+		for (int64_t k = 0; k < 10; k++) {
+			int64_t length = k % 2 ? 9000 : 1000;
+
+			add_step(&m.capture, r, k, when, when + length);
+			when += length;
+			if (k > 0 && k < 9)
+				add_span(&m.capture, r, 1, PP_SPAN_COUNTER, "dataloader workers busy", when - k % 3, when - k % 3)
+				        ->value = k % 2;
+		}
+	}
+	end(&m);
+	CHECK_INT(m.d.worker[0].loader_samples, 8);
+	CHECK(m.d.worker[0].loader_busy == 0.9);
+	drop(&m);
+}
+
 /* What the shim counts of its data loader, in the window's steps alone. */
 TEST(loader)
 {
@@ -366,5 +391,6 @@ int main(void)
 	names_without_end();
 	types();
 	loader();
+	loader_by_time();
 	return test_end();
 }
