@@ -148,6 +148,31 @@ OWN_ITERATOR = """
         loss = step(x)
     print(loss)
 """
+SIGNALS = """
+    import signal
+    def late(*_):
+        raise TimeoutError("late")
+    signal.signal(signal.SIGALRM, late)
+    armed = []
+    class Loader(DataLoader):
+        @property
+        def num_workers(self):
+            if armed and armed.pop():
+                signal.raise_signal(signal.SIGALRM)
+            return 0
+        @num_workers.setter
+        def num_workers(self, number):
+            pass
+    for turn in range(3):
+        loader = Loader(Numbers(), 4)
+        armed.append(turn == 1)
+        try:
+            for x in loader:
+                loss = step(x)
+        except TimeoutError as e:
+            print(turn, e)
+    print(loss)
+"""
 
 
 def program(place, name, body, **words):
@@ -223,6 +248,8 @@ def ends(place, full):
     check(got.code == base.code and got.out == base.out and "KeyboardInterrupt" in got.err, got.told())
     with e2e.h5(jobs.session_of(logs)) as f:
         check(list(f["breakdown/step"][()]) == list(range(8)), f"steps {f['breakdown/step'][()]}")
+    got, _ = both(place, "signals", SIGNALS)
+    check("failed" not in got.err, got.err)
     _, session = both(place, "leaves", LEAVES)
     check(jobs.wait_until(lambda: os.path.exists(os.path.join(session, "summary.txt")), 20), f"no summary: {os.listdir(session)}")
     e2e.check_dataset(session, workers=1, steps=range(12), lines=61)

@@ -83,6 +83,8 @@ class Adapter:
 
     def failed(self, error):
         """Something of ours did. It is said once; again and again is the end of it."""
+        if _torch_phases.is_from_signal(error):
+            raise error
         try:
             self.failures += 1
             if self.failures == 1:

@@ -59,15 +59,33 @@ def wrap(adapter, function, name, category):
 def _push(adapter, name, category):
     try:
         return adapter.phases.push(name, category) if adapter.watches() else 0
-    except Exception:
+    except Exception as error:
+        if is_from_signal(error):
+            raise
         return 0
 
 
 def _pop(adapter, period):
     try:
         adapter.phases.pop(period)
-    except Exception:
-        pass
+    except Exception as error:
+        if is_from_signal(error):
+            raise
+
+
+def is_from_signal(error):
+    """A signal handler of the program has raised it while something of ours ran: it is the program's."""
+    signal = sys.modules.get("signal")
+    if signal is None:
+        return False
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = [getattr(handler, "__code__", None) for handler in handlers if callable(handler)]
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code in codes:
+            return True
+        frame = frame.tb_next
+    return False
 
 
 def wrap_backward(adapter):
@@ -82,8 +100,9 @@ def wrap_backward(adapter):
             if not operators.inside and not adapter.steps.explicit:
                 adapter.steps.learning_begins()
             phases.forward_ends()
+            period = phases.push(b"backward", HOST_COMPUTE)
             operators.inside += 1
-            return phases.push(b"backward", HOST_COMPUTE)
+            return period
         except Exception as error:
             adapter.failed(error)
             return None
