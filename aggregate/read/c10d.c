@@ -329,6 +329,8 @@ static int settle_rank(struct c10d *c)
 		qsort(c->call, c->calls, sizeof(*c->call), compare_call);
 	if (c->works)
 		qsort(c->work, c->works, sizeof(*c->work), compare_work);
+	if (rc == 0)
+		rc = c10d_part(c);
 	c10d_tell(c);
 	if (rc == 0)
 		rc = c10d_end(c);

@@ -83,6 +83,9 @@ static inline int c10d_is_peer_to_peer(unsigned call)
 uint16_t c10d_word(unsigned call);
 /* Room for one more of `size` bytes, zeroed, at the end of a list; NULL: no memory. */
 void *c10d_more(void *list, size_t *n, size_t *room, size_t size);
+/* A group whose sequence numbers go back was made again under its old name: its second life is a group of its own, in rank->comm
+ * too. In the order of records, which no clock changes. -ENOMEM. */
+int c10d_part(struct c10d *c);
 /* call[].told. Sorts rank->told. */
 void c10d_tell(struct c10d *c);
 /* call[].done. -ENOMEM. */

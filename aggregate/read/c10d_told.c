@@ -2,10 +2,15 @@
  * Its time is of the wall clock, which runs up to 500 ppm faster or slower than ours while it is set right, and the older the
  * record was when it was told, the more it is off. So records are taken from the newest one back: what a record may be off is
  * what the one before it was, and what the clock may have gone since. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/read/c10d_private.h"
+#include "core/ring/intern.h"
 
+enum { GROUPS_MOST = 256, AGAIN_MOST = 64 };
 enum { READING_NS = 2000, PER_RATE = 2000 /* 500 ppm */, LOOK_BACK = 16 };
 #define TIME_MOST ((int64_t)1 << 61)
 
@@ -84,6 +89,73 @@ static void narrow(struct drift *d, const struct pp_told *told, const struct pp_
 		d->low = low;
 	if (high < d->high)
 		d->high = high;
+}
+
+struct group { /* while its records are read */
+	uint64_t id;
+	uint32_t last, times; /* sequence number; how often it has begun again */
+};
+
+/* The group of that id once more, under another. */
+static int add_again(struct c10d *c, uint64_t id, uint64_t again, uint32_t times)
+{
+	struct pp_rank *rank = c->rank;
+	struct pp_comm *comm, *of;
+	char name[120];
+	size_t at = 0;
+	int n;
+
+	while (at < rank->comms && rank->comm[at].id != id)
+		at++;
+	if (at == rank->comms)
+		return 0;
+	comm = realloc(rank->comm, (rank->comms + 1) * sizeof(*comm));
+	if (!comm)
+		return -ENOMEM;
+	rank->comm = comm;
+	of = &comm[at];
+	comm += rank->comms;
+	*comm = *of;
+	comm->id = again;
+	n = snprintf(name, sizeof(name), "%.100s #%u", pp_intern_text(c->texts, of->name, NULL), (unsigned)times + 1);
+	comm->name = pp_intern_put(c->texts, name, (size_t)n);
+	comm->member = of->member ? malloc(of->size * sizeof(*of->member)) : NULL;
+	if (of->member && !comm->member)
+		return -ENOMEM;
+	if (of->member)
+		memcpy(comm->member, of->member, of->size * sizeof(*of->member));
+	rank->comms++;
+	return 0;
+}
+
+int c10d_part(struct c10d *c)
+{
+	struct group group[GROUPS_MOST];
+	uint32_t groups = 0, agains = 0;
+
+	for (size_t i = 0; i < c->rank->tolds; i++) {
+		struct pp_told *told = &c->rank->told[i];
+		uint64_t id = told->comm, again;
+		uint32_t g = 0;
+		int is_new;
+
+		while (g < groups && group[g].id != id)
+			g++;
+		if (g == GROUPS_MOST)
+			continue;
+		if (g == groups)
+			group[groups++] = (struct group){.id = id};
+		is_new = told->sequence < group[g].last;
+		group[g].last = told->sequence;
+		group[g].times += (uint32_t)is_new;
+		if (!group[g].times || !id)
+			continue;
+		again = (id ^ group[g].times * 0x9e3779b97f4a7c15u) | 1;
+		told->comm = agains < AGAIN_MOST ? again : 0;
+		if (is_new && agains++ < AGAIN_MOST && add_again(c, id, again, group[g].times) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 void c10d_tell(struct c10d *c)

@@ -239,6 +239,38 @@ TEST(others_are_left_alone)
 	free_capture(&c);
 }
 
+/* Destroyed and made again under the same name, numbers begin again: that is not one collective of four ranks. */
+TEST(group_made_again)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		struct pp_comm *comm = calloc(1, sizeof(*comm));
+
+		*comm = (struct pp_comm){GROUP_A, pp_intern_put(m.capture.names, "world", 5), RANKS, calloc(RANKS, sizeof(int32_t)),
+		                         0};
+		comm->member[1] = 1;
+		m.capture.rank[r].comm = comm;
+		m.capture.rank[r].comms = 1;
+		add_step(&m.capture, r, 0, 0, 1000);
+		for (uint32_t i = 0; i < 4; i++)
+			add_all_reduce(&m.capture, r, i % 2, 100 + 200 * i, 1, 120 + 200 * i, 150 + 200 * i);
+	}
+	build(&m);
+	CHECK_INT(m.d.collectives, 4);
+	for (size_t i = 0; i < m.d.collectives; i++) {
+		CHECK_INT(m.d.collective[i].row_count, RANKS);
+		CHECK_INT(m.d.collective[i].sequence, i % 2);
+	}
+	CHECK(m.d.collectives == 4 && m.d.collective[0].comm == GROUP_A && m.d.collective[3].comm != GROUP_A);
+	CHECK_INT(m.d.communicators, 2);
+	CHECK_INT(m.d.violations, 0);
+	for (size_t r = 0; r < RANKS; r++)
+		for (size_t i = 0; i < m.capture.rank[r].comms; i++)
+			free(m.capture.rank[r].comm[i].member);
+	drop(&m);
+}
+
 int main(void)
 {
 	buckets_of_a_backward_pass();
@@ -251,5 +283,6 @@ int main(void)
 	only_enqueued();
 	edges_of_the_window();
 	others_are_left_alone();
+	group_made_again();
 	return test_end();
 }
