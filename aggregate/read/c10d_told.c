@@ -119,11 +119,12 @@ static int add_again(struct c10d *c, uint64_t id, uint64_t again, uint32_t times
 	comm->id = again;
 	n = snprintf(name, sizeof(name), "%.100s #%u", pp_intern_text(c->texts, of->name, NULL), (unsigned)times + 1);
 	comm->name = pp_intern_put(c->texts, name, (size_t)n);
-	comm->member = of->member ? malloc(of->size * sizeof(*of->member)) : NULL;
-	if (of->member && !comm->member)
-		return -ENOMEM;
-	if (of->member)
+	if (of->member) {
+		comm->member = malloc((of->size + (size_t)1) * sizeof(*of->member));
+		if (!comm->member)
+			return -ENOMEM;
 		memcpy(comm->member, of->member, of->size * sizeof(*of->member));
+	}
 	rank->comms++;
 	return 0;
 }
