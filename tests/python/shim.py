@@ -84,7 +84,8 @@ def broken_torch(place, full):
         command = [jobs.PYTHON, "-c", program]
         same(alone(command, {"PYTHONPATH": own}), under(place, command, {"PYTHONPATH": own})[0], f"torch {what}")
     own = os.path.dirname(os.path.dirname(write(place, "torch-strange/torch/__init__.py", "VALUE = 3")))
-    program = "import torch, importlib.util as u; print(torch.VALUE, type(torch.__spec__.loader).__name__, type(torch.__loader__).__name__)"
+    program = "import importlib.machinery as m, importlib.util as u; print(isinstance(u.find_spec('torch').loader, m.SourceFileLoader))"
+    program += "; import torch; print(torch.VALUE, type(torch.__spec__.loader).__name__, type(torch.__loader__).__name__)"
     base, got = alone([jobs.PYTHON, "-c", program], {"PYTHONPATH": own}), under(place, [jobs.PYTHON, "-c", program], {"PYTHONPATH": own})[0]
     same(base, got, "a strange torch")
     said = [line for line in got.podprof_lines() if "adapter for torch" in line]

@@ -19,6 +19,10 @@ class _Loader:
     def __getattr__(self, name):
         return getattr(self._loader, name)
 
+    @property
+    def __class__(self):
+        return type(self._loader)
+
     def create_module(self, spec):
         return self._loader.create_module(spec)
 
