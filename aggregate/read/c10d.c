@@ -239,7 +239,7 @@ static void part_from_call(const struct c10d_call *call)
 }
 
 /* The range becomes the call that begins the operation, and a request is put beside it. */
-static int make_call(struct c10d *c, const struct c10d_call *call, uint32_t request)
+static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 {
 	struct pp_span *s = call->span;
 	const struct pp_told *told = call->told;
@@ -267,6 +267,7 @@ static int make_call(struct c10d *c, const struct c10d_call *call, uint32_t requ
 	extra = c10d_more(&c->extra, &c->extras, &c->extras_room, sizeof(*extra));
 	if (!extra)
 		return -ENOMEM;
+	call->request_at = c->extras;
 	extra->thread = call->thread;
 	extra->span = *s;
 	extra->span.kind = PP_SPAN_REQUEST;

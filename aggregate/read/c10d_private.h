@@ -35,6 +35,7 @@ struct c10d_call {
 	struct pp_span *span;
 	const struct pp_told *told; /* NULL: nobody told */
 	int64_t done;               /* when it was complete; C10D_UNKNOWN */
+	size_t request_at;          /* 1 + its request in extra[]; 0: none */
 	uint32_t thread;
 	uint32_t next;         /* of its queue, index + 1 */
 	uint16_t word;         /* what its backend calls it, as c10d_word() */

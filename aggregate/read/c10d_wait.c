@@ -11,6 +11,7 @@
 struct flight {
 	int64_t begin, done;
 	int64_t reach; /* the latest done of those up to here */
+	size_t call;
 };
 
 struct flights {             /* calls of one thread whose end is known */
@@ -47,17 +48,27 @@ static void list_flights(const struct c10d *c, uint32_t thread, struct flights *
 		if (call->thread != thread || call->done == C10D_UNKNOWN)
 			continue;
 		reach = call->done > reach ? call->done : reach;
-		f->over[f->n] = f->at[f->n] = (struct flight){call->span->begin, call->done, reach};
+		f->over[f->n] = f->at[f->n] = (struct flight){call->span->begin, call->done, reach, i};
 		f->n++;
 	}
 	qsort(f->over, f->n, sizeof(*f->over), compare_done);
 }
 
-/* The thread ran nothing in [begin, end]: until when it waited; `begin`: it did not. */
-static int64_t waited_until(const struct flights *f, int64_t begin, int64_t end)
+/* The thread went on at `when`, and its collective says of itself that it ended later. */
+static void was_complete(struct c10d *c, const struct flight *flight, int64_t when)
+{
+	size_t at = c->call[flight->call].request_at;
+
+	if (at && c->extra[at - 1].span.end > when)
+		c->extra[at - 1].span.end = c->extra[at - 1].span.wait_end = when;
+}
+
+/* The thread ran nothing in [begin, end]: until when it waited; `begin`: it did not. The backend's thread wakes it before its own
+ * range ends: where cores are few, that is a while later. */
+static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t begin, int64_t end)
 {
 	size_t low = 0, high = f->n;
-	int64_t reach;
+	int64_t reach, late;
 
 	while (low < high) { /* to those that were begun later */
 		size_t middle = low + (high - low) / 2;
@@ -78,9 +89,13 @@ static int64_t waited_until(const struct flights *f, int64_t begin, int64_t end)
 		else
 			low = middle + 1;
 	}
-	for (; low < f->n && f->over[low].done <= end; low++) /* few: nothing is begun in between */
-		if (f->over[low].begin <= begin)
+	late = (end - begin) / 4;
+	late = end <= INT64_MAX - late ? end + late : INT64_MAX;
+	for (; low < f->n && f->over[low].done <= late; low++) /* few: nothing is begun in between */
+		if (f->over[low].begin <= begin) {
+			was_complete(c, &f->over[low], end);
 			return reach < end ? reach : end;
+		}
 	return begin;
 }
 
@@ -95,7 +110,7 @@ static uint32_t name_in(const struct c10d *c, const struct pp_span *around)
 
 static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, uint32_t name, int64_t begin, int64_t end)
 {
-	int64_t until = end > begin ? waited_until(f, begin, end) : begin;
+	int64_t until = end > begin ? waited_until(c, f, begin, end) : begin;
 	struct c10d_extra *extra;
 
 	if (until <= begin)

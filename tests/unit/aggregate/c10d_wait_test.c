@@ -100,6 +100,24 @@ TEST(gaps_that_are_none)
 	free_capture(&c);
 }
 
+/* The thread goes on before the backend's own range ends, which is when its thread comes to it: it has waited for it. */
+TEST(wakes_before_the_end)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_range(&m.capture, r, 0, "backward", 50, 900);
+		add_all_reduce(&m.capture, r, 0, r ? 400 : 100, 1, r ? 420 : 120, 500);
+		add_itt(&m.capture, r, 0, "torch.distributed.ddp.reducer::copy_bucket_to_grad", r ? 499 : 490, 890);
+	}
+	build(&m);
+	CHECK(is_span(nth_wait(&m.capture, 0, 0), 110, 490));
+	CHECK_INT(m.d.cell[0].wait_ns, 290); /* from 110 until rank 1 came */
+	CHECK(is_span(nth_wait(&m.capture, 1, 0), 410, 499));
+	drop(&m);
+}
+
 /* `n` collectives 10 ms apart, each 20 us long, told together 1 ms after the last; the wall clock is `ppm` fast. */
 static struct pp_capture told_by_a_bad_clock(int n, int64_t ppm, int64_t apart)
 {
@@ -311,6 +329,7 @@ int main(void)
 	no_wait_outside_of_a_phase();
 	wait_of_a_forward_pass();
 	gaps_that_are_none();
+	wakes_before_the_end();
 	a_wall_clock_that_is_set_right();
 	a_wall_clock_that_jumped();
 	thrown_by_dice();
