@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/analyze/op.h"
 #include "aggregate/write/text.h"
@@ -47,16 +48,26 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 	return n;
 }
 
-/* In columns as wide as text is, not as its bytes are. */
-static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
+static int columns_of(const char *text, int bytes)
 {
-	size_t length;
-	const char *text = pp_intern_text(d->names, name, &length);
-	int is_cut = length > NAME_COLUMNS, bytes = pp_utf8_fit(text, is_cut ? NAME_COLUMNS - 2 : NAME_COLUMNS), columns = 0;
+	int columns = 0;
 
 	for (int i = 0; i < bytes; i++)
 		columns += (text[i] & 0xC0) != 0x80;
-	fprintf(to, "  %.*s%s%*s", bytes, text, is_cut ? ".." : "", NAME_COLUMNS - columns - 2 * is_cut, "");
+	return columns;
+}
+
+/* In columns as wide as text is, not as its bytes are. Of a long name both ends are shown: "_backward" may be all that tells two apart. */
+static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
+{
+	size_t length;
+	const char *text = pp_intern_text(d->names, name, &length), *rest;
+	int is_cut = length > NAME_COLUMNS, bytes = pp_utf8_fit(text, is_cut ? NAME_COLUMNS / 2 - 1 : NAME_COLUMNS);
+
+	for (rest = text + length - (is_cut ? NAME_COLUMNS / 2 - 1 : 0); is_cut && (*rest & 0xC0) == 0x80;)
+		rest++;
+	fprintf(to, "  %.*s%s%s%*s", bytes, text, is_cut ? ".." : "", rest,
+	        NAME_COLUMNS - columns_of(text, bytes) - 2 * is_cut - columns_of(rest, (int)strlen(rest)), "");
 }
 
 static void put_op(const struct pp_dataset *d, const struct pp_text *t, const struct sum *s, double ranks, FILE *to)
@@ -66,7 +77,10 @@ static void put_op(const struct pp_dataset *d, const struct pp_text *t, const st
 
 	put_name(d, s->name, to);
 	fprintf(to, " %5.1f %% %9s %7.*f call%s", 100 * mean * (double)t->cells / (double)t->all_ns, pp_text_time(a, (int64_t)mean),
-	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0 : 1, calls, calls == 1 ? " " : "s");
+	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0
+	        : calls < 0.095                                   ? 3
+	                                                          : 1,
+	        calls, calls == 1 ? " " : "s");
 	if (d->workers > 1)
 		fprintf(to, "   most on rank %d, %s", s->most_worker, pp_text_time(b, (int64_t)s->most_ns));
 	fputc('\n', to);
