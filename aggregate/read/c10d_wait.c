@@ -89,7 +89,7 @@ static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t beg
 		else
 			low = middle + 1;
 	}
-	late = (end - begin) / 4;
+	late = end / 4 - begin / 4;
 	late = end <= INT64_MAX - late ? end + late : INT64_MAX;
 	for (; low < f->n && f->over[low].done <= late; low++) /* few: nothing is begun in between */
 		if (f->over[low].begin <= begin) {
