@@ -57,7 +57,8 @@ static int columns_of(const char *text, int bytes)
 	return columns;
 }
 
-/* In columns as wide as text is, not as its bytes are. Of a long name both ends are shown: "_backward" may be all that tells two apart. */
+/* In columns as wide as text is, not as its bytes are. Of a long name both ends are shown:
+ * "_backward" may be all that tells two apart. */
 static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
 {
 	size_t length;
