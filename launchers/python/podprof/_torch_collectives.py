@@ -17,7 +17,7 @@ class Collectives:
         self.last = -1  # record_id of the last entry that was read
         self.since = 0  # entries that were made before are of no window
         self.read_at = 0  # sum of the groups' sequence numbers when they were read
-        self.groups = {}  # of this recording period: name -> id
+        self.groups = {}  # of this recording period: name and members -> id
         self.members = {}  # of the program: name -> world ranks
         self.said = set()
 
@@ -79,15 +79,14 @@ class Collectives:
         """While the groups live."""
         distributed = self.torch.distributed
         for group, name in self._groups():
-            if name not in self.members:
-                self.members[name] = distributed.get_process_group_ranks(group)
+            self.members[name] = distributed.get_process_group_ranks(group)  # a name may be another group's by now
 
     def _group(self, name, text):
-        if name not in self.groups:
-            ranks = self.members.get(name)
-            array = (ctypes.c_int32 * len(ranks))(*ranks) if ranks else None
-            self.groups[name] = self.shim.group(text.encode(), len(ranks), array) if ranks else 0
-        return self.groups[name]
+        ranks = tuple(self.members.get(name) or ())
+        if (name, ranks) not in self.groups:
+            array = (ctypes.c_int32 * len(ranks))(*ranks)
+            self.groups[name, ranks] = self.shim.group(text.encode(), len(ranks), array) if ranks else 0
+        return self.groups[name, ranks]
 
     def _tell(self, entry):
         name, text = (list(entry.get("process_group") or []) + ["", ""])[:2]
