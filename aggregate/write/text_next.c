@@ -16,7 +16,10 @@ static void after_rank(int32_t rank, int category, FILE *to)
 		fprintf(to, "compare what rank %" PRId32 " writes, and where to, with the others; " READ "step-time\n", rank);
 		break;
 	case PP_CATEGORY_OTHER:
-		fprintf(to, "mark what rank %" PRId32 " does there by podprof.h, NVTX or Python's podprof.range, record again; " READ "step-time\n", rank);
+		fprintf(to,
+		        "mark what rank %" PRId32 " does there: podprof.h, NVTX, podprof.range(). Record again; " READ
+		        "step-time\n",
+		        rank);
 		break;
 	default:
 		fprintf(to,
@@ -40,7 +43,7 @@ static void after_largest(int category, FILE *to)
 		fputs("see which operations and channels of report.html move most; " READ "who-waited-for-whom\n", to);
 		break;
 	case PP_CATEGORY_OTHER:
-		fputs("mark what the ranks do there by podprof.h, NVTX or Python's podprof.range, record again; " READ "step-time\n", to);
+		fputs("mark what the ranks do there: podprof.h, NVTX, podprof.range(). Record again; " READ "step-time\n", to);
 		break;
 	default:
 		fputs("look at the longest ranges of one step in the trace; " READ "step-time\n", to);
@@ -58,7 +61,7 @@ void pp_text_next(const struct pp_verdict_what *what, FILE *to)
 		after_largest(what->category, to);
 		break;
 	case PP_VERDICT_STARTUP:
-		fputs("record a longer run, or mark its steps by podprof.h, NVTX or Python's podprof.step; " READ "verdict\n", to);
+		fputs("record a longer run, or mark its steps by podprof.h, NVTX, podprof.step(); " READ "verdict\n", to);
 		break;
 	case PP_VERDICT_WAITING:
 		fputs("see which rank comes last, operation by operation, in report.html; " READ "who-waited-for-whom\n", to);
