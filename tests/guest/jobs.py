@@ -30,6 +30,12 @@ class Skipped(Exception):
     """The machine lacks what a case needs."""
 
 
+def has_module(python, name):
+    """Is there such a Python, and does it find the module? Nothing is imported."""
+    find = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+    return os.path.exists(python) and not subprocess.run([python, "-c", find, name], check=False).returncode
+
+
 def check(condition, message):
     if not condition:
         raise Failed(message)

@@ -275,7 +275,7 @@ CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers,
 
 
 def main():
-    if not os.path.exists(PYTHON):
+    if not jobs.has_module(PYTHON, "torch"):
         print("skipped: no Python with torch: scripts/install-deps makes one in .venv")
         return jobs.SKIP
     return jobs.main(CASES, __doc__)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Counts the steps of small training loops with torch itself and a door that notes what comes through it. Run by ctest python_torch_steps:
 torch_steps.py SHIM_DIRECTORY PYTHON_WITH_TORCH starts itself there; torch_steps.py SHIM_DIRECTORY [CASE...] is that run."""
+import importlib.util
 import os
 import sys
 import types
@@ -11,6 +12,9 @@ if len(sys.argv) > 2 and "/" in sys.argv[2]:
         sys.exit(77)
     os.execv(sys.argv[2], [sys.argv[2], "-B", os.path.abspath(__file__), sys.argv[1]])
 
+if importlib.util.find_spec("torch") is None:
+    print("skipped: this Python has no torch: scripts/install-deps gets it")
+    sys.exit(77)
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset

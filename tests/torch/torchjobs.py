@@ -64,7 +64,7 @@ def check_session(session, ranks, steps, rule=LOADER):
 
 
 def main(cases, description):
-    if not os.path.exists(PYTHON):
+    if not jobs.has_module(PYTHON, "torch"):
         print("skipped: no Python with torch: scripts/install-deps makes one in .venv")
         return jobs.SKIP
     return jobs.main(cases, description)
