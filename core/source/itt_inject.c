@@ -106,6 +106,14 @@ static void child(void)
 	pp_itt_names_child();
 }
 
+/* What ittnotify's own functions are, and what the chained collector then has put into their places. 0: there is no collector. */
+static int remember_and_chain(struct pp_itt_global *g, int groups, pp_itt_function *ret_before, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		ret_before[i] = *g->api[i].function;
+	return chain(g, groups);
+}
+
 static void start_once(void)
 {
 	static atomic_flag once = ATOMIC_FLAG_INIT;
@@ -130,9 +138,7 @@ void __itt_api_init(struct pp_itt_global *g, int groups)
 		return;
 	count = count_api(g);
 	before = calloc(count + 1, sizeof(*before));
-	for (size_t i = 0; before && i < count; i++)
-		before[i] = *g->api[i].function;
-	chained = before && chain(g, groups);
+	chained = before && remember_and_chain(g, groups, before, count);
 	if (ours)
 		start_once();
 	install(g->api, count, groups, chained ? before : NULL, ours);
