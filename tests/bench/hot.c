@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "core/ring/drain.h"
-#include "core/source/nvtx_abi.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/nvtx_dso.h"
 
 static char spool[] = "/dev/shm/podprof-bench-XXXXXX";
 static struct pp_drain *drain;
@@ -18,27 +18,8 @@ static pthread_mutex_t one_drain = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int stop;
 static uint64_t drained;
 
-/* A DSO's table as NVTX's loader hands it out. */
 static int (*nvtx_push)(const char *);
 static int (*nvtx_pop)(void);
-static pp_nvtx_function slots[16];
-static pp_nvtx_function *table[16];
-
-static int module_table(uint32_t module, pp_nvtx_function ***ret_table, unsigned *ret_count)
-{
-	for (int i = 0; i < 16; i++)
-		table[i] = &slots[i];
-	*ret_table = table;
-	*ret_count = 16;
-	return module == PP_NVTX_CORE;
-}
-
-static const struct pp_nvtx_callbacks callbacks = {sizeof(callbacks), module_table};
-
-static const void *get_export(uint32_t id)
-{
-	return id == PP_NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
-}
 
 static void on_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
 {
@@ -143,11 +124,11 @@ int main(void)
 	*(void **)&inject = dlsym(RTLD_DEFAULT, "InitializeInjectionNvtx2");
 	pp_tick_init();
 	podprof_mark("first");
-	if (!inject || !inject(get_export) || !podprof_recording() || open_drain())
+	if (!inject || !inject(nvtx_get_export) || !podprof_recording() || open_drain())
 		return 1;
-	nvtx_push = (int (*)(const char *))slots[PP_NVTX_PUSH_A];
-	nvtx_pop = (int (*)(void))slots[PP_NVTX_POP];
-	nvtx_push_ex = (int (*)(const struct pp_nvtx_attributes *))slots[PP_NVTX_PUSH_EX];
+	nvtx_push = (int (*)(const char *))nvtx_slots[PP_NVTX_PUSH_A];
+	nvtx_pop = (int (*)(void))nvtx_slots[PP_NVTX_POP];
+	nvtx_push_ex = (int (*)(const struct pp_nvtx_attributes *))nvtx_slots[PP_NVTX_PUSH_EX];
 	marks(BENCH_CALLS);
 	empty();
 	missed += bench_row("event", bench_run(marks, empty), 1.6);

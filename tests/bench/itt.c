@@ -5,8 +5,8 @@
 
 #include "core/podprof.h"
 #include "core/ring/drain.h"
-#include "core/source/nvtx_abi.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/nvtx_dso.h"
 #include "tests/unit/core/itt_copy.h"
 
 #define NAME "aten::_foreach_add__" /* 20 bytes */
@@ -20,24 +20,6 @@ static const struct pp_itt_id null;
 static uint64_t drained;
 static int (*nvtx_push)(const char *);
 static int (*nvtx_pop)(void);
-static pp_nvtx_function slots[16];
-static pp_nvtx_function *table[16];
-
-static int module_table(uint32_t module, pp_nvtx_function ***ret_table, unsigned *ret_count)
-{
-	for (int i = 0; i < 16; i++)
-		table[i] = &slots[i];
-	*ret_table = table;
-	*ret_count = 16;
-	return module == PP_NVTX_CORE;
-}
-
-static const struct pp_nvtx_callbacks callbacks = {sizeof(callbacks), module_table};
-
-static const void *get_export(uint32_t id)
-{
-	return id == PP_NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
-}
 
 static void on_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
 {
@@ -138,11 +120,11 @@ int main(void)
 	pp_tick_init();
 	podprof_mark("first");
 	itt_copy_make(&itt);
-	if (!init || !inject || !inject(get_export) || !podprof_recording() || open_drain())
+	if (!init || !inject || !inject(nvtx_get_export) || !podprof_recording() || open_drain())
 		return 1;
 	init(&itt.global, -1);
-	nvtx_push = (int (*)(const char *))slots[PP_NVTX_PUSH_A];
-	nvtx_pop = (int (*)(void))slots[PP_NVTX_POP];
+	nvtx_push = (int (*)(const char *))nvtx_slots[PP_NVTX_PUSH_A];
+	nvtx_pop = (int (*)(void))nvtx_slots[PP_NVTX_POP];
 	domain = itt.domain_create("PyTorch");
 	handles(1);
 	torch_ranges(BENCH_CALLS);
