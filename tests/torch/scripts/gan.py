@@ -49,6 +49,7 @@ def main():
             time.sleep(0.03)  # rank 0 draws a picture
     if dist.get_rank() == 0:
         print(f"{STEPS} steps: {judge_loss.item():.4f} {make_loss.item():.4f}")
+    time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts
     dist.destroy_process_group()
 
 
