@@ -5,6 +5,7 @@ One operator on an 8x8 tensor; 4 ranks of DDP over gloo, bare, idle and recordin
 Skipped (77) unless PODPROF_BENCH=1: other work on the machine blurs it. A file torch.py would be what Python imports as torch.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -15,8 +16,9 @@ import sys
 import tempfile
 import time
 
-RANKS, STEPS = 4, 140
-WINDOWS = ((20, 40), (60, 80), (100, 120))  # the steps of a job between them are its own measure
+RANKS, STEPS = 4, 222
+WINDOWS = ((40, 60), (120, 140), (200, 220))
+BEFORE = 30  # steps of a job before each window: its own measure; what the keeper still writes of the window before lies before them
 LOOPS, CALLS = 15, 200
 failures = []
 
@@ -113,8 +115,8 @@ def memory_mib():
         return int(re.search(r"^Rss:\s+(\d+) kB", f.read(), re.M).group(1)) / 1024
 
 
-def ddp(port, profiled):
-    """Rank 0 prints the median step outside and inside of the windows, and each rank's memory at the end."""
+def ddp(port, way):
+    """Rank 0 prints medians of steps before and inside of the windows, s: of the clock, and CPU of the training thread; memory of a rank."""
     import torch
     import torch.distributed as dist
     from torch import nn
@@ -126,26 +128,31 @@ def ddp(port, profiled):
     model = nn.parallel.DistributedDataParallel(nn.Sequential(*blocks, nn.Linear(256, 10)))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     data = torch.utils.data.TensorDataset(torch.randn(STEPS * 64, 256), torch.randint(0, 10, (STEPS * 64,)))
-    times, profiler = [], None
+    context = {"profiler": lambda: torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]),
+               "itt": torch.autograd.profiler.emit_itt}.get(way, contextlib.nullcontext)
+    begins, ends, inside = [begin for begin, _ in WINDOWS], [end for _, end in WINDOWS], contextlib.nullcontext()
+    times = []
     for step, (x, y) in enumerate(torch.utils.data.DataLoader(data, 64)):
-        if profiled == "1" and step in [begin for begin, _ in WINDOWS]:
-            profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
-            profiler.start()
-        elif profiled == "1" and step in [end for _, end in WINDOWS]:
-            profiler.stop()
+        if step in begins:
+            inside = context()
+            inside.__enter__()
+        elif step in ends:
+            inside.__exit__(None, None, None)
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
-        times.append(time.perf_counter())
+        times.append((time.perf_counter(), time.thread_time()))
     mine = memory_mib()
-    outside, inside = [], []
-    for step in range(15, STEPS):
-        if not any(step in (edge, edge - 1) for window in WINDOWS for edge in window):
-            (inside if any(begin <= step < end for begin, end in WINDOWS) else outside).append(times[step] - times[step - 1])
+
+    def median(which, spans):  # the steps at the edges are left out: a window starts and stops there
+        return statistics.median(times[s][which] - times[s - 1][which] for begin, end in spans for s in range(begin + 1, end - 1))
+
     every = [None] * size
     dist.all_gather_object(every, mine)
     if rank == 0:
-        print(json.dumps({"outside": statistics.median(outside), "inside": statistics.median(inside), "mib": statistics.median(every)}))
+        before = [(begin - BEFORE, begin) for begin in begins]
+        print(json.dumps({"outside": median(0, before), "inside": median(0, WINDOWS), "cpu_outside": median(1, before),
+                          "cpu_inside": median(1, WINDOWS), "mib": statistics.median(every)}))
     time.sleep(0.3)  # gloo's threads drop their last work: where Python ends before, torch aborts (docs/pytorch.md)
     dist.destroy_process_group()
 
@@ -182,12 +189,12 @@ class Bench:
     def told(self, words, *more):
         return json.loads(self.run(words, *more).stdout.splitlines()[-1])
 
-    def ddp(self, before, profiled="0"):
+    def ddp(self, before, way=""):
         """The store is this process's: no port is fixed, none is told by a file."""
         import torch.distributed as dist
         store = dist.TCPStore("127.0.0.1", 0, RANKS + 1, is_master=True, wait_for_workers=False)
         mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS)]
-        return self.told([*mpirun, *before, *self.child("ddp", str(store.port), profiled)])
+        return self.told([*mpirun, *before, *self.child("ddp", str(store.port), way)])
 
 
 def operator(bench):
@@ -214,17 +221,16 @@ def operator(bench):
 
 def job(bench):
     windows = ",".join("%d:%d" % window for window in WINDOWS)
-    ways = {"bare": ([], "0"), "idle": (bench.under("--steps", "1000000:1000010"), "0"), "window": (bench.under("--steps", windows), "0"),
-            "profiler": ([], "1"), "again": ([], "0")}
+    ways = {"bare": ([], ""), "idle": (bench.under("--steps", "1000000:1000010"), ""), "window": (bench.under("--steps", windows), ""),
+            "itt": ([], "itt"), "profiler": ([], "profiler"), "again": ([], "")}
     got = {name: [] for name in ways}
     for turn in range(bench.args.turns):
         # Turned round every time: what is first in a turn is not always first.
         names = list(ways)[turn % len(ways):] + list(ways)[:turn % len(ways)]
         for name in names:
             got[name].append(bench.ddp(*ways[name]))
-    note = "median of %d steps, %d ranks on %d cores, %d turns" % (STEPS, RANKS, os.cpu_count(), bench.args.turns)
+    note = "median of %d steps, %d ranks on %d cores, %d turns" % (BEFORE * len(WINDOWS), RANKS, os.cpu_count(), bench.args.turns)
     ratio = {name: [a["outside"] / b["outside"] for a, b in zip(got[name], got["bare"])] for name in ways}
-    within = {name: [g["inside"] / g["outside"] for g in got[name]] for name in ways}
     row("DDP step, bare", [g["outside"] * 1e3 for g in got["bare"]], "ms", note=note)
     row("DDP step, bare again / bare: the noise of jobs", ratio["again"], "x")
     noise = max(abs(r - 1) for r in quartiles(ratio["again"]))
@@ -232,16 +238,17 @@ def job(bench):
         row("DDP step, idle / bare", ratio["idle"], "x", 1 + max(0.005, noise), "1 + 0.5 % or the noise")
     else:
         row("DDP step, idle / bare", ratio["idle"], "x", note="not judged: the noise is %.0f %%" % (1e2 * noise))
-    row("DDP steps of a bare job: the noise within a job", within["bare"] + within["again"], "x")
-    noise = max(abs(r - 1) for r in quartiles(within["bare"] + within["again"]))
-    window = row("DDP step in a window / outside, same job", within["window"], "x")
-    profiler = row("DDP step in torch.profiler / outside, same job", within["profiler"], "x")
-    parts = [(w - 1) / (p - 1) for w, p in zip(within["window"], within["profiler"]) if p > 1]
-    if profiler - 1 > noise and parts:
-        row("DDP added in a window: podprof / torch.profiler", parts, "x", 1 / 3, "of medians: %.3g" % ((window - 1) / (profiler - 1)))
-    else:
-        print("DDP added in a window: skipped: torch.profiler's own %.1f %% is not clear of the noise of %.1f %%" %
-              (1e2 * (profiler - 1), 1e2 * noise))
+    for name, what in (("again", "bare: the noise within a job"), ("window", "podprof"), ("profiler", "torch.profiler")):
+        row("DDP step in a window / before it: %s" % what, [g["inside"] / g["outside"] for g in got[name]], "x")
+
+    # The clock of ranks that share cores tells nothing below 5 %: what is added is counted in CPU time of the training thread.
+    added = {name: [(g["cpu_inside"] - g["cpu_outside"]) * 1e6 for g in got[name]] for name in ways}
+    row("DDP step, bare: CPU of the training thread", [g["cpu_outside"] * 1e6 for g in got["bare"]], "us")
+    for name, what in (("again", "nothing: the noise"), ("itt", "emit_itt, nobody listens"), ("window", "podprof"), ("profiler", "torch.profiler")):
+        row("added to it in a window: %s" % what, added[name], "us", note="torch's own share" if name == "itt" else "")
+    for name, what, gate in (("itt", "emit_itt, nobody listens", None), ("window", "podprof", 1 / 3)):
+        row("added: %s / torch.profiler" % what, [a / b for a, b in zip(added[name], added["profiler"]) if b > 0], "x", gate,
+            "of medians: %.3g" % (statistics.median(added[name]) / statistics.median(added["profiler"])), fails=False)
     for name in ("idle", "window"):
         more = [a["mib"] - b["mib"] for a, b in zip(got[name], got["bare"])]
         row("memory of a rank, %s - bare" % name, more, "MiB", 8, "RSS, rings in shared memory included")
