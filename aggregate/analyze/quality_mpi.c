@@ -25,6 +25,8 @@ static size_t ranks_that(const struct pp_join *j, const char *name)
 		for (size_t t = 0; t < j->in->capture->rank[r].threads && !found; t++) {
 			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
 
+			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MARK)))
+				continue;
 			for (size_t i = 0; i < thread->spans && !found; i++)
 				found = thread->span[i].kind == PP_SPAN_MARK && thread->span[i].source == PP_SOURCE_MPI &&
 				        is_name(j, thread->span[i].name, name);
