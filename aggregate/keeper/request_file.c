@@ -69,12 +69,15 @@ static int write_keeper(struct pp_request_files *f, const char *spool, const cha
 		return -errno;
 	pp_request_files_where(where, sizeof(where));
 	n = snprintf(text, sizeof(text), "%sPID=%d\nSPOOL=%s\nJOB=%.200s\n", where, (int)getpid(), spool, job);
+	errno = ENOSPC; /* where a part of it was written */
 	if (write(fd, text, (size_t)n) != n || fstat(fd, &st) ||
 	    renameat(f->fd, PP_REQUESTS_KEEPER ".part", f->fd, PP_REQUESTS_KEEPER))
-		rc = errno ? -errno : -EIO;
+		rc = -errno;
 	else
 		f->made_ns = ns_of(&st.st_mtim);
 	close(fd);
+	if (rc)
+		unlinkat(f->fd, PP_REQUESTS_KEEPER ".part", 0);
 	return rc;
 }
 

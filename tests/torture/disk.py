@@ -24,8 +24,8 @@ def one_size(place, size, want, where, fill=False):
     try:
         logs = os.path.join(where, "logs")
         command = [place.program("torture_job"), "0"]
-        if fill:  # the job itself takes what is left
-            command = ["sh", "-c", f"cat /dev/zero >{where}/data 2>/dev/null; exec {' '.join(command)}"]
+        if fill:  # the job itself takes what is left, and is slow: the keeper makes its place for requests while the disk is full
+            command = ["sh", "-c", f"cat /dev/zero >{where}/data 2>/dev/null; TORTURE_SLOW=1 exec {' '.join(command)}"]
         got = jobs.run([place.podprof(), "run", "-o", logs, "--", *command], limit=60)
         lines = got.podprof_lines()
         said = " ".join(lines)
