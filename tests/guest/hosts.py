@@ -1,5 +1,6 @@
 """Pretend hosts on one kernel, for tests: each has its own network, host name, pids, mounts and /dev/shm; a front end that sees all
-starts mpirun. Needs root. Used by claim.py and tests/session/e2e_containers.py. Nothing of the caller's environment reaches a host."""
+starts mpirun. Needs root. Used by claim.py and tests/session/e2e_containers.py. Nothing of the caller's environment reaches a host, but
+what a build with sanitizers needs."""
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ AGENT = """#!/bin/bash
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1; shift
 exec env -i PATH="$PATH" HOME="$HOME" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
+  ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} ${UBSAN_OPTIONS:+"UBSAN_OPTIONS=$UBSAN_OPTIONS"} \\
   nsenter -t "$(cat "$0-$host")" -m -u -i -n -p TIME --wdns="$PWD" -- /bin/sh -c "$*"
 """
 
