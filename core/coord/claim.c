@@ -22,7 +22,7 @@ static const char *const local_rank_names[] = {
 static const char *const local_size_names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_TASKS_PER_NODE", "MPI_LOCALNRANKS",
                                                "SLURM_TASKS_PER_NODE",       "LOCAL_WORLD_SIZE",     NULL};
 
-/* Leading digits; "8(x2)" is 8. -1: not set, or no number. */
+/* Leading digits; "8(x2)" is 8. -1: not set, or no number of a rank, which has a next one. */
 static int32_t number(const char *name)
 {
 	const char *text = name ? getenv(name) : NULL;
@@ -32,7 +32,7 @@ static int32_t number(const char *name)
 	if (!text)
 		return -1;
 	value = strtol(text, &end, 10);
-	return end == text || value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
+	return end == text || value < 0 || value >= INT32_MAX ? -1 : (int32_t)value;
 }
 
 static int read_row(struct pp_claim *c, int i)

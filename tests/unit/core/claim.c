@@ -56,6 +56,14 @@ TEST(variables)
 	no_launcher();
 	pp_claim_read(&c, 0, 1);
 	CHECK(c.rank == 0 && c.size == 1);
+	unsetenv("WORLD_SIZE");
+	setenv("RANK", "2147483646", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 2147483646 && c.size == 2147483647);
+	setenv("RANK", "2147483647", 1); /* no rank: nothing counts up to it */
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 1);
+	unsetenv("RANK");
 }
 
 /* Exit status of a child that tries: 0 got it, 1 busy. */
