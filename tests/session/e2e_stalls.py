@@ -18,9 +18,9 @@ def late_keeper(place, full):
     for rank in range(2):
         env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "late"}
         spool = os.path.join(place.scratch, f"late{rank}")
-        program = ["sh", "-c", f"sleep 0.5; exec {place.program('steps')} 20 10"]
+        program = ["sh", "-c", f": >{spool}-begun; sleep 0.5; exec {place.program('steps')} 20 10"]
         began.append(start(place.under(logs, program, "--spool", spool, "--steps", "3:8"), env))
-    check(wait_until(lambda: jobs.keepers(spool), 5), "no keeper")
+    check(wait_until(lambda: os.path.exists(spool + "-begun"), 20), "the job does not begin")  # its keeper is up
     keeper = jobs.keepers(spool)[0]
     os.kill(keeper, signal.SIGSTOP)
     check(wait_until(lambda: glob.glob(spool + "/rank-1-*.ring"), 5), "no ring")
