@@ -83,7 +83,7 @@ def slow_input_and_rank(place, full):
         check(wait[2] == max(wait) and wait[2] - others > 0.5e6 * INPUT_MS, f"Input: {wait}")
         check(wait[2] < 1.5e6 * INPUT_MS, f"Input: {wait}")
         check(work[3] == max(work), f"Host compute: {work}")
-        check(0.5e6 * COMPUTE_MS < work[3] - median(work[:3]) < 2e6 * COMPUTE_MS, f"Host compute: {work}")
+        check(0.7e6 * COMPUTE_MS < work[3] - median(work[:3]) < 2e6 * COMPUTE_MS, f"Host compute: {work}")
         rank, share = waited_for(f)
         check(rank == 2 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
         check_collectives(f, {"allreduce": 10})
@@ -102,7 +102,7 @@ def slow_rank(place, full):
     tj.check_session(session, RANKS, range(20))
     with h5(session) as f:
         kinds = tj.categories(f)
-        check(kinds["Host compute"][3] - median(kinds["Host compute"][:3]) > 0.5e6 * ALONE_MS, f"Host compute: {kinds['Host compute']}")
+        check(kinds["Host compute"][3] - median(kinds["Host compute"][:3]) > 0.7e6 * ALONE_MS, f"Host compute: {kinds['Host compute']}")
         rank, share = waited_for(f)
         check(rank == 3 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
         cells, index = f["breakdown/exclusive_ns"][()], tj.e2e.CATEGORIES.index("Output")
