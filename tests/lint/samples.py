@@ -52,7 +52,7 @@ BAD = {
         ({'core/base/tick.h': c('\tmalloc(1);\n')}, "core/base/tick.h:2: 'malloc' is not called between callback and record"),
     ],
     'size': [
-        ({'core/a.c': HEAD + 'int a;\n' * 400}, 'core/a.c:401: 401 lines'),
+        ({'core/a.c': HEAD + 'int a;\n' * 800}, 'core/a.c:801: 801 lines'),
         ({'core/a.c': LONG_FUNCTION}, 'core/a.c:2: a function of 64 lines'),
         ({'core/a.c': 'int a;\n'}, 'core/a.c:1: no head'),
         ({'core/a.c': c('#define A \\\n' + '\t1 + \\\n' * 62 + '\t1\n')}, 'core/a.c:2: a macro of 63 lines'),
