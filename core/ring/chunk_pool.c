@@ -17,6 +17,16 @@
 
 enum { FIRST_SLOTS = 16, GROW_CHUNKS = PP_RING_FIRST_CHUNKS, LEAST_CHUNKS = 2 };
 
+static int allocate(int fd, size_t from, size_t to)
+{
+	int rc;
+
+	do
+		rc = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+	while (rc == EINTR);
+	return -rc;
+}
+
 /* Reserve [from, to) of the file. By path, not by a kept descriptor: applications close or reuse descriptors they do not know. */
 static int reserve(const struct pp_pool *p, size_t from, size_t to)
 {
@@ -25,13 +35,11 @@ static int reserve(const struct pp_pool *p, size_t from, size_t to)
 
 	if (fd < 0)
 		return -errno;
-	do
-		rc = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
-	while (rc == EINTR);
+	rc = allocate(fd, from, to);
 	close(fd);
 	if (!rc) /* faults now and here, not one by one in the hot path; older kernels refuse, harmless */
 		madvise((char *)p->header + from, to - from, MADV_POPULATE_WRITE);
-	return -rc;
+	return rc;
 }
 
 /* At most 1/8 of the free space shared by the local ranks; unknown: 1/64. A little space still gives two chunks a rank, since a
@@ -68,19 +76,20 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 	int rc;
 
 	p->map_bytes = PP_RING_HEADER_BYTES + (size_t)chunks * PP_CHUNK_BYTES;
-	do
-		rc = posix_fallocate(fd, 0, (off_t)head);
-	while (rc == EINTR);
+	rc = allocate(fd, 0, head);
 	if (!rc && ftruncate(fd, (off_t)p->map_bytes))
-		rc = errno;
+		rc = -errno;
+	if (!rc) /* a rank that records from a later step on has these, however full it is then */
+		rc = allocate(fd, PP_RING_HEADER_BYTES, PP_RING_HEADER_BYTES + LEAST_CHUNKS * (size_t)PP_CHUNK_BYTES);
 	if (rc)
-		return pp_err_set(err, -rc, "not recording: '%s': %s. Give more memory there, or --spool DIR", p->path,
-		                  strerror(rc));
+		return pp_err_set(err, rc, "not recording: '%s': %s. Give more memory there, or --spool DIR", p->path,
+		                  strerror(-rc));
 	at = mmap(NULL, p->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (at == MAP_FAILED)
 		return pp_err_set(err, -errno, "not recording: cannot map '%s': %s", p->path, strerror(errno));
 	p->header = at;
 	p->slots_backed = FIRST_SLOTS;
+	p->backed = LEAST_CHUNKS;
 	memcpy(p->header->magic, PP_RING_MAGIC, sizeof(p->header->magic));
 	p->header->version = PP_RING_VERSION;
 	p->header->byte_order = PP_RING_BYTE_ORDER;

@@ -37,7 +37,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 6,
+	PP_RING_VERSION = 7,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -198,8 +198,7 @@ struct pp_ring_header {
 	_Atomic uint32_t notes_used; /* bytes of notes[] */
 	uint32_t reserved1;
 	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
-	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
-	_Atomic uint64_t windows_passed; /* windows that are over, begun or not */
+	_Atomic uint64_t windows_passed;  /* windows that are over, begun or not */
 	struct pp_window_row window[PP_WINDOW_ROWS];
 	_Atomic uint64_t request;         /* the keeper's last request (its number << 8), and enum pp_request_state of this rank */
 	struct pp_window_row request_row; /* its window: begin once STARTED, end once PASSED */
@@ -215,6 +214,8 @@ struct pp_ring_header {
 	_Atomic uint32_t step_told;    /* 1: the shim marks the steps, by the rule in step_rule */
 	uint32_t reserved3;
 	char step_rule[64]; /* "torch: DataLoader", terminated; whole before `step_told` is set */
+	/* Last: all before it is reserved in the file when the ring gets its name, a slot before `thread_used` covers it. */
+	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };
 
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };

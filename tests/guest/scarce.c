@@ -1,0 +1,97 @@
+/* Ranks that lack something: room in the spool, large files, memory, fork's handlers. One kind per mode: scarce MODE [ARGUMENT].
+ * Run by scarce.py. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/guest/marks.h"
+
+static void step(int64_t number)
+{
+	podprof_step_begin(number);
+	podprof_range_push("work");
+	sleep_ms(2);
+	podprof_range_pop();
+	podprof_step_end();
+}
+
+static void *with_a_slot(void *arg)
+{
+	podprof_range_push("thread");
+	podprof_range_pop();
+	pthread_barrier_wait(arg);
+	return NULL;
+}
+
+/* All that is left of the file system that holds `dir`. */
+static int fill(const char *dir)
+{
+	static const char zero[65536];
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/filler", dir);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	if (fd < 0)
+		return -1;
+	for (size_t n = sizeof zero; n; n /= 2)
+		while (write(fd, zero, n) > 0)
+			;
+	close(fd);
+	return 0;
+}
+
+/* The spool fills up when the ring has its name: everything that a program can say comes after that. */
+static int late_full(const char *dir)
+{
+	enum { THREADS = 200 };
+	pthread_t thread[THREADS];
+	pthread_barrier_t barrier;
+
+	step(0);
+	if (fill(dir))
+		return 3;
+	podprof_profile_steps(4, 6);
+	for (int i = 0; i < 60; i++) /* rows that are never begun, in every page of them */
+		podprof_profile_steps(1000 + 10 * i, 1001 + 10 * i);
+	for (int i = 1; i < 10; i++)
+		step(i);
+	podprof_window_start("after the space");
+	step(10);
+	podprof_window_stop();
+	podprof_window_stop();
+	raise(SIGUSR2);
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, with_a_slot, &barrier))
+			return 4;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	podprof_range_push("the last range");
+	podprof_range_pop();
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const char *argument);
+} modes[] = {
+        {"late_full", late_full},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof modes[0]; i++)
+		if (!strcmp(argv[1], modes[i].name)) {
+			int rc = modes[i].run(argc > 2 ? argv[2] : "");
+
+			if (!rc)
+				say("is done");
+			return rc;
+		}
+	fprintf(stderr, "usage: scarce MODE [ARGUMENT]\n");
+	return 2;
+}
