@@ -15,6 +15,29 @@ if __name__ == "__main__":
             print(method, [n for n, module, _ in pool.map(work, range(4)) if not module])
     print(subprocess.run([sys.executable, "-c", "print('child')"], capture_output=True, text=True))
 """
+THREADS = """
+import sys, threading
+class Slow:  # is still looking for the one while another thread asks for the other
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            inside.set()
+            over.wait(20)
+        return None
+inside, over, found = threading.Event(), threading.Event(), {}
+from _podprof import _hook
+_hook._finder.waited_for["second"] = "_seen"
+sys.meta_path.insert(1, Slow)
+def find(name):  # past Python's import lock, as tools do that ask the finders themselves
+    found[name] = _hook._finder.find_spec(name) is not None
+first = threading.Thread(target=find, args=("torch",))
+first.start()
+inside.wait(20)
+find("second")
+over.set()
+first.join()
+print(sorted(found.items()))
+"""
 ENDS = {
     "returns": "print('out')",
     "raises": "raise ValueError('mine')",
@@ -92,6 +115,15 @@ def broken_torch(place, full):
     check(len(said) == 1, f"one line about the adapter is wanted: {got.err}")
 
 
+def threads(place, full):
+    """Two threads look for frameworks at once, and both find them."""
+    own = os.path.dirname(write(place, "threads/torch.py", ""))
+    write(place, "threads/second.py", "")
+    for python in pythons():
+        got = under(place, [python, "-c", THREADS], {"PYTHONPATH": own})[0]
+        check(got.code == 0 and got.out == "[('second', True), ('torch', True)]\n", f"{python}: {got.told()}")
+
+
 def no_library(place, full):
     """The shim without podprof run, or with its variables and no library."""
     program = "import sys, podprof\nwith podprof.step(3), podprof.range('x'):\n    print(podprof.recording(), 'ctypes' in sys.modules)"
@@ -112,7 +144,7 @@ def cost(place, full):
     print(f"    sitecustomize: {int(line.split('|')[1])} us")
 
 
-CASES = {"ends": ends, "chain": chain, "path": path, "workers": workers, "broken_torch": broken_torch, "no_library": no_library,
+CASES = {"ends": ends, "chain": chain, "path": path, "workers": workers, "broken_torch": broken_torch, "threads": threads, "no_library": no_library,
          "cost": cost}
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Finds out when a framework is imported, and installs its adapter right after. Called by sitecustomize.py; imports nothing.
 What the import returns or raises is what it would have been."""
 import sys
+from _thread import get_ident
 
 _ADAPTERS = {
     "torch": "_torch",
@@ -40,19 +41,21 @@ _Loader.exec_module.__code__ = _Loader.exec_module.__code__.replace(co_filename=
 
 
 class _Finder:
-    """First on sys.meta_path until the frameworks are there."""
+    """First on sys.meta_path until the frameworks are there. Another finder may ask for the same name inside of find_spec(): it is answered
+    by those behind this one. Each thread has its own such search, since two may import at once."""
 
     def __init__(self):
-        self.waited_for, self.busy = dict(_ADAPTERS), False
+        self.waited_for, self.searches = dict(_ADAPTERS), set()
 
     def find_spec(self, name, path=None, target=None):
-        if self.busy or name not in self.waited_for:
+        search = get_ident(), name
+        if name not in self.waited_for or search in self.searches:
             return None
-        self.busy = True
+        self.searches.add(search)
         try:
             spec = _find(name, path, target, self)
         finally:
-            self.busy = False
+            self.searches.discard(search)
         if spec is not None and hasattr(spec.loader, "exec_module") and hasattr(spec.loader, "create_module"):
             spec.loader = _Loader(spec.loader, name)
         return spec

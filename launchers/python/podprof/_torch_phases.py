@@ -3,6 +3,7 @@ program that are wrapped here. Out: ranges of podprof.h, while recording, on the
 recording period. Called by _torch.py and _torch_late.py."""
 import functools
 import sys
+from _thread import _local
 
 from ._library import COMPILATION, HOST_COMMUNICATION, HOST_COMPUTE, OUTPUT
 
@@ -146,17 +147,19 @@ def wrap_compile(adapter, module):
     """torch._dynamo.callback: torch runs these at the begin and the end of each compilation."""
     handler = module.CompilationCallbackHandler
     start, end = handler.run_start_callbacks, handler.run_end_callbacks
-    begun = []
+    here = _local()  # threads compile at once, each has its own
 
     @functools.wraps(start)
     def run_start_callbacks(self, *args, **kwargs):
-        begun.append(_push(adapter, b"torch.compile", COMPILATION))
+        here.begun = getattr(here, "begun", ()) + (_push(adapter, b"torch.compile", COMPILATION),)
         return start(self, *args, **kwargs)
 
     @functools.wraps(end)
     def run_end_callbacks(self, *args, **kwargs):
+        begun = getattr(here, "begun", ())
         if begun:
-            _pop(adapter, begun.pop())
+            here.begun = begun[:-1]
+            _pop(adapter, begun[-1])
         return end(self, *args, **kwargs)
 
     handler.run_start_callbacks, handler.run_end_callbacks = run_start_callbacks, run_end_callbacks
