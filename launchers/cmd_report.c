@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,7 @@ static int make_page(const char *directory, const struct pp_options *options)
 		pp_say("%s. Name another place: 'podprof report --html FILE %s'.", err.text, directory);
 	else
 		pp_say("%s.", err.text);
-	return rc == -EINVAL || *elsewhere ? PP_EXIT_FAILED : PP_EXIT_OK;
+	return rc == -EINVAL || rc == -ETIMEDOUT || *elsewhere ? PP_EXIT_FAILED : PP_EXIT_OK;
 }
 
 static int show(const char *directory, const struct pp_options *options)
@@ -203,13 +204,11 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 static void print_name(const char *logdir, char *session)
 {
 	char path[PATH_MAX], previous[256] = "";
-	struct pp_pod *pod;
+	struct pp_err err = {""};
 
 	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, session);
-	if (!access(path, R_OK) && !pp_pod_open(path, &pod, NULL)) {
-		snprintf(previous, sizeof(previous), "%s", pp_pod_attribute(pod, "previous"));
-		pp_pod_close(pod);
-	}
+	if (!access(path, R_OK) && pp_pod_glance(path, "previous", previous, sizeof(previous), &err))
+		pp_say("%s.", err.text);
 	printf("%s%s%s%s\n", pp_plain(session, ""), previous[0] ? "  (ranks started again after " : "", pp_plain(previous, ""),
 	       previous[0] ? ")" : "");
 }
@@ -257,6 +256,8 @@ int pp_cmd_report(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN},
+	          NULL); /* a page past the limit of 'ulimit -f' is a sentence, and leaves no .part */
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	logdir = pp_given_logdir(given);
 	if (!logdir)

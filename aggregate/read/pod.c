@@ -13,10 +13,11 @@
 
 #include "aggregate/write/hdf5_layout.h"
 
-enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20 };
+enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* times smaller: no byte becomes more */ };
 
 struct pp_pod {
 	hid_t file;
+	size_t bytes;
 	char *path;
 	char name[PP_POD_NAME];
 	char *text; /* last attribute */
@@ -39,6 +40,7 @@ static int open_file(struct pp_pod *pod, struct pp_err *err)
 	}
 	if (!S_ISREG(st.st_mode))
 		return pp_err_set(err, -EINVAL, "cannot read '%s': it is no file. Give a session's directory", pod->path);
+	pod->bytes = (size_t)st.st_size;
 	pod->file = H5Fopen(pod->path, H5F_ACC_RDONLY, H5P_DEFAULT);
 	if (pod->file >= 0)
 		return 0;
@@ -271,6 +273,12 @@ static hid_t memory_type(hid_t set, const struct pp_pod_column *c)
 	return type;
 }
 
+/* A damaged extent must not take the machine's memory. */
+static int can_hold(const struct pp_pod *pod, const struct pp_pod_column *c)
+{
+	return c->n * c->width / DEFLATE_MOST <= pod->bytes;
+}
+
 static int read_or_look(struct pp_pod *pod, const char *group, const char *variable, int values, struct pp_pod_column *ret,
                         struct pp_err *err)
 {
@@ -284,6 +292,8 @@ static int read_or_look(struct pp_pod *pod, const char *group, const char *varia
 	if (set < 0)
 		return damaged(pod, group, variable, "cannot be opened", err);
 	why = describe(set, variable, &c);
+	if (!why && !can_hold(pod, &c))
+		why = "has more values than the file can hold";
 	if (why) {
 		code = damaged(pod, group, variable, why, err);
 	} else if (values) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,7 +121,7 @@ struct part {
 	int fd;
 };
 
-/* Apart: HDF5 1.10 can crash when it finds no memory. */
+/* Apart: HDF5 can crash or hang where a file is damaged. */
 static int make_part(void *context, struct pp_err *err)
 {
 	const struct part *part = context;
@@ -142,26 +143,49 @@ static int make_part(void *context, struct pp_err *err)
 	return code;
 }
 
+static int copy_page(int from, int to)
+{
+	char bytes[65536];
+	ssize_t n, done;
+
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		for (ssize_t at = 0; at < n; at += done) {
+			done = write(to, bytes + at, (size_t)(n - at));
+			if (done <= 0)
+				return done ? -errno : -EIO;
+		}
+	return n ? -errno : 0;
+}
+
+/* The page is made in memory: there is no .part while a damaged file is read, which whoever waits may end at any time. */
 static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
 {
-	struct part part = {pod_path, pp_output_create(html_path, err)};
-	int code;
+	struct part part = {pod_path, memfd_create("podprof-report", MFD_CLOEXEC)};
+	int code, fd;
 
 	if (part.fd < 0)
-		return part.fd;
-	code = pp_apart(make_part, &part, err);
-	if (code) {
-		pp_output_abandon(part.fd, html_path);
-		if (code == -EIO && err && !strncmp(err->text, "its writer", 10)) /* HDF5 1.10 crashes on some damaged files */
-			return pp_err_set(
-			        err, -EINVAL,
-			        "cannot read '%s': HDF5 crashed while reading it, so the file is damaged. Copy it again, or "
-			        "record the job again",
-			        pod_path);
-		/* what cannot be read names its file itself */
-		return code == -EINVAL || code == -ENOENT ? code : pp_err_wrap(err, code, "cannot write '%s'", html_path);
+		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, strerror(errno));
+	code = pp_apart_read(pod_path, make_part, &part, err);
+	if (code) { /* what cannot be read names its file itself */
+		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
+			pp_err_wrap(err, code, "cannot write '%s'", html_path);
+		goto close_memory;
 	}
-	return pp_output_commit(part.fd, html_path, err);
+	fd = pp_output_create(html_path, err);
+	if (fd < 0) {
+		code = fd;
+		goto close_memory;
+	}
+	code = lseek(part.fd, 0, SEEK_SET) ? -errno : copy_page(part.fd, fd);
+	if (code) {
+		pp_output_abandon(fd, html_path);
+		pp_err_set(err, code, "cannot write '%s': %s", html_path, strerror(-code));
+	} else {
+		code = pp_output_commit(fd, html_path, err);
+	}
+close_memory:
+	close(part.fd);
+	return code;
 }
 
 int pp_report_is_fresh(const char *pod_path, const char *html_path)

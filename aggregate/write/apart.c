@@ -1,57 +1,149 @@
-/* Work in a forked child: what crashes there is a sentence here. See apart.h. */
+/* Work in a forked child: what crashes or hangs there is a sentence here. See apart.h. */
 #include "aggregate/write/apart.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/base/proc.h"
+
+/* A reader's seconds, and those for each MiB of its file. A library that hangs on damage does so at full speed: its CPU time
+ * ends it, also where the machine is busy. Wall time is for files that do not come from where they are. */
+enum { CPU_S = 5, CPU_S_PER_MIB = 1, WALL_S = 60, WALL_S_PER_MIB = 5 };
+
+/* Memory beyond what the process has: a list in a circle must not take the machine's. */
+enum { DATA_MIB = 1024, DATA_MIB_PER_MIB = 64 };
 
 struct answer { /* shared with the child */
 	int done, code;
 	struct pp_err err;
 };
 
-static void be_child(int (*work)(void *context, struct pp_err *err), void *context, struct answer *answer, pid_t parent)
+struct job {
+	int (*work)(void *context, struct pp_err *err);
+	void *context;
+	long mib; /* of the file that it reads; -1: it reads none */
+	pid_t parent;
+};
+
+static void limit_memory(long mib)
+{
+	char text[128];
+	unsigned long pages = 0;
+	struct rlimit most;
+
+	if (pp_proc_read("/proc/self/statm", text, sizeof(text)) < 0 || sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		return;
+	most.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)(DATA_MIB + DATA_MIB_PER_MIB * mib) << 20);
+	most.rlim_max = most.rlim_cur;
+	setrlimit(RLIMIT_DATA, &most);
+}
+
+/* The kernel keeps all limits: nobody has to look, and a child in a loop cannot put them off. A lower hard limit stays. */
+static void limit_reader(long mib)
+{
+	rlim_t cpu = (rlim_t)(CPU_S + CPU_S_PER_MIB * mib);
+	struct rlimit cpu_limit = {.rlim_cur = cpu, .rlim_max = cpu + 1}, none = {0};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct sigaction start = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
+	sigset_t none_blocked;
+
+	if (null >= 0) { /* what libc and libraries print as they fail: the caller has a sentence of its own */
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+	}
+	limit_memory(mib);
+	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_CPU, &cpu_limit);
+	sigaction(SIGXCPU, &start, NULL);
+	sigaction(SIGALRM, &start, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL); /* a write past the limit fails with its error */
+	sigemptyset(&none_blocked);
+	sigprocmask(SIG_SETMASK, &none_blocked, NULL);
+	alarm((unsigned)(WALL_S + WALL_S_PER_MIB * mib));
+}
+
+static void be_child(const struct job *job, struct answer *answer)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
+	if (getppid() != job->parent)
 		_exit(1);
-	answer->code = work(context, &answer->err);
+	if (job->mib >= 0)
+		limit_reader(job->mib);
+	answer->code = job->work(job->context, &answer->err);
 	answer->done = 1;
 	_exit(0); /* no exit handler: the library's own would try again what has just failed */
 }
 
-int pp_apart(int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
+/* The child's answer, or 1: it did not give one, and *ret_status says how it ended. */
+static int run(const struct job *job, int *ret_status, struct pp_err *err)
 {
 	struct answer *answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t parent = getpid(), child;
-	int status = 0, code;
+	pid_t child = answer == MAP_FAILED ? -1 : fork();
+	int code;
 
-	if (answer == MAP_FAILED)
-		return work(context, err);
-	child = fork();
 	if (!child)
-		be_child(work, context, answer, parent);
+		be_child(job, answer);
 	if (child < 0) {
-		munmap(answer, sizeof(*answer));
-		return work(context, err);
+		code = -errno;
+		if (answer != MAP_FAILED)
+			munmap(answer, sizeof(*answer));
+		return job->mib < 0 ? job->work(job->context, err)
+		                    : pp_err_set(err, code, "cannot start a process to read it: %s", strerror(-code));
 	}
-	while (waitpid(child, &status, 0) < 0)
+	while (waitpid(child, ret_status, 0) < 0)
 		if (errno != EINTR) { /* ECHILD, where SIGCHLD is ignored: then it has ended, and says itself how */
 			if (!answer->done)
 				kill(child, SIGKILL);
 			break;
 		}
-	if (answer->done && WIFEXITED(status))
+	code = 1;
+	if (answer->done && WIFEXITED(*ret_status))
 		code = answer->code ? pp_err_set(err, answer->code, "%s", answer->err.text) : 0;
-	else if (WIFSIGNALED(status))
-		code = pp_err_set(err, -EIO, "its writer was ended by signal %d (%s)", WTERMSIG(status),
-		                  strsignal(WTERMSIG(status)));
-	else
-		code = pp_err_set(err, -EIO, "its writer ended before it was done");
 	munmap(answer, sizeof(*answer));
 	return code;
+}
+
+int pp_apart(int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
+{
+	struct job job = {work, context, -1, getpid()};
+	int status = 0, code = run(&job, &status, err);
+
+	if (code <= 0)
+		return code;
+	if (WIFSIGNALED(status))
+		return pp_err_set(err, -EIO, "its writer was ended by signal %d (%s)", WTERMSIG(status),
+		                  strsignal(WTERMSIG(status)));
+	return pp_err_set(err, -EIO, "its writer ended before it was done");
+}
+
+int pp_apart_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
+{
+	struct stat st;
+	struct job job = {work, context, stat(path, &st) ? 0 : (long)(st.st_size >> 20), getpid()};
+	int status = 0, code = run(&job, &status, err);
+
+	if (code <= 0)
+		return code;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		return pp_err_set(err, -ETIMEDOUT,
+		                  "cannot read '%s': HDF5 was not done after %ld s of CPU time, so the file is damaged. Copy it "
+		                  "again, or record the job again",
+		                  path, CPU_S + CPU_S_PER_MIB * job.mib);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		return pp_err_set(err, -ETIMEDOUT,
+		                  "cannot read '%s': it was not read after %ld s. Copy it to a faster file system, then try again",
+		                  path, WALL_S + WALL_S_PER_MIB * job.mib);
+	return pp_err_set(err, -EINVAL,
+	                  "cannot read '%s': HDF5 crashed while reading it, so the file is damaged. Copy it again, or record the "
+	                  "job again",
+	                  path);
 }

@@ -1,5 +1,6 @@
 /* The session before this one, where an elastic launcher has started the ranks again. Called by hdf5.c, in its child. */
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,21 +28,9 @@ static int job_before(const char *job, char *ret_before, size_t size)
 	return snprintf(ret_before, size, "%.*s%s", (int)(end - job), job, times > 1 ? again : "") < (int)size;
 }
 
-static int is_of(const char *path, const char *job)
-{
-	struct pp_pod *pod;
-	int found;
-
-	if (pp_pod_open(path, &pod, NULL))
-		return 0;
-	found = !strcmp(pp_pod_attribute(pod, "job"), job);
-	pp_pod_close(pod);
-	return found;
-}
-
 void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size_t size)
 {
-	char before[160], path[PATH_MAX];
+	char before[160], of[160], path[PATH_MAX];
 	struct timespec newest = {0};
 	struct dirent *e;
 	struct stat st;
@@ -51,7 +40,7 @@ void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size
 	if (!job_before(job, before, sizeof(before)) || snprintf(path, sizeof(path), "%s/podprof", logdir) >= (int)sizeof(path))
 		return;
 	d = opendir(path);
-	for (int files = 0; d && files < MOST && (e = readdir(d));) {
+	for (int files = 0, code; d && files < MOST && (e = readdir(d));) {
 		if (e->d_name[0] == '.' ||
 		    snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, e->d_name) >= (int)sizeof(path) || stat(path, &st))
 			continue;
@@ -59,7 +48,10 @@ void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size
 		    (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec))
 			continue;
 		files++;
-		if (!is_of(path, before))
+		code = pp_pod_glance(path, "job", of, sizeof(of), NULL);
+		if (code == -ETIMEDOUT) /* damaged; ranks wait for this session: not for a second one */
+			break;
+		if (code || strcmp(of, before))
 			continue;
 		newest = st.st_mtim;
 		snprintf(ret_session, size, "%s", e->d_name);

@@ -2,7 +2,9 @@
 """Files of the report without a browser: fresh, old, elsewhere, unwritable; and pod.h5 files that cannot be read. Run by ctest report_files."""
 import os
 import random
+import shutil
 import sys
+import time
 
 import h5py
 import numpy as np
@@ -92,6 +94,69 @@ def flipped(place, full):
         check(not os.path.exists(page + ".part"), "a .part was left")
 
 
+def hurt(whole, i, chance):
+    """One way to damage a file: bits flipped, bytes changed, cut, a part overwritten by noise, zeros or ones."""
+    bad, where = bytearray(whole), len(whole) if i % 2 else min(len(whole), 40000)  # its metadata come first
+    if i % 5 == 0:
+        for _ in range(chance.choice((1, 3, 20))):
+            bad[chance.randrange(where)] ^= 1 << chance.randrange(8)
+    elif i % 5 == 1:
+        for _ in range(chance.choice((1, 3, 20))):
+            bad[chance.randrange(where)] = chance.randrange(256)
+    elif i % 5 == 2:
+        del bad[chance.randrange(len(bad)):]
+    else:
+        at, n = chance.randrange(where), chance.choice((8, 64, 512, 2048, 8192))
+        n = min(n, len(bad) - at)
+        bad[at:at + n] = chance.randbytes(n) if i % 5 == 3 else chance.choice((b"\0", b"\xff")) * n
+    return bad
+
+
+def damaged(place, full):
+    """A job's own pod.h5, damaged in many ways: each verb that reads it ends by itself, with a page or one sentence of its own."""
+    logs, chance = place.new_logs(), random.Random(28)
+    got = jobs.run(place.under(logs, [place.program("steps"), "5", "1"]))
+    check(got.code == 0, got.told())
+    directory = jobs.session_of(logs)
+    path, page = os.path.join(directory, "pod.h5"), os.path.join(place.scratch, "damaged.html")
+    with open(path, "rb") as f:
+        whole = f.read()
+    for i in range(800 if full else 40):
+        with open(path, "wb") as f:
+            f.write(hurt(whole, i, chance))
+        for words in (["--html", page, directory], ["--list", logs]):
+            got = jobs.run([place.podprof(), "report", *words], limit=120)
+            said = got.err.splitlines()
+            check(not got.timed_out and got.code in (0, 1), f"{i}: {got.told()}")
+            check(len(said) <= 1 and all(line.startswith("podprof: ") for line in said), f"{i}: {got.told()}")
+            check(words[0] == "--list" or said[0].startswith("podprof: cannot") == (got.code == 1), f"{i}: {got.told()}")
+        check(not [n for n in (*os.listdir(directory), *os.listdir(place.scratch)) if n.endswith(".part")], f"{i}: a .part was left")
+
+
+def endless(place, full):
+    """Where HDF5 never comes back: it is ended, and no .part is left, nor by who does not wait for that."""
+    directory = session(place)
+    path = os.path.join(directory, "pod.h5")
+    with open(path, "rb") as f:
+        whole = bytearray(f.read())
+    heap = whole.index(b"GCOL") + 16
+    whole[heap:heap + 4080] = bytes(4080)  # objects without a length, one after the other
+    with open(path, "wb") as f:
+        f.write(whole)
+    impatient = jobs.start([place.podprof(), "report", directory])
+    time.sleep(1)
+    check(impatient.poll() is None, "HDF5 takes this file")
+    impatient.kill()
+    jobs.finish(impatient)
+    refused(place, directory, "CPU time", "damaged")
+    logs = place.new_logs()  # nor does a keeper that looks for the session before its own
+    os.makedirs(os.path.join(logs, "podprof"))
+    for i in range(4):
+        shutil.copytree(directory, os.path.join(logs, "podprof", f"old{i}"))
+    got = jobs.run(place.under(logs, [place.program("steps"), "5", "1"]), {"TORCHELASTIC_RUN_ID": "again", "TORCHELASTIC_RESTART_COUNT": "1"}, limit=120)
+    check(got.code == 0 and "steps 0..4 captured" in got.err, got.told())
+
+
 def crooked(place, full):
     """Groups that do not fit each other, columns of the wrong kind: a sentence, never a crash."""
     def change(name, values):
@@ -126,4 +191,4 @@ def unwritable(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "flipped": flipped, "crooked": crooked, "unwritable": unwritable}, __doc__))
+    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "flipped": flipped, "damaged": damaged, "endless": endless, "crooked": crooked, "unwritable": unwritable}, __doc__))

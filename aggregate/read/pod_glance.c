@@ -1,0 +1,41 @@
+/* One attribute of a pod.h5 of which nothing is known. See pod.h; called by hdf5_previous.c and `podprof report --list`. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "aggregate/read/pod.h"
+#include "aggregate/write/apart.h"
+
+struct glance { /* shared with the child */
+	const char *path, *attribute;
+	char text[256];
+};
+
+static int look(void *context, struct pp_err *err)
+{
+	struct glance *g = context;
+	struct pp_pod *pod;
+	int code = pp_pod_open(g->path, &pod, err);
+
+	if (code)
+		return code;
+	snprintf(g->text, sizeof(g->text), "%s", pp_pod_attribute(pod, g->attribute));
+	pp_pod_close(pod);
+	return 0;
+}
+
+int pp_pod_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err)
+{
+	struct glance *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int code;
+
+	if (g == MAP_FAILED)
+		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
+	g->path = path;
+	g->attribute = attribute;
+	code = pp_apart_read(path, look, g, err);
+	if (!code)
+		snprintf(ret_text, size, "%.*s", (int)sizeof(g->text) - 1, g->text);
+	munmap(g, sizeof(*g));
+	return code;
+}
