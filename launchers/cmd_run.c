@@ -12,6 +12,7 @@
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/env_plan.h"
+#include "launchers/file_limit.h"
 #include "launchers/forward.h"
 #include "launchers/job.h"
 #include "launchers/meet.h"
@@ -193,6 +194,10 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	enum pp_forward how = pp_forward_how(command);
 	int rc;
 
+	*ret_cure = "raise it by 'ulimit -f'";
+	rc = pp_file_limit_check(err);
+	if (rc)
+		return rc;
 	*ret_cure = "'podprof doctor' says more";
 	if (length <= 0)
 		return pp_err_set(err, -errno, "cannot find itself: '/proc/self/exe': %s", pp_why(errno));
@@ -286,6 +291,7 @@ int pp_cmd_run(int argc, char **argv)
 		pp_env_stand_in(run.library, run.mpi_library, get_variable);
 	}
 	release(&run);
+	pp_file_limit_restore();
 	execvp(argv[first], run.words ? run.words : argv + first);
 	rc = not_runnable(argv[first], errno);
 	if (run.registered)

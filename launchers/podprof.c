@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
+#include "launchers/file_limit.h"
 #include "launchers/options.h"
 #include "launchers/verbs.h"
 
@@ -59,6 +60,7 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct pp_verb *verb;
 
+	pp_file_limit_ignore();
 	if (!word)
 		return first_words();
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))

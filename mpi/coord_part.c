@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/hold.h"
+
 enum { MOST_RANKS = 1 << 20 };
 
 static int number(const char *name)
@@ -108,8 +110,9 @@ static struct pp_part_page *map_page(const char *spool, int size)
 	size_t bytes = sizeof(struct pp_part_page) + (size_t)size;
 	const char *world = getenv("PMIX_NAMESPACE");
 	struct pp_part_page *page;
+	struct pp_hold hold;
 	char path[512];
-	int fd;
+	int fd, rc;
 
 	if (!world || snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)hash(world)) >= (int)sizeof path)
 		return NULL;
@@ -117,9 +120,10 @@ static struct pp_part_page *map_page(const char *spool, int size)
 	if (fd < 0)
 		return NULL;
 	/* the next rank opens it too, whatever the umask */
-	page = fchmod(fd, 0600) || posix_fallocate(fd, 0, (off_t)bytes)
-	               ? MAP_FAILED
-	               : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	pp_hold_begin(&hold);
+	rc = fchmod(fd, 0600) ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+	pp_hold_end(&hold, rc);
+	page = rc ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	return page == MAP_FAILED ? NULL : page;
 }

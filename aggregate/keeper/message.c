@@ -40,8 +40,9 @@ static const char *cure(int code)
 	switch (-code) {
 	case ENOSPC:
 	case EDQUOT:
-	case EFBIG:
 		return "Free space, or use -o";
+	case EFBIG:
+		return "Raise the limit on file sizes (ulimit -f)";
 	case EACCES:
 	case EPERM:
 	case EROFS:

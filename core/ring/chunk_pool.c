@@ -8,22 +8,39 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
+
+#include "core/base/hold.h"
+#include "core/ring/room.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { FIRST_SLOTS = 16, GROW_CHUNKS = PP_RING_FIRST_CHUNKS, LEAST_CHUNKS = 2 };
+enum { FIRST_SLOTS = 16, GROW_CHUNKS = PP_RING_FIRST_CHUNKS };
 
+/* No farther than the limit on file sizes, which the application may have lowered since: it would be a signal. */
 static int allocate(int fd, size_t from, size_t to)
 {
+	struct pp_hold hold;
 	int rc;
 
+	pp_hold_begin(&hold);
 	do
 		rc = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
 	while (rc == EINTR);
+	pp_hold_end(&hold, rc);
+	return -rc;
+}
+
+static int set_size(int fd, size_t bytes)
+{
+	struct pp_hold hold;
+	int rc;
+
+	pp_hold_begin(&hold);
+	rc = ftruncate(fd, (off_t)bytes) ? errno : 0;
+	pp_hold_end(&hold, rc);
 	return -rc;
 }
 
@@ -42,33 +59,6 @@ static int reserve(const struct pp_pool *p, size_t from, size_t to)
 	return rc;
 }
 
-/* At most 1/8 of the free space shared by the local ranks; unknown: 1/64. A little space still gives two chunks a rank, since a
- * thread must be able to close one and go on in another, as long as that leaves half of the space to the others. */
-static int chunks_allowed(const struct pp_pool_options *o, uint32_t *ret_chunks, struct pp_err *err)
-{
-	const uint64_t least = (uint64_t)LEAST_CHUNKS * PP_CHUNK_BYTES + 65536;
-	uint64_t local = o->local_size > 0 ? (uint64_t)o->local_size : 8;
-	struct statvfs fs;
-	uint64_t space, bytes, chunks;
-
-	if (statvfs(o->spool, &fs))
-		return pp_err_set(err, -errno, "not recording: '%s': %s", o->spool, strerror(errno));
-	space = (uint64_t)fs.f_bavail * fs.f_frsize;
-	bytes = space / 8 / local;
-	if (bytes > o->ring_bytes)
-		bytes = o->ring_bytes;
-	if (bytes < least) {
-		if (space / 2 / local < least)
-			return pp_err_set(err, -ENOSPC,
-			                  "not recording: '%s' has only %llu KiB free. Give more memory there, or --spool DIR",
-			                  o->spool, (unsigned long long)(space / 1024));
-		bytes = least;
-	}
-	chunks = (bytes - 65536) / PP_CHUNK_BYTES;
-	*ret_chunks = chunks > PP_POOL_CHUNKS_MAX ? PP_POOL_CHUNKS_MAX : (uint32_t)chunks;
-	return 0;
-}
-
 static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *err)
 {
 	size_t head = offsetof(struct pp_ring_header, thread) + FIRST_SLOTS * sizeof(struct pp_thread_slot);
@@ -77,10 +67,10 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 
 	p->map_bytes = PP_RING_HEADER_BYTES + (size_t)chunks * PP_CHUNK_BYTES;
 	rc = allocate(fd, 0, head);
-	if (!rc && ftruncate(fd, (off_t)p->map_bytes))
-		rc = -errno;
+	if (!rc)
+		rc = set_size(fd, p->map_bytes);
 	if (!rc) /* a rank that records from a later step on has these, however full it is then */
-		rc = allocate(fd, PP_RING_HEADER_BYTES, PP_RING_HEADER_BYTES + LEAST_CHUNKS * (size_t)PP_CHUNK_BYTES);
+		rc = allocate(fd, PP_RING_HEADER_BYTES, PP_RING_HEADER_BYTES + PP_ROOM_LEAST_CHUNKS * (size_t)PP_CHUNK_BYTES);
 	if (rc)
 		return pp_err_set(err, rc, "not recording: '%s': %s. Give more memory there, or --spool DIR", p->path,
 		                  strerror(-rc));
@@ -89,7 +79,7 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 		return pp_err_set(err, -errno, "not recording: cannot map '%s': %s", p->path, strerror(errno));
 	p->header = at;
 	p->slots_backed = FIRST_SLOTS;
-	p->backed = LEAST_CHUNKS;
+	p->backed = PP_ROOM_LEAST_CHUNKS;
 	memcpy(p->header->magic, PP_RING_MAGIC, sizeof(p->header->magic));
 	p->header->version = PP_RING_VERSION;
 	p->header->byte_order = PP_RING_BYTE_ORDER;
@@ -100,11 +90,14 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 
 int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *o, struct pp_err *err)
 {
+	struct pp_room room;
 	uint32_t chunks = 0;
 	int rc, fd;
 
 	memset(p, 0, sizeof(*p));
-	rc = chunks_allowed(o, &chunks, err);
+	rc = pp_room_read(o->spool, &room, err);
+	if (!rc)
+		rc = pp_room_chunks(&room, o->spool, o->ring_bytes, o->local_size, &chunks, err);
 	if (rc)
 		return rc;
 	/* The same process may claim again after exec: each gets a file of its own. */

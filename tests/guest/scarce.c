@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "tests/guest/marks.h"
@@ -75,11 +76,47 @@ static int late_full(const char *dir)
 	return 0;
 }
 
+static void flood(void)
+{
+	for (int i = 0; i < 200000; i++) {
+		podprof_range_push("one of many");
+		podprof_range_pop();
+	}
+}
+
+/* More records than a small ring holds. With an argument the limit on file sizes is lowered to so many KiB after the claim, and a
+ * file beyond it is SIGXFSZ for the application as ever. */
+static int file_size(const char *kib)
+{
+	struct rlimit most;
+	int status = 0;
+	pid_t child;
+
+	step(0);
+	if (getrlimit(RLIMIT_FSIZE, &most))
+		return 3;
+	if (*kib)
+		most.rlim_cur = strtoul(kib, NULL, 10) * 1024;
+	if (*kib && setrlimit(RLIMIT_FSIZE, &most))
+		return 3;
+	flood();
+	step(1);
+	child = fork();
+	if (!child) {
+		FILE *f = tmpfile();
+		_exit(!f || ftruncate(fileno(f), (off_t)most.rlim_cur + 1));
+	}
+	waitpid(child, &status, 0);
+	say(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ ? "child died of SIGXFSZ" : "child did not die");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
         {"late_full", late_full},
+        {"file_size", file_size},
 };
 
 int main(int argc, char **argv)

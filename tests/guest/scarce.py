@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import jobs
-from jobs import Skipped, check, keepers, run, wait_until
+from jobs import Skipped, check, keepers, run, session_of, wait_until
 
 
 def h5(session):
@@ -43,8 +43,46 @@ def late_full(place, full):
             unmount(where)
 
 
+def limited(kib, command):
+    return ["sh", "-c", f"ulimit -f {kib * 2 if SH_BLOCKS == 512 else kib}; exec \"$@\"", "sh", *command]
+
+
+SH_BLOCKS = 512  # of dash's ulimit -f
+
+
+def file_size(place, full):
+    """Under a limit on file sizes the rings are smaller, or there is one sentence; nothing dies of SIGXFSZ but what the job sends there."""
+    died = "rank 0 child died of SIGXFSZ\nrank 0 is done\n"
+    for kib, sentence in ((20000, None), (1000, None), (600, None), (500, "limit on file sizes"), (8, "limit on file sizes"),
+                          (1, "limit on file sizes")):
+        logs = place.new_logs()
+        got = run(limited(kib, place.under(logs, [place.program("scarce"), "file_size"])))
+        check(got.code == 0 and got.out == died, f"limit {kib} KiB: {got.told()}")
+        lines = got.podprof_lines()
+        if sentence:
+            check(len(lines) == 1 and sentence in lines[0] and "unprofiled" in lines[0], f"limit {kib} KiB: {lines}")
+        else:
+            check(1 <= len(lines) <= 3 and wait_until(lambda: jobs.sessions(logs), 15), f"limit {kib} KiB: {lines}, {jobs.tree(logs)}")
+            check(not any(".part" in n for n in jobs.tree(logs)), jobs.tree(logs))
+
+
+def file_size_inside(place, full):
+    """The rank alone has the limit, from its start on or lowered after the claim."""
+    died = "rank 0 child died of SIGXFSZ\nrank 0 is done\n"
+    for kib in (20000, 100, 1):
+        got = run(place.under(place.new_logs(), limited(kib, [place.program("scarce"), "file_size"])))
+        check(got.code == 0 and got.out == died, f"limit {kib} KiB: {got.told()}")
+        check(kib > 384 or "limit on file sizes" in got.err, got.told())
+    for kib in (600, 1):
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("scarce"), "file_size", str(kib)]))
+        check(got.code == 0 and got.out == died, f"lowered to {kib} KiB: {got.told()}")
+        with h5(session_of(logs)) as f:
+            check(f["step/number"].shape == (2,), f"lowered to {kib} KiB: {f['step/number'].shape}, {got.told()}")
+
+
 CASES = {
-    "late_full": late_full,
+    "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,24 @@
+/* How large a rank's ring may be: by the space of the spool, and by the limit on file sizes. Called by chunk_pool.c at the claim.
+ * In: what the system has. Out: chunks. */
+#ifndef PP_RING_ROOM_H
+#define PP_RING_ROOM_H
+
+#include <stdint.h>
+
+#include "core/base/err.h"
+
+enum {
+	PP_ROOM_LEAST_CHUNKS = 2, /* a thread must be able to close one and go on in another */
+};
+
+struct pp_room {
+	uint64_t space;     /* free in the spool's file system */
+	uint64_t file_size; /* most bytes of a file; UINT64_MAX: no limit */
+};
+
+int pp_room_read(const char *spool, struct pp_room *ret_room, struct pp_err *err);
+/* Chunks of the ring of one of `local_size` ranks of this host (< 1: unknown), at most `ring_bytes` in all. */
+int pp_room_chunks(const struct pp_room *room, const char *spool, uint64_t ring_bytes, int32_t local_size, uint32_t *ret_chunks,
+                   struct pp_err *err);
+
+#endif
