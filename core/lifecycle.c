@@ -1,7 +1,6 @@
 /* Birth and end of the guest: constructor, fork, exit. Called by the loader, libc and collector.c. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/proc.h"
@@ -163,9 +163,15 @@ static void ending(int status, void *arg)
 	text = getenv(pp_opt_table[PP_OPT_ID_WAIT].env);
 	if (text && *text)
 		pp_opt_parse_int(text, &seconds, NULL);
-	if (status == 0 && seconds > 0)
+	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && seconds > 0)
 		wait_for_keeper(seconds);
 	errno = saved;
+}
+
+/* Where the C library does not say the status. */
+static void ending_somehow(void *arg)
+{
+	ending(PP_EXIT_STATUS_UNKNOWN, arg);
 }
 
 void pp_lifecycle_start(void)
@@ -174,6 +180,9 @@ void pp_lifecycle_start(void)
 	if (handlers)
 		return;
 	handlers = 1;
-	pthread_atfork(NULL, NULL, child);
-	on_exit(ending, NULL);
+	pp_at_fork(child);
+	if (on_exit)
+		on_exit(ending, NULL);
+	else if (__cxa_atexit)
+		__cxa_atexit(ending_somehow, NULL, (void *)&__dso_handle);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/live_text.h"
+#include "core/base/libc.h"
 #include "launchers/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
@@ -149,7 +150,9 @@ static const char *where_text(const struct pp_live_rank *r, char *text, size_t s
 {
 	int n;
 
-	if (r->state == PP_LIVE_ENDED)
+	if (r->state == PP_LIVE_ENDED && r->exit_status == PP_EXIT_STATUS_UNKNOWN)
+		snprintf(text, size, "%s", "ended");
+	else if (r->state == PP_LIVE_ENDED)
 		snprintf(text, size, "ended, status %d", r->exit_status);
 	else if (r->state == PP_LIVE_GONE)
 		snprintf(text, size, "%s", "gone without an exit handler");
@@ -226,7 +229,7 @@ static void json_rank(const struct pp_live_rank *r)
 	printf("{\"rank\": %d, \"size\": %d, \"pid\": %d, \"host\": ", r->rank, r->size, r->pid);
 	pp_say_json(r->host);
 	printf(", \"state\": \"%s\", \"recording\": %s", state[r->state], r->recording ? "true" : "false");
-	if (r->state == PP_LIVE_ENDED)
+	if (r->state == PP_LIVE_ENDED && r->exit_status != PP_EXIT_STATUS_UNKNOWN)
 		printf(", \"exit_status\": %d", r->exit_status);
 	if (r->marks)
 		printf(", \"step\": %" PRId64 ", \"still_ns\": %" PRId64, r->step, r->still_ns);

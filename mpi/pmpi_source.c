@@ -3,9 +3,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
+#include "core/base/libc.h"
 #include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_request.h"
 
@@ -107,7 +107,7 @@ void pp_mpi_activate(void)
 	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
 		guest->flush_with(pp_poll_flush);
 	pp_request_shared = calls_overlap();
-	pthread_atfork(NULL, NULL, forked);
+	pp_at_fork(forked);
 	atomic_store_explicit(&pp_mpi_active, 1, memory_order_release);
 	if (atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
 		pp_comm_announce(pp_comm_find(pp_mpi_names.world));

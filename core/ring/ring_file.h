@@ -183,7 +183,7 @@ struct pp_ring_header {
 	char host[72];
 	int64_t window_first, window_last; /* the first window: steps [first, last); last <= first: none */
 	_Atomic uint32_t state;            /* enum pp_rank_state */
-	_Atomic int32_t exit_status;       /* known when ENDING */
+	_Atomic int32_t exit_status;       /* known when ENDING; INT_MIN: the C library does not say */
 	_Atomic uint32_t chunk_limit;      /* chunks the file may have */
 	_Atomic uint32_t chunk_used;       /* chunks handed out so far */
 	_Atomic uint32_t thread_used;      /* slots handed out so far */

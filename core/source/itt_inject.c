@@ -3,10 +3,10 @@
  * set before stands in PODPROF_ITT_CHAIN: it is asked first, its functions are called after ours. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/libc.h"
 #include "core/source/itt_emit.h"
 #include "core/source/nvtx_names.h"
 #include "core/source/source.h"
@@ -120,7 +120,7 @@ static void start_once(void)
 
 	if (atomic_flag_test_and_set(&once))
 		return;
-	pthread_atfork(NULL, NULL, child);
+	pp_at_fork(child);
 	pp_tick_init(); /* __itt_get_timestamp may come before the claim */
 }
 

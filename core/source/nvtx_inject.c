@@ -3,10 +3,10 @@
  * given out. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/base/libc.h"
 #include "core/source/nvtx_emit.h"
 #include "core/source/nvtx_notes.h"
 #include "core/source/source.h"
@@ -109,7 +109,7 @@ int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 	if (!get || !getenv("PODPROF_SPOOL"))
 		return 0;
 	if (!atomic_flag_test_and_set(&once))
-		pthread_atfork(NULL, NULL, child);
+		pp_at_fork(child);
 	c = get(PP_NVTX_EXPORT_CALLBACKS);
 	if (c && c->size >= sizeof(*c))
 		remember(c, before);

@@ -1,4 +1,5 @@
 """Bad trees and what each check has to say about them; a clean tree for all. Used by selftest.py only."""
+import glob
 
 HEAD = '/* A sample. Used by the self-test. */\n'
 MAP = '{\nglobal:\n\tpodprof_api;\nlocal:\n\t*;\n};\n'
@@ -64,6 +65,8 @@ BAD = {
         ({'core/podprof.map': MAP, 'lib.c': 'static int unused;\n'}, "core/podprof.map:3: 'lib/libpodprof.so' does not export 'podprof_api'"),
         ({'core/podprof.map': MAP, 'lib.c': 'int elsewhere(void);\nint podprof_api(void)\n{\n\treturn elsewhere();\n}\n'},
          "core/podprof.map:1: 'lib/libpodprof.so' wants 'elsewhere' of another library"),
+        *([({'core/podprof.map': MAP, 'lib.c': 'int on_exit(void *, void *);\nint podprof_api(void)\n{\n\treturn on_exit(0, 0);\n}\n'},
+            "core/podprof.map:1: 'lib/libpodprof.so' wants 'on_exit', which musl has not")] if glob.glob('/lib/ld-musl-*.so.1') else []),
     ],
     'defs': [
         ({'core/a.def': RECORDS + 'PP_RECORD(A, 1)\n'}, 'core/a.def:2: 2 columns, PP_RECORD has 3'),

@@ -1,0 +1,30 @@
+/* What C libraries do not have in common. The guest is preloaded into programs of musl too, and there a strong reference to a symbol
+ * of glibc alone ends the program in the loader. */
+#ifndef PP_LIBC_H
+#define PP_LIBC_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define PP_EXIT_STATUS_UNKNOWN INT_MIN
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): names of the linker, of glibc and of the C++ ABI */
+extern void *__dso_handle __attribute__((visibility("hidden")));
+/* glibc's pthread_atfork() stands in an archive and calls this one. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+extern int __cxa_atexit(void (*)(void *), void *, void *) __attribute__((weak));
+/* NOLINTEND(bugprone-reserved-identifier) */
+#pragma weak pthread_atfork
+#pragma weak on_exit
+
+/* `child` runs in each child that fork() makes. */
+static inline void pp_at_fork(void (*child)(void))
+{
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, child, (void *)&__dso_handle);
+	else if (pthread_atfork)
+		pthread_atfork(NULL, NULL, child);
+}
+
+#endif
