@@ -36,16 +36,34 @@ static int has_word(const char *list, const char *between, const char *path)
 	return 0;
 }
 
+/* AddressSanitizer's shared runtime ends a program in which another library comes first, by the name of its path: its functions
+ * might then not be the ones that are called. Ours has none of them. So its path leads through a directory with the runtime's
+ * name. ASAN_OPTIONS would not do: ranks and scripts set their own. */
+static char *path_before_asan(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	char *path = NULL;
+
+	if (!slash || asprintf(&path, "%.*s/" PODPROF_BEFORE_ASAN "/..%s", (int)(slash - library), library, slash) < 0)
+		return NULL;
+	if (!access(path, R_OK))
+		return path;
+	free(path);
+	return NULL;
+}
+
 static char *preload(const struct pp_env_plan_input *in)
 {
 	const char *had = in->get("LD_PRELOAD");
-	char *text = NULL;
+	char *first = path_before_asan(in->library), *text = NULL;
+	const char *library = first ? first : in->library;
 
-	if (had && has_word(had, ": ", in->library))
-		return strdup(had);
-	if (asprintf(&text, "%s%s%s%s%s", in->library, in->mpi_library ? ":" : "", in->mpi_library ? in->mpi_library : "",
-	             had && *had ? ":" : "", had ? had : "") < 0)
-		return NULL;
+	if (had && (has_word(had, ": ", library) || has_word(had, ": ", in->library)))
+		text = strdup(had);
+	else if (asprintf(&text, "%s%s%s%s%s", library, in->mpi_library ? ":" : "", in->mpi_library ? in->mpi_library : "",
+	                  had && *had ? ":" : "", had ? had : "") < 0)
+		text = NULL;
+	free(first);
 	return text;
 }
 

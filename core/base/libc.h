@@ -1,5 +1,5 @@
-/* What C libraries do not have in common. The guest is preloaded into programs of musl too, and there a strong reference to a symbol
- * of glibc alone ends the program in the loader. */
+/* What C libraries do not have in common. The guest is preloaded into programs of musl too: there a strong reference to a symbol of
+ * glibc alone ends the program in the loader. */
 #ifndef PP_LIBC_H
 #define PP_LIBC_H
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "launchers/forward.h"
 #include "tests/test.h"
@@ -86,6 +87,37 @@ TEST(an_inner_run_adds_nothing_twice)
 	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
 	CHECK_STR(value_of(&plan, "LD_PRELOAD"), "/p/lib/libpodprof.so");
 	pp_env_plan_release(&plan);
+}
+
+/* AddressSanitizer's runtime looks for its own name in the path of the first library. */
+TEST(the_first_path_has_the_name_that_asan_looks_for)
+{
+	struct pp_options options;
+	struct pp_env_plan plan;
+	char dir[] = "/tmp/podprof-plan-XXXXXX", library[64], way[96], wanted[160];
+	struct pp_env_plan_input in = {library, NULL, "/dev/shm/s", "/logs", &options, get};
+	struct pp_err err;
+	FILE *f;
+
+	defaults(&options);
+	preload = nvtx = NULL;
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(library, sizeof(library), "%s/libpodprof.so", dir);
+	snprintf(way, sizeof(way), "%s/before-libasan.so", dir);
+	CHECK_INT(mkdir(way, 0700), 0);
+	f = fopen(library, "w");
+	CHECK(f != NULL && !fclose(f));
+	snprintf(wanted, sizeof(wanted), "%s/../libpodprof.so", way);
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), wanted);
+	CHECK_STR(value_of(&plan, "NVTX_INJECTION64_PATH"), library);
+	pp_env_plan_release(&plan);
+	preload = wanted;
+	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
+	CHECK_STR(value_of(&plan, "LD_PRELOAD"), wanted);
+	pp_env_plan_release(&plan);
+	preload = NULL;
+	CHECK(!unlink(library) && !rmdir(way) && !rmdir(dir));
 }
 
 /* The shim in front of the user's modules, his collector behind ours; once, however many podprof run are around the job. */
@@ -258,6 +290,7 @@ int main(void)
 	libraries_beside_the_program();
 	nothing_of_the_users_is_lost();
 	an_inner_run_adds_nothing_twice();
+	the_first_path_has_the_name_that_asan_looks_for();
 	itt_and_python_find_us_first();
 	other_hosts_get_it_too();
 	mpirun_is_known();
