@@ -214,12 +214,14 @@ static int fill_members(struct pp_comm *c, MPI_Group local, MPI_Group remote)
 		return -1;
 	c->world = first;
 	c->member_count = c->size;
+	c->flags = 0;
 	if (!c->inter)
 		return 0;
 	if (translate(remote, c->peers, second))
 		return -1;
 	c->world = second;
 	c->member_count = c->size + c->peers;
+	c->flags = PP_MPI_SIDE_FIRST;
 	if (c->size > 0 && c->peers > 0 && second[0] < first[0]) {
 		int32_t *swap = malloc((size_t)c->size * sizeof *swap);
 
@@ -229,6 +231,7 @@ static int fill_members(struct pp_comm *c, MPI_Group local, MPI_Group remote)
 		memmove(c->members, second, (size_t)c->peers * sizeof *swap);
 		memcpy(c->members + c->peers, swap, (size_t)c->size * sizeof *swap);
 		free(swap);
+		c->flags = PP_MPI_SIDE_SECOND;
 		c->world = c->members;
 	}
 	return 0;
@@ -320,6 +323,7 @@ static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enu
 		c->size = like->size;
 		c->peers = like->peers;
 		c->inter = like->inter;
+		c->flags = like->flags;
 		c->member_count = like->member_count;
 		memcpy(c->members, like->members, (size_t)like->member_count * sizeof *c->members);
 		c->world = c->members + (like->world - like->members);

@@ -21,6 +21,7 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	int32_t rank, size;         /* of this process; of the own group */
 	int32_t peers;              /* ranks that "peer" may name: size, or the remote group's */
 	int32_t inter;
+	uint16_t flags;   /* that all its records have: the side of an intercommunicator */
 	int32_t *world;   /* world rank of each peer, -1 unknown; NULL: the same number */
 	int32_t *members; /* as they go into the record and the id */
 	int32_t member_count, capacity;

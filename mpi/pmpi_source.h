@@ -270,7 +270,7 @@ static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, ui
 	r->mpi.peer = s->peer;
 	r->mpi.request = request;
 	r->mpi.call = s->call;
-	r->mpi.flags = (uint16_t)(s->flags | (rc == MPI_SUCCESS ? 0 : PP_MPI_FAILED));
+	r->mpi.flags = (uint16_t)(s->flags | (s->comm ? s->comm->flags : 0) | (rc == MPI_SUCCESS ? 0 : PP_MPI_FAILED));
 	if (direct)
 		pp_ring_commit(k);
 	else

@@ -51,3 +51,23 @@ uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types)
 		sum += pp_bytes(counts[i], types[i]);
 	return sum;
 }
+
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, const int *counts, MPI_Datatype type, const MPI_Datatype *types)
+{
+	const struct pp_comm *c = s->comm;
+	int32_t others = 0, giving = 0;
+	uint64_t sum = 0;
+
+	for (int i = 0; i < c->peers; i++) {
+		uint64_t bytes = pp_bytes(counts[i], types ? types[i] : type);
+
+		sum += bytes;
+		if (!c->inter && i == c->rank)
+			continue;
+		others++;
+		giving += bytes > 0;
+	}
+	if (giving < others)
+		s->flags |= giving ? PP_MPI_FROM_SOME : PP_MPI_FROM_NONE;
+	return sum;
+}

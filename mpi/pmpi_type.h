@@ -38,6 +38,9 @@ static inline uint64_t pp_bytes(int count, MPI_Datatype type)
 uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type);
 uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types);
 
+/* The same of what a rank gets, and in the record from how many of the others: all, some or none. Type NULL: types has one each. */
+uint64_t pp_bytes_from(struct pp_mpi_scope *s, const int *counts, MPI_Datatype type, const MPI_Datatype *types);
+
 /* Who a rank is in a rooted collective: the root, one that gives to or gets from it, or (intercommunicators) nobody. */
 enum pp_role { PP_ROLE_LEAF, PP_ROLE_ROOT, PP_ROLE_NONE };
 
@@ -60,6 +63,8 @@ static inline enum pp_role pp_role(const struct pp_comm *c, int root)
 #define PP_SENT(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(sendcount, sendtype))
 #define PP_SENT_V(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_v(sendcounts, PP_EACH, sendtype))
 #define PP_SENT_W(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_w(sendcounts, PP_EACH, sendtypes))
+#define PP_FROM_V pp_bytes_from(&scope, recvcounts, recvtype, NULL)
+#define PP_FROM_W pp_bytes_from(&scope, recvcounts, NULL, recvtypes)
 #define PP_GOT(in_place) (recvbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(recvcount, recvtype))
 
 #endif

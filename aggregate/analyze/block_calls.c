@@ -136,22 +136,41 @@ static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const stru
 	}
 }
 
+/* Whose data it gets, whether it gives any, and its side: mostly as in the row before. */
+static uint64_t need_of(const struct pp_collective_row *row)
+{
+	return (uint64_t)(row->needs << 3 | row->is_empty << 2 | row->side);
+}
+
+static void set_need(struct pp_collective_row *row, uint64_t need)
+{
+	row->needs = need >> 3 & 3;
+	row->is_empty = need >> 2 & 1;
+	row->side = need & 3;
+}
+
 /* starts: [exposeds] 1 where a call's segments begin */
 static void do_exposed(struct pp_block_io *io, struct pp_dataset *d, uint8_t *starts)
 {
 	size_t at = 0;
 	uint32_t step = 0;
+	uint64_t need = 0;
 
 	for (size_t i = 0; i < d->rows && !io->fault; i++) {
 		struct pp_collective_row *row = &d->row[i];
 		uint64_t link = !row->exposed ? LINK_NONE : row->exposed == at + 1 ? LINK_NEW : LINK_BACK + at - row->exposed;
 
-		link = link << 3 | (uint64_t)(row->shared << 2 | row->is_root << 1 | row->exit_open);
+		link = link << 4 | (uint64_t)(row->shared << 2 | row->is_root << 1 | row->exit_open) | (need_of(row) != need) << 3;
 		pp_block_u(io, &link);
 		row->shared = link >> 2 & 1;
 		row->is_root = link >> 1 & 1;
 		row->exit_open = link & 1;
-		link >>= 3;
+		if (!io->reads)
+			need = need_of(row);
+		if (link >> 3 & 1)
+			pp_block_u(io, &need);
+		set_need(row, need);
+		link >>= 4;
 		if (link == LINK_NEW && at < d->exposeds) {
 			starts[at] = 1;
 			row->exposed = (uint32_t)(at + 1) & PP_EXPOSED_MOST;

@@ -232,6 +232,8 @@ int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, si
 		struct pp_bounds_latest *latest = &b->latest[b->group[event[i].worker]];
 		int64_t least = b->groups > 1 ? least_arrival(&event[i]) : INT64_MIN;
 
+		if (!event[i].is_needed)
+			continue;
 		if (latest->round != b->round || event[i].arrival_ns > latest->arrival_ns)
 			*latest = (struct pp_bounds_latest){b->round, event[i].arrival_ns};
 		if (least == INT64_MIN)
@@ -242,9 +244,12 @@ int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, si
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_bounds_event *e = &event[i];
 
-		if (!e->exit_known)
+		const struct pp_bounds_latest *latest = &b->latest[b->group[e->worker]];
+
+		if (!e->exit_known || !e->needs)
 			continue;
-		violated |= is_late(b->latest[b->group[e->worker]].arrival_ns, e->exit_ns, b->d->worker[e->worker].own_bound_ns);
+		if (latest->round == b->round)
+			violated |= is_late(latest->arrival_ns, e->exit_ns, b->d->worker[e->worker].own_bound_ns);
 		violated |= check_exit(&k, e, c);
 	}
 	return violated;

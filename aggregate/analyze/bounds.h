@@ -32,14 +32,16 @@ struct pp_bounds_event { /* one rank in a collective */
 	int exit_known;
 	int64_t arrival_ns, exit_ns;
 	int64_t bound_ns; /* pp_bounds_at() of its arrival; of one group of ranks nobody asks for it */
+	int is_needed;    /* others may not leave before it has come */
+	int needs;        /* it may not leave before those have come */
 };
 
 /* pp_bounds_between() of two arrivals. */
 int64_t pp_bounds_arrivals(const struct pp_bounds *b, const struct pp_bounds_event *one, const struct pp_bounds_event *other);
 
-/* Of a collective that nobody leaves before the last has come: every exit against the arrivals of all others. Those on other clocks
- * are what `c` counts: one pair for each exit, with the arrival that contradicts it most. 1: a rank left before another came, by
- * more than their bound. */
+/* Of a collective that a rank with `needs` leaves only when all with `is_needed` have come: its exit against those arrivals. Those
+ * on other clocks are what `c` counts: one pair for each exit, with the arrival that contradicts it most. 1: a rank left before
+ * another came, by more than their bound. */
 int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, size_t n, struct pp_causality *c);
 
 /* Of any two ranks whose clocks are joined, in the whole window: pp_dataset.pair_bound_ns. -ENOMEM. */

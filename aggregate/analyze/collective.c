@@ -99,6 +99,22 @@ static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 	return j->in->partial && (!comm || comm->size > n);
 }
 
+/* A call that only moves data, and gets none, waits for nobody: Open MPI returns at once where there is nothing to move. */
+static enum pp_row_needs needs_of(const struct pp_span *span)
+{
+	if (!pp_mpi_call_only_moves_data(span->call))
+		return PP_ROW_NEEDS_ALL;
+	if (!span->received || (span->mpi & PP_MPI_FROM_NONE))
+		return PP_ROW_NEEDS_NONE;
+	return span->mpi & PP_MPI_FROM_SOME ? PP_ROW_NEEDS_SOME : PP_ROW_NEEDS_ALL;
+}
+
+/* Its group of an intercommunicator: 1 or 2. */
+static uint32_t side_of(const struct pp_span *span)
+{
+	return span->mpi & PP_MPI_SIDE_FIRST ? 1 : span->mpi & PP_MPI_SIDE_SECOND ? 2 : 0;
+}
+
 /* Rows have the numbers of their members. */
 static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n, struct pp_collective *ret_c)
 {
@@ -118,7 +134,10 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 		                                               .arrival_ns = m[i].arrival,
 		                                               .exit_ns = m[i].exit,
 		                                               .is_root = m[i].is_root,
-		                                               .exit_open = !m[i].exit_known};
+		                                               .exit_open = !m[i].exit_known,
+		                                               .needs = needs_of(span) & 3,
+		                                               .is_empty = pp_mpi_call_only_moves_data(span->call) && !span->sent,
+		                                               .side = side_of(span)};
 	}
 	*ret_c = c;
 	if (m->is_open)
@@ -178,6 +197,8 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_c
 	struct pp_waited waited = m->waited, nobody = {.until = INT64_MIN, .worker = m->worker, .blame = -1};
 	const struct pp_done *done;
 
+	if (!m->is_open && waited.is_unsplit)
+		return 0;
 	/* It waited for nobody: of a Wait too that began before the operation, on another thread. */
 	if (waited.blame < 0)
 		waited = nobody;
@@ -223,6 +244,8 @@ int pp_join_collectives(struct pp_join *j)
 		rc = note_member(j, &j->member[i], &j->d->row[i], requests);
 	if (!j->in->partial) {
 		j->d->violations = waiting.violations;
+		j->d->unsplit = waiting.unsplit;
+		j->d->doubled = waiting.doubled;
 		j->d->causality = waiting.causality;
 	}
 	if (rc == 0 && !j->in->partial) /* parts have them in the order of rows */

@@ -68,12 +68,22 @@ struct pp_collective {
 	uint32_t row_count;
 };
 
+enum pp_row_needs {                    /* whose data a row gets, as far as its record says */
+	            PP_ROW_NEEDS_ALL,  /* of all that give, or have to come */
+	            PP_ROW_NEEDS_SOME, /* of some of them: nobody knows of whom */
+	            PP_ROW_NEEDS_NONE,
+};
+
 struct pp_collective_row {
 	int32_t worker;
 	uint32_t exposed : 29; /* part: index + 1 of the first segment of the call that waits for it; 0: none, or charged */
 	uint32_t shared : 1;   /* part: that call is a Wait, which may wait for others too */
 	uint32_t is_root : 1;
 	uint32_t exit_open : 1; /* exit_ns is not its own end: never seen */
+	uint32_t needs : 2;     /* enum pp_row_needs */
+	uint32_t is_empty : 1;  /* gives no data: nobody waits for it */
+	uint32_t side : 2;      /* intercommunicator: 1 or 2, its group; 0: there is one group */
+	uint32_t reserved;
 	int64_t arrival_ns, exit_ns;
 };
 
@@ -180,6 +190,8 @@ struct pp_dataset {
 	uint64_t paused, parented;     /* ranks: that MPI_Pcontrol(0) stopped, whose world was spawned */
 	uint64_t crossed;              /* ranges of one thread that overlap without nesting */
 	uint64_t violations;           /* collectives that ended on some rank before the last arrival by more than the bound */
+	uint64_t unsplit;              /* calls of collectives whose record does not say from whom they got data */
+	uint64_t doubled;              /* collectives with two calls of one rank: nobody is said to wait in them */
 	struct pp_causality causality; /* of exits from collectives and arrivals on other clocks */
 	int64_t pair_bound_ns; /* |error| of a difference of any two ranks' times whose clocks are joined, in the whole window */
 	struct pp_channel *channel;

@@ -224,6 +224,18 @@ void pp_dataset_quality(struct pp_dataset *d)
 		                "%" PRIu64
 		                " collectives ended on a rank before the last rank came: the clock or the record is wrong there",
 		                d->violations);
+	if (d->unsplit)
+		pp_dataset_warn(d,
+		                "%" PRIu64
+		                " calls of collectives got data from some ranks only, and their records do not say from which: "
+		                "they count neither as wait nor as transfer",
+		                d->unsplit);
+	if (d->doubled)
+		pp_dataset_warn(d,
+		                "%" PRIu64
+		                " collectives hold two calls of one rank: two communicators were taken for one. Their time "
+		                "counts neither as wait nor as transfer",
+		                d->doubled);
 	if (d->crossed)
 		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time",
 		                d->crossed);

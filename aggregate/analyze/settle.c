@@ -42,7 +42,9 @@ static void settle_rows(struct settle *s, const struct pp_collective *c)
 			continue;
 		if (waited.blame < 0) /* it waited for nobody: of a Wait too that began before the operation, on another thread */
 			waited.until = INT64_MIN;
-		if (row->shared)
+		if (waited.is_unsplit)
+			; /* neither waiting nor transfer */
+		else if (row->shared)
 			s->shared[s->n++] = (struct shared){.exposed = row->exposed - 1, .waited = waited};
 		else
 			charge_call(s->d, &waited, row->exposed - 1);
@@ -120,6 +122,8 @@ int pp_dataset_settle(struct pp_dataset *d)
 	if (rc == 0)
 		settle_shared(&s);
 	d->violations = s.waiting.violations;
+	d->unsplit = s.waiting.unsplit;
+	d->doubled = s.waiting.doubled;
 	d->causality = s.waiting.causality;
 	pp_waiting_release(&s.waiting);
 	free(s.shared);

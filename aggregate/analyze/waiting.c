@@ -8,6 +8,8 @@
 #include "aggregate/analyze/join.h"
 #include "core/source/mpi_call.h"
 
+enum { SIDES = 3 }; /* none, or one of the two groups of an intercommunicator */
+
 const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
 {
 	size_t low = 0, high = d->communicators;
@@ -103,6 +105,8 @@ static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const
 			int64_t one = order[k].row;
 
 			/* Of two at once the first row. */
+			if (row[one].is_empty)
+				continue;
 			if (last < 0 || row[one].arrival_ns > row[last].arrival_ns ||
 			    (one < last && row[one].arrival_ns == row[last].arrival_ns))
 				last = one;
@@ -148,23 +152,40 @@ static void need_earlier(struct pp_waiting *w, const struct pp_collective *c, co
 	}
 }
 
-static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row, int64_t last)
+/* The last to come of those whose data a row of this side gets: of an intercommunicator the other group's. Of two at once the first
+ * row. */
+static int64_t last_for(const struct pp_collective *c, const struct pp_collective_row *row, uint32_t side)
+{
+	int64_t last = -1;
+
+	for (uint32_t i = 0; i < c->row_count; i++)
+		if (!row[i].is_empty && (!side || row[i].side != side) && (last < 0 || row[i].arrival_ns > row[last].arrival_ns))
+			last = i;
+	return last;
+}
+
+static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(c->call)->class;
-	int64_t root = -1;
+	int64_t root = -1, last[SIDES];
 
 	for (uint32_t i = 0; i < c->row_count && root < 0; i++)
 		root = row[i].is_root ? (int64_t)i : -1;
-	if (class == PP_MPI_PREFIX)
-		return need_lower(w, c, row);
+	for (uint32_t side = 0; side < SIDES; side++)
+		last[side] = last_for(c, row, side);
+	if (class == PP_MPI_PREFIX && need_lower(w, c, row) < 0)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		if (class == PP_MPI_FROM_ROOT)
-			w->needs[i] = root;
-		else
-			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last : -1;
+			w->needs[i] = root >= 0 && !row[root].is_empty ? root : -1;
+		else if (class != PP_MPI_PREFIX)
+			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last[row[i].side % SIDES] : -1;
 	}
 	if (may_leave_early(class))
 		need_earlier(w, c, row);
+	for (uint32_t i = 0; i < c->row_count; i++)
+		if (row[i].needs != PP_ROW_NEEDS_ALL)
+			w->needs[i] = -1;
 	return 0;
 }
 
@@ -177,8 +198,14 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 		one->until = row[i].arrival_ns;
 		one->blame = -1;
 		one->bound_ns = 0;
+		one->is_unsplit = w->is_doubled || row[i].needs == PP_ROW_NEEDS_SOME;
+		w->unsplit += !w->is_doubled && one->is_unsplit;
+		if (one->is_unsplit)
+			continue;
 		/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
 		if (!needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
+			continue;
+		if (w->row[w->needs[i]].worker == one->worker) /* nobody waits for himself: pp_waiting.doubled sees to it */
 			continue;
 		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
 		one->blame = (int32_t)w->row[w->needs[i]].worker;
@@ -241,6 +268,7 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 {
 	size_t last = 0;
 
+	w->is_doubled = 0;
 	c->ranks = (int32_t)c->row_count;
 	c->root = -1;
 	c->first_ns = row[0].arrival_ns;
@@ -249,7 +277,8 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 		uint32_t worker = (uint32_t)pp_dataset_worker(w->d, row[i].worker);
 
 		w->row[i].worker = worker;
-		w->event[i] = (struct pp_bounds_event){worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns, 0};
+		w->is_doubled |= i && w->row[i - 1].worker == worker;
+		w->event[i] = (struct pp_bounds_event){worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns, 0, 0, 0};
 		if (w->bounds.groups > 1)
 			w->event[i].bound_ns = pp_bounds_at(&w->bounds, worker, row[i].arrival_ns);
 		if (row[i].arrival_ns < c->first_ns)
@@ -267,6 +296,23 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 	return last;
 }
 
+/* The rank that left before one whom it needs had come: in each group of an intercommunicator those wait for the other. */
+static int check_order(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+{
+	int violated = 0, sides = 0;
+
+	for (uint32_t i = 0; i < c->row_count; i++)
+		sides |= row[i].side != 0;
+	for (uint32_t side = sides ? 1 : 0; side <= (sides ? 2u : 0u); side++) {
+		for (uint32_t i = 0; i < c->row_count; i++) {
+			w->event[i].is_needed = !row[i].is_empty && (!side || row[i].side != side);
+			w->event[i].needs = row[i].needs == PP_ROW_NEEDS_ALL && row[i].side == side;
+		}
+		violated |= pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);
+	}
+	return violated;
+}
+
 static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
 {
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
@@ -276,12 +322,15 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 	c->wait_ns = c->transfer_ns = 0;
 	c->algbw = c->busbw = 0;
 	for (uint32_t i = 0; i < c->row_count; i++) {
+		known &= !row[i].exit_open;
+		if (w->row[i].is_unsplit)
+			continue;
 		c->wait_ns = pp_wrap_plus(c->wait_ns, pp_wrap_minus(w->row[i].until, row[i].arrival_ns));
 		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
-		known &= !row[i].exit_open;
 	}
-	if (info->class == PP_MPI_ALL)
-		w->violations += (uint64_t)pp_bounds_check(&w->bounds, w->event, c->row_count, &w->causality);
+	w->doubled += w->is_doubled;
+	if (info->class == PP_MPI_ALL && !w->is_doubled)
+		w->violations += (uint64_t)check_order(w, c, row);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
 		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
@@ -317,7 +366,7 @@ int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c)
 	if (make_room(w, c->row_count) < 0)
 		return -ENOMEM;
 	last = look_at_rows(w, c, row);
-	if (set_needs(w, c, row, (int64_t)last) < 0)
+	if (set_needs(w, c, row) < 0)
 		return -ENOMEM;
 	set_until(w, c, row);
 	sum_up(w, c, row);

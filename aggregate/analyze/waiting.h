@@ -12,6 +12,7 @@ struct pp_waited {        /* one row's */
 	uint32_t worker;  /* index of its worker */
 	int32_t blame;    /* of the worker it waits for; -1: nobody */
 	int64_t bound_ns; /* |error| of `until` against its own clock */
+	int is_unsplit;   /* for whom it waits is not recorded: its time is neither waiting nor transfer */
 };
 
 struct pp_waiting_order {
@@ -32,6 +33,9 @@ struct pp_waiting { /* room that many collectives use one after the other */
 	struct pp_bounds_event *event;
 	uint64_t violations; /* collectives that ended on some rank before the last arrival by more than the bound */
 	struct pp_causality causality;
+	int is_doubled;   /* the collective at hand */
+	uint64_t unsplit; /* rows of which nobody knows for whom they waited */
+	uint64_t doubled; /* collectives with two calls of one rank: of two communicators that were taken for one */
 };
 
 /* comm, call, bytes, row_first and row_count are set, rows are ordered by worker. -ENOMEM. */

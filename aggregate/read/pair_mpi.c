@@ -57,6 +57,8 @@ static void fill(struct pp_span *s, const struct pp_record *r)
 	s->peer = r->mpi.peer;
 	s->request = r->mpi.request;
 	s->call = r->mpi.call;
+	if (s->kind == PP_SPAN_MPI)
+		s->mpi = r->mpi.flags;
 }
 
 /* Before the call's own span: it begins with it and ends later, so the order by begin, end descending holds. */

@@ -75,14 +75,18 @@ struct pp_record_mpi { /* MPI: record.tick is the begin */
 };
 
 enum pp_mpi_flags {
-	PP_MPI_IS_ROOT = 1,      /* this rank is the root of a rooted collective */
-	PP_MPI_PEER_IN_COMM = 2, /* peer is a rank in comm, not a world rank (intercommunicator) */
-	PP_MPI_FAILED = 4,       /* the call returned an error */
-	PP_MPI_FREED = 8,        /* REQUEST: MPI_Request_free, its completion is never seen */
-	PP_MPI_CANCELLED = 16,   /* REQUEST: it was cancelled, nothing moved */
-	PP_MPI_POLLS = 32,       /* unsuccessful polls, from the first's begin to the last's end; `sequence` is how many */
-	PP_MPI_RECEIVES = 64,    /* MPI_Start: of a receive */
-	PP_MPI_TO_FILE = 128,    /* the file is one that is written; for calls that neither read nor write */
+	PP_MPI_IS_ROOT = 1,        /* this rank is the root of a rooted collective */
+	PP_MPI_PEER_IN_COMM = 2,   /* peer is a rank in comm, not a world rank (intercommunicator) */
+	PP_MPI_FAILED = 4,         /* the call returned an error */
+	PP_MPI_FREED = 8,          /* REQUEST: MPI_Request_free, its completion is never seen */
+	PP_MPI_CANCELLED = 16,     /* REQUEST: it was cancelled, nothing moved */
+	PP_MPI_POLLS = 32,         /* unsuccessful polls, from the first's begin to the last's end; `sequence` is how many */
+	PP_MPI_RECEIVES = 64,      /* MPI_Start: of a receive */
+	PP_MPI_TO_FILE = 128,      /* the file is one that is written; for calls that neither read nor write */
+	PP_MPI_FROM_SOME = 256,    /* gets data from some of the others: the record does not say from whom */
+	PP_MPI_FROM_NONE = 512,    /* gets data from none of the others */
+	PP_MPI_SIDE_FIRST = 1024,  /* intercommunicator: this rank is in the group with the lower first world rank */
+	PP_MPI_SIDE_SECOND = 2048, /* in the other one */
 };
 
 struct pp_record_request { /* REQUEST: record.tick is when completion was seen */

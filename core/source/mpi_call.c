@@ -131,6 +131,11 @@ int pp_mpi_call_has_equal_bytes(unsigned call)
 	return c10d_of(call) ? c10d_of(call)->equal_bytes : call < ROWS && equal_bytes[call];
 }
 
+int pp_mpi_call_only_moves_data(unsigned call)
+{
+	return !c10d_of(call) && pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
+}
+
 int pp_mpi_call_joins_data(unsigned call)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(call)->class;

@@ -56,6 +56,8 @@ int pp_mpi_class_is_file(enum pp_mpi_class class);
 int pp_mpi_call_is_collective(unsigned call);
 /* max(sent, received) of such a call is the same on all ranks. */
 int pp_mpi_call_has_equal_bytes(unsigned call);
+/* A collective of MPI that does nothing but move the data of its arguments: with none to get, a rank need wait for nobody. */
+int pp_mpi_call_only_moves_data(unsigned call);
 /* Such a call joins data of several ranks, which a barrier or a broadcast does not. */
 int pp_mpi_call_joins_data(unsigned call);
 

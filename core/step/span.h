@@ -52,7 +52,8 @@ struct pp_span {            /* 72 bytes */
 	union {
 		int64_t number;   /* STEP: its number */
 		double value;     /* COUNTER */
-		int64_t wait_end; /* REQUEST: same as end; MPI: 0 */
+		int64_t wait_end; /* REQUEST: same as end */
+		int64_t mpi;      /* MPI: flags of the record, enum pp_mpi_flags */
 	};
 };
 

@@ -102,7 +102,20 @@ def spawn_own_session(place, full):
     spawn_check(sizes[4], 4, "was spawned by another one")
 
 
-CASES = {f.__name__: f for f in (persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
+def empty(place, full):
+    """What leaves before the others have come, as it may, is no fault of a clock; nobody waits where there is nothing to get."""
+    for ranks in (2, 4):
+        with opened(profiled(place, ranks, ["empty"])) as f:
+            check(f["quality/violations"][()] == 0, f"{warnings(f)}")
+            check(not any("ended on a rank before" in w for w in warnings(f)), f"{warnings(f)}")
+            names = [n.decode() for n in f["collective/operation"][:]]
+            wait = f["collective/wait_ns"][:]
+            bytes_ = f["collective/bytes"][:]
+            waited = {n for n, w, b in zip(names, wait, bytes_) if w and not b and "all" in n}
+            check(not waited, f"{ranks} ranks wait in empty {waited}")
+
+
+CASES = {f.__name__: f for f in (empty, persistent, polls, pcontrol, spawn_inside, spawn_outside, spawn_own_session)}
 
 if __name__ == "__main__":
     sys.exit(main(CASES, __doc__))

@@ -103,6 +103,47 @@ static void persistent(void)
 	MPI_Request_free(&both[1]);
 }
 
+/* Ranks come one after the other to collectives that have nothing to move, then to those of an intercommunicator whose groups are
+ * the even and the odd ranks: who has come leaves before the others of his group. */
+static void empty(void)
+{
+	int counts[64] = {0}, at[64] = {0}, in[64], out[64] = {0};
+	MPI_Datatype types[64];
+	MPI_Comm half, inter;
+
+	for (int i = 0; i < 64; i++)
+		types[i] = MPI_INT;
+	MPI_Comm_split(MPI_COMM_WORLD, me % 2, me, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - me % 2, 7, &inter);
+	for (int i = 0; i < 4; i++) {
+		MPI_Request request;
+
+		MPI_Barrier(MPI_COMM_WORLD);
+		work(me * 5000);
+		MPI_Allreduce(out, in, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		MPI_Iallreduce(out, in, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+		MPI_Alltoall(out, 0, MPI_INT, in, 0, MPI_INT, MPI_COMM_WORLD);
+		MPI_Alltoallv(out, counts, at, MPI_INT, in, counts, at, MPI_INT, MPI_COMM_WORLD);
+		MPI_Alltoallw(out, counts, at, types, in, counts, at, types, MPI_COMM_WORLD);
+		MPI_Allgather(out, 0, MPI_INT, in, 0, MPI_INT, MPI_COMM_WORLD);
+		MPI_Allgatherv(out, 0, MPI_INT, in, counts, at, MPI_INT, MPI_COMM_WORLD);
+		MPI_Reduce_scatter(out, in, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+		counts[me] = counts[(me + 1) % ranks] = 1; /* with oneself and one neighbour on a ring of two */
+		counts[(me + 1) % ranks] = ranks == 2;
+		MPI_Alltoallv(out, counts, at, MPI_INT, in, counts, at, MPI_INT, MPI_COMM_WORLD);
+		counts[me] = counts[(me + 1) % ranks] = 0;
+		MPI_Barrier(MPI_COMM_WORLD);
+		work(me / 2 * 10000);
+		MPI_Allgather(&me, 1, MPI_INT, in, 1, MPI_INT, inter);
+		MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, inter);
+		MPI_Barrier(inter);
+		MPI_Allreduce(&me, in, me % 2 ? 0 : 1, MPI_INT, MPI_SUM, half);
+	}
+	MPI_Comm_free(&inter);
+	MPI_Comm_free(&half);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -116,6 +157,8 @@ int main(int argc, char **argv)
 		pcontrol();
 	else if (!strcmp(mode, "polls"))
 		polls();
+	else if (!strcmp(mode, "empty"))
+		empty();
 	else if (!strcmp(mode, "persistent"))
 		persistent();
 	else

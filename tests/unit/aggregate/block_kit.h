@@ -123,6 +123,9 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 			        .worker = d->worker[w].rank, .arrival_ns = kit_time(), .exit_ns = kit_time()};
 			row->is_root = kit_random(5) == 0;
 			row->exit_open = kit_random(5) == 0;
+			row->needs = kit_random(9) ? 0 : kit_random(3) & 3;
+			row->is_empty = kit_random(9) == 0;
+			row->side = kit_random(9) ? 0 : kit_random(3) & 3;
 			kit_exposed(d, row);
 			c->row_count++;
 		}

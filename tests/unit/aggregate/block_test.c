@@ -169,7 +169,7 @@ TEST(no_block)
 		bytes[at] ^= 4;
 	}
 	bytes[8]++;
-	CHECK(refused(bytes, size, -ENOTSUP, "version 5, not 4"));
+	CHECK(refused(bytes, size, -ENOTSUP, "version 6, not 5"));
 	bytes[8]--;
 	bytes[12]++;
 	CHECK(refused(bytes, size, -ENOTSUP, "byte order"));
@@ -219,7 +219,7 @@ static void mutate(const uint8_t *inner, size_t length, int *taken)
 	memcpy(copy, inner, n);
 	for (uint64_t k = 1 + kit_random(3); k; k--)
 		copy[kit_random(n)] = (uint8_t)(kit_random(3) ? kit_random(256) : 0xff);
-	memcpy(bytes, "ppblock\0\4\0\0\0\4\3\2\1", 16);
+	memcpy(bytes, "ppblock\0\5\0\0\0\4\3\2\1", 16);
 	CHECK_INT(compress2(bytes + 40, &packed, copy, size, 1), Z_OK);
 	mend_head(bytes, size, packed);
 	if (pp_block_read(bytes, 40 + packed, names, &d, &err) == 0) {

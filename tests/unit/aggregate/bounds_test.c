@@ -232,7 +232,8 @@ static void throw_clocks(struct thrown *t)
 
 		t->worker[r] = (struct pp_worker){.rank = (int32_t)r, .domain = dice(10) == 0, .own_bound_ns = OWN};
 		t->worker[r].host_clock = dice(15) ? host + 1 : 0;
-		t->event[r] = (struct pp_bounds_event){(uint32_t)r, dice(10) > 0, dice(2000), 1000 + dice(3000), 0};
+		t->event[r] = (struct pp_bounds_event){(uint32_t)r, dice(10) > 0, dice(2000), 1000 + dice(3000),
+		                                       0,           dice(8) > 0,  dice(8) > 0};
 	}
 }
 
@@ -266,12 +267,12 @@ static void check_pairs(const struct thrown *t, struct pp_bounds *b)
 		int64_t most = -1;
 		int pairs = 0, inverted = 0;
 
-		for (size_t i = 0; i < t->d.workers && exit->exit_known; i++) {
+		for (size_t i = 0; i < t->d.workers && exit->exit_known && exit->needs; i++) {
 			const struct pp_bounds_event *came = &t->event[i];
 			int64_t early = came->arrival_ns - exit->exit_ns,
 			        bound = pp_bounds_between(b, i, came->arrival_ns, k, exit->exit_ns);
 
-			if (bound == PP_BOUND_UNKNOWN)
+			if (bound == PP_BOUND_UNKNOWN || !came->is_needed)
 				continue;
 			violated |= early > bound;
 			if (b->group[i] == b->group[k])

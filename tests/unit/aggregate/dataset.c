@@ -185,6 +185,156 @@ TEST(left_before_the_last)
 	}
 }
 
+static struct pp_span *moved(struct made *m, size_t r, const char *call, int64_t begin, int64_t end, uint64_t sent,
+                             uint64_t received)
+{
+	struct pp_span *span = add_mpi(&m->capture, r, call, 0, begin, end);
+
+	span->sent = sent;
+	span->received = received;
+	return span;
+}
+
+/* Each rank is out before the next one comes: nothing was to be moved. A barrier moves nothing either, but holds all. */
+TEST(empty_collectives)
+{
+	static const char *const call[] = {"MPI_Allreduce",      "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallw",
+	                                   "MPI_Reduce_scatter", "MPI_Bcast",      "MPI_Gather",   "MPI_Scan",
+	                                   "MPI_Iallreduce",     "MPI_Barrier"};
+	enum { CALLS = sizeof(call) / sizeof(call[0]) };
+
+	for (size_t k = 0; k < CALLS; k++) {
+		struct made m = {.capture = make_capture(RANKS)};
+
+		for (size_t r = 0; r < RANKS; r++) {
+			add_step(&m.capture, r, 0, 0, 1000);
+			moved(&m, r, call[k], 200 * (int64_t)r, 200 * (int64_t)r + 100, 0, 0)->flags |=
+			        r == 3 ? PP_SPAN_IS_ROOT : 0;
+		}
+		build(&m, 0, 0);
+		CHECK_INT(m.d.violations, k == CALLS - 1);
+		CHECK_INT(m.d.cell[0].wait_ns, k == CALLS - 1 ? 100 : 0);
+		CHECK_INT(m.d.late[0].wait_ns, k == CALLS - 1 ? 300 : 0);
+		drop(&m);
+	}
+}
+
+/* Only ranks 0 and 1 give, only 0 and 2 get: 0 waits for 1, 2 for both, 1 and 3 for nobody. */
+TEST(some_give_some_get)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+	static const int64_t begin[RANKS] = {100, 300, 200, 700}, end[RANKS] = {400, 350, 500, 800};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		moved(&m, r, "MPI_Alltoallv", begin[r], end[r], r < 2 ? 8 : 0, r % 2 ? 0 : 8);
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.violations, 0);
+	CHECK_INT(m.d.cell[0].wait_ns, 200);
+	CHECK_INT(m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.cell[2].wait_ns, 100);
+	CHECK_INT(m.d.cell[3].wait_ns, 0);
+	CHECK_INT(m.d.late[0].rank, 1);
+	drop(&m);
+}
+
+/* From whom rank 0 gets is not recorded: its time is neither waiting nor transfer. Rank 1 gets from nobody but itself. */
+TEST(from_whom_is_not_recorded)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		struct pp_span *span;
+
+		add_step(&m.capture, r, 0, 0, 1000);
+		span = moved(&m, r, "MPI_Alltoallv", 200 * (int64_t)r, r > 1 ? 900 : 200 * (int64_t)r + 100, 8, 8);
+		span->mpi = r == 0 ? PP_MPI_FROM_SOME : r == 1 ? PP_MPI_FROM_NONE : 0;
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.violations, 0);
+	CHECK_INT(m.d.unsplit, 1);
+	CHECK(warned(&m.d, "1 calls of collectives got data from some ranks only"));
+	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	CHECK_INT(m.d.cell[0].transfer_ns, 0);
+	CHECK_INT(m.d.cell[1].transfer_ns, 100);
+	CHECK_INT(m.d.cell[2].wait_ns, 200); /* for rank 3 */
+	drop(&m);
+}
+
+/* Ranks 0 and 1 in one group, 2 and 3 in the other: each waits for the last of the other group only. */
+TEST(intercommunicator)
+{
+	static const int64_t begin[RANKS] = {100, 600, 300, 200}, end[RANKS] = {400, 700, 700, 700};
+	static const char *const call[] = {"MPI_Allgather", "MPI_Barrier"};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct made m = {.capture = make_capture(RANKS)};
+
+		for (size_t r = 0; r < RANKS; r++) {
+			add_step(&m.capture, r, 0, 0, 1000);
+			moved(&m, r, call[k], begin[r], end[r], k ? 0 : 8, k ? 0 : 8)->mpi =
+			        r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
+		}
+		build(&m, 0, 0);
+		CHECK_INT(m.d.violations, 0); /* rank 0 left before rank 1 of its own group came */
+		CHECK_INT(m.d.cell[0].wait_ns, 200);
+		CHECK_INT(m.d.cell[1].wait_ns, 0);
+		CHECK_INT(m.d.cell[2].wait_ns, 300);
+		CHECK_INT(m.d.cell[3].wait_ns, 400);
+		drop(&m);
+		m = (struct made){.capture = make_capture(RANKS)};
+		for (size_t r = 0; r < RANKS; r++) {
+			add_step(&m.capture, r, 0, 0, 1000);
+			moved(&m, r, call[k], begin[r], r == 2 ? 500 : 700, 8, 8)->mpi =
+			        r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
+		}
+		build(&m, 0, 0);
+		CHECK_INT(m.d.violations, 1); /* rank 2 left before rank 1 came */
+		drop(&m);
+	}
+}
+
+/* The root's own group only looks on. */
+TEST(intercommunicator_with_a_root)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		struct pp_span *span;
+
+		add_step(&m.capture, r, 0, 0, 1000);
+		span = moved(&m, r, "MPI_Bcast", r == 1 ? 400 : 100, 500, r == 1 ? 8 : 0, r > 1 ? 8 : 0);
+		span->flags |= r == 1 ? PP_SPAN_IS_ROOT : 0;
+		span->mpi = r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	CHECK_INT(m.d.cell[2].wait_ns, 300);
+	CHECK_INT(m.d.cell[3].wait_ns, 300);
+	drop(&m);
+}
+
+/* Two calls of one rank in one collective: two communicators were taken for one. No rank waits for itself. */
+TEST(nobody_waits_for_himself)
+{
+	struct made m = {.capture = make_capture(2)};
+
+	for (size_t r = 0; r < 2; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_mpi(&m.capture, r, "MPI_Allreduce", 0, 100, 400);
+		if (r == 0)
+			add_mpi(&m.capture, r, "MPI_Allreduce", 0, 500, 900);
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.doubled, 1);
+	CHECK_INT(m.d.violations, 0);
+	CHECK_INT(m.d.cell[0].wait_ns + m.d.cell[1].wait_ns, 0);
+	CHECK_INT(m.d.cell[0].late_ns + m.d.cell[1].late_ns, 0);
+	CHECK(warned(&m.d, "two communicators were taken for one"));
+	drop(&m);
+}
+
 /* Who is missing may have come last: how fast the data moved is not known. */
 TEST(no_rate_without_all_ranks)
 {
@@ -367,6 +517,12 @@ int main(void)
 	prefix_waits_for_lower_ranks();
 	never_past_own_exit();
 	left_before_the_last();
+	empty_collectives();
+	some_give_some_get();
+	from_whom_is_not_recorded();
+	intercommunicator();
+	intercommunicator_with_a_root();
+	nobody_waits_for_himself();
 	no_rate_without_all_ranks();
 	slow_rank();
 	nonblocking();

@@ -132,6 +132,7 @@ static inline void compare_collectives(const struct pp_dataset *a, const struct 
 		EQUAL(x->row_count, &a->row[x->row_first], &b->row[y->row_first]);
 	}
 	CHECK_INT(b->violations, a->violations);
+	CHECK_INT(b->unsplit, a->unsplit);
 }
 
 static inline void compare_cells(const struct pp_dataset *a, const struct pp_dataset *b)

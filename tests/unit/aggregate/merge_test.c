@@ -17,7 +17,11 @@ static void add_call(struct pp_capture *c, size_t r, const char *name, uint64_t 
 	struct pp_span *span = add_mpi(c, r, name, sequence, at, end);
 
 	span->comm = comm;
-	span->sent = kit_random(5000);
+	span->sent = kit_random(8) ? kit_random(5000) : 0;
+	span->received = kit_random(8) ? span->received : 0;
+	span->mpi = kit_random(8) ? 0 : PP_MPI_FROM_SOME;
+	if (sequence % 7 == 3)
+		span->mpi |= r % 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
 	if (!strcmp(name, "MPI_Bcast") && r % HALF == 0 && (comm != 77 || r == 0))
 		span->flags |= PP_SPAN_IS_ROOT;
 }
