@@ -155,8 +155,11 @@ static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
                         const struct pp_intern *names, const char *logdir, const char *session)
 {
+	char covered[64] = "";
 	const char *quote = strpbrk(logdir, " \t*?&;|<>()$") ? "'" : ""; /* it is pasted into a shell */
 
+	if (steps->covered > 0)
+		snprintf(covered, sizeof(covered), ", covering %.0f %% of the recorded time", 100 * steps->covered);
 	say_head(m, d, steps);
 	snprintf(m->session, sizeof(m->session), "%s", session);
 	if (m->failure[0])
@@ -172,8 +175,8 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));
 	else if (steps->rule == PP_STEP_RULE_PERIOD)
 		add(m->must_know, sizeof(m->must_know), "; ",
-		    "no step marks: steps are a repeating pattern of %" PRIu32 " collectives, confidence %.2f", steps->period,
-		    steps->confidence);
+		    "no step marks: steps are a repeating pattern of %" PRIu32 " collectives%s, confidence %.2f", steps->period,
+		    covered, steps->confidence);
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
 		return; /* the head says it, and no steps were asked for */
 	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))

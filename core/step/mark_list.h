@@ -28,15 +28,22 @@ struct pp_range_rule { /* what the RANGE rule chose */
 };
 
 #define PP_PERIOD_RULE_COVERAGE 0.5 /* of the collectives from the first step to the last: with less there are no steps */
+#define PP_GUESS_TIME 0.5           /* of the recorded time: with less these are not the steps of the run */
+#define PP_GUESS_CONFIDENCE 0.5     /* a guess with less is not used */
 
 struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
 	uint32_t comm_name; /* intern id; 0: none */
 	uint32_t period;    /* collectives of the last pattern */
+	size_t steps;
 	uint32_t patterns;  /* how many there were, one after the other */
 	uint64_t matched;   /* collectives of patterns */
 	uint64_t irregular; /* others between the first step and the last */
 	double coverage;    /* share of the matched */
+	double time;        /* share of the recorded time that the steps take */
+	int is_between;     /* what is between steps is known to be an evaluation, a checkpoint */
+	int is_unsure;      /* a loop inside of the step, or steps with something between: nothing shows which */
 	int evicted;        /* a rank lost its beginning: step 0 is not the job's first */
+	double confidence;
 };
 
 /* Append; -ENOMEM. */
@@ -49,7 +56,7 @@ int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first,
 /* Steps by the RANGE rule: fills list[capture->ranks] and returns 1, 0 where no range qualifies, -ENOMEM. */
 int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);
 
-/* Steps by the COLLECTIVE_PERIOD rule, in the same way. */
+/* Steps by the COLLECTIVE_PERIOD rule, in the same way; the caller decides whether they are good enough. */
 int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *ret_rule);
 
 #endif

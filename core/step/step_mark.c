@@ -171,6 +171,12 @@ static void __attribute__((format(printf, 2, 3))) add_note(struct pp_steps *s, c
 	va_end(arguments);
 }
 
+static void clear_marks(struct pp_marks *list, size_t ranks)
+{
+	for (size_t r = 0; r < ranks; r++)
+		list[r].marks = 0;
+}
+
 /* Nothing but collectives tells: docs/steps.md. Returns 1 where they do not either. */
 static int choose_period(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
@@ -179,11 +185,28 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 
 	if (rc <= 0)
 		return rc < 0 ? rc : 1;
+	if (rule.confidence < PP_GUESS_CONFIDENCE) {
+		if (rule.time < PP_GUESS_TIME)
+			add_note(s,
+			         "%zu repetitions of a pattern of %u collectives cover %.2g %% of the recorded time: too little to "
+			         "be the steps",
+			         rule.steps, (unsigned)rule.period, 100 * rule.time);
+		else if (rule.is_unsure)
+			add_note(s, "a pattern of %u collectives may be the step or a loop inside of it", (unsigned)rule.period);
+		else
+			add_note(s, "%zu repetitions of a pattern of %u collectives are no sure steps (confidence %.2f)",
+			         rule.steps, (unsigned)rule.period, rule.confidence);
+		clear_marks(list, capture->ranks);
+		return 1;
+	}
 	s->rule = PP_STEP_RULE_PERIOD;
 	s->period = rule.period;
-	s->confidence = 0.7 * rule.coverage * (rule.patterns > 1 ? 0.9 : 1.0) * (rule.evicted ? 0.7 : 1.0);
-	add_note(s, "steps are guessed from a repeating pattern of %u collectives; podprof_step_begin() marks them for sure",
-	         (unsigned)rule.period);
+	s->confidence = rule.confidence;
+	s->covered = rule.time;
+	add_note(s,
+	         "%zu steps found from a pattern of %u collectives, covering %.0f %% of the recorded time; podprof_step_begin() "
+	         "marks them for sure",
+	         rule.steps, (unsigned)rule.period, 100 * rule.time);
 	if (rule.evicted)
 		add_note(s, "they are numbered from where records were kept");
 	if (rule.irregular)
@@ -199,7 +222,8 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 static int choose_told(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const struct pp_span *newest = NULL;
-	int rc;
+	struct pp_period_rule rule = {0};
+	int rc = 0;
 
 	for (size_t r = 0; r < capture->ranks && !newest; r++) {
 		int64_t t = marking_thread(&capture->rank[r], 1);
@@ -210,17 +234,24 @@ static int choose_told(const struct pp_capture *capture, struct pp_marks *list, 
 	}
 	if (!newest)
 		return 1;
-	if (last > first && first - 1 <= (int64_t)newest->sequence) {
-		rc = choose_period(capture, list, s);
-		if (rc <= 0)
-			return rc;
-	}
-	for (size_t r = 0; r < capture->ranks; r++)
+	if (last > first && first - 1 <= (int64_t)newest->sequence)
+		rc = pp_period_rule_find(capture, list, &rule);
+	if (rc < 0)
+		return rc;
+	if (rule.period != newest->request)
+		clear_marks(list, capture->ranks);
+	for (size_t r = 0; r < capture->ranks && rule.period != newest->request; r++)
 		if (list_marked(&capture->rank[r], 1, &list[r], &s->backwards) < 0)
 			return -ENOMEM;
 	s->rule = PP_STEP_RULE_PERIOD;
 	s->period = newest->request;
 	s->confidence = 0.7 * (double)newest->sent / (double)(newest->sent + newest->received + 1);
+	if (s->confidence < PP_GUESS_CONFIDENCE) {
+		add_note(s, "a pattern of %u collectives was no sure step while the job ran (confidence %.2f)",
+		         (unsigned)newest->request, s->confidence);
+		clear_marks(list, capture->ranks);
+		return 1;
+	}
 	add_note(s, "steps were guessed while the job ran, from a repeating pattern of %u collectives", (unsigned)newest->request);
 	return 0;
 }

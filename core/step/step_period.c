@@ -6,24 +6,16 @@
 #include "core/ring/record.h"
 #include "core/source/mpi_call.h"
 #include "core/step/mark_list.h"
-#include "core/window/period.h"
+#include "core/step/period_list.h"
 
-struct stream { /* the collectives of one communicator, by sequence number from `low` on; the same for all ranks */
-	uint64_t comm;
-	uint32_t low;
-	size_t length;
-	uint32_t *symbol; /* [length]; PP_PERIOD_GAP where no rank knows */
-};
-
-struct period_step {
-	size_t last;   /* index of its last collective: it ends where this one ends */
-	size_t before; /* it begins where this one ends; SIZE_MAX: nothing was before */
+enum {
+	NESTS = 4,     /* loops inside of loops */
+	MANY_TIMES = 8 /* fewer repetitions may be chance */
 };
 
 struct found { /* steps of the best stream */
-	struct period_step *step;
-	size_t steps, room;
-	struct stream stream;
+	struct pp_stream stream;
+	struct pp_period_list list;
 	struct pp_period_rule rule;
 };
 
@@ -45,20 +37,23 @@ static int has_calls(const struct pp_thread *thread)
 	return pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI));
 }
 
+static uint64_t bytes_of(const struct pp_span *span)
+{
+	return span->sent > span->received ? span->sent : span->received;
+}
+
 /* A call that failed on one rank says nothing of the others'. */
 static uint32_t symbol_of(const struct pp_span *span)
 {
-	uint64_t bytes = span->sent > span->received ? span->sent : span->received;
-
 	if (span->flags & PP_SPAN_FAILED)
 		return PP_PERIOD_GAP;
 	return pp_period_symbol(span->call, pp_mpi_call_joins_data(span->call), span->peer,
-	                        pp_mpi_call_has_equal_bytes(span->call) ? bytes : 0);
+	                        pp_mpi_call_has_equal_bytes(span->call) ? bytes_of(span) : 0);
 }
 
 /* From the first number that every rank has, where it has any (records may have been evicted), to the last of any. Numbers that
  * jump further than there are calls are damage: then there is no stream. */
-static int find_limits(const struct pp_capture *capture, struct stream *s)
+static int find_limits(const struct pp_capture *capture, struct pp_stream *s)
 {
 	uint32_t low = 0, high = 0;
 	uint64_t calls = 0;
@@ -86,10 +81,11 @@ static int find_limits(const struct pp_capture *capture, struct stream *s)
 }
 
 /* Symbols of all ranks, each number once. Where two ranks differ the stream ends: they did not do the same from there on. */
-static int fill_stream(const struct pp_capture *capture, struct stream *s)
+static int fill_stream(const struct pp_capture *capture, struct pp_stream *s)
 {
 	s->symbol = calloc(s->length + 1, sizeof(*s->symbol));
-	if (!s->symbol)
+	s->bytes = calloc(s->length + 1, sizeof(*s->bytes));
+	if (!s->symbol || !s->bytes)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->length; i++)
 		s->symbol[i] = PP_PERIOD_GAP;
@@ -106,6 +102,8 @@ static int fill_stream(const struct pp_capture *capture, struct stream *s)
 				    span->sequence - s->low >= s->length)
 					continue;
 				place = &s->symbol[span->sequence - s->low];
+				if (bytes_of(span) > s->bytes[span->sequence - s->low])
+					s->bytes[span->sequence - s->low] = bytes_of(span);
 				if (*place != PP_PERIOD_GAP && *place != symbol)
 					s->length = span->sequence - s->low;
 				else
@@ -116,85 +114,8 @@ static int fill_stream(const struct pp_capture *capture, struct stream *s)
 	return 0;
 }
 
-static int add_step(struct found *f, size_t first, size_t last)
-{
-	if (f->steps == f->room) {
-		size_t room = f->room ? 2 * f->room : 64;
-		struct period_step *more = realloc(f->step, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->step = more;
-		f->room = room;
-	}
-	f->step[f->steps++] = (struct period_step){.last = last, .before = first ? first - 1 : SIZE_MAX};
-	return 0;
-}
-
-/* Feed a stream; the steps that it has, and how well they cover it. */
-static int find_steps(struct found *f, struct pp_period *p)
-{
-	uint64_t first = 0;
-
-	pp_period_init(p);
-	for (size_t i = 0; i < f->stream.length; i++) {
-		enum pp_period_event event = pp_period_feed(p, f->stream.symbol[i]);
-
-		if (event == PP_PERIOD_FOUND) {
-			if (p->found == 1)
-				first = p->start;
-			for (uint64_t n = 0; n < p->steps; n++)
-				if (add_step(f, p->start + n * p->period, p->start + (n + 1) * p->period - 1) < 0)
-					return -ENOMEM;
-			f->rule.period = p->period;
-		} else if (event == PP_PERIOD_STEP &&
-		           add_step(f, p->steps == 1 ? p->start : f->step[f->steps - 1].last + 1, i) < 0) {
-			return -ENOMEM;
-		}
-	}
-	f->rule.patterns = p->found;
-	f->rule.matched = p->matched;
-	f->rule.irregular = p->last_end > first ? p->last_end - first - p->matched : 0;
-	f->rule.coverage = p->last_end > first ? (double)p->matched / (double)(p->last_end - first) : 0;
-	return 0;
-}
-
-/* The stream of all streams whose patterns cover most collectives; at a tie the lower communicator. */
-static int best_stream(const struct pp_capture *capture, const struct pp_rank *known, struct found *best)
-{
-	struct pp_period *p = malloc(sizeof(*p));
-	int rc = p ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < known->comms && rc == 0; i++) {
-		const struct pp_comm *c = &known->comm[i];
-		struct found f = {.stream = {.comm = c->id}};
-
-		if (c->kind != PP_COMM_MEMBERS || (int64_t)c->size != capture->ranks_asked || !find_limits(capture, &f.stream))
-			continue;
-		f.rule.comm_name = c->name;
-		rc = fill_stream(capture, &f.stream);
-		if (rc == 0)
-			rc = find_steps(&f, p);
-		free(f.stream.symbol);
-		f.stream.symbol = NULL;
-		if (rc == 0 && (f.rule.matched > best->rule.matched ||
-		                (f.rule.matched && f.rule.matched == best->rule.matched && c->id < best->stream.comm))) {
-			free(best->step);
-			*best = f;
-		} else {
-			free(f.step);
-		}
-	}
-	free(p);
-	return rc;
-}
-
-struct times { /* of one rank, by index of the stream; INT64_MIN: not known */
-	int64_t *begin, *end;
-};
-
 /* When each collective of the stream began and was seen to end, but not after the next began. Returns the thread with most. */
-static uint32_t rank_times(const struct pp_rank *rank, const struct stream *s, struct times *times)
+static uint32_t rank_times(const struct pp_rank *rank, const struct pp_stream *s, struct pp_period_times *times)
 {
 	size_t most = 0;
 	uint32_t best = 0;
@@ -227,63 +148,220 @@ static uint32_t rank_times(const struct pp_rank *rank, const struct stream *s, s
 	return best;
 }
 
+static int times_init(struct pp_period_times *times, size_t length)
+{
+	times->begin = calloc(length + 1, sizeof(*times->begin));
+	times->end = calloc(length + 1, sizeof(*times->end));
+	times->work = calloc(length + 1, sizeof(*times->work));
+	return times->begin && times->end && times->work ? 0 : -ENOMEM;
+}
+
+static void times_release(struct pp_period_times *times)
+{
+	free(times->begin);
+	free(times->end);
+	free(times->work);
+}
+
+static enum pp_period_nest ask_nest(const struct pp_capture *capture, const struct pp_stream *s, const struct pp_period_list *list,
+                                    struct pp_period_times *times)
+{
+	struct pp_period_time time = {0};
+
+	if (pp_period_list_gaps(list) < PP_NEST_GAPS)
+		return PP_NEST_NONE;
+	for (size_t r = 0; r < capture->ranks; r++) {
+		rank_times(&capture->rank[r], s, times);
+		pp_period_list_time(list, times, &time);
+	}
+	return pp_period_list_nest(list, s, &time, (int64_t)capture->ranks == capture->ranks_asked);
+}
+
+/* A pattern may have a loop inside of it that is the step (what follows it is an evaluation), or be such a loop. */
+static int choose_nest(const struct pp_capture *capture, const struct pp_stream *s, struct found *f, struct pp_period *p,
+                       struct pp_period_times *times)
+{
+	struct pp_period_list other = {0};
+	enum pp_period_nest nest;
+	int rc = pp_period_list_inside(&other, s, &f->list);
+
+	nest = rc == 0 && other.steps ? ask_nest(capture, s, &other, times) : PP_NEST_NONE;
+	if (nest == PP_NEST_STEPS) {
+		pp_period_list_release(&f->list);
+		f->list = other;
+		f->rule.is_between = 1;
+		return 0;
+	}
+	pp_period_list_release(&other);
+	f->rule.is_unsure = nest == PP_NEST_UNSURE;
+	for (int i = 0; rc == 0 && !f->rule.is_unsure; i++) {
+		nest = ask_nest(capture, s, &f->list, times);
+		f->rule.is_unsure = nest == PP_NEST_UNSURE || (nest == PP_NEST_LOOP && i == NESTS);
+		f->rule.is_between = nest == PP_NEST_STEPS;
+		if (nest != PP_NEST_LOOP || i == NESTS)
+			break;
+		rc = pp_period_list_around(&other, p, s, &f->list);
+		if (rc < 0 || !other.steps || other.share < PP_PERIOD_RULE_COVERAGE) {
+			f->rule.is_unsure = 1; /* a loop whose step is not seen to repeat */
+			pp_period_list_release(&other);
+			break;
+		}
+		pp_period_list_release(&f->list);
+		f->list = other;
+	}
+	return rc;
+}
+
+static int find_steps(const struct pp_capture *capture, struct found *f, struct pp_period *p)
+{
+	const struct pp_period_list *list = &f->list;
+	struct pp_period_times times = {0};
+	struct pp_stream s = f->stream;
+	int rc = fill_stream(capture, &s);
+
+	if (rc == 0)
+		rc = pp_period_list_find(&f->list, p, s.symbol, s.length, NULL, NULL);
+	if (rc == 0 && list->steps)
+		rc = times_init(&times, s.length);
+	if (rc == 0 && list->steps)
+		rc = choose_nest(capture, &s, f, p, &times);
+	times_release(&times);
+	free(s.symbol);
+	free(s.bytes);
+	f->stream.length = s.length;
+	if (rc == 0 && list->steps) {
+		uint64_t all = list->step[list->steps - 1].last - list->step[0].head + 1;
+
+		f->rule.period = list->period;
+		f->rule.patterns = list->patterns;
+		f->rule.steps = list->steps;
+		f->rule.coverage = list->share;
+		f->rule.matched = list->calls;
+		f->rule.irregular = all - list->calls;
+	}
+	return rc;
+}
+
+/* The stream of all streams whose patterns cover most collectives; at a tie the lower communicator. */
+static int best_stream(const struct pp_capture *capture, const struct pp_rank *known, struct found *best)
+{
+	struct pp_period *p = malloc(sizeof(*p));
+	int rc = p ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < known->comms && rc == 0; i++) {
+		const struct pp_comm *c = &known->comm[i];
+		struct found f = {.stream = {.comm = c->id}};
+
+		if (c->kind != PP_COMM_MEMBERS || (int64_t)c->size != capture->ranks_asked || !find_limits(capture, &f.stream))
+			continue;
+		f.rule.comm_name = c->name;
+		rc = find_steps(capture, &f, p);
+		if (rc == 0 && (f.rule.matched > best->rule.matched ||
+		                (f.rule.matched && f.rule.matched == best->rule.matched && c->id < best->stream.comm))) {
+			pp_period_list_release(&best->list);
+			*best = f;
+		} else {
+			pp_period_list_release(&f.list);
+		}
+	}
+	free(p);
+	return rc;
+}
+
+/* Time of a rank that is recorded, but for the start and the end of MPI, which are no part of any step. A request ends when it was
+ * seen complete: nothing more need have been recorded until then. */
+static double recorded_time(const struct pp_rank *rank)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, without = 0;
+
+	for (size_t t = 0; t < rank->threads; t++) {
+		for (size_t i = 0; i < rank->thread[t].spans; i++) {
+			const struct pp_span *span = &rank->thread[t].span[i];
+
+			if (span->kind == PP_SPAN_REQUEST)
+				continue;
+			first = span->begin < first ? span->begin : first;
+			last = span->end > last ? span->end : last;
+			if (span->kind == PP_SPAN_MPI && pp_mpi_call_info(span->call)->class == PP_MPI_LOCAL_INIT)
+				without += span->end - span->begin;
+		}
+	}
+	first = first < rank->horizon ? rank->horizon : first;
+	return last > first && last - first > without ? (double)(last - first - without) : 0;
+}
+
 /* Marks of one rank. Its first step, where nothing stands before it, begins with the rank's records and is not complete; so is
  * what follows the last one. */
-static int fill_marks(const struct pp_rank *rank, const struct found *f, struct times *times, struct pp_marks *list)
+static int fill_marks(const struct pp_rank *rank, const struct pp_period_list *list, const struct pp_period_times *times,
+                      struct pp_marks *marks)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	list->thread = rank_times(rank, &f->stream, times);
 	for (size_t t = 0; t < rank->threads; t++) {
 		first = rank->thread[t].spans && rank->thread[t].first < first ? rank->thread[t].first : first;
 		last = rank->thread[t].spans && rank->thread[t].last > last ? rank->thread[t].last : last;
 	}
-	for (size_t i = 0; i <= f->steps; i++) {
-		const struct period_step *step = &f->step[i < f->steps ? i : f->steps - 1];
-		size_t before = i < f->steps ? step->before : step->last;
+	for (size_t i = 0; i <= list->steps; i++) {
+		size_t at = i < list->steps ? i : list->steps - 1;
+		size_t behind = i < list->steps ? (i ? list->step[i - 1].last + 1 : list->step[0].head) : list->step[at].last + 1;
 		struct pp_mark mark = {.number = (int64_t)i, .begin = INT64_MIN};
 
-		mark.end = i < f->steps ? times->end[step->last] : last;
-		if (before != SIZE_MAX)
-			mark.begin = times->end[before];
-		mark.complete = i < f->steps && mark.begin != INT64_MIN && mark.begin >= rank->horizon;
+		mark.end = i < list->steps ? times->end[list->step[at].last] : last;
+		if (behind)
+			mark.begin = times->end[behind - 1];
+		mark.complete = i < list->steps && mark.begin != INT64_MIN && mark.begin >= rank->horizon;
 		if (mark.begin == INT64_MIN && i == 0)
 			mark.begin = first;
 		if (mark.begin == INT64_MIN || mark.end <= mark.begin)
 			continue;
-		if (pp_marks_add(list, &mark) < 0)
+		if (pp_marks_add(marks, &mark) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
+static double confidence(const struct pp_period_rule *rule)
+{
+	double times = rule->steps < MANY_TIMES ? 0.6 + 0.4 * (double)rule->steps / MANY_TIMES : 1;
+	/* what is known to be no part of a step is no doubt, however many calls it has */
+	double share = rule->is_between && rule->coverage < 0.9 ? 0.9 : rule->coverage;
+
+	return 0.7 * share * times * (rule->patterns > 1 ? 0.9 : 1) * (rule->evicted ? 0.9 : 1) * (rule->is_unsure ? 0.5 : 1) *
+	       (rule->time < PP_GUESS_TIME ? rule->time : 1);
+}
+
 int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *ret_rule)
 {
 	struct found best = {0};
-	struct times times = {0};
+	struct pp_period_times times = {0};
+	struct pp_period_time time = {0};
+	double recorded = 0;
 	size_t known = 0;
 	int rc;
 
 	while (known < capture->ranks && !capture->rank[known].comms)
 		known++;
 	rc = known < capture->ranks ? best_stream(capture, &capture->rank[known], &best) : 0;
-	if (rc < 0 || !best.step || best.rule.coverage < PP_PERIOD_RULE_COVERAGE)
+	if (rc < 0 || !best.list.steps)
 		goto out;
-	rc = -ENOMEM;
-	times.begin = calloc(best.stream.length + 1, sizeof(*times.begin));
-	times.end = calloc(best.stream.length + 1, sizeof(*times.end));
-	if (!times.begin || !times.end)
+	rc = times_init(&times, best.stream.length);
+	for (size_t r = 0; rc == 0 && r < capture->ranks; r++) {
+		const struct pp_rank *rank = &capture->rank[r];
+
+		list[r].thread = rank_times(rank, &best.stream, &times);
+		pp_period_list_time(&best.list, &times, &time);
+		recorded += recorded_time(rank);
+		best.rule.evicted |= rank->horizon != INT64_MIN;
+		rc = fill_marks(rank, &best.list, &times, &list[r]);
+	}
+	if (rc < 0)
 		goto out;
-	for (size_t r = 0; r < capture->ranks; r++)
-		if (fill_marks(&capture->rank[r], &best, &times, &list[r]) < 0)
-			goto out;
+	best.rule.time = recorded > 0 ? time.own / recorded : 0;
+	best.rule.confidence = confidence(&best.rule);
 	*ret_rule = best.rule;
-	for (size_t r = 0; r < capture->ranks; r++)
-		ret_rule->evicted |= capture->rank[r].horizon != INT64_MIN;
 	rc = 1;
 out:
-	free(times.begin);
-	free(times.end);
-	free(best.step);
+	times_release(&times);
+	pp_period_list_release(&best.list);
 	return rc;
 }

@@ -1,5 +1,7 @@
-/* Training loops that mark no step: `loop`, `flat` (one allreduce a step), `none` (no two collectives alike). 40 steps; in step 25
- * rank 2 is 60 ms late. Used by tests/session/e2e_rules.py. */
+/* Loops that mark no step: `loop`, `flat` (one allreduce a step), `none` (no two collectives alike), `grow` (one of two grows), of
+ * 40 steps; in step 25 rank 2 is 60 ms late. `tail`: messages between neighbours for most of the time, then three equal histograms.
+ * `solver`: 20 rounds of two reductions in each of 40 steps. `evaluate`: 40 steps, an evaluation of 6 batches behind each fifth.
+ * `phases`: 30 steps of one kind, 30 of another. Used by tests/session/e2e_rules.py. */
 #include <mpi.h>
 #include <string.h>
 #include <time.h>
@@ -66,6 +68,88 @@ static void none(void)
 		MPI_Allreduce(gradients, sums, 1 + step * step, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void pause_ms(long ms)
+{
+	struct timespec time = {0, ms * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+static void sum(int doubles)
+{
+	MPI_Allreduce(gradients, sums, doubles, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void grow(void)
+{
+	for (int step = 0; step < STEPS; step++) {
+		pause_ms(1);
+		sum(100 + step);
+		sum(1);
+	}
+}
+
+static void tail(void)
+{
+	sum(3);
+	for (int i = 0; i < 300; i++) {
+		pause_ms(1);
+		MPI_Sendrecv(gradients, 100, MPI_DOUBLE, (rank + 1) % size, 0, sums, 100, MPI_DOUBLE, (rank + size - 1) % size, 0,
+		             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	for (int histogram = 0; histogram < 3; histogram++)
+		for (int bins = 1; bins < 6; bins++)
+			sum(bins);
+}
+
+static void solver(void)
+{
+	for (int step = 0; step < STEPS; step++) {
+		pause_ms(5);
+		for (int round = 0; round < 20; round++) {
+			sum(1);
+			sum(2);
+		}
+		sum(100);
+	}
+}
+
+static void evaluations(void)
+{
+	for (int step = 0; step < STEPS; step++) {
+		pause_ms(5);
+		sum(4096);
+		sum(1);
+		for (int batch = 0; step % 5 == 4 && batch < 6; batch++) {
+			pause_ms(1);
+			sum(2);
+		}
+	}
+}
+
+static void phases(void)
+{
+	for (int step = 0; step < 60; step++) {
+		pause_ms(2);
+		sum(4096);
+		sum(step < 30 ? 1 : 2);
+		if (step >= 30)
+			sum(3);
+	}
+}
+
+static const struct {
+	const char *what;
+	void (*run)(void);
+} shape[] = {{"loop", loop},
+             {"flat", flat},
+             {"none", none},
+             {"grow", grow},
+             {"tail", tail},
+             {"solver", solver},
+             {"evaluate", evaluations},
+             {"phases", phases}};
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "loop";
@@ -73,12 +157,9 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	if (!strcmp(what, "flat"))
-		flat();
-	else if (!strcmp(what, "none"))
-		none();
-	else
-		loop();
+	for (size_t i = 0; i < sizeof(shape) / sizeof(shape[0]); i++)
+		if (!strcmp(what, shape[i].what))
+			shape[i].run();
 	MPI_Finalize();
 	return 0;
 }

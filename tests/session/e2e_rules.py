@@ -132,6 +132,37 @@ def no_period(place, full):
             check(not f["worker/step_confidence"][()].any(), f["worker/step_confidence"][()])
 
 
+def sliver(place, full):
+    """Three equal histograms behind a long run without collectives are not its steps: the run is one, and the summary says why."""
+    _, session = unmarked(place, ["tail"])
+    check(rules(session) == {"window"}, rules(session))
+    said = read(session, "summary.txt")
+    check("3 repetitions of a pattern of 5 collectives cover" in said, said)
+    check("the window as one step" in said, said)
+    with h5(session) as f:
+        check(f["breakdown/step"].shape == (1,), f["breakdown/step"].shape)
+        check((f["breakdown/step_ns"][0] > 250000000).all(), f["breakdown/step_ns"][0])
+
+
+def shapes(place, full):
+    """The outer loop where a solver's rounds repeat inside, the training steps where evaluations stand between, steps of two
+    phases; the summary says how much of the time they cover. Sizes that grow are no pattern."""
+    for what, steps, per in (("solver", 40, 41), ("evaluate", 40, 2), ("phases", 60, None)):
+        _, session = unmarked(place, [what])
+        check(rules(session) == {"collective_period"}, (what, rules(session), read(session, "summary.txt")))
+        with h5(session) as f:
+            numbers = list(f["breakdown/step"][()])
+            check(len(numbers) in (steps - 1, steps), (what, numbers))  # the first one's begin may not be known
+            check((f["worker/step_confidence"][()] >= 0.5).all(), (what, f["worker/step_confidence"][()]))
+            joined = [int(n) for n in f["collective/step"][()]]
+        if per:
+            check(joined.count(numbers[3]) == per, (what, joined))
+        said = read(session, "summary.txt")
+        check(f"{steps} steps found from a pattern of" in said and "% of the recorded time" in said, said)
+    _, session = unmarked(place, ["grow"])
+    check(rules(session) == {"window"}, rules(session))
+
+
 def threads(place, full):
     """MPI in three side threads while the main thread marks steps."""
     logs = place.new_logs()
@@ -155,7 +186,7 @@ def fortran(place, full):
 
 
 CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_window": nvtx_window,
-         "period": period, "period_window": period_window, "no_period": no_period,
+         "period": period, "period_window": period_window, "no_period": no_period, "sliver": sliver, "shapes": shapes,
          "period_online": period_online, "period_marked": period_marked,
          "threads": threads, "fortran": fortran}
 

@@ -1,0 +1,71 @@
+/* Steps out of one communicator's collectives, and what shows that they are steps. In: its symbols and each rank's times.
+ * Out: lists of steps by index of the stream. Between step_period.c and step_nest.c only. */
+#ifndef PP_STEP_PERIOD_LIST_H
+#define PP_STEP_PERIOD_LIST_H
+
+#include "core/step/span.h"
+#include "core/window/period.h"
+
+struct pp_stream { /* the collectives of one communicator, by sequence number from `low` on; the same for all ranks */
+	uint64_t comm;
+	uint32_t low;
+	size_t length;
+	uint32_t *symbol; /* [length]; PP_PERIOD_GAP where no rank knows */
+	uint64_t *bytes;  /* [length]; the most that a rank sent or received */
+};
+
+struct pp_period_step {
+	size_t head; /* index of its first collective */
+	size_t last; /* of its last one: it ends where this one ends */
+};
+
+struct pp_period_list {
+	struct pp_period_step *step;
+	size_t steps, room;
+	uint32_t period;   /* collectives of a step: of the last pattern, of most steps where they differ */
+	uint32_t patterns; /* how many there were, one after the other */
+	uint64_t calls;    /* collectives of steps */
+	double share;      /* of all from the first step to the last */
+};
+
+struct pp_period_times { /* of one rank, by index of the stream; INT64_MIN: not known */
+	int64_t *begin, *end;
+	int64_t *work; /* [length] for medians */
+};
+
+struct pp_period_time { /* sums over ranks */
+	double own;     /* ns of steps. What is before a step that follows other calls counts as far as it does for the others */
+	double whole;   /* from the first step to the last */
+	double first, next; /* median step that follows other calls; that follows a step */
+};
+
+enum pp_period_nest {
+	PP_NEST_NONE,   /* the steps follow each other: nothing to ask */
+	PP_NEST_STEPS,  /* these are steps, what is between them is an evaluation, a checkpoint */
+	PP_NEST_LOOP,   /* a loop inside of the step */
+	PP_NEST_UNSURE, /* nothing shows which */
+};
+
+/* Steps of the machine. from, to: first and last index that a symbol stands for; NULL: itself. -ENOMEM. */
+int pp_period_list_find(struct pp_period_list *list, struct pp_period *p, const uint32_t *symbol, size_t length, const size_t *from,
+                        const size_t *to);
+/* Steps of the pattern around these: a series of steps is one symbol. No steps: there is none. -ENOMEM. */
+int pp_period_list_around(struct pp_period_list *ret_list, struct pp_period *p, const struct pp_stream *s,
+                          const struct pp_period_list *inner);
+/* Steps of what repeats inside of the pattern, PP_NEST_TIMES times or more. No steps: nothing does. -ENOMEM. */
+int pp_period_list_inside(struct pp_period_list *ret_list, const struct pp_stream *s, const struct pp_period_list *outer);
+void pp_period_list_release(struct pp_period_list *list);
+
+/* How often others are between two steps. */
+size_t pp_period_list_gaps(const struct pp_period_list *list);
+void pp_period_list_time(const struct pp_period_list *list, const struct pp_period_times *times, struct pp_period_time *sum);
+/* Are these steps, or a loop inside of one? docs/steps.md has the rule. all_ranks: `time` is of all, else hosts could differ. */
+enum pp_period_nest pp_period_list_nest(const struct pp_period_list *list, const struct pp_stream *s,
+                                        const struct pp_period_time *time, int all_ranks);
+
+enum {
+	PP_NEST_TIMES = 4, /* a loop inside of a pattern has at least so many rounds */
+	PP_NEST_GAPS = 3,  /* others between steps, so often: ask whether the steps are a loop inside of one */
+};
+
+#endif
