@@ -245,32 +245,83 @@ static const char *describe(hid_t set, const char *variable, struct pp_pod_colum
 		c->kind = H5Tget_sign(type) == H5T_SGN_NONE ? PP_POD_UINT : PP_POD_INT;
 	else if (H5Tget_class(type) == H5T_FLOAT)
 		c->kind = PP_POD_REAL;
-	else if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) <= 0 && H5Tget_size(type) < MOST_TEXT)
+	else if (H5Tget_class(type) == H5T_STRING && (H5Tis_variable_str(type) > 0 || H5Tget_size(type) < MOST_TEXT))
 		c->kind = PP_POD_TEXT;
 	else
 		why = "has a type that podprof does not write";
-	c->width = c->kind == PP_POD_TEXT ? H5Tget_size(type) + 1 : sizeof(int64_t);
+	c->width = c->kind == PP_POD_TEXT && H5Tis_variable_str(type) <= 0 ? H5Tget_size(type) + 1 : sizeof(int64_t);
 	H5Tclose(type);
 	H5Sclose(space);
 	H5Eclear2(H5E_DEFAULT);
 	return why;
 }
 
-/* HDF5 converts numbers, but not between character sets: text is read in the file's own, ASCII or UTF-8. */
-static hid_t memory_type(hid_t set, const struct pp_pod_column *c)
+/* Numbers are converted to 64 bits. */
+static herr_t read_numbers(hid_t set, struct pp_pod_column *c)
 {
-	hid_t type, in_file;
+	hid_t type = c->kind == PP_POD_INT ? H5T_NATIVE_INT64 : c->kind == PP_POD_UINT ? H5T_NATIVE_UINT64 : H5T_NATIVE_DOUBLE;
 
-	if (c->kind != PP_POD_TEXT)
-		return H5Tcopy(c->kind == PP_POD_INT    ? H5T_NATIVE_INT64
-		               : c->kind == PP_POD_UINT ? H5T_NATIVE_UINT64
-		                                        : H5T_NATIVE_DOUBLE);
-	in_file = H5Dget_type(set);
-	type = H5Tcopy(H5T_C_S1);
+	return H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->data.any);
+}
+
+/* Format 1: texts of one length, padded. */
+static herr_t read_fixed(hid_t set, hid_t type, struct pp_pod_column *c)
+{
+	char *block = calloc(c->n + 1, c->width);
+	herr_t got = -1;
+
 	H5Tset_size(type, c->width);
+	if (block && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, block) >= 0)
+		got = 0;
+	for (size_t i = 0; !got && i < c->n; i++) {
+		c->data.text[i] = strdup(block + i * c->width);
+		if (!c->data.text[i])
+			got = -1;
+	}
+	free(block);
+	return got;
+}
+
+/* A damaged file may ask for any length: `left` is what its column can have. */
+static void *take_text(size_t size, void *left)
+{
+	size_t *bytes = left;
+
+	if (size > *bytes)
+		return NULL;
+	*bytes -= size;
+	return malloc(size);
+}
+
+static void free_text(void *text, void *left)
+{
+	(void)left;
+	free(text);
+}
+
+static herr_t read_variable(hid_t set, hid_t type, size_t left, struct pp_pod_column *c)
+{
+	hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+	herr_t got;
+
+	H5Tset_size(type, H5T_VARIABLE);
+	H5Pset_vlen_mem_manager(transfer, take_text, &left, free_text, &left);
+	got = H5Dread(set, type, H5S_ALL, H5S_ALL, transfer, c->data.text);
+	H5Pclose(transfer);
+	return got;
+}
+
+/* HDF5 converts no character sets: text is read in the file's own, ASCII or UTF-8. */
+static herr_t read_texts(const struct pp_pod *pod, hid_t set, struct pp_pod_column *c)
+{
+	hid_t in_file = H5Dget_type(set), type = H5Tcopy(H5T_C_S1);
+	herr_t got;
+
 	H5Tset_cset(type, H5Tget_cset(in_file));
+	got = H5Tis_variable_str(in_file) > 0 ? read_variable(set, type, pod->bytes + c->n, c) : read_fixed(set, type, c);
+	H5Tclose(type);
 	H5Tclose(in_file);
-	return type;
+	return got;
 }
 
 /* A damaged extent must not take the machine's memory. */
@@ -283,7 +334,7 @@ static int read_or_look(struct pp_pod *pod, const char *group, const char *varia
                         struct pp_err *err)
 {
 	char path[2 * PP_POD_NAME + 2];
-	hid_t set = path_of(path, group, variable) ? -1 : H5Dopen2(pod->file, path, H5P_DEFAULT), type;
+	hid_t set = path_of(path, group, variable) ? -1 : H5Dopen2(pod->file, path, H5P_DEFAULT);
 	struct pp_pod_column c = {.n = 0};
 	const char *why;
 	int code = 0;
@@ -297,13 +348,11 @@ static int read_or_look(struct pp_pod *pod, const char *group, const char *varia
 	if (why) {
 		code = damaged(pod, group, variable, why, err);
 	} else if (values) {
-		type = memory_type(set, &c);
-		c.data.any = calloc(c.n + 1, c.width);
+		c.data.any = calloc(c.n + 1, sizeof(int64_t));
 		if (!c.data.any)
 			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
-		else if (c.n && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c.data.any) < 0)
+		else if (c.n && (c.kind == PP_POD_TEXT ? read_texts(pod, set, &c) : read_numbers(set, &c)) < 0)
 			code = damaged(pod, group, variable, "cannot be read", err);
-		H5Tclose(type);
 	}
 	H5Eclear2(H5E_DEFAULT);
 	H5Dclose(set);
@@ -326,6 +375,8 @@ int pp_pod_read(struct pp_pod *pod, const char *group, const char *variable, str
 
 void pp_pod_release(struct pp_pod_column *c)
 {
+	for (size_t i = 0; c->kind == PP_POD_TEXT && c->data.text && i < c->n; i++)
+		free(c->data.text[i]);
 	free(c->data.any);
 	c->data.any = NULL;
 	c->n = 0;
@@ -333,5 +384,5 @@ void pp_pod_release(struct pp_pod_column *c)
 
 const char *pp_pod_text(const struct pp_pod_column *c, size_t i)
 {
-	return c->kind == PP_POD_TEXT && i < c->n ? c->data.text + i * c->width : "";
+	return c->kind == PP_POD_TEXT && i < c->n && c->data.text[i] ? c->data.text[i] : "";
 }

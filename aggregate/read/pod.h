@@ -15,7 +15,7 @@ enum pp_pod_kind { PP_POD_INT, PP_POD_UINT, PP_POD_REAL, PP_POD_TEXT };
 
 struct pp_pod_column {
 	char name[PP_POD_NAME], unit[PP_POD_NAME], what[160];
-	enum pp_pod_kind kind; /* integers of any width come as 64 bit, text without its fill */
+	enum pp_pod_kind kind; /* integers of any width come as 64 bit, text of fixed length without its fill */
 	size_t dims, extent[PP_POD_DIMS];
 	char dim[PP_POD_DIMS][PP_POD_NAME];
 	size_t n; /* values; 1 of a scalar */
@@ -23,10 +23,10 @@ struct pp_pod_column {
 		int64_t *i;
 		uint64_t *u;
 		double *real;
-		char *text; /* [n][width], each terminated */
+		char **text; /* each of its own */
 		void *any;
 	} data;
-	size_t width;
+	size_t width; /* bytes of a value as it is read */
 };
 
 struct pp_pod;

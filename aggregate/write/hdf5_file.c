@@ -1,5 +1,5 @@
 /* HDF5 calls of pod.h5, in the form that netCDF-4 wants: creation order tracked, a scale for each dimension of each group,
- * fixed-length UTF-8. Called by hdf5.c and hdf5_tables.c. */
+ * texts as variable-length UTF-8. Called by hdf5.c and hdf5_tables.c. */
 #include "aggregate/write/hdf5_file.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "core/ring/utf8.h"
 
-enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, MOST_TEXT_BYTES = 16 << 20, LEAST_TEXT = 64 };
+enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536 };
 
 static herr_t keep_deepest(unsigned n, const H5E_error2_t *e, void *text)
 {
@@ -98,45 +98,30 @@ static hid_t text_type(size_t size)
 	return t;
 }
 
-/* Readers refuse bytes that are no UTF-8. Returns the bytes the text takes; writes at most `most` of them, whole characters. */
-static size_t put_utf8(char *to, size_t most, const char *text)
+/* Readers refuse bytes that are no UTF-8. To be freed. */
+static char *utf8_of(const char *text)
 {
-	size_t length = strlen(text), n = length;
-	char *mended = NULL;
+	size_t length = strlen(text);
+	char *good;
 
-	if (!pp_utf8_good(text, length)) {
-		n = pp_utf8_mend(NULL, text, length);
-		mended = to ? malloc(n + 1) : NULL;
-		if (mended)
-			pp_utf8_mend(mended, text, length);
-		else if (to)
-			return 0;
-	}
-	if (to) {
-		const char *from = mended ? mended : text;
-		size_t cut = n;
-
-		if (cut > most)
-			for (cut = most; cut && ((unsigned char)from[cut] & 0xc0) == 0x80; cut--)
-				;
-		memcpy(to, from, cut);
-	}
-	free(mended);
-	return n;
+	if (pp_utf8_good(text, length))
+		return strdup(text);
+	good = malloc(pp_utf8_mend(NULL, text, length) + 1);
+	if (good)
+		good[pp_utf8_mend(good, text, length)] = '\0';
+	return good;
 }
 
 static void attribute_text(struct pp_h5 *h, hid_t at, const char *name, const char *text)
 {
-	size_t n = put_utf8(NULL, 0, text);
-	char *good = calloc(1, n + 1);
+	char *good = utf8_of(text);
 	hid_t type;
 
 	if (!good) {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for attribute '%s'", name);
 		return;
 	}
-	put_utf8(good, n, text);
-	type = text_type(n);
+	type = text_type(strlen(good));
 	attribute(h, at, name, type, good);
 	H5Tclose(type);
 	free(good);
@@ -241,11 +226,12 @@ static hid_t number_type(enum pp_h5_type t)
 	}
 }
 
-/* Small columns lie in one piece; large ones in chunks with checksums. No compression: the rank may be waiting for the file. */
-static hid_t column_plist(int rank, const hsize_t *size, size_t element)
+/* Small columns lie in one piece; large ones in chunks with checksums. No compression: the rank may be waiting for the file.
+ * A column of texts holds references alone, and netCDF refuses a checksum of those. */
+static hid_t column_plist(int rank, const hsize_t *size, hid_t type)
 {
 	hid_t p = H5Pcreate(H5P_DATASET_CREATE);
-	hsize_t chunk[PP_H5_MOST_DIMS], rows = 1, row_bytes = element;
+	hsize_t chunk[PP_H5_MOST_DIMS], rows = 1, row_bytes = H5Tget_size(type);
 
 	H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
 	for (int i = 0; i < rank; i++)
@@ -253,7 +239,7 @@ static hid_t column_plist(int rank, const hsize_t *size, size_t element)
 	for (int i = 1; i < rank; i++)
 		row_bytes *= size[i];
 	rows = rank ? size[0] : 1;
-	if (rank && rows * row_bytes > SMALL_BYTES) {
+	if (rank && rows * row_bytes > SMALL_BYTES && H5Tget_class(type) != H5T_STRING) {
 		hsize_t most = (hsize_t)CHUNK_ROWS * 8 / row_bytes;
 
 		chunk[0] = most < 1 ? 1 : most < rows ? most : rows;
@@ -317,7 +303,7 @@ static void put(struct pp_h5 *h, const char *variable, hid_t text, const void *d
 		return;
 	type = row->type == PP_H5_STR ? text : number_type(row->type);
 	space = rank ? H5Screate_simple(rank, size, NULL) : H5Screate(H5S_SCALAR);
-	create = column_plist(rank, size, H5Tget_size(type));
+	create = column_plist(rank, size, type);
 	errno = 0;
 	d = H5Dcreate2(h->group, variable, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 	if (d < 0 || H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
@@ -342,31 +328,28 @@ void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data)
 void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
                      const void *context)
 {
-	size_t width = 1;
-	char *data;
+	char **text;
 	hid_t type;
+	size_t i;
 
 	if (h->code || !n)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		size_t length = put_utf8(NULL, 0, get(context, i));
-
-		width = length > width ? length : width;
+	text = calloc(n, sizeof(*text));
+	for (i = 0; text && i < n; i++) {
+		text[i] = utf8_of(get(context, i));
+		if (!text[i])
+			break;
 	}
-	/* One long name widens every row: a column has its limit. */
-	if (width > MOST_TEXT_BYTES / n)
-		width = MOST_TEXT_BYTES / n > LEAST_TEXT ? MOST_TEXT_BYTES / n : LEAST_TEXT;
-	data = calloc(n, width);
-	if (!data) {
+	if (text && i == n) {
+		type = text_type(H5T_VARIABLE);
+		put(h, variable, type, text);
+		H5Tclose(type);
+	} else {
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", variable);
-		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		put_utf8(data + i * width, width, get(context, i));
-	type = text_type(width);
-	put(h, variable, type, data);
-	H5Tclose(type);
-	free(data);
+	for (i = 0; text && i < n; i++)
+		free(text[i]);
+	free(text);
 }
 
 void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { PP_H5_FORMAT_VERSION = 1, PP_H5_MOST_DIMS = 3 };
+enum { PP_H5_FORMAT_VERSION = 2, PP_H5_MOST_DIMS = 3 };
 
 enum pp_h5_type { PP_H5_I8, PP_H5_I32, PP_H5_I64, PP_H5_U32, PP_H5_U64, PP_H5_F64, PP_H5_STR };
 

@@ -17,11 +17,14 @@ class Group:
 
     def put(self, name, dims, values, unit=""):
         values = np.asarray(values)
-        if values.dtype.kind == "U":
-            values = np.char.encode(values, "utf-8")
         if not values.size:
             return
-        column = self.group.create_dataset(name, data=values)
+        if values.dtype.kind != "U":
+            column = self.group.create_dataset(name, data=values)
+        elif self.group.file.attrs["format_version"] > 1:
+            column = self.group.create_dataset(name, data=values.astype(object), dtype=h5py.string_dtype())
+        else:
+            column = self.group.create_dataset(name, data=np.char.encode(values, "utf-8"))
         column.attrs["long_name"] = np.bytes_(f"{name} of the test")
         if unit:
             column.attrs["units"] = np.bytes_(unit)
@@ -36,7 +39,8 @@ class Group:
 class Pod:
     """Numbers of a made-up job: every rank works, rank `slow` works longer, all others wait for it in a collective at the step's end."""
 
-    def __init__(self, workers=6, steps=9, first_step=100, slow=2, seed=1, categories=(4, 6, 9, 10), missing=(), hosts=2):
+    def __init__(self, workers=6, steps=9, first_step=100, slow=2, seed=1, categories=(4, 6, 9, 10), missing=(), hosts=2, version=2):
+        self.version = version
         rng = np.random.default_rng(seed)
         self.workers, self.steps = workers, steps
         self.rank = np.arange(workers, dtype=np.int32)
@@ -75,7 +79,7 @@ class Pod:
         delivered = sum(s == "delivered" for s in self.status)
         texts = {"format": "podprof pod dataset", "podprof_version": "0.1.0", "session": self.session, "job": "job.7", "command": self.command,
                  "options": "--steps=100:109", "step_rule": "podprof_step"}
-        numbers = {"format_version": 1, "hosts": len(set(self.host)), "ranks_asked": self.workers, "ranks_delivered": delivered,
+        numbers = {"format_version": self.version, "hosts": len(set(self.host)), "ranks_asked": self.workers, "ranks_delivered": delivered,
                    "epoch_realtime_ns": 1_795_000_000_000_000_000, "window_begin_ns": 1000, "window_end_ns": 1_000_000_000,
                    "steps_asked_first": 100, "steps_asked_last": 109}
         for name, text in texts.items():

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 """Files of the report without a browser: fresh, old, elsewhere, unwritable; and pod.h5 files that cannot be read. Run by ctest report_files."""
+import gzip
 import os
 import random
+import re
 import shutil
+import struct
 import sys
 import time
 
@@ -157,6 +160,57 @@ def endless(place, full):
     check(got.code == 0 and "steps 0..4 captured" in got.err, got.told())
 
 
+def formats(place, full):
+    """Format 1 has texts of fixed length, format 2 of variable length: the page is the same. A real file of format 1 is read too."""
+    page = {}
+    for version in (1, 2):
+        with open(make(place, session(place, pods.Pod(workers=3, steps=3, missing=(1,), version=version)))) as f:
+            page[version] = f.read()
+        check(f'"format_version":{version},' in page[version] and '"node1"' in page[version], f"no format {version}")
+    check(page[1] == page[2].replace('"format_version":2,', '"format_version":1,'), "the pages of the two formats differ")
+    directory = session(place)
+    with gzip.open(place.script("format1.h5.gz")) as packed, open(os.path.join(directory, "pod.h5"), "wb") as f:
+        f.write(packed.read())
+    with open(make(place, directory)) as f, h5py.File(os.path.join(directory, "pod.h5")) as pod:
+        text = f.read()
+        names = [n.decode() for n in pod["op/name"][:]]
+        check('"format_version":1,' in text and "MPI_Allreduce" in names, names)
+        for name in (*names[:20], pod["worker/host"][0].decode()):
+            check(name in text, f"'{name[:50]}' is not on the page")
+
+
+def heaps(place, full):
+    """Damaged texts: lengths and references of HDF5's heaps of any value. A page or one sentence."""
+    directory = session(place, pods.Pod(workers=40, steps=3))
+    path = os.path.join(directory, "pod.h5")
+    with open(path, "rb") as f:
+        whole = f.read()
+    places = [m.start() for m in re.finditer(b"GCOL", whole)]
+    check(places, "no text is in a heap")
+    for at in places if full else places[::len(places) - 1 or 1]:
+        for offset, value in ((8, 0), (8, 2 ** 63), (16, 2 ** 64 - 1), (24, 2 ** 32), (24, 2 ** 16), (24, 2 ** 64 - 1)):
+            bad = bytearray(whole)
+            bad[at + offset: at + offset + 8] = struct.pack("<Q", value)
+            with open(path, "wb") as f:
+                f.write(bad)
+            got = report(place, directory)
+            check(got.code in (0, 1) and len(got.podprof_lines()) == 1 and got.out == "a summary\n", f"heap {at}+{offset}: {got.told()}")
+            check(not [n for n in os.listdir(directory) if ".part" in n], os.listdir(directory))
+    with open(path, "wb") as f:
+        f.write(whole)
+    with h5py.File(path) as f:
+        names = [f["worker/host"], f["breakdown/category"], f["collective/operation"]]
+        references = [n.id.get_offset() + 16 * i for n in names for i in range(n.size)]  # length, address of the heap, index
+    for lengths in (2 ** 32 - 1, 2 ** 20 - 1, 100, 0) if full else (2 ** 31, 100):
+        bad = bytearray(whole)
+        for at in references:
+            bad[at: at + 4] = struct.pack("<I", lengths)
+        with open(path, "wb") as f:
+            f.write(bad)
+        got = report(place, directory)
+        check(got.code in (0, 1) and len(got.podprof_lines()) == 1 and got.out == "a summary\n", f"lengths {lengths}: {got.told()}")
+
+
 def crooked(place, full):
     """Groups that do not fit each other, columns of the wrong kind: a sentence, never a crash."""
     def change(name, values):
@@ -191,4 +245,4 @@ def unwritable(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "flipped": flipped, "damaged": damaged, "endless": endless, "crooked": crooked, "unwritable": unwritable}, __doc__))
+    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "formats": formats, "heaps": heaps, "flipped": flipped, "damaged": damaged, "endless": endless, "crooked": crooked, "unwritable": unwritable}, __doc__))

@@ -46,7 +46,7 @@ def per_host(place, full):
 
 def xarray_opens(place, full):
     python()
-    helper(place, "xarray_open.py", session(place)[1])
+    helper(place, "xarray_open.py", session(place)[1], "netcdf4", "h5netcdf")
 
 
 CASES = {"per_rank": per_rank, "per_host": per_host, "xarray": xarray_opens}

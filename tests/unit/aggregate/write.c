@@ -149,6 +149,27 @@ TEST(other_hosts_clock)
 	sample_free(&s);
 }
 
+/* Columns of more than 64 KiB, numbers and texts. */
+TEST(large_columns)
+{
+	enum { LARGE = 9000 };
+	struct pp_collective *c = calloc(LARGE, sizeof(*c));
+	struct pp_err err = {""};
+	struct sample s;
+
+	sample_make(&s, 2, in_base("large"));
+	for (size_t i = 0; i < LARGE; i++) {
+		c[i] = s.dataset.collective[i % s.dataset.collectives];
+		c[i].sequence = (uint32_t)i;
+	}
+	free(s.dataset.collective);
+	s.dataset.collective = c;
+	s.dataset.collectives = LARGE;
+	CHECK_INT(sample_writer("hdf5")->write(&s.out, &err), 0);
+	CHECK(exists(in_base("large/podprof/sample/pod.h5")));
+	sample_free(&s);
+}
+
 TEST(one_worker)
 {
 	struct sample s;
@@ -263,6 +284,7 @@ int main(int argc, char **argv)
 	stale_files_go();
 	no_steps_apart();
 	other_hosts_clock();
+	large_columns();
 	one_worker();
 	nothing_recorded();
 	cannot_write();
