@@ -30,10 +30,7 @@ enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the ra
 
 __attribute__((visibility("default"))) extern struct podprof_guest podprof_guest; /* `bell` is set at the claim */
 
-_Atomic uint32_t pp_phase;
-
 static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
-static _Atomic uint32_t is_rank;
 static _Atomic uint32_t switched_on;
 static _Atomic uint32_t wanted; /* WANTED, PAUSED */
 static struct pp_claim claim;
@@ -43,7 +40,7 @@ static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
 
 int pp_guest_is_rank(void)
 {
-	return (int)atomic_load_explicit(&is_rank, memory_order_acquire);
+	return (int)atomic_load_explicit(&pp_wiped.is_rank, memory_order_acquire);
 }
 
 int pp_guest_rank(void)
@@ -86,13 +83,13 @@ static void decide(uint32_t now)
 		uint32_t done = now;
 		int on = done == WANTED;
 
-		if (on != (atomic_load(&pp_recording) != 0)) {
+		if (on != (atomic_load(&pp_wiped.recording) != 0)) {
 			uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
 
 			if (!on)
 				flush();
 			atomic_store_explicit(&pp_ring_pool.header->recording, (uint32_t)on, memory_order_relaxed);
-			atomic_store(&pp_recording, n);
+			atomic_store(&pp_wiped.recording, n);
 		}
 		now = atomic_load(&wanted);
 		if (now == done)
@@ -224,9 +221,9 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 	if (rc > 0) {
 		/* In this order: a mark of another thread that switches recording off is not to be overruled. */
 		pp_guest_record(1);
-		atomic_store_explicit(&is_rank, 1, memory_order_release);
+		atomic_store_explicit(&pp_wiped.is_rank, 1, memory_order_release);
 	}
-	atomic_store_explicit(&pp_phase, PP_PHASE_SETTLED, memory_order_release);
+	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_SETTLED, memory_order_release);
 }
 
 int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
@@ -234,8 +231,13 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 	uint32_t idle = 0;
 	int saved = errno;
 
-	if (atomic_load_explicit(&pp_phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
 		return pp_guest_is_rank();
+	if (pp_rings_are_copied()) { /* made past fork's handlers: its words are wiped */
+		claim_fd = -1;       /* left open: a child may share its parent's descriptors */
+		pp_guest_abandon();
+		return 0;
+	}
 	/* A forked child may be the rank only if it says so by MPI_Init: marks of DataLoader workers are none. */
 	if (evidence != PP_EVIDENCE_MPI && pp_lifecycle_is_forked())
 		return 0;
@@ -244,14 +246,14 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 		for (int i = 0; evidence == PP_EVIDENCE_MPI && i < 1000; i++) {
 			struct timespec ms = {0, 1000000};
 
-			if (atomic_load_explicit(&pp_phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
+			if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
 				break;
 			nanosleep(&ms, NULL);
 		}
 		errno = saved;
 		return pp_guest_is_rank();
 	}
-	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_UNSETTLED)
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNSETTLED)
 		try_again(evidence, rank, size);
 	atomic_store(&claiming, 0);
 	errno = saved;
@@ -260,9 +262,9 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 
 void pp_guest_abandon(void)
 {
-	atomic_store(&is_rank, 0);
+	atomic_store(&pp_wiped.is_rank, 0);
 	atomic_store(&claiming, 0);
-	atomic_store(&pp_phase, PP_PHASE_SETTLED);
+	atomic_store(&pp_wiped.phase, PP_PHASE_SETTLED);
 	if (claim_fd >= 0)
 		close(claim_fd); /* a copy: the lock is the parent's and stays */
 	claim_fd = -1;
@@ -279,7 +281,7 @@ void pp_guest_finish(int status)
 			pp_source_list[i]->stop();
 	pp_trigger_stop();
 	pp_guest_record(0);
-	atomic_store_explicit(&pp_phase, PP_PHASE_EXITING, memory_order_release);
+	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_EXITING, memory_order_release);
 	atomic_store_explicit(&h->exit_status, status, memory_order_relaxed);
 	atomic_store_explicit(&h->state, PP_RANK_ENDING, memory_order_release);
 }
@@ -332,7 +334,7 @@ static void guest_want_net(void)
 struct podprof_guest podprof_guest = {
         .size = sizeof(struct podprof_guest),
         .claim = pp_guest_claim,
-        .recording = &pp_recording,
+        .recording = &pp_wiped.recording,
         .put = pp_ring_put,
         .where = pp_guest_where,
         .tick_kind = &pp_tick_kind,

@@ -6,14 +6,13 @@
 #include <stdint.h>
 
 #include "core/collector.h"
+#include "core/ring/wiped.h"
 
 enum pp_phase {
 	PP_PHASE_UNSETTLED, /* no evidence yet: the next source call tries to claim */
 	PP_PHASE_SETTLED,   /* claimed, or known not to be the rank */
 	PP_PHASE_EXITING,   /* the exit handler ran: records are counted as lost */
 };
-
-extern _Atomic uint32_t pp_phase __attribute__((visibility("hidden")));
 
 /* 1 if this process is the rank and has a ring file. */
 int pp_guest_claim(enum pp_evidence evidence, int rank, int size);

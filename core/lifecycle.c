@@ -37,7 +37,7 @@ int pp_lifecycle_is_forked(void)
 
 static void child(void)
 {
-	if (owner && owner != getpid()) {
+	if (owner && (pp_rings_are_copied() || owner != getpid())) {
 		owner = 0;
 		pp_guest_abandon();
 	}

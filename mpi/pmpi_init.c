@@ -8,9 +8,9 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 
 	if (rc == MPI_SUCCESS) {
 		pp_mpi_activate();
-		pp_coord_start_all((int)atomic_load_explicit(&pp_mpi_active, memory_order_relaxed));
+		pp_coord_start_all((int)atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed));
 	}
-	if (rc != MPI_SUCCESS || !atomic_load_explicit(&pp_mpi_active, memory_order_relaxed)) {
+	if (rc != MPI_SUCCESS || !atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed)) {
 		t->depth = 0;
 		return rc;
 	}

@@ -50,7 +50,7 @@ PP_BOTH(Comm_idup)
 /* The table learns of what a callback of the application frees, too: of an attribute, of another MPI_Comm_free. */
 static int inside(const struct pp_mpi_thread *t)
 {
-	return t->depth && atomic_load_explicit(&pp_mpi_active, memory_order_acquire);
+	return t->depth && atomic_load_explicit(&pp_mpi_wiped.active, memory_order_acquire);
 }
 
 static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)

@@ -10,7 +10,7 @@
 #include "mpi/pmpi_request.h"
 
 __thread struct pp_mpi_thread pp_mpi_thread;
-_Atomic uint32_t pp_mpi_active;
+struct pp_mpi_wiped pp_mpi_wiped;
 const struct podprof_guest *pp_mpi_guest;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
@@ -75,7 +75,7 @@ static int calls_overlap(void)
 
 static void forked(void)
 {
-	atomic_store_explicit(&pp_mpi_active, 0, memory_order_relaxed);
+	atomic_store_explicit(&pp_mpi_wiped.active, 0, memory_order_relaxed);
 	pp_coord_abandon();
 }
 
@@ -84,7 +84,7 @@ void pp_mpi_activate(void)
 	const struct podprof_guest *guest;
 	int saved = errno;
 
-	if (atomic_load_explicit(&pp_mpi_active, memory_order_relaxed) || pp_mpi_guest)
+	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_guest)
 		goto out;
 	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
 	if (!guest || guest->size < offsetof(struct podprof_guest, cursor) + sizeof guest->cursor || !find_names())
@@ -108,7 +108,8 @@ void pp_mpi_activate(void)
 		guest->flush_with(pp_poll_flush);
 	pp_request_shared = calls_overlap();
 	pp_at_fork(forked);
-	atomic_store_explicit(&pp_mpi_active, 1, memory_order_release);
+	pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);
+	atomic_store_explicit(&pp_mpi_wiped.active, 1, memory_order_release);
 	if (atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
 		pp_comm_announce(pp_comm_find(pp_mpi_names.world));
 		pp_comm_announce(pp_comm_find(pp_mpi_names.self));
@@ -132,7 +133,7 @@ void pp_mpi_deactivate(void)
 		memcpy(r.counter.text, text, sizeof text);
 		pp_mpi_put(&r, NULL, 0);
 	}
-	atomic_store_explicit(&pp_mpi_active, 0, memory_order_release);
+	atomic_store_explicit(&pp_mpi_wiped.active, 0, memory_order_release);
 	pp_mpi_guest->mpi_state(2);
 }
 

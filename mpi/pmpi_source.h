@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/tick.h"
+#include "core/base/wipe.h"
 #include "core/collector.h"
 #include "mpi/coord_mpi.h"
 #include "mpi/pmpi_comm.h"
@@ -61,7 +62,11 @@ struct pp_mpi_names {
 };
 
 extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));
-extern _Atomic uint32_t pp_mpi_active __attribute__((visibility("hidden")));
+/* Wiped in a child that was made past fork's handlers: then it sees nothing. */
+struct pp_mpi_wiped {
+	_Atomic uint32_t active;
+} __attribute__((aligned(PP_PAGE_BYTES)));
+extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
 extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
@@ -121,7 +126,7 @@ static inline int pp_mpi_is_rung(void)
 
 static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
 {
-	return __builtin_expect(atomic_load_explicit(&pp_mpi_active, memory_order_acquire), 1) && t->depth == 0;
+	return __builtin_expect(atomic_load_explicit(&pp_mpi_wiped.active, memory_order_acquire), 1) && t->depth == 0;
 }
 
 static inline struct pp_comm *pp_mpi_comm(struct pp_mpi_thread *t, MPI_Comm handle)

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/wipe.h"
 #include "core/coord/notice.h"
 
 enum { TEXT_MAX = PP_TEXT_INLINE + (PP_CHUNK_RECORDS - 2) * PP_RECORD_CONT_TEXT };
@@ -15,7 +16,7 @@ enum { TEXT_MAX = PP_TEXT_INLINE + (PP_CHUNK_RECORDS - 2) * PP_RECORD_CONT_TEXT 
 static struct pp_thread_ring none = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
 static struct pp_thread_ring ended = {.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
 _Thread_local struct pp_thread_ring *pp_thread_self = &none;
-_Atomic uint32_t pp_recording;
+struct pp_wiped pp_wiped;
 struct pp_pool pp_ring_pool;
 void (*_Atomic pp_thread_flush)(void);
 
@@ -31,7 +32,7 @@ static void thread_ended(void *arg)
 	void (*flush)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
 	struct pp_thread_ring *t = arg;
 
-	if (pp_thread_self != t) /* a forked child, or a second round of destructors */
+	if (pp_thread_self != t || !t->slot) /* a forked child, or a second round of destructors */
 		return;
 	if (flush)
 		flush();
@@ -58,14 +59,23 @@ int pp_rings_start(void)
 		if (at == MAP_FAILED)
 			return -errno;
 		rings = at;
+		pp_wipe_on_fork(&pp_wiped, sizeof(pp_wiped));
+		pp_wipe_on_fork(rings, PP_RING_THREADS * sizeof(*rings));
 	}
 	owner = getpid();
+	atomic_store(&pp_wiped.owned, 1);
 	return 0;
+}
+
+int pp_rings_are_copied(void)
+{
+	return owner && !atomic_load_explicit(&pp_wiped.owned, memory_order_relaxed);
 }
 
 void pp_rings_abandon(void)
 {
-	atomic_store(&pp_recording, 0);
+	atomic_store(&pp_wiped.owned, 0);
+	atomic_store(&pp_wiped.recording, 0);
 	pp_thread_self = &ended;
 	if (key_made)
 		pthread_setspecific(key, NULL);
@@ -162,8 +172,8 @@ struct pp_thread_ring *pp_thread_enter(void)
 	int saved = errno;
 
 	if (t != &none)
-		return t == &ended ? NULL : t;
-	if (!rings || !pp_ring_pool.header || getpid() != owner)
+		return t->slot ? t : NULL; /* it has ended, or it is a copy of its parent */
+	if (!rings || !pp_ring_pool.header || pp_rings_are_copied() || getpid() != owner)
 		return NULL;
 	pp_thread_self = &ended; /* a signal handler that comes now finds a thread without a ring */
 	t = enter();
@@ -222,7 +232,7 @@ void pp_ring_lose(enum pp_loss loss)
 {
 	struct pp_thread_ring *t = pp_thread_self;
 
-	if (!pp_ring_pool.header)
+	if (!pp_ring_pool.header || pp_rings_are_copied())
 		return;
 	if (t == &none || t == &ended)
 		atomic_fetch_add_explicit(&pp_ring_pool.header->lost_threads, 1, memory_order_relaxed);
@@ -284,7 +294,7 @@ static void write_all(struct pp_thread_ring *t, const struct pp_record *head, co
 void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length)
 {
 	/* Acquire: the pool and the rings are whole before recording is seen to be on. */
-	uint32_t on = atomic_load_explicit(&pp_recording, memory_order_acquire);
+	uint32_t on = atomic_load_explicit(&pp_wiped.recording, memory_order_acquire);
 	struct pp_thread_ring *t = pp_thread_self;
 	int saved = errno;
 
@@ -323,7 +333,7 @@ void pp_ring_name_thread(uint32_t tid, const char *name)
 	struct pp_thread_ring *self;
 	uint32_t used;
 
-	if (!h || getpid() != owner)
+	if (!h || pp_rings_are_copied() || getpid() != owner)
 		return;
 	if (tid == (uint32_t)syscall(SYS_gettid))
 		pp_thread_enter();

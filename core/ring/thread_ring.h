@@ -9,6 +9,7 @@
 
 #include "core/collector.h"
 #include "core/ring/chunk_pool.h"
+#include "core/ring/wiped.h"
 
 struct pp_thread_ring {
 	struct pp_ring_cursor cursor;
@@ -23,14 +24,14 @@ struct pp_thread_ring {
 
 /* This thread's ring; a shared stand-in, always busy, before the first use and after the thread's end. */
 extern _Thread_local struct pp_thread_ring *pp_thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* Not 0 while records are to be written; counts how often recording was switched on. */
-extern _Atomic uint32_t pp_recording __attribute__((visibility("hidden")));
 /* Called on a thread before it ends: a source may still hold a record of it. NULL: nobody does. */
 extern void (*_Atomic pp_thread_flush)(void) __attribute__((visibility("hidden")));
 extern struct pp_pool pp_ring_pool __attribute__((visibility("hidden")));
 
-/* Once, before pp_recording is set for the first time. */
+/* Once, before pp_wiped.recording is set for the first time. */
 int pp_rings_start(void);
+/* 1 in a child that was made of this process, which has not been told, or was: the rings are its parent's. */
+int pp_rings_are_copied(void);
 /* In a forked child: nothing of the parent's file is reachable any more, no thread has a ring. */
 void pp_rings_abandon(void);
 /* This thread's ring, made if it has none; NULL where there is no slot. */

@@ -20,11 +20,11 @@ _Atomic uint32_t pp_api_is_marked;
 
 int pp_emit_settle(void)
 {
-	if (atomic_load_explicit(&pp_phase, memory_order_acquire) == PP_PHASE_EXITING) {
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING) {
 		pp_ring_lose(PP_LOSS_AFTER_EXIT);
 		return 0;
 	}
-	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_recording);
+	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_wiped.recording);
 }
 
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length)
@@ -187,7 +187,7 @@ static void profile_steps(int64_t first, int64_t last)
 
 static int recording(void)
 {
-	return atomic_load_explicit(&pp_recording, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed) != 0;
 }
 
 static const struct podprof_api table = {

@@ -1,5 +1,5 @@
 /* One record into this thread's ring: the inline door that sources use. In: what happened. Out: a committed record.
- * Callers have seen pp_recording != 0, or found it out by pp_emit_wanted(). */
+ * Callers have seen pp_wiped.recording != 0, or found it out by pp_emit_wanted(). */
 #ifndef PP_SOURCE_EMIT_H
 #define PP_SOURCE_EMIT_H
 
@@ -30,9 +30,9 @@ static inline void pp_emit_step(enum pp_record_kind kind, int64_t number)
 
 static inline int pp_emit_wanted(void)
 {
-	if (__builtin_expect(atomic_load_explicit(&pp_recording, memory_order_acquire) != 0, 1))
+	if (__builtin_expect(atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) != 0, 1))
 		return 1;
-	if (__builtin_expect(atomic_load_explicit(&pp_phase, memory_order_relaxed) == PP_PHASE_SETTLED, 1))
+	if (__builtin_expect(atomic_load_explicit(&pp_wiped.phase, memory_order_relaxed) == PP_PHASE_SETTLED, 1))
 		return 0;
 	return pp_emit_settle();
 }
@@ -42,7 +42,7 @@ static inline void pp_emit_range(const struct pp_emit *e, const char *name, size
 	struct pp_thread_ring *t = pp_thread_self;
 	struct pp_record *r;
 
-	if (__builtin_expect(length > PP_TEXT_INLINE, 0) || !(r = pp_ring_take(&t->cursor, &pp_recording))) {
+	if (__builtin_expect(length > PP_TEXT_INLINE, 0) || !(r = pp_ring_take(&t->cursor, &pp_wiped.recording))) {
 		pp_emit_range_slow(e, name, length);
 		return;
 	}

@@ -79,7 +79,7 @@ static __attribute__((cold)) void remark(_Atomic uint32_t *said, const char *tex
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_REMARK, .length = (uint32_t)strlen(text)};
 
-	if (!atomic_load_explicit(&pp_recording, memory_order_acquire) || atomic_exchange(said, 1))
+	if (!atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) || atomic_exchange(said, 1))
 		return;
 	memcpy(r.range.text, text, PP_TEXT_INLINE);
 	pp_ring_put(&r, text + PP_TEXT_INLINE, r.length - PP_TEXT_INLINE);
@@ -182,7 +182,7 @@ static struct scratch_set *own_set(void)
 	struct scratch_set *set, *made;
 	uint32_t number;
 
-	if (!t->slot && atomic_load_explicit(&pp_recording, memory_order_acquire) && !(t = pp_thread_enter()))
+	if (!t->slot && atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) && !(t = pp_thread_enter()))
 		t = pp_thread_self;
 	number = t->slot ? t->number : PP_RING_THREADS;
 	set = atomic_load_explicit(&scratch[number], memory_order_acquire);

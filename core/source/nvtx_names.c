@@ -84,7 +84,7 @@ static void set_name(struct pp_ring_name *n, uint32_t owner, uint32_t id, const 
 /* Lock held: rows first, then how many there are. */
 static void copy_domain(uint32_t i)
 {
-	if (!published)
+	if (!published || pp_rings_are_copied())
 		return;
 	published->domain[i] = domains[i].name;
 	atomic_store_explicit(&published->domains, i + 1, memory_order_release);
@@ -92,7 +92,7 @@ static void copy_domain(uint32_t i)
 
 static void copy_category(uint32_t i)
 {
-	if (!published)
+	if (!published || pp_rings_are_copied())
 		return;
 	published->category[i] = categories[i];
 	if (i >= atomic_load_explicit(&published->categories, memory_order_relaxed))

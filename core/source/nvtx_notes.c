@@ -42,7 +42,7 @@ static void commit(struct pp_ring_note *n, size_t bytes)
 	uint32_t at = atomic_load_explicit(&used, memory_order_relaxed);
 
 	n->bytes = (uint16_t)bytes;
-	if (published) {
+	if (published && !pp_rings_are_copied()) {
 		memcpy((char *)published->note + at, n, bytes);
 		atomic_store_explicit(&published->notes_used, at + (uint32_t)bytes, memory_order_release);
 	}

@@ -28,7 +28,7 @@ static pp_tick last;          /* newest look, if it was a step's end; else 0 */
 static uint32_t sequence;
 static enum open open_step;
 static int64_t open_number;
-static uint32_t open_recording; /* value of pp_recording when it began */
+static uint32_t open_recording; /* value of pp_wiped.recording when it began */
 
 /* One division, once, 1 ms after the claim. */
 static void calibrate(pp_tick now)
@@ -97,7 +97,7 @@ static void pay(pp_tick now, unsigned looks)
 static void end_open(pp_tick now)
 {
 	/* A step that recording went off in has no end. */
-	int same = open_recording == atomic_load_explicit(&pp_recording, memory_order_relaxed);
+	int same = open_recording == atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed);
 
 	if (same && (open_step == PAID || (period && free_from <= now + 2 * period))) {
 		last = look(1);
@@ -117,7 +117,7 @@ static void begin_open(pp_tick now, int64_t number)
 		return;
 	}
 	open_number = number;
-	open_recording = atomic_load_explicit(&pp_recording, memory_order_relaxed);
+	open_recording = atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed);
 	if (last && now - last <= share) {
 		open_step = SHARES;
 	} else if (free_from <= now + period && (period || !sequence)) {

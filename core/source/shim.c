@@ -16,7 +16,7 @@
 static uint32_t state(void)
 {
 	return (pp_guest_is_rank() ? PP_SHIM_IS_RANK : 0) |
-	       (atomic_load_explicit(&pp_recording, memory_order_relaxed) ? PP_SHIM_RECORDING : 0) |
+	       (atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed) ? PP_SHIM_RECORDING : 0) |
 	       (atomic_load_explicit(&pp_api_is_marked, memory_order_relaxed) ? PP_SHIM_EXPLICIT : 0);
 }
 

@@ -34,7 +34,7 @@ static void edge(void)
 		return;
 	pp_guest_where()->step = (int64_t)steps;
 	pp_trigger_step_begin((int64_t)steps);
-	if (!atomic_load_explicit(&pp_recording, memory_order_relaxed))
+	if (!atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed))
 		return;
 	r.tick = pp_tick_now();
 	r.step.number = (int64_t)steps;

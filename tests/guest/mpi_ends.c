@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/guest/marks.h"
@@ -35,6 +37,30 @@ static int mode_normal(void)
 {
 	train(20);
 	say("trained");
+	MPI_Finalize();
+	return 0;
+}
+
+/* A child that fork's handlers never saw makes calls that talk to nobody: they are not its parent's. */
+static int mode_raw_fork(void)
+{
+	MPI_Request none = MPI_REQUEST_NULL;
+	int status = 0;
+	long child;
+
+	podprof_step_begin(0);
+	MPI_Wait(&none, MPI_STATUS_IGNORE);
+	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!child) {
+		for (int i = 0; i < 100; i++)
+			MPI_Wait(&none, MPI_STATUS_IGNORE);
+		sleep_ms(100); /* for the keeper to read them */
+		_exit(0);
+	}
+	waitpid((pid_t)child, &status, 0);
+	expect(status == 0, "child");
+	podprof_step_end();
+	train(20);
 	MPI_Finalize();
 	return 0;
 }
@@ -185,6 +211,8 @@ int main(int argc, char **argv)
 		expect(provided == MPI_THREAD_MULTIPLE, "thread level");
 	if (!strcmp(mode, "normal"))
 		return mode_normal();
+	if (!strcmp(mode, "raw_fork"))
+		return mode_raw_fork();
 	if (!strcmp(mode, "threads"))
 		return mode_threads();
 	if (!strcmp(mode, "spawn"))

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "tests/guest/marks.h"
@@ -111,12 +113,101 @@ static int file_size(const char *kib)
 	return 0;
 }
 
+/* What a child may call that does not know of its parent's rings. */
+static void child_marks(void)
+{
+	podprof_step_begin(1000);
+	podprof_range_push("child");
+	podprof_mark("child");
+	podprof_range_pop();
+	podprof_step_end();
+	podprof_window_start("child");
+	podprof_range_push("child");
+	podprof_range_pop();
+	podprof_counter("child", 1);
+	podprof_window_stop();
+	podprof_profile_steps(2000, 2001);
+}
+
+static long clone_raw(void)
+{
+	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static long clone_new_pids(void)
+{
+	long child = syscall(SYS_clone, SIGCHLD | CLONE_NEWPID, 0, 0, 0, 0);
+
+	return child < 0 ? clone_raw() : child;
+}
+
+static long clone_files(void)
+{
+	return syscall(SYS_clone, SIGCHLD | CLONE_FILES, 0, 0, 0, 0);
+}
+
+static long fork_with_handlers(void)
+{
+	return fork();
+}
+
+static long (*const ways[])(void) = {fork_with_handlers, clone_raw, clone_new_pids, clone_files};
+
+static void *forking_thread(void *arg)
+{
+	int i = *(int *)arg, status = 0;
+	long child;
+
+	podprof_range_push("thread");
+	child = ways[i]();
+	if (!child) {
+		child_marks();
+		return NULL; /* the child ends here, as its thread does */
+	}
+	podprof_range_pop();
+	waitpid((pid_t)child, &status, 0);
+	return status ? arg : NULL;
+}
+
+/* Children that libc's fork handlers never saw. They mark, fork themselves, and end in several ways. */
+static int raw_fork(const char *unused)
+{
+	int wrong = 0;
+
+	(void)unused;
+	for (int i = 0; i < 8; i++) {
+		int way = i / 2, status = 0;
+		pthread_t thread;
+		void *bad = NULL;
+		long child;
+
+		step(i);
+		child = ways[way]();
+		if (!child) {
+			child_marks();
+			child = ways[way]();
+			if (!child)
+				child_marks();
+			else
+				waitpid((pid_t)child, &status, 0);
+			if (i % 2)
+				exit(status != 0);
+			_exit(status != 0);
+		}
+		waitpid((pid_t)child, &status, 0);
+		wrong += status != 0;
+		wrong += pthread_create(&thread, NULL, forking_thread, &way) || pthread_join(thread, &bad) || bad;
+	}
+	return wrong;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
         {"late_full", late_full},
         {"file_size", file_size},
+        {"raw_fork", raw_fork},
 };
 
 int main(int argc, char **argv)

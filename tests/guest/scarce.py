@@ -81,8 +81,36 @@ def file_size_inside(place, full):
             check(f["step/number"].shape == (2,), f"lowered to {kib} KiB: {f['step/number'].shape}, {got.told()}")
 
 
+def raw_fork(place, full):
+    """Children that fork's handlers never saw write nothing into their parent's ring."""
+    logs = place.new_logs()
+    got = run(place.under(logs, [place.program("scarce"), "raw_fork"]))
+    check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
+    session = session_of(logs)
+    with h5(session) as f:
+        steps, names = list(f["step/number"][()]), [n.decode() for n in f["op/name"][()]]
+        check(steps == list(range(8)), f"steps {steps}: {got.told()}")
+        check("child" not in names and "work" in names, names)
+        lost = {name: f["quality"][name][()] for name in f["quality"] if "lost" in name or name == "unbalanced"}
+    with open(os.path.join(session, "summary.txt"), encoding="utf-8") as f:
+        text = f.read()
+    check("lost" not in got.err and '"child"' not in text, f"{got.err}{lost}\n{text}")
+
+
+def raw_fork_mpi(place, full):
+    """The same for MPI calls of such a child."""
+    logs = place.new_logs()
+    got = run(place.mpirun(2, place.under(logs, [place.program("mpi_ends"), "raw_fork"])))
+    check(got.code == 0, got.told())
+    with h5(session_of(logs)) as f:
+        names = [n.decode() for n in f["op/name"][()]]
+        rows = f["op/row_op"][()] == names.index("MPI_Wait")
+        check(list(f["op/calls"][()][rows]) == [1, 1], f["op/calls"][()][rows])
+
+
 CASES = {
     "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside,
+    "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi,
 }
 
 if __name__ == "__main__":

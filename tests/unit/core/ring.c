@@ -256,9 +256,9 @@ TEST(switched_off_and_on)
 {
 	CHECK(kit_open(64 << 20));
 	kit_mark("a", 1, 0);
-	atomic_store(&pp_recording, 0);
+	atomic_store(&pp_wiped.recording, 0);
 	CHECK(!pp_emit_wanted());
-	atomic_store(&pp_recording, 2);
+	atomic_store(&pp_wiped.recording, 2);
 	kit_mark("a", 1, 1);
 	pp_drain_run(kit_drain, &sink);
 	CHECK_INT(seen.marks, 2);
@@ -290,20 +290,20 @@ TEST(flushed_and_late)
 	pthread_join(t, NULL);
 	kit_mark("a", 1, 2);
 	k = &pp_thread_self->cursor;
-	atomic_store(&pp_recording, 0);
-	CHECK(pp_ring_take(k, &pp_recording) == NULL);
-	r = pp_ring_take_late(k, &pp_recording);
+	atomic_store(&pp_wiped.recording, 0);
+	CHECK(pp_ring_take(k, &pp_wiped.recording) == NULL);
+	r = pp_ring_take_late(k, &pp_wiped.recording);
 	CHECK(r != NULL);
 	/* a handler in this moment */
-	CHECK(pp_ring_take_late(k, &pp_recording) == NULL);
+	CHECK(pp_ring_take_late(k, &pp_wiped.recording) == NULL);
 	*r = (struct pp_record){.kind = PP_RECORD_MARK, .range.id = 3};
 	pp_ring_commit(k);
 	/* recording is on again: the gap must be written first */
-	atomic_store(&pp_recording, 2);
-	CHECK(pp_ring_take_late(k, &pp_recording) == NULL);
+	atomic_store(&pp_wiped.recording, 2);
+	CHECK(pp_ring_take_late(k, &pp_wiped.recording) == NULL);
 	kit_mark("b", 1, 4);
-	CHECK(pp_ring_take_late(k, &pp_recording) != NULL);
-	CHECK(pp_ring_take_late(NULL, &pp_recording) == NULL);
+	CHECK(pp_ring_take_late(k, &pp_wiped.recording) != NULL);
+	CHECK(pp_ring_take_late(NULL, &pp_wiped.recording) == NULL);
 	pp_drain_run(kit_drain, &sink);
 	CHECK_INT(seen.marks, 5);
 	CHECK_INT(seen.wrong, 0);

@@ -1,8 +1,6 @@
 /* The two doors of the collector that the ring tests do not bring along: nothing to claim, names as given. */
 #include "core/source/emit.h"
 
-_Atomic uint32_t pp_phase;
-
 int pp_emit_settle(void)
 {
 	return 0;

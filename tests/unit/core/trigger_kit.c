@@ -14,7 +14,7 @@ _Atomic int kit_recording, kit_switches, kit_step_ends, kit_is_rank;
 _Thread_local struct pp_thread_ring kit_ring_of_thread;
 _Thread_local struct pp_thread_ring *pp_thread_self;
 struct pp_pool pp_ring_pool;
-_Atomic uint32_t pp_recording;
+struct pp_wiped pp_wiped;
 
 const struct pp_control *pp_guest_control(void)
 {

@@ -1,0 +1,28 @@
+/* Memory that a child of this process finds zeroed, whoever made it: fork(), _Fork(), a system call past libc's handlers. A child
+ * that shares our memory (vfork, posix_spawn) sees it as it is. Called by core/ring/thread_ring.c and mpi/pmpi_source.c. */
+#ifndef PP_BASE_WIPE_H
+#define PP_BASE_WIPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#if defined(__x86_64__)
+#define PP_PAGE_BYTES 4096
+#else
+#define PP_PAGE_BYTES 65536 /* the largest that kernels have */
+#endif
+
+/* Whole pages of anonymous memory. Not where the kernel is older than 4.14: then fork's handlers alone tell a child. */
+static inline void pp_wipe_on_fork(void *at, size_t bytes)
+{
+	if (!((uintptr_t)at & ((uintptr_t)sysconf(_SC_PAGESIZE) - 1)))
+		madvise(at, bytes, MADV_WIPEONFORK);
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* What a source looks at first, in a page that the kernel wipes in a child of this process: 0 says that nothing is recorded and
+ * that nothing is known, so that the child finds out what it is before it stores anything into its parent's rings.
+ * Written by collector.c and thread_ring.c. */
+#ifndef PP_RING_WIPED_H
+#define PP_RING_WIPED_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/base/wipe.h"
+
+struct pp_wiped {
+	_Atomic uint32_t recording; /* not 0 while records are to be written; counts how often recording was switched on */
+	_Atomic uint32_t phase;     /* enum pp_phase */
+	_Atomic uint32_t is_rank;
+	_Atomic uint32_t owned; /* 1: the rings are of this process */
+} __attribute__((aligned(PP_PAGE_BYTES)));
+
+extern struct pp_wiped pp_wiped __attribute__((visibility("hidden")));
+
+#endif
