@@ -1,6 +1,7 @@
 /* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by dataset.c, last. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,36 @@ void pp_dataset_quality(struct pp_dataset *d)
 	warn_absent(d);
 }
 
+/* They are not in the trace: JSON, which readers make of it, has no such numbers. */
+static void warn_counters(struct pp_join *j)
+{
+	const struct pp_capture *c = j->in->capture;
+	const char *first = NULL;
+	uint64_t bad = 0;
+	int32_t rank = 0;
+
+	for (size_t r = 0; r < c->ranks; r++) {
+		for (size_t t = 0; t < c->rank[r].threads; t++) {
+			const struct pp_thread *thread = &c->rank[r].thread[t];
+
+			for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)) && i < thread->spans; i++) {
+				if (thread->span[i].kind != PP_SPAN_COUNTER || isfinite(thread->span[i].value))
+					continue;
+				if (!bad++) {
+					first = pp_intern_text(c->names, thread->span[i].name, NULL);
+					rank = c->rank[r].rank;
+				}
+			}
+		}
+	}
+	if (bad)
+		pp_dataset_warn(j->d,
+		                "%" PRIu64
+		                " values of counters are NaN or infinite, the first in '%.*s' of rank %d: the trace leaves "
+		                "them out",
+		                bad, pp_utf8_fit(first, 100), first, (int)rank);
+}
+
 int pp_join_quality(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
@@ -250,6 +281,7 @@ int pp_join_quality(struct pp_join *j)
 	if (merge_defaults(j) < 0)
 		return -ENOMEM;
 	pp_quality_count_mpi(j);
+	warn_counters(j);
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);
 	if (!j->in->partial)

@@ -175,6 +175,8 @@ static void write_warnings(struct pp_xfile *f, const struct host *h)
 		warn(f, h, "%" PRIu64 " records were lost, see the group quality of pod.h5", lost);
 	if (f->stream.skipped)
 		warn(f, h, "%" PRIu64 " events left out: readers refuse files of 2 GiB", f->stream.skipped);
+	if (f->not_finite)
+		warn(f, h, "%" PRIu64 " values of counters left out: NaN or infinite, which xprof cannot show", f->not_finite);
 	if (f->unplaced)
 		warn(f, h, "%" PRIu64 " overlapping events left out: too many at a time", f->unplaced);
 }
@@ -210,7 +212,7 @@ static int write_file(struct pp_xfile *f, const struct host *h, const char *dir,
 		return fd;
 	}
 	f->line = 0;
-	f->unplaced = 0;
+	f->unplaced = f->not_finite = 0;
 	/* Names stand after the events: each may be written as a name, a label and once more per category. */
 	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 4 * pp_intern_bytes(f->out->capture->names) + payload_bytes(f), err);
 	if (!code)

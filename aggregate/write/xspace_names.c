@@ -247,6 +247,9 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 	case PP_XTEXT_PAYLOAD:
 		text = pp_intern_text(x->payloads, (uint32_t)n->key, NULL);
 		break;
+	case PP_XTEXT_NUMBER:
+		text = n->key == 0 ? "nan" : n->key == 1 ? "inf" : "-inf";
+		break;
 	case PP_XTEXT_STEP:
 		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
 		break;

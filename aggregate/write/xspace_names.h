@@ -84,6 +84,7 @@ enum pp_xtext_kind {
 	PP_XTEXT_STEP,     /* key: step number */
 	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
 	PP_XTEXT_FILE,     /* key: intern id */
+	PP_XTEXT_NUMBER,   /* key: 0 nan, 1 inf, 2 -inf: a number that JSON does not have */
 	PP_XTEXT_PAYLOAD,  /* key: intern id in payloads; never the name of a stat, for it has a sign or a digit in it */
 };
 static inline uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key)

@@ -3,6 +3,7 @@
 #include "aggregate/write/xspace_rank.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,9 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 	default:
 		return;
 	}
-	if (e->stats < PP_XEVENT_STATS)
+	if (!isfinite(stat.d))
+		pp_xfile_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_NUMBER, isnan(stat.d) ? 0 : stat.d > 0 ? 1 : 2);
+	else if (e->stats < PP_XEVENT_STATS)
 		e->stat[e->stats++] = stat;
 }
 
@@ -280,6 +283,10 @@ static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, co
 		for (size_t i = 0; i < n; i++) {
 			struct pp_xevent e;
 
+			if (!isfinite(l[i].span->value)) {
+				f->not_finite++;
+				continue;
+			}
 			event_of(f, l[i].span, r->rank, &e);
 			pp_xstream_event(&f->stream, &e);
 		}

@@ -19,9 +19,10 @@ struct pp_xfile {
 	struct pp_xnames names;
 	struct pp_xlabel *label; /* [labels] */
 	size_t labels;
-	int64_t line;      /* ids given so far */
-	uint64_t unplaced; /* overlapping spans beyond the most lines of a rank */
-	uint64_t *stack;   /* ends of open parents, ps */
+	int64_t line;        /* ids given so far */
+	uint64_t unplaced;   /* overlapping spans beyond the most lines of a rank */
+	uint64_t not_finite; /* values of counters: xprof's JSON has no NaN and no infinity */
+	uint64_t *stack;     /* ends of open parents, ps */
 	size_t stack_size;
 	const struct pp_rank *rank; /* whose lines are written */
 	size_t comm_at;             /* of its communicators, the one that was looked for last */

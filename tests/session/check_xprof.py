@@ -74,6 +74,7 @@ def main():
     profile, pod = sys.argv[1:3]
     want, hosts = expected(pod)
     tools, trace = run_tools(profile)
+    json.loads(trace, parse_constant=lambda word: sys.exit(f"trace_viewer@: {word} is no JSON"))
     errors = [f"{t}: empty ({x.get('error')})" for t, x in tools.items() if not x["nonempty"]]
     by_host = {}
     for row in tools["pod_viewer"].get("key", {}).get("rows", []):

@@ -4,6 +4,7 @@
 #ifndef PP_TEST_SAMPLE_H
 #define PP_TEST_SAMPLE_H
 
+#include <math.h>
 #include <stdio.h>
 
 #include "aggregate/analyze/dataset.h"
@@ -53,6 +54,12 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 		save->category = PP_CATEGORY_OUTPUT;
 		save->payload_type = k % 2 ? PP_PAYLOAD_EXT : PP_PAYLOAD_INT32;
 		save->payload = k % 2 ? pp_intern_put(c->payloads, "layer=3, name=\"a\"", 17) : UINT32_MAX;
+		if (k == 6) {
+			const double nothing = -INFINITY;
+
+			save->payload_type = PP_PAYLOAD_DOUBLE;
+			memcpy(&save->payload, &nothing, sizeof(nothing));
+		}
 	}
 	{
 		struct pp_span *w = add_mpi(c, r, "MPI_File_write_at_all", (uint32_t)k, at + 710000 + late, at + 800000);
@@ -65,6 +72,10 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	add_span(c, r, 2, PP_SPAN_ASYNC, "prefetch", at + 100, at + SAMPLE_STEP_NS + 5000);
 	add_span(c, r, 2, PP_SPAN_COUNTER, "loss", at + 200, at + 200)->value = 0.5;
 	add_span(c, r, 2, PP_SPAN_COUNTER, "dataloader workers busy", at + 300, at + 300)->value = (double)(k + (int64_t)r) / 32;
+	if (k == 5) {
+		add_span(c, r, 2, PP_SPAN_COUNTER, "loss", at + 400, at + 400)->value = (double)NAN;
+		add_span(c, r, 2, PP_SPAN_COUNTER, "loss", at + 500, at + 500)->value = (double)INFINITY;
+	}
 	for (int i = 0; i < 3; i++) {
 		struct pp_span *q = add_span(c, r, 2, PP_SPAN_REQUEST, "MPI_Irecv", at + 1000 + i, at + 500000);
 

@@ -66,7 +66,7 @@ TEST(forty_lines)
 	CHECK(strstr(text, "1 204 lost (1 of 16 ranks)") != NULL);
 	CHECK(strstr(text, "lost") < strstr(text, "Step time"));
 	CHECK(strstr(text, " more in pod.h5") != NULL);
-	CHECK(strstr(text, "8 more warnings") != NULL);
+	CHECK(strstr(text, "9 more warnings") != NULL);
 	free(text);
 	sample_free(&s);
 }
