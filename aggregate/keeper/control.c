@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/mapped.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
 
@@ -38,6 +39,16 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 	return pp_err_set(err, -saved, "cannot lock '%s': %s", path, strerror(saved));
 }
 
+static struct pp_mapped guard; /* of the one control page of this process */
+
+void pp_control_close(struct pp_control *c)
+{
+	if (c) {
+		pp_mapped_forget(&guard);
+		munmap(c, sizeof(*c));
+	}
+}
+
 int pp_control_make(const char *spool, struct pp_control **ret_control, struct pp_err *err)
 {
 	char part[4096], path[4096];
@@ -60,6 +71,8 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 		rc = pp_err_set(err, -errno, "cannot map '%s': %s", path, strerror(errno));
 		goto close_file;
 	}
+	guard = (struct pp_mapped){.at = (char *)c, .bytes = sizeof(*c)};
+	pp_mapped_watch(&guard);
 	memcpy(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic));
 	c->version = PP_RING_VERSION;
 	c->byte_order = PP_RING_BYTE_ORDER;
@@ -68,7 +81,7 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 	atomic_store(&c->keeper_state, PP_KEEPER_DRAINING);
 	if (rename(part, path)) {
 		rc = pp_err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
-		munmap(c, sizeof(*c));
+		pp_control_close(c);
 		goto close_file;
 	}
 	close(fd);
@@ -89,12 +102,6 @@ void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char
 	}
 	/* Release: the message is whole when the state is seen. */
 	atomic_store_explicit(&c->keeper_state, state, memory_order_release);
-}
-
-void pp_control_close(struct pp_control *c)
-{
-	if (c)
-		munmap(c, sizeof(*c));
 }
 
 static int logging;

@@ -130,6 +130,21 @@ static void say_ranks(struct pp_message *m, const struct pp_dataset *d, const ch
 		    count > RANKS_NAMED ? " and others" : "");
 }
 
+/* Nobody knows how many records: said of the ranks. */
+static void say_cut(struct pp_message *m, const struct pp_dataset *d)
+{
+	char list[160] = "";
+	int count = 0;
+
+	for (size_t i = 0; i < d->workers; i++)
+		if (d->worker[i].lost[PP_LOSS_RING_CUT] && count++ < RANKS_NAMED)
+			add(list, sizeof(list), ", ", "%d", (int)d->worker[i].rank);
+	if (count)
+		add(m->must_know, sizeof(m->must_know), "; ",
+		    "ring file cut short while rank %s%s recorded: what came later is lost", list,
+		    count > RANKS_NAMED ? " and others" : "");
+}
+
 static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 {
 	static const enum pp_loss cause[] = {PP_LOSS_RING_FULL, PP_LOSS_NO_SPACE, PP_LOSS_NO_THREAD, PP_LOSS_BAD_RECORD};
@@ -170,6 +185,7 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	say_ranks(m, d, "missing", "missing");
 	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
 	say_losses(m, d);
+	say_cut(m, d);
 	if (steps->rule == PP_STEP_RULE_RANGE)
 		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.*s'",
 		    pp_utf8_fit(pp_intern_text(names, steps->rule_name, NULL), 60), pp_intern_text(names, steps->rule_name, NULL));

@@ -30,7 +30,7 @@ static int read_rings(struct pp_spool_view *view, uint64_t buffer, struct pp_err
 int pp_salvage(const char *spool, const struct pp_session_options *options, char *message, size_t message_size, struct pp_err *err)
 {
 	struct pp_session_options o = *options;
-	struct pp_spool_view view = {.path = spool};
+	struct pp_spool_view view = {.path = spool, .salvaged = 1};
 	struct pp_settings settings;
 	struct pp_close close_it = {.view = &view, .options = &o, .message = message, .message_size = message_size};
 	int lock, rc;

@@ -53,7 +53,7 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 	if (remember(v, name)) /* before it is open: no ring is read twice */
 		return -ENOMEM;
 	rc = pp_rings_open(v->rings, path, &err);
-	if (rc == -EAGAIN) {
+	if (rc == -EAGAIN && !v->salvaged) {
 		v->ring_names--;
 		return 0;
 	}

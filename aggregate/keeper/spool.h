@@ -66,6 +66,7 @@ struct pp_spool_view {
 	struct pp_watch *rank; /* [pp_rings_count()] */
 	struct pp_run *run;
 	size_t runs;
+	int salvaged; /* nobody writes it any more: a ring that is not whole never will be */
 	int followed; /* the launcher has started the ranks again, with another spool */
 	struct pp_notes notes;
 };

@@ -69,7 +69,7 @@ struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot)
 	lane->name[sizeof(lane->name) - 1] = '\0';
 	lane->first = INT64_MAX;
 	lane->last = INT64_MIN;
-	for (int i = 0; i < PP_LOSSES; i++)
+	for (int i = 0; i < PP_RING_LOSSES; i++)
 		lane->lost_seen += atomic_load_explicit(&s->lost[i], memory_order_relaxed);
 	lane->next = p->lanes;
 	p->lanes = p->lane[slot] = lane;

@@ -213,7 +213,7 @@ static uint64_t slot_losses(const struct pp_lane *lane)
 	const struct pp_thread_slot *slot = &lane->pair->header->thread[lane->slot];
 	uint64_t lost = 0;
 
-	for (int i = 0; i < PP_LOSSES; i++)
+	for (int i = 0; i < PP_RING_LOSSES; i++)
 		if (i != PP_LOSS_NAME_CUT && i != PP_LOSS_UNBALANCED)
 			lost += atomic_load_explicit(&slot->lost[i], memory_order_relaxed);
 	return lost;

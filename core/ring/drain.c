@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/base/mapped.h"
 
 enum {
 	CHUNKS_MOST = 65536,  /* 4 GiB: more than any rank's limit */
@@ -17,7 +20,7 @@ enum {
 struct place {          /* how far one thread was read */
 	uint32_t chunk; /* 0: not begun */
 	uint32_t at;    /* records read of it */
-	int broken;     /* its list makes no sense: not followed any further */
+	int broken;     /* its list makes no sense, or its file is cut: not followed any further */
 };
 
 struct pp_drain {
@@ -29,8 +32,12 @@ struct pp_drain {
 	uint32_t chunks; /* that fit the mapping */
 	uint32_t limit;  /* that the rank may have */
 	uint64_t faults;
+	uint64_t cut; /* threads */
+	int lost;     /* the header is what we know of it */
 	int fill;
-	int32_t rank, job_size; /* as they were checked */
+	struct pp_mapped guard;
+	struct pp_ring_header *known, *spare; /* what the header said last */
+	int32_t rank, job_size;               /* as they were checked */
 	struct place place[PP_RING_THREADS];
 };
 
@@ -52,6 +59,34 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 	return 0;
 }
 
+/* A copy, not the file: it may be cut short between any two looks at it. */
+static int read_header(struct pp_drain *d, const char *path, struct pp_err *err)
+{
+	struct pp_ring_header *h = calloc(1, PP_RING_HEADER_BYTES);
+	ssize_t n;
+	int rc;
+
+	d->known = h;
+	d->spare = malloc(PP_RING_HEADER_BYTES);
+	if (!h || !d->spare)
+		return pp_err_set(err, -ENOMEM, "cannot read ring '%s': no memory", path);
+	n = pread(d->fd, h, PP_RING_HEADER_BYTES, 0);
+	if (n < 0)
+		return pp_err_set(err, -errno, "cannot read ring '%s': %s", path, strerror(errno));
+	if (n < PP_RING_HEADER_BYTES)
+		return pp_err_set(err, -EAGAIN, "cannot read ring '%s': it is shorter than its header", path);
+	rc = check_header(h, path, err);
+	d->rank = h->rank;
+	d->job_size = h->size;
+	if (!rc && (d->rank < 0 || d->rank >= d->job_size || d->job_size > RANKS_MOST))
+		rc = pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, d->rank, d->job_size);
+	/* Where a thread is comes from the file itself; of one that is cut nobody knows. */
+	for (int i = 0; i < PP_RING_THREADS; i++)
+		h->thread[i].where.step = INT64_MIN;
+	memcpy(d->spare, h, PP_RING_HEADER_BYTES);
+	return rc;
+}
+
 static int update_size(struct pp_drain *d)
 {
 	struct stat st;
@@ -62,10 +97,50 @@ static int update_size(struct pp_drain *d)
 	return 0;
 }
 
+/* What stands in place of the header when it is gone: the rank is still the rank. The words before the names and the end of each
+ * slot, not its first line, which the thread writes with each call. In a file that is cut within a page zeros stand behind its
+ * end: what was copied counts when the file is still whole. */
+static void remember(struct pp_drain *d, uint32_t threads)
+{
+	const size_t line = offsetof(struct pp_thread_slot, state);
+	struct pp_ring_header *copy = d->spare;
+
+	memcpy(copy, d->map, offsetof(struct pp_ring_header, domain));
+	for (uint32_t i = 0; i < threads; i++)
+		memcpy((char *)&copy->thread[i] + line, (const char *)&pp_drain_header(d)->thread[i] + line,
+		       sizeof(copy->thread[i]) - line);
+	if (update_size(d) || d->guard.cut)
+		return;
+	d->spare = d->known;
+	d->known = copy;
+	d->guard.known = (const char *)copy;
+}
+
+/* The file is shorter than its header, or a page of it was gone: no word of it means anything from here on. */
+static void lose_threads(struct pp_drain *d)
+{
+	uint32_t threads = atomic_load(&d->known->thread_used);
+
+	d->fill = 0;
+	if (d->lost)
+		return;
+	d->lost = 1;
+	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) {
+		uint32_t state = atomic_load(&d->known->thread[i].state);
+
+		d->cut += !d->place[i].broken && (state == PP_THREAD_LIVE || state == PP_THREAD_ENDED);
+		d->place[i].broken = 1;
+	}
+	d->cut += !d->cut; /* not one thread is known */
+	/* cppcheck-suppress leakReturnValNotUsed ; it is where it was asked for */
+	if (mmap(d->map, PP_RING_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+	    MAP_FAILED)
+		memcpy(d->map, d->known, PP_RING_HEADER_BYTES);
+}
+
 int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, struct pp_err *err)
 {
 	struct pp_drain *d = calloc(1, sizeof(*d));
-	const struct pp_ring_header *h;
 	struct stat st;
 	int rc;
 
@@ -86,34 +161,28 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 		rc = pp_err_set(err, -EAGAIN, "cannot read ring '%s': it is shorter than its header", path);
 		goto close_file;
 	}
-	/* The header says how much address space the rank may ever need. */
-	d->mapped = PP_RING_HEADER_BYTES;
-	d->map = mmap(NULL, d->mapped, PROT_READ, MAP_SHARED, d->fd, 0);
-	if (d->map == MAP_FAILED) {
-		rc = pp_err_set(err, -errno, "cannot map ring '%s': %s", path, strerror(errno));
-		goto close_file;
-	}
-	h = (const struct pp_ring_header *)d->map;
-	rc = check_header(h, path, err);
-	d->rank = h->rank;
-	d->job_size = h->size;
-	if (!rc && (d->rank < 0 || d->rank >= d->job_size || d->job_size > RANKS_MOST))
-		rc = pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, d->rank, d->job_size);
-	d->limit = atomic_load_explicit(&h->chunk_limit, memory_order_acquire);
-	munmap(d->map, d->mapped);
+	rc = read_header(d, path, err);
 	if (rc)
-		goto close_file;
+		goto free_header;
+	/* The header says how much address space the rank may ever need. */
+	d->limit = atomic_load_explicit(&d->known->chunk_limit, memory_order_acquire);
 	d->chunks = d->limit < CHUNKS_MOST ? d->limit : CHUNKS_MOST;
 	d->limit = d->chunks ? d->chunks : 1;
 	d->mapped = PP_RING_HEADER_BYTES + (size_t)d->chunks * PP_CHUNK_BYTES;
 	d->map = mmap(NULL, d->mapped, PROT_READ | PROT_WRITE, flags & PP_DRAIN_PRIVATE ? MAP_PRIVATE : MAP_SHARED, d->fd, 0);
 	if (d->map == MAP_FAILED) {
 		rc = pp_err_set(err, -errno, "cannot map ring '%s': %s", path, strerror(errno));
-		goto close_file;
+		goto free_header;
 	}
+	d->guard = (struct pp_mapped){
+	        .at = (char *)d->map, .bytes = d->mapped, .known = (const char *)d->known, .known_bytes = PP_RING_HEADER_BYTES};
+	pp_mapped_watch(&d->guard);
 	*ret_drain = d;
 	return 0;
 
+free_header:
+	free(d->known);
+	free(d->spare);
 close_file:
 	close(d->fd);
 free_drain:
@@ -125,7 +194,10 @@ void pp_drain_close(struct pp_drain *d)
 {
 	if (!d)
 		return;
+	pp_mapped_forget(&d->guard);
 	munmap(d->map, d->mapped);
+	free(d->known);
+	free(d->spare);
 	close(d->fd);
 	free(d);
 }
@@ -139,6 +211,11 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 {
 	*ret_rank = d->rank;
 	*ret_size = d->job_size;
+}
+
+uint64_t pp_drain_cut(const struct pp_drain *d)
+{
+	return d->cut;
 }
 
 uint64_t pp_drain_faults(const struct pp_drain *d)
@@ -162,6 +239,17 @@ static struct pp_chunk *chunk_of(const struct pp_drain *d, uint32_t number)
 	return offset + PP_CHUNK_BYTES <= d->size ? (struct pp_chunk *)(d->map + offset) : NULL;
 }
 
+/* Each page: one that is gone is known before its records are handed out. */
+static void touch(const struct pp_record *record, uint32_t count)
+{
+	enum { STEP = 4096 / sizeof(*record) };
+
+	for (uint32_t i = 0; i < count; i += STEP)
+		(void)*(const volatile uint16_t *)&record[i].kind;
+	if (count)
+		(void)*(const volatile uint16_t *)&record[count - 1].kind;
+}
+
 /* Everything of one chunk that is committed; 0 records or more. -1: the chunk makes no sense. */
 static int64_t read_chunk(struct pp_drain *d, struct pp_chunk *c, uint32_t slot, struct place *p, const struct pp_drain_sink *sink)
 {
@@ -169,11 +257,16 @@ static int64_t read_chunk(struct pp_drain *d, struct pp_chunk *c, uint32_t slot,
 	uint32_t committed = atomic_load_explicit(&c->committed, memory_order_acquire);
 	uint32_t count;
 
+	if (d->guard.cut)
+		return 0;
 	if (committed > PP_CHUNK_RECORDS || committed < p->at) {
 		d->faults++;
 		return -1;
 	}
 	count = committed - p->at;
+	touch(c->record + p->at, count);
+	if (d->guard.cut) /* zeros that nobody has written are no records */
+		return 0;
 	if (count)
 		sink->records(sink->context, slot, c->record + p->at, count);
 	p->at = committed;
@@ -213,6 +306,11 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 		uint32_t next;
 		int64_t got;
 
+		if (!c && p->chunk <= d->chunks) { /* guests reserve a chunk before they link it */
+			d->cut++;
+			p->broken = 1;
+			return records;
+		}
 		if (!c || *chunks_left == 0) {
 			d->faults += !c;
 			p->broken = !c;
@@ -227,6 +325,8 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 			return records;
 		}
 		records += (uint64_t)got;
+		if (d->guard.cut)
+			return records;
 		if (!next)
 			break;
 		(*chunks_left)--;
@@ -246,8 +346,8 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 	uint32_t chunks_left, threads;
 	uint64_t records = 0;
 
-	if (update_size(d)) {
-		d->faults++;
+	if (update_size(d) || d->guard.cut) {
+		lose_threads(d);
 		return 0;
 	}
 	/* A list in a circle would never end: no run follows more links than twice the chunks there are. */
@@ -259,6 +359,10 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 	}
 	for (uint32_t i = 0; i < threads; i++)
 		records += drain_thread(d, i, sink, &chunks_left);
+	if (d->guard.cut)
+		lose_threads(d);
+	else
+		remember(d, threads);
 	d->fill = (int)(records * 100 / ((uint64_t)d->limit * PP_CHUNK_RECORDS));
 	if (d->fill > 100)
 		d->fill = 100;

@@ -1,5 +1,6 @@
 /* The keeper's end of a ring file: maps it and walks what every thread has committed, by the protocol of ring_file.h.
- * In: a ring file, nothing of which is believed (its process may be killed, or hostile). Out: spans of committed records.
+ * In: a ring file, nothing of which is believed (its process may be killed, or hostile; it may be cut short at any time).
+ * Out: spans of committed records.
  * One thread at a time; may live in the guest's own process (tests). */
 #ifndef PP_RING_DRAIN_H
 #define PP_RING_DRAIN_H
@@ -35,6 +36,8 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);
 /* Faults of the file seen so far: chunk numbers, counts or links that no guest writes. */
 uint64_t pp_drain_faults(const struct pp_drain *d);
+/* Threads whose later records are gone because the file was cut short. */
+uint64_t pp_drain_cut(const struct pp_drain *d);
 /* Used share of the chunks it may have, in percent, as the last run found it. */
 int pp_drain_fill(const struct pp_drain *d);
 

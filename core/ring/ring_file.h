@@ -83,7 +83,8 @@ struct pp_thread_slot {
 	char name[32];
 	uint8_t reserved[16];
 };
-_Static_assert(PP_LOSSES <= 8, "lost[] holds every cause");
+enum { PP_RING_LOSSES = PP_LOSS_AFTER_EXIT + 1 }; /* causes that guests count; the others are the keeper's */
+_Static_assert(PP_RING_LOSSES <= 8, "lost[] holds every cause");
 _Static_assert(sizeof(struct pp_thread_slot) == 192, "three lines a slot");
 
 struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain) */

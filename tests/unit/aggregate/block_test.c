@@ -154,6 +154,7 @@ TEST(no_block)
 	struct pp_intern *names = pp_intern_new();
 	struct pp_dataset d = kit_dataset(names, 3, 10, 20);
 	uint8_t *bytes = NULL;
+	char want[64];
 	void *made = NULL;
 	size_t size = 0;
 
@@ -169,7 +170,8 @@ TEST(no_block)
 		bytes[at] ^= 4;
 	}
 	bytes[8]++;
-	CHECK(refused(bytes, size, -ENOTSUP, "version 6, not 5"));
+	snprintf(want, sizeof(want), "version %d, not %d", PP_BLOCK_VERSION + 1, PP_BLOCK_VERSION);
+	CHECK(refused(bytes, size, -ENOTSUP, want));
 	bytes[8]--;
 	bytes[12]++;
 	CHECK(refused(bytes, size, -ENOTSUP, "byte order"));
@@ -219,7 +221,8 @@ static void mutate(const uint8_t *inner, size_t length, int *taken)
 	memcpy(copy, inner, n);
 	for (uint64_t k = 1 + kit_random(3); k; k--)
 		copy[kit_random(n)] = (uint8_t)(kit_random(3) ? kit_random(256) : 0xff);
-	memcpy(bytes, "ppblock\0\5\0\0\0\4\3\2\1", 16);
+	memcpy(bytes, "ppblock\0\0\0\0\0\4\3\2\1", 16);
+	bytes[8] = PP_BLOCK_VERSION;
 	CHECK_INT(compress2(bytes + 40, &packed, copy, size, 1), Z_OK);
 	mend_head(bytes, size, packed);
 	if (pp_block_read(bytes, 40 + packed, names, &d, &err) == 0) {

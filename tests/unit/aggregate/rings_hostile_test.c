@@ -1,5 +1,6 @@
 /* Ring files that no guest wrote so: damaged at random, cut, of another version. Nothing crashes, nothing is endless. */
 #include <errno.h>
+#include <sys/wait.h>
 
 #include "aggregate/analyze/dataset.h"
 #include "aggregate/read/c10d.h"
@@ -233,6 +234,95 @@ TEST(fuzz)
 	}
 }
 
+static void make_two_threads(struct maker *m)
+{
+	maker_open(m, path_of("cut.ring"), 1, 2, 1234, 6);
+	maker_thread(m, 0, 10);
+	maker_thread(m, 1, 11);
+	for (int i = 0; i < 3000; i++) {
+		maker_push(m, i & 1, 2000 + 10 * (pp_tick)i, "range");
+		maker_pop(m, i & 1, 2005 + 10 * (pp_tick)i);
+	}
+}
+
+static void check_cut(struct pp_rings *r, uint64_t least)
+{
+	const struct pp_ring_header *h = pp_rings_header(r, 0);
+	struct pp_capture c;
+
+	CHECK_INT(h->rank, 1);
+	CHECK_INT(h->pid, 1234);
+	CHECK_INT(h->tick_kind, PP_TICK_RAW);
+	CHECK_STR(h->host, "host");
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.ranks, 1);
+	CHECK_INT(c.rank[0].rank, 1);
+	CHECK_INT(c.rank[0].size, 2);
+	CHECK(c.rank[0].lost[PP_LOSS_RING_CUT] >= least);
+	CHECK(c.rank[0].lost[PP_LOSS_RING_CUT] <= 2);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 0);
+	check_order(&c);
+	pp_capture_release(&c);
+	pp_rings_free(r);
+}
+
+/* At any length, before or after the first look: the rank keeps its name, what is gone is counted. */
+TEST(cut_short)
+{
+	static const off_t at[] = {0,
+	                           1,
+	                           100,
+	                           4096,
+	                           5000,
+	                           100000,
+	                           PP_RING_HEADER_BYTES - 1,
+	                           PP_RING_HEADER_BYTES,
+	                           PP_RING_HEADER_BYTES + 5000,
+	                           PP_RING_HEADER_BYTES + PP_CHUNK_BYTES + 1};
+
+	for (size_t i = 0; i < 2 * sizeof(at) / sizeof(at[0]); i++) {
+		struct pp_rings *r = pp_rings_new(1 << 20);
+		struct maker m;
+
+		if (i / (sizeof(at) / sizeof(at[0])))
+			pp_rings_private(r);
+		make_two_threads(&m);
+		CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+		if (i % 3)
+			pp_rings_drain(r, 0, NULL);
+		if (truncate(m.path, at[i % (sizeof(at) / sizeof(at[0]))]))
+			CHECK(0);
+		for (int k = 0; k < 3; k++)
+			pp_rings_drain(r, 0, NULL);
+		check_cut(r, i % 3 ? 0 : 1);
+		maker_close(&m);
+	}
+}
+
+/* While the keeper reads. */
+TEST(cut_meanwhile)
+{
+	for (int round = 0; round < 200; round++) {
+		struct pp_rings *r = pp_rings_new(1 << 20);
+		struct maker m;
+		pid_t other;
+
+		make_two_threads(&m);
+		CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+		other = fork();
+		if (!other) {
+			for (volatile int k = 0; k < round * 300; k++)
+				;
+			_exit(truncate(m.path, (off_t)dice(3) * 100000));
+		}
+		while (!waitpid(other, NULL, WNOHANG))
+			pp_rings_drain(r, 0, NULL);
+		pp_rings_drain(r, 0, NULL);
+		check_cut(r, 0);
+		maker_close(&m);
+	}
+}
+
 TEST(bad_files)
 {
 	struct maker m;
@@ -271,6 +361,8 @@ int main(void)
 	if (rings_kit_begin())
 		return 1;
 	fuzz();
+	cut_short();
+	cut_meanwhile();
 	bad_files();
 	return rings_kit_end();
 }
