@@ -9,6 +9,8 @@ import subprocess
 import sys
 
 SKIPPED = 77
+# The last commit in which the analysers found nothing, and the rules of each of them then; written by scripts/lint-green.
+GREEN = 'tests/lint/green'
 
 
 class Lint:
@@ -20,6 +22,8 @@ class Lint:
         parser.add_argument('--build', default='', help='its build directory (default: ROOT/build)')
         for name, text in options:
             parser.add_argument(name, default='', help=text)
+        parser.add_argument('--all', action='store_true', default=bool(os.environ.get('PODPROF_LINT_ALL')),
+                            help='everything, not only what has changed since the commit in %s (also by PODPROF_LINT_ALL=1)' % GREEN)
         parser.add_argument('files', nargs='*', help='only these files, relative to the root')
         self.options = parser.parse_args()
         self.root = os.path.abspath(self.options.root)
@@ -153,13 +157,42 @@ def digest(lint, name, *more):
     return h.hexdigest()
 
 
-def run_cached(lint, tool, jobs):
+def rules_of(lint, commands, parts):
+    """Of what decides what a check says, whatever file it looks at: its script, its tool and configuration, and the flags in use."""
+    h = hashlib.sha256()
+    for path in (sys.argv[0], os.path.abspath(__file__)):
+        h.update(open(path, 'rb').read() + b'\0')
+    flags = {tuple(w.replace(lint.build, '@build').replace(lint.root, '@root') for w in f) for f in commands.values()}
+    h.update(repr((sorted(flags), parts)).encode())
+    return h.hexdigest()
+
+
+def changed(lint, tool, rules):
+    """Names that differ from the last green commit; None where all must be looked at: asked for, no such commit here, or other rules."""
+    where = os.path.join(lint.build, 'lint-cache')
+    os.makedirs(where, exist_ok=True)
+    with open(os.path.join(where, tool + '.rules'), 'w') as f:
+        f.write(rules + '\n')
+    if lint.options.all or lint.options.files or not os.path.exists(lint.path(GREEN)):
+        return None
+    green = dict(line.split() for line in lint.text(GREEN).split('\n') if line and not line.startswith('#'))
+    if green.get(tool) != rules:
+        return None
+    r = subprocess.run(['git', '-c', 'safe.directory=*', '-C', lint.root, 'diff', '--no-ext-diff', '--name-only', '-z', green.get('commit', ''), '--'],
+                       capture_output=True, text=True)
+    return set(r.stdout.split('\0')) if r.returncode == 0 else None
+
+
+def run_cached(lint, tool, jobs, rules):
     """jobs: [(name, command, more)]; two processes at a time. Gives {name: output}; a clean or known file is not run again."""
     where = os.path.join(lint.build, 'lint-cache', tool)
+    differ = changed(lint, tool, rules)
     os.makedirs(where, exist_ok=True)
 
     def one(job):
         name, command, more = job
+        if differ is not None and not differ & closure(lint, name):
+            return name, ''
         path = os.path.join(where, digest(lint, name, command, *more))
         if os.path.exists(path):
             return name, open(path).read()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from samples import BAD, COMMITS, GOOD
+from samples import BAD, COMMITS, FREED_USED, GOOD, HEAD, c
 
 SKIPPED = 77
 failed, skipped = [], []
@@ -64,6 +64,33 @@ def commits(scripts):
             failed.append("check-commits: exit %d on '%s', wanted '%s':\n%s" % (rc, subject, want, out))
 
 
+def green(scripts, style):
+    """Of files that are as they were in the commit of tests/lint/green nothing is said, of what has changed since and all that includes it is."""
+    says = 'core/a.c:'
+    with tempfile.TemporaryDirectory(prefix='podprof-lint-') as root:
+        make(root, {'core/a.c': FREED_USED.replace('int f(', '#include "a.h"\n\nint f(', 1), 'core/a.h': HEAD, 'core/b.c': c('int b;\n')}, style)
+        git = ['git', '-C', root, '-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false']
+        subprocess.run(git + ['init', '-q'], check=True)
+        subprocess.run(git + ['add', 'core'], check=True)
+        subprocess.run(git + ['commit', '-q', '-m', 'core: do this'], check=True)
+        got = [run(scripts, 'analyzer', root)]  # no such file yet: everything
+        commit = subprocess.run(git + ['rev-parse', 'HEAD'], capture_output=True, text=True).stdout
+        rules = open(os.path.join(root, 'build/lint-cache/analyzer.rules')).read()
+        stamp = os.path.join(root, 'tests/lint/green')
+        os.makedirs(os.path.dirname(stamp))
+        for text in ('commit %sanalyzer %s' % (commit, rules), 'commit %sanalyzer 0\n' % commit, 'commit 0123456\nanalyzer %s' % rules):
+            open(stamp, 'w').write(text)
+            got.append(run(scripts, 'analyzer', root))
+        open(stamp, 'w').write('commit %sanalyzer %s' % (commit, rules))
+        got.append(run(scripts, 'analyzer', root, '--all'))
+        for name in ('core/b.c', 'core/a.h'):
+            open(os.path.join(root, name), 'a').write('/* more */\n')
+            got.append(run(scripts, 'analyzer', root))
+    wanted = [1, 0, 1, 1, 1, 0, 1]  # at first; green; other rules; a commit that is not there; --all; another file changed; its header did
+    if [rc for rc, _ in got] != wanted or not all(out.startswith(says) for rc, out in got if rc):
+        failed.append('tests/lint/green: exits %s, wanted %s:\n%s' % ([rc for rc, _ in got], wanted, ''.join(out for _, out in got)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--scripts', required=True)
@@ -78,6 +105,7 @@ def main():
         expect(scripts, check, GOOD, None, style)
     if shutil.which('git'):
         commits(scripts)
+        green(scripts, style)
     for text in failed:
         print(text)
     for text in sorted(set(skipped)):
