@@ -109,6 +109,7 @@ static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_c
 	}
 	PP_BLOCK_T(io, c->wait_ns, 0);
 	PP_BLOCK_T(io, c->transfer_ns, 0);
+	PP_BLOCK_T(io, c->point_to_point_ns, 0);
 	PP_BLOCK_T(io, c->late_ns, 0);
 	PP_BLOCK_T(io, c->late_error_ns, 0);
 	PP_BLOCK_U(io, c->bottleneck);

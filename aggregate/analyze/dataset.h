@@ -43,6 +43,7 @@ struct pp_cell { /* one (step, worker) */
 	int64_t begin_ns, end_ns, step_ns;
 	int64_t exclusive_ns[PP_CATEGORIES + 1];
 	int64_t wait_ns, transfer_ns; /* exposed part of categories 3 and 10 */
+	int64_t point_to_point_ns;    /* another one: calls for messages, which are not split into these two */
 	int64_t late_ns;              /* waiting of the others that this worker caused */
 	int64_t late_error_ns;        /* |error| of it, as far as the clocks go */
 	int8_t present;
@@ -158,6 +159,12 @@ struct pp_late { /* who made others wait */
 	int64_t steps;    /* steps in which it was the one that cost most */
 };
 
+struct pp_straggler {        /* of the rank that the others wait for most, late[0]; sums over the steps */
+	int32_t waited_for;  /* for whom it waited most itself; -1: for nobody */
+	int64_t waited_ns;   /* how long */
+	int64_t involuntary; /* its involuntary context switches */
+};
+
 struct pp_warning {
 	char text[256];
 };
@@ -213,7 +220,8 @@ struct pp_dataset {
 	struct pp_memory_row *memory;    /* by worker, then time */
 	size_t memories;
 	int64_t memory_period_ns;
-	int64_t startup_ns;   /* inside the window's steps: time of MPI_Init, MPI_Finalize and their kind, over all workers */
+	int64_t startup_ns; /* inside the window's steps: time of MPI_Init, MPI_Finalize and their kind, over all workers */
+	struct pp_straggler straggler;
 	struct pp_late *late; /* [workers], by wait_ns descending */
 	struct pp_warning *warning;
 	size_t warnings;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "aggregate/analyze/join.h"
+#include "aggregate/analyze/straggler.h"
+#include "core/source/mpi_call.h"
 
 /* In a part: cut into lengths of 32 bits, `step` with the number of the call until all are there. */
 struct open_segment {
@@ -41,11 +43,38 @@ static int expose(struct open_segments *list, uint32_t open, const struct pp_att
 	return 0;
 }
 
+/* A message's call, or a Wait or Test: for a message too, unless the caller knows better. */
+static int is_point_to_point(const struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
+{
+	const struct pp_span *span = &j->in->capture->rank[r].thread[segment->thread].span[segment->span];
+
+	if (span->kind != PP_SPAN_MPI)
+		return 0;
+	switch (pp_mpi_call_info(span->call)->class) {
+	case PP_MPI_SEND:
+	case PP_MPI_RECV:
+	case PP_MPI_SENDRECV:
+	case PP_MPI_PROBE:
+	case PP_MPI_WAIT:
+	case PP_MPI_START:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static struct pp_cell *cell_of(const struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
+{
+	return &j->d->cell[segment->step * j->d->workers + j->worker_of[r]];
+}
+
 /* One segment of a collective's call or of a Wait for one: until the arrival it needs it waits, then it transfers. */
 static int charge(struct pp_join *j, size_t r, const struct pp_attr_segment *segment, struct open_segments *list)
 {
 	const struct pp_call *call = j->call[r][segment->thread];
 
+	if (is_point_to_point(j, r, segment) && (!call || (!call[segment->span].open && call[segment->span].need == PP_NEED_NONE)))
+		cell_of(j, r, segment)->point_to_point_ns += segment->end - segment->begin;
 	if (!call)
 		return 0;
 	call += segment->span;
@@ -155,5 +184,7 @@ int pp_join_late(struct pp_join *j)
 	if (rc == 0 && j->in->partial)
 		rc = list_exposed(j, &list);
 	free(list.at);
-	return rc ? rc : pp_dataset_late(d);
+	if (rc == 0)
+		rc = pp_dataset_late(d);
+	return rc || j->in->partial ? rc : pp_dataset_straggler(d);
 }

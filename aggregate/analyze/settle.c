@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/analyze/straggler.h"
 #include "aggregate/analyze/waiting.h"
 
 /* A Wait and one of the operations that it waits for. */
@@ -138,5 +139,6 @@ int pp_dataset_settle(struct pp_dataset *d)
 		qsort(d->collective, d->collectives, sizeof(*d->collective), compare_first);
 	free(d->late);
 	d->late = NULL;
-	return pp_dataset_late(d);
+	rc = pp_dataset_late(d);
+	return rc < 0 ? rc : pp_dataset_straggler(d);
 }

@@ -10,11 +10,12 @@
 
 struct worker_sum {
 	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* 10 and 3 together less waiting: [0] is unused */
-	int64_t step_ns, wait_ns;
+	int64_t step_ns, wait_ns, transfer_ns, point_to_point_ns;
 	int64_t steps;
 };
 
 enum { SMALL_WAIT_PERCENT = 5, ONE_RANK_PERCENT = 50 };
+enum { SLICE_NS = 4000000 }; /* what losing the core costs about, as Linux shares cores */
 
 static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *sum)
 {
@@ -28,6 +29,8 @@ static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *
 			sum->exclusive_ns[c] += cell->exclusive_ns[c];
 		sum->step_ns += cell->step_ns;
 		sum->wait_ns += cell->wait_ns;
+		sum->transfer_ns += cell->transfer_ns;
+		sum->point_to_point_ns += cell->point_to_point_ns;
 		sum->steps++;
 	}
 	sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] -= sum->wait_ns;
@@ -76,6 +79,41 @@ static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *l
 	return cells > 0 ? late->wait_ns / cells : 0;
 }
 
+/* Did the rank that is late wait for another one long enough to be late by it? */
+static int is_behind(const struct pp_dataset *d, int64_t late_ns, int64_t steps)
+{
+	const struct pp_straggler *s = &d->straggler;
+
+	return s->waited_for >= 0 && s->waited_for != d->late[0].rank && s->waited_ns / steps * 4 >= late_ns;
+}
+
+/* Waiting for one rank that does no more than the others: what is known of it, and no guess. */
+static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, int64_t late_ns, int64_t steps, double share, char *text,
+                                              size_t size)
+{
+	const struct pp_straggler *s = &d->straggler;
+	double switches = (double)s->involuntary / (double)steps;
+	int length = snprintf(text, size, "limited by: waiting in collectives, %.0f %% of %s, most for rank %d", share, whole(d),
+	                      (int)d->late[0].rank);
+	size_t at = length > 0 && (size_t)length < size ? (size_t)length : 0;
+	char shown[PP_TEXT_UNIT];
+
+	if (is_behind(d, late_ns, steps)) {
+		snprintf(text + at, size - at, ", which itself waited for rank %d: %s of %s", (int)s->waited_for,
+		         pp_text_time(shown, s->waited_ns / steps), whole(d));
+		return (struct pp_verdict_what){.kind = PP_VERDICT_CHAIN, .rank = d->late[0].rank, .behind = s->waited_for};
+	}
+	if (switches >= 1 && switches * SLICE_NS * 4 >= (double)late_ns) {
+		snprintf(text + at, size - at,
+		         "; its own work does not explain it, cores are shared (%.1f involuntary context switches of that rank in "
+		         "%s)",
+		         switches, whole(d));
+		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = d->late[0].rank};
+	}
+	snprintf(text + at, size - at, "; its own work does not explain it");
+	return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = d->late[0].rank};
+}
+
 static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait,
                                        int64_t step_ns, char *text, size_t size)
 {
@@ -98,7 +136,8 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 	}
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
 		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is the cause (rank %d most, %.0f "
+		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is waited for in most of it (rank %d "
+		         "most, %.0f "
 		         "%% of it)",
 		         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
 		return (struct pp_verdict_what){.kind = PP_VERDICT_WAITING};
@@ -111,14 +150,9 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 			category = c;
 		}
 	}
-	if (!category || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && most <= d->worker[who].bound_ns) || most * 4 < late_ns) {
-		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of %s, most for rank %d; its own work does not "
-		         "explain "
-		         "it (cores shared by ranks?)",
-		         share, whole(d), (int)late->rank);
-		return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = late->rank};
-	}
+	if (!category || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && most <= d->worker[who].bound_ns) || most * 4 < late_ns ||
+	    (is_behind(d, late_ns, sum[who].steps) && d->straggler.waited_ns / sum[who].steps > most))
+		return say_unexplained(d, late_ns, sum[who].steps, share, text, size);
 	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of the %s",
 	         (int)late->rank, pp_category_name(category), explain(category), pp_text_time(shown, most),
 	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
@@ -151,11 +185,53 @@ static void say_startup(const struct pp_dataset *d, int64_t step_ns, char *text,
 	         100.0 * (double)d->startup_ns / (double)step_ns, whole(d));
 }
 
-static void say_largest(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, char *text, size_t size)
+struct communication { /* of all ranks and steps, less starting up */
+	int64_t wait, transfer, unsplit, point_to_point;
+};
+
+static struct communication communication_of(const struct pp_dataset *d, const struct worker_sum *sum)
+{
+	struct communication c = {.unsplit = -d->startup_ns};
+
+	for (size_t w = 0; w < d->workers; w++) {
+		c.wait += sum[w].wait_ns;
+		c.transfer += sum[w].transfer_ns;
+		c.point_to_point += sum[w].point_to_point_ns;
+		c.unsplit += sum[w].exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] +
+		             sum[w].exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE]; /* waiting is taken off there already */
+	}
+	c.unsplit -= c.transfer;
+	if (c.unsplit < 0 || d->workers < 2)
+		c.unsplit = 0;
+	return c;
+}
+
+static int most_is_unsplit(const struct communication *c)
+{
+	return c->unsplit > c->wait && c->unsplit - c->wait > c->transfer;
+}
+
+/* For whom the calls waited that are not split may be another rank than the waiting that is known says: none is named. */
+static void say_unsplit(const struct pp_dataset *d, const struct communication *c, int64_t step_ns, char *text, size_t size)
+{
+	double all = (double)c->unsplit + (double)c->wait + (double)c->transfer;
+	char share[48] = "most communication";
+
+	if (!most_is_unsplit(c))
+		snprintf(share, sizeof(share), "%.0f %% of communication", 100.0 * (double)c->unsplit / all);
+	snprintf(text, size, "limited by: communication, %.0f %% of %s; %s is %snot split yet into wait and transfer",
+	         100.0 * all / (double)step_ns, whole(d), share,
+	         c->point_to_point > c->unsplit / 2 ? "point-to-point, which is " : "");
+}
+
+static void say_largest(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, const struct communication *c,
+                        char *text, size_t size)
 {
 	snprintf(text, size, "limited by: %s%s, %.0f %% of %s; %s", pp_category_name(best), explain(best),
 	         100.0 * (double)all[best] / (double)step_ns, whole(d),
-	         d->workers <= 1             ? "it is the only rank"
+	         d->workers <= 1 ? "it is the only rank"
+	         : most_is_unsplit(c) && c->unsplit * 100 > step_ns * SMALL_WAIT_PERCENT
+	                 ? "who waits for whom in point-to-point and one-sided calls is not known yet"
 	         : pp_dataset_domains(d) > 1 ? "no rank waits long for one of its own clock, and of others nobody can say"
 	                                     : "no rank waits long in a collective");
 }
@@ -166,6 +242,7 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 	struct worker_sum *sum = calloc(d->workers + 1, sizeof(*sum));
 	int64_t *work = calloc(d->workers + 1, sizeof(*work));
 	int64_t step_ns = 0, wait = 0, all[PP_CATEGORIES + 1];
+	struct communication c;
 	int best;
 
 	snprintf(text, size, "no verdict: no step was recorded");
@@ -179,13 +256,18 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 	if (step_ns <= 0)
 		goto out;
 	best = largest_of(d, sum, all);
+	c = communication_of(d, sum);
 	if (!best && d->startup_ns > wait) {
 		say_startup(d, step_ns, text, size);
 		what.kind = PP_VERDICT_STARTUP;
+	} else if (c.unsplit > wait &&
+	           (wait * 100 > step_ns * SMALL_WAIT_PERCENT || (best == PP_CATEGORY_HOST_COMMUNICATION && most_is_unsplit(&c)))) {
+		say_unsplit(d, &c, step_ns, text, size);
+		what.kind = PP_VERDICT_UNSPLIT;
 	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT) {
 		what = say_late(d, sum, work, wait, step_ns, text, size);
 	} else {
-		say_largest(d, all, best, step_ns, text, size);
+		say_largest(d, all, best, step_ns, &c, text, size);
 		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = best};
 	}
 out:

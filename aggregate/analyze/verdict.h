@@ -14,13 +14,17 @@ enum pp_verdict_kind {
 	PP_VERDICT_WAITING,     /* waiting, for no one rank */
 	PP_VERDICT_TIE,         /* waiting, and the clocks cannot tell for whom */
 	PP_VERDICT_UNEXPLAINED, /* waiting for one rank whose own work does not explain it */
+	PP_VERDICT_SHARED,      /* the same, and that rank lost its core often */
+	PP_VERDICT_CHAIN,       /* waiting for one rank that itself waited for another one */
+	PP_VERDICT_UNSPLIT,     /* communication that is not split into waiting and transfer */
 	PP_VERDICT_LARGEST,     /* the largest category of all ranks */
 };
 
 struct pp_verdict_what {
 	enum pp_verdict_kind kind;
-	int32_t rank; /* RANK, UNEXPLAINED */
-	int category; /* RANK, LARGEST: pp_category */
+	int32_t rank;   /* RANK, UNEXPLAINED, SHARED, CHAIN */
+	int category;   /* RANK, LARGEST: pp_category */
+	int32_t behind; /* CHAIN: for whom that rank waited */
 };
 
 /* Always a sentence, without full stop or newline, cut at `size`. Returns what it says. */

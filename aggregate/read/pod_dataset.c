@@ -160,6 +160,7 @@ static void fill_cells(struct pp_pod_fill *f)
 	PP_POD_PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
 	PP_POD_PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
 	PP_POD_PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
+	PP_POD_PUT(f, "breakdown", "point_to_point_ns", d->cell, pp_cell, point_to_point_ns, cells);
 	if (pp_pod_has(f->pod, "breakdown", "late_error_ns"))
 		PP_POD_PUT(f, "breakdown", "late_error_ns", d->cell, pp_cell, late_error_ns, cells);
 	else
@@ -191,6 +192,9 @@ static void fill_quality(struct pp_pod_fill *f)
 	d->causality.inverted = (uint64_t)one_of(f, "causality_inverted", 0);
 	d->causality.violated = (uint64_t)one_of(f, "causality_violated", 0);
 	d->causality.worst_ns = one_of(f, "causality_worst_ns", 0);
+	d->straggler.waited_for = (int32_t)one_of(f, "straggler_waited_for", -1);
+	d->straggler.waited_ns = one_of(f, "straggler_waited_ns", 0);
+	d->straggler.involuntary = one_of(f, "straggler_involuntary", 0);
 }
 
 /* Equal on all ranks: the first one's. */

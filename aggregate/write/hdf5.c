@@ -154,6 +154,7 @@ static void write_breakdown(struct pp_h5 *h, const struct pp_dataset *d)
 	MEMBER(h, "bottleneck", cells, d->cell, bottleneck);
 	MEMBER(h, "late_ns", cells, d->cell, late_ns);
 	MEMBER(h, "late_error_ns", cells, d->cell, late_error_ns);
+	MEMBER(h, "point_to_point_ns", cells, d->cell, point_to_point_ns);
 	pp_h5_group_end(h);
 	free(exclusive);
 }

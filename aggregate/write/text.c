@@ -163,7 +163,8 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_text_longest(d, &t, to);
 	pp_text_breakdown(d, &t, to);
 	pp_text_input(d, &t, to);
-	pp_text_late(d, &t, to);
+	if (what.kind != PP_VERDICT_UNSPLIT) /* the little that is known would blame a rank for what is not */
+		pp_text_late(d, &t, to);
 	pp_text_next(&what, to);
 	code = pp_text_ops(d, &t, to);
 	if (!code)

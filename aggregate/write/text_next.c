@@ -70,8 +70,21 @@ void pp_text_next(const struct pp_verdict_what *what, FILE *to)
 		fputs("see how well the hosts' clocks compare: 'podprof doctor --clock' under mpirun; " READ "clock\n", to);
 		break;
 	case PP_VERDICT_UNEXPLAINED:
-		fprintf(to, "see if rank %" PRId32 " shares its core: 'mpirun --report-bindings'; " READ "who-waited-for-whom\n",
+		fprintf(to,
+		        "compare rank %" PRId32 " with the others in the trace, just before they wait; " READ
+		        "who-waited-for-whom\n",
 		        what->rank);
+		break;
+	case PP_VERDICT_SHARED:
+		fprintf(to, "see which cores rank %" PRId32 " may use: 'mpirun --report-bindings'; " READ "who-waited-for-whom\n",
+		        what->rank);
+		break;
+	case PP_VERDICT_CHAIN:
+		fprintf(to, "look at rank %" PRId32 " first: rank %" PRId32 " waited for it; " READ "who-waited-for-whom\n",
+		        what->behind, what->rank);
+		break;
+	case PP_VERDICT_UNSPLIT:
+		fputs("see which calls take longest, and between which ranks, in report.html; " READ "who-waited-for-whom\n", to);
 		break;
 	default:
 		fputs("see the status of the ranks, and if the steps asked for were reached; " READ "quality\n", to);

@@ -67,6 +67,7 @@ static inline void kit_cell(struct pp_cell *c, int64_t begin)
 	c->transfer_ns = kit_time();
 	c->late_ns = kit_time();
 	c->late_error_ns = kit_time();
+	c->point_to_point_ns = kit_time();
 }
 
 /* The segments of a call that other hosts decide, or of one that an earlier row has too. */

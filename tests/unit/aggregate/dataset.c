@@ -1,6 +1,7 @@
 /* The dataset of hand-made captures: waiting of every class, lateness, channels, what is missing, the verdict. */
 #include "aggregate/analyze/dataset.h"
 
+#include "aggregate/analyze/straggler.h"
 #include "aggregate/analyze/verdict.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
@@ -335,6 +336,99 @@ TEST(nobody_waits_for_himself)
 	drop(&m);
 }
 
+/* Rank 0 works long and sends late; rank 1 waits in MPI_Recv and then comes last to the Allreduce: it is not to blame. */
+TEST(verdict_behind_messages)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		for (int64_t n = 0; n < 4; n++) {
+			int64_t at = n * 1000, work = r == 0 ? 500 : 50;
+
+			add_step(&m.capture, r, n, at, at + 1000);
+			add_range(&m.capture, r, 0, "forward", at, at + work);
+			if (r == 0)
+				add_mpi(&m.capture, r, "MPI_Send", 0, at + 500, at + 502)->comm = 0;
+			else if (r == 1)
+				add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 700)->comm = 0;
+			else
+				add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 510)->comm = 0;
+			add_mpi(&m.capture, r, "MPI_Allreduce", (uint32_t)n, r == 1 ? at + 700 : at + 510, at + 720);
+		}
+	}
+	build(&m, 0, 4);
+	CHECK_INT(m.d.late[0].rank, 1);
+	CHECK_INT(m.d.cell[0].point_to_point_ns, 2);
+	CHECK_INT(m.d.cell[1].point_to_point_ns, 650);
+	CHECK(strstr(m.verdict, "limited by: communication") != NULL);
+	CHECK(strstr(m.verdict, "most communication is point-to-point, which is not split yet") != NULL);
+	CHECK(strstr(m.verdict, "rank ") == NULL);
+	drop(&m);
+}
+
+/* Rank 1 waits for rank 0 on one communicator, then ranks 2 and 3 wait for rank 1 on another one. */
+static void make_chain(struct made *m, int shared)
+{
+	*m = (struct made){.capture = make_capture(RANKS)};
+	for (size_t r = 0; r < RANKS; r++) {
+		for (int64_t n = 0; n < 4; n++) {
+			int64_t at = n * 100000000;
+
+			add_step(&m->capture, r, n, at, at + 100000000);
+			add_range(&m->capture, r, 0, "forward", at, r == 0 && !shared ? at + 60000000 : at + 10000000);
+			if (r < 2 && !shared)
+				add_mpi(&m->capture, r, "MPI_Allreduce", (uint32_t)n, r ? at + 10000000 : at + 60000000,
+				        at + 60001000)
+				        ->comm = 78;
+			if (r > 0 || shared)
+				add_mpi(&m->capture, r, "MPI_Allreduce", (uint32_t)n, r == 1 ? at + 60002000 : at + 10000000,
+				        at + 60003000);
+		}
+	}
+}
+
+TEST(verdict_in_a_chain)
+{
+	struct made m;
+
+	make_chain(&m, 0);
+	build(&m, 0, 4);
+	CHECK_INT(m.d.late[0].rank, 1);
+	CHECK_INT(m.d.straggler.waited_for, 0);
+	CHECK_INT(m.d.straggler.waited_ns, 4 * 50000000);
+	CHECK(strstr(m.verdict, "most for rank 1, which itself waited for rank 0: 50.0 ms of a mean step") != NULL);
+	CHECK(strstr(m.verdict, "cores") == NULL);
+	drop(&m);
+}
+
+/* That cores are shared is said with its evidence only. Between its ranges rank 1 does nothing that has a name of its own. */
+TEST(verdict_with_shared_cores)
+{
+	struct made m;
+
+	for (int64_t switches = 0; switches < 20; switches += 12) {
+		make_chain(&m, 1);
+		for (int64_t n = 0; n < 4; n++) /* the same for all, which no work explains */
+			for (size_t r = 0; r < RANKS; r++)
+				m.capture.rank[r].thread[0].span[3 * n + 1].end = n * 100000000 + (r == 1 ? 60002000 : 60000000);
+		build(&m, 0, 4);
+		CHECK_INT(m.d.late[0].rank, 1);
+		for (int64_t n = 0; n < 4; n++) {
+			m.d.process[n * RANKS + 1].present = 1;
+			m.d.process[n * RANKS + 1].involuntary = switches;
+			for (size_t w = 0; w < RANKS; w++) /* all did the same work */
+				memcpy(m.d.cell[n * RANKS + w].exclusive_ns, m.d.cell[n * RANKS].exclusive_ns,
+				       sizeof(m.d.cell[0].exclusive_ns));
+		}
+		CHECK_INT(pp_dataset_straggler(&m.d), 0);
+		CHECK_INT(pp_verdict(&m.d, m.verdict, sizeof(m.verdict)).kind,
+		          switches ? PP_VERDICT_SHARED : PP_VERDICT_UNEXPLAINED);
+		CHECK((strstr(m.verdict, "12.0 involuntary context switches") != NULL) == (switches > 0));
+		CHECK((strstr(m.verdict, "cores") != NULL) == (switches > 0));
+		drop(&m);
+	}
+}
+
 /* Who is missing may have come last: how fast the data moved is not known. */
 TEST(no_rate_without_all_ranks)
 {
@@ -523,6 +617,9 @@ int main(void)
 	intercommunicator();
 	intercommunicator_with_a_root();
 	nobody_waits_for_himself();
+	verdict_behind_messages();
+	verdict_in_a_chain();
+	verdict_with_shared_cores();
 	no_rate_without_all_ranks();
 	slow_rank();
 	nonblocking();
