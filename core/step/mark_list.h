@@ -24,11 +24,15 @@ struct pp_range_rule { /* what the RANGE rule chose */
 	int depth;       /* ranges around it */
 	double coverage; /* smallest share of a rank's span from first to last occurrence that occurrences cover */
 	double balance;  /* 1 where counts are equal within 1, else fewest / most */
+	double time;     /* share of the recorded time that they take */
+	size_t count;    /* of one rank */
 	int evicted;
+	double confidence;
 };
 
 #define PP_PERIOD_RULE_COVERAGE 0.5 /* of the collectives from the first step to the last: with less there are no steps */
 #define PP_GUESS_TIME 0.5           /* of the recorded time: with less these are not the steps of the run */
+#define PP_RANGE_TIME 0.25          /* so of a range, which the program has named */
 #define PP_GUESS_CONFIDENCE 0.5     /* a guess with less is not used */
 
 struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
@@ -53,7 +57,11 @@ int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark);
  * every rank that has any. -ENOMEM. */
 int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s);
 
-/* Steps by the RANGE rule: fills list[capture->ranks] and returns 1, 0 where no range qualifies, -ENOMEM. */
+/* Time of a rank that is recorded, but for the start and the end of MPI, which are no part of any step: ns. */
+double pp_recorded_time(const struct pp_rank *rank);
+
+/* Steps by the RANGE rule: fills list[capture->ranks] and returns 1 where a range qualifies. 0: none does; what comes closest is in
+ * *ret_rule, whose name is 0 where there is nothing. -ENOMEM. */
 int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);
 
 /* Steps by the COLLECTIVE_PERIOD rule, in the same way; the caller decides whether they are good enough. */

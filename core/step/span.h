@@ -146,6 +146,7 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t memories;
 	struct pp_told *told; /* in the order of records */
 	size_t tolds;
+	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
 	char step_rule[64];                      /* of the shim that marked the steps; "" the program did */
 	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */
 	uint32_t remarks;                        /* those, and others for which there was no room */

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 #include "core/step/mark_list.h"
+
+enum { NAME_SHOWN = 40 }; /* bytes of a range in a note */
 
 const char *pp_step_rule_name(enum pp_step_rule rule)
 {
@@ -256,12 +260,26 @@ static int choose_told(const struct pp_capture *capture, struct pp_marks *list, 
 	return 0;
 }
 
+/* Why the range that comes closest is no step. */
+static void note_range(struct pp_steps *s, const struct pp_intern *names, const struct pp_range_rule *range)
+{
+	char name[NAME_SHOWN + 1];
+
+	snprintf(name, sizeof(name), "%.*s", pp_utf8_fit(pp_intern_text(names, range->name, NULL), NAME_SHOWN),
+	         pp_intern_text(names, range->name, NULL));
+	if (!range->numbered && range->time < PP_RANGE_TIME)
+		add_note(s, "%zu ranges '%s' cover %.2g %% of the recorded time: too little to be the steps", range->count, name,
+		         100 * range->time);
+	else
+		add_note(s, "%zu ranges '%s' are no sure steps (confidence %.2f)", range->count, name, range->confidence);
+}
+
 /* The rule, its marks and its confidence; docs/steps.md has the formulas. */
 static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const int asked = last > first;
 	size_t marking = 0, recording = 0, complete = 0;
-	struct pp_range_rule range;
+	struct pp_range_rule range = {0};
 	int rc;
 
 	for (size_t r = 0; r < capture->ranks; r++) {
@@ -290,15 +308,16 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	rc = marking ? 0 : pp_range_rule_find(capture, list, &range);
 	if (rc < 0)
 		return rc;
-	if (rc == 0)
-		return marking ? 1 : choose_period(capture, list, s);
+	if (rc == 0) {
+		rc = marking ? 1 : choose_period(capture, list, s);
+		if (rc > 0 && range.name)
+			note_range(s, capture->names, &range);
+		return rc;
+	}
 	s->rule = PP_STEP_RULE_RANGE;
 	s->rule_name = range.name;
-	s->confidence = (range.numbered ? 0.9 : 0.8) * range.coverage * range.balance;
-	for (int i = 0; i < range.depth; i++)
-		s->confidence *= 0.9;
-	if (range.evicted && !range.numbered)
-		s->confidence *= 0.7;
+	s->confidence = range.confidence;
+	s->covered = range.time;
 	add_note(s, "steps are guessed from a repeating range; podprof_step_begin() marks them for sure");
 	return 0;
 }

@@ -21,7 +21,7 @@ struct pp_steps {
 	double confidence;         /* 0..1 */
 	uint32_t rule_name;        /* RANGE: intern id of the range */
 	uint32_t period;           /* PERIOD: collectives of a step */
-	double covered;            /* PERIOD: share of the recorded time; 0: not known */
+	double covered;            /* PERIOD, RANGE: share of the recorded time; 0: not known */
 	char note[256];            /* what people should know, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
 	int64_t *number;           /* [steps], ascending */
 	size_t steps;              /* of the window only */

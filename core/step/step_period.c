@@ -270,7 +270,7 @@ static int best_stream(const struct pp_capture *capture, const struct pp_rank *k
 
 /* Time of a rank that is recorded, but for the start and the end of MPI, which are no part of any step. A request ends when it was
  * seen complete: nothing more need have been recorded until then. */
-static double recorded_time(const struct pp_rank *rank)
+double pp_recorded_time(const struct pp_rank *rank)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, without = 0;
 
@@ -350,7 +350,7 @@ int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list,
 
 		list[r].thread = rank_times(rank, &best.stream, &times);
 		pp_period_list_time(&best.list, &times, &time);
-		recorded += recorded_time(rank);
+		recorded += pp_recorded_time(rank);
 		best.rule.evicted |= rank->horizon != INT64_MIN;
 		rc = fill_marks(rank, &best.list, &times, &list[r]);
 	}

@@ -73,6 +73,12 @@ static const struct base *base_of(struct bases *b, uint32_t id)
 	return &b->base[id];
 }
 
+/* A library's own calls are no steps, and what they stand inside of is none the less outermost. */
+static int is_range_of_program(const struct pp_rank *rank, const struct pp_span *span)
+{
+	return span->kind == PP_SPAN_RANGE && !(span->domain < 64 && (rank->library_domains >> span->domain & 1));
+}
+
 /* The main thread where it has ranges, else the thread with most spans. */
 static uint32_t step_thread(const struct pp_rank *rank)
 {
@@ -84,7 +90,7 @@ static uint32_t step_thread(const struct pp_rank *rank)
 		size_t ranges = 0;
 
 		for (size_t i = 0; i < thread->spans && thread->is_main && !ranges; i++)
-			ranges += thread->span[i].kind == PP_SPAN_RANGE;
+			ranges += is_range_of_program(rank, &thread->span[i]);
 		if (ranges)
 			return t;
 		if (thread->spans > most) {
@@ -96,13 +102,14 @@ static uint32_t step_thread(const struct pp_rank *rank)
 }
 
 /* Next span from *at that is a range inside exactly `depth` others; NULL at the end. ends[] are those around it. */
-static const struct pp_span *next_at_depth(const struct pp_thread *thread, size_t *at, int depth, int64_t ends[DEPTHS])
+static const struct pp_span *next_at_depth(const struct pp_rank *rank, const struct pp_thread *thread, size_t *at, int depth,
+                                           int64_t ends[DEPTHS])
 {
 	for (; *at < thread->spans; (*at)++) {
 		const struct pp_span *span = &thread->span[*at];
 		int around = 0;
 
-		if (span->kind != PP_SPAN_RANGE || span->end <= span->begin)
+		if (!is_range_of_program(rank, span) || span->end <= span->begin)
 			continue;
 		while (around < DEPTHS && ends[around] > span->begin)
 			around++;
@@ -141,7 +148,7 @@ static size_t list_candidates(const struct pp_rank *rank, int depth, int64_t hor
 		return 0;
 	thread = &rank->thread[step_thread(rank)];
 	reset_ends(ends);
-	while ((span = next_at_depth(thread, &at, depth, ends))) {
+	while ((span = next_at_depth(rank, thread, &at, depth, ends))) {
 		const struct base *base = base_of(bases, span->name);
 
 		if (!is_whole(span, horizon))
@@ -191,13 +198,26 @@ static size_t meet(struct candidate *all, size_t n, const struct candidate *one,
 	return kept;
 }
 
-/* The candidate of one depth that covers most time on all ranks together; 0 where none is on every rank that has ranges. */
-static int best_at_depth(const struct pp_capture *capture, int depth, int64_t horizon, struct bases *bases, struct candidate *work,
-                         struct pp_range_rule *quality, struct pp_range_rule *ret_rule)
+/* What the program counts itself need not be most of the run. */
+static double confidence(const struct pp_range_rule *rule)
+{
+	double c = (rule->numbered ? 0.9 : 0.8) * rule->coverage * rule->balance;
+
+	for (int i = 0; i < rule->depth; i++)
+		c *= 0.9;
+	if (!rule->numbered)
+		c *= (rule->evicted ? 0.9 : 1) * (rule->time < PP_RANGE_TIME ? rule->time : 1);
+	return c;
+}
+
+/* Of those that are sure enough to be used (else of all) the candidate of one depth that covers most time on all ranks together; 0
+ * where none is sure enough and on every rank that has ranges. */
+static int best_at_depth(const struct pp_capture *capture, int depth, int64_t horizon, double recorded, struct bases *bases,
+                         struct candidate *work, struct pp_range_rule *quality, struct pp_range_rule *ret_rule)
 {
 	struct candidate *all = work, *one = work + CANDIDATES;
 	size_t n = 0, best = 0, kept = 0;
-	int have = 0;
+	int have = 0, have_sure = 0;
 
 	for (size_t r = 0; r < capture->ranks; r++) {
 		size_t ones = list_candidates(&capture->rank[r], depth, horizon, bases, one);
@@ -218,14 +238,23 @@ static int best_at_depth(const struct pp_capture *capture, int depth, int64_t ho
 	}
 	if (!n)
 		return 0;
-	for (size_t i = 1; i < n; i++)
-		if (all[i].covered > all[best].covered)
+	for (size_t i = 0; i < n; i++) {
+		quality[i].name = all[i].name;
+		quality[i].numbered = all[i].numbered;
+		quality[i].depth = depth;
+		quality[i].count = all[i].count;
+		quality[i].time = recorded > 0 ? (double)all[i].covered / recorded : 0;
+		quality[i].evicted = horizon != INT64_MIN;
+		quality[i].confidence = confidence(&quality[i]);
+		if (quality[i].confidence >= PP_GUESS_CONFIDENCE && (!have_sure || all[i].covered > all[best].covered))
 			best = i;
-	*ret_rule = quality[best];
-	ret_rule->name = all[best].name;
-	ret_rule->numbered = all[best].numbered;
-	ret_rule->depth = depth;
-	return 1;
+		else if (!have_sure && all[i].covered > all[best].covered)
+			best = i;
+		have_sure |= quality[i].confidence >= PP_GUESS_CONFIDENCE;
+	}
+	if (have_sure || !ret_rule->name)
+		*ret_rule = quality[best];
+	return have_sure;
 }
 
 static int fill_marks(const struct pp_rank *rank, const struct pp_range_rule *rule, int64_t horizon, struct bases *bases,
@@ -239,7 +268,7 @@ static int fill_marks(const struct pp_rank *rank, const struct pp_range_rule *ru
 		return 0;
 	list->thread = step_thread(rank);
 	reset_ends(ends);
-	while ((span = next_at_depth(&rank->thread[list->thread], &at, rule->depth, ends))) {
+	while ((span = next_at_depth(rank, &rank->thread[list->thread], &at, rule->depth, ends))) {
 		const struct base *base = base_of(bases, span->name);
 		struct pp_mark mark = {.begin = span->begin, .end = span->end, .complete = (uint8_t)is_whole(span, horizon)};
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
@@ -261,6 +290,7 @@ int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, 
 	struct candidate *work = calloc(2 * CANDIDATES, sizeof(*work));
 	struct pp_range_rule *quality = calloc(CANDIDATES, sizeof(*quality));
 	int64_t horizon = INT64_MIN;
+	double recorded = 0;
 	int rc = -ENOMEM;
 
 	bases.base = calloc(bases.room + 1, sizeof(*bases.base));
@@ -270,12 +300,14 @@ int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, 
 	for (size_t r = 0; r < capture->ranks; r++)
 		if (capture->rank[r].horizon > horizon)
 			horizon = capture->rank[r].horizon;
+	for (size_t r = 0; r < capture->ranks; r++)
+		recorded += pp_recorded_time(&capture->rank[r]);
+	*ret_rule = (struct pp_range_rule){0};
 	rc = 0;
 	for (int depth = 0; depth < DEPTHS && rc == 0; depth++)
-		rc = best_at_depth(capture, depth, horizon, &bases, work, quality, ret_rule);
+		rc = best_at_depth(capture, depth, horizon, recorded, &bases, work, quality, ret_rule);
 	if (rc == 0)
 		goto out;
-	ret_rule->evicted = horizon != INT64_MIN;
 	for (size_t r = 0; r < capture->ranks && rc == 1; r++)
 		if (fill_marks(&capture->rank[r], ret_rule, horizon, &bases, &list[r]) < 0)
 			rc = -ENOMEM;

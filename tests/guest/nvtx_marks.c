@@ -1,4 +1,4 @@
-/* NVTX programs: nvtx_marks steps | plugin PATH | odd. Run by guest_more.py and tests/session/e2e_rules.py. */
+/* NVTX programs: nvtx_marks steps | library DOMAIN | plugin PATH | odd. Run by guest_more.py and tests/session/e2e_rules.py. */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdint.h>
@@ -44,6 +44,19 @@ static int steps(void)
 	return 0;
 }
 
+/* A loop that marks nothing, of a library that does. */
+static int library(const char *name)
+{
+	nvtxDomainHandle_t domain = nvtxDomainCreateA(name);
+	nvtxStringHandle_t call = nvtxDomainRegisterStringA(domain, "inner_product");
+	for (int i = 0; i < 40; i++) {
+		push_in(domain, call);
+		sleep_ms(3);
+		nvtxDomainRangePop(domain);
+	}
+	return 0;
+}
+
 static int plugin(const char *path)
 {
 	for (int i = 0; i < 5; i++) {
@@ -86,10 +99,12 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "steps"))
 		return steps();
+	if (argc == 3 && !strcmp(argv[1], "library"))
+		return library(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "plugin"))
 		return plugin(argv[2]);
 	if (argc == 2 && !strcmp(argv[1], "odd"))
 		return odd();
-	fprintf(stderr, "usage: nvtx_marks steps | plugin PATH | odd\n");
+	fprintf(stderr, "usage: nvtx_marks steps | library DOMAIN | plugin PATH | odd\n");
 	return 2;
 }

@@ -44,6 +44,21 @@ def nvtx(place, options=()):
         return [int(n) for n in f["breakdown/step"][()]], f["breakdown/exclusive_ns"][()]
 
 
+def nvtx_library(place, full):
+    """Ranges of a library's domain are never the step; the same ranges of the program's own domain are."""
+    program = place.program("nvtx_marks")
+    if not os.path.exists(program):
+        raise Skipped("no nvtx3 headers")
+    for domain, rule in (("dnnl::primitive", "window"), ("NCCL", "window"), ("solver", "range: inner_product")):
+        logs = place.new_logs()
+        got = run(place.mpirun(2, place.under(logs, [program, "library", domain])))
+        check(got.code == 0 and not got.other_err(), got.told())
+        session = session_of(logs)
+        check(rules(session) == {rule}, (domain, rules(session)))
+        with h5(session) as f:
+            check(len(f["breakdown/step"][()]) == (1 if rule == "window" else 40), (domain, f["breakdown/step"][()]))
+
+
 def nvtx_all(place, full):
     numbers, times = nvtx(place)
     check(numbers == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) >= 28, numbers)
@@ -185,7 +200,7 @@ def fortran(place, full):
         check(barriers == 4, f"{barriers} barriers instead of 4: {names}")
 
 
-CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_window": nvtx_window,
+CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_library": nvtx_library, "nvtx_window": nvtx_window,
          "period": period, "period_window": period_window, "no_period": no_period, "sliver": sliver, "shapes": shapes,
          "period_online": period_online, "period_marked": period_marked,
          "threads": threads, "fortran": fortran}

@@ -1,6 +1,7 @@
 /* Where steps begin and end, by each rule. */
 #include "core/step/step_mark.h"
 
+#include "core/step/library_domain.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 
@@ -194,6 +195,73 @@ TEST(plain_range_inside_main)
 	free_capture(&c);
 }
 
+/* What a library tells of its own calls: whatever they cover, the program's ranges are looked at. */
+TEST(library_domains)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++) {
+		c.rank[r].library_domains = UINT64_C(1) << 3;
+		for (int64_t n = 0; n < 10; n++) {
+			add_range(&c, r, 0, "inner_product", n * 100, n * 100 + 99)->domain = 3;
+			add_range(&c, r, 0, "iteration", n * 100 + 1, n * 100 + 95)->domain = 2;
+			add_range(&c, r, 0, "inner_product", n * 100 + 2, n * 100 + 90)->domain = 3;
+		}
+	}
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_RANGE);
+	CHECK_STR(pp_intern_text(c.names, s.rule_name, NULL), "iteration");
+	CHECK_INT(s.steps, 10);
+	CHECK(s.confidence > 0.7); /* outermost: the library's range around it is none */
+	pp_steps_release(&s);
+	for (size_t r = 0; r < 2; r++)
+		c.rank[r].library_domains |= UINT64_C(1) << 2;
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	CHECK_INT(s.steps, 1);
+	CHECK(s.confidence == 0);
+	pp_steps_release(&s);
+	free_capture(&c);
+
+	static const char *const theirs[] = {"dnnl",        "dnnl::primitive::execute",
+	                                     "oneapi::mkl", "ONEAPI.dpl",
+	                                     "MKL_BLAS",    "TBB",
+	                                     "cuDNN8",      "NCCL",
+	                                     "cuBLAS",      "cublasLt",
+	                                     "oneDNN"};
+	static const char *const ours[] = {"", "cubes", "mpi training", "tbbless", "NeMo", "PyTorch", "train.nccl", "cud"};
+
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+		CHECK(pp_library_domain(theirs[i], strlen(theirs[i]) + 1));
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		CHECK(!pp_library_domain(ours[i], strlen(ours[i]) + 1));
+	CHECK(pp_library_domain("ncclXXX", 4)); /* not terminated */
+}
+
+/* A range that takes little of the run, or little of the time between its first and its last, is no step. */
+static void doubtful_ranges(int without_others, const char *why)
+{
+	struct pp_capture c = make_capture(2);
+	struct pp_steps s;
+
+	for (size_t r = 0; r < 2; r++) {
+		for (int64_t n = 0; n < 10; n++) {
+			add_range(&c, r, 0, "sparse", n * 1000, n * 1000 + 10);
+			if (!without_others)
+				add_range(&c, r, 0, n % 2 ? "odd" : "even", n * 1000 + 100, n * 1000 + 900);
+		}
+		for (int64_t n = 0; n < 20; n++)
+			add_range(&c, r, 0, "save", 10000 + n * 10, 10000 + n * 10 + 9);
+	}
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
+	CHECK(strstr(s.note, why) != NULL);
+	CHECK(strstr(s.note, "the whole run is one step") != NULL);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(no_rule_holds)
 {
 	struct pp_capture c = make_capture(2);
@@ -276,6 +344,9 @@ int main(void)
 	rank_without_step();
 	numbered_range();
 	plain_range_inside_main();
+	library_domains();
+	doubtful_ranges(0, "5 ranges 'even' are no sure steps (confidence 0.36)");
+	doubtful_ranges(1, "20 ranges 'save' cover 1.8 % of the recorded time: too little to be the steps");
 	no_rule_holds();
 	nothing_at_all();
 	told_marks();
