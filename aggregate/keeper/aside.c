@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/forked.h"
 #include "core/base/now.h"
 
 static void write_all(int fd, const void *data, size_t bytes)
@@ -46,7 +47,7 @@ int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t
 	*a = (struct pp_aside){.fd = -1};
 	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
-	a->pid = fork();
+	a->pid = pp_forked();
 	if (a->pid < 0) {
 		int rc = -errno;
 

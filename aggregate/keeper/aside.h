@@ -1,5 +1,6 @@
 /* Work in a forked child on a copy of the keeper's memory (copy-on-write: what the parent drops or fills meanwhile is held twice)
- * while the parent drains on. In: work. Out: its answer, or the sentence of its crash. The process has one thread. */
+ * while the parent drains on. In: work. Out: its answer, or the sentence of its crash. The process may have other threads:
+ * core/base/forked.h says what the child may call. */
 #ifndef PP_KEEPER_ASIDE_H
 #define PP_KEEPER_ASIDE_H
 

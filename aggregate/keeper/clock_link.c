@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/clock_socket.h"
+#include "core/base/forked.h"
 
 enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000 };
 
@@ -19,6 +20,7 @@ struct pp_clock_link {
 	struct pp_clock_socket socket;
 	int wake; /* eventfd */
 	pthread_t thread;
+	struct pp_forked_lock forked;
 	int runs;
 	pthread_mutex_t lock; /* of all below */
 	int stop;
@@ -179,6 +181,7 @@ void pp_clock_link_free(struct pp_clock_link *l)
 	if (!l)
 		return;
 	if (l->runs) {
+		pp_forked_forget(&l->forked);
 		pthread_mutex_lock(&l->lock);
 		l->stop = 1;
 		pthread_mutex_unlock(&l->lock);
@@ -200,6 +203,16 @@ uint16_t pp_clock_link_port(const struct pp_clock_link *l)
 	return l->socket.port;
 }
 
+static void take_lock(void *context)
+{
+	pthread_mutex_lock(&((struct pp_clock_link *)context)->lock);
+}
+
+static void give_lock(void *context)
+{
+	pthread_mutex_unlock(&((struct pp_clock_link *)context)->lock);
+}
+
 /* The keeper's signals are its main thread's. */
 static int start_thread(struct pp_clock_link *l)
 {
@@ -211,6 +224,10 @@ static int start_thread(struct pp_clock_link *l)
 	rc = pthread_create(&l->thread, NULL, serve, l);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	l->runs = !rc;
+	if (l->runs) {
+		l->forked = (struct pp_forked_lock){.take = take_lock, .give = give_lock, .context = l};
+		pp_forked_register(&l->forked);
+	}
 	return -rc;
 }
 

@@ -22,6 +22,15 @@ enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r)
 	return pp_rings_count(r) ? (enum pp_tick_kind)pp_rings_header(r, 0)->tick_kind : PP_TICK_RAW;
 }
 
+/* Its ticks can be compared with the first ring's: spools of several hosts may be salvaged together. */
+static int is_like_first(const struct pp_rings *r, const struct pp_ring_header *h)
+{
+	const struct pp_ring_header *first = pp_rings_header(r, 0);
+
+	return h->tick_kind == first->tick_kind && !memcmp(h->boot_id, first->boot_id, sizeof(h->boot_id)) &&
+	       !memcmp(h->timens_ns, first->timens_ns, sizeof(h->timens_ns));
+}
+
 /* Ring that was opened first. */
 static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 {
@@ -30,7 +39,7 @@ static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 	for (size_t i = 1; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
 
-		if (h->tick_kind == first->tick_kind && h->open_tick < first->open_tick)
+		if (is_like_first(r, h) && h->open_tick < first->open_tick)
 			first = h;
 	}
 	return first;
@@ -42,7 +51,7 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	pp_tick epoch = open_tick;
 
 	for (size_t r = 0; r < c->ranks; r++)
-		for (size_t t = 0; t < c->rank[r].threads && c->rank[r].counts_other == of_other; t++) {
+		for (size_t t = 0; t < c->rank[r].threads && c->rank[r].counts_other == of_other && !c->rank[r].shifted; t++) {
 			pp_tick first = (pp_tick)c->rank[r].thread[t].first;
 
 			if (first && first < epoch && open_tick - first < EARLY_MOST) /* else a damaged record */
@@ -189,6 +198,44 @@ static void name_apart(struct pp_capture *c)
 	}
 }
 
+static const struct pp_ring_header *ring_of(const struct pp_rings *r, const struct pp_rank *rank)
+{
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		if (pp_rings_header(r, i)->rank == rank->rank)
+			return pp_rings_header(r, i);
+	return NULL;
+}
+
+/* Ranks of other hosts: nobody has compared their clocks, so each host's wall clock places them, as it was when the rank began. */
+static void find_shifted(const struct pp_rings *r, struct pp_capture *c)
+{
+	for (size_t i = 0; i < c->ranks; i++) {
+		const struct pp_ring_header *h = ring_of(r, &c->rank[i]);
+
+		c->rank[i].shifted = h && !c->rank[i].counts_other && !is_like_first(r, h);
+	}
+}
+
+static void shift_hosts(const struct pp_rings *r, struct pp_capture *c, struct pp_clock_map *map)
+{
+	int64_t earliest = 0;
+
+	for (size_t i = 0; i < c->ranks; i++) {
+		struct pp_rank *rank = &c->rank[i];
+		const struct pp_ring_header *h = ring_of(r, rank);
+
+		if (!rank->shifted)
+			continue;
+		rank->shift_ns = h->open_realtime_ns - c->epoch_realtime_ns - pp_clock_map_ns(map, h->open_tick);
+		for (size_t t = 0; t < rank->threads; t++)
+			if (rank->thread[t].first &&
+			    pp_clock_map_ns(map, (pp_tick)rank->thread[t].first) + rank->shift_ns < earliest)
+				earliest = pp_clock_map_ns(map, (pp_tick)rank->thread[t].first) + rank->shift_ns;
+	}
+	map->ns0 -= earliest;
+	c->epoch_realtime_ns += earliest;
+}
+
 /* Ticks to job ns, and what is told of this host's clock; `told` has its bound where the map is known. */
 static int set_clock(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map, struct pp_host_clock *told,
                      struct pp_err *err)
@@ -211,6 +258,8 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 		in.bound_ns = take_clock(g, map, capture, in.from_tick, in.to_tick);
 	else
 		rc = read_clock(c->view->rings, c->first, g, map, capture, err);
+	if (!rc && c->options->salvaged)
+		shift_hosts(c->view->rings, capture, map);
 	if (g && !g->map && !g->leads)
 		in.bound_ns = PP_BOUND_UNKNOWN;
 	if (rc || c->options->salvaged || in.from_tick > in.to_tick)
@@ -245,6 +294,8 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		return rc;
 	if (c->sampler)
 		pp_sampler_give(c->sampler, c->view->rings, &capture);
+	if (options.salvaged)
+		find_shifted(c->view->rings, &capture);
 	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
 	if (!options.salvaged)
 		note_passed(c, &capture);

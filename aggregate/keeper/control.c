@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/forked.h"
 #include "core/base/mapped.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -122,7 +123,7 @@ void pp_keeper_log(const char *fmt, ...)
 	if (!logging)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
-	localtime_r(&now.tv_sec, &tm);
+	pp_local_time(now.tv_sec, &tm);
 	n = strftime(line, sizeof(line), "%Y-%m-%d %H:%M:%S", &tm);
 	n += (size_t)snprintf(line + n, sizeof(line) - n, ".%03ld ", now.tv_nsec / 1000000);
 	va_start(args, fmt);

@@ -147,8 +147,10 @@ static void say_cut(struct pp_message *m, const struct pp_dataset *d)
 
 static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 {
-	static const enum pp_loss cause[] = {PP_LOSS_RING_FULL, PP_LOSS_NO_SPACE, PP_LOSS_NO_THREAD, PP_LOSS_BAD_RECORD};
-	static const char *const what[] = {"ring full", "no space for the ring", "too many threads", "bad records"};
+	static const enum pp_loss cause[] = {PP_LOSS_RING_FULL, PP_LOSS_NO_SPACE, PP_LOSS_NO_THREAD, PP_LOSS_BAD_RECORD,
+	                                     PP_LOSS_KEEPER_GONE};
+	static const char *const what[] = {"ring full", "no space for the ring", "too many threads", "bad records",
+	                                   "read by a keeper that ended before it wrote them"};
 
 	for (size_t c = 0; c < sizeof(cause) / sizeof(cause[0]); c++) {
 		uint64_t lost = 0, most = 0;
@@ -202,6 +204,38 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 		    "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");
 }
 
+void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, int64_t last_step)
+{
+	int asked = d->steps_asked_last > d->steps_asked_first, marked = !strcmp(d->step_rule, "podprof_step");
+	char rest[sizeof(m->must_know)], what[256];
+	uint64_t lost = 0;
+	size_t n;
+
+	for (size_t i = 0; i < d->workers; i++)
+		for (int c = 0; c < PP_LOSSES; c++)
+			lost += d->worker[i].lost[c];
+	m->salvaged = 1;
+	if (asked)
+		n = (size_t)snprintf(what, sizeof(what), "steps: %" PRId64 " asked for (%" PRId64 "..%" PRId64 "), %zu found",
+		                     d->steps_asked_last - d->steps_asked_first, d->steps_asked_first, d->steps_asked_last - 1,
+		                     marked ? d->steps : 0);
+	else if (marked && last_step != INT64_MIN)
+		n = (size_t)snprintf(what, sizeof(what), "steps: all asked for (the last one marked was %" PRId64 "), %zu found",
+		                     last_step, d->steps);
+	else
+		n = (size_t)snprintf(what, sizeof(what), "steps: all asked for, %zu found", marked ? d->steps : 0);
+	if (marked && d->steps)
+		n += (size_t)snprintf(what + n, sizeof(what) - n, " (%" PRId64 "..%" PRId64 ")", d->step_number[0],
+		                      d->step_number[d->steps - 1]);
+	if (asked)
+		snprintf(what + n, sizeof(what) - n, ", %" PRId64 " lost",
+		         d->steps_asked_last - d->steps_asked_first - (int64_t)(marked ? d->steps : 0));
+	else if (marked && d->steps)
+		snprintf(what + n, sizeof(what) - n, ", %s lost", lost ? "those before" : "0");
+	snprintf(rest, sizeof(rest), "%s", m->must_know);
+	snprintf(m->must_know, sizeof(m->must_know), "%s; %s", what, rest[0] ? rest : "no record was lost");
+}
+
 /* With a file missing: what there is stands in the first line, what there is not in the second. */
 static void failed_text(const struct pp_message *m, char *text, size_t size)
 {
@@ -211,7 +245,7 @@ static void failed_text(const struct pp_message *m, char *text, size_t size)
 
 void pp_message_text(const struct pp_message *m, char *text, size_t size)
 {
-	const char *const line[] = {m->head, m->where, m->must_know};
+	const char *const line[] = {m->head, m->salvaged ? m->must_know : m->where, m->salvaged ? m->where : m->must_know};
 
 	if (!text || !size)
 		return;

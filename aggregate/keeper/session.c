@@ -17,6 +17,7 @@
 #include "aggregate/read/c10d.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
+#include "core/base/forked.h"
 #include "core/base/rank_list.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
@@ -56,7 +57,7 @@ static void name_by_time(const struct pp_capture *c, const struct pp_steps *step
 	time_t second = (time_t)((c->epoch_realtime_ns + pp_epoch_window_begin(c, steps)) / 1000000000);
 	struct tm tm;
 
-	localtime_r(&second, &tm);
+	pp_local_time(second, &tm);
 	strftime(name, size, "%Y_%m_%d_%H_%M_%S", &tm);
 }
 
@@ -187,7 +188,7 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(d, "%s", o->warning[i]);
 	if (o->salvaged)
-		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; what a keeper had read before is not in it");
+		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; /quality counts what a keeper had read before (keeper_gone)");
 	add_cost(d);
 	if (o->rendezvous && *o->rendezvous && !o->gather) /* all that it says is that there was no way */
 		pp_dataset_warn(d, "%s", o->rendezvous);
@@ -245,6 +246,16 @@ static int write_share(struct pp_output *out, const struct pp_session_options *o
 	return 0;
 }
 
+static int64_t last_step(const struct pp_capture *c)
+{
+	int64_t last = INT64_MIN;
+
+	for (size_t i = 0; i < c->ranks; i++)
+		if (c->rank[i].step_marks && c->rank[i].last_step > last)
+			last = c->rank[i].last_step;
+	return last;
+}
+
 static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock,
                            const struct pp_session_options *o, struct pp_attr *attr, struct pp_message *message, struct pp_err *err)
 {
@@ -292,6 +303,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	if (rc && (!o->gather || o->gather->leads))
 		unclaim_name(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
+	if (o->salvaged)
+		pp_message_salvaged(message, &dataset, last_step(c));
 	pp_dataset_release(&dataset);
 	return rc;
 }
@@ -354,6 +367,14 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 	pp_message_copy(message, size, text);
 }
 
+static void map_rank(struct pp_rank *rank, const struct pp_clock_map *clock, const struct pp_clock_map *other)
+{
+	struct pp_clock_map map = rank->counts_other && other ? *other : *clock;
+
+	map.ns0 += rank->shift_ns;
+	pp_clock_map_rank(&map, rank);
+}
+
 int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
                      char *message, size_t message_size, struct pp_err *err)
 {
@@ -369,8 +390,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 		return 0;
 	}
 	for (size_t i = 0; i < capture->ranks; i++)
-		pp_clock_map_rank(capture->rank[i].counts_other && options->other_clock ? options->other_clock : clock,
-		                  &capture->rank[i]);
+		map_rank(&capture->rank[i], clock, options->other_clock);
 	rc = pp_c10d_settle(capture, err);
 	if (rc)
 		return rc;

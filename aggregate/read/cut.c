@@ -19,6 +19,7 @@ void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
 	lost[PP_LOSS_NO_THREAD] += atomic_load(&h->lost_threads);
 	lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
 	lost[PP_LOSS_RING_CUT] += pp_drain_cut(ring->drain);
+	lost[PP_LOSS_KEEPER_GONE] += pp_drain_gone(ring->drain);
 }
 
 void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64_t to)
@@ -44,6 +45,7 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 	pp_ring_losses(ring, ring->lost_before);
 	/* Spans that stay were records of the windows to come. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;
+	pp_drain_settle(ring->drain, spans);
 }
 
 void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/forked.h"
 #include "core/base/proc.h"
 
 /* A reader's seconds, and those for each MiB of its file. A library that hangs on damage does so at full speed: its CPU time
@@ -87,7 +88,7 @@ static void be_child(const struct job *job, struct answer *answer)
 static int run(const struct job *job, int *ret_status, struct pp_err *err)
 {
 	struct answer *answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t child = answer == MAP_FAILED ? -1 : fork();
+	pid_t child = answer == MAP_FAILED ? -1 : pp_forked();
 	int code;
 
 	if (!child)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aggregate/write/writer.h"
+#include "core/base/forked.h"
 #include "core/base/plain.h"
 
 static int compare_ns(const void *a, const void *b)
@@ -122,8 +123,8 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	struct tm tm;
 
 	program_of(d->command, program, sizeof(program));
-	if (localtime_r(&when, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+	pp_local_time(when, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
 	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))

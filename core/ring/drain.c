@@ -33,6 +33,7 @@ struct pp_drain {
 	uint32_t limit;  /* that the rank may have */
 	uint64_t faults;
 	uint64_t cut; /* threads */
+	uint64_t gone;
 	int lost;     /* the header is what we know of it */
 	int fill;
 	struct pp_mapped guard;
@@ -84,6 +85,8 @@ static int read_header(struct pp_drain *d, const char *path, struct pp_err *err)
 	for (int i = 0; i < PP_RING_THREADS; i++)
 		h->thread[i].where.step = INT64_MIN;
 	memcpy(d->spare, h, PP_RING_HEADER_BYTES);
+	if (h->records_taken > h->records_settled)
+		d->gone = h->records_taken - h->records_settled;
 	return rc;
 }
 
@@ -213,6 +216,28 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 	*ret_size = d->job_size;
 }
 
+uint64_t pp_drain_gone(const struct pp_drain *d)
+{
+	return d->gone;
+}
+
+void pp_drain_settle(struct pp_drain *d, uint64_t kept)
+{
+	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
+	uint64_t taken = atomic_load(&h->records_taken);
+
+	atomic_store(&h->records_settled, taken > kept ? taken - kept : 0);
+}
+
+/* After this the chunk is the rank's again. */
+static void give_back(struct pp_drain *d, struct pp_chunk *c, uint32_t records)
+{
+	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
+
+	atomic_fetch_add_explicit(&h->records_taken, records, memory_order_relaxed);
+	atomic_store_explicit(&c->drained, 1, memory_order_release);
+}
+
 uint64_t pp_drain_cut(const struct pp_drain *d)
 {
 	return d->cut;
@@ -279,7 +304,7 @@ static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t sl
 	struct pp_chunk *last = chunk_of(d, p->chunk);
 
 	if (last)
-		atomic_store_explicit(&last->drained, 1, memory_order_release);
+		give_back(d, last, p->at);
 	atomic_store_explicit(&s->first, 0, memory_order_relaxed);
 	*p = (struct place){0};
 	if (sink->ended)
@@ -331,7 +356,7 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 			break;
 		(*chunks_left)--;
 		atomic_store_explicit(&s->first, next, memory_order_relaxed);
-		atomic_store_explicit(&c->drained, 1, memory_order_release);
+		give_back(d, c, p->at);
 		p->chunk = next;
 		p->at = 0;
 	}

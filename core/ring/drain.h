@@ -36,6 +36,10 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);
 /* Faults of the file seen so far: chunk numbers, counts or links that no guest writes. */
 uint64_t pp_drain_faults(const struct pp_drain *d);
+/* Records that another keeper had taken out of the file before this one opened it, and had not settled. */
+uint64_t pp_drain_gone(const struct pp_drain *d);
+/* What was taken so far is in a session, or not wanted, but for the last `kept` records. */
+void pp_drain_settle(struct pp_drain *d, uint64_t kept);
 /* Threads whose later records are gone because the file was cut short. */
 uint64_t pp_drain_cut(const struct pp_drain *d);
 /* Used share of the chunks it may have, in percent, as the last run found it. */

@@ -215,6 +215,9 @@ struct pp_ring_header {
 	_Atomic uint32_t step_told;    /* 1: the shim marks the steps, by the rule in step_rule */
 	uint32_t reserved3;
 	char step_rule[64]; /* "torch: DataLoader", terminated; whole before `step_told` is set */
+	/* The keeper's: records of chunks that it has given back, which are no longer in this file; and those of them that are in a
+	 * session or that no window wants. The difference dies with the keeper. */
+	_Atomic uint64_t records_taken, records_settled;
 	/* Last: all before it is reserved in the file when the ring gets its name, a slot before `thread_used` covers it. */
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };

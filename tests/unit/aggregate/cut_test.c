@@ -2,9 +2,12 @@
 #include "aggregate/read/cut.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "aggregate/keeper/aside.h"
+#include "core/base/forked.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
 static struct pp_rings *open_ring(struct maker *m, const char *name)
@@ -187,6 +190,139 @@ static void wait_for(struct pp_aside *a)
 	CHECK(pp_aside_over(a));
 }
 
+/* What other threads of a keeper hold at any moment: locks of malloc, stdio, the time zone, and one of ours. */
+static _Atomic int over;
+static pthread_mutex_t ours = PTHREAD_MUTEX_INITIALIZER;
+static FILE *shared;
+
+static void *hammer(void *arg)
+{
+	int kind = *(int *)arg;
+
+	while (!over) {
+		time_t now = time(NULL);
+		struct tm tm;
+
+		if (kind == 0) {
+			for (int i = 0; i < 100; i++)
+				localtime_r(&now, &tm);
+		} else if (kind == 1) {
+			fprintf(shared, "%s\n", strerror((int)(now % 40)));
+		} else if (kind == 2) {
+			free(malloc(100000));
+		} else {
+			FILE *f;
+
+			pthread_mutex_lock(&ours);
+			f = fopen("/dev/null", "w");
+			if (f)
+				fclose(f);
+			pthread_mutex_unlock(&ours);
+		}
+	}
+	return NULL;
+}
+
+static void take_ours(void *context)
+{
+	pthread_mutex_lock(context);
+}
+
+static void give_ours(void *context)
+{
+	pthread_mutex_unlock(context);
+}
+
+/* All that a writer does by these locks. */
+static int writes(void *context, struct pp_aside_answer *a)
+{
+	struct tm tm;
+	FILE *f;
+
+	(void)context;
+	pp_local_time(time(NULL), &tm);
+	strftime(a->text, sizeof(a->text), "%Y-%m-%d %H:%M", &tm);
+	free(malloc(200000));
+	fprintf(shared, "%s\n", strerror(EIO));
+	f = fopen("/dev/null", "w");
+	if (f)
+		fclose(f);
+	pthread_mutex_lock(&ours);
+	pthread_mutex_unlock(&ours);
+	return 0;
+}
+
+TEST(forks_beside_threads)
+{
+	struct pp_forked_lock lock = {.take = take_ours, .give = give_ours, .context = &ours};
+	pthread_t thread[4];
+	int kind[4] = {0, 1, 2, 3};
+
+	shared = fopen("/dev/null", "w");
+	pp_forked_register(&lock);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, hammer, &kind[i]);
+	for (int i = 0; i < 300; i++) {
+		struct pp_aside a;
+
+		CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = writes}, 60000), 0);
+		for (int k = 0; k < 60000 && !pp_aside_done(&a); k++)
+			usleep(1000);
+		CHECK_INT(a.answer.code, 0);
+		CHECK_INT(strlen(a.answer.text), 16);
+		while (!pp_aside_over(&a))
+			usleep(1000);
+		if (a.answer.code)
+			break;
+	}
+	over = 1;
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	pp_forked_forget(&lock);
+	fclose(shared);
+}
+
+static const char *const zone[] = {"UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "NPT-5:45", "EST5EDT,M3.2.0,M11.1.0"};
+
+static int tells_time(void *context, struct pp_aside_answer *a)
+{
+	struct tm tm, want;
+
+	for (time_t when = time(NULL) - 86400; when < time(NULL); when += 3571) {
+		pp_local_time(when, &tm);
+		localtime_r(&when, &want);
+		if (tm.tm_year != want.tm_year || tm.tm_mon != want.tm_mon || tm.tm_mday != want.tm_mday ||
+		    tm.tm_hour != want.tm_hour || tm.tm_min != want.tm_min || tm.tm_sec != want.tm_sec)
+			return pp_err_set(&a->err, -EDOM, "%s: %lld", (const char *)context, (long long)when);
+	}
+	return 0;
+}
+
+/* In a process of its own for each zone: what is learned of one stays. */
+TEST(local_time_in_children)
+{
+	for (size_t i = 0; i < sizeof(zone) / sizeof(zone[0]); i++) {
+		int status = 1;
+		pid_t pid = fork();
+
+		if (!pid) {
+			struct pp_aside a;
+
+			setenv("TZ", zone[i], 1);
+			tzset();
+			CHECK_INT(pp_aside_start(&a,
+			                         &(struct pp_aside_work){.run = tells_time, .context = (void *)(uintptr_t)zone[i]},
+			                         60000),
+			          0);
+			wait_for(&a);
+			CHECK_STR(a.answer.err.text, "");
+			_exit(a.answer.code != 0);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK_INT(status, 0);
+	}
+}
+
 TEST(asides)
 {
 	int number = SIGKILL;
@@ -213,6 +349,8 @@ int main(void)
 	dropped_is_dropped_again();
 	dropped_between();
 	clipped_at_the_edges();
+	local_time_in_children();
+	forks_beside_threads();
 	asides();
 	return rings_kit_end();
 }
