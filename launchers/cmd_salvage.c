@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/keeper/keeper.h"
 #include "core/base/step_windows.h"
@@ -11,21 +12,70 @@
 
 const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",
-        .arguments = "SPOOL",
-        .doc = "Make a session out of what a dead job left in its spool directory. 'podprof doctor' lists such spools."
-               "\vThe spool is not changed; remove it once the session is good.",
+        .arguments = "SPOOL...",
+        .doc = "Make a session out of what a dead job left in its spool directory, or in those of its hosts. 'podprof doctor' "
+               "lists such "
+               "spools."
+               "\vThe rings are not changed; remove the spool once the session is good.",
         .groups = PP_OPT_SALVAGE,
 };
 
-static int refuse(const struct pp_spool_state *state, const char *spool)
+/* How to take it away; nothing where something of somebody else lies in it. */
+static void say_remove(const char *spool, const char *before)
 {
-	if (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING) {
-		pp_say("cannot salvage '%s': its keeper (pid %d) is alive. Wait for it with 'podprof report %s'.", spool,
-		       state->keeper_pid, state->output);
+	const char *quote = strpbrk(spool, " \t*?&;|<>()$") ? "'" : ""; /* it is pasted into a shell */
+
+	if (pp_spool_is_one(spool) == 1)
+		pp_say("%sRemove the spool by 'rm -r %s%s%s'.", before, quote, spool, quote);
+	else
+		pp_say("%sThe spool '%s' holds files of others too: look into it before you remove anything.", before, spool);
+}
+
+/* 1: <spool>/salvaged names a session that is still there. */
+static int was_salvaged(const char *spool, char *ret_session, size_t size)
+{
+	char path[PP_SPOOL_PATH + 32];
+	FILE *f;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/" PP_SALVAGED, spool);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	rc = fgets(ret_session, (int)size, f) != NULL;
+	fclose(f);
+	if (rc)
+		ret_session[strcspn(ret_session, "\n")] = '\0';
+	return rc && !access(ret_session, F_OK);
+}
+
+static int refuse(const char *spool)
+{
+	char session[PP_SESSION_PATH], before[PP_SESSION_PATH + 64];
+	struct pp_spool_state state;
+
+	if (pp_spool_read(spool, &state)) {
+		pp_say("cannot salvage '%s': it is not a directory of yours. 'podprof doctor' lists the spools of dead jobs.",
+		       spool);
 		return PP_EXIT_FAILED;
 	}
-	if (!state->rings) {
-		pp_say("cannot salvage '%s': no rank recorded anything in it. Remove it.", spool);
+	if (pp_spool_is_one(spool) < 0) {
+		pp_say("cannot salvage '%s': it is not a spool of podprof. 'podprof doctor' lists the spools of dead jobs.", spool);
+		return PP_EXIT_FAILED;
+	}
+	if (state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING) {
+		pp_say("cannot salvage '%s': its keeper (pid %d) is alive. Wait for it with 'podprof report %s'.", spool,
+		       state.keeper_pid, state.output);
+		return PP_EXIT_FAILED;
+	}
+	if (!state.rings) {
+		snprintf(before, sizeof(before), "cannot salvage '%s': no rank recorded anything in it. ", spool);
+		say_remove(spool, before);
+		return PP_EXIT_FAILED;
+	}
+	if (was_salvaged(spool, session, sizeof(session))) {
+		pp_say("'%s' was salvaged already, into '%s'. Remove that session to salvage it again.", spool, session);
+		say_remove(spool, "");
 		return PP_EXIT_FAILED;
 	}
 	return PP_EXIT_OK;
@@ -36,26 +86,23 @@ int pp_cmd_salvage(int argc, char **argv)
 	struct pp_session_options session = {.salvaged = 1};
 	struct pp_step_windows windows;
 	struct pp_options options;
-	struct pp_spool_state state;
 	struct pp_err err = {""};
 	char message[3072] = "", logdir[PP_SPOOL_PATH];
 	int first, code, rc = pp_options_parse(&pp_verb_salvage, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
-	if (argc - first != 1) {
-		pp_say("salvage takes one spool directory: 'podprof salvage SPOOL -o DIR'. 'podprof doctor' lists them.");
+	if (argc - first < 1) {
+		pp_say("salvage takes the spool directories of one job: 'podprof salvage SPOOL... -o DIR'. 'podprof doctor' lists "
+		       "them.");
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_SALVAGE, NULL);
-	if (pp_spool_read(argv[first], &state)) {
-		pp_say("cannot salvage '%s': it is not a directory of yours. 'podprof doctor' lists the spools of dead jobs.",
-		       argv[first]);
-		return PP_EXIT_FAILED;
+	for (int i = first; i < argc; i++) {
+		rc = refuse(argv[i]);
+		if (rc)
+			return rc;
 	}
-	rc = refuse(&state, argv[first]);
-	if (rc)
-		return rc;
 	code = pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err);
 	if (code) {
 		pp_say("%s. Nothing was salvaged; %s.", err.text, pp_logdir_cure(code));
@@ -69,7 +116,7 @@ int pp_cmd_salvage(int argc, char **argv)
 		session.steps_first = windows.first[0];
 		session.steps_last = windows.last[windows.count - 1];
 	}
-	rc = pp_salvage(argv[first], &session, message, sizeof(message), &err);
+	rc = pp_salvage(argv + first, (size_t)(argc - first), &session, message, sizeof(message), &err);
 	for (char *line = message, *next; !rc && line && *line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
@@ -78,5 +125,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	}
 	if (rc)
 		pp_say("%s.", err.text);
+	for (int i = first; !rc && i < argc; i++)
+		say_remove(argv[i], "");
 	return rc ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

@@ -45,6 +45,8 @@ struct pp_spool_state {
 
 /* Call `see` for every spool of this user on this node; stops when it returns non-zero, and returns that. */
 int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data);
+/* 1: podprof made it, and there is nothing else in it: it may be removed. 0: something else is in it, -ENOENT: it is no spool. */
+int pp_spool_is_one(const char *path);
 /* State of one spool; -ENOENT: not there. */
 int pp_spool_read(const char *path, struct pp_spool_state *ret_state);
 

@@ -94,6 +94,36 @@ static int count_rings(const char *spool)
 	return rings;
 }
 
+/* Names that podprof gives: core/ring/ring_file.h, and what keepers of several hosts hand over. */
+static int is_own_name(const char *name)
+{
+	static const char *const begin[] = {"run-",     "rank-",    "share-",  "gather-", ".options-", ".control-",
+	                                    ".run-",    ".rank-",   "options", "control", "keeper.",   "socket",
+	                                    "followed", "salvaged", "said",    "meeting"};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return 1;
+	return 0;
+}
+
+int pp_spool_is_one(const char *path)
+{
+	char file[PP_SPOOL_PATH + 32];
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int own = 1, lock, rings = count_rings(path) > 0;
+
+	while (d && (e = readdir(d)))
+		own &= !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || (is_own_name(e->d_name) && e->d_type != DT_DIR);
+	if (d)
+		closedir(d);
+	snprintf(file, sizeof(file), "%s/keeper.lock", path);
+	lock = !access(file, F_OK);
+	snprintf(file, sizeof(file), "%s/options", path);
+	return !lock && !rings && (access(file, F_OK) || !own) ? -ENOENT : own;
+}
+
 int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
 {
 	uint32_t state = PP_KEEPER_NONE;

@@ -224,7 +224,7 @@ static void shift_hosts(const struct pp_rings *r, struct pp_capture *c, struct p
 		struct pp_rank *rank = &c->rank[i];
 		const struct pp_ring_header *h = ring_of(r, rank);
 
-		if (!rank->shifted)
+		if (!rank->shifted || !h)
 			continue;
 		rank->shift_ns = h->open_realtime_ns - c->epoch_realtime_ns - pp_clock_map_ns(map, h->open_tick);
 		for (size_t t = 0; t < rank->threads; t++)

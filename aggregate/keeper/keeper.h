@@ -15,8 +15,12 @@ int pp_keeper_main(const char *spool, struct pp_err *err);
  * podprof_exe: absolute path of podprof. The calling process has one thread. */
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
 
-/* A session out of rings that no keeper finished; the spool is left as it is. -EBUSY: a live keeper holds it. What `options`
- * leaves empty (job, command, options, steps) is taken from <spool>/options. */
-int pp_salvage(const char *spool, const struct pp_session_options *options, char *message, size_t message_size, struct pp_err *err);
+/* One session out of the rings of a job that no keeper finished: of one spool, or of the spools of its hosts. They are left as they
+ * are, but for the file PP_SALVAGED in each, which names the session. -EBUSY: a live keeper holds one; -EINVAL: of two jobs. What
+ * `options` leaves empty (job, command, options, steps) is taken from the first one's <spool>/options. */
+int pp_salvage(char *const *spool, size_t spools, const struct pp_session_options *options, char *message, size_t message_size,
+               struct pp_err *err);
+
+#define PP_SALVAGED "salvaged"
 
 #endif

@@ -204,9 +204,9 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 		    "no step marks: call podprof_step_begin(), or mark steps by an NVTX range");
 }
 
-void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, int64_t last_step)
+void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, int64_t last_step)
 {
-	int asked = d->steps_asked_last > d->steps_asked_first, marked = !strcmp(d->step_rule, "podprof_step");
+	int asked = d->steps_asked_last > d->steps_asked_first, marked = steps->rule == PP_STEP_RULE_PODPROF;
 	char rest[sizeof(m->must_know)], what[256];
 	uint64_t lost = 0;
 	size_t n;
@@ -233,7 +233,7 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, int64
 	else if (marked && d->steps)
 		snprintf(what + n, sizeof(what) - n, ", %s lost", lost ? "those before" : "0");
 	snprintf(rest, sizeof(rest), "%s", m->must_know);
-	snprintf(m->must_know, sizeof(m->must_know), "%s; %s", what, rest[0] ? rest : "no record was lost");
+	snprintf(m->must_know, sizeof(m->must_know), "%s; %.380s", what, rest[0] ? rest : "no record was lost");
 }
 
 /* With a file missing: what there is stands in the first line, what there is not in the second. */

@@ -20,7 +20,7 @@ void pp_message_file(struct pp_message *m, const char *file, int code, const cha
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
                         const struct pp_intern *names, const char *logdir, const char *session);
 /* Of a session that is salvaged: steps asked for, found, lost. `last_step`: the highest that a rank marked, or INT64_MIN. */
-void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, int64_t last_step);
+void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, int64_t last_step);
 /* All lines that have something to say, newline between. */
 void pp_message_text(const struct pp_message *m, char *text, size_t size);
 void pp_message_copy(char *to, size_t size, const char *from);

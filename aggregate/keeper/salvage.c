@@ -1,24 +1,31 @@
 /* A session out of a spool whose keeper died or never was. Called by `podprof salvage`; see keeper.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/message.h"
 
 enum { ROUNDS = 8 };
 
-static int read_rings(struct pp_spool_view *view, uint64_t buffer, struct pp_err *err)
+static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spools, uint64_t buffer, struct pp_err *err)
 {
 	view->rings = pp_rings_new(buffer);
 	if (!view->rings)
-		return pp_err_set(err, -ENOMEM, "no memory to read the rings of '%s'", view->path);
+		return pp_err_set(err, -ENOMEM, "no memory to read the rings of '%s'", *spool);
 	pp_rings_private(view->rings);
-	pp_spool_scan(view);
+	for (size_t i = 0; i < spools; i++) {
+		view->path = spool[i];
+		view->ring_names = 0; /* another host may have the same pids */
+		pp_spool_scan(view);
+	}
 	if (!pp_rings_count(view->rings))
-		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no ring that can be read%s%s", view->path,
+		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no ring that can be read%s%s", *spool,
 		                  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
 	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
 		for (int round = 0; round < ROUNDS && pp_rings_drain(view->rings, i, NULL); round++)
@@ -26,19 +33,67 @@ static int read_rings(struct pp_spool_view *view, uint64_t buffer, struct pp_err
 	return 0;
 }
 
+/* A spool that cannot be written is salvaged all the same, and says nothing the next time. */
+static void mark(const char *spool, const char *session)
+{
+	char path[4200];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/" PP_SALVAGED, spool) >= (int)sizeof(path))
+		return;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	dprintf(fd, "%s\n", session);
+	close(fd);
+}
+
+static int take_locks(char *const *spool, size_t spools, int *lock, struct pp_err *err)
+{
+	size_t n = 0;
+
+	while (n < spools && (lock[n] = pp_keeper_lock(spool[n], err)) >= 0)
+		n++;
+	if (n == spools)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		close(lock[i]);
+	return lock[n] == -EBUSY ? pp_err_wrap(err, lock[n], "cannot salvage") : lock[n];
+}
+
+static int check_jobs(char *const *spool, size_t spools, const struct pp_settings *first, struct pp_err *err)
+{
+	struct pp_settings other;
+
+	for (size_t i = 1; i < spools; i++) {
+		pp_settings_read(spool[i], &other, NULL);
+		if (strcmp(other.job, first->job))
+			return pp_err_set(err, -EINVAL,
+			                  "cannot salvage '%s' with '%s': they are of two jobs, '%s' and '%s'. Give the "
+			                  "spools of one job",
+			                  *spool, spool[i], first->job, other.job);
+	}
+	return 0;
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): pp_close() writes it */
-int pp_salvage(const char *spool, const struct pp_session_options *options, char *message, size_t message_size, struct pp_err *err)
+int pp_salvage(char *const *spool, size_t spools, const struct pp_session_options *options, char *message, size_t message_size,
+               struct pp_err *err)
 {
 	struct pp_session_options o = *options;
-	struct pp_spool_view view = {.path = spool, .salvaged = 1};
+	struct pp_spool_view view = {.path = *spool, .salvaged = 1};
 	struct pp_settings settings;
+	struct pp_message told = {.delivered = 0};
 	struct pp_close close_it = {.view = &view, .options = &o, .message = message, .message_size = message_size};
-	int lock, rc;
+	char session[PP_SESSION_PATH];
+	int *lock = calloc(spools + 1, sizeof(*lock)), rc;
 
-	lock = pp_keeper_lock(spool, err);
-	if (lock < 0)
-		return lock == -EBUSY ? pp_err_wrap(err, lock, "cannot salvage") : lock;
-	pp_settings_read(spool, &settings, NULL); /* the caller names the log directory; the rest is told by the rings too */
+	if (!lock)
+		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
+	rc = take_locks(spool, spools, lock, err);
+	if (rc)
+		goto free_locks;
+	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rest is told by the rings too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
 	if (!o.command || !*o.command)
@@ -50,10 +105,21 @@ int pp_salvage(const char *spool, const struct pp_session_options *options, char
 		o.steps_last = settings.steps_last;
 	}
 	o.salvaged = 1;
-	rc = read_rings(&view, pp_settings_span_bytes(&settings), err);
+	o.ret_message = &told;
+	rc = check_jobs(spool, spools, &settings, err);
+	if (!rc)
+		rc = read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), err);
 	if (!rc)
 		rc = pp_close_session(&close_it, err);
+	if (!rc && told.session[0]) {
+		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, told.session);
+		for (size_t i = 0; i < spools; i++)
+			mark(spool[i], session);
+	}
 	pp_spool_view_release(&view);
-	close(lock);
+	for (size_t i = 0; i < spools; i++)
+		close(lock[i]);
+free_locks:
+	free(lock);
 	return rc;
 }

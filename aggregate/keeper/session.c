@@ -188,7 +188,8 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(d, "%s", o->warning[i]);
 	if (o->salvaged)
-		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; /quality counts what a keeper had read before (keeper_gone)");
+		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; /quality counts what a keeper had read "
+		                   "before (keeper_gone)");
 	add_cost(d);
 	if (o->rendezvous && *o->rendezvous && !o->gather) /* all that it says is that there was no way */
 		pp_dataset_warn(d, "%s", o->rendezvous);
@@ -304,7 +305,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		unclaim_name(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	if (o->salvaged)
-		pp_message_salvaged(message, &dataset, last_step(c));
+		pp_message_salvaged(message, &dataset, steps, last_step(c));
 	pp_dataset_release(&dataset);
 	return rc;
 }

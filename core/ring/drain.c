@@ -34,7 +34,7 @@ struct pp_drain {
 	uint64_t faults;
 	uint64_t cut; /* threads */
 	uint64_t gone;
-	int lost;     /* the header is what we know of it */
+	int lost; /* the header is what we know of it */
 	int fill;
 	struct pp_mapped guard;
 	struct pp_ring_header *known, *spare; /* what the header said last */

@@ -65,7 +65,110 @@ def cut_left(place, full):
         check([text(s)[:7] for s in f["worker/status"][()]] == ["salvage", "salvage", "missing"], f["worker/status"][()])
 
 
-CASES = {"cut_live": cut_live, "cut_left": cut_left}
+def left_by(place, logs, spool, env=None, options=()):
+    """A job of one rank and many steps whose keeper is killed in the middle; more than its first records were taken out of the ring by then."""
+    job = start(place.under(logs, [place.program("steps"), "3000", "1"], "--spool", spool, *options), env)
+    check(wait_until(lambda: keepers(spool), 20), "no keeper was started")
+    time.sleep(2)
+    kill_keeper(spool)
+    return job
+
+
+def lost_by(session, cause):
+    with h5(session) as f:
+        return f["quality/dropped"][()][:, [text(c) for c in f["quality/cause"][()]].index(cause)]
+
+
+def salvage_counts(place, full):
+    """What the dead keeper had read is counted, in the second line; the steps too. The second salvage says that there was one; how to
+    remove the spool is said."""
+    spool, logs, out = os.path.join(place.scratch, "counted"), place.new_logs(), place.new_logs()
+    check(finish(left_by(place, logs, spool)).code == 0, "the job failed")
+    got = run([place.podprof(), "salvage", spool, "-o", out])
+    lines = got.err.splitlines()
+    session = session_of(out)
+    lost = int(lost_by(session, "keeper_gone")[0])
+    with h5(session) as f:
+        steps, records = f["breakdown/step"][()], int(f["quality/records"][()][0])
+    check(got.code == 0 and len(lines) == 4 and lost > 1000 and lost % 1 == 0, f"{lost}: {got.told()}")
+    check(f"{len(steps)} found ({steps[0]}..{steps[-1]})" in lines[1] and f"{lost} records lost" in lines[1] and "those before lost" in lines[1], got.told())
+    check("last one marked was 2999" in lines[1] and steps[-1] == 2999 and steps[0] > 0, got.told())
+    check(2.5 * 3000 < lost + records < 7 * 3000, f"{lost} + {records}")
+    check(session in lines[2] and f"rm -r {spool}" in lines[3], got.told())
+    got = run([place.podprof(), "salvage", spool, "-o", out])
+    check(got.code == 1 and "salvaged already" in got.err and session in got.err and f"rm -r {spool}" in got.err, got.told())
+
+
+def salvage_asked(place, full):
+    """Steps that were asked for, of which some were read by the keeper that died; and a keeper that has read nothing: nothing is lost."""
+    spool, logs, out = os.path.join(place.scratch, "asked"), place.new_logs(), place.new_logs()
+    check(finish(left_by(place, logs, spool, options=["--steps", "100:2000"])).code == 0, "the job failed")
+    got = run([place.podprof(), "salvage", spool, "-o", out])
+    with h5(session_of(out)) as f:
+        steps = f["breakdown/step"][()]
+    check(got.code == 0 and f"1900 asked for (100..1999), {len(steps)} found ({steps[0]}..{steps[-1]}), {1900 - len(steps)} lost" in got.err, got.told())
+    spool, logs, out = os.path.join(place.scratch, "whole"), place.new_logs(), place.new_logs()
+    job = start(place.under(logs, [place.program("steps"), "20", "100"], "--spool", spool, "--steps", "5:15"))
+    check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "no keeper was started")
+    kill_keeper(spool)
+    check(finish(job).code == 0, "the job failed")
+    got = run([place.podprof(), "salvage", spool, "-o", out])
+    check(got.code == 0 and "10 asked for (5..14), 10 found (5..14), 0 lost; no record was lost" in got.err, got.told())
+
+
+def salvage_hosts(place, full):
+    """The spools of a job's hosts, given together, are one session, of one clock or two; those of two jobs are not."""
+    spools, logs = [os.path.join(place.scratch, f"host{i}") for i in range(3)], place.new_logs()
+    jobs_of = []
+    for i, spool in enumerate(spools):
+        env = {"SLURM_JOB_ID": 70 + i // 2, "SLURM_STEP_ID": 0, "SLURM_PROCID": i % 2, "SLURM_NTASKS": 2, "SLURM_LOCALID": 0, "SLURM_NODEID": i % 2}
+        jobs_of.append(start(place.under(logs, [place.program("steps"), "300", "5"], "--spool", spool, "--wait", "1"), env))
+        check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "no keeper was started")
+        kill_keeper(spool)
+    for job in jobs_of:
+        check(finish(job).code == 0, "the job failed")
+    ring = glob.glob(spools[1] + "/*.ring")[0]
+    for other_clock in (False, True):
+        out = place.new_logs()
+        for spool in spools:
+            if os.path.exists(spool + "/salvaged"):
+                os.remove(spool + "/salvaged")
+        if other_clock:
+            with open("/proc/sys/kernel/random/boot_id", "rb") as f:
+                boot = f.read().strip()
+            with open(ring, "r+b") as f:
+                head = f.read(4096).replace(boot, boot[::-1])
+                f.seek(0)
+                f.write(head)
+        got = run([place.podprof(), "salvage", *spools[:2], "-o", out])
+        check(got.code == 0 and "steps 0..299 captured on 2 of 2 ranks" in got.err and got.err.count("rm -r") == 2, got.told())
+        with h5(session_of(out)) as f:
+            begin = f["breakdown/step_begin_ns"][()] if "breakdown/step_begin_ns" in f else None
+            check(len(f["breakdown/step"]) == 300 and len(f["worker/rank"]) == 2, list(f["breakdown"]))
+            check(begin is None or (abs(begin[:, 0] - begin[:, 1]) < 60e9).all(), begin)
+    got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", place.new_logs()])
+    check(got.code == 1 and "salvaged already" in got.err, got.told())
+    os.remove(spools[0] + "/salvaged")
+    got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", place.new_logs()])
+    check(got.code == 1 and "two jobs" in got.err, got.told())
+
+
+def no_spool(place, full):
+    """A directory that podprof did not make is not salvaged, and never to be removed by its advice."""
+    plain, mixed, empty = (os.path.join(place.scratch, n) for n in ("plain", "mixed", "empty"))
+    for path in (plain, mixed, empty):
+        os.mkdir(path)
+    for path in (plain + "/thesis.tex", mixed + "/thesis.tex", mixed + "/options", mixed + "/keeper.lock", empty + "/options", empty + "/keeper.lock"):
+        with open(path, "w", encoding="ascii") as f:
+            f.write("x\n")
+    for path in ("/etc", "/", plain, mixed):
+        got = run([place.podprof(), "salvage", path, "-o", place.new_logs()])
+        check(got.code == 1 and "rm -r" not in got.err and len(got.err.splitlines()) == 1 and not os.path.exists(path + "/salvaged"), got.told())
+    got = run([place.podprof(), "salvage", empty, "-o", place.new_logs()])
+    check(got.code == 1 and f"rm -r {empty}" in got.err, got.told())
+
+
+CASES = {"salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

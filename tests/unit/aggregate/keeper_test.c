@@ -285,21 +285,21 @@ TEST(term_finishes_what_is_there)
 
 TEST(salvage)
 {
-	char spool[256], logs[256], message[1024] = "";
+	char spool[256], logs[256], message[1024] = "", *one = spool;
 	struct pp_session_options o = {.logdir = logs, .session = "dead"};
 	struct pp_err err = {""};
 	int lock;
 
 	make_spool(spool, sizeof(spool), "dead", "");
 	snprintf(logs, sizeof(logs), "%s/dead-logs", top);
-	CHECK_INT(pp_salvage(spool, &o, message, sizeof(message), &err), -ENOENT);
+	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), -ENOENT);
 	make_ring(spool, 0, 3, dead_pid(), 8, PP_RANK_OPEN);
 	lock = pp_keeper_lock(spool, &err);
 	CHECK(lock >= 0);
-	CHECK_INT(pp_salvage(spool, &o, message, sizeof(message), &err), -EBUSY);
+	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), -EBUSY);
 	close(lock);
 	for (int i = 0; i < 2; i++) {
-		CHECK_INT(pp_salvage(spool, &o, message, sizeof(message), &err), 0);
+		CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), 0);
 		CHECK(strstr(message, "captured on 1 of 3 ranks") != NULL);
 		CHECK(strstr(message, "2 ranks missing: rank 1, 2") != NULL);
 	}
