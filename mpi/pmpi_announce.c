@@ -37,6 +37,8 @@ void pp_comm_announce(struct pp_comm *c)
 		put_comm(c, PP_COMM_FILE, c->path, (uint32_t)strlen(c->path));
 	else if (c->kind == PP_COMM_IS_WINDOW)
 		put_comm(c, PP_COMM_WINDOW, c->name, (uint32_t)strlen(c->name));
+	else if (c->is_unknown)
+		put_comm(c, PP_COMM_UNKNOWN, c->name, (uint32_t)strlen(c->name));
 	else if (c->name[0])
 		put_comm(c, PP_COMM_NAME, c->name, (uint32_t)strlen(c->name));
 }

@@ -10,9 +10,9 @@
 
 enum { BUCKETS = 1024, COUNTS = 1024 };
 
-struct count { /* how many communicators had these members */
+struct count { /* how many communicators had this key */
 	struct count *next;
-	uint64_t members;
+	uint64_t key;
 	uint32_t made;
 };
 
@@ -81,19 +81,19 @@ struct pp_comm *pp_comm_find(MPI_Comm handle)
 	return c;
 }
 
-/* The n of "the n-th communicator with these members". Under the lock. */
-static uint32_t number(uint64_t members)
+/* How many there were with this key. Under the lock. */
+static uint32_t number(uint64_t key)
 {
-	struct count **at = &counts[members % COUNTS];
+	struct count **at = &counts[key % COUNTS];
 	struct count *c;
 
 	for (c = *at; c; c = c->next)
-		if (c->members == members)
+		if (c->key == key)
 			return c->made++;
 	c = calloc(1, sizeof *c);
 	if (!c)
 		return 0;
-	c->members = members;
+	c->key = key;
 	c->made = 1;
 	c->next = *at;
 	*at = c;
@@ -237,27 +237,54 @@ static int fill_members(struct pp_comm *c, MPI_Group local, MPI_Group remote)
 	return 0;
 }
 
-static void publish(struct pp_comm *c, MPI_Comm handle, enum pp_comm_origin origin, enum pp_comm_kind kind)
+static int has_stranger(const struct pp_comm *c)
 {
-	uint64_t members = hash_members(c->members, c->member_count, c->inter ? 2 : 1);
+	for (int32_t i = 0; i < c->member_count; i++)
+		if (c->members[i] < 0)
+			return 1;
+	return 0;
+}
 
-	if (origin == PP_COMM_UNSEEN)
-		members = mix(members + 0x9e3779b97f4a7c15u);
-	if (kind != PP_COMM_IS_PLAIN)
-		members = mix(members + (uint64_t)kind);
+/* Under the lock. */
+static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
+{
+	static uint32_t unknown;
+	uint64_t seed, key;
+
+	/* a member of another world has a session of its own: this side alone has to agree */
+	if (b.by == PP_COMM_BY_MEETING && b.from && has_stranger(c))
+		b.by = PP_COMM_BY_SEQUENCE;
+	if (b.by == PP_COMM_BY_SEQUENCE)
+		b.number = b.sequence;
+	if (b.by == PP_COMM_BY_MEETING)
+		b.from = 0;
+	if (b.by == PP_COMM_BY_NOBODY) {
+		b.from = (uint64_t)world_rank;
+		b.number = unknown++;
+	}
+	seed = mix(mix(b.from) + ((uint64_t)b.by << 40 | (uint64_t)c->kind << 32 | b.number) + 1);
+	key = hash_members(c->members, c->member_count, seed + (c->inter ? 2 : 1));
+	if (b.by == PP_COMM_BY_TAG || b.by == PP_COMM_BY_MEETING)
+		key += number(key);
+	key = mix(key);
+	return key + !key;
+}
+
+static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_birth *birth, enum pp_comm_kind kind)
+{
 	c->kind = kind;
+	c->is_unknown = birth->by == PP_COMM_BY_NOBODY;
 	c->started = c->posted = -1;
 	atomic_store_explicit(&c->sequence, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->announced, PP_COMM_SAID_NOTHING, memory_order_relaxed);
 	c->name[0] = 0;
 	pthread_mutex_lock(&lock);
-	c->id = mix(members + number(members));
-	c->id += !c->id;
+	c->id = make_id(c, *birth);
 	link_node(c, handle);
 	pthread_mutex_unlock(&lock);
 }
 
-struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin)
+struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth)
 {
 	MPI_Group local, remote = NULL; /* none where there is one group */
 	int saved = errno, inter = 0, rank = -1, size = 0, peers = 0;
@@ -281,7 +308,7 @@ struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin)
 		pp_comm_release(c);
 		c = NULL;
 	} else {
-		publish(c, handle, origin, PP_COMM_IS_PLAIN);
+		publish(c, handle, birth, PP_COMM_IS_PLAIN);
 	}
 free_remote:
 	if (inter)
@@ -309,7 +336,8 @@ static int set_path(struct pp_comm *c, const char *path)
 	return 0;
 }
 
-static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path)
+static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
+                                const struct pp_comm_birth *birth)
 {
 	int saved = errno;
 	struct pp_comm *c = take_node(like->member_count);
@@ -327,20 +355,21 @@ static struct pp_comm *add_copy(MPI_Comm handle, const struct pp_comm *like, enu
 		c->member_count = like->member_count;
 		memcpy(c->members, like->members, (size_t)like->member_count * sizeof *c->members);
 		c->world = c->members + (like->world - like->members);
-		publish(c, handle, PP_COMM_MADE, kind);
+		publish(c, handle, birth, kind);
 	}
 	errno = saved;
 	return c;
 }
 
-struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like)
+struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like, const struct pp_comm_birth *birth)
 {
-	return add_copy(handle, like, PP_COMM_IS_PLAIN, NULL);
+	return add_copy(handle, like, PP_COMM_IS_PLAIN, NULL, birth);
 }
 
-struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path)
+struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
+                                 const struct pp_comm_birth *birth)
 {
-	return add_copy((MPI_Comm)(uintptr_t)handle, like, kind, path);
+	return add_copy((MPI_Comm)(uintptr_t)handle, like, kind, path, birth);
 }
 
 struct pp_comm *pp_comm_parent(void)
@@ -366,14 +395,14 @@ static void add_parent(void)
 
 	if (!get_parent || get_parent(&handle) || handle == pp_mpi_names.comm_null)
 		return;
-	parent = pp_comm_add(handle, PP_COMM_MADE);
+	parent = pp_comm_add(handle, &(struct pp_comm_birth){.by = PP_COMM_BY_NAME, .number = PP_COMM_NAME_PARENT});
 	if (parent)
 		pp_comm_set_name(parent, "MPI_COMM_PARENT");
 }
 
 int pp_comm_start(void)
 {
-	struct pp_comm *world, *self;
+	struct pp_comm *world, *self = NULL;
 
 	real.comm_rank = (__typeof__(real.comm_rank))pp_mpi_real("PMPI_Comm_rank");
 	real.comm_size = (__typeof__(real.comm_size))pp_mpi_real("PMPI_Comm_size");
@@ -389,8 +418,9 @@ int pp_comm_start(void)
 	if (real.comm_rank(pp_mpi_names.world, &world_rank) || real.comm_size(pp_mpi_names.world, &world_size) ||
 	    real.comm_group(pp_mpi_names.world, &pp_comm_world_group))
 		return -1;
-	world = pp_comm_add(pp_mpi_names.world, PP_COMM_MADE);
-	self = world ? pp_comm_add(pp_mpi_names.self, PP_COMM_MADE) : NULL;
+	world = pp_comm_add(pp_mpi_names.world, &(struct pp_comm_birth){.by = PP_COMM_BY_NAME, .number = PP_COMM_NAME_WORLD});
+	if (world)
+		self = pp_comm_add(pp_mpi_names.self, &(struct pp_comm_birth){.by = PP_COMM_BY_NAME, .number = PP_COMM_NAME_SELF});
 	if (!self)
 		return -1;
 	pp_comm_set_name(world, "MPI_COMM_WORLD");

@@ -28,15 +28,28 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	struct pp_topo *topo; /* asked at the first use; NULL: not asked or none (mpi/pmpi_topo.h) */
 	char name[64];
 	enum pp_comm_kind kind;
+	int32_t is_unknown;      /* PP_COMM_BY_NOBODY */
 	int32_t to_file;         /* FILE: opened to be written */
 	int32_t started, posted; /* WINDOW: world rank of the one member of the epoch's group, -1: none or more */
 	char *path;              /* FILE: its name */
 	size_t path_room;
 };
 
-enum pp_comm_origin {
-	PP_COMM_MADE,   /* by a wrapped call, in the same order on all its ranks */
-	PP_COMM_UNSEEN, /* met first in use: numbered apart, so that the made ones keep their numbers */
+/* What makes the id of a communicator, besides its members: what all of them know without a message. */
+enum pp_comm_by {
+	PP_COMM_BY_NAME,     /* `number` alone: the communicators that MPI makes */
+	PP_COMM_BY_SEQUENCE, /* the number of the collective of `from` that made it: MPI orders those, whatever threads do */
+	PP_COMM_BY_TAG,      /* a collective of its own members only: `from`, the tag `number`, and the n-th with these */
+	PP_COMM_BY_MEETING,  /* two groups that do not know one another's communicators: the tag, and the n-th with it */
+	PP_COMM_BY_NOBODY,   /* met first in use: nobody knows which of the others' it is, so it is like none */
+};
+
+enum { PP_COMM_NAME_WORLD = 1, PP_COMM_NAME_SELF, PP_COMM_NAME_PARENT };
+
+struct pp_comm_birth {
+	enum pp_comm_by by;
+	uint64_t from; /* id */
+	uint32_t number, sequence;
 };
 
 extern _Atomic uint32_t pp_comm_gen __attribute__((visibility("hidden"))); /* changes when a handle gets or loses its meaning */
@@ -52,12 +65,13 @@ struct pp_comm *pp_comm_parent(void);
 /* NULL: not known. Any thread, no lock but on a miss. */
 struct pp_comm *pp_comm_find(MPI_Comm handle);
 /* Ask MPI who is in it; NULL where that fails. Calls MPI, so without a lock. */
-struct pp_comm *pp_comm_add(MPI_Comm handle, enum pp_comm_origin origin);
+struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth);
 /* The same members as another's, without asking MPI: for a duplicate that is not ready yet. */
-struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like);
-/* A window or a file of a communicator's members, numbered apart from them. Its handle is a pointer as theirs are. path: of a
+struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like, const struct pp_comm_birth *birth);
+/* A window or a file of a communicator's members, never of its id. Its handle is a pointer as theirs are. path: of a
  * file, else NULL. */
-struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path);
+struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
+                                 const struct pp_comm_birth *birth);
 /* The handle means nothing from now on; the memory is given back by pp_comm_release(), or it lives again by pp_comm_relink(). */
 void pp_comm_unlink(struct pp_comm *c);
 void pp_comm_relink(struct pp_comm *c, MPI_Comm handle);

@@ -33,7 +33,7 @@ static void tell_spawned(const struct pp_comm *made)
 		end = pp_mpi_end(&scope);                                                                                          \
 		if (rc == MPI_SUCCESS) {                                                                                           \
 			pp_mpi_adopt(&scope, on, root_, 1);                                                                        \
-			c = pp_mpi_made(&scope, *made_);                                                                           \
+			c = pp_mpi_made(&scope, *made_, -1);                                                                       \
 		}                                                                                                                  \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
@@ -67,7 +67,7 @@ PP_PUBLIC int MPI_Comm_join(int fd, MPI_Comm *made_)
 	rc = real(fd, made_);
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS)
-		pp_mpi_made(&scope, *made_);
+		pp_mpi_made(&scope, *made_, -1);
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	PP_TAIL

@@ -1,15 +1,16 @@
 /* Wrappers that open, close and delete files. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_kind.h"
-#include "mpi/pmpi_source.h"
+#include "mpi/pmpi_made.h"
 
 /* The call that opened it is the first collective of the file, so that it shows with the file's name. */
 static void opened(struct pp_mpi_scope *s, MPI_File file, const char *name, int mode)
 {
+	struct pp_comm_birth birth = pp_mpi_birth(s, -1);
 	struct pp_comm *f;
 
 	if (!s->comm || !file)
 		return;
-	f = pp_comm_add_kind(file, s->comm, PP_COMM_IS_FILE, name);
+	f = pp_comm_add_kind(file, s->comm, PP_COMM_IS_FILE, name, &birth);
 	if (!f)
 		return;
 	f->to_file = (mode & MPI_MODE_RDONLY) == 0;

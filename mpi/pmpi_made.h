@@ -1,17 +1,43 @@
-/* What a wrapped call does with the communicator it made. */
+/* What a wrapped call does with the communicator it made, and what this one is known by. */
 #ifndef PP_PMPI_MADE_H
 #define PP_PMPI_MADE_H
 
 #include "mpi/pmpi_source.h"
 
-/* NULL: this rank got none, or there was no memory. */
-static inline struct pp_comm *pp_mpi_made(const struct pp_mpi_scope *scope, MPI_Comm handle)
+static inline struct pp_comm_birth pp_mpi_birth(const struct pp_mpi_scope *scope, int tag)
 {
+	struct pp_comm_birth b = {.by = PP_COMM_BY_SEQUENCE,
+	                          .from = scope->comm ? scope->comm->id : 0,
+	                          .number = (uint32_t)tag,
+	                          .sequence = scope->sequence};
+
+	switch (scope->call) {
+	case PP_MPI_CALL_Comm_create_group:
+		b.by = PP_COMM_BY_TAG;
+		break;
+	case PP_MPI_CALL_Intercomm_create:
+	case PP_MPI_CALL_Comm_accept:
+	case PP_MPI_CALL_Comm_connect:
+	case PP_MPI_CALL_Comm_join:
+		b.by = PP_COMM_BY_MEETING;
+		break;
+	default:
+		break;
+	}
+	if (!scope->comm && b.by != PP_COMM_BY_MEETING)
+		b.by = PP_COMM_BY_NOBODY;
+	return b;
+}
+
+/* tag: of the call, -1 without one. NULL: this rank got none, or there was no memory. */
+static inline struct pp_comm *pp_mpi_made(const struct pp_mpi_scope *scope, MPI_Comm handle, int tag)
+{
+	struct pp_comm_birth birth = pp_mpi_birth(scope, tag);
 	struct pp_comm *c;
 
 	if (!handle || handle == pp_mpi_names.comm_null)
 		return NULL;
-	c = pp_comm_add(handle, PP_COMM_MADE);
+	c = pp_comm_add(handle, &birth);
 	if (c && scope->recording)
 		pp_comm_announce(c);
 	return c;

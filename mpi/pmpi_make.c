@@ -3,7 +3,7 @@
 #include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 
-#define PP_WRAP_MAKE(symbol, params, args, on, collective, sent_, received_)                                                       \
+#define PP_WRAP_MAKE(symbol, params, args, on, collective, tag_, received_)                                                        \
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
 		PP_HEAD(symbol, args)                                                                                              \
@@ -12,7 +12,7 @@
 		end = pp_mpi_end(&scope);                                                                                          \
 		if (rc == MPI_SUCCESS) {                                                                                           \
 			pp_mpi_adopt(&scope, on, PP_NO_PEER, collective);                                                          \
-			pp_mpi_made(&scope, *made_);                                                                               \
+			pp_mpi_made(&scope, *made_, tag_);                                                                         \
 		}                                                                                                                  \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
@@ -27,6 +27,7 @@
 /* The duplicate has a handle now but members only later: they are its parent's. */
 PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request)
 {
+	struct pp_comm_birth birth;
 	struct pp_comm *c = NULL;
 
 	PP_HEAD(Comm_idup, (comm, made_, request))
@@ -35,8 +36,9 @@ PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request
 	end = pp_mpi_end(&scope);
 	if (rc == MPI_SUCCESS) {
 		pp_mpi_adopt(&scope, comm, PP_NO_PEER, 1);
+		birth = pp_mpi_birth(&scope, -1);
 		if (scope.comm && *made_ && *made_ != pp_mpi_names.comm_null)
-			c = pp_comm_add_like(*made_, scope.comm);
+			c = pp_comm_add_like(*made_, scope.comm, &birth);
 	}
 	if (scope.recording) {
 		if (c)

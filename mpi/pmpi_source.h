@@ -209,7 +209,7 @@ static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int ran
 		return;
 	s->comm = pp_comm_find(handle); /* by another thread meanwhile */
 	if (!s->comm)
-		s->comm = pp_comm_add(handle, PP_COMM_UNSEEN);
+		s->comm = pp_comm_add(handle, &(struct pp_comm_birth){.by = PP_COMM_BY_NOBODY});
 	if (!s->comm)
 		return;
 	s->peer = pp_mpi_peer(s->comm, rank, &s->flags);

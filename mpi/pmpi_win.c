@@ -1,14 +1,15 @@
 /* Wrappers that make, name and free windows. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_kind.h"
-#include "mpi/pmpi_source.h"
+#include "mpi/pmpi_made.h"
 
 static void made(struct pp_mpi_scope *s, MPI_Win win)
 {
+	struct pp_comm_birth birth = pp_mpi_birth(s, -1);
 	struct pp_comm *w;
 
 	if (!s->comm || !win)
 		return;
-	w = pp_comm_add_kind(win, s->comm, PP_COMM_IS_WINDOW, NULL);
+	w = pp_comm_add_kind(win, s->comm, PP_COMM_IS_WINDOW, NULL, &birth);
 	if (w && s->recording)
 		pp_comm_announce(w);
 }

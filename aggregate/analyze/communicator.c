@@ -46,6 +46,8 @@ static const char *role_of(const struct pp_communicator *c, int32_t world)
 		return "file";
 	if (c->kind == PP_COMM_WINDOW)
 		return "window";
+	if (c->kind == PP_COMM_UNKNOWN)
+		return "unknown";
 	if (c->size == (uint32_t)world)
 		return "world";
 	return c->size == 1 ? "self" : "part";

@@ -116,8 +116,8 @@ struct pp_communicator {
 	uint32_t name; /* intern id */
 	uint32_t size;
 	int32_t *member; /* [size] or NULL */
-	char role[16];   /* world | self | part | window | file */
-	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW */
+	char role[16];   /* world | self | part | window | file | unknown */
+	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN */
 };
 
 struct pp_file_use {   /* one file of MPI I/O by one rank */

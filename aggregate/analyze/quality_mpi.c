@@ -74,8 +74,26 @@ void pp_quality_count_mpi(struct pp_join *j)
 	j->d->parented = (uint64_t)has_parent(j);
 }
 
+/* Each rank that has one counts it. */
+static size_t unknown_communicators(const struct pp_dataset *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->communicators; i++)
+		n += d->communicator[i].kind == PP_COMM_UNKNOWN;
+	return n;
+}
+
 void pp_quality_warn_mpi(struct pp_dataset *d)
 {
+	size_t unknown = unknown_communicators(d);
+
+	if (unknown)
+		pp_dataset_warn(
+		        d,
+		        "%zu communicators (of all ranks) were made by calls that podprof does not see: who waits for whom on "
+		        "them is not known",
+		        unknown);
 	if (d->spawned)
 		pp_dataset_warn(d,
 		                "%" PRIu64

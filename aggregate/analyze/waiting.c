@@ -198,8 +198,8 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 		one->until = row[i].arrival_ns;
 		one->blame = -1;
 		one->bound_ns = 0;
-		one->is_unsplit = w->is_doubled || row[i].needs == PP_ROW_NEEDS_SOME;
-		w->unsplit += !w->is_doubled && one->is_unsplit;
+		one->is_unsplit = w->is_doubled || w->is_unknown || row[i].needs == PP_ROW_NEEDS_SOME;
+		w->unsplit += !w->is_doubled && !w->is_unknown && one->is_unsplit;
 		if (one->is_unsplit)
 			continue;
 		/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
@@ -266,9 +266,11 @@ static int64_t step_of(const struct pp_waiting *w, const struct pp_collective *c
 /* Times, root, bound; returns who came last. */
 static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
 {
+	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
 	size_t last = 0;
 
 	w->is_doubled = 0;
+	w->is_unknown = comm && comm->kind == PP_COMM_UNKNOWN;
 	c->ranks = (int32_t)c->row_count;
 	c->root = -1;
 	c->first_ns = row[0].arrival_ns;

@@ -145,7 +145,7 @@ void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *t
 		lane->pair->lost[PP_LOSS_EVICTED]++; /* no memory */
 		return;
 	}
-	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW)
+	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW || r->comm.is_name == PP_COMM_UNKNOWN)
 		c->kind = r->comm.is_name;
 	if (r->comm.is_name) {
 		c->name = pp_intern_put(lane->pair->shared->names, text, length);

@@ -101,8 +101,9 @@ struct pp_record_request { /* REQUEST: record.tick is when completion was seen *
 enum pp_comm_text {                  /* what the text of a COMM record is */
 	            PP_COMM_MEMBERS, /* world ranks, int32_t */
 	            PP_COMM_NAME,
-	            PP_COMM_FILE,   /* the name of the file that it stands for */
-	            PP_COMM_WINDOW, /* the name of the window that it stands for, often none */
+	            PP_COMM_FILE,    /* the name of the file that it stands for */
+	            PP_COMM_WINDOW,  /* the name of the window that it stands for, often none */
+	            PP_COMM_UNKNOWN, /* its name, often none: no call was seen to make it, so it is like no other rank's */
 };
 
 struct pp_record_comm { /* COMM: a communicator; windows and files of MPI are known by one of their own */

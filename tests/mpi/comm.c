@@ -248,6 +248,126 @@ TEST(test_made_idle)
 	forget();
 }
 
+static uint64_t id_of(MPI_Comm c)
+{
+	uint64_t id;
+
+	forget();
+	MPI_Comm_set_name(c, "asked");
+	id = one_call(__FILE__, __LINE__, "MPI_Comm_set_name") ? last_call()->comm : 0;
+	forget();
+	return id;
+}
+
+/* Of two communicators with the same members every second rank makes the second one's children first. */
+TEST(test_another_order_on_every_rank)
+{
+	MPI_Comm from[2], made[2], again;
+	MPI_Request r[2];
+	int first = me % 2;
+
+	for (int i = 0; i < 2; i++)
+		MPI_Comm_dup(MPI_COMM_WORLD, &from[i]);
+	for (int k = 0; k < 2; k++) {
+		int i = k ? !first : first;
+
+		MPI_Comm_idup(from[i], &made[i], &r[i]);
+	}
+	MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+	CHECK(id_of(made[0]) != id_of(made[1]));
+	CHECK(equal_on(MPI_COMM_WORLD, id_of(made[0])));
+	CHECK(equal_on(MPI_COMM_WORLD, id_of(made[1])));
+	for (int i = 0; i < 2; i++) {
+		MPI_Comm_free(&made[i]);
+		MPI_Comm_free(&from[i]);
+	}
+	/* only half of the ranks have more of these members before */
+	for (int i = 0; i < 3; i++) {
+		MPI_Comm_split(MPI_COMM_SELF, 0, 0, &again);
+		MPI_Comm_free(&again);
+		if (me % 2)
+			break;
+	}
+	MPI_Comm_split(MPI_COMM_WORLD, 0, me, &again);
+	CHECK(equal_on(MPI_COMM_WORLD, id_of(again)));
+	MPI_Comm_free(&again);
+	forget();
+}
+
+/* Two groups of the same members with other tags, and the same tag twice; rank 1 makes another one of its own in between. */
+TEST(test_groups_by_tag)
+{
+	MPI_Group world, all, own;
+	MPI_Comm c[3], alone;
+
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	MPI_Group_incl(world, 4, (int[]){3, 2, 1, 0}, &all);
+	MPI_Group_incl(world, 1, &me, &own);
+	for (int i = 0; i < 3; i++) {
+		if (me == 1) {
+			MPI_Comm_create_group(MPI_COMM_WORLD, own, 9, &alone);
+			MPI_Comm_free(&alone);
+		}
+		MPI_Comm_create_group(MPI_COMM_WORLD, all, i == 1 ? 8 : 7, &c[i]);
+	}
+	for (int i = 0; i < 3; i++) {
+		CHECK(equal_on(MPI_COMM_WORLD, id_of(c[i])));
+		CHECK(id_of(c[i]) != id_of(c[(i + 1) % 3]));
+	}
+	for (int i = 0; i < 3; i++)
+		MPI_Comm_free(&c[i]);
+	MPI_Group_free(&world);
+	MPI_Group_free(&all);
+	MPI_Group_free(&own);
+	forget();
+}
+
+static MPI_Comm hidden;
+
+/* Called inside of MPI_Comm_dup, where no wrapper looks. */
+static int copy_attribute(MPI_Comm from, int key, void *extra, void *value, void *ret_value, int *ret_flag)
+{
+	(void)from, (void)key, (void)extra, (void)value, (void)ret_value;
+	*ret_flag = 0;
+	return MPI_Comm_split(MPI_COMM_SELF, 0, 0, &hidden);
+}
+
+/* One that nobody saw made is like no other rank's, and says so. */
+TEST(test_unknown)
+{
+	MPI_Comm c;
+	int key, text = 0;
+	uint64_t id;
+
+	MPI_Comm_create_keyval(copy_attribute, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+	MPI_Comm_dup(MPI_COMM_SELF, &c);
+	MPI_Comm_set_attr(c, key, &text);
+	forget();
+	hidden = MPI_COMM_NULL;
+	{
+		MPI_Comm d;
+
+		MPI_Comm_dup(c, &d);
+		MPI_Comm_free(&d);
+	}
+	forget();
+	CHECK(hidden != MPI_COMM_NULL);
+	if (hidden != MPI_COMM_NULL) {
+		MPI_Barrier(hidden);
+		WANT("MPI_Barrier", -1, 0, 0);
+		id = last_call()->comm;
+		CHECK_INT(how_many(PP_RECORD_COMM), 2);
+		for (int i = 0; i < 2; i++)
+			text += nth(PP_RECORD_COMM, i) && nth(PP_RECORD_COMM, i)->record.comm.is_name == PP_COMM_UNKNOWN;
+		CHECK_INT(text, 1);
+		CHECK(!equal_on(MPI_COMM_WORLD, id));
+		MPI_Comm_free(&hidden);
+	}
+	MPI_Comm_free(&c);
+	MPI_Comm_free_keyval(&key);
+	forget();
+}
+
 TEST(test_world_sequence)
 {
 	MPI_Comm c;
@@ -279,6 +399,9 @@ int main(int argc, char **argv)
 	test_members_and_names();
 	test_reuse();
 	test_made_idle();
+	test_another_order_on_every_rank();
+	test_groups_by_tag();
+	test_unknown();
 	test_world_sequence();
 	return want_end();
 }

@@ -114,6 +114,51 @@ static void check_work(void)
 	CHECK(memcmp(started, ended, sizeof started) == 0);
 }
 
+enum { MADE = 6 };
+
+static MPI_Comm made[THREADS][MADE];
+
+/* Each thread of its own communicator, in the order in which they happen to run. */
+static void *make(void *arg)
+{
+	int t = *(int *)arg;
+
+	for (int i = 0; i < MADE; i++) {
+		char name[] = {'m', 'a', 'd', 'e', ' ', (char)('0' + t), (char)('0' + i), 0};
+
+		if (me)
+			usleep(1000 * (unsigned)(THREADS - t));
+		MPI_Comm_dup(comm[t], &made[t][i]);
+		MPI_Comm_set_name(made[t][i], name);
+	}
+	return NULL;
+}
+
+/* The communicators that threads made at once have ids that are equal on both ranks, and all differ. */
+static void check_made(void)
+{
+	uint64_t id[THREADS][MADE] = {{0}}, low[THREADS][MADE], high[THREADS][MADE];
+
+	take_all();
+	for (int i = 0; i < how_many(PP_RECORD_COMM); i++) {
+		const struct fake_record *f = nth(PP_RECORD_COMM, i);
+
+		if (f->record.comm.is_name == PP_COMM_NAME && !strncmp(f->text, "made ", 5))
+			id[f->text[5] - '0'][f->text[6] - '0'] = f->record.comm.comm;
+	}
+	fake->record_on(0);
+	MPI_Allreduce(id, low, THREADS * MADE, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+	MPI_Allreduce(id, high, THREADS * MADE, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+	fake->record_on(1);
+	CHECK(memcmp(low, high, sizeof low) == 0);
+	for (int i = 0; i < THREADS * MADE; i++)
+		for (int k = 0; k < i; k++)
+			CHECK((&id[0][0])[i] && (&id[0][0])[i] != (&id[0][0])[k]);
+	for (int i = 0; i < THREADS * MADE; i++)
+		MPI_Comm_free(&made[i / MADE][i % MADE]);
+	forget();
+}
+
 int main(int argc, char **argv)
 {
 	int provided, in, out = 5, number[THREADS];
@@ -138,6 +183,11 @@ int main(int argc, char **argv)
 		pthread_join(thread[i], NULL);
 	check_work();
 	check_where(first);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, make, &number[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	check_made();
 	MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &handed);
 	WANT("MPI_Irecv", -2, 0, 0);
 	request = last_call()->request;

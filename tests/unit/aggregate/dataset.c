@@ -560,6 +560,26 @@ TEST(communicators)
 	drop(&m);
 }
 
+/* Each rank has one that nobody saw made: nobody waits on it, and it is counted. */
+TEST(unknown_communicator)
+{
+	struct made m = {.capture = make_capture(2)};
+
+	for (size_t r = 0; r < 2; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_mpi(&m.capture, r, "MPI_Allreduce", 0, r ? 500 : 100, 600)->comm = 100 + r;
+		m.capture.rank[r].comm = calloc(1, sizeof(struct pp_comm));
+		m.capture.rank[r].comms = 1;
+		m.capture.rank[r].comm[0] = (struct pp_comm){.id = 100 + r, .size = 2, .kind = PP_COMM_UNKNOWN};
+	}
+	build(&m, 0, 0);
+	CHECK_STR(m.d.communicator[0].role, "unknown");
+	CHECK_INT(m.d.collectives, 2);
+	CHECK_INT(m.d.cell[0].wait_ns + m.d.cell[0].transfer_ns, 0);
+	CHECK(warned(&m.d, "2 communicators (of all ranks) were made by calls that podprof does not see"));
+	drop(&m);
+}
+
 TEST(little_or_nothing)
 {
 	struct made m = {.capture = make_capture(0)};
@@ -625,6 +645,7 @@ int main(void)
 	nonblocking();
 	point_to_point();
 	communicators();
+	unknown_communicator();
 	little_or_nothing();
 	domains_and_options();
 	return test_end();
