@@ -64,7 +64,7 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 	if (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE)
 		return 0;
 	if (!state->rings) {
-		left->empty++;
+		left->empty += !state->elsewhere;
 		return 0;
 	}
 	if (left->listed == LEFT_ROWS) {
@@ -72,8 +72,9 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 		return 0;
 	}
 	left->listed++;
-	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s && rm -r %s", state->path, *state->output ? state->output : "DIR",
-	         state->path);
+	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s", state->path, *state->output ? state->output : "DIR");
+	if (pp_spool_is_one(state->path) == 1)
+		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), " && rm -r %s", state->path);
 	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job without keeper%s%s", state->path, state->rings,
 	              state->rings == 1 ? "" : "s", state->life == PP_SPOOL_FAILED ? ": " : "",
 	              state->life == PP_SPOOL_FAILED ? state->message : "");

@@ -274,6 +274,7 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
 	char *text;
 	int rc;
 
+	pp_spool_announce(spool);
 	snprintf(path, sizeof(path), "%s/options", spool);
 	if (!access(path, F_OK))
 		return 0;

@@ -40,6 +40,7 @@ struct pp_spool_state {
 	enum pp_spool_life life;    /* LEFT: no keeper and not finished */
 	int keeper_pid;
 	int rings;          /* ring files */
+	int elsewhere;      /* not below a podprof-UID of ours: named by --spool, or by another TMPDIR */
 	char message[1024]; /* the keeper's, where FAILED */
 };
 
@@ -47,6 +48,8 @@ struct pp_spool_state {
 int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data);
 /* 1: podprof made it, and there is nothing else in it: it may be removed. 0: something else is in it, -ENOENT: it is no spool. */
 int pp_spool_is_one(const char *path);
+/* So that pp_spool_each() finds a spool that is elsewhere; best effort. */
+void pp_spool_announce(const char *spool);
 /* State of one spool; -ENOENT: not there. */
 int pp_spool_read(const char *path, struct pp_spool_state *ret_state);
 

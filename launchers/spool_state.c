@@ -14,6 +14,8 @@
 
 #include "core/ring/ring_file.h"
 
+#define AT ".at-" /* in the root of spools: a link to one that is elsewhere */
+
 /* By /proc/locks, not by trying the lock: for the moment of a trial a keeper that just starts would give up. */
 static int keeper_lock_held(const char *spool)
 {
@@ -151,27 +153,94 @@ int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
 	return 0;
 }
 
+static uint64_t hash(const char *text)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * 1099511628211u;
+	return h;
+}
+
+/* Ours, and nobody else can write there. */
+static int is_root(const char *root)
+{
+	struct stat st;
+
+	return !lstat(root, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+void pp_spool_announce(const char *spool)
+{
+	char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 32], base[64];
+	const char *const under[] = {"/dev/shm", "/tmp"};
+
+	snprintf(base, sizeof(base), "/dev/shm/podprof-%u/", (unsigned)geteuid());
+	if (!strncmp(spool, base, strlen(base)))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(root, sizeof(root), "%s/podprof-%u", under[i], (unsigned)geteuid());
+		mkdir(root, 0700);
+		snprintf(path, sizeof(path), "%s/" AT "%016llx", root, (unsigned long long)hash(spool));
+		if (is_root(root) && (!symlink(spool, path) || errno == EEXIST))
+			return;
+	}
+}
+
+/* What pp_spool_announce() left, where it is not below a root that is looked through anyway; a link to nothing goes. */
+static int see_elsewhere(const char *root, const char *name, const char *const skip[2],
+                         int (*see)(const struct pp_spool_state *state, void *data), void *data)
+{
+	char path[PP_SPOOL_PATH + 256], to[PP_SPOOL_PATH];
+	struct pp_spool_state state;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	n = readlink(path, to, sizeof(to) - 1);
+	if (n <= 0)
+		return 0;
+	to[n] = '\0';
+	for (int i = 0; i < 2; i++) {
+		size_t length = strlen(skip[i]);
+
+		if (!strncmp(to, skip[i], length) && to[length] == '/' && !strchr(to + length + 1, '/'))
+			return 0;
+	}
+	if (access(to, F_OK) && errno == ENOENT)
+		unlink(path);
+	else if (!pp_spool_read(to, &state) && pp_spool_is_one(to) >= 0) {
+		state.elsewhere = 1;
+		return see(&state, data);
+	}
+	return 0;
+}
+
 int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data)
 {
 	const char *tmp = getenv("TMPDIR");
-	const char *base[] = {"/dev/shm", tmp && *tmp == '/' ? tmp : "/tmp"};
+	const char *base[] = {"/dev/shm", tmp && *tmp == '/' ? tmp : "/tmp", "/tmp"};
+	char root[3][PP_SPOOL_PATH], path[PP_SPOOL_PATH + 256];
+	const char *const walked[2] = {root[0], root[1]};
 	struct pp_spool_state state;
+	struct dirent *e;
 	int rc = 0;
 
-	for (size_t i = 0; i < 2 && !rc; i++) {
-		char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 256];
-		struct dirent *e;
-		struct stat st;
-		DIR *d;
+	for (size_t i = 0; i < 3; i++)
+		snprintf(root[i], sizeof(root[i]), "%s/podprof-%u", base[i], (unsigned)geteuid());
+	for (size_t i = 0; i < 3 && !rc; i++) {
+		DIR *d =
+		        is_root(root[i]) ? opendir(root[i]) : NULL; /* what another user has made under our name tells us nothing */
 
-		snprintf(root, sizeof(root), "%s/podprof-%u", base[i], (unsigned)geteuid());
-		if (lstat(root, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-			continue; /* what another user has made under our name tells us nothing */
-		d = opendir(root);
+		if (d && i == 2 && !strcmp(root[1], root[2])) {
+			closedir(d);
+			break;
+		}
 		while (d && !rc && (e = readdir(d))) {
-			if (e->d_name[0] == '.')
+			if (!strncmp(e->d_name, AT, strlen(AT)))
+				rc = see_elsewhere(root[i], e->d_name, walked, see, data);
+			if (e->d_name[0] == '.' || i == 2) /* the third has links alone for us */
 				continue;
-			snprintf(path, sizeof(path), "%s/%s", root, e->d_name);
+			snprintf(path, sizeof(path), "%s/%s", root[i], e->d_name);
 			if (strlen(path) < PP_SPOOL_PATH && !pp_spool_read(path, &state))
 				rc = see(&state, data);
 		}
