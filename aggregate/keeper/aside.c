@@ -1,15 +1,21 @@
 /* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. See aside.h. */
 #include "aggregate/keeper/aside.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/session.h"
 #include "core/base/forked.h"
 #include "core/base/now.h"
+
+enum { CLAIMED = 2 * PP_SESSION_PATH };
 
 static void write_all(int fd, const void *data, size_t bytes)
 {
@@ -25,6 +31,42 @@ static void write_all(int fd, const void *data, size_t bytes)
 		at += n;
 		bytes -= (size_t)n;
 	}
+}
+
+static void forget(struct pp_aside *a)
+{
+	if (a->claimed)
+		munmap(a->claimed, CLAIMED);
+	a->claimed = a->answer.claimed = NULL;
+}
+
+/* Of a directory: what was not finished, and itself where nothing else is in it. */
+static void sweep_one(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && (e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > 5 && !strcmp(e->d_name + n - 5, ".part"))
+			unlinkat(fd, e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+/* What a child left that did not come to its end. */
+static void sweep(char *claimed)
+{
+	char *save, *line = claimed ? strtok_r(claimed, "\n", &save) : NULL;
+
+	for (; line; line = strtok_r(NULL, "\n", &save))
+		sweep_one(line);
 }
 
 static void be_child(const struct pp_aside_work *work, struct pp_aside_answer *answer, int fd)
@@ -45,8 +87,16 @@ int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t
 	int fd[2];
 
 	*a = (struct pp_aside){.fd = -1};
-	if (pipe2(fd, O_CLOEXEC))
-		return -errno;
+	a->answer.claimed = mmap(NULL, CLAIMED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (a->answer.claimed == MAP_FAILED)
+		a->answer.claimed = NULL;
+	a->claimed = a->answer.claimed;
+	if (pipe2(fd, O_CLOEXEC)) {
+		int rc = -errno;
+
+		forget(a);
+		return rc;
+	}
 	a->pid = pp_forked();
 	if (a->pid < 0) {
 		int rc = -errno;
@@ -54,6 +104,7 @@ int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t
 		close(fd[0]);
 		close(fd[1]);
 		a->pid = 0;
+		forget(a);
 		return rc;
 	}
 	if (!a->pid) {
@@ -77,6 +128,7 @@ static void fail(struct pp_aside *a, int late)
 	while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	a->pid = 0;
+	sweep(a->claimed);
 	memset(&a->answer, 0, sizeof(a->answer));
 	a->answer.code = late ? -ETIMEDOUT : -EIO;
 	if (late)
@@ -108,6 +160,7 @@ int pp_aside_done(struct pp_aside *a)
 	}
 	close(a->fd);
 	a->fd = -1;
+	forget(a);
 	return 1;
 }
 

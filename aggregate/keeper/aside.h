@@ -15,6 +15,7 @@ struct pp_aside_answer {
 	int code;
 	struct pp_err err;
 	struct pp_message message;
+	char *claimed;  /* shared with the child: twice PP_SESSION_PATH bytes, the directories that it made, a line each */
 	char text[512]; /* where no session was written: why */
 };
 
@@ -28,6 +29,7 @@ struct pp_aside {
 	pid_t pid; /* 0: none, or it has been waited for */
 	int fd;    /* -1: the answer is there */
 	int64_t deadline_ms;
+	char *claimed; /* as answer.claimed */
 	size_t got;
 	struct pp_aside_answer answer;
 };

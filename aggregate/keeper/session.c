@@ -170,6 +170,8 @@ static int name_session(const struct pp_capture *c, const struct pp_steps *steps
 {
 	char wanted[128];
 
+	int rc;
+
 	if (o->gather && !o->gather->leads) {
 		snprintf(name, size, "%s", o->gather->session);
 		return 0;
@@ -178,7 +180,11 @@ static int name_session(const struct pp_capture *c, const struct pp_steps *steps
 		snprintf(wanted, sizeof(wanted), "%s", o->session);
 	else
 		name_by_time(c, steps, wanted, sizeof(wanted));
-	return claim_name(o->logdir, wanted, name, size, err);
+	rc = claim_name(o->logdir, wanted, name, size, err);
+	if (!rc && o->ret_claimed)
+		snprintf(o->ret_claimed, 2 * (size_t)PP_SESSION_PATH, "%s/podprof/%s\n%s/plugins/profile/%s", o->logdir, name,
+		         o->logdir, name);
+	return rc;
 }
 
 static void note_all(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,

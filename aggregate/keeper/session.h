@@ -28,7 +28,8 @@ struct pp_session_options {
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
 	const struct pp_host_clock *host_clock; /* NULL, or what is known of this host's: copied */
 	struct pp_wall_watch *wall; /* NULL, or this host's wall clock as it was watched (salvage knows nothing of it) */
-	char *ret_later;            /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
+	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories, a line each, once they are its own */
+	char *ret_later;   /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
 };
 
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */

@@ -127,6 +127,16 @@ static void miss(struct pp_windows *w, uint64_t index)
 	pp_windows_miss(w, text);
 }
 
+static void know(struct pp_windows_told *t, const char *label, const char *text)
+{
+	size_t n = strlen(t->must_know);
+
+	if (n + strlen(label) + 264 > sizeof(t->must_know))
+		t->more++;
+	else
+		snprintf(t->must_know + n, sizeof(t->must_know) - n, "%s%s: %.260s", n ? "\n" : "", label, text);
+}
+
 static void take_answer(struct pp_windows *w)
 {
 	struct pp_aside_answer *a = &w->aside.answer;
@@ -139,8 +149,9 @@ static void take_answer(struct pp_windows *w)
 
 		t->failed += a->code != 0;
 		t->missed += !a->code;
-		if (!t->failure[0])
-			snprintf(t->failure, sizeof(t->failure), "no session of %s: %.240s", w->label, why);
+		if (!t->lost[0])
+			snprintf(t->why, sizeof(t->why), "%.300s", why);
+		add(t->lost, sizeof(t->lost), w->label);
 		pp_keeper_log("%s: %s", w->label, why);
 		return;
 	}
@@ -155,10 +166,12 @@ static void take_answer(struct pp_windows *w)
 	if (t->captured == 1)
 		snprintf(t->first, sizeof(t->first), "%s", m->session);
 	snprintf(t->last, sizeof(t->last), "%s", m->session);
-	if (m->must_know[0] && !t->must_know[0])
-		snprintf(t->must_know, sizeof(t->must_know), "%s: %.260s", w->label, m->must_know);
+	if (m->must_know[0])
+		know(t, w->label, m->must_know);
 	if (m->failure[0] && !t->failure[0])
-		snprintf(t->failure, sizeof(t->failure), "session %s has no %.80s: %.220s", m->session, m->lacking, m->failure);
+		snprintf(t->failure, sizeof(t->failure), "%.80s: %.220s", m->lacking, m->failure);
+	if (m->failure[0])
+		add(t->halved, sizeof(t->halved), m->session);
 	pp_keeper_log("%s: session %s", w->label, m->session);
 }
 
@@ -347,6 +360,8 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 		        "%d window%s captured on %d of %d rank%s, %zu host%s: %s\n%s/podprof/%s  (podprof report %s%s)",
 		        t->captured, t->captured == 1 ? "" : "s", t->delivered, t->asked, t->asked == 1 ? "" : "s", t->hosts,
 		        t->hosts == 1 ? "" : "s", t->steps, logdir, sessions, t->captured > 1 ? "--list " : "", logdir);
+	else if (t->lost[0])
+		n = (size_t)snprintf(message, size, "no session was written: no session of %s: %s", t->lost, t->why);
 	else
 		n = (size_t)snprintf(message, size, "no session was written: %s%s%s",
 		                     t->failure[0] ? t->failure : "no window was reached", t->failure[0] ? "" : why,
@@ -359,9 +374,15 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 		                      "\n%" PRIu64 " windows were left out: they came faster than sessions are written, or steps "
 		                      "were jumped. Give --every more",
 		                      t->skipped);
+	if (t->captured && t->lost[0] && n < size)
+		n += (size_t)snprintf(message + n, size - n, "\nno session of %s: %s", t->lost, t->why);
 	if (t->captured && t->failure[0] && n < size)
-		n += (size_t)snprintf(message + n, size - n, "\n%s", t->failure);
+		n += (size_t)snprintf(message + n, size - n, "\n%s%s%s%s", t->halved[0] ? "session " : "", t->halved,
+		                      t->halved[0] ? " has no " : "", t->failure);
 	if (t->captured && t->must_know[0] && n < size)
-		snprintf(message + n, size - n, "\n%s", t->must_know);
+		n += (size_t)snprintf(message + n, size - n, "\n%s", t->must_know);
+	if (t->captured && t->more && n < size)
+		snprintf(message + n, size - n, "\n%d more window%s such notes: see the quality of the sessions", t->more,
+		         t->more == 1 ? " has" : "s have");
 	return t->captured || !t->failed ? 0 : -EIO;
 }

@@ -11,9 +11,13 @@ struct pp_windows_told { /* what is known of all windows so far */
 	uint64_t skipped;     /* of a window that comes again: rows were written anew before their turn came, or steps jumped */
 	int delivered, asked; /* ranks: of the window with the fewest */
 	size_t hosts;
-	char steps[256];          /* the first few, by comma */
-	char first[64], last[64]; /* sessions */
-	char failure[400], lacking[256], must_know[400];
+	char steps[256];                /* the first few, by comma */
+	char first[64], last[64];       /* sessions */
+	char lacking[512];              /* windows that came to nothing */
+	char lost[512], why[320];       /* windows whose session could not be written; why the first could not */
+	char halved[400], failure[400]; /* sessions that lack a file; of the first of them, or of a window of time, the sentence */
+	char must_know[1200];           /* a line for each window */
+	int more;                       /* windows with such a line for which there was no room */
 };
 
 struct pp_windows {

@@ -75,6 +75,7 @@ static int write_window(void *context, struct pp_aside_answer *answer)
 	if (work->w.event_ranks && *work->w.event_ranks)
 		options.event_ranks = work->w.event_ranks;
 	options.ret_message = &answer->message;
+	options.ret_claimed = answer->claimed;
 	options.ret_later = work->later;
 	options.gather = work->gather;
 	options.rendezvous = work->rendezvous;

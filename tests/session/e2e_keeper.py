@@ -168,7 +168,50 @@ def no_spool(place, full):
     check(got.code == 1 and f"rm -r {empty}" in got.err, got.told())
 
 
-CASES = {"salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left}
+def lost_windows(place, full):
+    """Several windows that cannot be written are all named, and leave nothing half done."""
+    logs = place.new_logs()
+    job = start(place.under(logs, [place.program("steps"), "500", "5"], "--steps", "5:10,200:205,260:265,320:325"))
+    check(wait_until(lambda: glob.glob(logs + "/podprof/*/report.html"), 30), "no first session")
+    os.rename(logs + "/podprof", logs + "/away")
+    with open(logs + "/podprof", "w", encoding="ascii"):
+        pass
+    got = finish(job)
+    check(got.code == 0 and "1 window captured" in got.err, got.told())
+    check("no session of steps 200:205, steps 260:265, steps 320:325: " in got.err, got.told())
+    check(not [n for n in jobs.tree(logs) if n.endswith(".part")], jobs.tree(logs))
+
+
+def elsewhere(place, full):
+    """Jobs whose --spool is in a place of its own: capture, report and doctor find them, while they run and when they are dead."""
+    spool, logs = os.path.join(place.scratch, "some where"), place.new_logs()
+    os.mkdir(spool)
+    job = start(place.under(logs, [place.program("steps"), "1000", "5"], "--spool", spool))
+    check(wait_until(lambda: keepers(spool), 20), "no keeper was started")
+    check(wait_until(lambda: glob.glob(spool + "/*.ring"), 20), "no ring")
+    for path in glob.glob(logs + "/.podprof-requests/*/keeper"):
+        os.remove(path)  # by the node alone
+    got = run([place.podprof(), "capture", logs, "--steps", "+5"])
+    check(got.code == 0, got.told())
+    kill_keeper(spool)
+    got = run([place.podprof(), "doctor"])
+    check(f"{spool}: 1 ring of a job without keeper" in got.out, got.told())
+    check(finish(job).code == 0, "the job failed")
+    empty = place.new_logs()
+    job = start(place.under(empty, [place.program("steps"), "400", "5"], "--spool", spool + "2"))
+    check(wait_until(lambda: keepers(spool + "2"), 20), "no keeper was started")
+    got = run([place.podprof(), "report", empty])
+    check(got.code == 0 and "400 " in got.out + finish(job).out, got.told())
+    dead = place.new_logs()
+    job = start(place.under(dead, [place.program("steps"), "100", "5"], "--spool", spool + "3"))
+    check(wait_until(lambda: keepers(spool + "3") and glob.glob(spool + "3/*.ring"), 20), "no keeper was started")
+    kill_keeper(spool + "3")
+    finish(job)
+    got = run([place.podprof(), "report", dead])
+    check(got.code == 1 and f"podprof salvage {spool}3" in got.err, got.told())
+
+
+CASES = {"lost_windows": lost_windows, "elsewhere": elsewhere, "salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

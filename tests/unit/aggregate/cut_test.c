@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "aggregate/keeper/aside.h"
@@ -180,6 +181,26 @@ static int hangs(void *context, struct pp_aside_answer *a)
 	return 0;
 }
 
+/* As a writer that is killed with its files half done. */
+static int leaves_parts(void *context, struct pp_aside_answer *a)
+{
+	const char *base = context;
+	char path[300];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/claimed%d", base, i);
+		mkdir(path, 0700);
+		memcpy(a->claimed + strlen(a->claimed), path, strlen(path) + 1);
+		a->claimed[strlen(a->claimed)] = '\n';
+		snprintf(path, sizeof(path), "%s/claimed%d/pod.h5.part", base, i);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	snprintf(path, sizeof(path), "%s/claimed1/whole", base);
+	close(open(path, O_CREAT | O_WRONLY, 0600));
+	raise(SIGKILL);
+	return 0;
+}
+
 static void wait_for(struct pp_aside *a)
 {
 	for (int i = 0; i < 5000 && !pp_aside_done(a); i++)
@@ -323,6 +344,18 @@ TEST(local_time_in_children)
 	}
 }
 
+TEST(parts_of_the_dead)
+{
+	struct pp_aside a;
+
+	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = leaves_parts, .context = dir}, 60000), 0);
+	wait_for(&a);
+	CHECK_INT(a.answer.code, -EIO);
+	CHECK(access(path_of("claimed0"), F_OK) != 0);
+	CHECK(access(path_of("claimed1/whole"), F_OK) == 0);
+	CHECK(access(path_of("claimed1/pod.h5.part"), F_OK) != 0);
+}
+
 TEST(asides)
 {
 	int number = SIGKILL;
@@ -351,6 +384,7 @@ int main(void)
 	clipped_at_the_edges();
 	local_time_in_children();
 	forks_beside_threads();
+	parts_of_the_dead();
 	asides();
 	return rings_kit_end();
 }
