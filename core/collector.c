@@ -150,6 +150,7 @@ static int open_ring(struct pp_err *err)
 	if (rc)
 		goto fail;
 	read_windows(&asked);
+	pp_ring_pool.may_grow = pp_lifecycle_has_keeper;
 	pp_header_fill(pp_ring_pool.header, &claim, &asked);
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)

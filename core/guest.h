@@ -34,6 +34,8 @@ const struct pp_control *pp_guest_control(void);
 /* lifecycle.c: pid in which the library was loaded; handlers of a rank. */
 int pp_lifecycle_is_forked(void);
 void pp_lifecycle_start(void);
+/* 0: what is recorded now nobody will drain. Two system calls. */
+int pp_lifecycle_has_keeper(void);
 /* In a forked child: from now on this process is not the rank. */
 void pp_guest_abandon(void);
 /* At exit: no record is written any more. */

@@ -79,11 +79,15 @@ static struct pp_control *map_control(int *ret_foreign)
 	return c;
 }
 
+static const struct pp_control *page; /* as the claim found it */
+
 const struct pp_control *pp_guest_control(void)
 {
 	int foreign = 0;
 
-	return map_control(&foreign);
+	if (!page)
+		page = map_control(&foreign);
+	return page;
 }
 
 static int keeper_lives(const struct pp_control *c)
@@ -91,7 +95,14 @@ static int keeper_lives(const struct pp_control *c)
 	int32_t pid = atomic_load_explicit(&c->keeper_pid, memory_order_acquire);
 
 	/* Of another pid namespace its pid says nothing: it is waited for as long as one that lives. */
-	return pid <= 0 || c->keeper_space != pp_proc_pid_space() || !kill(pid, 0) || errno == EPERM;
+	return pid <= 0 || c->keeper_space != pp_proc_pid_space() || ((!kill(pid, 0) || errno == EPERM) && !pp_proc_is_zombie(pid));
+}
+
+int pp_lifecycle_has_keeper(void)
+{
+	uint32_t state = page ? atomic_load_explicit(&page->keeper_state, memory_order_relaxed) : PP_KEEPER_NONE;
+
+	return !page || (state != PP_KEEPER_DONE && state != PP_KEEPER_FAILED && keeper_lives(page));
 }
 
 static void print_message(const struct pp_control *c)

@@ -2,6 +2,7 @@
 #include "aggregate/keeper/keeper.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
+#include "core/base/memory_room.h"
 #include "core/base/now.h"
 
 enum {
@@ -26,6 +28,7 @@ enum {
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
 	SOME_MS = 2000,     /* after the run processes that came are over, though fewer than announced */
 	FULL_PERCENT = 50,
+	LEAST_BUFFER = 4 << 20,
 };
 
 static volatile sig_atomic_t stop;
@@ -266,6 +269,18 @@ static void set_options(struct pp_keeper *k)
 	k->job = (struct pp_windows_job){.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
 }
 
+/* The job has the memory of its cgroup. The rings have an eighth of what is left, and records another one: where each becomes a
+ * step of its own, the tables made of them are four times as large. */
+static void fit_memory(struct pp_settings *s)
+{
+	uint64_t room = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT), most = room / 8 > LEAST_BUFFER ? room / 8 : LEAST_BUFFER;
+
+	if (s->buffer <= most)
+		return;
+	s->buffer = most;
+	pp_keeper_log("the window buffer is %" PRIu64 " KiB: the memory cgroup has %" PRIu64 " KiB left", most / 1024, room / 1024);
+}
+
 /* Without memory for it this host goes on by itself. */
 static void open_pod(struct pp_keeper *k)
 {
@@ -293,6 +308,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 		pp_err_wrap(err, rc, "no session will be written");
 		goto unlock;
 	}
+	fit_memory(&k.settings);
 	set_options(&k);
 	pp_wall_watch_init(&k.wall);
 	pp_sampler_init(&k.sampler, "/proc");

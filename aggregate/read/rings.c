@@ -9,7 +9,13 @@
 #include "core/source/mpi_call.h"
 
 /* Names may take this much; more names than that are counted as cut. */
-enum { NAMES_BYTES = 24 * 1024 * 1024, PAYLOADS_BYTES = 16 * 1024 * 1024, ROUNDS = 8 };
+enum { NAMES_BYTES = 24 * 1024 * 1024, PAYLOADS_BYTES = 16 * 1024 * 1024, LEAST_TEXT_BYTES = 1024 * 1024, ROUNDS = 8 };
+
+/* No more than spans may take: a small buffer is all the memory that there is. */
+static size_t text_bytes(size_t most, size_t buffer)
+{
+	return buffer > most ? most : buffer > LEAST_TEXT_BYTES ? buffer : LEAST_TEXT_BYTES;
+}
 
 struct pp_rings *pp_rings_new(size_t buffer)
 {
@@ -27,8 +33,8 @@ struct pp_rings *pp_rings_new(size_t buffer)
 		pp_rings_free(r);
 		return NULL;
 	}
-	pp_intern_limit(r->shared.names, NAMES_BYTES);
-	pp_intern_limit(r->shared.payloads, PAYLOADS_BYTES);
+	pp_intern_limit(r->shared.names, text_bytes(NAMES_BYTES, buffer));
+	pp_intern_limit(r->shared.payloads, text_bytes(PAYLOADS_BYTES, buffer));
 	return r;
 }
 

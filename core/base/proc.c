@@ -32,15 +32,30 @@ long pp_proc_read(const char *path, char *text, size_t size)
 	return used || !n ? (long)used : (long)n;
 }
 
-uint64_t pp_proc_start_time(int pid)
+/* Of /proc/PID/stat, what follows the second field; NULL where there is no such process. */
+static char *read_stat(int pid, char *text, size_t size)
 {
-	char path[32], text[1024];
-	char *p;
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (pp_proc_read(path, text, sizeof(text)) <= 0)
-		return 0;
-	p = strrchr(text, ')'); /* the name may hold blanks and brackets */
+	if (pp_proc_read(path, text, size) <= 0)
+		return NULL;
+	return strrchr(text, ')'); /* the name may hold blanks and brackets */
+}
+
+int pp_proc_is_zombie(int pid)
+{
+	char text[1024];
+	const char *p = read_stat(pid, text, sizeof(text));
+
+	return p && p[1] == ' ' && (p[2] == 'Z' || p[2] == 'X');
+}
+
+uint64_t pp_proc_start_time(int pid)
+{
+	char text[1024];
+	char *p = read_stat(pid, text, sizeof(text));
+
 	if (!p)
 		return 0;
 	for (int field = 2; field < 22; field++) {

@@ -190,6 +190,18 @@ static int grow_file(struct pp_pool *p, uint32_t limit)
 	return 0;
 }
 
+/* What fails is not tried again: what is full now is full for the others too, and a keeper that is gone does not come back. */
+static int has_grown(struct pp_pool *p, uint32_t limit)
+{
+	int is_drained = !p->may_grow || p->may_grow();
+
+	if (is_drained && !grow_file(p, limit))
+		return 1;
+	p->no_space = is_drained;
+	atomic_store_explicit(&p->header->chunk_limit, p->backed, memory_order_relaxed);
+	return 0;
+}
+
 uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss)
 {
 	struct pp_ring_header *h = p->header;
@@ -202,11 +214,8 @@ uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss)
 	if (!number) {
 		if (!grow || used >= limit)
 			return 0;
-		if (used >= p->backed && grow_file(p, limit)) {
-			/* Not tried again: what is full now is full for the others too. */
-			p->no_space = 1;
-			*ret_loss = PP_LOSS_NO_SPACE;
-			atomic_store_explicit(&h->chunk_limit, p->backed, memory_order_relaxed);
+		if (used >= p->backed && !has_grown(p, limit)) {
+			*ret_loss = p->no_space ? PP_LOSS_NO_SPACE : PP_LOSS_RING_FULL;
 			return 0;
 		}
 		number = used + 1;

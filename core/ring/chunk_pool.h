@@ -17,6 +17,7 @@ struct pp_pool {
 	char path[512];
 	uint32_t backed;                            /* chunks reserved in the file, >= chunk_used */
 	uint32_t slots_backed;                      /* thread slots reserved in the file */
+	int (*may_grow)(void);                      /* NULL: always. 0: nobody drains it */
 	int no_space;                               /* the file system refused the last growth */
 	uint64_t free_map[PP_POOL_CHUNKS_MAX / 64]; /* drained chunks, lowest first: the hot set */
 };

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
+#include "core/base/memory_room.h"
 #include "core/ring/chunk_pool.h"
 
 enum { HEAD_BYTES = 65536 }; /* of the header, what is reserved at first */
@@ -21,23 +22,28 @@ int pp_room_read(const char *spool, struct pp_room *ret_room, struct pp_err *err
 	if (statvfs(spool, &fs))
 		return pp_err_set(err, -errno, "not recording: '%s': %s", spool, strerror(errno));
 	*ret_room = (struct pp_room){.space = (uint64_t)fs.f_bavail * fs.f_frsize, .file_size = UINT64_MAX};
+	ret_room->memory = pp_memory_room(PP_MEMORY_CGROUP, PP_MEMORY_ROOT);
 	if (!getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur != RLIM_INFINITY)
 		ret_room->file_size = most.rlim_cur;
 	return 0;
 }
 
-/* At most 1/8 of the free space shared by the local ranks; unknown: 1/64. A little space still gives the least, as long as that
- * leaves half of the space to the others. */
+/* At most 1/8 of the free space, or of the memory that is left, shared by the local ranks; unknown: 1/64. A little still gives the
+ * least, as long as that leaves half of it to the others. */
 int pp_room_chunks(const struct pp_room *room, const char *spool, uint64_t ring_bytes, int32_t local_size, uint32_t *ret_chunks,
                    struct pp_err *err)
 {
 	uint64_t local = local_size > 0 ? (uint64_t)local_size : 8;
-	uint64_t bytes = room->space / 8 / local, chunks;
+	uint64_t space = room->space < room->memory ? room->space : room->memory, bytes = space / 8 / local, chunks;
 
 	if (bytes > ring_bytes)
 		bytes = ring_bytes;
 	if (bytes < LEAST_BYTES) {
-		if (room->space / 2 / local < LEAST_BYTES)
+		if (space / 2 / local < LEAST_BYTES && space < room->space)
+			return pp_err_set(err, -ENOMEM,
+			                  "not recording: the memory cgroup has only %llu KiB left. Give the job more memory",
+			                  (unsigned long long)(space / 1024));
+		if (space / 2 / local < LEAST_BYTES)
 			return pp_err_set(err, -ENOSPC,
 			                  "not recording: '%s' has only %llu KiB free. Give more memory there, or --spool DIR",
 			                  spool, (unsigned long long)(room->space / 1024));

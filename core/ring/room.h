@@ -1,5 +1,5 @@
-/* How large a rank's ring may be: by the space of the spool, and by the limit on file sizes. Called by chunk_pool.c at the claim.
- * In: what the system has. Out: chunks. */
+/* How large a rank's ring may be: by the space of the spool, the limit on file sizes, and the memory cgroups.
+ * Called by chunk_pool.c at the claim. In: what the system has. Out: chunks. */
 #ifndef PP_RING_ROOM_H
 #define PP_RING_ROOM_H
 
@@ -14,6 +14,7 @@ enum {
 struct pp_room {
 	uint64_t space;     /* free in the spool's file system */
 	uint64_t file_size; /* most bytes of a file; UINT64_MAX: no limit */
+	uint64_t memory;    /* left by the memory cgroups; UINT64_MAX: no limit */
 };
 
 int pp_room_read(const char *spool, struct pp_room *ret_room, struct pp_err *err);

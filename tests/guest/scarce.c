@@ -113,6 +113,36 @@ static int file_size(const char *kib)
 	return 0;
 }
 
+/* A job that uses some MiB of its own beside a flood of marks, COUNT times 200 000 of them. */
+static int memory(const char *count)
+{
+	size_t bytes = (size_t)env_number("GUEST_MIB", 16) << 20;
+	char *own = malloc(bytes);
+
+	if (!own)
+		return 3;
+	for (long i = 0; i < strtol(count, NULL, 10); i++) {
+		podprof_step_begin(i);
+		memset(own, (int)i, bytes);
+		flood();
+		podprof_step_end();
+	}
+	free(own);
+	return 0;
+}
+
+/* Waits until its keeper is gone, then marks more than its ring holds. */
+static int keeper_gone(const char *unused)
+{
+	(void)unused;
+	step(0);
+	while (!is_stopped())
+		sleep_ms(2);
+	for (int i = 0; i < 4; i++)
+		flood();
+	return 0;
+}
+
 /* What a child may call that does not know of its parent's rings. */
 static void child_marks(void)
 {
@@ -205,9 +235,8 @@ static const struct {
 	const char *name;
 	int (*run)(const char *argument);
 } modes[] = {
-        {"late_full", late_full},
-        {"file_size", file_size},
-        {"raw_fork", raw_fork},
+        {"late_full", late_full},     {"file_size", file_size}, {"memory", memory},
+        {"keeper_gone", keeper_gone}, {"raw_fork", raw_fork},
 };
 
 int main(int argc, char **argv)

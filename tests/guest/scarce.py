@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """Jobs that lack something, under podprof: room in the spool, large files, memory, fork's handlers. The job ends as it does without
 podprof, and what was lost is said. Run by ctest guest_scarce."""
+import glob
 import os
+import re
+import signal
 import subprocess
 import sys
 
@@ -108,9 +111,81 @@ def raw_fork_mpi(place, full):
         check(list(f["op/calls"][()][rows]) == [1, 1], f["op/calls"][()][rows])
 
 
+class Cgroup:
+    """A memory cgroup below this process's own, of either version; commands run in it by its `run`."""
+
+    def __init__(self, mib):
+        own = {}
+        with open("/proc/self/cgroup", encoding="ascii") as f:
+            for line in f:
+                _, controllers, path = line.rstrip("\n").split(":", 2)
+                own.update({c: path for c in controllers.split(",")})
+        for base, limit, key in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory"), ("/sys/fs/cgroup", "memory.max", "")):
+            self.path = f"{base}{own.get(key, '')}/podprof-test-{os.getpid()}"
+            try:
+                os.mkdir(self.path)
+                with open(os.path.join(self.path, limit), "w", encoding="ascii") as f:
+                    f.write(str(mib << 20))
+                return
+            except OSError:
+                self.remove()
+        raise Skipped("no memory cgroup can be made here")
+
+    def inside(self, command):
+        return ["sh", "-c", f"echo $$ > {self.path}/cgroup.procs && exec \"$@\"", "sh", *command]
+
+    def kills(self):
+        for name in ("memory.oom_control", "memory.events"):
+            try:
+                with open(os.path.join(self.path, name), encoding="ascii") as f:
+                    return int(re.search(r"^oom_kill (\d+)", f.read(), re.M)[1])
+            except OSError:
+                continue
+        return 0
+
+    def remove(self):
+        def gone():
+            try:
+                os.rmdir(self.path)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                return False
+            return True
+        wait_until(gone, 20)
+
+
+def memory(place, full):
+    """In a memory cgroup of three times what the job needs nothing is killed, however many records there are."""
+    for mib in (60, 120):
+        group = Cgroup(mib)
+        try:
+            logs = place.new_logs()
+            got = run(group.inside(place.under(logs, [place.program("scarce"), "memory", "40" if full else "12"])))
+            check(got.code == 0 and got.out == "rank 0 is done\n", f"{mib} MiB: {got.told()}")
+            check(wait_until(lambda: jobs.sessions(logs), 20), f"{mib} MiB: no session: {got.told()}, {jobs.tree(logs)}")
+            check(group.kills() == 0, f"{mib} MiB: {group.kills()} processes killed: {got.told()}")
+        finally:
+            group.remove()
+
+
+def keeper_gone(place, full):
+    """Rings that nobody drains any more do not grow."""
+    logs = place.new_logs()
+    process = jobs.start_until(place, place.under(logs, [place.program("scarce"), "keeper_gone"]))
+    spool = wait_until(lambda: next((os.path.dirname(p) for p in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/rank-0-*.ring")), None), 20)
+    check(spool, "no ring")
+    for pid in keepers(spool):
+        os.kill(pid, signal.SIGKILL)
+    got = jobs.over(process)
+    check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
+    size = sum(os.stat(p).st_blocks * 512 for p in glob.glob(os.path.join(spool, "*.ring")))
+    check(size < 4 << 20, f"the ring has {size} bytes")
+
+
 CASES = {
     "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside,
-    "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi,
+    "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi, "memory": memory, "keeper_gone": keeper_gone,
 }
 
 if __name__ == "__main__":
