@@ -44,7 +44,16 @@ static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_th
 	t->kinds = lane->kinds;
 	if (!lane->blocks.spans)
 		return 0;
-	for (b = lane->blocks.first; b; b = b->next)
+	b = lane->blocks.first;
+	if (!b->next) { /* where it is: so many threads, so many mappings */
+		pp_store_pop(store, &lane->blocks);
+		t->mapped = b->bytes;
+		t->span = b->span;
+		t->spans = b->used;
+		free(b);
+		return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
+	}
+	for (; b; b = b->next)
 		t->mapped += b->bytes;
 	/* With pages larger than what blocks are made of, none can be moved: all are copied. */
 	all = mmap(NULL, t->mapped, movable ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,

@@ -71,9 +71,55 @@ struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot)
 	lane->last = INT64_MIN;
 	for (int i = 0; i < PP_RING_LOSSES; i++)
 		lane->lost_seen += atomic_load_explicit(&s->lost[i], memory_order_relaxed);
+	p->shared->store.bytes += sizeof(*lane);
 	lane->next = p->lanes;
 	p->lanes = p->lane[slot] = lane;
 	return lane;
+}
+
+static void free_lane(struct pp_lane *lane)
+{
+	lane->pair->shared->store.bytes -= sizeof(*lane);
+	for (int i = 0; i < PP_RING_DOMAINS; i++)
+		free(lane->stack[i].entry);
+	free(lane);
+}
+
+void pp_lane_emptied(struct pp_lane *lane)
+{
+	lane->pair->emptied++;
+}
+
+void pp_pair_forget(struct pp_pair *p)
+{
+	struct pp_lane **at = &p->lanes, *lane;
+
+	p->emptied = 0;
+	while ((lane = *at)) {
+		if (lane->over && !lane->blocks.first) {
+			*at = lane->next;
+			free_lane(lane);
+		} else {
+			at = &lane->next;
+		}
+	}
+}
+
+void pp_pair_release(struct pp_pair *p)
+{
+	while (p->lanes) {
+		struct pp_lane *next = p->lanes->next;
+
+		free_lane(p->lanes);
+		p->lanes = next;
+	}
+	for (size_t i = 0; i < p->comms; i++)
+		free(p->comm[i].member);
+	free(p->comm);
+	free(p->usage);
+	free(p->told);
+	pp_open_release(&p->ranges);
+	pp_open_release(&p->requests);
 }
 
 static void refresh_name(struct pp_lane *lane)

@@ -7,30 +7,11 @@
 #include "aggregate/read/payload.h"
 #include "core/step/category.h"
 
-enum { DEPTH_MOST = 65536 };
+enum { DEPTH_MOST = 65536, FORGET_LANES = 256 };
 
 void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header)
 {
 	*p = (struct pp_pair){.shared = shared, .header = header, .horizon = INT64_MIN};
-}
-
-void pp_pair_release(struct pp_pair *p)
-{
-	while (p->lanes) {
-		struct pp_lane *next = p->lanes->next;
-
-		for (int i = 0; i < PP_RING_DOMAINS; i++)
-			free(p->lanes->stack[i].entry);
-		free(p->lanes);
-		p->lanes = next;
-	}
-	for (size_t i = 0; i < p->comms; i++)
-		free(p->comm[i].member);
-	free(p->comm);
-	free(p->usage);
-	free(p->told);
-	pp_open_release(&p->ranges);
-	pp_open_release(&p->requests);
 }
 
 /* Bytes of text of a record whose `left` followers are in the same span; *ret_text may be a copy in the shared room. */
@@ -363,4 +344,6 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 	}
 	if (p->shared->store.bytes > p->shared->store.buffer)
 		pp_store_evict(&p->shared->store);
+	if (p->emptied >= FORGET_LANES)
+		pp_pair_forget(p);
 }

@@ -60,6 +60,7 @@ struct pp_pair { /* one ring */
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
 	uint32_t remarks; /* those, and others for which there was no room */
 	uint64_t records;
+	uint32_t emptied; /* threads whose spans were all evicted, since pp_pair_forget() */
 	uint64_t lost[PP_LOSSES];
 	int64_t horizon;
 	uint64_t steps_ended;
@@ -102,6 +103,10 @@ void pp_pair_remark(struct pp_pair *p, const char *text, size_t length);
 void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text);
 /* Bytes of a range's name before what PyTorch puts behind it: ", seq = 3, sizes = [[2]]". */
 size_t pp_name_plain(const char *text, size_t length);
+
+/* Lanes of threads that are over and have no span any more. */
+void pp_pair_forget(struct pp_pair *p);
+void pp_lane_emptied(struct pp_lane *lane);
 
 int pp_lane_over(const struct pp_lane *lane);
 struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);

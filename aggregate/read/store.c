@@ -40,14 +40,17 @@ static void new_slab(struct pp_store *s)
 		s->no_slabs = 1; /* used up all the same, a page at a time */
 }
 
-/* mmap, so that what is given back leaves the process; populated at once, which is cheaper than a fault a page. */
+/* mmap, so that what is given back leaves the process; populated at once, which is cheaper than a fault a page. But for a thread's
+ * first one: most of many threads are short, and use a page of it. */
 static void *map_block(struct pp_store *s, size_t bytes)
 {
 	char *p;
 
 	if (bytes == BLOCK_BYTES && s->bytes >= SLABS_FROM && !s->no_slabs && s->slab_left < bytes)
 		new_slab(s);
-	if (bytes != BLOCK_BYTES || s->slab_left < bytes)
+	if (bytes != BLOCK_BYTES)
+		return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->slab_left < bytes)
 		return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	p = s->slab;
 	s->slab += bytes;
@@ -75,9 +78,12 @@ static struct pp_block *make(struct pp_store *s, size_t bytes)
 			free(b);
 			return NULL;
 		}
-		s->bytes += bytes;
+		s->bytes += bytes == BLOCK_BYTES ? bytes : 0;
 	}
-	*b = (struct pp_block){.bytes = bytes, .room = (uint32_t)(bytes / sizeof(*span)), .span = span};
+	*b = (struct pp_block){.bytes = bytes,
+	                       .charged = bytes == BLOCK_BYTES ? bytes : 0,
+	                       .room = (uint32_t)(bytes / sizeof(*span)),
+	                       .span = span};
 	return b;
 }
 
@@ -85,6 +91,20 @@ void pp_block_free(struct pp_block *block)
 {
 	munmap(block->span, block->bytes);
 	free(block);
+}
+
+/* What the block's spans have touched of it by now. */
+static void charge(struct pp_store *s, struct pp_block *b)
+{
+	size_t touched = b->used * sizeof(b->span[0]);
+
+	if (touched <= b->charged)
+		return;
+	if (!s->page)
+		s->page = (size_t)sysconf(_SC_PAGESIZE);
+	touched = (touched + s->page - 1) / s->page * s->page;
+	s->bytes += touched - b->charged;
+	b->charged = touched;
 }
 
 static void unlink_age(struct pp_store *s, struct pp_block *b)
@@ -112,6 +132,7 @@ struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, 
 		b = n;
 	}
 	span = &b->span[b->used++];
+	charge(s, b);
 	lane_blocks->spans++;
 	memset(span, 0, sizeof(*span));
 	return span;
@@ -128,7 +149,7 @@ struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks)
 		lane_blocks->last = NULL;
 	lane_blocks->spans -= b->used;
 	unlink_age(s, b);
-	s->bytes -= b->bytes;
+	s->bytes -= b->charged;
 	return b;
 }
 
@@ -161,6 +182,8 @@ static void evict_block(struct pp_store *s, struct pp_block *b)
 			*moved = *old;
 		pp_lane_moved(b->lane, old, moved);
 	}
+	if (!blocks->first)
+		pp_lane_emptied(b->lane);
 	give_back(s, b);
 }
 

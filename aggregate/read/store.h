@@ -18,7 +18,8 @@ struct pp_block {
 	struct pp_block *older, *newer; /* of all lanes, by age */
 	struct pp_block *next;          /* of this lane */
 	struct pp_lane *lane;
-	size_t bytes; /* of the mapping */
+	size_t bytes;   /* of the mapping */
+	size_t charged; /* of them: a large block's all, of a thread's first one the pages in use */
 	uint32_t used, room;
 	struct pp_span *span; /* [room], a mapping of its own: whole pages, filled to the end before the next block begins */
 };
@@ -32,6 +33,7 @@ struct pp_store {
 	struct pp_block *oldest, *newest;
 	struct pp_block *spare; /* full-sized ones that were evicted */
 	size_t bytes, buffer;
+	size_t page;
 	char *slab; /* address space in huge pages that the next blocks come from */
 	size_t slab_left;
 	int no_slabs; /* the system gave none */

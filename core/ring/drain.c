@@ -36,6 +36,7 @@ struct pp_drain {
 	uint64_t gone;
 	int lost; /* the header is what we know of it */
 	int fill;
+	uint32_t ended; /* threads, in the last run */
 	struct pp_mapped guard;
 	struct pp_ring_header *known, *spare; /* what the header said last */
 	int32_t rank, job_size;               /* as they were checked */
@@ -307,6 +308,7 @@ static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t sl
 		give_back(d, last, p->at);
 	atomic_store_explicit(&s->first, 0, memory_order_relaxed);
 	*p = (struct place){0};
+	d->ended++;
 	if (sink->ended)
 		sink->ended(sink->context, slot);
 	/* Release: the next owner sees first = 0 and may set its own. */
@@ -368,9 +370,10 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 {
 	const struct pp_ring_header *h = pp_drain_header(d);
-	uint32_t chunks_left, threads;
+	uint32_t chunks_left, threads, used;
 	uint64_t records = 0;
 
+	d->ended = 0;
 	if (update_size(d) || d->guard.cut) {
 		lose_threads(d);
 		return 0;
@@ -389,6 +392,10 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 	else
 		remember(d, threads);
 	d->fill = (int)(records * 100 / ((uint64_t)d->limit * PP_CHUNK_RECORDS));
+	/* Each thread that has ended had a slot and a chunk, however short it was. */
+	used = d->ended * 100 / (d->limit < PP_RING_THREADS ? d->limit : PP_RING_THREADS);
+	if ((uint32_t)d->fill < used)
+		d->fill = (int)used;
 	if (d->fill > 100)
 		d->fill = 100;
 	return records;

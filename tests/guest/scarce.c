@@ -131,6 +131,34 @@ static int memory(const char *count)
 	return 0;
 }
 
+static void *ten_calls(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 10; i++) {
+		podprof_range_push("short");
+		podprof_range_pop();
+	}
+	return NULL;
+}
+
+/* COUNT threads of ten calls each, eight at a time and no faster than a keeper on a busy machine frees their slots. */
+static int threads(const char *count)
+{
+	pthread_t thread[8];
+
+	podprof_step_begin(0);
+	for (long i = 0; i < strtol(count, NULL, 10); i += 8) {
+		for (int k = 0; k < 8; k++)
+			if (pthread_create(&thread[k], NULL, ten_calls, NULL))
+				return 4;
+		for (int k = 0; k < 8; k++)
+			pthread_join(thread[k], NULL);
+		sleep_ms(1);
+	}
+	podprof_step_end();
+	return 0;
+}
+
 /* Waits until its keeper is gone, then marks more than its ring holds. */
 static int keeper_gone(const char *unused)
 {
@@ -236,7 +264,7 @@ static const struct {
 	int (*run)(const char *argument);
 } modes[] = {
         {"late_full", late_full},     {"file_size", file_size}, {"memory", memory},
-        {"keeper_gone", keeper_gone}, {"raw_fork", raw_fork},
+        {"keeper_gone", keeper_gone}, {"threads", threads},     {"raw_fork", raw_fork},
 };
 
 int main(int argc, char **argv)

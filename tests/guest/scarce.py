@@ -183,9 +183,23 @@ def keeper_gone(place, full):
     check(size < 4 << 20, f"the ring has {size} bytes")
 
 
+def threads(place, full):
+    """Short-lived threads take of the window buffer what they use: none of their records is lost."""
+    for count in (4000, 20000) if full else (4000,):
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("scarce"), "threads", str(count)]))
+        check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
+        with h5(session_of(logs)) as f:
+            op = [n.decode() for n in f["op/name"][()]].index("short")
+            calls = sum(f["op/calls"][()][f["op/row_op"][()] == op])
+        # a keeper that gets no core for a while frees no slots: that is said, and no matter of the buffer
+        check(calls == 10 * count or "too many threads" in got.err, f"{calls} of {10 * count}: {got.told()}")
+
+
 CASES = {
     "late_full": late_full, "file_size": file_size, "file_size_inside": file_size_inside,
     "raw_fork": raw_fork, "raw_fork_mpi": raw_fork_mpi, "memory": memory, "keeper_gone": keeper_gone,
+    "threads": threads,
 }
 
 if __name__ == "__main__":

@@ -325,6 +325,42 @@ TEST(slots_are_reused)
 	maker_close(&m);
 }
 
+/* A short thread is charged the memory that it uses: 4000 of them fit where 585 whole blocks do; of more the oldest go, with all
+ * that the keeper has of them. */
+TEST(short_threads)
+{
+	enum { FIT = 4000, MORE = 40000 };
+	struct maker m;
+	struct pp_capture c;
+
+	for (uint32_t threads = FIT; threads <= MORE; threads += MORE - FIT) {
+		struct pp_rings *r = pp_rings_new(32 << 20);
+
+		maker_open(&m, path_of("short.ring"), 0, 1, 1, 2);
+		CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+		for (uint32_t i = 0; i < threads; i++) {
+			maker_thread(&m, 0, 100 + i);
+			m.header->thread[0].is_main = 0;
+			for (uint32_t k = 0; k < 10; k++) {
+				maker_push(&m, 0, 2000 + 100 * i + 2 * k, "work");
+				maker_pop(&m, 0, 2001 + 100 * i + 2 * k);
+			}
+			atomic_store(&m.header->thread[0].state, PP_THREAD_ENDED);
+			pp_rings_drain(r, 0, NULL);
+		}
+		CHECK(pp_rings_bytes(r) < (34 << 20));
+		CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+		CHECK_INT(c.rank[0].threads * 10 + c.rank[0].lost[PP_LOSS_EVICTED], threads * 10);
+		CHECK(c.rank[0].threads >= FIT);
+		CHECK(threads > FIT || !c.rank[0].lost[PP_LOSS_EVICTED]);
+		CHECK_INT(c.rank[0].thread[c.rank[0].threads - 1].tid, 99 + threads);
+		CHECK_INT(c.rank[0].thread[c.rank[0].threads - 1].spans, 10);
+		pp_rings_free(r);
+		pp_capture_release(&c);
+		maker_close(&m);
+	}
+}
+
 TEST(two_rings_of_one_rank)
 {
 	struct maker a, b;
@@ -367,6 +403,7 @@ int main(void)
 	requests_without_an_end();
 	eviction();
 	slots_are_reused();
+	short_threads();
 	two_rings_of_one_rank();
 	return rings_kit_end();
 }
