@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, Dataset
 torch.manual_seed(0)
 torch.set_num_threads(1)
 model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
+if OPTIMIZER:
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
 
 class Numbers(Dataset):
@@ -50,6 +51,21 @@ LOOP = """
         loss = step(x)
     torch.save(model.state_dict(), sys.argv[1])
     print(loss)
+"""
+INFERS = """
+    model.eval()
+    total = 0.0
+    with torch.inference_mode():
+        for x in DataLoader(Numbers(), 4, num_workers=WORKERS):
+            total += model(x).pow(2).mean().item()
+    print(total.hex())
+"""
+INFERS_ALONE = """
+    total = 0.0
+    with torch.no_grad():
+        for i in range(40):
+            total += model(torch.full((4, 16), i / 40)).pow(2).mean().item()
+    print(total.hex())
 """
 BUSY = """
     class Slow(Numbers):
@@ -177,9 +193,10 @@ SIGNALS = """
 
 
 def program(place, name, body, **words):
-    for word, value in words.items():
-        body = body.replace(word, repr(value))
-    return [PYTHON, write(place, name + ".py", HEAD.replace("BODY", body.strip("\n"))), os.path.join(place.scratch, "model.pt")]
+    text = HEAD.replace("BODY", body.strip("\n"))
+    for word, value in {"OPTIMIZER": True, **words}.items():
+        text = text.replace(word, repr(value))
+    return [PYTHON, write(place, name + ".py", text), os.path.join(place.scratch, "model.pt")]
 
 
 def both(place, name, body, options=(), **words):
@@ -256,6 +273,27 @@ def ends(place, full):
     e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
 
 
+def infers(place, full):
+    """Loops without an optimizer: the batches are the steps, where one was made too, and in a window of steps."""
+    table = (((), True, range(12)), (("--steps", "5:9"), False, range(5, 9)), ((), False, range(12)), (("--steps", "0:4"), False, range(4)),
+             (("--steps", "6:10"), True, range(6, 10)))
+    for options, optimizer, steps in table[: None if full else 2]:
+        _, session = both(place, "infers", INFERS, options, WORKERS=0, OPTIMIZER=optimizer)
+        e2e.check_dataset(session, workers=1, steps=steps, lines=61)
+        with e2e.h5(session) as f:
+            check(e2e.text(f["worker/step_rule"][0]) == "torch: DataLoader", f["worker/step_rule"][()])
+            check("aten::addmm" in ops(f), f"no operators in {sorted(ops(f))}")
+            share = f["breakdown/exclusive_ns"][()][:, :, 5].sum() / f["breakdown/step_ns"][()].sum()
+            check(0 < share < 1, f"input share {share}")
+
+
+def infers_alone(place, full):
+    """Neither batches nor an optimizer: the process records, and the keeper finds what repeats."""
+    _, session = both(place, "infers_alone", INFERS_ALONE, OPTIMIZER=False)
+    with e2e.h5(session) as f:
+        check(any(name.startswith("aten::") for name in ops(f)), f"no operators in {sorted(ops(f))}")
+
+
 def iterators(place, full):
     """A loader's iterator may be any object. What makes process groups is one function, by whatever name it is called."""
     got, _ = both(place, "iterators", OWN_ITERATOR)
@@ -271,7 +309,8 @@ def compiles(place, full):
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 
 
-CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "iterators": iterators, "compiles": compiles}
+CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers,
+         "infers_alone": infers_alone, "iterators": iterators, "compiles": compiles}
 
 
 def main():

@@ -343,13 +343,146 @@ def program_that_marks_after_the_first_batch(sgd, adam):
     return 0
 
 
-RULES = {no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
+# Programs without an optimizer: what they are given is None.
+
+
+def inference(*_):
+    with torch.inference_mode():
+        evaluate(loader(7))
+    return 7
+
+
+def inference_with_gradients(*_):
+    for (x,) in loader(7):
+        model(x)
+    return 7
+
+
+def inference_of_two_batches(*_):
+    evaluate(loader(2))
+    return 2
+
+
+def inference_over_epochs(*_):
+    data = loader(4)
+    for _ in range(3):
+        evaluate(data)
+    return 12
+
+
+def inference_with_an_optimizer(sgd, adam):
+    """As an example of torch's own does with --evaluate: the optimizer is made, and never steps."""
+    evaluate(loader(25))
+    return 25
+
+
+def inference_with_an_optimizer_and_gradients(sgd, adam):
+    for (x,) in loader(25):
+        model(x)
+    return 25
+
+
+def inference_of_two_loaders_at_once(*_):
+    for (x,), (y,) in zip(loader(40), loader(40)):
+        model(x + y)
+    return 40
+
+
+def inference_of_a_loader_inside_a_loop(*_):
+    for (_,) in loader(5):
+        evaluate(loader(4))
+    return 5
+
+
+def inference_that_is_left(*_):
+    """The last batch of a loop that is left is not whole where nothing follows."""
+    for _ in range(2):
+        for i, (x,) in enumerate(loader(9)):
+            model(x)
+            if i == 5:
+                break
+    return 11
+
+
+def inference_that_leaves_a_loader_that_stays(*_):
+    one = loader(9, num_workers=1, persistent_workers=True, multiprocessing_context="fork")
+    for i, (x,) in enumerate(one):
+        if i == 5:
+            break
+    evaluate(loader(30))
+    return 6 + 30 - 15
+
+
+def inference_in_a_thread(*_):
+    import threading
+
+    thread = threading.Thread(target=inference)
+    thread.start()
+    thread.join()
+    return 7
+
+
+def inference_with_the_module(*_):
+    sys.modules["podprof"] = types.ModuleType("podprof")
+    return inference()
+
+
+def inference_that_marks(*_):
+    sys.modules["podprof"] = types.ModuleType("podprof")
+    for (x,) in loader(6):
+        DOOR.explicit = 1
+        model(x)
+    return 0
+
+
+def training_by_hand(*_):
+    for (x,) in loader(6):
+        model.zero_grad()
+        model(x).pow(2).mean().backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= 0.01 * p.grad
+    return 6
+
+
+def look_at_a_batch_first(*_):
+    next(iter(loader(3)))
+    return one_epoch(torch.optim.SGD(model.parameters(), 0.01), None)
+
+
+def optimizer_made_in_the_loop(*_):
+    sgd = None
+    for (x,) in loader(6):
+        sgd = sgd or torch.optim.SGD(model.parameters(), 0.01)
+        step(x, sgd)
+    return 6
+
+
+def evaluation_before_training(sgd, adam):
+    evaluate(loader(40))
+    return one_epoch(sgd, adam)
+
+
+def evaluation_before_there_is_an_optimizer(*_):
+    """Nobody knows that a training comes: these are steps too."""
+    evaluate(loader(10))
+    return 10 + one_epoch(torch.optim.SGD(model.parameters(), 0.01), None)
+
+
+NO_OPTIMIZER = [inference, inference_with_gradients, inference_of_two_batches, inference_over_epochs, inference_of_two_loaders_at_once,
+                inference_of_a_loader_inside_a_loop, inference_that_is_left, inference_that_leaves_a_loader_that_stays, inference_in_a_thread,
+                inference_with_the_module, inference_that_marks, training_by_hand, look_at_a_batch_first, optimizer_made_in_the_loop,
+                evaluation_before_there_is_an_optimizer]
+NO_BACKWARD = [case for case in NO_OPTIMIZER if case.__name__.startswith("inference")]
+NO_BACKWARD += [inference_with_an_optimizer, inference_with_an_optimizer_and_gradients]
+RULES = {inference_that_marks: None, no_loader: 1, no_loader_once: 1, no_loader_two_optimizers: 1, no_loader_but_validation: 1, training_in_a_thread: 1, program_that_marks: None,
          program_that_marks_after_the_first_batch: None}
 CASES = [one_epoch, epochs, loaders_made_anew, accumulation, accumulation_over_the_epoch, two_optimizers, validation,
          validation_with_gradients, validation_inside_the_epoch, validation_cut_short, sanity_check_first, two_training_loaders, iterator,
          persistent_workers, no_loader, no_loader_once, no_loader_two_optimizers, no_loader_but_validation, one_batch_for_all, scheduler,
          gradient_scaler, closure, exceptions, compiled_model, training_in_a_thread, program_with_the_module, program_that_marks,
-         program_that_marks_after_the_first_batch]
+         program_that_marks_after_the_first_batch, inference_with_an_optimizer, inference_with_an_optimizer_and_gradients,
+         evaluation_before_training, *NO_OPTIMIZER]
 
 
 def wrong(case, recording):
@@ -359,7 +492,10 @@ def wrong(case, recording):
     ADAPTER.follow(DOOR.state())
     DOOR.recording = recording
     ADAPTER.steps.__init__(DOOR, ADAPTER.leave, ADAPTER.follow, ADAPTER.operators.move)
-    want = case(torch.optim.SGD(model.parameters(), 0.01), torch.optim.Adam(model.parameters(), 0.001))
+    if case in NO_OPTIMIZER:
+        want = case(None, None)
+    else:
+        want = case(torch.optim.SGD(model.parameters(), 0.01), torch.optim.Adam(model.parameters(), 0.001))
     ADAPTER.phases.forward_ends()
     ADAPTER.steps.finish()
     numbers, ticks = [n for n, _ in DOOR.marks], [t for _, t in DOOR.marks]
@@ -373,9 +509,9 @@ def wrong(case, recording):
         return "rule %s" % DOOR.rules
     if DOOR.depth or DOOR.said:
         return "%d ranges are open, said %s" % (DOOR.depth, DOOR.said)
-    if recording and "backward" not in DOOR.ranges:
-        return "no backward in %s" % DOOR.ranges
-    if case is training_in_a_thread:
+    if recording and ("backward" in DOOR.ranges) == (case in NO_BACKWARD):
+        return "ranges %s" % DOOR.ranges
+    if case.__name__.endswith("in_a_thread"):
         if torch.autograd._profiler_enabled() or ADAPTER.operators.thread:
             return "torch's ranges are on where no thread is"
     elif ADAPTER.operators.is_on != bool(recording):

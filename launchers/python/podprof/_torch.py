@@ -137,18 +137,20 @@ def _wrap_batches(adapter):
             return 0, learns
         begun = iterator.__dict__.pop("_podprof_begun", None)
         began = begun[0] if begun and time.perf_counter_ns() - begun[1] < _AT_ONCE_NS else now()
-        return steps.batch_asked(iterator._index_sampler, began, learns), learns
+        return steps.batch_asked(iterator, began, learns), learns
 
     def got(iterator, began, learns):
         if not steps.explicit:
-            steps.batch_got(iterator._index_sampler, began, learns)
-        if phases.period and (steps.is_open or steps.explicit):
+            steps.batch_got(iterator, began, learns)
+        if phases.period and steps.has_forward(learns):
             phases.forward_begins()
 
     @functools.wraps(next_batch)
     def __next__(self):
         what = None
         try:
+            if steps.thread != get_ident():
+                steps.reads_here()
             if adapter.watches():
                 what = asked(self)
         except Exception as error:
@@ -158,7 +160,7 @@ def _wrap_batches(adapter):
         except StopIteration:
             try:
                 if what is not None and not steps.explicit:
-                    steps.batches_over(self._index_sampler)
+                    steps.batches_over(self)
             except Exception as error:
                 adapter.failed(error)
             raise
@@ -234,6 +236,19 @@ def _hook_optimizers(adapter):
         except Exception as error:
             adapter.failed(error)
 
+    make = optimizer.Optimizer.__init__
+
+    @functools.wraps(make)
+    def __init__(self, *args, **kwargs):
+        try:
+            if not adapter.is_dead:
+                steps.optimizer_made()
+        except Exception as error:
+            adapter.failed(error)
+        make(self, *args, **kwargs)
+
+    __init__._torchdynamo_disable = True
+    optimizer.Optimizer.__init__ = __init__
     optimizer.register_optimizer_step_pre_hook(begins)
     optimizer.register_optimizer_step_post_hook(stepped)
 
@@ -292,7 +307,7 @@ def install(torch):
         return
     _adapter = made = Adapter(torch, shim, api)
     atexit.register(_finish)
-    parts = (_wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_save, _wrap_groups)
+    parts = (_wrap_batches, _wrap_epochs, _hook_optimizers, _torch_phases.wrap_backward, _torch_phases.wrap_save, _torch_phases.wrap_inference, _wrap_groups)
     failure = None
     for part in parts:
         try:
@@ -328,7 +343,7 @@ def _finish():
         if _adapter is not None and not _adapter.is_dead:
             if _adapter.phases.period:
                 _adapter.leave(None)
+            _adapter.steps.finish()  # which may switch them on
             _adapter.operators.finish(get_ident())
-            _adapter.steps.finish()
     except Exception as error:
         _adapter.failed(error)

@@ -123,6 +123,39 @@ def wrap_backward(adapter):
     autograd.backward = wrapped
 
 
+def wrap_inference(adapter):
+    """A loop that has neither batches of a DataLoader nor an optimizer is found by what it says of gradients: the first no_grad(),
+    inference_mode() or eval() of the program, not of torch's own code, makes this process the rank. Then torch is as it was."""
+    torch = adapter.torch
+    places = [(torch.no_grad, "__enter__"), (torch.inference_mode, "__enter__"), (torch.nn.Module, "eval")]
+    places = [(where, name, getattr(where, name)) for where, name in places]
+
+    def begins():
+        module = sys._getframe(2).f_globals.get("__name__", "")
+        if module.partition(".")[0] == "torch" and module != "torch.utils._contextlib":
+            return
+        if adapter.watches():
+            adapter.steps.claim()
+        elif not adapter.is_dead and adapter.is_allowed is None:
+            return  # another thread: the training thread may come yet
+        for where, name, function in places:
+            setattr(where, name, function)
+
+    def replace(where, name, function):
+        @functools.wraps(function)
+        def wrapped(self):
+            try:
+                begins()
+            except Exception as error:
+                adapter.failed(error)
+            return function(self)
+
+        setattr(where, name, wrapped)
+
+    for place in places:
+        replace(*place)
+
+
 def wrap_save(adapter):
     torch = adapter.torch
     torch.save = torch.serialization.save = wrap(adapter, torch.save, b"checkpoint", OUTPUT)

@@ -4,7 +4,8 @@ import sys
 import weakref
 from _thread import get_ident
 
-from ._library import EXPLICIT, RECORDING
+from ._library import EXPLICIT, IS_RANK, RECORDING
+from ._torch_batches import Batches
 
 LOADER, OPTIMIZER = "torch: DataLoader", "torch: optimizer"
 REPEATS = 16  # times that one optimizer steps without a boundary: the rule does not fit this program, its steps are boundaries then
@@ -27,7 +28,9 @@ class Steps:
         self.training = {}  # loaders whose batches optimizer steps came after
         self.loader = None  # of the last batch since the last step of an optimizer
         self.held = 0  # a step begins at this tick, if it turns out to be one
-        self.made = 0  # when the last optimizer was made
+        self.has_optimizer = False  # one was made
+        self.trains = False  # one has stepped, or there was a backward pass that one will step for
+        self.batches = Batches(self.mark_batch, self.claim, self.rest, shim.now)  # while it does not
         self.last = self.previous = 0  # optimizer whose step ends a step (0: not known yet), and that stepped last
         self.seen = {}  # optimizers since the last boundary: how often
         self.after = 0  # tick of the last optimizer step's end
@@ -40,10 +43,21 @@ class Steps:
             self.thread = here
         self.is_settled = True
 
+    def reads_here(self):
+        """A program that does not train may read its batches on any thread: the one counts that has a loop under way."""
+        if self.trains or self.has_optimizer or self.is_settled or self.explicit:
+            return
+        if not self.batches.is_in_loop() or self.thread not in sys._current_frames():
+            self.moves()
+            self.thread = get_ident()
+
     # The loader
 
-    def batch_asked(self, loader, began, learns):
+    def batch_asked(self, iterator, began, learns):
         """Entry of __next__ at tick `began`, with gradients on or not. Returns the tick at which a step begins if a batch comes."""
+        if not self.trains:
+            return began if self.batches.asked(iterator) else 0
+        loader = iterator._index_sampler
         if not self.has_stepped or self.rule == OPTIMIZER:
             return 0
         if not self.is_training(loader) and (not learns or self.training):
@@ -53,19 +67,31 @@ class Steps:
             return 0
         return began
 
-    def batch_got(self, loader, began, learns):
+    def batch_got(self, iterator, began, learns):
         if learns:
-            self.loader = loader
-        if began:
+            self.loader = iterator._index_sampler
+        if not began:
+            return
+        if self.trains:
             self.begin(began, LOADER)
+            return
+        self.batches.got(iterator, began)
+        self.held = began if learns else 0
 
-    def batches_over(self, loader):
+    def batches_over(self, iterator):
         """StopIteration. What comes until the next epoch belongs to no step."""
+        loader = iterator._index_sampler
+        if not self.trains:
+            self.batches.over(iterator)
         if self.is_training(loader):
             if self.rule == LOADER and self.has_stepped:
                 self.rest()
         else:
             self.held = 0
+
+    def has_forward(self, learns):
+        """What follows a batch is a forward pass; in a program that does not train nobody says where that would end."""
+        return self.explicit or (self.is_open if self.trains else learns and self.has_optimizer)
 
     def is_training(self, loader):
         known = self.training.get(id(loader))
@@ -80,23 +106,33 @@ class Steps:
     # Backward passes and optimizers
 
     def learning_begins(self):
-        """A backward pass or an optimizer step: there is a step now, whatever was thought before."""
+        """A backward pass or an optimizer step: there is a step now, whatever was thought before. Where the program has no optimizer of
+        torch's its batches stay the steps; without batches too, the keeper finds them by what repeats."""
+        if not self.trains:
+            if not self.has_optimizer:
+                self.claim()
+                return
+            self.trains = True
+            self.batches.drop()
         if self.is_open:
             return
         if self.rule is None:
-            self.begin(self.held or self.made, OPTIMIZER if self.loader is None else LOADER)
+            self.begin(self.held, OPTIMIZER if self.loader is None else LOADER)
         else:
             self.begin(self.held, self.rule)
 
     def optimizer_made(self):
-        if not self.number:
-            self.made = self.shim.now()
+        self.has_optimizer = True
+        if not self.trains:
+            self.batches.optimizer_made()
+            self.rule = None
 
     def optimizer_begins(self, optimizer):
         if self.rule == OPTIMIZER and not self.last and optimizer in self.seen:
             # The first repeat: what stepped last ended the cycle, and the second step began at its end.
             self.last = self.previous
             self.begin(self.after, OPTIMIZER)
+        self.has_optimizer = True
         self.learning_begins()
         if self.loader is not None and self.rule == LOADER:
             self.learn(self.loader)
@@ -126,11 +162,24 @@ class Steps:
         if not self.number and not self.waits and "podprof" in sys.modules:
             self.waits, self.is_open, self.has_stepped, self.held = True, True, False, tick or self.shim.now()
             return
+        self.mark(tick, state)
+
+    def mark_batch(self, tick):
+        """Of a program that does not train. What it may mark itself it has marked while batches were held."""
+        self.rule, state = LOADER, self.shim.state()
+        if state & EXPLICIT:
+            self.explicit = True
+            self.follow(state)
+        else:
+            self.mark(tick, state)
+            self.has_stepped = True
+
+    def mark(self, tick, state):
         if state & RECORDING:
             self.leave(self.number)
         state = self.shim.step_begin(self.number, tick)
         if not self.number:
-            self.shim.step_rule(rule.encode())
+            self.shim.step_rule(self.rule.encode())
         self.number += 1
         self.waits, self.is_open, self.has_stepped, self.held = False, True, False, 0
         self.seen.clear()
@@ -142,15 +191,25 @@ class Steps:
         self.begin(self.held, self.rule)
         self.waits = False
 
-    def rest(self):
-        """The step ends, and no other begins."""
+    def rest(self, tick=0):
+        """The step ends, now or at a tick, and no other begins."""
         if self.is_open and not self.waits:
             self.is_open = False
-            self.follow(self.shim.step_end())
+            self.follow(self.shim.step_end_at(tick) if tick else self.shim.step_end())
+
+    def claim(self):
+        """The rank is found by its work before it is known what its steps are."""
+        state = self.shim.state()
+        if not state & (IS_RANK | EXPLICIT):
+            state = self.shim.claim()
+        self.follow(state)
 
     def finish(self):
         """At exit. A step whose optimizer has stepped is whole."""
-        if self.is_open and self.has_stepped and not self.waits and not self.explicit:
+        if not self.trains:
+            if not self.explicit:
+                self.batches.finish()
+        elif self.is_open and self.has_stepped and not self.waits and not self.explicit:
             self.is_open = False
             self.shim.step_end_at(self.after)
 
