@@ -167,7 +167,7 @@ fail:
 	return rc;
 }
 
-static int try_claim(int rank, int size)
+static int try_claim(enum pp_evidence evidence, int rank, int size)
 {
 	struct pp_err err = {""};
 	int rc;
@@ -177,7 +177,7 @@ static int try_claim(int rank, int size)
 		return 0;
 	if (pp_claim_is_spawned(spool))
 		return 0;
-	claim_fd = pp_claim_take(&claim, spool, &err);
+	claim_fd = evidence == PP_EVIDENCE_GROUP ? pp_claim_take_group(&claim, spool, &err) : pp_claim_take(&claim, spool, &err);
 	if (claim_fd == -EBUSY)
 		return -EBUSY;
 	if (claim_fd < 0) {
@@ -201,23 +201,23 @@ static int try_claim(int rank, int size)
 }
 
 /* A holder that was killed has its lock until the kernel has taken it apart. Marks ask again, each time after twice as many;
- * MPI_Init, which comes once, waits for a moment. */
+ * MPI_Init and a process group, which come once, wait for a moment. */
 static void try_again(enum pp_evidence evidence, int rank, int size)
 {
 	static uint32_t asked;
-	int is_mpi = evidence == PP_EVIDENCE_MPI, rc;
+	int is_once = evidence != PP_EVIDENCE_MARK, rc;
 
 	asked++;
-	if (!is_mpi && (asked & (asked - 1)))
+	if (!is_once && (asked & (asked - 1)))
 		return;
-	rc = try_claim(rank, size);
-	for (int i = 0; is_mpi && rc == -EBUSY && i < BUSY_MS; i++) {
+	rc = try_claim(evidence, rank, size);
+	for (int i = 0; is_once && rc == -EBUSY && i < BUSY_MS; i++) {
 		struct timespec ms = {0, 1000000};
 
 		nanosleep(&ms, NULL);
-		rc = try_claim(rank, size);
+		rc = try_claim(evidence, rank, size);
 	}
-	if (rc == -EBUSY && !is_mpi && asked < BUSY_MARKS)
+	if (rc == -EBUSY && !is_once && asked < BUSY_MARKS)
 		return;
 	if (rc > 0) {
 		/* In this order: a mark of another thread that switches recording off is not to be overruled. */
@@ -239,12 +239,14 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 		pp_guest_abandon();
 		return 0;
 	}
-	/* A forked child may be the rank only if it says so by MPI_Init: marks of DataLoader workers are none. */
-	if (evidence != PP_EVIDENCE_MPI && pp_lifecycle_is_forked())
+	/* A forked child may be the rank only if it says so, by MPI_Init or a process group: marks of DataLoader workers
+	 * are none. */
+	if (evidence == PP_EVIDENCE_MARK && pp_lifecycle_is_forked())
 		return 0;
 	if (!atomic_compare_exchange_strong(&claiming, &idle, 1)) {
-		/* Another thread is at it (or this one, below a signal handler): only MPI_Init waits for it, with a deadline. */
-		for (int i = 0; evidence == PP_EVIDENCE_MPI && i < 1000; i++) {
+		/* Another thread is at it (or this one, below a signal handler): only MPI_Init and a process group wait for it,
+		 * with a deadline. */
+		for (int i = 0; evidence != PP_EVIDENCE_MARK && i < 1000; i++) {
 			struct timespec ms = {0, 1000000};
 
 			if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
@@ -259,6 +261,52 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 	atomic_store(&claiming, 0);
 	errno = saved;
 	return pp_guest_is_rank();
+}
+
+/* This process is the rank already, by another number or in a smaller job: what it has recorded is that rank's. The first
+ * lock stays, so that no child of it takes its place. */
+static void renumber(int rank, int size)
+{
+	struct pp_claim now = {.rank = rank, .size = size, .local_rank = -1, .local_size = claim.local_size};
+	struct pp_ring_header *h = pp_ring_pool.header;
+	struct pp_err err = {""};
+
+	if (rank == claim.rank)
+		now.local_rank = claim.local_rank;
+	else if (pp_claim_take_group(&now, spool, &err) < 0) /* open for life, as the first */
+		return;
+	claim = now;
+	h->size = size; /* first: the keeper must not see a rank beyond the job */
+	h->local_rank = now.local_rank;
+	h->rank = rank;
+}
+
+int pp_guest_claim_group(int rank, int size, int own)
+{
+	struct pp_claim told;
+
+	if (pp_rings_are_copied()) { /* as in pp_guest_claim() */
+		claim_fd = -1;
+		pp_guest_abandon();
+	}
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING)
+		return 0;
+	if (pp_guest_is_rank()) {
+		if (pp_claim_is_group(&claim, rank, size, own))
+			renumber(rank, size);
+		return 1;
+	}
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) ==
+	    PP_PHASE_SETTLED) { /* as a child of a rank, or beside one */
+		if (pp_lifecycle_is_forked())
+			pp_rings_revive();
+		atomic_store(&wanted, 0);
+		atomic_store_explicit(&pp_wiped.phase, PP_PHASE_UNSETTLED, memory_order_release);
+	}
+	pp_claim_read(&told, -1, -1);
+	if (!pp_claim_is_group(&told, rank, size, own))
+		rank = size = -1;
+	return pp_guest_claim(PP_EVIDENCE_GROUP, rank, size);
 }
 
 void pp_guest_abandon(void)

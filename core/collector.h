@@ -11,7 +11,11 @@
 #include "core/coord/coord.h"
 #include "core/ring/ring_file.h"
 
-enum pp_evidence { PP_EVIDENCE_MARK = 1, PP_EVIDENCE_MPI = 2 };
+enum pp_evidence {
+	PP_EVIDENCE_MARK = 1,
+	PP_EVIDENCE_MPI = 2,
+	PP_EVIDENCE_GROUP = 3, /* the process is a rank of a framework's process group, whatever its parent is */
+};
 
 struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append only */
 	uint64_t size;

@@ -16,6 +16,9 @@ enum pp_phase {
 
 /* 1 if this process is the rank and has a ring file. */
 int pp_guest_claim(enum pp_evidence evidence, int rank, int size);
+/* The same for rank `rank` of a framework's process group of `size`; `own`: this process was started by the program itself. A child
+ * of a rank is one of its own then, and a process that is the rank already gets that number. */
+int pp_guest_claim_group(int rank, int size, int own);
 int pp_guest_is_rank(void);
 int pp_guest_rank(void);
 const char *pp_guest_spool(void);
@@ -36,6 +39,8 @@ int pp_lifecycle_is_forked(void);
 void pp_lifecycle_start(void);
 /* 0: what is recorded now nobody will drain. Two system calls. */
 int pp_lifecycle_has_keeper(void);
+/* The process ends in a way that runs no exit handlers. */
+void pp_lifecycle_end(int status);
 /* In a forked child: from now on this process is not the rank. */
 void pp_guest_abandon(void);
 /* At exit: no record is written any more. */

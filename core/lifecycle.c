@@ -171,6 +171,9 @@ static void ending(int status, void *arg)
 	if (!owner || owner != getpid() || !pp_guest_is_rank())
 		return;
 	pp_guest_finish(status);
+	/* Others are the ranks, which this process has started: they wait for the files, and they are no more when it ends. */
+	if (atomic_load_explicit(&pp_ring_pool.header->is_aside, memory_order_relaxed))
+		return;
 	text = getenv(pp_opt_table[PP_OPT_ID_WAIT].env);
 	if (text && *text)
 		pp_opt_parse_int(text, &seconds, NULL);
@@ -183,6 +186,12 @@ static void ending(int status, void *arg)
 static void ending_somehow(void *arg)
 {
 	ending(PP_EXIT_STATUS_UNKNOWN, arg);
+}
+
+void pp_lifecycle_end(int status)
+{
+	ending(status, NULL);
+	owner = 0;
 }
 
 void pp_lifecycle_start(void)

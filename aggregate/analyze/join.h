@@ -73,6 +73,7 @@ void pp_quality_count_mpi(struct pp_join *j);
 void pp_quality_warn_mpi(struct pp_dataset *d);
 void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from);
 void pp_quality_warn_c10d(struct pp_dataset *d);
+void pp_quality_warn_groups(struct pp_dataset *d);
 /* Sentences of ranks about themselves, each once, with all that said it. */
 void pp_quality_warn_remarks(struct pp_dataset *d);
 

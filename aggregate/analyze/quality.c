@@ -211,6 +211,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 	d->warnings = 0;
 	warn_losses(d);
 	warn_ranks(d);
+	pp_quality_warn_groups(d);
 	warn_domains(d);
 	pp_quality_warn_clocks(d);
 	pp_quality_warn_mpi(d);

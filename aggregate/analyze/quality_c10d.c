@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "aggregate/analyze/join.h"
+#include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
 void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from)
 {
@@ -46,6 +48,44 @@ void pp_quality_warn_c10d(struct pp_dataset *d)
 		        "%" PRIu64
 		        " calls of torch.distributed have a root that PyTorch does not tell: nobody is said to wait in them",
 		        n->rootless);
+}
+
+static int is_recorded(const struct pp_dataset *d, int32_t rank)
+{
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].rank == rank)
+			return strncmp(d->worker[w].status, "missing", 7) != 0;
+	return 0;
+}
+
+/* Of communicators whose members are not all recorded the largest. */
+void pp_quality_warn_groups(struct pp_dataset *d)
+{
+	const struct pp_communicator *worst = NULL;
+	uint32_t missing = 0, others = 0;
+
+	for (size_t i = 0; i < d->communicators; i++) {
+		const struct pp_communicator *c = &d->communicator[i];
+		uint32_t absent = 0;
+
+		for (uint32_t m = 0; c->member && m < c->size; m++)
+			absent += !is_recorded(d, c->member[m]);
+		if (!absent)
+			continue;
+		others += worst != NULL;
+		if (!worst || c->size > worst->size) {
+			worst = c;
+			missing = absent;
+		}
+	}
+	if (worst) {
+		const char *name = pp_intern_text(d->names, worst->name, NULL);
+
+		pp_dataset_warn(d,
+		                "%" PRIu32 " of %" PRIu32
+		                " ranks of the group '%.*s' are not recorded%s: who waited there is known of the others only",
+		                missing, worst->size, pp_utf8_fit(name, 60), name, others ? ", nor all of other groups" : "");
+	}
 }
 
 static int has_remark(const struct pp_worker *w, const char *text)

@@ -192,6 +192,7 @@ static const char *scan(struct pp_keeper *k)
 	k->blind_code = opened;
 	if (opened > 0)
 		pp_keeper_make_room(&k->view);
+	pp_rings_put_aside(k->view.rings);
 	if (!k->clock_read && pp_rings_count(k->view.rings)) {
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
 		k->clock_read = 1;

@@ -32,7 +32,8 @@ static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *s
 			state[v->run[i].rank] = CARRIED;
 	}
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (pp_rings_header(v->rings, i)->rank >= 0 && pp_rings_header(v->rings, i)->rank < size)
+		if (!pp_rings_is_aside(v->rings, i) && pp_rings_header(v->rings, i)->rank >= 0 &&
+		    pp_rings_header(v->rings, i)->rank < size)
 			state[pp_rings_header(v->rings, i)->rank] = HERE;
 	for (size_t i = 0; i < others; i++)
 		if (other[i].rank >= 0 && other[i].rank < size)

@@ -50,10 +50,14 @@ static void note_several_rings(const struct pp_rings *r, struct pp_capture *c, s
 		int rings = 0;
 
 		for (size_t i = 0; i < pp_rings_count(r); i++)
-			rings += pp_rings_header(r, i)->rank == c->rank[k].rank;
+			rings += pp_rings_header(r, i)->rank == c->rank[k].rank && !pp_rings_is_aside(r, i);
 		if (rings > 1)
 			pp_notes_add(n, "rank %d was claimed by %d processes, one after the other", c->rank[k].rank, rings);
 	}
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		if (pp_rings_is_aside(r, i))
+			pp_notes_add(n, "process %d, which started the ranks, is none of them: what it recorded is left out",
+			             pp_rings_header(r, i)->pid);
 }
 
 /* The last ring of the rank counts: the claim passed on to it. */
@@ -65,7 +69,7 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 		struct pp_watch watch;
 		int gone;
 
-		if (!rank || rank->pid != h->pid)
+		if (!rank || rank->pid != h->pid || pp_rings_is_aside(r, i))
 			continue;
 		pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
 		gone = watch.is_foreign ? atomic_load(&h->window_state) < 2 : pp_watch_gone(&watch);

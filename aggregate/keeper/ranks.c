@@ -18,8 +18,8 @@ int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring)
 {
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
 
-	return is_followed(v, h) || atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING ||
-	       pp_watch_gone(&v->rank[ring]);
+	return pp_rings_is_aside(v->rings, ring) || is_followed(v, h) ||
+	       atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING || pp_watch_gone(&v->rank[ring]);
 }
 
 int pp_ranks_is_over(struct pp_spool_view *v, size_t ring)
@@ -36,9 +36,10 @@ int pp_ranks_seen(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		size_t j = 0;
 
-		while (j < i && pp_rings_header(v->rings, j)->rank != pp_rings_header(v->rings, i)->rank)
+		while (j < i &&
+		       (pp_rings_header(v->rings, j)->rank != pp_rings_header(v->rings, i)->rank || pp_rings_is_aside(v->rings, j)))
 			j++;
-		seen += j == i;
+		seen += j == i && !pp_rings_is_aside(v->rings, i);
 	}
 	return seen;
 }

@@ -6,7 +6,7 @@
 
 /* Nothing more comes out of this ring. */
 int pp_ranks_is_over(struct pp_spool_view *v, size_t ring);
-/* Its process is gone, at its end, or has become another program. */
+/* Its process is gone, at its end, has become another program, or is none of the ranks, which it waits for. */
 int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring);
 /* The highest step that a thread of it has begun; INT64_MIN: none. */
 int64_t pp_ranks_step(const struct pp_ring_header *h);

@@ -294,8 +294,10 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	c.rank = calloc(r->rings + 1, sizeof(*c.rank));
 	if (!c.rank)
 		return pp_err_set(err, -ENOMEM, "no memory for %zu ranks", r->rings);
+	pp_rings_put_aside(r);
 	for (size_t i = 0; i < r->rings && !rc; i++)
-		rc = take_ring(r, r->ring[i], &c);
+		if (!pp_rings_is_aside(r, i))
+			rc = take_ring(r, r->ring[i], &c);
 	if (!rc)
 		rc = pp_rings_domains(r, &c);
 	if (rc) {

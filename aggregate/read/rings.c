@@ -116,6 +116,25 @@ void pp_rings_drain_all(struct pp_rings *r)
 	}
 }
 
+void pp_rings_put_aside(struct pp_rings *r)
+{
+	int32_t rank, size, most = 0;
+
+	for (size_t i = 0; i < r->rings; i++) {
+		pp_drain_rank(r->ring[i]->drain, &rank, &size);
+		most = size > most ? size : most;
+	}
+	for (size_t i = 0; i < r->rings; i++) {
+		pp_drain_rank(r->ring[i]->drain, &rank, &size);
+		pp_drain_put_aside(r->ring[i]->drain, size == 1 && most > 1);
+	}
+}
+
+int pp_rings_is_aside(const struct pp_rings *r, size_t index)
+{
+	return atomic_load_explicit(&pp_rings_header(r, index)->is_aside, memory_order_relaxed) != 0;
+}
+
 uint64_t pp_rings_records(const struct pp_rings *r)
 {
 	uint64_t records = 0;

@@ -92,13 +92,18 @@ int pp_claim_is_spawned(const char *spool)
 	return *world || *job != '\n';
 }
 
-int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err)
+int pp_claim_is_group(const struct pp_claim *c, int rank, int size, int own)
+{
+	return rank >= 0 && size > rank && (size > c->size || (own && size == c->size && rank != c->rank));
+}
+
+static int take(const struct pp_claim *c, const char *spool, const char *what, struct pp_err *err)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char path[512];
 	int fd, rc, high;
 
-	if (snprintf(path, sizeof(path), "%s/rank-%d.claim", spool, c->rank) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/rank-%d.%s", spool, c->rank, what) >= (int)sizeof(path))
 		return pp_err_set(err, -ENAMETOOLONG, "not recording: '%s' is too long. Give a shorter --spool", spool);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 && errno == ENOENT)
@@ -130,4 +135,16 @@ int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *er
 		}
 	}
 	return fd;
+}
+
+int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err)
+{
+	return take(c, spool, "claim", err);
+}
+
+int pp_claim_take_group(const struct pp_claim *c, const char *spool, struct pp_err *err)
+{
+	int fd = take(c, spool, "claim", err);
+
+	return fd == -EBUSY ? take(c, spool, "group.claim", err) : fd;
 }

@@ -213,8 +213,20 @@ const struct pp_ring_header *pp_drain_header(const struct pp_drain *d)
 
 void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_size)
 {
-	*ret_rank = d->rank;
-	*ret_size = d->job_size;
+	const struct pp_ring_header *h = pp_drain_header(d);
+	int32_t rank = h->rank, size = h->size;
+	int is_sane = rank >= 0 && rank < size && size <= RANKS_MOST; /* a process group may have said another one since */
+
+	*ret_rank = is_sane ? rank : d->rank;
+	*ret_size = is_sane ? size : d->job_size;
+}
+
+void pp_drain_put_aside(struct pp_drain *d, int is_aside)
+{
+	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
+
+	if (atomic_load_explicit(&h->is_aside, memory_order_relaxed) != (uint32_t)is_aside)
+		atomic_store_explicit(&h->is_aside, (uint32_t)is_aside, memory_order_relaxed);
 }
 
 uint64_t pp_drain_gone(const struct pp_drain *d)

@@ -196,8 +196,8 @@ struct pp_ring_header {
 	_Atomic uint64_t lost_threads; /* records of threads without a slot */
 	struct pp_ring_name domain[PP_RING_DOMAINS];
 	struct pp_ring_name category[PP_RING_CATEGORIES];
-	_Atomic uint32_t notes_used; /* bytes of notes[] */
-	uint32_t reserved1;
+	_Atomic uint32_t notes_used;      /* bytes of notes[] */
+	_Atomic uint32_t is_aside;        /* by the keeper: others are the ranks of this job, this process is none */
 	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
 	_Atomic uint64_t windows_passed;  /* windows that are over, begun or not */
 	struct pp_window_row window[PP_WINDOW_ROWS];

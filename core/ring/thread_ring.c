@@ -93,6 +93,17 @@ void pp_rings_abandon(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
+void pp_rings_revive(void)
+{
+	/* The old mapping stays: it is this process's own by now, and somebody may remember an address in it. */
+	memset(&pp_ring_pool, 0, sizeof(pp_ring_pool));
+	for (uint32_t i = 0; rings && i < PP_RING_THREADS; i++)
+		if (rings[i].slot)
+			rings[i] = (struct pp_thread_ring){.cursor = {.generation = PP_RING_BUSY, .active = PP_RING_BUSY}};
+	pp_thread_self = &none;
+	owner = 0;
+}
+
 /* Take back what the keeper has read of t's chunks. `all`: t's owner is gone and the keeper is done with it. */
 static void collect(struct pp_thread_ring *t, int all)
 {

@@ -34,6 +34,8 @@ int pp_rings_start(void);
 int pp_rings_are_copied(void);
 /* In a forked child: nothing of the parent's file is reachable any more, no thread has a ring. */
 void pp_rings_abandon(void);
+/* After it: this process is to have a file of its own. */
+void pp_rings_revive(void);
 /* This thread's ring, made if it has none; NULL where there is no slot. */
 struct pp_thread_ring *pp_thread_enter(void);
 /* Slow door: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. */

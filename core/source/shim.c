@@ -173,6 +173,14 @@ static void want_net(void)
 		atomic_store_explicit(&pp_ring_pool.header->net_wanted, 1, memory_order_release);
 }
 
+static uint32_t claim_group(int32_t rank, int32_t size, int own)
+{
+	if (!pp_guest_is_rank())
+		atomic_store_explicit(&pp_api_is_marked, 0, memory_order_relaxed); /* a parent did */
+	pp_guest_claim_group(rank, size, own);
+	return state();
+}
+
 static const struct podprof_shim table = {
         .size = sizeof(struct podprof_shim),
         .state = state,
@@ -189,6 +197,8 @@ static const struct podprof_shim table = {
         .spool = pp_guest_spool,
         .want_net = want_net,
         .step_end_at = step_end_at,
+        .claim_group = claim_group,
+        .finish = pp_lifecycle_end,
 };
 
 __attribute__((visibility("default"))) const struct podprof_shim *podprof_shim(void);

@@ -42,6 +42,11 @@ struct podprof_shim {
 	void (*want_net)(void);
 	/* The step has ended at a tick that now() gave. Returns state(). */
 	uint32_t (*step_end_at)(uint64_t tick);
+	/* This process is rank `rank` of a process group of `size`; own: the program itself has started it, so the launcher's
+	 * variables are its parent's. Returns state(). */
+	uint32_t (*claim_group)(int32_t rank, int32_t size, int own);
+	/* The process ends without exit handlers: what they do is done now. */
+	void (*finish)(int status);
 };
 
 #endif

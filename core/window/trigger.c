@@ -212,6 +212,17 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 	pp_ask_init(&ask, control, pp_ring_pool.header);
 	pp_by_code_init(&code, pp_ring_pool.header);
 	base = is_recording = 1;
+	/* In a forked child of a rank, which is one of its own now, these are what its parent left. */
+	step_thread = NULL;
+	atomic_store(&held, 0);
+	atomic_store(&missed, INT64_MIN);
+	atomic_store(&depth, 0);
+	atomic_store(&is_open, 0);
+	atomic_store(&pending, 0);
+	atomic_store(&begun, 0);
+	atomic_store(&pp_trigger_heard, 0);
+	atomic_store(&pp_trigger_quiet, INT64_MIN);
+	atomic_store(&pp_trigger_here, INT64_MIN);
 	if (by_time) /* the first look finds it so */
 		atomic_store_explicit(&pp_trigger_heard, UNHEARD, memory_order_relaxed);
 	if (control)

@@ -30,8 +30,10 @@ _SHIM = (  # struct podprof_shim
     ("spool", _C.c_char_p),
     ("want_net", None),
     ("step_end_at", _C.c_uint32, _C.c_uint64),
+    ("claim_group", _C.c_uint32, _C.c_int32, _C.c_int32, _C.c_int),
+    ("finish", None, _C.c_int),
 )
-_WAITS = ("claim", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or speak with other ranks
+_WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or speak with other ranks
 _WORD = _C.sizeof(_C.c_void_p)
 
 IS_RANK, RECORDING, EXPLICIT = 1, 2, 4

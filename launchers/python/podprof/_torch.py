@@ -17,7 +17,6 @@ from ._torch_phases import Phases
 from ._torch_rendezvous import Rendezvous
 from ._torch_steps import Steps
 
-_RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "PMI_RANK")
 _AT_ONCE_NS = 1000000  # a loader that is iterated now is asked for its first batch within this
 _FAILURES = 8
 
@@ -37,9 +36,33 @@ class Adapter:
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
-        """A worker, or a program of its own that C decides about."""
+        """A worker, until it joins a process group; or a program of its own that C decides about."""
         self.is_dead = True
         self.operators.off()
+        self.phases.follow(False)
+
+    def joins(self):
+        """This process has become a rank of a process group, whatever started it."""
+        distributed = self.torch.distributed
+        multiprocessing = sys.modules.get("multiprocessing")
+        is_child = multiprocessing is not None and multiprocessing.parent_process() is not None
+        if self.torch.utils.data.get_worker_info() is not None:
+            return
+        state = self.shim.claim_group(distributed.get_rank(), distributed.get_world_size(), is_child)
+        if not state & _library.IS_RANK:
+            return
+        if self.is_dead and not self.failures:  # a forked child: what its parent knew of steps is not true of it
+            has_optimizer = self.steps.has_optimizer
+            self.steps.__init__(self.shim, self.leave, self.follow, self.operators.move)
+            self.steps.has_optimizer = has_optimizer
+            self.input.become_parent()
+            self.is_dead = False
+        self.is_allowed = True
+        if is_child:
+            multiprocessing.util.Finalize(None, _finish_child, exitpriority=-1000)
+        if self.watches():
+            self.follow(state)
+            self.rendezvous = Rendezvous(self.torch, self.shim)
 
     def watches(self):
         """Is what happens now on this thread of interest?"""
@@ -97,13 +120,13 @@ class Adapter:
 
 
 def _is_helper(torch):
-    """Children of multiprocessing are ranks only where their parent said so by the environment (torchrun of a function)."""
+    """Children of multiprocessing are ranks only where they join a process group."""
     multiprocessing = sys.modules.get("multiprocessing")
     if multiprocessing is None or multiprocessing.parent_process() is None:
         return False
-    if torch.utils.data.get_worker_info() is not None or multiprocessing.current_process().daemon:
+    if torch.utils.data.get_worker_info() is not None:
         return True
-    return not ("RANK" in os.environ and torch.distributed.is_available() and torch.distributed.is_initialized())
+    return not (torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def _guard(adapter):
@@ -262,10 +285,7 @@ def _wrap_groups(adapter):
 
     @_guard(adapter)
     def initialised():
-        adapter.is_allowed = None
-        if adapter.watches() and any(name in os.environ for name in _RANK):
-            if adapter.shim.claim() & _library.IS_RANK:
-                adapter.rendezvous = Rendezvous(adapter.torch, adapter.shim)
+        adapter.joins()
 
     @_guard(adapter)
     def destroying():
@@ -345,5 +365,13 @@ def _finish():
                 _adapter.leave(None)
             _adapter.steps.finish()  # which may switch them on
             _adapter.operators.finish(get_ident())
+            _adapter.is_dead = True
     except Exception as error:
         _adapter.failed(error)
+
+
+def _finish_child():
+    """A child of multiprocessing may leave by _exit(): what exit handlers would do is done before."""
+    _finish()
+    error = sys.exc_info()[1]
+    _adapter.shim.finish(0 if error is None or isinstance(error, SystemExit) and not error.code else 1)

@@ -22,6 +22,10 @@ class Input:
         for fetcher in (fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher):
             fetcher.fetch = self._wrap(fetcher.fetch)
 
+    def become_parent(self):
+        """A forked child that is a rank has workers of its own."""
+        self.__dict__.update(page=memoryview(mmap.mmap(-1, _SLOTS * 8)).cast("q"), owner=os.getpid(), base=0, next=0, mine=-1, sum=0, workers=())
+
     def _wrap(self, fetch):
         begins, ends = self._begins, self._ends
 
