@@ -41,6 +41,14 @@ static uint32_t intern_text(struct pp_pair *p, const char *text, size_t length)
 	return id;
 }
 
+/* oneDNN makes a primitive and executes it under one name, in two domains. They are two operators. */
+static int is_creation(const char *domain)
+{
+	static const char creation[] = "dnnl::primitive::create";
+
+	return !strncmp(domain, creation, sizeof(creation));
+}
+
 /* What stands behind the name is its payload, where the range has no other. */
 static uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
 {
@@ -50,6 +58,16 @@ static uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r, co
 		plain = pp_name_plain(text, length);
 	if (plain < length)
 		pp_payload_suffix(lane, r, text + plain + 2, length - plain - 2);
+	if (r->range.source == PP_SOURCE_ITT && is_creation(lane->pair->header->domain[r->range.domain].text)) {
+		static const char behind[] = " (create)";
+		char longer[PP_TEXT_INLINE * 2];
+
+		if (plain + sizeof(behind) <= sizeof(longer)) {
+			memcpy(longer, text, plain);
+			memcpy(longer + plain, behind, sizeof(behind) - 1);
+			return intern_text(lane->pair, longer, plain + sizeof(behind) - 1);
+		}
+	}
 	return intern_text(lane->pair, text, plain);
 }
 

@@ -67,6 +67,16 @@ INFERS_ALONE = """
             total += model(torch.full((4, 16), i / 40)).pow(2).mean().item()
     print(total.hex())
 """
+CONVOLVES = """
+    model = nn.Conv2d(1, 4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x in DataLoader(Numbers(), 4):
+        optimizer.zero_grad()
+        loss = model(x.reshape(4, 1, 4, 4)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+    print(loss.item().hex())
+"""
 BUSY = """
     class Slow(Numbers):
         def __getitem__(self, i):
@@ -294,6 +304,15 @@ def infers_alone(place, full):
         check(any(name.startswith("aten::") for name in ops(f)), f"no operators in {sorted(ops(f))}")
 
 
+def convolves(place, full):
+    """oneDNN makes its primitives and executes them by one name: two operators. Each step executes one forward and one for the weights."""
+    _, session = both(place, "convolves", CONVOLVES)
+    with e2e.h5(session) as f:
+        calls = {e2e.text(n): int(c) for n, c in zip(f["op/name"][()], f["op/calls"][()])}
+    found = {name: n for name, n in calls.items() if name.startswith("convolution")}
+    check(not found or found == {"convolution": 24, "convolution (create)": 24}, found)
+
+
 def iterators(place, full):
     """A loader's iterator may be any object. What makes process groups is one function, by whatever name it is called."""
     got, _ = both(place, "iterators", OWN_ITERATOR)
@@ -310,7 +329,7 @@ def compiles(place, full):
 
 
 CASES = {"loop": loop, "busy": busy, "workers": workers, "profilers": profilers, "ends": ends, "infers": infers,
-         "infers_alone": infers_alone, "iterators": iterators, "compiles": compiles}
+         "infers_alone": infers_alone, "convolves": convolves, "iterators": iterators, "compiles": compiles}
 
 
 def main():
