@@ -73,6 +73,37 @@ except ImportError as e:
     print("keras" in str(e))
 """
 
+CALLBACKS = """
+import sys, time, types
+class Callback:
+    pass
+for name in ("keras", "keras.callbacks", "lightning", "lightning.pytorch", "lightning.pytorch.callbacks"):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].Callback = Callback
+import podprof.callbacks
+steps = podprof.callbacks.FRAMEWORK()
+class trainer:
+    global_step = 0
+def keras(hook):
+    getattr(steps, "on_" + hook, lambda *_: None)(0)
+def lightning(hook):
+    time.sleep(0.001)
+    arguments = (None, 0) if hook == "train_batch_start" else (None, None, 0) if hook == "train_batch_end" else ()
+    getattr(steps, "on_" + hook, lambda *_: None)(trainer, None, *arguments)
+    trainer.global_step += hook == "train_batch_end"
+def call(hooks):
+    for hook in hooks.split():
+        FRAMEWORK(hook)
+if "FRAMEWORK" == "keras":
+    test = "test_begin test_batch_begin test_batch_end test_end"
+    epoch = "epoch_begin " + 4 * "train_batch_begin train_batch_end " + test + " epoch_end "
+    call("train_begin " + 2 * epoch + "train_end")
+else:
+    test = "validation_start validation_epoch_start validation_batch_start validation_batch_end validation_epoch_end validation_end "
+    epoch = "train_epoch_start " + 2 * (2 * "train_batch_start train_batch_end " + test) + "train_epoch_end "
+    call("sanity_check_start " + test + "sanity_check_end train_start " + 2 * epoch + "train_end")
+"""
+
 
 def session(place, python, text, name):
     got, logs = under(place, [python, write(place, name, text)])
@@ -121,7 +152,19 @@ def loop(place, full):
     check(got.out == "True\n", got.out)
 
 
-CASES = {"marks": marks, "with_steps": with_steps, "windows": windows, "loop": loop}
+def callbacks(place, full):
+    """The hooks in the order in which Keras 3.15 and Lightning 2.6 call them, validation in between: eight steps, and nothing lost."""
+    for framework in ("keras", "lightning"):
+        got, logs = session(place, jobs.PYTHON, CALLBACKS.replace("FRAMEWORK", framework), framework + "_hooks.py")
+        found = jobs.session_of(logs)
+        e2e.check_dataset(found, workers=1, steps=range(8), lines=61)
+        with e2e.h5(found) as f:
+            lost = {key: int(f["quality/" + key][()].sum()) for key in ("unbalanced",) if key in f["quality"]}
+            check(not any(lost.values()), lost)
+        check("missing" not in e2e.read(found, "summary.txt"), e2e.read(found, "summary.txt"))
+
+
+CASES = {"marks": marks, "with_steps": with_steps, "windows": windows, "loop": loop, "callbacks": callbacks}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -9,10 +9,11 @@ from . import _begin, _door, _now, step_end
 
 
 class Loop:
-    """For a loop that is not a for over batches: wants() when input is asked for, has(number) when it has come, over() at the end."""
+    """For a loop that is not a for over batches: wants() when input is asked for, has(number) when it has come, over() at the end and
+    before what is no step (a validation). Frameworks call over() where no step is open too."""
 
     def __init__(self) -> None:
-        self._tick, self._last = 0, -1
+        self._tick, self._last, self._is_open = 0, -1, False
 
     def wants(self) -> None:
         if _door is not None:
@@ -23,10 +24,13 @@ class Loop:
         number = self._last + 1 if number is None else int(number)
         if _door is not None and number != self._last:
             _begin(number, self._tick)
-            self._last = number
+            self._last, self._is_open = number, True
 
     def over(self) -> None:
-        step_end()
+        self._tick = 0  # the input of the next step was not asked for yet
+        if self._is_open:
+            self._is_open = False
+            step_end()
 
 
 def lightning() -> Any:
@@ -51,6 +55,9 @@ def lightning() -> Any:
 
         def on_validation_start(self, trainer: Any, module: Any) -> None:
             self.loop.over()
+
+        def on_validation_end(self, trainer: Any, module: Any) -> None:
+            self.loop.wants()
 
         def on_train_end(self, trainer: Any, module: Any) -> None:
             self.loop.over()
@@ -78,6 +85,9 @@ def keras() -> Any:
 
         def on_test_begin(self, logs: Any = None) -> None:
             self.loop.over()
+
+        def on_test_end(self, logs: Any = None) -> None:
+            self.loop.wants()
 
         def on_train_end(self, logs: Any = None) -> None:
             self.loop.over()
