@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/write/text.h"
 #include "core/base/units.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -101,10 +102,8 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 		snprintf(m->what, sizeof(m->what), "no complete step");
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
 		snprintf(m->what, sizeof(m->what), "the whole run as one step");
-	else if (d->steps == 1)
-		snprintf(m->what, sizeof(m->what), "step %" PRId64, d->step_number[0]);
 	else
-		snprintf(m->what, sizeof(m->what), "steps %" PRId64 "..%" PRId64, d->step_number[0], d->step_number[d->steps - 1]);
+		pp_text_steps(d, m->what, sizeof(m->what));
 	m->delivered = d->ranks_delivered;
 	m->asked = d->ranks_asked;
 	m->hosts = hosts_of(d);
@@ -143,6 +142,32 @@ static void say_cut(struct pp_message *m, const struct pp_dataset *d)
 		add(m->must_know, sizeof(m->must_know), "; ",
 		    "ring file cut short while rank %s%s recorded: what came later is lost", list,
 		    count > RANKS_NAMED ? " and others" : "");
+}
+
+/* Steps that a rank lacks between others that it has. Where its own end, its status says why. */
+static void say_holes(struct pp_message *m, const struct pp_dataset *d)
+{
+	size_t holes = 0, step = 0, worker = 0;
+
+	for (size_t w = 0; d->cell && w < d->workers; w++) {
+		size_t last = d->steps;
+
+		for (size_t s = 0; s < d->steps; s++) {
+			if (!d->cell[s * d->workers + w].present)
+				continue;
+			if (last < s && s - last > 1) {
+				step = holes ? step : last + 1;
+				worker = holes ? worker : w;
+				holes += s - last - 1;
+			}
+			last = s;
+		}
+	}
+	if (holes)
+		add(m->must_know, sizeof(m->must_know), "; ", "step %" PRId64 " is not whole on rank %d", d->step_number[step],
+		    (int)d->worker[worker].rank);
+	if (holes > 1)
+		add(m->must_know, sizeof(m->must_know), "", ", nor are %zu others of all ranks' steps", holes - 1);
 }
 
 static void say_losses(struct pp_message *m, const struct pp_dataset *d)
@@ -187,6 +212,7 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	say_ranks(m, d, "missing", "missing");
 	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
 	say_losses(m, d);
+	say_holes(m, d);
 	say_cut(m, d);
 	if (steps->rule == PP_STEP_RULE_RANGE)
 		add(m->must_know, sizeof(m->must_know), "; ", "no step marks: steps are the range '%.*s'",

@@ -1,6 +1,17 @@
 /* The first screen: the verdict with its evidence and its doubt, then where the time of a step went. */
 'use strict';
 
+/* "173..180, 182..199": none that is not there; of many parts only how many steps there are. */
+function stepsOf(n) {
+  const parts = [];
+  for (let i = 0, begin = 0; i < n.length; i++)
+    if (i + 1 === n.length || n[i + 1] !== n[i] + 1) {
+      parts.push(i === begin ? `${n[i]}` : `${n[begin]}\u2013${n[i]}`);
+      begin = i + 1;
+    }
+  return parts.length > 4 ? `${Format.count(n.length)} steps of ${n[0]}\u2013${n[n.length - 1]}` : 'steps ' + parts.join(', ');
+}
+
 const Verdict = {
   /* The rank that the others waited for most; null where nobody waited, or the clock cannot tell. */
   worst() {
@@ -88,7 +99,7 @@ const Verdict = {
   head() {
     const r = Pod.run, n = Pod.step.number, hosts = new Set(Pod.worker.host.filter(h => h)).size;
     const steps = !n.length ? 'no steps' : n.length === 1 ? (r.step_rule.startsWith('window') ? 'the window as one step' : 'step ' + n[0])
-      : `steps ${n[0]}\u2013${n[n.length - 1]}`;
+      : stepsOf(n);
     const when = new Date(r.window_begin_s * 1000);
     return el('header', {class: 'head'}, el('h1', {}, programOf(r.command)),
       el('span', {}, `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} rank${r.ranks_asked === 1 ? '' : 's'}`),

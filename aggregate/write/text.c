@@ -3,6 +3,7 @@
 #include "aggregate/write/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,8 @@
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/plain.h"
+
+enum { MOST_PARTS = 4 }; /* of the steps of a window */
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -115,26 +118,55 @@ static void program_of(const char *command, char *text, size_t size)
 	}
 }
 
+/* Numbers rise: the difference overflows at most. */
+static int is_next(const struct pp_dataset *d, size_t i)
+{
+	return (uint64_t)d->step_number[i] - (uint64_t)d->step_number[i - 1] == 1;
+}
+
+void pp_text_steps(const struct pp_dataset *d, char *text, size_t size)
+{
+	char part[64];
+	size_t parts = 0, begin = 0;
+
+	if (!d->steps)
+		return;
+	snprintf(text, size, "step%s", d->steps == 1 ? "" : "s");
+	for (size_t i = 0; i < d->steps; i++) {
+		if (i + 1 < d->steps && is_next(d, i + 1))
+			continue;
+		if (i == begin)
+			snprintf(part, sizeof(part), "%s %" PRId64, parts ? "," : "", d->step_number[i]);
+		else
+			snprintf(part, sizeof(part), "%s %" PRId64 "..%" PRId64, parts ? "," : "", d->step_number[begin],
+			         d->step_number[i]);
+		if (++parts > MOST_PARTS || strlen(text) + strlen(part) >= size)
+			break;
+		memcpy(text + strlen(text), part, strlen(part) + 1);
+		begin = i + 1;
+	}
+	if (begin < d->steps)
+		snprintf(text, size, "%zu steps of %" PRId64 "..%" PRId64, d->steps, d->step_number[0],
+		         d->step_number[d->steps - 1]);
+}
+
 static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = hosts_of(d);
-	char program[64], date[32] = "";
+	char program[64], date[32] = "", steps[128] = "no steps";
 	struct tm tm;
 
 	program_of(d->command, program, sizeof(program));
+	pp_text_steps(d, steps, sizeof(steps));
 	pp_local_time(when, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
 	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
 	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
 		fprintf(to, "     the window as one step");
-	else if (d->steps == 1)
-		fprintf(to, "     step %lld", (long long)d->step_number[0]);
-	else if (d->steps)
-		fprintf(to, "     steps %lld..%lld", (long long)d->step_number[0], (long long)d->step_number[d->steps - 1]);
 	else
-		fprintf(to, "     no steps");
+		fprintf(to, "     %s", steps);
 	fprintf(to, "     %s     session %s\n", date, d->session);
 }
 

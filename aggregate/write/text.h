@@ -30,6 +30,8 @@ struct pp_text {                           /* numbers of the summary, computed o
 	int64_t *worker_steps;                   /* [workers] */
 };
 
+/* "173..180, 182..199": numbers of the dataset's steps, none that it lacks; of many parts only how many steps there are. */
+void pp_text_steps(const struct pp_dataset *d, char *text, size_t size);
 int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text);
 void pp_text_release(struct pp_text *t);
 /* Parts, in order: what was lost (first table), memory, files, the window, a step that is no like of the others, breakdown, the

@@ -1,7 +1,7 @@
 /* A rank that never calls MPI: steps COUNT MS [SLOW], or until GUEST_STOP. Each step is a range of MS
  * milliseconds, step SLOW of a second more.
  * STEPS_TIMES: a file of its own clock around each mark; STEPS_CLAIM: it says of its time namespace what this says, though it is in
- * another one. Run by tests/session/e2e_hosts.py and e2e_tree.py. */
+ * another one; STEPS_WITHOUT: a step that is not marked. Run by tests/session/e2e_hosts.py, e2e_rules.py and e2e_tree.py. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 {
 	int count = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 20, ms = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 10;
 	int slow = argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1;
+	int without = getenv("STEPS_WITHOUT") ? (int)strtol(getenv("STEPS_WITHOUT"), NULL, 10) : -1;
 	FILE *times = getenv("STEPS_TIMES") ? fopen(getenv("STEPS_TIMES"), "w") : NULL;
 
 	if (claim_clock(getenv("STEPS_CLAIM")))
@@ -52,7 +53,10 @@ int main(int argc, char **argv)
 	for (int step = 0; step < count && !is_stopped(); step++) {
 		int64_t before = raw_ns();
 
-		podprof_step_begin(step);
+		if (step == without)
+			podprof_step_end();
+		else
+			podprof_step_begin(step);
 		if (times)
 			fprintf(times, "%d %" PRId64 " %" PRId64 "\n", step, before, raw_ns());
 		podprof_range_push("work");

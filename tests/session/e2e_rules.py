@@ -178,6 +178,19 @@ def shapes(place, full):
     check(rules(session) == {"window"}, rules(session))
 
 
+def holes(place, full):
+    """A step that no rank has is in no list; one that a rank lacks is named."""
+    for rank, first, third in (("", "steps 3..8, 10..15", None), ("1", "steps 3..15", "step 9 is not whole on rank 1")):
+        logs = place.new_logs()
+        command = f'[ -n "{rank}" -a "$OMPI_COMM_WORLD_RANK" != "{rank}" ] || export STEPS_WITHOUT=9; exec {place.program("steps")} 20 2'
+        got = run(place.mpirun(2, place.under(logs, ["bash", "-c", command], "--steps", "3:16")))
+        check(got.code == 0, got.told())
+        check(f"{first} captured on 2 of 2 ranks" in got.err, got.told())
+        check(third is None or third in got.err, got.told())
+        said = read(session_of(logs), "summary.txt")
+        check(f"     {first}     " in said, said)
+
+
 def threads(place, full):
     """MPI in three side threads while the main thread marks steps."""
     logs = place.new_logs()
@@ -201,7 +214,7 @@ def fortran(place, full):
 
 
 CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_library": nvtx_library, "nvtx_window": nvtx_window,
-         "period": period, "period_window": period_window, "no_period": no_period, "sliver": sliver, "shapes": shapes,
+         "period": period, "period_window": period_window, "no_period": no_period, "sliver": sliver, "holes": holes, "shapes": shapes,
          "period_online": period_online, "period_marked": period_marked,
          "threads": threads, "fortran": fortran}
 

@@ -90,6 +90,31 @@ TEST(longest_step)
 }
 
 /* Point-to-point time is neither waiting nor transfer, and must not be missed in the line that names both. */
+/* What is not there is not in the list. */
+TEST(steps_with_holes)
+{
+	static const struct {
+		int64_t number[8];
+		size_t steps;
+		const char *text;
+	} row[] = {{{173, 174, 175, 176}, 4, "steps 173..176"},
+	           {{173, 174, 176, 177}, 4, "steps 173..174, 176..177"},
+	           {{1, 3, 4, 6}, 4, "steps 1, 3..4, 6"},
+	           {{7}, 1, "step 7"},
+	           {{INT64_MIN, INT64_MAX}, 2, "steps -9223372036854775808, 9223372036854775807"},
+	           {{0, 10, 20, 30, 40, 50}, 6, "6 steps of 0..50"}};
+	char text[128];
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct pp_dataset d = {.steps = row[i].steps, .step_number = (int64_t *)row[i].number};
+
+		pp_text_steps(&d, text, sizeof(text));
+		CHECK_STR(text, row[i].text);
+	}
+	pp_text_steps(&(struct pp_dataset){.steps = 4, .step_number = (int64_t[]){1, 3, 4, 6}}, text, 16);
+	CHECK_STR(text, "4 steps of 1..6"); /* no number is cut */
+}
+
 TEST(communication_that_is_not_split)
 {
 	struct sample s;
@@ -223,6 +248,7 @@ int main(int argc, char **argv)
 	units();
 	forty_lines();
 	longest_step();
+	steps_with_holes();
 	communication_that_is_not_split();
 	what_to_do_next();
 	bars_on_demand();
