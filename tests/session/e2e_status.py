@@ -114,20 +114,22 @@ def nobody(place, full):
 
 
 def elsewhere(place, full):
-    """A spool that only the log directory tells of; then one whose socket cannot be reached, as from another host."""
+    """A spool in a place of its own; then one whose socket cannot be reached, as from another host."""
     logs, spool = place.new_logs(), os.path.join(place.scratch, "spool")
-    process = start(place.mpirun(4, place.under(logs, [place.program("windows"), "500", "20"], "--spool", spool)))
+    process = jobs.start_until(place, place.mpirun(4, place.under(logs, [place.program("windows"), "5000", "20"], "--spool", spool)))
     found = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper") and look(place, logs), 20)
     check(found and found["spool"].startswith(spool) and len(found["ranks"]) == 4, found)
     got = run([place.podprof(), "capture", logs, "--steps", "+3"])
     check(got.code == 0 and "captured on 4 of 4 ranks" in got.out, got.told())
+    for link in glob.glob(f"/dev/shm/podprof-{os.getuid()}/.at-*"):
+        os.remove(link)  # another host has none
     os.rename(found["spool"] + "/socket", found["spool"] + "/hidden")
     found = look(place, logs)
     check(found and "/.podprof-requests/" in found["spool"] and sorted(r["rank"] for r in found["ranks"]) == [0, 1, 2, 3], found)
     check(all(r["step_ns"] > 15e6 and r["recording"] for r in found["ranks"]), found)
     text = run([place.podprof(), "status", logs])
     check(text.code == 0 and "4 of 4 ranks on " in text.out and len(text.out.splitlines()) == 6, text.told())
-    check(finish(process).code == 0, "the job failed")
+    check(jobs.over(process).code == 0, "the job failed")
 
 
 if __name__ == "__main__":
