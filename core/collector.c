@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/env.h"
 #include "core/base/line.h"
 #include "core/base/opt.h"
 #include "core/base/plain.h"
@@ -32,7 +33,7 @@ __attribute__((visibility("default"))) extern struct podprof_guest podprof_guest
 
 static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
 static _Atomic uint32_t switched_on;
-static _Atomic uint32_t wanted; /* WANTED, PAUSED */
+static _Atomic uint32_t wanted;    /* WANTED, PAUSED */
 static struct pp_claim claim;
 static int claim_fd = -1; /* open for life: the lock is on it */
 static char spool[384];
@@ -113,7 +114,7 @@ void pp_guest_pause(int paused)
 /* Value of an option as this rank has it. */
 static const char *option(enum pp_opt_id id)
 {
-	const char *value = getenv(pp_opt_table[id].env);
+	const char *value = pp_env(pp_opt_table[id].env);
 
 	return value && *value ? value : pp_opt_table[id].fallback;
 }

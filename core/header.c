@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/env.h"
 #include "core/base/opt.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
@@ -18,7 +19,7 @@ static void options_text(char *text, size_t size)
 
 	text[0] = '\0';
 	for (size_t i = 0; i < PP_OPTS; i++) {
-		const char *value = getenv(pp_opt_table[i].env);
+		const char *value = pp_env(pp_opt_table[i].env);
 
 		if (!value || used >= size)
 			continue;

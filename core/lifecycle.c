@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/env.h"
 #include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
@@ -17,14 +18,18 @@
 #include "core/ring/ring_file.h"
 #include "core/ring/thread_ring.h"
 
-static pid_t birth;  /* where the library was loaded; 0: no podprof run around us */
-static pid_t owner;  /* the rank's process */
-static int handlers; /* registered once a process image */
+static pid_t birth;      /* where the library was loaded; 0: no podprof run around us */
+static pid_t owner;      /* the rank's process */
+static int handlers;     /* registered once a process image */
+static int64_t patience; /* seconds that a rank that ends well waits for its files */
 
-/* Shells and helpers run this too: one getenv, silent. */
+/* Shells and helpers run this too: silent, and soon done. */
 __attribute__((constructor)) static void loaded(void)
 {
-	if (getenv("PODPROF_SPOOL") && !birth)
+	if (!getenv("PODPROF_SPOOL"))
+		return;
+	pp_env_take();
+	if (!birth)
 		birth = getpid();
 }
 
@@ -163,8 +168,6 @@ static void wait_for_keeper(int64_t seconds)
 
 static void ending(int status, void *arg)
 {
-	int64_t seconds = 10;
-	const char *text;
 	int saved = errno;
 
 	(void)arg;
@@ -174,11 +177,8 @@ static void ending(int status, void *arg)
 	/* Others are the ranks, which this process has started: they wait for the files, and they are no more when it ends. */
 	if (atomic_load_explicit(&pp_ring_pool.header->is_aside, memory_order_relaxed))
 		return;
-	text = getenv(pp_opt_table[PP_OPT_ID_WAIT].env);
-	if (text && *text)
-		pp_opt_parse_int(text, &seconds, NULL);
-	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && seconds > 0)
-		wait_for_keeper(seconds);
+	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0)
+		wait_for_keeper(patience);
 	errno = saved;
 }
 
@@ -196,7 +196,11 @@ void pp_lifecycle_end(int status)
 
 void pp_lifecycle_start(void)
 {
+	const char *text = pp_env(pp_opt_table[PP_OPT_ID_WAIT].env);
+
 	owner = getpid();
+	if (!text || !*text || pp_opt_parse_int(text, &patience, NULL))
+		pp_opt_parse_int(pp_opt_table[PP_OPT_ID_WAIT].fallback, &patience, NULL);
 	if (handlers)
 		return;
 	handlers = 1;

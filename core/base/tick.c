@@ -9,6 +9,8 @@
 #include <cpuid.h>
 #endif
 
+#include "core/base/env.h"
+
 int pp_tick_kind = PP_TICK_RAW;
 
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -76,7 +78,7 @@ static int counter_is_proven(void)
 
 void pp_tick_init(void)
 {
-	const char *forced = getenv("PODPROF_TICK");
+	const char *forced = pp_env("PODPROF_TICK");
 	int raw = forced && !strcmp(forced, "raw");
 
 	pp_tick_kind = !raw && counter_is_proven() ? PP_TICK_COUNTER : PP_TICK_RAW;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/env.h"
 #include "core/ring/ring_file.h"
 
 enum {
@@ -45,7 +46,7 @@ static int is_there(const char *path)
 /* How often an elastic launcher has started the ranks again since podprof run: each time is a job of its own. */
 static int restarts(void)
 {
-	const char *now = getenv("TORCHELASTIC_RESTART_COUNT"), *then = getenv("PODPROF_RESTART");
+	const char *now = getenv("TORCHELASTIC_RESTART_COUNT"), *then = pp_env("PODPROF_RESTART");
 	long times = now ? strtol(now, NULL, 10) - (then ? strtol(then, NULL, 10) : 0) : 0;
 
 	return times > 0 && times < 1 << 20 ? (int)times : 0;
@@ -61,7 +62,7 @@ static int with_restarts(const char *text, int times, char *ret_text, size_t siz
 /* Where podprof puts it if the place that the outer process chose cannot be had on this host; launchers/spool.c knows the same. */
 static int other_place(int times, char *ret_path, size_t size)
 {
-	const char *tmp = getenv("TMPDIR"), *job = getenv("PODPROF_JOB");
+	const char *tmp = pp_env("TMPDIR"), *job = pp_env("PODPROF_JOB");
 	char name[160];
 	int n;
 
@@ -137,23 +138,45 @@ static int is_ours(const char *variable)
 	       !strncmp(variable, "INTEL_LIBITTNOTIFY64=", 21);
 }
 
+/* What launchers of functions set in the child itself. */
+static const char *const own[] = {
+        "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_RUN_ID", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
+enum { OWN = sizeof(own) / sizeof(own[0]), OWN_BYTES = 128 };
+
+static int is_own(const char *variable)
+{
+	for (size_t i = 0; i < OWN; i++)
+		if (!strncmp(variable, own[i], strlen(own[i])) && variable[strlen(own[i])] == '=')
+			return 1;
+	return 0;
+}
+
+/* The helper's environment: as this process was started with, and what it says of its rank by now. */
 static struct helper *make_helper(const char *program, size_t *ret_bytes)
 {
 	struct helper *h;
-	size_t count = 0, kept = 0;
+	size_t count, kept = 0;
+	char *const *all = pp_env_all(&count), *text;
 
-	while (environ[count])
-		count++;
-	*ret_bytes = (sizeof(*h) + (count + 1) * sizeof(h->environment[0]) + 2 * STACK_BYTES) & ~(size_t)15;
+	*ret_bytes = (sizeof(*h) + (count + OWN + 1) * sizeof(h->environment[0]) + OWN * OWN_BYTES + 2 * STACK_BYTES) & ~(size_t)15;
 	h = mmap(NULL, *ret_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (h == MAP_FAILED)
 		return NULL;
 	h->program = program;
 	snprintf(h->pid, sizeof(h->pid), "%d", (int)getpid());
 	h->stack = (char *)h + *ret_bytes - STACK_BYTES;
-	for (size_t i = 0; i < count && environ[i]; i++)
-		if (!is_ours(environ[i]))
-			h->environment[kept++] = environ[i];
+	for (size_t i = 0; i < count; i++)
+		if (!is_ours(all[i]) && !is_own(all[i]))
+			h->environment[kept++] = all[i];
+	text = (char *)&h->environment[count + OWN + 1];
+	for (size_t i = 0; i < OWN; i++) {
+		const char *value = getenv(own[i]);
+
+		if (!value || snprintf(text, OWN_BYTES, "%s=%s", own[i], value) >= OWN_BYTES)
+			continue;
+		h->environment[kept++] = text;
+		text += OWN_BYTES;
+	}
 	return h;
 }
 
@@ -200,7 +223,7 @@ static void run_helper(const char *program)
 
 int pp_arrive(int local_rank, char *ret_spool, size_t size)
 {
-	const char *outer = getenv("PODPROF_SPOOL"), *program = getenv("PODPROF_PROGRAM");
+	const char *outer = pp_env("PODPROF_SPOOL"), *program = pp_env("PODPROF_PROGRAM");
 	int times = restarts(), there;
 	char wanted[384];
 
@@ -212,7 +235,7 @@ int pp_arrive(int local_rank, char *ret_spool, size_t size)
 		there = find(wanted, times, ret_spool, size);
 	}
 	/* A world that MPI spawned is no part of the session of the world that did it. */
-	if (!there && program && *program && !getenv("OMPI_PARENT_PORT")) {
+	if (!there && program && *program && !pp_env("OMPI_PARENT_PORT")) {
 		for (int i = 0; i < OTHERS_MS && local_rank > 0 && !there; i++) {
 			pause_ms(1);
 			there = find(wanted, times, ret_spool, size);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/env.h"
 #include "core/base/libc.h"
 #include "core/source/itt_emit.h"
 #include "core/source/nvtx_names.h"
@@ -53,7 +54,7 @@ static size_t count_api(const struct pp_itt_global *g)
 /* The collector that stood in INTEL_LIBITTNOTIFY64 before podprof run; 1: it has seen this copy. */
 static int chain(struct pp_itt_global *g, int groups)
 {
-	const char *path = getenv("PODPROF_ITT_CHAIN");
+	const char *path = pp_env("PODPROF_ITT_CHAIN");
 	void (*initialize)(struct pp_itt_global *, int) = NULL;
 	void *library;
 
@@ -129,7 +130,7 @@ __attribute__((visibility("default"))) void __itt_api_init(struct pp_itt_global 
 
 void __itt_api_init(struct pp_itt_global *g, int groups)
 {
-	int saved = errno, ours = getenv("PODPROF_SPOOL") != NULL, chained;
+	int saved = errno, ours = pp_env("PODPROF_SPOOL") != NULL, chained;
 	pp_itt_function *before;
 	size_t count;
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/base/env.h"
 #include "core/base/libc.h"
 #include "core/source/nvtx_emit.h"
 #include "core/source/nvtx_notes.h"
@@ -77,7 +78,7 @@ static void install(const struct pp_nvtx_callbacks *c, int chained, pp_nvtx_func
 /* The tool that stood in NVTX_INJECTION64_PATH before podprof run. */
 int pp_nvtx_chain(const char *function, void *argument)
 {
-	const char *path = getenv("PODPROF_NVTX_CHAIN");
+	const char *path = pp_env("PODPROF_NVTX_CHAIN");
 	int (*initialize)(void *) = NULL;
 	void *library;
 
@@ -106,7 +107,7 @@ int InitializeInjectionNvtx2(pp_nvtx_get_export get)
 	const struct pp_nvtx_version *v;
 	int saved = errno, chained;
 
-	if (!get || !getenv("PODPROF_SPOOL"))
+	if (!get || !pp_env("PODPROF_SPOOL"))
 		return 0;
 	if (!atomic_flag_test_and_set(&once))
 		pp_at_fork(child);

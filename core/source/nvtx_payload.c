@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/env.h"
 #include "core/source/nvtx_emit.h"
 #include "core/source/nvtx_notes.h"
 
@@ -181,7 +182,7 @@ int InitializeInjectionNvtxExtension(struct pp_nvtx_extension *x)
 	int saved = errno, chained = 0, taken = 0;
 	struct pp_nvtx_segment *s;
 
-	if (!x || x->size < sizeof(*x) || !getenv("PODPROF_SPOOL"))
+	if (!x || x->size < sizeof(*x) || !pp_env("PODPROF_SPOOL"))
 		return 0;
 	chained = pp_nvtx_chain("InitializeInjectionNvtxExtension", x);
 	s = x->segments ? x->segment : NULL;

@@ -89,6 +89,16 @@ def mpich(place, full):
         check(not wrong, "; ".join(wrong) + "\n" + got.told())
 
 
+def environment(place, full):
+    """The program may take its environment away before the claim, and leave a broken one before it ends."""
+    for mode in ("clear", "broken"):
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("odd_marks"), "environment", mode]))
+        check(got.code == 0 and got.out == "marked\n", got.told())
+        session_of(logs)
+        check(len(got.podprof_lines()) == 2, got.told())
+
+
 def small_spool(place, full):
     """A spool of 8 MiB: records may be lost and are counted, the job is the same, no SIGBUS."""
     spool = os.path.join(place.scratch, "spool")
@@ -247,7 +257,7 @@ def stderr_unread(place, full):
 
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
-    "small_spool": small_spool, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
+    "small_spool": small_spool, "environment": environment, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
     "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "stderr_unread": stderr_unread,
 }
 

@@ -114,6 +114,20 @@ static void bad_categories(void)
 	podprof_step_end();
 }
 
+/* What a setenv() of another thread does at the worst moment. */
+static void environment(const char *how)
+{
+	static char *broken[] = {(char *)16, NULL};
+
+	if (!strcmp(how, "clear"))
+		environ = NULL;
+	tiny_step(1);
+	if (!strcmp(how, "broken"))
+		environ = broken;
+	puts("marked");
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -123,6 +137,8 @@ int main(int argc, char **argv)
 		long_names();
 	else if (!strcmp(mode, "no_utf8"))
 		no_utf8();
+	else if (!strcmp(mode, "environment"))
+		environment(argc > 2 ? argv[2] : "");
 	else if (!strcmp(mode, "deep"))
 		deep();
 	else if (!strcmp(mode, "unbalanced"))
