@@ -34,6 +34,7 @@ __attribute__((visibility("default"))) extern struct podprof_guest podprof_guest
 static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
 static _Atomic uint32_t switched_on;
 static _Atomic uint32_t wanted;    /* WANTED, PAUSED */
+static _Atomic uint32_t mpi_state; /* enum pp_mpi_state; it may be said before the claim */
 static struct pp_claim claim;
 static int claim_fd = -1; /* open for life: the lock is on it */
 static char spool[384];
@@ -153,6 +154,7 @@ static int open_ring(struct pp_err *err)
 	read_windows(&asked);
 	pp_ring_pool.may_grow = pp_lifecycle_has_keeper;
 	pp_header_fill(pp_ring_pool.header, &claim, &asked);
+	atomic_store_explicit(&pp_ring_pool.header->mpi_state, atomic_load(&mpi_state), memory_order_relaxed);
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
@@ -359,8 +361,16 @@ static void guest_flush_with(void (*call)(void))
 	atomic_store_explicit(&pp_thread_flush, call, memory_order_release);
 }
 
+int pp_guest_mpi_runs(void)
+{
+	uint32_t state = atomic_load(&mpi_state);
+
+	return state == PP_MPI_RUNS || state == PP_MPI_OTHER_RUNS;
+}
+
 static void guest_mpi_state(uint32_t state)
 {
+	atomic_store(&mpi_state, state);
 	if (pp_guest_is_rank())
 		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
 }

@@ -32,7 +32,7 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	struct pp_where *(*where)(void);
 	/* The tick kind is settled before this table is found. */
 	const int *tick_kind;
-	/* 0 never, 1 initialised, 2 finalised */
+	/* enum pp_mpi_state; at any time */
 	void (*mpi_state)(uint32_t state);
 	/* One line on stderr, "podprof: " in front; rank 0 only; errors only. */
 	void (*say)(const char *text);

@@ -43,6 +43,8 @@ int pp_lifecycle_has_keeper(void);
 void pp_lifecycle_end(int status);
 /* In a forked child: from now on this process is not the rank. */
 void pp_guest_abandon(void);
+/* MPI is initialised and not finalised. */
+int pp_guest_mpi_runs(void);
 /* At exit: no record is written any more. */
 void pp_guest_finish(int status);
 

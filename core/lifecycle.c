@@ -177,7 +177,8 @@ static void ending(int status, void *arg)
 	/* Others are the ranks, which this process has started: they wait for the files, and they are no more when it ends. */
 	if (atomic_load_explicit(&pp_ring_pool.header->is_aside, memory_order_relaxed))
 		return;
-	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0)
+	/* Without MPI_Finalize it has failed, whatever its status: the others hang until the launcher sees it end. */
+	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_guest_mpi_runs())
 		wait_for_keeper(patience);
 	errno = saved;
 }

@@ -59,8 +59,20 @@ PP_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 }
 PP_BOTH(Init_thread)
 
+static int finalize_other(void)
+{
+	int rc;
+
+	PP_REAL(Finalize)
+	rc = real();
+	pp_mpi_other->mpi_state(PP_MPI_OTHER_OVER);
+	return rc;
+}
+
 PP_PUBLIC int MPI_Finalize(void)
 {
+	if (pp_mpi_other)
+		return finalize_other();
 	PP_HEAD(Finalize, ())
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Finalize, NULL, PP_NO_PEER, 0);
 	pp_coord_stop_all();

@@ -11,7 +11,7 @@
 
 __thread struct pp_mpi_thread pp_mpi_thread;
 struct pp_mpi_wiped pp_mpi_wiped;
-const struct podprof_guest *pp_mpi_guest;
+const struct podprof_guest *pp_mpi_guest, *pp_mpi_other;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
@@ -87,8 +87,13 @@ void pp_mpi_activate(void)
 	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_guest)
 		goto out;
 	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
-	if (!guest || guest->size < offsetof(struct podprof_guest, cursor) + sizeof guest->cursor || !find_names())
+	if (!guest || guest->size < offsetof(struct podprof_guest, cursor) + sizeof guest->cursor)
 		goto out;
+	if (!find_names()) {
+		pp_mpi_other = guest;
+		guest->mpi_state(PP_MPI_OTHER_RUNS);
+		goto out;
+	}
 	pp_mpi_guest = guest;
 	if (pp_comm_start())
 		goto out;
@@ -103,7 +108,7 @@ void pp_mpi_activate(void)
 		pp_mpi_bell = guest->bell;
 		pp_mpi_heard = guest->heard;
 	}
-	guest->mpi_state(1);
+	guest->mpi_state(PP_MPI_RUNS);
 	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
 		guest->flush_with(pp_poll_flush);
 	pp_request_shared = calls_overlap();
@@ -134,7 +139,7 @@ void pp_mpi_deactivate(void)
 		pp_mpi_put(&r, NULL, 0);
 	}
 	atomic_store_explicit(&pp_mpi_wiped.active, 0, memory_order_release);
-	pp_mpi_guest->mpi_state(2);
+	pp_mpi_guest->mpi_state(PP_MPI_OVER);
 }
 
 void pp_mpi_thread_init(struct pp_mpi_thread *t)

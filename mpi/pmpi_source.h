@@ -68,6 +68,8 @@ struct pp_mpi_wiped {
 } __attribute__((aligned(PP_PAGE_BYTES)));
 extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
 extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
+/* The guest of a process whose MPI is another one than the wrappers know: told of its begin and end, nothing else. */
+extern const struct podprof_guest *pp_mpi_other __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
 /* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */

@@ -116,6 +116,8 @@ static const char *why_not_mpi(const struct pp_pod *p)
 
 	if (!h || !atomic_load_explicit(&h->mpi_state, memory_order_acquire))
 		return "the job does not call MPI";
+	if (atomic_load(&h->mpi_state) >= PP_MPI_OTHER_RUNS)
+		return "the job's MPI is not Open MPI";
 	if (atomic_load_explicit(&h->coordinator, memory_order_acquire) == PP_COORDINATOR_NONE && h->coordinator_why[0])
 		return h->coordinator_why;
 	return "its invitation came after the file's";

@@ -164,6 +164,14 @@ enum pp_rank_state {                     /* what the guest says of its process *
 	             PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
 };
 
+enum pp_mpi_state {
+	PP_MPI_NEVER = 0,
+	PP_MPI_RUNS = 1,
+	PP_MPI_OVER = 2,       /* finalised */
+	PP_MPI_OTHER_RUNS = 3, /* one that the wrappers do not know: its calls are not recorded */
+	PP_MPI_OTHER_OVER = 4,
+};
+
 struct pp_ring_header {
 	char magic[8];
 	uint32_t version;
@@ -191,7 +199,7 @@ struct pp_ring_header {
 	_Atomic uint32_t recording;        /* 1 while records are written */
 	_Atomic uint32_t step_marks;       /* 1 once podprof_step_begin was called */
 	_Atomic uint32_t window_state;     /* 0 before, 1 inside, 2 the last window's edge has passed */
-	_Atomic uint32_t mpi_state;        /* 0 never, 1 initialised, 2 finalised */
+	_Atomic uint32_t mpi_state;        /* enum pp_mpi_state */
 	_Atomic uint32_t domains, categories;
 	_Atomic uint64_t lost_threads; /* records of threads without a slot */
 	struct pp_ring_name domain[PP_RING_DOMAINS];

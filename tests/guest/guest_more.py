@@ -89,6 +89,15 @@ def mpich(place, full):
         check(not wrong, "; ".join(wrong) + "\n" + got.told())
 
 
+def left_mpi(place, full):
+    """A rank that exits with 0 inside MPI does not wait for its files: the others hang until the launcher sees it end."""
+    program = place.program("mpi_ends")
+    base = run(place.mpirun(3, [program, "one_leaves"]))
+    got = run(place.mpirun(3, place.under(place.new_logs(), [program, "one_leaves"], "--wait", "150")), limit=100)
+    wrong = compare(base, got, slack=90)
+    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+
+
 def environment(place, full):
     """The program may take its environment away before the claim, and leave a broken one before it ends."""
     for mode in ("clear", "broken"):
@@ -257,7 +266,7 @@ def stderr_unread(place, full):
 
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
-    "small_spool": small_spool, "environment": environment, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
+    "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
     "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "stderr_unread": stderr_unread,
 }
 
