@@ -150,13 +150,17 @@ int pp_by_code_has(const struct pp_by_code *b, int64_t number)
 	return has;
 }
 
-int pp_by_code_ends(const struct pp_by_code *b, int64_t number)
+int64_t pp_by_code_ends_from(const struct pp_by_code *b)
 {
-	int ends = 0;
+	int64_t first = INT64_MAX;
 
-	for (int i = 0; i < b->steps; i++)
-		ends |= pp_window_ends(&b->step[i].window, number);
-	return ends;
+	for (int i = 0; i < b->steps; i++) {
+		int64_t from = pp_window_ends_from(&b->step[i].window);
+
+		if (from < first)
+			first = from;
+	}
+	return first;
 }
 
 int64_t pp_by_code_quiet(const struct pp_by_code *b)

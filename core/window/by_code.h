@@ -37,8 +37,8 @@ void pp_by_code_settle(struct pp_by_code *b);
 int pp_by_code_recording(const struct pp_by_code *b);
 /* Is step `number` in one of them, not only at an edge? */
 int pp_by_code_has(const struct pp_by_code *b, int64_t number);
-/* Would a mark of this number end what is recorded for one of its windows of steps? */
-int pp_by_code_ends(const struct pp_by_code *b, int64_t number);
+/* A mark of this number, or above, would end what is recorded for one of its windows of steps; INT64_MAX: none would. */
+int64_t pp_by_code_ends_from(const struct pp_by_code *b);
 /* Steps below this one change nothing. INT64_MIN: every mark is to be looked at. */
 int64_t pp_by_code_quiet(const struct pp_by_code *b);
 

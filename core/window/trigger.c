@@ -39,6 +39,7 @@ static _Atomic int32_t depth;              /* podprof_window_start() without its
 static _Atomic int32_t is_open;            /* what `code` has made of it */
 
 static _Atomic uint32_t ended, is_asked_for = 1;
+static _Atomic int64_t edge = INT64_MAX; /* a mark of this number, or above, may switch recording; for whoever does not hold */
 
 static _Atomic uint32_t pending; /* request that ranks are to agree on; 0: none */
 static _Atomic uint32_t begun;   /* it was said that they do so on this one */
@@ -83,6 +84,13 @@ static int64_t quiet(void)
 	return least(pp_plan_quiet(&plan), least(pp_ask_quiet(&ask), pp_by_code_quiet(&code)));
 }
 
+static int64_t next_edge(void)
+{
+	int64_t ask_ends = ask.phase == PP_ASK_LIVE ? pp_window_ends_from(&ask.window) : INT64_MAX;
+
+	return is_recording ? least(pp_window_ends_from(&plan.now), least(ask_ends, pp_by_code_ends_from(&code))) : quiet();
+}
+
 /* Held. The step that is open in the rings ends where recording ends at a mark. Words come after the records that they are
  * about. */
 static void settle(int at_mark)
@@ -114,6 +122,7 @@ static void settle(int at_mark)
 	atomic_store_explicit(&begun, ask.word == PP_REQUEST_AGREEING ? ask.number : 0, memory_order_relaxed);
 	atomic_store_explicit(&pending, pp_ask_settled(&ask) ? 0 : ask.number, memory_order_relaxed);
 	atomic_store_explicit(&pp_trigger_quiet, quiet(), memory_order_relaxed);
+	atomic_store_explicit(&edge, next_edge(), memory_order_relaxed);
 }
 
 static void move(int64_t number, pp_tick tick)
@@ -223,6 +232,7 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 	atomic_store(&pp_trigger_heard, 0);
 	atomic_store(&pp_trigger_quiet, INT64_MIN);
 	atomic_store(&pp_trigger_here, INT64_MIN);
+	atomic_store_explicit(&edge, next_edge(), memory_order_relaxed);
 	if (by_time) /* the first look finds it so */
 		atomic_store_explicit(&pp_trigger_heard, UNHEARD, memory_order_relaxed);
 	if (control)
@@ -246,10 +256,7 @@ int pp_trigger_asks(void)
 
 int pp_trigger_is_edge(int64_t number)
 {
-	if (!is_recording || pp_trigger_is_rung())
-		return number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung();
-	return pp_window_ends(&plan.now, number) || (ask.phase == PP_ASK_LIVE && pp_window_ends(&ask.window, number)) ||
-	       pp_by_code_ends(&code, number);
+	return pp_trigger_is_rung() || number >= atomic_load_explicit(&edge, memory_order_relaxed);
 }
 
 void pp_trigger_coordinate(const struct pp_coord_ops *ops)

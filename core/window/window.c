@@ -30,9 +30,11 @@ int pp_window_begin(struct pp_window *w, int64_t number)
 	return w->recording;
 }
 
-int pp_window_ends(const struct pp_window *w, int64_t number)
+int64_t pp_window_ends_from(const struct pp_window *w)
 {
-	return pp_window_asked(w) && w->recording && (w->edge_open || number > w->last);
+	if (!pp_window_asked(w) || !w->recording || w->last == INT64_MAX)
+		return INT64_MAX;
+	return w->edge_open ? INT64_MIN : w->last + 1;
 }
 
 int pp_window_end(struct pp_window *w)

@@ -18,8 +18,8 @@ void pp_window_init(struct pp_window *w, int64_t first, int64_t last);
 int pp_window_asked(const struct pp_window *w);
 /* Step `number` begins; returns whether it is to be recorded. Numbers that go back after the window has passed stay unrecorded. */
 int pp_window_begin(struct pp_window *w, int64_t number);
-/* Would it be the end of what is recorded? */
-int pp_window_ends(const struct pp_window *w, int64_t number);
+/* A step of this number, or above, would end what is recorded; INT64_MAX: none would. */
+int64_t pp_window_ends_from(const struct pp_window *w);
 /* The current step ends; returns whether recording goes on. */
 int pp_window_end(struct pp_window *w);
 

@@ -67,6 +67,22 @@ TEST(steps_on_request)
 	CHECK_INT(kit_word(n), -1);
 }
 
+/* The mark that switches recording is an edge, the ones between are none; it is asked without the lock. */
+TEST(edges_of_a_request)
+{
+	kit_claim("100:101", 0);
+	kit_step(0);
+	kit_ring(PP_ASK_STEPS, 5, 7);
+	CHECK(pp_trigger_is_edge(1));
+	kit_step(1);
+	for (int i = 2; i < 12; i++) {
+		int was = kit_recording != 0, is_edge = pp_trigger_is_edge(i);
+
+		CHECK((kit_step(i) != 0) == was || is_edge);
+		CHECK(!is_edge || i == 4 || i >= 8);
+	}
+}
+
 TEST(now)
 {
 	uint32_t n;
@@ -312,6 +328,7 @@ TEST(no_step_is_marked)
 int main(void)
 {
 	void (*const tests[])(void) = {steps_on_request,
+	                               edges_of_a_request,
 	                               now,
 	                               agree,
 	                               agreed_late,

@@ -53,19 +53,19 @@ TEST(which_mark_ends_it)
 	struct pp_window w;
 
 	pp_window_init(&w, 0, 0);
-	CHECK(!pp_window_ends(&w, 1000));
+	CHECK(1000 < pp_window_ends_from(&w));
 	pp_window_init(&w, 10, 12);
 	pp_window_begin(&w, 5);
-	CHECK(!pp_window_ends(&w, 6));
+	CHECK(6 < pp_window_ends_from(&w));
 	for (int i = 9; i < 12; i++) {
 		CHECK(pp_window_begin(&w, i));
-		CHECK(!pp_window_ends(&w, i + 1));
-		CHECK(pp_window_ends(&w, 13));
+		CHECK(i + 1 < pp_window_ends_from(&w));
+		CHECK(13 >= pp_window_ends_from(&w));
 	}
 	CHECK(pp_window_begin(&w, 12));
-	CHECK(pp_window_ends(&w, 13) && pp_window_ends(&w, 2));
+	CHECK(13 >= pp_window_ends_from(&w) && 2 >= pp_window_ends_from(&w));
 	CHECK(!pp_window_begin(&w, 13));
-	CHECK(!pp_window_ends(&w, 14));
+	CHECK(14 < pp_window_ends_from(&w));
 }
 
 TEST(jumps)
