@@ -9,37 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "core/base/lock.h"
 #include "core/ring/ring_file.h"
 
 #define AT ".at-" /* in the root of spools: a link to one that is elsewhere */
 
-/* By /proc/locks, not by trying the lock: for the moment of a trial a keeper that just starts would give up. */
 static int keeper_lock_held(const char *spool)
 {
-	char path[PP_SPOOL_PATH + 32], line[256], kind[16];
-	struct stat st;
-	int held = 0;
-	FILE *f;
+	char path[PP_SPOOL_PATH + 32];
 
 	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
-	if (stat(path, &st))
-		return 0;
-	f = fopen("/proc/locks", "re");
-	if (!f)
-		return -1;
-	while (!held && fgets(line, sizeof(line), f)) {
-		unsigned major_part, minor_part;
-		unsigned long long inode;
-
-		if (sscanf(line, "%*[^:]: %15s %*s %*s %*d %x:%x:%llu", kind, &major_part, &minor_part, &inode) != 4)
-			continue;
-		held = !strcmp(kind, "FLOCK") && inode == st.st_ino && makedev(major_part, minor_part) == st.st_dev;
-	}
-	fclose(f);
-	return held;
+	return pp_lock_is_held(path);
 }
 
 static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *ret_state)

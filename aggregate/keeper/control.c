@@ -6,13 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/forked.h"
+#include "core/base/lock.h"
 #include "core/base/mapped.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -31,11 +31,11 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 		close(fd);
 		return pp_err_set(err, -saved, "cannot open '%s': %s", path, strerror(saved));
 	}
-	if (!flock(fd, LOCK_EX | LOCK_NB))
+	saved = -pp_lock_take(fd);
+	if (!saved)
 		return fd;
-	saved = errno;
 	close(fd);
-	if (saved == EWOULDBLOCK)
+	if (saved == EAGAIN)
 		return pp_err_set(err, -EBUSY, "a keeper is at work in '%s'", spool);
 	return pp_err_set(err, -saved, "cannot lock '%s': %s", path, strerror(saved));
 }

@@ -18,6 +18,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
+#include "core/base/lock.h"
 
 enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536 };
 
@@ -118,16 +119,12 @@ static int spawn(const char *spool, const char *exe, struct pp_err *err)
 static int is_held(const char *spool)
 {
 	char path[4096];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/control", spool);
 	if (access(path, F_OK))
 		return 0;
-	fd = pp_keeper_lock(spool, NULL);
-	if (fd < 0)
-		return fd == -EBUSY;
-	close(fd);
-	return 0;
+	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
+	return pp_lock_is_held(path) == 1;
 }
 
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err)

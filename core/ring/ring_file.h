@@ -258,7 +258,7 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	char notice[256];                            /* the last of them */
 };
 
-/* Spool names: <spool>/control, keeper.lock (flock by the keeper for life), keeper.log, options (NAME=value lines),
+/* Spool names: <spool>/control, keeper.lock (locked by the keeper for life), keeper.log, options (NAME=value lines),
  * run-<pid> (registered by podprof run before exec: "rank local_size start_time"), rank-<rank>.claim, rank-<rank>-<pid>.ring */
 
 #endif

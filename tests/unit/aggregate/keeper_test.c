@@ -13,6 +13,7 @@
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/read/pod.h"
+#include "core/base/lock.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
 #include "core/clock/clock_map.h"
@@ -285,7 +286,7 @@ TEST(term_finishes_what_is_there)
 
 TEST(salvage)
 {
-	char spool[256], logs[256], message[1024] = "", *one = spool;
+	char spool[256], logs[256], path[300], message[1024] = "", *one = spool;
 	struct pp_session_options o = {.logdir = logs, .session = "dead"};
 	struct pp_err err = {""};
 	int lock;
@@ -294,8 +295,11 @@ TEST(salvage)
 	snprintf(logs, sizeof(logs), "%s/dead-logs", top);
 	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), -ENOENT);
 	make_ring(spool, 0, 3, dead_pid(), 8, PP_RANK_OPEN);
-	lock = pp_keeper_lock(spool, &err);
+	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
+	CHECK_INT(pp_lock_is_held(path), 0);
+	lock = pp_keeper_lock(spool, &err); /* who only asks has not taken it */
 	CHECK(lock >= 0);
+	CHECK_INT(pp_lock_is_held(path), 1);
 	CHECK_INT(pp_salvage(&one, 1, &o, message, sizeof(message), &err), -EBUSY);
 	close(lock);
 	for (int i = 0; i < 2; i++) {
