@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,8 +20,12 @@
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/lock.h"
+#include "core/base/proc.h"
 
+enum { IOPRIO_WHO_PROCESS = 1 };
 enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536 };
+
+static int nice_before; /* of the command that started it */
 
 /* Everything else of the environment belongs to the job, its launcher or its libraries. */
 static int is_kept(const char *variable)
@@ -157,20 +162,44 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 	return pp_err_set(err, -ETIMEDOUT, "the keeper did not start within %d s: see '%s/keeper.log'", START_MS / 1000, spool);
 }
 
+/* The ranks may have a real-time policy, which no nice value lowers. SCHED_BATCH is ordinary too, SCHED_IDLE still lower. */
+static void be_ordinary(void)
+{
+	const struct sched_param none = {.sched_priority = 0};
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+	if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE && sched_setscheduler(0, SCHED_OTHER, &none))
+		pp_keeper_log("cannot leave the real-time policy %d: %s", policy, strerror(errno));
+	/* None of its own: the disk's follows from the nice value. */
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0))
+		pp_keeper_log("cannot leave the disk's priority: %s", strerror(errno));
+}
+
+/* Before the ranks, where memory runs out. */
+static void be_first_to_go(void)
+{
+	char text[16] = "";
+	int fd;
+
+	if (pp_proc_read("/proc/self/oom_score_adj", text, sizeof(text)) > 0 && strtol(text, NULL, 10) >= OOM_SCORE)
+		return;
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || dprintf(fd, "%d", OOM_SCORE) < 0)
+		pp_keeper_log("cannot write oom_score_adj: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
 void pp_keeper_settle(void)
 {
 	cpu_set_t all;
-	int fd;
 
+	be_ordinary();
 	errno = 0;
-	if (setpriority(PRIO_PROCESS, 0, NICE))
+	nice_before = getpriority(PRIO_PROCESS, 0);
+	if (nice_before < NICE && setpriority(PRIO_PROCESS, 0, NICE))
 		pp_keeper_log("cannot lower the priority: %s", strerror(errno));
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (dprintf(fd, "%d", OOM_SCORE) < 0)
-			pp_keeper_log("cannot write oom_score_adj: %s", strerror(errno));
-		close(fd);
-	}
+	be_first_to_go();
 	/* The parent may be bound to one core; the kernel cuts this to the cpuset. */
 	memset(&all, 0xff, sizeof(all));
 	if (sched_setaffinity(0, sizeof(all), &all))
@@ -205,7 +234,7 @@ void pp_keeper_hurry(void)
 	if (done)
 		return;
 	done = 1;
-	if (setpriority(PRIO_PROCESS, 0, 0))
+	if (setpriority(PRIO_PROCESS, 0, nice_before > 0 ? nice_before : 0))
 		pp_keeper_log("a ring is more than half full, but the priority may not rise: %s", strerror(errno));
 	else
 		pp_keeper_log("a ring is more than half full: priority raised");

@@ -98,6 +98,42 @@ def left_mpi(place, full):
     check(not wrong, "; ".join(wrong) + "\n" + got.told())
 
 
+def options_of(keeper):
+    """The options file of a keeper's spool."""
+    words = open(f"/proc/{keeper}/cmdline", "rb").read().split(b"\0")
+    try:
+        return open(os.path.join(words[words.index(b"--spool") + 1], b"options"), "rb").read()
+    except (OSError, ValueError):
+        return b""
+
+
+def keeper_habits(place, full):
+    """The keeper has neither the policy, the priority, the CPUs nor the OOM score of the command that started it."""
+    before = 'echo 300 >/proc/self/oom_score_adj && exec "$@"'
+    habits = ["/bin/sh", "-c", before, "x", "nice", "-n", "-5", "taskset", "-c", "0"]
+    cpus = os.sched_getaffinity(0)
+    for policy, name in ((os.SCHED_FIFO, "-f"), (os.SCHED_RR, "-r"), (os.SCHED_OTHER, "-o")):
+        held = [*habits, "chrt", name, "0" if name == "-o" else "7"]
+        if run([*held, "true"]).code:
+            raise Skipped("no real-time policy for this user")
+        logs = place.new_logs()
+        job = jobs.start_until(place, [*held, *place.under(logs, [place.program("steps"), "100000", "1"])])
+        try:
+            found = wait_until(lambda: [p for p in keepers("/podprof-") if logs.encode() in options_of(p)], 20)
+            check(len(found) == 1, f"keepers {found}")
+            pid = found[0]
+            score = lambda: open(f"/proc/{pid}/oom_score_adj").read().strip()
+            wait_until(lambda: (os.sched_getscheduler(pid), score(), os.getpriority(os.PRIO_PROCESS, pid)) == (os.SCHED_OTHER, "500", 10), 20)
+            check(os.sched_getscheduler(pid) == os.SCHED_OTHER, f"{name}: policy {os.sched_getscheduler(pid)}")
+            check(score() == "500", f"oom_score_adj {score()}")
+            check(os.getpriority(os.PRIO_PROCESS, pid) == 10, f"nice {os.getpriority(os.PRIO_PROCESS, pid)}")
+            check(wait_until(lambda: os.sched_getaffinity(pid) & (cpus - {0} or cpus), 20), f"CPUs {os.sched_getaffinity(pid)}")
+            check(os.sched_getscheduler(job.pid) == policy, "the job lost its policy")
+        finally:
+            got = jobs.over(job)
+        check(got.code == 0, got.told())
+
+
 def environment(place, full):
     """The program may take its environment away before the claim, and leave a broken one before it ends."""
     for mode in ("clear", "broken"):
@@ -266,7 +302,7 @@ def stderr_unread(place, full):
 
 CASES = {
     "alone": alone, "threads300": threads300, "fork_records": fork_records, "dlclose": plugin, "nvtx_odd": nvtx_odd, "mpich": mpich,
-    "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
+    "small_spool": small_spool, "left_mpi": left_mpi, "environment": environment, "keeper_habits": keeper_habits, "bound": bound, "stdin": stdin, "signals": signals, "keeper_killed": keeper_killed,
     "killed_rank": killed_rank, "clean_end": clean_end, "silent_shell": silent_shell, "stderr_unread": stderr_unread,
 }
 
