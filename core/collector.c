@@ -21,6 +21,7 @@
 #include "core/header.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
+#include "core/unrecorded.h"
 #include "core/window/by_signal.h"
 #include "core/window/pattern.h"
 #include "core/window/trigger.h"
@@ -185,12 +186,14 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 		return -EBUSY;
 	if (claim_fd < 0) {
 		pp_guest_say(err.text);
+		pp_unrecorded_is_said();
 		return 0;
 	}
 	pp_tick_init();
 	rc = open_ring(&err);
 	if (rc) {
 		pp_guest_say(err.text);
+		pp_unrecorded_is_said();
 		close(claim_fd);
 		claim_fd = -1;
 		return 0;

@@ -33,6 +33,8 @@ void pp_guest_say(const char *text);
 
 /* The keeper's page, mapped for life; NULL: it was not there, or is another podprof's. At the claim. */
 const struct pp_control *pp_guest_control(void);
+/* The same of a spool that is not claimed in. */
+const struct pp_control *pp_guest_control_in(const char *spool);
 
 /* lifecycle.c: pid in which the library was loaded; handlers of a rank. */
 int pp_lifecycle_is_forked(void);

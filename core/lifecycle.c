@@ -17,6 +17,7 @@
 #include "core/guest.h"
 #include "core/ring/ring_file.h"
 #include "core/ring/thread_ring.h"
+#include "core/unrecorded.h"
 
 static pid_t birth;      /* where the library was loaded; 0: no podprof run around us */
 static pid_t owner;      /* the rank's process */
@@ -31,6 +32,7 @@ __attribute__((constructor)) static void loaded(void)
 	pp_env_take();
 	if (!birth)
 		birth = getpid();
+	pp_unrecorded_start();
 }
 
 int pp_lifecycle_is_forked(void)
@@ -56,13 +58,13 @@ static void pause_ms(long ms)
 }
 
 /* The keeper's page; NULL: it is not there, or it is another podprof's (*ret_foreign). */
-static struct pp_control *map_control(int *ret_foreign)
+static struct pp_control *map_control(const char *spool, int *ret_foreign)
 {
 	char path[512];
 	struct pp_control *c;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/control", pp_guest_spool());
+	snprintf(path, sizeof(path), "%s/control", spool);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
@@ -84,14 +86,19 @@ static struct pp_control *map_control(int *ret_foreign)
 	return c;
 }
 
+const struct pp_control *pp_guest_control_in(const char *spool)
+{
+	int foreign = 0;
+
+	return map_control(spool, &foreign);
+}
+
 static const struct pp_control *page; /* as the claim found it */
 
 const struct pp_control *pp_guest_control(void)
 {
-	int foreign = 0;
-
 	if (!page)
-		page = map_control(&foreign);
+		page = pp_guest_control_in(pp_guest_spool());
 	return page;
 }
 
@@ -137,7 +144,7 @@ static void wait_for_keeper(int64_t seconds)
 
 	while (pp_now_ms() - begin < seconds * 1000 && !foreign) {
 		if (!c)
-			c = map_control(&foreign);
+			c = map_control(pp_guest_spool(), &foreign);
 		if (c) {
 			state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
 			if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED || !keeper_lives(c))

@@ -1,14 +1,20 @@
 /* podprof keeper --spool DIR: hidden, started by podprof run through pp_keeper_start(); its life stands in aggregate/keeper. */
 #include <string.h>
+#include <unistd.h>
 
 #include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/unrecorded.h"
 #include "launchers/cmd.h"
 
 int pp_cmd_keeper(int argc, char **argv)
 {
 	struct pp_err err = {""};
 
-	if (argc != 3 || strcmp(argv[1], "--spool")) {
+	if (argc == 4 && !strcmp(argv[3], "--stderr"))
+		pp_unrecorded_hold(STDERR_FILENO + 1);
+	else if (argc != 3)
+		argc = 0;
+	if (!argc || strcmp(argv[1], "--spool")) {
 		pp_say("the keeper is started by 'podprof run', with --spool DIR.");
 		return PP_EXIT_USAGE;
 	}

@@ -10,11 +10,13 @@
 
 #include "aggregate/keeper/keeper.h"
 #include "core/base/step_windows.h"
+#include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
 #include "launchers/env_plan.h"
 #include "launchers/file_limit.h"
 #include "launchers/forward.h"
 #include "launchers/job.h"
+#include "launchers/loadable.h"
 #include "launchers/meet.h"
 #include "launchers/options.h"
 #include "launchers/run_checks.h"
@@ -185,6 +187,18 @@ static int start_keeper(struct run *run, const char *self, struct pp_err *err)
 	return 0;
 }
 
+/* One job writes into one place: that of whoever came first. */
+static void tell_other_output(const struct run *run)
+{
+	char there[PP_SPOOL_PATH];
+
+	if (run->options.source[PP_OPT_ID_OUTPUT] == PP_FROM_DEFAULT ||
+	    pp_spool_read_option(run->spool, "OUTPUT", there, sizeof(there)) || !strcmp(there, run->logdir) ||
+	    !pp_spool_say_once(run->spool, "said-output"))
+		return;
+	pp_say("this job writes into '%s' already: -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
+}
+
 /* All but the environment itself; on failure `ret_cure` says what to do. */
 static int prepare(struct run *run, char *const *command, const char **ret_cure, struct pp_err *err)
 {
@@ -221,6 +235,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (rc)
 		return rc;
 	run->registered = 1;
+	tell_other_output(run);
 	run->spans = pp_meet_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
@@ -257,6 +272,7 @@ int pp_cmd_run(int argc, char **argv)
 	struct run run = {.plan.count = 0};
 	struct pp_err err = {""};
 	const char *cure;
+	char why[PATH_MAX + 256];
 	int first, rc;
 
 	rc = pp_options_parse(&pp_verb_run, argc, argv, &run.options, &first);
@@ -289,7 +305,8 @@ int pp_cmd_run(int argc, char **argv)
 		if (run.job.rank <= 0)
 			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
 		pp_env_stand_in(run.library, run.mpi_library, get_variable);
-	}
+	} else if (may_speak && !pp_loadable(argv[first], why, sizeof(why)) && pp_spool_say_once(run.spool, PP_SAID_FILE))
+		pp_say("%s.", why);
 	release(&run);
 	pp_file_limit_restore();
 	execvp(argv[first], run.words ? run.words : argv + first);

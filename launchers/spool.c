@@ -139,17 +139,63 @@ static int open_default(const char *base, const char *job, char *ret_path, size_
 	return rc;
 }
 
-/* A spool by name may be the last job's: its keeper is about to remove it, or died and left rings that salvage wants. */
-static int wait_for_last_job(const char *path, struct pp_err *err)
+int pp_spool_read_option(const char *spool, const char *name, char *ret_value, size_t size)
+{
+	char path[PP_SPOOL_PATH + 32], line[PATH_MAX + 64];
+	size_t length = strlen(name);
+	int rc = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/options", spool);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (rc && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, name, length) != 0 || line[length] != '=')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		rc = snprintf(ret_value, size, "%s", line + length + 1) < (int)size ? 0 : -ENAMETOOLONG;
+	}
+	fclose(f);
+	return rc;
+}
+
+int pp_spool_say_once(const char *spool, const char *name)
+{
+	char path[PP_SPOOL_PATH + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", spool, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int is_of_another(const char *path, const struct pp_job *job, char *ret_name, size_t size)
+{
+	return !pp_spool_read_option(path, "JOB", ret_name, size) && strcmp(ret_name, job->name) != 0;
+}
+
+/* A spool by name may be the last job's: its keeper is about to remove it, or died and left rings that salvage wants. Or a job that
+ * still runs has it. */
+static int wait_for_last_job(const char *path, const struct pp_job *job, struct pp_err *err)
 {
 	const struct timespec nap = {.tv_nsec = 10000000};
 	struct pp_spool_state state;
+	char other[256];
 	int there = !pp_spool_read(path, &state);
 
-	for (int i = 0; i < 200 && there && state.life == PP_SPOOL_DONE; i++) {
+	for (int i = 0; i < 200 && there; i++) {
+		if (state.life != PP_SPOOL_DONE &&
+		    (state.life != PP_SPOOL_WRITING || !is_of_another(path, job, other, sizeof(other))))
+			break;
 		nanosleep(&nap, NULL);
 		there = !pp_spool_read(path, &state);
 	}
+	if (there && (state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING) &&
+	    is_of_another(path, job, other, sizeof(other)))
+		return pp_err_set(err, -EBUSY, "cannot use the spool '%s': another job, '%s', records there", path, other);
 	if (!there || !state.rings || state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING)
 		return 0;
 	return pp_err_set(err, -EEXIST,
@@ -170,7 +216,7 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 		return pp_err_set(err, -errno, "cannot make the spool '%s': %s", wanted, pp_why(errno));
 	if (snprintf(ret_path, size, "%s%s%s", *wanted == '/' ? "" : cwd, *wanted == '/' ? "" : "/", wanted) >= (int)size)
 		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", wanted);
-	rc = wait_for_last_job(ret_path, err);
+	rc = wait_for_last_job(ret_path, job, err);
 	if (rc)
 		return rc;
 	rc = make_parents(ret_path, 0700);

@@ -11,6 +11,11 @@
 
 enum { PP_SPOOL_PATH = 512 };
 
+/* Value of a line of <spool>/options; 0, or -errno. */
+int pp_spool_read_option(const char *spool, const char *name, char *ret_value, size_t size);
+/* 1 for the first process of the job that asks by this name of a file. */
+int pp_spool_say_once(const char *spool, const char *name);
+
 /* Make the log directory if it is missing and prove that a file can be written there. `ret_path`: absolute. */
 int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err);
 /* What to do about a failure (-errno) of it: the end of a sentence. */

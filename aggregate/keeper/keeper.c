@@ -16,6 +16,7 @@
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
+#include "aggregate/keeper/unrecorded.h"
 #include "core/base/memory_room.h"
 #include "core/base/now.h"
 
@@ -182,6 +183,11 @@ void pp_keeper_serve(struct pp_keeper *k)
 		run_windows(k, 0);
 }
 
+static void look_for_rings(struct pp_keeper *k)
+{
+	pp_unrecorded_look(&k->view, k->control, pp_pod_role(k->pod) == PP_POD_ALONE);
+}
+
 /* New rings, deaths; why the window closes now, or NULL. */
 static const char *scan(struct pp_keeper *k)
 {
@@ -198,6 +204,7 @@ static const char *scan(struct pp_keeper *k)
 		k->clock_read = 1;
 	}
 	pp_keeper_look(k);
+	look_for_rings(k);
 	pp_missing_look(&k->missing, &k->view, k->pod, k->control, pp_now_ms());
 	why = reason_to_close(k);
 	if (!pp_pod_may_close(k->pod, why != NULL, stop))
@@ -329,6 +336,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	open_pod(&k);
 	drain_until_over(&k);
 	pp_spool_scan(&k.view);
+	look_for_rings(&k);
 	rc = pp_keeper_close(&k);
 	if (pp_keeper_wait(&k) && !rc)
 		pp_spool_remove(spool);

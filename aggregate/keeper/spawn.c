@@ -23,7 +23,7 @@
 #include "core/base/proc.h"
 
 enum { IOPRIO_WHO_PROCESS = 1 };
-enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536 };
+enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536, JOB_STDERR = 3 };
 
 static int nice_before; /* of the command that started it */
 
@@ -53,13 +53,13 @@ static int is_kept(const char *variable)
 	return 0;
 }
 
-static void close_others(void)
+static void close_others(int first)
 {
 	long most = sysconf(_SC_OPEN_MAX);
 
-	if (!close_range(3, ~0u, 0))
+	if (!close_range((unsigned)first, ~0u, 0))
 		return;
-	for (int fd = 3; fd < (most > 0 && most < DESCRIPTORS ? most : DESCRIPTORS); fd++)
+	for (int fd = first; fd < (most > 0 && most < DESCRIPTORS ? most : DESCRIPTORS); fd++)
 		close(fd);
 }
 
@@ -79,8 +79,8 @@ static void become_keeper(const char *spool, const char *exe)
 {
 	char *environment[ENVIRONMENT + 1];
 	char path[4096];
-	char *argv[] = {(char *)exe, "keeper", "--spool", (char *)spool, NULL};
-	int kept = 0, in, log;
+	char *argv[] = {(char *)exe, "keeper", "--spool", (char *)spool, NULL, NULL};
+	int kept = 0, in, log, job = fcntl(STDERR_FILENO, F_DUPFD, 100);
 
 	for (char **v = environ; *v && kept < ENVIRONMENT; v++)
 		if (is_kept(*v))
@@ -93,7 +93,10 @@ static void become_keeper(const char *spool, const char *exe)
 	if (in < 0 || log < 0 || dup2(in, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(1);
 	pp_keeper_log_start();
-	close_others();
+	/* To say that the job recorded nothing (unrecorded.c); closed with the first ring. */
+	if (job >= 0 && dup2(job, JOB_STDERR) == JOB_STDERR)
+		argv[4] = "--stderr";
+	close_others(argv[4] ? JOB_STDERR + 1 : JOB_STDERR);
 	reset_signals();
 	if (chdir("/"))
 		pp_keeper_log("cannot go to '/': %s", strerror(errno));

@@ -1,5 +1,5 @@
-/* The environment as the process was started with, for what podprof run put there. Programs change theirs on any thread, and getenv()
- * beside a setenv() may read freed memory: what is asked for later than in the constructor is asked for here. */
+/* The environment that the process was started with, for what podprof run put there. Programs change theirs on any thread, and a
+ * getenv() beside a setenv() may read freed memory: what is asked for later than in the constructor is asked for here. */
 #ifndef PP_ENV_H
 #define PP_ENV_H
 

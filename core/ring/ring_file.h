@@ -256,7 +256,16 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	_Atomic uint32_t request_kind;               /* enum pp_ask_kind */
 	uint32_t keeper_space;                       /* pp_proc_pid_space() of `keeper_pid` */
 	char notice[256];                            /* the last of them */
+	_Atomic uint32_t unrecorded_known;           /* 1: */
+	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper has found out */
 };
+
+/* Why a job without a ring has recorded nothing, as far as anyone can tell. */
+#define PP_UNRECORDED_PLAIN                                                                                                        \
+	"no process called MPI, began a step or opened a range. Mark steps with podprof_step_begin(), in Python with "             \
+	"podprof.steps()"
+/* <spool>/said: made by whoever says why nothing, or not all, is recorded; so it is said once. */
+#define PP_SAID_FILE "said"
 
 /* Spool names: <spool>/control, keeper.lock (locked by the keeper for life), keeper.log, options (NAME=value lines),
  * run-<pid> (registered by podprof run before exec: "rank local_size start_time"), rank-<rank>.claim, rank-<rank>-<pid>.ring */

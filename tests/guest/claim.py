@@ -208,7 +208,7 @@ def debris(place, full):
         os.utime(os.path.join(root, name), (when, when))
     got = run(place.under(place.new_logs(), ["/bin/true"], "--spool", os.path.join(root, "job")))
     left = set(os.listdir(root)) - {"job"}
-    check(got.code == 0 and not got.err and left == {"fresh", "day", "alive"}, f"left: {left}; {got.told()}")
+    check(got.code == 0 and not got.other_err() and left == {"fresh", "day", "alive"}, f"left: {left}; {got.told()}")
 
 
 def named_ranks(place, full):

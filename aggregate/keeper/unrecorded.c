@@ -1,0 +1,164 @@
+/* Says once that a job recorded nothing, where no process with podprof in it can; see unrecorded.h. Called by keeper.c. */
+#include "aggregate/keeper/unrecorded.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/now.h"
+#include "core/base/plain.h"
+#include "core/base/proc.h"
+
+enum { FIRST_MS = 100, SELDOM_MS = 30000, PATIENCE_MS = 200, ENVIRON = 1 << 17, MAPS = 1 << 20 };
+
+static int held = -1;
+static int64_t next_ms, pause_ms;
+static int suspect; /* seen without podprof once: its loader may not have been there yet */
+
+void pp_unrecorded_hold(int fd)
+{
+	held = fd;
+}
+
+static void let_go(void)
+{
+	close(held);
+	held = -1;
+}
+
+/* The value of NAME= in a block of terminated strings. */
+static const char *value_in(const char *block, size_t length, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = block; p < block + length; p += strlen(p) + 1)
+		if (!strncmp(p, name, n))
+			return p + n;
+	return NULL;
+}
+
+/* 1: this process of the job runs without podprof; `ret_replaced` says whether LD_PRELOAD is another one. */
+static int is_without(int pid, const char *spool, char *block, int *ret_replaced)
+{
+	const char *value;
+	char path[48];
+	long n;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	n = pp_proc_read(path, block, ENVIRON);
+	value = n > 0 ? value_in(block, (size_t)n, "PODPROF_SPOOL=") : NULL;
+	if (!value || strcmp(value, spool) != 0)
+		return 0;
+	value = value_in(block, (size_t)n, "LD_PRELOAD=");
+	*ret_replaced = !value || !strstr(value, "libpodprof.so");
+	if (*ret_replaced)
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	return pp_proc_read(path, block, MAPS) > 0 && !strstr(block, "libpodprof.so");
+}
+
+static void tell_why(struct pp_control *c, int pid, int is_replaced)
+{
+	char path[48], name[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	pp_proc_read(path, name, sizeof(name));
+	name[strcspn(name, "\n")] = '\0';
+	pp_plain(name, "");
+	if (is_replaced)
+		snprintf(c->unrecorded, sizeof(c->unrecorded),
+		         "LD_PRELOAD was replaced before '%s' started, so podprof is not in it. Keep what it has: LD_PRELOAD="
+		         "LIBRARY:$LD_PRELOAD, or write 'podprof run --' right before that program",
+		         name);
+	else
+		snprintf(c->unrecorded, sizeof(c->unrecorded),
+		         "'%s' is statically linked or runs with other rights, so podprof is not in it. Link it dynamically, and "
+		         "run "
+		         "it without setuid",
+		         name);
+	atomic_store_explicit(&c->unrecorded_known, 1, memory_order_release);
+}
+
+/* A process that only passes by, as a helper does, is overlooked or found; it is named only if nothing is recorded. */
+static void look_around(const struct pp_spool_view *v, struct pp_control *c)
+{
+	int first = 0, is_replaced = 0;
+	DIR *proc = opendir("/proc");
+	char *block = malloc(MAPS);
+
+	for (struct dirent *e; proc && block && (e = readdir(proc)) != NULL;) {
+		int pid = (int)strtol(e->d_name, NULL, 10);
+		struct stat st;
+
+		if (pid <= 0 || pid == getpid() || fstatat(dirfd(proc), e->d_name, &st, 0) || st.st_uid != geteuid() ||
+		    !is_without(pid, v->path, block, &is_replaced))
+			continue;
+		if (is_replaced || pid == suspect) {
+			tell_why(c, pid, is_replaced);
+			break;
+		}
+		if (!first)
+			first = pid;
+	}
+	suspect = first;
+	free(block);
+	if (proc)
+		closedir(proc);
+}
+
+static void say(const struct pp_control *c)
+{
+	struct pollfd out = {.fd = held, .events = POLLOUT};
+	char line[512];
+	int n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %s\n",
+	                 atomic_load(&c->unrecorded_known) ? c->unrecorded : PP_UNRECORDED_PLAIN);
+
+	if (poll(&out, 1, PATIENCE_MS) == 1 && out.revents == POLLOUT && write(held, line, (size_t)n) < 0)
+		return; /* nobody reads it any more */
+}
+
+/* All processes that podprof run became are gone; one of them was to speak for the job. */
+static int is_over(const struct pp_spool_view *v)
+{
+	int speaks = 0;
+
+	for (size_t i = 0; i < v->runs; i++) {
+		if (!v->run[i].watch.gone && !pp_watch_gone(&v->run[i].watch))
+			return 0;
+		speaks |= v->run[i].rank <= 0;
+	}
+	return speaks;
+}
+
+void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int alone)
+{
+	char path[4200];
+	int fd;
+
+	if (held < 0)
+		return;
+	if (pp_rings_count(v->rings) || v->refused || !alone) {
+		let_go();
+		return;
+	}
+	if (!is_over(v)) {
+		if (pp_now_ms() < next_ms || atomic_load(&c->unrecorded_known))
+			return;
+		pause_ms = pause_ms ? pause_ms * 2 : FIRST_MS;
+		next_ms = pp_now_ms() + (pause_ms < SELDOM_MS ? pause_ms : SELDOM_MS);
+		look_around(v, c);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", v->path, PP_SAID_FILE);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		close(fd);
+		say(c);
+	}
+	let_go();
+}

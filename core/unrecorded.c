@@ -1,0 +1,117 @@
+/* One sentence for a job that recorded nothing; see unrecorded.h. What ends without an exit handler, or has no podprof in it, the
+ * keeper speaks for (aggregate/keeper/unrecorded.c). */
+#include "core/unrecorded.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/env.h"
+#include "core/base/libc.h"
+#include "core/base/line.h"
+#include "core/base/plain.h"
+#include "core/base/proc.h"
+#include "core/coord/claim.h"
+#include "core/guest.h"
+
+static pid_t root;
+
+/* As launchers/spool.c names it. */
+static int is_registered(const char *spool)
+{
+	char path[512];
+	uint32_t space;
+
+	if (snprintf(path, sizeof(path), "%s/run-%d", spool, (int)getpid()) >= (int)sizeof(path))
+		return 0;
+	if (!access(path, F_OK))
+		return 1;
+	space = pp_proc_pid_space();
+	if (space == PP_PID_SPACE_FIRST || !space)
+		return 0;
+	snprintf(path, sizeof(path), "%s/run-%d-%u", spool, (int)getpid(), (unsigned)space);
+	return !access(path, F_OK);
+}
+
+static int has_ring(const char *spool)
+{
+	DIR *d = opendir(spool);
+	struct dirent *e;
+	int found = !d; /* gone: the keeper has written all */
+
+	while (!found && (e = readdir(d)) != NULL)
+		found = strstr(e->d_name, ".ring") != NULL;
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static int first_to_say(const char *spool)
+{
+	char path[512];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/" PP_SAID_FILE, spool) >= (int)sizeof(path))
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void say(void)
+{
+	const struct pp_control *c = pp_guest_control_in(pp_env("PODPROF_SPOOL"));
+	char line[512];
+	int n;
+
+	n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %.300s\n",
+	             c && atomic_load_explicit(&c->unrecorded_known, memory_order_acquire) ? c->unrecorded : PP_UNRECORDED_PLAIN);
+	pp_plain(line, "\n");
+	pp_line_write(line, (size_t)n);
+}
+
+static void ending(int status, void *arg)
+{
+	const char *spool = pp_env("PODPROF_SPOOL");
+	struct pp_claim c;
+	int saved = errno;
+
+	(void)status;
+	(void)arg;
+	if (root != getpid() || pp_guest_is_rank() || !spool)
+		return;
+	pp_claim_read(&c, -1, -1);
+	/* A launcher whose ranks are on other hosts has no ring here; the keeper knows of them. */
+	if (c.rank == 0 && !pp_env("PODPROF_MEETING") && !has_ring(spool) && first_to_say(spool))
+		say();
+	errno = saved;
+}
+
+static void ending_somehow(void *arg)
+{
+	ending(0, arg);
+}
+
+void pp_unrecorded_is_said(void)
+{
+	if (pp_env("PODPROF_SPOOL"))
+		first_to_say(pp_env("PODPROF_SPOOL"));
+}
+
+void pp_unrecorded_start(void)
+{
+	const char *spool = pp_env("PODPROF_SPOOL");
+
+	if (!spool || !is_registered(spool))
+		return;
+	root = getpid();
+	if (on_exit)
+		on_exit(ending, NULL);
+	else if (__cxa_atexit)
+		__cxa_atexit(ending_somehow, NULL, (void *)&__dso_handle);
+}
