@@ -371,9 +371,23 @@ int pp_guest_mpi_runs(void)
 	return state == PP_MPI_RUNS || state == PP_MPI_OTHER_RUNS;
 }
 
+/* Once, by rank 0; its number is known by the launcher's variables where nothing is claimed yet. */
+static void say_other_mpi(void)
+{
+	struct pp_claim c;
+
+	pp_claim_read(&c, -1, -1);
+	if (c.rank != 0 || !pp_env("PODPROF_SPOOL"))
+		return;
+	pp_guest_say("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
+	             "podprof_range_push()");
+	pp_unrecorded_is_said();
+}
+
 static void guest_mpi_state(uint32_t state)
 {
-	atomic_store(&mpi_state, state);
+	if (atomic_exchange(&mpi_state, state) == PP_MPI_NEVER && state == PP_MPI_OTHER_RUNS)
+		say_other_mpi();
 	if (pp_guest_is_rank())
 		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
 }

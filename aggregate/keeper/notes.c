@@ -84,6 +84,20 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, int salva
 	}
 }
 
+static void note_other_mpi(const struct pp_rings *r, struct pp_notes *n)
+{
+	size_t ranks = 0;
+
+	for (size_t i = 0; i < pp_rings_count(r); i++)
+		ranks += atomic_load_explicit(&pp_rings_header(r, i)->mpi_state, memory_order_relaxed) >= PP_MPI_OTHER_RUNS;
+	if (ranks)
+		pp_notes_add(
+		        n,
+		        "MPI calls of %zu rank%s are not recorded: their MPI is not Open MPI 4 or 5. Their time counts as that "
+		        "of the ranges around them",
+		        ranks, ranks == 1 ? "" : "s");
+}
+
 /* Calls of the program that could not be followed. */
 static void note_program(const struct pp_rings *r, struct pp_notes *n)
 {
@@ -104,5 +118,6 @@ void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salva
 	note_differences(c, n);
 	note_several_rings(r, c, n);
 	note_program(r, n);
+	note_other_mpi(r, n);
 	set_status(r, c, salvaged);
 }

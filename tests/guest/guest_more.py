@@ -87,6 +87,11 @@ def mpich(place, full):
             if not wrong:
                 break
         check(not wrong, "; ".join(wrong) + "\n" + got.told())
+        told = [line for line in got.podprof_lines() if "MPI is not Open MPI" in line]
+        check(len(told) == 1 and "nothing was recorded" not in got.err, got.told())
+    logs = place.new_logs()
+    check(run([mpirun, "-n", "2", *place.under(logs, [program, "normal"])]).code == 0, "the job")
+    check(any("MPI calls of 2 ranks are not recorded" in text(w) for w in quality(session_of(logs))["warning"]), "quality says nothing of MPI")
 
 
 def left_mpi(place, full):
