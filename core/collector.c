@@ -323,6 +323,7 @@ void pp_guest_abandon(void)
 	if (claim_fd >= 0)
 		close(claim_fd); /* a copy: the lock is the parent's and stays */
 	claim_fd = -1;
+	atomic_store(&mpi_state, PP_MPI_NEVER); /* the parent's */
 	pp_rings_abandon();
 }
 
