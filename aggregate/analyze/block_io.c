@@ -152,7 +152,7 @@ void pp_block_text(struct pp_block_io *io, char *text, size_t size)
 	}
 	/* Every byte that is no character becomes a '?': there is room for no more. */
 	for (size_t i = 0, n; i < length; i += n ? n : 1) {
-		n = pp_utf8_sequence(from + i, length - i);
+		n = pp_utf8_shown(from + i, length - i);
 		memcpy(text + i, n ? from + i : "?", n ? n : 1);
 	}
 	text[length] = '\0';

@@ -11,6 +11,7 @@
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/op.h"
+#include "core/base/plain.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -51,6 +52,7 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 	for (int i = 0; i < PP_LOSSES; i++)
 		w->lost[i] = rank->lost[i];
 	copy_text(w->host, sizeof(w->host), rank->host);
+	pp_plain(w->host, "");
 	copy_text(w->status, sizeof(w->status), rank->status[0] ? rank->status : "delivered");
 	copy_text(w->options, sizeof(w->options), rank->options);
 	copy_text(w->version, sizeof(w->version), rank->version);

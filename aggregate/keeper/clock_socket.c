@@ -3,12 +3,39 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+enum { OPENED_MOST = 8 };            /* a keeper has one */
 enum { STAMP_MOST_NS = 1000000 };    /* an older stamp is not believed */
 static const double SLEW_MOST = 0.1; /* of the wall clock, which stamps are in: chrony goes to 83333 ppm */
+
+/* Those that are open here: a forked child, which writes files, has no use for them. */
+static _Atomic int opened[OPENED_MOST];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void be_child(void)
+{
+	for (int i = 0; i < OPENED_MOST; i++)
+		if (opened[i])
+			close(atomic_exchange(&opened[i], 0) - 1);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, be_child);
+}
+
+/* from, to: fd + 1, 0: none */
+static void note(int from, int to)
+{
+	for (int i = 0, was = from; i < OPENED_MOST; i++, was = from)
+		if (atomic_compare_exchange_strong(&opened[i], &was, to))
+			return;
+}
 
 static int bind_one(struct pp_clock_socket *s, const char *bind_to, uint16_t port)
 {
@@ -49,6 +76,8 @@ int pp_clock_socket_open(struct pp_clock_socket *s, const char *bind_to, uint16_
 		return pp_err_set(err, rc, "cannot compare clocks: no UDP port of %u to %u is free: %s", (unsigned)port_first,
 		                  (unsigned)port_last, strerror(-rc));
 	}
+	pthread_once(&once, watch_forks);
+	note(0, s->fd + 1);
 	if (s->kernel_stamps && setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
 		s->kernel_stamps = 0;
 	return 0;
@@ -56,8 +85,10 @@ int pp_clock_socket_open(struct pp_clock_socket *s, const char *bind_to, uint16_
 
 void pp_clock_socket_close(struct pp_clock_socket *s)
 {
-	if (s->fd >= 0)
+	if (s->fd >= 0) {
+		note(s->fd + 1, 0);
 		close(s->fd);
+	}
 	s->fd = -1;
 }
 

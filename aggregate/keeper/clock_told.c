@@ -11,6 +11,7 @@
 #include "aggregate/analyze/dataset.h"
 #include "aggregate/keeper/clock_link.h"
 #include "aggregate/keeper/wall_watch.h"
+#include "core/base/plain.h"
 #include "core/clock/pieces.h"
 
 #define DRIFT_MOST 1e12 /* ppb */
@@ -276,6 +277,7 @@ int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_cl
 	int rc = 0;
 
 	snprintf(c.host, sizeof(c.host), "%s", in->host);
+	pp_plain(c.host, "");
 	snprintf(c.own, sizeof(c.own), "%s", in->own);
 	tell_line(in, &c);
 	if (t) {

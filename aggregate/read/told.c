@@ -70,12 +70,15 @@ void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char
 
 void pp_pair_remark(struct pp_pair *p, const char *text, size_t length)
 {
-	char good[3 * PP_REMARK_TEXT] = "", line[PP_REMARK_TEXT];
+	char raw[PP_REMARK_TEXT] = "", good[3 * PP_REMARK_TEXT] = "", line[PP_REMARK_TEXT];
 
-	pp_utf8_mend(good, text, length < PP_REMARK_TEXT ? length : PP_REMARK_TEXT - 1);
-	for (char *c = good; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = ' ';
+	length = length < sizeof(raw) ? length : sizeof(raw) - 1;
+	for (size_t i = 0; i < length; i++) /* lines become one */
+		if (text[i] && (unsigned char)text[i] < ' ')
+			raw[i] = ' ';
+		else
+			raw[i] = text[i];
+	pp_utf8_mend(good, raw, length);
 	snprintf(line, sizeof(line), "%.*s", pp_utf8_fit(good, PP_REMARK_TEXT - 1), good);
 	if (line[0])
 		pp_remark_add(p->remark, &p->remarks, line);

@@ -21,7 +21,7 @@ void pp_json_text(FILE *to, const char *text)
 		unsigned char c = (unsigned char)text[i];
 
 		n = pp_utf8_sequence(text + i, length - i);
-		if (!n)
+		if (!n || (n > 1 && !pp_utf8_shown(text + i, n)))
 			fputs("\\ufffd", to);
 		else if (n > 1)
 			fwrite(text + i, 1, n, to);

@@ -154,10 +154,11 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = hosts_of(d);
-	char program[64], date[32] = "", steps[128] = "no steps";
+	char program[64] = "", date[32] = "", steps[128] = "no steps";
 	struct tm tm;
 
 	program_of(d->command, program, sizeof(program));
+	pp_plain(program, "");
 	pp_text_steps(d, steps, sizeof(steps));
 	pp_local_time(when, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);

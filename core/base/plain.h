@@ -6,19 +6,15 @@
 
 #include "core/ring/utf8.h"
 
-/* '?' for each control byte that is not in `keep` ("\n\t", say), for controls of two bytes and for what is no UTF-8; in place. */
+/* '?' for each byte of what pp_utf8_shown() refuses, but for what is in `keep` ("\n\t", say); in place. */
 static inline char *pp_plain(char *text, const char *keep)
 {
 	size_t length = strlen(text);
 
 	for (size_t i = 0, n; i < length; i += n ? n : 1) {
-		unsigned char *at = (unsigned char *)text + i;
-
-		n = pp_utf8_sequence(text + i, length - i);
-		if (!n || ((at[0] < ' ' || at[0] == 0x7f) && !strchr(keep, at[0])))
-			at[0] = '?';
-		else if (at[0] == 0xc2 && at[1] < 0xa0)
-			at[0] = at[1] = '?';
+		n = pp_utf8_shown(text + i, length - i);
+		if (!n && !strchr(keep, text[i]))
+			text[i] = '?';
 	}
 	return text;
 }

@@ -36,17 +36,35 @@ static inline size_t pp_utf8_sequence(const char *text, size_t n)
 	return more + 1;
 }
 
+/* The same, but 0 too for what is no part of a name on a line: controls (newline and tab are some), line and paragraph separators,
+ * and marks that turn the direction of text. With them a name could look like lines of podprof's own. */
+static inline size_t pp_utf8_shown(const char *text, size_t n)
+{
+	size_t length = pp_utf8_sequence(text, n);
+	const uint8_t *p = (const uint8_t *)text;
+
+	if (length == 1)
+		return p[0] >= ' ' && p[0] != 0x7f;
+	if (length == 2 && ((p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c))) /* U+0080 to U+009F, U+061C */
+		return 0;
+	if (length != 3 || p[0] != 0xe2)
+		return length;
+	if (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae))) /* U+200E, F; U+2028 to U+202E */
+		return 0;
+	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9 ? 0 : length; /* U+2066 to U+2069 */
+}
+
 static inline int pp_utf8_good(const char *text, size_t length)
 {
 	for (size_t i = 0, n; i < length; i += n) {
-		n = pp_utf8_sequence(text + i, length - i);
+		n = pp_utf8_shown(text + i, length - i);
 		if (!n)
 			return 0;
 	}
 	return 1;
 }
 
-/* Write the text with U+FFFD for each bad byte, terminated; returns its length. `to` NULL: only the length. */
+/* Write the text with U+FFFD for each byte of what is not shown, terminated; returns its length. `to` NULL: only the length. */
 static inline size_t pp_utf8_mend(char *to, const char *text, size_t length)
 {
 	size_t out = 0;
@@ -55,7 +73,7 @@ static inline size_t pp_utf8_mend(char *to, const char *text, size_t length)
 		size_t put;
 		const char *from = text + i;
 
-		n = pp_utf8_sequence(from, length - i);
+		n = pp_utf8_shown(from, length - i);
 		put = n;
 		if (!n) {
 			n = 1;

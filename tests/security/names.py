@@ -158,5 +158,26 @@ def ranges_and_threads(place, full):
     check("<script>alert" not in page and "\x1b" not in page, "a name is part of the page's code")
 
 
+def forged_lines(place, full):
+    """A name with a newline, a separator or a mark of direction makes no line that looks like podprof's, in no file and no output."""
+    stage, logs = kit.Stage(place), place.new_logs()
+    evil = r"work\x0a  Forged: rank 0\xe2\x80\xa8  Forged\xe2\x80\xaeForged\xe2\x81\xa6Forged\xc2\x85Forged"
+    before = set(os.listdir(stage.dir))
+    got = run([stage.podprof, "run", "-o", logs, "--", stage.steps, "12", "2", evil, "arg\n  Forged"])
+    unharmed(got, 12)
+    inside(stage, logs, before)
+    session = sessions(logs)[0]
+    texts = {verb: run([stage.podprof, verb, logs]) for verb in ("report", "status")}
+    texts = {verb: (got.out + got.err).encode(errors="surrogateescape") for verb, got in texts.items()}
+    for name in ("summary.txt", "pod.h5", "report.html"):
+        texts[name] = open(os.path.join(session, name), "rb").read()
+    texts["xplane"] = open(glob.glob(os.path.join(logs, "plugins", "profile", "*", "*.xplane.pb"))[0], "rb").read()
+    check(b"Forged" in texts["summary.txt"], "the name is not in summary.txt: nothing is tested")
+    for name, text in texts.items():
+        for bad in ("\n  Forged", "\u2028", "\u202e", "\u2066", "\x85"):
+            check(bad.encode() not in text, f"{name} has {bad!r}")
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (hosts, host_of_a_live_job, ranks, jobs_names, session_names, ranges_and_threads)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (hosts, host_of_a_live_job, ranks, jobs_names, session_names, ranges_and_threads,
+                                                forged_lines)}, __doc__))

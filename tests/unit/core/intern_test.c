@@ -39,6 +39,15 @@ TEST(mended)
 	CHECK_INT(pp_intern_put(t, "\xfe", 1), pp_intern_put(t, "\xef\xbf\xbd", 3));
 	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "a\0b", 3), NULL), "a\xef\xbf\xbd"
 	                                                                "b");
+	/* what could look like a line of its own: newline, U+0085, U+200F, U+2028, U+202E, U+2069, U+061C */
+	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "a\nb", 3), NULL), "a\xef\xbf\xbd"
+	                                                                "b");
+	for (int i = 0; i < 6; i++) {
+		static const char *const line[] = {"\xc2\x85",     "\xe2\x80\x8f", "\xe2\x80\xa8",
+		                                   "\xe2\x80\xae", "\xe2\x81\xa9", "\xd8\x9c"};
+
+		CHECK(!strstr(pp_intern_text(t, pp_intern_put(t, line[i], strlen(line[i])), NULL), line[i]));
+	}
 	CHECK_STR(pp_intern_text(t, pp_intern_put(t, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", 15), NULL),
 	          "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
 	pp_intern_free(t);
