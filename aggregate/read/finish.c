@@ -119,28 +119,30 @@ static int take_lanes(struct pp_read_shared *shared, struct pp_pair *p, struct p
 	return 0;
 }
 
+/* Those of a ring go to its rank; where the rank has one of that id from a ring before, the newer one stands. */
 static int take_comms(struct pp_pair *p, struct pp_rank *rank)
 {
-	struct pp_comm *comm;
+	struct pp_comm_table all = {.comm = rank->comm, .comms = rank->comms, .room = rank->comms};
+	size_t taken = 0;
 
-	if (!p->comms)
+	if (!p->comms.comms)
 		return 0;
-	comm = realloc(rank->comm, (rank->comms + p->comms) * sizeof(*comm));
-	if (!comm)
-		return -ENOMEM;
-	rank->comm = comm;
-	for (size_t i = 0; i < p->comms; i++) {
-		size_t at = 0;
+	for (; taken < p->comms.comms; taken++) {
+		struct pp_comm *to = pp_comm_table_put(&all, p->comms.comm[taken].id);
 
-		while (at < rank->comms && comm[at].id != p->comm[i].id)
-			at++;
-		if (at == rank->comms)
-			rank->comms++;
-		else
-			free(comm[at].member);
-		comm[at] = p->comm[i];
+		if (!to)
+			break;
+		free(to->member);
+		*to = p->comms.comm[taken];
+		p->comms.comm[taken].member = NULL;
 	}
-	p->comms = 0;
+	free(all.place);
+	rank->comm = all.comm;
+	rank->comms = all.comms;
+	if (taken < p->comms.comms)
+		return -ENOMEM;
+	p->comms.comms = 0;
+	memset(p->comms.place, 0, p->comms.places * sizeof(*p->comms.place));
 	return 0;
 }
 

@@ -113,9 +113,10 @@ void pp_pair_release(struct pp_pair *p)
 		free_lane(p->lanes);
 		p->lanes = next;
 	}
-	for (size_t i = 0; i < p->comms; i++)
-		free(p->comm[i].member);
-	free(p->comm);
+	for (size_t i = 0; i < p->comms.comms; i++)
+		free(p->comms.comm[i].member);
+	free(p->comms.comm);
+	free(p->comms.place);
 	free(p->usage);
 	free(p->told);
 	pp_open_release(&p->ranges);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aggregate/read/comm_table.h"
 #include "aggregate/read/open_table.h"
 #include "aggregate/read/rings.h"
 #include "aggregate/read/store.h"
@@ -51,8 +52,7 @@ struct pp_pair { /* one ring */
 	struct pp_lane *lanes;                 /* newest first */
 	struct pp_lane *lane[PP_RING_THREADS]; /* of the slot's thread now */
 	struct pp_open_table ranges, requests;
-	struct pp_comm *comm;
-	size_t comms, comms_room;
+	struct pp_comm_table comms;
 	struct pp_usage *usage;
 	size_t usages, usages_room;
 	struct pp_told *told;

@@ -119,27 +119,9 @@ void pp_lane_request(struct pp_lane *lane, const struct pp_record *r)
 	pp_open_remove(t, open);
 }
 
-static struct pp_comm *comm_of(struct pp_pair *p, uint64_t id)
-{
-	for (size_t i = p->comms; i-- > 0;)
-		if (p->comm[i].id == id)
-			return &p->comm[i];
-	if (p->comms == p->comms_room) {
-		size_t room = p->comms_room ? p->comms_room * 2 : 8;
-		struct pp_comm *comm = realloc(p->comm, room * sizeof(*comm));
-
-		if (!comm)
-			return NULL;
-		p->comm = comm;
-		p->comms_room = room;
-	}
-	p->comm[p->comms] = (struct pp_comm){.id = id};
-	return &p->comm[p->comms++];
-}
-
 void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
 {
-	struct pp_comm *c = comm_of(lane->pair, r->comm.comm);
+	struct pp_comm *c = pp_comm_table_put(&lane->pair->comms, r->comm.comm);
 
 	if (!c) {
 		lane->pair->lost[PP_LOSS_EVICTED]++; /* no memory */

@@ -9,8 +9,15 @@
 #include "core/step/period_list.h"
 
 enum {
-	NESTS = 4,     /* loops inside of loops */
-	MANY_TIMES = 8 /* fewer repetitions may be chance */
+	NESTS = 4,        /* loops inside of loops */
+	MANY_TIMES = 8,   /* fewer repetitions may be chance */
+	MOST_STREAMS = 64 /* communicators that are looked at, those with most calls: each look goes over all spans */
+};
+
+struct candidate { /* a communicator of all ranks, which may have the steps */
+	uint64_t comm;
+	uint32_t name;
+	uint64_t calls; /* collectives, their completions too, of all ranks */
 };
 
 struct found { /* steps of the best stream */
@@ -242,28 +249,86 @@ static int find_steps(const struct pp_capture *capture, struct found *f, struct 
 	return rc;
 }
 
+static int by_comm(const void *a, const void *b)
+{
+	uint64_t x = ((const struct candidate *)a)->comm, y = ((const struct candidate *)b)->comm;
+
+	return (x > y) - (x < y);
+}
+
+static int by_calls(const void *a, const void *b)
+{
+	uint64_t x = ((const struct candidate *)a)->calls, y = ((const struct candidate *)b)->calls;
+
+	return x != y ? (x < y) - (x > y) : by_comm(a, b);
+}
+
+static void count_calls(const struct pp_thread *thread, struct candidate *candidate, size_t candidates)
+{
+	for (size_t i = 0; has_calls(thread) && i < thread->spans; i++) {
+		const struct pp_span *span = &thread->span[i];
+		struct candidate key = {.comm = span->comm}, *found;
+
+		if ((span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_REQUEST) || !pp_mpi_call_is_collective(span->call))
+			continue;
+		found = bsearch(&key, candidate, candidates, sizeof(key), by_comm);
+		if (found)
+			found->calls++;
+	}
+}
+
+/* The communicators of all ranks that have most calls, in that order. One pass: a program may make thousands of them. */
+static int find_candidates(const struct pp_capture *capture, const struct pp_rank *known, struct candidate **ret_candidate,
+                           size_t *ret_count)
+{
+	struct candidate *candidate = malloc((known->comms + 1) * sizeof(*candidate));
+	size_t count = 0;
+
+	if (!candidate)
+		return -ENOMEM;
+	for (size_t i = 0; i < known->comms; i++) {
+		const struct pp_comm *c = &known->comm[i];
+
+		if (c->kind == PP_COMM_MEMBERS && (int64_t)c->size == capture->ranks_asked)
+			candidate[count++] = (struct candidate){.comm = c->id, .name = c->name};
+	}
+	qsort(candidate, count, sizeof(*candidate), by_comm);
+	for (size_t r = 0; r < capture->ranks; r++)
+		for (size_t t = 0; t < capture->rank[r].threads; t++)
+			count_calls(&capture->rank[r].thread[t], candidate, count);
+	qsort(candidate, count, sizeof(*candidate), by_calls);
+	count = count < MOST_STREAMS ? count : MOST_STREAMS;
+	while (count && candidate[count - 1].calls < PP_PERIOD_LEAST_CALLS)
+		count--;
+	*ret_candidate = candidate;
+	*ret_count = count;
+	return 0;
+}
+
 /* The stream of all streams whose patterns cover most collectives; at a tie the lower communicator. */
 static int best_stream(const struct pp_capture *capture, const struct pp_rank *known, struct found *best)
 {
 	struct pp_period *p = malloc(sizeof(*p));
-	int rc = p ? 0 : -ENOMEM;
+	struct candidate *candidate = NULL;
+	size_t candidates = 0;
+	int rc = p ? find_candidates(capture, known, &candidate, &candidates) : -ENOMEM;
 
-	for (size_t i = 0; i < known->comms && rc == 0; i++) {
-		const struct pp_comm *c = &known->comm[i];
-		struct found f = {.stream = {.comm = c->id}};
+	for (size_t i = 0; i < candidates && rc == 0; i++) {
+		struct found f = {.stream = {.comm = candidate[i].comm}};
 
-		if (c->kind != PP_COMM_MEMBERS || (int64_t)c->size != capture->ranks_asked || !find_limits(capture, &f.stream))
+		if (candidate[i].calls < best->rule.matched || !find_limits(capture, &f.stream))
 			continue;
-		f.rule.comm_name = c->name;
+		f.rule.comm_name = candidate[i].name;
 		rc = find_steps(capture, &f, p);
 		if (rc == 0 && (f.rule.matched > best->rule.matched ||
-		                (f.rule.matched && f.rule.matched == best->rule.matched && c->id < best->stream.comm))) {
+		                (f.rule.matched && f.rule.matched == best->rule.matched && f.stream.comm < best->stream.comm))) {
 			pp_period_list_release(&best->list);
 			*best = f;
 		} else {
 			pp_period_list_release(&f.list);
 		}
 	}
+	free(candidate);
 	free(p);
 	return rc;
 }

@@ -1,0 +1,22 @@
+/* Communicators of a rank, found by id: a program may make and free hundreds of thousands. In: COMM records. Out: struct pp_comm.
+ * Internal to aggregate/read. */
+#ifndef PP_READ_COMM_TABLE_H
+#define PP_READ_COMM_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/step/span.h"
+
+struct pp_comm_table {
+	struct pp_comm *comm; /* in the order in which they came; the caller frees it and the members */
+	size_t comms, room;
+	uint32_t *place; /* index + 1 of a communicator; 0: empty. Made by the first pp_comm_table_put() */
+	size_t places;
+};
+
+/* The communicator of that id, added with nothing but its id where there was none. NULL: no memory. Valid until the next one
+ * is added. */
+struct pp_comm *pp_comm_table_put(struct pp_comm_table *t, uint64_t id);
+
+#endif
