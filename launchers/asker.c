@@ -51,7 +51,8 @@ static int add_spool(const struct pp_spool_state *state, void *data)
 
 	if (strcmp(state->output, f->logdir) || l->count == PP_ASKERS)
 		return 0;
-	if (state->life != PP_SPOOL_RECORDING && !(state->life == PP_SPOOL_DONE && has_socket(state->path))) {
+	if (state->life != PP_SPOOL_RECORDING &&
+	    !((state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE) && has_socket(state->path))) {
 		l->over++;
 		return 0;
 	}

@@ -50,7 +50,7 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 			       given, jobs->refused);
 		else
 			pp_say("no job records into '%s'%s. Start one with 'podprof run -o %s -- CMD'.", given,
-			       jobs->over ? " any more: it is at its end, or past its last window on several hosts" : "", given);
+			       jobs->over ? " any more: it is at its end" : "", given);
 		return PP_EXIT_FAILED;
 	}
 	for (int i = 0; i < jobs->count; i++) {

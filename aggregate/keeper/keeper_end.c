@@ -24,10 +24,28 @@ static int anybody_trains(struct pp_keeper *k)
 	return 0;
 }
 
-/* Its windows are over before its ranks are: captures can be asked for still. Of several hosts each ends with its windows. */
+static int others_train(struct pp_keeper *k)
+{
+	size_t ranks;
+	const struct pp_pod_rank *rank = pp_pod_ranks(k->pod, &ranks);
+
+	for (size_t i = 0; i < ranks; i++)
+		if (!rank[i].gone)
+			return 1;
+	return 0;
+}
+
+/* Its windows are over before its ranks are: captures can be asked for still. Of several hosts all or none: a follower that the
+ * leader has done with stays while its ranks do. */
 static int goes_on(struct pp_keeper *k)
 {
-	return pp_pod_role(k->pod) == PP_POD_ALONE && !*k->stop && anybody_trains(k);
+	int is_cut = k->many || k->options.steps_last > k->options.steps_first;
+
+	if (*k->stop)
+		return 0;
+	if (pp_pod_role(k->pod) == PP_POD_LEADER)
+		return is_cut && (anybody_trains(k) || others_train(k));
+	return anybody_trains(k) && (pp_pod_role(k->pod) == PP_POD_ALONE || pp_pod_is_done(k->pod));
 }
 
 /* A turn while a child is at work. */
@@ -55,6 +73,8 @@ static void begin_to_close(struct pp_keeper *k)
 		pp_clock_read_pair(pp_close_tick_kind(k->view.rings), &k->first);
 	pp_writing_edge(&k->job);
 	k->goes_on = goes_on(k);
+	while (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER && k->requests.turn == PP_TURN_WRITING)
+		tend(k); /* hosts bring one share at a time */
 	if (k->goes_on)
 		return;
 	pp_back_run(&k->back, &k->requests, &k->job, 1);
@@ -111,14 +131,17 @@ static void add_why(struct pp_keeper *k, char *message, size_t size)
 {
 	size_t n = strlen(message);
 
-	if (pp_pod_role(k->pod) == PP_POD_ALONE && n && *pp_pod_why(k->pod) && n + 1 < size)
+	if (pp_pod_role(k->pod) == PP_POD_ALONE && !pp_pod_is_done(k->pod) && n && *pp_pod_why(k->pod) && n + 1 < size)
 		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
 }
 
-/* Where captures had ranks record, the options' window is what its rows say. */
+/* Where captures had ranks record, or may on other hosts before these are asked for their shares, the options' window is what its
+ * rows say. */
 static void cut_window(struct pp_keeper *k)
 {
-	if (k->back.range || !k->requests.number || k->options.steps_last <= k->options.steps_first)
+	int is_apart = k->requests.number || (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER);
+
+	if (k->back.range || !is_apart || k->options.steps_last <= k->options.steps_first)
 		return;
 	k->windows.hold = k->served || pp_requests_active(&k->requests);
 	k->back.range = pp_windows_ranges(&k->windows, &k->job, 0);
@@ -134,11 +157,11 @@ static int close_window(struct pp_keeper *k)
 
 	begin_to_close(k);
 	cut_window(k);
-	if (pp_back_only_triggers(&k->back))
+	if (pp_back_only_triggers(&k->back) || pp_pod_is_done(k->pod))
 		rc = 0;
 	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)
 		rc = close_for_all(k, message, sizeof(message), &aside, &err);
-	else if (!pp_pod_is_done(k->pod))
+	else
 		rc = close_here(k, message, sizeof(message), later, &err);
 	if (k->back.range || pp_back_only_triggers(&k->back))
 		pp_pod_tell_over(k->pod);
@@ -179,14 +202,6 @@ static int close_windows(struct pp_keeper *k)
 	return rc;
 }
 
-static void drop_all(struct pp_keeper *k)
-{
-	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
-		pp_rings_drop(k->view.rings, i, INT64_MAX);
-		pp_sampler_drop(&k->sampler, i, INT64_MAX);
-	}
-}
-
 /* What came by a signal after the message was left; `before` is that message. */
 static void tell_more(struct pp_keeper *k, const char *before)
 {
@@ -200,26 +215,40 @@ static void tell_more(struct pp_keeper *k, const char *before)
 		pp_control_set(k->control, (enum pp_keeper_state)atomic_load(&k->control->keeper_state), message);
 }
 
-/* Nothing is recorded now but what a capture asks for. */
+/* A follower stays for the last capture, which ends with the ranks, until the leader has left. */
+static int stays(struct pp_keeper *k, int64_t *ended_ms)
+{
+	if (*k->stop)
+		return 0;
+	if (anybody_trains(k) || others_train(k) || pp_pod_is_sharing(k->pod)) {
+		*ended_ms = pp_now_ms();
+		return 1;
+	}
+	return pp_pod_role(k->pod) == PP_POD_FOLLOWER && pp_now_ms() - *ended_ms <= (k->settings.wait_s + LINGER_S) * 1000;
+}
+
+/* Nothing is recorded now but what a capture asks for. What one leaves goes with its end; at a follower with its share. */
 static void serve_on(struct pp_keeper *k)
 {
 	char before[sizeof(k->control->message)];
-	int asked = 1;
+	int64_t ended_ms = pp_now_ms();
+	int asked = pp_pod_role(k->pod) != PP_POD_FOLLOWER, pace;
 
 	snprintf(before, sizeof(before), "%s", k->control->message);
 	memset(k->requests.own, 0, sizeof(k->requests.own)); /* it is said in there */
-	while (!*k->stop && anybody_trains(k)) {
+	while (stays(k, &ended_ms)) {
 		pp_keeper_drain(k);
 		pp_sampler_run(&k->sampler, k->view.rings);
 		pp_keeper_look(k);
 		pp_pod_run(k->pod);
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		if (asked && !pp_requests_active(&k->requests))
-			drop_all(k);
+			pp_windows_drop_all(&k->job);
 		if (asked && !pp_requests_active(&k->requests))
 			tell_more(k, before);
 		asked = pp_requests_active(&k->requests);
-		pp_keeper_rest(k, asked ? PP_KEEPER_BUSY_MS : PP_KEEPER_IDLE_MS);
+		pace = pp_pod_pace(k->pod);
+		pp_keeper_rest(k, asked ? PP_KEEPER_BUSY_MS : pace < PP_KEEPER_IDLE_MS ? pace : PP_KEEPER_IDLE_MS);
 	}
 	pp_requests_close(&k->requests, &k->job, k->spool);
 	tell_more(k, before);

@@ -134,6 +134,11 @@ int pp_pod_is_done(const struct pp_pod *p)
 	return p && p->is_done;
 }
 
+int pp_pod_is_sharing(const struct pp_pod *p)
+{
+	return p && p->share.active;
+}
+
 void pp_pod_part(struct pp_pod *p)
 {
 	const struct pp_settings *s = p->o.settings;
@@ -261,10 +266,10 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		p->state = PP_POD_SEARCHING;
 		return;
 	}
-	if (p->is_done)
-		return;
 	pp_pod_part(p);
-	if (lost)
+	if (p->is_done)
+		pp_pod_say_why(p, "rank 0's keeper has ended: captures from here on are of this host only");
+	else if (lost)
 		pp_pod_say_why(p, "rank 0's keeper was not heard for %lld s: this host has a session of its own",
 		               (long long)(pp_pod_silence_ms() + 999) / 1000);
 	else
@@ -376,6 +381,8 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 {
 	int64_t now = pp_now_ms(), grace;
 
+	if (p && p->is_done)
+		return 1;
 	if (p && over)
 		take_role(p);
 	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_APART)
@@ -384,8 +391,6 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 	grace = now - p->rings_ms > LATE_MS ? 1000 : p->o.settings->wait_s * 500; /* ranks wait for it */
 	if (p->state == PP_POD_LISTENING)
 		return asked || (over && pp_pod_others_over(p) && (p->complete || now - p->over_ms > grace));
-	if (p->is_done)
-		return 1;
 	p->asked_ms = !asked ? 0 : p->asked_ms ? p->asked_ms : now;
 	if (asked && p->state == PP_POD_JOINED && (p->share.active || now - p->asked_ms < ASKED_MS))
 		return 0; /* all keepers may have been asked, and then the leader's word comes now */

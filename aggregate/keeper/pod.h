@@ -62,6 +62,8 @@ int pp_pod_wait(struct pp_pod *p, int ms);
  * lost, or never came, it is 1 and the role is ALONE: the keeper writes a session of its own, by the name of pp_pod_session(). */
 int pp_pod_may_close(struct pp_pod *p, int over, int asked);
 int pp_pod_is_done(const struct pp_pod *p);
+/* FOLLOWER. It makes or sends a share now. */
+int pp_pod_is_sharing(const struct pp_pod *p);
 /* NULL: as the options say. */
 const char *pp_pod_session(const struct pp_pod *p);
 enum pp_pod_role pp_pod_role(const struct pp_pod *p);

@@ -41,6 +41,12 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 	return over;
 }
 
+int pp_pod_is_sharing(const struct pp_pod *p)
+{
+	(void)p;
+	return 0;
+}
+
 int pp_pod_is_done(const struct pp_pod *p)
 {
 	(void)p;

@@ -50,6 +50,8 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 	if (!p || p->state != PP_POD_LISTENING)
 		return NULL;
 	pp_pod_gather_end(p);
+	if (w->cut == PP_POD_REQUEST)
+		p->word.kind = PP_ASK_NOTHING; /* nobody waits for what ranks say of it */
 	if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd)) {
 		pp_keeper_log("other hosts are not asked for their shares: %s", strerror(errno));
 		return NULL;

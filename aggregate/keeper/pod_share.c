@@ -14,6 +14,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_cut.h"
 #include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/windows.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 
@@ -121,6 +122,7 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	struct work work = {.job = job, .share = s};
 	struct pp_aside_work aside = {.run = make, .context = &work};
 	struct pp_close_range *range = NULL;
+	int only = g->cut == PP_POD_WINDOW && !pp_step_windows_many(&p->o.settings->windows);
 	int rc = -ENODATA;
 
 	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
@@ -132,11 +134,16 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);
 	if (s->window.cut != PP_POD_ALL)
 		work.range = range = pp_pod_ranges(job->view->rings, &s->window);
-	if (s->window.cut == PP_POD_ALL || range)
+	if (s->window.cut == PP_POD_ALL || range || only) /* ranks that mark no step have recorded all the same */
 		rc = pp_aside_start(&s->aside, &aside, LIMIT_MS);
 	free(range);
-	if (s->window.cut == PP_POD_WINDOW)
+	/* The only window stays until the leader has written it: where that is lost it is this host's own session. */
+	if (s->window.cut == PP_POD_WINDOW && !only)
 		pp_pod_drop(job, s->window.number);
+	if (s->window.cut == PP_POD_REQUEST)
+		p->word.kind = PP_ASK_NOTHING; /* nobody waits for what ranks say of it */
+	if (p->is_done)                        /* the child has its copy, and no window is to come */
+		pp_windows_drop_all(job);
 	if (!rc)
 		return;
 	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper has no process to write it");

@@ -5,6 +5,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/windows.h"
 
 enum { WORD_OVER = 100 }; /* no kind that ranks know */
 
@@ -13,6 +14,12 @@ void pp_pod_take_word(struct pp_pod *p, const struct pp_wire_tell *t)
 {
 	struct pp_control *c = p->o.control;
 
+	if (t->kind == WORD_OVER && !pp_step_windows_many(&p->o.settings->windows))
+		pp_pod_drop(p->o.job, 0);
+	/* What is held is of a capture that was taken back, or has brought its share. */
+	if (p->is_done && t->kind <= PP_ASK_NOW &&
+	    (t->kind != PP_ASK_NOTHING || p->word.kind == PP_ASK_STEPS || p->word.kind == PP_ASK_AGREE))
+		pp_windows_drop_all(p->o.job);
 	p->is_done |= t->kind == WORD_OVER;
 	p->news = 1;
 	if (t->kind > PP_ASK_NOW)

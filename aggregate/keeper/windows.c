@@ -225,6 +225,14 @@ void pp_windows_drop(struct pp_windows *w, const struct pp_windows_job *job,
 	}
 }
 
+void pp_windows_drop_all(const struct pp_windows_job *job)
+{
+	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
+		pp_rings_drop(job->view->rings, i, INT64_MAX);
+		pp_sampler_drop(job->sampler, i, INT64_MAX);
+	}
+}
+
 static int64_t end_of_index(const struct pp_ring_header *h, uint64_t index)
 {
 	const struct pp_window_row *row = row_of(h, index);

@@ -49,6 +49,8 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h);
 /* What of each rank is window `index` of the options; as pp_writing_ranges(). */
 struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index);
+/* What the rings hold goes: no window needs it. */
+void pp_windows_drop_all(const struct pp_windows_job *job);
 /* At the end: the lines; 0, or -EIO where no session could be written though one should have been. */
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size);
 

@@ -363,8 +363,41 @@ def several_hosts(place, full):
         check(got.code == 0, got.told())
 
 
+def after_windows(place, full):
+    """Two hosts, past the only window of the options, then past the last of two: captures of all ranks from either host, to the job's end."""
+    with Hosts(place, 2) as hosts:
+        for windows, told, before in (("5:8", "steps 5..7 captured on 4 of 4 ranks, 2 hosts", 1),
+                                      ("5:8,12:15", "2 windows captured on 4 of 4 ranks, 2 hosts: steps 5..7, 12..14", 2)):
+            logs = place.new_logs()
+            command = place.under(logs, [place.program("windows"), *LONG], "--steps", windows)
+            process = start_until(place, hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "GUEST_STOP")))
+            check(wait_until(lambda logs=logs, n=before: len([s for s in sessions(logs) if os.path.exists(s + "/summary.txt")]) == n, 20),
+                  jobs.tree(logs))
+            found, asked = [], [(hosts.names[1], "--steps", "+5"), (hosts.names[0], "--duration", "300ms"), (hosts.front, "--steps", "+3")]
+            for at, options in enumerate(asked):
+                got = run(hosts.on(options[0], capture(place, logs, *options[1:])))
+                said = re.fullmatch(r"steps (\d+)\.\.(\d+) captured on 4 of 4 ranks, 2 hosts\n(\S+)  \(podprof report \S+\)\n", got.out)
+                check(got.code == 0 and said, (at, got.told()))
+                check_dataset(said[3], steps=range(int(said[1]), int(said[2]) + 1), workers=4)
+                check(len(xspaces(logs, said[3])) == 2 and (options[1] != "--steps" or len(range(int(said[1]), int(said[2]) + 1)) == int(options[2])),
+                      got.told())
+                found.append(int(said[1]))
+            check(found == sorted(found), found)
+            two = [start(hosts.on(name, capture(place, logs, "--steps", "+4"))) for name in hosts.names]
+            for got in [finish(p) for p in two]:
+                check(got.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in got.out, got.told())
+            to_the_end = start(hosts.on(hosts.names[1], capture(place, logs, "--steps", "+5000")))
+            time.sleep(1)
+            got, last = over(process), finish(to_the_end)
+            check(got.code == 0 and told in got.err and got.err.count("captured") == 1, got.told())
+            check(last.code == 0 and "captured on 4 of 4 ranks, 2 hosts" in last.out, last.told())
+            check(len(sessions(logs)) == before + 6, jobs.tree(logs))
+            for name in hosts.names:
+                check(wait_until(lambda n=name: not hosts.spools(n), 20), f"left in {name}: {hosts.spools(name)}")
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (on_request, two_at_once, drifting, fast, to_its_end, refused, bad_clients, asker_leaves, by_time,
                                               outside_windows, kept, slow_step, by_file, rank_dies,
-                                              several_hosts)},
+                                              several_hosts, after_windows)},
                        __doc__))

@@ -258,6 +258,27 @@ def leader_killed(place, full):
             check("rank 0's keeper was not heard" in read(session, "summary.txt"), read(session, "summary.txt"))
 
 
+def lost_after_window(place, full):
+    """Past the window of the options a host dies, and captures are of the others; then rank 0's, and each host captures its own ranks."""
+    logs = place.new_logs()
+    with Hosts(place, HOSTS) as hosts:
+        stop = os.path.join(place.scratch, "stop-after")
+        began = steps(place, hosts, logs, "--steps", "3:8", count=4000, ms=10, silence=2000, stop=stop)
+        all_met(hosts)
+        check(wait_until(lambda: sessions(logs) and os.path.exists(sessions(logs)[0] + "/summary.txt"), 20), jobs.tree(logs))
+        check_pod(logs, sessions(logs)[0], hosts)
+        for dies, asks, told in ((4, 1, "captured on 6 of 8 ranks"), (1, 2, "captured on 2 of 8 ranks, 1 host")):
+            hosts.inits[dies].kill()
+            ask = hosts.on(hosts.names[asks], [place.podprof(), "capture", logs, "--steps", "+5"])
+            said = []
+            check(wait_until(lambda a=ask, t=told, s=said: s.append(run(a)) or t in s[-1].out, 40), [one.told() for one in said[-2:]])
+        with open(stop, "w", encoding="ascii"):
+            pass
+        for one in [finish(p) for p in began][2:6]:
+            good(one)
+            check("session" not in one.err and "lost" not in one.err, one.told())
+
+
 def no_port(place, full):
     """Every port of the range is taken: the job goes on, files are each host's."""
     logs = place.new_logs()
@@ -361,7 +382,7 @@ def slow_elsewhere(place, full):
 CASES = {"one_name": one_name, "slow_elsewhere": slow_elsewhere,
          "asked": asked, "by_mpirun": by_mpirun, "other_clocks": other_clocks,
          "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
-         "leader_killed": leader_killed, "no_port": no_port, "two_jobs": two_jobs}
+         "leader_killed": leader_killed, "lost_after_window": lost_after_window, "no_port": no_port, "two_jobs": two_jobs}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))
