@@ -64,6 +64,8 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 		for (int k = 0; k < PP_LOSSES; k++)
 			PP_BLOCK_U(io, w->lost[k]);
 		PP_BLOCK_U(io, w->records);
+		PP_BLOCK_S(io, w->recorded_ns);
+		PP_BLOCK_S(io, w->kept_ns);
 		PP_BLOCK_TEXT(io, w->options);
 		PP_BLOCK_TEXT(io, w->version);
 		PP_BLOCK_TEXT(io, w->command);
@@ -73,6 +75,8 @@ static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 			PP_BLOCK_TEXT(io, w->remark[k]);
 		PP_BLOCK_U(io, w->loader_samples);
 		pp_block_double(io, &w->loader_busy);
+		if (w->recorded_ns < 0 || w->kept_ns < 0 || w->kept_ns > w->recorded_ns)
+			pp_block_fault(io, -EBADMSG, "a share of the run");
 		if (w->domain < -1 || w->domain >= (int64_t)d->workers || w->own_bound_ns < 0)
 			pp_block_fault(io, -EBADMSG, "a clock");
 		if (w->loader_busy < 0 || w->loader_busy > 1)

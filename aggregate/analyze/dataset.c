@@ -10,6 +10,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
+#include "aggregate/analyze/kept.h"
 #include "aggregate/analyze/op.h"
 #include "core/base/plain.h"
 #include "core/clock/clock_map.h"
@@ -49,6 +50,7 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 	w->local_rank = rank->local_rank;
 	w->pid = rank->pid;
 	w->records = rank->records;
+	pp_kept_worker(w, rank);
 	for (int i = 0; i < PP_LOSSES; i++)
 		w->lost[i] = rank->lost[i];
 	copy_text(w->host, sizeof(w->host), rank->host);

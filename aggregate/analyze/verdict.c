@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/analyze/dataset.h"
+#include "aggregate/analyze/kept.h"
 #include "core/base/units.h"
 
 struct worker_sum {
@@ -63,7 +64,7 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 
 static const char *whole(const struct pp_dataset *d)
 {
-	return d->steps != 1 ? "a mean step" : !strncmp(d->step_rule, "window", 6) ? "the run" : "the step";
+	return d->steps != 1 ? "a mean step" : !strncmp(d->step_rule, "window", 6) ? pp_kept_whole(d) : "the step";
 }
 
 static const char *explain(int category)
@@ -153,10 +154,10 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 	if (!category || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && most <= d->worker[who].bound_ns) || most * 4 < late_ns ||
 	    (is_behind(d, late_ns, sum[who].steps) && d->straggler.waited_ns / sum[who].steps > most))
 		return say_unexplained(d, late_ns, sum[who].steps, share, text, size);
-	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of the %s",
+	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of %s",
 	         (int)late->rank, pp_category_name(category), explain(category), pp_text_time(shown, most),
 	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
-	         d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? "run" : "step");
+	         d->steps == 1 ? whole(d) : "the step");
 	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = category};
 }
 
@@ -180,9 +181,12 @@ static int largest_of(const struct pp_dataset *d, const struct worker_sum *sum, 
 
 static void say_startup(const struct pp_dataset *d, int64_t step_ns, char *text, size_t size)
 {
-	snprintf(text, size,
-	         "limited by: start-up and shut-down, %.0f %% of %s in MPI_Init and MPI_Finalize; a longer run says more",
-	         100.0 * (double)d->startup_ns / (double)step_ns, whole(d));
+	char kept[PP_KEPT_TEXT];
+	int cut = pp_kept_text(d, kept, sizeof(kept));
+
+	snprintf(text, size, "limited by: start-up and shut-down, %.0f %% of %s%s", 100.0 * (double)d->startup_ns / (double)step_ns,
+	         whole(d),
+	         cut ? "; what was before it is not in this session" : " in MPI_Init and MPI_Finalize; a longer run says more");
 }
 
 struct communication { /* of all ranks and steps, less starting up */

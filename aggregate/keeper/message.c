@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/analyze/kept.h"
 #include "aggregate/write/text.h"
 #include "core/base/units.h"
 #include "core/ring/intern.h"
@@ -98,12 +99,20 @@ static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 /* Numbers are the dataset's: a window of time has other whole steps on this host than on all. */
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
+	char kept[PP_KEPT_TEXT];
+
+	pp_kept_text(d, kept, sizeof(kept));
 	if (!d->steps)
 		snprintf(m->what, sizeof(m->what), "no complete step");
+	else if (steps->rule == PP_STEP_RULE_WINDOW && kept[0])
+		snprintf(m->what, sizeof(m->what), "the last %s as one step", kept);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
-		snprintf(m->what, sizeof(m->what), "the whole run as one step");
+		snprintf(m->what, sizeof(m->what), "%s as one step",
+		         strcmp(pp_kept_whole(d), "the run") ? "the window" : "the whole run");
 	else
 		pp_text_steps(d, m->what, sizeof(m->what));
+	if (kept[0] && (!d->steps || steps->rule != PP_STEP_RULE_WINDOW))
+		add(m->what, sizeof(m->what), " ", "(%s kept)", kept);
 	m->delivered = d->ranks_delivered;
 	m->asked = d->ranks_asked;
 	m->hosts = hosts_of(d);

@@ -53,13 +53,13 @@ enum pp_request_turn {
 struct pp_request_span {     /* of PP_WISH_SPAN; what is to be kept */
 	int64_t first, last; /* steps */
 	struct pp_moment from, to;
-	char what[96];
+	char what[144];
 };
 
 struct pp_requests_own { /* what the keeper asked for itself: by a signal or a slow step */
 	int captured, failed;
 	char first[64], last[64]; /* sessions */
-	char what[96], why[200];
+	char what[144], why[200];
 };
 
 struct pp_requests_seen {

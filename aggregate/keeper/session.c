@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/analyze/kept.h"
 #include "aggregate/keeper/epoch.h"
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/window_rows.h"
@@ -162,7 +163,8 @@ static void note_window(const struct pp_capture *c, const struct pp_clock_map *c
 	if (!o->window)
 		return;
 	pp_window_rows_map(o->window, c, clock, o->other_clock);
-	pp_dataset_window(d, o->window);
+	if (!pp_dataset_window(d, o->window))
+		pp_kept_window(d);
 }
 
 static int name_session(const struct pp_capture *c, const struct pp_steps *steps, const struct pp_session_options *o, char *name,

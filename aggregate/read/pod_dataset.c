@@ -100,6 +100,8 @@ static void fill_workers(struct pp_pod_fill *f)
 	PP_POD_PUT(f, "clock", "drift_ppb", d->worker, pp_worker, drift_ppb, d->workers);
 	PP_POD_PUT(f, "clock", "bound_ns", d->worker, pp_worker, bound_ns, d->workers);
 	PP_POD_PUT(f, "quality", "records", d->worker, pp_worker, records, d->workers);
+	PP_POD_PUT(f, "worker", "recorded_ns", d->worker, pp_worker, recorded_ns, d->workers);
+	PP_POD_PUT(f, "worker", "kept_ns", d->worker, pp_worker, kept_ns, d->workers);
 	put_text(f, "host", d->worker->host, sizeof(d->worker->host));
 	put_text(f, "status", d->worker->status, sizeof(d->worker->status));
 	put_text(f, "device", d->worker->device, sizeof(d->worker->device));

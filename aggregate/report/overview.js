@@ -98,12 +98,13 @@ const Verdict = {
   },
   head() {
     const r = Pod.run, n = Pod.step.number, hosts = new Set(Pod.worker.host.filter(h => h)).size;
-    const steps = !n.length ? 'no steps' : n.length === 1 ? (r.step_rule.startsWith('window') ? 'the window as one step' : 'step ' + n[0])
+    const whole = n.length === 1 && r.step_rule.startsWith('window'), of = r.kept && !whole ? ` (${r.kept} kept)` : '';
+    const steps = whole ? `the ${r.kept ? 'last ' + r.kept : 'window'} as one step` : !n.length ? 'no steps' : n.length === 1 ? 'step ' + n[0]
       : stepsOf(n);
     const when = new Date(r.window_begin_s * 1000);
     return el('header', {class: 'head'}, el('h1', {}, programOf(r.command)),
       el('span', {}, `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} rank${r.ranks_asked === 1 ? '' : 's'}`),
-      el('span', {}, `${Format.count(hosts)} host${hosts === 1 ? '' : 's'}`), el('span', {}, steps),
+      el('span', {}, `${Format.count(hosts)} host${hosts === 1 ? '' : 's'}`), el('span', {id: 'run-steps'}, steps + of),
       el('time', {datetime: when.toISOString(), title: 'UTC ' + when.toISOString()}, when.toLocaleString(undefined, {dateStyle: 'medium', timeStyle: 'medium'})),
       el('span', {}, 'session ' + r.session));
   },

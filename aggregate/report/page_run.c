@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/kept.h"
 #include "aggregate/analyze/verdict.h"
 #include "aggregate/report/page.h"
 
@@ -91,7 +92,7 @@ void pp_page_run(struct pp_page *p)
 	static const char *const number[] = {"hosts",           "ranks_asked",   "ranks_delivered",   "epoch_realtime_ns",
 	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
 	                                     "format_version"};
-	char verdict[320];
+	char verdict[320], kept[PP_KEPT_TEXT];
 
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
@@ -99,6 +100,8 @@ void pp_page_run(struct pp_page *p)
 		put_text(p, text[i], pp_pod_attribute(p->pod, text[i]));
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		put_int(p, number[i], pp_pod_attribute_int(p->pod, number[i], 0));
+	pp_kept_text(&p->d, kept, sizeof(kept));
+	put_text(p, "kept", kept);
 	pp_page_key(p, "step_confidence", 0);
 	pp_json_real(p->to, p->d.step_confidence);
 	/* a double holds an epoch in ns only to 256 ns */

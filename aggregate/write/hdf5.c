@@ -101,6 +101,8 @@ static void write_worker(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_put_texts(h, "status", n, worker_status, d);
 	pp_h5_put_texts(h, "version", n, worker_version, d);
 	pp_h5_put_texts(h, "options", n, worker_options, d);
+	MEMBER(h, "recorded_ns", n, d->worker, recorded_ns);
+	MEMBER(h, "kept_ns", n, d->worker, kept_ns);
 	pp_h5_group_end(h);
 	free(confidence);
 }

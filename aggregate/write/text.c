@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/analyze/kept.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/plain.h"
@@ -154,7 +155,8 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = hosts_of(d);
-	char program[64] = "", date[32] = "", steps[128] = "no steps";
+	char program[64] = "", date[32] = "", steps[128] = "no steps", kept[PP_KEPT_TEXT];
+	int cut = pp_kept_text(d, kept, sizeof(kept));
 	struct tm tm;
 
 	program_of(d->command, program, sizeof(program));
@@ -165,9 +167,11 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
 	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
-		fprintf(to, "     the window as one step");
+		fprintf(to, "     the %s%s as one step", cut ? "last " : "", cut ? kept : "window");
 	else
 		fprintf(to, "     %s", steps);
+	if (cut && (d->steps != 1 || strncmp(d->step_rule, "window", 6)))
+		fprintf(to, " (%s kept)", kept);
 	fprintf(to, "     %s     session %s\n", date, d->session);
 }
 

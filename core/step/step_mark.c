@@ -136,8 +136,20 @@ static int list_marked(const struct pp_rank *rank, int told, struct pp_marks *li
 	return 0;
 }
 
-/* Every rank's own first to last record as step 0. */
-static int list_window(const struct pp_rank *rank, struct pp_marks *list)
+/* The latest of all ranks; INT64_MIN: nothing was evicted. */
+static int64_t horizon_of(const struct pp_capture *capture)
+{
+	int64_t horizon = INT64_MIN;
+
+	for (size_t r = 0; r < capture->ranks; r++)
+		if (capture->rank[r].horizon > horizon)
+			horizon = capture->rank[r].horizon;
+	return horizon;
+}
+
+/* Every rank's own first to last record as step 0, after `horizon`: where records of one rank were evicted, those of the others
+ * from before are no part of the same time. */
+static int list_window(const struct pp_rank *rank, int64_t horizon, struct pp_marks *list)
 {
 	struct pp_mark mark = {.begin = INT64_MAX, .end = INT64_MIN, .complete = 1};
 
@@ -156,8 +168,8 @@ static int list_window(const struct pp_rank *rank, struct pp_marks *list)
 	for (uint32_t t = 0; t < rank->threads; t++)
 		if (rank->thread[t].is_main && rank->thread[t].spans)
 			list->thread = t;
-	if (mark.begin < rank->horizon)
-		mark.begin = rank->horizon;
+	if (mark.begin < horizon)
+		mark.begin = horizon;
 	return mark.end > mark.begin ? pp_marks_add(list, &mark) : 0;
 }
 
@@ -274,6 +286,23 @@ static void note_range(struct pp_steps *s, const struct pp_intern *names, const 
 		add_note(s, "%zu ranges '%s' are no sure steps (confidence %.2f)", range->count, name, range->confidence);
 }
 
+/* Marks of a rank may have been evicted. */
+static void note_unmarked(struct pp_steps *s, const struct pp_capture *capture, const struct pp_marks *list, size_t recording)
+{
+	size_t unmarked = 0, evicted = 0;
+
+	for (size_t r = 0; r < capture->ranks; r++) {
+		int none = list[r].has_records && !list[r].marks;
+
+		evicted += none && capture->rank[r].step_marks;
+		unmarked += none && !capture->rank[r].step_marks;
+	}
+	if (unmarked)
+		add_note(s, "%zu of %zu ranks marked no step", unmarked, recording);
+	if (evicted)
+		add_note(s, "of %zu of %zu ranks no step is left", evicted, recording);
+}
+
 /* The rule, its marks and its confidence; docs/steps.md has the formulas. */
 static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
@@ -295,8 +324,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	if (marking && (asked || complete)) {
 		s->rule = PP_STEP_RULE_PODPROF;
 		s->confidence = (double)marking / (double)recording * (s->backwards ? 0.9 : 1.0);
-		if (marking < recording)
-			add_note(s, "%zu of %zu ranks marked no step", recording - marking, recording);
+		note_unmarked(s, capture, list, recording);
 		if (s->backwards)
 			add_note(s, "%llu step numbers went back: from there on steps are numbered on from the highest",
 			         (unsigned long long)s->backwards);
@@ -324,11 +352,15 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 
 static int use_window(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
+	int64_t horizon = horizon_of(capture);
+
+	add_note(s, horizon == INT64_MIN ? "all that was recorded is one step, from each rank's first to its last record"
+	                                 : "what is left of the records is one step, to each rank's last record");
 	s->rule = PP_STEP_RULE_WINDOW;
 	s->confidence = 0;
 	s->rule_name = 0;
 	for (size_t r = 0; r < capture->ranks; r++)
-		if (list_window(&capture->rank[r], &list[r]) < 0)
+		if (list_window(&capture->rank[r], horizon, &list[r]) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -361,7 +393,6 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 	if (rc > 0) {
 		if (asked)
 			note_asked(&s, capture, first, last);
-		add_note(&s, "the whole run is one step, from each rank's first to its last record");
 		rc = use_window(capture, list, &s);
 		first = last = 0;
 	}
@@ -372,7 +403,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		free(s.cell);
 		free(s.before);
 		free(s.after);
-		add_note(&s, "no step is complete on every rank: the whole run is one step");
+		add_note(&s, "no step is complete on every rank");
 		rc = use_window(capture, list, &s);
 		s.number = NULL;
 		s.cell = s.before = s.after = NULL;

@@ -48,6 +48,8 @@ static inline void kit_worker(struct pp_worker *w, int32_t rank)
 	w->offset_ns = -kit_time();
 	w->lost[kit_random(PP_LOSSES)] = kit_random(1000);
 	w->records = kit_random(0);
+	w->recorded_ns = (int64_t)kit_random(1 << 30);
+	w->kept_ns = (int64_t)kit_random((uint64_t)w->recorded_ns + 1);
 	snprintf(w->host, sizeof(w->host), "host%d", (int)kit_random(4));
 	snprintf(w->status, sizeof(w->status), "%s", kit_random(3) ? "delivered" : "partial: it was killed");
 	snprintf(w->command, sizeof(w->command), "./train --size %d", (int)kit_random(100));

@@ -31,6 +31,7 @@ static void same_texts(const struct pp_dataset *a, const struct pp_dataset *b)
 		CHECK(b->worker[i].rank == a->worker[i].rank && b->worker[i].pid == a->worker[i].pid);
 		CHECK(b->worker[i].bound_ns == a->worker[i].bound_ns && b->worker[i].offset_ns == a->worker[i].offset_ns);
 		CHECK(b->worker[i].records == a->worker[i].records);
+		CHECK(b->worker[i].recorded_ns == a->worker[i].recorded_ns && b->worker[i].kept_ns == a->worker[i].kept_ns);
 		EQUAL(PP_LOSSES, a->worker[i].lost, b->worker[i].lost);
 	}
 	for (size_t i = 0; i < a->warnings; i++)
