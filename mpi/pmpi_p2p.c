@@ -98,6 +98,8 @@
 		if (scope.recording) {                                                                                             \
 			if (rc == MPI_SUCCESS && rank == MPI_PROC_NULL)                                                            \
 				pp_mpi_source(&scope, status);                                                                     \
+			if (rank == MPI_PROC_NULL)                                                                                 \
+				scope.flags |= PP_MPI_RECEIVES;                                                                    \
 			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                   \
 			              rc == MPI_SUCCESS ? (received_) : 0, 0);                                                     \
 		}                                                                                                                  \

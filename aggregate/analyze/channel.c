@@ -70,7 +70,7 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 			count(c->from, c->world, span->peer, span->received, time_ns);
 		return;
 	case PP_MPI_SENDRECV:
-		if (span->sent) /* else the peer may be the source: nothing was sent */
+		if (!(span->flags & PP_SPAN_RECEIVES)) /* else the peer is the source; an empty message is one too */
 			count(c->to, c->world, span->peer, span->sent, time_ns);
 		return;
 	default:

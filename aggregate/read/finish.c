@@ -182,13 +182,19 @@ static int take_told(const struct pp_pair *p, struct pp_rank *rank)
 	return 0;
 }
 
+/* What was evicted had been read, and is not delivered. */
 static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 {
-	uint64_t lost[PP_LOSSES];
+	uint64_t lost[PP_LOSSES], records = ring->pair.records - ring->records_before, evicted = 0;
 
 	pp_ring_losses(ring, lost);
-	for (int c = 0; c < PP_LOSSES; c++)
-		rank->lost[c] += lost[c] > ring->lost_before[c] ? lost[c] - ring->lost_before[c] : 0;
+	for (int c = 0; c < PP_LOSSES; c++) {
+		uint64_t now = lost[c] > ring->lost_before[c] ? lost[c] - ring->lost_before[c] : 0;
+
+		rank->lost[c] += now;
+		evicted += c == PP_LOSS_EVICTED ? now : 0;
+	}
+	rank->records += evicted < records ? records - evicted : 0;
 }
 
 /* Whole names only, whatever the file says. */
@@ -274,7 +280,6 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	take_domains(pp_drain_header(ring->drain), rank);
 	take_last_step(pp_drain_header(ring->drain), rank);
 	take_losses(ring, rank);
-	rank->records += ring->pair.records - ring->records_before;
 	if (ring->pair.horizon > rank->horizon)
 		rank->horizon = ring->pair.horizon;
 	if (rank->size > c->ranks_asked)

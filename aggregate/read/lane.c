@@ -14,11 +14,17 @@ struct pp_blocks *pp_lane_blocks(struct pp_lane *lane)
 	return &lane->blocks;
 }
 
-void pp_lane_evicted(struct pp_lane *lane, int64_t end)
+/* Of a span with two ends: each had a record. */
+static unsigned records_of(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_ASYNC || s->kind == PP_SPAN_STEP ? 2 : 1;
+}
+
+void pp_lane_evicted(struct pp_lane *lane, const struct pp_span *span, int64_t end)
 {
 	if (end > lane->pair->horizon)
 		lane->pair->horizon = end;
-	lane->pair->lost[PP_LOSS_EVICTED]++;
+	lane->pair->lost[PP_LOSS_EVICTED] += records_of(span);
 }
 
 static void stack_moved(struct pp_stack *s, const struct pp_span *old, struct pp_span *moved)
@@ -43,7 +49,7 @@ static void table_moved(struct pp_open_table *t, uint64_t id, struct pp_span *mo
 void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved)
 {
 	if (!moved)
-		pp_lane_evicted(lane, old->begin);
+		pp_lane_evicted(lane, old, old->begin);
 	if (old->kind == PP_SPAN_RANGE)
 		stack_moved(&lane->stack[old->domain], old, moved);
 	else if (old->kind == PP_SPAN_ASYNC)
@@ -136,7 +142,7 @@ void pp_pair_ended(void *context, uint32_t slot)
 	if (!p->lane[slot])
 		return;
 	refresh_name(p->lane[slot]);
-	pp_lane_close(p->lane[slot]);
+	pp_lane_close(p->lane[slot], 1);
 	p->lane[slot]->over = 1;
 	p->lane[slot] = NULL;
 }
@@ -167,6 +173,27 @@ void pp_lane_end_span(struct pp_span *s, int64_t end, uint8_t flags)
 		s->wait_end = s->end;
 }
 
+static int records_in_windows(const struct pp_ring_header *h)
+{
+	int rows = 0;
+
+	for (int i = 0; i < PP_WINDOW_ROWS; i++)
+		rows |= atomic_load_explicit(&h->window[i].number, memory_order_relaxed) != 0;
+	return rows || h->window_last > h->window_first || h->request_row.begin ||
+	       atomic_load_explicit(&h->code_windows, memory_order_relaxed);
+}
+
+int pp_lane_is_unbalanced(const struct pp_lane *lane)
+{
+	return !lane->torn && !records_in_windows(lane->pair->header);
+}
+
+/* The thread, or the rank, has ended as programs do: what is open now never ends. */
+static int never_ends(const struct pp_lane *lane, int thread_ended)
+{
+	return (thread_ended || atomic_load(&lane->pair->header->state) == PP_RANK_ENDING) && pp_lane_is_unbalanced(lane);
+}
+
 void pp_stack_close(struct pp_stack *s, int64_t end)
 {
 	for (uint32_t i = 0; i < s->depth; i++)
@@ -177,16 +204,23 @@ void pp_stack_close(struct pp_stack *s, int64_t end)
 
 static void close_table(struct pp_lane *lane, struct pp_open_table *t)
 {
+	int never = t == &lane->pair->ranges && never_ends(lane, 0);
+
 	for (size_t i = 0; i < t->places; i++)
 		while (t->place[i].span && t->place[i].lane == lane) {
+			lane->pair->lost[PP_LOSS_UNBALANCED] += (unsigned)never;
 			pp_lane_end_span(t->place[i].span, lane->last, PP_SPAN_CUT_END);
 			pp_open_remove(t, &t->place[i]);
 		}
 }
 
-void pp_lane_close(struct pp_lane *lane)
+void pp_lane_close(struct pp_lane *lane, int thread_ended)
 {
+	int never = never_ends(lane, thread_ended);
+
 	for (int i = 0; i < PP_RING_DOMAINS; i++) {
+		if (never)
+			lane->pair->lost[PP_LOSS_UNBALANCED] += lane->stack[i].depth;
 		pp_stack_close(&lane->stack[i], lane->last);
 		free(lane->stack[i].entry);
 		lane->stack[i] = (struct pp_stack){0};
@@ -202,7 +236,7 @@ void pp_pair_close(struct pp_pair *p)
 	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next) {
 		if (p->lane[lane->slot] == lane)
 			refresh_name(lane);
-		pp_lane_close(lane);
+		pp_lane_close(lane, 0);
 		close_table(lane, &p->ranges);
 		close_table(lane, &p->requests);
 	}

@@ -112,7 +112,7 @@ static void pop(struct pp_lane *lane, const struct pp_record *r)
 		return;
 	}
 	if (!s->depth) {
-		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
+		lane->pair->lost[PP_LOSS_UNBALANCED] += pp_lane_is_unbalanced(lane);
 		return;
 	}
 	span = s->entry[--s->depth];
@@ -148,7 +148,7 @@ static void end(struct pp_lane *lane, const struct pp_record *r)
 	struct pp_open *open = pp_open_find(&lane->pair->ranges, r->range.id);
 
 	if (!open) {
-		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
+		lane->pair->lost[PP_LOSS_UNBALANCED] += pp_lane_is_unbalanced(lane);
 		return;
 	}
 	pp_payload_take(lane, r, open->span);
@@ -184,7 +184,7 @@ static void step_begin(struct pp_lane *lane, const struct pp_record *r)
 static void step_end(struct pp_lane *lane, const struct pp_record *r)
 {
 	if (!lane->step) {
-		lane->pair->lost[PP_LOSS_UNBALANCED] += !lane->torn;
+		lane->pair->lost[PP_LOSS_UNBALANCED] += pp_lane_is_unbalanced(lane);
 		return;
 	}
 	end_of_step(lane, r);

@@ -80,7 +80,11 @@ void pp_pair_ended(void *context, uint32_t slot);
 struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot);
 void pp_stack_close(struct pp_stack *s, int64_t end);
 /* Close what is still open of the lane, at its last tick. */
-void pp_lane_close(struct pp_lane *lane);
+void pp_lane_close(struct pp_lane *lane, int thread_ended);
+
+/* Is an end without a begin, or a begin without an end, a fault of the program? Not where records were lost, nor where a rank records
+ * in windows only: ranges are open at their edges. */
+int pp_lane_is_unbalanced(const struct pp_lane *lane);
 
 /* The same for all lanes of a ring; a range or request may end on another thread than the one it began on. */
 void pp_pair_close(struct pp_pair *p);
@@ -110,7 +114,7 @@ void pp_lane_emptied(struct pp_lane *lane);
 
 int pp_lane_over(const struct pp_lane *lane);
 struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);
-void pp_lane_evicted(struct pp_lane *lane, int64_t end);
+void pp_lane_evicted(struct pp_lane *lane, const struct pp_span *span, int64_t end);
 /* An open span stands elsewhere now; NULL: it is lost. */
 void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
 

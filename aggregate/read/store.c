@@ -174,7 +174,7 @@ static void evict_block(struct pp_store *s, struct pp_block *b)
 		struct pp_span *old = &b->span[i], *moved;
 
 		if (!(old->flags & PP_SPAN_OPEN)) {
-			pp_lane_evicted(b->lane, old->end);
+			pp_lane_evicted(b->lane, old, old->end);
 			continue;
 		}
 		moved = pp_store_add(s, blocks, b->lane);
@@ -207,7 +207,7 @@ static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_la
 	if (old->flags & PP_SPAN_OPEN)
 		pp_lane_moved(lane, old, moved);
 	else if (!moved)
-		pp_lane_evicted(lane, old->end);
+		pp_lane_evicted(lane, old, old->end);
 }
 
 void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t from, int64_t to)

@@ -221,7 +221,9 @@ static void find_absent(struct quality *q)
 	if (!d->files)
 		a[n++] = (struct absent){"file", "no call of MPI I/O was recorded"};
 	if (!d->ops)
-		a[n++] = (struct absent){"op", "no range and no MPI call began in the window's steps"};
+		a[n++] =
+		        (struct absent){"op", d->ops_cut ? "no range is whole: none was seen both to begin and to end in the window"
+		                                         : "no range and no MPI call began in the window's steps"};
 	a[n++] = (struct absent){"kernel", "no source of device kernels in this version"};
 	if (!pp_h5_has_input(d))
 		a[n++] = (struct absent){

@@ -81,7 +81,7 @@ enum pp_mpi_flags {
 	PP_MPI_FREED = 8,          /* REQUEST: MPI_Request_free, its completion is never seen */
 	PP_MPI_CANCELLED = 16,     /* REQUEST: it was cancelled, nothing moved */
 	PP_MPI_POLLS = 32,         /* unsuccessful polls, from the first's begin to the last's end; `sequence` is how many */
-	PP_MPI_RECEIVES = 64,      /* MPI_Start: of a receive */
+	PP_MPI_RECEIVES = 64,      /* MPI_Start: of a receive; MPI_Sendrecv: nothing is sent, the peer is the source */
 	PP_MPI_TO_FILE = 128,      /* the file is one that is written; for calls that neither read nor write */
 	PP_MPI_FROM_SOME = 256,    /* gets data from some of the others: the record does not say from whom */
 	PP_MPI_FROM_NONE = 512,    /* gets data from none of the others */

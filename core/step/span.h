@@ -23,7 +23,7 @@ enum pp_span_flags {
 	PP_SPAN_FAILED = 8,
 	PP_SPAN_PEER_IN_COMM = 16,
 	PP_SPAN_POLLS = 32,    /* MPI polls in vain; sequence: how many */
-	PP_SPAN_RECEIVES = 64, /* start of a persistent receive */
+	PP_SPAN_RECEIVES = 64, /* start of a persistent receive; Sendrecv that sends nothing */
 };
 
 struct pp_span {            /* 72 bytes */

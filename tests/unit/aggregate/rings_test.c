@@ -285,7 +285,8 @@ TEST(eviction)
 	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
 	t = &c.rank[0].thread[0];
 	CHECK(t->spans > 5000 && t->spans < RANGES);
-	CHECK_INT(t->spans + c.rank[0].lost[PP_LOSS_EVICTED], RANGES + 1);
+	CHECK_INT(2 * t->spans + c.rank[0].lost[PP_LOSS_EVICTED], 2 * (RANGES + 1));
+	CHECK_INT(c.rank[0].records, 2 * t->spans);
 	CHECK_STR(name_of(&c, &t->span[0]), "epoch");
 	CHECK_INT(t->span[0].end, 3000 + 10 * RANGES);
 	CHECK(c.rank[0].horizon > 3000 && c.rank[0].horizon <= t->span[1].begin);
@@ -317,7 +318,7 @@ TEST(slots_are_reused)
 		CHECK_INT(atomic_load(&m.header->thread[0].first), 0);
 	}
 	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
-	CHECK_INT(c.rank[0].threads + c.rank[0].lost[PP_LOSS_EVICTED], 300);
+	CHECK_INT(2 * c.rank[0].threads + c.rank[0].lost[PP_LOSS_EVICTED], 2 * 300);
 	CHECK_INT(c.rank[0].thread[c.rank[0].threads - 1].tid, 399);
 	CHECK_INT(m.header->chunk_used, 1);
 	pp_rings_free(r);
