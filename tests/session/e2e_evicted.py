@@ -61,10 +61,5 @@ def window(place, full):
     check(flood(place, "marks", "--window-buffer", "1M", "--duration", "60").base == "window", "no window")
 
 
-def keep(place, full):
-    """--keep lets the rest go by what it was asked for."""
-    check(flood(place, "marks", "--keep", "20ms").base == "run", "no run")
-
-
 if __name__ == "__main__":
-    sys.exit(jobs.main({"without_steps": without_steps, "marks": marks, "one_step": one_step, "window": window, "keep": keep}, __doc__))
+    sys.exit(jobs.main({"without_steps": without_steps, "marks": marks, "one_step": one_step, "window": window}, __doc__))
