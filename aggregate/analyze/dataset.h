@@ -32,7 +32,6 @@ struct pp_worker {
 	uint64_t lost[PP_LOSSES];
 	uint64_t records;
 	int64_t recorded_ns, kept_ns; /* from its first record of the window to its last; of that, what was not evicted */
-	int64_t kept_until;           /* its last record; while the dataset is built */
 	char options[512], version[32], command[512];
 	char memory_note[128]; /* why there are no samples of its memory; "" */
 	char remark[PP_REMARKS][PP_REMARK_TEXT];

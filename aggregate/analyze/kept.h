@@ -1,5 +1,5 @@
-/* The share of the recorded time that a session holds. In: ranks in job time, /window. Out: recorded_ns and kept_ns of workers, and how
- * people are told. */
+/* The share of the recorded time that a session holds. In: ranks in job time. Out: recorded_ns and kept_ns of workers, and what is
+ * said of them. */
 #ifndef PP_ANALYZE_KEPT_H
 #define PP_ANALYZE_KEPT_H
 
@@ -11,8 +11,6 @@ struct pp_dataset;
 struct pp_rank;
 struct pp_worker;
 void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank);
-/* Once the dataset has its window: it began later than the rank. */
-void pp_kept_window(struct pp_dataset *d);
 /* "6 % of the run", or of the window: 1; 0 and "" where all of it is there. */
 int pp_kept_text(const struct pp_dataset *d, char *text, size_t size);
 /* What a session without steps is, as the base of a percentage: "the run", "the window", ... */

@@ -129,7 +129,8 @@ void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp
 	for (size_t i = 0; b->range && i < rings; i++) {
 		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
 
-		b->range[i] = (struct pp_close_range){.rank = h->rank, .from = pp_moment_tick(&from, h), .to = INT64_MAX};
+		b->range[i] =
+		        (struct pp_close_range){.rank = h->rank, .from = pp_moment_tick(&from, h), .to = INT64_MAX, .keep = 1};
 	}
 }
 

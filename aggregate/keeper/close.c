@@ -106,12 +106,16 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 	return rc;
 }
 
+static int cut_rank(const struct pp_close_range *range, struct pp_rank *rank)
+{
+	return range->keep ? pp_rank_keep(rank, range->from) : pp_rank_cut(rank, range->from, range->to);
+}
+
 static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struct pp_err *err)
 {
 	for (size_t i = 0; i < capture->ranks; i++)
 		for (size_t k = 0; k < c->ranges; k++)
-			if (c->range[k].rank == capture->rank[i].rank &&
-			    pp_rank_cut(&capture->rank[i], c->range[k].from, c->range[k].to))
+			if (c->range[k].rank == capture->rank[i].rank && cut_rank(&c->range[k], &capture->rank[i]))
 				return pp_err_set(err, -ENOMEM, "no memory to cut out the window: give --window-buffer less");
 	return 0;
 }
@@ -171,7 +175,8 @@ static int any_counts_other(const struct pp_capture *c)
 }
 
 /* The window of the options, where nobody else has said how it came about. */
-static void tell_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_window_told *told)
+static void tell_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_capture *capture,
+                        struct pp_window_told *told)
 {
 	int steps = o->steps_last > o->steps_first;
 
@@ -186,6 +191,10 @@ static void tell_window(const struct pp_close *c, const struct pp_session_option
 		for (size_t k = 0; k < c->ranges; k++)
 			if (c->range[k].rank == told->rank[i].rank && c->range[k].from > told->rank[i].started)
 				told->rank[i].started = c->range[k].from;
+	for (size_t i = 0; told->rank && steps && i < told->ranks; i++)
+		for (size_t r = 0; r < capture->ranks; r++)
+			if (capture->rank[r].rank == told->rank[i].rank && told->rank[i].started > capture->rank[r].recorded_from)
+				capture->rank[r].recorded_from = told->rank[i].started;
 }
 
 /* Two clocks go by one name, as those of a virtual machine and its clone do: from here on this one's says whose it is. */
@@ -301,7 +310,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		note_passed(c, &capture);
 	options.warning = c->view->notes.list;
 	if (!options.window && !options.salvaged) {
-		tell_window(c, &options, &told);
+		tell_window(c, &options, &capture, &told);
 		options.window = &told;
 	}
 	for (size_t i = 0; options.gather && options.gather->host[0] && i < capture.ranks; i++)

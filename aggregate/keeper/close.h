@@ -9,6 +9,7 @@
 struct pp_close_range { /* ticks that one rank's window has */
 	int32_t rank;
 	int64_t from, to;
+	int keep;   /* --keep: all before `from` was recorded too, and let go */
 	int passed; /* the rank itself has said that it is past `to`: what became of it later is not this window's */
 };
 

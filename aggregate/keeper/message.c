@@ -99,6 +99,7 @@ static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 /* Numbers are the dataset's: a window of time has other whole steps on this host than on all. */
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
+	const char *whole = pp_kept_whole(d);
 	char kept[PP_KEPT_TEXT];
 
 	pp_kept_text(d, kept, sizeof(kept));
@@ -107,8 +108,7 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 	else if (steps->rule == PP_STEP_RULE_WINDOW && kept[0])
 		snprintf(m->what, sizeof(m->what), "the last %s as one step", kept);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
-		snprintf(m->what, sizeof(m->what), "%s as one step",
-		         strcmp(pp_kept_whole(d), "the run") ? "the window" : "the whole run");
+		snprintf(m->what, sizeof(m->what), "%s as one step", strcmp(whole, "the run") ? whole : "the whole run");
 	else
 		pp_text_steps(d, m->what, sizeof(m->what));
 	if (kept[0] && (!d->steps || steps->rule != PP_STEP_RULE_WINDOW))

@@ -9,7 +9,7 @@
 struct pp_message {
 	char head[256], where[1024], must_know[640], failure[640];
 	char there[160], lacking[160]; /* files, by what users call them */
-	char what[144], session[64];    /* "steps 10..19"; where */
+	char what[144], session[64];   /* "steps 10..19"; where */
 	int delivered, asked;          /* ranks */
 	size_t hosts;
 	int salvaged; /* what was lost stands before where the files are */

@@ -109,13 +109,19 @@ int pp_pod_cut_by_date(struct pp_wall_watch *wall, const struct pp_pod_window *d
 
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w)
 {
+	struct pp_close_range *range;
+
 	if (w->cut == PP_POD_WINDOW)
 		return pp_writing_ranges(r, ticks_of_window, &w->number);
 	if (w->cut == PP_POD_REQUEST)
 		return pp_writing_ranges(r, ticks_of_request, &w->number);
 	if (w->cut == PP_POD_CODE)
 		return pp_writing_ranges(r, pp_windows_code_ticks, &w->number);
-	return pp_writing_ranges(r, ticks_given, w);
+	range = pp_writing_ranges(r, ticks_given, w);
+	/* Only the leader's --keep has no end. */
+	for (size_t i = 0; range && w->to == INT64_MAX && i < pp_rings_count(r); i++)
+		range[i].keep = 1;
+	return range;
 }
 
 /* What our ranks said of it; the rest of /window is the leader's. */

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/analyze/kept.h"
 #include "aggregate/keeper/epoch.h"
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/window_rows.h"
@@ -163,8 +162,7 @@ static void note_window(const struct pp_capture *c, const struct pp_clock_map *c
 	if (!o->window)
 		return;
 	pp_window_rows_map(o->window, c, clock, o->other_clock);
-	if (!pp_dataset_window(d, o->window))
-		pp_kept_window(d);
+	pp_dataset_window(d, o->window);
 }
 
 static int name_session(const struct pp_capture *c, const struct pp_steps *steps, const struct pp_session_options *o, char *name,
@@ -358,10 +356,12 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 {
 	int64_t last = INT64_MIN;
 	uint64_t bad = 0;
+	int before = 0;
 	char text[256] = "no session was written: no rank recorded anything (no MPI call, no step, no range)";
 
 	for (size_t i = 0; i < c->ranks; i++) {
 		bad += c->rank[i].lost[PP_LOSS_BAD_RECORD];
+		before |= c->rank[i].horizon != INT64_MIN && c->rank[i].recorded_to > c->rank[i].recorded_from;
 		if (c->rank[i].step_marks && c->rank[i].last_step > last)
 			last = c->rank[i].last_step;
 	}
@@ -373,6 +373,9 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 		         "no session was written: no rank marked a step of %" PRId64 ":%" PRId64
 		         "; the last step marked was %" PRId64 ". Ask for steps that the job reaches",
 		         o->steps_first, o->steps_last, last);
+	else if (before)
+		snprintf(text, sizeof(text),
+		         "no session was written: the ranks recorded nothing in the time that was kept. Give a larger --keep");
 	pp_message_copy(message, size, text);
 }
 

@@ -122,5 +122,20 @@ int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to)
 		if (rank->memory[i].time >= from && rank->memory[i].time <= to)
 			rank->memory[kept++] = rank->memory[i];
 	rank->memories = kept;
+	if (rank->recorded_from < from)
+		rank->recorded_from = from;
+	if (rank->recorded_to > to)
+		rank->recorded_to = to;
 	return 0;
+}
+
+int pp_rank_keep(struct pp_rank *rank, int64_t from)
+{
+	int64_t begin = rank->recorded_from;
+	int rc = pp_rank_cut(rank, from, INT64_MAX);
+
+	rank->recorded_from = begin;
+	if (begin < from && rank->horizon < from)
+		rank->horizon = from;
+	return rc;
 }

@@ -15,7 +15,11 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 void pp_rings_keep(struct pp_rings *r, size_t index, int64_t cut);
 
 /* After pp_rings_finish(): keep what lies in ticks [from, to]. Ranges across an edge are clipped there (CUT_BEGIN, CUT_END); MPI
- * calls across one are left out, and so are steps and requests that began before `from`. 0, or -ENOMEM. */
+ * calls across one are left out, and so are steps and requests that began before `from`.
+ * What was recorded ends there too. 0, or -ENOMEM. */
 int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to);
+
+/* The same from `from` on, of a window that never closes: what was before it was recorded too, and is no longer held. */
+int pp_rank_keep(struct pp_rank *rank, int64_t from);
 
 #endif

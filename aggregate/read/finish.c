@@ -260,6 +260,7 @@ static struct pp_rank *rank_of(struct pp_capture *c, int32_t number, int *ret_fi
 		memset(c->rank + at, 0, sizeof(*c->rank));
 		c->rank[at].rank = number;
 		c->rank[at].horizon = INT64_MIN;
+		c->rank[at].recorded_to = INT64_MIN;
 		c->rank[at].last_step = INT64_MIN;
 		c->ranks++;
 	}
@@ -282,6 +283,9 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	take_losses(ring, rank);
 	if (ring->pair.horizon > rank->horizon)
 		rank->horizon = ring->pair.horizon;
+	rank->recorded_from = rank->open_tick;
+	if (ring->pair.last > rank->recorded_to)
+		rank->recorded_to = ring->pair.last;
 	if (rank->size > c->ranks_asked)
 		c->ranks_asked = rank->size;
 	snprintf(rank->status, sizeof(rank->status), "delivered");

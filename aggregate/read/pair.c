@@ -11,7 +11,7 @@ enum { DEPTH_MOST = 65536, FORGET_LANES = 256 };
 
 void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header)
 {
-	*p = (struct pp_pair){.shared = shared, .header = header, .horizon = INT64_MIN};
+	*p = (struct pp_pair){.shared = shared, .header = header, .horizon = INT64_MIN, .last = INT64_MIN};
 }
 
 /* Bytes of text of a record whose `left` followers are in the same span; *ret_text may be a copy in the shared room. */
@@ -358,6 +358,8 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 			lane->first = (int64_t)r.tick;
 		if (last > lane->last)
 			lane->last = last;
+		if (last > p->last)
+			p->last = last;
 		one(lane, &r, text, length);
 	}
 	if (p->shared->store.bytes > p->shared->store.buffer)

@@ -63,6 +63,7 @@ struct pp_pair { /* one ring */
 	uint32_t emptied; /* threads whose spans were all evicted, since pp_pair_forget() */
 	uint64_t lost[PP_LOSSES];
 	int64_t horizon;
+	int64_t last; /* tick of the last record, also of threads that are forgotten; INT64_MIN: none */
 	uint64_t steps_ended;
 	struct pp_step_ended ended[PP_STEPS_ENDED]; /* the last of them, by their count */
 };
@@ -82,8 +83,8 @@ void pp_stack_close(struct pp_stack *s, int64_t end);
 /* Close what is still open of the lane, at its last tick. */
 void pp_lane_close(struct pp_lane *lane, int thread_ended);
 
-/* Is an end without a begin, or a begin without an end, a fault of the program? Not where records were lost, nor where a rank records
- * in windows only: ranges are open at their edges. */
+/* Is an end without a begin, or a begin without an end, a fault of the program? Not where records were lost, nor where a rank
+ * records in windows only: ranges are open at their edges. */
 int pp_lane_is_unbalanced(const struct pp_lane *lane);
 
 /* The same for all lanes of a ring; a range or request may end on another thread than the one it began on. */

@@ -139,6 +139,9 @@ void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 	for (size_t i = 0; i < rank->memories; i++)
 		map_in_place(m, &rank->memory[i].time);
 	map_in_place(m, &rank->open_tick);
+	map_in_place(m, &rank->recorded_from);
+	if (rank->recorded_to != INT64_MIN)
+		map_in_place(m, &rank->recorded_to);
 	if (rank->horizon != INT64_MIN)
 		map_in_place(m, &rank->horizon);
 }

@@ -38,7 +38,7 @@ int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick);
 /* The way back: the first tick that is `ns` or later. */
 pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns);
 
-/* In place: begin, end of every span, first and last of every thread, horizon and open_tick of the rank. */
+/* In place: begin, end of every span, first and last of every thread, horizon, open_tick and recorded_* of the rank. */
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank);
 
 #endif

@@ -106,6 +106,9 @@ void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank)
 	if (rank->memories)
 		pp_pieces_map_run(p, &rank->memory->time, rank->memories, sizeof(*rank->memory));
 	pp_pieces_map_run(p, &rank->open_tick, 1, 0);
+	pp_pieces_map_run(p, &rank->recorded_from, 1, 0);
+	if (rank->recorded_to != INT64_MIN)
+		pp_pieces_map_run(p, &rank->recorded_to, 1, 0);
 	if (rank->horizon != INT64_MIN)
 		pp_pieces_map_run(p, &rank->horizon, 1, 0);
 }

@@ -134,10 +134,11 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	int64_t shift_ns;  /* of its clock against the first rank's, in salvage of several hosts; added as ticks become job ns */
 	int64_t last_step; /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
 	int64_t open_tick;
-	int64_t horizon;     /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
-	uint64_t lost[16];   /* by enum pp_loss */
-	uint64_t records;    /* drained */
-	uint64_t ring_bytes; /* most the ring file held */
+	int64_t horizon;                    /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
+	int64_t recorded_from, recorded_to; /* first to last tick that was recorded, evicted or not; `to` INT64_MIN: nothing was */
+	uint64_t lost[16];                  /* by enum pp_loss */
+	uint64_t records;                   /* drained */
+	uint64_t ring_bytes;                /* most the ring file held */
 	struct pp_thread *thread;
 	size_t threads;
 	struct pp_comm *comm;

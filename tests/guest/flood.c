@@ -1,5 +1,6 @@
-/* Rank 0 fills the window buffer with ranges while the others wait for it in one call: `plain` has no steps; in `marks` each rank marks
- * 5 steps before, of which rank 0's are evicted; `calls` has calls instead of ranges. Used by tests/session/e2e_evicted.py. */
+/* Rank 0 fills the window buffer with ranges while the others wait for it in one call: `plain` has no steps; in `marks` each
+ * rank marks 5 steps before, of which rank 0's are evicted; `calls` has calls instead of ranges. Used by
+ * tests/session/e2e_evicted.py. */
 #include <mpi.h>
 #include <string.h>
 

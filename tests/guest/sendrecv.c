@@ -1,5 +1,5 @@
-/* Empty messages by MPI_Sendrecv: 5 around the ring of all ranks, 3 along the line, whose ends send to or receive from nobody. Used by
- * tests/session/e2e_open.py. */
+/* Empty messages by MPI_Sendrecv: 5 around the ring of all ranks, 3 along the line, whose ends send to or receive from nobody. Used
+ * by tests/session/e2e_open.py. */
 #include <mpi.h>
 
 int main(int argc, char **argv)

@@ -13,7 +13,10 @@ KEPT = r"(\d+(?:\.\d+)?) % of the (run|window)"
 
 def flood(place, kind, *options):
     logs = place.new_logs()
-    got = run(place.mpirun(2, place.under(logs, [place.program("flood"), kind], *options)))
+    return checked(run(place.mpirun(2, place.under(logs, [place.program("flood"), kind], *options))), logs)
+
+
+def checked(got, logs):
     check(got.code == 0 and not got.other_err(), got.told())
     session = session_of(logs)
     got.head, got.summary, got.session = got.podprof_lines()[0], read(session, "summary.txt"), session
@@ -23,7 +26,7 @@ def flood(place, kind, *options):
         got.warnings = "\n".join(text(w) for w in f["quality/warning"][()])
         check((kept <= recorded).all() and (kept < recorded).any(), (recorded, kept))
         one_step = f["worker/step_rule"][0] == b"window"
-        share = 100 * (kept / recorded).min() if one_step else 100 * kept.sum() / recorded.sum()
+        share = 100 * (kept / recorded).min() if one_step and kept.all() else 100 * kept.sum() / recorded.sum()
     check("marked no step" not in got.summary + got.warnings and "whole run" not in got.summary + got.warnings, got.summary + got.warnings)
     for line in (got.head, got.summary.splitlines()[0]):
         found = re.search(KEPT, line)
@@ -61,5 +64,18 @@ def window(place, full):
     check(flood(place, "marks", "--window-buffer", "1M", "--duration", "60").base == "window", "no window")
 
 
+def keep(place, full):
+    """--keep lets most of the run go. Of a run that recorded nothing in the time kept nothing is left; that is said."""
+    for _ in range(3):
+        logs = place.new_logs()
+        got = run(place.under(logs, [place.program("open_ranges"), "late"], "--keep", "1s"))
+        if "Give a larger --keep" not in got.err:  # a busy machine: its end came more than a second after its last record
+            got = checked(got, logs)
+            check(got.base == "run", got.head)
+            break
+    got = run(place.under(place.new_logs(), [place.program("open_ranges"), "idle"], "--keep", "300ms"))
+    check("Give a larger --keep" in got.err and "no rank recorded" not in got.err, got.told())
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({"without_steps": without_steps, "marks": marks, "one_step": one_step, "window": window}, __doc__))
+    sys.exit(jobs.main({"without_steps": without_steps, "marks": marks, "one_step": one_step, "window": window, "keep": keep}, __doc__))
