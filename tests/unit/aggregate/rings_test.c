@@ -351,7 +351,7 @@ TEST(short_threads)
 		}
 		CHECK(pp_rings_bytes(r) < (34 << 20));
 		CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
-		CHECK_INT(c.rank[0].threads * 10 + c.rank[0].lost[PP_LOSS_EVICTED], threads * 10);
+		CHECK_INT(c.rank[0].threads * 20 + c.rank[0].lost[PP_LOSS_EVICTED], threads * 20);
 		CHECK(c.rank[0].threads >= FIT);
 		CHECK(threads > FIT || !c.rank[0].lost[PP_LOSS_EVICTED]);
 		CHECK_INT(c.rank[0].thread[c.rank[0].threads - 1].tid, 99 + threads);
