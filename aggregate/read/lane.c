@@ -131,8 +131,18 @@ void pp_pair_release(struct pp_pair *p)
 
 static void refresh_name(struct pp_lane *lane)
 {
-	/* Threads are often named after they began to record. */
-	memcpy(lane->name, lane->pair->header->thread[lane->slot].name, sizeof(lane->name) - 1);
+	const struct pp_thread_slot *s = &lane->pair->header->thread[lane->slot];
+
+	/* Threads are often named after they began to record. The slot may be another thread's by now. */
+	if (s->tid == lane->tid)
+		memcpy(lane->name, s->name, sizeof(lane->name) - 1);
+}
+
+static void finish_lane(struct pp_pair *p, uint32_t slot)
+{
+	pp_lane_close(p->lane[slot], 1);
+	p->lane[slot]->over = 1;
+	p->lane[slot] = NULL;
 }
 
 void pp_pair_ended(void *context, uint32_t slot)
@@ -142,9 +152,19 @@ void pp_pair_ended(void *context, uint32_t slot)
 	if (!p->lane[slot])
 		return;
 	refresh_name(p->lane[slot]);
-	pp_lane_close(p->lane[slot], 1);
-	p->lane[slot]->over = 1;
-	p->lane[slot] = NULL;
+	finish_lane(p, slot);
+}
+
+void pp_pair_succeeded(struct pp_pair *p, uint32_t slot, const struct pp_record_thread *was)
+{
+	struct pp_lane *lane = p->lane[slot];
+
+	if (!lane)
+		return;
+	lane->tid = was->tid;
+	lane->is_main = was->is_main != 0;
+	memcpy(lane->name, was->name, sizeof(lane->name) - 1);
+	finish_lane(p, slot);
 }
 
 struct pp_span *pp_lane_add(struct pp_lane *lane, enum pp_span_kind kind, int64_t begin, uint32_t name)

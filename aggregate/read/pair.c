@@ -328,18 +328,14 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count)
 {
 	struct pp_pair *p = context;
-	struct pp_lane *lane = p->lane[slot] ? p->lane[slot] : pp_lane_new(p, slot);
 
 	p->records += count;
-	if (!lane) {
-		p->lost[PP_LOSS_NO_THREAD] += count;
-		return;
-	}
 	for (uint32_t i = 0; i < count; i++) {
 		/* A copy: the writer may be hostile and change it under our eyes. */
 		struct pp_record r = record[i];
 		const char *text = r.range.text;
 		size_t length = 0;
+		struct pp_lane *lane;
 		int64_t last;
 
 		if (r.kind == PP_RECORD_NONE)
@@ -351,6 +347,15 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		if (r.length)
 			length = whole_text(p, &r, r.range.text, record + i + 1, r.more, &text);
 		i += r.more;
+		if (r.kind == PP_RECORD_THREAD_END) {
+			pp_pair_succeeded(p, slot, &r.thread);
+			continue;
+		}
+		lane = p->lane[slot] ? p->lane[slot] : pp_lane_new(p, slot);
+		if (!lane) {
+			p->lost[PP_LOSS_NO_THREAD]++;
+			continue;
+		}
 		if (r.kind == PP_RECORD_GAP)
 			gap(lane);
 		last = r.kind == PP_RECORD_MPI ? (int64_t)r.mpi.end : (int64_t)r.tick;

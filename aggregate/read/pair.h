@@ -77,6 +77,8 @@ void pp_pair_release(struct pp_pair *p);
 /* Sinks of core/ring/drain; context is the struct pp_pair. */
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count);
 void pp_pair_ended(void *context, uint32_t slot);
+/* The same, read in the records: the slot says by now who came after it. */
+void pp_pair_succeeded(struct pp_pair *p, uint32_t slot, const struct pp_record_thread *was);
 /* Lane of the slot's thread from now on; NULL: no memory. */
 struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot);
 void pp_stack_close(struct pp_stack *s, int64_t end);

@@ -132,7 +132,7 @@ static void lose_threads(struct pp_drain *d)
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) {
 		uint32_t state = atomic_load(&d->known->thread[i].state);
 
-		d->cut += !d->place[i].broken && (state == PP_THREAD_LIVE || state == PP_THREAD_ENDED);
+		d->cut += !d->place[i].broken && state > PP_THREAD_FREE && state <= PP_THREAD_CLOSING;
 		d->place[i].broken = 1;
 	}
 	d->cut += !d->cut; /* not one thread is known */
@@ -327,16 +327,29 @@ static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t sl
 	atomic_store_explicit(&s->state, PP_THREAD_FREE, memory_order_release);
 }
 
+/* Before the counts: a thread that has ended here commits nothing any more, and none goes on in its place. */
+static uint32_t close_ended(struct pp_thread_slot *s)
+{
+	uint32_t state = atomic_load_explicit(&s->state, memory_order_acquire);
+
+	if (state == PP_THREAD_ENDED && atomic_compare_exchange_strong_explicit(&s->state, &state, PP_THREAD_CLOSING,
+	                                                                        memory_order_acquire, memory_order_acquire))
+		return PP_THREAD_CLOSING;
+	return state;
+}
+
 static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_drain_sink *sink, uint32_t *chunks_left)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 	struct pp_thread_slot *s = &h->thread[slot];
 	struct place *p = &d->place[slot];
-	/* Acquire, and before the counts: a thread that is ENDED here commits nothing any more. */
-	uint32_t state = atomic_load_explicit(&s->state, memory_order_acquire);
 	uint64_t records = 0;
+	uint32_t state;
 
-	if ((state != PP_THREAD_LIVE && state != PP_THREAD_ENDED) || p->broken)
+	if (p->broken)
+		return 0;
+	state = close_ended(s);
+	if (state == PP_THREAD_FREE || state > PP_THREAD_CLOSING)
 		return 0;
 	if (!p->chunk)
 		p->chunk = atomic_load_explicit(&s->first, memory_order_acquire);
@@ -374,7 +387,7 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 		p->chunk = next;
 		p->at = 0;
 	}
-	if (state == PP_THREAD_ENDED)
+	if (state == PP_THREAD_CLOSING)
 		end_thread(d, s, slot, p, sink);
 	return records;
 }

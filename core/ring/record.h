@@ -157,6 +157,13 @@ struct pp_record_told {
 	uint32_t reserved2;
 };
 
+/* THREAD_END: written by the thread that goes on in the slot of an ended one. Its own identity stands in the slot. */
+struct pp_record_thread {
+	uint32_t tid, is_main;
+	char name[PP_TEXT_INLINE]; /* the last that it had, terminated */
+	uint64_t reserved;
+};
+
 struct pp_record {
 	pp_tick tick;
 	uint16_t kind;   /* enum pp_record_kind */
@@ -172,6 +179,7 @@ struct pp_record {
 		struct pp_record_payload payload;
 		struct pp_record_process process;
 		struct pp_record_told told;
+		struct pp_record_thread thread;
 		char text[PP_RECORD_CONT_TEXT];
 	};
 };

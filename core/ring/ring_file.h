@@ -10,6 +10,8 @@
  * Who does what, exactly. Guest (any thread of it, list changes under its own lock):
  *   slot   FREE -> LIVE (release) after tid, is_main and name are set; `first` = its first chunk (release) when it has one, once.
  *          LIVE -> ENDED (release) by the thread itself after its last commit; its last chunk keeps next = 0.
+ *          ENDED -> LIVE (compare-and-swap) by a thread that begins: it goes on behind the records of the one before, in the same
+ *          chunk. Its first record is THREAD_END with the identity of that one, committed before the slot has its own.
  *          lost[] goes on counting over all owners of a slot: never reset. thread_used is the high-water mark: slots at or above
  *          it are not backed by memory, do not touch them. Likewise chunks above chunk_used.
  *   chunk  takes one whose drained == 1 (acquire), clears committed, next, drained, then links it (release): it may come back
@@ -22,9 +24,10 @@
  *   3. next != 0: store first = next (so that salvage finds the oldest unread chunk), then drained = 1 (release), go on there
  *      at index 0.
  *      After drained = 1 the keeper never looks at that chunk again.
- *   4. next == 0, all read, and the state read in 1 (before next and committed) was ENDED: last chunk (if any) drained = 1
- *      (release), first = 0, forget the place, state = FREE (release). Only the keeper makes a slot FREE; then another thread may
- *      own it, whose tid and name differ. */
+ *   4. next == 0, all read, and the state is CLOSING: last chunk (if any) drained = 1 (release), first = 0, forget the place,
+ *      state = FREE (release).
+ *   ENDED -> CLOSING (compare-and-swap) in 1, before next and committed: no thread takes the slot over any more. Where a thread
+ *   was faster the slot is LIVE. Only the keeper makes a slot FREE. What a keeper left in CLOSING the next one frees. */
 #ifndef PP_RING_FILE_H
 #define PP_RING_FILE_H
 
@@ -37,7 +40,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 7,
+	PP_RING_VERSION = 8,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -71,7 +74,7 @@ struct pp_where { /* where is this thread now: plain stores, valid outside windo
 };
 _Static_assert(sizeof(struct pp_where) == 64, "one line per thread");
 
-enum pp_thread_state { PP_THREAD_FREE, PP_THREAD_LIVE, PP_THREAD_ENDED };
+enum pp_thread_state { PP_THREAD_FREE, PP_THREAD_LIVE, PP_THREAD_ENDED, PP_THREAD_CLOSING };
 
 struct pp_thread_slot {
 	struct pp_where where;

@@ -27,6 +27,15 @@ static pthread_key_t key;
 static int key_made;
 static pid_t owner;
 
+/* From here on another thread may go on in t. Release: the last commit is seen before the end is believed. */
+static void leave(struct pp_thread_ring *t)
+{
+	t->resume = t->cursor.next;
+	t->cursor.generation = PP_RING_BUSY;
+	t->cursor.next = t->cursor.end = NULL;
+	atomic_store_explicit(&t->slot->state, PP_THREAD_ENDED, memory_order_release);
+}
+
 static void thread_ended(void *arg)
 {
 	void (*flush)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
@@ -37,10 +46,7 @@ static void thread_ended(void *arg)
 	if (flush)
 		flush();
 	pp_thread_self = &ended;
-	t->cursor.generation = PP_RING_BUSY;
-	t->cursor.next = t->cursor.end = NULL;
-	/* Release: the last commit is seen before the keeper believes the end. */
-	atomic_store_explicit(&t->slot->state, PP_THREAD_ENDED, memory_order_release);
+	leave(t);
 }
 
 int pp_rings_start(void)
@@ -107,6 +113,7 @@ void pp_rings_revive(void)
 /* Take back what the keeper has read of t's chunks. `all`: t's owner is gone and the keeper is done with it. */
 static void collect(struct pp_thread_ring *t, int all)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one of rings[], which never goes away */
 	while (t->oldest && (all || t->oldest != t->chunk)) {
 		struct pp_chunk *c = pp_pool_chunk(&pp_ring_pool, t->oldest);
 		uint32_t number = t->oldest;
@@ -129,6 +136,14 @@ static void collect_all(void)
 		collect(&rings[i], atomic_load_explicit(&rings[i].slot->state, memory_order_acquire) == PP_THREAD_FREE);
 }
 
+static void set_cursor(struct pp_thread_ring *t, struct pp_chunk *c, struct pp_record *next)
+{
+	t->cursor.first = c->record;
+	t->cursor.next = next;
+	t->cursor.end = c->record + PP_CHUNK_RECORDS;
+	t->cursor.committed = &c->committed;
+}
+
 /* The lowest slot that nobody has, else a new one; lock held. */
 static struct pp_thread_ring *free_slot(void)
 {
@@ -148,6 +163,83 @@ static struct pp_thread_ring *free_slot(void)
 	return &rings[used];
 }
 
+/* Lock held: close t's chunk and begin another; 0 or the loss + 1. */
+static int link_chunk(struct pp_thread_ring *t)
+{
+	enum pp_loss loss = PP_LOSS_RING_FULL;
+	uint32_t number = 0;
+	struct pp_chunk *c;
+
+	collect(t, 0);
+	number = pp_pool_take(&pp_ring_pool, 0, &loss);
+	if (!number) {
+		collect_all();
+		number = pp_pool_take(&pp_ring_pool, 1, &loss);
+	}
+	if (!number)
+		return (int)loss + 1;
+	c = pp_pool_chunk(&pp_ring_pool, number);
+	c->thread = t->number;
+	/* Release: the cleared words of the new chunk are seen before it can be reached, and the last commit before `next`. */
+	if (t->chunk)
+		atomic_store_explicit(&pp_pool_chunk(&pp_ring_pool, t->chunk)->next, number, memory_order_release);
+	else
+		atomic_store_explicit(&t->slot->first, number, memory_order_release);
+	t->chunk = number;
+	if (!t->oldest)
+		t->oldest = number;
+	set_cursor(t, c, c->record);
+	return 0;
+}
+
+/* Go on where t's last thread ended; 0: no room for its end. What it left is read before what comes now, so the slot still says who
+ * it was until that is in the records. */
+static int go_on(struct pp_thread_ring *t, int may_link)
+{
+	const struct pp_thread_slot *s = t->slot;
+	struct pp_record *r;
+
+	if (!t->chunk) /* it has no records */
+		return 1;
+	set_cursor(t, pp_pool_chunk(&pp_ring_pool, t->chunk), t->resume);
+	if ((!t->cursor.next || t->cursor.next == t->cursor.end) && (!may_link || link_chunk(t)))
+		return 0;
+	r = t->cursor.next;
+	memset(r, 0, sizeof(*r));
+	r->tick = pp_tick_now();
+	r->kind = PP_RECORD_THREAD_END;
+	r->thread.tid = s->tid;
+	r->thread.is_main = s->is_main;
+	memcpy(r->thread.name, s->name, sizeof(r->thread.name));
+	t->cursor.next++;
+	atomic_store_explicit(t->cursor.committed, (uint32_t)(t->cursor.next - t->cursor.first), memory_order_release);
+	return 1;
+}
+
+/* The slot of a thread that has ended, whether or not the keeper has read it: slots and chunks are as many as threads live, however
+ * many end while the keeper looks elsewhere. Lock held. */
+static struct pp_thread_ring *take_over(void)
+{
+	uint32_t used = atomic_load_explicit(&pp_ring_pool.header->thread_used, memory_order_relaxed);
+	int has_room = 1;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct pp_thread_slot *s = rings[i].slot;
+		uint32_t state = atomic_load_explicit(&s->state, memory_order_relaxed);
+
+		/* Acquire: all that the thread before did with the ring. */
+		if (state != PP_THREAD_ENDED ||
+		    !atomic_compare_exchange_strong_explicit(&s->state, &state, PP_THREAD_LIVE, memory_order_acquire,
+		                                             memory_order_relaxed))
+			continue;
+		if (go_on(&rings[i], has_room))
+			return &rings[i];
+		leave(&rings[i]);
+		has_room = 0; /* others may have some left, or no records */
+	}
+	return NULL;
+}
+
 static struct pp_thread_ring *enter(void)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
@@ -155,12 +247,17 @@ static struct pp_thread_ring *enter(void)
 	struct pp_thread_ring *t;
 
 	pthread_mutex_lock(&lock);
-	t = free_slot();
+	t = take_over();
+	if (!t) {
+		t = free_slot();
+		if (t)
+			t->cursor = (struct pp_ring_cursor){0};
+	}
 	if (t) {
 		struct pp_thread_slot *s = t->slot;
 
 		memset(t->depth, 0, sizeof(t->depth));
-		t->cursor = (struct pp_ring_cursor){.generation = PP_RING_BUSY, .active = PP_RING_BUSY};
+		t->cursor.generation = t->cursor.active = PP_RING_BUSY;
 		t->gap = 0;
 		s->tid = tid;
 		s->is_main = tid == (uint32_t)owner;
@@ -189,7 +286,7 @@ struct pp_thread_ring *pp_thread_enter(void)
 	pp_thread_self = &ended; /* a signal handler that comes now finds a thread without a ring */
 	t = enter();
 	if (t && pthread_setspecific(key, t)) {
-		atomic_store_explicit(&t->slot->state, PP_THREAD_ENDED, memory_order_release);
+		leave(t);
 		t = NULL;
 	}
 	pp_thread_self = t ? t : &none;
@@ -197,40 +294,16 @@ struct pp_thread_ring *pp_thread_enter(void)
 	return t;
 }
 
-/* Close this chunk and begin another; 0 or the loss + 1. */
 static int next_chunk(struct pp_thread_ring *t)
 {
-	enum pp_loss loss = PP_LOSS_RING_FULL;
-	uint32_t number = 0;
-	struct pp_chunk *c;
+	int loss;
 
 	if (getpid() != owner) /* a raw clone: the file is not ours */
 		return PP_LOSS_AFTER_EXIT + 1;
 	pthread_mutex_lock(&lock);
-	collect(t, 0);
-	number = pp_pool_take(&pp_ring_pool, 0, &loss);
-	if (!number) {
-		collect_all();
-		number = pp_pool_take(&pp_ring_pool, 1, &loss);
-	}
-	if (number) {
-		c = pp_pool_chunk(&pp_ring_pool, number);
-		c->thread = t->number;
-		/* Release: the cleared words of the new chunk are seen before it can be reached, and the last commit before `next`.
-		 */
-		if (t->chunk)
-			atomic_store_explicit(&pp_pool_chunk(&pp_ring_pool, t->chunk)->next, number, memory_order_release);
-		else
-			atomic_store_explicit(&t->slot->first, number, memory_order_release);
-		t->chunk = number;
-		if (!t->oldest)
-			t->oldest = number;
-		t->cursor.first = t->cursor.next = c->record;
-		t->cursor.end = c->record + PP_CHUNK_RECORDS;
-		t->cursor.committed = &c->committed;
-	}
+	loss = link_chunk(t);
 	pthread_mutex_unlock(&lock);
-	return number ? 0 : (int)loss + 1;
+	return loss;
 }
 
 static void count(struct pp_thread_ring *t, enum pp_loss loss)

@@ -14,6 +14,7 @@
 struct pp_thread_ring {
 	struct pp_ring_cursor cursor;
 	struct pp_thread_slot *slot;
+	struct pp_record *resume;        /* of a thread that has ended: where the next one goes on, NULL: no chunk */
 	uint32_t number;                 /* of the slot */
 	uint32_t chunk;                  /* being written, 0: none yet */
 	uint32_t oldest;                 /* first chunk that was not taken back yet, 0: none */

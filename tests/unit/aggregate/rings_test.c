@@ -326,6 +326,73 @@ TEST(slots_are_reused)
 	maker_close(&m);
 }
 
+static void next_thread(struct maker *m, uint32_t slot, pp_tick tick, uint32_t tid)
+{
+	struct pp_thread_slot *s = &m->header->thread[slot];
+	struct pp_record r = {.tick = tick, .kind = PP_RECORD_THREAD_END, .thread = {.tid = s->tid, .is_main = s->is_main}};
+
+	memcpy(r.thread.name, s->name, sizeof(s->name));
+	maker_put(m, slot, &r, NULL, 0);
+	s->tid = tid;
+	s->is_main = 0;
+	snprintf(s->name, sizeof(s->name), "thread%u", tid);
+}
+
+/* Three threads in one slot before the keeper looks: each has its name and its own open ranges, the last one is not over. */
+TEST(threads_that_go_on_in_a_slot)
+{
+	static const char *const name[] = {"thread100", "renamed", "thread102"};
+	struct maker m;
+	struct pp_capture c;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+
+	maker_open(&m, path_of("go_on.ring"), 0, 1, 1, 2);
+	CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+	maker_thread(&m, 0, 100);
+	maker_push(&m, 0, 2000, "open");
+	next_thread(&m, 0, 2001, 101);
+	maker_pop(&m, 0, 2002);
+	maker_push(&m, 0, 2003, "open");
+	snprintf(m.header->thread[0].name, sizeof(m.header->thread[0].name), "%s", "renamed");
+	next_thread(&m, 0, 2004, 102);
+	maker_push(&m, 0, 2005, "whole");
+	CHECK_INT(pp_rings_drain(r, 0, NULL), 6);
+	maker_pop(&m, 0, 2006);
+	CHECK_INT(pp_rings_drain(r, 0, NULL), 1);
+	CHECK_INT(pp_rings_finish(r, &c, NULL), 0);
+	CHECK_INT(c.rank[0].threads, 3);
+	CHECK_INT(c.rank[0].lost[PP_LOSS_UNBALANCED], 3); /* two pushes that never ended; a pop of another thread's */
+	for (int i = 0; i < 3; i++) {
+		const struct pp_thread *t = &c.rank[0].thread[i];
+
+		CHECK_INT(t->tid, 100 + i);
+		CHECK_STR(pp_intern_text(c.names, t->name, NULL), name[i]);
+		CHECK_INT(t->is_main, i == 0);
+		CHECK_INT(t->spans, 1);
+		CHECK_INT(t->span[0].flags, i < 2 ? PP_SPAN_CUT_END : 0);
+	}
+	pp_rings_free(r);
+	pp_capture_release(&c);
+	maker_close(&m);
+}
+
+/* A slot that a keeper had closed and not freed when it died: the next one frees it. */
+TEST(slot_of_a_dead_keeper)
+{
+	struct maker m;
+	struct pp_rings *r = pp_rings_new(1 << 20);
+
+	maker_open(&m, path_of("closing.ring"), 0, 1, 1, 2);
+	CHECK_INT(pp_rings_open(r, m.path, NULL), 0);
+	maker_thread(&m, 0, 100);
+	maker_push(&m, 0, 2000, "work");
+	atomic_store(&m.header->thread[0].state, PP_THREAD_CLOSING);
+	CHECK_INT(pp_rings_drain(r, 0, NULL), 1);
+	CHECK_INT(atomic_load(&m.header->thread[0].state), PP_THREAD_FREE);
+	pp_rings_free(r);
+	maker_close(&m);
+}
+
 /* A short thread is charged the memory that it uses: 4000 of them fit where 585 whole blocks do; of more the oldest go, with all
  * that the keeper has of them. */
 TEST(short_threads)
@@ -404,6 +471,8 @@ int main(void)
 	requests_without_an_end();
 	eviction();
 	slots_are_reused();
+	threads_that_go_on_in_a_slot();
+	slot_of_a_dead_keeper();
 	short_threads();
 	two_rings_of_one_rank();
 	return rings_kit_end();

@@ -40,9 +40,12 @@ static inline void on_records(void *context, uint32_t slot, const struct pp_reco
 {
 	(void)context;
 	for (uint32_t i = 0; i < count && seen_count < SEEN; i += 1 + r[i].more) {
-		struct seen *s = &seen[seen_count++];
 		size_t length = r[i].length, n = length < PP_TEXT_INLINE ? length : PP_TEXT_INLINE;
+		struct seen *s = &seen[seen_count];
 
+		if (r[i].kind == PP_RECORD_THREAD_END) /* the ring's own */
+			continue;
+		seen_count++;
 		*s = (struct seen){r[i].kind,          r[i].range.domain,    slot, r[i].tick, r[i].range.id,
 		                   r[i].counter.value, calloc(1, length + 1)};
 		memcpy(s->text, r[i].range.text, n);

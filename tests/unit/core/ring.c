@@ -4,8 +4,9 @@
 #include "tests/unit/core/ring_kit.h"
 
 struct seen {
-	uint64_t marks, gaps, expected, wrong;
+	uint64_t marks, gaps, ends, expected, wrong;
 	uint64_t text_bytes, text_wrong;
+	int by_name; /* a thread is named by its count of marks */
 };
 
 static void on_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
@@ -26,6 +27,12 @@ static void on_records(void *context, uint32_t slot, const struct pp_record *r, 
 		} else if (r[i].kind == PP_RECORD_TEXT) {
 			for (uint32_t b = 0; b < r[i].length; b++)
 				s->text_wrong += r[i].text[b] != 'x';
+		} else if (r[i].kind == PP_RECORD_THREAD_END) {
+			s->ends++;
+			if (s->by_name) {
+				s->wrong += s->expected != (uint64_t)strtol(r[i].thread.name, NULL, 10);
+				s->expected = 0;
+			}
 		}
 	}
 }
@@ -133,6 +140,74 @@ TEST(many_threads)
 	CHECK_INT(seen.marks, 6000);
 	CHECK_INT(atomic_load(&pp_ring_pool.header->lost_threads), 0);
 	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 0);
+	kit_close();
+}
+
+/* Named when it has made its marks: the name that it ends with counts. */
+static void *named_thread(void *arg)
+{
+	uint64_t marks = (uint64_t)(uintptr_t)arg;
+	char name[16];
+
+	for (uint64_t i = 0; i < marks; i++)
+		kit_mark("short", 5, i);
+	snprintf(name, sizeof(name), "%d", (int)marks);
+	pp_ring_name_thread((uint32_t)gettid(), name);
+	return NULL;
+}
+
+/* A keeper that stands still: a thread goes on behind the one that has ended, up to the size of the ring. */
+TEST(ended_threads_nobody_reads)
+{
+	static const uint64_t marks[] = {20, PP_CHUNK_RECORDS, 0, PP_CHUNK_RECORDS - 1, 1, 2 * PP_CHUNK_RECORDS, 7};
+	enum { ROUNDS = 100, KINDS = sizeof(marks) / sizeof(marks[0]), SHORT = 5000 };
+	uint64_t expected = 20 * SHORT;
+	pthread_t t;
+
+	seen.by_name = 1;
+	CHECK(kit_open(256 << 20));
+	for (int i = 0; i < SHORT + ROUNDS * KINDS; i++) {
+		uint64_t count = i < SHORT ? 20 : marks[i % KINDS];
+
+		expected += i < SHORT ? 0 : count;
+		CHECK_INT(pthread_create(&t, NULL, named_thread, (void *)(uintptr_t)count), 0);
+		pthread_join(t, NULL);
+	}
+	CHECK_INT(atomic_load(&pp_ring_pool.header->lost_threads), 0);
+	CHECK_INT(kit_lost(PP_LOSS_RING_FULL), 0);
+	CHECK_INT(atomic_load(&pp_ring_pool.header->thread_used), 1);
+	CHECK(kit_chunks() < expected / PP_CHUNK_RECORDS * 11 / 10);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, expected);
+	CHECK_INT(seen.wrong, 0);
+	CHECK_INT(seen.ends, SHORT + ROUNDS * KINDS - 1);
+	kit_close();
+}
+
+/* A ring that is full: that is what is said of the records, however many threads come. Read, it takes all of them again. */
+TEST(ended_threads_of_a_full_ring)
+{
+	uint64_t lost;
+	pthread_t t;
+
+	CHECK(kit_open(4 << 20));
+	for (int i = 0; i < PP_RING_THREADS + 100; i++) {
+		CHECK_INT(pthread_create(&t, NULL, named_thread, (void *)(uintptr_t)PP_CHUNK_RECORDS), 0);
+		pthread_join(t, NULL);
+	}
+	lost = kit_lost(PP_LOSS_RING_FULL);
+	CHECK(lost > 0);
+	CHECK_INT(atomic_load(&pp_ring_pool.header->lost_threads), 0);
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks + lost, (PP_RING_THREADS + 100) * PP_CHUNK_RECORDS);
+	seen.marks = 0;
+	for (int i = 0; i < 50; i++) {
+		CHECK_INT(pthread_create(&t, NULL, short_thread, NULL), 0);
+		pthread_join(t, NULL);
+	}
+	pp_drain_run(kit_drain, &sink);
+	CHECK_INT(seen.marks, 50 * 20);
+	CHECK_INT(lost, kit_lost(PP_LOSS_RING_FULL));
 	kit_close();
 }
 
@@ -341,6 +416,8 @@ int main(void)
 	kit_run(long_names);
 	kit_run(many_threads);
 	kit_run(short_threads_forever);
+	kit_run(ended_threads_nobody_reads);
+	kit_run(ended_threads_of_a_full_ring);
 	kit_run(signal_handlers);
 	kit_run(named_among_signals);
 	kit_run(switched_off_and_on);

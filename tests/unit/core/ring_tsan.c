@@ -1,16 +1,21 @@
-/* Two writers and the drain as threads of one process, built with -fsanitize=thread: every store the keeper reads is ordered. */
+/* Two writers, threads that come and go, and the drain as threads of one process, built with -fsanitize=thread: every store that
+ * the keeper reads is ordered. */
 #include "tests/unit/core/ring_kit.h"
 
-enum { WRITERS = 2, MARKS = 200000 };
+enum { WRITERS = 2, MARKS = 200000, STARTERS = 3, SHORT_THREADS = 400, SHORT_MARKS = 50 };
 
-static _Atomic int done;
-static uint64_t marks, bytes, broken;
+static _Atomic int done, is_slow;
+static uint64_t marks, ends, bytes, broken;
 static uint64_t expected[PP_RING_THREADS];
 
 static void on_records(void *context, uint32_t slot, const struct pp_record *r, uint32_t count)
 {
 	(void)context;
 	for (uint32_t i = 0; i < count; i++) {
+		if (r[i].kind == PP_RECORD_THREAD_END) {
+			ends++;
+			expected[slot] = 0;
+		}
 		if (r[i].kind != PP_RECORD_MARK)
 			continue;
 		marks++;
@@ -33,6 +38,8 @@ static void *reader(void *arg)
 	do {
 		last = atomic_load(&done);
 		pp_drain_run(kit_drain, &sink);
+		if (atomic_load(&is_slow)) /* threads end meanwhile, and others go on in their slots */
+			usleep(200);
 	} while (!last);
 	return arg;
 }
@@ -46,9 +53,27 @@ static void *writer(void *arg)
 	return arg;
 }
 
+static void *short_thread(void *arg)
+{
+	for (uint64_t i = 0; i < SHORT_MARKS; i++)
+		kit_mark("short", 5, i);
+	return arg;
+}
+
+static void *starter(void *arg)
+{
+	for (int i = 0; i < SHORT_THREADS; i++) {
+		pthread_t t;
+
+		if (!pthread_create(&t, NULL, short_thread, NULL))
+			pthread_join(t, NULL);
+	}
+	return arg;
+}
+
 int main(void)
 {
-	pthread_t w[WRITERS], r;
+	pthread_t w[WRITERS], s[STARTERS], r;
 
 	CHECK(kit_open(64 << 20));
 	pthread_create(&r, NULL, reader, NULL);
@@ -58,9 +83,17 @@ int main(void)
 		for (int i = 0; i < WRITERS; i++)
 			pthread_join(w[i], NULL);
 	}
+	atomic_store(&is_slow, 1);
+	for (int i = 0; i < STARTERS; i++)
+		pthread_create(&s[i], NULL, starter, NULL);
+	for (int i = 0; i < STARTERS; i++)
+		pthread_join(s[i], NULL);
 	atomic_store(&done, 1);
 	pthread_join(r, NULL);
-	CHECK_INT(marks + kit_lost(PP_LOSS_RING_FULL), 3 * WRITERS * MARKS);
+	CHECK_INT(marks + kit_lost(PP_LOSS_RING_FULL), 3 * WRITERS * MARKS + STARTERS * SHORT_THREADS * SHORT_MARKS);
+	CHECK(ends > 0);
+	CHECK_INT(atomic_load(&pp_ring_pool.header->lost_threads), 0);
+	CHECK(atomic_load(&pp_ring_pool.header->thread_used) <= WRITERS + STARTERS + 1);
 	if (!kit_lost(PP_LOSS_RING_FULL))
 		CHECK_INT(broken, 0);
 	kit_close();
