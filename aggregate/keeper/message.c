@@ -266,7 +266,10 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const
 		snprintf(what + n, sizeof(what) - n, ", %" PRId64 " lost",
 		         d->steps_asked_last - d->steps_asked_first - (int64_t)(marked ? d->steps : 0));
 	else if (marked && d->steps)
-		snprintf(what + n, sizeof(what) - n, ", %s lost", lost ? "those before" : "0");
+		snprintf(what + n, sizeof(what) - n, ", %s lost",
+		         !lost                                       ? "0"
+		         : d->step_number[d->steps - 1] == last_step ? "those before"
+		                                                     : "the others");
 	snprintf(rest, sizeof(rest), "%s", m->must_know);
 	snprintf(m->must_know, sizeof(m->must_know), "%s; %.380s", what, rest[0] ? rest : "no record was lost");
 }
