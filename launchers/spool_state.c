@@ -210,13 +210,12 @@ int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), vo
 	for (size_t i = 0; i < 3; i++)
 		snprintf(root[i], sizeof(root[i]), "%s/podprof-%u", base[i], (unsigned)geteuid());
 	for (size_t i = 0; i < 3 && !rc; i++) {
-		DIR *d =
-		        is_root(root[i]) ? opendir(root[i]) : NULL; /* what another user has made under our name tells us nothing */
+		DIR *d;
 
-		if (d && i == 2 && !strcmp(root[1], root[2])) {
-			closedir(d);
+		if (i == 2 && !strcmp(root[1], root[2]))
 			break;
-		}
+		/* what another user has made under our name tells us nothing */
+		d = is_root(root[i]) ? opendir(root[i]) : NULL;
 		while (d && !rc && (e = readdir(d))) {
 			if (!strncmp(e->d_name, AT, strlen(AT)))
 				rc = see_elsewhere(root[i], e->d_name, walked, see, data);
