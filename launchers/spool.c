@@ -181,14 +181,20 @@ static int is_of_another(const char *path, const struct pp_job *job, char *ret_n
  * still runs has it. */
 static int wait_for_last_job(const char *path, const struct pp_job *job, struct pp_err *err)
 {
+	enum { NAPS = 200, LEFT_NAPS = 20 };
 	const struct timespec nap = {.tv_nsec = 10000000};
 	struct pp_spool_state state;
 	char other[256];
-	int there = !pp_spool_read(path, &state);
+	int there = !pp_spool_read(path, &state), left = 0;
 
-	for (int i = 0; i < 200 && there; i++) {
-		if (state.life != PP_SPOOL_DONE &&
-		    (state.life != PP_SPOOL_WRITING || !is_of_another(path, job, other, sizeof(other))))
+	for (int i = 0; i < NAPS && there; i++) {
+		int ends = state.life == PP_SPOOL_DONE ||
+		           (state.life == PP_SPOOL_WRITING && is_of_another(path, job, other, sizeof(other)));
+
+		/* A keeper that takes its spool away file by file may have got to all but the rings: what is left stays. */
+		left = ends ? 0 : left + 1;
+		if (!ends &&
+		    (state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING || !state.rings || left > LEFT_NAPS))
 			break;
 		nanosleep(&nap, NULL);
 		there = !pp_spool_read(path, &state);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The tarball: its name, what it holds, and that it runs from where it is unpacked. Run by ctest package_tarball."""
+import glob
 import os
 import platform
 import re
@@ -42,7 +43,7 @@ def unpacked(place, full):
     plugins = library_dir(where)
     check_python(plugins)
     check_green(os.path.join(where, "bin/podprof"), os.path.join(plugins, "libpodprof.so"))
-    for path in (os.path.join(where, "bin/podprof"), *(os.path.join(plugins, n) for n in os.listdir(plugins) if ".so" in n)):
+    for path in (os.path.join(where, "bin/podprof"), *(p for p in glob.glob(plugins + "/*.so*") if os.path.isfile(p))):
         sections = good(run(["objdump", "-h", path])).out
         check(".debug_info" not in sections, f"{path} is not stripped")
         for line in good(run(["ldd", path])).out.splitlines():
