@@ -201,10 +201,9 @@ def threads(place, full):
 
 def threads_unread(place, full):
     """The same while the keeper stands still, with more threads than a ring has slots."""
-    logs = place.new_logs()
-    process = jobs.start_until(place, place.under(logs, [place.program("scarce"), "threads_unread", "3000"]))
-    spool = wait_until(lambda: next((os.path.dirname(p) for p in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/rank-0-*.ring")), None), 20)
-    check(spool, "no ring")
+    logs, spool = place.new_logs(), os.path.join(place.scratch, "unread")
+    process = jobs.start_until(place, place.under(logs, [place.program("scarce"), "threads_unread", "3000"], "--spool", spool))
+    check(wait_until(lambda: glob.glob(spool + "/rank-0-*.ring") and keepers(spool), 20), "no ring, or no keeper")
     found = keepers(spool)
     for pid in found:
         os.kill(pid, signal.SIGSTOP)
