@@ -4,9 +4,11 @@ podprof, and what was lost is said. Run by ctest guest_scarce."""
 import glob
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import jobs
 from jobs import Skipped, check, keepers, run, session_of, wait_until
@@ -172,14 +174,15 @@ def memory(place, full):
 def keeper_gone(place, full):
     """Rings that nobody drains any more do not grow."""
     logs = place.new_logs()
-    process = jobs.start_until(place, place.under(logs, [place.program("scarce"), "keeper_gone"]))
-    spool = wait_until(lambda: next((os.path.dirname(p) for p in glob.glob(f"/dev/shm/podprof-{os.getuid()}/*/rank-0-*.ring")), None), 20)
-    check(spool, "no ring")
+    spool = tempfile.mkdtemp(prefix="podprof-gone-", dir="/dev/shm")
+    process = jobs.start_until(place, place.under(logs, [place.program("scarce"), "keeper_gone"], "--spool", spool))
+    check(wait_until(lambda: glob.glob(spool + "/rank-0-*.ring") and keepers(spool), 20), "no ring, or no keeper")
     for pid in keepers(spool):
         os.kill(pid, signal.SIGKILL)
     got = jobs.over(process)
     check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
     size = sum(os.stat(p).st_blocks * 512 for p in glob.glob(os.path.join(spool, "*.ring")))
+    shutil.rmtree(spool)
     check(size < 4 << 20, f"the ring has {size} bytes")
 
 
