@@ -61,7 +61,7 @@ static int is_left(int directory)
 	pp_request_files_where(where, sizeof(where));
 	/* NOLINTNEXTLINE(cert-err34-c): a number out of range is no pid */
 	return !strncmp(text, where, strlen(where)) && sscanf(text + strlen(where), "PID=%d\n", &pid) == 1 && pid > 0 &&
-	       kill(pid, 0) && errno == ESRCH;
+	       ((kill(pid, 0) && errno == ESRCH) || pp_proc_is_zombie(pid));
 }
 
 void pp_request_files_sweep(const char *parent)

@@ -14,7 +14,7 @@ extern void *__dso_handle __attribute__((visibility("hidden")));
 /* glibc's pthread_atfork() stands in an archive and calls this one. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 extern int __cxa_atexit(void (*)(void *), void *, void *) __attribute__((weak));
-/* NOLINTEND(bugprone-reserved-identifier) */
+/* NOLINTEND(bugprone-reserved-identifier): ours again */
 #pragma weak pthread_atfork
 #pragma weak on_exit
 
