@@ -269,7 +269,7 @@ def secrets(place, full):
     logs = stage.home(OWNER)
     process, spool = stage.begin(OWNER, logs, 60, 10)
     lines = [open(p, "rb").read() for pid in jobs.keepers(spool) for p in [f"/proc/{pid}/cmdline"]]
-    check(len(lines) == 1 and lines[0].split(b"\0")[1:] == [b"keeper", b"--spool", spool.encode(), b""], lines)
+    check(len(lines) == 1 and [w for w in lines[0].split(b"\0")[1:] if w != b"--stderr"] == [b"keeper", b"--spool", spool.encode(), b""], lines)
     check(not os.path.exists(spool + "/invite"), "an invitation although the job is on one host")
     rest(process, 60)
     check(wait_until(lambda: not os.path.exists(spool), 10), "the spool stays")
