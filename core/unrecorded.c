@@ -37,14 +37,6 @@ static int is_registered(const char *spool)
 	return !access(path, F_OK);
 }
 
-/* The keepers of other hosts, where the ranks may be, find ours by this file (aggregate/keeper/meeting.h). */
-static int has_other_hosts(const char *spool)
-{
-	char path[512];
-
-	return snprintf(path, sizeof(path), "%s/meeting", spool) < (int)sizeof(path) && !access(path, F_OK);
-}
-
 static int has_ring(const char *spool)
 {
 	DIR *d = opendir(spool);
@@ -95,7 +87,7 @@ static void ending(int status, void *arg)
 		return;
 	pp_claim_read(&c, -1, -1);
 	/* A launcher whose ranks are on other hosts has no ring here; the keeper knows of them. */
-	if (c.rank == 0 && !pp_env("PODPROF_MEETING") && !has_other_hosts(spool) && !has_ring(spool) && first_to_say(spool))
+	if (c.rank == 0 && !pp_env("PODPROF_MEETING") && !has_ring(spool) && first_to_say(spool))
 		say();
 	errno = saved;
 }

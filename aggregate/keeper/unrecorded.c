@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/meeting.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -135,6 +136,15 @@ static int is_over(const struct pp_spool_view *v)
 	return speaks;
 }
 
+/* The ranks may be on other hosts, whose keepers meet through this spool. */
+static int is_meeting_point(const struct pp_spool_view *v)
+{
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/" PP_MEETING_FILE, v->path);
+	return !access(path, F_OK);
+}
+
 void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int alone)
 {
 	char path[4200];
@@ -151,7 +161,10 @@ void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int
 			return;
 		pause_ms = pause_ms ? pause_ms * 2 : FIRST_MS;
 		next_ms = pp_now_ms() + (pause_ms < SELDOM_MS ? pause_ms : SELDOM_MS);
-		look_around(v, c);
+		if (is_meeting_point(v))
+			let_go();
+		else
+			look_around(v, c);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/%s", v->path, PP_SAID_FILE);
