@@ -13,6 +13,7 @@ from jobs import check, sessions, tree, wait_until
 BLOCKS, PERIOD, FIRST, LENGTH = 7, 20, 12, 6
 OWN = {"forward", "backward"}  # podprof's own ranges, not torch's
 ONEDNN = {"convolution", "eltwise", "inner_product", "layer_normalization", "matmul", "pooling", "reorder"}  # has ITT ranges of its own
+ONEDNN |= {n + " (create)" for n in ONEDNN}
 
 
 def of_session(session):
