@@ -121,10 +121,10 @@ def to_its_end(place, full):
 
 def refused(place, full):
     logs = place.new_logs()
-    process = begin(place, logs, ["60", "30", "unmarked", "0"], ranks=1)
+    process = begin(place, logs, [*LONG, "unmarked", "0"], ranks=1)
     got = run(capture(place, logs))
     check(got.code == 1 and "no rank marks a step" in got.err, got.told())
-    check(finish(process).code == 0, "the job failed")
+    check(over(process).code == 0, "the job failed")
     got = run(capture(place, logs))
     check(got.code == 1 and "no job records into" in got.err, got.told())
     for bad in ("5", "+0", "+", "5:9", "+1x"):
