@@ -98,8 +98,10 @@ static int any_begins(struct pp_sampler *s, const struct pp_rings *rings)
 	return any;
 }
 
-static void look_at(struct pp_sampler *s, struct pp_sampled *r, const struct pp_ring_header *h, int64_t now, int with_pss)
+static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t index, int64_t now, int with_pss)
 {
+	const struct pp_ring_header *h = pp_rings_header(rings, index);
+	struct pp_sampled *r = &s->ring[index];
 	const char *note = NULL;
 	struct pp_memory m;
 	int rc;
@@ -107,7 +109,7 @@ static void look_at(struct pp_sampler *s, struct pp_sampled *r, const struct pp_
 	if (!r->recording || (r->looked_ns && now - r->looked_ns < s->least_ns) || make_room(s, r))
 		return;
 	r->looked_ns = now;
-	rc = pp_sample_process(s->proc, h->pid, h->start_time, with_pss, &m, &note);
+	rc = pp_sample_process(s->proc, h->pid, h->start_time, rings, with_pss, &m, &note);
 	if (rc == -ESRCH && r->used) /* it has just ended */
 		return;
 	if (rc)
@@ -144,7 +146,7 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 		s->pss_turn = (s->pss_turn + 1) % count;
 	cost = -clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (size_t i = 0; i < count; i++)
-		look_at(s, &s->ring[i], pp_rings_header(rings, i), now, with_pss && i == s->pss_turn);
+		look_at(s, rings, i, now, with_pss && i == s->pss_turn);
 	cost += clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (with_pss)
 		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);
@@ -187,7 +189,7 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 		struct pp_sampled *r = &s->ring[i];
 		struct pp_memory *all;
 
-		if (!rank)
+		if (!rank || pp_rings_is_aside(rings, i))
 			continue;
 		memcpy(rank->memory_note, r->note, sizeof(r->note));
 		all = r->used ? realloc(rank->memory, (rank->memories + r->used) * sizeof(*all)) : NULL;

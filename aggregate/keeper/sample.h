@@ -34,8 +34,10 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 /* Samples of the ring up to tick `cut` go: their window is closed. */
 void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut);
 
-/* One look; `start_time` 0: any. 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not ours to read.
- * *ret_note says what part could not be read, NULL: all was. */
-int pp_sample_process(const char *proc, int pid, uint64_t start_time, int with_pss, struct pp_memory *ret, const char **ret_note);
+/* One look; `start_time` 0: any. `rings`: the ranks, which are not counted as another rank's children; NULL: none is known.
+ * 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not ours to read. *ret_note says what part could not be
+ * read, NULL: all was. */
+int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
+                      struct pp_memory *ret, const char **ret_note);
 
 #endif

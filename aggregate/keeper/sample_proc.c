@@ -112,8 +112,20 @@ static uint64_t bytes_of(uint64_t pages)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Children that are alive, and theirs; what has vanished by the time it is asked is counted by those who waited for it. */
-static void add_tree(const char *proc, int pid, struct pp_memory *m, const char **ret_note)
+static int is_rank(const struct pp_rings *rings, int pid, uint64_t start_time)
+{
+	for (size_t i = 0; rings && i < pp_rings_count(rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(rings, i);
+
+		if (h->pid == pid && h->start_time == start_time && !pp_rings_is_aside(rings, i))
+			return 1;
+	}
+	return 0;
+}
+
+/* Children that are alive, and theirs; what has vanished by the time it is asked is counted by those who waited for it. A child
+ * that is a rank itself has samples of its own, with its children. */
+static void add_tree(const char *proc, int pid, const struct pp_rings *rings, struct pp_memory *m, const char **ret_note)
 {
 	struct tree t = {.proc = proc, .pid = malloc(MOST_CHILDREN * sizeof(*t.pid))};
 
@@ -123,8 +135,12 @@ static void add_tree(const char *proc, int pid, struct pp_memory *m, const char 
 	for (size_t i = 0; i < t.count; i++) {
 		struct stat_line l;
 
+		int rc = read_stat(proc, t.pid[i], &l);
+
+		if (!rc && is_rank(rings, t.pid[i], l.start_time))
+			continue;
 		add_children_of(&t, t.pid[i]);
-		if (read_stat(proc, t.pid[i], &l))
+		if (rc)
 			continue;
 		m->children++;
 		m->children_rss += bytes_of(l.rss_pages);
@@ -153,7 +169,8 @@ static int read_pss(const char *proc, int pid, uint64_t *ret_bytes)
 	return 0;
 }
 
-int pp_sample_process(const char *proc, int pid, uint64_t start_time, int with_pss, struct pp_memory *ret, const char **ret_note)
+int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
+                      struct pp_memory *ret, const char **ret_note)
 {
 	struct pp_memory m = {0};
 	struct stat_line l;
@@ -170,7 +187,7 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, int with_p
 	m.minor_faults = l.minor;
 	m.major_faults = l.major;
 	m.children_cpu_ns = ns_of(l.children_user + l.children_system);
-	add_tree(proc, pid, &m, ret_note);
+	add_tree(proc, pid, rings, &m, ret_note);
 	if (with_pss) {
 		rc = read_pss(proc, pid, &m.pss);
 		m.pss_present = !rc;

@@ -47,13 +47,13 @@ TEST(sees_children)
 	const char *note;
 	pid_t child, inner;
 
-	CHECK_INT(pp_sample_process("/proc", getpid(), pp_proc_start_time(getpid()), 1, &before, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), pp_proc_start_time(getpid()), NULL, 1, &before, &note), 0);
 	if (note && strstr(note, "children")) {
 		fprintf(stderr, "%s\n", note);
 		return;
 	}
 	child = holder(50 * MIB, 1);
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, 0, &with, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 0, &with, &note), 0);
 	CHECK(with.children == before.children + 2);
 	CHECK(with.children_rss >= before.children_rss + 60 * MIB && with.children_rss < before.children_rss + 120 * MIB);
 	CHECK(with.rss < before.rss + 20 * MIB && !with.pss_present);
@@ -68,7 +68,7 @@ TEST(sees_children)
 	}
 	kill(child, SIGKILL);
 	CHECK(waitpid(child, NULL, 0) == child);
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, 0, &after, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 0, &after, &note), 0);
 	CHECK_INT(after.children, before.children);
 	CHECK_INT(after.children_rss, before.children_rss);
 	CHECK(after.children_cpu_ns >= before.children_cpu_ns); /* waited for: counted on */
@@ -80,12 +80,12 @@ TEST(own_numbers)
 	const char *note;
 	char *p;
 
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, 1, &a, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 1, &a, &note), 0);
 	p = mmap(NULL, 30 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(p != MAP_FAILED);
 	madvise(p, 30 * MIB, MADV_NOHUGEPAGE);
 	memset(p, 1, 30 * MIB);
-	CHECK_INT(pp_sample_process("/proc", getpid(), 0, 1, &b, &note), 0);
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 1, &b, &note), 0);
 	CHECK(b.rss >= a.rss + 28 * MIB && b.rss < a.rss + 34 * MIB);
 	CHECK(b.minor_faults >= a.minor_faults + 30 * MIB / (uint64_t)sysconf(_SC_PAGESIZE));
 	CHECK(b.user_ns >= a.user_ns && b.system_ns >= a.system_ns);
@@ -118,19 +118,19 @@ TEST(refuses_and_vanishes)
 	CHECK(mkdtemp(proc) != NULL);
 	snprintf(path, sizeof(path), "%s/7", proc);
 	CHECK_INT(mkdir(path, 0700), 0);
-	CHECK_INT(pp_sample_process(proc, 7, 0, 0, &m, &note), -ESRCH);
+	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, 0, &m, &note), -ESRCH);
 	write_file(path, "stat", "7 (half");
-	CHECK_INT(pp_sample_process(proc, 7, 0, 0, &m, &note), -ESRCH);
+	CHECK_INT(pp_sample_process(proc, 7, 0, NULL, 0, &m, &note), -ESRCH);
 	CHECK_INT(m.rss, 1);
 	write_file(path, "stat", line);
-	CHECK_INT(pp_sample_process(proc, 7, 98, 0, &m, &note), -ESRCH); /* the pid is another process's now */
-	CHECK_INT(pp_sample_process(proc, 7, 99, 1, &m, &note), 0);
+	CHECK_INT(pp_sample_process(proc, 7, 98, NULL, 0, &m, &note), -ESRCH); /* the pid is another process's now */
+	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, 1, &m, &note), 0);
 	CHECK(note && strstr(note, "PSS") && !m.pss_present);
 	CHECK_INT(m.rss, 5 * sysconf(_SC_PAGESIZE));
 	CHECK_INT(m.minor_faults, 10);
 	CHECK_INT(m.major_faults, 2);
 	write_file(path, "smaps_rollup", "55e0-7ffd ---p\nRss:  12 kB\nPss:  8 kB\n");
-	CHECK_INT(pp_sample_process(proc, 7, 99, 1, &m, &note), 0);
+	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, 1, &m, &note), 0);
 	CHECK(m.pss_present && m.pss == 8192);
 	/* Not permitted: as nobody, for root reads everything. */
 	CHECK_INT(chmod(proc, 0755), 0);
@@ -139,7 +139,7 @@ TEST(refuses_and_vanishes)
 	if (!child) {
 		if (!geteuid() && (setgid(65534) || setuid(65534)))
 			_exit(77);
-		_exit(pp_sample_process(proc, 7, 99, 0, &m, &note) == -EACCES ? 0 : 1);
+		_exit(pp_sample_process(proc, 7, 99, NULL, 0, &m, &note) == -EACCES ? 0 : 1);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77));
 	snprintf(path, sizeof(path), "chmod 700 '%s/7'; rm -rf '%s'", proc, proc);
@@ -210,6 +210,46 @@ TEST(only_while_recording_and_at_its_pace)
 	rig_close(&r);
 }
 
+/* A child that is a rank has a row of its own: neither it nor its children count as the parent's. One that has started ranks and is
+ * none has no row. */
+TEST(leaves_ranks_out)
+{
+	struct pp_memory before, with;
+	struct pp_capture c = {0};
+	struct pp_err err = {""};
+	const char *note;
+	struct rig r;
+	pid_t child;
+	char kill_all[96];
+
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, NULL, 0, &before, &note), 0);
+	child = holder(30 * MIB, 1);
+	rig_open(&r, "/proc");
+	r.made[1].header->pid = child;
+	r.made[1].header->start_time = pp_proc_start_time(child) + 1; /* another process that had this pid */
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, 0, &with, &note), 0);
+	CHECK(with.children == before.children + 2 || note);
+	r.made[1].header->start_time--;
+	CHECK_INT(pp_sample_process("/proc", getpid(), 0, r.rings, 0, &with, &note), 0);
+	CHECK(with.children == before.children && with.children_rss <= before.children_rss + MIB);
+	CHECK_INT(pp_sample_process("/proc", child, 0, r.rings, 0, &with, &note), 0);
+	CHECK(with.children == 1 || note);
+	/* The parent, which took itself for rank 0 of 1, is none of the two. */
+	r.made[0].header->size = 1;
+	r.made[0].header->recording = r.made[1].header->recording = 1;
+	r.made[1].header->rank = 0;
+	pp_sampler_run(&r.sampler, r.rings);
+	CHECK(r.sampler.ring[0].used == 1 && r.sampler.ring[1].used == 1);
+	CHECK_INT(pp_rings_finish(r.rings, &c, &err), 0);
+	pp_sampler_give(&r.sampler, r.rings, &c);
+	CHECK(c.ranks == 1 && c.rank[0].memories == 1);
+	pp_capture_release(&c);
+	rig_close(&r);
+	snprintf(kill_all, sizeof(kill_all), "kill -9 $(cat /proc/%d/task/%d/children) %d", (int)child, (int)child, (int)child);
+	CHECK(system(kill_all) != -1);
+	CHECK(waitpid(child, NULL, 0) == child);
+}
+
 TEST(store_is_thinned_out)
 {
 	enum { MOST = 65536 };
@@ -240,6 +280,7 @@ int main(void)
 	own_numbers();
 	refuses_and_vanishes();
 	only_while_recording_and_at_its_pace();
+	leaves_ranks_out();
 	store_is_thinned_out();
 	return test_end();
 }
