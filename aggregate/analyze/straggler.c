@@ -19,23 +19,119 @@ static uint32_t row_of(const struct pp_dataset *d, const struct pp_collective *c
 	return UINT32_MAX;
 }
 
-/* waited_ns: [workers] what it waited for each of them. */
-static int sum_waits(const struct pp_dataset *d, int32_t rank, int64_t *waited_ns)
+struct interval {
+	int64_t begin, end;
+	int32_t blame; /* of a wait: worker it is for */
+};
+
+struct intervals {
+	struct interval *at;
+	size_t n, room;
+};
+
+static int add(struct intervals *list, int64_t begin, int64_t end, int32_t blame)
+{
+	if (end <= begin)
+		return 0;
+	if (list->n == list->room) {
+		size_t room = list->room ? 2 * list->room : 64;
+		struct interval *more = realloc(list->at, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		list->at = more;
+		list->room = room;
+	}
+	list->at[list->n++] = (struct interval){begin, end, blame};
+	return 0;
+}
+
+/* own: when the rank waits, and for whom. held: when others wait for the rank, from the first to the last of each collective. */
+static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *own, struct intervals *held)
 {
 	struct pp_waiting w = {.d = d};
 	int rc = 0;
 
 	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
 		struct pp_collective c = d->collective[i];
-		uint32_t at = row_of(d, &c, rank);
+		uint32_t at = row_of(d, &c, d->worker[who].rank);
+		const struct pp_collective_row *row = &d->row[c.row_first];
+		int64_t begin = INT64_MAX, end = INT64_MIN;
 
 		if (at == UINT32_MAX)
 			continue;
 		rc = pp_waiting_solve(&w, &c);
 		if (rc == 0 && w.row[at].blame >= 0)
-			waited_ns[w.row[at].blame] += pp_wrap_minus(w.row[at].until, d->row[c.row_first + at].arrival_ns);
+			rc = add(own, row[at].arrival_ns, w.row[at].until, w.row[at].blame);
+		for (uint32_t k = 0; rc == 0 && k < c.row_count; k++) {
+			if (w.row[k].blame < 0 || (size_t)w.row[k].blame != who)
+				continue;
+			begin = row[k].arrival_ns < begin ? row[k].arrival_ns : begin;
+			end = w.row[k].until > end ? w.row[k].until : end;
+		}
+		if (rc == 0)
+			rc = add(held, begin, end, -1);
 	}
 	pp_waiting_release(&w);
+	return rc;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* In order, without overlaps. */
+static void unite(struct intervals *list)
+{
+	size_t n = 0;
+
+	if (list->n)
+		qsort(list->at, list->n, sizeof(*list->at), by_begin);
+	for (size_t i = 0; i < list->n; i++) {
+		struct interval *last = n ? &list->at[n - 1] : NULL;
+
+		if (!last || list->at[i].begin > last->end)
+			list->at[n++] = list->at[i];
+		else if (list->at[i].end > last->end)
+			last->end = list->at[i].end;
+	}
+	list->n = n;
+}
+
+/* Of [begin, end] what the united list covers. */
+static int64_t covered(const struct intervals *list, int64_t begin, int64_t end)
+{
+	size_t low = 0, high = list->n;
+	int64_t sum = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->at[middle].end <= begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < list->n && list->at[low].begin < end; low++)
+		sum += (list->at[low].end < end ? list->at[low].end : end) -
+		       (list->at[low].begin > begin ? list->at[low].begin : begin);
+	return sum;
+}
+
+/* waited_ns: [workers] what it waited for each of them while others waited for it already: only that can have made it late. */
+static int sum_waits(const struct pp_dataset *d, size_t who, int64_t *waited_ns)
+{
+	struct intervals own = {.at = NULL}, held = {.at = NULL};
+	int rc = find_waits(d, who, &own, &held);
+
+	unite(&held);
+	for (size_t i = 0; rc == 0 && i < own.n; i++)
+		waited_ns[own.at[i].blame] += covered(&held, own.at[i].begin, own.at[i].end);
+	free(own.at);
+	free(held.at);
 	return rc;
 }
 
@@ -50,7 +146,7 @@ int pp_dataset_straggler(struct pp_dataset *d)
 		return 0;
 	who = pp_dataset_worker(d, d->late[0].rank);
 	waited_ns = calloc(d->workers, sizeof(*waited_ns));
-	if (!waited_ns || sum_waits(d, d->late[0].rank, waited_ns) < 0) {
+	if (!waited_ns || sum_waits(d, who, waited_ns) < 0) {
 		free(waited_ns);
 		return -ENOMEM;
 	}

@@ -395,9 +395,31 @@ TEST(verdict_in_a_chain)
 	build(&m, 0, 4);
 	CHECK_INT(m.d.late[0].rank, 1);
 	CHECK_INT(m.d.straggler.waited_for, 0);
-	CHECK_INT(m.d.straggler.waited_ns, 4 * 50000000);
+	CHECK_INT(m.d.straggler.waited_ns, INT64_C(4) * 50000000);
 	CHECK(strstr(m.verdict, "most for rank 1, which itself waited for rank 0: 50.0 ms of a mean step") != NULL);
 	CHECK(strstr(m.verdict, "cores") == NULL);
+	drop(&m);
+}
+
+/* In some steps all wait for rank 1, in others rank 1 waits for rank 0: it is not late by that. */
+TEST(verdict_without_a_chain)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++)
+		for (int64_t n = 0; n < 8; n++) {
+			int64_t at = n * 100000000, begin = at + (n % 2 && r == 0      ? 55000000
+			                                          : !(n % 2) && r == 1 ? 60000000
+			                                                               : 10000000);
+
+			add_step(&m.capture, r, n, at, at + 100000000);
+			add_range(&m.capture, r, 0, "forward", at, at + 10000000);
+			add_mpi(&m.capture, r, "MPI_Allreduce", (uint32_t)n, begin, at + 60001000);
+		}
+	build(&m, 0, 8);
+	CHECK_INT(m.d.late[0].rank, 1);
+	CHECK_INT(m.d.straggler.waited_for, -1);
+	CHECK(strstr(m.verdict, "itself waited") == NULL);
 	drop(&m);
 }
 
@@ -639,6 +661,7 @@ int main(void)
 	nobody_waits_for_himself();
 	verdict_behind_messages();
 	verdict_in_a_chain();
+	verdict_without_a_chain();
 	verdict_with_shared_cores();
 	no_rate_without_all_ranks();
 	slow_rank();
