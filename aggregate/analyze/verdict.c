@@ -10,11 +10,12 @@
 #include "core/base/units.h"
 
 struct worker_sum {
-	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* 10 and 3 together less waiting: [0] is unused */
+	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* 10 and 3 together less waiting; [UNSPLIT] a part of these */
 	int64_t step_ns, wait_ns, transfer_ns, point_to_point_ns;
 	int64_t steps;
 };
 
+enum { UNSPLIT = 0 }; /* beside the categories: communication that is neither wait nor transfer */
 enum { SMALL_WAIT_PERCENT = 5, ONE_RANK_PERCENT = 50 };
 enum { SLICE_NS = 4000000 }; /* what losing the core costs about, as Linux shares cores */
 
@@ -39,6 +40,8 @@ static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *
 		sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] += sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION];
 		sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 0;
 	}
+	sum->exclusive_ns[UNSPLIT] = sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] +
+	                             sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] - sum->transfer_ns;
 }
 
 static int compare_ns(const void *a, const void *b)
@@ -60,6 +63,12 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 		return 0;
 	qsort(work, n, sizeof(*work), compare_ns);
 	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
+}
+
+/* Per step: what one worker has more of than the median of the others. */
+static int64_t more_than_others(const struct worker_sum *sum, size_t workers, size_t who, int category, int64_t *work)
+{
+	return sum[who].exclusive_ns[category] / sum[who].steps - median_of_others(sum, workers, who, category, work);
 }
 
 static const char *whole(const struct pp_dataset *d)
@@ -88,23 +97,60 @@ static int is_behind(const struct pp_dataset *d, int64_t late_ns, int64_t steps)
 	return s->waited_for >= 0 && s->waited_for != d->late[0].rank && s->waited_ns / steps * 4 >= late_ns;
 }
 
+struct cause {              /* of one rank's lateness, per step */
+	int64_t late_ns;    /* what one of the others waits for it */
+	int64_t most_ns;    /* what it has more of than the others, of one category; 0: nothing that counts */
+	int64_t unsplit_ns; /* the same of communication that is not split */
+	int64_t waited_ns;  /* what it waited for another one, which made it late */
+	int category;       /* of most_ns */
+};
+
+static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum *sum, size_t who, int64_t *work)
+{
+	struct cause c = {.late_ns = late_per_step(d, &d->late[0], who)};
+
+	for (int k = 1; k < PP_CATEGORY_HOST_COMMUNICATION; k++) { /* what it spends inside communication is no cause of its own */
+		int64_t more = more_than_others(sum, d->workers, who, k, work);
+
+		if (more > c.most_ns) {
+			c.most_ns = more;
+			c.category = k;
+		}
+	}
+	if (c.most_ns * 4 < c.late_ns || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && c.most_ns <= d->worker[who].bound_ns))
+		c.most_ns = 0;
+	c.unsplit_ns = more_than_others(sum, d->workers, who, UNSPLIT, work);
+	if (c.unsplit_ns * 4 < c.late_ns)
+		c.unsplit_ns = 0;
+	if (is_behind(d, c.late_ns, sum[who].steps))
+		c.waited_ns = d->straggler.waited_ns / sum[who].steps;
+	return c;
+}
+
 /* Waiting for one rank that does no more than the others: what is known of it, and no guess. */
-static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, int64_t late_ns, int64_t steps, double share, char *text,
-                                              size_t size)
+static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c,
+                                              double share, char *text, size_t size)
 {
 	const struct pp_straggler *s = &d->straggler;
-	double switches = (double)s->involuntary / (double)steps;
+	double switches = (double)s->involuntary / (double)sum->steps;
 	int length = snprintf(text, size, "limited by: waiting in collectives, %.0f %% of %s, most for rank %d", share, whole(d),
 	                      (int)d->late[0].rank);
 	size_t at = length > 0 && (size_t)length < size ? (size_t)length : 0;
 	char shown[PP_TEXT_UNIT];
 
-	if (is_behind(d, late_ns, steps)) {
+	if (c->unsplit_ns > c->waited_ns) {
+		snprintf(text + at, size - at,
+		         ", which itself spent %s of %s more than the others in %s, not split yet into wait and transfer",
+		         pp_text_time(shown, c->unsplit_ns), whole(d),
+		         sum->point_to_point_ns > sum->exclusive_ns[UNSPLIT] / 2 ? "point-to-point calls" : "communication");
+		return (struct pp_verdict_what){.kind = PP_VERDICT_UNSPLIT};
+	}
+	if (c->waited_ns) {
 		snprintf(text + at, size - at, ", which itself waited for rank %d: %s of %s", (int)s->waited_for,
-		         pp_text_time(shown, s->waited_ns / steps), whole(d));
+		         pp_text_time(shown, c->waited_ns), whole(d));
 		return (struct pp_verdict_what){.kind = PP_VERDICT_CHAIN, .rank = d->late[0].rank, .behind = s->waited_for};
 	}
-	if (switches >= 1 && switches * SLICE_NS * 4 >= (double)late_ns) {
+	if (switches >= 1 && switches * SLICE_NS * 4 >= (double)c->late_ns) {
 		snprintf(text + at, size - at,
 		         "; its own work does not explain it, cores are shared (%.1f involuntary context switches of that rank in "
 		         "%s)",
@@ -115,20 +161,33 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, int64_
 	return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = d->late[0].rank};
 }
 
+/* The rank that most is waited for is named, with the one that it waited for itself. */
+static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum, size_t who, int64_t wait, double share, char *text,
+                       size_t size)
+{
+	const struct pp_late *late = &d->late[0];
+	char behind[64] = "";
+
+	if (who < d->workers && sum[who].steps && is_behind(d, late_per_step(d, late, who), sum[who].steps))
+		snprintf(behind, sizeof(behind), ", which itself waited for rank %d", (int)d->straggler.waited_for);
+	snprintf(text, size,
+	         "limited by: waiting in collectives, %.0f %% of %s; no one rank is waited for in most of it (rank %d most, %.0f "
+	         "%% of it%s)",
+	         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait, behind);
+}
+
 static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait,
                                        int64_t step_ns, char *text, size_t size)
 {
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
-	int64_t most = 0, late_ns;
 	char shown[PP_TEXT_UNIT];
 	size_t who = d->workers;
-	int category = 0;
+	struct cause c;
 
 	for (size_t w = 0; w < d->workers; w++)
 		if (d->worker[w].rank == late->rank)
 			who = w;
-	late_ns = late_per_step(d, late, who);
 	if (late->wait_ns <= late->error_ns) {
 		snprintf(text, size,
 		         "limited by: waiting in collectives, %.0f %% of %s; for whom is a tie, below the bounds of the clocks",
@@ -136,29 +195,17 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 		return (struct pp_verdict_what){.kind = PP_VERDICT_TIE};
 	}
 	if (late->wait_ns * 100 < wait * ONE_RANK_PERCENT || who == d->workers || !sum[who].steps) {
-		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of %s; no one rank is waited for in most of it (rank %d "
-		         "most, %.0f "
-		         "%% of it)",
-		         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait);
+		say_no_one(d, sum, who, wait, share, text, size);
 		return (struct pp_verdict_what){.kind = PP_VERDICT_WAITING};
 	}
-	for (int c = 1; c < PP_CATEGORY_HOST_COMMUNICATION; c++) { /* what it spends inside communication is no cause of its own */
-		int64_t more = sum[who].exclusive_ns[c] / sum[who].steps - median_of_others(sum, d->workers, who, c, work);
-
-		if (more > most) {
-			most = more;
-			category = c;
-		}
-	}
-	if (!category || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && most <= d->worker[who].bound_ns) || most * 4 < late_ns ||
-	    (is_behind(d, late_ns, sum[who].steps) && d->straggler.waited_ns / sum[who].steps > most))
-		return say_unexplained(d, late_ns, sum[who].steps, share, text, size);
+	c = cause_of(d, sum, who, work);
+	if (!c.most_ns || c.waited_ns > c.most_ns || c.unsplit_ns > c.most_ns)
+		return say_unexplained(d, &sum[who], &c, share, text, size);
 	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of %s",
-	         (int)late->rank, pp_category_name(category), explain(category), pp_text_time(shown, most),
-	         100.0 * (double)most / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
+	         (int)late->rank, pp_category_name(c.category), explain(c.category), pp_text_time(shown, c.most_ns),
+	         100.0 * (double)c.most_ns / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
 	         d->steps == 1 ? whole(d) : "the step");
-	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = category};
+	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = c.category};
 }
 
 /* What takes most of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job's. */
@@ -201,10 +248,8 @@ static struct communication communication_of(const struct pp_dataset *d, const s
 		c.wait += sum[w].wait_ns;
 		c.transfer += sum[w].transfer_ns;
 		c.point_to_point += sum[w].point_to_point_ns;
-		c.unsplit += sum[w].exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] +
-		             sum[w].exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE]; /* waiting is taken off there already */
+		c.unsplit += sum[w].exclusive_ns[UNSPLIT];
 	}
-	c.unsplit -= c.transfer;
 	if (c.unsplit < 0 || d->workers < 2)
 		c.unsplit = 0;
 	return c;

@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""Sentences about waiting, of jobs whose culprit is known: imbalance behind messages, chains over communicators. Run by ctest session_waits."""
+import re
+import sys
+
+from e2e import check_dataset, good, read
+import jobs
+from jobs import check, run, session_of
+
+
+def told(place, ranks, *words, mpi=()):
+    """The summary's verdict, and the whole summary."""
+    logs = place.new_logs()
+    good(run(place.mpirun(ranks, place.under(logs, [place.program("waits"), *words]), *mpi)))
+    session = session_of(logs)
+    check_dataset(session, workers=ranks)
+    said = read(session, "summary.txt")
+    return next(line.strip() for line in said.splitlines() if line.startswith("  Limited by: ")), said
+
+
+def behind(place, full):
+    """Most waiting is in MPI_Recv: no rank is named, neither by the verdict nor elsewhere."""
+    for marked in ("marked", "unmarked"):
+        verdict, said = told(place, 4, "behind", marked, "2")
+        check("most communication is point-to-point, which is not split yet" in verdict, said)
+        check(not re.search(r"\brank \d", verdict) and "Who waited for whom" not in said, said)
+
+
+def behind_one(place, full):
+    """Only rank 1 waits in MPI_Recv, and all others for rank 1: what it waited is not known, and no core is to blame."""
+    verdict, said = told(place, 4, "behind_one", "marked", "2")
+    check(re.search(r"most for rank 1, which itself spent [0-9.]+ ms of a mean step more than the others in point-to-point calls, not split yet", verdict), said)
+    check("cores" not in verdict and "Who waited for whom" not in said, said)
+
+
+def chain(place, full):
+    """Rank 0 is the culprit, on a communicator that the waiting ranks are not in."""
+    verdict, said = told(place, 4, "chain", "marked", "2")
+    check(re.search(r"most for rank 1, which itself waited for rank 0: [0-9.]+ ms of a mean step", verdict), said)
+    check("look at rank 0 first" in said and "cores" not in verdict, said)
+
+
+def chain_three(place, full):
+    """Two links: rank 2 is waited for most, but not in most of the waiting; for whom it waited itself is said of it, too."""
+    verdict, said = told(place, 4, "chain_three", "marked", "2")
+    check("(rank 2 most, " in verdict and "which itself waited for rank 1)" in verdict, said)
+
+
+def messages(place, full):
+    """A farm and a pipeline wait in messages only: no rank is named."""
+    for what in ("farm", "pipeline"):
+        verdict, said = told(place, 4, what, "marked")
+        check("point-to-point" in verdict and not re.search(r"\brank \d", verdict), said)
+
+
+CASES = {"behind": behind, "behind_one": behind_one, "chain": chain, "chain_three": chain_three, "messages": messages}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
