@@ -342,9 +342,9 @@ static int open_door(struct lead *l, struct pp_err *err)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
 	if (getrandom(l->key, sizeof(l->key), 0) != sizeof(l->key))
 		return pp_err_set(err, -EIO, "cannot compare clocks: no random numbers");
-	rc = pp_net_listen(&o, &r->meet.invite, &l->net, err);
+	rc = pp_rendezvous_addresses(&r->meet.invite, err);
 	if (!rc)
-		rc = pp_rendezvous_addresses(&r->meet.invite, err);
+		rc = pp_net_listen(&o, &r->meet.invite, &l->net, err);
 	if (!rc)
 		rc = pp_doctor_stars_open(&r->self, r->port_first, r->port_last, &l->stars, err);
 	if (!rc)

@@ -100,7 +100,7 @@ void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_ho
 		pp_wall_claim_by("/proc", "/dev", h->by);
 	else
 		pp_wall_claim_by(NULL, NULL, h->by);
-	if (!pp_clock_socket_open(&probe, NULL, 0, 0, NULL))
+	if (!pp_clock_socket_open(&probe, "127.0.0.1", 0, 0, NULL))
 		h->stamps = probe.kernel_stamps;
 	pp_clock_socket_close(&probe);
 }

@@ -27,6 +27,26 @@ struct pp_doctor_stars {
 	struct pp_doctor_read read;
 };
 
+/* One port at each address that others are told; an address that has it not is not told. */
+static int bind_all(struct pp_doctor_host *self, struct pp_clock_link *l, struct pp_err *err)
+{
+	size_t told = 0;
+	uint16_t port;
+	int rc = 0;
+
+	for (size_t i = 0; i < self->addresses; i++) {
+		int one = pp_clock_link_bind(l, self->address[i], &port, told ? NULL : err);
+
+		rc = rc ? rc : one;
+		if (one || (told && port != self->port))
+			continue;
+		self->port = port;
+		memmove(self->address[told++], self->address[i], sizeof(self->address[0]));
+	}
+	self->addresses = told;
+	return told ? 0 : rc;
+}
+
 static int open_link(const struct pp_doctor_host *self, uint16_t first, uint16_t last, struct pp_clock_link **ret_link,
                      struct pp_err *err)
 {
@@ -47,11 +67,13 @@ int pp_doctor_stars_open(struct pp_doctor_host *self, uint16_t port_first, uint1
 	s->self = self;
 	pp_clock_read_pair((enum pp_tick_kind)self->kind, &s->read.first);
 	rc = open_link(self, port_first, port_last, &s->own, err);
+	if (!rc)
+		rc = bind_all(self, s->own, err);
 	if (rc) {
+		pp_clock_link_free(s->own);
 		free(s);
 		return rc;
 	}
-	self->port = pp_clock_link_port(s->own);
 	*ret_stars = s;
 	return 0;
 }
@@ -102,7 +124,11 @@ int pp_doctor_stars_parent(struct pp_doctor_stars *s, uint32_t parent, const str
 	rc = open_link(s->self, 0, 0, &s->to[parent], err);
 	if (!rc)
 		rc = pp_clock_link_join(s->to[parent], &o, address, host->addresses, host->port, err);
-	return rc;
+	if (rc != -EHOSTUNREACH)
+		return rc;
+	pp_clock_link_free(s->to[parent]); /* as good as packets that do not come through */
+	s->to[parent] = NULL;
+	return 0;
 }
 
 void pp_doctor_stars_begin(struct pp_doctor_stars *s)

@@ -29,7 +29,7 @@ static size_t list_addresses(char *text, size_t size)
 
 static int open_door(void *context, struct pp_err *err)
 {
-	struct pp_net_invite invite;
+	struct pp_net_invite invite = {.addresses = 0};
 	struct pp_net *net = NULL;
 	int rc = pp_net_listen(context, &invite, &net, err);
 

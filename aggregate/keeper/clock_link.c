@@ -5,25 +5,27 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/clock_socket.h"
 #include "core/base/forked.h"
 
 enum { ADDRESSES = 16, BURST = 64, NAP_MS = 1000 };
 
 struct pp_clock_link {
-	struct pp_clock_socket socket;
+	uint16_t port_first, port_last;
 	int wake; /* eventfd */
 	pthread_t thread;
 	struct pp_forked_lock forked;
 	int runs;
 	pthread_mutex_t lock; /* of all below */
 	int stop;
+	struct pp_clock_socket socket[ADDRESSES]; /* of each address of this host that is in use; all have the tick */
+	size_t sockets, way;                      /* way: the one that leads to the parent */
 	struct pp_clock_exchange x;
 	struct pp_clock_address parent[ADDRESSES]; /* candidates; the first alone once it was heard */
 	size_t parents;
@@ -41,7 +43,7 @@ double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, cons
 
 static int64_t tick(void *ctx)
 {
-	return pp_clock_socket_tick(&((struct pp_clock_link *)ctx)->socket);
+	return pp_clock_socket_tick(((struct pp_clock_link *)ctx)->socket);
 }
 
 /* For who says hello the first time the row is the next one: where it becomes a child. */
@@ -60,12 +62,12 @@ static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
 
 	if (to == l->x.o.parent && to != l->x.o.self) {
 		for (size_t i = 0; i < l->parents; i++)
-			pp_clock_socket_send(&l->socket, &l->parent[i], packet, PP_CLOCK_PACKET);
+			pp_clock_socket_send(&l->parent[i], packet, PP_CLOCK_PACKET);
 		return;
 	}
 	child = child_address(l, to, 0);
 	if (child && child->size)
-		pp_clock_socket_send(&l->socket, child, packet, PP_CLOCK_PACKET);
+		pp_clock_socket_send(child, packet, PP_CLOCK_PACKET);
 }
 
 static const struct pp_clock_ops ops = {.tick = tick, .send = send_packet};
@@ -86,17 +88,20 @@ static void learn_address(struct pp_clock_link *l, const uint8_t *bytes, size_t 
 	if (p.kind == PP_CLOCK_GRANT && p.from == l->x.o.parent && l->parents != 1) {
 		l->parent[0] = *from;
 		l->parents = 1;
+		for (size_t i = 0; i < l->sockets; i++)
+			if (l->socket[i].fd == from->fd)
+				l->way = i;
 	}
 }
 
-static void take_packets(struct pp_clock_link *l)
+static void take_packets(struct pp_clock_link *l, const struct pp_clock_socket *s)
 {
 	struct pp_clock_address from;
 	uint8_t bytes[PP_CLOCK_PACKET + 1];
 	size_t size;
 	int64_t came;
 
-	for (int i = 0; i < BURST && (size = pp_clock_socket_receive(&l->socket, bytes, sizeof(bytes), &from, &came)); i++) {
+	for (int i = 0; i < BURST && (size = pp_clock_socket_receive(s, bytes, sizeof(bytes), &from, &came)); i++) {
 		learn_address(l, bytes, size, &from);
 		pp_clock_exchange_packet(&l->x, bytes, size, came);
 	}
@@ -123,22 +128,26 @@ static int64_t wait_ns(const struct pp_clock_link *l)
 static void *serve(void *arg)
 {
 	struct pp_clock_link *l = arg;
-	struct pollfd fd[2] = {{.fd = l->socket.fd, .events = POLLIN}, {.fd = l->wake, .events = POLLIN}};
+	struct pollfd fd[1 + ADDRESSES] = {{.fd = l->wake, .events = POLLIN}};
 	uint64_t count;
 	int64_t left;
+	nfds_t fds;
 
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop) {
 		struct timespec pause;
 
-		take_packets(l);
+		for (fds = 0; fds < l->sockets; fds++) {
+			fd[1 + fds] = (struct pollfd){.fd = l->socket[fds].fd, .events = POLLIN};
+			take_packets(l, &l->socket[fds]);
+		}
 		pp_clock_exchange_due(&l->x);
 		left = wait_ns(l);
 		if (!pp_clock_exchange_busy(&l->x)) /* it would make the trips of a turn longer */
 			count_cpu(l);
 		pause = (struct timespec){left / 1000000000, left % 1000000000};
 		pthread_mutex_unlock(&l->lock);
-		if (ppoll(fd, 2, &pause, NULL) > 0 && fd[1].revents)
+		if (ppoll(fd, 1 + fds, &pause, NULL) > 0 && fd[0].revents)
 			(void)!read(l->wake, &count, sizeof(count));
 		pthread_mutex_lock(&l->lock);
 	}
@@ -156,19 +165,19 @@ static void wake(struct pp_clock_link *l)
 int pp_clock_link_open(const struct pp_clock_link_options *o, struct pp_clock_link **ret_link, struct pp_err *err)
 {
 	struct pp_clock_link *l = calloc(1, sizeof(*l));
-	int rc;
 
 	if (!l)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
-	l->socket.kind = o->kind;
-	l->socket.ticks_per_ns = o->ticks_per_ns;
-	l->socket.kernel_stamps = !o->no_kernel_stamps;
+	l->port_first = o->port_first;
+	l->port_last = o->port_last;
+	for (size_t i = 0; i < ADDRESSES; i++)
+		l->socket[i] = (struct pp_clock_socket){
+		        .fd = -1, .kind = o->kind, .ticks_per_ns = o->ticks_per_ns, .kernel_stamps = !o->no_kernel_stamps};
 	pthread_mutex_init(&l->lock, NULL);
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	l->socket.fd = -1;
-	rc = l->wake < 0 ? pp_err_set(err, -errno, "cannot compare clocks: no eventfd: %s", strerror(errno))
-	                 : pp_clock_socket_open(&l->socket, o->bind, o->port_first, o->port_last, err);
-	if (rc) {
+	if (l->wake < 0) {
+		int rc = pp_err_set(err, -errno, "cannot compare clocks: no eventfd: %s", strerror(errno));
+
 		pp_clock_link_free(l);
 		return rc;
 	}
@@ -188,7 +197,8 @@ void pp_clock_link_free(struct pp_clock_link *l)
 		wake(l);
 		pthread_join(l->thread, NULL);
 	}
-	pp_clock_socket_close(&l->socket);
+	for (size_t i = 0; i < l->sockets; i++)
+		pp_clock_socket_close(&l->socket[i]);
 	if (l->wake >= 0)
 		close(l->wake);
 	pp_clock_exchange_release(&l->x);
@@ -198,9 +208,53 @@ void pp_clock_link_free(struct pp_clock_link *l)
 	free(l);
 }
 
-uint16_t pp_clock_link_port(const struct pp_clock_link *l)
+/* The socket at that address, opened at the first one's port where that is free there. */
+static int socket_at(struct pp_clock_link *l, const char *local, size_t *ret_at, struct pp_err *err)
 {
-	return l->socket.port;
+	struct pp_clock_socket *s = l->socket;
+	uint16_t same = s->port;
+	int rc;
+
+	for (size_t i = 0; i < l->sockets; i++)
+		if (!strcmp(s[i].address, local)) {
+			*ret_at = i;
+			return 0;
+		}
+	if (l->sockets == ADDRESSES)
+		return pp_err_set(err, -ENOSPC, "cannot compare clocks: this host has more than %d addresses", ADDRESSES);
+	rc = l->sockets ? pp_clock_socket_open(&s[l->sockets], local, same, same, NULL) : -EADDRINUSE;
+	if (rc == -EADDRINUSE)
+		rc = pp_clock_socket_open(&s[l->sockets], local, l->port_first, l->port_last, err);
+	else if (rc)
+		pp_err_set(err, rc, "cannot compare clocks: no UDP port at %s: %s", local, strerror(-rc));
+	if (!rc)
+		*ret_at = l->sockets++;
+	return rc;
+}
+
+int pp_clock_link_bind(struct pp_clock_link *l, const char *local, uint16_t *ret_port, struct pp_err *err)
+{
+	size_t at;
+	int rc;
+
+	pthread_mutex_lock(&l->lock);
+	rc = socket_at(l, local, &at, err);
+	if (!rc)
+		*ret_port = l->socket[at].port;
+	pthread_mutex_unlock(&l->lock);
+	wake(l);
+	return rc;
+}
+
+uint16_t pp_clock_link_place(struct pp_clock_link *l, char ret_address[PP_CLOCK_NUMERIC])
+{
+	uint16_t port;
+
+	pthread_mutex_lock(&l->lock);
+	port = l->socket[l->way].port;
+	snprintf(ret_address, PP_CLOCK_NUMERIC, "%s", l->socket[l->way].address);
+	pthread_mutex_unlock(&l->lock);
+	return port;
 }
 
 static void take_lock(void *context)
@@ -231,15 +285,32 @@ static int start_thread(struct pp_clock_link *l)
 	return -rc;
 }
 
-static size_t take_addresses(const struct pp_clock_link *l, const char *const *address, size_t addresses, uint16_t port,
-                             struct pp_clock_address ret[ADDRESSES])
+/* Each from the socket at the address of this host that leads there. With the lock. */
+static int take_parent(struct pp_clock_link *l, const char *const *address, size_t addresses, uint16_t port, struct pp_err *err)
 {
-	size_t n = 0;
+	int rc = pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
+	struct pp_clock_address to[ADDRESSES];
+	char local[PP_CLOCK_NUMERIC];
+	size_t n = 0, at = 0, first = 0;
 
-	for (size_t i = 0; i < addresses && n < ADDRESSES; i++)
-		if (!pp_clock_socket_address(&l->socket, address[i], port, &ret[n]))
-			n++;
-	return n;
+	for (size_t i = 0; i < addresses && n < ADDRESSES; i++) {
+		int one = pp_clock_socket_local(address[i], local);
+
+		if (one == -EHOSTUNREACH)
+			rc = pp_err_set(err, -EHOSTUNREACH, "cannot compare clocks: no way for UDP packets to '%s'", address[i]);
+		if (one)
+			continue;
+		one = socket_at(l, local, &at, err);
+		rc = one ? one : rc;
+		if (!one && !pp_clock_socket_address(&l->socket[at], address[i], port, &to[n]) && !n++)
+			first = at;
+	}
+	if (!n)
+		return rc;
+	memcpy(l->parent, to, n * sizeof(*to));
+	l->parents = n;
+	l->way = first;
+	return 0;
 }
 
 int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
@@ -253,16 +324,17 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 
 	if (l->runs)
 		return pp_err_set(err, -EALREADY, "cannot compare clocks: this keeper has its place already");
-	l->parents = take_addresses(l, address, addresses, port, l->parent);
-	if (o->parent != o->self && !l->parents)
-		return pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
-	mine.ticks_per_ns = l->socket.ticks_per_ns;
+	rc = o->parent != o->self ? take_parent(l, address, addresses, port, err) : 0;
+	if (rc)
+		return rc;
+	mine.ticks_per_ns = l->socket->ticks_per_ns;
 	l->room = o->children + o->more;
 	l->child = calloc(l->room + 1, sizeof(*l->child));
 	if (!l->child)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", l->room);
-	for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket, bytes, sizeof(bytes), &from, &came); i++)
-		; /* nobody has the right to have written yet */
+	for (size_t s = 0; s < l->sockets; s++)
+		for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket[s], bytes, sizeof(bytes), &from, &came); i++)
+			; /* nobody has the right to have written yet */
 	rc = pp_clock_exchange_init(&l->x, &mine, &ops, l, err);
 	if (rc)
 		return rc;
@@ -273,18 +345,15 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 int pp_clock_link_move(struct pp_clock_link *l, uint32_t parent, int same, const char *const *address, size_t addresses,
                        uint16_t port, struct pp_err *err)
 {
-	struct pp_clock_address to[ADDRESSES];
-	size_t n = take_addresses(l, address, addresses, port, to);
+	int rc;
 
-	if (!n)
-		return pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
 	pthread_mutex_lock(&l->lock);
-	pp_clock_exchange_move(&l->x, parent, same);
-	memcpy(l->parent, to, n * sizeof(*to));
-	l->parents = n;
+	rc = take_parent(l, address, addresses, port, err);
+	if (!rc)
+		pp_clock_exchange_move(&l->x, parent, same);
 	pthread_mutex_unlock(&l->lock);
 	wake(l);
-	return 0;
+	return rc;
 }
 
 void pp_clock_link_claim(struct pp_clock_link *l, int same)

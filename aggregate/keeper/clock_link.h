@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/clock_exchange.h"
+#include "aggregate/keeper/clock_socket.h"
 #include "core/base/err.h"
 #include "core/base/tick.h"
 #include "core/clock/pieces.h"
@@ -17,7 +18,6 @@ struct pp_clock_link;
 struct pp_clock_link_options {
 	enum pp_tick_kind kind;
 	double ticks_per_ns; /* pp_clock_rate() */
-	const char *bind;    /* numeric; NULL: all */
 	uint16_t port_first, port_last;
 	int no_kernel_stamps; /* to measure without them */
 };
@@ -37,12 +37,16 @@ struct pp_clock_link_state {
 /* Ticks a ns by two sandwiched readings that far apart; within (wa + wb) / apart. */
 double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b);
 
-/* The port is there at once, to be told to others; what comes before pp_clock_link_join() is thrown away. */
+/* No port is open yet. Ports are of addresses in use, one socket for each: those of pp_clock_link_bind(), which others are told,
+ * and those that lead to the parent. What comes before pp_clock_link_join() is thrown away. */
 int pp_clock_link_open(const struct pp_clock_link_options *o, struct pp_clock_link **ret_link, struct pp_err *err);
 void pp_clock_link_free(struct pp_clock_link *l);
-uint16_t pp_clock_link_port(const struct pp_clock_link *l);
+int pp_clock_link_bind(struct pp_clock_link *l, const char *local, uint16_t *ret_port, struct pp_err *err);
+/* Address and port that lead to the parent, where others find this keeper too. */
+uint16_t pp_clock_link_place(struct pp_clock_link *l, char ret_address[PP_CLOCK_NUMERIC]);
 /* Take the place in the tree and begin to serve; once. The parent's addresses are all tried until it answers; children are known
- * by their hello. `o->ticks_per_ns` is the link's. */
+ * by their hello. `o->ticks_per_ns` is the link's.
+ * -EHOSTUNREACH: no UDP packet can be sent to any of them. */
 int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
                        size_t addresses, uint16_t port, struct pp_err *err);
 /* Another parent: its addresses, as with join. What was measured against the one before is thrown away. -EINVAL: no address. */

@@ -3,38 +3,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OPENED_MOST = 8 };            /* a keeper has one */
 enum { STAMP_MOST_NS = 1000000 };    /* an older stamp is not believed */
 static const double SLEW_MOST = 0.1; /* of the wall clock, which stamps are in: chrony goes to 83333 ppm */
 
-/* Those that are open here: a forked child, which writes files, has no use for them. */
-static _Atomic int opened[OPENED_MOST];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void be_child(void)
+static int family_of(const char *numeric)
 {
-	for (int i = 0; i < OPENED_MOST; i++)
-		if (opened[i])
-			close(atomic_exchange(&opened[i], 0) - 1);
-}
-
-static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, be_child);
-}
-
-/* from, to: fd + 1, 0: none */
-static void note(int from, int to)
-{
-	for (int i = 0, was = from; i < OPENED_MOST; i++, was = from)
-		if (atomic_compare_exchange_strong(&opened[i], &was, to))
-			return;
+	return strchr(numeric, ':') ? AF_INET6 : AF_INET;
 }
 
 static int bind_one(struct pp_clock_socket *s, const char *bind_to, uint16_t port)
@@ -42,7 +21,7 @@ static int bind_one(struct pp_clock_socket *s, const char *bind_to, uint16_t por
 	struct pp_clock_address at;
 	socklen_t size = sizeof(at.to);
 
-	if (pp_clock_socket_address(s, bind_to ? bind_to : s->family == AF_INET6 ? "::" : "0.0.0.0", port, &at))
+	if (pp_clock_socket_address(s, bind_to, port, &at))
 		return -EINVAL;
 	if (bind(s->fd, (struct sockaddr *)&at.to, at.size) || getsockname(s->fd, (struct sockaddr *)&at.to, &size))
 		return -errno;
@@ -54,16 +33,11 @@ static int bind_one(struct pp_clock_socket *s, const char *bind_to, uint16_t por
 int pp_clock_socket_open(struct pp_clock_socket *s, const char *bind_to, uint16_t port_first, uint16_t port_last,
                          struct pp_err *err)
 {
-	int off = 0, on = 1, rc;
+	int on = 1, rc;
 
-	s->family = AF_INET6;
-	s->fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->fd < 0 || setsockopt(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off))) {
-		if (s->fd >= 0)
-			close(s->fd);
-		s->family = AF_INET;
-		s->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	}
+	s->family = family_of(bind_to);
+	snprintf(s->address, sizeof(s->address), "%s", bind_to);
+	s->fd = socket(s->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return pp_err_set(err, -errno, "cannot compare clocks: no UDP socket: %s", strerror(errno));
 	for (unsigned port = port_first;; port++) {
@@ -73,11 +47,9 @@ int pp_clock_socket_open(struct pp_clock_socket *s, const char *bind_to, uint16_
 	}
 	if (rc) {
 		pp_clock_socket_close(s);
-		return pp_err_set(err, rc, "cannot compare clocks: no UDP port of %u to %u is free: %s", (unsigned)port_first,
-		                  (unsigned)port_last, strerror(-rc));
+		return pp_err_set(err, rc, "cannot compare clocks: no UDP port of %u to %u is free at %s: %s", (unsigned)port_first,
+		                  (unsigned)port_last, bind_to, strerror(-rc));
 	}
-	pthread_once(&once, watch_forks);
-	note(0, s->fd + 1);
 	if (s->kernel_stamps && setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
 		s->kernel_stamps = 0;
 	return 0;
@@ -85,29 +57,45 @@ int pp_clock_socket_open(struct pp_clock_socket *s, const char *bind_to, uint16_
 
 void pp_clock_socket_close(struct pp_clock_socket *s)
 {
-	if (s->fd >= 0) {
-		note(s->fd + 1, 0);
+	if (s->fd >= 0)
 		close(s->fd);
-	}
 	s->fd = -1;
+}
+
+int pp_clock_socket_local(const char *numeric, char ret_local[PP_CLOCK_NUMERIC])
+{
+	struct pp_clock_socket s = {.family = family_of(numeric)};
+	struct pp_clock_address at;
+	socklen_t size = sizeof(at.to);
+	int rc = -EINVAL;
+
+	if (pp_clock_socket_address(&s, numeric, 9, &at)) /* nothing is sent: the port is as good as any */
+		return rc;
+	s.fd = socket(s.family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s.fd < 0)
+		return -errno;
+	if (connect(s.fd, (struct sockaddr *)&at.to, at.size) || getsockname(s.fd, (struct sockaddr *)&at.to, &size))
+		rc = -EHOSTUNREACH;
+	else if (inet_ntop(s.family,
+	                   s.family == AF_INET6 ? (void *)&((struct sockaddr_in6 *)(void *)&at.to)->sin6_addr
+	                                        : (void *)&((struct sockaddr_in *)(void *)&at.to)->sin_addr,
+	                   ret_local, PP_CLOCK_NUMERIC))
+		rc = 0;
+	close(s.fd);
+	return rc;
 }
 
 int pp_clock_socket_address(const struct pp_clock_socket *s, const char *numeric, uint16_t port, struct pp_clock_address *ret)
 {
-	struct pp_clock_address a = {.size = sizeof(struct sockaddr_in6)};
+	struct pp_clock_address a = {.fd = s->fd, .size = sizeof(struct sockaddr_in6)};
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)&a.to;
 	struct sockaddr_in *four = (struct sockaddr_in *)(void *)&a.to;
-	struct in_addr plain;
 
 	if (s->family == AF_INET6) {
 		six->sin6_family = AF_INET6;
 		six->sin6_port = htons(port);
-		if (inet_pton(AF_INET6, numeric, &six->sin6_addr) != 1) {
-			if (inet_pton(AF_INET, numeric, &plain) != 1)
-				return -EINVAL;
-			six->sin6_addr.s6_addr[10] = six->sin6_addr.s6_addr[11] = 255; /* ::ffff:a.b.c.d */
-			memcpy(&six->sin6_addr.s6_addr[12], &plain, sizeof(plain));
-		}
+		if (inet_pton(AF_INET6, numeric, &six->sin6_addr) != 1)
+			return -EINVAL;
 	} else {
 		a.size = sizeof(*four);
 		four->sin_family = AF_INET;
@@ -124,10 +112,10 @@ int64_t pp_clock_socket_tick(const struct pp_clock_socket *s)
 	return (int64_t)(s->kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
 }
 
-void pp_clock_socket_send(const struct pp_clock_socket *s, const struct pp_clock_address *to, const void *bytes, size_t size)
+void pp_clock_socket_send(const struct pp_clock_address *to, const void *bytes, size_t size)
 {
 	/* What cannot be sent now is lost, like a packet on the way: it is asked for again. */
-	(void)!sendto(s->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to->to, to->size);
+	(void)!sendto(to->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to->to, to->size);
 }
 
 static const struct timespec *stamp_of(struct msghdr *m)
@@ -171,6 +159,7 @@ size_t pp_clock_socket_receive(const struct pp_clock_socket *s, void *bytes, siz
 		return 0;
 	stamp = s->kernel_stamps ? stamp_of(&m) : NULL;
 	*ret_tick = stamp ? tick_of(s, stamp) : pp_clock_socket_tick(s);
+	ret_from->fd = s->fd;
 	ret_from->size = m.msg_namelen;
 	return (size_t)size;
 }

@@ -11,6 +11,8 @@
 #include "aggregate/keeper/net_private.h"
 #include "core/base/now.h"
 
+enum { ANY_PORTS = 16 };
+
 static const char domain[] = "podprof";
 
 static int set_number(void *socket, int option, int value)
@@ -92,34 +94,83 @@ void pp_net_free(struct pp_net *net)
 	free(net);
 }
 
-static int bind_to_range(struct pp_net *net, const struct pp_net_options *o, uint16_t *ret_port, struct pp_err *err)
+static void endpoint(char where[128], const char *address, unsigned port)
+{
+	const char *open = strchr(address, ':') ? "[" : "", *close = *open ? "]" : "";
+
+	if (port)
+		snprintf(where, 128, "tcp://%s%s%s:%u", open, address, close, port);
+	else
+		snprintf(where, 128, "tcp://%s%s%s:*", open, address, close);
+}
+
+/* 0, or -errno; 0: any port, which is returned. */
+static int bind_one(struct pp_net *net, const char *address, unsigned *port)
 {
 	char where[128], at[128] = "";
-	const char *name = o->bind ? o->bind : "*", *open = strchr(name, ':') ? "[" : "", *close = *open ? "]" : "";
 	size_t size = sizeof(at);
-	int error = 0;
+	const char *colon;
+
+	endpoint(where, address, *port);
+	if (zmq_bind(net->socket[0], where))
+		return -errno;
+	if (!zmq_getsockopt(net->socket[0], ZMQ_LAST_ENDPOINT, at, &size) && (colon = strrchr(at, ':')))
+		*port = (unsigned)strtoul(colon + 1, NULL, 10);
+	return 0;
+}
+
+static int is_taken(int rc)
+{
+	return rc == -EADDRINUSE || rc == -EACCES;
+}
+
+/* One port at every address; addresses that are not there any more go. -EADDRINUSE: it is taken at one of them. */
+static int bind_all(struct pp_net *net, unsigned port, struct pp_net_invite *invite)
+{
+	struct pp_net_invite left = {.addresses = 0};
+	int rc = -EADDRNOTAVAIL, one = 0;
+	char where[128];
+
+	for (size_t i = 0; i < invite->addresses && !is_taken(one); i++) {
+		one = bind_one(net, invite->address[i], &port);
+		rc = left.addresses && !is_taken(one) ? 0 : one;
+		if (!one)
+			memcpy(left.address[left.addresses++], invite->address[i], sizeof(left.address[0]));
+	}
+	for (size_t i = 0; rc && i < left.addresses; i++) {
+		endpoint(where, left.address[i], port);
+		zmq_unbind(net->socket[0], where);
+	}
+	if (rc)
+		return rc;
+	memcpy(invite->address, left.address, sizeof(left.address));
+	invite->addresses = left.addresses;
+	invite->port = (uint16_t)port;
+	return 0;
+}
+
+static int bind_to_range(struct pp_net *net, const struct pp_net_options *o, struct pp_net_invite *invite, struct pp_err *err)
+{
+	int rc = -EINVAL;
 
 	for (unsigned port = o->port_first; port <= o->port_last; port++) {
-		if (port)
-			snprintf(where, sizeof(where), "tcp://%s%s%s:%u", open, name, close, port);
-		else
-			snprintf(where, sizeof(where), "tcp://%s%s%s:*", open, name, close);
-		if (zmq_bind(net->socket[0], where) == 0) {
-			const char *colon;
-
-			if (zmq_getsockopt(net->socket[0], ZMQ_LAST_ENDPOINT, at, &size) == 0 && (colon = strrchr(at, ':')))
-				*ret_port = (uint16_t)strtoul(colon + 1, NULL, 10);
-			return 0;
+		/* Any port of the first address may be taken at another. */
+		for (int i = 0; i < (port ? 1 : ANY_PORTS); i++) {
+			rc = bind_all(net, port, invite);
+			if (!is_taken(rc))
+				break;
 		}
-		error = errno;
-		if (error != EADDRINUSE && error != EACCES)
+		if (!is_taken(rc))
 			break;
 	}
-	if (error == EADDRINUSE || error == EACCES)
+	if (!rc)
+		return 0;
+	if (is_taken(rc))
 		return pp_err_set(err, -EADDRINUSE, "cannot listen for the other hosts: no free port in %u-%u",
 		                  (unsigned)o->port_first, (unsigned)o->port_last);
-	return pp_err_set(err, -(error ? error : EINVAL), "cannot listen for the other hosts on '%s', ports %u-%u: %s", name,
-	                  (unsigned)o->port_first, (unsigned)o->port_last, zmq_strerror(error ? error : EINVAL));
+	return pp_err_set(err, rc, "cannot listen for the other hosts on '%s', ports %u-%u: %s",
+	                  invite->addresses ? invite->address[0] : "", (unsigned)o->port_first, (unsigned)o->port_last,
+	                  zmq_strerror(-rc));
 }
 
 int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err)
@@ -132,6 +183,12 @@ int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invi
 	if (!net)
 		return rc;
 	net->listens = 1;
+	if (!o->bind) {
+		invite = *ret_invite;
+	} else {
+		copy(invite.address[0], sizeof(invite.address[0]), o->bind);
+		invite.addresses = 1;
+	}
 	copy(invite.job, sizeof(invite.job), o->job);
 	net->door = zmq_socket(net->context, ZMQ_REP);
 	net->socket[0] = zmq_socket(net->context, ZMQ_ROUTER);
@@ -145,7 +202,7 @@ int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invi
 	    set_number(net->socket[0], ZMQ_ROUTER_MANDATORY, 1) || set_number(net->socket[0], ZMQ_ROUTER_HANDOVER, 1))
 		rc = pp_err_set(err, -errno, "cannot listen for the other hosts: %s", zmq_strerror(errno));
 	else
-		rc = bind_to_range(net, o, &invite.port, err);
+		rc = bind_to_range(net, o, &invite, err);
 	explicit_bzero(secret, sizeof(secret));
 	if (rc < 0) {
 		pp_net_free(net);

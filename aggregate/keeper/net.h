@@ -25,7 +25,7 @@ struct pp_net_invite { /* secret: it lets its holder in */
 
 struct pp_net_options {
 	const char *job, *host, *version, *session; /* session: of the listener, told to all */
-	const char *bind;                           /* numeric address to listen on; NULL: all */
+	const char *bind;                           /* numeric address to listen on; NULL: the invitation's */
 	uint16_t port_first, port_last;             /* 0, 0: any free port */
 	int64_t heartbeat_ms;                       /* 0: 500 */
 	int64_t dead_ms;                            /* a peer that was not heard for so long is lost; 0: 10 s */
@@ -59,7 +59,8 @@ struct pp_net_counts {
 	uint64_t refused;   /* let in and sent away: another job, protocol, or one host too many */
 };
 
-/* Keys are made here and nowhere else. `ret_invite` has no addresses yet. -EADDRINUSE: no free port in the range. */
+/* Keys are made here and nowhere else. `ret_invite` has the addresses to listen on, at one port of all; those that are gone are
+ * taken out of it. -EADDRINUSE: no free port in the range. */
 int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err);
 /* Returns at once: JOINED, REFUSED or LOST says what became of it. All addresses are tried, the first that answers stays. */
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
@@ -76,6 +77,8 @@ int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
 /* Until something comes, at most `ms`; no event is taken. */
 void pp_net_wait(struct pp_net *net, int64_t ms);
+/* Listener: which of the invitation's addresses this peer has come by. */
+size_t pp_net_address_of(const struct pp_net *net, int peer);
 size_t pp_net_unsent(const struct pp_net *net); /* bytes that living peers have not acknowledged */
 struct pp_net_counts pp_net_counts(const struct pp_net *net);
 

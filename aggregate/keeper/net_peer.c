@@ -108,6 +108,11 @@ void pp_peer_beat(struct pp_net *net, struct pp_peer *p)
 	p->beat_ms = net->now_ms;
 }
 
+size_t pp_net_address_of(const struct pp_net *net, int peer)
+{
+	return net->peer[peer].route[PP_ROUTE - 1];
+}
+
 void pp_net_beat(struct pp_net *net)
 {
 	net->now_ms = pp_now_ms();

@@ -8,7 +8,6 @@
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
-#include "aggregate/keeper/rendezvous.h"
 #include "core/base/now.h"
 
 enum {
@@ -32,16 +31,10 @@ static void tell(struct pp_pod *p, struct pp_wire_told t)
 /* Where others find this keeper's stamps. */
 static void tell_place(struct pp_pod *p)
 {
-	struct pp_net_invite here = {.port = 0};
-	struct pp_err err = {""};
-	char text[PP_WIRE_TEXT + 1] = "127.0.0.1"; /* keepers of containers may share this host's loopback */
-	size_t n = 0;
+	char address[PP_CLOCK_NUMERIC];
+	uint16_t port = pp_clock_link_place(p->clock.link, address);
 
-	if (pp_rendezvous_addresses(&here, &err))
-		here.addresses = 0;
-	for (size_t i = 0; i < here.addresses && n + strlen(here.address[i]) + 1 < sizeof(text); i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", here.address[i]);
-	tell(p, (struct pp_wire_told){.port = pp_clock_link_port(p->clock.link), .addresses = text});
+	tell(p, (struct pp_wire_told){.port = port, .addresses = address});
 }
 
 static size_t addresses_of(const struct pp_pod *p, char *text, const char *address[PP_NET_ADDRESSES])

@@ -67,9 +67,9 @@ static void serve(struct pp_pod *p)
 	int rc;
 
 	pp_pod_raise_limit();
-	rc = pp_meeting_serve(&o, &at, &p->meeting, &err);
+	rc = pp_rendezvous_addresses(&at, &err);
 	if (!rc)
-		rc = pp_rendezvous_addresses(&at, &err);
+		rc = pp_meeting_serve(&o, &at, &p->meeting, &err);
 	if (!rc) {
 		pp_meeting_print(&at, text);
 		rc = write_file(p, PP_MEETING_FILE, text);

@@ -47,6 +47,19 @@ static const char *name_of(const struct pp_pod *p, int parent)
 	return parent >= 0 ? p->peer[parent].name : p->host;
 }
 
+/* This keeper's port for the clock of one host, at the address by which that one has come. */
+static uint16_t own_port(struct pp_pod *p, size_t i, const char **ret_address)
+{
+	size_t by = pp_net_address_of(p->net, (int)i);
+	struct pp_err err = {""};
+	uint16_t port = 0;
+
+	*ret_address = p->invite.address[by < p->invite.addresses ? by : 0];
+	if (pp_clock_link_bind(p->clock.link, *ret_address, &port, &err))
+		pp_keeper_log("%s", err.text);
+	return port;
+}
+
 static void tell(struct pp_pod *p, size_t i, const struct pp_pod_told_place *t)
 {
 	struct pp_wire m = {.kind = PP_WIRE_COMPARE};
@@ -64,8 +77,14 @@ static void tell(struct pp_pod *p, size_t i, const struct pp_pod_told_place *t)
 	                                     .hops = (uint32_t)t->hops,
 	                                     .host = name_of(p, t->parent),
 	                                     .serves = t->serves};
-	m.compare.port = t->parent >= 0 ? p->peer[t->parent].place.port : pp_clock_link_port(p->clock.link);
-	m.compare.addresses = t->parent >= 0 ? p->peer[t->parent].place.address : "";
+	if (t->parent >= 0) {
+		m.compare.port = p->peer[t->parent].place.port;
+		m.compare.addresses = p->peer[t->parent].place.address;
+	} else {
+		m.compare.port = own_port(p, i, &m.compare.addresses);
+		if (!m.compare.port)
+			return;
+	}
 	if (place->told.same && t->parent != place->told.parent)
 		place->port = 0; /* it has closed that one, maybe */
 	place->told = *t;

@@ -69,6 +69,10 @@ void pp_pod_listen(struct pp_pod *p)
 	int rc;
 
 	pp_pod_raise_limit();
+	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers of containers may share this host's loopback */
+		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
+		p->invite.addresses = 1;
+	}
 	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
 	if (rc == -EADDRINUSE && p->serves) { /* the meeting had the only port: there are other ways to this one */
 		pp_pod_meet_end(p);
@@ -81,10 +85,6 @@ void pp_pod_listen(struct pp_pod *p)
 		pp_pod_part(p);
 		pp_pod_say_why(p, "%s: each host has a session of its own. Give a wider --port-range", err.text);
 		return;
-	}
-	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers of containers may share this host's loopback */
-		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
-		p->invite.addresses = 1;
 	}
 	p->state = PP_POD_LISTENING;
 	pp_pod_clock_lead(p);

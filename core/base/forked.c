@@ -1,8 +1,11 @@
 /* fork() beside other threads, and local time in the child. See forked.h; called by apart.c, aside.c and what names times. */
 #include "core/base/forked.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { CHANGES = 8, DAY_S = 86400 };
@@ -76,6 +79,26 @@ static void learn_zone(void)
 	add_change(after, offset);
 }
 
+/* Connections and ports are the parent's: what it closes is closed, and who asks it is not left to a child that never answers. The
+ * pair that a child and its parent talk by stays. */
+static void close_network(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		int fd = (int)strtol(e->d_name, NULL, 10), domain = 0, listens = 0;
+		socklen_t size = sizeof(domain);
+
+		if (fd > STDERR_FILENO && !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) &&
+		    !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) &&
+		    (domain == AF_INET || domain == AF_INET6 || listens))
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
 pid_t pp_forked(void)
 {
 	pid_t pid;
@@ -90,6 +113,8 @@ pid_t pp_forked(void)
 		is_child = 1;
 	for (struct pp_forked_lock *l = list; l; l = l->next)
 		l->give(l->context);
+	if (!pid)
+		close_network();
 	errno = saved;
 	return pid;
 }

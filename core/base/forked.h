@@ -3,6 +3,7 @@
  *   - may use malloc, stdio and files: libc makes their locks anew;
  *   - takes local time by pp_local_time() only: libc's lock of the time zone is not made anew;
  *   - calls nothing of libzmq and of clock_link.h: what it needs of them is copied before the fork;
+ *   - has no socket of a network and none that listens: they are closed in it;
  *   - ends by _exit().
  * Our own locks are taken around the fork by who registers them: what they guard is whole in the child, and free. */
 #ifndef PP_BASE_FORKED_H

@@ -209,8 +209,7 @@ static const uint8_t key[PP_CLOCK_KEY] = {1};
 
 static struct pp_clock_link *open_link(int no_stamps)
 {
-	struct pp_clock_link_options o = {
-	        .kind = PP_TICK_RAW, .ticks_per_ns = 1, .bind = "127.0.0.1", .no_kernel_stamps = no_stamps};
+	struct pp_clock_link_options o = {.kind = PP_TICK_RAW, .ticks_per_ns = 1, .no_kernel_stamps = no_stamps};
 	struct pp_clock_link *l = NULL;
 
 	return pp_clock_link_open(&o, &l, NULL) ? NULL : l;
@@ -253,17 +252,18 @@ static int sockets(int no_stamps)
 	double took[21], bound = 0, cpu;
 	char note[96];
 	double before = children_ms();
+	uint16_t port;
 	int pipes[2];
 	pid_t pid;
 
 	memcpy(o.key, key, sizeof(key));
 	memcpy(other.key, key, sizeof(key));
-	if (!l || pp_clock_link_join(l, &o, NULL, 0, 0, NULL) || pipe(pipes))
+	if (!l || pp_clock_link_bind(l, address[0], &port, NULL) || pp_clock_link_join(l, &o, NULL, 0, 0, NULL) || pipe(pipes))
 		return 1;
 	pid = fork();
 	if (!pid) {
 		c = open_link(no_stamps);
-		if (!c || pp_clock_link_join(c, &other, address, 1, pp_clock_link_port(l), NULL))
+		if (!c || pp_clock_link_join(c, &other, address, 1, port, NULL))
 			_exit(1);
 		for (int i = 0; i < 3000 && (state.turn < 21 || state.busy); i++, nap(5000000))
 			pp_clock_link_state(c, &state);

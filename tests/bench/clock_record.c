@@ -40,7 +40,7 @@ static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
 	struct host *h = ctx;
 
 	(void)to;
-	pp_clock_socket_send(&h->socket, &h->root, packet, PP_CLOCK_PACKET);
+	pp_clock_socket_send(&h->root, packet, PP_CLOCK_PACKET);
 }
 
 static const struct pp_clock_ops ops = {.tick = tick, .send = send_packet};
@@ -122,20 +122,22 @@ static int record_real(void)
 {
 	static const uint32_t child[] = {1};
 	struct pp_clock_exchange_options o = {.child = child, .children = 1, .count = TRIPS};
-	struct pp_clock_link_options lo = {.kind = PP_TICK_RAW, .ticks_per_ns = 1, .bind = "127.0.0.1"};
+	struct pp_clock_link_options lo = {.kind = PP_TICK_RAW, .ticks_per_ns = 1};
 	struct pp_clock_link_state state = {0};
 	struct timespec pause = {0, 2000000}, between = {EVERY_S, 0};
 	struct pp_clock_link *l = NULL;
+	uint16_t port;
 	int status = 1, moved;
 	pid_t pid;
 
 	memcpy(o.key, key, sizeof(key));
-	if (pp_clock_link_open(&lo, &l, NULL) || pp_clock_link_join(l, &o, NULL, 0, 0, NULL))
+	if (pp_clock_link_open(&lo, &l, NULL) || pp_clock_link_bind(l, "127.0.0.1", &port, NULL) ||
+	    pp_clock_link_join(l, &o, NULL, 0, 0, NULL))
 		return 1;
 	moved = move_clock(); /* of children only: the thread that serves was there before */
 	pid = fork();
 	if (!pid)
-		_exit(ask(moved ? 7200 * (int64_t)SECOND : 0, pp_clock_link_port(l)));
+		_exit(ask(moved ? 7200 * (int64_t)SECOND : 0, port));
 	for (int i = 0; i < 1000 && !state.heard; i++, nanosleep(&pause, NULL))
 		pp_clock_link_state(l, &state);
 	for (uint64_t r = 1; r <= ROUNDS; r++) {

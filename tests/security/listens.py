@@ -37,7 +37,7 @@ def sockets(pid):
 
 
 def own_sockets(pid):
-    """Those of them that the process itself holds."""
+    """(table, its line) of those that the process itself holds."""
     inodes = set()
     for fd in glob.glob(f"/proc/{pid}/fd/*"):
         try:
@@ -49,7 +49,7 @@ def own_sockets(pid):
     held = []
     for table in TABLES:
         try:
-            held += [line for line in open(f"/proc/{pid}/net/{table}").read().splitlines()[1:] if line.split()[9] in inodes]
+            held += [(table, line) for line in open(f"/proc/{pid}/net/{table}").read().splitlines()[1:] if line.split()[9] in inodes]
         except (OSError, IndexError):
             continue
     return held

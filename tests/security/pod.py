@@ -11,7 +11,8 @@ import kit
 from kit import STRANGER, check, wait_until
 import jobs
 from hosts import Hosts
-from jobs import finish, run, sessions, start
+from jobs import Skipped, finish, run, sessions, start
+from listens import own_sockets
 
 JOB = "planted"
 
@@ -107,6 +108,59 @@ def secrets(place, full):
             check(wait_until(lambda n=name: listening(hosts, n) == ([], []), 10), f"{name} still listens")
 
 
+def keepers_of(hosts, name):
+    """Keepers of that host and their children, writers of windows, as (pid, is a child)."""
+    there, found, parents = os.readlink(f"/proc/{hosts.pids[name]}/ns/net"), [], {}
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if os.readlink(path + "/ns/net") != there or b"keeper" not in open(path + "/cmdline", "rb").read().split(b"\0"):
+                continue
+            pid = int(path.split("/")[2])
+            parents[pid] = int(open(path + "/stat").read().rpartition(")")[2].split()[1])
+            found.append(pid)
+        except (OSError, IndexError):
+            continue
+    return [(pid, parents[pid] in found) for pid in found]
+
+
+LOCAL = {"tcp": "01004F0A 02004F0A", "tcp6": "", "udp": "01004F0A 02004F0A", "udp6": "", "raw": "", "raw6": ""}  # 10.79.0.1, 10.79.0.2
+
+
+def addresses(place, full):
+    """Hosts of other clocks, several windows, a capture: what the keepers hold is of the address that the others are told, for TCP and for UDP,
+    and their forked writers hold nothing of a network."""
+    kit.need_root()
+    if run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).code:
+        raise Skipped("no time namespaces here")
+    stage, logs = kit.Stage(place), place.new_logs()
+    program = place.program("steps")
+    with Hosts(place, 2, prefix="sa", ahead=(0, 7200)) as hosts:
+        inside(hosts, "sa0", "ip addr add 10.80.0.1/24 dev eth0; ip -6 addr add fd79::1/64 dev eth0 nodad")  # nobody comes by these
+        began = []
+        for rank, name in enumerate(hosts.names):
+            env = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": JOB, "PODPROF_TICK": "raw"}
+            command = [stage.podprof, "run", "-o", logs, "--steps", "20:60,100:140,200:240", "--", program, "300", "10"]
+            began.append(start(hosts.on(name, command), env))
+        udp, writers = {}, 0
+        while any(p.poll() is None for p in began):
+            for name in hosts.names:
+                for pid, is_child in keepers_of(hosts, name):
+                    held = own_sockets(pid)
+                    writers += is_child
+                    check(not is_child or not held, f"a writer of {name} holds {held}")
+                    for line in held if not is_child else ():
+                        table, local = line[0], line[1].split()[1].split(":")[0]
+                        listens = table[:3] != "tcp" or line[1].split()[3] == "0A"
+                        udp[name] = udp.get(name, set()) | ({local} if table[:3] == "udp" else set())
+                        check(not listens or local.strip("0"), f"{name} listens on all addresses: {line}")
+                        check(not listens or table[:3] == "tcp" or local in LOCAL[table], f"{name}: {line}")
+        for one in [finish(p) for p in began]:
+            kit.unharmed(one, 300)
+        check(writers > 2, "no writer was seen")
+        check(udp == {"sa0": {"01004F0A"}, "sa1": {"02004F0A"}}, f"clocks were compared by {udp}")
+        check(len(sessions(logs)) == 3, jobs.tree(logs))
+
+
 NAME_HOST = "import ctypes, sys; name = bytes.fromhex(sys.argv[1]); sys.exit(ctypes.CDLL(None).sethostname(name, len(name)) != 0)"
 
 
@@ -184,4 +238,4 @@ def planted(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (secrets, hostile_hosts, planted)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (secrets, addresses, hostile_hosts, planted)}, __doc__))

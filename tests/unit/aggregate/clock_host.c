@@ -1,4 +1,5 @@
-/* A host of clock_hosts.py: `clock_host root HOSTS PORT` or `clock_host SELF MOVED_NS PORT ADDRESS...`. Prints what it measured. */
+/* A host of clock_hosts.py: `clock_host root HOSTS PORT ADDRESS` or `clock_host SELF MOVED_NS PORT ADDRESS...`.
+ * Prints what it measured. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -13,7 +14,7 @@ static double cpu_ms(void)
 	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
-static int be_root(uint32_t hosts, uint16_t port)
+static int be_root(uint32_t hosts, uint16_t port, const char *address)
 {
 	struct pp_clock_link_options lo = {.kind = PP_TICK_RAW, .ticks_per_ns = 1, .port_first = port, .port_last = port};
 	struct pp_clock_exchange_options o = {.children = hosts};
@@ -27,7 +28,8 @@ static int be_root(uint32_t hosts, uint16_t port)
 		child[i] = i + 1;
 	o.child = child;
 	memcpy(o.key, clock_kit_key, sizeof(o.key));
-	if (pp_clock_link_open(&lo, &l, &err) || pp_clock_link_join(l, &o, NULL, 0, 0, &err)) {
+	if (pp_clock_link_open(&lo, &l, &err) || pp_clock_link_bind(l, address, &port, &err) ||
+	    pp_clock_link_join(l, &o, NULL, 0, 0, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
@@ -51,8 +53,8 @@ int main(int argc, char **argv)
 	struct clock_told told;
 	int rc;
 
-	if (argc == 4 && !strcmp(argv[1], "root"))
-		return be_root((uint32_t)strtoul(argv[2], NULL, 10), (uint16_t)strtoul(argv[3], NULL, 10));
+	if (argc == 5 && !strcmp(argv[1], "root"))
+		return be_root((uint32_t)strtoul(argv[2], NULL, 10), (uint16_t)strtoul(argv[3], NULL, 10), argv[4]);
 	if (argc < 5)
 		return 64;
 	h.self = (uint32_t)strtoul(argv[1], NULL, 10);

@@ -20,7 +20,7 @@ enum { HOSTS = 4, MOVED_S = 7200 };
 static int be_host(uint32_t self, enum pp_tick_kind kind, int64_t moved, uint16_t port, int to)
 {
 	static const char *const address[] = {"192.0.2.1", "not an address", "127.0.0.1"}; /* the first two lead nowhere */
-	struct clock_kit_host h = {self, kind, moved, "127.0.0.1", address, 3, port};
+	struct clock_kit_host h = {self, kind, moved, address, 3, port};
 	struct clock_told told;
 	int rc = clock_kit_host(&h, &told);
 
@@ -104,8 +104,8 @@ static void play(enum pp_tick_kind kind, int moved)
 	struct clock_told told;
 	size_t rows = 0;
 	int pipes[2], status;
-	struct pp_clock_link *l = clock_kit_open(kind, "127.0.0.1");
-	uint16_t port = pp_clock_link_port(l);
+	struct pp_clock_link *l = clock_kit_open(kind);
+	uint16_t port = clock_kit_port(l);
 
 	CHECK_INT(pipe(pipes), 0);
 	stranger = start_stranger(port);
@@ -162,7 +162,7 @@ static size_t entries(const char *path)
 static struct pp_clock_link *open_root(uint32_t self)
 {
 	struct pp_clock_exchange_options o = {.self = self, .parent = self, .more = 4, .count = 10};
-	struct pp_clock_link *l = clock_kit_open(PP_TICK_RAW, "127.0.0.1");
+	struct pp_clock_link *l = clock_kit_open(PP_TICK_RAW);
 
 	memcpy(o.key, clock_kit_key, sizeof(o.key));
 	CHECK_INT(pp_clock_link_join(l, &o, NULL, 0, 0, NULL), 0);
@@ -206,15 +206,15 @@ static void wander_about(void)
 	threads = entries("/proc/self/task");
 	root[0] = open_root(0);
 	root[1] = open_root(1);
-	l = clock_kit_open(PP_TICK_RAW, "127.0.0.1");
+	l = clock_kit_open(PP_TICK_RAW);
 	memcpy(o.key, clock_kit_key, sizeof(o.key));
-	CHECK_INT(pp_clock_link_join(l, &o, address, 1, pp_clock_link_port(root[0]), NULL), 0);
+	CHECK_INT(pp_clock_link_join(l, &o, address, 1, clock_kit_port(root[0]), NULL), 0);
 	for (uint32_t i = 1; i <= 12; i++) {
 		if (i % 3)
 			expect_turn(root[!(i % 2)], l, !(i % 2), &round[!(i % 2)]);
 		pp_clock_link_start(root[!(i % 2)], ++round[!(i % 2)]);
 		CHECK_INT(pp_clock_link_move(l, i % 2, 0, NULL, 0, 1, NULL), -EINVAL);
-		CHECK_INT(pp_clock_link_move(l, i % 2, 0, address, 1, pp_clock_link_port(root[i % 2]), NULL), 0);
+		CHECK_INT(pp_clock_link_move(l, i % 2, 0, address, 1, clock_kit_port(root[i % 2]), NULL), 0);
 		CHECK_INT(pp_clock_link_pieces(l, 1, &p, NULL), -ENODATA);
 	}
 	expect_turn(root[0], l, 0, &round[0]);

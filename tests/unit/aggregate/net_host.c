@@ -35,8 +35,8 @@ static void listen_for(const char *dir, int hosts)
 
 	o.bind = NULL;
 	o.dead_ms = DEAD_MS;
-	CHECK_INT(pp_net_listen(&o, &invite, &net, NULL), 0);
 	CHECK_INT(pp_rendezvous_addresses(&invite, NULL), 0);
+	CHECK_INT(pp_net_listen(&o, &invite, &net, NULL), 0);
 	CHECK_INT(pp_rendezvous_write(dir, &invite, NULL), 0);
 	for (int p = 0; p < hosts; p++)
 		CHECK(net_await(net, NULL, PP_NET_JOINED, &e));
