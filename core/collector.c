@@ -66,7 +66,8 @@ void pp_guest_say(const char *text)
 	n = snprintf(line, sizeof(line), "podprof: %s\n", text);
 	if (n >= (int)sizeof(line))
 		n = sizeof(line) - 1;
-	pp_plain(line, "\n");
+	pp_plain(line, "");
+	line[n - 1] = '\n';
 	pp_line_write(line, (size_t)n);
 }
 

@@ -71,7 +71,8 @@ static void say(void)
 
 	n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %.300s\n",
 	             c && atomic_load_explicit(&c->unrecorded_known, memory_order_acquire) ? c->unrecorded : PP_UNRECORDED_PLAIN);
-	pp_plain(line, "\n");
+	pp_plain(line, "");
+	line[n - 1] = '\n';
 	pp_line_write(line, (size_t)n);
 }
 

@@ -17,7 +17,7 @@ void pp_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "podprof: %s\n", pp_plain(text, "\n\t")); /* one write: the lines of ranks do not mix */
+	fprintf(stderr, "podprof: %s\n", pp_plain(text, "")); /* one write: the lines of ranks do not mix */
 }
 
 void pp_say_json(const char *text)

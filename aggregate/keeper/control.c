@@ -129,5 +129,7 @@ void pp_keeper_log(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line + n, sizeof(line) - n, fmt, args);
 	va_end(args);
-	fprintf(stderr, "%s\n", pp_plain(line, "\n"));
+	for (char *end = strchr(line, '\n'); end; end = strchr(end, '\n'))
+		*end = ' '; /* a message of several sentences */
+	fprintf(stderr, "%s\n", pp_plain(line, ""));
 }

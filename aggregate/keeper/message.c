@@ -9,6 +9,7 @@
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/write/text.h"
+#include "core/base/plain.h"
 #include "core/base/units.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
@@ -29,12 +30,15 @@ static void add(char *to, size_t size, const char *between, const char *fmt, ...
 	va_start(args, fmt);
 	vsnprintf(to + n, size - n, fmt, args);
 	va_end(args);
+	pp_plain(to + n, ""); /* between has the newlines */
 }
 
 void pp_message_copy(char *to, size_t size, const char *from)
 {
-	if (to && size)
+	if (to && size) {
 		snprintf(to, size, "%s", from);
+		pp_plain(to, "");
+	}
 }
 
 static const char *cure(int code)
@@ -277,7 +281,7 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const
 /* With a file missing: what there is stands in the first line, what there is not in the second. */
 static void failed_text(const struct pp_message *m, char *text, size_t size)
 {
-	snprintf(text, size, "%s%s%s", m->head, m->must_know[0] ? "; " : "", m->must_know);
+	add(text, size, "", "%s%s%s", m->head, m->must_know[0] ? "; " : "", m->must_know);
 	add(text, size, "\n", "%s: has %s, but not %s: %s", m->where, m->there, m->lacking, m->failure);
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/plain.h"
+
 int pp_err_set(struct pp_err *err, int code, const char *fmt, ...)
 {
 	va_list args;
@@ -14,6 +16,7 @@ int pp_err_set(struct pp_err *err, int code, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, args);
 	va_end(args);
+	pp_plain(err->text, "");
 	return code;
 }
 
@@ -28,7 +31,7 @@ int pp_err_wrap(struct pp_err *err, int code, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(context, sizeof(context), fmt, args);
 	va_end(args);
-	n = strlen(context);
+	n = strlen(pp_plain(context, ""));
 	if (n > sizeof(err->text) - 3)
 		n = sizeof(err->text) - 3;
 	room = sizeof(err->text) - n - 2;

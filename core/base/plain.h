@@ -6,7 +6,8 @@
 
 #include "core/ring/utf8.h"
 
-/* '?' for each byte of what pp_utf8_shown() refuses, but for what is in `keep` ("\n\t", say); in place. */
+/* A sentence is one line: what goes into it is cleaned before newlines of podprof's own are put between sentences.
+ * '?' for each byte of what pp_utf8_shown() refuses, but for what is in `keep` ("\n\t", say); in place. */
 static inline char *pp_plain(char *text, const char *keep)
 {
 	size_t length = strlen(text);

@@ -178,6 +178,55 @@ def forged_lines(place, full):
             check(bad.encode() not in text, f"{name} has {bad!r}")
 
 
+EVIL = "a\nForged: b\u202ec\u2028Forged: d\x1b[31me\tf\x7fg\u2066h"
+BAD = ("\nForged", "\u2028", "\u202e", "\u2066", "\x1b", "\x7f", "\nb ", "a\n")
+
+
+def no_forged(what, text):
+    raw = text if isinstance(text, bytes) else text.encode(errors="surrogateescape")
+    for bad in BAD:
+        at = raw.find(bad.encode())
+        check(at < 0, f"{what} has {bad!r}: {raw[max(at - 200, 0):at + 60]!r}")
+
+
+def said(what, got):
+    no_forged(f"{what} on stdout", got.out)
+    no_forged(f"{what} on stderr", got.err)
+
+
+def directories(place, full):
+    """Where a name of a directory, file, job or program has a newline, a separator or an escape, no output of any verb has it."""
+    stage = kit.Stage(place)
+    top = os.path.join(stage.dir, EVIL)
+    os.mkdir(top)
+    program, none, one = os.path.join(top, "run" + EVIL), os.path.join(top, "none" + EVIL), EVIL.replace("\n", " ")
+    logs, spool = os.path.join(stage.dir, "logs" + one), os.path.join(stage.dir, "spool" + one)
+    shutil.copy(stage.steps, program)
+    env = {"TORCHELASTIC_RUN_ID": EVIL, "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}
+    process = jobs.start([stage.podprof, "run", "-o", logs, "--keep", "5s", "--", program, "200", "5", "work" + EVIL, EVIL], {**env, "PODPROF_PATIENCE_MS": "200"}, cwd=top)
+    check(jobs.wait_until(lambda: glob.glob("/dev/shm/podprof-*/*/rank-*.ring"), 10), "the job does not begin")
+    for verb in (["status"], ["status", logs], ["status", "--json"], ["capture", logs, "--steps", "+5"], ["doctor"], ["report", logs]):
+        said(" ".join(verb[:1]), run([stage.podprof, *verb]))
+    for log in glob.glob("/dev/shm/podprof-*/*/keeper.log"):
+        no_forged("keeper.log", open(log, "rb").read())
+    got = jobs.finish(process)
+    check(got.code == 0 and "captured on" in got.err, got.told())
+    said("run", got)
+    for session in sessions(logs):
+        no_forged("summary.txt", open(os.path.join(session, "summary.txt"), "rb").read())
+        for name in ("pod.h5", "report.html"):
+            check(b"\nForged" not in open(os.path.join(session, name), "rb").read(), name)
+    for command in (["report", logs], ["report", "--list", logs], ["report", none], ["report", program], ["status", none], ["salvage", none],
+                    ["salvage", logs], ["salvage", program], ["capture", none, "--steps", "3"], ["run", "-o", program, "--", program, "2", "1"],
+                    ["run", "-o", none + "/x/" + EVIL, "--", none, "2", "1"], ["run", "--spool", spool, "-o", logs, "--", program, "5", "1"],
+                    ["run", "--steps", EVIL, "--", program], ["run", EVIL], [EVIL], ["--" + EVIL], ["run", "--" + EVIL], ["doctor", EVIL],
+                    ["run", "-o", "/proc/" + EVIL, "--", program, "2", "1"], ["run", "--session", EVIL, "--", program, "2", "1"],
+                    ["run", "--spool", "/proc/" + EVIL, "-o", logs, "--", program, "2", "1"], ["run", "--rendezvous", none, "-o", logs, "--", program, "5", "1"],
+                    ["run", "--category", f"x{EVIL}=y{EVIL}", "--", program, "2", "1"], ["doctor", "-o", none], ["doctor", "-o", program],
+                    ["run", "-o", logs, "--", "sh", "-c", "exit 0", EVIL], ["run", "--at", EVIL, "--", program, "2", "1"]):
+        said(" ".join(c.replace(top, "") for c in command), run([stage.podprof, *command], cwd=top))
+
+
 if __name__ == "__main__":
     sys.exit(jobs.main({f.__name__: f for f in (hosts, host_of_a_live_job, ranks, jobs_names, session_names, ranges_and_threads,
-                                                forged_lines)}, __doc__))
+                                                forged_lines, directories)}, __doc__))
