@@ -115,10 +115,13 @@ static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const
 	return 0;
 }
 
-/* All ranks make the call, but none need wait for all: a fence with an assertion, a write that each does by itself. */
-static int may_leave_early(enum pp_mpi_class class)
+/* All ranks make the call, but none need wait for all: a fence with an assertion, a write that each does by itself, the making of a
+ * communicator that this rank is not to be in. */
+static int may_leave_early(unsigned call)
 {
-	return class == PP_MPI_FENCE || pp_mpi_class_is_file(class);
+	enum pp_mpi_class class = pp_mpi_call_info(call)->class;
+
+	return class == PP_MPI_FENCE || pp_mpi_class_is_file(class) || (class == PP_MPI_ALL && !pp_mpi_call_is_collective(call));
 }
 
 /* Who was out before the last one came did not wait for that one, but for the last of those that had come. */
@@ -181,7 +184,7 @@ static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const 
 		else if (class != PP_MPI_PREFIX)
 			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last[row[i].side % SIDES] : -1;
 	}
-	if (may_leave_early(class))
+	if (may_leave_early(c->call))
 		need_earlier(w, c, row);
 	for (uint32_t i = 0; i < c->row_count; i++)
 		if (row[i].needs != PP_ROW_NEEDS_ALL)
@@ -331,7 +334,7 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
 	}
 	w->doubled += w->is_doubled;
-	if (info->class == PP_MPI_ALL && !w->is_doubled)
+	if (info->class == PP_MPI_ALL && !may_leave_early(c->call) && !w->is_doubled)
 		w->violations += (uint64_t)check_order(w, c, row);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);

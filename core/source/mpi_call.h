@@ -11,8 +11,8 @@ enum pp_mpi_class {
 	PP_MPI_RECV,
 	PP_MPI_SENDRECV,
 	PP_MPI_PROBE,
-	PP_MPI_WAIT, /* Wait and Test families */
-	PP_MPI_ALL,  /* needs the data of all ranks: allreduce, barrier, alltoall, allgather, reduce_scatter, communicator make */
+	PP_MPI_WAIT,       /* Wait and Test families */
+	PP_MPI_ALL,        /* needs the data of all ranks: allreduce, barrier, alltoall, allgather; makers may do without */
 	PP_MPI_FROM_ROOT,  /* bcast, scatter */
 	PP_MPI_TO_ROOT,    /* reduce, gather: only the root waits */
 	PP_MPI_PREFIX,     /* scan, exscan: needs lower ranks */

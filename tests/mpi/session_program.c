@@ -109,7 +109,7 @@ static void empty(void)
 {
 	int counts[64] = {0}, at[64] = {0}, in[64], out[64] = {0};
 	MPI_Datatype types[64];
-	MPI_Comm half, inter;
+	MPI_Comm half, inter, none;
 
 	for (int i = 0; i < 64; i++)
 		types[i] = MPI_INT;
@@ -120,6 +120,7 @@ static void empty(void)
 
 		MPI_Barrier(MPI_COMM_WORLD);
 		work(me * 5000);
+		MPI_Graph_create(MPI_COMM_WORLD, 0, at, at, 0, &none);
 		MPI_Allreduce(out, in, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 		MPI_Iallreduce(out, in, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
 		MPI_Wait(&request, MPI_STATUS_IGNORE);
