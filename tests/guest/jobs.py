@@ -79,19 +79,26 @@ def start(command, env=None, stdin=subprocess.DEVNULL, cwd=None):
     return process
 
 
+def end(process):
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(4)
+            break
+        except (subprocess.TimeoutExpired, ProcessLookupError):
+            continue
+
+
 def finish(process, limit=60.0):
     timed_out = False
     try:
         process.wait(max(0.1, limit - (time.monotonic() - process.began)))
     except subprocess.TimeoutExpired:
         timed_out = True
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(process.pid, number)
-                process.wait(4)
-                break
-            except (subprocess.TimeoutExpired, ProcessLookupError):
-                continue
+        end(process)
+    except BaseException:  # somebody ends the driver: the job is in a session of its own
+        end(process)
+        raise
     seconds = time.monotonic() - process.began
     texts = []
     for f in process.files:

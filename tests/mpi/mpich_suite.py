@@ -1,22 +1,30 @@
 #!/usr/bin/python3
 """Runs a checkout of MPICH's public conformance suite (its directory test/mpi) under Open MPI, each program bare and under podprof, and lists
-what differs: exit code, stdout, stderr without podprof's lines. Usage: mpich_suite.py SUITE --bin build/bin [--keep DIR] [DIRECTORY|PROGRAM ...]
+what differs (exit code, stdout, stderr without podprof's lines) and what a session says that cannot be true (suite_truth.py, needs python3-h5py).
+Usage: mpich_suite.py SUITE --bin build/bin [--keep DIR] [DIRECTORY|PROGRAM ...]
 
 The suite is not part of podprof: clone it from https://github.com/pmodels/mpich. It needs no configure: the programs are compiled by mpicc,
-one by one, from the directories' testlist and Makefile.am. Programs of which nothing comes without podprof either (MPICH's own extensions,
-faults of this MPI) are counted by reason. A difference counts when no bare run of three ended as any of three runs under podprof did.
-Exit code: 1 with a difference, 77 where the suite is not there."""
+one by one, from the directories' testlist and Makefile.am. Programs that do not compile (MPICH's own extensions) are left out and
+listed, as are those that fail alike without podprof. A difference counts when no bare run of three ended as any of three runs under podprof did.
+Exit code: 1 with a difference or a session at fault, 77 where the suite is not there."""
 import argparse
+import collections
 import concurrent.futures
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
 import jobs  # noqa: E402
+
+try:
+    import suite_truth
+except ImportError:
+    suite_truth = None
 
 DIRECTORIES = ["attr", "basic", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init", "io", "part", "pt2pt", "rma", "session",
                "spawn", "threads", "topo"]
@@ -134,6 +142,7 @@ def first_error(text):
 class Runner:
     def __init__(self, suite, podprof, logs):
         self.suite, self.podprof, self.logs, self.count = suite, podprof, logs, 0
+        self.sessions, self.faults = 0, collections.Counter()
 
     def once(self, test, program, under):
         """What the run gave, without what differs from run to run."""
@@ -148,14 +157,33 @@ class Runner:
         got = jobs.run(command + [program, *test.arguments], {**test.env, "MPITEST_RETURN_WITH_CODE": "1"}, test.limit + (20 if under else 0), cwd=scratch)
         shutil.rmtree(scratch, ignore_errors=True)
         said = [line for line in got.podprof_lines() if "captured on" not in line and "podprof report" not in line]
+        if under and not got.code and not got.timed_out and suite_truth:
+            self.look(test, logs, got.podprof_lines())
         shutil.rmtree(logs, ignore_errors=True)
         if got.timed_out:
             return ("no end in %d s" % test.limit, (), ()), said
         numbers = [re.sub(r"0x[0-9a-f]+|\d+", "N", line) for line in got.sorted_out()]
         return ("exit %d" % got.code, tuple(numbers), tuple(sorted(set(got.other_err())))), said
 
+    def look(self, test, logs, said):
+        """Prints and counts what the sessions of a run that ended well say wrong."""
+        found = []
+        sessions = jobs.sessions(logs) or (jobs.wait_until(lambda: jobs.sessions(logs)) if any("captured on" in line for line in said) else [])
+        for session in sessions:
+            found += suite_truth.faults(session)
+        for line in said:
+            ranks = re.search(r"captured on (\d+) of (\d+) ranks", line)
+            if ranks and ranks[1] != ranks[2]:
+                found.append(("missing", line))
+        if not sessions and not said:
+            found.append(("silent", "neither a session nor a sentence that says why"))
+        self.sessions += len(sessions)
+        self.faults.update({kind for kind, _ in found})
+        for kind, sentence in found:
+            print(f"WRONG: {test.name()}: {kind}: {sentence}", flush=True)
+
     def compare(self, test, program):
-        """'' where a run under podprof ends as a bare one does, else what differs; and what podprof said besides."""
+        """'' where a run under podprof ends as a bare one does, else what differs; what podprof said besides, and how the bare one ended."""
         bare, under, said = [], [], []
         for _ in range(3):
             bare.append(self.once(test, program, False)[0])
@@ -164,26 +192,44 @@ class Runner:
             said += more
             for part in (3, 2):  # stderr of a program that dies is a matter of chance: exit code and stdout are not
                 if any(b[:part] == u[:part] for b in bare for u in under) and (part == 3 or len(bare) == 3):
-                    return "", said
+                    return "", said, bare[-1][0]
         b, u = bare[-1], under[-1]
         what = f"{b[0]} without podprof, {u[0]} under it" if b[0] != u[0] else "other output: " + "; ".join(sorted(set(u[1]) ^ set(b[1]))[:3])
-        return what, said
+        return what, said, b[0]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", help="directory test/mpi of MPICH's sources")
     parser.add_argument("only", nargs="*", help="directories or programs (DIRECTORY/PROGRAM): only these")
-    parser.add_argument("--bin", required=True, help="where podprof is")
-    parser.add_argument("--keep", help="build here and keep what was built (default: a temporary directory)")
+    parser.add_argument("--bin", required=True, metavar="DIR", help="where podprof is")
+    parser.add_argument("--keep", metavar="DIR", help="build here and keep what was built (default: a temporary directory)")
     args = parser.parse_intermixed_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: the job under way ends too
     if not os.path.exists(os.path.join(args.suite, "coll")):
         print(f"skipped: '{args.suite}' is no directory test/mpi of MPICH's sources: there is no 'coll' in it")
         return jobs.SKIP
+    if not os.access(os.path.join(args.bin, "podprof"), os.X_OK):
+        parser.error(f"no podprof in '{args.bin}': build it first; --bin is the directory of the program")
+    tests = [t for d in DIRECTORIES for t in listed(args.suite, d)]
+    for one in args.only:
+        if not any(one in names_of(t) for t in tests):
+            parser.error(f"'{one}' is in no testlist: give a directory (coll) or a program (coll/allred)")
     out = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="podprof-suite-"))
+    try:
+        return 1 if build_and_run(args, out, [t for t in tests if not args.only or names_of(t) & set(args.only)]) else 0
+    finally:
+        if not args.keep:
+            shutil.rmtree(out, ignore_errors=True)
+
+
+def names_of(test):
+    return {test.directory.split("/")[0], test.directory, f"{test.directory}/{test.program}"}
+
+
+def build_and_run(args, out, wanted):
     suite = Suite(args.suite, out)
     suite.configure()
-    wanted = [t for d in DIRECTORIES for t in listed(suite.path, d) if not args.only or {d, t.directory, f"{t.directory}/{t.program}"} & set(args.only)]
     said = {d: rules(suite.path, d) for d in {t.directory for t in wanted}}
     names = sorted({(t.directory, t.program) for t in wanted})
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
@@ -192,29 +238,39 @@ def main():
     for name, (_, why) in built.items():
         if why:
             left.setdefault(why, []).append("/".join(name))
-    differing = run_all(suite, args, [(t, built[(t.directory, t.program)][0]) for t in wanted if built[(t.directory, t.program)][0]])
+    wrong = run_all(suite, args, [(t, built[(t.directory, t.program)][0]) for t in wanted if built[(t.directory, t.program)][0]])
     for why, programs in sorted(left.items()):
         print(f"left out, {why}: {len(programs)}: {' '.join(programs)}")
-    if not args.keep:
-        shutil.rmtree(out, ignore_errors=True)
-    return 1 if differing else 0
+    return wrong
 
 
 def run_all(suite, args, tests):
+    """The number of differences and of sessions' faults."""
     logs = tempfile.mkdtemp(prefix="podprof-suite-logs-")
     runner = Runner(suite, os.path.abspath(os.path.join(args.bin, "podprof")), logs)
-    differing = 0
-    for test, program in tests:
-        what, said = runner.compare(test, program)
-        if what:
-            differing += 1
-            print(f"DIFFERS: {test.name()}: {what}", flush=True)
-        for line in sorted(set(said)):
-            print(f"said: {test.name()}: {line}", flush=True)
-    shutil.rmtree(logs, ignore_errors=True)
+    differing, failing = 0, []
+    try:
+        for test, program in tests:
+            what, said, bare = runner.compare(test, program)
+            if what:
+                differing += 1
+                print(f"DIFFERS: {test.name()}: {what}", flush=True)
+            elif bare != "exit 0":
+                failing.append(f"{test.name()} ({bare})")
+            for line in sorted(set(said)):
+                print(f"said: {test.name()}: {line}", flush=True)
+    finally:
+        shutil.rmtree(logs, ignore_errors=True)
     programs = len({program for _, program in tests})
     print(f"{len(tests)} tests of {programs} programs, {differing} differ under podprof, {runner.count} runs")
-    return differing
+    if failing:
+        print(f"fail alike without podprof: {len(failing)}: {', '.join(failing)}")
+    if suite_truth:
+        kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(runner.faults.items()))
+        print(f"{runner.sessions} sessions of runs that ended well, faults found in them: {kinds or 'none'}")
+    else:
+        print("sessions were not looked at: Python finds no h5py (python3-h5py)")
+    return differing + sum(runner.faults.values())
 
 
 if __name__ == "__main__":
