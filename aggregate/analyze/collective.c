@@ -125,6 +125,8 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_span *span = &j->in->capture->rank[j->rank_of[m[i].worker]].thread[m[i].thread].span[m[i].span];
 
+		enum pp_row_needs needs = m[i].call == c.call ? needs_of(span) : PP_ROW_OTHER_CALL;
+
 		if (span->sent > c.bytes)
 			c.bytes = span->sent;
 		if (span->received > c.bytes)
@@ -135,7 +137,7 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 		                                               .exit_ns = m[i].exit,
 		                                               .is_root = m[i].is_root,
 		                                               .exit_open = !m[i].exit_known,
-		                                               .needs = needs_of(span) & 3,
+		                                               .needs = needs & 3,
 		                                               .is_empty = pp_mpi_call_only_moves_data(span->call) && !span->sent,
 		                                               .side = side_of(span)};
 	}
@@ -246,6 +248,7 @@ int pp_join_collectives(struct pp_join *j)
 		j->d->violations = waiting.violations;
 		j->d->unsplit = waiting.unsplit;
 		j->d->doubled = waiting.doubled;
+		j->d->mixed = waiting.mixed;
 		j->d->causality = waiting.causality;
 	}
 	if (rc == 0 && !j->in->partial) /* parts have them in the order of rows */

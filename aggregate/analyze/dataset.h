@@ -74,6 +74,7 @@ enum pp_row_needs {                    /* whose data a row gets, as far as its r
 	            PP_ROW_NEEDS_ALL,  /* of all that give, or have to come */
 	            PP_ROW_NEEDS_SOME, /* of some of them: nobody knows of whom */
 	            PP_ROW_NEEDS_NONE,
+	            PP_ROW_OTHER_CALL, /* it is no call of the collective's name: nothing is known of the whole collective */
 };
 
 struct pp_collective_row {
@@ -200,6 +201,7 @@ struct pp_dataset {
 	uint64_t violations;           /* collectives that ended on some rank before the last arrival by more than the bound */
 	uint64_t unsplit;              /* calls of collectives whose record does not say from whom they got data */
 	uint64_t doubled;              /* collectives with two calls of one rank: nobody is said to wait in them */
+	uint64_t mixed;                /* collectives with calls of different names: nor in them */
 	struct pp_causality causality; /* of exits from collectives and arrivals on other clocks */
 	int64_t pair_bound_ns; /* |error| of a difference of any two ranks' times whose clocks are joined, in the whole window */
 	struct pp_channel *channel;

@@ -70,7 +70,7 @@ static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
 	return first;
 }
 
-static void pick_rows(struct calls *calls, const struct piece *piece)
+static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t call)
 {
 	struct pp_merge *m = calls->m;
 	const struct pp_dataset *from = m->part[piece->part];
@@ -81,6 +81,8 @@ static void pick_rows(struct calls *calls, const struct piece *piece)
 		*pick = (struct pick){from->row[piece->c->row_first + i], piece->part};
 		if (!pp_merge_has(m, piece->part, pick->row.worker))
 			continue;
+		if (piece->c->call != call)
+			pick->row.needs = PP_ROW_OTHER_CALL;
 		pick->row.arrival_ns = pp_wrap_plus(pick->row.arrival_ns, m->shift[piece->part]);
 		pick->row.exit_ns = pp_wrap_plus(pick->row.exit_ns, m->shift[piece->part]);
 		calls->picks++;
@@ -99,7 +101,7 @@ static void join_pieces(struct calls *calls, const struct piece *piece, size_t n
 	for (size_t i = 0; i < n; i++) {
 		if (piece[i].c->bytes > c->bytes)
 			c->bytes = piece[i].c->bytes;
-		pick_rows(calls, &piece[i]);
+		pick_rows(calls, &piece[i], c->call);
 	}
 	for (size_t i = 1; i < calls->picks && in_order; i++)
 		in_order = compare_pick(&calls->pick[i - 1], &calls->pick[i]) <= 0;

@@ -241,6 +241,12 @@ void pp_dataset_quality(struct pp_dataset *d)
 		                " collectives hold two calls of one rank: two communicators were taken for one. Their time "
 		                "counts neither as wait nor as transfer",
 		                d->doubled);
+	if (d->mixed)
+		pp_dataset_warn(d,
+		                "%" PRIu64
+		                " collectives hold calls of different names: ranks made their calls in different orders, or two "
+		                "communicators were taken for one. Their time counts neither as wait nor as transfer",
+		                d->mixed);
 	if (d->crossed)
 		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time",
 		                d->crossed);

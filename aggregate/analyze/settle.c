@@ -125,6 +125,7 @@ int pp_dataset_settle(struct pp_dataset *d)
 	d->violations = s.waiting.violations;
 	d->unsplit = s.waiting.unsplit;
 	d->doubled = s.waiting.doubled;
+	d->mixed = s.waiting.mixed;
 	d->causality = s.waiting.causality;
 	pp_waiting_release(&s.waiting);
 	free(s.shared);

@@ -194,6 +194,8 @@ static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const 
 
 static void set_until(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
 {
+	int is_odd = w->is_doubled || w->is_mixed || w->is_unknown;
+
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		struct pp_waited *one = &w->row[i];
 		const struct pp_collective_row *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
@@ -201,8 +203,8 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 		one->until = row[i].arrival_ns;
 		one->blame = -1;
 		one->bound_ns = 0;
-		one->is_unsplit = w->is_doubled || w->is_unknown || row[i].needs == PP_ROW_NEEDS_SOME;
-		w->unsplit += !w->is_doubled && !w->is_unknown && one->is_unsplit;
+		one->is_unsplit = is_odd || row[i].needs == PP_ROW_NEEDS_SOME;
+		w->unsplit += !is_odd && one->is_unsplit;
 		if (one->is_unsplit)
 			continue;
 		/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
@@ -272,7 +274,7 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
 	size_t last = 0;
 
-	w->is_doubled = 0;
+	w->is_doubled = w->is_mixed = 0;
 	w->is_unknown = comm && comm->kind == PP_COMM_UNKNOWN;
 	c->ranks = (int32_t)c->row_count;
 	c->root = -1;
@@ -283,6 +285,7 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 
 		w->row[i].worker = worker;
 		w->is_doubled |= i && w->row[i - 1].worker == worker;
+		w->is_mixed |= row[i].needs == PP_ROW_OTHER_CALL;
 		w->event[i] = (struct pp_bounds_event){worker, !row[i].exit_open, row[i].arrival_ns, row[i].exit_ns, 0, 0, 0};
 		if (w->bounds.groups > 1)
 			w->event[i].bound_ns = pp_bounds_at(&w->bounds, worker, row[i].arrival_ns);
@@ -322,7 +325,7 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 {
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
 	const struct pp_mpi_call *info = pp_mpi_call_info(c->call);
-	int known = !comm || comm->size <= c->row_count; /* else the last to come may be one that we have not */
+	int known = !w->is_mixed && (!comm || comm->size <= c->row_count); /* else the last to come may be one that we have not */
 
 	c->wait_ns = c->transfer_ns = 0;
 	c->algbw = c->busbw = 0;
@@ -334,7 +337,8 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 		c->transfer_ns = pp_wrap_plus(c->transfer_ns, pp_wrap_minus(row[i].exit_ns, w->row[i].until));
 	}
 	w->doubled += w->is_doubled;
-	if (info->class == PP_MPI_ALL && !may_leave_early(c->call) && !w->is_doubled)
+	w->mixed += w->is_mixed && !w->is_doubled;
+	if (info->class == PP_MPI_ALL && !may_leave_early(c->call) && !w->is_doubled && !w->is_mixed)
 		w->violations += (uint64_t)check_order(w, c, row);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);

@@ -34,9 +34,11 @@ struct pp_waiting { /* room that many collectives use one after the other */
 	uint64_t violations; /* collectives that ended on some rank before the last arrival by more than the bound */
 	struct pp_causality causality;
 	int is_doubled;   /* the collective at hand */
+	int is_mixed;     /* it too */
 	int is_unknown;   /* it is of a communicator that is like no other rank's */
 	uint64_t unsplit; /* rows of which nobody knows for whom they waited */
 	uint64_t doubled; /* collectives with two calls of one rank: of two communicators that were taken for one */
+	uint64_t mixed;   /* collectives with calls of different names: ranks make them in another order */
 };
 
 /* comm, call, bytes, row_first and row_count are set, rows are ordered by worker. -ENOMEM. */

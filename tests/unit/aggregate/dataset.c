@@ -159,6 +159,27 @@ TEST(never_past_own_exit)
 	drop(&m);
 }
 
+/* Rank 0 starts its nonblocking collective before the barrier, the others behind it. */
+TEST(another_order)
+{
+	struct made m = {.capture = make_capture(3)};
+
+	for (size_t r = 0; r < 3; r++) {
+		add_step(&m.capture, r, 0, 0, 1000);
+		add_mpi(&m.capture, r, r ? "MPI_Barrier" : "MPI_Allreduce", 0, 100, 100 + 100 * (int64_t)r);
+		add_mpi(&m.capture, r, r ? "MPI_Allreduce" : "MPI_Barrier", 1, 400, 450);
+		add_mpi(&m.capture, r, "MPI_Barrier", 2, 500 + 100 * (int64_t)r, 800);
+	}
+	build(&m, 0, 0);
+	CHECK_INT(m.d.violations, 0);
+	CHECK_INT(m.d.mixed, 2);
+	CHECK(warned(&m.d, "2 collectives hold calls of different names"));
+	CHECK_INT(m.d.collective[0].wait_ns + m.d.collective[1].wait_ns, 0);
+	CHECK_INT(m.d.collective[2].wait_ns, 300);
+	CHECK_INT(m.d.cell[0].wait_ns, 200);
+	drop(&m);
+}
+
 /* A fence with an assertion, a write that each does by itself, a graph of no nodes: nobody waits for who comes after he is out. */
 TEST(left_before_the_last)
 {
@@ -679,6 +700,7 @@ int main(void)
 	classes();
 	prefix_waits_for_lower_ranks();
 	never_past_own_exit();
+	another_order();
 	left_before_the_last();
 	empty_collectives();
 	some_give_some_get();

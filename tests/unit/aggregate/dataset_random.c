@@ -33,13 +33,26 @@ static uint8_t category_of(const struct pp_mpi_call *info)
 	}
 }
 
-/* Any row of the table; what joins gets the next number of its communicator, now and then one too far. */
+/* The collective that ranks make together at this place. */
+static unsigned call_of_all(size_t comm, uint32_t sequence)
+{
+	unsigned call = (unsigned)(comm * 31 + sequence * 17) % pp_mpi_call_count();
+
+	while (!pp_mpi_class_joins(pp_mpi_call_info(call)->class))
+		call = (call + 1) % pp_mpi_call_count();
+	return call;
+}
+
+/* Any row of the table; what joins gets the next number of its communicator, now and then one too
+ * far, or a call that the others do not make there. */
 static void throw_call(struct pp_capture *c, size_t r, uint32_t t, int64_t begin, int64_t end, uint32_t next[COMMS])
 {
 	static uint32_t request;
 	unsigned call = (unsigned)dice(pp_mpi_call_count());
-	const struct pp_mpi_call *info = pp_mpi_call_info(call);
 	size_t comm = (size_t)dice(COMMS);
+	int joins = pp_mpi_class_joins(pp_mpi_call_info(call)->class);
+	uint32_t sequence = joins ? next[comm] += 1 + !dice(20) : 0;
+	const struct pp_mpi_call *info = pp_mpi_call_info(joins && dice(20) ? call = call_of_all(comm, sequence) : call);
 	struct pp_span *span;
 	struct pp_span made = {.kind = PP_SPAN_MPI,
 	                       .begin = begin,
@@ -48,13 +61,12 @@ static void throw_call(struct pp_capture *c, size_t r, uint32_t t, int64_t begin
 	                       .category = category_of(info),
 	                       .call = (uint16_t)call,
 	                       .comm = dice(9) ? 70 + comm : 0,
+	                       .sequence = sequence,
 	                       .sent = (uint64_t)dice(3) * 100,
 	                       .received = (uint64_t)dice(3) * 100,
 	                       .peer = (int32_t)dice(RANKS + 4) - 2,
 	                       .request = info->nonblocking ? ++request : 0};
 
-	if (pp_mpi_class_joins(info->class))
-		made.sequence = next[comm] += 1 + !dice(20);
 	if (!dice(4))
 		made.flags |= PP_SPAN_IS_ROOT;
 	if (!dice(20))
@@ -159,17 +171,24 @@ static void check_cells(const struct pp_dataset *d)
 
 static void check_collectives(const struct pp_dataset *d)
 {
+	uint64_t mixed = 0;
+
 	for (size_t i = 0; i < d->collectives; i++) {
 		const struct pp_collective *c = &d->collective[i];
 		int64_t inside = 0;
+		int is_mixed = 0;
 
 		for (uint32_t k = 0; k < c->row_count; k++)
+			is_mixed |= d->row[c->row_first + k].needs == PP_ROW_OTHER_CALL;
+		mixed += (uint64_t)is_mixed;
+		for (uint32_t k = 0; k < c->row_count && !is_mixed; k++)
 			inside += d->row[c->row_first + k].exit_ns - d->row[c->row_first + k].arrival_ns;
 		CHECK(c->wait_ns >= 0 && c->transfer_ns >= 0 && c->algbw >= 0 && c->busbw >= 0);
 		CHECK_INT(c->wait_ns + c->transfer_ns, inside);
 		CHECK(c->bound_ns != PP_BOUND_UNKNOWN || (!c->wait_ns && c->last_worker < 0 && c->algbw == 0));
 		CHECK(c->bound_ns == PP_BOUND_UNKNOWN || c->last_worker >= 0);
 	}
+	CHECK(mixed >= d->mixed && mixed < d->collectives / 2);
 }
 
 /* Nothing is counted that no record has, and no record twice. */
