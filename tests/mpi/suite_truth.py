@@ -16,8 +16,8 @@ def faults(session):
         summary = f.read()
     with h5py.File(os.path.join(session, "pod.h5"), "r") as pod:
         found = quality(pod) + times(pod) + sentences(summary)
-        # Calls may be in the file without their fellows where records are missing, and out of the steps where there are several.
-        return found if any(kind == "lost" for kind, _ in found) else found + collectives(pod)
+        # Calls may be in the file without their fellows where records are missing: lost, or more than the window's buffer holds.
+        return found if pod["quality/dropped"][()].any() else found + collectives(pod)
 
 
 def quality(pod):
@@ -26,7 +26,7 @@ def quality(pod):
         found.append(("violations", f"{group['violations'][()]} collectives ended before a rank that they need had come"))
     causes = text(group["cause"][()])
     for cause, lost in zip(causes, group["dropped"][()].sum(axis=0)):
-        if lost:
+        if lost and cause != "evicted":
             found.append(("lost", f"{lost} records lost: {cause}"))
     if len(group["missing"]) if "missing" in group else 0:
         found.append(("missing", f"ranks {list(group['missing'][()])} are missing"))
@@ -53,7 +53,7 @@ def collectives(pod):
         for worker in workers[int(begin):int(begin + rows)]:
             joined[name, int(worker)] += 1
     found += [("unmatched", f"{n} {name} without some of their communicator's ranks") for name, n in sorted(unmatched.items())]
-    if pod["step/number"].shape != (1,):
+    if pod["step/number"].shape != (1,):  # /op is of the calls in steps only
         return found
     op = pod["op"]
     called, known = collections.Counter(), text(op["name"][()])
