@@ -325,6 +325,7 @@ void pp_guest_abandon(void)
 		close(claim_fd); /* a copy: the lock is the parent's and stays */
 	claim_fd = -1;
 	atomic_store(&mpi_state, PP_MPI_NEVER); /* the parent's */
+	pp_lifecycle_abandon();
 	pp_rings_abandon();
 }
 

@@ -39,8 +39,10 @@ const struct pp_control *pp_guest_control_in(const char *spool);
 /* lifecycle.c: pid in which the library was loaded; handlers of a rank. */
 int pp_lifecycle_is_forked(void);
 void pp_lifecycle_start(void);
-/* 0: what is recorded now nobody will drain. Two system calls. */
+/* 0: what is recorded now nobody will drain. */
 int pp_lifecycle_has_keeper(void);
+/* This process is not the rank any more: it is a child of it. */
+void pp_lifecycle_abandon(void);
 /* The process ends in a way that runs no exit handlers. */
 void pp_lifecycle_end(int status);
 /* In a forked child: from now on this process is not the rank. */

@@ -1,7 +1,7 @@
 /* Birth and end of the guest: constructor, fork, exit. Called by the loader, libc and collector.c. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
-#include "core/base/proc.h"
 #include "core/guest.h"
 #include "core/ring/ring_file.h"
 #include "core/ring/thread_ring.h"
@@ -44,10 +43,8 @@ int pp_lifecycle_is_forked(void)
 
 static void child(void)
 {
-	if (owner && (pp_rings_are_copied() || owner != getpid())) {
-		owner = 0;
+	if (owner && (pp_rings_are_copied() || owner != getpid()))
 		pp_guest_abandon();
-	}
 }
 
 static void pause_ms(long ms)
@@ -93,7 +90,7 @@ const struct pp_control *pp_guest_control_in(const char *spool)
 	return map_control(spool, &foreign);
 }
 
-static const struct pp_control *page; /* as the claim found it */
+static const struct pp_control *page; /* as the claim found it: at exit it may be too late to open anything */
 
 const struct pp_control *pp_guest_control(void)
 {
@@ -102,19 +99,39 @@ const struct pp_control *pp_guest_control(void)
 	return page;
 }
 
+void pp_lifecycle_abandon(void)
+{
+	owner = 0;
+	page = NULL; /* of a claim in another spool, perhaps */
+}
+
+/* By a word that the kernel writes when the keeper ends, however it does: the application may have forbidden itself the system
+ * calls that could ask. Where nothing is known of it, it is waited for as long as one that lives. */
 static int keeper_lives(const struct pp_control *c)
 {
-	int32_t pid = atomic_load_explicit(&c->keeper_pid, memory_order_acquire);
+	return !(atomic_load_explicit(&c->keeper_life, memory_order_acquire) & FUTEX_OWNER_DIED);
+}
 
-	/* Of another pid namespace its pid says nothing: it is waited for as long as one that lives. */
-	return pid <= 0 || c->keeper_space != pp_proc_pid_space() || ((!kill(pid, 0) || errno == EPERM) && !pp_proc_is_zombie(pid));
+static int has_said_all(const struct pp_control *c)
+{
+	uint32_t state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
+
+	return state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED;
 }
 
 int pp_lifecycle_has_keeper(void)
 {
-	uint32_t state = page ? atomic_load_explicit(&page->keeper_state, memory_order_relaxed) : PP_KEEPER_NONE;
+	return !page || (!has_said_all(page) && keeper_lives(page));
+}
 
-	return !page || (state != PP_KEEPER_DONE && state != PP_KEEPER_FAILED && keeper_lives(page));
+/* The page of the claim; where its keeper died, that of another one that has taken its place. */
+static const struct pp_control *find_control(int *ret_foreign)
+{
+	const struct pp_control *c = page;
+
+	if (!c || (!has_said_all(c) && !keeper_lives(c)))
+		c = map_control(pp_guest_spool(), ret_foreign);
+	return c ? c : page;
 }
 
 static void print_message(const struct pp_control *c)
@@ -137,17 +154,15 @@ static void print_message(const struct pp_control *c)
 /* Until the keeper has written the files; a keeper that never came or died is not waited for. */
 static void wait_for_keeper(int64_t seconds)
 {
+	const struct pp_control *c = NULL;
 	int64_t begin = pp_now_ms();
-	struct pp_control *c = NULL;
-	uint32_t state = PP_KEEPER_NONE;
 	int foreign = 0;
 
 	while (pp_now_ms() - begin < seconds * 1000 && !foreign) {
 		if (!c)
-			c = map_control(pp_guest_spool(), &foreign);
+			c = find_control(&foreign);
 		if (c) {
-			state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
-			if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED || !keeper_lives(c))
+			if (has_said_all(c) || !keeper_lives(c))
 				break;
 		} else if (pp_now_ms() - begin > 1000) { /* it starts before the application: a second is long */
 			break;
@@ -163,14 +178,12 @@ static void wait_for_keeper(int64_t seconds)
 		pp_guest_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
 		return;
 	}
-	state = atomic_load_explicit(&c->keeper_state, memory_order_acquire); /* it may have ended right after its last word */
-	if (state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED)
+	if (has_said_all(c)) /* it may have ended right after its last word */
 		print_message(c);
 	else if (!keeper_lives(c))
 		pp_guest_say("the keeper died before the files were written. 'podprof salvage' reads what the ranks recorded");
 	else
 		pp_guest_say("the files are still being written. 'podprof report' waits for them");
-	munmap(c, sizeof(*c));
 }
 
 static void ending(int status, void *arg)

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +17,6 @@
 #include "core/base/lock.h"
 #include "core/base/mapped.h"
 #include "core/base/plain.h"
-#include "core/base/proc.h"
 
 int pp_keeper_lock(const char *spool, struct pp_err *err)
 {
@@ -41,10 +42,23 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 }
 
 static struct pp_mapped guard; /* of the one control page of this process */
+/* What the kernel walks when this thread ends; nothing else here has robust futexes. */
+static struct robust_list_head robust;
+static struct robust_list life; /* stands for keeper_life of the page */
+
+static void hold_life(struct pp_control *c)
+{
+	life.next = &robust.list;
+	robust = (struct robust_list_head){.list = {&life}, .futex_offset = (char *)&c->keeper_life - (char *)&life};
+	if (!syscall(SYS_set_robust_list, &robust, sizeof(robust)))
+		atomic_store(&c->keeper_life, (uint32_t)syscall(SYS_gettid));
+}
 
 void pp_control_close(struct pp_control *c)
 {
 	if (c) {
+		robust.list.next = &robust.list;
+		atomic_fetch_or(&c->keeper_life, FUTEX_OWNER_DIED);
 		pp_mapped_forget(&guard);
 		munmap(c, sizeof(*c));
 	}
@@ -77,7 +91,7 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 	memcpy(c->magic, PP_CONTROL_MAGIC, sizeof(c->magic));
 	c->version = PP_RING_VERSION;
 	c->byte_order = PP_RING_BYTE_ORDER;
-	c->keeper_space = pp_proc_pid_space();
+	hold_life(c);
 	atomic_store(&c->keeper_pid, (int32_t)getpid());
 	atomic_store(&c->keeper_state, PP_KEEPER_DRAINING);
 	if (rename(part, path)) {

@@ -8,7 +8,8 @@
 /* Descriptor of the locked keeper.lock, to be held for life; -EBUSY: another process holds it. */
 int pp_keeper_lock(const char *spool, struct pp_err *err);
 
-/* Make <spool>/control (complete before it has its name) with state DRAINING and our pid. */
+/* Make <spool>/control (complete before it has its name) with state DRAINING and our pid. Called by the thread that lives as long
+ * as the keeper. */
 int pp_control_make(const char *spool, struct pp_control **ret_control, struct pp_err *err);
 /* `message` is complete before the state is seen; NULL: leave it. */
 void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char *message);

@@ -135,6 +135,18 @@ static int is_held(const char *spool)
 	return pp_lock_is_held(path) == 1;
 }
 
+/* What a keeper that is gone has left: ranks would take it for the page of the one that is to come. */
+static void remove_old_control(const char *spool)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/keeper.lock", spool);
+	if (pp_lock_is_held(path))
+		return;
+	snprintf(path, sizeof(path), "%s/control", spool);
+	unlink(path);
+}
+
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err)
 {
 	struct timespec pause = {.tv_nsec = 2000000};
@@ -154,8 +166,10 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 	for (int i = 0; i < START_MS / 2 && !rc && !is_held(spool); i++) {
 		if (!started && !flock(fd, LOCK_EX | LOCK_NB)) {
 			started = 1;
-			if (!is_held(spool))
+			if (!is_held(spool)) {
+				remove_old_control(spool);
 				rc = spawn(spool, podprof_exe, err);
+			}
 		}
 		nanosleep(&pause, NULL);
 	}

@@ -40,7 +40,7 @@
 #define PP_CONTROL_MAGIC "PODPCTRL"
 
 enum {
-	PP_RING_VERSION = 8,
+	PP_RING_VERSION = 9,
 	PP_RING_BYTE_ORDER = 0x01020304,
 	PP_CHUNK_BYTES = 65536,
 	PP_CHUNK_RECORDS = 1023,
@@ -257,7 +257,7 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	char message[3072];       /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 	_Atomic int64_t request_first, request_last; /* by request_kind */
 	_Atomic uint32_t request_kind;               /* enum pp_ask_kind */
-	uint32_t keeper_space;                       /* pp_proc_pid_space() of `keeper_pid` */
+	_Atomic uint32_t keeper_life;                /* a robust futex that the keeper holds; 0: the kernel has none */
 	char notice[256];                            /* the last of them */
 	_Atomic uint32_t unrecorded_known;           /* 1: */
 	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper has found out */
