@@ -44,18 +44,21 @@ static int set_size(int fd, size_t bytes)
 	return -rc;
 }
 
-/* Reserve [from, to) of the file. By path, not by a kept descriptor: applications close or reuse descriptors they do not know. */
+/* Reserve [from, to) of the file: whole pages. By one call, as the application may have forbidden itself others by now. For older
+ * kernels by path, not by a kept descriptor: applications close or reuse descriptors they do not know. */
 static int reserve(const struct pp_pool *p, size_t from, size_t to)
 {
-	int fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	int rc;
+	int fd, rc;
 
+	if (!madvise((char *)p->header + from, to - from, MADV_POPULATE_WRITE))
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	fd = open(p->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
 	rc = allocate(fd, from, to);
 	close(fd);
-	if (!rc) /* faults now and here, not one by one in the hot path; older kernels refuse, harmless */
-		madvise((char *)p->header + from, to - from, MADV_POPULATE_WRITE);
 	return rc;
 }
 
@@ -174,15 +177,25 @@ static uint32_t take_free(struct pp_pool *p, uint32_t used)
 	return 0;
 }
 
+/* None or all of [from, to), which nobody has used yet: what there was of it is other programs' room. */
+static int reserve_chunks(const struct pp_pool *p, size_t from, size_t to)
+{
+	int rc = reserve(p, from, to);
+
+	if (rc)
+		madvise((char *)p->header + from, to - from, MADV_REMOVE);
+	return rc;
+}
+
 static int grow_file(struct pp_pool *p, uint32_t limit)
 {
 	uint32_t want = limit - p->backed < GROW_CHUNKS ? limit - p->backed : GROW_CHUNKS;
 	size_t from = PP_RING_HEADER_BYTES + (size_t)p->backed * PP_CHUNK_BYTES;
-	int rc = reserve(p, from, from + (size_t)want * PP_CHUNK_BYTES);
+	int rc = reserve_chunks(p, from, from + (size_t)want * PP_CHUNK_BYTES);
 
 	if (rc && want > 1) {
 		want = 1;
-		rc = reserve(p, from, from + PP_CHUNK_BYTES);
+		rc = reserve_chunks(p, from, from + PP_CHUNK_BYTES);
 	}
 	if (rc)
 		return rc;

@@ -298,7 +298,7 @@ static int next_chunk(struct pp_thread_ring *t)
 {
 	int loss;
 
-	if (getpid() != owner) /* a raw clone: the file is not ours */
+	if (pp_rings_are_copied()) /* made past fork's handlers: the file is not ours */
 		return PP_LOSS_AFTER_EXIT + 1;
 	pthread_mutex_lock(&lock);
 	loss = link_chunk(t);
