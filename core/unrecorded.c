@@ -84,7 +84,7 @@ static void ending(int status, void *arg)
 
 	(void)status;
 	(void)arg;
-	if (root != getpid() || pp_guest_is_rank() || !spool)
+	if (pp_guest_is_rank() || root != getpid() || !spool)
 		return;
 	pp_claim_read(&c, -1, -1);
 	/* A launcher whose ranks are on other hosts has no ring here; the keeper knows of them. */

@@ -27,7 +27,10 @@ void pp_hold_begin(struct pp_hold *hold)
 	sigaddset(&ours, SIGXFSZ); /* a file as long as it may be */
 	sigaddset(&ours, SIGTTOU); /* a terminal that is another job's just now */
 	pthread_sigmask(SIG_BLOCK, &ours, &hold->had);
-	sigpending(&hold->waiting);
+	/* Only what was blocked before can have been waiting: most programs save the call, late ones that filter it their life. */
+	sigemptyset(&hold->waiting);
+	if (sigismember(&hold->had, SIGPIPE) || sigismember(&hold->had, SIGXFSZ))
+		sigpending(&hold->waiting);
 	errno = saved;
 }
 
