@@ -380,6 +380,7 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 	/* Acquire: the pool and the rings are whole before recording is seen to be on. */
 	uint32_t on = atomic_load_explicit(&pp_wiped.recording, memory_order_acquire);
 	struct pp_thread_ring *t = pp_thread_self;
+	uint32_t active;
 	int saved = errno;
 
 	if (!on)
@@ -391,13 +392,17 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 		errno = saved;
 		return;
 	}
-	/* A signal handler inside a record that is being filled; a new ring has no `committed` yet and is not busy. */
-	if (t->cursor.generation == PP_RING_BUSY && t->cursor.active != PP_RING_BUSY) {
+	/* A signal handler inside a record that is being filled; a new ring has no `committed` yet and is not busy. `active` is
+	 * read first: a handler that comes in between makes the new ring an old one, and this record would be dropped for it. */
+	active = t->cursor.active;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (t->cursor.generation == PP_RING_BUSY && active != PP_RING_BUSY) {
 		count(t, PP_LOSS_RING_FULL);
 		return;
 	}
-	if (t->cursor.active != on) {
-		t->gap |= t->cursor.active != PP_RING_BUSY;
+	active = t->cursor.active;
+	if (active != on) {
+		t->gap |= active != PP_RING_BUSY;
 		t->cursor.active = on;
 	}
 	t->cursor.generation = PP_RING_BUSY;

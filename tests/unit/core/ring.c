@@ -1,5 +1,6 @@
 /* Thread rings against the keeper's drain: order, reuse, growth, losses, long texts, many threads, handlers. */
 #include <signal.h>
+#include <sys/ptrace.h>
 
 #include "tests/unit/core/ring_kit.h"
 
@@ -277,6 +278,66 @@ TEST(signal_handlers)
 	kit_close();
 }
 
+/* A thread's first record, and when it is done, with a stop at either end for who traces it. */
+static void mark_traced(void)
+{
+	const struct pp_drain_sink all = {.context = &seen, .records = on_signal_records};
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	if (!kit_open(64 << 20) || !pp_thread_enter() || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(3);
+	sigaction(SIGUSR1, &a, NULL);
+	raise(SIGSTOP);
+	kit_mark("forward", 7, 0);
+	raise(SIGSTOP);
+	pp_drain_run(kit_drain, &all);
+	kit_close();
+	CHECK_INT(seen.marks, 1);
+	CHECK_INT(seen.wrong, 0);
+	CHECK_INT(seen.gaps + kit_lost(PP_LOSS_RING_FULL), 1);
+	_exit(test_failures != 0);
+}
+
+/* wait status of a process that a signal handler interrupted after `count` instructions; *ret_over: its record was done before. */
+static int interrupt_after(int count, int *ret_over)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	*ret_over = 0;
+	if (!pid)
+		mark_traced();
+	waitpid(pid, &status, 0);
+	for (int i = 0; WIFSTOPPED(status) && i < count && !*ret_over; i++) {
+		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
+		waitpid(pid, &status, 0);
+		*ret_over = WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP;
+	}
+	for (long next = SIGUSR1; WIFSTOPPED(status); next = 0) {
+		ptrace(PTRACE_CONT, pid, NULL, next);
+		waitpid(pid, &status, 0);
+	}
+	return status;
+}
+
+/* Wherever a signal handler interrupts a thread's first record: that record is there; the handler's is there too, or is counted. */
+TEST(signal_at_each_instruction)
+{
+	int is_over = 0, failures = test_failures;
+
+	for (int count = 0; !is_over && test_failures == failures; count++) {
+		int status = interrupt_after(count, &is_over);
+
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
+			fprintf(stderr, "not checked: tracing is forbidden here\n");
+			return;
+		}
+		CHECK_INT(status, 0);
+		if (status)
+			fprintf(stderr, "the handler came after %d instructions\n", count);
+	}
+}
+
 static volatile sig_atomic_t struck;
 
 static void mark_always(int number)
@@ -418,6 +479,7 @@ int main(void)
 	kit_run(short_threads_forever);
 	kit_run(ended_threads_nobody_reads);
 	kit_run(ended_threads_of_a_full_ring);
+	kit_run(signal_at_each_instruction);
 	kit_run(signal_handlers);
 	kit_run(named_among_signals);
 	kit_run(switched_off_and_on);
