@@ -285,6 +285,25 @@ static void say_largest(const struct pp_dataset *d, const int64_t *all, int best
 	                                     : "no rank waits long in a collective");
 }
 
+static int is_unseen(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->warnings; i++)
+		if (strstr(d->warning[i].text, PP_MPI_UNSEEN))
+			return 1;
+	return 0;
+}
+
+/* Waiting is not small where nobody looked. */
+static void say_unseen(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, char *text, size_t size)
+{
+	snprintf(
+	        text, size,
+	        "limited by: unknown, MPI was not seen, so communication and waiting are not known; most of what is left is %s (%s "
+	        "MPI's calls), %.0f %% of %s",
+	        pp_category_name(best), best == PP_CATEGORY_OTHER ? "sleep, Python, anything unmarked, and" : "with",
+	        100.0 * (double)all[best] / (double)step_ns, whole(d));
+}
+
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size)
 {
 	struct pp_verdict_what what = {.kind = PP_VERDICT_NONE};
@@ -315,6 +334,9 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 		what.kind = PP_VERDICT_UNSPLIT;
 	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT) {
 		what = say_late(d, sum, work, wait, step_ns, text, size);
+	} else if (is_unseen(d)) {
+		say_unseen(d, all, best, step_ns, text, size);
+		what.kind = PP_VERDICT_UNSEEN;
 	} else {
 		say_largest(d, all, best, step_ns, &c, text, size);
 		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = best};

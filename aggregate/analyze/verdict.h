@@ -18,6 +18,7 @@ enum pp_verdict_kind {
 	PP_VERDICT_CHAIN,       /* waiting for one rank that itself waited for another one */
 	PP_VERDICT_UNSPLIT,     /* communication that is not split into waiting and transfer */
 	PP_VERDICT_LARGEST,     /* the largest category of all ranks */
+	PP_VERDICT_UNSEEN,      /* no MPI call was recorded, though MPI ran: the largest category holds its time too */
 };
 
 struct pp_verdict_what {
@@ -26,6 +27,9 @@ struct pp_verdict_what {
 	int category;   /* RANK, LARGEST: pp_category */
 	int32_t behind; /* CHAIN: for whom that rank waited */
 };
+
+/* In the warning that says so of some ranks. */
+#define PP_MPI_UNSEEN "their MPI is not Open MPI 4 or 5"
 
 /* Always a sentence, without full stop or newline, cut at `size`. Returns what it says. */
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size);

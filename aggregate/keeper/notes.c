@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/verdict.h"
 #include "aggregate/keeper/spool.h"
 
 void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
@@ -91,11 +92,10 @@ static void note_other_mpi(const struct pp_rings *r, struct pp_notes *n)
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		ranks += atomic_load_explicit(&pp_rings_header(r, i)->mpi_state, memory_order_relaxed) >= PP_MPI_OTHER_RUNS;
 	if (ranks)
-		pp_notes_add(
-		        n,
-		        "MPI calls of %zu rank%s are not recorded: their MPI is not Open MPI 4 or 5. Their time counts as that "
-		        "of the ranges around them",
-		        ranks, ranks == 1 ? "" : "s");
+		pp_notes_add(n,
+		             "MPI calls of %zu rank%s are not recorded: " PP_MPI_UNSEEN ". Their time counts as that "
+		             "of the ranges around them",
+		             ranks, ranks == 1 ? "" : "s");
 }
 
 /* Calls of the program that could not be followed. */

@@ -183,6 +183,20 @@ static int64_t one_of(struct pp_pod_fill *f, const char *variable, int64_t absen
 	return value;
 }
 
+static void fill_warnings(struct pp_pod_fill *f)
+{
+	struct pp_pod_column c;
+
+	if (f->code || !pp_pod_has(f->pod, "quality", "warning"))
+		return;
+	f->code = pp_pod_look(f->pod, "quality", "warning", &c, f->err);
+	if (f->code || !pp_pod_get(f, "quality", "warning", c.n, 1u << PP_POD_TEXT, &c))
+		return;
+	for (size_t i = 0; i < c.n; i++)
+		pp_dataset_warn(f->d, "%s", pp_pod_text(&c, i));
+	pp_pod_release(&c);
+}
+
 static void fill_quality(struct pp_pod_fill *f)
 {
 	struct pp_dataset *d = f->d;
@@ -197,6 +211,7 @@ static void fill_quality(struct pp_pod_fill *f)
 	d->straggler.waited_for = (int32_t)one_of(f, "straggler_waited_for", -1);
 	d->straggler.waited_ns = one_of(f, "straggler_waited_ns", 0);
 	d->straggler.involuntary = one_of(f, "straggler_involuntary", 0);
+	fill_warnings(f);
 }
 
 /* Equal on all ranks: the first one's. */

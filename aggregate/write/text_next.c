@@ -86,6 +86,9 @@ void pp_text_next(const struct pp_verdict_what *what, FILE *to)
 	case PP_VERDICT_UNSPLIT:
 		fputs("see which calls take longest, and between which ranks, in report.html; " READ "who-waited-for-whom\n", to);
 		break;
+	case PP_VERDICT_UNSEEN:
+		fputs("run it with Open MPI 4 or 5, or mark communication by podprof_range_push_as(); " READ "verdict\n", to);
+		break;
 	default:
 		fputs("see the status of the ranks, and if the steps asked for were reached; " READ "quality\n", to);
 	}

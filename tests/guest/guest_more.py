@@ -92,6 +92,10 @@ def mpich(place, full):
     logs = place.new_logs()
     check(run([mpirun, "-n", "2", *place.under(logs, [program, "normal"])]).code == 0, "the job")
     check(any("MPI calls of 2 ranks are not recorded" in text(w) for w in quality(session_of(logs))["warning"]), "quality says nothing of MPI")
+    for name in ("summary.txt", "report.html"):
+        said = open(os.path.join(session_of(logs), name), encoding="utf-8").read().lower()
+        check("limited by: unknown, mpi was not seen, so communication and waiting are not known" in said, f"the verdict of {name}")
+        check("no rank waits" not in said, f"{name} says that no rank waits")
 
 
 def left_mpi(place, full):

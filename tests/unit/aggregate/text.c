@@ -150,6 +150,7 @@ TEST(what_to_do_next)
 	         {{PP_VERDICT_SHARED, 5, 0}, "which cores rank 5 may use"},
 	         {{PP_VERDICT_CHAIN, 5, 0, 2}, "look at rank 2 first: rank 5 waited for it"},
 	         {{PP_VERDICT_UNSPLIT, 0, 0}, "see which calls take longest"},
+	         {{PP_VERDICT_UNSEEN, 0, 0}, "run it with Open MPI 4 or 5"},
 	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_INPUT}, "input pipeline"},
 	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_OUTPUT}, "write less often"},
 	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_HOST_COMMUNICATION}, "operations and channels"},
