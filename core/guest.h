@@ -30,6 +30,8 @@ void pp_guest_record(int on);
 void pp_guest_pause(int paused);
 /* One line on stderr, from rank 0 only. */
 void pp_guest_say(const char *text);
+/* From now on it prints, though it is not rank 0, which has no podprof. */
+void pp_guest_speak(void);
 
 /* The keeper's page, mapped for life; NULL: it was not there, or is another podprof's. At the claim. */
 const struct pp_control *pp_guest_control(void);

@@ -138,6 +138,8 @@ static void print_message(const struct pp_control *c)
 {
 	char text[sizeof(c->message) + 1];
 
+	if (atomic_load_explicit(&c->speaker, memory_order_relaxed) == pp_guest_rank())
+		pp_guest_speak();
 	memcpy(text, c->message, sizeof(c->message));
 	text[sizeof(c->message)] = '\0';
 	for (char *line = text, *end; *line; line = end) {

@@ -63,6 +63,7 @@ static void begin_to_close(struct pp_keeper *k)
 {
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
+	atomic_store_explicit(&k->control->speaker, pp_missing_speaker(&k->view), memory_order_relaxed);
 	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
 	for (int i = 0; i < LAST_ROUNDS && pp_keeper_drain(k); i++)
 		;
@@ -135,6 +136,19 @@ static void add_why(struct pp_keeper *k, char *message, size_t size)
 		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
 }
 
+/* What rank 0 was told while the job ran is not said again. 1: a sentence was added. */
+static int add_missing(struct pp_keeper *k, char *message, size_t size)
+{
+	size_t n = strlen(message);
+	char text[256];
+
+	pp_missing_text(&k->view, text, sizeof(text));
+	if (!*text || !n || n + 1 >= size || (k->missing.said && !atomic_load(&k->control->speaker)))
+		return 0;
+	snprintf(message + n, size - n, "\n%s", text);
+	return 1;
+}
+
 /* Where captures had ranks record, or may on other hosts before these are asked for their shares, the options' window is what its
  * rows say. */
 static void cut_window(struct pp_keeper *k)
@@ -170,7 +184,8 @@ static int close_window(struct pp_keeper *k)
 		pp_keeper_log("failed: %s", err.text);
 		snprintf(message, sizeof(message), "no session was written: %s", err.text);
 	} else {
-		add_why(k, message, sizeof(message));
+		if (!add_missing(k, message, sizeof(message))) /* where it explains why there is no other keeper */
+			add_why(k, message, sizeof(message));
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
@@ -197,6 +212,8 @@ static int close_windows(struct pp_keeper *k)
 	pp_pod_tell_over(k->pod);
 	rc = pp_windows_message(&k->windows, &k->job, message, sizeof(message));
 	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
+	if (!rc)
+		add_missing(k, message, sizeof(message));
 	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	return rc;

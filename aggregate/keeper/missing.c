@@ -118,3 +118,47 @@ void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const 
 		say(control, state, size, absent, missing);
 	free(state);
 }
+
+int32_t pp_missing_launched(const struct pp_spool_view *v)
+{
+	int32_t size = 0, here = 0;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
+		size = pp_rings_header(v->rings, i)->size > size ? pp_rings_header(v->rings, i)->size : size;
+	for (size_t i = 0; i < v->runs; i++) {
+		if (v->run[i].rank < 0)
+			return 0;
+		here = v->run[i].local_size > here ? v->run[i].local_size : here;
+	}
+	return here == size && size <= MOST_RANKS ? size : 0;
+}
+
+int32_t pp_missing_speaker(const struct pp_spool_view *v)
+{
+	int32_t first = INT32_MAX;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
+		if (!pp_rings_is_aside(v->rings, i) && pp_rings_header(v->rings, i)->rank < first)
+			first = pp_rings_header(v->rings, i)->rank;
+	return pp_missing_launched(v) > 0 && first < pp_missing_launched(v) ? first : 0;
+}
+
+void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size)
+{
+	int32_t ranks = pp_missing_launched(v), absent = 0;
+	char *state = calloc((size_t)ranks + 1, 1), list[96];
+
+	text[0] = '\0';
+	if (!state)
+		return;
+	mark(v, NULL, state, ranks);
+	for (int32_t i = 0; i < ranks; i++) {
+		absent += state[i] == ABSENT;
+		state[i] = state[i] == ABSENT ? ABSENT : HERE;
+	}
+	list_ranks(state, ranks, list, sizeof(list));
+	if (absent)
+		snprintf(text, size, "rank%s %s %s started without podprof. Write 'podprof run --' right before %s program too",
+		         absent == 1 ? "" : "s", list, absent == 1 ? "was" : "were", absent == 1 ? "its" : "their");
+	free(state);
+}

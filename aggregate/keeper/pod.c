@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
@@ -217,6 +218,8 @@ static void decide(struct pp_pod *p)
 		return;
 	}
 	zero = has_zero(p, &size);
+	if (pp_missing_launched(p->o.job->view)) /* rank 0 is here, and has no podprof */
+		return;
 	if (size > 1 && (zero == 0 || pp_pod_is_invited(p)))
 		p->state = PP_POD_SEARCHING;
 }

@@ -261,11 +261,13 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	char notice[256];                            /* the last of them */
 	_Atomic uint32_t unrecorded_known;           /* 1: */
 	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper has found out */
+	_Atomic int32_t speaker; /* rank that prints `message`: 0, or where that one has no podprof the first that has */
 };
 
 /* Why a job without a ring has recorded nothing, as far as anyone can tell. */
 #define PP_UNRECORDED_PLAIN                                                                                                        \
-	"no process called MPI, began a step or opened a range. Mark steps with podprof_step_begin(), in Python with "             \
+	"no process with podprof in it called MPI, began a step or opened a range. Mark steps with podprof_step_begin(), in "      \
+	"Python with "                                                                                                             \
 	"podprof.steps()"
 /* <spool>/said: made by whoever says why nothing, or not all, is recorded; so it is said once. */
 #define PP_SAID_FILE "said"

@@ -32,7 +32,7 @@ def built(place, name, *flags):
 
 def nothing(place, full):
     """Programs without evidence: alone, below shells and launchers, however they end."""
-    plain = [NOTHING, "no process called MPI", "podprof_step_begin()"]
+    plain = [NOTHING, "no process with podprof in it called MPI", "podprof_step_begin()"]
     for command, code in (([PYTHON, "-c", "print(1)"], 0), ([PYTHON, "-c", "import os; os._exit(0)"], 0), (["/bin/sh", "-c", "true; exit 3"], 3),
                           (["/bin/bash", "-c", "sleep 0.1 | cat"], 0), (place.mpirun(2, ["/bin/hostname"]), 0)):
         said(place, place.under(place.new_logs(), command), plain, code=code)
@@ -84,9 +84,22 @@ def two_outputs(place, full):
     check(got.code == 0 and len(told) == 1 and len(got.podprof_lines()) == 3, got.told())
 
 
+def some_without(place, full):
+    """Parts of an MPMD job without podprof, rank 0 among them or not: the session has the others, and one line says why and what to type."""
+    program = place.program("mpi_ends")
+    for first, line in ((0, "rank 0 was started without podprof. Write 'podprof run --' right before its program too"),
+                        (1, "ranks 1-2 were started without podprof. Write 'podprof run --' right before their program too")):
+        logs = place.new_logs()
+        under, bare = place.under(logs, [program, "normal"]), [program, "normal"]
+        got = run([jobs.MPIRUN, "--oversubscribe", "-n", "1", *(under if first else bare), ":", "-n", "2", *(bare if first else under)])
+        check(got.code == 0 and len([said for said in got.podprof_lines() if line in said]) == 1, got.told())
+        check(any("steps 0..19 captured on " in said for said in got.podprof_lines()), got.told())
+        session_of(logs)
+
+
 CASES = {
     "nothing": nothing, "something": something, "not_loadable": not_loadable, "replaced": replaced, "spool_in_use": spool_in_use,
-    "two_outputs": two_outputs,
+    "two_outputs": two_outputs, "some_without": some_without,
 }
 
 if __name__ == "__main__":
