@@ -101,18 +101,35 @@ static int update_size(struct pp_drain *d)
 	return 0;
 }
 
-/* What stands in place of the header when it is gone: the rank is still the rank. The words before the names and the end of each
- * slot, not its first line, which the thread writes with each call. In a file that is cut within a page zeros stand behind its
- * end: what was copied counts when the file is still whole. */
+enum { WORDS = offsetof(struct pp_ring_header, domain), LINE = offsetof(struct pp_thread_slot, state) };
+
+/* What remember() keeps: the words before the names and the end of each slot, not its first line, which the thread writes with each
+ * call. */
+static int has_changed(const struct pp_drain *d, uint32_t threads)
+{
+	const struct pp_ring_header *now = pp_drain_header(d);
+
+	if (memcmp(d->known, now, WORDS))
+		return 1;
+	for (uint32_t i = 0; i < threads; i++)
+		if (memcmp((const char *)&d->known->thread[i] + LINE, (const char *)&now->thread[i] + LINE,
+		           sizeof(now->thread[i]) - LINE))
+			return 1;
+	return 0;
+}
+
+/* What stands in place of the header when it is gone: the rank is still the rank. In a file that is cut within a page zeros stand
+ * behind its end: what was copied counts when the file is still whole. Most runs change nothing, and need no look at the file. */
 static void remember(struct pp_drain *d, uint32_t threads)
 {
-	const size_t line = offsetof(struct pp_thread_slot, state);
 	struct pp_ring_header *copy = d->spare;
 
-	memcpy(copy, d->map, offsetof(struct pp_ring_header, domain));
+	if (!has_changed(d, threads))
+		return;
+	memcpy(copy, d->map, WORDS);
 	for (uint32_t i = 0; i < threads; i++)
-		memcpy((char *)&copy->thread[i] + line, (const char *)&pp_drain_header(d)->thread[i] + line,
-		       sizeof(copy->thread[i]) - line);
+		memcpy((char *)&copy->thread[i] + LINE, (const char *)&pp_drain_header(d)->thread[i] + LINE,
+		       sizeof(copy->thread[i]) - LINE);
 	if (update_size(d) || d->guard.cut)
 		return;
 	d->spare = d->known;
