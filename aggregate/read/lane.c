@@ -14,17 +14,11 @@ struct pp_blocks *pp_lane_blocks(struct pp_lane *lane)
 	return &lane->blocks;
 }
 
-/* Of a span with two ends: each had a record. */
-static unsigned records_of(const struct pp_span *s)
-{
-	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_ASYNC || s->kind == PP_SPAN_STEP ? 2 : 1;
-}
-
-void pp_lane_evicted(struct pp_lane *lane, const struct pp_span *span, int64_t end)
+void pp_lane_evicted(struct pp_lane *lane, uint64_t records, int64_t end)
 {
 	if (end > lane->pair->horizon)
 		lane->pair->horizon = end;
-	lane->pair->lost[PP_LOSS_EVICTED] += records_of(span);
+	lane->pair->lost[PP_LOSS_EVICTED] += records;
 }
 
 static void stack_moved(struct pp_stack *s, const struct pp_span *old, struct pp_span *moved)
@@ -49,7 +43,7 @@ static void table_moved(struct pp_open_table *t, uint64_t id, struct pp_span *mo
 void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved)
 {
 	if (!moved)
-		pp_lane_evicted(lane, old, old->begin);
+		pp_lane_evicted(lane, pp_store_records(old), old->begin);
 	if (old->kind == PP_SPAN_RANGE)
 		stack_moved(&lane->stack[old->domain], old, moved);
 	else if (old->kind == PP_SPAN_ASYNC)
@@ -96,6 +90,12 @@ void pp_lane_emptied(struct pp_lane *lane)
 	lane->pair->emptied++;
 }
 
+static void see_last(struct pp_pair *p, const struct pp_lane *lane)
+{
+	if (lane->last > p->last)
+		p->last = lane->last;
+}
+
 void pp_pair_forget(struct pp_pair *p)
 {
 	struct pp_lane **at = &p->lanes, *lane;
@@ -103,6 +103,7 @@ void pp_pair_forget(struct pp_pair *p)
 	p->emptied = 0;
 	while ((lane = *at)) {
 		if (lane->over && !lane->blocks.first) {
+			see_last(p, lane);
 			*at = lane->next;
 			free_lane(lane);
 		} else {
@@ -254,6 +255,7 @@ void pp_lane_close(struct pp_lane *lane, int thread_ended)
 void pp_pair_close(struct pp_pair *p)
 {
 	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next) {
+		see_last(p, lane);
 		if (p->lane[lane->slot] == lane)
 			refresh_name(lane);
 		pp_lane_close(lane, 0);

@@ -42,15 +42,30 @@ static uint32_t intern_text(struct pp_pair *p, const char *text, size_t length)
 }
 
 /* oneDNN makes a primitive and executes it under one name, in two domains. They are two operators. */
-static int is_creation(const char *domain)
+static int is_creation(const struct pp_lane *lane, const struct pp_record *r)
 {
 	static const char creation[] = "dnnl::primitive::create";
 
-	return !strncmp(domain, creation, sizeof(creation));
+	return r->range.source == PP_SOURCE_ITT &&
+	       !strncmp(lane->pair->header->domain[r->range.domain].text, creation, sizeof(creation));
 }
 
-/* What stands behind the name is its payload, where the range has no other. */
-static uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+/* Out of line: its array and its branches would cost every push some instructions. */
+static __attribute__((noinline)) uint32_t intern_creation(struct pp_pair *p, const char *text, size_t length)
+{
+	static const char behind[] = " (create)";
+	char longer[PP_TEXT_INLINE * 2];
+
+	if (length + sizeof(behind) > sizeof(longer))
+		return intern_text(p, text, length);
+	memcpy(longer, text, length);
+	memcpy(longer + length, behind, sizeof(behind) - 1);
+	return intern_text(p, longer, length + sizeof(behind) - 1);
+}
+
+/* What stands behind the name is its payload, where the range has no other. Every push goes through it. */
+static inline __attribute__((always_inline)) uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r,
+                                                                   const char *text, size_t length)
 {
 	size_t plain = length;
 
@@ -58,17 +73,7 @@ static uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r, co
 		plain = pp_name_plain(text, length);
 	if (plain < length)
 		pp_payload_suffix(lane, r, text + plain + 2, length - plain - 2);
-	if (r->range.source == PP_SOURCE_ITT && is_creation(lane->pair->header->domain[r->range.domain].text)) {
-		static const char behind[] = " (create)";
-		char longer[PP_TEXT_INLINE * 2];
-
-		if (plain + sizeof(behind) <= sizeof(longer)) {
-			memcpy(longer, text, plain);
-			memcpy(longer + plain, behind, sizeof(behind) - 1);
-			return intern_text(lane->pair, longer, plain + sizeof(behind) - 1);
-		}
-	}
-	return intern_text(lane->pair, text, plain);
+	return is_creation(lane, r) ? intern_creation(lane->pair, text, plain) : intern_text(lane->pair, text, plain);
 }
 
 static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
@@ -328,6 +333,7 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count)
 {
 	struct pp_pair *p = context;
+	struct pp_lane *lane = p->lane[slot];
 
 	p->records += count;
 	for (uint32_t i = 0; i < count; i++) {
@@ -335,7 +341,6 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		struct pp_record r = record[i];
 		const char *text = r.range.text;
 		size_t length = 0;
-		struct pp_lane *lane;
 		int64_t last;
 
 		if (r.kind == PP_RECORD_NONE)
@@ -349,9 +354,11 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		i += r.more;
 		if (r.kind == PP_RECORD_THREAD_END) {
 			pp_pair_succeeded(p, slot, &r.thread);
+			lane = NULL;
 			continue;
 		}
-		lane = p->lane[slot] ? p->lane[slot] : pp_lane_new(p, slot);
+		if (!lane)
+			lane = pp_lane_new(p, slot);
 		if (!lane) {
 			p->lost[PP_LOSS_NO_THREAD]++;
 			continue;
@@ -363,8 +370,6 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 			lane->first = (int64_t)r.tick;
 		if (last > lane->last)
 			lane->last = last;
-		if (last > p->last)
-			p->last = last;
 		one(lane, &r, text, length);
 	}
 	if (p->shared->store.bytes > p->shared->store.buffer)

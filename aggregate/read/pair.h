@@ -63,7 +63,7 @@ struct pp_pair { /* one ring */
 	uint32_t emptied; /* threads whose spans were all evicted, since pp_pair_forget() */
 	uint64_t lost[PP_LOSSES];
 	int64_t horizon;
-	int64_t last; /* tick of the last record, also of threads that are forgotten; INT64_MIN: none */
+	int64_t last; /* tick of the last record: of threads that are forgotten, of all after pp_pair_close(); INT64_MIN: none */
 	uint64_t steps_ended;
 	struct pp_step_ended ended[PP_STEPS_ENDED]; /* the last of them, by their count */
 };
@@ -117,7 +117,8 @@ void pp_lane_emptied(struct pp_lane *lane);
 
 int pp_lane_over(const struct pp_lane *lane);
 struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);
-void pp_lane_evicted(struct pp_lane *lane, const struct pp_span *span, int64_t end);
+/* Closed spans of that many records are gone, the last ended at `end`. */
+void pp_lane_evicted(struct pp_lane *lane, uint64_t records, int64_t end);
 /* An open span stands elsewhere now; NULL: it is lost. */
 void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
 

@@ -80,10 +80,11 @@ static struct pp_block *make(struct pp_store *s, size_t bytes)
 		}
 		s->bytes += bytes == BLOCK_BYTES ? bytes : 0;
 	}
-	*b = (struct pp_block){.bytes = bytes,
-	                       .charged = bytes == BLOCK_BYTES ? bytes : 0,
-	                       .room = (uint32_t)(bytes / sizeof(*span)),
-	                       .span = span};
+	*b = (struct pp_block){.bytes = bytes, .room = (uint32_t)(bytes / sizeof(*span)), .span = span};
+	if (bytes == BLOCK_BYTES) {
+		b->charged = bytes;
+		b->paid = b->room;
+	}
 	return b;
 }
 
@@ -94,17 +95,16 @@ void pp_block_free(struct pp_block *block)
 }
 
 /* What the block's spans have touched of it by now. */
-static void charge(struct pp_store *s, struct pp_block *b)
+static __attribute__((noinline)) void charge(struct pp_store *s, struct pp_block *b)
 {
 	size_t touched = b->used * sizeof(b->span[0]);
 
-	if (touched <= b->charged)
-		return;
 	if (!s->page)
 		s->page = (size_t)sysconf(_SC_PAGESIZE);
 	touched = (touched + s->page - 1) / s->page * s->page;
 	s->bytes += touched - b->charged;
 	b->charged = touched;
+	b->paid = (uint32_t)(touched / sizeof(b->span[0]));
 }
 
 static void unlink_age(struct pp_store *s, struct pp_block *b)
@@ -113,26 +113,36 @@ static void unlink_age(struct pp_store *s, struct pp_block *b)
 	*(b->newer ? &b->newer->older : &s->newest) = b->older;
 }
 
+/* This and charge() out of line: inlined, each call of pp_store_add() would save registers for them. */
+static __attribute__((noinline)) struct pp_block *next_block(struct pp_store *s, struct pp_blocks *lane_blocks,
+                                                             struct pp_lane *lane)
+{
+	struct pp_block *b = lane_blocks->last, *n = make(s, b ? BLOCK_BYTES : FIRST_BYTES);
+
+	if (!n)
+		return NULL;
+	n->lane = lane;
+	n->older = s->newest;
+	*(s->newest ? &s->newest->newer : &s->oldest) = n;
+	s->newest = n;
+	*(b ? &b->next : &lane_blocks->first) = n;
+	lane_blocks->last = n;
+	return n;
+}
+
 struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane)
 {
 	struct pp_block *b = lane_blocks->last;
 	struct pp_span *span;
 
 	if (!b || b->used == b->room) {
-		struct pp_block *n = make(s, b ? BLOCK_BYTES : FIRST_BYTES);
-
-		if (!n)
+		b = next_block(s, lane_blocks, lane);
+		if (!b)
 			return NULL;
-		n->lane = lane;
-		n->older = s->newest;
-		*(s->newest ? &s->newest->newer : &s->oldest) = n;
-		s->newest = n;
-		*(b ? &b->next : &lane_blocks->first) = n;
-		lane_blocks->last = n;
-		b = n;
 	}
 	span = &b->span[b->used++];
-	charge(s, b);
+	if (b->used > b->paid)
+		charge(s, b);
 	lane_blocks->spans++;
 	memset(span, 0, sizeof(*span));
 	return span;
@@ -168,13 +178,16 @@ static void give_back(struct pp_store *s, struct pp_block *b)
 static void evict_block(struct pp_store *s, struct pp_block *b)
 {
 	struct pp_blocks *blocks = pp_lane_blocks(b->lane);
+	uint64_t records = 0;
+	int64_t end = INT64_MIN;
 
 	pp_store_pop(s, blocks);
 	for (uint32_t i = 0; i < b->used; i++) {
 		struct pp_span *old = &b->span[i], *moved;
 
 		if (!(old->flags & PP_SPAN_OPEN)) {
-			pp_lane_evicted(b->lane, old, old->end);
+			records += pp_store_records(old);
+			end = old->end > end ? old->end : end;
 			continue;
 		}
 		moved = pp_store_add(s, blocks, b->lane);
@@ -182,6 +195,7 @@ static void evict_block(struct pp_store *s, struct pp_block *b)
 			*moved = *old;
 		pp_lane_moved(b->lane, old, moved);
 	}
+	pp_lane_evicted(b->lane, records, end);
 	if (!blocks->first)
 		pp_lane_emptied(b->lane);
 	give_back(s, b);
@@ -207,7 +221,7 @@ static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_la
 	if (old->flags & PP_SPAN_OPEN)
 		pp_lane_moved(lane, old, moved);
 	else if (!moved)
-		pp_lane_evicted(lane, old, old->end);
+		pp_lane_evicted(lane, pp_store_records(old), old->end);
 }
 
 void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t from, int64_t to)

@@ -21,6 +21,7 @@ struct pp_block {
 	size_t bytes;   /* of the mapping */
 	size_t charged; /* of them: a large block's all, of a thread's first one the pages in use */
 	uint32_t used, room;
+	uint32_t paid;        /* spans that lie in what is charged */
 	struct pp_span *span; /* [room], a mapping of its own: whole pages, filled to the end before the next block begins */
 };
 
@@ -38,6 +39,12 @@ struct pp_store {
 	size_t slab_left;
 	int no_slabs; /* the system gave none */
 };
+
+/* Of a span with two ends: each had a record. */
+static inline unsigned pp_store_records(const struct pp_span *s)
+{
+	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_ASYNC || s->kind == PP_SPAN_STEP ? 2 : 1;
+}
 
 /* Room for one more span of the lane, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
 struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane);
