@@ -41,9 +41,9 @@ def chain(place, full):
 
 
 def chain_three(place, full):
-    """Two links: rank 2 is waited for most, but not in most of the waiting; for whom it waited itself is said of it, too."""
-    verdict, said = told(place, 4, "chain_three", "marked", "2")
-    check("(rank 2 most, " in verdict and "which itself waited for rank 1)" in verdict, said)
+    """Two links: rank 2 is waited for by most, in about half of all waiting; for whom it waited itself is said of it either way."""
+    verdict, said = told(place, 5, "chain_three", "marked", "2")
+    check(re.search(r"(most for rank 2|\(rank 2 most, \d+ % of it), which itself waited for rank 1", verdict), said)
 
 
 def messages(place, full):
