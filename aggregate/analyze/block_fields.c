@@ -247,7 +247,7 @@ static void do_files(struct pp_block_io *io, struct pp_dataset *d)
 
 static void do_memories(struct pp_block_io *io, struct pp_dataset *d)
 {
-	d->memory = pp_block_array(io, d->memory, &d->memories, sizeof(*d->memory), 12);
+	d->memory = pp_block_array(io, d->memory, &d->memories, sizeof(*d->memory), 13);
 	for (size_t i = 0; i < d->memories; i++) {
 		struct pp_memory *m = &d->memory[i].m;
 
@@ -261,6 +261,7 @@ static void do_memories(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_U(io, m->children_cpu_ns);
 		PP_BLOCK_U(io, m->minor_faults);
 		PP_BLOCK_U(io, m->major_faults);
+		PP_BLOCK_U(io, m->run_queue_ns);
 		PP_BLOCK_U(io, m->children);
 		PP_BLOCK_U(io, m->pss_present);
 		need_worker(io, d, d->memory[i].worker);

@@ -161,10 +161,11 @@ struct pp_late { /* who made others wait */
 	int64_t steps;    /* steps in which it was the one that cost most */
 };
 
-struct pp_straggler {        /* of the rank that the others wait for most, late[0]; sums over the steps */
-	int32_t waited_for;  /* for whom it waited most itself; -1: for nobody */
-	int64_t waited_ns;   /* how long */
-	int64_t involuntary; /* its involuntary context switches */
+struct pp_straggler {         /* of the rank that the others wait for most, late[0]; sums over the steps */
+	int32_t waited_for;   /* for whom it waited most itself; -1: for nobody */
+	int64_t waited_ns;    /* how long */
+	int64_t involuntary;  /* its involuntary context switches */
+	int64_t run_queue_ns; /* ready to run without a core; -1: not known */
 };
 
 struct pp_warning {

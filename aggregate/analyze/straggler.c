@@ -135,13 +135,41 @@ static int sum_waits(const struct pp_dataset *d, size_t who, int64_t *waited_ns)
 	return rc;
 }
 
+/* In the steps, by the samples between the first and the last of them; -1: there are none, or this kernel does not count it. */
+static int64_t run_queue_of(const struct pp_dataset *d, size_t who)
+{
+	int64_t begin = INT64_MAX, end = INT64_MIN, in_steps = 0;
+	const struct pp_memory *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < d->steps; i++) {
+		const struct pp_cell *cell = &d->cell[i * d->workers + who];
+
+		if (!cell->present)
+			continue;
+		begin = cell->begin_ns < begin ? cell->begin_ns : begin;
+		end = cell->end_ns > end ? cell->end_ns : end;
+		in_steps += cell->step_ns;
+	}
+	for (size_t i = 0; i < d->memories; i++) {
+		const struct pp_memory *m = &d->memory[i].m;
+
+		if (d->memory[i].worker != d->worker[who].rank || m->time < begin || m->time > end)
+			continue;
+		first = first ? first : m;
+		last = m;
+	}
+	if (!last || last == first || !first->run_queue_ns || last->run_queue_ns < first->run_queue_ns)
+		return -1;
+	return (int64_t)((double)(last->run_queue_ns - first->run_queue_ns) * (double)in_steps / ((double)end - (double)begin));
+}
+
 int pp_dataset_straggler(struct pp_dataset *d)
 {
 	struct pp_straggler *s = &d->straggler;
 	int64_t exposed = 0, *waited_ns;
 	size_t who, most = 0;
 
-	*s = (struct pp_straggler){.waited_for = -1};
+	*s = (struct pp_straggler){.waited_for = -1, .run_queue_ns = -1};
 	if (!d->workers || !d->late || d->late[0].wait_ns <= 0)
 		return 0;
 	who = pp_dataset_worker(d, d->late[0].rank);
@@ -162,6 +190,7 @@ int pp_dataset_straggler(struct pp_dataset *d)
 		s->waited_for = d->worker[most].rank;
 		s->waited_ns = waited_ns[most] < exposed ? waited_ns[most] : exposed; /* work hid the rest */
 	}
+	s->run_queue_ns = run_queue_of(d, who);
 	free(waited_ns);
 	return 0;
 }

@@ -127,16 +127,37 @@ static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum
 	return c;
 }
 
+/* Evidence that the rank lacked a core while it worked, and so lost a quarter of `ns` or more per step; "": there is none. A rank
+ * that polls in communication goes to the run queue, and its sched_yield counts as an involuntary switch: that time is taken off
+ * first, and switches count only where the run queue is not known and the rank was hardly in communication. */
+static int say_shared(const struct pp_dataset *d, const struct worker_sum *sum, int64_t ns, char *text, size_t size)
+{
+	int64_t talked =
+	        sum->wait_ns + sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] + sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
+	double switches = (double)d->straggler.involuntary / (double)sum->steps;
+	char shown[PP_TEXT_UNIT];
+
+	text[0] = '\0';
+	if (d->straggler.run_queue_ns >= 0) {
+		if ((d->straggler.run_queue_ns - talked) / sum->steps * 4 >= ns && d->straggler.run_queue_ns > talked)
+			snprintf(text, size, "cores are shared: rank %d was ready to run without a core for %s of %s",
+			         (int)d->late[0].rank, pp_text_time(shown, d->straggler.run_queue_ns / sum->steps), whole(d));
+	} else if (switches >= 1 && switches * SLICE_NS * 4 >= (double)ns && talked / sum->steps * 4 < ns) {
+		snprintf(text, size, "cores are shared: rank %d had %.1f involuntary context switches in %s", (int)d->late[0].rank,
+		         switches, whole(d));
+	}
+	return text[0] != '\0';
+}
+
 /* Waiting for one rank that does no more than the others: what is known of it, and no guess. */
 static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c,
                                               double share, char *text, size_t size)
 {
 	const struct pp_straggler *s = &d->straggler;
-	double switches = (double)s->involuntary / (double)sum->steps;
 	int length = snprintf(text, size, "limited by: waiting in collectives, %.0f %% of %s, most for rank %d", share, whole(d),
 	                      (int)d->late[0].rank);
 	size_t at = length > 0 && (size_t)length < size ? (size_t)length : 0;
-	char shown[PP_TEXT_UNIT];
+	char shown[PP_TEXT_UNIT], shared[128];
 
 	if (c->unsplit_ns > c->waited_ns) {
 		snprintf(text + at, size - at,
@@ -150,11 +171,8 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
 		         pp_text_time(shown, c->waited_ns), whole(d));
 		return (struct pp_verdict_what){.kind = PP_VERDICT_CHAIN, .rank = d->late[0].rank, .behind = s->waited_for};
 	}
-	if (switches >= 1 && switches * SLICE_NS * 4 >= (double)c->late_ns) {
-		snprintf(text + at, size - at,
-		         "; its own work does not explain it, cores are shared (%.1f involuntary context switches of that rank in "
-		         "%s)",
-		         switches, whole(d));
+	if (say_shared(d, sum, c->late_ns, shared, sizeof(shared))) {
+		snprintf(text + at, size - at, "; its own work does not explain it, %s", shared);
 		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = d->late[0].rank};
 	}
 	snprintf(text + at, size - at, "; its own work does not explain it");
@@ -181,7 +199,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 {
 	const struct pp_late *late = &d->late[0];
 	double share = 100.0 * (double)wait / (double)step_ns;
-	char shown[PP_TEXT_UNIT];
+	char shown[PP_TEXT_UNIT], shared[128];
 	size_t who = d->workers;
 	struct cause c;
 
@@ -205,6 +223,12 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 	         (int)late->rank, pp_category_name(c.category), explain(c.category), pp_text_time(shown, c.most_ns),
 	         100.0 * (double)c.most_ns / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
 	         d->steps == 1 ? whole(d) : "the step");
+	if (say_shared(d, &sum[who], c.most_ns, shared, sizeof(shared))) {
+		size_t at = strlen(text);
+
+		snprintf(text + at, size - at, ", and %s", shared);
+		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = late->rank};
+	}
 	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = c.category};
 }
 

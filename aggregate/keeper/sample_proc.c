@@ -169,6 +169,20 @@ static int read_pss(const char *proc, int pid, uint64_t *ret_bytes)
 	return 0;
 }
 
+/* The second number; of the main thread, which is the one that calls MPI. 0: a kernel without it. */
+static uint64_t read_run_queue(const char *proc, int pid)
+{
+	char path[128], text[128], *end;
+	unsigned long long waited;
+
+	snprintf(path, sizeof(path), "%s/%d/schedstat", proc, pid);
+	if (pp_proc_read(path, text, sizeof(text)) <= 0)
+		return 0;
+	strtoull(text, &end, 10);
+	waited = strtoull(end, NULL, 10);
+	return waited;
+}
+
 int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
                       struct pp_memory *ret, const char **ret_note)
 {
@@ -186,6 +200,7 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 	m.system_ns = ns_of(l.system);
 	m.minor_faults = l.minor;
 	m.major_faults = l.major;
+	m.run_queue_ns = read_run_queue(proc, pid);
 	m.children_cpu_ns = ns_of(l.children_user + l.children_system);
 	add_tree(proc, pid, rings, &m, ret_note);
 	if (with_pss) {

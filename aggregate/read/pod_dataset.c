@@ -211,6 +211,7 @@ static void fill_quality(struct pp_pod_fill *f)
 	d->straggler.waited_for = (int32_t)one_of(f, "straggler_waited_for", -1);
 	d->straggler.waited_ns = one_of(f, "straggler_waited_ns", 0);
 	d->straggler.involuntary = one_of(f, "straggler_involuntary", 0);
+	d->straggler.run_queue_ns = one_of(f, "straggler_run_queue_ns", -1);
 	fill_warnings(f);
 }
 

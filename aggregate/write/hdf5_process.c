@@ -99,6 +99,7 @@ static void write_process(struct pp_h5 *h, const struct pp_dataset *d)
 		MEMBER(h, "sample_minor_faults", n, m, m.minor_faults);
 		MEMBER(h, "sample_major_faults", n, m, m.major_faults);
 		MEMBER(h, "sample_children_cpu_ns", n, m, m.children_cpu_ns);
+		MEMBER(h, "sample_run_queue_ns", n, m, m.run_queue_ns);
 	}
 	pp_h5_group_end(h);
 }

@@ -349,6 +349,7 @@ static void write_quality(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_put(h, "straggler_waited_for", &d->straggler.waited_for);
 	pp_h5_put(h, "straggler_waited_ns", &d->straggler.waited_ns);
 	pp_h5_put(h, "straggler_involuntary", &d->straggler.involuntary);
+	pp_h5_put(h, "straggler_run_queue_ns", &d->straggler.run_queue_ns);
 	pp_h5_group_end(h);
 	free(q.why);
 	free(q.missing);

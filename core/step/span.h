@@ -79,7 +79,8 @@ struct pp_memory {                                    /* one look of the keeper 
 	uint64_t rss, pss, children_rss;              /* bytes */
 	uint64_t user_ns, system_ns, children_cpu_ns; /* since the process began; children: alive, and ended and waited for */
 	uint64_t minor_faults, major_faults;
-	uint32_t children; /* alive, with theirs */
+	uint64_t run_queue_ns; /* main thread: ready to run without a core, since it began; 0: the kernel does not say */
+	uint32_t children;     /* alive, with theirs */
 	int pss_present;
 };
 

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Sentences about waiting, of jobs whose culprit is known: imbalance behind messages, chains over communicators. Run by ctest session_waits."""
+import os
 import re
 import sys
 
 from e2e import check_dataset, good, read
 import jobs
-from jobs import check, run, session_of
+from jobs import Skipped, check, run, session_of
 
 
 def told(place, ranks, *words, mpi=()):
@@ -53,7 +54,28 @@ def messages(place, full):
         check("point-to-point" in verdict and not re.search(r"\brank \d", verdict), said)
 
 
-CASES = {"behind": behind, "behind_one": behind_one, "chain": chain, "chain_three": chain_three, "messages": messages}
+def shared(place, full):
+    """Rank 1's core is another program's, too: said with the time that it was ready to run there without it."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        raise Skipped("one core")
+    if not os.path.exists("/proc/self/schedstat"):
+        raise Skipped("this kernel counts no run queue")
+    pin = f"exec taskset -c $((OMPI_COMM_WORLD_RANK == 1 ? {cores[0]} : {cores[1]}))"
+    hogs = [jobs.start(["taskset", "-c", str(cores[0]), "sh", "-c", "while :; do :; done"]) for _ in range(4)]
+    try:
+        logs = place.new_logs()
+        good(run(place.mpirun(2, place.under(logs, ["sh", "-c", f"{pin} {place.program('waits')} spin marked"]))))
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    said = read(session_of(logs), "summary.txt")
+    check(re.search(r"Limited by: rank 1's All others .* cores are shared: rank 1 was ready to run without a core for [0-9.]+ m?s of a mean step", said), said)
+    check("see which cores rank 1 may use" in said, said)
+
+
+CASES = {"behind": behind, "behind_one": behind_one, "chain": chain, "chain_three": chain_three, "messages": messages, "shared": shared}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

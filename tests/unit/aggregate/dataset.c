@@ -472,31 +472,58 @@ TEST(verdict_without_a_chain)
 	drop(&m);
 }
 
-/* That cores are shared is said with its evidence only. Between its ranges rank 1 does nothing that has a name of its own. */
+/* Rank 1 works 50 ms longer per step, or as long as all: that cores are shared is said with its evidence only, and of run queues
+ * only what is beyond its communication. */
 TEST(verdict_with_shared_cores)
+{
+	static const struct {
+		int64_t switches, queued_ns; /* per step; run queue -1: not known */
+		const char *said;
+	} sample[] = {{0, -1, NULL},
+	              {12, -1, "cores are shared: rank 1 had 12.0 involuntary context switches in a mean step"},
+	              {12, 1000000, NULL},
+	              {0, 40000000, "cores are shared: rank 1 was ready to run without a core for 40.0 ms of a mean step"}};
+
+	for (size_t i = 0; i < 8; i++) {
+		size_t k = i / 2, same = i % 2;
+		struct made m;
+		int kind;
+
+		make_chain(&m, 1);
+		build(&m, 0, 4);
+		CHECK_INT(m.d.late[0].rank, 1);
+		for (int64_t n = 0; n < 4; n++)
+			for (size_t w = 0; w < RANKS && same; w++) /* all but rank 2 worked as long */
+				if (w != 2)
+					m.d.cell[n * RANKS + w] = m.d.cell[n * RANKS + 1];
+		m.d.straggler.involuntary = 4 * sample[k].switches;
+		m.d.straggler.run_queue_ns = sample[k].queued_ns < 0 ? -1 : 4 * sample[k].queued_ns;
+		kind = pp_verdict(&m.d, m.verdict, sizeof(m.verdict)).kind;
+		CHECK_INT(kind, sample[k].said ? PP_VERDICT_SHARED : same ? PP_VERDICT_UNEXPLAINED : PP_VERDICT_RANK);
+		CHECK((strstr(m.verdict, "cores") != NULL) == (sample[k].said != NULL));
+		CHECK(!sample[k].said || strstr(m.verdict, sample[k].said) != NULL);
+		drop(&m);
+	}
+}
+
+/* The run queue of the samples inside the steps; a kernel without it has none. */
+TEST(run_queue_of_the_straggler)
 {
 	struct made m;
 
-	for (int64_t switches = 0; switches < 20; switches += 12) {
-		make_chain(&m, 1);
-		for (int64_t n = 0; n < 4; n++) /* the same for all, which no work explains */
-			for (size_t r = 0; r < RANKS; r++)
-				m.capture.rank[r].thread[0].span[3 * n + 1].end = n * 100000000 + (r == 1 ? 60002000 : 60000000);
-		build(&m, 0, 4);
-		CHECK_INT(m.d.late[0].rank, 1);
-		for (int64_t n = 0; n < 4; n++) {
-			m.d.process[n * RANKS + 1].present = 1;
-			m.d.process[n * RANKS + 1].involuntary = switches;
-			for (size_t w = 1; w < RANKS; w++) /* all did the same */
-				m.d.cell[n * RANKS + w] = m.d.cell[n * RANKS];
-		}
-		CHECK_INT(pp_dataset_straggler(&m.d), 0);
-		CHECK_INT(pp_verdict(&m.d, m.verdict, sizeof(m.verdict)).kind,
-		          switches ? PP_VERDICT_SHARED : PP_VERDICT_UNEXPLAINED);
-		CHECK((strstr(m.verdict, "12.0 involuntary context switches") != NULL) == (switches > 0));
-		CHECK((strstr(m.verdict, "cores") != NULL) == (switches > 0));
-		drop(&m);
-	}
+	make_chain(&m, 1);
+	m.capture.rank[1].memory = calloc(4, sizeof(struct pp_memory));
+	m.capture.rank[1].memories = 4;
+	for (int i = 0; i < 4; i++)
+		m.capture.rank[1].memory[i] =
+		        (struct pp_memory){.time = i * 100000000 - 1, .run_queue_ns = 1000000 + 5000000 * (uint64_t)i};
+	build(&m, 0, 4);
+	CHECK_INT(m.d.straggler.run_queue_ns, 10000000); /* the first sample was before the steps */
+	for (size_t i = 0; i < m.d.memories; i++)
+		m.d.memory[i].m.run_queue_ns = 0;
+	CHECK_INT(pp_dataset_straggler(&m.d), 0);
+	CHECK_INT(m.d.straggler.run_queue_ns, -1);
+	drop(&m);
 }
 
 /* Who is missing may have come last: how fast the data moved is not known. */
@@ -713,6 +740,7 @@ int main(void)
 	verdict_in_a_chain();
 	verdict_without_a_chain();
 	verdict_with_shared_cores();
+	run_queue_of_the_straggler();
 	no_rate_without_all_ranks();
 	slow_rank();
 	nonblocking();

@@ -72,6 +72,7 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	CHECK_INT(d.straggler.waited_for, written->straggler.waited_for);
 	CHECK_INT(d.straggler.waited_ns, written->straggler.waited_ns);
 	CHECK_INT(d.straggler.involuntary, written->straggler.involuntary);
+	CHECK_INT(d.straggler.run_queue_ns, written->straggler.run_queue_ns);
 	CHECK_INT(pp_dataset_bound(&d), pp_dataset_bound(written));
 	CHECK_INT(d.pair_bound_ns, written->pair_bound_ns);
 	CHECK(!memcmp(&d.causality, &written->causality, sizeof(d.causality)) && d.violations == written->violations);
@@ -111,7 +112,7 @@ TEST(file_is_the_layout)
 	s.dataset.startup_ns = 3 * s.dataset.cell[0].step_ns;
 	s.dataset.violations = 4;
 	s.dataset.cell[1].point_to_point_ns = 77;
-	s.dataset.straggler = (struct pp_straggler){.waited_for = 1, .waited_ns = 88, .involuntary = 9};
+	s.dataset.straggler = (struct pp_straggler){.waited_for = 1, .waited_ns = 88, .involuntary = 9, .run_queue_ns = 55};
 	s.dataset.pair_bound_ns = 12345;
 	s.dataset.causality = (struct pp_causality){.pairs = 50, .inverted = 7, .violated = 3, .worst_ns = 99};
 	CHECK_INT(sample_writer("hdf5")->write(&s.out, &err), 0);

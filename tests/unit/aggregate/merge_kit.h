@@ -153,6 +153,7 @@ static inline void compare_cells(const struct pp_dataset *a, const struct pp_dat
 	CHECK_INT(b->straggler.waited_for, a->straggler.waited_for);
 	CHECK_INT(b->straggler.waited_ns, a->straggler.waited_ns);
 	CHECK_INT(b->straggler.involuntary, a->straggler.involuntary);
+	CHECK_INT(b->straggler.run_queue_ns, a->straggler.run_queue_ns);
 	CHECK(a->startup_ns == b->startup_ns && a->step_confidence == b->step_confidence);
 	/* Counted in steps that are none of the job's too. */
 	CHECK(a->steps_asked_last ? a->crossed == b->crossed : a->crossed <= b->crossed);

@@ -115,6 +115,7 @@ static inline void sample_process(struct pp_rank *rank)
 		                                     .children = 1,
 		                                     .children_rss = 2000,
 		                                     .user_ns = 10000,
+		                                     .run_queue_ns = 600,
 		                                     .children_cpu_ns = 70};
 	rank->memories = 2;
 }

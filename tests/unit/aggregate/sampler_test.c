@@ -129,9 +129,12 @@ TEST(refuses_and_vanishes)
 	CHECK_INT(m.rss, 5 * sysconf(_SC_PAGESIZE));
 	CHECK_INT(m.minor_faults, 10);
 	CHECK_INT(m.major_faults, 2);
+	CHECK_INT(m.run_queue_ns, 0);
+	write_file(path, "schedstat", "1234 5678 9\n");
 	write_file(path, "smaps_rollup", "55e0-7ffd ---p\nRss:  12 kB\nPss:  8 kB\n");
 	CHECK_INT(pp_sample_process(proc, 7, 99, NULL, 1, &m, &note), 0);
 	CHECK(m.pss_present && m.pss == 8192);
+	CHECK_INT(m.run_queue_ns, 5678);
 	/* Not permitted: as nobody, for root reads everything. */
 	CHECK_INT(chmod(proc, 0755), 0);
 	CHECK_INT(chmod(path, 0), 0);
