@@ -37,7 +37,12 @@ static _Atomic uint32_t switched_on;
 static _Atomic uint32_t wanted;    /* WANTED, PAUSED */
 static _Atomic uint32_t mpi_state; /* enum pp_mpi_state; it may be said before the claim */
 static struct pp_claim claim;
-static int claim_fd = -1; /* open for life: the lock is on it */
+static int claim_fd = -1;           /* open for life: the lock is on it */
+static uint32_t is_beside;          /* another process has the rank's first lock */
+static int is_abandoned;            /* a forked child: the rings are its parent's */
+static int32_t born[PP_CLAIM_ROWS]; /* what the launcher's variables said when this process began */
+static pid_t born_in;
+static _Atomic uint32_t asked_forked;
 static char spool[384];
 static int speaks; /* though it is not rank 0 */
 static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
@@ -162,6 +167,7 @@ static int open_ring(struct pp_err *err)
 	read_windows(&asked);
 	pp_ring_pool.may_grow = pp_lifecycle_has_keeper;
 	pp_header_fill(pp_ring_pool.header, &claim, &asked);
+	pp_ring_pool.header->claim_beside = is_beside;
 	atomic_store_explicit(&pp_ring_pool.header->mpi_state, atomic_load(&mpi_state), memory_order_relaxed);
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
@@ -183,12 +189,13 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 	struct pp_err err = {""};
 	int rc;
 
-	pp_claim_read(&claim, rank, size);
+	if (evidence != PP_EVIDENCE_CHANGED || !pp_claim_read_changed(&claim, born))
+		pp_claim_read(&claim, rank, size);
 	if (!spool[0] && !pp_arrive(claim.local_rank, spool, sizeof(spool)))
 		return 0;
 	if (pp_claim_is_spawned(spool))
 		return 0;
-	claim_fd = evidence == PP_EVIDENCE_GROUP ? pp_claim_take_group(&claim, spool, &err) : pp_claim_take(&claim, spool, &err);
+	claim_fd = pp_claim_take_beside(&claim, spool, &is_beside, &err);
 	if (claim_fd == -EBUSY)
 		return -EBUSY;
 	if (claim_fd < 0) {
@@ -218,7 +225,7 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 static void try_again(enum pp_evidence evidence, int rank, int size)
 {
 	static uint32_t asked;
-	int is_once = evidence != PP_EVIDENCE_MARK, rc;
+	int is_once = evidence == PP_EVIDENCE_MPI || evidence == PP_EVIDENCE_GROUP, rc;
 
 	asked++;
 	if (!is_once && (asked & (asked - 1)))
@@ -240,6 +247,25 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_SETTLED, memory_order_release);
 }
 
+/* A mark of a forked child: of a rank only if the child has given itself another number since. Asked each time after twice as many
+ * marks. */
+static int is_changed(void)
+{
+	uint32_t asked = atomic_fetch_add(&asked_forked, 1) + 1;
+	struct pp_claim now;
+
+	if (asked >= BUSY_MARKS)
+		atomic_store_explicit(&pp_wiped.phase, PP_PHASE_SETTLED, memory_order_release);
+	return !(asked & (asked - 1)) && born_in == getpid() && pp_claim_read_changed(&now, born);
+}
+
+void pp_guest_born(void)
+{
+	pp_claim_numbers(born);
+	born_in = getpid();
+	atomic_store(&asked_forked, 0);
+}
+
 int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 {
 	uint32_t idle = 0;
@@ -247,19 +273,22 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
 		return pp_guest_is_rank();
-	if (pp_rings_are_copied()) { /* made past fork's handlers: its words are wiped */
-		claim_fd = -1;       /* left open: a child may share its parent's descriptors */
+	if (pp_rings_are_copied() && !is_abandoned) { /* made past fork's handlers: its words are wiped */
+		claim_fd = -1;                        /* left open: a child may share its parent's descriptors */
 		pp_guest_abandon();
 		return 0;
 	}
-	/* A forked child may be the rank only if it says so, by MPI_Init or a process group: marks of DataLoader workers
-	 * are none. */
-	if (evidence == PP_EVIDENCE_MARK && pp_lifecycle_is_forked())
-		return 0;
+	/* A forked child may be the rank only if it says so, by MPI_Init, a process group or a number of its own: marks of
+	 * DataLoader workers are none. */
+	if (evidence == PP_EVIDENCE_MARK && pp_lifecycle_is_forked()) {
+		if (!is_changed())
+			return 0;
+		evidence = PP_EVIDENCE_CHANGED;
+	}
 	if (!atomic_compare_exchange_strong(&claiming, &idle, 1)) {
 		/* Another thread is at it (or this one, below a signal handler): only MPI_Init and a process group wait for it,
 		 * with a deadline. */
-		for (int i = 0; evidence != PP_EVIDENCE_MARK && i < 1000; i++) {
+		for (int i = 0; (evidence == PP_EVIDENCE_MPI || evidence == PP_EVIDENCE_GROUP) && i < 1000; i++) {
 			struct timespec ms = {0, 1000000};
 
 			if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
@@ -269,8 +298,14 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 		errno = saved;
 		return pp_guest_is_rank();
 	}
-	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNSETTLED)
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNSETTLED) {
+		if (is_abandoned) {
+			is_abandoned = 0;
+			pp_rings_revive();
+			atomic_store(&wanted, 0);
+		}
 		try_again(evidence, rank, size);
+	}
 	atomic_store(&claiming, 0);
 	errno = saved;
 	return pp_guest_is_rank();
@@ -280,25 +315,26 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
  * lock stays, so that no child of it takes its place. */
 static void renumber(int rank, int size)
 {
-	struct pp_claim now = {.rank = rank, .size = size, .local_rank = -1, .local_size = claim.local_size};
+	struct pp_claim now = {.rank = rank, .size = size, .local_rank = -1, .local_size = claim.local_size, .by = PP_CLAIM_MEMBER};
 	struct pp_ring_header *h = pp_ring_pool.header;
 	struct pp_err err = {""};
 
 	if (rank == claim.rank)
 		now.local_rank = claim.local_rank;
-	else if (pp_claim_take_group(&now, spool, &err) < 0) /* open for life, as the first */
+	else if (pp_claim_take_beside(&now, spool, &is_beside, &err) < 0) /* open for life, as the first */
 		return;
 	claim = now;
-	h->size = size; /* first: the keeper must not see a rank beyond the job */
+	h->claim_beside = is_beside;
+	h->size = size; /* before the number: the keeper must not see a rank beyond the job */
 	h->local_rank = now.local_rank;
 	h->rank = rank;
 }
 
 int pp_guest_claim_group(int rank, int size, int own)
 {
-	struct pp_claim told;
+	struct pp_claim launched;
 
-	if (pp_rings_are_copied()) { /* as in pp_guest_claim() */
+	if (pp_rings_are_copied() && !is_abandoned) { /* as in pp_guest_claim() */
 		claim_fd = -1;
 		pp_guest_abandon();
 	}
@@ -307,18 +343,21 @@ int pp_guest_claim_group(int rank, int size, int own)
 	if (pp_guest_is_rank()) {
 		if (pp_claim_is_group(&claim, rank, size, own))
 			renumber(rank, size);
+		if (size > 1 && size == claim.size) {
+			pp_claim_raise(claim_fd, PP_CLAIM_MEMBER);
+			atomic_store_explicit(&pp_ring_pool.header->claim_by, PP_CLAIM_MEMBER, memory_order_release);
+		}
 		return 1;
 	}
-	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) ==
-	    PP_PHASE_SETTLED) { /* as a child of a rank, or beside one */
-		if (pp_lifecycle_is_forked())
-			pp_rings_revive();
-		atomic_store(&wanted, 0);
-		atomic_store_explicit(&pp_wiped.phase, PP_PHASE_UNSETTLED, memory_order_release);
+	/* As a child of a rank, or beside one. */
+	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_UNSETTLED, memory_order_release);
+	pp_claim_read(&launched, -1, -1);
+	if (!pp_claim_is_group(&launched, rank, size, own)) {
+		int is_whole = size > 1 && size == launched.size;
+
+		rank = is_whole ? launched.rank : -1;
+		size = is_whole ? launched.size : -1;
 	}
-	pp_claim_read(&told, -1, -1);
-	if (!pp_claim_is_group(&told, rank, size, own))
-		rank = size = -1;
 	return pp_guest_claim(PP_EVIDENCE_GROUP, rank, size);
 }
 
@@ -326,7 +365,9 @@ void pp_guest_abandon(void)
 {
 	atomic_store(&pp_wiped.is_rank, 0);
 	atomic_store(&claiming, 0);
-	atomic_store(&pp_wiped.phase, PP_PHASE_SETTLED);
+	atomic_store(&asked_forked, 0);
+	atomic_store(&pp_wiped.phase, PP_PHASE_UNSETTLED); /* it may give itself a number */
+	is_abandoned = 1;
 	if (claim_fd >= 0)
 		close(claim_fd); /* a copy: the lock is the parent's and stays */
 	claim_fd = -1;

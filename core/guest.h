@@ -19,6 +19,8 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size);
 /* The same for rank `rank` of a framework's process group of `size`; `own`: this process was started by the program itself. A child
  * of a rank is one of its own then, and a process that is the rank already gets that number. */
 int pp_guest_claim_group(int rank, int size, int own);
+/* This process begins: in the constructor, and in a forked child. */
+void pp_guest_born(void);
 int pp_guest_is_rank(void);
 int pp_guest_rank(void);
 const char *pp_guest_spool(void);

@@ -60,6 +60,7 @@ void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, cons
 	h->size = claim->size;
 	h->local_rank = claim->local_rank;
 	h->local_size = claim->local_size;
+	atomic_store_explicit(&h->claim_by, (uint32_t)claim->by, memory_order_relaxed);
 	h->pid = getpid();
 	h->pid_space = pp_proc_pid_space();
 	h->start_time = pp_proc_start_time(h->pid);

@@ -20,8 +20,24 @@
 
 static pid_t birth;      /* where the library was loaded; 0: no podprof run around us */
 static pid_t owner;      /* the rank's process */
-static int handlers;     /* registered once a process image */
+static int handlers;     /* at exit; registered once a process image */
+static int follows;      /* forks; the same */
 static int64_t patience; /* seconds that a rank that ends well waits for its files */
+
+static void child(void)
+{
+	if (owner && (pp_rings_are_copied() || owner != getpid()))
+		pp_guest_abandon();
+	pp_guest_born();
+}
+
+static void follow_forks(void)
+{
+	if (follows)
+		return;
+	follows = 1;
+	pp_at_fork(child);
+}
 
 /* Shells and helpers run this too: silent, and soon done. */
 __attribute__((constructor)) static void loaded(void)
@@ -31,6 +47,8 @@ __attribute__((constructor)) static void loaded(void)
 	pp_env_take();
 	if (!birth)
 		birth = getpid();
+	pp_guest_born();
+	follow_forks();
 	pp_unrecorded_start();
 }
 
@@ -39,12 +57,6 @@ int pp_lifecycle_is_forked(void)
 	if (!birth)
 		birth = getpid(); /* a source came before the constructor */
 	return birth != getpid();
-}
-
-static void child(void)
-{
-	if (owner && (pp_rings_are_copied() || owner != getpid()))
-		pp_guest_abandon();
 }
 
 static void pause_ms(long ms)
@@ -224,10 +236,10 @@ void pp_lifecycle_start(void)
 	owner = getpid();
 	if (!text || !*text || pp_opt_parse_int(text, &patience, NULL))
 		pp_opt_parse_int(pp_opt_table[PP_OPT_ID_WAIT].fallback, &patience, NULL);
+	follow_forks();
 	if (handlers)
 		return;
 	handlers = 1;
-	pp_at_fork(child);
 	if (on_exit)
 		on_exit(ending, NULL);
 	else if (__cxa_atexit)

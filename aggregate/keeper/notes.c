@@ -57,7 +57,7 @@ static void note_several_rings(const struct pp_rings *r, struct pp_capture *c, s
 	}
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		if (pp_rings_is_aside(r, i))
-			pp_notes_add(n, "process %d, which started the ranks, is none of them: what it recorded is left out",
+			pp_notes_add(n, "process %d is not one of the ranks: what it recorded is left out",
 			             pp_rings_header(r, i)->pid);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/read/rings_private.h"
+#include "core/coord/claim.h"
 #include "core/source/mpi_call.h"
 
 /* Names may take this much; more names than that are counted as cut. */
@@ -116,17 +117,41 @@ void pp_rings_drain_all(struct pp_rings *r)
 	}
 }
 
+static uint32_t claim_of(const struct pp_ring *ring)
+{
+	return atomic_load_explicit(&pp_drain_header(ring->drain)->claim_by, memory_order_acquire);
+}
+
+static int may_displace(const struct pp_ring *ring)
+{
+	return claim_of(ring) == PP_CLAIM_MEMBER ||
+	       atomic_load_explicit(&pp_drain_header(ring->drain)->claim_beside, memory_order_relaxed);
+}
+
+/* The other ring's process is that rank, although this one's said so first. */
+static int is_displaced(const struct pp_ring *ring, const struct pp_ring *by)
+{
+	int32_t rank, size, other, others;
+
+	pp_drain_rank(ring->drain, &rank, &size);
+	pp_drain_rank(by->drain, &other, &others);
+	if (atomic_load_explicit(&pp_drain_header(by->drain)->claim_beside, memory_order_relaxed) && other == rank)
+		return claim_of(by) > claim_of(ring);
+	return claim_of(by) == PP_CLAIM_MEMBER && claim_of(ring) < PP_CLAIM_MEMBER && size == 1 && others > 1;
+}
+
 void pp_rings_put_aside(struct pp_rings *r)
 {
-	int32_t rank, size, most = 0;
+	int any = 0;
 
+	for (size_t i = 0; i < r->rings; i++)
+		any |= may_displace(r->ring[i]);
 	for (size_t i = 0; i < r->rings; i++) {
-		pp_drain_rank(r->ring[i]->drain, &rank, &size);
-		most = size > most ? size : most;
-	}
-	for (size_t i = 0; i < r->rings; i++) {
-		pp_drain_rank(r->ring[i]->drain, &rank, &size);
-		pp_drain_put_aside(r->ring[i]->drain, size == 1 && most > 1);
+		int is_aside = 0;
+
+		for (size_t k = 0; any && k < r->rings && claim_of(r->ring[i]) < PP_CLAIM_MEMBER && !is_aside; k++)
+			is_aside = is_displaced(r->ring[i], r->ring[k]);
+		pp_drain_put_aside(r->ring[i]->drain, is_aside);
 	}
 }
 

@@ -26,8 +26,8 @@ void pp_rings_free(struct pp_rings *r);
 int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
 /* Rings opened from now on are left as they are on disk (salvage). */
 void pp_rings_private(struct pp_rings *r);
-/* A process that took itself for the only one of its job, beside others that are ranks of a larger one, has started them and is
- * none of them. Again after rings were opened: the others may come later, and it may yet say that it is one. */
+/* Rings of processes that are no ranks: another one is surer to be that rank, or they took themselves for the only one of a job of
+ * several. They have started the ranks, or help one. Again after rings were opened: the others may come later. */
 void pp_rings_put_aside(struct pp_rings *r);
 int pp_rings_is_aside(const struct pp_rings *r, size_t index);
 uint64_t pp_rings_records(const struct pp_rings *r); /* drained so far, of all rings */

@@ -11,16 +11,18 @@
 
 #include "core/base/proc.h"
 
-enum { TORCH_ROW = 4 };
+enum { TORCH_ROW = 4, LOCAL_ROW = 5 };
 
-/* In order of trust: the innermost launcher first, the batch system (whose variables a launcher inside it passes on) later. The
- * last row is also what an operator of a cluster sets for a whole node, so it stands first only where torchrun itself says so. */
-static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", NULL};
-static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", NULL, "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", NULL};
+/* In order of trust: the innermost launcher first, the batch system (whose variables a launcher inside it passes on) later.
+ * RANK is also what an operator of a cluster sets for a whole node, so it stands first only where torchrun itself says so.
+ * Launchers of frameworks set nothing but LOCAL_RANK for ranks that they start on their own host. */
+static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", "LOCAL_RANK"};
+static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", NULL, "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", "WORLD_SIZE"};
 static const char *const local_rank_names[] = {
-        "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID", "SLURM_LOCALID", "LOCAL_RANK", NULL};
+        "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID", "SLURM_LOCALID", "LOCAL_RANK", "LOCAL_RANK"};
 static const char *const local_size_names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_TASKS_PER_NODE", "MPI_LOCALNRANKS",
-                                               "SLURM_TASKS_PER_NODE",       "LOCAL_WORLD_SIZE",     NULL};
+                                               "SLURM_TASKS_PER_NODE",       "LOCAL_WORLD_SIZE",     "LOCAL_WORLD_SIZE"};
+_Static_assert(sizeof(rank_names) / sizeof(rank_names[0]) == PP_CLAIM_ROWS, "a size for each");
 
 /* Leading digits; "8(x2)" is 8. -1: not set, or no number of a rank, which has a next one. */
 static int32_t number(const char *name)
@@ -35,41 +37,91 @@ static int32_t number(const char *name)
 	return end == text || value < 0 || value >= INT32_MAX ? -1 : (int32_t)value;
 }
 
+/* LOCAL_RANK is a rank's number on the first host; on others as far as it is known how many come before. */
+static int32_t number_of(int row)
+{
+	int64_t rank = number(rank_names[row]), node, each;
+
+	if (row != LOCAL_ROW || rank < 0)
+		return (int32_t)rank;
+	node = number("NODE_RANK");
+	if (node < 0)
+		node = number("GROUP_RANK");
+	each = number("LOCAL_WORLD_SIZE");
+	if (node > 0)
+		rank = each > 0 ? node * each + rank : -1;
+	return rank < INT32_MAX ? (int32_t)rank : -1;
+}
+
 static int read_row(struct pp_claim *c, int i)
 {
-	c->rank = number(rank_names[i]);
+	*c = (struct pp_claim){
+	        .rank = number_of(i), .size = number(size_names[i]), .by = PP_CLAIM_VARIABLE, .is_local = i == LOCAL_ROW};
 	if (c->rank < 0)
 		return 0;
-	c->size = number(size_names[i]);
 	c->local_rank = number(local_rank_names[i]);
 	c->local_size = number(local_size_names[i]);
-	if (c->size < 0) /* PMIx alone does not say it; under srun Slurm does */
+	if (c->size < 0 && i < TORCH_ROW) /* PMIx alone does not say it; under srun Slurm does */
 		c->size = number("SLURM_NTASKS");
+	if (c->size > 0 && c->size <= c->rank && i == LOCAL_ROW) /* the number of a device, then */
+		return 0;
+	if (c->size <= c->rank)
+		c->size = c->rank + 1;
 	return 1;
+}
+
+static int read_variables(struct pp_claim *c)
+{
+	int is_elastic = getenv("TORCHELASTIC_RUN_ID") != NULL; /* perhaps one torchrun a host, started by mpirun or srun */
+	int found = is_elastic && read_row(c, TORCH_ROW);
+	struct pp_claim inner;
+
+	for (int i = 0; i < PP_CLAIM_ROWS && !found; i++)
+		found = read_row(c, i);
+	if (!found)
+		*c = (struct pp_claim){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1, .by = PP_CLAIM_NOTHING};
+	/* The one task of a launcher or batch system, which starts ranks itself. */
+	for (int i = TORCH_ROW; i < PP_CLAIM_ROWS && c->size == 1; i++)
+		if (read_row(&inner, i)) {
+			if (number(size_names[i]) > 1)
+				*c = inner;
+			break;
+		}
+	return found;
 }
 
 void pp_claim_read(struct pp_claim *c, int rank, int size)
 {
-	int is_elastic = getenv("TORCHELASTIC_RUN_ID") != NULL; /* perhaps one torchrun a host, started by mpirun or srun */
-	int found = 0;
-
-	*c = (struct pp_claim){-1, -1, -1, -1};
-	if (is_elastic)
-		found = read_row(c, TORCH_ROW);
-	for (int i = 0; rank_names[i] && !found; i++)
-		found = read_row(c, i);
+	if (!read_variables(c) && (rank >= 0 || size > 0))
+		c->local_rank = c->local_size = -1;
 	if (size == 1 && c->size > 1) /* an MPI that its launcher did not start: each process is a world of its own */
 		rank = size = -1;
 	if (rank >= 0)
 		c->rank = rank;
 	if (size > 0)
 		c->size = size;
-	if (c->rank < 0) {
-		*c = (struct pp_claim){0, 1, 0, 1};
-		return;
-	}
+	if (size > 1)
+		c->by = PP_CLAIM_MEMBER;
 	if (c->size <= c->rank)
 		c->size = c->rank + 1;
+}
+
+void pp_claim_numbers(int32_t ret_rank[PP_CLAIM_ROWS])
+{
+	for (int i = 0; i < PP_CLAIM_ROWS; i++)
+		ret_rank[i] = number_of(i);
+}
+
+int pp_claim_read_changed(struct pp_claim *c, const int32_t born[PP_CLAIM_ROWS])
+{
+	struct pp_claim now;
+
+	for (int i = 0; i < PP_CLAIM_ROWS; i++)
+		if (number_of(i) != born[i] && read_row(&now, i)) {
+			*c = now;
+			return 1;
+		}
+	return 0;
 }
 
 int pp_claim_is_spawned(const char *spool)
@@ -94,12 +146,12 @@ int pp_claim_is_spawned(const char *spool)
 
 int pp_claim_is_group(const struct pp_claim *c, int rank, int size, int own)
 {
-	return rank >= 0 && size > rank && (size > c->size || (own && size == c->size && rank != c->rank));
+	return rank >= 0 && size > rank && (size > c->size || (size > 1 && size == c->size && (own || c->is_local)));
 }
 
 static int take(const struct pp_claim *c, const char *spool, const char *what, struct pp_err *err)
 {
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = c->by};
 	char path[512];
 	int fd, rc, high;
 
@@ -142,9 +194,34 @@ int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *er
 	return take(c, spool, "claim", err);
 }
 
-int pp_claim_take_group(const struct pp_claim *c, const char *spool, struct pp_err *err)
+/* Its lock is as long as it is sure. */
+static int holder_is_less_sure(const struct pp_claim *c, const char *spool)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = c->by - 1};
+	char path[512];
+	int fd, is_free;
+
+	if (snprintf(path, sizeof(path), "%s/rank-%d.claim", spool, c->rank) >= (int)sizeof(path))
+		return 0;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return 0;
+	is_free = !fcntl(fd, F_GETLK, &lock) && lock.l_type == F_UNLCK;
+	close(fd); /* this process has no lock on it that would go with it */
+	return is_free;
+}
+
+int pp_claim_take_beside(const struct pp_claim *c, const char *spool, uint32_t *ret_beside, struct pp_err *err)
 {
 	int fd = take(c, spool, "claim", err);
 
-	return fd == -EBUSY ? take(c, spool, "group.claim", err) : fd;
+	*ret_beside = fd == -EBUSY && holder_is_less_sure(c, spool);
+	return *ret_beside ? take(c, spool, "own.claim", err) : fd;
+}
+
+void pp_claim_raise(int fd, enum pp_claim_by by)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = by};
+
+	(void)fcntl(fd, F_SETLK, &lock); /* another process may be just asking: it is as it was then */
 }

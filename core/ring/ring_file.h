@@ -217,15 +217,15 @@ struct pp_ring_header {
 	_Atomic uint32_t signals;         /* captures asked for by a signal so far */
 	_Atomic uint32_t coordinator;     /* enum pp_coordinator: what agreement this rank takes part in */
 	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which are to be let in */
-	uint32_t reserved2;
-	char coordinator_why[96];      /* why it is not a better one; whole before `coordinator` is set */
-	_Atomic uint64_t code_windows; /* windows that the program has asked for so far: their rows are there */
+	_Atomic uint32_t claim_by;        /* enum pp_claim_by: how sure the process is of its number */
+	char coordinator_why[96];         /* why it is not a better one; whole before `coordinator` is set */
+	_Atomic uint64_t code_windows;    /* windows that the program has asked for so far: their rows are there */
 	struct pp_code_row code[PP_WINDOW_ROWS];
 	_Atomic uint32_t code_strays;  /* podprof_window_stop() without a start */
 	_Atomic uint32_t code_refused; /* podprof_profile_steps() that could not be followed */
 	_Atomic uint32_t step_told;    /* 1: the shim marks the steps, by the rule in step_rule */
-	uint32_t reserved3;
-	char step_rule[64]; /* "torch: DataLoader", terminated; whole before `step_told` is set */
+	_Atomic uint32_t claim_beside; /* 1: another process had the number, and was less sure of it */
+	char step_rule[64];            /* "torch: DataLoader", terminated; whole before `step_told` is set */
 	/* The keeper's: records of chunks that it has given back, which are no longer in this file; and those of them that are in a
 	 * session or that no window wants. The difference dies with the keeper. */
 	_Atomic uint64_t records_taken, records_settled;

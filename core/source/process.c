@@ -152,6 +152,12 @@ void pp_process_step_end(void)
 
 static void start(void)
 {
+	/* In a forked child of a rank, which is one of its own now, these are what its parent left. */
+	atomic_flag_clear(&busy);
+	owner = NULL;
+	period = share = free_from = last = 0;
+	sequence = 0;
+	open_step = CLOSED;
 	first_tick = pp_tick_now();
 	first_raw = pp_tick_kind == PP_TICK_RAW ? first_tick : pp_tick_raw();
 }

@@ -29,7 +29,8 @@ void pp_by_signal_start(const char *name)
 		return;
 	sigemptyset(&ours.sa_mask);
 	/* may call sigaction: asked for by --signal, and only what nobody handles */
-	if (!sigaction(number, NULL, &old) && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL) {
+	if (!sigaction(number, NULL, &old) && !(old.sa_flags & SA_SIGINFO) &&
+	    (old.sa_handler == SIG_DFL || old.sa_handler == on_signal)) {
 		/* may call sigaction: as above */
 		sigaction(number, &ours, NULL);
 	} else {

@@ -9,6 +9,7 @@
 """
 import enum as _enum
 import functools as _functools
+import os as _os
 import sys as _sys
 from typing import Any, Callable, Iterable, Iterator, Optional, TypeVar, Union
 
@@ -69,20 +70,36 @@ def _follow() -> None:
         adapter.follow()
 
 
-def _is_recorded() -> bool:
+def _ask() -> None:
     global _has_asked
+    _has_asked = True
+    shim = _library.shim()
+    if shim is not None and shim.claim() & _library.IS_RANK and "_podprof._torch" not in _sys.modules:
+        _library.at_end_of_child(lambda: shim.finish(_library.status()))
+
+
+def _forked() -> None:
+    """The child may be a rank of its own."""
+    global _has_asked
+    _has_asked = False
+
+
+if _door is not None:
+    _os.register_at_fork(after_in_child=_forked)
+
+
+def _is_recorded() -> bool:
     if _door is None:
         return False
     if not _has_asked:
-        _has_asked = True
-        shim = _library.shim()
-        if shim is not None:
-            shim.claim()
+        _ask()
     return bool(_door.recording())
 
 
 def _begin(number: int, tick: int) -> None:
     shim = _library.shim()
+    if not _has_asked:
+        _ask()
     _leave(number)
     if tick and shim is not None:
         shim.step_begin(number, tick)

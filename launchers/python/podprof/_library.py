@@ -1,6 +1,7 @@
 """The door to libpodprof.so, which is in the process already: podprof_api() and podprof_shim() as objects with Python functions.
 A function that a library of another age lacks does nothing. No call gives up the GIL but those that may wait."""
 import ctypes
+import sys
 
 _C = ctypes
 _API = (  # struct podprof_api: name, result, arguments
@@ -90,3 +91,16 @@ def shim():
     if "shim" not in _doors:
         _doors["shim"] = _open("podprof_shim", _SHIM, len(_SHIM))
     return _doors["shim"]
+
+
+def at_end_of_child(finish):
+    """A child of multiprocessing that is a rank may leave by _exit(): what exit handlers would do is done before."""
+    multiprocessing, util = sys.modules.get("multiprocessing"), sys.modules.get("multiprocessing.util")
+    if util is not None and multiprocessing.parent_process() is not None:
+        util.Finalize(None, finish, exitpriority=-1000)
+
+
+def status():
+    """What such a child is about to end with, as far as it is known."""
+    error = sys.exc_info()[1]
+    return 0 if error is None or isinstance(error, SystemExit) and not error.code else 1

@@ -30,14 +30,14 @@ class Adapter:
         self.input = Input(torch, api)
         self.steps = Steps(shim, self.leave, self.follow, self.operators.move)
         self.rendezvous = None
-        self.is_dead = False
+        self.is_dead = self.is_forked = False
         self.is_allowed = None  # not known yet
         self.failures = 0
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
-        """A worker, until it joins a process group; or a program of its own that C decides about."""
-        self.is_dead = True
+        """A worker, until it joins a process group or gives itself a number; or a program of its own that C decides about."""
+        self.is_dead = self.is_forked = True
         self.operators.off()
         self.phases.follow(False)
 
@@ -51,21 +51,25 @@ class Adapter:
         state = self.shim.claim_group(distributed.get_rank(), distributed.get_world_size(), is_child)
         if not state & _library.IS_RANK:
             return
+        self._becomes_rank()
+        if self.watches():
+            self.follow(state)
+            self.rendezvous = Rendezvous(self.torch, self.shim)
+
+    def _becomes_rank(self):
         if self.is_dead and not self.failures:  # a forked child: what its parent knew of steps is not true of it
             has_optimizer = self.steps.has_optimizer
             self.steps.__init__(self.shim, self.leave, self.follow, self.operators.move)
             self.steps.has_optimizer = has_optimizer
             self.input.become_parent()
-            self.is_dead = False
+            self.is_dead = self.is_forked = False
         self.is_allowed = True
-        if is_child:
-            multiprocessing.util.Finalize(None, _finish_child, exitpriority=-1000)
-        if self.watches():
-            self.follow(state)
-            self.rendezvous = Rendezvous(self.torch, self.shim)
+        _library.at_end_of_child(_finish_child)
 
     def watches(self):
         """Is what happens now on this thread of interest?"""
+        if self.is_forked and not self.failures and self.shim.claim() & _library.IS_RANK:
+            self._becomes_rank()
         if self.is_dead or self.steps.thread != get_ident():
             return False
         if self.is_allowed is None:
@@ -120,13 +124,22 @@ class Adapter:
 
 
 def _is_helper(torch):
-    """Children of multiprocessing are ranks only where they join a process group."""
+    """Children of multiprocessing are ranks only where they join a process group, or give themselves a number."""
     multiprocessing = sys.modules.get("multiprocessing")
     if multiprocessing is None or multiprocessing.parent_process() is None:
         return False
     if torch.utils.data.get_worker_info() is not None:
         return True
+    if _has_own_number():
+        return False
     return not (torch.distributed.is_available() and torch.distributed.is_initialized())
+
+
+def _has_own_number():
+    """Has this process set what says which rank it is? What it began with may be its parent's."""
+    with open("/proc/self/environ", "rb") as f:
+        began = f.read().split(b"\0")
+    return any(name in os.environb and name + b"=" + os.environb[name] not in began for name in (b"RANK", b"LOCAL_RANK", b"PMIX_RANK"))
 
 
 def _guard(adapter):
@@ -371,7 +384,5 @@ def _finish():
 
 
 def _finish_child():
-    """A child of multiprocessing may leave by _exit(): what exit handlers would do is done before."""
     _finish()
-    error = sys.exc_info()[1]
-    _adapter.shim.finish(0 if error is None or isinstance(error, SystemExit) and not error.code else 1)
+    _adapter.shim.finish(_library.status())

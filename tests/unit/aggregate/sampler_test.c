@@ -7,6 +7,7 @@
 
 #include "aggregate/keeper/sample.h"
 #include "core/base/proc.h"
+#include "core/coord/claim.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"
 
@@ -241,6 +242,7 @@ TEST(leaves_ranks_out)
 	r.made[0].header->size = 1;
 	r.made[0].header->recording = r.made[1].header->recording = 1;
 	r.made[1].header->rank = 0;
+	r.made[1].header->claim_by = PP_CLAIM_MEMBER;
 	pp_sampler_run(&r.sampler, r.rings);
 	CHECK(r.sampler.ring[0].used == 1 && r.sampler.ring[1].used == 1);
 	CHECK_INT(pp_rings_finish(r.rings, &c, &err), 0);

@@ -11,8 +11,8 @@
 
 static void no_launcher(void)
 {
-	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-	                                    "SLURM_PROCID",         "RANK",      "SLURM_NTASKS"};
+	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK", "SLURM_PROCID", "RANK",
+	                                    "LOCAL_RANK",           "SLURM_NTASKS"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
@@ -66,6 +66,53 @@ TEST(variables)
 	unsetenv("RANK");
 }
 
+TEST(ranks_of_the_program)
+{
+	int32_t born[PP_CLAIM_ROWS];
+	struct pp_claim c;
+
+	no_launcher();
+	unsetenv("WORLD_SIZE");
+	unsetenv("LOCAL_WORLD_SIZE");
+	unsetenv("SLURM_LOCALID");
+	pp_claim_numbers(born);
+	setenv("LOCAL_RANK", "1", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 1 && c.size == 2 && c.local_rank == 1 && c.by == PP_CLAIM_VARIABLE);
+	CHECK(pp_claim_is_group(&c, 3, 4, 0) && !pp_claim_is_group(&c, 0, 1, 0));
+	CHECK(pp_claim_is_group(&c, 0, 2, 0)); /* LOCAL_RANK may be another host's */
+	setenv("NODE_RANK", "2", 1);           /* how many come before is not known */
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 1 && c.by == PP_CLAIM_NOTHING);
+	setenv("LOCAL_WORLD_SIZE", "4", 1);
+	setenv("WORLD_SIZE", "16", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 9 && c.size == 16 && c.local_size == 4);
+	unsetenv("NODE_RANK");
+	unsetenv("LOCAL_WORLD_SIZE");
+	setenv("WORLD_SIZE", "1", 1); /* the number of a device */
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 1);
+	CHECK(!pp_claim_read_changed(&c, born));
+	setenv("WORLD_SIZE", "2", 1);
+	CHECK(pp_claim_read_changed(&c, born) && c.rank == 1);
+	pp_claim_numbers(born);
+	CHECK(!pp_claim_read_changed(&c, born));
+	setenv("PMIX_RANK", "0", 1); /* the first that differs, whatever stays */
+	CHECK(pp_claim_read_changed(&c, born) && c.rank == 0);
+	unsetenv("PMIX_RANK");
+	setenv("SLURM_PROCID", "0", 1); /* one task, which starts ranks */
+	setenv("SLURM_NTASKS", "1", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 1 && c.size == 2);
+	setenv("SLURM_NTASKS", "3", 1);
+	pp_claim_read(&c, -1, -1);
+	CHECK(c.rank == 0 && c.size == 3);
+	no_launcher();
+	unsetenv("LOCAL_RANK");
+	unsetenv("WORLD_SIZE");
+}
+
 /* Exit status of a child that tries: 0 got it, 1 busy. */
 static int child_takes(const char *dir, const struct pp_claim *c)
 {
@@ -115,9 +162,48 @@ TEST(spawned_worlds)
 	unsetenv("PMIX_NAMESPACE");
 }
 
+static int child_takes_beside(const char *dir, struct pp_claim c, enum pp_claim_by by)
+{
+	pid_t pid = fork();
+	uint32_t beside = 7;
+	int status = 0;
+
+	c.by = by;
+	if (!pid)
+		_exit(pp_claim_take_beside(&c, dir, &beside, NULL) < 0 ? 1 : beside ? 2 : 0);
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+/* Beside a holder is who is surer of its number: a rank beside the process that started it, and no helper beside its rank. */
+TEST(beside)
+{
+	struct pp_claim c = {.rank = 0, .size = 1, .by = PP_CLAIM_NOTHING};
+	char dir[] = "/tmp/podprof-claim-XXXXXX", path[64];
+	int fd;
+
+	CHECK(mkdtemp(dir) != NULL);
+	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_VARIABLE), 0);
+	fd = pp_claim_take(&c, dir, NULL);
+	CHECK(fd >= 0);
+	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_NOTHING), 1);
+	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_VARIABLE), 2);
+	pp_claim_raise(fd, PP_CLAIM_VARIABLE);
+	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_VARIABLE), 1);
+	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_MEMBER), 2);
+	pp_claim_raise(fd, PP_CLAIM_MEMBER);
+	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_MEMBER), 1);
+	snprintf(path, sizeof(path), "%s/rank-0.claim", dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/rank-0.own.claim", dir);
+	unlink(path);
+	rmdir(dir);
+}
+
 TEST(lock)
 {
-	struct pp_claim c = {.rank = 2, .size = 4}, other = {.rank = 1, .size = 4};
+	struct pp_claim c = {.rank = 2, .size = 4, .by = PP_CLAIM_VARIABLE},
+	                other = {.rank = 1, .size = 4, .by = PP_CLAIM_VARIABLE};
 	char dir[] = "/tmp/podprof-claim-XXXXXX", path[64];
 	struct pp_err err;
 
@@ -138,6 +224,8 @@ TEST(lock)
 int main(void)
 {
 	variables();
+	ranks_of_the_program();
+	beside();
 	spawned_worlds();
 	lock();
 	return test_end();

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""The same as own_ranks.c for Python: own_ranks_job.py START VARIABLE NUMBERS..., run by own_ranks.py. START: a start method of multiprocessing,
+os.fork or subprocess."""
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+
+import podprof
+
+
+def meet(times, count):
+    """All are there at once: each leaves a file in OWN_MEET, and waits for the others'."""
+    with open(os.path.join(os.environ["OWN_MEET"], f"{os.getpid()}-{times}"), "w"):
+        pass
+    while len(os.listdir(os.environ["OWN_MEET"])) < count:
+        time.sleep(0.002)
+
+
+def train(count, variable="", number=""):
+    if variable:
+        os.environ[variable] = number
+    with podprof.range("before"):
+        pass
+    for i in podprof.steps(range(6)):
+        with podprof.range("work", podprof.Category.HOST_COMPUTE):
+            time.sleep(0.002)
+        if not i:
+            meet(0, count)
+    meet(1, 2 * count)
+
+
+def fork(count, variable, number):
+    pid = os.fork()
+    if pid:
+        return pid
+    train(count, variable, number)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def main():
+    start, variable, *numbers = sys.argv[1:]
+    count = len(numbers)
+    if start == "train":
+        return train(int(variable))
+    if start == "fork_by_hand":
+        statuses = [os.waitpid(pid, 0)[1] for pid in [fork(count, variable, n) for n in numbers]]
+    elif start == "subprocess":
+        jobs = [subprocess.Popen([sys.executable, __file__, "train", str(count)], env={**os.environ, variable: n}) for n in numbers]
+        statuses = [job.wait() for job in jobs]
+    else:
+        jobs = [multiprocessing.get_context(start).Process(target=train, args=(count, variable, n)) for n in numbers]
+        for job in jobs:
+            job.start()
+        for job in jobs:
+            job.join()
+        statuses = [job.exitcode for job in jobs]
+    print("a child failed" if any(statuses) else "all ended")
+    return any(statuses)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
