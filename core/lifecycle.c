@@ -165,6 +165,12 @@ static void print_message(const struct pp_control *c)
 	}
 }
 
+/* Those are the ranks that this process has started, or a rank that has started this one. */
+static int others_wait(void)
+{
+	return (atomic_load_explicit(&pp_ring_pool.header->aside, memory_order_relaxed) & (PP_ASIDE_NO_RANK | PP_ASIDE_BELOW)) != 0;
+}
+
 /* Until the keeper has written the files; a keeper that never came or died is not waited for. */
 static void wait_for_keeper(int64_t seconds)
 {
@@ -172,7 +178,7 @@ static void wait_for_keeper(int64_t seconds)
 	int64_t begin = pp_now_ms();
 	int foreign = 0;
 
-	while (pp_now_ms() - begin < seconds * 1000 && !foreign) {
+	while (pp_now_ms() - begin < seconds * 1000 && !foreign && !others_wait()) {
 		if (!c)
 			c = find_control(&foreign);
 		if (c) {
@@ -188,6 +194,8 @@ static void wait_for_keeper(int64_t seconds)
 		        "the keeper is another version of podprof: it cannot read this rank. Use one podprof in the whole job");
 		return;
 	}
+	if (others_wait())
+		return;
 	if (!c) {
 		pp_guest_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
 		return;
@@ -208,8 +216,7 @@ static void ending(int status, void *arg)
 	if (!owner || owner != getpid() || !pp_guest_is_rank())
 		return;
 	pp_guest_finish(status);
-	/* Others are the ranks, which this process has started: they wait for the files, and they are no more when it ends. */
-	if (atomic_load_explicit(&pp_ring_pool.header->is_aside, memory_order_relaxed))
+	if (others_wait())
 		return;
 	/* Without MPI_Finalize it has failed, whatever its status: the others hang until the launcher sees it end. */
 	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_guest_mpi_runs())

@@ -6,11 +6,18 @@
 #include <string.h>
 
 #include "aggregate/read/rings_private.h"
+#include "core/base/proc.h"
 #include "core/coord/claim.h"
 #include "core/source/mpi_call.h"
 
 /* Names may take this much; more names than that are counted as cut. */
-enum { NAMES_BYTES = 24 * 1024 * 1024, PAYLOADS_BYTES = 16 * 1024 * 1024, LEAST_TEXT_BYTES = 1024 * 1024, ROUNDS = 8 };
+enum {
+	NAMES_BYTES = 24 * 1024 * 1024,
+	PAYLOADS_BYTES = 16 * 1024 * 1024,
+	LEAST_TEXT_BYTES = 1024 * 1024,
+	ROUNDS = 8,
+	UP_MOST = 16
+};
 
 /* No more than spans may take: a small buffer is all the memory that there is. */
 static size_t text_bytes(size_t most, size_t buffer)
@@ -151,13 +158,35 @@ void pp_rings_put_aside(struct pp_rings *r)
 
 		for (size_t k = 0; any && k < r->rings && claim_of(r->ring[i]) < PP_CLAIM_MEMBER && !is_aside; k++)
 			is_aside = is_displaced(r->ring[i], r->ring[k]);
-		pp_drain_put_aside(r->ring[i]->drain, is_aside);
+		pp_drain_put_aside(r->ring[i]->drain, PP_ASIDE_NO_RANK, is_aside ? PP_ASIDE_NO_RANK : 0);
 	}
 }
 
 int pp_rings_is_aside(const struct pp_rings *r, size_t index)
 {
-	return atomic_load_explicit(&pp_rings_header(r, index)->is_aside, memory_order_relaxed) != 0;
+	return (atomic_load_explicit(&pp_rings_header(r, index)->aside, memory_order_relaxed) & PP_ASIDE_NO_RANK) != 0;
+}
+
+static int has_rank(const struct pp_rings *r, int pid)
+{
+	for (size_t i = 0; i < r->rings; i++)
+		if (pp_rings_header(r, i)->pid == pid && !pp_rings_is_aside(r, i))
+			return 1;
+	return 0;
+}
+
+void pp_rings_let_go(struct pp_rings *r, size_t index)
+{
+	const struct pp_ring_header *h = pp_rings_header(r, index);
+	uint32_t told = PP_ASIDE_LOOKED;
+	int pid = h->pid;
+
+	if (atomic_load_explicit(&h->state, memory_order_acquire) != PP_RANK_ENDING ||
+	    atomic_load_explicit(&h->aside, memory_order_relaxed) & PP_ASIDE_LOOKED || h->pid_space != pp_proc_pid_space())
+		return;
+	for (int up = 0; up < UP_MOST && (pid = pp_proc_parent(pid)) > 1; up++)
+		told |= has_rank(r, pid) ? PP_ASIDE_BELOW : 0;
+	pp_drain_put_aside(r->ring[index]->drain, told, told);
 }
 
 uint64_t pp_rings_records(const struct pp_rings *r)

@@ -51,6 +51,14 @@ int pp_proc_is_zombie(int pid)
 	return p && p[1] == ' ' && (p[2] == 'Z' || p[2] == 'X');
 }
 
+int pp_proc_parent(int pid)
+{
+	char text[1024];
+	const char *p = read_stat(pid, text, sizeof(text));
+
+	return p && p[1] && p[2] ? (int)strtol(p + 3, NULL, 10) : 0;
+}
+
 uint64_t pp_proc_start_time(int pid)
 {
 	char text[1024];

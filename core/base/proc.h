@@ -9,6 +9,8 @@
 long pp_proc_read(const char *path, char *text, size_t size);
 /* Field 22 of /proc/PID/stat; 0 where there is no such process. */
 uint64_t pp_proc_start_time(int pid);
+/* 0: there is no such process, or nobody's child. */
+int pp_proc_parent(int pid);
 /* 1: it has ended, but whoever is to take note of that has not. */
 int pp_proc_is_zombie(int pid);
 /* Number of the pid namespace: pids of two are not to be compared. 0: unknown. */

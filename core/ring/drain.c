@@ -238,12 +238,13 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 	*ret_size = is_sane ? size : d->job_size;
 }
 
-void pp_drain_put_aside(struct pp_drain *d, int is_aside)
+void pp_drain_put_aside(struct pp_drain *d, uint32_t bits, uint32_t value)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
+	uint32_t was = atomic_load_explicit(&h->aside, memory_order_relaxed), now = (was & ~bits) | value;
 
-	if (atomic_load_explicit(&h->is_aside, memory_order_relaxed) != (uint32_t)is_aside)
-		atomic_store_explicit(&h->is_aside, (uint32_t)is_aside, memory_order_relaxed);
+	if (now != was)
+		atomic_store_explicit(&h->aside, now, memory_order_relaxed);
 }
 
 uint64_t pp_drain_gone(const struct pp_drain *d)

@@ -31,8 +31,8 @@ void pp_drain_close(struct pp_drain *d);
 const struct pp_ring_header *pp_drain_header(const struct pp_drain *d);
 /* Of the header as it was opened: in its range, whatever stands there now. */
 void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_size);
-/* Whether the rank's process is told that it is none: pp_ring_header.is_aside. */
-void pp_drain_put_aside(struct pp_drain *d, int is_aside);
+/* What the rank's process is told: pp_ring_header.aside, of which `bits` become `value`. */
+void pp_drain_put_aside(struct pp_drain *d, uint32_t bits, uint32_t value);
 
 /* Hand out what is there now; returns how many records. Ends always, whatever the file holds. */
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);

@@ -175,6 +175,13 @@ enum pp_mpi_state {
 	PP_MPI_OTHER_OVER = 4,
 };
 
+enum pp_aside_bit {
+	PP_ASIDE_NO_RANK = 1, /* others are the ranks of this job, this process is none */
+	PP_ASIDE_BELOW =
+	        2, /* a process that has started this one is a rank too: it waits for the files, and perhaps for this one */
+	PP_ASIDE_LOOKED = 4, /* whether there is such a one is known */
+};
+
 struct pp_ring_header {
 	char magic[8];
 	uint32_t version;
@@ -208,7 +215,7 @@ struct pp_ring_header {
 	struct pp_ring_name domain[PP_RING_DOMAINS];
 	struct pp_ring_name category[PP_RING_CATEGORIES];
 	_Atomic uint32_t notes_used;      /* bytes of notes[] */
-	_Atomic uint32_t is_aside;        /* by the keeper: others are the ranks of this job, this process is none */
+	_Atomic uint32_t aside;           /* by the keeper: bits of enum pp_aside_bit */
 	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
 	_Atomic uint64_t windows_passed;  /* windows that are over, begun or not */
 	struct pp_window_row window[PP_WINDOW_ROWS];

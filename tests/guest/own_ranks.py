@@ -17,11 +17,11 @@ def told(session):
         return ranks, [w.decode() if isinstance(w, bytes) else w for w in f["quality/warning"][()]]
 
 
-def job(place, program, words, ranks, env=None, said=None, whole=True):
+def job(place, program, words, ranks, env=None, said=None, whole=True, options=()):
     """The ranks have all their steps; `said`: what /quality says besides, None: nothing."""
     logs = place.new_logs()
     base, got = (run(command, {"OWN_MEET": tempfile.mkdtemp(dir=place.scratch), **(env or {})})
-                 for command in ([*program, *words], place.under(logs, [*program, *words])))
+                 for command in ([*program, *words], place.under(logs, [*program, *words], *options)))
     check(got.code == base.code == 0 and got.out == base.out and not got.other_err(), f"{words} {env}: {got.told()}\nbase: {base.told()}")
     found, warnings = told(session_of(logs))
     check(found == {rank: 6 for rank in ranks}, f"{words} {env}: steps by rank {found}, {warnings}\n{got.told()}")
@@ -60,6 +60,12 @@ def parent_is_rank_0(place, full):
     in_c(place, "fork beside", "RANK", "1", "2", ranks=[0, 1, 2])
 
 
+def parent_waits_for_child(place, full):
+    """A rank that has started another one waits for its end: so that one does not wait for files. The job would last longer than its limit."""
+    for how in ("fork first", "exec first"):
+        in_c(place, how, "RANK", "1", "2", ranks=[0, 1, 2], options=("--wait", "300"))
+
+
 def parent_is_none(place, full):
     """It marks before, and then a child is rank 0: what it recorded is left out, and said."""
     for how in ("fork first", "exec first"):
@@ -95,7 +101,7 @@ def python(place, full):
     in_python(place, "fork", "LOCAL_RANK", "1", "0", ranks=[0, 1])
 
 
-CASES = {f.__name__: f for f in (forked, executed, parent_is_rank_0, parent_is_none, workers, twice, below_a_launcher, python)}
+CASES = {f.__name__: f for f in (forked, executed, parent_is_rank_0, parent_waits_for_child, parent_is_none, workers, twice, below_a_launcher, python)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
