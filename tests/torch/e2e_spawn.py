@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Scripts that start their ranks themselves: by torch.multiprocessing, by fork, by starting the script again. Run by ctest torch_spawn."""
+import os
 import sys
 
 import torchjobs as tj
@@ -60,7 +61,17 @@ def late(place, full):
     ranks(place, "late")
 
 
-CASES = {f.__name__: f for f in (spawn, scripts, fork, part, first, late)}
+def helpers(place, full):
+    """Helper processes with their rank's variables, which are in process groups too: the ranks are those of torchrun."""
+    logs = place.new_logs()
+    job = place.under(logs, tj.torchrun(2, tj.script("helpers.py")))
+    got = tj.run(job, {"HELPERS_STORE": os.path.join(place.scratch, "store")}, limit=180)
+    check(got.code == 0 and "on 2 of 2 ranks, 1 host" in got.err, got.told())
+    tj.check_session(session_of(logs), 2, range(12), tj.OPTIMIZER)
+    check("is not one of the ranks" not in read(session_of(logs), "summary.txt"), read(session_of(logs), "summary.txt"))
+
+
+CASES = {f.__name__: f for f in (spawn, scripts, fork, part, first, late, helpers)}
 
 if __name__ == "__main__":
     sys.exit(tj.main(CASES, __doc__))
