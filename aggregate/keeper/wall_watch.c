@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { EVERY_MS = 1000, RECENT = 256 };
 static const int64_t APART_NS = 5000000; /* between the two readings that say how fast the tick is: 1e-4 of it at worst */
@@ -66,13 +67,24 @@ void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s)
 	keep(w, s);
 }
 
-void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind)
+static void take(struct pp_wall_watch *w, enum pp_tick_kind kind)
 {
 	struct pp_wall_sample s;
 
 	pp_wall_read(kind, &s);
 	pp_wall_watch_glance(w, &s);
 	pp_wall_watch_add(w, &s);
+}
+
+void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind)
+{
+	const struct timespec pause = {.tv_nsec = APART_NS};
+
+	take(w, kind);
+	if (w->follows)
+		return;
+	nanosleep(&pause, NULL); /* a job shorter than that has a date too */
+	take(w, kind);
 }
 
 static int64_t half_ns(const struct pp_wall_watch *w, const struct pp_wall_sample *s)
@@ -110,7 +122,7 @@ void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t 
 	if (!pp_wall_watch_glance(w, &s) && w->follows && now_ms - w->looked_ms < EVERY_MS)
 		return;
 	w->looked_ms = now_ms;
-	pp_wall_watch_edge(w, kind);
+	take(w, kind);
 }
 
 static void tell_claim(const struct pp_wall_watch *w, struct pp_clock_claim *claim)

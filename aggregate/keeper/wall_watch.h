@@ -32,7 +32,7 @@ void pp_wall_watch_release(struct pp_wall_watch *w);
 /* One turn: a glance at the clocks, and a reading where the last one is a second old or the glance shows that something was done to
  * them since the turn before. `now_ms` is pp_now_ms(). */
 void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t now_ms);
-/* An edge of a window: takes a reading now. */
+/* An edge of a window: takes a reading now, and where there was none 5 ms ago, another one 5 ms later. */
 void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind);
 /* What a turn does with its glance: 1, something was done to the clocks, and the glance before it is a reading now. */
 int pp_wall_watch_glance(struct pp_wall_watch *w, const struct pp_wall_sample *s);

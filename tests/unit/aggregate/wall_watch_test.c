@@ -354,6 +354,21 @@ TEST(real)
 	pp_wall_watch_release(&w);
 }
 
+/* A job that was over before the first turn: its one edge is enough for a date. */
+TEST(one_edge)
+{
+	struct pp_wall_watch w;
+	int64_t tick = 0, error = 0;
+
+	pp_wall_watch_init(&w);
+	pp_wall_watch_edge(&w, PP_TICK_RAW);
+	CHECK_INT(w.samples, 2);
+	CHECK_INT(pp_wall_watch_tick(&w, w.first.realtime_ns, &tick, &error), 0);
+	pp_wall_watch_edge(&w, PP_TICK_RAW);
+	CHECK_INT(w.samples, 3);
+	pp_wall_watch_release(&w);
+}
+
 int main(void)
 {
 	what_is_told();
@@ -367,5 +382,6 @@ int main(void)
 	cut_by_chain();
 	cut_by_date();
 	real();
+	one_edge();
 	return test_end();
 }
