@@ -104,11 +104,39 @@ static const struct {
 
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
 
+/* A process of the job has the variable, in a container all that is seen has: the launcher has it not, or may not be looked at. */
+static int has_variable(int pid, const char *name)
+{
+	enum { MOST = 1 << 20 };
+	char path[32], *text = malloc(MOST);
+	size_t length = strlen(name);
+	int found = 0;
+	long size;
+
+	if (!text)
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	size = pp_proc_read(path, text, MOST);
+	for (const char *p = text; p < text + size && !found; p += strlen(p) + 1)
+		found = !strncmp(p, name, length) && p[length] == '=';
+	free(text);
+	return found;
+}
+
+static int sees_launcher(const char *rank_variable)
+{
+	for (int pid = getppid(), n = 0; pid > 0 && n < 64; pid = pp_proc_parent(pid), n++)
+		if (!has_variable(pid, rank_variable))
+			return 1;
+	return 0;
+}
+
 static void read_row(struct pp_job *job, size_t i)
 {
 	job->rank = number(launchers[i].rank, -1);
 	if (job->rank < 0)
 		return;
+	job->sees_launcher = sees_launcher(launchers[i].rank);
 	job->size = number(launchers[i].size, 0);
 	job->local_rank = number(launchers[i].local_rank, -1);
 	job->hosts = launchers[i].hosts ? number(launchers[i].hosts, 0) : 0;

@@ -361,8 +361,8 @@ int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err
 
 	run_file(spool, job, path, sizeof(path));
 	snprintf(part, sizeof(part), "%s/.%s-%d", spool, strrchr(path, '/') + 1, (int)getpid());
-	length = snprintf(text, sizeof(text), "%d %d %llu\n", job->rank, job->local_size,
-	                  (unsigned long long)pp_proc_start_time(job->pid));
+	length = snprintf(text, sizeof(text), "%d %d %llu %d\n", job->rank, job->local_size,
+	                  (unsigned long long)pp_proc_start_time(job->pid), job->sees_launcher);
 	rc = write_file(part, text, (size_t)length);
 	if (!rc && rename(part, path))
 		rc = -errno;

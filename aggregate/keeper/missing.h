@@ -16,7 +16,7 @@ struct pp_missing {
 /* Only the keeper that has rank 0's ring speaks; `pod` NULL: one host. */
 void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
                      int64_t now_ms);
-/* Ranks of the job, where a launcher says that all are on this host; else 0. */
+/* Ranks of the job, where a launcher that is seen says that all are on this host; else 0. */
 int32_t pp_missing_launched(const struct pp_spool_view *v);
 /* There: who prints the keeper's message, and a sentence on ranks that
  * were started without podprof, "" where there are none. */

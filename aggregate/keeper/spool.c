@@ -83,7 +83,8 @@ static void open_run(struct pp_spool_view *v, const char *name)
 		if (v->run[i].pid == one.pid && v->run[i].space == one.space)
 			return;
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
-	if (pp_proc_read(path, text, sizeof(text)) < 0 || sscanf(text, "%d %d %llu", &one.rank, &one.local_size, &start_time) < 2)
+	if (pp_proc_read(path, text, sizeof(text)) < 0 ||
+	    sscanf(text, "%d %d %llu %d", &one.rank, &one.local_size, &start_time, &one.sees_launcher) < 2)
 		return;
 	run = realloc(v->run, (v->runs + 1) * sizeof(*run));
 	if (!run)
