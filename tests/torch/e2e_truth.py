@@ -8,9 +8,10 @@ import sys
 
 import torchjobs as tj
 from e2e import h5
-from jobs import check, sessions, tree, wait_until
+from jobs import Skipped, check, sessions, tree, wait_until
 
 BLOCKS, PERIOD, FIRST, LENGTH = 7, 20, 12, 6
+ATTEMPTS, ENOUGH, WAITED_MOST = 4, 3, 0.02  # a block is calm where its threads lacked a core for less of it
 OWN = {"forward", "backward"}  # podprof's own ranges, not torch's
 ONEDNN = {"convolution", "eltwise", "inner_product", "layer_normalization", "matmul", "pooling", "reorder"}  # has ITT ranges of its own
 ONEDNN |= {n + " (create)" for n in ONEDNN}
@@ -37,9 +38,10 @@ def both(place):
     ours = dict(of_session(s) for s in sessions(logs))
     check(sorted(ours) == [FIRST + PERIOD * i for i in range(BLOCKS)], f"windows from steps {sorted(ours)}")
     with open(path, encoding="ascii") as f:
-        theirs = json.load(f)
-    check(len(theirs) == BLOCKS, f"{len(theirs)} blocks of torch.profiler")
-    return list(ours.values()), theirs
+        told = json.load(f)
+    theirs, waited = told["seen"], told["waited"]
+    check(len(theirs) == len(waited["ours"]) == len(waited["theirs"]) == BLOCKS, f"{len(theirs)} blocks of torch.profiler: {waited}")
+    return [ours[first] for first in sorted(ours)], theirs, waited
 
 
 def same_calls(ours, theirs):
@@ -74,14 +76,22 @@ def outside(ours, theirs, calls):
 
 def operators(place, full):
     """On a busy machine again, not by another limit: an operator is wrong that is outside each time."""
-    wrong = None
-    for attempt in range(4):
-        ours, theirs = both(place)
-        now, lines = outside(ours, theirs, same_calls(ours, theirs))
+    ours, theirs, waited, wrong = [], [], [], None
+    for _ in range(ATTEMPTS):
+        one, two, shares = both(place)
+        calls = same_calls(one, two)
+        ours += [block for block, share in zip(one, shares["ours"]) if share < WAITED_MOST]
+        theirs += [block for block, share in zip(two, shares["theirs"]) if share < WAITED_MOST]
+        waited += shares["ours"] + shares["theirs"]
+        if min(len(ours), len(theirs)) < ENOUGH:
+            continue
+        now, lines = outside(ours, theirs, calls)
         print("\n".join(lines))
         wrong = now if wrong is None else {name: wrong[name] for name in wrong if name in now}
         if not wrong:
             return
+    if wrong is None:
+        raise Skipped(f"calls are the same; for times the machine is too busy: a core was lacking for {100 * statistics.median(waited):.0f} % of them")
     check(False, list(wrong.values()))
 
 
