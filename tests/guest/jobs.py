@@ -188,8 +188,8 @@ def sessions(logs):
     return sorted(os.path.dirname(p) for p in glob.glob(os.path.join(logs, "podprof", "*", "pod.h5")))
 
 
-def session_of(logs, limit=15.0):
-    """The one session of a log directory; the keeper may still be writing it."""
+def session_of(logs, limit=60.0):
+    """The one session of a log directory; the keeper, which is of low priority, may still be writing it."""
     found = wait_until(lambda: sessions(logs), limit)
     check(len(found) == 1, f"one session expected in {logs}, there are {len(found)}: {tree(logs)}")
     return found[0]
