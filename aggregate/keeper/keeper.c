@@ -179,7 +179,8 @@ void pp_keeper_serve(struct pp_keeper *k)
 	pp_requests_run(&k->requests, &k->job, k->control, k->windows.busy);
 	sweep(k);
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
-	if (k->many && k->requests.turn != PP_TURN_WRITING)
+	if (k->many && k->requests.turn != PP_TURN_WRITING &&
+	    !pp_pod_is_done(k->pod)) /* else this host's part is in the job's session */
 		run_windows(k, 0);
 }
 

@@ -240,7 +240,8 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 	struct pp_moment now = pp_moment_now();
 
 	r->held = pp_timed_holds(t);
-	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER || pp_pod_role(job->pod) == PP_POD_FOLLOWER)
+	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER || pp_pod_role(job->pod) == PP_POD_FOLLOWER ||
+	    pp_pod_is_done(job->pod))
 		return 0;
 	fix_times(t, job->view->rings, &now);
 	if (t->turn == PP_TIMED_WAITS && !pp_requests_active(r) &&
