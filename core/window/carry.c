@@ -12,7 +12,8 @@ static const struct pp_coord_ops *_Atomic coordinator;
 /* Taken by an exchange; nothing else is held meanwhile. What it covers: */
 static _Atomic uint32_t carrying;
 static struct {
-	uint32_t done; /* number */
+	uint32_t newest; /* number */
+	uint32_t done;   /* number */
 	int rc;
 	int64_t highest;
 } agreement;
@@ -27,6 +28,13 @@ void pp_carry_by(const struct pp_coord_ops *ops)
 	const struct pp_coord_ops *none = NULL;
 
 	atomic_compare_exchange_strong(&coordinator, &none, ops);
+}
+
+void pp_carry_start(void)
+{
+	agreement.newest = agreement.done = 0;
+	atomic_store(&joined, 0);
+	atomic_store(&carrying, 0);
 }
 
 static void join(uint32_t number, int64_t here)
@@ -49,7 +57,11 @@ int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest)
 	*ret_highest = INT64_MIN;
 	if (atomic_exchange_explicit(&carrying, 1, memory_order_acquire))
 		return -EAGAIN;
-	if (agreement.done == number) {
+	if ((int32_t)(number - agreement.newest) > 0)
+		agreement.newest = number;
+	if (number != agreement.newest) { /* read before it was over; the others are asked of another one by now */
+		rc = -EAGAIN;
+	} else if (agreement.done == number) {
 		rc = agreement.rc;
 	} else if (!ops) {
 		rc = -EPIPE;

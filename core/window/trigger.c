@@ -220,6 +220,7 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 	pp_plan_init(&plan, asked, pp_ring_pool.header->window);
 	pp_ask_init(&ask, control, pp_ring_pool.header);
 	pp_by_code_init(&code, pp_ring_pool.header);
+	pp_carry_start();
 	base = is_recording = 1;
 	/* In a forked child of a rank, which is one of its own now, these are what its parent left. */
 	step_thread = NULL;
