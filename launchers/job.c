@@ -92,8 +92,7 @@ static void job_name(struct pp_job *job)
 }
 
 /* What a launcher calls the rank, and what it says beside it; torchrun, where it says that it is there, before those that may have
- * started it. Of Slurm the step's: a batch script has a rank and the whole
- * allocation's numbers too. */
+ * started it. Of Slurm the step's: a batch script has a rank and the whole allocation's numbers too. */
 static const struct {
 	const char *rank, *size, *local_rank, *hosts;
 } launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
@@ -104,7 +103,7 @@ static const struct {
 
 enum { LAUNCHERS = sizeof(launchers) / sizeof(launchers[0]) };
 
-/* A process of the job has the variable, in a container all that is seen has: the launcher has it not, or may not be looked at. */
+/* All processes of the job have the variable, in a container all that are seen; a launcher has it not, or may not be looked at. */
 static int has_variable(int pid, const char *name)
 {
 	enum { MOST = 1 << 20 };

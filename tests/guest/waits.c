@@ -81,19 +81,13 @@ static void chain(int step)
 		pause_ms((long)WORK_MS * longer);
 	if (first != MPI_COMM_NULL)
 		MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, first);
-	if (rank > 0)
+	if (second != MPI_COMM_NULL)
 		MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, second);
 }
 
 static void chain_three(int step)
 {
-	(void)step;
-	if (rank == 0)
-		pause_ms((long)WORK_MS * longer);
-	if (first != MPI_COMM_NULL)
-		MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, first);
-	if (second != MPI_COMM_NULL)
-		MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, second);
+	chain(step);
 	sums();
 }
 
