@@ -19,7 +19,7 @@ void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const 
 /* Ranks of the job, where a launcher that is seen says that all are on this host; else 0. */
 int32_t pp_missing_launched(const struct pp_spool_view *v);
 /* There: who prints the keeper's message, and a sentence on ranks that
- * were started without podprof, "" where there are none. */
+ * podprof did not see, "" where there are none. */
 int32_t pp_missing_speaker(const struct pp_spool_view *v);
 void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size);
 

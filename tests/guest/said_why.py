@@ -87,8 +87,8 @@ def two_outputs(place, full):
 def some_without(place, full):
     """Parts of an MPMD job without podprof, rank 0 among them or not: the session has the others, and one line says why and what to type."""
     program = place.program("mpi_ends")
-    for first, line in ((0, "rank 0 was started without podprof. Write 'podprof run --' right before its program too"),
-                        (1, "ranks 1-2 were started without podprof. Write 'podprof run --' right before their program too")):
+    for first, line in ((0, "podprof did not see rank 0. Write 'podprof run --' right before its program too"),
+                        (1, "podprof did not see ranks 1-2. Write 'podprof run --' right before their program too")):
         logs = place.new_logs()
         under, bare = place.under(logs, [program, "normal"]), [program, "normal"]
         got = run([jobs.MPIRUN, "--oversubscribe", "-n", "1", *(under if first else bare), ":", "-n", "2", *(bare if first else under)])

@@ -73,7 +73,6 @@ def shared(place, full):
     logs = place.new_logs()
     got = run(boxes.mpirun(3, boxes.podprof(logs, command)), {"GUEST_KILL_RANK": 2})
     check(got.code == 137, got.told())  # the one that was killed is seen by its lock; the job ends with it
-    check(got.seconds < 15, got.told())
 
 
 def cramped(place, full):
@@ -97,7 +96,8 @@ def many_jobs(place, full):
     check(len({p for one in pids for p in one}) == count and all(len(p) == 1 for p in pids), "each session has a job of its own")
     left = wait_until(lambda: not [p for p in set(glob.glob(f"/dev/shm/podprof-{os.getuid()}/*")) - before if of(p, logs)], 30)
     check(left, "spools are left")
-    check(not [p for d in done for p in d.podprof_lines() if "captured" not in p and "podprof report" not in p], done[0].told())
+    others = [p for d in done for p in d.podprof_lines() if "captured" not in p and "podprof report" not in p]
+    check(not others, others)
 
 
 def of(spool, logs):
@@ -115,7 +115,7 @@ def two_jobs(place, full):
     running = [start(place.mpirun(2, place.under(logs, command))) for _ in range(2)]
     done = [jobs.finish(p, 60) for p in running]
     check(all(d.code == 0 for d in done), done[0].told() + done[1].told())
-    check(wait_until(lambda: len(sessions(logs)) == 2), f"{sessions(logs)}")
+    check(wait_until(lambda: len(sessions(logs)) == 2, 60), f"{sessions(logs)}")
     found = [workers(s) for s in sessions(logs)]
     check(all(sorted(w) == [0, 1] for w in found) and not set(found[0].values()) & set(found[1].values()), f"{found}")
     time.sleep(0.1)
