@@ -4,7 +4,7 @@
 #ifndef PP_ANALYZE_BOUNDS_H
 #define PP_ANALYZE_BOUNDS_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 struct pp_bounds_latest;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 struct one {
 	const struct pp_worker *worker;

@@ -3,7 +3,7 @@
 #ifndef PP_ANALYZE_CLOCK_WORDS_H
 #define PP_ANALYZE_CLOCK_WORDS_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 enum { PP_CLOCK_WORDS = 160 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/merge_part.h"
+#include "aggregate/dataset/merge_part.h"
 
 static int is_common(const struct pp_dataset *d, const uint8_t *has_steps, size_t step)
 {

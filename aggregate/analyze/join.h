@@ -3,8 +3,8 @@
 #ifndef PP_ANALYZE_JOIN_H
 #define PP_ANALYZE_JOIN_H
 
-#include "aggregate/analyze/dataset.h"
 #include "aggregate/analyze/waiting.h"
+#include "aggregate/dataset/dataset.h"
 
 enum pp_call_need {                   /* what a call's own time is, pp_call.need */
 	            PP_NEED_NONE = 0, /* neither waiting nor transfer: point to point, or a test that saw nothing */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank)
 {

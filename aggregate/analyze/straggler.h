@@ -3,7 +3,7 @@
 #ifndef PP_ANALYZE_STRAGGLER_H
 #define PP_ANALYZE_STRAGGLER_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 /* 0, or -ENOMEM. */
 int pp_dataset_straggler(struct pp_dataset *d);

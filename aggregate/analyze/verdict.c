@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/dataset.h"
 #include "aggregate/analyze/kept.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/base/units.h"
 
 struct worker_sum {

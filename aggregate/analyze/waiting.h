@@ -5,7 +5,7 @@
 #define PP_ANALYZE_WAITING_H
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 struct pp_waited {        /* one row's */
 	int64_t until;    /* arrival of the last rank whose data it needs, at most its exit; its own arrival: waits for nobody */

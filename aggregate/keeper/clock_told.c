@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/keeper/clock_link.h"
 #include "aggregate/keeper/wall_watch.h"
 #include "core/base/plain.h"

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/analyze/block.h"
-#include "aggregate/analyze/merge.h"
+#include "aggregate/dataset/block.h"
+#include "aggregate/dataset/merge.h"
 #include "aggregate/keeper/control.h"
 
 enum { PARTS_MORE = 16 };

@@ -4,7 +4,7 @@
 #ifndef PP_KEEPER_GATHER_H
 #define PP_KEEPER_GATHER_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/keeper/clock_told.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 struct pp_message {
 	char head[256], where[1024], must_know[640], failure[640];

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/analyze/host_clock.h"
+#include "aggregate/dataset/host_clock.h"
 #include "aggregate/keeper/wall_claim.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"

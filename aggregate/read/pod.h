@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
 
 enum { PP_POD_NAME = 64, PP_POD_DIMS = 3 };

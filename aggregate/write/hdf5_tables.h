@@ -2,7 +2,7 @@
 #ifndef PP_WRITE_HDF5_TABLES_H
 #define PP_WRITE_HDF5_TABLES_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/write/hdf5_file.h"
 
 /* A group whose table would be empty is absent, and quality says why. */

@@ -2,7 +2,7 @@
 #ifndef PP_WRITE_WRITER_H
 #define PP_WRITE_WRITER_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
 #include "core/base/rank_list.h"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "aggregate/analyze/block.h"
-#include "aggregate/analyze/merge.h"
+#include "aggregate/dataset/block.h"
+#include "aggregate/dataset/merge.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/block.h"
 

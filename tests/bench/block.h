@@ -3,7 +3,7 @@
 #ifndef PP_BENCH_BLOCK_H
 #define PP_BENCH_BLOCK_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/read/pod.h"
 
 struct block_job {

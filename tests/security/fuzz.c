@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "aggregate/analyze/merge.h"
+#include "aggregate/dataset/merge.h"
 #include "aggregate/keeper/live_text.h"
 #include "aggregate/keeper/rendezvous.h"
 #include "aggregate/keeper/spool.h"

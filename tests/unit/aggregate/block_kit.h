@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "aggregate/analyze/block.h"
 #include "aggregate/analyze/op.h"
+#include "aggregate/dataset/block.h"
 #include "core/source/mpi_call.h"
 #include "tests/test.h"
 

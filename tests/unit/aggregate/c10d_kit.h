@@ -3,7 +3,7 @@
 #ifndef PP_TEST_C10D_KIT_H
 #define PP_TEST_C10D_KIT_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/read/c10d.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"

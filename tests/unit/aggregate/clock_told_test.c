@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/clock/pieces.h"
 #include "tests/unit/aggregate/block_kit.h"
 

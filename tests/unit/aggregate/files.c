@@ -1,5 +1,5 @@
 /* Files and one-sided calls of hand-made captures: /file, /channel, how they join and wait. */
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 #include "tests/test.h"
 #include "tests/unit/capture.h"

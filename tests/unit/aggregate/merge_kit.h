@@ -2,7 +2,7 @@
 #ifndef PP_TEST_MERGE_KIT_H
 #define PP_TEST_MERGE_KIT_H
 
-#include "aggregate/analyze/merge.h"
+#include "aggregate/dataset/merge.h"
 #include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/block_kit.h"
 #include "tests/unit/capture.h"

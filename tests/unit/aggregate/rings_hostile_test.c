@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/read/c10d.h"
 #include "aggregate/write/writer.h"
 #include "core/clock/clock_map.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/write/writer.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"

@@ -1,5 +1,5 @@
 /* Ranks and steps of several hosts in one dataset; see merge.h. Called by rank 0's keeper. */
-#include "aggregate/analyze/merge.h"
+#include "aggregate/dataset/merge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
-#include "aggregate/analyze/merge_part.h"
-#include "aggregate/analyze/settle.h"
+#include "aggregate/dataset/merge_part.h"
+#include "aggregate/dataset/settle.h"
 
 static const char nothing_came[] = "missing: no record of it reached this keeper";
 

@@ -1,12 +1,12 @@
 /* Bounds out of what is known of hosts' clocks; see host_clock.h. Called by waiting.c, writers and readers. */
-#include "aggregate/analyze/host_clock.h"
+#include "aggregate/dataset/host_clock.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 static int64_t of_stretch(const struct pp_clock_stretch *s, int64_t time_ns)
 {

@@ -1,12 +1,12 @@
 /* pp_dataset to bytes and back; see block.h. Called by the keeper. What is in it: block_fields.c. */
-#include "aggregate/analyze/block.h"
+#include "aggregate/dataset/block.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "aggregate/analyze/block_io.h"
+#include "aggregate/dataset/block_io.h"
 
 static const char magic[8] = "ppblock";
 

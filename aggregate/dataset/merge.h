@@ -8,7 +8,7 @@
 #ifndef PP_ANALYZE_MERGE_H
 #define PP_ANALYZE_MERGE_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
 
 /* All parts share one table of names, which the result borrows; they stay as they are. A rank that two hosts claim to have is the

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/merge_part.h"
+#include "aggregate/dataset/merge_part.h"
 
 struct piece { /* a part's rows of a collective */
 	const struct pp_collective *c;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/merge_part.h"
+#include "aggregate/dataset/merge_part.h"
 
 static void shift_times(struct pp_host_clock *c, int64_t shift)
 {

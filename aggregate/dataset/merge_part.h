@@ -3,8 +3,8 @@
 #ifndef PP_ANALYZE_MERGE_PART_H
 #define PP_ANALYZE_MERGE_PART_H
 
-#include "aggregate/analyze/dataset.h"
 #include "aggregate/analyze/waiting.h"
+#include "aggregate/dataset/dataset.h"
 
 struct pp_merge {
 	const struct pp_dataset *const *part;

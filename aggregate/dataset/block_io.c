@@ -1,5 +1,5 @@
 /* Varints, texts and arrays of a block, in both directions; see block_io.h. Called by block.c. */
-#include "aggregate/analyze/block_io.h"
+#include "aggregate/dataset/block_io.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
 #include "core/ring/intern.h"
 

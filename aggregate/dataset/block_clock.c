@@ -1,8 +1,8 @@
 /* Clocks of hosts in a block: one line a field, in both directions. Called by block_fields.c. */
 #include <errno.h>
 
-#include "aggregate/analyze/block_io.h"
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/block_io.h"
+#include "aggregate/dataset/dataset.h"
 #include "core/clock/wall.h"
 
 enum { HOPS_MOST = 16 };

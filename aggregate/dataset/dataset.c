@@ -1,5 +1,5 @@
 /* pp_dataset out of a capture, its steps and their attribution; see dataset.h. Called by the session writer. */
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/block_io.h"
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/block_io.h"
+#include "aggregate/dataset/dataset.h"
 
 enum { RANKS_MOST = 1 << 17 };
 enum { HAS_STEP = 1, HAS_LATE };

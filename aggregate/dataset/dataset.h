@@ -4,8 +4,8 @@
 #ifndef PP_ANALYZE_DATASET_H
 #define PP_ANALYZE_DATASET_H
 
-#include "aggregate/analyze/host_clock.h"
-#include "aggregate/analyze/window.h"
+#include "aggregate/dataset/host_clock.h"
+#include "aggregate/dataset/window.h"
 #include "core/base/err.h"
 #include "core/clock/causality.h"
 #include "core/ring/record.h"

@@ -1,6 +1,6 @@
 /* What parts of a dataset left open, once all are in: collectives of several hosts, and the waiting of every call for them. The
  * rule is waiting.c's, as for a keeper that has all ranks. Called by merge.c. */
-#include "aggregate/analyze/settle.h"
+#include "aggregate/dataset/settle.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef PP_ANALYZE_SETTLE_H
 #define PP_ANALYZE_SETTLE_H
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 /* -ENOMEM: the dataset may be half settled, to be released. */
 int pp_dataset_settle(struct pp_dataset *d);

@@ -1,12 +1,12 @@
 /* /window of a dataset: one row a worker; see window.h. Called by the keeper's session. */
-#include "aggregate/analyze/window.h"
+#include "aggregate/dataset/window.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/dataset.h"
+#include "aggregate/dataset/dataset.h"
 
 void pp_window_told_release(struct pp_window_told *told)
 {
