@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/request.h"
+#include "aggregate/keeper/capture/request.h"
 #include "core/base/proc.h"
 #include "launchers/asker_file.h"
 #include "launchers/cmd.h"

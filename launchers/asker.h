@@ -3,7 +3,7 @@
 #ifndef PP_LAUNCHERS_ASKER_H
 #define PP_LAUNCHERS_ASKER_H
 
-#include "aggregate/keeper/wish.h"
+#include "aggregate/keeper/capture/wish.h"
 #include "launchers/spool.h"
 
 enum { PP_ASKERS = 16, PP_ASKER_PATH = 4352 };

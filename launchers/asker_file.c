@@ -1,4 +1,4 @@
-/* A request file, and the answer beside it, see aggregate/keeper/request_file.h. Called by asker.c. */
+/* A request file, and the answer beside it, see aggregate/keeper/capture/request_file.h. Called by asker.c. */
 #include "launchers/asker_file.h"
 
 #include <errno.h>

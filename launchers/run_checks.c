@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "aggregate/keeper/timed.h"
+#include "aggregate/keeper/capture/timed.h"
 #include "core/base/opt.h"
 #include "core/base/signal_name.h"
 #include "launchers/cmd.h"

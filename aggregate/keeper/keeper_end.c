@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/request_own.h"
 #include "aggregate/read/cut.h"
 #include "core/base/now.h"
 

@@ -4,12 +4,12 @@
 
 #include <signal.h>
 
-#include "aggregate/keeper/back.h"
+#include "aggregate/keeper/capture/back.h"
+#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/timed.h"
+#include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request.h"
-#include "aggregate/keeper/timed.h"
-#include "aggregate/keeper/windows.h"
 
 enum { PP_KEEPER_BUSY_MS = 1, PP_KEEPER_IDLE_MS = 20 };
 

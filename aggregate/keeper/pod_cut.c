@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
+#include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/keeper/windows.h"
 #include "aggregate/read/cut.h"
 
 static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)

@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_cut.h"
 #include "aggregate/keeper/pod_private.h"
-#include "aggregate/keeper/windows.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod_private.h"
-#include "aggregate/keeper/windows.h"
 
 enum { WORD_OVER = 100 }; /* no kind that ranks know */
 

@@ -9,10 +9,10 @@
 #include <zlib.h>
 
 #include "aggregate/dataset/merge.h"
+#include "aggregate/keeper/capture/wish.h"
 #include "aggregate/keeper/live_text.h"
 #include "aggregate/keeper/rendezvous.h"
 #include "aggregate/keeper/spool.h"
-#include "aggregate/keeper/wish.h"
 #include "aggregate/write/text.h"
 #include "core/base/opt.h"
 #include "core/base/rank_list.h"

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "aggregate/keeper/capture/wish.h"
 #include "aggregate/keeper/live_text.h"
-#include "aggregate/keeper/wish.h"
 #include "tests/test.h"
 
 static void both_ways(const struct pp_wish *w)

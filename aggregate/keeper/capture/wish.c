@@ -1,5 +1,5 @@
 /* One line that asks for a capture; see wish.h. Called by request_socket.c, request_file.c and the CLI. */
-#include "aggregate/keeper/wish.h"
+#include "aggregate/keeper/capture/wish.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_WINDOWS_PRIVATE_H
 #define PP_KEEPER_WINDOWS_PRIVATE_H
 
-#include "aggregate/keeper/windows.h"
+#include "aggregate/keeper/capture/windows.h"
 
 enum {
 	PP_WINDOWS_LATE_MS = 60000,    /* a rank that stands in the window while the others have passed it */

@@ -1,5 +1,5 @@
 /* When a window of several is over, what of the rings it has, and the child that writes it. See windows.h. */
-#include "aggregate/keeper/windows.h"
+#include "aggregate/keeper/capture/windows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/capture/windows_private.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/keeper/windows_private.h"
 #include "aggregate/read/cut.h"
 #include "core/base/now.h"
 

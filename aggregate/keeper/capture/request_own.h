@@ -3,7 +3,7 @@
 #ifndef PP_KEEPER_REQUEST_OWN_H
 #define PP_KEEPER_REQUEST_OWN_H
 
-#include "aggregate/keeper/request.h"
+#include "aggregate/keeper/capture/request.h"
 
 /* One turn: has a rank got the signal since the last one? */
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);

@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_REQUEST_SOCKET_H
 #define PP_KEEPER_REQUEST_SOCKET_H
 
-#include "aggregate/keeper/request.h"
+#include "aggregate/keeper/capture/request.h"
 
 /* Take connections and what they say; never blocks. */
 void pp_requests_listen(struct pp_requests *r, int64_t now_ms);

@@ -1,5 +1,5 @@
 /* The directory of request files; see request_file.h. Called by request.c and request_socket.c. */
-#include "aggregate/keeper/request_file.h"
+#include "aggregate/keeper/capture/request_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
-#include "aggregate/keeper/request_socket.h"
 #include "core/base/now.h"
 
 enum {

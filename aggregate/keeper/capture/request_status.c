@@ -1,14 +1,14 @@
 /* Looks at the ranks for a second, then says what they do; see request_status.h. */
-#include "aggregate/keeper/request_status.h"
+#include "aggregate/keeper/capture/request_status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/live_text.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
-#include "aggregate/keeper/request_socket.h"
 #include "core/base/now.h"
 #include "core/source/mpi_call.h"
 

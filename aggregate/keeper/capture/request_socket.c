@@ -1,5 +1,5 @@
 /* The socket of requests: who may ask, what they say, what goes back. Called by request.c and `podprof capture`. */
-#include "aggregate/keeper/request_socket.h"
+#include "aggregate/keeper/capture/request_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
 #include "core/base/plain.h"
 
 enum { QUIET_MS = 2000 }; /* a client that says nothing */

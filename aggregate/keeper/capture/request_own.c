@@ -1,13 +1,13 @@
 /* Signals that ask for a capture, and what became of the keeper's own requests; see request_own.h. */
-#include "aggregate/keeper/request_own.h"
+#include "aggregate/keeper/capture/request_own.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
 
 enum { SIGNAL_STEPS = 10 };
 

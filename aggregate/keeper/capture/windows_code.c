@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aggregate/keeper/capture/windows_private.h"
 #include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/keeper/windows_private.h"
 #include "core/base/now.h"
 
 enum { UNSTEPPED_MS = 1000 }; /* a rank elsewhere that marks no step is taken to have passed what ranks here have */

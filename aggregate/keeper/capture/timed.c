@@ -1,5 +1,5 @@
 /* The window of --delay, --duration and --at; see timed.h. Called by keeper.c. */
-#include "aggregate/keeper/timed.h"
+#include "aggregate/keeper/capture/timed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/windows_private.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/keeper/windows_private.h"
 #include "core/base/opt.h"
 
 enum { SECOND = 1000000000 };

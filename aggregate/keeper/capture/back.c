@@ -1,15 +1,15 @@
 /* What is held, and what makes it a session; see back.h. */
-#include "aggregate/keeper/back.h"
+#include "aggregate/keeper/capture/back.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/capture/request_own.h"
+#include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_own.h"
-#include "aggregate/keeper/request_private.h"
 #include "aggregate/read/cut.h"
 #include "core/base/now.h"
 

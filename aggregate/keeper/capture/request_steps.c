@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
-#include "aggregate/keeper/request_socket.h"
 #include "core/base/now.h"
 
 enum {

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_socket.h"
+#include "aggregate/keeper/capture/slow.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_private.h"
-#include "aggregate/keeper/request_socket.h"
-#include "aggregate/keeper/slow.h"
 #include "core/base/now.h"
 
 void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended)

@@ -1,12 +1,12 @@
 /* Slow steps; see slow.h. */
-#include "aggregate/keeper/slow.h"
+#include "aggregate/keeper/capture/slow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/request_private.h"
+#include "aggregate/keeper/capture/request_private.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/units.h"

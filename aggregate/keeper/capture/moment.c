@@ -1,5 +1,5 @@
 /* Both clocks at once, and the rate of one by the other; see moment.h. */
-#include "aggregate/keeper/moment.h"
+#include "aggregate/keeper/capture/moment.h"
 
 enum { APART_NS = 10000000 };
 

@@ -3,8 +3,8 @@
 #ifndef PP_KEEPER_BACK_H
 #define PP_KEEPER_BACK_H
 
-#include "aggregate/keeper/slow.h"
-#include "aggregate/keeper/windows.h"
+#include "aggregate/keeper/capture/slow.h"
+#include "aggregate/keeper/capture/windows.h"
 
 struct pp_back {
 	int64_t keep_ns;  /* 0: what fits the window buffer is held */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/request_file.h"
+#include "aggregate/keeper/capture/request_file.h"
 #include "core/base/proc.h"
 
 void pp_request_files_where(char *text, size_t size)

@@ -1,5 +1,5 @@
 /* Captures on request, one after the other: whose turn it is, what it came to. See request.h. Called by keeper.c. */
-#include "aggregate/keeper/request.h"
+#include "aggregate/keeper/capture/request.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/request_own.h"
+#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_socket.h"
+#include "aggregate/keeper/capture/request_status.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/pod.h"
-#include "aggregate/keeper/request_own.h"
-#include "aggregate/keeper/request_private.h"
-#include "aggregate/keeper/request_socket.h"
-#include "aggregate/keeper/request_status.h"
 #include "core/base/now.h"
 #include "core/base/rank_list.h"
 

@@ -8,9 +8,9 @@
 #ifndef PP_KEEPER_REQUEST_H
 #define PP_KEEPER_REQUEST_H
 
-#include "aggregate/keeper/moment.h"
-#include "aggregate/keeper/request_file.h"
-#include "aggregate/keeper/wish.h"
+#include "aggregate/keeper/capture/moment.h"
+#include "aggregate/keeper/capture/request_file.h"
+#include "aggregate/keeper/capture/wish.h"
 #include "aggregate/keeper/writing.h"
 #include "core/ring/ring_file.h"
 
