@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/keeper/clock_packet.h"
+#include "aggregate/keeper/clock/clock_packet.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/clock_link.h"
-#include "aggregate/keeper/clock_socket.h"
+#include "aggregate/keeper/clock/clock_link.h"
+#include "aggregate/keeper/clock/clock_socket.h"
 #include "aggregate/keeper/wall_claim.h"
 #include "core/base/proc.h"
 #include "launchers/doctor_clock.h"

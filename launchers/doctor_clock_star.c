@@ -1,11 +1,11 @@
 /* A host's links: the star that it is the root of, and a place in the star of each host before it. Called by doctor_clock_lead.c
- * and doctor_clock_follow.c. The exchange is that of jobs (aggregate/keeper/clock_link.h). */
+ * and doctor_clock_follow.c. The exchange is that of jobs (aggregate/keeper/clock/clock_link.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock/clock_link.h"
 #include "core/base/now.h"
 #include "launchers/doctor_clock.h"
 

@@ -5,7 +5,7 @@
 #define PP_KEEPER_GATHER_H
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/keeper/clock_told.h"
+#include "aggregate/keeper/clock/clock_told.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 

@@ -4,8 +4,8 @@
 #ifndef PP_KEEPER_POD_PRIVATE_H
 #define PP_KEEPER_POD_PRIVATE_H
 
-#include "aggregate/keeper/clock_link.h"
-#include "aggregate/keeper/clock_tree.h"
+#include "aggregate/keeper/clock/clock_link.h"
+#include "aggregate/keeper/clock/clock_tree.h"
 #include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/meeting.h"
 #include "aggregate/keeper/net.h"

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock/clock_link.h"
 #include "core/clock/tree.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/clock_sim.h"

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/clock_link.h"
-#include "aggregate/keeper/clock_socket.h"
+#include "aggregate/keeper/clock/clock_link.h"
+#include "aggregate/keeper/clock/clock_socket.h"
 #include "tests/unit/aggregate/clock_sim.h"
 
 #ifndef CLONE_NEWTIME

@@ -1,5 +1,5 @@
 /* States of the clock exchange: turns, lost and foreign packets, hosts that do not answer. */
-#include "aggregate/keeper/clock_exchange.h"
+#include "aggregate/keeper/clock/clock_exchange.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock/clock_link.h"
 
 enum { CLOCK_KIT_ROUNDS = 4, CLOCK_KIT_INSTANTS = 4000 };
 static const uint8_t clock_kit_key[PP_CLOCK_KEY] = {7, 7, 7};

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "aggregate/keeper/clock_exchange.h"
+#include "aggregate/keeper/clock/clock_exchange.h"
 #include "core/clock/pieces.h"
 
 struct sim_clock {

@@ -1,5 +1,5 @@
 /* Places in the tree of clocks: stars, two levels, hubs that go, hosts of one clock; nobody moves who need not. */
-#include "aggregate/keeper/clock_tree.h"
+#include "aggregate/keeper/clock/clock_tree.h"
 
 #include "core/clock/tree.h"
 #include "tests/test.h"

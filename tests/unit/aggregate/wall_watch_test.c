@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/keeper/clock_told.h"
+#include "aggregate/keeper/clock/clock_told.h"
 #include "aggregate/keeper/pod_cut.h"
 #include "tests/test.h"
 

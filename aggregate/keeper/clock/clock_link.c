@@ -1,5 +1,5 @@
 /* Thread, addresses and lock around the exchange; see clock_link.h. Called by the keeper. */
-#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock/clock_link.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* From what a keeper knows of its clock to rows of /clock; see clock_told.h. Called by the pod and by close.c. */
-#include "aggregate/keeper/clock_told.h"
+#include "aggregate/keeper/clock/clock_told.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/keeper/clock_link.h"
+#include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/wall_watch.h"
 #include "core/base/plain.h"
 #include "core/clock/pieces.h"

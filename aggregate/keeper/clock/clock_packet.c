@@ -1,5 +1,5 @@
 /* Bytes of the clock exchange and their tag; see clock_packet.h. Called by clock_exchange.c and clock_link.c. */
-#include "aggregate/keeper/clock_packet.h"
+#include "aggregate/keeper/clock/clock_packet.h"
 
 #include <errno.h>
 #include <string.h>

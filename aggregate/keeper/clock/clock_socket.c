@@ -1,5 +1,5 @@
 /* UDP with the kernel's receive stamps; see clock_socket.h. Called by clock_link.c. */
-#include "aggregate/keeper/clock_socket.h"
+#include "aggregate/keeper/clock/clock_socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

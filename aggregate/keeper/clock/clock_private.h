@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_CLOCK_PRIVATE_H
 #define PP_KEEPER_CLOCK_PRIVATE_H
 
-#include "aggregate/keeper/clock_exchange.h"
+#include "aggregate/keeper/clock/clock_exchange.h"
 
 int64_t pp_clock_ns_of(const struct pp_clock_exchange *x, int64_t tick);
 void pp_clock_say(struct pp_clock_exchange *x, struct pp_clock_packet *p, uint32_t to);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/clock_private.h"
+#include "aggregate/keeper/clock/clock_private.h"
 
 enum { GRANT_AGAIN_NS = 4000000, GIVEN_UP = 2 };
 

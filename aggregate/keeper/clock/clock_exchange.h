@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/keeper/clock_packet.h"
+#include "aggregate/keeper/clock/clock_packet.h"
 #include "core/base/err.h"
 #include "core/clock/band.h"
 #include "core/clock/same_clock.h"

@@ -1,5 +1,5 @@
 /* Places in the tree of clocks; see clock_tree.h. Called by pod_tree.c. */
-#include "aggregate/keeper/clock_tree.h"
+#include "aggregate/keeper/clock/clock_tree.h"
 
 #include "core/clock/tree.h"
 

@@ -1,11 +1,11 @@
 /* A domain as a child: hello, turn, pings, band; packets in and the time. clock_round.c is the parent. Called by clock_link.c. */
-#include "aggregate/keeper/clock_exchange.h"
+#include "aggregate/keeper/clock/clock_exchange.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/clock_private.h"
+#include "aggregate/keeper/clock/clock_private.h"
 
 enum {
 	FIRST_PATIENCE_NS = 5000000,

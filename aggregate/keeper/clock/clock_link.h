@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/keeper/clock_exchange.h"
-#include "aggregate/keeper/clock_socket.h"
+#include "aggregate/keeper/clock/clock_exchange.h"
+#include "aggregate/keeper/clock/clock_socket.h"
 #include "core/base/err.h"
 #include "core/base/tick.h"
 #include "core/clock/pieces.h"
