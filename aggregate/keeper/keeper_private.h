@@ -8,8 +8,8 @@
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/capture/windows.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/missing.h"
-#include "aggregate/keeper/pod.h"
 
 enum { PP_KEEPER_BUSY_MS = 1, PP_KEEPER_IDLE_MS = 20 };
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/spool.h"
 
 struct pp_missing {

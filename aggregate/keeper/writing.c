@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 
 struct work { /* of the child */
 	struct pp_windows_job job;

@@ -8,8 +8,8 @@
 
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 #include "aggregate/read/cut.h"
 #include "core/base/now.h"
 

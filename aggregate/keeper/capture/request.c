@@ -14,9 +14,9 @@
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/capture/request_status.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/live.h"
-#include "aggregate/keeper/pod.h"
 #include "core/base/now.h"
 #include "core/base/rank_list.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 
 enum { SIGNAL_STEPS = 10 };
 

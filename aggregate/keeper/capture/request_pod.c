@@ -7,7 +7,7 @@
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/capture/slow.h"
-#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "core/base/now.h"
 
 void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/capture/request_private.h"
-#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/window_rows.h"
 #include "core/base/now.h"

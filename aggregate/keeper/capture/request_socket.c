@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 #include "core/base/plain.h"
 
 enum { QUIET_MS = 2000 }; /* a client that says nothing */

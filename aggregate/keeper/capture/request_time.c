@@ -4,8 +4,8 @@
 
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/request_socket.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
 

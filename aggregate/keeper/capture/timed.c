@@ -9,8 +9,8 @@
 
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/windows_private.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/window_rows.h"
 #include "core/base/opt.h"
 

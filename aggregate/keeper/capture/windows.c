@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "aggregate/keeper/capture/windows_private.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/cut.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/clock/clock_told.h"
-#include "aggregate/keeper/pod_cut.h"
+#include "aggregate/keeper/cluster/pod_cut.h"
 #include "tests/test.h"
 
 #define SECOND INT64_C(1000000000)

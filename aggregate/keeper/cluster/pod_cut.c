@@ -1,10 +1,10 @@
 /* What of this host's rings is a window that the leader closes. Called by pod_share.c. */
-#include "aggregate/keeper/pod_cut.h"
+#include "aggregate/keeper/cluster/pod_cut.h"
 
 #include <errno.h>
 
 #include "aggregate/keeper/capture/windows.h"
-#include "aggregate/keeper/pod_private.h"
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/cut.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/meeting.h"
-#include "aggregate/keeper/pod.h"
 
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_private.h"
 #include "core/base/now.h"
 #include "core/clock/tree.h"
 

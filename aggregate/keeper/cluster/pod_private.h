@@ -6,10 +6,10 @@
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_tree.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/meeting.h"
 #include "aggregate/keeper/net.h"
-#include "aggregate/keeper/pod.h"
 
 enum { PP_POD_QUEUE = 64 };
 

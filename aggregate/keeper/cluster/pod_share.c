@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/capture/windows.h"
+#include "aggregate/keeper/cluster/pod_cut.h"
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_cut.h"
-#include "aggregate/keeper/pod_private.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/rendezvous.h"
 #include "core/base/now.h"

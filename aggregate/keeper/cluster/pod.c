@@ -1,5 +1,5 @@
 /* The keepers of several hosts as one: role, turns, ends. See pod.h. Called by keeper.c. */
-#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/cluster/pod.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/missing.h"
-#include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"

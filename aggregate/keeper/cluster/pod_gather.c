@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_private.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
 #include "core/clock/clock_map.h"

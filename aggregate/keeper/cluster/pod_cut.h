@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_POD_CUT_H
 #define PP_KEEPER_POD_CUT_H
 
-#include "aggregate/keeper/pod.h"
+#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/wall_watch.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"

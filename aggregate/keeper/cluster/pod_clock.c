@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "aggregate/keeper/close.h"
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_private.h"
 #include "core/base/now.h"
 
 enum {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
 #include "core/ring/utf8.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "aggregate/keeper/capture/windows.h"
+#include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/pod_private.h"
 
 enum { WORD_OVER = 100 }; /* no kind that ranks know */
 
