@@ -8,7 +8,7 @@
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_socket.h"
-#include "aggregate/keeper/wall_claim.h"
+#include "aggregate/keeper/host/wall_claim.h"
 #include "core/base/proc.h"
 #include "launchers/doctor_clock.h"
 

@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_CLOSE_H
 #define PP_KEEPER_CLOSE_H
 
-#include "aggregate/keeper/sample.h"
+#include "aggregate/keeper/host/sample.h"
 #include "aggregate/keeper/session.h"
 #include "aggregate/keeper/spool.h"
 

@@ -3,7 +3,7 @@
 #ifndef PP_KEEPER_EPOCH_H
 #define PP_KEEPER_EPOCH_H
 
-#include "aggregate/keeper/wall_watch.h"
+#include "aggregate/keeper/host/wall_watch.h"
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"
 #include "core/step/step_mark.h"

@@ -4,8 +4,8 @@
 #define PP_KEEPER_SESSION_H
 
 #include "aggregate/keeper/gather.h"
+#include "aggregate/keeper/host/wall_watch.h"
 #include "aggregate/keeper/message.h"
-#include "aggregate/keeper/wall_watch.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"

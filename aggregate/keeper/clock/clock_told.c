@@ -10,7 +10,7 @@
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/keeper/clock/clock_link.h"
-#include "aggregate/keeper/wall_watch.h"
+#include "aggregate/keeper/host/wall_watch.h"
 #include "core/base/plain.h"
 #include "core/clock/pieces.h"
 

@@ -3,7 +3,7 @@
 #define PP_KEEPER_POD_CUT_H
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/wall_watch.h"
+#include "aggregate/keeper/host/wall_watch.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 

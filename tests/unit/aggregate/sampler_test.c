@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "aggregate/keeper/sample.h"
+#include "aggregate/keeper/host/sample.h"
 #include "core/base/proc.h"
 #include "core/coord/claim.h"
 #include "tests/test.h"

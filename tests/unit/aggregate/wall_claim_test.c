@@ -1,5 +1,5 @@
 /* Who disciplines the date, by a /proc and a /dev made by hand. */
-#include "aggregate/keeper/wall_claim.h"
+#include "aggregate/keeper/host/wall_claim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

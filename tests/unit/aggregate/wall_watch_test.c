@@ -1,5 +1,5 @@
 /* The keeper's watch of the wall clock on readings made by hand: what is told, dates of ticks and ticks of dates, cuts by time. */
-#include "aggregate/keeper/wall_watch.h"
+#include "aggregate/keeper/host/wall_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

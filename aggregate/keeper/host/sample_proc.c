@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/sample.h"
+#include "aggregate/keeper/host/sample.h"
 #include "core/base/proc.h"
 
 enum { MOST_CHILDREN = 4096, MOST_THREADS = 1024 };

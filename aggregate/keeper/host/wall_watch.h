@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "aggregate/dataset/host_clock.h"
-#include "aggregate/keeper/wall_claim.h"
+#include "aggregate/keeper/host/wall_claim.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"

@@ -1,5 +1,5 @@
 /* Readings of the wall clock, kept and told; see wall_watch.h. Called by keeper.c, writing.c, pod_share.c and session.c. */
-#include "aggregate/keeper/wall_watch.h"
+#include "aggregate/keeper/host/wall_watch.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Names of daemons in /proc, and PTP hardware clocks in /dev; see wall_claim.h. Called by wall_watch.c when a keeper begins. */
-#include "aggregate/keeper/wall_claim.h"
+#include "aggregate/keeper/host/wall_claim.h"
 
 #include <ctype.h>
 #include <dirent.h>

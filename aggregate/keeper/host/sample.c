@@ -1,5 +1,5 @@
 /* When the ranks' processes are looked at, and where the samples are kept; see sample.h. Called by keeper.c and close.c. */
-#include "aggregate/keeper/sample.h"
+#include "aggregate/keeper/host/sample.h"
 
 #include <errno.h>
 #include <stdio.h>
