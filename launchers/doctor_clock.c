@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "launchers/cmd.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor_clock_talk.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "core/clock/same_clock.h"
 #include "launchers/doctor_clock_talk.h"

@@ -4,7 +4,7 @@
 #ifndef PP_LAUNCHERS_DOCTOR_CLOCK_TALK_H
 #define PP_LAUNCHERS_DOCTOR_CLOCK_TALK_H
 
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/net.h"
 #include "launchers/doctor_clock.h"
 #include "launchers/pmix.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#include "aggregate/keeper/net.h"
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/net.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/write/apart.h"
 #include "core/base/opt.h"
 #include "launchers/cmd.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/meeting.h"
+#include "aggregate/keeper/net/meeting.h"
 #include "core/base/proc.h"
 
 enum { WAIT_MS = 2000, PAUSE_MS = 2, PATH_SIZE = 640, LIST_BYTES = 64 * 1024 };

@@ -11,7 +11,7 @@
 #include "aggregate/dataset/merge.h"
 #include "aggregate/keeper/capture/wish.h"
 #include "aggregate/keeper/live_text.h"
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/write/text.h"
 #include "core/base/opt.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/meeting.h"
+#include "aggregate/keeper/net/meeting.h"
 
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 {

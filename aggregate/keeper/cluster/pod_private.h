@@ -8,8 +8,8 @@
 #include "aggregate/keeper/clock/clock_tree.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/gather.h"
-#include "aggregate/keeper/meeting.h"
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/meeting.h"
+#include "aggregate/keeper/net/net.h"
 
 enum { PP_POD_QUEUE = 64 };
 

@@ -9,8 +9,8 @@
 
 #include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/rendezvous.h"
 #include "core/base/now.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* The meeting point of keepers: rank 0's invitation reaches who came before and after it, and only its job; what is no invitation
  * is none; every wait ends. */
-#include "aggregate/keeper/meeting.h"
+#include "aggregate/keeper/net/meeting.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* A keeper's part on one virtual host, run by net_hosts.py: net_host DIR listen HOSTS | net_host DIR join NAME. They know the
  * directory only. The listener asks all hosts 40 times, says "pieces" and takes a block of 400 pieces from each. */
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 
 #include "tests/unit/aggregate/net_kit.h"
 

@@ -1,6 +1,6 @@
 /* Who does not belong to the job: wrong keys, bytes on the bare port, and messages that are malformed, replayed or out of place
  * from somebody who has the keys. Another host of the job stays joined all the time. */
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/net.h"
 
 #include "tests/unit/aggregate/net_insider.h"
 

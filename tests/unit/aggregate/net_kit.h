@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/net.h"
 #include "tests/test.h"
 
 static inline int loopback_socket(uint16_t port, int listens)

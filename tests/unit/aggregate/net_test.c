@@ -1,5 +1,5 @@
 /* Messages between keepers: a star of four processes, order and delivery through cuts, losing a peer, the port range. */
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/net.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* The rendezvous file: read back equal, owner-only, and not trusted where it is a link, a pipe, another's or open to others; and
  * two keepers that know only the directory find each other. */
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 
 #include <dirent.h>
 #include <errno.h>

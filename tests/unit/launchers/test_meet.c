@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/meeting.h"
+#include "aggregate/keeper/net/meeting.h"
 #include "tests/test.h"
 
 static char dir[64] = "/tmp/podprof-meet-XXXXXX";

@@ -1,5 +1,5 @@
 /* An invitation as an owner-only file in a shared log directory; see rendezvous.h. Called by the keeper. */
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/rendezvous.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

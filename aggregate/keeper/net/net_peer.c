@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zmq.h>
 
-#include "aggregate/keeper/net_private.h"
+#include "aggregate/keeper/net/net_private.h"
 #include "core/base/now.h"
 
 int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size)

@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_NET_PRIVATE_H
 #define PP_KEEPER_NET_PRIVATE_H
 
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/net.h"
 
 enum { PP_ROUTE = 9, PP_FLIGHT = 4 << 20 }; /* route: instance, number of the address; flight: bytes sent and not acknowledged */
 

@@ -4,7 +4,7 @@
 #ifndef PP_KEEPER_RENDEZVOUS_H
 #define PP_KEEPER_RENDEZVOUS_H
 
-#include "aggregate/keeper/net.h"
+#include "aggregate/keeper/net/net.h"
 #include "core/base/err.h"
 
 /* Every address of this host that others may reach, IPv4 before IPv6; no loopback, nothing that is valid on one link only.

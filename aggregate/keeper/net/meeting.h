@@ -4,8 +4,8 @@
 #ifndef PP_KEEPER_MEETING_H
 #define PP_KEEPER_MEETING_H
 
-#include "aggregate/keeper/net.h"
-#include "aggregate/keeper/rendezvous.h"
+#include "aggregate/keeper/net/net.h"
+#include "aggregate/keeper/net/rendezvous.h"
 
 /* In the spool, 0600. WANTED: podprof run asks for a meeting point; the keeper takes it away when FILE (what PODPROF_MEETING is
  * to be) or FAILED (a sentence) is there. On other hosts FILE is what the rank's PODPROF_MEETING said. */

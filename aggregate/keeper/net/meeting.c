@@ -1,5 +1,5 @@
 /* The meeting point of a job's keepers, both ends; see meeting.h. Called by pod_meet.c. */
-#include "aggregate/keeper/meeting.h"
+#include "aggregate/keeper/net/meeting.h"
 
 #include <errno.h>
 #include <stdio.h>
