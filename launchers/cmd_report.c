@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/text.h"
 #include "core/base/plain.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 #include "aggregate/report/json.h"
 #include "aggregate/write/text.h"
 

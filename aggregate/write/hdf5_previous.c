@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 #include "aggregate/write/hdf5_file.h"
 
 enum { MOST = 256 }; /* files that are opened */

@@ -4,7 +4,7 @@
 #define PP_BENCH_BLOCK_H
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 
 struct block_job {
 	int32_t ranks;

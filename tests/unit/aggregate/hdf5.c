@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/verdict.h"
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 #include "tests/unit/aggregate/block_kit.h"
 #include "tests/unit/aggregate/sample.h"
 

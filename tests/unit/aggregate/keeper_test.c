@@ -12,7 +12,7 @@
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/spool.h"
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 #include "core/base/lock.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"

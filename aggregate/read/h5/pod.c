@@ -1,5 +1,5 @@
 /* HDF5 calls that read pod.h5: attributes, names, columns of any table. See pod.h; the dataset is pod_dataset.c. */
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 
 #include <errno.h>
 #include <hdf5.h>

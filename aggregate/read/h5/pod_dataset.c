@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pod_fill.h"
+#include "aggregate/read/h5/pod_fill.h"
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 

@@ -2,7 +2,7 @@
 #ifndef PP_READ_POD_FILL_H
 #define PP_READ_POD_FILL_H
 
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 
 struct pp_pod_fill {
 	struct pp_pod *pod;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pod_fill.h"
+#include "aggregate/read/h5/pod_fill.h"
 
 static const char group[] = "clock";
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "aggregate/read/pod.h"
+#include "aggregate/read/h5/pod.h"
 #include "aggregate/write/apart.h"
 
 struct glance { /* shared with the child */
