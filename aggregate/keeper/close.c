@@ -9,7 +9,7 @@
 
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/read/cut.h"
+#include "aggregate/read/ring/cut.h"
 #include "core/clock/pieces.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };

@@ -7,7 +7,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/read/cut.h"
+#include "aggregate/read/ring/cut.h"
 #include "core/base/now.h"
 
 enum {

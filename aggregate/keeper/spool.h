@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "aggregate/keeper/watch.h"
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 #include "core/base/err.h"
 #include "core/base/step_windows.h"
 

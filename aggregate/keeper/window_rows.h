@@ -4,7 +4,7 @@
 #define PP_KEEPER_WINDOW_ROWS_H
 
 #include "aggregate/dataset/window.h"
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 #include "core/clock/clock_map.h"
 
 /* Fill the times of one ring, which begin as PP_WINDOW_NEVER; `ring` is its index. */

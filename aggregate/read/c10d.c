@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "aggregate/read/c10d_private.h"
-#include "aggregate/read/order.h"
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/rings.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 

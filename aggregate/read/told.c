@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 

@@ -1,4 +1,4 @@
-/* Walks the chunks of every thread of a ring file. Called by aggregate/read/rings.c, in the keeper and in salvage. */
+/* Walks the chunks of every thread of a ring file. Called by aggregate/read/ring/rings.c, in the keeper and in salvage. */
 #include "core/ring/drain.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The 64-byte record that sources write and the keeper drains.
- * In: source callbacks. Out: aggregate/read/rings.c, through the ring file.
+ * In: source callbacks. Out: aggregate/read/ring/rings.c, through the ring file.
  *
  * Text longer than the inline part goes on in TEXT records that follow directly (48 bytes each, same chunk);
  * `length` of the first record is the whole length in bytes, not terminated, any bytes (UTF-8 is checked by the keeper). */

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "aggregate/keeper/session.h"
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/ring_maker.h"
 

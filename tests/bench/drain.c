@@ -4,9 +4,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "aggregate/read/rings.h"
-#include "tests/unit/aggregate/ring_maker.h"
+#include "aggregate/read/ring/rings.h"
 #include "tests/bench/bench.h"
+#include "tests/unit/aggregate/ring_maker.h"
 
 enum { NAMES = 40, ROUNDS = 400, RANKS = 8, TURNS = 3, BUDGET_NS = 40 };
 

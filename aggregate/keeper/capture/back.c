@@ -10,7 +10,7 @@
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/read/cut.h"
+#include "aggregate/read/ring/cut.h"
 #include "core/base/now.h"
 
 enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };

@@ -12,7 +12,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/read/cut.h"
+#include "aggregate/read/ring/cut.h"
 #include "core/base/now.h"
 
 enum { LIMIT_MS = 600000 };

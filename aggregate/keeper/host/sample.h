@@ -3,7 +3,7 @@
 #ifndef PP_KEEPER_SAMPLE_H
 #define PP_KEEPER_SAMPLE_H
 
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 #include "core/step/span.h"
 
 struct pp_sampled { /* one ring */

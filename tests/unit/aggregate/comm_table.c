@@ -1,5 +1,5 @@
 /* Communicators by id: as many as a program makes, each once, found again after the table grew. */
-#include "aggregate/read/comm_table.h"
+#include "aggregate/read/ring/comm_table.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Windows that end while ranks go on: what is dropped, what stays open, what is clipped; and the child that writes one. */
-#include "aggregate/read/cut.h"
+#include "aggregate/read/ring/cut.h"
 
 #include <errno.h>
 #include <pthread.h>

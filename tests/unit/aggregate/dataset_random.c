@@ -2,7 +2,7 @@
  * threads and clocks. Sums are exact whatever comes. */
 #include "aggregate/dataset/dataset.h"
 
-#include "aggregate/read/order.h"
+#include "aggregate/read/ring/order.h"
 #include "core/step/category.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"

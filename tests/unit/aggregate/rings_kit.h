@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 #include "core/ring/intern.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"

@@ -27,7 +27,7 @@ int main(void)
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
 #include "core/source/nvtx_abi.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/rings_private.h"
+#include "aggregate/read/ring/rings_private.h"
 
 /* A processor's counter: the boot id; RAW: the time namespace too. */
 static int same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)

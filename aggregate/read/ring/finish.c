@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aggregate/read/order.h"
-#include "aggregate/read/rings_private.h"
+#include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/rings_private.h"
 #include "core/ring/utf8.h"
 #include "core/step/library_domain.h"
 

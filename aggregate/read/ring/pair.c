@@ -1,10 +1,10 @@
 /* Pairs the records of one ring into spans while they are drained. Called by rings.c through core/ring/drain's sink. */
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/payload.h"
+#include "aggregate/read/ring/payload.h"
 #include "core/step/category.h"
 
 enum { DEPTH_MOST = 65536, FORGET_LANES = 256 };

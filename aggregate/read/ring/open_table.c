@@ -1,5 +1,5 @@
 /* Open-addressed table with backward shift. Called by pair.c. */
-#include "aggregate/read/open_table.h"
+#include "aggregate/read/ring/open_table.h"
 
 #include <stdlib.h>
 

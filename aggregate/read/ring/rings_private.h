@@ -2,8 +2,8 @@
 #ifndef PP_READ_RINGS_PRIVATE_H
 #define PP_READ_RINGS_PRIVATE_H
 
-#include "aggregate/read/pair.h"
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/pair.h"
+#include "aggregate/read/ring/rings.h"
 
 struct pp_ring {
 	struct pp_drain *drain;

@@ -1,5 +1,5 @@
 /* Open-addressed index over an array of communicators. Called by pair_mpi.c and finish.c. */
-#include "aggregate/read/comm_table.h"
+#include "aggregate/read/ring/comm_table.h"
 
 #include <stdlib.h>
 

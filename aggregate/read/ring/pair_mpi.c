@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 #include "core/source/mpi_call.h"
 #include "core/step/category.h"
 

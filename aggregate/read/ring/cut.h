@@ -2,7 +2,7 @@
 #ifndef PP_READ_CUT_H
 #define PP_READ_CUT_H
 
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 
 /* What ended at tick `cut` or before goes; what is open stays open. Losses count anew from here, and so do records, but for spans
  * that stay. */

@@ -1,11 +1,11 @@
 /* All rings of a spool: open, drain, count. Called by the keeper's loop and by salvage. */
-#include "aggregate/read/rings.h"
+#include "aggregate/read/ring/rings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/rings_private.h"
+#include "aggregate/read/ring/rings_private.h"
 #include "core/base/proc.h"
 #include "core/coord/claim.h"
 #include "core/source/mpi_call.h"

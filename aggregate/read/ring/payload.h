@@ -3,7 +3,7 @@
 #ifndef PP_READ_PAYLOAD_H
 #define PP_READ_PAYLOAD_H
 
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 
 enum { PP_PAYLOAD_TEXT = 1024 };
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 
 int pp_lane_over(const struct pp_lane *lane)
 {

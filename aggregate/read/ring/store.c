@@ -1,12 +1,12 @@
 /* Blocks of spans and their eviction. Called by pair.c, finish.c and rings.c. */
-#include "aggregate/read/store.h"
+#include "aggregate/read/ring/store.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 
 /* 512 spans are whole pages: blocks can be put one behind the other by moving their pages (finish.c). */
 enum { FIRST_BYTES = 512 * sizeof(struct pp_span), BLOCK_BYTES = 8 * FIRST_BYTES };

@@ -1,5 +1,5 @@
 /* Payloads that wait for their range, and ranges that get several; see payload.h. Called by pair.c. */
-#include "aggregate/read/payload.h"
+#include "aggregate/read/ring/payload.h"
 
 #include <inttypes.h>
 #include <stdio.h>

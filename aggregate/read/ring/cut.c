@@ -1,11 +1,11 @@
 /* Windows that end while ranks go on: what a closed one leaves behind, what of a capture is one window. Called by the keeper. */
-#include "aggregate/read/cut.h"
+#include "aggregate/read/ring/cut.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "aggregate/read/order.h"
-#include "aggregate/read/rings_private.h"
+#include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/rings_private.h"
 
 void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/payload.h"
+#include "aggregate/read/ring/payload.h"
 
 enum { MOST_ELEMENTS = 16, MOST_HEX = 64, RAW = 1023, FIRST_STATIC = 1 << 24 };
 

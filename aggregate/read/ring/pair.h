@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "aggregate/read/comm_table.h"
-#include "aggregate/read/open_table.h"
-#include "aggregate/read/rings.h"
-#include "aggregate/read/store.h"
+#include "aggregate/read/ring/comm_table.h"
+#include "aggregate/read/ring/open_table.h"
+#include "aggregate/read/ring/rings.h"
+#include "aggregate/read/ring/store.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
 

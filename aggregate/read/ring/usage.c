@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/pair.h"
+#include "aggregate/read/ring/pair.h"
 
 enum { MOST = 1 << 18 }; /* hours at ten a second */
 
