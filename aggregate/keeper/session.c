@@ -14,7 +14,7 @@
 #include "aggregate/keeper/epoch.h"
 #include "aggregate/keeper/message.h"
 #include "aggregate/keeper/window_rows.h"
-#include "aggregate/read/c10d.h"
+#include "aggregate/read/torch/c10d.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"

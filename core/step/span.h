@@ -114,7 +114,7 @@ static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t ki
 
 enum { PP_REMARKS = 4, PP_REMARK_TEXT = 160 };
 
-struct pp_c10d_count {     /* collectives of torch.distributed, aggregate/read/c10d.h */
+struct pp_c10d_count {     /* collectives of torch.distributed, aggregate/read/torch/c10d.h */
 	uint64_t calls;    /* in the window */
 	uint64_t untold;   /* of which group, the framework did not tell */
 	uint64_t mute;     /* of those: of a rank that told of none */

@@ -4,7 +4,7 @@
 #define PP_TEST_C10D_KIT_H
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/read/c10d.h"
+#include "aggregate/read/torch/c10d.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/read/c10d.h"
+#include "aggregate/read/torch/c10d.h"
 #include "aggregate/write/writer.h"
 #include "core/clock/clock_map.h"
 #include "core/source/mpi_call.h"

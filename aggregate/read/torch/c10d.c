@@ -1,13 +1,13 @@
 /* Ranges of torch.distributed to calls and requests; see c10d.h. Called by the session. */
-#include "aggregate/read/c10d.h"
+#include "aggregate/read/torch/c10d.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/c10d_private.h"
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/read/torch/c10d_private.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 

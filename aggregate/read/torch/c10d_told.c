@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/c10d_private.h"
+#include "aggregate/read/torch/c10d_private.h"
 #include "core/ring/intern.h"
 
 enum { GROUPS_MOST = 256, AGAIN_MOST = 64 };

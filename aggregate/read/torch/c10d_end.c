@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/read/c10d_private.h"
+#include "aggregate/read/torch/c10d_private.h"
 
 enum { QUEUES_MOST = 256 };
 

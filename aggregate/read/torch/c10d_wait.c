@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/read/c10d_private.h"
+#include "aggregate/read/torch/c10d_private.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 
