@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/unrecorded.h"
+#include "aggregate/session/close.h"
 #include "core/base/memory_room.h"
 #include "core/base/now.h"
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "aggregate/keeper/session.h"
+#include "aggregate/session/session.h"
 #include "core/base/err.h"
 
 /* The whole life of `podprof keeper --spool DIR`, in a process of its own. 0 also where another keeper holds the spool. */

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "aggregate/keeper/capture/request_own.h"
-#include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper_private.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/session/close.h"
 #include "core/base/now.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "aggregate/keeper/session.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/session/session.h"
 #include "tests/bench/bench.h"
 #include "tests/unit/aggregate/ring_maker.h"
 

@@ -11,7 +11,7 @@
 #include "aggregate/keeper/capture/moment.h"
 #include "aggregate/keeper/capture/request_file.h"
 #include "aggregate/keeper/capture/wish.h"
-#include "aggregate/keeper/writing.h"
+#include "aggregate/session/writing.h"
 #include "core/ring/ring_file.h"
 
 enum { PP_REQUEST_CLIENTS = 8, PP_REQUEST_OWN = 2, PP_REQUEST_SLOTS = PP_REQUEST_CLIENTS + PP_REQUEST_OWN };

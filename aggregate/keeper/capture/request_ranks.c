@@ -5,7 +5,7 @@
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/window_rows.h"
+#include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
 
 int pp_requests_counts(struct pp_spool_view *v, size_t ring)

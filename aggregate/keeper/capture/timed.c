@@ -11,7 +11,7 @@
 #include "aggregate/keeper/capture/windows_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/window_rows.h"
+#include "aggregate/session/window_rows.h"
 #include "core/base/opt.h"
 
 enum { SECOND = 1000000000 };

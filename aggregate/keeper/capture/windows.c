@@ -11,8 +11,8 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
 
 enum { LIMIT_MS = 600000 };

@@ -7,7 +7,7 @@
 #include "aggregate/keeper/capture/windows_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/ranks.h"
-#include "aggregate/keeper/window_rows.h"
+#include "aggregate/session/window_rows.h"
 #include "core/base/now.h"
 
 enum { UNSTEPPED_MS = 1000 }; /* a rank elsewhere that marks no step is taken to have passed what ranks here have */

@@ -7,9 +7,9 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "aggregate/keeper/close.h"
 #include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/session/close.h"
 #include "core/base/now.h"
 
 enum {

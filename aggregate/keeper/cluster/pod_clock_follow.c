@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/close.h"
 #include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
+#include "aggregate/session/close.h"
 #include "core/base/now.h"
 
 enum {

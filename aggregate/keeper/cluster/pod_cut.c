@@ -5,8 +5,8 @@
 
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod_private.h"
-#include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/session/window_rows.h"
 
 static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {

@@ -7,9 +7,9 @@
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_tree.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/net/meeting.h"
 #include "aggregate/keeper/net/net.h"
+#include "aggregate/session/gather.h"
 
 enum { PP_POD_QUEUE = 64 };
 

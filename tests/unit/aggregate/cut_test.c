@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "aggregate/keeper/aside.h"
+#include "aggregate/session/aside.h"
 #include "core/base/forked.h"
 #include "tests/unit/aggregate/rings_kit.h"
 

@@ -10,9 +10,9 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
-#include "aggregate/keeper/message.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/read/h5/pod.h"
+#include "aggregate/session/message.h"
 #include "core/base/lock.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"

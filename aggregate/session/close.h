@@ -3,8 +3,8 @@
 #define PP_KEEPER_CLOSE_H
 
 #include "aggregate/keeper/host/sample.h"
-#include "aggregate/keeper/session.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/session/session.h"
 
 struct pp_close_range { /* ticks that one rank's window has */
 	int32_t rank;

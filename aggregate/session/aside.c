@@ -1,5 +1,5 @@
 /* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. See aside.h. */
-#include "aggregate/keeper/aside.h"
+#include "aggregate/session/aside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/session.h"
+#include "aggregate/session/session.h"
 #include "core/base/forked.h"
 #include "core/base/now.h"
 

@@ -3,9 +3,9 @@
 #ifndef PP_KEEPER_SESSION_H
 #define PP_KEEPER_SESSION_H
 
-#include "aggregate/keeper/gather.h"
 #include "aggregate/keeper/host/wall_watch.h"
-#include "aggregate/keeper/message.h"
+#include "aggregate/session/gather.h"
+#include "aggregate/session/message.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"

@@ -1,5 +1,5 @@
 /* Clock, steps, attribution, dataset, writers, in this order. Called by keeper.c and salvage.c; see session.h. */
-#include "aggregate/keeper/session.h"
+#include "aggregate/session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/epoch.h"
-#include "aggregate/keeper/message.h"
-#include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/report/report.h"
+#include "aggregate/session/epoch.h"
+#include "aggregate/session/message.h"
+#include "aggregate/session/window_rows.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/rank_list.h"

@@ -1,5 +1,5 @@
 /* Rows of /window out of the headers of rings; see window_rows.h. */
-#include "aggregate/keeper/window_rows.h"
+#include "aggregate/session/window_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

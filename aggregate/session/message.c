@@ -1,5 +1,5 @@
 /* Two lines in a clean run, a third for what the user must know; two where a file is missing. Called by session.c. */
-#include "aggregate/keeper/message.h"
+#include "aggregate/session/message.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "aggregate/keeper/message.h"
+#include "aggregate/session/message.h"
 #include "core/base/err.h"
 
 struct pp_aside_answer {

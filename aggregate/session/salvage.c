@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/close.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
-#include "aggregate/keeper/message.h"
+#include "aggregate/session/close.h"
+#include "aggregate/session/message.h"
 
 enum { ROUNDS = 8 };
 

@@ -1,5 +1,5 @@
 /* The children's part of a gathering; see gather.h. Called by session.c. */
-#include "aggregate/keeper/gather.h"
+#include "aggregate/session/gather.h"
 
 #include <errno.h>
 #include <fcntl.h>

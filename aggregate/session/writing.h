@@ -3,8 +3,8 @@
 #ifndef PP_KEEPER_WRITING_H
 #define PP_KEEPER_WRITING_H
 
-#include "aggregate/keeper/aside.h"
-#include "aggregate/keeper/close.h"
+#include "aggregate/session/aside.h"
+#include "aggregate/session/close.h"
 
 struct pp_pod;
 struct pp_pod_window;

@@ -1,5 +1,5 @@
 /* Finishes the rings, sets statuses, maps the clock, writes. Called by keeper.c and salvage.c. */
-#include "aggregate/keeper/close.h"
+#include "aggregate/session/close.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "aggregate/keeper/message.h"
-#include "aggregate/keeper/window_rows.h"
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/session/message.h"
+#include "aggregate/session/window_rows.h"
 #include "core/clock/pieces.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };

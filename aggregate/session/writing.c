@@ -1,5 +1,5 @@
 /* Forks the child of one window, and says what of the rings is its. See writing.h. */
-#include "aggregate/keeper/writing.h"
+#include "aggregate/session/writing.h"
 
 #include <stdlib.h>
 
