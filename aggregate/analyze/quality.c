@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/clock_words.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/op.h"
+#include "aggregate/tools/clock_words.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 

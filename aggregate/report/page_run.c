@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "aggregate/analyze/kept.h"
-#include "aggregate/analyze/verdict.h"
 #include "aggregate/report/page.h"
+#include "aggregate/tools/verdict.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/verdict.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/tools/verdict.h"
 
 void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
 {

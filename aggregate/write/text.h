@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "aggregate/analyze/verdict.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/tools/verdict.h"
 #include "core/base/units.h"
 
 /* More than the first: where there are several clocks, and where there are operators. */

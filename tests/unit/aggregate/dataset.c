@@ -2,7 +2,7 @@
 #include "aggregate/dataset/dataset.h"
 
 #include "aggregate/analyze/straggler.h"
-#include "aggregate/analyze/verdict.h"
+#include "aggregate/tools/verdict.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

@@ -6,8 +6,8 @@
 #include <hdf5.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/verdict.h"
 #include "aggregate/read/h5/pod.h"
+#include "aggregate/tools/verdict.h"
 #include "tests/unit/aggregate/block_kit.h"
 #include "tests/unit/aggregate/sample.h"
 

@@ -1,5 +1,5 @@
 /* The verdict: waiting first, because what others wait for is the cause, then the largest category. See verdict.h. */
-#include "aggregate/analyze/verdict.h"
+#include "aggregate/tools/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
