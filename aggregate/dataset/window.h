@@ -1,6 +1,6 @@
 /* How the window of a session came about, rank by rank: group /window.
  * In: what the keeper noted, in ticks. Out: the same in job ns.
- * Filled by aggregate/session/window_rows.c, written by aggregate/write/hdf5_window.c. */
+ * Filled by aggregate/session/window_rows.c, written by aggregate/write/h5/hdf5_window.c. */
 #ifndef PP_ANALYZE_WINDOW_H
 #define PP_ANALYZE_WINDOW_H
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "aggregate/read/h5/pod.h"
-#include "aggregate/write/hdf5_file.h"
+#include "aggregate/write/h5/hdf5_file.h"
 
 enum { MOST = 256 }; /* files that are opened */
 

@@ -3,7 +3,7 @@
 #define PP_WRITE_HDF5_TABLES_H
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/write/hdf5_file.h"
+#include "aggregate/write/h5/hdf5_file.h"
 
 /* A group whose table would be empty is absent, and quality says why. */
 void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/write/hdf5_tables.h"
+#include "aggregate/write/h5/hdf5_tables.h"
 
 #define MEMBER(h, variable, n, array, member)                                                                                      \
 	pp_h5_put_member(h, variable, n, (array) ? &(array)->member : NULL, sizeof(*(array)), sizeof((array)->member))

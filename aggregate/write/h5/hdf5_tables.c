@@ -1,5 +1,5 @@
 /* Tables of pod.h5: collective, channel, communicator, quality. Called by hdf5.c. */
-#include "aggregate/write/hdf5_tables.h"
+#include "aggregate/write/h5/hdf5_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/op.h"
-#include "aggregate/write/hdf5_tables.h"
+#include "aggregate/write/h5/hdf5_tables.h"
 #include "core/ring/intern.h"
 
 #define MEMBER(h, variable, n, array, member)                                                                                      \

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "aggregate/write/apart.h"
-#include "aggregate/write/hdf5_tables.h"
+#include "aggregate/write/h5/hdf5_tables.h"
 #include "aggregate/write/writer.h"
 
 #define MEMBER(h, variable, n, array, member)                                                                                      \

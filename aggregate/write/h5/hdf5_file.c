@@ -1,6 +1,6 @@
 /* HDF5 calls of pod.h5, in the form that netCDF-4 wants: creation order tracked, a scale for each dimension of each group,
  * texts as variable-length UTF-8. Called by hdf5.c and hdf5_tables.c. */
-#include "aggregate/write/hdf5_file.h"
+#include "aggregate/write/h5/hdf5_file.h"
 
 #include <errno.h>
 #include <hdf5_hl.h>
