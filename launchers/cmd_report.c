@@ -14,7 +14,7 @@
 
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/report/report.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"

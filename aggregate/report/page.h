@@ -7,7 +7,7 @@
 
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/report/json.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 
 /* How much a page may hold, so that a browser opens it: of planes of (step, worker), rows of a table, operations with arrivals. */
 enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "aggregate/analyze/kept.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
 #include "core/base/units.h"
 #include "core/ring/intern.h"

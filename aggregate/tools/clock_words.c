@@ -1,4 +1,4 @@
-/* What became of hosts' clocks, in words; see clock_words.h. Called by quality.c and write/text_clock.c. */
+/* What became of hosts' clocks, in words; see clock_words.h. Called by quality.c and write/text/text_clock.c. */
 #include "aggregate/tools/clock_words.h"
 
 #include <inttypes.h>

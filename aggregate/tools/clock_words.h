@@ -1,5 +1,5 @@
 /* What is said to people of hosts' clocks, in summary and warnings alike. In: pp_host_clock. Out: words. Called by quality.c and
- * write/text_clock.c. */
+ * write/text/text_clock.c. */
 #ifndef PP_ANALYZE_CLOCK_WORDS_H
 #define PP_ANALYZE_CLOCK_WORDS_H
 

@@ -13,7 +13,7 @@
 #include "aggregate/keeper/live_text.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/spool.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/base/opt.h"
 #include "core/base/rank_list.h"
 #include "tests/unit/aggregate/block_kit.h"

@@ -2,7 +2,7 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/tools/verdict.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/base/units.h"
 #include "tests/test.h"
 #include "tests/unit/aggregate/ring_maker.h"

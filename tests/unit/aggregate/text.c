@@ -1,5 +1,5 @@
 /* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 40 lines at most, bars on demand. */
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

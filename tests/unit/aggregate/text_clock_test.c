@@ -4,7 +4,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/tools/clock_words.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/clock/band.h"
 #include "core/clock/wall.h"
 #include "tests/test.h"

@@ -1,7 +1,7 @@
 /* The line of summary.txt that says what to do next: one for each verdict, with the section that explains it. Called by text.c. */
 #include <inttypes.h>
 
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 
 #define READ "docs/reading-a-report.md#"
 

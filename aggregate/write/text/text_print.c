@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "aggregate/tools/clock_words.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 

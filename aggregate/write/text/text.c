@@ -1,6 +1,6 @@
 /* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines, 6 more where clocks have more to say and 15
  * more where there are operators. Called through writer_list. */
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/tools/clock_words.h"
-#include "aggregate/write/text.h"
+#include "aggregate/write/text/text.h"
 
 enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts a line */
 
