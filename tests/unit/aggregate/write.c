@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/write/xspace_names.h"
+#include "aggregate/write/xspace/xspace_names.h"
 #include "tests/unit/aggregate/sample.h"
 
 /* HDF5 1.10 itself leaks a block where H5Fcreate fails on a full disk. */

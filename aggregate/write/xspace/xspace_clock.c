@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/write/xspace_rank.h"
+#include "aggregate/write/xspace/xspace_rank.h"
 
 enum { STAT_ID = 1, STAT_TEXT = 5 };
 

@@ -1,6 +1,6 @@
 /* One rank as lines of a plane: breakdown (steps and who won each moment), threads, overlapping spans, counters.
  * Called by xspace.c. */
-#include "aggregate/write/xspace_rank.h"
+#include "aggregate/write/xspace/xspace_rank.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #define PP_WRITE_XSPACE_RANK_H
 
 #include "aggregate/write/writer.h"
-#include "aggregate/write/xspace_names.h"
+#include "aggregate/write/xspace/xspace_names.h"
 #include "proto/xspace_stream.h"
 
 struct pp_xlabel { /* one step as this file shows it, edge steps included */

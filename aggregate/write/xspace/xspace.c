@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/write/xspace_rank.h"
+#include "aggregate/write/xspace/xspace_rank.h"
 
 enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20 };
 

@@ -1,6 +1,6 @@
 /* Metadata of an XSpace plane. xprof knows events by their names alone: what a user named like one of its own words is
  * escaped here. Called by xspace.c and xspace_lines.c. */
-#include "aggregate/write/xspace_names.h"
+#include "aggregate/write/xspace/xspace_names.h"
 
 #include <errno.h>
 #include <inttypes.h>

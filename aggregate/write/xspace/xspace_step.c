@@ -1,6 +1,6 @@
 /* Steps of an XSpace file: their labels, and one rank's breakdown line: step markers with who won each moment inside.
  * The breakdown carries what xprof counts; the other lines are for people. Called by xspace.c and xspace_rank.c. */
-#include "aggregate/write/xspace_rank.h"
+#include "aggregate/write/xspace/xspace_rank.h"
 
 #include <errno.h>
 #include <stdio.h>
