@@ -1,11 +1,11 @@
 /* A static copy of ittnotify as an application has one: the list of functions it shows, and calls through it.
- * For tests of core/source/itt_*.c and the bench; the layout is core/source/itt_abi.h's. */
+ * For tests of core/source/itt_*.c and the bench; the layout is core/source/itt/itt_abi.h's. */
 #ifndef PP_TEST_ITT_COPY_H
 #define PP_TEST_ITT_COPY_H
 
 #include <string.h>
 
-#include "core/source/itt_abi.h"
+#include "core/source/itt/itt_abi.h"
 
 /* Functions of ittnotify 3 that this copy has; the last ones are of those that podprof does not answer. */
 #define ITT_COPY_CALLS(CALL)                                                                                                       \

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/ring/drain.h"
-#include "core/source/itt_names.h"
+#include "core/source/itt/itt_names.h"
 #include "tests/test.h"
 #include "tests/unit/core/itt_copy.h"
 

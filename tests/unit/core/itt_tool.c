@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/source/itt_abi.h"
+#include "core/source/itt/itt_abi.h"
 
 enum { FEW = 16, OURS = 0x7001 };
 

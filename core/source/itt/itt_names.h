@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/source/itt_abi.h"
+#include "core/source/itt/itt_abi.h"
 
 enum {
 	PP_ITT_NAMES = 16384,        /* strings that are kept; further ones live in scratch handles */

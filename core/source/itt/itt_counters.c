@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/source/itt_emit.h"
+#include "core/source/itt/itt_emit.h"
 
 /* The counter behind a handle: ours, or one that stands for another's; NULL: it is not shown. */
 static struct pp_itt_name *counter_of(void *handle)

@@ -1,6 +1,6 @@
 /* ITT's tasks, regions, frames, markers, and the handles they name; installed by itt_inject.c. A chained collector's function is
  * called after ours, its handles are given out. */
-#include "core/source/itt_emit.h"
+#include "core/source/itt/itt_emit.h"
 
 static inline void emit(enum pp_record_kind kind, uint16_t domain, uint64_t id, const char *name, size_t length)
 {

@@ -3,12 +3,12 @@
 #define PP_SOURCE_ITT_EMIT_H
 
 #include "core/source/emit.h"
-#include "core/source/itt_abi.h"
-#include "core/source/itt_names.h"
+#include "core/source/itt/itt_abi.h"
+#include "core/source/itt/itt_names.h"
 
 enum pp_itt_call {
 #define PP_ITT(function) PP_ITT_CALL_##function,
-#include "core/source/itt_call.def"
+#include "core/source/itt/itt_call.def"
 #undef PP_ITT
 	PP_ITT_CALLS
 };

@@ -8,7 +8,7 @@
 
 #include "core/base/env.h"
 #include "core/base/libc.h"
-#include "core/source/itt_emit.h"
+#include "core/source/itt/itt_emit.h"
 #include "core/source/nvtx_names.h"
 #include "core/source/source.h"
 
@@ -16,7 +16,7 @@ enum { PREFIX = 6, API_MOST = 4096 };
 
 static const char *const names[PP_ITT_CALLS] = {
 #define PP_ITT(function) "__itt_" #function,
-#include "core/source/itt_call.def"
+#include "core/source/itt/itt_call.def"
 #undef PP_ITT
 };
 

@@ -1,5 +1,5 @@
 /* ITT's strings and counters: a lock-free table, and handles for now where it is full. Called by itt_tasks.c, itt_counters.c. */
-#include "core/source/itt_names.h"
+#include "core/source/itt/itt_names.h"
 
 #include <errno.h>
 #include <stdio.h>
