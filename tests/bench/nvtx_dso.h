@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "core/source/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_abi.h"
 
 static pp_nvtx_function nvtx_slots[16];
 static pp_nvtx_function *nvtx_table[16];

@@ -5,7 +5,7 @@
 
 #include "core/ring/ring_file.h"
 #include "core/source/itt/itt_names.h"
-#include "core/source/nvtx_names.h"
+#include "core/source/nvtx/nvtx_names.h"
 
 enum { DOMAINS = PP_RING_DOMAINS, MAPPED = 1024 };
 

@@ -9,7 +9,7 @@
 #include "core/base/env.h"
 #include "core/base/libc.h"
 #include "core/source/itt/itt_emit.h"
-#include "core/source/nvtx_names.h"
+#include "core/source/nvtx/nvtx_names.h"
 #include "core/source/source.h"
 
 enum { PREFIX = 6, API_MOST = 4096 };

@@ -18,7 +18,7 @@ int main(void)
 #include <wchar.h>
 
 #include "core/ring/drain.h"
-#include "core/source/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_abi.h"
 #include "tests/test.h"
 
 _Static_assert((int)PP_NVTX_PUSH_EX == (int)NVTX_CBID_CORE_RangePushEx, "CORE ids");

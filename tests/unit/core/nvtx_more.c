@@ -30,7 +30,7 @@ int main(void)
 #include "aggregate/read/ring/rings.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
-#include "core/source/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_abi.h"
 #include "tests/test.h"
 
 #define SAME(a, b) _Static_assert((long long)(a) == (long long)(b), "as the header has it")

@@ -1,7 +1,7 @@
 /* Another NVTX tool, which podprof chains: it handles nvtxRangePushA alone, and no extension. Run under nvtx_more.c. */
 #include <stddef.h>
 
-#include "core/source/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_abi.h"
 
 static int push_a(const char *text)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/base/env.h"
-#include "core/source/nvtx_emit.h"
-#include "core/source/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_notes.h"
 
 enum { MOST_PAYLOADS = 8, STRING_TYPE = 75, STRING_UTF8_TYPE = 76 };
 

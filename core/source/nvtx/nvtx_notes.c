@@ -1,5 +1,5 @@
 /* The log of NVTX notes; see nvtx_notes.h. Called by nvtx_payload.c and nvtx_resource.c. */
-#include "core/source/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_notes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/source/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_abi.h"
 
 /* Id of the schema: the application's own, or `foreign` (a chained tool's, 0 none), or a new one. */
 uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *schema, uint64_t foreign);

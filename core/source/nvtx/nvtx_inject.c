@@ -8,8 +8,8 @@
 
 #include "core/base/env.h"
 #include "core/base/libc.h"
-#include "core/source/nvtx_emit.h"
-#include "core/source/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_notes.h"
 #include "core/source/source.h"
 
 enum { MOST_IDS = 16 };

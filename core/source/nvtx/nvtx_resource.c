@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/source/nvtx_emit.h"
-#include "core/source/nvtx_notes.h"
+#include "core/source/nvtx/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_notes.h"
 
 static void name_a(uint32_t what, uint64_t handle, const char *name)
 {

@@ -1,5 +1,5 @@
 /* What NVTX gives names to; used by nvtx_inject.c. */
-#include "core/source/nvtx_names.h"
+#include "core/source/nvtx/nvtx_names.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

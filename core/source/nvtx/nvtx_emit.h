@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/source/emit.h"
-#include "core/source/nvtx_abi.h"
-#include "core/source/nvtx_names.h"
+#include "core/source/nvtx/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_names.h"
 
 enum { SMALL = 512 };
 

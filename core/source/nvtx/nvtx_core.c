@@ -1,5 +1,5 @@
 /* NVTX's CORE module: ranges, marks and names of the default domain; installed by nvtx_inject.c. */
-#include "core/source/nvtx_emit.h"
+#include "core/source/nvtx/nvtx_emit.h"
 
 pp_nvtx_function pp_nvtx_next_core[PP_NVTX_CORE_IDS];
 
