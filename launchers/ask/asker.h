@@ -1,7 +1,7 @@
 /* Asks the keepers of live jobs: by their socket on this node, else by a request file in the log directory. In: a log directory, a
  * wish. Out: their answers. Called by cmd_capture.c and cmd_status.c. */
-#ifndef PP_LAUNCHERS_ASKER_H
-#define PP_LAUNCHERS_ASKER_H
+#ifndef PP_LAUNCHERS_ASK_ASKER_H
+#define PP_LAUNCHERS_ASK_ASKER_H
 
 #include "aggregate/keeper/capture/wish.h"
 #include "launchers/spool.h"

@@ -1,8 +1,8 @@
 /* Asking by a request file. Called by asker.c. */
-#ifndef PP_LAUNCHERS_ASKER_FILE_H
-#define PP_LAUNCHERS_ASKER_FILE_H
+#ifndef PP_LAUNCHERS_ASK_ASKER_FILE_H
+#define PP_LAUNCHERS_ASK_ASKER_FILE_H
 
-#include "launchers/asker.h"
+#include "launchers/ask/asker.h"
 
 int pp_asker_file(const struct pp_asker *job, const struct pp_wish *wish, void (*progress)(const char *what), char **ret_answer,
                   struct pp_err *err);

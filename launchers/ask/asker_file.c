@@ -1,5 +1,5 @@
 /* A request file, and the answer beside it, see aggregate/keeper/capture/request_file.h. Called by asker.c. */
-#include "launchers/asker_file.h"
+#include "launchers/ask/asker_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

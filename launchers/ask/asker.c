@@ -1,5 +1,5 @@
 /* Who may be asked in a log directory, and asking by the socket; see asker.h. */
-#include "launchers/asker.h"
+#include "launchers/ask/asker.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "aggregate/keeper/capture/request.h"
 #include "core/base/proc.h"
-#include "launchers/asker_file.h"
+#include "launchers/ask/asker_file.h"
 #include "launchers/cmd.h"
 
 struct find {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launchers/asker.h"
+#include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
 

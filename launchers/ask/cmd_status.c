@@ -9,7 +9,7 @@
 
 #include "aggregate/keeper/live_text.h"
 #include "core/base/libc.h"
-#include "launchers/asker.h"
+#include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options.h"
 #include "launchers/spool.h"
