@@ -5,7 +5,7 @@
 
 #include "core/clock/same_clock.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor_clock.h"
 #include "tests/golden.h"
 #include "tests/test.h"
 

@@ -5,7 +5,7 @@
 
 #include "aggregate/report/embed.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor.h"
+#include "launchers/doctor/doctor.h"
 
 int pp_doctor_line(const char *command, char *ret_line, size_t size)
 {

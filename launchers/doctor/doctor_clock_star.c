@@ -7,7 +7,7 @@
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "core/base/now.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor_clock.h"
 
 enum {
 	HEAR_MS = 400, /* children say hello every 100 ms */

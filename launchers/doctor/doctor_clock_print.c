@@ -7,7 +7,7 @@
 
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor_clock.h"
 
 enum { COLUMNS = 11, CELL = 160 };
 

@@ -10,7 +10,7 @@
 #include "aggregate/keeper/clock/clock_socket.h"
 #include "aggregate/keeper/host/wall_claim.h"
 #include "core/base/proc.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor_clock.h"
 
 enum { READINGS = 2000, BATCHES = 5, RATE_NAP_NS = 5000000 };
 static const double SLEW = 1e-3; /* of a date between two readings of it; NTP's most is half of that */

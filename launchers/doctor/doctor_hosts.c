@@ -10,7 +10,7 @@
 #include "aggregate/write/apart.h"
 #include "core/base/opt.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor.h"
+#include "launchers/doctor/doctor.h"
 #include "launchers/spool.h"
 
 /* Where others may reach this host; "" nowhere. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
-#include "launchers/doctor.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_clock.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_doctor = {

@@ -9,7 +9,7 @@
 
 #include "core/base/tick.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor.h"
+#include "launchers/doctor/doctor.h"
 #include "launchers/spool.h"
 
 #if defined(__aarch64__)

@@ -1,7 +1,7 @@
 /* The rows of podprof doctor: what cmd_doctor.c prints and doctor_*.c finds.
  * In: this node. Out: a row a thing, on stdout as it is found. One thread. */
-#ifndef PP_LAUNCHERS_DOCTOR_H
-#define PP_LAUNCHERS_DOCTOR_H
+#ifndef PP_LAUNCHERS_DOCTOR_DOCTOR_H
+#define PP_LAUNCHERS_DOCTOR_DOCTOR_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* What podprof doctor says of other hosts, where messages between them are not built. Called by cmd_doctor.c. */
-#include "launchers/doctor.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor.h"
+#include "launchers/doctor/doctor_clock.h"
 
 static const char mend[] = "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build";
 static const char missing[] = "podprof was built without libzmq: each host of a job has a session of its own";

@@ -1,5 +1,5 @@
 /* podprof doctor --clock: who this process is among those that the launcher started, and what it does. Called by cmd_doctor.c. */
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor_clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor_clock_talk.h"
+#include "launchers/doctor/doctor_clock_talk.h"
 
 enum { PATIENCE_MS = 10000, PATIENCE_LEAST_MS = 200, DURATION_MS = 1000, DURATION_MOST_MS = 600000, GUARD_S = 60 };
 

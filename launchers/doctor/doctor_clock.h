@@ -1,8 +1,8 @@
 /* podprof doctor --clock: the hosts of a job meet, compare their clocks in pairs as keepers do, and rank 0 prints what it found.
  * In: the launcher's environment, UDP and TCP between the hosts. Out: rows for doctor_clock_print.c. One thread a process, besides
  * those of the links. Every wait has a deadline. Between hosts structs go as they are: see doctor_clock_talk.h. */
-#ifndef PP_LAUNCHERS_DOCTOR_CLOCK_H
-#define PP_LAUNCHERS_DOCTOR_CLOCK_H
+#ifndef PP_LAUNCHERS_DOCTOR_DOCTOR_CLOCK_H
+#define PP_LAUNCHERS_DOCTOR_DOCTOR_CLOCK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* What hosts say to one another under podprof doctor --clock. Called by doctor_clock_lead.c and doctor_clock_follow.c.
  * Structs as they are, in the words of keepers' messages (pp_net): both ends are one podprof version, which the lead looks at, and
  * a body of another size or byte order is no message. Texts are ended and numbers are in their range in what is handed out. */
-#ifndef PP_LAUNCHERS_DOCTOR_CLOCK_TALK_H
-#define PP_LAUNCHERS_DOCTOR_CLOCK_TALK_H
+#ifndef PP_LAUNCHERS_DOCTOR_DOCTOR_CLOCK_TALK_H
+#define PP_LAUNCHERS_DOCTOR_DOCTOR_CLOCK_TALK_H
 
 #include "aggregate/keeper/net/net.h"
-#include "launchers/doctor_clock.h"
+#include "launchers/doctor/doctor_clock.h"
 #include "launchers/pmix.h"
 
 enum pp_doctor_word {
