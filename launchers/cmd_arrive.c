@@ -12,7 +12,7 @@
 #include "launchers/cmd.h"
 #include "launchers/job.h"
 #include "launchers/meet.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 #include "launchers/spool.h"
 
 enum { SECONDS = 6, DESCRIPTORS = 65536 };

@@ -17,7 +17,7 @@
 #include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_report = {

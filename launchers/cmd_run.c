@@ -18,7 +18,7 @@
 #include "launchers/job.h"
 #include "launchers/loadable.h"
 #include "launchers/meet.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 #include "launchers/run_checks.h"
 #include "launchers/spool.h"
 

@@ -7,7 +7,7 @@
 #include "aggregate/keeper/keeper.h"
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_salvage = {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "core/base/err.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 enum { PP_ENV_PLAN_MAX = 13 + PP_OPTS };
 

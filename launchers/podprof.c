@@ -4,8 +4,8 @@
 
 #include "launchers/cmd.h"
 #include "launchers/file_limit.h"
-#include "launchers/options.h"
-#include "launchers/verbs.h"
+#include "launchers/options/options.h"
+#include "launchers/options/verbs.h"
 
 static int first_words(void)
 {

@@ -2,7 +2,7 @@
 #ifndef PP_LAUNCHERS_RUN_CHECKS_H
 #define PP_LAUNCHERS_RUN_CHECKS_H
 
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 /* --delay, --duration, --at, --signal. Returns an exit code, or -1: all is well, options of the environment that cannot be followed
  * are at their default. speaks: this process prints for all. */

@@ -7,7 +7,7 @@
 
 #include "core/base/err.h"
 #include "launchers/job.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 enum { PP_SPOOL_PATH = 512 };
 

@@ -6,7 +6,7 @@
 
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 const struct pp_options_verb pp_verb_capture = {
         .name = "podprof capture",

@@ -11,7 +11,7 @@
 #include "core/base/libc.h"
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 #include "launchers/spool.h"
 
 const struct pp_options_verb pp_verb_status = {

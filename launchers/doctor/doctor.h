@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 enum pp_doctor_state { PP_DOCTOR_OK, PP_DOCTOR_LIMITED, PP_DOCTOR_NO };
 

@@ -12,7 +12,7 @@
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
 #include "launchers/job.h"
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */, PP_DOCTOR_ADDRESSES = 16 };
 

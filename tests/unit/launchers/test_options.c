@@ -1,5 +1,5 @@
 /* Options of a verb: what argv, environment and defaults give, and what is refused. */
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 #include <stdlib.h>
 #include <unistd.h>

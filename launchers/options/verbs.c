@@ -1,5 +1,5 @@
 /* The table of verbs: a new one is a row here and a cmd_NAME.c. Read by podprof.c, man.c and completion.c. */
-#include "launchers/verbs.h"
+#include "launchers/options/verbs.h"
 
 #include <string.h>
 

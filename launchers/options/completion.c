@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
-#include "launchers/verbs.h"
+#include "launchers/options/verbs.h"
 
 const struct pp_options_verb pp_verb_completion = {
         .name = "podprof completion",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
-#include "launchers/verbs.h"
+#include "launchers/options/verbs.h"
 
 enum { COLUMNS = 76 };
 
@@ -147,7 +147,7 @@ static void put_exits(FILE *f, const char *verb)
 		const char *verb, *code, *meaning;
 	} rows[] = {
 #define PP_EXIT(verb, code, meaning) {verb, code, meaning},
-#include "launchers/man_text.def"
+#include "launchers/options/man_text.def"
 	};
 
 	fputs(".SH EXIT STATUS\n", f);
@@ -162,7 +162,7 @@ static void put_examples(FILE *f, const char *verb)
 		const char *verb, *command, *meaning;
 	} rows[] = {
 #define PP_EXAMPLE(verb, command, meaning) {verb, command, meaning},
-#include "launchers/man_text.def"
+#include "launchers/options/man_text.def"
 	};
 
 	fputs(".SH EXAMPLES\n", f);
@@ -175,7 +175,7 @@ static void put_files(FILE *f)
 {
 	fputs(".SH FILES\n", f);
 #define PP_FILE(path, meaning) put_pair(f, path, meaning);
-#include "launchers/man_text.def"
+#include "launchers/options/man_text.def"
 	fputs(".PP\nEvery file is written under another name, synced and renamed: a file that is\nthere is whole.\n", f);
 }
 
@@ -202,7 +202,7 @@ static void put_environment(FILE *f, unsigned groups)
 		const char *name, *help;
 	} rows[] = {
 #define PP_VARIABLE(name, help) {name, help},
-#include "launchers/man_text.def"
+#include "launchers/options/man_text.def"
 	};
 
 	fputs(".SH ENVIRONMENT\n", f);

@@ -1,5 +1,5 @@
 /* Options of a verb by glibc argp over the one option table; called by every cmd_*.c. */
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static const char *const section[SECTIONS] = {NULL, "Recorded:", "Written:", "Wh
 /* Variables that podprof's own parts set or read and that are no options. */
 static const char *const inner_variables[] = {
 #define PP_VARIABLE(name, help) name,
-#include "launchers/man_text.def"
+#include "launchers/options/man_text.def"
 };
 
 static const struct words {
@@ -29,7 +29,7 @@ static const struct words {
 	const char *argument, *help;
 } verb_words[] = {
 #define PP_OPT_WORDS(option, group, argument, help) {PP_OPT_ID_##option, PP_OPT_##group, argument, help},
-#include "launchers/opt_words.def"
+#include "launchers/options/opt_words.def"
 #undef PP_OPT_WORDS
 };
 

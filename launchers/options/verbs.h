@@ -1,9 +1,9 @@
 /* The verbs of podprof: name, function, options. Read by podprof.c, man.c and completion.c.
  * In: nothing. Out: pp_verbs[], static, in the order in which help prints them. */
-#ifndef PP_LAUNCHERS_VERBS_H
-#define PP_LAUNCHERS_VERBS_H
+#ifndef PP_LAUNCHERS_OPTIONS_VERBS_H
+#define PP_LAUNCHERS_OPTIONS_VERBS_H
 
-#include "launchers/options.h"
+#include "launchers/options/options.h"
 
 struct pp_verb {
 	const char *name;

@@ -1,7 +1,7 @@
 /* Options of a verb: argv, then environment, then default, all by the rows of core/base/opt_list.def.
  * In: argv of a verb, environ. Out: one text per option, checked; the numbers come from core/base/opt.h. */
-#ifndef PP_LAUNCHERS_OPTIONS_H
-#define PP_LAUNCHERS_OPTIONS_H
+#ifndef PP_LAUNCHERS_OPTIONS_OPTIONS_H
+#define PP_LAUNCHERS_OPTIONS_OPTIONS_H
 
 #include <stddef.h>
 
