@@ -20,7 +20,7 @@
 
 static pid_t root;
 
-/* As launchers/spool.c names it. */
+/* As launchers/run/spool.c names it. */
 static int is_registered(const char *spool)
 {
 	char path[512];

@@ -10,10 +10,10 @@
 #include "aggregate/keeper/keeper.h"
 #include "core/base/proc.h"
 #include "launchers/cmd.h"
-#include "launchers/job.h"
-#include "launchers/meet.h"
 #include "launchers/options/options.h"
-#include "launchers/spool.h"
+#include "launchers/run/job.h"
+#include "launchers/run/meet.h"
+#include "launchers/run/spool.h"
 
 enum { SECONDS = 6, DESCRIPTORS = 65536 };
 

@@ -18,7 +18,7 @@
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_report = {
         .name = "podprof report",

@@ -8,7 +8,7 @@
 #include "core/base/step_windows.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",

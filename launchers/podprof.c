@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
-#include "launchers/file_limit.h"
 #include "launchers/options/options.h"
 #include "launchers/options/verbs.h"
+#include "launchers/run/file_limit.h"
 
 static int first_words(void)
 {

@@ -53,7 +53,7 @@ void pp_notes_add(struct pp_notes *n, const char *fmt, ...) __attribute__((forma
 
 struct pp_run { /* a process that `podprof run` became */
 	int pid, rank, local_size;
-	int sees_launcher; /* of launchers/job.h */
+	int sees_launcher; /* of launchers/run/job.h */
 	uint32_t space;    /* pp_proc_pid_space() of the pid; 0: the kernel's first */
 	struct pp_watch watch;
 };

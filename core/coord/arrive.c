@@ -59,7 +59,7 @@ static int with_restarts(const char *text, int times, char *ret_text, size_t siz
 	return n < (int)size;
 }
 
-/* Where podprof puts it if the place that the outer process chose cannot be had on this host; launchers/spool.c knows the same. */
+/* Where podprof puts it if the place that the outer process chose cannot be had on this host; as launchers/run/spool.c does. */
 static int other_place(int times, char *ret_path, size_t size)
 {
 	const char *tmp = pp_env("TMPDIR"), *job = pp_env("PODPROF_JOB");

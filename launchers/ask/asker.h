@@ -4,7 +4,7 @@
 #define PP_LAUNCHERS_ASK_ASKER_H
 
 #include "aggregate/keeper/capture/wish.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 enum { PP_ASKERS = 16, PP_ASKER_PATH = 4352 };
 

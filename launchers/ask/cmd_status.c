@@ -12,7 +12,7 @@
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_status = {
         .name = "podprof status",

@@ -6,7 +6,7 @@
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_doctor = {
         .name = "podprof doctor",

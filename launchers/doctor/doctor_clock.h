@@ -11,8 +11,8 @@
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
-#include "launchers/job.h"
 #include "launchers/options/options.h"
+#include "launchers/run/job.h"
 
 enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */, PP_DOCTOR_ADDRESSES = 16 };
 

@@ -6,7 +6,7 @@
 
 #include "aggregate/keeper/net/net.h"
 #include "launchers/doctor/doctor_clock.h"
-#include "launchers/pmix.h"
+#include "launchers/run/pmix.h"
 
 enum pp_doctor_word {
 	PP_DOCTOR_HERE = 1, /* follower: its host */

@@ -11,7 +11,7 @@
 #include "core/base/opt.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 /* Where others may reach this host; "" nowhere. */
 static size_t list_addresses(char *text, size_t size)

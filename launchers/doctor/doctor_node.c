@@ -10,7 +10,7 @@
 #include "core/base/tick.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 #if defined(__aarch64__)
 #define PP_COUNTER "CNTVCT"

@@ -16,7 +16,7 @@
 #include "core/source/mpi_call.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
-#include "launchers/env_plan.h"
+#include "launchers/run/env_plan.h"
 
 enum { PROBE_SECONDS = 30, PAUSE_MS = 20 };
 

@@ -1,5 +1,5 @@
 /* What podprof run puts into a job's environment, and that the user's own values stay. */
-#include "launchers/env_plan.h"
+#include "launchers/run/env_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launchers/forward.h"
+#include "launchers/run/forward.h"
 #include "tests/test.h"
 
 static const char *preload, *nvtx, *itt, *python;

@@ -1,5 +1,5 @@
 /* Which launcher's command may span hosts, by its words, files and allocations; and what the spool holds of the meeting. */
-#include "launchers/meet.h"
+#include "launchers/run/meet.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Job names, spool directories and what is written there before a job starts. */
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,15 +12,15 @@
 #include "core/base/step_windows.h"
 #include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
-#include "launchers/env_plan.h"
-#include "launchers/file_limit.h"
-#include "launchers/forward.h"
-#include "launchers/job.h"
-#include "launchers/loadable.h"
-#include "launchers/meet.h"
 #include "launchers/options/options.h"
-#include "launchers/run_checks.h"
-#include "launchers/spool.h"
+#include "launchers/run/env_plan.h"
+#include "launchers/run/file_limit.h"
+#include "launchers/run/forward.h"
+#include "launchers/run/job.h"
+#include "launchers/run/loadable.h"
+#include "launchers/run/meet.h"
+#include "launchers/run/run_checks.h"
+#include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_run = {
         .name = "podprof run",

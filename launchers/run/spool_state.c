@@ -1,5 +1,5 @@
 /* Who works in which spool; called by report (wait for a keeper) and doctor (list what dead jobs left). */
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 #include <dirent.h>
 #include <errno.h>

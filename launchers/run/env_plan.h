@@ -1,7 +1,7 @@
 /* The variables that a profiled job needs: one table, for the CLI now and other launchers later.
  * In: where the libraries and the spool are, the options, the job's own environment. Out: names and values to set. */
-#ifndef PP_LAUNCHERS_ENV_PLAN_H
-#define PP_LAUNCHERS_ENV_PLAN_H
+#ifndef PP_LAUNCHERS_RUN_ENV_PLAN_H
+#define PP_LAUNCHERS_RUN_ENV_PLAN_H
 
 #include <stddef.h>
 

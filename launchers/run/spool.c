@@ -1,5 +1,5 @@
 /* Making and joining a spool before the application starts; called by podprof run. */
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

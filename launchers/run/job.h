@@ -1,8 +1,8 @@
 /* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run,
  * arrive and doctor.
  * In: environ. Out: struct pp_job. */
-#ifndef PP_LAUNCHERS_JOB_H
-#define PP_LAUNCHERS_JOB_H
+#ifndef PP_LAUNCHERS_RUN_JOB_H
+#define PP_LAUNCHERS_RUN_JOB_H
 
 struct pp_job {
 	int rank;          /* -1: no launcher said one */

@@ -1,5 +1,5 @@
 /* libpmix by dlopen(); see pmix.h. Called by doctor_clock_meet.c. */
-#include "launchers/pmix.h"
+#include "launchers/run/pmix.h"
 
 #include <dlfcn.h>
 #include <errno.h>

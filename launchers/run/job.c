@@ -1,5 +1,5 @@
 /* Rank and job from the variables that launchers set; called by podprof run before it decides the spool. */
-#include "launchers/job.h"
+#include "launchers/run/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What mpirun is told to pass on to other hosts; see forward.h. Called by podprof run and env_plan.c. */
-#include "launchers/forward.h"
+#include "launchers/run/forward.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What `podprof run` finds wrong between options before anything is started. Called by cmd_run.c. */
-#ifndef PP_LAUNCHERS_RUN_CHECKS_H
-#define PP_LAUNCHERS_RUN_CHECKS_H
+#ifndef PP_LAUNCHERS_RUN_RUN_CHECKS_H
+#define PP_LAUNCHERS_RUN_RUN_CHECKS_H
 
 #include "launchers/options/options.h"
 

@@ -1,5 +1,5 @@
 /* The limit on file sizes; see file_limit.h. */
-#include "launchers/file_limit.h"
+#include "launchers/run/file_limit.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Can the collector be loaded into a program? Called by cmd_run.c before it starts. */
-#ifndef PP_LAUNCHERS_LOADABLE_H
-#define PP_LAUNCHERS_LOADABLE_H
+#ifndef PP_LAUNCHERS_RUN_LOADABLE_H
+#define PP_LAUNCHERS_RUN_LOADABLE_H
 
 #include <stddef.h>
 

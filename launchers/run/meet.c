@@ -1,5 +1,5 @@
 /* Does a launcher's command span hosts, and files of the meeting point; see meet.h. Called by cmd_run.c and cmd_arrive.c. */
-#include "launchers/meet.h"
+#include "launchers/run/meet.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* The spool of a job on this node, as seen from the command line. In: job and options. Out: a directory that guests and
  * keeper meet in; names inside it stand in core/ring/ring_file.h. */
-#ifndef PP_LAUNCHERS_SPOOL_H
-#define PP_LAUNCHERS_SPOOL_H
+#ifndef PP_LAUNCHERS_RUN_SPOOL_H
+#define PP_LAUNCHERS_RUN_SPOOL_H
 
 #include <stddef.h>
 
 #include "core/base/err.h"
-#include "launchers/job.h"
 #include "launchers/options/options.h"
+#include "launchers/run/job.h"
 
 enum { PP_SPOOL_PATH = 512 };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/spool.h"
-#include "launchers/spool.h"
+#include "launchers/run/spool.h"
 
 enum { EMPTY_SECONDS = 3600, OLD_SECONDS = 7 * 24 * 3600 };
 

@@ -1,7 +1,7 @@
 /* The meeting point of a job's hosts, as podprof run sees it: may there be several, what PODPROF_MEETING is to be, what it was.
  * Called by cmd_run.c and cmd_arrive.c. In: the command, the launcher's variables, files of the spool (keeper/net/meeting.h). */
-#ifndef PP_LAUNCHERS_MEET_H
-#define PP_LAUNCHERS_MEET_H
+#ifndef PP_LAUNCHERS_RUN_MEET_H
+#define PP_LAUNCHERS_RUN_MEET_H
 
 #include "core/base/err.h"
 

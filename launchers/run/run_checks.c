@@ -1,5 +1,5 @@
 /* Options of `podprof run` that do not go together, or mean no time; see run_checks.h. */
-#include "launchers/run_checks.h"
+#include "launchers/run/run_checks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

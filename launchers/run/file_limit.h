@@ -1,7 +1,7 @@
 /* The limit on file sizes (ulimit -f): podprof gets an error where it would be killed, the application has the signal as it was.
  * Called by podprof.c and cmd_run.c. */
-#ifndef PP_LAUNCHERS_FILE_LIMIT_H
-#define PP_LAUNCHERS_FILE_LIMIT_H
+#ifndef PP_LAUNCHERS_RUN_FILE_LIMIT_H
+#define PP_LAUNCHERS_RUN_FILE_LIMIT_H
 
 #include "core/base/err.h"
 

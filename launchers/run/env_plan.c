@@ -1,5 +1,5 @@
 /* One table of what podprof puts into a job's environment; made and applied by podprof run just before it execs. */
-#include "launchers/env_plan.h"
+#include "launchers/run/env_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launchers/forward.h"
-#include "launchers/meet.h"
+#include "launchers/run/forward.h"
+#include "launchers/run/meet.h"
 
 static int add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
 {

@@ -1,10 +1,10 @@
 /* How a job's variables reach ranks that mpirun starts on other hosts: it passes on only those that it is told to, by name.
  * In: the command of podprof run, the plan of its environment. Out: mpirun's own list, or words for its command line; names only,
  * for values would be seen by all users of the hosts. srun and torchrun pass on everything by themselves. */
-#ifndef PP_LAUNCHERS_FORWARD_H
-#define PP_LAUNCHERS_FORWARD_H
+#ifndef PP_LAUNCHERS_RUN_FORWARD_H
+#define PP_LAUNCHERS_RUN_FORWARD_H
 
-#include "launchers/env_plan.h"
+#include "launchers/run/env_plan.h"
 
 #define PP_FORWARD_LIST "OMPI_MCA_mca_base_env_list"
 

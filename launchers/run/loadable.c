@@ -1,5 +1,5 @@
 /* Programs that LD_PRELOAD does not reach: static ones, those with other rights, those of another word size; see loadable.h. */
-#include "launchers/loadable.h"
+#include "launchers/run/loadable.h"
 
 #include <elf.h>
 #include <fcntl.h>
