@@ -1,4 +1,4 @@
-/* Bounds between ranks, and causality by them; see bounds.h. Called by waiting.c, settle.c and dataset.c. */
+/* Bounds between ranks, and causality by them; see bounds.h. Called by waiting.c, finish.c and build.c. */
 #include "aggregate/analyze/bounds.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@ struct one {
 	size_t clock, worker;
 };
 
-static int is_missing(const struct pp_worker *w)
+static int has_clock(const struct pp_worker *w)
 {
-	return w->domain < 0 || strncmp(w->status, "missing", 7) == 0;
+	return w->domain >= 0 && !pp_worker_is_missing(w);
 }
 
 /* Hosts' clocks of equal names are the same ticks; of an unnamed one nobody knows whose it is. */
@@ -59,9 +59,9 @@ int pp_bounds_init(struct pp_bounds *b, const struct pp_dataset *d)
 		one[w] = (struct one){worker->domain, "", worker->host_clock, w};
 		if (worker->host_clock)
 			one[w].own = d->host_clock[worker->host_clock - 1].own;
-		if (!found && !is_missing(worker))
+		if (!found && has_clock(worker))
 			b->home = worker->domain;
-		found |= !is_missing(worker);
+		found |= has_clock(worker);
 	}
 	qsort(one, d->workers, sizeof(*one), compare_one);
 	for (size_t i = 0; i < d->workers; i++) {
@@ -267,7 +267,7 @@ int pp_dataset_pair_bound(struct pp_dataset *d)
 		const struct pp_worker *worker = &d->worker[w];
 		int64_t bound = worker->host_clock ? d->host_clock[worker->host_clock - 1].bound_ns : PP_BOUND_UNKNOWN;
 
-		if (is_missing(worker))
+		if (!has_clock(worker))
 			continue;
 		own = worker->own_bound_ns > own && worker->own_bound_ns != PP_BOUND_UNKNOWN ? worker->own_bound_ns : own;
 		if (worker->domain == b.home && bound != PP_BOUND_UNKNOWN)

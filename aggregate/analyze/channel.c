@@ -1,10 +1,12 @@
 /* Point-to-point and one-sided traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the
- * receiver has none; puts and gets by who calls them. Called by dataset.c. */
+ * receiver has none; puts and gets by who calls them. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
+#include "aggregate/dataset/order.h"
 #include "core/source/mpi_call.h"
 
 struct list {
@@ -95,37 +97,6 @@ static int put(struct list *l, int32_t source, int32_t destination, const struct
 	l->row[l->rows].source = source;
 	l->row[l->rows++].destination = destination;
 	return 0;
-}
-
-static int compare_channel(const void *a, const void *b)
-{
-	const struct pp_channel *x = a, *y = b;
-
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->destination > y->destination) - (x->destination < y->destination);
-}
-
-/* A pair may stand there twice: receives by the one end, Sendrecv by the other. */
-void pp_channels_fold(struct pp_channel *row, size_t *rows)
-{
-	size_t kept = 0;
-
-	if (!*rows)
-		return;
-	qsort(row, *rows, sizeof(*row), compare_channel);
-	for (size_t i = 0; i < *rows; i++) {
-		struct pp_channel *last = kept ? &row[kept - 1] : NULL;
-
-		if (last && compare_channel(last, &row[i]) == 0) {
-			last->bytes += row[i].bytes;
-			last->count += row[i].count;
-			last->time_ns += row[i].time_ns;
-		} else {
-			row[kept++] = row[i];
-		}
-	}
-	*rows = kept;
 }
 
 static int count_rank(struct channels *c, const struct pp_rank *rank)

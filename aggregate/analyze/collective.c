@@ -1,9 +1,10 @@
 /* One operation of all ranks out of every rank's own call, joined by communicator and sequence number: arrivals, exits, who waited
- * for whom. Called by dataset.c. The rule of waiting and the bandwidths: docs/steps.md. */
+ * for whom. Called by build.c. The rule of waiting and the bandwidths: docs/steps.md. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
 #include "core/source/mpi_call.h"

@@ -1,10 +1,12 @@
-/* What every rank read and wrote of every file, by the calls of MPI I/O. Called by dataset.c. */
+/* What every rank read and wrote of every file, by the calls of MPI I/O. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
+#include "aggregate/dataset/order.h"
 #include "core/source/mpi_call.h"
 
 struct known { /* a file of one rank, from its opening to its close */
@@ -26,21 +28,6 @@ static int compare_known(const void *a, const void *b)
 	const struct known *x = a, *y = b;
 
 	return (x->comm > y->comm) - (x->comm < y->comm);
-}
-
-static int compare_use(const void *a, const void *b, void *names)
-{
-	const struct pp_file_use *x = a, *y = b;
-
-	if (x->name != y->name)
-		return pp_names_compare(names, x->name, y->name);
-	return (x->worker > y->worker) - (x->worker < y->worker);
-}
-
-void pp_files_sort(struct pp_dataset *d)
-{
-	if (d->files)
-		qsort_r(d->file, d->files, sizeof(*d->file), compare_use, (void *)d->names);
 }
 
 static int list_known(struct files *f, const struct pp_rank *rank)
@@ -77,13 +64,20 @@ static struct pp_file_use *use_of(struct files *f, uint32_t name)
 	return &d->file[d->files++];
 }
 
+static int ends_with(const char *text, const char *end)
+{
+	size_t a = strlen(text), b = strlen(end);
+
+	return a >= b && strcmp(text + a - b, end) == 0;
+}
+
 static void count(struct pp_file_use *u, const struct pp_span *span, const struct pp_requests *requests)
 {
 	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
 	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
 	int64_t ns = done ? done->span->end - done->span->begin : span->end - span->begin;
 	int failed = ((span->flags | (done ? done->span->flags : 0)) & PP_SPAN_FAILED) != 0; /* took time, moved nothing */
-	int counts = !failed && !pp_join_ends_with(info->name, "_end"); /* of a split operation the begin counts */
+	int counts = !failed && !ends_with(info->name, "_end"); /* of a split operation the begin counts */
 
 	switch (info->class) {
 	case PP_MPI_READ:
@@ -99,7 +93,7 @@ static void count(struct pp_file_use *u, const struct pp_span *span, const struc
 		u->write_ns += ns;
 		return;
 	default:
-		u->opens += !failed && pp_join_ends_with(info->name, "_open");
+		u->opens += !failed && ends_with(info->name, "_open");
 		u->other_ns += ns;
 	}
 }

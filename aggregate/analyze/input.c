@@ -1,9 +1,10 @@
 /* What is known of the input pipeline beside the time that steps wait for it: how busy the data loader's workers are.
- * Called by dataset.c. */
+ * Called by build.c. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/op.h"
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/join.h"
 #include "core/ring/intern.h"
 
 /* A counter of the framework's shim: the share of them that is at work. */

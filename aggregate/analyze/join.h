@@ -1,4 +1,4 @@
-/* Inside of the dataset's making: what collective.c joins and late.c charges. Used by dataset.c and its parts only.
+/* Inside of the dataset's making: what collective.c joins and late.c charges. Used by build.c and its parts only.
  * In: spans of all ranks. Out: rows of pp_dataset. */
 #ifndef PP_ANALYZE_JOIN_H
 #define PP_ANALYZE_JOIN_H
@@ -31,6 +31,8 @@ struct pp_member { /* one rank's part in a collective */
 	struct pp_waited waited; /* but for open ones */
 };
 
+struct pp_dataset_input; /* build.h */
+
 struct pp_join {
 	const struct pp_dataset_input *in;
 	struct pp_dataset *d;
@@ -43,41 +45,31 @@ struct pp_join {
 	struct pp_call ***call; /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
 };
 
-/* Workers, the map between them and the ranks of the capture, and cells. */
-int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d);
-void pp_join_release(struct pp_join *j);
-
 /* /collective, and what every collective's call and every Wait for one was waiting for. */
 int pp_join_collectives(struct pp_join *j);
 /* /channel */
 int pp_join_channels(struct pp_join *j);
-/* One row a pair of ranks. */
-void pp_channels_fold(struct pp_channel *row, size_t *rows);
-/* One row an id. */
-void pp_communicators_fold(struct pp_dataset *d);
 /* /communicator */
 int pp_join_communicators(struct pp_join *j);
 /* /file */
 int pp_join_files(struct pp_join *j);
-/* Orders that are the same whatever numbers the names have: files by name and worker, defaults by time. */
-void pp_files_sort(struct pp_dataset *d);
-void pp_defaults_sort(struct pp_dataset *d);
-int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
+/* /op */
+int pp_join_ops(struct pp_join *j);
+/* /input: what the framework's shim says of its data loader */
+int pp_join_input(struct pp_join *j);
 /* /process and /memory, and what starting up and shutting down took */
 int pp_join_process(struct pp_join *j);
 /* wait_ns and transfer_ns of cells; late. In a part, what other hosts' ranks decide goes to `exposed`. */
 int pp_join_late(struct pp_join *j);
+/* What /quality says of all ranks together; part of pp_join_quality() unless partial. */
+void pp_dataset_quality(struct pp_dataset *d);
 /* Warnings of /quality, and by_default of all ranks */
 int pp_join_quality(struct pp_join *j);
 void pp_quality_count_mpi(struct pp_join *j);
 void pp_quality_warn_mpi(struct pp_dataset *d);
-void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from);
 void pp_quality_warn_c10d(struct pp_dataset *d);
 void pp_quality_warn_groups(struct pp_dataset *d);
 /* Sentences of ranks about themselves, each once, with all that said it. */
 void pp_quality_warn_remarks(struct pp_dataset *d);
-
-/* For names of calls. */
-int pp_join_ends_with(const char *text, const char *end);
 
 #endif

@@ -1,4 +1,4 @@
-/* How much of what was recorded is still there: the window buffer, or --keep, lets the oldest go. Called by dataset.c; the sentence
+/* How much of what was recorded is still there: the window buffer, or --keep, lets the oldest go. Called by build.c; the sentence
  * by all who say what a session is of. */
 #include "aggregate/analyze/kept.h"
 

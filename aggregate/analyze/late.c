@@ -1,8 +1,9 @@
-/* Exposed waiting and transfer of every cell, and who was waited for. Called by dataset.c, after collective.c. */
+/* Exposed waiting and transfer of every cell, and who was waited for. Called by build.c, after collective.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/straggler.h"
 #include "core/source/mpi_call.h"
@@ -128,39 +129,6 @@ static int list_exposed(struct pp_join *j, const struct open_segments *list)
 	}
 	free(next);
 	free(first);
-	return 0;
-}
-
-static int compare_late(const void *a, const void *b)
-{
-	const struct pp_late *x = a, *y = b;
-
-	if (x->wait_ns != y->wait_ns)
-		return x->wait_ns < y->wait_ns ? 1 : -1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-int pp_dataset_late(struct pp_dataset *d)
-{
-	d->late = calloc(d->workers + 1, sizeof(*d->late));
-	if (!d->late)
-		return -ENOMEM;
-	for (size_t w = 0; w < d->workers; w++)
-		d->late[w].rank = d->worker[w].rank;
-	for (size_t s = 0; s < d->steps; s++) {
-		const struct pp_cell *row = &d->cell[s * d->workers];
-		size_t most = 0;
-
-		for (size_t w = 0; w < d->workers; w++) {
-			d->late[w].wait_ns += row[w].late_ns;
-			d->late[w].error_ns += row[w].late_error_ns;
-			if (row[w].late_ns > row[most].late_ns)
-				most = w;
-		}
-		if (d->workers && row[most].late_ns > 0)
-			d->late[most].steps++;
-	}
-	qsort(d->late, d->workers, sizeof(*d->late), compare_late);
 	return 0;
 }
 

@@ -1,12 +1,12 @@
 /* Operator statistics: how often each name occurs on each worker, and what it takes with and without what is nested in it.
- * Called by dataset.c and merge_tables.c; docs/steps.md has the rules. */
-#include "aggregate/analyze/op.h"
-
-#include <ctype.h>
+ * Called by build.c; docs/steps.md has the rules. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/join.h"
+#include "aggregate/dataset/order.h"
 #include "core/ring/intern.h"
 #include "core/step/attr_flat.h"
 
@@ -42,40 +42,6 @@ static int compare_window(const void *a, const void *b)
 	const struct window *x = a, *y = b;
 
 	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-static int compare_op(const void *a, const void *b, void *names)
-{
-	const struct pp_op *x = a, *y = b;
-
-	if (x->name != y->name)
-		return pp_names_compare(names, x->name, y->name);
-	if (x->category != y->category)
-		return x->category < y->category ? -1 : 1;
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->worker > y->worker) - (x->worker < y->worker);
-}
-
-void pp_ops_sort(struct pp_dataset *d)
-{
-	if (d->ops)
-		qsort_r(d->op, d->ops, sizeof(*d->op), compare_op, (void *)d->names);
-}
-
-int pp_op_is_same(const struct pp_op *a, const struct pp_op *b)
-{
-	return a->name == b->name && a->category == b->category && a->source == b->source;
-}
-
-/* What a name says of where it comes from: "aten" of "aten::mm", "Optimizer" of "Optimizer.step#SGD.step". */
-size_t pp_op_type(const char *name, size_t length)
-{
-	size_t n = strcspn(name, ":.#");
-
-	if (length > 4 && !strncmp(name, "MPI_", 4))
-		return 3;
-	return n + 1 < length && isalpha((unsigned char)name[0]) && !memchr(name, ' ', n) ? n : 0;
 }
 
 static int more_rows(struct ops *o)
@@ -248,7 +214,7 @@ static int compare_self(const void *a, const void *b, void *names)
 
 	if (x->self_ns != y->self_ns)
 		return x->self_ns < y->self_ns ? 1 : -1;
-	return compare_op(a, b, names);
+	return pp_op_compare(names, x, y);
 }
 
 /* Names without end (one a batch) would be a table without end. */

@@ -1,7 +1,8 @@
-/* What the processes used: /process by step, /memory by time; and the time of starting up. Called by dataset.c. */
+/* What the processes used: /process by step, /memory by time; and the time of starting up. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "core/source/mpi_call.h"
 

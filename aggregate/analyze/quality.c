@@ -1,4 +1,4 @@
-/* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by dataset.c, last. */
+/* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by build.c, last. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -6,33 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/clock_words.h"
 #include "aggregate/analyze/join.h"
-#include "aggregate/analyze/op.h"
-#include "aggregate/tools/clock_words.h"
+#include "aggregate/dataset/order.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
-
-static int compare_default(const void *a, const void *b, void *names)
-{
-	const struct pp_attr_default *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return pp_names_compare(names, x->name, y->name);
-}
-
-void pp_defaults_sort(struct pp_dataset *d)
-{
-	if (d->defaults)
-		qsort_r(d->by_default, d->defaults, sizeof(*d->by_default), compare_default, (void *)d->names);
-}
-
-int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b)
-{
-	int order = a == b ? 0 : strcmp(pp_intern_text(names, a, NULL), pp_intern_text(names, b, NULL));
-
-	return order ? order : (a > b) - (a < b);
-}
 
 static int merge_defaults(struct pp_join *j)
 {
@@ -93,7 +72,7 @@ static void warn_ranks(struct pp_dataset *d)
 	for (size_t w = 0; w < d->workers; w++) {
 		const struct pp_worker *one = &d->worker[w];
 
-		if (strncmp(one->status, "missing", 7) == 0) {
+		if (pp_worker_is_missing(one)) {
 			missing++;
 			continue;
 		}

@@ -7,16 +7,6 @@
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from)
-{
-	to->calls += from->calls;
-	to->untold += from->untold;
-	to->mute += from->mute;
-	to->unended += from->unended;
-	to->enqueued += from->enqueued;
-	to->rootless += from->rootless;
-}
-
 void pp_quality_warn_c10d(struct pp_dataset *d)
 {
 	const struct pp_c10d_count *n = &d->c10d;
@@ -54,7 +44,7 @@ static int is_recorded(const struct pp_dataset *d, int32_t rank)
 {
 	for (size_t w = 0; w < d->workers; w++)
 		if (d->worker[w].rank == rank)
-			return strncmp(d->worker[w].status, "missing", 7) != 0;
+			return !pp_worker_is_missing(&d->worker[w]);
 	return 0;
 }
 

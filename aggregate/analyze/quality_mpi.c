@@ -2,7 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
+#include "aggregate/dataset/order.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 

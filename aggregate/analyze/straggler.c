@@ -1,5 +1,5 @@
 /* What is known of the rank that the others wait for most: for whom it waited itself, and how often it lost its core. Called when
- * all parts of a dataset are in: by late.c and settle.c. */
+ * all parts of a dataset are in: by late.c and finish.c. */
 #include "aggregate/analyze/straggler.h"
 
 #include <errno.h>

@@ -1,47 +1,14 @@
-/* The rule of waiting; see waiting.h. Called by collective.c and settle.c. */
+/* The rule of waiting; see waiting.h. Called by collective.c and finish.c. */
 #include "aggregate/analyze/waiting.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/join.h"
+#include "core/base/wrap.h"
 #include "core/source/mpi_call.h"
 
 enum { SIDES = 3 }; /* none, or one of the two groups of an intercommunicator */
-
-const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
-{
-	size_t low = 0, high = d->communicators;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->communicator[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < d->communicators && d->communicator[low].id == id ? &d->communicator[low] : NULL;
-}
-
-size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank)
-{
-	size_t low = 0, high = d->workers;
-
-	/* More often than not ranks are without gaps. */
-	if (rank >= 0 && (size_t)rank < d->workers && d->worker[rank].rank == rank)
-		return (size_t)rank;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->worker[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < d->workers && d->worker[low].rank == rank ? low : SIZE_MAX;
-}
 
 static int compare_key(const void *a, const void *b)
 {

@@ -1,6 +1,6 @@
 /* Who waits for whom in a collective: the one rule, for a keeper that has all ranks and for hosts' shares that were merged.
  * In: rows of a collective, workers, communicators and cells of a dataset. Out: its other columns, and until whose arrival each row
- * waits. Called by collective.c and settle.c. The rule in words: docs/steps.md. */
+ * waits. Called by collective.c and finish.c. The rule in words: docs/steps.md. */
 #ifndef PP_ANALYZE_WAITING_H
 #define PP_ANALYZE_WAITING_H
 
@@ -45,22 +45,9 @@ struct pp_waiting { /* room that many collectives use one after the other */
 int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c);
 void pp_waiting_release(struct pp_waiting *w);
 
-/* NULL: nobody said what it is. */
-const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id);
 /* Wait and transfer of a part of a call that its step shows, and who is late by it. */
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end);
 /* A later arrival waits longer; of two at once the lower rank is named, so that the order in which they are told is nothing. */
 int pp_waiting_is_later(int64_t until, int64_t blame, int64_t than_until, int64_t than_blame);
-
-/* Times of peers are not believed to be small. */
-static inline int64_t pp_wrap_plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static inline int64_t pp_wrap_minus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a - (uint64_t)b);
-}
 
 #endif

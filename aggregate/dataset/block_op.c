@@ -1,8 +1,8 @@
 /* Operators in a block: rows of one operator stand together, so its name is there once. Called by block_fields.c. */
 #include <errno.h>
 
-#include "aggregate/analyze/op.h"
 #include "aggregate/dataset/block_io.h"
+#include "aggregate/dataset/dataset.h"
 
 /* Bit 0: another name than the row before. */
 static void do_name(struct pp_block_io *io, struct pp_op *op, const struct pp_op *before)

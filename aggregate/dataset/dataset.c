@@ -1,247 +1,181 @@
-/* pp_dataset out of a capture, its steps and their attribution; see dataset.h. Called by the session writer. */
+/* Lookups in a dataset, and what follows from its tables alone; see dataset.h. Called by whoever holds a dataset. */
 #include "aggregate/dataset/dataset.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/bounds.h"
-#include "aggregate/analyze/join.h"
-#include "aggregate/analyze/kept.h"
-#include "aggregate/analyze/op.h"
-#include "core/base/plain.h"
-#include "core/clock/clock_map.h"
-#include "core/ring/intern.h"
-#include "core/ring/utf8.h"
-
-static void copy_text(char *to, size_t size, const char *from)
+const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
 {
-	snprintf(to, size, "%s", from ? from : "");
-}
+	size_t low = 0, high = d->communicators;
 
-static int is_missing(const struct pp_worker *w)
-{
-	return strncmp(w->status, "missing", 7) == 0;
-}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-/* Equal texts: the same job ns mean the same instant, but for the bound of the one map. */
-static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const struct pp_dataset_input *in)
-{
-	const struct pp_clock_map *map = rank->counts_other ? in->other_clock : in->clock;
-
-	w->domain = rank->domain;
-	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
-	if (in->host_clock && !rank->domain) {
-		w->host_clock = 1;
-		w->offset_ns = in->host_clock->offset_ns;
-		w->drift_ppb = in->host_clock->drift_ppb;
+		if (d->communicator[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	if (map && rank->clock[0])
-		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
-		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);
+	return low < d->communicators && d->communicator[low].id == id ? &d->communicator[low] : NULL;
 }
 
-static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
+size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank)
 {
-	w->rank = rank->rank;
-	w->local_rank = rank->local_rank;
-	w->pid = rank->pid;
-	w->records = rank->records;
-	pp_kept_worker(w, rank);
-	for (int i = 0; i < PP_LOSSES; i++)
-		w->lost[i] = rank->lost[i];
-	copy_text(w->host, sizeof(w->host), rank->host);
-	pp_plain(w->host, "");
-	copy_text(w->status, sizeof(w->status), rank->status[0] ? rank->status : "delivered");
-	copy_text(w->options, sizeof(w->options), rank->options);
-	copy_text(w->version, sizeof(w->version), rank->version);
-	copy_text(w->command, sizeof(w->command), rank->command);
-	copy_text(w->device, sizeof(w->device), "CPU");
-	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
-	memcpy(w->remark, rank->remark, sizeof(w->remark));
-	w->remarks = rank->remarks;
+	size_t low = 0, high = d->workers;
+
+	/* More often than not ranks are without gaps. */
+	if (rank >= 0 && (size_t)rank < d->workers && d->worker[rank].rank == rank)
+		return (size_t)rank;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->worker[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->workers && d->worker[low].rank == rank ? low : SIZE_MAX;
 }
 
-/* A worker for every rank that was asked, whether or not anything came of it. */
-static int fill_workers(struct pp_join *j)
+struct clock_group {
+	const struct pp_worker *worker;
+	size_t group;
+};
+
+static int compare_clock(const struct pp_worker *x, const struct pp_worker *y)
 {
-	const struct pp_capture *capture = j->in->capture;
-	struct pp_dataset *d = j->d;
-	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
+	int order = strcmp(x->clock, y->clock);
 
-	d->ranks_asked = capture->ranks_asked;
-	d->host_clock = calloc(2, sizeof(*d->host_clock));
-	if (!d->host_clock || (j->in->host_clock && pp_host_clock_copy(j->in->host_clock, d->host_clock)))
-		return -ENOMEM;
-	d->host_clocks = j->in->host_clock != NULL;
-	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
-	j->rank_of = calloc(asked + capture->ranks + 1, sizeof(*j->rank_of));
-	j->worker_of = calloc(capture->ranks + 1, sizeof(*j->worker_of));
-	if (!d->worker || !j->rank_of || !j->worker_of)
-		return -ENOMEM;
-	for (int32_t number = 0; at < capture->ranks || (size_t)number < asked; number++) {
-		struct pp_worker *w = &d->worker[d->workers];
+	if (order || x->clock[0])
+		return order;
+	return (x->domain > y->domain) - (x->domain < y->domain);
+}
 
-		if (at < capture->ranks && capture->rank[at].rank <= number) {
-			number = capture->rank[at].rank;
-		} else if ((size_t)number >= asked) {
-			number = capture->rank[at].rank;
-		} else {
-			*w = (struct pp_worker){.rank = number, .local_rank = -1, .domain = -1};
-			copy_text(w->status, sizeof(w->status), "missing: no record of it reached this keeper");
-			j->rank_of[d->workers++] = -1;
+static int compare_group(const void *a, const void *b)
+{
+	const struct clock_group *x = a, *y = b;
+	int order = compare_clock(x->worker, y->worker);
+
+	return order ? order : (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+int32_t pp_dataset_domains(const struct pp_dataset *d)
+{
+	int32_t domains = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (!pp_worker_is_missing(&d->worker[w]) && d->worker[w].domain >= domains && d->worker[w].domain < INT32_MAX)
+			domains = d->worker[w].domain + 1;
+	return domains;
+}
+
+size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
+{
+	size_t peers = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		peers += w != worker && !pp_worker_is_missing(&d->worker[w]) && d->worker[w].domain == d->worker[worker].domain;
+	return peers;
+}
+
+/* Of its times against job time: what its own line is off, and what the comparing of its host's clock leaves. */
+static int64_t bound_of(const struct pp_dataset *d, const struct pp_worker *w)
+{
+	int64_t bound;
+
+	if (!w->host_clock)
+		return w->own_bound_ns;
+	return __builtin_add_overflow(w->own_bound_ns, d->host_clock[w->host_clock - 1].bound_ns, &bound) ? PP_BOUND_UNKNOWN
+	                                                                                                  : bound;
+}
+
+int pp_dataset_clocks(struct pp_dataset *d)
+{
+	struct clock_group *one = calloc(d->workers + 1, sizeof(*one));
+	int32_t *domain = calloc(d->workers + 1, sizeof(*domain)), *of_group = calloc(d->workers + 1, sizeof(*of_group)),
+	        domains = 0;
+	const struct pp_worker *first = NULL;
+
+	if (!one || !domain || !of_group) {
+		free(one);
+		free(domain);
+		free(of_group);
+		return -ENOMEM;
+	}
+	for (size_t w = 0; w < d->workers; w++)
+		one[w].worker = &d->worker[w];
+	qsort(one, d->workers, sizeof(*one), compare_group);
+	for (size_t i = 1; i < d->workers; i++)
+		one[i].group = one[i - 1].group + (compare_clock(one[i - 1].worker, one[i].worker) != 0);
+	for (size_t i = 0; i < d->workers; i++)
+		domain[one[i].worker - d->worker] = (int32_t)one[i].group;
+	for (size_t w = 0; w < d->workers; w++) {
+		int32_t *number = &of_group[domain[w]];
+
+		if (d->worker[w].domain < 0)
 			continue;
-		}
-		fill_worker(w, &capture->rank[at]);
-		fill_clock(w, &capture->rank[at], j->in);
-		d->ranks_delivered += !is_missing(w);
-		j->worker_of[at] = (uint32_t)d->workers;
-		j->rank_of[d->workers++] = (int32_t)at++;
+		if (!*number)
+			*number = ++domains;
+		d->worker[w].domain = *number - 1;
 	}
-	return pp_dataset_clocks(d);
+	free(one);
+	free(domain);
+	free(of_group);
+	for (size_t w = 0; w < d->workers; w++) {
+		struct pp_worker *worker = &d->worker[w];
+
+		if (worker->domain < 0)
+			continue;
+		if (!first && !pp_worker_is_missing(worker))
+			first = worker;
+		worker->bound_ns = first && worker->domain == first->domain ? bound_of(d, worker) : PP_BOUND_UNKNOWN;
+	}
+	return 0;
 }
 
-static void fill_cell(struct pp_cell *cell, const struct pp_step_cell *mark, const struct pp_attr_step *attr)
+int64_t pp_dataset_bound(const struct pp_dataset *d)
 {
-	if (!mark->present || !attr->present)
-		return;
-	cell->present = 1;
-	cell->begin_ns = mark->begin;
-	cell->end_ns = mark->end;
-	cell->step_ns = attr->step_ns;
-	cell->bottleneck = 1;
-	for (int c = 1; c <= PP_CATEGORIES; c++) {
-		cell->exclusive_ns[c] = attr->exclusive_ns[c];
-		if (attr->exclusive_ns[c] > attr->exclusive_ns[cell->bottleneck])
-			cell->bottleneck = (int8_t)c;
-	}
+	int64_t bound = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
+			bound = d->worker[w].bound_ns;
+	return bound;
 }
 
-static int fill_cells(struct pp_join *j)
+static int compare_late(const void *a, const void *b)
 {
-	const struct pp_steps *steps = j->in->steps;
-	struct pp_dataset *d = j->d;
-	size_t ranks = j->in->capture->ranks;
-	int first = 1;
+	const struct pp_late *x = a, *y = b;
 
-	d->steps = steps->steps;
-	d->step_number = calloc(d->steps + 1, sizeof(*d->step_number));
-	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
-	if (!d->step_number || !d->cell)
+	if (x->wait_ns != y->wait_ns)
+		return x->wait_ns < y->wait_ns ? 1 : -1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+int pp_dataset_late(struct pp_dataset *d)
+{
+	d->late = calloc(d->workers + 1, sizeof(*d->late));
+	if (!d->late)
 		return -ENOMEM;
+	for (size_t w = 0; w < d->workers; w++)
+		d->late[w].rank = d->worker[w].rank;
 	for (size_t s = 0; s < d->steps; s++) {
-		d->step_number[s] = steps->number[s];
-		for (size_t r = 0; r < ranks; r++) {
-			struct pp_cell *cell = &d->cell[s * d->workers + j->worker_of[r]];
+		const struct pp_cell *row = &d->cell[s * d->workers];
+		size_t most = 0;
 
-			fill_cell(cell, &steps->cell[s * ranks + r], &j->in->attr[r].step[s]);
-			if (!cell->present)
-				continue;
-			if (first || cell->begin_ns < d->window_begin_ns)
-				d->window_begin_ns = cell->begin_ns;
-			if (first || cell->end_ns > d->window_end_ns)
-				d->window_end_ns = cell->end_ns;
-			first = 0;
+		for (size_t w = 0; w < d->workers; w++) {
+			d->late[w].wait_ns += row[w].late_ns;
+			d->late[w].error_ns += row[w].late_error_ns;
+			if (row[w].late_ns > row[most].late_ns)
+				most = w;
 		}
+		if (d->workers && row[most].late_ns > 0)
+			d->late[most].steps++;
 	}
-	for (size_t r = 0; r < ranks; r++)
-		d->crossed += j->in->attr[r].crossed;
-	return 0;
-}
-
-/* Marks of a shim are by a rule of its own. */
-static const char *mark_rule(const struct pp_capture *c)
-{
-	for (size_t r = 0; r < c->ranks; r++)
-		if (c->rank[r].step_rule[0])
-			return c->rank[r].step_rule;
-	return pp_step_rule_name(PP_STEP_RULE_PODPROF);
-}
-
-static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
-{
-	const struct pp_steps *steps = in->steps;
-	const char *rule = pp_step_rule_name(steps->rule);
-
-	copy_text(d->session, sizeof(d->session), in->session);
-	copy_text(d->job, sizeof(d->job), in->job);
-	copy_text(d->command, sizeof(d->command), in->command);
-	copy_text(d->options, sizeof(d->options), in->options);
-	d->epoch_realtime_ns = in->capture->epoch_realtime_ns;
-	d->steps_asked_first = in->asked_first;
-	d->steps_asked_last = in->asked_last;
-	d->names = in->capture->names;
-	d->step_confidence = steps->confidence;
-	if (steps->rule == PP_STEP_RULE_RANGE)
-		snprintf(d->step_rule, sizeof(d->step_rule), "%s: %.*s", rule,
-		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40),
-		         pp_intern_text(d->names, steps->rule_name, NULL));
-	else
-		copy_text(d->step_rule, sizeof(d->step_rule), steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
-}
-
-int pp_join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)
-{
-	*j = (struct pp_join){.in = in, .d = d};
-	fill_head(d, in);
-	if (fill_workers(j) < 0 || fill_cells(j) < 0)
-		return -ENOMEM;
-	j->call = calloc(in->capture->ranks + 1, sizeof(*j->call));
-	if (!j->call)
-		return -ENOMEM;
-	for (size_t r = 0; r < in->capture->ranks; r++) {
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a thread */
-		j->call[r] = calloc(in->capture->rank[r].threads + 1, sizeof(**j->call));
-		if (!j->call[r])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-void pp_join_release(struct pp_join *j)
-{
-	for (size_t r = 0; j->call && r < j->in->capture->ranks; r++) {
-		for (size_t t = 0; j->call[r] && t < j->in->capture->rank[r].threads; t++)
-			free(j->call[r][t]);
-		free(j->call[r]);
-	}
-	free(j->call);
-	free(j->member);
-	free(j->open);
-	free(j->rank_of);
-	free(j->worker_of);
-}
-
-int pp_join_ends_with(const char *text, const char *end)
-{
-	size_t a = strlen(text), b = strlen(end);
-
-	return a >= b && strcmp(text + a - b, end) == 0;
-}
-
-int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
-{
-	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,   pp_join_ops,
-	        pp_join_input,         pp_join_process,     pp_join_late,     pp_join_quality,
-	};
-	struct pp_dataset d = {0};
-	struct pp_join j;
-	int rc = pp_join_init(&j, in, &d);
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && rc == 0; i++)
-		rc = parts[i](&j);
-	pp_join_release(&j);
-	if (rc == 0 && !in->partial)
-		rc = pp_dataset_pair_bound(&d);
-	if (rc < 0) {
-		pp_dataset_release(&d);
-		return pp_err_set(err, rc, "cannot build the dataset of %zu ranks: no memory", in->capture->ranks);
-	}
-	*ret_dataset = d;
+	qsort(d->late, d->workers, sizeof(*d->late), compare_late);
 	return 0;
 }
 
@@ -259,14 +193,10 @@ int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...)
 	return 0;
 }
 
-int64_t pp_dataset_bound(const struct pp_dataset *d)
+void pp_window_told_release(struct pp_window_told *told)
 {
-	int64_t bound = 0;
-
-	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].bound_ns != PP_BOUND_UNKNOWN && d->worker[w].bound_ns > bound)
-			bound = d->worker[w].bound_ns;
-	return bound;
+	free(told->rank);
+	*told = (struct pp_window_told){0};
 }
 
 void pp_dataset_release(struct pp_dataset *d)

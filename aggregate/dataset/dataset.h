@@ -1,11 +1,12 @@
 /* pp_dataset: what the pod dataset holds; filled by aggregate/analyze, written by aggregate/write.
  * In: pp_block of every rank, merged. Out: pod.h5, summary.txt (and later report.html). All times are job ns, int64. Owns its
  * memory. */
-#ifndef PP_ANALYZE_DATASET_H
-#define PP_ANALYZE_DATASET_H
+#ifndef PP_DATASET_DATASET_H
+#define PP_DATASET_DATASET_H
+
+#include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
-#include "aggregate/dataset/window.h"
 #include "core/base/err.h"
 #include "core/clock/causality.h"
 #include "core/ring/record.h"
@@ -14,9 +15,10 @@
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 
-struct pp_clock_map; /* core/clock/clock_map.h */
+enum { PP_OPS_MOST = 4096 }; /* rows of /op of a worker: those with most time of their own; the rest is counted */
 
-#define PP_BOUND_UNKNOWN INT64_MAX
+/* pp_worker.status of a rank that was asked and of which nothing is known. */
+#define PP_STATUS_NOTHING_CAME "missing: no record of it reached this keeper"
 
 struct pp_worker {
 	int32_t rank, local_rank, pid;
@@ -39,6 +41,11 @@ struct pp_worker {
 	uint32_t loader_samples; /* how often its data loader's workers were looked at in the window's steps */
 	double loader_busy;      /* share of them that was at work, mean of the time; 0 to 1 */
 };
+
+static inline int pp_worker_is_missing(const struct pp_worker *w)
+{
+	return strncmp(w->status, "missing", 7) == 0;
+}
 
 struct pp_cell { /* one (step, worker) */
 	int64_t begin_ns, end_ns, step_ns;
@@ -172,6 +179,26 @@ struct pp_warning {
 	char text[256];
 };
 
+/* How the window of a session came about, rank by rank: group /window. Filled by aggregate/session/window_rows.c. */
+#define PP_WINDOW_NEVER INT64_MIN
+
+struct pp_window_rank { /* PP_WINDOW_NEVER: it did not come to that */
+	int32_t rank;
+	int64_t asked, acked, started, ended;
+	int8_t delivered;
+	char reason[96]; /* why not, or what is not as it was asked for; "" */
+};
+
+struct pp_window_told {
+	char by[12];      /* options, capture, file, signal, trigger or code; "": nothing is known, no group */
+	char kind[12];    /* steps, duration, last, span, all */
+	char channel[12]; /* memory, mpi, net, none */
+	char what[160];   /* as it was asked for, and what came of it where that is less */
+	int32_t tries;
+	struct pp_window_rank *rank;
+	size_t ranks;
+};
+
 struct pp_dataset {
 	char session[64], job[128], command[512], options[512];
 	int64_t epoch_realtime_ns, window_begin_ns, window_end_ns;
@@ -235,30 +262,13 @@ struct pp_dataset {
 	uint64_t keeper_rss_bytes;
 };
 
-struct pp_dataset_input {
-	const struct pp_capture *capture; /* in job ns */
-	const struct pp_steps *steps;
-	const struct pp_attr *attr; /* [capture->ranks] */
-	const char *session, *job, *command, *options;
-	int64_t asked_first, asked_last;
-	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
-	int partial;      /* some hosts' ranks only, for merge.h: what only all of them know is left open */
-	/* The maps that made job ns of the capture's ticks, for parts: those of one map, one clock (pp_rank.clock) and one
-	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its
-	 * epoch too. NULL: its ranks are joined with nobody else's. */
-	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
-	const struct pp_host_clock *host_clock;         /* of the ranks of domain 0, the first ring's; copied; NULL: none */
-};
-
-/* Everything of the dataset that the input has a source for. */
-int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
-/* What /quality says of all ranks together; part of pp_dataset_build() unless partial. */
-void pp_dataset_quality(struct pp_dataset *d);
 /* Domains from 0 in the order of ranks, one for every clock, and the workers' bound_ns. 0, or -ENOMEM. */
 int pp_dataset_clocks(struct pp_dataset *d);
 /* How many there are of ranks that came; and the other ranks that came of a worker's own: only they are said to wait for it. */
 int32_t pp_dataset_domains(const struct pp_dataset *d);
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
+/* NULL: nobody said what it is. */
+const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id);
 /* Index of a rank's row; SIZE_MAX: it has none. */
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
 /* `late`, out of the cells' late_ns. 0, or -ENOMEM. */
@@ -266,6 +276,7 @@ int pp_dataset_late(struct pp_dataset *d);
 /* The largest of the clocks that are joined: "not joined" is no number, and /quality says it. */
 int64_t pp_dataset_bound(const struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void pp_window_told_release(struct pp_window_told *told);
 void pp_dataset_release(struct pp_dataset *d);
 
 #endif

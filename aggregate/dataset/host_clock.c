@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/dataset/dataset.h"
-
 static int64_t of_stretch(const struct pp_clock_stretch *s, int64_t time_ns)
 {
 	double f = s->end_ns > s->begin_ns ? (double)(time_ns - s->begin_ns) / (double)(s->end_ns - s->begin_ns) : 0;

@@ -6,24 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/bounds.h"
-#include "aggregate/analyze/join.h"
 #include "aggregate/dataset/merge_part.h"
-#include "aggregate/dataset/settle.h"
-
-static const char nothing_came[] = "missing: no record of it reached this keeper";
-
-static int is_missing(const struct pp_worker *w)
-{
-	return strncmp(w->status, "missing", 7) == 0;
-}
+#include "aggregate/dataset/order.h"
+#include "core/base/wrap.h"
 
 /* Whose row it is: what came before what did not, a reason before none, an earlier part before a later one. */
 static int is_better(const struct pp_worker *a, const struct pp_worker *b)
 {
-	if (is_missing(a) != is_missing(b))
-		return !is_missing(a);
-	return is_missing(a) && strcmp(a->status, nothing_came) != 0 && !strcmp(b->status, nothing_came);
+	if (pp_worker_is_missing(a) != pp_worker_is_missing(b))
+		return !pp_worker_is_missing(a);
+	return pp_worker_is_missing(a) && strcmp(a->status, PP_STATUS_NOTHING_CAME) != 0 &&
+	       !strcmp(b->status, PP_STATUS_NOTHING_CAME);
 }
 
 struct claim { /* a part's row of a rank */
@@ -92,13 +85,13 @@ static int merge_workers(struct pp_merge *m)
 
 		if (i && one->rank == claim[i - 1].worker->rank) {
 			m->worker_of[claim[i].part][claim[i].index] = SIZE_MAX;
-			if (!is_missing(one))
+			if (!pp_worker_is_missing(one))
 				pp_dataset_warn(d, "rank %d came from '%s' and from '%s': the second is left out", (int)one->rank,
 				                d->worker[d->workers - 1].host, one->host);
 			continue;
 		}
 		m->worker_of[claim[i].part][claim[i].index] = d->workers;
-		d->ranks_delivered += !is_missing(one);
+		d->ranks_delivered += !pp_worker_is_missing(one);
 		d->worker[d->workers] = *one;
 		d->worker[d->workers++].host_clock = 0; /* by its number here: merge_clock.c */
 	}
@@ -124,7 +117,7 @@ static void set_shifts(struct pp_merge *m)
 		for (size_t w = 0; w < m->part[p]->workers; w++) {
 			const struct pp_worker *one = &m->part[p]->worker[w];
 
-			if (is_missing(one) || (lowest && one->rank >= lowest->rank))
+			if (pp_worker_is_missing(one) || (lowest && one->rank >= lowest->rank))
 				continue;
 			lowest = one;
 			d->epoch_realtime_ns = m->part[p]->epoch_realtime_ns;
@@ -309,77 +302,5 @@ int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct 
 		return pp_err_set(err, rc, "cannot merge the shares of %zu hosts: no memory", parts);
 	}
 	*ret_dataset = d;
-	return 0;
-}
-
-/* What was sent to ranks that recorded nothing themselves. */
-static int take_unseen(struct pp_dataset *d)
-{
-	struct pp_channel *more = realloc(d->channel, (d->channels + d->unseens + 1) * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	d->channel = more;
-	for (size_t i = 0; i < d->unseens; i++) {
-		size_t w = pp_dataset_worker(d, d->unseen[i].destination);
-
-		if (w == SIZE_MAX || !d->worker[w].records)
-			d->channel[d->channels++] = d->unseen[i];
-	}
-	d->unseens = 0;
-	pp_channels_fold(d->channel, &d->channels);
-	return 0;
-}
-
-/* Rows for ranks of which nothing came. */
-static int add_missing(struct pp_dataset *d, struct pp_err *err)
-{
-	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
-	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns};
-	struct pp_dataset whole = {.names = NULL};
-	const struct pp_dataset *const part[] = {d, &missing};
-	int rc = 0;
-
-	missing.steps_asked_first = d->steps_asked_first;
-	missing.worker = calloc(asked + 1, sizeof(*missing.worker));
-	if (!missing.worker)
-		return pp_err_set(err, -ENOMEM, "cannot finish the dataset: no memory");
-	for (int32_t rank = 0; (size_t)rank < asked; rank++) {
-		struct pp_worker *w = &missing.worker[missing.workers];
-
-		if (pp_dataset_worker(d, rank) != SIZE_MAX)
-			continue;
-		*w = (struct pp_worker){.rank = rank, .local_rank = -1, .domain = -1};
-		snprintf(w->status, sizeof(w->status), "%s", nothing_came);
-		missing.workers++;
-	}
-	if (missing.workers)
-		rc = pp_dataset_merge(part, 2, &whole, err);
-	free(missing.worker);
-	if (rc < 0 || !missing.workers)
-		return rc;
-	pp_dataset_release(d);
-	*d = whole;
-	return 0;
-}
-
-int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
-{
-	int rc = add_missing(d, err);
-
-	if (rc < 0)
-		return rc;
-	rc = take_unseen(d);
-	if (rc == 0)
-		rc = pp_dataset_window_rest(d);
-	if (rc == 0)
-		rc = pp_merge_common_steps(d);
-	if (rc == 0)
-		rc = pp_dataset_settle(d);
-	if (rc == 0)
-		rc = pp_dataset_pair_bound(d);
-	if (rc < 0)
-		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
-	pp_dataset_quality(d);
 	return 0;
 }

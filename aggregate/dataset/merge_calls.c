@@ -1,9 +1,10 @@
-/* Collectives of several hosts in one dataset; see merge.h. Called by merge.c. What they mean is said when all are in: settle.c. */
+/* Collectives of several hosts in one dataset; see merge.h. Called by merge.c. What they mean is said when all are in: finish.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/dataset/merge_part.h"
+#include "core/base/wrap.h"
 
 struct piece { /* a part's rows of a collective */
 	const struct pp_collective *c;
@@ -89,7 +90,7 @@ static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t c
 	}
 }
 
-/* What only its own part's ranks say of it; the rest is for settle.c. */
+/* What only its own part's ranks say of it; the rest is for finish.c. */
 static void join_pieces(struct calls *calls, const struct piece *piece, size_t n, struct pp_collective *c)
 {
 	struct pp_dataset *d = calls->m->d;

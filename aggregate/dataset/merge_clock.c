@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/dataset/merge_part.h"
+#include "core/base/wrap.h"
 
 static void shift_times(struct pp_host_clock *c, int64_t shift)
 {

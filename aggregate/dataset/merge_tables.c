@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/join.h"
-#include "aggregate/analyze/op.h"
 #include "aggregate/dataset/merge_part.h"
+#include "aggregate/dataset/order.h"
+#include "core/base/wrap.h"
 
 /* One table of all parts: parts' rows one after the other. */
 static int gather(const struct pp_merge *m, size_t rows_at, size_t array_at, size_t row_size)

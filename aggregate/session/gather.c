@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
 #include "aggregate/keeper/control.h"

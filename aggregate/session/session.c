@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/window.h"
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/report/report.h"
 #include "aggregate/session/epoch.h"

@@ -3,7 +3,7 @@
 #ifndef PP_KEEPER_WINDOW_ROWS_H
 #define PP_KEEPER_WINDOW_ROWS_H
 
-#include "aggregate/dataset/window.h"
+#include "aggregate/dataset/dataset.h"
 #include "aggregate/read/ring/rings.h"
 #include "core/clock/clock_map.h"
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
 #include "tests/bench/bench.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/merge.h"
 #include "aggregate/keeper/capture/wish.h"
 #include "aggregate/keeper/live_text.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/analyze/op.h"
+#include "aggregate/dataset/order.h"
 #include "aggregate/write/h5/hdf5_tables.h"
 #include "core/ring/intern.h"
 

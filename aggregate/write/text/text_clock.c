@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/tools/clock_words.h"
+#include "aggregate/analyze/clock_words.h"
 #include "aggregate/write/text/text.h"
 
 enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts a line */

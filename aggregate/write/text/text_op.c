@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/op.h"
+#include "aggregate/dataset/order.h"
 #include "aggregate/write/text/text.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"

@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-#include "aggregate/analyze/op.h"
+#include "aggregate/analyze/window.h"
 #include "aggregate/dataset/block.h"
+#include "aggregate/dataset/order.h"
 #include "core/source/mpi_call.h"
 #include "tests/test.h"
 

@@ -3,6 +3,7 @@
 #ifndef PP_TEST_C10D_KIT_H
 #define PP_TEST_C10D_KIT_H
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/torch/c10d.h"
 #include "tests/test.h"

@@ -1,4 +1,5 @@
 /* The dataset of hand-made captures: waiting of every class, lateness, channels, what is missing, the verdict. */
+#include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 
 #include "aggregate/analyze/straggler.h"

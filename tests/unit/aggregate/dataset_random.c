@@ -1,5 +1,6 @@
 /* The dataset of captures thrown by dice: nested and crossing ranges, every class of MPI call, polls, requests, gaps, several
  * threads and clocks. Sums are exact whatever comes. */
+#include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 
 #include "aggregate/read/ring/order.h"

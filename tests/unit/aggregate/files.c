@@ -1,4 +1,5 @@
 /* Files and one-sided calls of hand-made captures: /file, /channel, how they join and wait. */
+#include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 
 #include "tests/test.h"

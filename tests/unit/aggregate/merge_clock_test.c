@@ -1,5 +1,6 @@
 /* Shares of hosts that have one clock: merged, they are field by field what one keeper makes of the same ranks, however they are
  * split, ordered and grouped, with calls of all kinds, ranks and calls that are missing, and clocks of two kinds. */
+#include "aggregate/analyze/finish.h"
 #include "tests/unit/aggregate/merge_kit.h"
 
 enum { STEPS = 10, STEP_NS = 100000, COMMS = 4, PARTS = 4 };

@@ -2,6 +2,8 @@
 #ifndef PP_TEST_MERGE_KIT_H
 #define PP_TEST_MERGE_KIT_H
 
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/window.h"
 #include "aggregate/dataset/merge.h"
 #include "core/clock/clock_map.h"
 #include "tests/unit/aggregate/block_kit.h"

@@ -1,5 +1,6 @@
 /* Shares of several hosts: together they are what one keeper makes of all ranks with clocks that are not joined; the order and
  * grouping of merging change nothing; ranks that are missing or claimed twice; and shares that somebody changed. */
+#include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/merge.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* Operator statistics of hand-made captures: nesting, recursion, threads, steps, what is cut, and what a name says of its type. */
-#include "aggregate/analyze/op.h"
 
+#include "aggregate/analyze/build.h"
+#include "aggregate/dataset/order.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
+#include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/write/writer.h"

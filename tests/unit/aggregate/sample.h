@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/window.h"
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/write/writer.h"
 #include "tests/test.h"

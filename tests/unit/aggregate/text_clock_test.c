@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/tools/clock_words.h"
+#include "aggregate/analyze/clock_words.h"
 #include "aggregate/write/text/text.h"
 #include "core/clock/band.h"
 #include "core/clock/wall.h"

@@ -1,5 +1,5 @@
 /* What became of hosts' clocks, in words; see clock_words.h. Called by quality.c and write/text/text_clock.c. */
-#include "aggregate/tools/clock_words.h"
+#include "aggregate/analyze/clock_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,18 +1,10 @@
-/* /window of a dataset: one row a worker; see window.h. Called by the keeper's session. */
-#include "aggregate/dataset/window.h"
+/* /window of a dataset: one row a worker; see window.h. Called by the session and by finish.c. */
+#include "aggregate/analyze/window.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "aggregate/dataset/dataset.h"
-
-void pp_window_told_release(struct pp_window_told *told)
-{
-	free(told->rank);
-	*told = (struct pp_window_told){0};
-}
 
 static void take_row(const struct pp_window_told *told, const struct pp_worker *worker, struct pp_window_rank *ret)
 {
@@ -27,7 +19,7 @@ static void take_row(const struct pp_window_told *told, const struct pp_worker *
 		*ret = told->rank[i];
 		break;
 	}
-	ret->delivered = (int8_t)(strncmp(worker->status, "missing", 7) != 0);
+	ret->delivered = (int8_t)(!pp_worker_is_missing(worker));
 	if (strcmp(worker->status, "delivered") != 0)
 		snprintf(ret->reason, sizeof(ret->reason), "%s", worker->status);
 }

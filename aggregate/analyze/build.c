@@ -1,0 +1,233 @@
+/* Builds pp_dataset from a capture, its steps and their attribution; see build.h. Called by the session. */
+#include "aggregate/analyze/build.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/bounds.h"
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/kept.h"
+#include "core/base/plain.h"
+#include "core/clock/clock_map.h"
+#include "core/ring/intern.h"
+#include "core/ring/utf8.h"
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+	snprintf(to, size, "%s", from ? from : "");
+}
+
+/* Equal texts: the same job ns mean the same instant, but for the bound of the one map. */
+static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const struct pp_dataset_input *in)
+{
+	const struct pp_clock_map *map = rank->counts_other ? in->other_clock : in->clock;
+
+	w->domain = rank->domain;
+	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
+	if (in->host_clock && !rank->domain) {
+		w->host_clock = 1;
+		w->offset_ns = in->host_clock->offset_ns;
+		w->drift_ppb = in->host_clock->drift_ppb;
+	}
+	if (map && rank->clock[0])
+		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
+		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);
+}
+
+static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
+{
+	w->rank = rank->rank;
+	w->local_rank = rank->local_rank;
+	w->pid = rank->pid;
+	w->records = rank->records;
+	pp_kept_worker(w, rank);
+	for (int i = 0; i < PP_LOSSES; i++)
+		w->lost[i] = rank->lost[i];
+	copy_text(w->host, sizeof(w->host), rank->host);
+	pp_plain(w->host, "");
+	copy_text(w->status, sizeof(w->status), rank->status[0] ? rank->status : "delivered");
+	copy_text(w->options, sizeof(w->options), rank->options);
+	copy_text(w->version, sizeof(w->version), rank->version);
+	copy_text(w->command, sizeof(w->command), rank->command);
+	copy_text(w->device, sizeof(w->device), "CPU");
+	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
+	memcpy(w->remark, rank->remark, sizeof(w->remark));
+	w->remarks = rank->remarks;
+}
+
+/* A worker for every rank that was asked, whether or not anything came of it. */
+static int fill_workers(struct pp_join *j)
+{
+	const struct pp_capture *capture = j->in->capture;
+	struct pp_dataset *d = j->d;
+	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
+
+	d->ranks_asked = capture->ranks_asked;
+	d->host_clock = calloc(2, sizeof(*d->host_clock));
+	if (!d->host_clock || (j->in->host_clock && pp_host_clock_copy(j->in->host_clock, d->host_clock)))
+		return -ENOMEM;
+	d->host_clocks = j->in->host_clock != NULL;
+	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
+	j->rank_of = calloc(asked + capture->ranks + 1, sizeof(*j->rank_of));
+	j->worker_of = calloc(capture->ranks + 1, sizeof(*j->worker_of));
+	if (!d->worker || !j->rank_of || !j->worker_of)
+		return -ENOMEM;
+	for (int32_t number = 0; at < capture->ranks || (size_t)number < asked; number++) {
+		struct pp_worker *w = &d->worker[d->workers];
+
+		if (at < capture->ranks && capture->rank[at].rank <= number) {
+			number = capture->rank[at].rank;
+		} else if ((size_t)number >= asked) {
+			number = capture->rank[at].rank;
+		} else {
+			*w = (struct pp_worker){.rank = number, .local_rank = -1, .domain = -1};
+			copy_text(w->status, sizeof(w->status), PP_STATUS_NOTHING_CAME);
+			j->rank_of[d->workers++] = -1;
+			continue;
+		}
+		fill_worker(w, &capture->rank[at]);
+		fill_clock(w, &capture->rank[at], j->in);
+		d->ranks_delivered += !pp_worker_is_missing(w);
+		j->worker_of[at] = (uint32_t)d->workers;
+		j->rank_of[d->workers++] = (int32_t)at++;
+	}
+	return pp_dataset_clocks(d);
+}
+
+static void fill_cell(struct pp_cell *cell, const struct pp_step_cell *mark, const struct pp_attr_step *attr)
+{
+	if (!mark->present || !attr->present)
+		return;
+	cell->present = 1;
+	cell->begin_ns = mark->begin;
+	cell->end_ns = mark->end;
+	cell->step_ns = attr->step_ns;
+	cell->bottleneck = 1;
+	for (int c = 1; c <= PP_CATEGORIES; c++) {
+		cell->exclusive_ns[c] = attr->exclusive_ns[c];
+		if (attr->exclusive_ns[c] > attr->exclusive_ns[cell->bottleneck])
+			cell->bottleneck = (int8_t)c;
+	}
+}
+
+static int fill_cells(struct pp_join *j)
+{
+	const struct pp_steps *steps = j->in->steps;
+	struct pp_dataset *d = j->d;
+	size_t ranks = j->in->capture->ranks;
+	int first = 1;
+
+	d->steps = steps->steps;
+	d->step_number = calloc(d->steps + 1, sizeof(*d->step_number));
+	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
+	if (!d->step_number || !d->cell)
+		return -ENOMEM;
+	for (size_t s = 0; s < d->steps; s++) {
+		d->step_number[s] = steps->number[s];
+		for (size_t r = 0; r < ranks; r++) {
+			struct pp_cell *cell = &d->cell[s * d->workers + j->worker_of[r]];
+
+			fill_cell(cell, &steps->cell[s * ranks + r], &j->in->attr[r].step[s]);
+			if (!cell->present)
+				continue;
+			if (first || cell->begin_ns < d->window_begin_ns)
+				d->window_begin_ns = cell->begin_ns;
+			if (first || cell->end_ns > d->window_end_ns)
+				d->window_end_ns = cell->end_ns;
+			first = 0;
+		}
+	}
+	for (size_t r = 0; r < ranks; r++)
+		d->crossed += j->in->attr[r].crossed;
+	return 0;
+}
+
+/* Marks of a shim are by a rule of its own. */
+static const char *mark_rule(const struct pp_capture *c)
+{
+	for (size_t r = 0; r < c->ranks; r++)
+		if (c->rank[r].step_rule[0])
+			return c->rank[r].step_rule;
+	return pp_step_rule_name(PP_STEP_RULE_PODPROF);
+}
+
+static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
+{
+	const struct pp_steps *steps = in->steps;
+	const char *rule = pp_step_rule_name(steps->rule);
+
+	copy_text(d->session, sizeof(d->session), in->session);
+	copy_text(d->job, sizeof(d->job), in->job);
+	copy_text(d->command, sizeof(d->command), in->command);
+	copy_text(d->options, sizeof(d->options), in->options);
+	d->epoch_realtime_ns = in->capture->epoch_realtime_ns;
+	d->steps_asked_first = in->asked_first;
+	d->steps_asked_last = in->asked_last;
+	d->names = in->capture->names;
+	d->step_confidence = steps->confidence;
+	if (steps->rule == PP_STEP_RULE_RANGE)
+		snprintf(d->step_rule, sizeof(d->step_rule), "%s: %.*s", rule,
+		         pp_utf8_fit(pp_intern_text(d->names, steps->rule_name, NULL), 40),
+		         pp_intern_text(d->names, steps->rule_name, NULL));
+	else
+		copy_text(d->step_rule, sizeof(d->step_rule), steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
+}
+
+/* Workers, the map between them and the ranks of the capture, and cells. */
+static int join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)
+{
+	*j = (struct pp_join){.in = in, .d = d};
+	fill_head(d, in);
+	if (fill_workers(j) < 0 || fill_cells(j) < 0)
+		return -ENOMEM;
+	j->call = calloc(in->capture->ranks + 1, sizeof(*j->call));
+	if (!j->call)
+		return -ENOMEM;
+	for (size_t r = 0; r < in->capture->ranks; r++) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a thread */
+		j->call[r] = calloc(in->capture->rank[r].threads + 1, sizeof(**j->call));
+		if (!j->call[r])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void join_release(struct pp_join *j)
+{
+	for (size_t r = 0; j->call && r < j->in->capture->ranks; r++) {
+		for (size_t t = 0; j->call[r] && t < j->in->capture->rank[r].threads; t++)
+			free(j->call[r][t]);
+		free(j->call[r]);
+	}
+	free(j->call);
+	free(j->member);
+	free(j->open);
+	free(j->rank_of);
+	free(j->worker_of);
+}
+
+int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	static int (*const parts[])(struct pp_join *) = {
+	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,   pp_join_ops,
+	        pp_join_input,         pp_join_process,     pp_join_late,     pp_join_quality,
+	};
+	struct pp_dataset d = {0};
+	struct pp_join j;
+	int rc = join_init(&j, in, &d);
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && rc == 0; i++)
+		rc = parts[i](&j);
+	join_release(&j);
+	if (rc == 0 && !in->partial)
+		rc = pp_dataset_pair_bound(&d);
+	if (rc < 0) {
+		pp_dataset_release(&d);
+		return pp_err_set(err, rc, "cannot build the dataset of %zu ranks: no memory", in->capture->ranks);
+	}
+	*ret_dataset = d;
+	return 0;
+}

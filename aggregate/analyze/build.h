@@ -1,0 +1,28 @@
+/* Stage 6: one keeper's ranks as a dataset. In: a capture in job ns, its steps and their attribution. Out: pp_dataset, whole or a
+ * part for merge.h. Called by the session. */
+#ifndef PP_ANALYZE_BUILD_H
+#define PP_ANALYZE_BUILD_H
+
+#include "aggregate/dataset/dataset.h"
+
+struct pp_clock_map; /* core/clock/clock_map.h */
+
+struct pp_dataset_input {
+	const struct pp_capture *capture; /* in job ns */
+	const struct pp_steps *steps;
+	const struct pp_attr *attr; /* [capture->ranks] */
+	const char *session, *job, *command, *options;
+	int64_t asked_first, asked_last;
+	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
+	int partial;      /* some hosts' ranks only, for merge.h: what only all of them know is left open */
+	/* The maps that made job ns of the capture's ticks, for parts: those of one map, one clock (pp_rank.clock) and one
+	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its
+	 * epoch too. NULL: its ranks are joined with nobody else's. */
+	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
+	const struct pp_host_clock *host_clock;         /* of the ranks of domain 0, the first ring's; copied; NULL: none */
+};
+
+/* Everything of the dataset that the input has a source for. */
+int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* What parts of a dataset left open, once all are in; see finish.h. The rule of waiting is waiting.c's, as for a keeper that has
+ * all ranks. Called by rank 0's keeper. */
+#include "aggregate/analyze/finish.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/bounds.h"
+#include "aggregate/analyze/join.h"
+#include "aggregate/analyze/straggler.h"
+#include "aggregate/analyze/waiting.h"
+#include "aggregate/analyze/window.h"
+#include "aggregate/dataset/merge.h"
+#include "aggregate/dataset/order.h"
+#include "core/base/wrap.h"
+
+#define STEP_NONE ((uint32_t)INT32_MAX) /* of segments whose step is none of the job's */
+
+/* Rows for ranks of which nothing came. */
+static int add_missing(struct pp_dataset *d, struct pp_err *err)
+{
+	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
+	struct pp_dataset missing = {.names = d->names, .epoch_realtime_ns = d->epoch_realtime_ns};
+	struct pp_dataset whole = {.names = NULL};
+	const struct pp_dataset *const part[] = {d, &missing};
+	int rc = 0;
+
+	missing.steps_asked_first = d->steps_asked_first;
+	missing.worker = calloc(asked + 1, sizeof(*missing.worker));
+	if (!missing.worker)
+		return pp_err_set(err, -ENOMEM, "cannot finish the dataset: no memory");
+	for (int32_t rank = 0; (size_t)rank < asked; rank++) {
+		struct pp_worker *w = &missing.worker[missing.workers];
+
+		if (pp_dataset_worker(d, rank) != SIZE_MAX)
+			continue;
+		*w = (struct pp_worker){.rank = rank, .local_rank = -1, .domain = -1};
+		snprintf(w->status, sizeof(w->status), "%s", PP_STATUS_NOTHING_CAME);
+		missing.workers++;
+	}
+	if (missing.workers)
+		rc = pp_dataset_merge(part, 2, &whole, err);
+	free(missing.worker);
+	if (rc < 0 || !missing.workers)
+		return rc;
+	pp_dataset_release(d);
+	*d = whole;
+	return 0;
+}
+
+/* What was sent to ranks that recorded nothing themselves. */
+static int take_unseen(struct pp_dataset *d)
+{
+	struct pp_channel *more = realloc(d->channel, (d->channels + d->unseens + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	d->channel = more;
+	for (size_t i = 0; i < d->unseens; i++) {
+		size_t w = pp_dataset_worker(d, d->unseen[i].destination);
+
+		if (w == SIZE_MAX || !d->worker[w].records)
+			d->channel[d->channels++] = d->unseen[i];
+	}
+	d->unseens = 0;
+	pp_channels_fold(d->channel, &d->channels);
+	return 0;
+}
+
+/* Steps that ranks of one host completed and ranks of another did not, where nobody asked for steps by number: as core/step
+ * decides for ranks of one keeper, they are no steps. */
+static int is_common(const struct pp_dataset *d, const uint8_t *has_steps, size_t step)
+{
+	for (size_t w = 0; w < d->workers; w++)
+		if (has_steps[w] && !d->cell[step * d->workers + w].present)
+			return 0;
+	return 1;
+}
+
+static void drop_steps(struct pp_dataset *d, const uint32_t *to)
+{
+	d->window_begin_ns = INT64_MAX;
+	d->window_end_ns = INT64_MIN;
+	for (size_t s = 0; s < d->steps; s++) {
+		for (size_t w = 0; w < d->workers && to[s] != STEP_NONE; w++) {
+			size_t from = s * d->workers + w, at = to[s] * d->workers + w;
+			const struct pp_cell *cell = &d->cell[at];
+
+			d->cell[at] = d->cell[from];
+			if (d->process)
+				d->process[at] = d->process[from];
+			if (cell->present && cell->begin_ns < d->window_begin_ns)
+				d->window_begin_ns = cell->begin_ns;
+			if (cell->present && cell->end_ns > d->window_end_ns)
+				d->window_end_ns = cell->end_ns;
+		}
+		if (to[s] != STEP_NONE)
+			d->step_number[to[s]] = d->step_number[s];
+	}
+	for (size_t i = 0; i < d->exposeds; i++)
+		d->exposed[i].step = to[d->exposed[i].step] & STEP_NONE;
+}
+
+static int keep_common_steps(struct pp_dataset *d)
+{
+	uint32_t *to, kept = 0;
+	uint8_t *has_steps;
+
+	if (d->steps_asked_last > d->steps_asked_first || !d->steps)
+		return 0;
+	to = calloc(d->steps + 1, sizeof(*to));
+	has_steps = calloc(d->workers + 1, 1);
+	if (!to || !has_steps) {
+		free(to);
+		free(has_steps);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < d->steps * d->workers; i++)
+		has_steps[i % d->workers] |= d->cell[i].present != 0;
+	for (size_t s = 0; s < d->steps; s++)
+		to[s] = is_common(d, has_steps, s) ? kept++ : STEP_NONE;
+	if (kept && kept < d->steps) { /* what none has in common is still better than nothing */
+		drop_steps(d, to);
+		d->steps = kept;
+	}
+	free(to);
+	free(has_steps);
+	return 0;
+}
+
+/* A Wait and one of the operations that it waits for. */
+struct shared {
+	uint32_t exposed;
+	int known; /* by its own host alone */
+	struct pp_waited waited;
+};
+
+struct finalise {
+	struct pp_dataset *d;
+	struct pp_waiting waiting;
+	struct shared *shared;
+	size_t n;
+};
+
+static void charge_call(struct pp_dataset *d, const struct pp_waited *waited, size_t exposed)
+{
+	for (int more = 1; more && exposed < d->exposeds; exposed++) {
+		const struct pp_exposed *e = &d->exposed[exposed];
+
+		more = e->more;
+		if (e->step < d->steps)
+			pp_waiting_charge(d, waited, e->step, e->begin_ns, pp_wrap_plus(e->begin_ns, e->length_ns));
+	}
+}
+
+static void finalise_rows(struct finalise *s, const struct pp_collective *c)
+{
+	for (uint32_t i = 0; i < c->row_count; i++) {
+		struct pp_collective_row *row = &s->d->row[c->row_first + i];
+		struct pp_waited waited = s->waiting.row[i];
+
+		if (!row->exposed)
+			continue;
+		if (waited.blame < 0) /* it waited for nobody: of a Wait too that began before the operation, on another thread */
+			waited.until = INT64_MIN;
+		if (waited.is_unsplit)
+			; /* neither waiting nor transfer */
+		else if (row->shared)
+			s->shared[s->n++] = (struct shared){.exposed = row->exposed - 1, .waited = waited};
+		else
+			charge_call(s->d, &waited, row->exposed - 1);
+		row->exposed = 0;
+		row->shared = 0;
+	}
+}
+
+static int compare_shared(const void *a, const void *b)
+{
+	const struct shared *x = a, *y = b;
+
+	if (x->exposed != y->exposed)
+		return x->exposed < y->exposed ? -1 : 1;
+	return x->known - y->known;
+}
+
+/* A Wait for several operations waits for the last of them. */
+static void finalise_shared(struct finalise *s)
+{
+	struct pp_dataset *d = s->d;
+
+	for (size_t i = 0; i < d->awaiteds; i++) {
+		const struct pp_awaited *a = &d->awaited[i];
+		size_t blame = pp_dataset_worker(d, a->blame);
+
+		if (blame != SIZE_MAX)
+			s->shared[s->n++] =
+			        (struct shared){a->exposed, 1, {a->until_ns, 0, (int32_t)blame, d->worker[blame].own_bound_ns}};
+	}
+	qsort(s->shared, s->n, sizeof(*s->shared), compare_shared);
+	for (size_t i = 0, n; i < s->n; i += n) {
+		struct pp_waited last = s->shared[i].waited;
+
+		for (n = 1; i + n < s->n && s->shared[i + n].exposed == s->shared[i].exposed; n++) {
+			const struct pp_waited *one = &s->shared[i + n].waited;
+
+			if (!pp_waiting_is_later(one->until, one->blame, last.until, last.blame))
+				continue;
+			last.until = one->until;
+			last.blame = one->blame;
+			last.bound_ns = one->bound_ns;
+		}
+		if (!s->shared[i].known)
+			charge_call(d, &last, s->shared[i].exposed);
+	}
+}
+
+/* People read collectives as they came. */
+static int compare_first(const void *a, const void *b)
+{
+	const struct pp_collective *x = a, *y = b;
+
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return (x->row_first > y->row_first) - (x->row_first < y->row_first);
+}
+
+static int finalise_waiting(struct pp_dataset *d)
+{
+	struct finalise s = {.d = d, .waiting = {.d = d}};
+	size_t shared = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < d->rows; i++)
+		shared += d->row[i].shared;
+	s.shared = calloc(shared + d->awaiteds + 1, sizeof(*s.shared));
+	if (!s.shared)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
+		rc = pp_waiting_solve(&s.waiting, &d->collective[i]);
+		if (rc == 0)
+			finalise_rows(&s, &d->collective[i]);
+	}
+	if (rc == 0)
+		finalise_shared(&s);
+	d->violations = s.waiting.violations;
+	d->unsplit = s.waiting.unsplit;
+	d->doubled = s.waiting.doubled;
+	d->mixed = s.waiting.mixed;
+	d->causality = s.waiting.causality;
+	pp_waiting_release(&s.waiting);
+	free(s.shared);
+	if (rc < 0)
+		return rc;
+	free(d->exposed);
+	free(d->awaited);
+	d->exposed = NULL;
+	d->awaited = NULL;
+	d->exposeds = d->awaiteds = 0;
+	if (d->collectives)
+		qsort(d->collective, d->collectives, sizeof(*d->collective), compare_first);
+	free(d->late);
+	d->late = NULL;
+	rc = pp_dataset_late(d);
+	return rc < 0 ? rc : pp_dataset_straggler(d);
+}
+
+int pp_dataset_finish(struct pp_dataset *d, struct pp_err *err)
+{
+	int rc = add_missing(d, err);
+
+	if (rc < 0)
+		return rc;
+	rc = take_unseen(d);
+	if (rc == 0)
+		rc = pp_dataset_window_rest(d);
+	if (rc == 0)
+		rc = keep_common_steps(d);
+	if (rc == 0)
+		rc = finalise_waiting(d);
+	if (rc == 0)
+		rc = pp_dataset_pair_bound(d);
+	if (rc < 0)
+		return pp_err_set(err, rc, "cannot finish the dataset: no memory");
+	pp_dataset_quality(d);
+	return 0;
+}

@@ -1,0 +1,184 @@
+/* Orders and folds of tables; see order.h. Called by aggregate/analyze and by the merge. */
+#include "aggregate/dataset/order.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ring/intern.h"
+
+int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b)
+{
+	int order = a == b ? 0 : strcmp(pp_intern_text(names, a, NULL), pp_intern_text(names, b, NULL));
+
+	return order ? order : (a > b) - (a < b);
+}
+
+static int compare_channel(const void *a, const void *b)
+{
+	const struct pp_channel *x = a, *y = b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return (x->destination > y->destination) - (x->destination < y->destination);
+}
+
+/* A pair may stand there twice: receives by the one end, Sendrecv by the other. */
+void pp_channels_fold(struct pp_channel *row, size_t *rows)
+{
+	size_t kept = 0;
+
+	if (!*rows)
+		return;
+	qsort(row, *rows, sizeof(*row), compare_channel);
+	for (size_t i = 0; i < *rows; i++) {
+		struct pp_channel *last = kept ? &row[kept - 1] : NULL;
+
+		if (last && compare_channel(last, &row[i]) == 0) {
+			last->bytes += row[i].bytes;
+			last->count += row[i].count;
+			last->time_ns += row[i].time_ns;
+		} else {
+			row[kept++] = row[i];
+		}
+	}
+	*rows = kept;
+}
+
+/* One who says more before one who says less, then by what they say: whoever tells first changes nothing. */
+static int compare_communicator(const void *a, const void *b)
+{
+	const struct pp_communicator *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (!x->member != !y->member)
+		return !x->member ? 1 : -1;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	return x->member && x->size ? memcmp(x->member, y->member, x->size * sizeof(*x->member)) : 0;
+}
+
+/* The least of the names that ranks gave it. */
+static uint32_t better_name(const struct pp_dataset *d, uint32_t a, uint32_t b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return strcmp(pp_intern_text(d->names, b, NULL), pp_intern_text(d->names, a, NULL)) < 0 ? b : a;
+}
+
+static const char *role_of(const struct pp_communicator *c, int32_t world)
+{
+	if (c->kind == PP_COMM_FILE)
+		return "file";
+	if (c->kind == PP_COMM_WINDOW)
+		return "window";
+	if (c->kind == PP_COMM_UNKNOWN)
+		return "unknown";
+	if (c->size == (uint32_t)world)
+		return "world";
+	return c->size == 1 ? "self" : "part";
+}
+
+void pp_communicators_fold(struct pp_dataset *d)
+{
+	size_t kept = 0;
+
+	if (!d->communicators)
+		return;
+	qsort(d->communicator, d->communicators, sizeof(*d->communicator), compare_communicator);
+	for (size_t i = 0; i < d->communicators; i++) {
+		struct pp_communicator *last = kept ? &d->communicator[kept - 1] : NULL, *one = &d->communicator[i];
+
+		if (!last || last->id != one->id) {
+			d->communicator[kept++] = *one;
+			continue;
+		}
+		last->name = better_name(d, last->name, one->name);
+		if (one->kind > last->kind)
+			last->kind = one->kind;
+		free(one->member);
+	}
+	d->communicators = kept;
+	for (size_t i = 0; i < kept; i++)
+		snprintf(d->communicator[i].role, sizeof(d->communicator[i].role), "%s",
+		         role_of(&d->communicator[i], d->ranks_asked));
+}
+
+static int compare_file(const void *a, const void *b, void *names)
+{
+	const struct pp_file_use *x = a, *y = b;
+
+	if (x->name != y->name)
+		return pp_names_compare(names, x->name, y->name);
+	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+void pp_files_sort(struct pp_dataset *d)
+{
+	if (d->files)
+		qsort_r(d->file, d->files, sizeof(*d->file), compare_file, (void *)d->names);
+}
+
+int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b)
+{
+	if (a->name != b->name)
+		return pp_names_compare(names, a->name, b->name);
+	if (a->category != b->category)
+		return a->category < b->category ? -1 : 1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	return (a->worker > b->worker) - (a->worker < b->worker);
+}
+
+static int compare_op(const void *a, const void *b, void *names)
+{
+	return pp_op_compare(names, a, b);
+}
+
+void pp_ops_sort(struct pp_dataset *d)
+{
+	if (d->ops)
+		qsort_r(d->op, d->ops, sizeof(*d->op), compare_op, (void *)d->names);
+}
+
+int pp_op_is_same(const struct pp_op *a, const struct pp_op *b)
+{
+	return a->name == b->name && a->category == b->category && a->source == b->source;
+}
+
+/* What a name says of where it comes from: "aten" of "aten::mm", "Optimizer" of "Optimizer.step#SGD.step". */
+size_t pp_op_type(const char *name, size_t length)
+{
+	size_t n = strcspn(name, ":.#");
+
+	if (length > 4 && !strncmp(name, "MPI_", 4))
+		return 3;
+	return n + 1 < length && isalpha((unsigned char)name[0]) && !memchr(name, ' ', n) ? n : 0;
+}
+
+static int compare_default(const void *a, const void *b, void *names)
+{
+	const struct pp_attr_default *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return pp_names_compare(names, x->name, y->name);
+}
+
+void pp_defaults_sort(struct pp_dataset *d)
+{
+	if (d->defaults)
+		qsort_r(d->by_default, d->defaults, sizeof(*d->by_default), compare_default, (void *)d->names);
+}
+
+void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from)
+{
+	to->calls += from->calls;
+	to->untold += from->untold;
+	to->mute += from->mute;
+	to->unended += from->unended;
+	to->enqueued += from->enqueued;
+	to->rootless += from->rootless;
+}

@@ -1,0 +1,27 @@
+/* Orders of tables that are the same whatever numbers the names have, and folds of equal rows into one. In: tables of one or of
+ * many ranks. Out: the same in place. Used by aggregate/analyze, by the merge, and by writers that group rows. */
+#ifndef PP_DATASET_ORDER_H
+#define PP_DATASET_ORDER_H
+
+#include "aggregate/dataset/dataset.h"
+
+/* By text, then by number. */
+int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
+/* One row a pair of ranks. */
+void pp_channels_fold(struct pp_channel *row, size_t *rows);
+/* One row an id. */
+void pp_communicators_fold(struct pp_dataset *d);
+/* Files by name and worker. */
+void pp_files_sort(struct pp_dataset *d);
+/* By name's text, category, source, worker: an operator's rows stand together. */
+void pp_ops_sort(struct pp_dataset *d);
+int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b);
+/* Two workers' rows of one operator? */
+int pp_op_is_same(const struct pp_op *a, const struct pp_op *b);
+/* Length of the name's part that tells its kind: up to the first ':', '.' or '#', "MPI" of a call of MPI; 0: it has none. */
+size_t pp_op_type(const char *name, size_t length);
+/* Names that got their category by default, by time. */
+void pp_defaults_sort(struct pp_dataset *d);
+void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from);
+
+#endif

@@ -1,0 +1,17 @@
+/* Sums of times that another process wrote: they wrap around instead of being undefined. Used by aggregate/. */
+#ifndef PP_BASE_WRAP_H
+#define PP_BASE_WRAP_H
+
+#include <stdint.h>
+
+static inline int64_t pp_wrap_plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t pp_wrap_minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+#endif
