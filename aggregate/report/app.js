@@ -1,4 +1,4 @@
-/* Puts the page together: sections in their order, the rail with its dots, light and dark, the drawing again when something changes. */
+/* Puts the page together: sections in their order, the rail with its dots, light and dark; draws again when something changes. */
 'use strict';
 
 const Theme = {
@@ -37,14 +37,19 @@ function capital(text) {
 
 /* id, name in the rail, what makes its content, needs attention?, nothing to show? */
 function sections() {
-  const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(), one = name => Pod.smallOf('quality', name)[0] || 0;
-  const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
+  const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(),
+        one = name => Pod.smallOf('quality', name)[0] || 0;
+  const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 ||
+      Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
   const source = (group, name, how) => Groups.has(group) ? [group, name, () => Groups.generic(group, name, MEANING[group])]
-    : [group, name, () => Groups.absent(group, name, how), false, true];
-  const other = [...new Set([...Pod.table_list, ...Pod.small].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0])))].filter(g => !KNOWN.includes(g));
+                                                         : [group, name, () => Groups.absent(group, name, how), false, true];
+  const other = [...new Set([
+    ...Pod.table_list, ...Pod.small
+  ].map(t => t.group).concat(Pod.cell.plane.filter(p => p.key.includes('/')).map(p => p.key.split('/')[0])))]
+                    .filter(g => !KNOWN.includes(g));
   const none = !Pod.sum.cells;
-  return [['verdict', 'Verdict', () => Verdict.section(), none || waits],
-    ['steps', 'Step time', () => Overview.section(), none, none],
+  return [
+    ['verdict', 'Verdict', () => Verdict.section(), none || waits], ['steps', 'Step time', () => Overview.section(), none, none],
     ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
     ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
     ['workers', 'Workers', () => Groups.workers(), Verdict.missing().length > 0],
@@ -53,9 +58,16 @@ function sections() {
     source('kernel', 'Kernels', 'This podprof records CPU ranks; device time is shown once a device source exists.'),
     source('memory', 'Memory', 'podprof doctor lists which sources work on this node.'),
     ...other.map(g => source(g, capital(g), '')),
-    ...['channel', 'communicator'].filter(g => Groups.has(g)).map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
-      () => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {channel: 'Point to point, by sender and receiver, over the window.', communicator: 'Groups of ranks that operations ran on.'}[g])]),
-    ['clock', 'Clock', () => Clocks.section(), Clocks.attention(), !Groups.has('clock')], ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]];
+    ...['channel', 'communicator']
+        .filter(g => Groups.has(g))
+        .map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
+                 () => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {
+                   channel: 'Point to point, by sender and receiver, over the window.',
+                   communicator: 'Groups of ranks that operations ran on.'
+                 }[g])]),
+    ['clock', 'Clock', () => Clocks.section(), Clocks.attention(), !Groups.has('clock')],
+    ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]
+  ];
 }
 
 const App = {
@@ -65,8 +77,11 @@ const App = {
     const list = sections(), main = document.getElementById('main'), rail = document.getElementById('rail');
     document.title = `${programOf(Pod.run.command)} ${Pod.run.session} \u2013 podprof`;
     main.replaceChildren(...list.map(([id, name, make]) => el('section', {id, 'aria-label': name}, make())));
-    rail.append(el('div', {class: 'brand'}, 'podprof'), ...list.map(([id, name, make, attention, empty]) => el('a', {href: '#' + id, 'data-id': id,
-      class: empty ? 'empty' : null, onclick: e => App.go(e, id)}, name, attention && el('span', {class: 'dot', role: 'img', 'aria-label': 'needs attention'}))), Theme.button());
+    rail.append(el('div', {class: 'brand'}, 'podprof'),
+        ...list.map(([id, name, make, attention, empty]) =>
+                        el('a', {href: '#' + id, 'data-id': id, class: empty ? 'empty' : null, onclick: e => App.go(e, id)}, name,
+                            attention && el('span', {class: 'dot', role: 'img', 'aria-label': 'needs attention'}))),
+        Theme.button());
     document.getElementById('skip').addEventListener('click', e => {
       e.preventDefault();
       main.focus();
@@ -96,8 +111,12 @@ const App = {
   },
   /* The rail follows what is read. */
   mark(given) {
-    const all = [...document.querySelectorAll('section')], top = all.filter(s => s.getBoundingClientRect().top < innerHeight * 0.35).pop() || all[0];
-    const id = given || (scrollY < 8 ? all[0].id : innerHeight + scrollY >= document.documentElement.scrollHeight - 2 ? all[all.length - 1].id : top.id);
+    const all = [...document.querySelectorAll('section')],
+          top = all.filter(s => s.getBoundingClientRect().top < innerHeight * 0.35).pop() || all[0];
+    const id = given ||
+        (scrollY < 8                                                                 ? all[0].id
+                : innerHeight + scrollY >= document.documentElement.scrollHeight - 2 ? all[all.length - 1].id
+                                                                                     : top.id);
     for (const a of document.querySelectorAll('#rail a'))
       a.dataset.id === id ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
   },
@@ -134,7 +153,8 @@ const App = {
 };
 
 App.start().catch(e => {
-  document.getElementById('main').replaceChildren(el('p', {class: 'missing', id: 'failed'}, `This page cannot show its data: ${e.message}. `
-    + 'It needs a browser of 2023 or newer (DecompressionStream). summary.txt and pod.h5 beside it have the numbers.'));
+  document.getElementById('main').replaceChildren(el('p', {class: 'missing', id: 'failed'},
+      `This page cannot show its data: ${e.message}. ` +
+          'It needs a browser of 2023 or newer (DecompressionStream). summary.txt and pod.h5 beside it have the numbers.'));
   console.error(e);
 });

@@ -1,9 +1,9 @@
-/* Stacked columns on a canvas, one a worker or a step: categories with a gap of one point, waiting hatched over its communication. */
+/* Stacked columns on a canvas, one a worker or a step: categories with a gap of one point, waiting hatched over communication. */
 'use strict';
 
 const COMMUNICATION = [10, 3];
 
-/* Of one (step, worker): segments from the bottom up, {id, name, ns, hatched}. Waiting is part of communication: 10 first, then 3. */
+/* Of one (step, worker): segments from the bottom up, {id, name, ns, hatched}. Waiting is part of communication: 10, then 3. */
 function segmentsOf(value, waiting) {
   const list = [];
   let wait = waiting;
@@ -13,7 +13,10 @@ function segmentsOf(value, waiting) {
     hatched[id] = plane ? Math.min(wait, value(plane)) : 0;
     wait -= hatched[id];
   }
-  const order = p => COMMUNICATION.includes(p.category) ? 20 + p.category : p.category === 9 ? 15 : p.category > 10 ? 16 : p.category;
+  const order = p => COMMUNICATION.includes(p.category) ? 20 + p.category
+      : p.category === 9                                ? 15
+      : p.category > 10                                 ? 16
+                                                        : p.category;
   for (const plane of [...Pod.categoryPlanes].sort((a, b) => order(a) - order(b))) {
     const ns = value(plane), part = hatched[plane.category] || 0;
     if (ns - part > 0)
@@ -51,8 +54,15 @@ class Columns {
   /* options: height, onhover(i, event) or (null), onpick(i) */
   constructor(options) {
     Object.assign(this, {height: 220}, options);
-    this.canvas = el('canvas', {class: 'columns', role: 'img', tabindex: '0', onmousemove: e => this.point(e, false),
-      onmouseleave: () => this.onhover && this.onhover(null), onclick: e => this.point(e, true), onkeydown: e => this.onkey && this.onkey(e)});
+    this.canvas = el('canvas', {
+      class: 'columns',
+      role: 'img',
+      tabindex: '0',
+      onmousemove: e => this.point(e, false),
+      onmouseleave: () => this.onhover && this.onhover(null),
+      onclick: e => this.point(e, true),
+      onkeydown: e => this.onkey && this.onkey(e)
+    });
     this.items = [];
   }
 
@@ -98,7 +108,8 @@ class Columns {
     this.shown.forEach((i, b) => this.column(c, this.items[i], left + b * step + gap / 2, step - gap, top + plot, scale));
     this.frame(c, step, top, plot);
     this.names(c, step, top + plot + 7);
-    this.canvas.setAttribute('aria-label', `${this.what}: ${Format.count(this.items.length)} columns, tallest ${Format.time(most)}`);
+    this.canvas.setAttribute(
+        'aria-label', `${this.what}: ${Format.count(this.items.length)} columns, tallest ${Format.time(most)}`);
   }
 
   column(c, item, x, wide, floor, scale) {

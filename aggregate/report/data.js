@@ -67,13 +67,17 @@ const Format = {
       return '\u2013';
     if (typeof value !== 'number')
       return String(value);
-    return unit === 'ns' ? Format.time(value) : unit === 'byte' ? Format.bytes(value) : unit === 'byte/s' ? Format.rate(value)
-      : unit && unit !== '1' && unit !== '1e-9' ? Format.count(value) + NB + unit : Format.count(value);
+    return unit === 'ns'                          ? Format.time(value)
+        : unit === 'byte'                         ? Format.bytes(value)
+        : unit === 'byte/s'                       ? Format.rate(value)
+        : unit && unit !== '1' && unit !== '1e-9' ? Format.count(value) + NB + unit
+                                                  : Format.count(value);
   },
   /* The unit of a scale: one for all ticks, so that they compare. */
   axis(unit, most) {
     const steps = unit === 'ns' ? [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']]
-      : unit === 'byte' ? [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B']] : [[1, unit || '']];
+        : unit === 'byte'       ? [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B']]
+                                : [[1, unit || '']];
     return steps.find(s => most >= s[0]) || steps[steps.length - 1];
   },
 };
@@ -222,7 +226,8 @@ const Pod = {
   },
   /* A plane of another source: its name in words, and the plane that says in which cells it is known, where there is one. */
   adopt(plane) {
-    const [group, variable] = plane.key.split('/'), masks = Pod.cell.plane.filter(p => p.key.startsWith(group + '/') && /(^|_)present$/.test(p.key.split('/')[1]));
+    const [group, variable] = plane.key.split('/'),
+                  masks = Pod.cell.plane.filter(p => p.key.startsWith(group + '/') && /(^|_)present$/.test(p.key.split('/')[1]));
     const stem = p => p.key.split('/')[1].replace(/_?present$/, '');
     plane.isMask = masks.includes(plane);
     plane.mask = masks.filter(p => variable.startsWith(stem(p))).sort((a, b) => stem(b).length - stem(a).length)[0];

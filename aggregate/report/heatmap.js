@@ -31,7 +31,15 @@ function colourScale(plane, difference) {
   if (difference) {
     const reach = Math.max(sorted[Math.floor((n - 1) * 0.98)] - median, median - sorted[Math.floor((n - 1) * 0.02)], 1e-9);
     const whole = Math.max(most - median, median - least), span = whole > 3 * reach ? reach : whole || 1;
-    return {low: median - span, high: median + span, least, most, median, cut: whole > span, t: v => 0.5 + (v - median) / (2 * span)};
+    return {
+      low: median - span,
+      high: median + span,
+      least,
+      most,
+      median,
+      cut: whole > span,
+      t: v => 0.5 + (v - median) / (2 * span)
+    };
   }
   const p98 = sorted[Math.floor((n - 1) * 0.98)], low = least > 0.5 * most ? least : 0;
   const high = most - low > 3 * (p98 - low) && p98 > low ? p98 : most;
@@ -40,7 +48,7 @@ function colourScale(plane, difference) {
 
 /* 1, 2, 5, 10 ...: marks that people count by. */
 function roundUp(n) {
-  for (let power = 1; ; power *= 10)
+  for (let power = 1;; power *= 10)
     for (const m of [1, 2, 5])
       if (m * power >= n)
         return m * power;
@@ -50,9 +58,16 @@ class HeatMap {
   /* options: onhover(step, worker, event) or (null), onpick(step, worker) */
   constructor(options) {
     Object.assign(this, options);
-    this.canvas = el('canvas', {class: 'heat', tabindex: '0', role: 'img', 'aria-describedby': 'viewer-told',
-      onmousemove: e => this.point(e, false), onmouseleave: () => this.onhover(null), onclick: e => this.point(e, true),
-      onkeydown: e => this.onkey(e)});
+    this.canvas = el('canvas', {
+      class: 'heat',
+      tabindex: '0',
+      role: 'img',
+      'aria-describedby': 'viewer-told',
+      onmousemove: e => this.point(e, false),
+      onmouseleave: () => this.onhover(null),
+      onclick: e => this.point(e, true),
+      onkeydown: e => this.onkey(e)
+    });
     this.legend = el('canvas', {class: 'legend', role: 'img'});
     this.order = [];
     this.left = 0;
@@ -85,9 +100,10 @@ class HeatMap {
     this.drawAxes(c, height);
     this.drawPins(c);
     this.drawLegend(table);
-    this.canvas.setAttribute('aria-label', `${this.plane.name} of ${Format.count(cols)} steps (across) and ${Format.count(rows)} workers (down), `
-      + `from ${Format.by(this.plane.unit, this.scale.least)} to ${Format.by(this.plane.unit, this.scale.most)}. `
-      + 'Arrow keys move the pinned step and worker; the table of workers has the numbers.');
+    this.canvas.setAttribute('aria-label',
+        `${this.plane.name} of ${Format.count(cols)} steps (across) and ${Format.count(rows)} workers (down), ` +
+            `from ${Format.by(this.plane.unit, this.scale.least)} to ${Format.by(this.plane.unit, this.scale.most)}. ` +
+            'Arrow keys move the pinned step and worker; the table of workers has the numbers.');
   }
 
   colourOf(table, s, w) {
@@ -118,13 +134,15 @@ class HeatMap {
   drawImage(c, table) {
     const ratio = devicePixelRatio || 1, rows = this.order.length, cols = Pod.cell.steps;
     const wide = Math.min(cols, Math.round(this.plotWidth * ratio)), high = Math.min(rows, Math.round(this.plotHeight * ratio));
-    const image = new ImageData(wide, high), middle = this.difference ? this.scale.median : -Infinity, best = new Float64Array(wide * high).fill(-1);
+    const image = new ImageData(wide, high), middle = this.difference ? this.scale.median : -Infinity,
+          best = new Float64Array(wide * high).fill(-1);
     for (let r = 0; r < rows; r++) {
       const y = Math.floor(r * high / rows), w = this.order[r];
       for (let s = 0; s < cols; s++) {
         if (!Pod.has(this.plane, s, w))
           continue;
-        const at = y * wide + Math.floor(s * wide / cols), v = Pod.at(this.plane, s, w), far = this.difference ? Math.abs(v - middle) : v;
+        const at = y * wide + Math.floor(s * wide / cols), v = Pod.at(this.plane, s, w),
+              far = this.difference ? Math.abs(v - middle) : v;
         if (far <= best[at])
           continue;
         best[at] = far;
@@ -207,6 +225,9 @@ class HeatMap {
   /* The middle of a cell on the page; for those who drive the map by program. */
   middleOf(s, w) {
     const box = this.canvas.getBoundingClientRect();
-    return {x: box.left + this.left + (s + 0.5) * this.colSize, y: box.top + this.top + (this.order.indexOf(w) + 0.5) * this.rowSize};
+    return {
+      x: box.left + this.left + (s + 0.5) * this.colSize,
+      y: box.top + this.top + (this.order.indexOf(w) + 0.5) * this.rowSize
+    };
   }
 }

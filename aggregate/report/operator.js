@@ -10,10 +10,20 @@ const Operators = {
   section() {
     const title = el('h2', {}, 'Operators');
     if (!Operators.has())
-      return [title, emptyText(absentReason('op') || 'No range and no call began in a whole step.',
-        'Operators of PyTorch are recorded by podprof run without a change to the script; of other programs, ranges of podprof.h and NVTX, and MPI calls.')];
-    return [title, el('p', {class: 'lead'}, 'Ranges and calls by name, on all threads; means of a step over all ranks. Self is the time less what is nested on the same thread, so a name is not counted for what it calls. ',
-      'An occurrence counts whole in the step that it begins in.'), Operators.bars(), Operators.table(), Operators.left()];
+      return [
+        title,
+        emptyText(absentReason('op') || 'No range and no call began in a whole step.',
+            'Operators of PyTorch are recorded by podprof run without a change to the script; ' +
+                'of other programs, ranges of podprof.h and NVTX, and MPI calls.')
+      ];
+    return [
+      title,
+      el('p', {class: 'lead'},
+          'Ranges and calls by name, on all threads; means of a step over all ranks. ' +
+              'Self is the time less what is nested on the same thread, so a name is not counted for what it calls. ',
+          'An occurrence counts whole in the step that it begins in.'),
+      Operators.bars(), Operators.table(), Operators.left()
+    ];
   },
   mean() {
     return Pod.sum.all_ns / Pod.sum.cells;
@@ -23,42 +33,82 @@ const Operators = {
     return k ? k.colour : css('--rest');
   },
   bars() {
-    const o = Pod.operator, n = Math.min(Operators.top, Array.from(o.self_ns).filter(v => v > 0).length), most = o.self_ns[0], many = Pod.workers > 1;
-    const rows = Array.from({length: n}, (unused, i) => el('tr', {}, el('td', {class: 'name op', title: o.name[i]}, el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), o.name[i]),
-      el('td', {class: 'bar'}, el('div', {class: 'track'}, el('span', {style: {width: 100 * o.self_ns[i] / most + '%', backgroundColor: Operators.colour(i)}}))),
-      el('td', {class: 'num', 'data-v': o.self_ns[i]}, Format.time(o.self_ns[i])), el('td', {class: 'num'}, Format.share(o.self_ns[i], Operators.mean())),
-      el('td', {class: 'num'}, Operators.calls(o.calls[i])),
-      many && [el('td', {class: 'num'}, Format.time(o.most_ns[i])), el('td', {}, o.worst[i] >= 0 ? 'rank ' + o.worst[i] : '\u2013')]));
+    const o = Pod.operator, n = Math.min(Operators.top, Array.from(o.self_ns).filter(v => v > 0).length), most = o.self_ns[0],
+          many = Pod.workers > 1;
+    const rows = Array.from({length: n},
+        (unused, i) => el('tr', {},
+            el('td', {class: 'name op', title: o.name[i]},
+                el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), o.name[i]),
+            el('td', {class: 'bar'},
+                el('div', {class: 'track'},
+                    el('span', {style: {width: 100 * o.self_ns[i] / most + '%', backgroundColor: Operators.colour(i)}}))),
+            el('td', {class: 'num', 'data-v': o.self_ns[i]}, Format.time(o.self_ns[i])),
+            el('td', {class: 'num'}, Format.share(o.self_ns[i], Operators.mean())),
+            el('td', {class: 'num'}, Operators.calls(o.calls[i])), many && [
+              el('td', {class: 'num'}, Format.time(o.most_ns[i])), el('td', {}, o.worst[i] >= 0 ? 'rank ' + o.worst[i] : '\u2013')
+            ]));
     const heads = ['Operator', '', 'self, a step', 'of the step', 'calls, a step', ...many ? ['most', 'on'] : []];
     const shown = [...new Set(Array.from({length: n}, (unused, i) => o.category[i]))];
-    return [el('div', {class: 'scroll'}, el('table', {class: 'bars', id: 'operators-top', 'aria-label': 'Operators with most time of their own'},
-      el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 6 ? 'num' : null}, h)))), el('tbody', {}, rows))),
-    legend(Pod.category.filter(k => shown.includes(k.name)).map(k => k.id), false)];
+    return [
+      el('div', {class: 'scroll'},
+          el('table', {class: 'bars', id: 'operators-top', 'aria-label': 'Operators with most time of their own'},
+              el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 6 ? 'num' : null}, h)))),
+              el('tbody', {}, rows))),
+      legend(Pod.category.filter(k => shown.includes(k.name)).map(k => k.id), false)
+    ];
   },
   calls(v) {
     return v >= 99.95 || Number.isInteger(v) ? Format.count(Math.round(v)) : v.toFixed(v < 0.095 ? 3 : v < 9.95 ? 2 : 1);
   },
   table() {
     const o = Pod.operator, ns = (name, key, what) => ({name, unit: 'ns', what, get: i => o[key][i]}), many = Pod.workers > 1;
-    const columns = [{name: 'operator', text: true, class: 'wide', get: i => o.name[i]}, {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}}), ' ' + v)},
+    const swatch = i => el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}});
+    const ofRanks = [
+      ns('least', 'least_ns', 'self of a step, on the rank that has least'),
+      ns('most', 'most_ns', 'self of a step, on the rank that has most'),
+      {
+        name: 'rank',
+        what: 'that has most',
+        get: i => o.worst[i] < 0 ? null : o.worst[i],
+        show: (i, v) => v === null ? '\u2013' : String(v)
+      },
+    ];
+    const columns = [
+      {name: 'operator', text: true, class: 'wide', get: i => o.name[i]},
+      {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(i), ' ' + v)},
       {name: 'calls', what: 'of a step, mean over ranks', get: i => o.calls[i], show: (i, v) => Operators.calls(v)},
       ns('self', 'self_ns', 'of a step, mean over ranks: without what is nested in it'),
-      {name: 'of the step', what: 'self; threads of a rank add up', get: i => o.self_ns[i] / Operators.mean(), show: (i, v) => Format.share(v, 1)},
+      {
+        name: 'of the step',
+        what: 'self; threads of a rank add up',
+        get: i => o.self_ns[i] / Operators.mean(),
+        show: (i, v) => Format.share(v, 1)
+      },
       ns('total', 'total_ns', 'of a step, mean over ranks: with what is nested in it; of a recursive one every level'),
       {name: 'self, a call', unit: 'ns', what: 'mean', get: i => o.calls[i] > 0 ? o.self_ns[i] / o.calls[i] : null},
       ns('longest', 'longest_ns', 'the longest of all calls, with what is nested in it'),
-      ...many ? [ns('least', 'least_ns', 'self of a step, on the rank that has least'), ns('most', 'most_ns', 'self of a step, on the rank that has most'),
-        {name: 'rank', what: 'that has most', get: i => o.worst[i] < 0 ? null : o.worst[i], show: (i, v) => v === null ? '\u2013' : String(v)}] : [],
-      {name: 'source', text: true, what: 'what recorded it', get: i => o.source[i]}];
-    return el('div', {style: {marginTop: '22px'}}, new Table({id: 'operators', title: 'Operators', label: 'All operators', columns, rows: o.n, first: 20, sort: '-3',
-      ...many ? {pick: i => o.worst[i] >= 0 && State.set({rank: o.worst[i]})} : {}}).element);
+      ...(many ? ofRanks : []),
+      {name: 'source', text: true, what: 'what recorded it', get: i => o.source[i]},
+    ];
+    return el('div', {style: {marginTop: '22px'}}, new Table({
+      id: 'operators',
+      title: 'Operators',
+      label: 'All operators',
+      columns,
+      rows: o.n,
+      first: 20,
+      sort: '-3',
+      ...many ? {pick: i => o.worst[i] >= 0 && State.set({rank: o.worst[i]})} : {}
+    }).element);
   },
   left() {
     const one = name => Pod.smallOf('op', name)[0] || 0, list = [];
     if (one('cut'))
-      list.push(`${Format.count(one('cut'))} range${one('cut') === 1 ? ' was' : 's were'} not seen to begin or to end, and not counted here.`);
+      list.push(`${Format.count(one('cut'))} range${
+          one('cut') === 1 ? ' was' : 's were'} not seen to begin or to end, and not counted here.`);
     if (one('rest'))
-      list.push(`${Format.count(one('rest'))} names with least time are left out of the dataset, ${Format.time(one('rest_ns'))} of all ranks and steps: a rank has at most 4${NB}096.`);
+      list.push(`${Format.count(one('rest'))} names with least time are left out of the dataset, ${
+          Format.time(one('rest_ns'))} of all ranks and steps: a rank has at most 4${NB}096.`);
     return list.length ? el('ul', {class: 'notes', id: 'operators-left'}, list.map(t => el('li', {}, t))) : null;
   },
 };

@@ -8,27 +8,43 @@ class Table {
     this.all = false;
     this.body = el('tbody');
     this.count = el('span', {class: 'count', 'aria-live': 'polite'});
-    this.filter = el('input', {type: 'search', 'aria-label': 'Filter the table ' + this.title, spellcheck: 'false',
-      autocomplete: 'off', oninput: () => State.set({[this.id + '.f']: this.filter.value})});
-    this.more = el('button', {type: 'button', class: 'more', onclick: () => {
-      this.all = true;
-      this.draw();
-    }});
+    this.filter = el('input', {
+      type: 'search',
+      'aria-label': 'Filter the table ' + this.title,
+      spellcheck: 'false',
+      autocomplete: 'off',
+      oninput: () => State.set({[this.id + '.f']: this.filter.value})
+    });
+    this.more = el('button', {
+      type: 'button',
+      class: 'more',
+      onclick: () => {
+        this.all = true;
+        this.draw();
+      }
+    });
     this.heads = this.columns.map((column, i) => this.head(column, i));
     const table = el('table', {id: 't-' + this.id, 'aria-label': this.title}, el('thead', {}, el('tr', {}, this.heads)), this.body);
     this.element = el('div', {class: 'tablebox'},
-      el('div', {class: 'tools'}, this.label && el('h3', {}, this.label), el('label', {}, 'Filter', this.filter), this.count,
-        el('button', {type: 'button', class: 'csv', title: 'All rows that the filter leaves, exact values', onclick: () => this.save()}, 'CSV')),
-      el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.title}, table), this.more);
+        el('div', {class: 'tools'}, this.label && el('h3', {}, this.label), el('label', {}, 'Filter', this.filter), this.count,
+            el('button',
+                {type: 'button', class: 'csv', title: 'All rows that the filter leaves, exact values', onclick: () => this.save()},
+                'CSV')),
+        el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.title}, table), this.more);
     State.on(() => this.draw());
     this.draw();
   }
 
   head(column, i) {
-    const button = el('button', {type: 'button', title: column.what || '', onclick: () => {
-      const [at, down] = this.order();
-      State.set({[this.id + '.s']: (at === i ? (down ? '' : '-') : column.text ? '' : '-') + i});
-    }}, column.name);
+    const button = el('button', {
+      type: 'button',
+      title: column.what || '',
+      onclick: () => {
+        const [at, down] = this.order();
+        State.set({[this.id + '.s']: (at === i ? (down ? '' : '-') : column.text ? '' : '-') + i});
+      }
+    },
+        column.name);
     return el('th', {scope: 'col', class: column.text ? null : 'num'}, button);
   }
 
@@ -44,7 +60,10 @@ class Table {
 
   text(column, i) {
     const value = column.get(i), shown = column.show ? column.show(i, value) : null;
-    return shown instanceof Node ? shown.textContent : shown !== null ? shown : column.text ? String(value) : Format.by(column.unit, value);
+    return shown instanceof Node ? shown.textContent
+        : shown !== null         ? shown
+        : column.text            ? String(value)
+                                 : Format.by(column.unit, value);
   }
 
   matching() {
@@ -71,12 +90,13 @@ class Table {
     const wanted = State.get(this.id + '.f', '');
     if (this.filter.value !== wanted)
       this.filter.value = wanted;
-    this.heads.forEach((th, i) => i === at ? th.setAttribute('aria-sort', down ? 'descending' : 'ascending') : th.removeAttribute('aria-sort'));
+    this.heads.forEach(
+        (th, i) => i === at ? th.setAttribute('aria-sort', down ? 'descending' : 'ascending') : th.removeAttribute('aria-sort'));
     this.body.replaceChildren(...shown.map(i => this.row(i)));
     if (!list.length)
       this.body.append(el('tr', {}, el('td', {colspan: this.columns.length, class: 'none'}, 'No row matches the filter.')));
     this.count.textContent = list.length === this.rows ? Format.count(this.rows) + (this.rows === 1 ? ' row' : ' rows')
-      : Format.count(list.length) + ' of ' + Format.count(this.rows) + ' rows';
+                                                       : Format.count(list.length) + ' of ' + Format.count(this.rows) + ' rows';
     this.more.hidden = shown.length === list.length;
     this.more.textContent = 'Show all ' + Format.count(list.length) + ' rows';
   }
@@ -86,17 +106,26 @@ class Table {
       const value = column.get(i), shown = column.show ? column.show(i, value) : null;
       if (column.text)
         return el('td', {class: column.class}, shown === null ? String(value) : shown);
-      return el('td', {class: 'num', 'data-v': value === null || value === undefined ? '' : value,
-        title: typeof value === 'number' && column.unit === 'ns' ? Format.count(Math.round(value)) + ' ns' : null},
-      shown === null ? Format.by(column.unit, value) : shown);
+      return el('td', {
+        class: 'num',
+        'data-v': value === null || value === undefined ? '' : value,
+        title: typeof value === 'number' && column.unit === 'ns' ? Format.count(Math.round(value)) + ' ns' : null
+      },
+          shown === null ? Format.by(column.unit, value) : shown);
     });
     if (!this.pick)
       return el('tr', {}, cells);
-    return el('tr', {class: 'pick', tabindex: '0', 'aria-current': this.picked && this.picked(i) ? 'true' : null, onclick: () => this.pick(i),
+    return el('tr', {
+      class: 'pick',
+      tabindex: '0',
+      'aria-current': this.picked && this.picked(i) ? 'true' : null,
+      onclick: () => this.pick(i),
       onkeydown: e => {
         if (e.key === 'Enter')
           this.pick(i);
-      }}, cells);
+      }
+    },
+        cells);
   }
 
   /* Exact values, heads with units; text that a spreadsheet would take for a formula is disarmed. */
@@ -110,21 +139,32 @@ class Table {
   }
 }
 
-/* 'pss_present' says where 'pss_bytes' was measured: elsewhere its 0 is no value. With `itself`: that column, if it is such a mask. */
+/* 'pss_present' says where 'pss_bytes' was measured: elsewhere its 0 is no value. `itself`: give that column, if it is a mask. */
 function maskOf(source, name, itself) {
-  return source.column.find(c => /_present$/.test(c.name) && (itself ? c.name === itself : c.name !== name && name.startsWith(c.name.slice(0, -7)))) || null;
+  return source.column.find(c => /_present$/.test(c.name) &&
+                 (itself ? c.name === itself : c.name !== name && name.startsWith(c.name.slice(0, -7)))) ||
+      null;
 }
 
 /* A table of pod.h5 as it is: its columns carry unit and meaning. */
 function tableOf(source, id, title, options) {
   /* Numbers of rows, and places in lists that are not shown, are for programs. */
-  const wanted = c => !(c.name === source.dim && source.dim !== 'worker' && (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) && source.column.length > 1)
-    && !/(row|member)_first$/.test(c.name) && !maskOf(source, c.name.replace(/_present$/, '_'), c.name);
+  const wanted = c =>
+      !(c.name === source.dim && source.dim !== 'worker' &&
+          (source.column.some(k => k.name === 'id') || Array.prototype.every.call(c.data, (v, i) => v === c.data[0] + i)) &&
+          source.column.length > 1) &&
+      !/(row|member)_first$/.test(c.name) && !maskOf(source, c.name.replace(/_present$/, '_'), c.name);
   const columns = source.column.filter(wanted).map(c => {
     const isText = c.data.length > 0 && typeof Array.prototype.find.call(c.data, v => v !== null) === 'string';
     const mask = maskOf(source, c.name);
-    return {name: plainName(c.name.startsWith(source.dim + '_') ? c.name.slice(source.dim.length + 1) : c.name), unit: c.unit, what: c.what, text: isText, key: c.name,
-      get: i => mask && !mask.data[i] ? null : c.data[i]};
+    return {
+      name: plainName(c.name.startsWith(source.dim + '_') ? c.name.slice(source.dim.length + 1) : c.name),
+      unit: c.unit,
+      what: c.what,
+      text: isText,
+      key: c.name,
+      get: i => mask && !mask.data[i] ? null : c.data[i]
+    };
   });
   return new Table({id, title, columns, rows: source.shown, first: 12, ...options});
 }

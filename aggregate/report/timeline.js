@@ -1,4 +1,4 @@
-/* Samples over time as lines, one a rank: for tables with a time and a worker, of whatever source. The table below has the numbers. */
+/* Samples over time as lines, one a rank: for tables with a time and a worker, of any source. The table below has the numbers. */
 'use strict';
 
 const Timeline = {
@@ -11,8 +11,9 @@ const Timeline = {
     const time = find(/(^|_)time_ns$/), worker = find(/(^|_)worker$/);
     if (!time || !worker || time.data.length < 2)
       return null;
-    const skip = new Set([time, worker]), values = t.column.filter(c => !skip.has(c) && c.name !== t.dim && c.name !== 'period_ns' && !/present$/.test(c.name)
-      && typeof c.data[0] === 'number' && Array.from(c.data).some(v => v > 0));
+    const skip = new Set([time, worker]),
+          values = t.column.filter(c => !skip.has(c) && c.name !== t.dim && c.name !== 'period_ns' && !/present$/.test(c.name) &&
+                  typeof c.data[0] === 'number' && Array.from(c.data).some(v => v > 0));
     return values.length ? {time: time.data, worker: worker.data, values, mask: c => maskOf(t, c.name)} : null;
   },
 
@@ -21,12 +22,16 @@ const Timeline = {
     const shape = Timeline.shape(t);
     if (!shape || typeof Chart === 'undefined')
       return null;
-    const key = id + '.y', select = el('select', {'aria-label': 'What is drawn', onchange: () => State.set({[key]: select.value})},
-      shape.values.map(c => el('option', {value: c.name}, plainName(c.name.replace(t.dim + '_', '')))));
+    const key = id + '.y',
+          select = el('select', {'aria-label': 'What is drawn', onchange: () => State.set({[key]: select.value})},
+              shape.values.map(c => el('option', {value: c.name}, plainName(c.name.replace(t.dim + '_', '')))));
     const box = el('div', {class: 'chartbox', style: {height: '200px'}}), told = el('p', {class: 'lead', style: {margin: '0'}});
     const chart = {shape, select, key, box, told, drawn: ''};
     Timeline.charts.push(chart);
-    return el('div', {}, el('div', {class: 'controls', style: {marginBottom: '0'}}, shape.values.length > 1 && el('label', {}, 'Over time', select), told), box);
+    return el('div', {},
+        el('div', {class: 'controls', style: {marginBottom: '0'}}, shape.values.length > 1 && el('label', {}, 'Over time', select),
+            told),
+        box);
   },
 
   draw() {
@@ -53,30 +58,66 @@ const Timeline = {
   },
 
   paint(chart, column) {
-    const all = Timeline.lines(chart.shape, column), pinned = Pod.worker.rank[Viewer.worker], lines = all.filter((l, i) => i < Timeline.most || l.rank === pinned);
-    const largest = all[0], [size, unit] = Format.axis(column.unit, largest.most), soft = css('--soft'), font = {family: css('--font'), size: 12};
+    const all = Timeline.lines(chart.shape, column), pinned = Pod.worker.rank[Viewer.worker],
+          lines = all.filter((l, i) => i < Timeline.most || l.rank === pinned);
+    const largest = all[0], [size, unit] = Format.axis(column.unit, largest.most), soft = css('--soft'),
+          font = {family: css('--font'), size: 12};
     const colour = l => l.rank === pinned ? css('--ink') : l === largest ? css('--attention') : css('--rest');
     chart.select.value = column.name;
-    chart.told.textContent = `${capital(column.what || plainName(column.name))}. Largest on rank ${largest.rank}: ${Format.by(column.unit, largest.most)} (red); black: the pinned rank`
-      + (lines.length < all.length ? `; the ${lines.length} largest of ${all.length} ranks.` : '.');
+    chart.told.textContent = `${capital(column.what || plainName(column.name))}. Largest on rank ${largest.rank}: ${
+                                 Format.by(column.unit, largest.most)} (red); black: the pinned rank` +
+        (lines.length < all.length ? `; the ${lines.length} largest of ${all.length} ranks.` : '.');
     if (chart.chart)
       chart.chart.destroy();
     const canvas = el('canvas', {role: 'img', 'aria-label': chart.told.textContent + ' The table below has the numbers.'});
     chart.box.replaceChildren(canvas);
-    chart.chart = new Chart(canvas, {type: 'line', data: {datasets: lines.map(l => ({label: 'rank ' + l.rank, data: l.points.map(p => ({x: p.x, y: p.y / size})),
-      borderColor: colour(l), backgroundColor: colour(l), borderWidth: colour(l) === css('--rest') ? 1 : 1.75, pointRadius: l.points.length < 3 ? 2 : 0, tension: 0,
-      order: l.rank === pinned ? 0 : l === largest ? 1 : 2}))},
-    options: {animation: false, maintainAspectRatio: false, responsive: true, parsing: false, interaction: {mode: 'nearest', intersect: false},
-      plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Timeline.hover(tip, column, size)}},
-      scales: {x: {type: 'linear', grid: {display: false}, ticks: {color: soft, font, callback: v => +v.toPrecision(6) + NB + 's', maxTicksLimit: 9}},
-        y: {beginAtZero: true, grid: {color: css('--rule'), drawBorder: false, drawTicks: false}, ticks: {color: soft, font, padding: 8, maxTicksLimit: 5, callback: v => v ? +v.toPrecision(4) + NB + unit : '0'}}}}});
+    chart.chart = new Chart(canvas, {
+      type: 'line',
+      data: {
+        datasets: lines.map(l => ({
+          label: 'rank ' + l.rank,
+          data: l.points.map(p => ({x: p.x, y: p.y / size})),
+          borderColor: colour(l),
+          backgroundColor: colour(l),
+          borderWidth: colour(l) === css('--rest') ? 1 : 1.75,
+          pointRadius: l.points.length < 3 ? 2 : 0,
+          tension: 0,
+          order: l.rank === pinned ? 0
+              : l === largest      ? 1
+                                   : 2
+        }))
+      },
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        responsive: true,
+        parsing: false,
+        interaction: {mode: 'nearest', intersect: false},
+        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Timeline.hover(tip, column, size)}},
+        scales: {
+          x: {
+            type: 'linear',
+            grid: {display: false},
+            ticks: {color: soft, font, callback: v => +v.toPrecision(6) + NB + 's', maxTicksLimit: 9}
+          },
+          y: {
+            beginAtZero: true,
+            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
+            ticks: {color: soft, font, padding: 8, maxTicksLimit: 5, callback: v => v ? +v.toPrecision(4) + NB + unit : '0'}
+          }
+        }
+      }
+    });
   },
   hover(context, column, size) {
     const tip = context.tooltip, point = tip.dataPoints && tip.dataPoints[0];
     if (!point || tip.opacity === 0)
       return Card.hide();
     const box = context.chart.canvas.getBoundingClientRect();
-    Card.show(box.left + tip.caretX, box.top + tip.caretY, [el('b', {}, point.dataset.label), el('div', {}, `${Format.by(column.unit, point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)]);
+    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
+      el('b', {}, point.dataset.label),
+      el('div', {}, `${Format.by(column.unit, point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)
+    ]);
   },
 };
 

@@ -4,50 +4,92 @@
 const Viewer = {
   section() {
     if (!Pod.cell.steps || !Pod.workers)
-      return [el('h2', {}, 'Pod viewer'), emptyText('There is no step of any worker to show.', 'Ask for steps that the job reaches; without marks the whole window is one step.')];
+      return [
+        el('h2', {}, 'Pod viewer'),
+        emptyText('There is no step of any worker to show.',
+            'Ask for steps that the job reaches; without marks the whole window is one step.')
+      ];
     State.on(() => Viewer.read()); /* before the tables that show what is pinned */
     Viewer.heat = new HeatMap({onhover: Viewer.hover, onpick: (s, w) => Viewer.pin(s, w), onkey: Viewer.key});
-    Viewer.columns = new Columns({height: 240, axis: 'rank', onhover: (i, e) => Viewer.hover(i === null ? null : Viewer.step, i === null ? null : Viewer.order[i], e),
-      onpick: i => Viewer.pin(Viewer.step, Viewer.order[i]), onkey: Viewer.key});
-    Viewer.over = new Columns({height: 150, axis: 'step', onhover: (i, e) => Viewer.hover(i, i === null ? null : Viewer.worker, e), onpick: i => Viewer.pin(i, Viewer.worker), onkey: Viewer.key});
+    Viewer.columns = new Columns({
+      height: 240,
+      axis: 'rank',
+      onhover: (i, e) => Viewer.hover(i === null ? null : Viewer.step, i === null ? null : Viewer.order[i], e),
+      onpick: i => Viewer.pin(Viewer.step, Viewer.order[i]),
+      onkey: Viewer.key
+    });
+    Viewer.over = new Columns({
+      height: 150,
+      axis: 'step',
+      onhover: (i, e) => Viewer.hover(i, i === null ? null : Viewer.worker, e),
+      onpick: i => Viewer.pin(i, Viewer.worker),
+      onkey: Viewer.key
+    });
     Viewer.told = el('div', {class: 'told', id: 'viewer-told', 'aria-live': 'polite'});
     Viewer.title = el('h3', {id: 'pinned-title'});
     Viewer.overTitle = el('h3', {});
     Viewer.paper = el('h3', {class: 'paper'}); /* on paper there are no controls to say it */
     const ids = Pod.categoryPlanes.map(p => p.category);
-    return [el('h2', {}, 'Pod viewer'),
-      el('p', {class: 'lead'}, 'Every step of every worker. Click a cell to pin its step and its worker; \u2190 \u2192 move the step, \u2191 \u2193 the worker. A crossed cell was not recorded.'),
-      Viewer.controls(), Viewer.paper, el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend)),
-      el('div', {class: 'pinned'}, el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0),
-        Viewer.overTitle, el('div', {}, Viewer.over.canvas)), Viewer.told),
-      Viewer.table(), Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))];
+    return [
+      el('h2', {}, 'Pod viewer'),
+      el('p', {class: 'lead'},
+          'Every step of every worker. Click a cell to pin its step and its worker; \u2190 \u2192 move the step, ' +
+              '\u2191 \u2193 the worker. A crossed cell was not recorded.'),
+      Viewer.controls(), Viewer.paper,
+      el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend)),
+      el('div', {class: 'pinned'},
+          el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
+              el('div', {}, Viewer.over.canvas)),
+          Viewer.told),
+      Viewer.table(),
+      Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))
+    ];
   },
 
   quantities() {
     return Pod.cell.plane.filter(p => p.key !== 'present' && !p.isMask);
   },
   select(label, id, options, key) {
-    const e = el('select', {id, onchange: () => State.set({[key]: e.value})}, options.map(([value, text]) => el('option', {value}, text)));
+    const e = el(
+        'select', {id, onchange: () => State.set({[key]: e.value})}, options.map(([value, text]) => el('option', {value}, text)));
     Viewer.selects = Viewer.selects || [];
     Viewer.selects.push([e, key]);
     return el('label', {}, label, e);
   },
   controls() {
     const hosts = [...new Set(Pod.worker.host)].sort((a, b) => a.localeCompare(b, 'en', {numeric: true})), steps = Pod.cell.steps;
-    Viewer.slider = el('input', {type: 'range', id: 'step-slider', min: 0, max: steps - 1, step: 1, 'aria-label': 'Step', oninput: () => Viewer.pin(+Viewer.slider.value, Viewer.worker)});
-    Viewer.number = el('input', {type: 'number', id: 'step-number', 'aria-label': 'Step number', onchange: () => State.set({step: Viewer.number.value})});
+    Viewer.slider = el('input', {
+      type: 'range',
+      id: 'step-slider',
+      min: 0,
+      max: steps - 1,
+      step: 1,
+      'aria-label': 'Step',
+      oninput: () => Viewer.pin(+Viewer.slider.value, Viewer.worker)
+    });
+    Viewer.number = el('input',
+        {type: 'number', id: 'step-number', 'aria-label': 'Step number', onchange: () => State.set({step: Viewer.number.value})});
     const move = (by, text, what) => el('button', {type: 'button', 'aria-label': what, onclick: () => Viewer.move(by, 0)}, text);
     return el('div', {class: 'controls'},
-      Viewer.select('Colour', 'quantity', Viewer.quantities().map(p => [p.key, p.name]), 'colour'),
-      Viewer.select('as', 'scale', [['value', 'its value'], ['difference', 'difference from the median']], 'scale'),
-      Viewer.select('Sort', 'sort', [['rank', 'rank'], ['host', 'host'], ['late', 'kept others waiting, most first'], ['shown', 'what is shown, most first']], 'sort'),
-      hosts.length > 1 && Viewer.select('Host', 'host', [['', 'all ' + Format.count(hosts.length)], ...hosts.map(h => [h, h || '(none)'])], 'host'),
-      el('div', {class: 'stepper'}, el('label', {}, 'Step', Viewer.number), move(-1, '\u2190', 'Previous step'), Viewer.slider, move(1, '\u2192', 'Next step')));
+        Viewer.select('Colour', 'quantity', Viewer.quantities().map(p => [p.key, p.name]), 'colour'),
+        Viewer.select('as', 'scale', [['value', 'its value'], ['difference', 'difference from the median']], 'scale'),
+        Viewer.select('Sort', 'sort',
+            [
+              ['rank', 'rank'], ['host', 'host'], ['late', 'kept others waiting, most first'],
+              ['shown', 'what is shown, most first']
+            ],
+            'sort'),
+        hosts.length > 1 &&
+            Viewer.select(
+                'Host', 'host', [['', 'all ' + Format.count(hosts.length)], ...hosts.map(h => [h, h || '(none)'])], 'host'),
+        el('div', {class: 'stepper'}, el('label', {}, 'Step', Viewer.number), move(-1, '\u2190', 'Previous step'), Viewer.slider,
+            move(1, '\u2192', 'Next step')));
   },
 
   /* What the state says, or what is worth looking at first: the slowest step, the rank that is waited for, what tells most. */
   read() {
-    const list = Viewer.quantities(), usual = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns ? 'wait_ns' : 'step_ns', number = State.number('step', null);
+    const list = Viewer.quantities(), usual = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns ? 'wait_ns' : 'step_ns',
+          number = State.number('step', null);
     Viewer.plane = list.find(p => p.key === State.get('colour', usual)) || list[0];
     Viewer.difference = State.get('scale', 'value') === 'difference';
     let step = number === null ? -1 : Pod.stepShown.indexOf(number);
@@ -92,12 +134,15 @@ const Viewer = {
     Viewer.slider.value = Viewer.step;
     Viewer.number.value = Pod.stepShown[Viewer.step];
     Viewer.slider.setAttribute('aria-valuetext', 'step ' + Pod.stepShown[Viewer.step]);
-    Viewer.heat.show({plane: Viewer.plane, difference: Viewer.difference, order: Viewer.order, step: Viewer.step, worker: Viewer.worker});
+    Viewer.heat.show(
+        {plane: Viewer.plane, difference: Viewer.difference, order: Viewer.order, step: Viewer.step, worker: Viewer.worker});
     const item = (s, w, label) => ({label, segments: Viewer.segments(s, w), total: Pod.at(Pod.plane.step_ns, s, w)});
     Viewer.title.textContent = `Step ${Pod.stepShown[Viewer.step]}, every worker`;
-    Viewer.columns.show(Viewer.order.map(w => item(Viewer.step, w, String(Pod.worker.rank[w]))), Viewer.order.indexOf(Viewer.worker), 'Time of the pinned step by worker');
+    Viewer.columns.show(Viewer.order.map(w => item(Viewer.step, w, String(Pod.worker.rank[w]))),
+        Viewer.order.indexOf(Viewer.worker), 'Time of the pinned step by worker');
     Viewer.overTitle.textContent = `${Pod.workerName(Viewer.worker)}, every step`;
-    Viewer.over.show(Pod.stepShown.map((n, s) => item(s, Viewer.worker, String(n))), Viewer.step, `Steps of ${Pod.workerName(Viewer.worker)}`);
+    Viewer.over.show(
+        Pod.stepShown.map((n, s) => item(s, Viewer.worker, String(n))), Viewer.step, `Steps of ${Pod.workerName(Viewer.worker)}`);
     Viewer.told.replaceChildren(el('h3', {}, 'Pinned'), ...Viewer.describe(Viewer.step, Viewer.worker));
   },
 
@@ -106,18 +151,34 @@ const Viewer = {
   },
   /* worker, host, step, total, each category, bottleneck */
   describe(s, w) {
-    const head = [el('div', {}, el('b', {}, Pod.workerName(w)), Pod.worker.host[w] ? ' on ' + Pod.worker.host[w] : ''),
-      el('div', {}, 'step ' + Pod.stepShown[s])];
+    const head = [
+      el('div', {}, el('b', {}, Pod.workerName(w)), Pod.worker.host[w] ? ' on ' + Pod.worker.host[w] : ''),
+      el('div', {}, 'step ' + Pod.stepShown[s])
+    ];
     if (!Pod.present(s, w))
-      return [...head, el('div', {}, Pod.worker.status[w] === 'delivered' ? 'This worker has not this step.' : Pod.worker.status[w])];
-    const total = Pod.at(Pod.plane.step_ns, s, w), parts = Viewer.segments(s, w), late = Pod.at(Pod.plane.late_ns, s, w), sums = new Map();
+      return [
+        ...head, el('div', {}, Pod.worker.status[w] === 'delivered' ? 'This worker has not this step.' : Pod.worker.status[w])
+      ];
+    const total = Pod.at(Pod.plane.step_ns, s, w), parts = Viewer.segments(s, w), late = Pod.at(Pod.plane.late_ns, s, w),
+          sums = new Map();
     for (const p of parts)
       sums.set(p.id, {ns: p.ns + (sums.has(p.id) ? sums.get(p.id).ns : 0), name: p.name.replace(', waiting', '')});
-    const largest = [...sums.values()].sort((a, b) => b.ns - a.ns)[0], plane = Viewer.plane, plain = plane.category || ['step_ns', 'wait_ns', 'late_ns'].includes(plane.key);
-    return [...head, el('table', {}, el('tr', {}, el('td', {}, 'step time'), el('td', {class: 'num', 'data-v': total}, Format.time(total)), el('td')),
-      breakdownRows(parts, total), el('tr', {}, el('td', {}, 'kept others waiting, sum'), el('td', {class: 'num', 'data-v': late}, late > 0 && late <= Pod.sum.bound_ns ? 'tie' : Format.time(late)), el('td')),
-      !plain && el('tr', {}, el('td', {}, plane.name), el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not known'), el('td'))),
-    el('div', {}, 'Bottleneck: ', el('b', {}, largest ? largest.name : '\u2013'), ` \u00b7 times of ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}`)];
+    const largest = [...sums.values()].sort((a, b) => b.ns - a.ns)[0], plane = Viewer.plane,
+          plain = plane.category || ['step_ns', 'wait_ns', 'late_ns'].includes(plane.key);
+    return [
+      ...head,
+      el('table', {},
+          el('tr', {}, el('td', {}, 'step time'), el('td', {class: 'num', 'data-v': total}, Format.time(total)), el('td')),
+          breakdownRows(parts, total),
+          el('tr', {}, el('td', {}, 'kept others waiting, sum'),
+              el('td', {class: 'num', 'data-v': late}, late > 0 && late <= Pod.sum.bound_ns ? 'tie' : Format.time(late)), el('td')),
+          !plain &&
+              el('tr', {}, el('td', {}, plane.name),
+                  el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not known'),
+                  el('td'))),
+      el('div', {}, 'Bottleneck: ', el('b', {}, largest ? largest.name : '\u2013'),
+          ` \u00b7 times of ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}`)
+    ];
   },
   hover(s, w, event) {
     if (s === null || w === null || w === undefined)
@@ -130,12 +191,21 @@ const Viewer = {
     State.set({step: Pod.stepShown[Math.max(0, Math.min(Pod.cell.steps - 1, s))], rank: Pod.worker.rank[w]});
   },
   move(steps, workers) {
-    const at = Viewer.order.indexOf(Viewer.worker), next = Math.max(0, Math.min(Viewer.order.length - 1, (at < 0 ? 0 : at) + workers));
+    const at = Viewer.order.indexOf(Viewer.worker),
+          next = Math.max(0, Math.min(Viewer.order.length - 1, (at < 0 ? 0 : at) + workers));
     Viewer.pin(Viewer.step + steps, workers ? Viewer.order[next] : Viewer.worker);
   },
   key(event) {
-    const move = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], PageUp: [-10, 0], PageDown: [10, 0],
-      Home: [-Pod.cell.steps, 0], End: [Pod.cell.steps, 0]}[event.key];
+    const move = {
+      ArrowLeft: [-1, 0],
+      ArrowRight: [1, 0],
+      ArrowUp: [0, -1],
+      ArrowDown: [0, 1],
+      PageUp: [-10, 0],
+      PageDown: [10, 0],
+      Home: [-Pod.cell.steps, 0],
+      End: [Pod.cell.steps, 0]
+    }[event.key];
     if (!move || event.ctrlKey || event.metaKey || event.altKey)
       return;
     event.preventDefault();
@@ -145,9 +215,17 @@ const Viewer = {
   table() {
     const at = plane => w => Pod.has(plane, Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
     Viewer.read();
-    const columns = [{name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
-      ...Viewer.quantities().map(p => ({name: p.name, unit: p.unit, what: p.what, get: at(p)}))];
-    return el('details', {}, el('summary', {}, 'The pinned step as a table'), new Table({id: 'cells', title: 'Every worker in the pinned step', columns, rows: Pod.workers,
-      pick: w => Viewer.pin(Viewer.step, w), picked: w => w === Viewer.worker}).element);
+    const columns = [
+      {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
+      ...Viewer.quantities().map(p => ({name: p.name, unit: p.unit, what: p.what, get: at(p)}))
+    ];
+    return el('details', {}, el('summary', {}, 'The pinned step as a table'), new Table({
+      id: 'cells',
+      title: 'Every worker in the pinned step',
+      columns,
+      rows: Pod.workers,
+      pick: w => Viewer.pin(Viewer.step, w),
+      picked: w => w === Viewer.worker
+    }).element);
   },
 };

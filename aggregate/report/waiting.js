@@ -5,51 +5,137 @@ const Waiting = {
   section() {
     const operations = Pod.table('collective', 'event'), title = el('h2', {}, 'Who waited for whom');
     if (!operations)
-      return [title, emptyText(absentReason('collective') || 'No collective operation was recorded.',
-        'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; podprof doctor says what works here.')];
-    return [title, el('p', {class: 'lead'}, 'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. What it waits is charged to that last rank. Point-to-point calls are not split into waiting and transfer. ',
-      `Times of two ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}${Clocks.count() > 1 ? ' at worst, of one host far better' : ''}; what is smaller is a tie.`),
-    Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)];
+      return [
+        title,
+        emptyText(absentReason('collective') || 'No collective operation was recorded.',
+            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; ' +
+                'podprof doctor says what works here.')
+      ];
+    return [
+      title,
+      el('p', {class: 'lead'},
+          'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. ' +
+              'What it waits is charged to that last rank. ' +
+              'Point-to-point calls are not split into waiting and transfer. ',
+          `Times of two ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}${
+              Clocks.count() > 1 ? ' at worst, of one host far better' : ''}; what is smaller is a tie.`),
+      Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)
+    ];
   },
 
   /* Per rank: what it cost the others, what it waited itself. */
   ranks() {
     const steps = w => Pod.worker.steps[w], rank = Pod.worker;
     const each = w => Verdict.lateEach(w), most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);
-    const columns = [{name: 'rank', get: w => rank.rank[w]}, {name: 'host', text: true, get: w => rank.host[w]},
-      {name: 'kept each other rank waiting, a step', unit: 'ns', what: 'waiting of the others that this rank caused, by step and other rank', get: each,
-        show: (w, v) => v > 0 && v <= Verdict.errorEach(w) ? 'tie' : v > 0 ? `${Format.time(v)} \u00b1${NB}${Format.time(Verdict.errorEach(w))}` : Format.time(0)},
-      {name: '', get: each, show: (w, v) => el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'},
-        el('span', {style: {width: 100 * v / most + '%', backgroundColor: 'var(--accent)', display: 'block'}}))},
-      {name: 'steps it cost most', get: w => rank.late_steps[w], show: (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`},
+    const caused = (w, v) => {
+      const error = Verdict.errorEach(w);
+      if (!(v > 0))
+        return Format.time(0);
+      return v <= error ? 'tie' : `${Format.time(v)} \u00b1${NB}${Format.time(error)}`;
+    };
+    const bar = v => el('span', {style: {width: 100 * v / most + '%', backgroundColor: 'var(--accent)', display: 'block'}});
+    const columns = [
+      {name: 'rank', get: w => rank.rank[w]},
+      {name: 'host', text: true, get: w => rank.host[w]},
+      {
+        name: 'kept each other rank waiting, a step',
+        unit: 'ns',
+        what: 'waiting of the others that this rank caused, by step and other rank',
+        get: each,
+        show: caused
+      },
+      {
+        name: '',
+        get: each,
+        show: (w, v) =>
+            el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'}, bar(v))
+      },
+      {
+        name: 'steps it cost most',
+        get: w => rank.late_steps[w],
+        show: (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`
+      },
       {name: 'waited itself, a step', unit: 'ns', get: w => Pod.mean(rank.wait_ns, w)},
-      {name: 'of its step', get: w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
-        show: (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])}];
-    return new Table({id: 'late', title: 'Ranks that others waited for', label: 'Ranks', columns, rows: Pod.workers, first: 12, sort: '-2',
-      pick: w => State.set({rank: rank.rank[w]}), picked: w => w === Viewer.worker}).element;
+      {
+        name: 'of its step',
+        get: w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
+        show: (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])
+      },
+    ];
+    return new Table({
+      id: 'late',
+      title: 'Ranks that others waited for',
+      label: 'Ranks',
+      columns,
+      rows: Pod.workers,
+      first: 12,
+      sort: '-2',
+      pick: w => State.set({rank: rank.rank[w]}),
+      picked: w => w === Viewer.worker
+    }).element;
   },
 
   operations(source) {
-    const c = name => Pod.column(source, name), wait = c('wait_ns'), bound = c('bound_ns'), last = c('last_worker'), event = c('event');
+    const c = name => Pod.column(source, name), wait = c('wait_ns'), bound = c('bound_ns'), last = c('last_worker'),
+          event = c('event');
     const arrivals = new Map(Pod.arrival.map(a => [a.event, a]));
     Waiting.names = communicatorNames();
-    const columns = [{name: 'operation', text: true, get: i => c('operation')[i].replace(/^MPI_/, '')},
+    const columns = [
+      {name: 'operation', text: true, get: i => c('operation')[i].replace(/^MPI_/, '')},
       {name: 'step', get: i => c('step')[i], show: (i, v) => v === null ? 'outside' : String(v)},
       {name: 'communicator', text: true, get: i => Waiting.names.get(c('communicator')[i]) || String(c('communicator')[i])},
       {name: 'sequence', what: 'n-th collective on its communicator', get: i => c('sequence')[i]},
-      {name: 'ranks', get: i => c('ranks')[i]}, {name: 'bytes', unit: 'byte', get: i => c('bytes')[i]},
+      {name: 'ranks', get: i => c('ranks')[i]},
+      {name: 'bytes', unit: 'byte', get: i => c('bytes')[i]},
       {name: 'waiting of all ranks', unit: 'ns', get: i => wait[i]},
-      {name: 'last rank', get: i => last[i], show: (i, v) => v < 0 ? 'clocks not joined' : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie' : String(v)},
-      {name: 'after the first by', unit: 'ns', get: i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i], show: (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1${NB}${Format.time(bound[i])}`},
-      {name: 'transfer', unit: 'ns', what: 'time in the operation that is not waiting, summed over ranks', get: i => c('transfer_ns')[i]},
-      {name: 'algbw', unit: 'byte/s', what: 'bytes by the time from last arrival to last exit; 0 where that is below the bound', get: i => c('algbw')[i],
-        show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'},
-      {name: 'busbw', unit: 'byte/s', what: 'algbw scaled to what a link carries', get: i => c('busbw')[i], show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'}];
+      {
+        name: 'last rank',
+        get: i => last[i],
+        show: (i, v) => v < 0                                ? 'clocks not joined'
+            : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie'
+                                                             : String(v)
+      },
+      {
+        name: 'after the first by',
+        unit: 'ns',
+        get: i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i],
+        show: (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1${NB}${Format.time(bound[i])}`
+      },
+      {
+        name: 'transfer',
+        unit: 'ns',
+        what: 'time in the operation that is not waiting, summed over ranks',
+        get: i => c('transfer_ns')[i]
+      },
+      {
+        name: 'algbw',
+        unit: 'byte/s',
+        what: 'bytes by the time from last arrival to last exit; 0 where that is below the bound',
+        get: i => c('algbw')[i],
+        show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'
+      },
+      {
+        name: 'busbw',
+        unit: 'byte/s',
+        what: 'algbw scaled to what a link carries',
+        get: i => c('busbw')[i],
+        show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'
+      },
+    ];
     Waiting.lanes = el('div', {class: 'lanes'});
     Waiting.arrivals = arrivals;
     Waiting.source = source;
-    Waiting.table = new Table({id: 'operations', title: 'Collective operations', label: 'Collective operations', columns, rows: source.shown, first: 15, sort: '-6',
-      pick: i => State.set({operation: event[i]}), picked: i => event[i] === Waiting.picked()});
+    Waiting.table = new Table({
+      id: 'operations',
+      title: 'Collective operations',
+      label: 'Collective operations',
+      columns,
+      rows: source.shown,
+      first: 15,
+      sort: '-6',
+      pick: i => State.set({operation: event[i]}),
+      picked: i => event[i] === Waiting.picked()
+    });
     return el('div', {style: {marginTop: '22px'}}, Waiting.lanes, Waiting.table.element);
   },
   picked() {
@@ -60,15 +146,27 @@ const Waiting = {
   draw() {
     if (!Waiting.lanes)
       return;
-    const picked = Waiting.picked(), source = Waiting.source, i = Array.from(Pod.column(source, 'event')).indexOf(picked), a = Waiting.arrivals.get(picked);
+    const picked = Waiting.picked(), source = Waiting.source, i = Array.from(Pod.column(source, 'event')).indexOf(picked),
+          a = Waiting.arrivals.get(picked);
     if (i < 0)
       return Waiting.lanes.replaceChildren();
     const c = name => Pod.column(source, name)[i];
-    const title = el('h3', {id: 'arrival-title'}, `${c('operation')} of ${c('step') === null ? 'no step' : 'step ' + c('step')}: when each rank came`);
+    const title = el('h3', {id: 'arrival-title'},
+        `${c('operation')} of ${c('step') === null ? 'no step' : 'step ' + c('step')}: when each rank came`);
     if (!a)
-      return Waiting.lanes.replaceChildren(title, el('p', {class: 'lead'}, `Only the ${Pod.arrival.length} operations that waited most carry their arrivals in this page; /collective arrival_ns of pod.h5 has all.`));
-    const canvas = el('canvas', {role: 'img', id: 'arrivals', 'aria-label': `Arrivals of ${a.worker.length} ranks; rank ${c('last_worker')} came last, ${Format.time(c('last_ns') - c('first_ns'))} after the first`});
-    Waiting.lanes.replaceChildren(title, el('p', {class: 'lead'}, 'Hatched: waiting for the last rank. Plain: transfer. Time 0 is the first arrival.'), el('div', {}, canvas));
+      return Waiting.lanes.replaceChildren(title,
+          el('p', {class: 'lead'},
+              `Only the ${Pod.arrival.length} operations that waited most carry their arrivals in this page; ` +
+                  '/collective arrival_ns of pod.h5 has all.'));
+    const canvas = el('canvas', {
+      role: 'img',
+      id: 'arrivals',
+      'aria-label': `Arrivals of ${a.worker.length} ranks; rank ${c('last_worker')} came last, ${
+          Format.time(c('last_ns') - c('first_ns'))} after the first`
+    });
+    Waiting.lanes.replaceChildren(title,
+        el('p', {class: 'lead'}, 'Hatched: waiting for the last rank. Plain: transfer. Time 0 is the first arrival.'),
+        el('div', {}, canvas));
     Waiting.paint(canvas, a, c('last_ns') - c('first_ns'));
   },
   /* Ranks down, time across; of very many ranks the first and the last ones to come. */
@@ -78,7 +176,8 @@ const Waiting = {
       rows.sort((x, y) => y.from - x.from);
       rows = [...rows.slice(0, 32), ...rows.slice(-32)];
     }
-    const high = rows.length > 24 ? 10 : 16, {c, width} = fit(canvas, rows.length * high + 26), left = 58, most = Math.max(...rows.map(r => r.to), 1);
+    const high = rows.length > 24 ? 10 : 16, {c, width} = fit(canvas, rows.length * high + 26), left = 58,
+          most = Math.max(...rows.map(r => r.to), 1);
     const scale = (width - left - 50) / most, [size, unit] = Format.axis('ns', most), colour = Pod.colour(COMMUNICATION[0]);
     c.textBaseline = 'middle';
     rows.forEach((r, k) => {

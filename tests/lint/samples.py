@@ -28,6 +28,8 @@ BAD = {
         ({'core/a.c': c('int a; \n')}, 'core/a.c:2: trailing space'),
         ({'core/a.c': c('int a;')}, 'core/a.c:2: no newline at the end'),
         ({'core/a.c': c('/* %s */\nint a;\n' % ('x' * 130))}, 'core/a.c:2: more than 132 columns'),
+        ({'report/a.js': 'const  a = 1;\n'}, 'report/a.js:1: not formatted'),
+        ({'report/a.js': "const a =\n    '%s';\n" % ('x' * 130)}, 'report/a.js:2: more than 132 columns'),
         ({'docs/a.md': 'a\n\tb\n'}, 'docs/a.md:2: indented with a tab'),
         ({'scripts/a!': 'set -eu\n'}, 'scripts/a:1: has an exec bit but no #! line'),
         ({'scripts/a': SHELL}, 'scripts/a:1: has a #! line but no exec bit'),
