@@ -6,7 +6,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "proto/message_clock.h"
+#include "proto/podprof.pb-c.h"
+
+#define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
 
 enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
 
@@ -42,6 +44,32 @@ static void fill_piece(Podprof__Piece *p, const struct pp_wire_piece *from)
 	p->total = from->total;
 	p->checksum = (uint32_t)crc32_z(0, from->bytes, from->size);
 	p->bytes = (ProtobufCBinaryData){from->size, (uint8_t *)(uintptr_t)from->bytes};
+}
+
+static void fill_compare(Podprof__Compare *c, const struct pp_wire_compare *from)
+{
+	podprof__compare__init(c);
+	c->domain = from->domain;
+	c->port = from->port;
+	c->key = (ProtobufCBinaryData){from->key_size, (uint8_t *)(uintptr_t)from->key};
+	c->same = from->same != 0;
+	c->parent = from->parent;
+	c->addresses = TEXT(from->addresses);
+	c->host = TEXT(from->host);
+	c->hops = from->hops;
+	c->serves = from->serves != 0;
+}
+
+static void fill_clock(Podprof__Clock *c, const struct pp_wire_told *from)
+{
+	podprof__clock__init(c);
+	c->round = from->round;
+	c->parent = from->parent;
+	c->port = from->port;
+	c->addresses = TEXT(from->addresses);
+	c->verdict = from->verdict;
+	c->lost = from->lost != 0;
+	c->chain = (ProtobufCBinaryData){from->chain_size, (uint8_t *)(uintptr_t)from->chain};
 }
 
 static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
@@ -119,9 +147,9 @@ static void fill_small(const struct pp_wire *m, union body *b)
 		                            .block = m->share.block,
 		                            .files = m->share.files};
 	} else if (m->kind == PP_WIRE_COMPARE) {
-		pp_wire_fill_compare(&b->compare, &m->compare);
+		fill_compare(&b->compare, &m->compare);
 	} else if (m->kind == PP_WIRE_CLOCK) {
-		pp_wire_fill_clock(&b->clock, &m->clock);
+		fill_clock(&b->clock, &m->clock);
 	} else {
 		podprof__invite__init(&b->invite);
 		b->invite.text = words;
@@ -250,6 +278,32 @@ void pp_wire_release(struct pp_wire *m)
 	memset(m, 0, sizeof(*m));
 }
 
+static struct pp_wire_compare take_compare(const Podprof__Compare *c)
+{
+	return (struct pp_wire_compare){.domain = c->domain,
+	                                .port = c->port,
+	                                .key = c->key.data,
+	                                .key_size = c->key.len,
+	                                .same = c->same,
+	                                .parent = c->parent,
+	                                .hops = c->hops,
+	                                .addresses = c->addresses,
+	                                .host = c->host,
+	                                .serves = c->serves};
+}
+
+static struct pp_wire_told take_clock(const Podprof__Clock *c)
+{
+	return (struct pp_wire_told){.round = c->round,
+	                             .parent = c->parent,
+	                             .port = c->port,
+	                             .verdict = c->verdict,
+	                             .addresses = c->addresses,
+	                             .lost = c->lost,
+	                             .chain = c->chain.data,
+	                             .chain_size = c->chain.len};
+}
+
 static int take_ranks(struct pp_wire *m, Podprof__RankState **list, size_t n)
 {
 	struct pp_wire_rank *rank = n <= PP_WIRE_RANKS ? calloc(n + 1, sizeof(*rank)) : NULL;
@@ -329,9 +383,9 @@ static void take_small(struct pp_wire *m, const Podprof__Message *in)
 		m->share = (struct pp_wire_share){in->share->gather, in->share->block, in->share->code, in->share->reason,
 		                                  in->share->files};
 	else if (m->kind == PP_WIRE_COMPARE)
-		m->compare = pp_wire_take_compare(in->compare);
+		m->compare = take_compare(in->compare);
 	else if (m->kind == PP_WIRE_CLOCK)
-		m->clock = pp_wire_take_clock(in->clock);
+		m->clock = take_clock(in->clock);
 	else
 		m->words = (struct pp_wire_words){.text = (const char *)in->invite->text.data, .size = in->invite->text.len};
 }

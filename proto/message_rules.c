@@ -1,7 +1,7 @@
 /* What a message between keepers may say: the same rules for what is sent and for what is heard. Called by message.c. */
 #include <string.h>
 
-#include "proto/message_clock.h"
+#include "proto/message.h"
 
 #define TEXTS 6
 
@@ -120,6 +120,19 @@ static const char *gather_fault(const struct pp_wire_gather *g)
 	return !g->num || g->num >> 62 || g->shift > 63 || g->bound < 0 ? "a clock that is none" : NULL;
 }
 
+static const char *clock_fault(const struct pp_wire *m)
+{
+	const struct pp_wire_compare *c = &m->compare;
+
+	if (m->kind == PP_WIRE_COMPARE && (c->key_size != PP_WIRE_KEY || !c->port || c->port > UINT16_MAX))
+		return "a port or a key that is none";
+	if (m->kind == PP_WIRE_COMPARE && (!c->domain || c->domain == c->parent || c->hops > UINT16_MAX))
+		return "a place among the clocks that is none";
+	if (m->kind == PP_WIRE_CLOCK && (m->clock.port > UINT16_MAX || m->clock.chain_size > PP_WIRE_CHAIN))
+		return "a port that is none, or a chain that is too long";
+	return NULL;
+}
+
 const char *pp_wire_fault(const struct pp_wire *m)
 {
 	const struct pp_wire_piece *p = &m->piece;
@@ -142,6 +155,6 @@ const char *pp_wire_fault(const struct pp_wire *m)
 	if (m->kind == PP_WIRE_SHARE && m->share.code > 0)
 		return "a code that is none";
 	if (m->kind == PP_WIRE_COMPARE || m->kind == PP_WIRE_CLOCK)
-		return pp_wire_clock_fault(m);
+		return clock_fault(m);
 	return ranks_fault(m);
 }
