@@ -12,7 +12,7 @@
 #include "mpi/coord_agree.h"
 #include "mpi/coord_invite.h"
 #include "mpi/coord_part.h"
-#include "mpi/pmpi_source.h"
+#include "mpi/pmpi_guest.h"
 
 enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000 };
 

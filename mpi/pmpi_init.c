@@ -1,5 +1,101 @@
 /* Wrappers of MPI's begin and end: where this library wakes up and where it goes to sleep. Called as MPI_X or PMPI_X. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/base/libc.h"
 #include "mpi/pmpi_poll.h"
+#include "mpi/pmpi_request.h"
+
+static int find_names(void)
+{
+	pp_mpi_names.world = pp_mpi_object("ompi_mpi_comm_world");
+	pp_mpi_names.self = pp_mpi_object("ompi_mpi_comm_self");
+	pp_mpi_names.comm_null = pp_mpi_object("ompi_mpi_comm_null");
+	pp_mpi_names.request_null = pp_mpi_object("ompi_request_null");
+	pp_mpi_names.request_empty = pp_mpi_object("ompi_request_empty");
+	return pp_mpi_names.world && pp_mpi_names.self && pp_mpi_names.comm_null && pp_mpi_names.request_null;
+}
+
+static int calls_overlap(void)
+{
+	__typeof__(&MPI_Query_thread) query = (__typeof__(&MPI_Query_thread))pp_mpi_real("PMPI_Query_thread");
+	int level = MPI_THREAD_MULTIPLE;
+
+	return !query || query(&level) != MPI_SUCCESS || level >= MPI_THREAD_MULTIPLE;
+}
+
+static void forked(void)
+{
+	atomic_store_explicit(&pp_mpi_wiped.active, 0, memory_order_relaxed);
+	pp_coord_abandon();
+}
+
+/* After a successful MPI_Init: find the guest, claim, register world and self. */
+static void activate(void)
+{
+	const struct podprof_guest *guest;
+	int saved = errno;
+
+	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_guest)
+		goto out;
+	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
+	if (!guest || guest->size < offsetof(struct podprof_guest, cursor) + sizeof guest->cursor)
+		goto out;
+	if (!find_names()) {
+		pp_mpi_other = guest;
+		guest->mpi_state(PP_MPI_OTHER_RUNS);
+		goto out;
+	}
+	pp_mpi_guest = guest;
+	if (pp_comm_start())
+		goto out;
+	if (!guest->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
+		goto out;
+	pp_tick_kind = *guest->tick_kind;
+	pp_mpi_recording = guest->recording;
+	if (guest->size >= offsetof(struct podprof_guest, collective) + sizeof guest->collective)
+		pp_mpi_pattern = guest->pattern;
+	if (guest->size >= offsetof(struct podprof_guest, look) + sizeof guest->look && guest->bell && guest->heard &&
+	    guest->look) {
+		pp_mpi_bell = guest->bell;
+		pp_mpi_heard = guest->heard;
+	}
+	guest->mpi_state(PP_MPI_RUNS);
+	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
+		guest->flush_with(pp_poll_flush);
+	pp_request_shared = calls_overlap();
+	pp_at_fork(forked);
+	pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);
+	atomic_store_explicit(&pp_mpi_wiped.active, 1, memory_order_release);
+	if (atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
+		pp_comm_announce(pp_comm_find(pp_mpi_names.world));
+		pp_comm_announce(pp_comm_find(pp_mpi_names.self));
+		if (pp_comm_parent())
+			pp_comm_announce(pp_comm_parent());
+	}
+out:
+	errno = saved;
+}
+
+/* Around MPI_Finalize: what was not tied is told before, nothing is looked at after. */
+static void deactivate(void)
+{
+	static const char text[] = "MPI requests not tied";
+	_Static_assert(sizeof text <= PP_TEXT_INLINE, "fits inline");
+	uint64_t untied = pp_request_untied();
+
+	if (untied && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
+		struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COUNTER, .length = sizeof text - 1};
+
+		r.counter.value = (double)untied;
+		memcpy(r.counter.text, text, sizeof text);
+		pp_mpi_put(&r, NULL, 0);
+	}
+	atomic_store_explicit(&pp_mpi_wiped.active, 0, memory_order_release);
+	pp_mpi_guest->mpi_state(PP_MPI_OVER);
+}
 
 /* The call that woke this library began before it was awake. */
 static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc, pp_tick raw, int rc)
@@ -7,7 +103,7 @@ static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc,
 	struct pp_mpi_scope s;
 
 	if (rc == MPI_SUCCESS) {
-		pp_mpi_activate();
+		activate();
 		pp_coord_start_all((int)atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed));
 	}
 	if (rc != MPI_SUCCESS || !atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed)) {
@@ -81,7 +177,7 @@ PP_PUBLIC int MPI_Finalize(void)
 	if (scope.recording)
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);
 	pp_mpi_leave(&scope);
-	pp_mpi_deactivate();
+	deactivate();
 	return rc;
 }
 PP_BOTH(Finalize)

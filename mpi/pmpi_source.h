@@ -6,20 +6,9 @@
 #ifndef PP_PMPI_SOURCE_H
 #define PP_PMPI_SOURCE_H
 
-#include <mpi.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/base/tick.h"
-#include "core/base/wipe.h"
-#include "core/collector.h"
 #include "mpi/coord_mpi.h"
 #include "mpi/pmpi_comm.h"
-
-#ifndef OPEN_MPI
-#error "these wrappers know the handles of Open MPI; set MPI_C_COMPILER to its mpicc"
-#endif
+#include "mpi/pmpi_guest.h"
 
 enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,
@@ -29,19 +18,6 @@ enum pp_mpi_row {
 };
 
 enum { PP_NO_PEER = -0x7fffffff }; /* "peer" of a call that has none; no MPI constant has this value */
-
-struct pp_mpi_thread {
-	uint32_t depth;     /* 1: inside a wrapper, what libmpi calls itself is not seen */
-	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
-	uint32_t looking;   /* 1: inside a wrapper, but not yet inside the real call */
-	MPI_Comm cache_handle;
-	struct pp_comm *cache;
-	struct pp_where *where;
-	struct pp_ring_cursor *cursor;
-	const struct pp_record *poll_next; /* where the cursor stood after the last unsuccessful poll */
-	struct pp_record poll;             /* unsuccessful polls so far, one record (mpi/pmpi_poll.c) */
-	uint32_t polls;                    /* how many; 0: none waits to be put */
-};
 
 struct pp_mpi_scope { /* one call of the application */
 	struct pp_mpi_thread *thread;
@@ -55,40 +31,6 @@ struct pp_mpi_scope { /* one call of the application */
 	int recording;
 };
 
-/* The live objects of the MPI library, found by name: this library is not linked with it, and an executable may hold a copy. */
-struct pp_mpi_names {
-	MPI_Comm world, self, comm_null;
-	MPI_Request request_null, request_empty;
-};
-
-extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));
-/* Wiped in a child that was made past fork's handlers: then it sees nothing. */
-struct pp_mpi_wiped {
-	_Atomic uint32_t active;
-} __attribute__((aligned(PP_PAGE_BYTES)));
-extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
-extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
-/* The guest of a process whose MPI is another one than the wrappers know: told of its begin and end, nothing else. */
-extern const struct podprof_guest *pp_mpi_other __attribute__((visibility("hidden")));
-extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
-extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
-/* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */
-extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")));
-extern const _Atomic uint32_t *pp_mpi_heard __attribute__((visibility("hidden")));
-extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
-
-/* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
-void *pp_mpi_real(const char *symbol);
-/* A variable of the MPI library: the live one, where an executable has a copy. */
-void *pp_mpi_object(const char *symbol);
-/* After a successful MPI_Init: find the guest, claim, register world and self. */
-void pp_mpi_activate(void);
-/* Around MPI_Finalize: what was not tied is told before, nothing is looked at after. */
-void pp_mpi_deactivate(void);
-/* First use on this thread: fill where and cursor. */
-void pp_mpi_thread_init(struct pp_mpi_thread *t);
-/* The slow way into the ring. errno kept. */
-void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
 /* Put the record of this thread's unsuccessful polls. */
 void pp_poll_end(struct pp_mpi_thread *t);
 
@@ -120,11 +62,6 @@ void pp_poll_end(struct pp_mpi_thread *t);
 #define PP_TAIL                                                                                                                    \
 	pp_mpi_leave(&scope);                                                                                                      \
 	return rc;
-
-static inline int pp_mpi_is_rung(void)
-{
-	return atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) != atomic_load_explicit(pp_mpi_heard, memory_order_relaxed);
-}
 
 static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
 {

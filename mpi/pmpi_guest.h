@@ -1,0 +1,69 @@
+/* What this library knows of the process: the MPI library, podprof's guest, the state of a thread. Called by all of mpi/.
+ * In: names found at run time. Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
+#ifndef PP_PMPI_GUEST_H
+#define PP_PMPI_GUEST_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/base/tick.h"
+#include "core/base/wipe.h"
+#include "core/collector.h"
+
+#ifndef OPEN_MPI
+#error "these wrappers know the handles of Open MPI; set MPI_C_COMPILER to its mpicc"
+#endif
+
+struct pp_comm;
+
+struct pp_mpi_thread {
+	uint32_t depth;     /* 1: inside a wrapper, what libmpi calls itself is not seen */
+	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
+	uint32_t looking;   /* 1: inside a wrapper, but not yet inside the real call */
+	MPI_Comm cache_handle;
+	struct pp_comm *cache;
+	struct pp_where *where;
+	struct pp_ring_cursor *cursor;
+	const struct pp_record *poll_next; /* where the cursor stood after the last unsuccessful poll */
+	struct pp_record poll;             /* unsuccessful polls so far, one record (mpi/pmpi_poll.c) */
+	uint32_t polls;                    /* how many; 0: none waits to be put */
+};
+
+/* The live objects of the MPI library, found by name: this library is not linked with it, and an executable may hold a copy. */
+struct pp_mpi_names {
+	MPI_Comm world, self, comm_null;
+	MPI_Request request_null, request_empty;
+};
+
+extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));
+/* Wiped in a child that was made past fork's handlers: then it sees nothing. */
+struct pp_mpi_wiped {
+	_Atomic uint32_t active;
+} __attribute__((aligned(PP_PAGE_BYTES)));
+extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
+extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
+/* The guest of a process whose MPI is another one than the wrappers know: told of its begin and end, nothing else. */
+extern const struct podprof_guest *pp_mpi_other __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
+/* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */
+extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_heard __attribute__((visibility("hidden")));
+extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
+
+/* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
+void *pp_mpi_real(const char *symbol);
+/* A variable of the MPI library: the live one, where an executable has a copy. */
+void *pp_mpi_object(const char *symbol);
+/* First use on this thread: fill where and cursor. */
+void pp_mpi_thread_init(struct pp_mpi_thread *t);
+/* The slow way into the ring. errno kept. */
+void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
+
+static inline int pp_mpi_is_rung(void)
+{
+	return atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) != atomic_load_explicit(pp_mpi_heard, memory_order_relaxed);
+}
+
+#endif
