@@ -13,6 +13,7 @@
 #include "core/base/env.h"
 #include "core/base/line.h"
 #include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "core/base/plain.h"
 #include "core/coord/arrive.h"
 #include "core/coord/claim.h"
@@ -140,7 +141,7 @@ static void read_windows(struct pp_step_windows *ret_asked)
 
 	if (pp_step_windows_parse(option(PP_OPT_ID_STEPS), ret_asked, NULL))
 		return;
-	if (!pp_opt_parse_int(option(PP_OPT_ID_EVERY), &every, NULL))
+	if (!pp_parse_int(option(PP_OPT_ID_EVERY), &every, NULL))
 		pp_step_windows_repeat(ret_asked, every, NULL);
 }
 
@@ -156,8 +157,8 @@ static int open_ring(struct pp_err *err)
 	struct pp_pool_options o = {.spool = spool, .rank = claim.rank, .local_size = claim.local_size};
 	int rc;
 
-	if (pp_opt_parse_bytes(option(PP_OPT_ID_RING_SIZE), &o.ring_bytes, NULL))
-		pp_opt_parse_bytes(pp_opt_table[PP_OPT_ID_RING_SIZE].fallback, &o.ring_bytes, NULL);
+	if (pp_parse_bytes(option(PP_OPT_ID_RING_SIZE), &o.ring_bytes, NULL))
+		pp_parse_bytes(pp_opt_table[PP_OPT_ID_RING_SIZE].fallback, &o.ring_bytes, NULL);
 	rc = pp_rings_start();
 	if (rc)
 		return pp_err_set(err, rc, "not recording: %s", strerror(-rc));

@@ -9,14 +9,9 @@
 #include <stdint.h>
 
 #include "core/coord/coord.h"
+#include "core/coord/evidence.h"
+#include "core/ring/cursor.h"
 #include "core/ring/ring_file.h"
-
-enum pp_evidence {
-	PP_EVIDENCE_MARK = 1,
-	PP_EVIDENCE_MPI = 2,
-	PP_EVIDENCE_GROUP = 3,   /* the process is a rank of a framework's process group, whatever its parent is */
-	PP_EVIDENCE_CHANGED = 4, /* a mark of a forked child that has set a launcher's variable to another number */
-};
 
 struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append only */
 	uint64_t size;
@@ -63,60 +58,5 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	/* Rank 0: its keeper is to let others in. */
 	void (*want_net)(void);
 };
-
-#define PP_RING_BUSY 0xffffffffu /* generation of a cursor whose record is being filled */
-#define PP_RING_GAP 0xfffffffeu  /* records were lost: the next one goes through put(), which writes the gap first */
-
-struct pp_ring_cursor {
-	struct pp_record *next, *end;
-	struct pp_record *first;     /* of the current chunk */
-	_Atomic uint32_t *committed; /* of the current chunk */
-	uint32_t generation;         /* value of *recording that the thread has caught up with, or PP_RING_BUSY */
-	uint32_t active;             /* the same, kept while busy */
-};
-
-/* The next record, to be filled, or NULL: use put(). A signal handler that comes in between finds the cursor busy
- * and is dropped and counted. */
-static inline struct pp_record *pp_ring_take(struct pp_ring_cursor *c, const _Atomic uint32_t *recording)
-{
-	uint32_t on = atomic_load_explicit(recording, memory_order_relaxed);
-
-	if (__builtin_expect(on != c->generation, 0))
-		return NULL;
-	c->generation = PP_RING_BUSY;
-	atomic_signal_fence(memory_order_seq_cst); /* busy before `next` is read: a handler either ran wholly before or sees it */
-	if (__builtin_expect(c->next >= c->end, 0)) {
-		c->generation = on;
-		return NULL;
-	}
-	return c->next;
-}
-
-/* The same for what began while recording was on, so also right after it went off; NULL too for a thread without a ring. */
-static inline struct pp_record *pp_ring_take_late(struct pp_ring_cursor *c, const _Atomic uint32_t *recording)
-{
-	uint32_t on = atomic_load_explicit(recording, memory_order_relaxed), ready;
-
-	if (!c)
-		return NULL;
-	ready = c->generation;
-	if (__builtin_expect(on != ready, 0) && (on || ready == PP_RING_BUSY || ready == PP_RING_GAP))
-		return NULL;
-	c->generation = PP_RING_BUSY;
-	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(c->next >= c->end, 0)) {
-		c->generation = ready;
-		return NULL;
-	}
-	return c->next;
-}
-
-static inline void pp_ring_commit(struct pp_ring_cursor *c)
-{
-	c->next++;
-	atomic_store_explicit(c->committed, (uint32_t)(c->next - c->first), memory_order_release);
-	atomic_signal_fence(memory_order_seq_cst);
-	c->generation = c->active;
-}
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "core/collector.h"
+#include "core/coord/evidence.h"
+#include "core/ring/ring_file.h"
 #include "core/ring/wiped.h"
 
 enum pp_phase {

@@ -13,6 +13,7 @@
 #include "core/base/libc.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "core/guest.h"
 #include "core/ring/ring_file.h"
 #include "core/ring/thread_ring.h"
@@ -241,8 +242,8 @@ void pp_lifecycle_start(void)
 	const char *text = pp_env(pp_opt_table[PP_OPT_ID_WAIT].env);
 
 	owner = getpid();
-	if (!text || !*text || pp_opt_parse_int(text, &patience, NULL))
-		pp_opt_parse_int(pp_opt_table[PP_OPT_ID_WAIT].fallback, &patience, NULL);
+	if (!text || !*text || pp_parse_int(text, &patience, NULL))
+		pp_parse_int(pp_opt_table[PP_OPT_ID_WAIT].fallback, &patience, NULL);
 	follow_forks();
 	if (handlers)
 		return;

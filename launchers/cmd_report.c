@@ -15,6 +15,7 @@
 #include "aggregate/read/h5/pod.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/text/text.h"
+#include "core/base/parse.h"
 #include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -222,7 +223,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 	int alive, rc = PP_EXIT_OK;
 	long count;
 
-	pp_opt_parse_int(options->value[PP_OPT_ID_TIMEOUT], &seconds, NULL);
+	pp_parse_int(options->value[PP_OPT_ID_TIMEOUT], &seconds, NULL);
 	alive = wait_for_keeper(&live, seconds);
 	count = find_sessions(logdir, &session);
 	if (count <= 0 || !session) {

@@ -7,6 +7,7 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "core/base/proc.h"
 
 enum { FILE_BYTES = 64 * 1024 };
@@ -30,17 +31,17 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 			pp_step_windows_parse(value, &s->windows, NULL);
 		break;
 	case PP_OPT_ID_EVERY:
-		pp_opt_parse_int(value, &s->every, NULL);
+		pp_parse_int(value, &s->every, NULL);
 		break;
 	case PP_OPT_ID_WINDOW_BUFFER:
-		pp_opt_parse_bytes(value, &s->buffer, NULL);
+		pp_parse_bytes(value, &s->buffer, NULL);
 		break;
 	case PP_OPT_ID_PORT_RANGE:
 		if (*value)
-			pp_opt_parse_ports(value, &s->port_first, &s->port_last, NULL);
+			pp_parse_ports(value, &s->port_first, &s->port_last, NULL);
 		break;
 	case PP_OPT_ID_WAIT:
-		pp_opt_parse_int(value, &s->wait_s, NULL);
+		pp_parse_int(value, &s->wait_s, NULL);
 		break;
 	case PP_OPT_ID_DELAY:
 		set(s->delay, sizeof(s->delay), value);
@@ -53,12 +54,12 @@ static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
 		break;
 	case PP_OPT_ID_KEEP:
 		if (*value)
-			pp_opt_parse_time(value, &s->keep_ns, NULL);
+			pp_parse_time(value, &s->keep_ns, NULL);
 		break;
 	case PP_OPT_ID_TRIGGER:
 		set(s->trigger, sizeof(s->trigger), value);
 		if (*value)
-			pp_opt_parse_slow(value, &s->slow_thousandths, NULL);
+			pp_parse_slow(value, &s->slow_thousandths, NULL);
 		break;
 	case PP_OPT_ID_RANKS:
 		set(s->ranks, sizeof(s->ranks), value);

@@ -1,9 +1,10 @@
-/* The option table and its value parsers; used by launchers, keeper and guest. */
+/* The option table; used by launchers, keeper and guest. */
 #include "core/base/opt.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/parse.h"
 #include "core/base/rank_list.h"
 #include "core/base/step_windows.h"
 
@@ -44,130 +45,6 @@ const struct pp_opt *pp_opt_find_env(const char *env)
 	return NULL;
 }
 
-/* Digits up to the first other byte; returns where it stopped, NULL: no digit or more than INT64_MAX. */
-static const char *digits(const char *text, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-	const char *p = text;
-
-	for (; *p >= '0' && *p <= '9'; p++) {
-		uint64_t digit = (uint64_t)(*p - '0');
-
-		if (value > ((uint64_t)INT64_MAX - digit) / 10)
-			return NULL;
-		value = value * 10 + digit;
-	}
-	if (p == text)
-		return NULL;
-	*ret_value = value;
-	return p;
-}
-
-int pp_opt_parse_int(const char *text, int64_t *ret_value, struct pp_err *err)
-{
-	uint64_t value = 0;
-	const char *end = digits(text, &value);
-
-	if (!end || *end)
-		return pp_err_set(err, -EINVAL, "'%s' is not a number. Give a whole number, 0 or more", text);
-	*ret_value = (int64_t)value;
-	return 0;
-}
-
-int pp_opt_parse_bytes(const char *text, uint64_t *ret_bytes, struct pp_err *err)
-{
-	static const char units[] = "KMGT";
-	uint64_t value = 0;
-	unsigned shift = 0;
-	const char *end = digits(text, &value);
-	const char *unit;
-
-	if (!end)
-		goto bad;
-	if (*end && (unit = strchr(units, *end >= 'a' ? *end - 32 : *end)) && *unit) {
-		shift = 10 * (unsigned)(unit - units + 1);
-		end++;
-		if (*end == 'i')
-			end++;
-	}
-	if (*end == 'B')
-		end++;
-	if (*end || value > (uint64_t)INT64_MAX >> shift)
-		goto bad;
-	*ret_bytes = value << shift;
-	return 0;
-bad:
-	return pp_err_set(err, -EINVAL, "'%s' is not a size. Give bytes, or a number with K, M, G or T, as in 256M", text);
-}
-
-int pp_opt_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, struct pp_err *err)
-{
-	uint64_t first = 0, last = 0;
-	const char *end = digits(text, &first);
-
-	if (!end || *end != ':' || !(end = digits(end + 1, &last)) || *end)
-		return pp_err_set(err, -EINVAL, "'%s' is not a range of steps. Give A:B for steps A to B-1, as in 10:20", text);
-	if (first >= last)
-		return pp_err_set(err, -EINVAL, "'%s' holds no step: the first must be less than the second. As in 10:20", text);
-	*ret_first = (int64_t)first;
-	*ret_last = (int64_t)last;
-	return 0;
-}
-
-int pp_opt_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, struct pp_err *err)
-{
-	uint64_t first = 0, last = 0;
-	const char *end = digits(text, &first);
-
-	last = first;
-	if (end && *end == ':')
-		end = digits(end + 1, &last);
-	if (!end || *end || !first || first > last || last > UINT16_MAX)
-		return pp_err_set(err, -EINVAL, "'%s' is not a range of ports. Give A:B, both from 1 to 65535, as in 20000:20100",
-		                  text);
-	*ret_first = (uint16_t)first;
-	*ret_last = (uint16_t)last;
-	return 0;
-}
-
-int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
-{
-	static const struct {
-		const char *unit;
-		int64_t ns;
-	} units[] = {{"", 1000000000}, {"s", 1000000000},  {"ms", 1000000},     {"us", 1000},
-	             {"ns", 1},        {"m", 60000000000}, {"h", 3600000000000}};
-	uint64_t value = 0;
-	const char *end = digits(text, &value);
-
-	for (size_t i = 0; end && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit) || value > (uint64_t)(INT64_MAX / units[i].ns))
-			continue;
-		*ret_ns = (int64_t)value * units[i].ns;
-		return 0;
-	}
-	return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds, or a number with ms, s, m or h, as in 500ms", text);
-}
-
-int pp_opt_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err)
-{
-	uint64_t whole = 0, part = 0;
-	const char *end = strncmp(text, "step>", 5) ? NULL : digits(text + 5, &whole), *point = NULL;
-
-	if (end && *end == '.') {
-		point = end + 1;
-		end = digits(point, &part);
-	}
-	for (int64_t i = point && end ? end - point : 3; i < 3; i++)
-		part *= 10;
-	if (!end || strcmp(end, "x") || (point && end - point > 3) || whole > 1000 || whole * 1000 + part <= 1000)
-		return pp_err_set(err, -EINVAL,
-		                  "'%s' is not a rule. Give step>Kx for steps of more than K times the usual, as in 'step>3x'",
-		                  text);
-	*ret_thousandths = (int64_t)(whole * 1000 + part);
-	return 0;
-}
-
 static int check_str(const struct pp_opt *opt, const char *value, struct pp_err *err)
 {
 	/* A row whose argument is words between bars takes exactly one of them. */
@@ -203,10 +80,10 @@ int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err
 		rc = check_str(opt, value, err);
 		break;
 	case PP_OPT_INT:
-		rc = pp_opt_parse_int(value, &number, err);
+		rc = pp_parse_int(value, &number, err);
 		break;
 	case PP_OPT_BYTES:
-		rc = pp_opt_parse_bytes(value, &bytes, err);
+		rc = pp_parse_bytes(value, &bytes, err);
 		break;
 	case PP_OPT_STEPS:
 		rc = pp_step_windows_parse(value, &windows, err);
@@ -216,13 +93,13 @@ int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err
 			rc = pp_err_set(err, -EINVAL, "'%s' is neither 0 nor 1", value);
 		break;
 	case PP_OPT_TIME:
-		rc = pp_opt_parse_time(value, &number, err);
+		rc = pp_parse_time(value, &number, err);
 		break;
 	case PP_OPT_PORTS:
-		rc = pp_opt_parse_ports(value, &port[0], &port[1], err);
+		rc = pp_parse_ports(value, &port[0], &port[1], err);
 		break;
 	case PP_OPT_SLOW:
-		rc = pp_opt_parse_slow(value, &number, err);
+		rc = pp_parse_slow(value, &number, err);
 		break;
 	case PP_OPT_RANKS:
 		rc = pp_rank_list_parse(value, &ranks, err);

@@ -1,5 +1,4 @@
-/* The option table and its value parsers. CLI, keeper and guest read the same rows.
- * In: text. Out: numbers, or the sentence that says why not. No allocation, any thread. */
+/* The option table. CLI, keeper and guest read the same rows. No allocation, any thread. */
 #ifndef PP_BASE_OPT_H
 #define PP_BASE_OPT_H
 
@@ -53,18 +52,5 @@ const struct pp_opt *pp_opt_find_env(const char *env);
 
 /* Is `value` one that the option takes? 0 or -EINVAL with the sentence. */
 int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err);
-
-/* "10": not negative. */
-int pp_opt_parse_int(const char *text, int64_t *ret_value, struct pp_err *err);
-/* "4096", "256K", "64M", "2G" (powers of 1024; an ending B or iB is taken too). */
-int pp_opt_parse_bytes(const char *text, uint64_t *ret_bytes, struct pp_err *err);
-/* "10:20": [10, 20). Both not negative, the first less than the last. */
-int pp_opt_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, struct pp_err *err);
-/* "20000:20100", or one number: ports to try, in order. */
-int pp_opt_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, struct pp_err *err);
-/* "step>3x", "step>2.5x": 3000, 2500. More than 1, at most 1000. */
-int pp_opt_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err);
-/* "2", "2s", "500ms", "10us", "1m", "1h" to ns. */
-int pp_opt_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/opt.h"
+#include "core/base/parse.h"
 
 enum { NUMBER_ROOM = 16 };
 
@@ -19,7 +19,7 @@ static int number(const char **at, int32_t *ret)
 		return -1;
 	memcpy(text, *at, n);
 	text[n] = '\0';
-	if (pp_opt_parse_int(text, &value, NULL) || value > INT32_MAX)
+	if (pp_parse_int(text, &value, NULL) || value > INT32_MAX)
 		return -1;
 	*ret = (int32_t)value;
 	*at += n;

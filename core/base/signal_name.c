@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/base/opt.h"
+#include "core/base/parse.h"
 
 /* "+3" or "-1" behind RTMIN or RTMAX. */
 static int realtime(const char *rest, int base, char sign, int *ret_number)
 {
 	int64_t more = 0;
 
-	if (*rest && (*rest != sign || pp_opt_parse_int(rest + 1, &more, NULL) || more > SIGRTMAX - SIGRTMIN))
+	if (*rest && (*rest != sign || pp_parse_int(rest + 1, &more, NULL) || more > SIGRTMAX - SIGRTMIN))
 		return -EINVAL;
 	*ret_number = sign == '+' ? base + (int)more : base - (int)more;
 	return 0;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/opt.h"
+#include "core/base/parse.h"
 
 int pp_step_windows_parse(const char *text, struct pp_step_windows *ret, struct pp_err *err)
 {
@@ -22,7 +22,7 @@ int pp_step_windows_parse(const char *text, struct pp_step_windows *ret, struct 
 			return pp_err_set(err, -EINVAL, "'%s' holds more than %d windows. Use --every N for one that comes again",
 			                  text, PP_STEP_WINDOWS);
 		snprintf(one, sizeof(one), "%.*s", (int)n, at);
-		rc = pp_opt_parse_steps(one, &w.first[w.count], &w.last[w.count], err);
+		rc = pp_parse_steps(one, &w.first[w.count], &w.last[w.count], err);
 		if (rc)
 			return rc;
 		if (w.count && w.first[w.count] < w.last[w.count - 1])

@@ -1,5 +1,5 @@
 /* Memory that a child of this process finds zeroed, whoever made it: fork(), _Fork(), a system call past libc's handlers. A child
- * that shares our memory (vfork, posix_spawn) sees it as it is. Called by core/ring/thread_ring.c and mpi/pmpi_source.c. */
+ * that shares our memory (vfork, posix_spawn) sees it as it is. Called by core/ring/thread_ring.c and mpi/pmpi_init.c. */
 #ifndef PP_BASE_WIPE_H
 #define PP_BASE_WIPE_H
 

@@ -8,8 +8,11 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/base/tick.h"
 #include "core/clock/band.h"
-#include "core/clock/clock_map.h"
+#include "core/step/span.h"
+
+struct pp_clock_map;
 
 enum { PP_PIECE_SHIFT = 50, PP_PIECES_MAX = 1 << 16 };
 

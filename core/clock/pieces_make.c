@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 
 enum { OUTSIDE_NODES = 8 };

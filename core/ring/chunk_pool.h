@@ -8,18 +8,17 @@
 
 #include "core/base/err.h"
 #include "core/ring/ring_file.h"
-
-enum { PP_POOL_CHUNKS_MAX = 16384 }; /* 1 GiB */
+#include "core/ring/room.h"
 
 struct pp_pool {
 	struct pp_ring_header *header; /* NULL: no file */
 	size_t map_bytes;
 	char path[512];
-	uint32_t backed;                            /* chunks reserved in the file, >= chunk_used */
-	uint32_t slots_backed;                      /* thread slots reserved in the file */
-	int (*may_grow)(void);                      /* NULL: always. 0: nobody drains it */
-	int no_space;                               /* the file system refused the last growth */
-	uint64_t free_map[PP_POOL_CHUNKS_MAX / 64]; /* drained chunks, lowest first: the hot set */
+	uint32_t backed;                             /* chunks reserved in the file, >= chunk_used */
+	uint32_t slots_backed;                       /* thread slots reserved in the file */
+	int (*may_grow)(void);                       /* NULL: always. 0: nobody drains it */
+	int no_space;                                /* the file system refused the last growth */
+	uint64_t free_map[PP_ROOM_MOST_CHUNKS / 64]; /* drained chunks, lowest first: the hot set */
 };
 
 struct pp_pool_options {

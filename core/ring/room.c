@@ -7,7 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "core/base/memory_room.h"
-#include "core/ring/chunk_pool.h"
+#include "core/ring/ring_file.h"
 
 enum { HEAD_BYTES = 65536 }; /* of the header, what is reserved at first */
 
@@ -57,6 +57,6 @@ int pp_room_chunks(const struct pp_room *room, const char *spool, uint64_t ring_
 	chunks = (bytes - HEAD_BYTES) / PP_CHUNK_BYTES;
 	if (chunks > (room->file_size - PP_RING_HEADER_BYTES) / PP_CHUNK_BYTES)
 		chunks = (room->file_size - PP_RING_HEADER_BYTES) / PP_CHUNK_BYTES;
-	*ret_chunks = chunks > PP_POOL_CHUNKS_MAX ? PP_POOL_CHUNKS_MAX : (uint32_t)chunks;
+	*ret_chunks = chunks > PP_ROOM_MOST_CHUNKS ? PP_ROOM_MOST_CHUNKS : (uint32_t)chunks;
 	return 0;
 }

@@ -8,7 +8,8 @@
 #include "core/base/err.h"
 
 enum {
-	PP_ROOM_LEAST_CHUNKS = 2, /* a thread must be able to close one and go on in another */
+	PP_ROOM_LEAST_CHUNKS = 2,    /* a thread must be able to close one and go on in another */
+	PP_ROOM_MOST_CHUNKS = 16384, /* 1 GiB */
 };
 
 struct pp_room {

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/collector.h"
 #include "core/ring/chunk_pool.h"
+#include "core/ring/cursor.h"
 #include "core/ring/wiped.h"
 
 struct pp_thread_ring {

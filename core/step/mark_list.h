@@ -2,7 +2,9 @@
 #ifndef PP_STEP_MARK_LIST_H
 #define PP_STEP_MARK_LIST_H
 
-#include "core/step/step_mark.h"
+#include "core/step/span.h"
+
+struct pp_steps;
 
 struct pp_mark {
 	int64_t number; /* place in the table; strictly ascending within a rank */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/step/mark_list.h"
+#include "core/step/step_mark.h"
 
 static int compare_number(const void *a, const void *b)
 {

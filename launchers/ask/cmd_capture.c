@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/parse.h"
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -81,10 +82,10 @@ static int read_wish(const struct pp_options *options, struct pp_wish *w)
 		return PP_EXIT_USAGE;
 	}
 	if (*steps)
-		pp_opt_parse_int(steps + 1, &w->amount, NULL);
+		pp_parse_int(steps + 1, &w->amount, NULL);
 	if (*duration || *last) {
 		w->kind = *duration ? PP_WISH_DURATION : PP_WISH_LAST;
-		pp_opt_parse_time(*duration ? duration : last, &w->amount, NULL);
+		pp_parse_time(*duration ? duration : last, &w->amount, NULL);
 		if (!w->amount) {
 			pp_say("option --%s: a window of no time holds nothing. As in 2s. Nothing was started.",
 			       *duration ? "duration" : "last");

@@ -11,8 +11,8 @@
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor_clock_talk.h"
 
 enum { PATIENCE_MS = 10000, PATIENCE_LEAST_MS = 200, DURATION_MS = 1000, DURATION_MOST_MS = 600000, GUARD_S = 60 };
 
@@ -60,14 +60,14 @@ static void read_options(const struct pp_options *options, struct pp_doctor_run 
 	int64_t value;
 
 	r->patience_ms = PATIENCE_MS;
-	if (silence && !pp_opt_parse_int(silence, &value, NULL) && value >= PATIENCE_LEAST_MS && value <= PATIENCE_MS)
+	if (silence && !pp_parse_int(silence, &value, NULL) && value >= PATIENCE_LEAST_MS && value <= PATIENCE_MS)
 		r->patience_ms = value;
 	r->duration_ms = DURATION_MS;
 	if (options->source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE &&
-	    !pp_opt_parse_time(options->value[PP_OPT_ID_DURATION], &value, NULL))
+	    !pp_parse_time(options->value[PP_OPT_ID_DURATION], &value, NULL))
 		r->duration_ms = value / 1000000 < DURATION_MOST_MS ? value / 1000000 : DURATION_MOST_MS;
 	if (*range)
-		pp_opt_parse_ports(range, &r->port_first, &r->port_last, NULL);
+		pp_parse_ports(range, &r->port_first, &r->port_last, NULL);
 }
 
 static void find_addresses(struct pp_doctor_host *h)

@@ -9,7 +9,7 @@
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "launchers/cmd.h"
-#include "launchers/doctor/doctor_clock_talk.h"
+#include "launchers/doctor/doctor_clock.h"
 
 enum {
 	POLL_MS = 5,

@@ -8,7 +8,7 @@
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "core/clock/same_clock.h"
-#include "launchers/doctor/doctor_clock_talk.h"
+#include "launchers/doctor/doctor_clock.h"
 
 enum { MAGIC = 0x6b6c6370 };
 

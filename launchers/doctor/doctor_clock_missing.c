@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/plain.h"
-#include "launchers/doctor/doctor_clock_talk.h"
+#include "launchers/doctor/doctor_clock.h"
 
 struct names {
 	char *text;

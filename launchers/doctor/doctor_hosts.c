@@ -9,6 +9,7 @@
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/write/apart.h"
 #include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/run/spool.h"
@@ -49,7 +50,7 @@ static void check_hosts(const struct pp_options *options)
 	int rc;
 
 	if (*range)
-		pp_opt_parse_ports(range, &o.port_first, &o.port_last, NULL);
+		pp_parse_ports(range, &o.port_first, &o.port_last, NULL);
 	rc = pp_apart(open_door, &o, &err);
 	if (rc == -EADDRINUSE)
 		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "podprof run --port-range A:B, with ports that are free", "%s", err.text);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/parse.h"
 #include "launchers/cmd.h"
 
 extern char **environ;
@@ -224,7 +225,7 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 	int64_t steps = 0;
 
 	if (id == PP_OPT_ID_STEPS && (groups & PP_OPT_CAPTURE)) /* a live job's steps are counted from now */
-		return *value == '+' && !pp_opt_parse_int(value + 1, &steps, NULL) && steps > 0
+		return *value == '+' && !pp_parse_int(value + 1, &steps, NULL) && steps > 0
 		               ? 0
 		               : pp_err_set(err, -EINVAL,
 		                            "option --steps: '%s' is not a number of steps to come. Give +N, as in +5", value);

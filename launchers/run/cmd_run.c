@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/keeper.h"
+#include "core/base/parse.h"
 #include "core/base/step_windows.h"
 #include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
@@ -95,7 +96,7 @@ static int check_windows(const struct pp_options *options)
 
 	if (*options->value[PP_OPT_ID_STEPS])
 		pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL);
-	pp_opt_parse_int(options->value[PP_OPT_ID_EVERY], &every, NULL);
+	pp_parse_int(options->value[PP_OPT_ID_EVERY], &every, NULL);
 	if (!pp_step_windows_repeat(&windows, every, &err))
 		return -1;
 	if (options->source[PP_OPT_ID_EVERY] == PP_FROM_COMMAND_LINE || options->source[PP_OPT_ID_STEPS] == PP_FROM_COMMAND_LINE) {
@@ -126,7 +127,7 @@ static int check_back(struct pp_options *options)
 		if (!*value)
 			continue;
 		if (ids[i] == PP_OPT_ID_KEEP)
-			pp_opt_parse_time(value, &keep, NULL);
+			pp_parse_time(value, &keep, NULL);
 		if (!keep)
 			why = "no time holds nothing. As in 30s";
 		else if (asks_for_windows(options))
@@ -243,8 +244,9 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	in.program = self;
 	in.job = run->job.name;
 	in.meeting = run->spans ? "" : NULL; /* a name that is passed on; the keeper has its value */
-	in.forward = how == PP_FORWARD_BY_LIST;
 	rc = pp_env_plan_make(&in, &run->plan, err);
+	if (!rc && how == PP_FORWARD_BY_LIST) /* the last: it names all the others */
+		rc = pp_env_plan_add(&run->plan, PP_FORWARD_LIST, pp_forward_list(&run->plan, get_variable), err);
 	if (rc)
 		return rc;
 	*ret_cure = "'podprof doctor' says more";

@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launchers/run/forward.h"
 #include "launchers/run/meet.h"
 
-static int add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
+int pp_env_plan_add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
 {
 	if (!value)
 		return pp_err_set(err, -ENOMEM, "no memory for the environment of the job");
@@ -91,12 +90,12 @@ static int add_ways_in(const struct pp_env_plan_input *in, struct pp_env_plan *p
 		const char *had = in->get(way[i][0]);
 
 		if (had && *had && strcmp(had, in->library) != 0)
-			rc = add(plan, way[i][1], strdup(had), err);
+			rc = pp_env_plan_add(plan, way[i][1], strdup(had), err);
 		if (!rc)
-			rc = add(plan, way[i][0], strdup(in->library), err);
+			rc = pp_env_plan_add(plan, way[i][0], strdup(in->library), err);
 	}
 	if (!rc && in->shim)
-		rc = add(plan, "PYTHONPATH", python_path(in), err);
+		rc = pp_env_plan_add(plan, "PYTHONPATH", python_path(in), err);
 	return rc;
 }
 
@@ -104,14 +103,14 @@ static int add_ways_in(const struct pp_env_plan_input *in, struct pp_env_plan *p
 static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
 {
 	const char *restart = in->get("TORCHELASTIC_RESTART_COUNT");
-	int rc = add(plan, "PODPROF_PROGRAM", strdup(in->program), err);
+	int rc = pp_env_plan_add(plan, "PODPROF_PROGRAM", strdup(in->program), err);
 
 	if (!rc)
-		rc = add(plan, "PODPROF_JOB", strdup(in->job), err);
+		rc = pp_env_plan_add(plan, "PODPROF_JOB", strdup(in->job), err);
 	if (!rc && restart)
-		rc = add(plan, "PODPROF_RESTART", strdup(restart), err);
+		rc = pp_env_plan_add(plan, "PODPROF_RESTART", strdup(restart), err);
 	if (!rc && in->meeting)
-		rc = add(plan, PP_MEET_VARIABLE, strdup(in->meeting), err);
+		rc = pp_env_plan_add(plan, PP_MEET_VARIABLE, strdup(in->meeting), err);
 	return rc;
 }
 
@@ -123,9 +122,9 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 	if (strpbrk(in->library, ": "))
 		return pp_err_set(err, -EINVAL, "cannot preload '%s': the path has a blank or a colon. Install podprof elsewhere",
 		                  in->library);
-	rc = add(ret_plan, "PODPROF_SPOOL", strdup(in->spool), err);
+	rc = pp_env_plan_add(ret_plan, "PODPROF_SPOOL", strdup(in->spool), err);
 	if (!rc)
-		rc = add(ret_plan, "LD_PRELOAD", preload(in), err);
+		rc = pp_env_plan_add(ret_plan, "LD_PRELOAD", preload(in), err);
 	if (!rc)
 		rc = add_ways_in(in, ret_plan, err);
 	if (!rc && in->program)
@@ -138,10 +137,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 		/* Where the job writes is no default of another directory and host. */
 		if (in->options->source[i] == PP_FROM_DEFAULT && i != PP_OPT_ID_OUTPUT)
 			continue;
-		rc = add(ret_plan, pp_opt_table[i].env, strdup(i == PP_OPT_ID_OUTPUT ? in->output : value), err);
+		rc = pp_env_plan_add(ret_plan, pp_opt_table[i].env, strdup(i == PP_OPT_ID_OUTPUT ? in->output : value), err);
 	}
-	if (!rc && in->forward)
-		rc = add(ret_plan, PP_FORWARD_LIST, pp_forward_list(ret_plan, in->get), err);
 	if (rc)
 		pp_env_plan_release(ret_plan);
 	return rc;

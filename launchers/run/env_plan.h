@@ -28,13 +28,14 @@ struct pp_env_plan_input {
 	const char *program;                  /* path of podprof, NULL: ranks of hosts without a spool do not make one */
 	const char *job;
 	const char *meeting; /* where hosts may meet (meet.h), or "" until that is known; NULL: nowhere */
-	int forward;         /* mpirun is to pass them on by its list */
 	const char *shim;    /* directory of the Python shim, NULL: there is none */
 };
 
 /* What the user has is kept: LD_PRELOAD and PYTHONPATH behind ours, another NVTX injection in PODPROF_NVTX_CHAIN, another ITT
  * collector in PODPROF_ITT_CHAIN. Nothing is set yet. */
 int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret_plan, struct pp_err *err);
+/* One more; `value` is the plan's from then on, NULL: -ENOMEM. */
+int pp_env_plan_add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err);
 /* Another value for one of them; it is the plan's from then on. */
 void pp_env_plan_replace(struct pp_env_plan *plan, const char *name, char *value);
 /* setenv() all; on failure none is changed for good: the caller execs with what it had. */

@@ -7,6 +7,7 @@
 
 #include "aggregate/keeper/capture/timed.h"
 #include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "core/base/signal_name.h"
 #include "launchers/cmd.h"
 
@@ -43,7 +44,7 @@ static void find_fault(const struct pp_options *o, enum pp_opt_id id, char *why,
 	else if (id == PP_OPT_ID_AT && ns <= now_ns() - (int64_t)START_S * SECOND)
 		snprintf(why, size, "'%s' is past. For another day give @SECONDS since 1970, as date +@%%s -d tomorrow prints them",
 		         value);
-	else if (id == PP_OPT_ID_DURATION && (pp_opt_parse_time(value, &ns, NULL) || !ns))
+	else if (id == PP_OPT_ID_DURATION && (pp_parse_time(value, &ns, NULL) || !ns))
 		snprintf(why, size, "a window of no time holds nothing. As in 2s");
 }
 

@@ -12,7 +12,7 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/session/window_rows.h"
-#include "core/base/opt.h"
+#include "core/base/parse.h"
 
 enum { SECOND = 1000000000 };
 
@@ -52,7 +52,7 @@ int pp_timed_parse_at(const char *text, int64_t now_ns, int64_t *ret_ns, struct 
 	struct tm tm;
 
 	if (*text == '@') {
-		if (pp_opt_parse_int(text + 1, &number, NULL) || number > INT64_MAX / SECOND)
+		if (pp_parse_int(text + 1, &number, NULL) || number > INT64_MAX / SECOND)
 			return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds since 1970, as date +@%%s prints them",
 			                  text);
 		*ret_ns = number * SECOND;
@@ -87,9 +87,9 @@ void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, 
 	note(t, "at", at);
 	note(t, "duration", duration);
 	if (*delay)
-		pp_opt_parse_time(delay, &t->delay_ns, NULL);
+		pp_parse_time(delay, &t->delay_ns, NULL);
 	if (*duration)
-		pp_opt_parse_time(duration, &t->duration_ns, NULL);
+		pp_parse_time(duration, &t->duration_ns, NULL);
 	if (!*at || pp_timed_parse_at(at, realtime_ns(), &t->at_ns, NULL))
 		return;
 	t->from_raw = now.raw_ns + (t->at_ns - realtime_ns());

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/opt.h"
+#include "core/base/parse.h"
 #include "core/base/rank_list.h"
 
 #define HEAD "podprof 1 "
@@ -40,7 +40,7 @@ static int take_word(struct pp_wish *w, const char *word, int *amounts)
 			continue;
 		w->kind = (enum pp_wish_kind)k;
 		++*amounts;
-		return pp_opt_parse_int(word + n + 1, &w->amount, NULL) || !w->amount ? -1 : 0;
+		return pp_parse_int(word + n + 1, &w->amount, NULL) || !w->amount ? -1 : 0;
 	}
 	return -1;
 }

@@ -11,6 +11,7 @@
 #include "aggregate/keeper/clock/clock_socket.h"
 #include "core/base/err.h"
 #include "core/base/tick.h"
+#include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 
 struct pp_clock_link;

@@ -1,5 +1,6 @@
 /* GPU to host out of launches and synchronisations, on virtual clocks: error within the bound, and the bound as wide as the driver
  * is slow. */
+#include "core/clock/clock_map.h"
 #include "core/clock/gpu_fit.h"
 
 #include <math.h>

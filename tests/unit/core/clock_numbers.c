@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 #include "tests/test.h"
 

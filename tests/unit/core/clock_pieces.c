@@ -1,4 +1,5 @@
 /* Chains of lines: what they map to, how sure they are, and one behind the other. */
+#include "core/clock/clock_map.h"
 #include "core/clock/pieces.h"
 
 #include <errno.h>

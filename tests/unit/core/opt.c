@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "core/base/parse.h"
 #include "core/base/rank_list.h"
 #include "tests/test.h"
 
@@ -12,13 +13,13 @@ TEST(bytes)
 	struct pp_err err;
 	uint64_t n = 0;
 
-	CHECK(!pp_opt_parse_bytes("4096", &n, NULL) && n == 4096);
-	CHECK(!pp_opt_parse_bytes("256M", &n, NULL) && n == 256u << 20);
-	CHECK(!pp_opt_parse_bytes("2k", &n, NULL) && n == 2048);
-	CHECK(!pp_opt_parse_bytes("1GiB", &n, NULL) && n == 1u << 30);
+	CHECK(!pp_parse_bytes("4096", &n, NULL) && n == 4096);
+	CHECK(!pp_parse_bytes("256M", &n, NULL) && n == 256u << 20);
+	CHECK(!pp_parse_bytes("2k", &n, NULL) && n == 2048);
+	CHECK(!pp_parse_bytes("1GiB", &n, NULL) && n == 1u << 30);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		n = 7;
-		CHECK_INT(pp_opt_parse_bytes(bad[i], &n, &err), -EINVAL);
+		CHECK_INT(pp_parse_bytes(bad[i], &n, &err), -EINVAL);
 		CHECK_INT(n, 7);
 		CHECK(strstr(err.text, "is not a size") != NULL);
 	}
@@ -30,9 +31,9 @@ TEST(steps)
 	int64_t first = 1, last = 2;
 	struct pp_err err;
 
-	CHECK(!pp_opt_parse_steps("10:20", &first, &last, NULL) && first == 10 && last == 20);
+	CHECK(!pp_parse_steps("10:20", &first, &last, NULL) && first == 10 && last == 20);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		CHECK_INT(pp_opt_parse_steps(bad[i], &first, &last, &err), -EINVAL);
+		CHECK_INT(pp_parse_steps(bad[i], &first, &last, &err), -EINVAL);
 		CHECK(first == 10 && last == 20);
 	}
 }
@@ -41,13 +42,13 @@ TEST(numbers_and_times)
 {
 	int64_t n = 0;
 
-	CHECK(!pp_opt_parse_int("0", &n, NULL) && n == 0);
-	CHECK_INT(pp_opt_parse_int("1x", &n, NULL), -EINVAL);
-	CHECK_INT(pp_opt_parse_int("9223372036854775808", &n, NULL), -EINVAL);
-	CHECK(!pp_opt_parse_time("2", &n, NULL) && n == 2000000000);
-	CHECK(!pp_opt_parse_time("500ms", &n, NULL) && n == 500000000);
-	CHECK_INT(pp_opt_parse_time("5 s", &n, NULL), -EINVAL);
-	CHECK_INT(pp_opt_parse_time("9223372036854775807h", &n, NULL), -EINVAL);
+	CHECK(!pp_parse_int("0", &n, NULL) && n == 0);
+	CHECK_INT(pp_parse_int("1x", &n, NULL), -EINVAL);
+	CHECK_INT(pp_parse_int("9223372036854775808", &n, NULL), -EINVAL);
+	CHECK(!pp_parse_time("2", &n, NULL) && n == 2000000000);
+	CHECK(!pp_parse_time("500ms", &n, NULL) && n == 500000000);
+	CHECK_INT(pp_parse_time("5 s", &n, NULL), -EINVAL);
+	CHECK_INT(pp_parse_time("9223372036854775807h", &n, NULL), -EINVAL);
 }
 
 TEST(slow_steps)
@@ -56,11 +57,11 @@ TEST(slow_steps)
 	                                  "step>1001x", "step>-2x", "step>x", "step>3x ", "step>2.5555x", "step<3x"};
 	int64_t n = 7;
 
-	CHECK(!pp_opt_parse_slow("step>3x", &n, NULL) && n == 3000);
-	CHECK(!pp_opt_parse_slow("step>2.5x", &n, NULL) && n == 2500);
-	CHECK(!pp_opt_parse_slow("step>1.001x", &n, NULL) && n == 1001);
+	CHECK(!pp_parse_slow("step>3x", &n, NULL) && n == 3000);
+	CHECK(!pp_parse_slow("step>2.5x", &n, NULL) && n == 2500);
+	CHECK(!pp_parse_slow("step>1.001x", &n, NULL) && n == 1001);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CHECK_INT(pp_opt_parse_slow(bad[i], &n, NULL), -EINVAL);
+		CHECK_INT(pp_parse_slow(bad[i], &n, NULL), -EINVAL);
 	CHECK_INT(n, 1001);
 }
 

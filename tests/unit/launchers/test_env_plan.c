@@ -130,10 +130,9 @@ TEST(itt_and_python_find_us_first)
 	                               .output = "/logs",
 	                               .options = &options,
 	                               .get = get,
-	                               .forward = 1,
 	                               .shim = "/p/lib/python"};
 	struct pp_err err;
-	const char *list;
+	char *list;
 
 	defaults(&options);
 	itt = "/user/itt.so";
@@ -142,9 +141,9 @@ TEST(itt_and_python_find_us_first)
 	CHECK_STR(value_of(&plan, "INTEL_LIBITTNOTIFY64"), "/p/lib/libpodprof.so");
 	CHECK_STR(value_of(&plan, "PODPROF_ITT_CHAIN"), "/user/itt.so");
 	CHECK_STR(value_of(&plan, "PYTHONPATH"), "/p/lib/python:/user/modules:/p/lib/python-other:");
-	list = value_of(&plan, PP_FORWARD_LIST);
-	CHECK(list && strstr(list, ";INTEL_LIBITTNOTIFY64;") && strstr(list, ";PODPROF_ITT_CHAIN;") &&
-	      strstr(list, ";PYTHONPATH;"));
+	list = pp_forward_list(&plan, get);
+	CHECK(list && strstr(list, ";INTEL_LIBITTNOTIFY64;") && strstr(list, ";PODPROF_ITT_CHAIN;") && strstr(list, ";PYTHONPATH"));
+	free(list);
 	pp_env_plan_release(&plan);
 	itt = "/p/lib/libpodprof.so";
 	python = "/put/in/front:/p/lib/python:/user/modules";
@@ -175,21 +174,21 @@ TEST(other_hosts_get_it_too)
 	                               .options = &options,
 	                               .get = get,
 	                               .program = "/p/bin/podprof",
-	                               .job = "job",
-	                               .forward = 1};
+	                               .job = "job"};
 	struct pp_err err;
-	const char *list;
+	char *list;
 
 	defaults(&options);
 	CHECK_INT(pp_env_plan_make(&in, &plan, &err), 0);
 	CHECK_STR(value_of(&plan, "PODPROF_OUTPUT"), "/logs");
 	CHECK_STR(value_of(&plan, "PODPROF_JOB"), "job");
-	list = value_of(&plan, PP_FORWARD_LIST);
+	list = pp_forward_list(&plan, get);
 	CHECK(list && !strncmp(list, "PODPROF_SPOOL;LD_PRELOAD;", 25) && !strchr(list, '='));
+	free(list);
 	pp_env_plan_release(&plan);
 	preload = "USER=1;B";
 	CHECK_STR((list = pp_forward_list(&plan, get_list)), "USER=1;B");
-	free((char *)list);
+	free(list);
 	preload = NULL;
 }
 
