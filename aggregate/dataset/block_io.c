@@ -66,6 +66,16 @@ void pp_block_u(struct pp_block_io *io, uint64_t *value)
 	}
 }
 
+uint8_t *pp_block_take(struct pp_block_io *io, size_t n)
+{
+	if (io->reads && !io->fault && n > io->size - io->at)
+		pp_block_fault(io, -EBADMSG, "its length");
+	if (io->fault || (!io->reads && !room_for(io, n)))
+		return NULL;
+	io->at += n;
+	return io->bytes + io->at - n;
+}
+
 void pp_block_s(struct pp_block_io *io, int64_t *value)
 {
 	uint64_t v = ((uint64_t)*value << 1) ^ (*value < 0 ? UINT64_MAX : 0);

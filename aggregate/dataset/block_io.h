@@ -24,6 +24,8 @@ struct pp_block_io {
 };
 
 void pp_block_fault(struct pp_block_io *io, int code, const char *what);
+/* The next n bytes, to write or to read; NULL is a fault. */
+uint8_t *pp_block_take(struct pp_block_io *io, size_t n);
 void pp_block_u(struct pp_block_io *io, uint64_t *value);
 void pp_block_s(struct pp_block_io *io, int64_t *value);
 /* As the difference to another value. */

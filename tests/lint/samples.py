@@ -19,6 +19,7 @@ RECURSION = 'int down(int n);\n\nint down(int n)\n{\n\treturn n ? down(n - 1) : 
 FREED_USED = '#include <stdlib.h>\n\nint f(int *p);\n\nint f(int *p)\n{\n\tfree(p);\n\treturn *p;\n}\n'
 OUT_OF_BOUNDS = 'int g(void);\n\nint g(void)\n{\n\tint a[4] = {0};\n\n\treturn a[4];\n}\n'
 RECORDS = '/* PP_RECORD(symbol, value, what): kinds. */\n'
+COLUMN_ROWS = '/* PP_TABLE(name) PP_COLUMN(name, type) PP_TABLE_END(): rows. */\n'
 MPI_ROWS = '/* PP_MPI(symbol, class): calls. */\n'
 
 # check: [(files, what must be printed, ...)]; a name with '!' at its end is executable.
@@ -89,6 +90,8 @@ BAD = {
          "mpi/a.def:2: docs/sources.md does not name 'Sendrecv'"),
         ({'core/a.def': '/* PP_OPT(name, NAME, argument, default, type, groups, help): options. */\nPP_OPT("a-b", A, "", "", FLAG, RUN, "x")\n'},
          'core/a.def:2: option "a-b" is called A'),
+        ({'core/a.def': COLUMN_ROWS + 'PP_TABLE(a)\nPP_COLUMN(x, I8)\nPP_TABLE_END()\nPP_TABLE(b)\nPP_COLUMN(x, I8)\nPP_COLUMN(x, U8)\n'},
+         'core/a.def:7: b x stands in line 6 already'),
         ({'aggregate/a.def': '/* PP_H5(group, variable, dimensions, type, unit, what): rows. */\nPP_H5("g", "v", "d", I32, "", "x")\n',
           'docs/formats.md': '### /g\n\n'}, 'aggregate/a.def:2: docs/formats.md lacks the row in ### /g'),
     ],

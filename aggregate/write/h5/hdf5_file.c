@@ -237,6 +237,7 @@ static hid_t column_plist(int rank, const hsize_t *size, hid_t type)
 	for (int i = 0; i < rank; i++)
 		chunk[i] = size[i];
 	for (int i = 1; i < rank; i++)
+		/* may warn use-of-uninitialized-value: dims_of() sets as many as rank */
 		row_bytes *= size[i];
 	rows = rank ? size[0] : 1;
 	if (rank && rows * row_bytes > SMALL_BYTES && H5Tget_class(type) != H5T_STRING) {
@@ -284,9 +285,29 @@ static int dims_of(const struct pp_h5 *h, const struct pp_h5_row *row, size_t *d
 	return rank;
 }
 
-static void put(struct pp_h5 *h, const char *variable, hid_t text, const void *data)
+/* CF conventions: what the numbers of a code mean. */
+static void attribute_words(struct pp_h5 *h, hid_t d, const char *words)
 {
-	const struct pp_h5_row *row = pp_h5_find(h->group_name, variable);
+	int8_t value[INT8_MAX];
+	hsize_t n = 1;
+	hid_t space, a;
+
+	for (const char *p = words; *p; p++)
+		n += *p == ' ';
+	for (hsize_t i = 0; i < n; i++)
+		value[i] = (int8_t)i;
+	space = H5Screate_simple(1, &n, NULL);
+	a = H5Acreate2(d, "flag_values", H5T_NATIVE_INT8, space, H5P_DEFAULT, H5P_DEFAULT);
+	if (a < 0 || H5Awrite(a, H5T_NATIVE_INT8, value) < 0)
+		fail(h, "flag_values");
+	H5Aclose(a);
+	H5Sclose(space);
+	if (!h->code)
+		attribute_text(h, d, "flag_meanings", words);
+}
+
+static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const void *data)
+{
 	size_t dim[PP_H5_MOST_DIMS];
 	hsize_t size[PP_H5_MOST_DIMS];
 	hid_t space, create, type, d;
@@ -294,10 +315,6 @@ static void put(struct pp_h5 *h, const char *variable, hid_t text, const void *d
 
 	if (h->code)
 		return;
-	if (!row) {
-		h->code = pp_err_set(h->err, -EINVAL, "variable '%s' of group '%s' is not in the layout", variable, h->group_name);
-		return;
-	}
 	rank = dims_of(h, row, dim, size);
 	if (rank < 0)
 		return;
@@ -305,13 +322,15 @@ static void put(struct pp_h5 *h, const char *variable, hid_t text, const void *d
 	space = rank ? H5Screate_simple(rank, size, NULL) : H5Screate(H5S_SCALAR);
 	create = column_plist(rank, size, type);
 	errno = 0;
-	d = H5Dcreate2(h->group, variable, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 	if (d < 0 || H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-		fail(h, variable);
+		fail(h, row->variable);
 	if (!h->code && row->unit[0])
 		attribute_text(h, d, "units", row->unit);
 	if (!h->code)
 		attribute_text(h, d, "long_name", row->what);
+	if (!h->code && row->words)
+		attribute_words(h, d, row->words);
 	if (!h->code)
 		attach(h, d, row, dim, rank);
 	if (d >= 0 && (!rank || h->dim[dim[0]].scale != d))
@@ -320,13 +339,33 @@ static void put(struct pp_h5 *h, const char *variable, hid_t text, const void *d
 	H5Sclose(space);
 }
 
+static const struct pp_h5_row *find(struct pp_h5 *h, const char *variable)
+{
+	const struct pp_h5_row *row = pp_h5_find(h->group_name, variable);
+
+	if (!row && !h->code)
+		h->code = pp_err_set(h->err, -EINVAL, "variable '%s' of group '%s' is not in the layout", variable, h->group_name);
+	return row;
+}
+
+void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data)
+{
+	put(h, row, H5I_INVALID_HID, data);
+}
+
 void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data)
 {
-	put(h, variable, H5I_INVALID_HID, data);
+	put(h, find(h, variable), H5I_INVALID_HID, data);
 }
 
 void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
                      const void *context)
+{
+	pp_h5_put_row_texts(h, find(h, variable), n, get, context);
+}
+
+void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
+                         const void *context)
 {
 	char **text;
 	hid_t type;
@@ -342,10 +381,10 @@ void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char
 	}
 	if (text && i == n) {
 		type = text_type(H5T_VARIABLE);
-		put(h, variable, type, text);
+		put(h, row, type, text);
 		H5Tclose(type);
 	} else {
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", variable);
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", row->variable);
 	}
 	for (i = 0; text && i < n; i++)
 		free(text[i]);
@@ -370,6 +409,6 @@ void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const voi
 	}
 	for (size_t i = 0; i < n; i++)
 		memcpy(data + i * size, (const char *)first + i * stride, size);
-	put(h, variable, H5I_INVALID_HID, data);
+	put(h, row, H5I_INVALID_HID, data);
 	free(data);
 }

@@ -42,6 +42,10 @@ void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data);
 /* Texts of a column: get(context, i) for i in 0..n-1. */
 void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
                      const void *context);
+/* The same of a row that is not in hdf5_layout.def. */
+void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data);
+void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
+                         const void *context);
 /* One member of an array of structs as a column: `size` is the member's, and must be the row's. */
 void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size);
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 const struct pp_h5_row pp_h5_layout[] = {
-#define PP_H5(group, variable, dims, type, unit, what) {group, variable, dims, PP_H5_##type, unit, what},
+#define PP_H5(group, variable, dims, type, unit, what) {group, variable, dims, PP_H5_##type, unit, what, NULL},
 #include "aggregate/write/h5/hdf5_layout.def"
 #undef PP_H5
-        {NULL, NULL, NULL, PP_H5_I8, NULL, NULL},
+        {NULL, NULL, NULL, PP_H5_I8, NULL, NULL, NULL},
 };
 
 const struct pp_h5_row *pp_h5_find(const char *group, const char *variable)

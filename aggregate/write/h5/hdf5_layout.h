@@ -13,6 +13,7 @@ struct pp_h5_row {
 	const char *dims; /* names, blank between; "": scalar */
 	enum pp_h5_type type;
 	const char *unit, *what;
+	const char *words; /* of a code: what 0, 1 .. mean, blank between; NULL: it is none */
 };
 
 /* All rows; ends with group NULL. */

@@ -1,0 +1,46 @@
+/* The function PP_TABLE_DESC(id): descriptions of the tables in PP_TABLE_LIST. Included by one .c file a list: table_list.c, and
+ * tests that have a list of their own. */
+#ifndef PP_TABLE_DESC
+#define PP_TABLE_DESC pp_table_desc
+#include "aggregate/dataset/table/table_list.h"
+#endif
+
+#define PP_RULE_BY(function) PP_RULE_CALL, .by = (function)
+/* Inside a function, `row` is its table's struct: a column needs not say whose it is. */
+#define PP_TABLE(name, rows, group, dimension, made, check, absent)                                                                \
+	static const struct pp_table_desc *describe_##name(void)                                                                   \
+	{                                                                                                                          \
+		typedef struct pp_row_##name row;                                                                                  \
+		static struct pp_table_desc desc = {#name,       group, dimension, absent, PP_MADE_##made,                         \
+		                                    sizeof(row), check, 0,         0,      NULL};                                  \
+		static const struct pp_column column[] = {
+#define PP_INDEX(name, what) {#name, "", "", what, "", 0, 0, PP_TYPE_I64, 0, PP_RULE_INDEX, NULL},
+#define PP_ARRAY(name, type, count, dimension, unit, rule_of, what)                                                                \
+	{#name,                                                                                                                    \
+	 dimension,                                                                                                                \
+	 unit,                                                                                                                     \
+	 what,                                                                                                                     \
+	 "",                                                                                                                       \
+	 offsetof(row, name),                                                                                                      \
+	 count,                                                                                                                    \
+	 PP_TYPE_##type,                                                                                                           \
+	 sizeof(pp_c_##type),                                                                                                      \
+	 .rule = PP_RULE_##rule_of},
+#define PP_COLUMN(name, type, unit, rule_of, what) PP_ARRAY(name, type, 1, "", unit, rule_of, what)
+#define PP_CODE(name, words, rule_of, what)                                                                                        \
+	{#name, "", "", what, words, offsetof(row, name), 1, PP_TYPE_CODE, sizeof(pp_c_CODE), .rule = PP_RULE_##rule_of},
+#define PP_TABLE_END()                                                                                                             \
+	}                                                                                                                          \
+	;                                                                                                                          \
+	return pp_table_describe(&desc, column, sizeof(column) / sizeof(*column));                                                 \
+	}
+#include PP_TABLE_LIST
+
+const struct pp_table_desc *PP_TABLE_DESC(int id)
+{
+	static const struct pp_table_desc *(*const describe[])(void) = {
+#define PP_TABLE(name, rows, group, dimension, made, check, absent) describe_##name,
+#include PP_TABLE_LIST
+	};
+	return describe[id]();
+}

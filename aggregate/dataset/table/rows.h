@@ -1,0 +1,16 @@
+/* Row structs of the tables in PP_TABLE_LIST: struct pp_row_NAME. Included once a list, by table_list.h and by tests that have a
+ * list of their own. */
+#include "aggregate/dataset/table/table.h"
+
+#ifndef PP_TABLE_LIST
+#define PP_TABLE_LIST "aggregate/dataset/table/table_list.def"
+#endif
+
+#define PP_TABLE(name, rows, group, dimension, made, check, absent) struct pp_row_##name {
+#define PP_COLUMN(name, type, unit, rule, what) pp_c_##type name;
+#define PP_ARRAY(name, type, count, dimension, unit, rule, what) pp_c_##type name[count];
+#define PP_CODE(name, words, rule, what) pp_c_CODE name;
+#define PP_TABLE_END()                                                                                                             \
+	}                                                                                                                          \
+	;
+#include PP_TABLE_LIST

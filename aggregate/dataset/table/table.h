@@ -1,0 +1,92 @@
+/* Tables of the dataset, each out of one description: structs for code that knows its table, columns for code that takes any.
+ * In: descriptions (table_list.def) and rows. Out: merged rows, bytes, columns of 64-bit values, text. One thread. A table owns its
+ * rows; texts are the interner's. Errors: 0 or -errno. */
+#ifndef PP_TABLE_TABLE_H
+#define PP_TABLE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/ring/intern.h"
+
+enum {
+	PP_TABLE_KEYS = 4,
+	PP_TABLE_COLUMNS = 64,
+	PP_TABLE_BATCH = 1024 /* rows */
+};
+#define PP_TABLE_TIME_MAX ((int64_t)1 << 55) /* a year: sums of a few stay in int64 */
+
+enum pp_type {
+#define PP_TYPE(name, c_type, sum_type, h5) PP_TYPE_##name,
+#include "aggregate/dataset/table/type.def"
+};
+#define PP_TYPE(name, c_type, sum_type, h5) typedef c_type pp_c_##name;
+#include "aggregate/dataset/table/type.def"
+
+enum pp_rule { PP_RULE_INDEX, PP_RULE_KEY, PP_RULE_PART, PP_RULE_SUM, PP_RULE_MAX, PP_RULE_MIN, PP_RULE_FIRST, PP_RULE_CALL };
+enum pp_made { PP_MADE_HOST, PP_MADE_POD };
+
+struct pp_column {
+	const char *name, *dim, *unit, *what; /* dim: of an array */
+	const char *words;                    /* of a CODE */
+	size_t offset;
+	uint32_t count; /* values a row; 0: INDEX, which no row holds */
+	uint8_t type, size, rule;
+	/* BY(): makes of `to` what both rows say. Associative; it runs before any other column of the row is merged. */
+	void (*by)(const struct pp_column *c, void *to, const void *from);
+};
+
+struct pp_table_desc {
+	const char *name, *group, *dim, *absent;
+	enum pp_made made;
+	size_t row_size;
+	const char *(*check)(const void *row); /* of a row that came from elsewhere: what is wrong, NULL: nothing */
+	size_t columns, keys;
+	const struct pp_column *column;
+};
+
+struct pp_table {
+	const struct pp_table_desc *desc;
+	void *row; /* struct pp_row_NAME [rows] */
+	size_t rows, room;
+};
+
+const struct pp_table_desc *pp_table_describe(struct pp_table_desc *desc, const struct pp_column *column, size_t columns);
+/* Changes with every name, type and rule of the tables that hosts send: equal numbers understand each other's bytes. */
+uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables);
+
+/* A new row of zeros, valid until the next one; NULL: no memory. */
+void *pp_table_add(struct pp_table *t);
+int pp_table_room(struct pp_table *t, size_t rows);
+
+/* Element k of a column of n rows as 64 bits, and back. Store: not 0 for a value that the column's type does not have. */
+void pp_column_load(const struct pp_column *c, const struct pp_table *t, size_t first, size_t n, size_t k, int64_t *to);
+int pp_column_store(const struct pp_column *c, struct pp_table *t, size_t first, size_t n, size_t k, const int64_t *from);
+/* Are the values in the range of their type, beyond what its bits hold? */
+int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value);
+/* Word number `code` of a CODE, and its length; "" where there is none. */
+const char *pp_column_word(const struct pp_column *c, int64_t code, int *ret_length);
+
+/* Place of every text in the order of texts, which keys are compared by. NULL: no memory. To be freed. */
+uint32_t *pp_names_rank(const struct pp_intern *names);
+/* Sorts by key and merges rows of one key: once, before a table is sent or merged. */
+int pp_table_seal(struct pp_table *t, const uint32_t *rank);
+/* 1, 0 or -ENOMEM. */
+int pp_table_is_sealed(const struct pp_table *t, const uint32_t *rank);
+
+struct pp_table_merge {
+	const uint32_t *rank; /* pp_names_rank() */
+	const int64_t *shift; /* [parts] added to TIME; NULL: none */
+	/* Whether a WORKER is this part's: rows of others are left out. NULL: all are. */
+	int (*has)(const void *context, size_t part, int32_t worker);
+	const void *context;
+};
+/* Sealed parts to one sealed table, in one pass over all. Associative; only FIRST and BY() know the order of parts. */
+int pp_table_merge(const struct pp_table *part, size_t parts, const struct pp_table_merge *how, struct pp_table *ret_table);
+
+/* For people and scripts: a line of names and one a row; an object with columns. Texts and words are written out. */
+void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to);
+void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE *to);
+
+#endif

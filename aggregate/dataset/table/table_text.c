@@ -1,0 +1,104 @@
+/* Tables as text: CSV and JSON; see table.h. Called by `podprof report --table`. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "aggregate/dataset/table/table.h"
+
+#define EXACT ((int64_t)1 << 53) /* JSON readers take numbers for doubles: larger ones are text */
+
+/* CSV doubles quotes (RFC 4180); JSON escapes what a page or a reader could take for its own. */
+static void put_quoted(const char *text, int length, int is_json, FILE *to)
+{
+	fputc('"', to);
+	for (int i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (is_json && (c < ' ' || strchr("<>&\"\\", c)))
+			fprintf(to, "\\u%04x", (unsigned)c);
+		else if (c == '"')
+			fputs("\"\"", to);
+		else
+			fputc(c, to);
+	}
+	fputc('"', to);
+}
+
+static void put_value(const struct pp_column *c, int64_t v, const struct pp_intern *names, int is_json, FILE *to)
+{
+	const char *word;
+	size_t length;
+	double real;
+	int n;
+
+	switch (c->type) {
+	case PP_TYPE_TEXT:
+		word = pp_intern_text(names, (uint32_t)v, &length);
+		put_quoted(word, (int)length, is_json, to);
+		return;
+	case PP_TYPE_CODE:
+		word = pp_column_word(c, v, &n);
+		put_quoted(word, n, is_json, to);
+		return;
+	case PP_TYPE_F64:
+		memcpy(&real, &v, sizeof(real));
+		fprintf(to, "%.17g", real);
+		return;
+	default:
+		n = is_json && (c->type == PP_TYPE_U64 ? (uint64_t)v > (uint64_t)EXACT : v > EXACT || v < -EXACT);
+		fputs(n ? "\"" : "", to);
+		fprintf(to, c->type == PP_TYPE_U64 ? "%" PRIu64 : "%" PRId64, v);
+		fputs(n ? "\"" : "", to);
+	}
+}
+
+void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to)
+{
+	for (size_t r = 0; r <= t->rows; r++) {
+		const char *comma = "";
+
+		for (size_t i = 0; i < t->desc->columns; i++) {
+			const struct pp_column *c = &t->desc->column[i];
+
+			for (size_t k = 0; k < c->count && c->rule != PP_RULE_PART; k++, comma = ",") {
+				int64_t v;
+
+				fputs(comma, to);
+				if (!r) {
+					fputs(c->name, to);
+					if (c->count > 1)
+						fprintf(to, "_%zu", k);
+					continue;
+				}
+				pp_column_load(c, t, r - 1, 1, k, &v);
+				put_value(c, v, names, 0, to);
+			}
+		}
+		fputc('\n', to);
+	}
+}
+
+void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE *to)
+{
+	const char *comma = "";
+
+	fprintf(to, "{\"table\":\"%s\",\"rows\":%zu,\"columns\":[", t->desc->name, t->rows);
+	for (size_t i = 0; i < t->desc->columns; i++) {
+		const struct pp_column *c = &t->desc->column[i];
+
+		if (!c->count || c->rule == PP_RULE_PART)
+			continue;
+		fprintf(to, "%s\n{\"name\":\"%s\",\"unit\":\"%s\",\"what\":", comma, c->name, c->unit);
+		put_quoted(c->what, (int)strlen(c->what), 1, to);
+		fputs(",\"data\":[", to);
+		for (size_t r = 0; r < t->rows * c->count; r++) {
+			int64_t v;
+
+			pp_column_load(c, t, r / c->count, 1, r % c->count, &v);
+			fputs(r ? "," : "", to);
+			put_value(c, v, names, 1, to);
+		}
+		fputs("]}", to);
+		comma = ",";
+	}
+	fputs("]}\n", to);
+}

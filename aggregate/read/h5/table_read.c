@@ -1,0 +1,113 @@
+/* A table out of a pod.h5, by its description; see table_read.h. Called by `podprof report --table`. */
+#include "aggregate/read/h5/table_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int damaged(const struct pp_pod *pod, const struct pp_table_desc *d, const char *column, const char *why, struct pp_err *err)
+{
+	return pp_err_set(err, -EINVAL, "cannot read '%s': /%s/%s %s. The file is damaged: copy it again, or record the job again",
+	                  pp_pod_path(pod), d->group, column, why);
+}
+
+/* Values as the bits that pp_column_store() takes; NULL: no memory. To be freed. */
+static int64_t *bits_of(const struct pp_pod_column *from, struct pp_intern *names)
+{
+	int64_t *bits = calloc(from->n + 1, sizeof(*bits));
+
+	for (size_t i = 0; bits && i < from->n; i++) {
+		const char *text = pp_pod_text(from, i);
+
+		if (from->kind == PP_POD_TEXT)
+			bits[i] = *text ? (int64_t)pp_intern_put(names, text, strlen(text)) : 0;
+		else
+			memcpy(&bits[i], &from->data.i[i], sizeof(*bits));
+	}
+	return bits;
+}
+
+static int fits(const struct pp_column *c, const struct pp_pod_column *from)
+{
+	if (c->type == PP_TYPE_TEXT)
+		return from->kind == PP_POD_TEXT;
+	if (c->type == PP_TYPE_F64)
+		return from->kind == PP_POD_REAL;
+	return from->kind == (c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64 ? PP_POD_UINT : PP_POD_INT);
+}
+
+static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_column *from, struct pp_intern *names)
+{
+	int64_t *bits = bits_of(from, names), value[PP_TABLE_BATCH];
+	int bad = 0;
+
+	for (size_t k = 0; bits && k < c->count; k++) {
+		for (size_t at = 0, n; at < t->rows; at += n) {
+			n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
+			for (size_t i = 0; i < n; i++)
+				value[i] = bits[(at + i) * c->count + k];
+			bad |= pp_column_store(c, t, at, n, k, value);
+		}
+	}
+	free(bits);
+	return !bits ? -ENOMEM : bad ? -EINVAL : 0;
+}
+
+/* The first column that is there says how many rows there are. */
+static int read_column(struct pp_pod *pod, struct pp_table *t, const struct pp_column *c, struct pp_intern *names, int is_first,
+                       struct pp_err *err)
+{
+	struct pp_pod_column from;
+	int rc = pp_pod_read(pod, t->desc->group, c->name, &from, err);
+
+	if (rc)
+		return rc;
+	if (is_first) {
+		t->rows = from.n / c->count;
+		rc = pp_table_room(t, t->rows);
+		if (rc)
+			t->rows = 0;
+		else
+			memset(t->row, 0, t->rows * t->desc->row_size);
+	}
+	if (!rc && (!fits(c, &from) || from.n != t->rows * c->count || from.dims != (c->dim[0] ? 2 : 1)))
+		rc = -EINVAL;
+	if (!rc)
+		rc = take_column(t, c, &from, names);
+	pp_pod_release(&from);
+	if (rc == -ENOMEM)
+		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_pod_path(pod));
+	return rc ? damaged(pod, t->desc, c->name, "does not fit the other columns", err) : 0;
+}
+
+int pp_pod_table(struct pp_pod *pod, const struct pp_table_desc *desc, struct pp_intern *names, struct pp_table *ret_table,
+                 uint64_t *ret_missing, struct pp_err *err)
+{
+	struct pp_table t = {.desc = desc};
+	uint64_t missing = 0;
+	int rc = 0, read = 0;
+
+	for (size_t i = 0; i < desc->columns && !rc; i++) {
+		const struct pp_column *c = &desc->column[i];
+
+		if (!c->count || c->rule == PP_RULE_PART)
+			continue;
+		if (pp_pod_has(pod, desc->group, c->name))
+			rc = read_column(pod, &t, c, names, !read++, err);
+		else
+			missing |= (uint64_t)1 << i;
+	}
+	for (size_t r = 0; r < t.rows && !rc && desc->check; r++) {
+		const char *wrong = desc->check((const char *)t.row + r * desc->row_size);
+
+		if (wrong)
+			rc = damaged(pod, desc, "", wrong, err);
+	}
+	if (rc) {
+		free(t.row);
+		return rc;
+	}
+	*ret_table = t;
+	*ret_missing = missing;
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* Any table of the dataset as a group of pod.h5. In: a table and its description. Out: variables. Called by hdf5_tables.c. */
+#ifndef PP_WRITE_TABLE_WRITE_H
+#define PP_WRITE_TABLE_WRITE_H
+
+#include "aggregate/dataset/table/table.h"
+#include "aggregate/write/h5/hdf5_file.h"
+
+enum { PP_H5_TABLE_DIMS = 64 };
+
+/* A column as a row of the layout, which borrows `dims`. 0: it is in no file. */
+int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, char dims[PP_H5_TABLE_DIMS],
+                    struct pp_h5_row *ret_row);
+/* A table without rows is left out. */
+void pp_h5_write_table(struct pp_h5 *h, const struct pp_table *t, const struct pp_intern *names);
+
+#endif
