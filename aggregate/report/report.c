@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregate/read/h5/forked_work.h"
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
-#include "aggregate/write/apart.h"
 #include "aggregate/write/writer.h"
 
 enum { QUICK_BYTES = 4 << 20 };
@@ -165,7 +165,7 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 
 	if (part.fd < 0)
 		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, strerror(errno));
-	code = pp_apart_read(pod_path, make_part, &part, err);
+	code = pp_forked_read(pod_path, make_part, &part, err);
 	if (code) { /* what cannot be read names its file itself */
 		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
 			pp_err_wrap(err, code, "cannot write '%s'", html_path);

@@ -1,4 +1,4 @@
-/* fork() beside other threads, and local time in the child. See forked.h; called by apart.c, aside.c and what names times. */
+/* fork() beside other threads, and local time in the child. See forked.h; called by forked_work.c, aside.c and what names times. */
 #include "core/base/forked.h"
 
 #include <dirent.h>

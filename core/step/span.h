@@ -123,6 +123,12 @@ struct pp_c10d_count {     /* collectives of torch.distributed, aggregate/read/t
 	uint64_t rootless; /* with a root that nobody told */
 };
 
+enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */
+
+struct pp_step_ended { /* a step of the job, in ticks */
+	int64_t number, begin, end;
+};
+
 struct pp_rank { /* one rank's capture; owns what it points to */
 	int32_t rank, size, local_rank;
 	int32_t pid;

@@ -7,7 +7,7 @@
 
 #include "aggregate/keeper/net/net.h"
 #include "aggregate/keeper/net/rendezvous.h"
-#include "aggregate/write/apart.h"
+#include "aggregate/read/h5/forked_work.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
 #include "launchers/cmd.h"
@@ -51,7 +51,7 @@ static void check_hosts(const struct pp_options *options)
 
 	if (*range)
 		pp_parse_ports(range, &o.port_first, &o.port_last, NULL);
-	rc = pp_apart(open_door, &o, &err);
+	rc = pp_forked_work(open_door, &o, &err);
 	if (rc == -EADDRINUSE)
 		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "podprof run --port-range A:B, with ports that are free", "%s", err.text);
 	else if (rc)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/write/h5/hdf5_layout.h"
+#include "aggregate/dataset/hdf5_layout.h"
 
 enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* times smaller: no byte becomes more */ };
 

@@ -31,10 +31,10 @@ struct pp_pod_column {
 
 struct pp_pod;
 
-/* A text attribute of / of any file, damaged ones too: HDF5 opens it in a child, see apart.h. "" where there is none. */
+/* A text attribute of / of any file, damaged ones too: HDF5 opens it in a child, see forked_work.h. "" where there is none. */
 int pp_pod_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err);
 
-/* HDF5 can crash or hang in these on a damaged file: call them by pp_apart_read() only. -ENOENT..: cannot be
+/* HDF5 can crash or hang in these on a damaged file: call them by pp_forked_read() only. -ENOENT..: cannot be
  * opened; -EINVAL: foreign, cut or of a newer podprof. */
 int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err);
 void pp_pod_close(struct pp_pod *pod);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "aggregate/read/h5/forked_work.h"
 #include "aggregate/read/h5/pod.h"
-#include "aggregate/write/apart.h"
 
 struct glance { /* shared with the child */
 	const char *path, *attribute;
@@ -33,7 +33,7 @@ int pp_pod_glance(const char *path, const char *attribute, char *ret_text, size_
 		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
 	g->path = path;
 	g->attribute = attribute;
-	code = pp_apart_read(path, look, g, err);
+	code = pp_forked_read(path, look, g, err);
 	if (!code)
 		snprintf(ret_text, size, "%.*s", (int)sizeof(g->text) - 1, g->text);
 	munmap(g, sizeof(*g));

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/read/ring/payload.h"
 #include "core/step/category.h"
 
 enum { DEPTH_MOST = 65536, FORGET_LANES = 256 };
@@ -277,6 +276,52 @@ static int is_bad(const struct pp_record *r)
 	}
 }
 
+enum { USAGES_MOST = 1 << 18 }; /* hours at ten a second */
+
+static int make_usage_room(struct pp_pair *p)
+{
+	size_t room = p->usages_room ? p->usages_room * 2 : 64;
+	struct pp_usage *usage;
+
+	if (p->usages < p->usages_room)
+		return 0;
+	if (p->usages >= USAGES_MOST) {
+		p->usages = USAGES_MOST / 2;
+		memmove(p->usage, p->usage + USAGES_MOST / 2, (USAGES_MOST / 2) * sizeof(*p->usage));
+		return 0;
+	}
+	usage = realloc(p->usage, room * sizeof(*usage));
+	if (!usage)
+		return -1;
+	p->usage = usage;
+	p->usages_room = room;
+	return 0;
+}
+
+/* What the process has used, at an edge of a step; the oldest go where there are too many. */
+static void add_usage(struct pp_pair *p, const struct pp_record *r)
+{
+	const struct pp_record_process *u = &r->process;
+
+	if (make_usage_room(p)) {
+		p->lost[PP_LOSS_EVICTED]++;
+		return;
+	}
+	p->usage[p->usages++] = (struct pp_usage){
+	        .time = (int64_t)r->tick,
+	        .number = u->number,
+	        .user_ns = u->user_ns,
+	        .system_ns = u->system_ns,
+	        .peak_bytes = (uint64_t)u->peak_kib * 1024,
+	        .minor_faults = u->minor_faults,
+	        .major_faults = u->major_faults,
+	        .voluntary = u->voluntary,
+	        .involuntary = u->involuntary,
+	        .sequence = u->sequence_flags >> 1,
+	        .is_end = (u->sequence_flags & 1) != 0,
+	};
+}
+
 static void one(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
 {
 	struct pp_pair *p = lane->pair;
@@ -317,7 +362,7 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 		pp_payload_add(lane, r, text, length);
 		break;
 	case PP_RECORD_PROCESS:
-		pp_pair_usage(p, r);
+		add_usage(p, r);
 		break;
 	case PP_RECORD_TOLD:
 		pp_pair_told(p, r);

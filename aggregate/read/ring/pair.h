@@ -8,10 +8,11 @@
 
 #include "aggregate/read/ring/comm_table.h"
 #include "aggregate/read/ring/open_table.h"
-#include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/store.h"
 #include "core/ring/drain.h"
 #include "core/ring/intern.h"
+#include "core/ring/ring_file.h"
+#include "core/step/span.h"
 
 struct pp_stack { /* open pushes of one thread and domain */
 	struct pp_span **entry;
@@ -99,10 +100,20 @@ void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r);
 void pp_lane_request(struct pp_lane *lane, const struct pp_record *r);
 void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
 
-/* PROCESS records of a ring; the oldest go where there are too many. */
-void pp_pair_usage(struct pp_pair *p, const struct pp_record *r);
+/* NVTX payloads as numbers or text; the header, where their schemas are, may be hostile and change under our eyes. */
+enum { PP_PAYLOAD_TEXT = 1024 };
 
-/* TOLD records in the same way; one that no shim writes is bad. */
+/* A PAYLOAD record with its bytes: kept until the record of the same tick comes. */
+void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char *bytes, size_t length);
+/* What was kept for the record `r` becomes part of the span; NULL: it is lost. */
+void pp_payload_take(struct pp_lane *lane, const struct pp_record *r, struct pp_span *span);
+/* A text that stood behind the name of the record: kept in the same way, unless the record has a payload of its own. */
+void pp_payload_suffix(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
+/* "name=value, name=value" of a flat struct, a number, a text, else "N bytes 0x...". `to` has PP_PAYLOAD_TEXT bytes. */
+size_t pp_payload_text(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
+                       char *to);
+
+/* TOLD records of a ring, the oldest go where there are too many; one that no shim writes is bad. */
 int pp_told_is_bad(const struct pp_record_told *t);
 void pp_pair_told(struct pp_pair *p, const struct pp_record *r);
 /* REMARK: each text once. */
@@ -113,13 +124,4 @@ size_t pp_name_plain(const char *text, size_t length);
 
 /* Lanes of threads that are over and have no span any more. */
 void pp_pair_forget(struct pp_pair *p);
-void pp_lane_emptied(struct pp_lane *lane);
-
-int pp_lane_over(const struct pp_lane *lane);
-struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);
-/* Closed spans of that many records are gone, the last ended at `end`. */
-void pp_lane_evicted(struct pp_lane *lane, uint64_t records, int64_t end);
-/* An open span stands elsewhere now; NULL: it is lost. */
-void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
-
 #endif

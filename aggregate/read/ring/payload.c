@@ -1,9 +1,265 @@
-/* Payloads that wait for their range, and ranges that get several; see payload.h. Called by pair.c. */
-#include "aggregate/read/ring/payload.h"
-
+/* NVTX payloads: bytes by the schema that the application registered, payloads that wait for their range, and ranges that get
+ * several. Called by pair.c. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "aggregate/read/ring/pair.h"
+
+enum { MOST_ELEMENTS = 16, MOST_HEX = 64, RAW = 1023, FIRST_STATIC = 1 << 24 };
+
+enum entry_flags { POINTER = 2, FROM_BASE = 4, FROM_HERE = 8, ARRAY = 7 << 4, ARRAY_FIXED = 1 << 4, HIDDEN = 1 << 9 };
+
+enum form { NONE, SIGNED, UNSIGNED, FLOATING, CHARACTER, ADDRESS, STRING };
+
+static const struct type {
+	uint8_t size, form;
+} types[] = {
+        [1] = {1, CHARACTER}, [2] = {1, UNSIGNED},  [3] = {2, SIGNED},     [4] = {2, UNSIGNED},  [5] = {4, SIGNED},
+        [6] = {4, UNSIGNED},  [7] = {8, SIGNED},    [8] = {8, UNSIGNED},   [9] = {8, SIGNED},    [10] = {8, UNSIGNED},
+        [11] = {1, SIGNED},   [12] = {1, UNSIGNED}, [13] = {2, SIGNED},    [14] = {2, UNSIGNED}, [15] = {4, SIGNED},
+        [16] = {4, UNSIGNED}, [17] = {8, SIGNED},   [18] = {8, UNSIGNED},  [19] = {4, FLOATING}, [20] = {8, FLOATING},
+        [22] = {8, UNSIGNED}, [23] = {8, ADDRESS},  [25] = {1, CHARACTER}, [32] = {1, UNSIGNED}, [43] = {4, FLOATING},
+        [44] = {8, FLOATING}, [68] = {4, UNSIGNED}, [69] = {4, UNSIGNED},  [70] = {8, UNSIGNED}, [71] = {4, UNSIGNED},
+        [72] = {8, UNSIGNED}, [73] = {4, UNSIGNED}, [74] = {8, UNSIGNED},  [75] = {1, STRING},   [76] = {1, STRING},
+        [80] = {8, ADDRESS},
+};
+
+struct out {
+	char *text;
+	size_t used;
+};
+
+static void put(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct out *o, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	if (o->used >= PP_PAYLOAD_TEXT - 1)
+		return;
+	va_start(args, fmt);
+	n = vsnprintf(o->text + o->used, PP_PAYLOAD_TEXT - o->used, fmt, args);
+	va_end(args);
+	if (n > 0)
+		o->used += (size_t)n;
+	if (o->used > PP_PAYLOAD_TEXT - 1)
+		o->used = PP_PAYLOAD_TEXT - 1;
+}
+
+static void put_hex(struct out *o, const char *bytes, size_t length, uint32_t size)
+{
+	put(o, "%" PRIu32 " byte%s%s", size, size == 1 ? "" : "s", length ? " 0x" : "");
+	for (size_t i = 0; i < length && i < MOST_HEX; i++)
+		put(o, "%02x", (unsigned char)bytes[i]);
+	if (size > length || length > MOST_HEX)
+		put(o, "...");
+}
+
+/* The row of kind and id, copied into `row` (PP_RING_NOTES bytes); NULL where there is none that makes sense. */
+static const struct pp_ring_note *find(const struct pp_ring_header *h, int kind, uint16_t domain, uint64_t id, void *row)
+{
+	uint32_t used = atomic_load_explicit(&h->notes_used, memory_order_acquire);
+	struct pp_ring_note n;
+
+	if (used > PP_RING_NOTES)
+		return NULL;
+	for (uint32_t at = 0; at + sizeof(n) <= used; at += n.bytes) {
+		memcpy(&n, (const char *)h->note + at, sizeof(n));
+		if (n.bytes < sizeof(n) || n.bytes % 8 || n.bytes > used - at)
+			return NULL;
+		if (n.kind != kind || n.id != id || (n.domain != domain && id <= UINT32_MAX))
+			continue;
+		memcpy(row, (const char *)h->note + at, n.bytes);
+		memcpy(row, &n, sizeof(n));
+		return sizeof(n) + n.count * sizeof(struct pp_ring_entry) > n.bytes ? NULL : row;
+	}
+	return NULL;
+}
+
+static uint64_t unsigned_of(const char *bytes, size_t size)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, bytes, size <= 8 ? size : 8); /* little-endian, as all hosts that podprof runs on */
+	return v;
+}
+
+static void put_value(struct out *o, struct type t, const char *bytes)
+{
+	uint64_t v = unsigned_of(bytes, t.size);
+	int64_t s = t.size < 8 ? (int64_t)(v << (64 - 8 * t.size)) >> (64 - 8 * t.size) : (int64_t)v;
+	double d;
+	float f;
+
+	switch (t.form) {
+	case SIGNED:
+		put(o, "%" PRId64, s);
+		break;
+	case FLOATING:
+		memcpy(&f, bytes, sizeof(f));
+		d = f;
+		if (t.size == 8)
+			memcpy(&d, bytes, sizeof(d));
+		put(o, "%.*g", t.size == 8 ? 15 : 7, d);
+		break;
+	case CHARACTER:
+		put(o, v >= ' ' && v < 127 ? "'%c'" : "%d", (int)v);
+		break;
+	case ADDRESS:
+		put(o, "0x%" PRIx64, v);
+		break;
+	default:
+		put(o, "%" PRIu64, v);
+	}
+}
+
+static void put_string(struct out *o, const char *bytes, size_t length)
+{
+	put(o, "\"%.*s\"", (int)strnlen(bytes, length), bytes);
+}
+
+static void put_values(struct out *o, struct type t, const char *bytes, size_t count)
+{
+	if (t.form == STRING || (t.form == CHARACTER && count > 1)) {
+		put_string(o, bytes, count * t.size);
+		return;
+	}
+	if (count != 1)
+		put(o, "[");
+	for (size_t i = 0; i < count && i < MOST_ELEMENTS; i++) {
+		put(o, "%s", i ? ", " : "");
+		put_value(o, t, bytes + i * t.size);
+	}
+	put(o, "%s%s", count > MOST_ELEMENTS ? ", ..." : "", count != 1 ? "]" : "");
+}
+
+/* Names stand behind the entries, one after the other, the row's own name last. */
+static size_t name_at(const struct pp_ring_note *n, size_t at, size_t length)
+{
+	return at <= n->bytes && length <= n->bytes - at ? length : 0;
+}
+
+static void put_enumerator(struct out *o, const struct pp_ring_note *n, const char *bytes)
+{
+	const struct pp_ring_entry *e = (const struct pp_ring_entry *)(n + 1);
+	uint64_t v = unsigned_of(bytes, n->detail), mask = n->detail < 8 ? (UINT64_C(1) << 8 * n->detail) - 1 : UINT64_MAX;
+	size_t at = sizeof(*n) + n->count * sizeof(*e);
+	int shown = 0;
+
+	for (size_t i = 0; i < n->count; at += e[i++].name) {
+		uint64_t one = e[i].type & mask;
+
+		if (one != v && !(e[i].flags && one && (v & one) == one))
+			continue;
+		put(o, "%s%.*s", shown++ ? "|" : "", (int)name_at(n, at, e[i].name), (const char *)n + at);
+	}
+	if (!shown)
+		put(o, "%" PRIu64, v);
+}
+
+struct place { /* of one entry in the bytes */
+	struct type type;
+	const struct pp_ring_note *list; /* its enumeration */
+	size_t begin, count;
+};
+
+/* 0 where the entry is simple: a number, an enumerator, a fixed array, a string inside. */
+static int place_entry(const struct pp_ring_header *h, const struct pp_ring_note *n, const struct pp_ring_entry *e, size_t last,
+                       void *row, struct place *p)
+{
+	size_t align;
+
+	*p = (struct place){.count = 1};
+	if (e->flags & (POINTER | FROM_BASE | FROM_HERE) || (e->flags & ARRAY && (e->flags & ARRAY) != ARRAY_FIXED))
+		return -1;
+	if (e->type < sizeof(types) / sizeof(types[0])) {
+		p->type = types[e->type];
+	} else {
+		p->list = find(h, PP_NOTE_ENUM, n->domain, e->type, row);
+		if (p->list && p->list->detail && p->list->detail <= 8 && !(e->flags & ARRAY))
+			p->type = (struct type){(uint8_t)p->list->detail, UNSIGNED};
+	}
+	if (p->type.form == NONE)
+		return -1;
+	if (p->type.form == STRING && !e->detail)
+		p->type = (struct type){8, ADDRESS}; /* a pointer: what it points to was not ours to read */
+	else if (p->type.form == STRING || e->flags & ARRAY)
+		p->count = e->detail;
+	align = n->width && n->width < p->type.size ? n->width : p->type.size;
+	p->begin = e->offset || !align ? e->offset : (last + align - 1) / align * align;
+	return p->count ? 0 : -1;
+}
+
+static int put_struct(const struct pp_ring_header *h, const struct pp_ring_note *n, void *row, const char *bytes, size_t length,
+                      struct out *o)
+{
+	const struct pp_ring_entry *e = (const struct pp_ring_entry *)(n + 1);
+	size_t at = sizeof(*n) + n->count * sizeof(*e), last = 0;
+	int shown = 0;
+
+	for (size_t i = 0; i < n->count; at += e[i++].name) {
+		struct place p;
+		size_t bytes_of;
+
+		if (at > n->bytes || place_entry(h, n, &e[i], last, row, &p))
+			return -1;
+		bytes_of = p.count * p.type.size;
+		last = p.begin + bytes_of;
+		if (p.begin > length || bytes_of > length - p.begin)
+			return -1; /* the payload is shorter than its schema */
+		if (e[i].flags & HIDDEN)
+			continue;
+		put(o, "%s%.*s%s", shown++ ? ", " : "", (int)name_at(n, at, e[i].name), (const char *)n + at, e[i].name ? "=" : "");
+		if (p.list)
+			put_enumerator(o, p.list, bytes + p.begin);
+		else
+			put_values(o, p.type, bytes + p.begin, p.count);
+	}
+	return shown ? 0 : -1;
+}
+
+/* As the schema says; -1: as bytes. */
+static int put_known(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
+                     struct out *o)
+{
+	struct type t = {0};
+	const struct pp_ring_note *n;
+	char *rows;
+	int rc;
+
+	if (p->schema < FIRST_STATIC) {
+		if (p->schema < sizeof(types) / sizeof(types[0]))
+			t = types[p->schema];
+		if (!t.size || length < t.size || length % t.size || p->size > length)
+			return -1;
+		put_values(o, t, bytes, length / t.size);
+		return 0;
+	}
+	rows = malloc(2 * (size_t)PP_RING_NOTES);
+	if (!rows)
+		return -1;
+	n = find(h, PP_NOTE_SCHEMA, p->domain, p->schema, rows);
+	rc = n ? put_struct(h, n, rows + PP_RING_NOTES, bytes, length, o) : -1;
+	free(rows);
+	return rc;
+}
+
+size_t pp_payload_text(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
+                       char *to)
+{
+	struct out o = {.text = to};
+
+	to[0] = '\0';
+	if (!length || p->schema == RAW || put_known(h, p, bytes, length, &o)) {
+		o.used = 0;
+		put_hex(&o, bytes, length, p->size);
+	}
+	return o.used;
+}
 
 static uint64_t intern(struct pp_pair *p, const char *text, size_t length)
 {

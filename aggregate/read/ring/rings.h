@@ -12,12 +12,6 @@
 
 struct pp_rings; /* all rings of one spool */
 
-enum { PP_STEPS_ENDED = 256 };
-
-struct pp_step_ended { /* a step of the job, in ticks */
-	int64_t number, begin, end;
-};
-
 /* `buffer` is the window buffer in bytes: when the spans of all ranks pass it, the oldest are evicted (whole
  * blocks, horizon moves). */
 struct pp_rings *pp_rings_new(size_t buffer);

@@ -1,9 +1,8 @@
-/* What rings.c and finish.c share. Internal to aggregate/read. */
+/* What rings.c, finish.c and cut.c share. Internal to aggregate/read. */
 #ifndef PP_READ_RINGS_PRIVATE_H
 #define PP_READ_RINGS_PRIVATE_H
 
 #include "aggregate/read/ring/pair.h"
-#include "aggregate/read/ring/rings.h"
 
 struct pp_ring {
 	struct pp_drain *drain;
@@ -20,7 +19,5 @@ struct pp_rings {
 
 /* Losses of the ring since it was opened, by cause. */
 void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES]);
-/* pp_rank.domain of every rank; 0 or -ENOMEM. */
-int pp_rings_domains(const struct pp_rings *r, struct pp_capture *c);
 
 #endif

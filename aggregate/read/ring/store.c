@@ -6,8 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aggregate/read/ring/pair.h"
-
 /* 512 spans are whole pages: blocks can be put one behind the other by moving their pages (finish.c). */
 enum { FIRST_BYTES = 512 * sizeof(struct pp_span), BLOCK_BYTES = 8 * FIRST_BYTES };
 

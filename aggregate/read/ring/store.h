@@ -58,4 +58,14 @@ struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks)
 void pp_block_free(struct pp_block *block);
 void pp_store_release(struct pp_store *s);
 
+/* What the store asks and tells the owner of its spans: lane.c. */
+int pp_lane_over(const struct pp_lane *lane);
+struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);
+/* Closed spans of that many records are gone, the last ended at `end`. */
+void pp_lane_evicted(struct pp_lane *lane, uint64_t records, int64_t end);
+/* An open span stands elsewhere now; NULL: it is lost. */
+void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
+/* The last span of a thread that is over is gone. */
+void pp_lane_emptied(struct pp_lane *lane);
+
 #endif

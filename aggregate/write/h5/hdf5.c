@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/write/apart.h"
+#include "aggregate/read/h5/forked_work.h"
 #include "aggregate/write/h5/hdf5_tables.h"
 #include "aggregate/write/writer.h"
 
@@ -208,7 +208,7 @@ static int write_hdf5(const struct pp_output *out, struct pp_err *err)
 		code = fd;
 		goto free_names;
 	}
-	code = pp_apart(write_file, &(struct file){out->dataset, part, out->logdir}, err);
+	code = pp_forked_work(write_file, &(struct file){out->dataset, part, out->logdir}, err);
 	if (code) {
 		pp_output_abandon(fd, path);
 		pp_err_wrap(err, code, "cannot write '%s'", path);

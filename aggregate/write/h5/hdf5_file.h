@@ -5,7 +5,7 @@
 
 #include <hdf5.h>
 
-#include "aggregate/write/h5/hdf5_layout.h"
+#include "aggregate/dataset/hdf5_layout.h"
 #include "core/base/err.h"
 
 enum { PP_H5_DIMS = 8 };

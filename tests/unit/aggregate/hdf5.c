@@ -1,7 +1,7 @@
 /* The layout of pod.h5: every row of the table is in the file of a full session, nothing else is, and docs/formats.md tells each
  * row
  * (--print writes them for it). */
-#include "aggregate/write/h5/hdf5_layout.h"
+#include "aggregate/dataset/hdf5_layout.h"
 
 #include <hdf5.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * one looks like is in tests/unit/core/nvtx_more.c; here nothing may be read or written that is not the payload's or the note's. */
 #include <stdlib.h>
 
-#include "aggregate/read/ring/payload.h"
+#include "aggregate/read/ring/pair.h"
 #include "tests/test.h"
 
 enum { ROUNDS = 40000, SCHEMA = 1 << 24 };

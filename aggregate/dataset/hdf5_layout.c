@@ -1,11 +1,11 @@
 /* Rows of hdf5_layout.def. Called by hdf5.c and tests. */
-#include "aggregate/write/h5/hdf5_layout.h"
+#include "aggregate/dataset/hdf5_layout.h"
 
 #include <string.h>
 
 const struct pp_h5_row pp_h5_layout[] = {
 #define PP_H5(group, variable, dims, type, unit, what) {group, variable, dims, PP_H5_##type, unit, what, NULL},
-#include "aggregate/write/h5/hdf5_layout.def"
+#include "aggregate/dataset/hdf5_layout.def"
 #undef PP_H5
         {NULL, NULL, NULL, PP_H5_I8, NULL, NULL, NULL},
 };

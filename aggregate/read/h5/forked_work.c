@@ -1,5 +1,5 @@
-/* Work in a forked child: what crashes or hangs there is a sentence here. See apart.h. */
-#include "aggregate/write/apart.h"
+/* Work in a forked child: what crashes or hangs there is a sentence here. See forked_work.h. */
+#include "aggregate/read/h5/forked_work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +113,7 @@ static int run(const struct job *job, int *ret_status, struct pp_err *err)
 	return code;
 }
 
-int pp_apart(int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
+int pp_forked_work(int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
 {
 	struct job job = {work, context, -1, getpid()};
 	int status = 0, code = run(&job, &status, err);
@@ -126,7 +126,7 @@ int pp_apart(int (*work)(void *context, struct pp_err *err), void *context, stru
 	return pp_err_set(err, -EIO, "its writer ended before it was done");
 }
 
-int pp_apart_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
+int pp_forked_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)
 {
 	struct stat st;
 	struct job job = {work, context, stat(path, &st) ? 0 : (long)(st.st_size >> 20), getpid()};

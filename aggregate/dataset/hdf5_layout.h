@@ -1,6 +1,7 @@
-/* The layout of pod.h5 as a table. In: hdf5_layout.def. Out: rows. Used by the HDF5 writer and the tests of docs/formats.md. */
-#ifndef PP_WRITE_HDF5_LAYOUT_H
-#define PP_WRITE_HDF5_LAYOUT_H
+/* The layout of pod.h5 as a table. In: hdf5_layout.def. Out: rows. Used by reader and writer of pod.h5 and by the tests of
+ * docs/formats.md. */
+#ifndef PP_DATASET_HDF5_LAYOUT_H
+#define PP_DATASET_HDF5_LAYOUT_H
 
 #include <stddef.h>
 
