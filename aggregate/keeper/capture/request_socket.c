@@ -29,6 +29,19 @@ int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int 
 	return 0;
 }
 
+/* The socket has its name once it listens: until then who connects would be refused, as by a dead keeper's. 0, or -1 and errno. */
+static int listen_at(int fd, const struct sockaddr_un *address)
+{
+	struct sockaddr_un part = *address;
+	size_t n = strlen(part.sun_path);
+
+	snprintf(part.sun_path + n, sizeof(part.sun_path) - n, ".part");
+	unlink(part.sun_path); /* of a keeper that died: the lock of the spool is ours */
+	if (bind(fd, (struct sockaddr *)&part, sizeof(part)) || listen(fd, PP_REQUEST_CLIENTS))
+		return -1;
+	return rename(part.sun_path, address->sun_path);
+}
+
 int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *err)
 {
 	struct sockaddr_un address;
@@ -42,11 +55,9 @@ int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *er
 	snprintf(r->spool, sizeof(r->spool), "%s", spool);
 	if (rc)
 		return pp_err_set(err, rc, "cannot be asked for captures: '%s': %s", spool, strerror(-rc));
-	unlink(address.sun_path); /* of a keeper that died: the lock of the spool is ours */
 	before = umask(077);
 	r->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (r->listen_fd < 0 || bind(r->listen_fd, (struct sockaddr *)&address, sizeof(address)) ||
-	    listen(r->listen_fd, PP_REQUEST_CLIENTS)) {
+	if (r->listen_fd < 0 || listen_at(r->listen_fd, &address)) {
 		rc = pp_err_set(err, -errno, "cannot be asked for captures: '%s/socket': %s", spool, strerror(errno));
 		if (r->listen_fd >= 0)
 			close(r->listen_fd);
