@@ -8,7 +8,7 @@
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 
-enum { MOST_ENTRIES = 256, MOST_NAME = 200 };
+enum { MOST_ENTRIES = 256 };
 
 #define DYNAMIC_IDS (UINT64_C(1) << 32) /* ids that a tool gives begin here */
 
@@ -18,9 +18,10 @@ static _Atomic uint32_t used;
 static struct pp_ring_header *published;
 static uint64_t next_id = DYNAMIC_IDS;
 
+/* A name is kept whole, or its row is not: room() refuses what is longer than the log. */
 static size_t name_bytes(const char *name)
 {
-	return name ? strnlen(name, MOST_NAME) : 0;
+	return name ? strnlen(name, PP_RING_NOTES) : 0;
 }
 
 /* Lock held: where a row of so many bytes begins; NULL: no room left, counted. */

@@ -218,6 +218,17 @@ static void *named_thread(void *arg)
 	return arg;
 }
 
+enum { LONG_NAME = 3000 };
+
+static const char *long_name(void)
+{
+	static char text[LONG_NAME + 1];
+
+	for (int i = 0; i < LONG_NAME; i++)
+		text[i] = (char)('a' + i % 23);
+	return text;
+}
+
 static void names_and_locks(void)
 {
 	nvtxResourceAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE};
@@ -234,6 +245,8 @@ static void names_and_locks(void)
 	CHECK(handle != NULL);
 	nvtxDomainResourceDestroy(handle);
 	nvtxDomainResourceDestroy(NULL);
+	a.message.ascii = long_name(); /* as templates of C++ are */
+	CHECK(nvtxDomainResourceCreate(domain, &a) != NULL);
 	a.size = 4;
 	CHECK(nvtxDomainResourceCreate(domain, &a) != NULL);
 	pthread_create(&t, NULL, named_thread, NULL);
@@ -315,6 +328,7 @@ static void read_ring(const char *spool)
 	h = pp_rings_header(rings, 0);
 	CHECK_STR(h->thread[1].name, "reader \303\274");
 	CHECK(memmem(h->note, sizeof(h->note), "table of weights", 16) != NULL);
+	CHECK(memmem(h->note, sizeof(h->note), long_name(), LONG_NAME) != NULL);
 #ifdef HAVE_CUDA
 	CHECK(memmem(h->note, sizeof(h->note), "third device", 12) != NULL);
 	CHECK(memmem(h->note, sizeof(h->note), "copies \342\202\254", 10) != NULL);
