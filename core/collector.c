@@ -12,6 +12,7 @@
 
 #include "core/base/env.h"
 #include "core/base/line.h"
+#include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
 #include "core/base/plain.h"
@@ -28,6 +29,8 @@
 #include "core/window/trigger.h"
 
 enum { WANTED = 1, PAUSED = 2 };
+
+enum { FLUSH_MS = 100, LAST_FLUSH_MS = 1000 }; /* of the sources: in the application's step, and at its end */
 
 enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the rank holds the claim */
 
@@ -83,14 +86,6 @@ void pp_guest_say(const char *text)
 	pp_line_write(line, (size_t)n);
 }
 
-static void flush(void)
-{
-	void (*call)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
-
-	if (call)
-		call();
-}
-
 /* The window is the master, a pause of the application holds only inside it. Two threads may want different things: whoever
  * finds that the other one spoke meanwhile does it again. */
 static void decide(uint32_t now)
@@ -103,9 +98,10 @@ static void decide(uint32_t now)
 			uint32_t n = on ? atomic_fetch_add(&switched_on, 1) + 1 : 0;
 
 			if (!on)
-				flush();
+				pp_sources_flush(pp_now_ms() + FLUSH_MS);
 			atomic_store_explicit(&pp_ring_pool.header->recording, (uint32_t)on, memory_order_relaxed);
 			atomic_store(&pp_wiped.recording, n);
+			pp_sources_window(on);
 		}
 		now = atomic_load(&wanted);
 		if (now == done)
@@ -159,7 +155,7 @@ static int open_ring(struct pp_err *err)
 
 	if (pp_parse_bytes(option(PP_OPT_ID_RING_SIZE), &o.ring_bytes, NULL))
 		pp_parse_bytes(pp_opt_table[PP_OPT_ID_RING_SIZE].fallback, &o.ring_bytes, NULL);
-	rc = pp_rings_start();
+	rc = pp_rings_start(pp_sources_thread_end);
 	if (rc)
 		return pp_err_set(err, rc, "not recording: %s", strerror(-rc));
 	rc = pp_pool_create(&pp_ring_pool, &o, err);
@@ -215,9 +211,7 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 	}
 	pp_lifecycle_start();
 	pp_by_signal_start(option(PP_OPT_ID_SIGNAL));
-	for (size_t i = 0; pp_source_list[i]; i++)
-		if (pp_source_list[i]->start)
-			pp_source_list[i]->start();
+	pp_sources_start();
 	return 1;
 }
 
@@ -380,11 +374,10 @@ void pp_guest_abandon(void)
 void pp_guest_finish(int status)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
+	int64_t deadline = pp_now_ms() + LAST_FLUSH_MS;
 
-	flush();
-	for (size_t i = 0; pp_source_list[i]; i++)
-		if (pp_source_list[i]->stop)
-			pp_source_list[i]->stop();
+	pp_sources_flush(deadline);
+	pp_sources_stop(deadline);
 	pp_trigger_stop();
 	pp_guest_record(0);
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_EXITING, memory_order_release);
@@ -408,11 +401,6 @@ static struct pp_ring_cursor *guest_cursor(void)
 	if (!t->slot && pp_guest_is_rank() && pp_thread_enter())
 		t = pp_thread_self;
 	return &t->cursor;
-}
-
-static void guest_flush_with(void (*call)(void))
-{
-	atomic_store_explicit(&pp_thread_flush, call, memory_order_release);
 }
 
 int pp_guest_mpi_runs(void)
@@ -470,7 +458,7 @@ struct podprof_guest podprof_guest = {
         .say = pp_guest_say,
         .cursor = guest_cursor,
         .pause = pp_guest_pause,
-        .flush_with = guest_flush_with,
+        .add_source = pp_source_add,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
         .heard = &pp_trigger_heard,

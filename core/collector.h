@@ -12,9 +12,10 @@
 #include "core/coord/evidence.h"
 #include "core/ring/cursor.h"
 #include "core/ring/ring_file.h"
+#include "core/source/source.h"
 
-struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append only */
-	uint64_t size;
+struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so, which is of the same build */
+	uint64_t size; /* of this struct: another one is another podprof's, of which nothing is called */
 	/* This process has evidence of being the rank: try to claim (once; later calls return what the first found).
 	 * rank, size: -1 where unknown (then the launcher's environment is asked). Returns 1 if this process records. */
 	int (*claim)(enum pp_evidence evidence, int rank, int size);
@@ -39,8 +40,7 @@ struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so; append
 	struct pp_ring_cursor *(*cursor)(void);
 	/* MPI_Pcontrol: 1 stops recording on this rank, 0 lets it go on where the window wants it. */
 	void (*pause)(int paused);
-	/* What is to be called on a thread that ends, and on the one that switches recording off, before. */
-	void (*flush_with)(void (*flush)(void));
+	int (*add_source)(const struct pp_source_ops *source);
 	/* Not 0 while collectives on MPI_COMM_WORLD are to be told, after their record. root: world rank, -1 none; bytes: the
 	 * larger of given and got. */
 	const _Atomic uint32_t *pattern;

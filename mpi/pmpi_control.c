@@ -4,12 +4,6 @@
 
 #include "mpi/pmpi_tie.h"
 
-static void pause_recording(int paused)
-{
-	if (pp_mpi_guest->size >= offsetof(struct podprof_guest, pause) + sizeof pp_mpi_guest->pause)
-		pp_mpi_guest->pause(paused);
-}
-
 static void mark(struct pp_mpi_thread *t, pp_tick now, int level)
 {
 	struct pp_record r = {.tick = now, .kind = PP_RECORD_MARK};
@@ -26,7 +20,7 @@ PP_PUBLIC int MPI_Pcontrol(const int level, ...)
 {
 	PP_HEAD(Pcontrol, (level))
 	if (level == 1)
-		pause_recording(0);
+		pp_mpi_guest->pause(0);
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Pcontrol, NULL, PP_NO_PEER, 0);
 	rc = real(level);
 	end = pp_mpi_end(&scope);
@@ -35,7 +29,7 @@ PP_PUBLIC int MPI_Pcontrol(const int level, ...)
 		mark(thread, end, level);
 	}
 	if (level == 0)
-		pause_recording(1);
+		pp_mpi_guest->pause(1);
 	PP_TAIL
 }
 PP_BOTH(Pcontrol)

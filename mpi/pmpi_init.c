@@ -1,7 +1,6 @@
 /* Wrappers of MPI's begin and end: where this library wakes up and where it goes to sleep. Called as MPI_X or PMPI_X. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "core/base/libc.h"
@@ -32,6 +31,14 @@ static void forked(void)
 	pp_coord_abandon();
 }
 
+static void flush(int64_t deadline_ms)
+{
+	(void)deadline_ms; /* a record of this thread is a few stores */
+	pp_poll_flush();
+}
+
+static const struct pp_source_ops source = {.name = "mpi", .flush = flush, .thread_end = pp_poll_flush};
+
 /* After a successful MPI_Init: find the guest, claim, register world and self. */
 static void activate(void)
 {
@@ -41,7 +48,7 @@ static void activate(void)
 	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_guest)
 		goto out;
 	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
-	if (!guest || guest->size < offsetof(struct podprof_guest, cursor) + sizeof guest->cursor)
+	if (!guest || guest->size != sizeof *guest)
 		goto out;
 	if (!find_names()) {
 		pp_mpi_other = guest;
@@ -55,16 +62,11 @@ static void activate(void)
 		goto out;
 	pp_tick_kind = *guest->tick_kind;
 	pp_mpi_recording = guest->recording;
-	if (guest->size >= offsetof(struct podprof_guest, collective) + sizeof guest->collective)
-		pp_mpi_pattern = guest->pattern;
-	if (guest->size >= offsetof(struct podprof_guest, look) + sizeof guest->look && guest->bell && guest->heard &&
-	    guest->look) {
-		pp_mpi_bell = guest->bell;
-		pp_mpi_heard = guest->heard;
-	}
+	pp_mpi_pattern = guest->pattern;
+	pp_mpi_bell = guest->bell;
+	pp_mpi_heard = guest->heard;
 	guest->mpi_state(PP_MPI_RUNS);
-	if (guest->size >= offsetof(struct podprof_guest, flush_with) + sizeof guest->flush_with)
-		guest->flush_with(pp_poll_flush);
+	guest->add_source(&source);
 	pp_request_shared = calls_overlap();
 	pp_at_fork(forked);
 	pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);

@@ -18,7 +18,6 @@ static struct pp_thread_ring ended = {.cursor = {.generation = PP_RING_BUSY, .ac
 _Thread_local struct pp_thread_ring *pp_thread_self = &none;
 struct pp_wiped pp_wiped;
 struct pp_pool pp_ring_pool;
-void (*_Atomic pp_thread_flush)(void);
 
 /* Orders lists, slots and the pool between threads of this process; held on slow paths only, never while a record is filled. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,6 +25,7 @@ static struct pp_thread_ring *rings; /* [PP_RING_THREADS], memory of the process
 static pthread_key_t key;
 static int key_made;
 static pid_t owner;
+static void (*before_end)(void);
 
 /* From here on another thread may go on in t. Release: the last commit is seen before the end is believed. */
 static void leave(struct pp_thread_ring *t)
@@ -38,21 +38,21 @@ static void leave(struct pp_thread_ring *t)
 
 static void thread_ended(void *arg)
 {
-	void (*flush)(void) = atomic_load_explicit(&pp_thread_flush, memory_order_acquire);
 	struct pp_thread_ring *t = arg;
 
 	if (pp_thread_self != t || !t->slot) /* a forked child, or a second round of destructors */
 		return;
-	if (flush)
-		flush();
+	if (before_end)
+		before_end();
 	pp_thread_self = &ended;
 	leave(t);
 }
 
-int pp_rings_start(void)
+int pp_rings_start(void (*on_thread_end)(void))
 {
 	int rc;
 
+	before_end = on_thread_end;
 	if (!key_made) {
 		rc = pthread_key_create(&key, thread_ended);
 		if (rc)

@@ -25,12 +25,11 @@ struct pp_thread_ring {
 
 /* This thread's ring; a shared stand-in, always busy, before the first use and after the thread's end. */
 extern _Thread_local struct pp_thread_ring *pp_thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* Called on a thread before it ends: a source may still hold a record of it. NULL: nobody does. */
-extern void (*_Atomic pp_thread_flush)(void) __attribute__((visibility("hidden")));
 extern struct pp_pool pp_ring_pool __attribute__((visibility("hidden")));
 
-/* Once, before pp_wiped.recording is set for the first time. */
-int pp_rings_start(void);
+/* Before pp_wiped.recording is set for the first time. on_thread_end: called on a thread before its ring ends, since a source may
+ * hold a record of it back; NULL: none does. */
+int pp_rings_start(void (*on_thread_end)(void));
 /* 1 in a child that was made of this process, which has not been told, or was: the rings are its parent's. */
 int pp_rings_are_copied(void);
 /* In a forked child: nothing of the parent's file is reachable any more, no thread has a ring. */

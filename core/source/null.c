@@ -1,12 +1,27 @@
-/* The source that records nothing: copy it to begin a new one. Tests see by it that the list is walked. */
+/* The source that records nothing: copy it to begin a new one, and leave out what it does not need. */
 #include "core/source/source.h"
 
 static void start(void)
 {
 }
 
-static void stop(void)
+static void window(int on)
 {
+	(void)on;
+}
+
+static void flush(int64_t deadline_ms)
+{
+	(void)deadline_ms;
+}
+
+static void thread_end(void)
+{
+}
+
+static void stop(int64_t deadline_ms)
+{
+	(void)deadline_ms;
 }
 
 extern const struct pp_source_ops pp_source_null;
@@ -14,5 +29,8 @@ extern const struct pp_source_ops pp_source_null;
 const struct pp_source_ops pp_source_null = {
         .name = "null",
         .start = start,
+        .window = window,
+        .flush = flush,
+        .thread_end = thread_end,
         .stop = stop,
 };

@@ -35,7 +35,7 @@ static uint32_t last_mpi_state;
 static uint64_t bench_count;
 static FILE *out;
 static pthread_key_t key;
-static void (*flush_ended)(void);
+static const struct pp_source_ops *source;
 
 static void line(const struct fake_record *f)
 {
@@ -100,14 +100,14 @@ static void drain_thread(struct fake_thread *t)
 static void ended(void *arg)
 {
 	(void)arg;
-	flush_ended();
+	source->thread_end();
 }
 
 static struct fake_thread *self(void)
 {
 	if (mine)
 		return mine;
-	if (flush_ended)
+	if (source)
 		pthread_setspecific(key, &lock);
 	mine = calloc(1, sizeof *mine);
 	if (!mine)
@@ -208,10 +208,34 @@ static void record_on(int on)
 	atomic_store(&recording, (uint32_t)on);
 }
 
-static void flush_with(void (*flush)(void))
+static int add_source(const struct pp_source_ops *of_mpi)
 {
 	if (!pthread_key_create(&key, ended))
-		flush_ended = flush;
+		source = of_mpi;
+	return 0;
+}
+
+/* No keeper: no bell rings, and nobody asks the ranks to agree. */
+static const _Atomic uint32_t silent;
+
+static void look(void)
+{
+}
+
+static void coordinate(const struct pp_coord_ops *ops)
+{
+	(void)ops;
+}
+
+static const char *spool(void)
+{
+	return NULL;
+}
+
+static void coordinator(enum pp_coordinator what, const char *why)
+{
+	(void)what;
+	(void)why;
 }
 
 static void pause_recording(int paused)
@@ -274,9 +298,16 @@ PUBLIC const struct podprof_guest podprof_guest = {
         .say = say,
         .cursor = cursor,
         .pause = pause_recording,
-        .flush_with = flush_with,
+        .add_source = add_source,
         .pattern = &pattern,
         .collective = collective,
+        .bell = &silent,
+        .heard = &silent,
+        .look = look,
+        .coordinate = coordinate,
+        .spool = spool,
+        .coordinator = coordinator,
+        .want_net = look,
 };
 
 extern PUBLIC const struct pp_fake pp_fake;

@@ -421,7 +421,7 @@ TEST(flushed_and_late)
 	pthread_t t;
 
 	CHECK(kit_open(64 << 20));
-	atomic_store(&pp_thread_flush, flush_mark);
+	CHECK_INT(pp_rings_start(flush_mark), 0);
 	CHECK_INT(pthread_create(&t, NULL, one_mark, NULL), 0);
 	pthread_join(t, NULL);
 	kit_mark("a", 1, 2);

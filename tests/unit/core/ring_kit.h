@@ -24,7 +24,7 @@ static inline int kit_open(uint64_t ring_bytes)
 	struct pp_err err = {""};
 
 	snprintf(kit_dir, sizeof(kit_dir), "/tmp/podprof-ring-XXXXXX");
-	if (!mkdtemp(kit_dir) || pp_rings_start() || pp_pool_create(&pp_ring_pool, &o, &err))
+	if (!mkdtemp(kit_dir) || pp_rings_start(NULL) || pp_pool_create(&pp_ring_pool, &o, &err))
 		goto fail;
 	pp_ring_pool.header->size = pp_ring_pool.header->local_size = 1;
 	pp_ring_pool.header->pid = getpid();
