@@ -1,5 +1,6 @@
 /* What ranks of a live job do now, read from the headers of their rings: nobody is asked, nothing is changed, and a keeper that is
- * gone is no matter. In: a spool directory. Out: step, step time and where-am-I line of each rank. Called by `podprof status`. */
+ * gone is no matter. In: a spool directory. Out: step, step time and where-am-I line of each rank. Called by `podprof status`
+ * and request_status.c. */
 #ifndef PP_KEEPER_LIVE_H
 #define PP_KEEPER_LIVE_H
 
@@ -40,5 +41,10 @@ void pp_live_look(struct pp_live *l, int64_t now_ns);
  * that stand still ahead of another, then those that are over. Times begin anew. Returns how many; *ret_list is to be freed.
  * -ENOMEM. */
 long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_list);
+
+/* A rank as a line, for who asks from elsewhere; returns its bytes, with the line break. */
+int pp_live_put(const struct pp_live_rank *r, char *line, size_t size);
+/* And back. -EINVAL: it is none. */
+int pp_live_get(const char *line, struct pp_live_rank *ret);
 
 #endif

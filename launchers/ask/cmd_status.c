@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/live_text.h"
+#include "aggregate/keeper/live.h"
 #include "core/base/libc.h"
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"

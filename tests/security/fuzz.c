@@ -11,7 +11,7 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/merge.h"
 #include "aggregate/keeper/capture/wish.h"
-#include "aggregate/keeper/live_text.h"
+#include "aggregate/keeper/live.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/spool.h"
 #include "aggregate/write/text/text.h"

@@ -8,7 +8,7 @@
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/live_text.h"
+#include "aggregate/keeper/live.h"
 #include "core/base/now.h"
 #include "core/source/mpi_call.h"
 

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "aggregate/keeper/capture/request_private.h"
-#include "aggregate/keeper/capture/windows_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/session/window_rows.h"

@@ -42,9 +42,15 @@ void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
 int pp_windows_by_code(const struct pp_rings *r);
 /* Ticks of window `place` of the program on this ring; context: uint64_t. As pp_window_ticks. */
 int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to);
+/* The least tick on this ring that a window of the program, begun and not closed, needs; INT64_MAX: none does. */
+int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h);
 /* One turn, never blocks: takes the answer of a child, closes a window that is over on all ranks, one at a time. `ending`: the
  * ranks are over, what has begun is closed too. Returns 1 while something goes on. */
 int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);
+/* Fork the child of one window. `label`: as it is said where it fails. */
+void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label);
+/* 1: ranks of the job are on hosts whose keepers have not joined yet. */
+int pp_windows_lack_ranks(const struct pp_windows_job *job);
 /* The tick at which the first window that is not closed began on this ring; INT64_MAX: none has. */
 int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h);
 /* What of each rank is window `index` of the options; as pp_writing_ranges(). */

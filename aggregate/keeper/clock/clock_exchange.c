@@ -1,18 +1,209 @@
-/* A domain as a child: hello, turn, pings, band; packets in and the time. clock_round.c is the parent. Called by clock_link.c. */
+/* A domain as a parent (turns of its children) and as a child (hello, turn, pings, band): packets in and the time. Called by
+ * clock_link.c. */
 #include "aggregate/keeper/clock/clock_exchange.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/clock/clock_private.h"
-
 enum {
 	FIRST_PATIENCE_NS = 5000000,
 	LEAST_PATIENCE_NS = 1000000,
 	HELLO_LONGEST = 32, /* times the first wait */
-	SAME_NS = 1000000   /* an interval of offsets that is wider says nothing */
+	SAME_NS = 1000000,  /* an interval of offsets that is wider says nothing */
+	GRANT_AGAIN_NS = 4000000,
+	GIVEN_UP = 2, /* turns that a child missed in a row */
 };
+
+static int64_t ns_of(const struct pp_clock_exchange *x, int64_t tick)
+{
+	return (int64_t)((double)tick / x->o.ticks_per_ns);
+}
+
+int64_t pp_clock_exchange_now_ns(const struct pp_clock_exchange *x)
+{
+	return ns_of(x, x->ops->tick(x->ctx));
+}
+
+static void say(struct pp_clock_exchange *x, struct pp_clock_packet *p, uint32_t to)
+{
+	uint8_t bytes[PP_CLOCK_PACKET];
+
+	p->from = x->o.self;
+	p->to = to;
+	pp_clock_packet_write(p, x->o.key, bytes);
+	x->ops->send(x->ctx, to, bytes);
+}
+
+/* As a parent: turns of the children, one after another. */
+
+static int round_init(struct pp_clock_exchange *x, const struct pp_clock_exchange_options *o, struct pp_err *err)
+{
+	x->room = o->children + o->more;
+	x->child = calloc(x->room + 1, sizeof(*x->child));
+	if (!x->child)
+		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", x->room);
+	for (size_t i = 0; i < o->children; i++)
+		x->child[i].domain = o->child[i];
+	x->children = o->children;
+	return 0;
+}
+
+/* Most packets are of the child that is in turn. */
+static struct pp_clock_child *child_of(struct pp_clock_exchange *x, uint32_t domain)
+{
+	if (x->current < x->children && x->child[x->current].domain == domain)
+		return &x->child[x->current];
+	for (size_t i = 0; i < x->children; i++)
+		if (x->child[i].domain == domain)
+			return &x->child[i];
+	return NULL;
+}
+
+/* Behind all others: in the round that runs its turn comes too. */
+static struct pp_clock_child *adopt(struct pp_clock_exchange *x, uint32_t domain)
+{
+	if (x->children == x->room || domain == x->o.self)
+		return NULL;
+	x->child[x->children] = (struct pp_clock_child){.domain = domain};
+	return &x->child[x->children++];
+}
+
+static void grant(struct pp_clock_exchange *x, const struct pp_clock_child *c, int64_t now_ns)
+{
+	struct pp_clock_packet p = {.kind = PP_CLOCK_GRANT, .sync = x->round_sync, .count = x->o.count};
+
+	p.budget_us = (uint32_t)(x->o.budget_ns / 1000);
+	p.t1 = (int64_t)(x->o.ticks_per_ns * 1e9);
+	x->granted_ns = now_ns;
+	say(x, &p, c->domain);
+}
+
+/* Turns are given until one is to be waited for. Who did not answer twice is told of the round too, but the next one comes on. */
+static void next_turn(struct pp_clock_exchange *x, int64_t now_ns)
+{
+	while (x->current < x->children) {
+		struct pp_clock_child *c = &x->child[x->current];
+
+		if (c->left) {
+			x->current++;
+			continue;
+		}
+		grant(x, c, now_ns);
+		if (c->heard && c->missed < GIVEN_UP) {
+			c->state = PP_CHILD_TURN;
+			x->given_ns = now_ns;
+			x->heard_ns = INT64_MIN;
+			return;
+		}
+		c->state = PP_CHILD_MISSED;
+		x->current++;
+	}
+	x->round = 0;
+	x->round_took_ns = now_ns - x->round_began_ns;
+}
+
+static void end_child_turn(struct pp_clock_exchange *x, enum pp_clock_child_state state, int64_t now_ns)
+{
+	struct pp_clock_child *c = &x->child[x->current++];
+
+	c->state = state;
+	c->took_ns = now_ns - x->given_ns;
+	c->missed = state == PP_CHILD_DONE ? 0 : c->missed + 1;
+	next_turn(x, now_ns);
+}
+
+static void round_start(struct pp_clock_exchange *x, uint64_t sync)
+{
+	int64_t now_ns = pp_clock_exchange_now_ns(x);
+
+	for (size_t i = 0; i < x->children; i++)
+		x->child[i].state = PP_CHILD_IDLE;
+	x->round = 1;
+	x->round_sync = sync;
+	x->round_began_ns = now_ns;
+	x->current = 0;
+	x->counts.rounds++;
+	next_turn(x, now_ns);
+}
+
+int pp_clock_exchange_start(struct pp_clock_exchange *x, uint64_t sync)
+{
+	if (x->round)
+		return -EBUSY;
+	if (!x->children)
+		return -ENOENT;
+	round_start(x, sync);
+	return 0;
+}
+
+static void round_packet(struct pp_clock_exchange *x, const struct pp_clock_packet *p, int64_t tick)
+{
+	struct pp_clock_child *c = child_of(x, p->from);
+
+	if (!c && p->kind == PP_CLOCK_HELLO)
+		c = adopt(x, p->from);
+	if (!c || (c->left && p->kind != PP_CLOCK_HELLO))
+		return;
+	c->heard = 1;
+	c->left = p->kind == PP_CLOCK_LEAVE;
+	if (c->left && c->state == PP_CHILD_TURN)
+		end_child_turn(x, PP_CHILD_DONE, pp_clock_exchange_now_ns(x));
+	if (p->kind == PP_CLOCK_PING) {
+		struct pp_clock_packet pong = *p;
+
+		pong.kind = PP_CLOCK_PONG;
+		pong.t2 = tick;
+		pong.t3 = x->ops->tick(x->ctx);
+		say(x, &pong, p->from);
+	}
+	if (c->state != PP_CHILD_TURN)
+		c->missed = 0; /* it lives: in the next round it is waited for */
+	else if (p->kind == PP_CLOCK_PING && p->sync == x->round_sync)
+		x->heard_ns = ns_of(x, tick);
+	if (p->kind != PP_CLOCK_DONE || p->sync != x->round_sync || !x->round)
+		return;
+	if (c->state == PP_CHILD_TURN) {
+		c->trips += p->count;
+		end_child_turn(x, PP_CHILD_DONE, pp_clock_exchange_now_ns(x));
+	} else if (c->state == PP_CHILD_MISSED && p->count) {
+		c->trips += p->count;
+		c->state = PP_CHILD_DONE;
+	}
+}
+
+/* When the turn that runs is lost. */
+static int64_t lost_ns(const struct pp_clock_exchange *x)
+{
+	int64_t silent = (x->heard_ns > x->given_ns ? x->heard_ns : x->given_ns) + x->o.answer_ns;
+	int64_t over = x->given_ns + x->o.budget_ns + x->o.answer_ns;
+
+	return silent < over ? silent : over;
+}
+
+static void round_due(struct pp_clock_exchange *x, int64_t now_ns)
+{
+	if (!x->round)
+		return;
+	if (now_ns >= lost_ns(x))
+		end_child_turn(x, PP_CHILD_MISSED, now_ns);
+	else if (x->heard_ns < x->given_ns && now_ns >= x->granted_ns + GRANT_AGAIN_NS)
+		grant(x, &x->child[x->current], now_ns);
+}
+
+static int64_t round_next_ns(const struct pp_clock_exchange *x)
+{
+	int64_t next;
+
+	if (!x->round)
+		return INT64_MAX;
+	next = lost_ns(x);
+	if (x->heard_ns < x->given_ns && x->granted_ns + GRANT_AGAIN_NS < next)
+		next = x->granted_ns + GRANT_AGAIN_NS;
+	return next;
+}
+
+/* As a child: hello, turn, pings, band. */
 
 static int64_t or_else(int64_t value, int64_t otherwise)
 {
@@ -33,7 +224,7 @@ int pp_clock_exchange_init(struct pp_clock_exchange *x, const struct pp_clock_ex
 	x->o.hello_ns = or_else(o->hello_ns, 100000000);
 	x->o.child = NULL;
 	pp_same_clock_init(&x->same);
-	rc = pp_clock_round_init(x, o, err);
+	rc = round_init(x, o, err);
 	if (rc)
 		return rc;
 	x->hello_ns = o->self == o->parent ? INT64_MAX : pp_clock_exchange_now_ns(x);
@@ -49,26 +240,6 @@ void pp_clock_exchange_release(struct pp_clock_exchange *x)
 	memset(x, 0, sizeof(*x));
 }
 
-int64_t pp_clock_ns_of(const struct pp_clock_exchange *x, int64_t tick)
-{
-	return (int64_t)((double)tick / x->o.ticks_per_ns);
-}
-
-int64_t pp_clock_exchange_now_ns(const struct pp_clock_exchange *x)
-{
-	return pp_clock_ns_of(x, x->ops->tick(x->ctx));
-}
-
-void pp_clock_say(struct pp_clock_exchange *x, struct pp_clock_packet *p, uint32_t to)
-{
-	uint8_t bytes[PP_CLOCK_PACKET];
-
-	p->from = x->o.self;
-	p->to = to;
-	pp_clock_packet_write(p, x->o.key, bytes);
-	x->ops->send(x->ctx, to, bytes);
-}
-
 void pp_clock_exchange_leave(struct pp_clock_exchange *x)
 {
 	struct pp_clock_packet p = {.kind = PP_CLOCK_LEAVE};
@@ -77,7 +248,7 @@ void pp_clock_exchange_leave(struct pp_clock_exchange *x)
 		return;
 	x->turn = x->waits = 0;
 	x->hello_ns = INT64_MAX;
-	pp_clock_say(x, &p, x->o.parent);
+	say(x, &p, x->o.parent);
 }
 
 void pp_clock_exchange_move(struct pp_clock_exchange *x, uint32_t parent, int same)
@@ -104,9 +275,9 @@ static void end_turn(struct pp_clock_exchange *x)
 		x->hello_ns = pp_clock_exchange_now_ns(x);
 	x->turn = x->waits = 0;
 	x->group = NULL;
-	pp_clock_say(x, &done, x->o.parent);
+	say(x, &done, x->o.parent);
 	if (x->children)
-		pp_clock_round_start(x, x->turn_sync);
+		round_start(x, x->turn_sync);
 }
 
 static void ping(struct pp_clock_exchange *x)
@@ -115,8 +286,8 @@ static void ping(struct pp_clock_exchange *x)
 
 	x->waits = 1;
 	p.t1 = x->ops->tick(x->ctx);
-	x->ping_end_ns = pp_clock_ns_of(x, p.t1) + x->patience_ns;
-	pp_clock_say(x, &p, x->o.parent);
+	x->ping_end_ns = ns_of(x, p.t1) + x->patience_ns;
+	say(x, &p, x->o.parent);
 }
 
 /* The parent's rate stands in its grant: without it the band would not know which rates are possible. */
@@ -143,7 +314,7 @@ static void granted(struct pp_clock_exchange *x, const struct pp_clock_packet *p
 	if (p->sync == x->turn_sync) { /* our word that we are done was lost */
 		struct pp_clock_packet done = {.kind = PP_CLOCK_DONE, .sync = x->turn_sync, .count = x->came};
 
-		pp_clock_say(x, &done, x->o.parent);
+		say(x, &done, x->o.parent);
 		return;
 	}
 	x->turn_sync = p->sync;
@@ -175,7 +346,7 @@ static void answered(struct pp_clock_exchange *x, const struct pp_clock_packet *
 		pp_same_clock_trip(&x->same, p->t1, p->t2, p->t3, tick);
 		x->counts.trips++;
 		x->came++;
-		trip_ns = pp_clock_ns_of(x, tick - p->t1); /* stamps of a trip that is possible are near one another */
+		trip_ns = ns_of(x, tick - p->t1); /* stamps of a trip that is possible are near one another */
 		if (trip_ns > 0 && 4 * trip_ns < x->patience_ns)
 			x->patience_ns = 4 * trip_ns > LEAST_PATIENCE_NS ? 4 * trip_ns : LEAST_PATIENCE_NS;
 	}
@@ -201,7 +372,7 @@ void pp_clock_exchange_packet(struct pp_clock_exchange *x, const void *bytes, si
 	case PP_CLOCK_HELLO:
 	case PP_CLOCK_DONE:
 	case PP_CLOCK_LEAVE:
-		pp_clock_round_packet(x, &p, tick);
+		round_packet(x, &p, tick);
 		break;
 	case PP_CLOCK_GRANT:
 		granted(x, &p);
@@ -230,14 +401,14 @@ void pp_clock_exchange_due(struct pp_clock_exchange *x)
 		x->hello_ns = now + x->hello_wait_ns;
 		if (x->hello_wait_ns < HELLO_LONGEST * x->o.hello_ns)
 			x->hello_wait_ns *= 2;
-		pp_clock_say(x, &hello, x->o.parent);
+		say(x, &hello, x->o.parent);
 	}
-	pp_clock_round_due(x, now);
+	round_due(x, now);
 }
 
 int64_t pp_clock_exchange_next_ns(const struct pp_clock_exchange *x)
 {
-	int64_t next = pp_clock_round_next_ns(x);
+	int64_t next = round_next_ns(x);
 
 	if (x->turn && x->turn_end_ns < next)
 		next = x->turn_end_ns;

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "aggregate/keeper/capture/windows_private.h"
+#include "aggregate/keeper/capture/windows.h"
 #include "core/window/by_code.h"
 #include "tests/test.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "aggregate/keeper/capture/wish.h"
-#include "aggregate/keeper/live_text.h"
+#include "aggregate/keeper/live.h"
 #include "tests/test.h"
 
 static void both_ways(const struct pp_wish *w)
