@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/spawn.h"
 #include "core/base/proc.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"

@@ -11,10 +11,6 @@
 /* The whole life of `podprof keeper --spool DIR`, in a process of its own. 0 also where another keeper holds the spool. */
 int pp_keeper_main(const char *spool, struct pp_err *err);
 
-/* Start one, detached, if none holds the spool; returns when it does and its control page exists, or after 2 s.
- * podprof_exe: absolute path of podprof. The calling process has one thread. */
-int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
-
 /* One session out of the rings of a job that no keeper finished: of one spool, or of the spools of its hosts. They are left as they
  * are, but for the file PP_SALVAGED in each, which names the session. -EBUSY: a live keeper holds one; -EINVAL: of two jobs. What
  * `options` leaves empty (job, command, options, steps) is taken from the first one's <spool>/options. */

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/lock.h"
 #include "core/base/proc.h"

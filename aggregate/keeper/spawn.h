@@ -2,6 +2,12 @@
 #ifndef PP_KEEPER_SPAWN_H
 #define PP_KEEPER_SPAWN_H
 
+#include "core/base/err.h"
+
+/* Start one, detached, if none holds the spool; returns when it does and its control page exists, or after 2 s.
+ * podprof_exe: absolute path of podprof. The calling process has one thread. */
+int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
+
 /* Low priority, easily killed, every CPU of the cpuset. What the system refuses is logged and left. */
 void pp_keeper_settle(void);
 /* After new rings: off the CPUs that ranks are bound to, where others are left. Unbound ranks leave it on all. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/spawn.h"
 #include "core/base/parse.h"
 #include "core/base/step_windows.h"
 #include "core/ring/ring_file.h"
