@@ -208,7 +208,7 @@ static void print_name(const char *logdir, char *session)
 	struct pp_err err = {""};
 
 	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, session);
-	if (!access(path, R_OK) && pp_pod_glance(path, "previous", previous, sizeof(previous), &err))
+	if (!access(path, R_OK) && pp_pod_file_glance(path, "previous", previous, sizeof(previous), &err))
 		pp_say("%s.", err.text);
 	printf("%s%s%s%s\n", pp_plain(session, ""), previous[0] ? "  (ranks started again after " : "", pp_plain(previous, ""),
 	       previous[0] ? ")" : "");

@@ -14,7 +14,7 @@ enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_ARRIVALS = 40, PP_
 
 struct pp_page {
 	FILE *to;
-	struct pp_pod *pod;
+	struct pp_pod_file *pod;
 	struct pp_dataset d;
 	struct pp_text sum;
 	struct pp_err *err;

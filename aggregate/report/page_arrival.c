@@ -8,7 +8,7 @@ enum column { WAIT, FIRST_ROW, ROW_COUNT, FIRST_NS, WORKER, ARRIVAL, EXIT, COLUM
 
 struct rows {
 	struct pp_page *p;
-	struct pp_pod_column column[COLUMNS];
+	struct pp_pod_file_column column[COLUMNS];
 };
 
 static int64_t value(const struct rows *r, enum column c, size_t i)
@@ -21,9 +21,9 @@ static int load(struct rows *r)
 	static const char *const name[] = {"wait_ns", "row_first", "row_count", "first_ns", "worker", "arrival_ns", "exit_ns"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
-		if (!pp_pod_has(r->p->pod, "collective", name[i]) ||
-		    pp_pod_read(r->p->pod, "collective", name[i], &r->column[i], NULL) || r->column[i].kind == PP_POD_TEXT ||
-		    r->column[i].kind == PP_POD_REAL)
+		if (!pp_pod_file_has(r->p->pod, "collective", name[i]) ||
+		    pp_pod_file_read(r->p->pod, "collective", name[i], &r->column[i], NULL) ||
+		    r->column[i].kind == PP_POD_FILE_TEXT || r->column[i].kind == PP_POD_FILE_REAL)
 			return 0;
 	}
 	return 1;
@@ -91,5 +91,5 @@ void pp_page_arrivals(struct pp_page *p)
 	}
 	fputc(']', p->to);
 	for (size_t i = 0; i < COLUMNS; i++)
-		pp_pod_release(&r.column[i]);
+		pp_pod_file_release(&r.column[i]);
 }

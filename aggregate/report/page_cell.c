@@ -134,22 +134,22 @@ static void tell(struct cells *c)
 static void put_foreign(struct cells *c, const char *group, const char *variable)
 {
 	struct pp_page *p = c->p;
-	struct pp_pod_column v;
+	struct pp_pod_file_column v;
 	struct pp_err ignored;
-	char key[2 * PP_POD_NAME + 2];
+	char key[2 * PP_POD_FILE_NAME + 2];
 	size_t workers = p->d.workers;
 	int shape;
 
-	if (c->planes >= MOST_PLANES || pp_pod_look(p->pod, group, variable, &v, &ignored))
+	if (c->planes >= MOST_PLANES || pp_pod_file_look(p->pod, group, variable, &v, &ignored))
 		return;
-	shape = v.dims == 2 && v.kind != PP_POD_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
+	shape = v.dims == 2 && v.kind != PP_POD_FILE_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
 	        v.extent[0] == p->d.steps && v.extent[1] == workers;
 	if (shape && (size_t)c->planes * c->steps * workers > FOREIGN_VALUES) {
 		pp_page_note(p, "/%s/%s is no colour of the pod viewer: this page is large enough; pod.h5 has it.", group,
 		             variable);
 		return;
 	}
-	if (!shape || pp_pod_read(p->pod, group, variable, &v, &ignored))
+	if (!shape || pp_pod_file_read(p->pod, group, variable, &v, &ignored))
 		return;
 	snprintf(key, sizeof(key), "%s/%s", group, variable);
 	begin_plane(c, key, key, v.unit);
@@ -158,24 +158,24 @@ static void put_foreign(struct cells *c, const char *group, const char *variable
 	for (size_t i = 0; i < c->steps * workers; i++)
 		v.data.i[i] = v.data.i[i / workers * c->stride * workers + i % workers];
 	pp_page_key(p, "data", 0);
-	if ((v.kind == PP_POD_REAL ? pp_json_reals(p->to, v.data.real, c->steps * workers)
-	                           : pp_json_ints(p->to, v.data.i, c->steps * workers)) &&
+	if ((v.kind == PP_POD_FILE_REAL ? pp_json_reals(p->to, v.data.real, c->steps * workers)
+	                                : pp_json_ints(p->to, v.data.i, c->steps * workers)) &&
 	    !p->code)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for %s of the report", key);
 	fputc('}', p->to);
-	pp_pod_release(&v);
+	pp_pod_file_release(&v);
 }
 
 static void put_foreign_planes(struct cells *c)
 {
-	char group[PP_POD_NAME], variable[PP_POD_NAME];
+	char group[PP_POD_FILE_NAME], variable[PP_POD_FILE_NAME];
 	const char *name;
 
-	for (size_t g = 0; (name = pp_pod_name(c->p->pod, NULL, g)); g++) {
+	for (size_t g = 0; (name = pp_pod_file_name(c->p->pod, NULL, g)); g++) {
 		snprintf(group, sizeof(group), "%s", name);
 		if (!strcmp(group, "step") || !strcmp(group, "breakdown"))
 			continue;
-		for (size_t i = 0; (name = pp_pod_name(c->p->pod, group, i)); i++) {
+		for (size_t i = 0; (name = pp_pod_file_name(c->p->pod, group, i)); i++) {
 			snprintf(variable, sizeof(variable), "%s", name);
 			put_foreign(c, group, variable);
 		}

@@ -18,7 +18,7 @@ struct op { /* over ranks, of each rank's mean of a step */
 
 struct ops {
 	struct pp_page *p;
-	struct pp_pod_column column[COLUMNS];
+	struct pp_pod_file_column column[COLUMNS];
 	struct op *op; /* those with most time of their own first */
 	size_t ops, shown;
 	double ranks; /* that have steps */
@@ -30,11 +30,11 @@ static int load(struct ops *o)
 	                                   "calls", "total_ns", "self_ns", "max_ns", "steps"};
 
 	for (size_t i = 0; i < COLUMNS; i++) {
-		struct pp_pod_column *c = &o->column[i];
+		struct pp_pod_file_column *c = &o->column[i];
 
-		if (!pp_pod_has(o->p->pod, "op", name[i]) || pp_pod_read(o->p->pod, "op", name[i], c, NULL))
+		if (!pp_pod_file_has(o->p->pod, "op", name[i]) || pp_pod_file_read(o->p->pod, "op", name[i], c, NULL))
 			return 0;
-		if ((c->kind == PP_POD_TEXT) != (i < TEXTS) || c->kind == PP_POD_REAL ||
+		if ((c->kind == PP_POD_FILE_TEXT) != (i < TEXTS) || c->kind == PP_POD_FILE_REAL ||
 		    c->n != o->column[i < TEXTS ? NAME : ROW_OP].n)
 			return 0;
 	}
@@ -118,7 +118,7 @@ static void put_texts(const struct ops *o, const char *key, enum column c)
 	for (size_t i = 0; i < o->shown; i++) {
 		if (i)
 			fputc(',', p->to);
-		pp_json_text(p->to, pp_pod_text(&o->column[c], o->op[i].index));
+		pp_json_text(p->to, pp_pod_file_text(&o->column[c], o->op[i].index));
 	}
 	fputc(']', p->to);
 }
@@ -177,5 +177,5 @@ void pp_page_ops(struct pp_page *p)
 	fputc('}', p->to);
 	free(o.op);
 	for (size_t i = 0; i < COLUMNS; i++)
-		pp_pod_release(&o.column[i]);
+		pp_pod_file_release(&o.column[i]);
 }

@@ -94,10 +94,10 @@ static int make(const char *pod_path, FILE *to, struct pp_err *err)
 		return pp_err_set(err, -ENOMEM, "no memory for the report of '%s'", pod_path);
 	p->to = to;
 	p->err = err;
-	code = pp_pod_open(pod_path, &p->pod, err);
+	code = pp_pod_file_open(pod_path, &p->pod, err);
 	if (code)
 		goto free_page;
-	code = pp_pod_dataset(p->pod, &p->d, err);
+	code = pp_pod_file_dataset(p->pod, &p->d, err);
 	if (code)
 		goto close_pod;
 	code = pp_text_sum(&p->d, &p->sum);
@@ -110,7 +110,7 @@ static int make(const char *pod_path, FILE *to, struct pp_err *err)
 	}
 	pp_dataset_release(&p->d);
 close_pod:
-	pp_pod_close(p->pod);
+	pp_pod_file_close(p->pod);
 free_page:
 	free(p);
 	return code;

@@ -15,6 +15,6 @@ struct block_job {
 /* The share of ranks first .. first + count - 1. Ends the program where there is no memory. */
 void block_make(struct pp_dataset *d, const struct pp_intern *names, const struct block_job *job, int32_t first, int32_t count);
 /* The same ranks of a recorded session; its collectives as one host's keeper leaves them. */
-void block_cut(struct pp_dataset *d, struct pp_pod *pod, const struct pp_dataset *whole, int32_t first, int32_t count);
+void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_dataset *whole, int32_t first, int32_t count);
 
 #endif

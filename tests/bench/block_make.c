@@ -154,19 +154,19 @@ void block_make(struct pp_dataset *d, const struct pp_intern *names, const struc
 }
 
 /* A column's integers, which the caller frees. */
-static int64_t *column(struct pp_pod *pod, const char *group, const char *name)
+static int64_t *column(struct pp_pod_file *pod, const char *group, const char *name)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 	struct pp_err err;
 
-	if (pp_pod_read(pod, group, name, &c, &err)) {
+	if (pp_pod_file_read(pod, group, name, &c, &err)) {
 		fprintf(stderr, "bench_block: %s\n", err.text);
 		exit(1);
 	}
 	return c.data.i;
 }
 
-static void cut_rows(struct pp_dataset *d, struct pp_pod *pod, size_t n, int32_t first, int32_t count)
+static void cut_rows(struct pp_dataset *d, struct pp_pod_file *pod, size_t n, int32_t first, int32_t count)
 {
 	static const char *const name[] = {"communicator", "sequence", "step", "bytes", "row_first", "row_count"};
 	int64_t *event[6], *worker = column(pod, "collective", "worker"), *arrival = column(pod, "collective", "arrival_ns"),
@@ -209,7 +209,7 @@ static void cut_rows(struct pp_dataset *d, struct pp_pod *pod, size_t n, int32_t
 	free(left);
 }
 
-static void cut_process(struct pp_dataset *d, struct pp_pod *pod, size_t of, size_t first)
+static void cut_process(struct pp_dataset *d, struct pp_pod_file *pod, size_t of, size_t first)
 {
 	static const char *const name[] = {"cpu_user_ns",          "cpu_system_ns", "voluntary_switches",
 	                                   "involuntary_switches", "minor_faults",  "major_faults"};
@@ -231,15 +231,15 @@ static void cut_process(struct pp_dataset *d, struct pp_pod *pod, size_t of, siz
 	}
 }
 
-void block_cut(struct pp_dataset *d, struct pp_pod *pod, const struct pp_dataset *whole, int32_t first, int32_t count)
+void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_dataset *whole, int32_t first, int32_t count)
 {
-	struct pp_pod_column shape;
+	struct pp_pod_file_column shape;
 	size_t events, rows;
 
-	if (pp_pod_look(pod, "collective", "sequence", &shape, NULL))
+	if (pp_pod_file_look(pod, "collective", "sequence", &shape, NULL))
 		abort();
 	events = shape.n;
-	if (pp_pod_look(pod, "collective", "worker", &shape, NULL))
+	if (pp_pod_file_look(pod, "collective", "worker", &shape, NULL))
 		abort();
 	rows = shape.n;
 	*d = *whole;

@@ -15,21 +15,21 @@
 
 enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* times smaller: no byte becomes more */ };
 
-struct pp_pod {
+struct pp_pod_file {
 	hid_t file;
 	size_t bytes;
 	char *path;
-	char name[PP_POD_NAME];
+	char name[PP_POD_FILE_NAME];
 	char *text; /* last attribute */
 };
 
-static int damaged(const struct pp_pod *pod, const char *group, const char *variable, const char *why, struct pp_err *err)
+static int damaged(const struct pp_pod_file *pod, const char *group, const char *variable, const char *why, struct pp_err *err)
 {
 	return pp_err_set(err, -EINVAL, "cannot read '%s': /%s/%s %s. The file is damaged: copy it again, or record the job again",
 	                  pod->path, group, variable, why);
 }
 
-static int open_file(struct pp_pod *pod, struct pp_err *err)
+static int open_file(struct pp_pod_file *pod, struct pp_err *err)
 {
 	struct stat st;
 
@@ -55,11 +55,11 @@ static int open_file(struct pp_pod *pod, struct pp_err *err)
 	return pp_err_set(err, -EINVAL, "cannot read '%s': it is no HDF5 file. Give the pod.h5 that podprof wrote", pod->path);
 }
 
-static int check_format(struct pp_pod *pod, struct pp_err *err)
+static int check_format(struct pp_pod_file *pod, struct pp_err *err)
 {
-	int64_t version = pp_pod_attribute_int(pod, "format_version", -1);
+	int64_t version = pp_pod_file_attribute_int(pod, "format_version", -1);
 
-	if (strcmp(pp_pod_attribute(pod, "format"), "podprof pod dataset") || version < 0)
+	if (strcmp(pp_pod_file_attribute(pod, "format"), "podprof pod dataset") || version < 0)
 		return pp_err_set(err, -EINVAL,
 		                  "cannot read '%s': another program wrote this HDF5 file. Give the pod.h5 that podprof wrote",
 		                  pod->path);
@@ -68,13 +68,13 @@ static int check_format(struct pp_pod *pod, struct pp_err *err)
 		        err, -EINVAL,
 		        "cannot read '%s': a newer podprof (%s) wrote it, in format %lld; this one reads up to %d. Read it with "
 		        "that podprof",
-		        pod->path, pp_pod_attribute(pod, "podprof_version"), (long long)version, (int)PP_H5_FORMAT_VERSION);
+		        pod->path, pp_pod_file_attribute(pod, "podprof_version"), (long long)version, (int)PP_H5_FORMAT_VERSION);
 	return 0;
 }
 
-int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err)
+int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_err *err)
 {
-	struct pp_pod *pod = calloc(1, sizeof(*pod));
+	struct pp_pod_file *pod = calloc(1, sizeof(*pod));
 	int code;
 
 	if (pod)
@@ -90,14 +90,14 @@ int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err)
 	if (!code)
 		code = check_format(pod, err);
 	if (code) {
-		pp_pod_close(pod);
+		pp_pod_file_close(pod);
 		return code;
 	}
 	*ret_pod = pod;
 	return 0;
 }
 
-void pp_pod_close(struct pp_pod *pod)
+void pp_pod_file_close(struct pp_pod_file *pod)
 {
 	if (!pod)
 		return;
@@ -108,7 +108,7 @@ void pp_pod_close(struct pp_pod *pod)
 	free(pod);
 }
 
-const char *pp_pod_path(const struct pp_pod *pod)
+const char *pp_pod_file_path(const struct pp_pod_file *pod)
 {
 	return pod->path;
 }
@@ -148,21 +148,21 @@ static int attribute_number(hid_t at, const char *name, hid_t type, void *value)
 	return code;
 }
 
-const char *pp_pod_attribute(struct pp_pod *pod, const char *name)
+const char *pp_pod_file_attribute(struct pp_pod_file *pod, const char *name)
 {
 	free(pod->text);
 	pod->text = attribute_text(pod->file, name);
 	return pod->text ? pod->text : "";
 }
 
-int64_t pp_pod_attribute_int(struct pp_pod *pod, const char *name, int64_t fallback)
+int64_t pp_pod_file_attribute_int(struct pp_pod_file *pod, const char *name, int64_t fallback)
 {
 	int64_t value;
 
 	return attribute_number(pod->file, name, H5T_NATIVE_INT64, &value) ? fallback : value;
 }
 
-double pp_pod_attribute_real(struct pp_pod *pod, const char *name, double fallback)
+double pp_pod_file_attribute_real(struct pp_pod_file *pod, const char *name, double fallback)
 {
 	double value;
 
@@ -170,9 +170,9 @@ double pp_pod_attribute_real(struct pp_pod *pod, const char *name, double fallba
 }
 
 /* Files of other writers may not track the order of creation: then by name. */
-const char *pp_pod_name(struct pp_pod *pod, const char *group, size_t i)
+const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i)
 {
-	char path[PP_POD_NAME + 2];
+	char path[PP_POD_FILE_NAME + 2];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/%s", group ? group : "");
@@ -183,14 +183,14 @@ const char *pp_pod_name(struct pp_pod *pod, const char *group, size_t i)
 	return n > 0 && n < (ssize_t)sizeof(pod->name) ? pod->name : NULL;
 }
 
-static int path_of(char path[2 * PP_POD_NAME + 2], const char *group, const char *variable)
+static int path_of(char path[2 * PP_POD_FILE_NAME + 2], const char *group, const char *variable)
 {
-	return snprintf(path, 2 * PP_POD_NAME + 2, "%s/%s", group, variable) >= 2 * PP_POD_NAME + 2;
+	return snprintf(path, 2 * PP_POD_FILE_NAME + 2, "%s/%s", group, variable) >= 2 * PP_POD_FILE_NAME + 2;
 }
 
-int pp_pod_has(struct pp_pod *pod, const char *group, const char *variable)
+int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *variable)
 {
-	char path[2 * PP_POD_NAME + 2];
+	char path[2 * PP_POD_FILE_NAME + 2];
 
 	return !path_of(path, group, variable) && H5Lexists(pod->file, group, H5P_DEFAULT) > 0 &&
 	       H5Lexists(pod->file, path, H5P_DEFAULT) > 0;
@@ -198,7 +198,7 @@ int pp_pod_has(struct pp_pod *pod, const char *group, const char *variable)
 
 static herr_t name_of_scale(hid_t set, unsigned dim, hid_t scale, void *to)
 {
-	char path[4 * PP_POD_NAME];
+	char path[4 * PP_POD_FILE_NAME];
 	const char *last;
 
 	(void)set;
@@ -206,7 +206,7 @@ static herr_t name_of_scale(hid_t set, unsigned dim, hid_t scale, void *to)
 	if (H5Iget_name(scale, path, sizeof(path)) <= 0)
 		return 1;
 	last = strrchr(path, '/');
-	snprintf(to, PP_POD_NAME, "%.*s", PP_POD_NAME - 1, last ? last + 1 : path);
+	snprintf(to, PP_POD_FILE_NAME, "%.*s", PP_POD_FILE_NAME - 1, last ? last + 1 : path);
 	return 1;
 }
 
@@ -219,16 +219,16 @@ static void copy_attribute(hid_t at, const char *name, char *to, size_t size)
 }
 
 /* Everything but the values. */
-static const char *describe(hid_t set, const char *variable, struct pp_pod_column *c)
+static const char *describe(hid_t set, const char *variable, struct pp_pod_file_column *c)
 {
-	hsize_t extent[PP_POD_DIMS] = {0};
+	hsize_t extent[PP_POD_FILE_DIMS] = {0};
 	hid_t space = H5Dget_space(set), type = H5Dget_type(set);
 	int dims = H5Sget_simple_extent_ndims(space);
 	const char *why = NULL;
 
-	*c = (struct pp_pod_column){.n = 1};
+	*c = (struct pp_pod_file_column){.n = 1};
 	snprintf(c->name, sizeof(c->name), "%s", variable);
-	if (dims < 0 || dims > PP_POD_DIMS || H5Sget_simple_extent_dims(space, extent, NULL) < 0)
+	if (dims < 0 || dims > PP_POD_FILE_DIMS || H5Sget_simple_extent_dims(space, extent, NULL) < 0)
 		why = "has more dimensions than podprof writes";
 	for (int i = 0; !why && i < dims; i++) {
 		if (extent[i] > MOST_VALUES || c->n * (extent[i] ? extent[i] : 1) > MOST_VALUES)
@@ -242,14 +242,14 @@ static const char *describe(hid_t set, const char *variable, struct pp_pod_colum
 	copy_attribute(set, "units", c->unit, sizeof(c->unit));
 	copy_attribute(set, "long_name", c->what, sizeof(c->what));
 	if (H5Tget_class(type) == H5T_INTEGER)
-		c->kind = H5Tget_sign(type) == H5T_SGN_NONE ? PP_POD_UINT : PP_POD_INT;
+		c->kind = H5Tget_sign(type) == H5T_SGN_NONE ? PP_POD_FILE_UINT : PP_POD_FILE_INT;
 	else if (H5Tget_class(type) == H5T_FLOAT)
-		c->kind = PP_POD_REAL;
+		c->kind = PP_POD_FILE_REAL;
 	else if (H5Tget_class(type) == H5T_STRING && (H5Tis_variable_str(type) > 0 || H5Tget_size(type) < MOST_TEXT))
-		c->kind = PP_POD_TEXT;
+		c->kind = PP_POD_FILE_TEXT;
 	else
 		why = "has a type that podprof does not write";
-	c->width = c->kind == PP_POD_TEXT && H5Tis_variable_str(type) <= 0 ? H5Tget_size(type) + 1 : sizeof(int64_t);
+	c->width = c->kind == PP_POD_FILE_TEXT && H5Tis_variable_str(type) <= 0 ? H5Tget_size(type) + 1 : sizeof(int64_t);
 	H5Tclose(type);
 	H5Sclose(space);
 	H5Eclear2(H5E_DEFAULT);
@@ -257,15 +257,17 @@ static const char *describe(hid_t set, const char *variable, struct pp_pod_colum
 }
 
 /* Numbers are converted to 64 bits. */
-static herr_t read_numbers(hid_t set, struct pp_pod_column *c)
+static herr_t read_numbers(hid_t set, struct pp_pod_file_column *c)
 {
-	hid_t type = c->kind == PP_POD_INT ? H5T_NATIVE_INT64 : c->kind == PP_POD_UINT ? H5T_NATIVE_UINT64 : H5T_NATIVE_DOUBLE;
+	hid_t type = c->kind == PP_POD_FILE_INT    ? H5T_NATIVE_INT64
+	             : c->kind == PP_POD_FILE_UINT ? H5T_NATIVE_UINT64
+	                                           : H5T_NATIVE_DOUBLE;
 
 	return H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->data.any);
 }
 
 /* Format 1: texts of one length, padded. */
-static herr_t read_fixed(hid_t set, hid_t type, struct pp_pod_column *c)
+static herr_t read_fixed(hid_t set, hid_t type, struct pp_pod_file_column *c)
 {
 	char *block = calloc(c->n + 1, c->width);
 	herr_t got = -1;
@@ -299,7 +301,7 @@ static void free_text(void *text, void *left)
 	free(text);
 }
 
-static herr_t read_variable(hid_t set, hid_t type, size_t left, struct pp_pod_column *c)
+static herr_t read_variable(hid_t set, hid_t type, size_t left, struct pp_pod_file_column *c)
 {
 	hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
 	herr_t got;
@@ -312,7 +314,7 @@ static herr_t read_variable(hid_t set, hid_t type, size_t left, struct pp_pod_co
 }
 
 /* HDF5 converts no character sets: text is read in the file's own, ASCII or UTF-8. */
-static herr_t read_texts(const struct pp_pod *pod, hid_t set, struct pp_pod_column *c)
+static herr_t read_texts(const struct pp_pod_file *pod, hid_t set, struct pp_pod_file_column *c)
 {
 	hid_t in_file = H5Dget_type(set), type = H5Tcopy(H5T_C_S1);
 	herr_t got;
@@ -325,17 +327,17 @@ static herr_t read_texts(const struct pp_pod *pod, hid_t set, struct pp_pod_colu
 }
 
 /* A damaged extent must not take the machine's memory. */
-static int can_hold(const struct pp_pod *pod, const struct pp_pod_column *c)
+static int can_hold(const struct pp_pod_file *pod, const struct pp_pod_file_column *c)
 {
 	return c->n * c->width / DEFLATE_MOST <= pod->bytes;
 }
 
-static int read_or_look(struct pp_pod *pod, const char *group, const char *variable, int values, struct pp_pod_column *ret,
-                        struct pp_err *err)
+static int read_or_look(struct pp_pod_file *pod, const char *group, const char *variable, int values,
+                        struct pp_pod_file_column *ret, struct pp_err *err)
 {
-	char path[2 * PP_POD_NAME + 2];
+	char path[2 * PP_POD_FILE_NAME + 2];
 	hid_t set = path_of(path, group, variable) ? -1 : H5Dopen2(pod->file, path, H5P_DEFAULT);
-	struct pp_pod_column c = {.n = 0};
+	struct pp_pod_file_column c = {.n = 0};
 	const char *why;
 	int code = 0;
 
@@ -351,38 +353,40 @@ static int read_or_look(struct pp_pod *pod, const char *group, const char *varia
 		c.data.any = calloc(c.n + 1, sizeof(int64_t));
 		if (!c.data.any)
 			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
-		else if (c.n && (c.kind == PP_POD_TEXT ? read_texts(pod, set, &c) : read_numbers(set, &c)) < 0)
+		else if (c.n && (c.kind == PP_POD_FILE_TEXT ? read_texts(pod, set, &c) : read_numbers(set, &c)) < 0)
 			code = damaged(pod, group, variable, "cannot be read", err);
 	}
 	H5Eclear2(H5E_DEFAULT);
 	H5Dclose(set);
 	if (code)
-		pp_pod_release(&c);
+		pp_pod_file_release(&c);
 	else
 		*ret = c;
 	return code;
 }
 
-int pp_pod_look(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret, struct pp_err *err)
+int pp_pod_file_look(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret,
+                     struct pp_err *err)
 {
 	return read_or_look(pod, group, variable, 0, ret, err);
 }
 
-int pp_pod_read(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret, struct pp_err *err)
+int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret,
+                     struct pp_err *err)
 {
 	return read_or_look(pod, group, variable, 1, ret, err);
 }
 
-void pp_pod_release(struct pp_pod_column *c)
+void pp_pod_file_release(struct pp_pod_file_column *c)
 {
-	for (size_t i = 0; c->kind == PP_POD_TEXT && c->data.text && i < c->n; i++)
+	for (size_t i = 0; c->kind == PP_POD_FILE_TEXT && c->data.text && i < c->n; i++)
 		free(c->data.text[i]);
 	free(c->data.any);
 	c->data.any = NULL;
 	c->n = 0;
 }
 
-const char *pp_pod_text(const struct pp_pod_column *c, size_t i)
+const char *pp_pod_file_text(const struct pp_pod_file_column *c, size_t i)
 {
-	return c->kind == PP_POD_TEXT && i < c->n && c->data.text[i] ? c->data.text[i] : "";
+	return c->kind == PP_POD_FILE_TEXT && i < c->n && c->data.text[i] ? c->data.text[i] : "";
 }

@@ -9,15 +9,15 @@
 #include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
 
-enum { PP_POD_NAME = 64, PP_POD_DIMS = 3 };
+enum { PP_POD_FILE_NAME = 64, PP_POD_FILE_DIMS = 3 };
 
-enum pp_pod_kind { PP_POD_INT, PP_POD_UINT, PP_POD_REAL, PP_POD_TEXT };
+enum pp_pod_file_kind { PP_POD_FILE_INT, PP_POD_FILE_UINT, PP_POD_FILE_REAL, PP_POD_FILE_TEXT };
 
-struct pp_pod_column {
-	char name[PP_POD_NAME], unit[PP_POD_NAME], what[160];
-	enum pp_pod_kind kind; /* integers of any width come as 64 bit, text of fixed length without its fill */
-	size_t dims, extent[PP_POD_DIMS];
-	char dim[PP_POD_DIMS][PP_POD_NAME];
+struct pp_pod_file_column {
+	char name[PP_POD_FILE_NAME], unit[PP_POD_FILE_NAME], what[160];
+	enum pp_pod_file_kind kind; /* integers of any width come as 64 bit, text of fixed length without its fill */
+	size_t dims, extent[PP_POD_FILE_DIMS];
+	char dim[PP_POD_FILE_DIMS][PP_POD_FILE_NAME];
 	size_t n; /* values; 1 of a scalar */
 	union {
 		int64_t *i;
@@ -29,33 +29,35 @@ struct pp_pod_column {
 	size_t width; /* bytes of a value as it is read */
 };
 
-struct pp_pod;
+struct pp_pod_file;
 
 /* A text attribute of / of any file, damaged ones too: HDF5 opens it in a child, see forked_work.h. "" where there is none. */
-int pp_pod_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err);
+int pp_pod_file_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err);
 
 /* HDF5 can crash or hang in these on a damaged file: call them by pp_forked_read() only. -ENOENT..: cannot be
  * opened; -EINVAL: foreign, cut or of a newer podprof. */
-int pp_pod_open(const char *path, struct pp_pod **ret_pod, struct pp_err *err);
-void pp_pod_close(struct pp_pod *pod);
-const char *pp_pod_path(const struct pp_pod *pod);
+int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_err *err);
+void pp_pod_file_close(struct pp_pod_file *pod);
+const char *pp_pod_file_path(const struct pp_pod_file *pod);
 
 /* Attributes of /; "" and `fallback` where there is none. The text is valid until the next call. */
-const char *pp_pod_attribute(struct pp_pod *pod, const char *name);
-int64_t pp_pod_attribute_int(struct pp_pod *pod, const char *name, int64_t fallback);
-double pp_pod_attribute_real(struct pp_pod *pod, const char *name, double fallback);
+const char *pp_pod_file_attribute(struct pp_pod_file *pod, const char *name);
+int64_t pp_pod_file_attribute_int(struct pp_pod_file *pod, const char *name, int64_t fallback);
+double pp_pod_file_attribute_real(struct pp_pod_file *pod, const char *name, double fallback);
 
 /* Names in the order of the file; NULL past the last. `group` NULL: the groups themselves. Valid until the next call. */
-const char *pp_pod_name(struct pp_pod *pod, const char *group, size_t i);
-int pp_pod_has(struct pp_pod *pod, const char *group, const char *variable);
+const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i);
+int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *variable);
 
 /* Shape, kind and texts alone (data NULL), or with all values. */
-int pp_pod_look(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret_column, struct pp_err *err);
-int pp_pod_read(struct pp_pod *pod, const char *group, const char *variable, struct pp_pod_column *ret_column, struct pp_err *err);
-void pp_pod_release(struct pp_pod_column *column);
-const char *pp_pod_text(const struct pp_pod_column *column, size_t i); /* "" where it is no text */
+int pp_pod_file_look(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret_column,
+                     struct pp_err *err);
+int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret_column,
+                     struct pp_err *err);
+void pp_pod_file_release(struct pp_pod_file_column *column);
+const char *pp_pod_file_text(const struct pp_pod_file_column *column, size_t i); /* "" where it is no text */
 
 /* What pod.h5 was written from, but for tables: attributes, workers, steps, cells, late. pp_dataset_release() frees. */
-int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err);
+int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err);
 
 #endif

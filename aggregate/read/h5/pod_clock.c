@@ -8,16 +8,16 @@
 
 static const char group[] = "clock";
 
-#define HOST(variable, member) PP_POD_PUT(f, group, variable, f->d->host_clock, pp_host_clock, member, f->d->host_clocks)
+#define HOST(variable, member) PP_POD_FILL_PUT(f, group, variable, f->d->host_clock, pp_host_clock, member, f->d->host_clocks)
 
 /* Rows that a coordinate has; 0: there is none. */
 static size_t rows_of(struct pp_pod_fill *f, const char *dimension)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (f->code || !pp_pod_has(f->pod, group, dimension))
+	if (f->code || !pp_pod_file_has(f->pod, group, dimension))
 		return 0;
-	f->code = pp_pod_look(f->pod, group, dimension, &c, f->err);
+	f->code = pp_pod_file_look(f->pod, group, dimension, &c, f->err);
 	return f->code ? 0 : c.n;
 }
 
@@ -28,7 +28,7 @@ static void damaged(struct pp_pod_fill *f, const char *variable)
 		        f->err, -EINVAL,
 		        "cannot read '%s': /%s/%s names a host that is not in it. The file is damaged: copy it again, or "
 		        "record the job again",
-		        pp_pod_path(f->pod), group, variable);
+		        pp_pod_file_path(f->pod), group, variable);
 }
 
 static void *room(struct pp_pod_fill *f, size_t n, size_t size)
@@ -41,7 +41,7 @@ static void *room(struct pp_pod_fill *f, size_t n, size_t size)
 }
 
 /* Which rows of a table are the host's: they lie together. Returns the first. */
-static size_t rows_of_host(const struct pp_pod_column *host, size_t at, size_t which, size_t *ret_rows)
+static size_t rows_of_host(const struct pp_pod_file_column *host, size_t at, size_t which, size_t *ret_rows)
 {
 	size_t end = at;
 
@@ -55,10 +55,10 @@ static size_t rows_of_host(const struct pp_pod_column *host, size_t at, size_t w
 static void hand_out(struct pp_pod_fill *f, const char *variable, const void *row, size_t n, size_t size, size_t array_at,
                      size_t rows_at)
 {
-	struct pp_pod_column host;
+	struct pp_pod_file_column host;
 	size_t at = 0;
 
-	if (!pp_pod_get(f, group, variable, n, 1u << PP_POD_INT, &host))
+	if (!pp_pod_fill_get(f, group, variable, n, 1u << PP_POD_FILE_INT, &host))
 		return;
 	for (size_t i = 0; i < f->d->host_clocks && !f->code; i++) {
 		char *to = (char *)&f->d->host_clock[i];
@@ -76,7 +76,7 @@ static void hand_out(struct pp_pod_fill *f, const char *variable, const void *ro
 	}
 	if (at != n)
 		damaged(f, variable);
-	pp_pod_release(&host);
+	pp_pod_file_release(&host);
 }
 
 #define HAND_OUT(f, variable, row, n, array, rows)                                                                                 \
@@ -88,15 +88,15 @@ static void fill_samples(struct pp_pod_fill *f)
 	struct pp_clock_sample *s = room(f, n, sizeof(*s));
 
 	if (s && n) {
-		PP_POD_PUT(f, group, "time_ns", s, pp_clock_sample, time_ns, n);
-		PP_POD_PUT(f, group, "half_ns", s, pp_clock_sample, half_ns, n);
-		PP_POD_PUT(f, group, "residual_ns", s, pp_clock_sample, residual_ns, n);
-		PP_POD_PUT(f, group, "t1", s, pp_clock_sample, t1, n);
-		PP_POD_PUT(f, group, "t2", s, pp_clock_sample, t2, n);
-		PP_POD_PUT(f, group, "t3", s, pp_clock_sample, t3, n);
-		PP_POD_PUT(f, group, "t4", s, pp_clock_sample, t4, n);
-		PP_POD_PUT(f, group, "sample_trips", s, pp_clock_sample, trips, n);
-		PP_POD_PUT(f, group, "sample_flags", s, pp_clock_sample, flags, n);
+		PP_POD_FILL_PUT(f, group, "time_ns", s, pp_clock_sample, time_ns, n);
+		PP_POD_FILL_PUT(f, group, "half_ns", s, pp_clock_sample, half_ns, n);
+		PP_POD_FILL_PUT(f, group, "residual_ns", s, pp_clock_sample, residual_ns, n);
+		PP_POD_FILL_PUT(f, group, "t1", s, pp_clock_sample, t1, n);
+		PP_POD_FILL_PUT(f, group, "t2", s, pp_clock_sample, t2, n);
+		PP_POD_FILL_PUT(f, group, "t3", s, pp_clock_sample, t3, n);
+		PP_POD_FILL_PUT(f, group, "t4", s, pp_clock_sample, t4, n);
+		PP_POD_FILL_PUT(f, group, "sample_trips", s, pp_clock_sample, trips, n);
+		PP_POD_FILL_PUT(f, group, "sample_flags", s, pp_clock_sample, flags, n);
 		HAND_OUT(f, "sample_host", s, n, sample, samples);
 	}
 	free(s);
@@ -108,12 +108,12 @@ static void fill_stretches(struct pp_pod_fill *f)
 	struct pp_clock_stretch *s = room(f, n, sizeof(*s));
 
 	if (s && n) {
-		PP_POD_PUT(f, group, "begin_ns", s, pp_clock_stretch, begin_ns, n);
-		PP_POD_PUT(f, group, "end_ns", s, pp_clock_stretch, end_ns, n);
-		PP_POD_PUT(f, group, "bound_begin_ns", s, pp_clock_stretch, bound_begin_ns, n);
-		PP_POD_PUT(f, group, "bound_end_ns", s, pp_clock_stretch, bound_end_ns, n);
-		PP_POD_PUT(f, group, "bound_hump_ns", s, pp_clock_stretch, bound_hump_ns, n);
-		PP_POD_PUT(f, group, "stretch_flags", s, pp_clock_stretch, flags, n);
+		PP_POD_FILL_PUT(f, group, "begin_ns", s, pp_clock_stretch, begin_ns, n);
+		PP_POD_FILL_PUT(f, group, "end_ns", s, pp_clock_stretch, end_ns, n);
+		PP_POD_FILL_PUT(f, group, "bound_begin_ns", s, pp_clock_stretch, bound_begin_ns, n);
+		PP_POD_FILL_PUT(f, group, "bound_end_ns", s, pp_clock_stretch, bound_end_ns, n);
+		PP_POD_FILL_PUT(f, group, "bound_hump_ns", s, pp_clock_stretch, bound_hump_ns, n);
+		PP_POD_FILL_PUT(f, group, "stretch_flags", s, pp_clock_stretch, flags, n);
 		HAND_OUT(f, "stretch_host", s, n, stretch, stretches);
 	}
 	free(s);
@@ -126,17 +126,17 @@ static void fill_wall(struct pp_pod_fill *f)
 	struct pp_wall_change *c = room(f, changes, sizeof(*c));
 
 	if (p && pairs) {
-		PP_POD_PUT(f, group, "wall_time_ns", p, pp_wall_pair, time_ns, pairs);
-		PP_POD_PUT(f, group, "wall_realtime_ns", p, pp_wall_pair, realtime_ns, pairs);
-		PP_POD_PUT(f, group, "wall_half_ns", p, pp_wall_pair, half_ns, pairs);
+		PP_POD_FILL_PUT(f, group, "wall_time_ns", p, pp_wall_pair, time_ns, pairs);
+		PP_POD_FILL_PUT(f, group, "wall_realtime_ns", p, pp_wall_pair, realtime_ns, pairs);
+		PP_POD_FILL_PUT(f, group, "wall_half_ns", p, pp_wall_pair, half_ns, pairs);
 		HAND_OUT(f, "wall_host", p, pairs, pair, pairs);
 	}
 	if (c && changes) {
-		PP_POD_PUT(f, group, "from_ns", c, pp_wall_change, from_ns, changes);
-		PP_POD_PUT(f, group, "to_ns", c, pp_wall_change, to_ns, changes);
-		PP_POD_PUT(f, group, "by_ns", c, pp_wall_change, by_ns, changes);
-		PP_POD_PUT(f, group, "error_ns", c, pp_wall_change, error_ns, changes);
-		PP_POD_PUT(f, group, "event", c, pp_wall_change, event, changes);
+		PP_POD_FILL_PUT(f, group, "from_ns", c, pp_wall_change, from_ns, changes);
+		PP_POD_FILL_PUT(f, group, "to_ns", c, pp_wall_change, to_ns, changes);
+		PP_POD_FILL_PUT(f, group, "by_ns", c, pp_wall_change, by_ns, changes);
+		PP_POD_FILL_PUT(f, group, "error_ns", c, pp_wall_change, error_ns, changes);
+		PP_POD_FILL_PUT(f, group, "event", c, pp_wall_change, event, changes);
 		HAND_OUT(f, "change_host", c, changes, change, changes);
 	}
 	free(p);
@@ -145,13 +145,13 @@ static void fill_wall(struct pp_pod_fill *f)
 
 static void put_text(struct pp_pod_fill *f, const char *variable, char *first, size_t size)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (!pp_pod_get(f, group, variable, f->d->host_clocks, 1u << PP_POD_TEXT, &c))
+	if (!pp_pod_fill_get(f, group, variable, f->d->host_clocks, 1u << PP_POD_FILE_TEXT, &c))
 		return;
 	for (size_t i = 0; i < c.n; i++)
-		snprintf(first + i * sizeof(struct pp_host_clock), size, "%s", pp_pod_text(&c, i));
-	pp_pod_release(&c);
+		snprintf(first + i * sizeof(struct pp_host_clock), size, "%s", pp_pod_file_text(&c, i));
+	pp_pod_file_release(&c);
 }
 
 static void fill_hosts(struct pp_pod_fill *f)
@@ -184,9 +184,9 @@ static void fill_hosts(struct pp_pod_fill *f)
 
 static void fill_whose(struct pp_pod_fill *f)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (!pp_pod_get(f, group, "worker_host", f->d->workers, 1u << PP_POD_INT, &c))
+	if (!pp_pod_fill_get(f, group, "worker_host", f->d->workers, 1u << PP_POD_FILE_INT, &c))
 		return;
 	for (size_t i = 0; i < c.n; i++) {
 		if (c.data.i[i] < -1 || c.data.i[i] >= (int64_t)f->d->host_clocks)
@@ -194,7 +194,7 @@ static void fill_whose(struct pp_pod_fill *f)
 		else
 			f->d->worker[i].host_clock = (uint32_t)(c.data.i[i] + 1);
 	}
-	pp_pod_release(&c);
+	pp_pod_file_release(&c);
 }
 
 void pp_pod_fill_clock(struct pp_pod_fill *f)

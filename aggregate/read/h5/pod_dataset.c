@@ -8,47 +8,48 @@
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 
-static void fill_attributes(struct pp_pod *pod, struct pp_dataset *d)
+static void fill_attributes(struct pp_pod_file *pod, struct pp_dataset *d)
 {
-	COPY_TEXT(d->session, pp_pod_attribute(pod, "session"));
-	COPY_TEXT(d->job, pp_pod_attribute(pod, "job"));
-	COPY_TEXT(d->command, pp_pod_attribute(pod, "command"));
-	COPY_TEXT(d->options, pp_pod_attribute(pod, "options"));
-	COPY_TEXT(d->step_rule, pp_pod_attribute(pod, "step_rule"));
-	d->step_confidence = pp_pod_attribute_real(pod, "step_confidence", 0);
-	d->ranks_asked = (int32_t)pp_pod_attribute_int(pod, "ranks_asked", 0);
-	d->ranks_delivered = (int32_t)pp_pod_attribute_int(pod, "ranks_delivered", 0);
-	d->epoch_realtime_ns = pp_pod_attribute_int(pod, "epoch_realtime_ns", 0);
-	d->window_begin_ns = pp_pod_attribute_int(pod, "window_begin_ns", 0);
-	d->window_end_ns = pp_pod_attribute_int(pod, "window_end_ns", 0);
-	d->steps_asked_first = pp_pod_attribute_int(pod, "steps_asked_first", 0);
-	d->steps_asked_last = pp_pod_attribute_int(pod, "steps_asked_last", 0);
+	COPY_TEXT(d->session, pp_pod_file_attribute(pod, "session"));
+	COPY_TEXT(d->job, pp_pod_file_attribute(pod, "job"));
+	COPY_TEXT(d->command, pp_pod_file_attribute(pod, "command"));
+	COPY_TEXT(d->options, pp_pod_file_attribute(pod, "options"));
+	COPY_TEXT(d->step_rule, pp_pod_file_attribute(pod, "step_rule"));
+	d->step_confidence = pp_pod_file_attribute_real(pod, "step_confidence", 0);
+	d->ranks_asked = (int32_t)pp_pod_file_attribute_int(pod, "ranks_asked", 0);
+	d->ranks_delivered = (int32_t)pp_pod_file_attribute_int(pod, "ranks_delivered", 0);
+	d->epoch_realtime_ns = pp_pod_file_attribute_int(pod, "epoch_realtime_ns", 0);
+	d->window_begin_ns = pp_pod_file_attribute_int(pod, "window_begin_ns", 0);
+	d->window_end_ns = pp_pod_file_attribute_int(pod, "window_end_ns", 0);
+	d->steps_asked_first = pp_pod_file_attribute_int(pod, "steps_asked_first", 0);
+	d->steps_asked_last = pp_pod_file_attribute_int(pod, "steps_asked_last", 0);
 }
 
-int pp_pod_get(struct pp_pod_fill *f, const char *group, const char *variable, size_t n, unsigned kinds, struct pp_pod_column *ret)
+int pp_pod_fill_get(struct pp_pod_fill *f, const char *group, const char *variable, size_t n, unsigned kinds,
+                    struct pp_pod_file_column *ret)
 {
-	if (f->code || !pp_pod_has(f->pod, group, variable))
+	if (f->code || !pp_pod_file_has(f->pod, group, variable))
 		return 0;
-	f->code = pp_pod_read(f->pod, group, variable, ret, f->err);
+	f->code = pp_pod_file_read(f->pod, group, variable, ret, f->err);
 	if (f->code)
 		return 0;
 	if (ret->n == n && (kinds & 1u << ret->kind))
 		return 1;
-	pp_pod_release(ret);
+	pp_pod_file_release(ret);
 	f->code = pp_err_set(f->err, -EINVAL,
 	                     "cannot read '%s': /%s/%s does not fit the other tables. The file is damaged: copy it again, or "
 	                     "record the job again",
-	                     pp_pod_path(f->pod), group, variable);
+	                     pp_pod_file_path(f->pod), group, variable);
 	return 0;
 }
 
-void pp_pod_put(struct pp_pod_fill *f, const char *group, const char *variable, void *array, size_t offset, size_t stride,
-                size_t size, size_t n)
+void pp_pod_fill_put(struct pp_pod_fill *f, const char *group, const char *variable, void *array, size_t offset, size_t stride,
+                     size_t size, size_t n)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 	char *to = (char *)array + offset;
 
-	if (!pp_pod_get(f, group, variable, n, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
+	if (!pp_pod_fill_get(f, group, variable, n, 1u << PP_POD_FILE_INT | 1u << PP_POD_FILE_UINT, &c))
 		return;
 	for (size_t i = 0; i < n; i++, to += stride) {
 		int64_t value = c.data.i[i];
@@ -62,28 +63,28 @@ void pp_pod_put(struct pp_pod_fill *f, const char *group, const char *variable, 
 		else
 			memcpy(to, &value, sizeof(value));
 	}
-	pp_pod_release(&c);
+	pp_pod_file_release(&c);
 }
 
 static void put_text(struct pp_pod_fill *f, const char *variable, char *first, size_t size)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (!pp_pod_get(f, "worker", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
+	if (!pp_pod_fill_get(f, "worker", variable, f->d->workers, 1u << PP_POD_FILE_TEXT, &c))
 		return;
 	for (size_t i = 0; i < c.n; i++)
-		snprintf(first + i * sizeof(struct pp_worker), size, "%s", pp_pod_text(&c, i));
-	pp_pod_release(&c);
+		snprintf(first + i * sizeof(struct pp_worker), size, "%s", pp_pod_file_text(&c, i));
+	pp_pod_file_release(&c);
 }
 
 static void fill_workers(struct pp_pod_fill *f)
 {
 	struct pp_dataset *d = f->d;
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (!pp_pod_has(f->pod, "worker", "rank"))
+	if (!pp_pod_file_has(f->pod, "worker", "rank"))
 		return;
-	f->code = pp_pod_look(f->pod, "worker", "rank", &c, f->err);
+	f->code = pp_pod_file_look(f->pod, "worker", "rank", &c, f->err);
 	if (f->code)
 		return;
 	d->workers = c.n;
@@ -92,16 +93,16 @@ static void fill_workers(struct pp_pod_fill *f)
 		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu workers", d->workers);
 		return;
 	}
-	PP_POD_PUT(f, "worker", "rank", d->worker, pp_worker, rank, d->workers);
-	PP_POD_PUT(f, "worker", "local_rank", d->worker, pp_worker, local_rank, d->workers);
-	PP_POD_PUT(f, "worker", "pid", d->worker, pp_worker, pid, d->workers);
-	PP_POD_PUT(f, "clock", "domain", d->worker, pp_worker, domain, d->workers);
-	PP_POD_PUT(f, "clock", "offset_ns", d->worker, pp_worker, offset_ns, d->workers);
-	PP_POD_PUT(f, "clock", "drift_ppb", d->worker, pp_worker, drift_ppb, d->workers);
-	PP_POD_PUT(f, "clock", "bound_ns", d->worker, pp_worker, bound_ns, d->workers);
-	PP_POD_PUT(f, "quality", "records", d->worker, pp_worker, records, d->workers);
-	PP_POD_PUT(f, "worker", "recorded_ns", d->worker, pp_worker, recorded_ns, d->workers);
-	PP_POD_PUT(f, "worker", "kept_ns", d->worker, pp_worker, kept_ns, d->workers);
+	PP_POD_FILL_PUT(f, "worker", "rank", d->worker, pp_worker, rank, d->workers);
+	PP_POD_FILL_PUT(f, "worker", "local_rank", d->worker, pp_worker, local_rank, d->workers);
+	PP_POD_FILL_PUT(f, "worker", "pid", d->worker, pp_worker, pid, d->workers);
+	PP_POD_FILL_PUT(f, "clock", "domain", d->worker, pp_worker, domain, d->workers);
+	PP_POD_FILL_PUT(f, "clock", "offset_ns", d->worker, pp_worker, offset_ns, d->workers);
+	PP_POD_FILL_PUT(f, "clock", "drift_ppb", d->worker, pp_worker, drift_ppb, d->workers);
+	PP_POD_FILL_PUT(f, "clock", "bound_ns", d->worker, pp_worker, bound_ns, d->workers);
+	PP_POD_FILL_PUT(f, "quality", "records", d->worker, pp_worker, records, d->workers);
+	PP_POD_FILL_PUT(f, "worker", "recorded_ns", d->worker, pp_worker, recorded_ns, d->workers);
+	PP_POD_FILL_PUT(f, "worker", "kept_ns", d->worker, pp_worker, kept_ns, d->workers);
 	put_text(f, "host", d->worker->host, sizeof(d->worker->host));
 	put_text(f, "status", d->worker->status, sizeof(d->worker->status));
 	put_text(f, "device", d->worker->device, sizeof(d->worker->device));
@@ -112,13 +113,13 @@ static void fill_workers(struct pp_pod_fill *f)
 
 static void fill_exclusive(struct pp_pod_fill *f, size_t cells)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (!pp_pod_get(f, "breakdown", "exclusive_ns", cells * PP_CATEGORIES, 1u << PP_POD_INT, &c))
+	if (!pp_pod_fill_get(f, "breakdown", "exclusive_ns", cells * PP_CATEGORIES, 1u << PP_POD_FILE_INT, &c))
 		return;
 	for (size_t i = 0; i < cells; i++)
 		memcpy(f->d->cell[i].exclusive_ns + 1, c.data.i + i * PP_CATEGORIES, PP_CATEGORIES * sizeof(int64_t));
-	pp_pod_release(&c);
+	pp_pod_file_release(&c);
 }
 
 /* A file of an earlier podprof: one bound for the waiting of each of the others in a step. */
@@ -138,13 +139,13 @@ static void guess_errors(struct pp_dataset *d)
 static void fill_cells(struct pp_pod_fill *f)
 {
 	struct pp_dataset *d = f->d;
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 	size_t cells;
 
-	if (f->code || !d->workers || !pp_pod_has(f->pod, "breakdown", "step"))
+	if (f->code || !d->workers || !pp_pod_file_has(f->pod, "breakdown", "step"))
 		return;
-	f->code = pp_pod_look(f->pod, "breakdown", "step", &c, f->err);
-	if (f->code || !pp_pod_get(f, "breakdown", "step", c.n, 1u << PP_POD_INT, &c))
+	f->code = pp_pod_file_look(f->pod, "breakdown", "step", &c, f->err);
+	if (f->code || !pp_pod_fill_get(f, "breakdown", "step", c.n, 1u << PP_POD_FILE_INT, &c))
 		return;
 	d->steps = c.n;
 	d->step_number = c.data.i;
@@ -154,17 +155,17 @@ static void fill_cells(struct pp_pod_fill *f)
 		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu steps of %zu workers", d->steps, d->workers);
 		return;
 	}
-	PP_POD_PUT(f, "step", "begin_ns", d->cell, pp_cell, begin_ns, cells);
-	PP_POD_PUT(f, "step", "end_ns", d->cell, pp_cell, end_ns, cells);
-	PP_POD_PUT(f, "breakdown", "present", d->cell, pp_cell, present, cells);
-	PP_POD_PUT(f, "breakdown", "step_ns", d->cell, pp_cell, step_ns, cells);
-	PP_POD_PUT(f, "breakdown", "wait_ns", d->cell, pp_cell, wait_ns, cells);
-	PP_POD_PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
-	PP_POD_PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
-	PP_POD_PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
-	PP_POD_PUT(f, "breakdown", "point_to_point_ns", d->cell, pp_cell, point_to_point_ns, cells);
-	if (pp_pod_has(f->pod, "breakdown", "late_error_ns"))
-		PP_POD_PUT(f, "breakdown", "late_error_ns", d->cell, pp_cell, late_error_ns, cells);
+	PP_POD_FILL_PUT(f, "step", "begin_ns", d->cell, pp_cell, begin_ns, cells);
+	PP_POD_FILL_PUT(f, "step", "end_ns", d->cell, pp_cell, end_ns, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "present", d->cell, pp_cell, present, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "step_ns", d->cell, pp_cell, step_ns, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "wait_ns", d->cell, pp_cell, wait_ns, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "transfer_ns", d->cell, pp_cell, transfer_ns, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "bottleneck", d->cell, pp_cell, bottleneck, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "late_ns", d->cell, pp_cell, late_ns, cells);
+	PP_POD_FILL_PUT(f, "breakdown", "point_to_point_ns", d->cell, pp_cell, point_to_point_ns, cells);
+	if (pp_pod_file_has(f->pod, "breakdown", "late_error_ns"))
+		PP_POD_FILL_PUT(f, "breakdown", "late_error_ns", d->cell, pp_cell, late_error_ns, cells);
 	else
 		guess_errors(d);
 	fill_exclusive(f, cells);
@@ -172,29 +173,29 @@ static void fill_cells(struct pp_pod_fill *f)
 
 static int64_t one_of(struct pp_pod_fill *f, const char *variable, int64_t absent)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 	int64_t value = absent;
 
-	if (f->code || !pp_pod_has(f->pod, "quality", variable) ||
-	    !pp_pod_get(f, "quality", variable, 1, 1u << PP_POD_INT | 1u << PP_POD_UINT, &c))
+	if (f->code || !pp_pod_file_has(f->pod, "quality", variable) ||
+	    !pp_pod_fill_get(f, "quality", variable, 1, 1u << PP_POD_FILE_INT | 1u << PP_POD_FILE_UINT, &c))
 		return value;
 	value = c.data.i[0];
-	pp_pod_release(&c);
+	pp_pod_file_release(&c);
 	return value;
 }
 
 static void fill_warnings(struct pp_pod_fill *f)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (f->code || !pp_pod_has(f->pod, "quality", "warning"))
+	if (f->code || !pp_pod_file_has(f->pod, "quality", "warning"))
 		return;
-	f->code = pp_pod_look(f->pod, "quality", "warning", &c, f->err);
-	if (f->code || !pp_pod_get(f, "quality", "warning", c.n, 1u << PP_POD_TEXT, &c))
+	f->code = pp_pod_file_look(f->pod, "quality", "warning", &c, f->err);
+	if (f->code || !pp_pod_fill_get(f, "quality", "warning", c.n, 1u << PP_POD_FILE_TEXT, &c))
 		return;
 	for (size_t i = 0; i < c.n; i++)
-		pp_dataset_warn(f->d, "%s", pp_pod_text(&c, i));
-	pp_pod_release(&c);
+		pp_dataset_warn(f->d, "%s", pp_pod_file_text(&c, i));
+	pp_pod_file_release(&c);
 }
 
 static void fill_quality(struct pp_pod_fill *f)
@@ -218,12 +219,12 @@ static void fill_quality(struct pp_pod_fill *f)
 /* Equal on all ranks: the first one's. */
 static void take_text(struct pp_pod_fill *f, const char *variable, char *to, size_t size)
 {
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (!pp_pod_get(f, "window", variable, f->d->workers, 1u << PP_POD_TEXT, &c))
+	if (!pp_pod_fill_get(f, "window", variable, f->d->workers, 1u << PP_POD_FILE_TEXT, &c))
 		return;
-	snprintf(to, size, "%s", pp_pod_text(&c, 0));
-	pp_pod_release(&c);
+	snprintf(to, size, "%s", pp_pod_file_text(&c, 0));
+	pp_pod_file_release(&c);
 }
 
 /* A row for each worker, in their order. */
@@ -231,9 +232,9 @@ static void fill_window(struct pp_pod_fill *f)
 {
 	struct pp_window_told *w = &f->d->window;
 	size_t n = f->d->workers;
-	struct pp_pod_column c;
+	struct pp_pod_file_column c;
 
-	if (f->code || !n || !pp_pod_has(f->pod, "window", "asked_ns"))
+	if (f->code || !n || !pp_pod_file_has(f->pod, "window", "asked_ns"))
 		return;
 	w->rank = calloc(n + 1, sizeof(*w->rank));
 	if (!w->rank) {
@@ -241,28 +242,28 @@ static void fill_window(struct pp_pod_fill *f)
 		return;
 	}
 	w->ranks = n;
-	PP_POD_PUT(f, "window", "worker", w->rank, pp_window_rank, rank, n);
-	PP_POD_PUT(f, "window", "asked_ns", w->rank, pp_window_rank, asked, n);
-	PP_POD_PUT(f, "window", "acked_ns", w->rank, pp_window_rank, acked, n);
-	PP_POD_PUT(f, "window", "started_ns", w->rank, pp_window_rank, started, n);
-	PP_POD_PUT(f, "window", "ended_ns", w->rank, pp_window_rank, ended, n);
-	PP_POD_PUT(f, "window", "delivered", w->rank, pp_window_rank, delivered, n);
+	PP_POD_FILL_PUT(f, "window", "worker", w->rank, pp_window_rank, rank, n);
+	PP_POD_FILL_PUT(f, "window", "asked_ns", w->rank, pp_window_rank, asked, n);
+	PP_POD_FILL_PUT(f, "window", "acked_ns", w->rank, pp_window_rank, acked, n);
+	PP_POD_FILL_PUT(f, "window", "started_ns", w->rank, pp_window_rank, started, n);
+	PP_POD_FILL_PUT(f, "window", "ended_ns", w->rank, pp_window_rank, ended, n);
+	PP_POD_FILL_PUT(f, "window", "delivered", w->rank, pp_window_rank, delivered, n);
 	take_text(f, "by", w->by, sizeof(w->by));
 	take_text(f, "kind", w->kind, sizeof(w->kind));
 	take_text(f, "channel", w->channel, sizeof(w->channel));
 	take_text(f, "request", w->what, sizeof(w->what));
-	if (pp_pod_get(f, "window", "reason", n, 1u << PP_POD_TEXT, &c)) {
+	if (pp_pod_fill_get(f, "window", "reason", n, 1u << PP_POD_FILE_TEXT, &c)) {
 		for (size_t i = 0; i < n; i++)
-			snprintf(w->rank[i].reason, sizeof(w->rank[i].reason), "%s", pp_pod_text(&c, i));
-		pp_pod_release(&c);
+			snprintf(w->rank[i].reason, sizeof(w->rank[i].reason), "%s", pp_pod_file_text(&c, i));
+		pp_pod_file_release(&c);
 	}
-	if (pp_pod_get(f, "window", "tries", 1, 1u << PP_POD_INT, &c)) {
+	if (pp_pod_fill_get(f, "window", "tries", 1, 1u << PP_POD_FILE_INT, &c)) {
 		w->tries = (int32_t)c.data.i[0];
-		pp_pod_release(&c);
+		pp_pod_file_release(&c);
 	}
 }
 
-int pp_pod_dataset(struct pp_pod *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
+int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.steps = 0};
 	struct pp_pod_fill f = {.pod = pod, .d = &d, .err = err};

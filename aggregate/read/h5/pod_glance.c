@@ -14,17 +14,17 @@ struct glance { /* shared with the child */
 static int look(void *context, struct pp_err *err)
 {
 	struct glance *g = context;
-	struct pp_pod *pod;
-	int code = pp_pod_open(g->path, &pod, err);
+	struct pp_pod_file *pod;
+	int code = pp_pod_file_open(g->path, &pod, err);
 
 	if (code)
 		return code;
-	snprintf(g->text, sizeof(g->text), "%s", pp_pod_attribute(pod, g->attribute));
-	pp_pod_close(pod);
+	snprintf(g->text, sizeof(g->text), "%s", pp_pod_file_attribute(pod, g->attribute));
+	pp_pod_file_close(pod);
 	return 0;
 }
 
-int pp_pod_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err)
+int pp_pod_file_glance(const char *path, const char *attribute, char *ret_text, size_t size, struct pp_err *err)
 {
 	struct glance *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int code;

@@ -5,21 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int damaged(const struct pp_pod *pod, const struct pp_table_desc *d, const char *column, const char *why, struct pp_err *err)
+static int damaged(const struct pp_pod_file *pod, const struct pp_table_desc *d, const char *column, const char *why,
+                   struct pp_err *err)
 {
 	return pp_err_set(err, -EINVAL, "cannot read '%s': /%s/%s %s. The file is damaged: copy it again, or record the job again",
-	                  pp_pod_path(pod), d->group, column, why);
+	                  pp_pod_file_path(pod), d->group, column, why);
 }
 
 /* Values as the bits that pp_column_store() takes; NULL: no memory. To be freed. */
-static int64_t *bits_of(const struct pp_pod_column *from, struct pp_intern *names)
+static int64_t *bits_of(const struct pp_pod_file_column *from, struct pp_intern *names)
 {
 	int64_t *bits = calloc(from->n + 1, sizeof(*bits));
 
 	for (size_t i = 0; bits && i < from->n; i++) {
-		const char *text = pp_pod_text(from, i);
+		const char *text = pp_pod_file_text(from, i);
 
-		if (from->kind == PP_POD_TEXT)
+		if (from->kind == PP_POD_FILE_TEXT)
 			bits[i] = *text ? (int64_t)pp_intern_put(names, text, strlen(text)) : 0;
 		else
 			memcpy(&bits[i], &from->data.i[i], sizeof(*bits));
@@ -27,16 +28,17 @@ static int64_t *bits_of(const struct pp_pod_column *from, struct pp_intern *name
 	return bits;
 }
 
-static int fits(const struct pp_column *c, const struct pp_pod_column *from)
+static int fits(const struct pp_column *c, const struct pp_pod_file_column *from)
 {
 	if (c->type == PP_TYPE_TEXT)
-		return from->kind == PP_POD_TEXT;
+		return from->kind == PP_POD_FILE_TEXT;
 	if (c->type == PP_TYPE_F64)
-		return from->kind == PP_POD_REAL;
-	return from->kind == (c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64 ? PP_POD_UINT : PP_POD_INT);
+		return from->kind == PP_POD_FILE_REAL;
+	return from->kind == (c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64 ? PP_POD_FILE_UINT : PP_POD_FILE_INT);
 }
 
-static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_column *from, struct pp_intern *names)
+static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from,
+                       struct pp_intern *names)
 {
 	int64_t *bits = bits_of(from, names), value[PP_TABLE_BATCH];
 	int bad = 0;
@@ -54,11 +56,11 @@ static int take_column(struct pp_table *t, const struct pp_column *c, const stru
 }
 
 /* The first column that is there says how many rows there are. */
-static int read_column(struct pp_pod *pod, struct pp_table *t, const struct pp_column *c, struct pp_intern *names, int is_first,
-                       struct pp_err *err)
+static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct pp_column *c, struct pp_intern *names,
+                       int is_first, struct pp_err *err)
 {
-	struct pp_pod_column from;
-	int rc = pp_pod_read(pod, t->desc->group, c->name, &from, err);
+	struct pp_pod_file_column from;
+	int rc = pp_pod_file_read(pod, t->desc->group, c->name, &from, err);
 
 	if (rc)
 		return rc;
@@ -74,14 +76,14 @@ static int read_column(struct pp_pod *pod, struct pp_table *t, const struct pp_c
 		rc = -EINVAL;
 	if (!rc)
 		rc = take_column(t, c, &from, names);
-	pp_pod_release(&from);
+	pp_pod_file_release(&from);
 	if (rc == -ENOMEM)
-		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_pod_path(pod));
+		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
 	return rc ? damaged(pod, t->desc, c->name, "does not fit the other columns", err) : 0;
 }
 
-int pp_pod_table(struct pp_pod *pod, const struct pp_table_desc *desc, struct pp_intern *names, struct pp_table *ret_table,
-                 uint64_t *ret_missing, struct pp_err *err)
+int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc, struct pp_intern *names,
+                      struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err)
 {
 	struct pp_table t = {.desc = desc};
 	uint64_t missing = 0;
@@ -92,7 +94,7 @@ int pp_pod_table(struct pp_pod *pod, const struct pp_table_desc *desc, struct pp
 
 		if (!c->count || c->rule == PP_RULE_PART)
 			continue;
-		if (pp_pod_has(pod, desc->group, c->name))
+		if (pp_pod_file_has(pod, desc->group, c->name))
 			rc = read_column(pod, &t, c, names, !read++, err);
 		else
 			missing |= (uint64_t)1 << i;

@@ -48,7 +48,7 @@ void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size
 		    (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec))
 			continue;
 		files++;
-		code = pp_pod_glance(path, "job", of, sizeof(of), NULL);
+		code = pp_pod_file_glance(path, "job", of, sizeof(of), NULL);
 		if (code == -ETIMEDOUT) /* damaged; ranks wait for this session: not for a second one */
 			break;
 		if (code || strcmp(of, before))

@@ -60,10 +60,10 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	char said[320], again[320];
 	struct pp_err err = {""};
 	struct pp_dataset d;
-	struct pp_pod *pod;
+	struct pp_pod_file *pod;
 
-	CHECK_INT(pp_pod_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_dataset(pod, &d, &err), 0);
+	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
+	CHECK_INT(pp_pod_file_dataset(pod, &d, &err), 0);
 	pp_verdict(written, said, sizeof(said));
 	pp_verdict(&d, again, sizeof(again));
 	CHECK_STR(again, said);
@@ -93,7 +93,7 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 		CHECK_STR(a->reason, b->reason);
 	}
 	pp_dataset_release(&d);
-	pp_pod_close(pod);
+	pp_pod_file_close(pod);
 }
 
 TEST(file_is_the_layout)

@@ -210,7 +210,7 @@ TEST(two_kinds_of_ticks)
 	struct pp_clock_pair a, b;
 	struct pp_err err = {""};
 	struct pp_dataset d;
-	struct pp_pod *pod;
+	struct pp_pod_file *pod;
 
 	pp_clock_read_pair(PP_TICK_COUNTER, &a);
 	usleep(20000);
@@ -220,8 +220,8 @@ TEST(two_kinds_of_ticks)
 	make_early_ring(spool, 1, 2, dead_pid(), PP_TICK_COUNTER, (double)(b.tick - a.tick) / (double)(b.raw_ns - a.raw_ns));
 	CHECK_INT(end_of(start_keeper(spool)), 0);
 	snprintf(path, sizeof(path), "%s/kinds-logs/podprof/one/pod.h5", top);
-	CHECK_INT(pp_pod_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_dataset(pod, &d, &err), 0);
+	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
+	CHECK_INT(pp_pod_file_dataset(pod, &d, &err), 0);
 	CHECK_INT(d.workers, 2);
 	CHECK_INT(d.steps, 1);
 	for (size_t w = 0; w < 2; w++) { /* 10 ms by both, and none of it before the epoch */
@@ -230,7 +230,7 @@ TEST(two_kinds_of_ticks)
 	}
 	CHECK(d.worker[0].domain != d.worker[1].domain);
 	pp_dataset_release(&d);
-	pp_pod_close(pod);
+	pp_pod_file_close(pod);
 }
 
 TEST(message_of_a_waiting_rank)
