@@ -14,6 +14,7 @@
 #include "aggregate/keeper/capture/back.h"
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_own.h"
+#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod.h"

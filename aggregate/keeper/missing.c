@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "aggregate/keeper/control.h"
+#include "aggregate/keeper/ranks.h"
 
-enum { PATIENCE_MS = 10000, MOST_RANKS = 1 << 20 };
+enum { PATIENCE_MS = 10000 };
 
 enum { ABSENT, CARRIED, HERE }; /* CARRIED: podprof run started it, but nothing made it the rank so far */
 
@@ -86,7 +87,7 @@ static int32_t size_of(const struct pp_spool_view *v)
 		if (h->size > size)
 			size = h->size;
 	}
-	return zero && size <= MOST_RANKS ? size : 0;
+	return zero && size <= PP_RANKS_MOST ? size : 0;
 }
 
 void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
@@ -119,20 +120,6 @@ void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const 
 	free(state);
 }
 
-int32_t pp_missing_launched(const struct pp_spool_view *v)
-{
-	int32_t size = 0, here = 0;
-
-	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		size = pp_rings_header(v->rings, i)->size > size ? pp_rings_header(v->rings, i)->size : size;
-	for (size_t i = 0; i < v->runs; i++) {
-		if (v->run[i].rank < 0 || !v->run[i].sees_launcher) /* in containers of one host each sees its own ranks only */
-			return 0;
-		here = v->run[i].local_size > here ? v->run[i].local_size : here;
-	}
-	return here == size && size <= MOST_RANKS ? size : 0;
-}
-
 int32_t pp_missing_speaker(const struct pp_spool_view *v)
 {
 	int32_t first = INT32_MAX;
@@ -140,12 +127,12 @@ int32_t pp_missing_speaker(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
 		if (!pp_rings_is_aside(v->rings, i) && pp_rings_header(v->rings, i)->rank < first)
 			first = pp_rings_header(v->rings, i)->rank;
-	return pp_missing_launched(v) > 0 && first < pp_missing_launched(v) ? first : 0;
+	return pp_ranks_launched(v) > 0 && first < pp_ranks_launched(v) ? first : 0;
 }
 
 void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size)
 {
-	int32_t ranks = pp_missing_launched(v), absent = 0;
+	int32_t ranks = pp_ranks_launched(v), absent = 0;
 	char *state = calloc((size_t)ranks + 1, 1), list[96];
 
 	text[0] = '\0';

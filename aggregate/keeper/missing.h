@@ -16,10 +16,8 @@ struct pp_missing {
 /* Only the keeper that has rank 0's ring speaks; `pod` NULL: one host. */
 void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
                      int64_t now_ms);
-/* Ranks of the job, where a launcher that is seen says that all are on this host; else 0. */
-int32_t pp_missing_launched(const struct pp_spool_view *v);
-/* There: who prints the keeper's message, and a sentence on ranks that
- * podprof did not see, "" where there are none. */
+/* Where all ranks are on this host: who prints the keeper's message, and a sentence on ranks that podprof did not see, "" where
+ * there are none. */
 int32_t pp_missing_speaker(const struct pp_spool_view *v);
 void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size);
 

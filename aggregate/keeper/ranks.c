@@ -79,3 +79,17 @@ int64_t pp_ranks_highest_step(const struct pp_rings *r)
 	}
 	return highest;
 }
+
+int32_t pp_ranks_launched(const struct pp_spool_view *v)
+{
+	int32_t size = 0, here = 0;
+
+	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
+		size = pp_rings_header(v->rings, i)->size > size ? pp_rings_header(v->rings, i)->size : size;
+	for (size_t i = 0; i < v->runs; i++) {
+		if (v->run[i].rank < 0 || !v->run[i].sees_launcher) /* in containers of one host each sees its own ranks only */
+			return 0;
+		here = v->run[i].local_size > here ? v->run[i].local_size : here;
+	}
+	return here == size && size <= PP_RANKS_MOST ? size : 0;
+}

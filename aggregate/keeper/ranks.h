@@ -4,6 +4,8 @@
 
 #include "aggregate/keeper/spool.h"
 
+enum { PP_RANKS_MOST = 1 << 20 }; /* of a job that is believed */
+
 /* Nothing more comes out of this ring. */
 int pp_ranks_is_over(struct pp_spool_view *v, size_t ring);
 /* Its process is gone, at its end, has become another program, or is none of the ranks, which it waits for. */
@@ -15,5 +17,7 @@ int64_t pp_ranks_highest_step(const struct pp_rings *r);
 int pp_ranks_seen(const struct pp_spool_view *v);
 /* Ranks this host should have: what launchers said to run processes and to ranks; 0: unknown. */
 int pp_ranks_expected(const struct pp_spool_view *v);
+/* Ranks of the job, where a launcher that is seen says that all are on this host; else 0. */
+int32_t pp_ranks_launched(const struct pp_spool_view *v);
 
 #endif

@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_file.h"
+#include "aggregate/keeper/capture/request_socket.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 #include "launchers/cmd.h"

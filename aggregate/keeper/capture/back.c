@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
@@ -63,7 +64,7 @@ static void ask(struct pp_back *b, struct pp_requests *r, const struct pp_reques
 	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
 
 	pp_keeper_log("trigger: %s", span->what);
-	if (pp_requests_ask(r, &wish))
+	if (pp_own_ask(r, &wish))
 		b->slow.counted++;
 	else
 		r->span = *span;

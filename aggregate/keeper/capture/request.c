@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/request_client.h"
+#include "aggregate/keeper/capture/request_file.h"
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/request_socket.h"
@@ -187,19 +189,6 @@ void pp_requests_run(struct pp_requests *r, const struct pp_windows_job *job, st
 		answer(r);
 	else
 		pp_requests_wait_time(r, job, control, busy);
-}
-
-int pp_requests_ask(struct pp_requests *r, const struct pp_wish *wish)
-{
-	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS; i++)
-		if (r->client[i].state != PP_CLIENT_FREE && r->client[i].wish.by == wish->by)
-			return -EBUSY;
-	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS; i++)
-		if (r->client[i].state == PP_CLIENT_FREE) {
-			r->client[i] = (struct pp_client){.fd = -1, .state = PP_CLIENT_QUEUED, .order = ++r->orders, .wish = *wish};
-			return 0;
-		}
-	return -EBUSY;
 }
 
 void pp_requests_end(struct pp_requests *r)

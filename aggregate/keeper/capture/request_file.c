@@ -1,32 +1,31 @@
-/* The directory of request files; see request_file.h. Called by request.c and request_socket.c. */
+/* The directory of request files; see request_file.h. Called by request.c. */
 #include "aggregate/keeper/capture/request_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/capture/request_private.h"
-#include "aggregate/keeper/capture/request_socket.h"
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "core/base/now.h"
+#include "core/base/proc.h"
 
 enum {
 	LOOK_MS = 1000,
 	ALONE_MS = 5000,  /* without rank 0 here: this keeper leads whom it has */
 	AGAIN_MS = 30000, /* after a directory could not be made */
-	SAY_MS = 1000,    /* between two lines on how far the job is */
 	FETCH_MS = 2000,  /* for answers to be fetched at the end */
 	MOST = 64,        /* names at a look */
 	NAME = 16,        /* of a request: so many of 0-9a-f */
 };
-
-static int the_directory = -1; /* of the one keeper of this process: clients have names in it */
 
 void pp_request_files_init(struct pp_request_files *f)
 {
@@ -57,6 +56,81 @@ static int make_one(const char *path)
 	return lstat(path, &st) ? -errno : not_ours(&st) ? -EPERM : 0;
 }
 
+/* The first lines of the keeper's file. */
+static void where_of(char *text, size_t size)
+{
+	char host[72] = "", boot[48] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	pp_proc_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	boot[strcspn(boot, "\n")] = '\0';
+	snprintf(text, size, "HOST=%s\nBOOT=%s\nSPACE=%" PRIu32 "\n", host, boot, pp_proc_pid_space());
+}
+
+/* Removes all in a directory but answers, returns how many of those there are; `all`: these too. */
+static int clear(int directory, int all)
+{
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), answers = 0;
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	while ((e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+		int is_answer = n > 7 && !strcmp(e->d_name + n - 7, ".answer");
+
+		answers += is_answer;
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && (all || !is_answer))
+			if (unlinkat(directory, e->d_name, 0))
+				unlinkat(directory, e->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+	return answers;
+}
+
+/* Its keeper counted pids as this one does, and there is none of its number any more. */
+static int is_left(int directory)
+{
+	int fd = openat(directory, PP_REQUESTS_KEEPER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), pid = 0;
+	char text[1024], where[192];
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0 || !pp_proc_pid_space())
+		return 0;
+	text[n] = '\0';
+	where_of(where, sizeof(where));
+	/* NOLINTNEXTLINE(cert-err34-c): a number out of range is no pid */
+	return !strncmp(text, where, strlen(where)) && sscanf(text + strlen(where), "PID=%d\n", &pid) == 1 && pid > 0 &&
+	       ((kill(pid, 0) && errno == ESRCH) || pp_proc_is_zombie(pid));
+}
+
+/* What keepers that were killed left, where their pids are known; `parent` is owner-only. */
+static void sweep(const char *parent)
+{
+	DIR *d = opendir(parent);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		int fd = e->d_name[0] == '.' ? -1 : openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+
+		if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && is_left(fd)) {
+			clear(fd, 1);
+			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
 /* What tells the CLI which keeper this is. Its time is the directory's. */
 static int write_keeper(struct pp_request_files *f, const char *spool, const char *job)
 {
@@ -67,7 +141,7 @@ static int write_keeper(struct pp_request_files *f, const char *spool, const cha
 
 	if (fd < 0)
 		return -errno;
-	pp_request_files_where(where, sizeof(where));
+	where_of(where, sizeof(where));
 	n = snprintf(text, sizeof(text), "%sPID=%d\nSPOOL=%s\nJOB=%.200s\n", where, (int)getpid(), spool, job);
 	errno = ENOSPC; /* where a part of it was written */
 	if (write(fd, text, (size_t)n) != n || fstat(fd, &st) ||
@@ -107,7 +181,7 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 	snprintf(f->path, sizeof(f->path), "%s/%.120s", parent, name);
 	rc = make_one(parent);
 	if (!rc)
-		pp_request_files_sweep(parent);
+		sweep(parent);
 	if (!rc)
 		rc = mkdir(f->path, 0700) ? -errno : 0;
 	if (!rc) {
@@ -122,7 +196,6 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 		rmdir(f->path);
 		return;
 	}
-	the_directory = f->fd;
 	f->again = 1;
 }
 
@@ -206,7 +279,8 @@ static void take(struct pp_requests *r, const char *name, const char *file)
 		return;
 	}
 	snprintf(part, sizeof(part), "%s.part", name);
-	*c = (struct pp_client){.fd = openat(f->fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+	*c = (struct pp_client){.fd = openat(f->fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+	                        .directory = f->fd};
 	if (c->fd < 0) {
 		pp_keeper_log("request file '%s/%s' is not taken: '%s': %s", f->path, file, part, strerror(errno));
 		return;
@@ -289,33 +363,6 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 	close(fd);
 }
 
-void pp_request_file_say(struct pp_client *c, const char *text)
-{
-	int64_t now = pp_now_ms();
-	size_t n = strlen(text);
-
-	if (!strncmp(text, "wait ", 5) && c->said_ms && now - c->said_ms < SAY_MS)
-		return;
-	c->said_ms = now;
-	if (write(c->fd, text, n) != (ssize_t)n)
-		pp_keeper_log("cannot answer request '%s': %s", c->file, strerror(errno));
-}
-
-void pp_request_file_leave(struct pp_client *c)
-{
-	char part[PP_REQUEST_FILE_NAME + 16], answer[PP_REQUEST_FILE_NAME + 16], request[PP_REQUEST_FILE_NAME + 16];
-
-	snprintf(part, sizeof(part), "%s.part", c->file);
-	snprintf(answer, sizeof(answer), "%s.answer", c->file);
-	snprintf(request, sizeof(request), "%s.request", c->file);
-	close(c->fd);
-	if (c->gone)
-		unlinkat(the_directory, part, 0);
-	else if (renameat(the_directory, part, the_directory, answer))
-		pp_keeper_log("cannot answer request '%s': %s", c->file, strerror(errno));
-	unlinkat(the_directory, request, 0);
-}
-
 void pp_request_files_release(struct pp_request_files *f)
 {
 	const struct timespec nap = {.tv_nsec = 50000000};
@@ -324,9 +371,9 @@ void pp_request_files_release(struct pp_request_files *f)
 
 	if (f->fd < 0)
 		return;
-	while (pp_request_files_clear(f->fd, 0) && pp_now_ms() < end_ms)
+	while (clear(f->fd, 0) && pp_now_ms() < end_ms)
 		nanosleep(&nap, NULL);
-	pp_request_files_clear(f->fd, 1);
+	clear(f->fd, 1);
 	rmdir(f->path);
 	slash = strrchr(f->path, '/');
 	if (slash) {

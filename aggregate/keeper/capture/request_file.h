@@ -5,29 +5,11 @@
 #ifndef PP_KEEPER_REQUEST_FILE_H
 #define PP_KEEPER_REQUEST_FILE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/base/err.h"
+#include "aggregate/keeper/capture/request_state.h"
 
 #define PP_REQUESTS_DIR ".podprof-requests"
 #define PP_REQUESTS_KEEPER "keeper" /* NAME=value lines: HOST, BOOT, SPACE (of pids), PID, SPOOL, JOB */
 
-enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
-
-struct pp_request_files {
-	int fd;          /* of the directory; -1: there is none (yet) */
-	char path[4352]; /* of it */
-	int64_t tried_ms, looked_ms, begun_ms;
-	int64_t made_ns;                 /* when the directory was made, by the clock of its file system */
-	int64_t changed_ns;              /* of the directory, as last looked at */
-	int again;                       /* it may have changed since within one tick of that clock */
-	uint64_t seen[PP_REQUEST_NAMES]; /* names that were answered */
-	uint32_t seens;
-};
-
-struct pp_requests;
-struct pp_client;
 struct pp_windows_job;
 
 void pp_request_files_init(struct pp_request_files *f);
@@ -35,16 +17,5 @@ void pp_request_files_init(struct pp_request_files *f);
 void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *job, int64_t now_ms);
 /* Takes the directory away, once answers were fetched or 2 s have gone by. */
 void pp_request_files_release(struct pp_request_files *f);
-
-/* request_sweep.c: removes all in a directory but answers, returns how many of those there are; `all`: these too. */
-int pp_request_files_clear(int directory, int all);
-/* What is left of keepers that were killed where their pids are known; `parent` is owner-only. */
-void pp_request_files_sweep(const char *parent);
-/* The first lines of the keeper's file. */
-void pp_request_files_where(char *text, size_t size);
-
-/* For request_socket.c: a client that has a file. */
-void pp_request_file_say(struct pp_client *c, const char *text);
-void pp_request_file_leave(struct pp_client *c);
 
 #endif

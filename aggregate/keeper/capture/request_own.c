@@ -1,6 +1,7 @@
 /* Signals that ask for a capture, and what became of the keeper's own requests; see request_own.h. */
 #include "aggregate/keeper/capture/request_own.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,19 @@
 enum { SIGNAL_STEPS = 10 };
 
 #define SIGNAL_NS INT64_C(2000000000)
+
+int pp_own_ask(struct pp_requests *r, const struct pp_wish *wish)
+{
+	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS; i++)
+		if (r->client[i].state != PP_CLIENT_FREE && r->client[i].wish.by == wish->by)
+			return -EBUSY;
+	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS; i++)
+		if (r->client[i].state == PP_CLIENT_FREE) {
+			r->client[i] = (struct pp_client){.fd = -1, .state = PP_CLIENT_QUEUED, .order = ++r->orders, .wish = *wish};
+			return 0;
+		}
+	return -EBUSY;
+}
 
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 {
@@ -32,7 +46,7 @@ void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 		wish.amount = SIGNAL_STEPS;
 	}
 	/* A signal to all ranks is one request; so are those that come while one is served. */
-	if (pp_requests_ask(r, &wish))
+	if (pp_own_ask(r, &wish))
 		pp_keeper_log("signal: one capture by it goes on already");
 	else
 		pp_keeper_log("signal: %" PRIu64 " so far", signals);

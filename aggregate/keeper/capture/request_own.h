@@ -3,8 +3,10 @@
 #ifndef PP_KEEPER_REQUEST_OWN_H
 #define PP_KEEPER_REQUEST_OWN_H
 
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_state.h"
 
+/* The keeper itself asks. 0, or -EBUSY: it has asked already and that waits. */
+int pp_own_ask(struct pp_requests *r, const struct pp_wish *wish);
 /* One turn: has a rank got the signal since the last one? */
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);
 /* One of them has its answer. */

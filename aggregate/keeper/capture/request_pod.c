@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/capture/slow.h"

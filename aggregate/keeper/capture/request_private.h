@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_REQUEST_PRIVATE_H
 #define PP_KEEPER_REQUEST_PRIVATE_H
 
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_state.h"
 
 /* request.c: the active request ends without a session; ranks that were told forget it. `control` NULL: they were not. */
 void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const char *fmt, ...)

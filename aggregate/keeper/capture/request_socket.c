@@ -1,9 +1,8 @@
-/* The socket of requests: who may ask, what they say, what goes back. Called by request.c and `podprof capture`. */
+/* The socket of requests: who may ask, what they say. Called by request.c and `podprof capture`. */
 #include "aggregate/keeper/capture/request_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +11,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_client.h"
+#include "aggregate/keeper/capture/request_file.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
-#include "core/base/plain.h"
 
 enum { QUIET_MS = 2000 }; /* a client that says nothing */
 
@@ -66,73 +65,6 @@ int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *er
 	umask(before);
 	close(fd);
 	return rc;
-}
-
-void pp_client_say(struct pp_client *c, const char *fmt, ...)
-{
-	char text[1200];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	pp_client_put(c, text);
-}
-
-void pp_client_put(struct pp_client *c, char *text)
-{
-	pp_plain(text, "\n"); /* it ends on a terminal */
-	if (c->elsewhere)
-		pp_requests_say_elsewhere(c, text, 0);
-	else if (c->file[0])
-		pp_request_file_say(c, text);
-	/* A client that does not read loses what it was told; the keeper waits for nobody. */
-	else if (c->fd >= 0 && send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return;
-}
-
-void pp_client_leave(struct pp_client *c)
-{
-	if (c->elsewhere) {
-		pp_requests_say_elsewhere(c, "", 1);
-	} else if (c->file[0]) {
-		pp_request_file_leave(c);
-	} else if (c->fd >= 0) {
-		shutdown(c->fd, SHUT_RDWR); /* a child may hold a copy of it */
-		close(c->fd);
-	}
-	*c = (struct pp_client){.fd = -1};
-}
-
-int pp_client_gone(const struct pp_client *c)
-{
-	char byte;
-	ssize_t n;
-
-	if (c->elsewhere || c->file[0] || c->fd < 0)
-		return c->gone;
-	n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_wish_by by)
-{
-	struct pp_err err = {""};
-
-	if (pp_pod_role(r->pod) == PP_POD_FOLLOWER) {
-		pp_requests_pass_on(r, c, line);
-		return;
-	}
-	if (pp_wish_parse(line, &c->wish, &err)) {
-		pp_client_say(c, "failed\n%s", err.text);
-		pp_client_leave(c);
-		return;
-	}
-	c->wish.by = by;
-	c->state = c->wish.kind == PP_WISH_STATUS ? PP_CLIENT_LOOKS : PP_CLIENT_QUEUED;
-	c->order = ++r->orders;
-	if (r->active && c->state == PP_CLIENT_QUEUED)
-		pp_client_say(c, "wait for a capture that was asked for before\n");
 }
 
 static void read_client(struct pp_requests *r, struct pp_client *c, int64_t now_ms)

@@ -2,17 +2,15 @@
 #ifndef PP_KEEPER_REQUEST_SOCKET_H
 #define PP_KEEPER_REQUEST_SOCKET_H
 
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_state.h"
 
+/* -errno with the sentence: captures cannot be asked for by the socket, all else goes on. */
+int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *err);
 /* Take connections and what they say; never blocks. */
 void pp_requests_listen(struct pp_requests *r, int64_t now_ms);
-/* A client has said what it wants. */
-void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_wish_by by);
-void pp_client_say(struct pp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same, of any length; control bytes are taken out of `text`. */
-void pp_client_put(struct pp_client *c, char *text);
-void pp_client_leave(struct pp_client *c);
-/* It has closed its end. */
-int pp_client_gone(const struct pp_client *c);
+
+/* For both ends: the socket's address, which may be longer than such addresses can be: `ret_fd` is to be closed after its use. */
+struct sockaddr_un;
+int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd);
 
 #endif

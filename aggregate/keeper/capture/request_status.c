@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_private.h"
-#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/live.h"
 #include "core/base/now.h"

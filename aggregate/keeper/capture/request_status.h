@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_REQUEST_STATUS_H
 #define PP_KEEPER_REQUEST_STATUS_H
 
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_state.h"
 
 /* One turn: a look, or after a second of looks the answer to all who wait. */
 void pp_requests_status(struct pp_requests *r);

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_private.h"
-#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "core/base/now.h"

@@ -4,7 +4,7 @@
 #ifndef PP_KEEPER_SLOW_H
 #define PP_KEEPER_SLOW_H
 
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_state.h"
 
 enum { PP_SLOW_STEPS = 64, PP_SLOW_LEAST = 20, PP_SLOW_BEFORE = 5, PP_SLOW_BEHIND = 1 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"

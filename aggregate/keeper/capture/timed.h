@@ -4,7 +4,7 @@
 #define PP_KEEPER_TIMED_H
 
 #include "aggregate/keeper/capture/moment.h"
-#include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_state.h"
 #include "aggregate/keeper/capture/windows.h"
 
 enum pp_timed_turn { PP_TIMED_NONE, PP_TIMED_WAITS, PP_TIMED_OPEN, PP_TIMED_DUE, PP_TIMED_OVER };

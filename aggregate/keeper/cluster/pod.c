@@ -11,7 +11,6 @@
 
 #include "aggregate/keeper/cluster/pod_private.h"
 #include "aggregate/keeper/control.h"
-#include "aggregate/keeper/missing.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
@@ -218,7 +217,7 @@ static void decide(struct pp_pod *p)
 		return;
 	}
 	zero = has_zero(p, &size);
-	if (pp_missing_launched(p->o.job->view)) /* rank 0 is here, and has no podprof */
+	if (pp_ranks_launched(p->o.job->view)) /* rank 0 is here, and has no podprof */
 		return;
 	if (size > 1 && (zero == 0 || pp_pod_is_invited(p)))
 		p->state = PP_POD_SEARCHING;

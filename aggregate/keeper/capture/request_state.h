@@ -1,0 +1,119 @@
+/* What the keeper knows of capture requests: the base of the request*.c files, and for who looks at a request that is served. */
+#ifndef PP_KEEPER_REQUEST_STATE_H
+#define PP_KEEPER_REQUEST_STATE_H
+
+#include "aggregate/keeper/capture/moment.h"
+#include "aggregate/keeper/capture/wish.h"
+#include "aggregate/session/writing.h"
+#include "core/ring/ring_file.h"
+
+enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
+
+struct pp_request_files {
+	int fd;          /* of the directory; -1: there is none (yet) */
+	char path[4352]; /* of it */
+	int64_t tried_ms, looked_ms, begun_ms;
+	int64_t made_ns;                 /* when the directory was made, by the clock of its file system */
+	int64_t changed_ns;              /* of the directory, as last looked at */
+	int again;                       /* it may have changed since within one tick of that clock */
+	uint64_t seen[PP_REQUEST_NAMES]; /* names that were answered */
+	uint32_t seens;
+};
+
+enum { PP_REQUEST_CLIENTS = 8, PP_REQUEST_OWN = 2, PP_REQUEST_SLOTS = PP_REQUEST_CLIENTS + PP_REQUEST_OWN };
+
+enum pp_client_state {
+	PP_CLIENT_FREE,
+	PP_CLIENT_READING,
+	PP_CLIENT_QUEUED,
+	PP_CLIENT_ACTIVE,
+	PP_CLIENT_LOOKS,     /* waits for the list of ranks, beside what the others wait for */
+	PP_CLIENT_PASSED_ON, /* the keeper of rank 0's host serves it */
+};
+
+struct pp_client {
+	int fd; /* of the socket, or of the answer to a request file; -1: the keeper itself */
+	enum pp_client_state state;
+	uint64_t order; /* QUEUED: the lowest is next */
+	struct pp_wish wish;
+	char line[PP_WISH_LINE];
+	size_t used;
+	int64_t since_ms;                /* READING */
+	char file[PP_REQUEST_FILE_NAME]; /* its request file; "" none */
+	int directory;                   /* of the file */
+	int gone;                        /* the request file was taken away */
+	int64_t said_ms;
+	int elsewhere; /* 1: it asked the keeper of another host, `peer`, where it is `number` */
+	int peer;
+	uint32_t number;
+	struct pp_pod *pod;
+};
+
+enum pp_request_turn {
+	PP_TURN_IDLE,
+	PP_TURN_ASKED, /* ranks were told steps, or to agree on some */
+	PP_TURN_OPEN,  /* ranks were told to record now: until all that live do */
+	PP_TURN_TIMED, /* until its time is over */
+	PP_TURN_WRITING,
+};
+
+struct pp_request_span {     /* of PP_WISH_SPAN; what is to be kept */
+	int64_t first, last; /* steps */
+	struct pp_moment from, to;
+	char what[144];
+};
+
+struct pp_requests_own { /* what the keeper asked for itself: by a signal or a slow step */
+	int captured, failed;
+	char first[64], last[64]; /* sessions */
+	char what[144], why[200];
+};
+
+struct pp_requests_seen {
+	int32_t rank;
+	int64_t step;
+};
+
+struct pp_live;
+
+struct pp_requests {
+	struct pp_pod *pod; /* pod.h; NULL: one host */
+	int listen_fd;      /* -1: there is none */
+	struct pp_client client[PP_REQUEST_SLOTS];
+	uint64_t orders;
+	struct pp_client *active;
+	enum pp_request_turn turn;
+	int held;              /* the job's own window is open: the others wait */
+	int always;            /* the job records all the time: nobody need be told for a window by time */
+	uint32_t number;       /* of the last one that ranks were told */
+	enum pp_ask_kind kind; /* of it */
+	int64_t first, last, margin;
+	int tries;
+	int64_t seen_step, told_step; /* the highest step of all ranks, when it was last looked at; said to the client */
+	int64_t begun_step;           /* it was so when ranks were told */
+	int64_t moved_ms;             /* when it rose */
+	int64_t told_ms;              /* when ranks were told */
+	int no_agreement;             /* ranks did not agree in time: steps are fixed by the keeper */
+	struct pp_moment origin;      /* when the keeper began */
+	struct pp_moment asked;       /* when ranks were told, or its turn came */
+	struct pp_moment taken;       /* when its turn came */
+	struct pp_moment from, to;    /* of a window by time */
+	int64_t held_ns;              /* no more of it is held; 0: all is */
+	int evicted;                  /* because what was before had to go, not because the job is no older */
+	struct pp_request_span span;
+	char slow[256];     /* LEADER: the word of another keeper of a slow step there, to be looked at; "" none */
+	uint64_t slow_more; /* that came meanwhile */
+	int64_t *acked;     /* [ackeds] by ring: tick when it was seen to have taken the request */
+	size_t ackeds;
+	char spool[512];
+	struct pp_live *live; /* while anybody waits for a list */
+	int64_t live_ms;
+	struct pp_requests_seen *seen; /* [seens] ranks of other hosts when that began */
+	size_t seens;
+	struct pp_request_files files;
+	uint64_t signals;                                          /* of all ranks, so far */
+	struct pp_requests_own own[PP_BY_CODE - PP_BY_SIGNAL + 1]; /* by who asked */
+	struct pp_aside aside;
+};
+
+#endif
