@@ -1,11 +1,11 @@
-/* What is on the way to a peer, and what of its own has come; see net.h. Called by net_pump.c and net.c.
+/* What is on the way to a peer, and what of its own has come; see net.h. Called by net_pump.c and net_socket.c.
  * A connection that was cut loses what lay in the sockets: unacknowledged messages stay here and are sent again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
-#include "aggregate/keeper/net/net_private.h"
+#include "aggregate/keeper/net/net_state.h"
 #include "core/base/now.h"
 
 int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size)

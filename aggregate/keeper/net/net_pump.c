@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zmq.h>
 
-#include "aggregate/keeper/net/net_private.h"
+#include "aggregate/keeper/net/net_state.h"
 #include "core/base/now.h"
 #include "core/ring/utf8.h"
 

@@ -1,6 +1,4 @@
 /* Sockets, keys and who is let in; see net.h. Called by the keeper; net_pump.c makes events of what arrives. */
-#include "aggregate/keeper/net/net.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +6,7 @@
 #include <sys/random.h>
 #include <zmq.h>
 
-#include "aggregate/keeper/net/net_private.h"
+#include "aggregate/keeper/net/net_state.h"
 #include "core/base/now.h"
 
 enum { ANY_PORTS = 16 };

@@ -1,4 +1,5 @@
-/* What net.c (sockets and keys), net_peer.c (queues and acknowledgement) and net_pump.c (events) share; nobody else includes it. */
+/* What net_socket.c (sockets and keys), net_peer.c (queues and acknowledgement) and net_pump.c (events) share; nobody else
+ * includes it. */
 #ifndef PP_KEEPER_NET_PRIVATE_H
 #define PP_KEEPER_NET_PRIVATE_H
 
