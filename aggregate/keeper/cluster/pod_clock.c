@@ -1,13 +1,14 @@
-/* When the clocks of a job's hosts are compared: the leader's rounds, and what both roles share. Called by the other files of the
- * pod. In: hosts that join (pod_tree.c), windows that open and close. Out: rounds of clock_link.h. The follower's part is
- * pod_clock_follow.c. */
+/* When the clocks of a job's hosts are compared, and what a follower's ticks are in the leader's. Called by the other files of the
+ * pod. In: hosts that join (pod_tree.c), windows that open and close; messages of pod_tree.c. Out: rounds of clock_link.h; a
+ * follower's word of its place, chains of lines. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/session/close.h"
 #include "core/base/now.h"
@@ -17,7 +18,12 @@ enum {
 	LOOK_MS = 20,    /* between two looks at who records */
 	END_MS = 100,    /* a window's shares wait so long for its last round, and TURN_MS for each turn, MOST_MS at most */
 	TURN_MS = 8,
-	MOST_MS = 1000
+	MOST_MS = 1000,
+	/* follower */
+	REACH_MS = 2000, /* without a turn: the parent is not reached; said again after twice that, and so on */
+	REACH_MOST_MS = 32000,
+	DUE_MS = 1000,   /* a hub's word of a round is of no use any more */
+	BEYOND_S = 3600, /* before the first and behind the last burst */
 };
 
 int pp_pod_clock_open(struct pp_pod *p)
@@ -144,6 +150,226 @@ int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms)
 	       pp_now_ms() - since_ms > (limit < MOST_MS ? limit : MOST_MS);
 }
 
+/* As a follower: its place in the tree, its claim to have another's clock. */
+
+/* What the leader is to know of this keeper's place. */
+static void tell(struct pp_pod *p, struct pp_wire_told t)
+{
+	struct pp_wire m = {.kind = PP_WIRE_CLOCK, .clock = t};
+	struct pp_err err = {""};
+
+	m.clock.parent = p->clock.parent;
+	if (pp_net_send(p->net, 0, &m, &err))
+		pp_keeper_log("rank 0's keeper is not told of this host's clock: %s", err.text);
+}
+
+/* Where others find this keeper's stamps. */
+static void tell_place(struct pp_pod *p)
+{
+	char address[PP_CLOCK_NUMERIC];
+	uint16_t port = pp_clock_link_place(p->clock.link, address);
+
+	tell(p, (struct pp_wire_told){.port = port, .addresses = address});
+}
+
+static size_t addresses_of(const struct pp_pod *p, char *text, const char *address[PP_NET_ADDRESSES])
+{
+	char *rest = NULL;
+	size_t n = 0;
+
+	for (char *one = strtok_r(text, " ", &rest); one && n < PP_NET_ADDRESSES; one = strtok_r(NULL, " ", &rest))
+		address[n++] = one;
+	for (size_t i = 0; !n && i < p->invite.addresses; i++)
+		address[i] = p->invite.address[i];
+	return n ? n : p->invite.addresses;
+}
+
+static int take_place(struct pp_pod *p, const struct pp_wire_compare *c, struct pp_err *err)
+{
+	struct pp_clock_exchange_options o = {.self = c->domain, .parent = c->parent, .same = c->same, .more = PP_NET_PEERS};
+	const char *address[PP_NET_ADDRESSES];
+	char text[PP_WIRE_TEXT + 1];
+	size_t n;
+
+	snprintf(text, sizeof(text), "%s", c->addresses ? c->addresses : "");
+	n = addresses_of(p, text, address);
+	if (p->clock.link)
+		return pp_clock_link_move(p->clock.link, c->parent, c->same, address, n, (uint16_t)c->port, err);
+	if (pp_pod_clock_open(p))
+		return pp_err_set(err, -ENOTCONN, "this host's clock is not compared with that of '%.71s'", c->host ? c->host : "");
+	memcpy(o.key, c->key, sizeof(o.key));
+	return pp_clock_link_join(p->clock.link, &o, address, n, (uint16_t)c->port, err);
+}
+
+void pp_pod_clock_take(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	const struct pp_wire_compare *c = &m->compare;
+	struct pp_pod_clock *mine = &p->clock;
+	int is_new = !mine->self || mine->parent != c->parent, rc = 0;
+	struct pp_err err = {""};
+
+	(void)peer;
+	if (is_new)
+		rc = take_place(p, c, &err);
+	else if (mine->link)
+		pp_clock_link_claim(mine->link, c->same);
+	mine->self = c->domain;
+	mine->parent = c->parent;
+	mine->same = c->same;
+	mine->serves = c->serves;
+	mine->hops = (int)c->hops;
+	snprintf(mine->host, sizeof(mine->host), "%.71s", c->host ? c->host : "");
+	if (!is_new)
+		return;
+	mine->placed_ms = pp_now_ms();
+	mine->patience_ms = REACH_MS;
+	if (rc) {
+		pp_keeper_log("%s", err.text);
+		pp_pod_clock_close(p);
+		return;
+	}
+	pp_keeper_log("compares its clock with that of '%s'%s", mine->host, mine->same ? ", which is to be the same" : "");
+	tell_place(p);
+}
+
+void pp_pod_clock_hear(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	const struct pp_wire_told *t = &m->clock;
+	struct pp_pieces above;
+	struct pp_err err = {""};
+
+	(void)peer;
+	if (t->chain_size && pp_pieces_read(t->chain, t->chain_size, &above, &err)) {
+		pp_keeper_log("%s", err.text);
+	} else if (t->chain_size) {
+		pp_pieces_release(&p->clock.above);
+		p->clock.above = above;
+		p->clock.above_of = t->parent;
+	}
+	if (!t->round)
+		return;
+	p->clock.due = t->round;
+	p->clock.due_ms = pp_now_ms();
+}
+
+static void tell_chain(struct pp_pod *p)
+{
+	int64_t beyond = (int64_t)(BEYOND_S * 1e9 * p->clock.ticks_per_ns);
+	struct pp_pieces own = {0};
+	struct pp_err err = {""};
+	uint8_t *bytes;
+	size_t size;
+
+	if (pp_clock_link_pieces(p->clock.link, beyond, &own, &err)) {
+		pp_keeper_log("%s", err.text);
+		return;
+	}
+	size = pp_pieces_write(&own, NULL, 0);
+	bytes = size <= PP_WIRE_CHAIN ? malloc(size) : NULL;
+	if (bytes) {
+		pp_pieces_write(&own, bytes, size);
+		tell(p, (struct pp_wire_told){.round = p->clock.due, .chain = bytes, .chain_size = size});
+	}
+	free(bytes);
+	pp_pieces_release(&own);
+}
+
+static void look_at_claim(struct pp_pod *p, const struct pp_clock_link_state *state)
+{
+	enum pp_same_verdict verdict = pp_same_clock_verdict(&state->same, INT64_MAX);
+
+	if (!p->clock.same || p->clock.is_false || verdict == PP_SAME_UNKNOWN)
+		return;
+	if (verdict == PP_SAME_FALSE) {
+		p->clock.is_false = 1;
+		pp_keeper_log("the clock of '%s' is not this host's, though its boot id is", p->clock.host);
+		tell(p, (struct pp_wire_told){.verdict = PP_SAME_FALSE});
+	} else if (!state->busy) {
+		/* One clock, as both had said: nothing is left to compare, no port is held. Twice, should the word be lost. */
+		pp_clock_link_leave(p->clock.link);
+		pp_clock_link_leave(p->clock.link);
+		pp_pod_clock_close(p);
+	}
+}
+
+static void follow(struct pp_pod *p)
+{
+	struct pp_pod_clock *c = &p->clock;
+	struct pp_clock_link_state state;
+	int64_t now = pp_now_ms();
+
+	pp_clock_link_state(c->link, &state);
+	if (c->due && (now - c->due_ms > DUE_MS || (state.turn >= c->due && !state.busy))) {
+		if (state.turn >= c->due)
+			tell_chain(p);
+		c->due = 0;
+	}
+	if (!state.turn && now - c->placed_ms > c->patience_ms) {
+		c->placed_ms = now;
+		c->patience_ms = c->patience_ms < REACH_MOST_MS ? 2 * c->patience_ms : c->patience_ms;
+		pp_keeper_log("'%s' gives this host's clock no turn", c->host);
+		tell(p, (struct pp_wire_told){.lost = 1});
+	}
+	look_at_claim(p, &state);
+}
+
+int pp_pod_clock_is_false(struct pp_pod *p)
+{
+	if (p->clock.link)
+		follow(p);
+	return p->clock.is_false;
+}
+
+/* Own ticks in the parent's. What is of the parent's clock is not compared with it. */
+static int own_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err *err)
+{
+	int64_t beyond = (int64_t)(BEYOND_S * 1e9 * p->clock.ticks_per_ns);
+
+	if (!p->clock.link)
+		return pp_err_set(err, -ENODATA, "the clock was not compared: no exchange with rank 0's keeper");
+	return pp_clock_link_pieces(p->clock.link, beyond, ret, err);
+}
+
+/* The same in the leader's. */
+static int leader_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err *err)
+{
+	static const struct pp_clock_piece one = {.num = (int64_t)1 << PP_PIECE_SHIFT};
+	const struct pp_pod_clock *c = &p->clock;
+	struct pp_pieces own = {0}, same = {.piece = (struct pp_clock_piece *)(uintptr_t)&one, .pieces = 1, .end = INT64_MAX / 4};
+	int rc;
+
+	if (c->parent && (c->above_of != c->parent || !c->above.pieces))
+		return pp_err_set(err, -ENODATA, "the clock of '%s', which this host's was compared with, is not known", c->host);
+	if (c->same && !c->is_false)
+		return pp_pieces_join(&c->above, &same, ret, err);
+	rc = own_pieces(p, c->parent ? &own : ret, err);
+	if (rc || !c->parent)
+		return rc;
+	rc = pp_pieces_join(&own, &c->above, ret, err);
+	pp_pieces_release(&own);
+	return rc;
+}
+
+int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err)
+{
+	struct pp_pieces own = {0}, line = {0};
+	int64_t from, to;
+	int rc = leader_pieces(p, &own, err);
+
+	if (rc || !own.pieces)
+		return rc ? rc : -ENODATA;
+	from = own.piece[0].y;
+	to = pp_pieces_map(&own, own.end);
+	if (from < 0)
+		from = 0;
+	rc = pp_pieces_of_map(leader, (pp_tick)from, (pp_tick)to, &line, err);
+	if (!rc)
+		rc = pp_pieces_join(&own, &line, ret, err);
+	pp_pieces_release(&own);
+	pp_pieces_release(&line);
+	return rc;
+}
+
 void pp_pod_clock_run(struct pp_pod *p)
 {
 	if (!p->clock.link)
@@ -151,5 +377,5 @@ void pp_pod_clock_run(struct pp_pod *p)
 	else if (p->state == PP_POD_LISTENING)
 		lead(p);
 	else
-		pp_pod_clock_follow(p);
+		follow(p);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "aggregate/keeper/capture/windows.h"
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/window_rows.h"
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
@@ -238,8 +238,9 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 	b->name = NULL;
 }
 
-void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s)
+void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
+	const struct pp_wire_share *s = &m->share;
 	struct pp_pod_bring *b = &p->peer[peer].bring;
 
 	if (!p->gather.active || p->gather.told || s->gather != p->gather.child.number || !b->asked || b->done)

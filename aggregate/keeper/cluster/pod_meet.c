@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "core/base/now.h"
 

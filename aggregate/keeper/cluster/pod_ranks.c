@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
@@ -153,7 +153,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 		p->peers = (size_t)peer + 1;
 	name_host(p, one);
 	pp_keeper_log("host '%s' joined with %zu ranks", one->name, h->ranks);
-	pp_pod_take_ranks(p, peer, &(struct pp_wire_heartbeat){.rank = h->rank, .ranks = h->ranks});
+	pp_pod_take_ranks(p, peer, &(struct pp_wire){.heartbeat = {.rank = h->rank, .ranks = h->ranks}});
 	pp_pod_tell_one(p, peer);
 	p->clock.is_stale = 1;
 }
@@ -202,8 +202,9 @@ static void look_for_answers(struct pp_pod *p)
 	p->word.told_us = 0;
 }
 
-void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbeat *h)
+void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
+	const struct pp_wire_heartbeat *h = &m->heartbeat;
 	struct pp_pod_peer *one = &p->peer[peer];
 
 	one->heard_ms = pp_now_ms();

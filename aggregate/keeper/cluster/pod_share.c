@@ -13,7 +13,7 @@
 
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/write/writer.h"
 #include "core/base/now.h"
@@ -115,8 +115,9 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	snprintf(s->child.host, sizeof(s->child.host), "%.71s", g->host);
 }
 
-void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
+void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
+	const struct pp_wire_gather *g = &m->gather;
 	const struct pp_windows_job *job = p->o.job;
 	struct pp_pod_share *s = &p->share;
 	struct work work = {.job = job, .share = s};
@@ -125,6 +126,7 @@ void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g)
 	int only = g->cut == PP_POD_WINDOW && !pp_step_windows_many(&p->o.settings->windows);
 	int rc = -ENODATA;
 
+	(void)peer;
 	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
 		return;
 	pp_pod_share_end(p); /* the leader does not wait for the one before */

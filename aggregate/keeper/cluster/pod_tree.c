@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "core/base/now.h"
 #include "core/clock/tree.h"
@@ -155,8 +155,9 @@ static void keep_chain(struct pp_pod_place *place, const struct pp_wire_told *t)
 	place->round = t->round;
 }
 
-void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire_told *t)
+void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
+	const struct pp_wire_told *t = &m->clock;
 	struct pp_pod_peer *one = &p->peer[peer];
 	struct pp_pod_place *place = &one->place;
 

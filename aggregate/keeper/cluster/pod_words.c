@@ -4,16 +4,18 @@
 #include <string.h>
 
 #include "aggregate/keeper/capture/windows.h"
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 
 enum { WORD_OVER = 100 }; /* no kind that ranks know */
 
 /* Into this host's page, as request.c does where the leader is. */
-void pp_pod_take_word(struct pp_pod *p, const struct pp_wire_tell *t)
+void pp_pod_take_word(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
+	const struct pp_wire_tell *t = &m->tell;
 	struct pp_control *c = p->o.control;
 
+	(void)peer;
 	if (t->kind == WORD_OVER && !pp_step_windows_many(&p->o.settings->windows))
 		pp_pod_drop(p->o.job, 0);
 	/* What is held is of a capture that was taken back, or has brought its share. */
@@ -78,8 +80,9 @@ void pp_pod_tell_over(struct pp_pod *p)
 			pp_net_send(p->net, (int)i, &m, NULL);
 }
 
-void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire_words *w)
+void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
+	const struct pp_wire_words *w = &m->words;
 	struct pp_pod_words *to = &p->queue[p->queued];
 
 	if (p->queued == PP_POD_QUEUE) {

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/cluster/pod_private.h"
+#include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
@@ -278,33 +278,38 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
 }
 
+/* The leader's goodbye may be behind it. */
+static void acknowledged(struct pp_pod *p, int peer, const struct pp_wire *m)
+{
+	(void)peer;
+	(void)m;
+	pp_pod_share_settle(p);
+}
+
+static const struct {
+	pp_pod_take *leader, *follower; /* NULL: the message is not for this role */
+} taker[PP_WIRE_KINDS] = {
+        [PP_WIRE_HEARTBEAT] = {.leader = pp_pod_take_ranks, .follower = acknowledged},
+        [PP_WIRE_TELL] = {.follower = pp_pod_take_word},
+        [PP_WIRE_WORDS_OF] = {.leader = pp_pod_take_words, .follower = pp_pod_take_words},
+        [PP_WIRE_COMPARE] = {.follower = pp_pod_clock_take},
+        [PP_WIRE_CLOCK] = {.leader = pp_pod_tree_take, .follower = pp_pod_clock_hear},
+        [PP_WIRE_GATHER] = {.follower = pp_pod_share_begin},
+        [PP_WIRE_BLOCK] = {.leader = pp_pod_take_piece},
+        [PP_WIRE_FILE] = {.leader = pp_pod_take_piece},
+        [PP_WIRE_SHARE] = {.leader = pp_pod_take_share},
+};
+
 static void take(struct pp_pod *p, const struct pp_net_event *e)
 {
 	const struct pp_wire *m = e->message;
 	int leads = p->state == PP_POD_LISTENING;
+	pp_pod_take *f = leads ? taker[m->kind].leader : taker[m->kind].follower;
 
 	if (leads)
 		p->peer[e->peer].heard_ms = pp_now_ms();
-	if (m->kind == PP_WIRE_HEARTBEAT && leads)
-		pp_pod_take_ranks(p, e->peer, &m->heartbeat);
-	else if (m->kind == PP_WIRE_HEARTBEAT)
-		pp_pod_share_settle(p); /* the leader's goodbye may be behind it */
-	else if (m->kind == PP_WIRE_TELL && !leads)
-		pp_pod_take_word(p, &m->tell);
-	else if (m->kind == PP_WIRE_WORDS_OF)
-		pp_pod_take_words(p, e->peer, &m->words);
-	else if (m->kind == PP_WIRE_COMPARE && !leads)
-		pp_pod_clock_take(p, &m->compare);
-	else if (m->kind == PP_WIRE_CLOCK && leads)
-		pp_pod_tree_take(p, e->peer, &m->clock);
-	else if (m->kind == PP_WIRE_CLOCK)
-		pp_pod_clock_hear(p, &m->clock);
-	else if (m->kind == PP_WIRE_GATHER && !leads)
-		pp_pod_share_begin(p, &m->gather);
-	else if ((m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) && leads)
-		pp_pod_take_piece(p, e->peer, m);
-	else if (m->kind == PP_WIRE_SHARE && leads)
-		pp_pod_take_share(p, e->peer, &m->share);
+	if (f)
+		f(p, e->peer, m);
 }
 
 static void pump(struct pp_pod *p)

@@ -1,6 +1,6 @@
-/* What the files of pod.h share: pod.c (role, turns), pod_way.c and pod_meet.c (how hosts find each other), pod_ranks.c (who does
- * what), pod_words.c, pod_clock.c and pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window),
- * pod_share.c (a follower's). Nobody else includes it. */
+/* The state of a keeper among those of other hosts, which the files of pod.h share: pod_role.c (role, turns, messages), pod_way.c
+ * and pod_meet.c (how hosts find each other), pod_ranks.c (who does what), pod_words.c, pod_clock.c and pod_tree.c (whose clock is
+ * compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else includes it. */
 #ifndef PP_KEEPER_POD_PRIVATE_H
 #define PP_KEEPER_POD_PRIVATE_H
 
@@ -150,6 +150,9 @@ struct pp_pod {
 	struct pp_pod_share share;
 };
 
+/* A message of `peer`; see the table in pod_role.c. */
+typedef void pp_pod_take(struct pp_pod *p, int peer, const struct pp_wire *m);
+
 int64_t pp_pod_now_us(void);
 /* A host that is not heard for so long is lost. */
 int64_t pp_pod_silence_ms(void);
@@ -179,22 +182,22 @@ void pp_pod_search_again(struct pp_pod *p);
 /* pod_ranks.c */
 void pp_pod_tell_mine(struct pp_pod *p);
 void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h);
-void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire_heartbeat *h);
+pp_pod_take pp_pod_take_ranks;
 void pp_pod_take_end(struct pp_pod *p, int peer, int lost);
 int pp_pod_is_complete(const struct pp_pod *p); /* every rank of the world is here or in the table */
 int pp_pod_others_over(const struct pp_pod *p);
 int pp_pod_zero(const struct pp_pod *p); /* index of rank 0's ring, -1: not here */
 
 /* pod_words.c */
-void pp_pod_take_word(struct pp_pod *p, const struct pp_wire_tell *t);
-void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire_words *w);
+pp_pod_take pp_pod_take_word;
+pp_pod_take pp_pod_take_words;
 void pp_pod_tell_one(struct pp_pod *p, int peer); /* the last word, to one that joins late */
 
 /* pod_gather.c */
 int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one);
 void pp_pod_gather_run(struct pp_pod *p);
-void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m);
-void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire_share *s);
+pp_pod_take pp_pod_take_piece;
+pp_pod_take pp_pod_take_share;
 void pp_pod_gather_end(struct pp_pod *p);
 
 /* pod_clock.c: leader, follower, both. A round for the begin or end of a window; is it over, or not worth waiting for any more? */
@@ -205,11 +208,9 @@ void pp_pod_clock_want(struct pp_pod *p);
 void pp_pod_clock_run(struct pp_pod *p);
 int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms);
 void pp_pod_clock_end(struct pp_pod *p);
-
-/* pod_clock_follow.c: one turn; a place; what the leader tells of the parent's clock. */
-void pp_pod_clock_follow(struct pp_pod *p);
-void pp_pod_clock_take(struct pp_pod *p, const struct pp_wire_compare *c);
-void pp_pod_clock_hear(struct pp_pod *p, const struct pp_wire_told *t);
+/* Follower: a place; what the leader tells of the parent's clock. */
+pp_pod_take pp_pod_clock_take;
+pp_pod_take pp_pod_clock_hear;
 int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is another's, and it is not */
 /* Own ticks to job ns, by the leader's map of its own. */
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
@@ -218,7 +219,7 @@ int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp
  * hub's word of it still to come; turns of a round, one after another; chains for hosts below hubs, before they are asked for
  * shares. */
 void pp_pod_tree_run(struct pp_pod *p);
-void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire_told *t);
+pp_pod_take pp_pod_tree_take;
 void pp_pod_tree_look(struct pp_pod *p);
 void pp_pod_tree_call(struct pp_pod *p);
 int pp_pod_tree_waits(const struct pp_pod *p);
@@ -227,7 +228,7 @@ void pp_pod_tree_hand(struct pp_pod *p);
 void pp_pod_tree_end(struct pp_pod *p);
 
 /* pod_share.c */
-void pp_pod_share_begin(struct pp_pod *p, const struct pp_wire_gather *g);
+pp_pod_take pp_pod_share_begin;
 void pp_pod_share_run(struct pp_pod *p);
 void pp_pod_share_settle(struct pp_pod *p); /* over where all of it was acknowledged */
 void pp_pod_share_end(struct pp_pod *p);
