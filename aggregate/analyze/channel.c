@@ -6,23 +6,18 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
-#include "aggregate/dataset/order.h"
 #include "core/source/mpi_call.h"
 
-struct list {
-	struct pp_channel *row;
-	size_t rows, room;
-};
-
 struct channels {
-	struct list out, unseen;
+	struct pp_table out;
 	int partial;
-	struct pp_channel *from, *to, *away; /* [world]: of one rank, by the other end; away: to ranks that others may have seen */
+	struct pp_row_channel *from, *to; /* [world]: of one rank, by the other end */
+	struct pp_row_channel *away;      /* [world]: to ranks that other hosts may have seen */
 	size_t world;
 	uint8_t *recorded; /* [world]: this rank's own records exist */
 };
 
-static void count(struct pp_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
+static void count(struct pp_row_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
 {
 	if (peer < 0 || (size_t)peer >= world)
 		return;
@@ -80,22 +75,20 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 	}
 }
 
-static int put(struct list *l, int32_t source, int32_t destination, const struct pp_channel *sum)
+/* A pair may stand there twice, receives by the one end, Sendrecv by the other: sealing sums them. */
+static int put(struct channels *c, int32_t source, int32_t destination, const struct pp_row_channel *sum, int8_t unseen)
 {
+	struct pp_row_channel *row;
+
 	if (!sum->count)
 		return 0;
-	if (l->rows == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct pp_channel *more = realloc(l->row, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		l->row = more;
-		l->room = room;
-	}
-	l->row[l->rows] = *sum;
-	l->row[l->rows].source = source;
-	l->row[l->rows++].destination = destination;
+	row = pp_table_add(&c->out);
+	if (!row)
+		return -ENOMEM;
+	*row = *sum;
+	row->source = source;
+	row->destination = destination;
+	row->unseen = unseen;
 	return 0;
 }
 
@@ -107,7 +100,7 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 	if (rc < 0)
 		return rc;
 	for (size_t p = 0; p < c->world; p++)
-		c->from[p] = c->to[p] = c->away[p] = (struct pp_channel){0};
+		c->from[p] = c->to[p] = c->away[p] = (struct pp_row_channel){0};
 	for (size_t t = 0; t < rank->threads; t++) {
 		if (!pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_REQUEST)))
 			continue;
@@ -116,11 +109,11 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 	}
 	pp_requests_release(&requests);
 	for (size_t p = 0; p < c->world && rc == 0; p++) {
-		rc = put(&c->out, (int32_t)p, rank->rank, &c->from[p]);
+		rc = put(c, (int32_t)p, rank->rank, &c->from[p], 0);
 		if (rc == 0)
-			rc = put(&c->out, rank->rank, (int32_t)p, &c->to[p]);
+			rc = put(c, rank->rank, (int32_t)p, &c->to[p], 0);
 		if (rc == 0)
-			rc = put(&c->unseen, rank->rank, (int32_t)p, &c->away[p]);
+			rc = put(c, rank->rank, (int32_t)p, &c->away[p], 1);
 	}
 	return rc;
 }
@@ -128,7 +121,9 @@ static int count_rank(struct channels *c, const struct pp_rank *rank)
 int pp_join_channels(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
-	struct channels c = {.partial = j->in->partial, .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0};
+	struct channels c = {.out = {.desc = pp_table_desc(PP_TABLE_channel)},
+	                     .partial = j->in->partial,
+	                     .world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0};
 	int rc = -ENOMEM;
 
 	if (c.partial && d->ranks_asked > 0 && (size_t)d->ranks_asked > c.world)
@@ -146,12 +141,10 @@ int pp_join_channels(struct pp_join *j)
 				c.recorded[j->in->capture->rank[r].rank] = 1;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&c, &j->in->capture->rank[r]);
+	if (rc == 0)
+		rc = pp_table_seal(&c.out, NULL);
 	d->channel = c.out.row;
 	d->channels = c.out.rows;
-	d->unseen = c.unseen.row;
-	d->unseens = c.unseen.rows;
-	pp_channels_fold(d->channel, &d->channels);
-	pp_channels_fold(d->unseen, &d->unseens);
 out:
 	free(c.away);
 	free(c.from);

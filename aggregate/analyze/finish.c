@@ -12,7 +12,6 @@
 #include "aggregate/analyze/waiting.h"
 #include "aggregate/analyze/window.h"
 #include "aggregate/dataset/merge.h"
-#include "aggregate/dataset/order.h"
 #include "core/base/wrap.h"
 
 #define STEP_NONE ((uint32_t)INT32_MAX) /* of segments whose step is none of the job's */
@@ -52,20 +51,23 @@ static int add_missing(struct pp_dataset *d, struct pp_err *err)
 /* What was sent to ranks that recorded nothing themselves. */
 static int take_unseen(struct pp_dataset *d)
 {
-	struct pp_channel *more = realloc(d->channel, (d->channels + d->unseens + 1) * sizeof(*more));
+	struct pp_table table[PP_TABLES];
+	size_t kept = 0;
+	int rc;
 
-	if (!more)
-		return -ENOMEM;
-	d->channel = more;
-	for (size_t i = 0; i < d->unseens; i++) {
-		size_t w = pp_dataset_worker(d, d->unseen[i].destination);
+	for (size_t i = 0; i < d->channels; i++) {
+		struct pp_row_channel *c = &d->channel[i];
+		size_t w = c->unseen ? pp_dataset_worker(d, c->destination) : SIZE_MAX;
 
+		c->unseen = 0;
 		if (w == SIZE_MAX || !d->worker[w].records)
-			d->channel[d->channels++] = d->unseen[i];
+			d->channel[kept++] = *c;
 	}
-	d->unseens = 0;
-	pp_channels_fold(d->channel, &d->channels);
-	return 0;
+	d->channels = kept;
+	pp_dataset_tables(d, table);
+	rc = pp_table_seal(&table[PP_TABLE_channel], NULL);
+	pp_dataset_take_tables(d, table);
+	return rc;
 }
 
 /* Steps that ranks of one host completed and ranks of another did not, where nobody asked for steps by number: as core/step

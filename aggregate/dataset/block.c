@@ -15,7 +15,7 @@ struct head {
 	uint32_t version, byte_order;
 	uint64_t unpacked, packed; /* bytes of what follows */
 	uint32_t checksum;         /* of it, packed */
-	uint32_t reserved;
+	uint32_t tables;           /* pp_table_schema() */
 };
 
 enum { BYTE_ORDER_MARK = 0x01020304, DEFLATE_MOST = 1032, DEFLATE_LEVEL = 3 /* 6: half a percent less in twice the time */ };
@@ -25,7 +25,8 @@ int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_siz
 	/* The lines that read and write are the same; this way they only look. */
 	struct pp_dataset view = *d;
 	struct pp_block_io io = {.names = d->names};
-	struct head head = {.version = PP_BLOCK_VERSION, .byte_order = BYTE_ORDER_MARK};
+	struct head head = {
+	        .version = PP_BLOCK_VERSION, .byte_order = BYTE_ORDER_MARK, .tables = pp_table_schema(pp_table_desc, PP_TABLES)};
 	uLongf packed;
 	uint8_t *bytes = NULL;
 	int rc;
@@ -69,6 +70,8 @@ static int unpack(const void *bytes, size_t size, uint8_t **ret_bytes, size_t *r
 	if (head.version != PP_BLOCK_VERSION)
 		return pp_err_set(err, -ENOTSUP, "a host's share is refused: version %u, not %d", (unsigned)head.version,
 		                  PP_BLOCK_VERSION);
+	if (head.tables != pp_table_schema(pp_table_desc, PP_TABLES))
+		return pp_err_set(err, -ENOTSUP, "a host's share is refused: its tables are of another version");
 	if (head.packed != size - sizeof(head) || head.checksum != (uint32_t)crc32_z(0, body, size - sizeof(head)))
 		return pp_err_set(err, -EBADMSG, "a host's share of %zu bytes is refused: it is cut or changed", size);
 	if (head.unpacked / DEFLATE_MOST > head.packed || head.unpacked >= PP_BLOCK_MEMORY(head.packed))

@@ -11,7 +11,7 @@
 #include "core/base/err.h"
 #include "core/ring/intern.h"
 
-enum { PP_BLOCK_VERSION = 7 };
+enum { PP_BLOCK_VERSION = 8 };
 
 /* Of a part, merged or not: columns of collectives that only pp_dataset_finish() fills are not in a block, so a finished dataset
  * does not come back whole. To be freed. -ENOMEM, -EINVAL: a value that no capture has. */

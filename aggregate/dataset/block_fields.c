@@ -4,6 +4,7 @@
 
 #include "aggregate/dataset/block_io.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/table/table_bytes.h"
 
 enum { RANKS_MOST = 1 << 17 };
 enum { HAS_STEP = 1, HAS_LATE };
@@ -175,20 +176,6 @@ static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 		do_process_cell(io, &d->process[i]);
 }
 
-static void do_channels(struct pp_block_io *io, struct pp_channel **channel, size_t *channels)
-{
-	*channel = pp_block_array(io, *channel, channels, sizeof(**channel), 5);
-	for (size_t i = 0; i < *channels; i++) {
-		struct pp_channel *c = &(*channel)[i];
-
-		PP_BLOCK_S(io, c->source);
-		PP_BLOCK_S(io, c->destination);
-		PP_BLOCK_U(io, c->bytes);
-		PP_BLOCK_U(io, c->count);
-		PP_BLOCK_T(io, c->time_ns, 0);
-	}
-}
-
 static void do_communicators(struct pp_block_io *io, struct pp_dataset *d)
 {
 	d->communicator = pp_block_array(io, d->communicator, &d->communicators, sizeof(*d->communicator), 6);
@@ -309,6 +296,30 @@ static void do_window(struct pp_block_io *io, struct pp_dataset *d)
 	}
 }
 
+/* Tables with a description: their rows are of ranks that are there. */
+static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
+{
+	struct pp_table table[PP_TABLES];
+
+	pp_dataset_tables(d, table);
+	pp_tables_bytes(io, table, PP_TABLES);
+	if (!io->reads)
+		return;
+	pp_dataset_take_tables(d, table);
+	for (int id = 0; id < PP_TABLES; id++) {
+		for (size_t i = 0; i < table[id].desc->columns; i++) {
+			const struct pp_column *c = &table[id].desc->column[i];
+
+			for (size_t r = 0; c->type == PP_TYPE_WORKER && r < table[id].rows; r++) {
+				int64_t rank;
+
+				pp_column_load(c, &table[id], r, 1, 0, &rank);
+				need_worker(io, d, (int32_t)rank);
+			}
+		}
+	}
+}
+
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 {
 	do_head(io, d);
@@ -316,11 +327,10 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	pp_block_clocks(io, d);
 	do_steps(io, d);
 	pp_block_calls(io, d);
-	do_channels(io, &d->channel, &d->channels);
-	do_channels(io, &d->unseen, &d->unseens);
 	do_communicators(io, d);
 	do_files(io, d);
 	pp_block_ops(io, d);
 	do_memories(io, d);
 	do_window(io, d);
+	do_tables(io, d);
 }

@@ -199,6 +199,21 @@ void pp_window_told_release(struct pp_window_told *told)
 	*told = (struct pp_window_told){0};
 }
 
+void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES])
+{
+#define PP_TABLE(name, rows, group, dimension, made, check, absent)                                                                \
+	ret_table[PP_TABLE_##name] = (struct pp_table){pp_table_desc(PP_TABLE_##name), d->name, d->rows, d->rows};
+#include "aggregate/dataset/table/table_list.def"
+}
+
+void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES])
+{
+#define PP_TABLE(name, rows_of, group, dimension, made, check, absent)                                                             \
+	d->name = table[PP_TABLE_##name].row;                                                                                      \
+	d->rows_of = table[PP_TABLE_##name].rows;
+#include "aggregate/dataset/table/table_list.def"
+}
+
 void pp_dataset_release(struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->communicators; i++)
@@ -213,8 +228,8 @@ void pp_dataset_release(struct pp_dataset *d)
 	free(d->row);
 	free(d->exposed);
 	free(d->awaited);
-	free(d->channel);
-	free(d->unseen);
+#define PP_TABLE(name, rows, group, dimension, made, check, absent) free(d->name);
+#include "aggregate/dataset/table/table_list.def"
 	free(d->by_default);
 	free(d->late);
 	free(d->process);

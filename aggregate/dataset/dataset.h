@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregate/dataset/host_clock.h"
+#include "aggregate/dataset/table/table_list.h"
 #include "core/base/err.h"
 #include "core/clock/causality.h"
 #include "core/ring/record.h"
@@ -112,12 +113,6 @@ struct pp_awaited {
 	uint32_t exposed; /* index of its first segment */
 	int32_t blame;    /* rank */
 	int64_t until_ns;
-};
-
-struct pp_channel {
-	int32_t source, destination; /* world ranks */
-	uint64_t bytes, count;
-	int64_t time_ns; /* the receiver's call or request time, summed */
 };
 
 struct pp_communicator {
@@ -232,10 +227,11 @@ struct pp_dataset {
 	uint64_t mixed;                /* collectives with calls of different names: nor in them */
 	struct pp_causality causality; /* of exits from collectives and arrivals on other clocks */
 	int64_t pair_bound_ns; /* |error| of a difference of any two ranks' times whose clocks are joined, in the whole window */
-	struct pp_channel *channel;
-	size_t channels;
-	struct pp_channel *unseen; /* partial: sends to ranks of other hosts; they count where those recorded nothing */
-	size_t unseens;
+	                       /* Tables with a description: struct pp_row_channel *channel; size_t channels; and their kind. */
+#define PP_TABLE(name, rows, group, dimension, made, check, absent)                                                                \
+	struct pp_row_##name *name;                                                                                                \
+	size_t rows;
+#include "aggregate/dataset/table/table_list.def"
 	struct pp_communicator *communicator;
 	size_t communicators;
 	struct pp_file_use *file; /* by name, worker */
@@ -277,6 +273,9 @@ int pp_dataset_late(struct pp_dataset *d);
 int64_t pp_dataset_bound(const struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pp_window_told_release(struct pp_window_told *told);
+/* The tables with a description as any table, by PP_TABLE_NAME: their rows stay the dataset's. And back, where they changed. */
+void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES]);
+void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES]);
 void pp_dataset_release(struct pp_dataset *d);
 
 #endif

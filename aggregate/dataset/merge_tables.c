@@ -210,18 +210,43 @@ static int merge_window(struct pp_merge *m)
 	return 0;
 }
 
+static int has_worker(const void *context, size_t part, int32_t rank)
+{
+	return pp_merge_has(context, part, rank);
+}
+
+/* Tables with a description that hosts made. */
+static int merge_described(struct pp_merge *m)
+{
+	struct pp_table_merge how = {.shift = m->shift, .has = has_worker, .context = m};
+	struct pp_table to[PP_TABLES], all[PP_TABLES], *part = calloc(m->parts, sizeof(*part));
+	uint32_t *rank = pp_names_rank(m->d->names);
+	int rc = part && rank ? 0 : -ENOMEM;
+
+	how.rank = rank;
+	pp_dataset_tables(m->d, to);
+	for (int id = 0; id < PP_TABLES && rc == 0; id++) {
+		if (to[id].desc->made != PP_MADE_HOST)
+			continue;
+		for (size_t p = 0; p < m->parts; p++) {
+			pp_dataset_tables(m->part[p], all);
+			part[p] = all[id];
+		}
+		rc = pp_table_merge(part, m->parts, &how, &to[id]);
+	}
+	pp_dataset_take_tables(m->d, to);
+	free(rank);
+	free(part);
+	return rc;
+}
+
 int pp_merge_tables(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
-	int rc = GATHER(m, channels, channel);
+	int rc = merge_described(m);
 
 	if (rc == 0)
-		rc = GATHER(m, unseens, unseen);
-	if (rc < 0)
-		return rc;
-	pp_channels_fold(d->channel, &d->channels);
-	pp_channels_fold(d->unseen, &d->unseens);
-	rc = merge_communicators(m);
+		rc = merge_communicators(m);
 	if (rc == 0)
 		rc = merge_defaults(m);
 	if (rc == 0)

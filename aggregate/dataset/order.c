@@ -15,37 +15,6 @@ int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b)
 	return order ? order : (a > b) - (a < b);
 }
 
-static int compare_channel(const void *a, const void *b)
-{
-	const struct pp_channel *x = a, *y = b;
-
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return (x->destination > y->destination) - (x->destination < y->destination);
-}
-
-/* A pair may stand there twice: receives by the one end, Sendrecv by the other. */
-void pp_channels_fold(struct pp_channel *row, size_t *rows)
-{
-	size_t kept = 0;
-
-	if (!*rows)
-		return;
-	qsort(row, *rows, sizeof(*row), compare_channel);
-	for (size_t i = 0; i < *rows; i++) {
-		struct pp_channel *last = kept ? &row[kept - 1] : NULL;
-
-		if (last && compare_channel(last, &row[i]) == 0) {
-			last->bytes += row[i].bytes;
-			last->count += row[i].count;
-			last->time_ns += row[i].time_ns;
-		} else {
-			row[kept++] = row[i];
-		}
-	}
-	*rows = kept;
-}
-
 /* One who says more before one who says less, then by what they say: whoever tells first changes nothing. */
 static int compare_communicator(const void *a, const void *b)
 {

@@ -7,8 +7,6 @@
 
 /* By text, then by number. */
 int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
-/* One row a pair of ranks. */
-void pp_channels_fold(struct pp_channel *row, size_t *rows);
 /* One row an id. */
 void pp_communicators_fold(struct pp_dataset *d);
 /* Files by name and worker. */

@@ -1,4 +1,4 @@
-/* The function PP_TABLE_DESC(id): descriptions of the tables in PP_TABLE_LIST. Included by one .c file a list: table_list.c, and
+/* The function PP_TABLE_DESC(id): descriptions of the tables in PP_TABLE_LIST. Included by one .c file a list: describe.c, and
  * tests that have a list of their own. */
 #ifndef PP_TABLE_DESC
 #define PP_TABLE_DESC pp_table_desc

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate/write/h5/table_write.h"
 #include "core/ring/intern.h"
 #include "core/source/mpi_call.h"
 
@@ -70,21 +71,6 @@ static void write_collective(struct pp_h5 *h, const struct pp_dataset *d)
 	MEMBER(h, "worker", d->rows, d->row, worker);
 	MEMBER(h, "arrival_ns", d->rows, d->row, arrival_ns);
 	MEMBER(h, "exit_ns", d->rows, d->row, exit_ns);
-	pp_h5_group_end(h);
-}
-
-static void write_channel(struct pp_h5 *h, const struct pp_dataset *d)
-{
-	size_t n = d->channels;
-
-	pp_h5_group_begin(h, "channel");
-	pp_h5_dim(h, "event", n);
-	put_index(h, "event", n);
-	MEMBER(h, "source", n, d->channel, source);
-	MEMBER(h, "destination", n, d->channel, destination);
-	MEMBER(h, "bytes", n, d->channel, bytes);
-	MEMBER(h, "time_ns", n, d->channel, time_ns);
-	MEMBER(h, "count", n, d->channel, count);
 	pp_h5_group_end(h);
 }
 
@@ -187,7 +173,8 @@ struct absent {
 
 struct quality { /* what the texts of /quality come from */
 	const struct pp_dataset *d;
-	struct absent absent[24];
+	struct pp_table table[PP_TABLES];
+	struct absent absent[16 + PP_TABLES];
 	size_t absents;
 	int32_t *missing; /* ranks */
 	const char **why;
@@ -210,8 +197,9 @@ static void find_absent(struct quality *q)
 	}
 	if (!d->collectives)
 		a[n++] = (struct absent){"collective", "no collective operation was recorded"};
-	if (!d->channels)
-		a[n++] = (struct absent){"channel", "no point to point message was recorded"};
+	for (int id = 0; id < PP_TABLES; id++)
+		if (!q->table[id].rows)
+			a[n++] = (struct absent){q->table[id].desc->group, q->table[id].desc->absent};
 	if (!d->memories)
 		a[n++] = (struct absent){"memory", "no process of a rank was looked at while it recorded: /quality warning"};
 	if (!pp_h5_has_process(d))
@@ -306,6 +294,7 @@ static void put_dropped(struct pp_h5 *h, const struct pp_dataset *d)
 		return;
 	}
 	for (size_t i = 0; i < d->workers; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): where there are workers, there is d->worker */
 		memcpy(lost + i * PP_LOSSES, d->worker[i].lost, sizeof(d->worker[i].lost));
 	pp_h5_put(h, "dropped", lost);
 	free(lost);
@@ -315,6 +304,7 @@ static void write_quality(struct pp_h5 *h, const struct pp_dataset *d)
 {
 	struct quality q = {.d = d};
 
+	pp_dataset_tables(d, q.table);
 	find_absent(&q);
 	if (find_missing(&q) && !h->code)
 		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the missing ranks");
@@ -357,10 +347,13 @@ static void write_quality(struct pp_h5 *h, const struct pp_dataset *d)
 
 void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 {
+	struct pp_table table[PP_TABLES];
+
+	pp_dataset_tables(d, table);
 	if (d->collectives)
 		write_collective(h, d);
-	if (d->channels)
-		write_channel(h, d);
+	for (int id = 0; id < PP_TABLES; id++)
+		pp_h5_write_table(h, &table[id], d->names);
 	if (d->communicators)
 		write_communicator(h, d);
 	if (d->files)

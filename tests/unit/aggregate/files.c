@@ -120,9 +120,9 @@ TEST(test_files)
 	drop(&m);
 }
 
-static const struct pp_channel *channel(const struct made *m, int32_t source, int32_t destination)
+static const struct pp_row_channel *channel(const struct made *m, int32_t source, int32_t destination)
 {
-	static const struct pp_channel none;
+	static const struct pp_row_channel none;
 
 	for (size_t i = 0; i < m->d.channels; i++)
 		if (m->d.channel[i].source == source && m->d.channel[i].destination == destination)

@@ -1,18 +1,19 @@
 /* What every table must do, whatever its columns: rows thrown by dice to bytes and back, to a file and back, merged in any
  * grouping, bytes that nobody wrote, files of older and newer versions. */
-#define PP_TABLE_LIST "tests/unit/aggregate/table_test.def"
-#define PP_TABLE_DESC test_desc
-
 #include <errno.h>
 #include <hdf5.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "aggregate/dataset/table/rows.h"
 #include "aggregate/dataset/table/table_bytes.h"
 #include "aggregate/read/h5/table_read.h"
 #include "aggregate/write/h5/table_write.h"
 #include "tests/test.h"
+
+#undef PP_TABLE_LIST
+#define PP_TABLE_LIST "tests/unit/aggregate/table_test.def"
+#define PP_TABLE_DESC test_desc
+#include "aggregate/dataset/table/rows.h"
 
 enum {
 #define PP_TABLE(name, rows, group, dimension, made, check, absent) TABLE_##name,
