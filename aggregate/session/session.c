@@ -18,6 +18,7 @@
 #include "aggregate/session/epoch.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/window_rows.h"
+#include "aggregate/tools/tools.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/rank_list.h"
@@ -103,6 +104,15 @@ static void unclaim_name(const struct pp_output *out)
 		snprintf(path, sizeof(path), "%s/%s/%s", out->logdir, under[i], out->session);
 		rmdir(path);
 	}
+}
+
+/* Without memory for its tables the session has the others. */
+static void run_tools(struct pp_dataset *d)
+{
+	struct pp_err err = {""};
+
+	if (pp_tools_run(d, &err))
+		pp_dataset_warn(d, "%s", err.text);
 }
 
 /* One writer's failure is its own: the others still write. Fails where none could, with the first one's error. *ret_pod: pod.h5
@@ -220,6 +230,7 @@ static int write_for_all(struct pp_output *out, const struct pp_gather *g, struc
 	memcpy(merged.rendezvous, own->rendezvous, sizeof(merged.rendezvous));
 	pp_dataset_release(own);
 	*own = merged;
+	run_tools(own);
 	return write_some(out, OF_JOB, message, ret_pod, err);
 }
 
@@ -308,6 +319,8 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		return rc;
 	}
 	note_all(c, clock, o, &dataset);
+	if (!o->gather)
+		run_tools(&dataset);
 	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, o, message, err);
 	if (rc && (!o->gather || o->gather->leads))
 		unclaim_name(&out);

@@ -10,6 +10,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/window.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/tools/tools.h"
 #include "aggregate/write/writer.h"
 #include "tests/test.h"
 #include "tests/unit/capture.h"
@@ -230,6 +231,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 
 	CHECK_INT(pp_dataset_build(&in, &s->dataset, &err), 0);
 	sample_window(&s->dataset);
+	CHECK_INT(pp_tools_run(&s->dataset, &err), 0);
 	s->out = (struct pp_output){.capture = &s->capture,
 	                            .steps = &s->steps,
 	                            .attr = s->attr,

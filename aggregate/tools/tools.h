@@ -1,0 +1,16 @@
+/* Tools: each fills tables of the whole dataset out of the rest of it, and has no other effect. In: a finished dataset. Out: rows
+ * of the tables whose description says POD. Called by the session once all hosts are in. */
+#ifndef PP_TOOLS_TOOLS_H
+#define PP_TOOLS_TOOLS_H
+
+#include "aggregate/dataset/dataset.h"
+
+/* tables: [PP_TABLES]; rows of its own by pp_table_add(), in the order of their keys. */
+#define PP_TOOL(name) int pp_tool_##name(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err);
+#include "aggregate/tools/tool_list.def"
+#undef PP_TOOL
+
+/* All of them, once. */
+int pp_tools_run(struct pp_dataset *d, struct pp_err *err);
+
+#endif
