@@ -12,7 +12,7 @@
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/run/job.h"
-#include "launchers/run/meet.h"
+#include "launchers/run/rendezvous.h"
 #include "launchers/run/spool.h"
 
 enum { SECONDS = 6, DESCRIPTORS = 65536 };
@@ -64,7 +64,7 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 	if (!rc)
 		rc = pp_spool_register(spool, job, err);
 	if (!rc) {
-		pp_meet_pass(spool);
+		pp_rendezvous_pass(spool);
 		rc = pp_keeper_start(spool, self, err);
 	}
 	if (rc)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/net/meeting.h"
+#include "aggregate/keeper/net/rendezvous_point.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
@@ -137,11 +137,11 @@ static int is_over(const struct pp_spool_view *v)
 }
 
 /* The ranks may be on other hosts, whose keepers meet through this spool. */
-static int is_meeting_point(const struct pp_spool_view *v)
+static int is_rendezvous_point(const struct pp_spool_view *v)
 {
 	char path[4200];
 
-	snprintf(path, sizeof(path), "%s/" PP_MEETING_FILE, v->path);
+	snprintf(path, sizeof(path), "%s/" PP_RENDEZVOUS_POINT_FILE, v->path);
 	return !access(path, F_OK);
 }
 
@@ -161,7 +161,7 @@ void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int
 			return;
 		pause_ms = pause_ms ? pause_ms * 2 : FIRST_MS;
 		next_ms = pp_now_ms() + (pause_ms < SELDOM_MS ? pause_ms : SELDOM_MS);
-		if (is_meeting_point(v))
+		if (is_rendezvous_point(v))
 			let_go();
 		else
 			look_around(v, c);

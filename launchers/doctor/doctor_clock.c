@@ -109,13 +109,13 @@ int pp_doctor_clock(const struct pp_options *options, int json)
 	if (code >= 0)
 		return code;
 	take_signals();
-	pp_doctor_meet_open(&r.meet, &r.job, options);
+	pp_doctor_rendezvous_open(&r.rendezvous, &r.job, options);
 	r.began_ms = pp_now_ms();
 	find_addresses(&r.self);
 	if (!measures)
 		code = PP_EXIT_OK;
 	else
 		code = r.job.rank ? pp_doctor_clock_follow(&r) : pp_doctor_clock_lead(&r);
-	pp_doctor_meet_close(&r.meet);
+	pp_doctor_rendezvous_close(&r.rendezvous);
 	return code;
 }

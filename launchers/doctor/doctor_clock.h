@@ -143,8 +143,8 @@ void pp_doctor_talk_say(struct pp_net *net, int peer, struct pp_doctor_talk *t, 
 /* 0, or -EBADMSG. */
 int pp_doctor_talk_hear(const struct pp_wire *m, struct pp_doctor_talk *ret_talk);
 
-/* doctor_clock_meet.c: how the others get the lead's invitation: by the launcher's key-value store, else a file. */
-struct pp_doctor_meet {
+/* doctor_clock_rendezvous.c: how the others get the lead's invitation: by the launcher's key-value store, else a file. */
+struct pp_doctor_rendezvous {
 	struct pp_pmix *pmix;
 	char dir[512], job[128], way[640];
 	int offered;     /* a file is there */
@@ -153,16 +153,16 @@ struct pp_doctor_meet {
 };
 
 /* Every process of the job, whether it measures or not. */
-void pp_doctor_meet_open(struct pp_doctor_meet *m, const struct pp_job *job, const struct pp_options *options);
-void pp_doctor_meet_close(struct pp_doctor_meet *m);
-int pp_doctor_meet_offer(struct pp_doctor_meet *m, struct pp_err *err);
+void pp_doctor_rendezvous_open(struct pp_doctor_rendezvous *m, const struct pp_job *job, const struct pp_options *options);
+void pp_doctor_rendezvous_close(struct pp_doctor_rendezvous *m);
+int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, struct pp_err *err);
 /* -ETIMEDOUT: none by end_ms. `stale_key`: of one that led nowhere, or NULL. */
-int pp_doctor_meet_find(struct pp_doctor_meet *m, const char *stale_key, int64_t end_ms, struct pp_err *err);
+int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_key, int64_t end_ms, struct pp_err *err);
 
 struct pp_doctor_run { /* of one process */
 	struct pp_job job;
 	struct pp_doctor_host self;
-	struct pp_doctor_meet meet;
+	struct pp_doctor_rendezvous rendezvous;
 	uint16_t port_first, port_last;
 	int64_t began_ms, patience_ms; /* for hosts to come, and to be heard */
 	int64_t duration_ms;

@@ -104,7 +104,7 @@ static void serve(struct follow *f)
 /* An invitation may be of a process that was killed: then another one is looked for. */
 static int join(struct follow *f, struct pp_err *err)
 {
-	struct pp_net_options o = {.job = f->r->meet.job,
+	struct pp_net_options o = {.job = f->r->rendezvous.job,
 	                           .host = f->r->self.name,
 	                           .version = PODPROF_VERSION,
 	                           .session = "",
@@ -117,13 +117,13 @@ static int join(struct follow *f, struct pp_err *err)
 		struct pp_net_event e;
 		int64_t give_up;
 
-		rc = pp_doctor_meet_find(&f->r->meet, stale[0] ? stale : NULL, end, err);
+		rc = pp_doctor_rendezvous_find(&f->r->rendezvous, stale[0] ? stale : NULL, end, err);
 		if (rc)
 			return rc;
-		rc = pp_net_connect(&o, &f->r->meet.invite, &f->net, err);
+		rc = pp_net_connect(&o, &f->r->rendezvous.invite, &f->net, err);
 		if (rc)
 			return rc;
-		give_up = pp_now_ms() + TRY_MS < end && !f->r->meet.by_launcher ? pp_now_ms() + TRY_MS : end;
+		give_up = pp_now_ms() + TRY_MS < end && !f->r->rendezvous.by_launcher ? pp_now_ms() + TRY_MS : end;
 		while (!f->joined && !f->lost && pp_now_ms() < give_up && !pp_doctor_clock_is_ended())
 			if (pp_net_next(f->net, POLL_MS, &e) == 1)
 				take(f, &e);
@@ -131,9 +131,9 @@ static int join(struct follow *f, struct pp_err *err)
 			return f->joined ? 0 : pp_err_set(err, -ECONNREFUSED, "%s", f->why);
 		pp_net_free(f->net);
 		f->net = NULL;
-		memcpy(stale, f->r->meet.invite.server_public, sizeof(stale));
+		memcpy(stale, f->r->rendezvous.invite.server_public, sizeof(stale));
 	} while (pp_now_ms() < end && !pp_doctor_clock_is_ended());
-	return pp_err_set(err, -ETIMEDOUT, "rank 0's host does not answer at '%s'", f->r->meet.invite.address[0]);
+	return pp_err_set(err, -ETIMEDOUT, "rank 0's host does not answer at '%s'", f->r->rendezvous.invite.address[0]);
 }
 
 int pp_doctor_clock_follow(struct pp_doctor_run *r)

@@ -295,9 +295,9 @@ static int print(struct lead *l)
 	                            .pair = pair,
 	                            .missing = l->missing,
 	                            .beyond = l->beyond,
-	                            .door = l->r->meet.invite.port,
+	                            .door = l->r->rendezvous.invite.port,
 	                            .patience_s = (double)l->r->patience_ms / 1e3,
-	                            .way = l->r->meet.way,
+	                            .way = l->r->rendezvous.way,
 	                            .rounds = l->rounds,
 	                            .took_s = (double)(pp_now_ms() - l->r->began_ms) / 1e3,
 	                            .over_s = (double)(l->last_ms - l->first_ms) / 1e3,
@@ -326,7 +326,7 @@ static int print(struct lead *l)
 static int open_door(struct lead *l, struct pp_err *err)
 {
 	struct pp_doctor_run *r = l->r;
-	struct pp_net_options o = {.job = r->meet.job,
+	struct pp_net_options o = {.job = r->rendezvous.job,
 	                           .host = r->self.name,
 	                           .version = PODPROF_VERSION,
 	                           .session = "",
@@ -342,13 +342,13 @@ static int open_door(struct lead *l, struct pp_err *err)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
 	if (getrandom(l->key, sizeof(l->key), 0) != sizeof(l->key))
 		return pp_err_set(err, -EIO, "cannot compare clocks: no random numbers");
-	rc = pp_rendezvous_addresses(&r->meet.invite, err);
+	rc = pp_rendezvous_addresses(&r->rendezvous.invite, err);
 	if (!rc)
-		rc = pp_net_listen(&o, &r->meet.invite, &l->net, err);
+		rc = pp_net_listen(&o, &r->rendezvous.invite, &l->net, err);
 	if (!rc)
 		rc = pp_doctor_stars_open(&r->self, r->port_first, r->port_last, &l->stars, err);
 	if (!rc)
-		rc = pp_doctor_meet_offer(&r->meet, err);
+		rc = pp_doctor_rendezvous_offer(&r->rendezvous, err);
 	return rc;
 }
 

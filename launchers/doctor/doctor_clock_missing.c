@@ -28,12 +28,12 @@ static void add(struct names *n, const char *fmt, const char *name, int rank)
 static int by_launcher(const struct pp_doctor_run *r, const struct pp_doctor_came *came, size_t count, struct names *n)
 {
 	size_t size = (size_t)r->job.size;
-	char(*of_rank)[72] = r->meet.pmix ? calloc(size, sizeof(*of_rank)) : NULL;
+	char(*of_rank)[72] = r->rendezvous.pmix ? calloc(size, sizeof(*of_rank)) : NULL;
 	int known = of_rank != NULL;
 
 	pp_doctor_clock_guard(1);
 	for (size_t rank = 0; known && rank < size; rank++)
-		known = !pp_pmix_host(r->meet.pmix, (uint32_t)rank, of_rank[rank], sizeof(of_rank[rank]));
+		known = !pp_pmix_host(r->rendezvous.pmix, (uint32_t)rank, of_rank[rank], sizeof(of_rank[rank]));
 	pp_doctor_clock_guard(0);
 	for (size_t rank = 0; known && rank < size; rank++) {
 		int here = 0;

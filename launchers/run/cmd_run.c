@@ -19,7 +19,7 @@
 #include "launchers/run/forward.h"
 #include "launchers/run/job.h"
 #include "launchers/run/loadable.h"
-#include "launchers/run/meet.h"
+#include "launchers/run/rendezvous.h"
 #include "launchers/run/run_checks.h"
 #include "launchers/run/spool.h"
 
@@ -165,7 +165,7 @@ static const char *get_variable(const char *name)
 	return getenv(name);
 }
 
-/* The keeper makes the keys of the meeting point, for ranks that may be on several hosts. */
+/* The keeper makes the keys of the rendezvous point, for ranks that may be on several hosts. */
 static int start_keeper(struct run *run, const char *self, struct pp_err *err)
 {
 	struct pp_err why = {""};
@@ -173,15 +173,15 @@ static int start_keeper(struct run *run, const char *self, struct pp_err *err)
 	int rc;
 
 	if (run->spans)
-		pp_meet_want(run->spool, run->nested);
+		pp_rendezvous_want(run->spool, run->nested);
 	else if (run->nested)
-		pp_meet_pass(run->spool);
+		pp_rendezvous_pass(run->spool);
 	rc = pp_keeper_start(run->spool, self, err);
 	if (rc || !run->spans)
 		return rc;
-	at = pp_meet_wait(run->spool, &why);
+	at = pp_rendezvous_wait(run->spool, &why);
 	if (at)
-		pp_env_plan_replace(&run->plan, PP_MEET_VARIABLE, at);
+		pp_env_plan_replace(&run->plan, PP_RENDEZVOUS_VARIABLE, at);
 	else if (may_speak)
 		pp_say("hosts of this job cannot meet here: %s. They do through MPI, or in a log directory that all see.",
 		       why.text);
@@ -237,13 +237,13 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 		return rc;
 	run->registered = 1;
 	tell_other_output(run);
-	run->spans = pp_meet_spans(command);
+	run->spans = pp_launcher_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
 	in.shim = run->shim = pp_env_find_shim(run->library);
 	in.program = self;
 	in.job = run->job.name;
-	in.meeting = run->spans ? "" : NULL; /* a name that is passed on; the keeper has its value */
+	in.rendezvous = run->spans ? "" : NULL; /* a name that is passed on; the keeper has its value */
 	rc = pp_env_plan_make(&in, &run->plan, err);
 	if (!rc && how == PP_FORWARD_BY_LIST) /* the last: it names all the others */
 		rc = pp_env_plan_add(&run->plan, PP_FORWARD_LIST, pp_forward_list(&run->plan, get_variable), err);
@@ -287,7 +287,7 @@ int pp_cmd_run(int argc, char **argv)
 	pp_job_read(&run.job);
 	run.nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
 	if (!run.nested)
-		unsetenv(PP_MEET_VARIABLE); /* of a job that is not this one */
+		unsetenv(PP_RENDEZVOUS_VARIABLE); /* of a job that is not this one */
 	may_speak = run.job.speaks;
 	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
 	rc = check_windows(&run.options);

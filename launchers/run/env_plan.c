@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launchers/run/meet.h"
+#include "launchers/run/rendezvous.h"
 
 int pp_env_plan_add(struct pp_env_plan *plan, const char *name, char *value, struct pp_err *err)
 {
@@ -109,8 +109,8 @@ static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *p
 		rc = pp_env_plan_add(plan, "PODPROF_JOB", strdup(in->job), err);
 	if (!rc && restart)
 		rc = pp_env_plan_add(plan, "PODPROF_RESTART", strdup(restart), err);
-	if (!rc && in->meeting)
-		rc = pp_env_plan_add(plan, PP_MEET_VARIABLE, strdup(in->meeting), err);
+	if (!rc && in->rendezvous)
+		rc = pp_env_plan_add(plan, PP_RENDEZVOUS_VARIABLE, strdup(in->rendezvous), err);
 	return rc;
 }
 

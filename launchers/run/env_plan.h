@@ -27,8 +27,8 @@ struct pp_env_plan_input {
 	const char *(*get)(const char *name); /* the job's environment */
 	const char *program;                  /* path of podprof, NULL: ranks of hosts without a spool do not make one */
 	const char *job;
-	const char *meeting; /* where hosts may meet (meet.h), or "" until that is known; NULL: nowhere */
-	const char *shim;    /* directory of the Python shim, NULL: there is none */
+	const char *rendezvous; /* where hosts may meet (run/rendezvous.h), or "" until that is known; NULL: nowhere */
+	const char *shim;       /* directory of the Python shim, NULL: there is none */
 };
 
 /* What the user has is kept: LD_PRELOAD and PYTHONPATH behind ours, another NVTX injection in PODPROF_NVTX_CHAIN, another ITT

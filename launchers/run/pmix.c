@@ -1,4 +1,4 @@
-/* libpmix by dlopen(); see pmix.h. Called by doctor_clock_meet.c. */
+/* libpmix by dlopen(); see pmix.h. Called by doctor_clock_rendezvous.c. */
 #include "launchers/run/pmix.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* The launcher's own key-value store, by its libpmix: how processes under mpirun or srun meet that are no MPI programs and share no
- * directory. Called by doctor_clock_meet.c. Loaded at run time; absent where the library or the launcher's server is.
+ * directory. Called by doctor_clock_rendezvous.c. Loaded at run time; absent where the library or the launcher's server is.
  * Every rank of a job has to open and close it, once one does: Open MPI ends a job of which some ranks did not. */
 #ifndef PP_LAUNCHERS_RUN_PMIX_H
 #define PP_LAUNCHERS_RUN_PMIX_H

@@ -4,14 +4,14 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/net/meeting.h"
+#include "aggregate/keeper/net/rendezvous_point.h"
 
 int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 {
 	char path[4200];
 
 	(void)ret_pod;
-	snprintf(path, sizeof(path), "%s/" PP_MEETING_WANTED, o->spool);
+	snprintf(path, sizeof(path), "%s/" PP_RENDEZVOUS_POINT_WANTED, o->spool);
 	unlink(path); /* podprof run waits for an answer */
 	return -ENOTSUP;
 }

@@ -100,7 +100,7 @@ void pp_pod_free(struct pp_pod *p)
 	if (!p)
 		return;
 	pp_pod_withdraw(p);
-	pp_pod_meet_end(p);
+	pp_pod_rendezvous_end(p);
 	pp_pod_gather_end(p);
 	pp_pod_share_end(p);
 	pp_pod_clock_end(p);
@@ -335,7 +335,7 @@ int pp_pod_run(struct pp_pod *p)
 
 	if (!p)
 		return 0;
-	pp_pod_meet_run(p);
+	pp_pod_rendezvous_run(p);
 	take_role(p);
 	if (p->state == PP_POD_SEARCHING && now - p->calling_ms >= SEARCH_MS) {
 		p->calling_ms = now;

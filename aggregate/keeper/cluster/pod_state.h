@@ -1,14 +1,15 @@
-/* The state of a keeper among those of other hosts, which the files of pod.h share: pod_role.c (role, turns, messages), pod_way.c
- * and pod_meet.c (how hosts find each other), pod_ranks.c (who does what), pod_words.c, pod_clock.c and pod_tree.c (whose clock is
- * compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else includes it. */
-#ifndef PP_KEEPER_POD_PRIVATE_H
-#define PP_KEEPER_POD_PRIVATE_H
+/* The state of a keeper among those of other hosts, which the files of pod.h share: pod_role.c (role, turns, messages),
+ * pod_way.c and pod_rendezvous.c (how hosts find each other), pod_ranks.c (who does what), pod_words.c, pod_clock.c and
+ * pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else
+ * includes it. */
+#ifndef PP_KEEPER_POD_STATE_H
+#define PP_KEEPER_POD_STATE_H
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_tree.h"
 #include "aggregate/keeper/cluster/pod.h"
-#include "aggregate/keeper/net/meeting.h"
 #include "aggregate/keeper/net/net.h"
+#include "aggregate/keeper/net/rendezvous_point.h"
 #include "aggregate/session/gather.h"
 
 enum { PP_POD_QUEUE = 64 };
@@ -122,11 +123,11 @@ struct pp_pod {
 	int published, complete, is_done;
 	struct pp_net *net;
 	struct pp_net_invite invite;
-	char stale_key[PP_NET_KEY]; /* of an invitation that nobody stood behind */
-	struct pp_meeting *meeting; /* at the podprof run around the launcher; NULL: none, or none that is of use */
-	int serves, meeting_tried;  /* it is this keeper's own; what the rank's environment says of it was looked at */
-	char meeting_why[300];
-	int64_t meet_ms, found_ms; /* last look for it; a file with an invitation is there */
+	char stale_key[PP_NET_KEY];             /* of an invitation that nobody stood behind */
+	struct pp_rendezvous_point *rendezvous; /* at the podprof run around the launcher; NULL: none, or none that is of use */
+	int serves, rendezvous_tried;           /* it is this keeper's own; what the rank's environment says of it was looked at */
+	char rendezvous_why[300];
+	int64_t rendezvous_ms, found_ms; /* last look for it; a file with an invitation is there */
 	struct pp_pod_peer peer[PP_NET_PEERS];
 	size_t peers;
 	struct pp_pod_rank *rank; /* of other hosts */
@@ -172,10 +173,10 @@ struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job);
 /* A connection of each host is a descriptor. */
 void pp_pod_raise_limit(void);
 
-/* pod_meet.c: one turn of the meeting; why it led nowhere, ""; no more of it. */
-void pp_pod_meet_run(struct pp_pod *p);
-const char *pp_pod_meet_why(const struct pp_pod *p);
-void pp_pod_meet_end(struct pp_pod *p);
+/* pod_rendezvous.c: one turn of the rendezvous; why it led nowhere, ""; no more of it. */
+void pp_pod_rendezvous_run(struct pp_pod *p);
+const char *pp_pod_rendezvous_why(const struct pp_pod *p);
+void pp_pod_rendezvous_end(struct pp_pod *p);
 /* While nobody answers: the invitation may be a dead job's, and the right one comes later. */
 void pp_pod_search_again(struct pp_pod *p);
 

@@ -1,5 +1,5 @@
 /* How the keepers of a job find each other: through MPI (<spool>/invite), the framework's own store (<spool>/invite-store), the
- * podprof run around the launcher (pod_meet.c), a file in a directory that all see. Called by pod.c. */
+ * podprof run around the launcher (pod_rendezvous.c), a file in a directory that all see. Called by pod_role.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum {
 	SILENCE_MS = 10000,
-	MEETING_MS = 1000, /* a file is there already: the meeting comes before it, if it comes now */
+	POINT_MS = 1000, /* a file is there already: the rendezvous comes before it, if it comes now */
 };
 
 /* Rank 0's keeper writes the first one, which MPI's wrapper and the shim of Python read there and take to the other hosts. */
@@ -74,9 +74,9 @@ void pp_pod_listen(struct pp_pod *p)
 		p->invite.addresses = 1;
 	}
 	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
-	if (rc == -EADDRINUSE && p->serves) { /* the meeting had the only port: there are other ways to this one */
-		pp_pod_meet_end(p);
-		snprintf(p->meeting_why, sizeof(p->meeting_why),
+	if (rc == -EADDRINUSE && p->serves) { /* the rendezvous had the only port: there are other ways to this one */
+		pp_pod_rendezvous_end(p);
+		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why),
 		         "the podprof run around the launcher had the only port of --port-range, which rank 0's keeper needs");
 		rc = pp_net_listen(&o, &p->invite, &p->net, &err);
 	}
@@ -99,7 +99,7 @@ void pp_pod_publish(struct pp_pod *p)
 	int to_file = !pp_rendezvous_write(directory(p), &p->invite, &err);
 
 	p->published = 1;
-	pp_meeting_put(p->meeting, &p->invite);
+	pp_rendezvous_point_put(p->rendezvous, &p->invite);
 	if (!to_mpi)
 		pp_keeper_log("no invitation for MPI: %s", ignored.text);
 	if (!to_file) {
@@ -158,7 +158,7 @@ static int describe_joined(const struct pp_pod *p, const size_t by[PP_WAYS], cha
 
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 {
-	const char *outer = pp_pod_way_name(PP_WAY_OUTER), *why = pp_pod_meet_why(p);
+	const char *outer = pp_pod_way_name(PP_WAY_OUTER), *why = pp_pod_rendezvous_why(p);
 	size_t by[PP_WAYS] = {0}, all = 0;
 	int n;
 
@@ -171,7 +171,7 @@ void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 			by[p->peer[i].way]++, all++;
 	if (!all)
 		n = snprintf(text, size, "no other host came, though they were invited through MPI%s%s and a file in %.200s%s%s",
-		             p->meeting ? ", " : "", p->meeting ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
+		             p->rendezvous ? ", " : "", p->rendezvous ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
 	else
 		n = describe_joined(p, by, text, size);
 	if (n >= 0 && (size_t)n < size && !by[PP_WAY_OUTER] && why[0])
@@ -239,13 +239,13 @@ static int is_stale(const struct pp_pod *p, const struct pp_net_invite *v)
 	return p->stale_key[0] && !strcmp(v->server_public, p->stale_key);
 }
 
-/* The meeting is the better way, and may be about to lead there. */
-static int waits_for_meeting(struct pp_pod *p)
+/* The rendezvous is the better way, and may be about to lead there. */
+static int waits_for_point(struct pp_pod *p)
 {
 	int64_t now = pp_now_ms();
 
 	p->found_ms = p->found_ms ? p->found_ms : now;
-	return pp_meeting_is_open(p->meeting) && now - p->found_ms < MEETING_MS;
+	return pp_rendezvous_point_is_open(p->rendezvous) && now - p->found_ms < POINT_MS;
 }
 
 /* What there is, by the best way that has any. 0, or -errno with the sentence; -EAGAIN: it is not time to look. */
@@ -261,7 +261,7 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_way *
 	if (!pp_rendezvous_get(p->o.spool, store_name, found, NULL) && !is_stale(p, found))
 		return 0;
 	*way = PP_WAY_OUTER;
-	if (pp_meeting_get(p->meeting, job, found) && !is_stale(p, found))
+	if (pp_rendezvous_point_get(p->rendezvous, job, found) && !is_stale(p, found))
 		return 0;
 	*way = PP_WAY_FILE;
 	if (!is_time(p))
@@ -269,7 +269,7 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_way *
 	rc = pp_rendezvous_read(directory(p), job, NULL, 0, found, err);
 	if (rc == 0 && is_stale(p, found))
 		return pp_err_set(err, -ETIMEDOUT, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
-	return rc == 0 && waits_for_meeting(p) ? -EAGAIN : rc;
+	return rc == 0 && waits_for_point(p) ? -EAGAIN : rc;
 }
 
 void pp_pod_search(struct pp_pod *p)
@@ -283,7 +283,7 @@ void pp_pod_search(struct pp_pod *p)
 	if (rc == -EAGAIN)
 		return;
 	if (rc) {
-		why = pp_pod_meet_why(p);
+		why = pp_pod_rendezvous_why(p);
 		pp_pod_say_why(p, "rank 0's keeper was not reached, this host has a session of its own: %s%s%.260s", why,
 		               why[0] ? "; " : "", err.text);
 		return;

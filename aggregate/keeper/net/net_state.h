@@ -1,7 +1,7 @@
 /* What net_socket.c (sockets and keys), net_peer.c (queues and acknowledgement) and net_pump.c (events) share; nobody else
  * includes it. */
-#ifndef PP_KEEPER_NET_PRIVATE_H
-#define PP_KEEPER_NET_PRIVATE_H
+#ifndef PP_KEEPER_NET_STATE_H
+#define PP_KEEPER_NET_STATE_H
 
 #include "aggregate/keeper/net/net.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Ranks that never call MPI, on hosts that share no directory, under a podprof run around mpirun: their keepers meet there; or each host for
-itself, with the reason, where they cannot. Run by ctest session_meeting. Needs root."""
+itself, with the reason, where they cannot. Run by ctest session_rendezvous. Needs root."""
 import glob
 import os
 import re
@@ -87,7 +87,7 @@ def front_end(place, full):
             logs = apart(place, hosts)
             job = outer(place, hosts, logs, [place.program("steps"), "60", "20"], mpi=mpi)
             spool = wait_until(front_spool)
-            check(spool, "no meeting point")
+            check(spool, "no rendezvous point")
             check(wait_until(lambda: all(hosts.spools(n) for n in hosts.names)), "no keeper on a host")
             lines = command_lines()
             check(b"orted" in lines and lines.count(b"\0keeper\0--spool") >= 3, "not all hosts are seen")
@@ -138,7 +138,7 @@ def each_alone(hosts, logs, reason):
 
 
 def one_port(place, full):
-    """Rank 0's keeper needs the only port: the meeting is given up for it, and said; a directory that all see leads there still."""
+    """Rank 0's keeper needs the only port: the rendezvous is given up for it, and said; a directory that all see leads there still."""
     if not full:
         raise jobs.Skipped("a long one")
     with Hosts(place, 1, prefix="mt") as hosts:
@@ -168,7 +168,7 @@ def keeper_killed(place, full):
         command, go = waiting(place, [place.program("steps"), "40", "20"])
         job = outer(place, hosts, logs, command, "--wait", "4", mpi=("-x", "PODPROF_SILENCE_MS"), env={"PODPROF_SILENCE_MS": 700})
         spool = wait_until(front_spool)
-        check(spool and wait_until(lambda: keepers(spool)), "no meeting point")
+        check(spool and wait_until(lambda: keepers(spool)), "no rendezvous point")
         os.kill(keepers(spool)[0], signal.SIGKILL)
         open(go, "w", encoding="ascii").close()
         got = finish(job)
@@ -219,7 +219,7 @@ def one_host(place, full):
     script = ["/bin/sh", "-c", 'env | grep ^PODPROF_MEETING=; exec "$@"', "sh", place.program("steps"), "20", "20"]
     job = start(place.under(logs, place.mpirun(2, script)), {"PODPROF_MEETING": "66", **MPI_ENV})
     while job.poll() is None:
-        check(not glob.glob(f"/dev/shm/podprof-{os.getuid()}/*-{job.pid}-*/meeting*"), "a meeting point for one host")
+        check(not glob.glob(f"/dev/shm/podprof-{os.getuid()}/*-{job.pid}-*/meeting*"), "a rendezvous point for one host")
         wait_until(lambda: job.poll() is not None, 0.05)
     got = finish(job)
     check(got.code == 0 and got.out == "20 steps\n" * 2 and "captured on 2 of 2 ranks" in got.err, got.told())

@@ -1,5 +1,6 @@
-/* Does a launcher's command span hosts, and files of the meeting point; see meet.h. Called by cmd_run.c and cmd_arrive.c. */
-#include "launchers/run/meet.h"
+/* Does a launcher's command span hosts, and files of the rendezvous point; see rendezvous.h. Called by cmd_run.c and
+ * cmd_arrive.c. */
+#include "launchers/run/rendezvous.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/net/meeting.h"
+#include "aggregate/keeper/net/rendezvous_point.h"
 #include "core/base/proc.h"
 
 enum { WAIT_MS = 2000, PAUSE_MS = 2, PATH_SIZE = 640, LIST_BYTES = 64 * 1024 };
@@ -261,7 +262,7 @@ static int srun_spans(char *const *command)
 	return tasks > 1; /* Slurm will choose the nodes */
 }
 
-int pp_meet_spans(char *const *command)
+int pp_launcher_spans(char *const *command)
 {
 	static const char *const mpiruns[] = {
 	        "mpirun",          "mpiexec",      "orterun",       "prterun",       "prun", "mpirun.openmpi",
@@ -279,33 +280,33 @@ static void path_of(const char *spool, const char *name, char path[PATH_SIZE])
 	snprintf(path, PATH_SIZE, "%s/%s", spool, name);
 }
 
-void pp_meet_want(const char *spool, int nested)
+void pp_rendezvous_want(const char *spool, int nested)
 {
 	char path[PATH_SIZE];
 	int fd;
 
-	path_of(spool, PP_MEETING_FILE, path);
+	path_of(spool, PP_RENDEZVOUS_POINT_FILE, path);
 	if (nested && !access(path, F_OK)) /* the podprof run around us has asked */
 		return;
 	unlink(path); /* of a job that was killed here */
-	path_of(spool, PP_MEETING_FAILED, path);
+	path_of(spool, PP_RENDEZVOUS_POINT_FAILED, path);
 	unlink(path);
-	path_of(spool, PP_MEETING_WANTED, path);
+	path_of(spool, PP_RENDEZVOUS_POINT_WANTED, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
 }
 
-char *pp_meet_wait(const char *spool, struct pp_err *err)
+char *pp_rendezvous_wait(const char *spool, struct pp_err *err)
 {
 	const struct timespec nap = {.tv_nsec = PAUSE_MS * 1000000};
 	char wanted[PATH_SIZE], made[PATH_SIZE], failed[PATH_SIZE];
-	char text[PP_MEETING_TEXT] = "", why[256] = "";
+	char text[PP_RENDEZVOUS_POINT_TEXT] = "", why[256] = "";
 	char *value;
 
-	path_of(spool, PP_MEETING_WANTED, wanted);
-	path_of(spool, PP_MEETING_FILE, made);
-	path_of(spool, PP_MEETING_FAILED, failed);
+	path_of(spool, PP_RENDEZVOUS_POINT_WANTED, wanted);
+	path_of(spool, PP_RENDEZVOUS_POINT_FILE, made);
+	path_of(spool, PP_RENDEZVOUS_POINT_FAILED, failed);
 	for (int i = 0; i < WAIT_MS / PAUSE_MS && !access(wanted, F_OK); i++)
 		nanosleep(&nap, NULL);
 	if (pp_proc_read(made, text, sizeof(text)) > 0) {
@@ -318,14 +319,14 @@ char *pp_meet_wait(const char *spool, struct pp_err *err)
 	return NULL;
 }
 
-int pp_meet_pass(const char *spool)
+int pp_rendezvous_pass(const char *spool)
 {
-	const char *value = getenv(PP_MEET_VARIABLE);
+	const char *value = getenv(PP_RENDEZVOUS_VARIABLE);
 	char part[PATH_SIZE + 32], path[PATH_SIZE];
-	size_t length = value ? strnlen(value, PP_MEETING_TEXT - 1) : 0;
+	size_t length = value ? strnlen(value, PP_RENDEZVOUS_POINT_TEXT - 1) : 0;
 	int fd, done;
 
-	path_of(spool, PP_MEETING_FILE, path);
+	path_of(spool, PP_RENDEZVOUS_POINT_FILE, path);
 	if (!length || !access(path, F_OK))
 		return 0;
 	snprintf(part, sizeof(part), "%s-%d", path, (int)getpid());

@@ -70,7 +70,7 @@ int pp_doctor_talk_hear(const struct pp_wire *m, struct pp_doctor_talk *ret_talk
 }
 
 /* --rendezvous, else the log directory, else the nearest above it that is there: doctor makes none. */
-static void find_dir(struct pp_doctor_meet *m, const struct pp_options *options)
+static void find_dir(struct pp_doctor_rendezvous *m, const struct pp_options *options)
 {
 	const char *given = options->value[PP_OPT_ID_RENDEZVOUS];
 
@@ -86,7 +86,7 @@ static void find_dir(struct pp_doctor_meet *m, const struct pp_options *options)
 	}
 }
 
-void pp_doctor_meet_open(struct pp_doctor_meet *m, const struct pp_job *job, const struct pp_options *options)
+void pp_doctor_rendezvous_open(struct pp_doctor_rendezvous *m, const struct pp_job *job, const struct pp_options *options)
 {
 	snprintf(m->job, sizeof(m->job), "doctor-%.100s", job->name);
 	find_dir(m, options);
@@ -95,7 +95,7 @@ void pp_doctor_meet_open(struct pp_doctor_meet *m, const struct pp_job *job, con
 	pp_doctor_clock_guard(0);
 }
 
-void pp_doctor_meet_close(struct pp_doctor_meet *m)
+void pp_doctor_rendezvous_close(struct pp_doctor_rendezvous *m)
 {
 	if (m->offered)
 		pp_rendezvous_remove(m->dir, &m->invite);
@@ -107,7 +107,7 @@ void pp_doctor_meet_close(struct pp_doctor_meet *m)
 	m->offered = 0;
 }
 
-int pp_doctor_meet_offer(struct pp_doctor_meet *m, struct pp_err *err)
+int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, struct pp_err *err)
 {
 	char text[PP_RENDEZVOUS_TEXT];
 	int rc = -ENOENT;
@@ -128,7 +128,7 @@ int pp_doctor_meet_offer(struct pp_doctor_meet *m, struct pp_err *err)
 	return rc;
 }
 
-int pp_doctor_meet_find(struct pp_doctor_meet *m, const char *stale_key, int64_t end_ms, struct pp_err *err)
+int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_key, int64_t end_ms, struct pp_err *err)
 {
 	char text[PP_RENDEZVOUS_TEXT] = "";
 	int rc = -ENOENT;

@@ -1,5 +1,5 @@
-/* The meeting point of a job's keepers, both ends; see meeting.h. Called by pod_meet.c. */
-#include "aggregate/keeper/net/meeting.h"
+/* The rendezvous point of a job's keepers, both ends; see rendezvous_point.h. Called by pod_rendezvous.c. */
+#include "aggregate/keeper/net/rendezvous_point.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { DEPOSITS = 8, EVENTS = 64, LEAVE_MS = 1000, RESTARTED_NAME = 100 };
 
-struct pp_meeting {
+struct pp_rendezvous_point {
 	struct pp_net *net; /* NULL: over */
 	int serves, joined, put, given, leaving;
 	char job[128];                          /* that is looked for */
@@ -22,7 +22,7 @@ struct pp_meeting {
 	char why[300];
 };
 
-void pp_meeting_print(const struct pp_net_invite *at, char text[PP_MEETING_TEXT])
+void pp_rendezvous_point_print(const struct pp_net_invite *at, char text[PP_RENDEZVOUS_POINT_TEXT])
 {
 	static const char digit[] = "0123456789abcdef";
 	char plain[PP_RENDEZVOUS_TEXT];
@@ -42,13 +42,13 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int pp_meeting_parse(const char *text, struct pp_net_invite *ret_at, struct pp_err *err)
+int pp_rendezvous_point_parse(const char *text, struct pp_net_invite *ret_at, struct pp_err *err)
 {
-	size_t length = strnlen(text, PP_MEETING_TEXT);
+	size_t length = strnlen(text, PP_RENDEZVOUS_POINT_TEXT);
 	char plain[PP_RENDEZVOUS_TEXT] = "";
 	int rc = 0;
 
-	if (length >= PP_MEETING_TEXT - 1)
+	if (length >= PP_RENDEZVOUS_POINT_TEXT - 1)
 		return pp_err_set(err, -EBADMSG, "it is too long");
 	for (size_t i = 0; i + 1 < length && !rc; i += 2) {
 		int high = digit_of(text[i]), low = digit_of(text[i + 1]);
@@ -64,26 +64,26 @@ int pp_meeting_parse(const char *text, struct pp_net_invite *ret_at, struct pp_e
 	return rc;
 }
 
-int pp_meeting_is_of(const char *meeting_job, const char *job)
+int pp_rendezvous_point_is_of(const char *point_job, const char *job)
 {
-	size_t n = strlen(meeting_job);
+	size_t n = strlen(point_job);
 
-	if (!strcmp(meeting_job, job))
+	if (!strcmp(point_job, job))
 		return 1;
 	n = n < RESTARTED_NAME ? n : RESTARTED_NAME;
-	return !strncmp(meeting_job, job, n) && !strncmp(job + n, "-r", 2) && job[n + 2] &&
+	return !strncmp(point_job, job, n) && !strncmp(job + n, "-r", 2) && job[n + 2] &&
 	       !job[n + 2 + strspn(job + n + 2, "0123456789")];
 }
 
-static void say_why(struct pp_meeting *m, const char *what, const char *more)
+static void say_why(struct pp_rendezvous_point *m, const char *what, const char *more)
 {
 	snprintf(m->why, sizeof(m->why), "the podprof run around the launcher %s%.200s", what, more);
 }
 
-int pp_meeting_serve(const struct pp_net_options *o, struct pp_net_invite *ret_at, struct pp_meeting **ret_meeting,
-                     struct pp_err *err)
+int pp_rendezvous_point_serve(const struct pp_net_options *o, struct pp_net_invite *ret_at, struct pp_rendezvous_point **ret_point,
+                              struct pp_err *err)
 {
-	struct pp_meeting *m = calloc(1, sizeof(*m));
+	struct pp_rendezvous_point *m = calloc(1, sizeof(*m));
 	int rc;
 
 	if (!m)
@@ -96,14 +96,14 @@ int pp_meeting_serve(const struct pp_net_options *o, struct pp_net_invite *ret_a
 		return rc;
 	}
 	say_why(m, "has no invitation of rank 0's keeper", "");
-	*ret_meeting = m;
+	*ret_point = m;
 	return 0;
 }
 
-int pp_meeting_join(const struct pp_net_options *o, const struct pp_net_invite *at, const char *job,
-                    struct pp_meeting **ret_meeting, struct pp_err *err)
+int pp_rendezvous_point_join(const struct pp_net_options *o, const struct pp_net_invite *at, const char *job,
+                             struct pp_rendezvous_point **ret_point, struct pp_err *err)
 {
-	struct pp_meeting *m = calloc(1, sizeof(*m));
+	struct pp_rendezvous_point *m = calloc(1, sizeof(*m));
 	int rc;
 
 	if (!m)
@@ -115,11 +115,11 @@ int pp_meeting_join(const struct pp_net_options *o, const struct pp_net_invite *
 		return rc;
 	}
 	say_why(m, "was not reached", "");
-	*ret_meeting = m;
+	*ret_point = m;
 	return 0;
 }
 
-void pp_meeting_free(struct pp_meeting *m)
+void pp_rendezvous_point_free(struct pp_rendezvous_point *m)
 {
 	if (!m)
 		return;
@@ -129,7 +129,7 @@ void pp_meeting_free(struct pp_meeting *m)
 }
 
 /* 1: it is on its way. */
-static int give(struct pp_meeting *m, int peer, const struct pp_net_invite *invite)
+static int give(struct pp_rendezvous_point *m, int peer, const struct pp_net_invite *invite)
 {
 	char text[PP_RENDEZVOUS_TEXT];
 	struct pp_wire w = {.kind = PP_WIRE_INVITE};
@@ -142,7 +142,7 @@ static int give(struct pp_meeting *m, int peer, const struct pp_net_invite *invi
 	return !rc;
 }
 
-static void keep(struct pp_meeting *m, const struct pp_net_invite *invite)
+static void keep(struct pp_rendezvous_point *m, const struct pp_net_invite *invite)
 {
 	size_t i = 0;
 
@@ -155,7 +155,7 @@ static void keep(struct pp_meeting *m, const struct pp_net_invite *invite)
 	m->deposit[i] = *invite;
 }
 
-static void take(struct pp_meeting *m, int from, const struct pp_wire *w)
+static void take(struct pp_rendezvous_point *m, int from, const struct pp_wire *w)
 {
 	char text[PP_RENDEZVOUS_TEXT];
 	struct pp_net_invite invite;
@@ -164,7 +164,7 @@ static void take(struct pp_meeting *m, int from, const struct pp_wire *w)
 	if (size)
 		memcpy(text, w->words.text, size);
 	text[size] = '\0';
-	if (pp_rendezvous_parse(text, &invite) || !pp_meeting_is_of(m->job, invite.job)) {
+	if (pp_rendezvous_parse(text, &invite) || !pp_rendezvous_point_is_of(m->job, invite.job)) {
 		if (!m->serves)
 			say_why(m, "sent what is no invitation to this job", "");
 	} else {
@@ -177,7 +177,7 @@ static void take(struct pp_meeting *m, int from, const struct pp_wire *w)
 	explicit_bzero(&invite, sizeof(invite));
 }
 
-static void serve(struct pp_meeting *m, const struct pp_net_event *e)
+static void serve(struct pp_rendezvous_point *m, const struct pp_net_event *e)
 {
 	if (e->kind == PP_NET_MESSAGE) {
 		if (e->message->kind == PP_WIRE_INVITE)
@@ -191,13 +191,13 @@ static void serve(struct pp_meeting *m, const struct pp_net_event *e)
 		give(m, e->peer, &m->deposit[i]);
 }
 
-static void end(struct pp_meeting *m)
+static void end(struct pp_rendezvous_point *m)
 {
 	pp_net_free(m->net);
 	m->net = NULL;
 }
 
-static void leave(struct pp_meeting *m)
+static void leave(struct pp_rendezvous_point *m)
 {
 	struct pp_wire bye = {.kind = PP_WIRE_BYE, .bye.reason = "has what it came for"};
 
@@ -207,8 +207,8 @@ static void leave(struct pp_meeting *m)
 		end(m);
 }
 
-/* 0: the meeting is over. */
-static int attend(struct pp_meeting *m, const struct pp_net_event *e)
+/* 0: the rendezvous is over. */
+static int attend(struct pp_rendezvous_point *m, const struct pp_net_event *e)
 {
 	if (e->kind == PP_NET_MESSAGE) {
 		if (e->message->kind == PP_WIRE_INVITE && !m->put)
@@ -229,7 +229,7 @@ static int attend(struct pp_meeting *m, const struct pp_net_event *e)
 	return 0;
 }
 
-void pp_meeting_run(struct pp_meeting *m)
+void pp_rendezvous_point_run(struct pp_rendezvous_point *m)
 {
 	struct pp_net_event e;
 
@@ -252,7 +252,7 @@ void pp_meeting_run(struct pp_meeting *m)
 	}
 }
 
-void pp_meeting_put(struct pp_meeting *m, const struct pp_net_invite *invite)
+void pp_rendezvous_point_put(struct pp_rendezvous_point *m, const struct pp_net_invite *invite)
 {
 	if (!m)
 		return;
@@ -269,7 +269,7 @@ void pp_meeting_put(struct pp_meeting *m, const struct pp_net_invite *invite)
 	m->deposits = 1;
 }
 
-int pp_meeting_get(struct pp_meeting *m, const char *job, struct pp_net_invite *ret_invite)
+int pp_rendezvous_point_get(struct pp_rendezvous_point *m, const char *job, struct pp_net_invite *ret_invite)
 {
 	for (size_t i = 0; m && i < m->deposits; i++) {
 		if (strcmp(m->deposit[i].job, job) != 0)
@@ -283,12 +283,12 @@ int pp_meeting_get(struct pp_meeting *m, const char *job, struct pp_net_invite *
 	return 0;
 }
 
-int pp_meeting_is_open(const struct pp_meeting *m)
+int pp_rendezvous_point_is_open(const struct pp_rendezvous_point *m)
 {
 	return m && m->net && !m->leaving;
 }
 
-const char *pp_meeting_why(const struct pp_meeting *m)
+const char *pp_rendezvous_point_why(const struct pp_rendezvous_point *m)
 {
 	return m ? m->why : "";
 }

@@ -1,5 +1,5 @@
-/* Which launcher's command may span hosts, by its words, files and allocations; and what the spool holds of the meeting. */
-#include "launchers/run/meet.h"
+/* Which launcher's command may span hosts, by its words, files and allocations; and what the spool holds of the rendezvous. */
+#include "launchers/run/rendezvous.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/net/meeting.h"
+#include "aggregate/keeper/net/rendezvous_point.h"
 #include "tests/test.h"
 
 static char dir[64] = "/tmp/podprof-meet-XXXXXX";
@@ -25,7 +25,7 @@ static int spans(const char *line)
 		if (*next)
 			*next++ = '\0';
 	}
-	return pp_meet_spans(word);
+	return pp_launcher_spans(word);
 }
 
 static const char *file(const char *name, const char *text)
@@ -118,22 +118,22 @@ TEST(what_the_keeper_says)
 	struct pp_err err = {""};
 	char *value;
 
-	pp_meet_want(dir, 1);
-	CHECK(exists(PP_MEETING_WANTED));
-	drop(PP_MEETING_WANTED);
-	file(PP_MEETING_FAILED, "no free port in 4-5");
-	CHECK(pp_meet_wait(dir, &err) == NULL);
+	pp_rendezvous_want(dir, 1);
+	CHECK(exists(PP_RENDEZVOUS_POINT_WANTED));
+	drop(PP_RENDEZVOUS_POINT_WANTED);
+	file(PP_RENDEZVOUS_POINT_FAILED, "no free port in 4-5");
+	CHECK(pp_rendezvous_wait(dir, &err) == NULL);
 	CHECK_STR(err.text, "no free port in 4-5");
-	file(PP_MEETING_FILE, "abcd");
-	value = pp_meet_wait(dir, &err);
+	file(PP_RENDEZVOUS_POINT_FILE, "abcd");
+	value = pp_rendezvous_wait(dir, &err);
 	CHECK_STR(value, "abcd");
 	free(value);
-	pp_meet_want(dir, 1); /* there is one */
-	CHECK(!exists(PP_MEETING_WANTED));
-	pp_meet_want(dir, 0); /* of a job that was killed */
-	CHECK(exists(PP_MEETING_WANTED) && !exists(PP_MEETING_FILE) && !exists(PP_MEETING_FAILED));
-	drop(PP_MEETING_WANTED);
-	CHECK(pp_meet_wait(dir, &err) == NULL);
+	pp_rendezvous_want(dir, 1); /* there is one */
+	CHECK(!exists(PP_RENDEZVOUS_POINT_WANTED));
+	pp_rendezvous_want(dir, 0); /* of a job that was killed */
+	CHECK(exists(PP_RENDEZVOUS_POINT_WANTED) && !exists(PP_RENDEZVOUS_POINT_FILE) && !exists(PP_RENDEZVOUS_POINT_FAILED));
+	drop(PP_RENDEZVOUS_POINT_WANTED);
+	CHECK(pp_rendezvous_wait(dir, &err) == NULL);
 	CHECK_STR(err.text, "its keeper said nothing");
 }
 
@@ -143,24 +143,24 @@ TEST(handed_on)
 	struct stat st;
 	FILE *f;
 
-	unsetenv(PP_MEET_VARIABLE);
-	CHECK(!pp_meet_pass(dir));
-	setenv(PP_MEET_VARIABLE, "", 1);
-	CHECK(!pp_meet_pass(dir));
-	CHECK(!exists(PP_MEETING_FILE));
+	unsetenv(PP_RENDEZVOUS_VARIABLE);
+	CHECK(!pp_rendezvous_pass(dir));
+	setenv(PP_RENDEZVOUS_VARIABLE, "", 1);
+	CHECK(!pp_rendezvous_pass(dir));
+	CHECK(!exists(PP_RENDEZVOUS_POINT_FILE));
 	umask(0);
-	setenv(PP_MEET_VARIABLE, "abcd", 1);
-	CHECK(pp_meet_pass(dir));
-	setenv(PP_MEET_VARIABLE, "efgh", 1);
-	CHECK(!pp_meet_pass(dir)); /* the first one's stays */
-	snprintf(path, sizeof(path), "%s/" PP_MEETING_FILE, dir);
+	setenv(PP_RENDEZVOUS_VARIABLE, "abcd", 1);
+	CHECK(pp_rendezvous_pass(dir));
+	setenv(PP_RENDEZVOUS_VARIABLE, "efgh", 1);
+	CHECK(!pp_rendezvous_pass(dir)); /* the first one's stays */
+	snprintf(path, sizeof(path), "%s/" PP_RENDEZVOUS_POINT_FILE, dir);
 	CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0600 && st.st_nlink == 1);
 	f = fopen(path, "r");
 	CHECK(f && fgets(text, sizeof(text), f));
 	if (f)
 		fclose(f);
 	CHECK_STR(text, "abcd");
-	drop(PP_MEETING_FILE);
+	drop(PP_RENDEZVOUS_POINT_FILE);
 }
 
 int main(void)
