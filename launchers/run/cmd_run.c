@@ -18,6 +18,7 @@
 #include "launchers/run/file_limit.h"
 #include "launchers/run/forward.h"
 #include "launchers/run/job.h"
+#include "launchers/run/launcher_hosts.h"
 #include "launchers/run/loadable.h"
 #include "launchers/run/rendezvous.h"
 #include "launchers/run/run_checks.h"

@@ -1,4 +1,4 @@
-/* The rendezvous point of a job's hosts, as podprof run sees it: may there be several, what PODPROF_MEETING is to be, what it was.
+/* The rendezvous point of a job's hosts, as podprof run sees it: what PODPROF_MEETING is to be, what it was.
  * Called by cmd_run.c and cmd_arrive.c. In: the command, the launcher's variables, files of the spool
  * (keeper/net/rendezvous_point.h). */
 #ifndef PP_LAUNCHERS_RUN_RENDEZVOUS_H
@@ -8,9 +8,6 @@
 
 #define PP_RENDEZVOUS_VARIABLE "PODPROF_MEETING"
 
-/* 1: the command is a launcher, and its words or its allocation name several hosts. torchrun starts processes on its own host
- * only. */
-int pp_launcher_spans(char *const *command);
 /* Ask the spool's keeper for a rendezvous point, started or not. `nested`: that of a podprof run around us is as good. */
 void pp_rendezvous_want(const char *spool, int nested);
 /* What it has made: the variable's value, to be freed; NULL: there is none, `err` says why. Waits 2 s at most. */

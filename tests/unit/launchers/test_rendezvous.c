@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/net/rendezvous_point.h"
+#include "launchers/run/launcher_hosts.h"
 #include "tests/test.h"
 
 static char dir[64] = "/tmp/podprof-meet-XXXXXX";
