@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/capture/back.h"
+#include "aggregate/keeper/capture/lookback.h"
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_own.h"
 #include "aggregate/keeper/capture/request_socket.h"
@@ -56,7 +56,7 @@ struct pp_keeper {
 	struct pp_pod *pod;        /* other hosts; the same as job.pod */
 	struct pp_windows windows;
 	struct pp_requests requests;
-	struct pp_back back;
+	struct pp_lookback lookback;
 	struct pp_timed timed;
 	int served;  /* a request was active at the last turn */
 	int by_rows; /* back.range is that of the options' window */
@@ -205,7 +205,7 @@ static void sweep(struct pp_keeper *k)
 	int active = pp_requests_active(&k->requests);
 
 	if (k->served && !active && !k->requests.always && !pp_timed_has_begun(&k->timed))
-		pp_back_sweep(&k->windows, &k->requests, &k->job);
+		pp_lookback_sweep(&k->windows, &k->requests, &k->job);
 	k->served = active;
 }
 
@@ -213,7 +213,7 @@ static void sweep(struct pp_keeper *k)
 static void serve(struct pp_keeper *k)
 {
 	is_many(k);
-	pp_back_run(&k->back, &k->requests, &k->job, 0);
+	pp_lookback_run(&k->lookback, &k->requests, &k->job, 0);
 	if (pp_pod_role(k->pod) == PP_POD_FOLLOWER) {
 		pp_requests_run(&k->requests, &k->job, k->control, 0);
 		return;
@@ -407,22 +407,23 @@ static void begin_to_close(struct pp_keeper *k)
 		tend(k); /* hosts bring one share at a time */
 	if (k->goes_on)
 		return;
-	pp_back_run(&k->back, &k->requests, &k->job, 1);
+	pp_lookback_run(&k->lookback, &k->requests, &k->job, 1);
 	pp_requests_close(&k->requests, &k->job, k->spool);
-	pp_back_end(&k->back, &k->requests, &k->job);
+	pp_lookback_end(&k->lookback, &k->requests, &k->job);
 }
 
 /* A child gathers and writes: this process is heard by the other hosts meanwhile. */
 static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct pp_aside *aside, struct pp_err *err)
 {
 	struct pp_pod_window all = {.cut = PP_POD_ALL, .first = k->options.steps_first, .last = k->options.steps_last};
-	struct pp_writing w = {.first = all.first, .last = all.last, .range = k->back.range, .hosts = &all, .limit_ms = GATHER_MS};
+	struct pp_writing w = {
+	        .first = all.first, .last = all.last, .range = k->lookback.range, .hosts = &all, .limit_ms = GATHER_MS};
 	int rc;
 
 	if (k->by_rows)
 		all.cut = PP_POD_WINDOW;
-	for (size_t i = 0; k->back.range && !k->by_rows && i < pp_rings_count(k->view.rings); i++) {
-		const struct pp_close_range *r = &k->back.range[i];
+	for (size_t i = 0; k->lookback.range && !k->by_rows && i < pp_rings_count(k->view.rings); i++) {
+		const struct pp_close_range *r = &k->lookback.range[i];
 
 		all.from = all.cut == PP_POD_ALL || r->from < all.from ? r->from : all.from;
 		all.to = all.cut == PP_POD_ALL || r->to > all.to ? r->to : all.to;
@@ -447,8 +448,8 @@ static int close_here(struct pp_keeper *k, char *message, size_t size, char *lat
 	                            .sampler = &k->sampler,
 	                            .message = message,
 	                            .message_size = size,
-	                            .range = k->back.range,
-	                            .ranges = k->back.range ? pp_rings_count(k->view.rings) : 0};
+	                            .range = k->lookback.range,
+	                            .ranges = k->lookback.range ? pp_rings_count(k->view.rings) : 0};
 
 	k->options.ret_later = later;
 	if (pp_pod_session(k->pod))
@@ -484,11 +485,11 @@ static void cut_window(struct pp_keeper *k)
 {
 	int is_apart = k->requests.number || (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER);
 
-	if (k->back.range || !is_apart || k->options.steps_last <= k->options.steps_first)
+	if (k->lookback.range || !is_apart || k->options.steps_last <= k->options.steps_first)
 		return;
 	k->windows.hold = k->served || pp_requests_active(&k->requests);
-	k->back.range = pp_windows_ranges(&k->windows, &k->job, 0);
-	k->by_rows = k->back.range != NULL;
+	k->lookback.range = pp_windows_ranges(&k->windows, &k->job, 0);
+	k->by_rows = k->lookback.range != NULL;
 }
 
 static int close_window(struct pp_keeper *k)
@@ -500,15 +501,15 @@ static int close_window(struct pp_keeper *k)
 
 	begin_to_close(k);
 	cut_window(k);
-	if (pp_back_only_triggers(&k->back) || pp_pod_is_done(k->pod))
+	if (pp_lookback_only_triggers(&k->lookback) || pp_pod_is_done(k->pod))
 		rc = 0;
 	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)
 		rc = close_for_all(k, message, sizeof(message), &aside, &err);
 	else
 		rc = close_here(k, message, sizeof(message), later, &err);
-	if (k->back.range || pp_back_only_triggers(&k->back))
+	if (k->lookback.range || pp_lookback_only_triggers(&k->lookback))
 		pp_pod_tell_over(k->pod);
-	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
+	pp_lookback_message(&k->lookback, &k->requests, k->options.logdir, message, sizeof(message));
 	if (rc) {
 		pp_keeper_log("failed: %s", err.text);
 		snprintf(message, sizeof(message), "no session was written: %s", err.text);
@@ -540,7 +541,7 @@ static int close_windows(struct pp_keeper *k)
 	}
 	pp_pod_tell_over(k->pod);
 	rc = pp_windows_message(&k->windows, &k->job, message, sizeof(message));
-	pp_back_message(&k->back, &k->requests, k->options.logdir, message, sizeof(message));
+	pp_lookback_message(&k->lookback, &k->requests, k->options.logdir, message, sizeof(message));
 	if (!rc)
 		add_missing(k, message, sizeof(message));
 	pp_keeper_log("%s: %s", rc ? "failed" : "done", message);
@@ -671,7 +672,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	if (pp_requests_open(&k.requests, spool, err))
 		pp_keeper_log("%s", err->text);
 	k.requests.always = pp_settings_always(&k.settings);
-	pp_back_init(&k.back, &k.settings);
+	pp_lookback_init(&k.lookback, &k.settings);
 	open_pod(&k);
 	drain_until_over(&k);
 	pp_spool_scan(&k.view);
@@ -682,7 +683,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	/* A failure stands in the control page and the log; there is no one to return it to. */
 	rc = 0;
 	pp_requests_end(&k.requests);
-	pp_back_release(&k.back);
+	pp_lookback_release(&k.lookback);
 	pp_control_close(k.control);
 release_view:
 	pp_pod_free(k.pod);

@@ -1,5 +1,5 @@
 /* What the keeper asks for itself: captures by a signal to a rank. In: headers of rings. Out: requests, and a line about them at
- * the end of the job. Called by request.c and back.c. */
+ * the end of the job. Called by request.c and lookback.c. */
 #ifndef PP_KEEPER_REQUEST_OWN_H
 #define PP_KEEPER_REQUEST_OWN_H
 

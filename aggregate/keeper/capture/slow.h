@@ -1,6 +1,6 @@
 /* --trigger: a step that takes more than K times the rank's usual one, the median of its last 64 steps, from the 20th on. Then the
  * slow step with up to five in front of it and one behind it is a window of all ranks. One a minute; others are counted.
- * In: steps that the keeper has drained. Out: the span to be kept, once all ranks are through it. Called by back.c. */
+ * In: steps that the keeper has drained. Out: the span to be kept, once all ranks are through it. Called by lookback.c. */
 #ifndef PP_KEEPER_SLOW_H
 #define PP_KEEPER_SLOW_H
 

@@ -1,5 +1,5 @@
 /* What is held, and what makes it a session; see back.h. */
-#include "aggregate/keeper/capture/back.h"
+#include "aggregate/keeper/capture/lookback.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,26 +16,26 @@
 
 enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };
 
-void pp_back_init(struct pp_back *b, const struct pp_settings *settings)
+void pp_lookback_init(struct pp_lookback *b, const struct pp_settings *settings)
 {
-	*b = (struct pp_back){.keep_ns = settings->keep_ns, .rule = settings->trigger};
+	*b = (struct pp_lookback){.keep_ns = settings->keep_ns, .rule = settings->trigger};
 	b->slow.thousandths = settings->slow_thousandths;
 	b->slow.last_step = INT64_MIN;
 }
 
-void pp_back_release(struct pp_back *b)
+void pp_lookback_release(struct pp_lookback *b)
 {
 	pp_slow_release(&b->slow);
 	free(b->range);
 	b->range = NULL;
 }
 
-int pp_back_only_triggers(const struct pp_back *b)
+int pp_lookback_only_triggers(const struct pp_lookback *b)
 {
 	return b->slow.thousandths && !b->keep_ns;
 }
 
-static int is_needed(const struct pp_back *b, const struct pp_requests *r)
+static int is_needed(const struct pp_lookback *b, const struct pp_requests *r)
 {
 	int needed = b->slow.found || pp_requests_active(r);
 
@@ -44,7 +44,7 @@ static int is_needed(const struct pp_back *b, const struct pp_requests *r)
 	return needed;
 }
 
-static void evict(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job)
+static void evict(struct pp_lookback *b, const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_moment now = pp_moment_now(), cut = pp_moment_before(&now, &r->origin, b->keep_ns);
 
@@ -59,7 +59,7 @@ static void evict(struct pp_back *b, const struct pp_requests *r, const struct p
 	}
 }
 
-static void ask(struct pp_back *b, struct pp_requests *r, const struct pp_request_span *span)
+static void ask(struct pp_lookback *b, struct pp_requests *r, const struct pp_request_span *span)
 {
 	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
 
@@ -71,7 +71,7 @@ static void ask(struct pp_back *b, struct pp_requests *r, const struct pp_reques
 }
 
 /* What another host's keeper saw of its ranks. */
-static void hear(struct pp_back *b, struct pp_requests *r)
+static void hear(struct pp_lookback *b, struct pp_requests *r)
 {
 	struct pp_request_span span;
 
@@ -82,7 +82,7 @@ static void hear(struct pp_back *b, struct pp_requests *r)
 	r->slow[0] = '\0';
 }
 
-void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
+void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct pp_windows_job *job, int ending)
 {
 	int follows = pp_pod_role(job->pod) == PP_POD_FOLLOWER;
 	struct pp_request_span span;
@@ -101,7 +101,7 @@ void pp_back_run(struct pp_back *b, struct pp_requests *r, const struct pp_windo
 		evict(b, r, job);
 }
 
-void pp_back_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job)
+void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_rings *rings = job->view->rings;
 	struct pp_moment now;
@@ -119,7 +119,7 @@ void pp_back_sweep(const struct pp_windows *w, const struct pp_requests *r, cons
 	}
 }
 
-void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp_windows_job *job)
+void pp_lookback_end(struct pp_lookback *b, const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	size_t rings = pp_rings_count(job->view->rings);
 	struct pp_moment now = pp_moment_now(), from = pp_moment_before(&now, &r->origin, b->keep_ns);
@@ -135,7 +135,7 @@ void pp_back_end(struct pp_back *b, const struct pp_requests *r, const struct pp
 	}
 }
 
-void pp_back_message(const struct pp_back *b, const struct pp_requests *r, const char *logdir, char *message, size_t size)
+void pp_lookback_message(const struct pp_lookback *b, const struct pp_requests *r, const char *logdir, char *message, size_t size)
 {
 	const struct pp_requests_own *o = &r->own[OWN];
 	size_t n = strlen(message);
