@@ -46,13 +46,13 @@ static int is_needed(const struct pp_lookback *b, const struct pp_requests *r)
 
 static void evict(struct pp_lookback *b, const struct pp_requests *r, const struct pp_windows_job *job)
 {
-	struct pp_moment now = pp_moment_now(), cut = pp_moment_before(&now, &r->origin, b->keep_ns);
+	struct pp_timestamp_pair now = pp_timestamp_pair_now(), cut = pp_timestamp_pair_before(&now, &r->origin, b->keep_ns);
 
 	b->kept_ms = pp_now_ms();
 	if (now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
-		int64_t tick = pp_moment_tick(&cut, pp_rings_header(job->view->rings, i));
+		int64_t tick = pp_timestamp_pair_tick(&cut, pp_rings_header(job->view->rings, i));
 
 		pp_rings_keep(job->view->rings, i, tick);
 		pp_sampler_drop(job->sampler, i, tick);
@@ -104,13 +104,14 @@ void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct 
 void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_rings *rings = job->view->rings;
-	struct pp_moment now;
+	struct pp_timestamp_pair now;
 
 	pp_rings_drain_all(rings);
-	now = pp_moment_now();
+	now = pp_timestamp_pair_now();
 	for (size_t i = 0; i < pp_rings_count(rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(rings, i);
-		int64_t from = pp_moment_tick(&r->taken, h), to = pp_moment_tick(&now, h), begun = pp_windows_begun(w, h);
+		int64_t from = pp_timestamp_pair_tick(&r->taken, h), to = pp_timestamp_pair_tick(&now, h),
+		        begun = pp_windows_begun(w, h);
 
 		to = begun <= to ? begun - 1 : to;
 		/* What a rank does before its first step is the first window's. */
@@ -122,7 +123,7 @@ void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, 
 void pp_lookback_end(struct pp_lookback *b, const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	size_t rings = pp_rings_count(job->view->rings);
-	struct pp_moment now = pp_moment_now(), from = pp_moment_before(&now, &r->origin, b->keep_ns);
+	struct pp_timestamp_pair now = pp_timestamp_pair_now(), from = pp_timestamp_pair_before(&now, &r->origin, b->keep_ns);
 
 	if (!b->keep_ns || now.raw_ns - r->origin.raw_ns <= b->keep_ns)
 		return;
@@ -130,8 +131,8 @@ void pp_lookback_end(struct pp_lookback *b, const struct pp_requests *r, const s
 	for (size_t i = 0; b->range && i < rings; i++) {
 		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
 
-		b->range[i] =
-		        (struct pp_close_range){.rank = h->rank, .from = pp_moment_tick(&from, h), .to = INT64_MAX, .keep = 1};
+		b->range[i] = (struct pp_close_range){
+		        .rank = h->rank, .from = pp_timestamp_pair_tick(&from, h), .to = INT64_MAX, .keep = 1};
 	}
 }
 

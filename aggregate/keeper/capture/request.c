@@ -116,7 +116,7 @@ static void take_next(struct pp_requests *r, const struct pp_windows_job *job, s
 	r->active->state = PP_CLIENT_ACTIVE;
 	r->tries = 0;
 	r->held_ns = 0;
-	r->asked = r->taken = pp_moment_now();
+	r->asked = r->taken = pp_timestamp_pair_now();
 	if (!pp_rings_count(job->view->rings))
 		pp_requests_fail(r, NULL, "no rank has come yet (no MPI call, no step, no range). Ask again when the job runs");
 	else if (lacks_ranks(r, job))
@@ -229,7 +229,7 @@ void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, 
 	if (r->turn == PP_TURN_ASKED) {
 		pp_requests_write_steps(r, job);
 	} else if (r->turn == PP_TURN_TIMED || r->turn == PP_TURN_OPEN) {
-		r->to = pp_moment_now();
+		r->to = pp_timestamp_pair_now();
 		pp_requests_write_time(r, job);
 	}
 	write_out(r);

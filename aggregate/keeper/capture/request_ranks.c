@@ -41,7 +41,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 	if (kind == PP_ASK_NOTHING)
 		return;
 	r->kind = kind;
-	r->asked = pp_moment_now();
+	r->asked = pp_timestamp_pair_now();
 	r->told_ms = pp_now_ms();
 	free(r->acked);
 	r->acked = NULL;
@@ -64,7 +64,7 @@ enum pp_request_state pp_requests_word_elsewhere(const struct pp_requests *r, co
 void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
 {
 	size_t rings = pp_rings_count(v->rings);
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	if (rings > r->ackeds) {
 		int64_t *more = realloc(r->acked, rings * sizeof(*more));
@@ -80,7 +80,7 @@ void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
 		enum pp_request_state word = pp_requests_word(r, pp_rings_header(v->rings, i));
 
 		if (r->acked[i] == PP_WINDOW_NEVER && (pp_requests_taken(word) || word == PP_REQUEST_AGREEING))
-			r->acked[i] = pp_moment_tick(&now, pp_rings_header(v->rings, i));
+			r->acked[i] = pp_timestamp_pair_tick(&now, pp_rings_header(v->rings, i));
 	}
 }
 
@@ -92,7 +92,7 @@ static int64_t tick_of(pp_tick tick)
 /* Nobody was told: it is cut out of what ranks record anyway, from when they were there. */
 static void row_of_time(const struct pp_requests *r, const struct pp_ring_header *h, struct pp_window_rank *row)
 {
-	int64_t from = pp_moment_tick(&r->from, h), to = pp_moment_tick(&r->to, h), came = tick_of(h->open_tick);
+	int64_t from = pp_timestamp_pair_tick(&r->from, h), to = pp_timestamp_pair_tick(&r->to, h), came = tick_of(h->open_tick);
 
 	if (came > to) {
 		snprintf(row->reason, sizeof(row->reason), "it came when the window was over");
@@ -108,7 +108,7 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 	enum pp_request_state word = pp_requests_word(r, h);
 	int by_time = r->active && r->active->wish.kind != PP_WISH_STEPS;
 
-	row->asked = pp_moment_tick(&r->asked, h);
+	row->asked = pp_timestamp_pair_tick(&r->asked, h);
 	if (by_time && r->kind == PP_ASK_NOTHING) {
 		row_of_time(r, h, row);
 		return;
@@ -117,7 +117,7 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 	if (word == PP_REQUEST_STARTED || word == PP_REQUEST_PASSED)
 		row->started = tick_of(h->request_row.begin);
 	if (by_time && row->started != PP_WINDOW_NEVER)
-		row->ended = pp_moment_tick(&r->to, h);
+		row->ended = pp_timestamp_pair_tick(&r->to, h);
 	else if (word == PP_REQUEST_PASSED)
 		row->ended = tick_of(h->request_row.end);
 	if (row->acked == PP_WINDOW_NEVER && row->started == PP_WINDOW_NEVER)

@@ -2,7 +2,7 @@
 #ifndef PP_KEEPER_REQUEST_STATE_H
 #define PP_KEEPER_REQUEST_STATE_H
 
-#include "aggregate/keeper/capture/moment.h"
+#include "aggregate/keeper/capture/timestamp_pair.h"
 #include "aggregate/keeper/capture/wish.h"
 #include "aggregate/session/writing.h"
 #include "core/ring/ring_file.h"
@@ -59,7 +59,7 @@ enum pp_request_turn {
 
 struct pp_request_span {     /* of PP_WISH_SPAN; what is to be kept */
 	int64_t first, last; /* steps */
-	struct pp_moment from, to;
+	struct pp_timestamp_pair from, to;
 	char what[144];
 };
 
@@ -89,17 +89,17 @@ struct pp_requests {
 	enum pp_ask_kind kind; /* of it */
 	int64_t first, last, margin;
 	int tries;
-	int64_t seen_step, told_step; /* the highest step of all ranks, when it was last looked at; said to the client */
-	int64_t begun_step;           /* it was so when ranks were told */
-	int64_t moved_ms;             /* when it rose */
-	int64_t told_ms;              /* when ranks were told */
-	int no_agreement;             /* ranks did not agree in time: steps are fixed by the keeper */
-	struct pp_moment origin;      /* when the keeper began */
-	struct pp_moment asked;       /* when ranks were told, or its turn came */
-	struct pp_moment taken;       /* when its turn came */
-	struct pp_moment from, to;    /* of a window by time */
-	int64_t held_ns;              /* no more of it is held; 0: all is */
-	int evicted;                  /* because what was before had to go, not because the job is no older */
+	int64_t seen_step, told_step;      /* the highest step of all ranks, when it was last looked at; said to the client */
+	int64_t begun_step;                /* it was so when ranks were told */
+	int64_t moved_ms;                  /* when it rose */
+	int64_t told_ms;                   /* when ranks were told */
+	int no_agreement;                  /* ranks did not agree in time: steps are fixed by the keeper */
+	struct pp_timestamp_pair origin;   /* when the keeper began */
+	struct pp_timestamp_pair asked;    /* when ranks were told, or its turn came */
+	struct pp_timestamp_pair taken;    /* when its turn came */
+	struct pp_timestamp_pair from, to; /* of a window by time */
+	int64_t held_ns;                   /* no more of it is held; 0: all is */
+	int evicted;                       /* because what was before had to go, not because the job is no older */
 	struct pp_request_span span;
 	char slow[256];     /* LEADER: the word of another keeper of a slow step there, to be looked at; "" none */
 	uint64_t slow_more; /* that came meanwhile */

@@ -19,8 +19,8 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 {
 	const struct pp_requests *r = context;
 
-	*ret_from = pp_moment_tick(&r->from, h);
-	*ret_to = pp_moment_tick(&r->to, h);
+	*ret_from = pp_timestamp_pair_tick(&r->from, h);
+	*ret_to = pp_timestamp_pair_tick(&r->to, h);
 	return 1;
 }
 
@@ -31,13 +31,13 @@ static int64_t held(const struct pp_requests *r, const struct pp_rings *rings, i
 
 	for (size_t i = 0; i < pp_rings_count(rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(rings, i);
-		int64_t horizon = pp_rings_horizon(rings, i), from = pp_moment_tick(&r->from, h), ns;
+		int64_t horizon = pp_rings_horizon(rings, i), from = pp_timestamp_pair_tick(&r->from, h), ns;
 		int evicted = horizon > 0 && h->open_tick < (pp_tick)horizon;
 
 		horizon = evicted ? horizon : (int64_t)h->open_tick;
 		if (horizon <= from)
 			continue;
-		ns = pp_moment_since(&r->to, &r->origin, h, horizon);
+		ns = pp_timestamp_pair_since(&r->to, &r->origin, h, horizon);
 		if (ns >= least)
 			continue;
 		least = ns;
@@ -62,8 +62,8 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 	pp_requests_words(r, job, &told);
 	hosts = (struct pp_pod_window){.cut = PP_POD_TICKS,
 	                               .number = r->number,
-	                               .from = pp_moment_tick(&r->from, pp_rings_header(job->view->rings, 0)),
-	                               .to = pp_moment_tick(&r->to, pp_rings_header(job->view->rings, 0)),
+	                               .from = pp_timestamp_pair_tick(&r->from, pp_rings_header(job->view->rings, 0)),
+	                               .to = pp_timestamp_pair_tick(&r->to, pp_rings_header(job->view->rings, 0)),
 	                               .first = r->first,
 	                               .last = r->last};
 	pp_requests_write(r, job, range, &told, &hosts);
@@ -76,7 +76,7 @@ static int64_t ends_ns(const struct pp_requests *r)
 
 static void say_when(struct pp_requests *r)
 {
-	int64_t left = ends_ns(r) - pp_moment_now().raw_ns;
+	int64_t left = ends_ns(r) - pp_timestamp_pair_now().raw_ns;
 
 	if (pp_now_ms() - r->moved_ms < SAY_MS)
 		return;
@@ -89,8 +89,8 @@ static void look_back(struct pp_requests *r)
 {
 	const struct pp_wish *wish = &r->active->wish;
 
-	r->to = pp_moment_now();
-	r->from = pp_moment_before(&r->to, &r->origin, wish->amount);
+	r->to = pp_timestamp_pair_now();
+	r->from = pp_timestamp_pair_before(&r->to, &r->origin, wish->amount);
 	if (wish->kind == PP_WISH_SPAN) {
 		r->from = r->span.from;
 		r->to = r->span.to;
@@ -113,7 +113,7 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 		        "--keep; or ask for what is to come, as in --duration 2s");
 		return;
 	}
-	r->from = pp_moment_now();
+	r->from = pp_timestamp_pair_now();
 	r->moved_ms = pp_now_ms();
 	r->turn = PP_TURN_TIMED;
 	if (kind != PP_WISH_DURATION)
@@ -149,7 +149,7 @@ static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, s
 		else
 			waiting += !rank[i].gone;
 	if (started && (!waiting || waited > OPEN_MS)) {
-		r->from = pp_moment_now();
+		r->from = pp_timestamp_pair_now();
 		r->turn = PP_TURN_TIMED;
 	} else if (waited > SILENT_MS) {
 		pp_requests_fail(
@@ -172,15 +172,15 @@ void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *j
 		wait_open(r, job, control);
 		return;
 	}
-	if (pp_moment_now().raw_ns < ends_ns(r)) {
+	if (pp_timestamp_pair_now().raw_ns < ends_ns(r)) {
 		say_when(r);
 		return;
 	}
 	if (busy) /* ranks that were told to record go on meanwhile; the window ends where it was to end */
 		return;
-	r->to = pp_moment_now();
+	r->to = pp_timestamp_pair_now();
 	if (r->to.raw_ns > ends_ns(r))
-		r->to = pp_moment_before(&r->to, &r->origin, r->to.raw_ns - ends_ns(r));
+		r->to = pp_timestamp_pair_before(&r->to, &r->origin, r->to.raw_ns - ends_ns(r));
 	pp_requests_write_time(r, job);
 	if (told)
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);

@@ -53,14 +53,14 @@ static int more_ranks(struct pp_slow *s, size_t rings)
 	return 0;
 }
 
-static double seconds(const struct pp_moment *origin, const struct pp_ring_header *h, int64_t ticks)
+static double seconds(const struct pp_timestamp_pair *origin, const struct pp_ring_header *h, int64_t ticks)
 {
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
-	return (double)pp_moment_since(&now, origin, h, pp_moment_tick(&now, h) - ticks) / 1e9;
+	return (double)pp_timestamp_pair_since(&now, origin, h, pp_timestamp_pair_tick(&now, h) - ticks) / 1e9;
 }
 
-static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const struct pp_moment *origin,
+static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const struct pp_timestamp_pair *origin,
                     const struct pp_step_ended *step, int64_t median)
 {
 	int64_t now = pp_now_ms();
@@ -80,7 +80,7 @@ static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const str
 	s->usual_seconds = seconds(origin, h, median);
 }
 
-static void look(struct pp_slow *s, const struct pp_rings *rings, const struct pp_moment *origin, size_t i)
+static void look(struct pp_slow *s, const struct pp_rings *rings, const struct pp_timestamp_pair *origin, size_t i)
 {
 	struct pp_slow_rank *r = &s->rank[i];
 	uint64_t ended = pp_rings_steps(rings, i);
@@ -111,10 +111,10 @@ static int all_through(struct pp_spool_view *v, int64_t number)
 }
 
 /* From the first begin of the edge step in front to the last end of the one behind, as far as ranks have them. */
-static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const struct pp_moment *origin,
+static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const struct pp_timestamp_pair *origin,
                    struct pp_request_span *span)
 {
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 	char took[PP_TEXT_UNIT], usual[PP_TEXT_UNIT];
 	int64_t from_ns = 0, to_ns = INT64_MAX;
 
@@ -129,19 +129,19 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
 				break;
 			if (step->number > span->last)
 				continue;
-			began = pp_moment_since(&now, origin, h, step->begin);
-			ended = pp_moment_since(&now, origin, h, step->end);
+			began = pp_timestamp_pair_since(&now, origin, h, step->begin);
+			ended = pp_timestamp_pair_since(&now, origin, h, step->end);
 			from_ns = began > from_ns ? began : from_ns;
 			to_ns = ended < to_ns ? ended : to_ns;
 		}
-	span->to = pp_moment_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
-	span->from = pp_moment_before(&now, origin, from_ns + SLACK_NS);
+	span->to = pp_timestamp_pair_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
+	span->from = pp_timestamp_pair_before(&now, origin, from_ns + SLACK_NS);
 	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %s, %.1f times its usual %s", s->step,
 	         (int)s->of_rank, pp_text_time(took, (int64_t)(s->seconds * 1e9)), s->seconds / s->usual_seconds,
 	         pp_text_time(usual, (int64_t)(s->usual_seconds * 1e9)));
 }
 
-int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_moment *origin, int ending,
+int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_timestamp_pair *origin, int ending,
                 struct pp_request_span *ret_span)
 {
 	if (!s->thousandths || more_ranks(s, pp_rings_count(v->rings)))
@@ -163,15 +163,15 @@ void pp_slow_release(struct pp_slow *s)
 
 void pp_slow_line(const struct pp_request_span *span, char *line, size_t size)
 {
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	snprintf(line, size, PP_SLOW_WORD "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", span->first, span->last,
 	         now.raw_ns - span->from.raw_ns, now.raw_ns - span->to.raw_ns, span->what);
 }
 
-int pp_slow_hear(struct pp_slow *s, const struct pp_moment *origin, const char *line, struct pp_request_span *ret_span)
+int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span)
 {
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 	int64_t first, last, from, to, step;
 	int what = 0;
 
@@ -189,8 +189,8 @@ int pp_slow_hear(struct pp_slow *s, const struct pp_moment *origin, const char *
 	}
 	s->last_ms = pp_now_ms();
 	*ret_span = (struct pp_request_span){.first = first, .last = last};
-	ret_span->from = pp_moment_before(&now, origin, from);
-	ret_span->to = pp_moment_before(&now, origin, to);
+	ret_span->from = pp_timestamp_pair_before(&now, origin, from);
+	ret_span->to = pp_timestamp_pair_before(&now, origin, to);
 	snprintf(ret_span->what, sizeof(ret_span->what), "%s", line + what);
 	pp_plain(ret_span->what, "");
 	return 1;

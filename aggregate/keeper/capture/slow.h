@@ -28,7 +28,7 @@ struct pp_slow {
 };
 
 /* One turn; 1: *ret_span is to be kept. `ending`: nobody is waited for. */
-int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_moment *origin, int ending,
+int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_timestamp_pair *origin, int ending,
                 struct pp_request_span *ret_span);
 void pp_slow_release(struct pp_slow *s);
 
@@ -37,6 +37,6 @@ void pp_slow_release(struct pp_slow *s);
 enum { PP_SLOW_LINE = 256 };
 void pp_slow_line(const struct pp_request_span *span, char *line, size_t size);
 /* 1: *ret_span is to be kept; 0: it is no such line, the same step was seen here, or it is within a minute of another (counted). */
-int pp_slow_hear(struct pp_slow *s, const struct pp_moment *origin, const char *line, struct pp_request_span *ret_span);
+int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span);
 
 #endif

@@ -77,7 +77,7 @@ static void note(struct pp_timed *t, const char *name, const char *value)
 
 void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, const char *at)
 {
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	*t = (struct pp_timed){.origin = now, .to_raw = INT64_MAX};
 	if (!*delay && !*duration && !*at)
@@ -104,13 +104,13 @@ static int64_t sum(int64_t a, int64_t b)
 }
 
 /* When the first rank came; 0: none has. */
-static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, const struct pp_moment *now)
+static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, const struct pp_timestamp_pair *now)
 {
 	int64_t first = 0;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
-		int64_t raw = now->raw_ns - pp_moment_since(now, &t->origin, h, (int64_t)h->open_tick);
+		int64_t raw = now->raw_ns - pp_timestamp_pair_since(now, &t->origin, h, (int64_t)h->open_tick);
 
 		if (!first || raw < first)
 			first = raw;
@@ -119,7 +119,7 @@ static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, co
 }
 
 /* --at is a date: one that is set while it is waited for moves the window, and one that is set past it begins it. */
-static void follow_date(struct pp_timed *t, const struct pp_moment *now)
+static void follow_date(struct pp_timed *t, const struct pp_timestamp_pair *now)
 {
 	int64_t left;
 
@@ -129,7 +129,7 @@ static void follow_date(struct pp_timed *t, const struct pp_moment *now)
 	t->from_raw = now->raw_ns + (left > 0 ? left : 0);
 }
 
-static void fix_times(struct pp_timed *t, const struct pp_rings *r, const struct pp_moment *now)
+static void fix_times(struct pp_timed *t, const struct pp_rings *r, const struct pp_timestamp_pair *now)
 {
 	int64_t came;
 
@@ -152,8 +152,8 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 {
 	const struct pp_timed *t = ((const struct cut *)context)->timed;
 
-	*ret_from = t->from.raw_ns ? pp_moment_tick(&t->from, h) : INT64_MIN;
-	*ret_to = t->to.raw_ns ? pp_moment_tick(&t->to, h) : INT64_MAX;
+	*ret_from = t->from.raw_ns ? pp_timestamp_pair_tick(&t->from, h) : INT64_MIN;
+	*ret_to = t->to.raw_ns ? pp_timestamp_pair_tick(&t->to, h) : INT64_MAX;
 	return 1;
 }
 
@@ -195,7 +195,7 @@ static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_wind
 }
 
 /* The job is over before its window is. Returns 1 where there is something to write. */
-static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_moment *now)
+static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_timestamp_pair *now)
 {
 	int64_t left = t->from_raw - now->raw_ns;
 
@@ -212,7 +212,7 @@ static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_m
 }
 
 /* Nobody was there while it lasted. */
-static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_rings *r, const struct pp_moment *now)
+static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_rings *r, const struct pp_timestamp_pair *now)
 {
 	int64_t came = first_came(t, r, now);
 
@@ -223,21 +223,21 @@ static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_
 	return 1;
 }
 
-static void set_from(struct pp_timed *t, const struct pp_moment *now)
+static void set_from(struct pp_timed *t, const struct pp_timestamp_pair *now)
 {
 	if (t->delay_ns || t->at_ns) /* else all that was before belongs to it */
-		t->from = pp_moment_before(now, &t->origin, now->raw_ns - t->from_raw);
+		t->from = pp_timestamp_pair_before(now, &t->origin, now->raw_ns - t->from_raw);
 }
 
 int pp_timed_has_begun(const struct pp_timed *t)
 {
-	return pp_timed_holds(t) || (t->turn == PP_TIMED_WAITS && t->from_raw && pp_moment_now().raw_ns >= t->from_raw);
+	return pp_timed_holds(t) || (t->turn == PP_TIMED_WAITS && t->from_raw && pp_timestamp_pair_now().raw_ns >= t->from_raw);
 }
 
 int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windows_job *job, struct pp_requests *r,
                  struct pp_control *control, int ending)
 {
-	struct pp_moment now = pp_moment_now();
+	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
 	r->held = pp_timed_holds(t);
 	if (t->turn == PP_TIMED_NONE || t->turn == PP_TIMED_OVER || pp_pod_role(job->pod) == PP_POD_FOLLOWER ||
@@ -260,7 +260,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 	}
 	if (t->turn == PP_TIMED_OPEN && now.raw_ns >= t->to_raw) {
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
-		t->to = pp_moment_before(&now, &t->origin, now.raw_ns - t->to_raw);
+		t->to = pp_timestamp_pair_before(&now, &t->origin, now.raw_ns - t->to_raw);
 		set_from(t, &now);
 		t->turn = PP_TIMED_DUE;
 	}

@@ -3,8 +3,8 @@
 #ifndef PP_KEEPER_TIMED_H
 #define PP_KEEPER_TIMED_H
 
-#include "aggregate/keeper/capture/moment.h"
 #include "aggregate/keeper/capture/request_state.h"
+#include "aggregate/keeper/capture/timestamp_pair.h"
 #include "aggregate/keeper/capture/windows.h"
 
 enum pp_timed_turn { PP_TIMED_NONE, PP_TIMED_WAITS, PP_TIMED_OPEN, PP_TIMED_DUE, PP_TIMED_OVER };
@@ -14,7 +14,7 @@ struct pp_timed {
 	int64_t delay_ns, duration_ns; /* 0: from the first rank's coming; to the end of the job */
 	int64_t at_ns;                 /* since 1970; 0: not asked for */
 	int64_t from_raw, to_raw;      /* ns of CLOCK_MONOTONIC_RAW; from 0: no rank has come yet. to INT64_MAX: endless */
-	struct pp_moment origin, from, to;
+	struct pp_timestamp_pair origin, from, to;
 	char what[128]; /* "--delay 5s --duration 2s" */
 };
 
