@@ -192,7 +192,7 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 		return 0;
 	if (pp_claim_is_spawned(spool))
 		return 0;
-	claim_fd = pp_claim_take_beside(&claim, spool, &is_beside, &err);
+	claim_fd = pp_claim_take(&claim, spool, &is_beside, &err);
 	if (claim_fd == -EBUSY)
 		return -EBUSY;
 	if (claim_fd < 0) {
@@ -316,7 +316,7 @@ static void renumber(int rank, int size)
 
 	if (rank == claim.rank)
 		now.local_rank = claim.local_rank;
-	else if (pp_claim_take_beside(&now, spool, &is_beside, &err) < 0) /* open for life, as the first */
+	else if (pp_claim_take(&now, spool, &is_beside, &err) < 0) /* open for life, as the first */
 		return;
 	claim = now;
 	h->claim_beside = is_beside;

@@ -91,16 +91,6 @@ int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s)
 	return stepped;
 }
 
-uint32_t pp_wall_steps_in(const struct pp_wall *w, int64_t from_tick, int64_t to_tick, const struct pp_wall_step **ret_first)
-{
-	uint32_t steps = 0;
-
-	for (uint32_t i = 0; i < w->steps; i++)
-		if (w->step[i].tick_before_which >= from_tick && w->step[i].tick_after_which <= to_tick && !steps++)
-			*ret_first = &w->step[i];
-	return steps;
-}
-
 static int64_t away(const struct pp_wall_era *era, int64_t realtime_ns)
 {
 	if (realtime_ns < era->realtime_first)

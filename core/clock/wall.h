@@ -51,8 +51,6 @@ int pp_wall_init(struct pp_wall *w, double ticks_per_ns, struct pp_err *err);
 void pp_wall_release(struct pp_wall *w);
 /* 1: a step or a suspend since the sample before. -ENOMEM: a new era found none. */
 int pp_wall_add(struct pp_wall *w, const struct pp_wall_sample *s);
-/* Steps that may have happened in [from, to]: their number, and the first of them where there is one. */
-uint32_t pp_wall_steps_in(const struct pp_wall *w, int64_t from_tick, int64_t to_tick, const struct pp_wall_step **ret_first);
 /* The chain of the era that a date is of: the latest that holds it, else the nearest. -ERANGE: of one that is not kept. */
 int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, struct pp_pieces *ret, struct pp_err *err);
 

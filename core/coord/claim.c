@@ -189,11 +189,6 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 	return fd;
 }
 
-int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err)
-{
-	return take(c, spool, "claim", err);
-}
-
 /* Its lock is as long as it is sure. */
 static int holder_is_less_sure(const struct pp_claim *c, const char *spool)
 {
@@ -211,7 +206,7 @@ static int holder_is_less_sure(const struct pp_claim *c, const char *spool)
 	return is_free;
 }
 
-int pp_claim_take_beside(const struct pp_claim *c, const char *spool, uint32_t *ret_beside, struct pp_err *err)
+int pp_claim_take(const struct pp_claim *c, const char *spool, uint32_t *ret_beside, struct pp_err *err)
 {
 	int fd = take(c, spool, "claim", err);
 

@@ -35,11 +35,9 @@ int pp_claim_is_spawned(const char *spool);
  * program itself, so the variables are its parent's. 0: the launcher's number stays, since the group is only a part of its
  * job. */
 int pp_claim_is_group(const struct pp_claim *c, int rank, int size, int own);
-/* Lock <spool>/rank-R.claim. Descriptor (kept open for life), -EBUSY: somebody else is the rank, -errno: the sentence says why. */
-int pp_claim_take(const struct pp_claim *c, const char *spool, struct pp_err *err);
-/* The same, but who is surer of its number than the holder takes a place beside it (*ret_beside): the holder is the process that
- * started it. */
-int pp_claim_take_beside(const struct pp_claim *c, const char *spool, uint32_t *ret_beside, struct pp_err *err);
+/* Lock <spool>/rank-R.claim. Descriptor (kept open for life), -EBUSY: somebody else is the rank, -errno: the sentence says why.
+ * A process that is surer of its number than the holder takes a place beside it (*ret_beside): the holder has started it. */
+int pp_claim_take(const struct pp_claim *c, const char *spool, uint32_t *ret_beside, struct pp_err *err);
 /* The holder is as sure as `by` from now on. */
 void pp_claim_raise(int fd, enum pp_claim_by by);
 

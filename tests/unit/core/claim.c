@@ -117,10 +117,11 @@ TEST(ranks_of_the_program)
 static int child_takes(const char *dir, const struct pp_claim *c)
 {
 	pid_t pid = fork();
+	uint32_t beside;
 	int status = 0;
 
 	if (!pid)
-		_exit(pp_claim_take(c, dir, NULL) < 0);
+		_exit(pp_claim_take(c, dir, &beside, NULL) < 0);
 	waitpid(pid, &status, 0);
 	return WEXITSTATUS(status);
 }
@@ -170,7 +171,7 @@ static int child_takes_beside(const char *dir, struct pp_claim c, enum pp_claim_
 
 	c.by = by;
 	if (!pid)
-		_exit(pp_claim_take_beside(&c, dir, &beside, NULL) < 0 ? 1 : beside ? 2 : 0);
+		_exit(pp_claim_take(&c, dir, &beside, NULL) < 0 ? 1 : beside ? 2 : 0);
 	waitpid(pid, &status, 0);
 	return WEXITSTATUS(status);
 }
@@ -180,11 +181,12 @@ TEST(beside)
 {
 	struct pp_claim c = {.rank = 0, .size = 1, .by = PP_CLAIM_NOTHING};
 	char dir[] = "/tmp/podprof-claim-XXXXXX", path[64];
+	uint32_t beside;
 	int fd;
 
 	CHECK(mkdtemp(dir) != NULL);
 	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_VARIABLE), 0);
-	fd = pp_claim_take(&c, dir, NULL);
+	fd = pp_claim_take(&c, dir, &beside, NULL);
 	CHECK(fd >= 0);
 	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_NOTHING), 1);
 	CHECK_INT(child_takes_beside(dir, c, PP_CLAIM_VARIABLE), 2);
@@ -206,13 +208,14 @@ TEST(lock)
 	                other = {.rank = 1, .size = 4, .by = PP_CLAIM_VARIABLE};
 	char dir[] = "/tmp/podprof-claim-XXXXXX", path[64];
 	struct pp_err err;
+	uint32_t beside;
 
 	CHECK(mkdtemp(dir) != NULL);
 	CHECK_INT(child_takes(dir, &c), 0); /* the child is dead: free again */
-	CHECK(pp_claim_take(&c, dir, &err) >= 0);
+	CHECK(pp_claim_take(&c, dir, &beside, &err) >= 0);
 	CHECK_INT(child_takes(dir, &c), 1);
 	CHECK_INT(child_takes(dir, &other), 0);
-	CHECK(pp_claim_take(&c, "/nonexistent/dir", &err) == -ENOENT);
+	CHECK(pp_claim_take(&c, "/nonexistent/dir", &beside, &err) == -ENOENT);
 	CHECK(strstr(err.text, "/nonexistent/dir") != NULL);
 	for (int rank = 1; rank < 3; rank++) {
 		snprintf(path, sizeof(path), "%s/rank-%d.claim", dir, rank);
