@@ -19,6 +19,6 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/proto/podprof.pb-c.c ${PROJECT_B
   COMMAND ${PODPROF_PROTOC_C} --c_out=${PROJECT_BINARY_DIR}/proto -I${PROJECT_SOURCE_DIR}/proto ${PROJECT_SOURCE_DIR}/proto/podprof.proto
   DEPENDS ${PROJECT_SOURCE_DIR}/proto/podprof.proto VERBATIM)
 set_source_files_properties(${PROJECT_BINARY_DIR}/proto/podprof.pb-c.c PROPERTIES COMPILE_OPTIONS -w)
-add_library(pp_message STATIC ${PROJECT_SOURCE_DIR}/proto/message.c ${PROJECT_SOURCE_DIR}/proto/message_rules.c ${PROJECT_BINARY_DIR}/proto/podprof.pb-c.c)
+add_library(pp_message STATIC ${PROJECT_SOURCE_DIR}/proto/message.c ${PROJECT_BINARY_DIR}/proto/podprof.pb-c.c)
 target_include_directories(pp_message SYSTEM PRIVATE ${PODPROF_PROTOBUF_C_INCLUDE})
 target_link_libraries(pp_message PUBLIC pp_flags pp_core PRIVATE ${pp_protobuf_c} ZLIB::ZLIB)

@@ -1,4 +1,4 @@
-/* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c, attr_flat.c and attr_merge.c;
+/* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c and attr_flat.c;
  * analyze/op.c asks it for categories. */
 #ifndef PP_STEP_ATTR_FLAT_H
 #define PP_STEP_ATTR_FLAT_H
