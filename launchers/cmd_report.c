@@ -174,11 +174,38 @@ static int make_page(const char *directory, const struct pp_options *options)
 	return rc == -EINVAL || rc == -ETIMEDOUT || *elsewhere ? PP_EXIT_FAILED : PP_EXIT_OK;
 }
 
+static int print_table(const char *directory, const struct pp_options *options)
+{
+	const char *name = options->value[PP_OPT_ID_TABLE];
+	char pod[PATH_MAX], missing[256] = "";
+	struct pp_err err = {""};
+	int rc;
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	rc = pp_report_table(pod, name, !strcmp(options->value[PP_OPT_ID_FORMAT], "json"), stdout, missing, sizeof(missing), &err);
+	if (rc) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	if (missing[0])
+		pp_say("'%s' has no values for these columns of /%s: %s. They are 0; /quality absent says why a whole table is not "
+		       "there.",
+		       pod, name, missing);
+	if (fflush(stdout) || ferror(stdout)) {
+		pp_say("cannot print the table: %s. It stands in '%s'.", pp_why(errno), pod);
+		return PP_EXIT_FAILED;
+	}
+	return PP_EXIT_OK;
+}
+
 static int show(const char *directory, const struct pp_options *options)
 {
-	int rc = print_summary(directory), page = rc ? rc : make_page(directory, options);
+	int rc;
 
-	return rc ? rc : page;
+	if (*options->value[PP_OPT_ID_TABLE])
+		return print_table(directory, options);
+	rc = print_summary(directory);
+	return rc ? rc : make_page(directory, options);
 }
 
 static int nothing_there(const char *given, const struct live *live, int alive)

@@ -25,6 +25,7 @@ add_custom_command(OUTPUT ${report_embedded}
   COMMENT "Embedding the report's page" VERBATIM)
 set(PP_REPORT_SOURCES
   report/report.c
+  report/table_print.c
   report/page_run.c
   report/page_cell.c
   report/page_table.c

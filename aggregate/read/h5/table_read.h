@@ -1,5 +1,5 @@
 /* A table out of a pod.h5, by its description, of this podprof or of another version. In: an open file. Out: rows. One thread; as
- * pod.h, by pp_apart_read() only. */
+ * pod.h, by pp_forked_read() only. */
 #ifndef PP_READ_TABLE_READ_H
 #define PP_READ_TABLE_READ_H
 

@@ -3,10 +3,12 @@
  * (--print writes them for it). */
 #include "aggregate/dataset/hdf5_layout.h"
 
+#include <errno.h>
 #include <hdf5.h>
 #include <stdlib.h>
 
 #include "aggregate/read/h5/pod.h"
+#include "aggregate/report/report.h"
 #include "aggregate/tools/verdict.h"
 #include "aggregate/write/h5/table_write.h"
 #include "tests/unit/aggregate/block_kit.h"
@@ -140,6 +142,23 @@ static void check_tables(hid_t file)
 	}
 }
 
+/* `podprof report --table` */
+static void check_printed(const char *path)
+{
+	char *text = NULL, missing[64] = "x";
+	struct pp_err err = {""};
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	CHECK_INT(pp_report_table(path, "channel", 0, f, missing, sizeof(missing), &err), 0);
+	CHECK_STR(missing, "");
+	CHECK_INT(pp_report_table(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
+	CHECK(strstr(err.text, "no table is called 'none'. Give one of: channel, ") != NULL);
+	fclose(f);
+	CHECK_STR(text, "source,destination,bytes,time_ns,count\n0,1,100,3,2\n");
+	free(text);
+}
+
 TEST(file_is_the_layout)
 {
 	char dir[] = "/tmp/podprof-hdf5-XXXXXX", path[256];
@@ -184,6 +203,7 @@ TEST(file_is_the_layout)
 	check_tables(file);
 	H5Fclose(file);
 	check_read_back(path, &s.dataset);
+	check_printed(path);
 	sample_free(&s);
 	snprintf(path, sizeof(path), "rm -rf '%s'", dir);
 	CHECK_INT(system(path), 0);
