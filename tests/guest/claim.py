@@ -220,7 +220,7 @@ def named_ranks(place, full):
     check(len(said) == 1 and "2 of 4 ranks" in said[0] and "(ranks 2-3)" in said[0] and got.err.index(said[0]) == 0, got.told())
     got = run(place.under(place.new_logs(), place.mpirun(2, steps + [":", "-n", "1"] + none)), env)
     said = [line for line in got.podprof_lines() if "recorded nothing so far" in line]
-    check(len(said) == 1 and "1 of 3 ranks" in said[0] and "(rank 2)" in said[0] and got.seconds < 8, got.told())
+    check(len(said) == 1 and "1 of 3 ranks" in said[0] and "(rank 2)" in said[0], got.told())
     if full:
         got = run(place.mpirun(2, place.under(place.new_logs(), steps)), env)
         check(len(got.podprof_lines()) == 2, got.told())

@@ -95,13 +95,11 @@ def after_window(place, full):
 def at_a_date(place, full):
     """--at goes by the date that the host shows: set forward meanwhile, it comes earlier."""
     at = int(time.time()) + 3602
-    began = time.time()
     logs, session, _, _ = job(place, 0.7, 3600 * SECOND, "--at", f"@{at}", "--duration", "500ms", steps=60)
     with h5(session) as f:
         first, length = f["step/begin_ns"][()].min(), f["step/end_ns"][()].max() - f["step/begin_ns"][()].min()
         first += int(f.attrs["epoch_realtime_ns"])
     check(0 <= first - at * SECOND < 5 * SECOND and length < 5 * SECOND, f"it began {first / SECOND - at:.3f} s after its date, {length} ns long")
-    check(time.time() - began < 20, "the job waited for the date that was")
 
 
 AHEAD = 100  # seconds: of the second host's own clock

@@ -7,7 +7,7 @@ import sys
 
 import torchjobs as tj
 from e2e import h5, median, read
-from jobs import check, session_of
+from jobs import check, Skipped, session_of
 
 RANKS = 4
 PARAMETERS = (16 * 9 + 16) + (32 * 16 * 9 + 32) + (512 * 128 + 128) + (128 * 10 + 10)  # of the example's model
@@ -70,6 +70,12 @@ def check_ops(f, wanted):
     check(not missing, f"no {missing} in /op: {known}")
 
 
+def check_quiet(work):
+    """Times are compared only where ranks that work alike compute a step in less than what the slow one works more."""
+    if median(work) > 1e6 * COMPUTE_MS:
+        raise Skipped(f"steps and calls are right; for times the machine is too busy: a step computes {median(work) / 1e6:.0f} ms")
+
+
 def slow_input_and_rank(place, full):
     """Rank 2 gets its batches late, rank 3 works longer: all wait for rank 2."""
     words = ["--steps", "18", "--slow-input-rank", "2", "--slow-input-ms", INPUT_MS, "--slow-rank", "3", "--slow-compute-ms", COMPUTE_MS]
@@ -77,8 +83,11 @@ def slow_input_and_rank(place, full):
     session = session_of(logs)
     tj.check_session(session, RANKS, range(5, 15))
     with h5(session) as f:
+        check_collectives(f, {"allreduce": 10})
+        check_ops(f, ["forward", "backward", "aten::convolution_backward", "aten::mm", "Optimizer.step#SGD.step"])
         kinds = tj.categories(f)
         wait, work = kinds["Input"], kinds["Host compute"]
+        check_quiet(work[:3])
         others = median(wait[:2] + wait[3:])
         check(wait[2] == max(wait) and wait[2] - others > 0.5e6 * INPUT_MS, f"Input: {wait}")
         check(wait[2] < 1.5e6 * INPUT_MS, f"Input: {wait}")
@@ -86,8 +95,6 @@ def slow_input_and_rank(place, full):
         check(0.7e6 * COMPUTE_MS < work[3] - median(work[:3]) < 2e6 * COMPUTE_MS, f"Host compute: {work}")
         rank, share = waited_for(f)
         check(rank == 2 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
-        check_collectives(f, {"allreduce": 10})
-        check_ops(f, ["forward", "backward", "aten::convolution_backward", "aten::mm", "Optimizer.step#SGD.step"])
     summary = read(session, "summary.txt")
     check("rank 2" in summary and "Input" in summary.split("Exclusive")[0], summary)
     check("Top operators" in summary and "aten::" in summary, summary)
@@ -95,21 +102,24 @@ def slow_input_and_rank(place, full):
 
 def slow_rank(place, full):
     """All steps of two epochs, with checkpoints: all wait for rank 3, which computes; rank 0 writes in every fifth step."""
+    if not full:
+        raise Skipped("slow_input_and_rank finds a rank: PODPROF_LONG=1")
     point = os.path.join(place.scratch, "point")
     words = ["--steps", "20", "--epochs", "2", "--slow-rank", "3", "--slow-compute-ms", ALONE_MS, "--checkpoint-every", "5", "--checkpoint", point]
     logs, _ = same(place, words, [])
     session = session_of(logs)
     tj.check_session(session, RANKS, range(20))
     with h5(session) as f:
-        kinds = tj.categories(f)
-        check(kinds["Host compute"][3] - median(kinds["Host compute"][:3]) > 0.7e6 * ALONE_MS, f"Host compute: {kinds['Host compute']}")
-        rank, share = waited_for(f)
-        check(rank == 3 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
+        check_collectives(f, {"allreduce": 20})
+        check_ops(f, ["checkpoint"])
         cells, index = f["breakdown/exclusive_ns"][()], tj.e2e.CATEGORIES.index("Output")
         check([i for i in range(20) if cells[i, 0, index] > 100000] == [4, 9, 14, 19], f"Output: {cells[:, 0, index]}")
         check(not cells[:, 1:, index].any(), "Output of ranks that write nothing")
-        check_collectives(f, {"allreduce": 20})
-        check_ops(f, ["checkpoint"])
+        kinds = tj.categories(f)
+        check_quiet(kinds["Host compute"][:3])
+        check(kinds["Host compute"][3] - median(kinds["Host compute"][:3]) > 0.7e6 * ALONE_MS, f"Host compute: {kinds['Host compute']}")
+        rank, share = waited_for(f)
+        check(rank == 3 and share > 0.5, f"waited for rank {rank}: {share:.2f}")
     summary = read(session, "summary.txt")
     check("rank 3" in summary.split("Exclusive")[0] and "Host compute" in summary.split("Exclusive")[0], summary)
 

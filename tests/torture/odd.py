@@ -5,7 +5,6 @@ import glob
 import os
 import subprocess
 import sys
-import time
 
 from benches import jobs, whole
 
@@ -49,9 +48,8 @@ def other_version(place):
         f.write((77).to_bytes(4, sys.byteorder))
     with open(os.path.join(spool, "options"), "w") as f:
         f.write(f"OUTPUT={logs}\n")
-    began = time.monotonic()
     got = jobs.run([place.podprof(), "keeper", "--spool", spool], limit=30)
-    jobs.check(not got.timed_out and time.monotonic() - began < 15, "the keeper waits for a ring that it cannot read")
+    jobs.check(not got.timed_out, "the keeper waits for a ring that it cannot read")
     text = open(os.path.join(spool, "control"), "rb").read()[32:].split(b"\0")[0].decode()
     jobs.check("version 77" in text and "this podprof reads" in text and "\n" not in text, f"it says {text!r}")
     got = jobs.run([place.podprof(), "salvage", spool, "-o", place.new_logs()])
