@@ -36,6 +36,11 @@ def built():
     return out
 
 
+def wanted(full):
+    if not full:
+        raise jobs.Skipped("podprof is built twice for it: PODPROF_LONG=1")
+
+
 def only(pattern):
     found = glob.glob(os.path.join(built(), pattern))
     check(len(found) == 1, f"{pattern}: {os.listdir(built())}")
@@ -44,6 +49,7 @@ def only(pattern):
 
 def source(place, full):
     """The archive holds what git knows and nothing else; the wheel was made from it."""
+    wanted(full)
     names = {name.partition("/")[2] for name in tarfile.open(only("podprof-*.tar.gz")).getnames()}
     check({"CMakeLists.txt", "PKG-INFO", "launchers/python/podprof/__main__.py"} <= names, str(sorted(names)[:40]))
     got = subprocess.run(["git", "-C", SOURCE, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], stdout=subprocess.PIPE)
@@ -55,6 +61,7 @@ def source(place, full):
 
 def wheel(place, full):
     """One file for any Python 3 of this kind of machine: a manylinux tag, whole, nothing of the build in it."""
+    wanted(full)
     path = only("podprof-*-py3-none-manylinux_2_*.whl")
     packed = zipfile.ZipFile(path)
     check(packed.testzip() is None, "a broken wheel")
@@ -76,6 +83,7 @@ def wheel(place, full):
 
 def venv(place, full):
     """Installed by pip: green, importable, recording, the same by python -m; gone when it is uninstalled."""
+    wanted(full)
     path, where = only("podprof-*.whl"), os.path.join(place.scratch, "venv")
     good(run([jobs.PYTHON, "-m", "venv", where]))
     python, pip = os.path.join(where, "bin", "python"), [os.path.join(where, "bin", "pip"), "-q"]

@@ -367,7 +367,7 @@ def after_windows(place, full):
     """Two hosts, past the only window of the options, then past the last of two: captures of all ranks from either host, to the job's end."""
     with Hosts(place, 2) as hosts:
         for windows, told, before in (("5:8", "steps 5..7 captured on 4 of 4 ranks, 2 hosts", 1),
-                                      ("5:8,12:15", "2 windows captured on 4 of 4 ranks, 2 hosts: steps 5..7, 12..14", 2)):
+                                      ("5:8,12:15", "2 windows captured on 4 of 4 ranks, 2 hosts: steps 5..7, 12..14", 2))[0 if full else 1:]:
             logs = place.new_logs()
             command = place.under(logs, [place.program("windows"), *LONG], "--steps", windows)
             process = start_until(place, hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "GUEST_STOP")))
