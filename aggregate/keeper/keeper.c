@@ -315,13 +315,13 @@ static void set_options(struct pp_keeper *k)
 	                                         .steps_first = k->settings.steps_first,
 	                                         .steps_last = k->settings.steps_last,
 	                                         .xspace_per_rank = k->settings.xspace_per_rank,
-	                                         .event_ranks = k->settings.ranks,
-	                                         .wall = &k->wall};
+	                                         .event_ranks = k->settings.ranks};
 	k->many = pp_step_windows_many(&k->settings.windows) || k->settings.timed;
 	pp_windows_init(&k->windows, &k->settings.windows);
 	if (k->settings.timed)
 		pp_timed_init(&k->timed, k->settings.delay, k->settings.duration, k->settings.at);
-	k->job = (struct pp_windows_job){.view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler};
+	k->job = (struct pp_windows_job){
+	        .view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler, .wall = &k->wall};
 }
 
 /* The job has the memory of its cgroup. The rings have an eighth of what is left, and records another one: where each becomes a
@@ -442,10 +442,7 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written through close_it */
 static int close_here(struct pp_keeper *k, char *message, size_t size, char *later, struct pp_err *err)
 {
-	struct pp_close close_it = {.view = &k->view,
-	                            .first = &k->first,
-	                            .options = &k->options,
-	                            .sampler = &k->sampler,
+	struct pp_close close_it = {.options = &k->options,
 	                            .message = message,
 	                            .message_size = size,
 	                            .range = k->lookback.range,
@@ -454,7 +451,7 @@ static int close_here(struct pp_keeper *k, char *message, size_t size, char *lat
 	k->options.ret_later = later;
 	if (pp_pod_session(k->pod))
 		k->options.session = pp_pod_session(k->pod);
-	return pp_close_session(&close_it, err);
+	return pp_job_close(&k->job, &close_it, err);
 }
 
 /* Rank 0 says what keeps its session from being the job's. */

@@ -6,6 +6,7 @@
 
 #include "aggregate/keeper/watch.h"
 #include "aggregate/read/ring/rings.h"
+#include "aggregate/session/notes.h"
 #include "core/base/err.h"
 #include "core/base/step_windows.h"
 
@@ -41,16 +42,6 @@ static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
 /* The job records from its begin to its end: windows by time are cut out of that. */
 int pp_settings_always(const struct pp_settings *s);
 
-enum { PP_WARNINGS = 32 };
-
-struct pp_notes { /* sentences for /quality */
-	char text[PP_WARNINGS][256];
-	const char *list[PP_WARNINGS + 1]; /* NULL-terminated */
-	int count;
-};
-
-void pp_notes_add(struct pp_notes *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
 struct pp_run { /* a process that `podprof run` became */
 	int pid, rank, local_size;
 	int sees_launcher; /* of launchers/run/job.h */
@@ -78,8 +69,5 @@ int pp_spool_scan(struct pp_spool_view *v);
 void pp_spool_view_release(struct pp_spool_view *v);
 /* Remove the files of the spool and the directory. */
 void pp_spool_remove(const char *spool);
-
-/* After pp_rings_finish(): status of every rank, clock domains, and the warnings that headers give. `salvaged`: by salvage. */
-void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salvaged, struct pp_notes *n);
 
 #endif

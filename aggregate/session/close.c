@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "aggregate/read/ring/cut.h"
+#include "aggregate/session/clock_told.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/window_rows.h"
 #include "core/clock/pieces.h"
@@ -123,8 +124,8 @@ static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struc
 /* Who is past the window has delivered it, whatever became of it before this keeper looked. */
 static void note_passed(const struct pp_close *c, struct pp_capture *capture)
 {
-	for (size_t i = 0; i < pp_rings_count(c->view->rings); i++) {
-		const struct pp_ring_header *h = pp_rings_header(c->view->rings, i);
+	for (size_t i = 0; i < pp_rings_count(c->rings); i++) {
+		const struct pp_ring_header *h = pp_rings_header(c->rings, i);
 		int passed = c->range ? i < c->ranges && c->range[i].passed : atomic_load(&h->window_state) >= 2;
 
 		for (size_t k = 0; k < capture->ranks && passed; k++)
@@ -185,7 +186,7 @@ static void tell_window(const struct pp_close *c, const struct pp_session_option
 	snprintf(told->channel, sizeof(told->channel), "%s", steps ? "memory" : "none");
 	if (steps)
 		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
-	if (pp_window_rows_make(c->view->rings, pp_window_rows_of_options, NULL, told))
+	if (pp_window_rows_make(c->rings, pp_window_rows_of_options, NULL, told))
 		told->by[0] = '\0';
 	for (size_t i = 0; told->rank && c->range && i < told->ranks; i++)
 		for (size_t k = 0; k < c->ranges; k++)
@@ -250,13 +251,13 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
                      struct pp_err *err)
 {
 	const struct pp_gather *g = c->options->gather;
-	const struct pp_ring_header *h = pp_rings_header(c->view->rings, 0);
+	const struct pp_ring_header *h = pp_rings_header(c->rings, 0);
 	char own[sizeof(told->own)] = "";
 	struct pp_clock_told_input in = {.told = g ? &g->told : NULL,
-	                                 .wall = c->options->wall,
+	                                 .wall = c->wall,
 	                                 .map = map,
 	                                 .first = c->first,
-	                                 .kind = pp_close_tick_kind(c->view->rings),
+	                                 .kind = pp_close_tick_kind(c->rings),
 	                                 .own = own};
 	int rc = 0;
 
@@ -266,9 +267,9 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 	if (g && g->map)
 		in.bound_ns = take_clock(g, map, capture, in.from_tick, in.to_tick);
 	else
-		rc = read_clock(c->view->rings, c->first, g, map, capture, err);
+		rc = read_clock(c->rings, c->first, g, map, capture, err);
 	if (!rc && c->options->salvaged)
-		shift_hosts(c->view->rings, capture, map);
+		shift_hosts(c->rings, capture, map);
 	if (g && !g->map && !g->leads)
 		in.bound_ns = PP_BOUND_UNKNOWN;
 	if (rc || c->options->salvaged || in.from_tick > in.to_tick)
@@ -291,24 +292,24 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	struct pp_host_clock clock = {.bound_ns = PP_BOUND_UNKNOWN};
 	int rc;
 
-	if (!pp_rings_count(c->view->rings) && c->view->refused)
-		return pp_err_set(err, -EPROTO, "%s", c->view->notes.text[0]);
-	if (!pp_rings_count(c->view->rings)) {
+	if (!pp_rings_count(c->rings) && c->refused)
+		return pp_err_set(err, -EPROTO, "%s", c->notes->text[0]);
+	if (!pp_rings_count(c->rings)) {
 		pp_message_copy(c->message, c->message_size,
 		                "no session was written: no rank came (no MPI call, no step, no range)");
 		return 0;
 	}
-	rc = pp_rings_finish(c->view->rings, &capture, err);
+	rc = pp_rings_finish(c->rings, &capture, err);
 	if (rc)
 		return rc;
 	if (c->sampler)
-		pp_sampler_give(c->sampler, c->view->rings, &capture);
+		c->give_samples(c->sampler, c->rings, &capture);
 	if (options.salvaged)
-		find_shifted(c->view->rings, &capture);
-	pp_notes_of_rings(c->view->rings, &capture, options.salvaged, &c->view->notes);
+		find_shifted(c->rings, &capture);
+	pp_notes_of_rings(c->rings, &capture, c->status_of, c->notes);
 	if (!options.salvaged)
 		note_passed(c, &capture);
-	options.warning = c->view->notes.list;
+	options.warning = c->notes->list;
 	if (!options.window && !options.salvaged) {
 		tell_window(c, &options, &capture, &told);
 		options.window = &told;
@@ -320,7 +321,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		rc = set_clock(c, &capture, &map, &clock, err);
 	options.host_clock = clock.host[0] ? &clock : NULL;
 	if (!rc && any_counts_other(&capture)) {
-		rc = read_other_clock(c->view->rings, &capture, &map, &other, err);
+		rc = read_other_clock(c->rings, &capture, &map, &other, err);
 		options.other_clock = &other;
 	}
 	if (!rc)

@@ -23,10 +23,10 @@ static int64_t first_span(const struct pp_capture *c)
 	return begin == INT64_MAX ? 0 : begin;
 }
 
-void pp_epoch_take(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock, struct pp_wall_watch *wall)
+void pp_epoch_take(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock, struct pp_wall *wall)
 {
-	int64_t begin = steps->steps ? pp_epoch_window_begin(c, steps) : first_span(c);
+	int64_t begin = steps->steps ? pp_epoch_window_begin(c, steps) : first_span(c), date, error;
 
-	if (wall)
-		pp_wall_watch_epoch(wall, clock, begin, &c->epoch_realtime_ns);
+	if (wall && !pp_wall_date(wall, (int64_t)pp_clock_map_tick(clock, begin), &date, &error, NULL))
+		c->epoch_realtime_ns = date - begin;
 }

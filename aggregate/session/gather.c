@@ -14,7 +14,6 @@
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/block.h"
 #include "aggregate/dataset/merge.h"
-#include "aggregate/keeper/control.h"
 
 enum { PARTS_MORE = 16 };
 
@@ -195,7 +194,7 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 			return -ENOMEM;
 		if (!bytes || pp_block_read(bytes, size, names, part, &err)) {
 			p->parts--;
-			pp_keeper_log("share of '%s': %s", row[i].host, err.text);
+			g->log("share of '%s': %s", row[i].host, err.text);
 			pp_dataset_warn(missing, "what host '%s' sent is left out: %s", row[i].host, err.text);
 		}
 		free(bytes);
@@ -251,7 +250,7 @@ int pp_gather_merge(const struct pp_gather *g, struct pp_dataset *own, struct pp
 	snprintf(name, sizeof(name), "gather-%llu.rows", (unsigned long long)g->number);
 	row = read_file(g, name, &size, &ignored);
 	if (!row)
-		pp_keeper_log("no other host's share: %s", ignored.text);
+		g->log("no other host's share: %s", ignored.text);
 	rc = read_parts(g, own, names, row, row ? size / sizeof(*row) : 0, &p, &missing);
 	rc = rc ? pp_err_set(err, rc, "cannot merge the shares of other hosts: no memory")
 	        : merge_parts(own, &p, &missing, &merged, err);

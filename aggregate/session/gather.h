@@ -1,11 +1,11 @@
 /* A window's close on several hosts, as the children see it that write: the leader's merges what the others bring, a
  * follower's makes its host's share. The parents carry it (pod_gather.c, pod_share.c), by files of the spool. Called by session.c.
  * In: a dataset of this host's ranks. Out: the leader's, of all; or a block in a file. Nothing here knows a socket of the net. */
-#ifndef PP_KEEPER_GATHER_H
-#define PP_KEEPER_GATHER_H
+#ifndef PP_SESSION_GATHER_H
+#define PP_SESSION_GATHER_H
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/keeper/clock/clock_told.h"
+#include "aggregate/session/clock_told.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 
@@ -18,7 +18,9 @@ struct pp_gather {
 	uint64_t number;            /* of this gathering */
 	struct pp_clock_told told;  /* of the exchange between clocks, as of now */
 	char token[PP_GATHER_NAME]; /* file in the session's directory: whoever sees it sees the same log directory */
-	uint64_t first_tick;        /* leads: of the other hosts that share this clock; 0: none is earlier */
+	/* leads: a line for the keeper's log. */
+	void (*log)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	uint64_t first_tick; /* leads: of the other hosts that share this clock; 0: none is earlier */
 	/* follows */
 	char session[PP_GATHER_NAME];
 	char host[72];                  /* by which its files and rows go; "": its own */

@@ -1,11 +1,11 @@
-/* What the headers of the rings say against the capture: status of ranks, warnings. Called by
- * keeper.c, salvage.c. */
+/* What the headers of the rings say against the capture; see notes.h. Called by close.c. */
+#include "aggregate/session/notes.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/spool.h"
 #include "aggregate/tools/verdict.h"
 
 void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
@@ -62,26 +62,14 @@ static void note_several_rings(const struct pp_rings *r, struct pp_capture *c, s
 }
 
 /* The last ring of the rank counts: the claim passed on to it. */
-static void set_status(const struct pp_rings *r, struct pp_capture *c, int salvaged)
+static void set_status(const struct pp_rings *r, struct pp_capture *c, pp_status_of *status_of)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
 		struct pp_rank *rank = find_rank(c, h->rank);
-		struct pp_watch watch;
-		int gone;
 
-		if (!rank || rank->pid != h->pid || pp_rings_is_aside(r, i))
-			continue;
-		pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
-		gone = watch.is_foreign ? atomic_load(&h->window_state) < 2 : pp_watch_gone(&watch);
-		pp_watch_close(&watch);
-		if (salvaged)
-			snprintf(rank->status, sizeof(rank->status), "%s", "salvaged");
-		else if (rank->exit_known || !gone)
-			snprintf(rank->status, sizeof(rank->status), "%s", "delivered");
-		else
-			snprintf(rank->status, sizeof(rank->status), "%s",
-			         "partial: ended without its exit handler (killed, or _exit)");
+		if (rank && rank->pid == h->pid && !pp_rings_is_aside(r, i))
+			snprintf(rank->status, sizeof(rank->status), "%s", status_of(h, rank));
 	}
 }
 
@@ -113,11 +101,11 @@ static void note_program(const struct pp_rings *r, struct pp_notes *n)
 		pp_notes_add(n, "%llu calls of podprof_profile_steps() were refused, on all ranks", (unsigned long long)refused);
 }
 
-void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, int salvaged, struct pp_notes *n)
+void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, pp_status_of *status_of, struct pp_notes *n)
 {
 	note_differences(c, n);
 	note_several_rings(r, c, n);
 	note_program(r, n);
 	note_other_mpi(r, n);
-	set_status(r, c, salvaged);
+	set_status(r, c, status_of);
 }

@@ -1,13 +1,13 @@
 /* From a capture to files: clock, steps, attribution, dataset, writers. Used by the keeper, salvage and later analyze.
  * In: pp_capture in ticks. Out: files under logdir, and the two lines rank 0 prints. */
-#ifndef PP_KEEPER_SESSION_H
-#define PP_KEEPER_SESSION_H
+#ifndef PP_SESSION_SESSION_H
+#define PP_SESSION_SESSION_H
 
-#include "aggregate/keeper/host/wall_watch.h"
 #include "aggregate/session/gather.h"
 #include "aggregate/session/message.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
+#include "core/clock/wall.h"
 #include "core/step/span.h"
 
 enum { PP_SESSION_PATH = 4400 };
@@ -27,7 +27,7 @@ struct pp_session_options {
 	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
 	const struct pp_host_clock *host_clock; /* NULL, or what is known of this host's: copied */
-	struct pp_wall_watch *wall; /* NULL, or this host's wall clock as it was watched (salvage knows nothing of it) */
+	struct pp_wall *wall; /* NULL, or dates of this host's ticks as its wall clock showed them (salvage knows of none) */
 	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories, a line each, once they are its own */
 	char *ret_later;   /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
 };

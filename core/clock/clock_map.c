@@ -55,6 +55,13 @@ void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
 	*ret_pair = best;
 }
 
+double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b)
+{
+	if (kind == PP_TICK_RAW || b->raw_ns <= a->raw_ns)
+		return 1;
+	return (double)(b->tick - a->tick) / (double)(b->raw_ns - a->raw_ns);
+}
+
 int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b,
                       pp_tick epoch, struct pp_err *err)
 {

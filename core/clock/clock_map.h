@@ -30,6 +30,9 @@ struct pp_clock_map {
 /* Narrowest of many readings. */
 void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair);
 
+/* Ticks a ns by two sandwiched readings that far apart; within (wa + wb) / apart. */
+double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b);
+
 /* Line through two pairs, job ns 0 at `epoch`. RAW ticks map 1:1. Error: the pairs are less than 1 ms apart. */
 int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b,
                       pp_tick epoch, struct pp_err *err);

@@ -4,7 +4,7 @@
 
 #include "aggregate/keeper/capture/timestamp_pair.h"
 #include "aggregate/keeper/capture/wish.h"
-#include "aggregate/session/writing.h"
+#include "aggregate/keeper/capture/writing.h"
 #include "core/ring/ring_file.h"
 
 enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };

@@ -3,7 +3,7 @@
 #ifndef PP_KEEPER_WINDOWS_H
 #define PP_KEEPER_WINDOWS_H
 
-#include "aggregate/session/writing.h"
+#include "aggregate/keeper/capture/writing.h"
 #include "core/base/step_windows.h"
 
 struct pp_windows_told { /* what is known of all windows so far */

@@ -34,13 +34,6 @@ struct pp_clock_link {
 	int64_t cpu_ns;
 };
 
-double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b)
-{
-	if (kind == PP_TICK_RAW || b->raw_ns <= a->raw_ns)
-		return 1;
-	return (double)(b->tick - a->tick) / (double)(b->raw_ns - a->raw_ns);
-}
-
 static int64_t tick(void *ctx)
 {
 	return pp_clock_socket_tick(((struct pp_clock_link *)ctx)->socket);
@@ -447,4 +440,25 @@ int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_
 	pthread_mutex_unlock(&l->lock);
 	*ret_child = rc ? *ret_child : copy;
 	return rc;
+}
+
+void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops)
+{
+	struct pp_clock_link_state state;
+
+	pp_clock_told_release(t);
+	snprintf(t->parent, sizeof(t->parent), "%s", parent);
+	t->hops = hops;
+	if (!link)
+		return;
+	pp_clock_link_state(link, &state);
+	t->rounds = state.counts.rounds;
+	t->trips = state.counts.trips;
+	t->lost = state.counts.lost;
+	t->impossible = state.counts.impossible;
+	t->foreign = state.counts.foreign;
+	t->round_ns = state.round_took_ns;
+	t->cpu_ns = state.cpu_ns;
+	if (hops && pp_clock_link_nodes(link, &t->node, &t->nodes, NULL))
+		t->nodes = 0;
 }

@@ -9,6 +9,7 @@
 
 #include "aggregate/keeper/clock/clock_exchange.h"
 #include "aggregate/keeper/clock/clock_socket.h"
+#include "aggregate/session/clock_told.h"
 #include "core/base/err.h"
 #include "core/base/tick.h"
 #include "core/clock/clock_map.h"
@@ -34,9 +35,6 @@ struct pp_clock_link_state {
 	struct pp_clock_counts counts;
 	struct pp_same_clock same; /* to the parent */
 };
-
-/* Ticks a ns by two sandwiched readings that far apart; within (wa + wb) / apart. */
-double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b);
 
 /* No port is open yet. Ports are of addresses in use, one socket for each: those of pp_clock_link_bind(), which others are told,
  * and those that lead to the parent. What comes before pp_clock_link_join() is thrown away. */
@@ -65,5 +63,9 @@ int pp_clock_link_pieces(struct pp_clock_link *l, int64_t beyond, struct pp_piec
 /* Copies, for files; to be freed. */
 int pp_clock_link_nodes(struct pp_clock_link *l, struct pp_band_node **ret_node, size_t *ret_nodes, struct pp_err *err);
 int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_child, size_t *ret_children, struct pp_err *err);
+
+/* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank
+ * 0's; "" and 0: others compare theirs with it. Without memory for them there are no samples. */
+void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
 
 #endif

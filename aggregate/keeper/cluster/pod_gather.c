@@ -58,7 +58,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 	}
 	*g = (struct pp_pod_job){.active = 1, .fd = fd[0], .window = *w, .begun_ms = pp_now_ms()};
 	fcntl(g->fd, F_SETFL, O_NONBLOCK);
-	g->child = (struct pp_gather){.leads = 1, .fd = fd[1], .parent_fd = fd[0], .number = ++p->gathers};
+	g->child = (struct pp_gather){.leads = 1, .fd = fd[1], .parent_fd = fd[0], .number = ++p->gathers, .log = pp_keeper_log};
 	snprintf(g->child.spool, sizeof(g->child.spool), "%s", p->o.spool);
 	snprintf(g->child.token, sizeof(g->child.token), ".gather-%016llx", (unsigned long long)dice);
 	for (size_t i = 0; i < p->peers; i++) {

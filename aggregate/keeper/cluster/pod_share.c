@@ -30,10 +30,7 @@ static int make(void *context, struct pp_aside_answer *answer)
 {
 	const struct work *work = context;
 	struct pp_session_options options = *work->job->options;
-	struct pp_close close_it = {.view = work->job->view,
-	                            .first = work->job->first,
-	                            .options = &options,
-	                            .sampler = work->job->sampler,
+	struct pp_close close_it = {.options = &options,
 	                            .message = answer->text,
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->range,
@@ -49,7 +46,7 @@ static int make(void *context, struct pp_aside_answer *answer)
 	options.ret_message = &answer->message;
 	if (work->share->window.cut != PP_POD_ALL && !pp_pod_words(work->job->view->rings, &work->share->window, &told))
 		options.window = &told;
-	rc = pp_close_session(&close_it, &answer->err);
+	rc = pp_job_close(work->job, &close_it, &answer->err);
 	pp_window_told_release(&told);
 	return rc;
 }
@@ -99,7 +96,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 		struct pp_pod_window dates = {.from = g->from_realtime, .to = g->to_realtime};
 
 		pp_keeper_log("%s", err.text);
-		if (s->window.cut == PP_POD_TICKS && pp_pod_cut_by_date(p->o.job->options->wall, &dates, &s->window))
+		if (s->window.cut == PP_POD_TICKS && pp_pod_cut_by_date(p->o.job->wall, &dates, &s->window))
 			pp_keeper_log("the window's share is all there is: the date of its begin and end is not known here");
 	} else if (!same) {
 		if (s->window.cut == PP_POD_TICKS)

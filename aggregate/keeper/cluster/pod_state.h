@@ -10,6 +10,7 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/net/net.h"
 #include "aggregate/keeper/net/rendezvous_point.h"
+#include "aggregate/session/aside.h"
 #include "aggregate/session/gather.h"
 
 enum { PP_POD_QUEUE = 64 };

@@ -170,16 +170,6 @@ int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c)
 	return 0;
 }
 
-int pp_wall_watch_epoch(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t job_ns, int64_t *ret_epoch_ns)
-{
-	int64_t date, error;
-	int rc = pp_wall_date(&w->wall, (int64_t)pp_clock_map_tick(map, job_ns), &date, &error, NULL);
-
-	if (!rc)
-		*ret_epoch_ns = date - job_ns;
-	return rc;
-}
-
 int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *ret_tick, int64_t *ret_error)
 {
 	struct pp_pieces chain;

@@ -42,8 +42,6 @@ void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 /* All that is known, in ticks where pp_host_clock has job ns: pair[], change[], changes_lost, claim.
  * The rest of `c` stays as it is. -ENOMEM: nothing was put there. */
 int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c);
-/* The date of an instant on the job's axis, as this host showed it, less that instant. -ENODATA: the clock was read too rarely. */
-int pp_wall_watch_epoch(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t job_ns, int64_t *ret_epoch_ns);
 /* What a date of this host is in its ticks, and |error| in ticks; INT64_MAX: not known. */
 int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *ret_tick, int64_t *ret_error);
 /* And on the job's axis by the map of its ticks, for traces of others that carry dates: |error| in ns. */

@@ -1,6 +1,7 @@
 /* What is told of a clock: the bound over time is that of the chain it was made of, at every instant; samples and dates are those
  * of the window, one before it and one behind it. */
-#include "aggregate/keeper/clock/clock_told.h"
+#include "aggregate/keeper/clock/clock_link.h"
+#include "aggregate/session/clock_told.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "aggregate/keeper/clock/clock_told.h"
 #include "aggregate/keeper/cluster/pod_cut.h"
+#include "aggregate/session/clock_told.h"
 #include "tests/test.h"
 
 #define SECOND INT64_C(1000000000)
@@ -59,6 +59,17 @@ static struct pp_clock_map line(void)
 	return map;
 }
 
+/* The date of an instant on the job's axis less that instant, as the session takes it. */
+static int epoch_at(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t job_ns, int64_t *ret_epoch_ns)
+{
+	int64_t date, error;
+	int rc = pp_wall_date(&w->wall, (int64_t)pp_clock_map_tick(map, job_ns), &date, &error, NULL);
+
+	if (!rc)
+		*ret_epoch_ns = date - job_ns;
+	return rc;
+}
+
 TEST(what_is_told)
 {
 	struct host h = {
@@ -97,10 +108,10 @@ TEST(nothing_before_two_readings)
 	int64_t out = 17, error;
 
 	memset(&w, 0, sizeof(w));
-	CHECK_INT(pp_wall_watch_epoch(&w, &map, 0, &out), -ENODATA);
+	CHECK_INT(epoch_at(&w, &map, 0, &out), -ENODATA);
 	read_at(&w, &h, 0);
 	read_at(&w, &h, 100000); /* too near to say how fast the tick is */
-	CHECK_INT(pp_wall_watch_epoch(&w, &map, 0, &out), -ENODATA);
+	CHECK_INT(epoch_at(&w, &map, 0, &out), -ENODATA);
 	CHECK_INT(pp_wall_watch_tick(&w, DATE, &out, &error), -ENODATA);
 	CHECK_INT(out, 17);
 	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
@@ -128,11 +139,11 @@ TEST(epoch_over_a_step)
 
 		if (begin == 10)
 			continue; /* between two readings: which date it was is not known */
-		CHECK_INT(pp_wall_watch_epoch(&w, &map, job, &epoch), 0);
+		CHECK_INT(epoch_at(&w, &map, job, &epoch), 0);
 		CHECK(llabs(epoch + job - date_at(&h, begin * SECOND + 500000000)) < 1000);
 	}
 	/* before the first reading: a rank is known as one when its first call ends */
-	CHECK_INT(pp_wall_watch_epoch(&w, &map, -4 * SECOND, &epoch), 0);
+	CHECK_INT(epoch_at(&w, &map, -4 * SECOND, &epoch), 0);
 	CHECK(llabs(epoch - 4 * SECOND - date_at(&h, -SECOND)) < 100000);
 	pp_wall_watch_release(&w);
 }
@@ -157,16 +168,18 @@ TEST(many_steps)
 	CHECK(llabs(c.change[c.changes - 1].by_ns - 199 * SECOND) <= c.change[c.changes - 1].error_ns);
 	pp_host_clock_release(&c);
 	for (int early = 0; early < 2; early++) { /* of a window in job time: what was lost was before a late one */
-		struct pp_clock_told_input in = {.wall = &w, .map = &map, .host = "h1", .own = "c"};
+		struct pp_host_clock wall;
+		struct pp_clock_told_input in = {.wall = &wall, .map = &map, .host = "h1", .own = "c"};
 
 		in.from_tick = TICKS * (early ? 20 : 180) * SECOND;
 		in.to_tick = TICKS * (190 * SECOND - 1000);
+		CHECK_INT(pp_wall_watch_tell(&w, &wall), 0);
 		CHECK_INT(pp_clock_told_finish(&in, &c, NULL), 0);
 		CHECK_INT(c.changes_lost, early ? 199 - PP_WALL_STEPS : 0);
 		CHECK_INT(c.changes, early ? 55 : 11);
 		pp_host_clock_release(&c);
 	}
-	CHECK_INT(pp_wall_watch_epoch(&w, &map, 196 * SECOND + 2, &epoch), 0);
+	CHECK_INT(epoch_at(&w, &map, 196 * SECOND + 2, &epoch), 0);
 	CHECK(llabs(epoch + 196 * SECOND + 2 - shown) < 1000);
 	pp_wall_watch_release(&w);
 }

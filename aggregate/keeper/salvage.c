@@ -8,6 +8,7 @@
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
+#include "aggregate/keeper/spool.h"
 #include "aggregate/session/close.h"
 #include "aggregate/session/message.h"
 
@@ -48,6 +49,13 @@ static void mark(const char *spool, const char *session)
 	close(fd);
 }
 
+static const char *status_of(const struct pp_ring_header *h, const struct pp_rank *rank)
+{
+	(void)h;
+	(void)rank;
+	return "salvaged";
+}
+
 static int take_locks(char *const *spool, size_t spools, int *lock, struct pp_err *err)
 {
 	size_t n = 0;
@@ -84,7 +92,8 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	struct pp_spool_view view = {.path = *spool, .salvaged = 1};
 	struct pp_settings settings;
 	struct pp_message told = {.delivered = 0};
-	struct pp_close close_it = {.view = &view, .options = &o, .message = message, .message_size = message_size};
+	struct pp_close close_it = {
+	        .notes = &view.notes, .status_of = status_of, .options = &o, .message = message, .message_size = message_size};
 	char session[PP_SESSION_PATH];
 	int *lock = calloc(spools + 1, sizeof(*lock)), rc;
 
@@ -109,8 +118,11 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	rc = check_jobs(spool, spools, &settings, err);
 	if (!rc)
 		rc = read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), err);
-	if (!rc)
+	if (!rc) {
+		close_it.rings = view.rings;
+		close_it.refused = view.refused;
 		rc = pp_close_session(&close_it, err);
+	}
 	if (!rc && told.session[0]) {
 		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, told.session);
 		for (size_t i = 0; i < spools; i++)

@@ -1,8 +1,9 @@
-/* What a dataset says of this host's clock. Called by the pod before it forks the child that writes, and by close.c in that child.
+/* What a dataset says of this host's clock. Filled by the pod before it forks the child that writes
+ * (pp_clock_told_take(), keeper/clock/clock_link.c), finished by close.c in that child.
  * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks.
  * Out: pp_host_clock in job ns, cut to the window. */
-#ifndef PP_KEEPER_CLOCK_TOLD_H
-#define PP_KEEPER_CLOCK_TOLD_H
+#ifndef PP_SESSION_CLOCK_TOLD_H
+#define PP_SESSION_CLOCK_TOLD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +14,6 @@
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"
 
-struct pp_clock_link;
-struct pp_wall_watch;
-
 struct pp_clock_told { /* of the exchange; zero: there is none */
 	char parent[72];
 	int32_t hops;
@@ -25,9 +23,6 @@ struct pp_clock_told { /* of the exchange; zero: there is none */
 	int64_t round_ns, cpu_ns;
 };
 
-/* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank
- * 0's; "" and 0: others compare theirs with it. Without memory for them there are no samples. */
-void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
 void pp_clock_told_release(struct pp_clock_told *t);
 /* What comparing took, as a text from the parent to a child that was made before the window's last round; and there. */
 void pp_clock_told_print(const struct pp_clock_told *t, char *text, size_t size);
@@ -35,7 +30,7 @@ void pp_clock_told_scan(const char *text, struct pp_host_clock *c);
 
 struct pp_clock_told_input {
 	const struct pp_clock_told *told;  /* NULL: no other host */
-	struct pp_wall_watch *wall;        /* NULL: nobody watched it */
+	struct pp_host_clock *wall;        /* NULL: nobody watched it; pair[] and change[] in ticks: they are taken */
 	const struct pp_clock_map *map;    /* of this host's ticks */
 	const struct pp_clock_pair *first; /* NULL: not known */
 	enum pp_tick_kind kind;

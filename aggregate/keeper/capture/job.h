@@ -1,19 +1,21 @@
-/* The child that writes one window while the ranks go on. In: what the keeper has, the window's steps and ticks. Out: an answer in
- * struct pp_aside. Called by windows.c and request.c. */
-#ifndef PP_KEEPER_WRITING_H
-#define PP_KEEPER_WRITING_H
+/* A job as its keeper has it, and what of it is one window's. In: rings, samples of processes, the watched clock. Out: ticks of
+ * each rank, and a session. Called by the keeper, by windows and requests, and by the pod. */
+#ifndef PP_KEEPER_CAPTURE_JOB_H
+#define PP_KEEPER_CAPTURE_JOB_H
 
-#include "aggregate/session/aside.h"
+#include "aggregate/keeper/host/sample.h"
+#include "aggregate/keeper/host/wall_watch.h"
+#include "aggregate/keeper/spool.h"
 #include "aggregate/session/close.h"
 
 struct pp_pod;
-struct pp_pod_window;
 
 struct pp_windows_job { /* what the keeper has; borrowed */
 	struct pp_spool_view *view;
 	const struct pp_clock_pair *first;
 	const struct pp_session_options *options; /* steps and returns are the window's own */
 	struct pp_sampler *sampler;
+	struct pp_wall_watch *wall;
 	struct pp_pod *pod; /* pod.h; NULL: one host */
 };
 
@@ -26,18 +28,10 @@ typedef int pp_window_ticks(const struct pp_ring_header *header, const void *con
 /* What of each rank is the window's; ranks that it did not begin on have what they did meanwhile. To be freed; NULL: no memory, or
  * it began on no rank. */
 struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context);
-struct pp_writing {
-	int64_t first, last;                /* steps asked for; last <= first: none */
-	const struct pp_close_range *range; /* [rings]; NULL: all there is */
-	const struct pp_window_told *told;  /* NULL, or for /window, in ticks; the child's copy is the child's */
-	const char *event_ranks;            /* "": as the options say */
-	const struct pp_pod_window *hosts;  /* NULL, or what the other hosts are to take (pod.h); nothing where there are none */
-	int64_t limit_ms;
-};
 
 /* A window's edge, before the fork: the wall clock is read. */
 void pp_writing_edge(const struct pp_windows_job *job);
-/* What `w` points to may be freed after. 0, or -errno: there is no child, and nobody writes. */
-int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w);
+/* pp_close_session() with all that the job has; `c` says options, message and ranges. */
+int pp_job_close(const struct pp_windows_job *job, struct pp_close *c, struct pp_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* From what a keeper knows of its clock to rows of /clock; see clock_told.h. Called by the pod and by close.c. */
-#include "aggregate/keeper/clock/clock_told.h"
+#include "aggregate/session/clock_told.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/keeper/clock/clock_link.h"
-#include "aggregate/keeper/host/wall_watch.h"
 #include "core/base/plain.h"
 #include "core/clock/pieces.h"
 
@@ -20,27 +18,6 @@ void pp_clock_told_release(struct pp_clock_told *t)
 {
 	free(t->node);
 	*t = (struct pp_clock_told){.nodes = 0};
-}
-
-void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops)
-{
-	struct pp_clock_link_state state;
-
-	pp_clock_told_release(t);
-	snprintf(t->parent, sizeof(t->parent), "%s", parent);
-	t->hops = hops;
-	if (!link)
-		return;
-	pp_clock_link_state(link, &state);
-	t->rounds = state.counts.rounds;
-	t->trips = state.counts.trips;
-	t->lost = state.counts.lost;
-	t->impossible = state.counts.impossible;
-	t->foreign = state.counts.foreign;
-	t->round_ns = state.round_took_ns;
-	t->cpu_ns = state.cpu_ns;
-	if (hops && pp_clock_link_nodes(link, &t->node, &t->nodes, NULL))
-		t->nodes = 0;
 }
 
 void pp_clock_told_print(const struct pp_clock_told *t, char *text, size_t size)
@@ -239,14 +216,19 @@ static int tell_stretches(const struct pp_clock_told_input *in, struct pp_host_c
 	return 0;
 }
 
-/* What the watch tells of ticks, cut and mapped. */
-static int tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+/* What the watch told in ticks, cut and mapped. */
+static void tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock *c)
 {
 	struct rows r;
 	size_t changes = 0;
 
-	if (pp_wall_watch_tell(in->wall, c))
-		return -ENOMEM;
+	c->pair = in->wall->pair;
+	c->pairs = in->wall->pairs;
+	c->change = in->wall->change;
+	c->changes = in->wall->changes;
+	c->changes_lost = in->wall->changes_lost;
+	c->claim = in->wall->claim;
+	*in->wall = (struct pp_host_clock){.bound_ns = PP_BOUND_UNKNOWN};
 	r = rows_of(c->pairs ? &c->pair->time_ns : NULL, c->pairs, sizeof(*c->pair), in->from_tick, in->to_tick);
 	c->pairs = 0;
 	for (size_t i = r.first; i < r.end; i++) {
@@ -266,7 +248,6 @@ static int tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock 
 		c->change[changes++] = one;
 	}
 	c->changes = changes;
-	return 0;
 }
 
 int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err)
@@ -295,7 +276,7 @@ int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_cl
 	if (!rc && in->map->pieces && in->bound_ns != PP_BOUND_UNKNOWN)
 		rc = tell_stretches(in, &c);
 	if (!rc && in->wall)
-		rc = tell_wall(in, &c);
+		tell_wall(in, &c);
 	if (rc) {
 		pp_host_clock_release(&c);
 		return pp_err_set(err, rc, "no memory for what is known of this host's clock");

@@ -1,0 +1,83 @@
+/* What of the rings is a window's, and its close with what the keeper saw of processes and clock. See job.h. */
+#include "aggregate/keeper/capture/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context)
+{
+	size_t rings = pp_rings_count(r);
+	struct pp_close_range all = {.from = INT64_MAX, .to = INT64_MIN}, *range = calloc(rings + 1, sizeof(*range));
+
+	if (!range)
+		return NULL;
+	for (size_t i = 0; i < rings; i++) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		int word;
+
+		range[i] = (struct pp_close_range){.rank = h->rank, .from = INT64_MAX, .to = INT64_MIN};
+		word = ticks(h, context, &range[i].from, &range[i].to);
+		if (!word)
+			continue;
+		range[i].passed = word == PP_TICKS_PASSED;
+		all.from = range[i].from < all.from ? range[i].from : all.from;
+		all.to = range[i].to > all.to ? range[i].to : all.to;
+	}
+	for (size_t i = 0; i < rings; i++)
+		for (size_t k = 0; k < rings; k++)
+			if (range[k].rank == range[i].rank) { /* two rings of one rank: from the first one's to the last one's */
+				range[i].from = range[k].from < range[i].from ? range[k].from : range[i].from;
+				range[i].passed = range[k].to > range[i].to ? range[k].passed : range[i].passed;
+				range[i].to = range[k].to > range[i].to ? range[k].to : range[i].to;
+			}
+	if (all.from > all.to) { /* its rows are another window's by now */
+		free(range);
+		return NULL;
+	}
+	for (size_t i = 0; i < rings; i++)
+		if (range[i].from > range[i].to) {
+			range[i].from = all.from;
+			range[i].to = all.to;
+		}
+	return range;
+}
+
+void pp_writing_edge(const struct pp_windows_job *job)
+{
+	if (pp_rings_count(job->view->rings))
+		pp_wall_watch_edge(job->wall, pp_close_tick_kind(job->view->rings));
+}
+
+static const char *status_of(const struct pp_ring_header *h, const struct pp_rank *rank)
+{
+	struct pp_watch watch;
+	int gone;
+
+	pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
+	gone = watch.is_foreign ? atomic_load(&h->window_state) < 2 : pp_watch_gone(&watch);
+	pp_watch_close(&watch);
+	return rank->exit_known || !gone ? "delivered" : "partial: ended without its exit handler (killed, or _exit)";
+}
+
+int pp_job_close(const struct pp_windows_job *job, struct pp_close *c, struct pp_err *err)
+{
+	struct pp_session_options options = *c->options;
+	struct pp_host_clock wall = {.bound_ns = PP_BOUND_UNKNOWN};
+	int rc;
+
+	if (pp_wall_watch_tell(job->wall, &wall))
+		return pp_err_set(err, -ENOMEM, "no memory for what is known of this host's clock");
+	options.wall = &job->wall->wall;
+	c->options = &options;
+	c->rings = job->view->rings;
+	c->refused = job->view->refused;
+	c->notes = &job->view->notes;
+	c->status_of = status_of;
+	c->first = job->first;
+	c->sampler = job->sampler;
+	c->give_samples = pp_sampler_give;
+	c->wall = &wall;
+	rc = pp_close_session(c, err);
+	pp_host_clock_release(&wall);
+	return rc;
+}
