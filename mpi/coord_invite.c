@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 
@@ -21,25 +22,18 @@ struct message {
 } __attribute__((packed));
 _Static_assert(sizeof(struct message) == MESSAGE_BYTES, "one size on all ranks");
 
-static uint64_t add(uint64_t h, const void *data, size_t length)
-{
-	for (const unsigned char *p = data; length--; p++)
-		h = (h ^ *p) * 0x100000001b3u;
-	return h;
-}
-
 int64_t pp_invite_keeper(const char *spool)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = PP_HASH_BEGIN;
 	char boot[64] = "";
 	struct stat st;
 
 	if (!spool || stat(spool, &st))
 		return 0;
 	pp_proc_read("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-	h = add(h, boot, strlen(boot));
-	h = add(h, &st.st_dev, sizeof st.st_dev);
-	h = add(h, &st.st_ino, sizeof st.st_ino);
+	h = pp_hash(h, boot, strlen(boot));
+	h = pp_hash(h, &st.st_dev, sizeof st.st_dev);
+	h = pp_hash(h, &st.st_ino, sizeof st.st_ino);
 	return (int64_t)(h >> 2 | 1);
 }
 

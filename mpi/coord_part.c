@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/base/hold.h"
 
 enum { MOST_RANKS = 1 << 20 };
@@ -26,15 +27,6 @@ static int number(const char *name)
 		return -1;
 	value = strtol(text, &end, 10);
 	return *end || value < 0 || value > MOST_RANKS ? -1 : (int)value;
-}
-
-static uint64_t hash(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
 }
 
 /* The word of `length` bytes, without its directory. */
@@ -114,7 +106,8 @@ static struct pp_part_page *map_page(const char *spool, int size)
 	char path[512];
 	int fd, rc;
 
-	if (!world || snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)hash(world)) >= (int)sizeof path)
+	if (!world ||
+	    snprintf(path, sizeof path, "%s/mpi-%016llx", spool, (unsigned long long)pp_hash_text(world)) >= (int)sizeof path)
 		return NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/hash.h"
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
@@ -72,13 +73,6 @@ static void step_rule(const char *text)
 	atomic_store_explicit(&h->step_told, 1, memory_order_release); /* the rule is whole */
 }
 
-static uint64_t hash(uint64_t h, const void *data, size_t length)
-{
-	for (const unsigned char *p = data; length--; p++)
-		h = (h ^ *p) * 0x100000001b3u;
-	return h;
-}
-
 static void put_group(uint64_t id, uint32_t size, enum pp_comm_text what, const void *text, size_t length)
 {
 	struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COMM, .length = (uint32_t)length};
@@ -93,13 +87,13 @@ static void put_group(uint64_t id, uint32_t size, enum pp_comm_text what, const 
 
 static uint64_t group(const char *name, uint32_t size, const int32_t *members)
 {
-	uint64_t id = hash(0xcbf29ce484222325u, "c10d", 4);
+	uint64_t id = pp_hash(PP_HASH_BEGIN, "c10d", 4);
 	int saved = errno;
 
 	if (!pp_emit_wanted() || !name || !members || size == 0 || size > INT32_MAX / sizeof(*members))
 		return 0;
-	id = hash(id, name, strlen(name) + 1);
-	id = hash(id, members, size * sizeof(*members)) | 1;
+	id = pp_hash(id, name, strlen(name) + 1);
+	id = pp_hash(id, members, size * sizeof(*members)) | 1;
 	put_group(id, size, PP_COMM_MEMBERS, members, size * sizeof(*members));
 	put_group(id, size, PP_COMM_NAME, name, strlen(name));
 	errno = saved;

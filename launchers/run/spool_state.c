@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/base/lock.h"
 #include "core/ring/ring_file.h"
 
@@ -135,15 +136,6 @@ int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
 	return 0;
 }
 
-static uint64_t hash(const char *text)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 1099511628211u;
-	return h;
-}
-
 /* Ours, and nobody else can write there. */
 static int is_root(const char *root)
 {
@@ -163,7 +155,7 @@ void pp_spool_announce(const char *spool)
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(root, sizeof(root), "%s/podprof-%u", under[i], (unsigned)geteuid());
 		mkdir(root, 0700);
-		snprintf(path, sizeof(path), "%s/" AT "%016llx", root, (unsigned long long)hash(spool));
+		snprintf(path, sizeof(path), "%s/" AT "%016llx", root, (unsigned long long)pp_hash_text(spool));
 		if (is_root(root) && (!symlink(spool, path) || errno == EEXIST))
 			return;
 	}

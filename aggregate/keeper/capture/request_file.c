@@ -15,6 +15,7 @@
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
+#include "core/base/hash.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
 
@@ -211,20 +212,10 @@ static int leads(struct pp_request_files *f, const struct pp_windows_job *job, i
 	return pp_pod_role(job->pod) == PP_POD_ALONE && rings && now_ms - f->begun_ms > ALONE_MS;
 }
 
-/* FNV-1a */
-static uint64_t hash(const char *name)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
-	return h;
-}
-
 static int was_seen(const struct pp_request_files *f, const char *name)
 {
 	for (uint32_t i = 0; i < f->seens && i < PP_REQUEST_NAMES; i++)
-		if (f->seen[i] == hash(name))
+		if (f->seen[i] == pp_hash_text(name))
 			return 1;
 	return 0;
 }
@@ -272,7 +263,7 @@ static void take(struct pp_requests *r, const char *name, const char *file)
 			c = &r->client[i];
 	if (!c) /* it waits in the directory */
 		return;
-	f->seen[f->seens++ % PP_REQUEST_NAMES] = hash(name);
+	f->seen[f->seens++ % PP_REQUEST_NAMES] = pp_hash_text(name);
 	why = read_request(f, file, line, sizeof(line));
 	if (why) {
 		pp_keeper_log("request file '%s/%s' is not taken: %s", f->path, file, why);

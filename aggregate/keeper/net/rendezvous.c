@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/base/now.h"
 
 static const char magic[] = "podprof rendezvous 1";
@@ -23,20 +24,18 @@ enum { FILE_MAX = PP_RENDEZVOUS_TEXT - 1, NAME_SIZE = 192, POLL_MS = 5, POLL_MOS
 static void file_name(const char *job, char name[NAME_SIZE])
 {
 	char plain[96];
-	uint64_t hash = 0xcbf29ce484222325ULL;
 	size_t n = 0;
 
 	for (const char *c = job; *c; c++) {
 		int is_plain =
 		        (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("._-@+", *c);
 
-		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ULL;
 		if (n < sizeof(plain) - 1)
 			plain[n++] = (char)(is_plain ? *c : '_');
 	}
 	plain[n] = '\0';
 	if (strcmp(plain, job) != 0)
-		snprintf(name, NAME_SIZE, ".podprof-%s-%016llx.rendezvous", plain, (unsigned long long)hash);
+		snprintf(name, NAME_SIZE, ".podprof-%s-%016llx.rendezvous", plain, (unsigned long long)pp_hash_text(job));
 	else
 		snprintf(name, NAME_SIZE, ".podprof-%s.rendezvous", plain);
 }

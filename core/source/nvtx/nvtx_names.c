@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/guest.h"
 #include "core/ring/thread_ring.h"
 
@@ -158,10 +159,8 @@ void pp_nvtx_category_name(uint16_t domain, uint32_t category, const char *name)
 
 static uint32_t row_of(const void *foreign, const char *text, size_t length)
 {
-	uint64_t hash = 14695981039346656037u ^ (uintptr_t)foreign;
+	uint64_t hash = pp_hash(PP_HASH_BEGIN ^ (uintptr_t)foreign, text, foreign ? 0 : length);
 
-	for (size_t i = 0; !foreign && i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
 	return (uint32_t)((hash ^ hash >> 8 ^ hash >> 17) % ROWS);
 }
 
