@@ -185,19 +185,6 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 	}
 }
 
-/* nccl-tests' factor from algorithm bandwidth to bus bandwidth. */
-static double bus_factor(const char *call, int32_t ranks)
-{
-	double n = ranks;
-
-	if (strstr(call, "llreduce"))
-		return 2 * (n - 1) / n;
-	if (strstr(call, "allgather") || strstr(call, "alltoall") || strstr(call, "educe_scatter") || strstr(call, "ather") ||
-	    strstr(call, "catter"))
-		return (n - 1) / n;
-	return 1;
-}
-
 /* Index of the step in which `time` lies on that worker; -1: none. */
 static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
 {
@@ -309,7 +296,7 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 		w->violations += (uint64_t)check_order(w, c, row);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
-		c->busbw = c->algbw * bus_factor(info->name, c->ranks);
+		c->busbw = c->algbw * pp_mpi_call_bus_factor(c->call, c->ranks);
 	}
 }
 

@@ -62,6 +62,20 @@ static int compare_group(const void *a, const void *b)
 	return order ? order : (x->worker > y->worker) - (x->worker < y->worker);
 }
 
+size_t pp_dataset_hosts(const struct pp_dataset *d)
+{
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < d->workers; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(d->worker[k].host, d->worker[i].host))
+			k++;
+		hosts += k == i && d->worker[i].host[0];
+	}
+	return hosts;
+}
+
 int32_t pp_dataset_domains(const struct pp_dataset *d)
 {
 	int32_t domains = 0;

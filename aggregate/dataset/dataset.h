@@ -265,6 +265,8 @@ int32_t pp_dataset_domains(const struct pp_dataset *d);
 size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker);
 /* NULL: nobody said what it is. */
 const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id);
+/* Of ranks that came: a missing one has none. */
+size_t pp_dataset_hosts(const struct pp_dataset *d);
 /* Index of a rank's row; SIZE_MAX: it has none. */
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
 /* `late`, out of the cells' late_ns. 0, or -ENOMEM. */

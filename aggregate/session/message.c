@@ -67,20 +67,6 @@ void pp_message_file(struct pp_message *m, const char *file, int code, const cha
 		snprintf(m->failure, sizeof(m->failure), "%s. %s", sentence, cure(code));
 }
 
-static size_t hosts_of(const struct pp_dataset *d)
-{
-	size_t hosts = 0;
-
-	for (size_t i = 0; i < d->workers; i++) {
-		size_t k = 0;
-
-		while (k < i && strcmp(d->worker[k].host, d->worker[i].host))
-			k++;
-		hosts += k == i && d->worker[i].host[0];
-	}
-	return hosts ? hosts : 1;
-}
-
 /* Of one clock there is nothing to say. */
 static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 {
@@ -119,7 +105,8 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 		add(m->what, sizeof(m->what), " ", "(%s kept)", kept);
 	m->delivered = d->ranks_delivered;
 	m->asked = d->ranks_asked;
-	m->hosts = hosts_of(d);
+	m->hosts = pp_dataset_hosts(d);
+	m->hosts += !m->hosts;
 	snprintf(m->head, sizeof(m->head), "%s captured on %d of %d rank%s, %zu host%s", m->what, m->delivered, m->asked,
 	         m->asked == 1 ? "" : "s", m->hosts, m->hosts == 1 ? "" : "s");
 	say_clocks(m, d);

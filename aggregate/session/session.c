@@ -26,7 +26,6 @@
 #include "core/step/step_mark.h"
 
 enum { NAME_TRIES = 1000 };
-enum { OF_HOST = 1, OF_JOB = 2 }; /* files */
 
 /* The name whose directory this process made: a second session of one second gets "-2". */
 static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
@@ -121,18 +120,18 @@ static int write_some(const struct pp_output *out, unsigned which, struct pp_mes
 {
 	int first = 0, written = 0;
 
-	for (size_t i = 0; pp_writer_list[i]; i++) {
+	for (const struct pp_writer_ops *const *list = pp_writer_list; *list; list++) {
+		const struct pp_writer_ops *w = *list;
 		struct pp_err one = {""};
 		int rc;
 
-		if (!(which & (strcmp(pp_writer_list[i]->name, "xspace") ? OF_JOB : OF_HOST)))
+		if (!(w->flags & which))
 			continue;
-		rc = pp_writer_list[i]->write(out, &one);
-
+		rc = w->write(out, &one);
 		written += !rc;
-		if (pp_writer_list[i]->file && !strcmp(pp_writer_list[i]->file, "pod.h5"))
+		if (w->flags & PP_WRITER_FOR_REPORT)
 			*ret_pod = !rc;
-		pp_message_file(message, pp_writer_list[i]->file ? pp_writer_list[i]->file : pp_writer_list[i]->name, rc, one.text);
+		pp_message_file(message, w->file ? w->file : w->name, rc, one.text);
 		if (rc && !first)
 			first = rc;
 	}
@@ -215,15 +214,15 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 }
 
 /* Where the other hosts' shares go: their XSpace files come beside ours, what all ranks say together is written here. */
-static int write_for_all(struct pp_output *out, const struct pp_gather *g, struct pp_message *message, int *ret_pod,
-                         struct pp_err *err)
+static int write_for_all(const struct pp_output *out, struct pp_dataset *own, const struct pp_gather *g, struct pp_message *message,
+                         int *ret_pod, struct pp_err *err)
 {
-	struct pp_dataset merged = {.names = NULL}, *own = (struct pp_dataset *)(uintptr_t)out->dataset;
+	struct pp_dataset merged = {.names = NULL};
 	struct pp_err xspace = {""};
 	int rc;
 
-	write_some(out, OF_HOST, message, ret_pod, &xspace); /* its failure is in the message */
-	rc = pp_gather_merge(g, own, (struct pp_intern *)(uintptr_t)out->capture->names, &merged, err);
+	write_some(out, PP_WRITER_OF_HOST, message, ret_pod, &xspace); /* its failure is in the message */
+	rc = pp_gather_merge(g, own, out->capture->names, &merged, err);
 	pp_gather_drop_token(g, out->logdir, out->session);
 	if (rc)
 		return rc;
@@ -231,28 +230,30 @@ static int write_for_all(struct pp_output *out, const struct pp_gather *g, struc
 	pp_dataset_release(own);
 	*own = merged;
 	run_tools(own);
-	return write_some(out, OF_JOB, message, ret_pod, err);
+	return write_some(out, PP_WRITER_OF_JOB, message, ret_pod, err);
 }
 
-static int write_files(struct pp_output *out, const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
+static int write_files(const struct pp_output *out, struct pp_dataset *own, const struct pp_session_options *o,
+                       struct pp_message *message, struct pp_err *err)
 {
 	int pod = 0, rc = pp_output_make_dirs(out, err);
 
 	if (rc)
 		return rc;
 	if (!o->gather)
-		rc = write_some(out, OF_HOST | OF_JOB, message, &pod, err);
+		rc = write_some(out, PP_WRITER_OF_HOST | PP_WRITER_OF_JOB, message, &pod, err);
 	else if (o->gather->leads)
-		rc = write_for_all(out, o->gather, message, &pod, err);
+		rc = write_for_all(out, own, o->gather, message, &pod, err);
 	else
-		rc = write_some(out, OF_HOST, message, &pod, err);
+		rc = write_some(out, PP_WRITER_OF_HOST, message, &pod, err);
 	if (!rc && pod) /* else why it is not there is said */
 		write_page(out, o, message);
 	return rc;
 }
 
 /* A follower: its host's XSpace, and its ranks as a block, which counts more. */
-static int write_share(struct pp_output *out, const struct pp_session_options *o, struct pp_message *message, struct pp_err *err)
+static int write_share(const struct pp_output *out, const struct pp_session_options *o, struct pp_message *message,
+                       struct pp_err *err)
 {
 	struct pp_err xspace = {""};
 	int pod = 0, rc = pp_gather_give(o->gather, out->dataset, err);
@@ -262,7 +263,7 @@ static int write_share(struct pp_output *out, const struct pp_session_options *o
 	if (pp_output_make_xspace_dir(out, &xspace))
 		pp_message_file(message, "XSpace", -EIO, xspace.text);
 	else
-		write_some(out, OF_HOST, message, &pod, &xspace);
+		write_some(out, PP_WRITER_OF_HOST, message, &pod, &xspace);
 	return 0;
 }
 
@@ -321,7 +322,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	note_all(c, clock, o, &dataset);
 	if (!o->gather)
 		run_tools(&dataset);
-	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, o, message, err);
+	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, &dataset, o, message, err);
 	if (rc && (!o->gather || o->gather->leads))
 		unclaim_name(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);

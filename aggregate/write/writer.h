@@ -17,9 +17,16 @@ struct pp_output {
 	const struct pp_rank_list *ranks; /* NULL, or XSpace has these only */
 };
 
+enum pp_writer_flags {
+	PP_WRITER_OF_HOST = 1,    /* spans: each host writes those of its ranks */
+	PP_WRITER_OF_JOB = 2,     /* the dataset: one host writes that of all ranks */
+	PP_WRITER_FOR_REPORT = 4, /* report.html is made of its file */
+};
+
 struct pp_writer_ops {
 	const char *name; /* Required: "hdf5", "xspace", "text" */
 	const char *file; /* Optional: what users call its output; the name where it is NULL */
+	unsigned flags;   /* Required: enum pp_writer_flags */
 	/* Required: write everything of `out`; on failure nothing of this writer is left but whole earlier files. */
 	int (*write)(const struct pp_output *out, struct pp_err *err);
 };

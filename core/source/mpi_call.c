@@ -13,10 +13,10 @@ static const struct pp_mpi_call calls[] = {
 static const struct c10d_call {
 	struct pp_mpi_call call;
 	const char *backend; /* what its work is called: "all_reduce"; "" the same as another row's */
-	unsigned char equal_bytes, joins_data;
+	unsigned char equal_bytes, joins_data, bus;
 } c10d[] = {
-#define PP_C10D(symbol, name, backend, class, nonblocking, family, equal, joins)                                                   \
-	{{name, class, nonblocking, family}, backend, equal, joins},
+#define PP_C10D(symbol, name, backend, class, nonblocking, family, equal, joins, bus)                                              \
+	{{name, class, nonblocking, family}, backend, equal, joins, bus},
 #include "core/source/c10d_call.def"
 #undef PP_C10D
 };
@@ -55,6 +55,33 @@ static const unsigned char equal_bytes[ROWS] = {
         [ROW_Iscan] = 1,
         [ROW_Ireduce_scatter_block] = 1,
         [ROW_Iexscan] = 1,
+};
+
+static const unsigned char bus[ROWS] = {
+        [ROW_Allreduce] = PP_BUS_ALLREDUCE,
+        [ROW_Iallreduce] = PP_BUS_ALLREDUCE,
+        [ROW_Gather] = PP_BUS_OTHERS,
+        [ROW_Gatherv] = PP_BUS_OTHERS,
+        [ROW_Scatter] = PP_BUS_OTHERS,
+        [ROW_Scatterv] = PP_BUS_OTHERS,
+        [ROW_Allgather] = PP_BUS_OTHERS,
+        [ROW_Allgatherv] = PP_BUS_OTHERS,
+        [ROW_Alltoall] = PP_BUS_OTHERS,
+        [ROW_Alltoallv] = PP_BUS_OTHERS,
+        [ROW_Alltoallw] = PP_BUS_OTHERS,
+        [ROW_Reduce_scatter] = PP_BUS_OTHERS,
+        [ROW_Reduce_scatter_block] = PP_BUS_OTHERS,
+        [ROW_Igather] = PP_BUS_OTHERS,
+        [ROW_Igatherv] = PP_BUS_OTHERS,
+        [ROW_Iscatter] = PP_BUS_OTHERS,
+        [ROW_Iscatterv] = PP_BUS_OTHERS,
+        [ROW_Iallgather] = PP_BUS_OTHERS,
+        [ROW_Iallgatherv] = PP_BUS_OTHERS,
+        [ROW_Ialltoall] = PP_BUS_OTHERS,
+        [ROW_Ialltoallv] = PP_BUS_OTHERS,
+        [ROW_Ialltoallw] = PP_BUS_OTHERS,
+        [ROW_Ireduce_scatter] = PP_BUS_OTHERS,
+        [ROW_Ireduce_scatter_block] = PP_BUS_OTHERS,
 };
 
 static const struct pp_mpi_call unknown = {"MPI_?", PP_MPI_LOCAL, 0, ""};
@@ -144,4 +171,18 @@ int pp_mpi_call_joins_data(unsigned call)
 		return c10d_of(call)->joins_data;
 	return (class == PP_MPI_ALL || class == PP_MPI_TO_ROOT || class == PP_MPI_PREFIX || class == PP_MPI_NEAR) &&
 	       pp_mpi_call_is_collective(call) && call != ROW_Barrier && call != ROW_Ibarrier;
+}
+
+double pp_mpi_call_bus_factor(unsigned call, int32_t ranks)
+{
+	double n = ranks;
+
+	switch (c10d_of(call) ? c10d_of(call)->bus : call < ROWS ? bus[call] : PP_BUS_WHOLE) {
+	case PP_BUS_ALLREDUCE:
+		return 2 * (n - 1) / n;
+	case PP_BUS_OTHERS:
+		return (n - 1) / n;
+	default:
+		return 1;
+	}
 }

@@ -4,6 +4,7 @@
 #define PP_SOURCE_MPI_CALL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum pp_mpi_class {
 	PP_MPI_LOCAL, /* Init, Finalize, Comm_* and others that are only shown */
@@ -31,6 +32,13 @@ enum pp_mpi_class {
 	PP_MPI_WRITE_ALL,
 };
 
+/* How much of a collective's bytes one link carries, as nccl-tests has it. */
+enum pp_bus {
+	PP_BUS_WHOLE,     /* all of them */
+	PP_BUS_OTHERS,    /* those of the n - 1 other ranks */
+	PP_BUS_ALLREDUCE, /* these twice: a reduce_scatter and an allgather */
+};
+
 enum { PP_C10D_FIRST = 512 }; /* call numbers from here on are rows of core/source/c10d_call.def */
 
 struct pp_mpi_call {
@@ -54,6 +62,8 @@ int pp_mpi_class_joins(enum pp_mpi_class class);
 int pp_mpi_class_is_file(enum pp_mpi_class class);
 /* A collective of a communicator that all its members call: not one that makes communicators, windows or files. */
 int pp_mpi_call_is_collective(unsigned call);
+/* From algorithm bandwidth to bus bandwidth. */
+double pp_mpi_call_bus_factor(unsigned call, int32_t ranks);
 /* max(sent, received) of such a call is the same on all ranks. */
 int pp_mpi_call_has_equal_bytes(unsigned call);
 /* A collective of MPI that does nothing but move the data of its arguments: with none to get, a rank need wait for nobody. */

@@ -30,20 +30,14 @@ uint16_t c10d_word(unsigned call)
 	}
 }
 
-void *c10d_more(void *list, size_t *n, size_t *room, size_t size)
+void *c10d_grow(void *list, size_t n, size_t *room, size_t size)
 {
-	void **at = list;
 	size_t more = *room ? 2 * *room : 64;
+	void *grown = n < *room ? list : realloc(list, more * size);
 
-	if (*n == *room) {
-		void *grown = realloc(*at, more * size);
-
-		if (!grown)
-			return NULL;
-		*at = grown;
+	if (grown && n == *room)
 		*room = more;
-	}
-	return memset((char *)*at + (*n)++ * size, 0, size);
+	return grown;
 }
 
 static int is(const char *text, size_t length, const char *name)
@@ -104,10 +98,12 @@ static int add_work(struct c10d *c, uint32_t thread, const struct pp_span *span)
 
 	if (span->flags & PP_SPAN_CUT_BEGIN)
 		return 0;
-	w = c10d_more(&c->work, &c->works, &c->works_room, sizeof(*w));
+	w = c10d_grow(c->work, c->works, &c->works_room, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	*w = (struct c10d_work){span->begin, span->end, thread, c10d_name_of(c, span)->call, (span->flags & PP_SPAN_CUT_END) != 0};
+	c->work = w;
+	c->work[c->works++] = (struct c10d_work){span->begin, span->end, thread, c10d_name_of(c, span)->call,
+	                                         (span->flags & PP_SPAN_CUT_END) != 0};
 	return 0;
 }
 
@@ -150,9 +146,12 @@ static int look_at_thread(struct c10d *c, uint32_t t)
 			continue;
 		while (c->calls > first && c->call[c->calls - 1].span->end > span->begin)
 			c->calls--;
-		call = c10d_more(&c->call, &c->calls, &c->calls_room, sizeof(*call));
+		call = c10d_grow(c->call, c->calls, &c->calls_room, sizeof(*call));
 		if (!call)
 			return -ENOMEM;
+		c->call = call;
+		call = &c->call[c->calls++];
+		memset(call, 0, sizeof(*call));
 		call->span = span;
 		call->done = C10D_UNKNOWN;
 		call->thread = t;
@@ -264,9 +263,12 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 		part_from_call(call);
 	if (!request || c10d_is_peer_to_peer(number))
 		return 0;
-	extra = c10d_more(&c->extra, &c->extras, &c->extras_room, sizeof(*extra));
+	extra = c10d_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
 	if (!extra)
 		return -ENOMEM;
+	c->extra = extra;
+	extra = &c->extra[c->extras++];
+	memset(extra, 0, sizeof(*extra));
 	call->request_at = c->extras;
 	extra->thread = call->thread;
 	extra->span = *s;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/read/torch/c10d_private.h"
 #include "core/ring/intern.h"
@@ -115,9 +116,12 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, ui
 
 	if (until <= begin)
 		return 0;
-	extra = c10d_more(&c->extra, &c->extras, &c->extras_room, sizeof(*extra));
+	extra = c10d_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
 	if (!extra)
 		return -ENOMEM;
+	c->extra = extra;
+	extra = &c->extra[c->extras++];
+	memset(extra, 0, sizeof(*extra));
 	extra->thread = thread;
 	extra->span = (struct pp_span){.begin = begin,
 	                               .end = until,
@@ -141,11 +145,12 @@ static int close_around(struct c10d *c, uint32_t thread, const struct flights *f
 
 static int open_around(struct c10d *c, const struct pp_span *span, struct stack *s)
 {
-	struct around *top = c10d_more(&s->at, &s->n, &s->room, sizeof(*top));
+	struct around *at = c10d_grow(s->at, s->n, &s->room, sizeof(*at));
 
-	if (!top)
+	if (!at)
 		return -ENOMEM;
-	*top = (struct around){span->begin, span->end, name_in(c, span)};
+	s->at = at;
+	at[s->n++] = (struct around){span->begin, span->end, name_in(c, span)};
 	return 0;
 }
 

@@ -12,20 +12,6 @@
 #define MEMBER(h, variable, n, array, member)                                                                                      \
 	pp_h5_put_member(h, variable, n, (array) ? &(array)->member : NULL, sizeof(*(array)), sizeof((array)->member))
 
-static int hosts_of(const struct pp_dataset *d)
-{
-	int hosts = 0;
-
-	for (size_t i = 0; i < d->workers; i++) {
-		size_t j = 0;
-
-		while (j < i && strcmp(d->worker[j].host, d->worker[i].host))
-			j++;
-		hosts += j == i;
-	}
-	return hosts;
-}
-
 static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const char *logdir)
 {
 	char previous[256];
@@ -37,7 +23,7 @@ static void write_attributes(struct pp_h5 *h, const struct pp_dataset *d, const 
 	pp_h5_attribute_text(h, "job", d->job);
 	pp_h5_attribute_text(h, "command", d->command);
 	pp_h5_attribute_text(h, "options", d->options);
-	pp_h5_attribute_int(h, "hosts", hosts_of(d));
+	pp_h5_attribute_int(h, "hosts", (int64_t)pp_dataset_hosts(d));
 	pp_h5_attribute_int(h, "ranks_asked", d->ranks_asked);
 	pp_h5_attribute_int(h, "ranks_delivered", d->ranks_delivered);
 	pp_h5_attribute_int(h, "epoch_realtime_ns", d->epoch_realtime_ns);
@@ -224,5 +210,6 @@ free_names:
 const struct pp_writer_ops pp_writer_hdf5 = {
         .name = "hdf5",
         .file = "pod.h5",
+        .flags = PP_WRITER_OF_JOB | PP_WRITER_FOR_REPORT,
         .write = write_hdf5,
 };

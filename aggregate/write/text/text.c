@@ -83,20 +83,6 @@ void pp_text_release(struct pp_text *t)
 	free(t->step_ns);
 }
 
-static size_t hosts_of(const struct pp_dataset *d)
-{
-	size_t hosts = 0;
-
-	for (size_t i = 0; i < d->workers; i++) {
-		size_t j = 0;
-
-		while (j < i && strcmp(d->worker[j].host, d->worker[i].host))
-			j++;
-		hosts += j == i && d->worker[i].host[0]; /* a missing rank has none */
-	}
-	return hosts;
-}
-
 /* What the job is known by: the program's own name, of an interpreter the name of the script. */
 static void program_of(const char *command, char *text, size_t size)
 {
@@ -154,7 +140,7 @@ void pp_text_steps(const struct pp_dataset *d, char *text, size_t size)
 static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
-	size_t hosts = hosts_of(d);
+	size_t hosts = pp_dataset_hosts(d);
 	char program[64] = "", date[32] = "", steps[128] = "no steps", kept[PP_KEPT_TEXT];
 	int cut = pp_kept_text(d, kept, sizeof(kept));
 	struct tm tm;
@@ -266,5 +252,6 @@ free_path:
 const struct pp_writer_ops pp_writer_text = {
         .name = "text",
         .file = "summary.txt",
+        .flags = PP_WRITER_OF_JOB,
         .write = write_text,
 };

@@ -349,5 +349,6 @@ static int write_xspace(const struct pp_output *out, struct pp_err *err)
 const struct pp_writer_ops pp_writer_xspace = {
         .name = "xspace",
         .file = "XSpace",
+        .flags = PP_WRITER_OF_HOST,
         .write = write_xspace,
 };

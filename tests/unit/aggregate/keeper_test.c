@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
