@@ -41,7 +41,8 @@ static _Atomic uint32_t switched_on;
 static _Atomic uint32_t wanted;    /* WANTED, PAUSED */
 static _Atomic uint32_t mpi_state; /* enum pp_mpi_state; it may be said before the claim */
 static struct pp_claim claim;
-static int claim_fd = -1;           /* open for life: the lock is on it */
+static int claim_fd = -1;           /* open for life: the lock of this rank is on it */
+static int first_fd = -1;           /* so too: of the number that it had before its process group */
 static uint32_t is_beside;          /* another process has the rank's first lock */
 static int is_abandoned;            /* a forked child: the rings are its parent's */
 static int32_t born[PP_CLAIM_ROWS]; /* what the launcher's variables said when this process began */
@@ -269,7 +270,7 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
 		return pp_guest_is_rank();
 	if (pp_rings_are_copied() && !is_abandoned) { /* made past fork's handlers: its words are wiped */
-		claim_fd = -1;                        /* left open: a child may share its parent's descriptors */
+		claim_fd = first_fd = -1;             /* left open: a child may share its parent's descriptors */
 		pp_guest_abandon();
 		return 0;
 	}
@@ -314,10 +315,18 @@ static void renumber(int rank, int size)
 	struct pp_ring_header *h = pp_ring_pool.header;
 	struct pp_err err = {""};
 
-	if (rank == claim.rank)
+	if (rank == claim.rank) {
 		now.local_rank = claim.local_rank;
-	else if (pp_claim_take(&now, spool, &is_beside, &err) < 0) /* open for life, as the first */
-		return;
+	} else {
+		int fd = pp_claim_take(&now, spool, &is_beside, &err);
+
+		if (fd < 0)
+			return;
+		/* As sure as before: the rank of the first number may be another process, which has yet to say so. */
+		if (first_fd < 0)
+			first_fd = claim_fd;
+		claim_fd = fd;
+	}
 	claim = now;
 	h->claim_beside = is_beside;
 	h->size = size; /* before the number: the keeper must not see a rank beyond the job */
@@ -330,7 +339,7 @@ int pp_guest_claim_group(int rank, int size, int own)
 	struct pp_claim launched;
 
 	if (pp_rings_are_copied() && !is_abandoned) { /* as in pp_guest_claim() */
-		claim_fd = -1;
+		claim_fd = first_fd = -1;
 		pp_guest_abandon();
 	}
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING)
@@ -365,7 +374,9 @@ void pp_guest_abandon(void)
 	is_abandoned = 1;
 	if (claim_fd >= 0)
 		close(claim_fd); /* a copy: the lock is the parent's and stays */
-	claim_fd = -1;
+	if (first_fd >= 0)
+		close(first_fd);
+	claim_fd = first_fd = -1;
 	atomic_store(&mpi_state, PP_MPI_NEVER); /* the parent's */
 	pp_lifecycle_abandon();
 	pp_rings_abandon();

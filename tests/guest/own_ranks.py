@@ -101,7 +101,12 @@ def python(place, full):
     in_python(place, "fork", "LOCAL_RANK", "1", "0", ranks=[0, 1])
 
 
-CASES = {f.__name__: f for f in (forked, executed, parent_is_rank_0, parent_waits_for_child, parent_is_none, workers, twice, below_a_launcher, python)}
+def renumbered(place, full):
+    """Both take themselves for rank 0 until their process group says otherwise, and rank 1 learns it first."""
+    in_python(place, "groups", "0", "1", ranks=[0, 1])
+
+
+CASES = {f.__name__: f for f in (forked, executed, parent_is_rank_0, parent_waits_for_child, parent_is_none, workers, twice, below_a_launcher, renumbered, python)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

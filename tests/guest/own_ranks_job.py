@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The same as own_ranks.c for Python: own_ranks_job.py START VARIABLE NUMBERS..., run by own_ranks.py. START: a start method of multiprocessing,
-os.fork or subprocess."""
+os.fork, subprocess, or groups (without a variable)."""
 import multiprocessing
 import os
 import subprocess
@@ -31,6 +31,39 @@ def train(count, variable="", number=""):
     meet(1, 2 * count)
 
 
+def wait_for(*words):
+    while not os.path.exists(os.path.join(os.environ["OWN_MEET"], "-".join(words))):
+        time.sleep(0.002)
+
+
+def tell(*words):
+    with open(os.path.join(os.environ["OWN_MEET"], "-".join(words)), "w"):
+        pass
+
+
+def member(rank):
+    """A rank by its process group, which marks before it is in it: rank 1 has done both when rank 0 joins."""
+    from podprof import _library
+
+    shim = _library.shim()
+    if rank == "0":
+        wait_for("marked", "1")
+    with podprof.range("before"):
+        pass
+    tell("marked", rank)
+    if rank == "0":
+        wait_for("joined", "1")
+    else:
+        wait_for("marked", "0")
+    if shim:
+        shim.claim_group(int(rank), 2, 1)
+    tell("joined", rank)
+    for i in podprof.steps(range(6)):
+        time.sleep(0.002)
+    tell("ended", rank)
+    wait_for("ended", str(1 - int(rank)))
+
+
 def fork(count, variable, number):
     pid = os.fork()
     if pid:
@@ -45,8 +78,15 @@ def main():
     count = len(numbers)
     if start == "train":
         return train(int(variable))
+    if start == "member":
+        return member(variable)
+    if start == "groups":
+        numbers = [variable, *numbers]
     if start == "fork_by_hand":
         statuses = [os.waitpid(pid, 0)[1] for pid in [fork(count, variable, n) for n in numbers]]
+    elif start == "groups":
+        jobs = [subprocess.Popen([sys.executable, __file__, "member", n]) for n in numbers]
+        statuses = [job.wait() for job in jobs]
     elif start == "subprocess":
         jobs = [subprocess.Popen([sys.executable, __file__, "train", str(count)], env={**os.environ, variable: n}) for n in numbers]
         statuses = [job.wait() for job in jobs]

@@ -230,6 +230,10 @@ static void take_role(struct pp_pod *p)
 		decide(p);
 	else if (p->state == PP_POD_HERE && spans(p))
 		pp_pod_listen(p);
+	else if (p->state == PP_POD_SEARCHING && pp_pod_zero(p) >= 0) { /* it has got its number later than others of this host */
+		p->state = PP_POD_HERE;
+		p->why[0] = '\0';
+	}
 }
 
 static void joined(struct pp_pod *p, const struct pp_net_event *e)
