@@ -7,7 +7,6 @@
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/opt.h"
-#include "core/base/parse.h"
 #include "core/base/proc.h"
 
 enum { FILE_BYTES = 64 * 1024 };
@@ -15,64 +14,6 @@ enum { FILE_BYTES = 64 * 1024 };
 static void set(char *to, size_t size, const char *value)
 {
 	snprintf(to, size, "%s", value);
-}
-
-static void apply(struct pp_settings *s, enum pp_opt_id id, const char *value)
-{
-	switch (id) {
-	case PP_OPT_ID_OUTPUT:
-		set(s->output, sizeof(s->output), value);
-		break;
-	case PP_OPT_ID_SESSION:
-		set(s->session, sizeof(s->session), value);
-		break;
-	case PP_OPT_ID_STEPS:
-		if (*value)
-			pp_step_windows_parse(value, &s->windows, NULL);
-		break;
-	case PP_OPT_ID_EVERY:
-		pp_parse_int(value, &s->every, NULL);
-		break;
-	case PP_OPT_ID_WINDOW_BUFFER:
-		pp_parse_bytes(value, &s->buffer, NULL);
-		break;
-	case PP_OPT_ID_PORT_RANGE:
-		if (*value)
-			pp_parse_ports(value, &s->port_first, &s->port_last, NULL);
-		break;
-	case PP_OPT_ID_WAIT:
-		pp_parse_int(value, &s->wait_s, NULL);
-		break;
-	case PP_OPT_ID_DELAY:
-		set(s->delay, sizeof(s->delay), value);
-		break;
-	case PP_OPT_ID_DURATION:
-		set(s->duration, sizeof(s->duration), value);
-		break;
-	case PP_OPT_ID_AT:
-		set(s->at, sizeof(s->at), value);
-		break;
-	case PP_OPT_ID_KEEP:
-		if (*value)
-			pp_parse_time(value, &s->keep_ns, NULL);
-		break;
-	case PP_OPT_ID_TRIGGER:
-		set(s->trigger, sizeof(s->trigger), value);
-		if (*value)
-			pp_parse_slow(value, &s->slow_thousandths, NULL);
-		break;
-	case PP_OPT_ID_RANKS:
-		set(s->ranks, sizeof(s->ranks), value);
-		break;
-	case PP_OPT_ID_RENDEZVOUS:
-		set(s->rendezvous, sizeof(s->rendezvous), value);
-		break;
-	case PP_OPT_ID_XSPACE:
-		s->xspace_per_rank = !strcmp(value, "rank");
-		break;
-	default:
-		break;
-	}
 }
 
 static void note_option(struct pp_settings *s, const struct pp_opt *opt, const char *value)
@@ -104,11 +45,10 @@ static void one_line(struct pp_settings *s, char *line)
 	opt = pp_opt_find_env(env);
 	if (!opt)
 		return;
-	if (*value && pp_opt_check(opt, value, &err)) {
+	if (pp_opt_set(s, opt, value, &err)) {
 		pp_keeper_log("option skipped: %s", err.text);
 		return;
 	}
-	apply(s, (enum pp_opt_id)(opt - pp_opt_table), value);
 	note_option(s, opt, value);
 }
 
@@ -131,7 +71,7 @@ int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct
 	long n = -ENOMEM;
 
 	for (int i = 0; i < PP_OPTS; i++)
-		apply(&s, (enum pp_opt_id)i, pp_opt_table[i].fallback);
+		pp_opt_set(&s, &pp_opt_table[i], pp_opt_table[i].fallback, NULL);
 	snprintf(path, sizeof(path), "%s/options", spool);
 	if (text)
 		n = pp_proc_read(path, text, FILE_BYTES);

@@ -8,26 +8,7 @@
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/session/notes.h"
 #include "core/base/err.h"
-#include "core/base/step_windows.h"
-
-struct pp_settings { /* <spool>/options */
-	char output[4096], session[128], job[128], command[512];
-	char text[512]; /* all options as one line, for the dataset */
-	struct pp_step_windows windows;
-	int64_t every;
-	int64_t steps_first, steps_last; /* from the first window's first step to the last one's last; last <= first: not asked */
-	uint64_t buffer;
-	int64_t wait_s;
-	int xspace_per_rank;
-	char rendezvous[4096];          /* directory of the file by which hosts meet */
-	uint16_t port_first, port_last; /* to listen on for other hosts; 0: any */
-	char ranks[256];                /* of --ranks */
-	int64_t keep_ns;
-	char trigger[64];
-	int64_t slow_thousandths; /* of --trigger */
-	int timed;                /* a window of time, by these: */
-	char delay[32], duration[32], at[32];
-};
+#include "core/base/opt.h"
 
 /* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
  * read: all is default then, the log directory too, which a keeper must not take for the job's. */

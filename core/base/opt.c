@@ -2,11 +2,106 @@
 #include "core/base/opt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/parse.h"
 #include "core/base/rank_list.h"
 #include "core/base/step_windows.h"
+
+enum { MOST_BYTES = 4096 }; /* of a destination */
+
+/* The row's argument is words between bars: the value is the place of one of them. */
+static int parse_word(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	const char *word = opt->argument;
+	size_t length = strlen(value);
+
+	for (int i = 0; word; i++) {
+		const char *bar = strchr(word, '|');
+		size_t n = bar ? (size_t)(bar - word) : strlen(word);
+
+		if (n == length && !strncmp(word, value, n)) {
+			*(int *)to = i;
+			return 0;
+		}
+		word = bar ? bar + 1 : NULL;
+	}
+	return pp_err_set(err, -EINVAL, "'%s' is none of %s", value, opt->argument);
+}
+
+static int copy(const struct pp_opt *opt, const char *value, char *to)
+{
+	snprintf(to, opt->size ? opt->size : MOST_BYTES, "%s", value);
+	return 0;
+}
+
+static int parse_text(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	return strchr(value, '\n') ? pp_err_set(err, -EINVAL, "a line break is not allowed") : copy(opt, value, to);
+}
+
+static int parse_flag(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	(void)opt;
+	*(int *)to = !strcmp(value, "1");
+	return strcmp(value, "0") && strcmp(value, "1") ? pp_err_set(err, -EINVAL, "'%s' is neither 0 nor 1", value) : 0;
+}
+
+static int parse_int(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	(void)opt;
+	return pp_parse_int(value, to, err);
+}
+
+static int parse_bytes(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	(void)opt;
+	return pp_parse_bytes(value, to, err);
+}
+
+static int parse_windows(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	(void)opt;
+	return pp_step_windows_parse(value, to, err);
+}
+
+static int parse_time(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	(void)opt;
+	return pp_parse_time(value, to, err);
+}
+
+static int parse_time_text(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	int64_t ns;
+
+	return pp_parse_time(value, &ns, err) ? -EINVAL : copy(opt, value, to);
+}
+
+static int parse_ports(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	struct pp_opt_ports *port = to;
+
+	(void)opt;
+	return pp_parse_ports(value, &port->first, &port->last, err);
+}
+
+static int parse_slow(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	struct pp_opt_slow *slow = to;
+
+	(void)opt;
+	snprintf(slow->text, sizeof(slow->text), "%s", value);
+	return pp_parse_slow(value, &slow->thousandths, err);
+}
+
+static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
+{
+	struct pp_rank_list ranks;
+
+	return pp_rank_list_parse(value, &ranks, err) ? -EINVAL : copy(opt, value, to);
+}
 
 #define RUN PP_OPT_RUN
 #define REPORT PP_OPT_REPORT
@@ -14,10 +109,13 @@
 #define DOCTOR PP_OPT_DOCTOR
 #define STATUS PP_OPT_STATUS
 #define CAPTURE PP_OPT_CAPTURE
+#define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
+#define VERB 0, 0
 
 const struct pp_opt pp_opt_table[PP_OPTS] = {
-#define PP_OPT(name, symbol, argument, fallback, type, groups, help)                                                               \
-	[PP_OPT_ID_##symbol] = {name, "PODPROF_" #symbol, argument, fallback, PP_OPT_##type, groups, help},
+#define PP_OPT(name, symbol, argument, fallback, parser, groups, section, destination, help)                                       \
+	[PP_OPT_ID_##symbol] = {name,   "PODPROF_" #symbol, argument,    fallback, parse_##parser,                                 \
+	                        groups, PP_OPT_##section,   destination, help},
 #include "core/base/opt_list.def"
 #undef PP_OPT
 };
@@ -28,14 +126,8 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef DOCTOR
 #undef STATUS
 #undef CAPTURE
-
-const struct pp_opt *pp_opt_find(const char *name)
-{
-	for (size_t i = 0; name && i < PP_OPTS; i++)
-		if (!strcmp(pp_opt_table[i].name, name))
-			return &pp_opt_table[i];
-	return NULL;
-}
+#undef TO
+#undef VERB
 
 const struct pp_opt *pp_opt_find_env(const char *env)
 {
@@ -45,65 +137,21 @@ const struct pp_opt *pp_opt_find_env(const char *env)
 	return NULL;
 }
 
-static int check_str(const struct pp_opt *opt, const char *value, struct pp_err *err)
+int pp_opt_set(struct pp_settings *s, const struct pp_opt *opt, const char *value, struct pp_err *err)
 {
-	/* A row whose argument is words between bars takes exactly one of them. */
-	const char *word = opt->argument;
-	size_t length = strlen(value);
-
-	if (!strchr(word, '|'))
-		return strchr(value, '\n') ? pp_err_set(err, -EINVAL, "a line break is not allowed") : 0;
-	while (word) {
-		const char *bar = strchr(word, '|');
-		size_t n = bar ? (size_t)(bar - word) : strlen(word);
-
-		if (n == length && !strncmp(word, value, n))
-			return 0;
-		word = bar ? bar + 1 : NULL;
-	}
-	return pp_err_set(err, -EINVAL, "'%s' is none of %s", value, opt->argument);
-}
-
-int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err)
-{
-	struct pp_step_windows windows;
-	struct pp_rank_list ranks;
-	uint16_t port[2];
-	int64_t number;
-	uint64_t bytes;
+	union {
+		int64_t number;
+		struct pp_step_windows windows;
+		char text[MOST_BYTES];
+	} checked;
 	int rc = 0;
 
-	if (!*value && !*opt->fallback)
-		return 0;
-	switch (opt->type) {
-	case PP_OPT_STR:
-		rc = check_str(opt, value, err);
-		break;
-	case PP_OPT_INT:
-		rc = pp_parse_int(value, &number, err);
-		break;
-	case PP_OPT_BYTES:
-		rc = pp_parse_bytes(value, &bytes, err);
-		break;
-	case PP_OPT_STEPS:
-		rc = pp_step_windows_parse(value, &windows, err);
-		break;
-	case PP_OPT_FLAG:
-		if (strcmp(value, "0") && strcmp(value, "1"))
-			rc = pp_err_set(err, -EINVAL, "'%s' is neither 0 nor 1", value);
-		break;
-	case PP_OPT_TIME:
-		rc = pp_parse_time(value, &number, err);
-		break;
-	case PP_OPT_PORTS:
-		rc = pp_parse_ports(value, &port[0], &port[1], err);
-		break;
-	case PP_OPT_SLOW:
-		rc = pp_parse_slow(value, &number, err);
-		break;
-	case PP_OPT_RANKS:
-		rc = pp_rank_list_parse(value, &ranks, err);
-		break;
-	}
-	return rc ? pp_err_wrap(err, rc, "option --%s", opt->name) : 0;
+	memset(&checked, 0, sizeof(checked));
+	if (*value || *opt->fallback)
+		rc = opt->parse(opt, value, &checked, err);
+	if (rc)
+		return pp_err_wrap(err, rc, "option --%s", opt->name);
+	if (s && opt->size)
+		memcpy((char *)s + opt->offset, &checked, opt->size);
+	return 0;
 }

@@ -6,18 +6,8 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/base/step_windows.h"
 
-enum pp_opt_type {
-	PP_OPT_STR,
-	PP_OPT_INT,
-	PP_OPT_BYTES,
-	PP_OPT_STEPS,
-	PP_OPT_FLAG,
-	PP_OPT_TIME,
-	PP_OPT_RANKS,
-	PP_OPT_SLOW,
-	PP_OPT_PORTS
-};
 enum pp_opt_groups {
 	PP_OPT_RUN = 1,
 	PP_OPT_REPORT = 2,
@@ -28,29 +18,57 @@ enum pp_opt_groups {
 };
 
 enum pp_opt_id {
-#define PP_OPT(name, symbol, argument, fallback, type, groups, help) PP_OPT_ID_##symbol,
+#define PP_OPT(name, symbol, ...) PP_OPT_ID_##symbol,
 #include "core/base/opt_list.def"
 #undef PP_OPT
 	PP_OPTS
 };
 
+enum pp_opt_section { PP_OPT_PLAIN, PP_OPT_RECORDED, PP_OPT_WRITTEN, PP_OPT_RUNNING, PP_OPT_SECTIONS };
+
+struct pp_settings { /* of a job: <spool>/options, read by the keeper (aggregate/keeper/settings.c) */
+	char output[4096], session[128], job[128], command[512];
+	char text[512]; /* all options as one line, for the dataset */
+	struct pp_step_windows windows;
+	int64_t every;
+	int64_t steps_first, steps_last; /* from the first window's first step to the last one's last; last <= first: not asked */
+	uint64_t buffer;
+	int64_t wait_s;
+	int xspace_per_rank;
+	char rendezvous[4096]; /* directory of the file by which hosts meet */
+	struct pp_opt_ports {
+		uint16_t first, last;
+	} port;          /* to listen on for other hosts; 0: any */
+	char ranks[256]; /* of --ranks */
+	int64_t keep_ns;
+	struct pp_opt_slow {
+		char text[64];
+		int64_t thousandths;
+	} trigger;
+	int timed; /* a window of time, by these: */
+	char delay[32], duration[32], at[32];
+};
+
 struct pp_opt {
 	const char *name;     /* "window-buffer" */
 	const char *env;      /* "PODPROF_WINDOW_BUFFER" */
-	const char *argument; /* "BYTES"; "" for a FLAG */
+	const char *argument; /* "BYTES"; "" for a flag */
 	const char *fallback; /* default text */
-	enum pp_opt_type type;
+	/* 0, *to is the value; -EINVAL with the sentence */
+	int (*parse)(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err);
 	unsigned groups; /* enum pp_opt_groups */
+	enum pp_opt_section section;
+	size_t offset, size; /* of the destination in struct pp_settings; size 0: none */
 	const char *help;
 };
 
 extern const struct pp_opt pp_opt_table[PP_OPTS];
 
-/* Row by name, by environment variable; NULL: none. */
-const struct pp_opt *pp_opt_find(const char *name);
+/* Row by environment variable; NULL: none. */
 const struct pp_opt *pp_opt_find_env(const char *env);
 
-/* Is `value` one that the option takes? 0 or -EINVAL with the sentence. */
-int pp_opt_check(const struct pp_opt *opt, const char *value, struct pp_err *err);
+/* The option's own member of `s` (NULL: none, `value` is only checked). -EINVAL with the sentence where the option does not take
+ * `value`. */
+int pp_opt_set(struct pp_settings *s, const struct pp_opt *opt, const char *value, struct pp_err *err);
 
 #endif

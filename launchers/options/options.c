@@ -1,4 +1,4 @@
-/* Options of a verb by glibc argp over the one option table; called by every cmd_*.c. */
+/* Options of a verb by the one option table; glibc's argp lays out the help. Called by every cmd_*.c. */
 #include "launchers/options/options.h"
 
 #include <argp.h>
@@ -13,10 +13,10 @@
 
 extern char **environ;
 
-enum { KEY_FIRST = 1000, NAME_MAX_LENGTH = 32, SECTIONS = 4 };
+enum { KEY_FIRST = 1000, NAME_MAX_LENGTH = 32 };
 
 /* Headlines of --help, in their order; options of no section stand before them. */
-static const char *const section[SECTIONS] = {NULL, "Recorded:", "Written:", "While the job runs:"};
+static const char *const section[PP_OPT_SECTIONS] = {NULL, "Recorded:", "Written:", "While the job runs:"};
 
 /* Variables that podprof's own parts set or read and that are no options. */
 static const char *const inner_variables[] = {
@@ -32,12 +32,6 @@ static const struct words {
 #define PP_OPT_WORDS(option, group, argument, help) {PP_OPT_ID_##option, PP_OPT_##group, argument, help},
 #include "launchers/options/opt_words.def"
 #undef PP_OPT_WORDS
-};
-
-struct parse {
-	const struct pp_options_verb *verb;
-	struct pp_options *options;
-	int rest;
 };
 
 static const struct words *words_of(const struct pp_opt *opt, unsigned groups)
@@ -160,66 +154,7 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 	return PP_EXIT_USAGE;
 }
 
-/* getopt's own sentences have no cure in them: look for unknown options and missing values before argp does. */
-static int check_words(const struct pp_options_verb *verb, int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		const char *a = argv[i];
-		size_t length = strcspn(a, "=");
-		const struct pp_opt *o;
-
-		if (a[0] != '-' || !a[1]) {
-			if (verb->command)
-				break;
-			continue;
-		}
-		if (!strcmp(a, "-h") || !strcmp(a, "-?") || !strcmp(a, "--help"))
-			break;
-		if (a[1] == '-')
-			o = find_row(verb, a + 2, length - 2);
-		else
-			o = a[1] == 'o' ? find_row(verb, "output", 6) : NULL;
-		if (!o)
-			return bad_option(verb, a, length);
-		if (a[1] == '-' && a[length] && !*o->argument) {
-			pp_say("option '--%s' takes no value: '%s'. Leave '%s' out.", o->name, a, a + length);
-			return PP_EXIT_USAGE;
-		}
-		if (!*o->argument || (a[1] == '-' ? a[length] == '=' : a[2] != '\0'))
-			continue;
-		if (++i >= argc) {
-			pp_say("option '--%s' has no value: give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));
-			return PP_EXIT_USAGE;
-		}
-	}
-	return -1;
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): once, -o is --output */
-static error_t parse_one(int key, char *arg, struct argp_state *state)
-{
-	struct parse *p = state->input;
-
-	if (key >= KEY_FIRST && key < KEY_FIRST + PP_OPTS) {
-		p->options->value[key - KEY_FIRST] = arg ? arg : "1";
-		p->options->source[key - KEY_FIRST] = PP_FROM_COMMAND_LINE;
-		return 0;
-	}
-	if (key == 'o')
-		return parse_one(KEY_FIRST + PP_OPT_ID_OUTPUT, arg, state);
-	if (key == 'h') {
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	}
-	if (key == ARGP_KEY_ARG && p->verb->command) {
-		p->rest = state->next - 1;
-		state->next = state->argc;
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-/* A session is the name of two directories; everything else the table's own parsers know. */
+/* A session is the name of two directories; everything else the rows know. */
 static int check_value(int id, const char *value, unsigned groups, struct pp_err *err)
 {
 	int64_t steps = 0;
@@ -234,38 +169,7 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 	if (id == PP_OPT_ID_RENDEZVOUS && *value && *value != '/')
 		return pp_err_set(err, -EINVAL, "option --rendezvous: '%s' is another directory on each host. Give it from / on",
 		                  value);
-	return pp_opt_check(&pp_opt_table[id], value, err);
-}
-
-static int section_of(int id)
-{
-	switch (id) {
-	case PP_OPT_ID_STEPS:
-	case PP_OPT_ID_EVERY:
-	case PP_OPT_ID_DELAY:
-	case PP_OPT_ID_DURATION:
-	case PP_OPT_ID_AT:
-	case PP_OPT_ID_SIGNAL:
-	case PP_OPT_ID_RANKS:
-	case PP_OPT_ID_KEEP:
-	case PP_OPT_ID_TRIGGER:
-	case PP_OPT_ID_LAST:
-	case PP_OPT_ID_STEP_RULE:
-	case PP_OPT_ID_WINDOW_BUFFER:
-		return 1;
-	case PP_OPT_ID_OUTPUT:
-	case PP_OPT_ID_SESSION:
-	case PP_OPT_ID_XSPACE:
-		return 2;
-	case PP_OPT_ID_RING_SIZE:
-	case PP_OPT_ID_SPOOL:
-	case PP_OPT_ID_WAIT:
-	case PP_OPT_ID_PORT_RANGE:
-	case PP_OPT_ID_RENDEZVOUS:
-		return 3;
-	default:
-		return 0;
-	}
+	return pp_opt_set(NULL, &pp_opt_table[id], value, err);
 }
 
 /* argp's note on short options tells nobody anything about -o. */
@@ -278,13 +182,13 @@ static char *without_note(int key, const char *text, void *input)
 /* Rows as argp wants them; the texts live as long as the program. */
 static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *row, char (*doc)[192])
 {
-	int headed[SECTIONS] = {1};
+	int headed[PP_OPT_SECTIONS] = {1};
 	size_t count = 0;
 
 	for (int i = 0; i < PP_OPTS; i++) {
 		const struct pp_opt *o = &pp_opt_table[i];
 		const char *help = pp_options_help(o, verb->groups);
-		int in = verb->groups == PP_OPT_DOCTOR ? 0 : section_of(i); /* five options need no headlines */
+		int in = verb->groups == PP_OPT_DOCTOR ? 0 : (int)o->section; /* five options need no headlines */
 
 		if (!(o->groups & verb->groups))
 			continue;
@@ -300,37 +204,101 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 		                                    .doc = doc[i],
 		                                    .group = in + 1};
 	}
-	row[count++] = (struct argp_option){.name = "help", .key = 'h', .doc = "print this", .group = SECTIONS + 1};
+	row[count++] = (struct argp_option){.name = "help", .key = 'h', .doc = "print this", .group = PP_OPT_SECTIONS + 1};
 	row[count++] = (struct argp_option){0};
 	return count;
 }
 
-int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, struct pp_options *ret_options, int *ret_rest)
+/* argp_help() asks no help_filter: argp gets "-h" to read. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp's type of a parser */
+static error_t show(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key == 'h')
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
+	return 0;
+}
+
+static void print_help(const struct pp_options_verb *verb)
 {
 	static char doc[PP_OPTS][192];
-	static char name[64];
-	struct argp_option row[PP_OPTS + SECTIONS + 2];
+	struct argp_option row[PP_OPTS + PP_OPT_SECTIONS + 2];
 	struct argp argp = {
-	        .options = row, .parser = parse_one, .args_doc = verb->arguments, .doc = verb->doc, .help_filter = without_note};
-	struct parse p = {.verb = verb, .options = ret_options, .rest = -1};
-	struct pp_err err;
-	int rest = 0, rc = check_words(verb, argc, argv);
+	        .options = row, .parser = show, .args_doc = verb->arguments, .doc = verb->doc, .help_filter = without_note};
+	char name[64], help[] = "-h", *words[] = {name, help, NULL};
 
-	if (rc >= 0)
-		return rc;
+	make_rows(verb, row, doc);
+	snprintf(name, sizeof(name), "%s", verb->name);
+	argp_parse(&argp, 2, words, ARGP_NO_HELP, NULL, NULL);
+}
+
+/* One option at argv[*at], which becomes the place of its last word. -1: go on, else the exit code. */
+static int read_option(const struct pp_options_verb *verb, int argc, char **argv, int *at, struct pp_options *options)
+{
+	const char *a = argv[*at], *value = NULL;
+	int is_long = a[1] == '-';
+	size_t length = strcspn(a, "=");
+	const struct pp_opt *o;
+
+	if (is_long)
+		o = find_row(verb, a + 2, length - 2);
+	else
+		o = a[1] == 'o' ? find_row(verb, "output", 6) : NULL;
+	if (!o)
+		return bad_option(verb, a, length);
+	if (is_long && a[length] && !*o->argument) {
+		pp_say("option '--%s' takes no value: '%s'. Leave '%s' out.", o->name, a, a + length);
+		return PP_EXIT_USAGE;
+	}
+	if (!*o->argument)
+		value = "1";
+	else if (is_long && a[length])
+		value = a + length + 1;
+	else if (!is_long && a[2])
+		value = a + 2;
+	else if (*at + 1 < argc)
+		value = argv[++*at];
+	if (!value) {
+		pp_say("option '--%s' has no value: give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));
+		return PP_EXIT_USAGE;
+	}
+	options->value[o - pp_opt_table] = value;
+	options->source[o - pp_opt_table] = PP_FROM_COMMAND_LINE;
+	return -1;
+}
+
+int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, struct pp_options *ret_options, int *ret_rest)
+{
+	struct pp_err err;
+	int at, words = 0, rc;
+
 	for (int i = 0; i < PP_OPTS; i++) {
 		ret_options->value[i] = pp_opt_table[i].fallback;
 		ret_options->source[i] = PP_FROM_DEFAULT;
 	}
-	make_rows(verb, row, doc);
-	snprintf(name, sizeof(name), "%s", verb->name);
-	argv[0] = name;
-	rc = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (verb->command ? ARGP_IN_ORDER : 0), &rest, &p);
-	if (rc) {
-		pp_say("cannot read the command line: %s. Nothing was started.", pp_why(rc));
-		return PP_EXIT_USAGE;
+	for (at = 1; at < argc; at++) {
+		char *a = argv[at];
+
+		if (a[0] != '-' || !a[1]) {
+			if (verb->command)
+				break;
+			argv[1 + words++] = a; /* over an option that has been read */
+			continue;
+		}
+		if (!strcmp(a, "--")) {
+			at++;
+			break;
+		}
+		if (!strcmp(a, "-h") || !strcmp(a, "-?") || !strcmp(a, "--help")) {
+			print_help(verb);
+			return PP_EXIT_OK;
+		}
+		rc = read_option(verb, argc, argv, &at, ret_options);
+		if (rc >= 0)
+			return rc;
 	}
-	*ret_rest = p.rest >= 0 ? p.rest : rest;
+	*ret_rest = at - words;
+	memmove(&argv[*ret_rest], &argv[1], (size_t)words * sizeof(*argv));
 	for (int i = 0; i < PP_OPTS; i++) {
 		if (ret_options->source[i] != PP_FROM_COMMAND_LINE || !check_value(i, ret_options->value[i], verb->groups, &err))
 			continue;

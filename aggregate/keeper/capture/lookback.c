@@ -18,8 +18,8 @@ enum { KEEP_MS = 500, OWN = PP_BY_TRIGGER - PP_BY_SIGNAL };
 
 void pp_lookback_init(struct pp_lookback *b, const struct pp_settings *settings)
 {
-	*b = (struct pp_lookback){.keep_ns = settings->keep_ns, .rule = settings->trigger};
-	b->slow.thousandths = settings->slow_thousandths;
+	*b = (struct pp_lookback){.keep_ns = settings->keep_ns, .rule = settings->trigger.text};
+	b->slow.thousandths = settings->trigger.thousandths;
 	b->slow.last_step = INT64_MIN;
 }
 

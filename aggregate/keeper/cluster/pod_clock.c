@@ -33,8 +33,8 @@ int pp_pod_clock_open(struct pp_pod *p)
 	struct timespec pause = {.tv_nsec = 5000000};
 	struct pp_err err = {""};
 
-	o.port_first = p->o.settings->port_first;
-	o.port_last = p->o.settings->port_last;
+	o.port_first = p->o.settings->port.first;
+	o.port_last = p->o.settings->port.last;
 	pp_clock_read_pair(o.kind, &a);
 	nanosleep(&pause, NULL);
 	pp_clock_read_pair(o.kind, &b);

@@ -46,8 +46,8 @@ struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job)
 		o.clock = (struct pp_wire_clock){h->boot_id, h->timens_ns, h->tick_kind};
 	}
 	o.dead_ms = pp_pod_silence_ms();
-	o.port_first = p->o.settings->port_first;
-	o.port_last = p->o.settings->port_last;
+	o.port_first = p->o.settings->port.first;
+	o.port_last = p->o.settings->port.last;
 	return o;
 }
 

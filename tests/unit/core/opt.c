@@ -92,13 +92,12 @@ TEST(table)
 	struct pp_err err = {""};
 
 	for (size_t i = 0; i < PP_OPTS; i++) {
-		CHECK(pp_opt_find(pp_opt_table[i].name) == &pp_opt_table[i]);
 		CHECK(pp_opt_find_env(pp_opt_table[i].env) == &pp_opt_table[i]);
-		CHECK_INT(pp_opt_check(&pp_opt_table[i], pp_opt_table[i].fallback, &err), 0);
+		CHECK_INT(pp_opt_set(NULL, &pp_opt_table[i], pp_opt_table[i].fallback, &err), 0);
 	}
-	CHECK(!pp_opt_find("nothing"));
-	CHECK_INT(pp_opt_check(&pp_opt_table[PP_OPT_ID_XSPACE], "rank", &err), 0);
-	CHECK_INT(pp_opt_check(&pp_opt_table[PP_OPT_ID_XSPACE], "ran", &err), -EINVAL);
+	CHECK(!pp_opt_find_env("nothing"));
+	CHECK_INT(pp_opt_set(NULL, &pp_opt_table[PP_OPT_ID_XSPACE], "rank", &err), 0);
+	CHECK_INT(pp_opt_set(NULL, &pp_opt_table[PP_OPT_ID_XSPACE], "ran", &err), -EINVAL);
 	CHECK_STR(err.text, "option --xspace: 'ran' is none of host|rank");
 }
 
