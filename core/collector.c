@@ -100,7 +100,7 @@ static void decide(uint32_t now)
 
 			if (!on)
 				pp_sources_flush(pp_now_ms() + FLUSH_MS);
-			atomic_store_explicit(&pp_ring_pool.header->recording, (uint32_t)on, memory_order_relaxed);
+			pp_ring_set_recording(pp_ring_pool.header, (uint32_t)on);
 			atomic_store(&pp_wiped.recording, n);
 			pp_sources_window(on);
 		}
@@ -165,8 +165,8 @@ static int open_ring(struct pp_err *err)
 	read_windows(&asked);
 	pp_ring_pool.may_grow = pp_lifecycle_has_keeper;
 	pp_header_fill(pp_ring_pool.header, &claim, &asked);
-	pp_ring_pool.header->claim_beside = is_beside;
-	atomic_store_explicit(&pp_ring_pool.header->mpi_state, atomic_load(&mpi_state), memory_order_relaxed);
+	pp_ring_set_claim_beside(pp_ring_pool.header, is_beside);
+	pp_ring_set_mpi_state(pp_ring_pool.header, atomic_load(&mpi_state));
 	rc = pp_pool_publish(&pp_ring_pool, err);
 	if (rc)
 		goto fail;
@@ -328,7 +328,7 @@ static void renumber(int rank, int size)
 		claim_fd = fd;
 	}
 	claim = now;
-	h->claim_beside = is_beside;
+	pp_ring_set_claim_beside(h, is_beside);
 	h->size = size; /* before the number: the keeper must not see a rank beyond the job */
 	h->local_rank = now.local_rank;
 	h->rank = rank;
@@ -349,7 +349,7 @@ int pp_guest_claim_group(int rank, int size, int own)
 			renumber(rank, size);
 		if (size > 1 && size == claim.size) {
 			pp_claim_raise(claim_fd, PP_CLAIM_MEMBER);
-			atomic_store_explicit(&pp_ring_pool.header->claim_by, PP_CLAIM_MEMBER, memory_order_release);
+			pp_ring_set_claim_by(pp_ring_pool.header, PP_CLAIM_MEMBER);
 		}
 		return 1;
 	}
@@ -392,8 +392,8 @@ void pp_guest_finish(int status)
 	pp_trigger_stop();
 	pp_guest_record(0);
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_EXITING, memory_order_release);
-	atomic_store_explicit(&h->exit_status, status, memory_order_relaxed);
-	atomic_store_explicit(&h->state, PP_RANK_ENDING, memory_order_release);
+	pp_ring_set_exit_status(h, status);
+	pp_ring_set_state(h, PP_RANK_ENDING);
 }
 
 struct pp_where *pp_guest_where(void)
@@ -439,7 +439,7 @@ static void guest_mpi_state(uint32_t state)
 	if (atomic_exchange(&mpi_state, state) == PP_MPI_NEVER && state == PP_MPI_OTHER_RUNS)
 		say_other_mpi();
 	if (pp_guest_is_rank())
-		atomic_store_explicit(&pp_ring_pool.header->mpi_state, state, memory_order_relaxed);
+		pp_ring_set_mpi_state(pp_ring_pool.header, state);
 }
 
 static void guest_coordinator(enum pp_coordinator what, const char *why)
@@ -449,13 +449,13 @@ static void guest_coordinator(enum pp_coordinator what, const char *why)
 	if (!pp_guest_is_rank())
 		return;
 	snprintf(h->coordinator_why, sizeof(h->coordinator_why), "%s", why);
-	atomic_store_explicit(&h->coordinator, (uint32_t)what, memory_order_release); /* the reason is whole */
+	pp_ring_set_coordinator(h, (uint32_t)what); /* the reason is whole */
 }
 
 static void guest_want_net(void)
 {
 	if (pp_guest_is_rank())
-		atomic_store_explicit(&pp_ring_pool.header->net_wanted, 1, memory_order_release);
+		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
 struct podprof_guest podprof_guest = {

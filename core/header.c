@@ -60,7 +60,7 @@ void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, cons
 	h->size = claim->size;
 	h->local_rank = claim->local_rank;
 	h->local_size = claim->local_size;
-	atomic_store_explicit(&h->claim_by, (uint32_t)claim->by, memory_order_relaxed);
+	pp_ring_set_claim_by(h, (uint32_t)claim->by);
 	h->pid = getpid();
 	h->pid_space = pp_proc_pid_space();
 	h->start_time = pp_proc_start_time(h->pid);
@@ -74,7 +74,7 @@ void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, cons
 	gethostname(h->host, sizeof(h->host) - 1);
 	h->window_first = asked->first[0];
 	h->window_last = asked->last[0];
-	atomic_store_explicit(&h->state, PP_RANK_OPEN, memory_order_relaxed);
+	pp_ring_set_state(h, PP_RANK_OPEN);
 	clock_gettime(CLOCK_REALTIME, &now);
 	h->open_tick = pp_tick_now();
 	h->open_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;

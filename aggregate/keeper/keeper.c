@@ -616,7 +616,7 @@ static int wait_for_ranks(struct pp_keeper *k)
 			if (pp_watch_gone(&k->view.rank[i]))
 				continue;
 			alive = 1;
-			training |= atomic_load_explicit(&h->state, memory_order_acquire) != PP_RANK_ENDING;
+			training |= pp_ring_state(h) != PP_RANK_ENDING;
 		}
 		if (!alive)
 			return 1;

@@ -96,7 +96,7 @@ void pp_live_look(struct pp_live *l, int64_t now_ns)
 
 static void say_where(const struct pp_ring_header *h, struct pp_live_rank *r)
 {
-	uint32_t threads = atomic_load(&h->thread_used), at = 0;
+	uint32_t threads = pp_ring_thread_used(h), at = 0;
 	struct pp_where where;
 
 	while (at < threads && at < PP_RING_THREADS &&
@@ -121,11 +121,11 @@ static void fill(struct pp_live *l, size_t i, int64_t now_ns, struct pp_live_ran
 	*r = (struct pp_live_rank){.rank = h->rank, .size = h->size, .pid = h->pid, .peer = -1, .step = p->step};
 	snprintf(r->host, sizeof(r->host), "%.71s", h->host);
 	pp_plain(r->host, "");
-	r->recording = atomic_load(&h->recording) != 0;
-	r->marks = atomic_load(&h->step_marks) != 0;
-	if (atomic_load(&h->state) == PP_RANK_ENDING) {
+	r->recording = pp_ring_recording(h) != 0;
+	r->marks = pp_ring_step_marks(h) != 0;
+	if (pp_ring_state(h) == PP_RANK_ENDING) {
 		r->state = PP_LIVE_ENDED;
-		r->exit_status = atomic_load(&h->exit_status);
+		r->exit_status = pp_ring_exit_status(h);
 	} else if (pp_ranks_has_ended(&l->view, i)) {
 		r->state = PP_LIVE_GONE;
 	}

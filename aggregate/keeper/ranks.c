@@ -18,15 +18,15 @@ int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring)
 {
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
 
-	return pp_rings_is_aside(v->rings, ring) || is_followed(v, h) ||
-	       atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING || pp_watch_gone(&v->rank[ring]);
+	return pp_rings_is_aside(v->rings, ring) || is_followed(v, h) || pp_ring_state(h) == PP_RANK_ENDING ||
+	       pp_watch_gone(&v->rank[ring]);
 }
 
 int pp_ranks_is_over(struct pp_spool_view *v, size_t ring)
 {
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
 
-	return atomic_load_explicit(&h->window_state, memory_order_acquire) >= 2 || pp_ranks_has_ended(v, ring);
+	return pp_ring_window_state(h) >= 2 || pp_ranks_has_ended(v, ring);
 }
 
 int pp_ranks_seen(const struct pp_spool_view *v)
@@ -59,7 +59,7 @@ int pp_ranks_expected(const struct pp_spool_view *v)
 
 int64_t pp_ranks_step(const struct pp_ring_header *h)
 {
-	uint32_t threads = atomic_load(&h->thread_used);
+	uint32_t threads = pp_ring_thread_used(h);
 	int64_t step = INT64_MIN;
 
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)

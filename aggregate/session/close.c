@@ -126,7 +126,7 @@ static void note_passed(const struct pp_close *c, struct pp_capture *capture)
 {
 	for (size_t i = 0; i < pp_rings_count(c->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(c->rings, i);
-		int passed = c->range ? i < c->ranges && c->range[i].passed : atomic_load(&h->window_state) >= 2;
+		int passed = c->range ? i < c->ranges && c->range[i].passed : pp_ring_window_state(h) >= 2;
 
 		for (size_t k = 0; k < capture->ranks && passed; k++)
 			if (capture->rank[k].rank == h->rank && capture->rank[k].pid == h->pid)

@@ -78,7 +78,7 @@ static void note_other_mpi(const struct pp_rings *r, struct pp_notes *n)
 	size_t ranks = 0;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		ranks += atomic_load_explicit(&pp_rings_header(r, i)->mpi_state, memory_order_relaxed) >= PP_MPI_OTHER_RUNS;
+		ranks += pp_ring_mpi_state(pp_rings_header(r, i)) >= PP_MPI_OTHER_RUNS;
 	if (ranks)
 		pp_notes_add(n,
 		             "MPI calls of %zu rank%s are not recorded: " PP_MPI_UNSEEN ". Their time counts as that "
@@ -92,8 +92,8 @@ static void note_program(const struct pp_rings *r, struct pp_notes *n)
 	uint64_t strays = 0, refused = 0;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
-		strays += atomic_load_explicit(&pp_rings_header(r, i)->code_strays, memory_order_relaxed);
-		refused += atomic_load_explicit(&pp_rings_header(r, i)->code_refused, memory_order_relaxed);
+		strays += pp_ring_code_strays(pp_rings_header(r, i));
+		refused += pp_ring_code_refused(pp_rings_header(r, i));
 	}
 	if (strays)
 		pp_notes_add(n, "%llu calls of podprof_window_stop() without a start, on all ranks", (unsigned long long)strays);

@@ -51,7 +51,7 @@ void pp_window_rows_of_window(const struct pp_ring_header *h, size_t ring, const
 	if (atomic_load_explicit(&row->number, memory_order_acquire) != index + 1)
 		return;
 	rank->started = tick_of(row->begin, rank->asked);
-	if (atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index)
+	if (pp_ring_windows_passed(h) > index)
 		rank->ended = tick_of(row->end, PP_WINDOW_NEVER);
 }
 

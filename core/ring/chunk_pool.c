@@ -87,7 +87,7 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 	p->header->version = PP_RING_VERSION;
 	p->header->byte_order = PP_RING_BYTE_ORDER;
 	p->header->record_bytes = PP_RECORD_BYTES;
-	atomic_store_explicit(&p->header->chunk_limit, chunks, memory_order_relaxed);
+	pp_ring_set_chunk_limit(p->header, chunks);
 	return 0;
 }
 
@@ -211,15 +211,15 @@ static int has_grown(struct pp_pool *p, uint32_t limit)
 	if (is_drained && !grow_file(p, limit))
 		return 1;
 	p->no_space = is_drained;
-	atomic_store_explicit(&p->header->chunk_limit, p->backed, memory_order_relaxed);
+	pp_ring_set_chunk_limit(p->header, p->backed);
 	return 0;
 }
 
 uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss)
 {
 	struct pp_ring_header *h = p->header;
-	uint32_t used = atomic_load_explicit(&h->chunk_used, memory_order_relaxed);
-	uint32_t limit = atomic_load_explicit(&h->chunk_limit, memory_order_relaxed);
+	uint32_t used = pp_ring_chunk_used(h);
+	uint32_t limit = pp_ring_chunk_limit(h);
 	uint32_t number = take_free(p, used);
 	struct pp_chunk *c;
 
@@ -238,7 +238,7 @@ uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss)
 	atomic_store_explicit(&c->next, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->drained, 0, memory_order_relaxed);
 	if (number > used)
-		atomic_store_explicit(&h->chunk_used, number, memory_order_release);
+		pp_ring_set_chunk_used(h, number);
 	return number;
 }
 

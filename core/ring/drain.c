@@ -140,7 +140,7 @@ static void remember(struct pp_drain *d, uint32_t threads)
 /* The file is shorter than its header, or a page of it was gone: no word of it means anything from here on. */
 static void lose_threads(struct pp_drain *d)
 {
-	uint32_t threads = atomic_load(&d->known->thread_used);
+	uint32_t threads = pp_ring_thread_used(d->known);
 
 	d->fill = 0;
 	if (d->lost)
@@ -186,7 +186,7 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 	if (rc)
 		goto free_header;
 	/* The header says how much address space the rank may ever need. */
-	d->limit = atomic_load_explicit(&d->known->chunk_limit, memory_order_acquire);
+	d->limit = pp_ring_chunk_limit(d->known);
 	d->chunks = d->limit < CHUNKS_MOST ? d->limit : CHUNKS_MOST;
 	d->limit = d->chunks ? d->chunks : 1;
 	d->mapped = PP_RING_HEADER_BYTES + (size_t)d->chunks * PP_CHUNK_BYTES;
@@ -241,10 +241,10 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 void pp_drain_put_aside(struct pp_drain *d, uint32_t bits, uint32_t value)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
-	uint32_t was = atomic_load_explicit(&h->aside, memory_order_relaxed), now = (was & ~bits) | value;
+	uint32_t was = pp_ring_aside(h), now = (was & ~bits) | value;
 
 	if (now != was)
-		atomic_store_explicit(&h->aside, now, memory_order_relaxed);
+		pp_ring_set_aside(h, now);
 }
 
 uint64_t pp_drain_gone(const struct pp_drain *d)
@@ -255,9 +255,9 @@ uint64_t pp_drain_gone(const struct pp_drain *d)
 void pp_drain_settle(struct pp_drain *d, uint64_t kept)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
-	uint64_t taken = atomic_load(&h->records_taken);
+	uint64_t taken = pp_ring_records_taken(h);
 
-	atomic_store(&h->records_settled, taken > kept ? taken - kept : 0);
+	pp_ring_set_records_settled(h, taken > kept ? taken - kept : 0);
 }
 
 /* After this the chunk is the rank's again. */
@@ -265,7 +265,7 @@ static void give_back(struct pp_drain *d, struct pp_chunk *c, uint32_t records)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 
-	atomic_fetch_add_explicit(&h->records_taken, records, memory_order_relaxed);
+	pp_ring_add_records_taken(h, records);
 	atomic_store_explicit(&c->drained, 1, memory_order_release);
 }
 
@@ -423,7 +423,7 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 	}
 	/* A list in a circle would never end: no run follows more links than twice the chunks there are. */
 	chunks_left = 2 * d->limit + 2;
-	threads = atomic_load_explicit(&h->thread_used, memory_order_acquire);
+	threads = pp_ring_thread_used(h);
 	if (threads > PP_RING_THREADS) {
 		d->faults++;
 		threads = PP_RING_THREADS;

@@ -240,6 +240,58 @@ struct pp_ring_header {
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };
 
+/* The header's words by name, pp_ring_NAME(h) and pp_ring_set_NAME(h, value); nobody reads or writes them otherwise.
+ *
+ * PUBLISHED: what the word covers is stored before it, and seen by who has read it.
+ * ALONE: the word says nothing of other memory.
+ * COUNTER: any thread adds by pp_ring_add_NAME(h, more); it says nothing of other memory either. */
+#define PP_RING_LOAD(type, name, order)                                                                                            \
+	static inline type pp_ring_##name(const struct pp_ring_header *h)                                                          \
+	{                                                                                                                          \
+		return atomic_load_explicit(&h->name, order);                                                                      \
+	}
+#define PP_RING_STORE(type, name, order)                                                                                           \
+	static inline void pp_ring_set_##name(struct pp_ring_header *h, type value)                                                \
+	{                                                                                                                          \
+		atomic_store_explicit(&h->name, value, order);                                                                     \
+	}
+#define PP_RING_PUBLISHED(type, name) PP_RING_LOAD(type, name, memory_order_acquire) PP_RING_STORE(type, name, memory_order_release)
+#define PP_RING_ALONE(type, name) PP_RING_LOAD(type, name, memory_order_relaxed) PP_RING_STORE(type, name, memory_order_relaxed)
+#define PP_RING_COUNTER(type, name)                                                                                                \
+	PP_RING_LOAD(type, name, memory_order_relaxed)                                                                             \
+	static inline void pp_ring_add_##name(struct pp_ring_header *h, type more)                                                 \
+	{                                                                                                                          \
+		atomic_fetch_add_explicit(&h->name, more, memory_order_relaxed);                                                   \
+	}
+
+PP_RING_PUBLISHED(uint32_t, state)          /* ENDING: exit_status, and all that was committed */
+PP_RING_PUBLISHED(uint32_t, chunk_used)     /* memory of the chunks up to it */
+PP_RING_PUBLISHED(uint32_t, thread_used)    /* the slots below it: memory, tid, is_main, name */
+PP_RING_PUBLISHED(uint32_t, window_state)   /* window_first, window_last, the rows */
+PP_RING_PUBLISHED(uint64_t, windows_passed) /* `end` of their rows, and all records before it */
+PP_RING_PUBLISHED(uint64_t, code_windows)   /* their rows in code[] */
+PP_RING_PUBLISHED(uint64_t, request)        /* request_row */
+PP_RING_PUBLISHED(uint32_t, domains)        /* domain[] below it */
+PP_RING_PUBLISHED(uint32_t, categories)     /* category[] below it */
+PP_RING_PUBLISHED(uint32_t, notes_used)     /* note[] below it */
+PP_RING_PUBLISHED(uint32_t, coordinator)    /* coordinator_why */
+PP_RING_PUBLISHED(uint32_t, step_told)      /* step_rule */
+PP_RING_PUBLISHED(uint32_t, claim_by)       /* rank, size */
+PP_RING_PUBLISHED(uint32_t, mpi_state)
+PP_RING_PUBLISHED(uint32_t, net_wanted)
+PP_RING_ALONE(int32_t, exit_status) /* `state` covers it */
+PP_RING_ALONE(uint32_t, chunk_limit)
+PP_RING_ALONE(uint32_t, recording)
+PP_RING_ALONE(uint32_t, step_marks)
+PP_RING_ALONE(uint32_t, aside) /* the keeper alone writes it */
+PP_RING_ALONE(uint32_t, claim_beside)
+PP_RING_ALONE(uint64_t, records_settled)
+PP_RING_COUNTER(uint64_t, records_taken)
+PP_RING_COUNTER(uint64_t, lost_threads)
+PP_RING_COUNTER(uint32_t, signals)
+PP_RING_COUNTER(uint32_t, code_strays)
+PP_RING_COUNTER(uint32_t, code_refused)
+
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };
 
 enum { PP_RING_HEADER_BYTES = 256 * 1024 };

@@ -130,7 +130,7 @@ static void collect(struct pp_thread_ring *t, int all)
 
 static void collect_all(void)
 {
-	uint32_t used = atomic_load_explicit(&pp_ring_pool.header->thread_used, memory_order_relaxed);
+	uint32_t used = pp_ring_thread_used(pp_ring_pool.header);
 
 	for (uint32_t i = 0; i < used; i++)
 		collect(&rings[i], atomic_load_explicit(&rings[i].slot->state, memory_order_acquire) == PP_THREAD_FREE);
@@ -148,7 +148,7 @@ static void set_cursor(struct pp_thread_ring *t, struct pp_chunk *c, struct pp_r
 static struct pp_thread_ring *free_slot(void)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
-	uint32_t used = atomic_load_explicit(&h->thread_used, memory_order_relaxed);
+	uint32_t used = pp_ring_thread_used(h);
 
 	for (uint32_t i = 0; i < used; i++) {
 		if (atomic_load_explicit(&h->thread[i].state, memory_order_acquire) != PP_THREAD_FREE)
@@ -220,7 +220,7 @@ static int go_on(struct pp_thread_ring *t, int may_link)
  * many end while the keeper looks elsewhere. Lock held. */
 static struct pp_thread_ring *take_over(void)
 {
-	uint32_t used = atomic_load_explicit(&pp_ring_pool.header->thread_used, memory_order_relaxed);
+	uint32_t used = pp_ring_thread_used(pp_ring_pool.header);
 	int has_room = 1;
 
 	for (uint32_t i = 0; i < used; i++) {
@@ -267,8 +267,8 @@ static struct pp_thread_ring *enter(void)
 		s->where.step = INT64_MIN;
 		s->where.peer = -1;
 		atomic_store_explicit(&s->state, PP_THREAD_LIVE, memory_order_release);
-		if (t->number >= atomic_load_explicit(&h->thread_used, memory_order_relaxed))
-			atomic_store_explicit(&h->thread_used, t->number + 1, memory_order_release);
+		if (t->number >= pp_ring_thread_used(h))
+			pp_ring_set_thread_used(h, t->number + 1);
 	}
 	pthread_mutex_unlock(&lock);
 	return t;
@@ -319,7 +319,7 @@ void pp_ring_lose(enum pp_loss loss)
 	if (!pp_ring_pool.header || pp_rings_are_copied())
 		return;
 	if (t == &none || t == &ended)
-		atomic_fetch_add_explicit(&pp_ring_pool.header->lost_threads, 1, memory_order_relaxed);
+		pp_ring_add_lost_threads(pp_ring_pool.header, 1);
 	else
 		count(t, loss);
 }
@@ -429,7 +429,7 @@ void pp_ring_name_thread(uint32_t tid, const char *name)
 	self = pp_thread_self;
 	pp_thread_self = &ended; /* a signal handler that comes now would wait for the lock: it finds a thread without a ring */
 	pthread_mutex_lock(&lock);
-	used = atomic_load_explicit(&h->thread_used, memory_order_relaxed);
+	used = pp_ring_thread_used(h);
 	for (uint32_t i = 0; i < used; i++) {
 		struct pp_thread_slot *s = &h->thread[i];
 

@@ -67,10 +67,10 @@ static void step_rule(const char *text)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
-	if (!pp_guest_is_rank() || !text || atomic_load_explicit(&h->step_told, memory_order_relaxed))
+	if (!pp_guest_is_rank() || !text || pp_ring_step_told(h))
 		return;
 	snprintf(h->step_rule, sizeof(h->step_rule), "%s", text);
-	atomic_store_explicit(&h->step_told, 1, memory_order_release); /* the rule is whole */
+	pp_ring_set_step_told(h, 1); /* the rule is whole */
 }
 
 static void put_group(uint64_t id, uint32_t size, enum pp_comm_text what, const void *text, size_t length)
@@ -164,7 +164,7 @@ static void say(const char *text)
 static void want_net(void)
 {
 	if (pp_guest_is_rank())
-		atomic_store_explicit(&pp_ring_pool.header->net_wanted, 1, memory_order_release);
+		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
 static uint32_t claim_group(int32_t rank, int32_t size, int own)

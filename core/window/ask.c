@@ -168,5 +168,5 @@ void pp_ask_say(struct pp_ask *a)
 		return;
 	a->said = word;
 	/* Release: rows, and records that were written before, are whole when the word is seen. */
-	atomic_store_explicit(&a->header->request, word, memory_order_release);
+	pp_ring_set_request(a->header, word);
 }

@@ -38,7 +38,7 @@ static uint64_t add_row(struct pp_by_code *b, const char *name, int64_t first, i
 	atomic_store_explicit(&row->state, begin ? PP_CODE_BEGUN : PP_CODE_ASKED, memory_order_relaxed);
 	atomic_store_explicit(&row->number, place + 1, memory_order_release);
 	b->count = place + 1;
-	atomic_store_explicit(&b->header->code_windows, b->count, memory_order_release);
+	pp_ring_set_code_windows(b->header, b->count);
 	return place;
 }
 

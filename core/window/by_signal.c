@@ -15,7 +15,7 @@ static void on_signal(int number)
 
 	(void)number;
 	if (h && pp_guest_is_rank()) /* a forked child has the handler too */
-		atomic_fetch_add_explicit(&h->signals, 1, memory_order_relaxed);
+		pp_ring_add_signals(h, 1);
 }
 
 void pp_by_signal_start(const char *name)

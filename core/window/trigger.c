@@ -79,7 +79,7 @@ static int64_t least(int64_t a, int64_t b)
 /* The first mark is looked at whatever is asked for: that steps are marked is news to the keeper. */
 static int64_t quiet(void)
 {
-	if (!atomic_load_explicit(&pp_ring_pool.header->step_marks, memory_order_relaxed))
+	if (!pp_ring_step_marks(pp_ring_pool.header))
 		return INT64_MIN;
 	return least(pp_plan_quiet(&plan), least(pp_ask_quiet(&ask), pp_by_code_quiet(&code)));
 }
@@ -112,9 +112,9 @@ static void settle(int at_mark)
 	                              pp_by_code_has(&code, here),
 	                      memory_order_relaxed);
 	/* The keeper goes when all ranks have passed the options' last window, unless the program goes on. */
-	atomic_store_explicit(&h->window_state, (uint32_t)(code.count ? PP_WINDOW_INSIDE : plan.now.state), memory_order_release);
+	pp_ring_set_window_state(h, (uint32_t)(code.count ? PP_WINDOW_INSIDE : plan.now.state));
 	/* Release: rows and records of the windows that are over are whole. */
-	atomic_store_explicit(&h->windows_passed, plan.passed, memory_order_release);
+	pp_ring_set_windows_passed(h, plan.passed);
 	pp_by_code_settle(&code);
 	pp_ask_say(&ask);
 	if (pp_ask_settled(&ask))
@@ -299,8 +299,8 @@ void pp_trigger_mark(int64_t number)
 		errno = saved;
 		return;
 	}
-	if (!atomic_load_explicit(&h->step_marks, memory_order_relaxed))
-		atomic_store_explicit(&h->step_marks, 1, memory_order_relaxed);
+	if (!pp_ring_step_marks(h))
+		pp_ring_set_step_marks(h, 1);
 	have = take();
 	if (have) {
 		look_first();
@@ -359,7 +359,7 @@ void pp_trigger_close(void)
 		return;
 	do {
 		if (now <= 0) {
-			atomic_fetch_add_explicit(&pp_ring_pool.header->code_strays, 1, memory_order_relaxed);
+			pp_ring_add_code_strays(pp_ring_pool.header, 1);
 			return;
 		}
 	} while (!atomic_compare_exchange_weak(&depth, &now, now - 1));
@@ -383,6 +383,6 @@ int pp_trigger_steps(int64_t first, int64_t last)
 		give();
 	}
 	if (rc)
-		atomic_fetch_add_explicit(&pp_ring_pool.header->code_refused, 1, memory_order_relaxed);
+		pp_ring_add_code_refused(pp_ring_pool.header, 1);
 	return rc;
 }

@@ -54,7 +54,7 @@ static const char *status_of(const struct pp_ring_header *h, const struct pp_ran
 	int gone;
 
 	pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
-	gone = watch.is_foreign ? atomic_load(&h->window_state) < 2 : pp_watch_gone(&watch);
+	gone = watch.is_foreign ? pp_ring_window_state(h) < 2 : pp_watch_gone(&watch);
 	pp_watch_close(&watch);
 	return rank->exit_known || !gone ? "delivered" : "partial: ended without its exit handler (killed, or _exit)";
 }

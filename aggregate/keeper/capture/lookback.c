@@ -115,7 +115,7 @@ void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, 
 
 		to = begun <= to ? begun - 1 : to;
 		/* What a rank does before its first step is the first window's. */
-		if (from <= to && atomic_load_explicit(&h->step_marks, memory_order_relaxed))
+		if (from <= to && pp_ring_step_marks(h))
 			pp_rings_drop_between(rings, i, from, to);
 	}
 }

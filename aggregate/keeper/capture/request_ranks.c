@@ -10,8 +10,7 @@
 
 int pp_requests_counts(struct pp_spool_view *v, size_t ring)
 {
-	return atomic_load_explicit(&pp_rings_header(v->rings, ring)->step_marks, memory_order_relaxed) &&
-	       !pp_ranks_has_ended(v, ring);
+	return pp_ring_step_marks(pp_rings_header(v->rings, ring)) && !pp_ranks_has_ended(v, ring);
 }
 
 /* The highest step of all ranks; INT64_MIN: none marks any. */
@@ -51,7 +50,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 /* What this rank made of the request; NONE: it has not looked yet. */
 enum pp_request_state pp_requests_word(const struct pp_requests *r, const struct pp_ring_header *h)
 {
-	uint64_t word = atomic_load_explicit(&h->request, memory_order_acquire);
+	uint64_t word = pp_ring_request(h);
 
 	return word >> 8 == r->number ? (enum pp_request_state)(word & 0xff) : PP_REQUEST_NONE;
 }

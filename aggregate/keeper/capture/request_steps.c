@@ -26,7 +26,7 @@ static int can_agree(const struct pp_requests *r, struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings) && !r->no_agreement; i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
 
-		if (!pp_requests_counts(v, i) || atomic_load_explicit(&h->coordinator, memory_order_acquire) != PP_COORDINATOR_MPI)
+		if (!pp_requests_counts(v, i) || pp_ring_coordinator(h) != PP_COORDINATOR_MPI)
 			return 0;
 		ranks++;
 	}

@@ -38,7 +38,7 @@ static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64
 
 static uint64_t passed(const struct pp_ring_header *h)
 {
-	return atomic_load_explicit(&h->windows_passed, memory_order_acquire);
+	return pp_ring_windows_passed(h);
 }
 
 /* The first window from `from` on that has begun on any rank. */
@@ -93,7 +93,7 @@ static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
 
-		see_rank(&p, passed(h), atomic_load_explicit(&h->step_marks, memory_order_relaxed) != 0, pp_ranks_has_ended(v, i));
+		see_rank(&p, passed(h), pp_ring_step_marks(h) != 0, pp_ranks_has_ended(v, i));
 	}
 	for (size_t i = 0; i < others; i++)
 		see_rank(&p, other[i].windows_passed, other[i].marks, other[i].gone);
@@ -220,7 +220,7 @@ static const struct pp_code_row *code_row_of(const struct pp_ring_header *h, uin
 
 static uint64_t count_of(const struct pp_ring_header *h)
 {
-	return atomic_load_explicit(&h->code_windows, memory_order_acquire);
+	return pp_ring_code_windows(h);
 }
 
 static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)

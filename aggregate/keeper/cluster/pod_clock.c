@@ -86,8 +86,7 @@ static int is_recording(const struct pp_pod *p)
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
 
-		if (atomic_load_explicit(&h->recording, memory_order_relaxed) &&
-		    atomic_load_explicit(&h->state, memory_order_relaxed) != PP_RANK_ENDING)
+		if (pp_ring_recording(h) && pp_ring_state(h) != PP_RANK_ENDING)
 			return 1;
 	}
 	for (size_t i = 0; i < p->ranks; i++)

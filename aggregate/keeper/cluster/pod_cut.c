@@ -10,7 +10,7 @@
 
 static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
-	uint64_t word = atomic_load_explicit(&h->request, memory_order_acquire), number = *(const uint64_t *)context;
+	uint64_t word = pp_ring_request(h), number = *(const uint64_t *)context;
 	pp_tick begin = h->request_row.begin, end = h->request_row.end;
 
 	if (word >> 8 != number || ((word & 0xff) != PP_REQUEST_STARTED && (word & 0xff) != PP_REQUEST_PASSED) ||
@@ -36,9 +36,7 @@ static int ticks_of_window(const struct pp_ring_header *h, const void *context, 
 	if (!row)
 		return 0;
 	*ret_from = index && row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
-	*ret_to = atomic_load_explicit(&h->windows_passed, memory_order_acquire) > index && row->end < (pp_tick)INT64_MAX
-	                  ? (int64_t)row->end
-	                  : INT64_MAX;
+	*ret_to = pp_ring_windows_passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 	return *ret_to < INT64_MAX ? PP_TICKS_PASSED : 1;
 }
 

@@ -39,7 +39,7 @@ static int is_replaced(const struct pp_rings *r, size_t i)
 
 static const struct pp_where *where_of(const struct pp_ring_header *h)
 {
-	uint32_t threads = atomic_load(&h->thread_used);
+	uint32_t threads = pp_ring_thread_used(h);
 
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
 		if (h->thread[i].is_main && atomic_load(&h->thread[i].state) == PP_THREAD_LIVE)
@@ -52,18 +52,18 @@ static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 	struct pp_spool_view *v = p->o.job->view;
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
 	const struct pp_where *where = where_of(h);
-	int ended = atomic_load_explicit(&h->state, memory_order_acquire) == PP_RANK_ENDING;
+	int ended = pp_ring_state(h) == PP_RANK_ENDING;
 
 	*r = (struct pp_wire_rank){.rank = h->rank, .pid = h->pid, .step = pp_ranks_step(h), .peer = -1};
 	r->state = ended ? PP_WIRE_ENDED : pp_ranks_has_ended(v, ring) ? PP_WIRE_DIED : PP_WIRE_RUNNING;
 	r->over = pp_ranks_is_over(v, ring);
-	r->marks = atomic_load_explicit(&h->step_marks, memory_order_relaxed) != 0;
-	r->recording = atomic_load_explicit(&h->recording, memory_order_relaxed) != 0;
-	r->windows_passed = atomic_load_explicit(&h->windows_passed, memory_order_acquire);
-	r->request = atomic_load_explicit(&h->request, memory_order_acquire);
+	r->marks = pp_ring_step_marks(h) != 0;
+	r->recording = pp_ring_recording(h) != 0;
+	r->windows_passed = pp_ring_windows_passed(h);
+	r->request = pp_ring_request(h);
 	r->first = h->request_row.first;
 	r->last = h->request_row.last;
-	r->signals = atomic_load_explicit(&h->signals, memory_order_relaxed);
+	r->signals = pp_ring_signals(h);
 	if (where && where->call) {
 		r->call = where->call;
 		r->comm = where->comm;

@@ -196,7 +196,7 @@ static int spans(const struct pp_pod *p)
 	/* What a launcher takes for one host may be containers, with a keeper each. */
 	if ((h->local_size <= 0 || in_container()) && pp_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
 		return 1;
-	return atomic_load_explicit(&h->net_wanted, memory_order_acquire) != 0;
+	return pp_ring_net_wanted(h) != 0;
 }
 
 static void decide(struct pp_pod *p)

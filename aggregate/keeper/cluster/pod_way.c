@@ -114,11 +114,11 @@ static const char *why_not_mpi(const struct pp_pod *p)
 	int zero = pp_pod_zero(p);
 	const struct pp_ring_header *h = zero >= 0 ? pp_rings_header(p->o.job->view->rings, (size_t)zero) : NULL;
 
-	if (!h || !atomic_load_explicit(&h->mpi_state, memory_order_acquire))
+	if (!h || !pp_ring_mpi_state(h))
 		return "the job does not call MPI";
-	if (atomic_load(&h->mpi_state) >= PP_MPI_OTHER_RUNS)
+	if (pp_ring_mpi_state(h) >= PP_MPI_OTHER_RUNS)
 		return "the job's MPI is not Open MPI";
-	if (atomic_load_explicit(&h->coordinator, memory_order_acquire) == PP_COORDINATOR_NONE && h->coordinator_why[0])
+	if (pp_ring_coordinator(h) == PP_COORDINATOR_NONE && h->coordinator_why[0])
 		return h->coordinator_why;
 	return "its invitation came after the file's";
 }

@@ -90,7 +90,7 @@ static int any_begins(struct pp_sampler *s, const struct pp_rings *rings)
 	int any = 0;
 
 	for (size_t i = 0; i < s->rings; i++) {
-		int recording = atomic_load_explicit(&pp_rings_header(rings, i)->recording, memory_order_relaxed) != 0;
+		int recording = pp_ring_recording(pp_rings_header(rings, i)) != 0;
 
 		any |= recording && !s->ring[i].recording;
 		s->ring[i].recording = recording;

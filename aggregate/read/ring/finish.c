@@ -218,12 +218,12 @@ static void take_domains(const struct pp_ring_header *h, struct pp_rank *rank)
 
 static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, int first)
 {
-	uint32_t used = atomic_load(&h->chunk_used), limit = atomic_load(&h->chunk_limit);
+	uint32_t used = pp_ring_chunk_used(h), limit = pp_ring_chunk_limit(h);
 	int64_t open_tick = h->open_tick < PP_TICK_MOST ? (int64_t)h->open_tick : 0;
 
 	rank->ring_bytes += PP_RING_HEADER_BYTES + (uint64_t)(used < limit ? used : limit) * PP_CHUNK_BYTES;
-	rank->step_marks |= atomic_load(&h->step_marks) != 0;
-	if (atomic_load_explicit(&h->step_told, memory_order_acquire) && !rank->step_rule[0])
+	rank->step_marks |= pp_ring_step_marks(h) != 0;
+	if (pp_ring_step_told(h) && !rank->step_rule[0])
 		take_rule(h, rank);
 	if (first || open_tick < rank->open_tick)
 		rank->open_tick = open_tick;
@@ -235,14 +235,14 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 	copy_text(rank->options, sizeof(rank->options), h->options, sizeof(h->options));
 	copy_text(rank->version, sizeof(rank->version), h->podprof_version, sizeof(h->podprof_version));
 	copy_text(rank->command, sizeof(rank->command), h->command, sizeof(h->command));
-	rank->exit_known = atomic_load(&h->state) == PP_RANK_ENDING;
-	rank->exit_status = rank->exit_known ? atomic_load(&h->exit_status) : 0;
+	rank->exit_known = pp_ring_state(h) == PP_RANK_ENDING;
+	rank->exit_status = rank->exit_known ? pp_ring_exit_status(h) : 0;
 }
 
 /* From the where-am-I lines: they are kept outside windows too. */
 static void take_last_step(const struct pp_ring_header *h, struct pp_rank *rank)
 {
-	uint32_t threads = atomic_load(&h->thread_used);
+	uint32_t threads = pp_ring_thread_used(h);
 
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
 		if (h->thread[i].where.step > rank->last_step)

@@ -200,8 +200,7 @@ static int records_in_windows(const struct pp_ring_header *h)
 
 	for (int i = 0; i < PP_WINDOW_ROWS; i++)
 		rows |= atomic_load_explicit(&h->window[i].number, memory_order_relaxed) != 0;
-	return rows || h->window_last > h->window_first || h->request_row.begin ||
-	       atomic_load_explicit(&h->code_windows, memory_order_relaxed);
+	return rows || h->window_last > h->window_first || h->request_row.begin || pp_ring_code_windows(h);
 }
 
 int pp_lane_is_unbalanced(const struct pp_lane *lane)
@@ -212,7 +211,7 @@ int pp_lane_is_unbalanced(const struct pp_lane *lane)
 /* The thread, or the rank, has ended as programs do: what is open now never ends. */
 static int never_ends(const struct pp_lane *lane, int thread_ended)
 {
-	return (thread_ended || atomic_load(&lane->pair->header->state) == PP_RANK_ENDING) && pp_lane_is_unbalanced(lane);
+	return (thread_ended || pp_ring_state(lane->pair->header) == PP_RANK_ENDING) && pp_lane_is_unbalanced(lane);
 }
 
 void pp_stack_close(struct pp_stack *s, int64_t end)

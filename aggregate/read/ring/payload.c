@@ -62,7 +62,7 @@ static void put_hex(struct out *o, const char *bytes, size_t length, uint32_t si
 /* The row of kind and id, copied into `row` (PP_RING_NOTES bytes); NULL where there is none that makes sense. */
 static const struct pp_ring_note *find(const struct pp_ring_header *h, int kind, uint16_t domain, uint64_t id, void *row)
 {
-	uint32_t used = atomic_load_explicit(&h->notes_used, memory_order_acquire);
+	uint32_t used = pp_ring_notes_used(h);
 	struct pp_ring_note n;
 
 	if (used > PP_RING_NOTES)

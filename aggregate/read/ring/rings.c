@@ -126,13 +126,12 @@ void pp_rings_drain_all(struct pp_rings *r)
 
 static uint32_t claim_of(const struct pp_ring *ring)
 {
-	return atomic_load_explicit(&pp_drain_header(ring->drain)->claim_by, memory_order_acquire);
+	return pp_ring_claim_by(pp_drain_header(ring->drain));
 }
 
 static int may_displace(const struct pp_ring *ring)
 {
-	return claim_of(ring) == PP_CLAIM_MEMBER ||
-	       atomic_load_explicit(&pp_drain_header(ring->drain)->claim_beside, memory_order_relaxed);
+	return claim_of(ring) == PP_CLAIM_MEMBER || pp_ring_claim_beside(pp_drain_header(ring->drain));
 }
 
 /* The other ring's process is that rank, although this one's said so first. */
@@ -142,7 +141,7 @@ static int is_displaced(const struct pp_ring *ring, const struct pp_ring *by)
 
 	pp_drain_rank(ring->drain, &rank, &size);
 	pp_drain_rank(by->drain, &other, &others);
-	if (atomic_load_explicit(&pp_drain_header(by->drain)->claim_beside, memory_order_relaxed) && other == rank)
+	if (pp_ring_claim_beside(pp_drain_header(by->drain)) && other == rank)
 		return claim_of(by) > claim_of(ring);
 	return claim_of(by) == PP_CLAIM_MEMBER && claim_of(ring) < PP_CLAIM_MEMBER && size == 1 && others > 1;
 }
@@ -164,7 +163,7 @@ void pp_rings_put_aside(struct pp_rings *r)
 
 int pp_rings_is_aside(const struct pp_rings *r, size_t index)
 {
-	return (atomic_load_explicit(&pp_rings_header(r, index)->aside, memory_order_relaxed) & PP_ASIDE_NO_RANK) != 0;
+	return (pp_ring_aside(pp_rings_header(r, index)) & PP_ASIDE_NO_RANK) != 0;
 }
 
 static int has_rank(const struct pp_rings *r, int pid)
@@ -181,8 +180,7 @@ void pp_rings_let_go(struct pp_rings *r, size_t index)
 	uint32_t told = PP_ASIDE_LOOKED;
 	int pid = h->pid;
 
-	if (atomic_load_explicit(&h->state, memory_order_acquire) != PP_RANK_ENDING ||
-	    atomic_load_explicit(&h->aside, memory_order_relaxed) & PP_ASIDE_LOOKED || h->pid_space != pp_proc_pid_space())
+	if (pp_ring_state(h) != PP_RANK_ENDING || pp_ring_aside(h) & PP_ASIDE_LOOKED || h->pid_space != pp_proc_pid_space())
 		return;
 	for (int up = 0; up < UP_MOST && (pid = pp_proc_parent(pid)) > 1; up++)
 		told |= has_rank(r, pid) ? PP_ASIDE_BELOW : 0;

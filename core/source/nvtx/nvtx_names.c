@@ -88,7 +88,7 @@ static void copy_domain(uint32_t i)
 	if (!published || pp_rings_are_copied())
 		return;
 	published->domain[i] = domains[i].name;
-	atomic_store_explicit(&published->domains, i + 1, memory_order_release);
+	pp_ring_set_domains(published, i + 1);
 }
 
 static void copy_category(uint32_t i)
@@ -96,8 +96,8 @@ static void copy_category(uint32_t i)
 	if (!published || pp_rings_are_copied())
 		return;
 	published->category[i] = categories[i];
-	if (i >= atomic_load_explicit(&published->categories, memory_order_relaxed))
-		atomic_store_explicit(&published->categories, i + 1, memory_order_release);
+	if (i >= pp_ring_categories(published))
+		pp_ring_set_categories(published, i + 1);
 }
 
 void *pp_nvtx_domain_create(const char *name, void *foreign)

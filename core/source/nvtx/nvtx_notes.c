@@ -45,7 +45,7 @@ static void commit(struct pp_ring_note *n, size_t bytes)
 	n->bytes = (uint16_t)bytes;
 	if (published && !pp_rings_are_copied()) {
 		memcpy((char *)published->note + at, n, bytes);
-		atomic_store_explicit(&published->notes_used, at + (uint32_t)bytes, memory_order_release);
+		pp_ring_set_notes_used(published, at + (uint32_t)bytes);
 	}
 	atomic_store_explicit(&used, at + (uint32_t)bytes, memory_order_release);
 }
@@ -239,7 +239,7 @@ void pp_nvtx_notes_publish(void)
 	published = pp_ring_pool.header;
 	n = atomic_load_explicit(&used, memory_order_relaxed);
 	memcpy(published->note, log_words, n);
-	atomic_store_explicit(&published->notes_used, n, memory_order_release);
+	pp_ring_set_notes_used(published, n);
 	pthread_mutex_unlock(&lock);
 }
 
