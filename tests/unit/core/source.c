@@ -25,7 +25,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static pthread_t thread;
 static uint64_t held[HELD]; /* what the device has said and nobody has written */
-static int count, is_over, is_stuck, windows_on, windows_off, threads_ended, is_timed_out;
+static int count, is_writing, is_over, is_stuck, windows_on, windows_off, threads_ended, is_timed_out;
 
 static void *drain(void *arg)
 {
@@ -36,9 +36,11 @@ static void *drain(void *arg)
 			        .kind = PP_RECORD_MARK, .length = 6, .range = {.id = held[--count], .text = "kernel"}};
 
 			r.tick = held[count];
+			is_writing = 1;
 			pthread_mutex_unlock(&lock);
 			guest->put(&r, NULL, 0);
 			pthread_mutex_lock(&lock);
+			is_writing = 0;
 			pthread_cond_broadcast(&changed);
 		}
 		if (!is_over)
@@ -62,7 +64,7 @@ static void flush(int64_t deadline_ms)
 	CHECK(deadline_ms < pp_now_ms() + LONGEST_MS);
 	pthread_mutex_lock(&lock);
 	pthread_cond_broadcast(&changed);
-	while (count && !rc)
+	while ((count || is_writing) && !rc)
 		rc = pthread_cond_timedwait(&changed, &lock, &until);
 	is_timed_out |= rc == ETIMEDOUT;
 	pthread_mutex_unlock(&lock);
