@@ -59,25 +59,26 @@ static const char *status_of(const struct pp_ring_header *h, const struct pp_ran
 	return rank->exit_known || !gone ? "delivered" : "partial: ended without its exit handler (killed, or _exit)";
 }
 
-int pp_job_close(const struct pp_windows_job *job, struct pp_close *c, struct pp_err *err)
+int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given, struct pp_err *err)
 {
-	struct pp_session_options options = *c->options;
+	struct pp_session_options options = *given->options;
 	struct pp_host_clock wall = {.bound_ns = PP_BOUND_UNKNOWN};
+	struct pp_close c = *given;
 	int rc;
 
 	if (pp_wall_watch_tell(job->wall, &wall))
 		return pp_err_set(err, -ENOMEM, "no memory for what is known of this host's clock");
 	options.wall = &job->wall->wall;
-	c->options = &options;
-	c->rings = job->view->rings;
-	c->refused = job->view->refused;
-	c->notes = &job->view->notes;
-	c->status_of = status_of;
-	c->first = job->first;
-	c->sampler = job->sampler;
-	c->give_samples = pp_sampler_give;
-	c->wall = &wall;
-	rc = pp_close_session(c, err);
+	c.options = &options;
+	c.rings = job->view->rings;
+	c.refused = job->view->refused;
+	c.notes = &job->view->notes;
+	c.status_of = status_of;
+	c.first = job->first;
+	c.sampler = job->sampler;
+	c.give_samples = pp_sampler_give;
+	c.wall = &wall;
+	rc = pp_close_session(&c, err);
 	pp_host_clock_release(&wall);
 	return rc;
 }

@@ -31,7 +31,7 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 
 /* A window's edge, before the fork: the wall clock is read. */
 void pp_writing_edge(const struct pp_windows_job *job);
-/* pp_close_session() with all that the job has; `c` says options, message and ranges. */
-int pp_job_close(const struct pp_windows_job *job, struct pp_close *c, struct pp_err *err);
+/* pp_close_session() with all that the job has; `given` says options, message and ranges. */
+int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given, struct pp_err *err);
 
 #endif
