@@ -147,11 +147,11 @@ void pp_asker_find(const char *logdir, struct pp_asker_list *ret_list)
 		closedir(d);
 }
 
-static int send_line(const char *spool, const struct pp_wish *wish, struct pp_err *err)
+static int send_line(const char *spool, const struct pp_capture_request *request, struct pp_err *err)
 {
 	struct sockaddr_un address;
 	int directory = -1, fd, n, rc = pp_requests_address(spool, &address, &directory);
-	char line[PP_WISH_LINE];
+	char line[PP_CAPTURE_REQUEST_LINE];
 
 	if (rc)
 		return pp_err_set(err, rc, "cannot open '%s': %s", spool, pp_why(-rc));
@@ -161,7 +161,7 @@ static int send_line(const char *spool, const struct pp_wish *wish, struct pp_er
 		                pp_why(errno));
 		goto close_files;
 	}
-	n = pp_wish_line(wish, line, sizeof(line));
+	n = pp_capture_request_line(request, line, sizeof(line));
 	if (send(fd, line, (size_t)n, MSG_NOSIGNAL) == n) {
 		close(directory);
 		return fd;
@@ -192,8 +192,8 @@ static size_t show_waits(char *text, size_t used, void (*progress)(const char *w
 	return used;
 }
 
-static int ask_socket(const char *spool, const struct pp_wish *wish, void (*progress)(const char *what), char **ret_answer,
-                      struct pp_err *err)
+static int ask_socket(const char *spool, const struct pp_capture_request *request, void (*progress)(const char *what),
+                      char **ret_answer, struct pp_err *err)
 {
 	size_t used = 0, room = 8192;
 	char *text = malloc(room);
@@ -201,7 +201,7 @@ static int ask_socket(const char *spool, const struct pp_wish *wish, void (*prog
 
 	if (!text)
 		return pp_err_set(err, -ENOMEM, "no memory for an answer");
-	fd = send_line(spool, wish, err);
+	fd = send_line(spool, request, err);
 	if (fd < 0) {
 		free(text);
 		return fd;
@@ -258,10 +258,10 @@ static void take_signals(const char *request)
 		sigaction(number[i], &action, NULL);
 }
 
-static int put_request(const struct files *f, const struct pp_wish *wish)
+static int put_request(const struct files *f, const struct pp_capture_request *request)
 {
-	char line[PP_WISH_LINE];
-	int n = pp_wish_line(wish, line, sizeof(line)), rc = 0;
+	char line[PP_CAPTURE_REQUEST_LINE];
+	int n = pp_capture_request_line(request, line, sizeof(line)), rc = 0;
 	int fd = open(f->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -354,8 +354,8 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
 	                  job->directory, job->pid, job->host, job->directory);
 }
 
-static int ask_file(const struct pp_asker *job, const struct pp_wish *wish, void (*progress)(const char *what), char **ret_answer,
-                    struct pp_err *err)
+static int ask_file(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
+                    char **ret_answer, struct pp_err *err)
 {
 	struct files f;
 	uint64_t name = 0;
@@ -367,7 +367,7 @@ static int ask_file(const struct pp_asker *job, const struct pp_wish *wish, void
 	snprintf(f.part, sizeof(f.part), "%s/%016llx.new", job->directory, (unsigned long long)name);
 	snprintf(f.answer, sizeof(f.answer), "%s/%016llx.answer", job->directory, (unsigned long long)name);
 	take_signals(f.request);
-	rc = put_request(&f, wish);
+	rc = put_request(&f, request);
 	snprintf(f.part, sizeof(f.part), "%s/%016llx.part", job->directory, (unsigned long long)name);
 	if (rc == -ENOENT)
 		pp_err_set(err, rc, "the job on %s takes no requests any more: it is at its end",
@@ -380,12 +380,12 @@ static int ask_file(const struct pp_asker *job, const struct pp_wish *wish, void
 	return rc;
 }
 
-int pp_asker_ask(const struct pp_asker *job, const struct pp_wish *wish, void (*progress)(const char *what), char **ret_answer,
-                 struct pp_err *err)
+int pp_asker_ask(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
+                 char **ret_answer, struct pp_err *err)
 {
-	int rc = *job->spool ? ask_socket(job->spool, wish, progress, ret_answer, err) : -ENOENT;
+	int rc = *job->spool ? ask_socket(job->spool, request, progress, ret_answer, err) : -ENOENT;
 
 	if (rc && *job->directory)
-		rc = ask_file(job, wish, progress, ret_answer, err);
+		rc = ask_file(job, request, progress, ret_answer, err);
 	return rc;
 }

@@ -1,9 +1,9 @@
 /* Asks the keepers of live jobs: by their socket on this node, else by a request file in the log directory. In: a log directory, a
- * wish. Out: their answers. Called by cmd_capture.c and cmd_status.c. */
+ * request. Out: their answers. Called by cmd_capture.c and cmd_status.c. */
 #ifndef PP_LAUNCHERS_ASK_ASKER_H
 #define PP_LAUNCHERS_ASK_ASKER_H
 
-#include "aggregate/keeper/capture/wish.h"
+#include "aggregate/keeper/capture/capture_request.h"
 #include "launchers/run/spool.h"
 
 enum { PP_ASKERS = 16, PP_ASKER_PATH = 4352 };
@@ -27,7 +27,7 @@ struct pp_asker_list {
 void pp_asker_find(const char *logdir, struct pp_asker_list *ret_list);
 /* Ask and wait; `progress` gets what is waited for. *ret_answer: "done\n..." or "failed\n...", to be freed; "": the keeper ended.
  * -errno with the sentence where nobody took it. */
-int pp_asker_ask(const struct pp_asker *job, const struct pp_wish *wish, void (*progress)(const char *what), char **ret_answer,
-                 struct pp_err *err);
+int pp_asker_ask(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
+                 char **ret_answer, struct pp_err *err);
 
 #endif

@@ -41,7 +41,7 @@ static int say_answer(const char *text)
 	return PP_EXIT_FAILED;
 }
 
-static int capture_all(const struct pp_asker_list *jobs, const char *given, const struct pp_wish *wish)
+static int capture_all(const struct pp_asker_list *jobs, const char *given, const struct pp_capture_request *request)
 {
 	int rc = PP_EXIT_OK, shows = isatty(STDERR_FILENO);
 
@@ -57,7 +57,7 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 	for (int i = 0; i < jobs->count; i++) {
 		struct pp_err err = {""};
 		char *answer = NULL;
-		int one = pp_asker_ask(&jobs->job[i], wish, shows ? progress : NULL, &answer, &err);
+		int one = pp_asker_ask(&jobs->job[i], request, shows ? progress : NULL, &answer, &err);
 
 		if (shows)
 			fputs("\r\033[K", stderr);
@@ -71,12 +71,12 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 }
 
 /* -1, or the exit code. */
-static int read_wish(const struct pp_options *options, struct pp_wish *w)
+static int read_request(const struct pp_options *options, struct pp_capture_request *w)
 {
 	const char *steps = options->value[PP_OPT_ID_STEPS], *duration = options->value[PP_OPT_ID_DURATION];
 	const char *last = options->value[PP_OPT_ID_LAST];
 
-	*w = (struct pp_wish){.kind = PP_WISH_STEPS, .amount = STEPS};
+	*w = (struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = STEPS};
 	if ((*steps != 0) + (*duration != 0) + (*last != 0) > 1) {
 		pp_say("--steps, --duration and --last are three ways to say one thing: give one of them. Nothing was started.");
 		return PP_EXIT_USAGE;
@@ -84,7 +84,7 @@ static int read_wish(const struct pp_options *options, struct pp_wish *w)
 	if (*steps)
 		pp_parse_int(steps + 1, &w->amount, NULL);
 	if (*duration || *last) {
-		w->kind = *duration ? PP_WISH_DURATION : PP_WISH_LAST;
+		w->kind = *duration ? PP_CAPTURE_REQUEST_DURATION : PP_CAPTURE_REQUEST_LAST;
 		pp_parse_time(*duration ? duration : last, &w->amount, NULL);
 		if (!w->amount) {
 			pp_say("option --%s: a window of no time holds nothing. As in 2s. Nothing was started.",
@@ -104,7 +104,7 @@ int pp_cmd_capture(int argc, char **argv)
 {
 	static struct pp_asker_list jobs;
 	struct pp_options options;
-	struct pp_wish wish;
+	struct pp_capture_request request;
 	const char *given;
 	char *logdir;
 	int first, rc = pp_options_parse(&pp_verb_capture, argc, argv, &options, &first);
@@ -115,7 +115,7 @@ int pp_cmd_capture(int argc, char **argv)
 		pp_say("capture takes one directory, not '%s' too. Type 'podprof capture LOGDIR'.", argv[first + 1]);
 		return PP_EXIT_USAGE;
 	}
-	rc = read_wish(&options, &wish);
+	rc = read_request(&options, &request);
 	if (rc >= 0)
 		return rc;
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
@@ -123,7 +123,7 @@ int pp_cmd_capture(int argc, char **argv)
 	if (!logdir)
 		return PP_EXIT_FAILED;
 	pp_asker_find(logdir, &jobs);
-	rc = capture_all(&jobs, given, &wish);
+	rc = capture_all(&jobs, given, &request);
 	free(logdir);
 	return rc;
 }

@@ -82,12 +82,12 @@ static void see_more(struct jobs *jobs, struct pp_asker_list *list)
 /* What its keeper says of the ranks. Returns how many, -1: it does not answer. */
 static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_list)
 {
-	const struct pp_wish wish = {.kind = PP_WISH_STATUS};
+	const struct pp_capture_request request = {.kind = PP_CAPTURE_REQUEST_STATUS};
 	struct pp_err err = {""};
 	char *answer = NULL;
 	long count = 0, room = 0;
 
-	if (pp_asker_ask(asker, &wish, NULL, &answer, &err)) {
+	if (pp_asker_ask(asker, &request, NULL, &answer, &err)) {
 		if (*asker->directory) /* else it may be at its end */
 			pp_say("%s.", err.text);
 		return -1;

@@ -10,7 +10,7 @@
 
 #include "aggregate/analyze/finish.h"
 #include "aggregate/dataset/merge.h"
-#include "aggregate/keeper/capture/wish.h"
+#include "aggregate/keeper/capture/capture_request.h"
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/spool.h"
@@ -234,7 +234,7 @@ static void request(void)
 	static const char *const line[] = {"podprof 1 capture steps=5 ranks=0,3-5", "podprof 1 capture last=2000000000",
 	                                   "podprof 1 status", "podprof 1 capture duration=1 ranks=1-4294967295"};
 	char text[INPUT];
-	struct pp_wish w;
+	struct pp_capture_request w;
 	struct pp_err err = {""};
 	struct pp_rank_list list;
 	size_t n;
@@ -242,11 +242,11 @@ static void request(void)
 	snprintf(text, sizeof(text), "%s", line[kit_random(4)]);
 	n = change((uint8_t *)text, strlen(text), sizeof(text) - 1);
 	text[n] = '\0';
-	if (pp_wish_parse(text, &w, &err) == 0) {
-		CHECK(w.kind == PP_WISH_STATUS || (w.amount > 0 && w.amount <= INT64_MAX / 8));
-		CHECK(pp_wish_line(&w, text, sizeof(text)) < PP_WISH_LINE + 64);
+	if (pp_capture_request_parse(text, &w, &err) == 0) {
+		CHECK(w.kind == PP_CAPTURE_REQUEST_STATUS || (w.amount > 0 && w.amount <= INT64_MAX / 8));
+		CHECK(pp_capture_request_line(&w, text, sizeof(text)) < PP_CAPTURE_REQUEST_LINE + 64);
 		text[strcspn(text, "\n")] = '\0';
-		CHECK(pp_wish_parse(text, &w, &err) == 0);
+		CHECK(pp_capture_request_parse(text, &w, &err) == 0);
 		taken[3]++;
 	} else {
 		CHECK(err.text[0] && !strchr(err.text, '\n'));

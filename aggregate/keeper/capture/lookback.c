@@ -61,10 +61,10 @@ static void evict(struct pp_lookback *b, const struct pp_requests *r, const stru
 
 static void ask(struct pp_lookback *b, struct pp_requests *r, const struct pp_request_span *span)
 {
-	const struct pp_wish wish = {.kind = PP_WISH_SPAN, .by = PP_BY_TRIGGER};
+	const struct pp_capture_request request = {.kind = PP_CAPTURE_REQUEST_SPAN, .by = PP_BY_TRIGGER};
 
 	pp_keeper_log("trigger: %s", span->what);
-	if (pp_own_ask(r, &wish))
+	if (pp_own_ask(r, &request))
 		b->slow.counted++;
 	else
 		r->span = *span;

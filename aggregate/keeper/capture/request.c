@@ -44,11 +44,11 @@ void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const c
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
-	pp_keeper_log("request of %s: %s", pp_wish_text(&r->active->wish, text, sizeof(text)), why);
+	pp_keeper_log("request of %s: %s", pp_capture_request_text(&r->active->request, text, sizeof(text)), why);
 	if (control)
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
 	pp_client_say(r->active, "failed\n%s", why);
-	if (r->active->wish.by >= PP_BY_SIGNAL)
+	if (r->active->request.by >= PP_BY_SIGNAL)
 		pp_own_failed(r, why);
 	end_request(r);
 }
@@ -57,7 +57,7 @@ void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const c
 static const char *held_text(const struct pp_requests *r, char *text, size_t size)
 {
 	text[0] = '\0';
-	if (r->active->wish.kind == PP_WISH_STEPS || !r->held_ns)
+	if (r->active->request.kind == PP_CAPTURE_REQUEST_STEPS || !r->held_ns)
 		return text;
 	if (r->evicted)
 		snprintf(text, size, "only the last %.1f s of it are held: give podprof run a larger --keep or --window-buffer",
@@ -75,14 +75,14 @@ void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, 
 	                       .last = r->last,
 	                       .range = range,
 	                       .told = told,
-	                       .event_ranks = r->active->wish.ranks,
+	                       .event_ranks = r->active->request.ranks,
 	                       .hosts = &hosts,
 	                       .limit_ms = LIMIT_MS};
 	size_t n = strlen(told->what);
 	char held[128];
 	int rc;
 
-	snprintf(hosts.ranks, sizeof(hosts.ranks), "%s", r->active->wish.ranks);
+	snprintf(hosts.ranks, sizeof(hosts.ranks), "%s", r->active->request.ranks);
 	if (*held_text(r, held, sizeof(held)))
 		snprintf(told->what + n, sizeof(told->what) - n, "; %.100s", held);
 	rc = pp_writing_start(&r->aside, job, &w);
@@ -101,7 +101,7 @@ static int lacks_ranks(const struct pp_requests *r, const struct pp_windows_job 
 {
 	struct pp_rank_list list = {0};
 
-	return !pp_rank_list_parse(r->active->wish.ranks, &list, NULL) &&
+	return !pp_rank_list_parse(r->active->request.ranks, &list, NULL) &&
 	       pp_rank_list_misses(&list, pp_rings_header(job->view->rings, 0)->size);
 }
 
@@ -121,8 +121,8 @@ static void take_next(struct pp_requests *r, const struct pp_windows_job *job, s
 		pp_requests_fail(r, NULL, "no rank has come yet (no MPI call, no step, no range). Ask again when the job runs");
 	else if (lacks_ranks(r, job))
 		pp_requests_fail(r, NULL, "the job has %d ranks, none of --ranks %s",
-		                 (int)pp_rings_header(job->view->rings, 0)->size, r->active->wish.ranks);
-	else if (r->active->wish.kind == PP_WISH_STEPS)
+		                 (int)pp_rings_header(job->view->rings, 0)->size, r->active->request.ranks);
+	else if (r->active->request.kind == PP_CAPTURE_REQUEST_STEPS)
 		pp_requests_begin_steps(r, job, control, step, pace);
 	else
 		pp_requests_begin_time(r, job, control, busy);
@@ -139,10 +139,10 @@ static void answer(struct pp_requests *r)
 		const char *said = a->code ? a->err.text : a->text;
 
 		held_text(r, held, sizeof(held));
-		pp_keeper_log("request of %s: %s", pp_wish_text(&r->active->wish, text, sizeof(text)), said);
+		pp_keeper_log("request of %s: %s", pp_capture_request_text(&r->active->request, text, sizeof(text)), said);
 		pp_client_say(r->active, "%s\n%s%s%s", a->code || !a->message.session[0] ? "failed" : "done", said,
 		              held[0] ? "\n" : "", held);
-		if (r->active->wish.by >= PP_BY_SIGNAL)
+		if (r->active->request.by >= PP_BY_SIGNAL)
 			pp_own_done(r, a);
 		end_request(r);
 	}
@@ -235,7 +235,7 @@ void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, 
 	write_out(r);
 	/* What the keeper asked for itself is in the past. */
 	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS && !r->active; i++) {
-		if (r->client[i].state != PP_CLIENT_QUEUED || r->client[i].wish.kind != PP_WISH_SPAN)
+		if (r->client[i].state != PP_CLIENT_QUEUED || r->client[i].request.kind != PP_CAPTURE_REQUEST_SPAN)
 			continue;
 		r->active = &r->client[i];
 		pp_requests_begin_time(r, job, NULL, 0);

@@ -4,7 +4,7 @@
  * or, where the job records in windows only, recorded from now on.
  * In: lines of `podprof capture`. Out: a session a request, and lines back. Called by keeper.c; never blocks.
  *
- * A line is that of wish.h. Back come "wait TEXT\n" lines, then "done\n" or "failed\n" and a text to its end. */
+ * A line is that of capture_request.h. Back come "wait TEXT\n" lines, then "done\n" or "failed\n" and a text to its end. */
 #ifndef PP_KEEPER_REQUEST_H
 #define PP_KEEPER_REQUEST_H
 

@@ -90,7 +90,7 @@ int pp_client_gone(const struct pp_client *c)
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_wish_by by)
+void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_capture_request_by by)
 {
 	struct pp_err err = {""};
 
@@ -98,13 +98,13 @@ void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line
 		pp_requests_pass_on(r, c, line);
 		return;
 	}
-	if (pp_wish_parse(line, &c->wish, &err)) {
+	if (pp_capture_request_parse(line, &c->request, &err)) {
 		pp_client_say(c, "failed\n%s", err.text);
 		pp_client_leave(c);
 		return;
 	}
-	c->wish.by = by;
-	c->state = c->wish.kind == PP_WISH_STATUS ? PP_CLIENT_LOOKS : PP_CLIENT_QUEUED;
+	c->request.by = by;
+	c->state = c->request.kind == PP_CAPTURE_REQUEST_STATUS ? PP_CLIENT_LOOKS : PP_CLIENT_QUEUED;
 	c->order = ++r->orders;
 	if (r->active && c->state == PP_CLIENT_QUEUED)
 		pp_client_say(c, "wait for a capture that was asked for before\n");

@@ -6,7 +6,7 @@
 #include "aggregate/keeper/capture/request_state.h"
 
 /* A client has said what it wants. */
-void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_wish_by by);
+void pp_client_take(struct pp_requests *r, struct pp_client *c, const char *line, enum pp_capture_request_by by);
 void pp_client_say(struct pp_client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, of any length; control bytes are taken out of `text`. */
 void pp_client_put(struct pp_client *c, char *text);

@@ -255,7 +255,7 @@ static void take(struct pp_requests *r, const char *name, const char *file)
 {
 	struct pp_request_files *f = &r->files;
 	struct pp_client *c = NULL;
-	char line[PP_WISH_LINE], part[PP_REQUEST_FILE_NAME + 16];
+	char line[PP_CAPTURE_REQUEST_LINE], part[PP_REQUEST_FILE_NAME + 16];
 	const char *why;
 
 	for (int i = 0; i < PP_REQUEST_CLIENTS && !c; i++)

@@ -14,14 +14,15 @@ enum { SIGNAL_STEPS = 10 };
 
 #define SIGNAL_NS INT64_C(2000000000)
 
-int pp_own_ask(struct pp_requests *r, const struct pp_wish *wish)
+int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request)
 {
 	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS; i++)
-		if (r->client[i].state != PP_CLIENT_FREE && r->client[i].wish.by == wish->by)
+		if (r->client[i].state != PP_CLIENT_FREE && r->client[i].request.by == request->by)
 			return -EBUSY;
 	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS; i++)
 		if (r->client[i].state == PP_CLIENT_FREE) {
-			r->client[i] = (struct pp_client){.fd = -1, .state = PP_CLIENT_QUEUED, .order = ++r->orders, .wish = *wish};
+			r->client[i] =
+			        (struct pp_client){.fd = -1, .state = PP_CLIENT_QUEUED, .order = ++r->orders, .request = *request};
 			return 0;
 		}
 	return -EBUSY;
@@ -29,7 +30,7 @@ int pp_own_ask(struct pp_requests *r, const struct pp_wish *wish)
 
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 {
-	struct pp_wish wish = {.by = PP_BY_SIGNAL, .kind = PP_WISH_DURATION, .amount = SIGNAL_NS};
+	struct pp_capture_request request = {.by = PP_BY_SIGNAL, .kind = PP_CAPTURE_REQUEST_DURATION, .amount = SIGNAL_NS};
 	const struct pp_pod_rank *rank;
 	uint64_t signals = 0;
 	size_t elsewhere = 0;
@@ -42,11 +43,11 @@ void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 	if (signals <= r->signals)
 		return;
 	if (pp_requests_highest(r, job->view) != INT64_MIN) {
-		wish.kind = PP_WISH_STEPS;
-		wish.amount = SIGNAL_STEPS;
+		request.kind = PP_CAPTURE_REQUEST_STEPS;
+		request.amount = SIGNAL_STEPS;
 	}
 	/* A signal to all ranks is one request; so are those that come while one is served. */
-	if (pp_own_ask(r, &wish))
+	if (pp_own_ask(r, &request))
 		pp_keeper_log("signal: one capture by it goes on already");
 	else
 		pp_keeper_log("signal: %" PRIu64 " so far", signals);
@@ -55,7 +56,7 @@ void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 
 void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a)
 {
-	struct pp_requests_own *o = &r->own[r->active->wish.by - PP_BY_SIGNAL];
+	struct pp_requests_own *o = &r->own[r->active->request.by - PP_BY_SIGNAL];
 
 	if (a->code || !a->message.session[0]) {
 		pp_own_failed(r, a->code ? a->err.text : a->text);
@@ -70,15 +71,15 @@ void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a)
 
 void pp_own_failed(struct pp_requests *r, const char *why)
 {
-	struct pp_requests_own *o = &r->own[r->active->wish.by - PP_BY_SIGNAL];
+	struct pp_requests_own *o = &r->own[r->active->request.by - PP_BY_SIGNAL];
 
 	if (!o->failed++)
 		snprintf(o->why, sizeof(o->why), "%.*s", (int)strcspn(why, "\n"), why);
 }
 
-static size_t say(const struct pp_requests_own *o, enum pp_wish_by by, const char *logdir, char *text, size_t size)
+static size_t say(const struct pp_requests_own *o, enum pp_capture_request_by by, const char *logdir, char *text, size_t size)
 {
-	const char *name = by == PP_BY_TRIGGER ? "--trigger" : pp_wish_by_name(by);
+	const char *name = by == PP_BY_TRIGGER ? "--trigger" : pp_capture_request_by_name(by);
 	size_t n = 0;
 
 	if (o->captured == 1)
@@ -98,5 +99,5 @@ void pp_own_message(const struct pp_requests *r, const char *logdir, char *text,
 
 	text[0] = '\0';
 	for (int by = PP_BY_SIGNAL; by <= PP_BY_CODE; by++)
-		n += say(&r->own[by - PP_BY_SIGNAL], (enum pp_wish_by)by, logdir, text + n, size - n);
+		n += say(&r->own[by - PP_BY_SIGNAL], (enum pp_capture_request_by)by, logdir, text + n, size - n);
 }

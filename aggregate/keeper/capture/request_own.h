@@ -6,7 +6,7 @@
 #include "aggregate/keeper/capture/request_state.h"
 
 /* The keeper itself asks. 0, or -EBUSY: it has asked already and that waits. */
-int pp_own_ask(struct pp_requests *r, const struct pp_wish *wish);
+int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request);
 /* One turn: has a rank got the signal since the last one? */
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);
 /* One of them has its answer. */

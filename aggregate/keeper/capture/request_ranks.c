@@ -105,7 +105,7 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 {
 	const struct pp_requests *r = context;
 	enum pp_request_state word = pp_requests_word(r, h);
-	int by_time = r->active && r->active->wish.kind != PP_WISH_STEPS;
+	int by_time = r->active && r->active->request.kind != PP_CAPTURE_REQUEST_STEPS;
 
 	row->asked = pp_timestamp_pair_tick(&r->asked, h);
 	if (by_time && r->kind == PP_ASK_NOTHING) {
@@ -129,23 +129,23 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 
 void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *told)
 {
-	const struct pp_wish *wish = &r->active->wish;
+	const struct pp_capture_request *request = &r->active->request;
 	size_t elsewhere = 0;
 	char text[64];
 
 	pp_pod_ranks(r->pod, &elsewhere);
 
 	*told = (struct pp_window_told){.tries = r->tries ? r->tries : 1};
-	snprintf(told->by, sizeof(told->by), "%s", pp_wish_by_name(wish->by));
-	snprintf(told->kind, sizeof(told->kind), "%s", pp_wish_kind_name(wish->kind));
+	snprintf(told->by, sizeof(told->by), "%s", pp_capture_request_by_name(request->by));
+	snprintf(told->kind, sizeof(told->kind), "%s", pp_capture_request_kind_name(request->kind));
 	snprintf(told->channel, sizeof(told->channel), "%s",
 	         r->kind == PP_ASK_AGREE     ? "mpi"
 	         : r->kind == PP_ASK_NOTHING ? "none"
 	         : elsewhere                 ? "net"
 	                                     : "memory");
 	snprintf(told->what, sizeof(told->what), "%.95s%s%.50s",
-	         wish->kind == PP_WISH_SPAN ? r->span.what : pp_wish_text(wish, text, sizeof(text)),
-	         wish->ranks[0] ? " --ranks " : "", wish->ranks);
+	         request->kind == PP_CAPTURE_REQUEST_SPAN ? r->span.what : pp_capture_request_text(request, text, sizeof(text)),
+	         request->ranks[0] ? " --ranks " : "", request->ranks);
 	if (pp_window_rows_make(job->view->rings, word_row, r, told))
 		told->by[0] = '\0';
 }

@@ -2,8 +2,8 @@
 #ifndef PP_KEEPER_REQUEST_STATE_H
 #define PP_KEEPER_REQUEST_STATE_H
 
+#include "aggregate/keeper/capture/capture_request.h"
 #include "aggregate/keeper/capture/timestamp_pair.h"
-#include "aggregate/keeper/capture/wish.h"
 #include "aggregate/keeper/capture/writing.h"
 #include "core/ring/ring_file.h"
 
@@ -35,8 +35,8 @@ struct pp_client {
 	int fd; /* of the socket, or of the answer to a request file; -1: the keeper itself */
 	enum pp_client_state state;
 	uint64_t order; /* QUEUED: the lowest is next */
-	struct pp_wish wish;
-	char line[PP_WISH_LINE];
+	struct pp_capture_request request;
+	char line[PP_CAPTURE_REQUEST_LINE];
 	size_t used;
 	int64_t since_ms;                /* READING */
 	char file[PP_REQUEST_FILE_NAME]; /* its request file; "" none */
@@ -57,7 +57,7 @@ enum pp_request_turn {
 	PP_TURN_WRITING,
 };
 
-struct pp_request_span {     /* of PP_WISH_SPAN; what is to be kept */
+struct pp_request_span {     /* of PP_CAPTURE_REQUEST_SPAN; what is to be kept */
 	int64_t first, last; /* steps */
 	struct pp_timestamp_pair from, to;
 	char what[144];

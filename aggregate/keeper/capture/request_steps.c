@@ -48,7 +48,7 @@ static void say_when(struct pp_requests *r, int64_t step)
 	r->told_step = step;
 	if (r->kind == PP_ASK_AGREE && r->first == INT64_MIN)
 		pp_client_say(r->active, "wait for the ranks to agree on %" PRId64 " steps; the job is in step %" PRId64 "\n",
-		              r->active->wish.amount, step);
+		              r->active->request.amount, step);
 	else
 		pp_client_say(r->active, "wait for steps %" PRId64 " to %" PRId64 "; the job is in step %" PRId64 "\n", r->first,
 		              r->last - 1, step);
@@ -67,17 +67,17 @@ static void ask(struct pp_requests *r, const struct pp_windows_job *job, struct 
 		return;
 	}
 	r->first = agree ? INT64_MIN : step + r->margin;
-	r->last = agree ? INT64_MIN : r->first + r->active->wish.amount;
+	r->last = agree ? INT64_MIN : r->first + r->active->request.amount;
 	r->turn = PP_TURN_ASKED;
 	r->moved_ms = pp_now_ms();
 	r->begun_step = step;
 	if (agree)
-		pp_requests_tell(r, control, PP_ASK_AGREE, r->margin, r->active->wish.amount);
+		pp_requests_tell(r, control, PP_ASK_AGREE, r->margin, r->active->request.amount);
 	else
 		pp_requests_tell(r, control, PP_ASK_STEPS, r->first, r->last);
 	if (agree)
 		pp_keeper_log("request: ranks agree on %" PRId64 " steps, %" PRId64 " after the highest, which is in %" PRId64,
-		              r->active->wish.amount, r->margin, step);
+		              r->active->request.amount, r->margin, step);
 	else
 		pp_keeper_log("request: steps %" PRId64 ":%" PRId64 " of all ranks, the highest is in %" PRId64, r->first, r->last,
 		              step);

@@ -71,7 +71,7 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 
 static int64_t ends_ns(const struct pp_requests *r)
 {
-	return r->from.raw_ns + r->active->wish.amount;
+	return r->from.raw_ns + r->active->request.amount;
 }
 
 static void say_when(struct pp_requests *r)
@@ -82,16 +82,16 @@ static void say_when(struct pp_requests *r)
 		return;
 	r->moved_ms = pp_now_ms();
 	pp_client_say(r->active, "wait %.0f s more of %.1f s\n", left > 0 ? (double)left / 1e9 : 0.0,
-	              (double)r->active->wish.amount / 1e9);
+	              (double)r->active->request.amount / 1e9);
 }
 
 static void look_back(struct pp_requests *r)
 {
-	const struct pp_wish *wish = &r->active->wish;
+	const struct pp_capture_request *request = &r->active->request;
 
 	r->to = pp_timestamp_pair_now();
-	r->from = pp_timestamp_pair_before(&r->to, &r->origin, wish->amount);
-	if (wish->kind == PP_WISH_SPAN) {
+	r->from = pp_timestamp_pair_before(&r->to, &r->origin, request->amount);
+	if (request->kind == PP_CAPTURE_REQUEST_SPAN) {
 		r->from = r->span.from;
 		r->to = r->span.to;
 		r->first = r->span.first;
@@ -101,12 +101,12 @@ static void look_back(struct pp_requests *r)
 
 void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
-	enum pp_wish_kind kind = r->active->wish.kind;
+	enum pp_capture_request_kind kind = r->active->request.kind;
 
 	r->first = r->last = 0;
 	r->kind = PP_ASK_NOTHING;
 	r->tries = 1;
-	if (kind != PP_WISH_DURATION && !r->always) {
+	if (kind != PP_CAPTURE_REQUEST_DURATION && !r->always) {
 		pp_requests_fail(
 		        r, NULL,
 		        "the job records in windows only, there is nothing to look back to. Run it without --steps, or with "
@@ -116,16 +116,16 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 	r->from = pp_timestamp_pair_now();
 	r->moved_ms = pp_now_ms();
 	r->turn = PP_TURN_TIMED;
-	if (kind != PP_WISH_DURATION)
+	if (kind != PP_CAPTURE_REQUEST_DURATION)
 		look_back(r);
-	if (kind != PP_WISH_DURATION && !busy)
+	if (kind != PP_CAPTURE_REQUEST_DURATION && !busy)
 		pp_requests_write_time(r, job);
-	if (kind != PP_WISH_DURATION || r->always)
+	if (kind != PP_CAPTURE_REQUEST_DURATION || r->always)
 		return;
 	pp_rings_begin_within(job->view->rings);
 	pp_requests_tell(r, control, PP_ASK_NOW, 0, 0);
 	r->turn = PP_TURN_OPEN;
-	pp_keeper_log("request: all ranks record now, for %" PRId64 " ns", r->active->wish.amount);
+	pp_keeper_log("request: all ranks record now, for %" PRId64 " ns", r->active->request.amount);
 	pp_client_say(r->active, "wait for all ranks to record\n");
 }
 
@@ -163,7 +163,7 @@ void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *j
 {
 	int told = r->kind == PP_ASK_NOW;
 
-	if (r->active->wish.kind != PP_WISH_DURATION) {
+	if (r->active->request.kind != PP_CAPTURE_REQUEST_DURATION) {
 		if (!busy) /* what it asks for was held until then */
 			pp_requests_write_time(r, job);
 		return;

@@ -2,28 +2,28 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "aggregate/keeper/capture/wish.h"
+#include "aggregate/keeper/capture/capture_request.h"
 #include "aggregate/keeper/live.h"
 #include "tests/test.h"
 
-static void both_ways(const struct pp_wish *w)
+static void both_ways(const struct pp_capture_request *w)
 {
-	char line[PP_WISH_LINE];
-	struct pp_wish back;
-	int n = pp_wish_line(w, line, sizeof(line));
+	char line[PP_CAPTURE_REQUEST_LINE];
+	struct pp_capture_request back;
+	int n = pp_capture_request_line(w, line, sizeof(line));
 
 	CHECK(n > 0 && line[n - 1] == '\n');
 	line[n - 1] = '\0';
-	CHECK_INT(pp_wish_parse(line, &back, NULL), 0);
+	CHECK_INT(pp_capture_request_parse(line, &back, NULL), 0);
 	CHECK(back.kind == w->kind && back.amount == w->amount && !strcmp(back.ranks, w->ranks));
 }
 
 TEST(lines)
 {
-	both_ways(&(struct pp_wish){.kind = PP_WISH_STEPS, .amount = 5});
-	both_ways(&(struct pp_wish){.kind = PP_WISH_DURATION, .amount = 2000000000, .ranks = "0,3-5"});
-	both_ways(&(struct pp_wish){.kind = PP_WISH_LAST, .amount = 1});
-	both_ways(&(struct pp_wish){.kind = PP_WISH_STATUS});
+	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = 5});
+	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_DURATION, .amount = 2000000000, .ranks = "0,3-5"});
+	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_LAST, .amount = 1});
+	both_ways(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STATUS});
 }
 
 TEST(no_lines)
@@ -44,28 +44,33 @@ TEST(no_lines)
 	                                  "podprof 1 status 5",
 	                                  "podprof 1 release"};
 	struct pp_err err = {""};
-	struct pp_wish w;
-	char line[2 * PP_WISH_LINE];
+	struct pp_capture_request w;
+	char line[2 * PP_CAPTURE_REQUEST_LINE];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		CHECK_INT(pp_wish_parse(bad[i], &w, &err), -EINVAL);
+		CHECK_INT(pp_capture_request_parse(bad[i], &w, &err), -EINVAL);
 		CHECK(err.text[0]);
 	}
-	snprintf(line, sizeof(line), "podprof 1 capture steps=5 ranks=%0*d", PP_WISH_RANKS + 8, 1);
-	CHECK_INT(pp_wish_parse(line, &w, NULL), -EINVAL);
+	snprintf(line, sizeof(line), "podprof 1 capture steps=5 ranks=%0*d", PP_CAPTURE_REQUEST_RANKS + 8, 1);
+	CHECK_INT(pp_capture_request_parse(line, &w, NULL), -EINVAL);
 	memset(line, 'x', sizeof(line) - 1);
 	line[sizeof(line) - 1] = '\0';
 	memcpy(line, "podprof 1 ", 10);
-	CHECK_INT(pp_wish_parse(line, &w, NULL), -EINVAL);
+	CHECK_INT(pp_capture_request_parse(line, &w, NULL), -EINVAL);
 }
 
 TEST(texts)
 {
 	char text[64];
 
-	CHECK_STR(pp_wish_text(&(struct pp_wish){.kind = PP_WISH_STEPS, .amount = 5}, text, sizeof(text)), "--steps +5");
-	CHECK_STR(pp_wish_text(&(struct pp_wish){.kind = PP_WISH_LAST, .amount = 10000000000}, text, sizeof(text)), "--last 10s");
-	CHECK_STR(pp_wish_text(&(struct pp_wish){.kind = PP_WISH_DURATION, .amount = 1500000000}, text, sizeof(text)),
+	CHECK_STR(pp_capture_request_text(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = 5}, text,
+	                                  sizeof(text)),
+	          "--steps +5");
+	CHECK_STR(pp_capture_request_text(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_LAST, .amount = 10000000000},
+	                                  text, sizeof(text)),
+	          "--last 10s");
+	CHECK_STR(pp_capture_request_text(&(struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_DURATION, .amount = 1500000000},
+	                                  text, sizeof(text)),
 	          "--duration 1500ms");
 }
 

@@ -1,5 +1,5 @@
-/* One line that asks for a capture; see wish.h. Called by request_socket.c, request_file.c and the CLI. */
-#include "aggregate/keeper/capture/wish.h"
+/* One line that asks for a capture; see capture_request.h. Called by request_socket.c, request_file.c and the CLI. */
+#include "aggregate/keeper/capture/capture_request.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,18 +14,18 @@
 static const char *const kind_name[] = {"steps", "duration", "last", "span", "status"};
 static const char *const by_name[] = {"options", "capture", "file", "signal", "trigger", "code"};
 
-const char *pp_wish_kind_name(enum pp_wish_kind kind)
+const char *pp_capture_request_kind_name(enum pp_capture_request_kind kind)
 {
 	return kind_name[kind];
 }
 
-const char *pp_wish_by_name(enum pp_wish_by by)
+const char *pp_capture_request_by_name(enum pp_capture_request_by by)
 {
 	return by_name[by];
 }
 
 /* "steps=5" or "ranks=0,3-5"; 0, or -1: no such word. */
-static int take_word(struct pp_wish *w, const char *word, int *amounts)
+static int take_word(struct pp_capture_request *w, const char *word, int *amounts)
 {
 	struct pp_rank_list list;
 
@@ -33,22 +33,22 @@ static int take_word(struct pp_wish *w, const char *word, int *amounts)
 		snprintf(w->ranks, sizeof(w->ranks), "%s", word + 6);
 		return strlen(word + 6) < sizeof(w->ranks) ? pp_rank_list_parse(w->ranks, &list, NULL) : -1;
 	}
-	for (int k = PP_WISH_STEPS; k <= PP_WISH_LAST; k++) {
+	for (int k = PP_CAPTURE_REQUEST_STEPS; k <= PP_CAPTURE_REQUEST_LAST; k++) {
 		size_t n = strlen(kind_name[k]);
 
 		if (strncmp(word, kind_name[k], n) || word[n] != '=')
 			continue;
-		w->kind = (enum pp_wish_kind)k;
+		w->kind = (enum pp_capture_request_kind)k;
 		++*amounts;
 		return pp_parse_int(word + n + 1, &w->amount, NULL) || !w->amount ? -1 : 0;
 	}
 	return -1;
 }
 
-int pp_wish_parse(const char *line, struct pp_wish *ret, struct pp_err *err)
+int pp_capture_request_parse(const char *line, struct pp_capture_request *ret, struct pp_err *err)
 {
-	struct pp_wish w = {.kind = PP_WISH_STATUS};
-	char text[PP_WISH_LINE], *rest = NULL, *word;
+	struct pp_capture_request w = {.kind = PP_CAPTURE_REQUEST_STATUS};
+	char text[PP_CAPTURE_REQUEST_LINE], *rest = NULL, *word;
 	int amounts = 0;
 
 	if (strncmp(line, HEAD, strlen(HEAD)) || strlen(line) >= sizeof(text))
@@ -74,21 +74,21 @@ bad:
 	return pp_err_set(err, -EINVAL, "the keeper does not understand this request. Use one podprof in the whole job");
 }
 
-int pp_wish_line(const struct pp_wish *w, char *line, size_t size)
+int pp_capture_request_line(const struct pp_capture_request *w, char *line, size_t size)
 {
-	if (w->kind == PP_WISH_STATUS)
+	if (w->kind == PP_CAPTURE_REQUEST_STATUS)
 		return snprintf(line, size, HEAD "status\n");
 	return snprintf(line, size, HEAD "capture %s=%" PRId64 "%s%s\n", kind_name[w->kind], w->amount,
 	                w->ranks[0] ? " ranks=" : "", w->ranks);
 }
 
-const char *pp_wish_text(const struct pp_wish *w, char *text, size_t size)
+const char *pp_capture_request_text(const struct pp_capture_request *w, char *text, size_t size)
 {
 	int64_t ns = w->amount;
 
-	if (w->kind == PP_WISH_STEPS)
+	if (w->kind == PP_CAPTURE_REQUEST_STEPS)
 		snprintf(text, size, "--steps +%" PRId64, ns);
-	else if (w->kind == PP_WISH_STATUS || w->kind == PP_WISH_SPAN)
+	else if (w->kind == PP_CAPTURE_REQUEST_STATUS || w->kind == PP_CAPTURE_REQUEST_SPAN)
 		snprintf(text, size, "%s", kind_name[w->kind]);
 	else if (ns % 1000000000 == 0)
 		snprintf(text, size, "--%s %" PRId64 "s", kind_name[w->kind], ns / 1000000000);
