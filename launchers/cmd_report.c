@@ -222,8 +222,7 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 		       live->state.path, given);
 	else
 		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'; a program "
-		       "without MPI "
-		       "calls, NVTX ranges and marks of podprof.h leaves none.",
+		       "without MPI calls, NVTX ranges and marks of podprof.h leaves none.",
 		       given, given);
 	return PP_EXIT_FAILED;
 }

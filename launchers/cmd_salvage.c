@@ -14,9 +14,7 @@ const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",
         .arguments = "SPOOL...",
         .doc = "Make a session out of what a dead job left in its spool directory, or in those of its hosts. 'podprof doctor' "
-               "lists such "
-               "spools."
-               "\vThe rings are not changed; remove the spool once the session is good.",
+               "lists such spools.\vThe rings are not changed; remove the spool once the session is good.",
         .groups = PP_OPT_SALVAGE,
 };
 

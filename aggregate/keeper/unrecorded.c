@@ -79,8 +79,7 @@ static void tell_why(struct pp_control *c, int pid, int is_replaced)
 	else
 		snprintf(c->unrecorded, sizeof(c->unrecorded),
 		         "'%s' is statically linked or runs with other rights, so podprof is not in it. Link it dynamically, and "
-		         "run "
-		         "it without setuid",
+		         "run it without setuid",
 		         name);
 	atomic_store_explicit(&c->unrecorded_known, 1, memory_order_release);
 }

@@ -259,8 +259,7 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 		       j->lies, s_of(j->lies), j->lies == 1 ? "has" : "have");
 	if (j->unheard)
 		printf("%zu pair%s: no UDP packet came through. Jobs leave such a host's times apart; mend: let UDP pass between "
-		       "the "
-		       "hosts, and podprof run --port-range A:B where only some ports may.\n",
+		       "the hosts, and podprof run --port-range A:B where only some ports may.\n",
 		       j->unheard, s_of(j->unheard));
 	if (j->lost)
 		printf("%zu pair%s: a host was lost before it had told what it found.\n", j->lost, s_of(j->lost));

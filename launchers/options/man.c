@@ -207,8 +207,7 @@ static void put_environment(FILE *f, unsigned groups)
 
 	fputs(".SH ENVIRONMENT\n", f);
 	prose(f, "An option on the command line wins over its variable, a variable over the default. A value that is wrong, and a "
-	         "name that "
-	         "begins with PODPROF_ and is unknown, is told once and ignored.");
+	         "name that begins with PODPROF_ and is unknown, is told once and ignored.");
 	for (int i = 0; i < PP_OPTS; i++) {
 		char text[96];
 
@@ -229,8 +228,7 @@ static void main_page(FILE *f)
 	prose(f, "podprof records every rank of a job in the same window and says, step by step and worker by worker, where the "
 	         "time went, "
 	         "who waited for whom, and what was lost while measuring. The job is not changed and not linked again: a small "
-	         "library "
-	         "records, a process beside the job, the keeper, does the rest.");
+	         "library records, a process beside the job, the keeper, does the rest.");
 	fputs(".PP\n", f);
 	prose(f,
 	      "To mark steps and ranges, include podprof.h; there is nothing to link. NVTX3 ranges and MPI calls need no change.");

@@ -28,8 +28,7 @@ const struct pp_options_verb pp_verb_run = {
         .name = "podprof run",
         .arguments = "[--] CMD [ARG...]",
         .doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of "
-               "all "
-               "of them (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
+               "all of them (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
                "\vOptions of CMD stay CMD's. Each option may also be set as PODPROF_NAME in the environment.",
         .groups = PP_OPT_RUN,
         .command = 1,
@@ -133,8 +132,7 @@ static int check_back(struct pp_options *options)
 			why = "no time holds nothing. As in 30s";
 		else if (asks_for_windows(options))
 			why = "it looks back on all that is recorded, a window of --steps, --delay, --duration or --at leaves "
-			      "things out. "
-			      "Give one of them";
+			      "things out. Give one of them";
 		if (!why)
 			continue;
 		if (options->source[ids[i]] == PP_FROM_COMMAND_LINE) {

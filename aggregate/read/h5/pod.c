@@ -48,8 +48,7 @@ static int open_file(struct pp_pod_file *pod, struct pp_err *err)
 	if (H5Fis_hdf5(pod->path) > 0)
 		return pp_err_set(
 		        err, -EINVAL,
-		        "cannot read '%s': the file is cut short at %lld bytes or damaged. Copy it again, or record the job "
-		        "again",
+		        "cannot read '%s': the file is cut short at %lld bytes or damaged. Copy it again, or record the job again",
 		        pod->path, (long long)st.st_size);
 	H5Eclear2(H5E_DEFAULT);
 	return pp_err_set(err, -EINVAL, "cannot read '%s': it is no HDF5 file. Give the pod.h5 that podprof wrote", pod->path);
