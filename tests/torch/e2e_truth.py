@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Operators as podprof has them: calls exactly as torch.profiler counts them, in turns in one process; times against the program's own clock
-around the very same calls, within 5 % and 30 us a range. (torch.profiler sees other executions, and slows them: its times are printed.)
+around the very same calls, within 5 % and 30 us a range; 15 % where Python, podprof's own hooks too, runs around the ranges.
+(torch.profiler sees other executions, and slows them: its times are printed.)
 Of many blocks the median counts, so that a pause of the machine between two readings of one of them does not decide.
 Run by ctest torch_truth."""
 import json
@@ -75,7 +76,8 @@ def times(ours, theirs, told):
         check(name == "backward" or calls == ranges, f"{name}: {calls} calls, podprof has {ranges}")
         mine, other = share(ours, told["ours"], name), share(theirs, told["theirs"], name)
         print(f"    {name:24s} {ranges:3d} ranges, {around:6.0f} us around them: podprof {100 * mine:6.2f} %, torch.profiler {100 * other:6.2f} %")
-        if not 0.95 - 30 * ranges / around < mine <= 1:
+        least = 0.95 - 30 * ranges / around if name.startswith("aten::") else 0.85
+        if not least < mine <= 1:
             wrong.append(f"{name}: {100 * mine:.1f} % of {around:.0f} us in {ranges} ranges")
     check(not wrong, wrong)
 
