@@ -82,8 +82,9 @@ def main():
     finally:
         os.rmdir(where)
         place.clean()
-    if not wrong and len(counts) < len(whole.NAMES) + 1:
-        wrong.append(f"the sizes do not reach every writer: files {sorted(counts)}")
+    # Writers run at once: which of them gets the last pages differs from run to run, and one file alone may never come.
+    if not wrong and not ({0, len(whole.NAMES)} < counts and len(counts) >= len(whole.NAMES)):
+        wrong.append(f"the sizes do not reach the writers in turn: files {sorted(counts)}")
     print("\n".join(wrong) or f"ok, {sorted(counts)} files")
     return 1 if wrong else 0
 
