@@ -177,7 +177,7 @@ static int make_page(const char *directory, const struct pp_options *options)
 static int print_table(const char *directory, const struct pp_options *options)
 {
 	const char *name = options->value[PP_OPT_ID_TABLE];
-	char pod[PATH_MAX], missing[256] = "";
+	char pod[PATH_MAX], missing[512] = "";
 	struct pp_err err = {""};
 	int rc;
 
@@ -188,9 +188,7 @@ static int print_table(const char *directory, const struct pp_options *options)
 		return PP_EXIT_FAILED;
 	}
 	if (missing[0])
-		pp_say("'%s' has no values for these columns of /%s: %s. They are 0; /quality absent says why a whole table is not "
-		       "there.",
-		       pod, name, missing);
+		pp_say("'%s' %s.", pod, missing);
 	if (fflush(stdout) || ferror(stdout)) {
 		pp_say("cannot print the table: %s. It stands in '%s'.", pp_why(errno), pod);
 		return PP_EXIT_FAILED;
@@ -280,6 +278,10 @@ int pp_cmd_report(int argc, char **argv)
 		return rc;
 	if (argc - first > 1) {
 		pp_say("report takes one directory, not '%s' too. Type 'podprof report LOGDIR'.", argv[first + 1]);
+		return PP_EXIT_USAGE;
+	}
+	if (options.source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*options.value[PP_OPT_ID_TABLE]) {
+		pp_say("--format is the form of one table. Give --table NAME too, for example '--table slowest'.");
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);

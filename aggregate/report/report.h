@@ -13,7 +13,8 @@ int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *
 int pp_report_is_fresh(const char *pod_path, const char *html_path);
 /* 1: making it takes no time that a rank would notice, or its size cannot be read (then making it says why). */
 int pp_report_is_quick(const char *pod_path);
-/* One table of the dataset as CSV or JSON. *ret_missing: names of the columns that the file lacks, "" where it has all.
+/* One table of the dataset as CSV or JSON. *ret_missing: a sentence without its subject, the
+ * file, on the table or the columns that it lacks; "" where it has all.
  * -EINVAL: no table has that name, and the sentence lists those that there are. */
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err);

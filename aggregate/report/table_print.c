@@ -33,18 +33,36 @@ static const struct pp_table_desc *find(const char *name, struct pp_err *err)
 	return NULL;
 }
 
-/* A line of names of columns that are not in the file, then the table. */
-static void print(const struct work *w, const struct pp_table *t, uint64_t missing, const struct pp_intern *names, FILE *to)
+static int has_group(const struct pp_table_desc *desc, uint64_t missing)
+{
+	for (size_t i = 0; i < desc->columns; i++)
+		if (desc->column[i].rule != PP_RULE_INDEX && desc->column[i].rule != PP_RULE_PART && !(missing >> i & 1))
+			return 1;
+	return 0;
+}
+
+/* A line on what the file lacks, empty where it lacks nothing. */
+static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FILE *to)
 {
 	const char *comma = "";
 
-	for (size_t i = 0; i < t->desc->columns; i++) {
+	if (!has_group(desc, missing)) {
+		fprintf(to, "has no table '%s': %s, or an older podprof wrote it\n", desc->name, desc->absent);
+		return;
+	}
+	for (size_t i = 0; i < desc->columns; i++) {
 		if (missing >> i & 1) {
-			fprintf(to, "%s%s", comma, t->desc->column[i].name);
+			fprintf(to, "%s%s",
+			        *comma ? comma : "has no values for these columns, which are 0 here: ", desc->column[i].name);
 			comma = ", ";
 		}
 	}
 	fputc('\n', to);
+}
+
+static void print(const struct work *w, const struct pp_table *t, uint64_t missing, const struct pp_intern *names, FILE *to)
+{
+	print_missing(t->desc, missing, to);
 	if (w->is_json)
 		pp_table_json(t, names, to);
 	else
@@ -101,6 +119,9 @@ int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *
 	rc = pp_forked_read(pod_path, work, &w, err);
 	rewind(from);
 	if (!rc && fgets(ret_missing, (int)size, from)) {
+		for (int c = strchr(ret_missing, '\n') ? '\n' : 0;
+		     c != '\n' && c != EOF;) /* a longer line is cut, not printed as a row */
+			c = fgetc(from);
 		ret_missing[strcspn(ret_missing, "\n")] = '\0';
 		while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
 			fwrite(bytes, 1, n, to);

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Files of the report without a browser: fresh, old, elsewhere, unwritable; and pod.h5 files that cannot be read. Run by ctest report_files."""
 import gzip
+import json
 import os
 import random
 import re
@@ -244,5 +245,27 @@ def unwritable(place, full):
     check(got.code == 0 and "--html FILE" in got.err and got.out == "a summary\n", got.told())
 
 
+def tables(place, full):
+    """One table as CSV and JSON; one that the file lacks, columns that it lacks, a name that there is not, a form without a table."""
+    directory = session(place)
+    got = report(place, directory, "--table", "slowest")
+    check(got.code == 0 and got.out == "step,worker,over_ns\n" and "pod.h5' has no table 'slowest': no step is complete on two ranks" in got.err, got.told())
+    with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
+        group = f.create_group("slowest")
+        group["step"], group["worker"] = np.array([4, 5], np.int64), np.array([1, 0], np.int32)
+    got = report(place, directory, "--table", "slowest")
+    check(got.code == 0 and got.out == "step,worker,over_ns\n4,1,0\n5,0,0\n", got.told())
+    check("has no values for these columns, which are 0 here: over_ns." in got.err, got.told())
+    with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
+        f["slowest/over_ns"] = np.array([70, 80], np.int64)
+    got = report(place, directory, "--table", "slowest", "--format", "json")
+    found = {c["name"]: c["data"] for c in json.loads(got.out)["columns"]}
+    check(got.code == 0 and not got.err and found == {"step": [4, 5], "worker": [1, 0], "over_ns": [70, 80]}, got.told())
+    got = report(place, directory, "--table", "nope")
+    check(got.code == 1 and not got.out and "no table is called 'nope'. Give one of: channel, slowest" in got.err, got.told())
+    got = report(place, directory, "--format", "json")
+    check(got.code == 64 and not got.out and "Give --table NAME too" in got.err, got.told())
+
+
 if __name__ == "__main__":
-    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "formats": formats, "heaps": heaps, "flipped": flipped, "damaged": damaged, "endless": endless, "crooked": crooked, "unwritable": unwritable}, __doc__))
+    sys.exit(jobs.main({"again": again, "unreadable": unreadable, "formats": formats, "heaps": heaps, "flipped": flipped, "damaged": damaged, "endless": endless, "crooked": crooked, "unwritable": unwritable, "tables": tables}, __doc__))
