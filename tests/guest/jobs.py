@@ -129,6 +129,20 @@ def run(command, env=None, limit=60.0, stdin=subprocess.DEVNULL, cwd=None):
     return finish(start(command, env, stdin, cwd), limit)
 
 
+def freeze(pid, limit=20.0):
+    """SIGSTOP, until every thread stands still: on busy cores a process runs on until one of its threads sees the signal."""
+    os.kill(pid, signal.SIGSTOP)
+
+    def stands():
+        try:
+            states = [open(path, encoding="ascii", errors="replace").read().rpartition(") ")[2][0]
+                      for path in glob.glob(f"/proc/{pid}/task/*/stat")]
+        except (OSError, IndexError):
+            return False
+        return all(state in "TtZX" for state in states)
+    check(wait_until(stands, limit, 0.001), f"process {pid} does not stop")
+
+
 def wait_until(condition, limit=10.0, step=0.02):
     end = time.monotonic() + limit
     while time.monotonic() < end:

@@ -214,7 +214,7 @@ def threads_unread(place, full):
     check(wait_until(lambda: glob.glob(spool + "/rank-0-*.ring") and keepers(spool), 20), "no ring, or no keeper")
     found = keepers(spool)
     for pid in found:
-        os.kill(pid, signal.SIGSTOP)
+        jobs.freeze(pid)
     with open(process.stop, "w", encoding="ascii"):
         pass
     through = wait_until(lambda: os.path.exists(process.stop + ".through"), 60)

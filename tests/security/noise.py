@@ -4,7 +4,6 @@ Run by ctest security_noise."""
 import glob
 import os
 import random
-import signal
 import socket
 import struct
 import sys
@@ -118,7 +117,7 @@ def in_the_rings(place, full):
         process, spool = stage.begin(os.getuid(), logs, 4000, 1, *options)
         time.sleep(0.1)
         rings, keeper = glob.glob(spool + "/rank-*.ring"), jobs.keepers(spool)
-        os.kill(process.pid, signal.SIGSTOP)
+        jobs.freeze(process.pid)
         asked = start([stage.podprof, "capture", logs, "--steps", "+3"]) if seed % 2 else None
         got = run([stage.bin + "/scribble", "1", seed + 1, "ring", *rings])
         check(got.code == 0, got.told())
@@ -143,7 +142,7 @@ def in_a_count(place, full):
     stage, logs = kit.Stage(place), place.new_logs()
     process, spool = stage.begin(os.getuid(), logs, 4000, 1, "--steps", "5:8", "--every", "20")
     check(wait_until(lambda: sessions(logs), 10), log(spool))
-    os.kill(process.pid, signal.SIGSTOP)
+    jobs.freeze(process.pid)
     got = run([stage.bin + "/scribble", "0", 1 << 60, "code", *glob.glob(spool + "/rank-*.ring")])
     check(got.code == 0, got.told())
     process.kill()

@@ -330,7 +330,7 @@ def rank_dies(place, full):
     asker = start(capture(place, logs, "--steps", "+60"))
     time.sleep(0.5)
     pids = {int(p.split("-")[-2]): int(p.split("-")[-1][:-5]) for p in glob.glob(spool_of(logs) + "/rank-*.ring")}
-    os.kill(pids[1], signal.SIGSTOP)
+    jobs.freeze(pids[1])
     time.sleep(3 if full else 1)
     os.kill(pids[1], signal.SIGCONT)
     os.kill(pids[3], signal.SIGKILL)

@@ -147,7 +147,7 @@ def rank_stopped(place, full):
     """SIGSTOP for 3 s: nothing is missing."""
     def hurt(job, podprof):
         pid = job.pids()[2]
-        os.kill(pid, signal.SIGSTOP)
+        jobs.freeze(pid)
         time.sleep(3)
         os.kill(pid, signal.SIGCONT)
 

@@ -22,7 +22,7 @@ def late_keeper(place, full):
         began.append(start(place.under(logs, program, "--spool", spool, "--steps", "3:8"), env))
     check(wait_until(lambda: os.path.exists(spool + "-begun"), 20), "the job does not begin")  # its keeper is up
     keeper = jobs.keepers(spool)[0]
-    os.kill(keeper, signal.SIGSTOP)
+    jobs.freeze(keeper)
     check(wait_until(lambda: glob.glob(spool + "/rank-1-*.ring"), 5), "no ring")
     time.sleep(1)
     os.kill(keeper, signal.SIGCONT)
@@ -44,9 +44,9 @@ def share_given(place, full):
     first, second = (jobs.keepers(s)[0] for s in spools)
     try:
         wait_until(lambda: glob.glob(spools[1] + "/share-*"), 20, 0.0005)
-        os.kill(first, signal.SIGSTOP)
+        jobs.freeze(first)
         time.sleep(0.5)
-        os.kill(second, signal.SIGSTOP)
+        jobs.freeze(second)
         os.kill(first, signal.SIGCONT)
         wait_until(lambda: began[0].poll() is not None, 2)  # where it has no share yet it waits for the second
         time.sleep(0.2)

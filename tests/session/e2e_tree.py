@@ -174,7 +174,7 @@ def stopped(place, full):
         time.sleep(0.9)
         keepers = jobs.keepers(job.spool(2))
         check(len(keepers) == 1, keepers)
-        os.kill(keepers[0], signal.SIGSTOP)
+        jobs.freeze(keepers[0])
         there = wait_until(lambda: sessions(job.logs) and os.path.exists(sessions(job.logs)[0] + "/summary.txt"), 8)
         os.kill(keepers[0], signal.SIGCONT)
         check(there, f"no session: {job.log(0)}")

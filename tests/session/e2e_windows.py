@@ -162,7 +162,7 @@ def killed_unseen(place, full):
     process = start(job(place, logs, ["60", "5", "killed", "1", "22"], "--steps", "5:8,20:24", "--spool", spool))
     check(wait_until(lambda: len(glob.glob(spool + "/rank-*.ring")) == 4, 20, 0.005), "the job does not begin")
     keeper = jobs.keepers(spool)[0]
-    os.kill(keeper, signal.SIGSTOP)
+    jobs.freeze(keeper)
     finish(process)
     os.kill(keeper, signal.SIGCONT)
     check_killed(logs)

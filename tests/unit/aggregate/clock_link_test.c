@@ -116,8 +116,10 @@ static void play(enum pp_tick_kind kind, int moved)
 	for (int i = 0; i < 1000 && state.heard < HOSTS; i++, clock_kit_nap(2))
 		pp_clock_link_state(l, &state);
 	for (uint64_t round = 1; round <= CLOCK_KIT_ROUNDS; round++) {
-		if (round == 2)
+		if (round == 2) { /* the signal stops no thread before one of them has seen it */
 			kill(pid[HOSTS], SIGSTOP);
+			CHECK(waitpid(pid[HOSTS], &status, WUNTRACED) == pid[HOSTS] && WIFSTOPPED(status));
+		}
 		CHECK_INT(clock_kit_round(l, round, &state), 0);
 		CHECK_INT(pp_clock_link_children(l, &row, &rows, NULL), 0);
 		if (round == 2)
