@@ -79,6 +79,12 @@ def unmarked(place, words, options=()):
     return logs, session
 
 
+def late_one(f, row):
+    """Rank 2 was 60 ms late in it, and no rank left it earlier; others may have begun it later by as much as they wait for a core."""
+    begin, end = f["step/begin_ns"][row], f["step/end_ns"][row]
+    check((end >= begin[2] + 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][row]}")
+
+
 def period(place, full):
     """The pattern of collectives: 40 steps on all ranks, each with its own collectives, the late one at its place."""
     logs, session = unmarked(place, ["loop"])
@@ -86,7 +92,7 @@ def period(place, full):
     with h5(session) as f:
         check(list(f["breakdown/step"][()]) == list(range(40)), f["breakdown/step"][()])
         check(f["breakdown/present"][()].all(), "a step is missing on a rank")
-        check((f["breakdown/step_ns"][25] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][25]}")
+        late_one(f, 25)
         confidence = f["worker/step_confidence"][()]
         check(((confidence > 0.5) & (confidence < 0.7)).all(), confidence)
         names = {}
@@ -106,7 +112,7 @@ def period_window(place, full):
     with h5(session) as f:
         check(list(f["breakdown/step"][()]) == list(range(22, 27)), f["breakdown/step"][()])
         check(f["breakdown/present"][()].all(), "a step is missing on a rank")
-        check((f["breakdown/step_ns"][3] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][3]}")
+        late_one(f, 3)
 
 
 def period_online(place, full):
@@ -116,7 +122,7 @@ def period_online(place, full):
     with h5(session) as f:
         check(list(f["breakdown/step"][()]) == list(range(22, 27)), f["breakdown/step"][()])
         check(f["breakdown/present"][()].all(), "a step is missing on a rank")
-        check((f["breakdown/step_ns"][3] >= 60000000).all(), f"step 25 is not the late one: {f['breakdown/step_ns'][3]}")
+        late_one(f, 3)
         records = f["quality/records"][()]
     _, whole = unmarked(place, ["loop"], ["--steps", "22:27"])
     with h5(whole) as f:
