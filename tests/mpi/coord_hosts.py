@@ -51,9 +51,9 @@ def apart(place, full):
     logs = place.new_logs()
     with Hosts(place, 2) as hosts:
         def job(*command):
-            got = run(hosts.on(hosts.front, hosts.mpirun(RANKS, command)), limit=40)
+            got = run(hosts.on(hosts.front, hosts.mpirun(RANKS, command)), limit=60)
             right(got)
-            check(got.seconds < 25, got.told())
+            check(got.seconds < 50, got.told())
 
         some = 'test $OMPI_COMM_WORLD_RANK = 2 || exec "$0" "$@"; shift 6; exec "$@"'
         without = 'test $OMPI_COMM_WORLD_RANK = 2 && unset LD_PRELOAD; exec "$0" "$@"'
@@ -64,7 +64,7 @@ def apart(place, full):
         run(hosts.on(hosts.names[1], ["mount", "-t", "tmpfs", "-o", "ro", "none", unwritable]))
         job(*place.under(unwritable, program(place, "init", "0"), "--wait", "0"))
         first = hosts.mpirun(2, place.under(logs, program(place, "init", "0"), "--wait", "0"))
-        right(run(hosts.on(hosts.front, [*first, ":", "-n", "2", *program(place, "init", "0")]), limit=40))
+        right(run(hosts.on(hosts.front, [*first, ":", "-n", "2", *program(place, "init", "0")]), limit=60))
 
 
 if __name__ == "__main__":

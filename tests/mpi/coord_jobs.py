@@ -67,7 +67,7 @@ def fault():
                          ("Errhandler_free:1:1", 1), ("Query_thread:2:2", 1), ("Allreduce:1:1", None), ("Iallreduce:0:2", None),
                          ("Iallreduce:2:1", None), ("Test:1:3", None)):
         job = Job(3, 2, ["-n", "3", "-x", "PP_FAULT=" + what, *preload(":" + FAULT), PROGRAM, "multiple", "300"], env={"PP_BRIEF": "1"})
-        if job.right != 3 or job.job != 0 or job.seconds > 15:
+        if job.right != 3 or job.job != 0 or job.seconds > 30:
             fail(what, "%d right, job %d, %.0f s" % (job.right, job.job, job.seconds), job.out)
         if agrees is not None and (job.agreed > 0) != bool(agrees):
             fail(what, "%d agreed" % job.agreed, job.out)

@@ -102,12 +102,12 @@ def killed(place, full):
     """A host that dies while clocks are compared: its pairs say so, the others are compared."""
     with Hosts(place, 4, ahead=AHEAD) as hosts:
         began = ranks(place, hosts, "--json", "-o", place.scratch, "--duration", "2s", silence=1500)
-        check(wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor*"), 5), "nobody invites")
+        check(wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor*"), 20), "nobody invites")
         time.sleep(1.2)
         hosts.inits[1 + 2].kill()
         got = [finish(p) for p in began]
         told = json.loads(got[0].out)
-        check(got[0].code == 1 and not told["green"] and got[0].seconds < 20, got[0].told())
+        check(got[0].code == 1 and not told["green"] and got[0].seconds < 40, got[0].told())
         lost = [p for p in told["pairs"] if hosts.names[2] in (p["a"], p["b"])]
         check(len(told["pairs"]) == 6 and len(lost) == 3 and all(p["clocks"] == "host lost" for p in lost), told["pairs"])
         told["pairs"] = [p for p in told["pairs"] if p not in lost]
@@ -168,7 +168,7 @@ def no_network(place, full):
     if os.geteuid() or run(["unshare", "-n", "true"]).code:
         raise jobs.Skipped("network namespaces are not allowed here")
     got = run(["unshare", "-n", *doctor(place, "-o", place.scratch)], env)
-    check(got.code == 1 and not got.out and got.seconds < 5, got.told())
+    check(got.code == 1 and not got.out and got.seconds < 30, got.told())
     check(got.podprof_lines() == ["podprof: cannot be reached by other hosts: this one has no address but loopback."], got.told())
 
 
@@ -176,11 +176,11 @@ def ended(place, full):
     """Ctrl-C while hosts are waited for: what is known is printed, and the exit code says that it is not all."""
     env = {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "end"}
     began = start(doctor(place, "-o", place.scratch), env)
-    if not wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor-end*") or began.poll() is not None, 5) or began.poll() is not None:
+    if not wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor-end*") or began.poll() is not None, 20) or began.poll() is not None:
         raise jobs.Skipped("no network here: " + finish(began).told())
     os.kill(began.pid, signal.SIGINT)
     got = finish(began)
-    check(got.code == 1 and "the host of rank 1" in got.out and got.seconds < 5, got.told())
+    check(got.code == 1 and "the host of rank 1" in got.out and got.seconds < 30, got.told())
     check(not glob.glob(place.scratch + "/.podprof-doctor-end*"), "the invitation is left")
 
 
