@@ -310,7 +310,7 @@ static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 		for (size_t i = 0; i < table[id].desc->columns; i++) {
 			const struct pp_column *c = &table[id].desc->column[i];
 
-			for (size_t r = 0; c->type == PP_TYPE_WORKER && r < table[id].rows; r++) {
+			for (size_t r = 0; c->type == PP_TYPE_WORKER && c->rule != PP_RULE_LATE && r < table[id].rows; r++) {
 				int64_t rank;
 
 				pp_column_load(c, &table[id], r, 1, 0, &rank);

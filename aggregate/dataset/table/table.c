@@ -27,6 +27,8 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 		for (size_t i = 0; d->made == PP_MADE_HOST && i < d->columns; i++) {
 			const struct pp_column *c = &d->column[i];
 
+			if (c->rule == PP_RULE_LATE)
+				continue;
 			snprintf(text, sizeof(text), "%s.%s %u %u %u %s;", d->name, c->name, (unsigned)c->type, (unsigned)c->count,
 			         (unsigned)c->rule, c->words);
 			for (const char *p = text; *p; p++)
@@ -34,6 +36,14 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 		}
 	}
 	return hash;
+}
+
+int pp_tables_have(const struct pp_table *table, size_t tables, const char *group)
+{
+	for (size_t i = 0; i < tables; i++)
+		if (table[i].rows && !strcmp(table[i].desc->group, group))
+			return 1;
+	return 0;
 }
 
 int pp_table_room(struct pp_table *t, size_t rows)
@@ -365,7 +375,7 @@ static void shift_row(struct pp_table *t, size_t row, int64_t shift)
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
 
-		for (size_t k = 0; c->type == PP_TYPE_TIME && k < c->count; k++) {
+		for (size_t k = 0; c->type == PP_TYPE_TIME && c->rule != PP_RULE_LATE && k < c->count; k++) {
 			int64_t value;
 
 			pp_column_load(c, t, row, 1, k, &value);
@@ -413,7 +423,7 @@ int pp_table_merge(const struct pp_table *part, size_t parts, const struct pp_ta
 
 	m.heap = calloc(parts, sizeof(*m.heap));
 	for (size_t i = 0; i < d->columns; i++)
-		if (d->column[i].type == PP_TYPE_WORKER && !m.worker)
+		if (d->column[i].type == PP_TYPE_WORKER && d->column[i].rule != PP_RULE_LATE && !m.worker)
 			m.worker = &d->column[i];
 	for (size_t p = 0; p < parts; p++)
 		t.room += part[p].rows;

@@ -24,7 +24,17 @@ enum pp_type {
 #define PP_TYPE(name, c_type, sum_type, h5) typedef c_type pp_c_##name;
 #include "aggregate/dataset/table/type.def"
 
-enum pp_rule { PP_RULE_INDEX, PP_RULE_KEY, PP_RULE_PART, PP_RULE_SUM, PP_RULE_MAX, PP_RULE_MIN, PP_RULE_FIRST, PP_RULE_CALL };
+enum pp_rule {
+	PP_RULE_INDEX,
+	PP_RULE_KEY,
+	PP_RULE_PART,
+	PP_RULE_SUM,
+	PP_RULE_MAX,
+	PP_RULE_MIN,
+	PP_RULE_FIRST,
+	PP_RULE_CALL,
+	PP_RULE_LATE
+};
 enum pp_made { PP_MADE_HOST, PP_MADE_POD };
 
 struct pp_column {
@@ -56,6 +66,8 @@ const struct pp_table_desc *pp_table_describe(struct pp_table_desc *desc, const 
 /* Changes with every name, type and rule of the tables that hosts send: equal numbers understand each other's bytes. */
 uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables);
 
+/* Has any table of the group a row? */
+int pp_tables_have(const struct pp_table *table, size_t tables, const char *group);
 /* A new row of zeros, valid until the next one; NULL: no memory. */
 void *pp_table_add(struct pp_table *t);
 int pp_table_room(struct pp_table *t, size_t rows);

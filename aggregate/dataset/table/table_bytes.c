@@ -122,7 +122,7 @@ static void do_table(struct pp_block_io *io, struct texts *x, struct pp_table *t
 		t->rows = t->room = t->row ? (size_t)rows : 0;
 	}
 	for (size_t i = 0; i < d->columns; i++)
-		for (size_t k = 0; k < d->column[i].count; k++)
+		for (size_t k = 0; d->column[i].rule != PP_RULE_LATE && k < d->column[i].count; k++)
 			do_column(io, x, t, &d->column[i], k);
 	for (size_t i = 0; io->reads && d->check && i < t->rows && !io->fault; i++) {
 		const char *wrong = d->check((const char *)t->row + i * d->row_size);
@@ -139,12 +139,14 @@ static void mark_texts(const struct pp_table *t, uint8_t *used)
 {
 	int64_t name[PP_TABLE_BATCH];
 
-	for (size_t c = 0; c < t->desc->columns; c++) {
-		for (size_t at = 0, n; t->desc->column[c].type == PP_TYPE_TEXT && at < t->rows; at += n) {
+	for (size_t i = 0; i < t->desc->columns; i++) {
+		const struct pp_column *c = &t->desc->column[i];
+
+		for (size_t at = 0, n; c->type == PP_TYPE_TEXT && c->rule != PP_RULE_LATE && at < t->rows; at += n) {
 			n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
-			pp_column_load(&t->desc->column[c], t, at, n, 0, name);
-			for (size_t i = 0; i < n; i++)
-				used[name[i]] = 1;
+			pp_column_load(c, t, at, n, 0, name);
+			for (size_t k = 0; k < n; k++)
+				used[name[k]] = 1;
 		}
 	}
 }

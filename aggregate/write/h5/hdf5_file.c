@@ -165,8 +165,19 @@ void pp_h5_group_begin(struct pp_h5 *h, const char *name)
 		fail(h, name);
 }
 
+static size_t find_dim(const struct pp_h5 *h, const char *name, size_t length)
+{
+	size_t i = 0;
+
+	while (i < h->dims && (strncmp(h->dim[i].name, name, length) || h->dim[i].name[length]))
+		i++;
+	return i;
+}
+
 void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size)
 {
+	if (find_dim(h, name, strlen(name)) < h->dims)
+		return;
 	h->dim[h->dims].name = name;
 	h->dim[h->dims].size = size;
 	h->dim[h->dims].scale = 0;
@@ -186,15 +197,6 @@ static void bare_scale(struct pp_h5 *h, size_t i)
 		fail(h, h->dim[i].name);
 	h->dim[i].scale = d;
 	H5Sclose(space);
-}
-
-static size_t find_dim(const struct pp_h5 *h, const char *name, size_t length)
-{
-	size_t i = 0;
-
-	while (i < h->dims && (strncmp(h->dim[i].name, name, length) || h->dim[i].name[length]))
-		i++;
-	return i;
 }
 
 void pp_h5_group_end(struct pp_h5 *h)
@@ -316,7 +318,7 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	if (h->code)
 		return;
 	rank = dims_of(h, row, dim, size);
-	if (rank < 0)
+	if (rank < 0 || (rank == 1 && h->dim[dim[0]].scale > 0 && !strcmp(row->variable, h->dim[dim[0]].name)))
 		return;
 	type = row->type == PP_H5_STR ? text : number_type(row->type);
 	space = rank ? H5Screate_simple(rank, size, NULL) : H5Screate(H5S_SCALAR);

@@ -33,7 +33,8 @@ void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value);
 /* hdf5_previous.c: the newest session of `logdir` whose ranks an elastic launcher has started again as `job`; "" none. */
 void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size_t size);
 
-/* Dimensions are told first, then columns: those named like a dimension before the others that have it. */
+/* Dimensions are told first, then columns: those named like a dimension before the others that have it. Either may be told again:
+ * tables of one group share them. */
 void pp_h5_group_begin(struct pp_h5 *h, const char *name);
 void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size);
 void pp_h5_group_end(struct pp_h5 *h);

@@ -198,7 +198,7 @@ static void find_absent(struct quality *q)
 	if (!d->collectives)
 		a[n++] = (struct absent){"collective", "no collective operation was recorded"};
 	for (int id = 0; id < PP_TABLES; id++)
-		if (!q->table[id].rows)
+		if (q->table[id].desc->absent[0] && !pp_tables_have(q->table, PP_TABLES, q->table[id].desc->group))
 			a[n++] = (struct absent){q->table[id].desc->group, q->table[id].desc->absent};
 	if (!d->memories)
 		a[n++] = (struct absent){"memory", "no process of a rank was looked at while it recorded: /quality warning"};
@@ -352,8 +352,7 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_dataset_tables(d, table);
 	if (d->collectives)
 		write_collective(h, d);
-	for (int id = 0; id < PP_TABLES; id++)
-		pp_h5_write_table(h, &table[id], d->names);
+	pp_h5_write_groups(h, table, PP_TABLES, d->names);
 	if (d->communicators)
 		write_communicator(h, d);
 	if (d->files)

@@ -52,14 +52,11 @@ static void *values_of(const struct pp_table *t, const struct pp_column *c)
 	return data;
 }
 
-void pp_h5_write_table(struct pp_h5 *h, const struct pp_table *t, const struct pp_intern *names)
+static void put_table(struct pp_h5 *h, const struct pp_table *t, const struct pp_intern *names)
 {
 	const struct pp_table_desc *d = t->desc;
 	char dims[PP_H5_TABLE_DIMS];
 
-	if (!t->rows)
-		return;
-	pp_h5_group_begin(h, d->group);
 	pp_h5_dim(h, d->dim, t->rows);
 	for (size_t i = 0; i < d->columns; i++) {
 		const struct pp_column *c = &d->column[i];
@@ -79,5 +76,24 @@ void pp_h5_write_table(struct pp_h5 *h, const struct pp_table *t, const struct p
 			pp_h5_put_row(h, &row, data);
 		free(data);
 	}
-	pp_h5_group_end(h);
+}
+
+void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_intern *names)
+{
+	for (size_t i = 0; i < tables; i++)
+		if (table[i].rows && !strcmp(table[i].desc->group, h->group_name))
+			put_table(h, &table[i], names);
+}
+
+void pp_h5_write_groups(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_intern *names)
+{
+	for (size_t i = 0; i < tables && !h->code; i++) {
+		const char *group = table[i].desc->group;
+
+		if (!group[0] || !pp_tables_have(table, tables, group) || H5Lexists(h->file, group, H5P_DEFAULT) > 0)
+			continue;
+		pp_h5_group_begin(h, group);
+		pp_h5_put_tables(h, table, tables, names);
+		pp_h5_group_end(h);
+	}
 }

@@ -10,7 +10,9 @@ enum { PP_H5_TABLE_DIMS = 64 };
 /* A column as a row of the layout, which borrows `dims`. 0: it is in no file. */
 int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, char dims[PP_H5_TABLE_DIMS],
                     struct pp_h5_row *ret_row);
-/* A table without rows is left out. */
-void pp_h5_write_table(struct pp_h5 *h, const struct pp_table *t, const struct pp_intern *names);
+/* Into the group that is begun, its tables that have rows. */
+void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_intern *names);
+/* Every group that is not in the file yet and has rows. */
+void pp_h5_write_groups(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_intern *names);
 
 #endif

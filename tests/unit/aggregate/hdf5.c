@@ -20,29 +20,50 @@ static int may_be_absent(const struct pp_h5_row *r)
 	return !strcmp(r->group, "quality") && (strstr(r->variable, "missing") || strstr(r->variable, "warning"));
 }
 
-static void print_rows(FILE *to)
+/* Variable i of the file by its description, those of the layout by hand first. 0: past the last. */
+static int row_at(size_t i, char dims[PP_H5_TABLE_DIMS], struct pp_h5_row *ret)
 {
-	const char *group = "";
-
-	for (const struct pp_h5_row *r = pp_h5_layout; r->group; r++) {
-		if (strcmp(group, r->group))
-			fprintf(to, "\n### /%s\n\n| variable | dimensions | type | unit | what |\n|---|---|---|---|---|\n",
-			        r->group);
-		group = r->group;
-		fprintf(to, "| %s | %s | %s | %s | %s |\n", r->variable, r->dims, pp_h5_type_name(r->type), r->unit, r->what);
-	}
+	for (const struct pp_h5_row *r = pp_h5_layout; r->group; r++)
+		if (!i--) {
+			*ret = *r;
+			return 1;
+		}
+	for (int id = 0; id < PP_TABLES; id++)
+		for (size_t k = 0; k < pp_table_desc(id)->columns; k++)
+			if (pp_h5_table_row(pp_table_desc(id), &pp_table_desc(id)->column[k], dims, ret) && !i--)
+				return 1;
+	return 0;
 }
 
-static void print_table(FILE *to, int id)
+/* Was the variable told before the i-th? Tables of one group have coordinates in common. */
+static int is_again(size_t i, const char *group, const char *variable)
 {
-	const struct pp_table_desc *d = pp_table_desc(id);
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row r;
 
-	fprintf(to, "\n### /%s\n\n| variable | dimensions | type | unit | what |\n|---|---|---|---|---|\n", d->group);
-	for (size_t i = 0; i < d->columns; i++)
-		if (pp_h5_table_row(d, &d->column[i], dims, &r))
-			fprintf(to, "| %s | %s | %s | %s | %s |\n", r.variable, r.dims, pp_h5_type_name(r.type), r.unit, r.what);
+	for (size_t k = 0; k < i && row_at(k, dims, &r); k++)
+		if (!strcmp(r.group, group) && (!variable || !strcmp(r.variable, variable)))
+			return 1;
+	return 0;
+}
+
+/* The section of the i-th variable's group, if it is its first: what is by hand stands behind what has a description. */
+static void print_group(FILE *to, size_t i)
+{
+	char dims[PP_H5_TABLE_DIMS];
+	struct pp_h5_row first, r;
+	size_t by_hand = 0;
+
+	if (!row_at(i, dims, &first) || is_again(i, first.group, NULL))
+		return;
+	while (pp_h5_layout[by_hand].group)
+		by_hand++;
+	fprintf(to, "\n### /%s\n\n| variable | dimensions | type | unit | what |\n|---|---|---|---|---|\n", first.group);
+	for (int described = 1; described >= 0; described--)
+		for (size_t k = described ? by_hand : 0; row_at(k, dims, &r) && (described || k < by_hand); k++)
+			if (!strcmp(r.group, first.group) && !is_again(k, r.group, r.variable))
+				fprintf(to, "| %s | %s | %s | %s | %s |\n", r.variable, r.dims, pp_h5_type_name(r.type), r.unit,
+				        r.what);
 }
 
 TEST(rows_are_told_in_docs)
@@ -50,18 +71,17 @@ TEST(rows_are_told_in_docs)
 	char *docs = NULL;
 	size_t size = 0;
 	FILE *f = fopen(PP_TEST_DOCS "/formats.md", "r");
+	char dims[PP_H5_TABLE_DIMS];
+	struct pp_h5_row r;
 
 	CHECK(f && getdelim(&docs, &size, '\0', f) > 0);
 	if (f)
 		fclose(f);
-	for (int id = -1; id < PP_TABLES && docs; id++) { /* -1: what is in the layout by hand */
+	for (size_t i = 0; docs && row_at(i, dims, &r); i++) {
 		char *rows = NULL;
 
 		f = open_memstream(&rows, &size);
-		if (id < 0)
-			print_rows(f);
-		else
-			print_table(f, id);
+		print_group(f, i);
 		fclose(f);
 		if (!strstr(docs, rows))
 			fprintf(stderr, "docs/formats.md lacks, as a whole:\n%s", rows);
@@ -120,26 +140,29 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	pp_pod_file_close(pod);
 }
 
-/* Each group of a description has its columns and nothing else. */
-static void check_tables(hid_t file)
+/* Each group has the variables of its descriptions and nothing else. */
+static void check_variables(hid_t file)
 {
-	for (int id = 0; id < PP_TABLES; id++) {
-		const struct pp_table_desc *d = pp_table_desc(id);
-		char name[128], dims[PP_H5_TABLE_DIMS];
-		size_t rows = 0, found = 0;
-		struct pp_h5_row r;
+	char name[128], dims[PP_H5_TABLE_DIMS];
+	size_t rows = 0, found = 0;
+	struct pp_h5_row r;
+
+	for (size_t i = 0; row_at(i, dims, &r); i++) {
+		int here = H5Lexists(file, r.group, H5P_DEFAULT) > 0;
 		hsize_t at = 0;
 
-		for (size_t i = 0; i < d->columns; i++) {
-			if (!pp_h5_table_row(d, &d->column[i], dims, &r))
-				continue;
-			snprintf(name, sizeof(name), "%s/%s", r.group, r.variable);
-			CHECK(H5Lexists(file, d->group, H5P_DEFAULT) > 0 && H5Lexists(file, name, H5P_DEFAULT) > 0);
-			rows++;
-		}
-		H5Literate_by_name(file, d->group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, count, &found, H5P_DEFAULT);
-		CHECK_INT(found, rows);
+		if (!is_again(i, r.group, NULL))
+			H5Literate_by_name(file, r.group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, count, &found, H5P_DEFAULT);
+		if (is_again(i, r.group, r.variable))
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", r.group, r.variable);
+		here = here && H5Lexists(file, name, H5P_DEFAULT) > 0;
+		if (!here && !may_be_absent(&r))
+			fprintf(stderr, "%s is not in the file\n", name);
+		CHECK(here || may_be_absent(&r));
+		rows += (size_t)here;
 	}
+	CHECK_INT(found, rows);
 }
 
 /* `podprof report --table` */
@@ -163,7 +186,6 @@ TEST(file_is_the_layout)
 {
 	char dir[] = "/tmp/podprof-hdf5-XXXXXX", path[256];
 	struct pp_err err = {""};
-	size_t rows = 0, found = 0;
 	struct sample s;
 	struct pp_row_channel channel = {.destination = 1, .bytes = 100, .time_ns = 3, .count = 2};
 
@@ -183,24 +205,7 @@ TEST(file_is_the_layout)
 	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
 
 	CHECK(file >= 0);
-	for (const struct pp_h5_row *r = pp_h5_layout; r->group; r++) {
-		char name[128];
-
-		snprintf(name, sizeof(name), "%s/%s", r->group, r->variable);
-		int here = H5Lexists(file, r->group, H5P_DEFAULT) > 0 && H5Lexists(file, name, H5P_DEFAULT) > 0;
-
-		if (!here && !may_be_absent(r))
-			fprintf(stderr, "%s is not in the file\n", name);
-		CHECK(here || may_be_absent(r));
-		rows += (size_t)here;
-		if (r == pp_h5_layout || strcmp(r[-1].group, r->group)) {
-			hsize_t at = 0;
-
-			H5Literate_by_name(file, r->group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, count, &found, H5P_DEFAULT);
-		}
-	}
-	CHECK_INT(found, rows);
-	check_tables(file);
+	check_variables(file);
 	H5Fclose(file);
 	check_read_back(path, &s.dataset);
 	check_printed(path);
@@ -212,9 +217,11 @@ TEST(file_is_the_layout)
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--print")) {
-		print_rows(stdout);
-		for (int id = 0; id < PP_TABLES; id++)
-			print_table(stdout, id);
+		char dims[PP_H5_TABLE_DIMS];
+		struct pp_h5_row r;
+
+		for (size_t i = 0; row_at(i, dims, &r); i++)
+			print_group(stdout, i);
 		return 0;
 	}
 	rows_are_told_in_docs();

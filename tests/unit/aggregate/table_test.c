@@ -109,7 +109,7 @@ static void make(struct pp_table *t, struct pp_intern *names, size_t rows, int w
 			for (size_t i = 0; i < t[id].desc->columns; i++) {
 				const struct pp_column *c = &t[id].desc->column[i];
 
-				for (size_t k = 0; k < c->count; k++) {
+				for (size_t k = 0; k < c->count && c->rule != PP_RULE_LATE; k++) {
 					int64_t v = c->type == PP_TYPE_WORKER && worker >= 0 ? worker : some_value(c, names);
 
 					CHECK(!pp_column_store(c, &t[id], r, 1, k, &v));
@@ -145,6 +145,8 @@ static void same(const struct pp_table *a, const struct pp_intern *names_a, cons
 
 TEST(descriptions_hold_the_rules)
 {
+	struct pp_table t[TABLES];
+
 	for (int id = 0; id < TABLES; id++) {
 		const struct pp_table_desc *d = test_desc(id);
 
@@ -152,6 +154,9 @@ TEST(descriptions_hold_the_rules)
 	}
 	CHECK(pp_table_schema(test_desc, 1) != pp_table_schema(test_desc, 2));
 	CHECK(pp_table_schema(test_desc, 2) == pp_table_schema(test_desc, 3)); /* by_step is in no block */
+	begin(t);
+	CHECK(pp_table_add(&t[TABLE_extra]) && pp_tables_have(t, TABLES, "rich") && !pp_tables_have(t, TABLES, "plain"));
+	release(t);
 }
 
 static int decode(const uint8_t *bytes, size_t size, struct pp_intern *names, struct pp_table *ret)
@@ -333,18 +338,21 @@ TEST(parts_move_and_keep_their_ranks)
 	pp_intern_free(names);
 }
 
-/* One group has one table: `only` leaves out the others. */
+/* `without` is left out: `old` and `later` have the same columns. */
 static void save(const char *path, const struct pp_table *t, const struct pp_intern *names, int without)
 {
+	struct pp_table some[TABLES];
 	struct pp_err err = {""};
 	struct pp_h5 h;
+	size_t n = 0;
 
 	CHECK_INT(pp_h5_create(&h, path, &err), 0);
 	pp_h5_attribute_text(&h, "format", "podprof pod dataset");
 	pp_h5_attribute_int(&h, "format_version", PP_H5_FORMAT_VERSION);
 	for (int id = 0; id < TABLES; id++)
 		if (id != without)
-			pp_h5_write_table(&h, &t[id], names);
+			some[n++] = t[id];
+	pp_h5_write_groups(&h, some, n, names);
 	CHECK_INT(pp_h5_close(&h), 0);
 	CHECK_STR(err.text, "");
 }
@@ -402,6 +410,8 @@ TEST(file_comes_back)
 	close(mkstemp(path));
 	make(t, names, 3000, -1);
 	join_parts(t, names);
+	for (size_t i = 0; i < t[TABLE_rich].rows; i++)
+		((struct pp_row_rich *)t[TABLE_rich].row)[i].held_by = (int32_t)i;
 	save(path, t, names, TABLE_later);
 	check_words(path);
 	for (int id = 0; id < TABLES; id++)
@@ -466,10 +476,11 @@ TEST(text_is_quoted)
 	                                                                           .at_ns = (int64_t)1 << 54,
 	                                                                           .kind = 2,
 	                                                                           .busy = 0.5,
-	                                                                           .lost = {1, 2, UINT64_MAX}};
+	                                                                           .lost = {1, 2, UINT64_MAX},
+	                                                                           .held_by = 4};
 	text = csv(t, 0, names);
-	CHECK(strstr(text, "name,worker,at_ns,note,kind,busy,lost_0,lost_1,lost_2\n"
-	                   "\"a \"\"<b>\"\", c\",3,18014398509481984,\"\",\"write\",0.5,1,2,18446744073709551615\n"));
+	CHECK(strstr(text, "name,worker,at_ns,note,kind,busy,lost_0,lost_1,lost_2,held_by\n"
+	                   "\"a \"\"<b>\"\", c\",3,18014398509481984,\"\",\"write\",0.5,1,2,18446744073709551615,4\n"));
 	pp_table_json(&t[TABLE_rich], names, f);
 	fclose(f);
 	CHECK_STR(json, "{\"table\":\"rich\",\"rows\":1,\"columns\":[\n"
@@ -480,7 +491,8 @@ TEST(text_is_quoted)
 	                "{\"name\":\"note\",\"unit\":\"\",\"what\":\"the first text\",\"data\":[\"\"]},\n"
 	                "{\"name\":\"kind\",\"unit\":\"\",\"what\":\"the first code\",\"data\":[\"write\"]},\n"
 	                "{\"name\":\"busy\",\"unit\":\"1\",\"what\":\"the larger number\",\"data\":[0.5]},\n"
-	                "{\"name\":\"lost\",\"unit\":\"\",\"what\":\"three sums\",\"data\":[1,2,\"18446744073709551615\"]}]}\n");
+	                "{\"name\":\"lost\",\"unit\":\"\",\"what\":\"three sums\",\"data\":[1,2,\"18446744073709551615\"]},\n"
+	                "{\"name\":\"held_by\",\"unit\":\"\",\"what\":\"known when all parts are in\",\"data\":[4]}]}\n");
 	free(json);
 	free(text);
 	release(t);
