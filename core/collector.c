@@ -16,10 +16,10 @@
 #include "core/base/opt.h"
 #include "core/base/parse.h"
 #include "core/base/plain.h"
+#include "core/collector_calls.h"
 #include "core/coord/arrive.h"
 #include "core/coord/claim.h"
 #include "core/coord/notice.h"
-#include "core/guest.h"
 #include "core/header.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/source.h"
@@ -34,7 +34,7 @@ enum { FLUSH_MS = 100, LAST_FLUSH_MS = 1000 }; /* of the sources: in the applica
 
 enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the rank holds the claim */
 
-__attribute__((visibility("default"))) extern struct podprof_guest podprof_guest; /* `bell` is set at the claim */
+__attribute__((visibility("default"))) extern struct podprof_collector podprof_collector; /* `bell` is set at the claim */
 
 static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
 static _Atomic uint32_t switched_on;
@@ -52,27 +52,27 @@ static char spool[384];
 static int speaks; /* though it is not rank 0 */
 static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
 
-int pp_guest_is_rank(void)
+int pp_collector_is_rank(void)
 {
 	return (int)atomic_load_explicit(&pp_wiped.is_rank, memory_order_acquire);
 }
 
-int pp_guest_rank(void)
+int pp_collector_rank(void)
 {
 	return claim.rank;
 }
 
-const char *pp_guest_spool(void)
+const char *pp_collector_spool(void)
 {
 	return spool;
 }
 
-void pp_guest_speak(void)
+void pp_collector_speak(void)
 {
 	speaks = 1;
 }
 
-void pp_guest_say(const char *text)
+void pp_collector_say(const char *text)
 {
 	char line[640];
 	int n;
@@ -110,14 +110,14 @@ static void decide(uint32_t now)
 	}
 }
 
-void pp_guest_record(int on)
+void pp_collector_record(int on)
 {
 	decide(on ? atomic_fetch_or(&wanted, WANTED) | WANTED : atomic_fetch_and(&wanted, ~(uint32_t)WANTED) & ~(uint32_t)WANTED);
 }
 
-void pp_guest_pause(int paused)
+void pp_collector_pause(int paused)
 {
-	if (!pp_guest_is_rank())
+	if (!pp_collector_is_rank())
 		return;
 	decide(paused ? atomic_fetch_or(&wanted, PAUSED) | PAUSED
 	              : atomic_fetch_and(&wanted, ~(uint32_t)PAUSED) & ~(uint32_t)PAUSED);
@@ -171,9 +171,9 @@ static int open_ring(struct pp_err *err)
 	if (rc)
 		goto fail;
 	if (claim.rank == 0)
-		pp_notice_start(pp_guest_control(), pp_guest_say);
+		pp_notice_start(pp_collector_control(), pp_collector_say);
 	pp_trigger_start(&asked, !asked.count && is_by_time());
-	podprof_guest.bell = pp_trigger_bell;
+	podprof_collector.bell = pp_trigger_bell;
 	if (asked.count && !strcmp(option(PP_OPT_ID_STEP_RULE), "collectives"))
 		pp_pattern_start();
 	return 0;
@@ -197,14 +197,14 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 	if (claim_fd == -EBUSY)
 		return -EBUSY;
 	if (claim_fd < 0) {
-		pp_guest_say(err.text);
+		pp_collector_say(err.text);
 		pp_unrecorded_is_said();
 		return 0;
 	}
 	pp_tick_init();
 	rc = open_ring(&err);
 	if (rc) {
-		pp_guest_say(err.text);
+		pp_collector_say(err.text);
 		pp_unrecorded_is_said();
 		close(claim_fd);
 		claim_fd = -1;
@@ -237,7 +237,7 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 		return;
 	if (rc > 0) {
 		/* In this order: a mark of another thread that switches recording off is not to be overruled. */
-		pp_guest_record(1);
+		pp_collector_record(1);
 		atomic_store_explicit(&pp_wiped.is_rank, 1, memory_order_release);
 	}
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_SETTLED, memory_order_release);
@@ -255,23 +255,23 @@ static int is_changed(void)
 	return !(asked & (asked - 1)) && born_in == getpid() && pp_claim_read_changed(&now, born);
 }
 
-void pp_guest_born(void)
+void pp_collector_born(void)
 {
 	pp_claim_numbers(born);
 	born_in = getpid();
 	atomic_store(&asked_forked, 0);
 }
 
-int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
+int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 {
 	uint32_t idle = 0;
 	int saved = errno;
 
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
-		return pp_guest_is_rank();
+		return pp_collector_is_rank();
 	if (pp_rings_are_copied() && !is_abandoned) { /* made past fork's handlers: its words are wiped */
 		claim_fd = first_fd = -1;             /* left open: a child may share its parent's descriptors */
-		pp_guest_abandon();
+		pp_collector_abandon();
 		return 0;
 	}
 	/* A forked child may be the rank only if it says so, by MPI_Init, a process group or a number of its own: marks of
@@ -292,7 +292,7 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 			nanosleep(&ms, NULL);
 		}
 		errno = saved;
-		return pp_guest_is_rank();
+		return pp_collector_is_rank();
 	}
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNSETTLED) {
 		if (is_abandoned) {
@@ -304,7 +304,7 @@ int pp_guest_claim(enum pp_evidence evidence, int rank, int size)
 	}
 	atomic_store(&claiming, 0);
 	errno = saved;
-	return pp_guest_is_rank();
+	return pp_collector_is_rank();
 }
 
 /* This process is the rank already, by another number or in a smaller job: what it has recorded is that rank's. The first
@@ -334,17 +334,17 @@ static void renumber(int rank, int size)
 	h->rank = rank;
 }
 
-int pp_guest_claim_group(int rank, int size, int own)
+int pp_collector_claim_group(int rank, int size, int own)
 {
 	struct pp_claim launched;
 
-	if (pp_rings_are_copied() && !is_abandoned) { /* as in pp_guest_claim() */
+	if (pp_rings_are_copied() && !is_abandoned) { /* as in pp_collector_claim() */
 		claim_fd = first_fd = -1;
-		pp_guest_abandon();
+		pp_collector_abandon();
 	}
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING)
 		return 0;
-	if (pp_guest_is_rank()) {
+	if (pp_collector_is_rank()) {
 		if (pp_claim_is_group(&claim, rank, size, own))
 			renumber(rank, size);
 		if (size > 1 && size == claim.size) {
@@ -362,10 +362,10 @@ int pp_guest_claim_group(int rank, int size, int own)
 		rank = is_whole ? launched.rank : -1;
 		size = is_whole ? launched.size : -1;
 	}
-	return pp_guest_claim(PP_EVIDENCE_GROUP, rank, size);
+	return pp_collector_claim(PP_EVIDENCE_GROUP, rank, size);
 }
 
-void pp_guest_abandon(void)
+void pp_collector_abandon(void)
 {
 	atomic_store(&pp_wiped.is_rank, 0);
 	atomic_store(&claiming, 0);
@@ -382,7 +382,7 @@ void pp_guest_abandon(void)
 	pp_rings_abandon();
 }
 
-void pp_guest_finish(int status)
+void pp_collector_finish(int status)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 	int64_t deadline = pp_now_ms() + LAST_FLUSH_MS;
@@ -390,31 +390,31 @@ void pp_guest_finish(int status)
 	pp_sources_flush(deadline);
 	pp_sources_stop(deadline);
 	pp_trigger_stop();
-	pp_guest_record(0);
+	pp_collector_record(0);
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_EXITING, memory_order_release);
 	pp_ring_set_exit_status(h, status);
 	pp_ring_set_state(h, PP_RANK_ENDING);
 }
 
-struct pp_where *pp_guest_where(void)
+struct pp_where *pp_collector_where(void)
 {
 	struct pp_thread_ring *t = pp_thread_self;
 
 	if (!t->slot)
-		t = pp_guest_is_rank() ? pp_thread_enter() : NULL;
+		t = pp_collector_is_rank() ? pp_thread_enter() : NULL;
 	return t ? &t->slot->where : &no_where;
 }
 
-static struct pp_ring_cursor *guest_cursor(void)
+static struct pp_ring_cursor *collector_cursor(void)
 {
 	struct pp_thread_ring *t = pp_thread_self;
 
-	if (!t->slot && pp_guest_is_rank() && pp_thread_enter())
+	if (!t->slot && pp_collector_is_rank() && pp_thread_enter())
 		t = pp_thread_self;
 	return &t->cursor;
 }
 
-int pp_guest_mpi_runs(void)
+int pp_collector_mpi_runs(void)
 {
 	uint32_t state = atomic_load(&mpi_state);
 
@@ -429,53 +429,53 @@ static void say_other_mpi(void)
 	pp_claim_read(&c, -1, -1);
 	if (c.rank != 0 || !pp_env("PODPROF_SPOOL"))
 		return;
-	pp_guest_say("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
-	             "podprof_range_push()");
+	pp_collector_say("the job's MPI is not Open MPI 4 or 5: its calls are not recorded. Marks are: podprof_step_begin(), "
+	                 "podprof_range_push()");
 	pp_unrecorded_is_said();
 }
 
-static void guest_mpi_state(uint32_t state)
+static void collector_mpi_state(uint32_t state)
 {
 	if (atomic_exchange(&mpi_state, state) == PP_MPI_NEVER && state == PP_MPI_OTHER_RUNS)
 		say_other_mpi();
-	if (pp_guest_is_rank())
+	if (pp_collector_is_rank())
 		pp_ring_set_mpi_state(pp_ring_pool.header, state);
 }
 
-static void guest_coordinator(enum pp_coordinator what, const char *why)
+static void collector_coordinator(enum pp_coordinator what, const char *why)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
-	if (!pp_guest_is_rank())
+	if (!pp_collector_is_rank())
 		return;
 	snprintf(h->coordinator_why, sizeof(h->coordinator_why), "%s", why);
 	pp_ring_set_coordinator(h, (uint32_t)what); /* the reason is whole */
 }
 
-static void guest_want_net(void)
+static void collector_want_net(void)
 {
-	if (pp_guest_is_rank())
+	if (pp_collector_is_rank())
 		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
-struct podprof_guest podprof_guest = {
-        .size = sizeof(struct podprof_guest),
-        .claim = pp_guest_claim,
+struct podprof_collector podprof_collector = {
+        .size = sizeof(struct podprof_collector),
+        .claim = pp_collector_claim,
         .recording = &pp_wiped.recording,
         .put = pp_ring_put,
-        .where = pp_guest_where,
+        .where = pp_collector_where,
         .tick_kind = &pp_tick_kind,
-        .mpi_state = guest_mpi_state,
-        .say = pp_guest_say,
-        .cursor = guest_cursor,
-        .pause = pp_guest_pause,
+        .mpi_state = collector_mpi_state,
+        .say = pp_collector_say,
+        .cursor = collector_cursor,
+        .pause = pp_collector_pause,
         .add_source = pp_source_add,
         .pattern = &pp_pattern_on,
         .collective = pp_pattern_collective,
         .heard = &pp_trigger_heard,
         .look = pp_trigger_look,
         .coordinate = pp_trigger_coordinate,
-        .spool = pp_guest_spool,
-        .coordinator = guest_coordinator,
-        .want_net = guest_want_net,
+        .spool = pp_collector_spool,
+        .coordinator = collector_coordinator,
+        .want_net = collector_want_net,
 };

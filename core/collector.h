@@ -1,5 +1,5 @@
-/* Wiring of stages 1-3 inside the application: what every source calls. All symbols hidden but the podprof_guest_* table,
- * which libpodprof-mpi.so finds by dlsym(RTLD_DEFAULT, "podprof_guest").
+/* Wiring of stages 1-3 inside the application: what every source calls. All symbols hidden but the podprof_collector table,
+ * which libpodprof-mpi.so finds by dlsym(RTLD_DEFAULT, "podprof_collector").
  * In: source callbacks. Out: records in this rank's ring file. */
 #ifndef PP_COLLECTOR_H
 #define PP_COLLECTOR_H
@@ -14,8 +14,8 @@
 #include "core/ring/ring_file.h"
 #include "core/source/source.h"
 
-struct podprof_guest { /* libpodprof.so's services for libpodprof-mpi.so, which is of the same build */
-	uint64_t size; /* of this struct: another one is another podprof's, of which nothing is called */
+struct podprof_collector { /* libpodprof.so's services for libpodprof-mpi.so, which is of the same build */
+	uint64_t size;     /* of this struct: another one is another podprof's, of which nothing is called */
 	/* This process has evidence of being the rank: try to claim (once; later calls return what the first found).
 	 * rank, size: -1 where unknown (then the launcher's environment is asked). Returns 1 if this process records. */
 	int (*claim)(enum pp_evidence evidence, int rank, int size);

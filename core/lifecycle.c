@@ -14,7 +14,7 @@
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/ring/ring_file.h"
 #include "core/ring/thread_ring.h"
 #include "core/unrecorded.h"
@@ -28,8 +28,8 @@ static int64_t patience; /* seconds that a rank that ends well waits for its fil
 static void child(void)
 {
 	if (owner && (pp_rings_are_copied() || owner != getpid()))
-		pp_guest_abandon();
-	pp_guest_born();
+		pp_collector_abandon();
+	pp_collector_born();
 }
 
 static void follow_forks(void)
@@ -48,7 +48,7 @@ __attribute__((constructor)) static void loaded(void)
 	pp_env_take();
 	if (!birth)
 		birth = getpid();
-	pp_guest_born();
+	pp_collector_born();
 	follow_forks();
 	pp_unrecorded_start();
 }
@@ -96,7 +96,7 @@ static struct pp_control *map_control(const char *spool, int *ret_foreign)
 	return c;
 }
 
-const struct pp_control *pp_guest_control_in(const char *spool)
+const struct pp_control *pp_collector_control_in(const char *spool)
 {
 	int foreign = 0;
 
@@ -105,10 +105,10 @@ const struct pp_control *pp_guest_control_in(const char *spool)
 
 static const struct pp_control *page; /* as the claim found it: at exit it may be too late to open anything */
 
-const struct pp_control *pp_guest_control(void)
+const struct pp_control *pp_collector_control(void)
 {
 	if (!page)
-		page = pp_guest_control_in(pp_guest_spool());
+		page = pp_collector_control_in(pp_collector_spool());
 	return page;
 }
 
@@ -143,7 +143,7 @@ static const struct pp_control *find_control(int *ret_foreign)
 	const struct pp_control *c = page;
 
 	if (!c || (!has_said_all(c) && !keeper_lives(c)))
-		c = map_control(pp_guest_spool(), ret_foreign);
+		c = map_control(pp_collector_spool(), ret_foreign);
 	return c ? c : page;
 }
 
@@ -151,8 +151,8 @@ static void print_message(const struct pp_control *c)
 {
 	char text[sizeof(c->message) + 1];
 
-	if (atomic_load_explicit(&c->speaker, memory_order_relaxed) == pp_guest_rank())
-		pp_guest_speak();
+	if (atomic_load_explicit(&c->speaker, memory_order_relaxed) == pp_collector_rank())
+		pp_collector_speak();
 	memcpy(text, c->message, sizeof(c->message));
 	text[sizeof(c->message)] = '\0';
 	for (char *line = text, *end; *line; line = end) {
@@ -162,7 +162,7 @@ static void print_message(const struct pp_control *c)
 		else
 			end = line + strlen(line);
 		if (*line)
-			pp_guest_say(line);
+			pp_collector_say(line);
 	}
 }
 
@@ -191,22 +191,22 @@ static void wait_for_keeper(int64_t seconds)
 		pause_ms(2);
 	}
 	if (foreign) {
-		pp_guest_say(
+		pp_collector_say(
 		        "the keeper is another version of podprof: it cannot read this rank. Use one podprof in the whole job");
 		return;
 	}
 	if (others_wait())
 		return;
 	if (!c) {
-		pp_guest_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
+		pp_collector_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
 		return;
 	}
 	if (has_said_all(c)) /* it may have ended right after its last word */
 		print_message(c);
 	else if (!keeper_lives(c))
-		pp_guest_say("the keeper died before the files were written. 'podprof salvage' reads what the ranks recorded");
+		pp_collector_say("the keeper died before the files were written. 'podprof salvage' reads what the ranks recorded");
 	else
-		pp_guest_say("the files are still being written. 'podprof report' waits for them");
+		pp_collector_say("the files are still being written. 'podprof report' waits for them");
 }
 
 static void ending(int status, void *arg)
@@ -214,13 +214,13 @@ static void ending(int status, void *arg)
 	int saved = errno;
 
 	(void)arg;
-	if (!owner || owner != getpid() || !pp_guest_is_rank())
+	if (!owner || owner != getpid() || !pp_collector_is_rank())
 		return;
-	pp_guest_finish(status);
+	pp_collector_finish(status);
 	if (others_wait())
 		return;
 	/* Without MPI_Finalize it has failed, whatever its status: the others hang until the launcher sees it end. */
-	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_guest_mpi_runs())
+	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_collector_mpi_runs())
 		wait_for_keeper(patience);
 	errno = saved;
 }

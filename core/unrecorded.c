@@ -15,8 +15,8 @@
 #include "core/base/line.h"
 #include "core/base/plain.h"
 #include "core/base/proc.h"
+#include "core/collector_calls.h"
 #include "core/coord/claim.h"
-#include "core/guest.h"
 
 static pid_t root;
 
@@ -65,7 +65,7 @@ static int first_to_say(const char *spool)
 
 static void say(void)
 {
-	const struct pp_control *c = pp_guest_control_in(pp_env("PODPROF_SPOOL"));
+	const struct pp_control *c = pp_collector_control_in(pp_env("PODPROF_SPOOL"));
 	char line[512];
 	int n;
 
@@ -84,7 +84,7 @@ static void ending(int status, void *arg)
 
 	(void)status;
 	(void)arg;
-	if (pp_guest_is_rank() || root != getpid() || !spool)
+	if (pp_collector_is_rank() || root != getpid() || !spool)
 		return;
 	pp_claim_read(&c, -1, -1);
 	/* A launcher whose ranks are on other hosts has no ring here; the keeper knows of them. */

@@ -54,7 +54,7 @@ static uint32_t read_file(const char *path, char *text, size_t room)
 
 static int spool_file(const struct pp_invite *me, const char *name, char *path, size_t size)
 {
-	return snprintf(path, size, "%s/%s", me->guest->spool(), name) < (int)size;
+	return snprintf(path, size, "%s/%s", me->collector->spool(), name) < (int)size;
 }
 
 static void wait_for_keeper(const struct pp_invite *me, struct message *m)
@@ -63,9 +63,9 @@ static void wait_for_keeper(const struct pp_invite *me, struct message *m)
 	int64_t deadline = pp_now_ms() + PATIENCE_MS;
 	char path[512];
 
-	if (!me->guest || !me->guest->want_net || !spool_file(me, "invite", path, sizeof path))
+	if (!me->collector || !me->collector->want_net || !spool_file(me, "invite", path, sizeof path))
 		return;
-	me->guest->want_net();
+	me->collector->want_net();
 	while (!(m->length = read_file(path, m->text, sizeof m->text)) && pp_now_ms() < deadline)
 		nanosleep(&ms, NULL);
 }
@@ -98,7 +98,7 @@ int pp_invite_all(const struct pp_invite *me, const struct pp_mpi_calls *mpi, MP
 		wait_for_keeper(me, &m);
 	}
 	rc = mpi->bcast(&m, MESSAGE_BYTES, mpi->byte, 0, comm);
-	if (rc == MPI_SUCCESS && m.length && m.length <= sizeof m.text && me->guest && me->is_first && me->keeper != m.keeper)
+	if (rc == MPI_SUCCESS && m.length && m.length <= sizeof m.text && me->collector && me->is_first && me->keeper != m.keeper)
 		pass_on(me, &m);
 	explicit_bzero(&m, sizeof m);
 	return rc == MPI_SUCCESS ? 0 : -EIO;

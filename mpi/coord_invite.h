@@ -29,7 +29,7 @@ struct pp_mpi_calls { /* the MPI library's own */
 };
 
 struct pp_invite {
-	const struct podprof_guest *guest; /* NULL: this rank has no keeper */
+	const struct podprof_collector *collector; /* NULL: this rank has no keeper */
 	int rank;
 	int64_t keeper; /* which one, equal for its ranks only, on all hosts; 0: none */
 	int is_first;   /* the lowest rank of its keeper */

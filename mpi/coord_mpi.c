@@ -11,7 +11,7 @@
 #include "mpi/coord_agree.h"
 #include "mpi/coord_invite.h"
 #include "mpi/coord_part.h"
-#include "mpi/pmpi_guest.h"
+#include "mpi/pmpi_collector.h"
 
 enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000 };
 
@@ -73,8 +73,8 @@ void pp_coord_before(void)
 
 static void say(enum pp_coordinator what, const char *why)
 {
-	if (pp_mpi_guest)
-		pp_mpi_guest->coordinator(what, why);
+	if (pp_mpi_collector)
+		pp_mpi_collector->coordinator(what, why);
 }
 
 static int take(void)
@@ -197,7 +197,7 @@ void pp_coord_look(struct pp_mpi_thread *t)
 
 	t->looking = 1;
 	if (pp_mpi_is_rung()) {
-		pp_mpi_guest->look();
+		pp_mpi_collector->look();
 	} else if (is_due() && enter(t)) {
 		test();
 		leave(t);
@@ -234,12 +234,12 @@ static int dup_all(int64_t *values, int64_t *ret_all, int count)
 }
 
 /* What all ranks do, in the same order; returns why there is no agreement, NULL: there is. */
-static const char *begin_all(const struct podprof_guest *guest)
+static const char *begin_all(const struct podprof_collector *collector)
 {
-	struct pp_invite me = {.guest = guest, .rank = part.rank, .is_first = pp_part_is_first(&part)};
-	int64_t mine[4] = {0, !guest, 0, 0}, all[4] = {0};
+	struct pp_invite me = {.collector = collector, .rank = part.rank, .is_first = pp_part_is_first(&part)};
+	int64_t mine[4] = {0, !collector, 0, 0}, all[4] = {0};
 
-	me.keeper = pp_invite_keeper(guest ? guest->spool() : NULL);
+	me.keeper = pp_invite_keeper(collector ? collector->spool() : NULL);
 	mine[2] = me.keeper;
 	mine[3] = -me.keeper;
 	if (dup_all(mine, all, 4)) {
@@ -264,7 +264,7 @@ static const char *begin_all(const struct podprof_guest *guest)
 
 void pp_coord_start_all(int records)
 {
-	const struct podprof_guest *g = records ? pp_mpi_guest : NULL;
+	const struct podprof_collector *g = records ? pp_mpi_collector : NULL;
 	const char *why = "this MPI is not Open MPI 4 or 5";
 	int saved = errno, size = -1;
 

@@ -38,7 +38,7 @@ static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t r
 {
 	int saved = errno;
 
-	pp_mpi_guest->collective(s->call, s->peer, sent > received ? sent : received, rc != MPI_SUCCESS);
+	pp_mpi_collector->collective(s->call, s->peer, sent > received ? sent : received, rc != MPI_SUCCESS);
 	errno = saved;
 }
 

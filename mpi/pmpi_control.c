@@ -20,7 +20,7 @@ PP_PUBLIC int MPI_Pcontrol(const int level, ...)
 {
 	PP_HEAD(Pcontrol, (level))
 	if (level == 1)
-		pp_mpi_guest->pause(0);
+		pp_mpi_collector->pause(0);
 	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Pcontrol, NULL, PP_NO_PEER, 0);
 	rc = real(level);
 	end = pp_mpi_end(&scope);
@@ -29,7 +29,7 @@ PP_PUBLIC int MPI_Pcontrol(const int level, ...)
 		mark(thread, end, level);
 	}
 	if (level == 0)
-		pp_mpi_guest->pause(1);
+		pp_mpi_collector->pause(1);
 	PP_TAIL
 }
 PP_BOTH(Pcontrol)

@@ -42,31 +42,31 @@ static const struct pp_source_ops source = {.name = "mpi", .flush = flush, .thre
 /* After a successful MPI_Init: find the guest, claim, register world and self. */
 static void activate(void)
 {
-	const struct podprof_guest *guest;
+	const struct podprof_collector *collector;
 	int saved = errno;
 
-	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_guest)
+	if (atomic_load_explicit(&pp_mpi_wiped.active, memory_order_relaxed) || pp_mpi_collector)
 		goto out;
-	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
-	if (!guest || guest->size != sizeof *guest)
+	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
+	if (!collector || collector->size != sizeof *collector)
 		goto out;
 	if (!find_names()) {
-		pp_mpi_other = guest;
-		guest->mpi_state(PP_MPI_OTHER_RUNS);
+		pp_mpi_other = collector;
+		collector->mpi_state(PP_MPI_OTHER_RUNS);
 		goto out;
 	}
-	pp_mpi_guest = guest;
+	pp_mpi_collector = collector;
 	if (pp_comm_start())
 		goto out;
-	if (!guest->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
+	if (!collector->claim(PP_EVIDENCE_MPI, pp_comm_world_rank(), pp_comm_world_size()))
 		goto out;
-	pp_tick_kind = *guest->tick_kind;
-	pp_mpi_recording = guest->recording;
-	pp_mpi_pattern = guest->pattern;
-	pp_mpi_bell = guest->bell;
-	pp_mpi_heard = guest->heard;
-	guest->mpi_state(PP_MPI_RUNS);
-	guest->add_source(&source);
+	pp_tick_kind = *collector->tick_kind;
+	pp_mpi_recording = collector->recording;
+	pp_mpi_pattern = collector->pattern;
+	pp_mpi_bell = collector->bell;
+	pp_mpi_heard = collector->heard;
+	collector->mpi_state(PP_MPI_RUNS);
+	collector->add_source(&source);
 	pp_request_shared = calls_overlap();
 	pp_at_fork(forked);
 	pp_wipe_on_fork(&pp_mpi_wiped, sizeof pp_mpi_wiped);
@@ -96,7 +96,7 @@ static void deactivate(void)
 		pp_mpi_put(&r, NULL, 0);
 	}
 	atomic_store_explicit(&pp_mpi_wiped.active, 0, memory_order_release);
-	pp_mpi_guest->mpi_state(PP_MPI_OVER);
+	pp_mpi_collector->mpi_state(PP_MPI_OVER);
 }
 
 /* The call that woke this library began before it was awake. */

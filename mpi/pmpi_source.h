@@ -7,8 +7,8 @@
 #define PP_PMPI_SOURCE_H
 
 #include "mpi/coord_mpi.h"
+#include "mpi/pmpi_collector.h"
 #include "mpi/pmpi_comm.h"
-#include "mpi/pmpi_guest.h"
 
 enum pp_mpi_row {
 #define PP_MPI(symbol, ...) PP_MPI_CALL_##symbol,

@@ -1,5 +1,5 @@
 /* How ranks agree on the step a window begins with, where they can do it among themselves: one operation a request, none without
- * one. Given by libpodprof-mpi.so through podprof_guest.coordinate; used by core/window. Nothing here blocks or fails the job. */
+ * one. Given by libpodprof-mpi.so (podprof_collector.coordinate); used by core/window. Nothing here blocks or fails the job. */
 #ifndef PP_COORD_COORD_H
 #define PP_COORD_COORD_H
 

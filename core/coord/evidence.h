@@ -1,4 +1,4 @@
-/* Why a process may be the rank. Said by sources and by libpodprof-mpi.so to pp_guest_claim(). */
+/* Why a process may be the rank. Said by sources and by libpodprof-mpi.so to pp_collector_claim(). */
 #ifndef PP_COORD_EVIDENCE_H
 #define PP_COORD_EVIDENCE_H
 

@@ -1,5 +1,5 @@
 /* Where a thread writes its next record: take it, fill it, commit it. Inline: this is the hot path of every source, and of
- * libpodprof-mpi.so, which has the cursor's address by podprof_guest.cursor(). One writer per thread, no lock, no call. */
+ * libpodprof-mpi.so, which has the cursor's address by podprof_collector.cursor(). One writer per thread, no lock, no call. */
 #ifndef PP_RING_CURSOR_H
 #define PP_RING_CURSOR_H
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/podprof.h"
 #include "core/source/emit.h"
 #include "core/source/process.h"
@@ -24,7 +24,7 @@ int pp_emit_settle(void)
 		pp_ring_lose(PP_LOSS_AFTER_EXIT);
 		return 0;
 	}
-	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_wiped.recording);
+	return pp_collector_claim(PP_EVIDENCE_MARK, -1, -1) && atomic_load(&pp_wiped.recording);
 }
 
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length)
@@ -70,9 +70,9 @@ void pp_emit_counter(const char *name, double value)
 /* This thread has no ring yet: it may be that the rank is found out by this mark. */
 static __attribute__((cold, noinline)) int enter(int64_t number)
 {
-	if (!pp_emit_wanted() && !pp_guest_is_rank())
+	if (!pp_emit_wanted() && !pp_collector_is_rank())
 		return 0;
-	pp_guest_where()->step = number;
+	pp_collector_where()->step = number;
 	return 1;
 }
 
@@ -150,7 +150,7 @@ static void counter(const char *name, double value)
 /* Calls that are not records: the rank is found out by them all the same. */
 static int is_rank(void)
 {
-	return pp_guest_claim(PP_EVIDENCE_MARK, -1, -1);
+	return pp_collector_claim(PP_EVIDENCE_MARK, -1, -1);
 }
 
 static void window_start(const char *name)
@@ -180,7 +180,7 @@ static void profile_steps(int64_t first, int64_t last)
 	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&said, 1) < SAY_REFUSED) {
 		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
 		         why[rc]);
-		pp_guest_say(text);
+		pp_collector_say(text);
 	}
 	errno = saved;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 
 struct pp_emit { /* the words of a range record that are not its text */

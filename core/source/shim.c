@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "core/base/hash.h"
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
 #include "core/source/emit.h"
@@ -16,14 +16,14 @@
 
 static uint32_t state(void)
 {
-	return (pp_guest_is_rank() ? PP_SHIM_IS_RANK : 0) |
+	return (pp_collector_is_rank() ? PP_SHIM_IS_RANK : 0) |
 	       (atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed) ? PP_SHIM_RECORDING : 0) |
 	       (atomic_load_explicit(&pp_api_is_marked, memory_order_relaxed) ? PP_SHIM_EXPLICIT : 0);
 }
 
 static uint32_t claim(void)
 {
-	pp_guest_claim(PP_EVIDENCE_MARK, -1, -1);
+	pp_collector_claim(PP_EVIDENCE_MARK, -1, -1);
 	return state();
 }
 
@@ -33,7 +33,7 @@ static uint64_t now(void)
 
 	/* The claim, which may come later, finds out the same. */
 	if (!atomic_load_explicit(&is_settled, memory_order_acquire)) {
-		if (!pp_guest_is_rank())
+		if (!pp_collector_is_rank())
 			pp_tick_init();
 		atomic_store_explicit(&is_settled, 1, memory_order_release);
 	}
@@ -67,7 +67,7 @@ static void step_rule(const char *text)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
-	if (!pp_guest_is_rank() || !text || pp_ring_step_told(h))
+	if (!pp_collector_is_rank() || !text || pp_ring_step_told(h))
 		return;
 	snprintf(h->step_rule, sizeof(h->step_rule), "%s", text);
 	pp_ring_set_step_told(h, 1); /* the rule is whole */
@@ -157,21 +157,21 @@ static void remark(const char *text)
 
 static void say(const char *text)
 {
-	if (text && pp_guest_is_rank())
-		pp_guest_say(text);
+	if (text && pp_collector_is_rank())
+		pp_collector_say(text);
 }
 
 static void want_net(void)
 {
-	if (pp_guest_is_rank())
+	if (pp_collector_is_rank())
 		pp_ring_set_net_wanted(pp_ring_pool.header, 1);
 }
 
 static uint32_t claim_group(int32_t rank, int32_t size, int own)
 {
-	if (!pp_guest_is_rank())
+	if (!pp_collector_is_rank())
 		atomic_store_explicit(&pp_api_is_marked, 0, memory_order_relaxed); /* a parent did */
-	pp_guest_claim_group(rank, size, own);
+	pp_collector_claim_group(rank, size, own);
 	return state();
 }
 
@@ -188,7 +188,7 @@ static const struct podprof_shim table = {
         .collective = collective,
         .remark = remark,
         .say = say,
-        .spool = pp_guest_spool,
+        .spool = pp_collector_spool,
         .want_net = want_net,
         .step_end_at = step_end_at,
         .claim_group = claim_group,

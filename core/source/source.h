@@ -1,6 +1,6 @@
 /* pp_source_ops: ways in. In: the application's calls. Out: records, through ring/thread_ring.h or source/emit.h.
  * A new source is one file and one line in source_list.def; one in a library of its own, as MPI's (mpi/), is added by
- * podprof_guest.add_source.
+ * podprof_collector.add_source.
  *
  * A source with a thread of its own (a device's buffers that are full):
  * - start() makes the thread, with all signals blocked; stop() ends it and waits for it until its deadline at most. After that it

@@ -1,7 +1,7 @@
-/* The pattern of collectives as step marks; see pattern.h. Called by libpodprof-mpi.so through podprof_guest. */
+/* The pattern of collectives as step marks; see pattern.h. Called by libpodprof-mpi.so through podprof_collector. */
 #include "core/window/pattern.h"
 
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/source/emit.h"
 #include "core/source/mpi_call.h"
 #include "core/window/period.h"
@@ -30,9 +30,9 @@ static void edge(void)
 {
 	struct pp_record r = {.kind = PP_RECORD_STEP_BEGIN};
 
-	if (!pp_guest_is_rank())
+	if (!pp_collector_is_rank())
 		return;
-	pp_guest_where()->step = (int64_t)steps;
+	pp_collector_where()->step = (int64_t)steps;
 	pp_trigger_step_begin((int64_t)steps);
 	if (!atomic_load_explicit(&pp_wiped.recording, memory_order_relaxed))
 		return;

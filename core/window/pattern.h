@@ -1,5 +1,5 @@
 /* Steps of a job that marks none, while it runs: the pattern of the collectives on MPI_COMM_WORLD moves the window.
- * In: collectives of libpodprof-mpi.so, by podprof_guest.collective. Out: step edges, STEP_BEGIN records that say so.
+ * In: collectives of libpodprof-mpi.so, by podprof_collector.collective. Out: step edges, STEP_BEGIN records that say so.
  *
  * Only where --step-rule collectives asks for it, which is the same on all ranks: whether a rank has marks or ranges of its own,
  * which are trusted more, no other rank knows. Only MPI_COMM_WORLD: MPI gives no order between communicators. The first real

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/emit.h"
 #include "core/window/ask.h"
@@ -102,7 +102,7 @@ static void settle(int at_mark)
 	if (is_recording && !on && at_mark && step_thread && step_thread == pp_thread_self)
 		pp_emit_step(PP_RECORD_STEP_END, 0);
 	if (is_recording != on)
-		pp_guest_record(on);
+		pp_collector_record(on);
 	is_recording = on;
 	if (at_mark || !on)
 		step_thread = NULL;
@@ -215,7 +215,7 @@ static int hear(int at_mark, int64_t number)
 
 void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 {
-	const struct pp_control *control = pp_guest_control();
+	const struct pp_control *control = pp_collector_control();
 
 	pp_plan_init(&plan, asked, pp_ring_pool.header->window);
 	pp_ask_init(&ask, control, pp_ring_pool.header);
@@ -247,7 +247,7 @@ void pp_trigger_stop(void)
 
 static int is_over(void)
 {
-	return !pp_guest_is_rank() || atomic_load_explicit(&ended, memory_order_relaxed);
+	return !pp_collector_is_rank() || atomic_load_explicit(&ended, memory_order_relaxed);
 }
 
 int pp_trigger_asks(void)

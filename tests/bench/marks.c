@@ -16,7 +16,7 @@ enum { REQUESTS = 2000 };
 
 static char spool[] = "/dev/shm/podprof-bench-XXXXXX";
 static struct pp_control *page;
-static const struct podprof_guest *guest;
+static const struct podprof_collector *collector;
 static int64_t step;
 static int answer_says;
 
@@ -95,11 +95,11 @@ static int request_row(void)
 
 		tell(PP_ASK_AGREE, 1000000, 10);
 		begin = bench_ns();
-		guest->look();
+		collector->look();
 		took = bench_ns() - begin;
 		tell(PP_ASK_NOTHING, 0, 0);
 		begin = bench_ns();
-		guest->look();
+		collector->look();
 		us[i] = (took + bench_ns() - begin) / 1000;
 	}
 	bench_take(&f, us, REQUESTS, 0.25, 0.5, 0.99);
@@ -128,10 +128,10 @@ int main(void)
 	setenv("PODPROF_STEPS", "4000000000000:4000000000001", 1);
 	pp_tick_init();
 	podprof_step_begin(step++);
-	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
-	if (!guest || podprof_recording())
+	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
+	if (!collector || podprof_recording())
 		return 1;
-	guest->coordinate(&fake);
+	collector->coordinate(&fake);
 	missed += row("step_begin outside of windows", bench_run(begins, NULL), 0.5);
 	missed += row("step_end outside of windows", bench_run(ends, NULL), 0.5);
 	tell(PP_ASK_AGREE, 1000, 10);

@@ -286,9 +286,9 @@ __attribute__((destructor)) static void end(void)
 	pthread_mutex_unlock(&lock);
 }
 
-extern PUBLIC const struct podprof_guest podprof_guest;
-PUBLIC const struct podprof_guest podprof_guest = {
-        .size = sizeof podprof_guest,
+extern PUBLIC const struct podprof_collector podprof_collector;
+PUBLIC const struct podprof_collector podprof_collector = {
+        .size = sizeof podprof_collector,
         .claim = claim,
         .recording = &recording,
         .put = put,

@@ -8,14 +8,14 @@
 
 enum { CALLS = 200000 };
 
-static const struct podprof_guest *guest;
+static const struct podprof_collector *collector;
 static uint64_t marks, refused;
 
 /* As podprof_mark() does it. */
 static void on_signal(int number)
 {
-	struct pp_ring_cursor *k = guest->cursor();
-	struct pp_record *r = pp_ring_take(k, guest->recording);
+	struct pp_ring_cursor *k = collector->cursor();
+	struct pp_record *r = pp_ring_take(k, collector->recording);
 
 	(void)number;
 	if (!r) {
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
 	want_begin();
-	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
+	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
 	forget();
 	test_refused();
 	test_freed_inside();

@@ -250,8 +250,8 @@ static void on_thread_set_name(const char *name)
 /* The program's own word: it finds out the rank, as a mark does. */
 static void pause_here(int paused)
 {
-	if (pp_guest_claim(PP_EVIDENCE_MARK, -1, -1))
-		pp_guest_pause(paused);
+	if (pp_collector_claim(PP_EVIDENCE_MARK, -1, -1))
+		pp_collector_pause(paused);
 }
 
 static void on_pause(void)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 
 enum { ROWS = 256 };

@@ -20,7 +20,7 @@
 
 enum { HELD = 64, LONGEST_MS = 5000 };
 
-static const struct podprof_guest *guest;
+static const struct podprof_collector *collector;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static pthread_t thread;
@@ -38,7 +38,7 @@ static void *drain(void *arg)
 			r.tick = held[count];
 			is_writing = 1;
 			pthread_mutex_unlock(&lock);
-			guest->put(&r, NULL, 0);
+			collector->put(&r, NULL, 0);
 			pthread_mutex_lock(&lock);
 			is_writing = 0;
 			pthread_cond_broadcast(&changed);
@@ -108,7 +108,7 @@ static void start(void)
 static void device_says(uint64_t id)
 {
 	pthread_mutex_lock(&lock);
-	if (*guest->recording && count < HELD)
+	if (*collector->recording && count < HELD)
 		held[count++] = id;
 	pthread_mutex_unlock(&lock);
 }
@@ -126,13 +126,13 @@ static int train(void)
 	pthread_t other;
 
 	podprof_step_begin(0);
-	guest = dlsym(RTLD_DEFAULT, "podprof_guest");
-	CHECK(guest && guest->size == sizeof(*guest));
-	if (!guest)
+	collector = dlsym(RTLD_DEFAULT, "podprof_collector");
+	CHECK(collector && collector->size == sizeof(*collector));
+	if (!collector)
 		return 1;
 	start();
-	CHECK_INT(guest->add_source(&device), 0);
-	CHECK_INT(guest->add_source(&device), 0); /* once */
+	CHECK_INT(collector->add_source(&device), 0);
+	CHECK_INT(collector->add_source(&device), 0); /* once */
 	for (int64_t step = 0; step < 8; step++) {
 		podprof_step_begin(step);
 		device_says((uint64_t)step + 1);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/guest.h"
+#include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/emit.h"
 
@@ -16,17 +16,17 @@ _Thread_local struct pp_thread_ring *pp_thread_self;
 struct pp_pool pp_ring_pool;
 struct pp_wiped pp_wiped;
 
-const struct pp_control *pp_guest_control(void)
+const struct pp_control *pp_collector_control(void)
 {
 	return &kit_page;
 }
 
-int pp_guest_is_rank(void)
+int pp_collector_is_rank(void)
 {
 	return atomic_load(&kit_is_rank);
 }
 
-void pp_guest_record(int on)
+void pp_collector_record(int on)
 {
 	atomic_store(&kit_recording, on);
 	atomic_fetch_add(&kit_switches, 1);

@@ -127,7 +127,7 @@ TEST(forked)
 {
 	kit_claim("5:6", 0);
 	kit_step(0);
-	atomic_store(&kit_is_rank, 0); /* pp_guest_abandon() */
+	atomic_store(&kit_is_rank, 0); /* pp_collector_abandon() */
 	kit_ring(PP_ASK_NOW, 0, 0);
 	pp_trigger_look();
 	pp_trigger_open("child");

@@ -1,12 +1,12 @@
-/* Finds the MPI library's own functions and objects, and holds what all wrappers share; see pmpi_guest.h. */
-#include "mpi/pmpi_guest.h"
+/* Finds the MPI library's own functions and objects, and holds what all wrappers share; see pmpi_collector.h. */
+#include "mpi/pmpi_collector.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 
 __thread struct pp_mpi_thread pp_mpi_thread;
 struct pp_mpi_wiped pp_mpi_wiped;
-const struct podprof_guest *pp_mpi_guest, *pp_mpi_other;
+const struct podprof_collector *pp_mpi_collector, *pp_mpi_other;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
@@ -54,8 +54,8 @@ void pp_mpi_thread_init(struct pp_mpi_thread *t)
 {
 	int saved = errno;
 
-	t->where = pp_mpi_guest->where();
-	t->cursor = pp_mpi_guest->cursor();
+	t->where = pp_mpi_collector->where();
+	t->cursor = pp_mpi_collector->cursor();
 	errno = saved;
 }
 
@@ -63,6 +63,6 @@ void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_
 {
 	int saved = errno;
 
-	pp_mpi_guest->put(record, rest, rest_length);
+	pp_mpi_collector->put(record, rest, rest_length);
 	errno = saved;
 }

@@ -1,7 +1,7 @@
 /* What this library knows of the process: the MPI library, podprof's guest, the state of a thread. Called by all of mpi/.
  * In: names found at run time. Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
-#ifndef PP_PMPI_GUEST_H
-#define PP_PMPI_GUEST_H
+#ifndef PP_PMPI_COLLECTOR_H
+#define PP_PMPI_COLLECTOR_H
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -42,9 +42,9 @@ struct pp_mpi_wiped {
 	_Atomic uint32_t active;
 } __attribute__((aligned(PP_PAGE_BYTES)));
 extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
-extern const struct podprof_guest *pp_mpi_guest __attribute__((visibility("hidden")));
+extern const struct podprof_collector *pp_mpi_collector __attribute__((visibility("hidden")));
 /* The guest of a process whose MPI is another one than the wrappers know: told of its begin and end, nothing else. */
-extern const struct podprof_guest *pp_mpi_other __attribute__((visibility("hidden")));
+extern const struct podprof_collector *pp_mpi_other __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
 /* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */

@@ -1,6 +1,6 @@
-/* The guest's own calls between collector.c, lifecycle.c, window and sources. Hidden; any thread. */
-#ifndef PP_GUEST_H
-#define PP_GUEST_H
+/* The calls of the collector between collector.c, lifecycle.c, window and sources. Hidden; any thread. */
+#ifndef PP_COLLECTOR_CALLS_H
+#define PP_COLLECTOR_CALLS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,30 +16,30 @@ enum pp_phase {
 };
 
 /* 1 if this process is the rank and has a ring file. */
-int pp_guest_claim(enum pp_evidence evidence, int rank, int size);
+int pp_collector_claim(enum pp_evidence evidence, int rank, int size);
 /* The same for rank `rank` of a framework's process group of `size`; `own`: this process was started by the program itself. A child
  * of a rank is one of its own then, and a process that is the rank already gets that number. */
-int pp_guest_claim_group(int rank, int size, int own);
+int pp_collector_claim_group(int rank, int size, int own);
 /* This process begins: in the constructor, and in a forked child. */
-void pp_guest_born(void);
-int pp_guest_is_rank(void);
-int pp_guest_rank(void);
-const char *pp_guest_spool(void);
+void pp_collector_born(void);
+int pp_collector_is_rank(void);
+int pp_collector_rank(void);
+const char *pp_collector_spool(void);
 /* This thread's where-am-I line; a shared stand-in where it has none. */
-struct pp_where *pp_guest_where(void);
+struct pp_where *pp_collector_where(void);
 /* Recording on or off, from the next record of every thread. */
-void pp_guest_record(int on);
+void pp_collector_record(int on);
 /* The application's own pause, inside windows; 0 ends it. */
-void pp_guest_pause(int paused);
+void pp_collector_pause(int paused);
 /* One line on stderr, from rank 0 only. */
-void pp_guest_say(const char *text);
+void pp_collector_say(const char *text);
 /* From now on it prints, though it is not rank 0, which has no podprof. */
-void pp_guest_speak(void);
+void pp_collector_speak(void);
 
 /* The keeper's page, mapped for life; NULL: it was not there, or is another podprof's. At the claim. */
-const struct pp_control *pp_guest_control(void);
+const struct pp_control *pp_collector_control(void);
 /* The same of a spool that is not claimed in. */
-const struct pp_control *pp_guest_control_in(const char *spool);
+const struct pp_control *pp_collector_control_in(const char *spool);
 
 /* lifecycle.c: pid in which the library was loaded; handlers of a rank. */
 int pp_lifecycle_is_forked(void);
@@ -51,10 +51,10 @@ void pp_lifecycle_abandon(void);
 /* The process ends in a way that runs no exit handlers. */
 void pp_lifecycle_end(int status);
 /* In a forked child: from now on this process is not the rank. */
-void pp_guest_abandon(void);
+void pp_collector_abandon(void);
 /* MPI is initialised and not finalised. */
-int pp_guest_mpi_runs(void);
+int pp_collector_mpi_runs(void);
 /* At exit: no record is written any more. */
-void pp_guest_finish(int status);
+void pp_collector_finish(int status);
 
 #endif
