@@ -47,7 +47,7 @@ struct podprof_collector { /* libpodprof.so's services for libpodprof-mpi.so, wh
 	void (*collective)(uint16_t call, int32_t root, uint64_t bytes, int failed);
 	/* The keeper wants something where these two words differ: look() then, from inside an MPI call of the application, on
 	 * any thread. Neither is NULL once this process is the rank. */
-	const _Atomic uint32_t *bell, *heard;
+	const _Atomic uint32_t *bell, *acknowledged;
 	void (*look)(void);
 	/* Once, by who can let ranks agree. */
 	void (*coordinate)(const struct pp_coord_ops *ops);

@@ -10,7 +10,7 @@ const struct podprof_collector *pp_mpi_collector, *pp_mpi_other;
 const _Atomic uint32_t *pp_mpi_recording;
 static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
-const _Atomic uint32_t *pp_mpi_bell = &no_pattern, *pp_mpi_heard = &no_pattern;
+const _Atomic uint32_t *pp_mpi_bell = &no_pattern, *pp_mpi_acknowledged = &no_pattern;
 struct pp_mpi_names pp_mpi_names;
 int pp_tick_kind; /* this library's copy of the guest's */
 

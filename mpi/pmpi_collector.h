@@ -49,7 +49,7 @@ extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidde
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
 /* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */
 extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")));
-extern const _Atomic uint32_t *pp_mpi_heard __attribute__((visibility("hidden")));
+extern const _Atomic uint32_t *pp_mpi_acknowledged __attribute__((visibility("hidden")));
 extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
 
 /* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
@@ -63,7 +63,8 @@ void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_
 
 static inline int pp_mpi_is_rung(void)
 {
-	return atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) != atomic_load_explicit(pp_mpi_heard, memory_order_relaxed);
+	return atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) !=
+	       atomic_load_explicit(pp_mpi_acknowledged, memory_order_relaxed);
 }
 
 #endif

@@ -64,7 +64,7 @@ static void activate(void)
 	pp_mpi_recording = collector->recording;
 	pp_mpi_pattern = collector->pattern;
 	pp_mpi_bell = collector->bell;
-	pp_mpi_heard = collector->heard;
+	pp_mpi_acknowledged = collector->acknowledged;
 	collector->mpi_state(PP_MPI_RUNS);
 	collector->add_source(&source);
 	pp_request_shared = calls_overlap();

@@ -92,8 +92,8 @@ static void note_program(const struct pp_rings *r, struct pp_notes *n)
 	uint64_t strays = 0, refused = 0;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
-		strays += pp_ring_code_strays(pp_rings_header(r, i));
-		refused += pp_ring_code_refused(pp_rings_header(r, i));
+		strays += pp_ring_api_strays(pp_rings_header(r, i));
+		refused += pp_ring_api_refused(pp_rings_header(r, i));
 	}
 	if (strays)
 		pp_notes_add(n, "%llu calls of podprof_window_stop() without a start, on all ranks", (unsigned long long)strays);

@@ -147,16 +147,16 @@ enum pp_request_state { /* what a rank made of the keeper's request */
 	                PP_REQUEST_ALONE,    /* there is no agreement: no MPI that all ranks take part in, or one has finalised */
 };
 
-enum pp_code_state {                 /* of a window that the program asked for */
-	             PP_CODE_ASKED,  /* its first step is to come */
-	             PP_CODE_BEGUN,  /* `begin` is there */
-	             PP_CODE_PASSED, /* `end` is there, and all records before it */
-	             PP_CODE_MISSED, /* its steps were jumped over */
+enum pp_api_window_state {                       /* of a window that the program asked for */
+	                   PP_API_WINDOW_ASKED,  /* its first step is to come */
+	                   PP_API_WINDOW_BEGUN,  /* `begin` is there */
+	                   PP_API_WINDOW_PASSED, /* `end` is there, and all records before it */
+	                   PP_API_WINDOW_MISSED, /* its steps were jumped over */
 };
 
-struct pp_code_row {             /* podprof_window_start() or podprof_profile_steps(): the n-th of a rank is the n-th of the job */
+struct pp_api_window_row {       /* podprof_window_start() or podprof_profile_steps(): the n-th of a rank is the n-th of the job */
 	_Atomic uint64_t number; /* 1 + its place among them; 0: the row is being written, or never was. Stored last */
-	_Atomic uint64_t state;  /* enum pp_code_state */
+	_Atomic uint64_t state;  /* enum pp_api_window_state */
 	int64_t first, last;     /* steps asked for [first, last); last <= first: from start to stop */
 	pp_tick begin, end;
 	char name[48]; /* of podprof_window_start(), terminated */
@@ -226,10 +226,10 @@ struct pp_ring_header {
 	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which are to be let in */
 	_Atomic uint32_t claim_by;        /* enum pp_claim_by: how sure the process is of its number */
 	char coordinator_why[96];         /* why it is not a better one; whole before `coordinator` is set */
-	_Atomic uint64_t code_windows;    /* windows that the program has asked for so far: their rows are there */
-	struct pp_code_row code[PP_WINDOW_ROWS];
-	_Atomic uint32_t code_strays;  /* podprof_window_stop() without a start */
-	_Atomic uint32_t code_refused; /* podprof_profile_steps() that could not be followed */
+	_Atomic uint64_t api_windows;     /* windows that the program has asked for so far: their rows are there */
+	struct pp_api_window_row api_window[PP_WINDOW_ROWS];
+	_Atomic uint32_t api_strays;   /* podprof_window_stop() without a start */
+	_Atomic uint32_t api_refused;  /* podprof_profile_steps() that could not be followed */
 	_Atomic uint32_t step_told;    /* 1: the shim marks the steps, by the rule in step_rule */
 	_Atomic uint32_t claim_beside; /* 1: another process had the number, and was less sure of it */
 	char step_rule[64];            /* "torch: DataLoader", terminated; whole before `step_told` is set */
@@ -269,7 +269,7 @@ PP_RING_PUBLISHED(uint32_t, chunk_used)     /* memory of the chunks up to it */
 PP_RING_PUBLISHED(uint32_t, thread_used)    /* the slots below it: memory, tid, is_main, name */
 PP_RING_PUBLISHED(uint32_t, window_state)   /* window_first, window_last, the rows */
 PP_RING_PUBLISHED(uint64_t, windows_passed) /* `end` of their rows, and all records before it */
-PP_RING_PUBLISHED(uint64_t, code_windows)   /* their rows in code[] */
+PP_RING_PUBLISHED(uint64_t, api_windows)    /* their rows in api_window[] */
 PP_RING_PUBLISHED(uint64_t, request)        /* request_row */
 PP_RING_PUBLISHED(uint32_t, domains)        /* domain[] below it */
 PP_RING_PUBLISHED(uint32_t, categories)     /* category[] below it */
@@ -289,8 +289,8 @@ PP_RING_ALONE(uint64_t, records_settled)
 PP_RING_COUNTER(uint64_t, records_taken)
 PP_RING_COUNTER(uint64_t, lost_threads)
 PP_RING_COUNTER(uint32_t, signals)
-PP_RING_COUNTER(uint32_t, code_strays)
-PP_RING_COUNTER(uint32_t, code_refused)
+PP_RING_COUNTER(uint32_t, api_strays)
+PP_RING_COUNTER(uint32_t, api_refused)
 
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };
 

@@ -8,7 +8,7 @@ void pp_ask_init(struct pp_ask *a, const struct pp_control *control, struct pp_r
 	*a = (struct pp_ask){.control = control, .header = header};
 }
 
-static void take(struct pp_ask *a, int64_t first, int64_t last, int64_t here)
+static void accept(struct pp_ask *a, int64_t first, int64_t last, int64_t here)
 {
 	struct pp_window_row *row = &a->header->request_row;
 
@@ -16,22 +16,22 @@ static void take(struct pp_ask *a, int64_t first, int64_t last, int64_t here)
 	row->last = last;
 	row->begin = row->end = 0;
 	a->phase = PP_ASK_IDLE;
-	a->word = PP_REQUEST_LATE;
+	a->state = PP_REQUEST_LATE;
 	if (here >= first)
 		return;
 	pp_window_init(&a->window, first, last);
 	a->window.recording = 0;
 	a->phase = PP_ASK_LIVE;
-	a->word = PP_REQUEST_TAKEN;
+	a->state = PP_REQUEST_TAKEN;
 }
 
-struct told { /* one reading of the keeper's page */
+struct request { /* one reading of the keeper's page */
 	uint32_t bell, kind;
 	int64_t first, last;
 };
 
 /* 0: it is being changed, the next look sees it whole. */
-static int read_page(const struct pp_control *c, struct told *t)
+static int read_page(const struct pp_control *c, struct request *t)
 {
 	t->bell = atomic_load_explicit(&c->bell, memory_order_acquire);
 	/* Acquire: the bell is read again after them. */
@@ -53,13 +53,13 @@ static void switch_now(struct pp_ask *a, int on, pp_tick tick)
 	} else if (!on && a->phase == PP_ASK_ON) {
 		row->end = tick;
 	}
-	a->word = on ? PP_REQUEST_STARTED : PP_REQUEST_PASSED;
+	a->state = on ? PP_REQUEST_STARTED : PP_REQUEST_PASSED;
 	a->phase = on ? PP_ASK_ON : PP_ASK_IDLE;
 }
 
-void pp_ask_hear(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick)
+void pp_ask_receive(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick)
 {
-	struct told t;
+	struct request t;
 
 	if (!a->control || !read_page(a->control, &t))
 		return;
@@ -69,7 +69,7 @@ void pp_ask_hear(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick)
 	if (a->phase == PP_ASK_ON && t.kind != PP_ASK_NOW)
 		switch_now(a, 0, tick);
 	else
-		a->word = PP_REQUEST_NONE;
+		a->state = PP_REQUEST_NONE;
 	if (t.kind == PP_ASK_NOW) {
 		switch_now(a, 1, tick);
 		return;
@@ -77,7 +77,7 @@ void pp_ask_hear(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick)
 	a->phase = PP_ASK_IDLE;
 	if (t.kind == PP_ASK_NOTHING)
 		return;
-	a->word = PP_REQUEST_NONE;
+	a->state = PP_REQUEST_NONE;
 	if (t.kind == PP_ASK_AGREE && t.last > 0 && t.first >= 0) {
 		a->phase = PP_ASK_AGREEING;
 		a->margin = t.first;
@@ -85,7 +85,7 @@ void pp_ask_hear(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick)
 	} else if (t.kind == PP_ASK_STEPS && t.last > t.first) {
 		a->phase = PP_ASK_DEFERRED;
 		if (at_mark)
-			take(a, t.first, t.last, number);
+			accept(a, t.first, t.last, number);
 	}
 }
 
@@ -95,17 +95,17 @@ void pp_ask_agreed(struct pp_ask *a, uint32_t number, int rc, int64_t highest, i
 
 	if (a->phase != PP_ASK_AGREEING || a->number != number || rc == -EAGAIN)
 		return;
-	a->word = PP_REQUEST_AGREEING;
+	a->state = PP_REQUEST_AGREEING;
 	if (!rc)
 		return;
 	if (highest == INT64_MIN)
 		highest = -1; /* no rank has begun any */
 	if (rc > 0 && !__builtin_add_overflow(highest, a->margin, &first) && !__builtin_add_overflow(first, a->count, &last)) {
-		take(a, first, last, here);
+		accept(a, first, last, here);
 		return;
 	}
 	a->phase = PP_ASK_IDLE;
-	a->word = PP_REQUEST_ALONE;
+	a->state = PP_REQUEST_ALONE;
 }
 
 static void note(struct pp_ask *a, int was, pp_tick tick)
@@ -114,14 +114,14 @@ static void note(struct pp_ask *a, int was, pp_tick tick)
 
 	if (a->window.recording && !was) {
 		row->begin = tick;
-		a->word = PP_REQUEST_STARTED;
+		a->state = PP_REQUEST_STARTED;
 	}
 	if (a->window.state == PP_WINDOW_PASSED) {
 		if (!row->begin)
 			row->begin = tick;
 		row->end = tick;
 		a->phase = PP_ASK_IDLE;
-		a->word = PP_REQUEST_PASSED;
+		a->state = PP_REQUEST_PASSED;
 	}
 }
 
@@ -148,10 +148,10 @@ void pp_ask_overtaken(struct pp_ask *a, int64_t number)
 	if (a->phase != PP_ASK_LIVE || a->window.recording || number < a->window.first)
 		return;
 	a->phase = PP_ASK_IDLE;
-	a->word = PP_REQUEST_LATE;
+	a->state = PP_REQUEST_LATE;
 }
 
-int64_t pp_ask_quiet(const struct pp_ask *a)
+int64_t pp_ask_next_edge(const struct pp_ask *a)
 {
 	if (a->phase == PP_ASK_DEFERRED)
 		return INT64_MIN;
@@ -160,13 +160,13 @@ int64_t pp_ask_quiet(const struct pp_ask *a)
 	return a->window.recording || a->window.first == INT64_MIN ? INT64_MIN : a->window.first - 1;
 }
 
-void pp_ask_say(struct pp_ask *a)
+void pp_ask_report(struct pp_ask *a)
 {
-	uint64_t word = (uint64_t)a->number << 8 | (uint64_t)a->word;
+	uint64_t state = (uint64_t)a->number << 8 | (uint64_t)a->state;
 
-	if (word == a->said)
+	if (state == a->reported)
 		return;
-	a->said = word;
+	a->reported = state;
 	/* Release: rows, and records that were written before, are whole when the word is seen. */
-	pp_ring_set_request(a->header, word);
+	pp_ring_set_request(a->header, state);
 }

@@ -23,13 +23,13 @@ struct pp_ask {
 	uint32_t number;       /* of the request that this is about */
 	int64_t count, margin; /* AGREEING: steps, and how far behind the highest they begin */
 	struct pp_window window;
-	enum pp_request_state word; /* of this rank about `number` */
-	uint64_t said;              /* as the header has it */
+	enum pp_request_state state; /* of this rank about `number` */
+	uint64_t reported;           /* as the header has it */
 };
 
 void pp_ask_init(struct pp_ask *a, const struct pp_control *control, struct pp_ring_header *header);
 /* The keeper's word, if it has changed. at_mark: step `number` begins just now, and is not looked at yet. */
-void pp_ask_hear(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick);
+void pp_ask_receive(struct pp_ask *a, int at_mark, int64_t number, pp_tick tick);
 /* Of request `number`, after the first request of an agreement: 1 all ranks agreed on `highest`, 0 and -EAGAIN not yet, else there
  * is no agreement. `here`: the step that this rank is in. */
 void pp_ask_agreed(struct pp_ask *a, uint32_t number, int rc, int64_t highest, int64_t here);
@@ -39,7 +39,7 @@ void pp_ask_end(struct pp_ask *a, pp_tick tick);
 /* A mark of this step was not seen in time: what should begin with it can not any more. */
 void pp_ask_overtaken(struct pp_ask *a, int64_t number);
 
-static inline int pp_ask_settled(const struct pp_ask *a)
+static inline int pp_ask_is_decided(const struct pp_ask *a)
 {
 	return a->phase != PP_ASK_AGREEING;
 }
@@ -50,8 +50,8 @@ static inline int pp_ask_recording(const struct pp_ask *a)
 }
 
 /* Steps below this one change nothing. INT64_MIN: every mark is to be looked at. */
-int64_t pp_ask_quiet(const struct pp_ask *a);
+int64_t pp_ask_next_edge(const struct pp_ask *a);
 /* Say the word; after what was recorded before it. */
-void pp_ask_say(struct pp_ask *a);
+void pp_ask_report(struct pp_ask *a);
 
 #endif

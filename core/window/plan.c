@@ -47,7 +47,7 @@ int pp_plan_asked(const struct pp_plan *p)
 	return p->asked.count > 0;
 }
 
-int64_t pp_plan_quiet(const struct pp_plan *p)
+int64_t pp_plan_next_edge(const struct pp_plan *p)
 {
 	if (!pp_plan_asked(p) || p->over)
 		return INT64_MAX;

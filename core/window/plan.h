@@ -22,7 +22,7 @@ void pp_plan_init(struct pp_plan *p, const struct pp_step_windows *asked, struct
 /* 0: nothing was asked for, everything is recorded. */
 int pp_plan_asked(const struct pp_plan *p);
 /* Marks of steps below this one change nothing, and need not be told; INT64_MIN: each does. */
-int64_t pp_plan_quiet(const struct pp_plan *p);
+int64_t pp_plan_next_edge(const struct pp_plan *p);
 /* Step `number` begins, the current one ends; return whether it is, whether the next is to be recorded. */
 int pp_plan_begin(struct pp_plan *p, int64_t number, pp_tick tick);
 int pp_plan_end(struct pp_plan *p, pp_tick tick);

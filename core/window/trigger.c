@@ -8,27 +8,27 @@
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/emit.h"
+#include "core/window/api_windows.h"
 #include "core/window/ask.h"
-#include "core/window/by_code.h"
 #include "core/window/carry.h"
 #include "core/window/plan.h"
 
 enum { TRIES = 256 }; /* of a call that is not made in a loop */
 
-#define UNHEARD UINT32_MAX /* no request has this number */
+#define UNACKNOWLEDGED UINT32_MAX /* no request has this number */
 
 static const _Atomic uint32_t no_bell;
 
-_Atomic uint32_t pp_trigger_heard;
+_Atomic uint32_t pp_trigger_acknowledged;
 const _Atomic uint32_t *pp_trigger_bell = &no_bell;
-_Atomic int64_t pp_trigger_quiet = INT64_MIN;
+_Atomic int64_t pp_trigger_next_edge = INT64_MIN;
 _Atomic int64_t pp_trigger_here = INT64_MIN;
 
 /* Taken by an exchange, never waited for: a handler may have come in between. What `held` covers: */
-static _Atomic uint32_t held;
+static _Atomic uint32_t locked;
 static struct pp_plan plan;
 static struct pp_ask ask;
-static struct pp_by_code code;
+static struct pp_api_windows api;
 static int base; /* nothing was asked for, all is recorded */
 static int is_recording;
 static struct pp_thread_ring *step_thread; /* a step was recorded there and has not ended */
@@ -39,22 +39,23 @@ static _Atomic int32_t depth;              /* podprof_window_start() without its
 static _Atomic int32_t is_open;            /* what `code` has made of it */
 
 static _Atomic uint32_t ended, is_asked_for = 1;
-static _Atomic int64_t edge = INT64_MAX; /* a mark of this number, or above, may switch recording; for whoever does not hold */
+/* A mark of this number, or above, may switch recording. For threads that do not have the lock. */
+static _Atomic int64_t first_switch = INT64_MAX;
 
 static _Atomic uint32_t pending; /* request that ranks are to agree on; 0: none */
 static _Atomic uint32_t begun;   /* it was said that they do so on this one */
 
-static int take(void)
+static int try_lock(void)
 {
-	return !atomic_exchange(&held, 1);
+	return !atomic_exchange(&locked, 1);
 }
 
 /* For the program's own calls: two of them that one holder finds would be none. In a handler that came in between nobody
  * gives. */
-static int take_soon(void)
+static int try_lock_repeatedly(void)
 {
 	for (int i = 0; i < TRIES; i++) {
-		if (take())
+		if (try_lock())
 			return 1;
 		sched_yield();
 	}
@@ -68,7 +69,7 @@ static int is_left(void)
 
 static int wanted(void)
 {
-	return (pp_plan_asked(&plan) ? plan.now.recording : base) || pp_ask_recording(&ask) || pp_by_code_recording(&code);
+	return (pp_plan_asked(&plan) ? plan.now.recording : base) || pp_ask_recording(&ask) || pp_api_windows_recording(&api);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -77,23 +78,24 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* The first mark is looked at whatever is asked for: that steps are marked is news to the keeper. */
-static int64_t quiet(void)
+static int64_t find_next_edge(void)
 {
 	if (!pp_ring_step_marks(pp_ring_pool.header))
 		return INT64_MIN;
-	return least(pp_plan_quiet(&plan), least(pp_ask_quiet(&ask), pp_by_code_quiet(&code)));
+	return least(pp_plan_next_edge(&plan), least(pp_ask_next_edge(&ask), pp_api_windows_next_edge(&api)));
 }
 
-static int64_t next_edge(void)
+static int64_t find_first_switch(void)
 {
 	int64_t ask_ends = ask.phase == PP_ASK_LIVE ? pp_window_ends_from(&ask.window) : INT64_MAX;
 
-	return is_recording ? least(pp_window_ends_from(&plan.now), least(ask_ends, pp_by_code_ends_from(&code))) : quiet();
+	return is_recording ? least(pp_window_ends_from(&plan.now), least(ask_ends, pp_api_windows_ends_from(&api)))
+	                    : find_next_edge();
 }
 
 /* Held. The step that is open in the rings ends where recording ends at a mark. Words come after the records that they are
  * about. */
-static void settle(int at_mark)
+static void publish(int at_mark)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 	int64_t here = atomic_load_explicit(&pp_trigger_here, memory_order_relaxed);
@@ -109,20 +111,20 @@ static void settle(int at_mark)
 	atomic_store_explicit(&is_asked_for,
 	                      (pp_plan_asked(&plan) ? pp_step_windows_has(&plan.asked, here) : base) || ask.phase == PP_ASK_ON ||
 	                              (ask.phase == PP_ASK_LIVE && here >= ask.window.first && here < ask.window.last) ||
-	                              pp_by_code_has(&code, here),
+	                              pp_api_windows_has(&api, here),
 	                      memory_order_relaxed);
 	/* The keeper goes when all ranks have passed the options' last window, unless the program goes on. */
-	pp_ring_set_window_state(h, (uint32_t)(code.count ? PP_WINDOW_INSIDE : plan.now.state));
+	pp_ring_set_window_state(h, (uint32_t)(api.count ? PP_WINDOW_INSIDE : plan.now.state));
 	/* Release: rows and records of the windows that are over are whole. */
 	pp_ring_set_windows_passed(h, plan.passed);
-	pp_by_code_settle(&code);
-	pp_ask_say(&ask);
-	if (pp_ask_settled(&ask))
-		atomic_store_explicit(&pp_trigger_heard, ask.number, memory_order_relaxed);
-	atomic_store_explicit(&begun, ask.word == PP_REQUEST_AGREEING ? ask.number : 0, memory_order_relaxed);
-	atomic_store_explicit(&pending, pp_ask_settled(&ask) ? 0 : ask.number, memory_order_relaxed);
-	atomic_store_explicit(&pp_trigger_quiet, quiet(), memory_order_relaxed);
-	atomic_store_explicit(&edge, next_edge(), memory_order_relaxed);
+	pp_api_windows_finalise(&api);
+	pp_ask_report(&ask);
+	if (pp_ask_is_decided(&ask))
+		atomic_store_explicit(&pp_trigger_acknowledged, ask.number, memory_order_relaxed);
+	atomic_store_explicit(&begun, ask.state == PP_REQUEST_AGREEING ? ask.number : 0, memory_order_relaxed);
+	atomic_store_explicit(&pending, pp_ask_is_decided(&ask) ? 0 : ask.number, memory_order_relaxed);
+	atomic_store_explicit(&pp_trigger_next_edge, find_next_edge(), memory_order_relaxed);
+	atomic_store_explicit(&first_switch, find_first_switch(), memory_order_relaxed);
 }
 
 static void move(int64_t number, pp_tick tick)
@@ -130,7 +132,7 @@ static void move(int64_t number, pp_tick tick)
 	if (pp_plan_asked(&plan))
 		pp_plan_begin(&plan, number, tick);
 	pp_ask_begin(&ask, number, tick);
-	pp_by_code_begin(&code, number, tick);
+	pp_api_windows_begin(&api, number, tick);
 }
 
 /* Held. Program windows follow the count of starts, whoever made it. */
@@ -139,21 +141,21 @@ static void follow_program(const char *name)
 	int open = atomic_load(&depth) > 0;
 	pp_tick tick;
 
-	if (open == (code.open != 0))
+	if (open == (api.open != 0))
 		return;
 	tick = pp_tick_now();
 	base = 0;
 	atomic_store(&is_open, open);
 	if (open) {
-		pp_by_code_start(&code, name, tick);
-		settle(0);
+		pp_api_windows_start(&api, name, tick);
+		publish(0);
 	} else {
-		uint64_t was = code.open;
+		uint64_t was = api.open;
 
-		code.open = 0; /* recording goes off first: the row's last word is after the last record */
-		settle(0);
-		code.open = was;
-		pp_by_code_stop(&code, tick);
+		api.open = 0; /* recording goes off first: the row's last word is after the last record */
+		publish(0);
+		api.open = was;
+		pp_api_windows_stop(&api, tick);
 	}
 }
 
@@ -167,16 +169,16 @@ static void catch_up(void)
 		return;
 	pp_ask_overtaken(&ask, number);
 	move(number, pp_tick_now());
-	settle(0);
+	publish(0);
 }
 
-static void give(void)
+static void unlock(void)
 {
 	do {
 		if (is_left())
 			catch_up();
-		atomic_store(&held, 0);
-	} while (is_left() && take()); /* who could not take it has left his word before */
+		atomic_store(&locked, 0);
+	} while (is_left() && try_lock()); /* who could not take it has left his word before */
 }
 
 /* While ranks agree, most looks find only that they still do. 1: so it is. */
@@ -195,19 +197,19 @@ static int is_still_pending(int at_mark)
 }
 
 /* Held, and again when it returns 1: it is let go while ranks speak with each other. */
-static int hear(int at_mark, int64_t number)
+static int receive(int at_mark, int64_t number)
 {
 	uint32_t request;
 	int64_t highest = 0;
 	int rc;
 
-	pp_ask_hear(&ask, at_mark, number, pp_tick_now());
-	if (pp_ask_settled(&ask))
+	pp_ask_receive(&ask, at_mark, number, pp_tick_now());
+	if (pp_ask_is_decided(&ask))
 		return 1;
 	request = ask.number;
-	give();
+	unlock();
 	rc = pp_carry(request, atomic_load(&pp_trigger_here), &highest);
-	if (!take())
+	if (!try_lock())
 		return 0;
 	pp_ask_agreed(&ask, request, rc, highest, atomic_load(&pp_trigger_here));
 	return 1;
@@ -219,23 +221,23 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 
 	pp_plan_init(&plan, asked, pp_ring_pool.header->window);
 	pp_ask_init(&ask, control, pp_ring_pool.header);
-	pp_by_code_init(&code, pp_ring_pool.header);
+	pp_api_windows_init(&api, pp_ring_pool.header);
 	pp_carry_start();
 	base = is_recording = 1;
 	/* In a forked child of a rank, which is one of its own now, these are what its parent left. */
 	step_thread = NULL;
-	atomic_store(&held, 0);
+	atomic_store(&locked, 0);
 	atomic_store(&missed, INT64_MIN);
 	atomic_store(&depth, 0);
 	atomic_store(&is_open, 0);
 	atomic_store(&pending, 0);
 	atomic_store(&begun, 0);
-	atomic_store(&pp_trigger_heard, 0);
-	atomic_store(&pp_trigger_quiet, INT64_MIN);
+	atomic_store(&pp_trigger_acknowledged, 0);
+	atomic_store(&pp_trigger_next_edge, INT64_MIN);
 	atomic_store(&pp_trigger_here, INT64_MIN);
-	atomic_store_explicit(&edge, next_edge(), memory_order_relaxed);
+	atomic_store_explicit(&first_switch, find_first_switch(), memory_order_relaxed);
 	if (by_time) /* the first look finds it so */
-		atomic_store_explicit(&pp_trigger_heard, UNHEARD, memory_order_relaxed);
+		atomic_store_explicit(&pp_trigger_acknowledged, UNACKNOWLEDGED, memory_order_relaxed);
 	if (control)
 		pp_trigger_bell = &control->bell;
 }
@@ -257,7 +259,7 @@ int pp_trigger_asks(void)
 
 int pp_trigger_is_edge(int64_t number)
 {
-	return pp_trigger_is_rung() || number >= atomic_load_explicit(&edge, memory_order_relaxed);
+	return pp_trigger_is_rung() || number >= atomic_load_explicit(&first_switch, memory_order_relaxed);
 }
 
 void pp_trigger_coordinate(const struct pp_coord_ops *ops)
@@ -268,7 +270,7 @@ void pp_trigger_coordinate(const struct pp_coord_ops *ops)
 /* Held. By time, recording is the keeper's from the first look on. */
 static void look_first(void)
 {
-	if (atomic_load_explicit(&pp_trigger_heard, memory_order_relaxed) == UNHEARD)
+	if (atomic_load_explicit(&pp_trigger_acknowledged, memory_order_relaxed) == UNACKNOWLEDGED)
 		base = 0;
 }
 
@@ -278,11 +280,11 @@ void pp_trigger_look(void)
 
 	if (is_over() || !pp_trigger_is_rung())
 		return;
-	if (!is_still_pending(0) && take()) {
+	if (!is_still_pending(0) && try_lock()) {
 		look_first();
-		if (hear(0, 0)) {
-			settle(0);
-			give();
+		if (receive(0, 0)) {
+			publish(0);
+			unlock();
 		}
 	}
 	errno = saved;
@@ -295,26 +297,26 @@ void pp_trigger_mark(int64_t number)
 
 	if (is_over())
 		return;
-	if (number < atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) && is_still_pending(1)) {
+	if (number < atomic_load_explicit(&pp_trigger_next_edge, memory_order_relaxed) && is_still_pending(1)) {
 		errno = saved;
 		return;
 	}
 	if (!pp_ring_step_marks(h))
 		pp_ring_set_step_marks(h, 1);
-	have = take();
+	have = try_lock();
 	if (have) {
 		look_first();
-		have = hear(1, number);
+		have = receive(1, number);
 	}
 	if (have) {
 		move(number, pp_tick_now());
-		settle(1);
+		publish(1);
 		step_thread = is_recording ? pp_thread_self : NULL;
-		give();
+		unlock();
 	} else { /* two step threads at once, or a handler: the other one goes on with it */
 		atomic_store(&missed, number);
-		if (take())
-			give();
+		if (try_lock())
+			unlock();
 	}
 	errno = saved;
 }
@@ -323,7 +325,7 @@ void pp_trigger_mark_end(void)
 {
 	pp_tick tick;
 
-	if (is_over() || !take())
+	if (is_over() || !try_lock())
 		return;
 	step_thread = NULL;
 	if (is_recording) {
@@ -331,10 +333,10 @@ void pp_trigger_mark_end(void)
 		if (pp_plan_asked(&plan))
 			pp_plan_end(&plan, tick);
 		pp_ask_end(&ask, tick);
-		pp_by_code_end(&code, tick);
-		settle(0);
+		pp_api_windows_end(&api, tick);
+		publish(0);
 	}
-	give();
+	unlock();
 }
 
 void pp_trigger_open(const char *name)
@@ -343,9 +345,9 @@ void pp_trigger_open(const char *name)
 
 	if (is_over() || atomic_fetch_add(&depth, 1) > 0)
 		return;
-	if (take_soon()) {
+	if (try_lock_repeatedly()) {
 		follow_program(name);
-		give();
+		unlock();
 	}
 	errno = saved;
 }
@@ -359,30 +361,30 @@ void pp_trigger_close(void)
 		return;
 	do {
 		if (now <= 0) {
-			pp_ring_add_code_strays(pp_ring_pool.header, 1);
+			pp_ring_add_api_strays(pp_ring_pool.header, 1);
 			return;
 		}
 	} while (!atomic_compare_exchange_weak(&depth, &now, now - 1));
-	if (now == 1 && take_soon())
-		give();
+	if (now == 1 && try_lock_repeatedly())
+		unlock();
 	errno = saved;
 }
 
 int pp_trigger_steps(int64_t first, int64_t last)
 {
-	int rc = PP_BY_CODE_FULL;
+	int rc = PP_API_STEPS_FULL;
 
 	if (is_over())
 		return 0;
-	if (take_soon()) {
-		rc = (int)pp_by_code_steps(&code, &plan.asked, first, last, atomic_load(&pp_trigger_here));
+	if (try_lock_repeatedly()) {
+		rc = (int)pp_api_windows_steps(&api, &plan.asked, first, last, atomic_load(&pp_trigger_here));
 		if (!rc) {
 			base = 0;
-			settle(0);
+			publish(0);
 		}
-		give();
+		unlock();
 	}
 	if (rc)
-		pp_ring_add_code_refused(pp_ring_pool.header, 1);
+		pp_ring_add_api_refused(pp_ring_pool.header, 1);
 	return rc;
 }

@@ -12,11 +12,11 @@
 #include "core/coord/notice.h"
 
 /* Number of the keeper's request that this rank is done with: where the bell says another one, it is to be looked at. */
-extern _Atomic uint32_t pp_trigger_heard __attribute__((visibility("hidden")));
+extern _Atomic uint32_t pp_trigger_acknowledged __attribute__((visibility("hidden")));
 /* The keeper's page; before the claim, and without a keeper, a word that never changes. */
 extern const _Atomic uint32_t *pp_trigger_bell __attribute__((visibility("hidden")));
 /* Steps below this one change nothing. */
-extern _Atomic int64_t pp_trigger_quiet __attribute__((visibility("hidden")));
+extern _Atomic int64_t pp_trigger_next_edge __attribute__((visibility("hidden")));
 /* The step that this rank is in; INT64_MIN: none yet. */
 extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
 
@@ -43,14 +43,15 @@ void pp_trigger_mark_end(void);
 static inline int pp_trigger_is_rung(void)
 {
 	return atomic_load_explicit(pp_trigger_bell, memory_order_relaxed) !=
-	       atomic_load_explicit(&pp_trigger_heard, memory_order_relaxed);
+	       atomic_load_explicit(&pp_trigger_acknowledged, memory_order_relaxed);
 }
 
 /* Before the record of the mark is written, and after it. */
 static inline void pp_trigger_step_begin(int64_t number)
 {
 	atomic_store_explicit(&pp_trigger_here, number, memory_order_relaxed);
-	if (__builtin_expect(number >= atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) || pp_trigger_is_rung(), 0))
+	if (__builtin_expect(number >= atomic_load_explicit(&pp_trigger_next_edge, memory_order_relaxed) || pp_trigger_is_rung(),
+	                     0))
 		pp_trigger_mark(number);
 	if (__builtin_expect(pp_notice_is_new(), 0))
 		pp_notice_say();
@@ -58,7 +59,7 @@ static inline void pp_trigger_step_begin(int64_t number)
 
 static inline void pp_trigger_step_end(void)
 {
-	if (__builtin_expect(atomic_load_explicit(&pp_trigger_quiet, memory_order_relaxed) == INT64_MIN, 0))
+	if (__builtin_expect(atomic_load_explicit(&pp_trigger_next_edge, memory_order_relaxed) == INT64_MIN, 0))
 		pp_trigger_mark_end();
 }
 

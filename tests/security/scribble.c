@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(argv[3], "code")) {
 		for (int i = 0; i < n; i++)
-			atomic_store(&((struct pp_ring_header *)target[i].word)->code_windows, seed);
+			atomic_store(&((struct pp_ring_header *)target[i].word)->api_windows, seed);
 		return 0;
 	}
 	for (uint64_t round = 0; round % 4096 || time(NULL) < end; round++) {

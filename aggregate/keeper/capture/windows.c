@@ -211,30 +211,30 @@ enum stand {
 	GONE, /* its row is another's by now */
 };
 
-static const struct pp_code_row *code_row_of(const struct pp_ring_header *h, uint64_t place)
+static const struct pp_api_window_row *code_row_of(const struct pp_ring_header *h, uint64_t place)
 {
-	const struct pp_code_row *row = &h->code[place % PP_WINDOW_ROWS];
+	const struct pp_api_window_row *row = &h->api_window[place % PP_WINDOW_ROWS];
 
 	return atomic_load_explicit(&row->number, memory_order_acquire) == place + 1 ? row : NULL;
 }
 
 static uint64_t count_of(const struct pp_ring_header *h)
 {
-	return pp_ring_code_windows(h);
+	return pp_ring_api_windows(h);
 }
 
 static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)
 {
-	const struct pp_code_row *row = code_row_of(h, place);
+	const struct pp_api_window_row *row = code_row_of(h, place);
 
 	if (!row)
 		return place < count_of(h) ? GONE : count_of(h) ? BEHIND : NEVER;
 	switch (atomic_load_explicit(&row->state, memory_order_acquire)) {
-	case PP_CODE_PASSED:
+	case PP_API_WINDOW_PASSED:
 		return PASSED;
-	case PP_CODE_BEGUN:
+	case PP_API_WINDOW_BEGUN:
 		return BEGUN;
-	case PP_CODE_MISSED:
+	case PP_API_WINDOW_MISSED:
 		return MISSED;
 	default:
 		return ASKED;
@@ -259,7 +259,7 @@ int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, i
 {
 	uint64_t place = *(const uint64_t *)context;
 	enum stand stand = stand_of(h, place);
-	const struct pp_code_row *row = code_row_of(h, place);
+	const struct pp_api_window_row *row = code_row_of(h, place);
 	pp_tick begin, end;
 
 	if (!row || (stand != BEGUN && stand != PASSED))
@@ -511,7 +511,7 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 
 static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, size_t size)
 {
-	const struct pp_code_row *row = h ? code_row_of(h, place) : NULL;
+	const struct pp_api_window_row *row = h ? code_row_of(h, place) : NULL;
 	char name[sizeof(row->name)];
 
 	if (!row)
@@ -528,7 +528,7 @@ static void code_start(struct pp_windows *w, const struct pp_windows_job *job, c
 {
 	struct pp_close_range *range = pp_writing_ranges(job->view->rings, pp_windows_code_ticks, &place);
 	struct pp_window_told told = {.by = "code", .channel = "none", .tries = 1};
-	const struct pp_code_row *row = code_row_of(s->of, place);
+	const struct pp_api_window_row *row = code_row_of(s->of, place);
 	struct pp_pod_window hosts = {.cut = PP_POD_CODE, .number = place};
 	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
 	char label[128];
@@ -560,7 +560,7 @@ static int code_was_reached(const struct pp_rings *r, uint64_t place)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
-		const struct pp_code_row *row = code_row_of(h, place);
+		const struct pp_api_window_row *row = code_row_of(h, place);
 
 		if (row && row->last <= row->first)
 			return 1;

@@ -200,7 +200,7 @@ static int records_in_windows(const struct pp_ring_header *h)
 
 	for (int i = 0; i < PP_WINDOW_ROWS; i++)
 		rows |= atomic_load_explicit(&h->window[i].number, memory_order_relaxed) != 0;
-	return rows || h->window_last > h->window_first || h->request_row.begin || pp_ring_code_windows(h);
+	return rows || h->window_last > h->window_first || h->request_row.begin || pp_ring_api_windows(h);
 }
 
 int pp_lane_is_unbalanced(const struct pp_lane *lane)

@@ -27,7 +27,7 @@ static int steps(int64_t first, int64_t last, int with_end)
 	int recorded = 0;
 
 	for (int64_t i = first; i < last; i++) {
-		recorded += i < pp_plan_quiet(&plan) ? 0 : pp_plan_begin(&plan, i, tick);
+		recorded += i < pp_plan_next_edge(&plan) ? 0 : pp_plan_begin(&plan, i, tick);
 		tick += 10;
 		if (with_end)
 			pp_plan_end(&plan, tick);

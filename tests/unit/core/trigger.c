@@ -51,7 +51,7 @@ TEST(steps_on_request)
 	CHECK_INT(kit_word(n), PP_REQUEST_NONE);
 	CHECK(!kit_step(1));
 	CHECK_INT(kit_word(n), PP_REQUEST_TAKEN);
-	CHECK_INT(pp_trigger_quiet, 4);
+	CHECK_INT(pp_trigger_next_edge, 4);
 	for (int i = 2; i < 10; i++)
 		CHECK_INT(kit_step(i), i >= 4 && i <= 7);
 	CHECK_INT(kit_word(n), PP_REQUEST_PASSED);

@@ -13,7 +13,7 @@ TEST(plan)
 		CHECK_INT(kit_step(i), (i >= 9 && i <= 12) || (i >= 19 && i <= 21));
 	CHECK_INT(kit_header.windows_passed, 2);
 	CHECK_INT(kit_header.step_marks, 1);
-	CHECK(pp_trigger_quiet == INT64_MAX);
+	CHECK(pp_trigger_next_edge == INT64_MAX);
 }
 
 TEST(everything)
@@ -23,7 +23,7 @@ TEST(everything)
 		CHECK(kit_step(i));
 	CHECK(pp_trigger_asks());
 	CHECK_INT(kit_switches, 0);
-	CHECK(pp_trigger_quiet == INT64_MAX);
+	CHECK(pp_trigger_next_edge == INT64_MAX);
 }
 
 TEST(by_time)
@@ -44,15 +44,15 @@ TEST(by_time)
 
 TEST(program)
 {
-	const struct pp_code_row *row = kit_header.code;
+	const struct pp_api_window_row *row = kit_header.api_window;
 
 	kit_claim("", 0);
 	pp_trigger_close();
-	CHECK_INT(kit_header.code_strays, 1);
-	CHECK(kit_recording && !kit_header.code_windows);
+	CHECK_INT(kit_header.api_strays, 1);
+	CHECK(kit_recording && !kit_header.api_windows);
 	pp_trigger_open("eval");
 	CHECK(kit_recording);
-	CHECK_INT(row[0].state, PP_CODE_BEGUN);
+	CHECK_INT(row[0].state, PP_API_WINDOW_BEGUN);
 	CHECK_STR(row[0].name, "eval");
 	pp_trigger_open("inner");
 	kit_step(0);
@@ -61,18 +61,18 @@ TEST(program)
 	CHECK(kit_recording);
 	pp_trigger_close();
 	CHECK(!kit_recording);
-	CHECK_INT(row[0].state, PP_CODE_PASSED);
+	CHECK_INT(row[0].state, PP_API_WINDOW_PASSED);
 	CHECK(row[0].end > row[0].begin);
 	CHECK(!kit_step(1)); /* from the first one on only windows */
 	pp_trigger_open(NULL);
 	CHECK(kit_step(2));
 	pp_trigger_close();
-	CHECK_INT(kit_header.code_windows, 2);
+	CHECK_INT(kit_header.api_windows, 2);
 	for (int i = 0; i < 200; i++) {
 		pp_trigger_open("a name that is longer than the row has room for, by far");
 		pp_trigger_close();
 	}
-	CHECK_INT(kit_header.code_windows, 202);
+	CHECK_INT(kit_header.api_windows, 202);
 	CHECK_INT(row[201 % PP_WINDOW_ROWS].number, 202);
 	CHECK(!row[3].name[47] && row[3].name[46]);
 	CHECK(!kit_recording);
@@ -84,22 +84,22 @@ TEST(program_steps)
 	CHECK_INT(pp_trigger_steps(10, 12), 0);
 	CHECK_INT(pp_trigger_steps(20, 22), 0);
 	CHECK(pp_trigger_steps(11, 14) && pp_trigger_steps(5, 5) && pp_trigger_steps(31, 40) && pp_trigger_steps(25, 31));
-	CHECK_INT(kit_header.code_refused, 4);
+	CHECK_INT(kit_header.api_refused, 4);
 	for (int i = 0; i < 40; i++) {
 		if (i == 15)
 			CHECK(pp_trigger_steps(14, 18) && !pp_trigger_steps(16, 18));
 		CHECK_INT(kit_step(i), (i >= 9 && i <= 12) || (i >= 15 && i <= 22) || (i >= 29 && i <= 32));
 	}
 	for (int i = 0; i < 3; i++) {
-		CHECK_INT(kit_header.code[i].state, PP_CODE_PASSED);
-		CHECK(kit_header.code[i].begin && kit_header.code[i].end > kit_header.code[i].begin);
+		CHECK_INT(kit_header.api_window[i].state, PP_API_WINDOW_PASSED);
+		CHECK(kit_header.api_window[i].begin && kit_header.api_window[i].end > kit_header.api_window[i].begin);
 	}
 	CHECK_INT(kit_header.windows_passed, 1);
 	CHECK_INT(kit_header.window_state, PP_WINDOW_INSIDE); /* the program may ask for more */
-	CHECK(pp_trigger_quiet == INT64_MAX);
+	CHECK(pp_trigger_next_edge == INT64_MAX);
 	CHECK_INT(pp_trigger_steps(100, 102), 0);
 	kit_step(200);
-	CHECK_INT(kit_header.code[3].state, PP_CODE_MISSED);
+	CHECK_INT(kit_header.api_window[3].state, PP_API_WINDOW_MISSED);
 }
 
 TEST(program_steps_alone)
@@ -120,7 +120,7 @@ TEST(over)
 	atomic_store(&kit_recording, 0);
 	pp_trigger_look();
 	pp_trigger_open("late");
-	CHECK(!kit_step(1) && !kit_header.code_windows && !kit_header.request);
+	CHECK(!kit_step(1) && !kit_header.api_windows && !kit_header.request);
 }
 
 TEST(forked)
@@ -133,7 +133,7 @@ TEST(forked)
 	pp_trigger_open("child");
 	pp_trigger_close();
 	CHECK_INT(pp_trigger_steps(8, 9), 0);
-	CHECK(!kit_step(5) && !kit_header.code_windows && !kit_header.request);
+	CHECK(!kit_step(5) && !kit_header.api_windows && !kit_header.request);
 }
 
 int main(void)

@@ -111,9 +111,10 @@ int main(void)
 	kit_step(atomic_load(&step) + 6001);
 	CHECK(!kit_recording && !pp_trigger_is_rung());
 	CHECK_INT(kit_header.windows_passed, 2);
-	CHECK(kit_header.code_windows >= WINDOWS / 2 && kit_header.code_windows <= WINDOWS + WINDOWS / 50);
+	CHECK(kit_header.api_windows >= WINDOWS / 2 && kit_header.api_windows <= WINDOWS + WINDOWS / 50);
 	for (int i = 0; i < PP_WINDOW_ROWS; i++)
-		CHECK(kit_header.code[i].state == PP_CODE_PASSED || kit_header.code[i].state == PP_CODE_MISSED);
-	CHECK_INT(kit_header.code_strays, 0);
+		CHECK(kit_header.api_window[i].state == PP_API_WINDOW_PASSED ||
+		      kit_header.api_window[i].state == PP_API_WINDOW_MISSED);
+	CHECK_INT(kit_header.api_strays, 0);
 	return test_end();
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/capture/windows.h"
-#include "core/window/by_code.h"
+#include "core/window/api_windows.h"
 #include "tests/test.h"
 
 enum { WINDOWS = 3000000 };
@@ -18,12 +18,12 @@ static pp_tick begin_of(uint64_t place)
 
 static void *program(void *arg)
 {
-	struct pp_by_code b;
+	struct pp_api_windows b;
 
-	pp_by_code_init(&b, header);
+	pp_api_windows_init(&b, header);
 	for (uint64_t i = 0; i < WINDOWS; i++) {
-		pp_by_code_start(&b, "window", begin_of(i));
-		pp_by_code_stop(&b, begin_of(i) + 5);
+		pp_api_windows_start(&b, "window", begin_of(i));
+		pp_api_windows_stop(&b, begin_of(i) + 5);
 	}
 	atomic_store(&done, 1);
 	return arg;
@@ -40,7 +40,7 @@ TEST(rows_are_overtaken)
 	CHECK(header != NULL);
 	pthread_create(&thread, NULL, program, NULL);
 	while (!atomic_load(&done)) {
-		uint64_t count = atomic_load(&header->code_windows);
+		uint64_t count = atomic_load(&header->api_windows);
 
 		w.code_next = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
 		from = pp_windows_code_needs(&w, header);
