@@ -1,8 +1,7 @@
 /* Wiring of stages 1-3 inside the application: what every source calls. All symbols hidden but the podprof_collector table,
  * which libpodprof-mpi.so finds by dlsym(RTLD_DEFAULT, "podprof_collector").
  * In: source callbacks. Out: records in this rank's ring file. */
-#ifndef PP_COLLECTOR_H
-#define PP_COLLECTOR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ struct podprof_collector { /* libpodprof.so's services for libpodprof-mpi.so, wh
 	/* Rank 0: its keeper is to let others in. */
 	void (*want_net)(void);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The calls of the collector between collector.c, lifecycle.c, window and sources. Hidden; any thread. */
-#ifndef PP_COLLECTOR_CALLS_H
-#define PP_COLLECTOR_CALLS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void pp_collector_abandon(void);
 int pp_collector_mpi_runs(void);
 /* At exit: no record is written any more. */
 void pp_collector_finish(int status);
-
-#endif

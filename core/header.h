@@ -1,12 +1,9 @@
 /* The constant part of a ring's header: who the rank is, where it runs, its options and command.
  * In: claim, environment, /proc. Out: the header, before the ring has its name. One thread, once a ring. */
-#ifndef PP_HEADER_H
-#define PP_HEADER_H
+#pragma once
 
 #include "core/base/step_windows.h"
 #include "core/coord/claim.h"
 #include "core/ring/ring_file.h"
 
 void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, const struct pp_step_windows *asked);
-
-#endif

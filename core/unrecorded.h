@@ -1,10 +1,7 @@
 /* The process that podprof run became says at its exit that the job has recorded nothing. Called by lifecycle.c and collector.c. */
-#ifndef PP_UNRECORDED_H
-#define PP_UNRECORDED_H
+#pragma once
 
 /* In the constructor: is this process such a one? Then its exit handler looks. */
 void pp_unrecorded_start(void);
 /* Somebody says why this process does not record: nothing is to be added at its exit. */
 void pp_unrecorded_is_said(void);
-
-#endif

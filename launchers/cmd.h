@@ -1,6 +1,5 @@
 /* The verbs of podprof: one file each, dispatched by podprof.c. Each gets argv[0] = its own name and returns the exit code. */
-#ifndef PP_LAUNCHERS_CMD_H
-#define PP_LAUNCHERS_CMD_H
+#pragma once
 
 enum pp_exit {
 	PP_EXIT_OK = 0,
@@ -37,5 +36,3 @@ const char *pp_why(int error);
 
 /* The log directory that a verb was given, as realpath() has it, for free(); NULL after one sentence. */
 char *pp_given_logdir(const char *given);
-
-#endif

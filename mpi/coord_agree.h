@@ -18,8 +18,7 @@
  *     has the 1 on all ranks, none issues another one, and every request without an answer is over.
  *
  * So all ranks issue the same number of operations, whatever they had heard when. */
-#ifndef PP_COORD_AGREE_H
-#define PP_COORD_AGREE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void pp_agree_end(struct pp_agree *a, const int64_t result[PP_AGREE_VALUES]);
 /* 1: *ret_step is the answer; 0: it is on its way, or a newer request has taken its place; -EAGAIN: begin with the step of now;
  * -EPIPE: it will not come. */
 int pp_agree_answer(const struct pp_agree *a, uint32_t number, int64_t *ret_step);
-
-#endif

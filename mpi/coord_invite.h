@@ -1,8 +1,7 @@
 /* Lets the keepers of a job find each other: rank 0's keeper writes <spool>/invite (address and keys, owner-only), one
  * broadcast takes it to the other ranks, and one rank of each other keeper writes it into its own spool. Called by coord_mpi.c
  * inside MPI_Init. */
-#ifndef PP_COORD_INVITE_H
-#define PP_COORD_INVITE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct pp_invite {
 int64_t pp_invite_keeper(const char *spool);
 /* Rank 0 waits for its keeper up to a second; then nobody is invited. 0, or -EIO: MPI failed. */
 int pp_invite_all(const struct pp_invite *me, const struct pp_mpi_calls *mpi, MPI_Comm comm);
-
-#endif

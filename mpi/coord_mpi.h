@@ -9,8 +9,7 @@
  * Where calls are made: MPI_THREAD_MULTIPLE: on any thread that is not inside an MPI call. SERIALIZED: only where the
  * application has just called MPI. FUNNELED and SINGLE: on the thread that called MPI_Init. No step mark in a signal handler,
  * where a request is asked for: libmpi allocates memory. */
-#ifndef PP_COORD_MPI_H
-#define PP_COORD_MPI_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void pp_coord_stop_all(void);
 void pp_coord_look(struct pp_mpi_thread *t) __attribute__((cold));
 /* In a forked child. */
 void pp_coord_abandon(void);
-
-#endif

@@ -7,8 +7,7 @@
  *                 and say the same to all ranks. Not where a shell stands between the two, for it may start something else on
  *                 some ranks.
  *   otherwise     nobody does. */
-#ifndef PP_COORD_PART_H
-#define PP_COORD_PART_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void pp_part_mark(struct pp_part *p, const char *spool);
 const char *pp_part_why_not(const struct pp_part *p, int world_size);
 /* No rank below this one has this spool. */
 int pp_part_is_first(const struct pp_part *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* What this library knows of the process: the MPI library, podprof's guest, the state of a thread. Called by all of mpi/.
  * In: names found at run time. Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
-#ifndef PP_PMPI_COLLECTOR_H
-#define PP_PMPI_COLLECTOR_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -66,5 +65,3 @@ static inline int pp_mpi_is_rung(void)
 	return atomic_load_explicit(pp_mpi_bell, memory_order_relaxed) !=
 	       atomic_load_explicit(pp_mpi_acknowledged, memory_order_relaxed);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Communicators: who they are (an id equal on all ranks without a message), who is in them, how many collectives they saw.
  * In: handles as the application holds them. Out: struct pp_comm for pmpi_source.h, COMM records. */
-#ifndef PP_PMPI_COMM_H
-#define PP_PMPI_COMM_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -79,5 +78,3 @@ void pp_comm_release(struct pp_comm *c);
 void pp_comm_set_name(struct pp_comm *c, const char *name);
 /* Put the COMM records that are due. */
 void pp_comm_announce(struct pp_comm *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* The families of wrappers in the table (mpi/pmpi_call.def). A file defines PP_WRAP_<FAMILY> for those it writes, includes this,
  * and the rows of all others become nothing. A new family is three lines here. */
-#ifndef PP_PMPI_FAMILY_H
-#define PP_PMPI_FAMILY_H
+#pragma once
 
 #ifndef PP_WRAP_SEND
 #define PP_WRAP_SEND(...)
@@ -71,5 +70,3 @@
 #endif
 
 #define PP_MPI(symbol, class_, nonblocking, family, ...) PP_WRAP_##family(symbol, __VA_ARGS__)
-
-#endif

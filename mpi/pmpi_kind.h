@@ -1,7 +1,6 @@
 /* Windows and files stand in the table of communicators: one look-up, one cache, one sequence for all three.
  * In: their handles, in Open MPI pointers as a communicator's. Out: the key of mpi/pmpi_comm.h. */
-#ifndef PP_PMPI_KIND_H
-#define PP_PMPI_KIND_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ static inline MPI_Comm pp_kind_handle(const void *handle)
 {
 	return (MPI_Comm)(uintptr_t)handle;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What a wrapped call does with the communicator it made, and what this one is known by. */
-#ifndef PP_PMPI_MADE_H
-#define PP_PMPI_MADE_H
+#pragma once
 
 #include "mpi/pmpi_source.h"
 
@@ -42,5 +41,3 @@ static inline struct pp_comm *pp_mpi_made(const struct pp_mpi_scope *scope, MPI_
 		pp_comm_announce(c);
 	return c;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A record waits in the thread until another one of this thread is put, a poll comes late, it has become long, the thread calls MPI
  * while nothing is recorded, ends, or switches recording off. */
-#ifndef PP_PMPI_POLL_H
-#define PP_PMPI_POLL_H
+#pragma once
 
 #include "mpi/pmpi_source.h"
 
@@ -17,5 +16,3 @@ void pp_poll_start(pp_tick ticks, pp_tick raw_ns);
 void pp_poll_flush(void);
 /* In place of pp_mpi_record(). */
 void pp_poll(struct pp_mpi_scope *s, pp_tick end);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Handles are reused as soon as MPI completed them, which may be seen by another thread before the wrapper here returns.
  * So: look before the real call, and remove only what still has the number that was seen. */
-#ifndef PP_PMPI_REQUEST_H
-#define PP_PMPI_REQUEST_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -47,5 +46,3 @@ void pp_request_take(MPI_Request handle, struct pp_request *ret_request);
 void pp_request_put_back(const struct pp_request *request);
 /* Operations that found no room. */
 uint64_t pp_request_untied(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The wrapper is transparent until MPI_Init found Open MPI and podprof's guest in this process, and on a thread that is
  * already inside a wrapper. No lock is held while the real call runs. */
-#ifndef PP_PMPI_SOURCE_H
-#define PP_PMPI_SOURCE_H
+#pragma once
 
 #include "mpi/coord_mpi.h"
 #include "mpi/pmpi_collector.h"
@@ -220,5 +219,3 @@ static inline void pp_mpi_record(struct pp_mpi_scope *s, pp_tick end, int rc, ui
 	else
 		pp_mpi_put(r, NULL, 0);
 }
-
-#endif

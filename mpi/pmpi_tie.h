@@ -1,7 +1,6 @@
 /* Ties a nonblocking call to its completion: the record of the call has a number, and a REQUEST record repeats it.
  * In: scope of the call and its request handle. Out: number, REQUEST records. */
-#ifndef PP_PMPI_TIE_H
-#define PP_PMPI_TIE_H
+#pragma once
 
 #include "mpi/pmpi_request.h"
 #include "mpi/pmpi_source.h"
@@ -82,5 +81,3 @@ static inline void pp_tie_record(struct pp_mpi_scope *s, pp_tick end, int rc, ui
 	if (done)
 		pp_tie_put(s, end, number, peer == -2 ? -1 : peer, 0, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Neighbours of this process in the topology of a communicator: the words of the table for neighbourhood collectives.
  * In: a communicator with a topology. Out: counts of neighbours and bytes of their shares; MPI_PROC_NULL at an edge is nobody. */
-#ifndef PP_PMPI_TOPO_H
-#define PP_PMPI_TOPO_H
+#pragma once
 
 #include "mpi/pmpi_comm.h"
 
@@ -30,5 +29,3 @@ uint64_t pp_topo_bytes_w(const struct pp_topo *t, int out, const int *counts, co
 #define PP_OUT_V(counts, type) pp_topo_bytes_v(PP_TOPO, 1, counts, type)
 #define PP_IN_W(counts, types) pp_topo_bytes_w(PP_TOPO, 0, counts, types)
 #define PP_OUT_W(counts, types) pp_topo_bytes_w(PP_TOPO, 1, counts, types)
-
-#endif

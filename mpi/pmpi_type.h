@@ -1,7 +1,6 @@
 /* Bytes of the arguments of a call, and the words in which mpi/pmpi_call.def says who gives and gets them.
  * In: counts and datatypes, after the call succeeded. Out: `sent` and `received` of a record. */
-#ifndef PP_PMPI_TYPE_H
-#define PP_PMPI_TYPE_H
+#pragma once
 
 #include "mpi/pmpi_source.h"
 
@@ -66,5 +65,3 @@ static inline enum pp_role pp_role(const struct pp_comm *c, int root)
 #define PP_FROM_V pp_bytes_from(&scope, recvcounts, recvtype, NULL)
 #define PP_FROM_W pp_bytes_from(&scope, recvcounts, NULL, recvtypes)
 #define PP_GOT(in_place) (recvbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(recvcount, recvtype))
-
-#endif

@@ -1,7 +1,6 @@
 /* Messages of podprof.proto as plain structs. In: what a keeper says. Out: bytes, and back; called by aggregate/keeper/net*.c.
  * Pure, any thread. pp_wire_read() takes hostile bytes: it allocates a bounded amount, and every field is in its range. */
-#ifndef PP_PROTO_MESSAGE_H
-#define PP_PROTO_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -177,5 +176,3 @@ void pp_wire_release(struct pp_wire *m);
 const char *pp_wire_name(enum pp_wire_kind kind);
 /* What both directions hold to. NULL: all is well. */
 const char *pp_wire_fault(const struct pp_wire *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* Base-128 varints, the portable way: one byte a turn. Used by proto/ and, for everything that is not an event, by xspace_stream.
  * The caller has room: PP_VARINT_MAX bytes. */
-#ifndef PP_PROTO_VARINT_H
-#define PP_PROTO_VARINT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ static inline uint8_t *pp_varint_put_padded(uint8_t *p, uint64_t v)
 	*p++ = (uint8_t)(v & 0x7f);
 	return p;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Events as bytes: one XEvent of an XLine, with its framing. In: pp_xevent. Out: bytes in the caller's buffer.
  * Called by xspace_stream for every event; no allocation, any thread. */
-#ifndef PP_PROTO_XSPACE_BUILD_H
-#define PP_PROTO_XSPACE_BUILD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ static inline uint8_t *pp_xevent_put(uint8_t *p, const struct pp_xevent *e)
 
 /* The same without instructions of newer processors; for tests and the bench. */
 uint8_t *pp_xevent_put_portable(uint8_t *p, const struct pp_xevent *e);
-
-#endif

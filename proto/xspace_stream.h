@@ -1,8 +1,7 @@
 /* XSpace to a file, front to back, in bounded memory. In: fields and events in file order. Out: bytes at a descriptor that can
  * seek. Messages whose length is not known yet get a five-byte length that pp_xstream_end() fills in. Called by
  * aggregate/write/xspace. */
-#ifndef PP_PROTO_XSPACE_STREAM_H
-#define PP_PROTO_XSPACE_STREAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void pp_xstream_text(struct pp_xstream *s, uint32_t field, const char *text, siz
 void pp_xstream_stat(struct pp_xstream *s, uint32_t field, const struct pp_xstat *stat);
 /* One event of the open XLine. 1 written, 0 left out: too near to 2^31 bytes. */
 int pp_xstream_event(struct pp_xstream *s, const struct pp_xevent *e);
-
-#endif

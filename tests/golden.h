@@ -1,6 +1,5 @@
 /* A text against a file beside the test. Included by tests whose main() takes the file, and "update" to write it anew. */
-#ifndef PP_TEST_GOLDEN_H
-#define PP_TEST_GOLDEN_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,5 +21,3 @@ static inline void test_golden(const char *path, int update, const char *text)
 		fclose(f);
 	free(want);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks for unit tests: TEST(name) { CHECK(x); }, one main per program by TEST_MAIN(...). Counts, prints what failed, exit 1. */
-#ifndef PP_TEST_H
-#define PP_TEST_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -49,5 +48,3 @@ static inline int test_end(void)
 	fprintf(stderr, "%d checks, %d failed\n", test_checks, test_failures);
 	return test_failures != 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* How far times of two ranks may be off from one another, at their instants; and what they contradict. Called by waiting.c for each
  * collective. In: workers and hosts' clocks of a dataset. Out: bounds in ns, counts of causality. Ranks that count the same ticks
  * are a group: between two of them only their line's own bound is left. */
-#ifndef PP_ANALYZE_BOUNDS_H
-#define PP_ANALYZE_BOUNDS_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -46,5 +45,3 @@ int pp_bounds_check(struct pp_bounds *b, const struct pp_bounds_event *event, si
 
 /* Of any two ranks whose clocks are joined, in the whole window: pp_dataset.pair_bound_ns. -ENOMEM. */
 int pp_dataset_pair_bound(struct pp_dataset *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* Stage 6: one keeper's ranks as a dataset. In: a capture in job ns, its steps and their attribution. Out: pp_dataset, whole or a
  * part for merge.h. Called by the session. */
-#ifndef PP_ANALYZE_BUILD_H
-#define PP_ANALYZE_BUILD_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -24,5 +23,3 @@ struct pp_dataset_input {
 
 /* Everything of the dataset that the input has a source for. */
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* What is said to people of hosts' clocks, in summary and warnings alike. In: pp_host_clock. Out: words. Called by quality.c and
  * write/text/text_clock.c. */
-#ifndef PP_ANALYZE_CLOCK_WORDS_H
-#define PP_ANALYZE_CLOCK_WORDS_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -16,5 +15,3 @@ const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clo
 void pp_quality_warn_clocks(struct pp_dataset *d);
 
 #define PP_CLOCK_WARNING "clock: "
-
-#endif

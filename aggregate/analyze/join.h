@@ -1,7 +1,6 @@
 /* Inside of the dataset's making: what collective.c joins and late.c charges. Used by build.c and its parts only.
  * In: spans of all ranks. Out: rows of pp_dataset. */
-#ifndef PP_ANALYZE_JOIN_H
-#define PP_ANALYZE_JOIN_H
+#pragma once
 
 #include "aggregate/analyze/waiting.h"
 #include "aggregate/dataset/dataset.h"
@@ -71,5 +70,3 @@ void pp_quality_warn_c10d(struct pp_dataset *d);
 void pp_quality_warn_groups(struct pp_dataset *d);
 /* Sentences of ranks about themselves, each once, with all that said it. */
 void pp_quality_warn_remarks(struct pp_dataset *d);
-
-#endif

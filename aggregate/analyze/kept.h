@@ -1,7 +1,6 @@
 /* The share of the recorded time that a session holds. In: ranks in job time. Out: recorded_ns and kept_ns of workers, and what is
  * said of them. */
-#ifndef PP_ANALYZE_KEPT_H
-#define PP_ANALYZE_KEPT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank);
 int pp_kept_text(const struct pp_dataset *d, char *text, size_t size);
 /* What a session without steps is, as the base of a percentage: "the run", "the window", ... */
 const char *pp_kept_whole(const struct pp_dataset *d);
-
-#endif

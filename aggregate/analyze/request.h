@@ -1,7 +1,6 @@
 /* Requests of one rank: the call that started each, when it was seen complete and by which Wait or Test.
  * In: spans of a rank. Out: used by collective.c and channel.c. */
-#ifndef PP_ANALYZE_REQUEST_H
-#define PP_ANALYZE_REQUEST_H
+#pragma once
 
 #include "core/step/span.h"
 
@@ -20,5 +19,3 @@ struct pp_requests {
 int pp_requests_init(struct pp_requests *r, const struct pp_rank *rank);
 void pp_requests_release(struct pp_requests *r);
 const struct pp_done *pp_requests_find(const struct pp_requests *r, uint32_t request);
-
-#endif

@@ -1,8 +1,7 @@
 /* Who waits for whom in a collective: the one rule, for a keeper that has all ranks and for hosts' shares that were merged.
  * In: rows of a collective, workers, communicators and cells of a dataset. Out: its other columns, and until whose arrival each row
  * waits. Called by collective.c and finish.c. The rule in words: docs/steps.md. */
-#ifndef PP_ANALYZE_WAITING_H
-#define PP_ANALYZE_WAITING_H
+#pragma once
 
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/dataset/dataset.h"
@@ -49,5 +48,3 @@ void pp_waiting_release(struct pp_waiting *w);
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end);
 /* A later arrival waits longer; of two at once the lower rank is named, so that the order in which they are told is nothing. */
 int pp_waiting_is_later(int64_t until, int64_t blame, int64_t than_until, int64_t than_blame);
-
-#endif

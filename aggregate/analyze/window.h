@@ -1,7 +1,6 @@
 /* Rows of /window for all workers. In: what the keeper noted of the ranks that it knows, in job ns. Out: pp_dataset.window.
  * Called by the session and by finish.c. */
-#ifndef PP_ANALYZE_WINDOW_H
-#define PP_ANALYZE_WINDOW_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -9,5 +8,3 @@
 int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told);
 /* Of several hosts' datasets in one: rows for workers of which no host told anything. 0, or -ENOMEM. */
 int pp_dataset_window_rest(struct pp_dataset *d);
-
-#endif

@@ -2,8 +2,7 @@
  * In: pp_dataset of some ranks. Out: the same elsewhere. The bytes have a magic, version, byte order, size and CRC-32; columns of
  * varints, deflated. Bytes of another keeper are not believed: every number is in its range, every index points to a row, and
  * what they become in memory is bounded by how many they are. */
-#ifndef PP_ANALYZE_BLOCK_H
-#define PP_ANALYZE_BLOCK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ int pp_block_write(const struct pp_dataset *d, void **ret_bytes, size_t *ret_siz
 /* Names go into `names`, which the dataset borrows; blocks that are to be merged share it. -EBADMSG: no block, or not a whole one;
  * -ENOTSUP: of another version or byte order; -ENOMEM. */
 int pp_block_read(const void *bytes, size_t size, struct pp_intern *names, struct pp_dataset *ret_dataset, struct pp_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Values of a block, written or read by the same lines of block.c. A fault stays, and what is read after it is zero.
  * In: fields of pp_dataset, or bytes that nobody vouches for. Out: the other. Used by block*.c only. */
-#ifndef PP_ANALYZE_BLOCK_IO_H
-#define PP_ANALYZE_BLOCK_IO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ void pp_block_clocks(struct pp_block_io *io, struct pp_dataset *d);
 #define PP_BLOCK_COLUMN(how, io, i, rows, field)                                                                                   \
 	for (size_t i = 0; i < (rows); i++)                                                                                        \
 	how(io, field)
-
-#endif

@@ -1,8 +1,7 @@
 /* pp_dataset: what the pod dataset holds; filled by aggregate/analyze, written by aggregate/write.
  * In: pp_block of every rank, merged. Out: pod.h5, summary.txt (and later report.html). All times are job ns, int64. Owns its
  * memory. */
-#ifndef PP_DATASET_DATASET_H
-#define PP_DATASET_DATASET_H
+#pragma once
 
 #include <string.h>
 
@@ -279,5 +278,3 @@ void pp_window_told_release(struct pp_window_told *told);
 void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES]);
 void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES]);
 void pp_dataset_release(struct pp_dataset *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* The layout of pod.h5 as a table. In: hdf5_layout.def. Out: rows. Used by reader and writer of pod.h5 and by the tests of
  * docs/formats.md. */
-#ifndef PP_DATASET_HDF5_LAYOUT_H
-#define PP_DATASET_HDF5_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ struct pp_h5_row {
 extern const struct pp_h5_row pp_h5_layout[];
 const struct pp_h5_row *pp_h5_find(const char *group, const char *variable);
 const char *pp_h5_type_name(enum pp_h5_type type);
-
-#endif

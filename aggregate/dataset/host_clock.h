@@ -1,8 +1,7 @@
 /* What is known of one host's clock in one window, as part of pp_dataset. In: the keeper's exchange and its readings of the wall
  * clock, in the host's ticks. Out: /clock of pod.h5, the clock's part of report and summary, bounds of comparisons, all in job ns.
  * Filled by the host's own keeper (session/clock_told.c), merged by rank 0's. Owns its memory. */
-#ifndef PP_DATASET_HOST_CLOCK_H
-#define PP_DATASET_HOST_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ int64_t pp_host_clock_between(const struct pp_host_clock *a, const struct pp_hos
 /* Owns its memory, as `c` does. -ENOMEM: nothing is to be released. */
 int pp_host_clock_copy(const struct pp_host_clock *c, struct pp_host_clock *ret_copy);
 void pp_host_clock_release(struct pp_host_clock *c);
-
-#endif

@@ -5,8 +5,7 @@
  * hosts. For that a keeper gives pp_dataset_input.clock (and other_clock) the map that it was given and converted with, and
  * capture.epoch_realtime_ns the epoch that came with the map; pp_rank.clock is the reader's. Others are of domains of their own:
  * their times move by the difference of the epochs' realtime, and nobody is said to wait between them. */
-#ifndef PP_DATASET_MERGE_H
-#define PP_DATASET_MERGE_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
@@ -14,4 +13,3 @@
 /* All parts share one table of names, which the result borrows; they stay as they are. A rank that two hosts claim to have is the
  * first one's, and a warning. -ENOMEM, -EINVAL: no part. */
 int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct pp_dataset *ret_dataset, struct pp_err *err);
-#endif

@@ -1,7 +1,6 @@
 /* What merge.c (ranks and steps), merge_clock.c (hosts' clocks), merge_calls.c (collectives) and merge_tables.c (what else hangs on
  * them) share; nobody else includes it. */
-#ifndef PP_DATASET_MERGE_PART_H
-#define PP_DATASET_MERGE_PART_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -19,4 +18,3 @@ int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank);
 int pp_merge_clocks(struct pp_merge *m);
 int pp_merge_collectives(struct pp_merge *m);
 int pp_merge_tables(struct pp_merge *m);
-#endif

@@ -1,7 +1,6 @@
 /* Orders of tables that are the same whatever numbers the names have, and folds of equal rows into one. In: tables of one or of
  * many ranks. Out: the same in place. Used by aggregate/analyze, by the merge, and by writers that group rows. */
-#ifndef PP_DATASET_ORDER_H
-#define PP_DATASET_ORDER_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -21,5 +20,3 @@ size_t pp_op_type(const char *name, size_t length);
 /* Names that got their category by default, by time. */
 void pp_defaults_sort(struct pp_dataset *d);
 void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from);
-
-#endif

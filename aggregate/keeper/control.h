@@ -1,6 +1,5 @@
 /* The keeper's lock, control page and log of a spool. In: the keeper's states. Out: what guests and the CLI see. */
-#ifndef PP_KEEPER_CONTROL_H
-#define PP_KEEPER_CONTROL_H
+#pragma once
 
 #include "core/base/err.h"
 #include "core/ring/ring_file.h"
@@ -19,5 +18,3 @@ void pp_control_close(struct pp_control *c);
 void pp_keeper_log_start(void);
 /* One line with date and time. */
 void pp_keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

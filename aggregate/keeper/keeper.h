@@ -1,7 +1,6 @@
 /* The keeper of a spool: one process a host that drains the rings of its ranks and writes the session.
  * In: a spool directory. Out: files under the log directory, and the message rank 0 prints. Called by launchers. */
-#ifndef PP_KEEPER_KEEPER_H
-#define PP_KEEPER_KEEPER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
                struct pp_err *err);
 
 #define PP_SALVAGED "salvaged"
-
-#endif

@@ -1,8 +1,7 @@
 /* What ranks of a live job do now, read from the headers of their rings: nobody is asked, nothing is changed, and a keeper that is
  * gone is no matter. In: a spool directory. Out: step, step time and where-am-I line of each rank. Called by `podprof status`
  * and request_status.c. */
-#ifndef PP_KEEPER_LIVE_H
-#define PP_KEEPER_LIVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ long pp_live_list(struct pp_live *l, int64_t now_ns, struct pp_live_rank **ret_l
 int pp_live_put(const struct pp_live_rank *r, char *line, size_t size);
 /* And back. -EINVAL: it is none. */
 int pp_live_get(const char *line, struct pp_live_rank *ret);
-
-#endif

@@ -1,7 +1,6 @@
 /* Ranks of the job that do not record, said once while it runs. Called by keeper.c with each scan.
  * In: rings and run processes of this host, ranks of the others. Out: a sentence in the control page, which rank 0 prints. */
-#ifndef PP_KEEPER_MISSING_H
-#define PP_KEEPER_MISSING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const 
  * there are none. */
 int32_t pp_missing_speaker(const struct pp_spool_view *v);
 void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* What rings and run processes say of the ranks of this host. In: a view of the spool. Out: who is over, seen, expected. */
-#ifndef PP_KEEPER_RANKS_H
-#define PP_KEEPER_RANKS_H
+#pragma once
 
 #include "aggregate/keeper/spool.h"
 
@@ -19,5 +18,3 @@ int pp_ranks_seen(const struct pp_spool_view *v);
 int pp_ranks_expected(const struct pp_spool_view *v);
 /* Ranks of the job, where a launcher that is seen says that all are on this host; else 0. */
 int32_t pp_ranks_launched(const struct pp_spool_view *v);
-
-#endif

@@ -1,6 +1,5 @@
 /* How a keeper comes to life: what its process must be before it works. In: any parent's habits. Out: a quiet process. */
-#ifndef PP_KEEPER_SPAWN_H
-#define PP_KEEPER_SPAWN_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -15,5 +14,3 @@ struct pp_spool_view;
 void pp_keeper_make_room(const struct pp_spool_view *v);
 /* Ranks fill their rings faster than we read: back to the priority of the ranks, once. */
 void pp_keeper_hurry(void);
-
-#endif

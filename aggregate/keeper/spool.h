@@ -1,6 +1,5 @@
 /* What a spool directory holds, as the keeper and salvage see it. In: its files. Out: settings, rings, run processes. */
-#ifndef PP_KEEPER_SPOOL_H
-#define PP_KEEPER_SPOOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ int pp_spool_scan(struct pp_spool_view *v);
 void pp_spool_view_release(struct pp_spool_view *v);
 /* Remove the files of the spool and the directory. */
 void pp_spool_remove(const char *spool);
-
-#endif

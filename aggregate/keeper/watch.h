@@ -1,6 +1,5 @@
 /* Is a process still there? In: pid and start time, from a ring header or a run file. Out: gone or not. */
-#ifndef PP_KEEPER_WATCH_H
-#define PP_KEEPER_WATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ int pp_watch_is_foreign(uint32_t space);
 /* 1 once the process has ended (a zombie has), and for ever after. */
 int pp_watch_gone(struct pp_watch *w);
 void pp_watch_close(struct pp_watch *w);
-
-#endif

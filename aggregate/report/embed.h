@@ -1,9 +1,6 @@
 /* The page's sources as text, made at build time by embed.cmake. In: page.html, *.css, *.js of this directory and Chart.js.
  * Used by report.c. */
-#ifndef PP_REPORT_EMBED_H
-#define PP_REPORT_EMBED_H
+#pragma once
 
 extern const char pp_embed_page[], pp_embed_style[], pp_embed_app[];
 extern const char pp_embed_chart[]; /* "": Chart.js was not there when podprof was built */
-
-#endif

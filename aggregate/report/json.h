@@ -1,6 +1,5 @@
 /* JSON for the page, streamed. Text is safe inside a <script>: no '<', '>', '&' stands in it. Called by page_*.c only. */
-#ifndef PP_REPORT_JSON_H
-#define PP_REPORT_JSON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void pp_json_real(FILE *to, double value);
  * 0, or -ENOMEM. */
 int pp_json_ints(FILE *to, const int64_t *value, size_t n);
 int pp_json_reals(FILE *to, const double *value, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* Inside of the report: what the parts of the page's data share. In: pod.h5. Out: one JSON object.
  * Used by report.c and page_*.c. */
-#ifndef PP_REPORT_PAGE_H
-#define PP_REPORT_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -38,5 +37,3 @@ void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */
 void pp_page_tables(struct pp_page *p);   /* table: what no other part tells, and every table of other sources */
 void pp_page_ops(struct pp_page *p);      /* operator: over all ranks */
 void pp_page_arrivals(struct pp_page *p); /* arrival: each rank's, of the operations that waited most */
-
-#endif

@@ -1,7 +1,6 @@
 /* report.html: one page that works offline, made from pod.h5. In: paths. Out: the page, written as x.part, synced, renamed.
  * Called by the keeper's session writer and `podprof report`. */
-#ifndef PP_REPORT_REPORT_H
-#define PP_REPORT_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ int pp_report_is_quick(const char *pod_path);
  * -EINVAL: no table has that name, and the sentence lists those that there are. */
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err);
-
-#endif

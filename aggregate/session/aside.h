@@ -1,8 +1,7 @@
 /* Work in a forked child on a copy of the keeper's memory (copy-on-write: what the parent drops or fills meanwhile is held twice)
  * while the parent drains on. In: work. Out: its answer, or the sentence of its crash. The process may have other threads:
  * core/base/forked.h says what the child may call. */
-#ifndef PP_KEEPER_ASIDE_H
-#define PP_KEEPER_ASIDE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t
 int pp_aside_done(struct pp_aside *a);
 /* 1 once the child has ended, after pp_aside_done(); never blocks. */
 int pp_aside_over(struct pp_aside *a);
-
-#endif

@@ -2,8 +2,7 @@
  * (pp_clock_told_take(), keeper/clock/clock_link.c), finished by close.c in that child.
  * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks.
  * Out: pp_host_clock in job ns, cut to the window. */
-#ifndef PP_SESSION_CLOCK_TOLD_H
-#define PP_SESSION_CLOCK_TOLD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_cl
 /* Ticks of what hosts are compared by, of ranks of the first ring's clock: steps and calls on communicators; where there are none,
  * of all. from > to: nothing was recorded. */
 void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);
-
-#endif

@@ -1,6 +1,5 @@
 /* The close of a window: from rings to a session. In: drained rings and two readings of the clock. Out: files and message. */
-#ifndef PP_SESSION_CLOSE_H
-#define PP_SESSION_CLOSE_H
+#pragma once
 
 #include "aggregate/session/notes.h"
 #include "aggregate/session/session.h"
@@ -33,5 +32,3 @@ struct pp_close {
 /* The tick of the first ring: what all clocks of this keeper are read with. */
 enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r);
 int pp_close_session(const struct pp_close *c, struct pp_err *err);
-
-#endif

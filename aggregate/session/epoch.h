@@ -1,7 +1,6 @@
 /* Where a window begins, and the date of the job's epoch for it. Called by session.c.
  * In: spans in job ns. Out: epoch_realtime_ns. */
-#ifndef PP_SESSION_EPOCH_H
-#define PP_SESSION_EPOCH_H
+#pragma once
 
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
@@ -13,5 +12,3 @@ int64_t pp_epoch_window_begin(const struct pp_capture *c, const struct pp_steps 
 /* Absolute dates are those that this host showed at the window's begin, of its steps, else of what was recorded, whatever was done
  * to its clock before and since. Where the clock was not watched c->epoch_realtime_ns stays. */
 void pp_epoch_take(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock, struct pp_wall *wall);
-
-#endif

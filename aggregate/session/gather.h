@@ -1,8 +1,7 @@
 /* A window's close on several hosts, as the children see it that write: the leader's merges what the others bring, a
  * follower's makes its host's share. The parents carry it (pod_gather.c, pod_share.c), by files of the spool. Called by session.c.
  * In: a dataset of this host's ranks. Out: the leader's, of all; or a block in a file. Nothing here knows a socket of the net. */
-#ifndef PP_SESSION_GATHER_H
-#define PP_SESSION_GATHER_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/session/clock_told.h"
@@ -60,5 +59,3 @@ int pp_gather_give(const struct pp_gather *g, const struct pp_dataset *own, stru
 int pp_gather_is_shared(const struct pp_gather *g, const char *logdir);
 /* Leader: they have all looked. */
 void pp_gather_drop_token(const struct pp_gather *g, const char *logdir, const char *session);
-
-#endif

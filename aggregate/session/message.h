@@ -1,6 +1,5 @@
 /* The lines that rank 0 prints when a session is complete. In: dataset. Out: text. */
-#ifndef PP_KEEPER_MESSAGE_H
-#define PP_KEEPER_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const
 /* All lines that have something to say, newline between. */
 void pp_message_text(const struct pp_message *m, char *text, size_t size);
 void pp_message_copy(char *to, size_t size, const char *from);
-
-#endif

@@ -1,7 +1,6 @@
 /* Sentences for /quality, and the status of ranks. In: headers of rings, beside the capture. Out: the capture's statuses, warnings.
  * Called by close.c; whoever reads rings adds sentences of its own. */
-#ifndef PP_SESSION_NOTES_H
-#define PP_SESSION_NOTES_H
+#pragma once
 
 #include "aggregate/read/ring/rings.h"
 
@@ -20,5 +19,3 @@ typedef const char *pp_status_of(const struct pp_ring_header *h, const struct pp
 
 /* After pp_rings_finish(): status of every rank, and the warnings that headers give. */
 void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, pp_status_of *status_of, struct pp_notes *n);
-
-#endif

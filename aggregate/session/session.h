@@ -1,7 +1,6 @@
 /* From a capture to files: clock, steps, attribution, dataset, writers. Used by the keeper, salvage and later analyze.
  * In: pp_capture in ticks. Out: files under logdir, and the two lines rank 0 prints. */
-#ifndef PP_SESSION_SESSION_H
-#define PP_SESSION_SESSION_H
+#pragma once
 
 #include "aggregate/session/gather.h"
 #include "aggregate/session/message.h"
@@ -38,5 +37,3 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 
 /* report.html of a directory that pp_session_write() left for later. */
 int pp_session_page(const char *directory, struct pp_err *err);
-
-#endif

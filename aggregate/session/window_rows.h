@@ -1,7 +1,6 @@
 /* What the ranks of this host said of one window, for /window. In: headers of rings, what the keeper noted. Out: ticks, or job ns.
  * Called by close.c, windows.c and request.c. */
-#ifndef PP_KEEPER_WINDOW_ROWS_H
-#define PP_KEEPER_WINDOW_ROWS_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/ring/rings.h"
@@ -20,5 +19,3 @@ void pp_window_rows_of_window(const struct pp_ring_header *h, size_t ring, const
 /* Ticks to job ns, by the clock of each rank; `other` may be NULL. */
 void pp_window_rows_map(struct pp_window_told *told, const struct pp_capture *c, const struct pp_clock_map *map,
                         const struct pp_clock_map *other);
-
-#endif

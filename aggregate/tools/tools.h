@@ -1,7 +1,6 @@
 /* Tools: each fills tables of the whole dataset out of the rest of it, and has no other effect. In: a finished dataset. Out: rows
  * of the tables whose description says POD. Called by the session once all hosts are in. */
-#ifndef PP_TOOLS_TOOLS_H
-#define PP_TOOLS_TOOLS_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 
@@ -12,5 +11,3 @@
 
 /* All of them, once. */
 int pp_tools_run(struct pp_dataset *d, struct pp_err *err);
-
-#endif

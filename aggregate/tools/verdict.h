@@ -1,6 +1,5 @@
 /* One sentence: what limits this job, and by how much. In: pp_dataset. Out: summary.txt, the report, the lines of rank 0. */
-#ifndef PP_ANALYZE_VERDICT_H
-#define PP_ANALYZE_VERDICT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct pp_verdict_what {
 
 /* Always a sentence, without full stop or newline, cut at `size`. Returns what it says. */
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size);
-
-#endif

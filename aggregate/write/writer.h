@@ -1,6 +1,5 @@
 /* pp_writer_ops: ways out. In: a finished session in memory. Out: files, each written as x.part, synced, renamed. */
-#ifndef PP_WRITE_WRITER_H
-#define PP_WRITE_WRITER_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 #include "core/base/err.h"
@@ -45,5 +44,3 @@ void pp_xspace_stem(const char *name, char *stem, size_t size);
 int pp_output_create(const char *path, struct pp_err *err);
 int pp_output_commit(int fd, const char *path, struct pp_err *err);
 void pp_output_abandon(int fd, const char *path);
-
-#endif

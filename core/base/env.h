@@ -1,7 +1,6 @@
 /* The environment that the process was started with, for what podprof run put there. Programs change theirs on any thread, and a
  * getenv() beside a setenv() may read freed memory: what is asked for later than in the constructor is asked for here. */
-#ifndef PP_ENV_H
-#define PP_ENV_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ void pp_env_take(void);
 const char *pp_env(const char *name);
 /* All of it, "NAME=value" each. */
 char *const *pp_env_all(size_t *ret_count);
-
-#endif

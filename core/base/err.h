@@ -1,7 +1,6 @@
 /* The one error type: a code (0 or -errno) is returned, the sentence stands in struct pp_err.
  * Who decides the error writes the sentence; callers may add context in front. No allocation, any thread. */
-#ifndef PP_BASE_ERR_H
-#define PP_BASE_ERR_H
+#pragma once
 
 struct pp_err {
 	char text[512];
@@ -12,5 +11,3 @@ int pp_err_set(struct pp_err *err, int code, const char *fmt, ...) __attribute__
 
 /* Put "context: " in front of the sentence; returns `code` unchanged. */
 int pp_err_wrap(struct pp_err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -6,8 +6,7 @@
  *   - has no socket of a network and none that listens: they are closed in it;
  *   - ends by _exit().
  * Our own locks are taken around the fork by who registers them: what they guard is whole in the child, and free. */
-#ifndef PP_BASE_FORKED_H
-#define PP_BASE_FORKED_H
+#pragma once
 
 #include <sys/types.h>
 #include <time.h>
@@ -25,5 +24,3 @@ void pp_forked_forget(struct pp_forked_lock *lock);
 pid_t pp_forked(void);
 /* localtime_r(); in a child of pp_forked() by what its parent knew of the time zone since its first fork. */
 void pp_local_time(time_t when, struct tm *ret_tm);
-
-#endif

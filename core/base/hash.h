@@ -1,6 +1,5 @@
 /* FNV-1a, 64 bits: names of files, rows of tables, identifiers that all ranks make alike. Not against an adversary. */
-#ifndef PP_BASE_HASH_H
-#define PP_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline uint64_t pp_hash_text(const char *text)
 {
 	return pp_hash(PP_HASH_BEGIN, text, strlen(text));
 }
-
-#endif

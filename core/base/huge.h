@@ -1,7 +1,6 @@
 /* Large arrays of the keeper and the CLI in huge pages: at a window's close a third of the time was first touches
  * of 4 KiB pages. */
-#ifndef PP_BASE_HUGE_H
-#define PP_BASE_HUGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ static inline void pp_huge_advise(void *p, size_t bytes)
 	if (p && bytes >= PP_HUGE_FROM && end > begin)
 		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
-
-#endif

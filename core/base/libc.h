@@ -1,7 +1,6 @@
 /* What C libraries do not have in common. The guest is preloaded into programs of musl too: there a strong reference to a symbol of
  * glibc alone ends the program in the loader. */
-#ifndef PP_LIBC_H
-#define PP_LIBC_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -26,5 +25,3 @@ static inline void pp_at_fork(void (*child)(void))
 	else if (pthread_atfork)
 		pthread_atfork(NULL, NULL, child);
 }
-
-#endif

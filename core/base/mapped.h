@@ -1,8 +1,7 @@
 /* Mapped files that others may cut short: a page that is gone reads as its last known bytes, or zeros, and is no SIGBUS.
  * In: mappings. Out: `cut`. For processes of ours only: it takes SIGBUS. Mappings come and go on one thread, which alone uses them;
  * a forked child has them too. */
-#ifndef PP_BASE_MAPPED_H
-#define PP_BASE_MAPPED_H
+#pragma once
 
 #include <signal.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct pp_mapped { /* owned by the caller, until pp_mapped_forget() */
 /* `at`, `bytes`, `known` and `known_bytes` are set. */
 void pp_mapped_watch(struct pp_mapped *m);
 void pp_mapped_forget(struct pp_mapped *m);
-
-#endif

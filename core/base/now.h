@@ -1,6 +1,5 @@
 /* Time for deadlines: CLOCK_MONOTONIC in ms. Used by guest, keeper and CLI; any thread. */
-#ifndef PP_BASE_NOW_H
-#define PP_BASE_NOW_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -12,5 +11,3 @@ static inline int64_t pp_now_ms(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
-
-#endif

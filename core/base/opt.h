@@ -1,6 +1,5 @@
 /* The option table. CLI, keeper and guest read the same rows. No allocation, any thread. */
-#ifndef PP_BASE_OPT_H
-#define PP_BASE_OPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ const struct pp_opt *pp_opt_find_env(const char *env);
 /* The option's own member of `s` (NULL: none, `value` is only checked). -EINVAL with the sentence where the option does not take
  * `value`. */
 int pp_opt_set(struct pp_settings *s, const struct pp_opt *opt, const char *value, struct pp_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Numbers, sizes, times and ranges as users write them. In: text. Out: numbers, or the sentence that says why not.
  * No allocation, any thread. */
-#ifndef PP_BASE_PARSE_H
-#define PP_BASE_PARSE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ int pp_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, st
 int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err);
 /* "2", "2s", "500ms", "10us", "1m", "1h" to ns. */
 int pp_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err);
-
-#endif

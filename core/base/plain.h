@@ -1,6 +1,5 @@
 /* Text that goes to a terminal or a log without what such a device would obey: names of hosts, ranges and files are anybody's. */
-#ifndef PP_BASE_PLAIN_H
-#define PP_BASE_PLAIN_H
+#pragma once
 
 #include <string.h>
 
@@ -19,5 +18,3 @@ static inline char *pp_plain(char *text, const char *keep)
 	}
 	return text;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Small files of /proc and /sys as text; guest and keeper. No allocation, any thread, errno may change. */
-#ifndef PP_BASE_PROC_H
-#define PP_BASE_PROC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ int pp_proc_is_zombie(int pid);
 /* Number of the pid namespace: pids of two are not to be compared. 0: unknown. */
 #define PP_PID_SPACE_FIRST 0xeffffffcu /* of the kernel's first one */
 uint32_t pp_proc_pid_space(void);
-
-#endif

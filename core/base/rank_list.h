@@ -1,6 +1,5 @@
 /* Ranks as users list them: "0,3-5". In: text. Out: ranges. Used by CLI, keeper and writers; no allocation, any thread. */
-#ifndef PP_BASE_RANK_LIST_H
-#define PP_BASE_RANK_LIST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ int pp_rank_list_parse(const char *text, struct pp_rank_list *ret, struct pp_err
 int pp_rank_list_has(const struct pp_rank_list *list, int32_t rank);
 /* 1: it names no rank of a job of so many. */
 int pp_rank_list_misses(const struct pp_rank_list *list, int32_t size);
-
-#endif

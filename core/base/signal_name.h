@@ -1,10 +1,7 @@
 /* Signals that programs leave to users, by name. In: text of --signal. Out: the number. Used by CLI and guest; no allocation. */
-#ifndef PP_BASE_SIGNAL_NAME_H
-#define PP_BASE_SIGNAL_NAME_H
+#pragma once
 
 #include "core/base/err.h"
 
 /* "USR1", "USR2", "RTMIN", "RTMIN+3", "RTMAX-1", with or without "SIG" in front. -EINVAL with the sentence. */
 int pp_signal_parse(const char *text, int *ret_number, struct pp_err *err);
-
-#endif

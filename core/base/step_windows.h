@@ -1,7 +1,6 @@
 /* Windows of steps as users ask for them: "10:20,30:40", or one of them every so many steps. In: text. Out: numbers.
  * Used by CLI, keeper and guest; no allocation, any thread. */
-#ifndef PP_BASE_STEP_WINDOWS_H
-#define PP_BASE_STEP_WINDOWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int pp_step_windows_get(const struct pp_step_windows *w, uint64_t index, int64_t
 uint64_t pp_step_windows_after(const struct pp_step_windows *w, int64_t number);
 /* Is step `number` in one of them? */
 int pp_step_windows_has(const struct pp_step_windows *w, int64_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* The tick: the processor's counter where it is provably the kernel's clock, else CLOCK_MONOTONIC_RAW in ns.
  * Read by every source; only core/clock converts it, in the keeper. */
-#ifndef PP_BASE_TICK_H
-#define PP_BASE_TICK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -71,5 +70,3 @@ static inline pp_tick pp_tick_now(void)
 		return pp_tick_counter();
 	return pp_tick_raw();
 }
-
-#endif

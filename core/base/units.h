@@ -1,6 +1,5 @@
 /* Numbers as people read them: for every sentence and table of the keeper and the CLI. Pure, any thread. */
-#ifndef PP_BASE_UNITS_H
-#define PP_BASE_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ const char *pp_text_time(char text[PP_TEXT_UNIT], int64_t ns);
 const char *pp_text_bytes(char text[PP_TEXT_UNIT], uint64_t bytes);
 /* Blanks between thousands: "1 204". Returns `text`. */
 const char *pp_text_count(char text[PP_TEXT_UNIT], uint64_t n);
-
-#endif

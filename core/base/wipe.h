@@ -1,7 +1,6 @@
 /* Memory that a child of this process finds zeroed, whoever made it: fork(), _Fork(), a system call past libc's handlers. A child
  * that shares our memory (vfork, posix_spawn) sees it as it is. Called by core/ring/thread_ring.c and mpi/pmpi_init.c. */
-#ifndef PP_BASE_WIPE_H
-#define PP_BASE_WIPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ static inline void pp_wipe_on_fork(void *at, size_t bytes)
 	if (!((uintptr_t)at & ((uintptr_t)sysconf(_SC_PAGESIZE) - 1)))
 		madvise(at, bytes, MADV_WIPEONFORK);
 }
-
-#endif

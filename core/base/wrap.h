@@ -1,6 +1,5 @@
 /* Sums of times that another process wrote: they wrap around instead of being undefined. Used by aggregate/. */
-#ifndef PP_BASE_WRAP_H
-#define PP_BASE_WRAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline int64_t pp_wrap_minus(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * gpu_fit.c and wall.c. In: "when x stood here, y stood no later / no earlier than there". Out: nodes with a rigorous interval,
  * which pieces.c draws lines through. Ticks of either clock in, ticks of the y clock out; no I/O, fixed memory, one thread.
  * Formulas and their sources: docs/clock.md. */
-#ifndef PP_CLOCK_BAND_H
-#define PP_CLOCK_BAND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ int pp_band_trip(const struct pp_band *b, struct pp_band_group *g, int64_t x_out
 
 /* The nodes, one a group that says something. -ENODATA: there is none. Can be called again after more groups. */
 int pp_band_solve(struct pp_band *b, struct pp_err *err);
-
-#endif

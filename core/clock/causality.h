@@ -2,8 +2,7 @@
  * In: for each collective that nobody leaves before the last has come, the last arrival and the first exit, each with the bound
  * of its rank's clock; for each message, its send's begin and its receive's end. Out: counts. A violation beyond both bounds
  * disproves a bound; one within them is what bounds are for. */
-#ifndef PP_CLOCK_CAUSALITY_H
-#define PP_CLOCK_CAUSALITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ static inline void pp_causality_add(struct pp_causality *c, int64_t cause_ns, in
 	if (early - bound > c->worst_ns)
 		c->worst_ns = early - bound;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Ticks to job time. In: pp_span with ticks. Out: pp_span in job ns, and the bound of every domain.
  * One line per domain: job_ns = ns0 + (tick - tick0) * num / 2^shift, 128-bit product, no double. */
-#ifndef PP_CLOCK_MAP_H
-#define PP_CLOCK_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns);
 
 /* In place: begin, end of every span, first and last of every thread, horizon, open_tick and recorded_* of the rank. */
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank);
-
-#endif

@@ -1,8 +1,7 @@
 /* A GPU's clock against the host's tick, from what must be so: no kernel begins before its launch was begun, none ends after the
  * synchronisation that waited for it came back. Called by the keeper with records of a GPU. In: such pairs, in any order within
  * seconds. Out: a chain of lines from GPU ns to ticks. The same band as between hosts (band.h); fixed memory, no I/O. */
-#ifndef PP_CLOCK_GPU_FIT_H
-#define PP_CLOCK_GPU_FIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void pp_gpu_fit_launch(struct pp_gpu_fit *f, int64_t gpu_begin, int64_t tick);
 void pp_gpu_fit_sync(struct pp_gpu_fit *f, int64_t gpu_end, int64_t tick);
 /* -ENODATA: no second has both a launch and a synchronisation. */
 int pp_gpu_fit_pieces(struct pp_gpu_fit *f, int64_t beyond_ns, struct pp_pieces *ret, struct pp_err *err);
-
-#endif

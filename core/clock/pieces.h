@@ -1,8 +1,7 @@
 /* A clock as a chain of lines into another one, with a bound on every instant. Called by the keeper.
  * In: nodes of a band, or the one line of clock_map. Out: times of the other clock. Chains are put behind one another for a clock
  * that is known through a third one. int64 in and out, 128-bit products; within a piece the map is monotone and off by < 1 tick. */
-#ifndef PP_CLOCK_PIECES_H
-#define PP_CLOCK_PIECES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank);
 int64_t pp_pieces_bound(const struct pp_pieces *p, int64_t x);
 /* The largest in [from, to]. */
 int64_t pp_pieces_worst(const struct pp_pieces *p, int64_t from, int64_t to);
-
-#endif

@@ -1,8 +1,7 @@
 /* A convex polygon cut by half planes: what two unknowns may be after so many inequalities. Called by band.c.
  * In: a rectangle and a*x + b*y <= c. Out: the extent in x and y. Fixed size, no allocation; where it would not fit the cut is left
  * out, which only makes the answer larger. */
-#ifndef PP_CLOCK_POLYGON_H
-#define PP_CLOCK_POLYGON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void pp_polygon_init(struct pp_polygon *p, const struct pp_polygon_extent *box);
 void pp_polygon_cut(struct pp_polygon *p, double a, double b, double c);
 /* Of a polygon that is not empty. */
 struct pp_polygon_extent pp_polygon_extent(const struct pp_polygon *p);
-
-#endif

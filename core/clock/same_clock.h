@@ -1,8 +1,7 @@
 /* Do two hosts that say so share one clock? Called by the keeper for keepers with equal boot id and tick.
  * In: round trips between them. Out: the offsets that remain possible if both count one clock: 0 must be among them. A clone of a
  * virtual machine has its original's boot id and another clock. No I/O. */
-#ifndef PP_CLOCK_SAME_CLOCK_H
-#define PP_CLOCK_SAME_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ void pp_same_clock_init(struct pp_same_clock *s);
 void pp_same_clock_trip(struct pp_same_clock *s, int64_t x_out, int64_t y_in, int64_t y_out, int64_t x_in);
 /* `limit`: ticks; an interval that is wider proves nothing. */
 enum pp_same_verdict pp_same_clock_verdict(const struct pp_same_clock *s, int64_t limit);
-
-#endif

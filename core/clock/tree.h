@@ -1,8 +1,7 @@
 /* Who compares its clock with whom: a star around domain 0, and above PP_TREE_STAR domains two levels. Called by the keeper
  * (clock_tree.c); pp_tree_parent() is for who knows all domains at once. Two levels and no more: each hop adds its half round trip
  * to the bound (docs/clock.md). */
-#ifndef PP_CLOCK_TREE_H
-#define PP_CLOCK_TREE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ static inline size_t pp_tree_parent(size_t domain, size_t domains)
 
 	return domain <= hubs || !hubs ? 0 : 1 + (domain - 1) % hubs;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * done to the wall clock meanwhile. Called by the keeper, about once a second and at the edges of windows.
  * In: sandwiched readings (wall_read.c takes them). Out: eras without a step, each a chain of lines from realtime ns to ticks, and
  * the list of steps. Fixed memory, no I/O, one thread. */
-#ifndef PP_CLOCK_WALL_H
-#define PP_CLOCK_WALL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ int pp_wall_claim(struct pp_wall_claim *ret_claim);
 /* One reading of this host's clocks, by the tick of `kind`; the narrowest of some. */
 void pp_wall_glance(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
 void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample);
-
-#endif

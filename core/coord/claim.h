@@ -1,7 +1,6 @@
 /* Who is the rank: a tree of processes inherits a rank's variables, the one with evidence takes the lock.
  * In: environment, what MPI said. Out: rank numbers and the lock, which the kernel passes on when its holder ends or execs. */
-#ifndef PP_COORD_CLAIM_H
-#define PP_COORD_CLAIM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ int pp_claim_is_group(const struct pp_claim *c, int rank, int size, int own);
 int pp_claim_take(const struct pp_claim *c, const char *spool, uint32_t *ret_beside, struct pp_err *err);
 /* The holder is as sure as `by` from now on. */
 void pp_claim_raise(int fd, enum pp_claim_by by);
-
-#endif

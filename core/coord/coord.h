@@ -1,7 +1,6 @@
 /* How ranks agree on the step a window begins with, where they can do it among themselves: one operation a request, none without
  * one. Given by libpodprof-mpi.so (podprof_collector.coordinate); used by core/window. Nothing here blocks or fails the job. */
-#ifndef PP_COORD_COORD_H
-#define PP_COORD_COORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct pp_coord_ops {
 	 * -EAGAIN: ask again; -EPIPE: it will not come. */
 	int (*answer)(uint32_t number, int64_t *ret_step);
 };
-
-#endif

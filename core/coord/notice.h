@@ -1,7 +1,6 @@
 /* What the keeper has to say while the job runs: rank 0 prints it, for the keeper has no stderr of the job. Called at step marks
  * and where a thread's ring turns to its next chunk. In: the keeper's page. Out: lines on stderr. Any thread. */
-#ifndef PP_COORD_NOTICE_H
-#define PP_COORD_NOTICE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ static inline int pp_notice_is_new(void)
 	return atomic_load_explicit(pp_notice_count, memory_order_relaxed) !=
 	       atomic_load_explicit(&pp_notice_said, memory_order_relaxed);
 }
-
-#endif

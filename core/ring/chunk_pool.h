@@ -1,7 +1,6 @@
 /* The ring file of this process: made, grown and shared out in chunks. Called by thread_ring.c (slow path) and collector.c.
  * In: options of the rank. Out: chunks that are backed by memory, so that a store never meets a full tmpfs. */
-#ifndef PP_RING_CHUNK_POOL_H
-#define PP_RING_CHUNK_POOL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void pp_pool_give(struct pp_pool *p, uint32_t number);
 uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss);
 /* Memory for slots below `count`; -errno where there is none. */
 int pp_pool_back_slots(struct pp_pool *p, uint32_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Where a thread writes its next record: take it, fill it, commit it. Inline: this is the hot path of every source, and of
  * libpodprof-mpi.so, which has the cursor's address by podprof_collector.cursor(). One writer per thread, no lock, no call. */
-#ifndef PP_RING_CURSOR_H
-#define PP_RING_CURSOR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ static inline void pp_ring_commit(struct pp_ring_cursor *c)
 	atomic_signal_fence(memory_order_seq_cst);
 	c->generation = c->active;
 }
-
-#endif

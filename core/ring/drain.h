@@ -2,8 +2,7 @@
  * In: a ring file, nothing of which is believed (its process may be killed, or hostile; it may be cut short at any time).
  * Out: spans of committed records.
  * One thread at a time; may live in the guest's own process (tests). */
-#ifndef PP_RING_DRAIN_H
-#define PP_RING_DRAIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ void pp_drain_settle(struct pp_drain *d, uint64_t kept);
 uint64_t pp_drain_cut(const struct pp_drain *d);
 /* Used share of the chunks it may have, in percent, as the last run found it. */
 int pp_drain_fill(const struct pp_drain *d);
-
-#endif

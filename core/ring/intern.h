@@ -1,7 +1,6 @@
 /* Names as small numbers. Keeper and readers only; one thread.
  * In: bytes of records (any). Out: ids whose text is valid UTF-8 (each bad byte becomes U+FFFD). Id 0 is "". */
-#ifndef PP_RING_INTERN_H
-#define PP_RING_INTERN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ uint32_t pp_intern_put(struct pp_intern *t, const char *text, size_t length);
 const char *pp_intern_text(const struct pp_intern *t, uint32_t id, size_t *ret_length);
 uint32_t pp_intern_count(const struct pp_intern *t); /* ids are 0..count-1 */
 uint64_t pp_intern_bytes(const struct pp_intern *t); /* memory held */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Text longer than the inline part goes on in TEXT records that follow directly (48 bytes each, same chunk);
  * `length` of the first record is the whole length in bytes, not terminated, any bytes (UTF-8 is checked by the keeper). */
-#ifndef PP_RING_RECORD_H
-#define PP_RING_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -185,5 +184,3 @@ struct pp_record {
 };
 
 _Static_assert(sizeof(struct pp_record) == PP_RECORD_BYTES, "a record is one cache line");
-
-#endif

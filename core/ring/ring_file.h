@@ -28,8 +28,7 @@
  *      state = FREE (release).
  *   ENDED -> CLOSING (compare-and-swap) in 1, before next and committed: no thread takes the slot over any more. Where a thread
  *   was faster the slot is LIVE. Only the keeper makes a slot FREE. What a keeper left in CLOSING the next one frees. */
-#ifndef PP_RING_FILE_H
-#define PP_RING_FILE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -333,5 +332,3 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 
 /* Spool names: <spool>/control, keeper.lock (locked by the keeper for life), keeper.log, options (NAME=value lines),
  * run-<pid> (registered by podprof run before exec: "rank local_size start_time"), rank-<rank>.claim, rank-<rank>-<pid>.ring */
-
-#endif

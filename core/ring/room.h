@@ -1,7 +1,6 @@
 /* How large a rank's ring may be: by the space of the spool, the limit on file sizes, and the memory cgroups.
  * Called by chunk_pool.c at the claim. In: what the system has. Out: chunks. */
-#ifndef PP_RING_ROOM_H
-#define PP_RING_ROOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ int pp_room_read(const char *spool, struct pp_room *ret_room, struct pp_err *err
 /* Chunks of the ring of one of `local_size` ranks of this host (< 1: unknown), at most `ring_bytes` in all. */
 int pp_room_chunks(const struct pp_room *room, const char *spool, uint64_t ring_bytes, int32_t local_size, uint32_t *ret_chunks,
                    struct pp_err *err);
-
-#endif

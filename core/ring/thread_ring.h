@@ -1,7 +1,6 @@
 /* A thread's end of the ring file: take a record, fill it, commit it. Called by every source on the application's threads.
  * In: records. Out: chunks of the ring file. One writer a thread, no lock or system call but when a chunk is full. */
-#ifndef PP_RING_THREAD_RING_H
-#define PP_RING_THREAD_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline void pp_copy_short(char *to, const char *from, size_t n)
 		to[n - 1] = from[n - 1];
 	}
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* UTF-8 of names: is it good, and what it reads as where it is not. In: bytes of records. Out: text for intern.c. Pure. */
-#ifndef PP_RING_UTF8_H
-#define PP_RING_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ static inline int pp_utf8_fit(const char *text, int most)
 		;
 	return n;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* What a source looks at first, in a page that the kernel wipes in a child of this process: 0 says that nothing is recorded and
  * that nothing is known, so that the child finds out what it is before it stores anything into its parent's rings.
  * Written by collector.c and thread_ring.c. */
-#ifndef PP_RING_WIPED_H
-#define PP_RING_WIPED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct pp_wiped {
 } __attribute__((aligned(PP_PAGE_BYTES)));
 
 extern struct pp_wiped pp_wiped __attribute__((visibility("hidden")));
-
-#endif

@@ -1,6 +1,5 @@
 /* Step marks, whoever makes them: podprof.h (api.c) or the shim in Python (shim.c). Any thread. */
-#ifndef PP_SOURCE_API_H
-#define PP_SOURCE_API_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ extern _Atomic uint32_t pp_api_is_marked __attribute__((visibility("hidden")));
 /* The step begins at `tick`, which is not in the future, 0: now; windows follow now. */
 void pp_api_step_begin(int64_t number, pp_tick tick);
 void pp_api_step_end(pp_tick tick);
-
-#endif

@@ -1,7 +1,6 @@
 /* One record into this thread's ring: the inline door that sources use. In: what happened. Out: a committed record.
  * Callers have seen pp_wiped.recording != 0, or found it out by pp_emit_wanted(). */
-#ifndef PP_SOURCE_EMIT_H
-#define PP_SOURCE_EMIT_H
+#pragma once
 
 #include <string.h>
 
@@ -58,5 +57,3 @@ static inline void pp_emit_range(const struct pp_emit *e, const char *name, size
 	pp_copy_short(r->range.text, name, length);
 	pp_ring_commit(&t->cursor);
 }
-
-#endif

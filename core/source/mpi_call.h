@@ -1,7 +1,6 @@
 /* What a row of mpi/pmpi_call.def means, for those who read records: no MPI types here.
  * In: `call` of a record. Out: name and class. The table is PP_MPI(symbol, class, ...signature) rows; readers take four columns. */
-#ifndef PP_SOURCE_MPI_CALL_H
-#define PP_SOURCE_MPI_CALL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ int pp_mpi_call_has_equal_bytes(unsigned call);
 int pp_mpi_call_only_moves_data(unsigned call);
 /* Such a call joins data of several ranks, which a barrier or a broadcast does not. */
 int pp_mpi_call_joins_data(unsigned call);
-
-#endif

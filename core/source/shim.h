@@ -1,8 +1,7 @@
 /* podprof_shim(): what the shim in the application's Python (launchers/python) needs beside podprof.h, called through ctypes.
  * In: what frameworks tell. Out: records, and words in the ring's header. Append only; `size` lets shim and library of different
  * age meet. Any thread; never fails, keeps errno, writes nothing on stdout. */
-#ifndef PP_SOURCE_SHIM_H
-#define PP_SOURCE_SHIM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ struct podprof_shim {
 	/* The process ends without exit handlers: what they do is done now. */
 	void (*finish)(int status);
 };
-
-#endif

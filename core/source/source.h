@@ -9,8 +9,7 @@
  *   clock is mapped to it (clock/gpu_fit.h).
  * - flush() hands the thread what is there and waits by a timed wait, under no lock that a callback of the application may hold.
  * - window(0) comes after flush(): what arrives later belongs to no window, and the thread sleeps until window(1). */
-#ifndef PP_SOURCE_SOURCE_H
-#define PP_SOURCE_SOURCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ void pp_sources_window(int on);
 void pp_sources_flush(int64_t deadline_ms);
 void pp_sources_thread_end(void);
 void pp_sources_stop(int64_t deadline_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c and attr_flat.c;
  * analyze/op.c asks it for categories. */
-#ifndef PP_STEP_ATTR_FLAT_H
-#define PP_STEP_ATTR_FLAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ int pp_flat_merge(const struct pp_flat *a, size_t as, const struct pp_flat *b, s
 
 /* Over threads: docs/steps.md has the order. */
 uint8_t pp_flat_weight(int category, int is_step_thread);
-
-#endif

@@ -1,7 +1,6 @@
 /* Categories of exclusive time, and the rules that give a range name its category.
  * In: names. Out: ids used by step_attr, blocks and every table. */
-#ifndef PP_STEP_CATEGORY_H
-#define PP_STEP_CATEGORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ const char *pp_category_colour(int id);
 /* Category of a range by its name (rules: core/step/name_rules.def, version PP_NAME_RULES_VERSION).
  * *ret_default is 1 where only the default rule (Host compute) matched. Pure, any thread. */
 enum pp_category pp_category_of_name(const char *name, size_t length, int *ret_default);
-
-#endif

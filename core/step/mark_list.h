@@ -1,6 +1,5 @@
 /* Step marks of one rank on their way to the table of steps: between the files step_*.c only. */
-#ifndef PP_STEP_MARK_LIST_H
-#define PP_STEP_MARK_LIST_H
+#pragma once
 
 #include "core/step/span.h"
 
@@ -68,5 +67,3 @@ int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, 
 
 /* Steps by the COLLECTIVE_PERIOD rule, in the same way; the caller decides whether they are good enough. */
 int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *ret_rule);
-
-#endif

@@ -1,7 +1,6 @@
 /* Steps out of one communicator's collectives, and what shows that they are steps. In: its symbols and each rank's times.
  * Out: lists of steps by index of the stream. Between step_period.c and step_nest.c only. */
-#ifndef PP_STEP_PERIOD_LIST_H
-#define PP_STEP_PERIOD_LIST_H
+#pragma once
 
 #include "core/step/span.h"
 #include "core/window/period.h"
@@ -67,5 +66,3 @@ enum {
 	PP_NEST_TIMES = 4, /* a loop inside of a pattern has at least so many rounds */
 	PP_NEST_GAPS = 3,  /* others between steps, so often: ask whether the steps are a loop inside of one */
 };
-
-#endif

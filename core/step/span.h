@@ -1,7 +1,6 @@
 /* pp_span: one thing that took time on one thread; what stages 4-5 work on.
  * In: aggregate/read (rings now; XSpace and Kineto later). Out: core/step, aggregate/analyze, aggregate/write. */
-#ifndef PP_STEP_SPAN_H
-#define PP_STEP_SPAN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -178,5 +177,3 @@ struct pp_capture { /* all ranks this keeper (or reader) has */
 	int64_t epoch_realtime_ns; /* realtime at job ns 0 */
 	int64_t memory_period_ns;  /* between two samples of memory, as last aimed at; 0: none */
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* Exclusive time per category: the windowed sweep. In: one rank's spans and its steps. Out: pp_block rows.
  * Per thread the innermost range wins; over threads the rule of docs/formats.md (design section 4): device categories first by
  * xprof's order, then the step thread's range, then another thread's (4 before 8, 7, 10), then All others. */
-#ifndef PP_STEP_ATTR_H
-#define PP_STEP_ATTR_H
+#pragma once
 
 #include "core/base/err.h"
 #include "core/step/category.h"
@@ -44,5 +43,3 @@ struct pp_attr {
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
                  const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
 void pp_attr_release(struct pp_attr *a);
-
-#endif

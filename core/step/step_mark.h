@@ -2,8 +2,7 @@
  * Rules, in order of trust: PODPROF (podprof_step_*), RANGE (a repeating range of the main thread), PERIOD (the repeating pattern
  * of collectives of a communicator that spans the job), WINDOW (the whole window is one step): docs/steps.md. The same rule holds
  * on all ranks: PODPROF if any rank marked steps (the others have no cells then). */
-#ifndef PP_STEP_MARK_H
-#define PP_STEP_MARK_H
+#pragma once
 
 #include "core/base/err.h"
 #include "core/step/span.h"
@@ -36,5 +35,3 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 void pp_steps_release(struct pp_steps *s);
 
 const char *pp_step_rule_name(enum pp_step_rule rule);
-
-#endif

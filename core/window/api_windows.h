@@ -1,7 +1,6 @@
 /* Windows that the program asks for, podprof_window_start() and podprof_profile_steps(): pure states and their rows in the header.
  * In: calls, steps, ticks. Out: recording or not. Driven by trigger.c, under its lock. */
-#ifndef PP_WINDOW_API_WINDOWS_H
-#define PP_WINDOW_API_WINDOWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ int pp_api_windows_has(const struct pp_api_windows *b, int64_t number);
 int64_t pp_api_windows_ends_from(const struct pp_api_windows *b);
 /* Steps below this one change nothing. INT64_MIN: every mark is to be looked at. */
 int64_t pp_api_windows_next_edge(const struct pp_api_windows *b);
-
-#endif

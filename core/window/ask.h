@@ -1,7 +1,6 @@
 /* The keeper's request on this rank: pure states, no lock, no clock, no call out. Driven by trigger.c, under its lock.
  * In: the keeper's page, steps with their ticks, what ranks agreed on. Out: recording or not, this rank's word in its header. */
-#ifndef PP_WINDOW_ASK_H
-#define PP_WINDOW_ASK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ static inline int pp_ask_recording(const struct pp_ask *a)
 int64_t pp_ask_next_edge(const struct pp_ask *a);
 /* Say the word; after what was recorded before it. */
 void pp_ask_report(struct pp_ask *a);
-
-#endif

@@ -1,9 +1,6 @@
 /* A signal that asks for a capture. In: the name of --signal. Out: a count in the ring's header, which the keeper looks at. */
-#ifndef PP_WINDOW_BY_SIGNAL_H
-#define PP_WINDOW_BY_SIGNAL_H
+#pragma once
 
 /* At the claim. Only where the signal does what it does by default: never over a handler of the application, whose own, put there
  * later, takes the signal from us. `name`: "" none. */
 void pp_by_signal_start(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* One request to the other ranks and their answer back, by pp_coord_ops. In: a request's number and this rank's step. Out: the
  * step that all agree on. Any thread; who comes while another one is at it comes again. Called by trigger.c. */
-#ifndef PP_WINDOW_CARRY_H
-#define PP_WINDOW_CARRY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest);
  * long is not to pay for it in all its calls. Once a step, at its first MPI call, or at its mark where the step before had none;
  * behind the 64th step at one in nine; besides, at the 16th, 32nd, 64th ... call. */
 int pp_carry_is_due(uint32_t number, int at_mark, int64_t here);
-
-#endif

@@ -5,8 +5,7 @@
  * which are trusted more, no other rank knows. Only MPI_COMM_WORLD: MPI gives no order between communicators. The first real
  * mark switches it off for good. MPI allows one collective at a time on a communicator; where two threads come at once all the
  * same, it is switched off. */
-#ifndef PP_WINDOW_PATTERN_H
-#define PP_WINDOW_PATTERN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void pp_pattern_start(void);
 void pp_pattern_stop(void);
 /* A collective on MPI_COMM_WORLD has returned. call: row of mpi/pmpi_call.def. root: -1 none. bytes: max(sent, received). */
 void pp_pattern_collective(uint16_t call, int32_t root, uint64_t bytes, int failed);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * O(1) a call, least while the known pattern goes on; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc,
  * lock or I/O. One thread at a time. */
-#ifndef PP_WINDOW_PERIOD_H
-#define PP_WINDOW_PERIOD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ enum pp_period_event pp_period_feed(struct pp_period *p, uint32_t symbol);
 
 /* Never 0. joins: needs the data of all ranks. root: world rank, -1 none. bytes: 0 where ranks may differ. */
 uint32_t pp_period_symbol(uint16_t call, int joins, int32_t root, uint64_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* The windows of one rank, one after the other: pure states, no clock, no I/O. In: step numbers with their ticks. Out: recording on
  * or off, and a row for every window that began. A window's ticks go from the edge step before it to the end of the edge step
  * after it, so those of two that stand close overlap. */
-#ifndef PP_WINDOW_PLAN_H
-#define PP_WINDOW_PLAN_H
+#pragma once
 
 #include "core/base/step_windows.h"
 #include "core/ring/ring_file.h"
@@ -26,5 +25,3 @@ int64_t pp_plan_next_edge(const struct pp_plan *p);
 /* Step `number` begins, the current one ends; return whether it is, whether the next is to be recorded. */
 int pp_plan_begin(struct pp_plan *p, int64_t number, pp_tick tick);
 int pp_plan_end(struct pp_plan *p, pp_tick tick);
-
-#endif

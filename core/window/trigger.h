@@ -1,8 +1,7 @@
 /* What moves the windows of this process: step marks, calls of the program, the keeper's bell. In: calls of sources and of
  * libpodprof-mpi.so. Out: recording on and off, words in the ring's header. Any thread, any time; nobody waits: whoever comes while
  * another thread is at it leaves it what is to be done. A mark that changes nothing costs two compares. */
-#ifndef PP_WINDOW_TRIGGER_H
-#define PP_WINDOW_TRIGGER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ static inline void pp_trigger_step_end(void)
 	if (__builtin_expect(atomic_load_explicit(&pp_trigger_next_edge, memory_order_relaxed) == INT64_MIN, 0))
 		pp_trigger_mark_end();
 }
-
-#endif

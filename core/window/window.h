@@ -1,7 +1,6 @@
 /* Which steps are recorded: pure states, no clock, no I/O. In: step numbers. Out: recording on or off, the window's state.
  * One labelled edge step is kept on each side: [first - 1, last]. Before the first mark everything is recorded. */
-#ifndef PP_WINDOW_WINDOW_H
-#define PP_WINDOW_WINDOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ int pp_window_begin(struct pp_window *w, int64_t number);
 int64_t pp_window_ends_from(const struct pp_window *w);
 /* The current step ends; returns whether recording goes on. */
 int pp_window_end(struct pp_window *w);
-
-#endif

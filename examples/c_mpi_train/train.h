@@ -1,6 +1,5 @@
 /* A two-layer perceptron, small enough that eight ranks share two cores. Used by c_mpi_train.c. */
-#ifndef C_MPI_TRAIN_TRAIN_H
-#define C_MPI_TRAIN_TRAIN_H
+#pragma once
 
 enum { INPUTS = 4, HIDDEN1 = 24, HIDDEN2 = 16, BATCH = 32 };
 
@@ -35,5 +34,3 @@ float model_forward(struct model *m, const struct batch *b);
 void model_backward(struct model *m, const struct batch *b);
 /* weight -= rate * gradient / ranks */
 void model_update(struct model *m, float rate, int ranks);
-
-#endif

@@ -1,7 +1,6 @@
 /* Asks the keepers of live jobs: by their socket on this node, else by a request file in the log directory. In: a log directory, a
  * request. Out: their answers. Called by cmd_capture.c and cmd_status.c. */
-#ifndef PP_LAUNCHERS_ASK_ASKER_H
-#define PP_LAUNCHERS_ASK_ASKER_H
+#pragma once
 
 #include "aggregate/keeper/capture/capture_request.h"
 #include "launchers/run/spool.h"
@@ -29,5 +28,3 @@ void pp_asker_find(const char *logdir, struct pp_asker_list *ret_list);
  * -errno with the sentence where nobody took it. */
 int pp_asker_ask(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
                  char **ret_answer, struct pp_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The rows of podprof doctor: what cmd_doctor.c prints and doctor_*.c finds.
  * In: this node. Out: a row a thing, on stdout as it is found. One thread. */
-#ifndef PP_LAUNCHERS_DOCTOR_DOCTOR_H
-#define PP_LAUNCHERS_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void pp_doctor_hosts(const struct pp_options *options);
 void pp_doctor_tools(void);
 /* doctor_probe.c: podprof's own files, then a job of one process, recorded by a keeper and read back. */
 void pp_doctor_self(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* podprof doctor --clock: the hosts of a job meet, compare their clocks in pairs as keepers do, and rank 0 prints what it found.
  * In: the launcher's environment, UDP and TCP between the hosts. Out: rows for doctor_clock_print.c. One thread a process, besides
  * those of the links. Every wait has a deadline. */
-#ifndef PP_LAUNCHERS_DOCTOR_DOCTOR_CLOCK_H
-#define PP_LAUNCHERS_DOCTOR_DOCTOR_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -186,5 +185,3 @@ void pp_doctor_clock_guard(int on);
 
 /* cmd_doctor.c and doctor_clock.c: `podprof doctor --clock`; the exit code. */
 int pp_doctor_clock(const struct pp_options *options, int json);
-
-#endif

@@ -1,7 +1,6 @@
 /* Options of a verb: argv, then environment, then default, all by the rows of core/base/opt_list.def.
  * In: argv of a verb, environ. Out: one text per option, checked; the numbers come from core/base/opt.h. */
-#ifndef PP_LAUNCHERS_OPTIONS_OPTIONS_H
-#define PP_LAUNCHERS_OPTIONS_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ void pp_options_environment(struct pp_options *options, unsigned groups, void (*
 
 /* The nearest of `names` to a mistyped word, NULL where none is near. */
 const char *pp_nearest(const char *word, const char *const *names, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* The verbs of podprof: name, function, options. Read by podprof.c, man.c and completion.c.
  * In: nothing. Out: pp_verbs[], static, in the order in which help prints them. */
-#ifndef PP_LAUNCHERS_OPTIONS_VERBS_H
-#define PP_LAUNCHERS_OPTIONS_VERBS_H
+#pragma once
 
 #include "launchers/options/options.h"
 
@@ -18,5 +17,3 @@ extern const struct pp_verb pp_verbs[PP_VERBS];
 
 /* NULL: no verb has that name. */
 const struct pp_verb *pp_verb_find(const char *name);
-
-#endif

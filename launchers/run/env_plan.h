@@ -1,7 +1,6 @@
 /* The variables that a profiled job needs: one table, for the CLI now and other launchers later.
  * In: where the libraries and the spool are, the options, the job's own environment. Out: names and values to set. */
-#ifndef PP_LAUNCHERS_RUN_ENV_PLAN_H
-#define PP_LAUNCHERS_RUN_ENV_PLAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -50,5 +49,3 @@ void pp_env_stand_in(const char *library, const char *mpi_library, const char *(
 int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mpi, struct pp_err *err);
 /* <directory of the library>/python, if a sitecustomize.py is in it. The string is the caller's; NULL: none, or no memory. */
 char *pp_env_find_shim(const char *library);
-
-#endif

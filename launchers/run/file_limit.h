@@ -1,7 +1,6 @@
 /* The limit on file sizes (ulimit -f): podprof gets an error where it would be killed, the application has the signal as it was.
  * Called by podprof.c and cmd_run.c. */
-#ifndef PP_LAUNCHERS_RUN_FILE_LIMIT_H
-#define PP_LAUNCHERS_RUN_FILE_LIMIT_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -11,5 +10,3 @@ void pp_file_limit_ignore(void);
 void pp_file_limit_restore(void);
 /* -EFBIG where not even a rank's smallest ring is within it. */
 int pp_file_limit_check(struct pp_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* How a job's variables reach ranks that mpirun starts on other hosts: it passes on only those that it is told to, by name.
  * In: the command of podprof run, the plan of its environment. Out: mpirun's own list, or words for its command line; names only,
  * for values would be seen by all users of the hosts. srun and torchrun pass on everything by themselves. */
-#ifndef PP_LAUNCHERS_RUN_FORWARD_H
-#define PP_LAUNCHERS_RUN_FORWARD_H
+#pragma once
 
 #include "launchers/run/env_plan.h"
 
@@ -19,5 +18,3 @@ enum pp_forward pp_forward_how(char *const *command);
 char *pp_forward_list(const struct pp_env_plan *plan, const char *(*get)(const char *name));
 /* `command` with "-x NAME" for each, behind its first word and each ":"; an array that is the caller's, of words that are not. */
 char **pp_forward_words(const struct pp_env_plan *plan, char *const *command);
-
-#endif

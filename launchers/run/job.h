@@ -1,8 +1,7 @@
 /* What the launcher's environment says of this process: rank, local size, the job's name. Used by podprof run,
  * arrive and doctor.
  * In: environ. Out: struct pp_job. */
-#ifndef PP_LAUNCHERS_RUN_JOB_H
-#define PP_LAUNCHERS_RUN_JOB_H
+#pragma once
 
 struct pp_job {
 	int rank;          /* -1: no launcher said one */
@@ -18,5 +17,3 @@ struct pp_job {
 };
 
 void pp_job_read(struct pp_job *ret_job);
-
-#endif

@@ -1,9 +1,6 @@
 /* May a job have several hosts? In: the launcher's command, its variables and files. Called by cmd_run.c. */
-#ifndef PP_LAUNCHERS_RUN_LAUNCHER_HOSTS_H
-#define PP_LAUNCHERS_RUN_LAUNCHER_HOSTS_H
+#pragma once
 
 /* 1: the command is a launcher, and its words or its allocation name several hosts. torchrun starts processes on its own host
  * only. */
 int pp_launcher_spans(char *const *command);
-
-#endif

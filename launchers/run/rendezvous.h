@@ -1,8 +1,7 @@
 /* The rendezvous point of a job's hosts, as podprof run sees it: what PODPROF_MEETING is to be, what it was.
  * Called by cmd_run.c and cmd_arrive.c. In: the command, the launcher's variables, files of the spool
  * (keeper/net/rendezvous_point.h). */
-#ifndef PP_LAUNCHERS_RUN_RENDEZVOUS_H
-#define PP_LAUNCHERS_RUN_RENDEZVOUS_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -15,5 +14,3 @@ char *pp_rendezvous_wait(const char *spool, struct pp_err *err);
 /* Hand what our environment says to the spool's keeper, which is not started yet: it has no environment of the job. 1: done; 0:
  * there is nothing to hand on, or another rank has done it. */
 int pp_rendezvous_pass(const char *spool);
-
-#endif

@@ -1,11 +1,8 @@
 /* What `podprof run` finds wrong between options before anything is started. Called by cmd_run.c. */
-#ifndef PP_LAUNCHERS_RUN_RUN_CHECKS_H
-#define PP_LAUNCHERS_RUN_RUN_CHECKS_H
+#pragma once
 
 #include "launchers/options/options.h"
 
 /* --delay, --duration, --at, --signal. Returns an exit code, or -1: all is well, options of the environment that cannot be followed
  * are at their default. speaks: this process prints for all. */
 int pp_run_check_times(struct pp_options *options, int speaks);
-
-#endif

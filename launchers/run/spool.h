@@ -1,7 +1,6 @@
 /* The spool of a job on this node, as seen from the command line. In: job and options. Out: a directory that guests and
  * keeper meet in; names inside it stand in core/ring/ring_file.h. */
-#ifndef PP_LAUNCHERS_RUN_SPOOL_H
-#define PP_LAUNCHERS_RUN_SPOOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -57,5 +56,3 @@ int pp_spool_is_one(const char *path);
 void pp_spool_announce(const char *spool);
 /* State of one spool; -ENOENT: not there. */
 int pp_spool_read(const char *path, struct pp_spool_state *ret_state);
-
-#endif

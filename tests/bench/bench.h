@@ -1,7 +1,6 @@
 /* What all benches share: the row that scripts/performance reads, quantiles, and medians of ratios to rdtsc, where each
  * repetition stands between two loops of bare rdtsc. */
-#ifndef PP_BENCH_H
-#define PP_BENCH_H
+#pragma once
 
 #include <dirent.h>
 #include <stdint.h>
@@ -137,5 +136,3 @@ static inline int bench_row(const char *what, struct bench_result r, double gate
 	snprintf(note, sizeof(note), "%.1f ns", r.ns);
 	return bench_print(&f);
 }
-
-#endif

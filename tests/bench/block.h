@@ -1,7 +1,6 @@
 /* Parts of datasets for the bench of blocks: made with the noise that jobs have, or cut out of a recorded pod.h5. Used by
  * block.c. */
-#ifndef PP_BENCH_BLOCK_H
-#define PP_BENCH_BLOCK_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/read/h5/pod.h"
@@ -16,5 +15,3 @@ struct block_job {
 void block_make(struct pp_dataset *d, const struct pp_intern *names, const struct block_job *job, int32_t first, int32_t count);
 /* The same ranks of a recorded session; its collectives as one host's keeper leaves them. */
 void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_dataset *whole, int32_t first, int32_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* One plane of events as plain data, and what protobuf C++ makes of it. In: arrays of struct encode_event. Out: bytes, or the
  * events read back. Used by the bench of the encoder and by the test that reads its bytes back; the C++ side is
  * encode_protobuf.cc. */
-#ifndef PP_BENCH_ENCODE_H
-#define PP_BENCH_ENCODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +57,4 @@ size_t encode_protobuf_event(const struct encode_event *e, uint8_t *to, size_t r
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

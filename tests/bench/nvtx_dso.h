@@ -1,6 +1,5 @@
 /* The table of one DSO, as NVTX's loader hands it out to an injected library. Used by the benches that record by NVTX. */
-#ifndef PP_BENCH_NVTX_DSO_H
-#define PP_BENCH_NVTX_DSO_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ static const void *nvtx_get_export(uint32_t id)
 {
 	return id == PP_NVTX_EXPORT_CALLBACKS ? &nvtx_callbacks : NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the guest's test programs share: their rank, short sleeps, and a few marks when GUEST_MARK is set (a mark makes a process
  * the rank; without one a program that never calls MPI stays untouched). Called by lone.c, mpi_ends.c and odd_marks.c. */
-#ifndef GUEST_MARKS_H
-#define GUEST_MARKS_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,5 +57,3 @@ static inline void say(const char *what)
 	printf("rank %d %s\n", world_rank(), what);
 	fflush(stdout);
 }
-
-#endif

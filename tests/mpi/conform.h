@@ -1,6 +1,5 @@
 /* A conformance program calls every row of its table; what it wants of each record it says by DID(). */
-#ifndef PP_TEST_CONFORM_H
-#define PP_TEST_CONFORM_H
+#pragma once
 
 #include "tests/mpi/want.h"
 
@@ -76,5 +75,3 @@ static inline void did_all_rows(const char *const *row, size_t rows)
 	}
 	CHECK(rows > 0);
 }
-
-#endif

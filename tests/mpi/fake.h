@@ -1,6 +1,5 @@
 /* The records of this process, for test programs that run with fake_guest.so and libpodprof-mpi.so preloaded. */
-#ifndef PP_TEST_FAKE_H
-#define PP_TEST_FAKE_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ struct pp_fake {
 	uint64_t (*pattern_steps)(void);
 	void (*claimed)(int *rank, int *size, uint32_t *mpi_state);
 };
-
-#endif

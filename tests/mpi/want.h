@@ -1,6 +1,5 @@
 /* What a test program says after a call of MPI: the records it wants to find, no more and no fewer. */
-#ifndef PP_TEST_WANT_H
-#define PP_TEST_WANT_H
+#pragma once
 
 #include <mpi.h>
 #include <stdio.h>
@@ -166,5 +165,3 @@ static inline int want_end(void)
 	MPI_Finalize();
 	return any;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Lets the n-th call of a kind fail. In: TORTURE_* of the environment. Out: a page of counts that torture.py reads.
  * Test code only: libtorture.so is preloaded by tests/torture/torture.py and is no part of podprof. */
-#ifndef TORTURE_H
-#define TORTURE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int torture_is_short(void);
 /* The environment of a keeper that is about to be started, with ours put back; `env` itself where it is none. */
 char *const *torture_environment(char *const *argv, char *const *env);
 void *torture_next(const char *name);
-
-#endif

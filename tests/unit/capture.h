@@ -1,6 +1,5 @@
 /* Captures made by hand: ranks, threads and spans in job ns. For unit tests of core/step and aggregate/analyze. */
-#ifndef PP_TEST_CAPTURE_H
-#define PP_TEST_CAPTURE_H
+#pragma once
 
 #include <stdlib.h>
 #include <stdio.h>
@@ -101,5 +100,3 @@ static inline struct pp_span *add_mpi(struct pp_capture *c, size_t r, const char
 	span->sent = span->received = 1000;
 	return span;
 }
-
-#endif

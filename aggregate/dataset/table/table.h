@@ -1,8 +1,7 @@
 /* Tables of the dataset, each out of one description: structs for code that knows its table, columns for code that takes any.
  * In: descriptions (table_list.def) and rows. Out: merged rows, bytes, columns of 64-bit values, text. One thread. A table owns its
  * rows; texts are the interner's. Errors: 0 or -errno. */
-#ifndef PP_TABLE_TABLE_H
-#define PP_TABLE_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ int pp_table_merge(const struct pp_table *part, size_t parts, const struct pp_ta
 /* For people and scripts: a line of names and one a row; an object with columns. Texts and words are written out. */
 void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to);
 void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tables of pp_dataset: their rows as structs, their numbers, their descriptions. In: table_list.def. */
-#ifndef PP_TABLE_TABLE_LIST_H
-#define PP_TABLE_TABLE_LIST_H
+#pragma once
 
 #include "aggregate/dataset/table/rows.h"
 
@@ -12,5 +11,3 @@ enum {
 
 /* Of PP_TABLE_NAME. */
 const struct pp_table_desc *pp_table_desc(int id);
-
-#endif

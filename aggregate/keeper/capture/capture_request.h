@@ -1,7 +1,6 @@
 /* What is asked for by a capture: its one line of text, the same on the socket and in a request file. In: text. Out: numbers, and
  * back. Used by `podprof capture`, `podprof status` and the keeper. */
-#ifndef PP_KEEPER_CAPTURE_REQUEST_H
-#define PP_KEEPER_CAPTURE_REQUEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int pp_capture_request_line(const struct pp_capture_request *w, char *line, size
 const char *pp_capture_request_text(const struct pp_capture_request *w, char *text, size_t size);
 const char *pp_capture_request_kind_name(enum pp_capture_request_kind kind);
 const char *pp_capture_request_by_name(enum pp_capture_request_by by);
-
-#endif

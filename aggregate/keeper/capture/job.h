@@ -1,7 +1,6 @@
 /* A job as its keeper has it, and what of it is one window's. In: rings, samples of processes, the watched clock. Out: ticks of
  * each rank, and a session. Called by the keeper, by windows and requests, and by the pod. */
-#ifndef PP_KEEPER_CAPTURE_JOB_H
-#define PP_KEEPER_CAPTURE_JOB_H
+#pragma once
 
 #include "aggregate/keeper/host/sample.h"
 #include "aggregate/keeper/host/wall_watch.h"
@@ -33,5 +32,3 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 void pp_writing_edge(const struct pp_windows_job *job);
 /* pp_close_session() with all that the job has; `given` says options, message and ranges. */
 int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given, struct pp_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Looking back: --keep holds the last so many seconds of every rank, --trigger keeps what was around a slow step.
  * In: drained rings. Out: evicted spans, requests, a line at the end. Called by keeper.c. */
-#ifndef PP_KEEPER_LOOKBACK_H
-#define PP_KEEPER_LOOKBACK_H
+#pragma once
 
 #include "aggregate/keeper/capture/slow.h"
 #include "aggregate/keeper/capture/windows.h"
@@ -26,5 +25,3 @@ void pp_lookback_end(struct pp_lookback *b, const struct pp_requests *r, const s
 int pp_lookback_only_triggers(const struct pp_lookback *b);
 /* Lines for rank 0 about what the keeper asked for itself, behind those that are in `message`. */
 void pp_lookback_message(const struct pp_lookback *b, const struct pp_requests *r, const char *logdir, char *message, size_t size);
-
-#endif

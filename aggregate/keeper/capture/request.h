@@ -5,8 +5,7 @@
  * In: lines of `podprof capture`. Out: a session a request, and lines back. Called by keeper.c; never blocks.
  *
  * A line is that of capture_request.h. Back come "wait TEXT\n" lines, then "done\n" or "failed\n" and a text to its end. */
-#ifndef PP_KEEPER_REQUEST_H
-#define PP_KEEPER_REQUEST_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -18,5 +17,3 @@ int pp_requests_active(const struct pp_requests *r);
 void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, const char *spool);
 /* At the keeper's end, once: what was said has been fetched, or 2 s have gone by. */
 void pp_requests_end(struct pp_requests *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* A client of capture requests: by the socket, by a request file, or of another host. In: its line. Out: a place in the queue, and
  * lines back. Called by the other request*.c files. */
-#ifndef PP_KEEPER_REQUEST_CLIENT_H
-#define PP_KEEPER_REQUEST_CLIENT_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -13,5 +12,3 @@ void pp_client_put(struct pp_client *c, char *text);
 void pp_client_leave(struct pp_client *c);
 /* It has closed its end. */
 int pp_client_gone(const struct pp_client *c);
-
-#endif

@@ -2,8 +2,7 @@
  * leads. Who asks leaves NAME.request (0600, by rename) there; NAME.part grows while it is served and becomes NAME.answer; both are
  * what the socket says. Looked at once a second. Taken: a plain file of the same user, nobody else's to read, one name, small, not
  * older than the directory; each name once. In: files. Out: clients of request.h. Called by request.c; the CLI knows the names. */
-#ifndef PP_KEEPER_REQUEST_FILE_H
-#define PP_KEEPER_REQUEST_FILE_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -17,5 +16,3 @@ void pp_request_files_init(struct pp_request_files *f);
 void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *job, int64_t now_ms);
 /* Takes the directory away, once answers were fetched or 2 s have gone by. */
 void pp_request_files_release(struct pp_request_files *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the keeper asks for itself: captures by a signal to a rank. In: headers of rings. Out: requests, and a line about them at
  * the end of the job. Called by request.c and lookback.c. */
-#ifndef PP_KEEPER_REQUEST_OWN_H
-#define PP_KEEPER_REQUEST_OWN_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -14,5 +13,3 @@ void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a);
 void pp_own_failed(struct pp_requests *r, const char *why);
 /* Lines for rank 0, a line break in front of each; "" where nothing was asked for. */
 void pp_own_message(const struct pp_requests *r, const char *logdir, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the request*.c files share; see request.h. */
-#ifndef PP_KEEPER_REQUEST_PRIVATE_H
-#define PP_KEEPER_REQUEST_PRIVATE_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -46,5 +45,3 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 int pp_requests_pod(struct pp_requests *r);
 void pp_requests_pass_on(struct pp_requests *r, struct pp_client *c, const char *line);
 void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended);
-
-#endif

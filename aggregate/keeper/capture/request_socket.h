@@ -1,6 +1,5 @@
 /* Clients of the socket of requests. In: connections of the same user. Out: queued requests. Called by request.c. */
-#ifndef PP_KEEPER_REQUEST_SOCKET_H
-#define PP_KEEPER_REQUEST_SOCKET_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -12,5 +11,3 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms);
 /* For both ends: the socket's address, which may be longer than such addresses can be: `ret_fd` is to be closed after its use. */
 struct sockaddr_un;
 int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd);
-
-#endif

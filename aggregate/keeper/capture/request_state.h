@@ -1,6 +1,5 @@
 /* What the keeper knows of capture requests: the base of the request*.c files, and for who looks at a request that is served. */
-#ifndef PP_KEEPER_REQUEST_STATE_H
-#define PP_KEEPER_REQUEST_STATE_H
+#pragma once
 
 #include "aggregate/keeper/capture/capture_request.h"
 #include "aggregate/keeper/capture/timestamp_pair.h"
@@ -115,5 +114,3 @@ struct pp_requests {
 	struct pp_requests_own own[PP_BY_CODE - PP_BY_SIGNAL + 1]; /* by who asked */
 	struct pp_aside aside;
 };
-
-#endif

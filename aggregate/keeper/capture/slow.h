@@ -1,8 +1,7 @@
 /* --trigger: a step that takes more than K times the rank's usual one, the median of its last 64 steps, from the 20th on. Then the
  * slow step with up to five in front of it and one behind it is a window of all ranks. One a minute; others are counted.
  * In: steps that the keeper has drained. Out: the span to be kept, once all ranks are through it. Called by lookback.c. */
-#ifndef PP_KEEPER_SLOW_H
-#define PP_KEEPER_SLOW_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
@@ -38,5 +37,3 @@ enum { PP_SLOW_LINE = 256 };
 void pp_slow_line(const struct pp_request_span *span, char *line, size_t size);
 /* 1: *ret_span is to be kept; 0: it is no such line, the same step was seen here, or it is within a minute of another (counted). */
 int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span);
-
-#endif

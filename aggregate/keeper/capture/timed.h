@@ -1,7 +1,6 @@
 /* The window of --delay, --duration and --at: ranks record from its begin on, the session is cut by its ticks.
  * In: settings, the clocks. Out: words for the ranks, one window of pp_windows. Called by keeper.c. */
-#ifndef PP_KEEPER_TIMED_H
-#define PP_KEEPER_TIMED_H
+#pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 #include "aggregate/keeper/capture/timestamp_pair.h"
@@ -35,5 +34,3 @@ int pp_timed_has_begun(const struct pp_timed *t);
 /* "14:30", "14:30:15" of today by the local clock, "@1700000000": ns since 1970. -EINVAL with the sentence. For `podprof run`
  * too. */
 int pp_timed_parse_at(const char *text, int64_t now_ns, int64_t *ret_ns, struct pp_err *err);
-
-#endif

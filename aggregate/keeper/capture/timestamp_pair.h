@@ -1,7 +1,6 @@
 /* Points in time by both kinds of tick, and points before them. In: the clocks. Out: ticks as a ring counts them.
  * Called by request*.c, slow.c and keeper.c. */
-#ifndef PP_KEEPER_TIMESTAMP_PAIR_H
-#define PP_KEEPER_TIMESTAMP_PAIR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ int64_t pp_timestamp_pair_tick(const struct pp_timestamp_pair *m, const struct p
 /* From a tick of this ring to the pair, in ns. */
 int64_t pp_timestamp_pair_since(const struct pp_timestamp_pair *m, const struct pp_timestamp_pair *origin,
                                 const struct pp_ring_header *h, int64_t tick);
-
-#endif

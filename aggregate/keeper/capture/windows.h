@@ -1,7 +1,6 @@
 /* Several windows in one life of the keeper: each is written by a child while the ranks go on. In: rows of the rings' headers.
  * Out: sessions, and the lines for rank 0. Called by keeper.c. */
-#ifndef PP_KEEPER_WINDOWS_H
-#define PP_KEEPER_WINDOWS_H
+#pragma once
 
 #include "aggregate/keeper/capture/writing.h"
 #include "core/base/step_windows.h"
@@ -59,5 +58,3 @@ struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struc
 void pp_windows_drop_all(const struct pp_windows_job *job);
 /* At the end: the lines; 0, or -EIO where no session could be written though one should have been. */
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size);
-
-#endif

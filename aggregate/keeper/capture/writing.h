@@ -1,7 +1,6 @@
 /* The child that writes one window while the ranks go on. In: what the keeper has, the window's steps and ticks. Out: an answer in
  * struct pp_aside. Called by windows.c and request.c. */
-#ifndef PP_KEEPER_WRITING_H
-#define PP_KEEPER_WRITING_H
+#pragma once
 
 #include "aggregate/keeper/capture/job.h"
 #include "aggregate/session/aside.h"
@@ -19,5 +18,3 @@ struct pp_writing {
 
 /* What `w` points to may be freed after. 0, or -errno: there is no child, and nobody writes. */
 int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w);
-
-#endif

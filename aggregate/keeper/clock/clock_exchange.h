@@ -4,8 +4,7 @@
  * dead or stopped costs its own row: its turn passes, and after two turns nobody waits for it until it is heard again.
  * A hub serves its children when its own turn is over. Children need not be known before: where there is room, who has the
  * job's key and says hello is one. One thread, no allocation after init but the band's. */
-#ifndef PP_KEEPER_CLOCK_EXCHANGE_H
-#define PP_KEEPER_CLOCK_EXCHANGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ int64_t pp_clock_exchange_next_ns(const struct pp_clock_exchange *x);
 int64_t pp_clock_exchange_now_ns(const struct pp_clock_exchange *x);
 /* A turn or a round runs: packets should be waited for without anything else. */
 int pp_clock_exchange_busy(const struct pp_clock_exchange *x);
-
-#endif

@@ -1,8 +1,7 @@
 /* The clock exchange of one keeper over UDP, by a thread that sleeps until a packet comes. Called by the keeper.
  * In: who this domain is, its parent's addresses and the job's key. Out: chains of lines to the parent's ticks, rows of children.
  * All functions are the owner's thread's; a forked child does not touch a link. Nothing waits for another host. */
-#ifndef PP_KEEPER_CLOCK_LINK_H
-#define PP_KEEPER_CLOCK_LINK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_
 /* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank
  * 0's; "" and 0: others compare theirs with it. Without memory for them there are no samples. */
 void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
-
-#endif

@@ -1,8 +1,7 @@
 /* The packets of the clock exchange: 64 bytes, keyed. Called by clock_exchange.c and clock_link.c.
  * In: fields. Out: bytes with a SipHash-2-4 tag under the job's key, so that a stranger's stamps are thrown away before they are
  * looked at. A packet that is sent again later is harmless: a stamp that comes late only widens the band. Little endian. */
-#ifndef PP_KEEPER_CLOCK_PACKET_H
-#define PP_KEEPER_CLOCK_PACKET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int pp_clock_packet_read(const void *bytes, size_t size, const uint8_t key[PP_CL
 
 /* SipHash-2-4 of Aumasson and Bernstein, 64 bits. */
 uint64_t pp_siphash(const uint8_t key[PP_CLOCK_KEY], const void *bytes, size_t size);
-
-#endif

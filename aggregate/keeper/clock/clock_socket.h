@@ -1,6 +1,5 @@
 /* A UDP socket that knows when its packets came. Called by clock_link.c. In: packets and addresses. Out: the same with a tick. */
-#ifndef PP_KEEPER_CLOCK_SOCKET_H
-#define PP_KEEPER_CLOCK_SOCKET_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void pp_clock_socket_send(const struct pp_clock_address *to, const void *bytes, 
 /* Bytes of one packet, 0: none waits. `ret_tick`: not before it came. */
 size_t pp_clock_socket_receive(const struct pp_clock_socket *s, void *bytes, size_t room, struct pp_clock_address *ret_from,
                                int64_t *ret_tick);
-
-#endif

@@ -1,7 +1,6 @@
 /* Places in the tree of clocks, as hosts come and go. Called by pod_tree.c; pure. In: who is there and whose clock it says it has.
  * Out: a parent each. A place that is still good is kept: who moves loses what it measured. */
-#ifndef PP_KEEPER_CLOCK_TREE_H
-#define PP_KEEPER_CLOCK_TREE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ struct pp_tree_row { /* a host; the root has no row */
 void pp_tree_place(struct pp_tree_row *row, size_t rows, size_t star);
 /* From a row to the root's clock: 0 for who has it. */
 int pp_tree_hops(const struct pp_tree_row *row, size_t i);
-
-#endif

@@ -2,8 +2,7 @@
  * keeper.c, request.c, windows.c. In: this host's rings, messages (net.h). Out: a table of other hosts' ranks, control pages.
  * The leader is the keeper that has rank 0's ring. One thread; nothing waits but pp_pod_wait(); a forked child calls none of it.
  * NULL is a job of one host: each function takes it. */
-#ifndef PP_KEEPER_POD_H
-#define PP_KEEPER_POD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -123,5 +122,3 @@ struct pp_pod_window {
 struct pp_gather;
 struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w);
 void pp_pod_gathering(struct pp_pod *p, int has_child);
-
-#endif

@@ -1,6 +1,5 @@
 /* Instants of the leader's in a follower's ticks, for windows that are cut by time. Called by pod_share.c. */
-#ifndef PP_KEEPER_POD_CUT_H
-#define PP_KEEPER_POD_CUT_H
+#pragma once
 
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/host/wall_watch.h"
@@ -12,5 +11,3 @@ void pp_pod_cut_by_chain(const struct pp_clock_map *leader, const struct pp_piec
 /* By the leader's dates, where the clocks were not compared: as good as both hosts' dates are. -ENODATA, -ERANGE: they say nothing
  * here, and the window is open at both ends. */
 int pp_pod_cut_by_date(struct pp_wall_watch *wall, const struct pp_pod_window *dates, struct pp_pod_window *w);
-
-#endif

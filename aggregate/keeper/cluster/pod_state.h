@@ -2,8 +2,7 @@
  * pod_way.c and pod_rendezvous.c (how hosts find each other), pod_ranks.c (who does what), pod_words.c, pod_clock.c and
  * pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else
  * includes it. */
-#ifndef PP_KEEPER_POD_STATE_H
-#define PP_KEEPER_POD_STATE_H
+#pragma once
 
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_tree.h"
@@ -239,5 +238,3 @@ void pp_pod_share_end(struct pp_pod *p);
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
 void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
 int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told);
-
-#endif

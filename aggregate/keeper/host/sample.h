@@ -1,7 +1,6 @@
 /* Memory and CPU time of the ranks' processes and their children, from /proc, while they record. In: headers of rings.
  * Out: pp_rank.memory. Ten times a second at most, less often where it would cost more than 1 % of a core. Called by keeper.c. */
-#ifndef PP_KEEPER_SAMPLE_H
-#define PP_KEEPER_SAMPLE_H
+#pragma once
 
 #include "aggregate/read/ring/rings.h"
 #include "core/step/span.h"
@@ -39,5 +38,3 @@ void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut);
  * read, NULL: all was. */
 int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
                       struct pp_memory *ret, const char **ret_note);
-
-#endif

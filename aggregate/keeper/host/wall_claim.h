@@ -1,7 +1,6 @@
 /* Who disciplines the wall clock of this host, by what is seen of it: shown and never believed. Called by wall_watch.c.
  * In: /proc, /dev. Out: words for people. */
-#ifndef PP_KEEPER_WALL_CLAIM_H
-#define PP_KEEPER_WALL_CLAIM_H
+#pragma once
 
 enum { PP_WALL_CLAIM_BY = 64 }; /* as pp_clock_claim.by */
 
@@ -9,5 +8,3 @@ enum { PP_WALL_CLAIM_BY = 64 }; /* as pp_clock_claim.by */
 int pp_wall_claim_sees_host(void);
 /* "kernel, chronyd, 2 PTP clocks": the kernel always; daemons by their names in `proc`, clocks in `dev`. NULL: not looked at. */
 void pp_wall_claim_by(const char *proc, const char *dev, char by[PP_WALL_CLAIM_BY]);
-
-#endif

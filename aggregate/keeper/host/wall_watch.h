@@ -1,8 +1,7 @@
 /* The wall clock of this host as its keeper watches it: readings, steps of the date, suspends, and who says that the date is right.
  * In: turns of the keeper, each with a glance, a reading about once a second and before each window is written; no turn is added.
  * Out: dates of ticks and ticks of dates, each with a bound, and the wall clock's part of pp_host_clock. One thread. */
-#ifndef PP_KEEPER_WALL_WATCH_H
-#define PP_KEEPER_WALL_WATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *re
 /* And on the job's axis by the map of its ticks, for traces of others that carry dates: |error| in ns. */
 int pp_wall_watch_job(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t realtime_ns, int64_t *ret_job_ns,
                       int64_t *ret_error_ns);
-
-#endif

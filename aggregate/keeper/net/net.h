@@ -2,8 +2,7 @@
  * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a
  * forked child does not touch it. Nothing waits longer than it was told to. By libzmq with CURVE: in comes who has an invitation.
  * A tree, for more hosts than PP_NET_PEERS, would be keepers with two pp_net: one listens to its branches, the other connects. */
-#ifndef PP_KEEPER_NET_H
-#define PP_KEEPER_NET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ void pp_net_wait(struct pp_net *net, int64_t ms);
 size_t pp_net_address_of(const struct pp_net *net, int peer);
 size_t pp_net_unsent(const struct pp_net *net); /* bytes that living peers have not acknowledged */
 struct pp_net_counts pp_net_counts(const struct pp_net *net);
-
-#endif

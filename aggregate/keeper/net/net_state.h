@@ -1,7 +1,6 @@
 /* What net_socket.c (sockets and keys), net_peer.c (queues and acknowledgement) and net_pump.c (events) share; nobody else
  * includes it. */
-#ifndef PP_KEEPER_NET_STATE_H
-#define PP_KEEPER_NET_STATE_H
+#pragma once
 
 #include "aggregate/keeper/net/net.h"
 
@@ -61,5 +60,3 @@ void pp_peer_acknowledged(struct pp_net *net, struct pp_peer *p, uint64_t receiv
 /* Is the message the next one? Counts what is not. */
 int pp_peer_takes(struct pp_net *net, struct pp_peer *p, uint64_t sequence);
 void pp_peer_release(struct pp_peer *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* How the keepers of other hosts find rank 0's: an owner-only file in a log directory that they share. Called by the keeper.
  * In: a net's invitation. Out: the same in another keeper of this user. The file lets its reader in: it is made 0600, trusted
  * only where it is a plain file of this user that nobody else can read, and taken away at the end. No symbolic link is followed. */
-#ifndef PP_KEEPER_RENDEZVOUS_H
-#define PP_KEEPER_RENDEZVOUS_H
+#pragma once
 
 #include "aggregate/keeper/net/net.h"
 #include "core/base/err.h"
@@ -26,5 +25,3 @@ int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_k
                        struct pp_net_invite *ret_invite, struct pp_err *err);
 /* Take it away, if it is still this one. */
 void pp_rendezvous_remove(const char *log_dir, const struct pp_net_invite *invite);
-
-#endif

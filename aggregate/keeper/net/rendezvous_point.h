@@ -1,8 +1,7 @@
 /* Where keepers of a job meet whose ranks call no MPI and whose hosts share no directory: at the keeper of the podprof run around
  * the launcher. It passes rank 0's invitation on; what follows is between keepers (net.h). Called by pod_rendezvous.c.
  * In: the invitation of rank 0's keeper. Out: the same in the others. One thread, nothing waits. Secret as all invitations are. */
-#ifndef PP_KEEPER_RENDEZVOUS_POINT_H
-#define PP_KEEPER_RENDEZVOUS_POINT_H
+#pragma once
 
 #include "aggregate/keeper/net/net.h"
 #include "aggregate/keeper/net/rendezvous.h"
@@ -41,5 +40,3 @@ int pp_rendezvous_point_get(struct pp_rendezvous_point *m, const char *job, stru
 int pp_rendezvous_point_is_open(const struct pp_rendezvous_point *m);
 /* Why none came so far; "" where it did. */
 const char *pp_rendezvous_point_why(const struct pp_rendezvous_point *m);
-
-#endif

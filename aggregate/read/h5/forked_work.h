@@ -1,7 +1,6 @@
 /* A piece of work in a process of its own, for libraries that may crash when the machine has no more, or when a file is damaged.
  * Called by hdf5.c, and by what reads pod.h5: report.c, pod_glance.c. */
-#ifndef PP_READ_FORKED_WORK_H
-#define PP_READ_FORKED_WORK_H
+#pragma once
 
 #include "core/base/err.h"
 
@@ -13,5 +12,3 @@ int pp_forked_work(int (*work)(void *context, struct pp_err *err), void *context
  * seconds that grow with the file's size. -EINVAL for a child that crashed, -ETIMEDOUT for one that had to be ended,
  * with a sentence that names the file; -EAGAIN or -ENOMEM where no child can be made: nothing is read here. */
 int pp_forked_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* pod.h5 back in memory. In: a path. Out: attributes, groups in the order of the file, columns, and the pp_dataset that
  * aggregate/analyze made it from. One thread. Errors are sentences that name the file and the cure. Called by aggregate/report. */
-#ifndef PP_READ_POD_H
-#define PP_READ_POD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ const char *pp_pod_file_text(const struct pp_pod_file_column *column, size_t i);
 
 /* What pod.h5 was written from, but for tables: attributes, workers, steps, cells, late. pp_dataset_release() frees. */
 int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err);
-
-#endif

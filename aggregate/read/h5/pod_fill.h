@@ -1,6 +1,5 @@
 /* What pod_dataset.c and pod_clock.c share: columns of pod.h5 into members of a pp_dataset. Nobody else includes it. */
-#ifndef PP_READ_POD_FILL_H
-#define PP_READ_POD_FILL_H
+#pragma once
 
 #include "aggregate/read/h5/pod.h"
 
@@ -23,5 +22,3 @@ void pp_pod_fill_put(struct pp_pod_fill *f, const char *group, const char *varia
 
 /* /clock by host; a file of an earlier podprof has none. */
 void pp_pod_fill_clock(struct pp_pod_fill *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* A table out of a pod.h5, by its description, of this podprof or of another version. In: an open file. Out: rows. One thread; as
  * pod.h, by pp_forked_read() only. */
-#ifndef PP_READ_TABLE_READ_H
-#define PP_READ_TABLE_READ_H
+#pragma once
 
 #include "aggregate/dataset/table/table.h"
 #include "aggregate/read/h5/pod.h"
@@ -11,5 +10,3 @@
  * -EINVAL: what the file says cannot be. */
 int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc, struct pp_intern *names,
                       struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err);
-
-#endif

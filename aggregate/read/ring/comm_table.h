@@ -1,7 +1,6 @@
 /* Communicators of a rank, found by id: a program may make and free hundreds of thousands. In: COMM records. Out: struct pp_comm.
  * Internal to aggregate/read. */
-#ifndef PP_READ_COMM_TABLE_H
-#define PP_READ_COMM_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct pp_comm_table {
 /* The communicator of that id, added with nothing but its id where there was none. NULL: no memory. Valid until the next one
  * is added. */
 struct pp_comm *pp_comm_table_put(struct pp_comm_table *t, uint64_t id);
-
-#endif

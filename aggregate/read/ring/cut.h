@@ -1,6 +1,5 @@
 /* Windows that end while ranks go on. In: drained rings, a capture in ticks. Out: both without what is not the window's. */
-#ifndef PP_READ_CUT_H
-#define PP_READ_CUT_H
+#pragma once
 
 #include "aggregate/read/ring/rings.h"
 
@@ -21,5 +20,3 @@ int pp_rank_cut(struct pp_rank *rank, int64_t from, int64_t to);
 
 /* The same from `from` on, of a window that never closes: what was before it was recorded too, and is no longer held. */
 int pp_rank_keep(struct pp_rank *rank, int64_t from);
-
-#endif

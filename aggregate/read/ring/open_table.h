@@ -1,6 +1,5 @@
 /* Spans that wait for their end, by number. In: ids from records. Out: the span. Internal to aggregate/read. */
-#ifndef PP_READ_OPEN_TABLE_H
-#define PP_READ_OPEN_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ int pp_open_put(struct pp_open_table *t, uint64_t id, struct pp_span *span, stru
 struct pp_open *pp_open_find(const struct pp_open_table *t, uint64_t id);
 void pp_open_remove(struct pp_open_table *t, struct pp_open *open);
 void pp_open_release(struct pp_open_table *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* Order of a thread's spans: by begin, then end descending. In: spans that stand almost so. Pure. Internal to aggregate/read. */
-#ifndef PP_READ_ORDER_H
-#define PP_READ_ORDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
 
 /* Near linear where few are out of place. -1: no memory for those that are; the order is then not changed. */
 int pp_order_spans(struct pp_span *span, size_t spans);
-
-#endif

@@ -1,7 +1,6 @@
 /* Records to spans, one ring: shadow stacks, ranges by id, steps, requests, communicators.
  * In: spans of records from core/ring/drain. Out: spans in the store. Internal to aggregate/read; one thread. */
-#ifndef PP_READ_PAIR_H
-#define PP_READ_PAIR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -124,4 +123,3 @@ size_t pp_name_plain(const char *text, size_t length);
 
 /* Lanes of threads that are over and have no span any more. */
 void pp_pair_forget(struct pp_pair *p);
-#endif

@@ -1,7 +1,6 @@
 /* Way in number one: ring files. In: records (core/ring/drain). Out: pp_capture (spans in ticks).
  * Names are interned and ranges paired while draining, so that closing a window only reads finished spans. */
-#ifndef PP_READ_RINGS_H
-#define PP_READ_RINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void pp_capture_release(struct pp_capture *c);
 
 /* A clock domain in words that all keepers have alike: pp_rank.clock. Nothing where there is no boot id: it is like no other. */
 void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* What rings.c, finish.c and cut.c share. Internal to aggregate/read. */
-#ifndef PP_READ_RINGS_PRIVATE_H
-#define PP_READ_RINGS_PRIVATE_H
+#pragma once
 
 #include "aggregate/read/ring/pair.h"
 
@@ -19,5 +18,3 @@ struct pp_rings {
 
 /* Losses of the ring since it was opened, by cause. */
 void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES]);
-
-#endif

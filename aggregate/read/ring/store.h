@@ -1,7 +1,6 @@
 /* Spans of all threads while they are collected, in blocks; the oldest blocks go when the window buffer is full.
  * In: spans from pair.c. Out: blocks for finish.c. Internal to aggregate/read. */
-#ifndef PP_READ_STORE_H
-#define PP_READ_STORE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ void pp_lane_evicted(struct pp_lane *lane, uint64_t records, int64_t end);
 void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
 /* The last span of a thread that is over is gone. */
 void pp_lane_emptied(struct pp_lane *lane);
-
-#endif

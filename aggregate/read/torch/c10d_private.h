@@ -1,6 +1,5 @@
 /* What the files c10d*.c share: one rank's collectives on their way from ranges to calls. Internal to aggregate/read. */
-#ifndef PP_READ_C10D_PRIVATE_H
-#define PP_READ_C10D_PRIVATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ void c10d_tell(struct c10d *c);
 int c10d_end(struct c10d *c);
 /* What waits: calls of their own, in extra[]. -ENOMEM. */
 int c10d_wait(struct c10d *c);
-
-#endif

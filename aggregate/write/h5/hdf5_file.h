@@ -1,7 +1,6 @@
 /* An HDF5 file that netCDF-4 readers open: groups with dimension scales, columns, attributes. In: columns in memory.
  * Out: pod.h5. Errors of HDF5 become the sentence of pp_err; after the first one, every call does nothing. Called by hdf5*.c. */
-#ifndef PP_WRITE_HDF5_FILE_H
-#define PP_WRITE_HDF5_FILE_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -49,5 +48,3 @@ void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n,
                          const void *context);
 /* One member of an array of structs as a column: `size` is the member's, and must be the row's. */
 void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size);
-
-#endif

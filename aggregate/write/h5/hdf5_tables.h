@@ -1,6 +1,5 @@
 /* Tables of pod.h5: collective, channel, communicator, quality. Called by hdf5.c. */
-#ifndef PP_WRITE_HDF5_TABLES_H
-#define PP_WRITE_HDF5_TABLES_H
+#pragma once
 
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/write/h5/hdf5_file.h"
@@ -18,5 +17,3 @@ void pp_h5_write_window(struct pp_h5 *h, const struct pp_dataset *d);
 void pp_h5_write_op(struct pp_h5 *h, const struct pp_dataset *d);
 int pp_h5_has_input(const struct pp_dataset *d);
 int pp_h5_has_process(const struct pp_dataset *d);
-
-#endif

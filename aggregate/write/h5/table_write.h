@@ -1,6 +1,5 @@
 /* Any table of the dataset as a group of pod.h5. In: a table and its description. Out: variables. Called by hdf5_tables.c. */
-#ifndef PP_WRITE_TABLE_WRITE_H
-#define PP_WRITE_TABLE_WRITE_H
+#pragma once
 
 #include "aggregate/dataset/table/table.h"
 #include "aggregate/write/h5/hdf5_file.h"
@@ -14,5 +13,3 @@ int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, ch
 void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_intern *names);
 /* Every group that is not in the file yet and has rows. */
 void pp_h5_write_groups(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_intern *names);
-
-#endif

@@ -1,6 +1,5 @@
 /* summary.txt: what people read first. Written by the writer "text", printed by `podprof report`. */
-#ifndef PP_WRITE_TEXT_H
-#define PP_WRITE_TEXT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -49,5 +48,3 @@ int pp_text_ops(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
 void pp_text_clock(const struct pp_dataset *d, FILE *to);
 void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to);
-
-#endif

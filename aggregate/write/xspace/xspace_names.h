@@ -1,7 +1,6 @@
 /* Names of an XSpace plane: event and stat metadata, made on first use, written after the lines.
  * In: intern ids, MPI calls, steps, categories. Out: metadata ids. Owns its tables. Called by xspace.c and xspace_lines.c. */
-#ifndef PP_WRITE_XSPACE_NAMES_H
-#define PP_WRITE_XSPACE_NAMES_H
+#pragma once
 
 #include "core/base/err.h"
 #include "core/ring/intern.h"
@@ -97,5 +96,3 @@ void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s);
 
 /* Does xprof take an event of this name for something else than host compute (step marker, input, copy, executor)? */
 int pp_xname_is_special(const char *name);
-
-#endif

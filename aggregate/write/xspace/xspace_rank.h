@@ -1,6 +1,5 @@
 /* The lines of one rank in an XSpace plane. In: a rank's spans, steps and segments. Out: XLines, streamed. Called by xspace.c. */
-#ifndef PP_WRITE_XSPACE_RANK_H
-#define PP_WRITE_XSPACE_RANK_H
+#pragma once
 
 #include "aggregate/write/writer.h"
 #include "aggregate/write/xspace/xspace_names.h"
@@ -72,5 +71,3 @@ static inline void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint8_
 	if (e->stats < PP_XEVENT_STATS)
 		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The part of Intel's ITT notify interface (ittnotify 3) that the collector answers, in our own declarations.
  * In: none. Out: types for itt_*.c. Each static copy of ittnotify shows its own struct pp_itt_global to __itt_api_init(). */
-#ifndef PP_SOURCE_ITT_ABI_H
-#define PP_SOURCE_ITT_ABI_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ struct pp_itt_global {
 	int state;
 	struct pp_itt_counter_info *counters;
 };
-
-#endif

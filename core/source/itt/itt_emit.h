@@ -1,6 +1,5 @@
 /* From an ITT call to a record; shared by itt_tasks.c and itt_counters.c. In: ITT's handles. Out: records, by source/emit.h. */
-#ifndef PP_SOURCE_ITT_EMIT_H
-#define PP_SOURCE_ITT_EMIT_H
+#pragma once
 
 #include "core/source/emit.h"
 #include "core/source/itt/itt_abi.h"
@@ -21,5 +20,3 @@ extern _Atomic pp_itt_function pp_itt_next[PP_ITT_CALLS] __attribute__((visibili
 /* The chained collector's function beside our on_...(), which has its type. */
 #define THEIRS(f) ((__typeof__(&on_##f))atomic_load_explicit(&pp_itt_next[PP_ITT_CALL_##f], memory_order_relaxed))
 #define HANDLER(f) [PP_ITT_CALL_##f] = (pp_itt_function)on_##f
-
-#endif

@@ -1,7 +1,6 @@
 /* What ITT gives names to: domains, strings, counters. In: ITT calls, any thread. Out: handles for the application, indexes, texts.
  * Bounded: nothing of it is ever freed, so that a handle stays valid for the life of the process, in forked children too. */
-#ifndef PP_SOURCE_ITT_NAMES_H
-#define PP_SOURCE_ITT_NAMES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ static inline const char *pp_itt_text(const struct pp_itt_string *handle, size_t
 	*ret_length = strlen(text);
 	return text;
 }
-
-#endif

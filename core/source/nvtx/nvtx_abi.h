@@ -1,7 +1,6 @@
 /* The part of NVIDIA's NVTX 3 injection interface that the collector answers, in our own declarations.
  * In: none. Out: types for nvtx_inject.c. Numbers are the interface's; tests compare them with the real header. */
-#ifndef PP_SOURCE_NVTX_ABI_H
-#define PP_SOURCE_NVTX_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -191,5 +190,3 @@ struct pp_nvtx_version {
 	uint32_t version, reserved;
 	void (*set_version)(uint32_t version);
 };
-
-#endif

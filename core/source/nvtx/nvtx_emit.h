@@ -1,7 +1,6 @@
 /* From an NVTX call to a record; shared by nvtx_core.c and nvtx_domain.c, the handlers of NVTX's two modules.
  * In: messages in NVTX's forms. Out: records, by source/emit.h. */
-#ifndef PP_SOURCE_NVTX_EMIT_H
-#define PP_SOURCE_NVTX_EMIT_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,5 +94,3 @@ static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, ui
 
 /* Unique in the process. */
 uint64_t pp_nvtx_new_range(void);
-
-#endif

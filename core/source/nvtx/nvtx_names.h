@@ -1,7 +1,6 @@
 /* What NVTX gives names to: domains, categories, registered strings. In: NVTX calls, any thread. Out: indexes, texts, header rows.
  * Kept from the first call of a process on, put into the ring file when it becomes the rank. */
-#ifndef PP_SOURCE_NVTX_NAMES_H
-#define PP_SOURCE_NVTX_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ const char *pp_nvtx_string_text(const void *handle, size_t *ret_length);
 void pp_nvtx_names_publish(void);
 /* In a forked child: whoever held the lock is not here. */
 void pp_nvtx_names_child(void);
-
-#endif

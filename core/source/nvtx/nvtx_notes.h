@@ -1,7 +1,6 @@
 /* What NVTX is told once and payloads need later: schemas, enumerations, names of handles. In: NVTX calls, any thread.
  * Out: rows of pp_ring_header.note. Kept from the first call of a process on, put into the ring file when it becomes the rank. */
-#ifndef PP_SOURCE_NVTX_NOTES_H
-#define PP_SOURCE_NVTX_NOTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_le
 void pp_nvtx_notes_publish(void);
 /* In a forked child: whoever held the lock is not here. */
 void pp_nvtx_notes_child(void);
-
-#endif

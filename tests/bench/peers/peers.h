@@ -1,7 +1,6 @@
 /* A peer of podprof's recording: a module (shared object) that exports `bench_peer`. In: loops of so many calls. Out: nothing;
  * the peer records as it is configured. Loaded by peers.c, one thread. */
-#ifndef PP_BENCH_PEERS_H
-#define PP_BENCH_PEERS_H
+#pragma once
 
 enum { PEER_WAYS = 2 };
 
@@ -19,5 +18,3 @@ struct bench_peer {
 };
 
 #define PEER_NAME "abcdefghijklmnopqrstuvwxyz"
-
-#endif

@@ -1,6 +1,5 @@
 /* Datasets made at random, and whether two are equal. Used by block_test.c and merge_test.c. */
-#ifndef PP_TEST_BLOCK_KIT_H
-#define PP_TEST_BLOCK_KIT_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -386,5 +385,3 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	CHECK_INT(pp_dataset_late(&d), 0);
 	return d;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Captures of torch.distributed made by hand: ranges of its calls and of gloo's threads, what was told of them, and what becomes of
  * both. Used by c10d*_test.c. */
-#ifndef PP_TEST_C10D_KIT_H
-#define PP_TEST_C10D_KIT_H
+#pragma once
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/dataset/dataset.h"
@@ -140,5 +139,3 @@ static inline int warned(const struct pp_dataset *d, const char *text)
 			return 1;
 	return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* One host of the clock exchange as a process of its own; shared by clock_link_test.c and clock_host.c. All clocks are of one
  * kernel, so the truth is known: equal ticks, or RAW moved by a namespace's offset. */
-#ifndef PP_TEST_CLOCK_KIT_H
-#define PP_TEST_CLOCK_KIT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,5 +121,3 @@ static inline int clock_kit_round(struct pp_clock_link *l, uint64_t round, struc
 	}
 	return 2;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Virtual hosts with virtual clocks around the real clock exchange: one queue of events, true time in ns. Called by tests, benches.
  * Every clock is a function of true time, so the error of a mapped tick is known exactly. */
-#ifndef PP_TEST_CLOCK_SIM_H
-#define PP_TEST_CLOCK_SIM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@ void sim_run(struct sim *s, int64_t until);
 int64_t sim_round(struct sim *s, uint64_t sync, int64_t most_ns);
 /* Host's ticks to the root's ticks, through its parent. */
 int sim_pieces(struct sim *s, uint32_t host, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
-
-#endif

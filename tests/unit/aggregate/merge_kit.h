@@ -1,6 +1,5 @@
 /* Parts of a dataset built out of a made capture, sent as blocks and compared. Used by merge_test.c and merge_clock_test.c. */
-#ifndef PP_TEST_MERGE_KIT_H
-#define PP_TEST_MERGE_KIT_H
+#pragma once
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/window.h"
@@ -248,5 +247,3 @@ static inline void compare_tables(const struct pp_dataset *a, const struct pp_da
 			EQUAL(x->size, x->member, y->member);
 	}
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Somebody who has the keys of a job and says what he likes. Used by net_hostile_test.c. */
-#ifndef PP_TEST_NET_INSIDER_H
-#define PP_TEST_NET_INSIDER_H
+#pragma once
 
 #include <zmq.h>
 
@@ -65,5 +64,3 @@ static inline struct pp_wire hello_of(const struct insider *in)
 	m.hello = (struct pp_wire_hello){PP_WIRE_PROTOCOL, "job 7", "insider", "0.1.0", in->instance, NULL, 0};
 	return m;
 }
-
-#endif

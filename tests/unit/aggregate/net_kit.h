@@ -1,6 +1,5 @@
 /* Two ends of a net in one process, and a relay between them that can be cut. Used by net_test.c and net_hostile_test.c. */
-#ifndef PP_TEST_NET_KIT_H
-#define PP_TEST_NET_KIT_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -188,5 +187,3 @@ static inline int by_size(const void *a, const void *b)
 
 	return (x > y) - (x < y);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes ring files by hand through the layout of core/ring/ring_file.h: no guest needed. Used by tests of keeper and rings. */
-#ifndef PP_TEST_RING_MAKER_H
-#define PP_TEST_RING_MAKER_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -160,5 +159,3 @@ static inline void maker_mpi(struct maker *m, uint32_t slot, pp_tick begin, pp_t
 
 	maker_put(m, slot, &r, NULL, 0);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers of the tests of rings: a directory, ring files in it, and what comes out of them. */
-#ifndef PP_TEST_RINGS_KIT_H
-#define PP_TEST_RINGS_KIT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,5 +59,3 @@ static inline int rings_kit_end(void)
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return system(command) ? 1 : test_end();
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* A session made by hand, with all that is awkward for writers: names that xprof takes for its own, bytes that are no UTF-8, steps
  * without a range, requests that overlap, deep nesting. On tests/unit/capture.h; steps, attribution and dataset are the real ones.
  */
-#ifndef PP_TEST_SAMPLE_H
-#define PP_TEST_SAMPLE_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -256,5 +255,3 @@ static inline const struct pp_writer_ops *sample_writer(const char *name)
 			return pp_writer_list[i];
 	return NULL;
 }
-
-#endif

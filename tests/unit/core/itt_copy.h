@@ -1,7 +1,6 @@
 /* A static copy of ittnotify as an application has one: the list of functions it shows, and calls through it.
  * For tests of core/source/itt_*.c and the bench; the layout is core/source/itt/itt_abi.h's. */
-#ifndef PP_TEST_ITT_COPY_H
-#define PP_TEST_ITT_COPY_H
+#pragma once
 
 #include <string.h>
 
@@ -74,5 +73,3 @@ static inline void itt_copy_make(struct itt_copy *c)
 	ITT_COPY_CALLS(CALL)
 #undef CALL
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of ITT share: a static copy, a domain, and the program's own ring, read as the keeper does. */
-#ifndef PP_TEST_ITT_KIT_H
-#define PP_TEST_ITT_KIT_H
+#pragma once
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -147,5 +146,3 @@ static inline int itt_open(void)
 	look();
 	return 1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A ring file of this process with its keeper's end, for the ring tests: no claim, no exit handler. */
-#ifndef PP_TEST_RING_KIT_H
-#define PP_TEST_RING_KIT_H
+#pragma once
 
 #include <dirent.h>
 #include <pthread.h>
@@ -81,5 +80,3 @@ static inline void kit_run(void (*test)(void))
 	waitpid(pid, &status, 0);
 	CHECK_INT(status, 0);
 }
-
-#endif

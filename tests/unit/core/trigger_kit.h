@@ -1,7 +1,6 @@
 /* core/window/trigger.c without the rest of the guest: the keeper's page, the header of a ring, what was switched and emitted.
  * For trigger.c and trigger_tsan.c. */
-#ifndef PP_TEST_TRIGGER_KIT_H
-#define PP_TEST_TRIGGER_KIT_H
+#pragma once
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,5 +35,3 @@ static inline void kit_alone(void (*test)(void))
 	}
 	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
 }
-
-#endif
