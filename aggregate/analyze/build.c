@@ -222,6 +222,8 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && rc == 0; i++)
 		rc = parts[i](&j);
 	join_release(&j);
+	if (rc == 0)
+		rc = pp_dataset_seal(&d);
 	if (rc == 0 && !in->partial)
 		rc = pp_dataset_pair_bound(&d);
 	if (rc < 0) {

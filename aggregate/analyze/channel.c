@@ -141,8 +141,6 @@ int pp_join_channels(struct pp_join *j)
 				c.recorded[j->in->capture->rank[r].rank] = 1;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&c, &j->in->capture->rank[r]);
-	if (rc == 0)
-		rc = pp_table_seal(&c.out, NULL);
 	d->channel = c.out.row;
 	d->channels = c.out.rows;
 out:

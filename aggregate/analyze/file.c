@@ -6,7 +6,6 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/request.h"
-#include "aggregate/dataset/order.h"
 #include "core/source/mpi_call.h"
 
 struct known { /* a file of one rank, from its opening to its close */
@@ -15,8 +14,7 @@ struct known { /* a file of one rank, from its opening to its close */
 };
 
 struct files {
-	struct pp_dataset *d;
-	size_t room;
+	struct pp_table out;
 	struct known *known; /* of this rank, by comm */
 	size_t knowns;
 	size_t first; /* row of this rank */
@@ -44,24 +42,19 @@ static int list_known(struct files *f, const struct pp_rank *rank)
 }
 
 /* This rank's row of a name; NULL: no memory. */
-static struct pp_file_use *use_of(struct files *f, uint32_t name)
+static struct pp_row_file *use_of(struct files *f, uint32_t name)
 {
-	struct pp_dataset *d = f->d;
+	struct pp_row_file *row = f->out.row;
 
-	for (size_t i = d->files; i-- > f->first;)
-		if (d->file[i].name == name)
-			return &d->file[i];
-	if (d->files == f->room) {
-		size_t room = f->room ? 2 * f->room : 64;
-		struct pp_file_use *more = realloc(d->file, room * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		d->file = more;
-		f->room = room;
+	for (size_t i = f->out.rows; i-- > f->first;)
+		if (row[i].name == name)
+			return &row[i];
+	row = pp_table_add(&f->out);
+	if (row) {
+		row->name = name;
+		row->worker = f->rank;
 	}
-	d->file[d->files] = (struct pp_file_use){.name = name, .worker = f->rank};
-	return &d->file[d->files++];
+	return row;
 }
 
 static int ends_with(const char *text, const char *end)
@@ -71,7 +64,7 @@ static int ends_with(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-static void count(struct pp_file_use *u, const struct pp_span *span, const struct pp_requests *requests)
+static void count(struct pp_row_file *u, const struct pp_span *span, const struct pp_requests *requests)
 {
 	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
 	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
@@ -104,7 +97,7 @@ static int count_thread(struct files *f, const struct pp_thread *thread, const s
 		const struct pp_span *span = &thread->span[i];
 		struct known key = {.comm = span->comm};
 		const struct known *known;
-		struct pp_file_use *u;
+		struct pp_row_file *u;
 
 		if (span->kind != PP_SPAN_MPI || !span->comm || !pp_mpi_class_is_file(pp_mpi_call_info(span->call)->class))
 			continue;
@@ -136,14 +129,15 @@ static int count_rank(struct files *f, const struct pp_rank *rank)
 
 int pp_join_files(struct pp_join *j)
 {
-	struct files f = {.d = j->d};
+	struct files f = {.out = {.desc = pp_table_desc(PP_TABLE_file)}};
 	int rc = 0;
 
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++) {
-		f.first = j->d->files;
+		f.first = f.out.rows;
 		f.rank = j->in->capture->rank[r].rank;
 		rc = count_rank(&f, &j->in->capture->rank[r]);
 	}
-	pp_files_sort(j->d);
+	j->d->file = f.out.row;
+	j->d->files = f.out.rows;
 	return rc;
 }

@@ -207,24 +207,8 @@ static void need_worker(struct pp_block_io *io, const struct pp_dataset *d, int3
 		pp_block_fault(io, -EBADMSG, "a rank that is not in it");
 }
 
-static void do_files(struct pp_block_io *io, struct pp_dataset *d)
+static void do_defaults(struct pp_block_io *io, struct pp_dataset *d)
 {
-	d->file = pp_block_array(io, d->file, &d->files, sizeof(*d->file), 10);
-	for (size_t i = 0; i < d->files; i++) {
-		struct pp_file_use *f = &d->file[i];
-
-		pp_block_name(io, &f->name);
-		PP_BLOCK_S(io, f->worker);
-		PP_BLOCK_U(io, f->opens);
-		PP_BLOCK_U(io, f->reads);
-		PP_BLOCK_U(io, f->writes);
-		PP_BLOCK_U(io, f->bytes_read);
-		PP_BLOCK_U(io, f->bytes_written);
-		PP_BLOCK_T(io, f->read_ns, 0);
-		PP_BLOCK_T(io, f->write_ns, 0);
-		PP_BLOCK_T(io, f->other_ns, 0);
-		need_worker(io, d, f->worker);
-	}
 	d->by_default = pp_block_array(io, d->by_default, &d->defaults, sizeof(*d->by_default), 2);
 	for (size_t i = 0; i < d->defaults; i++) {
 		pp_block_name(io, &d->by_default[i].name);
@@ -328,7 +312,7 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	do_steps(io, d);
 	pp_block_calls(io, d);
 	do_communicators(io, d);
-	do_files(io, d);
+	do_defaults(io, d);
 	pp_block_ops(io, d);
 	do_memories(io, d);
 	do_window(io, d);

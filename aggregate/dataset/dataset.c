@@ -228,12 +228,26 @@ void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP
 #include "aggregate/dataset/table/table_list.def"
 }
 
+int pp_dataset_seal(struct pp_dataset *d)
+{
+	struct pp_table table[PP_TABLES];
+	uint32_t *rank = pp_names_rank(d->names);
+	int rc = rank ? 0 : -ENOMEM;
+
+	pp_dataset_tables(d, table);
+	for (int id = 0; id < PP_TABLES && rc == 0; id++)
+		if (table[id].desc->made == PP_MADE_HOST)
+			rc = pp_table_seal(&table[id], rank);
+	pp_dataset_take_tables(d, table);
+	free(rank);
+	return rc;
+}
+
 void pp_dataset_release(struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->communicators; i++)
 		free(d->communicator[i].member);
 	free(d->communicator);
-	free(d->file);
 	free(d->op);
 	free(d->worker);
 	free(d->step_number);

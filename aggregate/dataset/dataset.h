@@ -123,14 +123,6 @@ struct pp_communicator {
 	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN */
 };
 
-struct pp_file_use {   /* one file of MPI I/O by one rank */
-	uint32_t name; /* intern id */
-	int32_t worker;
-	uint64_t opens, reads, writes, bytes_read, bytes_written;
-	int64_t read_ns, write_ns; /* in the calls, or until a nonblocking one was seen complete */
-	int64_t other_ns;          /* open, close, view, size, sync */
-};
-
 struct pp_op {                    /* one name on one worker: ranges and MPI calls that began in the window's steps, whole */
 	uint32_t name;            /* intern id */
 	int32_t worker;           /* rank */
@@ -233,8 +225,6 @@ struct pp_dataset {
 #include "aggregate/dataset/table/table_list.def"
 	struct pp_communicator *communicator;
 	size_t communicators;
-	struct pp_file_use *file; /* by name, worker */
-	size_t files;
 	struct pp_op *op; /* by name, category, source, worker */
 	size_t ops;
 	uint64_t ops_cut;    /* ranges in the steps that were not seen to begin or to end: in no row */
@@ -277,4 +267,6 @@ void pp_window_told_release(struct pp_window_told *told);
 /* The tables with a description as any table, by PP_TABLE_NAME: their rows stay the dataset's. And back, where they changed. */
 void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES]);
 void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES]);
+/* Seals those that a host makes. 0, or -ENOMEM. */
+int pp_dataset_seal(struct pp_dataset *d);
 void pp_dataset_release(struct pp_dataset *d);

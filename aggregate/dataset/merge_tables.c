@@ -99,20 +99,15 @@ static int compare_memory(const void *a, const void *b)
 }
 
 /* Rows of ranks, but of those that are another part's. */
-static int merge_by_rank(struct pp_merge *m)
+static int merge_memories(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
-	size_t files = 0, memories = 0, file = 0, memory = 0;
-	int rc = GATHER(m, files, file);
+	size_t memories = 0, memory = 0;
+	int rc = GATHER(m, memories, memory);
 
-	if (rc == 0)
-		rc = GATHER(m, memories, memory);
 	if (rc < 0)
 		return rc;
 	for (size_t p = 0; p < m->parts; p++) {
-		for (size_t i = 0; i < m->part[p]->files; i++, file++)
-			if (pp_merge_has(m, p, d->file[file].worker))
-				d->file[files++] = d->file[file];
 		for (size_t i = 0; i < m->part[p]->memories; i++, memory++) {
 			if (!pp_merge_has(m, p, d->memory[memory].worker))
 				continue;
@@ -121,9 +116,7 @@ static int merge_by_rank(struct pp_merge *m)
 			memories++;
 		}
 	}
-	d->files = files;
 	d->memories = memories;
-	pp_files_sort(d);
 	qsort(d->memory, memories, sizeof(*d->memory), compare_memory);
 	return 0;
 }
@@ -250,7 +243,7 @@ int pp_merge_tables(struct pp_merge *m)
 	if (rc == 0)
 		rc = merge_defaults(m);
 	if (rc == 0)
-		rc = merge_by_rank(m);
+		rc = merge_memories(m);
 	if (rc == 0)
 		rc = merge_ops(m);
 	if (rc == 0)

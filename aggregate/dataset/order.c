@@ -75,21 +75,6 @@ void pp_communicators_fold(struct pp_dataset *d)
 		         role_of(&d->communicator[i], d->ranks_asked));
 }
 
-static int compare_file(const void *a, const void *b, void *names)
-{
-	const struct pp_file_use *x = a, *y = b;
-
-	if (x->name != y->name)
-		return pp_names_compare(names, x->name, y->name);
-	return (x->worker > y->worker) - (x->worker < y->worker);
-}
-
-void pp_files_sort(struct pp_dataset *d)
-{
-	if (d->files)
-		qsort_r(d->file, d->files, sizeof(*d->file), compare_file, (void *)d->names);
-}
-
 int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b)
 {
 	if (a->name != b->name)

@@ -8,8 +8,6 @@
 int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
 /* One row an id. */
 void pp_communicators_fold(struct pp_dataset *d);
-/* Files by name and worker. */
-void pp_files_sort(struct pp_dataset *d);
 /* By name's text, category, source, worker: an operator's rows stand together. */
 void pp_ops_sort(struct pp_dataset *d);
 int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b);

@@ -140,33 +140,6 @@ static void write_communicator(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_group_end(h);
 }
 
-static const char *file_name(const void *context, size_t i)
-{
-	const struct pp_dataset *d = context;
-
-	return pp_intern_text(d->names, d->file[i].name, NULL);
-}
-
-static void write_file_use(struct pp_h5 *h, const struct pp_dataset *d)
-{
-	size_t n = d->files;
-
-	pp_h5_group_begin(h, "file");
-	pp_h5_dim(h, "event", n);
-	put_index(h, "event", n);
-	pp_h5_put_texts(h, "name", n, file_name, d);
-	MEMBER(h, "worker", n, d->file, worker);
-	MEMBER(h, "opens", n, d->file, opens);
-	MEMBER(h, "reads", n, d->file, reads);
-	MEMBER(h, "writes", n, d->file, writes);
-	MEMBER(h, "bytes_read", n, d->file, bytes_read);
-	MEMBER(h, "bytes_written", n, d->file, bytes_written);
-	MEMBER(h, "read_ns", n, d->file, read_ns);
-	MEMBER(h, "write_ns", n, d->file, write_ns);
-	MEMBER(h, "other_ns", n, d->file, other_ns);
-	pp_h5_group_end(h);
-}
-
 struct absent {
 	const char *group, *why;
 };
@@ -180,6 +153,16 @@ struct quality { /* what the texts of /quality come from */
 	const char **why;
 	size_t missings;
 };
+
+static size_t absent_tables(const struct quality *q, int id, int end, struct absent *a)
+{
+	size_t n = 0;
+
+	for (; id < end; id++)
+		if (q->table[id].desc->absent[0] && !pp_tables_have(q->table, PP_TABLES, q->table[id].desc->group))
+			a[n++] = (struct absent){q->table[id].desc->group, q->table[id].desc->absent};
+	return n;
+}
 
 static void find_absent(struct quality *q)
 {
@@ -197,17 +180,14 @@ static void find_absent(struct quality *q)
 	}
 	if (!d->collectives)
 		a[n++] = (struct absent){"collective", "no collective operation was recorded"};
-	for (int id = 0; id < PP_TABLES; id++)
-		if (q->table[id].desc->absent[0] && !pp_tables_have(q->table, PP_TABLES, q->table[id].desc->group))
-			a[n++] = (struct absent){q->table[id].desc->group, q->table[id].desc->absent};
+	n += absent_tables(q, 0, PP_TABLE_file, a + n);
 	if (!d->memories)
 		a[n++] = (struct absent){"memory", "no process of a rank was looked at while it recorded: /quality warning"};
 	if (!pp_h5_has_process(d))
 		a[n++] = (struct absent){"process", "no process of a rank was looked at while it recorded: /quality warning"};
 	if (!d->communicators)
 		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
-	if (!d->files)
-		a[n++] = (struct absent){"file", "no call of MPI I/O was recorded"};
+	n += absent_tables(q, PP_TABLE_file, PP_TABLES, a + n);
 	if (!d->ops)
 		a[n++] =
 		        (struct absent){"op", d->ops_cut ? "no range is whole: none was seen both to begin and to end in the window"
@@ -352,11 +332,10 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_dataset_tables(d, table);
 	if (d->collectives)
 		write_collective(h, d);
-	pp_h5_write_groups(h, table, PP_TABLES, d->names);
+	pp_h5_write_groups(h, table, PP_TABLE_file, d->names);
 	if (d->communicators)
 		write_communicator(h, d);
-	if (d->files)
-		write_file_use(h, d);
+	pp_h5_write_groups(h, table, PP_TABLES, d->names);
 	pp_h5_write_op(h, d);
 	pp_h5_write_process(h, d);
 	pp_h5_write_window(h, d);

@@ -81,7 +81,7 @@ static void moved(const struct pp_dataset *d, const char *what, int writes, FILE
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	for (size_t i = 0; ns && i < d->files; i++) {
-		const struct pp_file_use *f = &d->file[i];
+		const struct pp_row_file *f = &d->file[i];
 
 		if (f->worker < 0 || (size_t)f->worker >= world)
 			continue;

@@ -180,7 +180,7 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 	d->files = d->workers ? kit_random(3) : 0;
 	d->file = calloc(d->files + 1, sizeof(*d->file));
 	for (size_t i = 0; i < d->files; i++)
-		d->file[i] = (struct pp_file_use){.name = kit_name(names, "file", i),
+		d->file[i] = (struct pp_row_file){.name = kit_name(names, "file", i),
 		                                  .worker = d->worker[0].rank,
 		                                  .writes = kit_random(9),
 		                                  .write_ns = kit_time()};

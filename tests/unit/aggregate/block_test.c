@@ -48,10 +48,6 @@ static void same_tables(const struct pp_dataset *a, const struct pp_dataset *b)
 		if (x->member)
 			EQUAL(x->size, x->member, y->member);
 	}
-	for (size_t i = 0; i < a->files; i++) {
-		same_name(a, a->file[i].name, b, b->file[i].name);
-		CHECK(a->file[i].write_ns == b->file[i].write_ns && a->file[i].writes == b->file[i].writes);
-	}
 	for (size_t i = 0; i < a->defaults; i++) {
 		same_name(a, a->by_default[i].name, b, b->by_default[i].name);
 		CHECK(a->by_default[i].ns == b->by_default[i].ns);

@@ -69,9 +69,9 @@ static struct pp_span *call(struct made *m, size_t r, const char *name, uint64_t
 	return s;
 }
 
-static const struct pp_file_use *use_of(const struct made *m, const char *name, int32_t worker)
+static const struct pp_row_file *use_of(const struct made *m, const char *name, int32_t worker)
 {
-	static const struct pp_file_use none;
+	static const struct pp_row_file none;
 
 	for (size_t i = 0; i < m->d.files; i++)
 		if (m->d.file[i].worker == worker && !strcmp(pp_intern_text(m->d.names, m->d.file[i].name, NULL), name))
