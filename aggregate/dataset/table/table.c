@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+int pp_table_is_grid(const struct pp_table_desc *d)
+{
+	return strchr(d->dim, ' ') != NULL;
+}
+
 const struct pp_table_desc *pp_table_describe(struct pp_table_desc *d, const struct pp_column *column, size_t columns)
 {
 	if (d->column)
@@ -107,6 +112,10 @@ int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value)
 	int length, words = 0;
 
 	switch (c->type) {
+	case PP_TYPE_FLAG:
+		for (size_t i = 0; i < n; i++)
+			bad |= value[i] & ~(int64_t)1;
+		break;
 	case PP_TYPE_NS:
 	case PP_TYPE_TIME:
 		for (size_t i = 0; i < n; i++)

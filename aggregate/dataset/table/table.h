@@ -65,6 +65,8 @@ const struct pp_table_desc *pp_table_describe(struct pp_table_desc *desc, const 
 /* Changes with every name, type and rule of the tables that hosts send: equal numbers understand each other's bytes. */
 uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables);
 
+/* Two keys, which are the dimensions in a file: every step and worker of the dataset, cells without a row are 0. */
+int pp_table_is_grid(const struct pp_table_desc *d);
 /* Has any table of the group a row? */
 int pp_tables_have(const struct pp_table *table, size_t tables, const char *group);
 /* A new row of zeros, valid until the next one; NULL: no memory. */

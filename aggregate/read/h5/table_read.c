@@ -72,7 +72,8 @@ static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct
 		else
 			memset(t->row, 0, t->rows * t->desc->row_size);
 	}
-	if (!rc && (!fits(c, &from) || from.n != t->rows * c->count || from.dims != (c->dim[0] ? 2 : 1)))
+	if (!rc && (!fits(c, &from) || from.n != t->rows * c->count ||
+	            from.dims != 1 + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0)))
 		rc = -EINVAL;
 	if (!rc)
 		rc = take_column(t, c, &from, names);
@@ -82,14 +83,68 @@ static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct
 	return rc ? damaged(pod, t->desc, c->name, "does not fit the other columns", err) : 0;
 }
 
+/* A grid: a row for every cell, with its keys, where the first of its columns has as many values. */
+static int make_cells(struct pp_pod_file *pod, struct pp_table *t, struct pp_err *err)
+{
+	const struct pp_column *key = t->desc->column;
+	struct pp_pod_file_column axis[2] = {{.n = 0}}, cells = {.n = 0};
+	int rc = 0;
+
+	for (size_t i = t->desc->keys; i < t->desc->columns && !cells.n && !rc; i++)
+		if (pp_pod_file_has(pod, t->desc->group, key[i].name)) {
+			rc = pp_pod_file_look(pod, t->desc->group, key[i].name, &cells, err);
+			cells.n /= key[i].count;
+		}
+	if (!cells.n)
+		return rc;
+	for (int k = 0; k < 2 && !rc; k++) {
+		rc = pp_pod_file_read(pod, t->desc->group, key[k].name, &axis[k], err);
+		if (!rc && !fits(&key[k], &axis[k]))
+			rc = damaged(pod, t->desc, key[k].name, "is no number", err);
+	}
+	if (!rc && axis[0].n * axis[1].n != cells.n)
+		rc = damaged(pod, t->desc, key[1].name, "does not fit the other columns", err);
+	if (!rc && pp_table_room(t, cells.n))
+		rc = pp_err_set(err, -ENOMEM, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
+	for (; !rc && t->rows < cells.n; t->rows++) {
+		memset((char *)t->row + t->rows * t->desc->row_size, 0, t->desc->row_size);
+		if (pp_column_store(&key[0], t, t->rows, 1, 0, &axis[0].data.i[t->rows / axis[1].n]) ||
+		    pp_column_store(&key[1], t, t->rows, 1, 0, &axis[1].data.i[t->rows % axis[1].n]))
+			rc = damaged(pod, t->desc, key[1].name, "has a value that cannot be", err);
+	}
+	pp_pod_file_release(&axis[0]);
+	pp_pod_file_release(&axis[1]);
+	return rc;
+}
+
+/* Cells of zeros are no rows. */
+static void drop_empty(struct pp_table *t)
+{
+	const size_t size = t->desc->row_size, keys = t->desc->column[t->desc->keys].offset;
+	char *row = t->row;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->rows; i++) {
+		size_t at = keys;
+
+		while (at < size && !row[i * size + at])
+			at++;
+		if (at < size)
+			memmove(row + kept++ * size, row + i * size, size);
+	}
+	t->rows = kept;
+}
+
 int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc, struct pp_intern *names,
                       struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err)
 {
 	struct pp_table t = {.desc = desc};
 	uint64_t missing = 0;
-	int rc = 0, read = 0;
+	const int is_grid = pp_table_is_grid(desc) && pp_pod_file_has(pod, desc->group, desc->column[0].name) &&
+	                    pp_pod_file_has(pod, desc->group, desc->column[1].name);
+	int rc = is_grid ? make_cells(pod, &t, err) : 0, read = is_grid;
 
-	for (size_t i = 0; i < desc->columns && !rc; i++) {
+	for (size_t i = is_grid ? desc->keys : 0; i < desc->columns && !rc; i++) {
 		const struct pp_column *c = &desc->column[i];
 
 		if (!c->count || c->rule == PP_RULE_PART)
@@ -99,6 +154,8 @@ int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc,
 		else
 			missing |= (uint64_t)1 << i;
 	}
+	if (!rc && is_grid)
+		drop_empty(&t);
 	for (size_t r = 0; r < t.rows && !rc && desc->check; r++) {
 		const char *wrong = desc->check((const char *)t.row + r * desc->row_size);
 

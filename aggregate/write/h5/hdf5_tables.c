@@ -332,10 +332,10 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_dataset_tables(d, table);
 	if (d->collectives)
 		write_collective(h, d);
-	pp_h5_write_groups(h, table, PP_TABLE_file, d->names);
+	pp_h5_write_groups(h, table, PP_TABLE_file, d);
 	if (d->communicators)
 		write_communicator(h, d);
-	pp_h5_write_groups(h, table, PP_TABLES, d->names);
+	pp_h5_write_groups(h, table, PP_TABLES, d);
 	pp_h5_write_op(h, d);
 	pp_h5_write_process(h, d);
 	pp_h5_write_window(h, d);

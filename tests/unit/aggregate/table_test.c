@@ -68,6 +68,7 @@ static int64_t some_value(const struct pp_column *c, struct pp_intern *names)
 	case PP_TYPE_WORKER:
 		return (int64_t)chance(RANKS);
 	case PP_TYPE_I8:
+	case PP_TYPE_FLAG:
 		return (int64_t)chance(2);
 	default:
 		if (c->rule == PP_RULE_KEY)
@@ -341,10 +342,18 @@ TEST(parts_move_and_keep_their_ranks)
 /* `without` is left out: `old` and `later` have the same columns. */
 static void save(const char *path, const struct pp_table *t, const struct pp_intern *names, int without)
 {
+	int64_t step[12];
+	struct pp_worker worker[RANKS];
+	struct pp_dataset d = {.names = names, .step_number = step, .steps = 12, .worker = worker, .workers = RANKS};
 	struct pp_table some[TABLES];
 	struct pp_err err = {""};
 	struct pp_h5 h;
 	size_t n = 0;
+
+	for (int i = 0; i < 12; i++)
+		step[i] = i;
+	for (int32_t i = 0; i < RANKS; i++)
+		worker[i].rank = i;
 
 	CHECK_INT(pp_h5_create(&h, path, &err), 0);
 	pp_h5_attribute_text(&h, "format", "podprof pod dataset");
@@ -352,7 +361,7 @@ static void save(const char *path, const struct pp_table *t, const struct pp_int
 	for (int id = 0; id < TABLES; id++)
 		if (id != without)
 			some[n++] = t[id];
-	pp_h5_write_groups(&h, some, n, names);
+	pp_h5_write_groups(&h, some, n, &d);
 	CHECK_INT(pp_h5_close(&h), 0);
 	CHECK_STR(err.text, "");
 }
@@ -410,6 +419,8 @@ TEST(file_comes_back)
 	close(mkstemp(path));
 	make(t, names, 3000, -1);
 	join_parts(t, names);
+	for (size_t i = 0; i < t[TABLE_grid].rows; i++) /* a cell of zeros comes back as none */
+		((struct pp_row_grid *)t[TABLE_grid].row)[i].present = 1;
 	for (size_t i = 0; i < t[TABLE_rich].rows; i++)
 		((struct pp_row_rich *)t[TABLE_rich].row)[i].held_by = (int32_t)i;
 	save(path, t, names, TABLE_later);
