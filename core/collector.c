@@ -240,7 +240,7 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 		pp_collector_record(1);
 		atomic_store_explicit(&pp_wiped.is_rank, 1, memory_order_release);
 	}
-	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_SETTLED, memory_order_release);
+	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_DECIDED, memory_order_release);
 }
 
 /* A mark of a forked child: of a rank only if the child has given itself another number since. Asked each time after twice as many
@@ -251,7 +251,7 @@ static int is_changed(void)
 	struct pp_claim now;
 
 	if (asked >= BUSY_MARKS)
-		atomic_store_explicit(&pp_wiped.phase, PP_PHASE_SETTLED, memory_order_release);
+		atomic_store_explicit(&pp_wiped.phase, PP_PHASE_DECIDED, memory_order_release);
 	return !(asked & (asked - 1)) && born_in == getpid() && pp_claim_read_changed(&now, born);
 }
 
@@ -267,7 +267,7 @@ int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 	uint32_t idle = 0;
 	int saved = errno;
 
-	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNDECIDED)
 		return pp_collector_is_rank();
 	if (pp_rings_are_copied() && !is_abandoned) { /* made past fork's handlers: its words are wiped */
 		claim_fd = first_fd = -1;             /* left open: a child may share its parent's descriptors */
@@ -287,14 +287,14 @@ int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 		for (int i = 0; (evidence == PP_EVIDENCE_MPI || evidence == PP_EVIDENCE_GROUP) && i < 1000; i++) {
 			struct timespec ms = {0, 1000000};
 
-			if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNSETTLED)
+			if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNDECIDED)
 				break;
 			nanosleep(&ms, NULL);
 		}
 		errno = saved;
 		return pp_collector_is_rank();
 	}
-	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNSETTLED) {
+	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_UNDECIDED) {
 		if (is_abandoned) {
 			is_abandoned = 0;
 			pp_rings_revive();
@@ -354,7 +354,7 @@ int pp_collector_claim_group(int rank, int size, int own)
 		return 1;
 	}
 	/* As a child of a rank, or beside one. */
-	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_UNSETTLED, memory_order_release);
+	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_UNDECIDED, memory_order_release);
 	pp_claim_read(&launched, -1, -1);
 	if (!pp_claim_is_group(&launched, rank, size, own)) {
 		int is_whole = size > 1 && size == launched.size;
@@ -370,7 +370,7 @@ void pp_collector_abandon(void)
 	atomic_store(&pp_wiped.is_rank, 0);
 	atomic_store(&claiming, 0);
 	atomic_store(&asked_forked, 0);
-	atomic_store(&pp_wiped.phase, PP_PHASE_UNSETTLED); /* it may give itself a number */
+	atomic_store(&pp_wiped.phase, PP_PHASE_UNDECIDED); /* it may give itself a number */
 	is_abandoned = 1;
 	if (claim_fd >= 0)
 		close(claim_fd); /* a copy: the lock is the parent's and stays */

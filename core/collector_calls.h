@@ -9,8 +9,8 @@
 #include "core/ring/wiped.h"
 
 enum pp_phase {
-	PP_PHASE_UNSETTLED, /* no evidence yet: the next source call tries to claim */
-	PP_PHASE_SETTLED,   /* claimed, or known not to be the rank */
+	PP_PHASE_UNDECIDED, /* no evidence yet: the next source call tries to claim */
+	PP_PHASE_DECIDED,   /* claimed, or known not to be the rank */
 	PP_PHASE_EXITING,   /* the exit handler ran: records are counted as lost */
 };
 

@@ -169,7 +169,7 @@ static void print_message(const struct pp_control *c)
 /* Those are the ranks that this process has started, or a rank that has started this one. */
 static int others_wait(void)
 {
-	return (pp_ring_aside(pp_ring_pool.header) & (PP_ASIDE_NO_RANK | PP_ASIDE_BELOW)) != 0;
+	return (pp_ring_flags(pp_ring_pool.header) & (PP_RING_NO_RANK | PP_RING_PARENT_IS_RANK)) != 0;
 }
 
 /* Until the keeper has written the files; a keeper that never came or died is not waited for. */

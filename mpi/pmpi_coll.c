@@ -56,11 +56,11 @@ static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t r
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
 		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
-		if (scope.recording || pp_mpi_is_told(&scope, on)) {                                                               \
+		if (scope.recording || pp_mpi_feeds_pattern(&scope, on)) {                                                         \
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
 			if (scope.recording)                                                                                       \
 				pp_mpi_record(&scope, end, rc, sent, received, 0);                                                 \
-			if (pp_mpi_is_told(&scope, on))                                                                            \
+			if (pp_mpi_feeds_pattern(&scope, on))                                                                      \
 				tell(&scope, rc, sent, received);                                                                  \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \
@@ -71,11 +71,11 @@ static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t r
 	PP_PUBLIC int MPI_##symbol params                                                                                          \
 	{                                                                                                                          \
 		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
-		if (scope.recording || pp_mpi_is_told(&scope, on)) {                                                               \
+		if (scope.recording || pp_mpi_feeds_pattern(&scope, on)) {                                                         \
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
 			if (scope.recording)                                                                                       \
 				pp_tie_record(&scope, end, rc, sent, received, request, 0, -1);                                    \
-			if (pp_mpi_is_told(&scope, on))                                                                            \
+			if (pp_mpi_feeds_pattern(&scope, on))                                                                      \
 				tell(&scope, rc, sent, received);                                                                  \
 		}                                                                                                                  \
 		PP_TAIL                                                                                                            \

@@ -172,7 +172,7 @@ static inline void pp_mpi_on(struct pp_mpi_scope *s, struct pp_comm *c, uint32_t
 }
 
 /* Is the guest to be told of this collective? It is equal on all ranks of MPI_COMM_WORLD, whose order MPI keeps. */
-static inline int pp_mpi_is_told(const struct pp_mpi_scope *s, MPI_Comm handle)
+static inline int pp_mpi_feeds_pattern(const struct pp_mpi_scope *s, MPI_Comm handle)
 {
 	return __builtin_expect(atomic_load_explicit(pp_mpi_pattern, memory_order_relaxed) != 0, 0) &&
 	       handle == pp_mpi_names.world && s->comm;

@@ -242,7 +242,7 @@ static const char *scan(struct pp_keeper *k)
 	k->blind_code = opened;
 	if (opened > 0)
 		pp_keeper_make_room(&k->view);
-	pp_rings_put_aside(k->view.rings);
+	pp_rings_exclude(k->view.rings);
 	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++)
 		pp_rings_let_go(k->view.rings, i);
 	if (!k->clock_read && pp_rings_count(k->view.rings)) {

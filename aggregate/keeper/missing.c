@@ -33,7 +33,7 @@ static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *s
 			state[v->run[i].rank] = CARRIED;
 	}
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (!pp_rings_is_aside(v->rings, i) && pp_rings_header(v->rings, i)->rank >= 0 &&
+		if (!pp_rings_is_excluded(v->rings, i) && pp_rings_header(v->rings, i)->rank >= 0 &&
 		    pp_rings_header(v->rings, i)->rank < size)
 			state[pp_rings_header(v->rings, i)->rank] = HERE;
 	for (size_t i = 0; i < others; i++)
@@ -125,7 +125,7 @@ int32_t pp_missing_speaker(const struct pp_spool_view *v)
 	int32_t first = INT32_MAX;
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
-		if (!pp_rings_is_aside(v->rings, i) && pp_rings_header(v->rings, i)->rank < first)
+		if (!pp_rings_is_excluded(v->rings, i) && pp_rings_header(v->rings, i)->rank < first)
 			first = pp_rings_header(v->rings, i)->rank;
 	return pp_ranks_launched(v) > 0 && first < pp_ranks_launched(v) ? first : 0;
 }

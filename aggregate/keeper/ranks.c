@@ -18,7 +18,7 @@ int pp_ranks_has_ended(struct pp_spool_view *v, size_t ring)
 {
 	const struct pp_ring_header *h = pp_rings_header(v->rings, ring);
 
-	return pp_rings_is_aside(v->rings, ring) || is_followed(v, h) || pp_ring_state(h) == PP_RANK_ENDING ||
+	return pp_rings_is_excluded(v->rings, ring) || is_followed(v, h) || pp_ring_state(h) == PP_RANK_ENDING ||
 	       pp_watch_gone(&v->rank[ring]);
 }
 
@@ -36,10 +36,10 @@ int pp_ranks_seen(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		size_t j = 0;
 
-		while (j < i &&
-		       (pp_rings_header(v->rings, j)->rank != pp_rings_header(v->rings, i)->rank || pp_rings_is_aside(v->rings, j)))
+		while (j < i && (pp_rings_header(v->rings, j)->rank != pp_rings_header(v->rings, i)->rank ||
+		                 pp_rings_is_excluded(v->rings, j)))
 			j++;
-		seen += j == i && !pp_rings_is_aside(v->rings, i);
+		seen += j == i && !pp_rings_is_excluded(v->rings, i);
 	}
 	return seen;
 }

@@ -51,12 +51,12 @@ static void note_several_rings(const struct pp_rings *r, struct pp_capture *c, s
 		int rings = 0;
 
 		for (size_t i = 0; i < pp_rings_count(r); i++)
-			rings += pp_rings_header(r, i)->rank == c->rank[k].rank && !pp_rings_is_aside(r, i);
+			rings += pp_rings_header(r, i)->rank == c->rank[k].rank && !pp_rings_is_excluded(r, i);
 		if (rings > 1)
 			pp_notes_add(n, "rank %d was claimed by %d processes, one after the other", c->rank[k].rank, rings);
 	}
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		if (pp_rings_is_aside(r, i))
+		if (pp_rings_is_excluded(r, i))
 			pp_notes_add(n, "process %d is not one of the ranks: what it recorded is left out",
 			             pp_rings_header(r, i)->pid);
 }
@@ -68,7 +68,7 @@ static void set_status(const struct pp_rings *r, struct pp_capture *c, pp_status
 		const struct pp_ring_header *h = pp_rings_header(r, i);
 		struct pp_rank *rank = find_rank(c, h->rank);
 
-		if (rank && rank->pid == h->pid && !pp_rings_is_aside(r, i))
+		if (rank && rank->pid == h->pid && !pp_rings_is_excluded(r, i))
 			snprintf(rank->status, sizeof(rank->status), "%s", status_of(h, rank));
 	}
 }

@@ -419,7 +419,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	}
 	for (size_t i = 0; i < capture->ranks; i++)
 		map_rank(&capture->rank[i], clock, options->other_clock);
-	rc = pp_c10d_settle(capture, err);
+	rc = pp_c10d_convert(capture, err);
 	if (rc)
 		return rc;
 	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);

@@ -112,17 +112,17 @@ static void map_in_place(const struct pp_clock_map *m, int64_t *time)
 }
 
 /* From when it was told to when it was begun: its age is of another clock of the same host. */
-static void map_told(const struct pp_clock_map *m, struct pp_told *told)
+static void map_annotation(const struct pp_clock_map *m, struct pp_annotation *annotation)
 {
-	map_in_place(m, &told->time);
-	if (__builtin_sub_overflow(told->time, told->age_ns, &told->time))
-		told->time = told->age_ns > 0 ? INT64_MIN : INT64_MAX;
+	map_in_place(m, &annotation->time);
+	if (__builtin_sub_overflow(annotation->time, annotation->age_ns, &annotation->time))
+		annotation->time = annotation->age_ns > 0 ? INT64_MIN : INT64_MAX;
 }
 
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 {
-	for (size_t i = 0; i < rank->tolds; i++)
-		map_told(m, &rank->told[i]);
+	for (size_t i = 0; i < rank->annotations; i++)
+		map_annotation(m, &rank->annotation[i]);
 	if (m->pieces) {
 		pp_pieces_map_rank(m->pieces, rank);
 		return;

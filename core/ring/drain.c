@@ -86,8 +86,8 @@ static int read_header(struct pp_drain *d, const char *path, struct pp_err *err)
 	for (int i = 0; i < PP_RING_THREADS; i++)
 		h->thread[i].where.step = INT64_MIN;
 	memcpy(d->spare, h, PP_RING_HEADER_BYTES);
-	if (h->records_taken > h->records_settled)
-		d->gone = h->records_taken - h->records_settled;
+	if (h->records_taken > h->records_finalised)
+		d->gone = h->records_taken - h->records_finalised;
 	return rc;
 }
 
@@ -238,13 +238,13 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 	*ret_size = is_sane ? size : d->job_size;
 }
 
-void pp_drain_put_aside(struct pp_drain *d, uint32_t bits, uint32_t value)
+void pp_drain_set_flags(struct pp_drain *d, uint32_t bits, uint32_t value)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
-	uint32_t was = pp_ring_aside(h), now = (was & ~bits) | value;
+	uint32_t was = pp_ring_flags(h), now = (was & ~bits) | value;
 
 	if (now != was)
-		pp_ring_set_aside(h, now);
+		pp_ring_set_flags(h, now);
 }
 
 uint64_t pp_drain_gone(const struct pp_drain *d)
@@ -252,12 +252,12 @@ uint64_t pp_drain_gone(const struct pp_drain *d)
 	return d->gone;
 }
 
-void pp_drain_settle(struct pp_drain *d, uint64_t kept)
+void pp_drain_finalise(struct pp_drain *d, uint64_t kept)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 	uint64_t taken = pp_ring_records_taken(h);
 
-	pp_ring_set_records_settled(h, taken > kept ? taken - kept : 0);
+	pp_ring_set_records_finalised(h, taken > kept ? taken - kept : 0);
 }
 
 /* After this the chunk is the rank's again. */

@@ -30,8 +30,8 @@ void pp_drain_close(struct pp_drain *d);
 const struct pp_ring_header *pp_drain_header(const struct pp_drain *d);
 /* Of the header as it was opened: in its range, whatever stands there now. */
 void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_size);
-/* What the rank's process is told: pp_ring_header.aside, of which `bits` become `value`. */
-void pp_drain_put_aside(struct pp_drain *d, uint32_t bits, uint32_t value);
+/* Sets `bits` of pp_ring_header.flags to `value`; the rank's process reads them. */
+void pp_drain_set_flags(struct pp_drain *d, uint32_t bits, uint32_t value);
 
 /* Hand out what is there now; returns how many records. Ends always, whatever the file holds. */
 uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink);
@@ -40,7 +40,7 @@ uint64_t pp_drain_faults(const struct pp_drain *d);
 /* Records that another keeper had taken out of the file before this one opened it, and had not settled. */
 uint64_t pp_drain_gone(const struct pp_drain *d);
 /* What was taken so far is in a session, or not wanted, but for the last `kept` records. */
-void pp_drain_settle(struct pp_drain *d, uint64_t kept);
+void pp_drain_finalise(struct pp_drain *d, uint64_t kept);
 /* Threads whose later records are gone because the file was cut short. */
 uint64_t pp_drain_cut(const struct pp_drain *d);
 /* Used share of the chunks it may have, in percent, as the last run found it. */

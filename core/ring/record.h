@@ -144,13 +144,13 @@ struct pp_record_process {
 	uint32_t sequence_flags;                                     /* sequence << 1 | is the end of the step */
 };
 
-/* TOLD: a collective of a framework's process group. Its range has its own record, which knows neither group nor bytes. */
-struct pp_record_told {
+/* ANNOTATION: a collective of a framework's process group. Its range has its own record, which knows neither group nor bytes. */
+struct pp_record_annotation {
 	uint64_t comm; /* as in COMM records of the same rank */
 	uint64_t sent, received;
 	int64_t age_ns;    /* it was begun so long before record.tick, by CLOCK_REALTIME */
 	uint32_t sequence; /* n-th collective of the group, from 0 */
-	int32_t root;      /* world rank; -1 none, or not told */
+	int32_t root;      /* world rank; -1 none, or not reported */
 	uint16_t call;     /* row of core/source/c10d_call.def, from PP_C10D_FIRST */
 	uint16_t reserved;
 	uint32_t reserved2;
@@ -177,7 +177,7 @@ struct pp_record {
 		struct pp_record_comm comm;
 		struct pp_record_payload payload;
 		struct pp_record_process process;
-		struct pp_record_told told;
+		struct pp_record_annotation annotation;
 		struct pp_record_thread thread;
 		char text[PP_RECORD_CONT_TEXT];
 	};

@@ -174,11 +174,11 @@ enum pp_mpi_state {
 	PP_MPI_OTHER_OVER = 4,
 };
 
-enum pp_aside_bit {
-	PP_ASIDE_NO_RANK = 1, /* others are the ranks of this job, this process is none */
-	PP_ASIDE_BELOW =
-	        2, /* a process that has started this one is a rank too: it waits for the files, and perhaps for this one */
-	PP_ASIDE_LOOKED = 4, /* whether there is such a one is known */
+enum pp_ring_flag {
+	PP_RING_NO_RANK = 1, /* other processes are the ranks of this job, this one is none */
+	PP_RING_PARENT_IS_RANK =
+	        2, /* a process that started this one is a rank: it waits for the files, and perhaps for this one */
+	PP_RING_PARENT_CHECKED = 4, /* the keeper has looked for such a process */
 };
 
 struct pp_ring_header {
@@ -214,7 +214,7 @@ struct pp_ring_header {
 	struct pp_ring_name domain[PP_RING_DOMAINS];
 	struct pp_ring_name category[PP_RING_CATEGORIES];
 	_Atomic uint32_t notes_used;      /* bytes of notes[] */
-	_Atomic uint32_t aside;           /* by the keeper: bits of enum pp_aside_bit */
+	_Atomic uint32_t flags;           /* by the keeper: bits of enum pp_ring_flag */
 	uint64_t note[PP_RING_NOTES / 8]; /* rows: struct pp_ring_note */
 	_Atomic uint64_t windows_passed;  /* windows that are over, begun or not */
 	struct pp_window_row window[PP_WINDOW_ROWS];
@@ -227,14 +227,14 @@ struct pp_ring_header {
 	char coordinator_why[96];         /* why it is not a better one; whole before `coordinator` is set */
 	_Atomic uint64_t api_windows;     /* windows that the program has asked for so far: their rows are there */
 	struct pp_api_window_row api_window[PP_WINDOW_ROWS];
-	_Atomic uint32_t api_strays;   /* podprof_window_stop() without a start */
-	_Atomic uint32_t api_refused;  /* podprof_profile_steps() that could not be followed */
-	_Atomic uint32_t step_told;    /* 1: the shim marks the steps, by the rule in step_rule */
-	_Atomic uint32_t claim_beside; /* 1: another process had the number, and was less sure of it */
-	char step_rule[64];            /* "torch: DataLoader", terminated; whole before `step_told` is set */
+	_Atomic uint32_t api_strays;    /* podprof_window_stop() without a start */
+	_Atomic uint32_t api_refused;   /* podprof_profile_steps() that could not be followed */
+	_Atomic uint32_t steps_by_shim; /* 1: the shim marks the steps, by the rule in step_rule */
+	_Atomic uint32_t claim_beside;  /* 1: another process had the number, and was less sure of it */
+	char step_rule[64];             /* "torch: DataLoader", terminated; whole before `steps_by_shim` is set */
 	/* The keeper's: records of chunks that it has given back, which are no longer in this file; and those of them that are in a
 	 * session or that no window wants. The difference dies with the keeper. */
-	_Atomic uint64_t records_taken, records_settled;
+	_Atomic uint64_t records_taken, records_finalised;
 	/* Last: all before it is reserved in the file when the ring gets its name, a slot before `thread_used` covers it. */
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };
@@ -274,7 +274,7 @@ PP_RING_PUBLISHED(uint32_t, domains)        /* domain[] below it */
 PP_RING_PUBLISHED(uint32_t, categories)     /* category[] below it */
 PP_RING_PUBLISHED(uint32_t, notes_used)     /* note[] below it */
 PP_RING_PUBLISHED(uint32_t, coordinator)    /* coordinator_why */
-PP_RING_PUBLISHED(uint32_t, step_told)      /* step_rule */
+PP_RING_PUBLISHED(uint32_t, steps_by_shim)  /* step_rule */
 PP_RING_PUBLISHED(uint32_t, claim_by)       /* rank, size */
 PP_RING_PUBLISHED(uint32_t, mpi_state)
 PP_RING_PUBLISHED(uint32_t, net_wanted)
@@ -282,9 +282,9 @@ PP_RING_ALONE(int32_t, exit_status) /* `state` covers it */
 PP_RING_ALONE(uint32_t, chunk_limit)
 PP_RING_ALONE(uint32_t, recording)
 PP_RING_ALONE(uint32_t, step_marks)
-PP_RING_ALONE(uint32_t, aside) /* the keeper alone writes it */
+PP_RING_ALONE(uint32_t, flags) /* the keeper alone writes it */
 PP_RING_ALONE(uint32_t, claim_beside)
-PP_RING_ALONE(uint64_t, records_settled)
+PP_RING_ALONE(uint64_t, records_finalised)
 PP_RING_COUNTER(uint64_t, records_taken)
 PP_RING_COUNTER(uint64_t, lost_threads)
 PP_RING_COUNTER(uint32_t, signals)

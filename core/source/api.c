@@ -18,7 +18,7 @@ enum { SAY_REFUSED = 4 };
 
 _Atomic uint32_t pp_api_is_marked;
 
-int pp_emit_settle(void)
+int pp_emit_claim(void)
 {
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) == PP_PHASE_EXITING) {
 		pp_ring_lose(PP_LOSS_AFTER_EXIT);

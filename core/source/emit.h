@@ -15,7 +15,7 @@ struct pp_emit { /* the words of a range record that are not its text */
 };
 
 /* Cold half of pp_emit_wanted(): claims, or counts what comes after the end. */
-int pp_emit_settle(void) __attribute__((cold));
+int pp_emit_claim(void) __attribute__((cold));
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length) __attribute__((cold));
 /* The same at a tick that was read before. */
 void pp_emit_range_at(const struct pp_emit *e, pp_tick tick, const char *name, size_t length);
@@ -31,9 +31,9 @@ static inline int pp_emit_wanted(void)
 {
 	if (__builtin_expect(atomic_load_explicit(&pp_wiped.recording, memory_order_acquire) != 0, 1))
 		return 1;
-	if (__builtin_expect(atomic_load_explicit(&pp_wiped.phase, memory_order_relaxed) == PP_PHASE_SETTLED, 1))
+	if (__builtin_expect(atomic_load_explicit(&pp_wiped.phase, memory_order_relaxed) == PP_PHASE_DECIDED, 1))
 		return 0;
-	return pp_emit_settle();
+	return pp_emit_claim();
 }
 
 static inline void pp_emit_range(const struct pp_emit *e, const char *name, size_t length)

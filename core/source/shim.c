@@ -67,10 +67,10 @@ static void step_rule(const char *text)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
 
-	if (!pp_collector_is_rank() || !text || pp_ring_step_told(h))
+	if (!pp_collector_is_rank() || !text || pp_ring_steps_by_shim(h))
 		return;
 	snprintf(h->step_rule, sizeof(h->step_rule), "%s", text);
-	pp_ring_set_step_told(h, 1); /* the rule is whole */
+	pp_ring_set_steps_by_shim(h, 1); /* the rule is whole */
 }
 
 static void put_group(uint64_t id, uint32_t size, enum pp_comm_text what, const void *text, size_t length)
@@ -125,20 +125,20 @@ static int collective(const char *work, int64_t realtime_ns, uint64_t comm, uint
                       int32_t root)
 {
 	unsigned call = work ? pp_c10d_call_of_backend(work, strlen(work)) : 0;
-	struct pp_record r = {.kind = PP_RECORD_TOLD};
+	struct pp_record r = {.kind = PP_RECORD_ANNOTATION};
 	int saved = errno;
 
 	if (!pp_emit_wanted())
 		return 2;
 	if (!call)
 		return 1;
-	r.told = (struct pp_record_told){.comm = comm,
-	                                 .sent = sent,
-	                                 .received = received,
-	                                 .age_ns = read_clocks(&r.tick) - realtime_ns,
-	                                 .sequence = sequence,
-	                                 .root = root,
-	                                 .call = (uint16_t)call};
+	r.annotation = (struct pp_record_annotation){.comm = comm,
+	                                             .sent = sent,
+	                                             .received = received,
+	                                             .age_ns = read_clocks(&r.tick) - realtime_ns,
+	                                             .sequence = sequence,
+	                                             .root = root,
+	                                             .call = (uint16_t)call};
 	pp_ring_put(&r, NULL, 0);
 	errno = saved;
 	return 0;

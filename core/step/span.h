@@ -83,8 +83,8 @@ struct pp_memory {                                    /* one look of the keeper 
 	int pss_present;
 };
 
-struct pp_told {      /* a TOLD record: what a framework says of one of its collectives */
-	int64_t time; /* when it was begun: tick of the record until mapped, then job ns with its age taken off */
+struct pp_annotation { /* an ANNOTATION record: what a framework says of one of its collectives */
+	int64_t time;  /* when it was begun: tick of the record until mapped, then job ns with its age taken off */
 	int64_t age_ns;
 	uint64_t comm, sent, received;
 	uint32_t sequence;
@@ -153,8 +153,8 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t usages;
 	struct pp_memory *memory; /* in order of time */
 	size_t memories;
-	struct pp_told *told; /* in the order of records */
-	size_t tolds;
+	struct pp_annotation *annotation; /* in the order of records */
+	size_t annotations;
 	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
 	char step_rule[64];                      /* of the shim that marked the steps; "" the program did */
 	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */

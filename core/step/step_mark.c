@@ -44,9 +44,9 @@ int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 }
 
 /* A mark of the job, or one that the pattern of collectives told. */
-static int is_mark(const struct pp_span *span, int told)
+static int is_mark(const struct pp_span *span, int by_pattern)
 {
-	return span->kind == PP_SPAN_STEP && (span->request != 0) == told;
+	return span->kind == PP_SPAN_STEP && (span->request != 0) == by_pattern;
 }
 
 /* Of a rank whose process died and was started again there are several. */
@@ -60,7 +60,7 @@ static size_t main_threads(const struct pp_rank *rank)
 }
 
 /* The main thread where it marks steps, of several the one with most, else the thread with most marks; -1: none. */
-static int64_t marking_thread(const struct pp_rank *rank, int told)
+static int64_t marking_thread(const struct pp_rank *rank, int by_pattern)
 {
 	int one_main = main_threads(rank) < 2, best_is_main = 0;
 	int64_t best = -1;
@@ -73,7 +73,7 @@ static int64_t marking_thread(const struct pp_rank *rank, int told)
 		if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_STEP)))
 			continue;
 		for (size_t i = 0; i < thread->spans && !(marks && thread->is_main && one_main); i++)
-			marks += is_mark(&thread->span[i], told);
+			marks += is_mark(&thread->span[i], by_pattern);
 		if (marks && thread->is_main && one_main)
 			return (int64_t)t;
 		if (!marks || (best_is_main && !thread->is_main) || (best_is_main == !!thread->is_main && marks < most))
@@ -107,9 +107,9 @@ static int place_number(int64_t own, const struct pp_marks *list, int64_t highes
 
 /* Marks of podprof_step_*. Where the number does not rise, the job began to count anew: from there on numbers go on from the
  * highest one, so that every step keeps a place of its own and steps of one place are the same step on all ranks. */
-static int list_marked(const struct pp_rank *rank, int told, struct pp_marks *list, uint64_t *backwards)
+static int list_marked(const struct pp_rank *rank, int by_pattern, struct pp_marks *list, uint64_t *backwards)
 {
-	int64_t t = marking_thread(rank, told), highest = INT64_MIN, shift = 0;
+	int64_t t = marking_thread(rank, by_pattern), highest = INT64_MIN, shift = 0;
 	uint8_t flags = 0; /* of the mark before */
 
 	for (size_t i = 0; t >= 0 && i < rank->thread[t].spans; i++) {
@@ -117,7 +117,7 @@ static int list_marked(const struct pp_rank *rank, int told, struct pp_marks *li
 		struct pp_mark *last = list->marks ? &list->mark[list->marks - 1] : NULL;
 		struct pp_mark mark = {.begin = span->begin, .end = span->end};
 
-		if (!is_mark(span, told))
+		if (!is_mark(span, by_pattern))
 			continue;
 		if (last &&
 		    ((flags & PP_SPAN_CUT_END) || last->end > span->begin)) { /* step_end never came: until the next begin */
@@ -235,7 +235,7 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 
 /* Steps that the pattern of collectives told while the job ran. What was asked for before the pattern was known is in the records
  * only, and so is all behind it that was recorded without a break. Returns 1 where nothing was told. */
-static int choose_told(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
+static int choose_pattern(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const struct pp_span *newest = NULL;
 	struct pp_period_rule rule = {0};
@@ -330,7 +330,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 			         (unsigned long long)s->backwards);
 		return 0;
 	}
-	rc = marking ? 1 : choose_told(capture, list, first, last, s);
+	rc = marking ? 1 : choose_pattern(capture, list, first, last, s);
 	if (rc <= 0)
 		return rc;
 	rc = marking ? 0 : pp_range_rule_find(capture, list, &range);

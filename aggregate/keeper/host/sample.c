@@ -189,7 +189,7 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 		struct pp_sampled *r = &s->ring[i];
 		struct pp_memory *all;
 
-		if (!rank || pp_rings_is_aside(rings, i))
+		if (!rank || pp_rings_is_excluded(rings, i))
 			continue;
 		memcpy(rank->memory_note, r->note, sizeof(r->note));
 		all = r->used ? realloc(rank->memory, (rank->memories + r->used) * sizeof(*all)) : NULL;

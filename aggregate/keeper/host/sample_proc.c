@@ -117,7 +117,7 @@ static int is_rank(const struct pp_rings *rings, int pid, uint64_t start_time)
 	for (size_t i = 0; rings && i < pp_rings_count(rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(rings, i);
 
-		if (h->pid == pid && h->start_time == start_time && !pp_rings_is_aside(rings, i))
+		if (h->pid == pid && h->start_time == start_time && !pp_rings_is_excluded(rings, i))
 			return 1;
 	}
 	return 0;

@@ -30,23 +30,23 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 	size_t kept = 0;
 	uint64_t spans = 0;
 
-	for (struct pp_lane *lane = p->lanes; lane; lane = lane->next) {
-		pp_store_drop(&r->shared.store, &lane->blocks, lane, from, to);
-		spans += lane->blocks.spans;
+	for (struct pp_track *track = p->tracks; track; track = track->next) {
+		pp_store_drop(&r->shared.store, &track->blocks, track, from, to);
+		spans += track->blocks.spans;
 	}
 	for (size_t i = 0; i < p->usages; i++)
 		if (p->usage[i].time < from || p->usage[i].time > to)
 			p->usage[kept++] = p->usage[i];
 	p->usages = kept;
 	kept = 0; /* a collective is told after it began: what was told by now is of no later window */
-	for (size_t i = 0; i < p->tolds; i++)
-		if (p->told[i].time < from || p->told[i].time > to)
-			p->told[kept++] = p->told[i];
-	p->tolds = kept;
+	for (size_t i = 0; i < p->annotations; i++)
+		if (p->annotation[i].time < from || p->annotation[i].time > to)
+			p->annotation[kept++] = p->annotation[i];
+	p->annotations = kept;
 	pp_ring_losses(ring, ring->lost_before);
 	/* Spans that stay were records of the windows to come. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;
-	pp_drain_settle(ring->drain, spans);
+	pp_drain_finalise(ring->drain, spans);
 }
 
 void pp_rings_drop(struct pp_rings *r, size_t index, int64_t cut)

@@ -35,19 +35,19 @@ static int place_block(const struct pp_block *b, char *to, int movable)
 }
 
 /* Blocks become one array without being held twice. */
-static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_thread *t)
+static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_thread *t)
 {
 	struct pp_block *b;
 	const int movable = sysconf(_SC_PAGESIZE) <= 4096;
 	size_t at = 0;
 	char *all;
 
-	t->kinds = lane->kinds;
-	if (!lane->blocks.spans)
+	t->kinds = track->kinds;
+	if (!track->blocks.spans)
 		return 0;
-	b = lane->blocks.first;
+	b = track->blocks.first;
 	if (!b->next) { /* where it is: so many threads, so many mappings */
-		pp_store_pop(store, &lane->blocks);
+		pp_store_pop(store, &track->blocks);
 		t->mapped = b->bytes;
 		t->span = b->span;
 		t->spans = b->used;
@@ -64,7 +64,7 @@ static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_th
 		return -ENOMEM;
 	}
 	t->span = (struct pp_span *)all;
-	while ((b = pp_store_pop(store, &lane->blocks))) {
+	while ((b = pp_store_pop(store, &track->blocks))) {
 		int rc = place_block(b, all + at, movable);
 
 		if (rc) {
@@ -79,29 +79,29 @@ static int take_spans(struct pp_store *store, struct pp_lane *lane, struct pp_th
 }
 
 /* Threads that are over and whose spans were all evicted are nothing any more. */
-static int is_shown(const struct pp_lane *l)
+static int is_shown(const struct pp_track *l)
 {
 	return !l->over || l->blocks.spans;
 }
 
-static int take_lanes(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
+static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct pp_rank *rank)
 {
-	size_t lanes = 0, at;
+	size_t tracks = 0, at;
 	struct pp_thread *thread;
 
-	for (struct pp_lane *l = p->lanes; l; l = l->next)
-		lanes += is_shown(l);
-	if (!lanes)
+	for (struct pp_track *l = p->tracks; l; l = l->next)
+		tracks += is_shown(l);
+	if (!tracks)
 		return 0;
-	thread = realloc(rank->thread, (rank->threads + lanes) * sizeof(*thread));
+	thread = realloc(rank->thread, (rank->threads + tracks) * sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
 	rank->thread = thread;
-	memset(thread + rank->threads, 0, lanes * sizeof(*thread));
-	at = rank->threads + lanes;
+	memset(thread + rank->threads, 0, tracks * sizeof(*thread));
+	at = rank->threads + tracks;
 	rank->threads = at;
 	/* The list has the newest first. */
-	for (struct pp_lane *l = p->lanes; l; l = l->next) {
+	for (struct pp_track *l = p->tracks; l; l = l->next) {
 		struct pp_thread *t;
 		int rc;
 
@@ -162,9 +162,9 @@ static int take_usage(struct pp_pair *p, struct pp_rank *rank)
 	return 0;
 }
 
-static int take_told(const struct pp_pair *p, struct pp_rank *rank)
+static int take_annotations(const struct pp_pair *p, struct pp_rank *rank)
 {
-	struct pp_told *told;
+	struct pp_annotation *annotation;
 
 	for (uint32_t i = 0; i < p->remarks; i++) {
 		if (i < PP_REMARKS)
@@ -172,14 +172,14 @@ static int take_told(const struct pp_pair *p, struct pp_rank *rank)
 		else
 			rank->remarks++;
 	}
-	if (!p->tolds)
+	if (!p->annotations)
 		return 0;
-	told = realloc(rank->told, (rank->tolds + p->tolds) * sizeof(*told));
-	if (!told)
+	annotation = realloc(rank->annotation, (rank->annotations + p->annotations) * sizeof(*annotation));
+	if (!annotation)
 		return -ENOMEM;
-	rank->told = told;
-	memcpy(told + rank->tolds, p->told, p->tolds * sizeof(*told));
-	rank->tolds += p->tolds;
+	rank->annotation = annotation;
+	memcpy(annotation + rank->annotations, p->annotation, p->annotations * sizeof(*annotation));
+	rank->annotations += p->annotations;
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 
 	rank->ring_bytes += PP_RING_HEADER_BYTES + (uint64_t)(used < limit ? used : limit) * PP_CHUNK_BYTES;
 	rank->step_marks |= pp_ring_step_marks(h) != 0;
-	if (pp_ring_step_told(h) && !rank->step_rule[0])
+	if (pp_ring_steps_by_shim(h) && !rank->step_rule[0])
 		take_rule(h, rank);
 	if (first || open_tick < rank->open_tick)
 		rank->open_tick = open_tick;
@@ -290,11 +290,11 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	if (rank->size > c->ranks_asked)
 		c->ranks_asked = rank->size;
 	snprintf(rank->status, sizeof(rank->status), "delivered");
-	rc = take_lanes(&r->shared, &ring->pair, rank);
+	rc = take_tracks(&r->shared, &ring->pair, rank);
 	if (!rc)
 		rc = take_usage(&ring->pair, rank);
 	if (!rc)
-		rc = take_told(&ring->pair, rank);
+		rc = take_annotations(&ring->pair, rank);
 	return rc ? rc : take_comms(&ring->pair, rank);
 }
 
@@ -349,9 +349,9 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 	c.rank = calloc(r->rings + 1, sizeof(*c.rank));
 	if (!c.rank)
 		return pp_err_set(err, -ENOMEM, "no memory for %zu ranks", r->rings);
-	pp_rings_put_aside(r);
+	pp_rings_exclude(r);
 	for (size_t i = 0; i < r->rings && !rc; i++)
-		if (!pp_rings_is_aside(r, i))
+		if (!pp_rings_is_excluded(r, i))
 			rc = take_ring(r, r->ring[i], &c);
 	if (!rc)
 		rc = set_domains(r, &c);
@@ -391,7 +391,7 @@ void pp_capture_release(struct pp_capture *c)
 		free(rank->comm);
 		free(rank->usage);
 		free(rank->memory);
-		free(rank->told);
+		free(rank->annotation);
 	}
 	free(c->rank);
 	pp_intern_free(c->names);

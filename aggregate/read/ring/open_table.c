@@ -32,11 +32,11 @@ static int grow(struct pp_open_table *t)
 	return 0;
 }
 
-int pp_open_put(struct pp_open_table *t, uint64_t id, struct pp_span *span, struct pp_lane *lane)
+int pp_open_put(struct pp_open_table *t, uint64_t id, struct pp_span *span, struct pp_track *track)
 {
 	if (t->used >= PP_OPEN_MOST || (2 * (t->used + 1) > t->places && grow(t)))
 		return -1;
-	place_at(t, (struct pp_open){id, span, lane});
+	place_at(t, (struct pp_open){id, span, track});
 	t->used++;
 	return 0;
 }

@@ -11,7 +11,7 @@ enum { PP_OPEN_MOST = 65536 }; /* more open at once is a program that never ends
 struct pp_open {
 	uint64_t id;
 	struct pp_span *span; /* NULL: empty place */
-	struct pp_lane *lane;
+	struct pp_track *track;
 };
 
 struct pp_open_table {
@@ -20,7 +20,7 @@ struct pp_open_table {
 };
 
 /* 0, or -1: full or no memory. The id must not be there. */
-int pp_open_put(struct pp_open_table *t, uint64_t id, struct pp_span *span, struct pp_lane *lane);
+int pp_open_put(struct pp_open_table *t, uint64_t id, struct pp_span *span, struct pp_track *track);
 struct pp_open *pp_open_find(const struct pp_open_table *t, uint64_t id);
 void pp_open_remove(struct pp_open_table *t, struct pp_open *open);
 void pp_open_release(struct pp_open_table *t);

@@ -6,7 +6,7 @@
 
 #include "core/step/category.h"
 
-enum { DEPTH_MOST = 65536, FORGET_LANES = 256 };
+enum { DEPTH_MOST = 65536, FORGET_TRACKS = 256 };
 
 void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct pp_ring_header *header)
 {
@@ -41,12 +41,12 @@ static uint32_t intern_text(struct pp_pair *p, const char *text, size_t length)
 }
 
 /* oneDNN makes a primitive and executes it under one name, in two domains. They are two operators. */
-static int is_creation(const struct pp_lane *lane, const struct pp_record *r)
+static int is_creation(const struct pp_track *track, const struct pp_record *r)
 {
 	static const char creation[] = "dnnl::primitive::create";
 
 	return r->range.source == PP_SOURCE_ITT &&
-	       !strncmp(lane->pair->header->domain[r->range.domain].text, creation, sizeof(creation));
+	       !strncmp(track->pair->header->domain[r->range.domain].text, creation, sizeof(creation));
 }
 
 /* Out of line: its array and its branches would cost every push some instructions. */
@@ -63,7 +63,7 @@ static __attribute__((noinline)) uint32_t intern_creation(struct pp_pair *p, con
 }
 
 /* What stands behind the name is its payload, where the range has no other. Every push goes through it. */
-static inline __attribute__((always_inline)) uint32_t intern_range(struct pp_lane *lane, const struct pp_record *r,
+static inline __attribute__((always_inline)) uint32_t intern_range(struct pp_track *track, const struct pp_record *r,
                                                                    const char *text, size_t length)
 {
 	size_t plain = length;
@@ -71,13 +71,13 @@ static inline __attribute__((always_inline)) uint32_t intern_range(struct pp_lan
 	if (r->range.source == PP_SOURCE_ITT || r->range.source == PP_SOURCE_NVTX)
 		plain = pp_name_plain(text, length);
 	if (plain < length)
-		pp_payload_suffix(lane, r, text + plain + 2, length - plain - 2);
-	return is_creation(lane, r) ? intern_creation(lane->pair, text, plain) : intern_text(lane->pair, text, plain);
+		pp_payload_suffix(track, r, text + plain + 2, length - plain - 2);
+	return is_creation(track, r) ? intern_creation(track->pair, text, plain) : intern_text(track->pair, text, plain);
 }
 
-static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+static void push(struct pp_track *track, const struct pp_record *r, uint32_t name)
 {
-	struct pp_stack *s = &lane->stack[r->range.domain];
+	struct pp_stack *s = &track->stack[r->range.domain];
 	struct pp_span *span;
 
 	if (s->depth == s->room && s->depth < DEPTH_MOST) {
@@ -91,24 +91,24 @@ static void push(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
 	}
 	if (s->depth == s->room || s->skipped) {
 		s->skipped++;
-		lane->pair->lost[PP_LOSS_UNBALANCED]++;
-		pp_payload_take(lane, r, NULL);
+		track->pair->lost[PP_LOSS_UNBALANCED]++;
+		pp_payload_take(track, r, NULL);
 		return;
 	}
-	span = pp_lane_add(lane, PP_SPAN_RANGE, (int64_t)r->tick, name);
+	span = pp_track_add(track, PP_SPAN_RANGE, (int64_t)r->tick, name);
 	if (span) {
 		span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 		span->source = r->range.source;
 		span->domain = r->range.domain;
 		span->flags = PP_SPAN_OPEN;
 	}
-	pp_payload_take(lane, r, span);
+	pp_payload_take(track, r, span);
 	s->entry[s->depth++] = span;
 }
 
-static void pop(struct pp_lane *lane, const struct pp_record *r)
+static void pop(struct pp_track *track, const struct pp_record *r)
 {
-	struct pp_stack *s = &lane->stack[r->range.domain];
+	struct pp_stack *s = &track->stack[r->range.domain];
 	struct pp_span *span;
 
 	if (s->skipped) {
@@ -116,88 +116,88 @@ static void pop(struct pp_lane *lane, const struct pp_record *r)
 		return;
 	}
 	if (!s->depth) {
-		lane->pair->lost[PP_LOSS_UNBALANCED] += pp_lane_is_unbalanced(lane);
+		track->pair->lost[PP_LOSS_UNBALANCED] += pp_track_is_unbalanced(track);
 		return;
 	}
 	span = s->entry[--s->depth];
-	pp_payload_take(lane, r, span);
+	pp_payload_take(track, r, span);
 	if (span)
-		pp_lane_end_span(span, (int64_t)r->tick, 0);
+		pp_track_end_span(span, (int64_t)r->tick, 0);
 }
 
-static void start(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+static void start(struct pp_track *track, const struct pp_record *r, uint32_t name)
 {
-	struct pp_pair *p = lane->pair;
+	struct pp_pair *p = track->pair;
 	struct pp_span *span;
 
 	if (p->ranges.used >= PP_OPEN_MOST || pp_open_find(&p->ranges, r->range.id)) {
 		p->lost[PP_LOSS_UNBALANCED]++;
 		return;
 	}
-	span = pp_lane_add(lane, PP_SPAN_ASYNC, (int64_t)r->tick, name);
+	span = pp_track_add(track, PP_SPAN_ASYNC, (int64_t)r->tick, name);
 	if (!span)
 		return;
-	pp_payload_take(lane, r, span);
+	pp_payload_take(track, r, span);
 	span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 	span->source = r->range.source;
 	span->domain = r->range.domain;
 	span->comm = r->range.id;
 	span->flags = PP_SPAN_OPEN;
-	if (pp_open_put(&p->ranges, r->range.id, span, lane))
-		pp_lane_end_span(span, span->begin, PP_SPAN_CUT_END);
+	if (pp_open_put(&p->ranges, r->range.id, span, track))
+		pp_track_end_span(span, span->begin, PP_SPAN_CUT_END);
 }
 
-static void end(struct pp_lane *lane, const struct pp_record *r)
+static void end(struct pp_track *track, const struct pp_record *r)
 {
-	struct pp_open *open = pp_open_find(&lane->pair->ranges, r->range.id);
+	struct pp_open *open = pp_open_find(&track->pair->ranges, r->range.id);
 
 	if (!open) {
-		lane->pair->lost[PP_LOSS_UNBALANCED] += pp_lane_is_unbalanced(lane);
+		track->pair->lost[PP_LOSS_UNBALANCED] += pp_track_is_unbalanced(track);
 		return;
 	}
-	pp_payload_take(lane, r, open->span);
-	pp_lane_end_span(open->span, (int64_t)r->tick, 0);
-	pp_open_remove(&lane->pair->ranges, open);
+	pp_payload_take(track, r, open->span);
+	pp_track_end_span(open->span, (int64_t)r->tick, 0);
+	pp_open_remove(&track->pair->ranges, open);
 }
 
-static void end_of_step(struct pp_lane *lane, const struct pp_record *r)
+static void end_of_step(struct pp_track *track, const struct pp_record *r)
 {
-	struct pp_pair *p = lane->pair;
+	struct pp_pair *p = track->pair;
 
-	pp_lane_end_span(lane->step, (int64_t)r->tick, 0);
+	pp_track_end_span(track->step, (int64_t)r->tick, 0);
 	p->ended[p->steps_ended++ % PP_STEPS_ENDED] =
-	        (struct pp_step_ended){.number = lane->step->number, .begin = lane->step->begin, .end = lane->step->end};
+	        (struct pp_step_ended){.number = track->step->number, .begin = track->step->begin, .end = track->step->end};
 }
 
-static void step_begin(struct pp_lane *lane, const struct pp_record *r)
+static void step_begin(struct pp_track *track, const struct pp_record *r)
 {
-	if (lane->step)
-		end_of_step(lane, r);
-	lane->step = pp_lane_add(lane, PP_SPAN_STEP, (int64_t)r->tick, 0);
-	if (!lane->step)
+	if (track->step)
+		end_of_step(track, r);
+	track->step = pp_track_add(track, PP_SPAN_STEP, (int64_t)r->tick, 0);
+	if (!track->step)
 		return;
-	lane->step->number = r->step.number;
-	lane->step->flags = PP_SPAN_OPEN;
+	track->step->number = r->step.number;
+	track->step->flags = PP_SPAN_OPEN;
 	/* told by the pattern of collectives: see pp_span */
-	lane->step->request = r->step.period;
-	lane->step->sequence = r->step.known_from < UINT32_MAX ? (uint32_t)r->step.known_from : UINT32_MAX;
-	lane->step->sent = r->step.matched;
-	lane->step->received = r->step.irregular;
+	track->step->request = r->step.period;
+	track->step->sequence = r->step.known_from < UINT32_MAX ? (uint32_t)r->step.known_from : UINT32_MAX;
+	track->step->sent = r->step.matched;
+	track->step->received = r->step.irregular;
 }
 
-static void step_end(struct pp_lane *lane, const struct pp_record *r)
+static void step_end(struct pp_track *track, const struct pp_record *r)
 {
-	if (!lane->step) {
-		lane->pair->lost[PP_LOSS_UNBALANCED] += pp_lane_is_unbalanced(lane);
+	if (!track->step) {
+		track->pair->lost[PP_LOSS_UNBALANCED] += pp_track_is_unbalanced(track);
 		return;
 	}
-	end_of_step(lane, r);
-	lane->step = NULL;
+	end_of_step(track, r);
+	track->step = NULL;
 }
 
-static void instant(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+static void instant(struct pp_track *track, const struct pp_record *r, uint32_t name)
 {
-	struct pp_span *s = pp_lane_add(lane, r->kind == PP_RECORD_MARK ? PP_SPAN_MARK : PP_SPAN_COUNTER, (int64_t)r->tick, name);
+	struct pp_span *s = pp_track_add(track, r->kind == PP_RECORD_MARK ? PP_SPAN_MARK : PP_SPAN_COUNTER, (int64_t)r->tick, name);
 
 	if (!s)
 		return;
@@ -205,15 +205,15 @@ static void instant(struct pp_lane *lane, const struct pp_record *r, uint32_t na
 		s->value = r->counter.value;
 		return;
 	}
-	pp_payload_take(lane, r, s);
+	pp_payload_take(track, r, s);
 	s->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 	s->source = r->range.source;
 	s->domain = r->range.domain;
 }
 
-static uint64_t slot_losses(const struct pp_lane *lane)
+static uint64_t slot_losses(const struct pp_track *track)
 {
-	const struct pp_thread_slot *slot = &lane->pair->header->thread[lane->slot];
+	const struct pp_thread_slot *slot = &track->pair->header->thread[track->slot];
 	uint64_t lost = 0;
 
 	for (int i = 0; i < PP_RING_LOSSES; i++)
@@ -223,34 +223,34 @@ static uint64_t slot_losses(const struct pp_lane *lane)
 }
 
 /* PyTorch's ITT ranges are short, and told in windows only: one that was open when recording went off ended meanwhile. */
-static void close_told(struct pp_lane *lane)
+static void close_operators(struct pp_track *track)
 {
 	for (int i = 0; i < PP_RING_DOMAINS; i++) {
-		const char *name = lane->pair->header->domain[i].text;
+		const char *name = track->pair->header->domain[i].text;
 
-		if (lane->stack[i].depth && !strncmp(name, "PyTorch", sizeof("PyTorch")))
-			pp_stack_close(&lane->stack[i], lane->last);
+		if (track->stack[i].depth && !strncmp(name, "PyTorch", sizeof("PyTorch")))
+			pp_stack_close(&track->stack[i], track->last);
 	}
 }
 
 /* Recording was off: ranges that stay open are whole; a step (the window ends its own) has lost time that nobody knows.
  * Records were lost: which pops are missing is not known, so what is
  * open ends where the last record before the gap was. */
-static void gap(struct pp_lane *lane)
+static void gap(struct pp_track *track)
 {
-	uint64_t lost = slot_losses(lane);
+	uint64_t lost = slot_losses(track);
 
-	if (lost == lane->lost_seen) {
-		if (lane->step)
-			pp_lane_end_span(lane->step, lane->last, PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END);
-		lane->step = NULL;
-		close_told(lane);
+	if (lost == track->lost_seen) {
+		if (track->step)
+			pp_track_end_span(track->step, track->last, PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END);
+		track->step = NULL;
+		close_operators(track);
 		return;
 	}
-	lane->lost_seen = lost;
-	lane->torn = 1;
+	track->lost_seen = lost;
+	track->torn = 1;
 	for (int i = 0; i < PP_RING_DOMAINS; i++)
-		pp_stack_close(&lane->stack[i], lane->last);
+		pp_stack_close(&track->stack[i], track->last);
 }
 
 static int is_bad(const struct pp_record *r)
@@ -269,8 +269,8 @@ static int is_bad(const struct pp_record *r)
 		       r->payload.type > PP_PAYLOAD_EXT;
 	case PP_RECORD_MPI:
 		return r->mpi.end < r->tick || r->mpi.end > PP_TICK_MOST;
-	case PP_RECORD_TOLD:
-		return pp_told_is_bad(&r->told);
+	case PP_RECORD_ANNOTATION:
+		return pp_annotation_is_bad(&r->annotation);
 	default:
 		return r->kind >= PP_RECORD_KINDS || r->kind == PP_RECORD_TEXT;
 	}
@@ -322,50 +322,50 @@ static void add_usage(struct pp_pair *p, const struct pp_record *r)
 	};
 }
 
-static void one(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+static void one(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
-	struct pp_pair *p = lane->pair;
+	struct pp_pair *p = track->pair;
 
 	switch (r->kind) {
 	case PP_RECORD_PUSH:
-		push(lane, r, intern_range(lane, r, text, length));
+		push(track, r, intern_range(track, r, text, length));
 		break;
 	case PP_RECORD_POP:
-		pop(lane, r);
+		pop(track, r);
 		break;
 	case PP_RECORD_START:
-		start(lane, r, intern_range(lane, r, text, length));
+		start(track, r, intern_range(track, r, text, length));
 		break;
 	case PP_RECORD_END:
-		end(lane, r);
+		end(track, r);
 		break;
 	case PP_RECORD_MARK:
 	case PP_RECORD_COUNTER:
-		instant(lane, r, intern_text(p, text, length));
+		instant(track, r, intern_text(p, text, length));
 		break;
 	case PP_RECORD_STEP_BEGIN:
-		step_begin(lane, r);
+		step_begin(track, r);
 		break;
 	case PP_RECORD_STEP_END:
-		step_end(lane, r);
+		step_end(track, r);
 		break;
 	case PP_RECORD_MPI:
-		pp_lane_mpi(lane, r);
+		pp_track_mpi(track, r);
 		break;
 	case PP_RECORD_REQUEST:
-		pp_lane_request(lane, r);
+		pp_track_request(track, r);
 		break;
 	case PP_RECORD_COMM:
-		pp_lane_comm(lane, r, text, length);
+		pp_track_comm(track, r, text, length);
 		break;
 	case PP_RECORD_PAYLOAD:
-		pp_payload_add(lane, r, text, length);
+		pp_payload_add(track, r, text, length);
 		break;
 	case PP_RECORD_PROCESS:
 		add_usage(p, r);
 		break;
-	case PP_RECORD_TOLD:
-		pp_pair_told(p, r);
+	case PP_RECORD_ANNOTATION:
+		pp_pair_annotation(p, r);
 		break;
 	case PP_RECORD_REMARK:
 		pp_pair_remark(p, text, length);
@@ -378,7 +378,7 @@ static void one(struct pp_lane *lane, const struct pp_record *r, const char *tex
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count)
 {
 	struct pp_pair *p = context;
-	struct pp_lane *lane = p->lane[slot];
+	struct pp_track *track = p->track[slot];
 
 	p->records += count;
 	for (uint32_t i = 0; i < count; i++) {
@@ -399,26 +399,26 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 		i += r.more;
 		if (r.kind == PP_RECORD_THREAD_END) {
 			pp_pair_succeeded(p, slot, &r.thread);
-			lane = NULL;
+			track = NULL;
 			continue;
 		}
-		if (!lane)
-			lane = pp_lane_new(p, slot);
-		if (!lane) {
+		if (!track)
+			track = pp_track_new(p, slot);
+		if (!track) {
 			p->lost[PP_LOSS_NO_THREAD]++;
 			continue;
 		}
 		if (r.kind == PP_RECORD_GAP)
-			gap(lane);
+			gap(track);
 		last = r.kind == PP_RECORD_MPI ? (int64_t)r.mpi.end : (int64_t)r.tick;
-		if ((int64_t)r.tick < lane->first)
-			lane->first = (int64_t)r.tick;
-		if (last > lane->last)
-			lane->last = last;
-		one(lane, &r, text, length);
+		if ((int64_t)r.tick < track->first)
+			track->first = (int64_t)r.tick;
+		if (last > track->last)
+			track->last = last;
+		one(track, &r, text, length);
 	}
 	if (p->shared->store.bytes > p->shared->store.buffer)
 		pp_store_evict(&p->shared->store);
-	if (p->emptied >= FORGET_LANES)
+	if (p->emptied >= FORGET_TRACKS)
 		pp_pair_forget(p);
 }

@@ -19,8 +19,8 @@ struct pp_stack { /* open pushes of one thread and domain */
 	uint32_t skipped; /* pushes above the deepest that is kept */
 };
 
-struct pp_lane { /* one thread of a ring, as long as it lived */
-	struct pp_lane *next;
+struct pp_track { /* one thread of a ring, as long as it lived */
+	struct pp_track *next;
 	struct pp_pair *pair;
 	uint32_t slot, tid;
 	int is_main;
@@ -49,14 +49,14 @@ struct pp_read_shared { /* what all rings of one pp_rings use */
 struct pp_pair { /* one ring */
 	struct pp_read_shared *shared;
 	const struct pp_ring_header *header;
-	struct pp_lane *lanes;                 /* newest first */
-	struct pp_lane *lane[PP_RING_THREADS]; /* of the slot's thread now */
+	struct pp_track *tracks;                 /* newest first */
+	struct pp_track *track[PP_RING_THREADS]; /* of the slot's thread now */
 	struct pp_open_table ranges, requests;
 	struct pp_comm_table comms;
 	struct pp_usage *usage;
 	size_t usages, usages_room;
-	struct pp_told *told;
-	size_t tolds, tolds_room;
+	struct pp_annotation *annotation;
+	size_t annotations, annotations_room;
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
 	uint32_t remarks; /* those, and others for which there was no room */
 	uint64_t records;
@@ -79,47 +79,47 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 void pp_pair_ended(void *context, uint32_t slot);
 /* The same, read in the records: the slot says by now who came after it. */
 void pp_pair_succeeded(struct pp_pair *p, uint32_t slot, const struct pp_record_thread *was);
-/* Lane of the slot's thread from now on; NULL: no memory. */
-struct pp_lane *pp_lane_new(struct pp_pair *p, uint32_t slot);
+/* Track of the slot's thread from now on; NULL: no memory. */
+struct pp_track *pp_track_new(struct pp_pair *p, uint32_t slot);
 void pp_stack_close(struct pp_stack *s, int64_t end);
-/* Close what is still open of the lane, at its last tick. */
-void pp_lane_close(struct pp_lane *lane, int thread_ended);
+/* Close what is still open of the track, at its last tick. */
+void pp_track_close(struct pp_track *track, int thread_ended);
 
 /* Is an end without a begin, or a begin without an end, a fault of the program? Not where records were lost, nor where a rank
  * records in windows only: ranges are open at their edges. */
-int pp_lane_is_unbalanced(const struct pp_lane *lane);
+int pp_track_is_unbalanced(const struct pp_track *track);
 
-/* The same for all lanes of a ring; a range or request may end on another thread than the one it began on. */
+/* The same for all tracks of a ring; a range or request may end on another thread than the one it began on. */
 void pp_pair_close(struct pp_pair *p);
 
-/* New span of the lane, begin = end = `begin`; NULL: no memory, counted. */
-struct pp_span *pp_lane_add(struct pp_lane *lane, enum pp_span_kind kind, int64_t begin, uint32_t name);
-void pp_lane_end_span(struct pp_span *s, int64_t end, uint8_t flags);
-void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r);
-void pp_lane_request(struct pp_lane *lane, const struct pp_record *r);
-void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
+/* New span of the track, begin = end = `begin`; NULL: no memory, counted. */
+struct pp_span *pp_track_add(struct pp_track *track, enum pp_span_kind kind, int64_t begin, uint32_t name);
+void pp_track_end_span(struct pp_span *s, int64_t end, uint8_t flags);
+void pp_track_mpi(struct pp_track *track, const struct pp_record *r);
+void pp_track_request(struct pp_track *track, const struct pp_record *r);
+void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char *text, size_t length);
 
 /* NVTX payloads as numbers or text; the header, where their schemas are, may be hostile and change under our eyes. */
 enum { PP_PAYLOAD_TEXT = 1024 };
 
 /* A PAYLOAD record with its bytes: kept until the record of the same tick comes. */
-void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char *bytes, size_t length);
+void pp_payload_add(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length);
 /* What was kept for the record `r` becomes part of the span; NULL: it is lost. */
-void pp_payload_take(struct pp_lane *lane, const struct pp_record *r, struct pp_span *span);
+void pp_payload_take(struct pp_track *track, const struct pp_record *r, struct pp_span *span);
 /* A text that stood behind the name of the record: kept in the same way, unless the record has a payload of its own. */
-void pp_payload_suffix(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length);
+void pp_payload_suffix(struct pp_track *track, const struct pp_record *r, const char *text, size_t length);
 /* "name=value, name=value" of a flat struct, a number, a text, else "N bytes 0x...". `to` has PP_PAYLOAD_TEXT bytes. */
 size_t pp_payload_text(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
                        char *to);
 
-/* TOLD records of a ring, the oldest go where there are too many; one that no shim writes is bad. */
-int pp_told_is_bad(const struct pp_record_told *t);
-void pp_pair_told(struct pp_pair *p, const struct pp_record *r);
+/* ANNOTATION records of a ring; above a limit the oldest are dropped. is_bad: no shim writes such a one. */
+int pp_annotation_is_bad(const struct pp_record_annotation *t);
+void pp_pair_annotation(struct pp_pair *p, const struct pp_record *r);
 /* REMARK: each text once. */
 void pp_pair_remark(struct pp_pair *p, const char *text, size_t length);
 void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text);
 /* Bytes of a range's name before what PyTorch puts behind it: ", seq = 3, sizes = [[2]]". */
 size_t pp_name_plain(const char *text, size_t length);
 
-/* Lanes of threads that are over and have no span any more. */
+/* Tracks of threads that are over and have no span any more. */
 void pp_pair_forget(struct pp_pair *p);

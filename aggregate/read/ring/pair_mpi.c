@@ -62,33 +62,33 @@ static void fill(struct pp_span *s, const struct pp_record *r)
 }
 
 /* Before the call's own span: it begins with it and ends later, so the order by begin, end descending holds. */
-static void open_request(struct pp_lane *lane, const struct pp_record *r, uint32_t name)
+static void open_request(struct pp_track *track, const struct pp_record *r, uint32_t name)
 {
-	struct pp_open_table *t = &lane->pair->requests;
+	struct pp_open_table *t = &track->pair->requests;
 	struct pp_open *old = pp_open_find(t, r->mpi.request);
 	struct pp_span *s;
 
 	if (old) {
-		pp_lane_end_span(old->span, (int64_t)r->tick, PP_SPAN_CUT_END);
+		pp_track_end_span(old->span, (int64_t)r->tick, PP_SPAN_CUT_END);
 		pp_open_remove(t, old);
 	}
-	s = pp_lane_add(lane, PP_SPAN_REQUEST, (int64_t)r->tick, name);
+	s = pp_track_add(track, PP_SPAN_REQUEST, (int64_t)r->tick, name);
 	if (!s)
 		return;
 	fill(s, r);
 	s->flags |= PP_SPAN_OPEN;
-	if (pp_open_put(t, r->mpi.request, s, lane))
-		pp_lane_end_span(s, (int64_t)r->mpi.end, PP_SPAN_CUT_END);
+	if (pp_open_put(t, r->mpi.request, s, track))
+		pp_track_end_span(s, (int64_t)r->mpi.end, PP_SPAN_CUT_END);
 }
 
-void pp_lane_mpi(struct pp_lane *lane, const struct pp_record *r)
+void pp_track_mpi(struct pp_track *track, const struct pp_record *r)
 {
-	uint32_t name = name_of_call(lane->pair->shared, r->mpi.call);
+	uint32_t name = name_of_call(track->pair->shared, r->mpi.call);
 	struct pp_span *s;
 
 	if (r->mpi.request)
-		open_request(lane, r, name);
-	s = pp_lane_add(lane, PP_SPAN_MPI, (int64_t)r->tick, name);
+		open_request(track, r, name);
+	s = pp_track_add(track, PP_SPAN_MPI, (int64_t)r->tick, name);
 	if (!s)
 		return;
 	fill(s, r);
@@ -101,9 +101,9 @@ static uint8_t end_flags(uint16_t flags)
 	return (uint8_t)((flags & PP_MPI_CANCELLED ? PP_SPAN_FAILED : 0) | (flags & PP_MPI_FREED ? PP_SPAN_CUT_END : 0));
 }
 
-void pp_lane_request(struct pp_lane *lane, const struct pp_record *r)
+void pp_track_request(struct pp_track *track, const struct pp_record *r)
 {
-	struct pp_open_table *t = &lane->pair->requests;
+	struct pp_open_table *t = &track->pair->requests;
 	struct pp_open *open = pp_open_find(t, r->request.request);
 	struct pp_span *s;
 
@@ -115,22 +115,22 @@ void pp_lane_request(struct pp_lane *lane, const struct pp_record *r)
 		s->peer = r->request.peer;
 	if (r->request.received)
 		s->received = r->request.received;
-	pp_lane_end_span(s, (int64_t)r->tick, (uint8_t)(span_flags(r->request.flags) | end_flags(r->request.flags)));
+	pp_track_end_span(s, (int64_t)r->tick, (uint8_t)(span_flags(r->request.flags) | end_flags(r->request.flags)));
 	pp_open_remove(t, open);
 }
 
-void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
-	struct pp_comm *c = pp_comm_table_put(&lane->pair->comms, r->comm.comm);
+	struct pp_comm *c = pp_comm_table_put(&track->pair->comms, r->comm.comm);
 
 	if (!c) {
-		lane->pair->lost[PP_LOSS_EVICTED]++; /* no memory */
+		track->pair->lost[PP_LOSS_EVICTED]++; /* no memory */
 		return;
 	}
 	if (r->comm.is_name == PP_COMM_FILE || r->comm.is_name == PP_COMM_WINDOW || r->comm.is_name == PP_COMM_UNKNOWN)
 		c->kind = r->comm.is_name;
 	if (r->comm.is_name) {
-		c->name = pp_intern_put(lane->pair->shared->names, text, length);
+		c->name = pp_intern_put(track->pair->shared->names, text, length);
 		return;
 	}
 	c->size = r->comm.size;
@@ -143,5 +143,5 @@ void pp_lane_comm(struct pp_lane *lane, const struct pp_record *r, const char *t
 	if (c->member)
 		memcpy(c->member, text, length);
 	else
-		lane->pair->lost[PP_LOSS_EVICTED]++;
+		track->pair->lost[PP_LOSS_EVICTED]++;
 }

@@ -323,44 +323,44 @@ static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t m
 	*bits = intern(p, text, n + 2 + m);
 }
 
-void pp_payload_add(struct pp_lane *lane, const struct pp_record *r, const char *bytes, size_t length)
+void pp_payload_add(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length)
 {
-	struct pp_pair *p = lane->pair;
+	struct pp_pair *p = track->pair;
 	char text[PP_PAYLOAD_TEXT];
 	uint64_t bits = 0;
 
-	if (lane->payload_tick != r->tick)
-		lane->payload_type = PP_PAYLOAD_NONE;
-	lane->payload_tick = r->tick;
+	if (track->payload_tick != r->tick)
+		track->payload_type = PP_PAYLOAD_NONE;
+	track->payload_tick = r->tick;
 	if (r->payload.type == PP_PAYLOAD_EXT)
 		bits = intern(p, text, pp_payload_text(p->header, &r->payload, bytes, length, text));
 	else if (length <= sizeof(bits) && r->payload.type < PP_PAYLOAD_EXT)
 		memcpy(&bits, bytes, length);
 	else
 		return;
-	append(p, &lane->payload_type, &lane->payload, r->payload.type, bits);
+	append(p, &track->payload_type, &track->payload, r->payload.type, bits);
 }
 
-void pp_payload_suffix(struct pp_lane *lane, const struct pp_record *r, const char *text, size_t length)
+void pp_payload_suffix(struct pp_track *track, const struct pp_record *r, const char *text, size_t length)
 {
 	uint64_t bits;
 
-	if (lane->payload_type != PP_PAYLOAD_NONE && lane->payload_tick == r->tick)
+	if (track->payload_type != PP_PAYLOAD_NONE && track->payload_tick == r->tick)
 		return;
-	lane->payload_type = PP_PAYLOAD_NONE;
-	bits = intern(lane->pair, text, length < PP_PAYLOAD_TEXT ? length : PP_PAYLOAD_TEXT - 1);
+	track->payload_type = PP_PAYLOAD_NONE;
+	bits = intern(track->pair, text, length < PP_PAYLOAD_TEXT ? length : PP_PAYLOAD_TEXT - 1);
 	if (!bits)
 		return;
-	lane->payload_tick = r->tick;
-	lane->payload = bits;
-	lane->payload_type = PP_PAYLOAD_EXT;
+	track->payload_tick = r->tick;
+	track->payload = bits;
+	track->payload_type = PP_PAYLOAD_EXT;
 }
 
-void pp_payload_take(struct pp_lane *lane, const struct pp_record *r, struct pp_span *span)
+void pp_payload_take(struct pp_track *track, const struct pp_record *r, struct pp_span *span)
 {
-	if (lane->payload_type == PP_PAYLOAD_NONE)
+	if (track->payload_type == PP_PAYLOAD_NONE)
 		return;
-	if (span && lane->payload_tick == r->tick)
-		append(lane->pair, &span->payload_type, &span->payload, lane->payload_type, lane->payload);
-	lane->payload_type = PP_PAYLOAD_NONE;
+	if (span && track->payload_tick == r->tick)
+		append(track->pair, &span->payload_type, &span->payload, track->payload_type, track->payload);
+	track->payload_type = PP_PAYLOAD_NONE;
 }

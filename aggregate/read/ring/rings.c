@@ -146,30 +146,30 @@ static int is_displaced(const struct pp_ring *ring, const struct pp_ring *by)
 	return claim_of(by) == PP_CLAIM_MEMBER && claim_of(ring) < PP_CLAIM_MEMBER && size == 1 && others > 1;
 }
 
-void pp_rings_put_aside(struct pp_rings *r)
+void pp_rings_exclude(struct pp_rings *r)
 {
 	int any = 0;
 
 	for (size_t i = 0; i < r->rings; i++)
 		any |= may_displace(r->ring[i]);
 	for (size_t i = 0; i < r->rings; i++) {
-		int is_aside = 0;
+		int is_excluded = 0;
 
-		for (size_t k = 0; any && k < r->rings && claim_of(r->ring[i]) < PP_CLAIM_MEMBER && !is_aside; k++)
-			is_aside = is_displaced(r->ring[i], r->ring[k]);
-		pp_drain_put_aside(r->ring[i]->drain, PP_ASIDE_NO_RANK, is_aside ? PP_ASIDE_NO_RANK : 0);
+		for (size_t k = 0; any && k < r->rings && claim_of(r->ring[i]) < PP_CLAIM_MEMBER && !is_excluded; k++)
+			is_excluded = is_displaced(r->ring[i], r->ring[k]);
+		pp_drain_set_flags(r->ring[i]->drain, PP_RING_NO_RANK, is_excluded ? PP_RING_NO_RANK : 0);
 	}
 }
 
-int pp_rings_is_aside(const struct pp_rings *r, size_t index)
+int pp_rings_is_excluded(const struct pp_rings *r, size_t index)
 {
-	return (pp_ring_aside(pp_rings_header(r, index)) & PP_ASIDE_NO_RANK) != 0;
+	return (pp_ring_flags(pp_rings_header(r, index)) & PP_RING_NO_RANK) != 0;
 }
 
 static int has_rank(const struct pp_rings *r, int pid)
 {
 	for (size_t i = 0; i < r->rings; i++)
-		if (pp_rings_header(r, i)->pid == pid && !pp_rings_is_aside(r, i))
+		if (pp_rings_header(r, i)->pid == pid && !pp_rings_is_excluded(r, i))
 			return 1;
 	return 0;
 }
@@ -177,14 +177,14 @@ static int has_rank(const struct pp_rings *r, int pid)
 void pp_rings_let_go(struct pp_rings *r, size_t index)
 {
 	const struct pp_ring_header *h = pp_rings_header(r, index);
-	uint32_t told = PP_ASIDE_LOOKED;
+	uint32_t flags = PP_RING_PARENT_CHECKED;
 	int pid = h->pid;
 
-	if (pp_ring_state(h) != PP_RANK_ENDING || pp_ring_aside(h) & PP_ASIDE_LOOKED || h->pid_space != pp_proc_pid_space())
+	if (pp_ring_state(h) != PP_RANK_ENDING || pp_ring_flags(h) & PP_RING_PARENT_CHECKED || h->pid_space != pp_proc_pid_space())
 		return;
 	for (int up = 0; up < UP_MOST && (pid = pp_proc_parent(pid)) > 1; up++)
-		told |= has_rank(r, pid) ? PP_ASIDE_BELOW : 0;
-	pp_drain_put_aside(r->ring[index]->drain, told, told);
+		flags |= has_rank(r, pid) ? PP_RING_PARENT_IS_RANK : 0;
+	pp_drain_set_flags(r->ring[index]->drain, flags, flags);
 }
 
 uint64_t pp_rings_records(const struct pp_rings *r)
@@ -216,8 +216,8 @@ const struct pp_step_ended *pp_rings_step(const struct pp_rings *r, size_t index
 void pp_rings_begin_within(struct pp_rings *r)
 {
 	for (size_t i = 0; i < r->rings; i++)
-		for (struct pp_lane *lane = r->ring[i]->pair.lanes; lane; lane = lane->next)
-			lane->torn = 1;
+		for (struct pp_track *track = r->ring[i]->pair.tracks; track; track = track->next)
+			track->torn = 1;
 }
 
 uint64_t pp_rings_bytes(const struct pp_rings *r)
@@ -236,7 +236,7 @@ int64_t pp_rings_first_tick(const struct pp_rings *r)
 			continue;
 		if (!first || (int64_t)h->open_tick < first)
 			first = (int64_t)h->open_tick;
-		for (const struct pp_lane *l = r->ring[i]->pair.lanes; l; l = l->next)
+		for (const struct pp_track *l = r->ring[i]->pair.tracks; l; l = l->next)
 			if (l->first > 0 && l->first < first)
 				first = l->first;
 	}

@@ -21,11 +21,11 @@ int pp_rings_open(struct pp_rings *r, const char *path, struct pp_err *err);
 void pp_rings_private(struct pp_rings *r);
 /* Rings of processes that are no ranks: another one is surer to be that rank, or they took themselves for the only one of a job of
  * several. They have started the ranks, or help one. Again after rings were opened: the others may come later. */
-void pp_rings_put_aside(struct pp_rings *r);
+void pp_rings_exclude(struct pp_rings *r);
 /* A rank that ends waits for its files. One whose parent (or a process above that) is a rank too does not: that one waits for them,
  * and perhaps for its child before. Looked at once, when the rank ends. */
 void pp_rings_let_go(struct pp_rings *r, size_t index);
-int pp_rings_is_aside(const struct pp_rings *r, size_t index);
+int pp_rings_is_excluded(const struct pp_rings *r, size_t index);
 uint64_t pp_rings_records(const struct pp_rings *r); /* drained so far, of all rings */
 size_t pp_rings_count(const struct pp_rings *r);
 const struct pp_ring_header *pp_rings_header(const struct pp_rings *r, size_t index);

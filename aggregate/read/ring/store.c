@@ -112,50 +112,50 @@ static void unlink_age(struct pp_store *s, struct pp_block *b)
 }
 
 /* This and charge() out of line: inlined, each call of pp_store_add() would save registers for them. */
-static __attribute__((noinline)) struct pp_block *next_block(struct pp_store *s, struct pp_blocks *lane_blocks,
-                                                             struct pp_lane *lane)
+static __attribute__((noinline)) struct pp_block *next_block(struct pp_store *s, struct pp_blocks *track_blocks,
+                                                             struct pp_track *track)
 {
-	struct pp_block *b = lane_blocks->last, *n = make(s, b ? BLOCK_BYTES : FIRST_BYTES);
+	struct pp_block *b = track_blocks->last, *n = make(s, b ? BLOCK_BYTES : FIRST_BYTES);
 
 	if (!n)
 		return NULL;
-	n->lane = lane;
+	n->track = track;
 	n->older = s->newest;
 	*(s->newest ? &s->newest->newer : &s->oldest) = n;
 	s->newest = n;
-	*(b ? &b->next : &lane_blocks->first) = n;
-	lane_blocks->last = n;
+	*(b ? &b->next : &track_blocks->first) = n;
+	track_blocks->last = n;
 	return n;
 }
 
-struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane)
+struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track)
 {
-	struct pp_block *b = lane_blocks->last;
+	struct pp_block *b = track_blocks->last;
 	struct pp_span *span;
 
 	if (!b || b->used == b->room) {
-		b = next_block(s, lane_blocks, lane);
+		b = next_block(s, track_blocks, track);
 		if (!b)
 			return NULL;
 	}
 	span = &b->span[b->used++];
 	if (b->used > b->paid)
 		charge(s, b);
-	lane_blocks->spans++;
+	track_blocks->spans++;
 	memset(span, 0, sizeof(*span));
 	return span;
 }
 
-struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks)
+struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *track_blocks)
 {
-	struct pp_block *b = lane_blocks->first;
+	struct pp_block *b = track_blocks->first;
 
 	if (!b)
 		return NULL;
-	lane_blocks->first = b->next;
+	track_blocks->first = b->next;
 	if (!b->next)
-		lane_blocks->last = NULL;
-	lane_blocks->spans -= b->used;
+		track_blocks->last = NULL;
+	track_blocks->spans -= b->used;
 	unlink_age(s, b);
 	s->bytes -= b->charged;
 	return b;
@@ -172,10 +172,10 @@ static void give_back(struct pp_store *s, struct pp_block *b)
 	}
 }
 
-/* The lane's first block, which is not its last. */
+/* The track's first block, which is not its last. */
 static void evict_block(struct pp_store *s, struct pp_block *b)
 {
-	struct pp_blocks *blocks = pp_lane_blocks(b->lane);
+	struct pp_blocks *blocks = pp_track_blocks(b->track);
 	uint64_t records = 0;
 	int64_t end = INT64_MIN;
 
@@ -188,14 +188,14 @@ static void evict_block(struct pp_store *s, struct pp_block *b)
 			end = old->end > end ? old->end : end;
 			continue;
 		}
-		moved = pp_store_add(s, blocks, b->lane);
+		moved = pp_store_add(s, blocks, b->track);
 		if (moved)
 			*moved = *old;
-		pp_lane_moved(b->lane, old, moved);
+		pp_track_moved(b->track, old, moved);
 	}
-	pp_lane_evicted(b->lane, records, end);
+	pp_track_evicted(b->track, records, end);
 	if (!blocks->first)
-		pp_lane_emptied(b->lane);
+		pp_track_emptied(b->track);
 	give_back(s, b);
 }
 
@@ -210,30 +210,30 @@ static void free_spare(struct pp_store *s)
 	}
 }
 
-static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_lane *lane, const struct pp_span *old)
+static void keep_span(struct pp_store *s, struct pp_blocks *blocks, struct pp_track *track, const struct pp_span *old)
 {
-	struct pp_span *moved = pp_store_add(s, blocks, lane);
+	struct pp_span *moved = pp_store_add(s, blocks, track);
 
 	if (moved)
 		*moved = *old;
 	if (old->flags & PP_SPAN_OPEN)
-		pp_lane_moved(lane, old, moved);
+		pp_track_moved(track, old, moved);
 	else if (!moved)
-		pp_lane_evicted(lane, pp_store_records(old), old->end);
+		pp_track_evicted(track, pp_store_records(old), old->end);
 }
 
-void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t from, int64_t to)
+void pp_store_drop(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track, int64_t from, int64_t to)
 {
-	struct pp_block *first = lane_blocks->first, *b, *next;
+	struct pp_block *first = track_blocks->first, *b, *next;
 
 	/* All are out before what stays is written anew, so that a block is never read and filled at once. */
-	while (pp_store_pop(s, lane_blocks))
+	while (pp_store_pop(s, track_blocks))
 		;
 	for (b = first; b; b = next) {
 		next = b->next;
 		for (uint32_t i = 0; i < b->used; i++)
 			if ((b->span[i].flags & PP_SPAN_OPEN) || b->span[i].end < from || b->span[i].end > to)
-				keep_span(s, lane_blocks, lane, &b->span[i]);
+				keep_span(s, track_blocks, track, &b->span[i]);
 		give_back(s, b);
 	}
 	if (s->spare && s->spare->next)
@@ -250,9 +250,9 @@ void pp_store_evict(struct pp_store *s)
 	/* Up to what was the newest: moved spans may make blocks of their own, which must not be visited again. */
 	while (b && b != end && s->bytes - (s->spare ? s->spare->bytes : 0) > s->buffer) {
 		struct pp_block *newer = b->newer;
-		struct pp_blocks *blocks = pp_lane_blocks(b->lane);
+		struct pp_blocks *blocks = pp_track_blocks(b->track);
 
-		if (b == blocks->first && (b != blocks->last || pp_lane_over(b->lane))) {
+		if (b == blocks->first && (b != blocks->last || pp_track_over(b->track))) {
 			if (s->spare)
 				free_spare(s);
 			evict_block(s, b);

@@ -11,12 +11,12 @@ enum {
 	PP_SPAN_OPEN = 128, /* in pp_span.flags, inside the store only: the end is not known yet */
 };
 
-struct pp_lane; /* pair.h */
+struct pp_track; /* pair.h */
 
 struct pp_block {
-	struct pp_block *older, *newer; /* of all lanes, by age */
-	struct pp_block *next;          /* of this lane */
-	struct pp_lane *lane;
+	struct pp_block *older, *newer; /* of all tracks, by age */
+	struct pp_block *next;          /* of this track */
+	struct pp_track *track;
 	size_t bytes;   /* of the mapping */
 	size_t charged; /* of them: a large block's all, of a thread's first one the pages in use */
 	uint32_t used, room;
@@ -24,7 +24,7 @@ struct pp_block {
 	struct pp_span *span; /* [room], a mapping of its own: whole pages, filled to the end before the next block begins */
 };
 
-struct pp_blocks { /* one lane's */
+struct pp_blocks { /* one track's */
 	struct pp_block *first, *last;
 	size_t spans;
 };
@@ -45,24 +45,24 @@ static inline unsigned pp_store_records(const struct pp_span *s)
 	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_ASYNC || s->kind == PP_SPAN_STEP ? 2 : 1;
 }
 
-/* Room for one more span of the lane, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
-struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane);
-/* Evict until the buffer is kept. Open spans move to the lane's last block: pp_lane_moved() is told; the others are
- * counted by pp_lane_evicted(). */
+/* Room for one more span of the track, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
+struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track);
+/* Evict until the buffer is kept. Open spans move to the track's last block: pp_track_moved() is told; the others are
+ * counted by pp_track_evicted(). */
 void pp_store_evict(struct pp_store *s);
-/* Closed spans of the lane that ended in [from, to] go, open ones stay: pp_lane_moved() is told. */
-void pp_store_drop(struct pp_store *s, struct pp_blocks *lane_blocks, struct pp_lane *lane, int64_t from, int64_t to);
-/* Take the lane's first block out, to be freed by pp_block_free(); NULL: none is left. */
-struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *lane_blocks);
+/* Closed spans of the track that ended in [from, to] go, open ones stay: pp_track_moved() is told. */
+void pp_store_drop(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track, int64_t from, int64_t to);
+/* Take the track's first block out, to be freed by pp_block_free(); NULL: none is left. */
+struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *track_blocks);
 void pp_block_free(struct pp_block *block);
 void pp_store_release(struct pp_store *s);
 
-/* What the store asks and tells the owner of its spans: lane.c. */
-int pp_lane_over(const struct pp_lane *lane);
-struct pp_blocks *pp_lane_blocks(struct pp_lane *lane);
+/* What the store asks and tells the owner of its spans: track.c. */
+int pp_track_over(const struct pp_track *track);
+struct pp_blocks *pp_track_blocks(struct pp_track *track);
 /* Closed spans of that many records are gone, the last ended at `end`. */
-void pp_lane_evicted(struct pp_lane *lane, uint64_t records, int64_t end);
+void pp_track_evicted(struct pp_track *track, uint64_t records, int64_t end);
 /* An open span stands elsewhere now; NULL: it is lost. */
-void pp_lane_moved(struct pp_lane *lane, const struct pp_span *old, struct pp_span *moved);
+void pp_track_moved(struct pp_track *track, const struct pp_span *old, struct pp_span *moved);
 /* The last span of a thread that is over is gone. */
-void pp_lane_emptied(struct pp_lane *lane);
+void pp_track_emptied(struct pp_track *track);

@@ -11,7 +11,7 @@
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 
-uint16_t c10d_word(unsigned call)
+uint16_t c10d_operation(unsigned call)
 {
 	switch (call) {
 	case C10D_ALLREDUCE_COALESCED:
@@ -59,7 +59,7 @@ static struct c10d_name meaning(const char *text, size_t length)
 	}
 	if (length > 5 && !memcmp(text, "gloo:", 5)) {
 		call = pp_c10d_call_of_backend(text, length);
-		return (struct c10d_name){call ? C10D_WORK : C10D_NOTHING, c10d_word(call)};
+		return (struct c10d_name){call ? C10D_WORK : C10D_NOTHING, c10d_operation(call)};
 	}
 	if (length > 5 && (!memcmp(text, "nccl:", 5) || !memcmp(text, "xccl:", 5)))
 		return (struct c10d_name){C10D_ENQUEUE, 0};
@@ -132,7 +132,7 @@ static int look_at_thread(struct c10d *c, uint32_t t)
 
 		if (what == C10D_NOTHING || what == C10D_AROUND)
 			continue;
-		if (what == C10D_WORK && call && c10d_is_peer_to_peer(call->word) && span->begin <= call->span->end)
+		if (what == C10D_WORK && call && c10d_is_peer_to_peer(call->operation) && span->begin <= call->span->end)
 			call->inner = span;
 		else if (what == C10D_WORK && add_work(c, t, span))
 			return -ENOMEM;
@@ -155,7 +155,7 @@ static int look_at_thread(struct c10d *c, uint32_t t)
 		call->span = span;
 		call->done = C10D_UNKNOWN;
 		call->thread = t;
-		call->word = c10d_word(c10d_name_of(c, span)->call);
+		call->operation = c10d_operation(c10d_name_of(c, span)->call);
 	}
 	return 0;
 }
@@ -201,10 +201,10 @@ static void count_call(struct c10d *c, const struct c10d_call *call)
 	n->calls++;
 	if (c10d_is_peer_to_peer(call->span->call))
 		return;
-	if (!call->told) {
+	if (!call->annotation) {
 		n->untold++;
-		n->mute += !c->rank->tolds;
-	} else if ((class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT) && call->told->root < 0) {
+		n->mute += !c->rank->annotations;
+	} else if ((class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT) && call->annotation->root < 0) {
 		n->rootless++;
 	}
 	if (call->done == C10D_UNKNOWN) {
@@ -241,7 +241,7 @@ static void part_from_call(const struct c10d_call *call)
 static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 {
 	struct pp_span *s = call->span;
-	const struct pp_told *told = call->told;
+	const struct pp_annotation *annotation = call->annotation;
 	struct c10d_extra *extra;
 	uint32_t number = c10d_name_of(c, s)->call;
 
@@ -249,14 +249,14 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 	s->category = 0;
 	s->flags &= PP_SPAN_CUT_END;
 	s->call = (uint16_t)number;
-	s->comm = told ? told->comm : 0;
-	s->sent = told ? told->sent : 0;
-	s->received = told ? told->received : 0;
-	s->sequence = told ? told->sequence : 0;
-	s->peer = told && told->root >= 0 ? told->root : -1;
+	s->comm = annotation ? annotation->comm : 0;
+	s->sent = annotation ? annotation->sent : 0;
+	s->received = annotation ? annotation->received : 0;
+	s->sequence = annotation ? annotation->sequence : 0;
+	s->peer = annotation && annotation->root >= 0 ? annotation->root : -1;
 	s->request = request;
 	s->wait_end = 0;
-	if (told && told->root == c->rank->rank)
+	if (annotation && annotation->root == c->rank->rank)
 		s->flags |= PP_SPAN_IS_ROOT;
 	count_call(c, call);
 	if (request && call->inner)
@@ -321,7 +321,7 @@ static int place(struct c10d *c)
 	return rc;
 }
 
-static int settle_rank(struct c10d *c)
+static int convert_rank(struct c10d *c)
 {
 	uint32_t request = last_request(c->rank);
 	int rc = 0;
@@ -334,7 +334,7 @@ static int settle_rank(struct c10d *c)
 		qsort(c->work, c->works, sizeof(*c->work), compare_work);
 	if (rc == 0)
 		rc = c10d_part(c);
-	c10d_tell(c);
+	c10d_annotate(c);
 	if (rc == 0)
 		rc = c10d_end(c);
 	for (size_t i = 0; rc == 0 && i < c->calls; i++)
@@ -344,7 +344,7 @@ static int settle_rank(struct c10d *c)
 	return rc ? rc : place(c);
 }
 
-int pp_c10d_settle(struct pp_capture *capture, struct pp_err *err)
+int pp_c10d_convert(struct pp_capture *capture, struct pp_err *err)
 {
 	uint32_t count = pp_intern_count(capture->names);
 	int any = 0, rc = 0;
@@ -353,7 +353,7 @@ int pp_c10d_settle(struct pp_capture *capture, struct pp_err *err)
 	for (size_t r = 0; name && any && rc == 0 && r < capture->ranks; r++) {
 		struct c10d c = {.rank = &capture->rank[r], .name = name, .names = count, .texts = capture->names};
 
-		rc = settle_rank(&c);
+		rc = convert_rank(&c);
 		free(c.call);
 		free(c.work);
 		free(c.extra);

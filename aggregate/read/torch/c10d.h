@@ -7,4 +7,4 @@
 #include "core/step/span.h"
 
 /* 0, or -ENOMEM: the capture is then to be released only. */
-int pp_c10d_settle(struct pp_capture *c, struct pp_err *err);
+int pp_c10d_convert(struct pp_capture *c, struct pp_err *err);

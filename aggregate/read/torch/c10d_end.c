@@ -10,7 +10,7 @@ enum { QUEUES_MOST = 256 };
 
 struct queue { /* calls of one group and word, in order; comm 0: of which group is not known */
 	uint64_t comm;
-	uint16_t word;
+	uint16_t operation;
 	uint32_t first, last; /* index + 1, 0: none */
 };
 
@@ -27,14 +27,14 @@ struct ends {
 	struct guess *guess; /* [threads] */
 };
 
-static struct queue *queue_of(struct ends *e, uint64_t comm, uint16_t word)
+static struct queue *queue_of(struct ends *e, uint64_t comm, uint16_t operation)
 {
 	for (size_t i = 0; i < e->queues; i++)
-		if (e->queue[i].comm == comm && e->queue[i].word == word)
+		if (e->queue[i].comm == comm && e->queue[i].operation == operation)
 			return &e->queue[i];
 	if (e->queues == QUEUES_MOST)
 		return NULL;
-	e->queue[e->queues] = (struct queue){.comm = comm, .word = word};
+	e->queue[e->queues] = (struct queue){.comm = comm, .operation = operation};
 	return &e->queue[e->queues++];
 }
 
@@ -48,7 +48,7 @@ static void fill_queues(struct ends *e)
 		call->next = 0;
 		if (call->enqueued || c10d_is_peer_to_peer(c10d_name_of(e->c, call->span)->call))
 			continue;
-		q = queue_of(e, call->told ? call->told->comm : 0, call->word);
+		q = queue_of(e, call->annotation ? call->annotation->comm : 0, call->operation);
 		if (!q)
 			continue;
 		if (q->last)
@@ -72,7 +72,7 @@ static struct c10d_call *take(struct ends *e, const struct c10d_work *w, int *re
 		struct queue *q = &e->queue[i];
 		struct c10d_call *call = q->first ? &e->c->call[q->first - 1] : NULL;
 
-		if (!call || q->word != w->word || call->span->begin > w->begin ||
+		if (!call || q->operation != w->operation || call->span->begin > w->begin ||
 		    (guess->comm && q->comm && q->comm != guess->comm))
 			continue;
 		candidates++;
@@ -99,11 +99,11 @@ static void guess_threads(struct ends *e)
 		int sure;
 		const struct c10d_call *call = take(e, &e->c->work[i], &sure);
 
-		if (!call || !sure || !call->told)
+		if (!call || !sure || !call->annotation)
 			continue;
 		if (!guess->votes)
-			guess->leads = call->told->comm;
-		guess->votes += guess->leads == call->told->comm ? 1 : -1;
+			guess->leads = call->annotation->comm;
+		guess->votes += guess->leads == call->annotation->comm ? 1 : -1;
 	}
 	for (size_t t = 0; t < e->c->rank->threads; t++)
 		e->guess[t].comm = e->guess[t].votes ? e->guess[t].leads : 0;

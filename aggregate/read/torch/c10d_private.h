@@ -25,19 +25,19 @@ enum c10d_what { /* a range is, by its name */
 
 struct c10d_name {
 	uint8_t what;  /* enum c10d_what */
-	uint16_t call; /* CALL: of it; WORK: c10d_word() of it */
+	uint16_t call; /* CALL: of it; WORK: c10d_operation() of it */
 };
 
 #define C10D_UNKNOWN INT64_MIN
 
 struct c10d_call {
 	struct pp_span *span;
-	const struct pp_told *told; /* NULL: nobody told */
-	int64_t done;               /* when it was complete; C10D_UNKNOWN */
-	size_t request_at;          /* 1 + its request in extra[]; 0: none */
+	const struct pp_annotation *annotation; /* NULL: nobody told */
+	int64_t done;                           /* when it was complete; C10D_UNKNOWN */
+	size_t request_at;                      /* 1 + its request in extra[]; 0: none */
 	uint32_t thread;
 	uint32_t next;         /* of its queue, index + 1 */
-	uint16_t word;         /* what its backend calls it, as c10d_word() */
+	uint16_t operation;    /* what its backend calls it, as c10d_operation() */
 	uint8_t enqueued;      /* its end is on a device */
 	struct pp_span *inner; /* send, recv: the backend's range, on the same thread; NULL */
 };
@@ -45,7 +45,7 @@ struct c10d_call {
 struct c10d_work {
 	int64_t begin, end;
 	uint32_t thread;
-	uint16_t word;
+	uint16_t operation;
 	uint8_t is_cut; /* its end was not seen */
 };
 
@@ -80,14 +80,14 @@ static inline int c10d_is_peer_to_peer(unsigned call)
 }
 
 /* Calls of the same word stand for each other: gloo runs reduce_scatter as all_reduce. */
-uint16_t c10d_word(unsigned call);
+uint16_t c10d_operation(unsigned call);
 /* The list, which may have moved, with room for one more of `size` bytes behind its `n`; NULL: no memory, and `list` stays. */
 void *c10d_grow(void *list, size_t n, size_t *room, size_t size);
 /* A group whose sequence numbers go back was made again under its old name: its second life is a group of its own, in rank->comm
  * too. In the order of records, which no clock changes. -ENOMEM. */
 int c10d_part(struct c10d *c);
 /* call[].told. Sorts rank->told. */
-void c10d_tell(struct c10d *c);
+void c10d_annotate(struct c10d *c);
 /* call[].done. -ENOMEM. */
 int c10d_end(struct c10d *c);
 /* What waits: calls of their own, in extra[]. -ENOMEM. */

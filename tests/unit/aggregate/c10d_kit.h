@@ -26,24 +26,24 @@ static inline struct pp_span *add_itt(struct pp_capture *c, size_t r, uint32_t t
 }
 
 /* At `time`, as it was told `age` later. */
-static inline struct pp_told *add_told(struct pp_capture *c, size_t r, uint64_t comm, uint32_t sequence, const char *work,
-                                       int64_t time, int64_t age)
+static inline struct pp_annotation *add_told(struct pp_capture *c, size_t r, uint64_t comm, uint32_t sequence, const char *work,
+                                             int64_t time, int64_t age)
 {
 	struct pp_rank *rank = &c->rank[r];
-	struct pp_told *told;
+	struct pp_annotation *annotation;
 
-	if (!rank->told)
-		rank->told = calloc(MADE_SPANS, sizeof(*rank->told));
-	told = &rank->told[rank->tolds++];
-	*told = (struct pp_told){.time = time,
-	                         .age_ns = age,
-	                         .comm = comm,
-	                         .sequence = sequence,
-	                         .sent = 100 * (uint64_t)(sequence + 1),
-	                         .received = 100 * (uint64_t)(sequence + 1),
-	                         .root = -1,
-	                         .call = (uint16_t)pp_c10d_call_of_backend(work, strlen(work))};
-	return told;
+	if (!rank->annotation)
+		rank->annotation = calloc(MADE_SPANS, sizeof(*rank->annotation));
+	annotation = &rank->annotation[rank->annotations++];
+	*annotation = (struct pp_annotation){.time = time,
+	                                     .age_ns = age,
+	                                     .comm = comm,
+	                                     .sequence = sequence,
+	                                     .sent = 100 * (uint64_t)(sequence + 1),
+	                                     .received = 100 * (uint64_t)(sequence + 1),
+	                                     .root = -1,
+	                                     .call = (uint16_t)pp_c10d_call_of_backend(work, strlen(work))};
+	return annotation;
 }
 
 /* One all_reduce of GROUP_A: begun on the main thread, told, done on gloo's thread `t`. */
@@ -59,7 +59,7 @@ static inline void settle(struct pp_capture *c)
 {
 	struct pp_err err = {""};
 
-	CHECK_INT(pp_c10d_settle(c, &err), 0);
+	CHECK_INT(pp_c10d_convert(c, &err), 0);
 	for (size_t r = 0; r < c->ranks; r++)
 		for (size_t t = 0; t < c->rank[r].threads; t++) {
 			const struct pp_thread *thread = &c->rank[r].thread[t];

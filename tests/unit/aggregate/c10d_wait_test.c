@@ -169,11 +169,11 @@ TEST(a_wall_clock_that_jumped)
 	struct pp_capture c = told_by_a_bad_clock(40, 0, 10000000);
 
 	for (size_t i = 0; i < 20; i++) /* told when the clock had gone back 3 ms */
-		c.rank[0].told[i].time += 3000000;
-	c.rank[0].told[39].age_ns = INT64_MIN;
-	c.rank[0].told[38].age_ns = -5;
-	c.rank[0].told[37].time = INT64_MAX;
-	c.rank[0].told[36].comm = 0;
+		c.rank[0].annotation[i].time += 3000000;
+	c.rank[0].annotation[39].age_ns = INT64_MIN;
+	c.rank[0].annotation[38].age_ns = -5;
+	c.rank[0].annotation[37].time = INT64_MAX;
+	c.rank[0].annotation[36].comm = 0;
 	settle(&c);
 	CHECK_INT(c.rank[0].c10d.untold, 24);
 	for (int i = 0; i < 40; i++) {
@@ -218,14 +218,14 @@ TEST(thrown_by_dice)
 						s->end = s[-1].end;
 				}
 			for (int i = 0; i < 100; i++) {
-				struct pp_told *told =
+				struct pp_annotation *annotation =
 				        add_told(&m.capture, r, (uint64_t)(rand_r(&seed) % 4), (uint32_t)(rand_r(&seed) % 9),
 				                 rand_r(&seed) % 3 ? "gloo:all_reduce" : "gloo:broadcast",
 				                 (int64_t)(rand_r(&seed) % 4000), ages[rand_r(&seed) % 6]);
 
-				told->root = (int32_t)(rand_r(&seed) % 4) - 1;
+				annotation->root = (int32_t)(rand_r(&seed) % 4) - 1;
 				if (rand_r(&seed) % 20 == 0)
-					told->time = rand_r(&seed) % 2 ? INT64_MAX : INT64_MIN;
+					annotation->time = rand_r(&seed) % 2 ? INT64_MAX : INT64_MIN;
 			}
 		}
 		build(&m);
@@ -277,7 +277,7 @@ TEST(beside_a_long_one)
 	free(c.rank[0].thread[1].span);
 	c.rank[0].thread[0].span = calloc(3 * MANY + 4, sizeof(struct pp_span));
 	c.rank[0].thread[1].span = calloc(MANY + 4, sizeof(struct pp_span));
-	c.rank[0].told = calloc(MANY, sizeof(struct pp_told));
+	c.rank[0].annotation = calloc(MANY, sizeof(struct pp_annotation));
 	add_itt(&c, 0, 0, "backward", 0, 100 * MANY + 200);
 	add_itt(&c, 0, 0, "c10d::broadcast_", 5, 9);
 	add_itt(&c, 0, 1, "gloo:broadcast", 8, 100 * MANY + 150);

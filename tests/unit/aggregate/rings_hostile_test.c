@@ -101,13 +101,13 @@ static void throw_framework(struct maker *m, pp_tick tick)
 	} else if (!dice(4)) {
 		static const int64_t age[] = {0, -1, 500, 50000, INT64_MAX, INT64_MIN, (int64_t)1 << 61};
 
-		r.kind = PP_RECORD_TOLD;
-		r.told = (struct pp_record_told){.comm = dice(4),
-		                                 .sent = dice(8) ? dice(1000) : UINT64_MAX,
-		                                 .age_ns = age[dice(7)],
-		                                 .sequence = dice(4) ? dice(5) : UINT32_MAX,
-		                                 .root = dice(3) ? -1 : (int32_t)(dice(3) - 1),
-		                                 .call = (uint16_t)(PP_C10D_FIRST + dice(40))};
+		r.kind = PP_RECORD_ANNOTATION;
+		r.annotation = (struct pp_record_annotation){.comm = dice(4),
+		                                             .sent = dice(8) ? dice(1000) : UINT64_MAX,
+		                                             .age_ns = age[dice(7)],
+		                                             .sequence = dice(4) ? dice(5) : UINT32_MAX,
+		                                             .root = dice(3) ? -1 : (int32_t)(dice(3) - 1),
+		                                             .call = (uint16_t)(PP_C10D_FIRST + dice(40))};
 		text = "";
 	} else if (!dice(6)) {
 		r.kind = PP_RECORD_REMARK;
@@ -154,7 +154,7 @@ static void analyse(struct pp_capture *c, int write)
 	        .capture = c, .steps = &steps, .attr = &attr, .dataset = &d, .logdir = path_of("out"), .session = "s"};
 
 	pp_clock_map_rank(&clock, &c->rank[0]);
-	CHECK_INT(pp_c10d_settle(c, &err), 0);
+	CHECK_INT(pp_c10d_convert(c, &err), 0);
 	check_order(c);
 	CHECK_INT(pp_steps_find(c, 0, 0, &steps, &err), 0);
 	CHECK_INT(pp_attr_rank(&c->rank[0], 0, &steps, 1, c->names, &attr, &err), 0);
@@ -197,7 +197,7 @@ TEST(fuzz)
 		maker_thread(&m, 1, 11);
 		put_note(&m);
 		memset(m.header->step_rule, (int)dice(256), sizeof(m.header->step_rule));
-		m.header->step_told = dice(2);
+		m.header->steps_by_shim = dice(2);
 		snprintf(m.header->domain[1].text, sizeof(m.header->domain[1].text), "PyTorch");
 		for (int i = 0; i < 1200; i++) {
 			int kind = 1 + (int)dice(13);

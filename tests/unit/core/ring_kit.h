@@ -30,7 +30,7 @@ static inline int kit_open(uint64_t ring_bytes)
 	if (pp_pool_publish(&pp_ring_pool, &err) || pp_drain_open(pp_ring_pool.path, 0, &kit_drain, &err))
 		goto fail;
 	pp_tick_init();
-	atomic_store(&pp_wiped.phase, PP_PHASE_SETTLED);
+	atomic_store(&pp_wiped.phase, PP_PHASE_DECIDED);
 	atomic_store(&pp_wiped.recording, 1);
 	return 1;
 fail:

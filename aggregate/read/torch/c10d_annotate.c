@@ -19,9 +19,9 @@ struct drift {
 	int64_t age;
 };
 
-static int compare_told(const void *a, const void *b)
+static int compare_annotations(const void *a, const void *b)
 {
-	const struct pp_told *x = a, *y = b;
+	const struct pp_annotation *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
@@ -44,46 +44,47 @@ static size_t begun_by(const struct c10d *c, int64_t time)
 	return low;
 }
 
-static int64_t apart(const struct pp_span *span, int64_t time)
+static int64_t distance(const struct pp_span *span, int64_t time)
 {
 	return time < span->begin ? span->begin - time : time > span->end ? time - span->end : 0;
 }
 
 /* Of the calls that may be meant: of the same word first, then the nearest, then the latest; NULL: none. */
-static struct c10d_call *meant(const struct c10d *c, const struct pp_told *told, const struct drift *d)
+static struct c10d_call *meant(const struct c10d *c, const struct pp_annotation *annotation, const struct drift *d)
 {
-	int64_t middle = told->time + d->low + (d->high - d->low) / 2;
+	int64_t middle = annotation->time + d->low + (d->high - d->low) / 2;
 	struct c10d_call *best = NULL;
-	size_t at = begun_by(c, told->time + d->high);
+	size_t at = begun_by(c, annotation->time + d->high);
 
 	for (size_t looked = 0; at-- > 0 && looked < LOOK_BACK; looked++) {
 		struct c10d_call *call = &c->call[at];
-		int agrees = call->word == c10d_word(told->call);
+		int agrees = call->operation == c10d_operation(annotation->call);
 
-		if (call->span->end < told->time + d->low || c10d_is_peer_to_peer(c10d_name_of(c, call->span)->call))
+		if (call->span->end < annotation->time + d->low || c10d_is_peer_to_peer(c10d_name_of(c, call->span)->call))
 			continue;
-		if (!best || (agrees && best->word != c10d_word(told->call)) ||
-		    (agrees == (best->word == c10d_word(told->call)) && apart(call->span, middle) < apart(best->span, middle)))
+		if (!best || (agrees && best->operation != c10d_operation(annotation->call)) ||
+		    (agrees == (best->operation == c10d_operation(annotation->call)) &&
+		     distance(call->span, middle) < distance(best->span, middle)))
 			best = call;
 	}
 	return best;
 }
 
-static void widen(struct drift *d, const struct pp_told *told)
+static void widen(struct drift *d, const struct pp_annotation *annotation)
 {
-	if (d->age < 0 || told->age_ns < d->age) { /* it was told at another time */
-		d->low = -READING_NS - told->age_ns / PER_RATE;
-		d->high = READING_NS + told->age_ns / PER_RATE;
+	if (d->age < 0 || annotation->age_ns < d->age) { /* it was told at another time */
+		d->low = -READING_NS - annotation->age_ns / PER_RATE;
+		d->high = READING_NS + annotation->age_ns / PER_RATE;
 	} else {
-		d->low -= (told->age_ns - d->age) / PER_RATE;
-		d->high += (told->age_ns - d->age) / PER_RATE;
+		d->low -= (annotation->age_ns - d->age) / PER_RATE;
+		d->high += (annotation->age_ns - d->age) / PER_RATE;
 	}
-	d->age = told->age_ns;
+	d->age = annotation->age_ns;
 }
 
-static void narrow(struct drift *d, const struct pp_told *told, const struct pp_span *span)
+static void narrow(struct drift *d, const struct pp_annotation *annotation, const struct pp_span *span)
 {
-	int64_t low = span->begin - told->time - READING_NS, high = span->end - told->time + READING_NS;
+	int64_t low = span->begin - annotation->time - READING_NS, high = span->end - annotation->time + READING_NS;
 
 	if (low > d->low)
 		d->low = low;
@@ -134,9 +135,9 @@ int c10d_part(struct c10d *c)
 	struct group group[GROUPS_MOST];
 	uint32_t groups = 0, agains = 0;
 
-	for (size_t i = 0; i < c->rank->tolds; i++) {
-		struct pp_told *told = &c->rank->told[i];
-		uint64_t id = told->comm, again;
+	for (size_t i = 0; i < c->rank->annotations; i++) {
+		struct pp_annotation *annotation = &c->rank->annotation[i];
+		uint64_t id = annotation->comm, again;
 		uint32_t g = 0;
 		int is_new;
 
@@ -146,41 +147,41 @@ int c10d_part(struct c10d *c)
 			continue;
 		if (g == groups)
 			group[groups++] = (struct group){.id = id};
-		is_new = told->sequence < group[g].last;
-		group[g].last = told->sequence;
+		is_new = annotation->sequence < group[g].last;
+		group[g].last = annotation->sequence;
 		group[g].times += (uint32_t)is_new;
 		if (!group[g].times || !id)
 			continue;
 		again = (id ^ group[g].times * 0x9e3779b97f4a7c15u) | 1;
-		told->comm = agains < AGAIN_MOST ? again : 0;
+		annotation->comm = agains < AGAIN_MOST ? again : 0;
 		if (is_new && agains++ < AGAIN_MOST && add_again(c, id, again, group[g].times) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-void c10d_tell(struct c10d *c)
+void c10d_annotate(struct c10d *c)
 {
 	struct pp_rank *rank = c->rank;
 	struct drift d = {.age = -1};
 
-	if (!rank->tolds)
+	if (!rank->annotations)
 		return;
-	qsort(rank->told, rank->tolds, sizeof(*rank->told), compare_told);
-	for (size_t i = rank->tolds; i-- > 0;) {
-		const struct pp_told *told = &rank->told[i];
+	qsort(rank->annotation, rank->annotations, sizeof(*rank->annotation), compare_annotations);
+	for (size_t i = rank->annotations; i-- > 0;) {
+		const struct pp_annotation *annotation = &rank->annotation[i];
 		struct c10d_call *call;
 
 		/* Only a clock that was set meanwhile tells before it began. */
-		if (told->age_ns < 0 || told->age_ns > TIME_MOST || told->time > TIME_MOST || told->time < -TIME_MOST ||
-		    !told->comm)
+		if (annotation->age_ns < 0 || annotation->age_ns > TIME_MOST || annotation->time > TIME_MOST ||
+		    annotation->time < -TIME_MOST || !annotation->comm)
 			continue;
-		widen(&d, told);
-		call = meant(c, told, &d);
+		widen(&d, annotation);
+		call = meant(c, annotation, &d);
 		if (!call)
 			continue;
-		narrow(&d, told, call->span);
-		call->told = told; /* of several the first */
-		call->word = c10d_word(told->call);
+		narrow(&d, annotation, call->span);
+		call->annotation = annotation; /* of several the first */
+		call->operation = c10d_operation(annotation->call);
 	}
 }

@@ -7,8 +7,8 @@ static void put_told(struct maker *m, pp_tick tick, uint16_t call, int64_t age, 
 {
 	struct pp_record r = {
 	        .tick = tick,
-	        .kind = PP_RECORD_TOLD,
-	        .told = {.comm = 5, .sent = sent, .received = 8, .age_ns = age, .sequence = 3, .root = -1, .call = call}};
+	        .kind = PP_RECORD_ANNOTATION,
+	        .annotation = {.comm = 5, .sent = sent, .received = 8, .age_ns = age, .sequence = 3, .root = -1, .call = call}};
 
 	maker_put(m, 0, &r, NULL, 0);
 }
@@ -20,7 +20,7 @@ static void put_remark(struct maker *m, const char *text)
 	maker_put(m, 0, &r, text, (uint32_t)strlen(text));
 }
 
-TEST(told)
+TEST(annotation)
 {
 	struct pp_clock_map map = {.tick0 = 1000, .num = 1};
 	struct maker m;
@@ -35,17 +35,17 @@ TEST(told)
 	put_told(&m, 3004, UINT16_MAX, 0, 64);
 	put_told(&m, 3005, PP_C10D_FIRST + 1, 0, (uint64_t)-4);
 	snprintf(m.header->step_rule, sizeof(m.header->step_rule), "torch: DataLoader");
-	m.header->step_told = 1;
+	m.header->steps_by_shim = 1;
 	c = finished(&m);
-	CHECK_INT(c.rank[0].tolds, 3);
+	CHECK_INT(c.rank[0].annotations, 3);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_BAD_RECORD], 3);
 	CHECK_STR(c.rank[0].step_rule, "torch: DataLoader");
-	CHECK_INT(c.rank[0].told[0].sent, 64);
-	CHECK_INT(c.rank[0].told[0].sequence, 3);
+	CHECK_INT(c.rank[0].annotation[0].sent, 64);
+	CHECK_INT(c.rank[0].annotation[0].sequence, 3);
 	pp_clock_map_rank(&map, &c.rank[0]);
-	CHECK_INT(c.rank[0].told[0].time, 2000 - 700);
-	CHECK(c.rank[0].told[1].time == INT64_MAX);
-	CHECK(c.rank[0].told[2].time == 2002 - INT64_MAX);
+	CHECK_INT(c.rank[0].annotation[0].time, 2000 - 700);
+	CHECK(c.rank[0].annotation[1].time == INT64_MAX);
+	CHECK(c.rank[0].annotation[2].time == 2002 - INT64_MAX);
 	pp_capture_release(&c);
 }
 
@@ -60,9 +60,9 @@ TEST(too_many)
 	for (int i = 0; i < MANY; i++)
 		put_told(&m, 3000 + (pp_tick)i, PP_C10D_FIRST + 1, 0, 1);
 	c = finished(&m);
-	CHECK_INT(c.rank[0].tolds, (1 << 17) + 1);
+	CHECK_INT(c.rank[0].annotations, (1 << 17) + 1);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_EVICTED], 1 << 17);
-	CHECK_INT(c.rank[0].told[c.rank[0].tolds - 1].time, 3000 + MANY - 1);
+	CHECK_INT(c.rank[0].annotation[c.rank[0].annotations - 1].time, 3000 + MANY - 1);
 	CHECK_STR(c.rank[0].step_rule, "");
 	pp_capture_release(&c);
 }
@@ -87,7 +87,7 @@ TEST(remarks)
 	put_remark(&m, "five");
 	put_remark(&m, "six");
 	memset(m.header->step_rule, 0xff, sizeof(m.header->step_rule)); /* not terminated, no text */
-	m.header->step_told = 1;
+	m.header->steps_by_shim = 1;
 	c = finished(&m);
 	CHECK_INT(c.rank[0].remarks, 6);
 	CHECK_STR(c.rank[0].remark[0], "this torch has no recorder");
@@ -153,7 +153,7 @@ int main(void)
 {
 	if (rings_kit_begin())
 		return 1;
-	told();
+	annotation();
 	too_many();
 	remarks();
 	names_with_sizes();

@@ -10,41 +10,41 @@
 enum { MOST = 1 << 18 }; /* more are no window that anybody looks at */
 #define BYTES_MOST ((uint64_t)1 << 62)
 
-int pp_told_is_bad(const struct pp_record_told *t)
+int pp_annotation_is_bad(const struct pp_record_annotation *t)
 {
 	return t->call < PP_C10D_FIRST || !pp_mpi_call_is_known(t->call) || t->sent > BYTES_MOST || t->received > BYTES_MOST;
 }
 
 static int make_room(struct pp_pair *p)
 {
-	size_t room = p->tolds_room ? p->tolds_room * 2 : 64;
-	struct pp_told *told;
+	size_t room = p->annotations_room ? p->annotations_room * 2 : 64;
+	struct pp_annotation *annotation;
 
-	if (p->tolds < p->tolds_room)
+	if (p->annotations < p->annotations_room)
 		return 0;
-	if (p->tolds >= MOST) {
+	if (p->annotations >= MOST) {
 		p->lost[PP_LOSS_EVICTED] += MOST / 2;
-		p->tolds = MOST / 2;
-		memmove(p->told, p->told + MOST / 2, (MOST / 2) * sizeof(*p->told));
+		p->annotations = MOST / 2;
+		memmove(p->annotation, p->annotation + MOST / 2, (MOST / 2) * sizeof(*p->annotation));
 		return 0;
 	}
-	told = realloc(p->told, room * sizeof(*told));
-	if (!told)
+	annotation = realloc(p->annotation, room * sizeof(*annotation));
+	if (!annotation)
 		return -1;
-	p->told = told;
-	p->tolds_room = room;
+	p->annotation = annotation;
+	p->annotations_room = room;
 	return 0;
 }
 
-void pp_pair_told(struct pp_pair *p, const struct pp_record *r)
+void pp_pair_annotation(struct pp_pair *p, const struct pp_record *r)
 {
-	const struct pp_record_told *t = &r->told;
+	const struct pp_record_annotation *t = &r->annotation;
 
 	if (make_room(p)) {
 		p->lost[PP_LOSS_EVICTED]++;
 		return;
 	}
-	p->told[p->tolds++] = (struct pp_told){
+	p->annotation[p->annotations++] = (struct pp_annotation){
 	        .time = (int64_t)r->tick,
 	        .age_ns = t->age_ns,
 	        .comm = t->comm,
