@@ -1,7 +1,7 @@
 /* Wrappers of collectives, blocking and nonblocking. Called by the application as MPI_X or PMPI_X. */
 #include <errno.h>
 
-#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_topo.h"
 #include "mpi/pmpi_type.h"
 
@@ -74,7 +74,7 @@ static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t r
 		if (scope.recording || pp_mpi_feeds_pattern(&scope, on)) {                                                         \
 			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
 			if (scope.recording)                                                                                       \
-				pp_tie_record(&scope, end, rc, sent, received, request, 0, -1);                                    \
+				pp_correlation_record(&scope, end, rc, sent, received, request, 0, -1);                            \
 			if (pp_mpi_feeds_pattern(&scope, on))                                                                      \
 				tell(&scope, rc, sent, received);                                                                  \
 		}                                                                                                                  \

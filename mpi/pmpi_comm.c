@@ -252,11 +252,11 @@ static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
 	uint64_t seed, key;
 
 	/* a member of another world has a session of its own: this side alone has to agree */
-	if (b.by == PP_COMM_BY_MEETING && b.from && has_stranger(c))
+	if (b.by == PP_COMM_BY_RENDEZVOUS && b.from && has_stranger(c))
 		b.by = PP_COMM_BY_SEQUENCE;
 	if (b.by == PP_COMM_BY_SEQUENCE)
 		b.number = b.sequence;
-	if (b.by == PP_COMM_BY_MEETING)
+	if (b.by == PP_COMM_BY_RENDEZVOUS)
 		b.from = 0;
 	if (b.by == PP_COMM_BY_NOBODY) {
 		b.from = (uint64_t)world_rank;
@@ -264,7 +264,7 @@ static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
 	}
 	seed = mix(mix(b.from) + ((uint64_t)b.by << 40 | (uint64_t)c->kind << 32 | b.number) + 1);
 	key = hash_members(c->members, c->member_count, seed + (c->inter ? 2 : 1));
-	if (b.by == PP_COMM_BY_TAG || b.by == PP_COMM_BY_MEETING)
+	if (b.by == PP_COMM_BY_TAG || b.by == PP_COMM_BY_RENDEZVOUS)
 		key += number(key);
 	key = mix(key);
 	return key + !key;

@@ -36,11 +36,11 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 
 /* What makes the id of a communicator, besides its members: what all of them know without a message. */
 enum pp_comm_by {
-	PP_COMM_BY_NAME,     /* `number` alone: the communicators that MPI makes */
-	PP_COMM_BY_SEQUENCE, /* the number of the collective of `from` that made it: MPI orders those, whatever threads do */
-	PP_COMM_BY_TAG,      /* a collective of its own members only: `from`, the tag `number`, and the n-th with these */
-	PP_COMM_BY_MEETING,  /* two groups that do not know one another's communicators: the tag, and the n-th with it */
-	PP_COMM_BY_NOBODY,   /* met first in use: nobody knows which of the others' it is, so it is like none */
+	PP_COMM_BY_NAME,       /* `number` alone: the communicators that MPI makes */
+	PP_COMM_BY_SEQUENCE,   /* the number of the collective of `from` that made it: MPI orders those, whatever threads do */
+	PP_COMM_BY_TAG,        /* a collective of its own members only: `from`, the tag `number`, and the n-th with these */
+	PP_COMM_BY_RENDEZVOUS, /* two groups that do not know one another's communicators: the tag, and the n-th with it */
+	PP_COMM_BY_NOBODY,     /* met first in use: nobody knows which of the others' it is, so it is like none */
 };
 
 enum { PP_COMM_NAME_WORLD = 1, PP_COMM_NAME_SELF, PP_COMM_NAME_PARENT };

@@ -2,8 +2,8 @@
  * Called by the application as MPI_X or PMPI_X. */
 #include <string.h>
 
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_made.h"
-#include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 
 /* So that the session can say that there were processes which it does not show. */

@@ -1,6 +1,6 @@
 /* Wrappers of what reads, writes and positions in files. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_kind.h"
-#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
 /* "received" of a row: as much as the status says, less than asked for at the end of a file. */
@@ -60,7 +60,7 @@
 		rc = real args;                                                                                                    \
 		end = pp_mpi_end(&scope);                                                                                          \
 		if (scope.recording)                                                                                               \
-			pp_tie_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, 0, request, reads, -1);                    \
+			pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, 0, request, reads, -1);            \
 		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)

@@ -18,12 +18,12 @@ static inline struct pp_comm_birth pp_mpi_birth(const struct pp_mpi_scope *scope
 	case PP_MPI_CALL_Comm_accept:
 	case PP_MPI_CALL_Comm_connect:
 	case PP_MPI_CALL_Comm_join:
-		b.by = PP_COMM_BY_MEETING;
+		b.by = PP_COMM_BY_RENDEZVOUS;
 		break;
 	default:
 		break;
 	}
-	if (!scope->comm && b.by != PP_COMM_BY_MEETING)
+	if (!scope->comm && b.by != PP_COMM_BY_RENDEZVOUS)
 		b.by = PP_COMM_BY_NOBODY;
 	return b;
 }

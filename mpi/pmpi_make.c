@@ -1,6 +1,6 @@
 /* Wrappers that make, name and free communicators. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_made.h"
-#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
 #define PP_WRAP_MAKE(symbol, params, args, on, collective, tag_, received_)                                                        \
@@ -43,7 +43,7 @@ PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request
 	if (scope.recording) {
 		if (c)
 			pp_comm_announce(c);
-		pp_tie_record(&scope, end, rc, 0, 0, request, 0, -1);
+		pp_correlation_record(&scope, end, rc, 0, 0, request, 0, -1);
 	}
 	PP_TAIL
 }

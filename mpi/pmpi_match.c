@@ -1,7 +1,7 @@
 /* Wrappers of matched probes and receives: a message remembers its communicator and source from the probe that took it.
  * Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_poll.h"
-#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_correlation.h"
 
 /* A message's handle is an object of its own while it lives, as a request's is: one table holds both. */
 static MPI_Request key(MPI_Message message)
@@ -17,7 +17,7 @@ static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_
 	pp_mpi_source(scope, status);
 	if (status->MPI_SOURCE == MPI_PROC_NULL) /* all such messages share one handle */
 		return;
-	r = pp_tie_request(scope, key(message), 1);
+	r = pp_correlation_request(scope, key(message), 1);
 	pp_request_add(&r);
 }
 
@@ -114,7 +114,7 @@ PP_PUBLIC int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *m
 	if (rc != MPI_SUCCESS)
 		put_back(&known, message);
 	if (scope.recording)
-		pp_tie_record(&scope, end, rc, 0, 0, request, 1, scope.peer);
+		pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);
 	PP_TAIL
 }
 PP_BOTH(Imrecv)

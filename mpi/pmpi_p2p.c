@@ -1,6 +1,6 @@
 /* Wrappers of point to point calls, one form a family of the table. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_poll.h"
-#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
 #define PP_OPEN(symbol, args, on, rank)                                                                                            \
@@ -30,8 +30,8 @@
 		PP_OPEN(symbol, args, on, rank)                                                                                    \
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording)                                                                                               \
-			pp_tie_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, request, 0,    \
-			              scope.peer);                                                                                 \
+			pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0,        \
+			                      request, 0, scope.peer);                                                             \
 		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)
@@ -42,7 +42,7 @@
 		PP_OPEN(symbol, args, on, rank)                                                                                    \
 		PP_CALL(args, on, rank)                                                                                            \
 		if (scope.recording)                                                                                               \
-			pp_tie_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                              \
+			pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                      \
 		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
 	PP_BOTH(symbol)

@@ -1,6 +1,6 @@
 /* Wrappers of persistent requests: what is known at their making is told at every start. Called by the application as MPI_X or
  * PMPI_X. */
-#include "mpi/pmpi_tie.h"
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
 /* Remembered always: it may be started while something is recorded, and its datatype may be gone by then. */
@@ -10,7 +10,7 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 
 	if (handle == pp_mpi_names.request_empty || handle == pp_mpi_names.request_null)
 		return;
-	r = pp_tie_request(scope, handle, receives);
+	r = pp_correlation_request(scope, handle, receives);
 	r.persistent = 1;
 	r.sent = sent;
 	pp_request_add(&r);

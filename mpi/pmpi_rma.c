@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_kind.h"
-#include "mpi/pmpi_tie.h"
 #include "mpi/pmpi_type.h"
 
 /* MPI_NO_OP: an object of libmpi, of which the executable may hold the live copy. */
@@ -66,11 +66,11 @@ static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t s
 
 	s->peer = -1;
 	if (rc == MPI_SUCCESS)
-		number = pp_tie_start(s, *request, 0, &done);
+		number = pp_correlation_start(s, *request, 0, &done);
 	s->peer = target;
 	pp_mpi_record(s, end, rc, sent, received, number);
 	if (done)
-		pp_tie_put(s, end, number, -1, 0, 0);
+		pp_correlation_put(s, end, number, -1, 0, 0);
 }
 
 #define PP_WRAP_RRMA(symbol, params, args, on, rank, sent_, received_)                                                             \

@@ -1,8 +1,8 @@
 /* Wrappers of the Wait and Test families and MPI_Request_free: they tell which operations ended. Called as MPI_X or PMPI_X. */
 #include <stdlib.h>
 
+#include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_poll.h"
-#include "mpi/pmpi_tie.h"
 
 enum { ON_STACK = 64 };
 
@@ -125,7 +125,7 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 			}
 		}
 	}
-	pp_tie_put(s, now, r->number, peer, received, flags);
+	pp_correlation_put(s, now, r->number, peer, received, flags);
 }
 
 /* The record of a call that one operation ended: on its communicator, with the rank it was with. */
@@ -338,7 +338,8 @@ PP_PUBLIC int MPI_Request_free(MPI_Request *request)
 	if (known.handle && rc == MPI_SUCCESS) {
 		pp_request_remove(&known);
 		if (scope.recording && known.number)
-			pp_tie_put(&scope, end, known.number, known.peer == -2 ? -1 : known.peer, 0, known.flags | PP_MPI_FREED);
+			pp_correlation_put(&scope, end, known.number, known.peer == -2 ? -1 : known.peer, 0,
+			                   known.flags | PP_MPI_FREED);
 	}
 	PP_TAIL
 }

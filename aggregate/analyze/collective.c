@@ -170,7 +170,7 @@ static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, con
 		return -ENOMEM;
 	call += span;
 	if (call->need == PP_NEED_NONE ||
-	    pp_waiting_is_later(waited->until, waited->blame, call->waited.until, call->waited.blame)) {
+	    pp_waiting_is_later(waited->until, waited->waits_for, call->waited.until, call->waited.waits_for)) {
 		call->waited = *waited;
 		call->need = PP_NEED_UNTIL;
 	}
@@ -197,13 +197,13 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_c
                        const struct pp_requests *requests)
 {
 	size_t r = (size_t)j->rank_of[m->worker];
-	struct pp_waited waited = m->waited, nobody = {.until = INT64_MIN, .worker = m->worker, .blame = -1};
+	struct pp_waited waited = m->waited, nobody = {.until = INT64_MIN, .worker = m->worker, .waits_for = -1};
 	const struct pp_done *done;
 
 	if (!m->is_open && waited.is_unsplit)
 		return 0;
 	/* It waited for nobody: of a Wait too that began before the operation, on another thread. */
-	if (waited.blame < 0)
+	if (waited.waits_for < 0)
 		waited = nobody;
 	if (!pp_mpi_call_info(m->call)->nonblocking)
 		return m->is_open ? open_call(j, r, m->thread, m->span, row) : note_call(j, r, m->thread, m->span, &waited);

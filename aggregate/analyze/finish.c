@@ -164,7 +164,8 @@ static void finalise_rows(struct finalise *s, const struct pp_collective *c)
 
 		if (!row->exposed)
 			continue;
-		if (waited.blame < 0) /* it waited for nobody: of a Wait too that began before the operation, on another thread */
+		/* It waited for nobody. So does a Wait that began before the operation, on another thread. */
+		if (waited.waits_for < 0)
 			waited.until = INT64_MIN;
 		if (waited.is_unsplit)
 			; /* neither waiting nor transfer */
@@ -193,11 +194,11 @@ static void finalise_shared(struct finalise *s)
 
 	for (size_t i = 0; i < d->awaiteds; i++) {
 		const struct pp_awaited *a = &d->awaited[i];
-		size_t blame = pp_dataset_worker(d, a->blame);
+		size_t late = pp_dataset_worker(d, a->blame);
 
-		if (blame != SIZE_MAX)
+		if (late != SIZE_MAX)
 			s->shared[s->n++] =
-			        (struct shared){a->exposed, 1, {a->until_ns, 0, (int32_t)blame, d->worker[blame].own_bound_ns}};
+			        (struct shared){a->exposed, 1, {a->until_ns, 0, (int32_t)late, d->worker[late].own_bound_ns}};
 	}
 	qsort(s->shared, s->n, sizeof(*s->shared), compare_shared);
 	for (size_t i = 0, n; i < s->n; i += n) {
@@ -206,10 +207,10 @@ static void finalise_shared(struct finalise *s)
 		for (n = 1; i + n < s->n && s->shared[i + n].exposed == s->shared[i].exposed; n++) {
 			const struct pp_waited *one = &s->shared[i + n].waited;
 
-			if (!pp_waiting_is_later(one->until, one->blame, last.until, last.blame))
+			if (!pp_waiting_is_later(one->until, one->waits_for, last.until, last.waits_for))
 				continue;
 			last.until = one->until;
-			last.blame = one->blame;
+			last.waits_for = one->waits_for;
 			last.bound_ns = one->bound_ns;
 		}
 		if (!s->shared[i].known)

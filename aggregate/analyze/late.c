@@ -117,9 +117,9 @@ static int list_exposed(struct pp_join *j, const struct open_segments *list)
 		if (first[i] == first[i + 1])
 			continue;
 		d->exposed[first[i + 1] - 1].more = 0;
-		if (call->need == PP_NEED_UNTIL && call->waited.blame >= 0)
+		if (call->need == PP_NEED_UNTIL && call->waited.waits_for >= 0)
 			d->awaited[d->awaiteds++] =
-			        (struct pp_awaited){first[i], d->worker[call->waited.blame].rank, call->waited.until};
+			        (struct pp_awaited){first[i], d->worker[call->waited.waits_for].rank, call->waited.until};
 	}
 	for (size_t i = 0; i < d->rows; i++) {
 		uint32_t open = d->row[i].exposed;

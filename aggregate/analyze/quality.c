@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "aggregate/analyze/build.h"
-#include "aggregate/analyze/clock_words.h"
+#include "aggregate/analyze/clock_text.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
 #include "core/ring/intern.h"

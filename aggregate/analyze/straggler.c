@@ -21,7 +21,7 @@ static uint32_t row_of(const struct pp_dataset *d, const struct pp_collective *c
 
 struct interval {
 	int64_t begin, end;
-	int32_t blame; /* of a wait: worker it is for */
+	int32_t waits_for; /* of a wait: worker it is for */
 };
 
 struct intervals {
@@ -29,7 +29,7 @@ struct intervals {
 	size_t n, room;
 };
 
-static int add(struct intervals *list, int64_t begin, int64_t end, int32_t blame)
+static int add(struct intervals *list, int64_t begin, int64_t end, int32_t waits_for)
 {
 	if (end <= begin)
 		return 0;
@@ -42,7 +42,7 @@ static int add(struct intervals *list, int64_t begin, int64_t end, int32_t blame
 		list->at = more;
 		list->room = room;
 	}
-	list->at[list->n++] = (struct interval){begin, end, blame};
+	list->at[list->n++] = (struct interval){begin, end, waits_for};
 	return 0;
 }
 
@@ -61,10 +61,10 @@ static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *
 		if (at == UINT32_MAX)
 			continue;
 		rc = pp_waiting_solve(&w, &c);
-		if (rc == 0 && w.row[at].blame >= 0)
-			rc = add(own, row[at].arrival_ns, w.row[at].until, w.row[at].blame);
+		if (rc == 0 && w.row[at].waits_for >= 0)
+			rc = add(own, row[at].arrival_ns, w.row[at].until, w.row[at].waits_for);
 		for (uint32_t k = 0; rc == 0 && k < c.row_count; k++) {
-			if (w.row[k].blame < 0 || (size_t)w.row[k].blame != who)
+			if (w.row[k].waits_for < 0 || (size_t)w.row[k].waits_for != who)
 				continue;
 			begin = row[k].arrival_ns < begin ? row[k].arrival_ns : begin;
 			end = w.row[k].until > end ? w.row[k].until : end;
@@ -129,7 +129,7 @@ static int sum_waits(const struct pp_dataset *d, size_t who, int64_t *waited_ns)
 
 	unite(&held);
 	for (size_t i = 0; rc == 0 && i < own.n; i++)
-		waited_ns[own.at[i].blame] += covered(&held, own.at[i].begin, own.at[i].end);
+		waited_ns[own.at[i].waits_for] += covered(&held, own.at[i].begin, own.at[i].end);
 	free(own.at);
 	free(held.at);
 	return rc;

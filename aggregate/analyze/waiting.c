@@ -168,7 +168,7 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 		const struct pp_collective_row *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
 
 		one->until = row[i].arrival_ns;
-		one->blame = -1;
+		one->waits_for = -1;
 		one->bound_ns = 0;
 		one->is_unsplit = is_odd || row[i].needs == PP_ROW_NEEDS_SOME;
 		w->unsplit += !is_odd && one->is_unsplit;
@@ -180,7 +180,7 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 		if (w->row[w->needs[i]].worker == one->worker) /* nobody waits for himself: pp_waiting.doubled sees to it */
 			continue;
 		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
-		one->blame = (int32_t)w->row[w->needs[i]].worker;
+		one->waits_for = (int32_t)w->row[w->needs[i]].worker;
 		one->bound_ns = pp_bounds_arrivals(&w->bounds, &w->event[i], &w->event[w->needs[i]]);
 	}
 }
@@ -374,14 +374,14 @@ void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t s
 
 	cell->wait_ns = pp_wrap_plus(cell->wait_ns, wait);
 	cell->transfer_ns = pp_wrap_plus(cell->transfer_ns, pp_wrap_minus(pp_wrap_minus(end, begin), wait));
-	if (w->blame < 0)
+	if (w->waits_for < 0)
 		return;
-	cell = &d->cell[step * d->workers + (size_t)w->blame];
+	cell = &d->cell[step * d->workers + (size_t)w->waits_for];
 	cell->late_ns = pp_wrap_plus(cell->late_ns, wait);
 	cell->late_error_ns = pp_wrap_plus(cell->late_error_ns, error_of(w, begin, end, wait));
 }
 
-int pp_waiting_is_later(int64_t until, int64_t blame, int64_t than_until, int64_t than_blame)
+int pp_waiting_is_later(int64_t until, int64_t waits_for, int64_t than_until, int64_t than_waits_for)
 {
-	return until > than_until || (until == than_until && blame >= 0 && blame < than_blame);
+	return until > than_until || (until == than_until && waits_for >= 0 && waits_for < than_waits_for);
 }

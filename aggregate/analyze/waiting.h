@@ -6,12 +6,12 @@
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/dataset/dataset.h"
 
-struct pp_waited {        /* one row's */
-	int64_t until;    /* arrival of the last rank whose data it needs, at most its exit; its own arrival: waits for nobody */
-	uint32_t worker;  /* index of its worker */
-	int32_t blame;    /* of the worker it waits for; -1: nobody */
-	int64_t bound_ns; /* |error| of `until` against its own clock */
-	int is_unsplit;   /* for whom it waits is not recorded: its time is neither waiting nor transfer */
+struct pp_waited {         /* one row's */
+	int64_t until;     /* arrival of the last rank whose data it needs, at most its exit; its own arrival: waits for nobody */
+	uint32_t worker;   /* index of its worker */
+	int32_t waits_for; /* of the worker it waits for; -1: nobody */
+	int64_t bound_ns;  /* |error| of `until` against its own clock */
+	int is_unsplit;    /* for whom it waits is not recorded: its time is neither waiting nor transfer */
 };
 
 struct pp_waiting_order {
@@ -47,4 +47,4 @@ void pp_waiting_release(struct pp_waiting *w);
 /* Wait and transfer of a part of a call that its step shows, and who is late by it. */
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end);
 /* A later arrival waits longer; of two at once the lower rank is named, so that the order in which they are told is nothing. */
-int pp_waiting_is_later(int64_t until, int64_t blame, int64_t than_until, int64_t than_blame);
+int pp_waiting_is_later(int64_t until, int64_t waits_for, int64_t than_until, int64_t than_waits_for);

@@ -106,13 +106,13 @@ pid_t pp_forked(void)
 
 	learn_zone();
 	for (struct pp_forked_lock *l = list; l; l = l->next)
-		l->take(l->context);
+		l->lock(l->context);
 	pid = fork();
 	saved = errno;
 	if (!pid)
 		is_child = 1;
 	for (struct pp_forked_lock *l = list; l; l = l->next)
-		l->give(l->context);
+		l->unlock(l->context);
 	if (!pid)
 		close_network();
 	errno = saved;

@@ -12,8 +12,8 @@
 #include <time.h>
 
 struct pp_forked_lock { /* owned by the caller; one thread registers, forgets and forks */
-	void (*take)(void *context);
-	void (*give)(void *context);
+	void (*lock)(void *context);
+	void (*unlock)(void *context);
 	void *context;
 	struct pp_forked_lock *next;
 };

@@ -175,9 +175,8 @@ enum pp_mpi_state {
 };
 
 enum pp_ring_flag {
-	PP_RING_NO_RANK = 1, /* other processes are the ranks of this job, this one is none */
-	PP_RING_PARENT_IS_RANK =
-	        2, /* a process that started this one is a rank: it waits for the files, and perhaps for this one */
+	PP_RING_NO_RANK = 1,        /* other processes are the ranks of this job, this one is none */
+	PP_RING_PARENT_IS_RANK = 2, /* a process that started this one is a rank, which waits for the files */
 	PP_RING_PARENT_CHECKED = 4, /* the keeper has looked for such a process */
 };
 

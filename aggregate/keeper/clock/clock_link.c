@@ -250,12 +250,12 @@ uint16_t pp_clock_link_place(struct pp_clock_link *l, char ret_address[PP_CLOCK_
 	return port;
 }
 
-static void take_lock(void *context)
+static void lock_for_fork(void *context)
 {
 	pthread_mutex_lock(&((struct pp_clock_link *)context)->lock);
 }
 
-static void give_lock(void *context)
+static void unlock_after_fork(void *context)
 {
 	pthread_mutex_unlock(&((struct pp_clock_link *)context)->lock);
 }
@@ -272,7 +272,7 @@ static int start_thread(struct pp_clock_link *l)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	l->runs = !rc;
 	if (l->runs) {
-		l->forked = (struct pp_forked_lock){.take = take_lock, .give = give_lock, .context = l};
+		l->forked = (struct pp_forked_lock){.lock = lock_for_fork, .unlock = unlock_after_fork, .context = l};
 		pp_forked_register(&l->forked);
 	}
 	return -rc;

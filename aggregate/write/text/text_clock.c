@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/analyze/clock_words.h"
+#include "aggregate/analyze/clock_text.h"
 #include "aggregate/write/text/text.h"
 
 enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts a line */
@@ -127,7 +127,7 @@ static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to
 static void say_apart(const struct pp_dataset *d, struct by_host *host, FILE *to)
 {
 	size_t n = sort_hosts(d, apart, host);
-	char text[PP_CLOCK_WORDS];
+	char text[PP_CLOCK_TEXT];
 
 	if (!n)
 		return;
@@ -143,7 +143,7 @@ static void say_apart(const struct pp_dataset *d, struct by_host *host, FILE *to
 static void say_changes(const struct pp_dataset *d, FILE *to)
 {
 	uint64_t n = 0, shown = 0;
-	char text[PP_CLOCK_WORDS];
+	char text[PP_CLOCK_TEXT];
 
 	for (size_t i = 0; i < d->host_clocks; i++) {
 		for (size_t k = 0; k < d->host_clock[i].changes && shown < NAMED; k++)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/analyze/clock_words.h"
+#include "aggregate/analyze/clock_text.h"
 #include "aggregate/write/text/text.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"

@@ -121,9 +121,9 @@ TEST(who_waits_has_the_bound_of_its_pair)
 	CHECK_INT(w.row[0].bound_ns, OWN + 500);
 	CHECK_INT(w.row[2].bound_ns, OWN); /* its neighbour */
 	CHECK_INT(w.row[4].bound_ns, OWN + 1500);
-	CHECK_INT(w.row[3].blame, -1);
+	CHECK_INT(w.row[3].waits_for, -1);
 	solve(&m, &w, "MPI_Bcast", 0x3f, arrival, end);
-	CHECK_INT(w.row[0].blame, -1); /* nobody is the root */
+	CHECK_INT(w.row[0].waits_for, -1); /* nobody is the root */
 	m.row[1].is_root = 1;
 	CHECK_INT(pp_waiting_solve(&w, &m.c), 0);
 	CHECK_INT(w.row[0].bound_ns, OWN);
@@ -131,7 +131,7 @@ TEST(who_waits_has_the_bound_of_its_pair)
 	CHECK_INT(w.row[5].bound_ns, OWN);
 	solve(&m, &w, "MPI_Allreduce", 0x7f, arrival, end);
 	CHECK(m.c.bound_ns == PP_BOUND_UNKNOWN && m.c.last_worker == -1 && !m.c.wait_ns);
-	CHECK_INT(w.row[0].blame, -1);
+	CHECK_INT(w.row[0].waits_for, -1);
 	pp_waiting_release(&w);
 }
 
@@ -139,7 +139,7 @@ TEST(who_waits_has_the_bound_of_its_pair)
 TEST(error_of_what_is_charged)
 {
 	struct pp_cell cell[RANKS] = {{0}};
-	struct pp_waited waited = {.until = 5000, .worker = 0, .blame = 2, .bound_ns = 300};
+	struct pp_waited waited = {.until = 5000, .worker = 0, .waits_for = 2, .bound_ns = 300};
 	struct made m;
 
 	make(&m);

@@ -244,12 +244,12 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-static void take_ours(void *context)
+static void lock_ours(void *context)
 {
 	pthread_mutex_lock(context);
 }
 
-static void give_ours(void *context)
+static void unlock_ours(void *context)
 {
 	pthread_mutex_unlock(context);
 }
@@ -275,7 +275,7 @@ static int writes(void *context, struct pp_aside_answer *a)
 
 TEST(forks_beside_threads)
 {
-	struct pp_forked_lock lock = {.take = take_ours, .give = give_ours, .context = &ours};
+	struct pp_forked_lock lock = {.lock = lock_ours, .unlock = unlock_ours, .context = &ours};
 	pthread_t thread[4];
 	int kind[4] = {0, 1, 2, 3};
 

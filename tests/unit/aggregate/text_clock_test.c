@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/bounds.h"
-#include "aggregate/analyze/clock_words.h"
+#include "aggregate/analyze/clock_text.h"
 #include "aggregate/write/text/text.h"
 #include "core/clock/band.h"
 #include "core/clock/wall.h"
@@ -188,7 +188,7 @@ TEST(why_it_is_not_joined)
 {
 	struct pp_clock_sample sample = {.flags = PP_BAND_BROKEN};
 	struct pp_host_clock c = {.trips = 50, .sample = &sample, .samples = 1};
-	char text[PP_CLOCK_WORDS];
+	char text[PP_CLOCK_TEXT];
 
 	CHECK(strstr(pp_clock_why(&c, text), "what no rate explains") != NULL);
 	sample.flags = 0;

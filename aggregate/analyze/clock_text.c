@@ -1,5 +1,5 @@
-/* What became of hosts' clocks, in words; see clock_words.h. Called by quality.c and write/text/text_clock.c. */
-#include "aggregate/analyze/clock_words.h"
+/* What became of hosts' clocks, in words; see clock_text.h. Called by quality.c and write/text/text_clock.c. */
+#include "aggregate/analyze/clock_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,22 +22,22 @@ static int is_broken(const struct pp_host_clock *c)
 	return (flags & PP_BAND_BROKEN) != 0;
 }
 
-const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_WORDS])
+const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_TEXT])
 {
 	if (!c->trips && !c->lost)
-		snprintf(text, PP_CLOCK_WORDS,
+		snprintf(text, PP_CLOCK_TEXT,
 		         "no packet was sent: no UDP port was free on it or rank 0's host, or it came too late");
 	else if (!c->trips)
-		snprintf(text, PP_CLOCK_WORDS, "no answer by UDP to %" PRIu64 " packets", c->lost);
+		snprintf(text, PP_CLOCK_TEXT, "no answer by UDP to %" PRIu64 " packets", c->lost);
 	else if (is_broken(c))
-		snprintf(text, PP_CLOCK_WORDS, "its clock did in the window what no rate explains");
+		snprintf(text, PP_CLOCK_TEXT, "its clock did in the window what no rate explains");
 	else if (c->impossible >= c->trips)
-		snprintf(text, PP_CLOCK_WORDS, "the stamps of %" PRIu64 " of %" PRIu64 " answers cannot be", c->impossible,
+		snprintf(text, PP_CLOCK_TEXT, "the stamps of %" PRIu64 " of %" PRIu64 " answers cannot be", c->impossible,
 		         c->trips);
 	else if (!c->samples)
-		snprintf(text, PP_CLOCK_WORDS, "none of %" PRIu64 " answers came before the window was written", c->trips);
+		snprintf(text, PP_CLOCK_TEXT, "none of %" PRIu64 " answers came before the window was written", c->trips);
 	else
-		snprintf(text, PP_CLOCK_WORDS, "%" PRIu64 " answers do not bound it in all of the window", c->trips);
+		snprintf(text, PP_CLOCK_TEXT, "%" PRIu64 " answers do not bound it in all of the window", c->trips);
 	return text;
 }
 
@@ -59,7 +59,7 @@ static void say_when(const struct pp_dataset *d, const struct pp_wall_change *ch
 }
 
 const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clock *c, const struct pp_wall_change *change,
-                            char text[PP_CLOCK_WORDS])
+                            char text[PP_CLOCK_TEXT])
 {
 	char by[PP_TEXT_UNIT], error[PP_TEXT_UNIT], when[80];
 
@@ -67,9 +67,9 @@ const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clo
 	pp_text_time(by, change->by_ns);
 	pp_text_time(error, change->error_ns);
 	if (change->event == PP_WALL_SUSPENDED)
-		snprintf(text, PP_CLOCK_WORDS, "host %.40s slept for %s +- %s%s", c->host, by, error, when);
+		snprintf(text, PP_CLOCK_TEXT, "host %.40s slept for %s +- %s%s", c->host, by, error, when);
 	else
-		snprintf(text, PP_CLOCK_WORDS, "the date of host %.40s was set by %s%s +- %s%s", c->host,
+		snprintf(text, PP_CLOCK_TEXT, "the date of host %.40s was set by %s%s +- %s%s", c->host,
 		         change->by_ns > 0 ? "+" : "", by, error, when);
 	return text;
 }
@@ -77,7 +77,7 @@ const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clo
 static void warn_changes(struct pp_dataset *d, const struct pp_host_clock *c)
 {
 	uint64_t more = c->changes_lost;
-	char text[PP_CLOCK_WORDS];
+	char text[PP_CLOCK_TEXT];
 
 	for (size_t i = 0; i < c->changes; i++) {
 		if (i < MOST_CHANGES)
@@ -91,7 +91,7 @@ static void warn_changes(struct pp_dataset *d, const struct pp_host_clock *c)
 void pp_quality_warn_clocks(struct pp_dataset *d)
 {
 	size_t changed = 0, apart = 0;
-	char text[PP_CLOCK_WORDS];
+	char text[PP_CLOCK_TEXT];
 
 	for (size_t i = 0; i < d->host_clocks; i++) {
 		const struct pp_host_clock *c = &d->host_clock[i];

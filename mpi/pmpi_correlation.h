@@ -6,7 +6,7 @@
 #include "mpi/pmpi_source.h"
 
 /* A record of this thread, behind its others. */
-static inline void pp_tie_append(struct pp_mpi_thread *t, const struct pp_record *r)
+static inline void pp_correlation_append(struct pp_mpi_thread *t, const struct pp_record *r)
 {
 	struct pp_ring_cursor *k = t->cursor;
 	struct pp_record *direct = pp_ring_take_late(k, pp_mpi_recording);
@@ -20,8 +20,8 @@ static inline void pp_tie_append(struct pp_mpi_thread *t, const struct pp_record
 }
 
 /* The operation ended. peer: its source, -1 not known. */
-static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
-                              uint16_t flags)
+static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
+                                      uint16_t flags)
 {
 	struct pp_ring_cursor *k = s->thread->cursor;
 	struct pp_record own, *direct = pp_ring_take_late(k, pp_mpi_recording);
@@ -44,7 +44,7 @@ static inline void pp_tie_put(const struct pp_mpi_scope *s, pp_tick now, uint32_
 }
 
 /* What a request is, for the table. */
-static inline struct pp_request pp_tie_request(const struct pp_mpi_scope *s, MPI_Request handle, int receives)
+static inline struct pp_request pp_correlation_request(const struct pp_mpi_scope *s, MPI_Request handle, int receives)
 {
 	return (struct pp_request){
 	        .handle = handle,
@@ -59,25 +59,25 @@ static inline struct pp_request pp_tie_request(const struct pp_mpi_scope *s, MPI
 
 /* A nonblocking call returned: number it while recording, and note the handle. Returns the number. ret_done: it was complete at
  * once (such operations share one handle, so no later call could tell them apart). */
-static inline uint32_t pp_tie_start(const struct pp_mpi_scope *s, MPI_Request handle, int receives, int *ret_done)
+static inline uint32_t pp_correlation_start(const struct pp_mpi_scope *s, MPI_Request handle, int receives, int *ret_done)
 {
 	struct pp_request r;
 
 	*ret_done = handle == pp_mpi_names.request_empty || handle == pp_mpi_names.request_null;
 	if (*ret_done)
 		return pp_request_number();
-	r = pp_tie_request(s, handle, receives);
+	r = pp_correlation_request(s, handle, receives);
 	return pp_request_add(&r);
 }
 
 /* Record a call that returned a request, and the end of the operation where it has ended already; peer: its source then. */
-static inline void pp_tie_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received,
-                                 const MPI_Request *request, int receives, int32_t peer)
+static inline void pp_correlation_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received,
+                                         const MPI_Request *request, int receives, int32_t peer)
 {
 	int done = 0;
-	uint32_t number = rc == MPI_SUCCESS ? pp_tie_start(s, *request, receives, &done) : 0;
+	uint32_t number = rc == MPI_SUCCESS ? pp_correlation_start(s, *request, receives, &done) : 0;
 
 	pp_mpi_record(s, end, rc, sent, received, number);
 	if (done)
-		pp_tie_put(s, end, number, peer == -2 ? -1 : peer, 0, 0);
+		pp_correlation_put(s, end, number, peer == -2 ? -1 : peer, 0, 0);
 }
