@@ -1,5 +1,5 @@
-/* The band in which one clock runs against another: what inequalities leave possible. Called by the keeper's clock exchange,
- * gpu_fit.c and wall.c. In: "when x stood here, y stood no later / no earlier than there". Out: nodes with a rigorous interval,
+/* The band in which one clock runs against another: what inequalities leave possible. Called by the keeper's clock exchange
+ * and wall.c. In: "when x stood here, y stood no later / no earlier than there". Out: nodes with a rigorous interval,
  * which pieces.c draws lines through. Ticks of either clock in, ticks of the y clock out; no I/O, fixed memory, one thread.
  * Formulas and their sources: docs/clock.md. */
 #pragma once

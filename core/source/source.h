@@ -5,8 +5,8 @@
  * A source with a thread of its own (a device's buffers that are full):
  * - start() makes the thread, with all signals blocked; stop() ends it and waits for it until its deadline at most. After that it
  *   writes nothing. A forked child does not have the thread: where the child becomes a rank itself, start() is called there again.
- * - The thread writes its records itself, so that each ring keeps its one writer. Ticks are pp_tick_now()'s: a device's own
- *   clock is mapped to it (clock/gpu_fit.h).
+ * - The thread writes its records itself, so that each ring keeps its one writer. Ticks are pp_tick_now()'s, never
+ *   a device's own.
  * - flush() hands the thread what is there and waits by a timed wait, under no lock that a callback of the application may hold.
  * - window(0) comes after flush(): what arrives later belongs to no window, and the thread sleeps until window(1). */
 #pragma once
