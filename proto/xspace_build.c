@@ -74,7 +74,7 @@ __attribute__((noinline)) static uint8_t *put_bytes(uint8_t *start, const struct
 }
 
 /* clang-format off */
-#define ENCODE(NAME, ATTRIBUTE, SPREAD)                                                                 \
+#define ENCODE(NAME, LINKAGE, ATTRIBUTE, SPREAD)                                                        \
 	/* Bytes of a varint below 2^56; *ret_free: how many bits of all but the first it leaves. */     \
 	ATTRIBUTE INLINE uint64_t NAME##_varint(uint64_t v, unsigned *ret_free)                         \
 	{                                                                                               \
@@ -106,7 +106,7 @@ __attribute__((noinline)) static uint8_t *put_bytes(uint8_t *start, const struct
 		return p - free / 8 + 13;                                                                \
 	}                                                                                               \
                                                                                                         \
-	ATTRIBUTE static uint8_t *NAME(uint8_t *start, const struct pp_xevent *e)                       \
+	ATTRIBUTE LINKAGE uint8_t *NAME(uint8_t *start, const struct pp_xevent *e)                      \
 	{                                                                                               \
 		unsigned free;                                                                          \
 		uint64_t metadata = NAME##_varint(e->metadata, &free) << 8 | TAG(1, 0);                 \
@@ -130,10 +130,10 @@ __attribute__((noinline)) static uint8_t *put_bytes(uint8_t *start, const struct
 	}
 /* clang-format on */
 
-ENCODE(put_portable, , spread_portable)
+ENCODE(pp_xevent_put_portable, , , spread_portable)
 
 #if defined(__x86_64__)
-ENCODE(put_pdep, BMI2, spread_pdep)
+ENCODE(put_pdep, static, BMI2, spread_pdep)
 #endif
 
 static uint8_t *put_first(uint8_t *p, const struct pp_xevent *e);
@@ -153,7 +153,7 @@ static int has_bmi2(void)
 
 static uint8_t *put_first(uint8_t *p, const struct pp_xevent *e)
 {
-	pp_xevent_encode *put = put_portable;
+	pp_xevent_encode *put = pp_xevent_put_portable;
 
 #if defined(__x86_64__)
 	if (has_bmi2())
@@ -161,9 +161,4 @@ static uint8_t *put_first(uint8_t *p, const struct pp_xevent *e)
 #endif
 	atomic_store_explicit(&pp_xevent_encoder, put, memory_order_relaxed);
 	return put(p, e);
-}
-
-uint8_t *pp_xevent_put_portable(uint8_t *p, const struct pp_xevent *e)
-{
-	return put_portable(p, e);
 }

@@ -110,13 +110,6 @@ static int64_t own_of(const struct pp_bounds *b, size_t one, size_t other)
 	return x > y ? x : y;
 }
 
-int64_t pp_bounds_between(const struct pp_bounds *b, size_t one, int64_t one_ns, size_t other, int64_t other_ns)
-{
-	if (b->group[one] == b->group[other])
-		return own_of(b, one, other);
-	return add_bounds(own_of(b, one, other), add_bounds(pp_bounds_at(b, one, one_ns), pp_bounds_at(b, other, other_ns)));
-}
-
 int64_t pp_bounds_arrivals(const struct pp_bounds *b, const struct pp_bounds_event *one, const struct pp_bounds_event *other)
 {
 	int64_t own = own_of(b, one->worker, other->worker);

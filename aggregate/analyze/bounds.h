@@ -21,8 +21,6 @@ int pp_bounds_init(struct pp_bounds *b, const struct pp_dataset *d);
 void pp_bounds_release(struct pp_bounds *b);
 /* |error| of this worker's time against job time, without its line's own. PP_BOUND_UNKNOWN: its clock is not joined. */
 int64_t pp_bounds_at(const struct pp_bounds *b, size_t worker, int64_t time_ns);
-/* |error| of the difference of these two times. PP_BOUND_UNKNOWN: nobody knows. */
-int64_t pp_bounds_between(const struct pp_bounds *b, size_t one, int64_t one_ns, size_t other, int64_t other_ns);
 /* Of the two of these workers whose clocks are worst at that time; workers[i] is `stride` bytes behind workers[i - 1]. */
 int64_t pp_bounds_worst(const struct pp_bounds *b, const uint32_t *workers, size_t n, size_t stride, int64_t time_ns);
 
@@ -35,7 +33,7 @@ struct pp_bounds_event { /* one rank in a collective */
 	int needs;        /* it may not leave before those have come */
 };
 
-/* pp_bounds_between() of two arrivals. */
+/* |error| of the difference of two arrivals. PP_BOUND_UNKNOWN: nobody knows. */
 int64_t pp_bounds_arrivals(const struct pp_bounds *b, const struct pp_bounds_event *one, const struct pp_bounds_event *other);
 
 /* Of a collective that a rank with `needs` leaves only when all with `is_needed` have come: its exit against those arrivals. Those

@@ -17,10 +17,3 @@ const struct pp_h5_row *pp_h5_find(const char *group, const char *variable)
 			return r;
 	return NULL;
 }
-
-const char *pp_h5_type_name(enum pp_h5_type type)
-{
-	static const char *const name[] = {"int8", "int32", "int64", "uint32", "uint64", "float64", "text"};
-
-	return name[type];
-}

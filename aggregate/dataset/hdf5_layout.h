@@ -19,4 +19,3 @@ struct pp_h5_row {
 /* All rows; ends with group NULL. */
 extern const struct pp_h5_row pp_h5_layout[];
 const struct pp_h5_row *pp_h5_find(const char *group, const char *variable);
-const char *pp_h5_type_name(enum pp_h5_type type);

@@ -35,21 +35,6 @@ int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns)
 	return of_stretch(&c->stretch[low], time_ns);
 }
 
-int64_t pp_host_clock_between(const struct pp_host_clock *a, const struct pp_host_clock *b, int64_t time_ns)
-{
-	int64_t one, other, sum;
-
-	if (a == b)
-		return 0;
-	if (!a || !b)
-		return PP_BOUND_UNKNOWN;
-	if (a->own[0] && !strcmp(a->own, b->own))
-		return 0;
-	one = pp_host_clock_bound(a, time_ns);
-	other = pp_host_clock_bound(b, time_ns);
-	return __builtin_add_overflow(one, other, &sum) ? PP_BOUND_UNKNOWN : sum;
-}
-
 static void *rows_of(const void *from, size_t rows, size_t size, int *failed)
 {
 	void *copy = malloc(rows * size + 1);

@@ -67,9 +67,6 @@ struct pp_host_clock {
 
 /* |error| of this host's time at job time `time_ns` against job time; PP_BOUND_UNKNOWN: not known. */
 int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns);
-/* |error| of the difference of a time of `a` and one of `b` near `time_ns`, without the line's own (pp_worker.own_bound_ns): 0
- * where both count the same ticks, NULL included when both are. */
-int64_t pp_host_clock_between(const struct pp_host_clock *a, const struct pp_host_clock *b, int64_t time_ns);
 /* Owns its memory, as `c` does. -ENOMEM: nothing is to be released. */
 int pp_host_clock_copy(const struct pp_host_clock *c, struct pp_host_clock *ret_copy);
 void pp_host_clock_release(struct pp_host_clock *c);

@@ -8,7 +8,7 @@
 
 #include "core/ring/intern.h"
 
-int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b)
+static int compare_names(const struct pp_intern *names, uint32_t a, uint32_t b)
 {
 	int order = a == b ? 0 : strcmp(pp_intern_text(names, a, NULL), pp_intern_text(names, b, NULL));
 
@@ -78,7 +78,7 @@ void pp_communicators_fold(struct pp_dataset *d)
 int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b)
 {
 	if (a->name != b->name)
-		return pp_names_compare(names, a->name, b->name);
+		return compare_names(names, a->name, b->name);
 	if (a->category != b->category)
 		return a->category < b->category ? -1 : 1;
 	if (a->source != b->source)
@@ -118,7 +118,7 @@ static int compare_default(const void *a, const void *b, void *names)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return pp_names_compare(names, x->name, y->name);
+	return compare_names(names, x->name, y->name);
 }
 
 void pp_defaults_sort(struct pp_dataset *d)

@@ -4,8 +4,6 @@
 
 #include "aggregate/dataset/dataset.h"
 
-/* By text, then by number. */
-int pp_names_compare(const struct pp_intern *names, uint32_t a, uint32_t b);
 /* One row an id. */
 void pp_communicators_fold(struct pp_dataset *d);
 /* By name's text, category, source, worker: an operator's rows stand together. */

@@ -34,7 +34,7 @@ void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time)
 		pp_watch_close(w);
 }
 
-int pp_watch_is_foreign(uint32_t space)
+static int is_foreign(uint32_t space)
 {
 	uint32_t own = pp_proc_pid_space();
 
@@ -43,7 +43,7 @@ int pp_watch_is_foreign(uint32_t space)
 
 void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t space, const char *lock)
 {
-	if (!pp_watch_is_foreign(space)) {
+	if (!is_foreign(space)) {
 		pp_watch_open(w, pid, start_time);
 		return;
 	}

@@ -16,7 +16,6 @@ void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time);
 /* The same where the pid may be of another namespace (`space`: pp_proc_pid_space() there). `lock`: path of a file whose fcntl lock
  * the process holds for life; NULL: there is none, and it never counts as gone. */
 void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t space, const char *lock);
-int pp_watch_is_foreign(uint32_t space);
 /* 1 once the process has ended (a zombie has), and for ever after. */
 int pp_watch_gone(struct pp_watch *w);
 void pp_watch_close(struct pp_watch *w);

@@ -25,9 +25,6 @@ struct pp_page {
 void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* `"key":` with a comma in front unless it is the object's first. */
 void pp_page_key(struct pp_page *p, const char *key, int first);
-/* n values in a work array, by get(p, i): one array of the page. */
-void pp_page_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which),
-                  int which);
 
 /* Members of the page's object, each followed by nothing; the first writes no comma. */
 void pp_page_run(struct pp_page *p);      /* run, verdict, sum, category */

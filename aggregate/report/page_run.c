@@ -39,8 +39,8 @@ static void put_int(struct pp_page *p, const char *key, int64_t value)
 	pp_json_int(p->to, value);
 }
 
-void pp_page_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which),
-                  int which)
+static void put_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get)(const struct pp_page *p, size_t i, int which),
+                     int which)
 {
 	int64_t *value = malloc((n + 1) * sizeof(*value));
 
@@ -153,7 +153,7 @@ static void put_categories_of(struct pp_page *p, size_t n, int64_t (*get)(const 
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
 		if (c > 1)
 			fputc(',', p->to);
-		pp_page_ints(p, NULL, n, get, c);
+		put_ints(p, NULL, n, get, c);
 	}
 	fputc(']', p->to);
 }
@@ -180,16 +180,16 @@ void pp_page_workers(struct pp_page *p)
 		pp_json_text(p->to, d->worker[i].member);                                                                          \
 	}                                                                                                                          \
 	fputs(n ? "]" : "[]", p->to);
-#define PUT_INTS(member) pp_page_ints(p, #member, n, get_##member, 0);
+#define PUT_INTS(member) put_ints(p, #member, n, get_##member, 0);
 	WORKER_TEXTS(PUT_TEXTS)
 	WORKER_INTS(PUT_INTS)
-	pp_page_ints(p, "steps", n, worker_sum, STEPS);
-	pp_page_ints(p, "step_ns", n, worker_sum, STEP);
-	pp_page_ints(p, "wait_ns", n, worker_sum, WAIT);
-	pp_page_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
-	pp_page_ints(p, "late_ns", n, worker_sum, LATE);
-	pp_page_ints(p, "late_error_ns", n, worker_sum, LATE_ERROR);
-	pp_page_ints(p, "late_steps", n, late_steps, 0);
+	put_ints(p, "steps", n, worker_sum, STEPS);
+	put_ints(p, "step_ns", n, worker_sum, STEP);
+	put_ints(p, "wait_ns", n, worker_sum, WAIT);
+	put_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
+	put_ints(p, "late_ns", n, worker_sum, LATE);
+	put_ints(p, "late_error_ns", n, worker_sum, LATE_ERROR);
+	put_ints(p, "late_steps", n, late_steps, 0);
 	put_categories_of(p, n, worker_sum);
 	fputc('}', p->to);
 }
@@ -271,9 +271,9 @@ void pp_page_steps(struct pp_page *p)
 
 	pp_page_key(p, "step", 0);
 	fprintf(p->to, "{\"n\":%zu", n);
-	pp_page_ints(p, "number", n, step_number, 0);
+	put_ints(p, "number", n, step_number, 0);
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++)
-		pp_page_ints(p, key[i], n, step_value, COUNT + (int)i);
+		put_ints(p, key[i], n, step_value, COUNT + (int)i);
 	put_categories_of(p, n, step_value);
 	fputc('}', p->to);
 }

@@ -6,7 +6,7 @@
 
 #include "core/step/category.h"
 
-uint8_t pp_flat_weight(int category, int is_step_thread)
+static uint8_t weight_of(int category, int is_step_thread)
 {
 	/* Device categories and what xprof ranks among them; then the step thread; then the others. */
 	static const uint8_t other[PP_CATEGORIES + 1] = {
@@ -21,7 +21,7 @@ uint8_t pp_flat_weight(int category, int is_step_thread)
 	return is_step_thread && other[category] < 50 ? 50 : other[category];
 }
 
-int pp_flats_reserve(struct pp_flats *list, size_t more)
+static int reserve(struct pp_flats *list, size_t more)
 {
 	size_t room = list->room ? list->room : 1024;
 	struct pp_flat *flat;
@@ -117,7 +117,7 @@ static int advance(struct pp_flat_cursor *c, int64_t until, const struct pp_flat
 		if (end > until)
 			end = until;
 		if (o) {
-			if (pp_flats_reserve(list, 1) < 0)
+			if (reserve(list, 1) < 0)
 				return -ENOMEM;
 			hand_out(c, o, end, list);
 		}
@@ -195,7 +195,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
 	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
-	o->weight = pp_flat_weight(o->category, c->is_step_thread);
+	o->weight = weight_of(o->category, c->is_step_thread);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ int pp_flat_merge(const struct pp_flat *a, size_t as, const struct pp_flat *b, s
 	struct pp_flat x, y;
 
 	/* Each one may be cut once by each of the other list. */
-	if (pp_flats_reserve(out, 2 * (as + bs)) < 0)
+	if (reserve(out, 2 * (as + bs)) < 0)
 		return -ENOMEM;
 	if (as)
 		x = a[0];

@@ -62,14 +62,8 @@ uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around);
 /* Its name says that it is no work of its own. */
 int pp_flat_is_silent(const struct pp_span *span, int category);
 
-/* Room for `more` more, or -ENOMEM. */
-int pp_flats_reserve(struct pp_flats *list, size_t more);
-
 /* Append what the thread's innermost ranges win inside the window. Windows come in order of time. -ENOMEM. */
 int pp_flat_window(struct pp_flat_cursor *c, struct pp_name_cache *cache, const struct pp_flat_window *w, struct pp_flats *list);
 
 /* Both lists as one: where both have time the heavier wins, `a` at equal weight. Appends to `out`. -ENOMEM. */
 int pp_flat_merge(const struct pp_flat *a, size_t as, const struct pp_flat *b, size_t bs, struct pp_flats *out);
-
-/* Over threads: docs/steps.md has the order. */
-uint8_t pp_flat_weight(int category, int is_step_thread);

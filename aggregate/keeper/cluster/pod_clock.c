@@ -26,7 +26,7 @@ enum {
 	BEYOND_S = 3600, /* before the first and behind the last burst */
 };
 
-int pp_pod_clock_open(struct pp_pod *p)
+static int open_link(struct pp_pod *p)
 {
 	struct pp_clock_link_options o = {.kind = pp_close_tick_kind(p->o.job->view->rings)};
 	struct pp_clock_pair a, b;
@@ -46,7 +46,7 @@ int pp_pod_clock_open(struct pp_pod *p)
 	return -ENOTCONN;
 }
 
-void pp_pod_clock_close(struct pp_pod *p)
+static void close_link(struct pp_pod *p)
 {
 	pp_clock_link_free(p->clock.link);
 	p->clock.link = NULL;
@@ -57,7 +57,7 @@ void pp_pod_clock_lead(struct pp_pod *p)
 	struct pp_clock_exchange_options o = {.more = PP_NET_PEERS};
 	struct pp_err err = {""};
 
-	if (p->clock.link || getrandom(p->clock.key, sizeof(p->clock.key), 0) != sizeof(p->clock.key) || pp_pod_clock_open(p))
+	if (p->clock.link || getrandom(p->clock.key, sizeof(p->clock.key), 0) != sizeof(p->clock.key) || open_link(p))
 		return;
 	memcpy(o.key, p->clock.key, sizeof(o.key));
 	if (!pp_clock_link_join(p->clock.link, &o, NULL, 0, 0, &err))
@@ -68,7 +68,7 @@ void pp_pod_clock_lead(struct pp_pod *p)
 
 void pp_pod_clock_end(struct pp_pod *p)
 {
-	pp_pod_clock_close(p);
+	close_link(p);
 	pp_pieces_release(&p->clock.above);
 	explicit_bzero(&p->clock, sizeof(p->clock));
 }
@@ -194,7 +194,7 @@ static int take_place(struct pp_pod *p, const struct pp_wire_compare *c, struct 
 	n = addresses_of(p, text, address);
 	if (p->clock.link)
 		return pp_clock_link_move(p->clock.link, c->parent, c->same, address, n, (uint16_t)c->port, err);
-	if (pp_pod_clock_open(p))
+	if (open_link(p))
 		return pp_err_set(err, -ENOTCONN, "this host's clock is not compared with that of '%.71s'", c->host ? c->host : "");
 	memcpy(o.key, c->key, sizeof(o.key));
 	return pp_clock_link_join(p->clock.link, &o, address, n, (uint16_t)c->port, err);
@@ -224,7 +224,7 @@ void pp_pod_clock_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 	mine->patience_ms = REACH_MS;
 	if (rc) {
 		pp_keeper_log("%s", err.text);
-		pp_pod_clock_close(p);
+		close_link(p);
 		return;
 	}
 	pp_keeper_log("compares its clock with that of '%s'%s", mine->host, mine->same ? ", which is to be the same" : "");
@@ -287,7 +287,7 @@ static void look_at_claim(struct pp_pod *p, const struct pp_clock_link_state *st
 		/* One clock, as both had said: nothing is left to compare, no port is held. Twice, should the word be lost. */
 		pp_clock_link_leave(p->clock.link);
 		pp_clock_link_leave(p->clock.link);
-		pp_pod_clock_close(p);
+		close_link(p);
 	}
 }
 

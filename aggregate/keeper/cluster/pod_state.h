@@ -165,7 +165,6 @@ void pp_pod_part(struct pp_pod *p);
 const char *pp_pod_way_name(enum pp_pod_way way);
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
 void pp_pod_listen(struct pp_pod *p);
-void pp_pod_publish(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
 int pp_pod_is_invited(const struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
@@ -203,8 +202,6 @@ void pp_pod_gather_end(struct pp_pod *p);
 
 /* pod_clock.c: leader, follower, both. A round for the begin or end of a window; is it over, or not worth waiting for any more? */
 void pp_pod_clock_lead(struct pp_pod *p);
-int pp_pod_clock_open(struct pp_pod *p); /* its port; -ENOTCONN: none */
-void pp_pod_clock_close(struct pp_pod *p);
 void pp_pod_clock_want(struct pp_pod *p);
 void pp_pod_clock_run(struct pp_pod *p);
 int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms);

@@ -61,6 +61,22 @@ void pp_pod_raise_limit(void)
 	}
 }
 
+static void publish(struct pp_pod *p)
+{
+	struct pp_err err = {""}, ignored = {""};
+	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
+	int to_file = !pp_rendezvous_write(directory(p), &p->invite, &err);
+
+	p->published = 1;
+	pp_rendezvous_point_put(p->rendezvous, &p->invite);
+	if (!to_mpi)
+		pp_keeper_log("no invitation for MPI: %s", ignored.text);
+	if (!to_file) {
+		pp_keeper_log("no invitation by a file: %s", err.text);
+		snprintf(p->why, sizeof(p->why), "the file could not be made: %.300s", err.text);
+	}
+}
+
 void pp_pod_listen(struct pp_pod *p)
 {
 	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
@@ -89,23 +105,7 @@ void pp_pod_listen(struct pp_pod *p)
 	p->state = PP_POD_LISTENING;
 	pp_pod_clock_lead(p);
 	pp_keeper_log("leads: listens on port %u", (unsigned)p->invite.port);
-	pp_pod_publish(p);
-}
-
-void pp_pod_publish(struct pp_pod *p)
-{
-	struct pp_err err = {""}, ignored = {""};
-	int to_mpi = !pp_rendezvous_put(p->o.spool, invite_name, &p->invite, &ignored);
-	int to_file = !pp_rendezvous_write(directory(p), &p->invite, &err);
-
-	p->published = 1;
-	pp_rendezvous_point_put(p->rendezvous, &p->invite);
-	if (!to_mpi)
-		pp_keeper_log("no invitation for MPI: %s", ignored.text);
-	if (!to_file) {
-		pp_keeper_log("no invitation by a file: %s", err.text);
-		snprintf(p->why, sizeof(p->why), "the file could not be made: %.300s", err.text);
-	}
+	publish(p);
 }
 
 /* Why MPI did not carry it, as rank 0 has it. */

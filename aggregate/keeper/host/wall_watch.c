@@ -182,19 +182,3 @@ int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *re
 	pp_pieces_release(&chain);
 	return 0;
 }
-
-int pp_wall_watch_job(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t realtime_ns, int64_t *ret_job_ns,
-                      int64_t *ret_error_ns)
-{
-	int64_t tick, error, joined = map->pieces ? 0 : map->bound_ns;
-	int rc = pp_wall_watch_tick(w, realtime_ns, &tick, &error);
-
-	if (rc)
-		return rc;
-	if (map->pieces)
-		joined = pp_pieces_bound(map->pieces, tick);
-	*ret_job_ns = pp_clock_map_ns(map, (pp_tick)tick);
-	*ret_error_ns = error == INT64_MAX || joined == INT64_MAX ? INT64_MAX
-	                                                          : (int64_t)((double)error / w->wall.ticks_per_ns) + joined + 2;
-	return 0;
-}

@@ -43,6 +43,3 @@ void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c);
 /* What a date of this host is in its ticks, and |error| in ticks; INT64_MAX: not known. */
 int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *ret_tick, int64_t *ret_error);
-/* And on the job's axis by the map of its ticks, for traces of others that carry dates: |error| in ns. */
-int pp_wall_watch_job(struct pp_wall_watch *w, const struct pp_clock_map *map, int64_t realtime_ns, int64_t *ret_job_ns,
-                      int64_t *ret_error_ns);

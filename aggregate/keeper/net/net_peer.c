@@ -8,7 +8,7 @@
 #include "aggregate/keeper/net/net_state.h"
 #include "core/base/now.h"
 
-int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size)
+static int put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size)
 {
 	if (net->listens && zmq_send(socket, route, PP_ROUTE, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
 		return -errno;
@@ -23,7 +23,7 @@ int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const str
 
 	if (rc < 0)
 		return rc;
-	rc = pp_net_put(net, socket, route, bytes, size);
+	rc = put(net, socket, route, bytes, size);
 	free(bytes);
 	return rc;
 }
@@ -45,7 +45,7 @@ void pp_peer_flush(struct pp_net *net, struct pp_peer *p)
 	if (p->state != PP_PEER_JOINED)
 		return;
 	while (p->unsent && p->flight < PP_FLIGHT) {
-		if (pp_net_put(net, net->socket[0], p->route, p->unsent->bytes, p->unsent->size) < 0)
+		if (put(net, net->socket[0], p->route, p->unsent->bytes, p->unsent->size) < 0)
 			return;
 		if (p->flight == 0)
 			p->progress_ms = net->now_ms;

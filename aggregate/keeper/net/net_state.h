@@ -47,9 +47,8 @@ struct pp_net {
 	int64_t now_ms, hello_ms;
 };
 
-/* One message to a socket, by the route where it is the listener's. 0, or -errno: not now. */
-int pp_net_put(struct pp_net *net, void *socket, const uint8_t *route, const void *bytes, size_t size);
-/* The same for a message that needs no delivery: hello, hello_ack, heartbeat. */
+/* One message that needs no delivery (hello, hello_ack, heartbeat), by the route where the socket is the listener's. 0, or
+ * -errno: not now. */
 int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const struct pp_wire *m);
 /* Answer one question whether a key may come in. 1: there was one. */
 int pp_net_door(struct pp_net *net);

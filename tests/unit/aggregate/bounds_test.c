@@ -76,6 +76,14 @@ static void solve(struct made *m, struct pp_waiting *w, const char *call, unsign
 	CHECK_INT(pp_waiting_solve(w, &m->c), 0);
 }
 
+static int64_t between(const struct pp_bounds *b, size_t one, int64_t one_ns, size_t other, int64_t other_ns)
+{
+	struct pp_bounds_event x = {.worker = (uint32_t)one, .bound_ns = pp_bounds_at(b, one, one_ns)},
+	                       y = {.worker = (uint32_t)other, .bound_ns = pp_bounds_at(b, other, other_ns)};
+
+	return pp_bounds_arrivals(b, &x, &y);
+}
+
 TEST(bounds_of_mixed_clocks)
 {
 	struct made m;
@@ -85,14 +93,14 @@ TEST(bounds_of_mixed_clocks)
 	make(&m);
 	CHECK_INT(pp_bounds_init(&b, &m.d), 0);
 	CHECK_INT(b.groups, 4); /* A, B, C, and what is not joined */
-	CHECK_INT(pp_bounds_between(&b, 0, 1, 1, 2), OWN);
-	CHECK_INT(pp_bounds_between(&b, 0, 1, 5, 2), OWN);       /* another host, the same ticks */
-	CHECK_INT(pp_bounds_between(&b, 2, 0, 3, 100000), OWN);  /* one host, whatever its bound does */
-	CHECK_INT(pp_bounds_between(&b, 0, 0, 2, 0), OWN + 100); /* each time by its own instant */
-	CHECK_INT(pp_bounds_between(&b, 0, 0, 2, 50000), OWN + 500);
-	CHECK_INT(pp_bounds_between(&b, 4, 7, 2, 100000), OWN + 1300);
-	CHECK(pp_bounds_between(&b, 0, 0, 6, 0) == PP_BOUND_UNKNOWN);
-	CHECK(pp_bounds_between(&b, 6, 0, 4, 0) == PP_BOUND_UNKNOWN);
+	CHECK_INT(between(&b, 0, 1, 1, 2), OWN);
+	CHECK_INT(between(&b, 0, 1, 5, 2), OWN);       /* another host, the same ticks */
+	CHECK_INT(between(&b, 2, 0, 3, 100000), OWN);  /* one host, whatever its bound does */
+	CHECK_INT(between(&b, 0, 0, 2, 0), OWN + 100); /* each time by its own instant */
+	CHECK_INT(between(&b, 0, 0, 2, 50000), OWN + 500);
+	CHECK_INT(between(&b, 4, 7, 2, 100000), OWN + 1300);
+	CHECK(between(&b, 0, 0, 6, 0) == PP_BOUND_UNKNOWN);
+	CHECK(between(&b, 6, 0, 4, 0) == PP_BOUND_UNKNOWN);
 	CHECK_INT(pp_bounds_worst(&b, all, 2, sizeof(*all), 0), OWN);
 	CHECK_INT(pp_bounds_worst(&b, all, 4, sizeof(*all), 50000), OWN + 500);
 	CHECK_INT(pp_bounds_worst(&b, all, 6, sizeof(*all), 50000), OWN + 1500);
@@ -103,7 +111,7 @@ TEST(bounds_of_mixed_clocks)
 	CHECK_INT(m.d.pair_bound_ns, OWN + 1500);
 	m.worker[3].host_clock = 0; /* nobody brought its clock */
 	CHECK_INT(pp_bounds_init(&b, &m.d), 0);
-	CHECK(pp_bounds_between(&b, 2, 0, 3, 0) == PP_BOUND_UNKNOWN);
+	CHECK(between(&b, 2, 0, 3, 0) == PP_BOUND_UNKNOWN);
 	pp_bounds_release(&b);
 }
 
@@ -237,22 +245,17 @@ static void throw_clocks(struct thrown *t)
 	}
 }
 
-/* pp_host_clock_between() over all pairs. */
-static int64_t worst_of_all(const struct thrown *t, int64_t time)
+static int64_t worst_of_all(const struct thrown *t, const struct pp_bounds *b, int64_t time)
 {
 	int64_t worst = OWN;
 
 	for (size_t i = 0; i < t->d.workers; i++)
 		for (size_t k = 0; k < t->d.workers; k++) {
-			const struct pp_worker *x = &t->worker[i], *y = &t->worker[k];
-			int64_t one = pp_host_clock_between(x->host_clock ? &t->clock[x->host_clock - 1] : NULL,
-			                                    y->host_clock ? &t->clock[y->host_clock - 1] : NULL, time);
+			int64_t one = between(b, i, time, k, time);
 
-			if (x->domain != y->domain)
-				return PP_BOUND_UNKNOWN;
 			if (one == PP_BOUND_UNKNOWN)
 				return one;
-			worst = one + OWN > worst ? one + OWN : worst;
+			worst = one > worst ? one : worst;
 		}
 	return worst;
 }
@@ -269,8 +272,7 @@ static void check_pairs(const struct thrown *t, struct pp_bounds *b)
 
 		for (size_t i = 0; i < t->d.workers && exit->exit_known && exit->needs; i++) {
 			const struct pp_bounds_event *came = &t->event[i];
-			int64_t early = came->arrival_ns - exit->exit_ns,
-			        bound = pp_bounds_between(b, i, came->arrival_ns, k, exit->exit_ns);
+			int64_t early = came->arrival_ns - exit->exit_ns, bound = between(b, i, came->arrival_ns, k, exit->exit_ns);
 
 			if (bound == PP_BOUND_UNKNOWN || !came->is_needed)
 				continue;
@@ -309,8 +311,8 @@ TEST(by_dice)
 			all[r] = r;
 		for (size_t r = 0; r < t.d.workers; r++)
 			t.event[r].bound_ns = pp_bounds_at(&b, r, t.event[r].arrival_ns);
-		CHECK_INT(pp_bounds_worst(&b, all, t.d.workers, sizeof(*all), time), worst_of_all(&t, time));
-		known += worst_of_all(&t, time) != PP_BOUND_UNKNOWN;
+		CHECK_INT(pp_bounds_worst(&b, all, t.d.workers, sizeof(*all), time), worst_of_all(&t, &b, time));
+		known += worst_of_all(&t, &b, time) != PP_BOUND_UNKNOWN;
 		check_pairs(&t, &b);
 		pp_bounds_release(&b);
 	}
