@@ -92,14 +92,15 @@ _Static_assert(sizeof(struct pp_thread_slot) == 192, "three lines a slot");
 struct pp_ring_name { /* an NVTX domain (owner 0) or category (owner: its domain) */
 	uint32_t owner;
 	uint32_t id;
-	char text[56]; /* terminated; cut names are counted as NAME_CUT */
+	char text[56]; /* terminated; the whole of a longer one is in a note */
 };
 
 enum pp_ring_note_kind {
 	PP_NOTE_SCHEMA =
 	        1,    /* data: struct pp_ring_entry[count], their names; detail: bytes of a payload, 0 unknown; width: packing */
 	PP_NOTE_ENUM, /* data: struct pp_ring_entry[count] (type: the value), their names; detail: bytes of a value */
-	PP_NOTE_NAME, /* a device, stream, ...: id is its handle; detail: NVTX module << 16 | function, or resource type */
+	PP_NOTE_NAME, /* a device, stream, ...: id is its handle (of a domain its index); detail: NVTX module << 16 | function, or
+	               * resource type */
 };
 
 /* What payloads and handles mean, as NVTX was told; a row is whole before `notes_used` covers it, and never changes. */

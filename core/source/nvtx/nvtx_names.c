@@ -9,11 +9,13 @@
 #include "core/base/hash.h"
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
+#include "core/source/nvtx/nvtx_abi.h"
+#include "core/source/nvtx/nvtx_notes.h"
 
 enum { ROWS = 256 };
 
 struct domain {
-	const void *foreign;
+	const void *foreign, *whole; /* whole: its name as a registered string, of which there is one each */
 	struct pp_ring_name name;
 };
 
@@ -72,13 +74,14 @@ size_t pp_nvtx_narrow(const wchar_t *wide, char *small, size_t size, char **ret_
 	return used;
 }
 
-static void set_name(struct pp_ring_name *n, uint32_t owner, uint32_t id, const char *text)
+/* What the row has no room for is whole in a note; `what` is the NVTX function that gave the name. */
+static void set_name(struct pp_ring_name *n, enum pp_nvtx_core2 what, uint32_t owner, uint32_t id, const char *text)
 {
 	n->owner = owner;
 	n->id = id;
 	memset(n->text, 0, sizeof(n->text));
 	if (strlen(text) >= sizeof(n->text))
-		pp_ring_lose(PP_LOSS_NAME_CUT);
+		pp_nvtx_handle_name((uint16_t)owner, (uint32_t)PP_NVTX_CORE2 << 16 | what, id, text);
 	memcpy(n->text, text, strnlen(text, sizeof(n->text) - 1));
 }
 
@@ -102,21 +105,24 @@ static void copy_category(uint32_t i)
 
 void *pp_nvtx_domain_create(const char *name, void *foreign)
 {
+	const void *whole;
 	uint32_t count, i;
 
 	name = name ? name : "";
+	whole = pp_nvtx_string_create(name, strlen(name), NULL);
 	pthread_mutex_lock(&lock);
 	count = atomic_load_explicit(&domain_count, memory_order_relaxed);
 	for (i = 1; i < count; i++)
-		if (domains[i].foreign == foreign && !strncmp(domains[i].name.text, name, sizeof(domains[i].name.text) - 1))
+		if (domains[i].foreign == foreign && domains[i].whole == whole)
 			break;
 	if (i >= PP_RING_DOMAINS) {
 		i = PP_RING_DOMAINS - 1; /* more than rows: the last one stands for the rest */
-		set_name(&domains[i].name, 0, i, "(other domains)");
+		set_name(&domains[i].name, PP_NVTX_D_CREATE_A, 0, i, "(other domains)");
 		copy_domain(i);
 	} else if (i == count) {
 		domains[i].foreign = foreign;
-		set_name(&domains[i].name, 0, i, name);
+		domains[i].whole = whole;
+		set_name(&domains[i].name, PP_NVTX_D_CREATE_A, 0, i, name);
 		copy_domain(i);
 		atomic_store_explicit(&domain_count, count + 1, memory_order_release);
 	}
@@ -149,7 +155,7 @@ void pp_nvtx_category_name(uint16_t domain, uint32_t category, const char *name)
 		if (categories[i].owner == domain && categories[i].id == category)
 			break;
 	if (i < PP_RING_CATEGORIES) {
-		set_name(&categories[i], domain, category, name ? name : "");
+		set_name(&categories[i], PP_NVTX_D_CATEGORY_A, domain, category, name ? name : "");
 		if (i == category_count)
 			category_count++;
 		copy_category(i);
@@ -210,7 +216,7 @@ void pp_nvtx_names_publish(void)
 {
 	pthread_mutex_lock(&lock);
 	published = pp_ring_pool.header;
-	set_name(&domains[0].name, 0, 0, "");
+	set_name(&domains[0].name, PP_NVTX_D_CREATE_A, 0, 0, "");
 	for (uint32_t i = 0; i < atomic_load_explicit(&domain_count, memory_order_relaxed); i++)
 		copy_domain(i);
 	for (uint32_t i = 0; i < category_count; i++)

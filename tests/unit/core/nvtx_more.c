@@ -229,6 +229,22 @@ static const char *long_name(void)
 	return text;
 }
 
+/* Two domains whose names differ behind what a row holds. */
+static void long_domains(void)
+{
+	char *text[2] = {NULL, NULL};
+	nvtxDomainHandle_t handle[2];
+
+	for (int i = 0; i < 2; i++) {
+		CHECK(asprintf(&text[i], "%.100s of domain %d", long_name(), i) > 0);
+		handle[i] = nvtxDomainCreateA(text[i]);
+		CHECK(handle[i] == nvtxDomainCreateA(text[i]));
+		nvtxDomainNameCategoryA(handle[i], 1, text[i]);
+		free(text[i]);
+	}
+	CHECK(handle[0] != handle[1]);
+}
+
 static void names_and_locks(void)
 {
 	nvtxResourceAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE};
@@ -329,6 +345,8 @@ static void read_ring(const char *spool)
 	CHECK_STR(h->thread[1].name, "reader \303\274");
 	CHECK(memmem(h->note, sizeof(h->note), "table of weights", 16) != NULL);
 	CHECK(memmem(h->note, sizeof(h->note), long_name(), LONG_NAME) != NULL);
+	CHECK(memmem(h->note, sizeof(h->note), " of domain 0", 12) != NULL);
+	CHECK(memmem(h->note, sizeof(h->note), " of domain 1", 12) != NULL);
 #ifdef HAVE_CUDA
 	CHECK(memmem(h->note, sizeof(h->note), "third device", 12) != NULL);
 	CHECK(memmem(h->note, sizeof(h->note), "copies \342\202\254", 10) != NULL);
@@ -361,6 +379,7 @@ int main(int argc, char **argv)
 	core_payloads();
 	ext_payloads();
 	names_and_locks();
+	long_domains();
 	read_ring(getenv("PODPROF_SPOOL"));
 	snprintf(path, sizeof(path), "%s/rank-0.claim", getenv("PODPROF_SPOOL"));
 	unlink(path);
