@@ -413,7 +413,7 @@ static void begin_to_close(struct pp_keeper *k)
 }
 
 /* A child gathers and writes: this process is heard by the other hosts meanwhile. */
-static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct pp_aside *aside, struct pp_err *err)
+static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct pp_forked_writer *writer, struct pp_err *err)
 {
 	struct pp_pod_window all = {.cut = PP_POD_ALL, .first = k->options.steps_first, .last = k->options.steps_last};
 	struct pp_writing w = {
@@ -429,14 +429,14 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 		all.to = all.cut == PP_POD_ALL || r->to > all.to ? r->to : all.to;
 		all.cut = PP_POD_TICKS;
 	}
-	rc = pp_writing_start(aside, &k->job, &w);
+	rc = pp_writing_start(writer, &k->job, &w);
 	if (rc)
 		return pp_err_set(err, rc, "no process to write it: %s", strerror(-rc));
-	while (!pp_aside_done(aside))
+	while (!pp_forked_writer_done(writer))
 		tend(k);
-	snprintf(message, size, "%s", aside->answer.text);
-	*err = aside->answer.err;
-	return aside->answer.code;
+	snprintf(message, size, "%s", writer->answer.text);
+	*err = writer->answer.err;
+	return writer->answer.code;
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written through close_it */
@@ -492,7 +492,7 @@ static void cut_window(struct pp_keeper *k)
 static int close_window(struct pp_keeper *k)
 {
 	char message[sizeof(k->control->message)] = "", later[PP_SESSION_PATH] = "";
-	struct pp_aside aside = {.fd = -1};
+	struct pp_forked_writer writer = {.fd = -1};
 	struct pp_err err = {""};
 	int rc = 0;
 
@@ -501,7 +501,7 @@ static int close_window(struct pp_keeper *k)
 	if (pp_lookback_only_triggers(&k->lookback) || pp_pod_is_done(k->pod))
 		rc = 0;
 	else if (pp_pod_role(k->pod) == PP_POD_LEADER || k->goes_on)
-		rc = close_for_all(k, message, sizeof(message), &aside, &err);
+		rc = close_for_all(k, message, sizeof(message), &writer, &err);
 	else
 		rc = close_here(k, message, sizeof(message), later, &err);
 	if (k->lookback.range || pp_lookback_only_triggers(&k->lookback))
@@ -518,7 +518,7 @@ static int close_window(struct pp_keeper *k)
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	if (!rc && later[0] && pp_session_page(later, &err)) /* `podprof report` tries again and says why */
 		pp_keeper_log("no report.html: %s", err.text);
-	while (!pp_aside_over(&aside)) /* it makes the page */
+	while (!pp_forked_writer_reaped(&writer)) /* it makes the page */
 		tend(k);
 	return rc;
 }

@@ -85,7 +85,7 @@ void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, 
 	snprintf(hosts.ranks, sizeof(hosts.ranks), "%s", r->active->request.ranks);
 	if (*held_text(r, held, sizeof(held)))
 		snprintf(told->what + n, sizeof(told->what) - n, "; %.100s", held);
-	rc = pp_writing_start(&r->aside, job, &w);
+	rc = pp_writing_start(&r->writer, job, &w);
 	free(range);
 	pp_window_told_release(told);
 	if (rc) {
@@ -130,10 +130,10 @@ static void take_next(struct pp_requests *r, const struct pp_windows_job *job, s
 
 static void answer(struct pp_requests *r)
 {
-	const struct pp_aside_answer *a = &r->aside.answer;
+	const struct pp_forked_answer *a = &r->writer.answer;
 	char held[128], text[64];
 
-	if (!pp_aside_done(&r->aside))
+	if (!pp_forked_writer_done(&r->writer))
 		return;
 	if (r->active) {
 		const char *said = a->code ? a->err.text : a->text;
@@ -147,7 +147,7 @@ static void answer(struct pp_requests *r)
 		end_request(r);
 	}
 	r->turn = PP_TURN_WRITING; /* until the child has made its page */
-	if (pp_aside_over(&r->aside))
+	if (pp_forked_writer_reaped(&r->writer))
 		r->turn = PP_TURN_IDLE;
 }
 

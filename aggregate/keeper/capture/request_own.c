@@ -54,7 +54,7 @@ void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 	r->signals = signals;
 }
 
-void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a)
+void pp_own_done(struct pp_requests *r, const struct pp_forked_answer *a)
 {
 	struct pp_requests_own *o = &r->own[r->active->request.by - PP_BY_SIGNAL];
 

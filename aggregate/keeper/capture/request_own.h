@@ -9,7 +9,7 @@ int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request);
 /* One turn: has a rank got the signal since the last one? */
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);
 /* One of them has its answer. */
-void pp_own_done(struct pp_requests *r, const struct pp_aside_answer *a);
+void pp_own_done(struct pp_requests *r, const struct pp_forked_answer *a);
 void pp_own_failed(struct pp_requests *r, const char *why);
 /* Lines for rank 0, a line break in front of each; "" where nothing was asked for. */
 void pp_own_message(const struct pp_requests *r, const char *logdir, char *text, size_t size);

@@ -47,7 +47,7 @@ int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *er
 	int fd = -1, rc = pp_requests_address(spool, &address, &fd);
 	mode_t before;
 
-	*r = (struct pp_requests){.listen_fd = -1, .aside = {.fd = -1}, .origin = pp_timestamp_pair_now(), .seen_step = INT64_MIN};
+	*r = (struct pp_requests){.listen_fd = -1, .writer = {.fd = -1}, .origin = pp_timestamp_pair_now(), .seen_step = INT64_MIN};
 	pp_request_files_init(&r->files);
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++)
 		r->client[i].fd = -1;

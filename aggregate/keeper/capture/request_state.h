@@ -112,5 +112,5 @@ struct pp_requests {
 	struct pp_request_files files;
 	uint64_t signals;                                          /* of all ranks, so far */
 	struct pp_requests_own own[PP_BY_CODE - PP_BY_SIGNAL + 1]; /* by who asked */
-	struct pp_aside aside;
+	struct pp_forked_writer writer;
 };

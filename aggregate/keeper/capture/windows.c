@@ -25,7 +25,7 @@ enum {
 
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked)
 {
-	*w = (struct pp_windows){.asked = *asked, .limit_ms = LIMIT_MS, .aside = {.fd = -1}};
+	*w = (struct pp_windows){.asked = *asked, .limit_ms = LIMIT_MS, .writer = {.fd = -1}};
 }
 
 /* The row of window `index`; NULL: it has not begun on this rank. */
@@ -152,7 +152,7 @@ static void know(struct pp_windows_told *t, const char *label, const char *text)
 
 static void take_answer(struct pp_windows *w)
 {
-	struct pp_aside_answer *a = &w->aside.answer;
+	struct pp_forked_answer *a = &w->writer.answer;
 	struct pp_windows_told *t = &w->told;
 	struct pp_message *m = &a->message;
 	char what[sizeof(m->what) + sizeof(w->name) + 4];
@@ -369,12 +369,12 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 	snprintf(w->label, sizeof(w->label), "%s", label);
 	w->busy = writing->range != NULL;
 	if (writing->range)
-		rc = pp_writing_start(&w->aside, job, writing);
+		rc = pp_writing_start(&w->writer, job, writing);
 	else
 		w->told.skipped++; /* its rows are another window's by now */
 	if (rc) {                  /* done here it would take the rings from the windows behind it */
-		w->aside = (struct pp_aside){.fd = -1};
-		w->aside.answer.code = pp_err_set(&w->aside.answer.err, rc, "no process to write it: %s", strerror(-rc));
+		w->writer = (struct pp_forked_writer){.fd = -1};
+		w->writer.answer.code = pp_err_set(&w->writer.answer.err, rc, "no process to write it: %s", strerror(-rc));
 		take_answer(w);
 		w->busy = 0;
 	}
@@ -612,12 +612,12 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	uint64_t begun, over;
 
 	if (w->busy == 1) {
-		if (!pp_aside_done(&w->aside))
+		if (!pp_forked_writer_done(&w->writer))
 			return 1;
 		take_answer(w);
 		w->busy = 2;
 	}
-	if (w->busy && !pp_aside_over(&w->aside))
+	if (w->busy && !pp_forked_writer_reaped(&w->writer))
 		return 1;
 	w->busy = 0;
 	over = ending ? NO_WINDOW : passed_by_all(w, job);

@@ -32,7 +32,7 @@ struct pp_windows {
 	int64_t code_since_ms; /* as since_ms */
 	int64_t code_step, code_step_ms; /* the highest step here when a window was over on all ranks here, and when; 0: none is */
 	char label[128], name[48];       /* of the one that is being written; name: as podprof_window_start() has it */
-	struct pp_aside aside;
+	struct pp_forked_writer writer;
 	struct pp_windows_told told;
 };
 

@@ -15,7 +15,7 @@ struct work { /* of the child */
 	char later[PP_SESSION_PATH];
 };
 
-static int write_window(void *context, struct pp_aside_answer *answer)
+static int write_window(void *context, struct pp_forked_answer *answer)
 {
 	struct work *work = context;
 	struct pp_session_options options = *work->job.options;
@@ -50,17 +50,17 @@ static void write_page(void *context)
 		pp_keeper_log("no report.html: %s", err.text);
 }
 
-int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w)
+int pp_writing_start(struct pp_forked_writer *a, const struct pp_windows_job *job, const struct pp_writing *w)
 {
 	struct work work = {.job = *job, .w = *w};
-	struct pp_aside_work aside = {.run = write_window, .after = write_page, .context = &work};
+	struct pp_forked_work writer = {.run = write_window, .after = write_page, .context = &work};
 
 	int rc;
 
 	pp_writing_edge(job);
 	work.gather = w->hosts ? pp_pod_gather(job->pod, w->hosts) : NULL;
 	work.rendezvous = pp_pod_why(job->pod);
-	rc = pp_aside_start(a, &aside, w->limit_ms);
+	rc = pp_forked_writer_start(a, &writer, w->limit_ms);
 	if (work.gather)
 		pp_pod_gathering(job->pod, !rc);
 	return rc;

@@ -1,9 +1,9 @@
 /* The child that writes one window while the ranks go on. In: what the keeper has, the window's steps and ticks. Out: an answer in
- * struct pp_aside. Called by windows.c and request.c. */
+ * struct pp_forked_writer. Called by windows.c and request.c. */
 #pragma once
 
 #include "aggregate/keeper/capture/job.h"
-#include "aggregate/session/aside.h"
+#include "aggregate/session/forked_writer.h"
 
 struct pp_pod_window;
 
@@ -17,4 +17,4 @@ struct pp_writing {
 };
 
 /* What `w` points to may be freed after. 0, or -errno: there is no child, and nobody writes. */
-int pp_writing_start(struct pp_aside *a, const struct pp_windows_job *job, const struct pp_writing *w);
+int pp_writing_start(struct pp_forked_writer *a, const struct pp_windows_job *job, const struct pp_writing *w);

@@ -115,10 +115,10 @@ struct pp_pod_window {
 	char ranks[256];     /* XSpace has the events of these only; "": as the options say */
 };
 
-/* LEADER, before pp_aside_start() of the child that writes the window: the child's end of the talk, which goes into
+/* LEADER, before pp_forked_writer_start() of the child that writes the window: the child's end of the talk, which goes into
  * pp_session_options.gather; NULL where there is nobody to ask (other roles, no other host) or no memory. One at a time. After
  * the fork the parent calls pp_pod_gathering(), with 0 where there is no child. pp_pod_run() does the rest; the child's answer
- * is in its pp_aside as ever. */
+ * is in its pp_forked_writer as ever. */
 struct pp_gather;
 struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w);
 void pp_pod_gathering(struct pp_pod *p, int has_child);

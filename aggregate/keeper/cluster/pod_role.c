@@ -71,7 +71,7 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 		return -ENOMEM;
 	p->o = *o;
 	p->begin_ms = pp_now_ms();
-	p->gather.fd = p->share.fd = p->share.aside.fd = -1;
+	p->gather.fd = p->share.fd = p->share.writer.fd = -1;
 	gethostname(p->host, sizeof(p->host) - 1);
 	tame(p->host);
 	*ret_pod = p;

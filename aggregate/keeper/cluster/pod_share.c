@@ -26,7 +26,7 @@ struct work { /* of the child */
 	const struct pp_close_range *range;
 };
 
-static int make(void *context, struct pp_aside_answer *answer)
+static int make(void *context, struct pp_forked_answer *answer)
 {
 	const struct work *work = context;
 	struct pp_session_options options = *work->job->options;
@@ -76,7 +76,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	int same = is_same_clock(p, &g->clock) && !pp_pod_clock_is_false(p);
 	struct pp_err err = {""};
 
-	*s = (struct pp_pod_share){.active = 1, .fd = -1, .aside.fd = -1, .begun_ms = pp_now_ms()};
+	*s = (struct pp_pod_share){.active = 1, .fd = -1, .writer.fd = -1, .begun_ms = pp_now_ms()};
 	s->window = (struct pp_pod_window){.cut = (enum pp_pod_cut)g->cut,
 	                                   .number = g->number,
 	                                   .from = g->from,
@@ -118,7 +118,7 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	const struct pp_windows_job *job = p->o.job;
 	struct pp_pod_share *s = &p->share;
 	struct work work = {.job = job, .share = s};
-	struct pp_aside_work aside = {.run = make, .context = &work};
+	struct pp_forked_work writer = {.run = make, .context = &work};
 	struct pp_close_range *range = NULL;
 	int only = g->cut == PP_POD_WINDOW && !pp_step_windows_many(&p->o.settings->windows);
 	int rc = -ENODATA;
@@ -134,7 +134,7 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	if (s->window.cut != PP_POD_ALL)
 		work.range = range = pp_pod_ranges(job->view->rings, &s->window);
 	if (s->window.cut == PP_POD_ALL || range || only) /* ranks that mark no step have recorded all the same */
-		rc = pp_aside_start(&s->aside, &aside, LIMIT_MS);
+		rc = pp_forked_writer_start(&s->writer, &writer, LIMIT_MS);
 	free(range);
 	/* The only window stays until the leader has written it: where that is lost it is this host's own session. */
 	if (s->window.cut == PP_POD_WINDOW && !only)
@@ -164,13 +164,13 @@ void pp_pod_share_end(struct pp_pod *p)
 
 	if (!s->active)
 		return;
-	if (s->aside.pid > 0) {
-		kill(s->aside.pid, SIGKILL);
-		while (waitpid(s->aside.pid, NULL, 0) < 0 && errno == EINTR)
+	if (s->writer.pid > 0) {
+		kill(s->writer.pid, SIGKILL);
+		while (waitpid(s->writer.pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (s->aside.fd >= 0)
-		close(s->aside.fd);
+	if (s->writer.fd >= 0)
+		close(s->writer.fd);
 	if (s->fd >= 0)
 		close(s->fd);
 	for (size_t i = 0; i < s->files; i++) { /* copies: what others see too is not in the list */
@@ -185,7 +185,7 @@ void pp_pod_share_end(struct pp_pod *p)
 		remove_empty(p, "plugins/profile", "");
 		remove_empty(p, "plugins/profile", "-nosteps");
 	}
-	*s = (struct pp_pod_share){.fd = -1, .aside.fd = -1};
+	*s = (struct pp_pod_share){.fd = -1, .writer.fd = -1};
 }
 
 static void add_file(struct pp_pod_share *s, const char *dir, const char *name)
@@ -226,7 +226,7 @@ static void list_files(struct pp_pod *p, const char *session)
 static void take_answer(struct pp_pod *p)
 {
 	struct pp_pod_share *s = &p->share;
-	const struct pp_aside_answer *a = &s->aside.answer;
+	const struct pp_forked_answer *a = &s->writer.answer;
 	char beside[PP_GATHER_NAME + 16];
 
 	s->made = 1;
@@ -300,11 +300,11 @@ void pp_pod_share_run(struct pp_pod *p)
 	struct pp_pod_share *s = &p->share;
 	int rc = 1;
 
-	if (!s->active || (!s->made && !pp_aside_done(&s->aside)))
+	if (!s->active || (!s->made && !pp_forked_writer_done(&s->writer)))
 		return;
 	if (!s->made)
 		take_answer(p);
-	if (!pp_aside_over(&s->aside))
+	if (!pp_forked_writer_reaped(&s->writer))
 		return;
 	for (int i = 0; i < PIECES && s->file_at < s->files && rc; i++) {
 		rc = send_piece(p);
@@ -318,7 +318,7 @@ void pp_pod_share_run(struct pp_pod *p)
 	if (s->file_at < s->files)
 		return;
 	if (s->made == 1) {
-		const struct pp_aside_answer *a = &s->aside.answer;
+		const struct pp_forked_answer *a = &s->writer.answer;
 
 		answer_with(p,
 		            a->code    ? a->code

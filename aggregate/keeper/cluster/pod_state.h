@@ -9,7 +9,7 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/net/net.h"
 #include "aggregate/keeper/net/rendezvous_point.h"
-#include "aggregate/session/aside.h"
+#include "aggregate/session/forked_writer.h"
 #include "aggregate/session/gather.h"
 
 enum { PP_POD_QUEUE = 64 };
@@ -82,7 +82,7 @@ struct pp_pod_share {             /* follower: what it makes and sends */
 	struct pp_clock_map map;
 	struct pp_pieces pieces; /* map.pieces, where the clock is another */
 	struct pp_pod_window window;
-	struct pp_aside aside;
+	struct pp_forked_writer writer;
 	char **file; /* [files] paths that are to be sent, the block first */
 	size_t files, file_at, xspaces;
 	int fd;

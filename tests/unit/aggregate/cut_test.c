@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "aggregate/session/aside.h"
+#include "aggregate/session/forked_writer.h"
 #include "core/base/forked.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
@@ -159,20 +159,20 @@ TEST(clipped_at_the_edges)
 	maker_close(&m);
 }
 
-static int answers(void *context, struct pp_aside_answer *a)
+static int answers(void *context, struct pp_forked_answer *a)
 {
 	snprintf(a->text, sizeof(a->text), "%s", (const char *)context);
 	return 0;
 }
 
-static int crashes(void *context, struct pp_aside_answer *a)
+static int crashes(void *context, struct pp_forked_answer *a)
 {
 	(void)a;
 	raise(*(int *)context);
 	return 0;
 }
 
-static int hangs(void *context, struct pp_aside_answer *a)
+static int hangs(void *context, struct pp_forked_answer *a)
 {
 	(void)context;
 	(void)a;
@@ -182,7 +182,7 @@ static int hangs(void *context, struct pp_aside_answer *a)
 }
 
 /* As a writer that is killed with its files half done. */
-static int leaves_parts(void *context, struct pp_aside_answer *a)
+static int leaves_parts(void *context, struct pp_forked_answer *a)
 {
 	const char *base = context;
 	char path[300];
@@ -201,14 +201,14 @@ static int leaves_parts(void *context, struct pp_aside_answer *a)
 	return 0;
 }
 
-static void wait_for(struct pp_aside *a)
+static void wait_for(struct pp_forked_writer *a)
 {
-	for (int i = 0; i < 5000 && !pp_aside_done(a); i++)
+	for (int i = 0; i < 5000 && !pp_forked_writer_done(a); i++)
 		usleep(1000);
-	CHECK(pp_aside_done(a));
-	for (int i = 0; i < 5000 && !pp_aside_over(a); i++)
+	CHECK(pp_forked_writer_done(a));
+	for (int i = 0; i < 5000 && !pp_forked_writer_reaped(a); i++)
 		usleep(1000);
-	CHECK(pp_aside_over(a));
+	CHECK(pp_forked_writer_reaped(a));
 }
 
 /* What other threads of a keeper hold at any moment: locks of malloc, stdio, the time zone, and one of ours. */
@@ -255,7 +255,7 @@ static void unlock_ours(void *context)
 }
 
 /* All that a writer does by these locks. */
-static int writes(void *context, struct pp_aside_answer *a)
+static int writes(void *context, struct pp_forked_answer *a)
 {
 	struct tm tm;
 	FILE *f;
@@ -284,14 +284,14 @@ TEST(forks_beside_threads)
 	for (int i = 0; i < 4; i++)
 		pthread_create(&thread[i], NULL, hammer, &kind[i]);
 	for (int i = 0; i < 300; i++) {
-		struct pp_aside a;
+		struct pp_forked_writer a;
 
-		CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = writes}, 60000), 0);
-		for (int k = 0; k < 60000 && !pp_aside_done(&a); k++)
+		CHECK_INT(pp_forked_writer_start(&a, &(struct pp_forked_work){.run = writes}, 60000), 0);
+		for (int k = 0; k < 60000 && !pp_forked_writer_done(&a); k++)
 			usleep(1000);
 		CHECK_INT(a.answer.code, 0);
 		CHECK_INT(strlen(a.answer.text), 16);
-		while (!pp_aside_over(&a))
+		while (!pp_forked_writer_reaped(&a))
 			usleep(1000);
 		if (a.answer.code)
 			break;
@@ -305,7 +305,7 @@ TEST(forks_beside_threads)
 
 static const char *const zone[] = {"UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "NPT-5:45", "EST5EDT,M3.2.0,M11.1.0"};
 
-static int tells_time(void *context, struct pp_aside_answer *a)
+static int tells_time(void *context, struct pp_forked_answer *a)
 {
 	struct tm tm, want;
 
@@ -327,13 +327,13 @@ TEST(local_time_in_children)
 		pid_t pid = fork();
 
 		if (!pid) {
-			struct pp_aside a;
+			struct pp_forked_writer a;
 
 			setenv("TZ", zone[i], 1);
 			tzset();
-			CHECK_INT(pp_aside_start(&a,
-			                         &(struct pp_aside_work){.run = tells_time, .context = (void *)(uintptr_t)zone[i]},
-			                         60000),
+			CHECK_INT(pp_forked_writer_start(
+			                  &a, &(struct pp_forked_work){.run = tells_time, .context = (void *)(uintptr_t)zone[i]},
+			                  60000),
 			          0);
 			wait_for(&a);
 			CHECK_STR(a.answer.err.text, "");
@@ -346,9 +346,9 @@ TEST(local_time_in_children)
 
 TEST(parts_of_the_dead)
 {
-	struct pp_aside a;
+	struct pp_forked_writer a;
 
-	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = leaves_parts, .context = dir}, 60000), 0);
+	CHECK_INT(pp_forked_writer_start(&a, &(struct pp_forked_work){.run = leaves_parts, .context = dir}, 60000), 0);
 	wait_for(&a);
 	CHECK_INT(a.answer.code, -EIO);
 	CHECK(access(path_of("claimed0"), F_OK) != 0);
@@ -356,20 +356,20 @@ TEST(parts_of_the_dead)
 	CHECK(access(path_of("claimed1/pod.h5.part"), F_OK) != 0);
 }
 
-TEST(asides)
+TEST(forked_writers)
 {
 	int number = SIGKILL;
-	struct pp_aside a;
+	struct pp_forked_writer a;
 
-	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = answers, .context = "yes"}, 10000), 0);
+	CHECK_INT(pp_forked_writer_start(&a, &(struct pp_forked_work){.run = answers, .context = "yes"}, 10000), 0);
 	wait_for(&a);
 	CHECK_INT(a.answer.code, 0);
 	CHECK_STR(a.answer.text, "yes");
-	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = crashes, .context = &number}, 10000), 0);
+	CHECK_INT(pp_forked_writer_start(&a, &(struct pp_forked_work){.run = crashes, .context = &number}, 10000), 0);
 	wait_for(&a);
 	CHECK_INT(a.answer.code, -EIO);
 	CHECK(strstr(a.answer.err.text, "signal 9") != NULL);
-	CHECK_INT(pp_aside_start(&a, &(struct pp_aside_work){.run = hangs}, 20), 0);
+	CHECK_INT(pp_forked_writer_start(&a, &(struct pp_forked_work){.run = hangs}, 20), 0);
 	wait_for(&a);
 	CHECK_INT(a.answer.code, -ETIMEDOUT);
 }
@@ -385,6 +385,6 @@ int main(void)
 	local_time_in_children();
 	forks_beside_threads();
 	parts_of_the_dead();
-	asides();
+	forked_writers();
 	return rings_kit_end();
 }

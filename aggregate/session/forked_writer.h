@@ -10,7 +10,7 @@
 #include "aggregate/session/message.h"
 #include "core/base/err.h"
 
-struct pp_aside_answer {
+struct pp_forked_answer {
 	int code;
 	struct pp_err err;
 	struct pp_message message;
@@ -18,24 +18,24 @@ struct pp_aside_answer {
 	char text[512]; /* where no session was written: why */
 };
 
-struct pp_aside_work {
-	int (*run)(void *context, struct pp_aside_answer *answer);
+struct pp_forked_work {
+	int (*run)(void *context, struct pp_forked_answer *answer);
 	void (*after)(void *context); /* NULL, or what nobody waits for: runs when the answer has been sent */
 	void *context;
 };
 
-struct pp_aside {
+struct pp_forked_writer {
 	pid_t pid; /* 0: none, or it has been waited for */
 	int fd;    /* -1: the answer is there */
 	int64_t deadline_ms;
 	char *claimed; /* as answer.claimed */
 	size_t got;
-	struct pp_aside_answer answer;
+	struct pp_forked_answer answer;
 };
 
 /* 0, or -errno where there is no child: the caller does the work itself. */
-int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t limit_ms);
+int pp_forked_writer_start(struct pp_forked_writer *a, const struct pp_forked_work *work, int64_t limit_ms);
 /* 1 once a->answer is there; never blocks. A crash, an early end and a missed deadline are answers with a sentence. */
-int pp_aside_done(struct pp_aside *a);
-/* 1 once the child has ended, after pp_aside_done(); never blocks. */
-int pp_aside_over(struct pp_aside *a);
+int pp_forked_writer_done(struct pp_forked_writer *a);
+/* 1 once the child has ended, after pp_forked_writer_done(); never blocks. */
+int pp_forked_writer_reaped(struct pp_forked_writer *a);

@@ -1,5 +1,5 @@
-/* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. See aside.h. */
-#include "aggregate/session/aside.h"
+/* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. see forked_writer.h. */
+#include "aggregate/session/forked_writer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static void write_all(int fd, const void *data, size_t bytes)
 	}
 }
 
-static void forget(struct pp_aside *a)
+static void forget(struct pp_forked_writer *a)
 {
 	if (a->claimed)
 		munmap(a->claimed, CLAIMED);
@@ -69,7 +69,7 @@ static void sweep(char *claimed)
 		sweep_one(line);
 }
 
-static void be_child(const struct pp_aside_work *work, struct pp_aside_answer *answer, int fd)
+static void be_child(const struct pp_forked_work *work, struct pp_forked_answer *answer, int fd)
 {
 	struct sigaction start = {.sa_handler = SIG_DFL};
 
@@ -82,11 +82,11 @@ static void be_child(const struct pp_aside_work *work, struct pp_aside_answer *a
 	_exit(0);
 }
 
-int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t limit_ms)
+int pp_forked_writer_start(struct pp_forked_writer *a, const struct pp_forked_work *work, int64_t limit_ms)
 {
 	int fd[2];
 
-	*a = (struct pp_aside){.fd = -1};
+	*a = (struct pp_forked_writer){.fd = -1};
 	a->answer.claimed = mmap(NULL, CLAIMED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a->answer.claimed == MAP_FAILED)
 		a->answer.claimed = NULL;
@@ -119,7 +119,7 @@ int pp_aside_start(struct pp_aside *a, const struct pp_aside_work *work, int64_t
 }
 
 /* The child closed the pipe early, or is past its deadline. */
-static void fail(struct pp_aside *a, int late)
+static void fail(struct pp_forked_writer *a, int late)
 {
 	int status = 0;
 
@@ -140,7 +140,7 @@ static void fail(struct pp_aside *a, int late)
 		pp_err_set(&a->answer.err, -EIO, "its writer ended before it was done");
 }
 
-int pp_aside_done(struct pp_aside *a)
+int pp_forked_writer_done(struct pp_forked_writer *a)
 {
 	ssize_t n;
 
@@ -164,7 +164,7 @@ int pp_aside_done(struct pp_aside *a)
 	return 1;
 }
 
-int pp_aside_over(struct pp_aside *a)
+int pp_forked_writer_reaped(struct pp_forked_writer *a)
 {
 	if (a->pid && waitpid(a->pid, NULL, WNOHANG) != 0)
 		a->pid = 0;
