@@ -1,6 +1,6 @@
 /* What is known of one host's clock in one window, as part of pp_dataset. In: the keeper's exchange and its readings of the wall
  * clock, in the host's ticks. Out: /clock of pod.h5, the clock's part of report and summary, bounds of comparisons, all in job ns.
- * Filled by the host's own keeper (session/clock_told.c), merged by rank 0's. Owns its memory. */
+ * Filled by the host's own keeper (session/clock_metadata.c), merged by rank 0's. Owns its memory. */
 #pragma once
 
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "aggregate/read/ring/cut.h"
-#include "aggregate/session/clock_told.h"
+#include "aggregate/session/clock_metadata.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/window_rows.h"
 #include "core/clock/pieces.h"
@@ -176,30 +176,31 @@ static int any_counts_other(const struct pp_capture *c)
 }
 
 /* The window of the options, where nobody else has said how it came about. */
-static void tell_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_capture *capture,
-                        struct pp_window_told *told)
+static void describe_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_capture *capture,
+                            struct pp_window_told *metadata)
 {
 	int steps = o->steps_last > o->steps_first;
 
-	*told = (struct pp_window_told){.by = "options", .tries = 1};
-	snprintf(told->kind, sizeof(told->kind), "%s", steps ? "steps" : c->range ? "keep" : "all");
-	snprintf(told->channel, sizeof(told->channel), "%s", steps ? "memory" : "none");
+	*metadata = (struct pp_window_told){.by = "options", .tries = 1};
+	snprintf(metadata->kind, sizeof(metadata->kind), "%s", steps ? "steps" : c->range ? "keep" : "all");
+	snprintf(metadata->channel, sizeof(metadata->channel), "%s", steps ? "memory" : "none");
 	if (steps)
-		snprintf(told->what, sizeof(told->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
-	if (pp_window_rows_make(c->rings, pp_window_rows_of_options, NULL, told))
-		told->by[0] = '\0';
-	for (size_t i = 0; told->rank && c->range && i < told->ranks; i++)
+		snprintf(metadata->what, sizeof(metadata->what), "--steps %" PRId64 ":%" PRId64, o->steps_first, o->steps_last);
+	if (pp_window_rows_make(c->rings, pp_window_rows_of_options, NULL, metadata))
+		metadata->by[0] = '\0';
+	for (size_t i = 0; metadata->rank && c->range && i < metadata->ranks; i++)
 		for (size_t k = 0; k < c->ranges; k++)
-			if (c->range[k].rank == told->rank[i].rank && c->range[k].from > told->rank[i].started)
-				told->rank[i].started = c->range[k].from;
-	for (size_t i = 0; told->rank && steps && i < told->ranks; i++)
+			if (c->range[k].rank == metadata->rank[i].rank && c->range[k].from > metadata->rank[i].started)
+				metadata->rank[i].started = c->range[k].from;
+	for (size_t i = 0; metadata->rank && steps && i < metadata->ranks; i++)
 		for (size_t r = 0; r < capture->ranks; r++)
-			if (capture->rank[r].rank == told->rank[i].rank && told->rank[i].started > capture->rank[r].recorded_from)
-				capture->rank[r].recorded_from = told->rank[i].started;
+			if (capture->rank[r].rank == metadata->rank[i].rank &&
+			    metadata->rank[i].started > capture->rank[r].recorded_from)
+				capture->rank[r].recorded_from = metadata->rank[i].started;
 }
 
 /* Two clocks go by one name, as those of a virtual machine and its clone do: from here on this one's says whose it is. */
-static void name_apart(struct pp_capture *c)
+static void name_own_clock(struct pp_capture *c)
 {
 	for (size_t r = 0; r < c->ranks; r++) {
 		size_t n = strlen(c->rank[r].clock);
@@ -246,24 +247,24 @@ static void shift_hosts(const struct pp_rings *r, struct pp_capture *c, struct p
 	c->epoch_realtime_ns += earliest;
 }
 
-/* Ticks to job ns, and what is told of this host's clock; `told` has its bound where the map is known. */
-static int set_clock(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map, struct pp_host_clock *told,
-                     struct pp_err *err)
+/* Maps ticks to job ns and describes this host's clock. A salvaged job has no description: its ticks may be of another boot. */
+static int set_clock(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map,
+                     struct pp_host_clock *ret_clock, struct pp_err *err)
 {
 	const struct pp_gather *g = c->options->gather;
 	const struct pp_ring_header *h = pp_rings_header(c->rings, 0);
-	char own[sizeof(told->own)] = "";
-	struct pp_clock_told_input in = {.told = g ? &g->told : NULL,
-	                                 .wall = c->wall,
-	                                 .map = map,
-	                                 .first = c->first,
-	                                 .kind = pp_close_tick_kind(c->rings),
-	                                 .own = own};
+	char own[sizeof(ret_clock->own)] = "";
+	struct pp_clock_metadata_input in = {.exchange = g ? &g->exchange : NULL,
+	                                     .wall = c->wall,
+	                                     .map = map,
+	                                     .first = c->first,
+	                                     .kind = pp_close_tick_kind(c->rings),
+	                                     .own = own};
 	int rc = 0;
 
-	pp_clock_told_extent(capture, &in.from_tick, &in.to_tick);
-	if (g && g->apart)
-		name_apart(capture);
+	pp_clock_metadata_extent(capture, &in.from_tick, &in.to_tick);
+	if (g && g->own_clock)
+		name_own_clock(capture);
 	if (g && g->map)
 		in.bound_ns = take_clock(g, map, capture, in.from_tick, in.to_tick);
 	else
@@ -273,20 +274,20 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 	if (g && !g->map && !g->leads)
 		in.bound_ns = PP_BOUND_UNKNOWN;
 	if (rc || c->options->salvaged || in.from_tick > in.to_tick)
-		return rc; /* a dead job's ticks may be of another boot */
+		return rc;
 	pp_rings_name_clock(h->boot_id, h->timens_ns, h->tick_kind, own, sizeof(own));
 	for (size_t r = capture->ranks; r-- > 0;)
 		if (!capture->rank[r].domain)
 			in.host = capture->rank[r].host;
-	if (g && g->apart)
+	if (g && g->own_clock)
 		snprintf(own + strlen(own), sizeof(own) - strlen(own), " of %s", in.host);
-	return pp_clock_told_finish(&in, told, err);
+	return pp_clock_metadata_finish(&in, ret_clock, err);
 }
 
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
-	struct pp_window_told told = {.tries = 0};
+	struct pp_window_told metadata = {.tries = 0};
 	struct pp_capture capture = {0};
 	struct pp_clock_map map, other;
 	struct pp_host_clock clock = {.bound_ns = PP_BOUND_UNKNOWN};
@@ -311,8 +312,8 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		note_passed(c, &capture);
 	options.warning = c->notes->list;
 	if (!options.window && !options.salvaged) {
-		tell_window(c, &options, &capture, &told);
-		options.window = &told;
+		describe_window(c, &options, &capture, &metadata);
+		options.window = &metadata;
 	}
 	for (size_t i = 0; options.gather && options.gather->host[0] && i < capture.ranks; i++)
 		snprintf(capture.rank[i].host, sizeof(capture.rank[i].host), "%s", options.gather->host);
@@ -326,7 +327,7 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	}
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
-	pp_window_told_release(&told);
+	pp_window_told_release(&metadata);
 	pp_host_clock_release(&clock);
 	pp_capture_release(&capture);
 	return rc;

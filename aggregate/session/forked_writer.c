@@ -1,4 +1,4 @@
-/* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. see forked_writer.h. */
+/* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. See forked_writer.h. */
 #include "aggregate/session/forked_writer.h"
 
 #include <dirent.h>

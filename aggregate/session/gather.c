@@ -185,7 +185,7 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 		if (row[i].kind == PP_GATHER_NOTE)
 			pp_dataset_warn(missing, "%s", row[i].text);
 		if (row[i].kind == PP_GATHER_CLOCK && own->host_clocks)
-			pp_clock_told_scan(row[i].text, own->host_clock);
+			pp_clock_metadata_scan(row[i].text, own->host_clock);
 		if (row[i].kind != PP_GATHER_BLOCK)
 			continue;
 		part = more(p);

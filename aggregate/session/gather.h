@@ -4,7 +4,7 @@
 #pragma once
 
 #include "aggregate/dataset/dataset.h"
-#include "aggregate/session/clock_told.h"
+#include "aggregate/session/clock_metadata.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 
@@ -14,9 +14,9 @@ struct pp_gather {
 	int leads;
 	int fd, parent_fd; /* leads: the ends of the talk with the parent; the child closes the parent's */
 	char spool[PP_GATHER_SPOOL];
-	uint64_t number;            /* of this gathering */
-	struct pp_clock_told told;  /* of the exchange between clocks, as of now */
-	char token[PP_GATHER_NAME]; /* file in the session's directory: whoever sees it sees the same log directory */
+	uint64_t number;                   /* of this gathering */
+	struct pp_clock_metadata exchange; /* of the exchange between clocks, as of now */
+	char token[PP_GATHER_NAME];        /* file in the session's directory: whoever sees it sees the same log directory */
 	/* leads: a line for the keeper's log. */
 	void (*log)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	uint64_t first_tick; /* leads: of the other hosts that share this clock; 0: none is earlier */
@@ -24,7 +24,7 @@ struct pp_gather {
 	char session[PP_GATHER_NAME];
 	char host[72];                  /* by which its files and rows go; "": its own */
 	const struct pp_clock_map *map; /* the leader's, where the clock is the same, or was compared with it; else NULL */
-	int apart;                      /* this host's clock is not the one that its name says: it was compared with that */
+	int own_clock;                  /* this host's clock is not the one that its name says: it was compared with that */
 	char clock[128];                /* map->pieces: what the leader's clock is known by */
 	int64_t epoch_realtime_ns;      /* of that map */
 	int others_have_steps;
@@ -43,7 +43,8 @@ struct pp_gather_row { /* of <spool>/gather-NUMBER.rows, what the leader's paren
 	enum pp_gather_kind kind;
 	int32_t rank; /* MISSING */
 	char host[72];
-	char text[256]; /* BLOCK: its file's name in the spool; MISSING: status; NOTE: a warning; CLOCK: pp_clock_told_print() */
+	char text
+	        [256]; /* BLOCK: its file's name in the spool; MISSING: status; NOTE: a warning; CLOCK: pp_clock_metadata_print() */
 };
 
 /* Leader. The session has its name and directory: the others may begin. */

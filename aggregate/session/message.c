@@ -70,20 +70,20 @@ void pp_message_file(struct pp_message *m, const char *file, int code, const cha
 /* Of one clock there is nothing to say. */
 static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 {
-	size_t apart = 0, compared = 0;
+	size_t unjoined = 0, compared = 0;
 	char bound[PP_TEXT_UNIT];
 
 	for (size_t i = 0; i < d->host_clocks; i++) {
-		apart += d->host_clock[i].bound_ns == PP_BOUND_UNKNOWN;
+		unjoined += d->host_clock[i].bound_ns == PP_BOUND_UNKNOWN;
 		compared += d->host_clock[i].bound_ns > 0 && d->host_clock[i].bound_ns != PP_BOUND_UNKNOWN;
 	}
 	pp_text_time(bound, d->pair_bound_ns);
-	if (compared && apart)
-		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them within %s", d->host_clocks - apart, bound);
+	if (compared && unjoined)
+		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them within %s", d->host_clocks - unjoined, bound);
 	else if (compared)
 		add(m->head, sizeof(m->head), ", ", "clocks within %s", bound);
-	else if (apart)
-		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them not joined", apart);
+	else if (unjoined)
+		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them not joined", unjoined);
 }
 
 /* Numbers are the dataset's: a window of time has other whole steps on this host than on all. */

@@ -4,34 +4,34 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct pp_window_rank *row_of(struct pp_window_told *told, int32_t rank)
+static struct pp_window_rank *row_of(struct pp_window_told *metadata, int32_t rank)
 {
 	size_t i = 0;
 
-	while (i < told->ranks && told->rank[i].rank != rank)
+	while (i < metadata->ranks && metadata->rank[i].rank != rank)
 		i++;
-	if (i == told->ranks)
-		told->ranks++;
-	told->rank[i] = (struct pp_window_rank){.rank = rank,
-	                                        .asked = PP_WINDOW_NEVER,
-	                                        .acked = PP_WINDOW_NEVER,
-	                                        .started = PP_WINDOW_NEVER,
-	                                        .ended = PP_WINDOW_NEVER};
-	return &told->rank[i];
+	if (i == metadata->ranks)
+		metadata->ranks++;
+	metadata->rank[i] = (struct pp_window_rank){.rank = rank,
+	                                            .asked = PP_WINDOW_NEVER,
+	                                            .acked = PP_WINDOW_NEVER,
+	                                            .started = PP_WINDOW_NEVER,
+	                                            .ended = PP_WINDOW_NEVER};
+	return &metadata->rank[i];
 }
 
-int pp_window_rows_make(const struct pp_rings *r, pp_window_rows_of *of, const void *context, struct pp_window_told *told)
+int pp_window_rows_make(const struct pp_rings *r, pp_window_rows_of *of, const void *context, struct pp_window_told *metadata)
 {
 	size_t rings = pp_rings_count(r);
 
-	told->ranks = 0;
-	told->rank = calloc(rings + 1, sizeof(*told->rank));
-	if (!told->rank)
+	metadata->ranks = 0;
+	metadata->rank = calloc(rings + 1, sizeof(*metadata->rank));
+	if (!metadata->rank)
 		return -ENOMEM;
 	for (size_t i = 0; i < rings; i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
 
-		of(h, i, context, row_of(told, h->rank));
+		of(h, i, context, row_of(metadata, h->rank));
 	}
 	return 0;
 }
@@ -78,11 +78,11 @@ static int64_t map_one(const struct pp_clock_map *map, int64_t tick)
 	return tick == PP_WINDOW_NEVER ? tick : pp_clock_map_ns(map, (pp_tick)tick);
 }
 
-void pp_window_rows_map(struct pp_window_told *told, const struct pp_capture *c, const struct pp_clock_map *map,
+void pp_window_rows_map(struct pp_window_told *metadata, const struct pp_capture *c, const struct pp_clock_map *map,
                         const struct pp_clock_map *other)
 {
-	for (size_t i = 0; i < told->ranks; i++) {
-		struct pp_window_rank *r = &told->rank[i];
+	for (size_t i = 0; i < metadata->ranks; i++) {
+		struct pp_window_rank *r = &metadata->rank[i];
 		const struct pp_rank *rank = find(c, r->rank);
 		const struct pp_clock_map *m = rank && rank->counts_other && other ? other : map;
 

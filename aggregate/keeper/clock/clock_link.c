@@ -442,11 +442,11 @@ int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_
 	return rc;
 }
 
-void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops)
+void pp_clock_metadata_take(struct pp_clock_metadata *t, struct pp_clock_link *link, const char *parent, int32_t hops)
 {
 	struct pp_clock_link_state state;
 
-	pp_clock_told_release(t);
+	pp_clock_metadata_release(t);
 	snprintf(t->parent, sizeof(t->parent), "%s", parent);
 	t->hops = hops;
 	if (!link)

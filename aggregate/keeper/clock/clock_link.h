@@ -8,7 +8,7 @@
 
 #include "aggregate/keeper/clock/clock_exchange.h"
 #include "aggregate/keeper/clock/clock_socket.h"
-#include "aggregate/session/clock_told.h"
+#include "aggregate/session/clock_metadata.h"
 #include "core/base/err.h"
 #include "core/base/tick.h"
 #include "core/clock/clock_map.h"
@@ -65,4 +65,4 @@ int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_
 
 /* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank
  * 0's; "" and 0: others compare theirs with it. Without memory for them there are no samples. */
-void pp_clock_told_take(struct pp_clock_told *t, struct pp_clock_link *link, const char *parent, int32_t hops);
+void pp_clock_metadata_take(struct pp_clock_metadata *t, struct pp_clock_link *link, const char *parent, int32_t hops);

@@ -69,7 +69,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 		    (!g->child.first_tick || one->first_tick < g->child.first_tick))
 			g->child.first_tick = one->first_tick;
 	}
-	pp_clock_told_take(&g->child.told, p->clock.link, "", 0);
+	pp_clock_metadata_take(&g->child.exchange, p->clock.link, "", 0);
 	pp_pod_clock_want(p);
 	return &g->child;
 }
@@ -112,7 +112,7 @@ void pp_pod_gather_end(struct pp_pod *p)
 	if (g->child.fd >= 0)
 		close(g->child.fd);
 	close(g->fd);
-	pp_clock_told_release(&g->child.told);
+	pp_clock_metadata_release(&g->child.exchange);
 	*g = (struct pp_pod_job){.fd = -1};
 }
 
@@ -342,8 +342,8 @@ static void put_rows(struct pp_pod *p, int fd)
 	         (unsigned long long)refused, PP_NET_PEERS);
 	if (refused)
 		put_row(fd, PP_GATHER_NOTE, -1, "", text);
-	pp_clock_told_take(&p->gather.child.told, p->clock.link, "", 0);
-	pp_clock_told_print(&p->gather.child.told, text, sizeof(text));
+	pp_clock_metadata_take(&p->gather.child.exchange, p->clock.link, "", 0);
+	pp_clock_metadata_print(&p->gather.child.exchange, text, sizeof(text));
 	put_row(fd, PP_GATHER_CLOCK, -1, "", text);
 }
 

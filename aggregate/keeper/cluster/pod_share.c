@@ -90,7 +90,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 	                              .number = g->gather,
 	                              .map = same ? &s->map : NULL,
 	                              .epoch_realtime_ns = g->epoch_realtime,
-	                              .apart = pp_pod_clock_is_false(p),
+	                              .own_clock = pp_pod_clock_is_false(p),
 	                              .others_have_steps = g->has_steps};
 	if (!same && pp_pod_clock_pieces(p, &s->map, &s->pieces, &err)) {
 		struct pp_pod_window dates = {.from = g->from_realtime, .to = g->to_realtime};
@@ -105,7 +105,7 @@ static void take_terms(struct pp_pod *p, const struct pp_wire_gather *g)
 		s->child.map = &s->map;
 		pp_rings_name_clock(g->clock.boot_id, g->clock.timens, g->clock.tick_kind, s->child.clock, sizeof(s->child.clock));
 	}
-	pp_clock_told_take(&s->child.told, p->clock.link, same ? "" : p->clock.host, same ? 0 : p->clock.hops);
+	pp_clock_metadata_take(&s->child.exchange, p->clock.link, same ? "" : p->clock.host, same ? 0 : p->clock.hops);
 	snprintf(s->child.spool, sizeof(s->child.spool), "%s", p->o.spool);
 	snprintf(s->child.token, sizeof(s->child.token), "%.63s", g->token);
 	snprintf(s->child.session, sizeof(s->child.session), "%.63s", g->session);
@@ -179,7 +179,7 @@ void pp_pod_share_end(struct pp_pod *p)
 	}
 	free(s->file);
 	pp_pieces_release(&s->pieces);
-	pp_clock_told_release(&s->child.told);
+	pp_clock_metadata_release(&s->child.exchange);
 	if (!s->shared) {
 		remove_empty(p, "podprof", "");
 		remove_empty(p, "plugins/profile", "");

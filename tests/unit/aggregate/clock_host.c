@@ -50,7 +50,7 @@ static int be_root(uint32_t hosts, uint16_t port, const char *address)
 int main(int argc, char **argv)
 {
 	struct clock_kit_host h = {.kind = PP_TICK_RAW};
-	struct clock_told told;
+	struct clock_reading told;
 	int rc;
 
 	if (argc == 5 && !strcmp(argv[1], "root"))

@@ -21,7 +21,7 @@ struct clock_kit_host {
 	uint16_t port;
 };
 
-struct clock_told {                            /* by a host at its end */
+struct clock_reading {                         /* by a host at its end */
 	int64_t instants, above, worst, bound; /* in ticks */
 	uint64_t trips;
 	int moved;
@@ -72,13 +72,13 @@ static inline uint16_t clock_kit_port(struct pp_clock_link *l)
 }
 
 /* Takes part until it had all rounds, then compares what it maps with the truth. 0, or which step failed. */
-static inline int clock_kit_host(const struct clock_kit_host *h, struct clock_told *ret)
+static inline int clock_kit_host(const struct clock_kit_host *h, struct clock_reading *ret)
 {
 	struct pp_clock_exchange_options o = {.self = h->self, .hello_ns = 20000000};
 	struct pp_clock_link *l = clock_kit_open(h->kind);
 	int64_t at[CLOCK_KIT_INSTANTS], first = clock_kit_tick(h->kind);
 	struct pp_clock_link_state state = {0};
-	struct clock_told told = {.moved = h->moved != 0};
+	struct clock_reading told = {.moved = h->moved != 0};
 	struct pp_pieces p;
 	size_t ats = 0;
 

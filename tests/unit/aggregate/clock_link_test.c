@@ -21,7 +21,7 @@ static int be_host(uint32_t self, enum pp_tick_kind kind, int64_t moved, uint16_
 {
 	static const char *const address[] = {"192.0.2.1", "not an address", "127.0.0.1"}; /* the first two lead nowhere */
 	struct clock_kit_host h = {self, kind, moved, address, 3, port};
-	struct clock_told told;
+	struct clock_reading told;
 	int rc = clock_kit_host(&h, &told);
 
 	return rc ? rc : write(to, &told, sizeof(told)) == sizeof(told) ? 0 : 9;
@@ -101,7 +101,7 @@ static void play(enum pp_tick_kind kind, int moved)
 	struct pp_clock_link_state state = {0};
 	struct pp_clock_child *row = NULL;
 	pid_t pid[HOSTS + 1] = {0}, stranger;
-	struct clock_told told;
+	struct clock_reading told;
 	size_t rows = 0;
 	int pipes[2], status;
 	struct pp_clock_link *l = clock_kit_open(kind);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregate/keeper/cluster/pod_cut.h"
-#include "aggregate/session/clock_told.h"
+#include "aggregate/session/clock_metadata.h"
 #include "tests/test.h"
 
 #define SECOND INT64_C(1000000000)
@@ -169,12 +169,12 @@ TEST(many_steps)
 	pp_host_clock_release(&c);
 	for (int early = 0; early < 2; early++) { /* of a window in job time: what was lost was before a late one */
 		struct pp_host_clock wall;
-		struct pp_clock_told_input in = {.wall = &wall, .map = &map, .host = "h1", .own = "c"};
+		struct pp_clock_metadata_input in = {.wall = &wall, .map = &map, .host = "h1", .own = "c"};
 
 		in.from_tick = TICKS * (early ? 20 : 180) * SECOND;
 		in.to_tick = TICKS * (190 * SECOND - 1000);
 		CHECK_INT(pp_wall_watch_tell(&w, &wall), 0);
-		CHECK_INT(pp_clock_told_finish(&in, &c, NULL), 0);
+		CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
 		CHECK_INT(c.changes_lost, early ? 199 - PP_WALL_STEPS : 0);
 		CHECK_INT(c.changes, early ? 55 : 11);
 		pp_host_clock_release(&c);

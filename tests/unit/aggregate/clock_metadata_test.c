@@ -1,7 +1,7 @@
 /* What is told of a clock: the bound over time is that of the chain it was made of, at every instant; samples and dates are those
  * of the window, one before it and one behind it. */
 #include "aggregate/keeper/clock/clock_link.h"
-#include "aggregate/session/clock_told.h"
+#include "aggregate/session/clock_metadata.h"
 
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ static void check_bounds(const struct pp_host_clock *c, const struct pp_pieces *
 		CHECK_INT(c->stretch[i].begin_ns, c->stretch[i - 1].end_ns);
 }
 
-static void check_samples(const struct pp_host_clock *c, const struct pp_clock_told *t, const struct pp_pieces *p, int64_t from,
+static void check_samples(const struct pp_host_clock *c, const struct pp_clock_metadata *t, const struct pp_pieces *p, int64_t from,
                           int64_t to)
 {
 	size_t last = c->samples - 1;
@@ -74,7 +74,7 @@ static void check_samples(const struct pp_host_clock *c, const struct pp_clock_t
 TEST(any_window)
 {
 	struct pp_band b = made_band();
-	struct pp_clock_told t = {.parent = "first", .hops = 1, .node = b.node, .nodes = b.nodes, .trips = 240, .lost = 3};
+	struct pp_clock_metadata t = {.parent = "first", .hops = 1, .node = b.node, .nodes = b.nodes, .trips = 240, .lost = 3};
 	struct pp_clock_pair first = {.tick = AHEAD, .raw_ns = AHEAD};
 	struct pp_pieces p;
 	struct pp_clock_map map = {.pieces = &p};
@@ -83,18 +83,18 @@ TEST(any_window)
 	CHECK_INT(pp_pieces_of_band(&b, 3600LL * SECOND, &p, NULL), 0);
 	for (int i = 0; i < 100 && !test_failures; i++) {
 		int64_t from = AHEAD + (int64_t)kit_random(58LL * SECOND), to = from + 1 + (int64_t)kit_random(20LL * SECOND);
-		struct pp_clock_told_input in = {.told = &t,
-		                                 .map = &map,
-		                                 .first = &first,
-		                                 .kind = PP_TICK_RAW,
-		                                 .host = "other",
-		                                 .own = "raw",
-		                                 .from_tick = from,
-		                                 .to_tick = to};
+		struct pp_clock_metadata_input in = {.exchange = &t,
+		                                     .map = &map,
+		                                     .first = &first,
+		                                     .kind = PP_TICK_RAW,
+		                                     .host = "other",
+		                                     .own = "raw",
+		                                     .from_tick = from,
+		                                     .to_tick = to};
 		struct pp_host_clock c;
 
 		in.bound_ns = pp_pieces_worst(&p, from, to);
-		CHECK_INT(pp_clock_told_finish(&in, &c, NULL), 0);
+		CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
 		CHECK_STR(c.parent, "first");
 		CHECK(c.hops == 1 && c.trips == 240 && c.lost == 3 && c.bound_ns == in.bound_ns);
 		CHECK(llabs(c.offset_ns - (pp_pieces_map(&p, from) - from)) <= 1 &&
@@ -111,31 +111,31 @@ TEST(any_window)
 TEST(no_chain)
 {
 	struct pp_clock_map map = {.num = 1};
-	struct pp_clock_told t = {.rounds = 7, .round_ns = 5}, again = {.nodes = 0};
-	struct pp_clock_told_input in = {
-	        .told = &t, .map = &map, .kind = PP_TICK_RAW, .host = "h", .own = "o", .from_tick = 5, .to_tick = 9};
+	struct pp_clock_metadata t = {.rounds = 7, .round_ns = 5}, again = {.nodes = 0};
+	struct pp_clock_metadata_input in = {
+	        .exchange = &t, .map = &map, .kind = PP_TICK_RAW, .host = "h", .own = "o", .from_tick = 5, .to_tick = 9};
 	struct pp_host_clock c;
 	char text[256];
 
-	CHECK_INT(pp_clock_told_finish(&in, &c, NULL), 0);
+	CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
 	CHECK(!c.samples && !c.stretches && !c.bound_ns && !c.hops && c.rounds == 7 && c.round_ns == 5);
 	t.rounds = 9;
 	t.cpu_ns = 11;
-	pp_clock_told_print(&t, text, sizeof(text));
-	pp_clock_told_scan(text, &c);
+	pp_clock_metadata_print(&t, text, sizeof(text));
+	pp_clock_metadata_scan(text, &c);
 	CHECK(c.rounds == 9 && c.round_ns == 5 && c.cpu_ns == 11);
-	pp_clock_told_scan("12 of something else", &c);
+	pp_clock_metadata_scan("12 of something else", &c);
 	CHECK(c.rounds == 9);
 	pp_host_clock_release(&c);
-	in.told = NULL;
+	in.exchange = NULL;
 	in.bound_ns = PP_BOUND_UNKNOWN;
-	CHECK_INT(pp_clock_told_finish(&in, &c, NULL), 0);
+	CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
 	CHECK(c.bound_ns == PP_BOUND_UNKNOWN && pp_host_clock_bound(&c, 7) == PP_BOUND_UNKNOWN);
 	pp_host_clock_release(&c);
-	pp_clock_told_take(&again, NULL, "hub", 2);
+	pp_clock_metadata_take(&again, NULL, "hub", 2);
 	CHECK(again.hops == 2 && !again.nodes);
 	CHECK_STR(again.parent, "hub");
-	pp_clock_told_release(&again);
+	pp_clock_metadata_release(&again);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* What a dataset says of this host's clock. Filled by the pod before it forks the child that writes
- * (pp_clock_told_take(), keeper/clock/clock_link.c), finished by close.c in that child.
+ * (pp_clock_metadata_take(), keeper/clock/clock_link.c), finished by close.c in that child.
  * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks.
  * Out: pp_host_clock in job ns, cut to the window. */
 #pragma once
@@ -13,7 +13,7 @@
 #include "core/clock/clock_map.h"
 #include "core/step/span.h"
 
-struct pp_clock_told { /* of the exchange; zero: there is none */
+struct pp_clock_metadata { /* of the exchange; zero: there is none */
 	char parent[72];
 	int32_t hops;
 	struct pp_band_node *node; /* own ticks to the parent's */
@@ -22,16 +22,16 @@ struct pp_clock_told { /* of the exchange; zero: there is none */
 	int64_t round_ns, cpu_ns;
 };
 
-void pp_clock_told_release(struct pp_clock_told *t);
+void pp_clock_metadata_release(struct pp_clock_metadata *t);
 /* What comparing took, as a text from the parent to a child that was made before the window's last round; and there. */
-void pp_clock_told_print(const struct pp_clock_told *t, char *text, size_t size);
-void pp_clock_told_scan(const char *text, struct pp_host_clock *c);
+void pp_clock_metadata_print(const struct pp_clock_metadata *t, char *text, size_t size);
+void pp_clock_metadata_scan(const char *text, struct pp_host_clock *c);
 
-struct pp_clock_told_input {
-	const struct pp_clock_told *told;  /* NULL: no other host */
-	struct pp_host_clock *wall;        /* NULL: nobody watched it; pair[] and change[] in ticks: they are taken */
-	const struct pp_clock_map *map;    /* of this host's ticks */
-	const struct pp_clock_pair *first; /* NULL: not known */
+struct pp_clock_metadata_input {
+	const struct pp_clock_metadata *exchange; /* NULL: no other host */
+	struct pp_host_clock *wall;               /* NULL: nobody watched it; pair[] and change[] in ticks: they are taken */
+	const struct pp_clock_map *map;           /* of this host's ticks */
+	const struct pp_clock_pair *first;        /* NULL: not known */
 	enum pp_tick_kind kind;
 	const char *host, *own;
 	int64_t from_tick, to_tick; /* of what is compared */
@@ -39,7 +39,7 @@ struct pp_clock_told_input {
 };
 
 /* Child. -ENOMEM. */
-int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err);
+int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_host_clock *ret, struct pp_err *err);
 /* Ticks of what hosts are compared by, of ranks of the first ring's clock: steps and calls on communicators; where there are none,
  * of all. from > to: nothing was recorded. */
-void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);
+void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);

@@ -1,5 +1,5 @@
-/* From what a keeper knows of its clock to rows of /clock; see clock_told.h. Called by the pod and by close.c. */
-#include "aggregate/session/clock_told.h"
+/* From what a keeper knows of its clock to rows of /clock; see clock_metadata.h. Called by the pod and by close.c. */
+#include "aggregate/session/clock_metadata.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,21 +14,21 @@
 
 #define DRIFT_MOST 1e12 /* ppb */
 
-void pp_clock_told_release(struct pp_clock_told *t)
+void pp_clock_metadata_release(struct pp_clock_metadata *t)
 {
 	free(t->node);
-	*t = (struct pp_clock_told){.nodes = 0};
+	*t = (struct pp_clock_metadata){.nodes = 0};
 }
 
-void pp_clock_told_print(const struct pp_clock_told *t, char *text, size_t size)
+void pp_clock_metadata_print(const struct pp_clock_metadata *t, char *text, size_t size)
 {
 	snprintf(text, size, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, t->rounds,
 	         t->trips, t->lost, t->impossible, t->foreign, t->round_ns, t->cpu_ns);
 }
 
-void pp_clock_told_scan(const char *text, struct pp_host_clock *c)
+void pp_clock_metadata_scan(const char *text, struct pp_host_clock *c)
 {
-	struct pp_clock_told t;
+	struct pp_clock_metadata t;
 
 	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64, &t.rounds, &t.trips,
 	           &t.lost, &t.impossible, &t.foreign, &t.round_ns, &t.cpu_ns) != 7)
@@ -47,7 +47,7 @@ static int is_compared(const struct pp_span *s)
 	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->comm);
 }
 
-void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to)
+void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to)
 {
 	for (int all = 0; all < 2; all++) {
 		*ret_from = INT64_MAX;
@@ -67,16 +67,16 @@ void pp_clock_told_extent(const struct pp_capture *c, int64_t *ret_from, int64_t
 	}
 }
 
-static int64_t job_ns(const struct pp_clock_told_input *in, int64_t tick)
+static int64_t job_ns(const struct pp_clock_metadata_input *in, int64_t tick)
 {
 	return pp_clock_map_ns(in->map, (pp_tick)tick);
 }
 
 /* Over all that was compared, for the longer the line the surer: what both ends leave open, and the rate of the own ticks. A clock
  * that needed no comparison with its parent has the line at the window's begin, and no error that is known. */
-static void tell_drift(const struct pp_clock_told_input *in, double rate, double rate_error, struct pp_host_clock *c)
+static void fill_drift(const struct pp_clock_metadata_input *in, double rate, double rate_error, struct pp_host_clock *c)
 {
-	const struct pp_clock_told *t = in->told;
+	const struct pp_clock_metadata *t = in->exchange;
 	const struct pp_pieces *p = in->map->pieces;
 	const struct pp_clock_piece *piece = &p->piece[pp_pieces_find(p, 0, in->from_tick)];
 	double error, ns, theirs;
@@ -99,7 +99,7 @@ static void tell_drift(const struct pp_clock_told_input *in, double rate, double
 }
 
 /* Where the two clocks stand at the window's begin, both counted in ns. */
-static void tell_line(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
 	struct pp_clock_pair now;
 	double rate, rate_error = 0, own;
@@ -113,7 +113,7 @@ static void tell_line(const struct pp_clock_told_input *in, struct pp_host_clock
 	own = (double)(in->from_tick - (int64_t)in->first->tick) / rate;
 	c->offset_ns = job_ns(in, in->from_tick) - (in->first->raw_ns + (int64_t)llround(own));
 	if (in->map->pieces)
-		tell_drift(in, rate, rate_error, c);
+		fill_drift(in, rate, rate_error, c);
 }
 
 struct rows { /* of a table in the order of time, that a window shows: those inside and one before and behind, two at least */
@@ -146,9 +146,9 @@ static double middle(const struct pp_band_node *n, const struct pp_band_node *or
 }
 
 /* The parent's ticks become ns by the own ones: both count the same seconds within 0.1 %. */
-static int tell_samples(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+static int fill_samples(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
-	const struct pp_clock_told *t = in->told;
+	const struct pp_clock_metadata *t = in->exchange;
 	struct rows r = rows_of(t->nodes ? &t->node->x : NULL, t->nodes, sizeof(*t->node), in->from_tick, in->to_tick);
 	const struct pp_band_node *first, *last;
 	double slope, ns;
@@ -199,7 +199,7 @@ static struct pp_clock_stretch stretch_of(const struct pp_pieces *p, size_t i, i
 }
 
 /* Every piece in it has a bound: the largest of them is known. */
-static int tell_stretches(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+static int fill_segments(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
 	const struct pp_pieces *p = in->map->pieces;
 	size_t at = pp_pieces_find(p, 0, in->from_tick), last = pp_pieces_find(p, 0, in->to_tick);
@@ -216,8 +216,8 @@ static int tell_stretches(const struct pp_clock_told_input *in, struct pp_host_c
 	return 0;
 }
 
-/* What the watch told in ticks, cut and mapped. */
-static void tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock *c)
+/* The rows of the wall clock's watch, cut to the window and mapped from ticks to job ns. */
+static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
 	struct rows r;
 	size_t changes = 0;
@@ -250,9 +250,9 @@ static void tell_wall(const struct pp_clock_told_input *in, struct pp_host_clock
 	c->changes = changes;
 }
 
-int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_clock *ret, struct pp_err *err)
+int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_host_clock *ret, struct pp_err *err)
 {
-	const struct pp_clock_told *t = in->told;
+	const struct pp_clock_metadata *t = in->exchange;
 	struct pp_host_clock c = {.bound_ns = in->bound_ns,
 	                          .drift_error_ppb = in->bound_ns == PP_BOUND_UNKNOWN ? PP_BOUND_UNKNOWN : 0};
 	int rc = 0;
@@ -260,7 +260,7 @@ int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_cl
 	snprintf(c.host, sizeof(c.host), "%s", in->host);
 	pp_plain(c.host, "");
 	snprintf(c.own, sizeof(c.own), "%s", in->own);
-	tell_line(in, &c);
+	fill_offset(in, &c);
 	if (t) {
 		c.rounds = t->rounds;
 		c.trips = t->trips;
@@ -271,12 +271,12 @@ int pp_clock_told_finish(const struct pp_clock_told_input *in, struct pp_host_cl
 		c.cpu_ns = t->cpu_ns;
 		c.hops = t->hops;
 		snprintf(c.parent, sizeof(c.parent), "%s", t->parent);
-		rc = tell_samples(in, &c);
+		rc = fill_samples(in, &c);
 	}
 	if (!rc && in->map->pieces && in->bound_ns != PP_BOUND_UNKNOWN)
-		rc = tell_stretches(in, &c);
+		rc = fill_segments(in, &c);
 	if (!rc && in->wall)
-		tell_wall(in, &c);
+		fill_wall(in, &c);
 	if (rc) {
 		pp_host_clock_release(&c);
 		return pp_err_set(err, rc, "no memory for what is known of this host's clock");
