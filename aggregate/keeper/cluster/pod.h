@@ -68,7 +68,7 @@ const char *pp_pod_session(const struct pp_pod *p);
 enum pp_pod_role pp_pod_role(const struct pp_pod *p);
 /* ms that the keeper may rest at most: less while other hosts wait for what ranks say. */
 int pp_pod_pace(const struct pp_pod *p);
-/* Which way to the other hosts was taken, and why not a better one; "" where all ranks are here. */
+/* Through which transport the other hosts were invited, and why not through a better one; "" where all ranks are here. */
 const char *pp_pod_why(struct pp_pod *p);
 
 /* LEADER. The other hosts' ranks; a pointer until the next pp_pod_run(). */

@@ -142,7 +142,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	struct pp_pod_peer *one = &p->peer[peer];
 
 	*one = (struct pp_pod_peer){.joined = 1,
-	                            .way = h->way < PP_WAYS ? (enum pp_pod_way)h->way : PP_WAY_NONE,
+	                            .transport = h->way < PP_TRANSPORTS ? (enum pp_pod_transport)h->way : PP_TRANSPORT_NONE,
 	                            .tick_kind = h->clock.tick_kind,
 	                            .heard_ms = pp_now_ms(),
 	                            .bring.fd = -1};

@@ -1,5 +1,5 @@
 /* A keeper's part in the rendezvous at the podprof run around the launcher (rendezvous_point.h): it serves it, brings rank 0's
- * invitation or looks for it. Called by pod.c and pod_way.c. */
+ * invitation or looks for it. Called by pod.c and pod_transport.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

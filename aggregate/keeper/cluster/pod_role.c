@@ -244,7 +244,7 @@ static void joined(struct pp_pod *p, const struct pp_net_event *e)
 	}
 	p->state = PP_POD_JOINED;
 	p->looked_ms = 0;
-	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, pp_pod_way_name(p->way));
+	pp_pod_say_why(p, "reached rank 0's keeper on '%s', invited through %s", e->host, pp_pod_transport_name(p->transport));
 }
 
 static void refused(struct pp_pod *p, const struct pp_net_event *e)

@@ -1,5 +1,5 @@
 /* The state of a keeper among those of other hosts, which the files of pod.h share: pod_role.c (role, turns, messages),
- * pod_way.c and pod_rendezvous.c (how hosts find each other), pod_ranks.c (who does what), pod_words.c, pod_clock.c and
+ * pod_transport.c and pod_rendezvous.c (how hosts find each other), pod_ranks.c (who does what), pod_request.c, pod_clock.c and
  * pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else
  * includes it. */
 #pragma once
@@ -24,8 +24,15 @@ enum pp_pod_state {
 	PP_POD_APART, /* no other host is reached, or not any more */
 };
 
-/* Sent in the hello: append only. */
-enum pp_pod_way { PP_WAY_NONE, PP_WAY_MPI, PP_WAY_OUTER, PP_WAY_FILE, PP_WAY_STORE, PP_WAYS };
+/* How the invitation reached a host. Sent in the hello: append only. */
+enum pp_pod_transport {
+	PP_TRANSPORT_NONE,
+	PP_TRANSPORT_MPI,
+	PP_TRANSPORT_OUTER,
+	PP_TRANSPORT_FILE,
+	PP_TRANSPORT_STORE,
+	PP_TRANSPORTS
+};
 
 struct pp_pod_bring {        /* leader: what a host brings to the gathering that goes on */
 	int asked, done, fd; /* fd: of the piece that is written; -1 none */
@@ -56,7 +63,7 @@ struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
 
 struct pp_pod_peer { /* another host, by its number in the net */
 	int joined, gone, lost;
-	enum pp_pod_way way;
+	enum pp_pod_transport transport;
 	char host[72], name[72]; /* as it says; as files and rows call it */
 	char boot_id[64], timens[96];
 	uint32_t tick_kind;
@@ -116,7 +123,7 @@ struct pp_pod_clock {               /* pod_clock.c */
 struct pp_pod {
 	struct pp_pod_options o;
 	enum pp_pod_state state;
-	enum pp_pod_way way;
+	enum pp_pod_transport transport;
 	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
 	char session[200], host[72];
 	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms, asked_ms;
@@ -161,8 +168,8 @@ void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((forma
 /* No other host is reached any more: this keeper goes on alone. */
 void pp_pod_part(struct pp_pod *p);
 
-/* pod_way.c: listen and tell where; is there an invitation in the spool; one look for one. */
-const char *pp_pod_way_name(enum pp_pod_way way);
+/* pod_transport.c: listen and tell where; is there an invitation in the spool; one look for one. */
+const char *pp_pod_transport_name(enum pp_pod_transport transport);
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
 void pp_pod_listen(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
@@ -188,7 +195,7 @@ int pp_pod_is_complete(const struct pp_pod *p); /* every rank of the world is he
 int pp_pod_others_over(const struct pp_pod *p);
 int pp_pod_zero(const struct pp_pod *p); /* index of rank 0's ring, -1: not here */
 
-/* pod_words.c */
+/* pod_request.c */
 pp_pod_take pp_pod_take_word;
 pp_pod_take pp_pod_take_words;
 void pp_pod_tell_one(struct pp_pod *p, int peer); /* the last word, to one that joins late */

@@ -123,43 +123,44 @@ static const char *why_not_mpi(const struct pp_pod *p)
 	return "its invitation came after the file's";
 }
 
-const char *pp_pod_way_name(enum pp_pod_way way)
+const char *pp_pod_transport_name(enum pp_pod_transport transport)
 {
-	static const char *const name[PP_WAYS] = {[PP_WAY_NONE] = "nothing",
-	                                          [PP_WAY_MPI] = "MPI",
-	                                          [PP_WAY_OUTER] = "the podprof run around the launcher",
-	                                          [PP_WAY_FILE] = "a file",
-	                                          [PP_WAY_STORE] = "the framework's store"};
+	static const char *const name[PP_TRANSPORTS] = {[PP_TRANSPORT_NONE] = "nothing",
+	                                                [PP_TRANSPORT_MPI] = "MPI",
+	                                                [PP_TRANSPORT_OUTER] = "the podprof run around the launcher",
+	                                                [PP_TRANSPORT_FILE] = "a file",
+	                                                [PP_TRANSPORT_STORE] = "the framework's store"};
 
-	return name[way];
+	return name[transport];
 }
 
-/* By the last way in order that brought any: then why the first was not enough, and what the ways between brought. */
-static int describe_joined(const struct pp_pod *p, const size_t by[PP_WAYS], char *text, size_t size)
+/* Names the last transport in `order` that brought any host, why MPI was not enough, and what the other transports brought. */
+static int describe_joined(const struct pp_pod *p, const size_t by[PP_TRANSPORTS], char *text, size_t size)
 {
-	static const enum pp_pod_way order[] = {PP_WAY_FILE, PP_WAY_OUTER, PP_WAY_STORE};
-	enum pp_pod_way most = PP_WAY_MPI;
+	static const enum pp_pod_transport order[] = {PP_TRANSPORT_FILE, PP_TRANSPORT_OUTER, PP_TRANSPORT_STORE};
+	enum pp_pod_transport most = PP_TRANSPORT_MPI;
 	char dir[220] = "";
 	int n;
 
-	for (size_t i = 0; i < 3 && most == PP_WAY_MPI; i++)
+	for (size_t i = 0; i < 3 && most == PP_TRANSPORT_MPI; i++)
 		most = by[order[i]] ? order[i] : most;
-	if (most == PP_WAY_MPI)
+	if (most == PP_TRANSPORT_MPI)
 		return snprintf(text, size, "invited through MPI: %zu other host%s", by[most], by[most] == 1 ? "" : "s");
-	if (most == PP_WAY_FILE)
+	if (most == PP_TRANSPORT_FILE)
 		snprintf(dir, sizeof(dir), " in %.200s", directory(p));
 	n = snprintf(text, size, "invited through %s%s: %zu other host%s, through MPI: %zu; not all through MPI: %.96s",
-	             pp_pod_way_name(most), dir, by[most], by[most] == 1 ? "" : "s", by[PP_WAY_MPI], why_not_mpi(p));
+	             pp_pod_transport_name(most), dir, by[most], by[most] == 1 ? "" : "s", by[PP_TRANSPORT_MPI], why_not_mpi(p));
 	for (size_t i = 0; i < 3 && n >= 0 && (size_t)n < size; i++)
 		if (order[i] != most && by[order[i]])
-			n += snprintf(text + n, size - (size_t)n, "; through %s: %zu", pp_pod_way_name(order[i]), by[order[i]]);
+			n += snprintf(text + n, size - (size_t)n, "; through %s: %zu", pp_pod_transport_name(order[i]),
+			              by[order[i]]);
 	return n;
 }
 
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 {
-	const char *outer = pp_pod_way_name(PP_WAY_OUTER), *why = pp_pod_rendezvous_why(p);
-	size_t by[PP_WAYS] = {0}, all = 0;
+	const char *outer = pp_pod_transport_name(PP_TRANSPORT_OUTER), *why = pp_pod_rendezvous_why(p);
+	size_t by[PP_TRANSPORTS] = {0}, all = 0;
 	int n;
 
 	if (p->state != PP_POD_LISTENING) {
@@ -167,14 +168,14 @@ void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 		return;
 	}
 	for (size_t i = 0; i < p->peers; i++)
-		if (p->peer[i].joined && p->peer[i].way != PP_WAY_NONE)
-			by[p->peer[i].way]++, all++;
+		if (p->peer[i].joined && p->peer[i].transport != PP_TRANSPORT_NONE)
+			by[p->peer[i].transport]++, all++;
 	if (!all)
 		n = snprintf(text, size, "no other host came, though they were invited through MPI%s%s and a file in %.200s%s%s",
 		             p->rendezvous ? ", " : "", p->rendezvous ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
 	else
 		n = describe_joined(p, by, text, size);
-	if (n >= 0 && (size_t)n < size && !by[PP_WAY_OUTER] && why[0])
+	if (n >= 0 && (size_t)n < size && !by[PP_TRANSPORT_OUTER] && why[0])
 		snprintf(text + n, size - (size_t)n, "; %.160s", why);
 }
 
@@ -204,22 +205,22 @@ void pp_pod_withdraw(struct pp_pod *p)
 	unlink(path);
 }
 
-static void call(struct pp_pod *p, enum pp_pod_way way)
+static void call(struct pp_pod *p, enum pp_pod_transport transport)
 {
 	struct pp_net_options o = pp_pod_net_options(p, p->invite.job);
 	struct pp_err err = {""};
 
-	o.way = (uint32_t)way;
+	o.way = (uint32_t)transport;
 	if (pp_net_connect(&o, &p->invite, &p->net, &err)) {
 		pp_keeper_log("%s", err.text);
 		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
 		return;
 	}
-	p->way = way;
+	p->transport = transport;
 	p->state = PP_POD_CALLING;
 	p->calling_ms = p->looked_ms = 0;
 	pp_pod_tell_mine(p);
-	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_way_name(way));
+	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_transport_name(transport));
 }
 
 /* The log directory may be far, and all hosts look at it. */
@@ -239,7 +240,7 @@ static int is_stale(const struct pp_pod *p, const struct pp_net_invite *v)
 	return p->stale_key[0] && !strcmp(v->server_public, p->stale_key);
 }
 
-/* The rendezvous is the better way, and may be about to lead there. */
+/* The rendezvous is the better transport, and may be about to lead there. */
 static int waits_for_point(struct pp_pod *p)
 {
 	int64_t now = pp_now_ms();
@@ -248,22 +249,22 @@ static int waits_for_point(struct pp_pod *p)
 	return pp_rendezvous_point_is_open(p->rendezvous) && now - p->found_ms < POINT_MS;
 }
 
-/* What there is, by the best way that has any. 0, or -errno with the sentence; -EAGAIN: it is not time to look. */
-static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_way *way, struct pp_err *err)
+/* What there is, by the best transport that has any. 0, or -errno with the sentence; -EAGAIN: it is not time to look. */
+static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_transport *transport, struct pp_err *err)
 {
 	const char *job = p->o.settings->job;
 	int rc;
 
-	*way = PP_WAY_MPI;
+	*transport = PP_TRANSPORT_MPI;
 	if (!pp_rendezvous_get(p->o.spool, invite_name, found, NULL) && !is_stale(p, found))
 		return 0;
-	*way = PP_WAY_STORE;
+	*transport = PP_TRANSPORT_STORE;
 	if (!pp_rendezvous_get(p->o.spool, store_name, found, NULL) && !is_stale(p, found))
 		return 0;
-	*way = PP_WAY_OUTER;
+	*transport = PP_TRANSPORT_OUTER;
 	if (pp_rendezvous_point_get(p->rendezvous, job, found) && !is_stale(p, found))
 		return 0;
-	*way = PP_WAY_FILE;
+	*transport = PP_TRANSPORT_FILE;
 	if (!is_time(p))
 		return -EAGAIN;
 	rc = pp_rendezvous_read(directory(p), job, NULL, 0, found, err);
@@ -276,8 +277,8 @@ void pp_pod_search(struct pp_pod *p)
 {
 	struct pp_net_invite found = {.port = 0};
 	struct pp_err err = {""};
-	enum pp_pod_way way;
-	int rc = find(p, &found, &way, &err);
+	enum pp_pod_transport transport;
+	int rc = find(p, &found, &transport, &err);
 	const char *why;
 
 	if (rc == -EAGAIN)
@@ -289,19 +290,19 @@ void pp_pod_search(struct pp_pod *p)
 		return;
 	}
 	p->invite = found;
-	call(p, way);
+	call(p, transport);
 }
 
 void pp_pod_search_again(struct pp_pod *p)
 {
 	struct pp_net_invite found = {.port = 0};
-	enum pp_pod_way way;
+	enum pp_pod_transport transport;
 
-	if (find(p, &found, &way, NULL) || !strcmp(found.server_public, p->invite.server_public))
+	if (find(p, &found, &transport, NULL) || !strcmp(found.server_public, p->invite.server_public))
 		return;
 	pp_net_free(p->net);
 	p->net = NULL;
 	p->state = PP_POD_SEARCHING;
 	p->invite = found;
-	call(p, way);
+	call(p, transport);
 }
