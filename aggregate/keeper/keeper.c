@@ -192,7 +192,7 @@ static int run_windows(struct pp_keeper *k, int ending)
 /* Windows of the program are all that is recorded from the first one on. */
 static int is_many(struct pp_keeper *k)
 {
-	if (!k->many && pp_windows_by_code(k->view.rings)) {
+	if (!k->many && pp_windows_via_api(k->view.rings)) {
 		k->many = 1;
 		k->requests.always = 0;
 	}
@@ -505,7 +505,7 @@ static int close_window(struct pp_keeper *k)
 	else
 		rc = close_here(k, message, sizeof(message), later, &err);
 	if (k->lookback.range || pp_lookback_only_triggers(&k->lookback))
-		pp_pod_tell_over(k->pod);
+		pp_pod_send_over(k->pod);
 	pp_lookback_message(&k->lookback, &k->requests, k->options.logdir, message, sizeof(message));
 	if (rc) {
 		pp_keeper_log("failed: %s", err.text);
@@ -536,7 +536,7 @@ static int close_windows(struct pp_keeper *k)
 		pp_pod_run(k->pod);
 		rest(k, BUSY_MS);
 	}
-	pp_pod_tell_over(k->pod);
+	pp_pod_send_over(k->pod);
 	rc = pp_windows_message(&k->windows, &k->job, message, sizeof(message));
 	pp_lookback_message(&k->lookback, &k->requests, k->options.logdir, message, sizeof(message));
 	if (!rc)
@@ -647,7 +647,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	umask(022); /* the session is for the user's group as the log directory is; the spool's own files say 0600 */
 	prctl(PR_SET_NAME, "podprof-keeper", 0, 0, 0);
 	prctl(PR_SET_TIMERSLACK, 50000, 0, 0, 0);
-	pp_keeper_settle();
+	pp_keeper_detach_from_parent();
 	rc = pp_settings_read(spool, &k.settings, err);
 	if (rc) {
 		pp_err_wrap(err, rc, "no session will be written");

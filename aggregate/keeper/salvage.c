@@ -91,7 +91,7 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	struct pp_session_options o = *options;
 	struct pp_spool_view view = {.path = *spool, .salvaged = 1};
 	struct pp_settings settings;
-	struct pp_message told = {.delivered = 0};
+	struct pp_message result = {.delivered = 0};
 	struct pp_close close_it = {
 	        .notes = &view.notes, .status_of = status_of, .options = &o, .message = message, .message_size = message_size};
 	char session[PP_SESSION_PATH];
@@ -102,7 +102,7 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 	rc = take_locks(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
-	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rest is told by the rings too */
+	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rest is result by the rings too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
 	if (!o.command || !*o.command)
@@ -114,7 +114,7 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 		o.steps_last = settings.steps_last;
 	}
 	o.salvaged = 1;
-	o.ret_message = &told;
+	o.ret_message = &result;
 	rc = check_jobs(spool, spools, &settings, err);
 	if (!rc)
 		rc = read_rings(&view, spool, spools, pp_settings_span_bytes(&settings), err);
@@ -123,8 +123,8 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 		close_it.refused = view.refused;
 		rc = pp_close_session(&close_it, err);
 	}
-	if (!rc && told.session[0]) {
-		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, told.session);
+	if (!rc && result.session[0]) {
+		snprintf(session, sizeof(session), "%s/podprof/%s", o.logdir, result.session);
 		for (size_t i = 0; i < spools; i++)
 			mark(spool[i], session);
 	}

@@ -206,7 +206,7 @@ static void be_first_to_go(void)
 		close(fd);
 }
 
-void pp_keeper_settle(void)
+void pp_keeper_detach_from_parent(void)
 {
 	cpu_set_t all;
 

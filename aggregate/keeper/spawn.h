@@ -8,7 +8,7 @@
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
 
 /* Low priority, easily killed, every CPU of the cpuset. What the system refuses is logged and left. */
-void pp_keeper_settle(void);
+void pp_keeper_detach_from_parent(void);
 /* After new rings: off the CPUs that ranks are bound to, where others are left. Unbound ranks leave it on all. */
 struct pp_spool_view;
 void pp_keeper_make_room(const struct pp_spool_view *v);

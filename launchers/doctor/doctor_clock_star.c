@@ -147,7 +147,7 @@ int pp_doctor_stars_run(struct pp_doctor_stars *s)
 		return 1;
 	pp_clock_link_state(s->own, &state);
 	if (!s->running) {
-		if (state.heard < s->children && waited < HEAR_MS)
+		if (state.answered < s->children && waited < HEAR_MS)
 			return 0;
 		if (pp_clock_link_start(s->own, ++s->round))
 			s->wanted = 0;

@@ -270,7 +270,7 @@ static int sockets(int no_stamps)
 		bound = median_bound(c);
 		_exit(write(pipes[1], &bound, sizeof(bound)) != sizeof(bound));
 	}
-	for (int i = 0; i < 1000 && !state.heard; i++, nap(2000000))
+	for (int i = 0; i < 1000 && !state.answered; i++, nap(2000000))
 		pp_clock_link_state(l, &state);
 	for (uint64_t r = 1; r <= 21; r++) {
 		pp_clock_link_start(l, r);

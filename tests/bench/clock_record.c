@@ -138,7 +138,7 @@ static int record_real(void)
 	pid = fork();
 	if (!pid)
 		_exit(ask(moved ? 7200 * (int64_t)SECOND : 0, port));
-	for (int i = 0; i < 1000 && !state.heard; i++, nanosleep(&pause, NULL))
+	for (int i = 0; i < 1000 && !state.answered; i++, nanosleep(&pause, NULL))
 		pp_clock_link_state(l, &state);
 	for (uint64_t r = 1; r <= ROUNDS; r++) {
 		pp_clock_link_start(l, r);

@@ -24,23 +24,23 @@ const char *pp_capture_request_by_name(enum pp_capture_request_by by)
 	return by_name[by];
 }
 
-/* "steps=5" or "ranks=0,3-5"; 0, or -1: no such word. */
-static int take_word(struct pp_capture_request *w, const char *word, int *amounts)
+/* "steps=5" or "ranks=0,3-5"; 0, or -1: no such argument. */
+static int parse_argument(struct pp_capture_request *w, const char *argument, int *amounts)
 {
 	struct pp_rank_list list;
 
-	if (!strncmp(word, "ranks=", 6)) {
-		snprintf(w->ranks, sizeof(w->ranks), "%s", word + 6);
-		return strlen(word + 6) < sizeof(w->ranks) ? pp_rank_list_parse(w->ranks, &list, NULL) : -1;
+	if (!strncmp(argument, "ranks=", 6)) {
+		snprintf(w->ranks, sizeof(w->ranks), "%s", argument + 6);
+		return strlen(argument + 6) < sizeof(w->ranks) ? pp_rank_list_parse(w->ranks, &list, NULL) : -1;
 	}
 	for (int k = PP_CAPTURE_REQUEST_STEPS; k <= PP_CAPTURE_REQUEST_LAST; k++) {
 		size_t n = strlen(kind_name[k]);
 
-		if (strncmp(word, kind_name[k], n) || word[n] != '=')
+		if (strncmp(argument, kind_name[k], n) || argument[n] != '=')
 			continue;
 		w->kind = (enum pp_capture_request_kind)k;
 		++*amounts;
-		return pp_parse_int(word + n + 1, &w->amount, NULL) || !w->amount ? -1 : 0;
+		return pp_parse_int(argument + n + 1, &w->amount, NULL) || !w->amount ? -1 : 0;
 	}
 	return -1;
 }
@@ -48,21 +48,21 @@ static int take_word(struct pp_capture_request *w, const char *word, int *amount
 int pp_capture_request_parse(const char *line, struct pp_capture_request *ret, struct pp_err *err)
 {
 	struct pp_capture_request w = {.kind = PP_CAPTURE_REQUEST_STATUS};
-	char text[PP_CAPTURE_REQUEST_LINE], *rest = NULL, *word;
+	char text[PP_CAPTURE_REQUEST_LINE], *rest = NULL, *argument;
 	int amounts = 0;
 
 	if (strncmp(line, HEAD, strlen(HEAD)) || strlen(line) >= sizeof(text))
 		goto bad;
 	snprintf(text, sizeof(text), "%s", line + strlen(HEAD));
-	word = strtok_r(text, " ", &rest);
-	if (word && !strcmp(word, "status") && !strtok_r(NULL, " ", &rest)) {
+	argument = strtok_r(text, " ", &rest);
+	if (argument && !strcmp(argument, "status") && !strtok_r(NULL, " ", &rest)) {
 		*ret = w;
 		return 0;
 	}
-	if (!word || strcmp(word, "capture"))
+	if (!argument || strcmp(argument, "capture"))
 		goto bad;
-	while ((word = strtok_r(NULL, " ", &rest)))
-		if (take_word(&w, word, &amounts))
+	while ((argument = strtok_r(NULL, " ", &rest)))
+		if (parse_argument(&w, argument, &amounts))
 			goto bad;
 	if (amounts != 1)
 		goto bad;

@@ -17,7 +17,7 @@ enum pp_capture_request_kind {
 	PP_CAPTURE_REQUEST_STATUS,   /* no capture: what ranks do now */
 };
 
-enum pp_capture_request_by { PP_BY_OPTIONS, PP_BY_CAPTURE, PP_BY_FILE, PP_BY_SIGNAL, PP_BY_TRIGGER, PP_BY_CODE };
+enum pp_capture_request_by { PP_BY_OPTIONS, PP_BY_CAPTURE, PP_BY_FILE, PP_BY_SIGNAL, PP_BY_TRIGGER, PP_BY_API };
 
 struct pp_capture_request {
 	enum pp_capture_request_kind kind;

@@ -13,13 +13,13 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 		return NULL;
 	for (size_t i = 0; i < rings; i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
-		int word;
+		int number;
 
 		range[i] = (struct pp_close_range){.rank = h->rank, .from = INT64_MAX, .to = INT64_MIN};
-		word = ticks(h, context, &range[i].from, &range[i].to);
-		if (!word)
+		number = ticks(h, context, &range[i].from, &range[i].to);
+		if (!number)
 			continue;
-		range[i].passed = word == PP_TICKS_PASSED;
+		range[i].passed = number == PP_TICKS_PASSED;
 		all.from = range[i].from < all.from ? range[i].from : all.from;
 		all.to = range[i].to > all.to ? range[i].to : all.to;
 	}

@@ -68,26 +68,26 @@ static const char *held_text(const struct pp_requests *r, char *text, size_t siz
 }
 
 void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, struct pp_close_range *range,
-                       struct pp_window_told *told, const struct pp_pod_window *window)
+                       struct pp_window_told *metadata, const struct pp_pod_window *window)
 {
 	struct pp_pod_window hosts = *window;
 	struct pp_writing w = {.first = r->first,
 	                       .last = r->last,
 	                       .range = range,
-	                       .told = told,
+	                       .metadata = metadata,
 	                       .event_ranks = r->active->request.ranks,
 	                       .hosts = &hosts,
 	                       .limit_ms = LIMIT_MS};
-	size_t n = strlen(told->what);
+	size_t n = strlen(metadata->what);
 	char held[128];
 	int rc;
 
 	snprintf(hosts.ranks, sizeof(hosts.ranks), "%s", r->active->request.ranks);
 	if (*held_text(r, held, sizeof(held)))
-		snprintf(told->what + n, sizeof(told->what) - n, "; %.100s", held);
+		snprintf(metadata->what + n, sizeof(metadata->what) - n, "; %.100s", held);
 	rc = pp_writing_start(&r->writer, job, &w);
 	free(range);
-	pp_window_told_release(told);
+	pp_window_told_release(metadata);
 	if (rc) {
 		pp_requests_fail(r, NULL, "the keeper has no process to write it: %s", strerror(-rc));
 		return;

@@ -98,6 +98,6 @@ void pp_own_message(const struct pp_requests *r, const char *logdir, char *text,
 	size_t n = 0;
 
 	text[0] = '\0';
-	for (int by = PP_BY_SIGNAL; by <= PP_BY_CODE; by++)
+	for (int by = PP_BY_SIGNAL; by <= PP_BY_API; by++)
 		n += say(&r->own[by - PP_BY_SIGNAL], (enum pp_capture_request_by)by, logdir, text + n, size - n);
 }

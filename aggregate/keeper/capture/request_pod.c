@@ -16,11 +16,11 @@ void pp_requests_say_elsewhere(struct pp_client *c, const char *text, int ended)
 	size_t left = strlen(text);
 
 	do {
-		struct pp_pod_words words = {.peer = c->peer, .client = c->number, .ended = ended};
-		size_t n = left < sizeof(words.text) - 1 ? left : sizeof(words.text) - 1;
+		struct pp_pod_client_line line = {.peer = c->peer, .client = c->number, .ended = ended};
+		size_t n = left < sizeof(line.text) - 1 ? left : sizeof(line.text) - 1;
 
-		memcpy(words.text, text, n);
-		pp_pod_answer(c->pod, &words);
+		memcpy(line.text, text, n);
+		pp_pod_answer(c->pod, &line);
 		text += n;
 		left -= n;
 	} while (left);
@@ -37,46 +37,46 @@ void pp_requests_pass_on(struct pp_requests *r, struct pp_client *c, const char 
 }
 
 /* FOLLOWER. What the leader says goes to the client as it is. */
-static void relay(struct pp_requests *r, const struct pp_pod_words *words)
+static void relay(struct pp_requests *r, const struct pp_pod_client_line *line)
 {
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {
 		struct pp_client *c = &r->client[i];
 
-		if (c->state != PP_CLIENT_PASSED_ON || c->number != words->client)
+		if (c->state != PP_CLIENT_PASSED_ON || c->number != line->client)
 			continue;
-		if (words->text[0])
-			pp_client_say(c, "%s", words->text);
-		if (words->ended)
+		if (line->text[0])
+			pp_client_say(c, "%s", line->text);
+		if (line->ended)
 			pp_client_leave(c);
 	}
 }
 
 /* LEADER. */
-static void serve(struct pp_requests *r, const struct pp_pod_words *words)
+static void serve(struct pp_requests *r, const struct pp_pod_client_line *line)
 {
-	struct pp_client one = {.fd = -1, .elsewhere = 1, .peer = words->peer, .number = words->client, .pod = r->pod};
+	struct pp_client one = {.fd = -1, .elsewhere = 1, .peer = line->peer, .number = line->client, .pod = r->pod};
 
-	if (!strncmp(words->text, PP_SLOW_WORD, strlen(PP_SLOW_WORD))) {
+	if (!strncmp(line->text, PP_SLOW_PREFIX, strlen(PP_SLOW_PREFIX))) {
 		r->slow_more += r->slow[0] != '\0';
 		if (!r->slow[0])
-			snprintf(r->slow, sizeof(r->slow), "%.255s", words->text);
+			snprintf(r->slow, sizeof(r->slow), "%.255s", line->text);
 		return;
 	}
 	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
 		struct pp_client *c = &r->client[i];
 
-		if (c->state != PP_CLIENT_FREE && c->elsewhere && c->peer == words->peer && c->number == words->client) {
-			c->gone |= words->ended;
+		if (c->state != PP_CLIENT_FREE && c->elsewhere && c->peer == line->peer && c->number == line->client) {
+			c->gone |= line->ended;
 			return;
 		}
 	}
-	for (int i = 0; i < PP_REQUEST_CLIENTS && !words->ended; i++)
+	for (int i = 0; i < PP_REQUEST_CLIENTS && !line->ended; i++)
 		if (r->client[i].state == PP_CLIENT_FREE) {
 			r->client[i] = one;
-			pp_client_take(r, &r->client[i], words->text, PP_BY_CAPTURE);
+			pp_client_take(r, &r->client[i], line->text, PP_BY_CAPTURE);
 			return;
 		}
-	if (words->ended)
+	if (line->ended)
 		return;
 	pp_client_say(&one, "failed\n%d captures are asked for already. Try again when one is done", PP_REQUEST_CLIENTS);
 	pp_client_leave(&one);
@@ -85,7 +85,7 @@ static void serve(struct pp_requests *r, const struct pp_pod_words *words)
 int pp_requests_pod(struct pp_requests *r)
 {
 	int follows = pp_pod_role(r->pod) == PP_POD_FOLLOWER;
-	struct pp_pod_words words;
+	struct pp_pod_client_line line;
 
 	if (follows) {
 		uint32_t waited[PP_REQUEST_SLOTS];
@@ -102,10 +102,10 @@ int pp_requests_pod(struct pp_requests *r)
 			pp_client_say(&r->client[i], "failed\nthe keeper of rank 0's host is lost: %s", pp_pod_why(r->pod));
 			pp_client_leave(&r->client[i]);
 		}
-	while (pp_pod_heard(r->pod, &words))
+	while (pp_pod_next_line(r->pod, &line))
 		if (follows)
-			relay(r, &words);
+			relay(r, &line);
 		else
-			serve(r, &words);
+			serve(r, &line);
 	return follows;
 }

@@ -3,31 +3,31 @@
 
 #include "aggregate/keeper/capture/request_state.h"
 
-/* request.c: the active request ends without a session; ranks that were told forget it. `control` NULL: they were not. */
+/* request.c: the active request ends without a session; ranks that were metadata forget it. `control` NULL: they were not. */
 void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
-/* request.c: fork the writer of the active request. `told` is released. */
+/* request.c: fork the writer of the active request. `metadata` is released. */
 void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, struct pp_close_range *range,
-                       struct pp_window_told *told, const struct pp_pod_window *window);
+                       struct pp_window_told *metadata, const struct pp_pod_window *window);
 
 /* request_ranks.c: what ranks say. */
 struct pp_pod_rank;
-enum pp_request_state pp_requests_word_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank);
+enum pp_request_state pp_requests_rank_state_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank);
 /* The highest step of all ranks of the job; INT64_MIN: none marks any. */
 int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v);
-/* It marks steps and lives: its word counts. */
+/* It marks steps and lives: its state counts. */
 int pp_requests_counts(struct pp_spool_view *v, size_t ring);
-enum pp_request_state pp_requests_word(const struct pp_requests *r, const struct pp_ring_header *h);
+enum pp_request_state pp_requests_rank_state(const struct pp_requests *r, const struct pp_ring_header *h);
 /* The rank knows its steps. */
-static inline int pp_requests_taken(enum pp_request_state word)
+static inline int pp_requests_taken(enum pp_request_state state)
 {
-	return word == PP_REQUEST_TAKEN || word == PP_REQUEST_STARTED || word == PP_REQUEST_PASSED;
+	return state == PP_REQUEST_TAKEN || state == PP_REQUEST_STARTED || state == PP_REQUEST_PASSED;
 }
 void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last);
 /* Notes who has taken the request since the last look. */
 void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v);
 /* Rows of /window, and the words that go with the active request. */
-void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *told);
+void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *metadata);
 
 /* request_steps.c: steps to come. */
 void pp_requests_begin_steps(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step,

@@ -1,4 +1,4 @@
-/* What ranks are told of a request and what they answer; see request.h. Called by request.c, request_steps.c, request_time.c. */
+/* Sends a request to ranks and reads their answers; see request.h. Called by request.c, request_steps.c, request_time.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,26 +36,26 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 	atomic_store_explicit(&control->request_last, last, memory_order_relaxed);
 	/* Release: kind and numbers are there when the bell is seen. */
 	atomic_store_explicit(&control->bell, ++r->number, memory_order_release);
-	pp_pod_tell(r->pod, r->number, kind, first, last);
+	pp_pod_send_request(r->pod, r->number, kind, first, last);
 	if (kind == PP_ASK_NOTHING)
 		return;
 	r->kind = kind;
 	r->asked = pp_timestamp_pair_now();
-	r->told_ms = pp_now_ms();
+	r->requested_ms = pp_now_ms();
 	free(r->acked);
 	r->acked = NULL;
 	r->ackeds = 0;
 }
 
 /* What this rank made of the request; NONE: it has not looked yet. */
-enum pp_request_state pp_requests_word(const struct pp_requests *r, const struct pp_ring_header *h)
+enum pp_request_state pp_requests_rank_state(const struct pp_requests *r, const struct pp_ring_header *h)
 {
-	uint64_t word = pp_ring_request(h);
+	uint64_t state = pp_ring_request(h);
 
-	return word >> 8 == r->number ? (enum pp_request_state)(word & 0xff) : PP_REQUEST_NONE;
+	return state >> 8 == r->number ? (enum pp_request_state)(state & 0xff) : PP_REQUEST_NONE;
 }
 
-enum pp_request_state pp_requests_word_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank)
+enum pp_request_state pp_requests_rank_state_elsewhere(const struct pp_requests *r, const struct pp_pod_rank *rank)
 {
 	return rank->request >> 8 == r->number ? (enum pp_request_state)(rank->request & 0xff) : PP_REQUEST_NONE;
 }
@@ -76,9 +76,9 @@ void pp_requests_note(struct pp_requests *r, const struct pp_spool_view *v)
 		r->ackeds = rings;
 	}
 	for (size_t i = 0; i < rings; i++) {
-		enum pp_request_state word = pp_requests_word(r, pp_rings_header(v->rings, i));
+		enum pp_request_state state = pp_requests_rank_state(r, pp_rings_header(v->rings, i));
 
-		if (r->acked[i] == PP_WINDOW_NEVER && (pp_requests_taken(word) || word == PP_REQUEST_AGREEING))
+		if (r->acked[i] == PP_WINDOW_NEVER && (pp_requests_taken(state) || state == PP_REQUEST_AGREEING))
 			r->acked[i] = pp_timestamp_pair_tick(&now, pp_rings_header(v->rings, i));
 	}
 }
@@ -88,7 +88,7 @@ static int64_t tick_of(pp_tick tick)
 	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : PP_WINDOW_NEVER;
 }
 
-/* Nobody was told: it is cut out of what ranks record anyway, from when they were there. */
+/* Nobody was metadata: it is cut out of what ranks record anyway, from when they were there. */
 static void row_of_time(const struct pp_requests *r, const struct pp_ring_header *h, struct pp_window_rank *row)
 {
 	int64_t from = pp_timestamp_pair_tick(&r->from, h), to = pp_timestamp_pair_tick(&r->to, h), came = tick_of(h->open_tick);
@@ -101,10 +101,10 @@ static void row_of_time(const struct pp_requests *r, const struct pp_ring_header
 	row->ended = to;
 }
 
-static void word_row(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *row)
+static void state_row(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *row)
 {
 	const struct pp_requests *r = context;
-	enum pp_request_state word = pp_requests_word(r, h);
+	enum pp_request_state state = pp_requests_rank_state(r, h);
 	int by_time = r->active && r->active->request.kind != PP_CAPTURE_REQUEST_STEPS;
 
 	row->asked = pp_timestamp_pair_tick(&r->asked, h);
@@ -113,11 +113,11 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 		return;
 	}
 	row->acked = ring < r->ackeds ? r->acked[ring] : PP_WINDOW_NEVER;
-	if (word == PP_REQUEST_STARTED || word == PP_REQUEST_PASSED)
+	if (state == PP_REQUEST_STARTED || state == PP_REQUEST_PASSED)
 		row->started = tick_of(h->request_row.begin);
 	if (by_time && row->started != PP_WINDOW_NEVER)
 		row->ended = pp_timestamp_pair_tick(&r->to, h);
-	else if (word == PP_REQUEST_PASSED)
+	else if (state == PP_REQUEST_PASSED)
 		row->ended = tick_of(h->request_row.end);
 	if (row->acked == PP_WINDOW_NEVER && row->started == PP_WINDOW_NEVER)
 		snprintf(row->reason, sizeof(row->reason), "it did not look at the request in time");
@@ -127,7 +127,7 @@ static void word_row(const struct pp_ring_header *h, size_t ring, const void *co
 		snprintf(row->reason, sizeof(row->reason), "the job ended before its part of the window did");
 }
 
-void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *told)
+void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *metadata)
 {
 	const struct pp_capture_request *request = &r->active->request;
 	size_t elsewhere = 0;
@@ -135,17 +135,17 @@ void pp_requests_words(struct pp_requests *r, const struct pp_windows_job *job, 
 
 	pp_pod_ranks(r->pod, &elsewhere);
 
-	*told = (struct pp_window_told){.tries = r->tries ? r->tries : 1};
-	snprintf(told->by, sizeof(told->by), "%s", pp_capture_request_by_name(request->by));
-	snprintf(told->kind, sizeof(told->kind), "%s", pp_capture_request_kind_name(request->kind));
-	snprintf(told->channel, sizeof(told->channel), "%s",
+	*metadata = (struct pp_window_told){.tries = r->tries ? r->tries : 1};
+	snprintf(metadata->by, sizeof(metadata->by), "%s", pp_capture_request_by_name(request->by));
+	snprintf(metadata->kind, sizeof(metadata->kind), "%s", pp_capture_request_kind_name(request->kind));
+	snprintf(metadata->channel, sizeof(metadata->channel), "%s",
 	         r->kind == PP_ASK_AGREE     ? "mpi"
 	         : r->kind == PP_ASK_NOTHING ? "none"
 	         : elsewhere                 ? "net"
 	                                     : "memory");
-	snprintf(told->what, sizeof(told->what), "%.95s%s%.50s",
+	snprintf(metadata->what, sizeof(metadata->what), "%.95s%s%.50s",
 	         request->kind == PP_CAPTURE_REQUEST_SPAN ? r->span.what : pp_capture_request_text(request, text, sizeof(text)),
 	         request->ranks[0] ? " --ranks " : "", request->ranks);
-	if (pp_window_rows_make(job->view->rings, word_row, r, told))
-		told->by[0] = '\0';
+	if (pp_window_rows_make(job->view->rings, state_row, r, metadata))
+		metadata->by[0] = '\0';
 }

@@ -50,8 +50,8 @@ struct pp_client {
 
 enum pp_request_turn {
 	PP_TURN_IDLE,
-	PP_TURN_ASKED, /* ranks were told steps, or to agree on some */
-	PP_TURN_OPEN,  /* ranks were told to record now: until all that live do */
+	PP_TURN_ASKED, /* ranks were metadata steps, or to agree on some */
+	PP_TURN_OPEN,  /* ranks were metadata to record now: until all that live do */
 	PP_TURN_TIMED, /* until its time is over */
 	PP_TURN_WRITING,
 };
@@ -83,18 +83,18 @@ struct pp_requests {
 	struct pp_client *active;
 	enum pp_request_turn turn;
 	int held;              /* the job's own window is open: the others wait */
-	int always;            /* the job records all the time: nobody need be told for a window by time */
-	uint32_t number;       /* of the last one that ranks were told */
+	int always;            /* the job records all the time: nobody need be metadata for a window by time */
+	uint32_t number;       /* of the last one that ranks were metadata */
 	enum pp_ask_kind kind; /* of it */
 	int64_t first, last, margin;
 	int tries;
-	int64_t seen_step, told_step;      /* the highest step of all ranks, when it was last looked at; said to the client */
-	int64_t begun_step;                /* it was so when ranks were told */
+	int64_t seen_step, reported_step;  /* the highest step of all ranks, when it was last looked at; said to the client */
+	int64_t begun_step;                /* it was so when ranks were metadata */
 	int64_t moved_ms;                  /* when it rose */
-	int64_t told_ms;                   /* when ranks were told */
+	int64_t requested_ms;              /* when ranks were metadata */
 	int no_agreement;                  /* ranks did not agree in time: steps are fixed by the keeper */
 	struct pp_timestamp_pair origin;   /* when the keeper began */
-	struct pp_timestamp_pair asked;    /* when ranks were told, or its turn came */
+	struct pp_timestamp_pair asked;    /* when ranks were metadata, or its turn came */
 	struct pp_timestamp_pair taken;    /* when its turn came */
 	struct pp_timestamp_pair from, to; /* of a window by time */
 	int64_t held_ns;                   /* no more of it is held; 0: all is */
@@ -110,7 +110,7 @@ struct pp_requests {
 	struct pp_requests_seen *seen; /* [seens] ranks of other hosts when that began */
 	size_t seens;
 	struct pp_request_files files;
-	uint64_t signals;                                          /* of all ranks, so far */
-	struct pp_requests_own own[PP_BY_CODE - PP_BY_SIGNAL + 1]; /* by who asked */
+	uint64_t signals;                                         /* of all ranks, so far */
+	struct pp_requests_own own[PP_BY_API - PP_BY_SIGNAL + 1]; /* by who asked */
 	struct pp_forked_writer writer;
 };

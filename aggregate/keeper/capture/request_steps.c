@@ -9,7 +9,7 @@
 #include "core/base/now.h"
 
 enum {
-	MARGIN = 3, /* steps: what a rank may go on between its number being read and the keeper's word being seen, at least */
+	MARGIN = 3, /* steps: what a rank may go on between its number being read and the keeper's state being seen, at least */
 	TRIES = 5,
 	STILL_MS = 60000, /* no rank begins a step */
 	AGREE_MS = 10000, /* without agreement, while steps go on */
@@ -45,7 +45,7 @@ static int64_t agree_margin(const struct pp_spool_view *v)
 
 static void say_when(struct pp_requests *r, int64_t step)
 {
-	r->told_step = step;
+	r->reported_step = step;
 	if (r->kind == PP_ASK_AGREE && r->first == INT64_MIN)
 		pp_client_say(r->active, "wait for the ranks to agree on %" PRId64 " steps; the job is in step %" PRId64 "\n",
 		              r->active->request.amount, step);
@@ -99,20 +99,20 @@ void pp_requests_begin_steps(struct pp_requests *r, const struct pp_windows_job 
 
 static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
-	enum pp_request_state word = pp_requests_word(context, h);
+	enum pp_request_state state = pp_requests_rank_state(context, h);
 	pp_tick begin = h->request_row.begin, end = h->request_row.end;
 
-	if ((word != PP_REQUEST_STARTED && word != PP_REQUEST_PASSED) || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+	if ((state != PP_REQUEST_STARTED && state != PP_REQUEST_PASSED) || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
 		return 0;
 	*ret_from = (int64_t)begin;
-	*ret_to = word == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
-	return word == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
+	*ret_to = state == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
+	return state == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
 }
 
 void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_close_range *range;
-	struct pp_window_told told;
+	struct pp_window_told metadata;
 
 	/* After the ranks' words: what they recorded before them is there now. */
 	pp_rings_drain_all(job->view->rings);
@@ -121,8 +121,8 @@ void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job 
 		pp_requests_fail(r, NULL, "the job ended: no rank began a step of it");
 		return;
 	}
-	pp_requests_words(r, job, &told);
-	pp_requests_write(r, job, range, &told,
+	pp_requests_window_metadata(r, job, &metadata);
+	pp_requests_write(r, job, range, &metadata,
 	                  &(struct pp_pod_window){.cut = PP_POD_REQUEST, .number = r->number, .first = r->first, .last = r->last});
 }
 
@@ -133,13 +133,13 @@ static int rank_late(const struct pp_requests *r, int *passed, int *ret_late)
 	const struct pp_pod_rank *rank = pp_pod_ranks(r->pod, &ranks);
 
 	for (size_t i = 0; i < ranks; i++) {
-		enum pp_request_state word = pp_requests_word_elsewhere(r, &rank[i]);
+		enum pp_request_state state = pp_requests_rank_state_elsewhere(r, &rank[i]);
 		int counts = rank[i].marks && !rank[i].gone;
 
-		*ret_late = word == PP_REQUEST_LATE ? -1 : -2;
-		if (word == PP_REQUEST_LATE || (word == PP_REQUEST_ALONE && counts))
+		*ret_late = state == PP_REQUEST_LATE ? -1 : -2;
+		if (state == PP_REQUEST_LATE || (state == PP_REQUEST_ALONE && counts))
 			return 1;
-		*passed = *passed && (word == PP_REQUEST_PASSED || !counts);
+		*passed = *passed && (state == PP_REQUEST_PASSED || !counts);
 	}
 	return 0;
 }
@@ -152,19 +152,19 @@ static int look(struct pp_requests *r, struct pp_spool_view *v)
 	pp_requests_note(r, v);
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
-		enum pp_request_state word = pp_requests_word(r, h);
+		enum pp_request_state state = pp_requests_rank_state(r, h);
 
-		if (word == PP_REQUEST_LATE)
+		if (state == PP_REQUEST_LATE)
 			return -1;
-		if (word == PP_REQUEST_ALONE && pp_requests_counts(v, i))
+		if (state == PP_REQUEST_ALONE && pp_requests_counts(v, i))
 			return -2;
-		if (r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_requests_taken(word)) {
+		if (r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_requests_taken(state)) {
 			r->first = h->request_row.first;
 			r->last = h->request_row.last;
 			pp_keeper_log("request: ranks agreed on steps %" PRId64 ":%" PRId64, r->first, r->last);
 		}
-		seen |= word == PP_REQUEST_PASSED;
-		passed = passed && (word == PP_REQUEST_PASSED || !pp_requests_counts(v, i));
+		seen |= state == PP_REQUEST_PASSED;
+		passed = passed && (state == PP_REQUEST_PASSED || !pp_requests_counts(v, i));
 	}
 	if (rank_late(r, &passed, &late))
 		return late;
@@ -174,7 +174,7 @@ static int look(struct pp_requests *r, struct pp_spool_view *v)
 /* Some rank does not come to where the agreement goes on (it calls no MPI, say), while others do their steps. */
 static int agreement_hangs(const struct pp_requests *r, int64_t step)
 {
-	return r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_now_ms() - r->told_ms > AGREE_MS &&
+	return r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_now_ms() - r->requested_ms > AGREE_MS &&
 	       step > r->begun_step + AGREE_STEPS;
 }
 
@@ -192,7 +192,7 @@ void pp_requests_wait_steps(struct pp_requests *r, const struct pp_windows_job *
 	} else if (over < 0) {
 		pp_requests_fail(
 		        r, control,
-		        "steps come faster than ranks can be told of a window: none was captured on all of them. Ask again, "
+		        "steps come faster than ranks can be metadata of a window: none was captured on all of them. Ask again, "
 		        "or for a time, as in --duration 2s");
 	} else if (over && !busy) {
 		pp_requests_write_steps(r, job);
@@ -200,7 +200,7 @@ void pp_requests_wait_steps(struct pp_requests *r, const struct pp_windows_job *
 		pp_requests_fail(
 		        r, control,
 		        "no rank has begun a step for a minute: nothing was captured. 'podprof status' says where they are");
-	} else if (step > r->told_step) {
+	} else if (step > r->reported_step) {
 		say_when(r, step);
 	}
 }

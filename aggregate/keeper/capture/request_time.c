@@ -49,7 +49,7 @@ static int64_t held(const struct pp_requests *r, const struct pp_rings *rings, i
 void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_close_range *range;
-	struct pp_window_told told;
+	struct pp_window_told metadata;
 	struct pp_pod_window hosts;
 
 	pp_rings_drain_all(job->view->rings);
@@ -59,14 +59,14 @@ void pp_requests_write_time(struct pp_requests *r, const struct pp_windows_job *
 		pp_requests_fail(r, NULL, "the keeper has no memory to write it");
 		return;
 	}
-	pp_requests_words(r, job, &told);
+	pp_requests_window_metadata(r, job, &metadata);
 	hosts = (struct pp_pod_window){.cut = PP_POD_TICKS,
 	                               .number = r->number,
 	                               .from = pp_timestamp_pair_tick(&r->from, pp_rings_header(job->view->rings, 0)),
 	                               .to = pp_timestamp_pair_tick(&r->to, pp_rings_header(job->view->rings, 0)),
 	                               .first = r->first,
 	                               .last = r->last};
-	pp_requests_write(r, job, range, &told, &hosts);
+	pp_requests_write(r, job, range, &metadata, &hosts);
 }
 
 static int64_t ends_ns(const struct pp_requests *r)
@@ -132,19 +132,19 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 /* All that live record: the time begins. */
 static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control)
 {
-	int64_t waited = pp_now_ms() - r->told_ms;
+	int64_t waited = pp_now_ms() - r->requested_ms;
 	size_t started = 0, waiting = 0, elsewhere = 0;
 	const struct pp_pod_rank *rank;
 
 	pp_requests_note(r, job->view);
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++)
-		if (pp_requests_word(r, pp_rings_header(job->view->rings, i)) == PP_REQUEST_STARTED)
+		if (pp_requests_rank_state(r, pp_rings_header(job->view->rings, i)) == PP_REQUEST_STARTED)
 			started++;
 		else
 			waiting += !pp_ranks_has_ended(job->view, i);
 	rank = pp_pod_ranks(r->pod, &elsewhere);
 	for (size_t i = 0; i < elsewhere; i++)
-		if (pp_requests_word_elsewhere(r, &rank[i]) == PP_REQUEST_STARTED)
+		if (pp_requests_rank_state_elsewhere(r, &rank[i]) == PP_REQUEST_STARTED)
 			started++;
 		else
 			waiting += !rank[i].gone;
@@ -161,7 +161,7 @@ static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, s
 
 void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
-	int told = r->kind == PP_ASK_NOW;
+	int metadata = r->kind == PP_ASK_NOW;
 
 	if (r->active->request.kind != PP_CAPTURE_REQUEST_DURATION) {
 		if (!busy) /* what it asks for was held until then */
@@ -176,12 +176,12 @@ void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *j
 		say_when(r);
 		return;
 	}
-	if (busy) /* ranks that were told to record go on meanwhile; the window ends where it was to end */
+	if (busy) /* ranks that were metadata to record go on meanwhile; the window ends where it was to end */
 		return;
 	r->to = pp_timestamp_pair_now();
 	if (r->to.raw_ns > ends_ns(r))
 		r->to = pp_timestamp_pair_before(&r->to, &r->origin, r->to.raw_ns - ends_ns(r));
 	pp_requests_write_time(r, job);
-	if (told)
+	if (metadata)
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
 }

@@ -165,7 +165,7 @@ void pp_slow_line(const struct pp_request_span *span, char *line, size_t size)
 {
 	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 
-	snprintf(line, size, PP_SLOW_WORD "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", span->first, span->last,
+	snprintf(line, size, PP_SLOW_PREFIX "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s", span->first, span->last,
 	         now.raw_ns - span->from.raw_ns, now.raw_ns - span->to.raw_ns, span->what);
 }
 
@@ -175,7 +175,7 @@ int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, cons
 	int64_t first, last, from, to, step;
 	int what = 0;
 
-	if (sscanf(line, PP_SLOW_WORD "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &first, &last, &from, &to, &what) !=
+	if (sscanf(line, PP_SLOW_PREFIX "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &first, &last, &from, &to, &what) !=
 	            4 ||
 	    !what || first <= INT64_MIN / 2 || last >= INT64_MAX / 2 || first >= last || to < 0 || from < to || from > SPAN_NS)
 		return 0;

@@ -32,7 +32,7 @@ int pp_slow_run(struct pp_slow *s, struct pp_spool_view *v, const struct pp_time
 void pp_slow_release(struct pp_slow *s);
 
 /* A keeper that does not lead tells the leader's: its span as a line, times as ns before now. `line`: PP_SLOW_LINE bytes. */
-#define PP_SLOW_WORD "podprof 1 slow "
+#define PP_SLOW_PREFIX "podprof 1 slow "
 enum { PP_SLOW_LINE = 256 };
 void pp_slow_line(const struct pp_request_span *span, char *line, size_t size);
 /* 1: *ret_span is to be kept; 0: it is no such line, the same step was seen here, or it is within a minute of another (counted). */

@@ -16,7 +16,7 @@
 
 enum { SECOND = 1000000000 };
 
-#define LEAD_NS INT64_C(200000000)    /* ranks look at MPI calls and step marks: they are told so long before */
+#define LEAD_NS INT64_C(200000000)    /* ranks look at MPI calls and step marks: they are metadata so long before */
 #define GATHER_NS INT64_C(5000000000) /* that the keepers of other hosts may take to be there */
 
 static int64_t realtime_ns(void)
@@ -157,7 +157,7 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 	return 1;
 }
 
-static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
 {
 	const struct cut *cut = context;
 	int64_t from, to;
@@ -178,19 +178,19 @@ static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_wind
 {
 	struct cut cut = {t, number};
 	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &cut);
-	struct pp_window_told told = {.by = "options", .kind = "duration", .channel = "memory", .tries = 1};
+	struct pp_window_told metadata = {.by = "options", .kind = "duration", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_TICKS};
-	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
+	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 
-	snprintf(told.what, sizeof(told.what), "%s", t->what);
-	if (pp_window_rows_make(job->view->rings, words_of, &cut, &told))
-		told.by[0] = '\0';
+	snprintf(metadata.what, sizeof(metadata.what), "%s", t->what);
+	if (pp_window_rows_make(job->view->rings, row_of_rank, &cut, &metadata))
+		metadata.by[0] = '\0';
 	ticks_of(pp_rings_header(job->view->rings, 0), &cut, &hosts.from, &hosts.to);
 	w->name[0] = '\0';
 	t->turn = PP_TIMED_OVER;
 	pp_rings_drain_all(job->view->rings);
 	pp_windows_start(w, job, &writing, t->what);
-	pp_window_told_release(&told);
+	pp_window_told_release(&metadata);
 	free(range);
 }
 
@@ -201,12 +201,12 @@ static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_t
 
 	if (t->turn == PP_TIMED_WAITS || left > 0) {
 		t->turn = PP_TIMED_OVER;
-		snprintf(w->told.failure, sizeof(w->told.failure), "the job ended %.1f s before its window began (%s)",
+		snprintf(w->totals.failure, sizeof(w->totals.failure), "the job ended %.1f s before its window began (%s)",
 		         left > 0 ? (double)left / SECOND : 0.0, t->what);
 		return 0;
 	}
 	if (t->to_raw < INT64_MAX && t->to_raw > now->raw_ns)
-		snprintf(w->told.must_know, sizeof(w->told.must_know), "the job ended %.1f s before its window did (%s)",
+		snprintf(w->totals.must_know, sizeof(w->totals.must_know), "the job ended %.1f s before its window did (%s)",
 		         (double)(t->to_raw - now->raw_ns) / SECOND, t->what);
 	return 1;
 }
@@ -219,7 +219,7 @@ static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_
 	if (came && came < t->to_raw)
 		return 0;
 	t->turn = PP_TIMED_OVER;
-	snprintf(w->told.failure, sizeof(w->told.failure), "the window was over before the first rank came (%s)", t->what);
+	snprintf(w->totals.failure, sizeof(w->totals.failure), "the window was over before the first rank came (%s)", t->what);
 	return 1;
 }
 

@@ -125,8 +125,8 @@ static void add(char *to, size_t size, const char *text)
 /* A window that nobody reached, by its name. */
 static void miss_one(struct pp_windows *w, const char *label)
 {
-	w->told.missed++;
-	add(w->told.lacking, sizeof(w->told.lacking), label);
+	w->totals.missed++;
+	add(w->totals.lacking, sizeof(w->totals.lacking), label);
 }
 
 static void miss(struct pp_windows *w, uint64_t index)
@@ -140,7 +140,7 @@ static void miss(struct pp_windows *w, uint64_t index)
 	miss_one(w, text);
 }
 
-static void know(struct pp_windows_told *t, const char *label, const char *text)
+static void know(struct pp_windows_totals *t, const char *label, const char *text)
 {
 	size_t n = strlen(t->must_know);
 
@@ -153,7 +153,7 @@ static void know(struct pp_windows_told *t, const char *label, const char *text)
 static void take_answer(struct pp_windows *w)
 {
 	struct pp_forked_answer *a = &w->writer.answer;
-	struct pp_windows_told *t = &w->told;
+	struct pp_windows_totals *t = &w->totals;
 	struct pp_message *m = &a->message;
 	char what[sizeof(m->what) + sizeof(w->name) + 4];
 
@@ -211,7 +211,7 @@ enum stand {
 	GONE, /* its row is another's by now */
 };
 
-static const struct pp_api_window_row *code_row_of(const struct pp_ring_header *h, uint64_t place)
+static const struct pp_api_window_row *api_row_of(const struct pp_ring_header *h, uint64_t place)
 {
 	const struct pp_api_window_row *row = &h->api_window[place % PP_WINDOW_ROWS];
 
@@ -225,7 +225,7 @@ static uint64_t count_of(const struct pp_ring_header *h)
 
 static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)
 {
-	const struct pp_api_window_row *row = code_row_of(h, place);
+	const struct pp_api_window_row *row = api_row_of(h, place);
 
 	if (!row)
 		return place < count_of(h) ? GONE : count_of(h) ? BEHIND : NEVER;
@@ -241,7 +241,7 @@ static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)
 	}
 }
 
-int pp_windows_by_code(const struct pp_rings *r)
+int pp_windows_via_api(const struct pp_rings *r)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		if (count_of(pp_rings_header(r, i)))
@@ -251,15 +251,15 @@ int pp_windows_by_code(const struct pp_rings *r)
 
 static int is_closed(const struct pp_windows *w, uint64_t place)
 {
-	return place < w->code_next || (place - w->code_next < 64 && w->code_closed >> (place - w->code_next) & 1);
+	return place < w->api_next || (place - w->api_next < 64 && w->api_closed >> (place - w->api_next) & 1);
 }
 
 /* Rows are written while this reads them, and a program may be through all of them meanwhile. */
-int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
+int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	uint64_t place = *(const uint64_t *)context;
 	enum stand stand = stand_of(h, place);
-	const struct pp_api_window_row *row = code_row_of(h, place);
+	const struct pp_api_window_row *row = api_row_of(h, place);
 	pp_tick begin, end;
 
 	if (!row || (stand != BEGUN && stand != PASSED))
@@ -267,20 +267,20 @@ int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, i
 	begin = row->begin;
 	end = row->end;
 	atomic_thread_fence(memory_order_acquire); /* it is the same row still */
-	if (code_row_of(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+	if (api_row_of(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
 		return 0;
 	*ret_from = (int64_t)begin;
 	*ret_to = stand == PASSED ? (int64_t)end : INT64_MAX;
 	return stand == PASSED ? PP_TICKS_PASSED : 1;
 }
 
-int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h)
+int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
 	int64_t least = INT64_MAX, from, to;
 	uint64_t count = count_of(h), kept = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
 
-	for (uint64_t n = kept > w->code_next ? kept : w->code_next; n < count; n++)
-		if (!is_closed(w, n) && pp_windows_code_ticks(h, &n, &from, &to) && from < least)
+	for (uint64_t n = kept > w->api_next ? kept : w->api_next; n < count; n++)
+		if (!is_closed(w, n) && pp_windows_api_ticks(h, &n, &from, &to) && from < least)
 			least = from;
 	return least;
 }
@@ -288,7 +288,7 @@ int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_h
 int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h)
 {
 	const struct pp_window_row *row = row_of(h, w->next);
-	int64_t least = pp_windows_code_needs(w, h);
+	int64_t least = pp_windows_api_needs(w, h);
 
 	return row && row->begin < (pp_tick)least ? (int64_t)row->begin : least;
 }
@@ -371,8 +371,8 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 	if (writing->range)
 		rc = pp_writing_start(&w->writer, job, writing);
 	else
-		w->told.skipped++; /* its rows are another window's by now */
-	if (rc) {                  /* done here it would take the rings from the windows behind it */
+		w->totals.skipped++; /* its rows are another window's by now */
+	if (rc) {                    /* done here it would take the rings from the windows behind it */
 		w->writer = (struct pp_forked_writer){.fd = -1};
 		w->writer.answer.code = pp_err_set(&w->writer.answer.err, rc, "no process to write it: %s", strerror(-rc));
 		take_answer(w);
@@ -383,9 +383,9 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
 	struct pp_close_range *range = pp_windows_ranges(w, job, index);
-	struct pp_window_told told = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
+	struct pp_window_told metadata = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_WINDOW, .number = index};
-	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
+	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 	char label[64];
 
 	pp_step_windows_get(&w->asked, index, &writing.first, &writing.last);
@@ -395,11 +395,11 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 	w->since_ms = 0;
 	w->name[0] = '\0';
 	snprintf(label, sizeof(label), "steps %" PRId64 ":%" PRId64, writing.first, writing.last);
-	snprintf(told.what, sizeof(told.what), "--steps %" PRId64 ":%" PRId64, writing.first, writing.last);
-	if (pp_window_rows_make(job->view->rings, pp_window_rows_of_window, &index, &told))
-		told.by[0] = '\0';
+	snprintf(metadata.what, sizeof(metadata.what), "--steps %" PRId64 ":%" PRId64, writing.first, writing.last);
+	if (pp_window_rows_make(job->view->rings, pp_window_rows_of_window, &index, &metadata))
+		metadata.by[0] = '\0';
 	pp_windows_start(w, job, &writing, label);
-	pp_window_told_release(&told);
+	pp_window_told_release(&metadata);
 	free(range);
 	if (!w->hold)
 		drop(w, job, end_of_index, index);
@@ -421,11 +421,11 @@ static int was_reached(const struct pp_windows *w, const struct pp_rings *r, uin
 
 static void set_closed(struct pp_windows *w, uint64_t place)
 {
-	if (place - w->code_next < 64)
-		w->code_closed |= UINT64_C(1) << (place - w->code_next);
-	for (; w->code_closed & 1; w->code_closed >>= 1)
-		w->code_next++;
-	w->code_since_ms = w->code_step_ms = 0;
+	if (place - w->api_next < 64)
+		w->api_closed |= UINT64_C(1) << (place - w->api_next);
+	for (; w->api_closed & 1; w->api_closed >>= 1)
+		w->api_next++;
+	w->api_since_ms = w->api_step_ms = 0;
 }
 
 /* Of ranks elsewhere only their steps are known: those that are past the step that ranks here were in have passed the window
@@ -435,14 +435,14 @@ static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
 	size_t others;
 	const struct pp_pod_rank *other = pp_pod_ranks(job->pod, &others);
 
-	if (!w->code_step_ms) {
-		w->code_step = pp_ranks_highest_step(job->view->rings);
-		w->code_step_ms = pp_now_ms();
+	if (!w->api_step_ms) {
+		w->api_step = pp_ranks_highest_step(job->view->rings);
+		w->api_step_ms = pp_now_ms();
 	}
 	for (size_t i = 0; i < others; i++)
 		if (!other[i].over &&
-		    (other[i].step == INT64_MIN ? pp_now_ms() - w->code_step_ms < UNSTEPPED_MS : other[i].step <= w->code_step))
-			return pp_now_ms() - w->code_step_ms > LATE_MS;
+		    (other[i].step == INT64_MIN ? pp_now_ms() - w->api_step_ms < UNSTEPPED_MS : other[i].step <= w->api_step))
+			return pp_now_ms() - w->api_step_ms > LATE_MS;
 	return 1;
 }
 
@@ -483,26 +483,26 @@ static int is_due(struct pp_windows *w, const struct pp_windows_job *job, const 
 		return 0;
 	if (!s->open && !s->behind && !s->never)
 		return others_follow(w, job);
-	if (!w->code_since_ms)
-		w->code_since_ms = pp_now_ms();
-	waited = pp_now_ms() - w->code_since_ms;
+	if (!w->api_since_ms)
+		w->api_since_ms = pp_now_ms();
+	waited = pp_now_ms() - w->api_since_ms;
 	w->without |= waited > UNMARKED_MS;
 	return waited > (s->open || s->behind ? LATE_MS : UNMARKED_MS);
 }
 
-static int64_t code_end_of(const struct pp_ring_header *h, uint64_t place)
+static int64_t api_end_of(const struct pp_ring_header *h, uint64_t place)
 {
 	int64_t from, to = INT64_MAX;
 
-	return pp_windows_code_ticks(h, &place, &from, &to) ? to : INT64_MAX;
+	return pp_windows_api_ticks(h, &place, &from, &to) ? to : INT64_MAX;
 }
 
-static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
 {
 	int64_t from = 0, to = 0;
 
 	(void)ring;
-	if (!pp_windows_code_ticks(h, context, &from, &to))
+	if (!pp_windows_api_ticks(h, context, &from, &to))
 		return;
 	rank->asked = rank->acked = rank->started = from;
 	if (to < INT64_MAX)
@@ -511,7 +511,7 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 
 static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, size_t size)
 {
-	const struct pp_api_window_row *row = h ? code_row_of(h, place) : NULL;
+	const struct pp_api_window_row *row = h ? api_row_of(h, place) : NULL;
 	char name[sizeof(row->name)];
 
 	if (!row)
@@ -524,43 +524,44 @@ static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, 
 	}
 }
 
-static void code_start(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s, uint64_t place)
+static void api_start(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s, uint64_t place)
 {
-	struct pp_close_range *range = pp_writing_ranges(job->view->rings, pp_windows_code_ticks, &place);
-	struct pp_window_told told = {.by = "code", .channel = "none", .tries = 1};
-	const struct pp_api_window_row *row = code_row_of(s->of, place);
-	struct pp_pod_window hosts = {.cut = PP_POD_CODE, .number = place};
-	struct pp_writing writing = {.range = range, .told = &told, .hosts = &hosts, .limit_ms = w->limit_ms};
+	struct pp_close_range *range = pp_writing_ranges(job->view->rings, pp_windows_api_ticks, &place);
+	struct pp_window_told metadata = {.by = "code", .channel = "none", .tries = 1};
+	const struct pp_api_window_row *row = api_row_of(s->of, place);
+	struct pp_pod_window hosts = {.cut = PP_POD_API, .number = place};
+	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 	char label[128];
 
 	name_of(s->of, place, label, sizeof(label));
-	snprintf(told.kind, sizeof(told.kind), "%s", row && row->last > row->first ? "steps" : "span");
+	snprintf(metadata.kind, sizeof(metadata.kind), "%s", row && row->last > row->first ? "steps" : "span");
 	if (row && row->last > row->first) {
 		writing.first = row->first;
 		writing.last = row->last;
-		snprintf(told.what, sizeof(told.what), "podprof_profile_steps(%" PRId64 ", %" PRId64 ")", row->first, row->last);
+		snprintf(metadata.what, sizeof(metadata.what), "podprof_profile_steps(%" PRId64 ", %" PRId64 ")", row->first,
+		         row->last);
 	} else {
-		snprintf(told.what, sizeof(told.what), "podprof_window_start(): %s", label);
+		snprintf(metadata.what, sizeof(metadata.what), "podprof_window_start(): %s", label);
 	}
-	if (pp_window_rows_make(job->view->rings, words_of, &place, &told))
-		told.by[0] = '\0';
+	if (pp_window_rows_make(job->view->rings, row_of_rank, &place, &metadata))
+		metadata.by[0] = '\0';
 	hosts.first = writing.first;
 	hosts.last = writing.last;
 	snprintf(w->name, sizeof(w->name), "%s", row && row->last <= row->first ? row->name : "");
 	set_closed(w, place);
 	pp_windows_start(w, job, &writing, label);
-	pp_window_told_release(&told);
+	pp_window_told_release(&metadata);
 	free(range);
 	if (!w->hold)
-		drop(w, job, code_end_of, place);
+		drop(w, job, api_end_of, place);
 }
 
 /* More than the edge step in front of it. */
-static int code_was_reached(const struct pp_rings *r, uint64_t place)
+static int api_was_reached(const struct pp_rings *r, uint64_t place)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
-		const struct pp_api_window_row *row = code_row_of(h, place);
+		const struct pp_api_window_row *row = api_row_of(h, place);
 
 		if (row && row->last <= row->first)
 			return 1;
@@ -571,7 +572,7 @@ static int code_was_reached(const struct pp_rings *r, uint64_t place)
 }
 
 /* One turn of the program's windows: 1 while something goes on. */
-static int run_code(struct pp_windows *w, const struct pp_windows_job *job, int ending)
+static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int ending)
 {
 	struct pp_rings *r = job->view->rings;
 	uint64_t most = 0;
@@ -579,12 +580,12 @@ static int run_code(struct pp_windows *w, const struct pp_windows_job *job, int 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		if (count_of(pp_rings_header(r, i)) > most)
 			most = count_of(pp_rings_header(r, i));
-	if (most > w->code_next + PP_WINDOW_ROWS) { /* they came faster than sessions are written */
-		w->told.skipped += most - PP_WINDOW_ROWS - w->code_next;
-		w->code_closed = 0;
-		w->code_next = most - PP_WINDOW_ROWS;
+	if (most > w->api_next + PP_WINDOW_ROWS) { /* they came faster than sessions are written */
+		w->totals.skipped += most - PP_WINDOW_ROWS - w->api_next;
+		w->api_closed = 0;
+		w->api_next = most - PP_WINDOW_ROWS;
 	}
-	for (uint64_t n = w->code_next; n < most; n++) {
+	for (uint64_t n = w->api_next; n < most; n++) {
 		struct seen s;
 		char label[128];
 
@@ -596,8 +597,8 @@ static int run_code(struct pp_windows *w, const struct pp_windows_job *job, int 
 		/* After the ranks' words: what they recorded before them is there now. */
 		pp_rings_drain_all(r);
 		s = look(w, job, n);
-		if (s.begun && s.of && (s.passed || code_was_reached(r, n))) {
-			code_start(w, job, &s, n);
+		if (s.begun && s.of && (s.passed || api_was_reached(r, n))) {
+			api_start(w, job, &s, n);
 			return 1;
 		}
 		name_of(s.of, n, label, sizeof(label));
@@ -625,9 +626,9 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	while (!w->asked.every && w->next < (uint64_t)w->asked.count && w->next < begun && w->next < over)
 		miss(w, w->next++);
 	if (w->asked.every && begun < over && begun > w->next)
-		w->told.skipped += begun - w->next;
+		w->totals.skipped += begun - w->next;
 	if (begun == NO_WINDOW || begun >= over)
-		return run_code(w, job, ending);
+		return run_api(w, job, ending);
 	w->next = begun;
 	/* After the ranks' words: what they recorded before them is there now. */
 	pp_rings_drain_all(job->view->rings);
@@ -643,7 +644,7 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size)
 {
-	const struct pp_windows_told *t = &w->told;
+	const struct pp_windows_totals *t = &w->totals;
 	const char *logdir = job->options->logdir;
 	int64_t last = pp_ranks_highest_step(job->view->rings);
 	char why[96] = "", sessions[160];

@@ -5,7 +5,7 @@
 #include "aggregate/keeper/capture/writing.h"
 #include "core/base/step_windows.h"
 
-struct pp_windows_told { /* what is known of all windows so far */
+struct pp_windows_totals { /* what is known of all windows so far */
 	int captured, failed, missed;
 	uint64_t skipped;     /* of a window that comes again: rows were written anew before their turn came, or steps jumped */
 	int delivered, asked; /* ranks: of the window with the fewest */
@@ -21,28 +21,27 @@ struct pp_windows_told { /* what is known of all windows so far */
 
 struct pp_windows {
 	struct pp_step_windows asked;
-	uint64_t next;    /* the first window that is not closed */
-	int64_t since_ms; /* when the first rank had passed it; 0: none has */
-	int64_t limit_ms; /* that a child may take */
-	int without;      /* hosts that are not heard were waited for once */
-	int hold;         /* somebody else needs what a closed window would drop */
-	int busy;         /* a child is at work */
-	uint64_t code_next,
-	        code_closed;   /* windows of the program: the first that is not closed; bits of those behind it that are */
-	int64_t code_since_ms; /* as since_ms */
-	int64_t code_step, code_step_ms; /* the highest step here when a window was over on all ranks here, and when; 0: none is */
-	char label[128], name[48];       /* of the one that is being written; name: as podprof_window_start() has it */
+	uint64_t next;                 /* the first window that is not closed */
+	int64_t since_ms;              /* when the first rank had passed it; 0: none has */
+	int64_t limit_ms;              /* that a child may take */
+	int without;                   /* hosts that are not heard were waited for once */
+	int hold;                      /* somebody else needs what a closed window would drop */
+	int busy;                      /* a child is at work */
+	uint64_t api_next, api_closed; /* windows of the program: the first that is not closed; bits of those behind it that are */
+	int64_t api_since_ms;          /* as since_ms */
+	int64_t api_step, api_step_ms; /* the highest step here when a window was over on all ranks here, and when; 0: none is */
+	char label[128], name[48];     /* of the one that is being written; name: as podprof_window_start() has it */
 	struct pp_forked_writer writer;
-	struct pp_windows_told told;
+	struct pp_windows_totals totals;
 };
 
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
 /* 1: the program has asked for windows, which then are all that is recorded. */
-int pp_windows_by_code(const struct pp_rings *r);
+int pp_windows_via_api(const struct pp_rings *r);
 /* Ticks of window `place` of the program on this ring; context: uint64_t. As pp_window_ticks. */
-int pp_windows_code_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to);
+int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to);
 /* The least tick on this ring that a window of the program, begun and not closed, needs; INT64_MAX: none does. */
-int64_t pp_windows_code_needs(const struct pp_windows *w, const struct pp_ring_header *h);
+int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h);
 /* One turn, never blocks: takes the answer of a child, closes a window that is over on all ranks, one at a time. `ending`: the
  * ranks are over, what has begun is closed too. Returns 1 while something goes on. */
 int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);

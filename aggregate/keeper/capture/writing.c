@@ -9,7 +9,7 @@
 struct work { /* of the child */
 	struct pp_windows_job job;
 	struct pp_writing w;
-	struct pp_window_told told;
+	struct pp_window_told metadata;
 	struct pp_gather *gather; /* NULL: nobody else is asked */
 	const char *rendezvous;
 	char later[PP_SESSION_PATH];
@@ -27,9 +27,9 @@ static int write_window(void *context, struct pp_forked_answer *answer)
 
 	options.steps_first = work->w.first;
 	options.steps_last = work->w.last;
-	if (work->w.told) {
-		work->told = *work->w.told;
-		options.window = &work->told;
+	if (work->w.metadata) {
+		work->metadata = *work->w.metadata;
+		options.window = &work->metadata;
 	}
 	if (work->w.event_ranks && *work->w.event_ranks)
 		options.event_ranks = work->w.event_ranks;

@@ -8,11 +8,11 @@
 struct pp_pod_window;
 
 struct pp_writing {
-	int64_t first, last;                /* steps asked for; last <= first: none */
-	const struct pp_close_range *range; /* [rings]; NULL: all there is */
-	const struct pp_window_told *told;  /* NULL, or for /window, in ticks; the child's copy is the child's */
-	const char *event_ranks;            /* "": as the options say */
-	const struct pp_pod_window *hosts;  /* NULL, or what the other hosts are to take (pod.h); nothing where there are none */
+	int64_t first, last;                   /* steps asked for; last <= first: none */
+	const struct pp_close_range *range;    /* [rings]; NULL: all there is */
+	const struct pp_window_told *metadata; /* NULL, or for /window, in ticks; the child's copy is the child's */
+	const char *event_ranks;               /* "": as the options say */
+	const struct pp_pod_window *hosts;     /* NULL, or what the other hosts are to take (pod.h); nothing where there are none */
 	int64_t limit_ms;
 };
 

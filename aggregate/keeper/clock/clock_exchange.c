@@ -90,10 +90,10 @@ static void next_turn(struct pp_clock_exchange *x, int64_t now_ns)
 			continue;
 		}
 		grant(x, c, now_ns);
-		if (c->heard && c->missed < GIVEN_UP) {
+		if (c->has_answered && c->missed < GIVEN_UP) {
 			c->state = PP_CHILD_TURN;
 			x->given_ns = now_ns;
-			x->heard_ns = INT64_MIN;
+			x->received_ns = INT64_MIN;
 			return;
 		}
 		c->state = PP_CHILD_MISSED;
@@ -145,7 +145,7 @@ static void round_packet(struct pp_clock_exchange *x, const struct pp_clock_pack
 		c = adopt(x, p->from);
 	if (!c || (c->left && p->kind != PP_CLOCK_HELLO))
 		return;
-	c->heard = 1;
+	c->has_answered = 1;
 	c->left = p->kind == PP_CLOCK_LEAVE;
 	if (c->left && c->state == PP_CHILD_TURN)
 		end_child_turn(x, PP_CHILD_DONE, pp_clock_exchange_now_ns(x));
@@ -160,7 +160,7 @@ static void round_packet(struct pp_clock_exchange *x, const struct pp_clock_pack
 	if (c->state != PP_CHILD_TURN)
 		c->missed = 0; /* it lives: in the next round it is waited for */
 	else if (p->kind == PP_CLOCK_PING && p->sync == x->round_sync)
-		x->heard_ns = ns_of(x, tick);
+		x->received_ns = ns_of(x, tick);
 	if (p->kind != PP_CLOCK_DONE || p->sync != x->round_sync || !x->round)
 		return;
 	if (c->state == PP_CHILD_TURN) {
@@ -175,7 +175,7 @@ static void round_packet(struct pp_clock_exchange *x, const struct pp_clock_pack
 /* When the turn that runs is lost. */
 static int64_t lost_ns(const struct pp_clock_exchange *x)
 {
-	int64_t silent = (x->heard_ns > x->given_ns ? x->heard_ns : x->given_ns) + x->o.answer_ns;
+	int64_t silent = (x->received_ns > x->given_ns ? x->received_ns : x->given_ns) + x->o.answer_ns;
 	int64_t over = x->given_ns + x->o.budget_ns + x->o.answer_ns;
 
 	return silent < over ? silent : over;
@@ -187,7 +187,7 @@ static void round_due(struct pp_clock_exchange *x, int64_t now_ns)
 		return;
 	if (now_ns >= lost_ns(x))
 		end_child_turn(x, PP_CHILD_MISSED, now_ns);
-	else if (x->heard_ns < x->given_ns && now_ns >= x->granted_ns + GRANT_AGAIN_NS)
+	else if (x->received_ns < x->given_ns && now_ns >= x->granted_ns + GRANT_AGAIN_NS)
 		grant(x, &x->child[x->current], now_ns);
 }
 
@@ -198,7 +198,7 @@ static int64_t round_next_ns(const struct pp_clock_exchange *x)
 	if (!x->round)
 		return INT64_MAX;
 	next = lost_ns(x);
-	if (x->heard_ns < x->given_ns && x->granted_ns + GRANT_AGAIN_NS < next)
+	if (x->received_ns < x->given_ns && x->granted_ns + GRANT_AGAIN_NS < next)
 		next = x->granted_ns + GRANT_AGAIN_NS;
 	return next;
 }
@@ -271,7 +271,7 @@ static void end_turn(struct pp_clock_exchange *x)
 {
 	struct pp_clock_packet done = {.kind = PP_CLOCK_DONE, .sync = x->turn_sync, .count = x->came};
 
-	if (x->turn && !x->came) /* to the parent we have left, maybe: it granted before it heard of us again */
+	if (x->turn && !x->came) /* to the parent we have left, maybe: it granted before it has_answered of us again */
 		x->hello_ns = pp_clock_exchange_now_ns(x);
 	x->turn = x->waits = 0;
 	x->group = NULL;

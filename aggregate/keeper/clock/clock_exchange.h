@@ -1,7 +1,7 @@
 /* Rounds of the clock exchange as states, without a socket. Called by clock_link.c, tests and benches.
  * In: packets with the tick at which they came, and the time. Out: packets, and a band of this domain against its parent.
  * A parent gives its children turns, one after another; in its turn a child asks `count` times and computes alone. A child that is
- * dead or stopped costs its own row: its turn passes, and after two turns nobody waits for it until it is heard again.
+ * dead or stopped costs its own row: its turn passes, and after two turns nobody waits for it until it is has_answered again.
  * A hub serves its children when its own turn is over. Children need not be known before: where there is room, who has the
  * job's key and says hello is one. One thread, no allocation after init but the band's. */
 #pragma once
@@ -46,11 +46,11 @@ enum pp_clock_child_state {
 struct pp_clock_child {
 	uint32_t domain;
 	enum pp_clock_child_state state;
-	int heard;       /* ever; nobody waits for who was not */
-	int left;        /* it has another parent, or needs none: no turns until its next hello */
-	uint32_t missed; /* turns in a row; from 2 on nobody waits for it */
-	uint64_t trips;  /* of all rounds, by its own word */
-	int64_t took_ns; /* its last turn */
+	int has_answered; /* ever; nobody waits for who was not */
+	int left;         /* it has another parent, or needs none: no turns until its next hello */
+	uint32_t missed;  /* turns in a row; from 2 on nobody waits for it */
+	uint64_t trips;   /* of all rounds, by its own word */
+	int64_t took_ns;  /* its last turn */
 };
 
 struct pp_clock_counts {
@@ -80,7 +80,7 @@ struct pp_clock_exchange {
 	size_t children, room, current;
 	int round; /* one runs */
 	uint64_t round_sync;
-	int64_t heard_ns; /* of the child in turn, its last ping; INT64_MIN: not yet */
+	int64_t received_ns; /* of the child in turn, its last ping; INT64_MIN: not yet */
 	int64_t given_ns, round_began_ns, round_took_ns, granted_ns;
 };
 

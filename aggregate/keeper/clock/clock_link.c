@@ -386,8 +386,8 @@ void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *re
 	                                          .counts = l->x.counts,
 	                                          .same = l->x.same};
 	for (size_t i = 0; i < l->x.children; i++) {
-		ret_state->heard += l->x.child[i].heard != 0;
-		ret_state->children += l->x.child[i].heard && !l->x.child[i].left;
+		ret_state->answered += l->x.child[i].has_answered != 0;
+		ret_state->children += l->x.child[i].has_answered && !l->x.child[i].left;
 	}
 	pthread_mutex_unlock(&l->lock);
 }

@@ -27,7 +27,7 @@ struct pp_clock_link_state {
 	int busy;              /* a round or a turn runs */
 	uint64_t round, turn;  /* last one begun, as a parent and as a child; 0: none */
 	int64_t round_took_ns; /* of the last round that is over */
-	size_t heard;          /* children that ever were: a round for who has joined begins when it grows */
+	size_t answered;       /* children that ever were: a round for who has joined begins when it grows */
 	size_t children;       /* of them, that have not left */
 	uint32_t parent;
 	int64_t cpu_ns; /* of the thread that serves, at the end of its last turn or round */

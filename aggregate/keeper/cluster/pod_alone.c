@@ -1,4 +1,4 @@
-/* pod.h where libzmq or protobuf-c is missing: every keeper is alone. Called by keeper.c, request.c, writing.c. */
+/* Implements pod.h where libzmq or protobuf-c is missing: every keeper is alone. Called by keeper.c, request.c, writing.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ const struct pp_pod_rank *pp_pod_ranks(const struct pp_pod *p, size_t *ret_ranks
 	return NULL;
 }
 
-void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
+void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
 	(void)p;
 	(void)number;
@@ -93,7 +93,7 @@ void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64
 	(void)last;
 }
 
-void pp_pod_tell_over(struct pp_pod *p)
+void pp_pod_send_over(struct pp_pod *p)
 {
 	(void)p;
 }
@@ -112,17 +112,17 @@ void pp_pod_forget(struct pp_pod *p, uint32_t client)
 	(void)client;
 }
 
-int pp_pod_heard(struct pp_pod *p, struct pp_pod_words *ret_words)
+int pp_pod_next_line(struct pp_pod *p, struct pp_pod_client_line *ret_line)
 {
 	(void)p;
-	(void)ret_words;
+	(void)ret_line;
 	return 0;
 }
 
-void pp_pod_answer(struct pp_pod *p, const struct pp_pod_words *words)
+void pp_pod_answer(struct pp_pod *p, const struct pp_pod_client_line *line)
 {
 	(void)p;
-	(void)words;
+	(void)line;
 }
 
 struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)

@@ -1,6 +1,6 @@
-/* When the clocks of a job's hosts are compared, and what a follower's ticks are in the leader's. Called by the other files of the
- * pod. In: hosts that join (pod_tree.c), windows that open and close; messages of pod_tree.c. Out: rounds of clock_link.h; a
- * follower's word of its place, chains of lines. */
+/* Decides when the clocks of a job's hosts are compared, and maps a follower's ticks to the leader's. Called by the other
+ * pod_*.c files. In: hosts that join (pod_tree.c), windows that open and close, messages of pod_tree.c. Out: rounds of
+ * clock_link.h, a follower's messages about its place, chains of lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,15 @@
 
 enum {
 	EVERY_MS = 5000, /* between two rounds while a window is open */
-	LOOK_MS = 20,    /* between two looks at who records */
-	END_MS = 100,    /* a window's shares wait so long for its last round, and TURN_MS for each turn, MOST_MS at most */
+	LOOK_MS = 20,    /* between two checks whether any rank records */
+	END_MS = 100,    /* a window's shares wait this long for its last round, plus TURN_MS per turn, MOST_MS at most */
 	TURN_MS = 8,
 	MOST_MS = 1000,
 	/* follower */
-	REACH_MS = 2000, /* without a turn: the parent is not reached; said again after twice that, and so on */
+	REACH_MS =
+	        2000, /* without a turn for this long the parent counts as unreachable; logged again after twice that, and so on */
 	REACH_MOST_MS = 32000,
-	DUE_MS = 1000,   /* a hub's word of a round is of no use any more */
+	DUE_MS = 1000,   /* a hub's chain of a round is of no use after this */
 	BEYOND_S = 3600, /* before the first and behind the last burst */
 };
 
@@ -109,7 +110,7 @@ static void look_at_windows(struct pp_pod *p, int64_t now)
 
 static int is_due(const struct pp_pod_clock *c, const struct pp_clock_link_state *state, int64_t now)
 {
-	return c->wanted || state->heard > c->heard || (c->join_ms && now >= c->join_ms) ||
+	return c->wanted || state->answered > c->answered || (c->join_ms && now >= c->join_ms) ||
 	       (c->domains && c->is_open && now - c->round_ms >= EVERY_MS);
 }
 
@@ -131,14 +132,14 @@ static void lead(struct pp_pod *p)
 		return;
 	c->round++;
 	pp_pod_tree_call(p);
-	c->heard = state.heard;
+	c->answered = state.answered;
 	c->join_ms = c->join_ms && now >= c->join_ms ? 0 : c->join_ms;
 	c->round_ms = now;
 	c->wanted = 0;
 	c->busy = 1;
 }
 
-int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms)
+int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms)
 {
 	int64_t limit = END_MS + TURN_MS * (int64_t)pp_pod_tree_turns(p);
 
@@ -149,9 +150,8 @@ int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms)
 	       pp_now_ms() - since_ms > (limit < MOST_MS ? limit : MOST_MS);
 }
 
-/* As a follower: its place in the tree, its claim to have another's clock. */
+/* As a follower: its place in the tree, its claim to share another host's clock. */
 
-/* What the leader is to know of this keeper's place. */
 static void tell(struct pp_pod *p, struct pp_wire_told t)
 {
 	struct pp_wire m = {.kind = PP_WIRE_CLOCK, .clock = t};
@@ -162,7 +162,7 @@ static void tell(struct pp_pod *p, struct pp_wire_told t)
 		pp_keeper_log("rank 0's keeper is not told of this host's clock: %s", err.text);
 }
 
-/* Where others find this keeper's stamps. */
+/* Reports the address at which the children of this keeper exchange timestamps with it. */
 static void tell_place(struct pp_pod *p)
 {
 	char address[PP_CLOCK_NUMERIC];
@@ -284,7 +284,8 @@ static void look_at_claim(struct pp_pod *p, const struct pp_clock_link_state *st
 		pp_keeper_log("the clock of '%s' is not this host's, though its boot id is", p->clock.host);
 		tell(p, (struct pp_wire_told){.verdict = PP_SAME_FALSE});
 	} else if (!state->busy) {
-		/* One clock, as both had said: nothing is left to compare, no port is held. Twice, should the word be lost. */
+		/* Both hosts share one clock: nothing is left to compare, and the port is closed. Sent twice, in case the first
+		 * message is lost. */
 		pp_clock_link_leave(p->clock.link);
 		pp_clock_link_leave(p->clock.link);
 		close_link(p);
@@ -319,7 +320,7 @@ int pp_pod_clock_is_false(struct pp_pod *p)
 	return p->clock.is_false;
 }
 
-/* Own ticks in the parent's. What is of the parent's clock is not compared with it. */
+/* Maps own ticks to the parent's. A host that shares the parent's clock is not compared with it. */
 static int own_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err *err)
 {
 	int64_t beyond = (int64_t)(BEYOND_S * 1e9 * p->clock.ticks_per_ns);
@@ -329,7 +330,7 @@ static int own_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err *er
 	return pp_clock_link_pieces(p->clock.link, beyond, ret, err);
 }
 
-/* The same in the leader's. */
+/* Maps own ticks to the leader's. */
 static int leader_pieces(struct pp_pod *p, struct pp_pieces *ret, struct pp_err *err)
 {
 	static const struct pp_clock_piece one = {.num = (int64_t)1 << PP_PIECE_SHIFT};

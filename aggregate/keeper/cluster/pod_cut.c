@@ -1,4 +1,4 @@
-/* What of this host's rings is a window that the leader closes. Called by pod_share.c. */
+/* Selects from this host's rings the window that the leader closes. Called by pod_share.c. */
 #include "aggregate/keeper/cluster/pod_cut.h"
 
 #include <errno.h>
@@ -10,15 +10,15 @@
 
 static int ticks_of_request(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
-	uint64_t word = pp_ring_request(h), number = *(const uint64_t *)context;
+	uint64_t request = pp_ring_request(h), number = *(const uint64_t *)context;
 	pp_tick begin = h->request_row.begin, end = h->request_row.end;
 
-	if (word >> 8 != number || ((word & 0xff) != PP_REQUEST_STARTED && (word & 0xff) != PP_REQUEST_PASSED) ||
+	if (request >> 8 != number || ((request & 0xff) != PP_REQUEST_STARTED && (request & 0xff) != PP_REQUEST_PASSED) ||
 	    begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
 		return 0;
 	*ret_from = (int64_t)begin;
-	*ret_to = (word & 0xff) == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
-	return (word & 0xff) == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
+	*ret_to = (request & 0xff) == PP_REQUEST_PASSED ? (int64_t)end : INT64_MAX;
+	return (request & 0xff) == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
 }
 
 static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
@@ -40,7 +40,7 @@ static int ticks_of_window(const struct pp_ring_header *h, const void *context, 
 	return *ret_to < INT64_MAX ? PP_TICKS_PASSED : 1;
 }
 
-/* The child has its copy: what the windows behind need stays. */
+/* Drops what no later window needs; the child has its own copy. */
 void pp_pod_drop(const struct pp_windows_job *job, uint64_t index)
 {
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
@@ -85,7 +85,7 @@ static int is_open(int64_t time)
 	return time == INT64_MIN || time == INT64_MAX;
 }
 
-/* The end goes by the length where the begin is known: the date may be stepped in between. */
+/* Where the begin is known the end is begin + length: the wall clock may be stepped in between. */
 int pp_pod_cut_by_date(struct pp_wall_watch *wall, const struct pp_pod_window *dates, struct pp_pod_window *w)
 {
 	int64_t from = dates->from, to = dates->to, error;
@@ -113,8 +113,8 @@ struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_p
 		return pp_writing_ranges(r, ticks_of_window, &w->number);
 	if (w->cut == PP_POD_REQUEST)
 		return pp_writing_ranges(r, ticks_of_request, &w->number);
-	if (w->cut == PP_POD_CODE)
-		return pp_writing_ranges(r, pp_windows_code_ticks, &w->number);
+	if (w->cut == PP_POD_API)
+		return pp_writing_ranges(r, pp_windows_api_ticks, &w->number);
 	range = pp_writing_ranges(r, ticks_given, w);
 	/* Only the leader's --keep has no end. */
 	for (size_t i = 0; range && w->to == INT64_MAX && i < pp_rings_count(r); i++)
@@ -122,8 +122,8 @@ struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_p
 	return range;
 }
 
-/* What our ranks said of it; the rest of /window is the leader's. */
-static void words_of(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
+/* Describes how this host's ranks took part; the leader fills the rest of /window. */
+static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
 {
 	const struct pp_pod_window *w = context;
 	int64_t from, to;
@@ -133,7 +133,7 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 		return;
 	}
 	if (w->cut == PP_POD_REQUEST ? !ticks_of_request(h, &w->number, &from, &to)
-	    : w->cut == PP_POD_CODE  ? !pp_windows_code_ticks(h, &w->number, &from, &to)
+	    : w->cut == PP_POD_API   ? !pp_windows_api_ticks(h, &w->number, &from, &to)
 	                             : !ticks_given(h, w, &from, &to))
 		return;
 	rank->started = from > (int64_t)h->open_tick ? from : (int64_t)h->open_tick;
@@ -141,8 +141,8 @@ static void words_of(const struct pp_ring_header *h, size_t ring, const void *co
 	rank->ended = to < INT64_MAX ? to : PP_WINDOW_NEVER;
 }
 
-int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told)
+int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *metadata)
 {
-	*told = (struct pp_window_told){.by = "options", .tries = 1};
-	return pp_window_rows_make(r, words_of, w, told);
+	*metadata = (struct pp_window_told){.by = "options", .tries = 1};
+	return pp_window_rows_make(r, row_of_rank, w, metadata);
 }

@@ -1,5 +1,5 @@
-/* The leader's window on all hosts: asks them for their shares, takes what they bring, tells its child when all is there.
- * Called by pod.c; the child's part is gather.c. */
+/* Gathers the leader's window from all hosts: asks them for their shares, receives the files, and tells its child when all have
+ * arrived. Called by pod_role.c; the child's part is gather.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,12 +17,12 @@
 #include "core/clock/clock_map.h"
 
 enum {
-	LIMIT_MS = 300000, /* for a host that is heard and brings nothing */
+	LIMIT_MS = 300000, /* for a host that is alive and sends no share */
 };
 
 #define BLOCK_MOST ((uint64_t)256 << 20)
 
-static const char apart[] = "nosteps+"; /* a file of the session beside, which has no steps */
+static const char nosteps_prefix[] = "nosteps+"; /* prefix of a file of the second session, which has no steps */
 
 int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one)
 {
@@ -51,7 +51,7 @@ struct pp_gather *pp_pod_gather(struct pp_pod *p, const struct pp_pod_window *w)
 		return NULL;
 	pp_pod_gather_end(p);
 	if (w->cut == PP_POD_REQUEST)
-		p->word.kind = PP_ASK_NOTHING; /* nobody waits for what ranks say of it */
+		p->request.kind = PP_ASK_NOTHING; /* nobody waits for the ranks' answers any more */
 	if (getrandom(&dice, sizeof(dice), 0) != sizeof(dice) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd)) {
 		pp_keeper_log("other hosts are not asked for their shares: %s", strerror(errno));
 		return NULL;
@@ -124,7 +124,7 @@ static int64_t realtime_of(const struct pp_pod_job *g, int64_t tick)
 	                                              : g->name.epoch_realtime_ns + pp_clock_map_ns(&g->name.map, (pp_tick)tick);
 }
 
-/* The session has its name: the others may begin. */
+/* The session has its name: the other hosts may begin to write. */
 static void ask(struct pp_pod *p, int peer)
 {
 	const struct pp_rings *r = p->o.job->view->rings;
@@ -166,7 +166,7 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 	const char *name = piece->name;
 	struct pp_err err = {""};
 	char session[PP_GATHER_NAME + 32];
-	int beside = !strncmp(name, apart, sizeof(apart) - 1);
+	int beside = !strncmp(name, nosteps_prefix, sizeof(nosteps_prefix) - 1);
 	size_t length;
 
 	b->is_block = m->kind == PP_WIRE_BLOCK;
@@ -180,7 +180,7 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 			         (unsigned long long)piece->total, piece->total > BLOCK_MOST ? "too large" : strerror(errno));
 		return b->fd < 0 ? -1 : 0;
 	}
-	name += beside ? sizeof(apart) - 1 : 0;
+	name += beside ? sizeof(nosteps_prefix) - 1 : 0;
 	length = strlen(name);
 	if (length < 11 || strcmp(name + length - 10, ".xplane.pb") != 0 || name[0] == '.') {
 		snprintf(b->why, sizeof(b->why), "it sent a file that is no XSpace");
@@ -207,7 +207,7 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 	struct pp_err err = {""};
 	ssize_t n;
 
-	if (!p->gather.active || p->gather.told || piece->gather != p->gather.child.number || !b->asked || b->done)
+	if (!p->gather.active || p->gather.complete || piece->gather != p->gather.child.number || !b->asked || b->done)
 		return;
 	b->moved_ms = pp_now_ms();
 	if (piece->offset == 0) {
@@ -243,7 +243,7 @@ void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire *m)
 	const struct pp_wire_share *s = &m->share;
 	struct pp_pod_bring *b = &p->peer[peer].bring;
 
-	if (!p->gather.active || p->gather.told || s->gather != p->gather.child.number || !b->asked || b->done)
+	if (!p->gather.active || p->gather.complete || s->gather != p->gather.child.number || !b->asked || b->done)
 		return;
 	close_piece(b);
 	b->done = 1;
@@ -265,8 +265,8 @@ static void say_silent(struct pp_pod_peer *one, int lost, int64_t ms)
 		snprintf(one->bring.why, sizeof(one->bring.why), "host %s left before the end", one->name);
 }
 
-/* Is there nothing more to wait for from this host? */
-static int is_settled(struct pp_pod_peer *one, int64_t now)
+/* Is there nothing more to wait for from this host? Notes why where it sends no share. */
+static int needs_no_wait(struct pp_pod_peer *one, int64_t now)
 {
 	struct pp_pod_bring *b = &one->bring;
 
@@ -277,7 +277,7 @@ static int is_settled(struct pp_pod_peer *one, int64_t now)
 		         one->lost ? "was not heard for 10 s" : "left before the end");
 	else if (!b->why[0] && !b->asked)
 		snprintf(b->why, sizeof(b->why), "host %s came too late", one->name);
-	else if (!b->why[0] && now - one->heard_ms > pp_pod_silence_ms() / 2) /* ranks wait for the files */
+	else if (!b->why[0] && now - one->received_ms > pp_pod_silence_ms() / 2) /* ranks wait for the files */
 		say_silent(one, 1, pp_pod_silence_ms() / 2);
 	else if (!b->why[0] && now - b->moved_ms > LIMIT_MS)
 		snprintf(b->why, sizeof(b->why), "host %s brought nothing for %d s", one->name, LIMIT_MS / 1000);
@@ -361,14 +361,14 @@ static void tell_child(struct pp_pod *p)
 		pp_keeper_log("cannot write '%s': %s", path, strerror(errno));
 	}
 	send(p->gather.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	p->gather.told = 1;
+	p->gather.complete = 1;
 	pp_keeper_log("shares of all hosts are there after %lld ms", (long long)(pp_now_ms() - p->gather.begun_ms));
 }
 
 void pp_pod_gather_run(struct pp_pod *p)
 {
 	struct pp_pod_job *g = &p->gather;
-	int settled = 1;
+	int all_done = 1;
 	char byte;
 	ssize_t n;
 
@@ -384,17 +384,17 @@ void pp_pod_gather_run(struct pp_pod *p)
 		g->name.session[sizeof(g->name.session) - 1] = '\0';
 	}
 	/* The window's last comparison of clocks comes before its shares are made. */
-	if (g->named && !g->asked && pp_pod_clock_is_settled(p, g->begun_ms)) {
+	if (g->named && !g->asked && pp_pod_clock_is_ready(p, g->begun_ms)) {
 		g->asked = 1;
 		pp_pod_tree_hand(p);
 		for (size_t i = 0; i < p->peers; i++)
 			if (p->peer[i].joined && !p->peer[i].gone)
 				ask(p, (int)i);
 	}
-	if (!g->asked || g->told)
+	if (!g->asked || g->complete)
 		return;
 	for (size_t i = 0; i < p->peers; i++)
-		settled &= is_settled(&p->peer[i], pp_now_ms());
-	if (settled)
+		all_done &= needs_no_wait(&p->peer[i], pp_now_ms());
+	if (all_done)
 		tell_child(p);
 }

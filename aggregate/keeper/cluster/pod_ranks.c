@@ -1,4 +1,4 @@
-/* Who does what: this host's ranks told to the leader, the other hosts' in the leader's table. Called by pod.c. */
+/* Reports this host's ranks to the leader, and keeps the other hosts' ranks in the leader's table. Called by pod_role.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ int pp_pod_zero(const struct pp_pod *p)
 	return -1;
 }
 
-/* The claim passed on to a later ring of the same rank. */
+/* Did the claim pass to a later ring of the same rank? */
 static int is_replaced(const struct pp_rings *r, size_t i)
 {
 	const struct pp_ring_header *h = pp_rings_header(r, i);
@@ -72,7 +72,7 @@ static void look_at(struct pp_pod *p, size_t ring, struct pp_wire_rank *r)
 	}
 }
 
-/* What others wait for; steps alone come with the heartbeats. */
+/* Without steps_too only changes count that other hosts wait for; steps alone are sent with the heartbeats. */
 static int differs(const struct pp_wire_rank *a, const struct pp_wire_rank *b, int steps_too)
 {
 	return a->rank != b->rank || a->pid != b->pid || a->state != b->state || a->over != b->over || a->marks != b->marks ||
@@ -90,7 +90,7 @@ static uint64_t first_tick(const struct pp_rings *r)
 void pp_pod_tell_mine(struct pp_pod *p)
 {
 	const struct pp_rings *r = rings_of(p);
-	int active = p->word.number && p->word.kind != PP_ASK_NOTHING, changed;
+	int active = p->request.number && p->request.kind != PP_ASK_NOTHING, changed;
 	int64_t now = pp_now_ms();
 	struct pp_wire_heartbeat beat = {.over = p->over_ms != 0, .first_tick = first_tick(r)};
 	struct pp_wire_rank *mine;
@@ -144,7 +144,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	*one = (struct pp_pod_peer){.joined = 1,
 	                            .transport = h->way < PP_TRANSPORTS ? (enum pp_pod_transport)h->way : PP_TRANSPORT_NONE,
 	                            .tick_kind = h->clock.tick_kind,
-	                            .heard_ms = pp_now_ms(),
+	                            .received_ms = pp_now_ms(),
 	                            .bring.fd = -1};
 	snprintf(one->host, sizeof(one->host), "%.*s", pp_utf8_fit(h->host, 70), h->host);
 	snprintf(one->boot_id, sizeof(one->boot_id), "%.63s", h->clock.boot_id);
@@ -154,7 +154,7 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	name_host(p, one);
 	pp_keeper_log("host '%s' joined with %zu ranks", one->name, h->ranks);
 	pp_pod_take_ranks(p, peer, &(struct pp_wire){.heartbeat = {.rank = h->rank, .ranks = h->ranks}});
-	pp_pod_tell_one(p, peer);
+	pp_pod_resend_request(p, peer);
 	p->clock.is_stale = 1;
 }
 
@@ -164,12 +164,12 @@ static struct pp_pod_rank *row_of(struct pp_pod *p, int32_t rank, int peer)
 	int *peers;
 	size_t i = p->hint;
 
-	if (i >= p->ranks || p->rank[i].rank != rank) /* a host tells of its ranks in one order */
+	if (i >= p->ranks || p->rank[i].rank != rank) /* a host reports its ranks in a fixed order */
 		for (i = 0; i < p->ranks && p->rank[i].rank != rank; i++)
 			;
 	p->hint = i + 1;
 	if (i < p->ranks && p->rank_peer[i] != peer && !p->rank[i].gone)
-		return NULL; /* two hosts have it: the first one's counts */
+		return NULL; /* two hosts have this rank: the first one counts */
 	if (i == p->ranks) {
 		more = realloc(p->rank, (p->ranks + 1) * sizeof(*more));
 		p->rank = more ? more : p->rank;
@@ -187,19 +187,19 @@ static void look_for_answers(struct pp_pod *p)
 {
 	int answers = 0;
 
-	if (!p->word.told_us || p->word.kind == PP_ASK_NOTHING)
+	if (!p->request.sent_us || p->request.kind == PP_ASK_NOTHING)
 		return;
 	for (size_t i = 0; i < p->ranks; i++) {
 		if (p->rank[i].gone || !p->rank[i].marks)
 			continue;
-		if (p->rank[i].request >> 8 != p->word.number)
+		if (p->rank[i].request >> 8 != p->request.number)
 			return;
 		answers++;
 	}
 	if (answers)
-		pp_keeper_log("request %u: %d ranks elsewhere have answered after %lld us", (unsigned)p->word.number, answers,
-		              (long long)(pp_pod_now_us() - p->word.told_us));
-	p->word.told_us = 0;
+		pp_keeper_log("request %u: %d ranks elsewhere have answered after %lld us", (unsigned)p->request.number, answers,
+		              (long long)(pp_pod_now_us() - p->request.sent_us));
+	p->request.sent_us = 0;
 }
 
 void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
@@ -207,7 +207,7 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 	const struct pp_wire_heartbeat *h = &m->heartbeat;
 	struct pp_pod_peer *one = &p->peer[peer];
 
-	one->heard_ms = pp_now_ms();
+	one->received_ms = pp_now_ms();
 	one->over = h->over;
 	if (h->first_tick && (!one->first_tick || h->first_tick < one->first_tick))
 		one->first_tick = h->first_tick;
@@ -234,7 +234,7 @@ void pp_pod_take_ranks(struct pp_pod *p, int peer, const struct pp_wire *m)
 		                                      .sequence = r->sequence,
 		                                      .peer = r->peer,
 		                                      .step = r->step},
-		                            .heard_ms = one->heard_ms};
+		                            .received_ms = one->received_ms};
 		snprintf(row->host, sizeof(row->host), "%s", one->name);
 	}
 	p->news = 1;

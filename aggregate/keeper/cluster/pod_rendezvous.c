@@ -1,5 +1,5 @@
-/* A keeper's part in the rendezvous at the podprof run around the launcher (rendezvous_point.h): it serves it, brings rank 0's
- * invitation or looks for it. Called by pod.c and pod_transport.c. */
+/* A keeper's part in the rendezvous at the podprof run around the launcher (rendezvous_point.h): it serves the rendezvous,
+ * delivers rank 0's invitation or looks for it. Called by pod_role.c and pod_transport.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static int write_file(const struct pp_pod *p, const char *name, const char *text
 	return rc;
 }
 
-/* What a rank's PODPROF_MEETING was: 1, 0: there is none. */
+/* Reads the value of a rank's PODPROF_MEETING: 1, or 0: there is none. */
 static int read_file(const struct pp_pod *p, char text[PP_RENDEZVOUS_POINT_TEXT])
 {
 	char path[PATH_SIZE];

@@ -1,4 +1,5 @@
-/* The leader's word to ranks elsewhere, and what clients of other hosts say and hear. Called by pod.c and request.c. */
+/* Sends the leader's request to ranks of other hosts, and passes lines between the leader and clients of other hosts. Called by
+ * pod_role.c and request.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,29 +8,29 @@
 #include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 
-enum { WORD_OVER = 100 }; /* no kind that ranks know */
+enum { REQUEST_OVER = 100 }; /* not an enum pp_ask_kind: no further request comes */
 
-/* Into this host's page, as request.c does where the leader is. */
-void pp_pod_take_word(struct pp_pod *p, int peer, const struct pp_wire *m)
+/* Writes the request into this host's control page, as request.c does on the leader's host. */
+void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_tell *t = &m->tell;
 	struct pp_control *c = p->o.control;
 
 	(void)peer;
-	if (t->kind == WORD_OVER && !pp_step_windows_many(&p->o.settings->windows))
+	if (t->kind == REQUEST_OVER && !pp_step_windows_many(&p->o.settings->windows))
 		pp_pod_drop(p->o.job, 0);
-	/* What is held is of a capture that was taken back, or has brought its share. */
+	/* The rings hold records of a capture that was cancelled, or whose share was sent. */
 	if (p->is_done && t->kind <= PP_ASK_NOW &&
-	    (t->kind != PP_ASK_NOTHING || p->word.kind == PP_ASK_STEPS || p->word.kind == PP_ASK_AGREE))
+	    (t->kind != PP_ASK_NOTHING || p->request.kind == PP_ASK_STEPS || p->request.kind == PP_ASK_AGREE))
 		pp_windows_drop_all(p->o.job);
-	p->is_done |= t->kind == WORD_OVER;
+	p->is_done |= t->kind == REQUEST_OVER;
 	p->news = 1;
 	if (t->kind > PP_ASK_NOW)
 		return;
-	p->word.number = t->number;
-	p->word.kind = (enum pp_ask_kind)t->kind;
-	p->word.first = t->first;
-	p->word.last = t->last;
+	p->request.number = t->number;
+	p->request.kind = (enum pp_ask_kind)t->kind;
+	p->request.first = t->first;
+	p->request.last = t->last;
 	if (!c)
 		return;
 	atomic_store_explicit(&c->request_kind, t->kind, memory_order_relaxed);
@@ -39,72 +40,72 @@ void pp_pod_take_word(struct pp_pod *p, int peer, const struct pp_wire *m)
 	atomic_store_explicit(&c->bell, t->number, memory_order_release);
 }
 
-static struct pp_wire word_of(const struct pp_pod *p)
+static struct pp_wire request_message(const struct pp_pod *p)
 {
 	struct pp_wire m = {.kind = PP_WIRE_TELL};
 
-	m.tell = (struct pp_wire_tell){p->word.number, (uint32_t)p->word.kind, p->word.first, p->word.last};
+	m.tell = (struct pp_wire_tell){p->request.number, (uint32_t)p->request.kind, p->request.first, p->request.last};
 	return m;
 }
 
-void pp_pod_tell_one(struct pp_pod *p, int peer)
+void pp_pod_resend_request(struct pp_pod *p, int peer)
 {
-	struct pp_wire m = word_of(p);
+	struct pp_wire m = request_message(p);
 
-	if (p->word.number)
+	if (p->request.number)
 		pp_net_send(p->net, peer, &m, NULL);
 }
 
-void pp_pod_tell(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
+void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
 	if (!p)
 		return;
-	p->word.number = number;
-	p->word.kind = kind;
-	p->word.first = first;
-	p->word.last = last;
-	p->word.told_us = pp_pod_now_us();
+	p->request.number = number;
+	p->request.kind = kind;
+	p->request.first = first;
+	p->request.last = last;
+	p->request.sent_us = pp_pod_now_us();
 	if (kind != PP_ASK_NOTHING)
 		pp_pod_clock_want(p);
 	for (size_t i = 0; p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
-			pp_pod_tell_one(p, (int)i);
+			pp_pod_resend_request(p, (int)i);
 }
 
-void pp_pod_tell_over(struct pp_pod *p)
+void pp_pod_send_over(struct pp_pod *p)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.kind = WORD_OVER};
+	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.kind = REQUEST_OVER};
 
 	for (size_t i = 0; p && p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
 			pp_net_send(p->net, (int)i, &m, NULL);
 }
 
-void pp_pod_take_words(struct pp_pod *p, int peer, const struct pp_wire *m)
+void pp_pod_take_line(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_words *w = &m->words;
-	struct pp_pod_words *to = &p->queue[p->queued];
+	struct pp_pod_client_line *to = &p->queue[p->queued];
 
 	if (p->queued == PP_POD_QUEUE) {
 		pp_keeper_log("words of a client elsewhere are lost: too many at a time");
 		return;
 	}
-	*to = (struct pp_pod_words){.peer = peer, .client = w->client, .ended = w->ended};
+	*to = (struct pp_pod_client_line){.peer = peer, .client = w->client, .ended = w->ended};
 	snprintf(to->text, sizeof(to->text), "%.*s", (int)(w->size < sizeof(to->text) ? w->size : sizeof(to->text) - 1), w->text);
 	p->queued++;
 	p->news = 1;
 }
 
-int pp_pod_heard(struct pp_pod *p, struct pp_pod_words *ret_words)
+int pp_pod_next_line(struct pp_pod *p, struct pp_pod_client_line *ret_line)
 {
 	if (!p || !p->queued)
 		return 0;
-	*ret_words = p->queue[0];
+	*ret_line = p->queue[0];
 	memmove(p->queue, p->queue + 1, --p->queued * sizeof(p->queue[0]));
 	return 1;
 }
 
-static int send_words(struct pp_pod *p, int peer, uint32_t client, int ended, const char *text)
+static int send_line(struct pp_pod *p, int peer, uint32_t client, int ended, const char *text)
 {
 	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
 
@@ -114,17 +115,17 @@ static int send_words(struct pp_pod *p, int peer, uint32_t client, int ended, co
 
 int pp_pod_ask(struct pp_pod *p, uint32_t client, const char *line)
 {
-	return p && p->state == PP_POD_JOINED ? send_words(p, 0, client, 0, line) : -ENOTCONN;
+	return p && p->state == PP_POD_JOINED ? send_line(p, 0, client, 0, line) : -ENOTCONN;
 }
 
 void pp_pod_forget(struct pp_pod *p, uint32_t client)
 {
 	if (p && p->state == PP_POD_JOINED)
-		send_words(p, 0, client, 1, "");
+		send_line(p, 0, client, 1, "");
 }
 
-void pp_pod_answer(struct pp_pod *p, const struct pp_pod_words *words)
+void pp_pod_answer(struct pp_pod *p, const struct pp_pod_client_line *line)
 {
 	if (p && p->state == PP_POD_LISTENING)
-		send_words(p, words->peer, words->client, words->ended, words->text);
+		send_line(p, line->peer, line->client, line->ended, line->text);
 }

@@ -1,4 +1,4 @@
-/* The keepers of several hosts as one: role, turns, ends. See pod.h. Called by keeper.c. */
+/* Decides a keeper's role among the keepers of several hosts, takes their turns and ends them. See pod.h. Called by keeper.c. */
 #include "aggregate/keeper/cluster/pod.h"
 
 #include <errno.h>
@@ -17,10 +17,10 @@
 #include "core/base/proc.h"
 
 enum {
-	SETTLE_MS = 2000, /* ranks that are still to come, of this keeper */
+	RINGS_MS = 2000, /* ranks of this keeper may still arrive for so long */
 	SEARCH_MS = 20,
 	CALLING_MS = 200,
-	LATE_MS = 30000, /* after the first ring: no invitation is likely to come any more */
+	LATE_MS = 30000, /* after the first ring: an invitation is not expected any more */
 	ASKED_MS = 2000,
 	EVENTS = 256, /* in one turn */
 };
@@ -44,7 +44,7 @@ void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
 	if (!strcmp(text, p->why))
 		return;
 	memcpy(p->why, text, sizeof(text));
-	if (p->state != PP_POD_SEARCHING) /* what is in vain is tried again */
+	if (p->state != PP_POD_SEARCHING) /* failed searches are retried, and not logged */
 		pp_keeper_log("%s", p->why);
 }
 
@@ -52,11 +52,11 @@ const char *pp_pod_why(struct pp_pod *p)
 {
 	if (!p)
 		return "";
-	pp_pod_describe(p, p->told, sizeof(p->told));
-	return p->told;
+	pp_pod_describe(p, p->described, sizeof(p->described));
+	return p->described;
 }
 
-/* A host's name is anybody's: no message takes control bytes, no session a slash. */
+/* A host's name is untrusted: messages must not contain control bytes, session names no slash. */
 static void tame(char *host)
 {
 	for (char *p = pp_plain(host, ""); *p; p++)
@@ -80,13 +80,13 @@ int pp_pod_new(const struct pp_pod_options *o, struct pp_pod **ret_pod)
 
 static void hang_up(struct pp_pod *p, const char *reason)
 {
-	/* A host may have no processor now; ranks do not wait for this. */
+	/* A host may be starved of CPU now; ranks do not wait for this. */
 	const int64_t end = pp_now_ms() + pp_pod_silence_ms() / 2;
 	struct pp_wire m = {.kind = PP_WIRE_BYE, .bye.reason = reason};
 	struct pp_net_event e;
 	int said = 0;
 
-	pp_net_beat(p->net); /* what has come is acknowledged first */
+	pp_net_beat(p->net); /* acknowledges what has arrived first */
 	for (size_t i = 0; i < (p->state == PP_POD_JOINED ? 1 : p->state == PP_POD_LISTENING ? p->peers : 0); i++)
 		said += !pp_net_send(p->net, (int)i, &m, NULL);
 	while (said && pp_net_unsent(p->net) && pp_now_ms() < end)
@@ -149,11 +149,11 @@ void pp_pod_part(struct pp_pod *p)
 	pp_pod_clock_end(p);
 	pp_net_free(p->net);
 	p->net = NULL;
-	p->state = PP_POD_APART;
+	p->state = PP_POD_ISOLATED;
 	p->news = 1;
 }
 
-/* Every rank that launchers said this keeper has is there, or nobody new has come for a while; -1: not known yet. */
+/* 1: this keeper has rank 0; 0: all of its ranks are here, or none has arrived for RINGS_MS; -1: not known yet. */
 static int has_zero(struct pp_pod *p, int *ret_size)
 {
 	struct pp_spool_view *v = p->o.job->view;
@@ -173,10 +173,10 @@ static int has_zero(struct pp_pod *p, int *ret_size)
 		return 1;
 	if (expected > 0 && (seen >= expected || (int)v->runs >= expected))
 		return 0;
-	return pp_now_ms() - p->rings_ms > SETTLE_MS ? 0 : -1;
+	return pp_now_ms() - p->rings_ms > RINGS_MS ? 0 : -1;
 }
 
-/* Pids of its own. */
+/* A PID namespace of its own. */
 static int in_container(void)
 {
 	uint32_t space = pp_proc_pid_space();
@@ -193,8 +193,8 @@ static int spans(const struct pp_pod *p)
 		return 0;
 	if (h->size > h->local_size && h->local_size > 0)
 		return 1;
-	/* What a launcher takes for one host may be containers, with a keeper each. */
-	if ((h->local_size <= 0 || in_container()) && pp_now_ms() - p->rings_ms > SETTLE_MS && !pp_pod_is_complete(p))
+	/* One host to the launcher may be several containers, with a keeper each. */
+	if ((h->local_size <= 0 || in_container()) && pp_now_ms() - p->rings_ms > RINGS_MS && !pp_pod_is_complete(p))
 		return 1;
 	return pp_ring_net_wanted(h) != 0;
 }
@@ -217,20 +217,20 @@ static void decide(struct pp_pod *p)
 		return;
 	}
 	zero = has_zero(p, &size);
-	if (pp_ranks_launched(p->o.job->view)) /* rank 0 is here, and has no podprof */
+	if (pp_ranks_launched(p->o.job->view)) /* rank 0 runs here, and is not profiled */
 		return;
 	if (size > 1 && (zero == 0 || pp_pod_is_invited(p)))
 		p->state = PP_POD_SEARCHING;
 }
 
-/* Also asked when all is over: a keeper that had no processor until then sees its first ring and its last at once. */
+/* Also called when all is over: a keeper without CPU time until then sees its first and last ring at once. */
 static void take_role(struct pp_pod *p)
 {
 	if (p->state == PP_POD_UNDECIDED)
 		decide(p);
 	else if (p->state == PP_POD_HERE && spans(p))
 		pp_pod_listen(p);
-	else if (p->state == PP_POD_SEARCHING && pp_pod_zero(p) >= 0) { /* it has got its number later than others of this host */
+	else if (p->state == PP_POD_SEARCHING && pp_pod_zero(p) >= 0) { /* rank 0 arrived here after other ranks of this host */
 		p->state = PP_POD_HERE;
 		p->why[0] = '\0';
 	}
@@ -265,7 +265,7 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		pp_pod_take_end(p, e->peer, lost);
 		return;
 	}
-	if (!was_joined) { /* an invitation that nobody stands behind: another one may come */
+	if (!was_joined) { /* nobody serves this invitation: another one may come */
 		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
 		pp_net_free(p->net);
 		p->net = NULL;
@@ -282,20 +282,20 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
 }
 
-/* The leader's goodbye may be behind it. */
+/* The leader's goodbye may follow at once. */
 static void acknowledged(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	(void)peer;
 	(void)m;
-	pp_pod_share_settle(p);
+	pp_pod_share_finish(p);
 }
 
 static const struct {
 	pp_pod_take *leader, *follower; /* NULL: the message is not for this role */
 } taker[PP_WIRE_KINDS] = {
         [PP_WIRE_HEARTBEAT] = {.leader = pp_pod_take_ranks, .follower = acknowledged},
-        [PP_WIRE_TELL] = {.follower = pp_pod_take_word},
-        [PP_WIRE_WORDS_OF] = {.leader = pp_pod_take_words, .follower = pp_pod_take_words},
+        [PP_WIRE_TELL] = {.follower = pp_pod_take_request},
+        [PP_WIRE_WORDS_OF] = {.leader = pp_pod_take_line, .follower = pp_pod_take_line},
         [PP_WIRE_COMPARE] = {.follower = pp_pod_clock_take},
         [PP_WIRE_CLOCK] = {.leader = pp_pod_tree_take, .follower = pp_pod_clock_hear},
         [PP_WIRE_GATHER] = {.follower = pp_pod_share_begin},
@@ -311,7 +311,7 @@ static void take(struct pp_pod *p, const struct pp_net_event *e)
 	pp_pod_take *f = leads ? taker[m->kind].leader : taker[m->kind].follower;
 
 	if (leads)
-		p->peer[e->peer].heard_ms = pp_now_ms();
+		p->peer[e->peer].received_ms = pp_now_ms();
 	if (f)
 		f(p, e->peer, m);
 }
@@ -382,7 +382,7 @@ int pp_pod_wait(struct pp_pod *p, int ms)
 int pp_pod_pace(const struct pp_pod *p)
 {
 	return p && p->net &&
-	                       (p->clock.due || (p->word.number && p->word.kind != PP_ASK_NOTHING) || p->gather.active ||
+	                       (p->clock.due || (p->request.number && p->request.kind != PP_ASK_NOTHING) || p->gather.active ||
 	                        p->share.active)
 	               ? 1
 	               : 100;
@@ -396,7 +396,7 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 		return 1;
 	if (p && over)
 		take_role(p);
-	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_APART)
+	if (!p || p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE || p->state == PP_POD_ISOLATED)
 		return over;
 	p->over_ms = !over ? 0 : p->over_ms ? p->over_ms : now;
 	grace = now - p->rings_ms > LATE_MS ? 1000 : p->o.settings->wait_s * 500; /* ranks wait for it */
@@ -404,7 +404,7 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 		return asked || (over && pp_pod_others_over(p) && (p->complete || now - p->over_ms > grace));
 	p->asked_ms = !asked ? 0 : p->asked_ms ? p->asked_ms : now;
 	if (asked && p->state == PP_POD_JOINED && (p->share.active || now - p->asked_ms < ASKED_MS))
-		return 0; /* all keepers may have been asked, and then the leader's word comes now */
+		return 0; /* all keepers may have been ended at once, and then the leader's request comes now */
 	if (!asked && (!over || p->state == PP_POD_JOINED || now - p->over_ms <= grace))
 		return 0;
 	if (asked)

@@ -1,4 +1,5 @@
-/* A follower's share of a window: made by a child while the ranks go on, sent piece by piece to the leader. Called by pod.c. */
+/* Makes a follower's share of a window in a forked child while the ranks run on, and sends it piece by piece to the leader.
+ * Called by pod_role.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static int make(void *context, struct pp_forked_answer *answer)
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->range,
 	                            .ranges = work->range ? pp_rings_count(work->job->view->rings) : 0};
-	struct pp_window_told told = {.tries = 0};
+	struct pp_window_told metadata = {.tries = 0};
 	int rc;
 
 	options.steps_first = work->share->window.first;
@@ -44,10 +45,11 @@ static int make(void *context, struct pp_forked_answer *answer)
 	if (work->share->window.ranks[0])
 		options.event_ranks = work->share->window.ranks;
 	options.ret_message = &answer->message;
-	if (work->share->window.cut != PP_POD_ALL && !pp_pod_words(work->job->view->rings, &work->share->window, &told))
-		options.window = &told;
+	if (work->share->window.cut != PP_POD_ALL &&
+	    !pp_pod_window_metadata(work->job->view->rings, &work->share->window, &metadata))
+		options.window = &metadata;
 	rc = pp_job_close(work->job, &close_it, &answer->err);
-	pp_window_told_release(&told);
+	pp_window_told_release(&metadata);
 	return rc;
 }
 
@@ -124,24 +126,25 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 	int rc = -ENODATA;
 
 	(void)peer;
-	if (g->cut > PP_POD_CODE || !pp_rings_count(job->view->rings))
+	if (g->cut > PP_POD_API || !pp_rings_count(job->view->rings))
 		return;
-	pp_pod_share_end(p); /* the leader does not wait for the one before */
+	pp_pod_share_end(p); /* the leader does not wait for the previous share */
 	pp_writing_edge(job);
 	pp_rings_drain_all(job->view->rings);
 	take_terms(p, g);
 	s->shared = pp_gather_is_shared(&s->child, job->options->logdir);
 	if (s->window.cut != PP_POD_ALL)
 		work.range = range = pp_pod_ranges(job->view->rings, &s->window);
-	if (s->window.cut == PP_POD_ALL || range || only) /* ranks that mark no step have recorded all the same */
+	if (s->window.cut == PP_POD_ALL || range || only) /* ranks that mark no step have recorded too */
 		rc = pp_forked_writer_start(&s->writer, &writer, LIMIT_MS);
 	free(range);
-	/* The only window stays until the leader has written it: where that is lost it is this host's own session. */
+	/* The only window is kept until the leader has written it: if the leader is lost, this host writes its own session of
+	 * it. */
 	if (s->window.cut == PP_POD_WINDOW && !only)
 		pp_pod_drop(job, s->window.number);
 	if (s->window.cut == PP_POD_REQUEST)
-		p->word.kind = PP_ASK_NOTHING; /* nobody waits for what ranks say of it */
-	if (p->is_done)                        /* the child has its copy, and no window is to come */
+		p->request.kind = PP_ASK_NOTHING; /* nobody waits for the ranks' answers any more */
+	if (p->is_done)                           /* the child has its copy, and no window follows */
 		pp_windows_drop_all(job);
 	if (!rc)
 		return;
@@ -173,7 +176,7 @@ void pp_pod_share_end(struct pp_pod *p)
 		close(s->writer.fd);
 	if (s->fd >= 0)
 		close(s->fd);
-	for (size_t i = 0; i < s->files; i++) { /* copies: what others see too is not in the list */
+	for (size_t i = 0; i < s->files; i++) { /* copies: files in a shared directory are not in the list */
 		unlink(s->file[i]);
 		free(s->file[i]);
 	}
@@ -199,7 +202,7 @@ static void add_file(struct pp_pod_share *s, const char *dir, const char *name)
 		s->files++;
 }
 
-/* This host's XSpace files, where the leader does not see them. Another keeper's may lie beside them. */
+/* Lists this host's XSpace files where the leader does not see them. Another keeper's files may lie beside them. */
 static void list_files(struct pp_pod *p, const char *session)
 {
 	const char *host = p->share.child.host[0] ? p->share.child.host : p->host;
@@ -253,7 +256,7 @@ static const char *name_of(const char *path, char name[300])
 	return name;
 }
 
-/* One piece of the file that it is at. 1: it is on its way, 0: not now, -1: the file is done or cannot be read. */
+/* Sends one piece of the current file. 1: sent, 0: not now, -1: the file is complete or cannot be read. */
 static int send_piece(struct pp_pod *p)
 {
 	static uint8_t bytes[PP_WIRE_PIECE];
@@ -284,7 +287,7 @@ static int send_piece(struct pp_pod *p)
 	return s->at < s->total ? 1 : -1;
 }
 
-void pp_pod_share_settle(struct pp_pod *p)
+void pp_pod_share_finish(struct pp_pod *p)
 {
 	struct pp_pod_share *s = &p->share;
 
@@ -329,5 +332,5 @@ void pp_pod_share_run(struct pp_pod *p)
 		                       : "none of its ranks recorded anything");
 		s->made = 2;
 	}
-	pp_pod_share_settle(p);
+	pp_pod_share_finish(p);
 }

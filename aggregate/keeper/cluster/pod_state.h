@@ -1,7 +1,6 @@
-/* The state of a keeper among those of other hosts, which the files of pod.h share: pod_role.c (role, turns, messages),
- * pod_transport.c and pod_rendezvous.c (how hosts find each other), pod_ranks.c (who does what), pod_request.c, pod_clock.c and
- * pod_tree.c (whose clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). Nobody else
- * includes it. */
+/* The state that the files behind pod.h share: pod_role.c (role, turns, messages), pod_transport.c and pod_rendezvous.c (how
+ * hosts find each other), pod_ranks.c (state of ranks), pod_request.c (requests, clients), pod_clock.c and pod_tree.c (whose
+ * clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). No other file includes it. */
 #pragma once
 
 #include "aggregate/keeper/clock/clock_link.h"
@@ -15,13 +14,13 @@
 enum { PP_POD_QUEUE = 64 };
 
 enum pp_pod_state {
-	PP_POD_UNDECIDED, /* rank 0's ring may come yet */
-	PP_POD_HERE,      /* all ranks are of this keeper */
+	PP_POD_UNDECIDED, /* rank 0's ring may still arrive */
+	PP_POD_HERE,      /* all ranks belong to this keeper */
 	PP_POD_LISTENING,
 	PP_POD_SEARCHING, /* for an invitation */
 	PP_POD_CALLING,
 	PP_POD_JOINED,
-	PP_POD_APART, /* no other host is reached, or not any more */
+	PP_POD_ISOLATED, /* no other host is reached, or none any more */
 };
 
 /* How the invitation reached a host. Sent in the hello: append only. */
@@ -34,28 +33,28 @@ enum pp_pod_transport {
 	PP_TRANSPORTS
 };
 
-struct pp_pod_bring {        /* leader: what a host brings to the gathering that goes on */
-	int asked, done, fd; /* fd: of the piece that is written; -1 none */
+struct pp_pod_bring {        /* leader: what a host sends to the current gathering */
+	int asked, done, fd; /* fd: of the file being written; -1: none */
 	uint64_t at;
 	char *name; /* of the open file */
 	int is_block, has_block;
 	int64_t moved_ms;
-	char why[200], note[200]; /* it brings nothing; it does, but */
+	char why[200], note[200]; /* why it sends nothing; a warning about what it sends */
 };
 
-struct pp_pod_told_place {  /* what a host was told last of its place */
+struct pp_pod_sent_place {  /* the place that a host was sent last */
 	int is_set, parent; /* PP_TREE_ROOT, or a peer */
 	int same, serves, hops;
 };
 
 struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
 	struct pp_tree_row row;
-	struct pp_pod_told_place told;
-	int is_false;          /* it said that it has another's clock, and has not */
-	uint32_t missed, lost; /* turns; times that it was not given one */
-	uint16_t port;         /* where its own children's stamps go; 0: not told yet */
+	struct pp_pod_sent_place sent;
+	int is_false;          /* it claimed to share another host's clock, and does not */
+	uint32_t missed, lost; /* turns without an answer; times that its turn was lost */
+	uint16_t port;         /* where its children exchange timestamps with it; 0: not reported yet */
 	char address[256], note[200];
-	uint64_t round; /* the chain knows of all up to this one */
+	uint64_t round; /* the chain covers all rounds up to this one */
 	uint32_t chain_of;
 	uint8_t *chain;
 	size_t chain_size;
@@ -64,33 +63,33 @@ struct pp_pod_place { /* leader: a host in the tree of clocks (pod_tree.c) */
 struct pp_pod_peer { /* another host, by its number in the net */
 	int joined, gone, lost;
 	enum pp_pod_transport transport;
-	char host[72], name[72]; /* as it says; as files and rows call it */
+	char host[72], name[72]; /* as it reports it; unique, for files and rows */
 	char boot_id[64], timens[96];
 	uint32_t tick_kind;
 	uint64_t first_tick;
 	int over;
-	int64_t heard_ms;
+	int64_t received_ms;
 	struct pp_pod_bring bring;
 	struct pp_pod_place place;
 };
 
-struct pp_pod_job {                     /* leader: the gathering */
-	int active, named, asked, told; /* told: the child has all there is */
-	int fd;                         /* parent's end; -1 */
-	struct pp_gather child;         /* what the child has */
+struct pp_pod_job {                         /* leader: the gathering */
+	int active, named, asked, complete; /* complete: the child has all there is */
+	int fd;                             /* parent's end; -1 */
+	struct pp_gather child;             /* what the child has */
 	struct pp_pod_window window;
 	struct pp_gather_named name;
 	int64_t begun_ms;
 };
 
 struct pp_pod_share {             /* follower: what it makes and sends */
-	int active, made, shared; /* made: the child has answered; shared: the leader sees what it writes */
+	int active, made, shared; /* made: the child has answered; shared: the leader sees the files in the same directory */
 	struct pp_gather child;
 	struct pp_clock_map map;
-	struct pp_pieces pieces; /* map.pieces, where the clock is another */
+	struct pp_pieces pieces; /* map.pieces, where this host has a clock of its own */
 	struct pp_pod_window window;
 	struct pp_forked_writer writer;
-	char **file; /* [files] paths that are to be sent, the block first */
+	char **file; /* [files] paths to send, the block first */
 	size_t files, file_at, xspaces;
 	int fd;
 	uint64_t at, total, block;
@@ -103,19 +102,19 @@ struct pp_pod_clock {               /* pod_clock.c */
 	double ticks_per_ns;
 	/* leader */
 	uint64_t round;
-	int64_t round_ms, look_ms, join_ms, join_began_ms; /* join_ms: of a round for who has come; 0: none */
-	size_t heard, domains;                             /* domains: clocks that are not its own */
-	int is_stale;                                      /* places are to be looked at again */
+	int64_t round_ms, look_ms, join_ms, join_began_ms; /* join_ms: of a round for hosts that have just joined; 0: none */
+	size_t answered, domains;                          /* domains: clocks other than the leader's */
+	int is_stale;                                      /* places must be computed again */
 	int wanted, busy;                                  /* a round should begin; one runs */
 	int is_open;                                       /* a rank records */
 	/* follower */
 	uint32_t self, parent;
-	int same, is_false; /* its clock is the parent's, as both say; it was found not to be */
+	int same, is_false; /* same: both report one clock; is_false: the comparison found two */
 	int serves, hops;
 	char host[72]; /* of the parent */
-	uint64_t due;  /* round after which the chain is told; 0: none */
+	uint64_t due;  /* round after which the chain is sent; 0: none */
 	int64_t due_ms;
-	int64_t placed_ms, patience_ms; /* until it tells that the parent is not reached */
+	int64_t placed_ms, patience_ms; /* until it reports that the parent is not reached */
 	struct pp_pieces above;         /* the parent's ticks to the leader's, where the parent is not the leader */
 	uint32_t above_of;
 };
@@ -124,34 +123,34 @@ struct pp_pod {
 	struct pp_pod_options o;
 	enum pp_pod_state state;
 	enum pp_pod_transport transport;
-	char why[480], told[480]; /* what is known; what pp_pod_why() made of it */
+	char why[480], described[480]; /* described: the text that pp_pod_why() returned */
 	char session[200], host[72];
 	int64_t begin_ms, rings_ms, over_ms, looked_ms, beat_ms, calling_ms, file_ms, asked_ms;
 	int published, complete, is_done;
 	struct pp_net *net;
 	struct pp_net_invite invite;
-	char stale_key[PP_NET_KEY];             /* of an invitation that nobody stood behind */
+	char stale_key[PP_NET_KEY];             /* of an invitation that nobody serves */
 	struct pp_rendezvous_point *rendezvous; /* at the podprof run around the launcher; NULL: none, or none that is of use */
-	int serves, rendezvous_tried;           /* it is this keeper's own; what the rank's environment says of it was looked at */
+	int serves, rendezvous_tried; /* serves: this keeper serves it; rendezvous_tried: the rank's environment was looked at */
 	char rendezvous_why[300];
-	int64_t rendezvous_ms, found_ms; /* last look for it; a file with an invitation is there */
+	int64_t rendezvous_ms, found_ms; /* last look for it; when a file with an invitation was found */
 	struct pp_pod_peer peer[PP_NET_PEERS];
 	size_t peers;
 	struct pp_pod_rank *rank; /* of other hosts */
 	int *rank_peer;
-	size_t ranks, hint;        /* hint: where the next row is likely to be */
-	struct pp_wire_rank *mine; /* what was told last */
+	size_t ranks, hint;        /* hint: index where the next row is likely */
+	struct pp_wire_rank *mine; /* what was sent last */
 	size_t mine_count;
 	int mine_over;
 	struct {
 		uint32_t number;
 		enum pp_ask_kind kind;
 		int64_t first, last;
-		int64_t told_us; /* leader; 0: all ranks elsewhere have answered it */
-	} word;
-	struct pp_pod_words queue[PP_POD_QUEUE];
+		int64_t sent_us; /* leader; 0: all ranks of other hosts have answered */
+	} request;
+	struct pp_pod_client_line queue[PP_POD_QUEUE];
 	size_t queued;
-	int news; /* something came that others should look at */
+	int news; /* something arrived that requests or windows should look at */
 	struct pp_pod_clock clock;
 	uint64_t gathers;
 	struct pp_pod_job gather;
@@ -162,13 +161,13 @@ struct pp_pod {
 typedef void pp_pod_take(struct pp_pod *p, int peer, const struct pp_wire *m);
 
 int64_t pp_pod_now_us(void);
-/* A host that is not heard for so long is lost. */
+/* A host that sends nothing for so long is lost. */
 int64_t pp_pod_silence_ms(void);
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* No other host is reached any more: this keeper goes on alone. */
+/* No other host is reached any more: this keeper continues alone. */
 void pp_pod_part(struct pp_pod *p);
 
-/* pod_transport.c: listen and tell where; is there an invitation in the spool; one look for one. */
+/* pod_transport.c: listen and publish the address; is there an invitation in the spool; look for one once. */
 const char *pp_pod_transport_name(enum pp_pod_transport transport);
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size);
 void pp_pod_listen(struct pp_pod *p);
@@ -176,14 +175,14 @@ void pp_pod_withdraw(struct pp_pod *p);
 int pp_pod_is_invited(const struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
 struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job);
-/* A connection of each host is a descriptor. */
+/* Each host's connection takes a file descriptor. */
 void pp_pod_raise_limit(void);
 
-/* pod_rendezvous.c: one turn of the rendezvous; why it led nowhere, ""; no more of it. */
+/* pod_rendezvous.c: one turn of the rendezvous; why it failed, or ""; end it. */
 void pp_pod_rendezvous_run(struct pp_pod *p);
 const char *pp_pod_rendezvous_why(const struct pp_pod *p);
 void pp_pod_rendezvous_end(struct pp_pod *p);
-/* While nobody answers: the invitation may be a dead job's, and the right one comes later. */
+/* While nobody answers: the invitation may be a dead job's, and a valid one may follow. */
 void pp_pod_search_again(struct pp_pod *p);
 
 /* pod_ranks.c */
@@ -196,9 +195,9 @@ int pp_pod_others_over(const struct pp_pod *p);
 int pp_pod_zero(const struct pp_pod *p); /* index of rank 0's ring, -1: not here */
 
 /* pod_request.c */
-pp_pod_take pp_pod_take_word;
-pp_pod_take pp_pod_take_words;
-void pp_pod_tell_one(struct pp_pod *p, int peer); /* the last word, to one that joins late */
+pp_pod_take pp_pod_take_request;
+pp_pod_take pp_pod_take_line;
+void pp_pod_resend_request(struct pp_pod *p, int peer); /* the last request, to a host that joins late */
 
 /* pod_gather.c */
 int pp_pod_same_clock(const struct pp_pod *p, const struct pp_pod_peer *one);
@@ -207,22 +206,23 @@ pp_pod_take pp_pod_take_piece;
 pp_pod_take pp_pod_take_share;
 void pp_pod_gather_end(struct pp_pod *p);
 
-/* pod_clock.c: leader, follower, both. A round for the begin or end of a window; is it over, or not worth waiting for any more? */
+/* pod_clock.c: leader, follower, both. Asks for a round at the begin or end of a window; is that round over, or not worth
+ * waiting for any more? */
 void pp_pod_clock_lead(struct pp_pod *p);
 void pp_pod_clock_want(struct pp_pod *p);
 void pp_pod_clock_run(struct pp_pod *p);
-int pp_pod_clock_is_settled(struct pp_pod *p, int64_t since_ms);
+int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms);
 void pp_pod_clock_end(struct pp_pod *p);
-/* Follower: a place; what the leader tells of the parent's clock. */
+/* Follower: receives its place and the chain of its parent's clock. */
 pp_pod_take pp_pod_clock_take;
 pp_pod_take pp_pod_clock_hear;
-int pp_pod_clock_is_false(struct pp_pod *p); /* it says that its clock is another's, and it is not */
-/* Own ticks to job ns, by the leader's map of its own. */
+int pp_pod_clock_is_false(struct pp_pod *p); /* it claims to share another host's clock, and does not */
+/* Maps own ticks to job ns, by the leader's map of its own ticks. */
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
 
-/* pod_tree.c: the leader's tree. Places that are to be looked at again; a host's word; who lost its turns; a round begins; is a
- * hub's word of it still to come; turns of a round, one after another; chains for hosts below hubs, before they are asked for
- * shares. */
+/* pod_tree.c: the leader's tree. Places that must be computed again; a host's report; hosts that lost their turns; a round
+ * begins; is a hub's report of it still missing; turns of a round, one after another; chains for hosts below hubs, sent before
+ * they are asked for shares. */
 void pp_pod_tree_run(struct pp_pod *p);
 pp_pod_take pp_pod_tree_take;
 void pp_pod_tree_look(struct pp_pod *p);
@@ -235,10 +235,10 @@ void pp_pod_tree_end(struct pp_pod *p);
 /* pod_share.c */
 pp_pod_take pp_pod_share_begin;
 void pp_pod_share_run(struct pp_pod *p);
-void pp_pod_share_settle(struct pp_pod *p); /* over where all of it was acknowledged */
+void pp_pod_share_finish(struct pp_pod *p); /* ends the share once all of it was acknowledged */
 void pp_pod_share_end(struct pp_pod *p);
 
-/* pod_cut.c: ticks of each ring; what no window behind needs goes; rows of /window, 0 or -ENOMEM. */
+/* pod_cut.c: ticks of each ring; drop what no later window needs; rows of /window, 0 or -ENOMEM. */
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
 void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
-int pp_pod_words(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told);
+int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told);

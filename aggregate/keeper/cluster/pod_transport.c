@@ -1,5 +1,6 @@
-/* How the keepers of a job find each other: through MPI (<spool>/invite), the framework's own store (<spool>/invite-store), the
- * podprof run around the launcher (pod_rendezvous.c), a file in a directory that all see. Called by pod_role.c. */
+/* Finds the other keepers of a job, by an invitation that travels through MPI (<spool>/invite), the framework's own store
+ * (<spool>/invite-store), the podprof run around the launcher (pod_rendezvous.c) or a file in a directory that all hosts see.
+ * Called by pod_role.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,13 @@
 
 enum {
 	SILENCE_MS = 10000,
-	POINT_MS = 1000, /* a file is there already: the rendezvous comes before it, if it comes now */
+	POINT_MS = 1000, /* where a file is there already, the rendezvous is preferred for so long */
 };
 
-/* Rank 0's keeper writes the first one, which MPI's wrapper and the shim of Python read there and take to the other hosts. */
+/* Rank 0's keeper writes the first one; the MPI wrappers and the Python shim read it there and carry it to the other hosts. */
 static const char invite_name[] = "invite", store_name[] = "invite-store";
 
-/* That all hosts see, if they see any. */
+/* The directory that all hosts see, if they share any. */
 static const char *directory(const struct pp_pod *p)
 {
 	return p->o.settings->rendezvous[0] ? p->o.settings->rendezvous : p->o.settings->output;
@@ -85,12 +86,12 @@ void pp_pod_listen(struct pp_pod *p)
 	int rc;
 
 	pp_pod_raise_limit();
-	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers of containers may share this host's loopback */
+	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers in containers may share this host's loopback */
 		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
 		p->invite.addresses = 1;
 	}
 	rc = pp_net_listen(&o, &p->invite, &p->net, &err);
-	if (rc == -EADDRINUSE && p->serves) { /* the rendezvous had the only port: there are other ways to this one */
+	if (rc == -EADDRINUSE && p->serves) { /* the rendezvous holds the only port: the other transports remain */
 		pp_pod_rendezvous_end(p);
 		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why),
 		         "the podprof run around the launcher had the only port of --port-range, which rank 0's keeper needs");
@@ -108,7 +109,7 @@ void pp_pod_listen(struct pp_pod *p)
 	publish(p);
 }
 
-/* Why MPI did not carry it, as rank 0 has it. */
+/* Why MPI did not carry the invitation, from rank 0's ring. */
 static const char *why_not_mpi(const struct pp_pod *p)
 {
 	int zero = pp_pod_zero(p);
@@ -223,7 +224,7 @@ static void call(struct pp_pod *p, enum pp_pod_transport transport)
 	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_transport_name(transport));
 }
 
-/* The log directory may be far, and all hosts look at it. */
+/* Limits the polling: the log directory may be remote, and all hosts look at it. */
 static int is_time(struct pp_pod *p)
 {
 	int64_t now = pp_now_ms(), since = now - p->rings_ms, every = since < 2000 ? 25 : since < 30000 ? 250 : 2000;
@@ -234,13 +235,13 @@ static int is_time(struct pp_pod *p)
 	return 1;
 }
 
-/* Nobody stood behind it. */
+/* Was nobody reached at this invitation before? */
 static int is_stale(const struct pp_pod *p, const struct pp_net_invite *v)
 {
 	return p->stale_key[0] && !strcmp(v->server_public, p->stale_key);
 }
 
-/* The rendezvous is the better transport, and may be about to lead there. */
+/* The rendezvous is the better transport, and may be about to succeed. */
 static int waits_for_point(struct pp_pod *p)
 {
 	int64_t now = pp_now_ms();
@@ -249,7 +250,7 @@ static int waits_for_point(struct pp_pod *p)
 	return pp_rendezvous_point_is_open(p->rendezvous) && now - p->found_ms < POINT_MS;
 }
 
-/* What there is, by the best transport that has any. 0, or -errno with the sentence; -EAGAIN: it is not time to look. */
+/* Finds an invitation by the best transport that has one. 0, or -errno with the message; -EAGAIN: it is not time to look. */
 static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_transport *transport, struct pp_err *err)
 {
 	const char *job = p->o.settings->job;

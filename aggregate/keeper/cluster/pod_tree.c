@@ -1,5 +1,5 @@
-/* The leader's tree of clocks: places of the hosts, what hubs say of theirs, chains for who is below them. Called by pod_clock.c,
- * pod.c and pod_gather.c. In: keepers that join, leave and tell. Out: messages of who compares with whom. */
+/* The leader's tree of clocks: places of the hosts, reports of the hubs, chains for the hosts below them. Called by pod_clock.c,
+ * pod_role.c and pod_gather.c. In: keepers that join, leave and report. Out: messages about who compares with whom. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { GATHER_MS = 50, JOIN_MS = 500, MISSED = 2, DEPTH = 4 };
 
-/* Tests make trees of few hosts. */
+/* Tests build trees of few hosts. */
 static size_t star_of(void)
 {
 	const char *text = getenv("PODPROF_CLOCK_STAR");
@@ -27,7 +27,8 @@ static int are_like(const struct pp_pod_peer *a, const struct pp_pod_peer *b)
 	       (a->tick_kind != PP_TICK_RAW || !strcmp(a->timens, b->timens));
 }
 
-/* Whose clock it says it has, unless that was found to be false: the leader's, or that of the first host that says the same. */
+/* The host whose clock this one claims to share, unless that was found to be false: the leader, or the first host that reports
+ * the same clock. */
 static int like_of(const struct pp_pod *p, size_t i)
 {
 	const struct pp_pod_peer *one = &p->peer[i];
@@ -47,7 +48,7 @@ static const char *name_of(const struct pp_pod *p, int parent)
 	return parent >= 0 ? p->peer[parent].name : p->host;
 }
 
-/* This keeper's port for the clock of one host, at the address by which that one has come. */
+/* Opens this keeper's port for the clock of one host, at the address through which that host has connected. */
 static uint16_t own_port(struct pp_pod *p, size_t i, const char **ret_address)
 {
 	size_t by = pp_net_address_of(p->net, (int)i);
@@ -60,14 +61,14 @@ static uint16_t own_port(struct pp_pod *p, size_t i, const char **ret_address)
 	return port;
 }
 
-static void tell(struct pp_pod *p, size_t i, const struct pp_pod_told_place *t)
+static void tell(struct pp_pod *p, size_t i, const struct pp_pod_sent_place *t)
 {
 	struct pp_wire m = {.kind = PP_WIRE_COMPARE};
 	struct pp_pod_place *place = &p->peer[i].place;
 	struct pp_err err = {""};
 
-	if (place->told.is_set && t->parent == place->told.parent && t->same == place->told.same &&
-	    t->serves == place->told.serves && t->hops == place->told.hops)
+	if (place->sent.is_set && t->parent == place->sent.parent && t->same == place->sent.same &&
+	    t->serves == place->sent.serves && t->hops == place->sent.hops)
 		return;
 	m.compare = (struct pp_wire_compare){.domain = (uint32_t)i + 1,
 	                                     .key = p->clock.key,
@@ -85,9 +86,9 @@ static void tell(struct pp_pod *p, size_t i, const struct pp_pod_told_place *t)
 		if (!m.compare.port)
 			return;
 	}
-	if (place->told.same && t->parent != place->told.parent)
-		place->port = 0; /* it has closed that one, maybe */
-	place->told = *t;
+	if (place->sent.same && t->parent != place->sent.parent)
+		place->port = 0; /* it may have closed that port */
+	place->sent = *t;
 	if (pp_net_send(p->net, (int)i, &m, &err))
 		pp_keeper_log("host '%s' does not compare its clock: %s", p->peer[i].name, err.text);
 }
@@ -110,9 +111,9 @@ void pp_pod_tree_run(struct pp_pod *p)
 
 		row[i] = place->row;
 		row[i].live = p->peer[i].joined && !p->peer[i].gone;
-		row[i].parent = place->told.is_set ? row[i].parent : PP_TREE_NONE;
+		row[i].parent = place->sent.is_set ? row[i].parent : PP_TREE_NONE;
 		row[i].like = row[i].live ? like_of(p, i) : PP_TREE_NONE;
-		row[i].shy = !place->port || place->told.same || place->missed >= MISSED;
+		row[i].shy = !place->port || place->sent.same || place->missed >= MISSED;
 	}
 	pp_tree_place(row, p->peers, star_of());
 	for (size_t i = 0; i < p->peers; i++) {
@@ -124,7 +125,7 @@ void pp_pod_tree_run(struct pp_pod *p)
 		p->peer[i].place.row = row[i];
 		if (row[i].live && row[i].parent != PP_TREE_NONE)
 			tell(p, i,
-			     &(struct pp_pod_told_place){1, row[i].parent, row[i].like != PP_TREE_NONE, serves[i],
+			     &(struct pp_pod_sent_place){1, row[i].parent, row[i].like != PP_TREE_NONE, serves[i],
 			                                 pp_tree_hops(row, i)});
 	}
 out:
@@ -132,7 +133,7 @@ out:
 	free(serves);
 }
 
-/* A round for who has come: some wait for the others that come with them. */
+/* Plans a round for hosts that have joined: a little later, as more may join at the same time. */
 static void expect(struct pp_pod_clock *c)
 {
 	int64_t now = pp_now_ms();
@@ -161,29 +162,29 @@ void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 	struct pp_pod_peer *one = &p->peer[peer];
 	struct pp_pod_place *place = &one->place;
 
-	if (!one->joined || t->parent != (uint32_t)(place->told.parent + 1))
-		return; /* of a place that it had before */
+	if (!one->joined || t->parent != (uint32_t)(place->sent.parent + 1))
+		return; /* about a place that it had before */
 	if (t->chain_size) {
 		keep_chain(place, t);
 		return;
 	}
-	if (t->verdict == PP_SAME_FALSE && place->told.same && !place->is_false) {
+	if (t->verdict == PP_SAME_FALSE && place->sent.same && !place->is_false) {
 		char whose[72], boot[64];
 
 		place->is_false = 1;
-		snprintf(whose, sizeof(whose), "%s", name_of(p, place->told.parent));
+		snprintf(whose, sizeof(whose), "%s", name_of(p, place->sent.parent));
 		snprintf(boot, sizeof(boot), "%s", one->boot_id);
 		snprintf(place->note, sizeof(place->note),
 		         "says that it has the clock of host %.60s (boot id %.36s) and does not: it is compared like any other",
 		         whose, boot);
 		pp_keeper_log("host '%s' %s", one->name, place->note);
 	}
-	if (t->lost && place->told.same && !place->lost++) {
-		expect(&p->clock); /* a turn may have been lost, and where nobody records there is no other */
-	} else if (t->lost && place->told.parent >= 0) {
+	if (t->lost && place->sent.same && !place->lost++) {
+		expect(&p->clock); /* a turn may have been lost, and where no rank records no other round follows */
+	} else if (t->lost && place->sent.parent >= 0) {
 		place->row.rooted = 1;
 		pp_keeper_log("host '%s' does not reach '%s': it compares its clock with this one", one->name,
-		              name_of(p, place->told.parent));
+		              name_of(p, place->sent.parent));
 	}
 	place->port = t->port ? (uint16_t)t->port : place->port;
 	if (t->port)
@@ -203,7 +204,7 @@ void pp_pod_tree_look(struct pp_pod *p)
 	for (size_t i = 0; i < children; i++) {
 		struct pp_pod_place *place = child[i].domain - 1 < p->peers ? &p->peer[child[i].domain - 1].place : NULL;
 
-		if (!place || place->told.parent != PP_TREE_ROOT)
+		if (!place || place->sent.parent != PP_TREE_ROOT)
 			continue;
 		p->clock.is_stale |= place->row.hub && child[i].missed >= MISSED && place->missed < MISSED;
 		place->missed = child[i].missed;
@@ -213,7 +214,7 @@ void pp_pod_tree_look(struct pp_pod *p)
 
 static int is_server(const struct pp_pod_peer *one)
 {
-	return one->joined && !one->gone && one->place.told.serves && one->place.row.like == PP_TREE_NONE;
+	return one->joined && !one->gone && one->place.sent.serves && one->place.row.like == PP_TREE_NONE;
 }
 
 void pp_pod_tree_call(struct pp_pod *p)
@@ -249,7 +250,7 @@ size_t pp_pod_tree_turns(const struct pp_pod *p)
 	return direct + most;
 }
 
-/* What leads from `chain` to the leader goes on by this place's own. */
+/* Extends `chain` to the leader by this place's own chain. */
 static int go_on(const struct pp_pod_place *place, struct pp_pieces *chain, struct pp_err *err)
 {
 	struct pp_pieces next = {0}, joined = {0};
@@ -267,7 +268,7 @@ static int go_on(const struct pp_pod_place *place, struct pp_pieces *chain, stru
 	return rc;
 }
 
-/* A host's ticks in the leader's, by its own word and that of those above it. */
+/* Maps a host's ticks to the leader's, by its own chain and those above it. */
 static int chain_of(const struct pp_pod *p, size_t i, struct pp_pieces *ret, struct pp_err *err)
 {
 	struct pp_pieces chain = {0};
@@ -308,7 +309,7 @@ static void hand_down(struct pp_pod *p, size_t server)
 		pp_pieces_write(&chain, bytes, size);
 		m.clock = (struct pp_wire_told){.parent = (uint32_t)server + 1, .chain = bytes, .chain_size = size};
 		for (size_t i = 0; i < p->peers; i++)
-			if (p->peer[i].joined && !p->peer[i].gone && p->peer[i].place.told.parent == (int)server)
+			if (p->peer[i].joined && !p->peer[i].gone && p->peer[i].place.sent.parent == (int)server)
 				pp_net_send(p->net, (int)i, &m, NULL);
 	}
 	free(bytes);
@@ -318,7 +319,7 @@ static void hand_down(struct pp_pod *p, size_t server)
 void pp_pod_tree_hand(struct pp_pod *p)
 {
 	for (size_t i = 0; p->clock.link && i < p->peers; i++)
-		if (p->peer[i].place.told.serves)
+		if (p->peer[i].place.sent.serves)
 			hand_down(p, i);
 }
 

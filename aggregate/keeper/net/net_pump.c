@@ -85,7 +85,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 		return QUIET;
 	}
 	if (p->state == PP_PEER_FREE) {
-		*p = (struct pp_peer){.state = PP_PEER_GREETED, .instance = instance, .heard_ms = net->now_ms, .hello = *m};
+		*p = (struct pp_peer){.state = PP_PEER_GREETED, .instance = instance, .received_ms = net->now_ms, .hello = *m};
 		set_host(p, h->host);
 		memset(m, 0, sizeof(*m));
 	}
@@ -96,7 +96,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 /* Either side: a message of a peer that has joined. */
 static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct pp_net_event *e)
 {
-	p->heard_ms = net->now_ms;
+	p->received_ms = net->now_ms;
 	if (m->kind == PP_WIRE_HEARTBEAT) {
 		pp_peer_acknowledged(net, p, m->heartbeat.received);
 		pp_peer_flush(net, p);
@@ -138,7 +138,7 @@ static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_wi
 	} else if (p->state == PP_PEER_GREETED && m->kind == PP_WIRE_HEARTBEAT) {
 		memcpy(p->route, route, PP_ROUTE);
 		p->state = PP_PEER_JOINED;
-		p->heard_ms = net->now_ms;
+		p->received_ms = net->now_ms;
 		return make_event(net, e, PP_NET_JOINED, p, &p->hello);
 	} else if (p->state == PP_PEER_JOINED) {
 		net->counts.malformed++;
@@ -175,7 +175,7 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, st
 	net->sockets = 1;
 	p->state = PP_PEER_JOINED;
 	p->instance = m->hello_ack.instance;
-	p->heard_ms = net->now_ms;
+	p->received_ms = net->now_ms;
 	set_host(p, m->hello_ack.host);
 	pp_peer_beat(net, p);
 	return make_event(net, e, PP_NET_JOINED, p, m);
@@ -247,8 +247,8 @@ static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 			continue;
 		/* It was this keeper that did not listen. */
 		if (away > net->o.dead_ms / 4)
-			p->heard_ms += away;
-		if (now - p->heard_ms > net->o.dead_ms) {
+			p->received_ms += away;
+		if (now - p->received_ms > net->o.dead_ms) {
 			int was_here = p->state == PP_PEER_JOINED || !net->listens;
 
 			p->state = was_here ? PP_PEER_GONE : PP_PEER_FREE;

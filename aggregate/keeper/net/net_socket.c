@@ -251,7 +251,7 @@ int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *i
 	}
 	net->peers = 1;
 	net->peer[0].state = PP_PEER_GREETED;
-	net->peer[0].heard_ms = net->now_ms;
+	net->peer[0].received_ms = net->now_ms;
 	net->hello_ms = INT64_MIN / 2;
 	*ret_net = net;
 	return 0;

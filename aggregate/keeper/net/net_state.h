@@ -26,7 +26,7 @@ struct pp_peer {
 	uint64_t given, sent, received; /* sequences: last queued, highest that went out, last taken */
 	int owes_ack, said_bye;
 	struct pp_wire hello; /* until it has joined */
-	int64_t heard_ms, beat_ms, progress_ms;
+	int64_t received_ms, beat_ms, progress_ms;
 };
 
 struct pp_net {

@@ -42,16 +42,16 @@ TEST(rows_are_overtaken)
 	while (!atomic_load(&done)) {
 		uint64_t count = atomic_load(&header->api_windows);
 
-		w.code_next = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
-		from = pp_windows_code_needs(&w, header);
-		torn += from < INT64_MAX && from < (int64_t)begin_of(w.code_next);
-		if (pp_windows_code_ticks(header, &w.code_next, &from, &to))
-			torn += from != (int64_t)begin_of(w.code_next) || (to < INT64_MAX && to != from + 5);
+		w.api_next = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
+		from = pp_windows_api_needs(&w, header);
+		torn += from < INT64_MAX && from < (int64_t)begin_of(w.api_next);
+		if (pp_windows_api_ticks(header, &w.api_next, &from, &to))
+			torn += from != (int64_t)begin_of(w.api_next) || (to < INT64_MAX && to != from + 5);
 	}
 	pthread_join(thread, NULL);
 	CHECK_INT(torn, 0);
-	w.code_next = WINDOWS - PP_WINDOW_ROWS;
-	CHECK_INT(pp_windows_code_needs(&w, header), (int64_t)begin_of(w.code_next));
+	w.api_next = WINDOWS - PP_WINDOW_ROWS;
+	CHECK_INT(pp_windows_api_needs(&w, header), (int64_t)begin_of(w.api_next));
 	free(header);
 }
 

@@ -33,7 +33,7 @@ static int be_root(uint32_t hosts, uint16_t port, const char *address)
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	for (int i = 0; i < 5000 && state.heard < hosts; i++, clock_kit_nap(2))
+	for (int i = 0; i < 5000 && state.answered < hosts; i++, clock_kit_nap(2))
 		pp_clock_link_state(l, &state);
 	cpu = cpu_ms();
 	for (uint64_t round = 1; round <= CLOCK_KIT_ROUNDS; round++) {
@@ -42,7 +42,7 @@ static int be_root(uint32_t hosts, uint16_t port, const char *address)
 		printf("round_ms %.3f\n", (double)state.round_took_ns / 1e6);
 		clock_kit_nap(300);
 	}
-	printf("cpu_ms %.3f\nheard %zu\n", (cpu_ms() - cpu) / CLOCK_KIT_ROUNDS, state.heard);
+	printf("cpu_ms %.3f\nheard %zu\n", (cpu_ms() - cpu) / CLOCK_KIT_ROUNDS, state.answered);
 	pp_clock_link_free(l);
 	return 0;
 }

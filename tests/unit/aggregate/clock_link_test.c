@@ -113,7 +113,7 @@ static void play(enum pp_tick_kind kind, int moved)
 		pid[i] = start_host(i, kind, moved && i % 2, port, pipes[1]);
 	close(pipes[1]);
 	join_root(l);
-	for (int i = 0; i < 1000 && state.heard < HOSTS; i++, clock_kit_nap(2))
+	for (int i = 0; i < 1000 && state.answered < HOSTS; i++, clock_kit_nap(2))
 		pp_clock_link_state(l, &state);
 	for (uint64_t round = 1; round <= CLOCK_KIT_ROUNDS; round++) {
 		if (round == 2) { /* the signal stops no thread before one of them has seen it */
