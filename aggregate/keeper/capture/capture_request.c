@@ -1,4 +1,5 @@
-/* One line that asks for a capture; see capture_request.h. Called by request_socket.c, request_file.c and the CLI. */
+/* Parses and prints the one line that requests a capture; see capture_request.h. Called by request_socket.c, request_file.c and
+ * the CLI. */
 #include "aggregate/keeper/capture/capture_request.h"
 
 #include <errno.h>

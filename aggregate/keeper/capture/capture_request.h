@@ -1,5 +1,5 @@
-/* What is asked for by a capture: its one line of text, the same on the socket and in a request file. In: text. Out: numbers, and
- * back. Used by `podprof capture`, `podprof status` and the keeper. */
+/* A capture request as one line of text, the same on the socket and in a request file. In: text. Out: numbers, and back. Used by
+ * `podprof capture`, `podprof status` and the keeper. */
 #pragma once
 
 #include <stddef.h>
@@ -13,8 +13,8 @@ enum pp_capture_request_kind {
 	PP_CAPTURE_REQUEST_STEPS,    /* amount: steps to come */
 	PP_CAPTURE_REQUEST_DURATION, /* amount: ns from now on */
 	PP_CAPTURE_REQUEST_LAST,     /* amount: ns up to now */
-	PP_CAPTURE_REQUEST_SPAN,     /* the keeper's own: the steps around a slow one, which are over */
-	PP_CAPTURE_REQUEST_STATUS,   /* no capture: what ranks do now */
+	PP_CAPTURE_REQUEST_SPAN,     /* the keeper's own: the steps around a slow one, all of them ended */
+	PP_CAPTURE_REQUEST_STATUS,   /* no capture: the list of ranks and what they do now */
 };
 
 enum pp_capture_request_by { PP_BY_OPTIONS, PP_BY_CAPTURE, PP_BY_FILE, PP_BY_SIGNAL, PP_BY_TRIGGER, PP_BY_API };
@@ -26,12 +26,12 @@ struct pp_capture_request {
 	char ranks[PP_CAPTURE_REQUEST_RANKS]; /* events of these only; "" all */
 };
 
-/* "podprof 1 capture steps=5 ranks=0,3-5": without a line break. -EINVAL with a sentence for who asked. */
+/* "podprof 1 capture steps=5 ranks=0,3-5", without a line break. -EINVAL with a message for the client. */
 int pp_capture_request_parse(const char *line, struct pp_capture_request *ret, struct pp_err *err);
 /* With the line break. Returns its bytes, as snprintf() does. */
 int pp_capture_request_line(const struct pp_capture_request *w, char *line, size_t size);
 
-/* As users say it: "--steps +5", "--duration 2s". */
+/* As options on the command line: "--steps +5", "--duration 2s". */
 const char *pp_capture_request_text(const struct pp_capture_request *w, char *text, size_t size);
 const char *pp_capture_request_kind_name(enum pp_capture_request_kind kind);
 const char *pp_capture_request_by_name(enum pp_capture_request_by by);

@@ -1,4 +1,4 @@
-/* What of the rings is a window's, and its close with what the keeper saw of processes and clock. See job.h. */
+/* Selects a window's records from the rings, and closes it with the keeper's samples of processes and clock. See job.h. */
 #include "aggregate/keeper/capture/job.h"
 
 #include <errno.h>
@@ -25,12 +25,13 @@ struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_tic
 	}
 	for (size_t i = 0; i < rings; i++)
 		for (size_t k = 0; k < rings; k++)
-			if (range[k].rank == range[i].rank) { /* two rings of one rank: from the first one's to the last one's */
+			if (range[k].rank ==
+			    range[i].rank) { /* two rings of one rank: from the begin on the first to the end on the last */
 				range[i].from = range[k].from < range[i].from ? range[k].from : range[i].from;
 				range[i].passed = range[k].to > range[i].to ? range[k].passed : range[i].passed;
 				range[i].to = range[k].to > range[i].to ? range[k].to : range[i].to;
 			}
-	if (all.from > all.to) { /* its rows are another window's by now */
+	if (all.from > all.to) { /* its rows were reused for another window */
 		free(range);
 		return NULL;
 	}

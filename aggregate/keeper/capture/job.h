@@ -1,5 +1,5 @@
-/* A job as its keeper has it, and what of it is one window's. In: rings, samples of processes, the watched clock. Out: ticks of
- * each rank, and a session. Called by the keeper, by windows and requests, and by the pod. */
+/* A job as its keeper has it, and the part of it that is one window's. In: rings, samples of processes, the watched clock. Out:
+ * ticks of each rank, and a session. Called by the keeper, by windows and requests, and by the pod. */
 #pragma once
 
 #include "aggregate/keeper/host/sample.h"
@@ -20,15 +20,15 @@ struct pp_windows_job { /* what the keeper has; borrowed */
 
 enum { PP_TICKS_PASSED = 2 };
 
-/* 0: no window on this ring; else its ticks, INT64_MIN and INT64_MAX where an end is open, and PP_TICKS_PASSED where the rank
- * itself has said that it is past the end, else 1. */
+/* 0: no window on this ring; else its ticks, INT64_MIN and INT64_MAX where an end is open: PP_TICKS_PASSED where the rank has
+ * reported that it is past the end, else 1. */
 typedef int pp_window_ticks(const struct pp_ring_header *header, const void *context, int64_t *ret_from, int64_t *ret_to);
 
-/* What of each rank is the window's; ranks that it did not begin on have what they did meanwhile. To be freed; NULL: no memory, or
- * it began on no rank. */
+/* The window's ticks of each rank; a rank on which it did not begin gets the range of the others. To be freed; NULL: no memory,
+ * or it began on no rank. */
 struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context);
 
-/* A window's edge, before the fork: the wall clock is read. */
+/* At a window's edge, before the fork: reads the wall clock. */
 void pp_writing_edge(const struct pp_windows_job *job);
-/* pp_close_session() with all that the job has; `given` says options, message and ranges. */
+/* pp_close_session() with all that the job has; `given` holds options, message and ranges. */
 int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given, struct pp_err *err);

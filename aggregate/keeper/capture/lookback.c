@@ -1,4 +1,4 @@
-/* What is held, and what makes it a session; see back.h. */
+/* Evicts old records with --keep, and requests a capture of slow steps with --trigger; see lookback.h. */
 #include "aggregate/keeper/capture/lookback.h"
 
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static void ask(struct pp_lookback *b, struct pp_requests *r, const struct pp_re
 		r->span = *span;
 }
 
-/* What another host's keeper saw of its ranks. */
+/* Handles a slow step that another host's keeper reported. */
 static void hear(struct pp_lookback *b, struct pp_requests *r)
 {
 	struct pp_request_span span;
@@ -92,7 +92,7 @@ void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct 
 		pp_slow_line(&span, line, sizeof(line));
 		if (!follows)
 			ask(b, r, &span);
-		else if (pp_pod_ask(job->pod, 0, line)) /* the leader is not reached */
+		else if (pp_pod_ask(job->pod, 0, line)) /* the leader cannot be reached */
 			b->slow.counted++;
 	}
 	if (!follows && r->slow[0])
@@ -114,7 +114,7 @@ void pp_lookback_sweep(const struct pp_windows *w, const struct pp_requests *r, 
 		        begun = pp_windows_begun(w, h);
 
 		to = begun <= to ? begun - 1 : to;
-		/* What a rank does before its first step is the first window's. */
+		/* What a rank does before its first step belongs to the first window. */
 		if (from <= to && pp_ring_step_marks(h))
 			pp_rings_drop_between(rings, i, from, to);
 	}

@@ -1,4 +1,4 @@
-/* Captures on request, one after the other: whose turn it is, what it came to. See request.h. Called by keeper.c. */
+/* Serves capture requests one after another: which is next, what it resulted in. See request.h. Called by keeper.c. */
 #include "aggregate/keeper/capture/request.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ void pp_requests_fail(struct pp_requests *r, struct pp_control *control, const c
 	end_request(r);
 }
 
-/* What of the time asked for is not held. */
+/* Says which part of the requested time is not held any more. */
 static const char *held_text(const struct pp_requests *r, char *text, size_t size)
 {
 	text[0] = '\0';
@@ -96,7 +96,7 @@ void pp_requests_write(struct pp_requests *r, const struct pp_windows_job *job, 
 	pp_client_say(r->active, "wait for the files\n");
 }
 
-/* Ranks whose events are wanted must be ranks of the job. */
+/* Ranks whose events are requested must be ranks of the job. */
 static int lacks_ranks(const struct pp_requests *r, const struct pp_windows_job *job)
 {
 	struct pp_rank_list list = {0};
@@ -146,12 +146,12 @@ static void answer(struct pp_requests *r)
 			pp_own_done(r, a);
 		end_request(r);
 	}
-	r->turn = PP_TURN_WRITING; /* until the child has made its page */
+	r->turn = PP_TURN_WRITING; /* until the child has made its report */
 	if (pp_forked_writer_reaped(&r->writer))
 		r->turn = PP_TURN_IDLE;
 }
 
-/* Steps since the last turn; numbers that jump further than any job walks are no pace. */
+/* Steps since the last turn. Larger jumps of the number are not a pace. */
 static int64_t pace_of(const struct pp_requests *r, int64_t step)
 {
 	uint64_t moved = (uint64_t)step - (uint64_t)r->seen_step;
@@ -202,7 +202,7 @@ void pp_requests_end(struct pp_requests *r)
 	r->acked = NULL;
 }
 
-/* Until the child has written: other hosts bring their shares meanwhile. */
+/* Runs until the child has written: other hosts send their shares meanwhile. */
 static void write_out(struct pp_requests *r)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
@@ -225,7 +225,7 @@ void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, 
 		snprintf(path, sizeof(path), "%s/socket", spool);
 		unlink(path);
 	}
-	/* What has begun is written: the ranks' last words came before their end. */
+	/* Requests that have begun are written: the ranks reported before they ended. */
 	if (r->turn == PP_TURN_ASKED) {
 		pp_requests_write_steps(r, job);
 	} else if (r->turn == PP_TURN_TIMED || r->turn == PP_TURN_OPEN) {
@@ -233,7 +233,7 @@ void pp_requests_close(struct pp_requests *r, const struct pp_windows_job *job, 
 		pp_requests_write_time(r, job);
 	}
 	write_out(r);
-	/* What the keeper asked for itself is in the past. */
+	/* The keeper's own requests are about the past. */
 	for (int i = PP_REQUEST_CLIENTS; i < PP_REQUEST_SLOTS && !r->active; i++) {
 		if (r->client[i].state != PP_CLIENT_QUEUED || r->client[i].request.kind != PP_CAPTURE_REQUEST_SPAN)
 			continue;

@@ -1,4 +1,4 @@
-/* Clients of the socket, of request files and of other hosts: what goes back to them; see request_client.h. */
+/* Answers clients of the socket, of request files and of other hosts; see request_client.h. */
 #include "aggregate/keeper/capture/request_client.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "core/base/now.h"
 #include "core/base/plain.h"
 
-enum { SAY_MS = 1000 }; /* between two lines on how far the job is, in a file */
+enum { SAY_MS = 1000 }; /* between two lines of progress in a file */
 
 static void say_in_file(struct pp_client *c, const char *text)
 {
@@ -56,12 +56,12 @@ void pp_client_say(struct pp_client *c, const char *fmt, ...)
 
 void pp_client_put(struct pp_client *c, char *text)
 {
-	pp_plain(text, "\n"); /* it ends on a terminal */
+	pp_plain(text, "\n"); /* the client prints it on a terminal */
 	if (c->elsewhere)
 		pp_requests_say_elsewhere(c, text, 0);
 	else if (c->file[0])
 		say_in_file(c, text);
-	/* A client that does not read loses what it was told; the keeper waits for nobody. */
+	/* A client that does not read loses lines; the keeper does not wait for it. */
 	else if (c->fd >= 0 && send(c->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return;
 }

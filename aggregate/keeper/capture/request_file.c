@@ -21,11 +21,11 @@
 
 enum {
 	LOOK_MS = 1000,
-	ALONE_MS = 5000,  /* without rank 0 here: this keeper leads whom it has */
+	ALONE_MS = 5000,  /* without rank 0 here: this keeper leads the ranks that it has */
 	AGAIN_MS = 30000, /* after a directory could not be made */
 	FETCH_MS = 2000,  /* for answers to be fetched at the end */
 	MOST = 64,        /* names at a look */
-	NAME = 16,        /* of a request: so many of 0-9a-f */
+	NAME = 16,        /* of a request: number of characters 0-9a-f */
 };
 
 void pp_request_files_init(struct pp_request_files *f)
@@ -38,7 +38,7 @@ static int64_t ns_of(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-/* 0, or why it is not to be trusted. */
+/* NULL, or why the file is not trusted. */
 static const char *not_ours(const struct stat *st)
 {
 	if (!S_ISDIR(st->st_mode))
@@ -57,7 +57,7 @@ static int make_one(const char *path)
 	return lstat(path, &st) ? -errno : not_ours(&st) ? -EPERM : 0;
 }
 
-/* The first lines of the keeper's file. */
+/* The first lines of the file "keeper". */
 static void where_of(char *text, size_t size)
 {
 	char host[72] = "", boot[48] = "";
@@ -68,7 +68,7 @@ static void where_of(char *text, size_t size)
 	snprintf(text, size, "HOST=%s\nBOOT=%s\nSPACE=%" PRIu32 "\n", host, boot, pp_proc_pid_space());
 }
 
-/* Removes all in a directory but answers, returns how many of those there are; `all`: these too. */
+/* Removes all files of a directory except answers, returns how many answers there are; `all`: those too. */
 static int clear(int directory, int all)
 {
 	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), answers = 0;
@@ -93,7 +93,7 @@ static int clear(int directory, int all)
 	return answers;
 }
 
-/* Its keeper counted pids as this one does, and there is none of its number any more. */
+/* Did a keeper of the same PID namespace leave this directory, and has its process ended? */
 static int is_left(int directory)
 {
 	int fd = openat(directory, PP_REQUESTS_KEEPER, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), pid = 0;
@@ -111,7 +111,7 @@ static int is_left(int directory)
 	       ((kill(pid, 0) && errno == ESRCH) || pp_proc_is_zombie(pid));
 }
 
-/* What keepers that were killed left, where their pids are known; `parent` is owner-only. */
+/* Removes what killed keepers left, where their pids can be checked; `parent` is owner-only. */
 static void sweep(const char *parent)
 {
 	DIR *d = opendir(parent);
@@ -132,7 +132,7 @@ static void sweep(const char *parent)
 		closedir(d);
 }
 
-/* What tells the CLI which keeper this is. Its time is the directory's. */
+/* Writes the file from which the CLI knows which keeper this is. Its time is the directory's. */
 static int write_keeper(struct pp_request_files *f, const char *spool, const char *job)
 {
 	int fd = openat(f->fd, PP_REQUESTS_KEEPER ".part", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -144,7 +144,7 @@ static int write_keeper(struct pp_request_files *f, const char *spool, const cha
 		return -errno;
 	where_of(where, sizeof(where));
 	n = snprintf(text, sizeof(text), "%sPID=%d\nSPOOL=%s\nJOB=%.200s\n", where, (int)getpid(), spool, job);
-	errno = ENOSPC; /* where a part of it was written */
+	errno = ENOSPC; /* a short write */
 	if (write(fd, text, (size_t)n) != n || fstat(fd, &st) ||
 	    renameat(f->fd, PP_REQUESTS_KEEPER ".part", f->fd, PP_REQUESTS_KEEPER))
 		rc = -errno;
@@ -220,7 +220,7 @@ static int was_seen(const struct pp_request_files *f, const char *name)
 	return 0;
 }
 
-/* The line of a request file; NULL where it can be trusted, else why not. */
+/* Reads the line of a request file. NULL, or why the file is not trusted. */
 static const char *read_request(const struct pp_request_files *f, const char *file, char *line, size_t size)
 {
 	int fd = openat(f->fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -261,7 +261,7 @@ static void take(struct pp_requests *r, const char *name, const char *file)
 	for (int i = 0; i < PP_REQUEST_CLIENTS && !c; i++)
 		if (r->client[i].state == PP_CLIENT_FREE)
 			c = &r->client[i];
-	if (!c) /* it waits in the directory */
+	if (!c) /* no free slot: the file waits in the directory */
 		return;
 	f->seen[f->seens++ % PP_REQUEST_NAMES] = pp_hash_text(name);
 	why = read_request(f, file, line, sizeof(line));
@@ -312,7 +312,7 @@ static void scan(struct pp_requests *r)
 	r->files.again |= looked == MOST;
 }
 
-/* Who asked took it back; who waits sees that the keeper lives by the answer's time. */
+/* Finds clients that removed their request, and touches the answers of the others as a sign of life. */
 static void look_at_clients(struct pp_requests *r)
 {
 	for (int i = 0; i < PP_REQUEST_CLIENTS; i++) {
@@ -340,7 +340,7 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 		return;
 	f->looked_ms = now_ms;
 	look_at_clients(r);
-	/* By name: other hosts' changes are seen by who opens a directory, not by who holds it open. */
+	/* Opened by name each time: a network file system shows other hosts' changes to a new open(), not to an open descriptor. */
 	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -369,7 +369,7 @@ void pp_request_files_release(struct pp_request_files *f)
 	slash = strrchr(f->path, '/');
 	if (slash) {
 		*slash = '\0';
-		rmdir(f->path); /* where no other job has one in it */
+		rmdir(f->path); /* fails where another job has a directory in it */
 	}
 	close(f->fd);
 	f->fd = -1;

@@ -1,4 +1,4 @@
-/* Signals that ask for a capture, and what became of the keeper's own requests; see request_own.h. */
+/* Requests captures on signals to ranks, and reports the keeper's own requests; see request_own.h. */
 #include "aggregate/keeper/capture/request_own.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job)
 		request.kind = PP_CAPTURE_REQUEST_STEPS;
 		request.amount = SIGNAL_STEPS;
 	}
-	/* A signal to all ranks is one request; so are those that come while one is served. */
+	/* A signal to all ranks is one request, and so are signals that arrive while one is served. */
 	if (pp_own_ask(r, &request))
 		pp_keeper_log("signal: one capture by it goes on already");
 	else

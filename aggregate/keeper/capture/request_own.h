@@ -1,15 +1,15 @@
-/* What the keeper asks for itself: captures by a signal to a rank. In: headers of rings. Out: requests, and a line about them at
- * the end of the job. Called by request.c and lookback.c. */
+/* The keeper's own requests: captures by a signal to a rank. In: headers of rings. Out: requests, and a line about them at the
+ * end of the job. Called by request.c and lookback.c. */
 #pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
 
-/* The keeper itself asks. 0, or -EBUSY: it has asked already and that waits. */
+/* Queues a request of the keeper. 0, or -EBUSY: another one of the same kind is queued. */
 int pp_own_ask(struct pp_requests *r, const struct pp_capture_request *request);
-/* One turn: has a rank got the signal since the last one? */
+/* One turn: has a rank received the signal since the last one? */
 void pp_own_look(struct pp_requests *r, const struct pp_windows_job *job);
-/* One of them has its answer. */
+/* Notes the result of one of them. */
 void pp_own_done(struct pp_requests *r, const struct pp_forked_answer *a);
 void pp_own_failed(struct pp_requests *r, const char *why);
-/* Lines for rank 0, a line break in front of each; "" where nothing was asked for. */
+/* Lines for rank 0, each after a line break; "" where nothing was requested. */
 void pp_own_message(const struct pp_requests *r, const char *logdir, char *text, size_t size);

@@ -1,5 +1,5 @@
-/* Clients of `podprof capture` that ask a keeper which does not lead: it passes their lines on, the leader serves them.
- * See request.h and pod.h. Called by request.c and request_socket.c. */
+/* Clients of `podprof capture` at a keeper that does not lead: it passes their lines on, and the leader serves them. See
+ * request.h and pod.h. Called by request.c and request_socket.c. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ void pp_requests_pass_on(struct pp_requests *r, struct pp_client *c, const char 
 	pp_client_leave(c);
 }
 
-/* FOLLOWER. What the leader says goes to the client as it is. */
+/* FOLLOWER. Passes the leader's line on to the client unchanged. */
 static void relay(struct pp_requests *r, const struct pp_pod_client_line *line)
 {
 	for (int i = 0; i < PP_REQUEST_SLOTS; i++) {

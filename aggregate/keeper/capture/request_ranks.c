@@ -13,7 +13,6 @@ int pp_requests_counts(struct pp_spool_view *v, size_t ring)
 	return pp_ring_step_marks(pp_rings_header(v->rings, ring)) && !pp_ranks_has_ended(v, ring);
 }
 
-/* The highest step of all ranks; INT64_MIN: none marks any. */
 int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v)
 {
 	size_t elsewhere = 0;
@@ -34,7 +33,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 	atomic_store_explicit(&control->request_kind, (uint32_t)kind, memory_order_relaxed);
 	atomic_store_explicit(&control->request_first, first, memory_order_relaxed);
 	atomic_store_explicit(&control->request_last, last, memory_order_relaxed);
-	/* Release: kind and numbers are there when the bell is seen. */
+	/* Release: a rank that sees the new bell sees kind and numbers too. */
 	atomic_store_explicit(&control->bell, ++r->number, memory_order_release);
 	pp_pod_send_request(r->pod, r->number, kind, first, last);
 	if (kind == PP_ASK_NOTHING)
@@ -47,7 +46,7 @@ void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp
 	r->ackeds = 0;
 }
 
-/* What this rank made of the request; NONE: it has not looked yet. */
+/* What this rank answered; NONE: nothing yet. */
 enum pp_request_state pp_requests_rank_state(const struct pp_requests *r, const struct pp_ring_header *h)
 {
 	uint64_t state = pp_ring_request(h);
@@ -88,7 +87,7 @@ static int64_t tick_of(pp_tick tick)
 	return tick && tick < (pp_tick)INT64_MAX ? (int64_t)tick : PP_WINDOW_NEVER;
 }
 
-/* Nobody was metadata: it is cut out of what ranks record anyway, from when they were there. */
+/* No rank was asked: the window is cut out of what the rank records anyway, from its start on. */
 static void row_of_time(const struct pp_requests *r, const struct pp_ring_header *h, struct pp_window_rank *row)
 {
 	int64_t from = pp_timestamp_pair_tick(&r->from, h), to = pp_timestamp_pair_tick(&r->to, h), came = tick_of(h->open_tick);

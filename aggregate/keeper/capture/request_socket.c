@@ -1,4 +1,5 @@
-/* The socket of requests: who may ask, what they say. Called by request.c and `podprof capture`. */
+/* The socket for capture requests: accepts clients of the same user and reads their lines. Called by request.c and `podprof
+ * capture`. */
 #include "aggregate/keeper/capture/request_socket.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 
-enum { QUIET_MS = 2000 }; /* a client that says nothing */
+enum { QUIET_MS = 2000 }; /* a client that sends nothing */
 
 int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd)
 {
@@ -28,14 +29,15 @@ int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int 
 	return 0;
 }
 
-/* The socket has its name once it listens: until then who connects would be refused, as by a dead keeper's. 0, or -1 and errno. */
+/* The socket gets its name once it listens: a client that connected earlier would be refused, as by a dead keeper. 0, or -1 and
+ * errno. */
 static int listen_at(int fd, const struct sockaddr_un *address)
 {
 	struct sockaddr_un part = *address;
 	size_t n = strlen(part.sun_path);
 
 	snprintf(part.sun_path + n, sizeof(part.sun_path) - n, ".part");
-	unlink(part.sun_path); /* of a keeper that died: the lock of the spool is ours */
+	unlink(part.sun_path); /* left by a dead keeper: this one holds the spool's lock */
 	if (bind(fd, (struct sockaddr *)&part, sizeof(part)) || listen(fd, PP_REQUEST_CLIENTS))
 		return -1;
 	return rename(part.sun_path, address->sun_path);
@@ -111,7 +113,8 @@ void pp_requests_listen(struct pp_requests *r, int64_t now_ms)
 {
 	int fd;
 
-	/* As many at a turn as can be served: whoever floods the socket waits in its backlog, not the job in its rings. */
+	/* Accepts per turn as many clients as can be served: a flood waits in the backlog and does not delay the draining of the
+	 * rings. */
 	for (int i = 0; r->listen_fd >= 0 && i < PP_REQUEST_CLIENTS; i++) {
 		/* cppcheck-suppress nullPointer ; accept4() takes NULL where nobody wants the address */
 		fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -3,11 +3,11 @@
 
 #include "aggregate/keeper/capture/request_state.h"
 
-/* -errno with the sentence: captures cannot be asked for by the socket, all else goes on. */
+/* -errno with the message: no capture can be requested by the socket, all else works. */
 int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *err);
-/* Take connections and what they say; never blocks. */
+/* Accepts clients and reads their lines; never blocks. */
 void pp_requests_listen(struct pp_requests *r, int64_t now_ms);
 
-/* For both ends: the socket's address, which may be longer than such addresses can be: `ret_fd` is to be closed after its use. */
+/* For both ends: the socket's address. A path longer than sun_path goes through `ret_fd`, which is to be closed after use. */
 struct sockaddr_un;
 int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd);

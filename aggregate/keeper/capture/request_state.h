@@ -1,4 +1,4 @@
-/* What the keeper knows of capture requests: the base of the request*.c files, and for who looks at a request that is served. */
+/* The state of capture requests: shared by the request*.c files, and read by callers that look at a request in progress. */
 #pragma once
 
 #include "aggregate/keeper/capture/capture_request.h"
@@ -9,13 +9,13 @@
 enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
 
 struct pp_request_files {
-	int fd;          /* of the directory; -1: there is none (yet) */
-	char path[4352]; /* of it */
+	int fd; /* the directory; -1: none (yet) */
+	char path[4352];
 	int64_t tried_ms, looked_ms, begun_ms;
 	int64_t made_ns;                 /* when the directory was made, by the clock of its file system */
 	int64_t changed_ns;              /* of the directory, as last looked at */
-	int again;                       /* it may have changed since within one tick of that clock */
-	uint64_t seen[PP_REQUEST_NAMES]; /* names that were answered */
+	int again;                       /* it may have changed again within one tick of that clock */
+	uint64_t seen[PP_REQUEST_NAMES]; /* hashes of names that were answered */
 	uint32_t seens;
 };
 
@@ -26,8 +26,8 @@ enum pp_client_state {
 	PP_CLIENT_READING,
 	PP_CLIENT_QUEUED,
 	PP_CLIENT_ACTIVE,
-	PP_CLIENT_LOOKS,     /* waits for the list of ranks, beside what the others wait for */
-	PP_CLIENT_PASSED_ON, /* the keeper of rank 0's host serves it */
+	PP_CLIENT_LOOKS,     /* waits for the list of ranks, independent of the queue */
+	PP_CLIENT_PASSED_ON, /* the leader serves it */
 };
 
 struct pp_client {
@@ -40,9 +40,9 @@ struct pp_client {
 	int64_t since_ms;                /* READING */
 	char file[PP_REQUEST_FILE_NAME]; /* its request file; "" none */
 	int directory;                   /* of the file */
-	int gone;                        /* the request file was taken away */
+	int gone;                        /* the client has removed its request file */
 	int64_t said_ms;
-	int elsewhere; /* 1: it asked the keeper of another host, `peer`, where it is `number` */
+	int elsewhere; /* 1: a client of another host: `peer`, where it has the number `number` */
 	int peer;
 	uint32_t number;
 	struct pp_pod *pod;
@@ -50,19 +50,19 @@ struct pp_client {
 
 enum pp_request_turn {
 	PP_TURN_IDLE,
-	PP_TURN_ASKED, /* ranks were metadata steps, or to agree on some */
-	PP_TURN_OPEN,  /* ranks were metadata to record now: until all that live do */
-	PP_TURN_TIMED, /* until its time is over */
+	PP_TURN_ASKED, /* ranks were sent steps, or asked to agree on some */
+	PP_TURN_OPEN,  /* ranks were asked to record now: until all live ones do */
+	PP_TURN_TIMED, /* until the time has passed */
 	PP_TURN_WRITING,
 };
 
-struct pp_request_span {     /* of PP_CAPTURE_REQUEST_SPAN; what is to be kept */
+struct pp_request_span {     /* of PP_CAPTURE_REQUEST_SPAN: the range to keep */
 	int64_t first, last; /* steps */
 	struct pp_timestamp_pair from, to;
 	char what[144];
 };
 
-struct pp_requests_own { /* what the keeper asked for itself: by a signal or a slow step */
+struct pp_requests_own { /* the keeper's own requests: by a signal or a slow step */
 	int captured, failed;
 	char first[64], last[64]; /* sessions */
 	char what[144], why[200];
@@ -82,35 +82,35 @@ struct pp_requests {
 	uint64_t orders;
 	struct pp_client *active;
 	enum pp_request_turn turn;
-	int held;              /* the job's own window is open: the others wait */
-	int always;            /* the job records all the time: nobody need be metadata for a window by time */
-	uint32_t number;       /* of the last one that ranks were metadata */
-	enum pp_ask_kind kind; /* of it */
+	int held;        /* the window of the options is open: requests wait */
+	int always;      /* the job records all the time: a window by time needs no request to ranks */
+	uint32_t number; /* of the last request sent to ranks */
+	enum pp_ask_kind kind;
 	int64_t first, last, margin;
 	int tries;
-	int64_t seen_step, reported_step;  /* the highest step of all ranks, when it was last looked at; said to the client */
-	int64_t begun_step;                /* it was so when ranks were metadata */
-	int64_t moved_ms;                  /* when it rose */
-	int64_t requested_ms;              /* when ranks were metadata */
+	int64_t seen_step, reported_step; /* the highest step of all ranks: at the last turn; as last reported to the client */
+	int64_t begun_step;               /* the highest step when the request was sent */
+	int64_t moved_ms;                 /* when seen_step rose last */
+	int64_t requested_ms;
 	int no_agreement;                  /* ranks did not agree in time: steps are fixed by the keeper */
 	struct pp_timestamp_pair origin;   /* when the keeper began */
-	struct pp_timestamp_pair asked;    /* when ranks were metadata, or its turn came */
+	struct pp_timestamp_pair asked;    /* when the request was sent, or its turn came */
 	struct pp_timestamp_pair taken;    /* when its turn came */
 	struct pp_timestamp_pair from, to; /* of a window by time */
-	int64_t held_ns;                   /* no more of it is held; 0: all is */
-	int evicted;                       /* because what was before had to go, not because the job is no older */
+	int64_t held_ns;                   /* how much of the window is held; 0: all of it */
+	int evicted;                       /* 1: older records were evicted; 0: the job is no older */
 	struct pp_request_span span;
-	char slow[256];     /* LEADER: the word of another keeper of a slow step there, to be looked at; "" none */
-	uint64_t slow_more; /* that came meanwhile */
-	int64_t *acked;     /* [ackeds] by ring: tick when it was seen to have taken the request */
+	char slow[256];     /* LEADER: the line of another keeper about a slow step there, to be looked at; "" none */
+	uint64_t slow_more; /* such lines that arrived meanwhile */
+	int64_t *acked;     /* [ackeds] by ring: tick when the rank was seen to have received the request */
 	size_t ackeds;
 	char spool[512];
-	struct pp_live *live; /* while anybody waits for a list */
+	struct pp_live *live; /* while a client waits for a list */
 	int64_t live_ms;
-	struct pp_requests_seen *seen; /* [seens] ranks of other hosts when that began */
+	struct pp_requests_seen *seen; /* [seens] ranks of other hosts when the list began */
 	size_t seens;
 	struct pp_request_files files;
 	uint64_t signals;                                         /* of all ranks, so far */
-	struct pp_requests_own own[PP_BY_API - PP_BY_SIGNAL + 1]; /* by who asked */
+	struct pp_requests_own own[PP_BY_API - PP_BY_SIGNAL + 1]; /* by source of the request */
 	struct pp_forked_writer writer;
 };

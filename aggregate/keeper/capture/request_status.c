@@ -1,4 +1,4 @@
-/* Looks at the ranks for a second, then says what they do; see request_status.h. */
+/* Watches the ranks for a second, then lists what they do; see request_status.h. */
 #include "aggregate/keeper/capture/request_status.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static int anybody(const struct pp_requests *r)
 	return 0;
 }
 
-/* A rank of another host: what its keeper said when the second began, and now. */
+/* A rank of another host: what its keeper reported when the second began, and now. */
 static void from_elsewhere(const struct pp_pod_rank *p, const struct pp_requests_seen *seen, size_t seens, int32_t size,
                            struct pp_live_rank *r)
 {
@@ -71,7 +71,7 @@ static void see_elsewhere(struct pp_requests *r)
 		r->seen[i] = (struct pp_requests_seen){.rank = rank[i].rank, .step = rank[i].step};
 }
 
-/* With those of other hosts, in one order. */
+/* Adds the ranks of other hosts and sorts the list. */
 static long add_elsewhere(struct pp_requests *r, struct pp_live_rank **list, long count)
 {
 	size_t ranks = 0;
@@ -87,7 +87,7 @@ static long add_elsewhere(struct pp_requests *r, struct pp_live_rank **list, lon
 	return count + (long)ranks;
 }
 
-/* At once: many small pieces fill a socket long before their bytes do. NULL: no memory. */
+/* One text: many small sends fill a socket long before their bytes do. NULL: no memory. */
 static char *text_of(const struct pp_live_rank *list, long count)
 {
 	size_t room = 16 + (size_t)(count > 0 ? count : 0) * LINE, n = 0;

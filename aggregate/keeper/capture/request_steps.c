@@ -1,4 +1,5 @@
-/* Steps to come: agreed on, waited for, tried again where a rank was past the first one. See request.h; called by request.c. */
+/* Captures of steps to come: agrees on them, waits for them, retries where a rank was past the first one. See request.h; called
+ * by request.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "core/base/now.h"
 
 enum {
-	MARGIN = 3, /* steps: what a rank may go on between its number being read and the keeper's state being seen, at least */
+	MARGIN = 3, /* steps: how far a rank may run between the reading of its number and its receipt of the request, at least */
 	TRIES = 5,
 	STILL_MS = 60000, /* no rank begins a step */
 	AGREE_MS = 10000, /* without agreement, while steps go on */
@@ -18,7 +19,7 @@ enum {
 
 static void ask(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step, int64_t pace);
 
-/* Every rank that lives takes part in the agreement through MPI. */
+/* Can all live ranks take part in the agreement through MPI? */
 static int can_agree(const struct pp_requests *r, struct pp_spool_view *v)
 {
 	int ranks = 0;
@@ -33,7 +34,7 @@ static int can_agree(const struct pp_requests *r, struct pp_spool_view *v)
 	return ranks > 0 && pp_rings_header(v->rings, 0)->size > 1;
 }
 
-/* The collective takes some steps to come back from all ranks: two, and two for each doubling of them. */
+/* The collective completes on all ranks after some steps: two, and two more per doubling of the ranks. */
 static int64_t agree_margin(const struct pp_spool_view *v)
 {
 	int64_t margin = 2;
@@ -54,7 +55,7 @@ static void say_when(struct pp_requests *r, int64_t step)
 		              r->last - 1, step);
 }
 
-/* `pace`: steps since the last turn, which was some 20 ms ago. */
+/* `pace`: steps since the last turn, some 20 ms ago. */
 static void ask(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int64_t step, int64_t pace)
 {
 	int agree = can_agree(r, job->view);
@@ -114,7 +115,7 @@ void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job 
 	struct pp_close_range *range;
 	struct pp_window_told metadata;
 
-	/* After the ranks' words: what they recorded before them is there now. */
+	/* After the ranks' answers are read: all that they recorded before is in the rings now. */
 	pp_rings_drain_all(job->view->rings);
 	range = pp_writing_ranges(job->view->rings, ticks_of, r);
 	if (!range) {
@@ -126,7 +127,7 @@ void pp_requests_write_steps(struct pp_requests *r, const struct pp_windows_job 
 	                  &(struct pp_pod_window){.cut = PP_POD_REQUEST, .number = r->number, .first = r->first, .last = r->last});
 }
 
-/* The same of the ranks of other hosts: 1 where one was late or has no agreement, else `passed` is 0 where one goes on. */
+/* The ranks of other hosts: 1 where one was late or has no agreement, else `passed` is 0 where one has not passed it. */
 static int rank_late(const struct pp_requests *r, int *passed, int *ret_late)
 {
 	size_t ranks = 0;
@@ -144,7 +145,7 @@ static int rank_late(const struct pp_requests *r, int *passed, int *ret_late)
 	return 0;
 }
 
-/* All that count have passed it: 1. One was late: -1. There is no agreement: -2. */
+/* 1: all ranks that count have passed the steps. -1: one was late. -2: there is no agreement. */
 static int look(struct pp_requests *r, struct pp_spool_view *v)
 {
 	int passed = 1, seen = 0, late = 0;
@@ -171,7 +172,7 @@ static int look(struct pp_requests *r, struct pp_spool_view *v)
 	return passed && seen;
 }
 
-/* Some rank does not come to where the agreement goes on (it calls no MPI, say), while others do their steps. */
+/* A rank does not reach the point where the agreement continues (it calls no MPI, for example), while others run on. */
 static int agreement_hangs(const struct pp_requests *r, int64_t step)
 {
 	return r->kind == PP_ASK_AGREE && r->first == INT64_MIN && pp_now_ms() - r->requested_ms > AGREE_MS &&

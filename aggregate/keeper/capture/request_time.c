@@ -1,4 +1,4 @@
-/* Windows by time: cut out of what ranks record anyway, or recorded from now on. See request.h; called by request.c. */
+/* Captures by time: cut out of what ranks record anyway, or recorded from now on. See request.h; called by request.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t
 	return 1;
 }
 
-/* How much of the window is held of the rank that has least; 0: all of it. */
+/* How much of the window is held for the rank that has least; 0: all of it. */
 static int64_t held(const struct pp_requests *r, const struct pp_rings *rings, int *ret_evicted)
 {
 	int64_t least = INT64_MAX;
@@ -129,7 +129,7 @@ void pp_requests_begin_time(struct pp_requests *r, const struct pp_windows_job *
 	pp_client_say(r->active, "wait for all ranks to record\n");
 }
 
-/* All that live record: the time begins. */
+/* Waits until all live ranks record; then the time begins. */
 static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control)
 {
 	int64_t waited = pp_now_ms() - r->requested_ms;
@@ -164,7 +164,7 @@ void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *j
 	int metadata = r->kind == PP_ASK_NOW;
 
 	if (r->active->request.kind != PP_CAPTURE_REQUEST_DURATION) {
-		if (!busy) /* what it asks for was held until then */
+		if (!busy) /* what it requests was held until then */
 			pp_requests_write_time(r, job);
 		return;
 	}
@@ -176,7 +176,7 @@ void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *j
 		say_when(r);
 		return;
 	}
-	if (busy) /* ranks that were metadata to record go on meanwhile; the window ends where it was to end */
+	if (busy) /* ranks that were asked to record continue meanwhile; the window ends as planned */
 		return;
 	r->to = pp_timestamp_pair_now();
 	if (r->to.raw_ns > ends_ns(r))

@@ -1,4 +1,4 @@
-/* Slow steps; see slow.h. */
+/* Finds slow steps; see slow.h. */
 #include "aggregate/keeper/capture/slow.h"
 
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 #include "core/base/units.h"
 
 enum {
-	APART_MS = 60000, /* two windows */
-	WAIT_MS = 5000,   /* for ranks that are not through it */
+	APART_MS = 60000, /* between two windows */
+	WAIT_MS = 5000,   /* for ranks that have not ended the step */
 	SLACK_NS = 10000, /* ticks become ns and ticks again */
-	APART_STEPS = 2,  /* a slow step makes the next one slow on ranks that wait */
+	APART_STEPS = 2,  /* a slow step makes its neighbours slow on ranks that wait */
 };
 
-#define SPAN_NS 3600000000000 /* of another keeper: nobody holds more */
+#define SPAN_NS 3600000000000 /* in another keeper's line: no keeper holds more */
 
 static int compare(const void *a, const void *b)
 {
@@ -27,7 +27,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 0: it has not done enough steps to tell. */
+/* The rank's median step; 0: it has not ended enough steps. */
 static int64_t usual(const struct pp_slow_rank *r)
 {
 	size_t n = r->steps < PP_SLOW_STEPS ? (size_t)r->steps : PP_SLOW_STEPS;
@@ -97,7 +97,7 @@ static void look(struct pp_slow *s, const struct pp_rings *rings, const struct p
 	}
 }
 
-/* Every rank that goes on has ended step `number`. */
+/* Has every running rank ended step `number`? */
 static int all_through(struct pp_spool_view *v, int64_t number)
 {
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
@@ -110,7 +110,7 @@ static int all_through(struct pp_spool_view *v, int64_t number)
 	return 1;
 }
 
-/* From the first begin of the edge step in front to the last end of the one behind, as far as ranks have them. */
+/* Fixes the range: from the first begin of the step in front to the last end of the step behind, as far as ranks have them. */
 static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const struct pp_timestamp_pair *origin,
                    struct pp_request_span *span)
 {

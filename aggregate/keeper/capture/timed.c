@@ -16,8 +16,8 @@
 
 enum { SECOND = 1000000000 };
 
-#define LEAD_NS INT64_C(200000000)    /* ranks look at MPI calls and step marks: they are metadata so long before */
-#define GATHER_NS INT64_C(5000000000) /* that the keepers of other hosts may take to be there */
+#define LEAD_NS INT64_C(200000000)    /* ranks look for requests at MPI calls and step marks: the request is sent so long before */
+#define GATHER_NS INT64_C(5000000000) /* the keepers of other hosts may take so long to join */
 
 static int64_t realtime_ns(void)
 {
@@ -103,7 +103,7 @@ static int64_t sum(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &both) ? INT64_MAX : both;
 }
 
-/* When the first rank came; 0: none has. */
+/* When the first rank started; 0: none has. */
 static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, const struct pp_timestamp_pair *now)
 {
 	int64_t first = 0;
@@ -118,7 +118,7 @@ static int64_t first_came(const struct pp_timed *t, const struct pp_rings *r, co
 	return first;
 }
 
-/* --at is a date: one that is set while it is waited for moves the window, and one that is set past it begins it. */
+/* --at is a date: a step of the wall clock moves the window while it is waited for, and a step past --at begins it. */
 static void follow_date(struct pp_timed *t, const struct pp_timestamp_pair *now)
 {
 	int64_t left;
@@ -143,7 +143,7 @@ static void fix_times(struct pp_timed *t, const struct pp_rings *r, const struct
 		t->to_raw = sum(t->from_raw, t->duration_ns);
 }
 
-struct cut { /* of the window on any ring */
+struct cut { /* of the window, for all rings */
 	const struct pp_timed *timed;
 	uint32_t number;
 };
@@ -194,7 +194,7 @@ static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_wind
 	free(range);
 }
 
-/* The job is over before its window is. Returns 1 where there is something to write. */
+/* The job ends before its window does. Returns 1 where there is something to write. */
 static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_timestamp_pair *now)
 {
 	int64_t left = t->from_raw - now->raw_ns;
@@ -211,7 +211,7 @@ static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_t
 	return 1;
 }
 
-/* Nobody was there while it lasted. */
+/* Was no rank there during the window? */
 static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_rings *r, const struct pp_timestamp_pair *now)
 {
 	int64_t came = first_came(t, r, now);
@@ -225,7 +225,7 @@ static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_
 
 static void set_from(struct pp_timed *t, const struct pp_timestamp_pair *now)
 {
-	if (t->delay_ns || t->at_ns) /* else all that was before belongs to it */
+	if (t->delay_ns || t->at_ns) /* else all that was recorded before belongs to it */
 		t->from = pp_timestamp_pair_before(now, &t->origin, now->raw_ns - t->from_raw);
 }
 

@@ -1,4 +1,4 @@
-/* Both clocks at once, and the rate of one by the other; see moment.h. */
+/* Reads both clocks at once, and the rate of one against the other; see timestamp_pair.h. */
 #include "aggregate/keeper/capture/timestamp_pair.h"
 
 enum { APART_NS = 10000000 };

@@ -1,5 +1,5 @@
-/* Points in time by both kinds of tick, and points before them. In: the clocks. Out: ticks as a ring counts them.
- * Called by request*.c, slow.c and keeper.c. */
+/* Timestamps in both kinds of tick, and timestamps before them. In: the clocks. Out: ticks as a ring counts them. Called by
+ * request*.c, slow.c and keeper.c. */
 #pragma once
 
 #include <stdint.h>
@@ -12,7 +12,8 @@ struct pp_timestamp_pair {
 };
 
 struct pp_timestamp_pair pp_timestamp_pair_now(void);
-/* `ns` before `now`. How fast the counter is says the way from `origin` to `now`: less than 10 ms apart, it is `origin`. */
+/* `ns` before `now`. The time from `origin` to `now` gives the counter's rate; where they are less than 10 ms apart it returns
+ * `origin`. */
 struct pp_timestamp_pair pp_timestamp_pair_before(const struct pp_timestamp_pair *now, const struct pp_timestamp_pair *origin,
                                                   int64_t ns);
 /* In ticks of this ring. */

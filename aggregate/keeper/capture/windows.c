@@ -1,4 +1,4 @@
-/* When a window of several is over, what of the rings it has, and the child that writes it. See windows.h. */
+/* Decides when a window is over, cuts it out of the rings and forks the child that writes it. See windows.h. */
 #include "aggregate/keeper/capture/windows.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 
 enum {
 	LIMIT_MS = 600000,
-	LATE_MS = 60000,     /* a rank that stands in the window while the others have passed it */
+	LATE_MS = 60000,     /* a rank that stays in the window while the others have passed it */
 	UNMARKED_MS = 5000,  /* a rank that marks no step, or opens no window, where others do */
-	UNSTEPPED_MS = 1000, /* a rank elsewhere that marks no step is taken to have passed what ranks here have */
+	UNSTEPPED_MS = 1000, /* a rank of another host that marks no step counts as past it after so long */
 };
 
 #define NO_WINDOW UINT64_MAX
@@ -65,7 +65,7 @@ int pp_windows_lack_ranks(const struct pp_windows_job *job)
 	return here && (int64_t)(here + others) < pp_rings_header(job->view->rings, 0)->size;
 }
 
-struct passing { /* windows that ranks have passed */
+struct passing { /* how far the ranks have passed the windows */
 	uint64_t least, most, unmarked;
 };
 
@@ -81,7 +81,7 @@ static void see_rank(struct passing *p, uint64_t n, int marks, int ended)
 		p->least = n;
 }
 
-/* How many windows are over on every rank that is waited for, of all hosts; NO_WINDOW: on all that there will be. */
+/* How many windows are over on every rank that is waited for, on all hosts; NO_WINDOW: all of them. */
 static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job *job)
 {
 	struct passing p = {.least = NO_WINDOW, .unmarked = NO_WINDOW};
@@ -122,7 +122,7 @@ static void add(char *to, size_t size, const char *text)
 		snprintf(to + n, size - n, ", others");
 }
 
-/* A window that nobody reached, by its name. */
+/* Notes a window that no rank reached. */
 static void miss_one(struct pp_windows *w, const char *label)
 {
 	w->totals.missed++;
@@ -188,7 +188,7 @@ static void take_answer(struct pp_windows *w)
 	pp_keeper_log("%s: session %s", w->label, m->session);
 }
 
-/* What a job does before its first step is the first window's, but where a capture that goes on has had ranks record too. */
+/* What a job does before its first step belongs to the first window, unless an open capture made ranks record too. */
 static int64_t begin_of(const struct pp_windows *w, const struct pp_window_row *row, uint64_t index)
 {
 	return (index || w->hold) && row->begin && row->begin < (pp_tick)INT64_MAX ? (int64_t)row->begin : INT64_MIN;
@@ -199,16 +199,16 @@ static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row
 	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 }
 
-/* Windows of the program: rows of their own. */
+/* Windows requested via API have rows of their own. */
 
 enum stand {
-	NEVER,  /* this rank has never asked for any */
-	BEHIND, /* it has not come to this one */
+	NEVER,  /* this rank has never requested any */
+	BEHIND, /* it has not reached this one */
 	ASKED,
 	BEGUN,
 	PASSED,
 	MISSED,
-	GONE, /* its row is another's by now */
+	GONE, /* its row was reused for a later one */
 };
 
 static const struct pp_api_window_row *api_row_of(const struct pp_ring_header *h, uint64_t place)
@@ -254,7 +254,7 @@ static int is_closed(const struct pp_windows *w, uint64_t place)
 	return place < w->api_next || (place - w->api_next < 64 && w->api_closed >> (place - w->api_next) & 1);
 }
 
-/* Rows are written while this reads them, and a program may be through all of them meanwhile. */
+/* A rank may overwrite the row while this reads it, and may even be through all rows meanwhile. */
 int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	uint64_t place = *(const uint64_t *)context;
@@ -266,7 +266,7 @@ int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, in
 		return 0;
 	begin = row->begin;
 	end = row->end;
-	atomic_thread_fence(memory_order_acquire); /* it is the same row still */
+	atomic_thread_fence(memory_order_acquire); /* orders the row's fields before the check that the row was not reused */
 	if (api_row_of(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
 		return 0;
 	*ret_from = (int64_t)begin;
@@ -293,7 +293,7 @@ int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header
 	return row && row->begin < (pp_tick)least ? (int64_t)row->begin : least;
 }
 
-/* The least tick on this ring that a window, begun and not closed, needs. */
+/* The least tick on this ring that an open window needs. */
 static int64_t needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
 	return !w->next && row_of(h, 0) ? INT64_MIN : pp_windows_begun(w, h);
@@ -304,8 +304,8 @@ static int64_t least_of(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The child has its copy: what no other window needs goes. end: of the window that was closed just now, on this ring; INT64_MAX: it
- * did not begin there, then the least of all counts. */
+/* Drops what no other window needs; the child has its copy. end: of the window just closed, on this ring; INT64_MAX: it did not
+ * begin there, then the least tick that any window needs counts. */
 static void drop(struct pp_windows *w, const struct pp_windows_job *job, int64_t (*end)(const struct pp_ring_header *, uint64_t),
                  uint64_t index)
 {
@@ -371,8 +371,8 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 	if (writing->range)
 		rc = pp_writing_start(&w->writer, job, writing);
 	else
-		w->totals.skipped++; /* its rows are another window's by now */
-	if (rc) {                    /* done here it would take the rings from the windows behind it */
+		w->totals.skipped++; /* its rows were reused for another window */
+	if (rc) {                    /* written in this process it would finish the rings that later windows need */
 		w->writer = (struct pp_forked_writer){.fd = -1};
 		w->writer.answer.code = pp_err_set(&w->writer.answer.err, rc, "no process to write it: %s", strerror(-rc));
 		take_answer(w);
@@ -405,7 +405,7 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 		drop(w, job, end_of_index, index);
 }
 
-/* A step of it was marked: more than the edge in front of it. */
+/* Was a step of the window marked, not only the step in front of it? */
 static int was_reached(const struct pp_windows *w, const struct pp_rings *r, uint64_t index)
 {
 	int64_t first = 0, last = 0;
@@ -417,7 +417,7 @@ static int was_reached(const struct pp_windows *w, const struct pp_rings *r, uin
 	return 0;
 }
 
-/* Windows of the program: when the n-th is over on all ranks it is a session, as one of --steps is. */
+/* Windows requested via API: when the n-th is over on all ranks it becomes a session, as one of --steps does. */
 
 static void set_closed(struct pp_windows *w, uint64_t place)
 {
@@ -428,8 +428,7 @@ static void set_closed(struct pp_windows *w, uint64_t place)
 	w->api_since_ms = w->api_step_ms = 0;
 }
 
-/* Of ranks elsewhere only their steps are known: those that are past the step that ranks here were in have passed the window
- * too. */
+/* Of ranks of other hosts only the steps are known: those past the step that ranks here were in have passed the window too. */
 static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
 {
 	size_t others;
@@ -446,9 +445,9 @@ static int others_follow(struct pp_windows *w, const struct pp_windows_job *job)
 	return 1;
 }
 
-struct seen { /* one window on all ranks */
+struct seen { /* the state of one window on all ranks */
 	int over, open, behind, never, begun, passed;
-	const struct pp_ring_header *of; /* one that has its row */
+	const struct pp_ring_header *of; /* a ring that has its row */
 };
 
 static struct seen look(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t place)
@@ -458,7 +457,7 @@ static struct seen look(const struct pp_windows *w, const struct pp_windows_job 
 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
-		int ended = pp_ranks_has_ended(v, i); /* first: its last word came before its end */
+		int ended = pp_ranks_has_ended(v, i); /* read first: the rank reports before it ends */
 		enum stand stand = stand_of(h, place);
 
 		if (stand == ASKED || stand == BEGUN || stand == PASSED || stand == MISSED)
@@ -474,7 +473,7 @@ static struct seen look(const struct pp_windows *w, const struct pp_windows_job 
 	return s;
 }
 
-/* Is its time over? Those that are late, or ask for none, are waited for from when the first one has passed it. */
+/* May it be closed? Ranks that are late, or request none, are waited for from when the first one has passed it. */
 static int is_due(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s)
 {
 	int64_t waited;
@@ -556,7 +555,7 @@ static void api_start(struct pp_windows *w, const struct pp_windows_job *job, co
 		drop(w, job, api_end_of, place);
 }
 
-/* More than the edge step in front of it. */
+/* Was more than the step in front of it recorded? */
 static int api_was_reached(const struct pp_rings *r, uint64_t place)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
@@ -571,7 +570,7 @@ static int api_was_reached(const struct pp_rings *r, uint64_t place)
 	return 0;
 }
 
-/* One turn of the program's windows: 1 while something goes on. */
+/* One turn of the windows requested via API: 1 while something is open. */
 static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int ending)
 {
 	struct pp_rings *r = job->view->rings;
@@ -580,7 +579,7 @@ static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int e
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		if (count_of(pp_rings_header(r, i)) > most)
 			most = count_of(pp_rings_header(r, i));
-	if (most > w->api_next + PP_WINDOW_ROWS) { /* they came faster than sessions are written */
+	if (most > w->api_next + PP_WINDOW_ROWS) { /* requested faster than sessions are written */
 		w->totals.skipped += most - PP_WINDOW_ROWS - w->api_next;
 		w->api_closed = 0;
 		w->api_next = most - PP_WINDOW_ROWS;

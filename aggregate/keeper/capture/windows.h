@@ -1,20 +1,20 @@
-/* Several windows in one life of the keeper: each is written by a child while the ranks go on. In: rows of the rings' headers.
- * Out: sessions, and the lines for rank 0. Called by keeper.c. */
+/* Several windows during one job: a child writes each while the ranks run on. In: rows of the rings' headers. Out: sessions, and
+ * the lines for rank 0. Called by keeper.c. */
 #pragma once
 
 #include "aggregate/keeper/capture/writing.h"
 #include "core/base/step_windows.h"
 
-struct pp_windows_totals { /* what is known of all windows so far */
+struct pp_windows_totals { /* results of all windows so far */
 	int captured, failed, missed;
-	uint64_t skipped;     /* of a window that comes again: rows were written anew before their turn came, or steps jumped */
+	uint64_t skipped;     /* of a repeated window: its rows were overwritten before its turn, or steps jumped */
 	int delivered, asked; /* ranks: of the window with the fewest */
 	size_t hosts;
 	char steps[256];                /* the first few, by comma */
 	char first[64], last[64];       /* sessions */
-	char lacking[512];              /* windows that came to nothing */
+	char lacking[512];              /* windows that no rank reached */
 	char lost[512], why[320];       /* windows whose session could not be written; why the first could not */
-	char halved[400], failure[400]; /* sessions that lack a file; of the first of them, or of a window of time, the sentence */
+	char halved[400], failure[400]; /* sessions that lack a file; why, of the first of them or of a window by time */
 	char must_know[1200];           /* a line for each window */
 	int more;                       /* windows with such a line for which there was no room */
 };
@@ -22,38 +22,39 @@ struct pp_windows_totals { /* what is known of all windows so far */
 struct pp_windows {
 	struct pp_step_windows asked;
 	uint64_t next;                 /* the first window that is not closed */
-	int64_t since_ms;              /* when the first rank had passed it; 0: none has */
-	int64_t limit_ms;              /* that a child may take */
-	int without;                   /* hosts that are not heard were waited for once */
-	int hold;                      /* somebody else needs what a closed window would drop */
-	int busy;                      /* a child is at work */
-	uint64_t api_next, api_closed; /* windows of the program: the first that is not closed; bits of those behind it that are */
+	int64_t since_ms;              /* when the first rank passed it; 0: none has */
+	int64_t limit_ms;              /* how long a child may take */
+	int without;                   /* hosts that have not joined were waited for once */
+	int hold;                      /* a request needs what a closed window would drop */
+	int busy;                      /* a child is writing */
+	uint64_t api_next, api_closed; /* windows via API: the first that is not closed; bit i: the i-th behind it is closed */
 	int64_t api_since_ms;          /* as since_ms */
-	int64_t api_step, api_step_ms; /* the highest step here when a window was over on all ranks here, and when; 0: none is */
-	char label[128], name[48];     /* of the one that is being written; name: as podprof_window_start() has it */
+	int64_t api_step,
+	        api_step_ms; /* the highest step here when a window was over on all ranks here, and the time of it; 0: none is */
+	char label[128], name[48]; /* of the one being written; name: as given to podprof_window_start() */
 	struct pp_forked_writer writer;
 	struct pp_windows_totals totals;
 };
 
 void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked);
-/* 1: the program has asked for windows, which then are all that is recorded. */
+/* 1: the program has requested windows; then only these are recorded. */
 int pp_windows_via_api(const struct pp_rings *r);
-/* Ticks of window `place` of the program on this ring; context: uint64_t. As pp_window_ticks. */
+/* Ticks of the API's window `place` on this ring; context: uint64_t. As pp_window_ticks. */
 int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to);
-/* The least tick on this ring that a window of the program, begun and not closed, needs; INT64_MAX: none does. */
+/* The least tick on this ring that an open window of the API needs; INT64_MAX: none does. */
 int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h);
-/* One turn, never blocks: takes the answer of a child, closes a window that is over on all ranks, one at a time. `ending`: the
- * ranks are over, what has begun is closed too. Returns 1 while something goes on. */
+/* One turn, never blocks: receives the answer of a child, closes a window that is over on all ranks, one at a time. `ending`:
+ * the ranks are over, windows that have begun are closed too. Returns 1 while something is open. */
 int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int ending);
-/* Fork the child of one window. `label`: as it is said where it fails. */
+/* Forks the writer of one window. `label`: its name in an error. */
 void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, const struct pp_writing *writing, const char *label);
 /* 1: ranks of the job are on hosts whose keepers have not joined yet. */
 int pp_windows_lack_ranks(const struct pp_windows_job *job);
 /* The tick at which the first window that is not closed began on this ring; INT64_MAX: none has. */
 int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h);
-/* What of each rank is window `index` of the options; as pp_writing_ranges(). */
+/* The ticks of window `index` of the options on each rank; as pp_writing_ranges(). */
 struct pp_close_range *pp_windows_ranges(const struct pp_windows *w, const struct pp_windows_job *job, uint64_t index);
-/* What the rings hold goes: no window needs it. */
+/* Drops all that the rings hold: no window needs it. */
 void pp_windows_drop_all(const struct pp_windows_job *job);
-/* At the end: the lines; 0, or -EIO where no session could be written though one should have been. */
+/* At the end: writes the lines. 0, or -EIO where a session could not be written. */
 int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, char *message, size_t size);

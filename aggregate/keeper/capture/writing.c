@@ -1,4 +1,4 @@
-/* Forks the child of one window. See writing.h. */
+/* Forks the writer of one window. See writing.h. */
 #include "aggregate/keeper/capture/writing.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct work { /* of the child */
 	struct pp_windows_job job;
 	struct pp_writing w;
 	struct pp_window_told metadata;
-	struct pp_gather *gather; /* NULL: nobody else is asked */
+	struct pp_gather *gather; /* NULL: no other host is asked */
 	const char *rendezvous;
 	char later[PP_SESSION_PATH];
 };
