@@ -27,7 +27,7 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-	if (fchmod(fd, 0600)) { /* who asks whether a keeper lives opens it too, whatever the umask */
+	if (fchmod(fd, 0600)) { /* other processes open it to ask whether a keeper lives, whatever the umask */
 		saved = errno;
 		close(fd);
 		return pp_err_set(err, -saved, "cannot open '%s': %s", path, strerror(saved));
@@ -41,10 +41,10 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 	return pp_err_set(err, -saved, "cannot lock '%s': %s", path, strerror(saved));
 }
 
-static struct pp_mapped guard; /* of the one control page of this process */
-/* What the kernel walks when this thread ends; nothing else here has robust futexes. */
+static struct pp_mapped guard; /* the one control page of this process */
+/* The kernel walks this list when the thread ends; nothing else here has robust futexes. */
 static struct robust_list_head robust;
-static struct robust_list life; /* stands for keeper_life of the page */
+static struct robust_list life; /* the entry for the page's keeper_life */
 
 static void hold_life(struct pp_control *c)
 {
@@ -115,7 +115,7 @@ void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char
 		snprintf(c->message, sizeof(c->message), "%s", message);
 		pp_plain(c->message, "\n"); /* rank 0 prints it */
 	}
-	/* Release: the message is whole when the state is seen. */
+	/* Release: a reader that sees the state sees the whole message. */
 	atomic_store_explicit(&c->keeper_state, state, memory_order_release);
 }
 

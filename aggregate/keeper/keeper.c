@@ -1,4 +1,5 @@
-/* The keeper's life: settle, drain while ranks record, close the window, wait for the ranks, tidy up. See keeper.h. */
+/* The keeper's life: lower its priority, drain while ranks record, close the window, wait for the ranks, remove the spool. See
+ * keeper.h. */
 #include "aggregate/keeper/keeper.h"
 
 #include <errno.h>
@@ -32,17 +33,17 @@ enum {
 	BUSY_MS = 1,
 	IDLE_MS = 20,
 	SCAN_MS = 20,       /* new rings and deaths */
-	CALM_MS = 4,        /* few records: half the hot set of a busy thread at most */
+	CALM_MS = 4,        /* with few records: half the hot set of a busy thread at most */
 	CALM_RECORDS = 500, /* of all ranks in one round */
-	EMPTY_MS = 60000,   /* without any ring or run process */
-	ORPHAN_MS = 10000,  /* after the last run process has gone */
+	EMPTY_MS = 60000,   /* without any ring or run process the keeper ends */
+	ORPHAN_MS = 10000,  /* after the last run process has ended */
 	BLIND_MS = 3000,    /* with a spool that cannot be read: removed, or no descriptor left */
-	SOME_MS = 2000,     /* after the run processes that came are over, though fewer than announced */
+	SOME_MS = 2000,     /* after all run processes seen are over, though fewer than announced */
 	FULL_PERCENT = 50,
 	LEAST_BUFFER = 4 << 20,
 	LINGER_S = 5, /* beyond --wait, for ranks that are ending */
 	LAST_ROUNDS = 8,
-	GATHER_MS = 600000, /* that the session of several hosts may take */
+	GATHER_MS = 600000, /* limit for the session of several hosts */
 };
 
 struct pp_keeper {
@@ -59,17 +60,17 @@ struct pp_keeper {
 	struct pp_lookback lookback;
 	struct pp_timed timed;
 	int served;  /* a request was active at the last turn */
-	int by_rows; /* back.range is that of the options' window */
-	int many;    /* windows: each is closed when its time has come */
+	int by_rows; /* lookback.range is that of the options' window */
+	int many;    /* several windows: each is closed when it is over */
 	struct pp_clock_pair first;
 	int clock_read;
 	struct pp_wall_watch wall;
-	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: some live, or none came */
+	int64_t begin_ms, runs_gone_ms; /* runs_gone_ms 0: one lives, or none was started */
 	int64_t runs_over_ms;           /* 0: some go on */
 	int64_t blind_ms;               /* 0: the spool can be read */
 	int blind_code;                 /* why not: -errno */
 	struct pp_missing missing;
-	int goes_on; /* its windows are over, ranks run on: captures are taken */
+	int goes_on; /* its windows are over, the ranks run on: captures are served */
 };
 
 static volatile sig_atomic_t stop;
@@ -87,7 +88,7 @@ static void pause_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-/* Every ring once; returns the records read. */
+/* Drains every ring once; returns the records read. */
 static uint64_t drain(struct pp_keeper *k)
 {
 	uint64_t records = 0;
@@ -105,7 +106,7 @@ static uint64_t drain(struct pp_keeper *k)
 	return records;
 }
 
-/* It is gone, or it became a rank that is ending and waits for us. */
+/* Has the run process ended, or become a rank that is ending and waits for us? */
 static int run_is_over(struct pp_keeper *k, size_t run)
 {
 	const struct pp_run *r = &k->view.run[run];
@@ -115,15 +116,15 @@ static int run_is_over(struct pp_keeper *k, size_t run)
 	for (size_t i = 0; i < pp_rings_count(k->view.rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(k->view.rings, i);
 
-		/* Of another pid namespace nothing but the rank's own ring is known. */
+		/* In another PID namespace only the ring of its rank is known. */
 		if ((r->watch.is_foreign ? h->rank == r->rank : h->pid == r->pid) && pp_ranks_is_over(&k->view, i))
 			return 1;
 	}
 	return 0;
 }
 
-/* All run processes that came are over; with all that launchers announced, or nobody new for a while (podprof on
- * some ranks only). */
+/* Are all run processes seen over? Counts once all announced ones were seen, or none was new for a while (podprof on some ranks
+ * only). */
 static int runs_over(struct pp_keeper *k, int *ret_gone)
 {
 	int announced = 0, over = k->view.runs > 0, outer = 0;
@@ -132,7 +133,7 @@ static int runs_over(struct pp_keeper *k, int *ret_gone)
 	for (size_t i = 0; i < k->view.runs; i++) {
 		if (!k->view.run[i].watch.gone && !pp_watch_gone(&k->view.run[i].watch))
 			*ret_gone = 0;
-		if (!run_is_over(k, i)) { /* a launcher around ranks that are over waits for them, as they do for us */
+		if (!run_is_over(k, i)) { /* a launcher waits for its ranks, which are over and wait for us */
 			over = over && k->view.run[i].rank < 0 && pp_rings_count(k->view.rings);
 			outer = 1;
 		}
@@ -155,7 +156,7 @@ static const char *reason_to_close(struct pp_keeper *k)
 	for (size_t i = 0; i < rings && over; i++)
 		over = pp_ranks_is_over(&k->view, i);
 	runs = runs_over(k, &gone);
-	gone |= !k->view.runs && over && rings; /* ranks that nobody started by podprof run, or whose word of it cannot be read */
+	gone |= !k->view.runs && over && rings; /* ranks not started by podprof run, or whose run file cannot be read */
 	k->runs_gone_ms = !gone ? 0 : k->runs_gone_ms ? k->runs_gone_ms : now;
 	if (over && rings && expected > 0 && pp_ranks_seen(&k->view) + (int)k->view.refused >= expected)
 		return "every rank is over";
@@ -177,7 +178,7 @@ static const char *reason_to_close(struct pp_keeper *k)
 	return NULL;
 }
 
-/* A reading of the wall clock, where the last one is a second old. */
+/* Reads the wall clock once a second. */
 static void look(struct pp_keeper *k)
 {
 	if (k->clock_read)
@@ -189,7 +190,7 @@ static int run_windows(struct pp_keeper *k, int ending)
 	return pp_windows_run(&k->windows, &k->job, ending);
 }
 
-/* Windows of the program are all that is recorded from the first one on. */
+/* Are there several windows? Once the program has requested windows via API, only these are recorded. */
 static int is_many(struct pp_keeper *k)
 {
 	if (!k->many && pp_windows_via_api(k->view.rings)) {
@@ -199,7 +200,7 @@ static int is_many(struct pp_keeper *k)
 	return k->many;
 }
 
-/* Captures leave nothing behind in the windows of the options. */
+/* Drops what captures recorded outside the windows of the options. */
 static void sweep(struct pp_keeper *k)
 {
 	int active = pp_requests_active(&k->requests);
@@ -209,7 +210,7 @@ static void sweep(struct pp_keeper *k)
 	k->served = active;
 }
 
-/* Windows of the options and on request: one child at a time. */
+/* Serves windows of the options and capture requests: one child at a time. */
 static void serve(struct pp_keeper *k)
 {
 	is_many(k);
@@ -223,7 +224,7 @@ static void serve(struct pp_keeper *k)
 	sweep(k);
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING &&
-	    !pp_pod_is_done(k->pod)) /* else this host's part is in the job's session */
+	    !pp_pod_is_done(k->pod)) /* else the job's session has this host's part */
 		run_windows(k, 0);
 }
 
@@ -232,7 +233,7 @@ static void look_for_rings(struct pp_keeper *k)
 	pp_unrecorded_look(&k->view, k->control, pp_pod_role(k->pod) == PP_POD_ALONE);
 }
 
-/* New rings, deaths; why the window closes now, or NULL. */
+/* Finds new rings and dead ranks. Returns why the window closes now, or NULL. */
 static const char *scan(struct pp_keeper *k)
 {
 	int opened = pp_spool_scan(&k->view);
@@ -258,7 +259,7 @@ static const char *scan(struct pp_keeper *k)
 	return why ? why : "the job's other hosts are done";
 }
 
-/* With other hosts a message of theirs ends the wait. */
+/* Waits; a message of another host ends the wait. */
 static void rest(struct pp_keeper *k, int ms)
 {
 	if (!pp_pod_wait(k->pod, ms))
@@ -324,7 +325,7 @@ static void set_options(struct pp_keeper *k)
 	        .view = &k->view, .first = &k->first, .options = &k->options, .sampler = &k->sampler, .wall = &k->wall};
 }
 
-/* The job has the memory of its cgroup. The rings have an eighth of what is left, and records another one: where each becomes a
+/* Limits memory to the cgroup's: rings get an eighth of what is free, and records another eighth. Where each record becomes a
  * step of its own, the tables made of them are four times as large. */
 static void fit_memory(struct pp_settings *s)
 {
@@ -336,7 +337,7 @@ static void fit_memory(struct pp_settings *s)
 	pp_keeper_log("the window buffer is %" PRIu64 " KiB: the memory cgroup has %" PRIu64 " KiB left", most / 1024, room / 1024);
 }
 
-/* Without memory for it this host goes on by itself. */
+/* Without memory for the pod this host runs alone. */
 static void open_pod(struct pp_keeper *k)
 {
 	struct pp_pod_options o = {.spool = k->spool, .settings = &k->settings, .job = &k->job, .control = k->control};
@@ -364,8 +365,8 @@ static int others_train(struct pp_keeper *k)
 	return 0;
 }
 
-/* Its windows are over before its ranks are: captures can be asked for still. Of several hosts all or none: a follower that the
- * leader has done with stays while its ranks do. */
+/* Does the keeper stay for captures after its windows? With several hosts all do or none: a follower whose share the leader has
+ * stays as long as its ranks. */
 static int goes_on(struct pp_keeper *k)
 {
 	int is_cut = k->many || k->options.steps_last > k->options.steps_first;
@@ -377,7 +378,7 @@ static int goes_on(struct pp_keeper *k)
 	return anybody_trains(k) && (pp_pod_role(k->pod) == PP_POD_ALONE || pp_pod_is_done(k->pod));
 }
 
-/* A turn while a child is at work. */
+/* One turn while a child writes. */
 static void tend(struct pp_keeper *k)
 {
 	drain(k);
@@ -393,7 +394,7 @@ static void begin_to_close(struct pp_keeper *k)
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
 	atomic_store_explicit(&k->control->speaker, pp_missing_speaker(&k->view), memory_order_relaxed);
-	/* Ranks that are killed by now still have records in their rings; those that go on recording are not waited for. */
+	/* Killed ranks still have records in their rings; ranks that record on are not waited for. */
 	for (int i = 0; i < LAST_ROUNDS && drain(k); i++)
 		;
 	k->options.rendezvous = pp_pod_why(k->pod);
@@ -404,7 +405,7 @@ static void begin_to_close(struct pp_keeper *k)
 	pp_writing_edge(&k->job);
 	k->goes_on = goes_on(k);
 	while (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER && k->requests.turn == PP_TURN_WRITING)
-		tend(k); /* hosts bring one share at a time */
+		tend(k); /* hosts send one share at a time */
 	if (k->goes_on)
 		return;
 	pp_lookback_run(&k->lookback, &k->requests, &k->job, 1);
@@ -412,7 +413,7 @@ static void begin_to_close(struct pp_keeper *k)
 	pp_lookback_end(&k->lookback, &k->requests, &k->job);
 }
 
-/* A child gathers and writes: this process is heard by the other hosts meanwhile. */
+/* A child gathers and writes; meanwhile this process answers the other hosts. */
 static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct pp_forked_writer *writer, struct pp_err *err)
 {
 	struct pp_pod_window all = {.cut = PP_POD_ALL, .first = k->options.steps_first, .last = k->options.steps_last};
@@ -454,7 +455,7 @@ static int close_here(struct pp_keeper *k, char *message, size_t size, char *lat
 	return pp_job_close(&k->job, &close_it, err);
 }
 
-/* Rank 0 says what keeps its session from being the job's. */
+/* Adds why the session is not the whole job's, for rank 0. */
 static void add_why(struct pp_keeper *k, char *message, size_t size)
 {
 	size_t n = strlen(message);
@@ -463,7 +464,7 @@ static void add_why(struct pp_keeper *k, char *message, size_t size)
 		snprintf(message + n, size - n, "\n%s", pp_pod_why(k->pod));
 }
 
-/* What rank 0 was told while the job ran is not said again. 1: a sentence was added. */
+/* Adds missing ranks, unless rank 0 has printed them during the job. 1: a sentence was added. */
 static int add_missing(struct pp_keeper *k, char *message, size_t size)
 {
 	size_t n = strlen(message);
@@ -476,13 +477,13 @@ static int add_missing(struct pp_keeper *k, char *message, size_t size)
 	return 1;
 }
 
-/* Where captures had ranks record, or may on other hosts before these are asked for their shares, the options' window is what its
- * rows say. */
+/* Where captures made ranks record, or may do so on other hosts before these are asked for their shares, the rows bound the
+ * options' window. */
 static void cut_window(struct pp_keeper *k)
 {
-	int is_apart = k->requests.number || (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER);
+	int is_cut = k->requests.number || (k->goes_on && pp_pod_role(k->pod) == PP_POD_LEADER);
 
-	if (k->lookback.range || !is_apart || k->options.steps_last <= k->options.steps_first)
+	if (k->lookback.range || !is_cut || k->options.steps_last <= k->options.steps_first)
 		return;
 	k->windows.hold = k->served || pp_requests_active(&k->requests);
 	k->lookback.range = pp_windows_ranges(&k->windows, &k->job, 0);
@@ -511,19 +512,19 @@ static int close_window(struct pp_keeper *k)
 		pp_keeper_log("failed: %s", err.text);
 		snprintf(message, sizeof(message), "no session was written: %s", err.text);
 	} else {
-		if (!add_missing(k, message, sizeof(message))) /* where it explains why there is no other keeper */
+		if (!add_missing(k, message, sizeof(message))) /* missing ranks explain why there is no other keeper */
 			add_why(k, message, sizeof(message));
 		pp_keeper_log("done: %s", message);
 	}
 	pp_control_set(k->control, rc ? PP_KEEPER_FAILED : PP_KEEPER_DONE, message);
 	if (!rc && later[0] && pp_session_page(later, &err)) /* `podprof report` tries again and says why */
 		pp_keeper_log("no report.html: %s", err.text);
-	while (!pp_forked_writer_reaped(&writer)) /* it makes the page */
+	while (!pp_forked_writer_reaped(&writer)) /* it writes the report */
 		tend(k);
 	return rc;
 }
 
-/* What is left of several windows; those before are written already. */
+/* Closes what is left of several windows; earlier ones are written already. */
 static int close_windows(struct pp_keeper *k)
 {
 	char message[sizeof(k->control->message)] = "";
@@ -546,7 +547,7 @@ static int close_windows(struct pp_keeper *k)
 	return rc;
 }
 
-/* What came by a signal after the message was left; `before` is that message. */
+/* Appends results of signals that arrived after the message; `before` is that message. */
 static void tell_more(struct pp_keeper *k, const char *before)
 {
 	char message[sizeof(k->control->message)], more[1024];
@@ -559,7 +560,7 @@ static void tell_more(struct pp_keeper *k, const char *before)
 		pp_control_set(k->control, (enum pp_keeper_state)atomic_load(&k->control->keeper_state), message);
 }
 
-/* A follower stays for the last capture, which ends with the ranks, until the leader has left. */
+/* A follower stays for the last capture, which ends with the ranks, until the leader leaves. */
 static int stays(struct pp_keeper *k, int64_t *ended_ms)
 {
 	if (stop)
@@ -571,7 +572,7 @@ static int stays(struct pp_keeper *k, int64_t *ended_ms)
 	return pp_pod_role(k->pod) == PP_POD_FOLLOWER && pp_now_ms() - *ended_ms <= (k->settings.wait_s + LINGER_S) * 1000;
 }
 
-/* Nothing is recorded now but what a capture asks for. What one leaves goes with its end; at a follower with its share. */
+/* Only captures are recorded now; their records are dropped at their end, on a follower with its share. */
 static void serve_on(struct pp_keeper *k)
 {
 	char before[sizeof(k->control->message)];
@@ -579,7 +580,7 @@ static void serve_on(struct pp_keeper *k)
 	int asked = pp_pod_role(k->pod) != PP_POD_FOLLOWER, pace;
 
 	snprintf(before, sizeof(before), "%s", k->control->message);
-	memset(k->requests.own, 0, sizeof(k->requests.own)); /* it is said in there */
+	memset(k->requests.own, 0, sizeof(k->requests.own)); /* the message holds their results */
 	while (stays(k, &ended_ms)) {
 		drain(k);
 		pp_sampler_run(&k->sampler, k->view.rings);
@@ -598,8 +599,8 @@ static void serve_on(struct pp_keeper *k)
 	tell_more(k, before);
 }
 
-/* Ranks that are ending read the message from the spool; ranks that train on read it when they end. 1: nobody needs the spool
- * any more. */
+/* Waits for ranks that end: they read the message from the spool; ranks that train on read it when they end. 1: nobody needs the
+ * spool any more. */
 static int wait_for_ranks(struct pp_keeper *k)
 {
 	int64_t ending_ms;
@@ -647,7 +648,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	umask(022); /* the session is for the user's group as the log directory is; the spool's own files say 0600 */
 	prctl(PR_SET_NAME, "podprof-keeper", 0, 0, 0);
 	prctl(PR_SET_TIMERSLACK, 50000, 0, 0, 0);
-	pp_keeper_detach_from_parent();
+	pp_keeper_lower_priority();
 	rc = pp_settings_read(spool, &k.settings, err);
 	if (rc) {
 		pp_err_wrap(err, rc, "no session will be written");
@@ -677,7 +678,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	rc = close_all(&k);
 	if (wait_for_ranks(&k) && !rc)
 		pp_spool_remove(spool);
-	/* A failure stands in the control page and the log; there is no one to return it to. */
+	/* The control page and the log hold the failure; there is no caller to return it to. */
 	rc = 0;
 	pp_requests_end(&k.requests);
 	pp_lookback_release(&k.lookback);

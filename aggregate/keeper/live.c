@@ -1,4 +1,4 @@
-/* Headers of the rings of a live job, and lines of the list of ranks; see live.h. */
+/* Reads the headers of a live job's rings, and prints and parses lines of the list of ranks; see live.h. */
 #include "aggregate/keeper/live.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "core/source/mpi_call.h"
 
 enum { RINGS_BYTES = 1 << 20 };
-#define MOST_STEPS ((uint64_t)1 << 50) /* from one look to the next; more is no count */
+#define MOST_STEPS ((uint64_t)1 << 50) /* between two readings; a larger number is damaged */
 
 struct pace { /* one ring's steps since the last list */
 	int64_t step, first_step;
-	int64_t changed_ns, first_ns; /* when a look saw the number change; first_ns 0: not since the last list */
+	int64_t changed_ns, first_ns; /* when the number was seen to change; first_ns 0: not since the last list */
 	int64_t moved;                /* steps since first_ns */
 	int known;
 };
@@ -150,11 +150,11 @@ static int slower(const void *a, const void *b)
 	if (x->step != y->step)
 		return x->step < y->step ? -1 : 1;
 	if (!x->step_ns && !x->call[0] != !y->call[0])
-		return x->call[0] ? 1 : -1; /* who is in no call waits for nobody */
+		return x->call[0] ? 1 : -1; /* a rank in no call waits for nobody */
 	return x->rank - y->rank;
 }
 
-/* Who stands still behind all others is slowest of all; who does so ahead of one waits for it. */
+/* A rank that stands still behind all others is the slowest; one that stands still ahead of another waits for it. */
 static void judge(struct pp_live_rank *list, long count)
 {
 	int64_t least = INT64_MAX;
@@ -172,7 +172,7 @@ void pp_live_sort(struct pp_live_rank *list, long count)
 	qsort(list, (size_t)count, sizeof(*list), slower);
 }
 
-/* The claim passed on to a later ring of the same rank. */
+/* Did the claim pass to a later ring of the same rank? */
 static int is_replaced(const struct pp_rings *r, size_t i)
 {
 	const struct pp_ring_header *h = pp_rings_header(r, i);

@@ -1,4 +1,4 @@
-/* See missing.h: after 10 s nobody waits for a process that is just slow to begin. */
+/* Finds ranks that do not record; see missing.h. It reports after 10 s, longer than a slow start takes. */
 #include "aggregate/keeper/missing.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { PATIENCE_MS = 10000 };
 
-enum { ABSENT, CARRIED, HERE }; /* CARRIED: podprof run started it, but nothing made it the rank so far */
+enum { ABSENT, CARRIED, HERE }; /* CARRIED: podprof run started it, but it has not become the rank so far */
 
 static int64_t patience_ms(void)
 {
@@ -20,7 +20,7 @@ static int64_t patience_ms(void)
 	return ms >= 100 && ms <= PATIENCE_MS ? ms : PATIENCE_MS;
 }
 
-/* An outer podprof run carries all ranks of its host, and names none. */
+/* An outer podprof run stands for all ranks of its host, and names none. */
 static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *state, int32_t size)
 {
 	size_t others = 0;
@@ -42,7 +42,7 @@ static int mark(const struct pp_spool_view *v, const struct pp_pod *pod, char *s
 	return all;
 }
 
-/* "5-7, 9" as far as it fits. */
+/* Prints "5-7, 9" as far as it fits. */
 static void list_ranks(const char *state, int32_t size, char *text, size_t room)
 {
 	size_t n = 0;
@@ -70,11 +70,11 @@ static void say(struct pp_control *control, const char *state, int32_t size, int
 	                : "%d of %d ranks have recorded nothing so far (rank%s %s): no MPI call, step or range",
 	         (int)missing, (int)size, missing == 1 ? "" : "s", ranks);
 	pp_keeper_log("%s", control->notice);
-	/* Release: the sentence is whole before it is counted. */
+	/* Release: a reader that sees the new count sees the whole sentence. */
 	atomic_fetch_add_explicit(&control->notices, 1, memory_order_release);
 }
 
-/* Size of the job where rank 0 is here; 0: another keeper speaks. */
+/* Size of the job where rank 0 is here; 0: another keeper reports. */
 static int32_t size_of(const struct pp_spool_view *v)
 {
 	int32_t size = 0;

@@ -1,5 +1,5 @@
-/* Ranks of the job that do not record, said once while it runs. Called by keeper.c with each scan.
- * In: rings and run processes of this host, ranks of the others. Out: a sentence in the control page, which rank 0 prints. */
+/* Reports ranks of the job that do not record, once while it runs. Called by keeper.c with each scan. In: rings and run
+ * processes of this host, ranks of the others. Out: a sentence in the control page, which rank 0 prints. */
 #pragma once
 
 #include <stdint.h>
@@ -12,10 +12,10 @@ struct pp_missing {
 	int said;
 };
 
-/* Only the keeper that has rank 0's ring speaks; `pod` NULL: one host. */
+/* Only the keeper that has rank 0's ring reports; `pod` NULL: one host. */
 void pp_missing_look(struct pp_missing *m, const struct pp_spool_view *v, const struct pp_pod *pod, struct pp_control *control,
                      int64_t now_ms);
-/* Where all ranks are on this host: who prints the keeper's message, and a sentence on ranks that podprof did not see, "" where
+/* Where all ranks are on this host: the rank that prints the keeper's message, and a sentence on ranks without podprof, "" where
  * there are none. */
 int32_t pp_missing_speaker(const struct pp_spool_view *v);
 void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size);

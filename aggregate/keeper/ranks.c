@@ -1,7 +1,7 @@
-/* Who of this host's ranks is over, seen, expected. Called by keeper.c and windows.c. */
+/* Which of this host's ranks are over, seen, expected. Called by keeper.c and windows.c. */
 #include "aggregate/keeper/ranks.h"
 
-/* The same process opened another ring later: it has called exec. */
+/* Did the same process open another ring later, after exec? */
 static int is_followed(const struct pp_spool_view *v, const struct pp_ring_header *h)
 {
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
@@ -87,7 +87,7 @@ int32_t pp_ranks_launched(const struct pp_spool_view *v)
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++)
 		size = pp_rings_header(v->rings, i)->size > size ? pp_rings_header(v->rings, i)->size : size;
 	for (size_t i = 0; i < v->runs; i++) {
-		if (v->run[i].rank < 0 || !v->run[i].sees_launcher) /* in containers of one host each sees its own ranks only */
+		if (v->run[i].rank < 0 || !v->run[i].sees_launcher) /* containers of one host see only their own ranks */
 			return 0;
 		here = v->run[i].local_size > here ? v->run[i].local_size : here;
 	}

@@ -1,4 +1,4 @@
-/* A session out of a spool whose keeper died or never was. Called by `podprof salvage`; see keeper.h. */
+/* Writes a session from a spool whose keeper died or never ran. Called by `podprof salvage`; see keeper.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spo
 	return 0;
 }
 
-/* A spool that cannot be written is salvaged all the same, and says nothing the next time. */
+/* A read-only spool is salvaged too, but not marked. */
 static void mark(const char *spool, const char *session)
 {
 	char path[4200];
@@ -56,7 +56,7 @@ static const char *status_of(const struct pp_ring_header *h, const struct pp_ran
 	return "salvaged";
 }
 
-static int take_locks(char *const *spool, size_t spools, int *lock, struct pp_err *err)
+static int lock_all(char *const *spool, size_t spools, int *lock, struct pp_err *err)
 {
 	size_t n = 0;
 
@@ -99,10 +99,10 @@ int pp_salvage(char *const *spool, size_t spools, const struct pp_session_option
 
 	if (!lock)
 		return pp_err_set(err, -ENOMEM, "no memory to salvage '%s'", *spool);
-	rc = take_locks(spool, spools, lock, err);
+	rc = lock_all(spool, spools, lock, err);
 	if (rc)
 		goto free_locks;
-	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rest is result by the rings too */
+	pp_settings_read(*spool, &settings, NULL); /* the caller names the log directory; the rings hold the rest too */
 	if (!o.job || !*o.job)
 		o.job = settings.job;
 	if (!o.command || !*o.command)

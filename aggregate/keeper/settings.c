@@ -56,8 +56,8 @@ static void finish_windows(struct pp_settings *s)
 {
 	struct pp_step_windows *w = &s->windows;
 
-	pp_step_windows_repeat(w, s->every, NULL);                     /* podprof run has said it; the guests do the same */
-	s->timed = !w->count && (*s->delay || *s->duration || *s->at); /* the guests decide the same */
+	pp_step_windows_repeat(w, s->every, NULL); /* podprof run has reported the error; collectors do the same */
+	s->timed = !w->count && (*s->delay || *s->duration || *s->at); /* collectors decide the same */
 	if (!w->count)
 		return;
 	s->steps_first = w->first[0];

@@ -1,4 +1,4 @@
-/* Starts the keeper, detached and clean. pp_keeper_start() is called by `podprof run`, the rest by keeper.c. */
+/* Starts the keeper, detached and with a clean environment. pp_keeper_start() is called by `podprof run`, the rest by keeper.c. */
 #include "aggregate/keeper/spawn.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@
 enum { IOPRIO_WHO_PROCESS = 1 };
 enum { NICE = 10, OOM_SCORE = 500, START_MS = 2000, ENVIRONMENT = 64, DESCRIPTORS = 65536, JOB_STDERR = 3 };
 
-static int nice_before; /* of the command that started it */
+static int nice_before; /* of the command that started the keeper */
 
-/* Everything else of the environment belongs to the job, its launcher or its libraries. */
+/* Other variables belong to the job, its launcher or its libraries. */
 static int is_kept(const char *variable)
 {
 	static const char *const name[] = {"PATH=",
@@ -73,7 +73,7 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the grandchild: nothing of the job is left but PATH and the like. */
+/* In the grandchild: drops the job's descriptors and environment, except PATH and the like. */
 static void become_keeper(const char *spool, const char *exe)
 {
 	char *environment[ENVIRONMENT + 1];
@@ -92,7 +92,7 @@ static void become_keeper(const char *spool, const char *exe)
 	if (in < 0 || log < 0 || dup2(in, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(1);
 	pp_keeper_log_start();
-	/* To say that the job recorded nothing (unrecorded.c); closed with the first ring. */
+	/* To report that the job recorded nothing (unrecorded.c); closed with the first ring. */
 	if (job >= 0 && dup2(job, JOB_STDERR) == JOB_STDERR)
 		argv[4] = "--stderr";
 	close_others(argv[4] ? JOB_STDERR + 1 : JOB_STDERR);
@@ -113,7 +113,7 @@ static int spawn(const char *spool, const char *exe, struct pp_err *err)
 		return pp_err_set(err, -errno, "cannot start the keeper: %s", strerror(errno));
 	if (!child) {
 		setsid();
-		/* The middle one ends at once, so that the keeper is nobody's child and no zombie of the application. */
+		/* The middle process ends at once: the keeper is then no child, and never a zombie, of the application. */
 		if (!fork())
 			become_keeper(spool, exe);
 		_exit(0);
@@ -134,7 +134,7 @@ static int is_held(const char *spool)
 	return pp_lock_is_held(path) == 1;
 }
 
-/* What a keeper that is gone has left: ranks would take it for the page of the one that is to come. */
+/* Removes the control page of an earlier keeper: ranks would take it for the new one's. */
 static void remove_old_control(const char *spool)
 {
 	char path[4096];
@@ -161,7 +161,7 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 		close(fd);
 		return rc;
 	}
-	/* Of ranks that start together, the one with this lock starts it; the others see it come. */
+	/* Of ranks that start together, the one with this lock starts the keeper; the others wait for it. */
 	for (int i = 0; i < START_MS / 2 && !rc && !is_held(spool); i++) {
 		if (!started && !flock(fd, LOCK_EX | LOCK_NB)) {
 			started = 1;
@@ -178,7 +178,8 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 	return pp_err_set(err, -ETIMEDOUT, "the keeper did not start within %d s: see '%s/keeper.log'", START_MS / 1000, spool);
 }
 
-/* The ranks may have a real-time policy, which no nice value lowers. SCHED_BATCH is ordinary too, SCHED_IDLE still lower. */
+/* The ranks may have a real-time policy, which no nice value lowers. SCHED_BATCH counts as ordinary too, SCHED_IDLE as still
+ * lower. */
 static void be_ordinary(void)
 {
 	const struct sched_param none = {.sched_priority = 0};
@@ -186,12 +187,12 @@ static void be_ordinary(void)
 
 	if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE && sched_setscheduler(0, SCHED_OTHER, &none))
 		pp_keeper_log("cannot leave the real-time policy %d: %s", policy, strerror(errno));
-	/* None of its own: the disk's follows from the nice value. */
+	/* No I/O priority of its own: it follows from the nice value. */
 	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0))
 		pp_keeper_log("cannot leave the disk's priority: %s", strerror(errno));
 }
 
-/* Before the ranks, where memory runs out. */
+/* Makes the OOM killer choose the keeper before the ranks. */
 static void be_first_to_go(void)
 {
 	char text[16] = "";
@@ -206,7 +207,7 @@ static void be_first_to_go(void)
 		close(fd);
 }
 
-void pp_keeper_detach_from_parent(void)
+void pp_keeper_lower_priority(void)
 {
 	cpu_set_t all;
 
@@ -238,7 +239,7 @@ void pp_keeper_make_room(const struct pp_spool_view *v)
 	}
 	CPU_AND(&ranks, &ranks, &all);
 	CPU_XOR(&left, &all, &ranks);
-	/* Ranks that are bound to no core may be on any of them: then there is nothing to leave to them. */
+	/* Unbound ranks may run on any CPU: then none is free of ranks. */
 	if (CPU_COUNT(&left) && CPU_COUNT(&ranks) && !sched_setaffinity(0, sizeof(left), &left))
 		pp_keeper_log("on the %d CPUs that no rank is bound to", CPU_COUNT(&left));
 }

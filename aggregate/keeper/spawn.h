@@ -1,4 +1,5 @@
-/* How a keeper comes to life: what its process must be before it works. In: any parent's habits. Out: a quiet process. */
+/* Starts a keeper and prepares its process. In: a parent with any priority, affinity and environment. Out: a detached
+ * low-priority process. */
 #pragma once
 
 #include "core/base/err.h"
@@ -7,10 +8,11 @@
  * podprof_exe: absolute path of podprof. The calling process has one thread. */
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err);
 
-/* Low priority, easily killed, every CPU of the cpuset. What the system refuses is logged and left. */
-void pp_keeper_detach_from_parent(void);
-/* After new rings: off the CPUs that ranks are bound to, where others are left. Unbound ranks leave it on all. */
+/* Lowers the priority, makes the OOM killer prefer this process, allows every CPU of the cpuset. What the system refuses is
+ * logged and ignored. */
+void pp_keeper_lower_priority(void);
+/* After new rings: leaves the CPUs that ranks are bound to, where others are free. Unbound ranks change nothing. */
 struct pp_spool_view;
 void pp_keeper_make_room(const struct pp_spool_view *v);
-/* Ranks fill their rings faster than we read: back to the priority of the ranks, once. */
+/* Ranks fill their rings faster than the keeper reads: raises the priority to that of the ranks, once. */
 void pp_keeper_hurry(void);

@@ -50,7 +50,7 @@ static int open_ring(struct pp_spool_view *v, const char *name)
 		return -ENOMEM;
 	v->rank = rank;
 	snprintf(path, sizeof(path), "%s/%s", v->path, name);
-	if (remember(v, name)) /* before it is open: no ring is read twice */
+	if (remember(v, name)) /* remembered before it is opened: no ring is read twice */
 		return -ENOMEM;
 	rc = pp_rings_open(v->rings, path, &err);
 	if (rc == -EAGAIN && !v->salvaged) {
@@ -134,8 +134,7 @@ void pp_spool_view_release(struct pp_spool_view *v)
 	*v = (struct pp_spool_view){0};
 }
 
-/* By another name first, at one stroke: a program that comes next in the same rank would take a spool without its control page
- * for a new one. */
+/* Renamed first, which is atomic: the next program of the same rank would take a spool without control page for a new one. */
 void pp_spool_remove(const char *spool)
 {
 	char gone[4200];

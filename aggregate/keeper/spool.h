@@ -9,17 +9,17 @@
 #include "core/base/err.h"
 #include "core/base/opt.h"
 
-/* Defaults where a line is missing; a line that makes no sense is skipped and named in the log. -errno where the file cannot be
- * read: all is default then, the log directory too, which a keeper must not take for the job's. */
+/* Missing lines give defaults; a malformed line is skipped and logged. -errno where the file cannot be read: then all is
+ * default, also the log directory, which a keeper must not take for the job's. */
 int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct pp_err *err);
 
-/* What spans may take of the window buffer: the other half is for the segments of time that are made of them at the close. */
+/* Bytes of the window buffer for spans; the other half is for the segments of time made from them at the close. */
 static inline size_t pp_settings_span_bytes(const struct pp_settings *s)
 {
 	return (size_t)(s->buffer / 2);
 }
 
-/* The job records from its begin to its end: windows by time are cut out of that. */
+/* Does the job record from begin to end? Windows by time are then cut out of that. */
 int pp_settings_always(const struct pp_settings *s);
 
 struct pp_run { /* a process that `podprof run` became */
@@ -32,19 +32,19 @@ struct pp_run { /* a process that `podprof run` became */
 struct pp_spool_view {
 	const char *path;
 	struct pp_rings *rings;
-	char (*ring)[64]; /* file names that were seen, opened or not */
+	char (*ring)[64]; /* file names seen, opened or not */
 	size_t ring_names;
-	size_t refused;        /* of them, rings that cannot be read: another version of podprof, say */
+	size_t refused;        /* of them, rings that cannot be read: from another version of podprof, for example */
 	struct pp_watch *rank; /* [pp_rings_count()] */
 	struct pp_run *run;
 	size_t runs;
-	int salvaged; /* nobody writes it any more: a ring that is not whole never will be */
-	int followed; /* the launcher has started the ranks again, with another spool */
+	int salvaged; /* no process writes it any more: an incomplete ring stays incomplete */
+	int followed; /* the launcher has restarted the ranks, with another spool */
 	struct pp_notes notes;
 };
 
-/* Open rings and find run files that are new. Returns how many rings were opened; -errno: the directory
- * cannot be read, or there was no memory for a ring (which is asked for again). */
+/* Opens new rings and finds new run files. Returns how many rings were opened; -errno: the directory cannot be read, or there
+ * was no memory for a ring (which is retried). */
 int pp_spool_scan(struct pp_spool_view *v);
 void pp_spool_view_release(struct pp_spool_view *v);
 /* Remove the files of the spool and the directory. */

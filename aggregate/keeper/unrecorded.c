@@ -1,4 +1,4 @@
-/* Says once that a job recorded nothing, where no process with podprof in it can; see unrecorded.h. Called by keeper.c. */
+/* Reports once that a job recorded nothing, where no process of the job can; see unrecorded.h. Called by keeper.c. */
 #include "aggregate/keeper/unrecorded.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ enum { FIRST_MS = 100, SELDOM_MS = 30000, PATIENCE_MS = 200, ENVIRON = 1 << 17, 
 
 static int held = -1;
 static int64_t next_ms, pause_ms;
-static int suspect; /* seen without podprof once: its loader may not have been there yet */
+static int suspect; /* pid seen without podprof once: its loader may not have run yet */
 
 void pp_unrecorded_hold(int fd)
 {
@@ -43,7 +43,7 @@ static const char *value_in(const char *block, size_t length, const char *name)
 	return NULL;
 }
 
-/* 1: this process of the job runs without podprof; `ret_replaced` says whether LD_PRELOAD is another one. */
+/* 1: this process of the job runs without podprof; `ret_replaced`: LD_PRELOAD was replaced. */
 static int is_without(int pid, const char *spool, char *block, int *ret_replaced)
 {
 	const char *value;
@@ -84,7 +84,7 @@ static void tell_why(struct pp_control *c, int pid, int is_replaced)
 	atomic_store_explicit(&c->unrecorded_known, 1, memory_order_release);
 }
 
-/* A process that only passes by, as a helper does, is overlooked or found; it is named only if nothing is recorded. */
+/* A short-lived helper may be found too; it is named only if nothing is recorded. */
 static void look_around(const struct pp_spool_view *v, struct pp_control *c)
 {
 	int first = 0, is_replaced = 0;
@@ -119,10 +119,10 @@ static void say(const struct pp_control *c)
 	                 atomic_load(&c->unrecorded_known) ? c->unrecorded : PP_UNRECORDED_PLAIN);
 
 	if (poll(&out, 1, PATIENCE_MS) == 1 && out.revents == POLLOUT && write(held, line, (size_t)n) < 0)
-		return; /* nobody reads it any more */
+		return; /* the job's stderr has no reader any more */
 }
 
-/* All processes that podprof run became are gone; one of them was to speak for the job. */
+/* Have all run processes ended, one of which was to report for the job? */
 static int is_over(const struct pp_spool_view *v)
 {
 	int speaks = 0;
@@ -135,7 +135,7 @@ static int is_over(const struct pp_spool_view *v)
 	return speaks;
 }
 
-/* The ranks may be on other hosts, whose keepers meet through this spool. */
+/* Do keepers of other hosts use this spool as their rendezvous point? */
 static int is_rendezvous_point(const struct pp_spool_view *v)
 {
 	char path[4200];

@@ -1,4 +1,5 @@
-/* Death of a process by pidfd, else by pid and start time, or by its lock where pids say nothing. Called by keeper.c. */
+/* Detects the death of a process by pidfd, else by pid and start time, or by its lock in another PID namespace. Called by
+ * keeper.c. */
 #include "aggregate/keeper/watch.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time)
 	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (w->pidfd < 0 && errno == ESRCH)
 		w->gone = 1;
-	/* The pid may be another process by now: asked after the descriptor is there, so it holds for its life. */
+	/* The pid may have been reused: checked after the descriptor is open, it holds for its life. */
 	else if (is_other(w))
 		w->gone = 1;
 	if (w->gone)
@@ -52,7 +53,7 @@ void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t
 		w->lock_fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* Asked for, not tried: whoever wants the lock must not find it taken. */
+/* F_GETLK only asks: taking the lock could refuse it to another process. */
 static int is_unlocked(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -6,16 +6,16 @@
 struct pp_watch {
 	int pid;
 	int pidfd;           /* -1: the kernel has none, or the process is gone */
-	int lock_fd;         /* of a process of another pid namespace: a file that it holds locked; else -1 */
-	int is_foreign;      /* of another pid namespace: pid and start time are not looked at */
+	int lock_fd;         /* in another PID namespace: a file that the process holds locked; else -1 */
+	int is_foreign;      /* in another PID namespace: pid and start time are not used */
 	uint64_t start_time; /* 0: unknown */
 	int gone;
 };
 
 void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time);
-/* The same where the pid may be of another namespace (`space`: pp_proc_pid_space() there). `lock`: path of a file whose fcntl lock
- * the process holds for life; NULL: there is none, and it never counts as gone. */
+/* The same for a pid that may be of another namespace (`space`: pp_proc_pid_space() there). `lock`: path of a file whose fcntl
+ * lock the process holds for life; NULL: none, and it never counts as gone. */
 void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t space, const char *lock);
-/* 1 once the process has ended (a zombie has), and for ever after. */
+/* 1 once the process has ended (a zombie counts), and forever after. */
 int pp_watch_gone(struct pp_watch *w);
 void pp_watch_close(struct pp_watch *w);

@@ -23,8 +23,8 @@
 
 enum {
 	POLL_MS = 200,
-	TAKEN_MS = 15000, /* a keeper looks once a second; a shared file system shows it some seconds later */
-	QUIET_MS = 60000, /* it touches the answer each second */
+	TAKEN_MS = 15000,  /* a keeper looks once a second; a shared file system shows it some seconds later */
+	SILENT_MS = 60000, /* it touches the answer each second */
 	ANSWER_MOST = 4 << 20,
 };
 
@@ -337,7 +337,7 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
 			*ret_answer = strdup("");
 			return *ret_answer ? 0 : pp_err_set(err, -ENOMEM, "no memory for an answer");
 		}
-		if (pp_now_ms() - moved_ms > (taken ? QUIET_MS : TAKEN_MS))
+		if (pp_now_ms() - moved_ms > (taken ? SILENT_MS : TAKEN_MS))
 			break;
 		nanosleep(&nap, NULL);
 	}
@@ -347,7 +347,7 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
 		        err, -ETIMEDOUT,
 		        "the keeper on %s took the request and was not heard of for %d s: it, its host or the way to the log "
 		        "directory is gone",
-		        job->host, QUIET_MS / 1000);
+		        job->host, SILENT_MS / 1000);
 	return pp_err_set(err, -ETIMEDOUT,
 	                  "nobody takes requests in '%s': its keeper (%d on %s) is gone, or its host does not see this directory. "
 	                  "Remove '%s' if that job is over",

@@ -71,13 +71,13 @@ static void ask(struct pp_lookback *b, struct pp_requests *r, const struct pp_re
 }
 
 /* Handles a slow step that another host's keeper reported. */
-static void hear(struct pp_lookback *b, struct pp_requests *r)
+static void receive_slow(struct pp_lookback *b, struct pp_requests *r)
 {
 	struct pp_request_span span;
 
 	b->slow.counted += r->slow_more;
 	r->slow_more = 0;
-	if (b->slow.thousandths && pp_slow_hear(&b->slow, &r->origin, r->slow, &span))
+	if (b->slow.thousandths && pp_slow_receive(&b->slow, &r->origin, r->slow, &span))
 		ask(b, r, &span);
 	r->slow[0] = '\0';
 }
@@ -96,7 +96,7 @@ void pp_lookback_run(struct pp_lookback *b, struct pp_requests *r, const struct 
 			b->slow.counted++;
 	}
 	if (!follows && r->slow[0])
-		hear(b, r);
+		receive_slow(b, r);
 	if (b->keep_ns && !ending && pp_now_ms() - b->kept_ms > KEEP_MS && !is_needed(b, r))
 		evict(b, r, job);
 }

@@ -17,7 +17,7 @@
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 
-enum { QUIET_MS = 2000 }; /* a client that sends nothing */
+enum { SILENT_MS = 2000 }; /* a client that sends nothing */
 
 int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd)
 {
@@ -75,7 +75,7 @@ static void read_client(struct pp_requests *r, struct pp_client *c, int64_t now_
 	char *end;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		if (now_ms - c->since_ms > QUIET_MS)
+		if (now_ms - c->since_ms > SILENT_MS)
 			pp_client_leave(c);
 		return;
 	}

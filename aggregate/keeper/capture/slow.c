@@ -12,10 +12,10 @@
 #include "core/base/units.h"
 
 enum {
-	APART_MS = 60000, /* between two windows */
+	GAP_MS = 60000,   /* between two windows */
 	WAIT_MS = 5000,   /* for ranks that have not ended the step */
 	SLACK_NS = 10000, /* ticks become ns and ticks again */
-	APART_STEPS = 2,  /* a slow step makes its neighbours slow on ranks that wait */
+	GAP_STEPS = 2,    /* a slow step makes its neighbours slow on ranks that wait */
 };
 
 #define SPAN_NS 3600000000000 /* in another keeper's line: no keeper holds more */
@@ -65,10 +65,10 @@ static void is_slow(struct pp_slow *s, const struct pp_ring_header *h, const str
 {
 	int64_t now = pp_now_ms();
 
-	if (s->last_step != INT64_MIN && step->number <= s->last_step + APART_STEPS && step->number >= s->last_step - APART_STEPS)
+	if (s->last_step != INT64_MIN && step->number <= s->last_step + GAP_STEPS && step->number >= s->last_step - GAP_STEPS)
 		return;
 	s->last_step = step->number;
-	if (s->found || (s->last_ms && now - s->last_ms < APART_MS)) {
+	if (s->found || (s->last_ms && now - s->last_ms < GAP_MS)) {
 		s->counted++;
 		return;
 	}
@@ -169,7 +169,7 @@ void pp_slow_line(const struct pp_request_span *span, char *line, size_t size)
 	         now.raw_ns - span->from.raw_ns, now.raw_ns - span->to.raw_ns, span->what);
 }
 
-int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span)
+int pp_slow_receive(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span)
 {
 	struct pp_timestamp_pair now = pp_timestamp_pair_now();
 	int64_t first, last, from, to, step;
@@ -180,10 +180,10 @@ int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, cons
 	    !what || first <= INT64_MIN / 2 || last >= INT64_MAX / 2 || first >= last || to < 0 || from < to || from > SPAN_NS)
 		return 0;
 	step = last - PP_SLOW_BEHIND - 1;
-	if (s->found || (s->last_step != INT64_MIN && step <= s->last_step + APART_STEPS && step >= s->last_step - APART_STEPS))
+	if (s->found || (s->last_step != INT64_MIN && step <= s->last_step + GAP_STEPS && step >= s->last_step - GAP_STEPS))
 		return 0;
 	s->last_step = step;
-	if (s->last_ms && pp_now_ms() - s->last_ms < APART_MS) {
+	if (s->last_ms && pp_now_ms() - s->last_ms < GAP_MS) {
 		s->counted++;
 		return 0;
 	}

@@ -36,4 +36,4 @@ void pp_slow_release(struct pp_slow *s);
 enum { PP_SLOW_LINE = 256 };
 void pp_slow_line(const struct pp_request_span *span, char *line, size_t size);
 /* 1: *ret_span is to be kept; 0: not such a line, the same step was found here, or it is within a minute of another (counted). */
-int pp_slow_hear(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span);
+int pp_slow_receive(struct pp_slow *s, const struct pp_timestamp_pair *origin, const char *line, struct pp_request_span *ret_span);

@@ -1,7 +1,7 @@
 /* Reads both clocks at once, and the rate of one against the other; see timestamp_pair.h. */
 #include "aggregate/keeper/capture/timestamp_pair.h"
 
-enum { APART_NS = 10000000 };
+enum { SHORT_NS = 10000000 };
 
 __extension__ typedef __int128 wide;
 
@@ -16,7 +16,7 @@ struct pp_timestamp_pair pp_timestamp_pair_before(const struct pp_timestamp_pair
 	int64_t way_ns = now->raw_ns - origin->raw_ns;
 	wide ticks = (wide)(now->counter - origin->counter);
 
-	if (way_ns < APART_NS)
+	if (way_ns < SHORT_NS)
 		return *origin;
 	ticks = ticks * ns / way_ns;
 	if (ticks > (wide)now->counter || ns > now->raw_ns)

@@ -1,5 +1,5 @@
-/* A domain as a parent (turns of its children) and as a child (hello, turn, pings, band): packets in and the time. Called by
- * clock_link.c. */
+/* Runs a domain as a parent (turns of its children) and as a child (hello, turn, pings, band): handles packets and timeouts.
+ * Called by clock_link.c. */
 #include "aggregate/keeper/clock/clock_exchange.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ enum {
 	FIRST_PATIENCE_NS = 5000000,
 	LEAST_PATIENCE_NS = 1000000,
 	HELLO_LONGEST = 32, /* times the first wait */
-	SAME_NS = 1000000,  /* an interval of offsets that is wider says nothing */
+	SAME_NS = 1000000,  /* a wider interval of offsets proves nothing */
 	GRANT_AGAIN_NS = 4000000,
 	GIVEN_UP = 2, /* turns that a child missed in a row */
 };
@@ -49,7 +49,7 @@ static int round_init(struct pp_clock_exchange *x, const struct pp_clock_exchang
 	return 0;
 }
 
-/* Most packets are of the child that is in turn. */
+/* Most packets come from the child whose turn it is. */
 static struct pp_clock_child *child_of(struct pp_clock_exchange *x, uint32_t domain)
 {
 	if (x->current < x->children && x->child[x->current].domain == domain)
@@ -60,7 +60,7 @@ static struct pp_clock_child *child_of(struct pp_clock_exchange *x, uint32_t dom
 	return NULL;
 }
 
-/* Behind all others: in the round that runs its turn comes too. */
+/* Appends it: its turn comes in the running round too. */
 static struct pp_clock_child *adopt(struct pp_clock_exchange *x, uint32_t domain)
 {
 	if (x->children == x->room || domain == x->o.self)
@@ -79,7 +79,8 @@ static void grant(struct pp_clock_exchange *x, const struct pp_clock_child *c, i
 	say(x, &p, c->domain);
 }
 
-/* Turns are given until one is to be waited for. Who did not answer twice is told of the round too, but the next one comes on. */
+/* Grants turns until one must be waited for. A child that missed two turns is granted one too, but the next child's turn follows
+ * at once. */
 static void next_turn(struct pp_clock_exchange *x, int64_t now_ns)
 {
 	while (x->current < x->children) {
@@ -158,7 +159,7 @@ static void round_packet(struct pp_clock_exchange *x, const struct pp_clock_pack
 		say(x, &pong, p->from);
 	}
 	if (c->state != PP_CHILD_TURN)
-		c->missed = 0; /* it lives: in the next round it is waited for */
+		c->missed = 0; /* it is alive: the next round waits for it */
 	else if (p->kind == PP_CLOCK_PING && p->sync == x->round_sync)
 		x->received_ns = ns_of(x, tick);
 	if (p->kind != PP_CLOCK_DONE || p->sync != x->round_sync || !x->round)
@@ -172,7 +173,7 @@ static void round_packet(struct pp_clock_exchange *x, const struct pp_clock_pack
 	}
 }
 
-/* When the turn that runs is lost. */
+/* When the current turn counts as lost. */
 static int64_t lost_ns(const struct pp_clock_exchange *x)
 {
 	int64_t silent = (x->received_ns > x->given_ns ? x->received_ns : x->given_ns) + x->o.answer_ns;
@@ -271,7 +272,7 @@ static void end_turn(struct pp_clock_exchange *x)
 {
 	struct pp_clock_packet done = {.kind = PP_CLOCK_DONE, .sync = x->turn_sync, .count = x->came};
 
-	if (x->turn && !x->came) /* to the parent we have left, maybe: it granted before it has_answered of us again */
+	if (x->turn && !x->came) /* perhaps to the former parent, which granted a turn before it knew that this child has left */
 		x->hello_ns = pp_clock_exchange_now_ns(x);
 	x->turn = x->waits = 0;
 	x->group = NULL;
@@ -290,7 +291,7 @@ static void ping(struct pp_clock_exchange *x)
 	say(x, &p, x->o.parent);
 }
 
-/* The parent's rate stands in its grant: without it the band would not know which rates are possible. */
+/* The grant holds the parent's rate: without it the band would not know the possible rates. */
 static int begin_band(struct pp_clock_exchange *x, const struct pp_clock_packet *p)
 {
 	struct pp_band_options o = {.rate = (double)p->t1 / 1e9 / x->o.ticks_per_ns, .wander = x->o.wander, .groups = x->o.bursts};
@@ -311,7 +312,7 @@ static void granted(struct pp_clock_exchange *x, const struct pp_clock_packet *p
 		return;
 	if (p->sync < x->turn_sync)
 		return;
-	if (p->sync == x->turn_sync) { /* our word that we are done was lost */
+	if (p->sync == x->turn_sync) { /* our message DONE was lost */
 		struct pp_clock_packet done = {.kind = PP_CLOCK_DONE, .sync = x->turn_sync, .count = x->came};
 
 		say(x, &done, x->o.parent);
@@ -346,12 +347,12 @@ static void answered(struct pp_clock_exchange *x, const struct pp_clock_packet *
 		pp_same_clock_trip(&x->same, p->t1, p->t2, p->t3, tick);
 		x->counts.trips++;
 		x->came++;
-		trip_ns = ns_of(x, tick - p->t1); /* stamps of a trip that is possible are near one another */
+		trip_ns = ns_of(x, tick - p->t1); /* the timestamps of a possible trip are close together */
 		if (trip_ns > 0 && 4 * trip_ns < x->patience_ns)
 			x->patience_ns = 4 * trip_ns > LEAST_PATIENCE_NS ? 4 * trip_ns : LEAST_PATIENCE_NS;
 	}
 	if (p->sequence != x->sequence)
-		return; /* a late one; the ping that is under way goes on */
+		return; /* a late reply; the current ping stays open */
 	if (x->came >= x->wanted || pp_clock_exchange_now_ns(x) >= x->turn_end_ns)
 		end_turn(x);
 	else

@@ -1,4 +1,4 @@
-/* Thread, addresses and lock around the exchange; see clock_link.h. Called by the keeper. */
+/* Runs the exchange in a thread, with addresses and a lock; see clock_link.h. Called by the keeper. */
 #include "aggregate/keeper/clock/clock_link.h"
 
 #include <errno.h>
@@ -22,14 +22,14 @@ struct pp_clock_link {
 	pthread_t thread;
 	struct pp_forked_lock forked;
 	int runs;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards all members below */
 	int stop;
-	struct pp_clock_socket socket[ADDRESSES]; /* of each address of this host that is in use; all have the tick */
-	size_t sockets, way;                      /* way: the one that leads to the parent */
+	struct pp_clock_socket socket[ADDRESSES]; /* one per address of this host in use; all have the tick */
+	size_t sockets, route;                    /* route: the socket that reaches the parent */
 	struct pp_clock_exchange x;
-	struct pp_clock_address parent[ADDRESSES]; /* candidates; the first alone once it was heard */
+	struct pp_clock_address parent[ADDRESSES]; /* candidates; only the first once the parent has answered */
 	size_t parents;
-	struct pp_clock_address *child; /* as x.child; size 0: not heard yet */
+	struct pp_clock_address *child; /* as x.child; size 0: no packet yet */
 	size_t room;                    /* of child */
 	int64_t cpu_ns;
 };
@@ -39,7 +39,7 @@ static int64_t tick(void *ctx)
 	return pp_clock_socket_tick(((struct pp_clock_link *)ctx)->socket);
 }
 
-/* For who says hello the first time the row is the next one: where it becomes a child. */
+/* Row of a child's address; a first hello takes the next row, where the domain becomes a child. */
 static struct pp_clock_address *child_address(struct pp_clock_link *l, uint32_t domain, int hello)
 {
 	for (size_t i = 0; i < l->x.children; i++)
@@ -65,7 +65,7 @@ static void send_packet(void *ctx, uint32_t to, const uint8_t *packet)
 
 static const struct pp_clock_ops ops = {.tick = tick, .send = send_packet};
 
-/* Who says hello, or gives a turn, with the job's key, is answered where that came from. */
+/* Learns the address of a domain from its hello or grant, if it has the job's key. */
 static void learn_address(struct pp_clock_link *l, const uint8_t *bytes, size_t size, const struct pp_clock_address *from)
 {
 	struct pp_clock_address *child;
@@ -83,7 +83,7 @@ static void learn_address(struct pp_clock_link *l, const uint8_t *bytes, size_t 
 		l->parents = 1;
 		for (size_t i = 0; i < l->sockets; i++)
 			if (l->socket[i].fd == from->fd)
-				l->way = i;
+				l->route = i;
 	}
 }
 
@@ -136,7 +136,7 @@ static void *serve(void *arg)
 		}
 		pp_clock_exchange_due(&l->x);
 		left = wait_ns(l);
-		if (!pp_clock_exchange_busy(&l->x)) /* it would make the trips of a turn longer */
+		if (!pp_clock_exchange_busy(&l->x)) /* it would lengthen the trips of a turn */
 			count_cpu(l);
 		pause = (struct timespec){left / 1000000000, left % 1000000000};
 		pthread_mutex_unlock(&l->lock);
@@ -201,7 +201,7 @@ void pp_clock_link_free(struct pp_clock_link *l)
 	free(l);
 }
 
-/* The socket at that address, opened at the first one's port where that is free there. */
+/* The socket at that address; opens it at the first one's port where that is free. */
 static int socket_at(struct pp_clock_link *l, const char *local, size_t *ret_at, struct pp_err *err)
 {
 	struct pp_clock_socket *s = l->socket;
@@ -244,8 +244,8 @@ uint16_t pp_clock_link_place(struct pp_clock_link *l, char ret_address[PP_CLOCK_
 	uint16_t port;
 
 	pthread_mutex_lock(&l->lock);
-	port = l->socket[l->way].port;
-	snprintf(ret_address, PP_CLOCK_NUMERIC, "%s", l->socket[l->way].address);
+	port = l->socket[l->route].port;
+	snprintf(ret_address, PP_CLOCK_NUMERIC, "%s", l->socket[l->route].address);
 	pthread_mutex_unlock(&l->lock);
 	return port;
 }
@@ -260,7 +260,7 @@ static void unlock_after_fork(void *context)
 	pthread_mutex_unlock(&((struct pp_clock_link *)context)->lock);
 }
 
-/* The keeper's signals are its main thread's. */
+/* Signals of the keeper go to its main thread. */
 static int start_thread(struct pp_clock_link *l)
 {
 	sigset_t all, before;
@@ -278,7 +278,7 @@ static int start_thread(struct pp_clock_link *l)
 	return -rc;
 }
 
-/* Each from the socket at the address of this host that leads there. With the lock. */
+/* Sets the parent's addresses, each with the local socket that reaches it. Called with the lock. */
 static int take_parent(struct pp_clock_link *l, const char *const *address, size_t addresses, uint16_t port, struct pp_err *err)
 {
 	int rc = pp_err_set(err, -EINVAL, "cannot compare clocks: no address of the parent");
@@ -302,7 +302,7 @@ static int take_parent(struct pp_clock_link *l, const char *const *address, size
 		return rc;
 	memcpy(l->parent, to, n * sizeof(*to));
 	l->parents = n;
-	l->way = first;
+	l->route = first;
 	return 0;
 }
 
@@ -327,7 +327,7 @@ int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_o
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory for %zu hosts", l->room);
 	for (size_t s = 0; s < l->sockets; s++)
 		for (int i = 0; i < 1 << 16 && pp_clock_socket_receive(&l->socket[s], bytes, sizeof(bytes), &from, &came); i++)
-			; /* nobody has the right to have written yet */
+			; /* drops early packets: no sender is known yet */
 	rc = pp_clock_exchange_init(&l->x, &mine, &ops, l, err);
 	if (rc)
 		return rc;

@@ -1,6 +1,6 @@
-/* The clock exchange of one keeper over UDP, by a thread that sleeps until a packet comes. Called by the keeper.
- * In: who this domain is, its parent's addresses and the job's key. Out: chains of lines to the parent's ticks, rows of children.
- * All functions are the owner's thread's; a forked child does not touch a link. Nothing waits for another host. */
+/* The clock exchange of one keeper over UDP, in a thread that sleeps until a packet arrives. Called by the keeper. In: this
+ * domain, its parent's addresses and the job's key. Out: chains of lines to the parent's ticks, rows of children. Only the
+ * owner's thread calls these functions; a forked child does not touch a link. No function waits for another host. */
 #pragma once
 
 #include <stddef.h>
@@ -20,49 +20,48 @@ struct pp_clock_link_options {
 	enum pp_tick_kind kind;
 	double ticks_per_ns; /* pp_clock_rate() */
 	uint16_t port_first, port_last;
-	int no_kernel_stamps; /* to measure without them */
+	int no_kernel_stamps; /* for measurements without them */
 };
 
 struct pp_clock_link_state {
 	int busy;              /* a round or a turn runs */
-	uint64_t round, turn;  /* last one begun, as a parent and as a child; 0: none */
-	int64_t round_took_ns; /* of the last round that is over */
-	size_t answered;       /* children that ever were: a round for who has joined begins when it grows */
-	size_t children;       /* of them, that have not left */
+	uint64_t round, turn;  /* last one begun: as a parent, as a child; 0: none */
+	int64_t round_took_ns; /* of the last complete round */
+	size_t answered;       /* children that ever answered: a round for new hosts begins when it grows */
+	size_t children;       /* of them, those that have not left */
 	uint32_t parent;
-	int64_t cpu_ns; /* of the thread that serves, at the end of its last turn or round */
+	int64_t cpu_ns; /* of the serving thread, at the end of its last turn or round */
 	struct pp_clock_counts counts;
 	struct pp_same_clock same; /* to the parent */
 };
 
-/* No port is open yet. Ports are of addresses in use, one socket for each: those of pp_clock_link_bind(), which others are told,
- * and those that lead to the parent. What comes before pp_clock_link_join() is thrown away. */
+/* Opens no port yet. Each address in use has a socket with a port: the addresses of pp_clock_link_bind(), which other hosts
+ * learn, and those that reach the parent. Packets before pp_clock_link_join() are dropped. */
 int pp_clock_link_open(const struct pp_clock_link_options *o, struct pp_clock_link **ret_link, struct pp_err *err);
 void pp_clock_link_free(struct pp_clock_link *l);
 int pp_clock_link_bind(struct pp_clock_link *l, const char *local, uint16_t *ret_port, struct pp_err *err);
-/* Address and port that lead to the parent, where others find this keeper too. */
+/* Address and port that reach the parent; other hosts reach this keeper there too. */
 uint16_t pp_clock_link_place(struct pp_clock_link *l, char ret_address[PP_CLOCK_NUMERIC]);
-/* Take the place in the tree and begin to serve; once. The parent's addresses are all tried until it answers; children are known
- * by their hello. `o->ticks_per_ns` is the link's.
- * -EHOSTUNREACH: no UDP packet can be sent to any of them. */
+/* Takes the place in the tree and begins to serve; once. Tries all of the parent's addresses until it answers; children are
+ * known by their hello. The link sets `o->ticks_per_ns`. -EHOSTUNREACH: no UDP packet can be sent to any of them. */
 int pp_clock_link_join(struct pp_clock_link *l, const struct pp_clock_exchange_options *o, const char *const *address,
                        size_t addresses, uint16_t port, struct pp_err *err);
-/* Another parent: its addresses, as with join. What was measured against the one before is thrown away. -EINVAL: no address. */
+/* Changes the parent: its addresses, as with join. Drops what was measured against the former one. -EINVAL: no address. */
 int pp_clock_link_move(struct pp_clock_link *l, uint32_t parent, int same, const char *const *address, size_t addresses,
                        uint16_t port, struct pp_err *err);
-/* Is this domain's clock to be taken for the parent's, once the stamps agree? */
+/* Sets whether this domain's clock counts as the parent's, once the timestamps agree. */
 void pp_clock_link_claim(struct pp_clock_link *l, int same);
-/* No parent any more: it is told not to wait for us. */
+/* Leaves the parent and asks it not to wait for us. */
 void pp_clock_link_leave(struct pp_clock_link *l);
-/* Root: begin a round; numbers grow. -EBUSY: one runs. -ENOENT: no children. */
+/* Root: begins a round; numbers increase. -EBUSY: one runs. -ENOENT: no children. */
 int pp_clock_link_start(struct pp_clock_link *l, uint64_t round);
 void pp_clock_link_state(struct pp_clock_link *l, struct pp_clock_link_state *ret_state);
-/* Own ticks to the parent's, as of now. -ENODATA: never compared. */
+/* Maps own ticks to the parent's, as of now. -ENODATA: never compared. */
 int pp_clock_link_pieces(struct pp_clock_link *l, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
 /* Copies, for files; to be freed. */
 int pp_clock_link_nodes(struct pp_clock_link *l, struct pp_band_node **ret_node, size_t *ret_nodes, struct pp_err *err);
 int pp_clock_link_children(struct pp_clock_link *l, struct pp_clock_child **ret_child, size_t *ret_children, struct pp_err *err);
 
-/* Parent. What is known by now; what `t` held is released. `parent`: host that this one compares its clock with, `hops` from rank
- * 0's; "" and 0: others compare theirs with it. Without memory for them there are no samples. */
+/* Parent process. Copies what is known by now; releases what `t` held. `parent`: host with which this one compares its clock,
+ * `hops` from rank 0's; "" and 0: others compare theirs with it. Without memory there are no samples. */
 void pp_clock_metadata_take(struct pp_clock_metadata *t, struct pp_clock_link *link, const char *parent, int32_t hops);

@@ -1,6 +1,6 @@
-/* The packets of the clock exchange: 64 bytes, keyed. Called by clock_exchange.c and clock_link.c.
- * In: fields. Out: bytes with a SipHash-2-4 tag under the job's key, so that a stranger's stamps are thrown away before they are
- * looked at. A packet that is sent again later is harmless: a stamp that comes late only widens the band. Little endian. */
+/* The packets of the clock exchange: 64 bytes, keyed. Called by clock_exchange.c and clock_link.c. In: fields. Out: bytes with a
+ * SipHash-2-4 tag under the job's key, so that a stranger's timestamps are dropped unread. A replayed packet is harmless: a late
+ * timestamp only widens the band. Little endian. */
 #pragma once
 
 #include <stddef.h>
@@ -9,12 +9,13 @@
 enum { PP_CLOCK_PACKET = 64, PP_CLOCK_KEY = 16 };
 
 enum pp_clock_packet_kind {                     /* append only */
-	                    PP_CLOCK_HELLO = 1, /* child to parent, until it is granted a turn: here I am */
-	                    PP_CLOCK_GRANT = 2, /* parent to child: your turn. t1: the parent's ticks a second; count, budget_us */
-	                    PP_CLOCK_PING = 3,  /* t1 */
-	                    PP_CLOCK_PONG = 4,  /* t1 as it came, t2, t3 */
-	                    PP_CLOCK_DONE = 5,  /* child to parent: next one. count: trips that came back */
-	                    PP_CLOCK_LEAVE = 6, /* child to parent: no more turns for me */
+	                    PP_CLOCK_HELLO = 1, /* child to parent, until it is granted a turn */
+	                    PP_CLOCK_GRANT =
+	                            2,         /* parent to child: your turn. t1: the parent's ticks per second; count, budget_us */
+	                    PP_CLOCK_PING = 3, /* t1 */
+	                    PP_CLOCK_PONG = 4, /* t1 as received, t2, t3 */
+	                    PP_CLOCK_DONE = 5, /* child to parent: turn over. count: trips completed */
+	                    PP_CLOCK_LEAVE = 6, /* child to parent: grant no more turns */
 };
 
 struct pp_clock_packet {

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STAMP_MOST_NS = 1000000 };    /* an older stamp is not believed */
-static const double SLEW_MOST = 0.1; /* of the wall clock, which stamps are in: chrony goes to 83333 ppm */
+enum { STAMP_MOST_NS = 1000000 };    /* an older timestamp is not used */
+static const double SLEW_MOST = 0.1; /* largest slew of the wall clock, which the timestamps are in: chrony goes to 83333 ppm */
 
 static int family_of(const char *numeric)
 {
@@ -114,7 +114,7 @@ int64_t pp_clock_socket_tick(const struct pp_clock_socket *s)
 
 void pp_clock_socket_send(const struct pp_clock_address *to, const void *bytes, size_t size)
 {
-	/* What cannot be sent now is lost, like a packet on the way: it is asked for again. */
+	/* A packet that cannot be sent now is lost, like one on the network: the exchange retries. */
 	(void)!sendto(to->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to->to, to->size);
 }
 
@@ -126,8 +126,8 @@ static const struct timespec *stamp_of(struct msghdr *m)
 	return NULL;
 }
 
-/* The packet came `age` before now. The age is cut by what a slewed wall clock may have made it longer, so that the tick is never
- * before the packet. */
+/* The packet arrived `age` before now. The age is reduced by what a slewed wall clock may have added to it, so that the tick is
+ * never before the packet. */
 static int64_t tick_of(const struct pp_clock_socket *s, const struct timespec *stamp)
 {
 	struct timespec now;

@@ -1,4 +1,4 @@
-/* Places in the tree of clocks; see clock_tree.h. Called by pod_tree.c. */
+/* Computes places in the tree of clocks; see clock_tree.h. Called by pod_tree.c. */
 #include "aggregate/keeper/clock/clock_tree.h"
 
 #include "core/clock/tree.h"
@@ -13,13 +13,13 @@ static int is_good_hub(const struct pp_tree_row *r)
 	return is_domain(r) && r->hub && !r->shy && r->parent == PP_TREE_ROOT;
 }
 
-/* What cannot stay as it is. Returns the domains. */
+/* Drops places that are no longer valid. Returns the number of domains. */
 static size_t let_go(struct pp_tree_row *row, size_t rows)
 {
 	size_t domains = 0;
 
 	for (size_t i = 0; i < rows; i++) {
-		if (row[i].rooted) /* what it says of its clock cannot be verified */
+		if (row[i].rooted) /* its claim about its clock cannot be verified */
 			row[i].like = PP_TREE_NONE;
 		if (!is_domain(&row[i]) || row[i].shy)
 			row[i].hub = 0;
@@ -36,7 +36,8 @@ static size_t let_go(struct pp_tree_row *row, size_t rows)
 	return domains;
 }
 
-/* Who loses least: the root's child, then who has no parent, then another hub's child; the first of each. */
+/* The row that loses least by becoming a hub: the root's child, then one without a parent, then another hub's child; the first
+ * of each. */
 static int next_hub(const struct pp_tree_row *row, size_t rows)
 {
 	int best = PP_TREE_NONE, best_rank = 3;

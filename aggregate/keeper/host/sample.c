@@ -1,4 +1,4 @@
-/* When the ranks' processes are looked at, and where the samples are kept; see sample.h. Called by keeper.c and close.c. */
+/* Schedules the samples of the ranks' processes, and stores them; see sample.h. Called by keeper.c and close.c. */
 #include "aggregate/keeper/host/sample.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 
 enum {
 	LEAST_NS = 100000000,      /* ten a second */
-	LEAST_PSS_NS = 1000000000, /* of a rank: the kernel walks every page of the process for it */
-	COST = 200,                /* looks, and looks at PSS, may take 1/200 of a core each */
-	MOST_SAMPLES = 65536,      /* of a rank */
+	LEAST_PSS_NS = 1000000000, /* per rank: the kernel walks every page of the process for it */
+	COST = 200,                /* samples, and samples of PSS, may take 1/200 of a core each */
+	MOST_SAMPLES = 65536,      /* per rank */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -49,11 +49,11 @@ static int know_rings(struct pp_sampler *s, size_t rings)
 	memset(ring + s->rings, 0, (rings - s->rings) * sizeof(*ring));
 	s->ring = ring;
 	s->rings = rings;
-	s->next_ns = 0; /* a new rank is looked at at once */
+	s->next_ns = 0; /* a new rank is sampled at once */
 	return 0;
 }
 
-/* Every second one goes, of all ranks, and from now on half as many come. */
+/* Drops every second sample of all ranks, and doubles the period. */
 static void thin_out(struct pp_sampler *s)
 {
 	for (size_t i = 0; i < s->rings; i++) {
@@ -84,7 +84,7 @@ static int make_room(struct pp_sampler *s, struct pp_sampled *r)
 	return 0;
 }
 
-/* A window may be shorter than the time between two looks: a rank that begins to record is looked at at once. */
+/* A window may be shorter than the period: a rank that begins to record is sampled at once. */
 static int any_begins(struct pp_sampler *s, const struct pp_rings *rings)
 {
 	int any = 0;

@@ -1,5 +1,5 @@
-/* Memory and CPU time of the ranks' processes and their children, from /proc, while they record. In: headers of rings.
- * Out: pp_rank.memory. Ten times a second at most, less often where it would cost more than 1 % of a core. Called by keeper.c. */
+/* Samples memory and CPU time of the ranks' processes and their children, from /proc, while they record. In: headers of rings.
+ * Out: pp_rank.memory. At most ten per second, fewer where they would cost more than 1 % of a core. Called by keeper.c. */
 #pragma once
 
 #include "aggregate/read/ring/rings.h"
@@ -8,7 +8,7 @@
 struct pp_sampled { /* one ring */
 	struct pp_memory *memory;
 	size_t used, room;
-	int recording;     /* when it was last asked */
+	int recording;     /* at the last sample */
 	int64_t looked_ns; /* CLOCK_MONOTONIC */
 	char note[128];
 };
@@ -17,24 +17,24 @@ struct pp_sampler {
 	const char *proc; /* "/proc" */
 	struct pp_sampled *ring;
 	size_t rings;
-	int64_t least_ns;             /* between two looks; grows when the store is full */
-	int64_t period_ns;            /* between two looks now */
+	int64_t least_ns;             /* shortest period; grows when the store is full */
+	int64_t period_ns;            /* current period */
 	size_t pss_turn;              /* ring whose PSS is next: one at a time, for it may take long */
 	int64_t next_ns, next_pss_ns; /* CLOCK_MONOTONIC */
 };
 
 void pp_sampler_init(struct pp_sampler *s, const char *proc);
 void pp_sampler_release(struct pp_sampler *s);
-/* Look at every rank that records, if it is time. */
+/* Samples every rank that records, if it is time. */
 void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings);
-/* After pp_rings_finish(): the samples and why some are missing; they are the capture's then. */
+/* After pp_rings_finish(): moves the samples, and why some are missing, into the capture. */
 void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c);
 
-/* Samples of the ring up to tick `cut` go: their window is closed. */
+/* Drops samples of the ring up to tick `cut`: their window is closed. */
 void pp_sampler_drop(struct pp_sampler *s, size_t ring, int64_t cut);
 
-/* One look; `start_time` 0: any. `rings`: the ranks, which are not counted as another rank's children; NULL: none is known.
- * 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not ours to read. *ret_note says what part could not be
- * read, NULL: all was. */
+/* Samples one process; `start_time` 0: any. `rings`: the ranks, which are not counted as another rank's children; NULL: none is
+ * known. 0, or -errno: -ESRCH no such process (or another of this pid), -EACCES not readable for us. *ret_note says which part
+ * could not be read, NULL: none. */
 int pp_sample_process(const char *proc, int pid, uint64_t start_time, const struct pp_rings *rings, int with_pss,
                       struct pp_memory *ret, const char **ret_note);

@@ -1,4 +1,4 @@
-/* One look at a process and its children in /proc; see sample.h. Called by sample.c. */
+/* Samples a process and its children in /proc; see sample.h. Called by sample.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static int read_stat(const char *proc, int pid, struct stat_line *l)
 	p = strrchr(text, ')'); /* the name may hold blanks and brackets */
 	if (!p || !p[1] || !p[2])
 		return -ESRCH;
-	p += 3; /* behind the state, field 3 */
+	p += 3; /* after the state, field 3 */
 	for (int i = 4; i <= 24; i++, p = end) {
 		field[i] = strtoull(p, &end, 10);
 		if (end == p)
@@ -56,7 +56,7 @@ struct tree {
 	int unknown; /* the kernel does not list children */
 };
 
-/* The children of one thread, behind what is known. */
+/* Appends the children of one thread. */
 static void add_children(struct tree *t, int pid, const char *thread)
 {
 	char path[192], text[16384];
@@ -123,8 +123,8 @@ static int is_rank(const struct pp_rings *rings, int pid, uint64_t start_time)
 	return 0;
 }
 
-/* Children that are alive, and theirs; what has vanished by the time it is asked is counted by those who waited for it. A child
- * that is a rank itself has samples of its own, with its children. */
+/* Adds live children and theirs; children that vanish meanwhile are counted by the parents that waited for them. A child that is
+ * a rank has samples of its own, with its children. */
 static void add_tree(const char *proc, int pid, const struct pp_rings *rings, struct pp_memory *m, const char **ret_note)
 {
 	struct tree t = {.proc = proc, .pid = malloc(MOST_CHILDREN * sizeof(*t.pid))};
@@ -151,7 +151,7 @@ static void add_tree(const char *proc, int pid, const struct pp_rings *rings, st
 	free(t.pid);
 }
 
-/* Also a process of ours may refuse: not dumpable, another user namespace. */
+/* A process of the same user may refuse too: not dumpable, another user namespace. */
 static int read_pss(const char *proc, int pid, uint64_t *ret_bytes)
 {
 	char path[128], text[4096];
@@ -169,7 +169,7 @@ static int read_pss(const char *proc, int pid, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* The second number; of the main thread, which is the one that calls MPI. 0: a kernel without it. */
+/* The second number, of the main thread, which is the one that calls MPI. 0: a kernel without it. */
 static uint64_t read_run_queue(const char *proc, int pid)
 {
 	char path[128], text[128], *end;

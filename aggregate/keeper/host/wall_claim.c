@@ -1,4 +1,5 @@
-/* Names of daemons in /proc, and PTP hardware clocks in /dev; see wall_claim.h. Called by wall_watch.c when a keeper begins. */
+/* Finds time daemons by name in /proc, and PTP hardware clocks in /dev; see wall_claim.h. Called by wall_watch.c when a keeper
+ * begins. */
 #include "aggregate/keeper/host/wall_claim.h"
 
 #include <ctype.h>
@@ -24,7 +25,7 @@ int pp_wall_claim_sees_host(void)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INITIAL_PID_NAMESPACE;
 }
 
-/* Which one the process is; -1: none. The kernel keeps 15 characters of a name. */
+/* Index of the daemon that the process is; -1: none. The kernel keeps 15 characters of a name. */
 static int daemon_of(int proc, const char *pid)
 {
 	char path[300], comm[COMM + 2] = "";
@@ -75,7 +76,7 @@ static int count_clocks(const char *dev)
 	return clocks;
 }
 
-/* Whole words only. */
+/* Appends whole words only. */
 static void add(char by[PP_WALL_CLAIM_BY], const char *word)
 {
 	size_t n = strlen(by);

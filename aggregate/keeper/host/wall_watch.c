@@ -1,4 +1,4 @@
-/* Readings of the wall clock, kept and told; see wall_watch.h. Called by keeper.c, writing.c, pod_share.c and session.c. */
+/* Keeps readings of the wall clock and reports them; see wall_watch.h. Called by keeper.c, writing.c, pod_share.c and session.c. */
 #include "aggregate/keeper/host/wall_watch.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum { EVERY_MS = 1000, RECENT = 256 };
-static const int64_t APART_NS = 5000000; /* between the two readings that say how fast the tick is: 1e-4 of it at worst */
+static const int64_t SHORT_NS = 5000000; /* between the two readings that give the rate of the tick: 1e-4 of it at worst */
 static const int64_t BEYOND_NS = INT64_C(3600000000000);
 
 void pp_wall_watch_init(struct pp_wall_watch *w)
@@ -25,7 +25,7 @@ void pp_wall_watch_release(struct pp_wall_watch *w)
 	memset(w, 0, sizeof(*w));
 }
 
-/* The one that leaves the smallest gap, but none of the last minutes and not the first. */
+/* Drops the reading that leaves the smallest gap, but none of the last minutes and not the first. */
 static void drop_one(struct pp_wall_watch *w)
 {
 	size_t at = 1;
@@ -46,7 +46,7 @@ static void keep(struct pp_wall_watch *w, const struct pp_wall_sample *s)
 	if (w->samples == PP_WALL_KEPT)
 		drop_one(w);
 	w->kept[w->samples++] = *s;
-	pp_wall_add(&w->wall, s); /* without memory for another era there is a gap, as its steps say */
+	pp_wall_add(&w->wall, s); /* without memory for another era the gap looks like a step */
 }
 
 void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s)
@@ -59,7 +59,7 @@ void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s)
 		return;
 	}
 	if (!w->follows) {
-		if (ns < APART_NS || pp_wall_init(&w->wall, (double)(s->tick_before - w->first.tick_before) / (double)ns, NULL))
+		if (ns < SHORT_NS || pp_wall_init(&w->wall, (double)(s->tick_before - w->first.tick_before) / (double)ns, NULL))
 			return;
 		w->follows = 1;
 		keep(w, &w->first);
@@ -78,12 +78,12 @@ static void take(struct pp_wall_watch *w, enum pp_tick_kind kind)
 
 void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind)
 {
-	const struct timespec pause = {.tv_nsec = APART_NS};
+	const struct timespec pause = {.tv_nsec = SHORT_NS};
 
 	take(w, kind);
 	if (w->follows)
 		return;
-	nanosleep(&pause, NULL); /* a job shorter than that has a date too */
+	nanosleep(&pause, NULL); /* a job shorter than that gets a date too */
 	take(w, kind);
 }
 
@@ -92,7 +92,7 @@ static int64_t half_ns(const struct pp_wall_watch *w, const struct pp_wall_sampl
 	return (int64_t)((double)(s->tick_after - s->tick_before) / 2 / w->wall.ticks_per_ns) + 1;
 }
 
-/* Further apart than the two could be read wrongly. */
+/* Do the two differ by more than the error of reading them? */
 static int differ(const struct pp_wall_watch *w, const struct pp_wall_sample *a, const struct pp_wall_sample *b)
 {
 	int64_t error = 2 * (half_ns(w, a) + half_ns(w, b)),

@@ -1,7 +1,7 @@
-/* Messages between the keepers of a job's hosts: rank 0's keeper listens, the others connect (a star). Called by the keeper.
- * In: messages of proto/message.h. Out: the same on another host, each once and in order, or a peer that is lost. One thread; a
- * forked child does not touch it. Nothing waits longer than it was told to. By libzmq with CURVE: in comes who has an invitation.
- * A tree, for more hosts than PP_NET_PEERS, would be keepers with two pp_net: one listens to its branches, the other connects. */
+/* Messages between the keepers of a job's hosts: rank 0's keeper listens, the others connect (a star). Called by the keeper. In:
+ * messages of proto/message.h. Out: the same on another host, each once and in order, or a lost peer. One thread; a forked child
+ * does not touch it. No call waits longer than its timeout. Uses libzmq with CURVE: only holders of the invitation connect. A
+ * tree, for more hosts than PP_NET_PEERS, would be keepers with two pp_net: one listens to its branches, the other connects. */
 #pragma once
 
 #include <stddef.h>
@@ -23,60 +23,60 @@ struct pp_net_invite { /* secret: it lets its holder in */
 };
 
 struct pp_net_options {
-	const char *job, *host, *version, *session; /* session: of the listener, told to all */
+	const char *job, *host, *version, *session; /* session: of the listener, sent to all */
 	const char *bind;                           /* numeric address to listen on; NULL: the invitation's */
 	uint16_t port_first, port_last;             /* 0, 0: any free port */
 	int64_t heartbeat_ms;                       /* 0: 500 */
-	int64_t dead_ms;                            /* a peer that was not heard for so long is lost; 0: 10 s */
-	size_t peers_most;                          /* that are let in; 0: PP_NET_PEERS */
+	int64_t dead_ms;                            /* a peer that sends nothing for so long is lost; 0: 10 s */
+	size_t peers_most;                          /* how many may connect; 0: PP_NET_PEERS */
 	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
-	struct pp_wire_clock clock;                 /* of this host's ranks, told to the listener; copied */
-	uint32_t way;                               /* told to the listener */
+	struct pp_wire_clock clock;                 /* of this host's ranks, sent to the listener; copied */
+	uint32_t way;
 };
 
 enum pp_net_event_kind {
 	PP_NET_JOINED,  /* message: its hello, or on the other side the hello_ack */
 	PP_NET_MESSAGE, /* all others, heartbeats too */
 	PP_NET_LEFT,    /* message: its bye */
-	PP_NET_LOST,    /* not heard for dead_ms, or never reached */
-	PP_NET_REFUSED, /* the listener does not take us; message: its hello_ack */
+	PP_NET_LOST,    /* sent nothing for dead_ms, or was never reached */
+	PP_NET_REFUSED, /* the listener refuses us; message: its hello_ack */
 };
 
 struct pp_net_event {
 	enum pp_net_event_kind kind;
 	int peer;                      /* 0..PP_NET_PEERS-1, not used again; 0 on a connecting side */
-	const char *host;              /* of the peer, UTF-8; "" where never heard */
+	const char *host;              /* of the peer, UTF-8; "" where never received */
 	const struct pp_wire *message; /* until the next call of pp_net_next(), or NULL */
 };
 
 struct pp_net_counts {
 	uint64_t malformed; /* dropped: not of the protocol, or out of place */
-	uint64_t replayed;  /* dropped: a sequence number that was there */
-	uint64_t gaps;      /* dropped: came before one that is missing; it is sent again */
+	uint64_t replayed;  /* dropped: a sequence number received before */
+	uint64_t gaps;      /* dropped: an earlier one is missing; it is sent again */
 	uint64_t resent;    /* how often unacknowledged messages were sent again */
-	uint64_t strangers; /* refused at the door: a wrong key */
-	uint64_t refused;   /* let in and sent away: another job, protocol, or one host too many */
+	uint64_t strangers; /* refused by CURVE: a wrong key */
+	uint64_t refused;   /* refused after the hello: another job, protocol, or one host too many */
 };
 
-/* Keys are made here and nowhere else. `ret_invite` has the addresses to listen on, at one port of all; those that are gone are
- * taken out of it. -EADDRINUSE: no free port in the range. */
+/* Makes the keys. `ret_invite` holds the addresses to listen on, with one port for all; addresses that do not exist any more are
+ * removed from it. -EADDRINUSE: no free port in the range. */
 int pp_net_listen(const struct pp_net_options *o, struct pp_net_invite *ret_invite, struct pp_net **ret_net, struct pp_err *err);
-/* Returns at once: JOINED, REFUSED or LOST says what became of it. All addresses are tried, the first that answers stays. */
+/* Returns at once; the event JOINED, REFUSED or LOST follows. Tries all addresses, and keeps the first that answers. */
 int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *invite, struct pp_net **ret_net, struct pp_err *err);
 void pp_net_free(struct pp_net *net);
 
-/* What heartbeats say of this host's ranks (`received` is ours to give); copied. -EINVAL: more than PP_WIRE_RANKS, -ENOMEM. */
+/* The state of this host's ranks for heartbeats (we set `received`); copied. -EINVAL: more than PP_WIRE_RANKS, -ENOMEM. */
 int pp_net_state(struct pp_net *net, const struct pp_wire_heartbeat *state);
-/* A heartbeat to all that have joined, now. */
+/* Sends a heartbeat to all joined peers, now. */
 void pp_net_beat(struct pp_net *net);
-/* Queue a message (its sequence is ours to give); delivered once and in order while the peer lives. -EAGAIN: its queue is full,
- * call pp_net_next() and try again. -ENOTCONN: not joined, left or lost. */
+/* Queues a message (we set its sequence); delivered once and in order while the peer lives. -EAGAIN: its queue is full, call
+ * pp_net_next() and retry. -ENOTCONN: not joined, left or lost. */
 int pp_net_send(struct pp_net *net, int peer, const struct pp_wire *m, struct pp_err *err);
-/* 1: an event, 0: none within timeout_ms. To be called at least every dead_ms / 4, or the others take this keeper for lost. */
+/* 1: an event, 0: none within timeout_ms. Must be called at least every dead_ms / 4, or the others count this keeper as lost. */
 int pp_net_next(struct pp_net *net, int64_t timeout_ms, struct pp_net_event *ret_event);
-/* Until something comes, at most `ms`; no event is taken. */
+/* Waits until something arrives, at most `ms`; consumes no event. */
 void pp_net_wait(struct pp_net *net, int64_t ms);
-/* Listener: which of the invitation's addresses this peer has come by. */
+/* Listener: through which of the invitation's addresses this peer connected. */
 size_t pp_net_address_of(const struct pp_net *net, int peer);
-size_t pp_net_unsent(const struct pp_net *net); /* bytes that living peers have not acknowledged */
+size_t pp_net_unsent(const struct pp_net *net); /* bytes that live peers have not acknowledged */
 struct pp_net_counts pp_net_counts(const struct pp_net *net);

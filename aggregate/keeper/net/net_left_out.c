@@ -1,5 +1,5 @@
-/* What libzmq's archive refers to and no library here has. The linker is told to take these, see cmake/podprofNet.cmake: one
- * function for multicast (PGM, NORM) and Kerberos, cmake/zmq_left_out.list, and three for what only newer libcs have. */
+/* Defines what libzmq's archive references and no library here has. The linker takes it from here, see cmake/podprofNet.cmake:
+ * one function for multicast (PGM, NORM) and Kerberos, cmake/zmq_left_out.list, and three that only newer libcs have. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@ size_t pp_net_copy_text(char *to, const char *from, size_t size);
 uint32_t pp_net_random(void);
 int pp_net_find_object(void *address, void *result);
 
-/* 1: libzmq starts PGM whether or not it is used, and wants a yes. */
+/* 1: libzmq starts PGM even unused, and requires success. */
 int pp_net_left_out(void)
 {
 	return 1;
@@ -30,7 +30,7 @@ size_t pp_net_copy_text(char *to, const char *from, size_t size)
 	return n;
 }
 
-/* arc4random(), of glibc 2.36: for std::random_device, which nothing here asks. */
+/* arc4random(), of glibc 2.36: for std::random_device, which nothing here uses. */
 uint32_t pp_net_random(void)
 {
 	uint32_t value = 0;
@@ -69,7 +69,7 @@ static int is_it(struct dl_phdr_info *info, size_t size, void *data)
 }
 #endif
 
-/* _dl_find_object(), of glibc 2.35, by what every libc has: how libgcc finds the frames of an exception. */
+/* _dl_find_object(), of glibc 2.35, from functions that every libc has: libgcc finds the frames of an exception by it. */
 int pp_net_find_object(void *address, void *result)
 {
 #ifdef DLFO_EH_SEGMENT_TYPE

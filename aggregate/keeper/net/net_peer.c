@@ -1,5 +1,5 @@
-/* What is on the way to a peer, and what of its own has come; see net.h. Called by net_pump.c and net_socket.c.
- * A connection that was cut loses what lay in the sockets: unacknowledged messages stay here and are sent again. */
+/* Queues messages to a peer until it acknowledges them, and counts those received; see net.h. Called by net_pump.c and
+ * net_socket.c. A cut connection loses what lay in the sockets: unacknowledged messages stay here and are sent again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ void pp_peer_flush(struct pp_net *net, struct pp_peer *p)
 			p->sent = p->unsent->sequence;
 		p->unsent = p->unsent->next;
 	}
-	/* Nothing was acknowledged for long: what is on the way is taken for lost, all of it, so that order stays. */
+	/* Nothing was acknowledged for long: all unacknowledged messages count as lost, so that their order is kept. */
 	if (p->first != p->unsent && net->now_ms - p->progress_ms > 4 * net->o.heartbeat_ms) {
 		p->unsent = p->first;
 		p->flight = 0;
@@ -65,7 +65,7 @@ void pp_peer_flush(struct pp_net *net, struct pp_peer *p)
 
 void pp_peer_acknowledged(struct pp_net *net, struct pp_peer *p, uint64_t received)
 {
-	/* Only what was sent can have come; a peer that says more is wrong, and loses nothing by it. */
+	/* Only sent messages can be acknowledged; a peer that acknowledges more is wrong, and loses nothing. */
 	while (p->first && p->first->sequence <= received && p->first->sequence <= p->sent) {
 		struct pp_packet *done = p->first;
 

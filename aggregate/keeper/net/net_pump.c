@@ -1,5 +1,5 @@
-/* What arrives and what time brings, as events; see net.h. Called by the keeper.
- * Joining takes three messages: hello on every address, hello_ack, and a heartbeat on the address that answered first. */
+/* Turns arriving messages and timeouts into events; see net.h. Called by the keeper. Joining takes three messages: hello on
+ * every address, hello_ack, and a heartbeat on the address that answered first. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "core/base/now.h"
 #include "core/ring/utf8.h"
 
-enum { QUIET, EVENT, NOTHING }; /* taken without an event; an event; nothing was there */
+enum { CONSUMED, EVENT, NOTHING }; /* handled without an event; an event; nothing arrived */
 
 static int make_event(struct pp_net *net, struct pp_net_event *e, enum pp_net_event_kind kind, struct pp_peer *p, struct pp_wire *m)
 {
@@ -58,7 +58,7 @@ static void answer(struct pp_net *net, const uint8_t *route, size_t host_index, 
 	pp_net_say(net, net->socket[0], route, &m);
 }
 
-/* Listener: a hello. May come again, on other addresses or because the answer was late. */
+/* Listener: handles a hello. It may be repeated, on other addresses or because the answer was late. */
 static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, struct pp_wire *m)
 {
 	struct pp_peer *p = find(net, instance);
@@ -67,7 +67,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 
 	if (h->instance != instance) {
 		net->counts.malformed++;
-		return QUIET;
+		return CONSUMED;
 	}
 	if (h->protocol != PP_WIRE_PROTOCOL)
 		snprintf(why, sizeof(why), "protocol %u, not %d: podprof %s is not %s", (unsigned)h->protocol, PP_WIRE_PROTOCOL,
@@ -82,7 +82,7 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 		snprintf(why, sizeof(why), "a job has at most %zu other hosts here", net->o.peers_most);
 	if (!p || why[0]) {
 		answer(net, route, 0, why);
-		return QUIET;
+		return CONSUMED;
 	}
 	if (p->state == PP_PEER_FREE) {
 		*p = (struct pp_peer){.state = PP_PEER_GREETED, .instance = instance, .received_ms = net->now_ms, .hello = *m};
@@ -90,10 +90,10 @@ static int greet(struct pp_net *net, const uint8_t *route, uint64_t instance, st
 		memset(m, 0, sizeof(*m));
 	}
 	answer(net, route, (size_t)(p - net->peer) + 1, NULL);
-	return QUIET;
+	return CONSUMED;
 }
 
-/* Either side: a message of a peer that has joined. */
+/* Either side: handles a message of a joined peer. */
 static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct pp_net_event *e)
 {
 	p->received_ms = net->now_ms;
@@ -104,10 +104,10 @@ static int take(struct pp_net *net, struct pp_peer *p, struct pp_wire *m, struct
 	}
 	if (m->kind == PP_WIRE_HELLO || m->kind == PP_WIRE_HELLO_ACK) {
 		net->counts.malformed++;
-		return QUIET;
+		return CONSUMED;
 	}
 	if (!pp_peer_takes(net, p, m->sequence))
-		return QUIET;
+		return CONSUMED;
 	if (m->kind != PP_WIRE_BYE)
 		return make_event(net, e, PP_NET_MESSAGE, p, m);
 	pp_peer_beat(net, p);
@@ -143,7 +143,7 @@ static int listener_takes(struct pp_net *net, const uint8_t *route, struct pp_wi
 	} else if (p->state == PP_PEER_JOINED) {
 		net->counts.malformed++;
 	}
-	return QUIET;
+	return CONSUMED;
 }
 
 static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, struct pp_net_event *e)
@@ -152,7 +152,7 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, st
 	int is_answer = m->kind == PP_WIRE_HELLO_ACK;
 
 	if (p->state == PP_PEER_GONE)
-		return QUIET;
+		return CONSUMED;
 	if (is_answer && m->hello_ack.refused[0]) {
 		enum pp_net_event_kind kind = p->state == PP_PEER_JOINED ? PP_NET_LOST : PP_NET_REFUSED;
 
@@ -163,10 +163,10 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, st
 	if (p->state == PP_PEER_JOINED && !is_answer)
 		return take(net, p, m, e);
 	if (p->state == PP_PEER_JOINED && m->hello_ack.instance == p->instance)
-		return QUIET; /* our hello was said more than once */
+		return CONSUMED; /* our hello arrived more than once */
 	if (p->state == PP_PEER_JOINED || !is_answer || m->hello_ack.protocol != PP_WIRE_PROTOCOL) {
 		net->counts.malformed++;
-		return QUIET;
+		return CONSUMED;
 	}
 	for (size_t i = 0; i < net->sockets; i++)
 		if (i != socket)
@@ -181,7 +181,7 @@ static int caller_takes(struct pp_net *net, size_t socket, struct pp_wire *m, st
 	return make_event(net, e, PP_NET_JOINED, p, m);
 }
 
-/* All frames of one message; more than there should be are counted. -1: nothing was there. */
+/* Receives all frames of one message, and counts surplus ones. -1: nothing arrived. */
 static int receive(void *socket, zmq_msg_t frame[3], int want)
 {
 	int n = 0, more = 1;
@@ -199,7 +199,7 @@ static int receive(void *socket, zmq_msg_t frame[3], int want)
 
 static int take_one(struct pp_net *net, size_t socket, struct pp_net_event *e)
 {
-	int want = net->listens ? 2 : 1, got, rc = QUIET;
+	int want = net->listens ? 2 : 1, got, rc = CONSUMED;
 	struct pp_wire m = {.sequence = 0};
 	zmq_msg_t frame[3];
 
@@ -232,7 +232,7 @@ static void say_hello(struct pp_net *net)
 	net->hello_ms = net->now_ms;
 }
 
-/* Heartbeats, sending again, and who is lost. */
+/* Sends heartbeats, resends messages, finds lost peers. */
 static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 {
 	int64_t now = pp_now_ms(), away = now - net->now_ms;
@@ -245,7 +245,7 @@ static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 
 		if (p->state == PP_PEER_FREE || p->state == PP_PEER_GONE)
 			continue;
-		/* It was this keeper that did not listen. */
+		/* This keeper itself did not run for so long. */
 		if (away > net->o.dead_ms / 4)
 			p->received_ms += away;
 		if (now - p->received_ms > net->o.dead_ms) {
@@ -262,7 +262,7 @@ static int look_at_time(struct pp_net *net, struct pp_net_event *e)
 			pp_peer_beat(net, p);
 		pp_peer_flush(net, p);
 	}
-	return QUIET;
+	return CONSUMED;
 }
 
 void pp_net_wait(struct pp_net *net, int64_t most_ms)

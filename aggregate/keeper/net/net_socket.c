@@ -1,4 +1,4 @@
-/* Sockets, keys and who is let in; see net.h. Called by the keeper; net_pump.c makes events of what arrives. */
+/* Sockets, keys and access control; see net.h. Called by the keeper; net_pump.c turns what arrives into events. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int set_number(void *socket, int option, int value)
 	return zmq_setsockopt(socket, option, &value, sizeof(value));
 }
 
-/* What both ends want: no waiting at the end, no message above the limit, a dead connection closed. */
+/* Options of both ends: no wait at close, no message above the limit, close dead connections. */
 static int set_common(const struct pp_net *net, void *socket)
 {
 	int64_t limit = PP_WIRE_MAX;
@@ -102,7 +102,7 @@ static void endpoint(char where[128], const char *address, unsigned port)
 		snprintf(where, 128, "tcp://%s%s%s:*", open, address, close);
 }
 
-/* 0, or -errno; 0: any port, which is returned. */
+/* 0, or -errno. *port 0: any port, which is returned. */
 static int bind_one(struct pp_net *net, const char *address, unsigned *port)
 {
 	char where[128], at[128] = "";
@@ -122,7 +122,7 @@ static int is_taken(int rc)
 	return rc == -EADDRINUSE || rc == -EACCES;
 }
 
-/* One port at every address; addresses that are not there any more go. -EADDRINUSE: it is taken at one of them. */
+/* Binds one port at every address, and drops addresses that do not exist any more. -EADDRINUSE: it is in use at one of them. */
 static int bind_all(struct pp_net *net, unsigned port, struct pp_net_invite *invite)
 {
 	struct pp_net_invite left = {.addresses = 0};
@@ -152,7 +152,7 @@ static int bind_to_range(struct pp_net *net, const struct pp_net_options *o, str
 	int rc = -EINVAL;
 
 	for (unsigned port = o->port_first; port <= o->port_last; port++) {
-		/* Any port of the first address may be taken at another. */
+		/* The port found at the first address may be in use at another. */
 		for (int i = 0; i < (port ? 1 : ANY_PORTS); i++) {
 			rc = bind_all(net, port, invite);
 			if (!is_taken(rc))
@@ -222,7 +222,7 @@ static int dial(struct pp_net *net, const struct pp_net_invite *invite, size_t i
 		return -1;
 	net->socket[net->sockets++] = socket;
 	memcpy(route, &net->instance, sizeof(net->instance));
-	/* libzmq keeps names that begin with zero for itself. */
+	/* libzmq reserves names that begin with zero. */
 	route[0] |= 1;
 	route[PP_ROUTE - 1] = (uint8_t)i;
 	memcpy(&net->instance, route, sizeof(net->instance));
@@ -257,7 +257,7 @@ int pp_net_connect(const struct pp_net_options *o, const struct pp_net_invite *i
 	return 0;
 }
 
-/* ZAP, RFC 27: the question has seven frames, the answer six. */
+/* ZAP, RFC 27: the request has seven frames, the reply six. */
 int pp_net_door(struct pp_net *net)
 {
 	enum { VERSION, ID, DOMAIN, ADDRESS, NAME, MECHANISM, KEY, FRAMES };

@@ -21,9 +21,9 @@ struct pp_peer {
 	uint8_t route[PP_ROUTE];
 	char host[128];
 	struct pp_packet *first, *last; /* not acknowledged */
-	struct pp_packet *unsent;       /* first of them that is to be given to the socket */
+	struct pp_packet *unsent;       /* first of them not yet passed to the socket */
 	size_t queued, flight;          /* bytes */
-	uint64_t given, sent, received; /* sequences: last queued, highest that went out, last taken */
+	uint64_t given, sent, received; /* sequences: last queued, highest sent, last received */
 	int owes_ack, said_bye;
 	struct pp_wire hello; /* until it has joined */
 	int64_t received_ms, beat_ms, progress_ms;
@@ -33,7 +33,7 @@ struct pp_net {
 	int listens;
 	void *context, *door;           /* door: ZAP */
 	void *socket[PP_NET_ADDRESSES]; /* listener: one ROUTER; else a DEALER for each address, one once joined */
-	size_t sockets, turn;           /* turn: whose message is looked at next */
+	size_t sockets, turn;           /* turn: the socket to read next */
 	struct pp_net_options o;        /* texts: NULL, below */
 	char job[128], host[72], version[32], session[64];
 	uint64_t instance;
@@ -47,15 +47,15 @@ struct pp_net {
 	int64_t now_ms, hello_ms;
 };
 
-/* One message that needs no delivery (hello, hello_ack, heartbeat), by the route where the socket is the listener's. 0, or
- * -errno: not now. */
+/* Sends one message that needs no delivery (hello, hello_ack, heartbeat), by the route where the socket is the listener's. 0,
+ * or -errno: not now. */
 int pp_net_say(struct pp_net *net, void *socket, const uint8_t *route, const struct pp_wire *m);
-/* Answer one question whether a key may come in. 1: there was one. */
+/* Answers one ZAP request whether a key may connect. 1: there was one. */
 int pp_net_door(struct pp_net *net);
 
 void pp_peer_flush(struct pp_net *net, struct pp_peer *p);
 void pp_peer_beat(struct pp_net *net, struct pp_peer *p);
 void pp_peer_acknowledged(struct pp_net *net, struct pp_peer *p, uint64_t received);
-/* Is the message the next one? Counts what is not. */
+/* Is the message the next one? Counts those that are not. */
 int pp_peer_takes(struct pp_net *net, struct pp_peer *p, uint64_t sequence);
 void pp_peer_release(struct pp_peer *p);

@@ -1,4 +1,4 @@
-/* An invitation as an owner-only file in a shared log directory; see rendezvous.h. Called by the keeper. */
+/* Writes and reads an invitation as an owner-only file in a shared log directory; see rendezvous.h. Called by the keeper. */
 #include "aggregate/keeper/net/rendezvous.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@ static const char magic[] = "podprof rendezvous 1";
 
 enum { FILE_MAX = PP_RENDEZVOUS_TEXT - 1, NAME_SIZE = 192, POLL_MS = 5, POLL_MOST_MS = 100 };
 
-/* The job's name is anybody's text: what is no part of a plain file name becomes '_', and a hash keeps two jobs apart. */
+/* The job's name is untrusted: characters not allowed in a file name become '_', and a hash keeps two jobs apart. */
 static void file_name(const char *job, char name[NAME_SIZE])
 {
 	char plain[96];
@@ -101,7 +101,7 @@ int pp_rendezvous_put(const char *log_dir, const char *name, const struct pp_net
 		return dir;
 	pp_rendezvous_print(invite, text);
 	size = strlen(text);
-	/* A name that nobody can foresee, and O_EXCL: no file or link that is there already is written to. */
+	/* An unpredictable name, and O_EXCL: an existing file or link is never written to. */
 	snprintf(part, sizeof(part), "%.*s.%.2x%.2x%.2x%.2x%d.part", NAME_SIZE, name, invite->server_public[0],
 	         invite->server_public[1], invite->server_public[2], invite->server_public[3], (int)getpid());
 	fd = openat(dir, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

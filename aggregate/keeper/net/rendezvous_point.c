@@ -13,10 +13,10 @@ enum { DEPOSITS = 8, EVENTS = 64, LEAVE_MS = 1000, RESTARTED_NAME = 100 };
 struct pp_rendezvous_point {
 	struct pp_net *net; /* NULL: over */
 	int serves, joined, put, given, leaving;
-	char job[128];                          /* that is looked for */
-	struct pp_net_invite deposit[DEPOSITS]; /* serving: of each job; else what came, or what is to be given */
+	char job[128];                          /* the job whose invitation is looked for */
+	struct pp_net_invite deposit[DEPOSITS]; /* serving: of each job; else the one received, or the one to deliver */
 	size_t deposits, oldest;
-	int peer[PP_NET_PEERS]; /* serving: who is here */
+	int peer[PP_NET_PEERS]; /* serving: connected peers */
 	size_t peers;
 	int64_t leave_ms;
 	char why[300];
@@ -128,7 +128,7 @@ void pp_rendezvous_point_free(struct pp_rendezvous_point *m)
 	free(m);
 }
 
-/* 1: it is on its way. */
+/* 1: sent. */
 static int give(struct pp_rendezvous_point *m, int peer, const struct pp_net_invite *invite)
 {
 	char text[PP_RENDEZVOUS_TEXT];
