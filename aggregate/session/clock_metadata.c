@@ -1,4 +1,4 @@
-/* From what a keeper knows of its clock to rows of /clock; see clock_metadata.h. Called by the pod and by close.c. */
+/* Makes rows of /clock from a keeper's clock data; see clock_metadata.h. Called by the pod and by close.c. */
 #include "aggregate/session/clock_metadata.h"
 
 #include <errno.h>
@@ -72,8 +72,9 @@ static int64_t job_ns(const struct pp_clock_metadata_input *in, int64_t tick)
 	return pp_clock_map_ns(in->map, (pp_tick)tick);
 }
 
-/* Over all that was compared, for the longer the line the surer: what both ends leave open, and the rate of the own ticks. A clock
- * that needed no comparison with its parent has the line at the window's begin, and no error that is known. */
+/* The rate over all comparisons: the longer the line, the smaller the error, which comes from the bounds at both ends and the
+ * rate of the own ticks. A clock that needed no comparison with its parent has the line at the window's begin, and an unknown
+ * error. */
 static void fill_drift(const struct pp_clock_metadata_input *in, double rate, double rate_error, struct pp_host_clock *c)
 {
 	const struct pp_clock_metadata *t = in->exchange;
@@ -98,7 +99,7 @@ static void fill_drift(const struct pp_clock_metadata_input *in, double rate, do
 		c->drift_error_ppb = (int64_t)ceil(error);
 }
 
-/* Where the two clocks stand at the window's begin, both counted in ns. */
+/* The offset between the two clocks at the window's begin, both counted in ns. */
 static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
 	struct pp_clock_pair now;
@@ -116,7 +117,7 @@ static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_host
 		fill_drift(in, rate, rate_error, c);
 }
 
-struct rows { /* of a table in the order of time, that a window shows: those inside and one before and behind, two at least */
+struct rows { /* rows of a table in order of time that a window shows: those inside, and one before and one behind, at least two */
 	size_t first, end;
 };
 
@@ -145,7 +146,7 @@ static double middle(const struct pp_band_node *n, const struct pp_band_node *or
 	return (double)(n->y - origin->y) + n->low + (n->high - n->low) / 2;
 }
 
-/* The parent's ticks become ns by the own ones: both count the same seconds within 0.1 %. */
+/* Converts the parent's ticks to ns by the own ones: both count the same seconds within 0.1 %. */
 static int fill_samples(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
 	const struct pp_clock_metadata *t = in->exchange;
@@ -198,7 +199,7 @@ static struct pp_clock_stretch stretch_of(const struct pp_pieces *p, size_t i, i
 	};
 }
 
-/* Every piece in it has a bound: the largest of them is known. */
+/* Every piece has a bound here: the largest one is known. */
 static int fill_segments(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
 {
 	const struct pp_pieces *p = in->map->pieces;
@@ -237,7 +238,7 @@ static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_host_c
 		c->pairs++;
 	}
 	if (c->changes && c->change[0].to_ns < in->from_tick)
-		c->changes_lost = 0; /* the oldest are lost: before the window, all of them */
+		c->changes_lost = 0; /* only the oldest are lost, all of them before the window */
 	for (size_t i = 0; i < c->changes; i++) {
 		struct pp_wall_change one = c->change[i];
 

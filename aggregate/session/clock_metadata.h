@@ -1,7 +1,6 @@
-/* What a dataset says of this host's clock. Filled by the pod before it forks the child that writes
- * (pp_clock_metadata_take(), keeper/clock/clock_link.c), finished by close.c in that child.
- * In: the exchange with other hosts, in the parent, for a child touches no link; the watch over the wall clock; the map of ticks.
- * Out: pp_host_clock in job ns, cut to the window. */
+/* Describes this host's clock for the dataset. The pod fills it before it forks the writer (pp_clock_metadata_take(),
+ * keeper/clock/clock_link.c); close.c finishes it in that child. In: the exchange with other hosts, from the parent, as a child
+ * must not touch a link; the watch over the wall clock; the map of ticks. Out: pp_host_clock in job ns, cut to the window. */
 #pragma once
 
 #include <stddef.h>
@@ -23,23 +22,24 @@ struct pp_clock_metadata { /* of the exchange; zero: there is none */
 };
 
 void pp_clock_metadata_release(struct pp_clock_metadata *t);
-/* What comparing took, as a text from the parent to a child that was made before the window's last round; and there. */
+/* The counts of the exchange as text: the parent prints them for a child that was forked before the window's last round, and the
+ * child parses them. */
 void pp_clock_metadata_print(const struct pp_clock_metadata *t, char *text, size_t size);
 void pp_clock_metadata_scan(const char *text, struct pp_host_clock *c);
 
 struct pp_clock_metadata_input {
 	const struct pp_clock_metadata *exchange; /* NULL: no other host */
-	struct pp_host_clock *wall;               /* NULL: nobody watched it; pair[] and change[] in ticks: they are taken */
+	struct pp_host_clock *wall;               /* NULL: not watched; pair[] and change[] in ticks: moved out of it */
 	const struct pp_clock_map *map;           /* of this host's ticks */
 	const struct pp_clock_pair *first;        /* NULL: not known */
 	enum pp_tick_kind kind;
 	const char *host, *own;
-	int64_t from_tick, to_tick; /* of what is compared */
-	int64_t bound_ns;           /* of what lies there; 0: job time is this clock's; PP_BOUND_UNKNOWN: it is not joined */
+	int64_t from_tick, to_tick; /* range of the comparisons */
+	int64_t bound_ns;           /* bound in that range; 0: job time is this clock's; PP_BOUND_UNKNOWN: it is not joined */
 };
 
-/* Child. -ENOMEM. */
+/* In the child. -ENOMEM. */
 int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_host_clock *ret, struct pp_err *err);
-/* Ticks of what hosts are compared by, of ranks of the first ring's clock: steps and calls on communicators; where there are none,
- * of all. from > to: nothing was recorded. */
+/* Range of ticks by which hosts are compared, for ranks of the first ring's clock: steps and calls on communicators; where there
+ * are none, all spans. from > to: nothing was recorded. */
 void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);

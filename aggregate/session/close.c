@@ -23,7 +23,7 @@ enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r)
 	return pp_rings_count(r) ? (enum pp_tick_kind)pp_rings_header(r, 0)->tick_kind : PP_TICK_RAW;
 }
 
-/* Its ticks can be compared with the first ring's: spools of several hosts may be salvaged together. */
+/* Are its ticks comparable with the first ring's? Spools of several hosts may be salvaged together. */
 static int is_like_first(const struct pp_rings *r, const struct pp_ring_header *h)
 {
 	const struct pp_ring_header *first = pp_rings_header(r, 0);
@@ -32,7 +32,7 @@ static int is_like_first(const struct pp_rings *r, const struct pp_ring_header *
 	       !memcmp(h->timens_ns, first->timens_ns, sizeof(h->timens_ns));
 }
 
-/* Ring that was opened first. */
+/* The ring that was opened first. */
 static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 {
 	const struct pp_ring_header *first = pp_rings_header(r, 0);
@@ -46,7 +46,7 @@ static const struct pp_ring_header *first_ring(const struct pp_rings *r)
 	return first;
 }
 
-/* Job ns 0: nothing is earlier. A rank is often known as one, and has its ring, only when its first call (MPI_Init) ends. */
+/* The tick of job ns 0: no span is earlier. A rank often gets its ring only when its first call (MPI_Init) ends. */
 static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_other)
 {
 	pp_tick epoch = open_tick;
@@ -61,8 +61,8 @@ static pp_tick epoch_of(const struct pp_capture *c, pp_tick open_tick, int of_ot
 	return epoch;
 }
 
-/* The leader's, where the clock is the same, or was compared with it: then its times are ours, and the epoch of the job is one.
- * Where a bound is not known for all that hosts are compared by, ranks stay on their own. */
+/* Takes the leader's map, where the clock is the same or was compared with it: times and epoch are then the job's. Where a bound
+ * is unknown in the compared range, the ranks keep their own clock. */
 static int64_t take_clock(const struct pp_gather *g, struct pp_clock_map *map, struct pp_capture *c, int64_t from, int64_t to)
 {
 	int64_t bound = 0;
@@ -100,7 +100,7 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 	if (g && g->leads && g->first_tick && g->first_tick < epoch && epoch - g->first_tick < EARLY_MOST)
 		epoch = g->first_tick;
 	rc = pp_clock_map_init(map, kind, &a, &b, epoch, err);
-	/* A dead job's ticks may be of an earlier boot: only its own reading tells the date. */
+	/* A dead job's ticks may be of an earlier boot: only its own reading gives the date. */
 	if (!rc)
 		c->epoch_realtime_ns = given ? b.realtime_ns - pp_clock_map_ns(map, b.tick)
 		                             : h->open_realtime_ns - pp_clock_map_ns(map, h->open_tick);
@@ -121,7 +121,7 @@ static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struc
 	return 0;
 }
 
-/* Who is past the window has delivered it, whatever became of it before this keeper looked. */
+/* A rank past the window has delivered it, even if it died before this keeper looked. */
 static void note_passed(const struct pp_close *c, struct pp_capture *capture)
 {
 	for (size_t i = 0; i < pp_rings_count(c->rings); i++) {
@@ -144,8 +144,8 @@ static pp_tick other_open(const struct pp_capture *c)
 	return open;
 }
 
-/* The same time by the ticks of the other kind: how fast they are is measured now, where they stand is
- * read beside the first kind's. Namespaces and boots may differ, so the two are not joined; but a second is a second. */
+/* Maps ticks of the other kind to the same time: measures their rate now, and reads their offset beside the first kind's.
+ * Namespaces and boots may differ, so the two clocks are not joined; but a second is a second. */
 static int read_other_clock(const struct pp_rings *r, const struct pp_capture *c, const struct pp_clock_map *map,
                             struct pp_clock_map *other, struct pp_err *err)
 {
@@ -175,7 +175,7 @@ static int any_counts_other(const struct pp_capture *c)
 	return 0;
 }
 
-/* The window of the options, where nobody else has said how it came about. */
+/* Describes the window of the options, where the caller has not described it. */
 static void describe_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_capture *capture,
                             struct pp_window_told *metadata)
 {
@@ -199,7 +199,7 @@ static void describe_window(const struct pp_close *c, const struct pp_session_op
 				capture->rank[r].recorded_from = metadata->rank[i].started;
 }
 
-/* Two clocks go by one name, as those of a virtual machine and its clone do: from here on this one's says whose it is. */
+/* Two clocks have one name, as those of a virtual machine and its clone: appends the host to this one's. */
 static void name_own_clock(struct pp_capture *c)
 {
 	for (size_t r = 0; r < c->ranks; r++) {
@@ -217,7 +217,8 @@ static const struct pp_ring_header *ring_of(const struct pp_rings *r, const stru
 	return NULL;
 }
 
-/* Ranks of other hosts: nobody has compared their clocks, so each host's wall clock places them, as it was when the rank began. */
+/* Finds ranks of other hosts whose clocks were not compared: the wall clock of each host places them, as it was when the rank
+ * began. */
 static void find_shifted(const struct pp_rings *r, struct pp_capture *c)
 {
 	for (size_t i = 0; i < c->ranks; i++) {

@@ -1,34 +1,34 @@
-/* The close of a window: from rings to a session. In: drained rings and two readings of the clock. Out: files and message. */
+/* Closes a window: from rings to a session. In: drained rings and two readings of the clock. Out: files and message. */
 #pragma once
 
 #include "aggregate/session/notes.h"
 #include "aggregate/session/session.h"
 
-struct pp_close_range { /* ticks that one rank's window has */
+struct pp_close_range { /* range of ticks of one rank's window */
 	int32_t rank;
 	int64_t from, to;
-	int keep;   /* --keep: all before `from` was recorded too, and let go */
-	int passed; /* the rank itself has said that it is past `to`: what became of it later is not this window's */
+	int keep;   /* --keep: what lies before `from` was recorded too, and evicted */
+	int passed; /* the rank has reported that it is past `to`: its later fate does not concern this window */
 };
 
-struct pp_sampler; /* the keeper's */
+struct pp_sampler;
 
 struct pp_close {
 	struct pp_rings *rings;
 	size_t refused;         /* rings that cannot be read; the first note says why */
-	struct pp_notes *notes; /* so far: the headers' are added */
+	struct pp_notes *notes; /* notes so far; those of the headers are added */
 	pp_status_of *status_of;
-	const struct pp_clock_pair *first;        /* NULL: both readings are taken now (salvage) */
+	const struct pp_clock_pair *first;        /* NULL: both readings happen now (salvage) */
 	const struct pp_session_options *options; /* `warning` is filled from notes */
-	struct pp_sampler *sampler;               /* NULL: nobody looked at the processes; else its samples are given by this: */
+	struct pp_sampler *sampler;               /* NULL: no samples; else this function moves them into the capture: */
 	void (*give_samples)(struct pp_sampler *sampler, const struct pp_rings *r, struct pp_capture *c);
-	struct pp_host_clock *wall; /* NULL, or this host's wall clock, pair[] and change[] in ticks: they are taken */
+	struct pp_host_clock *wall; /* NULL, or this host's wall clock, pair[] and change[] in ticks: moved out of it */
 	char *message;
 	size_t message_size;
-	const struct pp_close_range *range; /* one of several windows: its ticks; NULL: all is the window's */
+	const struct pp_close_range *range; /* the ticks of one of several windows; NULL: all that is held */
 	size_t ranges;
 };
 
-/* The tick of the first ring: what all clocks of this keeper are read with. */
+/* The kind of tick of the first ring: this keeper reads all clocks with it. */
 enum pp_tick_kind pp_close_tick_kind(const struct pp_rings *r);
 int pp_close_session(const struct pp_close *c, struct pp_err *err);

@@ -1,4 +1,4 @@
-/* The date of a window's epoch; see epoch.h. Called by session.c. */
+/* Dates a window's epoch; see epoch.h. Called by session.c. */
 #include "aggregate/session/epoch.h"
 
 int64_t pp_epoch_window_begin(const struct pp_capture *c, const struct pp_steps *steps)

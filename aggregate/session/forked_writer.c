@@ -1,4 +1,5 @@
-/* Work in a forked child while the caller goes on: a pipe, a deadline, one sentence for a crash. See forked_writer.h. */
+/* Runs work in a forked child while the caller continues: a pipe for the answer, a deadline, an error for a crash. See
+ * forked_writer.h. */
 #include "aggregate/session/forked_writer.h"
 
 #include <dirent.h>
@@ -40,7 +41,7 @@ static void forget(struct pp_forked_writer *a)
 	a->claimed = a->answer.claimed = NULL;
 }
 
-/* Of a directory: what was not finished, and itself where nothing else is in it. */
+/* Removes unfinished files from a directory, and the directory if it is empty then. */
 static void sweep_one(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -60,7 +61,7 @@ static void sweep_one(const char *path)
 	rmdir(path);
 }
 
-/* What a child left that did not come to its end. */
+/* Removes what a killed child left. */
 static void sweep(char *claimed)
 {
 	char *save, *line = claimed ? strtok_r(claimed, "\n", &save) : NULL;
@@ -73,7 +74,7 @@ static void be_child(const struct pp_forked_work *work, struct pp_forked_answer 
 {
 	struct sigaction start = {.sa_handler = SIG_DFL};
 
-	sigaction(SIGTERM, &start, NULL); /* its deadline's end; the keeper's own handler would go on */
+	sigaction(SIGTERM, &start, NULL); /* at its deadline it must end; the keeper's handler would continue */
 	answer->code = work->run(work->context, answer);
 	write_all(fd, answer, sizeof(*answer));
 	close(fd);

@@ -1,6 +1,6 @@
-/* Work in a forked child on a copy of the keeper's memory (copy-on-write: what the parent drops or fills meanwhile is held twice)
- * while the parent drains on. In: work. Out: its answer, or the sentence of its crash. The process may have other threads:
- * core/base/forked.h says what the child may call. */
+/* A forked writer: works in a child on a copy of the keeper's memory while the parent drains on (copy-on-write: memory that the
+ * parent changes meanwhile exists twice). In: work. Out: its answer, or an error for its crash. The process may have other
+ * threads: core/base/forked.h says what the child may call. */
 #pragma once
 
 #include <stddef.h>
@@ -14,28 +14,28 @@ struct pp_forked_answer {
 	int code;
 	struct pp_err err;
 	struct pp_message message;
-	char *claimed;  /* shared with the child: twice PP_SESSION_PATH bytes, the directories that it made, a line each */
-	char text[512]; /* where no session was written: why */
+	char *claimed;  /* shared with the child: the directories that it made, one per line, twice PP_SESSION_PATH bytes */
+	char text[512]; /* why no session was written */
 };
 
 struct pp_forked_work {
 	int (*run)(void *context, struct pp_forked_answer *answer);
-	void (*after)(void *context); /* NULL, or what nobody waits for: runs when the answer has been sent */
+	void (*after)(void *context); /* NULL, or work after the answer was sent; no caller waits for it */
 	void *context;
 };
 
 struct pp_forked_writer {
-	pid_t pid; /* 0: none, or it has been waited for */
-	int fd;    /* -1: the answer is there */
+	pid_t pid; /* 0: none, or already reaped */
+	int fd;    /* -1: the answer has arrived */
 	int64_t deadline_ms;
 	char *claimed; /* as answer.claimed */
 	size_t got;
 	struct pp_forked_answer answer;
 };
 
-/* 0, or -errno where there is no child: the caller does the work itself. */
+/* 0, or -errno where fork failed: the caller does the work itself. */
 int pp_forked_writer_start(struct pp_forked_writer *a, const struct pp_forked_work *work, int64_t limit_ms);
-/* 1 once a->answer is there; never blocks. A crash, an early end and a missed deadline are answers with a sentence. */
+/* 1 once a->answer has arrived; never blocks. A crash, an early exit and a missed deadline give an answer with an error. */
 int pp_forked_writer_done(struct pp_forked_writer *a);
 /* 1 once the child has ended, after pp_forked_writer_done(); never blocks. */
 int pp_forked_writer_reaped(struct pp_forked_writer *a);

@@ -1,4 +1,4 @@
-/* The children's part of a gathering; see gather.h. Called by session.c. */
+/* The forked writers' part of a gathering; see gather.h. Called by session.c. */
 #include "aggregate/session/gather.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *se
 	if (fd < 0)
 		return pp_err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
 	close(fd);
-	close(g->parent_fd); /* its end is to be seen */
+	close(g->parent_fd); /* so that this process sees the parent's end */
 	if (send(g->fd, &named, sizeof(named), MSG_NOSIGNAL) != (ssize_t)sizeof(named))
 		return pp_err_set(err, -errno, "cannot tell the other hosts of session '%s': %s", session, strerror(errno));
 	return 0;
@@ -93,7 +93,7 @@ int pp_gather_give(const struct pp_gather *g, const struct pp_dataset *own, stru
 	return rc;
 }
 
-/* Bytes of a file of the spool, to be freed. */
+/* Reads a file of the spool; to be freed. */
 static void *read_file(const struct pp_gather *g, const char *name, size_t *ret_size, struct pp_err *err)
 {
 	char path[PP_GATHER_SPOOL + 256];
@@ -123,7 +123,7 @@ static void *read_file(const struct pp_gather *g, const char *name, size_t *ret_
 	return bytes;
 }
 
-/* Until the parent has all there is; it may have died: then there is nothing. */
+/* Waits until the parent has all shares. If it has died there are none. */
 static void wait_for_parent(const struct pp_gather *g)
 {
 	char byte;
@@ -148,7 +148,7 @@ static struct pp_dataset *more(struct parts *p)
 	return &p->part[p->parts++];
 }
 
-/* A row of its own for a rank whose share is not there. */
+/* Adds a row for a rank whose share is missing. */
 static int add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *why)
 {
 	struct pp_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
@@ -170,7 +170,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Parts of all rows; `missing` is the last of them. */
+/* Reads the shares of all rows; `missing` is the last part. */
 static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, const struct pp_gather_row *row,
                       size_t rows, struct parts *p, struct pp_dataset *missing)
 {

@@ -1,4 +1,4 @@
-/* Clock, steps, attribution, dataset, writers, in this order. Called by keeper.c and salvage.c; see session.h. */
+/* Runs clock, steps, attribution, dataset, writers, in this order. Called by keeper.c and salvage.c; see session.h. */
 #include "aggregate/session/session.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 
 enum { NAME_TRIES = 1000 };
 
-/* The name whose directory this process made: a second session of one second gets "-2". */
+/* Makes a directory with a new name: a second session in one second gets "-2". */
 static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
 {
 	char path[4400];
@@ -93,7 +93,7 @@ static void add_cost(struct pp_dataset *d)
 	d->keeper_rss_bytes = (uint64_t)u.ru_maxrss * 1024;
 }
 
-/* A session without a file would be taken for one. Directories with files in them stay. */
+/* Removes directories of a session without files; an empty one would look like a session. */
 static void unclaim_name(const struct pp_output *out)
 {
 	static const char *const under[] = {"podprof", "plugins/profile"};
@@ -105,7 +105,7 @@ static void unclaim_name(const struct pp_output *out)
 	}
 }
 
-/* Without memory for its tables the session has the others. */
+/* A tool without memory leaves out its tables only. */
 static void run_tools(struct pp_dataset *d)
 {
 	struct pp_err err = {""};
@@ -114,8 +114,8 @@ static void run_tools(struct pp_dataset *d)
 		pp_dataset_warn(d, "%s", err.text);
 }
 
-/* One writer's failure is its own: the others still write. Fails where none could, with the first one's error. *ret_pod: pod.h5
- * is there, by its writer's own word. */
+/* A failing writer does not stop the others. Fails where none could write, with the first one's error. *ret_pod: pod.h5 exists,
+ * as its writer declares. */
 static int write_some(const struct pp_output *out, unsigned which, struct pp_message *message, int *ret_pod, struct pp_err *err)
 {
 	int first = 0, written = 0;
@@ -147,7 +147,7 @@ int pp_session_page(const char *directory, struct pp_err *err)
 	return pp_report_write(pod, html, err);
 }
 
-/* Ranks wait for these files: a page that takes long is left to the keeper's time after them. */
+/* Ranks wait for these files: a slow report is left to the keeper's time after them. */
 static void write_page(const struct pp_output *out, const struct pp_session_options *o, struct pp_message *message)
 {
 	char directory[PP_SESSION_PATH], pod[PP_SESSION_PATH + 16];
@@ -164,7 +164,7 @@ static void write_page(const struct pp_output *out, const struct pp_session_opti
 	pp_message_file(message, "report.html", rc, err.text);
 }
 
-/* Without memory for it the session has no /window. */
+/* Maps /window to job ns; without memory the session has none. */
 static void note_window(const struct pp_capture *c, const struct pp_clock_map *clock, const struct pp_session_options *o,
                         struct pp_dataset *d)
 {
@@ -208,12 +208,12 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; /quality counts what a keeper had read "
 		                   "before (keeper_gone)");
 	add_cost(d);
-	if (o->rendezvous && *o->rendezvous && !o->gather) /* all that it says is that there was no way */
+	if (o->rendezvous && *o->rendezvous && !o->gather) /* it only says that no other host was reached */
 		pp_dataset_warn(d, "%s", o->rendezvous);
 	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");
 }
 
-/* Where the other hosts' shares go: their XSpace files come beside ours, what all ranks say together is written here. */
+/* Writes the session of all hosts: their XSpace files come beside ours, the other files are written here. */
 static int write_for_all(const struct pp_output *out, struct pp_dataset *own, const struct pp_gather *g, struct pp_message *message,
                          int *ret_pod, struct pp_err *err)
 {
@@ -221,7 +221,7 @@ static int write_for_all(const struct pp_output *out, struct pp_dataset *own, co
 	struct pp_err xspace = {""};
 	int rc;
 
-	write_some(out, PP_WRITER_OF_HOST, message, ret_pod, &xspace); /* its failure is in the message */
+	write_some(out, PP_WRITER_OF_HOST, message, ret_pod, &xspace); /* the message holds its failure */
 	rc = pp_gather_merge(g, own, out->capture->names, &merged, err);
 	pp_gather_drop_token(g, out->logdir, out->session);
 	if (rc)
@@ -246,12 +246,12 @@ static int write_files(const struct pp_output *out, struct pp_dataset *own, cons
 		rc = write_for_all(out, own, o->gather, message, &pod, err);
 	else
 		rc = write_some(out, PP_WRITER_OF_HOST, message, &pod, err);
-	if (!rc && pod) /* else why it is not there is said */
+	if (!rc && pod) /* else the message says why it is missing */
 		write_page(out, o, message);
 	return rc;
 }
 
-/* A follower: its host's XSpace, and its ranks as a block, which counts more. */
+/* A follower: writes its host's XSpace, and its ranks as a block, which counts more. */
 static int write_share(const struct pp_output *out, const struct pp_session_options *o, struct pp_message *message,
                        struct pp_err *err)
 {
@@ -352,8 +352,8 @@ static int has_steps(const struct pp_rank *rank)
 	return 0;
 }
 
-/* Steps are marked, and none came to those that were asked for: what was recorded before the first mark is no answer. Of several
- * hosts nobody knows that alone. A job that counts anew ends on a lower step than it had. */
+/* Are steps marked, but none of the requested ones reached? What was recorded before the first mark is no answer then. Of
+ * several hosts none knows that alone. A job that restarts its count ends on a lower step than it had. */
 static int never_reached(const struct pp_capture *c, const struct pp_session_options *o)
 {
 	int marked = 0;
@@ -425,7 +425,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	rc = pp_steps_find(capture, options->steps_first, options->steps_last, &steps, err);
 	if (rc)
 		return rc;
-	if (!options->gather || !options->gather->map) /* else the leader's came with its map */
+	if (!options->gather || !options->gather->map) /* else the leader's map brings its epoch */
 		pp_epoch_take(capture, &steps, clock, options->wall);
 	rc = attribute(capture, &steps, &attr, err);
 	if (rc)

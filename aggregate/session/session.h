@@ -1,5 +1,5 @@
-/* From a capture to files: clock, steps, attribution, dataset, writers. Used by the keeper, salvage and later analyze.
- * In: pp_capture in ticks. Out: files under logdir, and the two lines rank 0 prints. */
+/* Turns a capture into files: clock, steps, attribution, dataset, writers. Used by the keeper, salvage and later analyze. In:
+ * pp_capture in ticks. Out: files under logdir, and the two lines that rank 0 prints. */
 #pragma once
 
 #include "aggregate/session/gather.h"
@@ -15,25 +15,25 @@ struct pp_session_options {
 	const char *logdir;
 	const char *session; /* "" : from the window's begin in local time */
 	const char *job, *command, *options;
-	int64_t steps_first, steps_last; /* last <= first: not asked */
+	int64_t steps_first, steps_last; /* last <= first: not requested */
 	int xspace_per_rank;
 	const char *event_ranks;       /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
-	struct pp_window_told *window; /* NULL, or how the window came about, in ticks: mapped to job ns in place */
+	struct pp_window_told *window; /* NULL, or metadata of the window in ticks: mapped to job ns in place */
 	int salvaged;
 	const char *rendezvous;                 /* NULL, or pp_pod_why() */
-	const struct pp_gather *gather;         /* NULL: all ranks are here; else our part of a window on several hosts */
+	const struct pp_gather *gather;         /* NULL: all ranks are here; else this host's part of a window on several hosts */
 	const struct pp_clock_map *other_clock; /* of ranks whose ticks are of another kind; NULL: there are none */
 	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
-	const struct pp_host_clock *host_clock; /* NULL, or what is known of this host's: copied */
-	struct pp_wall *wall; /* NULL, or dates of this host's ticks as its wall clock showed them (salvage knows of none) */
-	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories, a line each, once they are its own */
-	char *ret_later;   /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be made; "" none */
+	const struct pp_host_clock *host_clock; /* NULL, or the description of this host's clock: copied */
+	struct pp_wall *wall;                   /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
+	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories once made, one per line */
+	char *ret_later;   /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be written; "" none */
 };
 
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */
 int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
                      char *message, size_t message_size, struct pp_err *err);
 
-/* report.html of a directory that pp_session_write() left for later. */
+/* Writes report.html of a directory that pp_session_write() left for later. */
 int pp_session_page(const char *directory, struct pp_err *err);

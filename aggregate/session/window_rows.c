@@ -1,4 +1,4 @@
-/* Rows of /window out of the headers of rings; see window_rows.h. */
+/* Makes rows of /window from the headers of rings; see window_rows.h. */
 #include "aggregate/session/window_rows.h"
 
 #include <errno.h>
