@@ -82,6 +82,15 @@ static int is_common(const struct pp_dataset *d, const uint8_t *has_steps, size_
 
 static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 {
+	size_t processes = 0;
+
+	for (size_t i = 0, s = 0; i < d->processes; i++) {
+		while (s < d->steps && d->step_number[s] < d->process[i].step)
+			s++;
+		if (s < d->steps && to[s] != STEP_NONE)
+			d->process[processes++] = d->process[i];
+	}
+	d->processes = processes;
 	d->window_begin_ns = INT64_MAX;
 	d->window_end_ns = INT64_MIN;
 	for (size_t s = 0; s < d->steps; s++) {
@@ -90,8 +99,6 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 			const struct pp_cell *cell = &d->cell[at];
 
 			d->cell[at] = d->cell[from];
-			if (d->process)
-				d->process[at] = d->process[from];
 			if (cell->present && cell->begin_ns < d->window_begin_ns)
 				d->window_begin_ns = cell->begin_ns;
 			if (cell->present && cell->end_ns > d->window_end_ns)

@@ -23,7 +23,7 @@ static size_t first_usage(const struct pp_rank *r, int64_t time)
 }
 
 /* The end of a step and the look before it are the step's two edges, whoever the latter was taken for. */
-static void fill_usage(struct pp_process_cell *p, const struct pp_rank *r, const struct pp_step_cell *step, int64_t number)
+static void fill_usage(struct pp_row_process *p, const struct pp_rank *r, const struct pp_step_cell *step, int64_t number)
 {
 	size_t at = first_usage(r, step->end);
 	const struct pp_usage *a, *b;
@@ -38,23 +38,23 @@ static void fill_usage(struct pp_process_cell *p, const struct pp_rank *r, const
 	p->present = 1;
 	p->cpu_user_ns = (int64_t)(b->user_ns - a->user_ns);
 	p->cpu_system_ns = (int64_t)(b->system_ns - a->system_ns);
-	p->voluntary = (int64_t)(uint32_t)(b->voluntary - a->voluntary);
-	p->involuntary = (int64_t)(uint32_t)(b->involuntary - a->involuntary);
-	p->minor = (int64_t)(uint32_t)(b->minor_faults - a->minor_faults);
-	p->major = (int64_t)(uint32_t)(b->major_faults - a->major_faults);
+	p->voluntary_switches = (int64_t)(uint32_t)(b->voluntary - a->voluntary);
+	p->involuntary_switches = (int64_t)(uint32_t)(b->involuntary - a->involuntary);
+	p->minor_faults = (int64_t)(uint32_t)(b->minor_faults - a->minor_faults);
+	p->major_faults = (int64_t)(uint32_t)(b->major_faults - a->major_faults);
 	if (b->peak_bytes > a->peak_bytes) { /* a new record was set inside: that is the peak */
-		p->rss_peak = b->peak_bytes;
+		p->rss_peak_bytes = b->peak_bytes;
 		p->rss_present = 1;
 	}
 }
 
-static void fill_peak(struct pp_process_cell *p, const struct pp_rank *r, const struct pp_step_cell *step, size_t *at)
+static void fill_peak(struct pp_row_process *p, const struct pp_rank *r, const struct pp_step_cell *step, size_t *at)
 {
 	while (*at < r->memories && r->memory[*at].time < step->begin)
 		(*at)++;
 	for (size_t i = *at; i < r->memories && r->memory[i].time <= step->end; i++) {
-		if (r->memory[i].rss > p->rss_peak)
-			p->rss_peak = r->memory[i].rss;
+		if (r->memory[i].rss > p->rss_peak_bytes)
+			p->rss_peak_bytes = r->memory[i].rss;
 		p->rss_present = 1;
 	}
 }
@@ -64,9 +64,9 @@ static int fill_cells(struct pp_join *j)
 	const struct pp_steps *steps = j->in->steps;
 	const struct pp_capture *c = j->in->capture;
 	struct pp_dataset *d = j->d;
+	struct pp_row_process *cell_of = calloc(d->steps * d->workers + 1, sizeof(*cell_of)); /* in the order of rows */
 
-	d->process = calloc(d->steps * d->workers + 1, sizeof(*d->process));
-	if (!d->process)
+	if (!cell_of)
 		return -ENOMEM;
 	for (size_t r = 0; r < c->ranks; r++) {
 		int64_t before = INT64_MIN;
@@ -74,37 +74,72 @@ static int fill_cells(struct pp_join *j)
 
 		for (size_t s = 0; s < d->steps; s++) {
 			const struct pp_step_cell *cell = &steps->cell[s * c->ranks + r];
-			struct pp_process_cell *p = &d->process[s * d->workers + j->worker_of[r]];
+			struct pp_row_process *p = &cell_of[s * d->workers + j->worker_of[r]];
 
 			if (!cell->present)
 				continue;
 			at = cell->begin < before ? 0 : at; /* numbers that go back in time */
 			before = cell->begin;
+			p->step = steps->number[s];
+			p->worker = c->rank[r].rank;
 			fill_usage(p, &c->rank[r], cell, steps->number[s]);
 			fill_peak(p, &c->rank[r], cell, &at);
 		}
 	}
+	d->process = cell_of;
+	for (size_t i = 0; i < d->steps * d->workers; i++)
+		if (cell_of[i].present || cell_of[i].rss_present)
+			d->process[d->processes++] = cell_of[i];
 	return 0;
+}
+
+static void add_sample(struct pp_table *memory, struct pp_table *sample, int32_t rank, const struct pp_memory *m)
+{
+	*(struct pp_row_memory *)pp_table_add(memory) = (struct pp_row_memory){.worker = rank,
+	                                                                       .time_ns = m->time,
+	                                                                       .rss_bytes = m->rss,
+	                                                                       .pss_present = m->pss_present ? 1 : 0,
+	                                                                       .pss_bytes = m->pss,
+	                                                                       .children_rss_bytes = m->children_rss,
+	                                                                       .children = m->children};
+	*(struct pp_row_process_sample *)pp_table_add(sample) =
+	        (struct pp_row_process_sample){.sample_worker = rank,
+	                                       .sample_time_ns = m->time,
+	                                       .sample_cpu_user_ns = m->user_ns,
+	                                       .sample_cpu_system_ns = m->system_ns,
+	                                       .sample_minor_faults = m->minor_faults,
+	                                       .sample_major_faults = m->major_faults,
+	                                       .sample_children_cpu_ns = m->children_cpu_ns,
+	                                       .sample_run_queue_ns = m->run_queue_ns};
 }
 
 static int fill_memory(struct pp_join *j)
 {
+	struct pp_table memory = {.desc = pp_table_desc(PP_TABLE_memory)},
+	                sample = {.desc = pp_table_desc(PP_TABLE_process_sample)};
 	const struct pp_capture *c = j->in->capture;
 	struct pp_dataset *d = j->d;
 	size_t rows = 0;
+	int rc;
 
 	for (size_t r = 0; r < c->ranks; r++)
 		rows += c->rank[r].memories;
 	if (!rows)
 		return 0;
-	d->memory = malloc(rows * sizeof(*d->memory));
-	if (!d->memory)
-		return -ENOMEM;
-	for (size_t r = 0; r < c->ranks; r++)
+	rc = pp_table_room(&memory, rows) || pp_table_room(&sample, rows) ? -ENOMEM : 0;
+	for (size_t r = 0; r < c->ranks && rc == 0; r++)
 		for (size_t i = 0; i < c->rank[r].memories; i++)
-			d->memory[d->memories++] = (struct pp_memory_row){c->rank[r].rank, c->rank[r].memory[i]};
+			add_sample(&memory, &sample, c->rank[r].rank, &c->rank[r].memory[i]);
+	if (rc == 0)
+		rc = pp_table_seal(&memory, NULL);
+	if (rc == 0)
+		rc = pp_table_seal(&sample, NULL);
+	d->memory = memory.row;
+	d->memories = memory.rows;
+	d->process_sample = sample.row;
+	d->process_samples = sample.rows;
 	d->memory_period_ns = c->memory_period_ns;
-	return 0;
+	return rc;
 }
 
 static int64_t overlap(const struct pp_span *s, const struct pp_step_cell *cell)

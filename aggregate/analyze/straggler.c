@@ -139,7 +139,7 @@ static int sum_waits(const struct pp_dataset *d, size_t who, int64_t *waited_ns)
 static int64_t run_queue_of(const struct pp_dataset *d, size_t who)
 {
 	int64_t begin = INT64_MAX, end = INT64_MIN, in_steps = 0;
-	const struct pp_memory *first = NULL, *last = NULL;
+	const struct pp_row_process_sample *first = NULL, *last = NULL;
 
 	for (size_t i = 0; i < d->steps; i++) {
 		const struct pp_cell *cell = &d->cell[i * d->workers + who];
@@ -150,17 +150,18 @@ static int64_t run_queue_of(const struct pp_dataset *d, size_t who)
 		end = cell->end_ns > end ? cell->end_ns : end;
 		in_steps += cell->step_ns;
 	}
-	for (size_t i = 0; i < d->memories; i++) {
-		const struct pp_memory *m = &d->memory[i].m;
+	for (size_t i = 0; i < d->process_samples; i++) {
+		const struct pp_row_process_sample *s = &d->process_sample[i];
 
-		if (d->memory[i].worker != d->worker[who].rank || m->time < begin || m->time > end)
+		if (s->sample_worker != d->worker[who].rank || s->sample_time_ns < begin || s->sample_time_ns > end)
 			continue;
-		first = first ? first : m;
-		last = m;
+		first = first ? first : s;
+		last = s;
 	}
-	if (!last || last == first || !first->run_queue_ns || last->run_queue_ns < first->run_queue_ns)
+	if (!last || last == first || !first->sample_run_queue_ns || last->sample_run_queue_ns < first->sample_run_queue_ns)
 		return -1;
-	return (int64_t)((double)(last->run_queue_ns - first->run_queue_ns) * (double)in_steps / ((double)end - (double)begin));
+	return (int64_t)((double)(last->sample_run_queue_ns - first->sample_run_queue_ns) * (double)in_steps /
+	                 ((double)end - (double)begin));
 }
 
 int pp_dataset_straggler(struct pp_dataset *d)
@@ -181,11 +182,11 @@ int pp_dataset_straggler(struct pp_dataset *d)
 	for (size_t i = 0; i < d->workers; i++)
 		if (waited_ns[i] > waited_ns[most])
 			most = i;
-	for (size_t i = 0; i < d->steps; i++) {
+	for (size_t i = 0; i < d->steps; i++)
 		exposed += d->cell[i * d->workers + who].wait_ns;
-		if (d->process && d->process[i * d->workers + who].present)
-			s->involuntary += d->process[i * d->workers + who].involuntary;
-	}
+	for (size_t i = 0; i < d->processes; i++)
+		if (d->process[i].worker == d->worker[who].rank)
+			s->involuntary += d->process[i].involuntary_switches;
 	if (waited_ns[most] > 0 && exposed > 0) {
 		s->waited_for = d->worker[most].rank;
 		s->waited_ns = waited_ns[most] < exposed ? waited_ns[most] : exposed; /* work hid the rest */

@@ -122,26 +122,6 @@ static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_c
 		pp_block_fault(io, -EBADMSG, "a category");
 }
 
-static void do_process_cell(struct pp_block_io *io, struct pp_process_cell *c)
-{
-	int has = c->present | c->rss_present << 1;
-
-	PP_BLOCK_U(io, has);
-	c->present = (int8_t)(has & 1);
-	c->rss_present = (int8_t)(has >> 1 & 1);
-	if (has & ~3)
-		pp_block_fault(io, -EBADMSG, "a cell");
-	if (!has)
-		return;
-	PP_BLOCK_T(io, c->cpu_user_ns, 0);
-	PP_BLOCK_T(io, c->cpu_system_ns, 0);
-	PP_BLOCK_S(io, c->voluntary);
-	PP_BLOCK_S(io, c->involuntary);
-	PP_BLOCK_S(io, c->minor);
-	PP_BLOCK_S(io, c->major);
-	PP_BLOCK_U(io, c->rss_peak);
-}
-
 /* One byte a cell at least: what the bytes can hold bounds what is allocated. */
 static size_t grid(struct pp_block_io *io, const struct pp_dataset *d)
 {
@@ -154,7 +134,6 @@ static size_t grid(struct pp_block_io *io, const struct pp_dataset *d)
 
 static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 {
-	int has_process = d->process != NULL;
 	size_t cells;
 
 	d->step_number = pp_block_array(io, d->step_number, &d->steps, sizeof(*d->step_number), 1);
@@ -168,12 +147,6 @@ static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 		d->cell = pp_block_room(io, cells, sizeof(*d->cell));
 	for (size_t i = 0; i < cells && !io->fault; i++)
 		do_cell(io, &d->cell[i], i >= d->workers ? &d->cell[i - d->workers] : NULL);
-	PP_BLOCK_U(io, has_process);
-	cells = has_process ? grid(io, d) : 0;
-	if (io->reads && has_process)
-		d->process = pp_block_room(io, cells, sizeof(*d->process));
-	for (size_t i = 0; i < cells && !io->fault; i++)
-		do_process_cell(io, &d->process[i]);
 }
 
 static void do_communicators(struct pp_block_io *io, struct pp_dataset *d)
@@ -216,27 +189,8 @@ static void do_defaults(struct pp_block_io *io, struct pp_dataset *d)
 	}
 }
 
-static void do_memories(struct pp_block_io *io, struct pp_dataset *d)
+static void do_warnings(struct pp_block_io *io, struct pp_dataset *d)
 {
-	d->memory = pp_block_array(io, d->memory, &d->memories, sizeof(*d->memory), 13);
-	for (size_t i = 0; i < d->memories; i++) {
-		struct pp_memory *m = &d->memory[i].m;
-
-		PP_BLOCK_S(io, d->memory[i].worker);
-		PP_BLOCK_T(io, m->time, i ? d->memory[i - 1].m.time : 0);
-		PP_BLOCK_U(io, m->rss);
-		PP_BLOCK_U(io, m->pss);
-		PP_BLOCK_U(io, m->children_rss);
-		PP_BLOCK_U(io, m->user_ns);
-		PP_BLOCK_U(io, m->system_ns);
-		PP_BLOCK_U(io, m->children_cpu_ns);
-		PP_BLOCK_U(io, m->minor_faults);
-		PP_BLOCK_U(io, m->major_faults);
-		PP_BLOCK_U(io, m->run_queue_ns);
-		PP_BLOCK_U(io, m->children);
-		PP_BLOCK_U(io, m->pss_present);
-		need_worker(io, d, d->memory[i].worker);
-	}
 	d->warning = pp_block_array(io, d->warning, &d->warnings, sizeof(*d->warning), 1);
 	for (size_t i = 0; i < d->warnings; i++)
 		PP_BLOCK_TEXT(io, d->warning[i].text);
@@ -314,7 +268,7 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	do_communicators(io, d);
 	do_defaults(io, d);
 	pp_block_ops(io, d);
-	do_memories(io, d);
+	do_warnings(io, d);
 	do_window(io, d);
 	do_tables(io, d);
 }

@@ -260,8 +260,6 @@ void pp_dataset_release(struct pp_dataset *d)
 #include "aggregate/dataset/table/table_list.def"
 	free(d->by_default);
 	free(d->late);
-	free(d->process);
-	free(d->memory);
 	free(d->warning);
 	for (size_t i = 0; i < d->host_clocks; i++)
 		pp_host_clock_release(&d->host_clock[i]);

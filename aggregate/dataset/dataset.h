@@ -133,20 +133,6 @@ struct pp_op {                    /* one name on one worker: ranges and MPI call
 	int64_t self_ns, max_ns; /* less what is nested in it on its thread; the longest call */
 };
 
-struct pp_process_cell { /* one (step, worker): what its process used in the step */
-	int64_t cpu_user_ns, cpu_system_ns;
-	int64_t voluntary, involuntary; /* context switches */
-	int64_t minor, major;           /* page faults */
-	uint64_t rss_peak;              /* bytes; where rss_present */
-	int8_t present;                 /* both edges of the step were looked at */
-	int8_t rss_present;
-};
-
-struct pp_memory_row {
-	int32_t worker;
-	struct pp_memory m;
-};
-
 struct pp_late { /* who made others wait */
 	int32_t rank;
 	int64_t wait_ns;  /* sum of the others' waiting for it */
@@ -232,9 +218,6 @@ struct pp_dataset {
 	int64_t ops_rest_ns; /* their time of their own */
 	struct pp_attr_default *by_default;
 	size_t defaults;
-	struct pp_process_cell *process; /* [steps][workers] */
-	struct pp_memory_row *memory;    /* by worker, then time */
-	size_t memories;
 	int64_t memory_period_ns;
 	int64_t startup_ns; /* inside the window's steps: time of MPI_Init, MPI_Finalize and their kind, over all workers */
 	struct pp_straggler straggler;

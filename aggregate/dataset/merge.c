@@ -165,8 +165,6 @@ static void merge_step(struct pp_merge *m, size_t p, size_t s, size_t to)
 
 		if (m->worker_of[p][w] == SIZE_MAX)
 			continue;
-		if (d->process && from->process)
-			d->process[to * d->workers + m->worker_of[p][w]] = from->process[s * from->workers + w];
 		cell = &d->cell[to * d->workers + m->worker_of[p][w]];
 		*cell = from->cell[s * from->workers + w];
 		if (!cell->present)
@@ -183,16 +181,12 @@ static void merge_step(struct pp_merge *m, size_t p, size_t s, size_t to)
 static int merge_steps(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
-	int has_process = 0, rc = merge_numbers(m);
+	int rc = merge_numbers(m);
 
 	if (rc < 0)
 		return rc;
-	for (size_t p = 0; p < m->parts; p++)
-		has_process |= m->part[p]->process != NULL;
 	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
-	if (has_process)
-		d->process = calloc(d->steps * d->workers + 1, sizeof(*d->process));
-	if (!d->cell || (has_process && !d->process))
+	if (!d->cell)
 		return -ENOMEM;
 	d->window_begin_ns = INT64_MAX;
 	d->window_end_ns = INT64_MIN;

@@ -89,38 +89,6 @@ static int merge_defaults(struct pp_merge *m)
 	return 0;
 }
 
-static int compare_memory(const void *a, const void *b)
-{
-	const struct pp_memory_row *x = a, *y = b;
-
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return (x->m.time > y->m.time) - (x->m.time < y->m.time);
-}
-
-/* Rows of ranks, but of those that are another part's. */
-static int merge_memories(struct pp_merge *m)
-{
-	struct pp_dataset *d = m->d;
-	size_t memories = 0, memory = 0;
-	int rc = GATHER(m, memories, memory);
-
-	if (rc < 0)
-		return rc;
-	for (size_t p = 0; p < m->parts; p++) {
-		for (size_t i = 0; i < m->part[p]->memories; i++, memory++) {
-			if (!pp_merge_has(m, p, d->memory[memory].worker))
-				continue;
-			d->memory[memories] = d->memory[memory];
-			d->memory[memories].m.time = pp_wrap_plus(d->memory[memories].m.time, m->shift[p]);
-			memories++;
-		}
-	}
-	d->memories = memories;
-	qsort(d->memory, memories, sizeof(*d->memory), compare_memory);
-	return 0;
-}
-
 static int merge_ops(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
@@ -242,8 +210,6 @@ int pp_merge_tables(struct pp_merge *m)
 		rc = merge_communicators(m);
 	if (rc == 0)
 		rc = merge_defaults(m);
-	if (rc == 0)
-		rc = merge_memories(m);
 	if (rc == 0)
 		rc = merge_ops(m);
 	if (rc == 0)

@@ -53,7 +53,7 @@ static void make_worker(struct pp_worker *w, int32_t rank, int32_t host)
 static void make_cell(struct pp_dataset *d, const struct block_job *job, size_t s, size_t w)
 {
 	struct pp_cell *c = &d->cell[s * d->workers + w];
-	struct pp_process_cell *p = &d->process[s * d->workers + w];
+	struct pp_row_process *p = &d->process[d->processes++];
 	int64_t comm = job->calls * (STAY_NS + dice(30000));
 
 	*c = (struct pp_cell){.present = 1, .bottleneck = PP_CATEGORY_HOST_COMPUTE};
@@ -71,29 +71,35 @@ static void make_cell(struct pp_dataset *d, const struct block_job *job, size_t 
 	c->wait_ns = dice(40000); /* of collectives of its own host */
 	c->transfer_ns = 60000 + dice(20000);
 	c->late_ns = dice(40000);
-	*p = (struct pp_process_cell){.present = 1, .rss_present = s % SAMPLE_STEPS == 0};
+	*p = (struct pp_row_process){
+	        .step = (int64_t)s, .worker = d->worker[w].rank, .present = 1, .rss_present = s % SAMPLE_STEPS == 0};
 	p->cpu_user_ns = STEP_NS - dice(800000);
 	p->cpu_system_ns = dice(500000);
-	p->voluntary = dice(40);
-	p->involuntary = dice(6);
-	p->minor = dice(12);
-	p->rss_peak = p->rss_present ? ((uint64_t)3 << 30) + (uint64_t)dice(4000) * 4096 : 0;
+	p->voluntary_switches = dice(40);
+	p->involuntary_switches = dice(6);
+	p->minor_faults = dice(12);
+	p->rss_peak_bytes = p->rss_present ? ((uint64_t)3 << 30) + (uint64_t)dice(4000) * 4096 : 0;
 }
 
 static void make_samples(struct pp_dataset *d)
 {
-	d->memory = room(d->workers * (d->steps / SAMPLE_STEPS + 1), sizeof(*d->memory));
+	size_t most = d->workers * (d->steps / SAMPLE_STEPS + 1);
+
+	d->memory = room(most, sizeof(*d->memory));
+	d->process_sample = room(most, sizeof(*d->process_sample));
 	for (size_t w = 0; w < d->workers; w++) {
-		struct pp_memory m = {.rss = (uint64_t)3 << 30, .pss = (uint64_t)3 << 30, .pss_present = 1};
+		struct pp_row_memory m = {.worker = d->worker[w].rank, .rss_bytes = (uint64_t)3 << 30, .pss_present = 1};
+		struct pp_row_process_sample p = {.sample_worker = d->worker[w].rank};
 
 		for (size_t s = 0; s < d->steps; s += SAMPLE_STEPS) {
-			m.time = (int64_t)s * STEP_NS + dice(300000);
-			m.rss += (uint64_t)dice(40) * 4096;
-			m.pss = m.rss - (uint64_t)dice(1000) * 4096;
-			m.user_ns += SAMPLE_STEPS * STEP_NS - (uint64_t)dice(800000);
-			m.system_ns += (uint64_t)dice(2000000);
-			m.minor_faults += (uint64_t)dice(60);
-			d->memory[d->memories++] = (struct pp_memory_row){d->worker[w].rank, m};
+			m.time_ns = p.sample_time_ns = (int64_t)s * STEP_NS + dice(300000);
+			m.rss_bytes += (uint64_t)dice(40) * 4096;
+			m.pss_bytes = m.rss_bytes - (uint64_t)dice(1000) * 4096;
+			p.sample_cpu_user_ns += SAMPLE_STEPS * STEP_NS - (uint64_t)dice(800000);
+			p.sample_cpu_system_ns += (uint64_t)dice(2000000);
+			p.sample_minor_faults += (uint64_t)dice(60);
+			d->memory[d->memories++] = m;
+			d->process_sample[d->process_samples++] = p;
 		}
 	}
 }
@@ -215,15 +221,20 @@ static void cut_process(struct pp_dataset *d, struct pp_pod_file *pod, size_t of
 	                                   "involuntary_switches", "minor_faults",  "major_faults"};
 	int64_t *present = column(pod, "process", "present");
 
-	for (size_t i = 0; i < d->steps * d->workers; i++)
+	d->processes = d->steps * d->workers;
+	for (size_t i = 0; i < d->processes; i++) {
+		d->process[i].step = d->step_number[i / d->workers];
+		d->process[i].worker = d->worker[i % d->workers].rank;
 		d->process[i].present = (int8_t)present[i / d->workers * of + first + i % d->workers];
+	}
 	free(present);
 	for (int k = 0; k < 6; k++) {
 		int64_t *v = column(pod, "process", name[k]);
 
 		for (size_t i = 0; i < d->steps * d->workers; i++) {
-			int64_t *to[] = {&d->process[i].cpu_user_ns, &d->process[i].cpu_system_ns, &d->process[i].voluntary,
-			                 &d->process[i].involuntary, &d->process[i].minor,         &d->process[i].major};
+			struct pp_row_process *p = &d->process[i];
+			int64_t *to[] = {&p->cpu_user_ns,          &p->cpu_system_ns, &p->voluntary_switches,
+			                 &p->involuntary_switches, &p->minor_faults,  &p->major_faults};
 
 			*to[k] = v[i / d->workers * of + first + i % d->workers];
 		}

@@ -181,10 +181,6 @@ static void find_absent(struct quality *q)
 	if (!d->collectives)
 		a[n++] = (struct absent){"collective", "no collective operation was recorded"};
 	n += absent_tables(q, 0, PP_TABLE_file, a + n);
-	if (!d->memories)
-		a[n++] = (struct absent){"memory", "no process of a rank was looked at while it recorded: /quality warning"};
-	if (!pp_h5_has_process(d))
-		a[n++] = (struct absent){"process", "no process of a rank was looked at while it recorded: /quality warning"};
 	if (!d->communicators)
 		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
 	n += absent_tables(q, PP_TABLE_file, PP_TABLES, a + n);
@@ -332,12 +328,17 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_dataset_tables(d, table);
 	if (d->collectives)
 		write_collective(h, d);
-	pp_h5_write_groups(h, table, PP_TABLE_file, d);
+	pp_h5_write_groups(h, table, PP_TABLE_memory, d);
 	if (d->communicators)
 		write_communicator(h, d);
+	if (d->memories) {
+		pp_h5_group_begin(h, "memory");
+		pp_h5_put_tables(h, table, PP_TABLES, d);
+		pp_h5_put(h, "period_ns", &d->memory_period_ns);
+		pp_h5_group_end(h);
+	}
 	pp_h5_write_groups(h, table, PP_TABLES, d);
 	pp_h5_write_op(h, d);
-	pp_h5_write_process(h, d);
 	pp_h5_write_window(h, d);
 	write_quality(h, d);
 }

@@ -7,8 +7,6 @@
 /* A group whose table would be empty is absent, and quality says why. */
 void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d);
 
-/* /memory and /process; hdf5_process.c */
-void pp_h5_write_process(struct pp_h5 *h, const struct pp_dataset *d);
 /* /clock; hdf5_clock.c */
 void pp_h5_write_clock(struct pp_h5 *h, const struct pp_dataset *d);
 /* /window; hdf5_window.c */
@@ -16,4 +14,3 @@ void pp_h5_write_window(struct pp_h5 *h, const struct pp_dataset *d);
 /* /op and /input; hdf5_op.c */
 void pp_h5_write_op(struct pp_h5 *h, const struct pp_dataset *d);
 int pp_h5_has_input(const struct pp_dataset *d);
-int pp_h5_has_process(const struct pp_dataset *d);

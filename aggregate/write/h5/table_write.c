@@ -100,15 +100,17 @@ static void find_cells(const struct pp_table *t, const struct pp_dataset *d, siz
 
 static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct pp_dataset *d)
 {
-	size_t *place = malloc((t->rows + 1) * sizeof(*place));
+	size_t *place = calloc(t->rows + 1, sizeof(*place));
 	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row row;
 
-	if ((!place || !rank) && !h->code)
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the cells of '%s'", t->desc->name);
 	if (h->code || !d->steps || !d->workers)
 		goto free_all;
+	if (!place || !rank) {
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the cells of '%s'", t->desc->name);
+		goto free_all;
+	}
 	for (size_t w = 0; w < d->workers; w++)
 		rank[w] = d->worker[w].rank;
 	find_cells(t, d, place);

@@ -53,22 +53,22 @@ void pp_text_lost(const struct pp_dataset *d, FILE *to)
 /* One line: who holds most. */
 void pp_text_memory(const struct pp_dataset *d, FILE *to)
 {
-	const struct pp_memory_row *rss = d->memory, *children = d->memory;
+	const struct pp_row_memory *rss = d->memory, *children = d->memory;
 	char a[PP_TEXT_UNIT];
 
 	if (!d->memories)
 		return;
 	for (size_t i = 1; i < d->memories; i++) {
-		if (d->memory[i].m.rss > rss->m.rss)
+		if (d->memory[i].rss_bytes > rss->rss_bytes)
 			rss = &d->memory[i];
-		if (d->memory[i].m.children_rss > children->m.children_rss)
+		if (d->memory[i].children_rss_bytes > children->children_rss_bytes)
 			children = &d->memory[i];
 	}
-	fprintf(to, "  Memory    RSS at most %s", pp_text_bytes(a, rss->m.rss));
+	fprintf(to, "  Memory    RSS at most %s", pp_text_bytes(a, rss->rss_bytes));
 	if (d->workers > 1)
 		fprintf(to, ", on rank %d", rss->worker);
-	if (children->m.children_rss)
-		fprintf(to, "; children of rank %d at most %s", children->worker, pp_text_bytes(a, children->m.children_rss));
+	if (children->children_rss_bytes)
+		fprintf(to, "; children of rank %d at most %s", children->worker, pp_text_bytes(a, children->children_rss_bytes));
 	fputc('\n', to);
 }
 

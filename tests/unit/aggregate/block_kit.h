@@ -188,10 +188,26 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 	d->by_default = calloc(d->defaults + 1, sizeof(*d->by_default));
 	for (size_t i = 0; i < d->defaults; i++)
 		d->by_default[i] = (struct pp_attr_default){kit_name(names, "range", i), kit_time()};
-	d->memories = d->workers ? kit_random(6) : 0;
+	d->memories = d->process_samples = d->workers ? kit_random(6) : 0;
 	d->memory = calloc(d->memories + 1, sizeof(*d->memory));
-	for (size_t i = 0; i < d->memories; i++)
-		d->memory[i] = (struct pp_memory_row){d->worker[d->workers - 1].rank, {.time = kit_time(), .rss = kit_random(0)}};
+	d->process_sample = calloc(d->memories + 1, sizeof(*d->process_sample));
+	for (size_t i = 0; i < d->memories; i++) {
+		int32_t rank = d->worker[d->workers - 1].rank;
+
+		d->memory[i] = (struct pp_row_memory){.worker = rank, .time_ns = (int64_t)i * 1000, .rss_bytes = kit_random(0)};
+		d->process_sample[i] = (struct pp_row_process_sample){.sample_worker = rank,
+		                                                      .sample_time_ns = kit_time() + ((int64_t)i << 51),
+		                                                      .sample_major_faults = kit_random(9)};
+	}
+	d->process = calloc(d->steps + 1, sizeof(*d->process));
+	for (size_t s = 0; s < d->steps && d->workers; s++)
+		if (kit_random(2))
+			d->process[d->processes++] = (struct pp_row_process){.step = d->step_number[s],
+			                                                     .worker = d->worker[kit_random(d->workers)].rank,
+			                                                     .cpu_user_ns = kit_time(),
+			                                                     .minor_faults = -5,
+			                                                     .present = (int8_t)kit_random(2),
+			                                                     .rss_present = 1};
 	for (uint64_t k = kit_random(3); k; k--)
 		pp_dataset_warn(d, "%s %d", "something is missing", (int)k);
 }
@@ -371,11 +387,6 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 		for (size_t w = 0; w < workers; w++)
 			kit_cell(&d.cell[s * workers + w], (int64_t)s << 30);
 	}
-	if (kit_random(2) && (d.process = calloc(steps * workers + 1, sizeof(*d.process))))
-		for (size_t i = 0; i < steps * workers; i++)
-			if (kit_random(2))
-				d.process[i] = (struct pp_process_cell){
-				        .cpu_user_ns = kit_time(), .minor = -5, .present = (int8_t)kit_random(2), .rss_present = 1};
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
 	kit_ops(&d, names);

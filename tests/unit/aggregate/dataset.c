@@ -520,8 +520,8 @@ TEST(run_queue_of_the_straggler)
 		        (struct pp_memory){.time = i * 100000000 - 1, .run_queue_ns = 1000000 + 5000000 * (uint64_t)i};
 	build(&m, 0, 4);
 	CHECK_INT(m.d.straggler.run_queue_ns, 10000000); /* the first sample was before the steps */
-	for (size_t i = 0; i < m.d.memories; i++)
-		m.d.memory[i].m.run_queue_ns = 0;
+	for (size_t i = 0; i < m.d.process_samples; i++)
+		m.d.process_sample[i].sample_run_queue_ns = 0;
 	CHECK_INT(pp_dataset_straggler(&m.d), 0);
 	CHECK_INT(m.d.straggler.run_queue_ns, -1);
 	drop(&m);

@@ -150,10 +150,10 @@ static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
 	for (size_t i = 0; i < d.ops; i++)
 		d.op[i].worker = d.worker[i % d.workers].rank;
 	pp_ops_sort(&d);
-	for (size_t i = 0; i < d.memories; i++) {
-		d.memory[i].worker = d.worker[0].rank;
-		d.memory[i].m.time = (int64_t)i * 1000;
-	}
+	for (size_t i = 0; i < d.memories; i++)
+		d.memory[i].worker = d.process_sample[i].sample_worker = d.worker[0].rank;
+	for (size_t i = 0; i < d.processes; i++)
+		d.process[i].worker = d.worker[0].rank;
 	for (size_t i = 0; i < d.window.ranks; i++)
 		d.window.rank[i].rank = d.worker[i].rank;
 	for (size_t i = 0; i < d.awaiteds; i++)

@@ -58,7 +58,6 @@ TEST(both_edges_or_nothing)
 {
 	struct made m = {.capture = make_capture(1)};
 	struct pp_rank *r = &m.capture.rank[0];
-	static const int8_t want[] = {1, 1, 0, 0, 0};
 
 	r->step_marks = 1;
 	for (int64_t k = 0; k < 5; k++) {
@@ -74,12 +73,14 @@ TEST(both_edges_or_nothing)
 	usage(r, 490, 9, 7, 1, 45);
 	build(&m);
 	CHECK_INT(m.d.steps, 5);
-	for (size_t s = 0; s < m.d.steps && s < 5; s++)
-		CHECK_INT(m.d.process[s].present, want[s]);
-	CHECK_INT(m.d.process[0].minor, 5);
-	CHECK_INT(m.d.process[1].minor, 20);
-	CHECK_INT(m.d.process[1].cpu_user_ns, 20);
-	CHECK_INT(m.d.process[3].minor, 0);
+	CHECK_INT(m.d.processes, 2);
+	for (int64_t s = 0; s < 2 && !test_failures; s++)
+		CHECK(m.d.process[s].step == s && m.d.process[s].present);
+	if (!test_failures) {
+		CHECK_INT(m.d.process[0].minor_faults, 5);
+		CHECK_INT(m.d.process[1].minor_faults, 20);
+		CHECK_INT(m.d.process[1].cpu_user_ns, 20);
+	}
 	drop(&m);
 }
 

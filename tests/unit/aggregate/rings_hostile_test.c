@@ -165,8 +165,9 @@ static void analyse(struct pp_capture *c, int write)
 		for (int k = 1; k <= PP_CATEGORIES; k++)
 			sum += d.cell[i].exclusive_ns[k];
 		CHECK_INT(sum, d.cell[i].step_ns);
-		CHECK(d.process[i].cpu_user_ns >= 0 && d.process[i].cpu_system_ns >= 0);
 	}
+	for (size_t i = 0; i < d.processes; i++)
+		CHECK(d.process[i].cpu_user_ns >= 0 && d.process[i].cpu_system_ns >= 0);
 	if (write) {
 		CHECK_INT(pp_output_make_dirs(&out, &err), 0);
 		for (size_t i = 0; pp_writer_list[i]; i++)
