@@ -29,46 +29,46 @@ static void count(struct pp_row_channel *by_peer, size_t world, int32_t peer, ui
 /* An operation of this rank. Who sends in a Sendrecv is named in no record of the receiver: it counts by the sender. */
 static void count_span(struct channels *c, const struct pp_span *span, const struct pp_requests *requests)
 {
-	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
+	const struct pp_mpi_call *info = pp_mpi_call_info(span->mpi.call);
 	int64_t time_ns = span->end - span->begin;
-	int in_world = span->peer >= 0 && (size_t)span->peer < c->world;
+	int in_world = span->mpi.peer >= 0 && (size_t)span->mpi.peer < c->world;
 	const struct pp_done *done;
 
 	if (span->kind != PP_SPAN_MPI || (span->flags & (PP_SPAN_FAILED | PP_SPAN_PEER_IN_COMM)))
 		return;
-	done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
+	done = info->nonblocking ? pp_requests_find(requests, span->mpi.request) : NULL;
 	if (done && (done->span->flags & PP_SPAN_FAILED)) /* or cancelled */
 		return;
 	switch (info->class == PP_MPI_START ? (span->flags & PP_SPAN_RECEIVES ? PP_MPI_RECV : PP_MPI_SEND) : info->class) {
 	case PP_MPI_RECV:
 		if (!info->nonblocking) {
-			count(c->from, c->world, span->peer, span->received, time_ns);
+			count(c->from, c->world, span->mpi.peer, span->mpi.received, time_ns);
 			return;
 		}
 		if (done) {
-			int32_t peer = done->span->peer >= 0 ? done->span->peer : span->peer;
-			uint64_t bytes = done->span->received ? done->span->received : span->received;
+			int32_t peer = done->span->mpi.peer >= 0 ? done->span->mpi.peer : span->mpi.peer;
+			uint64_t bytes = done->span->mpi.received ? done->span->mpi.received : span->mpi.received;
 
 			count(c->from, c->world, peer, bytes, done->span->end - span->begin);
 		}
 		return;
 	case PP_MPI_SEND:
-		if (in_world && !c->recorded[span->peer])
-			count(c->partial ? c->away : c->to, c->world, span->peer, span->sent, time_ns);
+		if (in_world && !c->recorded[span->mpi.peer])
+			count(c->partial ? c->away : c->to, c->world, span->mpi.peer, span->mpi.sent, time_ns);
 		return;
 	case PP_MPI_PUT: /* the target has no record of one-sided calls */
 	case PP_MPI_GET:
 	case PP_MPI_PUTGET:
 		if (done)
 			time_ns = done->span->end - span->begin;
-		if (span->sent)
-			count(c->to, c->world, span->peer, span->sent, time_ns);
-		if (span->received)
-			count(c->from, c->world, span->peer, span->received, time_ns);
+		if (span->mpi.sent)
+			count(c->to, c->world, span->mpi.peer, span->mpi.sent, time_ns);
+		if (span->mpi.received)
+			count(c->from, c->world, span->mpi.peer, span->mpi.received, time_ns);
 		return;
 	case PP_MPI_SENDRECV:
 		if (!(span->flags & PP_SPAN_RECEIVES)) /* else the peer is the source; an empty message is one too */
-			count(c->to, c->world, span->peer, span->sent, time_ns);
+			count(c->to, c->world, span->mpi.peer, span->mpi.sent, time_ns);
 		return;
 	default:
 		return;

@@ -36,8 +36,8 @@ static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 {
 	const struct pp_span *span = &j->in->capture->rank[r].thread[t].span[i];
 	struct pp_member m = {
-	        .comm = span->comm,
-	        .sequence = span->sequence,
+	        .comm = span->mpi.comm,
+	        .sequence = span->mpi.sequence,
 	        .worker = j->worker_of[r],
 	        .thread = t,
 	        .span = i,
@@ -45,13 +45,13 @@ static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 	        .exit = span->end,
 	        .exit_known = !(span->flags & PP_SPAN_CUT_END),
 	        .is_root = (span->flags & PP_SPAN_IS_ROOT) != 0,
-	        .call = span->call,
+	        .call = span->mpi.call,
 	};
 
-	if (pp_mpi_call_info(span->call)->nonblocking) {
-		const struct pp_done *done = pp_requests_find(requests, span->request);
+	if (pp_mpi_call_info(span->mpi.call)->nonblocking) {
+		const struct pp_done *done = pp_requests_find(requests, span->mpi.request);
 
-		m.request = span->request;
+		m.request = span->mpi.request;
 		m.exit_known = done != NULL;
 		if (done)
 			m.exit = done->span->end;
@@ -77,8 +77,8 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 				for (uint32_t i = 0; i < thread->spans; i++) {
 					const struct pp_span *span = &thread->span[i];
 
-					if (span->kind != PP_SPAN_MPI || !span->comm || (span->flags & PP_SPAN_FAILED) ||
-					    !pp_mpi_class_joins(pp_mpi_call_info(span->call)->class))
+					if (span->kind != PP_SPAN_MPI || !span->mpi.comm || (span->flags & PP_SPAN_FAILED) ||
+					    !pp_mpi_class_joins(pp_mpi_call_info(span->mpi.call)->class))
 						continue;
 					if (filling)
 						add_member(j, r, t, i, &requests[r]);
@@ -103,17 +103,17 @@ static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 /* A call that only moves data, and gets none, waits for nobody: Open MPI returns at once where there is nothing to move. */
 static enum pp_row_needs needs_of(const struct pp_span *span)
 {
-	if (!pp_mpi_call_only_moves_data(span->call))
+	if (!pp_mpi_call_only_moves_data(span->mpi.call))
 		return PP_ROW_NEEDS_ALL;
-	if (!span->received || (span->mpi & PP_MPI_FROM_NONE))
+	if (!span->mpi.received || (span->mpi.flags & PP_MPI_FROM_NONE))
 		return PP_ROW_NEEDS_NONE;
-	return span->mpi & PP_MPI_FROM_SOME ? PP_ROW_NEEDS_SOME : PP_ROW_NEEDS_ALL;
+	return span->mpi.flags & PP_MPI_FROM_SOME ? PP_ROW_NEEDS_SOME : PP_ROW_NEEDS_ALL;
 }
 
 /* Its group of an intercommunicator: 1 or 2. */
 static uint32_t side_of(const struct pp_span *span)
 {
-	return span->mpi & PP_MPI_SIDE_FIRST ? 1 : span->mpi & PP_MPI_SIDE_SECOND ? 2 : 0;
+	return span->mpi.flags & PP_MPI_SIDE_FIRST ? 1 : span->mpi.flags & PP_MPI_SIDE_SECOND ? 2 : 0;
 }
 
 /* Rows have the numbers of their members. */
@@ -128,19 +128,20 @@ static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_me
 
 		enum pp_row_needs needs = m[i].call == c.call ? needs_of(span) : PP_ROW_OTHER_CALL;
 
-		if (span->sent > c.bytes)
-			c.bytes = span->sent;
-		if (span->received > c.bytes)
-			c.bytes = span->received;
+		if (span->mpi.sent > c.bytes)
+			c.bytes = span->mpi.sent;
+		if (span->mpi.received > c.bytes)
+			c.bytes = span->mpi.received;
 		m[i].is_open = (uint8_t)is_open(j, m, n);
-		d->row[d->rows++] = (struct pp_collective_row){.worker = d->worker[m[i].worker].rank,
-		                                               .arrival_ns = m[i].arrival,
-		                                               .exit_ns = m[i].exit,
-		                                               .is_root = m[i].is_root,
-		                                               .exit_open = !m[i].exit_known,
-		                                               .needs = needs & 3,
-		                                               .is_empty = pp_mpi_call_only_moves_data(span->call) && !span->sent,
-		                                               .side = side_of(span)};
+		d->row[d->rows++] =
+		        (struct pp_collective_row){.worker = d->worker[m[i].worker].rank,
+		                                   .arrival_ns = m[i].arrival,
+		                                   .exit_ns = m[i].exit,
+		                                   .is_root = m[i].is_root,
+		                                   .exit_open = !m[i].exit_known,
+		                                   .needs = needs & 3,
+		                                   .is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent,
+		                                   .side = side_of(span)};
 	}
 	*ret_c = c;
 	if (m->is_open)

@@ -66,8 +66,8 @@ static int ends_with(const char *text, const char *end)
 
 static void count(struct pp_row_file *u, const struct pp_span *span, const struct pp_requests *requests)
 {
-	const struct pp_mpi_call *info = pp_mpi_call_info(span->call);
-	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->request) : NULL;
+	const struct pp_mpi_call *info = pp_mpi_call_info(span->mpi.call);
+	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->mpi.request) : NULL;
 	int64_t ns = done ? done->span->end - done->span->begin : span->end - span->begin;
 	int failed = ((span->flags | (done ? done->span->flags : 0)) & PP_SPAN_FAILED) != 0; /* took time, moved nothing */
 	int counts = !failed && !ends_with(info->name, "_end"); /* of a split operation the begin counts */
@@ -76,13 +76,13 @@ static void count(struct pp_row_file *u, const struct pp_span *span, const struc
 	case PP_MPI_READ:
 	case PP_MPI_READ_ALL:
 		u->reads += counts;
-		u->bytes_read += failed ? 0 : done ? done->span->received : span->received;
+		u->bytes_read += failed ? 0 : done ? done->span->mpi.received : span->mpi.received;
 		u->read_ns += ns;
 		return;
 	case PP_MPI_WRITE:
 	case PP_MPI_WRITE_ALL:
 		u->writes += counts;
-		u->bytes_written += failed ? 0 : span->sent;
+		u->bytes_written += failed ? 0 : span->mpi.sent;
 		u->write_ns += ns;
 		return;
 	default:
@@ -95,11 +95,11 @@ static int count_thread(struct files *f, const struct pp_thread *thread, const s
 {
 	for (size_t i = 0; i < thread->spans; i++) {
 		const struct pp_span *span = &thread->span[i];
-		struct known key = {.comm = span->comm};
+		struct known key = {.comm = span->mpi.comm};
 		const struct known *known;
 		struct pp_row_file *u;
 
-		if (span->kind != PP_SPAN_MPI || !span->comm || !pp_mpi_class_is_file(pp_mpi_call_info(span->call)->class))
+		if (span->kind != PP_SPAN_MPI || !span->mpi.comm || !pp_mpi_class_is_file(pp_mpi_call_info(span->mpi.call)->class))
 			continue;
 		known = bsearch(&key, f->known, f->knowns, sizeof(key), compare_known);
 		if (!known) /* an open that failed */

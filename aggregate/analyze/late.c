@@ -51,7 +51,7 @@ static int is_point_to_point(const struct pp_join *j, size_t r, const struct pp_
 
 	if (span->kind != PP_SPAN_MPI)
 		return 0;
-	switch (pp_mpi_call_info(span->call)->class) {
+	switch (pp_mpi_call_info(span->mpi.call)->class) {
 	case PP_MPI_SEND:
 	case PP_MPI_RECV:
 	case PP_MPI_SENDRECV:

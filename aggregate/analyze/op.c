@@ -138,7 +138,7 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
 	if (*ret_row == NO_ROW)
 		return -ENOMEM;
 	op = &o->d->op[*ret_row];
-	op->calls += span->kind == PP_SPAN_MPI && (span->flags & PP_SPAN_POLLS) ? span->sequence : 1;
+	op->calls += span->kind == PP_SPAN_MPI && (span->flags & PP_SPAN_POLLS) ? span->mpi.sequence : 1;
 	op->total_ns += ns;
 	op->self_ns += ns;
 	if (ns > op->max_ns)

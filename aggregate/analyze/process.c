@@ -160,7 +160,7 @@ static void sum_startup(struct pp_join *j)
 			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
 				const struct pp_span *s = &c->rank[r].thread[t].span[i];
 
-				if (s->kind == PP_SPAN_MPI && pp_mpi_call_info(s->call)->class == PP_MPI_LOCAL_INIT)
+				if (s->kind == PP_SPAN_MPI && pp_mpi_call_info(s->mpi.call)->class == PP_MPI_LOCAL_INIT)
 					j->d->startup_ns += overlap(s, &steps->cell[r]);
 			}
 }

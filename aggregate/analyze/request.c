@@ -32,7 +32,7 @@ static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t 
 
 		if (span->kind != PP_SPAN_MPI)
 			continue;
-		if (pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && !(span->flags & PP_SPAN_POLLS) && span->end >= time)
+		if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_WAIT && !(span->flags & PP_SPAN_POLLS) && span->end >= time)
 			return span;
 		if (span->begin < time) /* else the next call, which began in the nanosecond in which the Wait ended */
 			return NULL;
@@ -76,9 +76,9 @@ int pp_requests_init(struct pp_requests *r, const struct pp_rank *rank)
 		for (size_t i = 0; i < spans_to_ask(&rank->thread[t]); i++) {
 			const struct pp_span *span = &rank->thread[t].span[i];
 
-			if (span->kind != PP_SPAN_REQUEST || !span->request || (span->flags & PP_SPAN_CUT_END))
+			if (span->kind != PP_SPAN_REQUEST || !span->mpi.request || (span->flags & PP_SPAN_CUT_END))
 				continue;
-			r->done[r->dones] = (struct pp_done){.request = span->request, .span = span};
+			r->done[r->dones] = (struct pp_done){.request = span->mpi.request, .span = span};
 			find_wait(rank, t, &r->done[r->dones++]);
 		}
 	}

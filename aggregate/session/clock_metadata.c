@@ -44,7 +44,7 @@ void pp_clock_metadata_scan(const char *text, struct pp_host_clock *c)
 
 static int is_compared(const struct pp_span *s)
 {
-	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->comm);
+	return s->kind == PP_SPAN_STEP || ((s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST) && s->mpi.comm);
 }
 
 void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to)

@@ -137,8 +137,6 @@ void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank)
 
 			map_in_place(m, &span->begin);
 			map_in_place(m, &span->end);
-			if (span->kind == PP_SPAN_REQUEST)
-				span->wait_end = span->end;
 		}
 	}
 	for (size_t i = 0; i < rank->usages; i++)

@@ -98,9 +98,6 @@ void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank)
 			continue;
 		pp_pieces_map_run(p, &span->begin, thread->spans, sizeof(*span));
 		pp_pieces_map_run(p, &span->end, thread->spans, sizeof(*span));
-		for (size_t i = 0; i < thread->spans; i++)
-			if (span[i].kind == PP_SPAN_REQUEST)
-				span[i].wait_end = span[i].end;
 	}
 	if (rank->usages)
 		pp_pieces_map_run(p, &rank->usage->time, rank->usages, sizeof(*rank->usage));

@@ -25,36 +25,48 @@ enum pp_span_flags {
 	PP_SPAN_RECEIVES = 64, /* start of a persistent receive; Sendrecv that sends nothing */
 };
 
-struct pp_span {            /* 72 bytes */
-	int64_t begin, end; /* ticks out of the reader; job ns after pp_clock_map_spans() */
-	uint32_t name;      /* pp_intern id */
-	uint8_t kind;       /* enum pp_span_kind */
-	uint8_t category;   /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
-	uint8_t flags;      /* enum pp_span_flags */
-	uint8_t source;     /* enum pp_source_id */
-	uint64_t comm;      /* communicator id; 0 none */
-	union {
-		uint64_t sent; /* bytes */
-		uint64_t
-		        payload; /* RANGE, ASYNC, MARK: bits of a number, or pp_intern id in pp_capture.payloads (PP_PAYLOAD_EXT) */
-	};
+/* What each kind has beside the head. A new kind is a struct of at most 40 bytes, or of an index into an array of its own. */
+struct pp_span_range {         /* RANGE, ASYNC, MARK */
+	uint64_t payload;      /* bits of a number, or pp_intern id in pp_capture.payloads (PP_PAYLOAD_EXT) */
+	uint64_t id;           /* ASYNC: as START and END have it */
+	uint16_t payload_type; /* enum pp_payload_type */
+	uint16_t domain;       /* of NVTX or ITT, index in pp_ring_header.domain */
+};
+
+struct pp_span_step {
+	int64_t number;
+	/* Told by a pattern of collectives, of `period` of them; 0: by the job, and the rest is 0. */
+	int64_t known_from;          /* the first step told */
+	uint64_t matched, irregular; /* collectives so far that are of the pattern, and others */
+	uint32_t period;
+};
+
+struct pp_span_mpi {       /* MPI, REQUEST */
+	uint64_t comm;     /* communicator id; 0 none */
+	uint64_t sent;     /* bytes */
 	uint64_t received; /* bytes */
 	uint32_t sequence; /* of the collective on comm */
 	int32_t peer;      /* world rank of peer or root; -1 none, -2 any */
-	uint32_t request;  /* this rank's request number; 0 none. STEP: collectives of the pattern that told it; 0: the job did.
-	                    * Then `sent` are those of the pattern so far, `received` others, `sequence` is the first step told */
+	uint32_t request;  /* this rank's request number; 0 none */
+	uint16_t call;     /* row of mpi/pmpi_call.def */
+	uint16_t flags;    /* of the call's record, enum pp_mpi_flags */
+};
+
+struct pp_span {
+	int64_t begin, end; /* ticks out of the reader; job ns after pp_clock_map_spans() */
+	uint32_t name;      /* pp_intern id */
+	uint8_t kind;       /* enum pp_span_kind: which member of the union holds */
+	uint8_t category;   /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
+	uint8_t flags;      /* enum pp_span_flags */
+	uint8_t source;     /* enum pp_source_id */
 	union {
-		uint16_t call;         /* MPI, REQUEST: row of mpi/pmpi_call.def */
-		uint16_t payload_type; /* RANGE, ASYNC, MARK: enum pp_payload_type */
-	};
-	uint16_t domain; /* NVTX domain index */
-	union {
-		int64_t number;   /* STEP: its number */
-		double value;     /* COUNTER */
-		int64_t wait_end; /* REQUEST: same as end */
-		int64_t mpi;      /* MPI: flags of the record, enum pp_mpi_flags */
+		struct pp_span_range range;
+		double value; /* COUNTER */
+		struct pp_span_step step;
+		struct pp_span_mpi mpi;
 	};
 };
+_Static_assert(sizeof(struct pp_span) == 64, "a span is one cache line");
 
 struct pp_comm { /* a communicator as one rank knows it */
 	uint64_t id;

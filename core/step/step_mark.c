@@ -46,7 +46,7 @@ int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 /* A mark of the job, or one that the pattern of collectives told. */
 static int is_mark(const struct pp_span *span, int by_pattern)
 {
-	return span->kind == PP_SPAN_STEP && (span->request != 0) == by_pattern;
+	return span->kind == PP_SPAN_STEP && (span->step.period != 0) == by_pattern;
 }
 
 /* Of a rank whose process died and was started again there are several. */
@@ -126,8 +126,8 @@ static int list_marked(const struct pp_rank *rank, int by_pattern, struct pp_mar
 		}
 		flags = span->flags;
 		mark.complete = !(span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) && span->begin >= rank->horizon;
-		*backwards += place_number(span->number, list, highest, &shift, &mark.number) != 0;
-		mark.fresh = mark.number != span->number;
+		*backwards += place_number(span->step.number, list, highest, &shift, &mark.number) != 0;
+		mark.fresh = mark.number != span->step.number;
 		highest = mark.number;
 		if (pp_marks_add(list, &mark) < 0)
 			return -ENOMEM;
@@ -250,25 +250,26 @@ static int choose_pattern(const struct pp_capture *capture, struct pp_marks *lis
 	}
 	if (!newest)
 		return 1;
-	if (last > first && first - 1 <= (int64_t)newest->sequence)
+	if (last > first && first - 1 <= newest->step.known_from)
 		rc = pp_period_rule_find(capture, list, &rule);
 	if (rc < 0)
 		return rc;
-	if (rule.period != newest->request)
+	if (rule.period != newest->step.period)
 		clear_marks(list, capture->ranks);
-	for (size_t r = 0; r < capture->ranks && rule.period != newest->request; r++)
+	for (size_t r = 0; r < capture->ranks && rule.period != newest->step.period; r++)
 		if (list_marked(&capture->rank[r], 1, &list[r], &s->backwards) < 0)
 			return -ENOMEM;
 	s->rule = PP_STEP_RULE_PERIOD;
-	s->period = newest->request;
-	s->confidence = 0.7 * (double)newest->sent / (double)(newest->sent + newest->received + 1);
+	s->period = newest->step.period;
+	s->confidence = 0.7 * (double)newest->step.matched / (double)(newest->step.matched + newest->step.irregular + 1);
 	if (s->confidence < PP_GUESS_CONFIDENCE) {
 		add_note(s, "a pattern of %u collectives was no sure step while the job ran (confidence %.2f)",
-		         (unsigned)newest->request, s->confidence);
+		         (unsigned)newest->step.period, s->confidence);
 		clear_marks(list, capture->ranks);
 		return 1;
 	}
-	add_note(s, "steps were guessed while the job ran, from a repeating pattern of %u collectives", (unsigned)newest->request);
+	add_note(s, "steps were guessed while the job ran, from a repeating pattern of %u collectives",
+	         (unsigned)newest->step.period);
 	return 0;
 }
 

@@ -32,8 +32,8 @@ static const struct pp_span *next_of(const struct pp_thread *thread, size_t *at,
 	while (*at < thread->spans) {
 		const struct pp_span *span = &thread->span[(*at)++];
 
-		if ((span->kind == PP_SPAN_MPI || span->kind == PP_SPAN_REQUEST) && span->comm == comm &&
-		    pp_mpi_call_is_collective(span->call))
+		if ((span->kind == PP_SPAN_MPI || span->kind == PP_SPAN_REQUEST) && span->mpi.comm == comm &&
+		    pp_mpi_call_is_collective(span->mpi.call))
 			return span;
 	}
 	return NULL;
@@ -46,7 +46,7 @@ static int has_calls(const struct pp_thread *thread)
 
 static uint64_t bytes_of(const struct pp_span *span)
 {
-	return span->sent > span->received ? span->sent : span->received;
+	return span->mpi.sent > span->mpi.received ? span->mpi.sent : span->mpi.received;
 }
 
 /* A call that failed on one rank says nothing of the others'. */
@@ -54,8 +54,8 @@ static uint32_t symbol_of(const struct pp_span *span)
 {
 	if (span->flags & PP_SPAN_FAILED)
 		return PP_PERIOD_GAP;
-	return pp_period_symbol(span->call, pp_mpi_call_joins_data(span->call), span->peer,
-	                        pp_mpi_call_has_equal_bytes(span->call) ? bytes_of(span) : 0);
+	return pp_period_symbol(span->mpi.call, pp_mpi_call_joins_data(span->mpi.call), span->mpi.peer,
+	                        pp_mpi_call_has_equal_bytes(span->mpi.call) ? bytes_of(span) : 0);
 }
 
 /* From the first number that every rank has, where it has any (records may have been evicted), to the last of any. Numbers that
@@ -74,8 +74,8 @@ static int find_limits(const struct pp_capture *capture, struct pp_stream *s)
 			size_t at = 0;
 
 			while (has_calls(thread) && (span = next_of(thread, &at, s->comm))) {
-				first = span->sequence < first ? span->sequence : first;
-				high = span->sequence > high ? span->sequence : high;
+				first = span->mpi.sequence < first ? span->mpi.sequence : first;
+				high = span->mpi.sequence > high ? span->mpi.sequence : high;
 				calls++;
 			}
 		}
@@ -105,14 +105,14 @@ static int fill_stream(const struct pp_capture *capture, struct pp_stream *s)
 			while (has_calls(thread) && (span = next_of(thread, &at, s->comm))) {
 				uint32_t symbol = symbol_of(span), *place;
 
-				if (span->kind != PP_SPAN_MPI || symbol == PP_PERIOD_GAP || span->sequence < s->low ||
-				    span->sequence - s->low >= s->length)
+				if (span->kind != PP_SPAN_MPI || symbol == PP_PERIOD_GAP || span->mpi.sequence < s->low ||
+				    span->mpi.sequence - s->low >= s->length)
 					continue;
-				place = &s->symbol[span->sequence - s->low];
-				if (bytes_of(span) > s->bytes[span->sequence - s->low])
-					s->bytes[span->sequence - s->low] = bytes_of(span);
+				place = &s->symbol[span->mpi.sequence - s->low];
+				if (bytes_of(span) > s->bytes[span->mpi.sequence - s->low])
+					s->bytes[span->mpi.sequence - s->low] = bytes_of(span);
 				if (*place != PP_PERIOD_GAP && *place != symbol)
-					s->length = span->sequence - s->low;
+					s->length = span->mpi.sequence - s->low;
 				else
 					*place = symbol;
 			}
@@ -134,9 +134,9 @@ static uint32_t rank_times(const struct pp_rank *rank, const struct pp_stream *s
 		size_t at = 0, calls = 0;
 
 		while (has_calls(&rank->thread[t]) && (span = next_of(&rank->thread[t], &at, s->comm))) {
-			size_t i = span->sequence - s->low;
+			size_t i = span->mpi.sequence - s->low;
 
-			if (span->sequence < s->low || i >= s->length || (span->flags & PP_SPAN_CUT_END))
+			if (span->mpi.sequence < s->low || i >= s->length || (span->flags & PP_SPAN_CUT_END))
 				continue;
 			if (span->kind == PP_SPAN_MPI)
 				times->begin[i] = span->begin;
@@ -267,9 +267,9 @@ static void count_calls(const struct pp_thread *thread, struct candidate *candid
 {
 	for (size_t i = 0; has_calls(thread) && i < thread->spans; i++) {
 		const struct pp_span *span = &thread->span[i];
-		struct candidate key = {.comm = span->comm}, *found;
+		struct candidate key = {.comm = span->mpi.comm}, *found;
 
-		if ((span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_REQUEST) || !pp_mpi_call_is_collective(span->call))
+		if ((span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_REQUEST) || !pp_mpi_call_is_collective(span->mpi.call))
 			continue;
 		found = bsearch(&key, candidate, candidates, sizeof(key), by_comm);
 		if (found)
@@ -347,7 +347,7 @@ double pp_recorded_time(const struct pp_rank *rank)
 				continue;
 			first = span->begin < first ? span->begin : first;
 			last = span->end > last ? span->end : last;
-			if (span->kind == PP_SPAN_MPI && pp_mpi_call_info(span->call)->class == PP_MPI_LOCAL_INIT)
+			if (span->kind == PP_SPAN_MPI && pp_mpi_call_info(span->mpi.call)->class == PP_MPI_LOCAL_INIT)
 				without += span->end - span->begin;
 		}
 	}

@@ -76,7 +76,7 @@ static const struct base *base_of(struct bases *b, uint32_t id)
 /* A library's own calls are no steps, and what they stand inside of is none the less outermost. */
 static int is_range_of_program(const struct pp_rank *rank, const struct pp_span *span)
 {
-	return span->kind == PP_SPAN_RANGE && !(span->domain < 64 && (rank->library_domains >> span->domain & 1));
+	return span->kind == PP_SPAN_RANGE && !(span->range.domain < 64 && (rank->library_domains >> span->range.domain & 1));
 }
 
 /* The main thread where it has ranges, else the thread with most spans. */

@@ -63,7 +63,8 @@ static inline struct pp_span *add_span(struct pp_capture *c, size_t r, uint32_t 
 	span->kind = (uint8_t)kind;
 	span->begin = begin;
 	span->end = end;
-	span->peer = -1;
+	if (kind == PP_SPAN_MPI || kind == PP_SPAN_REQUEST)
+		span->mpi.peer = -1;
 	span->name = pp_intern_put(c->names, name, strlen(name));
 	return span;
 }
@@ -77,7 +78,7 @@ static inline struct pp_span *add_step(struct pp_capture *c, size_t r, int64_t n
 {
 	struct pp_span *span = add_span(c, r, 0, PP_SPAN_STEP, "step", begin, end);
 
-	span->number = number;
+	span->step.number = number;
 	return span;
 }
 
@@ -94,9 +95,9 @@ static inline struct pp_span *add_mpi(struct pp_capture *c, size_t r, const char
 {
 	struct pp_span *span = add_span(c, r, 0, PP_SPAN_MPI, call, begin, end);
 
-	span->call = call_number(call);
-	span->comm = 77;
-	span->sequence = sequence;
-	span->sent = span->received = 1000;
+	span->mpi.call = call_number(call);
+	span->mpi.comm = 77;
+	span->mpi.sequence = sequence;
+	span->mpi.sent = span->mpi.received = 1000;
 	return span;
 }

@@ -82,8 +82,6 @@ static int clip(struct pp_span *s, int64_t from, int64_t to)
 		s->end = to;
 		s->flags |= PP_SPAN_CUT_END;
 	}
-	if (s->kind == PP_SPAN_REQUEST && s->wait_end > to)
-		s->wait_end = to;
 	return 1;
 }
 

@@ -99,7 +99,7 @@ static void push(struct pp_track *track, const struct pp_record *r, uint32_t nam
 	if (span) {
 		span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 		span->source = r->range.source;
-		span->domain = r->range.domain;
+		span->range.domain = r->range.domain;
 		span->flags = PP_SPAN_OPEN;
 	}
 	pp_payload_take(track, r, span);
@@ -140,8 +140,8 @@ static void start(struct pp_track *track, const struct pp_record *r, uint32_t na
 	pp_payload_take(track, r, span);
 	span->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 	span->source = r->range.source;
-	span->domain = r->range.domain;
-	span->comm = r->range.id;
+	span->range.domain = r->range.domain;
+	span->range.id = r->range.id;
 	span->flags = PP_SPAN_OPEN;
 	if (pp_open_put(&p->ranges, r->range.id, span, track))
 		pp_track_end_span(span, span->begin, PP_SPAN_CUT_END);
@@ -166,7 +166,7 @@ static void end_of_step(struct pp_track *track, const struct pp_record *r)
 
 	pp_track_end_span(track->step, (int64_t)r->tick, 0);
 	p->ended[p->steps_ended++ % PP_STEPS_ENDED] =
-	        (struct pp_step_ended){.number = track->step->number, .begin = track->step->begin, .end = track->step->end};
+	        (struct pp_step_ended){.number = track->step->step.number, .begin = track->step->begin, .end = track->step->end};
 }
 
 static void step_begin(struct pp_track *track, const struct pp_record *r)
@@ -176,13 +176,12 @@ static void step_begin(struct pp_track *track, const struct pp_record *r)
 	track->step = pp_track_add(track, PP_SPAN_STEP, (int64_t)r->tick, 0);
 	if (!track->step)
 		return;
-	track->step->number = r->step.number;
+	track->step->step = (struct pp_span_step){.number = r->step.number,
+	                                          .known_from = (int64_t)r->step.known_from,
+	                                          .matched = r->step.matched,
+	                                          .irregular = r->step.irregular,
+	                                          .period = r->step.period};
 	track->step->flags = PP_SPAN_OPEN;
-	/* told by the pattern of collectives: see pp_span */
-	track->step->request = r->step.period;
-	track->step->sequence = r->step.known_from < UINT32_MAX ? (uint32_t)r->step.known_from : UINT32_MAX;
-	track->step->sent = r->step.matched;
-	track->step->received = r->step.irregular;
 }
 
 static void step_end(struct pp_track *track, const struct pp_record *r)
@@ -208,7 +207,7 @@ static void instant(struct pp_track *track, const struct pp_record *r, uint32_t 
 	pp_payload_take(track, r, s);
 	s->category = r->range.category <= PP_CATEGORIES ? r->range.category : 0;
 	s->source = r->range.source;
-	s->domain = r->range.domain;
+	s->range.domain = r->range.domain;
 }
 
 static uint64_t slot_losses(const struct pp_track *track)

@@ -50,15 +50,14 @@ static void fill(struct pp_span *s, const struct pp_record *r)
 	s->category = category_of(r);
 	s->source = PP_SOURCE_MPI;
 	s->flags = span_flags(r->mpi.flags);
-	s->comm = r->mpi.comm;
-	s->sent = r->mpi.sent;
-	s->received = r->mpi.received;
-	s->sequence = r->mpi.sequence;
-	s->peer = r->mpi.peer;
-	s->request = r->mpi.request;
-	s->call = r->mpi.call;
-	if (s->kind == PP_SPAN_MPI)
-		s->mpi = r->mpi.flags;
+	s->mpi = (struct pp_span_mpi){.comm = r->mpi.comm,
+	                              .sent = r->mpi.sent,
+	                              .received = r->mpi.received,
+	                              .sequence = r->mpi.sequence,
+	                              .peer = r->mpi.peer,
+	                              .request = r->mpi.request,
+	                              .call = r->mpi.call,
+	                              .flags = r->mpi.flags};
 }
 
 /* Before the call's own span: it begins with it and ends later, so the order by begin, end descending holds. */
@@ -112,9 +111,9 @@ void pp_track_request(struct pp_track *track, const struct pp_record *r)
 		return;
 	s = open->span;
 	if (r->request.peer >= 0)
-		s->peer = r->request.peer;
+		s->mpi.peer = r->request.peer;
 	if (r->request.received)
-		s->received = r->request.received;
+		s->mpi.received = r->request.received;
 	pp_track_end_span(s, (int64_t)r->tick, (uint8_t)(span_flags(r->request.flags) | end_flags(r->request.flags)));
 	pp_open_remove(t, open);
 }

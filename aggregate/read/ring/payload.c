@@ -361,6 +361,6 @@ void pp_payload_take(struct pp_track *track, const struct pp_record *r, struct p
 	if (track->payload_type == PP_PAYLOAD_NONE)
 		return;
 	if (span && track->payload_tick == r->tick)
-		append(track->pair, &span->payload_type, &span->payload, track->payload_type, track->payload);
+		append(track->pair, &span->range.payload_type, &span->range.payload, track->payload_type, track->payload);
 	track->payload_type = PP_PAYLOAD_NONE;
 }

@@ -45,11 +45,11 @@ void pp_track_moved(struct pp_track *track, const struct pp_span *old, struct pp
 	if (!moved)
 		pp_track_evicted(track, pp_store_records(old), old->begin);
 	if (old->kind == PP_SPAN_RANGE)
-		stack_moved(&track->stack[old->domain], old, moved);
+		stack_moved(&track->stack[old->range.domain], old, moved);
 	else if (old->kind == PP_SPAN_ASYNC)
-		table_moved(&track->pair->ranges, old->comm, moved);
+		table_moved(&track->pair->ranges, old->range.id, moved);
 	else if (old->kind == PP_SPAN_REQUEST)
-		table_moved(&track->pair->requests, old->request, moved);
+		table_moved(&track->pair->requests, old->mpi.request, moved);
 	else if (track->step == old)
 		track->step = moved;
 }
@@ -180,7 +180,6 @@ struct pp_span *pp_track_add(struct pp_track *track, enum pp_span_kind kind, int
 	track->kinds |= PP_SPAN_BIT(kind);
 	s->begin = s->end = begin;
 	s->name = name;
-	s->peer = -1;
 	return s;
 }
 
@@ -188,10 +187,6 @@ void pp_track_end_span(struct pp_span *s, int64_t end, uint8_t flags)
 {
 	s->end = end > s->begin ? end : s->begin;
 	s->flags = (uint8_t)((s->flags & ~PP_SPAN_OPEN) | flags);
-	if (s->kind == PP_SPAN_ASYNC)
-		s->comm = 0;
-	else if (s->kind == PP_SPAN_REQUEST)
-		s->wait_end = s->end;
 }
 
 static int records_in_windows(const struct pp_ring_header *h)

@@ -111,11 +111,7 @@ static void make_wait(struct pp_span *span)
 {
 	span->kind = PP_SPAN_MPI;
 	span->category = 0;
-	span->comm = span->sent = span->received = 0;
-	span->sequence = span->request = 0;
-	span->peer = -1;
-	span->call = C10D_WAIT;
-	span->wait_end = 0;
+	span->mpi = (struct pp_span_mpi){.peer = -1, .call = C10D_WAIT};
 }
 
 /* A call inside a call is the operation, the outer one only its wrapping. Half a call has no arrival: it stays a range. */
@@ -187,8 +183,8 @@ static uint32_t last_request(const struct pp_rank *rank)
 		const struct pp_thread *thread = &rank->thread[t];
 
 		for (size_t i = 0; pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MPI)) && i < thread->spans; i++)
-			if (thread->span[i].kind == PP_SPAN_MPI && thread->span[i].request > last)
-				last = thread->span[i].request;
+			if (thread->span[i].kind == PP_SPAN_MPI && thread->span[i].mpi.request > last)
+				last = thread->span[i].mpi.request;
 	}
 	return last;
 }
@@ -196,10 +192,10 @@ static uint32_t last_request(const struct pp_rank *rank)
 static void count_call(struct c10d *c, const struct c10d_call *call)
 {
 	struct pp_c10d_count *n = &c->rank->c10d;
-	enum pp_mpi_class class = pp_mpi_call_info(call->span->call)->class;
+	enum pp_mpi_class class = pp_mpi_call_info(call->span->mpi.call)->class;
 
 	n->calls++;
-	if (c10d_is_peer_to_peer(call->span->call))
+	if (c10d_is_peer_to_peer(call->span->mpi.call))
 		return;
 	if (!call->annotation) {
 		n->untold++;
@@ -228,11 +224,7 @@ static void part_from_call(const struct c10d_call *call)
 	                         .kind = PP_SPAN_REQUEST,
 	                         .flags = s->flags & PP_SPAN_CUT_END,
 	                         .source = s->source,
-	                         .peer = -1,
-	                         .request = s->request,
-	                         .call = s->call,
-	                         .domain = s->domain,
-	                         .wait_end = s->end};
+	                         .mpi = {.peer = -1, .request = s->mpi.request, .call = s->mpi.call}};
 	s->flags &= (uint8_t)~PP_SPAN_CUT_END;
 	s->end = end;
 }
@@ -248,14 +240,14 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 	s->kind = PP_SPAN_MPI;
 	s->category = 0;
 	s->flags &= PP_SPAN_CUT_END;
-	s->call = (uint16_t)number;
-	s->comm = annotation ? annotation->comm : 0;
-	s->sent = annotation ? annotation->sent : 0;
-	s->received = annotation ? annotation->received : 0;
-	s->sequence = annotation ? annotation->sequence : 0;
-	s->peer = annotation && annotation->root >= 0 ? annotation->root : -1;
-	s->request = request;
-	s->wait_end = 0;
+	s->mpi = (struct pp_span_mpi){.peer = -1, .request = request, .call = (uint16_t)number};
+	if (annotation) {
+		s->mpi.comm = annotation->comm;
+		s->mpi.sent = annotation->sent;
+		s->mpi.received = annotation->received;
+		s->mpi.sequence = annotation->sequence;
+		s->mpi.peer = annotation->root >= 0 ? annotation->root : -1;
+	}
 	if (annotation && annotation->root == c->rank->rank)
 		s->flags |= PP_SPAN_IS_ROOT;
 	count_call(c, call);
@@ -276,7 +268,6 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 	extra->span.flags = (uint8_t)((s->flags & ~PP_SPAN_CUT_END) | (call->done == C10D_UNKNOWN ? PP_SPAN_CUT_END : 0));
 	if (call->done != C10D_UNKNOWN)
 		extra->span.end = call->done;
-	extra->span.wait_end = extra->span.end;
 	return 0;
 }
 

@@ -61,7 +61,7 @@ static void was_complete(struct c10d *c, const struct flight *flight, int64_t wh
 	size_t at = c->call[flight->call].request_at;
 
 	if (at && c->extra[at - 1].span.end > when)
-		c->extra[at - 1].span.end = c->extra[at - 1].span.wait_end = when;
+		c->extra[at - 1].span.end = when;
 }
 
 /* The thread ran nothing in [begin, end]: until when it waited; `begin`: it did not. The backend's thread wakes it before its own
@@ -128,8 +128,7 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, ui
 	                               .name = name,
 	                               .kind = PP_SPAN_MPI,
 	                               .source = PP_SOURCE_SHIM,
-	                               .peer = -1,
-	                               .call = C10D_WAIT};
+	                               .mpi = {.peer = -1, .call = C10D_WAIT}};
 	return 0;
 }
 

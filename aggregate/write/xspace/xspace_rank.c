@@ -26,28 +26,28 @@ static uint32_t file_of(struct pp_xfile *f, uint64_t comm)
 
 static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
 {
-	enum pp_mpi_class class = pp_mpi_call_info(s->call)->class;
+	enum pp_mpi_class class = pp_mpi_call_info(s->mpi.call)->class;
 
-	if (s->sent)
-		pp_xfile_uint(e, PP_XSTAT_BYTES, s->sent);
-	if (s->received)
-		pp_xfile_uint(e, PP_XSTAT_RECEIVED, s->received);
-	if (s->comm && pp_mpi_class_is_file(class)) {
-		uint32_t file = file_of(f, s->comm);
+	if (s->mpi.sent)
+		pp_xfile_uint(e, PP_XSTAT_BYTES, s->mpi.sent);
+	if (s->mpi.received)
+		pp_xfile_uint(e, PP_XSTAT_RECEIVED, s->mpi.received);
+	if (s->mpi.comm && pp_mpi_class_is_file(class)) {
+		uint32_t file = file_of(f, s->mpi.comm);
 
 		if (file)
 			pp_xfile_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
 	}
-	if (s->comm)
-		pp_xfile_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->comm);
+	if (s->mpi.comm)
+		pp_xfile_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->mpi.comm);
 	if (pp_mpi_class_joins(class))
-		pp_xfile_uint(e, PP_XSTAT_SEQUENCE, s->sequence);
+		pp_xfile_uint(e, PP_XSTAT_SEQUENCE, s->mpi.sequence);
 	if (s->flags & PP_SPAN_POLLS)
-		pp_xfile_uint(e, PP_XSTAT_POLLS, s->sequence);
-	if (s->peer >= 0)
-		pp_xfile_int(e, PP_XSTAT_PEER, s->peer);
-	if (s->request)
-		pp_xfile_uint(e, PP_XSTAT_REQUEST, s->request);
+		pp_xfile_uint(e, PP_XSTAT_POLLS, s->mpi.sequence);
+	if (s->mpi.peer >= 0)
+		pp_xfile_int(e, PP_XSTAT_PEER, s->mpi.peer);
+	if (s->mpi.request)
+		pp_xfile_uint(e, PP_XSTAT_REQUEST, s->mpi.request);
 }
 
 static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
@@ -55,27 +55,27 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 	struct pp_xstat stat = {.id = PP_XSTAT_PAYLOAD, .kind = PP_XSTAT_DOUBLE};
 	float small;
 
-	switch (s->payload_type) {
+	switch (s->range.payload_type) {
 	case PP_PAYLOAD_UINT64:
 	case PP_PAYLOAD_UINT32:
-		pp_xfile_uint(e, PP_XSTAT_PAYLOAD, s->payload);
+		pp_xfile_uint(e, PP_XSTAT_PAYLOAD, s->range.payload);
 		return;
 	case PP_PAYLOAD_INT64:
-		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->payload);
+		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->range.payload);
 		return;
 	case PP_PAYLOAD_INT32:
-		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->payload);
+		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->range.payload);
 		return;
 	case PP_PAYLOAD_EXT:
-		if (f->names.payloads && s->payload)
-			pp_xfile_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->payload);
+		if (f->names.payloads && s->range.payload)
+			pp_xfile_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->range.payload);
 		return;
 	case PP_PAYLOAD_FLOAT:
-		memcpy(&small, &s->payload, sizeof(small));
+		memcpy(&small, &s->range.payload, sizeof(small));
 		stat.d = small;
 		break;
 	case PP_PAYLOAD_DOUBLE:
-		memcpy(&stat.d, &s->payload, sizeof(stat.d));
+		memcpy(&stat.d, &s->range.payload, sizeof(stat.d));
 		break;
 	default:
 		return;
@@ -94,10 +94,10 @@ static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, 
 	switch (s->kind) {
 	case PP_SPAN_MPI:
 	case PP_SPAN_REQUEST:
-		e->metadata = pp_xnames_event(&f->names, PP_XNAME_CALL, s->call);
+		e->metadata = pp_xnames_event(&f->names, PP_XNAME_CALL, s->mpi.call);
 		break;
 	case PP_SPAN_STEP:
-		e->metadata = pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)s->number);
+		e->metadata = pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)s->step.number);
 		break;
 	case PP_SPAN_COUNTER:
 		e->metadata = pp_xnames_event(&f->names, PP_XNAME_COUNTER, (uint64_t)(uint32_t)rank << 32 | s->name);
@@ -123,7 +123,7 @@ static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_s
 		pp_xfile_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
 	if (s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST)
 		stats_of_call(f, e, s);
-	else if (s->payload_type)
+	else if (s->range.payload_type)
 		stat_payload(f, e, s);
 }
 

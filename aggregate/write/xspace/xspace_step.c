@@ -90,7 +90,7 @@ static uint64_t segment_key(const struct pp_rank *r, const struct pp_attr_segmen
 {
 	const struct pp_span *s = &r->thread[g->thread].span[g->span];
 
-	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST ? PP_XNAME_KEY_CALL | s->call : s->name;
+	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST ? PP_XNAME_KEY_CALL | s->mpi.call : s->name;
 }
 
 /* The segments of one step, and its marker. xprof drops a step without host compute: such a step gets one of 1 ps. */

@@ -111,9 +111,9 @@ static void check_name(const struct pp_capture *c, size_t i, const char *name, c
 	const struct pp_span *s = &c->rank[0].thread[0].span[i];
 
 	CHECK_STR(name_of(c, s), name);
-	CHECK_INT(s->payload_type, payload ? PP_PAYLOAD_EXT : PP_PAYLOAD_NONE);
+	CHECK_INT(s->range.payload_type, payload ? PP_PAYLOAD_EXT : PP_PAYLOAD_NONE);
 	if (payload)
-		CHECK_STR(pp_intern_text(c->payloads, (uint32_t)s->payload, NULL), payload);
+		CHECK_STR(pp_intern_text(c->payloads, (uint32_t)s->range.payload, NULL), payload);
 }
 
 TEST(names_with_sizes)
@@ -143,8 +143,8 @@ TEST(names_with_sizes)
 	check_name(&c, 4, ", seq = 3", NULL);
 	check_name(&c, 5, "f(a, b), sequel = 3, seq =", NULL);
 	CHECK_STR(name_of(&c, &c.rank[0].thread[0].span[6]), "own");
-	CHECK_INT(c.rank[0].thread[0].span[6].payload_type, PP_PAYLOAD_UINT32);
-	CHECK_INT(c.rank[0].thread[0].span[6].payload, 7);
+	CHECK_INT(c.rank[0].thread[0].span[6].range.payload_type, PP_PAYLOAD_UINT32);
+	CHECK_INT(c.rank[0].thread[0].span[6].range.payload, 7);
 	check_name(&c, 7, "end", "seq = ");
 	pp_capture_release(&c);
 }

@@ -89,7 +89,7 @@ static inline const struct pp_span *nth_wait(const struct pp_capture *c, size_t 
 	const struct pp_span *span;
 
 	for (size_t i = 0; (span = nth(c, r, 0, PP_SPAN_MPI, i)); i++)
-		if (pp_mpi_call_info(span->call)->class == PP_MPI_WAIT && n-- == 0)
+		if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_WAIT && n-- == 0)
 			return span;
 	return NULL;
 }

@@ -22,7 +22,8 @@ TEST(buckets_of_a_backward_pass)
 	build(&m);
 	s = nth(&m.capture, 0, 0, PP_SPAN_REQUEST, 0);
 	CHECK(is_span(s, 200, 900));
-	CHECK(s && s->comm == GROUP_A && s->sequence == 0 && s->sent == 100 && s->request && !(s->flags & PP_SPAN_CUT_END));
+	CHECK(s && s->mpi.comm == GROUP_A && s->mpi.sequence == 0 && s->mpi.sent == 100 && s->mpi.request &&
+	      !(s->flags & PP_SPAN_CUT_END));
 	CHECK(is_span(nth(&m.capture, 0, 0, PP_SPAN_REQUEST, 1), 400, 1000));
 	CHECK(is_span(nth_wait(&m.capture, 0, 0), 410, 910));
 	CHECK(is_span(nth_wait(&m.capture, 0, 1), 950, 1000));
@@ -98,12 +99,12 @@ TEST(words_and_numbers)
 	add_itt(&c, 0, 1, "gloo:broadcast", 220, 260);
 	settle(&c);
 	s = nth(&c, 0, 0, PP_SPAN_MPI, 0);
-	CHECK(s && s->sequence == 7 && s->sent == 800 && s->peer == -1 && !(s->flags & PP_SPAN_IS_ROOT));
-	CHECK_STR(pp_mpi_call_info(s->call)->name, "c10d::_reduce_scatter_base_");
+	CHECK(s && s->mpi.sequence == 7 && s->mpi.sent == 800 && s->mpi.peer == -1 && !(s->flags & PP_SPAN_IS_ROOT));
+	CHECK_STR(pp_mpi_call_info(s->mpi.call)->name, "c10d::_reduce_scatter_base_");
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 0), 100, 190));
 	s = nth(&c, 0, 0, PP_SPAN_REQUEST, 1);
 	CHECK(is_span(s, 200, 260));
-	CHECK(s && s->sequence == 9 && s->peer == 0 && (s->flags & PP_SPAN_IS_ROOT));
+	CHECK(s && s->mpi.sequence == 9 && s->mpi.peer == 0 && (s->flags & PP_SPAN_IS_ROOT));
 	CHECK_INT(c.rank[0].c10d.untold + c.rank[0].c10d.rootless + c.rank[0].c10d.unended, 0);
 	free_capture(&c);
 }
@@ -138,15 +139,15 @@ TEST(beside_mpi)
 	struct pp_capture c = make_capture(1);
 	struct pp_span *span = add_mpi(&c, 0, "MPI_Iallreduce", 0, 10, 20);
 
-	span->request = 41;
+	span->mpi.request = 41;
 	add_all_reduce(&c, 0, 0, 100, 1, 120, 200);
 	settle(&c);
-	CHECK(nth(&c, 0, 0, PP_SPAN_REQUEST, 0) && nth(&c, 0, 0, PP_SPAN_REQUEST, 0)->request == 42);
-	CHECK_INT(nth(&c, 0, 0, PP_SPAN_MPI, 1)->request, 42);
-	CHECK_INT(nth(&c, 0, 0, PP_SPAN_MPI, 0)->request, 41);
+	CHECK(nth(&c, 0, 0, PP_SPAN_REQUEST, 0) && nth(&c, 0, 0, PP_SPAN_REQUEST, 0)->mpi.request == 42);
+	CHECK_INT(nth(&c, 0, 0, PP_SPAN_MPI, 1)->mpi.request, 42);
+	CHECK_INT(nth(&c, 0, 0, PP_SPAN_MPI, 0)->mpi.request, 41);
 	free_capture(&c);
 	c = make_capture(1);
-	add_mpi(&c, 0, "MPI_Iallreduce", 0, 10, 20)->request = UINT32_MAX - 1;
+	add_mpi(&c, 0, "MPI_Iallreduce", 0, 10, 20)->mpi.request = UINT32_MAX - 1;
 	add_all_reduce(&c, 0, 0, 100, 1, 120, 200);
 	settle(&c);
 	CHECK(!nth(&c, 0, 0, PP_SPAN_REQUEST, 0)); /* there is no number left */

@@ -24,7 +24,7 @@ TEST(explicit_wait)
 	build(&m);
 	s = nth_wait(&m.capture, 0, 0);
 	CHECK(is_span(s, 200, 510));
-	CHECK(s && s->comm == 0 && s->request == 0);
+	CHECK(s && s->mpi.comm == 0 && s->mpi.request == 0);
 	CHECK(is_span(nth_wait(&m.capture, 1, 0), 410, 520));
 	CHECK(!nth_wait(&m.capture, 1, 1));
 	CHECK_INT(m.d.cell[0].wait_ns, 200); /* from 200 until rank 1 came */
@@ -139,7 +139,7 @@ static int all_in_order(const struct pp_capture *c, int n)
 	for (int i = 0; i < n; i++) {
 		const struct pp_span *s = nth(c, 0, 0, PP_SPAN_MPI, (size_t)i);
 
-		if (!s || s->comm != GROUP_A || s->sequence != (uint32_t)i)
+		if (!s || s->mpi.comm != GROUP_A || s->mpi.sequence != (uint32_t)i)
 			return 0;
 	}
 	return 1;
@@ -179,7 +179,7 @@ TEST(a_wall_clock_that_jumped)
 	for (int i = 0; i < 40; i++) {
 		const struct pp_span *s = nth(&c, 0, 0, PP_SPAN_MPI, (size_t)i);
 
-		CHECK(s && (!s->comm || s->sequence == (uint32_t)i));
+		CHECK(s && (!s->mpi.comm || s->mpi.sequence == (uint32_t)i));
 	}
 	free_capture(&c);
 }
@@ -289,7 +289,7 @@ TEST(beside_a_long_one)
 	for (size_t i = 0; i < c.rank[0].thread[0].spans; i++) {
 		const struct pp_span *span = &c.rank[0].thread[0].span[i];
 
-		if (span->kind != PP_SPAN_MPI || pp_mpi_call_info(span->call)->class != PP_MPI_WAIT)
+		if (span->kind != PP_SPAN_MPI || pp_mpi_call_info(span->mpi.call)->class != PP_MPI_WAIT)
 			continue;
 		last = span;
 		waits++;

@@ -213,8 +213,8 @@ static struct pp_span *moved(struct made *m, size_t r, const char *call, int64_t
 {
 	struct pp_span *span = add_mpi(&m->capture, r, call, 0, begin, end);
 
-	span->sent = sent;
-	span->received = received;
+	span->mpi.sent = sent;
+	span->mpi.received = received;
 	return span;
 }
 
@@ -272,7 +272,7 @@ TEST(from_whom_is_not_recorded)
 
 		add_step(&m.capture, r, 0, 0, 1000);
 		span = moved(&m, r, "MPI_Alltoallv", 200 * (int64_t)r, r > 1 ? 900 : 200 * (int64_t)r + 100, 8, 8);
-		span->mpi = r == 0 ? PP_MPI_FROM_SOME : r == 1 ? PP_MPI_FROM_NONE : 0;
+		span->mpi.flags = r == 0 ? PP_MPI_FROM_SOME : r == 1 ? PP_MPI_FROM_NONE : 0;
 	}
 	build(&m, 0, 0);
 	CHECK_INT(m.d.violations, 0);
@@ -296,7 +296,7 @@ TEST(intercommunicator)
 
 		for (size_t r = 0; r < RANKS; r++) {
 			add_step(&m.capture, r, 0, 0, 1000);
-			moved(&m, r, call[k], begin[r], end[r], k ? 0 : 8, k ? 0 : 8)->mpi =
+			moved(&m, r, call[k], begin[r], end[r], k ? 0 : 8, k ? 0 : 8)->mpi.flags =
 			        r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
 		}
 		build(&m, 0, 0);
@@ -309,7 +309,7 @@ TEST(intercommunicator)
 		m = (struct made){.capture = make_capture(RANKS)};
 		for (size_t r = 0; r < RANKS; r++) {
 			add_step(&m.capture, r, 0, 0, 1000);
-			moved(&m, r, call[k], begin[r], r == 2 ? 500 : 700, 8, 8)->mpi =
+			moved(&m, r, call[k], begin[r], r == 2 ? 500 : 700, 8, 8)->mpi.flags =
 			        r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
 		}
 		build(&m, 0, 0);
@@ -329,7 +329,7 @@ TEST(intercommunicator_with_a_root)
 		add_step(&m.capture, r, 0, 0, 1000);
 		span = moved(&m, r, "MPI_Bcast", r == 1 ? 400 : 100, 500, r == 1 ? 8 : 0, r > 1 ? 8 : 0);
 		span->flags |= r == 1 ? PP_SPAN_IS_ROOT : 0;
-		span->mpi = r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
+		span->mpi.flags = r < 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
 	}
 	build(&m, 0, 0);
 	CHECK_INT(m.d.cell[0].wait_ns, 0);
@@ -370,11 +370,11 @@ TEST(verdict_behind_messages)
 			add_step(&m.capture, r, n, at, at + 1000);
 			add_range(&m.capture, r, 0, "forward", at, at + work);
 			if (r == 0)
-				add_mpi(&m.capture, r, "MPI_Send", 0, at + 500, at + 502)->comm = 0;
+				add_mpi(&m.capture, r, "MPI_Send", 0, at + 500, at + 502)->mpi.comm = 0;
 			else if (r == 1)
-				add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 700)->comm = 0;
+				add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 700)->mpi.comm = 0;
 			else
-				add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 510)->comm = 0;
+				add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 510)->mpi.comm = 0;
 			add_mpi(&m.capture, r, "MPI_Allreduce", (uint32_t)n, r == 1 ? at + 700 : at + 510, at + 720);
 		}
 	}
@@ -402,7 +402,7 @@ TEST(verdict_behind_one_message)
 				add_step(&m.capture, r, n, at, at + 1000);
 				add_range(&m.capture, r, 0, "forward", at, at + (r == 0 ? 450 : 50));
 				if (r == 1) {
-					add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 450)->comm = 0;
+					add_mpi(&m.capture, r, "MPI_Recv", 0, at + 50, at + 450)->mpi.comm = 0;
 					add_range(&m.capture, r, 0, "forward", at + 460, at + 460 + more);
 				}
 				add_mpi(&m.capture, r, "MPI_Allreduce", (uint32_t)n, at + (r == 0 ? 450 : late), at + 820);
@@ -429,7 +429,7 @@ static void make_chain(struct made *m, int shared)
 			if (r < 2 && !shared)
 				add_mpi(&m->capture, r, "MPI_Allreduce", (uint32_t)n, r ? at + 10000000 : at + 60000000,
 				        at + 60001000)
-				        ->comm = 78;
+				        ->mpi.comm = 78;
 			if (r > 0 || shared)
 				add_mpi(&m->capture, r, "MPI_Allreduce", (uint32_t)n, r == 1 ? at + 60002000 : at + 10000000,
 				        at + 60003000);
@@ -580,10 +580,10 @@ TEST(nonblocking)
 		int64_t at = r ? 600 : 100;
 
 		add_step(&m.capture, r, 0, 0, 1000);
-		add_mpi(&m.capture, r, "MPI_Iallreduce", 0, at, at + 10)->request = 5;
-		add_span(&m.capture, r, 0, PP_SPAN_REQUEST, "MPI_Iallreduce", at, 800)->request = 5;
+		add_mpi(&m.capture, r, "MPI_Iallreduce", 0, at, at + 10)->mpi.request = 5;
+		add_span(&m.capture, r, 0, PP_SPAN_REQUEST, "MPI_Iallreduce", at, 800)->mpi.request = 5;
 		add_range(&m.capture, r, 0, "backward", at + 10, at + 100);
-		add_mpi(&m.capture, r, "MPI_Wait", 0, at + 100, 800)->comm = 0;
+		add_mpi(&m.capture, r, "MPI_Wait", 0, at + 100, 800)->mpi.comm = 0;
 	}
 	build(&m, 0, 0);
 	CHECK_INT(m.d.collectives, 1);
@@ -604,23 +604,23 @@ TEST(point_to_point)
 	m.capture.ranks_asked = 3; /* rank 2 was not captured */
 	for (size_t r = 0; r < 2; r++)
 		add_step(&m.capture, r, 0, 0, 1000);
-	add_mpi(&m.capture, 0, "MPI_Send", 0, 100, 150)->peer = 1;
-	add_mpi(&m.capture, 0, "MPI_Send", 0, 160, 180)->peer = 2;
-	add_mpi(&m.capture, 1, "MPI_Recv", 0, 90, 160)->peer = 0;
+	add_mpi(&m.capture, 0, "MPI_Send", 0, 100, 150)->mpi.peer = 1;
+	add_mpi(&m.capture, 0, "MPI_Send", 0, 160, 180)->mpi.peer = 2;
+	add_mpi(&m.capture, 1, "MPI_Recv", 0, 90, 160)->mpi.peer = 0;
 	span = add_mpi(&m.capture, 1, "MPI_Irecv", 0, 200, 210);
-	span->peer = -2;
-	span->request = 3;
+	span->mpi.peer = -2;
+	span->mpi.request = 3;
 	span = add_span(&m.capture, 1, 0, PP_SPAN_REQUEST, "MPI_Irecv", 200, 300);
-	span->request = 3;
-	span->peer = 0;
-	span->received = 40;
+	span->mpi.request = 3;
+	span->mpi.peer = 0;
+	span->mpi.received = 40;
 	add_mpi(&m.capture, 1, "MPI_Wait", 0, 250, 310);
 	span = add_mpi(&m.capture, 1, "MPI_Irecv", 0, 400, 410);
-	span->peer = 0;
-	span->request = 4;
+	span->mpi.peer = 0;
+	span->mpi.request = 4;
 	span = add_span(&m.capture, 1, 0, PP_SPAN_REQUEST, "MPI_Irecv", 400, 500); /* cancelled: no message */
-	span->request = 4;
-	span->peer = 0;
+	span->mpi.request = 4;
+	span->mpi.peer = 0;
 	span->flags = PP_SPAN_FAILED;
 	build(&m, 0, 0);
 	CHECK_INT(m.d.channels, 2);
@@ -665,7 +665,7 @@ TEST(unknown_communicator)
 
 	for (size_t r = 0; r < 2; r++) {
 		add_step(&m.capture, r, 0, 0, 1000);
-		add_mpi(&m.capture, r, "MPI_Allreduce", 0, r ? 500 : 100, 600)->comm = 100 + r;
+		add_mpi(&m.capture, r, "MPI_Allreduce", 0, r ? 500 : 100, 600)->mpi.comm = 100 + r;
 		m.capture.rank[r].comm = calloc(1, sizeof(struct pp_comm));
 		m.capture.rank[r].comms = 1;
 		m.capture.rank[r].comm[0] = (struct pp_comm){.id = 100 + r, .size = 2, .kind = PP_COMM_UNKNOWN};

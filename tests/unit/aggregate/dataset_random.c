@@ -60,13 +60,13 @@ static void throw_call(struct pp_capture *c, size_t r, uint32_t t, int64_t begin
 	                       .end = end,
 	                       .name = pp_intern_put(c->names, info->name, strlen(info->name)),
 	                       .category = category_of(info),
-	                       .call = (uint16_t)call,
-	                       .comm = dice(9) ? 70 + comm : 0,
-	                       .sequence = sequence,
-	                       .sent = (uint64_t)dice(3) * 100,
-	                       .received = (uint64_t)dice(3) * 100,
-	                       .peer = (int32_t)dice(RANKS + 4) - 2,
-	                       .request = info->nonblocking ? ++request : 0};
+	                       .mpi.call = (uint16_t)call,
+	                       .mpi.comm = dice(9) ? 70 + comm : 0,
+	                       .mpi.sequence = sequence,
+	                       .mpi.sent = (uint64_t)dice(3) * 100,
+	                       .mpi.received = (uint64_t)dice(3) * 100,
+	                       .mpi.peer = (int32_t)dice(RANKS + 4) - 2,
+	                       .mpi.request = info->nonblocking ? ++request : 0};
 
 	if (!dice(4))
 		made.flags |= PP_SPAN_IS_ROOT;
@@ -74,21 +74,21 @@ static void throw_call(struct pp_capture *c, size_t r, uint32_t t, int64_t begin
 		made.flags |= PP_SPAN_FAILED;
 	if (info->class == PP_MPI_WAIT && dice(2)) {
 		made.flags |= PP_SPAN_POLLS;
-		made.sequence = 5;
+		made.mpi.sequence = 5;
 		made.end += dice(400); /* across what comes next */
 	}
-	if (made.request) {
+	if (made.mpi.request) {
 		span = add_span(c, r, t, PP_SPAN_REQUEST, info->name, begin, end + dice(2000));
 		*span = (struct pp_span){.kind = PP_SPAN_REQUEST,
 		                         .begin = begin,
 		                         .end = span->end,
 		                         .name = made.name,
-		                         .call = made.call,
-		                         .comm = made.comm,
-		                         .peer = made.peer,
-		                         .sent = made.sent,
-		                         .received = made.received,
-		                         .request = made.request,
+		                         .mpi.call = made.mpi.call,
+		                         .mpi.comm = made.mpi.comm,
+		                         .mpi.peer = made.mpi.peer,
+		                         .mpi.sent = made.mpi.sent,
+		                         .mpi.received = made.mpi.received,
+		                         .mpi.request = made.mpi.request,
 		                         .flags = (uint8_t)(dice(5)   ? 0
 		                                            : dice(2) ? PP_SPAN_CUT_END
 		                                                      : PP_SPAN_FAILED)};
@@ -202,10 +202,10 @@ static void check_bytes(const struct pp_capture *c, const struct pp_dataset *d)
 			for (size_t i = 0; i < c->rank[r].thread[t].spans; i++) {
 				const struct pp_span *s = &c->rank[r].thread[t].span[i];
 
-				if (s->kind == PP_SPAN_MPI && pp_mpi_class_is_file(pp_mpi_call_info(s->call)->class))
-					of_files += s->sent + s->received;
-				else if (s->kind == PP_SPAN_MPI && !pp_mpi_class_joins(pp_mpi_call_info(s->call)->class))
-					given += s->sent + s->received;
+				if (s->kind == PP_SPAN_MPI && pp_mpi_class_is_file(pp_mpi_call_info(s->mpi.call)->class))
+					of_files += s->mpi.sent + s->mpi.received;
+				else if (s->kind == PP_SPAN_MPI && !pp_mpi_class_joins(pp_mpi_call_info(s->mpi.call)->class))
+					given += s->mpi.sent + s->mpi.received;
 			}
 	for (size_t i = 0; i < d->channels; i++) {
 		CHECK(d->channel[i].time_ns >= 0 && d->channel[i].count > 0);

@@ -64,8 +64,8 @@ static struct pp_span *call(struct made *m, size_t r, const char *name, uint64_t
 {
 	struct pp_span *s = add_mpi(&m->capture, r, name, sequence, at, until);
 
-	s->comm = comm;
-	s->sent = s->received = 0;
+	s->mpi.comm = comm;
+	s->mpi.sent = s->mpi.received = 0;
 	return s;
 }
 
@@ -86,22 +86,22 @@ TEST(test_files)
 
 	begin(&m);
 	call(&m, 0, "MPI_File_open", FILE_A, 0, 100, 110);
-	call(&m, 0, "MPI_File_write_at", FILE_A, 1, 120, 150)->sent = 70;
+	call(&m, 0, "MPI_File_write_at", FILE_A, 1, 120, 150)->mpi.sent = 70;
 	call(&m, 0, "MPI_File_close", FILE_A, 1, 160, 163);
 	call(&m, 0, "MPI_File_open", FILE_A_AGAIN, 0, 200, 205);
-	call(&m, 0, "MPI_File_write_all_begin", FILE_A_AGAIN, 1, 210, 212)->sent = 30;
+	call(&m, 0, "MPI_File_write_all_begin", FILE_A_AGAIN, 1, 210, 212)->mpi.sent = 30;
 	call(&m, 0, "MPI_File_write_all_end", FILE_A_AGAIN, 2, 220, 230);
 	/* one that waits for its request: its bytes and its end are told there */
 	s = add_span(&m.capture, 0, 0, PP_SPAN_REQUEST, "MPI_File_iread", 300, 400);
-	s->call = call_number("MPI_File_iread");
-	s->request = 7;
-	s->received = 55;
+	s->mpi.call = call_number("MPI_File_iread");
+	s->mpi.request = 7;
+	s->mpi.received = 55;
 	s = call(&m, 0, "MPI_File_iread", FILE_B, 0, 300, 304);
-	s->request = 7;
+	s->mpi.request = 7;
 	/* an open that failed stands on a communicator */
 	s = call(&m, 1, "MPI_File_open", 77, 5, 100, 140);
 	s->flags = PP_SPAN_FAILED;
-	call(&m, 2, "MPI_File_read", FILE_B, 0, 100, 108)->received = 9;
+	call(&m, 2, "MPI_File_read", FILE_B, 0, 100, 108)->mpi.received = 9;
 	end(&m);
 	CHECK_INT(m.d.files, 3);
 	CHECK_INT(use_of(&m, "a", 0)->opens, 2);
@@ -137,21 +137,21 @@ TEST(test_one_sided)
 
 	begin(&m);
 	s = call(&m, 0, "MPI_Put", WINDOW, 0, 100, 110);
-	s->peer = 1;
-	s->sent = 80;
+	s->mpi.peer = 1;
+	s->mpi.sent = 80;
 	s = call(&m, 0, "MPI_Get", WINDOW, 0, 120, 125);
-	s->peer = 1;
-	s->received = 40;
+	s->mpi.peer = 1;
+	s->mpi.received = 40;
 	s = call(&m, 0, "MPI_Fetch_and_op", WINDOW, 0, 130, 133);
-	s->peer = 2;
-	s->sent = s->received = 8;
+	s->mpi.peer = 2;
+	s->mpi.sent = s->mpi.received = 8;
 	s = add_span(&m.capture, 2, 0, PP_SPAN_REQUEST, "MPI_Rput", 200, 290);
-	s->call = call_number("MPI_Rput");
-	s->request = 3;
+	s->mpi.call = call_number("MPI_Rput");
+	s->mpi.request = 3;
 	s = call(&m, 2, "MPI_Rput", WINDOW, 0, 200, 205);
-	s->request = 3;
-	s->peer = 0;
-	s->sent = 16;
+	s->mpi.request = 3;
+	s->mpi.peer = 0;
+	s->mpi.sent = 16;
 	s = call(&m, 2, "MPI_Put", WINDOW, 0, 300, 310); /* to MPI_PROC_NULL */
 	end(&m);
 	CHECK_INT(m.d.channels, 4);

@@ -51,8 +51,8 @@ static void add_call(struct pp_capture *c, size_t r, uint32_t k, const char *nam
 {
 	struct pp_span *span = add_mpi(c, r, name, sequence, at, end);
 
-	span->comm = comm_id(k, r);
-	span->sent = kit_random(5000);
+	span->mpi.comm = comm_id(k, r);
+	span->mpi.sent = kit_random(5000);
 	if (strstr(name, "cast") || strstr(name, "Reduce") || strstr(name, "atter"))
 		span->flags |= r == (k == 2 ? r / 2 * 2 : r % 2) && (k == 1 || k == 2 || r == 0) ? PP_SPAN_IS_ROOT : 0;
 	if (kit_random(20) == 0)
@@ -63,7 +63,7 @@ static void add_wait(struct pp_capture *c, size_t r, uint32_t t, int64_t at, int
 {
 	struct pp_span *span = add_span(c, r, t, PP_SPAN_MPI, "MPI_Waitall", at, end);
 
-	span->call = call_number("MPI_Waitall");
+	span->mpi.call = call_number("MPI_Waitall");
 }
 
 /* Operations of several communicators that one Waitall ends. */
@@ -76,10 +76,11 @@ static void add_requests(struct pp_capture *c, size_t r, const char *const *name
 
 		add_call(c, r, k % 3, name[k], sequence, at, at + 50);
 		span = &c->rank[r].thread[0].span[c->rank[r].thread[0].spans - 1];
-		span->request = request;
+		span->mpi.request = request;
 		done = add_span(c, r, 0, PP_SPAN_REQUEST, name[k], at, end);
-		*done = (struct pp_span){.kind = PP_SPAN_REQUEST, .begin = at, .end = end, .call = span->call, .request = request};
-		done->peer = -1;
+		*done = (struct pp_span){
+		        .kind = PP_SPAN_REQUEST, .begin = at, .end = end, .mpi = {.call = span->mpi.call, .request = request}};
+		done->mpi.peer = -1;
 		at += 100;
 	}
 	/* Another thread may wait before they begin. */
@@ -106,7 +107,7 @@ static void add_rank_step(struct pp_capture *c, size_t r, int64_t s, const char 
 	start = at + 53000 + (int64_t)kit_random(4) * 5000;
 	add_requests(c, r, requests, 3, (uint32_t)(100 + s), start,
 	             start + (kit_random(3) ? 12000 + (int64_t)kit_random(3) * 5000 : 600));
-	add_mpi(c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 90500, at + 91000)->peer = (int32_t)((r ^ 1) % c->ranks);
+	add_mpi(c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 90500, at + 91000)->mpi.peer = (int32_t)((r ^ 1) % c->ranks);
 	if (r % 3 == 0) /* on another thread: it takes what it lies over */
 		add_range(c, r, 2, "kernel", at + 5000, at + 9000 + (int64_t)kit_random(30000))->category = 1;
 }

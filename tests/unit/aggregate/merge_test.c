@@ -17,12 +17,12 @@ static void add_call(struct pp_capture *c, size_t r, const char *name, uint64_t 
 {
 	struct pp_span *span = add_mpi(c, r, name, sequence, at, end);
 
-	span->comm = comm;
-	span->sent = kit_random(8) ? kit_random(5000) : 0;
-	span->received = kit_random(8) ? span->received : 0;
-	span->mpi = kit_random(8) ? 0 : PP_MPI_FROM_SOME;
+	span->mpi.comm = comm;
+	span->mpi.sent = kit_random(8) ? kit_random(5000) : 0;
+	span->mpi.received = kit_random(8) ? span->mpi.received : 0;
+	span->mpi.flags = kit_random(8) ? 0 : PP_MPI_FROM_SOME;
 	if (sequence % 7 == 3)
-		span->mpi |= r % 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
+		span->mpi.flags |= r % 2 ? PP_MPI_SIDE_FIRST : PP_MPI_SIDE_SECOND;
 	if (!strcmp(name, "MPI_Bcast") && r % HALF == 0 && (comm != 77 || r == 0))
 		span->flags |= PP_SPAN_IS_ROOT;
 }
@@ -52,10 +52,10 @@ static struct pp_capture capture_of_all(void)
 			add_call(&c, r, call[s % 5], r < HALF ? 78 : 79, (uint32_t)s, at + 20000 + late, at + 45000);
 			add_call(&c, r, call[(s + 1) % 5], 77, (uint32_t)s, at + 50000 + hosts, at + 80000);
 			span = add_mpi(&c, r, r % 2 ? "MPI_Recv" : "MPI_Send", 0, at + 85000, at + 90000);
-			span->comm = 0;
-			span->peer = (int32_t)(s % 2 ? r ^ 1 : r % 2 ? (r + RANKS - 1) % RANKS : (r + 1) % RANKS);
+			span->mpi.comm = 0;
+			span->mpi.peer = (int32_t)(s % 2 ? r ^ 1 : r % 2 ? (r + RANKS - 1) % RANKS : (r + 1) % RANKS);
 			if (s % 3 == 0)
-				span->peer = (int32_t)(r ^ (RANKS - 1));
+				span->mpi.peer = (int32_t)(r ^ (RANKS - 1));
 		}
 	}
 	return c;

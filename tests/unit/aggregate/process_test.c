@@ -92,10 +92,10 @@ TEST(start_up_is_no_communication)
 	FILE *f;
 
 	for (size_t r = 0; r < 2; r++) {
-		add_mpi(&m.capture, r, "MPI_Init", 0, 0, 600)->comm = 0;
+		add_mpi(&m.capture, r, "MPI_Init", 0, 0, 600)->mpi.comm = 0;
 		add_range(&m.capture, r, 0, "solve", 600, 700);
 		add_mpi(&m.capture, r, "MPI_Barrier", 0, 700 + 10 * (int64_t)r, 750);
-		add_mpi(&m.capture, r, "MPI_Finalize", 1, 760, 1000)->comm = 0;
+		add_mpi(&m.capture, r, "MPI_Finalize", 1, 760, 1000)->mpi.comm = 0;
 	}
 	build(&m);
 	CHECK_INT(m.d.startup_ns, 2 * 840);
@@ -113,9 +113,9 @@ TEST(work_is_work)
 {
 	struct made m = {.capture = make_capture(1)};
 
-	add_mpi(&m.capture, 0, "MPI_Init", 0, 0, 300)->comm = 0;
+	add_mpi(&m.capture, 0, "MPI_Init", 0, 0, 300)->mpi.comm = 0;
 	add_range(&m.capture, 0, 0, "forward", 300, 900);
-	add_mpi(&m.capture, 0, "MPI_Finalize", 1, 900, 1000)->comm = 0;
+	add_mpi(&m.capture, 0, "MPI_Finalize", 1, 900, 1000)->mpi.comm = 0;
 	build(&m);
 	CHECK_STR(m.verdict, "limited by: Host compute, 60 % of the run; it is the only rank");
 	drop(&m);

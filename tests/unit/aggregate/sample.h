@@ -54,21 +54,21 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 		struct pp_span *save = add_range(c, r, 0, "save", at + 700000, at + SAMPLE_STEP_NS - 10);
 
 		save->category = PP_CATEGORY_OUTPUT;
-		save->payload_type = k % 2 ? PP_PAYLOAD_EXT : PP_PAYLOAD_INT32;
-		save->payload = k % 2 ? pp_intern_put(c->payloads, "layer=3, name=\"a\"", 17) : UINT32_MAX;
+		save->range.payload_type = k % 2 ? PP_PAYLOAD_EXT : PP_PAYLOAD_INT32;
+		save->range.payload = k % 2 ? pp_intern_put(c->payloads, "layer=3, name=\"a\"", 17) : UINT32_MAX;
 		if (k == 6) {
 			const double nothing = -INFINITY;
 
-			save->payload_type = PP_PAYLOAD_DOUBLE;
-			memcpy(&save->payload, &nothing, sizeof(nothing));
+			save->range.payload_type = PP_PAYLOAD_DOUBLE;
+			memcpy(&save->range.payload, &nothing, sizeof(nothing));
 		}
 	}
 	{
 		struct pp_span *w = add_mpi(c, r, "MPI_File_write_at_all", (uint32_t)k, at + 710000 + late, at + 800000);
 
-		w->comm = SAMPLE_FILE;
+		w->mpi.comm = SAMPLE_FILE;
 		w->category = PP_CATEGORY_OUTPUT;
-		w->sent = 4096;
+		w->mpi.sent = 4096;
 	}
 	add_range(c, r, 1, "loader", at + 50000, at + 900000)->category = PP_CATEGORY_INPUT;
 	add_span(c, r, 2, PP_SPAN_ASYNC, "prefetch", at + 100, at + SAMPLE_STEP_NS + 5000);
@@ -81,9 +81,9 @@ static inline void sample_step(struct sample *s, size_t r, int64_t k, const char
 	for (int i = 0; i < 3; i++) {
 		struct pp_span *q = add_span(c, r, 2, PP_SPAN_REQUEST, "MPI_Irecv", at + 1000 + i, at + 500000);
 
-		q->call = call_number("MPI_Irecv");
-		q->request = (uint32_t)(1 + k * 3 + i);
-		q->peer = 0;
+		q->mpi.call = call_number("MPI_Irecv");
+		q->mpi.request = (uint32_t)(1 + k * 3 + i);
+		q->mpi.peer = 0;
 	}
 }
 

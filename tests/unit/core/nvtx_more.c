@@ -302,13 +302,15 @@ static void list_payloads(const struct pp_capture *c, char *text, size_t size)
 			char value[PP_PAYLOAD_BYTES] = "-";
 			double d;
 
-			memcpy(&d, &s->payload, sizeof(d));
-			if (s->payload_type == PP_PAYLOAD_EXT)
-				snprintf(value, sizeof(value), "%.95s", pp_intern_text(c->payloads, (uint32_t)s->payload, NULL));
-			else if (s->payload_type == PP_PAYLOAD_DOUBLE)
+			memcpy(&d, &s->range.payload, sizeof(d));
+			if (s->range.payload_type == PP_PAYLOAD_EXT)
+				snprintf(value, sizeof(value), "%.95s",
+				         pp_intern_text(c->payloads, (uint32_t)s->range.payload, NULL));
+			else if (s->range.payload_type == PP_PAYLOAD_DOUBLE)
 				snprintf(value, sizeof(value), "%g", d);
-			else if (s->payload_type)
-				snprintf(value, sizeof(value), "type %d: %llx", s->payload_type, (unsigned long long)s->payload);
+			else if (s->range.payload_type)
+				snprintf(value, sizeof(value), "type %d: %llx", s->range.payload_type,
+				         (unsigned long long)s->range.payload);
 			used += (size_t)snprintf(text + used, size - used, "%d %s: %s\n", s->kind,
 			                         pp_intern_text(c->names, s->name, NULL), value);
 		}

@@ -36,11 +36,11 @@ static struct pp_span *call(struct pp_capture *c, size_t r, const char *name, ui
 	struct pp_span *span;
 
 	for (size_t i = 0; i < thread->spans; i++)
-		sequence += thread->span[i].comm == 77;
+		sequence += thread->span[i].mpi.comm == 77;
 	*now += 10 + draw(90);
 	span = add_mpi(c, r, name, sequence, *now, *now + 5);
 	*now += 5;
-	span->sent = span->received = bytes;
+	span->mpi.sent = span->mpi.received = bytes;
 	return span;
 }
 
@@ -146,7 +146,7 @@ TEST(not_all_ranks)
 	loop(&c, 20, 0);
 	for (size_t r = 0; r < RANKS; r++)
 		for (size_t i = 0; i < c.rank[r].thread[0].spans; i++)
-			c.rank[r].thread[0].span[i].comm = 79;
+			c.rank[r].thread[0].span[i].mpi.comm = 79;
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
 	pp_steps_release(&s);
@@ -162,7 +162,7 @@ TEST(marks_win)
 	for (int64_t i = 0; i < 4; i++) {
 		struct pp_span *span = add_span(&c, 2, 1, PP_SPAN_STEP, "step", i * 100, i * 100 + 90);
 
-		span->number = i;
+		span->step.number = i;
 	}
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_PODPROF);
@@ -181,9 +181,9 @@ TEST(told_too_late)
 	for (size_t r = 0; r < RANKS; r++) {
 		struct pp_span *span = add_step(&c, r, 4, 5000, 5100);
 
-		span->request = 3;
-		span->sequence = 4;
-		span->sent = 15;
+		span->step.period = 3;
+		span->step.known_from = 4;
+		span->step.matched = 15;
 	}
 	s = find(&c, 1, 3);
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
@@ -213,7 +213,7 @@ TEST(nonblocking)
 			copy.kind = PP_SPAN_REQUEST;
 			copy.end = span->end;
 			*span = copy;
-			span->comm = 77;
+			span->mpi.comm = 77;
 		}
 	}
 	/* `call` counts the requests as calls: number them anew */
@@ -223,7 +223,7 @@ TEST(nonblocking)
 		for (size_t i = 0; i < c.rank[r].thread[0].spans; i++) {
 			struct pp_span *span = &c.rank[r].thread[0].span[i];
 
-			span->sequence = span->kind == PP_SPAN_MPI ? sequence++ : sequence - 1;
+			span->mpi.sequence = span->kind == PP_SPAN_MPI ? sequence++ : sequence - 1;
 		}
 	}
 	s = find(&c, 0, 0);
@@ -269,7 +269,7 @@ TEST(evicted)
 			while (k < thread->spans && thread->span[k].end != s.cell[i * RANKS + r].end)
 				k++;
 			/* the first step, of which nobody has the beginning, is left out */
-			CHECK_INT(thread->span[k].sequence, 11 + 7 * (RANKS - 1) + 5 + 3 * i);
+			CHECK_INT(thread->span[k].mpi.sequence, 11 + 7 * (RANKS - 1) + 5 + 3 * i);
 		}
 	}
 	pp_steps_release(&s);
@@ -283,12 +283,12 @@ TEST(ranks_part)
 	struct pp_steps s;
 
 	loop(&c, 40, 0);
-	c.rank[2].thread[0].span[2 + 3 * 30 + 1].call = call_number("MPI_Barrier");
+	c.rank[2].thread[0].span[2 + 3 * 30 + 1].mpi.call = call_number("MPI_Barrier");
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
 	CHECK_INT(s.steps, 30);
 	pp_steps_release(&s);
-	c.rank[2].thread[0].span[5].call = call_number("MPI_Barrier");
+	c.rank[2].thread[0].span[5].mpi.call = call_number("MPI_Barrier");
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
 	pp_steps_release(&s);
@@ -302,7 +302,7 @@ TEST(damaged)
 	struct pp_steps s;
 
 	loop(&c, 20, 0);
-	c.rank[1].thread[0].span[9].sequence = UINT32_MAX;
+	c.rank[1].thread[0].span[9].mpi.sequence = UINT32_MAX;
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
 	pp_steps_release(&s);
@@ -338,7 +338,7 @@ TEST(random_jobs)
 				if (draw(3) == 0) {
 					struct pp_span *span = add_mpi(&c, r, "MPI_Iallreduce", other++, now, now);
 
-					span->comm = OTHER;
+					span->mpi.comm = OTHER;
 				}
 				if (k == letters - 1 && n / letters % every == every - 1)
 					call(&c, r, "MPI_Allreduce", 5, &now);
@@ -355,8 +355,8 @@ TEST(random_jobs)
 				const struct pp_thread *thread = &c.rank[r].thread[0];
 
 				for (size_t k = 0; k < thread->spans; k++)
-					if (thread->span[k].comm == 77 && thread->span[k].end == s.cell[n * RANKS + r].end)
-						last[r] = thread->span[k].sequence;
+					if (thread->span[k].mpi.comm == 77 && thread->span[k].end == s.cell[n * RANKS + r].end)
+						last[r] = thread->span[k].mpi.sequence;
 				CHECK_INT(last[r], last[0]);
 			}
 		}

@@ -34,7 +34,7 @@ static void collective(const char *name, uint64_t bytes)
 	for (size_t r = 0; r < RANKS; r++) {
 		struct pp_span *span = add_mpi(&job, r, name, sequence, now[r], last + 10 * US);
 
-		span->sent = span->received = bytes;
+		span->mpi.sent = span->mpi.received = bytes;
 		now[r] = last + 10 * US + draw(500);
 	}
 	sequence++;

@@ -204,9 +204,9 @@ TEST(library_domains)
 	for (size_t r = 0; r < 2; r++) {
 		c.rank[r].library_domains = UINT64_C(1) << 3;
 		for (int64_t n = 0; n < 10; n++) {
-			add_range(&c, r, 0, "inner_product", n * 100, n * 100 + 99)->domain = 3;
-			add_range(&c, r, 0, "iteration", n * 100 + 1, n * 100 + 95)->domain = 2;
-			add_range(&c, r, 0, "inner_product", n * 100 + 2, n * 100 + 90)->domain = 3;
+			add_range(&c, r, 0, "inner_product", n * 100, n * 100 + 99)->range.domain = 3;
+			add_range(&c, r, 0, "iteration", n * 100 + 1, n * 100 + 95)->range.domain = 2;
+			add_range(&c, r, 0, "inner_product", n * 100 + 2, n * 100 + 90)->range.domain = 3;
 		}
 	}
 	s = find(&c, 0, 0);
@@ -313,10 +313,10 @@ TEST(told_marks)
 		for (int64_t i = 9; i < 14; i++) {
 			struct pp_span *span = add_step(&c, r, i, i * 100 + (int64_t)r, i * 100 + 100);
 
-			span->request = 3;
-			span->sequence = 4;
-			span->sent = 900;
-			span->received = 99;
+			span->step.period = 3;
+			span->step.known_from = 4;
+			span->step.matched = 900;
+			span->step.irregular = 99;
 		}
 	s = find(&c, 10, 13);
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
@@ -326,7 +326,7 @@ TEST(told_marks)
 	CHECK_INT(s.period, 3);
 	CHECK(s.confidence > 0.62 && s.confidence < 0.64);
 	pp_steps_release(&s);
-	add_span(&c, 2, 1, PP_SPAN_STEP, "step", 2000, 2100)->number = 10;
+	add_span(&c, 2, 1, PP_SPAN_STEP, "step", 2000, 2100)->step.number = 10;
 	s = find(&c, 10, 13);
 	CHECK_INT(s.rule, PP_STEP_RULE_PODPROF);
 	CHECK_INT(s.steps, 1);
