@@ -19,7 +19,7 @@ void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank)
 static int is_of_run(const struct pp_dataset *d)
 {
 	return d->steps_asked_last <= d->steps_asked_first &&
-	       (!d->window.by[0] || !strcmp(d->window.kind, "all") || !strcmp(d->window.kind, "keep"));
+	       (!d->windows || !strcmp(d->window->kind, "all") || !strcmp(d->window->kind, "keep"));
 }
 
 int pp_kept_text(const struct pp_dataset *d, char *text, size_t size)

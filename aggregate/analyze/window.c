@@ -6,76 +6,107 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_row(const struct pp_window_told *told, const struct pp_worker *worker, struct pp_window_rank *ret)
+/* A row of each worker, that nothing is known of, with what is equal on all ranks. NULL: no memory. */
+static struct pp_row_window *make_rows(const struct pp_dataset *d, const struct pp_row_window *all)
 {
-	*ret = (struct pp_window_rank){.rank = worker->rank,
-	                               .asked = PP_WINDOW_NEVER,
-	                               .acked = PP_WINDOW_NEVER,
-	                               .started = PP_WINDOW_NEVER,
-	                               .ended = PP_WINDOW_NEVER};
-	for (size_t i = 0; i < told->ranks; i++) {
-		if (told->rank[i].rank != worker->rank)
-			continue;
-		*ret = told->rank[i];
-		break;
+	struct pp_row_window *row = calloc(d->workers + 1, sizeof(*row));
+
+	for (size_t i = 0; row && i < d->workers; i++) {
+		row[i] = *all;
+		row[i].worker = d->worker[i].rank;
+		row[i].asked_ns = row[i].acked_ns = row[i].started_ns = row[i].ended_ns = PP_WINDOW_NEVER;
+		row[i].reason[0] = '\0';
 	}
-	ret->delivered = (int8_t)(!pp_worker_is_missing(worker));
-	if (strcmp(worker->status, "delivered") != 0)
-		snprintf(ret->reason, sizeof(ret->reason), "%s", worker->status);
+	return row;
 }
 
-/* Who is on another host was asked when those here were. */
-static void share_asked(struct pp_window_told *w)
+/* In place of those that are there. */
+static void take_rows(struct pp_dataset *d, struct pp_row_window *row)
 {
-	int64_t asked = INT64_MAX;
-
-	for (size_t i = 0; i < w->ranks; i++)
-		if (w->rank[i].asked != PP_WINDOW_NEVER && w->rank[i].asked < asked)
-			asked = w->rank[i].asked;
-	for (size_t i = 0; i < w->ranks && asked < INT64_MAX; i++)
-		if (w->rank[i].asked == PP_WINDOW_NEVER && w->rank[i].delivered)
-			w->rank[i].asked = asked;
+	for (size_t i = 0; i < d->workers; i++) {
+		row[i].delivered = (int8_t)(!pp_worker_is_missing(&d->worker[i]));
+		if (strcmp(d->worker[i].status, "delivered") != 0)
+			snprintf(row[i].reason, sizeof(row[i].reason), "%s", d->worker[i].status);
+	}
+	free(d->window);
+	d->window = row;
+	d->windows = d->workers;
 }
 
-/* Takes the place of d->window. */
-static int take_rows(struct pp_dataset *d, const struct pp_window_told *told)
-{
-	struct pp_window_told mine = *told;
-
-	mine.rank = calloc(d->workers + 1, sizeof(*mine.rank));
-	mine.ranks = d->workers;
-	if (!mine.rank)
-		return -ENOMEM;
-	for (size_t i = 0; i < d->workers; i++)
-		take_row(told, &d->worker[i], &mine.rank[i]);
-	pp_window_told_release(&d->window);
-	d->window = mine;
-	return 0;
-}
-
+/* How the window came about is said by the lowest rank's host. Who is on another host was asked when those here were. */
 int pp_dataset_window_rest(struct pp_dataset *d)
 {
-	if (!d->window.by[0])
+	struct pp_row_window all = {0}, *row;
+	int64_t asked = INT64_MAX;
+
+	if (!d->windows)
 		return 0;
-	if (take_rows(d, &d->window) < 0)
+	all = d->window[0];
+	for (size_t i = 0; i < d->windows; i++) {
+		const struct pp_row_window *one = &d->window[i];
+
+		all.tries = one->tries > all.tries ? one->tries : all.tries;
+		if (one->asked_ns != PP_WINDOW_NEVER && one->asked_ns < asked)
+			asked = one->asked_ns;
+	}
+	row = make_rows(d, &all);
+	if (!row)
 		return -ENOMEM;
-	share_asked(&d->window);
+	for (size_t i = 0, w = 0; i < d->windows; i++) {
+		const struct pp_row_window *one = &d->window[i];
+
+		while (row[w].worker < one->worker) /* each has a worker */
+			w++;
+		row[w].asked_ns = one->asked_ns;
+		row[w].acked_ns = one->acked_ns;
+		row[w].started_ns = one->started_ns;
+		row[w].ended_ns = one->ended_ns;
+		memcpy(row[w].reason, one->reason, sizeof(one->reason));
+	}
+	take_rows(d, row);
+	for (size_t i = 0; i < d->windows && asked < INT64_MAX; i++)
+		if (row[i].asked_ns == PP_WINDOW_NEVER && row[i].delivered)
+			row[i].asked_ns = asked;
 	return 0;
+}
+
+static void take_told(struct pp_row_window *row, const struct pp_window_told *told)
+{
+	size_t i = 0;
+
+	while (i < told->ranks && told->rank[i].rank != row->worker)
+		i++;
+	if (i == told->ranks)
+		return;
+	row->asked_ns = told->rank[i].asked;
+	row->acked_ns = told->rank[i].acked;
+	row->started_ns = told->rank[i].started;
+	row->ended_ns = told->rank[i].ended;
+	memcpy(row->reason, told->rank[i].reason, sizeof(row->reason));
 }
 
 int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told)
 {
-	const struct pp_window_rank *rank;
+	struct pp_row_window all = {.tries = told->tries}, *row;
 	size_t lacking = 0;
 
-	if (take_rows(d, told) < 0)
+	if (!told->by[0])
+		return 0;
+	snprintf(all.by, sizeof(all.by), "%s", told->by);
+	snprintf(all.kind, sizeof(all.kind), "%s", told->kind);
+	snprintf(all.channel, sizeof(all.channel), "%s", told->channel);
+	snprintf(all.request, sizeof(all.request), "%s", told->what);
+	row = make_rows(d, &all);
+	if (!row)
 		return -ENOMEM;
-	rank = d->window.rank;
 	for (size_t i = 0; i < d->workers; i++)
-		lacking += rank[i].delivered && rank[i].reason[0] && !strcmp(d->worker[i].status, "delivered");
+		take_told(&row[i], told);
+	take_rows(d, row);
+	for (size_t i = 0; i < d->workers; i++)
+		lacking += row[i].delivered && row[i].reason[0] && !strcmp(d->worker[i].status, "delivered");
 	for (size_t i = 0, shown = 0; i < d->workers && lacking && shown < 4; i++)
-		if (rank[i].delivered && rank[i].reason[0] && !strcmp(d->worker[i].status, "delivered") && ++shown)
-			pp_dataset_warn(d, "window, rank %d: %s", (int)rank[i].rank, rank[i].reason);
+		if (row[i].delivered && row[i].reason[0] && !strcmp(d->worker[i].status, "delivered") && ++shown)
+			pp_dataset_warn(d, "window, rank %d: %s", (int)row[i].worker, row[i].reason);
 	if (lacking > 4)
 		pp_dataset_warn(d, "window: %zu more ranks are not as asked for: /window reason", lacking - 4);
 	return 0;

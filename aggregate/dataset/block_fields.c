@@ -196,44 +196,6 @@ static void do_warnings(struct pp_block_io *io, struct pp_dataset *d)
 		PP_BLOCK_TEXT(io, d->warning[i].text);
 }
 
-/* A time that a rank may never have come to. */
-static void do_moment(struct pp_block_io *io, int64_t *time, int64_t base)
-{
-	uint64_t came = *time != PP_WINDOW_NEVER;
-
-	pp_block_u(io, &came);
-	if (came)
-		PP_BLOCK_T(io, *time, base);
-	else
-		*time = PP_WINDOW_NEVER;
-}
-
-static void do_window(struct pp_block_io *io, struct pp_dataset *d)
-{
-	struct pp_window_told *w = &d->window;
-
-	PP_BLOCK_TEXT(io, w->by);
-	PP_BLOCK_TEXT(io, w->kind);
-	PP_BLOCK_TEXT(io, w->channel);
-	PP_BLOCK_TEXT(io, w->what);
-	PP_BLOCK_S(io, w->tries);
-	w->rank = pp_block_array(io, w->rank, &w->ranks, sizeof(*w->rank), 7);
-	for (size_t i = 0; i < w->ranks; i++) {
-		struct pp_window_rank *r = &w->rank[i];
-
-		PP_BLOCK_S(io, r->rank);
-		do_moment(io, &r->asked, d->window_begin_ns);
-		do_moment(io, &r->acked, d->window_begin_ns);
-		do_moment(io, &r->started, d->window_begin_ns);
-		do_moment(io, &r->ended, d->window_end_ns);
-		PP_BLOCK_U(io, r->delivered);
-		PP_BLOCK_TEXT(io, r->reason);
-		need_worker(io, d, r->rank);
-		if (i && r->rank <= r[-1].rank)
-			pp_block_fault(io, -EBADMSG, "ranks out of order");
-	}
-}
-
 /* Tables with a description: their rows are of ranks that are there. */
 static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 {
@@ -269,6 +231,5 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	do_defaults(io, d);
 	pp_block_ops(io, d);
 	do_warnings(io, d);
-	do_window(io, d);
 	do_tables(io, d);
 }

@@ -264,6 +264,5 @@ void pp_dataset_release(struct pp_dataset *d)
 	for (size_t i = 0; i < d->host_clocks; i++)
 		pp_host_clock_release(&d->host_clock[i]);
 	free(d->host_clock);
-	pp_window_told_release(&d->window);
 	memset(d, 0, sizeof(*d));
 }

@@ -151,7 +151,7 @@ struct pp_warning {
 	char text[256];
 };
 
-/* How the window of a session came about, rank by rank: group /window. Filled by aggregate/session/window_rows.c. */
+/* What a keeper knows of how the window of a session came about, rank by rank. Filled by aggregate/session/window_rows.c. */
 #define PP_WINDOW_NEVER INT64_MIN
 
 struct pp_window_rank { /* PP_WINDOW_NEVER: it did not come to that */
@@ -165,7 +165,7 @@ struct pp_window_told {
 	char by[12];      /* options, capture, file, signal, trigger or code; "": nothing is known, no group */
 	char kind[12];    /* steps, duration, last, span, all */
 	char channel[12]; /* memory, mpi, net, none */
-	char what[160];   /* as it was asked for, and what came of it where that is less */
+	char what[160];   /* pp_row_window.request */
 	int32_t tries;
 	struct pp_window_rank *rank;
 	size_t ranks;
@@ -224,7 +224,6 @@ struct pp_dataset {
 	struct pp_late *late; /* [workers], by wait_ns descending */
 	struct pp_warning *warning;
 	size_t warnings;
-	struct pp_window_told window;
 	char rendezvous[480];  /* which way the other hosts were reached, and why not a better one; "": all ranks are here */
 	int64_t keeper_cpu_ns; /* podprof's own cost so far */
 	uint64_t keeper_rss_bytes;

@@ -118,59 +118,6 @@ static int has_warning(const struct pp_dataset *d, const char *text)
 	return 0;
 }
 
-static void shift_row(struct pp_window_rank *row, int64_t shift)
-{
-	int64_t *const time[] = {&row->asked, &row->acked, &row->started, &row->ended};
-
-	for (int i = 0; i < 4; i++)
-		if (*time[i] != PP_WINDOW_NEVER)
-			*time[i] = pp_wrap_plus(*time[i], shift);
-}
-
-static int compare_window(const void *a, const void *b)
-{
-	const struct pp_window_rank *x = a, *y = b;
-
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-/* How the window came about is told by the part that has the lowest rank; each of its own ranks. */
-static int merge_window(struct pp_merge *m)
-{
-	struct pp_dataset *d = m->d;
-	int32_t lowest = INT32_MAX;
-	size_t ranks = 0;
-
-	for (size_t p = 0; p < m->parts; p++) {
-		const struct pp_dataset *from = m->part[p];
-		int32_t tries = from->window.tries > d->window.tries ? from->window.tries : d->window.tries;
-
-		ranks += from->window.ranks;
-		if (from->window.by[0] && from->workers && from->worker[0].rank < lowest) {
-			lowest = from->worker[0].rank;
-			d->window = from->window;
-			d->window.rank = NULL;
-			d->window.ranks = 0;
-		}
-		d->window.tries = tries;
-	}
-	d->window.rank = calloc(ranks + 1, sizeof(*d->window.rank));
-	if (!d->window.rank)
-		return -ENOMEM;
-	for (size_t p = 0; p < m->parts; p++) {
-		for (size_t i = 0; i < m->part[p]->window.ranks; i++) {
-			struct pp_window_rank row = m->part[p]->window.rank[i];
-
-			if (!pp_merge_has(m, p, row.rank))
-				continue;
-			shift_row(&row, m->shift[p]);
-			d->window.rank[d->window.ranks++] = row;
-		}
-	}
-	qsort(d->window.rank, d->window.ranks, sizeof(*d->window.rank), compare_window);
-	return 0;
-}
-
 static int has_worker(const void *context, size_t part, int32_t rank)
 {
 	return pp_merge_has(context, part, rank);
@@ -212,8 +159,6 @@ int pp_merge_tables(struct pp_merge *m)
 		rc = merge_defaults(m);
 	if (rc == 0)
 		rc = merge_ops(m);
-	if (rc == 0)
-		rc = merge_window(m);
 	for (size_t p = 0; p < m->parts; p++)
 		for (size_t i = 0; i < m->part[p]->warnings && rc == 0; i++)
 			if (!has_warning(d, m->part[p]->warning[i].text))

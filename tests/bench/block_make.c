@@ -254,6 +254,7 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 		abort();
 	rows = shape.n;
 	*d = *whole;
+	pp_dataset_take_tables(d, (struct pp_table[PP_TABLES]){0}); /* its own are below */
 	d->workers = (size_t)count;
 	d->worker = room((size_t)count, sizeof(*d->worker));
 	d->step_number = room(d->steps, sizeof(*d->step_number));
@@ -269,10 +270,10 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 		if (pp_host_clock_copy(&whole->host_clock[i], &d->host_clock[i]))
 			abort();
 	memcpy(d->worker, whole->worker + first, d->workers * sizeof(*d->worker));
-	d->window.ranks = whole->window.ranks == whole->workers ? d->workers : 0;
-	d->window.rank = room(d->window.ranks, sizeof(*d->window.rank));
-	for (size_t w = 0; w < d->window.ranks; w++)
-		d->window.rank[w] = whole->window.rank[(size_t)first + w];
+	d->windows = whole->windows == whole->workers ? d->workers : 0;
+	d->window = room(d->windows, sizeof(*d->window));
+	for (size_t w = 0; w < d->windows; w++)
+		d->window[w] = whole->window[(size_t)first + w];
 	memcpy(d->step_number, whole->step_number, d->steps * sizeof(*d->step_number));
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		d->cell[i] = whole->cell[i / d->workers * whole->workers + (size_t)first + i % d->workers];

@@ -14,7 +14,7 @@
 		static struct pp_table_desc desc = {#name,       group, dimension, absent, PP_MADE_##made,                         \
 		                                    sizeof(row), check, 0,         0,      NULL};                                  \
 		static const struct pp_column column[] = {
-#define PP_INDEX(name, what) {#name, "", "", what, "", 0, 0, PP_TYPE_I64, 0, PP_RULE_INDEX, NULL},
+#define PP_INDEX(name, what) {#name, "", "", what, "", 0, 0, PP_TYPE_I64, 0, .rule = PP_RULE_INDEX},
 #define PP_ARRAY(name, type, count, dimension, unit, rule_of, what)                                                                \
 	{#name,                                                                                                                    \
 	 dimension,                                                                                                                \
@@ -27,6 +27,9 @@
 	 sizeof(pp_c_##type),                                                                                                      \
 	 .rule = PP_RULE_##rule_of},
 #define PP_COLUMN(name, type, unit, rule_of, what) PP_ARRAY(name, type, 1, "", unit, rule_of, what)
+#define PP_SCALAR(name, type, unit, rule_of, what)                                                                                 \
+	{#name, "", unit, what, "", offsetof(row, name), 1, PP_TYPE_##type, sizeof(pp_c_##type), PP_RULE_##rule_of, 1, NULL},
+#define PP_CHARS(name, size, rule_of, what) PP_ARRAY(name, CHARS, size, "", "", rule_of, what)
 #define PP_CODE(name, words, rule_of, what)                                                                                        \
 	{#name, "", "", what, words, offsetof(row, name), 1, PP_TYPE_CODE, sizeof(pp_c_CODE), .rule = PP_RULE_##rule_of},
 #define PP_TABLE_END()                                                                                                             \

@@ -9,6 +9,8 @@
 #define PP_TABLE(name, rows, group, dimension, made, check, absent) struct pp_row_##name {
 #define PP_COLUMN(name, type, unit, rule, what) pp_c_##type name;
 #define PP_ARRAY(name, type, count, dimension, unit, rule, what) pp_c_##type name[count];
+#define PP_SCALAR(name, type, unit, rule, what) pp_c_##type name;
+#define PP_CHARS(name, size, rule, what) char name[size];
 #define PP_CODE(name, words, rule, what) pp_c_CODE name;
 #define PP_TABLE_END()                                                                                                             \
 	}                                                                                                                          \

@@ -231,6 +231,11 @@ static int compare_keys(const uint64_t *x, const uint64_t *y, size_t keys)
 
 static void fold_column(const struct pp_column *c, char *to, const char *from)
 {
+	if (c->type == PP_TYPE_CHARS) { /* FIRST */
+		if (!*to)
+			memcpy(to, from, c->count);
+		return;
+	}
 	switch (c->type) {
 #define PP_TYPE(name, c_type, sum_type, h5)                                                                                        \
 	case PP_TYPE_##name:                                                                                                       \

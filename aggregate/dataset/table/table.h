@@ -40,8 +40,8 @@ struct pp_column {
 	const char *name, *dim, *unit, *what; /* dim: of an array */
 	const char *words;                    /* of a CODE */
 	size_t offset;
-	uint32_t count; /* values a row; 0: INDEX, which no row holds */
-	uint8_t type, size, rule;
+	uint32_t count; /* values a row, bytes of CHARS; 0: INDEX, which no row holds */
+	uint8_t type, size, rule, is_scalar;
 	/* BY(): makes of `to` what both rows say. Associative; it runs before any other column of the row is merged. */
 	void (*by)(const struct pp_column *c, void *to, const void *from);
 };
@@ -78,6 +78,16 @@ void pp_column_load(const struct pp_column *c, const struct pp_table *t, size_t 
 int pp_column_store(const struct pp_column *c, struct pp_table *t, size_t first, size_t n, size_t k, const int64_t *from);
 /* Are the values in the range of their type, beyond what its bits hold? */
 int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value);
+/* Place of a row's value in memory: of CHARS the text. */
+static inline void *pp_column_at(const struct pp_column *c, const struct pp_table *t, size_t row)
+{
+	return (char *)t->row + row * t->desc->row_size + c->offset;
+}
+/* Values a row as a reader counts them: CHARS are one. */
+static inline uint32_t pp_column_values(const struct pp_column *c)
+{
+	return c->type == PP_TYPE_CHARS ? 1 : c->count;
+}
 /* Word number `code` of a CODE, and its length; "" where there is none. */
 const char *pp_column_word(const struct pp_column *c, int64_t code, int *ret_length);
 

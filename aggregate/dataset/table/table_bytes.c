@@ -88,11 +88,28 @@ static void do_batch(struct pp_block_io *io, struct texts *x, const struct pp_co
 			pp_block_fault(io, -EBADMSG, "a name");
 }
 
+/* A text like that of the row before takes a byte. */
+static void do_chars(struct pp_block_io *io, const struct pp_table *t, const struct pp_column *c)
+{
+	for (size_t i = 0; i < t->rows && !io->fault; i++) {
+		char *text = pp_column_at(c, t, i), *before = i ? text - t->desc->row_size : text;
+		uint64_t is_same = i && !strcmp(text, before);
+
+		pp_block_u(io, &is_same);
+		if (!is_same)
+			pp_block_text(io, text, c->count);
+		else if (io->reads)
+			memcpy(text, before, i ? c->count : 0);
+	}
+}
+
 static void do_column(struct pp_block_io *io, struct texts *x, struct pp_table *t, const struct pp_column *c, size_t k)
 {
 	int64_t v[PP_TABLE_BATCH], before = 0;
 
-	for (size_t at = 0, n; at < t->rows && !io->fault; at += n) {
+	if (c->type == PP_TYPE_CHARS)
+		do_chars(io, t, c);
+	for (size_t at = 0, n; c->type != PP_TYPE_CHARS && at < t->rows && !io->fault; at += n) {
 		n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
 		if (!io->reads) {
 			pp_column_load(c, t, at, n, k, v);
@@ -122,7 +139,7 @@ static void do_table(struct pp_block_io *io, struct texts *x, struct pp_table *t
 		t->rows = t->room = t->row ? (size_t)rows : 0;
 	}
 	for (size_t i = 0; i < d->columns; i++)
-		for (size_t k = 0; d->column[i].rule != PP_RULE_LATE && k < d->column[i].count; k++)
+		for (size_t k = 0; d->column[i].rule != PP_RULE_LATE && k < pp_column_values(&d->column[i]); k++)
 			do_column(io, x, t, &d->column[i], k);
 	for (size_t i = 0; io->reads && d->check && i < t->rows && !io->fault; i++) {
 		const char *wrong = d->check((const char *)t->row + i * d->row_size);

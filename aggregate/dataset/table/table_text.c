@@ -23,14 +23,22 @@ static void put_quoted(const char *text, int length, int is_json, FILE *to)
 	fputc('"', to);
 }
 
-static void put_value(const struct pp_column *c, int64_t v, const struct pp_intern *names, int is_json, FILE *to)
+/* Element k of a row. */
+static void put_value(const struct pp_table *t, const struct pp_column *c, size_t row, size_t k, const struct pp_intern *names,
+                      int is_json, FILE *to)
 {
 	const char *word;
 	size_t length;
 	double real;
+	int64_t v;
 	int n;
 
+	pp_column_load(c, t, row, 1, k, &v);
 	switch (c->type) {
+	case PP_TYPE_CHARS:
+		word = pp_column_at(c, t, row);
+		put_quoted(word, (int)strlen(word), is_json, to);
+		return;
 	case PP_TYPE_TEXT:
 		word = pp_intern_text(names, (uint32_t)v, &length);
 		put_quoted(word, (int)length, is_json, to);
@@ -59,18 +67,15 @@ void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE 
 		for (size_t i = 0; i < t->desc->columns; i++) {
 			const struct pp_column *c = &t->desc->column[i];
 
-			for (size_t k = 0; k < c->count && c->rule != PP_RULE_PART; k++, comma = ",") {
-				int64_t v;
-
+			for (size_t k = 0; k < pp_column_values(c) && c->rule != PP_RULE_PART; k++, comma = ",") {
 				fputs(comma, to);
-				if (!r) {
-					fputs(c->name, to);
-					if (c->count > 1)
-						fprintf(to, "_%zu", k);
+				if (r) {
+					put_value(t, c, r - 1, k, names, 0, to);
 					continue;
 				}
-				pp_column_load(c, t, r - 1, 1, k, &v);
-				put_value(c, v, names, 0, to);
+				fputs(c->name, to);
+				if (pp_column_values(c) > 1)
+					fprintf(to, "_%zu", k);
 			}
 		}
 		fputc('\n', to);
@@ -84,18 +89,16 @@ void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE
 	fprintf(to, "{\"table\":\"%s\",\"rows\":%zu,\"columns\":[", t->desc->name, t->rows);
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
+		const size_t values = pp_column_values(c);
 
 		if (!c->count || c->rule == PP_RULE_PART)
 			continue;
 		fprintf(to, "%s\n{\"name\":\"%s\",\"unit\":\"%s\",\"what\":", comma, c->name, c->unit);
 		put_quoted(c->what, (int)strlen(c->what), 1, to);
 		fputs(",\"data\":[", to);
-		for (size_t r = 0; r < t->rows * c->count; r++) {
-			int64_t v;
-
-			pp_column_load(c, t, r / c->count, 1, r % c->count, &v);
+		for (size_t r = 0; r < t->rows * values; r++) {
 			fputs(r ? "," : "", to);
-			put_value(c, v, names, 1, to);
+			put_value(t, c, r / values, r % values, names, 1, to);
 		}
 		fputs("]}", to);
 		comma = ",";

@@ -21,6 +21,7 @@ struct pp_pod_file {
 	char *path;
 	char name[PP_POD_FILE_NAME];
 	char *text; /* last attribute */
+	struct pp_intern *names;
 };
 
 static int damaged(const struct pp_pod_file *pod, const char *group, const char *variable, const char *why, struct pp_err *err)
@@ -102,9 +103,17 @@ void pp_pod_file_close(struct pp_pod_file *pod)
 		return;
 	if (pod->file >= 0)
 		H5Fclose(pod->file);
+	pp_intern_free(pod->names);
 	free(pod->text);
 	free(pod->path);
 	free(pod);
+}
+
+struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod)
+{
+	if (!pod->names)
+		pod->names = pp_intern_new();
+	return pod->names;
 }
 
 const char *pp_pod_file_path(const struct pp_pod_file *pod)

@@ -56,5 +56,8 @@ int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *var
 void pp_pod_file_release(struct pp_pod_file_column *column);
 const char *pp_pod_file_text(const struct pp_pod_file_column *column, size_t i); /* "" where it is no text */
 
-/* What pod.h5 was written from, but for tables: attributes, workers, steps, cells, late. pp_dataset_release() frees. */
+/* Of the dataset; released with the file. NULL: no memory. */
+struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod);
+/* What pod.h5 was written from: attributes, workers, steps, cells, late, clocks, and tables with a description.
+ * pp_dataset_release() frees. */
 int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err);

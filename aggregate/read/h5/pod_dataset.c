@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregate/read/h5/pod_fill.h"
+#include "aggregate/read/h5/table_read.h"
 
 #define COPY_TEXT(member, text) snprintf((member), sizeof(member), "%s", (text))
 
@@ -216,63 +217,30 @@ static void fill_quality(struct pp_pod_fill *f)
 	fill_warnings(f);
 }
 
-/* Equal on all ranks: the first one's. */
-static void take_text(struct pp_pod_fill *f, const char *variable, char *to, size_t size)
+/* Tables with a description; a column that the file lacks is 0. */
+static void fill_tables(struct pp_pod_fill *f)
 {
-	struct pp_pod_file_column c;
+	struct pp_table table[PP_TABLES];
+	uint64_t missing;
 
-	if (!pp_pod_fill_get(f, "window", variable, f->d->workers, 1u << PP_POD_FILE_TEXT, &c))
-		return;
-	snprintf(to, size, "%s", pp_pod_file_text(&c, 0));
-	pp_pod_file_release(&c);
-}
-
-/* A row for each worker, in their order. */
-static void fill_window(struct pp_pod_fill *f)
-{
-	struct pp_window_told *w = &f->d->window;
-	size_t n = f->d->workers;
-	struct pp_pod_file_column c;
-
-	if (f->code || !n || !pp_pod_file_has(f->pod, "window", "asked_ns"))
-		return;
-	w->rank = calloc(n + 1, sizeof(*w->rank));
-	if (!w->rank) {
-		f->code = pp_err_set(f->err, -ENOMEM, "no memory for %zu workers", n);
-		return;
-	}
-	w->ranks = n;
-	PP_POD_FILL_PUT(f, "window", "worker", w->rank, pp_window_rank, rank, n);
-	PP_POD_FILL_PUT(f, "window", "asked_ns", w->rank, pp_window_rank, asked, n);
-	PP_POD_FILL_PUT(f, "window", "acked_ns", w->rank, pp_window_rank, acked, n);
-	PP_POD_FILL_PUT(f, "window", "started_ns", w->rank, pp_window_rank, started, n);
-	PP_POD_FILL_PUT(f, "window", "ended_ns", w->rank, pp_window_rank, ended, n);
-	PP_POD_FILL_PUT(f, "window", "delivered", w->rank, pp_window_rank, delivered, n);
-	take_text(f, "by", w->by, sizeof(w->by));
-	take_text(f, "kind", w->kind, sizeof(w->kind));
-	take_text(f, "channel", w->channel, sizeof(w->channel));
-	take_text(f, "request", w->what, sizeof(w->what));
-	if (pp_pod_fill_get(f, "window", "reason", n, 1u << PP_POD_FILE_TEXT, &c)) {
-		for (size_t i = 0; i < n; i++)
-			snprintf(w->rank[i].reason, sizeof(w->rank[i].reason), "%s", pp_pod_file_text(&c, i));
-		pp_pod_file_release(&c);
-	}
-	if (pp_pod_fill_get(f, "window", "tries", 1, 1u << PP_POD_FILE_INT, &c)) {
-		w->tries = (int32_t)c.data.i[0];
-		pp_pod_file_release(&c);
-	}
+	pp_dataset_tables(f->d, table);
+	for (int id = 0; id < PP_TABLES && !f->code; id++)
+		f->code = pp_pod_file_table(f->pod, pp_table_desc(id), pp_pod_file_names(f->pod), &table[id], &missing, f->err);
+	pp_dataset_take_tables(f->d, table);
 }
 
 int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
-	struct pp_dataset d = {.steps = 0};
+	struct pp_dataset d = {.names = pp_pod_file_names(pod)};
 	struct pp_pod_fill f = {.pod = pod, .d = &d, .err = err};
 
+	if (!d.names)
+		return pp_err_set(err, -ENOMEM, "no memory for the names of '%s'", pp_pod_file_path(pod));
 	fill_attributes(pod, &d);
 	fill_workers(&f);
 	fill_cells(&f);
 	fill_quality(&f);
-	fill_window(&f);
+	fill_tables(&f);
 	pp_pod_fill_clock(&f);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);

@@ -30,7 +30,7 @@ static int64_t *bits_of(const struct pp_pod_file_column *from, struct pp_intern 
 
 static int fits(const struct pp_column *c, const struct pp_pod_file_column *from)
 {
-	if (c->type == PP_TYPE_TEXT)
+	if (c->type == PP_TYPE_TEXT || c->type == PP_TYPE_CHARS)
 		return from->kind == PP_POD_FILE_TEXT;
 	if (c->type == PP_TYPE_F64)
 		return from->kind == PP_POD_FILE_REAL;
@@ -40,14 +40,20 @@ static int fits(const struct pp_column *c, const struct pp_pod_file_column *from
 static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from,
                        struct pp_intern *names)
 {
-	int64_t *bits = bits_of(from, names), value[PP_TABLE_BATCH];
+	int64_t *bits, value[PP_TABLE_BATCH];
 	int bad = 0;
+
+	for (size_t i = 0; c->type == PP_TYPE_CHARS && i < t->rows; i++)
+		snprintf(pp_column_at(c, t, i), c->count, "%s", pp_pod_file_text(from, i));
+	if (c->type == PP_TYPE_CHARS)
+		return 0;
+	bits = bits_of(from, names);
 
 	for (size_t k = 0; bits && k < c->count; k++) {
 		for (size_t at = 0, n; at < t->rows; at += n) {
 			n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
 			for (size_t i = 0; i < n; i++)
-				value[i] = bits[(at + i) * c->count + k];
+				value[i] = bits[c->is_scalar ? 0 : (at + i) * c->count + k];
 			bad |= pp_column_store(c, t, at, n, k, value);
 		}
 	}
@@ -65,15 +71,15 @@ static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct
 	if (rc)
 		return rc;
 	if (is_first) {
-		t->rows = from.n / c->count;
+		t->rows = from.n / pp_column_values(c);
 		rc = pp_table_room(t, t->rows);
 		if (rc)
 			t->rows = 0;
 		else
 			memset(t->row, 0, t->rows * t->desc->row_size);
 	}
-	if (!rc && (!fits(c, &from) || from.n != t->rows * c->count ||
-	            from.dims != 1 + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0)))
+	if (!rc && (!fits(c, &from) || from.n != (c->is_scalar ? 1 : t->rows * pp_column_values(c)) ||
+	            from.dims != (size_t)!c->is_scalar + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0)))
 		rc = -EINVAL;
 	if (!rc)
 		rc = take_column(t, c, &from, names);

@@ -339,6 +339,5 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 	}
 	pp_h5_write_groups(h, table, PP_TABLES, d);
 	pp_h5_write_op(h, d);
-	pp_h5_write_window(h, d);
 	write_quality(h, d);
 }

@@ -15,22 +15,27 @@ int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, ch
 
 	if (!d->group[0] || c->rule == PP_RULE_PART)
 		return 0;
-	snprintf(dims, PP_H5_TABLE_DIMS, "%s%s%s", pp_table_is_grid(d) && c->rule == PP_RULE_KEY ? c->name : d->dim,
+	snprintf(dims, PP_H5_TABLE_DIMS, "%s%s%s",
+	         c->is_scalar                                    ? ""
+	         : pp_table_is_grid(d) && c->rule == PP_RULE_KEY ? c->name
+	                                                         : d->dim,
 	         c->dim[0] ? " " : "", c->dim);
 	*ret_row = (struct pp_h5_row){d->group, c->name, dims, type[c->type], c->unit, c->what, c->words[0] ? c->words : NULL};
 	return 1;
 }
 
 struct texts {
-	const uint32_t *id;
+	const struct pp_table *table;
+	const struct pp_column *column;
 	const struct pp_intern *names;
 };
 
 static const char *text_of(const void *context, size_t i)
 {
 	const struct texts *t = context;
+	const void *value = pp_column_at(t->column, t->table, i);
 
-	return pp_intern_text(t->names, t->id[i], NULL);
+	return t->column->type == PP_TYPE_CHARS ? value : pp_intern_text(t->names, *(const uint32_t *)value, NULL);
 }
 
 /* Values of a column for n rows or cells, row i in place[i]; NULL: one after the other. Of an index 0 1 2 .. NULL: no memory. To be
@@ -71,11 +76,13 @@ static void put_columns(struct pp_h5 *h, const struct pp_table *t, const size_t 
 			continue;
 		if (c->dim[0])
 			pp_h5_dim(h, c->dim, c->count);
+		if (row.type == PP_H5_STR && !place) { /* a grid has no texts */
+			pp_h5_put_row_texts(h, &row, n, text_of, &(struct texts){t, c, names});
+			continue;
+		}
 		data = values_of(t, c, place, n);
 		if (!data && !h->code)
 			h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", c->name);
-		else if (c->type == PP_TYPE_TEXT)
-			pp_h5_put_row_texts(h, &row, n, text_of, &(struct texts){data, names});
 		else
 			pp_h5_put_row(h, &row, data);
 		free(data);

@@ -117,21 +117,21 @@ void pp_text_files(const struct pp_dataset *d, FILE *to)
 /* One line: who asked for this window, where it was not the command line; docs/capture.md. */
 void pp_text_window(const struct pp_dataset *d, FILE *to)
 {
-	const struct pp_window_told *w = &d->window;
+	const struct pp_row_window *w = d->window;
 	int64_t most = INT64_MIN;
 	char a[PP_TEXT_UNIT];
 
-	if (!w->by[0] || !strcmp(w->by, "options"))
+	if (!d->windows || !strcmp(w->by, "options"))
 		return;
-	for (size_t i = 0; i < w->ranks; i++) {
+	for (size_t i = 0; i < d->windows; i++) {
 		int64_t took;
 
-		if (w->rank[i].started == PP_WINDOW_NEVER || w->rank[i].asked == PP_WINDOW_NEVER ||
-		    __builtin_sub_overflow(w->rank[i].started, w->rank[i].asked, &took))
+		if (w[i].started_ns == PP_WINDOW_NEVER || w[i].asked_ns == PP_WINDOW_NEVER ||
+		    __builtin_sub_overflow(w[i].started_ns, w[i].asked_ns, &took))
 			continue;
 		most = took > most ? took : most;
 	}
-	fprintf(to, "  Window    %s, asked for by %s", w->what, w->by);
+	fprintf(to, "  Window    %s, asked for by %s", w->request, w->by);
 	if (strcmp(w->channel, "none") && most >= 0)
 		fprintf(to, " through %s, begun %s later%s", w->channel, pp_text_time(a, most),
 		        w->tries > 1 ? ", tried again" : "");

@@ -87,15 +87,6 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 	kit_same_tables(a, b);
 	for (size_t i = 0; i < a->channels; i++)
 		CHECK_INT(b->channel[i].unseen, a->channel[i].unseen);
-	CHECK_STR(b->window.what, a->window.what);
-	CHECK_INT(b->window.ranks, a->window.ranks);
-	for (size_t i = 0; i < a->window.ranks && i < b->window.ranks; i++) {
-		const struct pp_window_rank *x = &a->window.rank[i], *y = &b->window.rank[i];
-
-		CHECK(x->rank == y->rank && x->asked == y->asked && x->acked == y->acked && x->started == y->started);
-		CHECK(x->ended == y->ended && x->delivered == y->delivered);
-		CHECK_STR(y->reason, x->reason);
-	}
 	kit_same_ops(a, b);
 	EQUAL(a->workers, a->late, b->late);
 }
@@ -262,7 +253,7 @@ TEST(hostile_bytes)
 		pp_dataset_release(&d);
 		pp_intern_free(names);
 	}
-	CHECK(taken > 5 * n && taken < 200 * n - 100);
+	CHECK(taken > n && taken < 200 * n - 100);
 }
 
 /* A few bytes that would become a great many: cells of one rank in very many steps, in which it never is. */

@@ -127,16 +127,7 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 		kit_same_clock(&written->host_clock[i], &d.host_clock[i]);
 	for (size_t i = 0; i < d.workers; i++)
 		CHECK_INT(d.worker[i].host_clock, written->worker[i].host_clock);
-	CHECK_STR(d.window.by, written->window.by);
-	CHECK_STR(d.window.what, written->window.what);
-	CHECK(d.window.tries == written->window.tries && d.window.ranks == written->window.ranks);
-	for (size_t i = 0; i < written->window.ranks && i < d.window.ranks; i++) {
-		const struct pp_window_rank *a = &d.window.rank[i], *b = &written->window.rank[i];
-
-		CHECK(a->rank == b->rank && a->asked == b->asked && a->acked == b->acked && a->started == b->started &&
-		      a->ended == b->ended && a->delivered == b->delivered);
-		CHECK_STR(a->reason, b->reason);
-	}
+	kit_same_tables(written, &d);
 	pp_dataset_release(&d);
 	pp_pod_file_close(pod);
 }

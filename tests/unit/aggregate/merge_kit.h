@@ -192,20 +192,6 @@ static inline void compare_clocks(const struct pp_dataset *a, const struct pp_da
 	CHECK_INT(b->host_clocks, highest);
 }
 
-static inline void compare_windows(const struct pp_dataset *a, const struct pp_dataset *b)
-{
-	CHECK(a->window.ranks == b->window.ranks && a->window.tries == b->window.tries);
-	CHECK_STR(b->window.channel, a->window.channel);
-	CHECK_STR(b->window.what, a->window.what);
-	for (size_t i = 0; i < a->window.ranks && i < b->window.ranks; i++) {
-		const struct pp_window_rank *x = &a->window.rank[i], *y = &b->window.rank[i];
-
-		CHECK(x->rank == y->rank && x->asked == y->asked && x->acked == y->acked && x->started == y->started);
-		CHECK(x->ended == y->ended && x->delivered == y->delivered);
-		CHECK_STR(y->reason, x->reason);
-	}
-}
-
 static inline void compare_tables(const struct pp_dataset *a, const struct pp_dataset *b)
 {
 	CHECK(a->channels == b->channels && a->files == b->files && a->memories == b->memories && a->defaults == b->defaults);
