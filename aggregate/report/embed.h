@@ -3,4 +3,4 @@
 #pragma once
 
 extern const char pp_embed_page[], pp_embed_style[], pp_embed_app[];
-extern const char pp_embed_chart[]; /* "": Chart.js was not there when podprof was built */
+extern const char pp_embed_chart[]; /* "": podprof was built without Chart.js */

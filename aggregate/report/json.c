@@ -1,4 +1,4 @@
-/* JSON texts, numbers and packed arrays of the page; see json.h. */
+/* Writes JSON texts, numbers and packed arrays of the page; see json.h. */
 #include "aggregate/report/json.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static void base64(FILE *to, const unsigned char *p, size_t n)
 	}
 }
 
-/* `bytes` holds n values, the lowest bytes of all of them first: what little differs compresses better so. */
+/* `bytes` holds n values, the lowest bytes of all of them first: similar values compress better so. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): zlib wants next_in so */
 static int packed(FILE *to, const char *type, unsigned char *bytes, size_t size, size_t n)
 {

@@ -1,4 +1,4 @@
-/* JSON for the page, streamed. Text is safe inside a <script>: no '<', '>', '&' stands in it. Called by page_*.c only. */
+/* JSON for the page, streamed. Text is safe inside a <script>: it contains no '<', '>', '&'. Called by page_*.c only. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* Inside of the report: what the parts of the page's data share. In: pod.h5. Out: one JSON object.
- * Used by report.c and page_*.c. */
+/* Shared by the parts of the page's data. In: pod.h5. Out: one JSON object. Used by report.c and page_*.c. */
 #pragma once
 
 #include <stdio.h>
@@ -8,7 +7,8 @@
 #include "aggregate/report/json.h"
 #include "aggregate/write/text/text.h"
 
-/* How much a page may hold, so that a browser opens it: of planes of (step, worker), rows of a table, operations with arrivals. */
+/* Limits of a page, so that a browser opens it: values of planes of (step, worker), rows of a table, operations with arrivals,
+ * notes. */
 enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
 
 struct pp_page {
@@ -17,13 +17,13 @@ struct pp_page {
 	struct pp_dataset d;
 	struct pp_text sum;
 	struct pp_err *err;
-	int code;                      /* first error; parts after it write nothing of use */
-	char note[PP_PAGE_NOTES][240]; /* what was left out of the page */
+	int code;                      /* first error; later parts write nothing of use */
+	char note[PP_PAGE_NOTES][240]; /* what the page omits */
 	size_t notes;
 };
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* `"key":` with a comma in front unless it is the object's first. */
+/* Writes `"key":` with a comma in front unless it is the object's first. */
 void pp_page_key(struct pp_page *p, const char *key, int first);
 
 /* Members of the page's object, each followed by nothing; the first writes no comma. */
@@ -31,6 +31,6 @@ void pp_page_run(struct pp_page *p);      /* run, verdict, sum, category */
 void pp_page_workers(struct pp_page *p);  /* worker */
 void pp_page_steps(struct pp_page *p);    /* step */
 void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */
-void pp_page_tables(struct pp_page *p);   /* table: what no other part tells, and every table of other sources */
+void pp_page_tables(struct pp_page *p);   /* table: groups that no other part shows, and every table of other sources */
 void pp_page_ops(struct pp_page *p);      /* operator: over all ranks */
-void pp_page_arrivals(struct pp_page *p); /* arrival: each rank's, of the operations that waited most */
+void pp_page_arrivals(struct pp_page *p); /* arrival: of each rank at the operations with most waiting */

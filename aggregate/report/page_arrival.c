@@ -1,4 +1,4 @@
-/* Of the page's data: when each rank came to the operations that waited most. Called by report.c. */
+/* Writes when each rank arrived at the operations with most waiting. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Of the page's data: planes of (step, worker), each a quantity the heat map can show. Called by report.c.
- * What would be more than a browser holds is left out by a stated rule: small categories first, then steps. */
+/* Writes planes of (step, worker), each a quantity of the heat map. Called by report.c. Beyond what a browser holds it omits
+ * small categories first, then steps. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@ enum { ALWAYS = 4, MOST_PLANES = 40, REST = PP_CATEGORIES + 1, LEAST_CATEGORIES 
 
 struct cells {
 	struct pp_page *p;
-	size_t stride;                              /* every stride-th step is in the page */
-	size_t steps;                               /* that are in the page */
+	size_t stride;                              /* the page has every stride-th step */
+	size_t steps;                               /* steps in the page */
 	int shown[PP_CATEGORIES + 2];               /* ids, largest first; [shown_count] */
-	int shown_count, merged[PP_CATEGORIES + 1]; /* 1: is in the plane of the rest */
+	int shown_count, merged[PP_CATEGORIES + 1]; /* 1: merged into the plane of the rest */
 	int rest, planes;
 };
 
@@ -130,7 +130,7 @@ static void tell(struct cells *c)
 		             c->stride, c->p->d.steps);
 }
 
-/* Other tables of (step, worker), of whatever source: each is a quantity of the heat map. */
+/* Tables of (step, worker) of any other source: each is a quantity of the heat map. */
 static void put_foreign(struct cells *c, const char *group, const char *variable)
 {
 	struct pp_page *p = c->p;

@@ -1,4 +1,4 @@
-/* Of the page's data: operators over all ranks, out of /op. Called by report.c. */
+/* Writes operators over all ranks, from /op. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 enum column { NAME, CATEGORY, SOURCE, ROW_OP, WORKER, CALLS, TOTAL, SELF, MOST_NS, STEPS, COLUMNS };
 enum { TEXTS = ROW_OP };
 
-struct op { /* over ranks, of each rank's mean of a step */
+struct op { /* over ranks, of each rank's mean per step */
 	double calls, total, self;
 	double least, most;
 	int64_t longest; /* of all calls */
@@ -19,7 +19,7 @@ struct op { /* over ranks, of each rank's mean of a step */
 struct ops {
 	struct pp_page *p;
 	struct pp_pod_file_column column[COLUMNS];
-	struct op *op; /* those with most time of their own first */
+	struct op *op; /* most self time first */
 	size_t ops, shown;
 	double ranks; /* that have steps */
 };
@@ -99,7 +99,7 @@ static int sum(struct ops *o)
 		struct op *op = &o->op[i];
 
 		if ((double)op->ranks < o->ranks)
-			op->least = 0; /* it is nothing to some rank */
+			op->least = 0; /* some rank has none of it */
 		op->calls /= o->ranks;
 		op->total /= o->ranks;
 		op->self /= o->ranks;

@@ -1,4 +1,4 @@
-/* Of the page's data: the run, the verdict, sums, workers and steps. Called by report.c. */
+/* Writes the run, the verdict, sums, workers and steps. Called by report.c. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 	return sum;
 }
 
-/* In how many steps this rank cost the others most. */
+/* In how many steps the others waited for this rank most. */
 static int64_t late_steps(const struct pp_page *p, size_t w, int which)
 {
 	(void)which;
@@ -203,7 +203,7 @@ static int compare_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A quartile of step_ns over the workers that have the step: the nearest one, no value is made up. */
+/* A quartile of step_ns over the workers that have the step: the nearest value, not interpolated. */
 static int64_t quantile(const struct pp_dataset *d, const struct pp_cell *row, int quarter)
 {
 	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;

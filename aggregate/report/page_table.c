@@ -1,5 +1,5 @@
-/* Of the page's data: the tables of pod.h5 that are no planes, of whatever group.
- * Called by report.c. A group that this code never heard of is shown as what it is: columns with names, units and meanings. */
+/* Writes the tables of pod.h5 that are not planes, of any group. Called by report.c. An unknown group is shown generically:
+ * columns with names, units and meanings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int by_row(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What a long table is cut by: the first of these that it has. */
+/* The column by which a long table is cut: the first of these that it has. */
 static const struct pp_pod_file_column *weight_of(const struct table *t)
 {
 	static const char *const name[] = {"wait_ns", "time_ns", "total_ns", "ns", "bytes", "count"};
@@ -125,7 +125,7 @@ static int put_values(struct table *t, const struct pp_pod_file_column *c)
 	for (size_t i = 0; i < t->shown; i++) {
 		if (i)
 			fputc(',', t->p->to);
-		if (large) /* identities: as docs/formats.md writes them */
+		if (large) /* identities: in the form of docs/formats.md */
 			fprintf(t->p->to, "\"%016llx\"", (unsigned long long)c->data.u[t->order[i]]);
 		else
 			pp_json_text(t->p->to, pp_pod_file_text(c, t->order[i]));
@@ -161,7 +161,7 @@ static void put_table(struct table *t)
 	fputs("]}", p->to);
 }
 
-/* All columns of one dimension of one group. 0: something to show. */
+/* Loads all columns of one dimension of one group. 0: something to show. */
 static int load(struct table *t)
 {
 	struct pp_page *p = t->p;
@@ -215,7 +215,7 @@ static int is_row_list(const char *dim)
 	return !strcmp(dim, "row") || !strcmp(dim, "member"); /* parts of the rows of another table, millions of them */
 }
 
-/* Every dimension that is the first one's of some column is a table. */
+/* Every dimension that comes first in some column is a table. */
 static void put_group(struct pp_page *p, const char *group, int *count)
 {
 	char dim[8][PP_POD_FILE_NAME];
@@ -262,7 +262,7 @@ static void put_small(struct pp_page *p, const char *group, const struct pp_pod_
 	pp_pod_file_release(&c);
 }
 
-/* Scalars, and small tables of two dimensions that are no planes. */
+/* Writes scalars, and small tables of two dimensions that are not planes. */
 static void put_scalars(struct pp_page *p, const char *group, int *count)
 {
 	struct pp_pod_file_column c;

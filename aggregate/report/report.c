@@ -1,4 +1,5 @@
-/* report.html out of pod.h5: the page's parts around one JSON object. See report.h; called by the keeper and `podprof report`. */
+/* Makes report.html from pod.h5: the page's parts around one JSON object. See report.h; called by the keeper and `podprof
+ * report`. */
 #include "aggregate/report/report.h"
 
 #include <errno.h>
@@ -121,7 +122,7 @@ struct part {
 	int fd;
 };
 
-/* Apart: HDF5 can crash or hang where a file is damaged. */
+/* Runs in a child: HDF5 can crash or hang on a damaged file. */
 static int make_part(void *context, struct pp_err *err)
 {
 	const struct part *part = context;
@@ -157,7 +158,7 @@ static int copy_page(int from, int to)
 	return n ? -errno : 0;
 }
 
-/* The page is made in memory: there is no .part while a damaged file is read, which whoever waits may end at any time. */
+/* The page is made in memory: there is no .part while a damaged file is read, as the caller may kill this process at any time. */
 static int write_part(const char *pod_path, const char *html_path, struct pp_err *err)
 {
 	struct part part = {pod_path, memfd_create("podprof-report", MFD_CLOEXEC)};
@@ -166,7 +167,7 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 	if (part.fd < 0)
 		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, strerror(errno));
 	code = pp_forked_read(pod_path, make_part, &part, err);
-	if (code) { /* what cannot be read names its file itself */
+	if (code) { /* the error of an unreadable file names it already */
 		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
 			pp_err_wrap(err, code, "cannot write '%s'", html_path);
 		goto close_memory;
@@ -205,7 +206,7 @@ int pp_report_is_quick(const char *pod_path)
 	return stat(pod_path, &st) || st.st_size <= QUICK_BYTES;
 }
 
-/* The directory of a file, open for a lock; -1 where that cannot be. */
+/* Opens the directory of a file for a lock; -1 where that fails. */
 static int open_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -216,8 +217,8 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-/* Two writers would share one .part: they lock its directory (the dataset itself is locked by HDF5). Where there are no
- * locks, we write all the same. */
+/* Two writers would share one .part: they lock its directory (HDF5 locks the dataset itself). Without locks the page is written
+ * too. */
 int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err)
 {
 	int lock = open_directory(html_path), code;

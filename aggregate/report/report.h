@@ -6,14 +6,13 @@
 
 #include "core/base/err.h"
 
-/* Make the page, also over an old one. Two writers of one page wait for each other. */
+/* Makes the page, also over an old one. Two writers of one page wait for each other. */
 int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *err);
 /* 1: there is a page that is not older than the dataset. */
 int pp_report_is_fresh(const char *pod_path, const char *html_path);
-/* 1: making it takes no time that a rank would notice, or its size cannot be read (then making it says why). */
+/* 1: making it is too quick for a rank to notice, or the size cannot be read (then making it reports why). */
 int pp_report_is_quick(const char *pod_path);
-/* One table of the dataset as CSV or JSON. *ret_missing: a sentence without its subject, the
- * file, on the table or the columns that it lacks; "" where it has all.
- * -EINVAL: no table has that name, and the sentence lists those that there are. */
+/* Prints one table of the dataset as CSV or JSON. *ret_missing: a sentence, without its subject (the file), about the table or
+ * columns that it lacks; "" where it has all. -EINVAL: no table has that name; the error lists the names. */
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err);

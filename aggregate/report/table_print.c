@@ -1,4 +1,4 @@
-/* One table of a pod.h5 as CSV or JSON; see report.h. Called by `podprof report --table`. */
+/* Prints one table of a pod.h5 as CSV or JSON; see report.h. Called by `podprof report --table`. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int has_group(const struct pp_table_desc *desc, uint64_t missing)
 	return 0;
 }
 
-/* A line on what the file lacks, empty where it lacks nothing. */
+/* Prints a line on what the file lacks, empty where it lacks nothing. */
 static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FILE *to)
 {
 	const char *comma = "";
@@ -87,7 +87,7 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 	return rc;
 }
 
-/* In a child: HDF5 can crash or hang where a file is damaged. */
+/* Runs in a child: HDF5 can crash or hang on a damaged file. */
 static int work(void *context, struct pp_err *err)
 {
 	const struct work *w = context;

@@ -1,5 +1,5 @@
-/* summary.txt: verdict first, then the evidence, then the doubt; at most 40 lines, 6 more where clocks have more to say and 15
- * more where there are operators. Called through writer_list. */
+/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 40 lines, 6 more where there are several
+ * clocks and 15 more where there are operators. Called through writer_list. */
 #include "aggregate/write/text/text.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "core/base/forked.h"
 #include "core/base/plain.h"
 
-enum { MOST_PARTS = 4 }; /* of the steps of a window */
+enum { MOST_PARTS = 4 }; /* parts of a window's steps */
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -23,7 +23,7 @@ static int compare_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median and half the distance between the quartiles: one slow step does not move them. */
+/* Median and half IQR: single slow steps do not move them. */
 static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_spread)
 {
 	*ret_median = *ret_spread = 0;
@@ -83,7 +83,7 @@ void pp_text_release(struct pp_text *t)
 	free(t->step_ns);
 }
 
-/* What the job is known by: the program's own name, of an interpreter the name of the script. */
+/* The job's name: that of the program, or of an interpreter's script. */
 static void program_of(const char *command, char *text, size_t size)
 {
 	int interpreter = 0;
@@ -105,7 +105,7 @@ static void program_of(const char *command, char *text, size_t size)
 	}
 }
 
-/* Numbers rise: the difference overflows at most. */
+/* Step numbers increase; their difference may overflow. */
 static int is_next(const struct pp_dataset *d, size_t i)
 {
 	return (uint64_t)d->step_number[i] - (uint64_t)d->step_number[i - 1] == 1;
@@ -187,7 +187,7 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	pp_text_longest(d, &t, to);
 	pp_text_breakdown(d, &t, to);
 	pp_text_input(d, &t, to);
-	if (what.kind != PP_VERDICT_UNSPLIT) /* the little that is known would blame a rank for what is not */
+	if (what.kind != PP_VERDICT_UNSPLIT) /* the little that is known would name the wrong rank */
 		pp_text_late(d, &t, to);
 	pp_text_next(&what, to);
 	code = pp_text_ops(d, &t, to);
@@ -200,7 +200,7 @@ int pp_text_write(const struct pp_dataset *d, FILE *to)
 	return code;
 }
 
-/* Names in it are the application's: it is read on terminals. */
+/* Removes control bytes: names are the application's, and users read the file on terminals. */
 static int write_plain(const struct pp_dataset *d, int fd)
 {
 	char *text = NULL;

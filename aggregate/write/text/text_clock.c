@@ -1,5 +1,5 @@
-/* The clock's part of summary.txt: how well times of ranks compare, and what shook or contradicts that. One quiet line where all
- * ranks share a clock. Called by text.c. */
+/* The clock's part of summary.txt: the clock error between ranks, and what contradicts it. One line where all ranks share a
+ * clock. Called by text.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/write/text/text.h"
 
-enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts a line */
+enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts per line */
 
 #define INDENT "            "
 
-struct by_host { /* what a line sorts hosts by */
+struct by_host { /* a host and the key that sorts it */
 	const struct pp_host_clock *clock;
 	int64_t key;
 };
@@ -46,7 +46,7 @@ static size_t count_domains(const struct pp_dataset *d)
 	return groups;
 }
 
-/* Hosts in the order of `key`, without those of which it is INT64_MIN. */
+/* Hosts in the order of `key`, without those whose key is INT64_MIN. */
 static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct pp_host_clock *c), struct by_host *host)
 {
 	size_t n = 0;
@@ -64,7 +64,7 @@ static int64_t bound_of(const struct pp_host_clock *c)
 	return c->bound_ns == PP_BOUND_UNKNOWN || c->bound_ns <= 0 ? INT64_MIN : c->bound_ns;
 }
 
-/* drift_ppb is of job time against it; people ask how much it gains. */
+/* drift_ppb is that of job time against this clock; users want the clock's own gain. */
 static int64_t drift_of(const struct pp_host_clock *c)
 {
 	return bound_of(c) == INT64_MIN ? INT64_MIN : -c->drift_ppb;
@@ -93,7 +93,7 @@ static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host
 	fputc('\n', to);
 }
 
-/* As many decimals as its error leaves. */
+/* Prints as many decimals as the error allows. */
 static void put_drift(const struct by_host *host, const char *before, FILE *to)
 {
 	int64_t error = host->clock->drift_error_ppb;
@@ -139,7 +139,8 @@ static void say_apart(const struct pp_dataset *d, struct by_host *host, FILE *to
 	fputs("; nobody is said to wait for them\n", to);
 }
 
-/* Dates that jumped, and hosts that slept: absolute times of the window are in doubt there, differences are not. */
+/* Names wall clocks that were stepped, and hosts that were suspended: absolute times of the window are doubtful there,
+ * differences are not. */
 static void say_changes(const struct pp_dataset *d, FILE *to)
 {
 	uint64_t n = 0, shown = 0;
@@ -179,7 +180,7 @@ static void say_causality(const struct pp_dataset *d, FILE *to)
 struct claims {
 	size_t synchronised, adrift, silent;
 	int64_t error_ns, most_ns;
-	const char *by, *whose; /* of the worst */
+	const char *by, *whose; /* of the worst host */
 };
 
 static struct claims sum_claims(const struct pp_dataset *d)
@@ -204,7 +205,7 @@ static struct claims sum_claims(const struct pp_dataset *d)
 	return s;
 }
 
-/* What NTP or PTP say of the hosts' dates. Nothing here is built on it. */
+/* What NTP or PTP claim of the wall clocks. No result depends on it. */
 static void say_claims(const struct pp_dataset *d, const char *before, FILE *to)
 {
 	struct claims s = sum_claims(d);

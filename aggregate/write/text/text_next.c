@@ -1,11 +1,12 @@
-/* The line of summary.txt that says what to do next: one for each verdict, with the section that explains it. Called by text.c. */
+/* Writes the line of summary.txt that says what to do next: one per verdict, with the section that explains it. Called by
+ * text.c. */
 #include <inttypes.h>
 
 #include "aggregate/write/text/text.h"
 
 #define READ "docs/reading-a-report.md#"
 
-/* One rank holds the others: what of it to compare with theirs. */
+/* One rank delays the others: what to compare with theirs. */
 static void after_rank(int32_t rank, int category, FILE *to)
 {
 	switch (category) {
@@ -29,7 +30,7 @@ static void after_rank(int32_t rank, int category, FILE *to)
 	}
 }
 
-/* Nobody holds the others: what is worth shortening, or naming. */
+/* No rank delays the others: what is worth shortening, or naming. */
 static void after_largest(int category, FILE *to)
 {
 	switch (category) {

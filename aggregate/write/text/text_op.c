@@ -1,4 +1,4 @@
-/* Operators and the data loader in summary.txt. Called by text.c. */
+/* Writes operators and the data loader into summary.txt. Called by text.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_OPS = 10, NAME_COLUMNS = 46 };
 
-struct sum { /* an operator over all ranks: sums of each rank's mean of a step */
+struct sum { /* an operator over all ranks: sums of each rank's mean per step */
 	uint32_t name;
 	double self_ns, calls;
 	double most_ns;
@@ -27,7 +27,7 @@ static int by_self(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Rows of one operator stand together. */
+/* Sums rows of one operator, which are adjacent. */
 static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 {
 	size_t n = 0;
@@ -57,8 +57,7 @@ static int columns_of(const char *text, int bytes)
 	return columns;
 }
 
-/* In columns as wide as text is, not as its bytes are. Of a long name both ends are shown:
- * "_backward" may be all that tells two apart. */
+/* Pads by the width of the text, not by its bytes. Of a long name it shows both ends: only "_backward" may distinguish two. */
 static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
 {
 	size_t length;
@@ -87,7 +86,7 @@ static void put_op(const struct pp_dataset *d, const struct pp_text *t, const st
 	fputc('\n', to);
 }
 
-/* MPI calls alone are no operators: the breakdown has them. */
+/* MPI calls alone are not listed: the breakdown has them. */
 static int has_ranges(const struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->ops; i++)
@@ -123,7 +122,7 @@ int pp_text_ops(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 	return 0;
 }
 
-/* One line, where the framework's shim tells of its data loader: what steps wait for, and whether its workers had time left. */
+/* One line, where the framework's shim reports its data loader: what steps wait for, and whether its workers had time left. */
 void pp_text_input(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	int64_t input = t->sum_ns[PP_CATEGORY_INPUT];

@@ -1,4 +1,4 @@
-/* A summary on a terminal, or in a pipe without its bars. Called by launchers/cmd_report. */
+/* Prints a summary on a terminal, or into a pipe without its bars. Called by launchers/cmd_report. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "core/base/plain.h"
 
 enum {
-	FOLD = 4,          /* what follows of a line stands so far in */
-	BAR_COLUMNS = 100, /* all rows with a bar fit, or none has one */
+	FOLD = 4,          /* indentation of the rest of a folded line */
+	BAR_COLUMNS = 100, /* narrower terminals get no bars */
 };
 
-/* The column of bars: between two '|' that have nothing but '#' and blanks between them. */
+/* Finds the bar: between two '|' with only '#' and blanks between them. */
 static char *find_bar(char *line, size_t *ret_length)
 {
 	for (char *p = strchr(line, '|'); p; p = strchr(p + 1, '|')) {
@@ -35,7 +35,7 @@ static int width(const char *line)
 	return columns;
 }
 
-/* The line's beginning that fits, up to a blank; 0: all of it. A word that is longer stands out. */
+/* Bytes of the line that fit, up to a blank; 0: all. A longer word is not broken. */
 static size_t fold_at(const char *line, int columns)
 {
 	size_t indent = strspn(line, " "), at = 0, i;
@@ -51,7 +51,7 @@ static size_t fold_at(const char *line, int columns)
 	return at;
 }
 
-/* What follows stands under the line's text. */
+/* Indents the rest under the line's text. */
 static int put_folded(const char *line, int columns, FILE *out)
 {
 	int indent = (int)strspn(line, " ") + FOLD, hang = 0;

@@ -1,4 +1,4 @@
-/* The tables of summary.txt. Rows are few on purpose: the dataset has the rest. Called by text.c. */
+/* Writes the tables of summary.txt. Few rows on purpose: the dataset has the rest. Called by text.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ void pp_text_lost(const struct pp_dataset *d, FILE *to)
 	        pp_text_count(b, records), loss_what[worst], by[worst] == all ? "all" : "see quality in pod.h5");
 }
 
-/* One line: who holds most. */
+/* One line: the ranks with most memory. */
 void pp_text_memory(const struct pp_dataset *d, FILE *to)
 {
 	const struct pp_row_memory *rss = d->memory, *children = d->memory;
@@ -72,7 +72,7 @@ void pp_text_memory(const struct pp_dataset *d, FILE *to)
 	fputc('\n', to);
 }
 
-/* " 2.00 MiB written (8.13 ms at most, on rank 3)," of one way. */
+/* " 2.00 MiB written (8.13 ms at most, on rank 3)," for one direction. */
 static void moved(const struct pp_dataset *d, const char *what, int writes, FILE *to)
 {
 	size_t world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0, most = 0;
@@ -114,7 +114,7 @@ void pp_text_files(const struct pp_dataset *d, FILE *to)
 	fprintf(to, " %zu file%s\n", names, names == 1 ? "" : "s");
 }
 
-/* One line: who asked for this window, where it was not the command line; docs/capture.md. */
+/* One line: what requested this window, where it was not the command line; docs/capture.md. */
 void pp_text_window(const struct pp_dataset *d, FILE *to)
 {
 	const struct pp_row_window *w = d->window;
@@ -138,7 +138,7 @@ void pp_text_window(const struct pp_dataset *d, FILE *to)
 	fputc('\n', to);
 }
 
-/* The bar stands in a column of its own, so that a pipe can do without it (pp_text_print). */
+/* The bar has a column of its own, so that a pipe can omit it (pp_text_print). */
 static void bar(FILE *to, double share)
 {
 	int n = (int)(share * BAR / 100 + 0.5);
@@ -170,7 +170,7 @@ static int has_longest(const struct pp_dataset *d, const struct pp_text *t)
 	return d->steps > 1 && t->longest_ns > FAR_FROM_MEDIAN * t->median_ns;
 }
 
-/* Means beside a median: who reads both must know of the step that moves the one and not the other. */
+/* Names the step that moves the means but not the median. */
 void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT];
@@ -183,7 +183,7 @@ void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *
 	fputs("; all means count it\n", to);
 }
 
-/* Only collectives are split: what other calls take is said, or their waiting would look like nobody's. */
+/* Only collectives are split into wait and transfer: other calls have a line of their own. */
 static void write_communication(const struct pp_text *t, FILE *to)
 {
 	int64_t all = t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION] + t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
@@ -252,7 +252,7 @@ void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 	fputs(")\n", to);
 }
 
-struct row { /* a worker and what it is sorted by */
+struct row { /* a worker and its sort key */
 	double key;
 	size_t worker;
 };
@@ -295,13 +295,14 @@ static void write_worker(const struct pp_dataset *d, const struct pp_text *t, si
 	fputc('\n', to);
 }
 
-/* Who waits least is who the others wait for: least waiting first, those that did not deliver before all. */
+/* The others wait for the rank that waits least: sorts by waiting, least first, after ranks that did not deliver. */
 int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
 	size_t most = MOST_WORKERS, n;
 
-	/* 40 lines in all: a row of the breakdown more is one here less, as are the lines of memory, files, the longest step */
+	/* 40 lines in all: each further row of the breakdown, and the lines of memory, files and the longest step, takes one
+	 * from here */
 	most -= (d->memories > 0) + (d->files > 0) + (size_t)has_longest(d, t);
 	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
 		if (t->sum_ns[c] && ++rows > FREE_ROWS)
@@ -346,7 +347,7 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, 
 	fputc('\n', to);
 }
 
-/* That a group is absent for want of a source is no news on every run: pod.h5 says it. The clock has lines of its own. */
+/* Is the warning worth a line? A group without a source is absent in every run: pod.h5 says so. The clock has lines of its own. */
 static int is_news(const char *warning)
 {
 	return !(warning[0] == '/' && strstr(warning, " is absent:")) && !strstr(warning, "by the default rule") &&

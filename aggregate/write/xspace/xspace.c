@@ -1,5 +1,5 @@
-/* XSpace files for TensorBoard and xprof: one per host, or one per rank. What xprof needs and what it makes of it is in
- * docs/formats.md. Called through writer_list. */
+/* Writes XSpace files for TensorBoard and xprof: one per host, or one per rank. docs/formats.md says what xprof needs and shows.
+ * Called through writer_list. */
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -14,7 +14,7 @@
 
 enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20 };
 
-struct host { /* what goes into one file */
+struct host { /* the ranks of one file */
 	char stem[96];
 	size_t *rank; /* indexes into capture->rank, ascending */
 	size_t ranks;
@@ -116,7 +116,7 @@ static void write_named_stat(struct pp_xstream *s, uint32_t id, const char *name
 	pp_xstream_end(s, entry);
 }
 
-/* Wall clock of the job's epoch: lines count from 0. */
+/* Writes the wall clock of the job's epoch: lines count from 0. */
 static void write_environment_plane(struct pp_xfile *f)
 {
 	const struct pp_dataset *d = f->out->dataset;
@@ -136,7 +136,7 @@ static void write_environment_plane(struct pp_xfile *f)
 
 static void warn(struct pp_xfile *f, const struct host *h, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* xprof shows warnings of all hosts together, without their host: the text names it. */
+/* Adds a warning. xprof shows those of all hosts together, so the text names the host. */
 static void warn(struct pp_xfile *f, const struct host *h, const char *fmt, ...)
 {
 	char text[400];
@@ -149,7 +149,7 @@ static void warn(struct pp_xfile *f, const struct host *h, const char *fmt, ...)
 	pp_xstream_text(&f->stream, PP_XSPACE_WARNINGS, text, strlen(text));
 }
 
-/* A host may have begun before rank 0's, whose first record is the epoch. */
+/* A rank may have begun before the epoch, which is rank 0's first record. */
 static uint64_t before_epoch(const struct pp_rank *r)
 {
 	uint64_t before = 0;
@@ -213,7 +213,7 @@ static int write_file(struct pp_xfile *f, const struct host *h, const char *dir,
 	}
 	f->line = 0;
 	f->unplaced = f->not_finite = 0;
-	/* Names stand after the events: each may be written as a name, a label and once more per category. */
+	/* Names follow the events: each may be written as a name, a label and once more per category. */
 	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 4 * pp_intern_bytes(f->out->capture->names) + payload_bytes(f), err);
 	if (!code)
 		code = pp_xnames_init(&f->names, f->out->capture->names, err);
@@ -253,7 +253,7 @@ static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, stru
 		size_t i = 0;
 
 		if (!c->rank[r].threads || (f->out->ranks && !pp_rank_list_has(f->out->ranks, c->rank[r].rank)))
-			continue; /* a missing rank has no file, nor has one whose events nobody wants */
+			continue; /* no file for a missing rank, or for one whose events are not requested */
 		stem_of(&c->rank[r], f->out->xspace_per_rank, stem, sizeof(stem));
 		while (i < hosts && strcmp(h[i].stem, stem))
 			i++;
@@ -288,7 +288,7 @@ static void remove_other_form(const struct pp_output *out, const struct host *h,
 	remove_matching(dir, list);
 }
 
-/* Files of hosts without any step go to a session of their own: one such file empties xprof's pod tools for all. */
+/* Files of hosts without steps go to a session of their own: one such file empties xprof's pod tools for all. */
 static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, struct pp_err *err)
 {
 	const struct pp_output *out = f->out;

@@ -1,4 +1,4 @@
-/* What an XSpace plane says of its times: whose clock they are by, and how far off they may be. Called by xspace.c. */
+/* Writes the clock of an XSpace plane's times, and their error. Called by xspace.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

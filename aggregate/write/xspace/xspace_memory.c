@@ -1,4 +1,4 @@
-/* Memory of a rank's process and its children as a counter of the plane. Called by xspace_rank.c. */
+/* Writes memory of a rank's process and its children as a counter of the plane. Called by xspace_rank.c. */
 #include "aggregate/write/xspace/xspace_rank.h"
 
 void pp_xfile_memory(struct pp_xfile *f, const struct pp_rank *r)

@@ -1,5 +1,5 @@
-/* Metadata of an XSpace plane. xprof knows events by their names alone: what a user named like one of its own words is
- * escaped here. Called by xspace.c and xspace_lines.c. */
+/* Writes the metadata of an XSpace plane. xprof recognises events by their names alone: user names that equal its own are
+ * escaped here. Called by xspace.c and xspace_rank.c. */
 #include "aggregate/write/xspace/xspace_names.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ static void write_names(struct pp_xstream *s, const char *prefix, const char *te
 		memcpy(name, prefix, before);
 		memcpy(name + before, text, length);
 		pp_xstream_text(s, PP_XMETA_NAME, name, before + length);
-	} else { /* the prefix decides the class; the text is still the label */
+	} else { /* the prefix decides the class; the text stays the label */
 		pp_xstream_text(s, PP_XMETA_NAME, prefix, before);
 	}
 	if (label)
@@ -141,7 +141,7 @@ static void write_names(struct pp_xstream *s, const char *prefix, const char *te
 		free(name);
 }
 
-/* The name of a breakdown segment tells xprof its category: Input by its word, everything else is host compute there. The blank in
+/* The name of a breakdown segment gives xprof its category: "Input" by name, everything else is host compute there. The blank in
  * the second prefix keeps xprof from reading "name:Type" as an operator. */
 static void write_breakdown(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
@@ -212,7 +212,7 @@ static void write_stat(struct pp_xstream *s, uint32_t id, const char *name, size
 	pp_xstream_end(s, entry);
 }
 
-/* A file that is named like a stat gets a name that is none. */
+/* A file whose name equals a stat's gets a different one. */
 static void write_file(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	char small[NAME_BYTES];

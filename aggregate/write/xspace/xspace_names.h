@@ -1,5 +1,5 @@
-/* Names of an XSpace plane: event and stat metadata, made on first use, written after the lines.
- * In: intern ids, MPI calls, steps, categories. Out: metadata ids. Owns its tables. Called by xspace.c and xspace_lines.c. */
+/* Names of an XSpace plane: event and stat metadata, made on first use, written after the lines. In: intern ids, MPI calls,
+ * steps, categories. Out: metadata ids. Owns its tables. Called by xspace.c and xspace_rank.c. */
 #pragma once
 
 #include "core/base/err.h"
@@ -18,7 +18,7 @@ enum pp_xname_class {
 
 #define PP_XNAME_KEY_CALL (1ull << 31)
 
-/* Stats that events carry, the last two a plane; their metadata ids are these numbers. */
+/* Stats of events, the last two of planes; these numbers are their metadata ids. */
 enum pp_xstat_id {
 	PP_XSTAT_GROUP_ID = 1,
 	PP_XSTAT_STEP_NAME,
@@ -63,9 +63,9 @@ struct pp_xnames {
 
 int pp_xnames_init(struct pp_xnames *x, const struct pp_intern *names, struct pp_err *err);
 void pp_xnames_release(struct pp_xnames *x);
-/* The id of a name, which is new where it is not there. */
+/* The id of a name; adds a new one. */
 uint32_t pp_xnames_put(struct pp_xnames *x, uint32_t class, uint64_t key);
-/* Event metadata id. 0 never; on lack of memory x->no_memory is set and 1 returned. */
+/* Event metadata id, never 0; without memory it sets x->no_memory and returns 1. */
 static inline uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint64_t key)
 {
 	struct pp_xname_slot *r = &x->recent[(key + 37 * (uint64_t) class) % PP_XNAMES_RECENT];
@@ -75,8 +75,7 @@ static inline uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint
 	return r->id;
 }
 
-/* Texts that stats refer to, by a ref_value: none can be equal to the name of a stat (xprof would take one of the two at random).
- */
+/* Texts that stats refer to by ref_value. None may equal the name of a stat: xprof would take either. */
 enum pp_xtext_kind {
 	PP_XTEXT_COMM,     /* key: communicator id, shown in hex */
 	PP_XTEXT_CATEGORY, /* key: category id */
@@ -84,7 +83,7 @@ enum pp_xtext_kind {
 	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
 	PP_XTEXT_FILE,     /* key: intern id */
 	PP_XTEXT_NUMBER,   /* key: 0 nan, 1 inf, 2 -inf: a number that JSON does not have */
-	PP_XTEXT_PAYLOAD,  /* key: intern id in payloads; never the name of a stat, for it has a sign or a digit in it */
+	PP_XTEXT_PAYLOAD,  /* key: intern id in payloads; never the name of a stat, as it contains a sign or a digit */
 };
 static inline uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind kind, uint64_t key)
 {
@@ -94,5 +93,5 @@ static inline uint32_t pp_xnames_text(struct pp_xnames *x, enum pp_xtext_kind ki
 /* Write all metadata into the open plane. */
 void pp_xnames_write(const struct pp_xnames *x, struct pp_xstream *s);
 
-/* Does xprof take an event of this name for something else than host compute (step marker, input, copy, executor)? */
+/* Does xprof treat an event of this name as something other than host compute (step marker, input, copy, executor)? */
 int pp_xname_is_special(const char *name);

@@ -1,4 +1,4 @@
-/* One rank as lines of a plane: breakdown (steps and who won each moment), threads, overlapping spans, counters.
+/* Writes one rank as lines of a plane: breakdown (steps and the category of each segment), threads, overlapping spans, counters.
  * Called by xspace.c. */
 #include "aggregate/write/xspace/xspace_rank.h"
 
@@ -12,7 +12,7 @@
 
 enum { MOST_LINES = 256, MOST_NAME = 100 };
 
-/* Name of the file that a call was for; 0: none. Calls of one file often follow each other. */
+/* Name of the file that a call accessed; 0: none. Calls of one file often follow each other. */
 static uint32_t file_of(struct pp_xfile *f, uint64_t comm)
 {
 	const struct pp_rank *r = f->rank;
@@ -109,7 +109,7 @@ static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, 
 	}
 }
 
-/* Stats beside those of the kind; the step is found by walking, for spans come in order of begin. */
+/* Adds stats common to all kinds; the step is found by walking, as spans come in order of begin. */
 static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct pp_xplaced *p, size_t steps,
                       size_t *at)
 {
@@ -132,7 +132,7 @@ static int is_nested(const struct pp_span *s)
 	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_MARK;
 }
 
-/* Readers need events nested or disjoint, a child's end before its parent's: shrink by 1 ps where they are equal. */
+/* Readers need nested or disjoint events, and a child's end before its parent's: shortens an event by 1 ps where both are equal. */
 static int nest(struct pp_xfile *f, struct pp_xevent *e, size_t *depth)
 {
 	int64_t end = e->offset_ps + e->duration_ps;
@@ -203,7 +203,7 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struc
 	return code;
 }
 
-struct loose { /* one span that may overlap others of its rank */
+struct loose { /* a span that may overlap others of its rank */
 	const struct pp_span *span;
 };
 
@@ -216,7 +216,7 @@ static int loose_order(const void *a, const void *b)
 	return x->end > y->end ? -1 : x->end < y->end;
 }
 
-/* First fit, one line a turn: what overlaps waits for the next line. */
+/* First fit, one line per pass: overlapping spans wait for the next line. */
 static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const char *what, struct loose *l, size_t n,
                               const struct pp_xplaced *p, size_t steps)
 {

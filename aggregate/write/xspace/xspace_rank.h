@@ -7,7 +7,7 @@
 
 struct pp_xlabel { /* one step as this file shows it, edge steps included */
 	int64_t number;
-	int64_t group;                   /* group_id: the number, or its place where the number does not fit 32 bits */
+	int64_t group;                   /* group_id: the number, or its index where the number does not fit 32 bits */
 	uint32_t segment;                /* value of pp_attr_segment.step */
 	const struct pp_step_cell *cell; /* [ranks] */
 };
@@ -19,20 +19,20 @@ struct pp_xfile {
 	struct pp_xlabel *label; /* [labels] */
 	size_t labels;
 	int64_t line;        /* ids given so far */
-	uint64_t unplaced;   /* overlapping spans beyond the most lines of a rank */
+	uint64_t unplaced;   /* overlapping spans beyond the limit of lines per rank */
 	uint64_t not_finite; /* values of counters: xprof's JSON has no NaN and no infinity */
 	uint64_t *stack;     /* ends of open parents, ps */
 	size_t stack_size;
 	const struct pp_rank *rank; /* whose lines are written */
-	size_t comm_at;             /* of its communicators, the one that was looked for last */
+	size_t comm_at;             /* index of the communicator that was found last */
 };
 
-struct pp_xplaced { /* a step at its place in a rank's time: numbers may go back, lines may not */
+struct pp_xplaced { /* a step in order of a rank's time: numbers may go back, lines may not */
 	int64_t begin, end;
 	const struct pp_xlabel *label;
 };
 
-/* XSpace counts 64 bits of ps: 106 days since the job's epoch. Later ones stand there. */
+/* XSpace has 64 bits of ps: 106 days since the job's epoch. Later times are clamped. */
 static inline int64_t pp_xfile_ps(int64_t ns)
 {
 	const int64_t most = INT64_MAX / 1000 - 1;
@@ -40,7 +40,7 @@ static inline int64_t pp_xfile_ps(int64_t ns)
 	return ns <= 0 ? 0 : (ns < most ? ns : most) * 1000;
 }
 
-/* Labels of `out`'s steps, in order, the edge steps at both ends. */
+/* Makes labels of `out`'s steps, in order, with the edge steps at both ends. */
 int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err);
 /* `grouped`: this rank's breakdown carries group_id and step_name, so its steps are the file's. */
 int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_err *err);

@@ -1,5 +1,5 @@
-/* Steps of an XSpace file: their labels, and one rank's breakdown line: step markers with who won each moment inside.
- * The breakdown carries what xprof counts; the other lines are for people. Called by xspace.c and xspace_rank.c. */
+/* Writes the steps of an XSpace file: their labels, and one rank's breakdown line: step markers with segments by category. xprof
+ * computes from the breakdown; the other lines are for viewing. Called by xspace.c and xspace_rank.c. */
 #include "aggregate/write/xspace/xspace_rank.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static uint64_t segment_key(const struct pp_rank *r, const struct pp_attr_segmen
 	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST ? PP_XNAME_KEY_CALL | s->mpi.call : s->name;
 }
 
-/* The segments of one step, and its marker. xprof drops a step without host compute: such a step gets one of 1 ps. */
+/* Writes the segments of one step, and its marker. xprof drops a step without host compute: such a step gets 1 ps of it. */
 static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabel *l, size_t at, int grouped)
 {
 	const struct pp_rank *r = &f->out->capture->rank[index];
