@@ -193,7 +193,7 @@ void pp_requests_wait_steps(struct pp_requests *r, const struct pp_windows_job *
 	} else if (over < 0) {
 		pp_requests_fail(
 		        r, control,
-		        "steps come faster than ranks can be metadata of a window: none was captured on all of them. Ask again, "
+		        "steps come faster than ranks can be told of a window: none was captured on all of them. Ask again, "
 		        "or for a time, as in --duration 2s");
 	} else if (over && !busy) {
 		pp_requests_write_steps(r, job);
