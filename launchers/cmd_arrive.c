@@ -1,5 +1,5 @@
-/* podprof arrive: hidden, started by a rank on a host where no podprof run was (core/coord/arrive.c): spool, options, keeper, end.
- * Its argument is the rank's pid; what it has to say, it says for rank 0 only. */
+/* podprof arrive: hidden; a rank starts it on a host without a podprof run (core/coord/arrive.c). Makes the spool and its
+ * options, starts the keeper, ends. Its argument is the rank's pid; it prints errors for rank 0 only. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 enum { SECONDS = 6, DESCRIPTORS = 65536 };
 
-/* The rank's habits: blocked and ignored signals, descriptors without close-on-exec. */
+/* Undoes what it inherits from the rank: blocked and ignored signals, descriptors without close-on-exec. */
 static void leave_the_job(void)
 {
 	struct sigaction start = {.sa_handler = SIG_DFL};

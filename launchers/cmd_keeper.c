@@ -1,4 +1,4 @@
-/* podprof keeper --spool DIR: hidden, started by podprof run through pp_keeper_start(); its life stands in aggregate/keeper. */
+/* podprof keeper --spool DIR: hidden; pp_keeper_start() of podprof run starts it. aggregate/keeper has its code. */
 #include <string.h>
 #include <unistd.h>
 

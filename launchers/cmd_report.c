@@ -1,4 +1,4 @@
-/* podprof report: the summary of a session, once its keeper has finished it, and its page, made if it is missing or old.
+/* podprof report: prints the summary of a session once its keeper has finished it, and makes the report if it is missing or old.
  * In: a log directory or a session's. Out: text on stdout, report.html. */
 #include <dirent.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static int see_live(const struct pp_spool_state *state, void *data)
 	return state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING;
 }
 
-/* Until no keeper writes to this log directory. 0: nobody does, 1: the time is over. */
+/* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over. */
 static int wait_for_keeper(struct live *live, int64_t seconds)
 {
 	const struct timespec nap = {.tv_nsec = 50000000};
@@ -148,7 +148,7 @@ static int print_summary(const char *directory)
 	return PP_EXIT_OK;
 }
 
-/* Where the page stands goes to stderr: stdout is the summary's. A directory that may not be written still has its summary. */
+/* Prints the page's path on stderr: stdout is the summary's. A directory without write permission still has its summary. */
 static int make_page(const char *directory, const struct pp_options *options)
 {
 	const char *elsewhere = options->value[PP_OPT_ID_HTML];
@@ -225,7 +225,7 @@ static int nothing_there(const char *given, const struct live *live, int alive)
 	return PP_EXIT_FAILED;
 }
 
-/* With the session before, where the ranks of its job were started again. */
+/* Prints the name, and the session before where the ranks of its job were restarted. */
 static void print_name(const char *logdir, char *session)
 {
 	char path[PATH_MAX], previous[256] = "";
@@ -286,7 +286,7 @@ int pp_cmd_report(int argc, char **argv)
 	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN},
-	          NULL); /* a page past the limit of 'ulimit -f' is a sentence, and leaves no .part */
+	          NULL); /* a page above the limit of 'ulimit -f' gives an error, and leaves no .part */
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
 	logdir = pp_given_logdir(given);
 	if (!logdir)

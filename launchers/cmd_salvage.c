@@ -1,4 +1,4 @@
-/* podprof salvage SPOOL -o DIR: a session out of rings that no keeper finished; the work is aggregate/keeper's pp_salvage(). */
+/* podprof salvage SPOOL -o DIR: writes a session from rings that no keeper finished, by pp_salvage() of aggregate/keeper. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,10 @@ const struct pp_options_verb pp_verb_salvage = {
         .groups = PP_OPT_SALVAGE,
 };
 
-/* How to take it away; nothing where something of somebody else lies in it. */
+/* Prints how to remove the spool; nothing where it holds foreign files. */
 static void say_remove(const char *spool, const char *before)
 {
-	const char *quote = strpbrk(spool, " \t*?&;|<>()$") ? "'" : ""; /* it is pasted into a shell */
+	const char *quote = strpbrk(spool, " \t*?&;|<>()$") ? "'" : ""; /* the user pastes it into a shell */
 
 	if (pp_spool_is_one(spool) == 1)
 		pp_say("%sRemove the spool by 'rm -r %s%s%s'.", before, quote, spool, quote);
@@ -29,7 +29,7 @@ static void say_remove(const char *spool, const char *before)
 		pp_say("%sThe spool '%s' holds files of others too: look into it before you remove anything.", before, spool);
 }
 
-/* 1: <spool>/salvaged names a session that is still there. */
+/* 1: <spool>/salvaged names an existing session. */
 static int was_salvaged(const char *spool, char *ret_session, size_t size)
 {
 	char path[PP_SPOOL_PATH + 32];
@@ -109,7 +109,7 @@ int pp_cmd_salvage(int argc, char **argv)
 	session.logdir = logdir;
 	session.session = options.value[PP_OPT_ID_SESSION];
 	session.xspace_per_rank = !strcmp(options.value[PP_OPT_ID_XSPACE], "rank");
-	/* Several windows: what is left in the rings is one session, of all of them. */
+	/* With several windows the rest in the rings becomes one session, of all of them. */
 	if (*options.value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options.value[PP_OPT_ID_STEPS], &windows, NULL)) {
 		session.steps_first = windows.first[0];
 		session.steps_last = windows.last[windows.count - 1];

@@ -1,4 +1,4 @@
-/* podprof: the command line. In: argv. Out: one verb's exit code. The verbs stand in cmd_*.c. */
+/* podprof: the command line. In: argv. Out: one verb's exit code. cmd_*.c have the verbs. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Sentences on stderr and texts in JSON, for all verbs. */
+/* Prints lines on stderr and texts in JSON, for all verbs. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

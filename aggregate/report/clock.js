@@ -1,4 +1,4 @@
-/* How well times of ranks compare: hosts' clocks against rank 0's, the bound over time, and what shook or contradicts it. */
+/* The clock error between ranks: hosts' clocks against rank 0's, the bound over time, and what contradicts it. */
 'use strict';
 
 const Clocks = {
@@ -74,11 +74,11 @@ const Clocks = {
     return (error === null ? 'about ' : '') + (+h.drift.toFixed(n) < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) +
         (error === null ? '' : ` \u00b1${NB}${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)}`) + NB + 'ppm';
   },
-  apart() {
+  unjoined() {
     return Clocks.load().filter(h => !Clocks.known(h.bound));
   },
   attention() {
-    return Clocks.apart().length > 0 || Clocks.load().some(h => h.changes > 0) || Clocks.quality('causality_violated') > 0;
+    return Clocks.unjoined().length > 0 || Clocks.load().some(h => h.changes > 0) || Clocks.quality('causality_violated') > 0;
   },
 
   section() {
@@ -96,10 +96,10 @@ const Clocks = {
         table
       ];
     Clocks.box = el('div', {class: 'chartbox', id: 'clock-chart', style: {height: '220px'}});
-    Clocks.told = el('p', {class: 'lead', style: {margin: '14px 0 0'}});
+    Clocks.text = el('p', {class: 'lead', style: {margin: '14px 0 0'}});
     return [
       title, el('p', {class: 'lead', id: 'clock-lead'}, Clocks.lead()), Clocks.notes(),
-      Clocks.drawn().length && typeof Chart !== 'undefined' ? [Clocks.told, Clocks.box] : null, Clocks.table(),
+      Clocks.drawn().length && typeof Chart !== 'undefined' ? [Clocks.text, Clocks.box] : null, Clocks.table(),
       el('details', {}, el('summary', {}, 'Every reading as a table'), table, Clocks.readings())
     ];
   },
@@ -110,13 +110,13 @@ const Clocks = {
           n === 1 ? 'One host' : Format.count(n) + ' hosts'}, one clock: times of all ranks are ticks of it and compare to \u00b1${
           NB}${Format.time(Pod.sum.bound_ns)}.`;
     return `${Format.count(clocks)} clocks of ${Format.count(n)} hosts. ` +
-        (worst ? `Times of any two ranks${Clocks.apart().length ? ' whose clocks are joined' : ''} compare to \u00b1${NB}${
+        (worst ? `Times of any two ranks${Clocks.unjoined().length ? ' whose clocks are joined' : ''} compare to \u00b1${NB}${
                      Format.time(Pod.sum.bound_ns)}; ` +
                     `worst is ${worst.name}, whose times are at most ${
                         Format.time(worst.bound)} off those of rank 0\u2019s host. What is smaller is a tie.`
                : 'No two of them could be joined: only ranks of one clock are compared.');
   },
-  /* What contradicts the bounds, what the dates did, and what others claim of them. */
+  /* What contradicts the bounds, steps of the wall clocks, and what NTP and PTP claim of them. */
   notes() {
     const n = Clocks.quality('causality_pairs'), violated = Clocks.quality('causality_violated'),
           inverted = Clocks.quality('causality_inverted');
@@ -238,7 +238,7 @@ const Clocks = {
           most = Math.max(...shown.flatMap(h => Clocks.line(h)).map(p => p.y || 0), 1);
     const [size, unit] = Format.axis('ns', most), soft = css('--soft'), font = {family: css('--font'), size: 12},
                  marks = ticks(most / size, 4), step = marks[1] || 1;
-    Clocks.told.textContent =
+    Clocks.text.textContent =
         `Bound over time: how far each host\u2019s times may be off those of rank 0\u2019s host. Largest: ${hosts[0].name}, ${
             Format.time(hosts[0].bound)} (${pinned === hosts[0] ? 'strong, the pinned rank\u2019s host' : 'red'})` +
         (pinned && pinned !== hosts[0] ? '; strong: the pinned rank\u2019s host' : '') +
@@ -246,7 +246,7 @@ const Clocks = {
         (shown.length < hosts.length ? `; the ${shown.length} largest of ${hosts.length} hosts.` : '.');
     if (Clocks.chart)
       Clocks.chart.destroy();
-    const canvas = el('canvas', {role: 'img', 'aria-label': Clocks.told.textContent + ' The tables below have the numbers.'});
+    const canvas = el('canvas', {role: 'img', 'aria-label': Clocks.text.textContent + ' The tables below have the numbers.'});
     Clocks.box.replaceChildren(canvas);
     const data = (h, points, more) => ({
       label: h.name,

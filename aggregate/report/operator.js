@@ -1,4 +1,4 @@
-/* Operators: the ten with most time of their own as bars, then all of them as a table. */
+/* Operators: the ten with most self time as bars, then all of them as a table. */
 'use strict';
 
 const Operators = {

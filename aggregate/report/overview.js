@@ -1,4 +1,4 @@
-/* The first screen: the verdict with its evidence and its doubt, then where the time of a step went. */
+/* The first screen: the verdict with its evidence and the data quality, then the time of a step by category. */
 'use strict';
 
 /* "173..180, 182..199": none that is not there; of many parts only how many steps there are. */
@@ -21,7 +21,7 @@ const Verdict = {
         worst = w;
     return worst < 0 ? null : worst;
   },
-  /* What one other rank waited for it in a step. */
+  /* How long one other rank waits for it per step. */
   lateEach(w) {
     const cells = Pod.sum.steps * Verdict.peers(w).length;
     return cells > 0 ? Pod.worker.late_ns[w] / cells : 0;
@@ -156,7 +156,7 @@ function typeset(text) {
       .replaceAll('\'', '\u2019');
 }
 
-/* What the job is known by: the program's own name, of an interpreter the name of the script. */
+/* The job's name: that of the program, or of an interpreter's script. */
 function programOf(command) {
   const words = command.split(' ').filter(w => w), base = w => w.split('/').pop();
   if (!words.length)

@@ -1,4 +1,4 @@
-/* Samples over time as lines, one a rank: for tables with a time and a worker, of any source. The table below has the numbers. */
+/* Samples over time as lines, one per rank: for tables with a time and a worker, of any source. The table below has the numbers. */
 'use strict';
 
 const Timeline = {

@@ -1,4 +1,4 @@
-/* Who waited for whom: ranks that others waited for, the operations that cost most, and when each rank came to one of them. */
+/* Stragglers: the ranks that others waited for, the operations with most waiting, and when each rank arrived at one of them. */
 'use strict';
 
 const Waiting = {
@@ -23,7 +23,7 @@ const Waiting = {
     ];
   },
 
-  /* Per rank: what it cost the others, what it waited itself. */
+  /* Per rank: how long the others waited for it, how long it waited itself. */
   ranks() {
     const steps = w => Pod.worker.steps[w], rank = Pod.worker;
     const each = w => Verdict.lateEach(w), most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);

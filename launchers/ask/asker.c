@@ -1,4 +1,4 @@
-/* Who may be asked in a log directory, and asking by the socket; see asker.h. */
+/* Finds the keepers of a log directory, and asks them by socket or request file; see asker.h. */
 #include "launchers/ask/asker.h"
 
 #include <dirent.h>
@@ -23,8 +23,8 @@
 
 enum {
 	POLL_MS = 200,
-	TAKEN_MS = 15000,  /* a keeper looks once a second; a shared file system shows it some seconds later */
-	SILENT_MS = 60000, /* it touches the answer each second */
+	TAKEN_MS = 15000,  /* a keeper polls once a second; a shared file system shows the file some seconds later */
+	SILENT_MS = 60000, /* the keeper touches the answer each second */
 	ANSWER_MOST = 4 << 20,
 };
 
@@ -33,7 +33,7 @@ struct find {
 	struct pp_asker_list *list;
 };
 
-/* A keeper whose windows are written takes requests while its ranks run. */
+/* Does the keeper accept requests? It does so while its ranks run, also after its windows. */
 static int has_socket(const char *spool)
 {
 	char path[PP_SPOOL_PATH + 16];
@@ -76,7 +76,7 @@ static int add_spool(const struct pp_spool_state *state, void *data)
 	return 0;
 }
 
-/* One keeper's directory: its socket is better where it is on this node. */
+/* Adds one keeper's directory; prefers its socket where it is on this node. */
 static void add_directory(struct pp_asker_list *l, const char *path)
 {
 	char file[PP_ASKER_PATH + 16], text[2048], boot[48] = "", mine[48] = "", pid[16] = "", name[128] = "";
@@ -108,7 +108,7 @@ static void add_directory(struct pp_asker_list *l, const char *path)
 		l->job[l->count++] = job;
 }
 
-/* NULL, or why nobody should trust it. */
+/* NULL, or why it is not trusted. */
 static const char *not_ours(const char *path)
 {
 	struct stat st;
@@ -174,7 +174,7 @@ close_files:
 	return rc;
 }
 
-/* "wait ..." lines are shown and taken away; returns the bytes that are left. */
+/* Shows "wait ..." lines and removes them; returns the bytes left. */
 static size_t show_waits(char *text, size_t used, void (*progress)(const char *what))
 {
 	char *end;
@@ -236,13 +236,13 @@ struct files {
 	char part[PP_ASKER_PATH + 32], answer[PP_ASKER_PATH + 32], request[PP_ASKER_PATH + 32];
 };
 
-static char taken_back[PP_ASKER_PATH + 32]; /* what Ctrl-C removes: the keeper sees it and forgets the request */
+static char cancelled[PP_ASKER_PATH + 32]; /* the file that Ctrl-C removes, by which the keeper cancels the request */
 
 static void on_signal(int number)
 {
 	struct sigaction start = {.sa_handler = SIG_DFL};
 
-	unlink(taken_back);
+	unlink(cancelled);
 	sigaction(number, &start, NULL);
 	raise(number);
 }
@@ -253,7 +253,7 @@ static void take_signals(const char *request)
 	struct sigaction action = {.sa_handler = request ? on_signal : SIG_DFL};
 
 	if (request)
-		snprintf(taken_back, sizeof(taken_back), "%s", request);
+		snprintf(cancelled, sizeof(cancelled), "%s", request);
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		sigaction(number[i], &action, NULL);
 }
@@ -274,7 +274,7 @@ static int put_request(const struct files *f, const struct pp_capture_request *r
 	return rc;
 }
 
-/* All of a file, terminated; NULL: it is not there. */
+/* Reads a whole file, terminated; NULL: it does not exist. */
 static char *read_all(const char *path, struct timespec *ret_time)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -295,7 +295,7 @@ static char *read_all(const char *path, struct timespec *ret_time)
 	return text;
 }
 
-/* The last line of what is waited for. */
+/* Shows the last line of progress. */
 static void show(char *text, void (*progress)(const char *what))
 {
 	char *line = text, *next;

@@ -7,24 +7,24 @@
 
 enum { PP_ASKERS = 16, PP_ASKER_PATH = 4352 };
 
-struct pp_asker { /* a job that may be asked */
+struct pp_asker { /* a job with a keeper that accepts requests */
 	char job[128];
 	char spool[PP_SPOOL_PATH];     /* on this node; "" elsewhere */
 	char directory[PP_ASKER_PATH]; /* of request files; "" none */
-	char host[72];                 /* of its keeper, where it is elsewhere */
+	char host[72];                 /* of its keeper, where that is on another node */
 	int pid;
 };
 
 struct pp_asker_list {
 	struct pp_asker job[PP_ASKERS];
 	int count;
-	int over;                         /* jobs of this node that take no more */
+	int over;                         /* jobs of this node that accept no more requests */
 	char refused[PP_ASKER_PATH + 64]; /* a directory that is not trusted, and why; "" none */
 };
 
 /* `logdir`: absolute. `live`: jobs whose windows are written count too. */
 void pp_asker_find(const char *logdir, struct pp_asker_list *ret_list);
-/* Ask and wait; `progress` gets what is waited for. *ret_answer: "done\n..." or "failed\n...", to be freed; "": the keeper ended.
- * -errno with the sentence where nobody took it. */
+/* Sends a request and waits; `progress` gets the progress. *ret_answer: "done\n..." or "failed\n...", to be freed; "": the
+ * keeper ended. -errno with the message where no keeper accepted it. */
 int pp_asker_ask(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
                  char **ret_answer, struct pp_err *err);

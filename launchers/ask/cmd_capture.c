@@ -1,4 +1,4 @@
-/* podprof capture: asks the keepers of live jobs for a window, waits for it, says where it is. In: a log directory. */
+/* podprof capture: requests a window from the keepers of live jobs, waits for it, prints its path. In: a log directory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void progress(const char *what)
 	fprintf(stderr, "\rpodprof: waiting %s \033[K", what);
 }
 
-/* Exit code; the answer as the keeper gave it. */
+/* Prints the keeper's answer unchanged; returns the exit code. */
 static int say_answer(const char *text)
 {
 	if (!strncmp(text, "done\n", 5)) {

@@ -1,4 +1,5 @@
-/* podprof status: what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on stdout. */
+/* podprof status: lists what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on
+ * stdout. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ enum { JOBS = 16, LOOKS = 500, LOOK_NS = 2000000 };
 struct job {
 	struct pp_spool_state state;
 	struct pp_live *live;
-	struct pp_asker *elsewhere; /* NULL: it is on this node */
+	struct pp_asker *elsewhere; /* NULL: the job is on this node */
 };
 
 struct jobs {
@@ -56,7 +57,7 @@ static int see(const struct pp_spool_state *state, void *data)
 	return 0;
 }
 
-/* Jobs that are found through the log directory: of other nodes, or with a spool elsewhere on this one. */
+/* Adds jobs found through the log directory: of other nodes, or with a spool elsewhere on this one. */
 static void see_more(struct jobs *jobs, struct pp_asker_list *list)
 {
 	pp_asker_find(jobs->logdir, list);
@@ -79,7 +80,7 @@ static void see_more(struct jobs *jobs, struct pp_asker_list *list)
 	}
 }
 
-/* What its keeper says of the ranks. Returns how many, -1: it does not answer. */
+/* Gets the list of ranks from the keeper. Returns how many, -1: no answer. */
 static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_list)
 {
 	const struct pp_capture_request request = {.kind = PP_CAPTURE_REQUEST_STATUS};
@@ -88,7 +89,7 @@ static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_lis
 	long count = 0, room = 0;
 
 	if (pp_asker_ask(asker, &request, NULL, &answer, &err)) {
-		if (*asker->directory) /* else it may be at its end */
+		if (*asker->directory) /* else the keeper may be ending */
 			pp_say("%s.", err.text);
 		return -1;
 	}
@@ -122,7 +123,7 @@ static long list_ranks(struct job *job, struct pp_live_rank **ret_list)
 		job->state = state;
 	if (count < 1 || count >= (*ret_list)[0].size)
 		return count;
-	/* The others are on other hosts, of which the keepers know. */
+	/* The other ranks are on other hosts: their keepers know them. */
 	snprintf(asker.spool, sizeof(asker.spool), "%s", job->state.path);
 	all_count = ask_list(&asker, &all);
 	if (all_count <= count) {
@@ -258,7 +259,7 @@ static void json_job(const struct job *job, const struct pp_live_rank *list, lon
 	printf("]}");
 }
 
-/* Once, after a second of looks. Returns how many ranks run. */
+/* Prints one list, after watching for a second. Returns how many ranks run. */
 static int print_all(struct jobs *jobs, int json, int clear)
 {
 	int running = 0, printed = 0;

@@ -1,4 +1,4 @@
-/* podprof doctor: one row a thing, ok, limited or no, and the command that mends it. Exit 0 where nothing is "no". */
+/* podprof doctor: prints one row per check: ok, limited or no, and the command that repairs it. Exit 0 where no row is "no". */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *me
 		if (state != PP_DOCTOR_OK)
 			printf("  %-10s %-8s   mend: %s\n", "", "", mend);
 	}
-	fflush(stdout); /* the next row may take its time */
+	fflush(stdout); /* the next row may take long */
 	rows++;
 	if ((int)state > worst)
 		worst = state;

@@ -1,5 +1,5 @@
-/* The rows of podprof doctor: what cmd_doctor.c prints and doctor_*.c finds.
- * In: this node. Out: a row a thing, on stdout as it is found. One thread. */
+/* The rows of podprof doctor: doctor_*.c finds them, cmd_doctor.c prints them. In: this node. Out: a row per check, on stdout as
+ * it is found. One thread. */
 #pragma once
 
 #include <stddef.h>
@@ -8,16 +8,16 @@
 
 enum pp_doctor_state { PP_DOCTOR_OK, PP_DOCTOR_LIMITED, PP_DOCTOR_NO };
 
-/* One row. `mend`: the command that mends it; "" where the state is ok. */
+/* Prints one row. `mend`: the command that repairs it; "" where the state is ok. */
 void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *mend, const char *fmt, ...)
         __attribute__((format(printf, 4, 5)));
 
-/* First line of a command's output; 0 where it ended well and said something. */
+/* First line of a command's output; 0 where it succeeded with output. */
 int pp_doctor_line(const char *command, char *ret_line, size_t size);
 
 /* doctor_node.c: clock, spool, limits, the log directory that the options name. */
 void pp_doctor_node(const struct pp_options *options);
-/* doctor_hosts.c: how ranks and hosts of a job talk, and what keeps them from a better way. */
+/* doctor_hosts.c: transports between ranks and hosts of a job, and what prevents better ones. */
 void pp_doctor_hosts(const struct pp_options *options);
 /* doctor_tools.c: MPI, Python modules, HDF5, report, xprof. */
 void pp_doctor_tools(void);

@@ -1,4 +1,4 @@
-/* What podprof doctor says of other hosts, where messages between them are not built. Called by cmd_doctor.c. */
+/* Reports for podprof doctor that messages between hosts are not built in. Called by cmd_doctor.c. */
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
 

@@ -1,4 +1,5 @@
-/* podprof doctor --clock: who this process is among those that the launcher started, and what it does. Called by cmd_doctor.c. */
+/* podprof doctor --clock: finds out this process's role among those that the launcher started, and runs it. Called by
+ * cmd_doctor.c. */
 #include "launchers/doctor/doctor_clock.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static void on_end(int number)
 	is_ended = 1;
 }
 
-/* The launcher's library may wait for a server that is gone. */
+/* The launcher's library may wait forever for a dead server. */
 static void on_alarm(int number)
 {
 	static const char said[] =

@@ -1,6 +1,6 @@
-/* podprof doctor --clock: the hosts of a job meet, compare their clocks in pairs as keepers do, and rank 0 prints what it found.
- * In: the launcher's environment, UDP and TCP between the hosts. Out: rows for doctor_clock_print.c. One thread a process, besides
- * those of the links. Every wait has a deadline. */
+/* podprof doctor --clock: the hosts of a job find each other, compare their clocks in pairs as keepers do, and rank 0 prints the
+ * result. In: the launcher's environment, UDP and TCP between the hosts. Out: rows for doctor_clock_print.c. One thread per
+ * process, besides those of the links. Every wait has a deadline. */
 #pragma once
 
 #include <stddef.h>
@@ -17,9 +17,9 @@
 
 enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */, PP_DOCTOR_ADDRESSES = 16 };
 
-struct pp_doctor_host { /* what a host says of itself */
+struct pp_doctor_host { /* a host's report about itself */
 	char name[72], boot_id[40], timens[96];
-	char why[96]; /* its tick is what it is */
+	char why[96]; /* why it has this kind of tick */
 	int32_t rank, local_size;
 	int32_t kind; /* enum pp_tick_kind */
 	int32_t stamps, claims;
@@ -31,13 +31,13 @@ struct pp_doctor_host { /* what a host says of itself */
 	char address[PP_DOCTOR_ADDRESSES][48];
 };
 
-struct pp_doctor_read { /* of its clocks: at the begin, and when the last burst was over */
+struct pp_doctor_read { /* readings of its clocks: at the begin, and after the last burst */
 	struct pp_clock_pair first, last;
 	struct pp_wall_sample wall;
 	double ticks_per_ns; /* between the two */
 };
 
-struct pp_doctor_raw { /* what a child found of its parent's clock, in ticks: x its own, y the parent's */
+struct pp_doctor_raw { /* a child's measurement of its parent's clock, in ticks: x its own, y the parent's */
 	uint32_t parent, child;
 	uint32_t nodes; /* bursts that came through, at most 2 of them here: the first and the last */
 	uint32_t same;  /* enum pp_same_verdict */
@@ -49,11 +49,11 @@ struct pp_doctor_raw { /* what a child found of its parent's clock, in ticks: x 
 };
 
 enum pp_doctor_verdict {
-	PP_DOCTOR_TWO,     /* clocks */
-	PP_DOCTOR_ONE,     /* as both say, and no trip says otherwise */
-	PP_DOCTOR_FALSE,   /* both say one, and the trips prove two */
-	PP_DOCTOR_UNHEARD, /* no packet came through */
-	PP_DOCTOR_LOST,    /* one of the hosts did not say what it had found */
+	PP_DOCTOR_TWO,       /* clocks */
+	PP_DOCTOR_ONE,       /* both claim one clock, and no trip contradicts it */
+	PP_DOCTOR_FALSE,     /* both claim one, and the trips prove two */
+	PP_DOCTOR_UNREACHED, /* no packet came through */
+	PP_DOCTOR_LOST,      /* one of the hosts did not report its results */
 };
 
 struct pp_doctor_pair { /* b less a */
@@ -70,11 +70,11 @@ struct pp_doctor_table {
 	size_t hosts;
 	const struct pp_doctor_pair *pair;
 	size_t pairs;
-	const char *missing; /* hosts that did not come, in words; "" */
-	size_t beyond;       /* hosts that came and are too many */
-	uint16_t door;       /* TCP port where rank 0 waited for them, so long */
+	const char *missing; /* hosts that did not connect, as text; "" */
+	size_t beyond;       /* hosts that connected beyond the limit */
+	uint16_t door;       /* TCP port where rank 0 waited for them, for wait_s */
 	double patience_s;
-	const char *way; /* how they met */
+	const char *transport; /* how they found each other */
 	int rounds;
 	double took_s, over_s; /* all of it; between the first burst and the last */
 	int json;
@@ -82,9 +82,9 @@ struct pp_doctor_table {
 
 /* doctor_clock_own.c */
 void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_host);
-/* Do both say that they count the same ticks? */
+/* Do both claim the same clock? */
 int pp_doctor_host_same(const struct pp_doctor_host *a, const struct pp_doctor_host *b);
-/* What the raw rows of a pair say in ns. */
+/* Converts the raw rows of a pair to ns. */
 void pp_doctor_pair_make(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
                          struct pp_doctor_pair *ret_pair);
 
@@ -101,31 +101,30 @@ void pp_doctor_stars_free(struct pp_doctor_stars *s);
 int pp_doctor_stars_place(struct pp_doctor_stars *s, uint32_t self, uint32_t hosts, const uint8_t key[PP_CLOCK_KEY],
                           struct pp_err *err);
 int pp_doctor_stars_parent(struct pp_doctor_stars *s, uint32_t parent, const struct pp_doctor_host *host, struct pp_err *err);
-/* A round of the own star: begun here; over when run says 1, which it does in bounded time. */
+/* Begins a round of the own star; it is over when run returns 1, in bounded time. */
 void pp_doctor_stars_begin(struct pp_doctor_stars *s);
 int pp_doctor_stars_run(struct pp_doctor_stars *s);
 void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_doctor_read *ret_read);
 /* Of one parent, with the reading that was taken last. */
 void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct pp_doctor_raw *ret_raw);
 
-/* What hosts say to one another. Structs as they are, in the words of keepers' messages (pp_net): both ends are one podprof
- * version, which the lead looks at, and a body of another size or byte order is no message. Texts are ended and numbers are in
- * their range in what is handed out. */
-enum pp_doctor_word {
+/* Messages between the hosts: raw structs inside of keepers' messages (pp_net). Both ends are one podprof version, which the
+ * lead checks, and a body of another size or byte order is rejected. Received texts are terminated, numbers are in their range. */
+enum pp_doctor_kind {
 	PP_DOCTOR_HERE = 1, /* follower: its host */
-	PP_DOCTOR_PLACE,    /* lead: which one it is, of how many, and the key */
+	PP_DOCTOR_PLACE,    /* lead: the host's index, the number of hosts, and the key */
 	PP_DOCTOR_PARENT,   /* lead: a host whose star it is in */
-	PP_DOCTOR_READY,    /* follower: its links are there */
+	PP_DOCTOR_READY,    /* follower: its links are open */
 	PP_DOCTOR_ROUND,    /* lead: run your star once; follower: it is over */
-	PP_DOCTOR_TELL,     /* lead: read your clocks, and say all */
+	PP_DOCTOR_TELL,     /* lead: read your clocks, and report everything */
 	PP_DOCTOR_READING,  /* follower */
 	PP_DOCTOR_RAW,      /* follower: a pair */
 	PP_DOCTOR_SPARE,    /* lead: another process of that host measures */
-	PP_DOCTOR_TOLD,     /* follower: that is all */
+	PP_DOCTOR_ALL_SENT, /* follower: everything was sent */
 };
 
 struct pp_doctor_talk {
-	uint32_t magic, word, size, index;
+	uint32_t magic, kind, size, index;
 	union {
 		struct pp_doctor_host host;
 		struct {
@@ -137,17 +136,17 @@ struct pp_doctor_talk {
 	};
 };
 
-/* Queued; where the peer is gone nobody waits for it. */
-void pp_doctor_talk_say(struct pp_net *net, int peer, struct pp_doctor_talk *t, enum pp_doctor_word word);
+/* Queues a message; a lost peer does not block. */
+void pp_doctor_talk_send(struct pp_net *net, int peer, struct pp_doctor_talk *t, enum pp_doctor_kind kind);
 /* 0, or -EBADMSG. */
-int pp_doctor_talk_hear(const struct pp_wire *m, struct pp_doctor_talk *ret_talk);
+int pp_doctor_talk_receive(const struct pp_wire *m, struct pp_doctor_talk *ret_talk);
 
 /* doctor_clock_rendezvous.c: how the others get the lead's invitation: by the launcher's key-value store, else a file. */
 struct pp_doctor_rendezvous {
 	struct pp_pmix *pmix;
-	char dir[512], job[128], way[640];
+	char dir[512], job[128], transport[640];
 	int offered;     /* a file is there */
-	int by_launcher; /* the invitation came so: it is of a process that lives */
+	int by_launcher; /* the invitation came through the launcher: its process is alive */
 	struct pp_net_invite invite;
 };
 
@@ -163,24 +162,24 @@ struct pp_doctor_run { /* of one process */
 	struct pp_doctor_host self;
 	struct pp_doctor_rendezvous rendezvous;
 	uint16_t port_first, port_last;
-	int64_t began_ms, patience_ms; /* for hosts to come, and to be heard */
+	int64_t began_ms, patience_ms; /* for hosts to connect and to answer */
 	int64_t duration_ms;
 	int json;
 };
 
-struct pp_doctor_came { /* a host, by the rank that measures there */
+struct pp_doctor_came { /* a connected host, by the rank that measures there */
 	int32_t rank, local_size;
 };
 
-/* doctor_clock_missing.c: the others, in words. */
+/* doctor_clock_missing.c: names the other hosts. */
 void pp_doctor_clock_missing(const struct pp_doctor_run *r, const struct pp_doctor_came *came, size_t count, char *ret_text,
                              size_t size);
 /* doctor_clock_lead.c: rank 0; the exit code. doctor_clock_follow.c: the others that measure. */
 int pp_doctor_clock_lead(struct pp_doctor_run *r);
 int pp_doctor_clock_follow(struct pp_doctor_run *r);
-/* 1: the launcher ends us: what is known is to be said now. */
+/* 1: the launcher ends us: print what is known now. */
 int pp_doctor_clock_is_ended(void);
-/* Around calls of the launcher's library, which may wait for ever: then this process ends itself, with a sentence. */
+/* Guards calls of the launcher's library, which may wait forever: on timeout this process ends itself with an error. */
 void pp_doctor_clock_guard(int on);
 
 /* cmd_doctor.c and doctor_clock.c: `podprof doctor --clock`; the exit code. */

@@ -1,4 +1,4 @@
-/* A host that is not rank 0's under podprof doctor --clock: does what rank 0 says. Called by doctor_clock.c. */
+/* A host other than rank 0's under podprof doctor --clock: follows rank 0's messages. Called by doctor_clock.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,15 +19,15 @@ struct follow {
 	char why[256];
 };
 
-static void told_all(struct follow *f)
+static void sent_all(struct follow *f)
 {
 	pp_doctor_stars_read(f->stars, &f->out.read);
-	pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_READING);
+	pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_READING);
 	for (uint32_t i = 0; i < f->index && (i == 0 || f->hosts <= PP_DOCTOR_ALL_PAIRS); i++) {
 		pp_doctor_stars_result(f->stars, i, &f->out.raw);
-		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_RAW);
+		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_RAW);
 	}
-	pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_TOLD);
+	pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_ALL_SENT);
 	f->told = 1;
 }
 
@@ -37,25 +37,25 @@ static void obey(struct follow *f, const struct pp_wire *m)
 	struct pp_err err = {""};
 	int rc = 0;
 
-	if (pp_doctor_talk_hear(m, t))
+	if (pp_doctor_talk_receive(m, t))
 		return;
-	if (t->word == PP_DOCTOR_PLACE && !f->hosts) {
+	if (t->kind == PP_DOCTOR_PLACE && !f->hosts) {
 		if (t->index >= t->place.hosts || t->place.hosts > PP_DOCTOR_HOSTS)
 			return;
 		f->index = t->index;
 		f->hosts = t->place.hosts;
 		rc = pp_doctor_stars_place(f->stars, t->index, t->place.hosts, t->place.key, &err);
-	} else if (t->word == PP_DOCTOR_PARENT && f->hosts) {
+	} else if (t->kind == PP_DOCTOR_PARENT && f->hosts) {
 		rc = pp_doctor_stars_parent(f->stars, t->index, &t->host, &err);
-	} else if (t->word == PP_DOCTOR_READY) {
-		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_READY);
-	} else if (t->word == PP_DOCTOR_ROUND && f->hosts) {
+	} else if (t->kind == PP_DOCTOR_READY) {
+		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_READY);
+	} else if (t->kind == PP_DOCTOR_ROUND && f->hosts) {
 		pp_doctor_stars_begin(f->stars);
 		f->round = 1;
-	} else if (t->word == PP_DOCTOR_SPARE) {
+	} else if (t->kind == PP_DOCTOR_SPARE) {
 		f->told = f->lost = 1;
-	} else if (t->word == PP_DOCTOR_TELL && f->hosts) {
-		told_all(f);
+	} else if (t->kind == PP_DOCTOR_TELL && f->hosts) {
+		sent_all(f);
 	}
 	if (rc && err.text[0])
 		pp_say("host '%s': %s.", f->r->self.name, err.text);
@@ -66,7 +66,7 @@ static void take(struct follow *f, const struct pp_net_event *e)
 	if (e->kind == PP_NET_JOINED) {
 		f->joined = 1;
 		f->out.host = f->r->self;
-		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_HERE);
+		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_HERE);
 	} else if (e->kind == PP_NET_MESSAGE) {
 		obey(f, e->message);
 	} else {
@@ -88,11 +88,11 @@ static void turn(struct follow *f)
 		take(f, &e);
 	if (f->round && pp_doctor_stars_run(f->stars)) {
 		f->round = 0;
-		pp_doctor_talk_say(f->net, 0, &f->out, PP_DOCTOR_ROUND);
+		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_ROUND);
 	}
 }
 
-/* Until rank 0 lets us go, or is gone. */
+/* Serves until rank 0 ends it, or is lost. */
 static void serve(struct follow *f)
 {
 	int64_t end = pp_now_ms() + LONGEST_MS + f->r->duration_ms;
@@ -101,7 +101,7 @@ static void serve(struct follow *f)
 		turn(f);
 }
 
-/* An invitation may be of a process that was killed: then another one is looked for. */
+/* An invitation may be a killed process's: then it looks for another one. */
 static int join(struct follow *f, struct pp_err *err)
 {
 	struct pp_net_options o = {.job = f->r->rendezvous.job,

@@ -22,7 +22,7 @@ enum {
 	ROUND_APART_MS = 1000
 };
 
-enum member_state { CAME, READY, TOLD, GONE };
+enum member_state { JOINED, READY, DONE, GONE };
 
 struct member {
 	struct pp_doctor_host host;
@@ -53,7 +53,7 @@ static struct member *of_peer(struct lead *l, int peer)
 	return NULL;
 }
 
-/* Launchers that number no ranks of a host send all of them. */
+/* Launchers without local rank numbers start all ranks of a host here. */
 static int is_there(const struct lead *l, const struct pp_doctor_host *h)
 {
 	for (size_t i = 0; i < l->members; i++) {
@@ -72,33 +72,33 @@ static void take_host(struct lead *l, int peer, const struct pp_doctor_host *h)
 	l->ranks += h->local_size ? (size_t)h->local_size : 1;
 	l->beyond += l->members == PP_DOCTOR_HOSTS;
 	if (l->members == PP_DOCTOR_HOSTS || is_there(l, h))
-		pp_doctor_talk_say(l->net, peer, &l->out, PP_DOCTOR_SPARE);
+		pp_doctor_talk_send(l->net, peer, &l->out, PP_DOCTOR_SPARE);
 	else
 		l->member[l->members++] = (struct member){.host = *h, .peer = peer};
 }
 
-static void take_words(struct lead *l, int peer, const struct pp_wire *w)
+static void receive_message(struct lead *l, int peer, const struct pp_wire *w)
 {
 	struct member *m = of_peer(l, peer);
 	struct pp_doctor_talk *t = &l->in;
 
-	if (pp_doctor_talk_hear(w, t))
+	if (pp_doctor_talk_receive(w, t))
 		return;
-	if (t->word == PP_DOCTOR_HERE && !m && !l->placed) {
+	if (t->kind == PP_DOCTOR_HERE && !m && !l->placed) {
 		take_host(l, peer, &t->host);
 		return;
 	}
 	if (!m)
 		return;
-	if (t->word == PP_DOCTOR_READY)
+	if (t->kind == PP_DOCTOR_READY)
 		m->state = READY;
-	else if (t->word == PP_DOCTOR_ROUND)
+	else if (t->kind == PP_DOCTOR_ROUND)
 		m->round = 0;
-	else if (t->word == PP_DOCTOR_READING)
+	else if (t->kind == PP_DOCTOR_READING)
 		m->read = t->read;
-	else if (t->word == PP_DOCTOR_TOLD)
-		m->state = TOLD;
-	else if (t->word == PP_DOCTOR_RAW && l->raws < l->raws_most && t->raw.parent < t->raw.child &&
+	else if (t->kind == PP_DOCTOR_ALL_SENT)
+		m->state = DONE;
+	else if (t->kind == PP_DOCTOR_RAW && l->raws < l->raws_most && t->raw.parent < t->raw.child &&
 	         &l->member[t->raw.child % PP_DOCTOR_HOSTS] == m)
 		l->raw[l->raws++] = t->raw;
 }
@@ -109,7 +109,7 @@ static void take(struct lead *l, const struct pp_net_event *e)
 	struct pp_wire bye = {.kind = PP_WIRE_BYE, .bye.reason = "another version of podprof"};
 
 	if (e->kind == PP_NET_MESSAGE) {
-		take_words(l, e->peer, e->message);
+		receive_message(l, e->peer, e->message);
 	} else if (e->kind == PP_NET_JOINED) {
 		if (e->message && strcmp(e->message->hello.version, PODPROF_VERSION) != 0) {
 			pp_say("the clock of host '%s' is not compared: it has podprof %s, and rank 0's host %s.", e->host,
@@ -122,7 +122,7 @@ static void take(struct lead *l, const struct pp_net_event *e)
 	}
 }
 
-/* One turn of all that is under way. */
+/* One turn of all links and messages. */
 static void turn(struct lead *l)
 {
 	struct pp_net_event e;
@@ -187,20 +187,20 @@ static void place_all(struct lead *l)
 		l->out.index = (uint32_t)i;
 		l->out.place.hosts = (uint32_t)l->members;
 		memcpy(l->out.place.key, l->key, sizeof(l->out.place.key));
-		pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PLACE);
+		pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PLACE);
 		for (size_t p = 0; p < i && p < stars; p++) {
 			l->out.index = (uint32_t)p;
 			l->out.host = l->member[p].host;
-			pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PARENT);
+			pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PARENT);
 		}
-		pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_READY);
+		pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_READY);
 	}
 	explicit_bzero(&l->out, sizeof(l->out));
 	while (!all_are(l, READY) && pp_now_ms() < end && !pp_doctor_clock_is_ended())
 		turn(l);
 }
 
-/* One star after another: what two stars sent at once would only wait for each other. */
+/* Runs one star after another: packets of two stars at once would delay each other. */
 static void run_round(struct lead *l)
 {
 	size_t stars = l->members > PP_DOCTOR_ALL_PAIRS ? 1 : l->members - 1; /* the last has no children */
@@ -213,7 +213,7 @@ static void run_round(struct lead *l)
 			l->own_round = 1;
 		} else if (l->member[i].state == READY) {
 			l->member[i].round = 1;
-			pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_ROUND);
+			pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_ROUND);
 		}
 		while (!all_rest(l) && pp_now_ms() < end)
 			turn(l);
@@ -244,9 +244,9 @@ static void hear_all(struct lead *l)
 
 	for (size_t i = 1; i < l->members; i++)
 		if (l->member[i].state == READY)
-			pp_doctor_talk_say(l->net, l->member[i].peer, &l->out, PP_DOCTOR_TELL);
+			pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_TELL);
 	pp_doctor_stars_read(l->stars, &l->member[0].read);
-	while (!all_are(l, TOLD) && pp_now_ms() < end)
+	while (!all_are(l, DONE) && pp_now_ms() < end)
 		turn(l);
 }
 
@@ -262,7 +262,7 @@ static void let_go(struct lead *l)
 		turn(l);
 }
 
-/* Rows of all pairs, also of those of whom nothing was heard. */
+/* Makes rows of all pairs, also of unreachable ones. */
 static size_t make_pairs(struct lead *l, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
                          struct pp_doctor_pair *pair)
 {
@@ -277,7 +277,8 @@ static size_t make_pairs(struct lead *l, const struct pp_doctor_host *host, cons
 				if (l->raw[i].parent == a && l->raw[i].child == b)
 					raw = &l->raw[i];
 			pp_doctor_pair_make(raw, host, read, &pair[pairs]);
-			if (pair[pairs].verdict == PP_DOCTOR_UNHEARD && (l->member[a].state != TOLD || l->member[b].state != TOLD))
+			if (pair[pairs].verdict == PP_DOCTOR_UNREACHED &&
+			    (l->member[a].state != DONE || l->member[b].state != DONE))
 				pair[pairs].verdict = PP_DOCTOR_LOST;
 			pairs++;
 		}
@@ -297,7 +298,7 @@ static int print(struct lead *l)
 	                            .beyond = l->beyond,
 	                            .door = l->r->rendezvous.invite.port,
 	                            .patience_s = (double)l->r->patience_ms / 1e3,
-	                            .way = l->r->rendezvous.way,
+	                            .transport = l->r->rendezvous.transport,
 	                            .rounds = l->rounds,
 	                            .took_s = (double)(pp_now_ms() - l->r->began_ms) / 1e3,
 	                            .over_s = (double)(l->last_ms - l->first_ms) / 1e3,
@@ -362,7 +363,7 @@ int pp_doctor_clock_lead(struct pp_doctor_run *r)
 		pp_say("%s.", err.text);
 		goto release;
 	}
-	l.member[l.members++] = (struct member){.host = r->self, .state = TOLD, .peer = -1};
+	l.member[l.members++] = (struct member){.host = r->self, .state = DONE, .peer = -1};
 	l.came = 1;
 	l.ranks = r->self.local_size ? (size_t)r->self.local_size : 1;
 	while (!all_came(&l) && pp_now_ms() < r->began_ms + r->patience_ms && !pp_doctor_clock_is_ended())

@@ -1,4 +1,4 @@
-/* Which hosts of a job did not come to podprof doctor --clock. Called by doctor_clock_lead.c. */
+/* Names the hosts of a job that did not connect to podprof doctor --clock. Called by doctor_clock_lead.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a host knows of its own clock, and what two hosts' readings say of a pair. Called by doctor_clock.c and its lead. */
+/* Describes a host's own clock, and computes a pair from two hosts' readings. Called by doctor_clock.c and doctor_clock_lead.c. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static void set_date(const struct pp_doctor_raw *raw, const struct pp_doctor_rea
 void pp_doctor_pair_make(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
                          struct pp_doctor_pair *ret_pair)
 {
-	struct pp_doctor_pair p = {.a = raw->parent, .b = raw->child, .verdict = PP_DOCTOR_UNHEARD};
+	struct pp_doctor_pair p = {.a = raw->parent, .b = raw->child, .verdict = PP_DOCTOR_UNREACHED};
 	double tick = read[p.a].ticks_per_ns;
 
 	p.trips = raw->trips;

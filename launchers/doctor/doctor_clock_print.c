@@ -1,5 +1,5 @@
-/* What podprof doctor --clock prints: hosts, pairs and one line of judgement, as a table or JSON. Called by doctor_clock.c and
- * doctor_clock_lead.c. In: struct pp_doctor_table. Out: stdout. */
+/* Prints the result of podprof doctor --clock: hosts, pairs and one line of judgement, as a table or JSON. Called by
+ * doctor_clock.c and doctor_clock_lead.c. In: struct pp_doctor_table. Out: stdout. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +143,7 @@ static const char *verdict_of(enum pp_doctor_verdict v)
 
 static int is_known(const struct pp_doctor_pair *p)
 {
-	return p->verdict != PP_DOCTOR_UNHEARD && p->verdict != PP_DOCTOR_LOST;
+	return p->verdict != PP_DOCTOR_UNREACHED && p->verdict != PP_DOCTOR_LOST;
 }
 
 /* All rows alike, so that their points stand below one another. */
@@ -203,7 +203,7 @@ static struct judged judge(const struct pp_doctor_table *t)
 
 		j.one += p->verdict == PP_DOCTOR_ONE;
 		j.lies += p->verdict == PP_DOCTOR_FALSE;
-		j.unheard += p->verdict == PP_DOCTOR_UNHEARD;
+		j.unheard += p->verdict == PP_DOCTOR_UNREACHED;
 		j.lost += p->verdict == PP_DOCTOR_LOST;
 		if (is_known(p) && (!j.worst || p->bound_ns > j.worst->bound_ns))
 			j.worst = p;
@@ -240,7 +240,7 @@ static void print_counts(const struct pp_doctor_table *t, const struct judged *j
 	}
 	printf("; %zu of one clock", j->one);
 	printf(". %d burst%s over %.1f s, %.1f s in all; hosts met %s.\n", t->rounds, s_of((size_t)t->rounds), t->over_s, t->took_s,
-	       t->way);
+	       t->transport);
 }
 
 static void print_judgement(const struct pp_doctor_table *t, const struct judged *j)
@@ -325,7 +325,7 @@ static void print_json(const struct pp_doctor_table *t, const struct judged *j)
 	}
 	printf("\n  ],\n  \"bursts\": %d, \"over_s\": %.3f, \"took_s\": %.3f, \"beyond\": %zu, ", t->rounds, t->over_s, t->took_s,
 	       t->beyond);
-	json_field("met", t->way);
+	json_field("met", t->transport);
 	json_field("missing", t->missing);
 	printf("\"green\": %s\n}\n", j->unheard || j->lost || *t->missing ? "false" : "true");
 }
@@ -347,7 +347,7 @@ int pp_doctor_clock_print(const struct pp_doctor_table *t)
 
 int pp_doctor_clock_print_alone(const struct pp_doctor_host *host, const char *why_alone, int json)
 {
-	struct pp_doctor_table t = {.host = host, .hosts = 1, .missing = "", .way = "nobody", .json = json};
+	struct pp_doctor_table t = {.host = host, .hosts = 1, .missing = "", .transport = "nobody", .json = json};
 	struct judged j = {.worst = NULL};
 
 	if (json) {

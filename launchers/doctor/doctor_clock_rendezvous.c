@@ -1,4 +1,5 @@
-/* How hosts under podprof doctor --clock meet, and the shape of what they say. Called by doctor_clock.c, its lead and followers. */
+/* The rendezvous of the hosts under podprof doctor --clock, and the format of their messages. Called by doctor_clock.c,
+ * doctor_clock_lead.c and doctor_clock_follow.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@ enum { MAGIC = 0x6b6c6370 };
 
 static const char key[] = "podprof.doctor";
 
-static size_t size_of(uint32_t word)
+static size_t size_of(uint32_t kind)
 {
-	switch (word) {
+	switch (kind) {
 	case PP_DOCTOR_HERE:
 	case PP_DOCTOR_PARENT:
 		return sizeof(struct pp_doctor_host);
@@ -31,13 +32,13 @@ static size_t size_of(uint32_t word)
 	}
 }
 
-void pp_doctor_talk_say(struct pp_net *net, int peer, struct pp_doctor_talk *t, enum pp_doctor_word word)
+void pp_doctor_talk_send(struct pp_net *net, int peer, struct pp_doctor_talk *t, enum pp_doctor_kind kind)
 {
 	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
 
 	t->magic = MAGIC;
-	t->word = word;
-	t->size = (uint32_t)size_of(word);
+	t->kind = kind;
+	t->size = (uint32_t)size_of(kind);
 	m.words = (struct pp_wire_words){.text = (const char *)t, .size = offsetof(struct pp_doctor_talk, host) + t->size};
 	pp_net_send(net, peer, &m, NULL);
 }
@@ -51,7 +52,7 @@ static int is_host(struct pp_doctor_host *h)
 	return h->addresses <= PP_DOCTOR_ADDRESSES && h->local_size >= 0 && h->rank >= 0 && h->ticks_per_ns > 0;
 }
 
-int pp_doctor_talk_hear(const struct pp_wire *m, struct pp_doctor_talk *ret_talk)
+int pp_doctor_talk_receive(const struct pp_wire *m, struct pp_doctor_talk *ret_talk)
 {
 	struct pp_doctor_talk t = {.magic = 0};
 	size_t head = offsetof(struct pp_doctor_talk, host);
@@ -59,11 +60,11 @@ int pp_doctor_talk_hear(const struct pp_wire *m, struct pp_doctor_talk *ret_talk
 	if (m->kind != PP_WIRE_WORDS_OF || m->words.size < head || m->words.size > sizeof(t))
 		return -EBADMSG;
 	memcpy(&t, m->words.text, m->words.size);
-	if (t.magic != MAGIC || t.size != size_of(t.word) || m->words.size != head + t.size)
+	if (t.magic != MAGIC || t.size != size_of(t.kind) || m->words.size != head + t.size)
 		return -EBADMSG;
-	if ((t.word == PP_DOCTOR_HERE || t.word == PP_DOCTOR_PARENT) && !is_host(&t.host))
+	if ((t.kind == PP_DOCTOR_HERE || t.kind == PP_DOCTOR_PARENT) && !is_host(&t.host))
 		return -EBADMSG;
-	if (t.word == PP_DOCTOR_RAW && (t.raw.nodes > 2 || t.raw.same > PP_SAME_FALSE))
+	if (t.kind == PP_DOCTOR_RAW && (t.raw.nodes > 2 || t.raw.same > PP_SAME_FALSE))
 		return -EBADMSG;
 	*ret_talk = t;
 	return 0;
@@ -118,12 +119,12 @@ int pp_doctor_rendezvous_offer(struct pp_doctor_rendezvous *m, struct pp_err *er
 		rc = pp_pmix_put(m->pmix, key, text);
 		pp_doctor_clock_guard(0);
 		explicit_bzero(text, sizeof(text));
-		snprintf(m->way, sizeof(m->way), "through the launcher (PMIx)");
+		snprintf(m->transport, sizeof(m->transport), "through the launcher (PMIx)");
 	}
 	if (rc) {
 		rc = pp_rendezvous_write(m->dir, &m->invite, err);
 		m->offered = !rc;
-		snprintf(m->way, sizeof(m->way), "by a file in '%s'", m->dir);
+		snprintf(m->transport, sizeof(m->transport), "by a file in '%s'", m->dir);
 	}
 	return rc;
 }

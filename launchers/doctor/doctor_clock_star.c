@@ -10,9 +10,9 @@
 #include "launchers/doctor/doctor_clock.h"
 
 enum {
-	HEAR_MS = 400, /* children say hello every 100 ms */
-	ROUND_MS = 60, /* a turn, and one that is lost; for each child */
-	BEYOND_S = 20  /* the date is read so long after the last burst, at the most */
+	HELLO_MS = 400, /* children say hello every 100 ms */
+	ROUND_MS = 60,  /* a turn, and one that is lost; for each child */
+	BEYOND_S = 20   /* the date is read so long after the last burst, at the most */
 };
 
 struct pp_doctor_stars {
@@ -27,7 +27,7 @@ struct pp_doctor_stars {
 	struct pp_doctor_read read;
 };
 
-/* One port at each address that others are told; an address that has it not is not told. */
+/* Binds one port at each address that others learn; drops an address where it is in use. */
 static int bind_all(struct pp_doctor_host *self, struct pp_clock_link *l, struct pp_err *err)
 {
 	size_t told = 0;
@@ -126,7 +126,7 @@ int pp_doctor_stars_parent(struct pp_doctor_stars *s, uint32_t parent, const str
 		rc = pp_clock_link_join(s->to[parent], &o, address, host->addresses, host->port, err);
 	if (rc != -EHOSTUNREACH)
 		return rc;
-	pp_clock_link_free(s->to[parent]); /* as good as packets that do not come through */
+	pp_clock_link_free(s->to[parent]); /* treated like lost packets */
 	s->to[parent] = NULL;
 	return 0;
 }
@@ -147,7 +147,7 @@ int pp_doctor_stars_run(struct pp_doctor_stars *s)
 		return 1;
 	pp_clock_link_state(s->own, &state);
 	if (!s->running) {
-		if (state.answered < s->children && waited < HEAR_MS)
+		if (state.answered < s->children && waited < HELLO_MS)
 			return 0;
 		if (pp_clock_link_start(s->own, ++s->round))
 			s->wanted = 0;

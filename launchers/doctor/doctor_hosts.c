@@ -1,5 +1,4 @@
-/* What podprof doctor finds of the ways between hosts: keepers over TCP, MPI, a log directory that is shared. Called by
- * cmd_doctor.c. */
+/* Checks the transports between hosts for podprof doctor: keepers over TCP, MPI, a shared log directory. Called by cmd_doctor.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "launchers/doctor/doctor.h"
 #include "launchers/run/spool.h"
 
-/* Where others may reach this host; "" nowhere. */
+/* Addresses at which others may reach this host; "" none. */
 static size_t list_addresses(char *text, size_t size)
 {
 	struct pp_net_invite invite = {.addresses = 0};
@@ -39,7 +38,7 @@ static int open_door(void *context, struct pp_err *err)
 	return rc;
 }
 
-/* A keeper's own door, for a moment, and on this host only; apart, because libzmq aborts where there is no memory or descriptor. */
+/* Opens a keeper's port for a moment, on this host only; in a child, because libzmq aborts without memory or descriptors. */
 static void check_hosts(const struct pp_options *options)
 {
 	struct pp_net_options o = {

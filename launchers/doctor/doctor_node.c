@@ -1,4 +1,4 @@
-/* What podprof doctor finds out about this node: clock, spool, limits, log directory. Called by cmd_doctor.c. */
+/* Checks this node for podprof doctor: clock, spool, limits, log directory. Called by cmd_doctor.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static void check_limits(void)
 		              file_size.rlim_cur == RLIM_INFINITY ? "unlimited" : "large enough");
 }
 
-/* Nothing is made here: of a directory that is missing, the nearest one above it that is there counts. */
+/* Makes nothing: for a missing directory it checks the nearest existing one above. */
 static void check_logdir(const char *given)
 {
 	char path[PP_SPOOL_PATH];

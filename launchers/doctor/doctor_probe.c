@@ -1,5 +1,4 @@
-/* What podprof doctor finds of podprof itself: its libraries, and whether a job of one process is recorded.
- * Called by cmd_doctor.c. */
+/* Checks podprof itself for podprof doctor: its libraries, and whether a job of one process is recorded. Called by cmd_doctor.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -43,7 +42,7 @@ static void check_libraries(const char *self)
 	free(mpi);
 }
 
-/* A job and a launcher may be around doctor: the probe is no rank of that job. */
+/* Doctor may run inside a job: the probe must not count as a rank of it. */
 static int is_foreign(const char *variable)
 {
 	static const char *const begins[] = {"PODPROF_",
@@ -112,7 +111,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 	return 0;
 }
 
-/* What the probe said, on one line; its files are about to go, so lines that name them say nothing. */
+/* Reads the probe's output as one line, without lines that name its files, which are about to be removed. */
 static void read_words(int out, char *ret_words, size_t size)
 {
 	ssize_t n = pread(out, ret_words, size - 1, 0);

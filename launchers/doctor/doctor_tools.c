@@ -1,4 +1,4 @@
-/* What podprof doctor finds of others on this node: MPI, NVTX, Python modules, HDF5, xprof. Called by cmd_doctor.c. */
+/* Checks other software on this node for podprof doctor: MPI, NVTX, Python modules, HDF5, xprof. Called by cmd_doctor.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -195,7 +195,7 @@ static void put_see_also(FILE *f, const char *page)
 	fputc('\n', f);
 }
 
-/* Variables that are options stand with their option; a verb that reads no option has none. */
+/* Lists variables that are no options; those of options stand with their option. */
 static void put_environment(FILE *f, unsigned groups)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Options of a verb by the one option table; glibc's argp lays out the help. Called by every cmd_*.c. */
+/* Parses a verb's options by the option table; glibc's argp formats the help. Called by every cmd_*.c. */
 #include "launchers/options/options.h"
 
 #include <argp.h>
@@ -154,12 +154,12 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 	return PP_EXIT_USAGE;
 }
 
-/* A session is the name of two directories; everything else the rows know. */
+/* Checks what the rows do not: a session is the name of two directories. */
 static int check_value(int id, const char *value, unsigned groups, struct pp_err *err)
 {
 	int64_t steps = 0;
 
-	if (id == PP_OPT_ID_STEPS && (groups & PP_OPT_CAPTURE)) /* a live job's steps are counted from now */
+	if (id == PP_OPT_ID_STEPS && (groups & PP_OPT_CAPTURE)) /* for a live job steps count from now */
 		return *value == '+' && !pp_parse_int(value + 1, &steps, NULL) && steps > 0
 		               ? 0
 		               : pp_err_set(err, -EINVAL,
@@ -172,14 +172,14 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 	return pp_opt_set(NULL, &pp_opt_table[id], value, err);
 }
 
-/* argp's note on short options tells nobody anything about -o. */
+/* Drops argp's note on short options: -o is the only one. */
 static char *without_note(int key, const char *text, void *input)
 {
 	(void)input;
 	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }
 
-/* Rows as argp wants them; the texts live as long as the program. */
+/* Makes rows for argp; the texts live as long as the program. */
 static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *row, char (*doc)[192])
 {
 	int headed[PP_OPT_SECTIONS] = {1};
@@ -188,7 +188,7 @@ static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *
 	for (int i = 0; i < PP_OPTS; i++) {
 		const struct pp_opt *o = &pp_opt_table[i];
 		const char *help = pp_options_help(o, verb->groups);
-		int in = verb->groups == PP_OPT_DOCTOR ? 0 : (int)o->section; /* five options need no headlines */
+		int in = verb->groups == PP_OPT_DOCTOR ? 0 : (int)o->section; /* no headlines for five options */
 
 		if (!(o->groups & verb->groups))
 			continue;

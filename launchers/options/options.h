@@ -21,7 +21,7 @@ struct pp_options_verb {
 	int command;           /* 1: the first word that is no option ends the options */
 };
 
-/* What --help, man pages and completions of a verb say of an option. */
+/* The argument of an option as --help, man pages and completions of a verb show it. */
 const char *pp_options_argument(const struct pp_opt *opt, unsigned groups);
 const char *pp_options_help(const struct pp_opt *opt, unsigned groups);
 

@@ -1,5 +1,5 @@
-/* podprof run: log directory, spool, keeper, environment, exec. Nothing of it may keep the job from running: what fails is
- * one sentence, and the application starts with the environment it would have had. */
+/* podprof run: makes log directory, spool, keeper and environment, then execs the application. No failure may keep the job from
+ * running: it prints one line, and the application starts with the user's environment. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void tell(const char *sentence)
 		pp_say("%s", sentence);
 }
 
-/* As a shell looks for it: 0, or ENOENT or EACCES. */
+/* Looks for the command as a shell does: 0, or ENOENT or EACCES. */
 static int look_for(const char *command)
 {
 	const char *path = getenv("PATH");
@@ -115,8 +115,8 @@ static int asks_for_windows(const struct pp_options *options)
 	       *options->value[PP_OPT_ID_AT];
 }
 
-/* To look back the job has to be recorded all the time. Returns an exit code, or -1: all is well. */
-static int check_back(struct pp_options *options)
+/* Lookback needs a job that is recorded all the time. Returns an exit code, or -1: all is well. */
+static int check_lookback(struct pp_options *options)
 {
 	static const enum pp_opt_id ids[] = {PP_OPT_ID_KEEP, PP_OPT_ID_TRIGGER};
 	int64_t keep = 1;
@@ -153,10 +153,10 @@ struct run {
 	struct pp_env_plan plan;
 	char logdir[PP_SPOOL_PATH], spool[PP_SPOOL_PATH];
 	char *library, *mpi_library, *shim;
-	char **words; /* the command line of mpirun with what it is to pass on; NULL: as it is */
+	char **words; /* mpirun's command line with the variables to pass on; NULL: unchanged */
 	int registered;
 	int spans;  /* its ranks may be on several hosts */
-	int nested; /* another podprof run is around us */
+	int nested; /* inside of another podprof run */
 };
 
 static const char *get_variable(const char *name)
@@ -187,7 +187,7 @@ static int start_keeper(struct run *run, const char *self, struct pp_err *err)
 	return 0;
 }
 
-/* One job writes into one place: that of whoever came first. */
+/* A job has one log directory, that of its first process: names another one that was given. */
 static void tell_other_output(const struct run *run)
 {
 	char there[PP_SPOOL_PATH];
@@ -199,7 +199,7 @@ static void tell_other_output(const struct run *run)
 	pp_say("this job writes into '%s' already: -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
 }
 
-/* All but the environment itself; on failure `ret_cure` says what to do. */
+/* Prepares everything except the environment itself; on failure `ret_cure` says what to do. */
 static int prepare(struct run *run, char *const *command, const char **ret_cure, struct pp_err *err)
 {
 	char self[PATH_MAX];
@@ -242,9 +242,9 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	in.shim = run->shim = pp_env_find_shim(run->library);
 	in.program = self;
 	in.job = run->job.name;
-	in.rendezvous = run->spans ? "" : NULL; /* a name that is passed on; the keeper has its value */
+	in.rendezvous = run->spans ? "" : NULL; /* only the name is passed on here; the keeper provides the value */
 	rc = pp_env_plan_make(&in, &run->plan, err);
-	if (!rc && how == PP_FORWARD_BY_LIST) /* the last: it names all the others */
+	if (!rc && how == PP_FORWARD_BY_LIST) /* last, as it names all others */
 		rc = pp_env_plan_add(&run->plan, PP_FORWARD_LIST, pp_forward_list(&run->plan, get_variable), err);
 	if (rc)
 		return rc;
@@ -255,7 +255,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	if (!rc)
 		rc = pp_env_plan_apply(&run->plan, err);
 	if (!rc && how == PP_FORWARD_BY_WORDS)
-		run->words = pp_forward_words(&run->plan, command); /* without memory for it ranks of other hosts run as they are */
+		run->words = pp_forward_words(&run->plan, command); /* without memory, ranks of other hosts run unprofiled */
 	return rc;
 }
 
@@ -286,14 +286,15 @@ int pp_cmd_run(int argc, char **argv)
 	pp_job_read(&run.job);
 	run.nested = getenv("PODPROF_SPOOL") && getenv("PODPROF_JOB");
 	if (!run.nested)
-		unsetenv(PP_RENDEZVOUS_VARIABLE); /* of a job that is not this one */
+		unsetenv(PP_RENDEZVOUS_VARIABLE); /* left from another job */
 	may_speak = run.job.speaks;
-	pp_options_environment(&run.options, PP_OPT_RUN, run.nested ? NULL : tell); /* the outer podprof run has told already */
+	pp_options_environment(&run.options, PP_OPT_RUN,
+	                       run.nested ? NULL : tell); /* the outer podprof run has printed them already */
 	rc = check_windows(&run.options);
 	if (rc < 0)
 		rc = pp_run_check_times(&run.options, may_speak);
 	if (rc < 0)
-		rc = check_back(&run.options);
+		rc = check_lookback(&run.options);
 	if (rc >= 0)
 		return rc;
 	rc = look_for(argv[first]);

@@ -1,4 +1,4 @@
-/* One table of what podprof puts into a job's environment; made and applied by podprof run just before it execs. */
+/* Makes the table of variables for a job's environment, and applies it; podprof run calls it just before exec. */
 #include "launchers/run/env_plan.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ static int has_word(const char *list, const char *between, const char *path)
 	return 0;
 }
 
-/* AddressSanitizer's shared runtime ends a program in which another library comes first, by the name of its path: its functions
- * might then not be the ones that are called. Ours has none of them. So its path leads through a directory with the runtime's
+/* AddressSanitizer's shared runtime ends a program in which another library comes first, judging by the name in its path, as it
+ * may then miss interposed functions. Our library has none of them, so its path leads through a directory with the runtime's
  * name. ASAN_OPTIONS would not do: ranks and scripts set their own. */
 static char *path_before_asan(const char *library)
 {
@@ -66,7 +66,7 @@ static char *preload(const struct pp_env_plan_input *in)
 	return text;
 }
 
-/* An empty word would be the current directory: where there was nothing, no colon follows. */
+/* An empty element would mean the current directory: no colon follows where the variable was empty. */
 static char *python_path(const struct pp_env_plan_input *in)
 {
 	const char *had = in->get("PYTHONPATH");
@@ -79,8 +79,8 @@ static char *python_path(const struct pp_env_plan_input *in)
 	return text;
 }
 
-/* How NVTX, ITT and Python find us; a tool that the user had in the variable is loaded behind us. */
-static int add_ways_in(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
+/* Adds the variables by which NVTX, ITT and Python load podprof; a tool that the user had in one is loaded after us. */
+static int add_injections(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
 {
 	static const char *const way[][2] = {{"NVTX_INJECTION64_PATH", "PODPROF_NVTX_CHAIN"},
 	                                     {"INTEL_LIBITTNOTIFY64", "PODPROF_ITT_CHAIN"}};
@@ -99,7 +99,7 @@ static int add_ways_in(const struct pp_env_plan_input *in, struct pp_env_plan *p
 	return rc;
 }
 
-/* What a rank on a host without the spool needs to have podprof make it (core/coord/arrive.c). */
+/* Adds what a rank on a host without the spool needs so that podprof makes it (core/coord/arrive.c). */
 static int add_arrival(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
 {
 	const char *restart = in->get("TORCHELASTIC_RESTART_COUNT");
@@ -126,7 +126,7 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 	if (!rc)
 		rc = pp_env_plan_add(ret_plan, "LD_PRELOAD", preload(in), err);
 	if (!rc)
-		rc = add_ways_in(in, ret_plan, err);
+		rc = add_injections(in, ret_plan, err);
 	if (!rc && in->program)
 		rc = add_arrival(in, ret_plan, err);
 	for (int i = 0; !rc && i < PP_OPTS; i++) {
@@ -134,7 +134,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 
 		if (i == PP_OPT_ID_SPOOL || !(pp_opt_table[i].groups & PP_OPT_RUN))
 			continue;
-		/* Where the job writes is no default of another directory and host. */
+		/* The log directory is passed on even where it is the default: another directory and host would give another
+		 * one. */
 		if (in->options->source[i] == PP_FROM_DEFAULT && i != PP_OPT_ID_OUTPUT)
 			continue;
 		rc = pp_env_plan_add(ret_plan, pp_opt_table[i].env, strdup(i == PP_OPT_ID_OUTPUT ? in->output : value), err);
@@ -200,7 +201,7 @@ void pp_env_plan_release(struct pp_env_plan *plan)
 	plan->count = 0;
 }
 
-/* `place` seen from the directory of `program`, "../" taken off at both: the path is shown and stands in LD_PRELOAD. */
+/* `place` relative to the directory of `program`, with leading "../" resolved: the path is shown, and used in LD_PRELOAD. */
 static char *beside(const char *program, const char *place, const char *file)
 {
 	const char *slash = strrchr(program, '/');

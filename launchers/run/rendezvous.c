@@ -26,9 +26,9 @@ void pp_rendezvous_want(const char *spool, int nested)
 	int fd;
 
 	path_of(spool, PP_RENDEZVOUS_POINT_FILE, path);
-	if (nested && !access(path, F_OK)) /* the podprof run around us has asked */
+	if (nested && !access(path, F_OK)) /* the outer podprof run has requested it */
 		return;
-	unlink(path); /* of a job that was killed here */
+	unlink(path); /* left by a job that was killed here */
 	path_of(spool, PP_RENDEZVOUS_POINT_FAILED, path);
 	unlink(path);
 	path_of(spool, PP_RENDEZVOUS_POINT_WANTED, path);
@@ -73,7 +73,7 @@ int pp_rendezvous_pass(const char *spool)
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return 0;
-	/* link() instead of rename(): ranks that start together have the same, and no keeper reads half of it. */
+	/* link() instead of rename(): ranks that start together write the same, and no keeper reads half of it. */
 	done = !fchmod(fd, 0600) && write(fd, value, length) == (ssize_t)length && !link(part, path);
 	close(fd);
 	unlink(part);

@@ -1,4 +1,4 @@
-/* Options of `podprof run` that do not go together, or mean no time; see run_checks.h. */
+/* Checks options of `podprof run` that exclude each other, or are no valid time; see run_checks.h. */
 #include "launchers/run/run_checks.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "core/base/signal_name.h"
 #include "launchers/cmd.h"
 
-enum { SECOND = 1000000000, START_S = 5 }; /* ranks of one job start so long one after the other */
+enum { SECOND = 1000000000, START_S = 5 }; /* ranks of one job may start so long after each other */
 
 static int64_t now_ns(void)
 {

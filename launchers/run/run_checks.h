@@ -1,4 +1,4 @@
-/* What `podprof run` finds wrong between options before anything is started. Called by cmd_run.c. */
+/* Checks options of `podprof run` against each other before anything is started. Called by cmd_run.c. */
 #pragma once
 
 #include "launchers/options/options.h"

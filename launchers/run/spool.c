@@ -1,4 +1,4 @@
-/* Making and joining a spool before the application starts; called by podprof run. */
+/* Makes or joins a spool before the application starts; called by podprof run. */
 #include "launchers/run/spool.h"
 
 #include <errno.h>
@@ -32,7 +32,8 @@ static int make_parents(char *path, mode_t mode)
 	return mkdir(path, mode) && errno != EEXIST ? -errno : 0;
 }
 
-/* A page, not a byte: a full file system still makes empty files. By no pid: processes of other hosts have the same ones. */
+/* Writes a page, not a byte: a full file system still creates empty files. The name has no pid: processes of other hosts have
+ * the same ones. */
 static int prove_writable(const char *directory)
 {
 	char path[PATH_MAX], page[4096] = {0};
@@ -88,7 +89,8 @@ const char *pp_logdir_cure(int rc)
 	}
 }
 
-/* Owner-only, ours, no link: rings hold what the job does, and whoever can rename them can feed the keeper. */
+/* The directory must be owner-only, ours and no link: rings hold what the job does, and whoever can rename them can feed the
+ * keeper. */
 static int own_directory(const char *path, struct pp_err *err)
 {
 	struct stat st;
@@ -101,13 +103,13 @@ static int own_directory(const char *path, struct pp_err *err)
 		return pp_err_set(err, -ENOTDIR, "cannot use the spool '%s': it is not a directory", path);
 	if (st.st_uid != geteuid())
 		return pp_err_set(err, -EPERM, "cannot use the spool '%s': it belongs to user %u", path, (unsigned)st.st_uid);
-	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700)) /* whatever the umask made of it */
+	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700)) /* independent of the umask */
 		return pp_err_set(err, -errno, "cannot use the spool '%s': others may write it", path);
 	return 0;
 }
 
-/* A directory on a full tmpfs can be made all the same, but neither the keeper's page nor a ring fits: the rank's header alone is a
- * quarter of a MiB. */
+/* A full tmpfs still allows a directory, but neither the keeper's page nor a ring: the rank's header alone is a quarter of a
+ * MiB. */
 static int has_room(const char *base)
 {
 	struct statvfs fs;
@@ -177,8 +179,8 @@ static int is_of_another(const char *path, const struct pp_job *job, char *ret_n
 	return !pp_spool_read_option(path, "JOB", ret_name, size) && strcmp(ret_name, job->name) != 0;
 }
 
-/* A spool by name may be the last job's: its keeper is about to remove it, or died and left rings that salvage wants. Or a job that
- * still runs has it. */
+/* A spool with this name may be an earlier job's: its keeper is about to remove it, or died and left rings for salvage. Or that
+ * job still runs. */
 static int wait_for_last_job(const char *path, const struct pp_job *job, struct pp_err *err)
 {
 	enum { NAPS = 200, LEFT_NAPS = 20 };
@@ -191,7 +193,7 @@ static int wait_for_last_job(const char *path, const struct pp_job *job, struct 
 		int ends = state.life == PP_SPOOL_DONE ||
 		           (state.life == PP_SPOOL_WRITING && is_of_another(path, job, other, sizeof(other)));
 
-		/* A keeper that takes its spool away file by file may have got to all but the rings: what is left stays. */
+		/* A keeper that removes its spool file by file may be down to the rings: they stay. */
 		left = ends ? 0 : left + 1;
 		if (!ends &&
 		    (state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING || !state.rings || left > LEFT_NAPS))
@@ -231,7 +233,7 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	return own_directory(ret_path, err);
 }
 
-/* The keeper of the ranks before us waits for a launcher that starts others: they have another keeper. */
+/* Marks the spool of the ranks before a restart: its keeper waits for the launcher, whose new ranks have another keeper. */
 static void tell_the_last(const char *outer, int again)
 {
 	char path[PP_SPOOL_PATH + 32];
@@ -273,7 +275,7 @@ static int write_file(const char *path, const char *text, size_t length)
 
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, 0600)) /* whatever the umask made of it */
+	if (fchmod(fd, 0600)) /* independent of the umask */
 		rc = -errno;
 	while (length && !rc) {
 		ssize_t n = write(fd, text, length);

@@ -1,5 +1,5 @@
-/* The spool of a job on this node, as seen from the command line. In: job and options. Out: a directory that guests and
- * keeper meet in; names inside it stand in core/ring/ring_file.h. */
+/* The spool of a job on this node, for the command line. In: job and options. Out: a directory shared by collectors and keeper;
+ * core/ring/ring_file.h has its file names. */
 #pragma once
 
 #include <stddef.h>
@@ -12,28 +12,28 @@ enum { PP_SPOOL_PATH = 512 };
 
 /* Value of a line of <spool>/options; 0, or -errno. */
 int pp_spool_read_option(const char *spool, const char *name, char *ret_value, size_t size);
-/* 1 for the first process of the job that asks by this name of a file. */
+/* 1 for the first process of the job that calls it with this file name. */
 int pp_spool_say_once(const char *spool, const char *name);
 
-/* Make the log directory if it is missing and prove that a file can be written there. `ret_path`: absolute. */
+/* Makes the log directory if it is missing, and proves that a file can be written there. `ret_path`: absolute. */
 int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_err *err);
 /* What to do about a failure (-errno) of it: the end of a sentence. */
 const char *pp_logdir_cure(int rc);
 
 /* Make (or join) the spool: `wanted` if not empty, else /dev/shm/podprof-UID/JOB, else the same under the node's tmp. */
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
-/* The same place as the podprof run around us has, or had: `outer`, or the node's tmp where this host does not have it. With "-rN"
- * behind it where the ranks were started again. */
+/* The spool of the outer podprof run: `outer`, or the node's tmp where this host does not have it. With "-rN" behind it where
+ * the ranks were restarted. */
 int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err);
-/* <spool>/options, by the first only. */
+/* Writes <spool>/options; only the first process does. */
 int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
                            char *const *command, struct pp_err *err);
 /* <spool>/run-<pid>: job->pid is, will be, or starts, the application. */
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
 void pp_spool_unregister(const char *spool, const struct pp_job *job);
 
-/* Remove what dead jobs left beside `spool`: without rings after an hour, with rings that nobody salvaged after a week. Returns
- * how many. */
+/* Removes what dead jobs left beside `spool`: without rings after an hour, with rings that were not salvaged after a week.
+ * Returns how many. */
 int pp_spool_sweep(const char *spool);
 
 enum pp_spool_life { PP_SPOOL_LEFT, PP_SPOOL_RECORDING, PP_SPOOL_WRITING, PP_SPOOL_DONE, PP_SPOOL_FAILED };
@@ -44,13 +44,13 @@ struct pp_spool_state {
 	enum pp_spool_life life;    /* LEFT: no keeper and not finished */
 	int keeper_pid;
 	int rings;          /* ring files */
-	int elsewhere;      /* not below a podprof-UID of ours: named by --spool, or by another TMPDIR */
+	int elsewhere;      /* not below our podprof-UID: named by --spool, or by another TMPDIR */
 	char message[1024]; /* the keeper's, where FAILED */
 };
 
 /* Call `see` for every spool of this user on this node; stops when it returns non-zero, and returns that. */
 int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data);
-/* 1: podprof made it, and there is nothing else in it: it may be removed. 0: something else is in it, -ENOENT: it is no spool. */
+/* 1: podprof made it and it holds nothing else: it may be removed. 0: it holds something else, -ENOENT: it is no spool. */
 int pp_spool_is_one(const char *path);
 /* So that pp_spool_each() finds a spool that is elsewhere; best effort. */
 void pp_spool_announce(const char *spool);

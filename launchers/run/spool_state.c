@@ -1,4 +1,4 @@
-/* Who works in which spool; called by report (wait for a keeper) and doctor (list what dead jobs left). */
+/* Reads the state of spools; called by report (wait for a keeper) and doctor (list what dead jobs left). */
 #include "launchers/run/spool.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "core/base/lock.h"
 #include "core/ring/ring_file.h"
 
-#define AT ".at-" /* in the root of spools: a link to one that is elsewhere */
+#define AT ".at-" /* in the root of spools: a link to a spool elsewhere */
 
 static int keeper_lock_held(const char *spool)
 {
@@ -79,7 +79,7 @@ static int count_rings(const char *spool)
 	return rings;
 }
 
-/* Names that podprof gives: core/ring/ring_file.h, and what keepers of several hosts hand over. */
+/* Names of podprof's files: core/ring/ring_file.h, and files that keepers of several hosts exchange. */
 static int is_own_name(const char *name)
 {
 	static const char *const begin[] = {"run-",     "rank-",    "share-",  "gather-", ".options-", ".control-",
@@ -136,7 +136,7 @@ int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
 	return 0;
 }
 
-/* Ours, and nobody else can write there. */
+/* Is it ours, and not writable for others? */
 static int is_root(const char *root)
 {
 	struct stat st;
@@ -161,7 +161,7 @@ void pp_spool_announce(const char *spool)
 	}
 }
 
-/* What pp_spool_announce() left, where it is not below a root that is looked through anyway; a link to nothing goes. */
+/* Follows a link of pp_spool_announce() to a spool that is not below a root searched anyway; removes a dangling one. */
 static int see_elsewhere(const char *root, const char *name, const char *const skip[2],
                          int (*see)(const struct pp_spool_state *state, void *data), void *data)
 {
@@ -206,7 +206,7 @@ int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), vo
 
 		if (i == 2 && !strcmp(root[1], root[2]))
 			break;
-		/* what another user has made under our name tells us nothing */
+		/* a directory of another user with our name is ignored */
 		d = is_root(root[i]) ? opendir(root[i]) : NULL;
 		while (d && !rc && (e = readdir(d))) {
 			if (!strncmp(e->d_name, AT, strlen(AT)))

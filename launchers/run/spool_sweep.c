@@ -1,4 +1,4 @@
-/* Takes away what dead jobs left long ago, so that it does not fill /dev/shm. Called by podprof run, of rank 0 or without ranks. */
+/* Removes what dead jobs left long ago, so that it does not fill /dev/shm. Called by podprof run of rank 0 or without ranks. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 enum { EMPTY_SECONDS = 3600, OLD_SECONDS = 7 * 24 * 3600 };
 
-/* "run-PID", "rank-R-PID.ring": a rank whose keeper is dead may train on for weeks. A pid that is another's by now keeps the
- * spool a while longer. */
+/* "run-PID", "rank-R-PID.ring": a rank may train on for weeks after its keeper died. A reused pid keeps the spool a while
+ * longer. */
 static int pid_of(const char *name)
 {
 	const char *text = !strncmp(name, "run-", 4) ? name + 4 : !strncmp(name, "rank-", 5) ? strrchr(name, '-') + 1 : "0";

@@ -161,7 +161,7 @@ static void wait_open(struct pp_requests *r, const struct pp_windows_job *job, s
 
 void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *job, struct pp_control *control, int busy)
 {
-	int metadata = r->kind == PP_ASK_NOW;
+	int was_asked = r->kind == PP_ASK_NOW;
 
 	if (r->active->request.kind != PP_CAPTURE_REQUEST_DURATION) {
 		if (!busy) /* what it requests was held until then */
@@ -182,6 +182,6 @@ void pp_requests_wait_time(struct pp_requests *r, const struct pp_windows_job *j
 	if (r->to.raw_ns > ends_ns(r))
 		r->to = pp_timestamp_pair_before(&r->to, &r->origin, r->to.raw_ns - ends_ns(r));
 	pp_requests_write_time(r, job);
-	if (metadata)
+	if (was_asked)
 		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
 }

@@ -106,7 +106,7 @@ class Adapter:
         if self.rendezvous is not None and not self.rendezvous.is_over:
             self.rendezvous.look()
             recording = True
-        self.steps.quiet = not recording
+        self.steps.is_idle = not recording
 
     def failed(self, error):
         """Something of ours did. It is said once; again and again is the end of it."""
@@ -253,8 +253,8 @@ def _hook_optimizers(adapter):
         if compiling():
             return
         try:
-            if steps.thread != get_ident() or not steps.is_settled:
-                steps.settle()
+            if steps.thread != get_ident() or not steps.has_thread:
+                steps.fix_thread()
             if adapter.watches():
                 if phases.period:
                     phases.forward_ends()

@@ -13,12 +13,12 @@ def install(module):
     if module.__name__ == "torch._dynamo.callback":
         _torch_phases.wrap_compile(adapter, module)
     elif module.__name__ == "torch._dynamo.decorators":
-        _keep_apart(module.skip_code)
+        _exempt_ours(module.skip_code)
     else:
         _torch_phases.wrap_distributed_save(adapter, module)
 
 
-def _keep_apart(skip):
+def _exempt_ours(skip):
     """torch.compile takes each frame below a compiled one: none of ours, as it takes none of torch's own that they stand before."""
     for name, module in list(sys.modules.items()):
         if name.startswith("_podprof."):

@@ -37,7 +37,7 @@ class Operators:
         self.inside = 0  # depth of backward passes: their thread-local state is put back at their end
         self.profiler._run_on_profiler_start = self._they_start
         self.profiler._run_on_profiler_stop = self._they_stop
-        self._meet_legacy()
+        self._wrap_legacy()
 
     def follow(self, state):
         if bool(state & RECORDING) != self.is_on and not self.inside:
@@ -87,7 +87,7 @@ class Operators:
             self.has_yielded = True
             self.shim.say(_YIELDED)
 
-    def _meet_legacy(self):
+    def _wrap_legacy(self):
         """The profiler of torch 1 raises where another one is on."""
         legacy = sys.modules.get("torch.autograd.profiler_legacy")
         if legacy is None or not hasattr(legacy, "_enable_profiler_legacy") or not hasattr(legacy, "_disable_profiler_legacy"):
@@ -95,7 +95,7 @@ class Operators:
         enable, disable = legacy._enable_profiler_legacy, legacy._disable_profiler_legacy
 
         def enables(*args, **kwargs):
-            self._make_way()
+            self._yield_to_theirs()
             return enable(*args, **kwargs)
 
         def disables(*args, **kwargs):
@@ -104,7 +104,7 @@ class Operators:
 
         legacy._enable_profiler_legacy, legacy._disable_profiler_legacy = enables, disables
 
-    def _make_way(self):
+    def _yield_to_theirs(self):
         try:
             self.theirs = True
             if self.is_on:
@@ -114,7 +114,7 @@ class Operators:
             pass
 
     def _they_start(self):
-        self._make_way()
+        self._yield_to_theirs()
         return self.start()
 
     def _they_stop(self):

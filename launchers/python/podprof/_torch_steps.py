@@ -19,8 +19,8 @@ class Steps:
         self.rule = None
         self.number = 0  # of the next mark
         self.thread = _main_thread()  # the one that steps the optimizers; until one does, the main thread is taken for it
-        self.is_settled = False
-        self.quiet = False  # follow() has nothing to do until something is recorded
+        self.has_thread = False
+        self.is_idle = False  # follow() has nothing to do until something is recorded
         self.is_open = False  # a step has begun and not ended
         self.has_stepped = True  # an optimizer has, since a step began
         self.explicit = False  # the program marks its steps itself
@@ -35,17 +35,17 @@ class Steps:
         self.seen = {}  # optimizers since the last boundary: how often
         self.after = 0  # tick of the last optimizer step's end
 
-    def settle(self):
+    def fix_thread(self):
         """An optimizer steps on another thread. A training thread that is gone has a successor."""
         here = get_ident()
-        if self.thread != here and (not self.is_settled or self.thread not in sys._current_frames()):
+        if self.thread != here and (not self.has_thread or self.thread not in sys._current_frames()):
             self.moves()
             self.thread = here
-        self.is_settled = True
+        self.has_thread = True
 
     def reads_here(self):
         """A program that does not train may read its batches on any thread: the one counts that has a loop under way."""
-        if self.trains or self.has_optimizer or self.is_settled or self.explicit:
+        if self.trains or self.has_optimizer or self.has_thread or self.explicit:
             return
         if not self.batches.is_in_loop() or self.thread not in sys._current_frames():
             self.moves()
@@ -183,7 +183,7 @@ class Steps:
         self.number += 1
         self.waits, self.is_open, self.has_stepped, self.held = False, True, False, 0
         self.seen.clear()
-        if state & RECORDING or not self.quiet:
+        if state & RECORDING or not self.is_idle:
             self.follow(state)
 
     def stop_waiting(self):

@@ -126,11 +126,11 @@ TEST(one_clock_or_none)
 	CHECK(p.verdict == PP_DOCTOR_TWO && !p.has_drift);
 	raw.nodes = 0;
 	pp_doctor_pair_make(&raw, host, read, &p);
-	CHECK_INT(p.verdict, PP_DOCTOR_UNHEARD);
+	CHECK_INT(p.verdict, PP_DOCTOR_UNREACHED);
 	raw.nodes = 2;
 	read[1].ticks_per_ns = 0; /* its readings did not come */
 	pp_doctor_pair_make(&raw, host, read, &p);
-	CHECK_INT(p.verdict, PP_DOCTOR_UNHEARD);
+	CHECK_INT(p.verdict, PP_DOCTOR_UNREACHED);
 }
 
 static struct pp_doctor_host host_of(const char *name, int rank, const char *timens)
@@ -158,7 +158,7 @@ static char *printed(int json, int alone, int *ret_code)
 	struct pp_doctor_pair pair[] = {
 	        {.a = A, .b = B, .verdict = PP_DOCTOR_TWO, .has_drift = 1, .has_date = 1, .trips = 100, .lost = 3},
 	        {.a = A, .b = C, .verdict = PP_DOCTOR_ONE, .has_drift = 1, .trips = 100},
-	        {.a = A, .b = D, .verdict = PP_DOCTOR_UNHEARD, .lost = 12},
+	        {.a = A, .b = D, .verdict = PP_DOCTOR_UNREACHED, .lost = 12},
 	        {.a = B, .b = C, .verdict = PP_DOCTOR_FALSE, .trips = 50}};
 	struct pp_doctor_table t = {
 	        .host = host, .hosts = HOSTS, .pair = pair, .pairs = 4, .missing = "'node4' (rank 12)", .json = json};
@@ -176,7 +176,7 @@ static char *printed(int json, int alone, int *ret_code)
 	pair[1].offset_ns = pair[3].offset_ns = -51;
 	pair[3].half_ns = 999.6;
 	pair[3].bound_ns = 123456;
-	t.way = "through the launcher (PMIx)";
+	t.transport = "through the launcher (PMIx)";
 	t.door = 7000;
 	t.patience_s = 10;
 	t.rounds = 2;
