@@ -64,9 +64,3 @@ int pp_join_late(struct pp_join *j);
 void pp_dataset_quality(struct pp_dataset *d);
 /* Warnings of /quality, and by_default of all ranks */
 int pp_join_quality(struct pp_join *j);
-void pp_quality_count_mpi(struct pp_join *j);
-void pp_quality_warn_mpi(struct pp_dataset *d);
-void pp_quality_warn_c10d(struct pp_dataset *d);
-void pp_quality_warn_groups(struct pp_dataset *d);
-/* Sentences of ranks about themselves, each once, with all that said it. */
-void pp_quality_warn_remarks(struct pp_dataset *d);

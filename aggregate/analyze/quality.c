@@ -11,7 +11,241 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
 #include "core/ring/intern.h"
+#include "core/ring/record.h"
 #include "core/ring/utf8.h"
+
+static void warn_c10d(struct pp_dataset *d)
+{
+	const struct pp_c10d_count *n = &d->c10d;
+
+	if (n->mute)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " of %" PRIu64
+		                " calls of torch.distributed are joined with no other rank: PyTorch's flight recorder is off "
+		                "(TORCH_FR_BUFFER_SIZE), or this PyTorch has none for this backend",
+		                n->mute, n->calls);
+	if (n->untold > n->mute)
+		pp_dataset_warn(
+		        d,
+		        "%" PRIu64 " of %" PRIu64
+		        " calls of torch.distributed are joined with no other rank: PyTorch's flight recorder no longer had "
+		        "them, or the date was set",
+		        n->untold - n->mute, n->calls);
+	if (n->unended)
+		pp_dataset_warn(d, "%" PRIu64 " of %" PRIu64 " calls of torch.distributed were not seen to end", n->unended,
+		                n->calls);
+	if (n->enqueued)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " of %" PRIu64 " calls of torch.distributed end on a device: only when they were "
+		                "enqueued is known",
+		                n->enqueued, n->calls);
+	if (n->rootless)
+		pp_dataset_warn(
+		        d,
+		        "%" PRIu64
+		        " calls of torch.distributed have a root that PyTorch does not tell: nobody is said to wait in them",
+		        n->rootless);
+}
+
+static int is_recorded(const struct pp_dataset *d, int32_t rank)
+{
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].rank == rank)
+			return !pp_worker_is_missing(&d->worker[w]);
+	return 0;
+}
+
+/* Of communicators whose members are not all recorded the largest. */
+static void warn_groups(struct pp_dataset *d)
+{
+	const struct pp_communicator *worst = NULL;
+	uint32_t missing = 0, others = 0;
+
+	for (size_t i = 0; i < d->communicators; i++) {
+		const struct pp_communicator *c = &d->communicator[i];
+		uint32_t absent = 0;
+
+		for (uint32_t m = 0; c->member && m < c->size; m++)
+			absent += !is_recorded(d, c->member[m]);
+		if (!absent)
+			continue;
+		others += worst != NULL;
+		if (!worst || c->size > worst->size) {
+			worst = c;
+			missing = absent;
+		}
+	}
+	if (worst) {
+		const char *name = pp_intern_text(d->names, worst->name, NULL);
+
+		pp_dataset_warn(d,
+		                "%" PRIu32 " of %" PRIu32
+		                " ranks of the group '%.*s' are not recorded%s: who waited there is known of the others only",
+		                missing, worst->size, pp_utf8_fit(name, 60), name, others ? ", nor all of other groups" : "");
+	}
+}
+
+static int has_remark(const struct pp_worker *w, const char *text)
+{
+	for (uint32_t i = 0; i < PP_REMARKS && i < w->remarks; i++)
+		if (!strcmp(w->remark[i], text))
+			return 1;
+	return 0;
+}
+
+/* "rank 3", "ranks 0-3,8"; cut with dots where there is no room. */
+static void list_ranks(const struct pp_dataset *d, const char *text, char *to, size_t size)
+{
+	size_t used = 0, many = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		many += (size_t)has_remark(&d->worker[w], text);
+	used = (size_t)snprintf(to, size, many > 1 ? "ranks" : "rank");
+	for (size_t w = 0, end; w < d->workers; w = end + 1) {
+		end = w;
+		if (!has_remark(&d->worker[w], text))
+			continue;
+		while (end + 1 < d->workers && has_remark(&d->worker[end + 1], text))
+			end++;
+		if (used + 32 > size) {
+			snprintf(to + used, size - used, ",...");
+			return;
+		}
+		used += (size_t)snprintf(to + used, size - used, "%s%d", used > 5 ? "," : " ", (int)d->worker[w].rank);
+		if (end > w)
+			used += (size_t)snprintf(to + used, size - used, "-%d", (int)d->worker[end].rank);
+	}
+}
+
+/* Sentences of ranks about themselves, each once, with all that said it. */
+static void warn_remarks(struct pp_dataset *d)
+{
+	uint64_t more = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_worker *one = &d->worker[w];
+
+		more += one->remarks > PP_REMARKS ? one->remarks - PP_REMARKS : 0;
+		for (uint32_t i = 0; i < PP_REMARKS && i < one->remarks; i++) {
+			size_t before = 0;
+			char ranks[80];
+
+			while (before < w && !has_remark(&d->worker[before], one->remark[i]))
+				before++;
+			if (before < w)
+				continue;
+			list_ranks(d, one->remark[i], ranks, sizeof(ranks));
+			pp_dataset_warn(d, "%s: %s", ranks, one->remark[i]);
+		}
+	}
+	if (more)
+		pp_dataset_warn(d, "%" PRIu64 " more remarks of ranks were not kept", more);
+}
+
+static int is_name(const struct pp_join *j, uint32_t id, const char *name)
+{
+	size_t length = 0;
+	const char *text = pp_intern_text(j->in->capture->names, id, &length);
+
+	return text && length == strlen(name) && memcmp(text, name, length) == 0;
+}
+
+/* Ranks that said a mark of this name. */
+static size_t ranks_that(const struct pp_join *j, const char *name)
+{
+	size_t ranks = 0;
+
+	for (size_t r = 0; r < j->in->capture->ranks; r++) {
+		int found = 0;
+
+		for (size_t t = 0; t < j->in->capture->rank[r].threads && !found; t++) {
+			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
+
+			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_MARK)))
+				continue;
+			for (size_t i = 0; i < thread->spans && !found; i++)
+				found = thread->span[i].kind == PP_SPAN_MARK && thread->span[i].source == PP_SOURCE_MPI &&
+				        is_name(j, thread->span[i].name, name);
+		}
+		ranks += (size_t)found;
+	}
+	return ranks;
+}
+
+/* The sum of a counter that libpodprof-mpi.so put; few spans are counters, and of those few are its. */
+static uint64_t counted(const struct pp_join *j, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (size_t r = 0; r < j->in->capture->ranks; r++) {
+		for (size_t t = 0; t < j->in->capture->rank[r].threads; t++) {
+			const struct pp_thread *thread = &j->in->capture->rank[r].thread[t];
+
+			if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_COUNTER)))
+				continue;
+			for (size_t i = 0; i < thread->spans; i++)
+				if (thread->span[i].kind == PP_SPAN_COUNTER && is_name(j, thread->span[i].name, name))
+					sum += (uint64_t)thread->span[i].value;
+		}
+	}
+	return sum;
+}
+
+static int has_parent(const struct pp_join *j)
+{
+	for (size_t r = 0; r < j->in->capture->ranks; r++)
+		for (size_t c = 0; c < j->in->capture->rank[r].comms; c++)
+			if (is_name(j, j->in->capture->rank[r].comm[c].name, "MPI_COMM_PARENT"))
+				return 1;
+	return 0;
+}
+
+static void count_mpi(struct pp_join *j)
+{
+	for (size_t r = 0; r < j->in->capture->ranks; r++)
+		pp_c10d_add(&j->d->c10d, &j->in->capture->rank[r].c10d);
+	j->d->spawned = counted(j, "MPI processes spawned");
+	j->d->untied = counted(j, "MPI requests not tied");
+	j->d->paused = ranks_that(j, "MPI_Pcontrol(0)");
+	j->d->parented = (uint64_t)has_parent(j);
+}
+
+/* Each rank that has one counts it. */
+static size_t unknown_communicators(const struct pp_dataset *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->communicators; i++)
+		n += d->communicator[i].kind == PP_COMM_UNKNOWN;
+	return n;
+}
+
+static void warn_mpi(struct pp_dataset *d)
+{
+	size_t unknown = unknown_communicators(d);
+
+	if (unknown)
+		pp_dataset_warn(
+		        d,
+		        "%zu communicators (of all ranks) were made by calls that podprof does not see: who waits for whom on "
+		        "them is not known",
+		        unknown);
+	if (d->spawned)
+		pp_dataset_warn(d,
+		                "%" PRIu64
+		                " processes were spawned by MPI_Comm_spawn: another MPI_COMM_WORLD, in no row of this session. "
+		                "Spawn 'podprof run -- PROGRAM' for a session of their own",
+		                d->spawned);
+	if (d->parented)
+		pp_dataset_warn(d, "this MPI_COMM_WORLD was spawned by another one, which is in no row of this session");
+	if (d->paused)
+		pp_dataset_warn(
+		        d, "MPI_Pcontrol(0) stopped recording on %" PRIu64 " ranks for a while: what they did then is in no row",
+		        d->paused);
+	if (d->untied)
+		pp_dataset_warn(d, "%" PRIu64 " nonblocking operations are not tied to their end: too many were under way at once",
+		                d->untied);
+}
 
 static int merge_defaults(struct pp_join *j)
 {
@@ -193,15 +427,15 @@ void pp_dataset_quality(struct pp_dataset *d)
 	d->warnings = 0;
 	warn_losses(d);
 	warn_ranks(d);
-	pp_quality_warn_groups(d);
+	warn_groups(d);
 	warn_domains(d);
 	pp_quality_warn_clocks(d);
-	pp_quality_warn_mpi(d);
-	pp_quality_warn_c10d(d);
+	warn_mpi(d);
+	warn_c10d(d);
 	for (size_t i = 0; i < n; i++)
 		pp_dataset_warn(d, "%s", said[i].text);
 	free(said);
-	pp_quality_warn_remarks(d);
+	warn_remarks(d);
 	warn_memory(d);
 	if (d->violations)
 		pp_dataset_warn(d,
@@ -269,7 +503,7 @@ int pp_join_quality(struct pp_join *j)
 
 	if (merge_defaults(j) < 0)
 		return -ENOMEM;
-	pp_quality_count_mpi(j);
+	count_mpi(j);
 	warn_counters(j);
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);

@@ -16,7 +16,6 @@
 #include "launchers/options/options.h"
 #include "launchers/run/env_plan.h"
 #include "launchers/run/file_limit.h"
-#include "launchers/run/forward.h"
 #include "launchers/run/job.h"
 #include "launchers/run/launcher_hosts.h"
 #include "launchers/run/loadable.h"

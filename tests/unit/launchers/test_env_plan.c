@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launchers/run/forward.h"
 #include "tests/test.h"
 
 static const char *preload, *nvtx, *itt, *python;
