@@ -8,25 +8,115 @@
 
 #include "proto/podprof.pb-c.h"
 
-#define TEXT(text) ((char *)(uintptr_t)((text) ? (text) : "")) /* NULL is written as "" */
-#define TEXTS 6                                                /* most of one message */
+static int name_is_good(const char *name)
+{
+	return name && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+/* Where a field of a message stands in the plain struct, and with what size. Texts and bytes are pointers on both sides. */
+struct member {
+	size_t at, size, length_at; /* length_at: of bytes, their number; else 0 */
+};
+
+#define IN(type, field, length_at)                                                                                                 \
+	{                                                                                                                          \
+		offsetof(type, field), sizeof(((type *)NULL)->field), length_at                                                    \
+	}
+#define AT(field) IN(struct pp_wire, field, 0)
+#define BYTES_AT(field, length) IN(struct pp_wire, field, offsetof(struct pp_wire, length))
+#define RANK_AT(field) IN(struct pp_wire_rank, field, 0)
+
+/* In the order of podprof.proto; {0}: the field has code of its own. */
+static const struct member hello[] = {
+        AT(hello.protocol), AT(hello.job),           AT(hello.host),         AT(hello.version),         AT(hello.instance),
+        {0} /* ranks */,    AT(hello.clock.boot_id), AT(hello.clock.timens), AT(hello.clock.tick_kind), AT(hello.way),
+};
+static const struct member hello_ack[] = {
+        AT(hello_ack.protocol), AT(hello_ack.host_index), AT(hello_ack.session),
+        AT(hello_ack.refused),  AT(hello_ack.instance),   AT(hello_ack.host),
+};
+static const struct member piece[] = {
+        AT(piece.gather), AT(piece.name), AT(piece.offset), AT(piece.total), {0} /* checksum */, BYTES_AT(piece.bytes, piece.size),
+};
+static const struct member heartbeat[] = {
+        AT(heartbeat.received), AT(heartbeat.job_ns), {0} /* ranks */, AT(heartbeat.first_tick), AT(heartbeat.over),
+};
+static const struct member bye[] = {AT(bye.reason)};
+static const struct member tell[] = {AT(tell.number), AT(tell.kind), AT(tell.first), AT(tell.last)};
+static const struct member words[] = {AT(words.client), AT(words.ended), BYTES_AT(words.text, words.size)};
+static const struct member invite[] = {BYTES_AT(words.text, words.size)};
+static const struct member gather[] = {AT(gather.gather),
+                                       AT(gather.cut),
+                                       AT(gather.number),
+                                       AT(gather.from),
+                                       AT(gather.to),
+                                       AT(gather.from_realtime),
+                                       AT(gather.to_realtime),
+                                       AT(gather.first),
+                                       AT(gather.last),
+                                       AT(gather.session),
+                                       AT(gather.token),
+                                       AT(gather.tick0),
+                                       AT(gather.ns0),
+                                       AT(gather.num),
+                                       AT(gather.shift),
+                                       AT(gather.bound),
+                                       AT(gather.epoch_realtime),
+                                       AT(gather.clock.boot_id),
+                                       AT(gather.clock.timens),
+                                       AT(gather.clock.tick_kind),
+                                       AT(gather.host),
+                                       AT(gather.has_steps),
+                                       AT(gather.ranks)};
+static const struct member share[] = {AT(share.gather), AT(share.code), AT(share.reason), AT(share.block), AT(share.files)};
+static const struct member compare[] = {
+        AT(compare.domain), AT(compare.port),   BYTES_AT(compare.key, compare.key_size),
+        AT(compare.same),   AT(compare.parent), AT(compare.addresses),
+        AT(compare.host),   AT(compare.hops),   AT(compare.serves),
+};
+static const struct member clock_of[] = {AT(clock.round),
+                                         AT(clock.parent),
+                                         AT(clock.port),
+                                         AT(clock.addresses),
+                                         AT(clock.verdict),
+                                         AT(clock.lost),
+                                         BYTES_AT(clock.chain, clock.chain_size)};
+static const struct member rank_state[] = {
+        RANK_AT(rank), RANK_AT(pid),     RANK_AT(state),    RANK_AT(step), RANK_AT(marks),          RANK_AT(recording),
+        RANK_AT(over), RANK_AT(request), RANK_AT(first),    RANK_AT(last), RANK_AT(windows_passed), RANK_AT(signals),
+        RANK_AT(call), RANK_AT(comm),    RANK_AT(sequence), RANK_AT(peer),
+};
+
+static const struct form {
+	const ProtobufCMessageDescriptor *message;
+	const struct member *member;
+	const char *name;
+} form[PP_WIRE_KINDS] = {
+        [PP_WIRE_HELLO] = {&podprof__hello__descriptor, hello, "hello"},
+        [PP_WIRE_HELLO_ACK] = {&podprof__hello_ack__descriptor, hello_ack, "hello ack"},
+        [PP_WIRE_BLOCK] = {&podprof__piece__descriptor, piece, "block"},
+        [PP_WIRE_FILE] = {&podprof__piece__descriptor, piece, "file"},
+        [PP_WIRE_HEARTBEAT] = {&podprof__heartbeat__descriptor, heartbeat, "heartbeat"},
+        [PP_WIRE_BYE] = {&podprof__bye__descriptor, bye, "bye"},
+        [PP_WIRE_TELL] = {&podprof__tell__descriptor, tell, "tell"},
+        [PP_WIRE_WORDS_OF] = {&podprof__words__descriptor, words, "words"},
+        [PP_WIRE_GATHER] = {&podprof__gather__descriptor, gather, "gather"},
+        [PP_WIRE_SHARE] = {&podprof__share__descriptor, share, "share"},
+        [PP_WIRE_INVITE] = {&podprof__invite__descriptor, invite, "invitation"},
+        [PP_WIRE_COMPARE] = {&podprof__compare__descriptor, compare, "compare"},
+        [PP_WIRE_CLOCK] = {&podprof__clock__descriptor, clock_of, "clock"},
+};
+static const struct form rank_form = {&podprof__rank_state__descriptor, rank_state, "rank"};
 
 const char *pp_wire_name(enum pp_wire_kind kind)
 {
-	static const char *const name[PP_WIRE_KINDS] = {
-	        [PP_WIRE_HELLO] = "hello", [PP_WIRE_HELLO_ACK] = "hello ack", [PP_WIRE_BLOCK] = "block",
-	        [PP_WIRE_FILE] = "file",   [PP_WIRE_HEARTBEAT] = "heartbeat", [PP_WIRE_BYE] = "bye",
-	        [PP_WIRE_TELL] = "tell",   [PP_WIRE_WORDS_OF] = "words",      [PP_WIRE_GATHER] = "gather",
-	        [PP_WIRE_SHARE] = "share", [PP_WIRE_INVITE] = "invitation",   [PP_WIRE_COMPARE] = "compare",
-	        [PP_WIRE_CLOCK] = "clock",
-	};
-
-	return kind > 0 && kind < PP_WIRE_KINDS && name[kind] ? name[kind] : "unknown message";
+	return (unsigned)kind < PP_WIRE_KINDS && form[kind].name ? form[kind].name : "unknown message";
 }
 
-static int text_is_good(const char *text)
+static int text_is_good(const struct pp_wire *m, const struct member *member)
 {
-	size_t n = strnlen(text, PP_WIRE_TEXT + 1);
+	const char *text = *(char *const *)((const char *)m + member->at);
+	size_t n = text ? strnlen(text, PP_WIRE_TEXT + 1) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
@@ -34,63 +124,17 @@ static int text_is_good(const char *text)
 	return n <= PP_WIRE_TEXT;
 }
 
-static int name_is_good(const char *name)
+static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_ranks)
 {
-	return name && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
-static size_t texts_of(const struct pp_wire *m, const char *text[TEXTS])
-{
-	const char *of[TEXTS] = {NULL};
-
-	switch (m->kind) {
-	case PP_WIRE_HELLO:
-		of[0] = m->hello.job, of[1] = m->hello.host, of[2] = m->hello.version;
-		of[3] = m->hello.clock.boot_id, of[4] = m->hello.clock.timens;
-		break;
-	case PP_WIRE_HELLO_ACK:
-		of[0] = m->hello_ack.session, of[1] = m->hello_ack.refused, of[2] = m->hello_ack.host;
-		break;
-	case PP_WIRE_BLOCK:
-	case PP_WIRE_FILE:
-		of[0] = m->piece.name;
-		break;
-	case PP_WIRE_GATHER:
-		of[0] = m->gather.session, of[1] = m->gather.token;
-		of[2] = m->gather.clock.boot_id, of[3] = m->gather.clock.timens, of[4] = m->gather.host;
-		of[5] = m->gather.ranks;
-		break;
-	case PP_WIRE_SHARE:
-		of[0] = m->share.reason;
-		break;
-	case PP_WIRE_COMPARE:
-		of[0] = m->compare.addresses, of[1] = m->compare.host;
-		break;
-	case PP_WIRE_CLOCK:
-		of[0] = m->clock.addresses;
-		break;
-	case PP_WIRE_BYE:
-		of[0] = m->bye.reason;
-		break;
-	default:
-		break;
-	}
-	memcpy(text, of, sizeof(of));
-	return TEXTS;
+	*ret_ranks = m->kind == PP_WIRE_HELLO ? m->hello.ranks : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.ranks : 0;
+	return m->kind == PP_WIRE_HELLO ? m->hello.rank : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.rank : NULL;
 }
 
 static const char *ranks_fault(const struct pp_wire *m)
 {
-	const struct pp_wire_rank *rank = NULL;
-	size_t ranks = 0;
+	size_t ranks;
+	const struct pp_wire_rank *rank = ranks_of(m, &ranks);
 
-	if (m->kind == PP_WIRE_HELLO) {
-		rank = m->hello.rank;
-		ranks = m->hello.ranks;
-	} else if (m->kind == PP_WIRE_HEARTBEAT) {
-		rank = m->heartbeat.rank;
-		ranks = m->heartbeat.ranks;
-	}
 	if (ranks > PP_WIRE_RANKS)
 		return "too many ranks of one host";
 	for (size_t i = 0; i < ranks; i++)
@@ -142,12 +186,11 @@ static const char *clock_fault(const struct pp_wire *m)
 const char *pp_wire_fault(const struct pp_wire *m)
 {
 	const struct pp_wire_piece *p = &m->piece;
-	const char *text[TEXTS];
 
-	if (m->kind < PP_WIRE_HELLO || m->kind >= PP_WIRE_KINDS || (m->kind > PP_WIRE_HELLO_ACK && m->kind < PP_WIRE_BLOCK))
+	if ((unsigned)m->kind >= PP_WIRE_KINDS || !form[m->kind].message)
 		return "no kind of message that is known";
-	for (size_t i = 0, n = texts_of(m, text); i < n; i++)
-		if (text[i] && !text_is_good(text[i]))
+	for (size_t i = 0; i < form[m->kind].message->n_fields; i++)
+		if (form[m->kind].message->fields[i].type == PROTOBUF_C_TYPE_STRING && !text_is_good(m, &form[m->kind].member[i]))
 			return "a text is too long or has control characters";
 	if (m->kind == PP_WIRE_FILE && !name_is_good(p->name))
 		return "a file's name that is none";
@@ -167,204 +210,78 @@ const char *pp_wire_fault(const struct pp_wire *m)
 
 enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
 
-#define BASE(message) .base = PROTOBUF_C_MESSAGE_INIT(&podprof__##message##__descriptor)
+static void to_message(const struct form *by, const void *plain, void *ret_message)
+{
+	protobuf_c_message_init(by->message, ret_message);
+	for (unsigned i = 0; i < by->message->n_fields; i++) {
+		const struct member *m = &by->member[i];
+		char *theirs = (char *)ret_message + by->message->fields[i].offset;
+		const char *ours = (const char *)plain + m->at;
+		ProtobufCBinaryData bytes;
 
-union body {
+		if (m->length_at) {
+			memcpy(&bytes.len, (const char *)plain + m->length_at, sizeof(bytes.len));
+			memcpy(&bytes.data, ours, sizeof(bytes.data));
+			ours = (const char *)&bytes;
+		}
+		memcpy(theirs, ours, m->length_at ? sizeof(bytes) : m->size);
+	}
+}
+
+static void to_plain(const struct form *by, const void *message, void *ret_plain)
+{
+	for (unsigned i = 0; i < by->message->n_fields; i++) {
+		const struct member *m = &by->member[i];
+		const char *theirs = (const char *)message + by->message->fields[i].offset;
+
+		if (m->length_at) {
+			memcpy((char *)ret_plain + m->length_at, theirs + offsetof(ProtobufCBinaryData, len), sizeof(size_t));
+			theirs += offsetof(ProtobufCBinaryData, data);
+		}
+		memcpy((char *)ret_plain + m->at, theirs, m->size);
+	}
+}
+
+static uint32_t checksum_of(const struct pp_wire_piece *p)
+{
+	return (uint32_t)crc32_z(0, p->bytes, p->size);
+}
+
+union body { /* those with fields that have code of their own */
 	Podprof__Hello hello;
-	Podprof__HelloAck hello_ack;
-	Podprof__Piece piece;
 	Podprof__Heartbeat heartbeat;
-	Podprof__Bye bye;
-	Podprof__Tell tell;
-	Podprof__Words words;
-	Podprof__Gather gather;
-	Podprof__Share share;
-	Podprof__Invite invite;
-	Podprof__Compare compare;
-	Podprof__Clock clock;
+	Podprof__Piece piece;
 };
 
-static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_ranks)
+/* NULL: no memory. */
+static void *body_of(const struct pp_wire *m, Podprof__RankState **list, size_t ranks)
 {
-	*ret_ranks = m->kind == PP_WIRE_HELLO ? m->hello.ranks : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.ranks : 0;
-	return m->kind == PP_WIRE_HELLO ? m->hello.rank : m->kind == PP_WIRE_HEARTBEAT ? m->heartbeat.rank : NULL;
-}
+	union body *b = calloc(1, form[m->kind].message->sizeof_message);
 
-static void fill_piece(Podprof__Piece *p, const struct pp_wire_piece *from)
-{
-	podprof__piece__init(p);
-	p->gather = from->gather;
-	p->name = TEXT(from->name);
-	p->offset = from->offset;
-	p->total = from->total;
-	p->checksum = (uint32_t)crc32_z(0, from->bytes, from->size);
-	p->bytes = (ProtobufCBinaryData){from->size, (uint8_t *)(uintptr_t)from->bytes};
-}
-
-static void fill_compare(Podprof__Compare *c, const struct pp_wire_compare *from)
-{
-	podprof__compare__init(c);
-	c->domain = from->domain;
-	c->port = from->port;
-	c->key = (ProtobufCBinaryData){from->key_size, (uint8_t *)(uintptr_t)from->key};
-	c->same = from->same != 0;
-	c->parent = from->parent;
-	c->addresses = TEXT(from->addresses);
-	c->host = TEXT(from->host);
-	c->hops = from->hops;
-	c->serves = from->serves != 0;
-}
-
-static void fill_clock(Podprof__Clock *c, const struct pp_wire_told *from)
-{
-	podprof__clock__init(c);
-	c->round = from->round;
-	c->parent = from->parent;
-	c->port = from->port;
-	c->addresses = TEXT(from->addresses);
-	c->verdict = from->verdict;
-	c->lost = from->lost != 0;
-	c->chain = (ProtobufCBinaryData){from->chain_size, (uint8_t *)(uintptr_t)from->chain};
-}
-
-static void fill_gather(Podprof__Gather *g, const struct pp_wire_gather *from)
-{
-	podprof__gather__init(g);
-	g->gather = from->gather;
-	g->cut = from->cut;
-	g->number = from->number;
-	g->from = from->from;
-	g->to = from->to;
-	g->from_realtime = from->from_realtime;
-	g->to_realtime = from->to_realtime;
-	g->first = from->first;
-	g->last = from->last;
-	g->session = TEXT(from->session);
-	g->token = TEXT(from->token);
-	g->host = TEXT(from->host);
-	g->ranks = TEXT(from->ranks);
-	g->has_steps = from->has_steps != 0;
-	g->tick0 = from->tick0;
-	g->ns0 = from->ns0;
-	g->num = from->num;
-	g->shift = from->shift;
-	g->bound = from->bound;
-	g->epoch_realtime = from->epoch_realtime;
-	g->boot_id = TEXT(from->clock.boot_id);
-	g->timens = TEXT(from->clock.timens);
-	g->tick_kind = from->clock.tick_kind;
-}
-
-static void fill_hello(Podprof__Hello *h, const struct pp_wire_hello *from, Podprof__RankState **list)
-{
-	podprof__hello__init(h);
-	h->protocol = from->protocol;
-	h->job = TEXT(from->job);
-	h->host = TEXT(from->host);
-	h->version = TEXT(from->version);
-	h->instance = from->instance;
-	h->n_rank = from->ranks;
-	h->rank = list;
-	h->boot_id = TEXT(from->clock.boot_id);
-	h->timens = TEXT(from->clock.timens);
-	h->tick_kind = from->clock.tick_kind;
-	h->way = from->way;
-}
-
-static void fill_answer(Podprof__HelloAck *a, const struct pp_wire_hello_ack *from)
-{
-	podprof__hello_ack__init(a);
-	a->protocol = from->protocol;
-	a->host_index = from->host_index;
-	a->session = TEXT(from->session);
-	a->refused = TEXT(from->refused);
-	a->instance = from->instance;
-	a->host = TEXT(from->host);
-}
-
-static void fill_small(const struct pp_wire *m, union body *b)
-{
-	int has_words = m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE;
-	ProtobufCBinaryData words = {has_words ? m->words.size : 0, has_words ? (uint8_t *)(uintptr_t)m->words.text : NULL};
-
-	if (m->kind == PP_WIRE_BYE) {
-		b->bye = (Podprof__Bye){BASE(bye), .reason = TEXT(m->bye.reason)};
-	} else if (m->kind == PP_WIRE_TELL) {
-		b->tell = (Podprof__Tell){BASE(tell), .number = m->tell.number, .kind = m->tell.kind, .first = m->tell.first,
-		                          .last = m->tell.last};
-	} else if (m->kind == PP_WIRE_WORDS_OF) {
-		b->words = (Podprof__Words){BASE(words), .client = m->words.client, .ended = m->words.ended != 0, .text = words};
-	} else if (m->kind == PP_WIRE_SHARE) {
-		b->share = (Podprof__Share){BASE(share),
-		                            .gather = m->share.gather,
-		                            .code = m->share.code,
-		                            .reason = TEXT(m->share.reason),
-		                            .block = m->share.block,
-		                            .files = m->share.files};
-	} else if (m->kind == PP_WIRE_COMPARE) {
-		fill_compare(&b->compare, &m->compare);
-	} else if (m->kind == PP_WIRE_CLOCK) {
-		fill_clock(&b->clock, &m->clock);
-	} else {
-		podprof__invite__init(&b->invite);
-		b->invite.text = words;
-	}
-}
-
-static void fill_body(const struct pp_wire *m, union body *b, Podprof__RankState **list)
-{
+	if (!b)
+		return NULL;
+	to_message(&form[m->kind], m, b);
 	if (m->kind == PP_WIRE_HELLO) {
-		fill_hello(&b->hello, &m->hello, list);
-	} else if (m->kind == PP_WIRE_HELLO_ACK) {
-		fill_answer(&b->hello_ack, &m->hello_ack);
+		b->hello.n_rank = ranks;
+		b->hello.rank = list;
 	} else if (m->kind == PP_WIRE_HEARTBEAT) {
-		b->heartbeat = (Podprof__Heartbeat){BASE(heartbeat),
-		                                    .received = m->heartbeat.received,
-		                                    .job_ns = m->heartbeat.job_ns,
-		                                    .n_rank = m->heartbeat.ranks,
-		                                    .rank = list,
-		                                    .first_tick = m->heartbeat.first_tick,
-		                                    .over = m->heartbeat.over != 0};
+		b->heartbeat.n_rank = ranks;
+		b->heartbeat.rank = list;
 	} else if (m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) {
-		fill_piece(&b->piece, &m->piece);
-	} else if (m->kind == PP_WIRE_GATHER) {
-		fill_gather(&b->gather, &m->gather);
-	} else {
-		fill_small(m, b);
+		b->piece.checksum = checksum_of(&m->piece);
 	}
-}
-
-static void fill_rank(Podprof__RankState *r, const struct pp_wire_rank *from)
-{
-	podprof__rank_state__init(r);
-	r->rank = from->rank;
-	r->pid = from->pid;
-	r->state = (uint32_t)from->state;
-	r->step = from->step;
-	r->marks = from->marks != 0;
-	r->recording = from->recording != 0;
-	r->over = from->over != 0;
-	r->request = from->request;
-	r->first = from->first;
-	r->last = from->last;
-	r->windows_passed = from->windows_passed;
-	r->signals = from->signals;
-	r->call = from->call;
-	r->comm = from->comm;
-	r->sequence = from->sequence;
-	r->peer = from->peer;
+	return b;
 }
 
 int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, struct pp_err *err)
 {
 	const char *fault = pp_wire_fault(m);
+	Podprof__Message out = PODPROF__MESSAGE__INIT;
 	const struct pp_wire_rank *rank;
-	Podprof__Message out;
 	Podprof__RankState *state;
 	Podprof__RankState **list;
-	union body body;
-	size_t ranks, size;
-	void *bytes;
+	size_t ranks, size = 0;
+	void *bytes = NULL;
 
 	if (fault)
 		return pp_err_set(err, -EINVAL, "cannot send a %s: %s", pp_wire_name(m->kind), fault);
@@ -372,21 +289,20 @@ int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, s
 	state = calloc(ranks + 1, sizeof(*state));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, as protobuf-c wants it */
 	list = calloc(ranks + 1, sizeof(*list));
-	if (!state || !list)
-		goto no_memory;
-	for (size_t i = 0; i < ranks; i++) {
-		fill_rank(&state[i], &rank[i]);
+	for (size_t i = 0; i < ranks && state && list; i++) {
+		to_message(&rank_form, &rank[i], &state[i]);
 		list[i] = &state[i];
 	}
-	fill_body(m, &body, list);
-	podprof__message__init(&out);
 	out.sequence = m->sequence;
 	out.body_case = (Podprof__Message__BodyCase)m->kind;
-	out.hello = &body.hello; /* one pointer of a union: whichever it is */
-	size = podprof__message__get_packed_size(&out);
-	bytes = size <= PP_WIRE_MAX ? malloc(size + 1) : NULL;
+	out.hello = state && list ? body_of(m, list, ranks) : NULL; /* one pointer of a union: whichever it is */
+	if (out.hello) {
+		size = podprof__message__get_packed_size(&out);
+		bytes = size <= PP_WIRE_MAX ? malloc(size + 1) : NULL;
+	}
 	if (bytes)
 		podprof__message__pack(&out, bytes);
+	free(out.hello);
 	free(list);
 	free(state);
 	if (size > PP_WIRE_MAX)
@@ -396,11 +312,6 @@ int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, s
 	*ret_bytes = bytes;
 	*ret_size = size;
 	return 0;
-
-no_memory:
-	free(list);
-	free(state);
-	return pp_err_set(err, -ENOMEM, "cannot send a %s: no memory", pp_wire_name(m->kind));
 }
 
 struct bounded { /* what unpacking may take */
@@ -433,32 +344,6 @@ void pp_wire_release(struct pp_wire *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static struct pp_wire_compare take_compare(const Podprof__Compare *c)
-{
-	return (struct pp_wire_compare){.domain = c->domain,
-	                                .port = c->port,
-	                                .key = c->key.data,
-	                                .key_size = c->key.len,
-	                                .same = c->same,
-	                                .parent = c->parent,
-	                                .hops = c->hops,
-	                                .addresses = c->addresses,
-	                                .host = c->host,
-	                                .serves = c->serves};
-}
-
-static struct pp_wire_told take_clock(const Podprof__Clock *c)
-{
-	return (struct pp_wire_told){.round = c->round,
-	                             .parent = c->parent,
-	                             .port = c->port,
-	                             .verdict = c->verdict,
-	                             .addresses = c->addresses,
-	                             .lost = c->lost,
-	                             .chain = c->chain.data,
-	                             .chain_size = c->chain.len};
-}
-
 static int take_ranks(struct pp_wire *m, Podprof__RankState **list, size_t n)
 {
 	struct pp_wire_rank *rank = n <= PP_WIRE_RANKS ? calloc(n + 1, sizeof(*rank)) : NULL;
@@ -466,108 +351,26 @@ static int take_ranks(struct pp_wire *m, Podprof__RankState **list, size_t n)
 	m->owned[1] = rank;
 	if (!rank)
 		return n <= PP_WIRE_RANKS ? -ENOMEM : -EBADMSG;
-	for (size_t i = 0; i < n; i++) {
-		if (list[i]->state >= PP_WIRE_STATES)
-			return -EBADMSG;
-		rank[i] = (struct pp_wire_rank){.rank = list[i]->rank,
-		                                .pid = list[i]->pid,
-		                                .state = (enum pp_wire_state)list[i]->state,
-		                                .step = list[i]->step,
-		                                .marks = list[i]->marks,
-		                                .recording = list[i]->recording,
-		                                .over = list[i]->over,
-		                                .request = list[i]->request,
-		                                .first = list[i]->first,
-		                                .last = list[i]->last,
-		                                .windows_passed = list[i]->windows_passed,
-		                                .signals = list[i]->signals,
-		                                .call = list[i]->call,
-		                                .sequence = list[i]->sequence,
-		                                .comm = list[i]->comm,
-		                                .peer = list[i]->peer};
-	}
+	for (size_t i = 0; i < n; i++)
+		to_plain(&rank_form, list[i], &rank[i]);
 	return 0;
-}
-
-static int take_piece(struct pp_wire *m, const Podprof__Piece *p)
-{
-	m->piece = (struct pp_wire_piece){.gather = p->gather,
-	                                  .name = p->name,
-	                                  .offset = p->offset,
-	                                  .total = p->total,
-	                                  .bytes = p->bytes.data,
-	                                  .size = p->bytes.len};
-	return (uint32_t)crc32_z(0, p->bytes.data, p->bytes.len) == p->checksum ? 0 : -EBADMSG;
-}
-
-static void take_gather(struct pp_wire *m, const Podprof__Gather *g)
-{
-	m->gather = (struct pp_wire_gather){.gather = g->gather,
-	                                    .cut = g->cut,
-	                                    .number = g->number,
-	                                    .from = g->from,
-	                                    .to = g->to,
-	                                    .from_realtime = g->from_realtime,
-	                                    .to_realtime = g->to_realtime,
-	                                    .first = g->first,
-	                                    .last = g->last,
-	                                    .session = g->session,
-	                                    .token = g->token,
-	                                    .host = g->host,
-	                                    .ranks = g->ranks,
-	                                    .has_steps = g->has_steps,
-	                                    .tick0 = g->tick0,
-	                                    .num = g->num,
-	                                    .ns0 = g->ns0,
-	                                    .bound = g->bound,
-	                                    .epoch_realtime = g->epoch_realtime,
-	                                    .shift = g->shift,
-	                                    .clock = {g->boot_id, g->timens, g->tick_kind}};
-}
-
-static void take_small(struct pp_wire *m, const Podprof__Message *in)
-{
-	if (m->kind == PP_WIRE_BYE)
-		m->bye.reason = in->bye->reason;
-	else if (m->kind == PP_WIRE_TELL)
-		m->tell = (struct pp_wire_tell){in->tell->number, in->tell->kind, in->tell->first, in->tell->last};
-	else if (m->kind == PP_WIRE_WORDS_OF)
-		m->words = (struct pp_wire_words){in->words->client, in->words->ended, (const char *)in->words->text.data,
-		                                  in->words->text.len};
-	else if (m->kind == PP_WIRE_SHARE)
-		m->share = (struct pp_wire_share){in->share->gather, in->share->block, in->share->code, in->share->reason,
-		                                  in->share->files};
-	else if (m->kind == PP_WIRE_COMPARE)
-		m->compare = take_compare(in->compare);
-	else if (m->kind == PP_WIRE_CLOCK)
-		m->clock = take_clock(in->clock);
-	else
-		m->words = (struct pp_wire_words){.text = (const char *)in->invite->text.data, .size = in->invite->text.len};
 }
 
 static int take_body(struct pp_wire *m, const Podprof__Message *in)
 {
-	const Podprof__Hello *h = in->hello;
-	const Podprof__HelloAck *a = in->hello_ack;
-	const Podprof__Heartbeat *b = in->heartbeat;
 	int rc = 0;
 
+	to_plain(&form[m->kind], in->hello, m);
 	if (m->kind == PP_WIRE_HELLO) {
-		rc = take_ranks(m, h->rank, h->n_rank);
-		m->hello = (struct pp_wire_hello){h->protocol, h->job,      h->host,   h->version,
-		                                  h->instance, m->owned[1], h->n_rank, {h->boot_id, h->timens, h->tick_kind},
-		                                  h->way};
-	} else if (m->kind == PP_WIRE_HELLO_ACK) {
-		m->hello_ack = (struct pp_wire_hello_ack){a->protocol, a->host_index, a->session, a->refused, a->instance, a->host};
+		rc = take_ranks(m, in->hello->rank, in->hello->n_rank);
+		m->hello.rank = m->owned[1];
+		m->hello.ranks = in->hello->n_rank;
 	} else if (m->kind == PP_WIRE_HEARTBEAT) {
-		rc = take_ranks(m, b->rank, b->n_rank);
-		m->heartbeat = (struct pp_wire_heartbeat){b->received, b->job_ns, m->owned[1], b->n_rank, b->first_tick, b->over};
-	} else if (m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) {
-		rc = take_piece(m, in->block);
-	} else if (m->kind == PP_WIRE_GATHER) {
-		take_gather(m, in->gather);
-	} else {
-		take_small(m, in);
+		rc = take_ranks(m, in->heartbeat->rank, in->heartbeat->n_rank);
+		m->heartbeat.rank = m->owned[1];
+		m->heartbeat.ranks = in->heartbeat->n_rank;
+	} else if ((m->kind == PP_WIRE_BLOCK || m->kind == PP_WIRE_FILE) && checksum_of(&m->piece) != in->block->checksum) {
+		rc = -EBADMSG;
 	}
 	return rc;
 }
@@ -602,8 +405,7 @@ int pp_wire_read(const void *bytes, size_t size, struct pp_wire *ret_message, st
 	if (rc == -ENOMEM)
 		pp_err_set(err, rc, "a %s is lost: no memory", pp_wire_name(m.kind));
 	else
-		pp_err_set(err, -EBADMSG, "a %s is refused: %s", pp_wire_name(m.kind),
-		           fault ? fault : "checksum, state or kind is wrong");
+		pp_err_set(err, -EBADMSG, "a %s is refused: %s", pp_wire_name(m.kind), fault ? fault : "checksum or kind is wrong");
 	pp_wire_release(&m);
 	return rc ? rc : -EBADMSG;
 }
