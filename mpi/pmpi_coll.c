@@ -26,13 +26,14 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 	}
 }
 
-#define PP_COLL_HEAD(symbol, args, on, root_)                                                                                      \
-	PP_HEAD(symbol, args)                                                                                                      \
-	enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_);                                                                    \
-	rc = real args;                                                                                                            \
-	end = pp_mpi_end(&scope);                                                                                                  \
-	if (__builtin_expect(!scope.comm, 0) && rc == MPI_SUCCESS)                                                                 \
-		adopt(&scope, on, root_);
+#define PP_COLL_OPEN(symbol, params, args, on, root_)                                                                              \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
+		enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_);                                                            \
+		PP_CALL(args)                                                                                                      \
+		if (__builtin_expect(!scope.comm, 0) && rc == MPI_SUCCESS)                                                         \
+			adopt(&scope, on, root_);
 
 static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t received)
 {
@@ -52,35 +53,19 @@ static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t r
 		received = (uint64_t)(received_);                                                                                  \
 	}
 
-#define PP_WRAP_COLL(symbol, params, args, on, root_, sent_, received_)                                                            \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
-		if (scope.recording || pp_mpi_feeds_pattern(&scope, on)) {                                                         \
-			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
-			if (scope.recording)                                                                                       \
-				pp_mpi_record(&scope, end, rc, sent, received, 0);                                                 \
-			if (pp_mpi_feeds_pattern(&scope, on))                                                                      \
-				tell(&scope, rc, sent, received);                                                                  \
-		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
+#define PP_COLL_WRAPPER(symbol, params, args, on, root_, sent_, received_, record)                                                 \
+	PP_COLL_OPEN(symbol, params, args, on, root_)                                                                              \
+	if (scope.recording || pp_mpi_feeds_pattern(&scope, on)) {                                                                 \
+		PP_COLL_BYTES(root_, sent_, received_)                                                                             \
+		if (scope.recording)                                                                                               \
+			record;                                                                                                    \
+		if (pp_mpi_feeds_pattern(&scope, on))                                                                              \
+			tell(&scope, rc, sent, received);                                                                          \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE(symbol)
 
-#define PP_WRAP_ICOLL(symbol, params, args, on, root_, sent_, received_)                                                           \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_COLL_HEAD(symbol, args, on, root_)                                                                              \
-		if (scope.recording || pp_mpi_feeds_pattern(&scope, on)) {                                                         \
-			PP_COLL_BYTES(root_, sent_, received_)                                                                     \
-			if (scope.recording)                                                                                       \
-				pp_correlation_record(&scope, end, rc, sent, received, request, 0, -1);                            \
-			if (pp_mpi_feeds_pattern(&scope, on))                                                                      \
-				tell(&scope, rc, sent, received);                                                                  \
-		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+#define PP_WRAP_COLL(...) PP_COLL_WRAPPER(__VA_ARGS__, pp_mpi_record(&scope, end, rc, sent, received, 0))
+#define PP_WRAP_ICOLL(...) PP_COLL_WRAPPER(__VA_ARGS__, pp_correlation_record(&scope, end, rc, sent, received, request, 0, -1))
 
 #include "mpi/pmpi_family.h"
 

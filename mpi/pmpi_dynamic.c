@@ -22,39 +22,25 @@ static void tell_spawned(const struct pp_comm *made)
 
 /* A collective of `on`; what the other side is, the communicator that it makes says. */
 #define PP_WRAP_SPAWN(symbol, params, args, on, root_, spawns, received_)                                                          \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		struct pp_comm *c = NULL;                                                                                          \
-		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, root_, 1);                                                  \
-		if (scope.comm && scope.comm->rank == root_)                                                                       \
-			scope.flags |= PP_MPI_IS_ROOT;                                                                             \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (rc == MPI_SUCCESS) {                                                                                           \
-			pp_mpi_adopt(&scope, on, root_, 1);                                                                        \
-			c = pp_mpi_made(&scope, *made_, -1);                                                                       \
-		}                                                                                                                  \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		if ((spawns) && scope.recording && scope.flags & PP_MPI_IS_ROOT)                                                   \
-			tell_spawned(c);                                                                                           \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, on, root_, 1)                                                                                \
+	struct pp_comm *c = NULL;                                                                                                  \
+	if (scope.comm && scope.comm->rank == root_)                                                                               \
+		scope.flags |= PP_MPI_IS_ROOT;                                                                                     \
+	PP_CALL(args)                                                                                                              \
+	if (rc == MPI_SUCCESS) {                                                                                                   \
+		pp_mpi_adopt(&scope, on, root_, 1);                                                                                \
+		c = pp_mpi_made(&scope, *made_, -1);                                                                               \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	if (scope.recording)                                                                                                       \
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                           \
+	if ((spawns) && scope.recording && scope.flags & PP_MPI_IS_ROOT)                                                           \
+		tell_spawned(c);                                                                                                   \
+	PP_CLOSE(symbol)
 
 #define PP_WRAP_PLAIN(symbol, params, args, ...)                                                                                   \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, NULL, PP_NO_PEER, 0);                                           \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, NULL, PP_NO_PEER, 0)                                                                         \
+	PP_CALL(args)                                                                                                              \
+	PP_CLOSE_PLAIN(symbol)
 
 #include "mpi/pmpi_family.h"
 

@@ -27,27 +27,13 @@ static int32_t only_member(MPI_Group group)
 	return rank < 0 ? -1 : rank;
 }
 
-#define PP_EPOCH_HEAD(symbol, args)                                                                                                \
-	PP_HEAD(symbol, args)                                                                                                      \
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, pp_kind_handle(win), PP_NO_PEER, 0);
-
-#define PP_EPOCH_TAIL                                                                                                              \
-	if (scope.recording)                                                                                                       \
-		pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                           \
-	PP_TAIL
-
 /* The group is looked at only after MPI took it: an error in it is for the window's handler. */
 #define PP_EPOCH_OPEN(symbol, peer_of)                                                                                             \
-	PP_PUBLIC int MPI_##symbol(MPI_Group group, int hint, MPI_Win win)                                                         \
-	{                                                                                                                          \
-		PP_EPOCH_HEAD(symbol, (group, hint, win))                                                                          \
-		rc = real(group, hint, win);                                                                                       \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (rc == MPI_SUCCESS && scope.comm)                                                                               \
-			scope.peer = scope.comm->peer_of = only_member(group);                                                     \
-		PP_EPOCH_TAIL                                                                                                      \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, (MPI_Group group, int hint, MPI_Win win), (group, hint, win), pp_kind_handle(win), PP_NO_PEER, 0)          \
+	PP_CALL((group, hint, win))                                                                                                \
+	if (rc == MPI_SUCCESS && scope.comm)                                                                                       \
+		scope.peer = scope.comm->peer_of = only_member(group);                                                             \
+	PP_CLOSE_PLAIN(symbol)
 
 static void show(struct pp_mpi_scope *s, int32_t peer)
 {
@@ -55,18 +41,13 @@ static void show(struct pp_mpi_scope *s, int32_t peer)
 }
 
 #define PP_EPOCH_CLOSE(symbol, peer_of)                                                                                            \
-	PP_PUBLIC int MPI_##symbol(MPI_Win win)                                                                                    \
-	{                                                                                                                          \
-		PP_EPOCH_HEAD(symbol, (win))                                                                                       \
-		if (scope.comm)                                                                                                    \
-			show(&scope, scope.comm->peer_of);                                                                         \
-		rc = real(win);                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (rc == MPI_SUCCESS && scope.comm)                                                                               \
-			scope.comm->peer_of = -1;                                                                                  \
-		PP_EPOCH_TAIL                                                                                                      \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, (MPI_Win win), (win), pp_kind_handle(win), PP_NO_PEER, 0)                                                  \
+	if (scope.comm)                                                                                                            \
+		show(&scope, scope.comm->peer_of);                                                                                 \
+	PP_CALL((win))                                                                                                             \
+	if (rc == MPI_SUCCESS && scope.comm)                                                                                       \
+		scope.comm->peer_of = -1;                                                                                          \
+	PP_CLOSE_PLAIN(symbol)
 
 PP_EPOCH_OPEN(Win_start, started)
 PP_EPOCH_CLOSE(Win_complete, started)
@@ -76,7 +57,8 @@ PP_EPOCH_CLOSE(Win_wait, posted)
 PP_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
 {
 	int found;
-	PP_EPOCH_HEAD(Win_test, (win, flag))
+	PP_HEAD(Win_test, (win, flag))
+	pp_mpi_enter(&scope, thread, PP_MPI_CALL_Win_test, pp_kind_handle(win), PP_NO_PEER, 0);
 	if (scope.comm)
 		show(&scope, scope.comm->posted);
 	rc = real(win, flag);

@@ -6,64 +6,38 @@
 /* "received" of a row: as much as the status says, less than asked for at the end of a file. */
 #define PP_READ 1
 
-#define PP_IO_HEAD(symbol, args, on, collective)                                                                                   \
-	PP_HEAD(symbol, args)                                                                                                      \
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, pp_kind_handle(on), PP_NO_PEER, collective);
-
 #define PP_WRAP_FILE(symbol, params, args, on, collective, output, received_)                                                      \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_IO_HEAD(symbol, args, on, collective)                                                                           \
-		if (output || (scope.comm && scope.comm->to_file))                                                                 \
-			scope.flags |= PP_MPI_TO_FILE;                                                                             \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), PP_NO_PEER, collective)                                                  \
+	if (output || (scope.comm && scope.comm->to_file))                                                                         \
+		scope.flags |= PP_MPI_TO_FILE;                                                                                     \
+	PP_CALL(args)                                                                                                              \
+	PP_CLOSE_PLAIN(symbol)
 
 /* The application that ignores the status does not see that ours was filled. */
 #define PP_WRAP_FILE_IO(symbol, params, args, on, collective, sent_, reads)                                                        \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		MPI_Status own = {._ucount = 0};                                                                                   \
-		PP_IO_HEAD(symbol, args, on, collective)                                                                           \
-		if (reads && scope.recording && status == MPI_STATUS_IGNORE)                                                       \
-			status = &own;                                                                                             \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0,                                            \
-			              reads && rc == MPI_SUCCESS ? status->_ucount : 0, 0);                                        \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), PP_NO_PEER, collective)                                                  \
+	MPI_Status own = {._ucount = 0};                                                                                           \
+	if (reads && scope.recording && status == MPI_STATUS_IGNORE)                                                               \
+		status = &own;                                                                                                     \
+	PP_CALL(args)                                                                                                              \
+	if (scope.recording)                                                                                                       \
+		pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, reads && rc == MPI_SUCCESS ? status->_ucount : 0,  \
+		              0);                                                                                                  \
+	PP_CLOSE(symbol)
 
 #define PP_WRAP_FILE_BEGIN(symbol, params, args, on, collective, sent_, reads)                                                     \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_IO_HEAD(symbol, args, on, collective)                                                                           \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, 0, 0);                                     \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), PP_NO_PEER, collective)                                                  \
+	PP_CALL(args)                                                                                                              \
+	if (scope.recording)                                                                                                       \
+		pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, 0, 0);                                             \
+	PP_CLOSE(symbol)
 
 #define PP_WRAP_FILE_I(symbol, params, args, on, collective, sent_, reads)                                                         \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_IO_HEAD(symbol, args, on, collective)                                                                           \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (scope.recording)                                                                                               \
-			pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, 0, request, reads, -1);            \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), PP_NO_PEER, collective)                                                  \
+	PP_CALL(args)                                                                                                              \
+	if (scope.recording)                                                                                                       \
+		pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS ? (sent_) : 0, 0, request, reads, -1);                    \
+	PP_CLOSE(symbol)
 
 #include "mpi/pmpi_family.h"
 

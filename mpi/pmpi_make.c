@@ -4,21 +4,13 @@
 #include "mpi/pmpi_type.h"
 
 #define PP_WRAP_MAKE(symbol, params, args, on, collective, tag_, received_)                                                        \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, PP_NO_PEER, collective);                                    \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (rc == MPI_SUCCESS) {                                                                                           \
-			pp_mpi_adopt(&scope, on, PP_NO_PEER, collective);                                                          \
-			pp_mpi_made(&scope, *made_, tag_);                                                                         \
-		}                                                                                                                  \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, on, PP_NO_PEER, collective)                                                                  \
+	PP_CALL(args)                                                                                                              \
+	if (rc == MPI_SUCCESS) {                                                                                                   \
+		pp_mpi_adopt(&scope, on, PP_NO_PEER, collective);                                                                  \
+		pp_mpi_made(&scope, *made_, tag_);                                                                                 \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE_PLAIN(symbol)
 
 #include "mpi/pmpi_family.h"
 
@@ -87,8 +79,7 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, handle, PP_NO_PEER, 0);                                         \
 		if (scope.comm)                                                                                                    \
 			pp_comm_unlink(scope.comm);                                                                                \
-		rc = real(comm);                                                                                                   \
-		end = pp_mpi_end(&scope);                                                                                          \
+		PP_CALL((comm))                                                                                                    \
 		if (scope.recording)                                                                                               \
 			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
 		if (scope.comm) {                                                                                                  \

@@ -3,109 +3,80 @@
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
-#define PP_OPEN(symbol, args, on, rank)                                                                                            \
-	PP_HEAD(symbol, args)                                                                                                      \
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, 0);
-
-#define PP_CALL(args, on, rank)                                                                                                    \
-	rc = real args;                                                                                                            \
-	end = pp_mpi_end(&scope);                                                                                                  \
+#define PP_CALL_ON(args, on, rank)                                                                                                 \
+	PP_CALL(args)                                                                                                              \
 	if (rc == MPI_SUCCESS)                                                                                                     \
 		pp_mpi_adopt(&scope, on, rank, 0);
 
 #define PP_WRAP_SEND(symbol, params, args, on, rank, sent_, received_)                                                             \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_OPEN(symbol, args, on, rank)                                                                                    \
-		PP_CALL(args, on, rank)                                                                                            \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, 0);            \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
+	PP_CALL_ON(args, on, rank)                                                                                                 \
+	if (scope.recording)                                                                                                       \
+		pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, 0);                    \
+	PP_CLOSE(symbol)
 
 #define PP_WRAP_ISEND(symbol, params, args, on, rank, sent_, received_)                                                            \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_OPEN(symbol, args, on, rank)                                                                                    \
-		PP_CALL(args, on, rank)                                                                                            \
-		if (scope.recording)                                                                                               \
-			pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0,        \
-			                      request, 0, scope.peer);                                                             \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
+	PP_CALL_ON(args, on, rank)                                                                                                 \
+	if (scope.recording)                                                                                                       \
+		pp_correlation_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0, 0, request, 0,    \
+		                      scope.peer);                                                                                 \
+	PP_CLOSE(symbol)
 
 #define PP_WRAP_IRECV(symbol, params, args, on, rank, sent_, received_)                                                            \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_OPEN(symbol, args, on, rank)                                                                                    \
-		PP_CALL(args, on, rank)                                                                                            \
-		if (scope.recording)                                                                                               \
-			pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                      \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
+	PP_CALL_ON(args, on, rank)                                                                                                 \
+	if (scope.recording)                                                                                                       \
+		pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                              \
+	PP_CLOSE(symbol)
 
 /* The application that ignores the status does not see that ours was filled. */
 #define PP_WRAP_RECV(symbol, params, args, on, rank, sent_, received_)                                                             \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		MPI_Status own;                                                                                                    \
-		PP_OPEN(symbol, args, on, rank)                                                                                    \
-		if (scope.recording && status == MPI_STATUS_IGNORE)                                                                \
-			status = &own;                                                                                             \
-		PP_CALL(args, on, rank)                                                                                            \
-		if (scope.recording) {                                                                                             \
-			if (rc == MPI_SUCCESS)                                                                                     \
-				pp_mpi_source(&scope, status);                                                                     \
-			pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? (received_) : 0, 0);                                 \
-		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
+	MPI_Status own;                                                                                                            \
+	if (scope.recording && status == MPI_STATUS_IGNORE)                                                                        \
+		status = &own;                                                                                                     \
+	PP_CALL_ON(args, on, rank)                                                                                                 \
+	if (scope.recording) {                                                                                                     \
+		if (rc == MPI_SUCCESS)                                                                                             \
+			pp_mpi_source(&scope, status);                                                                             \
+		pp_mpi_record(&scope, end, rc, 0, rc == MPI_SUCCESS ? (received_) : 0, 0);                                         \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE(symbol)
 
 #define PP_WRAP_IPROBE(symbol, params, args, on, rank, sent_, received_)                                                           \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		MPI_Status own;                                                                                                    \
-		PP_OPEN(symbol, args, on, rank)                                                                                    \
-		if (scope.recording && status == MPI_STATUS_IGNORE)                                                                \
-			status = &own;                                                                                             \
-		PP_CALL(args, on, rank)                                                                                            \
-		if (scope.recording) {                                                                                             \
-			if (rc == MPI_SUCCESS && !*flag) {                                                                         \
-				pp_poll(&scope, end);                                                                              \
-			} else {                                                                                                   \
-				if (rc == MPI_SUCCESS)                                                                             \
-					pp_mpi_source(&scope, status);                                                             \
-				pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                           \
-			}                                                                                                          \
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
+	MPI_Status own;                                                                                                            \
+	if (scope.recording && status == MPI_STATUS_IGNORE)                                                                        \
+		status = &own;                                                                                                     \
+	PP_CALL_ON(args, on, rank)                                                                                                 \
+	if (scope.recording) {                                                                                                     \
+		if (rc == MPI_SUCCESS && !*flag) {                                                                                 \
+			pp_poll(&scope, end);                                                                                      \
+		} else {                                                                                                           \
+			if (rc == MPI_SUCCESS)                                                                                     \
+				pp_mpi_source(&scope, status);                                                                     \
+			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
 		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE(symbol)
 
 /* One record has one peer: the destination; the source where nothing is sent. */
 #define PP_WRAP_SENDRECV(symbol, params, args, on, rank, sent_, received_)                                                         \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		MPI_Status own;                                                                                                    \
-		PP_OPEN(symbol, args, on, rank == MPI_PROC_NULL ? source : rank)                                                   \
-		if (scope.recording && status == MPI_STATUS_IGNORE)                                                                \
-			status = &own;                                                                                             \
-		PP_CALL(args, on, rank == MPI_PROC_NULL ? source : rank)                                                           \
-		if (scope.recording) {                                                                                             \
-			if (rc == MPI_SUCCESS && rank == MPI_PROC_NULL)                                                            \
-				pp_mpi_source(&scope, status);                                                                     \
-			if (rank == MPI_PROC_NULL)                                                                                 \
-				scope.flags |= PP_MPI_RECEIVES;                                                                    \
-			pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                   \
-			              rc == MPI_SUCCESS ? (received_) : 0, 0);                                                     \
-		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, on, rank == MPI_PROC_NULL ? source : rank, 0)                                                \
+	MPI_Status own;                                                                                                            \
+	if (scope.recording && status == MPI_STATUS_IGNORE)                                                                        \
+		status = &own;                                                                                                     \
+	PP_CALL_ON(args, on, rank == MPI_PROC_NULL ? source : rank)                                                                \
+	if (scope.recording) {                                                                                                     \
+		if (rc == MPI_SUCCESS && rank == MPI_PROC_NULL)                                                                    \
+			pp_mpi_source(&scope, status);                                                                             \
+		if (rank == MPI_PROC_NULL)                                                                                         \
+			scope.flags |= PP_MPI_RECEIVES;                                                                            \
+		pp_mpi_record(&scope, end, rc, rc == MPI_SUCCESS && rank != MPI_PROC_NULL ? (sent_) : 0,                           \
+		              rc == MPI_SUCCESS ? (received_) : 0, 0);                                                             \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE(symbol)
 
 #include "mpi/pmpi_family.h"
 

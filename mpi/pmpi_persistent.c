@@ -17,21 +17,13 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 }
 
 #define PP_WRAP_INIT(symbol, params, args, on, rank, receives, sent_)                                                              \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, 0);                                                   \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (rc == MPI_SUCCESS) {                                                                                           \
-			pp_mpi_adopt(&scope, on, rank, 0);                                                                         \
-			remember(&scope, *request, receives, rank != MPI_PROC_NULL ? (sent_) : 0);                                 \
-		}                                                                                                                  \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
+	PP_CALL(args)                                                                                                              \
+	if (rc == MPI_SUCCESS) {                                                                                                   \
+		pp_mpi_adopt(&scope, on, rank, 0);                                                                                 \
+		remember(&scope, *request, receives, rank != MPI_PROC_NULL ? (sent_) : 0);                                         \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE_PLAIN(symbol)
 
 #define PP_WRAP_SEND_INIT(symbol, params, args, on, rank, sent_, received_) PP_WRAP_INIT(symbol, params, args, on, rank, 0, sent_)
 #define PP_WRAP_RECV_INIT(symbol, params, args, on, rank, sent_, received_) PP_WRAP_INIT(symbol, params, args, on, rank, 1, 0)

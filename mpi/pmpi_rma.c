@@ -27,34 +27,20 @@ static int is_no_op(MPI_Op op)
 /* What only reads at the target moves one way. */
 #define PP_UNLESS_NO_OP(bytes) (is_no_op(op) ? 0 : (bytes))
 
-#define PP_RMA_HEAD(symbol, args, on, rank, collective)                                                                            \
-	PP_HEAD(symbol, args)                                                                                                      \
-	pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, pp_kind_handle(on), rank, collective);                                  \
-	rc = real args;                                                                                                            \
-	end = pp_mpi_end(&scope);
-
 #define PP_WRAP_EPOCH(symbol, params, args, on, rank, collective, received_)                                                       \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_RMA_HEAD(symbol, args, on, rank, collective)                                                                    \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		PP_TAIL                                                                                                            \
-	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), rank, collective)                                                        \
+	PP_CALL(args)                                                                                                              \
+	PP_CLOSE_PLAIN(symbol)
 
 /* Nothing moves to or from MPI_PROC_NULL. */
 #define PP_WRAP_RMA(symbol, params, args, on, rank, sent_, received_)                                                              \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
-		if (scope.recording) {                                                                                             \
-			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
-			pp_mpi_record(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, 0);                           \
-		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), rank, 0)                                                                 \
+	PP_CALL(args)                                                                                                              \
+	if (scope.recording) {                                                                                                     \
+		int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                            \
+		pp_mpi_record(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, 0);                                   \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE(symbol)
 
 /* MPI defines nothing but the error in the status of such a request: the table knows it without a peer, as one that has none to
  * tell and cannot be cancelled. */
@@ -74,16 +60,13 @@ static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t s
 }
 
 #define PP_WRAP_RRMA(symbol, params, args, on, rank, sent_, received_)                                                             \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_RMA_HEAD(symbol, args, on, rank, 0)                                                                             \
-		if (scope.recording) {                                                                                             \
-			int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                    \
-			record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, request);                      \
-		}                                                                                                                  \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, pp_kind_handle(on), rank, 0)                                                                 \
+	PP_CALL(args)                                                                                                              \
+	if (scope.recording) {                                                                                                     \
+		int moved = rc == MPI_SUCCESS && rank != MPI_PROC_NULL;                                                            \
+		record_start(&scope, end, rc, moved ? (sent_) : 0, moved ? (received_) : 0, request);                              \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE(symbol)
 
 #include "mpi/pmpi_family.h"
 

@@ -62,6 +62,27 @@ void pp_poll_end(struct pp_mpi_thread *t);
 	pp_mpi_leave(&scope);                                                                                                      \
 	return rc;
 
+/* A wrapper of a family: PP_OPEN(), what the family does around PP_CALL(), PP_CLOSE(); _PLAIN: with a record of no bytes. */
+#define PP_OPEN(symbol, params, args, on, rank, collective)                                                                        \
+	PP_PUBLIC int MPI_##symbol params                                                                                          \
+	{                                                                                                                          \
+		PP_HEAD(symbol, args)                                                                                              \
+		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, rank, collective);
+
+#define PP_CALL(args)                                                                                                              \
+	rc = real args;                                                                                                            \
+	end = pp_mpi_end(&scope);
+
+#define PP_CLOSE(symbol)                                                                                                           \
+	PP_TAIL                                                                                                                    \
+	}                                                                                                                          \
+	PP_BOTH(symbol)
+
+#define PP_CLOSE_PLAIN(symbol)                                                                                                     \
+	if (scope.recording)                                                                                                       \
+		pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                           \
+	PP_CLOSE(symbol)
+
 static inline int pp_mpi_seen(const struct pp_mpi_thread *t)
 {
 	return __builtin_expect(atomic_load_explicit(&pp_mpi_wiped.active, memory_order_acquire), 1) && t->depth == 0;

@@ -16,21 +16,13 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 
 /* A collective of the communicator; what follows counts on the window. */
 #define PP_WRAP_WIN_MAKE(symbol, params, args, on, peer, sent_, received_)                                                         \
-	PP_PUBLIC int MPI_##symbol params                                                                                          \
-	{                                                                                                                          \
-		PP_HEAD(symbol, args)                                                                                              \
-		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, on, PP_NO_PEER, 1);                                             \
-		rc = real args;                                                                                                    \
-		end = pp_mpi_end(&scope);                                                                                          \
-		if (rc == MPI_SUCCESS) {                                                                                           \
-			pp_mpi_adopt(&scope, on, PP_NO_PEER, 1);                                                                   \
-			made(&scope, *win);                                                                                        \
-		}                                                                                                                  \
-		if (scope.recording)                                                                                               \
-			pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                   \
-		PP_TAIL                                                                                                            \
+	PP_OPEN(symbol, params, args, on, PP_NO_PEER, 1)                                                                           \
+	PP_CALL(args)                                                                                                              \
+	if (rc == MPI_SUCCESS) {                                                                                                   \
+		pp_mpi_adopt(&scope, on, PP_NO_PEER, 1);                                                                           \
+		made(&scope, *win);                                                                                                \
 	}                                                                                                                          \
-	PP_BOTH(symbol)
+	PP_CLOSE_PLAIN(symbol)
 
 #include "mpi/pmpi_family.h"
 
