@@ -2,7 +2,6 @@
  * for whom. Called by build.c. The rule of waiting and the bandwidths: docs/steps.md. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"

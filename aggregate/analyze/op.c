@@ -2,7 +2,6 @@
  * Called by build.c; docs/steps.md has the rules. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/wrap.h"
 #include "core/source/mpi_call.h"

@@ -24,7 +24,6 @@
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/keeper/spawn.h"
 #include "aggregate/keeper/unrecorded.h"
-#include "aggregate/read/ring/cut.h"
 #include "aggregate/session/close.h"
 #include "core/base/memory_room.h"
 #include "core/base/now.h"

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/ranks.h"

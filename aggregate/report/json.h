@@ -1,7 +1,6 @@
 /* JSON for the page, streamed. Text is safe inside a <script>: it contains no '<', '>', '&'. Called by page_*.c only. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

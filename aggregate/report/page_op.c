@@ -1,7 +1,6 @@
 /* Writes operators over all ranks, from /op. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/report/page.h"
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/dataset/dataset.h"
 #include "core/base/plain.h"
 #include "core/clock/pieces.h"
 

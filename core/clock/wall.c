@@ -2,7 +2,6 @@
 #include "core/clock/wall.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { GROUPS = 512 };

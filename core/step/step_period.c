@@ -1,7 +1,6 @@
 /* The PERIOD rule: steps are the repeating pattern of a communicator's collectives; docs/steps.md. Called by step_mark.c. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/ring/record.h"
 #include "core/source/mpi_call.h"

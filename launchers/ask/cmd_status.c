@@ -1,7 +1,6 @@
 /* podprof status: lists what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on
  * stdout. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

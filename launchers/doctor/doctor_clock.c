@@ -2,11 +2,9 @@
  * cmd_doctor.c. */
 #include "launchers/doctor/doctor_clock.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/net/rendezvous.h"

@@ -2,7 +2,6 @@
  * doctor_clock_lead.c and doctor_clock_follow.c. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "core/base/tick.h"
-#include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 #include "launchers/run/spool.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "aggregate/report/embed.h"
-#include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
 
 int pp_doctor_line(const char *command, char *ret_line, size_t size)

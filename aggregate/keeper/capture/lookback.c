@@ -8,7 +8,6 @@
 
 #include "aggregate/keeper/capture/request.h"
 #include "aggregate/keeper/capture/request_own.h"
-#include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/read/ring/cut.h"

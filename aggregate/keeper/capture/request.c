@@ -1,7 +1,6 @@
 /* Serves capture requests one after another: which is next, what it resulted in. See request.h. Called by keeper.c. */
 #include "aggregate/keeper/capture/request.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

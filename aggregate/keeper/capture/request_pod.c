@@ -2,7 +2,6 @@
  * request.h and pod.h. Called by request.c and request_socket.c. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_private.h"

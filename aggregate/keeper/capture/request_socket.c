@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,7 +13,6 @@
 
 #include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_file.h"
-#include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 
 enum { SILENT_MS = 2000 }; /* a client that sends nothing */

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "aggregate/keeper/capture/request_client.h"
-#include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/live.h"
 #include "core/base/now.h"

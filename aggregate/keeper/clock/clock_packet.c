@@ -2,7 +2,6 @@
 #include "aggregate/keeper/clock/clock_packet.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { MAGIC = 0x4b434c43, VERSION = 1, TAGGED = PP_CLOCK_PACKET - 8 };
 

@@ -1,8 +1,6 @@
 /* A UDP socket with arrival times of its packets. Called by clock_link.c. In: packets and addresses. Out: the same with a tick. */
 #pragma once
 
-#include <netinet/in.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 

@@ -11,7 +11,6 @@
 #include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/net/rendezvous.h"
-#include "aggregate/keeper/ranks.h"
 #include "core/base/now.h"
 
 enum {

@@ -9,7 +9,6 @@
 #include "aggregate/dataset/host_clock.h"
 #include "aggregate/keeper/host/wall_claim.h"
 #include "core/base/err.h"
-#include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
 
 enum { PP_WALL_KEPT = 1024 }; /* readings; beyond that old ones are thinned evenly */

@@ -1,8 +1,6 @@
 /* Turns arriving messages and timeouts into events; see net.h. Called by the keeper. Joining takes three messages: hello on
  * every address, hello_ack, and a heartbeat on the address that answered first. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 

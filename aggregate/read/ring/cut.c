@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "aggregate/read/ring/order.h"
-#include "aggregate/read/ring/rings.h"
 #include "aggregate/read/ring/rings_private.h"
 
 void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])

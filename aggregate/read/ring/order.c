@@ -2,7 +2,6 @@
 #include "aggregate/read/ring/order.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int before(const struct pp_span *a, const struct pp_span *b)
 {

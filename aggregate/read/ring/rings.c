@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "aggregate/read/ring/rings_private.h"
 #include "core/base/proc.h"
