@@ -6,6 +6,7 @@
 #include "aggregate/analyze/build.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
+#include "core/base/grow.h"
 #include "core/ring/intern.h"
 #include "core/step/attr_flat.h"
 
@@ -104,15 +105,11 @@ static void take_from_parents(struct ops *o, const struct pp_span *span)
 
 static int push(struct ops *o, int64_t end, uint32_t row, uint8_t around)
 {
-	if (o->opens == o->room_open) {
-		size_t room = o->room_open ? 2 * o->room_open : 64;
-		struct open *more = realloc(o->open, room * sizeof(*more));
+	struct open *more = pp_grow(o->open, o->opens, &o->room_open, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		o->open = more;
-		o->room_open = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	o->open = more;
 	o->open[o->opens++] = (struct open){end, row, around};
 	return 0;
 }

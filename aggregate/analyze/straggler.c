@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "aggregate/analyze/waiting.h"
+#include "core/base/grow.h"
 #include "core/source/mpi_call.h"
 
 /* Its row in a collective of the steps' communication; UINT32_MAX: it has none. */
@@ -31,17 +32,14 @@ struct intervals {
 
 static int add(struct intervals *list, int64_t begin, int64_t end, int32_t waits_for)
 {
+	struct interval *more;
+
 	if (end <= begin)
 		return 0;
-	if (list->n == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
-		struct interval *more = realloc(list->at, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		list->at = more;
-		list->room = room;
-	}
+	more = pp_grow(list->at, list->n, &list->room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	list->at = more;
 	list->at[list->n++] = (struct interval){begin, end, waits_for};
 	return 0;
 }

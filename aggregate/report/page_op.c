@@ -10,8 +10,8 @@ enum { TEXTS = ROW_OP };
 struct op { /* over ranks, of each rank's mean per step */
 	double calls, total, self;
 	double least, most;
-	int64_t longest; /* of all calls */
-	int64_t worst;   /* rank that has most; -1: none */
+	double longest; /* of all calls */
+	double worst;   /* rank that has most; -1: none */
 	size_t ranks, index;
 };
 
@@ -71,10 +71,10 @@ static void add_row(struct ops *o, size_t row)
 		op->least = self;
 	if (!op->ranks || self > op->most) {
 		op->most = self;
-		op->worst = value(o, WORKER, row);
+		op->worst = (double)value(o, WORKER, row);
 	}
-	if (value(o, MOST_NS, row) > op->longest)
-		op->longest = value(o, MOST_NS, row);
+	if ((double)value(o, MOST_NS, row) > op->longest)
+		op->longest = (double)value(o, MOST_NS, row);
 	op->ranks++;
 }
 
@@ -122,36 +122,22 @@ static void put_texts(const struct ops *o, const char *key, enum column c)
 	fputc(']', p->to);
 }
 
-static double part(const struct op *op, size_t which)
-{
-	switch (which) {
-	case 0:
-		return op->calls;
-	case 1:
-		return op->total;
-	case 2:
-		return op->self;
-	case 3:
-		return op->least;
-	case 4:
-		return op->most;
-	case 5:
-		return (double)op->longest;
-	default:
-		return (double)op->worst;
-	}
-}
-
 static void put_numbers(const struct ops *o)
 {
-	static const char *const key[] = {"calls", "total_ns", "self_ns", "least_ns", "most_ns", "longest_ns", "worst"};
+	static const struct {
+		const char *key;
+		size_t at;
+	} number_of[] = {{"calls", offsetof(struct op, calls)},  {"total_ns", offsetof(struct op, total)},
+	                 {"self_ns", offsetof(struct op, self)}, {"least_ns", offsetof(struct op, least)},
+	                 {"most_ns", offsetof(struct op, most)}, {"longest_ns", offsetof(struct op, longest)},
+	                 {"worst", offsetof(struct op, worst)}};
 	double *number = malloc((o->shown + 1) * sizeof(*number));
 	struct pp_page *p = o->p;
 
-	for (size_t k = 0; k < sizeof(key) / sizeof(key[0]); k++) {
-		pp_page_key(p, key[k], 0);
+	for (size_t k = 0; k < sizeof(number_of) / sizeof(number_of[0]); k++) {
+		pp_page_key(p, number_of[k].key, 0);
 		for (size_t i = 0; number && i < o->shown; i++)
-			number[i] = part(&o->op[i], k);
+			number[i] = *(const double *)((const char *)&o->op[i] + number_of[k].at);
 		if ((!number || pp_json_reals(p->to, number, o->shown)) && !p->code)
 			p->code = pp_err_set(p->err, -ENOMEM, "no memory for the operators of the report");
 	}

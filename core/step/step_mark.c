@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 #include "core/step/mark_list.h"
@@ -30,15 +31,11 @@ const char *pp_step_rule_name(enum pp_step_rule rule)
 
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 {
-	if (m->marks == m->room) {
-		size_t room = m->room ? 2 * m->room : 64;
-		struct pp_mark *more = realloc(m->mark, room * sizeof(*more));
+	struct pp_mark *more = pp_grow(m->mark, m->marks, &m->room, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		m->mark = more;
-		m->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	m->mark = more;
 	m->mark[m->marks++] = *mark;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/grow.h"
 #include "core/step/period_list.h"
 
 #define MOST_OF_CALLS 0.75 /* with less, and nothing else to show for it, a loop is no step */
@@ -13,15 +14,11 @@
 
 static int add_step(struct pp_period_list *list, size_t head, size_t last)
 {
-	if (list->steps == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
-		struct pp_period_step *more = realloc(list->step, room * sizeof(*more));
+	struct pp_period_step *more = pp_grow(list->step, list->steps, &list->room, sizeof(*more));
 
-		if (!more)
-			return -ENOMEM;
-		list->step = more;
-		list->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	list->step = more;
 	list->step[list->steps++] = (struct pp_period_step){.head = head, .last = last};
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "core/step/category.h"
 
 enum { DEPTH_MOST = 65536, FORGET_TRACKS = 256 };
@@ -279,21 +280,16 @@ enum { USAGES_MOST = 1 << 18 }; /* hours at ten a second */
 
 static int make_usage_room(struct pp_pair *p)
 {
-	size_t room = p->usages_room ? p->usages_room * 2 : 64;
 	struct pp_usage *usage;
 
-	if (p->usages < p->usages_room)
-		return 0;
-	if (p->usages >= USAGES_MOST) {
+	if (p->usages == p->usages_room && p->usages >= USAGES_MOST) {
 		p->usages = USAGES_MOST / 2;
 		memmove(p->usage, p->usage + USAGES_MOST / 2, (USAGES_MOST / 2) * sizeof(*p->usage));
-		return 0;
 	}
-	usage = realloc(p->usage, room * sizeof(*usage));
+	usage = pp_grow(p->usage, p->usages, &p->usages_room, sizeof(*usage));
 	if (!usage)
 		return -1;
 	p->usage = usage;
-	p->usages_room = room;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/read/ring/pair.h"
+#include "core/base/grow.h"
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 
@@ -17,22 +18,17 @@ int pp_annotation_is_bad(const struct pp_record_annotation *t)
 
 static int make_room(struct pp_pair *p)
 {
-	size_t room = p->annotations_room ? p->annotations_room * 2 : 64;
 	struct pp_annotation *annotation;
 
-	if (p->annotations < p->annotations_room)
-		return 0;
-	if (p->annotations >= MOST) {
+	if (p->annotations == p->annotations_room && p->annotations >= MOST) {
 		p->lost[PP_LOSS_EVICTED] += MOST / 2;
 		p->annotations = MOST / 2;
 		memmove(p->annotation, p->annotation + MOST / 2, (MOST / 2) * sizeof(*p->annotation));
-		return 0;
 	}
-	annotation = realloc(p->annotation, room * sizeof(*annotation));
+	annotation = pp_grow(p->annotation, p->annotations, &p->annotations_room, sizeof(*annotation));
 	if (!annotation)
 		return -1;
 	p->annotation = annotation;
-	p->annotations_room = room;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/ring/rings.h"
 #include "aggregate/read/torch/c10d_private.h"
+#include "core/base/grow.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 
@@ -28,16 +29,6 @@ uint16_t c10d_operation(unsigned call)
 	default:
 		return (uint16_t)call;
 	}
-}
-
-void *c10d_grow(void *list, size_t n, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 64;
-	void *grown = n < *room ? list : realloc(list, more * size);
-
-	if (grown && n == *room)
-		*room = more;
-	return grown;
 }
 
 static int is(const char *text, size_t length, const char *name)
@@ -98,7 +89,7 @@ static int add_work(struct c10d *c, uint32_t thread, const struct pp_span *span)
 
 	if (span->flags & PP_SPAN_CUT_BEGIN)
 		return 0;
-	w = c10d_grow(c->work, c->works, &c->works_room, sizeof(*w));
+	w = pp_grow(c->work, c->works, &c->works_room, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	c->work = w;
@@ -142,7 +133,7 @@ static int look_at_thread(struct c10d *c, uint32_t t)
 			continue;
 		while (c->calls > first && c->call[c->calls - 1].span->end > span->begin)
 			c->calls--;
-		call = c10d_grow(c->call, c->calls, &c->calls_room, sizeof(*call));
+		call = pp_grow(c->call, c->calls, &c->calls_room, sizeof(*call));
 		if (!call)
 			return -ENOMEM;
 		c->call = call;
@@ -255,7 +246,7 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 		part_from_call(call);
 	if (!request || c10d_is_peer_to_peer(number))
 		return 0;
-	extra = c10d_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
+	extra = pp_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
 	if (!extra)
 		return -ENOMEM;
 	c->extra = extra;

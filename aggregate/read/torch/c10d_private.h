@@ -81,8 +81,6 @@ static inline int c10d_is_peer_to_peer(unsigned call)
 
 /* Calls of the same word stand for each other: gloo runs reduce_scatter as all_reduce. */
 uint16_t c10d_operation(unsigned call);
-/* The list, which may have moved, with room for one more of `size` bytes behind its `n`; NULL: no memory, and `list` stays. */
-void *c10d_grow(void *list, size_t n, size_t *room, size_t size);
 /* A group whose sequence numbers go back was made again under its old name: its second life is a group of its own, in rank->comm
  * too. In the order of records, which no clock changes. -ENOMEM. */
 int c10d_part(struct c10d *c);

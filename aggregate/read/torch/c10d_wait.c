@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/read/torch/c10d_private.h"
+#include "core/base/grow.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 
@@ -116,7 +117,7 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, ui
 
 	if (until <= begin)
 		return 0;
-	extra = c10d_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
+	extra = pp_grow(c->extra, c->extras, &c->extras_room, sizeof(*extra));
 	if (!extra)
 		return -ENOMEM;
 	c->extra = extra;
@@ -144,7 +145,7 @@ static int close_around(struct c10d *c, uint32_t thread, const struct flights *f
 
 static int open_around(struct c10d *c, const struct pp_span *span, struct stack *s)
 {
-	struct around *at = c10d_grow(s->at, s->n, &s->room, sizeof(*at));
+	struct around *at = pp_grow(s->at, s->n, &s->room, sizeof(*at));
 
 	if (!at)
 		return -ENOMEM;

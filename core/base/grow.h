@@ -1,0 +1,16 @@
+/* Lists that grow by doubling: what a loop appends costs a bounded number of copies. */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* The list with room for one more behind its `n` rows of `size` bytes. NULL: no memory, and the list is as it was. */
+static inline void *pp_grow(void *list, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 64;
+	void *grown = n < *room ? list : realloc(list, more * size);
+
+	if (grown && n == *room)
+		*room = more;
+	return grown;
+}
