@@ -167,27 +167,16 @@ const Clocks = {
       {name: 'host', text: true, get: i => h[i].name},
       {name: 'ranks', get: i => h[i].ranks.length},
       {name: 'clock', what: 'hosts of one number count the same ticks', get: i => h[i].ticks},
-      {
-        name: 'bound',
-        unit: 'ns',
-        what: 'largest error of its times against those of rank 0\u2019s host',
-        get: i => Clocks.known(h[i].bound) ? h[i].bound : null,
-        show: (i, v) => v === null ? el('span', {class: 'bad'}, 'not joined')
-            : v === 0              ? 'the same clock'
-                                   : Format.time(v)
-      },
-      {
-        name: 'best burst',
-        unit: 'ns',
-        what: 'half of the smallest interval that a burst of round trips left',
-        get: i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null
-      },
-      {
-        name: 'drift',
-        what: 'how much faster it runs than the clock of rank 0\u2019s host: the mean from its first comparison to its last',
-        get: i => h[i].drift,
-        show: (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])
-      },
+      column('bound', 'ns', 'largest error of its times against those of rank 0\u2019s host',
+          i => Clocks.known(h[i].bound) ? h[i].bound : null,
+          (i, v) => v === null ? el('span', {class: 'bad'}, 'not joined')
+              : v === 0        ? 'the same clock'
+                               : Format.time(v)),
+      column('best burst', 'ns', 'half of the smallest interval that a burst of round trips left',
+          i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null),
+      column('drift', '',
+          'how much faster it runs than the clock of rank 0\u2019s host: the mean from its first comparison to its last',
+          i => h[i].drift, (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])),
       {name: 'compared with', text: true, get: i => h[i].parent || '\u2013'},
       {name: 'bursts', what: 'of round trips: in the window, one before it and one behind it', get: i => h[i].samples.length},
       {name: 'trips', what: 'since the job began', get: i => h[i].trips},

@@ -219,18 +219,9 @@ const Groups = {
       {name: 'ranks', get: i => rows[i].ranks},
       {name: 'first rank', get: i => rows[i].first},
       {name: 'device', text: true, get: i => rows[i].device},
-      {
-        name: 'step',
-        unit: 'ns',
-        what: 'mean over its ranks and steps',
-        get: i => rows[i].steps ? rows[i].step / rows[i].steps : null
-      },
-      {
-        name: 'kept others waiting',
-        unit: 'ns',
-        what: 'by its ranks, mean of a rank\u2019s step',
-        get: i => rows[i].steps ? rows[i].late / rows[i].steps : null
-      },
+      column('step', 'ns', 'mean over its ranks and steps', i => rows[i].steps ? rows[i].step / rows[i].steps : null),
+      column('kept others waiting', 'ns', 'by its ranks, mean of a rank\u2019s step',
+          i => rows[i].steps ? rows[i].late / rows[i].steps : null),
     ];
     const choose = i => {
       State.set({host: rows[i].host});

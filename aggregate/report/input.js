@@ -24,17 +24,11 @@ const Input = {
           share = seen.reduce((all, i) => all + busy[i], 0) / Math.max(1, seen.length);
     const columns = [
       {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
-      {name: 'input', unit: 'ns', what: 'what its step waits for it, mean of a step', get: i => means[i]}, {
-        name: 'of its step',
-        get: i => w.step_ns[i] > 0 ? ns[i] / w.step_ns[i] : null,
-        show: (i, v) => v === null ? '\u2013' : Format.share(v, 1)
-      },
-      ...table ? [{
-        name: 'loader\u2019s workers busy',
-        what: 'share of its data loader\u2019s workers that was at work, on the whole',
-        get: i => samples[i] > 0 ? busy[i] : null,
-        show: (i, v) => v === null ? '\u2013' : Format.share(v, 1)
-      }]
+      {name: 'input', unit: 'ns', what: 'what its step waits for it, mean of a step', get: i => means[i]},
+      column('of its step', '', '', i => w.step_ns[i] > 0 ? ns[i] / w.step_ns[i] : null,
+          (i, v) => v === null ? '\u2013' : Format.share(v, 1)),
+      ...table ? [column('loader\u2019s workers busy', '', 'share of its data loader\u2019s workers that was at work, on the whole',
+                     i => samples[i] > 0 ? busy[i] : null, (i, v) => v === null ? '\u2013' : Format.share(v, 1))]
                : []
     ];
     return [

@@ -66,24 +66,15 @@ const Operators = {
     const ofRanks = [
       ns('least', 'least_ns', 'self of a step, on the rank that has least'),
       ns('most', 'most_ns', 'self of a step, on the rank that has most'),
-      {
-        name: 'rank',
-        what: 'that has most',
-        get: i => o.worst[i] < 0 ? null : o.worst[i],
-        show: (i, v) => v === null ? '\u2013' : String(v)
-      },
+      column('rank', '', 'that has most', i => o.worst[i] < 0 ? null : o.worst[i], (i, v) => v === null ? '\u2013' : String(v)),
     ];
     const columns = [
       {name: 'operator', text: true, class: 'wide', get: i => o.name[i]},
       {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(i), ' ' + v)},
       {name: 'calls', what: 'of a step, mean over ranks', get: i => o.calls[i], show: (i, v) => Operators.calls(v)},
       ns('self', 'self_ns', 'of a step, mean over ranks: without what is nested in it'),
-      {
-        name: 'of the step',
-        what: 'self; threads of a rank add up',
-        get: i => o.self_ns[i] / Operators.mean(),
-        show: (i, v) => Format.share(v, 1)
-      },
+      column(
+          'of the step', '', 'self; threads of a rank add up', i => o.self_ns[i] / Operators.mean(), (i, v) => Format.share(v, 1)),
       ns('total', 'total_ns', 'of a step, mean over ranks: with what is nested in it; of a recursive one every level'),
       {name: 'self, a call', unit: 'ns', what: 'mean', get: i => o.calls[i] > 0 ? o.self_ns[i] / o.calls[i] : null},
       ns('longest', 'longest_ns', 'the longest of all calls, with what is nested in it'),

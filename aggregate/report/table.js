@@ -1,6 +1,11 @@
 /* One table for all: sorts by a click on its heads, filters, exports CSV; its state stands in the #hash. */
 'use strict';
 
+/* A column of numbers. Others are written out: {name, text, class, unit, what, get, show, sort}. */
+function column(name, unit, what, get, show) {
+  return {name, unit, what: what || null, get, show};
+}
+
 /* columns: {name, unit, what, text: true, get(i), show(i, value), sort(i)}; numbers keep their exact value in data-v. */
 class Table {
   constructor(options) {

@@ -37,30 +37,16 @@ const Waiting = {
     const columns = [
       {name: 'rank', get: w => rank.rank[w]},
       {name: 'host', text: true, get: w => rank.host[w]},
-      {
-        name: 'kept each other rank waiting, a step',
-        unit: 'ns',
-        what: 'waiting of the others that this rank caused, by step and other rank',
-        get: each,
-        show: caused
-      },
-      {
-        name: '',
-        get: each,
-        show: (w, v) =>
-            el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'}, bar(v))
-      },
-      {
-        name: 'steps it cost most',
-        get: w => rank.late_steps[w],
-        show: (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`
-      },
+      column('kept each other rank waiting, a step', 'ns', 'waiting of the others that this rank caused, by step and other rank',
+          each, caused),
+      column('', '', '', each,
+          (w, v) =>
+              el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'}, bar(v))),
+      column(
+          'steps it cost most', '', '', w => rank.late_steps[w], (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`),
       {name: 'waited itself, a step', unit: 'ns', get: w => Pod.mean(rank.wait_ns, w)},
-      {
-        name: 'of its step',
-        get: w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
-        show: (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])
-      },
+      column('of its step', '', '', w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
+          (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])),
     ];
     return new Table({
       id: 'late',
@@ -88,39 +74,17 @@ const Waiting = {
       {name: 'ranks', get: i => c('ranks')[i]},
       {name: 'bytes', unit: 'byte', get: i => c('bytes')[i]},
       {name: 'waiting of all ranks', unit: 'ns', get: i => wait[i]},
-      {
-        name: 'last rank',
-        get: i => last[i],
-        show: (i, v) => v < 0                                ? 'clocks not joined'
-            : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie'
-                                                             : String(v)
-      },
-      {
-        name: 'after the first by',
-        unit: 'ns',
-        get: i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i],
-        show: (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1${NB}${Format.time(bound[i])}`
-      },
-      {
-        name: 'transfer',
-        unit: 'ns',
-        what: 'time in the operation that is not waiting, summed over ranks',
-        get: i => c('transfer_ns')[i]
-      },
-      {
-        name: 'algbw',
-        unit: 'byte/s',
-        what: 'bytes by the time from last arrival to last exit; 0 where that is below the bound',
-        get: i => c('algbw')[i],
-        show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'
-      },
-      {
-        name: 'busbw',
-        unit: 'byte/s',
-        what: 'algbw scaled to what a link carries',
-        get: i => c('busbw')[i],
-        show: (i, v) => v > 0 ? Format.rate(v) : '\u2013'
-      },
+      column('last rank', '', '', i => last[i],
+          (i, v) => v < 0                                      ? 'clocks not joined'
+              : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie'
+                                                               : String(v)),
+      column('after the first by', 'ns', '', i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i],
+          (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1${NB}${Format.time(bound[i])}`),
+      column('transfer', 'ns', 'time in the operation that is not waiting, summed over ranks', i => c('transfer_ns')[i]),
+      column('algbw', 'byte/s', 'bytes by the time from last arrival to last exit; 0 where that is below the bound',
+          i => c('algbw')[i], (i, v) => v > 0 ? Format.rate(v) : '\u2013'),
+      column('busbw', 'byte/s', 'algbw scaled to what a link carries', i => c('busbw')[i],
+          (i, v) => v > 0 ? Format.rate(v) : '\u2013'),
     ];
     Waiting.lanes = el('div', {class: 'lanes'});
     Waiting.arrivals = arrivals;
