@@ -15,7 +15,6 @@
 #include "aggregate/analyze/window.h"
 #include "aggregate/read/torch/c10d.h"
 #include "aggregate/report/report.h"
-#include "aggregate/session/epoch.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/window_rows.h"
 #include "aggregate/tools/tools.h"
@@ -26,6 +25,39 @@
 #include "core/step/step_mark.h"
 
 enum { NAME_TRIES = 1000 };
+
+/* The first begin of a step, job ns; 0: there are none. */
+static int64_t window_begin(const struct pp_capture *c, const struct pp_steps *steps)
+{
+	int64_t begin = INT64_MAX;
+
+	for (size_t i = 0; i < steps->steps * c->ranks; i++)
+		if (steps->cell[i].present && steps->cell[i].begin < begin)
+			begin = steps->cell[i].begin;
+	return begin == INT64_MAX ? 0 : begin;
+}
+
+/* Spans are in the order of their begins. */
+static int64_t first_span(const struct pp_capture *c)
+{
+	int64_t begin = INT64_MAX;
+
+	for (size_t r = 0; r < c->ranks; r++)
+		for (size_t t = 0; t < c->rank[r].threads && !c->rank[r].counts_other; t++)
+			if (c->rank[r].thread[t].spans && c->rank[r].thread[t].span[0].begin < begin)
+				begin = c->rank[r].thread[t].span[0].begin;
+	return begin == INT64_MAX ? 0 : begin;
+}
+
+/* Dates the epoch so that absolute dates are those of this host's wall clock at the window's begin (of its steps, else of its
+ * records), however the clock was set before or since. Where the clock was not watched c->epoch_realtime_ns stays. */
+static void take_epoch(struct pp_capture *c, const struct pp_steps *steps, const struct pp_clock_map *clock, struct pp_wall *wall)
+{
+	int64_t begin = steps->steps ? window_begin(c, steps) : first_span(c), date, error;
+
+	if (wall && !pp_wall_date(wall, (int64_t)pp_clock_map_tick(clock, begin), &date, &error, NULL))
+		c->epoch_realtime_ns = date - begin;
+}
 
 /* Makes a directory with a new name: a second session in one second gets "-2". */
 static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
@@ -56,7 +88,7 @@ static int claim_name(const char *logdir, const char *wanted, char *name, size_t
 
 static void name_by_time(const struct pp_capture *c, const struct pp_steps *steps, char *name, size_t size)
 {
-	time_t second = (time_t)((c->epoch_realtime_ns + pp_epoch_window_begin(c, steps)) / 1000000000);
+	time_t second = (time_t)((c->epoch_realtime_ns + window_begin(c, steps)) / 1000000000);
 	struct tm tm;
 
 	pp_local_time(second, &tm);
@@ -426,7 +458,7 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 	if (rc)
 		return rc;
 	if (!options->gather || !options->gather->map) /* else the leader's map brings its epoch */
-		pp_epoch_take(capture, &steps, clock, options->wall);
+		take_epoch(capture, &steps, clock, options->wall);
 	rc = attribute(capture, &steps, &attr, err);
 	if (rc)
 		goto release_steps;
