@@ -152,55 +152,14 @@ static void add(struct pp_itt_name *c, int64_t delta)
 		pp_emit_counter(c->text, d);
 }
 
-static void on_counter_set_value(void *counter, void *value)
-{
-	set(counter, value);
-	if (THEIRS(counter_set_value))
-		THEIRS(counter_set_value)(counter, value);
-}
-
-static void on_counter_set_value_ex(void *counter, void *clock_domain, uint64_t timestamp, void *value)
-{
-	if (!clock_domain)
-		set(counter, value);
-	if (THEIRS(counter_set_value_ex))
-		THEIRS(counter_set_value_ex)(counter, clock_domain, timestamp, value);
-}
-
-static void on_counter_set_value_v3(void *counter, void *value)
-{
-	set(counter, value);
-	if (THEIRS(counter_set_value_v3))
-		THEIRS(counter_set_value_v3)(counter, value);
-}
-
-static void on_counter_inc(void *counter)
-{
-	add(counter_of(counter), 1);
-	if (THEIRS(counter_inc))
-		THEIRS(counter_inc)(counter);
-}
-
-static void on_counter_inc_delta(void *counter, uint64_t delta)
-{
-	add(counter_of(counter), (int64_t)delta);
-	if (THEIRS(counter_inc_delta))
-		THEIRS(counter_inc_delta)(counter, delta);
-}
-
-static void on_counter_dec(void *counter)
-{
-	add(counter_of(counter), -1);
-	if (THEIRS(counter_dec))
-		THEIRS(counter_dec)(counter);
-}
-
-static void on_counter_dec_delta(void *counter, uint64_t delta)
-{
-	add(counter_of(counter), (int64_t)(0 - delta));
-	if (THEIRS(counter_dec_delta))
-		THEIRS(counter_dec_delta)(counter, delta);
-}
+THEN_THEIRS(counter_set_value, (void *counter, void *value), (counter, value), set(counter, value))
+THEN_THEIRS(counter_set_value_ex, (void *counter, void *clock_domain, uint64_t timestamp, void *value),
+            (counter, clock_domain, timestamp, value), if (!clock_domain) set(counter, value))
+THEN_THEIRS(counter_set_value_v3, (void *counter, void *value), (counter, value), set(counter, value))
+THEN_THEIRS(counter_inc, (void *counter), (counter), add(counter_of(counter), 1))
+THEN_THEIRS(counter_inc_delta, (void *counter, uint64_t delta), (counter, delta), add(counter_of(counter), (int64_t)delta))
+THEN_THEIRS(counter_dec, (void *counter), (counter), add(counter_of(counter), -1))
+THEN_THEIRS(counter_dec_delta, (void *counter, uint64_t delta), (counter, delta), add(counter_of(counter), (int64_t)(0 - delta)))
 
 /* Counters without a handle, known by domain and name. */
 static void add_named(const struct pp_itt_domain *domain, const struct pp_itt_string *name, int64_t delta)
@@ -211,41 +170,15 @@ static void add_named(const struct pp_itt_domain *domain, const struct pp_itt_st
 	add(pp_itt_counter_create(domain ? domain->name : NULL, text, PP_ITT_U64), delta);
 }
 
-static void on_counter_inc_v3(const struct pp_itt_domain *domain, struct pp_itt_string *name)
-{
-	add_named(domain, name, 1);
-	if (THEIRS(counter_inc_v3))
-		THEIRS(counter_inc_v3)(domain, name);
-}
-
-static void on_counter_inc_delta_v3(const struct pp_itt_domain *domain, struct pp_itt_string *name, uint64_t delta)
-{
-	add_named(domain, name, (int64_t)delta);
-	if (THEIRS(counter_inc_delta_v3))
-		THEIRS(counter_inc_delta_v3)(domain, name, delta);
-}
-
-static void on_counter_dec_v3(const struct pp_itt_domain *domain, struct pp_itt_string *name)
-{
-	add_named(domain, name, -1);
-	if (THEIRS(counter_dec_v3))
-		THEIRS(counter_dec_v3)(domain, name);
-}
-
-static void on_counter_dec_delta_v3(const struct pp_itt_domain *domain, struct pp_itt_string *name, uint64_t delta)
-{
-	add_named(domain, name, (int64_t)(0 - delta));
-	if (THEIRS(counter_dec_delta_v3))
-		THEIRS(counter_dec_delta_v3)(domain, name, delta);
-}
-
-static void on_thread_set_name(const char *name)
-{
-	if (name)
-		pp_ring_name_thread((uint32_t)syscall(SYS_gettid), name);
-	if (THEIRS(thread_set_name))
-		THEIRS(thread_set_name)(name);
-}
+THEN_THEIRS(counter_inc_v3, (const struct pp_itt_domain *domain, struct pp_itt_string *name), (domain, name),
+            add_named(domain, name, 1))
+THEN_THEIRS(counter_inc_delta_v3, (const struct pp_itt_domain *domain, struct pp_itt_string *name, uint64_t delta),
+            (domain, name, delta), add_named(domain, name, (int64_t)delta))
+THEN_THEIRS(counter_dec_v3, (const struct pp_itt_domain *domain, struct pp_itt_string *name), (domain, name),
+            add_named(domain, name, -1))
+THEN_THEIRS(counter_dec_delta_v3, (const struct pp_itt_domain *domain, struct pp_itt_string *name, uint64_t delta),
+            (domain, name, delta), add_named(domain, name, (int64_t)(0 - delta)))
+THEN_THEIRS(thread_set_name, (const char *name), (name), if (name) pp_ring_name_thread((uint32_t)syscall(SYS_gettid), name))
 
 /* The program's own word: it finds out the rank, as a mark does. */
 static void pause_here(int paused)
@@ -254,33 +187,10 @@ static void pause_here(int paused)
 		pp_collector_pause(paused);
 }
 
-static void on_pause(void)
-{
-	pause_here(1);
-	if (THEIRS(pause))
-		THEIRS(pause)();
-}
-
-static void on_resume(void)
-{
-	pause_here(0);
-	if (THEIRS(resume))
-		THEIRS(resume)();
-}
-
-static void on_pause_scoped(int scope)
-{
-	pause_here(1);
-	if (THEIRS(pause_scoped))
-		THEIRS(pause_scoped)(scope);
-}
-
-static void on_resume_scoped(int scope)
-{
-	pause_here(0);
-	if (THEIRS(resume_scoped))
-		THEIRS(resume_scoped)(scope);
-}
+THEN_THEIRS(pause, (void), (), pause_here(1))
+THEN_THEIRS(resume, (void), (), pause_here(0))
+THEN_THEIRS(pause_scoped, (int scope), (scope), pause_here(1))
+THEN_THEIRS(resume_scoped, (int scope), (scope), pause_here(0))
 
 const pp_itt_function pp_itt_counter_handlers[PP_ITT_CALLS] = {
         HANDLER(counter_create),

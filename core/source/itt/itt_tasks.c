@@ -61,30 +61,27 @@ static struct pp_itt_string *on_string_handle_create(const char *text)
 	return theirs ? theirs : pp_itt_string_create(text);
 }
 
-static void on_task_begin(const struct pp_itt_domain *domain, struct pp_itt_id id, struct pp_itt_id parent,
-                          struct pp_itt_string *name)
+static inline void emit_named(enum pp_record_kind kind, const struct pp_itt_domain *domain, const struct pp_itt_string *name)
 {
-	if (pp_emit_wanted()) {
-		size_t length;
-		const char *text = pp_itt_text(name, &length);
+	size_t length;
+	const char *text = pp_itt_text(name, &length);
 
-		emit(PP_RECORD_PUSH, pp_itt_domain_index(domain), 0, text, length);
-	}
-	if (__builtin_expect(THEIRS(task_begin) != NULL, 0))
-		THEIRS(task_begin)(domain, id, parent, name);
+	emit(kind, pp_itt_domain_index(domain), 0, text, length);
 }
 
-static void on_task_end(const struct pp_itt_domain *domain)
+static void emit_named_at(enum pp_record_kind kind, const struct pp_itt_domain *domain, uint64_t id, pp_tick tick,
+                          const struct pp_itt_string *name)
 {
-	if (pp_emit_wanted())
-		emit(PP_RECORD_POP, pp_itt_domain_index(domain), 0, "", 0);
-	if (__builtin_expect(THEIRS(task_end) != NULL, 0))
-		THEIRS(task_end)(domain);
+	size_t length;
+	const char *text = pp_itt_text(name, &length);
+
+	emit_at(kind, pp_itt_domain_index(domain), id, tick, text, length);
 }
 
 /* A task that is known by its function: "0x" and the address. */
-static size_t address_text(const void *fn, char *text)
+static void push_function(const struct pp_itt_domain *domain, pp_tick tick, const void *fn)
 {
+	char text[PP_TEXT_INLINE];
 	size_t n = 0;
 
 	text[n++] = '0';
@@ -92,64 +89,13 @@ static size_t address_text(const void *fn, char *text)
 	for (int shift = 60; shift >= 0; shift -= 4)
 		if ((uintptr_t)fn >> shift || !shift)
 			text[n++] = "0123456789abcdef"[(uintptr_t)fn >> shift & 15];
-	return n;
-}
-
-static void on_task_begin_fn(const struct pp_itt_domain *domain, struct pp_itt_id id, struct pp_itt_id parent, void *fn)
-{
-	char text[PP_TEXT_INLINE];
-
-	if (pp_emit_wanted())
-		emit(PP_RECORD_PUSH, pp_itt_domain_index(domain), 0, text, address_text(fn, text));
-	if (THEIRS(task_begin_fn))
-		THEIRS(task_begin_fn)(domain, id, parent, fn);
-}
-
-static void on_task_begin_ex(const struct pp_itt_domain *domain, void *clock_domain, uint64_t timestamp, struct pp_itt_id id,
-                             struct pp_itt_id parent, struct pp_itt_string *name)
-{
-	pp_tick tick;
-
-	if (pp_emit_wanted() && (tick = when(clock_domain, timestamp))) {
-		size_t length;
-		const char *text = pp_itt_text(name, &length);
-
-		emit_at(PP_RECORD_PUSH, pp_itt_domain_index(domain), 0, tick, text, length);
-	}
-	if (THEIRS(task_begin_ex))
-		THEIRS(task_begin_ex)(domain, clock_domain, timestamp, id, parent, name);
-}
-
-static void on_task_begin_fn_ex(const struct pp_itt_domain *domain, void *clock_domain, uint64_t timestamp, struct pp_itt_id id,
-                                struct pp_itt_id parent, void *fn)
-{
-	char text[PP_TEXT_INLINE];
-	pp_tick tick;
-
-	if (pp_emit_wanted() && (tick = when(clock_domain, timestamp)))
-		emit_at(PP_RECORD_PUSH, pp_itt_domain_index(domain), 0, tick, text, address_text(fn, text));
-	if (THEIRS(task_begin_fn_ex))
-		THEIRS(task_begin_fn_ex)(domain, clock_domain, timestamp, id, parent, fn);
-}
-
-static void on_task_end_ex(const struct pp_itt_domain *domain, void *clock_domain, uint64_t timestamp)
-{
-	pp_tick tick;
-
-	if (pp_emit_wanted() && (tick = when(clock_domain, timestamp)))
-		emit_at(PP_RECORD_POP, pp_itt_domain_index(domain), 0, tick, "", 0);
-	if (THEIRS(task_end_ex))
-		THEIRS(task_end_ex)(domain, clock_domain, timestamp);
+	emit_at(PP_RECORD_PUSH, pp_itt_domain_index(domain), 0, tick, text, n);
 }
 
 /* Tasks that overlap and regions: any thread may end them. */
 static void start(const struct pp_itt_domain *domain, const struct pp_itt_id *id, pp_tick tick, const struct pp_itt_string *name)
 {
-	uint16_t index = pp_itt_domain_index(domain);
-	size_t length;
-	const char *text = pp_itt_text(name, &length);
-
-	emit_at(PP_RECORD_START, index, range_id(index, id, 0), tick, text, length);
+	emit_named_at(PP_RECORD_START, domain, range_id(pp_itt_domain_index(domain), id, 0), tick, name);
 }
 
 static void end(const struct pp_itt_domain *domain, const struct pp_itt_id *id, pp_tick tick)
@@ -157,62 +103,6 @@ static void end(const struct pp_itt_domain *domain, const struct pp_itt_id *id, 
 	uint16_t index = pp_itt_domain_index(domain);
 
 	emit_at(PP_RECORD_END, index, range_id(index, id, 0), tick, "", 0);
-}
-
-static void on_task_begin_overlapped(const struct pp_itt_domain *domain, struct pp_itt_id id, struct pp_itt_id parent,
-                                     struct pp_itt_string *name)
-{
-	if (pp_emit_wanted())
-		start(domain, &id, pp_tick_now(), name);
-	if (THEIRS(task_begin_overlapped))
-		THEIRS(task_begin_overlapped)(domain, id, parent, name);
-}
-
-static void on_task_begin_overlapped_ex(const struct pp_itt_domain *domain, void *clock_domain, uint64_t timestamp,
-                                        struct pp_itt_id id, struct pp_itt_id parent, struct pp_itt_string *name)
-{
-	pp_tick tick;
-
-	if (pp_emit_wanted() && (tick = when(clock_domain, timestamp)))
-		start(domain, &id, tick, name);
-	if (THEIRS(task_begin_overlapped_ex))
-		THEIRS(task_begin_overlapped_ex)(domain, clock_domain, timestamp, id, parent, name);
-}
-
-static void on_task_end_overlapped(const struct pp_itt_domain *domain, struct pp_itt_id id)
-{
-	if (pp_emit_wanted())
-		end(domain, &id, pp_tick_now());
-	if (THEIRS(task_end_overlapped))
-		THEIRS(task_end_overlapped)(domain, id);
-}
-
-static void on_task_end_overlapped_ex(const struct pp_itt_domain *domain, void *clock_domain, uint64_t timestamp,
-                                      struct pp_itt_id id)
-{
-	pp_tick tick;
-
-	if (pp_emit_wanted() && (tick = when(clock_domain, timestamp)))
-		end(domain, &id, tick);
-	if (THEIRS(task_end_overlapped_ex))
-		THEIRS(task_end_overlapped_ex)(domain, clock_domain, timestamp, id);
-}
-
-static void on_region_begin(const struct pp_itt_domain *domain, struct pp_itt_id id, struct pp_itt_id parent,
-                            struct pp_itt_string *name)
-{
-	if (pp_emit_wanted())
-		start(domain, &id, pp_tick_now(), name);
-	if (THEIRS(region_begin))
-		THEIRS(region_begin)(domain, id, parent, name);
-}
-
-static void on_region_end(const struct pp_itt_domain *domain, struct pp_itt_id id)
-{
-	if (pp_emit_wanted())
-		end(domain, &id, pp_tick_now());
-	if (THEIRS(region_end))
-		THEIRS(region_end)(domain, id);
 }
 
 /* A frame has no name but its domain's. */
@@ -224,62 +114,46 @@ static void frame(enum pp_record_kind kind, const struct pp_itt_domain *domain, 
 	emit_at(kind, index, range_id(index, id, 1), tick, name, strlen(name));
 }
 
-static void on_frame_begin_v3(const struct pp_itt_domain *domain, struct pp_itt_id *id)
+static void submit_frame(const struct pp_itt_domain *domain, const struct pp_itt_id *id, uint64_t begin, uint64_t finish)
 {
-	if (pp_emit_wanted())
-		frame(PP_RECORD_START, domain, id, pp_tick_now());
-	if (THEIRS(frame_begin_v3))
-		THEIRS(frame_begin_v3)(domain, id);
-}
+	pp_tick now = pp_tick_now(), last = finish == PP_ITT_TIMESTAMP_NONE ? now : finish;
 
-static void on_frame_end_v3(const struct pp_itt_domain *domain, struct pp_itt_id *id)
-{
-	if (pp_emit_wanted())
-		frame(PP_RECORD_END, domain, id, pp_tick_now());
-	if (THEIRS(frame_end_v3))
-		THEIRS(frame_end_v3)(domain, id);
-}
-
-static void on_frame_submit_v3(const struct pp_itt_domain *domain, struct pp_itt_id *id, uint64_t begin, uint64_t finish)
-{
-	if (pp_emit_wanted()) {
-		pp_tick now = pp_tick_now(), last = finish == PP_ITT_TIMESTAMP_NONE ? now : finish;
-
-		if (is_tick(begin, now) && is_tick(last, now) && begin <= last) {
-			frame(PP_RECORD_START, domain, id, begin);
-			frame(PP_RECORD_END, domain, id, last);
-		}
+	if (is_tick(begin, now) && is_tick(last, now) && begin <= last) {
+		frame(PP_RECORD_START, domain, id, begin);
+		frame(PP_RECORD_END, domain, id, last);
 	}
-	if (THEIRS(frame_submit_v3))
-		THEIRS(frame_submit_v3)(domain, id, begin, finish);
 }
 
-static void on_marker(const struct pp_itt_domain *domain, struct pp_itt_id id, struct pp_itt_string *name, int scope)
-{
-	if (pp_emit_wanted()) {
-		size_t length;
-		const char *text = pp_itt_text(name, &length);
+#define DOMAIN const struct pp_itt_domain *domain
+#define TIME void *clock_domain, uint64_t timestamp
+#define IDS struct pp_itt_id id, struct pp_itt_id parent
+#define NAME struct pp_itt_string *name
 
-		emit(PP_RECORD_MARK, pp_itt_domain_index(domain), 0, text, length);
-	}
-	if (THEIRS(marker))
-		THEIRS(marker)(domain, id, name, scope);
-}
-
-static void on_marker_ex(const struct pp_itt_domain *domain, void *clock_domain, uint64_t timestamp, struct pp_itt_id id,
-                         struct pp_itt_string *name, int scope)
-{
-	pp_tick tick;
-
-	if (pp_emit_wanted() && (tick = when(clock_domain, timestamp))) {
-		size_t length;
-		const char *text = pp_itt_text(name, &length);
-
-		emit_at(PP_RECORD_MARK, pp_itt_domain_index(domain), 0, tick, text, length);
-	}
-	if (THEIRS(marker_ex))
-		THEIRS(marker_ex)(domain, clock_domain, timestamp, id, name, scope);
-}
+WANTED_THEN_THEIRS(task_begin, (DOMAIN, IDS, NAME), (domain, id, parent, name), emit_named(PP_RECORD_PUSH, domain, name))
+WANTED_THEN_THEIRS(task_begin_fn, (DOMAIN, IDS, void *fn), (domain, id, parent, fn), push_function(domain, pp_tick_now(), fn))
+WANTED_THEN_THEIRS(task_end, (DOMAIN), (domain), emit(PP_RECORD_POP, pp_itt_domain_index(domain), 0, "", 0))
+AT_THEN_THEIRS(task_begin_ex, (DOMAIN, TIME, IDS, NAME), (domain, clock_domain, timestamp, id, parent, name),
+               emit_named_at(PP_RECORD_PUSH, domain, 0, tick, name))
+AT_THEN_THEIRS(task_begin_fn_ex, (DOMAIN, TIME, IDS, void *fn), (domain, clock_domain, timestamp, id, parent, fn),
+               push_function(domain, tick, fn))
+AT_THEN_THEIRS(task_end_ex, (DOMAIN, TIME), (domain, clock_domain, timestamp),
+               emit_at(PP_RECORD_POP, pp_itt_domain_index(domain), 0, tick, "", 0))
+WANTED_THEN_THEIRS(task_begin_overlapped, (DOMAIN, IDS, NAME), (domain, id, parent, name), start(domain, &id, pp_tick_now(), name))
+AT_THEN_THEIRS(task_begin_overlapped_ex, (DOMAIN, TIME, IDS, NAME), (domain, clock_domain, timestamp, id, parent, name),
+               start(domain, &id, tick, name))
+WANTED_THEN_THEIRS(task_end_overlapped, (DOMAIN, struct pp_itt_id id), (domain, id), end(domain, &id, pp_tick_now()))
+AT_THEN_THEIRS(task_end_overlapped_ex, (DOMAIN, TIME, struct pp_itt_id id), (domain, clock_domain, timestamp, id),
+               end(domain, &id, tick))
+WANTED_THEN_THEIRS(region_begin, (DOMAIN, IDS, NAME), (domain, id, parent, name), start(domain, &id, pp_tick_now(), name))
+WANTED_THEN_THEIRS(region_end, (DOMAIN, struct pp_itt_id id), (domain, id), end(domain, &id, pp_tick_now()))
+WANTED_THEN_THEIRS(frame_begin_v3, (DOMAIN, struct pp_itt_id *id), (domain, id), frame(PP_RECORD_START, domain, id, pp_tick_now()))
+WANTED_THEN_THEIRS(frame_end_v3, (DOMAIN, struct pp_itt_id *id), (domain, id), frame(PP_RECORD_END, domain, id, pp_tick_now()))
+WANTED_THEN_THEIRS(frame_submit_v3, (DOMAIN, struct pp_itt_id *id, uint64_t begin, uint64_t finish), (domain, id, begin, finish),
+                   submit_frame(domain, id, begin, finish))
+WANTED_THEN_THEIRS(marker, (DOMAIN, struct pp_itt_id id, NAME, int scope), (domain, id, name, scope),
+                   emit_named(PP_RECORD_MARK, domain, name))
+AT_THEN_THEIRS(marker_ex, (DOMAIN, TIME, struct pp_itt_id id, NAME, int scope), (domain, clock_domain, timestamp, id, name, scope),
+               emit_named_at(PP_RECORD_MARK, domain, 0, tick, name))
 
 const pp_itt_function pp_itt_task_handlers[PP_ITT_CALLS] = {
         HANDLER(domain_create),
