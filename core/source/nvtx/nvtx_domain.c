@@ -3,32 +3,12 @@
 
 pp_nvtx_function pp_nvtx_next_core2[PP_NVTX_CORE2_IDS];
 
-static void d_mark_ex(void *domain, const struct pp_nvtx_attributes *a)
-{
-	if (pp_emit_wanted())
-		emit_attributes(PP_RECORD_MARK, pp_nvtx_domain_index(domain), 0, a);
-	if (pp_nvtx_next_core2[PP_NVTX_D_MARK_EX])
-		NEXT(core2, PP_NVTX_D_MARK_EX, void (*)(void *, const struct pp_nvtx_attributes *))(domain, a);
-}
-
-static uint64_t d_start_ex(void *domain, const struct pp_nvtx_attributes *a)
-{
-	uint64_t id = pp_nvtx_next_core2[PP_NVTX_D_START_EX]
-	                      ? NEXT(core2, PP_NVTX_D_START_EX, uint64_t(*)(void *, const struct pp_nvtx_attributes *))(domain, a)
-	                      : pp_nvtx_new_range();
-
-	if (pp_emit_wanted())
-		emit_attributes(PP_RECORD_START, pp_nvtx_domain_index(domain), id, a);
-	return id;
-}
-
-static void d_end(void *domain, uint64_t id)
-{
-	if (pp_emit_wanted())
-		emit(PP_RECORD_END, pp_nvtx_domain_index(domain), 0, id, "", 0);
-	if (pp_nvtx_next_core2[PP_NVTX_D_END])
-		NEXT(core2, PP_NVTX_D_END, void (*)(void *, uint64_t))(domain, id);
-}
+MARK_NEXT(core2, PP_NVTX_D_MARK_EX, d_mark_ex, (void *domain, const struct pp_nvtx_attributes *a), (domain, a),
+          emit_attributes(PP_RECORD_MARK, pp_nvtx_domain_index(domain), 0, a))
+START_NEXT(core2, PP_NVTX_D_START_EX, d_start_ex, (void *domain, const struct pp_nvtx_attributes *a), (domain, a),
+           emit_attributes(PP_RECORD_START, pp_nvtx_domain_index(domain), id, a))
+MARK_NEXT(core2, PP_NVTX_D_END, d_end, (void *domain, uint64_t id), (domain, id),
+          emit(PP_RECORD_END, pp_nvtx_domain_index(domain), 0, id, "", 0))
 
 static int d_push_ex(void *domain, const struct pp_nvtx_attributes *a)
 {
@@ -62,30 +42,11 @@ static void *d_resource_create(void *domain, void *attributes)
 	return &resource;
 }
 
-static void d_resource_destroy(void *resource)
-{
-	if (pp_nvtx_next_core2[PP_NVTX_D_RESOURCE_DESTROY])
-		NEXT(core2, PP_NVTX_D_RESOURCE_DESTROY, void (*)(void *))(resource);
-}
-
-static void d_category_a(void *domain, uint32_t category, const char *name)
-{
-	pp_nvtx_category_name(pp_nvtx_domain_index(domain), category, name);
-	if (pp_nvtx_next_core2[PP_NVTX_D_CATEGORY_A])
-		NEXT(core2, PP_NVTX_D_CATEGORY_A, void (*)(void *, uint32_t, const char *))(domain, category, name);
-}
-
-static void d_category_w(void *domain, uint32_t category, const wchar_t *name)
-{
-	char small[SMALL], *text;
-
-	pp_nvtx_narrow(name, small, sizeof(small), &text);
-	pp_nvtx_category_name(pp_nvtx_domain_index(domain), category, text);
-	if (text != small)
-		free(text);
-	if (pp_nvtx_next_core2[PP_NVTX_D_CATEGORY_W])
-		NEXT(core2, PP_NVTX_D_CATEGORY_W, void (*)(void *, uint32_t, const wchar_t *))(domain, category, name);
-}
+THEN_NEXT(core2, PP_NVTX_D_RESOURCE_DESTROY, d_resource_destroy, (void *resource), (resource), (void)0)
+THEN_NEXT(core2, PP_NVTX_D_CATEGORY_A, d_category_a, (void *domain, uint32_t category, const char *name), (domain, category, name),
+          pp_nvtx_category_name(pp_nvtx_domain_index(domain), category, name))
+THEN_NEXT(core2, PP_NVTX_D_CATEGORY_W, d_category_w, (void *domain, uint32_t category, const wchar_t *name),
+          (domain, category, name), pp_nvtx_category_wide(pp_nvtx_domain_index(domain), category, name))
 
 static void *d_string_a(void *domain, const char *text)
 {
@@ -133,17 +94,8 @@ static void *d_create_w(const wchar_t *wide)
 	return handle;
 }
 
-static void d_destroy(void *domain)
-{
-	if (pp_nvtx_next_core2[PP_NVTX_D_DESTROY])
-		NEXT(core2, PP_NVTX_D_DESTROY, void (*)(void *))(domain);
-}
-
-static void d_initialize(const void *reserved)
-{
-	if (pp_nvtx_next_core2[PP_NVTX_D_INITIALIZE])
-		NEXT(core2, PP_NVTX_D_INITIALIZE, void (*)(const void *))(reserved);
-}
+THEN_NEXT(core2, PP_NVTX_D_DESTROY, d_destroy, (void *domain), (domain), (void)0)
+THEN_NEXT(core2, PP_NVTX_D_INITIALIZE, d_initialize, (const void *reserved), (reserved), (void)0)
 
 const pp_nvtx_function pp_nvtx_core2_handlers[PP_NVTX_CORE2_IDS] = {
         NULL,

@@ -25,12 +25,44 @@ extern const pp_nvtx_function pp_nvtx_sync_handlers[PP_NVTX_SYNC_IDS] __attribut
 /* A range or mark whose attributes have a payload, payload and all. */
 void pp_nvtx_emit_payload(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a,
                           const char *name, size_t length) __attribute__((cold));
+void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *name);
 void pp_nvtx_resource_name(void *domain, const struct pp_nvtx_resource_attributes *a);
 /* The tool that the user had set before: its function of this name, called with `argument`; 0 without such a tool. */
 int pp_nvtx_chain(const char *function, void *argument);
 
+/* Unique in the process. */
+uint64_t pp_nvtx_new_range(void);
+
 #define NEXT(module, id, type) ((type)pp_nvtx_next_##module[id])
 #define HANDLER(f) ((pp_nvtx_function)(f))
+
+/* name(): `what` is done while something records, then the chained tool's function of this id is called. PUSH: it says the depth;
+ * START: before, it says the range's id; without a tool we do. */
+#define THEN_NEXT(module, number, name, params, args, what)                                                                        \
+	static void name params                                                                                                    \
+	{                                                                                                                          \
+		what;                                                                                                              \
+		if (pp_nvtx_next_##module[number])                                                                                 \
+			NEXT(module, number, void(*) params) args;                                                                 \
+	}
+#define MARK_NEXT(module, number, name, params, args, what)                                                                        \
+	THEN_NEXT(module, number, name, params, args, if (pp_emit_wanted()) what)
+#define PUSH_NEXT(module, number, name, params, args, what, depth)                                                                 \
+	static int name params                                                                                                     \
+	{                                                                                                                          \
+		if (pp_emit_wanted())                                                                                              \
+			what;                                                                                                      \
+		return pp_nvtx_next_##module[number] ? NEXT(module, number, int(*) params) args : depth;                           \
+	}
+#define START_NEXT(module, number, name, params, args, what)                                                                       \
+	static uint64_t name params                                                                                                \
+	{                                                                                                                          \
+		uint64_t id = pp_nvtx_next_##module[number] ? NEXT(module, number, uint64_t(*) params) args : pp_nvtx_new_range(); \
+                                                                                                                                   \
+		if (pp_emit_wanted())                                                                                              \
+			what;                                                                                                      \
+		return id;                                                                                                         \
+	}
 
 static inline int enter_depth(uint16_t domain)
 {
@@ -91,6 +123,3 @@ static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, ui
 	if (wide != small)
 		free(wide); /* may call free: of a wide text longer than SMALL */
 }
-
-/* Unique in the process. */
-uint64_t pp_nvtx_new_range(void);
