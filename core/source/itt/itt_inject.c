@@ -34,13 +34,6 @@ static int call_of(const char *name)
 	return i;
 }
 
-static pp_itt_function handler_of(int call)
-{
-	if (call == PP_ITT_CALLS)
-		return NULL;
-	return pp_itt_task_handlers[call] ? pp_itt_task_handlers[call] : pp_itt_counter_handlers[call];
-}
-
 /* A list that has no end, or functions without a place, would be no list of ittnotify. */
 static size_t count_api(const struct pp_itt_global *g)
 {
@@ -74,7 +67,7 @@ static void install(const struct pp_itt_api *api, size_t count, int groups, cons
 {
 	for (size_t i = 0; i < count; i++) {
 		int call = ours && (!api[i].group || api[i].group & groups) ? call_of(api[i].name) : PP_ITT_CALLS;
-		pp_itt_function now = *api[i].function, handler = handler_of(call);
+		pp_itt_function now = *api[i].function, handler = call < PP_ITT_CALLS ? pp_itt_handlers[call] : NULL;
 		int theirs = before && now && now != before[i] && now != api[i].null && now != handler;
 
 		if (theirs && handler)

@@ -1,4 +1,4 @@
-/* ITT's strings and counters: a lock-free table, and handles for now where it is full. Called by itt_tasks.c, itt_counters.c. */
+/* ITT's strings and counters: a lock-free table, and handles for now where it is full. Called by itt_calls.c. */
 #include "core/source/itt/itt_names.h"
 
 #include <errno.h>
