@@ -66,10 +66,8 @@ static int fill_workers(struct pp_join *j)
 	size_t asked = capture->ranks_asked > 0 && !j->in->partial ? (size_t)capture->ranks_asked : 0, at = 0;
 
 	d->ranks_asked = capture->ranks_asked;
-	d->host_clock = calloc(2, sizeof(*d->host_clock));
-	if (!d->host_clock || (j->in->host_clock && pp_host_clock_copy(j->in->host_clock, d->host_clock)))
+	if (j->in->host_clock && pp_dataset_add_clock(d, j->in->host_clock))
 		return -ENOMEM;
-	d->host_clocks = j->in->host_clock != NULL;
 	d->worker = calloc(asked + capture->ranks + 1, sizeof(*d->worker));
 	j->rank_of = calloc(asked + capture->ranks + 1, sizeof(*j->rank_of));
 	j->worker_of = calloc(capture->ranks + 1, sizeof(*j->worker_of));

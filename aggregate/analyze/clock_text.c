@@ -15,9 +15,9 @@ static int is_broken(const struct pp_host_clock *c)
 	unsigned flags = 0;
 
 	for (size_t i = 0; i < c->samples; i++)
-		flags |= c->sample[i].flags;
+		flags |= c->sample[i].sample_flags;
 	for (size_t i = 0; i < c->stretches; i++)
-		flags |= c->stretch[i].flags;
+		flags |= c->stretch[i].stretch_flags;
 	return (flags & PP_BAND_BROKEN) != 0;
 }
 
@@ -41,7 +41,7 @@ const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_TEXT]
 }
 
 /* ", between 1.20 s and 2.20 s of the window": of what may have been before it or behind only that. */
-static void say_when(const struct pp_dataset *d, const struct pp_wall_change *change, char *text, size_t size)
+static void say_when(const struct pp_dataset *d, const struct pp_row_clock_change *change, char *text, size_t size)
 {
 	int64_t window = d->window_end_ns - d->window_begin_ns, from = change->from_ns - d->window_begin_ns,
 	        to = change->to_ns - d->window_begin_ns;
@@ -57,7 +57,7 @@ static void say_when(const struct pp_dataset *d, const struct pp_wall_change *ch
 		snprintf(text, size, ", between %s and %s of the window", pp_text_time(a, from), pp_text_time(b, to));
 }
 
-const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clock *c, const struct pp_wall_change *change,
+const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clock *c, const struct pp_row_clock_change *change,
                             char text[PP_CLOCK_TEXT])
 {
 	char by[PP_TEXT_UNIT], error[PP_TEXT_UNIT], when[80];

@@ -206,6 +206,8 @@ static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 	if (!io->reads)
 		return;
 	pp_dataset_take_tables(d, table);
+	if (!io->fault && pp_dataset_link_clocks(d))
+		pp_block_fault(io, -EBADMSG, "a row of a host's clock");
 	for (int id = 0; id < PP_TABLES; id++) {
 		for (size_t i = 0; i < table[id].desc->columns; i++) {
 			const struct pp_column *c = &table[id].desc->column[i];

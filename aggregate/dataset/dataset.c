@@ -243,6 +243,67 @@ int pp_dataset_seal(struct pp_dataset *d)
 	return rc;
 }
 
+#define LINK(d, list, n, table, rows, whose)                                                                                       \
+	for (size_t i = 0; i < (d)->rows; i++) {                                                                                   \
+		int32_t host = (d)->table[i].whose;                                                                                \
+		if (host < (i ? (d)->table[i - 1].whose : 0) || (size_t)host >= (d)->host_clocks)                                  \
+			return -EINVAL;                                                                                            \
+		if (!(d)->host_clock[host].n++)                                                                                    \
+			(d)->host_clock[host].list = &(d)->table[i];                                                               \
+	}
+
+int pp_dataset_link_clocks(struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->host_clocks; i++) {
+		struct pp_host_clock *c = &d->host_clock[i];
+
+		c->samples = c->stretches = c->pairs = c->changes = 0;
+	}
+	LINK(d, sample, samples, clock_sample, clock_samples, sample_host);
+	LINK(d, stretch, stretches, clock_stretch, clock_stretches, stretch_host);
+	LINK(d, pair, pairs, clock_wall, clock_walls, wall_host);
+	LINK(d, change, changes, clock_change, clock_changes, change_host);
+	return 0;
+}
+
+static int add_rows(struct pp_table *t, const void *row, size_t rows, int32_t host)
+{
+	const struct pp_column *whose = &t->desc->column[1];
+
+	for (size_t i = 0; i < rows; i++) {
+		void *to = pp_table_add(t);
+
+		if (!to)
+			return -ENOMEM;
+		memcpy(to, (const char *)row + i * t->desc->row_size, t->desc->row_size);
+		memcpy(pp_column_at(whose, t, t->rows - 1), &host, sizeof(host));
+	}
+	return 0;
+}
+
+int pp_dataset_add_clock(struct pp_dataset *d, const struct pp_host_clock *c)
+{
+	struct pp_host_clock *more = realloc(d->host_clock, (d->host_clocks + 1) * sizeof(*more));
+	const int32_t host = (int32_t)d->host_clocks;
+	struct pp_table table[PP_TABLES];
+	int rc;
+
+	if (!more)
+		return -ENOMEM;
+	d->host_clock = more;
+	more[host] = *c;
+	pp_dataset_tables(d, table);
+	rc = add_rows(&table[PP_TABLE_clock_sample], c->sample, c->samples, host);
+	rc = rc ? rc : add_rows(&table[PP_TABLE_clock_stretch], c->stretch, c->stretches, host);
+	rc = rc ? rc : add_rows(&table[PP_TABLE_clock_wall], c->pair, c->pairs, host);
+	rc = rc ? rc : add_rows(&table[PP_TABLE_clock_change], c->change, c->changes, host);
+	pp_dataset_take_tables(d, table);
+	if (rc)
+		return rc;
+	d->host_clocks++;
+	return pp_dataset_link_clocks(d);
+}
+
 void pp_dataset_release(struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->communicators; i++)
@@ -261,8 +322,6 @@ void pp_dataset_release(struct pp_dataset *d)
 	free(d->by_default);
 	free(d->late);
 	free(d->warning);
-	for (size_t i = 0; i < d->host_clocks; i++)
-		pp_host_clock_release(&d->host_clock[i]);
 	free(d->host_clock);
 	memset(d, 0, sizeof(*d));
 }

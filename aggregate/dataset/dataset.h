@@ -178,7 +178,7 @@ struct pp_dataset {
 	const struct pp_intern *names; /* borrowed */
 	struct pp_worker *worker;      /* [workers], by rank */
 	size_t workers;
-	struct pp_host_clock *host_clock; /* one a host that brought one */
+	struct pp_host_clock *host_clock; /* one a host that brought one; their rows are in the tables clock_* */
 	size_t host_clocks;
 	int32_t ranks_asked, ranks_delivered;
 	char step_rule[64];
@@ -251,4 +251,8 @@ void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_
 void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES]);
 /* Seals those that a host makes. 0, or -ENOMEM. */
 int pp_dataset_seal(struct pp_dataset *d);
+/* A host's clock with its rows, copied. 0 or -ENOMEM. */
+int pp_dataset_add_clock(struct pp_dataset *d, const struct pp_host_clock *c);
+/* Hosts' clocks to their rows, where tables have changed. -EINVAL: a row is of no host, or out of order. */
+int pp_dataset_link_clocks(struct pp_dataset *d);
 void pp_dataset_release(struct pp_dataset *d);

@@ -1,12 +1,13 @@
 /* Bounds out of what is known of hosts' clocks; see host_clock.h. Called by waiting.c, writers and readers. */
 #include "aggregate/dataset/host_clock.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t of_stretch(const struct pp_clock_stretch *s, int64_t time_ns)
+#include "core/clock/wall.h"
+
+static int64_t of_stretch(const struct pp_row_clock_stretch *s, int64_t time_ns)
 {
 	double f = s->end_ns > s->begin_ns ? (double)(time_ns - s->begin_ns) / (double)(s->end_ns - s->begin_ns) : 0;
 	double bound;
@@ -35,33 +36,6 @@ int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns)
 	return of_stretch(&c->stretch[low], time_ns);
 }
 
-static void *rows_of(const void *from, size_t rows, size_t size, int *failed)
-{
-	void *copy = malloc(rows * size + 1);
-
-	*failed |= !copy;
-	if (copy && rows)
-		memcpy(copy, from, rows * size);
-	return copy;
-}
-
-int pp_host_clock_copy(const struct pp_host_clock *c, struct pp_host_clock *ret_copy)
-{
-	struct pp_host_clock copy = *c;
-	int failed = 0;
-
-	copy.sample = rows_of(c->sample, c->samples, sizeof(*c->sample), &failed);
-	copy.stretch = rows_of(c->stretch, c->stretches, sizeof(*c->stretch), &failed);
-	copy.pair = rows_of(c->pair, c->pairs, sizeof(*c->pair), &failed);
-	copy.change = rows_of(c->change, c->changes, sizeof(*c->change), &failed);
-	if (failed) {
-		pp_host_clock_release(&copy);
-		return -ENOMEM;
-	}
-	*ret_copy = copy;
-	return 0;
-}
-
 void pp_host_clock_release(struct pp_host_clock *c)
 {
 	free(c->sample);
@@ -69,4 +43,28 @@ void pp_host_clock_release(struct pp_host_clock *c)
 	free(c->pair);
 	free(c->change);
 	*c = (struct pp_host_clock){.bound_ns = PP_BOUND_UNKNOWN};
+}
+
+const char *pp_clock_sample_wrong(const void *row)
+{
+	const struct pp_row_clock_sample *s = row;
+
+	return s->sample_trips < 0 || s->half_ns < 0 ? "a comparison of clocks" : NULL;
+}
+
+const char *pp_clock_stretch_wrong(const void *row)
+{
+	const struct pp_row_clock_stretch *s = row;
+
+	return s->end_ns < s->begin_ns || s->bound_begin_ns < 0 || s->bound_end_ns < 0 || s->bound_hump_ns < 0
+	               ? "a clock's bound over time"
+	               : NULL;
+}
+
+const char *pp_clock_change_wrong(const void *row)
+{
+	const struct pp_row_clock_change *c = row;
+
+	return c->to_ns < c->from_ns || c->error_ns < 0 || c->event < 0 || c->event > PP_WALL_SUSPENDED ? "a step of the wall clock"
+	                                                                                                : NULL;
 }

@@ -6,32 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aggregate/dataset/table/table_list.h"
+
 #define PP_BOUND_UNKNOWN INT64_MAX
-
-struct pp_clock_sample { /* one burst of round trips with the parent */
-	int64_t time_ns;
-	int64_t half_ns;        /* half of the interval that the burst leaves */
-	int64_t residual_ns;    /* its middle less the straight line through the first and the last sample of the host */
-	int64_t t1, t2, t3, t4; /* of the shortest trip: sent by this host, came and left there, came here; ticks of each */
-	int32_t trips;
-	uint32_t flags; /* enum pp_band_flags, of what follows it */
-};
-
-struct pp_clock_stretch { /* the bound over time: parabola between two samples, see struct pp_clock_piece */
-	int64_t begin_ns, end_ns;
-	int64_t bound_begin_ns, bound_end_ns, bound_hump_ns; /* |error| at part f: begin + (end - begin) f + 4 hump f (1 - f) */
-	uint32_t flags;
-};
-
-struct pp_wall_pair {                          /* the host's date at an instant */
-	int64_t time_ns, realtime_ns, half_ns; /* half_ns: |error| of it, against the host's own clock */
-};
-
-struct pp_wall_change {
-	int64_t from_ns, to_ns; /* it happened in between */
-	int64_t by_ns, error_ns;
-	int8_t event; /* enum pp_wall_event */
-};
 
 struct pp_clock_claim { /* what NTP or PTP on the host says of the date; shown, not believed */
 	int8_t known, synchronised;
@@ -49,13 +26,14 @@ struct pp_host_clock {
 	 * there are no two. */
 	int64_t drift_ppb, drift_error_ppb;
 	int64_t bound_ns; /* the largest |error| of its times in the window against job time; PP_BOUND_UNKNOWN: not joined */
-	struct pp_clock_sample *sample;
+	/* A keeper's: its own, to be released. A dataset's: of its tables, pp_dataset_link_clocks(). */
+	struct pp_row_clock_sample *sample; /* bursts of round trips with the parent; flags: enum pp_band_flags, of what follows */
 	size_t samples;
-	struct pp_clock_stretch *stretch; /* in order, without gaps inside the window; none: bound_ns all the time */
+	struct pp_row_clock_stretch *stretch; /* in order, without gaps inside the window; none: bound_ns all the time */
 	size_t stretches;
-	struct pp_wall_pair *pair;
+	struct pp_row_clock_wall *pair;
 	size_t pairs;
-	struct pp_wall_change *change; /* that may have happened in the window */
+	struct pp_row_clock_change *change; /* that may have happened in the window; event: enum pp_wall_event */
 	size_t changes;
 	uint64_t changes_lost; /* seen and not kept */
 	struct pp_clock_claim claim;
@@ -67,6 +45,4 @@ struct pp_host_clock {
 
 /* |error| of this host's time at job time `time_ns` against job time; PP_BOUND_UNKNOWN: not known. */
 int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns);
-/* Owns its memory, as `c` does. -ENOMEM: nothing is to be released. */
-int pp_host_clock_copy(const struct pp_host_clock *c, struct pp_host_clock *ret_copy);
 void pp_host_clock_release(struct pp_host_clock *c);

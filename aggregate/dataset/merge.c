@@ -62,17 +62,35 @@ static int set_domains(struct pp_merge *m)
 	return pp_dataset_clocks(m->d);
 }
 
+/* Of the ranks that stand in it by this part, in their order. Its rows come with the tables. */
+static uint32_t take_clock(struct pp_merge *m, size_t part, uint32_t number)
+{
+	uint32_t *to = number ? &m->host_of[part][number - 1] : NULL;
+
+	if (to && !*to) {
+		struct pp_host_clock *c = &m->d->host_clock[m->d->host_clocks++];
+
+		*c = m->part[part]->host_clock[number - 1];
+		c->offset_ns = pp_wrap_plus(c->offset_ns, m->shift[part]);
+		*to = (uint32_t)m->d->host_clocks;
+	}
+	return to ? *to : 0;
+}
+
 static int merge_workers(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
 	struct claim *claim;
-	size_t n = 0, all = 0;
+	size_t n = 0, all = 0, clocks = 0;
 
-	for (size_t p = 0; p < m->parts; p++)
+	for (size_t p = 0; p < m->parts; p++) {
 		all += m->part[p]->workers;
+		clocks += m->part[p]->host_clocks;
+	}
 	claim = calloc(all + 1, sizeof(*claim));
 	d->worker = calloc(all + 1, sizeof(*d->worker));
-	if (!claim || !d->worker) {
+	d->host_clock = calloc(clocks + 1, sizeof(*d->host_clock));
+	if (!claim || !d->worker || !d->host_clock) {
 		free(claim);
 		return -ENOMEM;
 	}
@@ -93,10 +111,10 @@ static int merge_workers(struct pp_merge *m)
 		m->worker_of[claim[i].part][claim[i].index] = d->workers;
 		d->ranks_delivered += !pp_worker_is_missing(one);
 		d->worker[d->workers] = *one;
-		d->worker[d->workers++].host_clock = 0; /* by its number here: merge_clock.c */
+		d->worker[d->workers++].host_clock = take_clock(m, claim[i].part, one->host_clock);
 	}
 	free(claim);
-	return pp_merge_clocks(m) ? -ENOMEM : set_domains(m);
+	return set_domains(m);
 }
 
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)
@@ -255,12 +273,15 @@ static int merge_all(struct pp_merge *m)
 	m->worker_of = calloc(m->parts, sizeof(*m->worker_of));
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
 	m->step_of = calloc(m->parts, sizeof(*m->step_of));
-	if (!m->shift || !m->worker_of || !m->step_of)
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
+	m->host_of = calloc(m->parts, sizeof(*m->host_of));
+	if (!m->shift || !m->worker_of || !m->step_of || !m->host_of)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
 		m->worker_of[p] = calloc(m->part[p]->workers + 1, sizeof(**m->worker_of));
 		m->step_of[p] = calloc(m->part[p]->steps + 1, sizeof(**m->step_of));
-		if (!m->worker_of[p] || !m->step_of[p])
+		m->host_of[p] = calloc(m->part[p]->host_clocks + 1, sizeof(**m->host_of));
+		if (!m->worker_of[p] || !m->step_of[p] || !m->host_of[p])
 			return -ENOMEM;
 	}
 	merge_head(m);
@@ -288,6 +309,9 @@ int pp_dataset_merge(const struct pp_dataset *const *part, size_t parts, struct 
 		free(m.worker_of[p]);
 	for (size_t p = 0; m.step_of && p < parts; p++)
 		free(m.step_of[p]);
+	for (size_t p = 0; m.host_of && p < parts; p++)
+		free(m.host_of[p]);
+	free(m.host_of);
 	free(m.worker_of);
 	free(m.step_of);
 	free(m.shift);

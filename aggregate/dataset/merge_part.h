@@ -1,5 +1,5 @@
-/* What merge.c (ranks and steps), merge_clock.c (hosts' clocks), merge_calls.c (collectives) and merge_tables.c (what else hangs on
- * them) share; nobody else includes it. */
+/* What merge.c (ranks, their hosts' clocks, and steps), merge_calls.c (collectives) and merge_tables.c (what else hangs on them)
+ * share; nobody else includes it. */
 #pragma once
 
 #include "aggregate/dataset/dataset.h"
@@ -11,10 +11,10 @@ struct pp_merge {
 	int64_t *shift;     /* [parts] ns */
 	size_t **worker_of; /* [parts][workers]: index in d; SIZE_MAX: another part has that rank */
 	uint32_t **step_of; /* [parts][steps]: index in d */
+	uint32_t **host_of; /* [parts][host_clocks]: index in d + 1; 0: none of its ranks is the part's */
 };
 
 /* Is this rank's row the part's? */
 int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank);
-int pp_merge_clocks(struct pp_merge *m);
 int pp_merge_collectives(struct pp_merge *m);
 int pp_merge_tables(struct pp_merge *m);

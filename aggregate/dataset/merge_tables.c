@@ -123,6 +123,51 @@ static int has_worker(const void *context, size_t part, int32_t rank)
 	return pp_merge_has(context, part, rank);
 }
 
+/* A copy of a part's rows, in the order of the numbers that its hosts have in the whole. */
+static int renumber(const struct pp_merge *m, size_t p, const struct pp_column *host, const struct pp_table *from,
+                    struct pp_table *ret_rows)
+{
+	struct pp_table t = {.desc = from->desc};
+
+	for (size_t i = 0; i < from->rows; i++) {
+		int64_t at, number;
+		void *row;
+
+		pp_column_load(host, from, i, 1, 0, &at);
+		number = (int64_t)m->host_of[p][at] - 1;
+		if (number < 0)
+			continue;
+		row = pp_table_add(&t);
+		if (!row) {
+			free(t.row);
+			return -ENOMEM;
+		}
+		memcpy(row, (const char *)from->row + i * t.desc->row_size, t.desc->row_size);
+		(void)pp_column_store(host, &t, t.rows - 1, 1, 0, &number);
+	}
+	if (pp_table_seal(&t, NULL)) {
+		free(t.row);
+		return -ENOMEM;
+	}
+	*ret_rows = t;
+	return 0;
+}
+
+static int merge_of_hosts(const struct pp_merge *m, const struct pp_table_merge *how, struct pp_table *part, struct pp_table *to)
+{
+	const struct pp_column *host = &to->desc->column[1];
+	size_t made = 0;
+	int rc = 0;
+
+	for (; made < m->parts && !rc; made += !rc)
+		rc = renumber(m, made, host, &part[made], &part[made]);
+	if (!rc)
+		rc = pp_table_merge(part, m->parts, how, to);
+	while (made-- > 0)
+		free(part[made].row);
+	return rc;
+}
+
 /* Tables with a description that hosts made. */
 static int merge_described(struct pp_merge *m)
 {
@@ -140,12 +185,15 @@ static int merge_described(struct pp_merge *m)
 			pp_dataset_tables(m->part[p], all);
 			part[p] = all[id];
 		}
-		rc = pp_table_merge(part, m->parts, &how, &to[id]);
+		if (to[id].desc->columns > 1 && to[id].desc->column[1].type == PP_TYPE_HOST)
+			rc = merge_of_hosts(m, &how, part, &to[id]);
+		else
+			rc = pp_table_merge(part, m->parts, &how, &to[id]);
 	}
 	pp_dataset_take_tables(m->d, to);
 	free(rank);
 	free(part);
-	return rc;
+	return rc ? rc : pp_dataset_link_clocks(m->d);
 }
 
 int pp_merge_tables(struct pp_merge *m)

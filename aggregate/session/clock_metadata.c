@@ -165,16 +165,16 @@ static int fill_samples(const struct pp_clock_metadata_input *in, struct pp_host
 		double x = (double)(n->x - first->x);
 
 		ns = (double)(job_ns(in, n->x + (1 << 30)) - job_ns(in, n->x)) / (1 << 30) / n->rate;
-		c->sample[c->samples++] =
-		        (struct pp_clock_sample){.time_ns = job_ns(in, n->x),
-		                                 .half_ns = (int64_t)ceil((n->high - n->low) / 2 * ns),
-		                                 .residual_ns = llround((middle(n, first) - middle(first, first) - slope * x) * ns),
-		                                 .t1 = n->x_out,
-		                                 .t2 = n->y_in,
-		                                 .t3 = n->y_out,
-		                                 .t4 = n->x_in,
-		                                 .trips = (int32_t)n->samples,
-		                                 .flags = n->flags};
+		c->sample[c->samples++] = (struct pp_row_clock_sample){
+		        .time_ns = job_ns(in, n->x),
+		        .half_ns = (int64_t)ceil((n->high - n->low) / 2 * ns),
+		        .residual_ns = llround((middle(n, first) - middle(first, first) - slope * x) * ns),
+		        .t1 = n->x_out,
+		        .t2 = n->y_in,
+		        .t3 = n->y_out,
+		        .t4 = n->x_in,
+		        .sample_trips = (int32_t)n->samples,
+		        .sample_flags = n->flags};
 	}
 	return 0;
 }
@@ -184,17 +184,17 @@ static int64_t whole(double ns)
 	return ns < 9e18 ? (int64_t)ceil(ns) : PP_BOUND_UNKNOWN;
 }
 
-static struct pp_clock_stretch stretch_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
+static struct pp_row_clock_stretch stretch_of(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
 {
 	struct pp_pieces_part part = pp_pieces_part(p, i, from, to);
 
-	return (struct pp_clock_stretch){
+	return (struct pp_row_clock_stretch){
 	        .begin_ns = pp_pieces_map(p, from),
 	        .end_ns = pp_pieces_map(p, to),
 	        .bound_begin_ns = whole(part.begin),
 	        .bound_end_ns = whole(part.end),
 	        .bound_hump_ns = whole(part.hump),
-	        .flags = p->piece[i].flags,
+	        .stretch_flags = p->piece[i].flags,
 	};
 }
 
@@ -229,17 +229,17 @@ static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_host_c
 	c->changes_lost = in->wall->changes_lost;
 	c->claim = in->wall->claim;
 	*in->wall = (struct pp_host_clock){.bound_ns = PP_BOUND_UNKNOWN};
-	r = rows_of(c->pairs ? &c->pair->time_ns : NULL, c->pairs, sizeof(*c->pair), in->from_tick, in->to_tick);
+	r = rows_of(c->pairs ? &c->pair->wall_time_ns : NULL, c->pairs, sizeof(*c->pair), in->from_tick, in->to_tick);
 	c->pairs = 0;
 	for (size_t i = r.first; i < r.end; i++) {
 		c->pair[c->pairs] = c->pair[i];
-		c->pair[c->pairs].time_ns = job_ns(in, c->pair[i].time_ns);
+		c->pair[c->pairs].wall_time_ns = job_ns(in, c->pair[i].wall_time_ns);
 		c->pairs++;
 	}
 	if (c->changes && c->change[0].to_ns < in->from_tick)
 		c->changes_lost = 0; /* only the oldest are lost, all of them before the window */
 	for (size_t i = 0; i < c->changes; i++) {
-		struct pp_wall_change one = c->change[i];
+		struct pp_row_clock_change one = c->change[i];
 
 		if (one.to_ns < in->from_tick || one.from_ns > in->to_tick)
 			continue;

@@ -265,9 +265,10 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 	d->exposed = room(rows, sizeof(*d->exposed));
 	d->awaited = room(0, sizeof(*d->awaited));
 	d->late = NULL;
-	d->host_clock = room(d->host_clocks, sizeof(*d->host_clock));
-	for (size_t i = 0; i < d->host_clocks; i++)
-		if (pp_host_clock_copy(&whole->host_clock[i], &d->host_clock[i]))
+	d->host_clock = NULL;
+	d->host_clocks = 0;
+	for (size_t i = 0; i < whole->host_clocks; i++)
+		if (pp_dataset_add_clock(d, &whole->host_clock[i]))
 			abort();
 	memcpy(d->worker, whole->worker + first, d->workers * sizeof(*d->worker));
 	d->windows = whole->windows == whole->workers ? d->workers : 0;

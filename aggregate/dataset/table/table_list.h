@@ -9,5 +9,9 @@ enum {
 	PP_TABLES
 };
 
+/* What is wrong with a row; NULL: nothing. host_clock.c. */
+const char *pp_clock_sample_wrong(const void *row);
+const char *pp_clock_stretch_wrong(const void *row);
+const char *pp_clock_change_wrong(const void *row);
 /* Of PP_TABLE_NAME. */
 const struct pp_table_desc *pp_table_desc(int id);

@@ -141,8 +141,8 @@ static void tell_claim(const struct pp_wall_watch *w, struct pp_clock_claim *cla
 
 int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c)
 {
-	struct pp_wall_pair *pair = calloc(w->samples + 1, sizeof(*pair));
-	struct pp_wall_change *change = calloc(w->wall.steps + 1, sizeof(*change));
+	struct pp_row_clock_wall *pair = calloc(w->samples + 1, sizeof(*pair));
+	struct pp_row_clock_change *change = calloc(w->wall.steps + 1, sizeof(*change));
 
 	if (!pair || !change) {
 		free(pair);
@@ -152,14 +152,14 @@ int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c)
 	for (size_t i = 0; i < w->samples; i++) {
 		const struct pp_wall_sample *s = &w->kept[i];
 
-		pair[i] =
-		        (struct pp_wall_pair){s->tick_before + (s->tick_after - s->tick_before) / 2, s->realtime_ns, half_ns(w, s)};
+		pair[i] = (struct pp_row_clock_wall){0, s->tick_before + (s->tick_after - s->tick_before) / 2, s->realtime_ns,
+		                                     half_ns(w, s)};
 	}
 	for (size_t i = 0; i < w->wall.steps; i++) {
 		const struct pp_wall_step *s = &w->wall.step[i];
 
-		change[i] =
-		        (struct pp_wall_change){s->tick_after_which, s->tick_before_which, s->by_ns, s->error_ns, (int8_t)s->event};
+		change[i] = (struct pp_row_clock_change){0,        s->tick_after_which, s->tick_before_which,
+		                                         s->by_ns, s->error_ns,         (int8_t)s->event};
 	}
 	c->pair = pair;
 	c->pairs = w->samples;

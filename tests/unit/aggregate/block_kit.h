@@ -142,6 +142,8 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 		char *text[2] = {NULL, NULL};
 		size_t size;
 
+		if (pp_table_desc(id)->columns > 1 && pp_table_desc(id)->column[1].type == PP_TYPE_HOST)
+			continue; /* hosts may have other numbers: kit_same_clock() */
 		for (int i = 0; i < 2; i++) {
 			const struct pp_dataset *d = i ? b : a;
 			FILE *f = open_memstream(&text[i], &size);
@@ -295,29 +297,34 @@ static inline void kit_clock(struct pp_host_clock *c, uint64_t number)
 	c->stretches = c->samples ? c->samples - 1 : 0;
 	c->stretch = calloc(c->stretches + 1, sizeof(*c->stretch));
 	for (size_t i = 0; i < c->samples; i++, at += (int64_t)kit_random(1 << 30)) {
-		c->sample[i] = (struct pp_clock_sample){
-		        .time_ns = at, .half_ns = kit_time(), .residual_ns = -kit_time(), .t1 = -at, .trips = 50, .flags = 3};
+		c->sample[i] = (struct pp_row_clock_sample){.time_ns = at,
+		                                            .half_ns = kit_time(),
+		                                            .residual_ns = -kit_time(),
+		                                            .t1 = -at,
+		                                            .sample_trips = 50,
+		                                            .sample_flags = 3};
 		c->sample[i].t4 = c->sample[i].t1 + kit_time();
 		c->sample[i].t2 = c->sample[i].t3 = (int64_t)kit_random(0);
 		if (i)
-			c->stretch[i - 1] = (struct pp_clock_stretch){.begin_ns = c->sample[i - 1].time_ns,
-			                                              .end_ns = at,
-			                                              .bound_begin_ns = kit_time(),
-			                                              .bound_end_ns = kit_random(3) ? kit_time() : PP_BOUND_UNKNOWN,
-			                                              .bound_hump_ns = kit_time()};
+			c->stretch[i - 1] =
+			        (struct pp_row_clock_stretch){.begin_ns = c->sample[i - 1].time_ns,
+			                                      .end_ns = at,
+			                                      .bound_begin_ns = kit_time(),
+			                                      .bound_end_ns = kit_random(3) ? kit_time() : PP_BOUND_UNKNOWN,
+			                                      .bound_hump_ns = kit_time()};
 	}
 	c->pairs = kit_random(4);
 	c->pair = calloc(c->pairs + 1, sizeof(*c->pair));
 	for (size_t i = 0; i < c->pairs; i++)
-		c->pair[i] = (struct pp_wall_pair){(int64_t)i * 1000, 1700000000000000000 + kit_time(), kit_time()};
+		c->pair[i] = (struct pp_row_clock_wall){0, (int64_t)i * 1000, 1700000000000000000 + kit_time(), kit_time()};
 	c->changes = kit_random(3);
 	c->change = calloc(c->changes + 1, sizeof(*c->change));
 	for (size_t i = 0; i < c->changes; i++)
-		c->change[i] = (struct pp_wall_change){.from_ns = (int64_t)i,
-		                                       .to_ns = (int64_t)i + kit_time(),
-		                                       .by_ns = -kit_time(),
-		                                       .error_ns = 7,
-		                                       .event = (int8_t)(i % 2)};
+		c->change[i] = (struct pp_row_clock_change){.from_ns = (int64_t)i,
+		                                            .to_ns = (int64_t)i + kit_time(),
+		                                            .by_ns = -kit_time(),
+		                                            .error_ns = 7,
+		                                            .event = (int8_t)(i % 2)};
 	c->changes_lost = kit_random(2);
 	c->claim = (struct pp_clock_claim){1, (int8_t)kit_random(2), -kit_time(), kit_time(), -30000, "kernel, chronyd"};
 	c->trips = kit_random(0);
@@ -328,15 +335,22 @@ static inline void kit_clock(struct pp_host_clock *c, uint64_t number)
 /* Every worker has one, none, or that of the others. */
 static inline void kit_clocks(struct pp_dataset *d)
 {
-	d->host_clocks = kit_random(4);
-	d->host_clock = calloc(d->host_clocks + 1, sizeof(*d->host_clock));
-	for (size_t i = 0; i < d->host_clocks; i++)
-		kit_clock(&d->host_clock[i], i);
+	struct pp_host_clock c;
+
+	for (uint64_t i = 0, n = kit_random(4); i < n; i++) {
+		kit_clock(&c, i);
+		CHECK_INT(pp_dataset_add_clock(d, &c), 0);
+		pp_host_clock_release(&c);
+	}
 	for (size_t w = 0; w < d->workers; w++)
 		d->worker[w].host_clock = (uint32_t)kit_random(d->host_clocks + 1);
 }
 
-#define KIT_ROWS(n, a, b) CHECK((n) == 0 || !memcmp(a, b, (n) * sizeof(*(a))))
+/* But for the number of their host. */
+#define KIT_ROWS(n, a, b)                                                                                                          \
+	for (size_t k_ = 0; k_ < (n); k_++)                                                                                        \
+	CHECK(!memcmp((const char *)&(a)[k_] + sizeof(int64_t), (const char *)&(b)[k_] + sizeof(int64_t),                          \
+	              sizeof(*(a)) - sizeof(int64_t)))
 
 static inline void kit_same_clock(const struct pp_host_clock *x, const struct pp_host_clock *y)
 {

@@ -32,7 +32,7 @@ struct made {
 	struct pp_dataset d;
 	struct pp_worker worker[RANKS];
 	struct pp_host_clock clock[HOSTS];
-	struct pp_clock_stretch stretch[1];
+	struct pp_row_clock_stretch stretch[1];
 	struct pp_collective_row row[RANKS];
 	struct pp_collective c;
 };
@@ -43,7 +43,7 @@ static void make(struct made *m)
 	static const char *const own[HOSTS] = {"A", "B", "C", "A", "D"};
 
 	memset(m, 0, sizeof(*m));
-	m->stretch[0] = (struct pp_clock_stretch){
+	m->stretch[0] = (struct pp_row_clock_stretch){
 	        .begin_ns = 0, .end_ns = 100000, .bound_begin_ns = 100, .bound_end_ns = 300, .bound_hump_ns = 300};
 	for (int i = 0; i < HOSTS; i++) {
 		snprintf(m->clock[i].own, sizeof(m->clock[i].own), "%s", own[i]);
@@ -211,7 +211,7 @@ struct thrown {
 	struct pp_dataset d;
 	struct pp_worker worker[DICE_RANKS];
 	struct pp_host_clock clock[DICE_HOSTS];
-	struct pp_clock_stretch stretch[DICE_HOSTS][3];
+	struct pp_row_clock_stretch stretch[DICE_HOSTS][3];
 	struct pp_bounds_event event[DICE_RANKS];
 };
 
@@ -227,8 +227,8 @@ static void throw_clocks(struct thrown *t)
 		snprintf(c->own, sizeof(c->own), "%.*s", dice(9) ? 4 : 0, dice(3) ? "same" : (char[]){(char)('a' + i), 0});
 		c->bound_ns = dice(8) ? dice(3000) : PP_BOUND_UNKNOWN;
 		for (size_t k = 0; k < 3 && dice(4); k++, at += 700) {
-			t->stretch[i][k] = (struct pp_clock_stretch){at,         at + 700,  dice(9) ? dice(2000) : PP_BOUND_UNKNOWN,
-			                                             dice(2000), dice(500), 0};
+			t->stretch[i][k] = (struct pp_row_clock_stretch){
+			        0, at, at + 700, dice(9) ? dice(2000) : PP_BOUND_UNKNOWN, dice(2000), dice(500), 0};
 			c->stretches = k + 1;
 		}
 		c->stretch = t->stretch[i];

@@ -63,9 +63,9 @@ static void check_samples(const struct pp_host_clock *c, const struct pp_clock_m
 	CHECK(from < t->node[0].x || c->sample[0].time_ns <= pp_pieces_map(p, from));
 	CHECK(to > t->node[t->nodes - 1].x || c->sample[last].time_ns >= pp_pieces_map(p, to));
 	for (size_t i = 0; i < c->samples; i++) {
-		const struct pp_clock_sample *s = &c->sample[i];
+		const struct pp_row_clock_sample *s = &c->sample[i];
 
-		CHECK(s->trips == TRIPS && s->half_ns > 0 && 2 * s->half_ns <= s->t4 - s->t1 - (s->t3 - s->t2) + 4);
+		CHECK(s->sample_trips == TRIPS && s->half_ns > 0 && 2 * s->half_ns <= s->t4 - s->t1 - (s->t3 - s->t2) + 4);
 		CHECK(truth(s->t1) <= s->t2 && truth(s->t4) >= s->t3 && llabs(s->residual_ns) < 20000);
 		CHECK(s->t1 >= t->node[0].x - SECOND && llabs(pp_pieces_map(p, s->t1) - s->time_ns) < SECOND / 1000);
 	}

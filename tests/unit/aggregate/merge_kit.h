@@ -42,7 +42,6 @@ static inline void told_clocks(struct pp_dataset *d)
 {
 	uint64_t seed = kit_seed;
 
-	d->host_clock = calloc(d->workers + 1, sizeof(*d->host_clock));
 	for (size_t w = 0; w < d->workers; w++) {
 		for (size_t i = 0; i < d->host_clocks; i++)
 			if (!strcmp(d->host_clock[i].host, d->worker[w].host))
@@ -50,13 +49,16 @@ static inline void told_clocks(struct pp_dataset *d)
 		if (d->worker[w].host_clock || !d->worker[w].records || !d->worker[w].host[0])
 			continue;
 		kit_seed = 12345 + (uint64_t)d->worker[w].host[strlen(d->worker[w].host) - 1];
-		kit_clock(&d->host_clock[d->host_clocks], w);
-		snprintf(d->host_clock[d->host_clocks].own, 9, "any");
-		snprintf(d->host_clock[d->host_clocks].host, sizeof(d->host_clock->host), "%s", d->worker[w].host);
-		d->host_clock[d->host_clocks].bound_ns = 0; /* they are one clock to the test */
-		d->host_clock[d->host_clocks].changes = d->host_clock[d->host_clocks].changes_lost =
-		        0; /* no warnings: they come later */
-		d->worker[w].host_clock = (uint32_t)++d->host_clocks;
+		struct pp_host_clock c;
+
+		kit_clock(&c, w);
+		snprintf(c.own, 9, "any");
+		snprintf(c.host, sizeof(c.host), "%s", d->worker[w].host);
+		c.bound_ns = 0;                 /* they are one clock to the test */
+		c.changes = c.changes_lost = 0; /* no warnings: they come later */
+		CHECK_INT(pp_dataset_add_clock(d, &c), 0);
+		d->worker[w].host_clock = (uint32_t)d->host_clocks;
+		pp_host_clock_release(&c);
 	}
 	kit_seed = seed;
 }

@@ -208,19 +208,15 @@ TEST(clocks_of_epochs)
 	struct pp_intern *names = pp_intern_new();
 	struct pp_dataset a = part_of(names, 0), b = part_of(names, 1), d;
 	size_t last = b.workers - 1;
-	struct pp_host_clock *from;
+	struct pp_host_clock from = {.hops = 0};
 	const struct pp_host_clock *to;
 
-	for (size_t i = 0; i < b.host_clocks; i++)
-		pp_host_clock_release(&b.host_clock[i]);
-	from = calloc(2, sizeof(*from));
-	free(b.host_clock);
-	b.host_clock = from;
-	b.host_clocks = 1;
-	while (!from->samples || !from->pairs || !from->changes || !from->stretches) {
-		pp_host_clock_release(from);
-		kit_clock(from, 9);
+	b.host_clocks = b.clock_samples = b.clock_stretches = b.clock_walls = b.clock_changes = 0;
+	while (!from.samples || !from.pairs || !from.changes || !from.stretches) {
+		pp_host_clock_release(&from);
+		kit_clock(&from, 9);
 	}
+	CHECK_INT(pp_dataset_add_clock(&b, &from), 0);
 	for (size_t w = 0; w < b.workers; w++)
 		b.worker[w].host_clock = w == last;
 	b.epoch_realtime_ns = a.epoch_realtime_ns + 1000;
@@ -231,12 +227,13 @@ TEST(clocks_of_epochs)
 	      d.worker[last].host_clock <= d.host_clocks);
 	to = &d.host_clock[d.worker[last].host_clock - 1];
 	CHECK_STR(to->host, "host9");
-	CHECK(to->sample[0].time_ns - from->sample[0].time_ns == 1000 && to->sample[0].t1 == from->sample[0].t1);
-	CHECK(to->stretch[0].begin_ns - from->stretch[0].begin_ns == 1000 &&
-	      to->stretch[0].end_ns - from->stretch[0].end_ns == 1000);
-	CHECK(to->pair[0].time_ns - from->pair[0].time_ns == 1000 && to->pair[0].realtime_ns == from->pair[0].realtime_ns);
-	CHECK(to->change[0].from_ns - from->change[0].from_ns == 1000 && to->change[0].to_ns - from->change[0].to_ns == 1000);
-	CHECK(to->offset_ns - from->offset_ns == 1000 && to->bound_ns == from->bound_ns && to->sample != from->sample);
+	CHECK(to->sample[0].time_ns - from.sample[0].time_ns == 1000 && to->sample[0].t1 == from.sample[0].t1);
+	CHECK(to->stretch[0].begin_ns - from.stretch[0].begin_ns == 1000 && to->stretch[0].end_ns - from.stretch[0].end_ns == 1000);
+	CHECK(to->pair[0].wall_time_ns - from.pair[0].wall_time_ns == 1000 &&
+	      to->pair[0].wall_realtime_ns == from.pair[0].wall_realtime_ns);
+	CHECK(to->change[0].from_ns - from.change[0].from_ns == 1000 && to->change[0].to_ns - from.change[0].to_ns == 1000);
+	CHECK(to->offset_ns - from.offset_ns == 1000 && to->bound_ns == from.bound_ns);
+	pp_host_clock_release(&from);
 	pp_dataset_release(&d);
 	pp_dataset_release(&a);
 	pp_dataset_release(&b);

@@ -125,25 +125,25 @@ static inline void sample_process(struct pp_rank *rank)
 /* What a keeper knows of one host: rows in every table. */
 static inline void sample_clock(struct pp_host_clock *c)
 {
-	static struct pp_clock_sample sample[2] = {{.time_ns = -500,
-	                                            .half_ns = 4000,
-	                                            .t1 = 1000,
-	                                            .t2 = 7201000005000,
-	                                            .t3 = 7201000005100,
-	                                            .t4 = 9000,
-	                                            .trips = 50,
-	                                            .flags = 1},
-	                                           {.time_ns = 8000000,
-	                                            .half_ns = 3000,
-	                                            .t1 = 2000,
-	                                            .t2 = 7201008005000,
-	                                            .t3 = 7201008005100,
-	                                            .t4 = 8000,
-	                                            .trips = 49}};
-	static struct pp_clock_stretch stretch[1] = {{-500, 8000000, 4002, 3002, 7, 1}};
-	static struct pp_wall_pair pair[2] = {{-1000, INT64_C(1789999999999999000), 40},
-	                                      {9000000, INT64_C(1790000000009000000), 41}};
-	static struct pp_wall_change change[1] = {{2000000, 3000000, -100000, 80, 0}};
+	static struct pp_row_clock_sample sample[2] = {{.time_ns = -500,
+	                                                .half_ns = 4000,
+	                                                .t1 = 1000,
+	                                                .t2 = 7201000005000,
+	                                                .t3 = 7201000005100,
+	                                                .t4 = 9000,
+	                                                .sample_trips = 50,
+	                                                .sample_flags = 1},
+	                                               {.time_ns = 8000000,
+	                                                .half_ns = 3000,
+	                                                .t1 = 2000,
+	                                                .t2 = 7201008005000,
+	                                                .t3 = 7201008005100,
+	                                                .t4 = 8000,
+	                                                .sample_trips = 49}};
+	static struct pp_row_clock_stretch stretch[1] = {{0, -500, 8000000, 4002, 3002, 7, 1}};
+	static struct pp_row_clock_wall pair[2] = {{0, -1000, INT64_C(1789999999999999000), 40},
+	                                           {0, 9000000, INT64_C(1790000000009000000), 41}};
+	static struct pp_row_clock_change change[1] = {{0, 2000000, 3000000, -100000, 80, 0}};
 
 	*c = (struct pp_host_clock){.host = "node0",
 	                            .own = "b00t counter",

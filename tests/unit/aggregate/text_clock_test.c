@@ -17,8 +17,8 @@ struct made {
 	struct pp_dataset d;
 	struct pp_worker worker[HOSTS];
 	struct pp_host_clock clock[HOSTS];
-	struct pp_wall_change change[6];
-	struct pp_clock_sample sample[2];
+	struct pp_row_clock_change change[6];
+	struct pp_row_clock_sample sample[2];
 	struct pp_cell cell[HOSTS];
 	struct pp_late late[HOSTS];
 };
@@ -39,8 +39,8 @@ static void make(struct made *m, size_t n)
 		m->worker[i] = (struct pp_worker){.rank = (int32_t)i, .host_clock = (uint32_t)i + 1, .own_bound_ns = 40};
 		snprintf(m->worker[i].status, sizeof(m->worker[i].status), "delivered");
 	}
-	m->sample[0] = (struct pp_clock_sample){.time_ns = -1000 * (int64_t)MS, .half_ns = 3000};
-	m->sample[1] = (struct pp_clock_sample){.time_ns = 4000 * (int64_t)MS, .half_ns = 2000};
+	m->sample[0] = (struct pp_row_clock_sample){.time_ns = -1000 * (int64_t)MS, .half_ns = 3000};
+	m->sample[1] = (struct pp_row_clock_sample){.time_ns = 4000 * (int64_t)MS, .half_ns = 2000};
 	m->d = (struct pp_dataset){.worker = m->worker,
 	                           .workers = n,
 	                           .host_clock = m->clock,
@@ -135,8 +135,8 @@ TEST(all_that_can_be_wrong)
 	leave_out(&m, 10);
 	leave_out(&m, 11);
 	m.clock[11].trips = 0;
-	m.change[0] = (struct pp_wall_change){2100 * (int64_t)MS, 3100 * (int64_t)MS, -2 * MS, 3000, PP_WALL_STEPPED};
-	m.change[1] = (struct pp_wall_change){0, 700 * MS, 30 * MS, 3000, PP_WALL_SUSPENDED};
+	m.change[0] = (struct pp_row_clock_change){0, 2100 * (int64_t)MS, 3100 * (int64_t)MS, -2 * MS, 3000, PP_WALL_STEPPED};
+	m.change[1] = (struct pp_row_clock_change){0, 0, 700 * MS, 30 * MS, 3000, PP_WALL_SUSPENDED};
 	m.change[2] = m.change[0];
 	m.clock[2].change = m.change;
 	m.clock[2].changes = 3;
@@ -186,12 +186,12 @@ TEST(error_of_a_drift)
 
 TEST(why_it_is_not_joined)
 {
-	struct pp_clock_sample sample = {.flags = PP_BAND_BROKEN};
+	struct pp_row_clock_sample sample = {.sample_flags = PP_BAND_BROKEN};
 	struct pp_host_clock c = {.trips = 50, .sample = &sample, .samples = 1};
 	char text[PP_CLOCK_TEXT];
 
 	CHECK(strstr(pp_clock_why(&c, text), "what no rate explains") != NULL);
-	sample.flags = 0;
+	sample.sample_flags = 0;
 	CHECK_STR(pp_clock_why(&c, text), "50 answers do not bound it in all of the window");
 	c.impossible = 50;
 	CHECK_STR(pp_clock_why(&c, text), "the stamps of 50 of 50 answers cannot be");

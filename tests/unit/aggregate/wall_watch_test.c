@@ -82,9 +82,9 @@ TEST(what_is_told)
 	CHECK_INT(c.bound_ns, 5);
 	CHECK_INT(c.pairs, 31);
 	for (size_t i = 0; i < c.pairs; i++) {
-		CHECK(!i || c.pair[i].time_ns > c.pair[i - 1].time_ns);
-		CHECK(llabs(date_at(&h, c.pair[i].time_ns / TICKS) - c.pair[i].realtime_ns) <= c.pair[i].half_ns);
-		CHECK(c.pair[i].half_ns < 100);
+		CHECK(!i || c.pair[i].wall_time_ns > c.pair[i - 1].wall_time_ns);
+		CHECK(llabs(date_at(&h, c.pair[i].wall_time_ns / TICKS) - c.pair[i].wall_realtime_ns) <= c.pair[i].wall_half_ns);
+		CHECK(c.pair[i].wall_half_ns < 100);
 	}
 	CHECK_INT(c.changes, 2);
 	CHECK_INT(c.change[0].event, PP_WALL_STEPPED);
@@ -264,11 +264,11 @@ TEST(many_readings)
 	watch(&w, &h, 20000);
 	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
 	CHECK(c.pairs > PP_WALL_KEPT / 2 && c.pairs <= PP_WALL_KEPT);
-	CHECK(c.pair[0].time_ns < TICKS * SECOND);
-	CHECK(c.pair[c.pairs - 1].time_ns > TICKS * 19998 * SECOND);
+	CHECK(c.pair[0].wall_time_ns < TICKS * SECOND);
+	CHECK(c.pair[c.pairs - 1].wall_time_ns > TICKS * 19998 * SECOND);
 	for (size_t i = 1; i < c.pairs; i++)
-		CHECK(c.pair[i].time_ns > c.pair[i - 1].time_ns &&
-		      c.pair[i].time_ns - c.pair[i - 1].time_ns <= TICKS * 64 * SECOND);
+		CHECK(c.pair[i].wall_time_ns > c.pair[i - 1].wall_time_ns &&
+		      c.pair[i].wall_time_ns - c.pair[i - 1].wall_time_ns <= TICKS * 64 * SECOND);
 	pp_host_clock_release(&c);
 	pp_wall_watch_release(&w);
 }
