@@ -127,7 +127,7 @@ static int keeper_lives(const struct pp_control *c)
 
 static int has_said_all(const struct pp_control *c)
 {
-	uint32_t state = atomic_load_explicit(&c->keeper_state, memory_order_acquire);
+	uint32_t state = pp_control_keeper_state(c);
 
 	return state == PP_KEEPER_DONE || state == PP_KEEPER_FAILED;
 }
@@ -151,7 +151,7 @@ static void print_message(const struct pp_control *c)
 {
 	char text[sizeof(c->message) + 1];
 
-	if (atomic_load_explicit(&c->speaker, memory_order_relaxed) == pp_collector_rank())
+	if (pp_control_speaker(c) == pp_collector_rank())
 		pp_collector_speak();
 	memcpy(text, c->message, sizeof(c->message));
 	text[sizeof(c->message)] = '\0';

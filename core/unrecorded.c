@@ -69,7 +69,7 @@ static void say(void)
 	int n;
 
 	n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %.300s\n",
-	             c && atomic_load_explicit(&c->unrecorded_known, memory_order_acquire) ? c->unrecorded : PP_UNRECORDED_PLAIN);
+	             c && pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN);
 	pp_plain(line, "");
 	line[n - 1] = '\n';
 	pp_line_write(line, (size_t)n);

@@ -92,8 +92,8 @@ int pp_control_make(const char *spool, struct pp_control **ret_control, struct p
 	c->version = PP_RING_VERSION;
 	c->byte_order = PP_RING_BYTE_ORDER;
 	hold_life(c);
-	atomic_store(&c->keeper_pid, (int32_t)getpid());
-	atomic_store(&c->keeper_state, PP_KEEPER_DRAINING);
+	pp_control_set_keeper_pid(c, (int32_t)getpid());
+	pp_control_set_keeper_state(c, PP_KEEPER_DRAINING);
 	if (rename(part, path)) {
 		rc = pp_err_set(err, -errno, "cannot make '%s': %s", path, strerror(errno));
 		pp_control_close(c);
@@ -116,7 +116,7 @@ void pp_control_set(struct pp_control *c, enum pp_keeper_state state, const char
 		pp_plain(c->message, "\n"); /* rank 0 prints it */
 	}
 	/* Release: a reader that sees the state sees the whole message. */
-	atomic_store_explicit(&c->keeper_state, state, memory_order_release);
+	pp_control_set_keeper_state(c, state);
 }
 
 static int logging;

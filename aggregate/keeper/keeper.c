@@ -392,7 +392,7 @@ static void begin_to_close(struct pp_keeper *k)
 {
 	pp_control_set(k->control, PP_KEEPER_WRITING, NULL);
 	pp_spool_scan(&k->view);
-	atomic_store_explicit(&k->control->speaker, pp_missing_speaker(&k->view), memory_order_relaxed);
+	pp_control_set_speaker(k->control, pp_missing_speaker(&k->view));
 	/* Killed ranks still have records in their rings; ranks that record on are not waited for. */
 	for (int i = 0; i < LAST_ROUNDS && drain(k); i++)
 		;
@@ -470,7 +470,7 @@ static int add_missing(struct pp_keeper *k, char *message, size_t size)
 	char text[256];
 
 	pp_missing_text(&k->view, text, sizeof(text));
-	if (!*text || !n || n + 1 >= size || (k->missing.said && !atomic_load(&k->control->speaker)))
+	if (!*text || !n || n + 1 >= size || (k->missing.said && !pp_control_speaker(k->control)))
 		return 0;
 	snprintf(message + n, size - n, "\n%s", text);
 	return 1;
@@ -556,7 +556,7 @@ static void tell_more(struct pp_keeper *k, const char *before)
 	if (more[0])
 		snprintf(message + n, sizeof(message) - n, "%s", more + !n);
 	if (more[0])
-		pp_control_set(k->control, (enum pp_keeper_state)atomic_load(&k->control->keeper_state), message);
+		pp_control_set(k->control, (enum pp_keeper_state)pp_control_keeper_state(k->control), message);
 }
 
 /* A follower stays for the last capture, which ends with the ranks, until the leader leaves. */

@@ -99,8 +99,7 @@ static void say_where(const struct pp_ring_header *h, struct pp_live_rank *r)
 	uint32_t threads = pp_ring_thread_used(h), at = 0;
 	struct pp_where where;
 
-	while (at < threads && at < PP_RING_THREADS &&
-	       !(h->thread[at].is_main && atomic_load(&h->thread[at].state) == PP_THREAD_LIVE))
+	while (at < threads && at < PP_RING_THREADS && !(h->thread[at].is_main && pp_slot_state(&h->thread[at]) == PP_THREAD_LIVE))
 		at++;
 	if (at >= threads || at >= PP_RING_THREADS)
 		return;

@@ -81,7 +81,7 @@ static void tell_why(struct pp_control *c, int pid, int is_replaced)
 		         "'%s' is statically linked or runs with other rights, so podprof is not in it. Link it dynamically, and "
 		         "run it without setuid",
 		         name);
-	atomic_store_explicit(&c->unrecorded_known, 1, memory_order_release);
+	pp_control_set_unrecorded_known(c, 1);
 }
 
 /* A short-lived helper may be found too; it is named only if nothing is recorded. */
@@ -116,7 +116,7 @@ static void say(const struct pp_control *c)
 	struct pollfd out = {.fd = held, .events = POLLOUT};
 	char line[512];
 	int n = snprintf(line, sizeof(line), "podprof: nothing was recorded: %s\n",
-	                 atomic_load(&c->unrecorded_known) ? c->unrecorded : PP_UNRECORDED_PLAIN);
+	                 pp_control_unrecorded_known(c) ? c->unrecorded : PP_UNRECORDED_PLAIN);
 
 	if (poll(&out, 1, PATIENCE_MS) == 1 && out.revents == POLLOUT && write(held, line, (size_t)n) < 0)
 		return; /* the job's stderr has no reader any more */
@@ -156,7 +156,7 @@ void pp_unrecorded_look(const struct pp_spool_view *v, struct pp_control *c, int
 		return;
 	}
 	if (!is_over(v)) {
-		if (pp_now_ms() < next_ms || atomic_load(&c->unrecorded_known))
+		if (pp_now_ms() < next_ms || pp_control_unrecorded_known(c))
 			return;
 		pause_ms = pause_ms ? pause_ms * 2 : FIRST_MS;
 		next_ms = pp_now_ms() + (pause_ms < SELDOM_MS ? pause_ms : SELDOM_MS);

@@ -44,11 +44,11 @@ static int64_t tick_of(pp_tick tick, int64_t fallback)
 void pp_window_rows_of_window(const struct pp_ring_header *h, size_t ring, const void *context, struct pp_window_rank *rank)
 {
 	uint64_t index = *(const uint64_t *)context;
-	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
+	const struct pp_window_row *row = pp_ring_window(h, index);
 
 	(void)ring;
 	rank->asked = rank->acked = tick_of(h->open_tick, PP_WINDOW_NEVER);
-	if (atomic_load_explicit(&row->number, memory_order_acquire) != index + 1)
+	if (!row)
 		return;
 	rank->started = tick_of(row->begin, rank->asked);
 	if (pp_ring_windows_passed(h) > index)

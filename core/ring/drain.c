@@ -147,7 +147,7 @@ static void lose_threads(struct pp_drain *d)
 		return;
 	d->lost = 1;
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++) {
-		uint32_t state = atomic_load(&d->known->thread[i].state);
+		uint32_t state = pp_slot_state(&d->known->thread[i]);
 
 		d->cut += !d->place[i].broken && state > PP_THREAD_FREE && state <= PP_THREAD_CLOSING;
 		d->place[i].broken = 1;
@@ -266,7 +266,7 @@ static void give_back(struct pp_drain *d, struct pp_chunk *c, uint32_t records)
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
 
 	pp_ring_add_records_taken(h, records);
-	atomic_store_explicit(&c->drained, 1, memory_order_release);
+	pp_chunk_set_drained(c, 1);
 }
 
 uint64_t pp_drain_cut(const struct pp_drain *d)
@@ -310,7 +310,7 @@ static void touch(const struct pp_record *record, uint32_t count)
 static int64_t read_chunk(struct pp_drain *d, struct pp_chunk *c, uint32_t slot, struct place *p, const struct pp_drain_sink *sink)
 {
 	/* Acquire: the records below the count are whole. */
-	uint32_t committed = atomic_load_explicit(&c->committed, memory_order_acquire);
+	uint32_t committed = pp_chunk_committed(c);
 	uint32_t count;
 
 	if (d->guard.cut)
@@ -342,13 +342,13 @@ static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t sl
 	if (sink->ended)
 		sink->ended(sink->context, slot);
 	/* Release: the next owner sees first = 0 and may set its own. */
-	atomic_store_explicit(&s->state, PP_THREAD_FREE, memory_order_release);
+	pp_slot_set_state(s, PP_THREAD_FREE);
 }
 
 /* Before the counts: a thread that has ended here commits nothing any more, and none goes on in its place. */
 static uint32_t close_ended(struct pp_thread_slot *s)
 {
-	uint32_t state = atomic_load_explicit(&s->state, memory_order_acquire);
+	uint32_t state = pp_slot_state(s);
 
 	if (state == PP_THREAD_ENDED && atomic_compare_exchange_strong_explicit(&s->state, &state, PP_THREAD_CLOSING,
 	                                                                        memory_order_acquire, memory_order_acquire))
@@ -370,7 +370,7 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 	if (state == PP_THREAD_FREE || state > PP_THREAD_CLOSING)
 		return 0;
 	if (!p->chunk)
-		p->chunk = atomic_load_explicit(&s->first, memory_order_acquire);
+		p->chunk = pp_slot_first(s);
 	while (p->chunk) {
 		struct pp_chunk *c = chunk_of(d, p->chunk);
 		uint32_t next;
@@ -387,7 +387,7 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 			return records;
 		}
 		/* Before `committed`: when the next chunk is there, this one's count is final. */
-		next = atomic_load_explicit(&c->next, memory_order_acquire);
+		next = pp_chunk_next(c);
 		got = read_chunk(d, c, slot, p, sink);
 		if (got < 0 || next > d->chunks) {
 			d->faults += got >= 0;

@@ -239,25 +239,26 @@ struct pp_ring_header {
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };
 
-/* The header's words by name, pp_ring_NAME(h) and pp_ring_set_NAME(h, value); nobody reads or writes them otherwise.
+/* The words of header, chunk, slot and control page by name: pp_ring_NAME(h), pp_ring_set_NAME(h, value), pp_chunk_NAME(c) ...
  *
  * PUBLISHED: what the word covers is stored before it, and seen by who has read it.
  * ALONE: the word says nothing of other memory.
  * COUNTER: any thread adds by pp_ring_add_NAME(h, more); it says nothing of other memory either. */
-#define PP_RING_LOAD(type, name, order)                                                                                            \
-	static inline type pp_ring_##name(const struct pp_ring_header *h)                                                          \
+#define PP_WORD(owner, prefix, type, name, load, store)                                                                            \
+	static inline type prefix##_##name(const struct owner *o)                                                                  \
 	{                                                                                                                          \
-		return atomic_load_explicit(&h->name, order);                                                                      \
-	}
-#define PP_RING_STORE(type, name, order)                                                                                           \
-	static inline void pp_ring_set_##name(struct pp_ring_header *h, type value)                                                \
+		return atomic_load_explicit(&o->name, load);                                                                       \
+	}                                                                                                                          \
+	static inline void prefix##_set_##name(struct owner *o, type value)                                                        \
 	{                                                                                                                          \
-		atomic_store_explicit(&h->name, value, order);                                                                     \
+		atomic_store_explicit(&o->name, value, store);                                                                     \
 	}
-#define PP_RING_PUBLISHED(type, name) PP_RING_LOAD(type, name, memory_order_acquire) PP_RING_STORE(type, name, memory_order_release)
-#define PP_RING_ALONE(type, name) PP_RING_LOAD(type, name, memory_order_relaxed) PP_RING_STORE(type, name, memory_order_relaxed)
+#define PP_WORD_PUBLISHED(owner, prefix, type, name) PP_WORD(owner, prefix, type, name, memory_order_acquire, memory_order_release)
+#define PP_WORD_ALONE(owner, prefix, type, name) PP_WORD(owner, prefix, type, name, memory_order_relaxed, memory_order_relaxed)
+#define PP_RING_PUBLISHED(type, name) PP_WORD_PUBLISHED(pp_ring_header, pp_ring, type, name)
+#define PP_RING_ALONE(type, name) PP_WORD_ALONE(pp_ring_header, pp_ring, type, name)
 #define PP_RING_COUNTER(type, name)                                                                                                \
-	PP_RING_LOAD(type, name, memory_order_relaxed)                                                                             \
+	PP_RING_ALONE(type, name)                                                                                                  \
 	static inline void pp_ring_add_##name(struct pp_ring_header *h, type more)                                                 \
 	{                                                                                                                          \
 		atomic_fetch_add_explicit(&h->name, more, memory_order_relaxed);                                                   \
@@ -291,6 +292,25 @@ PP_RING_COUNTER(uint32_t, signals)
 PP_RING_COUNTER(uint32_t, api_strays)
 PP_RING_COUNTER(uint32_t, api_refused)
 
+PP_WORD_PUBLISHED(pp_chunk, pp_chunk, uint32_t, committed)  /* record[] below it */
+PP_WORD_PUBLISHED(pp_chunk, pp_chunk, uint32_t, next)       /* the last `committed` of this chunk; the next one is the thread's */
+PP_WORD_PUBLISHED(pp_chunk, pp_chunk, uint32_t, drained)    /* the keeper reads it no more */
+PP_WORD_PUBLISHED(pp_thread_slot, pp_slot, uint32_t, state) /* LIVE: tid, is_main, name; ENDED: the last commit; FREE: `first` */
+PP_WORD_PUBLISHED(pp_thread_slot, pp_slot, uint32_t, first) /* the chunk */
+
+/* Window `index` of this rank, whole; NULL: it has not begun, or its row is a later one's. */
+static inline const struct pp_window_row *pp_ring_window(const struct pp_ring_header *h, uint64_t index)
+{
+	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
+
+	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
+}
+
+static inline uint64_t pp_slot_lost(const struct pp_thread_slot *s, int loss)
+{
+	return atomic_load_explicit(&s->lost[loss], memory_order_relaxed);
+}
+
 enum pp_coordinator { PP_COORDINATOR_UNKNOWN, PP_COORDINATOR_NONE, PP_COORDINATOR_MPI };
 
 enum { PP_RING_HEADER_BYTES = 256 * 1024 };
@@ -321,6 +341,20 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper has found out */
 	_Atomic int32_t speaker; /* rank that prints `message`: 0, or where that one has no podprof the first that has */
 };
+
+PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, keeper_state)     /* DONE, FAILED: message */
+PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, unrecorded_known) /* unrecorded */
+PP_WORD_ALONE(pp_control, pp_control, int32_t, keeper_pid)
+PP_WORD_ALONE(pp_control, pp_control, int32_t, speaker)
+
+/* Release: kind and numbers are there when the bell is seen. pp_ask reads them between two looks at it. */
+static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t kind, int64_t first, int64_t last)
+{
+	atomic_store_explicit(&c->request_kind, kind, memory_order_relaxed);
+	atomic_store_explicit(&c->request_first, first, memory_order_relaxed);
+	atomic_store_explicit(&c->request_last, last, memory_order_relaxed);
+	atomic_store_explicit(&c->bell, bell, memory_order_release);
+}
 
 /* Why a job without a ring has recorded nothing, as far as anyone can tell. */
 #define PP_UNRECORDED_PLAIN                                                                                                        \

@@ -33,7 +33,7 @@ static void leave(struct pp_thread_ring *t)
 	t->resume = t->cursor.next;
 	t->cursor.generation = PP_RING_BUSY;
 	t->cursor.next = t->cursor.end = NULL;
-	atomic_store_explicit(&t->slot->state, PP_THREAD_ENDED, memory_order_release);
+	pp_slot_set_state(t->slot, PP_THREAD_ENDED);
 }
 
 static void thread_ended(void *arg)
@@ -119,7 +119,7 @@ static void collect(struct pp_thread_ring *t, int all)
 		uint32_t number = t->oldest;
 
 		/* Acquire: the keeper's reads are over before we write again. */
-		if (!atomic_load_explicit(&c->drained, memory_order_acquire))
+		if (!pp_chunk_drained(c))
 			return;
 		t->oldest = atomic_load_explicit(&c->next, memory_order_relaxed);
 		pp_pool_give(&pp_ring_pool, number);
@@ -133,7 +133,7 @@ static void collect_all(void)
 	uint32_t used = pp_ring_thread_used(pp_ring_pool.header);
 
 	for (uint32_t i = 0; i < used; i++)
-		collect(&rings[i], atomic_load_explicit(&rings[i].slot->state, memory_order_acquire) == PP_THREAD_FREE);
+		collect(&rings[i], pp_slot_state(rings[i].slot) == PP_THREAD_FREE);
 }
 
 static void set_cursor(struct pp_thread_ring *t, struct pp_chunk *c, struct pp_record *next)
@@ -151,7 +151,7 @@ static struct pp_thread_ring *free_slot(void)
 	uint32_t used = pp_ring_thread_used(h);
 
 	for (uint32_t i = 0; i < used; i++) {
-		if (atomic_load_explicit(&h->thread[i].state, memory_order_acquire) != PP_THREAD_FREE)
+		if (pp_slot_state(&h->thread[i]) != PP_THREAD_FREE)
 			continue;
 		collect(&rings[i], 1);
 		return &rings[i];
@@ -182,9 +182,9 @@ static int link_chunk(struct pp_thread_ring *t)
 	c->thread = t->number;
 	/* Release: the cleared words of the new chunk are seen before it can be reached, and the last commit before `next`. */
 	if (t->chunk)
-		atomic_store_explicit(&pp_pool_chunk(&pp_ring_pool, t->chunk)->next, number, memory_order_release);
+		pp_chunk_set_next(pp_pool_chunk(&pp_ring_pool, t->chunk), number);
 	else
-		atomic_store_explicit(&t->slot->first, number, memory_order_release);
+		pp_slot_set_first(t->slot, number);
 	t->chunk = number;
 	if (!t->oldest)
 		t->oldest = number;
@@ -266,7 +266,7 @@ static struct pp_thread_ring *enter(void)
 		memset(&s->where, 0, sizeof(s->where));
 		s->where.step = INT64_MIN;
 		s->where.peer = -1;
-		atomic_store_explicit(&s->state, PP_THREAD_LIVE, memory_order_release);
+		pp_slot_set_state(s, PP_THREAD_LIVE);
 		if (t->number >= pp_ring_thread_used(h))
 			pp_ring_set_thread_used(h, t->number + 1);
 	}

@@ -40,8 +40,8 @@ static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *r
 	close(fd);
 	if (n != (ssize_t)sizeof(control) || memcmp(control.magic, PP_CONTROL_MAGIC, sizeof(control.magic)))
 		return -EINVAL;
-	*ret_state = atomic_load(&control.keeper_state);
-	s->keeper_pid = atomic_load(&control.keeper_pid);
+	*ret_state = pp_control_keeper_state(&control);
+	s->keeper_pid = pp_control_keeper_pid(&control);
 	control.message[sizeof(control.message) - 1] = '\0';
 	snprintf(s->message, sizeof(s->message), "%.*s", (int)sizeof(s->message) - 1, control.message);
 	return 0;

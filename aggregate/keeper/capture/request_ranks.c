@@ -30,11 +30,7 @@ int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v
 
 void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
-	atomic_store_explicit(&control->request_kind, (uint32_t)kind, memory_order_relaxed);
-	atomic_store_explicit(&control->request_first, first, memory_order_relaxed);
-	atomic_store_explicit(&control->request_last, last, memory_order_relaxed);
-	/* Release: a rank that sees the new bell sees kind and numbers too. */
-	atomic_store_explicit(&control->bell, ++r->number, memory_order_release);
+	pp_control_ring(control, ++r->number, (uint32_t)kind, first, last);
 	pp_pod_send_request(r->pod, r->number, kind, first, last);
 	if (kind == PP_ASK_NOTHING)
 		return;

@@ -28,19 +28,6 @@ void pp_windows_init(struct pp_windows *w, const struct pp_step_windows *asked)
 	*w = (struct pp_windows){.asked = *asked, .limit_ms = LIMIT_MS, .writer = {.fd = -1}};
 }
 
-/* The row of window `index`; NULL: it has not begun on this rank. */
-static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
-{
-	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
-
-	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
-}
-
-static uint64_t passed(const struct pp_ring_header *h)
-{
-	return pp_ring_windows_passed(h);
-}
-
 /* The first window from `from` on that has begun on any rank. */
 static uint64_t first_begun(const struct pp_windows *w, const struct pp_rings *r, uint64_t from)
 {
@@ -93,7 +80,7 @@ static uint64_t passed_by_all(struct pp_windows *w, const struct pp_windows_job 
 	for (size_t i = 0; i < pp_rings_count(v->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(v->rings, i);
 
-		see_rank(&p, passed(h), pp_ring_step_marks(h) != 0, pp_ranks_has_ended(v, i));
+		see_rank(&p, pp_ring_windows_passed(h), pp_ring_step_marks(h) != 0, pp_ranks_has_ended(v, i));
 	}
 	for (size_t i = 0; i < others; i++)
 		see_rank(&p, other[i].windows_passed, other[i].marks, other[i].gone);
@@ -196,7 +183,7 @@ static int64_t begin_of(const struct pp_windows *w, const struct pp_window_row *
 
 static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row *row, uint64_t index)
 {
-	return passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
+	return pp_ring_windows_passed(h) > index && row->end < (pp_tick)INT64_MAX ? (int64_t)row->end : INT64_MAX;
 }
 
 /* Windows requested via API have rows of their own. */
@@ -218,17 +205,12 @@ static const struct pp_api_window_row *api_row_of(const struct pp_ring_header *h
 	return atomic_load_explicit(&row->number, memory_order_acquire) == place + 1 ? row : NULL;
 }
 
-static uint64_t count_of(const struct pp_ring_header *h)
-{
-	return pp_ring_api_windows(h);
-}
-
 static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)
 {
 	const struct pp_api_window_row *row = api_row_of(h, place);
 
 	if (!row)
-		return place < count_of(h) ? GONE : count_of(h) ? BEHIND : NEVER;
+		return place < pp_ring_api_windows(h) ? GONE : pp_ring_api_windows(h) ? BEHIND : NEVER;
 	switch (atomic_load_explicit(&row->state, memory_order_acquire)) {
 	case PP_API_WINDOW_PASSED:
 		return PASSED;
@@ -244,7 +226,7 @@ static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)
 int pp_windows_via_api(const struct pp_rings *r)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		if (count_of(pp_rings_header(r, i)))
+		if (pp_ring_api_windows(pp_rings_header(r, i)))
 			return 1;
 	return 0;
 }
@@ -277,7 +259,7 @@ int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, in
 int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
 	int64_t least = INT64_MAX, from, to;
-	uint64_t count = count_of(h), kept = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
+	uint64_t count = pp_ring_api_windows(h), kept = count > PP_WINDOW_ROWS ? count - PP_WINDOW_ROWS : 0;
 
 	for (uint64_t n = kept > w->api_next ? kept : w->api_next; n < count; n++)
 		if (!is_closed(w, n) && pp_windows_api_ticks(h, &n, &from, &to) && from < least)
@@ -287,7 +269,7 @@ int64_t pp_windows_api_needs(const struct pp_windows *w, const struct pp_ring_he
 
 int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header *h)
 {
-	const struct pp_window_row *row = row_of(h, w->next);
+	const struct pp_window_row *row = pp_ring_window(h, w->next);
 	int64_t least = pp_windows_api_needs(w, h);
 
 	return row && row->begin < (pp_tick)least ? (int64_t)row->begin : least;
@@ -296,7 +278,7 @@ int64_t pp_windows_begun(const struct pp_windows *w, const struct pp_ring_header
 /* The least tick on this ring that an open window needs. */
 static int64_t needs(const struct pp_windows *w, const struct pp_ring_header *h)
 {
-	return !w->next && row_of(h, 0) ? INT64_MIN : pp_windows_begun(w, h);
+	return !w->next && pp_ring_window(h, 0) ? INT64_MIN : pp_windows_begun(w, h);
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -335,7 +317,7 @@ void pp_windows_drop_all(const struct pp_windows_job *job)
 
 static int64_t end_of_index(const struct pp_ring_header *h, uint64_t index)
 {
-	const struct pp_window_row *row = row_of(h, index);
+	const struct pp_window_row *row = pp_ring_window(h, index);
 
 	return row ? end_of(h, row, index) : INT64_MAX;
 }
@@ -348,7 +330,7 @@ struct cut {
 static int ticks_of(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	const struct cut *cut = context;
-	const struct pp_window_row *row = row_of(h, cut->index);
+	const struct pp_window_row *row = pp_ring_window(h, cut->index);
 
 	if (!row)
 		return 0;
@@ -412,7 +394,7 @@ static int was_reached(const struct pp_windows *w, const struct pp_rings *r, uin
 
 	pp_step_windows_get(&w->asked, index, &first, &last);
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		if (row_of(pp_rings_header(r, i), index) && pp_ranks_step(pp_rings_header(r, i)) >= first)
+		if (pp_ring_window(pp_rings_header(r, i), index) && pp_ranks_step(pp_rings_header(r, i)) >= first)
 			return 1;
 	return 0;
 }
@@ -577,8 +559,8 @@ static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int e
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < pp_rings_count(r); i++)
-		if (count_of(pp_rings_header(r, i)) > most)
-			most = count_of(pp_rings_header(r, i));
+		if (pp_ring_api_windows(pp_rings_header(r, i)) > most)
+			most = pp_ring_api_windows(pp_rings_header(r, i));
 	if (most > w->api_next + PP_WINDOW_ROWS) { /* requested faster than sessions are written */
 		w->totals.skipped += most - PP_WINDOW_ROWS - w->api_next;
 		w->api_closed = 0;

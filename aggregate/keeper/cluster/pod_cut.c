@@ -21,17 +21,10 @@ static int ticks_of_request(const struct pp_ring_header *h, const void *context,
 	return (request & 0xff) == PP_REQUEST_PASSED ? PP_TICKS_PASSED : 1;
 }
 
-static const struct pp_window_row *row_of(const struct pp_ring_header *h, uint64_t index)
-{
-	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
-
-	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
-}
-
 static int ticks_of_window(const struct pp_ring_header *h, const void *context, int64_t *ret_from, int64_t *ret_to)
 {
 	uint64_t index = *(const uint64_t *)context;
-	const struct pp_window_row *row = row_of(h, index);
+	const struct pp_window_row *row = pp_ring_window(h, index);
 
 	if (!row)
 		return 0;
@@ -45,7 +38,7 @@ void pp_pod_drop(const struct pp_windows_job *job, uint64_t index)
 {
 	for (size_t i = 0; i < pp_rings_count(job->view->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(job->view->rings, i);
-		const struct pp_window_row *next = row_of(h, index + 1);
+		const struct pp_window_row *next = pp_ring_window(h, index + 1);
 		int64_t from, to;
 
 		if (!ticks_of_window(h, &index, &from, &to) || to == INT64_MAX)

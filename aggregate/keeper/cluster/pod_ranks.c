@@ -42,7 +42,7 @@ static const struct pp_where *where_of(const struct pp_ring_header *h)
 	uint32_t threads = pp_ring_thread_used(h);
 
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
-		if (h->thread[i].is_main && atomic_load(&h->thread[i].state) == PP_THREAD_LIVE)
+		if (h->thread[i].is_main && pp_slot_state(&h->thread[i]) == PP_THREAD_LIVE)
 			return &h->thread[i].where;
 	return NULL;
 }

@@ -31,13 +31,8 @@ void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 	p->request.kind = (enum pp_ask_kind)t->kind;
 	p->request.first = t->first;
 	p->request.last = t->last;
-	if (!c)
-		return;
-	atomic_store_explicit(&c->request_kind, t->kind, memory_order_relaxed);
-	atomic_store_explicit(&c->request_first, t->first, memory_order_relaxed);
-	atomic_store_explicit(&c->request_last, t->last, memory_order_relaxed);
-	/* Release: the rest is there when the bell is seen. */
-	atomic_store_explicit(&c->bell, t->number, memory_order_release);
+	if (c)
+		pp_control_ring(c, t->number, t->kind, t->first, t->last);
 }
 
 static struct pp_wire request_message(const struct pp_pod *p)

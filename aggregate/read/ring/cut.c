@@ -15,7 +15,7 @@ void pp_ring_losses(const struct pp_ring *ring, uint64_t lost[PP_LOSSES])
 	memcpy(lost, ring->pair.lost, sizeof(ring->pair.lost));
 	for (uint32_t i = 0; i < threads && i < PP_RING_THREADS; i++)
 		for (int c = 0; c < PP_RING_LOSSES; c++)
-			lost[c] += atomic_load_explicit(&h->thread[i].lost[c], memory_order_relaxed);
+			lost[c] += pp_slot_lost(&h->thread[i], c);
 	lost[PP_LOSS_NO_THREAD] += pp_ring_lost_threads(h);
 	lost[PP_LOSS_BAD_RECORD] += pp_drain_faults(ring->drain);
 	lost[PP_LOSS_RING_CUT] += pp_drain_cut(ring->drain);

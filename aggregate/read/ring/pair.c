@@ -218,7 +218,7 @@ static uint64_t slot_losses(const struct pp_track *track)
 
 	for (int i = 0; i < PP_RING_LOSSES; i++)
 		if (i != PP_LOSS_NAME_CUT && i != PP_LOSS_UNBALANCED)
-			lost += atomic_load_explicit(&slot->lost[i], memory_order_relaxed);
+			lost += pp_slot_lost(slot, i);
 	return lost;
 }
 

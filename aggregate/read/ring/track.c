@@ -70,7 +70,7 @@ struct pp_track *pp_track_new(struct pp_pair *p, uint32_t slot)
 	track->first = INT64_MAX;
 	track->last = INT64_MIN;
 	for (int i = 0; i < PP_RING_LOSSES; i++)
-		track->lost_seen += atomic_load_explicit(&s->lost[i], memory_order_relaxed);
+		track->lost_seen += pp_slot_lost(s, i);
 	p->shared->store.bytes += sizeof(*track);
 	track->next = p->tracks;
 	p->tracks = p->track[slot] = track;
