@@ -24,9 +24,10 @@ struct open { /* a range that is not over: each ends before the one below it */
 };
 
 struct ops { /* of one rank after the other */
-	struct pp_dataset *d;
+	struct pp_table out;
+	struct pp_row_op_left_out left_out;
 	struct pp_name_cache cache;
-	size_t room;
+	size_t room;      /* of next */
 	uint32_t *row_of; /* by name: index + 1 of its latest row; rows of earlier ranks stay behind */
 	uint32_t *next;   /* [room] by row: index + 1 of another one of that name */
 	size_t first;     /* row of this rank */
@@ -37,6 +38,11 @@ struct ops { /* of one rank after the other */
 	size_t opens, room_open;
 };
 
+static struct pp_row_op *op_at(const struct ops *o, size_t i)
+{
+	return (struct pp_row_op *)o->out.row + i;
+}
+
 static int compare_window(const void *a, const void *b)
 {
 	const struct window *x = a, *y = b;
@@ -44,42 +50,34 @@ static int compare_window(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static int more_rows(struct ops *o)
-{
-	size_t room = o->room ? 2 * o->room : 256;
-	struct pp_op *op = room < NO_ROW ? realloc(o->d->op, room * sizeof(*op)) : NULL;
-	uint32_t *next;
-
-	if (!op)
-		return -ENOMEM;
-	o->d->op = op;
-	next = realloc(o->next, room * sizeof(*next));
-	if (!next)
-		return -ENOMEM;
-	o->next = next;
-	o->room = room;
-	return 0;
-}
-
 /* This rank's row; NO_ROW: no memory. */
 static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t category)
 {
-	struct pp_op one = {.name = span->name < o->cache.count ? span->name : 0,
-	                    .worker = o->worker,
-	                    .category = category,
-	                    .source = span->source,
-	                    .steps = (uint32_t)o->windows};
-	uint32_t first = o->row_of[one.name];
+	struct pp_row_op one = {.name = span->name < o->cache.count ? span->name : 0,
+	                        .worker = o->worker,
+	                        .category = (int8_t)category,
+	                        .source = (int8_t)span->source,
+	                        .steps = (uint32_t)o->windows};
+	uint32_t first = o->row_of[one.name], *next;
+	struct pp_row_op *row;
 
 	for (uint32_t i = first; i > o->first; i = o->next[i - 1])
-		if (pp_op_is_same(&o->d->op[i - 1], &one))
+		if (pp_op_is_same(op_at(o, i - 1), &one))
 			return i - 1;
-	if (o->d->ops == o->room && more_rows(o) < 0)
+	row = o->out.rows + 1 < NO_ROW ? pp_table_add(&o->out) : NULL;
+	if (!row)
 		return NO_ROW;
-	o->d->op[o->d->ops] = one;
-	o->next[o->d->ops] = first;
-	o->row_of[one.name] = (uint32_t)++o->d->ops;
-	return (uint32_t)o->d->ops - 1;
+	*row = one;
+	if (o->room < o->out.room) {
+		next = realloc(o->next, o->out.room * sizeof(*next));
+		if (!next)
+			return NO_ROW;
+		o->next = next;
+		o->room = o->out.room;
+	}
+	o->next[o->out.rows - 1] = first;
+	o->row_of[one.name] = (uint32_t)o->out.rows;
+	return (uint32_t)o->out.rows - 1;
 }
 
 /* What the span takes of the ranges around it is not theirs: of the one that was begun last, and of those below only where it
@@ -94,7 +92,7 @@ static void take_from_parents(struct ops *o, const struct pp_span *span)
 
 		if (end > begin) {
 			if (top->row != NO_ROW)
-				o->d->op[top->row].self_ns -= end - begin;
+				op_at(o, top->row)->self_ns -= end - begin;
 			begin = end;
 		}
 		if (top->end > span->end)
@@ -119,7 +117,7 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
                  uint32_t *ret_row)
 {
 	int64_t ns = span->end > span->begin ? span->end - span->begin : 0;
-	struct pp_op *op;
+	struct pp_row_op *op;
 
 	*ret_row = NO_ROW;
 	if (!w || span->begin < w->begin)
@@ -127,13 +125,13 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
 	if (span->kind == PP_SPAN_RANGE && !span->category && thread == w->thread && span->begin == w->begin && span->end == w->end)
 		return 0; /* the step itself */
 	if (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) {
-		o->d->ops_cut++;
+		o->left_out.cut++;
 		return 0;
 	}
 	*ret_row = row_of(o, span, category);
 	if (*ret_row == NO_ROW)
 		return -ENOMEM;
-	op = &o->d->op[*ret_row];
+	op = op_at(o, *ret_row);
 	op->calls += span->kind == PP_SPAN_MPI && (span->flags & PP_SPAN_POLLS) ? span->mpi.sequence : 1;
 	op->total_ns += ns;
 	op->self_ns += ns;
@@ -206,28 +204,28 @@ static int list_windows(struct ops *o, const struct pp_steps *steps, size_t rank
 
 static int compare_self(const void *a, const void *b, void *names)
 {
-	const struct pp_op *x = a, *y = b;
+	const struct pp_row_op *x = a, *y = b;
 
 	if (x->self_ns != y->self_ns)
 		return x->self_ns < y->self_ns ? 1 : -1;
-	return pp_op_compare(names, x, y);
+	if (x->name != y->name)
+		return strcmp(pp_intern_text(names, x->name, NULL), pp_intern_text(names, y->name, NULL));
+	return x->category != y->category ? x->category - y->category : x->source - y->source;
 }
 
 /* Names without end (one a batch) would be a table without end. */
 static void keep_most(struct ops *o)
 {
-	struct pp_dataset *d = o->d;
-
-	if (d->ops - o->first <= PP_OPS_MOST)
+	if (o->out.rows - o->first <= PP_OPS_MOST)
 		return;
-	qsort_r(d->op + o->first, d->ops - o->first, sizeof(*d->op), compare_self, (void *)d->names);
-	for (size_t i = o->first; i < d->ops; i++)
-		o->row_of[d->op[i].name] = 0; /* the next rank's rows may stand where these stood */
-	for (size_t i = o->first + PP_OPS_MOST; i < d->ops; i++) {
-		d->ops_rest++;
-		d->ops_rest_ns += d->op[i].self_ns;
+	qsort_r(op_at(o, o->first), o->out.rows - o->first, sizeof(struct pp_row_op), compare_self, (void *)o->cache.names);
+	for (size_t i = o->first; i < o->out.rows; i++)
+		o->row_of[op_at(o, i)->name] = 0; /* the next rank's rows may stand where these stood */
+	for (size_t i = o->first + PP_OPS_MOST; i < o->out.rows; i++) {
+		o->left_out.rest++;
+		o->left_out.rest_ns += op_at(o, i)->self_ns;
 	}
-	d->ops = o->first + PP_OPS_MOST;
+	o->out.rows = o->first + PP_OPS_MOST;
 }
 
 static int count_rank(struct ops *o, const struct pp_join *j, size_t r)
@@ -236,7 +234,7 @@ static int count_rank(struct ops *o, const struct pp_join *j, size_t r)
 	int rc = list_windows(o, j->in->steps, r, j->in->capture->ranks);
 
 	o->worker = rank->rank;
-	o->first = o->d->ops;
+	o->first = o->out.rows;
 	for (uint32_t t = 0; t < rank->threads && rc == 0 && o->windows; t++)
 		rc = count_thread(o, &rank->thread[t], t);
 	if (rc == 0)
@@ -247,7 +245,7 @@ static int count_rank(struct ops *o, const struct pp_join *j, size_t r)
 int pp_join_ops(struct pp_join *j)
 {
 	uint32_t names = pp_intern_count(j->d->names);
-	struct ops o = {.d = j->d, .cache = {.names = j->d->names, .count = names}};
+	struct ops o = {.out = {.desc = pp_table_desc(PP_TABLE_op)}, .cache = {.names = j->d->names, .count = names}};
 	int rc = 0;
 
 	o.cache.code = calloc((size_t)names + 1, sizeof(*o.cache.code));
@@ -256,7 +254,14 @@ int pp_join_ops(struct pp_join *j)
 		rc = -ENOMEM;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&o, j, r);
-	pp_ops_sort(j->d);
+	j->d->op = o.out.row;
+	j->d->ops = o.out.rows;
+	j->d->op_left_out = malloc(sizeof(o.left_out));
+	j->d->op_left_outs = j->d->op_left_out != NULL;
+	if (j->d->op_left_out)
+		*j->d->op_left_out = o.left_out;
+	else
+		rc = -ENOMEM;
 	free(o.cache.code);
 	free(o.row_of);
 	free(o.next);

@@ -401,14 +401,14 @@ static void warn_default(struct pp_dataset *d)
 static void warn_absent(struct pp_dataset *d)
 {
 	pp_dataset_warn(d, "/kernel is absent: no device source in this session");
-	if (!d->ops && d->ops_cut)
+	if (!d->ops && pp_dataset_ops_cut(d))
 		pp_dataset_warn(d, "/op is absent: no range is whole, %" PRIu64 " were not seen to begin or to end in the window",
-		                d->ops_cut);
+		                pp_dataset_ops_cut(d));
 	else if (!d->ops)
 		pp_dataset_warn(d, "/op is absent: no range and no MPI call began in the window's steps");
-	if (d->ops_rest)
-		pp_dataset_warn(d, "%" PRIu64 " names of operators are left out of /op: a worker has at most %d rows", d->ops_rest,
-		                PP_OPS_MOST);
+	if (d->op_left_outs && d->op_left_out->rest)
+		pp_dataset_warn(d, "%" PRIu64 " names of operators are left out of /op: a worker has at most %d rows",
+		                d->op_left_out->rest, PP_OPS_MOST);
 	if (!d->memories)
 		pp_dataset_warn(d, "/memory is absent: no process was looked at while it recorded");
 	if (!d->collectives)

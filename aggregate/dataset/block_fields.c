@@ -231,7 +231,6 @@ void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 	pp_block_calls(io, d);
 	do_communicators(io, d);
 	do_defaults(io, d);
-	pp_block_ops(io, d);
 	do_warnings(io, d);
 	do_tables(io, d);
 }

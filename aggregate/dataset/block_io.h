@@ -42,8 +42,6 @@ struct pp_dataset;
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d);
 /* Collectives and what waits for them. */
 void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d);
-/* Operators. */
-void pp_block_ops(struct pp_block_io *io, struct pp_dataset *d);
 /* Clocks of hosts, and which is whose. */
 void pp_block_clocks(struct pp_block_io *io, struct pp_dataset *d);
 

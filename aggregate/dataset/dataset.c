@@ -309,7 +309,6 @@ void pp_dataset_release(struct pp_dataset *d)
 	for (size_t i = 0; i < d->communicators; i++)
 		free(d->communicator[i].member);
 	free(d->communicator);
-	free(d->op);
 	free(d->worker);
 	free(d->step_number);
 	free(d->cell);

@@ -123,16 +123,6 @@ struct pp_communicator {
 	uint32_t kind;   /* enum pp_comm_text: FILE, WINDOW, UNKNOWN */
 };
 
-struct pp_op {                    /* one name on one worker: ranges and MPI calls that began in the window's steps, whole */
-	uint32_t name;            /* intern id */
-	int32_t worker;           /* rank */
-	uint8_t category, source; /* enum pp_category, pp_source_id */
-	uint32_t steps;           /* of this worker that the sums are over, those without it too */
-	uint64_t calls;
-	int64_t total_ns;        /* durations, summed: of a recursive one every level */
-	int64_t self_ns, max_ns; /* less what is nested in it on its thread; the longest call */
-};
-
 struct pp_late { /* who made others wait */
 	int32_t rank;
 	int64_t wait_ns;  /* sum of the others' waiting for it */
@@ -211,11 +201,6 @@ struct pp_dataset {
 #include "aggregate/dataset/table/table_list.def"
 	struct pp_communicator *communicator;
 	size_t communicators;
-	struct pp_op *op; /* by name, category, source, worker */
-	size_t ops;
-	uint64_t ops_cut;    /* ranges in the steps that were not seen to begin or to end: in no row */
-	uint64_t ops_rest;   /* rows that are left out: a worker has at most PP_OPS_MOST */
-	int64_t ops_rest_ns; /* their time of their own */
 	struct pp_attr_default *by_default;
 	size_t defaults;
 	int64_t memory_period_ns;
@@ -246,6 +231,11 @@ int pp_dataset_late(struct pp_dataset *d);
 int64_t pp_dataset_bound(const struct pp_dataset *d);
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pp_window_told_release(struct pp_window_told *told);
+/* Ranges that are in no row of /op, as they were not seen to begin or to end. */
+static inline uint64_t pp_dataset_ops_cut(const struct pp_dataset *d)
+{
+	return d->op_left_outs ? d->op_left_out->cut : 0;
+}
 /* The tables with a description as any table, by PP_TABLE_NAME: their rows stay the dataset's. And back, where they changed. */
 void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES]);
 void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES]);

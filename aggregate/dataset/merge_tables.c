@@ -89,27 +89,6 @@ static int merge_defaults(struct pp_merge *m)
 	return 0;
 }
 
-static int merge_ops(struct pp_merge *m)
-{
-	struct pp_dataset *d = m->d;
-	size_t kept = 0, at = 0;
-	int rc = GATHER(m, ops, op);
-
-	if (rc < 0)
-		return rc;
-	for (size_t p = 0; p < m->parts; p++) {
-		for (size_t i = 0; i < m->part[p]->ops; i++, at++)
-			if (pp_merge_has(m, p, d->op[at].worker))
-				d->op[kept++] = d->op[at];
-		d->ops_cut += m->part[p]->ops_cut;
-		d->ops_rest += m->part[p]->ops_rest;
-		d->ops_rest_ns = pp_wrap_plus(d->ops_rest_ns, m->part[p]->ops_rest_ns);
-	}
-	d->ops = kept;
-	pp_ops_sort(d);
-	return 0;
-}
-
 static int has_warning(const struct pp_dataset *d, const char *text)
 {
 	for (size_t i = 0; i < d->warnings; i++)
@@ -205,8 +184,6 @@ int pp_merge_tables(struct pp_merge *m)
 		rc = merge_communicators(m);
 	if (rc == 0)
 		rc = merge_defaults(m);
-	if (rc == 0)
-		rc = merge_ops(m);
 	for (size_t p = 0; p < m->parts; p++)
 		for (size_t i = 0; i < m->part[p]->warnings && rc == 0; i++)
 			if (!has_warning(d, m->part[p]->warning[i].text))

@@ -75,29 +75,7 @@ void pp_communicators_fold(struct pp_dataset *d)
 		         role_of(&d->communicator[i], d->ranks_asked));
 }
 
-int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b)
-{
-	if (a->name != b->name)
-		return compare_names(names, a->name, b->name);
-	if (a->category != b->category)
-		return a->category < b->category ? -1 : 1;
-	if (a->source != b->source)
-		return a->source < b->source ? -1 : 1;
-	return (a->worker > b->worker) - (a->worker < b->worker);
-}
-
-static int compare_op(const void *a, const void *b, void *names)
-{
-	return pp_op_compare(names, a, b);
-}
-
-void pp_ops_sort(struct pp_dataset *d)
-{
-	if (d->ops)
-		qsort_r(d->op, d->ops, sizeof(*d->op), compare_op, (void *)d->names);
-}
-
-int pp_op_is_same(const struct pp_op *a, const struct pp_op *b)
+int pp_op_is_same(const struct pp_row_op *a, const struct pp_row_op *b)
 {
 	return a->name == b->name && a->category == b->category && a->source == b->source;
 }

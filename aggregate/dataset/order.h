@@ -6,11 +6,8 @@
 
 /* One row an id. */
 void pp_communicators_fold(struct pp_dataset *d);
-/* By name's text, category, source, worker: an operator's rows stand together. */
-void pp_ops_sort(struct pp_dataset *d);
-int pp_op_compare(const struct pp_intern *names, const struct pp_op *a, const struct pp_op *b);
 /* Two workers' rows of one operator? */
-int pp_op_is_same(const struct pp_op *a, const struct pp_op *b);
+int pp_op_is_same(const struct pp_row_op *a, const struct pp_row_op *b);
 /* Length of the name's part that tells its kind: up to the first ':', '.' or '#', "MPI" of a call of MPI; 0: it has none. */
 size_t pp_op_type(const char *name, size_t length);
 /* Names that got their category by default, by time. */

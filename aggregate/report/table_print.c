@@ -36,7 +36,7 @@ static const struct pp_table_desc *find(const char *name, struct pp_err *err)
 static int has_group(const struct pp_table_desc *desc, uint64_t missing)
 {
 	for (size_t i = 0; i < desc->columns; i++)
-		if (desc->column[i].rule != PP_RULE_INDEX && desc->column[i].rule != PP_RULE_PART && !(missing >> i & 1))
+		if (desc->column[i].count && desc->column[i].rule != PP_RULE_PART && !(missing >> i & 1))
 			return 1;
 	return 0;
 }

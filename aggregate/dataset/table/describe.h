@@ -2,6 +2,7 @@
  * tests that have a list of their own. */
 #ifndef PP_TABLE_DESC
 #define PP_TABLE_DESC pp_table_desc
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/dataset/table/table_list.h"
 #endif
 
@@ -11,27 +12,22 @@
 	static const struct pp_table_desc *describe_##name(void)                                                                   \
 	{                                                                                                                          \
 		typedef struct pp_row_##name row;                                                                                  \
-		static struct pp_table_desc desc = {#name,       group, dimension, absent, PP_MADE_##made,                         \
-		                                    sizeof(row), check, 0,         0,      NULL};                                  \
+		static struct pp_table_desc desc = {#name, group, dimension, absent, PP_MADE_##made, sizeof(row), check,           \
+		                                    0,     0,     0,         NULL};                                                \
 		static const struct pp_column column[] = {
 #define PP_INDEX(name, what) {#name, "", "", what, "", 0, 0, PP_TYPE_I64, 0, .rule = PP_RULE_INDEX},
+#define PP_VALUES(name, type, count) offsetof(row, name), (count), PP_TYPE_##type, sizeof(pp_c_##type)
 #define PP_ARRAY(name, type, count, dimension, unit, rule_of, what)                                                                \
-	{#name,                                                                                                                    \
-	 dimension,                                                                                                                \
-	 unit,                                                                                                                     \
-	 what,                                                                                                                     \
-	 "",                                                                                                                       \
-	 offsetof(row, name),                                                                                                      \
-	 count,                                                                                                                    \
-	 PP_TYPE_##type,                                                                                                           \
-	 sizeof(pp_c_##type),                                                                                                      \
-	 .rule = PP_RULE_##rule_of},
+	{#name, dimension, unit, what, "", PP_VALUES(name, type, count), .rule = PP_RULE_##rule_of},
 #define PP_COLUMN(name, type, unit, rule_of, what) PP_ARRAY(name, type, 1, "", unit, rule_of, what)
 #define PP_SCALAR(name, type, unit, rule_of, what)                                                                                 \
-	{#name, "", unit, what, "", offsetof(row, name), 1, PP_TYPE_##type, sizeof(pp_c_##type), PP_RULE_##rule_of, 1, NULL},
+	{#name, "", unit, what, "", PP_VALUES(name, type, 1), .rule = PP_RULE_##rule_of, .is_scalar = 1},
 #define PP_CHARS(name, size, rule_of, what) PP_ARRAY(name, CHARS, size, "", "", rule_of, what)
-#define PP_CODE(name, words, rule_of, what)                                                                                        \
-	{#name, "", "", what, words, offsetof(row, name), 1, PP_TYPE_CODE, sizeof(pp_c_CODE), .rule = PP_RULE_##rule_of},
+#define PP_CODE(name, words, rule_of, what) {#name, "", "", what, words, PP_VALUES(name, CODE, 1), .rule = PP_RULE_##rule_of},
+#define PP_NAMED(name, type, word_of, rule_of, what)                                                                               \
+	{#name, "", "", what, "", PP_VALUES(name, type, 1), .word = (word_of), .rule = PP_RULE_##rule_of},
+#define PP_SHOWN(name, text_of, what) {#name, "", "", what, "", 0, 0, PP_TYPE_TEXT, 0, .rule = PP_RULE_LATE, .text = (text_of)},
+#define PP_GROUP(name, what) {#name, "", "", what, "", 0, 0, PP_TYPE_I64, 0, .rule = PP_RULE_GROUP},
 #define PP_TABLE_END()                                                                                                             \
 	}                                                                                                                          \
 	;                                                                                                                          \

@@ -12,6 +12,7 @@
 #define PP_SCALAR(name, type, unit, rule, what) pp_c_##type name;
 #define PP_CHARS(name, size, rule, what) char name[size];
 #define PP_CODE(name, words, rule, what) pp_c_CODE name;
+#define PP_NAMED(name, type, word, rule, what) pp_c_##type name;
 #define PP_TABLE_END()                                                                                                             \
 	}                                                                                                                          \
 	;

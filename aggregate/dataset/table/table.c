@@ -14,8 +14,11 @@ const struct pp_table_desc *pp_table_describe(struct pp_table_desc *d, const str
 {
 	if (d->column)
 		return d;
-	for (size_t i = 0; i < columns; i++)
+	for (size_t i = 0; i < columns; i++) {
 		d->keys += column[i].rule == PP_RULE_KEY || column[i].rule == PP_RULE_PART;
+		if (column[i].rule == PP_RULE_INDEX && i)
+			d->once = i;
+	}
 	d->columns = columns;
 	d->column = column;
 	return d;
@@ -46,7 +49,7 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 int pp_tables_have(const struct pp_table *table, size_t tables, const char *group)
 {
 	for (size_t i = 0; i < tables; i++)
-		if (table[i].rows && !strcmp(table[i].desc->group, group))
+		if (table[i].rows && table[i].desc->dim[0] && !strcmp(table[i].desc->group, group))
 			return 1;
 	return 0;
 }
@@ -92,6 +95,11 @@ void pp_column_load(const struct pp_column *c, const struct pp_table *t, size_t 
 		return;
 #include "aggregate/dataset/table/type.def"
 	}
+}
+
+uint32_t pp_column_shown(const struct pp_column *c)
+{
+	return c->rule == PP_RULE_PART ? 0 : pp_column_values(c) + (c->text != NULL);
 }
 
 const char *pp_column_word(const struct pp_column *c, int64_t code, int *ret_length)

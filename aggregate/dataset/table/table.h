@@ -12,7 +12,8 @@
 enum {
 	PP_TABLE_KEYS = 4,
 	PP_TABLE_COLUMNS = 64,
-	PP_TABLE_BATCH = 1024 /* rows */
+	PP_TABLE_BATCH = 1024, /* rows */
+	PP_TABLE_WORD = 63
 };
 #define PP_TABLE_TIME_MAX ((int64_t)1 << 55) /* a year: sums of a few stay in int64 */
 
@@ -25,6 +26,7 @@ enum pp_type {
 
 enum pp_rule {
 	PP_RULE_INDEX,
+	PP_RULE_GROUP,
 	PP_RULE_KEY,
 	PP_RULE_PART,
 	PP_RULE_SUM,
@@ -40,10 +42,14 @@ struct pp_column {
 	const char *name, *dim, *unit, *what; /* dim: of an array */
 	const char *words;                    /* of a CODE */
 	size_t offset;
-	uint32_t count; /* values a row, bytes of CHARS; 0: INDEX, which no row holds */
+	uint32_t count; /* values a row, bytes of CHARS; 0: INDEX, GROUP and SHOWN, which no row holds */
 	uint8_t type, size, rule, is_scalar;
 	/* BY(): makes of `to` what both rows say. Associative; it runs before any other column of the row is merged. */
 	void (*by)(const struct pp_column *c, void *to, const void *from);
+	/* NAMED: text of a number, "" of one that has none. Else NULL. */
+	const char *(*word)(int number);
+	/* SHOWN: text of a row, of which a file has PP_TABLE_WORD bytes at most. Else NULL. */
+	const char *(*text)(const void *row, const struct pp_intern *names, size_t *ret_length);
 };
 
 struct pp_table_desc {
@@ -52,6 +58,7 @@ struct pp_table_desc {
 	size_t row_size;
 	const char *(*check)(const void *row); /* of a row that came from elsewhere: what is wrong, NULL: nothing */
 	size_t columns, keys;
+	size_t once; /* columns before the second INDEX: they have a value for each combination of their keys; 0: no columns */
 	const struct pp_column *column;
 };
 
@@ -67,7 +74,7 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 
 /* Two keys, which are the dimensions in a file: every step and worker of the dataset, cells without a row are 0. */
 int pp_table_is_grid(const struct pp_table_desc *d);
-/* Has any table of the group a row? */
+/* Has any table of the group a row? Scalars alone are no group. */
 int pp_tables_have(const struct pp_table *table, size_t tables, const char *group);
 /* A new row of zeros, valid until the next one; NULL: no memory. */
 void *pp_table_add(struct pp_table *t);
@@ -88,6 +95,8 @@ static inline uint32_t pp_column_values(const struct pp_column *c)
 {
 	return c->type == PP_TYPE_CHARS ? 1 : c->count;
 }
+/* Values that are shown of a row: none of keys of parts. */
+uint32_t pp_column_shown(const struct pp_column *c);
 /* Word number `code` of a CODE, and its length; "" where there is none. */
 const char *pp_column_word(const struct pp_column *c, int64_t code, int *ret_length);
 

@@ -33,7 +33,17 @@ static void put_value(const struct pp_table *t, const struct pp_column *c, size_
 	int64_t v;
 	int n;
 
+	if (c->text) {
+		word = c->text((const char *)t->row + row * t->desc->row_size, names, &length);
+		put_quoted(word, (int)length, is_json, to);
+		return;
+	}
 	pp_column_load(c, t, row, 1, k, &v);
+	if (c->word) {
+		word = c->word((int)v);
+		put_quoted(word, (int)strlen(word), is_json, to);
+		return;
+	}
 	switch (c->type) {
 	case PP_TYPE_CHARS:
 		word = pp_column_at(c, t, row);
@@ -67,7 +77,7 @@ void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE 
 		for (size_t i = 0; i < t->desc->columns; i++) {
 			const struct pp_column *c = &t->desc->column[i];
 
-			for (size_t k = 0; k < pp_column_values(c) && c->rule != PP_RULE_PART; k++, comma = ",") {
+			for (size_t k = 0; k < pp_column_shown(c); k++, comma = ",") {
 				fputs(comma, to);
 				if (r) {
 					put_value(t, c, r - 1, k, names, 0, to);
@@ -89,16 +99,16 @@ void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE
 	fprintf(to, "{\"table\":\"%s\",\"rows\":%zu,\"columns\":[", t->desc->name, t->rows);
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
-		const size_t values = pp_column_values(c);
+		const uint32_t shown = pp_column_shown(c);
 
-		if (!c->count || c->rule == PP_RULE_PART)
+		if (!shown)
 			continue;
 		fprintf(to, "%s\n{\"name\":\"%s\",\"unit\":\"%s\",\"what\":", comma, c->name, c->unit);
 		put_quoted(c->what, (int)strlen(c->what), 1, to);
 		fputs(",\"data\":[", to);
-		for (size_t r = 0; r < t->rows * values; r++) {
+		for (size_t r = 0; r < t->rows * shown; r++) {
 			fputs(r ? "," : "", to);
-			put_value(t, c, r / values, r % values, names, 1, to);
+			put_value(t, c, r / shown, r % shown, names, 1, to);
 		}
 		fputs("]}", to);
 		comma = ",";

@@ -12,15 +12,27 @@ static int damaged(const struct pp_pod_file *pod, const struct pp_table_desc *d,
 	                  pp_pod_file_path(pod), d->group, column, why);
 }
 
+/* The number whose text it is; -1: none's. */
+static int64_t number_of(const struct pp_column *c, const char *text)
+{
+	int number = INT8_MAX;
+
+	while (number >= 0 && strcmp(c->word(number), text) != 0)
+		number--;
+	return number;
+}
+
 /* Values as the bits that pp_column_store() takes; NULL: no memory. To be freed. */
-static int64_t *bits_of(const struct pp_pod_file_column *from, struct pp_intern *names)
+static int64_t *bits_of(const struct pp_pod_file_column *from, const struct pp_column *c, struct pp_intern *names)
 {
 	int64_t *bits = calloc(from->n + 1, sizeof(*bits));
 
 	for (size_t i = 0; bits && i < from->n; i++) {
 		const char *text = pp_pod_file_text(from, i);
 
-		if (from->kind == PP_POD_FILE_TEXT)
+		if (c->word)
+			bits[i] = number_of(c, text);
+		else if (from->kind == PP_POD_FILE_TEXT)
 			bits[i] = *text ? (int64_t)pp_intern_put(names, text, strlen(text)) : 0;
 		else
 			memcpy(&bits[i], &from->data.i[i], sizeof(*bits));
@@ -30,14 +42,15 @@ static int64_t *bits_of(const struct pp_pod_file_column *from, struct pp_intern 
 
 static int fits(const struct pp_column *c, const struct pp_pod_file_column *from)
 {
-	if (c->type == PP_TYPE_TEXT || c->type == PP_TYPE_CHARS)
+	if (c->word || c->type == PP_TYPE_TEXT || c->type == PP_TYPE_CHARS)
 		return from->kind == PP_POD_FILE_TEXT;
 	if (c->type == PP_TYPE_F64)
 		return from->kind == PP_POD_FILE_REAL;
 	return from->kind == (c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64 ? PP_POD_FILE_UINT : PP_POD_FILE_INT);
 }
 
-static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from,
+/* Value k of row r is the k-th of its own, or of its group. */
+static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from, const int64_t *group,
                        struct pp_intern *names)
 {
 	int64_t *bits, value[PP_TABLE_BATCH];
@@ -47,42 +60,55 @@ static int take_column(struct pp_table *t, const struct pp_column *c, const stru
 		snprintf(pp_column_at(c, t, i), c->count, "%s", pp_pod_file_text(from, i));
 	if (c->type == PP_TYPE_CHARS)
 		return 0;
-	bits = bits_of(from, names);
-
+	bits = bits_of(from, c, names);
 	for (size_t k = 0; bits && k < c->count; k++) {
-		for (size_t at = 0, n; at < t->rows; at += n) {
-			n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
-			for (size_t i = 0; i < n; i++)
-				value[i] = bits[c->is_scalar ? 0 : (at + i) * c->count + k];
-			bad |= pp_column_store(c, t, at, n, k, value);
+		for (size_t first = 0, n; first < t->rows; first += n) {
+			n = t->rows - first < PP_TABLE_BATCH ? t->rows - first : PP_TABLE_BATCH;
+			for (size_t i = 0; i < n; i++) {
+				const size_t row = first + i,
+				             at = c->is_scalar ? 0 : (group ? (size_t)group[row] : row) * c->count + k;
+
+				bad |= at >= from->n;
+				value[i] = at < from->n ? bits[at] : 0;
+			}
+			bad |= pp_column_store(c, t, first, n, k, value);
 		}
 	}
 	free(bits);
 	return !bits ? -ENOMEM : bad ? -EINVAL : 0;
 }
 
-/* The first column that is there says how many rows there are. */
-static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct pp_column *c, struct pp_intern *names,
-                       int is_first, struct pp_err *err)
+static int make_rows(struct pp_table *t, size_t rows)
 {
+	int rc = pp_table_room(t, rows);
+
+	if (rc == 0)
+		memset(t->row, 0, rows * t->desc->row_size);
+	t->rows = rc ? 0 : rows;
+	return rc;
+}
+
+/* The first column that is there says how many rows there are. Numbers of groups go to *ret_group. */
+static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct pp_column *c, const int64_t *group,
+                       struct pp_intern *names, int64_t **ret_group, struct pp_err *err)
+{
+	const size_t dims = (t->desc->dim[0] && !c->is_scalar) + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0),
+	             values = c->count ? pp_column_values(c) : 1;
 	struct pp_pod_file_column from;
 	int rc = pp_pod_file_read(pod, t->desc->group, c->name, &from, err);
 
 	if (rc)
 		return rc;
-	if (is_first) {
-		t->rows = from.n / pp_column_values(c);
-		rc = pp_table_room(t, t->rows);
-		if (rc)
-			t->rows = 0;
-		else
-			memset(t->row, 0, t->rows * t->desc->row_size);
-	}
-	if (!rc && (!fits(c, &from) || from.n != (c->is_scalar ? 1 : t->rows * pp_column_values(c)) ||
-	            from.dims != (size_t)!c->is_scalar + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0)))
+	if (!t->row)
+		rc = make_rows(t, from.n / values);
+	if (!rc && (!fits(c, &from) || (!group && from.n != (c->is_scalar ? 1 : t->rows * values)) || from.dims != dims))
 		rc = -EINVAL;
-	if (!rc)
-		rc = take_column(t, c, &from, names);
+	if (!rc && ret_group) {
+		*ret_group = from.data.i; /* the caller's now */
+		from.data.i = NULL;
+	} else if (!rc) {
+		rc = take_column(t, c, &from, group, names);
+	}
 	pp_pod_file_release(&from);
 	if (rc == -ENOMEM)
 		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
@@ -141,6 +167,18 @@ static void drop_empty(struct pp_table *t)
 	t->rows = kept;
 }
 
+/* Which group a row is of; *ret_group stays NULL where the file does not say so. */
+static int read_groups(struct pp_pod_file *pod, struct pp_table *t, int64_t **ret_group, struct pp_err *err)
+{
+	for (size_t i = t->desc->once; i && i < t->desc->columns; i++) {
+		const struct pp_column *c = &t->desc->column[i];
+
+		if (c->rule == PP_RULE_GROUP && pp_pod_file_has(pod, t->desc->group, c->name))
+			return read_column(pod, t, c, NULL, NULL, ret_group, err);
+	}
+	return 0;
+}
+
 int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc, struct pp_intern *names,
                       struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err)
 {
@@ -148,18 +186,20 @@ int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc,
 	uint64_t missing = 0;
 	const int is_grid = pp_table_is_grid(desc) && pp_pod_file_has(pod, desc->group, desc->column[0].name) &&
 	                    pp_pod_file_has(pod, desc->group, desc->column[1].name);
-	int rc = is_grid ? make_cells(pod, &t, err) : 0, read = is_grid;
+	int64_t *group = NULL;
+	int rc = is_grid ? make_cells(pod, &t, err) : read_groups(pod, &t, &group, err);
 
 	for (size_t i = is_grid ? desc->keys : 0; i < desc->columns && !rc; i++) {
 		const struct pp_column *c = &desc->column[i];
 
 		if (!c->count || c->rule == PP_RULE_PART)
 			continue;
-		if (pp_pod_file_has(pod, desc->group, c->name))
-			rc = read_column(pod, &t, c, names, !read++, err);
+		if (pp_pod_file_has(pod, desc->group, c->name) && (group || i >= desc->once))
+			rc = read_column(pod, &t, c, i < desc->once ? group : NULL, names, NULL, err);
 		else
 			missing |= (uint64_t)1 << i;
 	}
+	free(group);
 	if (!rc && is_grid)
 		drop_empty(&t);
 	for (size_t r = 0; r < t.rows && !rc && desc->check; r++) {

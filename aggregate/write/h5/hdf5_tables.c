@@ -140,6 +140,24 @@ static void write_communicator(struct pp_h5 *h, const struct pp_dataset *d)
 	pp_h5_group_end(h);
 }
 
+static int has_input(const struct pp_dataset *d)
+{
+	for (size_t w = 0; w < d->workers; w++)
+		if (d->worker[w].loader_samples)
+			return 1;
+	return 0;
+}
+
+static void write_input(struct pp_h5 *h, const struct pp_dataset *d)
+{
+	pp_h5_group_begin(h, "input");
+	pp_h5_dim(h, "worker", d->workers);
+	MEMBER(h, "worker", d->workers, d->worker, rank);
+	MEMBER(h, "loader_samples", d->workers, d->worker, loader_samples);
+	MEMBER(h, "loader_busy", d->workers, d->worker, loader_busy);
+	pp_h5_group_end(h);
+}
+
 struct absent {
 	const char *group, *why;
 };
@@ -160,7 +178,10 @@ static size_t absent_tables(const struct quality *q, int id, int end, struct abs
 
 	for (; id < end; id++)
 		if (q->table[id].desc->absent[0] && !pp_tables_have(q->table, PP_TABLES, q->table[id].desc->group))
-			a[n++] = (struct absent){q->table[id].desc->group, q->table[id].desc->absent};
+			a[n++] = (struct absent){q->table[id].desc->group,
+			                         id == PP_TABLE_op && pp_dataset_ops_cut(q->d)
+			                                 ? "no range is whole: none was seen both to begin and to end in the window"
+			                                 : q->table[id].desc->absent};
 	return n;
 }
 
@@ -184,12 +205,8 @@ static void find_absent(struct quality *q)
 	if (!d->communicators)
 		a[n++] = (struct absent){"communicator", "no communicator was recorded"};
 	n += absent_tables(q, PP_TABLE_file, PP_TABLES, a + n);
-	if (!d->ops)
-		a[n++] =
-		        (struct absent){"op", d->ops_cut ? "no range is whole: none was seen both to begin and to end in the window"
-		                                         : "no range and no MPI call began in the window's steps"};
 	a[n++] = (struct absent){"kernel", "no source of device kernels in this version"};
-	if (!pp_h5_has_input(d))
+	if (!has_input(d))
 		a[n++] = (struct absent){
 		        "input",
 		        "nothing was recorded of a data loader's workers; time that steps wait for input is in /breakdown"};
@@ -338,6 +355,7 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d)
 		pp_h5_group_end(h);
 	}
 	pp_h5_write_groups(h, table, PP_TABLES, d);
-	pp_h5_write_op(h, d);
+	if (has_input(d))
+		write_input(h, d);
 	write_quality(h, d);
 }

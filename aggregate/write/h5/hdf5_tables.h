@@ -9,6 +9,3 @@ void pp_h5_write_tables(struct pp_h5 *h, const struct pp_dataset *d);
 
 /* /clock; hdf5_clock.c */
 void pp_h5_write_clock(struct pp_h5 *h, const struct pp_dataset *d);
-/* /op and /input; hdf5_op.c */
-void pp_h5_write_op(struct pp_h5 *h, const struct pp_dataset *d);
-int pp_h5_has_input(const struct pp_dataset *d);

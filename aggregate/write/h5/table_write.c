@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Is the column written once a group? */
+static int is_once(const struct pp_table_desc *d, const struct pp_column *c)
+{
+	return (size_t)(c - d->column) < d->once;
+}
+
 int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, char dims[PP_H5_TABLE_DIMS],
                     struct pp_h5_row *ret_row)
 {
@@ -12,86 +18,69 @@ int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, ch
 #define PP_TYPE(name, c_type, sum_type, h5) PP_H5_##h5,
 #include "aggregate/dataset/table/type.def"
 	};
+	const char *dim = d->dim;
 
 	if (!d->group[0] || c->rule == PP_RULE_PART)
 		return 0;
-	snprintf(dims, PP_H5_TABLE_DIMS, "%s%s%s",
-	         c->is_scalar                                    ? ""
-	         : pp_table_is_grid(d) && c->rule == PP_RULE_KEY ? c->name
-	                                                         : d->dim,
-	         c->dim[0] ? " " : "", c->dim);
-	*ret_row = (struct pp_h5_row){d->group, c->name, dims, type[c->type], c->unit, c->what, c->words[0] ? c->words : NULL};
+	if (c->is_scalar)
+		dim = "";
+	else if (is_once(d, c))
+		dim = d->column[0].name;
+	else if (pp_table_is_grid(d) && c->rule == PP_RULE_KEY)
+		dim = c->name;
+	snprintf(dims, PP_H5_TABLE_DIMS, "%s%s%s", dim, c->dim[0] ? " " : "", c->dim);
+	*ret_row = (struct pp_h5_row){.group = d->group,
+	                              .variable = c->name,
+	                              .dims = dims,
+	                              .type = c->text || c->word ? PP_H5_STR : type[c->type],
+	                              .unit = c->unit,
+	                              .what = c->what,
+	                              .words = c->words[0] ? c->words : NULL};
 	return 1;
 }
 
-struct texts {
-	const struct pp_table *table;
-	const struct pp_column *column;
-	const struct pp_intern *names;
+struct places {         /* what stands at 0 1 2 .. of a column in the file */
+	size_t *row;    /* SIZE_MAX: of no row, 0; NULL: row 0 1 2 .. */
+	int64_t *group; /* [rows] of tables that are written once a group */
+	size_t n;
 };
 
-static const char *text_of(const void *context, size_t i)
+static void places_release(struct places *p)
 {
-	const struct texts *t = context;
-	const void *value = pp_column_at(t->column, t->table, i);
-
-	return t->column->type == PP_TYPE_CHARS ? value : pp_intern_text(t->names, *(const uint32_t *)value, NULL);
+	free(p->row);
+	free(p->group);
 }
 
-/* Values of a column for n rows or cells, row i in place[i]; NULL: one after the other. Of an index 0 1 2 .. NULL: no memory. To be
- * freed. */
-static void *values_of(const struct pp_table *t, const struct pp_column *c, const size_t *place, size_t n)
-{
-	const size_t bytes = (size_t)c->size * c->count, stride = t->desc->row_size;
-	const char *from = (const char *)t->row + c->offset;
-	char *data = place ? calloc(n, bytes) : malloc(n * (bytes ? bytes : sizeof(int64_t)));
-
-	for (size_t i = 0; data && i < t->rows; i++, from += stride) {
-		size_t to = place ? place[i] : i;
-		int64_t index = (int64_t)i;
-
-		if (to == SIZE_MAX)
-			continue;
-		if (c->rule == PP_RULE_INDEX)
-			memcpy(data + to * sizeof(index), &index, sizeof(index));
-		else if (bytes == sizeof(int64_t)) /* of a known size: a load and a store */
-			memcpy(data + to * sizeof(int64_t), from, sizeof(int64_t));
-		else
-			memcpy(data + to * bytes, from, bytes);
-	}
-	return data;
-}
-
-static void put_columns(struct pp_h5 *h, const struct pp_table *t, const size_t *place, size_t n, const struct pp_intern *names)
+/* The first row of each group. Rows are in the order of their keys: those of one group stand together. */
+static int find_groups(const struct pp_table *t, struct places *p)
 {
 	const struct pp_table_desc *d = t->desc;
-	char dims[PP_H5_TABLE_DIMS];
+	const char *row = t->row;
 
-	for (size_t i = place ? d->keys : 0; i < d->columns; i++) {
-		const struct pp_column *c = &d->column[i];
-		struct pp_h5_row row;
-		void *data;
+	p->row = malloc((t->rows + 1) * sizeof(*p->row));
+	p->group = malloc((t->rows + 1) * sizeof(*p->group));
+	if (!p->row || !p->group)
+		return -ENOMEM;
+	for (size_t r = 0; r < t->rows; r++, row += d->row_size) {
+		int is_new = !r;
 
-		if (!pp_h5_table_row(d, c, dims, &row))
-			continue;
-		if (c->dim[0])
-			pp_h5_dim(h, c->dim, c->count);
-		if (row.type == PP_H5_STR && !place) { /* a grid has no texts */
-			pp_h5_put_row_texts(h, &row, n, text_of, &(struct texts){t, c, names});
-			continue;
-		}
-		data = values_of(t, c, place, n);
-		if (!data && !h->code)
-			h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", c->name);
-		else
-			pp_h5_put_row(h, &row, data);
-		free(data);
+		for (size_t i = 0; i < d->once && !is_new; i++)
+			is_new = memcmp(row + d->column[i].offset, row - d->row_size + d->column[i].offset, d->column[i].size) != 0;
+		if (is_new)
+			p->row[p->n++] = r;
+		p->group[r] = (int64_t)p->n - 1;
 	}
+	return 0;
 }
 
-/* The cell of each row, SIZE_MAX: of no step or worker of the dataset. Both are in order. */
-static void find_cells(const struct pp_table *t, const struct pp_dataset *d, size_t *place)
+/* The row of each cell of the dataset. Rows of no step or worker of it have none. */
+static int find_cells(const struct pp_table *t, const struct pp_dataset *d, struct places *p)
 {
+	p->n = d->steps * d->workers;
+	p->row = malloc((p->n + 1) * sizeof(*p->row));
+	if (!p->row)
+		return -ENOMEM;
+	memset(p->row, 0xff, p->n * sizeof(*p->row));
 	for (size_t i = 0, s = 0; i < t->rows; i++) {
 		int64_t step, rank;
 		size_t w;
@@ -101,49 +90,149 @@ static void find_cells(const struct pp_table *t, const struct pp_dataset *d, siz
 		w = pp_dataset_worker(d, (int32_t)rank);
 		while (s < d->steps && d->step_number[s] < step)
 			s++;
-		place[i] = w != SIZE_MAX && s < d->steps && d->step_number[s] == step ? s * d->workers + w : SIZE_MAX;
+		if (w != SIZE_MAX && s < d->steps && d->step_number[s] == step)
+			p->row[s * d->workers + w] = i;
 	}
+	return 0;
 }
 
-static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct pp_dataset *d)
+struct texts {
+	const struct pp_table *table;
+	const struct pp_column *column;
+	const struct places *place;
+	const struct pp_intern *names;
+	char *word; /* [PP_TABLE_WORD + 1] of the one that was asked for last */
+};
+
+static const char *text_of(const void *context, size_t i)
 {
-	size_t *place = calloc(t->rows + 1, sizeof(*place));
+	const struct texts *t = context;
+	const size_t at = t->place->row ? t->place->row[i] : i;
+	const char *row = (const char *)t->table->row + at * t->table->desc->row_size, *text;
+	int64_t number;
+	size_t length;
+
+	if (at == SIZE_MAX)
+		return "";
+	if (t->column->type == PP_TYPE_CHARS)
+		return pp_column_at(t->column, t->table, at);
+	if (t->column->count) {
+		pp_column_load(t->column, t->table, at, 1, 0, &number);
+		return t->column->word ? t->column->word((int)number) : pp_intern_text(t->names, (uint32_t)number, NULL);
+	}
+	text = t->column->text(row, t->names, &length);
+	snprintf(t->word, PP_TABLE_WORD + 1, "%.*s", (int)length, text);
+	return t->word;
+}
+
+/* Of an index 0 1 2 .. NULL: no memory. To be freed. */
+static void *values_of(const struct pp_table *t, const struct pp_column *c, const struct places *p)
+{
+	const size_t bytes = (size_t)c->size * c->count, stride = t->desc->row_size;
+	const char *from = (const char *)t->row + c->offset;
+	char *data = calloc(p->n + 1, bytes ? bytes : sizeof(int64_t));
+
+	for (size_t i = 0; data && i < p->n; i++) {
+		const size_t row = p->row ? p->row[i] : i;
+		int64_t index = (int64_t)i;
+
+		if (c->rule == PP_RULE_INDEX)
+			memcpy(data + i * sizeof(index), &index, sizeof(index));
+		else if (row != SIZE_MAX && bytes == sizeof(int64_t)) /* of a known size: a load and a store */
+			memcpy(data + i * sizeof(int64_t), from + row * stride, sizeof(int64_t));
+		else if (row != SIZE_MAX)
+			memcpy(data + i * bytes, from + row * stride, bytes);
+	}
+	return data;
+}
+
+static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct pp_column *c, const struct places *p,
+                       const struct pp_intern *names)
+{
+	char dims[PP_H5_TABLE_DIMS], word[PP_TABLE_WORD + 1];
+	struct pp_h5_row row;
+	void *data;
+
+	if (!pp_h5_table_row(t->desc, c, dims, &row))
+		return;
+	if (c->dim[0])
+		pp_h5_dim(h, c->dim, c->count);
+	if (row.type == PP_H5_STR) {
+		pp_h5_put_row_texts(h, &row, p->n, text_of, &(struct texts){t, c, p, names, word});
+		return;
+	}
+	data = values_of(t, c, p);
+	if (data)
+		pp_h5_put_row(h, &row, data);
+	else if (!h->code)
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", c->name);
+	free(data);
+}
+
+/* A row for each row; columns of groups have a value for each group. */
+static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct places *groups, const struct pp_intern *names)
+{
+	const struct places rows = {.n = t->rows};
+	const struct pp_table_desc *d = t->desc;
+	char dims[PP_H5_TABLE_DIMS];
+	struct pp_h5_row row;
+
+	if (d->once)
+		pp_h5_dim(h, d->column[0].name, groups->n);
+	if (d->dim[0])
+		pp_h5_dim(h, d->dim, t->rows);
+	for (size_t i = 0; i < d->columns; i++)
+		if (d->column[i].rule != PP_RULE_GROUP)
+			put_column(h, t, &d->column[i], i < d->once ? groups : &rows, names);
+		else if (pp_h5_table_row(d, &d->column[i], dims, &row))
+			pp_h5_put_row(h, &row, groups->group);
+}
+
+static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct places *cells, const struct pp_dataset *d)
+{
+	const struct pp_column *key = t->desc->column;
 	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row row;
 
-	if (h->code || !d->steps || !d->workers)
-		goto free_all;
-	if (!place || !rank) {
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the cells of '%s'", t->desc->name);
-		goto free_all;
+	if (h->code || !cells->n)
+		goto free_rank;
+	if (!rank) {
+		h->code = pp_err_set(h->err, -ENOMEM, "no memory for the ranks of '%s'", t->desc->name);
+		goto free_rank;
 	}
 	for (size_t w = 0; w < d->workers; w++)
 		rank[w] = d->worker[w].rank;
-	find_cells(t, d, place);
-	pp_h5_dim(h, t->desc->column[0].name, d->steps);
-	pp_h5_dim(h, t->desc->column[1].name, d->workers);
-	(void)pp_h5_table_row(t->desc, &t->desc->column[0], dims, &row);
+	pp_h5_dim(h, key[0].name, d->steps);
+	pp_h5_dim(h, key[1].name, d->workers);
+	(void)pp_h5_table_row(t->desc, &key[0], dims, &row);
 	pp_h5_put_row(h, &row, d->step_number);
-	(void)pp_h5_table_row(t->desc, &t->desc->column[1], dims, &row);
+	(void)pp_h5_table_row(t->desc, &key[1], dims, &row);
 	pp_h5_put_row(h, &row, rank);
-	put_columns(h, t, place, d->steps * d->workers, d->names);
-free_all:
+	for (size_t i = t->desc->keys; i < t->desc->columns; i++)
+		put_column(h, t, &key[i], cells, d->names);
+free_rank:
 	free(rank);
-	free(place);
 }
 
 void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_dataset *d)
 {
 	for (size_t i = 0; i < tables; i++) {
-		if (strcmp(table[i].desc->group, h->group_name) != 0)
+		const struct pp_table *t = &table[i];
+		const int is_grid = pp_table_is_grid(t->desc);
+		struct places p = {.n = 0};
+		int rc;
+
+		if (strcmp(t->desc->group, h->group_name) != 0 || (!t->rows && !is_grid))
 			continue;
-		if (pp_table_is_grid(table[i].desc)) {
-			put_grid(h, &table[i], d);
-		} else if (table[i].rows) {
-			pp_h5_dim(h, table[i].desc->dim, table[i].rows);
-			put_columns(h, &table[i], NULL, table[i].rows, d->names);
-		}
+		rc = is_grid ? find_cells(t, d, &p) : t->desc->once ? find_groups(t, &p) : 0;
+		if (rc)
+			h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for table '%s'", t->desc->name);
+		else if (is_grid)
+			put_grid(h, t, &p, d);
+		else
+			put_list(h, t, &p, d->names);
+		places_release(&p);
 	}
 }
 

@@ -33,7 +33,7 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->ops; i++) {
-		const struct pp_op *op = &d->op[i];
+		const struct pp_row_op *op = &d->op[i];
 		double ns = op->steps ? (double)op->self_ns / op->steps : 0;
 
 		if (!i || !pp_op_is_same(op, op - 1))
@@ -97,6 +97,7 @@ static int has_ranges(const struct pp_dataset *d)
 
 int pp_text_ops(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 {
+	const uint64_t cut = pp_dataset_ops_cut(d);
 	struct sum *sum;
 	double ranks = 0;
 	size_t n;
@@ -115,9 +116,9 @@ int pp_text_ops(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
 		put_op(d, t, &sum[i], ranks, to);
 	if (n > MOST_OPS)
 		fprintf(to, "  and %zu more in pod.h5\n", n - MOST_OPS);
-	if (d->ops_cut)
-		fprintf(to, "  %" PRIu64 " range%s not seen to begin or to end in the window %s in no row\n", d->ops_cut,
-		        d->ops_cut == 1 ? " that was" : "s that were", d->ops_cut == 1 ? "is" : "are");
+	if (cut)
+		fprintf(to, "  %" PRIu64 " range%s not seen to begin or to end in the window %s in no row\n", cut,
+		        cut == 1 ? " that was" : "s that were", cut == 1 ? "is" : "are");
 	free(sum);
 	return 0;
 }

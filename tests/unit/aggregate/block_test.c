@@ -84,10 +84,10 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 	EQUAL(a->rows, a->row, b->row);
 	EQUAL(a->exposeds, a->exposed, b->exposed);
 	EQUAL(a->awaiteds, a->awaited, b->awaited);
-	kit_same_tables(a, b);
+	kit_same_tables(a, b, 1);
 	for (size_t i = 0; i < a->channels; i++)
 		CHECK_INT(b->channel[i].unseen, a->channel[i].unseen);
-	kit_same_ops(a, b);
+	kit_same_loaders(a, b);
 	EQUAL(a->workers, a->late, b->late);
 }
 
@@ -126,14 +126,14 @@ static int refused(const void *bytes, size_t size, int code, const char *why)
 	return rc == code && strstr(err.text, why) && !strchr(err.text, '\n');
 }
 
-/* The head of block.c: magic, version and byte order, sizes, checksum. */
+/* The head of block.c: magic, version and byte order, sizes, checksum, schema of the tables. */
 static void mend_head(uint8_t *bytes, size_t unpacked, size_t packed)
 {
 	uint64_t sizes[2] = {unpacked, packed};
-	uint32_t checksum = (uint32_t)crc32_z(0, bytes + 40, packed);
+	uint32_t last[2] = {(uint32_t)crc32_z(0, bytes + 40, packed), pp_table_schema(pp_table_desc, PP_TABLES)};
 
 	memcpy(bytes + 16, sizes, sizeof(sizes));
-	memcpy(bytes + 32, &checksum, sizeof(checksum));
+	memcpy(bytes + 32, last, sizeof(last));
 }
 
 TEST(no_block)

@@ -127,7 +127,7 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 		kit_same_clock(&written->host_clock[i], &d.host_clock[i]);
 	for (size_t i = 0; i < d.workers; i++)
 		CHECK_INT(d.worker[i].host_clock, written->worker[i].host_clock);
-	kit_same_tables(written, &d);
+	kit_same_tables(written, &d, 1);
 	pp_dataset_release(&d);
 	pp_pod_file_close(pod);
 }

@@ -188,7 +188,6 @@ static void compare_all(const struct pp_dataset *a, const struct pp_dataset *b)
 	compare_cells(a, b);
 	compare_collectives(a, b);
 	compare_tables(a, b);
-	kit_same_tables(a, b);
 	compare_clocks(a, b);
 }
 

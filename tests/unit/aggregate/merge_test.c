@@ -148,13 +148,13 @@ static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
 		d.file[i].worker = d.worker[0].rank;
 	for (size_t i = 0; i < d.ops; i++)
 		d.op[i].worker = d.worker[i % d.workers].rank;
-	pp_ops_sort(&d);
 	for (size_t i = 0; i < d.memories; i++)
 		d.memory[i].worker = d.process_sample[i].sample_worker = d.worker[0].rank;
 	for (size_t i = 0; i < d.processes; i++)
 		d.process[i].worker = d.worker[0].rank;
 	for (size_t i = 0; i < d.windows; i++)
 		d.window[i].worker = d.worker[i].rank;
+	CHECK_INT(pp_dataset_seal(&d), 0);
 	for (size_t i = 0; i < d.awaiteds; i++)
 		d.awaited[i].blame = d.worker[0].rank;
 	for (size_t i = 0; i < d.collectives; i++) {

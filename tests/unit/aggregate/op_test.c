@@ -66,9 +66,9 @@ static void drop(struct made *m)
 	free_capture(&m->capture);
 }
 
-static struct pp_op find(const struct made *m, const char *name, int32_t worker)
+static struct pp_row_op find(const struct made *m, const char *name, int32_t worker)
 {
-	struct pp_op none = {.worker = -1};
+	struct pp_row_op none = {.worker = -1};
 
 	for (size_t i = 0; i < m->d.ops; i++)
 		if (m->d.op[i].worker == worker && !strcmp(pp_intern_text(m->d.names, m->d.op[i].name, NULL), name))
@@ -78,7 +78,7 @@ static struct pp_op find(const struct made *m, const char *name, int32_t worker)
 
 static void check(const struct made *m, const char *name, uint64_t calls, int64_t total, int64_t self, int64_t max)
 {
-	struct pp_op op = find(m, name, 0);
+	struct pp_row_op op = find(m, name, 0);
 
 	if (op.calls != calls || op.total_ns != total || op.self_ns != self || op.max_ns != max)
 		fprintf(stderr, "%s: %d calls, total %d, self %d, most %d\n", name, (int)op.calls, (int)op.total_ns,
@@ -112,7 +112,7 @@ TEST(nested)
 	check(&m, "aten::fill_", 6, 60, 60, 20);
 	check(&m, "aten::mm", 2, 150, 150, 100);
 	CHECK_INT(m.d.ops, 4);
-	CHECK_INT(m.d.ops_cut, 0);
+	CHECK_INT(m.d.op_left_out->cut, 0);
 	drop(&m);
 }
 
@@ -195,7 +195,7 @@ TEST(cut)
 	add_range(&m.capture, 0, 0, "outside", at(9) + 10, at(9) + 20)->flags = PP_SPAN_CUT_END;
 	add_range(&m.capture, 0, 0, "child", at(3), at(3) + 7);
 	end(&m);
-	CHECK_INT(m.d.ops_cut, 2);
+	CHECK_INT(m.d.op_left_out->cut, 2);
 	CHECK_INT(m.d.ops, 1);
 	check(&m, "child", 1, 7, 7, 7);
 	drop(&m);
@@ -304,8 +304,8 @@ TEST(names_without_end)
 	span[NAMES - 1].end = span[NAMES - 1].begin + 5;
 	end(&m);
 	CHECK_INT(m.d.ops, PP_OPS_MOST + 1);
-	CHECK_INT(m.d.ops_rest, 100);
-	CHECK_INT(m.d.ops_rest_ns, 0);
+	CHECK_INT(m.d.op_left_out->rest, 100);
+	CHECK_INT(m.d.op_left_out->rest_ns, 0);
 	CHECK_INT(find(&m, "batch.4195", 0).self_ns, 5);
 	CHECK_INT(find(&m, "first", 1).calls, 1);
 	free(span);
