@@ -275,6 +275,8 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 	d->window = room(d->windows, sizeof(*d->window));
 	for (size_t w = 0; w < d->windows; w++)
 		d->window[w] = whole->window[(size_t)first + w];
+	d->warning = room(d->warnings, sizeof(*d->warning));
+	memcpy(d->warning, whole->warning, d->warnings * sizeof(*d->warning));
 	memcpy(d->step_number, whole->step_number, d->steps * sizeof(*d->step_number));
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		d->cell[i] = whole->cell[i / d->workers * whole->workers + (size_t)first + i % d->workers];
