@@ -30,26 +30,26 @@
 
 enum { WANTED = 1, PAUSED = 2 };
 
-enum { FLUSH_MS = 100, LAST_FLUSH_MS = 1000 }; /* of the sources: in the application's step, and at its end */
+enum { FLUSH_MS = 100, LAST_FLUSH_MS = 1000 }; /* deadlines of the sources' flush: during the application's step, and at its end */
 
-enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the rank holds the claim */
+enum { BUSY_MS = 100, BUSY_MARKS = 1 << 12 }; /* while another process of the rank has locked the claim */
 
 __attribute__((visibility("default"))) extern struct podprof_collector podprof_collector; /* `bell` is set at the claim */
 
-static _Atomic uint32_t claiming; /* 0, or 1 while one thread is at it */
+static _Atomic uint32_t claiming; /* 1 while one thread is inside */
 static _Atomic uint32_t switched_on;
 static _Atomic uint32_t wanted;    /* WANTED, PAUSED */
-static _Atomic uint32_t mpi_state; /* enum pp_mpi_state; it may be said before the claim */
+static _Atomic uint32_t mpi_state; /* enum pp_mpi_state; may be set before the claim */
 static struct pp_claim claim;
-static int claim_fd = -1;           /* open for life: the lock of this rank is on it */
-static int first_fd = -1;           /* so too: of the number that it had before its process group */
-static uint32_t is_beside;          /* another process has the rank's first lock */
+static int claim_fd = -1;           /* open for life: it holds this rank's lock */
+static int first_fd = -1;           /* open for life too: the lock of the number before a process group gave another one */
+static uint32_t is_beside;          /* another process has locked the rank's claim first */
 static int is_abandoned;            /* a forked child: the rings are its parent's */
-static int32_t born[PP_CLAIM_ROWS]; /* what the launcher's variables said when this process began */
+static int32_t born[PP_CLAIM_ROWS]; /* values of the launcher's variables when this process began */
 static pid_t born_in;
 static _Atomic uint32_t asked_forked;
 static char spool[384];
-static int speaks; /* though it is not rank 0 */
+static int speaks; /* prints although it is not rank 0 */
 static struct pp_where no_where = {.peer = -1, .step = INT64_MIN};
 
 int pp_collector_is_rank(void)
@@ -87,8 +87,8 @@ void pp_collector_say(const char *text)
 	pp_line_write(line, (size_t)n);
 }
 
-/* The window is the master, a pause of the application holds only inside it. Two threads may want different things: whoever
- * finds that the other one spoke meanwhile does it again. */
+/* The window decides; the application's pause counts only inside it. Two threads may decide at once: a thread that finds that
+ * another one did meanwhile decides again. */
 static void decide(uint32_t now)
 {
 	for (;;) {
@@ -123,7 +123,7 @@ void pp_collector_pause(int paused)
 	              : atomic_fetch_and(&wanted, ~(uint32_t)PAUSED) & ~(uint32_t)PAUSED);
 }
 
-/* Value of an option as this rank has it. */
+/* Value of an option for this rank. */
 static const char *option(enum pp_opt_id id)
 {
 	const char *value = pp_env(pp_opt_table[id].env);
@@ -131,7 +131,7 @@ static const char *option(enum pp_opt_id id)
 	return value && *value ? value : pp_opt_table[id].fallback;
 }
 
-/* What cannot be read was said by podprof run. */
+/* podprof run has already reported what cannot be read. */
 static void read_windows(struct pp_step_windows *ret_asked)
 {
 	int64_t every = 0;
@@ -142,7 +142,7 @@ static void read_windows(struct pp_step_windows *ret_asked)
 		pp_step_windows_repeat(ret_asked, every, NULL);
 }
 
-/* A window of time: recording is switched on by the keeper. */
+/* A window of time: the keeper switches recording on. */
 static int is_by_time(void)
 {
 	return *option(PP_OPT_ID_DELAY) || *option(PP_OPT_ID_DURATION) || *option(PP_OPT_ID_AT);
@@ -216,8 +216,8 @@ static int try_claim(enum pp_evidence evidence, int rank, int size)
 	return 1;
 }
 
-/* A holder that was killed has its lock until the kernel has taken it apart. Marks ask again, each time after twice as many;
- * MPI_Init and a process group, which come once, wait for a moment. */
+/* The kernel releases the lock of a killed holder with a delay. Marks try again, each time after twice as many; MPI_Init and a
+ * process group, which happen once, wait for a moment. */
 static void try_again(enum pp_evidence evidence, int rank, int size)
 {
 	static uint32_t asked;
@@ -236,14 +236,14 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 	if (rc == -EBUSY && !is_once && asked < BUSY_MARKS)
 		return;
 	if (rc > 0) {
-		/* In this order: a mark of another thread that switches recording off is not to be overruled. */
+		/* In this order: it must not overrule a mark of another thread that switches recording off. */
 		pp_collector_record(1);
 		atomic_store_explicit(&pp_wiped.is_rank, 1, memory_order_release);
 	}
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_DECIDED, memory_order_release);
 }
 
-/* A mark of a forked child: of a rank only if the child has given itself another number since. Asked each time after twice as many
+/* A forked child that marks steps is a rank only if it has given itself another number. Checked each time after twice as many
  * marks. */
 static int is_changed(void)
 {
@@ -269,21 +269,21 @@ int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 
 	if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNDECIDED)
 		return pp_collector_is_rank();
-	if (pp_rings_are_copied() && !is_abandoned) { /* made past fork's handlers: its words are wiped */
-		claim_fd = first_fd = -1;             /* left open: a child may share its parent's descriptors */
+	if (pp_rings_are_copied() && !is_abandoned) { /* forked past libc's handlers: its recording and phase are wiped */
+		claim_fd = first_fd = -1;             /* left open: the child may share its parent's descriptors */
 		pp_collector_abandon();
 		return 0;
 	}
-	/* A forked child may be the rank only if it says so, by MPI_Init, a process group or a number of its own: marks of
-	 * DataLoader workers are none. */
+	/* A forked child is a rank only by MPI_Init, a process group or a number of its own: marks of DataLoader workers do not
+	 * count. */
 	if (evidence == PP_EVIDENCE_MARK && pp_lifecycle_is_forked()) {
 		if (!is_changed())
 			return 0;
 		evidence = PP_EVIDENCE_CHANGED;
 	}
 	if (!atomic_compare_exchange_strong(&claiming, &idle, 1)) {
-		/* Another thread is at it (or this one, below a signal handler): only MPI_Init and a process group wait for it,
-		 * with a deadline. */
+		/* Another thread is inside (or this one, below a signal handler): only MPI_Init and a process group wait for
+		 * it, with a deadline. */
 		for (int i = 0; (evidence == PP_EVIDENCE_MPI || evidence == PP_EVIDENCE_GROUP) && i < 1000; i++) {
 			struct timespec ms = {0, 1000000};
 
@@ -307,8 +307,8 @@ int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 	return pp_collector_is_rank();
 }
 
-/* This process is the rank already, by another number or in a smaller job: what it has recorded is that rank's. The first
- * lock stays, so that no child of it takes its place. */
+/* This process is the rank already, under another number or in a smaller job; its records belong to the new number. It keeps
+ * the first lock, so that no child takes that number. */
 static void renumber(int rank, int size)
 {
 	struct pp_claim now = {.rank = rank, .size = size, .local_rank = -1, .local_size = claim.local_size, .by = PP_CLAIM_MEMBER};
@@ -322,7 +322,7 @@ static void renumber(int rank, int size)
 
 		if (fd < 0)
 			return;
-		/* As sure as before: the rank of the first number may be another process, which has yet to say so. */
+		/* As sure as before: another process may be the rank of the first number and not have claimed it yet. */
 		if (first_fd < 0)
 			first_fd = claim_fd;
 		claim_fd = fd;
@@ -353,7 +353,7 @@ int pp_collector_claim_group(int rank, int size, int own)
 		}
 		return 1;
 	}
-	/* As a child of a rank, or beside one. */
+	/* A child of a rank, or a process beside one. */
 	atomic_store_explicit(&pp_wiped.phase, PP_PHASE_UNDECIDED, memory_order_release);
 	pp_claim_read(&launched, -1, -1);
 	if (!pp_claim_is_group(&launched, rank, size, own)) {
@@ -370,10 +370,10 @@ void pp_collector_abandon(void)
 	atomic_store(&pp_wiped.is_rank, 0);
 	atomic_store(&claiming, 0);
 	atomic_store(&asked_forked, 0);
-	atomic_store(&pp_wiped.phase, PP_PHASE_UNDECIDED); /* it may give itself a number */
+	atomic_store(&pp_wiped.phase, PP_PHASE_UNDECIDED); /* it may give itself a number later */
 	is_abandoned = 1;
 	if (claim_fd >= 0)
-		close(claim_fd); /* a copy: the lock is the parent's and stays */
+		close(claim_fd); /* a copy: the parent keeps the lock */
 	if (first_fd >= 0)
 		close(first_fd);
 	claim_fd = first_fd = -1;
@@ -421,7 +421,7 @@ int pp_collector_mpi_runs(void)
 	return state == PP_MPI_RUNS || state == PP_MPI_OTHER_RUNS;
 }
 
-/* Once, by rank 0; its number is known by the launcher's variables where nothing is claimed yet. */
+/* Once, by rank 0; before the claim the launcher's variables give its number. */
 static void say_other_mpi(void)
 {
 	struct pp_claim c;
@@ -449,7 +449,7 @@ static void collector_coordinator(enum pp_coordinator what, const char *why)
 	if (!pp_collector_is_rank())
 		return;
 	snprintf(h->coordinator_why, sizeof(h->coordinator_why), "%s", why);
-	pp_ring_set_coordinator(h, (uint32_t)what); /* the reason is whole */
+	pp_ring_set_coordinator(h, (uint32_t)what); /* publishes the reason */
 }
 
 static void collector_want_net(void)

@@ -1,4 +1,4 @@
-/* What a ring's header says of its process, at the claim. Called by collector.c. */
+/* Fills the header of a ring at the claim. Called by collector.c. */
 #include "core/header.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "core/base/proc.h"
 #include "core/base/tick.h"
 
-/* "--steps=10:20 --wait=5": what is set, in the order of the table. */
+/* "--steps=10:20 --wait=5": the options that are set, in the order of the table. */
 static void options_text(char *text, size_t size)
 {
 	size_t used = 0;
@@ -26,7 +26,7 @@ static void options_text(char *text, size_t size)
 	}
 }
 
-/* "monotonic 0 0\nboottime 0 0": kept as it is, blanks folded; "" in the first time namespace's kernel without them. */
+/* "monotonic 0 0\nboottime 0 0": as the kernel writes it, blanks folded; "" where the kernel has no time namespaces. */
 static void timens_text(char *text, size_t size)
 {
 	char raw[256];

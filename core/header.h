@@ -1,5 +1,5 @@
-/* The constant part of a ring's header: who the rank is, where it runs, its options and command.
- * In: claim, environment, /proc. Out: the header, before the ring has its name. One thread, once a ring. */
+/* Fills the constant part of a ring's header: rank, host, options and command. In: claim, environment, /proc. Out: the header,
+ * before the ring has its name. One thread, once per ring. */
 #pragma once
 
 #include "core/base/step_windows.h"

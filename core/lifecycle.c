@@ -1,4 +1,4 @@
-/* Birth and end of the guest: constructor, fork, exit. Called by the loader, libc and collector.c. */
+/* Begin and end of the collector: constructor, fork, exit. Called by the loader, libc and collector.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,11 +19,11 @@
 #include "core/ring/thread_ring.h"
 #include "core/unrecorded.h"
 
-static pid_t birth;      /* where the library was loaded; 0: no podprof run around us */
-static pid_t owner;      /* the rank's process */
-static int handlers;     /* at exit; registered once a process image */
-static int follows;      /* forks; the same */
-static int64_t patience; /* seconds that a rank that ends well waits for its files */
+static pid_t birth;      /* pid of the process that loaded the library; 0: not under podprof run */
+static pid_t owner;      /* pid of the rank */
+static int handlers;     /* exit handlers are registered; once per process image */
+static int follows;      /* fork handlers are registered; the same */
+static int64_t patience; /* seconds that a rank that ends without an error waits for its files */
 
 static void child(void)
 {
@@ -40,7 +40,7 @@ static void follow_forks(void)
 	pp_at_fork(child);
 }
 
-/* Shells and helpers run this too: silent, and soon done. */
+/* Shells and helpers run this too: it is silent and short. */
 __attribute__((constructor)) static void loaded(void)
 {
 	if (!getenv("PODPROF_SPOOL"))
@@ -56,7 +56,7 @@ __attribute__((constructor)) static void loaded(void)
 int pp_lifecycle_is_forked(void)
 {
 	if (!birth)
-		birth = getpid(); /* a source came before the constructor */
+		birth = getpid(); /* a source was called before the constructor */
 	return birth != getpid();
 }
 
@@ -67,7 +67,7 @@ static void pause_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-/* The keeper's page; NULL: it is not there, or it is another podprof's (*ret_foreign). */
+/* Maps the keeper's control page; NULL: it is missing, or another podprof's (*ret_foreign). */
 static struct pp_control *map_control(const char *spool, int *ret_foreign)
 {
 	char path[512];
@@ -78,7 +78,7 @@ static struct pp_control *map_control(const char *spool, int *ret_foreign)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	/* Short means that the keeper is still making it. */
+	/* A short file: the keeper is still making it. */
 	if (lseek(fd, 0, SEEK_END) < (off_t)sizeof(*c)) {
 		close(fd);
 		return NULL;
@@ -103,7 +103,7 @@ const struct pp_control *pp_collector_control_in(const char *spool)
 	return map_control(spool, &foreign);
 }
 
-static const struct pp_control *page; /* as the claim found it: at exit it may be too late to open anything */
+static const struct pp_control *page; /* as mapped at the claim: at exit the process may no longer be allowed to open files */
 
 const struct pp_control *pp_collector_control(void)
 {
@@ -115,11 +115,11 @@ const struct pp_control *pp_collector_control(void)
 void pp_lifecycle_abandon(void)
 {
 	owner = 0;
-	page = NULL; /* of a claim in another spool, perhaps */
+	page = NULL; /* it may be of a claim in another spool */
 }
 
-/* By a word that the kernel writes when the keeper ends, however it does: the application may have forbidden itself the system
- * calls that could ask. Where nothing is known of it, it is waited for as long as one that lives. */
+/* By a robust futex, which the kernel changes when the keeper ends: the application may have forbidden itself the system calls
+ * that could ask. Without one the keeper counts as alive. */
 static int keeper_lives(const struct pp_control *c)
 {
 	return !(atomic_load_explicit(&c->keeper_life, memory_order_acquire) & FUTEX_OWNER_DIED);
@@ -137,7 +137,7 @@ int pp_lifecycle_has_keeper(void)
 	return !page || (!has_said_all(page) && keeper_lives(page));
 }
 
-/* The page of the claim; where its keeper died, that of another one that has taken its place. */
+/* The page of the claim; where that keeper died, the page of the keeper that replaced it. */
 static const struct pp_control *find_control(int *ret_foreign)
 {
 	const struct pp_control *c = page;
@@ -166,13 +166,13 @@ static void print_message(const struct pp_control *c)
 	}
 }
 
-/* Those are the ranks that this process has started, or a rank that has started this one. */
+/* Others wait for the files: ranks that this process started, or a rank that started this process. */
 static int others_wait(void)
 {
 	return (pp_ring_flags(pp_ring_pool.header) & (PP_RING_NO_RANK | PP_RING_PARENT_IS_RANK)) != 0;
 }
 
-/* Until the keeper has written the files; a keeper that never came or died is not waited for. */
+/* Waits until the keeper has written the files; not for one that never started or has died. */
 static void wait_for_keeper(int64_t seconds)
 {
 	const struct pp_control *c = NULL;
@@ -201,7 +201,7 @@ static void wait_for_keeper(int64_t seconds)
 		pp_collector_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
 		return;
 	}
-	if (has_said_all(c)) /* it may have ended right after its last word */
+	if (has_said_all(c)) /* it may have written its message just before it ended */
 		print_message(c);
 	else if (!keeper_lives(c))
 		pp_collector_say("the keeper died before the files were written. 'podprof salvage' reads what the ranks recorded");
@@ -219,13 +219,13 @@ static void ending(int status, void *arg)
 	pp_collector_finish(status);
 	if (others_wait())
 		return;
-	/* Without MPI_Finalize it has failed, whatever its status: the others hang until the launcher sees it end. */
+	/* Without MPI_Finalize the rank has failed, whatever its status: the other ranks hang until the launcher sees it end. */
 	if ((status == 0 || status == PP_EXIT_STATUS_UNKNOWN) && patience > 0 && !pp_collector_mpi_runs())
 		wait_for_keeper(patience);
 	errno = saved;
 }
 
-/* Where the C library does not say the status. */
+/* For C libraries that do not pass the status. */
 static void ending_somehow(void *arg)
 {
 	ending(PP_EXIT_STATUS_UNKNOWN, arg);

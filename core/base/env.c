@@ -1,4 +1,4 @@
-/* A copy of the environment; see env.h. Called by core/lifecycle.c, and by all that reads variables in the guest. */
+/* Copies the environment; see env.h. Called by core/lifecycle.c and by whatever in the collector reads variables. */
 #include "core/base/env.h"
 
 #include <stdlib.h>

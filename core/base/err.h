@@ -1,5 +1,5 @@
-/* The one error type: a code (0 or -errno) is returned, the sentence stands in struct pp_err.
- * Who decides the error writes the sentence; callers may add context in front. No allocation, any thread. */
+/* The one error type: functions return a code (0 or -errno) and write the sentence into struct pp_err. The function that
+ * detects the error writes the sentence; callers may add context in front. No allocation, any thread. */
 #pragma once
 
 struct pp_err {

@@ -1,4 +1,5 @@
-/* fork() beside other threads, and local time in the child. See forked.h; called by forked_work.c, aside.c and what names times. */
+/* fork() beside other threads, and local time in the child; see forked.h. Called by forked_work.c, the session's forked writer
+ * and files that name times. */
 #include "core/base/forked.h"
 
 #include <dirent.h>
@@ -53,7 +54,7 @@ static void add_change(time_t from, long offset)
 	change[changes++].offset = offset;
 }
 
-/* A window begins after the first look, and up to a day before it where the fork is the first. */
+/* The table begins with the first fork, or up to a day before it. */
 static void learn_zone(void)
 {
 	time_t now = time(NULL), before, after = now;
@@ -79,8 +80,8 @@ static void learn_zone(void)
 	add_change(after, offset);
 }
 
-/* Connections and ports are the parent's: what it closes is closed, and who asks it is not left to a child that never answers. The
- * pair that a child and its parent talk by stays. */
+/* Closes connections and listening ports in the child: they belong to the parent, and a peer must not wait for a child that
+ * never answers. The socket pair between child and parent stays open. */
 static void close_network(void)
 {
 	DIR *d = opendir("/proc/self/fd");

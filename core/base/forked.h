@@ -1,11 +1,11 @@
-/* fork() of a process that has other threads (libzmq's, the clock comparison's), for work on a copy of its memory.
- * In the child there is the one thread that forked, and any lock that another one held stays held for ever. So a child
- *   - may use malloc, stdio and files: libc makes their locks anew;
- *   - takes local time by pp_local_time() only: libc's lock of the time zone is not made anew;
- *   - calls nothing of libzmq and of clock_link.h: what it needs of them is copied before the fork;
- *   - has no socket of a network and none that listens: they are closed in it;
- *   - ends by _exit().
- * Our own locks are taken around the fork by who registers them: what they guard is whole in the child, and free. */
+/* fork() of a process that has other threads (libzmq's, the clock comparison's), for work on a copy of its memory. The child
+ * has only the thread that forked, and a lock that another thread held stays locked for ever. So a child
+ * - may use malloc, stdio and files: libc reinitialises their locks;
+ * - takes local time by pp_local_time() only: libc does not reinitialise its time zone lock;
+ * - calls nothing of libzmq and of clock_link.h: the parent copies what it needs before the fork;
+ * - has no network socket and no listening one: pp_forked() closes them;
+ * - ends by _exit().
+ * pp_forked() locks the registered locks of our own around the fork, so what they guard is whole and unlocked in the child. */
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@ struct pp_forked_lock { /* owned by the caller; one thread registers, forgets an
 
 void pp_forked_register(struct pp_forked_lock *lock);
 void pp_forked_forget(struct pp_forked_lock *lock);
-/* As fork(); errno. */
+/* As fork(); sets errno. */
 pid_t pp_forked(void);
-/* localtime_r(); in a child of pp_forked() by what its parent knew of the time zone since its first fork. */
+/* As localtime_r(). In a child of pp_forked() it uses the time zone that the parent read at its first fork. */
 void pp_local_time(time_t when, struct tm *ret_tm);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* The write's own one, and none that the application had blocked before. */
+/* Removes the pending signal of our own write, and none that the application had blocked before. */
 static void take_back(int number)
 {
 	const struct timespec at_once = {0, 0};
@@ -23,11 +23,11 @@ void pp_hold_begin(struct pp_hold *hold)
 	sigset_t ours;
 
 	sigemptyset(&ours);
-	sigaddset(&ours, SIGPIPE); /* nobody reads it any more */
-	sigaddset(&ours, SIGXFSZ); /* a file as long as it may be */
-	sigaddset(&ours, SIGTTOU); /* a terminal that is another job's just now */
+	sigaddset(&ours, SIGPIPE); /* the pipe has no reader */
+	sigaddset(&ours, SIGXFSZ); /* the file is at its size limit */
+	sigaddset(&ours, SIGTTOU); /* the terminal's foreground job is another one */
 	pthread_sigmask(SIG_BLOCK, &ours, &hold->had);
-	/* Only what was blocked before can have been waiting: most programs save the call, late ones that filter it their life. */
+	/* A signal can only have been pending before if it was blocked: most programs save the system call. */
 	sigemptyset(&hold->waiting);
 	if (sigismember(&hold->had, SIGPIPE) || sigismember(&hold->had, SIGXFSZ))
 		sigpending(&hold->waiting);

@@ -1,5 +1,5 @@
-/* Signals that a write of ours may raise are the application's: held back around it, and taken away where it raised one.
- * Called by line.c, core/ring/chunk_pool.c and mpi/coord_part.c; any thread. */
+/* Blocks the signals that a write of ours may raise in the application (SIGPIPE, SIGXFSZ, SIGTTOU) and discards the one that it
+ * raised. Called by line.c, core/ring/chunk_pool.c and mpi/coord_part.c; any thread. */
 #pragma once
 
 #include <signal.h>
@@ -9,5 +9,5 @@ struct pp_hold {
 };
 
 void pp_hold_begin(struct pp_hold *hold);
-/* error: errno of what was done in between, 0 where it went well. errno is kept. */
+/* error: errno of the write in between, 0 after success. errno is kept. */
 void pp_hold_end(const struct pp_hold *hold, int error);

@@ -1,5 +1,4 @@
-/* Large arrays of the keeper and the CLI in huge pages: at a window's close a third of the time was first touches
- * of 4 KiB pages. */
+/* Puts large arrays of the keeper and the CLI into huge pages: first touches of 4 KiB pages took a third of a window's close. */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +7,7 @@
 
 enum { PP_HUGE_FROM = 4 << 20 }; /* smaller arrays gain nothing */
 
-/* Advice only: memory of malloc() stays as it was where the kernel has no huge pages. */
+/* Advice only: without huge pages in the kernel malloc()'s memory stays as it was. */
 static inline void pp_huge_advise(void *p, size_t bytes)
 {
 	const uintptr_t page = 65536; /* the largest that Linux has: whole pages of any size */

@@ -1,5 +1,5 @@
-/* What C libraries do not have in common. The guest is preloaded into programs of musl too: there a strong reference to a symbol of
- * glibc alone ends the program in the loader. */
+/* Differences between C libraries. The collector is preloaded into programs of musl too: there the loader ends a program that
+ * has a strong reference to a symbol of glibc alone. */
 #pragma once
 
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): names of the linker, of glibc and of the C++ ABI */
 extern void *__dso_handle __attribute__((visibility("hidden")));
-/* glibc's pthread_atfork() stands in an archive and calls this one. */
+/* glibc's pthread_atfork() is in a static archive and calls this function. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 extern int __cxa_atexit(void (*)(void *), void *, void *) __attribute__((weak));
 /* NOLINTEND(bugprone-reserved-identifier): ours again */

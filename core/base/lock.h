@@ -1,7 +1,8 @@
-/* A lock on a file that can be looked at without taking it. Keeper and command line. */
+/* A file lock that can be tested without locking. Keeper and command line. */
 #pragma once
 
-/* Lock the open file, for as long as a copy of this descriptor is open in any process; 0, or -errno: -EAGAIN where it is held. */
+/* Locks the open file for as long as any process has a copy of this descriptor; 0, or -errno: -EAGAIN where another one has the
+ * lock. */
 int pp_lock_take(int fd);
-/* Does somebody hold it? For the moment of a trial a process that just starts would find it held. -1: unknown. */
+/* Does a process hold the lock? A keeper that starts during the test finds it locked for that moment. -1: unknown. */
 int pp_lock_is_held(const char *path);

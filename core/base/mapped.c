@@ -1,4 +1,5 @@
-/* SIGBUS of a page that its file no longer has: anonymous memory takes its place. See mapped.h; called by drain.c and control.c. */
+/* SIGBUS handler for a page that its file no longer has: maps anonymous memory in its place. See mapped.h; called by drain.c
+ * and control.c. */
 #include "core/base/mapped.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ static struct pp_mapped *find(const char *at)
 	return m;
 }
 
-/* The instruction that failed runs again. What is no page of these files ends the process, as it would without us. */
+/* The instruction that failed runs again. A SIGBUS outside these files ends the process, as it would without us. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
 	struct pp_mapped *m = find(info->si_addr);
@@ -29,7 +30,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 	(void)context;
 	offset = m ? (size_t)((char *)info->si_addr - m->at) / page * page : 0;
 	if (!m || info->si_code != BUS_ADRERR ||
-	    /* cppcheck-suppress leakReturnValNotUsed ; it is where it was asked for */
+	    /* cppcheck-suppress leakReturnValNotUsed ; MAP_FIXED: the address is known */
 	    mmap(m->at + offset, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
 		sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 		return;

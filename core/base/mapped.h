@@ -1,6 +1,6 @@
-/* Mapped files that others may cut short: a page that is gone reads as its last known bytes, or zeros, and is no SIGBUS.
- * In: mappings. Out: `cut`. For processes of ours only: it takes SIGBUS. Mappings come and go on one thread, which alone uses them;
- * a forked child has them too. */
+/* Mapped files that other processes may truncate: a missing page reads as its last known bytes, or zeros, instead of raising
+ * SIGBUS. In: mappings. Out: `cut`. For podprof's own processes only: it installs a SIGBUS handler. One thread maps, unmaps and
+ * uses them; a forked child has them too. */
 #pragma once
 
 #include <signal.h>
@@ -9,12 +9,12 @@
 struct pp_mapped { /* owned by the caller, until pp_mapped_forget() */
 	char *at;
 	size_t bytes;
-	const char *known; /* NULL, or what takes the place of the first pages */
+	const char *known; /* NULL, or what replaces the first pages */
 	size_t known_bytes;
-	volatile sig_atomic_t cut; /* a page was gone: it is private memory now, and stays so */
+	volatile sig_atomic_t cut; /* a page was missing: it is private memory from then on */
 	struct pp_mapped *next;
 };
 
-/* `at`, `bytes`, `known` and `known_bytes` are set. */
+/* The caller has set `at`, `bytes`, `known` and `known_bytes`. */
 void pp_mapped_watch(struct pp_mapped *m);
 void pp_mapped_forget(struct pp_mapped *m);

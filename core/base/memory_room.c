@@ -1,4 +1,5 @@
-/* What memory cgroups leave; see memory_room.h. Tmpfs pages of rings are charged to them, as the keeper's records are. */
+/* Memory that the cgroup limits leave; see memory_room.h. Tmpfs pages of rings are charged to them, as the keeper's records
+ * are. */
 #include "core/base/memory_room.h"
 
 #include <stdio.h>
@@ -41,7 +42,8 @@ static uint64_t room_in(const char *directory, const struct files *f)
 	return used < limit ? limit - used : 0;
 }
 
-/* A container may see its own group as the root, or a path of the host that is not there: each that is there counts. */
+/* A container may see its own group as the root, or a path of the host that does not exist inside: every directory that exists
+ * counts. */
 static uint64_t room_along(const char *base, const char *group, size_t length, const struct files *f)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,4 +1,4 @@
-/* What the memory cgroups of this process leave it. In: /proc/self/cgroup, the files of cgroup v2 and v1. Out: bytes.
+/* How much memory the cgroups of this process leave it. In: /proc/self/cgroup, the files of cgroup v2 and v1. Out: bytes.
  * Called at the claim (core/ring/room.c) and by the keeper at its start; no allocation. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Time for deadlines: CLOCK_MONOTONIC in ms. Used by guest, keeper and CLI; any thread. */
+/* Time for deadlines: CLOCK_MONOTONIC in ms. Used by collector, keeper and CLI; any thread. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The option table; used by launchers, keeper and guest. */
+/* The option table; used by launchers, keeper and collector. */
 #include "core/base/opt.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_BYTES = 4096 }; /* of a destination */
 
-/* The row's argument is words between bars: the value is the place of one of them. */
+/* The row's argument lists words between bars; the value is the index of one of them. */
 static int parse_word(const struct pp_opt *opt, const char *value, void *to, struct pp_err *err)
 {
 	const char *word = opt->argument;

@@ -1,4 +1,4 @@
-/* The option table. CLI, keeper and guest read the same rows. No allocation, any thread. */
+/* The option table. CLI, keeper and collector read the same rows. No allocation, any thread. */
 #pragma once
 
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct pp_settings { /* of a job: <spool>/options, read by the keeper (aggregate
 	uint64_t buffer;
 	int64_t wait_s;
 	int xspace_per_rank;
-	char rendezvous[4096]; /* directory of the file by which hosts meet */
+	char rendezvous[4096]; /* directory of the rendezvous file, by which hosts find each other */
 	struct pp_opt_ports {
 		uint16_t first, last;
 	} port;          /* to listen on for other hosts; 0: any */
@@ -66,6 +66,5 @@ extern const struct pp_opt pp_opt_table[PP_OPTS];
 /* Row by environment variable; NULL: none. */
 const struct pp_opt *pp_opt_find_env(const char *env);
 
-/* The option's own member of `s` (NULL: none, `value` is only checked). -EINVAL with the sentence where the option does not take
- * `value`. */
+/* Sets the option's member of `s`; NULL: only checks `value`. -EINVAL with the sentence where the option does not accept it. */
 int pp_opt_set(struct pp_settings *s, const struct pp_opt *opt, const char *value, struct pp_err *err);

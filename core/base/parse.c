@@ -1,4 +1,4 @@
-/* What users write, as numbers; see parse.h. Called by the option table, the CLI, the keeper and the guest. */
+/* Parses numbers that users write; see parse.h. Called by the option table, the CLI, the keeper and the collector. */
 #include "core/base/parse.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
-/* Text that goes to a terminal or a log without what such a device would obey: names of hosts, ranges and files are anybody's. */
+/* Cleans text that goes to a terminal or a log of control characters: anybody may choose the names of hosts, ranges and files. */
 #pragma once
 
 #include <string.h>
 
 #include "core/ring/utf8.h"
 
-/* A sentence is one line: what goes into it is cleaned before newlines of podprof's own are put between sentences.
- * '?' for each byte of what pp_utf8_shown() refuses, but for what is in `keep` ("\n\t", say); in place. */
+/* Replaces each byte that pp_utf8_shown() refuses by '?', except those in `keep` (for example "\n\t"); in place. Clean what
+ * goes into a sentence before joining sentences with newlines. */
 static inline char *pp_plain(char *text, const char *keep)
 {
 	size_t length = strlen(text);

@@ -1,4 +1,4 @@
-/* Names of signals; see signal_name.h. Used by `podprof run` and the guest. */
+/* Names of signals; see signal_name.h. Used by `podprof run` and the collector. */
 #include "core/base/signal_name.h"
 
 #include <errno.h>

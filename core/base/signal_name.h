@@ -1,4 +1,5 @@
-/* Signals that programs leave to users, by name. In: text of --signal. Out: the number. Used by CLI and guest; no allocation. */
+/* Signals that programs leave to users, by name. In: text of --signal. Out: the number. Used by CLI and collector; no
+ * allocation. */
 #pragma once
 
 #include "core/base/err.h"

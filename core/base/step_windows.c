@@ -1,4 +1,4 @@
-/* Windows of steps: parsing and counting; see step_windows.h. Used by CLI, keeper and guest. */
+/* Windows of steps: parsing and counting; see step_windows.h. Used by CLI, keeper and collector. */
 #include "core/base/step_windows.h"
 
 #include <errno.h>

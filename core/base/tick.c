@@ -1,4 +1,4 @@
-/* Which clock the tick is; called once by the guest at its first use and by tools that read the clock. */
+/* Decides which clock the tick is; called once by the collector at its first use and by tools that read the clock. */
 #include "core/base/tick.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 int pp_tick_kind = PP_TICK_RAW;
 
 #if defined(__x86_64__) || defined(__aarch64__)
-/* The kernel's own verdict: it keeps its counter only while it holds on all sockets. */
+/* The kernel keeps the counter as its clock source only while it is in step on all sockets. */
 static int kernel_runs_on(const char *counter)
 {
 	char text[32] = "";
@@ -37,7 +37,7 @@ static int tsc_is_invariant(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
 }
 
-/* Hypervisors hide the invariant bit at times; the kernel's flags say what it found out by other ways. */
+/* Hypervisors sometimes hide the invariant bit; the kernel's flags tell what it found out otherwise. */
 static int cpuinfo_says_so(void)
 {
 	char text[8192];
@@ -58,8 +58,8 @@ static int counter_is_proven(void)
 	return kernel_runs_on("tsc") && (tsc_is_invariant() || cpuinfo_says_so());
 }
 #elif defined(__aarch64__)
-/* The architecture makes the counter constant, alike on all cores and readable here; where a processor's counter has a fault
- * the kernel reads it for us. What is left to prove: the kernel counts by it, and firmware has set a rate that can be. */
+/* The architecture makes the counter constant, equal on all cores and readable here; where a processor's counter has an erratum
+ * the kernel reads it for us. Left to prove: the kernel counts by it, and firmware has set a plausible rate. */
 static int counter_is_proven(void)
 {
 	enum { LEAST_HZ = 1000000 };

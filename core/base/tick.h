@@ -13,7 +13,7 @@ enum pp_tick_kind {                     /* stands in ring files: append only */
 	            PP_TICK_CNTVCT = 2, /* cntvct_el0: of constant rate on all cores by the architecture */
 };
 
-/* What this processor's counter is; PP_TICK_RAW: it has none that we know. */
+/* Kind of this processor's counter; PP_TICK_RAW: it has none that we know. */
 #if defined(__x86_64__)
 #define PP_TICK_COUNTER PP_TICK_TSC
 #elif defined(__aarch64__)
@@ -33,7 +33,7 @@ static inline pp_tick pp_tick_raw(void)
 {
 	struct timespec t;
 
-	/* may call clock_gettime: the vDSO, no system call where the kernel can help it */
+	/* may call clock_gettime: the vDSO, no system call where the kernel allows it */
 	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
 	return (pp_tick)t.tv_sec * 1000000000u + (pp_tick)t.tv_nsec;
 }
@@ -53,7 +53,7 @@ static inline pp_tick pp_tick_counter(void)
 #endif
 }
 
-/* The same, but not before what stands in front of it is done. */
+/* The same, ordered after the instructions before it. */
 static inline pp_tick pp_tick_counter_after(void)
 {
 #if defined(__x86_64__)

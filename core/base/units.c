@@ -1,4 +1,4 @@
-/* Numbers as people read them. Called by the summary and the verdict. */
+/* Formats numbers for people. Called by the summary and the verdict. */
 #include "core/base/units.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Sums of times that another process wrote: they wrap around instead of being undefined. Used by aggregate/. */
+/* Sums of times that another process wrote: they wrap around instead of overflowing. Used by aggregate/. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Groups of inequalities and the hulls that are kept of them; see band.h. Called by the keeper, then band_solve.c makes nodes. */
+/* Groups of inequalities and their hulls; see band.h. Called by the keeper; band_solve.c makes nodes of them. */
 #include "core/clock/band.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ void pp_band_release(struct pp_band *b)
 	memset(b, 0, sizeof(*b));
 }
 
-/* The older half loses every second group: segments there grow twice as long, and their bound says so. */
+/* In the older half every second group is dropped: segments there become twice as long, and so their bound grows. */
 static void thin(struct pp_band *b)
 {
 	size_t half = b->groups / 2, kept = 1;
@@ -61,7 +61,7 @@ struct pp_band_group *pp_band_begin(struct pp_band *b, int64_t x, int64_t y)
 	return g;
 }
 
-/* How much p lies above the chord of its neighbours; for hulls that bend upwards it is negative on all inner points. */
+/* How far p lies above the chord of its neighbours; negative on all inner points of hulls that bend upwards. */
 static double above_chord(const struct pp_band_point *left, const struct pp_band_point *p, const struct pp_band_point *right)
 {
 	double part = right->x > left->x ? (p->x - left->x) / (right->x - left->x) : 0;
@@ -75,7 +75,7 @@ static void take_out(struct pp_band_point *point, uint32_t *points, uint32_t at)
 	--*points;
 }
 
-/* Whether a says all that c says, at every rate that is possible. */
+/* Does inequality a imply inequality c at every possible rate? */
 static int says_more(const struct pp_band *b, const struct pp_band_point *a, const struct pp_band_point *c)
 {
 	double apart = c->x - a->x;
@@ -83,7 +83,7 @@ static int says_more(const struct pp_band *b, const struct pp_band_point *a, con
 	return a->y + b->o.rate * (apart + b->o.tolerance * fabs(apart)) <= c->y;
 }
 
-/* The lower hull with one point more. A hull that is full loses the point that it bends least at, which only widens the band. */
+/* Adds a point to the lower hull. A full hull drops the point where it bends least, which only widens the band. */
 static void hull_add(const struct pp_band *b, struct pp_band_point *hull, uint32_t *hulls, struct pp_band_point p)
 {
 	struct pp_band_point point[PP_BAND_POINTS + 1];
@@ -167,7 +167,7 @@ int pp_band_trip(const struct pp_band *b, struct pp_band_group *g, int64_t x_out
 	back = (struct pp_band_point){in.x, in.y};
 	away = (back.x - there.x) * b->o.rate;
 	held = back.y - there.y;
-	/* Nobody keeps a packet longer than it was away. */
+	/* A reply cannot have been held longer than the packet was away. */
 	if (away < 0 || held < 0 || held > away * (1 + b->o.tolerance) + b->o.y_unit + b->o.x_unit * b->o.rate)
 		return -EINVAL;
 	pp_band_up(b, g, x_out, y_in);

@@ -1,5 +1,5 @@
-/* From hulls to nodes: the interval of every group, alone and then by the line that it shares with its neighbours. Called by the
- * keeper and the fits through pp_band_solve(); see band.h. */
+/* From hulls to nodes: the interval of each group, first alone, then by the line that it shares with its neighbours. Called by
+ * the keeper and the fits through pp_band_solve(); see band.h. */
 #include <errno.h>
 #include <math.h>
 
@@ -7,19 +7,19 @@
 #include "core/clock/polygon.h"
 
 enum {
-	NEAR = 4,    /* segments on each side that tell of a segment's wander */
-	PASSES = 2,  /* the second has the slopes of the first's narrower intervals */
-	RAISES = 16, /* the wander doubles so often before a segment is called broken */
+	NEAR = 4,    /* segments on each side from which a segment's wander is estimated */
+	PASSES = 2,  /* the second pass takes slopes from the first one's narrower intervals */
+	RAISES = 16, /* the wander doubles at most this often before a segment counts as broken */
 };
-static const double ROUNDING = 1e-3;     /* of the polygon's arithmetic, in y ticks: far above what it is */
+static const double ROUNDING = 1e-3;     /* of the polygon's arithmetic, in y ticks: far above the true error */
 static const double OSCILLATOR = 5e-6;   /* no oscillator changes its rate by so much within seconds */
-static const double WANDER_FACTOR = 1.5; /* seen of neighbours: what was not seen may be that much more */
-static const double LONG_ENOUGH = 0.75;  /* of a segment: a line beside it that says something of its slope */
-static const double LEARN_MOST = 5e-6;   /* what is more is a jump, and no property of the oscillator */
-static const double WEAK = 4;            /* a node with an interval so much wider than what the others leave is left out */
+static const double WANDER_FACTOR = 1.5; /* margin over what neighbours show: the unseen change may be larger */
+static const double LONG_ENOUGH = 0.75;  /* of a segment: least length of a line beside it that bounds its slope */
+static const double LEARN_MOST = 5e-6;   /* a larger change is a jump, not a property of the oscillator */
+static const double WEAK = 4;            /* a node with an interval this much wider than its neighbours allow is dropped */
 static const double UNBOUNDED = 1e15;    /* y ticks: weeks */
 
-/* Origin to the group's middle: inequalities are carried the shortest way to it. */
+/* Moves the origin to the group's middle, so that inequalities are carried the shortest way. */
 static void to_middle(const struct pp_band *b, struct pp_band_group *g)
 {
 	double low = fmin(g->up[0].x, g->down[0].x), high = fmax(g->up[g->ups - 1].x, g->down[g->downs - 1].x);
@@ -33,7 +33,7 @@ static void to_middle(const struct pp_band *b, struct pp_band_group *g)
 		g->down[i] = (struct pp_band_point){g->down[i].x - x, g->down[i].y - y};
 }
 
-/* The group alone: y offset against rate, within the rates that are possible. 0: it contradicts itself. */
+/* The group alone: y offset against rate, within the possible rates. 0: it contradicts itself. */
 static int solve_alone(const struct pp_band *b, const struct pp_band_group *g, struct pp_polygon_extent *ret)
 {
 	double most = b->o.rate * b->o.tolerance, slack = 2 * b->o.wander * b->o.rate;
@@ -80,8 +80,8 @@ static double length(const struct pp_band *b, size_t from, size_t to)
 	return (double)(b->node[to].x - b->node[from].x);
 }
 
-/* By how much one end of segment k is off the line that the nodes before it (or behind it) draw. NAN: they draw none, for a line
- * that is shorter than the segment would only show its own noise. */
+/* How far one end of segment k is off the line that the nodes before it (or behind it) draw. NAN: there is no line at least as
+ * long as the segment; a shorter one would only show its own noise. */
 static double off_line(const struct pp_band *b, size_t k, int before)
 {
 	double d = length(b, k, k + 1);
@@ -98,8 +98,8 @@ static double off_line(const struct pp_band *b, size_t k, int before)
 	return fabs(rate_between(b, k, k + 1) - rate_between(b, far < near ? far : near, far < near ? near : far)) * d;
 }
 
-/* The largest change of rate that segments near k show, proven or not, where they are long enough for it to be no noise. A rate
- * that sways crosses its mean somewhere: there the segment's own neighbours show nothing. */
+/* The largest change of rate that long enough segments near k show, proven or not. A swaying rate crosses its mean somewhere,
+ * and there the segment's own neighbours show nothing. */
 static double seen_near(const struct pp_band *b, size_t k)
 {
 	size_t i = k > NEAR ? k - NEAR : 0;
@@ -117,9 +117,8 @@ static double seen_near(const struct pp_band *b, size_t k)
 	return most / b->o.rate;
 }
 
-/* What the segment's own wander is to be taken for: the assumption, and what its neighbours show. Two steps or new rates inside the
- * segment are never worse than the larger of the two. One would never be worse than the smaller, but nobody can tell that it is
- * one. */
+/* Estimates the segment's own wander from the assumption and its neighbours. Two steps or rate changes inside the segment are
+ * never worse than the larger of the two. One would never be worse than the smaller, but nothing proves that there is only one. */
 static void judge(struct pp_band *b, size_t k, double learned)
 {
 	struct pp_band_node *n = &b->node[k];
@@ -129,14 +128,14 @@ static void judge(struct pp_band *b, size_t k, double learned)
 	n->flags &= (unsigned)~(PP_BAND_ASSUMED | PP_BAND_JUMP);
 	n->wander = fmax(fmax(n->wander, seen_near(b, k)), fmax(b->o.wander, learned));
 	n->jump = fmax(isnan(before) ? 0 : before, isnan(after) ? 0 : after);
-	n->jump += fmin(n->jump, 2 * b->o.wander * d); /* the wander may have hidden so much of it */
+	n->jump += fmin(n->jump, 2 * b->o.wander * d); /* the wander may have hidden that much of the jump */
 	if (isnan(before) && isnan(after))
 		n->flags |= PP_BAND_ASSUMED;
 	if (n->jump > OSCILLATOR * d + noise)
 		n->flags |= PP_BAND_JUMP;
 }
 
-/* What neighbours prove of the oscillator: a change of rate that no choice inside their intervals explains. */
+/* Wander that neighbours prove: a change of rate that no choice inside their intervals explains. */
 static double learn(const struct pp_band *b)
 {
 	double learned = 0;
@@ -205,7 +204,7 @@ static void narrow(struct pp_band *b, size_t k)
 	n->flags |= PP_BAND_BROKEN;
 }
 
-/* It may have been at once after the node before, and have shown all that it showed since a second time. */
+/* The clock may have been set back right after the node before, and have shown all times since twice. */
 static void went_back(struct pp_band *b, const struct pp_band_group *g, const struct pp_band_node *before)
 {
 	double since = fmax(0, (double)(g->y - before->y)) / b->o.rate * (1 + b->o.tolerance);
@@ -214,7 +213,7 @@ static void went_back(struct pp_band *b, const struct pp_band_group *g, const st
 	b->back = x < b->back ? x : b->back;
 }
 
-/* One node for each group that has both sides. */
+/* Makes one node for each group that bounds both sides. */
 static void make_nodes(struct pp_band *b)
 {
 	struct pp_polygon_extent e;
@@ -253,7 +252,7 @@ static void make_nodes(struct pp_band *b)
 	}
 }
 
-/* What the others say of the time at node k, half a width of it. INFINITY: too few others. */
+/* Half width of the interval that the other nodes allow at node k. INFINITY: too few others. */
 static double others_say(const struct pp_band *b, size_t k)
 {
 	size_t near = k ? k - 1 : 1, far = k ? k - 2 : 2;
@@ -271,7 +270,7 @@ static double others_say(const struct pp_band *b, size_t k)
 	       2 * b->o.wander * apart * b->o.rate;
 }
 
-/* A burst in which hardly anything came through says less than its neighbours, and would pass its noise on to them. */
+/* Drops a burst that lost most of its packets: it bounds less than its neighbours and would pass its noise on to them. */
 static void drop_weak(struct pp_band *b)
 {
 	size_t kept = 0;

@@ -1,4 +1,4 @@
-/* Line from ticks to job ns; see clock_map.h. Called by the keeper and salvage when a window closes. */
+/* The line from ticks to job ns; see clock_map.h. Called by the keeper and salvage when a window closes. */
 #include "core/clock/clock_map.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include "core/clock/pieces.h"
 
 enum {
-	READINGS = 200,         /* narrowest of so many: one of them meets no interrupt */
-	PAIR_APART_NS = 1000000 /* below this the widths are no small part of the distance */
+	READINGS = 200,         /* the narrowest is taken: one of them meets no interrupt */
+	PAIR_APART_NS = 1000000 /* shorter distances make the widths a large part of it */
 };
 
 static int64_t realtime_now(void)
@@ -75,11 +75,11 @@ int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const stru
 	if (kind != PP_TICK_RAW) {
 		ticks = b->tick - a->tick;
 		ns = (uint64_t)(b->raw_ns - a->raw_ns);
-		map.shift = 62; /* num below 2^62: its product with any distance of two ticks fits */
+		map.shift = 62; /* num is below 2^62: its product with any distance of two ticks fits */
 		while ((quotient = ((unsigned __int128)ns << map.shift) / ticks) >> 62)
 			map.shift--;
 		map.num = (uint64_t)quotient;
-		/* The rate is off by at most (wa + wb) / distance, so a difference no longer than the distance by wa + wb; 1 is
+		/* The rate is off by at most (wa + wb) / distance, so a difference up to the distance by wa + wb; 1 is
 		 * rounding. */
 		map.bound_ns = a->width_ns + b->width_ns + 1;
 	}
@@ -111,7 +111,7 @@ static void map_in_place(const struct pp_clock_map *m, int64_t *time)
 	*time = pp_clock_map_ns(m, (pp_tick)*time);
 }
 
-/* From when it was told to when it was begun: its age is of another clock of the same host. */
+/* Converts the time of the report into the time of the begin: its age is by another clock of the same host. */
 static void map_annotation(const struct pp_clock_map *m, struct pp_annotation *annotation)
 {
 	map_in_place(m, &annotation->time);

@@ -1,5 +1,5 @@
-/* Ticks to job time. In: pp_span with ticks. Out: pp_span in job ns, and the bound of every domain.
- * One line per domain: job_ns = ns0 + (tick - tick0) * num / 2^shift, 128-bit product, no double. */
+/* Maps ticks to job time. In: pp_span with ticks. Out: pp_span in job ns, and the bound of every domain. One line per domain:
+ * job_ns = ns0 + (tick - tick0) * num / 2^shift, 128-bit product, no double. */
 #pragma once
 
 #include <stdint.h>
@@ -8,10 +8,10 @@
 #include "core/base/tick.h"
 #include "core/step/span.h"
 
-struct pp_clock_pair { /* one sandwiched reading of tick, RAW and realtime */
+struct pp_clock_pair { /* one reading of RAW and realtime between two of the tick */
 	pp_tick tick;
 	int64_t raw_ns, realtime_ns;
-	int64_t width_ns; /* half the width of the sandwich: |error| of raw_ns against tick */
+	int64_t width_ns; /* half the time between the two ticks: |error| of raw_ns against tick */
 };
 
 struct pp_pieces;
@@ -22,23 +22,23 @@ struct pp_clock_map {
 	uint64_t num; /* ns per tick * 2^shift */
 	uint32_t shift;
 	int64_t bound_ns; /* |error| of a difference of two times of this domain */
-	/* Where it is not NULL, ticks go through it: another domain's clock, compared with the one that the line is of. */
+	/* If not NULL, ticks also go through it: it maps this clock to the one of the line. */
 	const struct pp_pieces *pieces;
 };
 
-/* Narrowest of many readings. */
+/* Takes the narrowest of many readings. */
 void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair);
 
-/* Ticks a ns by two sandwiched readings that far apart; within (wa + wb) / apart. */
+/* Ticks per ns from two readings that far apart; error at most (wa + wb) / apart. */
 double pp_clock_rate(enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b);
 
-/* Line through two pairs, job ns 0 at `epoch`. RAW ticks map 1:1. Error: the pairs are less than 1 ms apart. */
+/* Line through two pairs; `epoch` is job ns 0. RAW ticks map 1:1. Fails where the pairs are less than 1 ms apart. */
 int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const struct pp_clock_pair *a, const struct pp_clock_pair *b,
                       pp_tick epoch, struct pp_err *err);
 
 int64_t pp_clock_map_ns(const struct pp_clock_map *m, pp_tick tick);
-/* The way back: the first tick that is `ns` or later. */
+/* The inverse: the first tick that maps to `ns` or later. */
 pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns);
 
-/* In place: begin, end of every span, first and last of every thread, horizon, open_tick and recorded_* of the rank. */
+/* Maps in place: begin and end of every span, first and last of every thread, horizon, open_tick and recorded_* of the rank. */
 void pp_clock_map_rank(const struct pp_clock_map *m, struct pp_rank *rank);

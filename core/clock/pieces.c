@@ -1,4 +1,4 @@
-/* Chains of lines: mapping, its bound, and their bytes; see pieces.h. pieces_make.c makes them. Called by the keeper. */
+/* Chains of lines: mapping, bounds, and their bytes; see pieces.h. pieces_make.c makes them. Called by the keeper. */
 #include "core/clock/pieces.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y)
 			high = middle;
 	}
 	x = piece_back(&p->piece[low], y);
-	/* a line ends at or before the y at which the next begins */
+	/* a line may end before the y at which the next begins */
 	return low + 1 < p->pieces && x > p->piece[low + 1].x ? p->piece[low + 1].x : x;
 }
 
@@ -142,7 +142,7 @@ int64_t pp_pieces_worst(const struct pp_pieces *p, int64_t from, int64_t to)
 	for (size_t i = search(p, from); i < p->pieces && p->piece[i].x <= to && worst < INT64_MAX; i++) {
 		const struct pp_clock_piece *piece = &p->piece[i];
 		int64_t end = i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
-		/* A parabola through f = 0 and 1: its top, where it has one inside. */
+		/* The bound is a parabola over f = 0 to 1: find its maximum inside. */
 		double top = piece->hump > 0 ? 0.5 + (piece->end - piece->begin) / (8 * piece->hump) : -1;
 		int64_t look[] = {piece->x, piece->x + (int64_t)(top > 0 && top < 1 ? top * (double)(end - piece->x) : 0), end};
 
@@ -213,13 +213,13 @@ size_t pp_pieces_write(const struct pp_pieces *p, uint8_t *bytes, size_t room)
 	return size;
 }
 
-/* What a bound may be: not negative, not a NAN. */
+/* A valid bound: not negative, not a NAN. */
 static int is_bound(double value)
 {
 	return value >= 0;
 }
 
-/* So that no time between its ends overflows, and time goes on. */
+/* A valid piece: no time between its ends overflows, and time only increases. */
 static int is_piece(const struct pp_clock_piece *piece, const struct pp_clock_piece *before, int64_t end)
 {
 	const int64_t far = INT64_MAX / 4;

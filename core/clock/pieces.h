@@ -1,6 +1,6 @@
-/* A clock as a chain of lines into another one, with a bound on every instant. Called by the keeper.
- * In: nodes of a band, or the one line of clock_map. Out: times of the other clock. Chains are put behind one another for a clock
- * that is known through a third one. int64 in and out, 128-bit products; within a piece the map is monotone and off by < 1 tick. */
+/* Maps a clock to another one by a chain of lines, with an error bound at every time. Called by the keeper. In: nodes of a
+ * band, or the one line of clock_map. Out: times of the other clock. Chains are composed where a clock is known through a third
+ * one. int64 in and out, 128-bit products; within a piece the map is monotone and off by < 1 tick. */
 #pragma once
 
 #include <stddef.h>
@@ -17,8 +17,8 @@ enum { PP_PIECE_SHIFT = 50, PP_PIECES_MAX = 1 << 16 };
 
 struct pp_clock_piece { /* from x to the next piece's x */
 	int64_t x, y;
-	int64_t num; /* y ticks an x tick * 2^PP_PIECE_SHIFT */
-	/* |error| at part f of the piece: begin + (end - begin) f + 4 hump f (1 - f). INFINITY: not known. */
+	int64_t num; /* y ticks per x tick * 2^PP_PIECE_SHIFT */
+	/* |error| at fraction f of the piece: begin + (end - begin) f + 4 hump f (1 - f). INFINITY: unknown. */
 	double begin, end, hump;
 	unsigned flags; /* enum pp_band_flags */
 };
@@ -26,47 +26,47 @@ struct pp_clock_piece { /* from x to the next piece's x */
 struct pp_pieces {
 	struct pp_clock_piece *piece;
 	size_t pieces;
-	int64_t end; /* x: the last piece's; before the first and from here on times are mapped, but without a bound */
+	int64_t end; /* x where the last piece ends; before the first and from here on times are mapped without a bound */
 };
 
-/* `beyond`: x ticks before the first and behind the last node that are still mapped, with a bound that grows. */
+/* `beyond`: x ticks before the first and behind the last node that get a bound, which grows. */
 int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces *ret, struct pp_err *err);
 /* The line of a domain's own clock, which defines job time and has no error: from tick `begin` to `end`. */
 int pp_pieces_of_map(const struct pp_clock_map *m, pp_tick begin, pp_tick end, struct pp_pieces *ret, struct pp_err *err);
-/* First a, then b: its bounds are the sum, in ticks of b's target. */
+/* Composes: first a, then b. Bounds add up, in ticks of b's target. */
 int pp_pieces_join(const struct pp_pieces *a, const struct pp_pieces *b, struct pp_pieces *ret, struct pp_err *err);
 void pp_pieces_release(struct pp_pieces *p);
 
-struct pp_pieces_part { /* what pp_clock_piece says of a part of itself; INFINITY: not known */
+struct pp_pieces_part { /* bound of a part of a piece; INFINITY: unknown */
 	double begin, end, hump;
 };
 
-/* Of piece i, from..to inside it. */
+/* The part from..to of piece i. */
 struct pp_pieces_part pp_pieces_part(const struct pp_pieces *p, size_t i, int64_t from, int64_t to);
-/* As bytes, little endian: their number; nothing is written where `room` is less. */
+/* Writes it as little-endian bytes and returns their number; writes nothing where `room` is less. */
 size_t pp_pieces_write(const struct pp_pieces *p, uint8_t *bytes, size_t room);
-/* Of hostile bytes: -EBADMSG where they are no chain. */
+/* Reads hostile bytes. -EBADMSG: they are no chain. */
 int pp_pieces_read(const uint8_t *bytes, size_t size, struct pp_pieces *ret, struct pp_err *err);
 
-/* The piece that x is in, or the nearest. `at`: where to begin to look, the last answer for sorted times. */
+/* The piece that holds x, or the nearest. `at`: where to start the search; the last answer for sorted times. */
 size_t pp_pieces_find(const struct pp_pieces *p, size_t at, int64_t x);
 
 static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x)
 {
-	/* unsigned: a time far outside wraps, and has no bound */
+	/* unsigned: a time far outside wraps around, and has no bound */
 	int64_t far = (int64_t)((uint64_t)x - (uint64_t)piece->x);
 
 	return (int64_t)((uint64_t)piece->y + (uint64_t)((__int128)far * piece->num >> PP_PIECE_SHIFT));
 }
 
 int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);
-/* The way back: the first x that maps to y or later. As sure as pp_pieces_bound() of it says. */
+/* The inverse: the first x that maps to y or later. pp_pieces_bound() of it is its error. */
 int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y);
-/* Times in place, each `stride` bytes behind the one before; sorted ones are fast. */
+/* Maps times in place, each `stride` bytes behind the one before; fast for sorted ones. */
 void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride);
-/* As pp_clock_map_rank(): every time of the rank, in place. */
+/* Maps every time of the rank in place, as pp_clock_map_rank() does. */
 void pp_pieces_map_rank(const struct pp_pieces *p, struct pp_rank *rank);
-/* |error| in y ticks, rounded up. INT64_MAX: not known. */
+/* |error| in y ticks, rounded up. INT64_MAX: unknown. */
 int64_t pp_pieces_bound(const struct pp_pieces *p, int64_t x);
 /* The largest in [from, to]. */
 int64_t pp_pieces_worst(const struct pp_pieces *p, int64_t from, int64_t to);

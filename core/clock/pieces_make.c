@@ -1,4 +1,4 @@
-/* Chains out of nodes, out of a line, and out of two chains; see pieces.h. Called by the keeper. */
+/* Makes chains from nodes, from one line, and from two chains; see pieces.h. Called by the keeper. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { OUTSIDE_NODES = 8 };
 static const double ROUNDING =
-        1; /* y ticks a hop: the line's ends are whole ticks, and the product is cut; of a band one x tick too */
+        1; /* y ticks per hop: line ends are whole ticks and the product is truncated; for a band one x tick more */
 
 static int alloc(struct pp_pieces *p, size_t pieces, struct pp_err *err)
 {
@@ -23,13 +23,13 @@ static int64_t num_of(double rate)
 	return (int64_t)(rate * (double)((int64_t)1 << PP_PIECE_SHIFT));
 }
 
-/* So that the line ends at or before (x, y): the next piece begins there, and time never goes back. */
+/* Rate at which the line ends at or before (x, y): the next piece begins there, and time never goes back. */
 static int64_t num_through(int64_t dx, int64_t dy)
 {
 	return dy > 0 ? (int64_t)(((unsigned __int128)dy << PP_PIECE_SHIFT) / (uint64_t)dx) : 0;
 }
 
-/* A time is read as whole ticks of x, so it is up to one behind already. */
+/* Times are read as whole ticks of x, so one is up to a tick behind already. */
 static double rounding(const struct pp_band *b)
 {
 	return ROUNDING + b->o.x_unit * b->o.rate;
@@ -49,8 +49,8 @@ struct slope {
 	double rate, growth; /* of the line, and of its bound */
 };
 
-/* By how much rates on the way from `end` to `far` are off the line between the two. Of short segments only the noise would show:
- * they count with the next ones. */
+/* How far the rates between `end` and `far` are off the line between the two. Short segments show only noise, so they count
+ * together with the next ones. */
 static double off_rate(const struct pp_band_node *end, const struct pp_band_node *far)
 {
 	double mean = rate_of(end, far), enough = fabs((double)(far->x - end->x)) / OUTSIDE_NODES, most = 0;
@@ -66,9 +66,9 @@ static double off_rate(const struct pp_band_node *end, const struct pp_band_node
 	return most;
 }
 
-/* How a line goes on outside, and how fast its bound grows: it may lie aslant between two intervals, the oscillator wanders on, and
- * over many segments its rate may have left their mean. The two are the node at the end and the one of the next few that leaves
- * least room. */
+/* Slope of the line outside, and growth of its bound: the line may lie aslant between two intervals, the oscillator wanders on,
+ * and over many segments its rate may have left their mean. The two are the node at the end and the one of the next few that
+ * constrains the slope most. */
 static struct slope slope_outside(const struct pp_band *b, size_t end)
 {
 	struct slope best = {b->o.rate, 2 * b->o.tolerance * b->o.rate};
@@ -93,7 +93,7 @@ static struct slope slope_outside(const struct pp_band *b, size_t end)
 	return best;
 }
 
-/* Before the first node and behind the last. */
+/* Makes the pieces before the first node and behind the last. */
 static void outside(const struct pp_band *b, int64_t beyond, struct pp_pieces *p)
 {
 	size_t last = b->nodes - 1;
@@ -148,7 +148,7 @@ int pp_pieces_of_band(const struct pp_band *b, int64_t beyond, struct pp_pieces 
 		piece->num = num_through(n[1].x - n->x, n[1].y - n->y);
 		piece->begin = reach(n) + n->jump + cut;
 		piece->end = reach(n + 1) + n->jump + cut;
-		/* |rate - mean| <= wander: off the chord by at most 2 wander u (D - u) / D. */
+		/* |rate - mean| <= wander, so the curve is off the chord by at most 2 wander u (D - u) / D. */
 		piece->hump = n->wander * b->o.rate * d / 2;
 	}
 	*ret = p;
@@ -190,7 +190,7 @@ static int64_t end_of(const struct pp_pieces *p, size_t i)
 	return i + 1 < p->pieces ? p->piece[i + 1].x : p->end;
 }
 
-/* A parabola over part of its piece is one again: its hump shrinks with the square of the part. */
+/* A part of a parabola is a parabola: its hump shrinks with the square of the part. */
 struct pp_pieces_part pp_pieces_part(const struct pp_pieces *p, size_t i, int64_t from, int64_t to)
 {
 	const struct pp_clock_piece *piece = &p->piece[i];
@@ -200,7 +200,7 @@ struct pp_pieces_part pp_pieces_part(const struct pp_pieces *p, size_t i, int64_
 		return (struct pp_pieces_part){INFINITY, INFINITY, 0};
 	d = (double)(end_of(p, i) - piece->x);
 	f = (double)(from - piece->x) / d;
-	g = fmin(1, (double)(to - piece->x) / d); /* `to` may be cut a tick behind its end */
+	g = fmin(1, (double)(to - piece->x) / d); /* `to` may be a tick behind the piece's end */
 	return (struct pp_pieces_part){piece->begin + slope * f + 4 * piece->hump * f * (1 - f),
 	                               piece->begin + slope * g + 4 * piece->hump * g * (1 - g), piece->hump * (g - f) * (g - f)};
 }
@@ -216,19 +216,19 @@ static struct pp_clock_piece join_one(const struct pp_pieces *a, size_t i, const
 	int64_t z = pp_piece_map(&b->piece[j], y), z_end = pp_piece_map(&b->piece[j], y_end);
 
 	piece.y = z;
-	/* unsigned: outside of b a time may wrap, and has no bound */
+	/* unsigned: outside of b a time may wrap around, and has no bound */
 	piece.num = num_through(to - from, (int64_t)((uint64_t)z_end - (uint64_t)z));
 	piece.begin = first.begin * rate + second.begin + ROUNDING;
 	piece.end = first.end * rate + second.end + ROUNDING;
 	piece.hump = first.hump * rate + second.hump;
-	if (!isfinite(piece.begin) || !isfinite(piece.end) || !isfinite(piece.hump)) { /* a NAN would not be read again */
+	if (!isfinite(piece.begin) || !isfinite(piece.end) || !isfinite(piece.hump)) { /* pp_pieces_read() refuses a NAN */
 		piece.begin = piece.end = INFINITY;
 		piece.hump = 0;
 	}
 	return piece;
 }
 
-/* Where b's piece ends that y is in, and which it is. Before its first and behind its last there is no bound. */
+/* End of b's piece that holds y, and its index. Before the first and behind the last piece there is no bound. */
 static int64_t border_of(const struct pp_pieces *b, int64_t y, size_t *ret_piece)
 {
 	*ret_piece = pp_pieces_find(b, 0, y);
@@ -239,7 +239,7 @@ static int64_t border_of(const struct pp_pieces *b, int64_t y, size_t *ret_piece
 	return y < b->end ? b->end : INT64_MAX;
 }
 
-/* b's pieces that a's piece crosses, counted, or written where `piece` is given. */
+/* Counts b's pieces that a's piece crosses, or writes them where `piece` is given. */
 static size_t join_piece(const struct pp_pieces *a, size_t i, const struct pp_pieces *b, struct pp_clock_piece *piece)
 {
 	int64_t from = a->piece[i].x, end = end_of(a, i);

@@ -1,6 +1,6 @@
-/* A convex polygon cut by half planes: what two unknowns may be after so many inequalities. Called by band.c.
- * In: a rectangle and a*x + b*y <= c. Out: the extent in x and y. Fixed size, no allocation; where it would not fit the cut is left
- * out, which only makes the answer larger. */
+/* Cuts a convex polygon by half planes: the possible values of two unknowns after many inequalities. Called by band.c. In: a
+ * rectangle and a*x + b*y <= c. Out: the extent in x and y. Fixed size, no allocation; a cut that would not fit is left out,
+ * which only widens the answer. */
 #pragma once
 
 #include <stddef.h>
@@ -18,5 +18,5 @@ struct pp_polygon_extent {
 
 void pp_polygon_init(struct pp_polygon *p, const struct pp_polygon_extent *box);
 void pp_polygon_cut(struct pp_polygon *p, double a, double b, double c);
-/* Of a polygon that is not empty. */
+/* For a polygon that is not empty. */
 struct pp_polygon_extent pp_polygon_extent(const struct pp_polygon *p);

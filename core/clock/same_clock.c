@@ -1,4 +1,4 @@
-/* One clock or two; see same_clock.h. Called by the keeper. */
+/* Decides whether two hosts share one clock; see same_clock.h. Called by the keeper. */
 #include "core/clock/same_clock.h"
 
 void pp_same_clock_init(struct pp_same_clock *s)
@@ -10,7 +10,7 @@ void pp_same_clock_trip(struct pp_same_clock *s, int64_t x_out, int64_t y_in, in
 {
 	int64_t low, high;
 
-	/* One tick each way: a reading may be behind by the counter's resolution, and cores by a few ns of each other's less. */
+	/* One tick each way: a reading may be behind by the counter's resolution. Counters of cores differ by less. */
 	if (__builtin_sub_overflow(y_out, x_in, &low) || __builtin_sub_overflow(y_in, x_out, &high) || low == INT64_MIN ||
 	    high == INT64_MAX)
 		return;

@@ -1,6 +1,6 @@
-/* Who compares its clock with whom: a star around domain 0, and above PP_TREE_STAR domains two levels. Called by the keeper
- * (clock_tree.c); pp_tree_parent() is for who knows all domains at once. Two levels and no more: each hop adds its half round trip
- * to the bound (docs/clock.md). */
+/* Which host compares its clock with which: a star around domain 0, and above PP_TREE_STAR domains two levels. Called by the
+ * keeper (clock_tree.c); pp_tree_parent() needs the number of all domains. Two levels at most: each hop adds half its round
+ * trip to the bound (docs/clock.md). */
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ static inline size_t pp_tree_hubs(size_t domains)
 	return pp_tree_hubs_of(domains, PP_TREE_STAR);
 }
 
-/* Of domain 1 or higher. Children of a hub are hubs apart: parent + hubs, parent + 2 hubs. */
+/* For domain 1 or higher. A hub's children are `hubs` numbers apart: parent + hubs, parent + 2 hubs. */
 static inline size_t pp_tree_parent(size_t domain, size_t domains)
 {
 	size_t hubs = pp_tree_hubs(domains);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { GROUPS = 512 };
-#define BEYOND_NS INT64_C(3600000000000) /* before the first reading: a rank is known as one late */
+#define BEYOND_NS INT64_C(3600000000000) /* a rank may be reported before the first reading */
 static const double SLEW_MOST = 0.1;     /* chrony slews by up to 83333 ppm, the kernel's own adjtime by 500 */
 
 static int new_era(struct pp_wall *w, const struct pp_wall_sample *s, struct pp_err *err)
@@ -16,7 +16,7 @@ static int new_era(struct pp_wall *w, const struct pp_wall_sample *s, struct pp_
 
 	if (rc)
 		return rc;
-	if (w->eras == PP_WALL_ERAS) { /* the first stays: the job began in it */
+	if (w->eras == PP_WALL_ERAS) { /* the first era is kept: the job began in it */
 		pp_band_release(&w->era[1].band);
 		memmove(&w->era[1], &w->era[2], (PP_WALL_ERAS - 2) * sizeof(w->era[0]));
 		w->eras--;
@@ -41,7 +41,7 @@ void pp_wall_release(struct pp_wall *w)
 	memset(w, 0, sizeof(*w));
 }
 
-/* Two clocks of one kernel were read within the sandwich: their difference is off by no more than it is wide. */
+/* The two clocks of one kernel were read between the two ticks: their difference is off by at most that time. */
 static int64_t width_ns(const struct pp_wall *w, const struct pp_wall_sample *s)
 {
 	return (int64_t)((double)(s->tick_after - s->tick_before) / w->ticks_per_ns) + 1;
@@ -113,7 +113,7 @@ int pp_wall_pieces(struct pp_wall *w, int64_t realtime_ns, int64_t beyond_ns, st
 	return rc ? rc : pp_pieces_of_band(&nearest->band, beyond_ns, ret, err);
 }
 
-/* What was done to the date between the era's end and `tick`: the eras in between are not kept, their steps are. */
+/* Sum of the steps between the era's end and `tick`: eras in between are dropped, their steps are kept. */
 static int64_t stepped_since(const struct pp_wall *w, const struct pp_wall_era *era, int64_t tick, int64_t *error_ns)
 {
 	int64_t by = 0;
@@ -126,7 +126,7 @@ static int64_t stepped_since(const struct pp_wall *w, const struct pp_wall_era *
 		if (s->tick_after_which < era->tick_last || s->tick_before_which > tick)
 			continue;
 		by += s->by_ns;
-		/* some processors' counters go on while the host sleeps */
+		/* some processors' counters run on while the host sleeps */
 		*error_ns = *error_ns < INT64_MAX && s->event == PP_WALL_STEPPED ? *error_ns + s->error_ns : INT64_MAX;
 	}
 	return by;

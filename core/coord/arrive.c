@@ -1,4 +1,4 @@
-/* A rank on a host that has no spool yet lets podprof make one; see arrive.h. Called by collector.c. */
+/* Has podprof make a spool on a host that has none yet; see arrive.h. Called by collector.c. */
 #include "core/coord/arrive.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@
 
 enum {
 	STACK_BYTES = 64 * 1024,
-	OTHERS_MS = 200,  /* for the first rank of the host to do it */
-	LEAVING_MS = 500, /* for a keeper that is done to take its spool away */
-	HELPER_MS = 8000, /* it gives itself less */
+	OTHERS_MS = 200,  /* other ranks wait this long for the first rank of the host to make it */
+	LEAVING_MS = 500, /* a keeper that has ended gets this long to remove its spool */
+	HELPER_MS = 8000, /* the helper gives itself less */
 	REAP_MS = 200,
 };
 
@@ -35,7 +35,7 @@ static void pause_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-/* A directory of ours that is no link: others may write where /tmp stands in for /dev/shm. */
+/* Is it a directory of ours and no link? Others may write where /tmp replaces /dev/shm. */
 static int is_there(const char *path)
 {
 	struct stat st;
@@ -43,7 +43,7 @@ static int is_there(const char *path)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* How often an elastic launcher has started the ranks again since podprof run: each time is a job of its own. */
+/* How often an elastic launcher has restarted the ranks since podprof run: each restart is a job of its own. */
 static int restarts(void)
 {
 	const char *now = getenv("TORCHELASTIC_RESTART_COUNT"), *then = pp_env("PODPROF_RESTART");
@@ -59,7 +59,8 @@ static int with_restarts(const char *text, int times, char *ret_text, size_t siz
 	return n < (int)size;
 }
 
-/* Where podprof puts it if the place that the outer process chose cannot be had on this host; as launchers/run/spool.c does. */
+/* Where podprof puts the spool if the directory that the outer process chose is not available on this host; as
+ * launchers/run/spool.c does. */
 static int other_place(int times, char *ret_path, size_t size)
 {
 	const char *tmp = pp_env("TMPDIR"), *job = pp_env("PODPROF_JOB");
@@ -81,7 +82,7 @@ static int find(const char *wanted, int times, char *ret_spool, size_t size)
 	return other_place(times, ret_spool, size);
 }
 
-/* Its keeper has written everything and is about to remove it. */
+/* The keeper has written everything and is about to remove the spool. */
 static int is_done(const char *spool)
 {
 	_Atomic uint32_t state = PP_KEEPER_NONE;
@@ -101,13 +102,13 @@ static int is_done(const char *spool)
 
 struct helper {
 	const char *program;
-	char pid[16]; /* the rank */
+	char pid[16]; /* of the rank */
 	char *stack;  /* end of the second one */
 	_Atomic int child;
-	char *environment[]; /* the job's, without what would load us into it */
+	char *environment[]; /* the job's, without the variables that would preload us */
 };
 
-/* In the application's memory until it execs, as posix_spawn's child is: its own stack and descriptors, all signals blocked. */
+/* Runs in the application's memory until it execs, as posix_spawn's child does: own stack and descriptors, all signals blocked. */
 static int become_helper(void *data)
 {
 	struct helper *h = data;
@@ -120,7 +121,7 @@ static int become_helper(void *data)
 	return 127;
 }
 
-/* exec gives a child its SIGCHLD back: this one, which never does, stands between it and the application. */
+/* exec resets a child's exit signal to SIGCHLD: this process, which never execs, stands between it and the application. */
 static int become_parent(void *data)
 {
 	struct helper *h = data;
@@ -138,7 +139,7 @@ static int is_ours(const char *variable)
 	       !strncmp(variable, "INTEL_LIBITTNOTIFY64=", 21);
 }
 
-/* What launchers of functions set in the child itself. */
+/* Variables that launchers of functions set in the child itself. */
 static const char *const own[] = {
         "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_RUN_ID", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
 enum { OWN = sizeof(own) / sizeof(own[0]), OWN_BYTES = 128 };
@@ -151,7 +152,7 @@ static int is_own(const char *variable)
 	return 0;
 }
 
-/* The helper's environment: as this process was started with, and what it says of its rank by now. */
+/* The helper's environment: that of the process's start, and the rank's current numbers. */
 static struct helper *make_helper(const char *program, size_t *ret_bytes)
 {
 	struct helper *h;
@@ -180,7 +181,7 @@ static struct helper *make_helper(const char *program, size_t *ret_bytes)
 	return h;
 }
 
-/* The helper ends by itself in good time; one that does not is not left behind as a zombie. 0: it still runs in our memory. */
+/* Waits for the helper, which ends in good time; one that does not is reaped later. 0: it still runs in our memory. */
 static int wait_for(struct helper *h, pid_t parent)
 {
 	int status;
@@ -199,8 +200,8 @@ static int wait_for(struct helper *h, pid_t parent)
 	return 0;
 }
 
-/* Without a signal at its end, so that neither handlers nor wait() of the application see it; not by fork(), whose handlers are the
- * application's too. What it has to say it says on stderr. */
+/* Clones without an exit signal, so that the application's handlers and wait() do not see the child; fork() would run the
+ * application's fork handlers. The helper writes its errors on stderr. */
 static void run_helper(const char *program)
 {
 	int cancel = PTHREAD_CANCEL_ENABLE;
@@ -234,7 +235,7 @@ int pp_arrive(int local_rank, char *ret_spool, size_t size)
 		pause_ms(1);
 		there = find(wanted, times, ret_spool, size);
 	}
-	/* A world that MPI spawned is no part of the session of the world that did it. */
+	/* A world that MPI spawned does not belong to the session of the world that spawned it. */
 	if (!there && program && *program && !pp_env("OMPI_PARENT_PORT")) {
 		for (int i = 0; i < OTHERS_MS && local_rank > 0 && !there; i++) {
 			pause_ms(1);

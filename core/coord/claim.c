@@ -1,4 +1,4 @@
-/* Who is the rank; called by collector.c at the first evidence. */
+/* Decides which process is the rank; called by collector.c at the first evidence. */
 #include "core/coord/claim.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 
 enum { TORCH_ROW = 4, LOCAL_ROW = 5 };
 
-/* In order of trust: the innermost launcher first, the batch system (whose variables a launcher inside it passes on) later.
- * RANK is also what an operator of a cluster sets for a whole node, so it stands first only where torchrun itself says so.
- * Launchers of frameworks set nothing but LOCAL_RANK for ranks that they start on their own host. */
+/* In order of trust: the innermost launcher first, then the batch system, whose variables an inner launcher passes on. Cluster
+ * operators set RANK for a whole node too, so it stands first only where torchrun says so itself. Launchers of frameworks set
+ * only LOCAL_RANK for ranks that they start on their own host. */
 static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK", "LOCAL_RANK"};
 static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", NULL, "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE", "WORLD_SIZE"};
 static const char *const local_rank_names[] = {
@@ -24,7 +24,7 @@ static const char *const local_size_names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "SL
                                                "SLURM_TASKS_PER_NODE",       "LOCAL_WORLD_SIZE",     "LOCAL_WORLD_SIZE"};
 _Static_assert(sizeof(rank_names) / sizeof(rank_names[0]) == PP_CLAIM_ROWS, "a size for each");
 
-/* Leading digits; "8(x2)" is 8. -1: not set, or no number of a rank, which has a next one. */
+/* Leading digits; "8(x2)" is 8. -1: not set, or no valid rank number. */
 static int32_t number(const char *name)
 {
 	const char *text = name ? getenv(name) : NULL;
@@ -37,7 +37,7 @@ static int32_t number(const char *name)
 	return end == text || value < 0 || value >= INT32_MAX ? -1 : (int32_t)value;
 }
 
-/* LOCAL_RANK is a rank's number on the first host; on others as far as it is known how many come before. */
+/* LOCAL_RANK is the rank's number on the first host; on others the number of ranks before it is added, where known. */
 static int32_t number_of(int row)
 {
 	int64_t rank = number(rank_names[row]), node, each;
@@ -61,9 +61,9 @@ static int read_row(struct pp_claim *c, int i)
 		return 0;
 	c->local_rank = number(local_rank_names[i]);
 	c->local_size = number(local_size_names[i]);
-	if (c->size < 0 && i < TORCH_ROW) /* PMIx alone does not say it; under srun Slurm does */
+	if (c->size < 0 && i < TORCH_ROW) /* PMIx alone does not give it; under srun Slurm does */
 		c->size = number("SLURM_NTASKS");
-	if (c->size > 0 && c->size <= c->rank && i == LOCAL_ROW) /* the number of a device, then */
+	if (c->size > 0 && c->size <= c->rank && i == LOCAL_ROW) /* then it is the number of a device */
 		return 0;
 	if (c->size <= c->rank)
 		c->size = c->rank + 1;
@@ -72,7 +72,7 @@ static int read_row(struct pp_claim *c, int i)
 
 static int read_variables(struct pp_claim *c)
 {
-	int is_elastic = getenv("TORCHELASTIC_RUN_ID") != NULL; /* perhaps one torchrun a host, started by mpirun or srun */
+	int is_elastic = getenv("TORCHELASTIC_RUN_ID") != NULL; /* perhaps one torchrun per host, started by mpirun or srun */
 	int found = is_elastic && read_row(c, TORCH_ROW);
 	struct pp_claim inner;
 
@@ -80,7 +80,7 @@ static int read_variables(struct pp_claim *c)
 		found = read_row(c, i);
 	if (!found)
 		*c = (struct pp_claim){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1, .by = PP_CLAIM_NOTHING};
-	/* The one task of a launcher or batch system, which starts ranks itself. */
+	/* The one task of a launcher or batch system, which starts the ranks itself. */
 	for (int i = TORCH_ROW; i < PP_CLAIM_ROWS && c->size == 1; i++)
 		if (read_row(&inner, i)) {
 			if (number(size_names[i]) > 1)
@@ -94,7 +94,7 @@ void pp_claim_read(struct pp_claim *c, int rank, int size)
 {
 	if (!read_variables(c) && (rank >= 0 || size > 0))
 		c->local_rank = c->local_size = -1;
-	if (size == 1 && c->size > 1) /* an MPI that its launcher did not start: each process is a world of its own */
+	if (size == 1 && c->size > 1) /* MPI was not started by its launcher: each process is a world of its own */
 		rank = size = -1;
 	if (rank >= 0)
 		c->rank = rank;
@@ -135,7 +135,7 @@ int pp_claim_is_spawned(const char *spool)
 		return 0;
 	if (pp_proc_read(path, text, sizeof(text)) < 0)
 		return 1;
-	/* A podprof run that was spawned itself made a spool named after its own world. */
+	/* A spawned podprof run made a spool named after its own world. */
 	job = strstr(text, "\nJOB=");
 	if (!job)
 		return 1;
@@ -163,7 +163,7 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 		                  spool);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "not recording: cannot open '%s': %s", path, strerror(errno));
-	if (fchmod(fd, 0600)) { /* the next process of the rank opens it too, whatever the umask */
+	if (fchmod(fd, 0600)) { /* the next process of the rank opens it too, whatever the umask is */
 		rc = pp_err_set(err, -errno, "not recording: '%s': %s", path, strerror(errno));
 		close(fd);
 		return rc;
@@ -175,8 +175,9 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 			return pp_err_set(err, -EBUSY, "rank %d is another process", c->rank);
 		return pp_err_set(err, rc, "not recording: cannot lock '%s': %s", path, strerror(-rc));
 	}
-	/* Out of the way of programs that count on the lowest numbers. The lock is the process's: closing any descriptor of
-	 * the file would give it up, so the first is kept where the second cannot be had, and taken again where it can. */
+	/* Moves the descriptor away from the lowest numbers, which some programs count on. The lock is the process's: closing
+	 * any descriptor of the file drops it. So the first descriptor is kept where there is no second, and else the file is
+	 * locked again. */
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
 	if (high >= 0) {
 		close(fd);
@@ -189,7 +190,7 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 	return fd;
 }
 
-/* Its lock is as long as it is sure. */
+/* The holder locks as many bytes as its evidence is sure. */
 static int holder_is_less_sure(const struct pp_claim *c, const char *spool)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = c->by - 1};
@@ -202,7 +203,7 @@ static int holder_is_less_sure(const struct pp_claim *c, const char *spool)
 	if (fd < 0)
 		return 0;
 	is_free = !fcntl(fd, F_GETLK, &lock) && lock.l_type == F_UNLCK;
-	close(fd); /* this process has no lock on it that would go with it */
+	close(fd); /* this process has no lock on the file that close() would drop */
 	return is_free;
 }
 
@@ -218,5 +219,5 @@ void pp_claim_raise(int fd, enum pp_claim_by by)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = by};
 
-	(void)fcntl(fd, F_SETLK, &lock); /* another process may be just asking: it is as it was then */
+	(void)fcntl(fd, F_SETLK, &lock); /* another process may be testing the lock: then it stays as it was */
 }

@@ -1,4 +1,4 @@
-/* The keeper's sentences while the job runs; see notice.h. */
+/* Prints the keeper's sentences while the job runs; see notice.h. */
 #include "core/coord/notice.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ void pp_notice_say(void)
 	int saved = errno;
 
 	if (atomic_exchange(&pp_notice_said, count) == count || !page)
-		return; /* another thread says it */
+		return; /* another thread prints it */
 	memcpy(text, page->notice, sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	print(text);

@@ -1,5 +1,5 @@
-/* What the keeper has to say while the job runs: rank 0 prints it, for the keeper has no stderr of the job. Called at step marks
- * and where a thread's ring turns to its next chunk. In: the keeper's page. Out: lines on stderr. Any thread. */
+/* Rank 0 prints the keeper's sentences while the job runs, for the keeper has no stderr of the job. Called at step marks and
+ * where a thread's ring begins its next chunk. In: the keeper's control page. Out: lines on stderr. Any thread. */
 #pragma once
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 
 #include "core/ring/ring_file.h"
 
-/* The keeper's count of sentences, and how many were said. On ranks but 0 the first never changes. */
+/* The keeper's count of sentences, and the count of those printed. On ranks other than 0 the first never changes. */
 extern const _Atomic uint32_t *pp_notice_count __attribute__((visibility("hidden")));
 extern _Atomic uint32_t pp_notice_said __attribute__((visibility("hidden")));
 

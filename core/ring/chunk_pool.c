@@ -19,7 +19,7 @@
 
 enum { FIRST_SLOTS = 16, GROW_CHUNKS = PP_RING_FIRST_CHUNKS };
 
-/* No farther than the limit on file sizes, which the application may have lowered since: it would be a signal. */
+/* Stays below the limit on file sizes, which the application may have lowered: beyond it the kernel sends SIGXFSZ. */
 static int allocate(int fd, size_t from, size_t to)
 {
 	struct pp_hold hold;
@@ -44,8 +44,8 @@ static int set_size(int fd, size_t bytes)
 	return -rc;
 }
 
-/* Reserve [from, to) of the file: whole pages. By one call, as the application may have forbidden itself others by now. For older
- * kernels by path, not by a kept descriptor: applications close or reuse descriptors they do not know. */
+/* Reserves [from, to) of the file: whole pages. One call only, as the application may have forbidden itself others by now.
+ * Older kernels: by path, not by a kept descriptor, since applications close or reuse descriptors they do not know. */
 static int reserve(const struct pp_pool *p, size_t from, size_t to)
 {
 	int fd, rc;
@@ -72,7 +72,7 @@ static int map_file(struct pp_pool *p, int fd, uint32_t chunks, struct pp_err *e
 	rc = allocate(fd, 0, head);
 	if (!rc)
 		rc = set_size(fd, p->map_bytes);
-	if (!rc) /* a rank that records from a later step on has these, however full it is then */
+	if (!rc) /* a rank that records later has these, however full the file system is then */
 		rc = allocate(fd, PP_RING_HEADER_BYTES, PP_RING_HEADER_BYTES + PP_ROOM_LEAST_CHUNKS * (size_t)PP_CHUNK_BYTES);
 	if (rc)
 		return pp_err_set(err, rc, "not recording: '%s': %s. Give more memory there, or --spool DIR", p->path,
@@ -103,7 +103,7 @@ int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *o, struct pp
 		rc = pp_room_chunks(&room, o->spool, o->ring_bytes, o->local_size, &chunks, err);
 	if (rc)
 		return rc;
-	/* The same process may claim again after exec: each gets a file of its own. */
+	/* A process may claim again after exec: each image gets a file of its own. */
 	for (int n = 1;; n++) {
 		char final[sizeof(p->path)];
 
@@ -177,7 +177,7 @@ static uint32_t take_free(struct pp_pool *p, uint32_t used)
 	return 0;
 }
 
-/* None or all of [from, to), which nobody has used yet: what there was of it is other programs' room. */
+/* Reserves all or none of [from, to), which is unused so far: after a failure the part is given back to other programs. */
 static int reserve_chunks(const struct pp_pool *p, size_t from, size_t to)
 {
 	int rc = reserve(p, from, to);
@@ -203,7 +203,7 @@ static int grow_file(struct pp_pool *p, uint32_t limit)
 	return 0;
 }
 
-/* What fails is not tried again: what is full now is full for the others too, and a keeper that is gone does not come back. */
+/* A failure is final: a full file system stays full for the other ranks too, and a dead keeper does not return. */
 static int has_grown(struct pp_pool *p, uint32_t limit)
 {
 	int is_drained = !p->may_grow || p->may_grow();

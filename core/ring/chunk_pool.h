@@ -1,5 +1,5 @@
-/* The ring file of this process: made, grown and shared out in chunks. Called by thread_ring.c (slow path) and collector.c.
- * In: options of the rank. Out: chunks that are backed by memory, so that a store never meets a full tmpfs. */
+/* The ring file of this process: creates it, grows it and hands out its chunks. Called by thread_ring.c (slow path) and
+ * collector.c. In: options of the rank. Out: chunks backed by memory, so that no store meets a full tmpfs. */
 #pragma once
 
 #include <stdatomic.h>
@@ -15,9 +15,9 @@ struct pp_pool {
 	char path[512];
 	uint32_t backed;                             /* chunks reserved in the file, >= chunk_used */
 	uint32_t slots_backed;                       /* thread slots reserved in the file */
-	int (*may_grow)(void);                       /* NULL: always. 0: nobody drains it */
+	int (*may_grow)(void);                       /* NULL: always. 0: no keeper drains the file */
 	int no_space;                                /* the file system refused the last growth */
-	uint64_t free_map[PP_ROOM_MOST_CHUNKS / 64]; /* drained chunks, lowest first: the hot set */
+	uint64_t free_map[PP_ROOM_MOST_CHUNKS / 64]; /* drained chunks, lowest first, so that few chunks stay in the cache */
 };
 
 struct pp_pool_options {
@@ -26,16 +26,16 @@ struct pp_pool_options {
 	int32_t rank, local_size; /* local_size < 1: unknown */
 };
 
-/* Create <spool>/rank-R-PID.ring as .tmp with a reserved header (magic, version, sizes filled). pp_pool_publish() renames it. */
+/* Creates <spool>/rank-R-PID.ring as .tmp with a reserved header (magic, version, sizes filled). pp_pool_publish() renames it. */
 int pp_pool_create(struct pp_pool *p, const struct pp_pool_options *options, struct pp_err *err);
 int pp_pool_publish(struct pp_pool *p, struct pp_err *err);
-/* Unmap and, where it is not published yet, unlink. */
+/* Unmaps the file; deletes it where it is not published yet. */
 void pp_pool_release(struct pp_pool *p);
 
-/* The rest under the caller's lock. */
+/* The functions below run under the caller's lock. */
 struct pp_chunk *pp_pool_chunk(const struct pp_pool *p, uint32_t number);
 void pp_pool_give(struct pp_pool *p, uint32_t number);
-/* A free chunk, else a new one; cleared. 0: none, *ret_loss says why. `grow` 0: only a free one. */
+/* A free chunk, else a new one; cleared. 0: none, *ret_loss is the cause. `grow` 0: only a free one. */
 uint32_t pp_pool_take(struct pp_pool *p, int grow, enum pp_loss *ret_loss);
-/* Memory for slots below `count`; -errno where there is none. */
+/* Reserves memory for slots below `count`; -errno where there is none. */
 int pp_pool_back_slots(struct pp_pool *p, uint32_t count);

@@ -14,13 +14,13 @@
 
 enum {
 	CHUNKS_MOST = 65536,  /* 4 GiB: more than any rank's limit */
-	RANKS_MOST = 1 << 20, /* a table with a row for each is made */
+	RANKS_MOST = 1 << 20, /* a table has a row for each */
 };
 
-struct place {          /* how far one thread was read */
-	uint32_t chunk; /* 0: not begun */
+struct place {          /* how far one thread has been read */
+	uint32_t chunk; /* 0: not started */
 	uint32_t at;    /* records read of it */
-	int broken;     /* its list makes no sense, or its file is cut: not followed any further */
+	int broken;     /* its list is inconsistent, or its file was truncated: it is not read further */
 };
 
 struct pp_drain {
@@ -29,17 +29,17 @@ struct pp_drain {
 	uint8_t *map;
 	size_t mapped;   /* address space */
 	size_t size;     /* bytes of it that the file backs */
-	uint32_t chunks; /* that fit the mapping */
-	uint32_t limit;  /* that the rank may have */
+	uint32_t chunks; /* chunks that the mapping holds */
+	uint32_t limit;  /* chunks that the rank may have */
 	uint64_t faults;
-	uint64_t cut; /* threads */
+	uint64_t cut; /* threads that lost records by truncation */
 	uint64_t gone;
-	int lost; /* the header is what we know of it */
+	int lost; /* the file is gone; `known` replaces the header */
 	int fill;
-	uint32_t ended; /* threads, in the last run */
+	uint32_t ended; /* threads that have ended, in the last run */
 	struct pp_mapped guard;
-	struct pp_ring_header *known, *spare; /* what the header said last */
-	int32_t rank, job_size;               /* as they were checked */
+	struct pp_ring_header *known, *spare; /* the last good copy of the header */
+	int32_t rank, job_size;               /* validated */
 	struct place place[PP_RING_THREADS];
 };
 
@@ -61,7 +61,7 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 	return 0;
 }
 
-/* A copy, not the file: it may be cut short between any two looks at it. */
+/* Reads a copy: the file may be truncated between any two loads. */
 static int read_header(struct pp_drain *d, const char *path, struct pp_err *err)
 {
 	struct pp_ring_header *h = calloc(1, PP_RING_HEADER_BYTES);
@@ -82,7 +82,7 @@ static int read_header(struct pp_drain *d, const char *path, struct pp_err *err)
 	d->job_size = h->size;
 	if (!rc && (d->rank < 0 || d->rank >= d->job_size || d->job_size > RANKS_MOST))
 		rc = pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, d->rank, d->job_size);
-	/* Where a thread is comes from the file itself; of one that is cut nobody knows. */
+	/* A thread's place comes from the file alone; in a truncated file it is unknown. */
 	for (int i = 0; i < PP_RING_THREADS; i++)
 		h->thread[i].where.step = INT64_MIN;
 	memcpy(d->spare, h, PP_RING_HEADER_BYTES);
@@ -103,8 +103,8 @@ static int update_size(struct pp_drain *d)
 
 enum { WORDS = offsetof(struct pp_ring_header, domain), LINE = offsetof(struct pp_thread_slot, state) };
 
-/* What remember() keeps: the words before the names and the end of each slot, not its first line, which the thread writes with each
- * call. */
+/* Compares what remember() keeps: the words before the names and the end of each slot, not its first line, which the thread
+ * writes with each call. */
 static int has_changed(const struct pp_drain *d, uint32_t threads)
 {
 	const struct pp_ring_header *now = pp_drain_header(d);
@@ -118,8 +118,9 @@ static int has_changed(const struct pp_drain *d, uint32_t threads)
 	return 0;
 }
 
-/* What stands in place of the header when it is gone: the rank is still the rank. In a file that is cut within a page zeros stand
- * behind its end: what was copied counts when the file is still whole. Most runs change nothing, and need no look at the file. */
+/* Keeps a copy of the header, in case it is truncated: the rank must stay known. In a file that is cut inside a page, zeros
+ * follow its end: a copy counts only if the file is still whole after it. Most runs find no change and need not ask the file's
+ * size. */
 static void remember(struct pp_drain *d, uint32_t threads)
 {
 	struct pp_ring_header *copy = d->spare;
@@ -137,7 +138,7 @@ static void remember(struct pp_drain *d, uint32_t threads)
 	d->guard.known = (const char *)copy;
 }
 
-/* The file is shorter than its header, or a page of it was gone: no word of it means anything from here on. */
+/* The file is shorter than its header, or a page of it was missing: nothing in it is valid from here on. */
 static void lose_threads(struct pp_drain *d)
 {
 	uint32_t threads = pp_ring_thread_used(d->known);
@@ -152,8 +153,8 @@ static void lose_threads(struct pp_drain *d)
 		d->cut += !d->place[i].broken && state > PP_THREAD_FREE && state <= PP_THREAD_CLOSING;
 		d->place[i].broken = 1;
 	}
-	d->cut += !d->cut; /* not one thread is known */
-	/* cppcheck-suppress leakReturnValNotUsed ; it is where it was asked for */
+	d->cut += !d->cut; /* no thread is known */
+	/* cppcheck-suppress leakReturnValNotUsed ; MAP_FIXED: the address is known */
 	if (mmap(d->map, PP_RING_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
 	    MAP_FAILED)
 		memcpy(d->map, d->known, PP_RING_HEADER_BYTES);
@@ -185,7 +186,7 @@ int pp_drain_open(const char *path, int flags, struct pp_drain **ret_drain, stru
 	rc = read_header(d, path, err);
 	if (rc)
 		goto free_header;
-	/* The header says how much address space the rank may ever need. */
+	/* The header tells how much address space the rank may ever need. */
 	d->limit = pp_ring_chunk_limit(d->known);
 	d->chunks = d->limit < CHUNKS_MOST ? d->limit : CHUNKS_MOST;
 	d->limit = d->chunks ? d->chunks : 1;
@@ -232,7 +233,7 @@ void pp_drain_rank(const struct pp_drain *d, int32_t *ret_rank, int32_t *ret_siz
 {
 	const struct pp_ring_header *h = pp_drain_header(d);
 	int32_t rank = h->rank, size = h->size;
-	int is_sane = rank >= 0 && rank < size && size <= RANKS_MOST; /* a process group may have said another one since */
+	int is_sane = rank >= 0 && rank < size && size <= RANKS_MOST; /* a process group may have set another one since */
 
 	*ret_rank = is_sane ? rank : d->rank;
 	*ret_size = is_sane ? size : d->job_size;
@@ -260,7 +261,7 @@ void pp_drain_finalise(struct pp_drain *d, uint64_t kept)
 	pp_ring_set_records_finalised(h, taken > kept ? taken - kept : 0);
 }
 
-/* After this the chunk is the rank's again. */
+/* Returns the chunk to the rank. */
 static void give_back(struct pp_drain *d, struct pp_chunk *c, uint32_t records)
 {
 	struct pp_ring_header *h = (struct pp_ring_header *)d->map;
@@ -284,7 +285,7 @@ int pp_drain_fill(const struct pp_drain *d)
 	return d->fill;
 }
 
-/* NULL: a number that the file does not back. */
+/* NULL: the file does not back that number. */
 static struct pp_chunk *chunk_of(const struct pp_drain *d, uint32_t number)
 {
 	size_t offset;
@@ -295,7 +296,7 @@ static struct pp_chunk *chunk_of(const struct pp_drain *d, uint32_t number)
 	return offset + PP_CHUNK_BYTES <= d->size ? (struct pp_chunk *)(d->map + offset) : NULL;
 }
 
-/* Each page: one that is gone is known before its records are handed out. */
+/* Touches each page, so that a missing one is noticed before its records are handed out. */
 static void touch(const struct pp_record *record, uint32_t count)
 {
 	enum { STEP = 4096 / sizeof(*record) };
@@ -306,10 +307,10 @@ static void touch(const struct pp_record *record, uint32_t count)
 		(void)*(const volatile uint16_t *)&record[count - 1].kind;
 }
 
-/* Everything of one chunk that is committed; 0 records or more. -1: the chunk makes no sense. */
+/* Reads all that is committed in one chunk; returns the records. -1: the chunk is inconsistent. */
 static int64_t read_chunk(struct pp_drain *d, struct pp_chunk *c, uint32_t slot, struct place *p, const struct pp_drain_sink *sink)
 {
-	/* Acquire: the records below the count are whole. */
+	/* Acquire: the records below the count are complete. */
 	uint32_t committed = pp_chunk_committed(c);
 	uint32_t count;
 
@@ -321,7 +322,7 @@ static int64_t read_chunk(struct pp_drain *d, struct pp_chunk *c, uint32_t slot,
 	}
 	count = committed - p->at;
 	touch(c->record + p->at, count);
-	if (d->guard.cut) /* zeros that nobody has written are no records */
+	if (d->guard.cut) /* the zeros of a missing page are no records */
 		return 0;
 	if (count)
 		sink->records(sink->context, slot, c->record + p->at, count);
@@ -345,7 +346,7 @@ static void end_thread(struct pp_drain *d, struct pp_thread_slot *s, uint32_t sl
 	pp_slot_set_state(s, PP_THREAD_FREE);
 }
 
-/* Before the counts: a thread that has ended here commits nothing any more, and none goes on in its place. */
+/* Before the counts: a thread that ended here commits nothing more, and no other one continues its slot. */
 static uint32_t close_ended(struct pp_thread_slot *s)
 {
 	uint32_t state = pp_slot_state(s);
@@ -376,7 +377,7 @@ static uint64_t drain_thread(struct pp_drain *d, uint32_t slot, const struct pp_
 		uint32_t next;
 		int64_t got;
 
-		if (!c && p->chunk <= d->chunks) { /* guests reserve a chunk before they link it */
+		if (!c && p->chunk <= d->chunks) { /* the collector reserves a chunk before it links it */
 			d->cut++;
 			p->broken = 1;
 			return records;
@@ -421,7 +422,7 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 		lose_threads(d);
 		return 0;
 	}
-	/* A list in a circle would never end: no run follows more links than twice the chunks there are. */
+	/* A circular list would never end: a run follows at most twice as many links as there are chunks. */
 	chunks_left = 2 * d->limit + 2;
 	threads = pp_ring_thread_used(h);
 	if (threads > PP_RING_THREADS) {
@@ -435,7 +436,7 @@ uint64_t pp_drain_run(struct pp_drain *d, const struct pp_drain_sink *sink)
 	else
 		remember(d, threads);
 	d->fill = (int)(records * 100 / ((uint64_t)d->limit * PP_CHUNK_RECORDS));
-	/* Each thread that has ended had a slot and a chunk, however short it was. */
+	/* Each ended thread has used a slot and a chunk, however short it was. */
 	used = d->ended * 100 / (d->limit < PP_RING_THREADS ? d->limit : PP_RING_THREADS);
 	if ((uint32_t)d->fill < used)
 		d->fill = (int)used;

@@ -1,4 +1,4 @@
-/* Names as small numbers: one open-addressed table from raw bytes to id. Called by aggregate/read and every reader of names. */
+/* Names as small numbers: an open-addressed table from raw bytes to id. Called by aggregate/read and every reader of names. */
 #include "core/ring/intern.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct arena {
 	char bytes[];
 };
 
-struct key {           /* raw bytes that were seen; several may have one id (bad UTF-8 that reads the same) */
+struct key {           /* raw bytes; several keys may have one id (invalid UTF-8 that reads the same) */
 	uint64_t hash; /* 0: empty place */
 	const char *bytes;
 	uint32_t length, id;
@@ -87,7 +87,7 @@ static char *take(struct pp_intern *t, size_t n)
 			return NULL;
 		a->size = size;
 		a->used = 0;
-		/* A big one stands behind the arena in use, whose rest is still good. */
+		/* A large text gets an arena of its own behind the current one, whose rest stays in use. */
 		if (size > ARENA_BYTES && t->arena) {
 			a->next = t->arena->next;
 			t->arena->next = a;
@@ -200,7 +200,7 @@ void pp_intern_limit(struct pp_intern *t, uint64_t bytes)
 	t->limit = bytes;
 }
 
-/* The text is good UTF-8 and new: its key and text are the same bytes. */
+/* The text is valid UTF-8 and new: its key and text are the same bytes. */
 static uint32_t add_good(struct pp_intern *t, uint64_t hash, const char *text, size_t length)
 {
 	char *copy = take(t, length + 1);
@@ -219,7 +219,7 @@ static uint32_t add_good(struct pp_intern *t, uint64_t hash, const char *text, s
 	return id;
 }
 
-/* The raw bytes become one more key of the text they read as. */
+/* Adds the raw bytes as one more key of their replacement text. */
 /* NOLINTNEXTLINE(misc-no-recursion): once: what is mended is good */
 static uint32_t add_mended(struct pp_intern *t, uint64_t hash, const char *raw, size_t length)
 {

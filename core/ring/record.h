@@ -54,18 +54,18 @@ struct pp_record_counter {
 
 struct pp_record_step {
 	int64_t number;
-	/* STEP_BEGIN that the pattern of collectives told, not the job (core/window/pattern.h): its collectives; else 0 */
+	/* STEP_BEGIN that the pattern of collectives marks, not the job (core/window/pattern.h): collectives per step; else 0 */
 	uint32_t period;
 	uint32_t patterns;           /* so far */
-	uint64_t known_from;         /* the number at which the first was known: steps before have no record */
-	uint64_t matched, irregular; /* collectives so far that are of the pattern, and others */
+	uint64_t known_from;         /* the step at which the first pattern was found: earlier steps have no record */
+	uint64_t matched, irregular; /* collectives so far inside the pattern, and others */
 };
 
 struct pp_record_mpi { /* MPI: record.tick is the begin */
 	pp_tick end;
 	uint64_t comm;     /* communicator id, equal on all ranks; 0: none */
-	uint64_t sent;     /* bytes this rank gave */
-	uint64_t received; /* bytes this rank got */
+	uint64_t sent;     /* bytes this rank sent */
+	uint64_t received; /* bytes this rank received */
 	uint32_t sequence; /* n-th collective of this rank on comm, from 0; counted while idle too */
 	int32_t peer;      /* world rank of peer or root; -1 none, -2 any source */
 	uint32_t request;  /* this rank's request number of a nonblocking call; 0 none */
@@ -81,9 +81,9 @@ enum pp_mpi_flags {
 	PP_MPI_CANCELLED = 16,     /* REQUEST: it was cancelled, nothing moved */
 	PP_MPI_POLLS = 32,         /* unsuccessful polls, from the first's begin to the last's end; `sequence` is how many */
 	PP_MPI_RECEIVES = 64,      /* MPI_Start: of a receive; MPI_Sendrecv: nothing is sent, the peer is the source */
-	PP_MPI_TO_FILE = 128,      /* the file is one that is written; for calls that neither read nor write */
-	PP_MPI_FROM_SOME = 256,    /* gets data from some of the others: the record does not say from whom */
-	PP_MPI_FROM_NONE = 512,    /* gets data from none of the others */
+	PP_MPI_TO_FILE = 128,      /* the file was opened for writing; for calls that neither read nor write */
+	PP_MPI_FROM_SOME = 256,    /* receives from some of the others: the record does not name them */
+	PP_MPI_FROM_NONE = 512,    /* receives from none of the others */
 	PP_MPI_SIDE_FIRST = 1024,  /* intercommunicator: this rank is in the group with the lower first world rank */
 	PP_MPI_SIDE_SECOND = 2048, /* in the other one */
 };
@@ -100,24 +100,24 @@ struct pp_record_request { /* REQUEST: record.tick is when completion was seen *
 enum pp_comm_text {                  /* what the text of a COMM record is */
 	            PP_COMM_MEMBERS, /* world ranks, int32_t */
 	            PP_COMM_NAME,
-	            PP_COMM_FILE,    /* the name of the file that it stands for */
-	            PP_COMM_WINDOW,  /* the name of the window that it stands for, often none */
-	            PP_COMM_UNKNOWN, /* its name, often none: no call was seen to make it, so it is like no other rank's */
+	            PP_COMM_FILE,    /* name of the file that the communicator stands for */
+	            PP_COMM_WINDOW,  /* name of the RMA window that the communicator stands for, often none */
+	            PP_COMM_UNKNOWN, /* its name, often none: no call that made it was seen, so it matches no other rank's */
 };
 
-struct pp_record_comm { /* COMM: a communicator; windows and files of MPI are known by one of their own */
+struct pp_record_comm { /* COMM: a communicator; MPI windows and files have one of their own */
 	uint64_t comm;
 	uint32_t size;
 	uint32_t is_name; /* enum pp_comm_text */
 	char text[PP_TEXT_INLINE];
 };
 
-/* PAYLOAD: stands right before the PUSH, START, MARK, POP or END of the same thread and tick that it belongs to; several may. */
+/* PAYLOAD: directly precedes the PUSH, START, MARK, POP or END of the same thread and tick that it belongs to; several may. */
 struct pp_record_payload {
 	uint64_t schema; /* EXT: id of a note of the ring's header, or a predefined type */
 	uint16_t type;   /* enum pp_payload_type */
 	uint16_t domain;
-	uint32_t size; /* bytes the application gave; `length` of them are here */
+	uint32_t size; /* bytes that the application passed; `length` of them are here */
 	char text[PP_TEXT_INLINE];
 };
 
@@ -134,8 +134,8 @@ enum pp_payload_type { /* 1 to 6 are NVTX's payload types */
 
 enum { PP_PAYLOAD_BYTES = PP_TEXT_INLINE + 10 * PP_RECORD_CONT_TEXT }; /* most that is kept of one */
 
-/* PROCESS: the kernel's counts of this process since it began (getrusage), before a step's first record or after its last. The
- * record before it (sequence - 1) of an end is the begin of the same step. */
+/* PROCESS: the kernel's counters of this process since it began (getrusage), before a step's first record or after its last.
+ * For an end, the record with sequence - 1 is the begin of the same step. */
 struct pp_record_process {
 	int64_t number; /* of the step */
 	uint64_t user_ns, system_ns;
@@ -148,7 +148,7 @@ struct pp_record_process {
 struct pp_record_annotation {
 	uint64_t comm; /* as in COMM records of the same rank */
 	uint64_t sent, received;
-	int64_t age_ns;    /* it was begun so long before record.tick, by CLOCK_REALTIME */
+	int64_t age_ns;    /* age of the begin at record.tick, by CLOCK_REALTIME */
 	uint32_t sequence; /* n-th collective of the group, from 0 */
 	int32_t root;      /* world rank; -1 none, or not reported */
 	uint16_t call;     /* row of core/source/c10d_call.def, from PP_C10D_FIRST */
@@ -156,10 +156,10 @@ struct pp_record_annotation {
 	uint32_t reserved2;
 };
 
-/* THREAD_END: written by the thread that goes on in the slot of an ended one. Its own identity stands in the slot. */
+/* THREAD_END: written by the thread that continues the slot of an ended one: that one's identity. Its own is in the slot. */
 struct pp_record_thread {
 	uint32_t tid, is_main;
-	char name[PP_TEXT_INLINE]; /* the last that it had, terminated */
+	char name[PP_TEXT_INLINE]; /* the last name it had, terminated */
 	uint64_t reserved;
 };
 

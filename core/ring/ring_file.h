@@ -61,7 +61,7 @@ struct pp_chunk {
 };
 _Static_assert(sizeof(struct pp_chunk) == PP_CHUNK_BYTES, "chunks tile the file");
 
-struct pp_where { /* where is this thread now: plain stores, valid outside windows too */
+struct pp_where { /* where this thread is now: plain stores, valid outside windows too */
 	uint64_t comm;
 	uint32_t sequence;
 	int32_t peer;
@@ -81,11 +81,11 @@ struct pp_thread_slot {
 	uint32_t tid;
 	_Atomic uint32_t first; /* first chunk, 0: none yet */
 	uint32_t is_main;
-	_Atomic uint64_t lost[8]; /* by enum pp_loss; guest only */
+	_Atomic uint64_t lost[8]; /* by enum pp_loss; collector only */
 	char name[32];
 	uint8_t reserved[16];
 };
-enum { PP_RING_LOSSES = PP_LOSS_AFTER_EXIT + 1 }; /* causes that guests count; the others are the keeper's */
+enum { PP_RING_LOSSES = PP_LOSS_AFTER_EXIT + 1 }; /* causes that the collector counts; the keeper counts the others */
 _Static_assert(PP_RING_LOSSES <= 8, "lost[] holds every cause");
 _Static_assert(sizeof(struct pp_thread_slot) == 192, "three lines a slot");
 
@@ -103,7 +103,7 @@ enum pp_ring_note_kind {
 	               * resource type */
 };
 
-/* What payloads and handles mean, as NVTX was told; a row is whole before `notes_used` covers it, and never changes. */
+/* What NVTX registered about payloads and handles; a row is complete before `notes_used` covers it, and never changes. */
 struct pp_ring_note {
 	uint16_t bytes; /* of the whole row, a multiple of 8 */
 	uint8_t kind;   /* enum pp_ring_note_kind */
@@ -130,28 +130,28 @@ struct pp_window_row {           /* a window that has begun on this rank */
 	uint64_t reserved;
 };
 
-enum pp_ask_kind {                 /* what the keeper wants of a rank, pp_control.request_kind */
-	           PP_ASK_NOTHING, /* forget the request before */
+enum pp_ask_kind {                 /* the keeper's request to a rank, pp_control.request_kind */
+	           PP_ASK_NOTHING, /* forget the previous request */
 	           PP_ASK_STEPS,   /* record steps [request_first, request_last) */
 	           PP_ASK_AGREE,   /* record request_last steps; ranks fix the first by pp_coord_ops: the highest + request_first */
-	           PP_ASK_NOW,     /* record from the next look on, until another word */
+	           PP_ASK_NOW,     /* record from the next look on, until the next request */
 };
 
-enum pp_request_state { /* what a rank made of the keeper's request */
+enum pp_request_state { /* state of the keeper's request on a rank */
 	                PP_REQUEST_NONE,
 	                PP_REQUEST_TAKEN,   /* its first step is to come */
-	                PP_REQUEST_LATE,    /* its first step has begun already: nothing is done */
+	                PP_REQUEST_LATE,    /* its first step has begun already: nothing happens */
 	                PP_REQUEST_STARTED, /* the edge step before it has begun */
 	                PP_REQUEST_PASSED,
-	                PP_REQUEST_AGREEING, /* it has said its step to the others */
-	                PP_REQUEST_ALONE,    /* there is no agreement: no MPI that all ranks take part in, or one has finalised */
+	                PP_REQUEST_AGREEING, /* it has sent its step to the other ranks */
+	                PP_REQUEST_ALONE, /* no agreement is possible: no MPI that all ranks take part in, or one has finalised */
 };
 
-enum pp_api_window_state {                       /* of a window that the program asked for */
+enum pp_api_window_state {                       /* of a window that the program requested */
 	                   PP_API_WINDOW_ASKED,  /* its first step is to come */
 	                   PP_API_WINDOW_BEGUN,  /* `begin` is there */
 	                   PP_API_WINDOW_PASSED, /* `end` is there, and all records before it */
-	                   PP_API_WINDOW_MISSED, /* its steps were jumped over */
+	                   PP_API_WINDOW_MISSED, /* the step numbers skipped it */
 };
 
 struct pp_api_window_row {       /* podprof_window_start() or podprof_profile_steps(): the n-th of a rank is the n-th of the job */
@@ -162,7 +162,7 @@ struct pp_api_window_row {       /* podprof_window_start() or podprof_profile_st
 	char name[48]; /* of podprof_window_start(), terminated */
 };
 
-enum pp_rank_state {                     /* what the guest says of its process */
+enum pp_rank_state {                     /* state of the process, set by the collector */
 	             PP_RANK_OPEN = 1,   /* claimed, may record */
 	             PP_RANK_ENDING = 2, /* exit handler ran: everything is committed */
 };
@@ -171,7 +171,7 @@ enum pp_mpi_state {
 	PP_MPI_NEVER = 0,
 	PP_MPI_RUNS = 1,
 	PP_MPI_OVER = 2,       /* finalised */
-	PP_MPI_OTHER_RUNS = 3, /* one that the wrappers do not know: its calls are not recorded */
+	PP_MPI_OTHER_RUNS = 3, /* an MPI that the wrappers do not know: its calls are not recorded */
 	PP_MPI_OTHER_OVER = 4,
 };
 
@@ -190,7 +190,7 @@ struct pp_ring_header {
 	int32_t rank, size, local_rank, local_size;
 	int32_t pid;
 	uint32_t pid_space;  /* pp_proc_pid_space() of `pid` */
-	uint64_t start_time; /* field 22 of /proc/PID/stat: tells a reused pid */
+	uint64_t start_time; /* field 22 of /proc/PID/stat: detects a reused pid */
 	pp_tick open_tick;
 	int64_t open_realtime_ns;
 	char boot_id[40];
@@ -220,30 +220,30 @@ struct pp_ring_header {
 	struct pp_window_row window[PP_WINDOW_ROWS];
 	_Atomic uint64_t request;         /* the keeper's last request (its number << 8), and enum pp_request_state of this rank */
 	struct pp_window_row request_row; /* its window: begin once STARTED, end once PASSED */
-	_Atomic uint32_t signals;         /* captures asked for by a signal so far */
-	_Atomic uint32_t coordinator;     /* enum pp_coordinator: what agreement this rank takes part in */
-	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which are to be let in */
+	_Atomic uint32_t signals;         /* captures requested by a signal so far */
+	_Atomic uint32_t coordinator;     /* enum pp_coordinator: the agreement that this rank takes part in */
+	_Atomic uint32_t net_wanted;      /* rank 0: ranks of the job have other keepers, which the keeper must admit */
 	_Atomic uint32_t claim_by;        /* enum pp_claim_by: how sure the process is of its number */
-	char coordinator_why[96];         /* why it is not a better one; whole before `coordinator` is set */
-	_Atomic uint64_t api_windows;     /* windows that the program has asked for so far: their rows are there */
+	char coordinator_why[96];         /* why there is no better one; complete before `coordinator` is set */
+	_Atomic uint64_t api_windows;     /* windows that the program has requested so far: their rows are there */
 	struct pp_api_window_row api_window[PP_WINDOW_ROWS];
 	_Atomic uint32_t api_strays;    /* podprof_window_stop() without a start */
-	_Atomic uint32_t api_refused;   /* podprof_profile_steps() that could not be followed */
+	_Atomic uint32_t api_refused;   /* podprof_profile_steps() calls that were refused */
 	_Atomic uint32_t steps_by_shim; /* 1: the shim marks the steps, by the rule in step_rule */
-	_Atomic uint32_t claim_beside;  /* 1: another process had the number, and was less sure of it */
+	_Atomic uint32_t claim_beside;  /* 1: another process had claimed the number with weaker evidence */
 	char step_rule[64];             /* "torch: DataLoader", terminated; whole before `steps_by_shim` is set */
-	/* The keeper's: records of chunks that it has given back, which are no longer in this file; and those of them that are in a
-	 * session or that no window wants. The difference dies with the keeper. */
+	/* By the keeper: records of chunks that it has returned, which are no longer in this file; and those of them that are
+	 * in a session or that no window needs. A keeper that dies loses the difference. */
 	_Atomic uint64_t records_taken, records_finalised;
-	/* Last: all before it is reserved in the file when the ring gets its name, a slot before `thread_used` covers it. */
+	/* Last: all before it is reserved in the file when the ring gets its name, each slot before `thread_used` covers it. */
 	struct pp_thread_slot thread[PP_RING_THREADS] __attribute__((aligned(64)));
 };
 
 /* The words of header, chunk, slot and control page by name: pp_ring_NAME(h), pp_ring_set_NAME(h, value), pp_chunk_NAME(c) ...
  *
- * PUBLISHED: what the word covers is stored before it, and seen by who has read it.
- * ALONE: the word says nothing of other memory.
- * COUNTER: any thread adds by pp_ring_add_NAME(h, more); it says nothing of other memory either. */
+ * PUBLISHED: stores before it are visible to a reader of the word.
+ * ALONE: the word orders no other memory.
+ * COUNTER: any thread adds by pp_ring_add_NAME(h, more); it orders no other memory either. */
 #define PP_WORD(owner, prefix, type, name, load, store)                                                                            \
 	static inline type prefix##_##name(const struct owner *o)                                                                  \
 	{                                                                                                                          \
@@ -320,8 +320,8 @@ enum pp_keeper_state {
 	PP_KEEPER_NONE,
 	PP_KEEPER_DRAINING,
 	PP_KEEPER_WRITING,
-	PP_KEEPER_DONE,   /* files are complete; message holds what rank 0 prints */
-	PP_KEEPER_FAILED, /* message holds the sentence */
+	PP_KEEPER_DONE,   /* files are complete; `message` holds what rank 0 prints */
+	PP_KEEPER_FAILED, /* `message` holds the error */
 };
 
 struct pp_control { /* <spool>/control, one page, made by the keeper before it drains */
@@ -330,7 +330,8 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	uint32_t byte_order;
 	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
 	_Atomic int32_t keeper_pid;
-	_Atomic uint32_t bell;    /* number of the keeper's last request: guests look at step marks. Stored last, 0: none yet */
+	_Atomic uint32_t
+	        bell; /* number of the keeper's last request: the collector reads it at step marks. Stored last, 0: none yet */
 	_Atomic uint32_t notices; /* sentences for rank 0 to print while the job runs; stored after `notice` */
 	char message[3072];       /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 	_Atomic int64_t request_first, request_last; /* by request_kind */
@@ -338,8 +339,8 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	_Atomic uint32_t keeper_life;                /* a robust futex that the keeper holds; 0: the kernel has none */
 	char notice[256];                            /* the last of them */
 	_Atomic uint32_t unrecorded_known;           /* 1: */
-	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper has found out */
-	_Atomic int32_t speaker; /* rank that prints `message`: 0, or where that one has no podprof the first that has */
+	char unrecorded[256];                        /* why nothing is recorded so far, where the keeper knows */
+	_Atomic int32_t speaker;                     /* rank that prints `message`: 0, or the first one that has podprof */
 };
 
 PP_WORD_PUBLISHED(pp_control, pp_control, uint32_t, keeper_state)     /* DONE, FAILED: message */
@@ -356,12 +357,12 @@ static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t
 	atomic_store_explicit(&c->bell, bell, memory_order_release);
 }
 
-/* Why a job without a ring has recorded nothing, as far as anyone can tell. */
+/* Possible reasons why a job without a ring has recorded nothing. */
 #define PP_UNRECORDED_PLAIN                                                                                                        \
 	"no process with podprof in it called MPI, began a step or opened a range. Mark steps with podprof_step_begin(), in "      \
 	"Python with "                                                                                                             \
 	"podprof.steps()"
-/* <spool>/said: made by whoever says why nothing, or not all, is recorded; so it is said once. */
+/* <spool>/said: made by the process that reports why nothing, or not all, is recorded; so it is reported once. */
 #define PP_SAID_FILE "said"
 
 /* Spool names: <spool>/control, keeper.lock (locked by the keeper for life), keeper.log, options (NAME=value lines),

@@ -28,8 +28,8 @@ int pp_room_read(const char *spool, struct pp_room *ret_room, struct pp_err *err
 	return 0;
 }
 
-/* At most 1/8 of the free space, or of the memory that is left, shared by the local ranks; unknown: 1/64. A little still gives the
- * least, as long as that leaves half of it to the others. */
+/* At most 1/8 of the free space, or of the memory that is left, shared by the local ranks; unknown: 1/64. Little space still
+ * gives the minimum, as long as half of it stays free. */
 int pp_room_chunks(const struct pp_room *room, const char *spool, uint64_t ring_bytes, int32_t local_size, uint32_t *ret_chunks,
                    struct pp_err *err)
 {

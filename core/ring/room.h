@@ -1,5 +1,5 @@
-/* How large a rank's ring may be: by the space of the spool, the limit on file sizes, and the memory cgroups.
- * Called by chunk_pool.c at the claim. In: what the system has. Out: chunks. */
+/* The size limit of a rank's ring: by the space of the spool, the limit on file sizes, and the memory cgroups. Called by
+ * chunk_pool.c at the claim. In: free space and limits. Out: chunks. */
 #pragma once
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include "core/base/err.h"
 
 enum {
-	PP_ROOM_LEAST_CHUNKS = 2,    /* a thread must be able to close one and go on in another */
+	PP_ROOM_LEAST_CHUNKS = 2,    /* a thread must be able to close one and continue in another */
 	PP_ROOM_MOST_CHUNKS = 16384, /* 1 GiB */
 };
 

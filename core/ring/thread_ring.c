@@ -1,4 +1,5 @@
-/* A thread's end of the ring file, slow path: slots, chunks, long texts, losses. Called by sources when the inline door is shut. */
+/* A thread's end of the ring file, slow path: slots, chunks, long texts, losses. Called by sources when the inline path returns
+ * NULL. */
 #include "core/ring/thread_ring.h"
 
 #include <errno.h>
@@ -19,15 +20,16 @@ _Thread_local struct pp_thread_ring *pp_thread_self = &none;
 struct pp_wiped pp_wiped;
 struct pp_pool pp_ring_pool;
 
-/* Orders lists, slots and the pool between threads of this process; held on slow paths only, never while a record is filled. */
+/* Orders lists, slots and the pool between threads of this process; locked on slow paths only, never while a record is filled. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pp_thread_ring *rings; /* [PP_RING_THREADS], memory of the process: the keeper's file is not trusted for it */
+static struct pp_thread_ring
+        *rings; /* [PP_RING_THREADS], in the process's memory: the file, which the keeper maps too, is not trusted for it */
 static pthread_key_t key;
 static int key_made;
 static pid_t owner;
 static void (*before_end)(void);
 
-/* From here on another thread may go on in t. Release: the last commit is seen before the end is believed. */
+/* From here on another thread may continue in t. Release: the last commit is visible before the end. */
 static void leave(struct pp_thread_ring *t)
 {
 	t->resume = t->cursor.next;
@@ -92,7 +94,7 @@ void pp_rings_abandon(void)
 			rings[i].cursor.generation = PP_RING_BUSY;
 			rings[i].cursor.next = rings[i].cursor.end = NULL;
 		}
-	/* Lines and cursors that others remember stay valid addresses, but of this process alone. */
+	/* Addresses that others remember stay valid, but map memory of this process alone. */
 	/* cppcheck-suppress leakReturnValNotUsed ; the pool knows the address, and where it fails the old mapping stands */
 	(void)mmap(pp_ring_pool.header, pp_ring_pool.map_bytes, PROT_READ | PROT_WRITE,
 	           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -101,7 +103,7 @@ void pp_rings_abandon(void)
 
 void pp_rings_revive(void)
 {
-	/* The old mapping stays: it is this process's own by now, and somebody may remember an address in it. */
+	/* The old mapping stays: it is this process's own by now, and others may remember an address in it. */
 	memset(&pp_ring_pool, 0, sizeof(pp_ring_pool));
 	for (uint32_t i = 0; rings && i < PP_RING_THREADS; i++)
 		if (rings[i].slot)
@@ -110,7 +112,7 @@ void pp_rings_revive(void)
 	owner = 0;
 }
 
-/* Take back what the keeper has read of t's chunks. `all`: t's owner is gone and the keeper is done with it. */
+/* Collects chunks of t that the keeper has read. `all`: t's owner has ended and the keeper has read everything. */
 static void collect(struct pp_thread_ring *t, int all)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one of rings[], which never goes away */
@@ -144,7 +146,7 @@ static void set_cursor(struct pp_thread_ring *t, struct pp_chunk *c, struct pp_r
 	t->cursor.committed = &c->committed;
 }
 
-/* The lowest slot that nobody has, else a new one; lock held. */
+/* The lowest free slot, else a new one; locked. */
 static struct pp_thread_ring *free_slot(void)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
@@ -163,7 +165,7 @@ static struct pp_thread_ring *free_slot(void)
 	return &rings[used];
 }
 
-/* Lock held: close t's chunk and begin another; 0 or the loss + 1. */
+/* Locked: closes t's chunk and begins another; 0 or the loss + 1. */
 static int link_chunk(struct pp_thread_ring *t)
 {
 	enum pp_loss loss = PP_LOSS_RING_FULL;
@@ -192,8 +194,8 @@ static int link_chunk(struct pp_thread_ring *t)
 	return 0;
 }
 
-/* Go on where t's last thread ended; 0: no room for its end. What it left is read before what comes now, so the slot still says who
- * it was until that is in the records. */
+/* Continues where t's last thread ended; 0: no room for its THREAD_END. Its records are read before ours, so the slot names
+ * that thread until the records do. */
 static int go_on(struct pp_thread_ring *t, int may_link)
 {
 	const struct pp_thread_slot *s = t->slot;
@@ -216,8 +218,8 @@ static int go_on(struct pp_thread_ring *t, int may_link)
 	return 1;
 }
 
-/* The slot of a thread that has ended, whether or not the keeper has read it: slots and chunks are as many as threads live, however
- * many end while the keeper looks elsewhere. Lock held. */
+/* The slot of a thread that has ended, whether or not the keeper has read it: so slots and chunks are as many as live threads,
+ * however many end while the keeper is busy. Locked. */
 static struct pp_thread_ring *take_over(void)
 {
 	uint32_t used = pp_ring_thread_used(pp_ring_pool.header);
@@ -227,7 +229,7 @@ static struct pp_thread_ring *take_over(void)
 		struct pp_thread_slot *s = rings[i].slot;
 		uint32_t state = atomic_load_explicit(&s->state, memory_order_relaxed);
 
-		/* Acquire: all that the thread before did with the ring. */
+		/* Acquire: all that the previous thread did with the ring. */
 		if (state != PP_THREAD_ENDED ||
 		    !atomic_compare_exchange_strong_explicit(&s->state, &state, PP_THREAD_LIVE, memory_order_acquire,
 		                                             memory_order_relaxed))
@@ -235,7 +237,7 @@ static struct pp_thread_ring *take_over(void)
 		if (go_on(&rings[i], has_room))
 			return &rings[i];
 		leave(&rings[i]);
-		has_room = 0; /* others may have some left, or no records */
+		has_room = 0; /* other slots may have room, or no records */
 	}
 	return NULL;
 }
@@ -280,7 +282,7 @@ struct pp_thread_ring *pp_thread_enter(void)
 	int saved = errno;
 
 	if (t != &none)
-		return t->slot ? t : NULL; /* it has ended, or it is a copy of its parent */
+		return t->slot ? t : NULL; /* it has ended, or it is a copy in a forked child */
 	if (!rings || !pp_ring_pool.header || pp_rings_are_copied() || getpid() != owner)
 		return NULL;
 	pp_thread_self = &ended; /* a signal handler that comes now finds a thread without a ring */
@@ -298,7 +300,7 @@ static int next_chunk(struct pp_thread_ring *t)
 {
 	int loss;
 
-	if (pp_rings_are_copied()) /* made past fork's handlers: the file is not ours */
+	if (pp_rings_are_copied()) /* forked past libc's handlers: the file is not ours */
 		return PP_LOSS_AFTER_EXIT + 1;
 	pthread_mutex_lock(&lock);
 	loss = link_chunk(t);
@@ -339,7 +341,7 @@ static void write_text(struct pp_record *r, const char *rest, uint32_t length, u
 	}
 }
 
-/* Busy is set. Write GAP if one is due, the head and its text, all in one chunk, published together. */
+/* Busy is set. Writes GAP if one is due, the head and its text, all in one chunk, published together. */
 static void write_all(struct pp_thread_ring *t, const struct pp_record *head, const char *rest, uint32_t length)
 {
 	uint32_t most = TEXT_MAX - PP_TEXT_INLINE;
@@ -377,7 +379,7 @@ static void write_all(struct pp_thread_ring *t, const struct pp_record *head, co
 
 void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length)
 {
-	/* Acquire: the pool and the rings are whole before recording is seen to be on. */
+	/* Acquire: the pool and the rings are complete before recording is seen to be on. */
 	uint32_t on = atomic_load_explicit(&pp_wiped.recording, memory_order_acquire);
 	struct pp_thread_ring *t = pp_thread_self;
 	uint32_t active;
@@ -393,7 +395,7 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 		return;
 	}
 	/* A signal handler inside a record that is being filled; a new ring has no `committed` yet and is not busy. `active` is
-	 * read first: a handler that comes in between makes the new ring an old one, and this record would be dropped for it. */
+	 * read first: a handler in between makes the new ring an old one, and this record would be dropped for it. */
 	active = t->cursor.active;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (t->cursor.generation == PP_RING_BUSY && active != PP_RING_BUSY) {
@@ -409,7 +411,7 @@ void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_l
 	atomic_signal_fence(memory_order_seq_cst);
 	write_all(t, head, rest, rest_length);
 	atomic_signal_fence(memory_order_seq_cst);
-	/* While a gap is due every record must come this way. */
+	/* While a gap is due every record must come through put(). */
 	t->cursor.generation = t->gap ? PP_RING_GAP : on;
 	if (__builtin_expect(pp_notice_is_new(), 0))
 		pp_notice_say();
@@ -427,7 +429,7 @@ void pp_ring_name_thread(uint32_t tid, const char *name)
 	if (tid == (uint32_t)syscall(SYS_gettid))
 		pp_thread_enter();
 	self = pp_thread_self;
-	pp_thread_self = &ended; /* a signal handler that comes now would wait for the lock: it finds a thread without a ring */
+	pp_thread_self = &ended; /* a signal handler that comes now would wait for the lock: make it find a thread without a ring */
 	pthread_mutex_lock(&lock);
 	used = pp_ring_thread_used(h);
 	for (uint32_t i = 0; i < used; i++) {

@@ -1,5 +1,5 @@
-/* A thread's end of the ring file: take a record, fill it, commit it. Called by every source on the application's threads.
- * In: records. Out: chunks of the ring file. One writer a thread, no lock or system call but when a chunk is full. */
+/* A thread's end of the ring file: take a record, fill it, commit it. Called by every source on the application's threads. In:
+ * records. Out: chunks of the ring file. One writer per thread; locks and system calls only when a chunk is full. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,33 +13,33 @@
 struct pp_thread_ring {
 	struct pp_ring_cursor cursor;
 	struct pp_thread_slot *slot;
-	struct pp_record *resume;        /* of a thread that has ended: where the next one goes on, NULL: no chunk */
+	struct pp_record *resume;        /* of an ended thread: where the next one continues, NULL: no chunk */
 	uint32_t number;                 /* of the slot */
-	uint32_t chunk;                  /* being written, 0: none yet */
-	uint32_t oldest;                 /* first chunk that was not taken back yet, 0: none */
+	uint32_t chunk;                  /* chunk that is being written, 0: none yet */
+	uint32_t oldest;                 /* first chunk that was not collected yet, 0: none */
 	uint32_t gap;                    /* something was lost or not recorded since the last record */
 	uint32_t next_range;             /* START ids of this thread */
 	uint16_t depth[PP_RING_DOMAINS]; /* open pushes, for NVTX's return value */
 };
 
-/* This thread's ring; a shared stand-in, always busy, before the first use and after the thread's end. */
+/* This thread's ring; a shared dummy, always busy, before the first use and after the thread's end. */
 extern _Thread_local struct pp_thread_ring *pp_thread_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern struct pp_pool pp_ring_pool __attribute__((visibility("hidden")));
 
-/* Before pp_wiped.recording is set for the first time. on_thread_end: called on a thread before its ring ends, since a source may
- * hold a record of it back; NULL: none does. */
+/* Call before pp_wiped.recording is set for the first time. on_thread_end: called on a thread before its ring ends, since a
+ * source may hold back a record of it; NULL: none does. */
 int pp_rings_start(void (*on_thread_end)(void));
-/* 1 in a child that was made of this process, which has not been told, or was: the rings are its parent's. */
+/* 1 in a child of this process, whether or not fork handlers ran: the rings are its parent's. */
 int pp_rings_are_copied(void);
-/* In a forked child: nothing of the parent's file is reachable any more, no thread has a ring. */
+/* In a forked child: the parent's file is unmapped, no thread has a ring. */
 void pp_rings_abandon(void);
-/* After it: this process is to have a file of its own. */
+/* After it: this process may have a file of its own. */
 void pp_rings_revive(void);
-/* This thread's ring, made if it has none; NULL where there is no slot. */
+/* This thread's ring, which it makes if there is none; NULL where there is no slot. */
 struct pp_thread_ring *pp_thread_enter(void);
-/* Slow door: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. */
+/* Slow path: finds room, writes the record and `rest` behind it in TEXT records, else drops and counts. Keeps errno. */
 void pp_ring_put(const struct pp_record *head, const void *rest, uint32_t rest_length);
-/* Count a record that was not even tried. */
+/* Counts a record that was not tried. */
 void pp_ring_lose(enum pp_loss loss);
 /* Give the thread `tid` its name. */
 void pp_ring_name_thread(uint32_t tid, const char *name);

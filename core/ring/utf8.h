@@ -1,11 +1,11 @@
-/* UTF-8 of names: is it good, and what it reads as where it is not. In: bytes of records. Out: text for intern.c. Pure. */
+/* UTF-8 of names: validates it, and replaces what is invalid. In: bytes of records. Out: text for intern.c. Pure. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the good sequence at p (1-4), 0 where it is none: overlong, surrogate, above U+10FFFF, cut, or NUL. */
+/* Length of the valid sequence at p (1-4), 0 where it is none: overlong, surrogate, above U+10FFFF, cut, or NUL. */
 static inline size_t pp_utf8_sequence(const char *text, size_t n)
 {
 	const uint8_t *p = (const uint8_t *)text;
@@ -35,8 +35,8 @@ static inline size_t pp_utf8_sequence(const char *text, size_t n)
 	return more + 1;
 }
 
-/* The same, but 0 too for what is no part of a name on a line: controls (newline and tab are some), line and paragraph separators,
- * and marks that turn the direction of text. With them a name could look like lines of podprof's own. */
+/* The same, but 0 too for characters that must not be in a name on a line: controls (also newline and tab), line and paragraph
+ * separators, and marks that change the direction of text. With them a name could imitate lines of podprof. */
 static inline size_t pp_utf8_shown(const char *text, size_t n)
 {
 	size_t length = pp_utf8_sequence(text, n);
@@ -88,7 +88,7 @@ static inline size_t pp_utf8_mend(char *to, const char *text, size_t length)
 	return out;
 }
 
-/* Bytes of good text that are whole characters and at most `most`: the precision for "%.*s". */
+/* Length of whole characters of valid text, at most `most`: the precision for "%.*s". */
 static inline int pp_utf8_fit(const char *text, int most)
 {
 	int n = (int)strnlen(text, (size_t)most + 1);

@@ -1,6 +1,6 @@
-/* What a source looks at first, in a page that the kernel wipes in a child of this process: 0 says that nothing is recorded and
- * that nothing is known, so that the child finds out what it is before it stores anything into its parent's rings.
- * Written by collector.c and thread_ring.c. */
+/* The words that a source reads first, in a page that the kernel wipes in a child of this process. 0 means that nothing is
+ * recorded and nothing decided, so the child decides what it is before it could store into its parent's rings. Written by
+ * collector.c and thread_ring.c. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* Windows that the program asks for; see api_windows.h. Called by trigger.c. */
+/* Windows that the program requests via the API; see api_windows.h. Called by trigger.c. */
 #include "core/window/api_windows.h"
 
 #include <string.h>
@@ -13,21 +13,21 @@ static struct pp_api_window_row *row_of(const struct pp_api_windows *b, uint64_t
 	return &b->header->api_window[place % PP_WINDOW_ROWS];
 }
 
-/* Release: what was recorded, and the row's ticks, are whole. A row that is another window's by now is left alone. */
+/* Release: records and the row's ticks are written before. Leaves a row alone that another window has taken. */
 static void say(const struct pp_api_windows *b, uint64_t place, enum pp_api_window_state state)
 {
 	if (b->count - place <= PP_WINDOW_ROWS)
 		atomic_store_explicit(&row_of(b, place)->state, (uint64_t)state, memory_order_release);
 }
 
-/* The next row; `number` is stored last. */
+/* Fills the next row; `number` is stored last. */
 static uint64_t add_row(struct pp_api_windows *b, const char *name, int64_t first, int64_t last, pp_tick begin)
 {
 	uint64_t place = b->count;
 	struct pp_api_window_row *row = row_of(b, place);
 
 	atomic_store_explicit(&row->number, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* whoever reads what follows finds the row taken */
+	atomic_thread_fence(memory_order_release); /* a reader of what follows sees that the row is taken */
 	row->first = first;
 	row->last = last;
 	row->begin = begin;
@@ -93,7 +93,7 @@ void pp_api_windows_begin(struct pp_api_windows *b, int64_t number, pp_tick tick
 
 		pp_window_begin(w, number);
 		if (b->count - b->step[i].place > PP_WINDOW_ROWS)
-			continue; /* its row is another window's by now */
+			continue; /* another window has taken its row */
 		if (w->recording && !was) {
 			row->begin = tick;
 			say(b, b->step[i].place, PP_API_WINDOW_BEGUN);

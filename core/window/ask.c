@@ -30,7 +30,7 @@ struct request { /* one reading of the keeper's page */
 	int64_t first, last;
 };
 
-/* 0: it is being changed, the next look sees it whole. */
+/* 0: the keeper is changing it; the next look reads it whole. */
 static int read_page(const struct pp_control *c, struct request *t)
 {
 	t->bell = atomic_load_explicit(&c->bell, memory_order_acquire);
@@ -41,7 +41,7 @@ static int read_page(const struct pp_control *c, struct request *t)
 	return t->bell == atomic_load_explicit(&c->bell, memory_order_relaxed);
 }
 
-/* Off, unless it is to go on. */
+/* Switches recording on or off now. */
 static void switch_now(struct pp_ask *a, int on, pp_tick tick)
 {
 	struct pp_window_row *row = &a->header->request_row;
@@ -99,7 +99,7 @@ void pp_ask_agreed(struct pp_ask *a, uint32_t number, int rc, int64_t highest, i
 	if (!rc)
 		return;
 	if (highest == INT64_MIN)
-		highest = -1; /* no rank has begun any */
+		highest = -1; /* no rank has begun a step */
 	if (rc > 0 && !__builtin_add_overflow(highest, a->margin, &first) && !__builtin_add_overflow(first, a->count, &last)) {
 		accept(a, first, last, here);
 		return;
@@ -167,6 +167,6 @@ void pp_ask_report(struct pp_ask *a)
 	if (state == a->reported)
 		return;
 	a->reported = state;
-	/* Release: rows, and records that were written before, are whole when the word is seen. */
+	/* Release: rows and earlier records are written before the state is seen. */
 	pp_ring_set_request(a->header, state);
 }

@@ -1,4 +1,4 @@
-/* A signal that asks for a capture; see by_signal.h. Called by collector.c. */
+/* A signal that requests a capture; see by_signal.h. Called by collector.c. */
 #include "core/window/by_signal.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static void on_signal(int number)
 
 void pp_by_signal_start(const char *name)
 {
-	/* SA_RESTART: EINTR only from calls that no handler's flag makes go on, sleeps and poll() */
+	/* SA_RESTART: only calls that no flag restarts return EINTR: sleeps and poll() */
 	struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK}, old;
 	int number = 0, saved = errno;
 	char text[160];
@@ -28,7 +28,7 @@ void pp_by_signal_start(const char *name)
 	if (!*name || pp_signal_parse(name, &number, NULL))
 		return;
 	sigemptyset(&ours.sa_mask);
-	/* may call sigaction: asked for by --signal, and only what nobody handles */
+	/* may call sigaction: the user named the signal by --signal, and it is taken only where nobody handles it */
 	if (!sigaction(number, NULL, &old) && !(old.sa_flags & SA_SIGINFO) &&
 	    (old.sa_handler == SIG_DFL || old.sa_handler == on_signal)) {
 		/* may call sigaction: as above */

@@ -1,4 +1,4 @@
-/* Requests on their way through the other ranks; see carry.h. Called by trigger.c. */
+/* Carries a request to the other ranks; see carry.h. Called by trigger.c. */
 #include "core/window/carry.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@ enum { EAGER_STEPS = 64, SPARED = 8, EAGER_LOOKS = 16 };
 
 static const struct pp_coord_ops *_Atomic coordinator;
 
-/* Taken by an exchange; nothing else is held meanwhile. What it covers: */
+/* Lock of `agreement`; a thread that finds it locked goes on without. No other lock is taken inside. */
 static _Atomic uint32_t carrying;
 static struct {
 	uint32_t newest; /* number */
@@ -18,8 +18,8 @@ static struct {
 	int64_t highest;
 } agreement;
 
-static _Atomic uint32_t joined; /* request that the others have this rank's step of */
-/* Since then; a count that two threads make one of is no harm. */
+static _Atomic uint32_t joined; /* request that this rank has joined with its step */
+/* Counts since then; a lost increment of two threads does no harm. */
 static _Atomic uint32_t looks, steps, next_step, has_looked;
 static _Atomic int64_t looked_in;
 
@@ -59,25 +59,25 @@ int pp_carry(uint32_t number, int64_t here, int64_t *ret_highest)
 		return -EAGAIN;
 	if ((int32_t)(number - agreement.newest) > 0)
 		agreement.newest = number;
-	if (number != agreement.newest) { /* read before it was over; the others are asked of another one by now */
+	if (number != agreement.newest) { /* read before a newer request came; the other ranks agree on that one now */
 		rc = -EAGAIN;
 	} else if (agreement.done == number) {
 		rc = agreement.rc;
 	} else if (!ops) {
 		rc = -EPIPE;
 	} else if (atomic_load_explicit(&joined, memory_order_relaxed) != number) {
-		rc = ops->ask(number, here); /* there can hardly be an answer yet */
+		rc = ops->ask(number, here); /* an answer can hardly be there yet */
 		if (!rc)
 			join(number, here);
 	} else {
 		rc = ops->answer(number, &agreement.highest);
-		if (rc == -EAGAIN) /* what was said is no longer good: say the step again */
+		if (rc == -EAGAIN) /* the operation has to be started anew: join with the step again */
 			join(0, here);
 	}
 	if (rc && rc != -EAGAIN) {
 		agreement.rc = rc;
 		agreement.done = number;
-		join(0, here); /* whoever comes next takes the answer */
+		join(0, here); /* the next caller reads the answer */
 	}
 	*ret_highest = agreement.highest;
 	atomic_store_explicit(&carrying, 0, memory_order_release);
@@ -97,9 +97,9 @@ int pp_carry_is_due(uint32_t number, int at_mark, int64_t here)
 	uint32_t n;
 
 	if (atomic_load_explicit(&joined, memory_order_relaxed) != number)
-		return 1; /* who joins late makes it late for all */
+		return 1; /* a rank that joins late delays all */
 	if (at_mark && atomic_exchange_explicit(&has_looked, 0, memory_order_relaxed))
-		return 0; /* the first call of this step is as good, and MPI may be called there for sure */
+		return 0; /* the first MPI call of this step has looked, and is a safe place for MPI */
 	if (!at_mark) {
 		atomic_store_explicit(&has_looked, 1, memory_order_relaxed);
 		if (here == atomic_load_explicit(&looked_in, memory_order_relaxed)) {

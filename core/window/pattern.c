@@ -10,7 +10,7 @@
 _Atomic uint32_t pp_pattern_on;
 
 static struct pp_period machine;
-static uint64_t steps;      /* ended, of all patterns */
+static uint64_t steps;      /* steps that have ended, of all patterns */
 static uint64_t known_from; /* steps that had ended when the first pattern was found */
 static _Atomic uint32_t busy;
 

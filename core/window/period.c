@@ -46,8 +46,8 @@ static uint32_t symbol_at(const struct pp_period *p, uint64_t position)
 	return p->history[position & HISTORY_MASK];
 }
 
-/* Distance to where the same symbols were last seen, by the longest context that was seen before; 0: none was. Hashes of all
- * contexts move on by the symbol at `i`. */
+/* Distance to the last occurrence of the same symbols, by the longest context that has one; 0: none. Adds the symbol at `i` to
+ * the hashes of all contexts. */
 static uint32_t move_contexts(struct pp_period *p, uint64_t i, uint32_t symbol)
 {
 	uint64_t seen = i - p->since;
@@ -87,7 +87,7 @@ static uint32_t smallest(struct pp_period *p, uint64_t end, uint32_t length)
 	return length % (length - k) ? length : length - k;
 }
 
-/* The trial held: its pattern, from its first occurrence on. end: behind the last symbol. */
+/* Adopts the trial's pattern, from its first occurrence on. end: behind the last symbol. */
 static void take_over(struct pp_period *p, uint64_t end)
 {
 	uint32_t period = smallest(p, end, p->trial);
@@ -109,7 +109,7 @@ static void take_over(struct pp_period *p, uint64_t end)
 	p->last_end = start + p->steps * period;
 }
 
-/* Has the trial come often enough? All of it came since the known pattern, if any, last did. */
+/* Has the trial come often enough? All of it came after the known pattern's last occurrence. */
 static int is_confirmed(const struct pp_period *p, uint64_t end)
 {
 	uint64_t least = (uint64_t)PP_PERIOD_LEAST * p->trial, came = p->run + p->trial;
@@ -120,7 +120,7 @@ static int is_confirmed(const struct pp_period *p, uint64_t end)
 	return !p->period || came >= PP_PERIOD_TAKE_OVER || came >= p->matched / 4;
 }
 
-/* One symbol against the known pattern; 1: a step ended. */
+/* Matches one symbol with the known pattern; 1: a step ended. */
 static int follow(struct pp_period *p, uint32_t symbol)
 {
 	if (symbol == p->pattern[p->at]) {
@@ -148,7 +148,7 @@ static int follow(struct pp_period *p, uint32_t symbol)
 	return 0;
 }
 
-/* A pattern other than the known one is searched from here on. */
+/* Searches for another pattern from here on. */
 static void search(struct pp_period *p, uint64_t i)
 {
 	p->clean = 0;

@@ -1,23 +1,18 @@
-/* The repeating pattern of one communicator's collectives: where a step of a job that marks none ends.
- * In: one symbol a collective, in the order of its sequence numbers. Out: ends of steps. Used by pattern.c,
- * core/step/step_period.c.
- *
- * Equal on all ranks without a message: MPI makes all members call the collectives of one communicator in one order, a symbol is
- * made only of what MPI makes equal on all of them (the call, its root, and the bytes of those calls that want them equal), and
- * the state is a function of the symbols alone: no clock, no address, no rank. So by induction over sequence numbers every rank
- * that was fed from the same number on has the same state after the same number. A call that fails on one rank only breaks this.
- * MPI gives no order between communicators: one machine has the stream of one.
- *
+/* Finds the repeating pattern of one communicator's collectives, and with it the steps of a job that marks none. In: one symbol
+ * per collective, in the order of sequence numbers. Out: ends of steps. Used by pattern.c and core/step/step_period.c.
+ * All ranks find the same without a message: MPI makes all members call the collectives of one communicator in one order, a
+ * symbol holds only what MPI makes equal on all of them (the call, its root, and the bytes of those calls that require equal
+ * ones), and the state depends on the symbols alone: no clock, no address, no rank. So by induction over sequence numbers all
+ * ranks that start at the same number have the same state after the same number. Only a call that fails on one rank breaks
+ * this. MPI orders no calls between communicators: one machine reads one communicator.
  * A step is the shortest pattern that came LEAST times, and LEAST_CALLS calls, in a row without a mismatch, has two different
- * symbols, and one that joins data of several ranks. One collective over and over may be one a step or a hundred: that is no
- * pattern, and neither are the broadcasts before a job's first step. The pattern begins where its first occurrence began, so a
- * step ends with the last of the collectives that a loop makes. Once found: collectives between two of the pattern are passed
- * over (`irregular`); after more of them than the pattern has, or at its first symbol, it is waited for from its beginning.
- * Another pattern takes over when it came often since the known one last did: as above, and a quarter as many calls as all steps
- * have.
- *
- * O(1) a call, least while the known pattern goes on; the call that confirms a pattern takes O(pattern). Fixed memory; no malloc,
- * lock or I/O. One thread at a time. */
+ * symbols, and one that joins data of several ranks. One repeated collective may be one per step or a hundred, so it is no
+ * pattern; neither are the broadcasts before a job's first step. The pattern begins where its first occurrence began, so a step
+ * ends with the last collective of a loop. Collectives between two of the known pattern are skipped (`irregular`); after more
+ * of them than the pattern has, or at its first symbol, matching restarts at its beginning. Another pattern takes over when it
+ * came often enough since the known one's last occurrence: as above, and a quarter as many calls as all steps have.
+ * O(1) per call, fastest while the known pattern goes on; the call that confirms a pattern takes O(pattern). Fixed memory; no
+ * malloc, lock or I/O. One thread at a time. */
 #pragma once
 
 #include <stdint.h>
@@ -27,7 +22,7 @@ enum {
 	PP_PERIOD_HISTORY = 2048,   /* a power of 2 */
 	PP_PERIOD_LEAST = 3,        /* times in a row */
 	PP_PERIOD_LEAST_CALLS = 12, /* symbols in a row */
-	PP_PERIOD_TAKE_OVER = 1024, /* calls in a row are enough for any new pattern */
+	PP_PERIOD_TAKE_OVER = 1024, /* calls in a row that are enough for any new pattern */
 	PP_PERIOD_ORDERS = 4,       /* lengths of context: 1, 2, 4, 16 */
 	PP_PERIOD_PLACE_BITS = 9,   /* places of each table: 512 */
 	PP_PERIOD_JOINS = 1,        /* bit of a symbol: it joins data of all ranks */
@@ -61,7 +56,7 @@ struct pp_period {
 	uint16_t place[PP_PERIOD_ORDERS][1 << PP_PERIOD_PLACE_BITS]; /* low bits of the position where a context was last seen */
 	uint32_t history[PP_PERIOD_HISTORY];
 	uint32_t pattern[PP_PERIOD_MOST];
-	uint16_t border[PP_PERIOD_MOST]; /* room for the call that confirms */
+	uint16_t border[PP_PERIOD_MOST]; /* scratch of the call that confirms */
 };
 
 void pp_period_init(struct pp_period *p);

@@ -1,7 +1,7 @@
-/* Windows one after the other, each a pp_window; see plan.h. Driven by trigger.c. */
+/* Runs the windows one after the other, each a pp_window; see plan.h. Driven by trigger.c. */
 #include "core/window/plan.h"
 
-/* Rows are read by the keeper while this goes on: `number` is stored last. */
+/* The keeper reads rows at any time: `number` is stored last. */
 static void start_row(struct pp_plan *p, uint64_t index, pp_tick begin)
 {
 	struct pp_window_row *row = &p->row[index % PP_WINDOW_ROWS];
@@ -10,7 +10,7 @@ static void start_row(struct pp_plan *p, uint64_t index, pp_tick begin)
 	if (!pp_step_windows_get(&p->asked, index, &first, &last))
 		return;
 	atomic_store_explicit(&row->number, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* whoever reads what follows finds the row taken */
+	atomic_thread_fence(memory_order_release); /* a reader of what follows sees that the row is taken */
 	row->first = first;
 	row->last = last;
 	row->begin = begin;
@@ -39,7 +39,7 @@ void pp_plan_init(struct pp_plan *p, const struct pp_step_windows *asked, struct
 	*p = (struct pp_plan){.asked = *asked, .row = row};
 	if (asked->count)
 		enter(p);
-	p->now.recording = 1; /* before the first mark everything is */
+	p->now.recording = 1; /* before the first mark everything is recorded */
 }
 
 int pp_plan_asked(const struct pp_plan *p)
@@ -83,7 +83,7 @@ int pp_plan_begin(struct pp_plan *p, int64_t number, pp_tick tick)
 		pp_window_begin(&p->now, number);
 		if (p->now.state != PP_WINDOW_PASSED)
 			break;
-		/* A window that comes again and again is not walked through. */
+		/* Repeated windows are not walked through one by one. */
 		pass(p, p->asked.every && number > p->now.last ? pp_step_windows_after(&p->asked, number - 1) : 0, tick);
 	}
 	if (p->over)

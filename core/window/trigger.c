@@ -1,5 +1,4 @@
-/* What moves the windows: those of the options, of the keeper's requests and of the program. Called at step marks and in MPI
- * calls. */
+/* Moves the windows: those of the options, of the keeper's requests and of the program. Called at step marks and in MPI calls. */
 #include "core/window/trigger.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include "core/window/carry.h"
 #include "core/window/plan.h"
 
-enum { TRIES = 256 }; /* of a call that is not made in a loop */
+enum { TRIES = 256 }; /* of a call that no loop makes */
 
 #define UNACKNOWLEDGED UINT32_MAX /* no request has this number */
 
@@ -24,34 +23,34 @@ const _Atomic uint32_t *pp_trigger_bell = &no_bell;
 _Atomic int64_t pp_trigger_next_edge = INT64_MIN;
 _Atomic int64_t pp_trigger_here = INT64_MIN;
 
-/* Taken by an exchange, never waited for: a handler may have come in between. What `held` covers: */
+/* Locked by an exchange, never waited for: a signal handler may interrupt its owner. It protects: */
 static _Atomic uint32_t locked;
 static struct pp_plan plan;
 static struct pp_ask ask;
 static struct pp_api_windows api;
-static int base; /* nothing was asked for, all is recorded */
+static int base; /* no window was requested, everything is recorded */
 static int is_recording;
-static struct pp_thread_ring *step_thread; /* a step was recorded there and has not ended */
+static struct pp_thread_ring *step_thread; /* thread with a recorded step that has not ended */
 
-/* What is left to whoever holds it. */
-static _Atomic int64_t missed = INT64_MIN; /* a step that was marked meanwhile */
-static _Atomic int32_t depth;              /* podprof_window_start() without its stop */
-static _Atomic int32_t is_open;            /* what `code` has made of it */
+/* Work that a thread without the lock leaves to its owner: */
+static _Atomic int64_t missed = INT64_MIN; /* a step mark */
+static _Atomic int32_t depth;              /* calls of podprof_window_start() without their stop */
+static _Atomic int32_t is_open;            /* whether `api` has a window for `depth` */
 
 static _Atomic uint32_t ended, is_asked_for = 1;
 /* A mark of this number, or above, may switch recording. For threads that do not have the lock. */
 static _Atomic int64_t first_switch = INT64_MAX;
 
 static _Atomic uint32_t pending; /* request that ranks are to agree on; 0: none */
-static _Atomic uint32_t begun;   /* it was said that they do so on this one */
+static _Atomic uint32_t begun;   /* request whose agreement the header reports */
 
 static int try_lock(void)
 {
 	return !atomic_exchange(&locked, 1);
 }
 
-/* For the program's own calls: two of them that one holder finds would be none. In a handler that came in between nobody
- * gives. */
+/* For the program's own calls: the lock's owner would see a start and its stop as nothing. It gives up, since below a signal
+ * handler no thread unlocks. */
 static int try_lock_repeatedly(void)
 {
 	for (int i = 0; i < TRIES; i++) {
@@ -77,7 +76,7 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The first mark is looked at whatever is asked for: that steps are marked is news to the keeper. */
+/* The first mark always changes something: the keeper learns that steps are marked. */
 static int64_t find_next_edge(void)
 {
 	if (!pp_ring_step_marks(pp_ring_pool.header))
@@ -93,8 +92,8 @@ static int64_t find_first_switch(void)
 	                    : find_next_edge();
 }
 
-/* Held. The step that is open in the rings ends where recording ends at a mark. Words come after the records that they are
- * about. */
+/* Locked. Ends the open step where recording ends at a mark, and publishes the new state; states are written after the records
+ * before them. */
 static void publish(int at_mark)
 {
 	struct pp_ring_header *h = pp_ring_pool.header;
@@ -113,7 +112,7 @@ static void publish(int at_mark)
 	                              (ask.phase == PP_ASK_LIVE && here >= ask.window.first && here < ask.window.last) ||
 	                              pp_api_windows_has(&api, here),
 	                      memory_order_relaxed);
-	/* The keeper goes when all ranks have passed the options' last window, unless the program goes on. */
+	/* The keeper ends when all ranks have passed the options' last window, unless the program requests windows. */
 	pp_ring_set_window_state(h, (uint32_t)(api.count ? PP_WINDOW_INSIDE : plan.now.state));
 	/* Release: rows and records of the windows that are over are whole. */
 	pp_ring_set_windows_passed(h, plan.passed);
@@ -135,7 +134,7 @@ static void move(int64_t number, pp_tick tick)
 	pp_api_windows_begin(&api, number, tick);
 }
 
-/* Held. Program windows follow the count of starts, whoever made it. */
+/* Locked. Opens or closes the program's window by the count of starts, on whatever thread they were. */
 static void follow_program(const char *name)
 {
 	int open = atomic_load(&depth) > 0;
@@ -152,14 +151,14 @@ static void follow_program(const char *name)
 	} else {
 		uint64_t was = api.open;
 
-		api.open = 0; /* recording goes off first: the row's last word is after the last record */
+		api.open = 0; /* recording stops first: the row's state follows the last record */
 		publish(0);
 		api.open = was;
 		pp_api_windows_stop(&api, tick);
 	}
 }
 
-/* Held. What others have left meanwhile. */
+/* Locked. Does the work that other threads left. */
 static void catch_up(void)
 {
 	int64_t number = atomic_exchange(&missed, INT64_MIN);
@@ -178,10 +177,10 @@ static void unlock(void)
 		if (is_left())
 			catch_up();
 		atomic_store(&locked, 0);
-	} while (is_left() && try_lock()); /* who could not take it has left his word before */
+	} while (is_left() && try_lock()); /* a thread that fails to lock has left its work before */
 }
 
-/* While ranks agree, most looks find only that they still do. 1: so it is. */
+/* While ranks agree, most looks only find that they still do: then 1. */
 static int is_still_pending(int at_mark)
 {
 	uint32_t number = atomic_load_explicit(&pending, memory_order_relaxed);
@@ -196,7 +195,7 @@ static int is_still_pending(int at_mark)
 	return rc == -EAGAIN || (!rc && atomic_load_explicit(&begun, memory_order_relaxed) == number);
 }
 
-/* Held, and again when it returns 1: it is let go while ranks speak with each other. */
+/* Locked, and locked again when it returns 1: it unlocks while ranks communicate. */
 static int receive(int at_mark, int64_t number)
 {
 	uint32_t request;
@@ -224,7 +223,7 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 	pp_api_windows_init(&api, pp_ring_pool.header);
 	pp_carry_start();
 	base = is_recording = 1;
-	/* In a forked child of a rank, which is one of its own now, these are what its parent left. */
+	/* A forked child that is a rank of its own inherits these from its parent. */
 	step_thread = NULL;
 	atomic_store(&locked, 0);
 	atomic_store(&missed, INT64_MIN);
@@ -236,7 +235,7 @@ void pp_trigger_start(const struct pp_step_windows *asked, int by_time)
 	atomic_store(&pp_trigger_next_edge, INT64_MIN);
 	atomic_store(&pp_trigger_here, INT64_MIN);
 	atomic_store_explicit(&first_switch, find_first_switch(), memory_order_relaxed);
-	if (by_time) /* the first look finds it so */
+	if (by_time) /* so that the first look acts */
 		atomic_store_explicit(&pp_trigger_acknowledged, UNACKNOWLEDGED, memory_order_relaxed);
 	if (control)
 		pp_trigger_bell = &control->bell;
@@ -267,7 +266,7 @@ void pp_trigger_coordinate(const struct pp_coord_ops *ops)
 	pp_carry_by(ops);
 }
 
-/* Held. By time, recording is the keeper's from the first look on. */
+/* Locked. With windows of time the keeper alone switches recording, from the first look on. */
 static void look_first(void)
 {
 	if (atomic_load_explicit(&pp_trigger_acknowledged, memory_order_relaxed) == UNACKNOWLEDGED)
@@ -313,7 +312,7 @@ void pp_trigger_mark(int64_t number)
 		publish(1);
 		step_thread = is_recording ? pp_thread_self : NULL;
 		unlock();
-	} else { /* two step threads at once, or a handler: the other one goes on with it */
+	} else { /* two threads mark steps at once, or a handler does: the lock's owner goes on with it */
 		atomic_store(&missed, number);
 		if (try_lock())
 			unlock();

@@ -1,6 +1,6 @@
-/* What moves the windows of this process: step marks, calls of the program, the keeper's bell. In: calls of sources and of
- * libpodprof-mpi.so. Out: recording on and off, words in the ring's header. Any thread, any time; nobody waits: whoever comes while
- * another thread is at it leaves it what is to be done. A mark that changes nothing costs two compares. */
+/* Moves the windows of this process at step marks, calls of the program and the keeper's bell. In: calls of sources and of
+ * libpodprof-mpi.so. Out: recording on and off, states in the ring's header. Any thread, any time, never waits: a thread that
+ * finds another one inside leaves its work to that one. A mark that changes nothing costs two compares. */
 #pragma once
 
 #include <stdatomic.h>
@@ -10,28 +10,28 @@
 #include "core/coord/coord.h"
 #include "core/coord/notice.h"
 
-/* Number of the keeper's request that this rank is done with: where the bell says another one, it is to be looked at. */
+/* Number of the keeper's last request that this rank has handled. A different number in the bell is a new request. */
 extern _Atomic uint32_t pp_trigger_acknowledged __attribute__((visibility("hidden")));
-/* The keeper's page; before the claim, and without a keeper, a word that never changes. */
+/* The bell in the keeper's control page; before the claim, and without a keeper, a word that never changes. */
 extern const _Atomic uint32_t *pp_trigger_bell __attribute__((visibility("hidden")));
-/* Steps below this one change nothing. */
+/* Marks of steps below this one change nothing. */
 extern _Atomic int64_t pp_trigger_next_edge __attribute__((visibility("hidden")));
 /* The step that this rank is in; INT64_MIN: none yet. */
 extern _Atomic int64_t pp_trigger_here __attribute__((visibility("hidden")));
 
-/* At the claim. by_time: recording goes off at the first look, unless the keeper wants it. */
+/* At the claim. by_time: the first look switches recording off, unless the keeper requests it. */
 void pp_trigger_start(const struct pp_step_windows *asked, int by_time);
-/* At exit: nothing switches recording on any more. */
+/* At exit: nothing switches recording on after it. */
 void pp_trigger_stop(void);
-/* Is the step that has begun in a window, or none asked for? */
+/* Is the begun step in a window, or was no window requested? */
 int pp_trigger_asks(void);
-/* 1: a mark of this number may switch recording on or off. A guess where another thread moves the windows just now. */
+/* 1: a mark of this number may switch recording on or off. Approximate while another thread moves the windows. */
 int pp_trigger_is_edge(int64_t number);
-/* The bell, from inside an MPI call. */
+/* Reads the bell, from inside an MPI call. */
 void pp_trigger_look(void);
 void pp_trigger_coordinate(const struct pp_coord_ops *ops);
 
-/* podprof_window_start() and its kin. steps: 0, or why not. */
+/* For podprof_window_start() and related calls. steps: 0, or the reason as enum pp_api_steps_answer. */
 void pp_trigger_open(const char *name);
 void pp_trigger_close(void);
 int pp_trigger_steps(int64_t first, int64_t last);
@@ -45,7 +45,7 @@ static inline int pp_trigger_is_rung(void)
 	       atomic_load_explicit(&pp_trigger_acknowledged, memory_order_relaxed);
 }
 
-/* Before the record of the mark is written, and after it. */
+/* begin: before the mark's record is written; end: after it. */
 static inline void pp_trigger_step_begin(int64_t number)
 {
 	atomic_store_explicit(&pp_trigger_here, number, memory_order_relaxed);

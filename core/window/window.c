@@ -1,4 +1,4 @@
-/* Which steps are recorded; driven by trigger.c. */
+/* Decides which steps are recorded; driven by trigger.c. */
 #include "core/window/window.h"
 
 void pp_window_init(struct pp_window *w, int64_t first, int64_t last)
@@ -16,7 +16,7 @@ int pp_window_begin(struct pp_window *w, int64_t number)
 	if (!pp_window_asked(w) || w->state == PP_WINDOW_PASSED)
 		return w->recording;
 	if (w->edge_open || number > w->last) {
-		/* A job that goes back below the edge closes the window too: its steps were all seen. */
+		/* Step numbers that go back below the edge close the window too: its steps have passed. */
 		w->edge_open = 0;
 		w->recording = 0;
 		if (number > w->last || w->state == PP_WINDOW_INSIDE)
