@@ -1,4 +1,4 @@
-/* How an invitation travels; see coord_invite.h. Called by coord_mpi.c. */
+/* Carries an invitation to the other ranks; see coord_invite.h. Called by coord_mpi.c. */
 #include "mpi/coord_invite.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum { MESSAGE_BYTES = 4096, PATIENCE_MS = 1000 };
 
 struct message {
 	int64_t keeper;  /* rank 0's */
-	uint32_t length; /* 0: nobody is invited */
+	uint32_t length; /* 0: there is no invitation */
 	char text[MESSAGE_BYTES - 12];
 } __attribute__((packed));
 _Static_assert(sizeof(struct message) == MESSAGE_BYTES, "one size on all ranks");
@@ -37,7 +37,7 @@ int64_t pp_invite_keeper(const char *spool)
 	return (int64_t)(h >> 2 | 1);
 }
 
-/* Only what its keeper wrote: in a directory of this user, and whole, for it is renamed into place. */
+/* Reads a file in a directory of this user; the keeper renames it into place, so it is complete. */
 static uint32_t read_file(const char *path, char *text, size_t room)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -78,11 +78,11 @@ static void pass_on(const struct pp_invite *me, const struct message *m)
 
 	if (!spool_file(me, "invite.part", part, sizeof part) || !spool_file(me, "invite", path, sizeof path))
 		return;
-	unlink(part); /* of a rank that was killed here */
+	unlink(part); /* left by a rank that was killed here */
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return;
-	n = fchmod(fd, 0600) ? -1 : write(fd, m->text, m->length); /* the keeper reads it, whatever the umask */
+	n = fchmod(fd, 0600) ? -1 : write(fd, m->text, m->length); /* the keeper must read it, whatever the umask is */
 	if (close(fd) || n != (ssize_t)m->length || rename(part, path))
 		unlink(part);
 }

@@ -1,6 +1,6 @@
-/* Lets the keepers of a job find each other: rank 0's keeper writes <spool>/invite (address and keys, owner-only), one
- * broadcast takes it to the other ranks, and one rank of each other keeper writes it into its own spool. Called by coord_mpi.c
- * inside MPI_Init. */
+/* Carries the invitation by which the keepers of a job find each other: rank 0's keeper writes <spool>/invite (address and keys,
+ * owner-only), one broadcast takes it to the other ranks, and one rank of each other keeper writes it into its own spool. Called
+ * by coord_mpi.c inside MPI_Init. */
 #pragma once
 
 #include <mpi.h>
@@ -30,10 +30,10 @@ struct pp_mpi_calls { /* the MPI library's own */
 struct pp_invite {
 	const struct podprof_collector *collector; /* NULL: this rank has no keeper */
 	int rank;
-	int64_t keeper; /* which one, equal for its ranks only, on all hosts; 0: none */
+	int64_t keeper; /* number of its keeper, different for each, on all hosts; 0: none */
 	int is_first;   /* the lowest rank of its keeper */
 };
 
 int64_t pp_invite_keeper(const char *spool);
-/* Rank 0 waits for its keeper up to a second; then nobody is invited. 0, or -EIO: MPI failed. */
+/* Rank 0 waits up to a second for its keeper; then there is no invitation. 0, or -EIO: MPI failed. */
 int pp_invite_all(const struct pp_invite *me, const struct pp_mpi_calls *mpi, MPI_Comm comm);

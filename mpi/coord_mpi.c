@@ -1,4 +1,4 @@
-/* The communicator and its operations; see coord_mpi.h. Called by pmpi_init.c and the wrappers. */
+/* podprof's communicator and its operations; see coord_mpi.h. Called by pmpi_init.c and the wrappers. */
 #include "mpi/coord_mpi.h"
 
 #include <errno.h>
@@ -17,23 +17,23 @@ enum { CLOSE_MS = 20000, EAGER_TESTS = 200, NAP_NS = 100000 };
 
 _Atomic uint32_t pp_coord_busy;
 
-static struct pp_mpi_calls mpi; /* found before the rank's mark is set: who has a mark can do all of it */
+static struct pp_mpi_calls mpi; /* looked up before the rank's mark is set: a rank with a mark can call all of them */
 static struct pp_part part;
 static int may_take_part;
 
 static MPI_Comm comm;
-static int is_open; /* there is something to close */
-static int is_lost; /* an operation failed on this rank: it agrees on nothing any more, but the others are waiting to close */
+static int is_open; /* the communicator has to be closed */
+static int is_lost; /* an operation failed on this rank: it joins no agreement any more, but the others wait for it to close */
 static int level;
-static pthread_t initial; /* called MPI_Init */
+static pthread_t initial; /* thread that called MPI_Init */
 
-/* Taken by an exchange. What it covers: */
+/* Locked by an exchange. It protects: */
 static _Atomic uint32_t held;
 static struct pp_agree agree = {.over = 1};
 static MPI_Request request;
 static int64_t given[PP_AGREE_VALUES], got[PP_AGREE_VALUES]; /* of the pending operation */
 
-static _Atomic uint32_t looks; /* since it was issued, by calls that do not wait for it */
+static _Atomic uint32_t looks; /* since the operation was issued, by calls that do not wait for it */
 
 static int find_calls(struct pp_mpi_calls *c)
 {
@@ -87,8 +87,8 @@ static void give(void)
 	atomic_store_explicit(&held, 0, memory_order_release);
 }
 
-/* Held. Which operations of this rank the others have seen is not known any more. Its next one is the last of all: it joins
- * whatever they have pending, or what they end with. */
+/* Locked. It is unknown which operations of this rank the others have seen. Its next one is the last of all: it joins whatever
+ * they have pending, or their last one. */
 static void give_up(const char *why)
 {
 	is_lost = 1;
@@ -97,7 +97,7 @@ static void give_up(const char *why)
 	say(PP_COORDINATOR_NONE, why);
 }
 
-/* Held. `given` is filled. */
+/* Locked. `given` is filled. */
 static void issue(void)
 {
 	atomic_store_explicit(&looks, 0, memory_order_relaxed);
@@ -107,7 +107,7 @@ static void issue(void)
 		give_up("MPI_Iallreduce failed");
 }
 
-/* Held. */
+/* Locked. Tests the pending operation. */
 static void test(void)
 {
 	int done = 0;
@@ -122,7 +122,7 @@ static void test(void)
 	}
 }
 
-/* May this thread call MPI just now? */
+/* May this thread call MPI now? */
 static int is_allowed(const struct pp_mpi_thread *t)
 {
 	if (t->depth && !t->looking)
@@ -134,7 +134,7 @@ static int is_allowed(const struct pp_mpi_thread *t)
 	return pthread_equal(pthread_self(), initial);
 }
 
-/* Takes what is held, with the thread's guard up. 0: not from here, or not now. */
+/* Locks, with the thread's guard up. 0: not on this thread, or not now. */
 static int enter(struct pp_mpi_thread *t)
 {
 	if (!is_allowed(t) || !take())
@@ -182,7 +182,7 @@ static int answer(uint32_t number, int64_t *ret_step)
 
 static const struct pp_coord_ops ops = {.name = "mpi", .ask = ask, .answer = answer};
 
-/* The 1st, 2nd, 4th, 8th ... call: nobody waits for the result, and who asks next looks at it first. */
+/* The 1st, 2nd, 4th, 8th ... call: none waits for the result, and the next request reads it first. */
 static int is_due(void)
 {
 	uint32_t n = atomic_load_explicit(&looks, memory_order_relaxed) + 1;
@@ -214,7 +214,7 @@ void pp_coord_abandon(void)
 	is_open = 0;
 }
 
-/* An error in MPI_COMM_WORLD would end the job: ours are only returned. values[0]: this rank has no duplicate. */
+/* An error in MPI_COMM_WORLD would end the job: ours is set to return errors. values[0]: this rank has no duplicate. */
 static int dup_all(int64_t *values, int64_t *ret_all, int count)
 {
 	MPI_Errhandler had, kept;
@@ -227,13 +227,13 @@ static int dup_all(int64_t *values, int64_t *ret_all, int count)
 	rc = mpi.allreduce(values, ret_all, count, mpi.int64, mpi.max, mpi.world);
 	if (known) {
 		kept = had;
-		mpi.errhandler_free(&had); /* the reference that was given; a predefined one stays */
+		mpi.errhandler_free(&had); /* drops the reference that MPI returned; a predefined one stays */
 		mpi.set_errhandler(mpi.world, kept);
 	}
 	return rc == MPI_SUCCESS ? 0 : -EIO;
 }
 
-/* What all ranks do, in the same order; returns why there is no agreement, NULL: there is. */
+/* All ranks do this, in the same order; returns why there is no agreement, NULL: there is. */
 static const char *begin_all(const struct podprof_collector *collector)
 {
 	struct pp_invite me = {.collector = collector, .rank = part.rank, .is_first = pp_part_is_first(&part)};
@@ -285,10 +285,10 @@ void pp_coord_start_all(int records)
 	errno = saved;
 }
 
-/* Held. 1: closed; 0: not yet; -EIO: it cannot be. */
+/* Locked. 1: closed; 0: not yet; -EIO: it cannot be closed. */
 static int close_lost(void)
 {
-	static int64_t last[PP_AGREE_VALUES], result[PP_AGREE_VALUES]; /* the others of this rank may still be read and written */
+	static int64_t last[PP_AGREE_VALUES], result[PP_AGREE_VALUES]; /* a hung operation may still access the other buffers */
 	static struct pp_agree closing;
 	int done = 0;
 
@@ -298,7 +298,7 @@ static int close_lost(void)
 	return mpi.test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS ? done : -EIO;
 }
 
-/* Held. As above, for any rank. */
+/* Locked. The same for any rank. */
 static int close_step(void)
 {
 	if (is_lost)
@@ -309,7 +309,8 @@ static int close_step(void)
 	return is_lost ? 0 : agree.over;
 }
 
-/* Held. Others are waited for here, as the real MPI_Finalize waits for them; what is pending at the deadline goes on in there. */
+/* Locked. Waits for the other ranks, as the real MPI_Finalize does; an operation that is pending at the deadline continues in
+ * there. */
 static int close_all(int64_t deadline)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -335,12 +336,12 @@ void pp_coord_stop_all(void)
 	deadline = pp_now_ms() + CLOSE_MS;
 	while (!take()) {
 		if (pp_now_ms() >= deadline)
-			goto out; /* a thread hangs in libmpi with it */
+			goto out; /* another thread hangs in libmpi with the lock */
 		sched_yield();
 	}
 	if (close_all(deadline))
 		mpi.free(&comm);
-	agree = (struct pp_agree){.over = 1}; /* what is pending still is MPI_Finalize's: a mark behind it may not test it */
+	agree = (struct pp_agree){.over = 1}; /* MPI_Finalize completes what is still pending: a later mark must not test it */
 	is_open = 0;
 	atomic_store_explicit(&pp_coord_busy, 0, memory_order_relaxed);
 	give();

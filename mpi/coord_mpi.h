@@ -1,14 +1,14 @@
-/* podprof's own communicator, and what it carries: the invitation from rank 0's keeper to those of other hosts, and the
- * agreement of windows (struct pp_coord_ops). In: MPI_Init and MPI_Finalize of pmpi_init.c, looks of pmpi_source.h. Out: the
- * guest's coordinator.
+/* podprof's own communicator and what it carries: the invitation from rank 0's keeper to those of other hosts, and the agreement
+ * on windows (struct pp_coord_ops). In: MPI_Init and MPI_Finalize of pmpi_init.c, looks of pmpi_source.h. Out: the collector's
+ * coordinator.
  *
- * Three operations are blocking, all inside MPI_Init, where all ranks are: dup, one allreduce, and one broadcast if the job
- * has several keepers. A rank that fails takes part to the end of them, and then all leave together. Afterwards nothing waits
- * before MPI_Finalize.
+ * Three operations are blocking, all inside MPI_Init, which all ranks call: dup, one allreduce, and one broadcast if the job has
+ * several keepers. A rank that fails takes part in all of them, and then all leave together. After that nothing waits before
+ * MPI_Finalize.
  *
- * Where calls are made: MPI_THREAD_MULTIPLE: on any thread that is not inside an MPI call. SERIALIZED: only where the
- * application has just called MPI. FUNNELED and SINGLE: on the thread that called MPI_Init. No step mark in a signal handler,
- * where a request is asked for: libmpi allocates memory. */
+ * Where it calls MPI: MPI_THREAD_MULTIPLE: on any thread that is not inside an MPI call. SERIALIZED: only where the application
+ * has just called MPI. FUNNELED and SINGLE: on the thread that called MPI_Init. A signal handler must mark no step while a
+ * request is pending: libmpi allocates memory. */
 #pragma once
 
 #include <stdatomic.h>

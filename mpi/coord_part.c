@@ -1,4 +1,4 @@
-/* Who takes part; see coord_part.h. Called by coord_mpi.c. */
+/* Decides whether all ranks take part; see coord_part.h. Called by coord_mpi.c. */
 #include "mpi/coord_part.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static int number(const char *name)
 	return *end || value < 0 || value > MOST_RANKS ? -1 : (int)value;
 }
 
-/* The word of `length` bytes, without its directory. */
+/* Is the word of `length` bytes, without its directory, the name? */
 static int is_named(const char *word, size_t length, const char *name)
 {
 	size_t begin = length;
@@ -54,7 +54,7 @@ static int is_script(const char *word, size_t length)
 	return 0;
 }
 
-/* A function of the launcher's variables alone. */
+/* Depends on the launcher's variables alone. */
 static const char *why_not_several(void)
 {
 	const char *command = getenv("OMPI_COMMAND"), *words = getenv("OMPI_ARGV");
@@ -112,7 +112,7 @@ static struct pp_part_page *map_page(const char *spool, int size)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	/* the next rank opens it too, whatever the umask */
+	/* the next rank must open it too, whatever the umask is */
 	pp_hold_begin(&hold);
 	rc = fchmod(fd, 0600) ? errno : posix_fallocate(fd, 0, (off_t)bytes);
 	pp_hold_end(&hold, rc);
@@ -146,7 +146,7 @@ void pp_part_mark(struct pp_part *p, const char *spool)
 		say_no(p->page);
 }
 
-/* The first one decides, so that a mark that comes later changes nothing. */
+/* The first rank decides, so that a later mark changes nothing. */
 static int all_here(const struct pp_part *p)
 {
 	uint32_t mine = PP_PART_YES, none = 0;

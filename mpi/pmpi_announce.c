@@ -1,4 +1,5 @@
-/* Tells who a communicator, window or file is: COMM records, before the first record that names it. Called by the wrappers. */
+/* Puts COMM records, which describe a communicator, window or file, before the first record that names it. Called by the
+ * wrappers. */
 #include <string.h>
 
 #include "mpi/pmpi_source.h"

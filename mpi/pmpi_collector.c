@@ -12,7 +12,7 @@ static const _Atomic uint32_t no_pattern;
 const _Atomic uint32_t *pp_mpi_pattern = &no_pattern;
 const _Atomic uint32_t *pp_mpi_bell = &no_pattern, *pp_mpi_acknowledged = &no_pattern;
 struct pp_mpi_names pp_mpi_names;
-int pp_tick_kind; /* this library's copy of the guest's */
+int pp_tick_kind; /* this library's copy of the collector's */
 
 /* Libraries that a plugin may have loaded RTLD_LOCAL (mpi4py's wheel does): not in the scope that RTLD_NEXT searches. */
 static const char *const libraries[] = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"};

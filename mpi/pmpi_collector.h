@@ -1,5 +1,5 @@
-/* What this library knows of the process: the MPI library, podprof's guest, the state of a thread. Called by all of mpi/.
- * In: names found at run time. Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
+/* State that all of mpi/ shares: the MPI library, the collector, each thread's state. Called by all of mpi/. In: names found at
+ * run time. Out: pointers that MPI_Init sets once (pmpi_init.c); each thread's state is its own. */
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,7 @@
 struct pp_comm;
 
 struct pp_mpi_thread {
-	uint32_t depth;     /* 1: inside a wrapper, what libmpi calls itself is not seen */
+	uint32_t depth;     /* 1: inside a wrapper; calls that libmpi makes itself are not recorded */
 	uint32_t cache_gen; /* pp_comm_gen when `cache` was found */
 	uint32_t looking;   /* 1: inside a wrapper, but not yet inside the real call */
 	MPI_Comm cache_handle;
@@ -26,7 +26,7 @@ struct pp_mpi_thread {
 	struct pp_ring_cursor *cursor;
 	const struct pp_record *poll_next; /* where the cursor stood after the last unsuccessful poll */
 	struct pp_record poll;             /* unsuccessful polls so far, one record (mpi/pmpi_poll.c) */
-	uint32_t polls;                    /* how many; 0: none waits to be put */
+	uint32_t polls;                    /* how many; 0: no record is waiting */
 };
 
 /* The live objects of the MPI library, found by name: this library is not linked with it, and an executable may hold a copy. */
@@ -36,28 +36,28 @@ struct pp_mpi_names {
 };
 
 extern __thread struct pp_mpi_thread pp_mpi_thread __attribute__((visibility("hidden"), tls_model("initial-exec")));
-/* Wiped in a child that was made past fork's handlers: then it sees nothing. */
+/* Wiped in a child that was forked past libc's handlers: it records nothing. */
 struct pp_mpi_wiped {
 	_Atomic uint32_t active;
 } __attribute__((aligned(PP_PAGE_BYTES)));
 extern struct pp_mpi_wiped pp_mpi_wiped __attribute__((visibility("hidden")));
 extern const struct podprof_collector *pp_mpi_collector __attribute__((visibility("hidden")));
-/* The guest of a process whose MPI is another one than the wrappers know: told of its begin and end, nothing else. */
+/* The collector of a process whose MPI the wrappers do not know: it gets MPI's begin and end, nothing else. */
 extern const struct podprof_collector *pp_mpi_other __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_recording __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_pattern __attribute__((visibility("hidden")));
-/* The keeper's bell, and what of it this rank has heard: where they differ there is something to look at. */
+/* The keeper's bell, and the request that this rank has acknowledged: a difference is a new request. */
 extern const _Atomic uint32_t *pp_mpi_bell __attribute__((visibility("hidden")));
 extern const _Atomic uint32_t *pp_mpi_acknowledged __attribute__((visibility("hidden")));
 extern struct pp_mpi_names pp_mpi_names __attribute__((visibility("hidden")));
 
 /* The MPI library's own PMPI_X, NULL where there is none; errno kept. */
 void *pp_mpi_real(const char *symbol);
-/* A variable of the MPI library: the live one, where an executable has a copy. */
+/* A variable of the MPI library; the executable's copy, where it has one. */
 void *pp_mpi_object(const char *symbol);
 /* First use on this thread: fill where and cursor. */
 void pp_mpi_thread_init(struct pp_mpi_thread *t);
-/* The slow way into the ring. errno kept. */
+/* The slow path into the ring. errno kept. */
 void pp_mpi_put(const struct pp_record *record, const void *rest, uint32_t rest_length);
 
 static inline int pp_mpi_is_rung(void)

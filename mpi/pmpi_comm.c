@@ -10,7 +10,7 @@
 
 enum { BUCKETS = 1024, COUNTS = 1024 };
 
-struct count { /* how many communicators had this key */
+struct count { /* number of communicators with this key so far */
 	struct count *next;
 	uint64_t key;
 	uint32_t made;
@@ -74,14 +74,14 @@ struct pp_comm *pp_comm_find(MPI_Comm handle)
 
 	if (c)
 		return c;
-	/* a walk may be led astray by a node that moves meanwhile: a miss is certain only under the lock */
+	/* a lock-free walk may follow a node that moves: a miss is certain only under the lock */
 	pthread_mutex_lock(&lock);
 	c = walk(handle);
 	pthread_mutex_unlock(&lock);
 	return c;
 }
 
-/* How many there were with this key. Under the lock. */
+/* Number of earlier communicators with this key. Under the lock. */
 static uint32_t number(uint64_t key)
 {
 	struct count **at = &counts[key % COUNTS];
@@ -100,7 +100,7 @@ static uint32_t number(uint64_t key)
 	return 0;
 }
 
-/* Under the lock. */
+/* Removes it from the table. Under the lock. */
 static void cut(struct pp_comm *c)
 {
 	_Atomic(struct pp_comm *) *at = bucket_of(atomic_load_explicit(&c->handle, memory_order_relaxed));
@@ -114,7 +114,7 @@ static void cut(struct pp_comm *c)
 	atomic_fetch_add_explicit(&pp_comm_gen, 1, memory_order_release);
 }
 
-/* Under the lock. */
+/* Puts it into the list of unused nodes. Under the lock. */
 static void shelve(struct pp_comm *c)
 {
 	atomic_fetch_add_explicit(&c->life, 1, memory_order_release);
@@ -127,7 +127,7 @@ static void link_node(struct pp_comm *c, MPI_Comm handle)
 	_Atomic(struct pp_comm *) *head = bucket_of(handle);
 	struct pp_comm *stale = walk(handle);
 
-	if (stale) { /* it was freed where nobody saw it */
+	if (stale) { /* a call that no wrapper saw freed it */
 		cut(stale);
 		shelve(stale);
 	}
@@ -158,7 +158,7 @@ void pp_comm_release(struct pp_comm *c)
 	pthread_mutex_unlock(&lock);
 }
 
-/* A node with room for n members. Its arrays never go back to malloc: a thread that ties a request may still read them. */
+/* A node with room for n members. Its arrays are never freed: a thread that numbers a request may still read them. */
 static struct pp_comm *take_node(int n)
 {
 	_Atomic(struct pp_comm *) *at = &unused;
@@ -205,7 +205,7 @@ static int translate(MPI_Group group, int n, int32_t *ret_world)
 	return rc == MPI_SUCCESS ? 0 : -1;
 }
 
-/* Both groups, the one with the lower first rank first: the same list on either side. */
+/* Both groups, the one with the lower first rank first, so that both sides have the same list. */
 static int fill_members(struct pp_comm *c, MPI_Group local, MPI_Group remote)
 {
 	int32_t *first = c->members, *second = c->members + c->size;
@@ -251,7 +251,7 @@ static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
 	static uint32_t unknown;
 	uint64_t seed, key;
 
-	/* a member of another world has a session of its own: this side alone has to agree */
+	/* a member of another world has a session of its own: only this side has to agree */
 	if (b.by == PP_COMM_BY_RENDEZVOUS && b.from && has_stranger(c))
 		b.by = PP_COMM_BY_SEQUENCE;
 	if (b.by == PP_COMM_BY_SEQUENCE)
@@ -286,7 +286,7 @@ static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_bir
 
 struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth)
 {
-	MPI_Group local, remote = NULL; /* none where there is one group */
+	MPI_Group local, remote = NULL; /* MPI_GROUP_NULL where there is one group */
 	int saved = errno, inter = 0, rank = -1, size = 0, peers = 0;
 	struct pp_comm *c = NULL;
 
@@ -387,7 +387,7 @@ int pp_comm_world_size(void)
 	return world_size;
 }
 
-/* In a world that was spawned: the way to the one that did it, and what tells the session so. */
+/* In a spawned world: adds the communicator to the parent world, and a record that tells the session. */
 static void add_parent(void)
 {
 	__typeof__(&MPI_Comm_get_parent) get_parent = (__typeof__(get_parent))pp_mpi_real("PMPI_Comm_get_parent");

@@ -1,5 +1,5 @@
-/* Communicators: who they are (an id equal on all ranks without a message), who is in them, how many collectives they saw.
- * In: handles as the application holds them. Out: struct pp_comm for pmpi_source.h, COMM records. */
+/* Communicators: their id (equal on all ranks without a message), their members, the number of their collectives. In: handles of
+ * the application. Out: struct pp_comm for pmpi_source.h, COMM records. */
 #pragma once
 
 #include <mpi.h>
@@ -10,17 +10,17 @@ enum { PP_COMM_SAID_NOTHING, PP_COMM_SAID_MEMBERS, PP_COMM_SAID_ALL };
 
 enum pp_comm_kind { PP_COMM_IS_PLAIN, PP_COMM_IS_WINDOW, PP_COMM_IS_FILE };
 
-struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed one reads another, never nothing */
+struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed one reads another one */
 	_Atomic(MPI_Comm) handle;
 	_Atomic(struct pp_comm *) next; /* of its bucket */
 	uint64_t id;
 	_Atomic uint32_t sequence;  /* collectives this rank has begun on it */
-	_Atomic uint32_t announced; /* which of its COMM records were put */
+	_Atomic uint32_t announced; /* bits of its COMM records that were put */
 	_Atomic uint32_t life;      /* changes when the memory gets another communicator */
 	int32_t rank, size;         /* of this process; of the own group */
-	int32_t peers;              /* ranks that "peer" may name: size, or the remote group's */
+	int32_t peers;              /* number of ranks that "peer" may name: size, or the remote group's */
 	int32_t inter;
-	uint16_t flags;   /* that all its records have: the side of an intercommunicator */
+	uint16_t flags;   /* flags of all its records: the side of an intercommunicator */
 	int32_t *world;   /* world rank of each peer, -1 unknown; NULL: the same number */
 	int32_t *members; /* as they go into the record and the id */
 	int32_t member_count, capacity;
@@ -28,19 +28,19 @@ struct pp_comm { /* memory stays a pp_comm for ever: a late reader of a freed on
 	char name[64];
 	enum pp_comm_kind kind;
 	int32_t is_unknown;      /* PP_COMM_BY_NOBODY */
-	int32_t to_file;         /* FILE: opened to be written */
+	int32_t to_file;         /* FILE: opened for writing */
 	int32_t started, posted; /* WINDOW: world rank of the one member of the epoch's group, -1: none or more */
 	char *path;              /* FILE: its name */
 	size_t path_room;
 };
 
-/* What makes the id of a communicator, besides its members: what all of them know without a message. */
+/* What the id of a communicator is made of, besides its members: things that all of them know without a message. */
 enum pp_comm_by {
 	PP_COMM_BY_NAME,       /* `number` alone: the communicators that MPI makes */
 	PP_COMM_BY_SEQUENCE,   /* the number of the collective of `from` that made it: MPI orders those, whatever threads do */
 	PP_COMM_BY_TAG,        /* a collective of its own members only: `from`, the tag `number`, and the n-th with these */
-	PP_COMM_BY_RENDEZVOUS, /* two groups that do not know one another's communicators: the tag, and the n-th with it */
-	PP_COMM_BY_NOBODY,     /* met first in use: nobody knows which of the others' it is, so it is like none */
+	PP_COMM_BY_RENDEZVOUS, /* two groups that do not know each other's communicators: the tag, and the n-th with it */
+	PP_COMM_BY_NOBODY,     /* first seen in use: it is unknown which of the other ranks' it is, so it matches none */
 };
 
 enum { PP_COMM_NAME_WORLD = 1, PP_COMM_NAME_SELF, PP_COMM_NAME_PARENT };
@@ -59,22 +59,22 @@ int pp_comm_start(void);
 /* MPI_COMM_WORLD as rank and size; -1 before pp_comm_start(). */
 int pp_comm_world_rank(void);
 int pp_comm_world_size(void);
-/* The way to the world that spawned this one; NULL: none did. */
+/* The intercommunicator to the world that spawned this one; NULL: not spawned. */
 struct pp_comm *pp_comm_parent(void);
-/* NULL: not known. Any thread, no lock but on a miss. */
+/* NULL: unknown. Any thread; locks only on a miss. */
 struct pp_comm *pp_comm_find(MPI_Comm handle);
-/* Ask MPI who is in it; NULL where that fails. Calls MPI, so without a lock. */
+/* Asks MPI for the members; NULL where that fails. Calls MPI, so without a lock. */
 struct pp_comm *pp_comm_add(MPI_Comm handle, const struct pp_comm_birth *birth);
-/* The same members as another's, without asking MPI: for a duplicate that is not ready yet. */
+/* Takes the members of another one, without asking MPI: for a duplicate that is not complete yet. */
 struct pp_comm *pp_comm_add_like(MPI_Comm handle, const struct pp_comm *like, const struct pp_comm_birth *birth);
-/* A window or a file of a communicator's members, never of its id. Its handle is a pointer as theirs are. path: of a
- * file, else NULL. */
+/* A window or file with the communicator's members and an id of its own. Handles of both are pointers too. path: of a file, else
+ * NULL. */
 struct pp_comm *pp_comm_add_kind(const void *handle, const struct pp_comm *like, enum pp_comm_kind kind, const char *path,
                                  const struct pp_comm_birth *birth);
-/* The handle means nothing from now on; the memory is given back by pp_comm_release(), or it lives again by pp_comm_relink(). */
+/* Removes the handle; then pp_comm_release() frees the memory or pp_comm_relink() restores the handle. */
 void pp_comm_unlink(struct pp_comm *c);
 void pp_comm_relink(struct pp_comm *c, MPI_Comm handle);
 void pp_comm_release(struct pp_comm *c);
 void pp_comm_set_name(struct pp_comm *c, const char *name);
-/* Put the COMM records that are due. */
+/* Puts the COMM records that are due. */
 void pp_comm_announce(struct pp_comm *c);

@@ -1,11 +1,11 @@
-/* Ties a nonblocking call to its completion: the record of the call has a number, and a REQUEST record repeats it.
- * In: scope of the call and its request handle. Out: number, REQUEST records. */
+/* Correlates a nonblocking call with its completion: the call's record has a number, and a REQUEST record repeats it. In: scope
+ * of the call and its request handle. Out: number, REQUEST records. */
 #pragma once
 
 #include "mpi/pmpi_request.h"
 #include "mpi/pmpi_source.h"
 
-/* A record of this thread, behind its others. */
+/* Appends a record to this thread's ring. */
 static inline void pp_correlation_append(struct pp_mpi_thread *t, const struct pp_record *r)
 {
 	struct pp_ring_cursor *k = t->cursor;
@@ -19,7 +19,7 @@ static inline void pp_correlation_append(struct pp_mpi_thread *t, const struct p
 	pp_ring_commit(k);
 }
 
-/* The operation ended. peer: its source, -1 not known. */
+/* Records that the operation completed. peer: its source, -1 unknown. */
 static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now, uint32_t number, int32_t peer, uint64_t received,
                                       uint16_t flags)
 {
@@ -43,7 +43,7 @@ static inline void pp_correlation_put(const struct pp_mpi_scope *s, pp_tick now,
 		pp_mpi_put(r, NULL, 0);
 }
 
-/* What a request is, for the table. */
+/* The table's entry for a request. */
 static inline struct pp_request pp_correlation_request(const struct pp_mpi_scope *s, MPI_Request handle, int receives)
 {
 	return (struct pp_request){
@@ -57,8 +57,8 @@ static inline struct pp_request pp_correlation_request(const struct pp_mpi_scope
 	};
 }
 
-/* A nonblocking call returned: number it while recording, and note the handle. Returns the number. ret_done: it was complete at
- * once (such operations share one handle, so no later call could tell them apart). */
+/* A nonblocking call returned: numbers it while recording, and stores the handle. Returns the number. ret_done: it was complete
+ * at once (such operations share one handle, so no later call could tell them apart). */
 static inline uint32_t pp_correlation_start(const struct pp_mpi_scope *s, MPI_Request handle, int receives, int *ret_done)
 {
 	struct pp_request r;
@@ -70,7 +70,7 @@ static inline uint32_t pp_correlation_start(const struct pp_mpi_scope *s, MPI_Re
 	return pp_request_add(&r);
 }
 
-/* Record a call that returned a request, and the end of the operation where it has ended already; peer: its source then. */
+/* Records a call that returned a request, and its completion where it is complete already; peer: its source then. */
 static inline void pp_correlation_record(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received,
                                          const MPI_Request *request, int receives, int32_t peer)
 {

@@ -1,12 +1,12 @@
-/* Wrappers of calls that meet other worlds (spawn, accept, connect, join), and of those that have neither communicator nor peer.
- * Called by the application as MPI_X or PMPI_X. */
+/* Wrappers of calls that connect to other worlds (spawn, accept, connect, join), and of those that have neither communicator nor
+ * peer. Called by the application as MPI_X or PMPI_X. */
 #include <string.h>
 
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_made.h"
 #include "mpi/pmpi_type.h"
 
-/* So that the session can say that there were processes which it does not show. */
+/* Tells the session that there were processes which it does not show. */
 static void tell_spawned(const struct pp_comm *made)
 {
 	static const char text[] = "MPI processes spawned";
@@ -20,7 +20,7 @@ static void tell_spawned(const struct pp_comm *made)
 	pp_mpi_put(&r, NULL, 0);
 }
 
-/* A collective of `on`; what the other side is, the communicator that it makes says. */
+/* A collective of `on`; the communicator that it makes describes the other side. */
 #define PP_WRAP_SPAWN(symbol, params, args, on, root_, spawns, received_)                                                          \
 	PP_OPEN(symbol, params, args, on, root_, 1)                                                                                \
 	struct pp_comm *c = NULL;                                                                                                  \

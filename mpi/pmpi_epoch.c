@@ -1,5 +1,5 @@
-/* Wrappers of epochs that have a group: post, start, complete, wait. A group of one says whom the epoch is with, which the calls
- * that end it name too. Called by the application as MPI_X or PMPI_X. */
+/* Wrappers of epochs that have a group: post, start, complete, wait. A group of one is the peer of the epoch, also in the calls
+ * that end it. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_kind.h"
 #include "mpi/pmpi_poll.h"
 
@@ -27,7 +27,7 @@ static int32_t only_member(MPI_Group group)
 	return rank < 0 ? -1 : rank;
 }
 
-/* The group is looked at only after MPI took it: an error in it is for the window's handler. */
+/* The group is read only after MPI accepted it: the window's error handler must see an error in it. */
 #define PP_EPOCH_OPEN(symbol, peer_of)                                                                                             \
 	PP_OPEN(symbol, (MPI_Group group, int hint, MPI_Win win), (group, hint, win), pp_kind_handle(win), PP_NO_PEER, 0)          \
 	PP_CALL((group, hint, win))                                                                                                \

@@ -1,4 +1,4 @@
-/* Wrappers of MPI's begin and end: where this library wakes up and where it goes to sleep. Called as MPI_X or PMPI_X. */
+/* Wrappers of MPI's begin and end, which activate and deactivate this library. Called as MPI_X or PMPI_X. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void flush(int64_t deadline_ms)
 
 static const struct pp_source_ops source = {.name = "mpi", .flush = flush, .thread_end = pp_poll_flush};
 
-/* After a successful MPI_Init: find the guest, claim, register world and self. */
+/* After a successful MPI_Init: finds the collector, claims, registers world and self. */
 static void activate(void)
 {
 	const struct podprof_collector *collector;
@@ -81,7 +81,7 @@ out:
 	errno = saved;
 }
 
-/* Around MPI_Finalize: what was not tied is told before, nothing is looked at after. */
+/* Around MPI_Finalize: counts what was not correlated before it, records nothing after it. */
 static void deactivate(void)
 {
 	static const char text[] = "MPI requests not tied";
@@ -99,7 +99,7 @@ static void deactivate(void)
 	pp_mpi_collector->mpi_state(PP_MPI_OVER);
 }
 
-/* The call that woke this library began before it was awake. */
+/* The call that activates this library began before that. */
 static int init_done(struct pp_mpi_thread *t, enum pp_mpi_row call, pp_tick tsc, pp_tick raw, int rc)
 {
 	struct pp_mpi_scope s;
@@ -184,7 +184,7 @@ PP_PUBLIC int MPI_Finalize(void)
 }
 PP_BOTH(Finalize)
 
-/* It does not come back: recorded first, and the where-am-I line stays at it. */
+/* It does not return: recorded first, and the thread's struct pp_where keeps naming it. */
 PP_PUBLIC int MPI_Abort(MPI_Comm comm, int code)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;

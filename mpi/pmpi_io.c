@@ -3,7 +3,7 @@
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
-/* "received" of a row: as much as the status says, less than asked for at the end of a file. */
+/* "received" of a row: the bytes of the status, which are fewer than requested at the end of a file. */
 #define PP_READ 1
 
 #define PP_WRAP_FILE(symbol, params, args, on, collective, output, received_)                                                      \
@@ -13,7 +13,7 @@
 	PP_CALL(args)                                                                                                              \
 	PP_CLOSE_PLAIN(symbol)
 
-/* The application that ignores the status does not see that ours was filled. */
+/* An application that ignores the status does not see that ours is filled. */
 #define PP_WRAP_FILE_IO(symbol, params, args, on, collective, sent_, reads)                                                        \
 	PP_OPEN(symbol, params, args, pp_kind_handle(on), PP_NO_PEER, collective)                                                  \
 	MPI_Status own = {._ucount = 0};                                                                                           \

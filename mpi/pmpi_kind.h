@@ -1,5 +1,5 @@
-/* Windows and files stand in the table of communicators: one look-up, one cache, one sequence for all three.
- * In: their handles, in Open MPI pointers as a communicator's. Out: the key of mpi/pmpi_comm.h. */
+/* Windows and files share the table of communicators: one look-up, one cache, one sequence for all three. In: their handles, in
+ * Open MPI pointers as a communicator's. Out: the key of mpi/pmpi_comm.h. */
 #pragma once
 
 #include <mpi.h>

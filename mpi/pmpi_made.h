@@ -1,4 +1,4 @@
-/* What a wrapped call does with the communicator it made, and what this one is known by. */
+/* Registers the communicator that a wrapped call made, and chooses what its id is made of. */
 #pragma once
 
 #include "mpi/pmpi_source.h"
@@ -28,7 +28,7 @@ static inline struct pp_comm_birth pp_mpi_birth(const struct pp_mpi_scope *scope
 	return b;
 }
 
-/* tag: of the call, -1 without one. NULL: this rank got none, or there was no memory. */
+/* tag: of the call, -1 without one. NULL: this rank got none, or there is no memory. */
 static inline struct pp_comm *pp_mpi_made(const struct pp_mpi_scope *scope, MPI_Comm handle, int tag)
 {
 	struct pp_comm_birth birth = pp_mpi_birth(scope, tag);

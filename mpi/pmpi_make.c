@@ -16,7 +16,7 @@
 
 #include "mpi/pmpi_call.def"
 
-/* The duplicate has a handle now but members only later: they are its parent's. */
+/* The duplicate has a handle now and its members later: they are its parent's. */
 PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request)
 {
 	struct pp_comm_birth birth;
@@ -41,7 +41,8 @@ PP_PUBLIC int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *made_, MPI_Request *request
 }
 PP_BOTH(Comm_idup)
 
-/* The table learns of what a callback of the application frees, too: of an attribute, of another MPI_Comm_free. */
+/* Callbacks of the application free communicators too, inside an attribute or another MPI_Comm_free: the table must learn of
+ * them. */
 static int inside(const struct pp_mpi_thread *t)
 {
 	return t->depth && atomic_load_explicit(&pp_mpi_wiped.active, memory_order_acquire);
@@ -75,7 +76,7 @@ static int free_inside(int (*real)(MPI_Comm *), MPI_Comm *comm)
 		PP_REAL(symbol)                                                                                                    \
 		if (!pp_mpi_seen(thread))                                                                                          \
 			return inside(thread) ? free_inside(real, comm) : real(comm);                                              \
-		handle = comm ? *comm : NULL; /* only now: another MPI's handle may be narrower */                                 \
+		handle = comm ? *comm : NULL; /* read only now: another MPI's handle may be narrower */                            \
 		pp_mpi_enter(&scope, thread, PP_MPI_CALL_##symbol, handle, PP_NO_PEER, 0);                                         \
 		if (scope.comm)                                                                                                    \
 			pp_comm_unlink(scope.comm);                                                                                \

@@ -9,7 +9,7 @@ static MPI_Request key(MPI_Message message)
 	return (MPI_Request)(void *)message;
 }
 
-/* Remembered always: it may be received while something is recorded. */
+/* Always remembered: it may be received while recording is on. */
 static void remember(struct pp_mpi_scope *scope, MPI_Message message, const MPI_Status *status)
 {
 	struct pp_request r;
@@ -32,7 +32,7 @@ static void recall(struct pp_mpi_scope *scope, const MPI_Message *message, struc
 	pp_request_remove(ret_known);
 }
 
-/* It was not received after all where its handle is still there. */
+/* The message was not received if its handle is still there. */
 static void put_back(struct pp_request *known, const MPI_Message *message)
 {
 	if (known->handle && key(*message) == known->handle)

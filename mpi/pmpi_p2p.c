@@ -1,4 +1,4 @@
-/* Wrappers of point to point calls, one form a family of the table. Called by the application as MPI_X or PMPI_X. */
+/* Wrappers of point-to-point calls, one form per family of the table. Called by the application as MPI_X or PMPI_X. */
 #include "mpi/pmpi_poll.h"
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
@@ -30,7 +30,7 @@
 		pp_correlation_record(&scope, end, rc, 0, 0, request, 1, scope.peer);                                              \
 	PP_CLOSE(symbol)
 
-/* The application that ignores the status does not see that ours was filled. */
+/* An application that ignores the status does not see that ours is filled. */
 #define PP_WRAP_RECV(symbol, params, args, on, rank, sent_, received_)                                                             \
 	PP_OPEN(symbol, params, args, on, rank, 0)                                                                                 \
 	MPI_Status own;                                                                                                            \

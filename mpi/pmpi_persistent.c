@@ -1,9 +1,9 @@
-/* Wrappers of persistent requests: what is known at their making is told at every start. Called by the application as MPI_X or
- * PMPI_X. */
+/* Wrappers of persistent requests: each start's record has what was known when the request was made. Called by the application
+ * as MPI_X or PMPI_X. */
 #include "mpi/pmpi_correlation.h"
 #include "mpi/pmpi_type.h"
 
-/* Remembered always: it may be started while something is recorded, and its datatype may be gone by then. */
+/* Always remembered: it may be started while recording is on, when its datatype may be freed already. */
 static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receives, uint64_t sent)
 {
 	struct pp_request r;
@@ -31,7 +31,7 @@ static void remember(struct pp_mpi_scope *scope, MPI_Request handle, int receive
 
 #include "mpi/pmpi_call.def"
 
-/* The record of a start: whom with, how much, and its number, which its completion repeats. */
+/* Records a start: its peer, its bytes, and its number, which the completion repeats. */
 static void started(struct pp_mpi_scope *s, pp_tick end, int rc, const struct pp_request *known)
 {
 	if (known->handle) {
@@ -62,7 +62,7 @@ PP_PUBLIC int MPI_Start(MPI_Request *request)
 }
 PP_BOTH(Start)
 
-/* One record a request: the first has the time of the call, the others are instants at its end. */
+/* One record per request: the first has the time of the call, the others are instants at its end. */
 PP_PUBLIC int MPI_Startall(int count, MPI_Request *requests)
 {
 	struct pp_request known;

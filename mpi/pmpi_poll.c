@@ -1,4 +1,4 @@
-/* Merges unsuccessful polls. Called by the Test and Iprobe wrappers, and by the record that follows. */
+/* Merges unsuccessful polls. Called by the Test and Iprobe wrappers, and before the next record. */
 #include "mpi/pmpi_poll.h"
 
 #include "mpi/pmpi_correlation.h"
@@ -9,7 +9,7 @@ void pp_poll_start(pp_tick ticks, pp_tick raw_ns)
 {
 	double rate = raw_ns ? (double)ticks / (double)raw_ns : 1;
 
-	if (rate < 0.001 || rate > 100) /* the clocks were read in an unlucky moment */
+	if (rate < 0.001 || rate > 100) /* the thread was interrupted between the readings */
 		rate = 1;
 	apart = (pp_tick)(rate * PP_POLL_APART_NS);
 	longest = (pp_tick)(rate * PP_POLL_LONGEST_NS);
@@ -22,7 +22,7 @@ void pp_poll_end(struct pp_mpi_thread *t)
 	pp_correlation_append(t, &t->poll);
 }
 
-/* Inside a call (a step mark of a reduction's operator, a signal handler) they stay: the call may be at them. */
+/* Inside a call (a step mark of a reduction's operator, a signal handler) they stay: the call may be using them. */
 void pp_poll_flush(void)
 {
 	struct pp_mpi_thread *t = &pp_mpi_thread;
@@ -31,12 +31,12 @@ void pp_poll_flush(void)
 		return;
 	if (t->polls)
 		pp_poll_end(t);
-	/* asked for again at the next call: after the thread's end its line and ring may be another's */
+	/* fetched again at the next call: after the thread's end another one may own its ring */
 	t->where = NULL;
 	t->cursor = NULL;
 }
 
-/* Another poll of the same wait. What the polls do not have in common is not shown. */
+/* Adds a poll of the same wait. Fields in which the polls differ are cleared. */
 static void merge(struct pp_mpi_thread *t, const struct pp_mpi_scope *s, pp_tick end)
 {
 	struct pp_record_mpi *m = &t->poll.mpi;

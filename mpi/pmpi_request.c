@@ -1,4 +1,4 @@
-/* The table of requests under way. Called by the nonblocking, Wait and Test wrappers. */
+/* The table of pending requests. Called by the nonblocking, Wait and Test wrappers. */
 #include "mpi/pmpi_request.h"
 
 #include <sched.h>
@@ -61,7 +61,7 @@ static struct pp_request *probe(struct shard *s, MPI_Request handle, uint32_t at
 	return NULL;
 }
 
-/* Numbers are handed out to threads by the block: a shared counter costs more than the rest of a start. */
+/* Threads get numbers in blocks: a shared counter costs more than the rest of a start. */
 uint32_t pp_request_number(void)
 {
 	static __thread uint32_t last, left;
@@ -87,7 +87,7 @@ static int store(const struct pp_request *request)
 	enter(s);
 	slot = probe(s, request->handle, home(h));
 	if (slot) {
-		/* a handle that is there already was reused: whoever completes the old one has seen it before */
+		/* the handle was reused: the thread that completes the old request has read its entry before */
 		if (!slot->handle) {
 			s->used++;
 			atomic_fetch_add_explicit(&pp_request_live, 1, memory_order_relaxed);
@@ -125,7 +125,7 @@ void pp_request_find(MPI_Request handle, struct pp_request *ret_request)
 	leave(s);
 }
 
-/* Close the hole at `hole`: what probes past it moves up. */
+/* Closes the hole at `hole`: moves up entries that were probed past it. */
 static void close_hole(struct shard *s, uint32_t hole)
 {
 	uint32_t i = hole;
@@ -209,7 +209,7 @@ void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
 	leave(s);
 }
 
-/* There is room: it was there before. Where another one took it meanwhile its end will not be told. */
+/* There is room, since it was there before. If another request took it meanwhile, its completion is not recorded. */
 void pp_request_put_back(const struct pp_request *request)
 {
 	if (request->number && !store(request))

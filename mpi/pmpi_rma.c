@@ -24,7 +24,7 @@ static int is_no_op(MPI_Op op)
 	return op == no_op;
 }
 
-/* What only reads at the target moves one way. */
+/* Operations that only read at the target move data one way. */
 #define PP_UNLESS_NO_OP(bytes) (is_no_op(op) ? 0 : (bytes))
 
 #define PP_WRAP_EPOCH(symbol, params, args, on, rank, collective, received_)                                                       \
@@ -42,8 +42,8 @@ static int is_no_op(MPI_Op op)
 	}                                                                                                                          \
 	PP_CLOSE(symbol)
 
-/* MPI defines nothing but the error in the status of such a request: the table knows it without a peer, as one that has none to
- * tell and cannot be cancelled. */
+/* MPI defines only the error in the status of such a request: the table holds it without a peer, as one without a source that
+ * cannot be cancelled. */
 static void record_start(struct pp_mpi_scope *s, pp_tick end, int rc, uint64_t sent, uint64_t received, const MPI_Request *request)
 {
 	int32_t target = s->peer;

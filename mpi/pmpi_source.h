@@ -1,7 +1,7 @@
-/* What all wrappers share: the thread's state and one call from entry to record.
- * In: a wrapper's arguments. Out: a record of the call and the thread's where-am-I line.
+/* What all wrappers share: the thread's state and one call from entry to record. In: a wrapper's arguments. Out: a record of the
+ * call and the thread's struct pp_where.
  *
- * The wrapper is transparent until MPI_Init found Open MPI and podprof's guest in this process, and on a thread that is
+ * The wrapper passes calls through until MPI_Init found Open MPI and the collector in this process, and on a thread that is
  * already inside a wrapper. No lock is held while the real call runs. */
 #pragma once
 
@@ -30,14 +30,14 @@ struct pp_mpi_scope { /* one call of the application */
 	int recording;
 };
 
-/* Put the record of this thread's unsuccessful polls. */
+/* Puts the record of this thread's unsuccessful polls. */
 void pp_poll_end(struct pp_mpi_thread *t);
 
 #define PP_PUBLIC __attribute__((visibility("default")))
-/* One function under both names: Fortran bindings, mpi4py and other tools call either. */
+/* One function under both names: Fortran bindings, mpi4py and other tools may call either. */
 #define PP_BOTH(symbol) extern PP_PUBLIC __typeof__(MPI_##symbol) PMPI_##symbol __attribute__((alias("MPI_" #symbol)));
 
-/* `real` in a wrapper: looked up once. Without a real call there is nothing that could be done but say so. */
+/* `real` in a wrapper: looked up once. Without a real call the wrapper can only return an error. */
 #define PP_REAL(symbol)                                                                                                            \
 	static _Atomic(__typeof__(&MPI_##symbol)) real_;                                                                           \
 	__typeof__(&MPI_##symbol) real = atomic_load_explicit(&real_, memory_order_relaxed);                                       \
@@ -48,7 +48,7 @@ void pp_poll_end(struct pp_mpi_thread *t);
 		atomic_store_explicit(&real_, real, memory_order_relaxed);                                                         \
 	}
 
-/* What every wrapper begins and ends with; between them `scope`, `rc` and `end` are the wrapper's. */
+/* Begin and end of every wrapper; between them `scope`, `rc` and `end` are the wrapper's. */
 #define PP_HEAD(symbol, args)                                                                                                      \
 	struct pp_mpi_thread *thread = &pp_mpi_thread;                                                                             \
 	struct pp_mpi_scope scope;                                                                                                 \
@@ -100,7 +100,7 @@ static inline struct pp_comm *pp_mpi_comm(struct pp_mpi_thread *t, MPI_Comm hand
 	return t->cache;
 }
 
-/* Peer or root of the application as world rank, with what that says in `flags`. */
+/* Peer or root of the application as world rank; `flags` tells how to read it. */
 static inline int32_t pp_mpi_peer(const struct pp_comm *c, int rank, uint16_t *flags)
 {
 	int32_t world;
@@ -119,7 +119,7 @@ static inline int32_t pp_mpi_peer(const struct pp_comm *c, int rank, uint16_t *f
 	return world;
 }
 
-/* Who a message came from, in place of whom it was wanted from. */
+/* Sets the actual source of a message in place of the requested one. */
 static inline void pp_mpi_source(struct pp_mpi_scope *s, const MPI_Status *status)
 {
 	s->flags &= (uint16_t)~PP_MPI_PEER_IN_COMM;
@@ -133,7 +133,7 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	struct pp_where *w;
 
 	t->depth = 1;
-	atomic_signal_fence(memory_order_seq_cst); /* before `where` is read: a handler that flushes leaves it */
+	atomic_signal_fence(memory_order_seq_cst); /* before `where` is read: a handler that flushes clears it */
 	if (__builtin_expect(!t->where, 0))
 		pp_mpi_thread_init(t);
 	s->thread = t;
@@ -161,12 +161,12 @@ static inline void pp_mpi_enter(struct pp_mpi_scope *s, struct pp_mpi_thread *t,
 	s->begin = s->recording ? pp_tick_now() : 0;
 }
 
-/* A communicator that was made in a way nobody wrapped: known from its first successful call on. */
+/* A communicator that no wrapper saw being made: known from its first successful call on. */
 static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int rank, int collective)
 {
 	if (__builtin_expect(s->comm != NULL, 1) || handle == pp_mpi_names.comm_null || !handle)
 		return;
-	s->comm = pp_comm_find(handle); /* by another thread meanwhile */
+	s->comm = pp_comm_find(handle); /* another thread added it */
 	if (!s->comm)
 		s->comm = pp_comm_add(handle, &(struct pp_comm_birth){.by = PP_COMM_BY_NOBODY});
 	if (!s->comm)
@@ -177,7 +177,7 @@ static inline void pp_mpi_adopt(struct pp_mpi_scope *s, MPI_Comm handle, int ran
 		atomic_store_explicit(&s->comm->sequence, s->sequence + 1, memory_order_relaxed);
 }
 
-/* A call whose communicator is known otherwise than by its handle: from a request or a message. peer: as a record has it. */
+/* A call whose communicator comes from a request or a message, not from a handle. peer: as in a record. */
 static inline void pp_mpi_on(struct pp_mpi_scope *s, struct pp_comm *c, uint32_t life, int32_t peer)
 {
 	struct pp_where *w = s->where;
@@ -192,7 +192,7 @@ static inline void pp_mpi_on(struct pp_mpi_scope *s, struct pp_comm *c, uint32_t
 	w->peer = peer;
 }
 
-/* Is the guest to be told of this collective? It is equal on all ranks of MPI_COMM_WORLD, whose order MPI keeps. */
+/* Must the pattern of collectives get this call? Equal on all ranks of MPI_COMM_WORLD, whose order MPI keeps. */
 static inline int pp_mpi_feeds_pattern(const struct pp_mpi_scope *s, MPI_Comm handle)
 {
 	return __builtin_expect(atomic_load_explicit(pp_mpi_pattern, memory_order_relaxed) != 0, 0) &&

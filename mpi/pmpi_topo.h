@@ -1,5 +1,5 @@
-/* Neighbours of this process in the topology of a communicator: the words of the table for neighbourhood collectives.
- * In: a communicator with a topology. Out: counts of neighbours and bytes of their shares; MPI_PROC_NULL at an edge is nobody. */
+/* Neighbours of this process in a communicator's topology, for the table's rows of neighbourhood collectives. In: a communicator
+ * with a topology. Out: counts of neighbours and bytes of their shares; MPI_PROC_NULL at an edge is no neighbour. */
 #pragma once
 
 #include "mpi/pmpi_comm.h"
@@ -15,7 +15,7 @@ struct pp_topo {
 	int rank[]; /* in, out */
 };
 
-/* NULL: no topology, or no memory. Asked once a communicator; the application's collectives on one come one after the other. */
+/* NULL: no topology, or no memory. Asked once per communicator; MPI allows one collective at a time on it. */
 const struct pp_topo *pp_topo(struct pp_comm *c, MPI_Comm handle);
 
 int pp_topo_there(const struct pp_topo *t, int out);

@@ -1,13 +1,13 @@
-/* Bytes of the arguments of a call, and the words in which mpi/pmpi_call.def says who gives and gets them.
- * In: counts and datatypes, after the call succeeded. Out: `sent` and `received` of a record. */
+/* Bytes of the arguments of a call, and the macros by which mpi/pmpi_call.def computes what a rank sends and receives. In:
+ * counts and datatypes, after the call succeeded. Out: `sent` and `received` of a record. */
 #pragma once
 
 #include "mpi/pmpi_source.h"
 
 enum { PP_TYPE_SLOTS = 128 };
 
-/* Address of a predefined datatype << 16 | size + 2; its low word 1: a derived one, asked every time. What is predefined stays
- * so, and a derived one's address is never a predefined one's, so no entry is ever wrong. */
+/* Address of a predefined datatype << 16 | size + 2; a low word of 1: a derived one, asked every time. Predefined types never
+ * change, and no derived one has their address, so no entry is ever wrong. */
 extern _Atomic uint64_t pp_type_cache[PP_TYPE_SLOTS] __attribute__((visibility("hidden")));
 
 uint64_t pp_type_size_slow(MPI_Datatype type);
@@ -33,14 +33,15 @@ static inline uint64_t pp_bytes(int count, MPI_Datatype type)
 	return count > 0 ? (uint64_t)count * pp_type_size(type) : 0;
 }
 
-/* n counts of one type; of a type each. */
+/* n counts of one type; or each with its own type. */
 uint64_t pp_bytes_v(const int *counts, int n, MPI_Datatype type);
 uint64_t pp_bytes_w(const int *counts, int n, const MPI_Datatype *types);
 
-/* The same of what a rank gets, and in the record from how many of the others: all, some or none. Type NULL: types has one each. */
+/* The same for received bytes; also records from how many of the other ranks: all, some or none. Type NULL: `types` has one for
+ * each. */
 uint64_t pp_bytes_from(struct pp_mpi_scope *s, const int *counts, MPI_Datatype type, const MPI_Datatype *types);
 
-/* Who a rank is in a rooted collective: the root, one that gives to or gets from it, or (intercommunicators) nobody. */
+/* Role of a rank in a rooted collective: the root, one that sends to or receives from it, or (intercommunicators) none. */
 enum pp_role { PP_ROLE_LEAF, PP_ROLE_ROOT, PP_ROLE_NONE };
 
 static inline enum pp_role pp_role(const struct pp_comm *c, int root)
@@ -50,7 +51,7 @@ static inline enum pp_role pp_role(const struct pp_comm *c, int root)
 	return (c->inter ? root == MPI_ROOT : root == c->rank) ? PP_ROLE_ROOT : PP_ROLE_LEAF;
 }
 
-/* The words of the table; `scope`, `role`, sendbuf and recvbuf are the wrapper's. */
+/* Macros for the table; `scope`, `role`, sendbuf and recvbuf are the wrapper's. */
 #define PP_ME (scope.comm->rank)
 #define PP_EACH (scope.comm->peers)
 #define PP_OURS (scope.comm->size)
@@ -58,7 +59,7 @@ static inline enum pp_role pp_role(const struct pp_comm *c, int root)
 #define PP_IF_LEAF(bytes) (role == PP_ROLE_LEAF ? (bytes) : 0)
 /* the root of an intercommunicator has no part in the data of its own side */
 #define PP_IF_MEMBER(bytes) (role == PP_ROLE_NONE || (role == PP_ROLE_ROOT && scope.comm->inter) ? 0 : (bytes))
-/* with MPI_IN_PLACE, counts and types of the other buffer hold */
+/* with MPI_IN_PLACE, counts and types of the other buffer apply */
 #define PP_SENT(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes(sendcount, sendtype))
 #define PP_SENT_V(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_v(sendcounts, PP_EACH, sendtype))
 #define PP_SENT_W(in_place) (sendbuf == MPI_IN_PLACE ? (in_place) : pp_bytes_w(sendcounts, PP_EACH, sendtypes))

@@ -1,4 +1,4 @@
-/* Wrappers of the Wait and Test families and MPI_Request_free: they tell which operations ended. Called as MPI_X or PMPI_X. */
+/* Wrappers of the Wait and Test families and MPI_Request_free, which record completions. Called as MPI_X or PMPI_X. */
 #include <stdlib.h>
 
 #include "mpi/pmpi_correlation.h"
@@ -6,15 +6,15 @@
 
 enum { ON_STACK = 64 };
 
-struct look {                                      /* what is known of the handles before the real call nulls them */
-	struct pp_request stack[ON_STACK], *known; /* known NULL: nothing is */
+struct look {                                      /* the table's entries of the handles, read before the real call clears those */
+	struct pp_request stack[ON_STACK], *known; /* known NULL: no entry */
 	MPI_Status own[ON_STACK], *own_heap;
 	int count;
-	int receives; /* some status will be wanted */
-	int taken;    /* out of the table already: the call comes back when they have ended */
+	int receives; /* a status will be needed */
+	int taken;    /* removed from the table already: the call returns when they have completed */
 };
 
-/* The communicator and the peer that all operations have. One that is not known may have any. */
+/* Shows the communicator and the peer that all operations share. An unknown operation may have any. */
 static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_Request *requests)
 {
 	const struct pp_request *first = NULL;
@@ -41,7 +41,7 @@ static void show_common(const struct look *l, struct pp_mpi_scope *s, const MPI_
 		s->flags |= first->flags;
 }
 
-/* take: one request of a call that blocks. */
+/* take: one request of a blocking call. */
 static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count, const MPI_Request *requests, int take)
 {
 	int any = 0;
@@ -75,7 +75,7 @@ static inline void look_begin(struct look *l, struct pp_mpi_scope *s, int count,
 	l->known = NULL;
 }
 
-/* Our own statuses where the application ignores them and a source is wanted. */
+/* Uses our own statuses where the application ignores them and a source is needed. */
 static MPI_Status *look_statuses(struct look *l, const struct pp_mpi_scope *s, MPI_Status *theirs)
 {
 	if (theirs != MPI_STATUSES_IGNORE || !s->recording || !l->known || !l->receives)
@@ -93,7 +93,7 @@ static void look_end(struct look *l)
 	free(l->own_heap);
 }
 
-/* Operation i of the look ended; status NULL: not known. */
+/* Operation i completed; status NULL: unknown. */
 static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, const MPI_Status *status, int failed)
 {
 	struct pp_request *r;
@@ -110,7 +110,7 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 		return;
 	peer = r->peer == -2 ? -1 : r->peer;
 	flags |= r->flags;
-	/* only messages can be cancelled; the status of a file's request has anything there */
+	/* only messages can be cancelled; a file request's status has any value there */
 	if (status && status->_cancelled && r->peer != -1) {
 		flags |= PP_MPI_CANCELLED;
 	} else if (status && r->receives && !failed) {
@@ -128,7 +128,7 @@ static void ended(struct look *l, struct pp_mpi_scope *s, pp_tick now, int i, co
 	pp_correlation_put(s, now, r->number, peer, received, flags);
 }
 
-/* The record of a call that one operation ended: on its communicator, with the rank it was with. */
+/* The record of a call that completed one operation: on its communicator, with its peer. */
 static void show_ended(const struct look *l, struct pp_mpi_scope *s, int i, const MPI_Status *status)
 {
 	const struct pp_request *r;
@@ -144,7 +144,7 @@ static void show_ended(const struct look *l, struct pp_mpi_scope *s, int i, cons
 		pp_mpi_source(s, status);
 }
 
-/* flag: a poll found something, or the call is none. */
+/* flag: the poll found something, or the call is no poll. */
 static void record(struct pp_mpi_scope *s, pp_tick end, int rc, int flag)
 {
 	if (!s->recording)
@@ -200,7 +200,7 @@ PP_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 }
 PP_BOTH(Test)
 
-/* The operation stays: whoever completes it says so. */
+/* The operation stays in the table: the call that completes it records it. */
 PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
 	PP_WAIT_HEAD(Request_get_status, (request, flag, status), 1, &request)
@@ -211,7 +211,7 @@ PP_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
 }
 PP_BOTH(Request_get_status)
 
-/* All of an array ended; after an error those whose handle is gone did, and persistent ones whose status says so. */
+/* All of an array completed; after an error those without a handle did, and persistent ones whose status says so. */
 static void all_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const MPI_Request *requests,
                       const MPI_Status *statuses)
 {
@@ -285,7 +285,7 @@ PP_PUBLIC int MPI_Testany(int count, MPI_Request *requests, int *index, int *fla
 }
 PP_BOTH(Testany)
 
-/* The first `outcount` of statuses belong to the indices told. */
+/* The first `outcount` statuses belong to the indices. */
 static void some_ended(struct look *l, struct pp_mpi_scope *s, pp_tick end, int rc, const int *outcount, const int *indices,
                        const MPI_Status *statuses)
 {
@@ -320,7 +320,7 @@ PP_PUBLIC int MPI_Testsome(int count, MPI_Request *requests, int *outcount, int 
 }
 PP_BOTH(Testsome)
 
-/* Its end will not be seen: the tie is cut here, before MPI may give the handle to another operation. */
+/* Its completion will not be seen: the entry goes before MPI may give the handle to another operation. */
 PP_PUBLIC int MPI_Request_free(MPI_Request *request)
 {
 	struct pp_request known;

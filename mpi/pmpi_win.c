@@ -14,7 +14,7 @@ static void made(struct pp_mpi_scope *s, MPI_Win win)
 		pp_comm_announce(w);
 }
 
-/* A collective of the communicator; what follows counts on the window. */
+/* A collective of the communicator; later calls count on the window. */
 #define PP_WRAP_WIN_MAKE(symbol, params, args, on, peer, sent_, received_)                                                         \
 	PP_OPEN(symbol, params, args, on, PP_NO_PEER, 1)                                                                           \
 	PP_CALL(args)                                                                                                              \

@@ -148,7 +148,7 @@ static int is_open(int64_t ns)
 	return ns == INT64_MIN || ns == INT64_MAX;
 }
 
-/* One of them is subtracted from any date that a clock may have, and from the other. */
+/* Both can be subtracted from any date of a clock, and from each other. */
 static int are_dates(int64_t from, int64_t to)
 {
 	const int64_t least = -INT64_MAX / 4;
@@ -208,7 +208,7 @@ const char *pp_wire_fault(const struct pp_wire *m)
 	return ranks_fault(m);
 }
 
-enum { UNPACK_MAX = 8 << 20 }; /* a frame of many empty parts unpacks to more than itself */
+enum { UNPACK_MAX = 8 << 20 }; /* a message of many empty parts unpacks to more than its size */
 
 static void to_message(const struct form *by, const void *plain, void *ret_message)
 {
@@ -314,7 +314,7 @@ int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, s
 	return 0;
 }
 
-struct bounded { /* what unpacking may take */
+struct bounded { /* limits what unpacking may allocate */
 	size_t left;
 };
 

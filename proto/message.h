@@ -1,4 +1,4 @@
-/* Messages of podprof.proto as plain structs. In: what a keeper says. Out: bytes, and back; called by aggregate/keeper/net*.c.
+/* Messages of podprof.proto as plain structs. In: a keeper's message. Out: bytes, and back; called by aggregate/keeper/net*.c.
  * Pure, any thread. pp_wire_read() takes hostile bytes: it allocates a bounded amount, and every field is in its range. */
 #pragma once
 
@@ -9,13 +9,13 @@
 
 enum { PP_WIRE_PROTOCOL = 1 };
 
-enum {                            /* limits, of both directions */
+enum {                            /* limits, in both directions */
        PP_WIRE_MAX = 1 << 20,     /* bytes of a message */
        PP_WIRE_PIECE = 256 << 10, /* bytes of a piece */
        PP_WIRE_KEY = 16,          /* bytes of the key of clock stamps */
        PP_WIRE_CHAIN = 256 << 10, /* bytes of a chain of lines */
        PP_WIRE_TEXT = 255,        /* bytes of a text */
-       PP_WIRE_WORDS = 4096,      /* bytes of words and of an invitation */
+       PP_WIRE_WORDS = 4096,      /* bytes of a client's text and of an invitation */
        PP_WIRE_RANKS = 4096,      /* of one host */
 };
 
@@ -43,7 +43,7 @@ struct pp_wire_rank {
 	enum pp_wire_state state;
 	int64_t step; /* the last one begun; INT64_MIN: none */
 	int marks, recording, over;
-	uint64_t request; /* its word on a request, as the ring's header has it */
+	uint64_t request; /* state of a request, as the ring's header has it */
 	int64_t first, last;
 	uint64_t windows_passed;
 	uint32_t signals;
@@ -52,7 +52,7 @@ struct pp_wire_rank {
 	int32_t peer;
 };
 
-struct pp_wire_clock { /* whose ticks they are, as the ring's header has it */
+struct pp_wire_clock { /* the clock of ticks, as the ring's header has it */
 	const char *boot_id, *timens;
 	uint32_t tick_kind;
 };
@@ -79,7 +79,7 @@ struct pp_wire_piece {
 	uint64_t gather;
 	const char *name;       /* file: a name without '/', not "." or ".." */
 	uint64_t offset, total; /* offset + size <= total */
-	const void *bytes;      /* its CRC-32 travels with it and has been compared */
+	const void *bytes;      /* sent with its CRC-32, which pp_wire_read() has compared */
 	size_t size;
 };
 
@@ -100,7 +100,7 @@ struct pp_wire_tell {
 struct pp_wire_words {
 	uint32_t client;
 	int ended;
-	const char *text; /* `size` bytes, not terminated; anything */
+	const char *text; /* `size` bytes, not terminated, any value */
 	size_t size;
 };
 
@@ -112,7 +112,7 @@ struct pp_wire_gather {
 	int64_t first, last;
 	const char *session, *token; /* names without '/', not "." or ".." */
 	const char *host;            /* "": its own */
-	const char *ranks;           /* "": as the options say */
+	const char *ranks;           /* "": as the options set */
 	int has_steps;
 	uint64_t tick0, num;
 	int64_t ns0, bound, epoch_realtime;
@@ -168,11 +168,11 @@ struct pp_wire {
 	void *owned[2]; /* by pp_wire_read(); zero otherwise */
 };
 
-/* The message as bytes, to be freed. -EINVAL: a field is out of its range, -EMSGSIZE, -ENOMEM. */
+/* The message as bytes; the caller frees them. -EINVAL: a field is out of its range, -EMSGSIZE, -ENOMEM. */
 int pp_wire_write(const struct pp_wire *m, void **ret_bytes, size_t *ret_size, struct pp_err *err);
-/* The bytes as a message, to be released. -EBADMSG: they are none of ours, and the sentence says why; -ENOMEM. */
+/* The bytes as a message; the caller releases it. -EBADMSG: no message of ours, with the reason; -ENOMEM. */
 int pp_wire_read(const void *bytes, size_t size, struct pp_wire *ret_message, struct pp_err *err);
 void pp_wire_release(struct pp_wire *m);
 const char *pp_wire_name(enum pp_wire_kind kind);
-/* What both directions hold to. NULL: all is well. */
+/* Checks the ranges of both directions. NULL: all is valid. */
 const char *pp_wire_fault(const struct pp_wire *m);

@@ -1,5 +1,5 @@
-/* Base-128 varints, the portable way: one byte a turn. Used by proto/ and, for everything that is not an event, by xspace_stream.
- * The caller has room: PP_VARINT_MAX bytes. */
+/* Base-128 varints, the portable way: one byte per iteration. Used by proto/ and, for everything that is not an event, by
+ * xspace_stream. The caller has room: PP_VARINT_MAX bytes. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Encoder of XEvents: two bodies of one text, portable and with BMI2's pdep, chosen once; a byte loop for what is rare. Called
- * by xspace_stream. */
+/* Encoder of XEvents: two bodies of one text, portable and with BMI2's pdep, chosen once; a byte loop for rare values. Called by
+ * xspace_stream. */
 #include "proto/xspace_build.h"
 
 #include <stddef.h>
