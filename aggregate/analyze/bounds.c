@@ -1,4 +1,4 @@
-/* Bounds between ranks, and causality by them; see bounds.h. Called by waiting.c, finish.c and build.c. */
+/* Computes bounds between ranks and checks causality by them; see bounds.h. Called by waiting.c, finish.c and build.c. */
 #include "aggregate/analyze/bounds.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static int has_clock(const struct pp_worker *w)
 	return w->domain >= 0 && !pp_worker_is_missing(w);
 }
 
-/* Hosts' clocks of equal names are the same ticks; of an unnamed one nobody knows whose it is. */
+/* Clocks of equal names have the same ticks; an unnamed clock matches none. */
 static int compare_group(const struct one *x, const struct one *y)
 {
 	int order = (x->domain > y->domain) - (x->domain < y->domain);
@@ -95,7 +95,7 @@ int64_t pp_bounds_at(const struct pp_bounds *b, size_t worker, int64_t time_ns)
 	return pp_host_clock_bound(&b->d->host_clock[w->host_clock - 1], time_ns);
 }
 
-/* All that may not be a number is PP_BOUND_UNKNOWN. */
+/* A sum that may overflow is PP_BOUND_UNKNOWN. */
 static int64_t add_bounds(int64_t x, int64_t y)
 {
 	int64_t sum;
@@ -126,7 +126,7 @@ static void take(struct two *two, int64_t key, uint32_t group, size_t event)
 			at = i;
 	if (at < two->n && key <= two->key[at])
 		return;
-	if (at == 2) { /* a third group: in the place of the lesser of the two */
+	if (at == 2) { /* a third group replaces the lesser of the two */
 		if (key <= two->key[1])
 			return;
 		at = 1;
@@ -153,7 +153,7 @@ int64_t pp_bounds_worst(const struct pp_bounds *b, const uint32_t *workers, size
 		memcpy(&w, at, sizeof(w));
 		worker = &b->d->worker[w];
 		own = worker->own_bound_ns > own ? worker->own_bound_ns : own;
-		if (i && b->group[w] == group && worker->host_clock == clock) /* ranks of one host stand together */
+		if (i && b->group[w] == group && worker->host_clock == clock) /* ranks of one host follow each other */
 			continue;
 		group = b->group[w];
 		clock = worker->host_clock;
@@ -162,7 +162,7 @@ int64_t pp_bounds_worst(const struct pp_bounds *b, const uint32_t *workers, size
 	return two.n < 2 ? own : add_bounds(own, add_bounds(two.key[0], two.key[1]));
 }
 
-/* Its arrival at the earliest; a clock that is not joined came never. */
+/* Its earliest possible arrival; INT64_MIN for a clock that is not joined. */
 static int64_t least_arrival(const struct pp_bounds_event *e)
 {
 	int64_t least;
@@ -182,7 +182,7 @@ static int is_late(int64_t cause_ns, int64_t effect_ns, int64_t bound_ns)
 struct check {
 	const struct pp_bounds *b;
 	const struct pp_bounds_event *event;
-	struct two sure, seen; /* by the arrival at the earliest, and by what the clock says */
+	struct two sure, seen; /* the latest earliest-possible arrivals, and the latest by the clock */
 };
 
 static size_t other_of(const struct two *two, uint32_t group)
@@ -192,7 +192,7 @@ static size_t other_of(const struct two *two, uint32_t group)
 	return i < two->n ? two->event[i] : SIZE_MAX;
 }
 
-/* One exit against the other clocks: the arrival that disproves the bounds, else the latest. */
+/* Compares one exit with the arrivals on other clocks: takes the one that disproves the bounds, else the latest. */
 static int check_exit(const struct check *k, const struct pp_bounds_event *e, struct pp_causality *c)
 {
 	uint32_t group = k->b->group[e->worker];

@@ -20,7 +20,7 @@ static void copy_text(char *to, size_t size, const char *from)
 	snprintf(to, size, "%s", from ? from : "");
 }
 
-/* Equal texts: the same job ns mean the same instant, but for the bound of the one map. */
+/* Equal texts: the same job ns is the same instant, within the bound of the one map. */
 static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const struct pp_dataset_input *in)
 {
 	const struct pp_clock_map *map = rank->counts_other ? in->other_clock : in->clock;
@@ -58,7 +58,7 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 	w->remarks = rank->remarks;
 }
 
-/* A worker for every rank that was asked, whether or not anything came of it. */
+/* Makes a worker for every requested rank, whether or not it delivered anything. */
 static int fill_workers(struct pp_join *j)
 {
 	const struct pp_capture *capture = j->in->capture;
@@ -143,7 +143,7 @@ static int fill_cells(struct pp_join *j)
 	return 0;
 }
 
-/* Marks of a shim are by a rule of its own. */
+/* The rule by which a shim marked steps; NULL: the program did. */
 static const char *mark_rule(const struct pp_capture *c)
 {
 	for (size_t r = 0; r < c->ranks; r++)
@@ -174,7 +174,7 @@ static void fill_head(struct pp_dataset *d, const struct pp_dataset_input *in)
 		copy_text(d->step_rule, sizeof(d->step_rule), steps->rule == PP_STEP_RULE_PODPROF ? mark_rule(in->capture) : rule);
 }
 
-/* Workers, the map between them and the ranks of the capture, and cells. */
+/* Makes workers, the map between them and the ranks of the capture, and cells. */
 static int join_init(struct pp_join *j, const struct pp_dataset_input *in, struct pp_dataset *d)
 {
 	*j = (struct pp_join){.in = in, .d = d};

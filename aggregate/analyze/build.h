@@ -1,5 +1,5 @@
-/* Stage 6: one keeper's ranks as a dataset. In: a capture in job ns, its steps and their attribution. Out: pp_dataset, whole or a
- * part for merge.h. Called by the session. */
+/* Stage 6: makes a dataset of one keeper's ranks. In: a capture in job ns, its steps and their attribution. Out: pp_dataset,
+ * whole or a part for merge.h. Called by the session. */
 #pragma once
 
 #include "aggregate/dataset/dataset.h"
@@ -13,13 +13,13 @@ struct pp_dataset_input {
 	const char *session, *job, *command, *options;
 	int64_t asked_first, asked_last;
 	int64_t bound_ns; /* of a difference of two times of one clock domain: pp_clock_map.bound_ns */
-	int partial;      /* some hosts' ranks only, for merge.h: what only all of them know is left open */
-	/* The maps that made job ns of the capture's ticks, for parts: those of one map, one clock (pp_rank.clock) and one
-	 * capture->epoch_realtime_ns are of one domain when they are merged. So a keeper that is given another's map takes its
-	 * epoch too. NULL: its ranks are joined with nobody else's. */
+	int partial;      /* the capture has some hosts' ranks only: leave open what needs all of them (merge.h) */
+	/* The maps from the capture's ticks to job ns, for parts: parts with one map, one clock (pp_rank.clock) and one
+	 * capture->epoch_realtime_ns are merged into one domain. So a keeper that gets another keeper's map takes its epoch too.
+	 * NULL: its ranks are joined with no other host's. */
 	const struct pp_clock_map *clock, *other_clock; /* other_clock: of ranks with counts_other */
-	const struct pp_host_clock *host_clock;         /* of the ranks of domain 0, the first ring's; copied; NULL: none */
+	const struct pp_host_clock *host_clock; /* of the ranks in domain 0, which is the first ring's; copied; NULL: none */
 };
 
-/* Everything of the dataset that the input has a source for. */
+/* Fills every table that the input has data for. */
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err);

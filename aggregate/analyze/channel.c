@@ -1,5 +1,5 @@
-/* Point-to-point and one-sided traffic as (source, destination) pairs, by the receiver's records, and by the sender's where the
- * receiver has none; puts and gets by who calls them. Called by build.c. */
+/* Sums point-to-point and one-sided traffic by (source, destination), from the receiver's records, or the sender's where the
+ * receiver has none; puts and gets from the caller's. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,10 +11,10 @@
 struct channels {
 	struct pp_table out;
 	int partial;
-	struct pp_row_channel *from, *to; /* [world]: of one rank, by the other end */
-	struct pp_row_channel *away;      /* [world]: to ranks that other hosts may have seen */
+	struct pp_row_channel *from, *to; /* [world]: of one rank, by the peer */
+	struct pp_row_channel *away;      /* [world]: to ranks on other hosts, which may have recorded it too */
 	size_t world;
-	uint8_t *recorded; /* [world]: this rank's own records exist */
+	uint8_t *recorded; /* [world]: this rank has records of its own */
 };
 
 static void count(struct pp_row_channel *by_peer, size_t world, int32_t peer, uint64_t bytes, int64_t time_ns)
@@ -26,7 +26,7 @@ static void count(struct pp_row_channel *by_peer, size_t world, int32_t peer, ui
 	by_peer[peer].time_ns += time_ns;
 }
 
-/* An operation of this rank. Who sends in a Sendrecv is named in no record of the receiver: it counts by the sender. */
+/* Counts an operation of this rank. The receiver's record of a Sendrecv does not name the sender, so the sender's counts. */
 static void count_span(struct channels *c, const struct pp_span *span, const struct pp_requests *requests)
 {
 	const struct pp_mpi_call *info = pp_mpi_call_info(span->mpi.call);
@@ -67,7 +67,7 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 			count(c->from, c->world, span->mpi.peer, span->mpi.received, time_ns);
 		return;
 	case PP_MPI_SENDRECV:
-		if (!(span->flags & PP_SPAN_RECEIVES)) /* else the peer is the source; an empty message is one too */
+		if (!(span->flags & PP_SPAN_RECEIVES)) /* otherwise the peer is the source, also of an empty message */
 			count(c->to, c->world, span->mpi.peer, span->mpi.sent, time_ns);
 		return;
 	default:
@@ -75,7 +75,7 @@ static void count_span(struct channels *c, const struct pp_span *span, const str
 	}
 }
 
-/* A pair may stand there twice, receives by the one end, Sendrecv by the other: sealing sums them. */
+/* Adds a row. A pair may have two, one from each end; sealing sums them. */
 static int put(struct channels *c, int32_t source, int32_t destination, const struct pp_row_channel *sum, int8_t unseen)
 {
 	struct pp_row_channel *row;

@@ -1,4 +1,4 @@
-/* What became of hosts' clocks, in words; see clock_text.h. Called by quality.c and write/text/text_clock.c. */
+/* Sentences on hosts' clocks; see clock_text.h. Called by quality.c and write/text/text_clock.c. */
 #include "aggregate/analyze/clock_text.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "core/clock/band.h"
 #include "core/clock/wall.h"
 
-enum { MOST_CHANGES = 4, MOST_HOSTS = 8 }; /* a warning each, of one host and of the job */
+enum { MOST_CHANGES = 4, MOST_HOSTS = 8 }; /* most warnings of one host, and of the job */
 
 static int is_broken(const struct pp_host_clock *c)
 {
@@ -40,7 +40,7 @@ const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_TEXT]
 	return text;
 }
 
-/* ", between 1.20 s and 2.20 s of the window": of what may have been before it or behind only that. */
+/* Adds ", between 1.20 s and 2.20 s of the window"; only the known end where the change may lie outside the window. */
 static void say_when(const struct pp_dataset *d, const struct pp_row_clock_change *change, char *text, size_t size)
 {
 	int64_t window = d->window_end_ns - d->window_begin_ns, from = change->from_ns - d->window_begin_ns,

@@ -1,5 +1,5 @@
-/* One operation of all ranks out of every rank's own call, joined by communicator and sequence number: arrivals, exits, who waited
- * for whom. Called by build.c. The rule of waiting and the bandwidths: docs/steps.md. */
+/* Joins every rank's calls of collectives by communicator and sequence number: arrivals, exits, waiting. Called by build.c. The
+ * rule of waiting and the bandwidths: docs/steps.md. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static int compare_member(const void *a, const void *b)
 	return (x->arrival > y->arrival) - (x->arrival < y->arrival);
 }
 
-/* People read collectives as they came. */
+/* Readers expect collectives in the order of their begins. */
 static int compare_first(const void *a, const void *b)
 {
 	const struct pp_collective *x = a, *y = b;
@@ -58,7 +58,7 @@ static void add_member(struct pp_join *j, size_t r, uint32_t t, uint32_t i, cons
 	j->member[j->members++] = m;
 }
 
-/* All ranks' calls of collectives, in one order. */
+/* Lists all ranks' calls of collectives in one order. */
 static int list_members(struct pp_join *j, struct pp_requests *requests)
 {
 	const struct pp_capture *capture = j->in->capture;
@@ -91,7 +91,7 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 	return 0;
 }
 
-/* Other hosts have members too: who came last is not known here. */
+/* Other hosts may have members too, so the last arrival is not known here. */
 static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 {
 	const struct pp_communicator *comm = pp_dataset_communicator(j->d, m->comm);
@@ -99,7 +99,7 @@ static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 	return j->in->partial && (!comm || comm->size > n);
 }
 
-/* A call that only moves data, and gets none, waits for nobody: Open MPI returns at once where there is nothing to move. */
+/* A call that receives no data waits for none: Open MPI returns at once where there is nothing to move. */
 static enum pp_row_needs needs_of(const struct pp_span *span)
 {
 	if (!pp_mpi_call_only_moves_data(span->mpi.call))
@@ -161,7 +161,7 @@ static struct pp_call *calls_of(struct pp_join *j, size_t r, uint32_t t)
 	return j->call[r][t];
 }
 
-/* What a call waits for; a Wait for several collectives waits for the last of them. */
+/* Notes until when a call waits; a Wait for several collectives waits for the last of them. */
 static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, const struct pp_waited *waited)
 {
 	struct pp_call *call = calls_of(j, r, t);
@@ -177,7 +177,7 @@ static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, con
 	return 0;
 }
 
-/* Other hosts decide for whom it waits: its row says which call that is. */
+/* Leaves open for which rank the call waits, since that needs other hosts: its row numbers the call. */
 static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_collective_row *row)
 {
 	struct pp_call *call = calls_of(j, r, t);
@@ -202,12 +202,12 @@ static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_c
 
 	if (!m->is_open && waited.is_unsplit)
 		return 0;
-	/* It waited for nobody: of a Wait too that began before the operation, on another thread. */
+	/* It waited for no rank. So does a Wait that began before the operation, on another thread. */
 	if (waited.waits_for < 0)
 		waited = nobody;
 	if (!pp_mpi_call_info(m->call)->nonblocking)
 		return m->is_open ? open_call(j, r, m->thread, m->span, row) : note_call(j, r, m->thread, m->span, &waited);
-	/* The call that starts it waits for nobody: it is transfer. */
+	/* The call that starts it waits for no rank: it is transfer. */
 	if (note_call(j, r, m->thread, m->span, &nobody) < 0)
 		return -ENOMEM;
 	done = pp_requests_find(&requests[r], m->request);

@@ -1,4 +1,4 @@
-/* Communicators of all ranks, each once. Called by build.c. */
+/* Lists the communicators of all ranks, each once. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What every rank read and wrote of every file, by the calls of MPI I/O. Called by build.c. */
+/* Sums what every rank read and wrote per file, from the calls of MPI I/O. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +69,8 @@ static void count(struct pp_row_file *u, const struct pp_span *span, const struc
 	const struct pp_mpi_call *info = pp_mpi_call_info(span->mpi.call);
 	const struct pp_done *done = info->nonblocking ? pp_requests_find(requests, span->mpi.request) : NULL;
 	int64_t ns = done ? done->span->end - done->span->begin : span->end - span->begin;
-	int failed = ((span->flags | (done ? done->span->flags : 0)) & PP_SPAN_FAILED) != 0; /* took time, moved nothing */
-	int counts = !failed && !ends_with(info->name, "_end"); /* of a split operation the begin counts */
+	int failed = ((span->flags | (done ? done->span->flags : 0)) & PP_SPAN_FAILED) != 0; /* it took time but moved nothing */
+	int counts = !failed && !ends_with(info->name, "_end"); /* of a split operation only the begin counts */
 
 	switch (info->class) {
 	case PP_MPI_READ:

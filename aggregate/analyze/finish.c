@@ -1,5 +1,5 @@
-/* What parts of a dataset left open, once all are in; see finish.h. The rule of waiting is waiting.c's, as for a keeper that has
- * all ranks. Called by rank 0's keeper. */
+/* Completes the merged dataset, once all parts are in; see finish.h. The rule of waiting is waiting.c's, as for a keeper that
+ * has all ranks. Called by rank 0's keeper. */
 #include "aggregate/analyze/finish.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "aggregate/dataset/merge.h"
 #include "core/base/wrap.h"
 
-#define STEP_NONE ((uint32_t)INT32_MAX) /* of segments whose step is none of the job's */
+#define STEP_NONE ((uint32_t)INT32_MAX) /* marks a segment outside the job's steps */
 
-/* Rows for ranks of which nothing came. */
+/* Adds rows for ranks that delivered nothing. */
 static int add_missing(struct pp_dataset *d, struct pp_err *err)
 {
 	size_t asked = d->ranks_asked > 0 ? (size_t)d->ranks_asked : 0;
@@ -48,7 +48,7 @@ static int add_missing(struct pp_dataset *d, struct pp_err *err)
 	return 0;
 }
 
-/* What was sent to ranks that recorded nothing themselves. */
+/* Adds traffic to ranks that recorded nothing themselves. */
 static int take_unseen(struct pp_dataset *d)
 {
 	struct pp_table table[PP_TABLES];
@@ -70,8 +70,8 @@ static int take_unseen(struct pp_dataset *d)
 	return rc;
 }
 
-/* Steps that ranks of one host completed and ranks of another did not, where nobody asked for steps by number: as core/step
- * decides for ranks of one keeper, they are no steps. */
+/* Drops steps that the ranks of one host completed and those of another did not, unless steps were requested by number;
+ * core/step does the same for ranks of one keeper. */
 static int is_common(const struct pp_dataset *d, const uint8_t *has_steps, size_t step)
 {
 	for (size_t w = 0; w < d->workers; w++)
@@ -129,7 +129,7 @@ static int keep_common_steps(struct pp_dataset *d)
 		has_steps[i % d->workers] |= d->cell[i].present != 0;
 	for (size_t s = 0; s < d->steps; s++)
 		to[s] = is_common(d, has_steps, s) ? kept++ : STEP_NONE;
-	if (kept && kept < d->steps) { /* what none has in common is still better than nothing */
+	if (kept && kept < d->steps) { /* steps that no two hosts share are still better than none */
 		drop_steps(d, to);
 		d->steps = kept;
 	}
@@ -141,7 +141,7 @@ static int keep_common_steps(struct pp_dataset *d)
 /* A Wait and one of the operations that it waits for. */
 struct shared {
 	uint32_t exposed;
-	int known; /* by its own host alone */
+	int known; /* its own host alone knew it */
 	struct pp_waited waited;
 };
 
@@ -225,7 +225,7 @@ static void finalise_shared(struct finalise *s)
 	}
 }
 
-/* People read collectives as they came. */
+/* Readers expect collectives in the order of their begins. */
 static int compare_first(const void *a, const void *b)
 {
 	const struct pp_collective *x = a, *y = b;

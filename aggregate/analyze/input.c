@@ -1,5 +1,4 @@
-/* What is known of the input pipeline beside the time that steps wait for it: how busy the data loader's workers are.
- * Called by build.c. */
+/* Computes how busy the data loader's workers are, beside the time that steps wait for input. Called by build.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,10 +6,10 @@
 #include "aggregate/analyze/join.h"
 #include "core/ring/intern.h"
 
-/* A counter of the framework's shim: the share of them that is at work. */
+/* A counter of the framework's shim: share of the workers that are busy. */
 static const char busy[] = "dataloader workers busy";
 
-/* How long the step took that ended when the sample was taken, which is a little before or after its end. */
+/* Length of the step that had just ended when the sample was taken, a little before or after its end. */
 static double length_at(const struct pp_join *j, size_t rank, int64_t when, size_t *at)
 {
 	const struct pp_steps *steps = j->in->steps;
@@ -29,7 +28,7 @@ static double length_at(const struct pp_join *j, size_t rank, int64_t when, size
 	return found && found->end > found->begin ? (double)(found->end - found->begin) : 0;
 }
 
-/* Short steps in which a worker is at work and long ones count as long as they are. */
+/* Weights each sample by the length of its step. */
 static double count_thread(struct pp_join *j, struct pp_worker *w, size_t rank, const struct pp_thread *thread, uint32_t name,
                            int64_t begin, int64_t end)
 {

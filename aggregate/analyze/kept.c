@@ -1,5 +1,5 @@
-/* How much of what was recorded is still there: the window buffer, or --keep, lets the oldest go. Called by build.c; the sentence
- * by all who say what a session is of. */
+/* How much of the recorded time the session still holds: the window buffer, or --keep, drops the oldest. Called by build.c; the
+ * sentence by everything that names the base of a session. */
 #include "aggregate/analyze/kept.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank)
 	w->kept_ns = to > kept ? to - kept : 0;
 }
 
-/* A window that was asked for is less than the run, but --keep's is all that there is of it. */
+/* A requested window is a part of the run; --keep's window stands for the run. */
 static int is_of_run(const struct pp_dataset *d)
 {
 	return d->steps_asked_last <= d->steps_asked_first &&
@@ -39,13 +39,13 @@ int pp_kept_text(const struct pp_dataset *d, char *text, size_t size)
 		text[0] = '\0';
 	if (kept >= recorded)
 		return 0;
-	/* One step of all that is left begins where nothing is gone of any rank. */
+	/* A single step made of all that is left begins where no rank has lost anything. */
 	share = kept > 0 && d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? least : 100 * kept / recorded;
 	snprintf(text, size, "%.*f %% of the %s", share < 1 ? 2 : 0, share > 99 ? 99 : share, is_of_run(d) ? "run" : "window");
 	return 1;
 }
 
-/* Of a keeper that died nobody knows how long it had recorded. */
+/* It is unknown how long a keeper that died had recorded. */
 static int is_partly_lost(const struct pp_dataset *d)
 {
 	for (size_t w = 0; w < d->workers; w++)

@@ -1,5 +1,5 @@
-/* The share of the recorded time that a session holds. In: ranks in job time. Out: recorded_ns and kept_ns of workers, and what is
- * said of them. */
+/* The share of the recorded time that a session holds. In: ranks in job time. Out: recorded_ns and kept_ns of workers, and the
+ * sentence on them. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@ struct pp_dataset;
 struct pp_rank;
 struct pp_worker;
 void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank);
-/* "6 % of the run", or of the window: 1; 0 and "" where all of it is there. */
+/* "6 % of the run", or of the window: 1; 0 and "" where all of it is held. */
 int pp_kept_text(const struct pp_dataset *d, char *text, size_t size);
-/* What a session without steps is, as the base of a percentage: "the run", "the window", ... */
+/* The base of percentages in a session without steps: "the run", "the window", ... */
 const char *pp_kept_whole(const struct pp_dataset *d);

@@ -1,4 +1,4 @@
-/* Exposed waiting and transfer of every cell, and who was waited for. Called by build.c, after collective.c. */
+/* Computes exposed waiting and transfer of every cell, and for which rank others waited. Called by build.c, after collective.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "aggregate/analyze/straggler.h"
 #include "core/source/mpi_call.h"
 
-/* In a part: cut into lengths of 32 bits, `step` with the number of the call until all are there. */
+/* In a part: a segment is cut into 32-bit lengths; `step` is the number of the call until all parts are there. */
 struct open_segment {
 	uint32_t open, step;
 	int64_t begin;
@@ -44,7 +44,7 @@ static int expose(struct open_segments *list, uint32_t open, const struct pp_att
 	return 0;
 }
 
-/* A message's call, or a Wait or Test: for a message too, unless the caller knows better. */
+/* Is it a message's call, or a Wait or Test that may be for one? */
 static int is_point_to_point(const struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
 {
 	const struct pp_span *span = &j->in->capture->rank[r].thread[segment->thread].span[segment->span];
@@ -69,7 +69,7 @@ static struct pp_cell *cell_of(const struct pp_join *j, size_t r, const struct p
 	return &j->d->cell[segment->step * j->d->workers + j->worker_of[r]];
 }
 
-/* One segment of a collective's call or of a Wait for one: until the arrival it needs it waits, then it transfers. */
+/* Charges one segment of a collective's call or of a Wait for one: waiting until the arrival it needs, then transfer. */
 static int charge(struct pp_join *j, size_t r, const struct pp_attr_segment *segment, struct open_segments *list)
 {
 	const struct pp_call *call = j->call[r][segment->thread];
@@ -86,7 +86,7 @@ static int charge(struct pp_join *j, size_t r, const struct pp_attr_segment *seg
 	return 0;
 }
 
-/* Segments by call, rows to the first of theirs, and what is known of a call that waits for others of this host too. */
+/* Lists segments by call, links rows to the first of theirs, and notes calls that also wait for ranks of this host. */
 static int list_exposed(struct pp_join *j, const struct open_segments *list)
 {
 	struct pp_dataset *d = j->d;

@@ -1,5 +1,5 @@
-/* Operator statistics: how often each name occurs on each worker, and what it takes with and without what is nested in it.
- * Called by build.c; docs/steps.md has the rules. */
+/* Operator statistics: how often each name occurs on each worker, its time with and without nested ranges. Called by build.c;
+ * docs/steps.md has the rules. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -17,10 +17,10 @@ struct window { /* a step of this rank */
 	uint32_t thread;
 };
 
-struct open { /* a range that is not over: each ends before the one below it */
+struct open { /* an open range; each ends before the one below it */
 	int64_t end;
 	uint32_t row;
-	uint8_t around; /* category of what is inside, by the innermost range that says one; 0: nothing does */
+	uint8_t around; /* category for the ranges inside, from the innermost range that has one; 0: none */
 };
 
 struct ops { /* of one rank after the other */
@@ -28,8 +28,8 @@ struct ops { /* of one rank after the other */
 	struct pp_row_op_left_out left_out;
 	struct pp_name_cache cache;
 	size_t room;      /* of next */
-	uint32_t *row_of; /* by name: index + 1 of its latest row; rows of earlier ranks stay behind */
-	uint32_t *next;   /* [room] by row: index + 1 of another one of that name */
+	uint32_t *row_of; /* by name: index + 1 of its latest row; rows of earlier ranks remain */
+	uint32_t *next;   /* [room] by row: index + 1 of the next row of that name */
 	size_t first;     /* row of this rank */
 	int32_t worker;
 	struct window *window; /* [windows] */
@@ -80,8 +80,8 @@ static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t catego
 	return (uint32_t)o->out.rows - 1;
 }
 
-/* What the span takes of the ranges around it is not theirs: of the one that was begun last, and of those below only where it
- * sticks out. Those that end no later than it have nothing to come any more. */
+/* Takes the span's time from the ranges around it: from the one that was begun last, and from those below only what sticks out.
+ * Ranges that end no later than the span are finished. */
 static void take_from_parents(struct ops *o, const struct pp_span *span)
 {
 	int64_t begin = span->begin;
@@ -112,7 +112,7 @@ static int push(struct ops *o, int64_t end, uint32_t row, uint8_t around)
 	return 0;
 }
 
-/* The step that it begins in has it whole. *ret_row: NO_ROW where it does not count. */
+/* Counts the span in the step that it begins in. *ret_row: NO_ROW where it does not count. */
 static int count(struct ops *o, const struct pp_span *span, uint8_t category, const struct window *w, uint32_t thread,
                  uint32_t *ret_row)
 {
@@ -140,7 +140,7 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
 	return 0;
 }
 
-/* Of the innermost range that the span is inside of. */
+/* Category from the innermost range around the span. */
 static uint8_t around(const struct ops *o, const struct pp_span *span)
 {
 	for (size_t i = o->opens; i-- > 0;)
@@ -213,14 +213,14 @@ static int compare_self(const void *a, const void *b, void *names)
 	return x->category != y->category ? x->category - y->category : x->source - y->source;
 }
 
-/* Names without end (one a batch) would be a table without end. */
+/* Keeps the names with most time: an endless supply of names (one per batch) would make an endless table. */
 static void keep_most(struct ops *o)
 {
 	if (o->out.rows - o->first <= PP_OPS_MOST)
 		return;
 	qsort_r(op_at(o, o->first), o->out.rows - o->first, sizeof(struct pp_row_op), compare_self, (void *)o->cache.names);
 	for (size_t i = o->first; i < o->out.rows; i++)
-		o->row_of[op_at(o, i)->name] = 0; /* the next rank's rows may stand where these stood */
+		o->row_of[op_at(o, i)->name] = 0; /* the next rank's rows may take these places */
 	for (size_t i = o->first + PP_OPS_MOST; i < o->out.rows; i++) {
 		o->left_out.rest++;
 		o->left_out.rest_ns += op_at(o, i)->self_ns;

@@ -1,4 +1,4 @@
-/* What the processes used: /process by step, /memory by time; and the time of starting up. Called by build.c. */
+/* Resources of the processes: /process by step, /memory by time; and the start-up time. Called by build.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "aggregate/analyze/join.h"
 #include "core/source/mpi_call.h"
 
-/* First look at or after `time`. */
+/* First sample at or after `time`. */
 static size_t first_usage(const struct pp_rank *r, int64_t time)
 {
 	size_t low = 0, high = r->usages;
@@ -22,7 +22,7 @@ static size_t first_usage(const struct pp_rank *r, int64_t time)
 	return low;
 }
 
-/* The end of a step and the look before it are the step's two edges, whoever the latter was taken for. */
+/* Fills the cell from the step's end and the sample before it, which is the step's begin whatever step it was taken for. */
 static void fill_usage(struct pp_row_process *p, const struct pp_rank *r, const struct pp_step_cell *step, int64_t number)
 {
 	size_t at = first_usage(r, step->end);
@@ -42,7 +42,7 @@ static void fill_usage(struct pp_row_process *p, const struct pp_rank *r, const 
 	p->involuntary_switches = (int64_t)(uint32_t)(b->involuntary - a->involuntary);
 	p->minor_faults = (int64_t)(uint32_t)(b->minor_faults - a->minor_faults);
 	p->major_faults = (int64_t)(uint32_t)(b->major_faults - a->major_faults);
-	if (b->peak_bytes > a->peak_bytes) { /* a new record was set inside: that is the peak */
+	if (b->peak_bytes > a->peak_bytes) { /* the peak rose inside the step: it is the step's peak */
 		p->rss_peak_bytes = b->peak_bytes;
 		p->rss_present = 1;
 	}
@@ -78,7 +78,7 @@ static int fill_cells(struct pp_join *j)
 
 			if (!cell->present)
 				continue;
-			at = cell->begin < before ? 0 : at; /* numbers that go back in time */
+			at = cell->begin < before ? 0 : at; /* step numbers that go back in time */
 			before = cell->begin;
 			p->step = steps->number[s];
 			p->worker = c->rank[r].rank;
@@ -149,7 +149,7 @@ static int64_t overlap(const struct pp_span *s, const struct pp_step_cell *cell)
 	return cell->present && end > begin ? end - begin : 0;
 }
 
-/* Only where no loop was found: inside a marked step nobody starts MPI up. */
+/* Only where no loop was found: no rank starts MPI inside a marked step. */
 static void sum_startup(struct pp_join *j)
 {
 	const struct pp_capture *c = j->in->capture;

@@ -1,4 +1,4 @@
-/* What /quality says: time by the default rule, absent sources, losses, clocks, steps. Called by build.c, last. */
+/* Fills /quality: time by the default rule, absent sources, losses, clocks, steps. Called by build.c, last. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -55,7 +55,7 @@ static int is_recorded(const struct pp_dataset *d, int32_t rank)
 	return 0;
 }
 
-/* Of communicators whose members are not all recorded the largest. */
+/* Names the largest communicator whose members are not all recorded. */
 static void warn_groups(struct pp_dataset *d)
 {
 	const struct pp_communicator *worst = NULL;
@@ -117,7 +117,7 @@ static void list_ranks(const struct pp_dataset *d, const char *text, char *to, s
 	}
 }
 
-/* Sentences of ranks about themselves, each once, with all that said it. */
+/* Adds the sentences of ranks about themselves, each once, with its ranks. */
 static void warn_remarks(struct pp_dataset *d)
 {
 	uint64_t more = 0;
@@ -150,7 +150,7 @@ static int is_name(const struct pp_join *j, uint32_t id, const char *name)
 	return text && length == strlen(name) && memcmp(text, name, length) == 0;
 }
 
-/* Ranks that said a mark of this name. */
+/* Number of ranks that put a mark of this name. */
 static size_t ranks_that(const struct pp_join *j, const char *name)
 {
 	size_t ranks = 0;
@@ -172,7 +172,7 @@ static size_t ranks_that(const struct pp_join *j, const char *name)
 	return ranks;
 }
 
-/* The sum of a counter that libpodprof-mpi.so put; few spans are counters, and of those few are its. */
+/* Sum of a counter of libpodprof-mpi.so; few spans are counters, and few of those are its. */
 static uint64_t counted(const struct pp_join *j, const char *name)
 {
 	uint64_t sum = 0;
@@ -210,7 +210,7 @@ static void count_mpi(struct pp_join *j)
 	j->d->parented = (uint64_t)has_parent(j);
 }
 
-/* Each rank that has one counts it. */
+/* Every rank that has one counts it. */
 static size_t unknown_communicators(const struct pp_dataset *d)
 {
 	size_t n = 0;
@@ -364,7 +364,7 @@ static void warn_domains(struct pp_dataset *d)
 		                (int)domains, list);
 }
 
-/* One sentence for each reason, by the first rank that has it. */
+/* One sentence per reason, by the first rank that has it. */
 static void warn_memory(struct pp_dataset *d)
 {
 	for (size_t r = 0; r < d->workers; r++) {
@@ -422,7 +422,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 	struct pp_warning *said = d->warning;
 	size_t n = d->warnings;
 
-	/* What is missing comes first. */
+	/* Missing ranks come first. */
 	d->warning = NULL;
 	d->warnings = 0;
 	warn_losses(d);
@@ -467,7 +467,7 @@ void pp_dataset_quality(struct pp_dataset *d)
 	warn_absent(d);
 }
 
-/* They are not in the trace: JSON, which readers make of it, has no such numbers. */
+/* Those counters are not in the trace: JSON, to which readers convert it, cannot hold such numbers. */
 static void warn_counters(struct pp_join *j)
 {
 	const struct pp_capture *c = j->in->capture;

@@ -1,4 +1,4 @@
-/* Nonblocking operations and the calls that completed them; see request.h. */
+/* Finds nonblocking operations and the calls that completed them; see request.h. */
 #include "aggregate/analyze/request.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static int compare_done(const void *a, const void *b)
 	return (x->request > y->request) - (x->request < y->request);
 }
 
-/* The Wait or Test that begins last at or before `time`; NULL: none. Only the spans just before can be it: a call that saw the
+/* The Wait or Test with the latest begin at or before `time`; NULL: none. It is among the spans just before: a call that saw the
  * completion ends after it, and calls of one thread do not overlap. */
 static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t time)
 {
@@ -34,7 +34,7 @@ static const struct pp_span *waiting_at(const struct pp_thread *thread, int64_t 
 			continue;
 		if (pp_mpi_call_info(span->mpi.call)->class == PP_MPI_WAIT && !(span->flags & PP_SPAN_POLLS) && span->end >= time)
 			return span;
-		if (span->begin < time) /* else the next call, which began in the nanosecond in which the Wait ended */
+		if (span->begin < time) /* otherwise it is the next call, which began in the nanosecond in which the Wait ended */
 			return NULL;
 	}
 	return NULL;
@@ -44,7 +44,7 @@ static void find_wait(const struct pp_rank *rank, uint32_t own, struct pp_done *
 {
 	done->wait_span = UINT32_MAX;
 	for (uint32_t i = 0; i < rank->threads; i++) {
-		uint32_t t = i == 0 ? own : i <= own ? i - 1 : i; /* its own thread first */
+		uint32_t t = i == 0 ? own : i <= own ? i - 1 : i; /* begin with its own thread */
 		const struct pp_span *span = pp_thread_may_have(&rank->thread[t], PP_SPAN_BIT(PP_SPAN_MPI))
 		                                     ? waiting_at(&rank->thread[t], done->span->end)
 		                                     : NULL;

@@ -1,12 +1,12 @@
-/* Requests of one rank: the call that started each, when it was seen complete and by which Wait or Test.
- * In: spans of a rank. Out: used by collective.c and channel.c. */
+/* Requests of one rank: the call that started each, when it was seen complete and by which Wait or Test. In: spans of a rank.
+ * Out: used by collective.c and channel.c. */
 #pragma once
 
 #include "core/step/span.h"
 
 struct pp_done {
 	uint32_t request;
-	uint32_t wait_thread, wait_span; /* the call that saw it; wait_span UINT32_MAX: none of ours */
+	uint32_t wait_thread, wait_span; /* the call that saw it; wait_span UINT32_MAX: none recorded */
 	const struct pp_span *span;      /* PP_SPAN_REQUEST */
 };
 

@@ -1,5 +1,5 @@
-/* What is known of the rank that the others wait for most: for whom it waited itself, and how often it lost its core. Called when
- * all parts of a dataset are in: by late.c and finish.c. */
+/* Details of the straggler: for which ranks it waited itself, and how often it lost its core. Called by late.c and finish.c when
+ * all parts of a dataset are in. */
 #include "aggregate/analyze/straggler.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "core/base/grow.h"
 #include "core/source/mpi_call.h"
 
-/* Its row in a collective of the steps' communication; UINT32_MAX: it has none. */
+/* Its row in a collective inside a step; UINT32_MAX: none. */
 static uint32_t row_of(const struct pp_dataset *d, const struct pp_collective *c, int32_t rank)
 {
 	if (c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->call)->class))
@@ -22,7 +22,7 @@ static uint32_t row_of(const struct pp_dataset *d, const struct pp_collective *c
 
 struct interval {
 	int64_t begin, end;
-	int32_t waits_for; /* of a wait: worker it is for */
+	int32_t waits_for; /* of a wait: the worker that it waits for */
 };
 
 struct intervals {
@@ -44,7 +44,7 @@ static int add(struct intervals *list, int64_t begin, int64_t end, int32_t waits
 	return 0;
 }
 
-/* own: when the rank waits, and for whom. held: when others wait for the rank, from the first to the last of each collective. */
+/* own: when the rank waits, and for whom. held: when others wait for it, from the first to the last of each collective. */
 static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *own, struct intervals *held)
 {
 	struct pp_waiting w = {.d = d};
@@ -81,7 +81,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* In order, without overlaps. */
+/* Sorts the intervals and joins overlapping ones. */
 static void unite(struct intervals *list)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ static void unite(struct intervals *list)
 	list->n = n;
 }
 
-/* Of [begin, end] what the united list covers. */
+/* Length of [begin, end] that the joined list covers. */
 static int64_t covered(const struct intervals *list, int64_t begin, int64_t end)
 {
 	size_t low = 0, high = list->n;
@@ -119,7 +119,7 @@ static int64_t covered(const struct intervals *list, int64_t begin, int64_t end)
 	return sum;
 }
 
-/* waited_ns: [workers] what it waited for each of them while others waited for it already: only that can have made it late. */
+/* waited_ns: [workers] how long it waited for each of them while others waited for it already: only that can have made it late. */
 static int sum_waits(const struct pp_dataset *d, size_t who, int64_t *waited_ns)
 {
 	struct intervals own = {.at = NULL}, held = {.at = NULL};
@@ -133,7 +133,8 @@ static int sum_waits(const struct pp_dataset *d, size_t who, int64_t *waited_ns)
 	return rc;
 }
 
-/* In the steps, by the samples between the first and the last of them; -1: there are none, or this kernel does not count it. */
+/* Run queue time inside the steps, from the samples between the first and the last of them; -1: no samples, or the kernel does
+ * not count it. */
 static int64_t run_queue_of(const struct pp_dataset *d, size_t who)
 {
 	int64_t begin = INT64_MAX, end = INT64_MIN, in_steps = 0;
@@ -187,7 +188,7 @@ int pp_dataset_straggler(struct pp_dataset *d)
 			s->involuntary += d->process[i].involuntary_switches;
 	if (waited_ns[most] > 0 && exposed > 0) {
 		s->waited_for = d->worker[most].rank;
-		s->waited_ns = waited_ns[most] < exposed ? waited_ns[most] : exposed; /* work hid the rest */
+		s->waited_ns = waited_ns[most] < exposed ? waited_ns[most] : exposed; /* the rest was hidden behind work */
 	}
 	s->run_queue_ns = run_queue_of(d, who);
 	free(waited_ns);

@@ -1,4 +1,4 @@
-/* The rank that the others wait for most, more closely. In: a dataset with all its parts, pp_dataset.late. Out:
+/* Details of the rank that the others wait for most. In: a dataset with all its parts, pp_dataset.late. Out:
  * pp_dataset.straggler. */
 #pragma once
 

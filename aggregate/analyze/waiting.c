@@ -36,7 +36,7 @@ static int place_members(struct pp_waiting *w, const struct pp_communicator *com
 	return 0;
 }
 
-/* Rank in the communicator; the world's where nobody said. */
+/* Rank in the communicator; the world rank where the members are unknown. */
 static int64_t place_of(const struct pp_waiting *w, const struct pp_communicator *comm, int32_t rank)
 {
 	size_t low = 0, high = comm && comm->member ? w->places : 0, n = high;
@@ -52,7 +52,7 @@ static int64_t place_of(const struct pp_waiting *w, const struct pp_communicator
 	return low < n && w->place[low].key == rank ? (int64_t)w->place[low].row : rank;
 }
 
-/* Each waits for the last to come of those that are below it in the communicator. */
+/* Each row waits for the latest arrival among lower ranks of the communicator. */
 static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
 {
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
@@ -70,7 +70,7 @@ static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const
 		for (uint32_t k = i; k < i + n; k++) {
 			int64_t one = order[k].row;
 
-			/* Of two at once the first row. */
+			/* Of equal arrivals the first row. */
 			if (row[one].is_empty)
 				continue;
 			if (last < 0 || row[one].arrival_ns > row[last].arrival_ns ||
@@ -81,8 +81,8 @@ static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const
 	return 0;
 }
 
-/* All ranks make the call, but none need wait for all: a fence with an assertion, a write that each does by itself, the making of a
- * communicator that this rank is not to be in. */
+/* All ranks make the call, but a rank need not wait for all: a fence with an assertion, a write that each rank does by itself,
+ * the creation of a communicator without this rank. */
 static int may_leave_early(unsigned call)
 {
 	enum pp_mpi_class class = pp_mpi_call_info(call)->class;
@@ -90,7 +90,7 @@ static int may_leave_early(unsigned call)
 	return class == PP_MPI_FENCE || pp_mpi_class_is_file(class) || (class == PP_MPI_ALL && !pp_mpi_call_is_collective(call));
 }
 
-/* Who was out before the last one came did not wait for that one, but for the last of those that had come. */
+/* A rank that left before the last arrival waited for the last of the arrivals before its exit. */
 static void need_earlier(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
 {
 	int64_t edge = pp_wrap_minus(c->last_ns, c->bound_ns);
@@ -121,8 +121,8 @@ static void need_earlier(struct pp_waiting *w, const struct pp_collective *c, co
 	}
 }
 
-/* The last to come of those whose data a row of this side gets: of an intercommunicator the other group's. Of two at once the first
- * row. */
+/* The last arrival whose data a row of this side receives: of an intercommunicator the other group's. Of equal arrivals the
+ * first row. */
 static int64_t last_for(const struct pp_collective *c, const struct pp_collective_row *row, uint32_t side)
 {
 	int64_t last = -1;
@@ -173,10 +173,10 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 		w->unsplit += !is_odd && one->is_unsplit;
 		if (one->is_unsplit)
 			continue;
-		/* Between clocks that are not joined no arrival is earlier or later: nobody is said to wait. */
+		/* Between clocks that are not joined no arrival is earlier or later: no waiting is attributed. */
 		if (!needs || needs->arrival_ns <= row[i].arrival_ns || c->bound_ns == PP_BOUND_UNKNOWN)
 			continue;
-		if (w->row[w->needs[i]].worker == one->worker) /* nobody waits for himself: pp_waiting.doubled sees to it */
+		if (w->row[w->needs[i]].worker == one->worker) /* no rank waits for itself: pp_waiting.doubled sees to it */
 			continue;
 		one->until = needs->arrival_ns < row[i].exit_ns ? needs->arrival_ns : row[i].exit_ns;
 		one->waits_for = (int32_t)w->row[w->needs[i]].worker;
@@ -190,7 +190,7 @@ static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
 	const struct pp_cell *cell = d->cell + worker;
 	size_t low = 0, high = d->steps;
 
-	/* Numbers rise with time on every rank; an absent cell is passed over downwards. */
+	/* Numbers rise with time on every rank; absent cells are skipped downwards. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2, at = middle;
 
@@ -208,7 +208,7 @@ static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
 	return -1;
 }
 
-/* Number of the step of the last to come, else of any; INT64_MIN: none. */
+/* Step of the last arrival, else of any row; INT64_MIN: none. */
 static int64_t step_of(const struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row, size_t last)
 {
 	for (size_t i = 0; i < c->row_count; i++) {
@@ -221,7 +221,7 @@ static int64_t step_of(const struct pp_waiting *w, const struct pp_collective *c
 	return INT64_MIN;
 }
 
-/* Times, root, bound; returns who came last. */
+/* Fills times, root and bound; returns the row of the last arrival. */
 static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
 {
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
@@ -257,7 +257,8 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 	return last;
 }
 
-/* The rank that left before one whom it needs had come: in each group of an intercommunicator those wait for the other. */
+/* Finds a rank that left before another one that it needs had arrived: in each group of an intercommunicator those wait for the
+ * other group. */
 static int check_order(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
 {
 	int violated = 0, sides = 0;
@@ -278,7 +279,7 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 {
 	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
 	const struct pp_mpi_call *info = pp_mpi_call_info(c->call);
-	int known = !w->is_mixed && (!comm || comm->size <= c->row_count); /* else the last to come may be one that we have not */
+	int known = !w->is_mixed && (!comm || comm->size <= c->row_count); /* otherwise the last arrival may be missing */
 
 	c->wait_ns = c->transfer_ns = 0;
 	c->algbw = c->busbw = 0;
@@ -346,13 +347,13 @@ void pp_waiting_release(struct pp_waiting *w)
 	pp_bounds_release(&w->bounds);
 }
 
-/* Of [begin, end], what lies before `until`. */
+/* Length of [begin, end] before `until`. */
 static int64_t part_before(int64_t until, int64_t begin, int64_t end)
 {
 	return until > begin ? pp_wrap_minus(until < end ? until : end, begin) : 0;
 }
 
-/* Which way the clock is off more, in a segment: of two segments of a call only that is moved which the arrival is near. */
+/* Error of the split in a segment: only the segment of a call that the arrival is near can move. */
 static int64_t error_of(const struct pp_waited *w, int64_t begin, int64_t end, int64_t wait)
 {
 	int64_t later, earlier, more, less;

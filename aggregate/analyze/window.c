@@ -1,4 +1,4 @@
-/* /window of a dataset: one row a worker; see window.h. Called by the session and by finish.c. */
+/* /window of a dataset: one row per worker; see window.h. Called by the session and by finish.c. */
 #include "aggregate/analyze/window.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The tool of /slowest: per step the rank whose step took longest. Called by tools.c. */
+/* Fills /slowest: per step the rank whose step took longest. Called by tools.c. */
 #include <errno.h>
 #include <stdlib.h>
 

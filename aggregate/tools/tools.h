@@ -1,4 +1,4 @@
-/* Tools: each fills tables of the whole dataset out of the rest of it, and has no other effect. In: a finished dataset. Out: rows
+/* Tools: each fills tables of the whole dataset from the rest of it, and has no other effect. In: a finished dataset. Out: rows
  * of the tables whose description says POD. Called by the session once all hosts are in. */
 #pragma once
 
@@ -9,5 +9,5 @@
 #include "aggregate/tools/tool_list.def"
 #undef PP_TOOL
 
-/* All of them, once. */
+/* Runs all tools, once. */
 int pp_tools_run(struct pp_dataset *d, struct pp_err *err);

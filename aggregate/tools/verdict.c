@@ -1,4 +1,4 @@
-/* The verdict: waiting first, because what others wait for is the cause, then the largest category. See verdict.h. */
+/* Computes the verdict: waiting first, because its cause is what others wait for, then the largest category. See verdict.h. */
 #include "aggregate/tools/verdict.h"
 
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "core/base/units.h"
 
 struct worker_sum {
-	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* 10 and 3 together less waiting; [UNSPLIT] a part of these */
+	int64_t exclusive_ns[PP_CATEGORIES + 1]; /* by category; 10 and 3 together less waiting; [UNSPLIT] a part of these */
 	int64_t step_ns, wait_ns, transfer_ns, point_to_point_ns;
 	int64_t steps;
 };
 
-enum { UNSPLIT = 0 }; /* beside the categories: communication that is neither wait nor transfer */
+enum { UNSPLIT = 0 }; /* beside the categories: communication that is neither waiting nor transfer */
 enum { SMALL_WAIT_PERCENT = 5, ONE_RANK_PERCENT = 50 };
-enum { SLICE_NS = 4000000 }; /* what losing the core costs about, as Linux shares cores */
+enum { SLICE_NS = 4000000 }; /* about what losing the core costs, by Linux's time slice */
 
 static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *sum)
 {
@@ -36,7 +36,7 @@ static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *
 		sum->steps++;
 	}
 	sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] -= sum->wait_ns;
-	if (sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] < 0) { /* the rest of the waiting is the device's */
+	if (sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] < 0) { /* the rest of the waiting is on the device */
 		sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE] += sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION];
 		sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] = 0;
 	}
@@ -51,7 +51,7 @@ static int compare_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Per step, median over the workers but one. */
+/* Per step, median over the other workers. */
 static int64_t median_of_others(const struct worker_sum *sum, size_t workers, size_t but, int category, int64_t *work)
 {
 	size_t n = 0;
@@ -65,7 +65,7 @@ static int64_t median_of_others(const struct worker_sum *sum, size_t workers, si
 	return n % 2 ? work[n / 2] : (work[n / 2 - 1] + work[n / 2]) / 2;
 }
 
-/* Per step: what one worker has more of than the median of the others. */
+/* Per step: one worker's excess over the median of the others. */
 static int64_t more_than_others(const struct worker_sum *sum, size_t workers, size_t who, int category, int64_t *work)
 {
 	return sum[who].exclusive_ns[category] / sum[who].steps - median_of_others(sum, workers, who, category, work);
@@ -81,7 +81,7 @@ static const char *explain(int category)
 	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
 }
 
-/* What one of the others waits for this rank in a step, mean. */
+/* Mean time per step that one of the others waits for this rank. */
 static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *late, size_t who)
 {
 	int64_t cells = who < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, who) : 0;
@@ -89,7 +89,7 @@ static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *l
 	return cells > 0 ? late->wait_ns / cells : 0;
 }
 
-/* Did the rank that is late wait for another one long enough to be late by it? */
+/* Did the late rank wait for another one long enough to be late because of it? */
 static int is_behind(const struct pp_dataset *d, int64_t late_ns, int64_t steps)
 {
 	const struct pp_straggler *s = &d->straggler;
@@ -97,11 +97,11 @@ static int is_behind(const struct pp_dataset *d, int64_t late_ns, int64_t steps)
 	return s->waited_for >= 0 && s->waited_for != d->late[0].rank && s->waited_ns / steps * 4 >= late_ns;
 }
 
-struct cause {              /* of one rank's lateness, per step */
-	int64_t late_ns;    /* what one of the others waits for it */
-	int64_t most_ns;    /* what it has more of than the others, of one category; 0: nothing that counts */
-	int64_t unsplit_ns; /* the same of communication that is not split */
-	int64_t waited_ns;  /* what it waited for another one, which made it late */
+struct cause {              /* causes of one rank's lateness, per step */
+	int64_t late_ns;    /* one other rank's wait for it */
+	int64_t most_ns;    /* its largest excess over the others in one category; 0: none that matters */
+	int64_t unsplit_ns; /* the same for communication that is not split */
+	int64_t waited_ns;  /* its own wait for another rank, which made it late */
 	int category;       /* of most_ns */
 };
 
@@ -109,7 +109,7 @@ static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum
 {
 	struct cause c = {.late_ns = late_per_step(d, &d->late[0], who)};
 
-	for (int k = 1; k < PP_CATEGORY_HOST_COMMUNICATION; k++) { /* what it spends inside communication is no cause of its own */
+	for (int k = 1; k < PP_CATEGORY_HOST_COMMUNICATION; k++) { /* time inside communication is no cause of its own */
 		int64_t more = more_than_others(sum, d->workers, who, k, work);
 
 		if (more > c.most_ns) {
@@ -127,9 +127,9 @@ static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum
 	return c;
 }
 
-/* Evidence that the rank lacked a core while it worked, and so lost a quarter of `ns` or more per step; "": there is none. A rank
- * that polls in communication goes to the run queue, and its sched_yield counts as an involuntary switch: that time is taken off
- * first, and switches count only where the run queue is not known and the rank was hardly in communication. */
+/* Evidence that the rank lacked a core while it worked, and so lost a quarter of `ns` or more per step; "": none. A rank that
+ * polls in communication goes to the run queue, and its sched_yield counts as an involuntary switch: that time is subtracted
+ * first, and switches count only where the run queue is unknown and the rank was hardly in communication. */
 static int say_shared(const struct pp_dataset *d, const struct worker_sum *sum, int64_t ns, char *text, size_t size)
 {
 	int64_t talked =
@@ -149,7 +149,7 @@ static int say_shared(const struct pp_dataset *d, const struct worker_sum *sum, 
 	return text[0] != '\0';
 }
 
-/* Waiting for one rank that does no more than the others: what is known of it, and no guess. */
+/* Waiting for one rank that does no more than the others: tells what is known of it, and no guess. */
 static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const struct worker_sum *sum, const struct cause *c,
                                               double share, char *text, size_t size)
 {
@@ -179,7 +179,7 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
 	return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = d->late[0].rank};
 }
 
-/* The rank that most is waited for is named, with the one that it waited for itself. */
+/* Names the rank with most waiting, and the one that it waited for itself. */
 static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum, size_t who, int64_t wait, double share, char *text,
                        size_t size)
 {
@@ -232,7 +232,7 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = c.category};
 }
 
-/* What takes most of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job's. */
+/* The largest part of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job. */
 static int largest_of(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *all)
 {
 	int best = 0;
@@ -260,7 +260,7 @@ static void say_startup(const struct pp_dataset *d, int64_t step_ns, char *text,
 	         cut ? "; what was before it is not in this session" : " in MPI_Init and MPI_Finalize; a longer run says more");
 }
 
-struct communication { /* of all ranks and steps, less starting up */
+struct communication { /* of all ranks and steps, less start-up */
 	int64_t wait, transfer, unsplit, point_to_point;
 };
 
@@ -284,7 +284,7 @@ static int most_is_unsplit(const struct communication *c)
 	return c->unsplit > c->wait && c->unsplit - c->wait > c->transfer;
 }
 
-/* For whom the calls waited that are not split may be another rank than the waiting that is known says: none is named. */
+/* Calls that are not split may have waited for another rank than the known waiting: no rank is named. */
 static void say_unsplit(const struct pp_dataset *d, const struct communication *c, int64_t step_ns, char *text, size_t size)
 {
 	double all = (double)c->unsplit + (double)c->wait + (double)c->transfer;
@@ -317,7 +317,7 @@ static int is_unseen(const struct pp_dataset *d)
 	return 0;
 }
 
-/* Waiting is not small where nobody looked. */
+/* Unrecorded waiting need not be small. */
 static void say_unseen(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, char *text, size_t size)
 {
 	snprintf(

@@ -9,15 +9,15 @@ struct pp_dataset;
 enum pp_verdict_kind {
 	PP_VERDICT_NONE,        /* no step */
 	PP_VERDICT_STARTUP,     /* MPI_Init and MPI_Finalize */
-	PP_VERDICT_RANK,        /* one rank's category holds the others */
-	PP_VERDICT_WAITING,     /* waiting, for no one rank */
-	PP_VERDICT_TIE,         /* waiting, and the clocks cannot tell for whom */
+	PP_VERDICT_RANK,        /* one rank's category delays the others */
+	PP_VERDICT_WAITING,     /* waiting, but not for one rank */
+	PP_VERDICT_TIE,         /* waiting, and the clock error hides for which rank */
 	PP_VERDICT_UNEXPLAINED, /* waiting for one rank whose own work does not explain it */
 	PP_VERDICT_SHARED,      /* the same, and that rank lost its core often */
-	PP_VERDICT_CHAIN,       /* waiting for one rank that itself waited for another one */
+	PP_VERDICT_CHAIN,       /* waiting for one rank that itself waited for another */
 	PP_VERDICT_UNSPLIT,     /* communication that is not split into waiting and transfer */
 	PP_VERDICT_LARGEST,     /* the largest category of all ranks */
-	PP_VERDICT_UNSEEN,      /* no MPI call was recorded, though MPI ran: the largest category holds its time too */
+	PP_VERDICT_UNSEEN,      /* no MPI call was recorded, although MPI ran: the largest category includes its time */
 };
 
 struct pp_verdict_what {
@@ -27,8 +27,8 @@ struct pp_verdict_what {
 	int32_t behind; /* CHAIN: for whom that rank waited */
 };
 
-/* In the warning that says so of some ranks. */
+/* Part of the warning that names such ranks. */
 #define PP_MPI_UNSEEN "their MPI is not Open MPI 4 or 5"
 
-/* Always a sentence, without full stop or newline, cut at `size`. Returns what it says. */
+/* Always writes a sentence, without full stop or newline, cut at `size`. Returns its meaning. */
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size);

@@ -8,12 +8,11 @@
 #include "core/step/span.h"
 
 struct pp_comm_table {
-	struct pp_comm *comm; /* in the order in which they came; the caller frees it and the members */
+	struct pp_comm *comm; /* in order of arrival; the caller frees it and the members */
 	size_t comms, room;
 	uint32_t *place; /* index + 1 of a communicator; 0: empty. Made by the first pp_comm_table_put() */
 	size_t places;
 };
 
-/* The communicator of that id, added with nothing but its id where there was none. NULL: no memory. Valid until the next one
- * is added. */
+/* Finds the communicator of that id, or adds an empty one. NULL: no memory. Valid until the next one is added. */
 struct pp_comm *pp_comm_table_put(struct pp_comm_table *t, uint64_t id);

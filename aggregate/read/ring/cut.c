@@ -1,4 +1,4 @@
-/* Windows that end while ranks go on: what a closed one leaves behind, what of a capture is one window. Called by the keeper. */
+/* Windows that end while ranks go on: drops a closed window's spans, and cuts a capture to one window. Called by the keeper. */
 #include "aggregate/read/ring/cut.h"
 
 #include <errno.h>
@@ -37,13 +37,13 @@ void pp_rings_drop_between(struct pp_rings *r, size_t index, int64_t from, int64
 		if (p->usage[i].time < from || p->usage[i].time > to)
 			p->usage[kept++] = p->usage[i];
 	p->usages = kept;
-	kept = 0; /* a collective is told after it began: what was told by now is of no later window */
+	kept = 0; /* a framework reports a collective after its begin: what it has reported by now belongs to no later window */
 	for (size_t i = 0; i < p->annotations; i++)
 		if (p->annotation[i].time < from || p->annotation[i].time > to)
 			p->annotation[kept++] = p->annotation[i];
 	p->annotations = kept;
 	pp_ring_losses(ring, ring->lost_before);
-	/* Spans that stay were records of the windows to come. */
+	/* The remaining spans are records of later windows. */
 	ring->records_before = spans < p->records ? p->records - spans : 0;
 	pp_drain_finalise(ring->drain, spans);
 }
@@ -62,13 +62,13 @@ void pp_rings_keep(struct pp_rings *r, size_t index, int64_t cut)
 		p->horizon = cut;
 }
 
-/* Whole or not at all: half a call has no arrival, half a step no length. */
+/* Kept whole or not at all: half a call has no arrival, half a step no length. */
 static int is_whole(const struct pp_span *s)
 {
 	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_REQUEST;
 }
 
-/* 1: it is the window's, clipped to it. The step that the window ends in is kept up to there: it is the edge. */
+/* 1: it overlaps the window; clips it to that. The step that the window ends in is the edge and is clipped too. */
 static int clip(struct pp_span *s, int64_t from, int64_t to)
 {
 	if (s->begin > to || s->end < from || (is_whole(s) && s->begin < from) || (s->kind == PP_SPAN_MPI && s->end > to))

@@ -1,4 +1,4 @@
-/* The end of reading: everything that rings.c collected becomes one pp_capture. Called by the keeper and by salvage. */
+/* The end of reading: makes one pp_capture of everything that rings.c collected. Called by the keeper and by salvage. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 	to[n] = '\0';
 }
 
-/* The block's pages go to `to`, where address space is reserved; they are copied only where they cannot be moved. */
+/* Moves the block's pages to `to`, where address space is reserved; copies them only where they cannot be moved. */
 static int place_block(const struct pp_block *b, char *to, int movable)
 {
 	if (movable && mremap(b->span, b->bytes, b->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
@@ -34,7 +34,7 @@ static int place_block(const struct pp_block *b, char *to, int movable)
 	return 0;
 }
 
-/* Blocks become one array without being held twice. */
+/* Makes one array of the blocks without holding them twice. */
 static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_thread *t)
 {
 	struct pp_block *b;
@@ -46,7 +46,7 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 	if (!track->blocks.spans)
 		return 0;
 	b = track->blocks.first;
-	if (!b->next) { /* where it is: so many threads, so many mappings */
+	if (!b->next) { /* it stays where it is: each mapping counts towards the limit of mappings */
 		pp_store_pop(store, &track->blocks);
 		t->mapped = b->bytes;
 		t->span = b->span;
@@ -56,7 +56,7 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 	}
 	for (; b; b = b->next)
 		t->mapped += b->bytes;
-	/* With pages larger than what blocks are made of, none can be moved: all are copied. */
+	/* Blocks are too small for larger pages: then all are copied. */
 	all = mmap(NULL, t->mapped, movable ? PROT_NONE : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 	           0);
 	if (all == MAP_FAILED) {
@@ -78,7 +78,7 @@ static int take_spans(struct pp_store *store, struct pp_track *track, struct pp_
 	return pp_order_spans(t->span, t->spans) ? -ENOMEM : 0;
 }
 
-/* Threads that are over and whose spans were all evicted are nothing any more. */
+/* Threads that have ended and lost all spans by eviction are left out. */
 static int is_shown(const struct pp_track *l)
 {
 	return !l->over || l->blocks.spans;
@@ -100,7 +100,7 @@ static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct 
 	memset(thread + rank->threads, 0, tracks * sizeof(*thread));
 	at = rank->threads + tracks;
 	rank->threads = at;
-	/* The list has the newest first. */
+	/* The list is newest first. */
 	for (struct pp_track *l = p->tracks; l; l = l->next) {
 		struct pp_thread *t;
 		int rc;
@@ -120,7 +120,7 @@ static int take_tracks(struct pp_read_shared *shared, struct pp_pair *p, struct 
 	return 0;
 }
 
-/* Those of a ring go to its rank; where the rank has one of that id from a ring before, the newer one stands. */
+/* Moves a ring's communicators to its rank; of two with one id from two rings the newer one stays. */
 static int take_comms(struct pp_pair *p, struct pp_rank *rank)
 {
 	struct pp_comm_table all = {.comm = rank->comm, .comms = rank->comms, .room = rank->comms};
@@ -183,7 +183,7 @@ static int take_annotations(const struct pp_pair *p, struct pp_rank *rank)
 	return 0;
 }
 
-/* What was evicted had been read, and is not delivered. */
+/* Evicted spans had been read, and are not delivered. */
 static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 {
 	uint64_t lost[PP_LOSSES], records = ring->pair.records - ring->records_before, evicted = 0;
@@ -198,7 +198,7 @@ static void take_losses(const struct pp_ring *ring, struct pp_rank *rank)
 	rank->records += evicted < records ? records - evicted : 0;
 }
 
-/* Whole names only, whatever the file says. */
+/* Whole characters only, whatever the file holds. */
 static void take_rule(const struct pp_ring_header *h, struct pp_rank *rank)
 {
 	char raw[sizeof(h->step_rule)], good[3 * sizeof(raw)] = "";
@@ -208,7 +208,7 @@ static void take_rule(const struct pp_ring_header *h, struct pp_rank *rank)
 	snprintf(rank->step_rule, sizeof(rank->step_rule), "%.*s", pp_utf8_fit(good, sizeof(rank->step_rule) - 1), good);
 }
 
-/* A rank's process that died and was started again numbers its domains alike. */
+/* A process of the rank that died and was started again gives its domains the same numbers. */
 static void take_domains(const struct pp_ring_header *h, struct pp_rank *rank)
 {
 	for (unsigned i = 1; i < PP_RING_DOMAINS; i++) /* 0 is the default domain: the program's */
@@ -239,7 +239,7 @@ static void take_header(const struct pp_ring_header *h, struct pp_rank *rank, in
 	rank->exit_status = rank->exit_known ? pp_ring_exit_status(h) : 0;
 }
 
-/* From the where-am-I lines: they are kept outside windows too. */
+/* From struct pp_where of the threads, which are written outside windows too. */
 static void take_last_step(const struct pp_ring_header *h, struct pp_rank *rank)
 {
 	uint32_t threads = pp_ring_thread_used(h);
@@ -298,14 +298,14 @@ static int take_ring(struct pp_rings *r, struct pp_ring *ring, struct pp_capture
 	return rc ? rc : take_comms(&ring->pair, rank);
 }
 
-/* A processor's counter: the boot id; RAW: the time namespace too. */
+/* Processor counters: equal boot ids; RAW: equal time namespaces too. */
 static int same_clock(const struct pp_ring_header *a, const struct pp_ring_header *b)
 {
 	return a->tick_kind == b->tick_kind && !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
 	       (a->tick_kind != PP_TICK_RAW || !strncmp(a->timens_ns, b->timens_ns, sizeof(a->timens_ns)));
 }
 
-/* What same_clock() compares, in words that other keepers have too. A ring without a boot id is like no other host's. */
+/* The fields that same_clock() compares, as text for other keepers. A ring without a boot id matches no other host's. */
 void pp_rings_name_clock(const char *boot_id, const char *timens, uint32_t tick_kind, char *name, size_t size)
 {
 	const struct pp_ring_header *h = NULL;
@@ -360,7 +360,7 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 		return pp_err_set(err, rc, "no memory for the spans of the window: give --window-buffer less");
 	}
 	c.names = r->shared.names;
-	/* What pp_rings_free() and late calls find from here on. */
+	/* Later calls and pp_rings_free() find these. */
 	r->shared.names = NULL;
 	c.payloads = r->shared.payloads;
 	r->shared.payloads = NULL;

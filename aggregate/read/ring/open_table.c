@@ -62,7 +62,7 @@ void pp_open_remove(struct pp_open_table *t, struct pp_open *open)
 		if (!t->place[at].span)
 			break;
 		want = home(t, t->place[at].id);
-		/* May it stand in the hole? Only if its home is not between the hole and where it is. */
+		/* May it move into the hole? Only if its home is not between the hole and its place. */
 		if (((at - want) & (t->places - 1)) < ((at - hole) & (t->places - 1)))
 			continue;
 		t->place[hole] = t->place[at];

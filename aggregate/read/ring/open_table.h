@@ -1,4 +1,4 @@
-/* Spans that wait for their end, by number. In: ids from records. Out: the span. Internal to aggregate/read. */
+/* Spans that wait for their end, by id. In: ids from records. Out: the span. Internal to aggregate/read. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "core/step/span.h"
 
-enum { PP_OPEN_MOST = 65536 }; /* more open at once is a program that never ends its ranges */
+enum { PP_OPEN_MOST = 65536 }; /* a program with more open ranges never ends them */
 
 struct pp_open {
 	uint64_t id;

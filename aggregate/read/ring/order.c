@@ -34,7 +34,7 @@ int pp_order_spans(struct pp_span *span, size_t spans)
 
 	if (!late)
 		return 0;
-	/* Most of them: there is no order to keep. */
+	/* Most are out of order: sort all. */
 	if (late > spans / 2) {
 		qsort(span, spans, sizeof(*span), compare);
 		return 0;

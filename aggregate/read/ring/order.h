@@ -1,9 +1,9 @@
-/* Order of a thread's spans: by begin, then end descending. In: spans that stand almost so. Pure. Internal to aggregate/read. */
+/* Sorts a thread's spans by begin, then end descending. In: spans that are almost sorted. Pure. Internal to aggregate/read. */
 #pragma once
 
 #include <stddef.h>
 
 #include "core/step/span.h"
 
-/* Near linear where few are out of place. -1: no memory for those that are; the order is then not changed. */
+/* Near linear where few are out of place. -1: no memory; the order is unchanged then. */
 int pp_order_spans(struct pp_span *span, size_t spans);

@@ -14,7 +14,7 @@ void pp_pair_init(struct pp_pair *p, struct pp_read_shared *shared, const struct
 	*p = (struct pp_pair){.shared = shared, .header = header, .horizon = INT64_MIN, .last = INT64_MIN};
 }
 
-/* Bytes of text of a record whose `left` followers are in the same span; *ret_text may be a copy in the shared room. */
+/* Length of the text of a record whose `left` followers are in the same batch; *ret_text may be a copy in the shared buffer. */
 static size_t whole_text(struct pp_pair *p, const struct pp_record *copy, const char *inl, const struct pp_record *rest,
                          uint32_t more, const char **ret_text)
 {
@@ -41,7 +41,7 @@ static uint32_t intern_text(struct pp_pair *p, const char *text, size_t length)
 	return id;
 }
 
-/* oneDNN makes a primitive and executes it under one name, in two domains. They are two operators. */
+/* oneDNN creates a primitive and executes it under one name, in two domains. They are two operators. */
 static int is_creation(const struct pp_track *track, const struct pp_record *r)
 {
 	static const char creation[] = "dnnl::primitive::create";
@@ -63,7 +63,7 @@ static __attribute__((noinline)) uint32_t intern_creation(struct pp_pair *p, con
 	return intern_text(p, longer, length + sizeof(behind) - 1);
 }
 
-/* What stands behind the name is its payload, where the range has no other. Every push goes through it. */
+/* Text behind the name is the range's payload, unless it has one. Every push calls this. */
 static inline __attribute__((always_inline)) uint32_t intern_range(struct pp_track *track, const struct pp_record *r,
                                                                    const char *text, size_t length)
 {
@@ -222,7 +222,7 @@ static uint64_t slot_losses(const struct pp_track *track)
 	return lost;
 }
 
-/* PyTorch's ITT ranges are short, and told in windows only: one that was open when recording went off ended meanwhile. */
+/* PyTorch's ITT ranges are short, and reported inside windows only: one that was open when recording went off ended meanwhile. */
 static void close_operators(struct pp_track *track)
 {
 	for (int i = 0; i < PP_RING_DOMAINS; i++) {
@@ -233,9 +233,8 @@ static void close_operators(struct pp_track *track)
 	}
 }
 
-/* Recording was off: ranges that stay open are whole; a step (the window ends its own) has lost time that nobody knows.
- * Records were lost: which pops are missing is not known, so what is
- * open ends where the last record before the gap was. */
+/* Recording was off: open ranges stay whole; a step (the window ends its own) has lost an unknown time. Records were lost: it is
+ * unknown which pops are missing, so open ranges end at the last record before the gap. */
 static void gap(struct pp_track *track)
 {
 	uint64_t lost = slot_losses(track);
@@ -293,7 +292,7 @@ static int make_usage_room(struct pp_pair *p)
 	return 0;
 }
 
-/* What the process has used, at an edge of a step; the oldest go where there are too many. */
+/* Adds the process's counters at an edge of a step; drops the oldest where there are too many. */
 static void add_usage(struct pp_pair *p, const struct pp_record *r)
 {
 	const struct pp_record_process *u = &r->process;
@@ -377,7 +376,7 @@ void pp_pair_records(void *context, uint32_t slot, const struct pp_record *recor
 
 	p->records += count;
 	for (uint32_t i = 0; i < count; i++) {
-		/* A copy: the writer may be hostile and change it under our eyes. */
+		/* A copy: a hostile writer may change the record meanwhile. */
 		struct pp_record r = record[i];
 		const char *text = r.range.text;
 		size_t length = 0;

@@ -1,5 +1,5 @@
-/* Records to spans, one ring: shadow stacks, ranges by id, steps, requests, communicators.
- * In: spans of records from core/ring/drain. Out: spans in the store. Internal to aggregate/read; one thread. */
+/* Pairs the records of one ring into spans: shadow stacks, ranges by id, steps, requests, communicators. In: records from
+ * core/ring/drain. Out: spans in the store. Internal to aggregate/read; one thread. */
 #pragma once
 
 #include <stddef.h>
@@ -16,10 +16,10 @@
 struct pp_stack { /* open pushes of one thread and domain */
 	struct pp_span **entry;
 	uint32_t depth, room;
-	uint32_t skipped; /* pushes above the deepest that is kept */
+	uint32_t skipped; /* pushes above the deepest that is tracked */
 };
 
-struct pp_track { /* one thread of a ring, as long as it lived */
+struct pp_track { /* one thread of a ring, for its lifetime */
 	struct pp_track *next;
 	struct pp_pair *pair;
 	uint32_t slot, tid;
@@ -31,10 +31,10 @@ struct pp_track { /* one thread of a ring, as long as it lived */
 	struct pp_span *step; /* open one */
 	uint64_t lost_seen;   /* of the slot, when the last gap was read */
 	int over;             /* its thread has ended */
-	int torn;             /* records were lost: pops without a push are no fault of the program */
-	pp_tick payload_tick; /* of the record that the payload waits for */
+	int torn;             /* records were lost: a pop without a push may be no fault of the program */
+	pp_tick payload_tick; /* tick of the record that the payload belongs to */
 	uint64_t payload;
-	uint16_t payload_type; /* enum pp_payload_type; NONE: nothing waits */
+	uint16_t payload_type; /* enum pp_payload_type; NONE: no payload is waiting */
 	struct pp_stack stack[PP_RING_DOMAINS];
 };
 
@@ -43,7 +43,7 @@ struct pp_read_shared { /* what all rings of one pp_rings use */
 	struct pp_intern *names, *payloads;
 	uint32_t *call_name; /* [pp_mpi_call_count()] */
 	unsigned calls;
-	char *text; /* room for the longest text of a chunk */
+	char *text; /* buffer for the longest text of a chunk */
 };
 
 struct pp_pair { /* one ring */
@@ -58,7 +58,7 @@ struct pp_pair { /* one ring */
 	struct pp_annotation *annotation;
 	size_t annotations, annotations_room;
 	char remark[PP_REMARKS][PP_REMARK_TEXT];
-	uint32_t remarks; /* those, and others for which there was no room */
+	uint32_t remarks; /* remarks kept, and others for which there was no room */
 	uint64_t records;
 	uint32_t emptied; /* threads whose spans were all evicted, since pp_pair_forget() */
 	uint64_t lost[PP_LOSSES];
@@ -68,7 +68,7 @@ struct pp_pair { /* one ring */
 	struct pp_step_ended ended[PP_STEPS_ENDED]; /* the last of them, by their count */
 };
 
-#define PP_TICK_MOST ((pp_tick)1 << 62) /* a tick above is no tick: sums of two still fit */
+#define PP_TICK_MOST ((pp_tick)1 << 62) /* a larger tick is damage: sums of two still fit */
 
 enum { PP_TEXT_ROOM = PP_CHUNK_RECORDS * PP_RECORD_CONT_TEXT + PP_TEXT_INLINE };
 
@@ -77,12 +77,12 @@ void pp_pair_release(struct pp_pair *p);
 /* Sinks of core/ring/drain; context is the struct pp_pair. */
 void pp_pair_records(void *context, uint32_t slot, const struct pp_record *record, uint32_t count);
 void pp_pair_ended(void *context, uint32_t slot);
-/* The same, read in the records: the slot says by now who came after it. */
+/* The same, found in the records: the slot already names the next thread. */
 void pp_pair_succeeded(struct pp_pair *p, uint32_t slot, const struct pp_record_thread *was);
 /* Track of the slot's thread from now on; NULL: no memory. */
 struct pp_track *pp_track_new(struct pp_pair *p, uint32_t slot);
 void pp_stack_close(struct pp_stack *s, int64_t end);
-/* Close what is still open of the track, at its last tick. */
+/* Closes the track's open spans at its last tick. */
 void pp_track_close(struct pp_track *track, int thread_ended);
 
 /* Is an end without a begin, or a begin without an end, a fault of the program? Not where records were lost, nor where a rank
@@ -99,14 +99,14 @@ void pp_track_mpi(struct pp_track *track, const struct pp_record *r);
 void pp_track_request(struct pp_track *track, const struct pp_record *r);
 void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char *text, size_t length);
 
-/* NVTX payloads as numbers or text; the header, where their schemas are, may be hostile and change under our eyes. */
+/* NVTX payloads as numbers or text. The header with their schemas may be hostile and change at any time. */
 enum { PP_PAYLOAD_TEXT = 1024 };
 
 /* A PAYLOAD record with its bytes: kept until the record of the same tick comes. */
 void pp_payload_add(struct pp_track *track, const struct pp_record *r, const char *bytes, size_t length);
-/* What was kept for the record `r` becomes part of the span; NULL: it is lost. */
+/* Adds the payload kept for the record `r` to the span; NULL: drops it. */
 void pp_payload_take(struct pp_track *track, const struct pp_record *r, struct pp_span *span);
-/* A text that stood behind the name of the record: kept in the same way, unless the record has a payload of its own. */
+/* Keeps a text that follows the name of the record in the same way, unless the record has a payload of its own. */
 void pp_payload_suffix(struct pp_track *track, const struct pp_record *r, const char *text, size_t length);
 /* "name=value, name=value" of a flat struct, a number, a text, else "N bytes 0x...". `to` has PP_PAYLOAD_TEXT bytes. */
 size_t pp_payload_text(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
@@ -118,8 +118,8 @@ void pp_pair_annotation(struct pp_pair *p, const struct pp_record *r);
 /* REMARK: each text once. */
 void pp_pair_remark(struct pp_pair *p, const char *text, size_t length);
 void pp_remark_add(char (*remark)[PP_REMARK_TEXT], uint32_t *remarks, const char *text);
-/* Bytes of a range's name before what PyTorch puts behind it: ", seq = 3, sizes = [[2]]". */
+/* Length of a range's name without PyTorch's suffix: ", seq = 3, sizes = [[2]]". */
 size_t pp_name_plain(const char *text, size_t length);
 
-/* Tracks of threads that are over and have no span any more. */
+/* Frees tracks of ended threads without a span. */
 void pp_pair_forget(struct pp_pair *p);

@@ -28,7 +28,7 @@ static uint8_t span_flags(uint16_t flags)
 	                 (flags & PP_MPI_RECEIVES ? PP_SPAN_RECEIVES : 0));
 }
 
-/* What reads is Input and what writes is Output; a call that does neither goes by what its file was opened for. */
+/* Reading is Input and writing is Output; other calls depend on how their file was opened. */
 static uint8_t category_of(const struct pp_record *r)
 {
 	switch (pp_mpi_call_info(r->mpi.call)->class) {
@@ -60,7 +60,7 @@ static void fill(struct pp_span *s, const struct pp_record *r)
 	                              .flags = r->mpi.flags};
 }
 
-/* Before the call's own span: it begins with it and ends later, so the order by begin, end descending holds. */
+/* Before the call's own span: it has the same begin and a later end, so the order by begin, end descending holds. */
 static void open_request(struct pp_track *track, const struct pp_record *r, uint32_t name)
 {
 	struct pp_open_table *t = &track->pair->requests;
@@ -94,7 +94,7 @@ void pp_track_mpi(struct pp_track *track, const struct pp_record *r)
 	s->end = (int64_t)r->mpi.end;
 }
 
-/* Nothing moved where it was cancelled; when it was over is not known where it was freed. */
+/* A cancelled request moved nothing; the end of a freed one is unknown. */
 static uint8_t end_flags(uint16_t flags)
 {
 	return (uint8_t)((flags & PP_MPI_CANCELLED ? PP_SPAN_FAILED : 0) | (flags & PP_MPI_FREED ? PP_SPAN_CUT_END : 0));
@@ -106,7 +106,7 @@ void pp_track_request(struct pp_track *track, const struct pp_record *r)
 	struct pp_open *open = pp_open_find(t, r->request.request);
 	struct pp_span *s;
 
-	/* Started while recording was off: there is nothing to tie it to, and nothing was lost. */
+	/* Started while recording was off: there is no call to correlate it with, and nothing was lost. */
 	if (!open)
 		return;
 	s = open->span;
@@ -135,7 +135,7 @@ void pp_track_comm(struct pp_track *track, const struct pp_record *r, const char
 	c->size = r->comm.size;
 	free(c->member);
 	c->member = NULL;
-	/* A list that was cut is no list. */
+	/* A truncated list is no list. */
 	if (!length || length != (size_t)r->comm.size * sizeof(int32_t))
 		return;
 	c->member = malloc(length);

@@ -1,5 +1,5 @@
-/* NVTX payloads: bytes by the schema that the application registered, payloads that wait for their range, and ranges that get
- * several. Called by pair.c. */
+/* NVTX payloads: decodes bytes by the application's schema, keeps payloads until their range comes, and merges several of one
+ * range. Called by pair.c. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void put_hex(struct out *o, const char *bytes, size_t length, uint32_t si
 		put(o, "...");
 }
 
-/* The row of kind and id, copied into `row` (PP_RING_NOTES bytes); NULL where there is none that makes sense. */
+/* The note of that kind and id, copied into `row` (PP_RING_NOTES bytes); NULL where there is none or it is invalid. */
 static const struct pp_ring_note *find(const struct pp_ring_header *h, int kind, uint16_t domain, uint64_t id, void *row)
 {
 	uint32_t used = pp_ring_notes_used(h);
@@ -84,7 +84,7 @@ static uint64_t unsigned_of(const char *bytes, size_t size)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, bytes, size <= 8 ? size : 8); /* little-endian, as all hosts that podprof runs on */
+	memcpy(&v, bytes, size <= 8 ? size : 8); /* little-endian, as all hosts that podprof supports */
 	return v;
 }
 
@@ -137,7 +137,7 @@ static void put_values(struct out *o, struct type t, const char *bytes, size_t c
 	put(o, "%s%s", count > MOST_ELEMENTS ? ", ..." : "", count != 1 ? "]" : "");
 }
 
-/* Names stand behind the entries, one after the other, the row's own name last. */
+/* Names follow the entries, one after the other, the row's own name last. */
 static size_t name_at(const struct pp_ring_note *n, size_t at, size_t length)
 {
 	return at <= n->bytes && length <= n->bytes - at ? length : 0;
@@ -167,7 +167,7 @@ struct place { /* of one entry in the bytes */
 	size_t begin, count;
 };
 
-/* 0 where the entry is simple: a number, an enumerator, a fixed array, a string inside. */
+/* 0 where the entry is simple: a number, an enumerator, a fixed array, an inline string. */
 static int place_entry(const struct pp_ring_header *h, const struct pp_ring_note *n, const struct pp_ring_entry *e, size_t last,
                        void *row, struct place *p)
 {
@@ -186,7 +186,7 @@ static int place_entry(const struct pp_ring_header *h, const struct pp_ring_note
 	if (p->type.form == NONE)
 		return -1;
 	if (p->type.form == STRING && !e->detail)
-		p->type = (struct type){8, ADDRESS}; /* a pointer: what it points to was not ours to read */
+		p->type = (struct type){8, ADDRESS}; /* a pointer: podprof must not read its target */
 	else if (p->type.form == STRING || e->flags & ARRAY)
 		p->count = e->detail;
 	align = n->width && n->width < p->type.size ? n->width : p->type.size;
@@ -222,7 +222,7 @@ static int put_struct(const struct pp_ring_header *h, const struct pp_ring_note 
 	return shown ? 0 : -1;
 }
 
-/* As the schema says; -1: as bytes. */
+/* Formats it by the schema; -1: formats it as bytes. */
 static int put_known(const struct pp_ring_header *h, const struct pp_record_payload *p, const char *bytes, size_t length,
                      struct out *o)
 {
@@ -304,7 +304,7 @@ static size_t as_text(const struct pp_pair *p, uint16_t type, uint64_t bits, cha
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* *type and *bits get one more; the second makes them a text. */
+/* Adds a payload to *type and *bits; the second one makes them a text. */
 static void append(struct pp_pair *p, uint16_t *type, uint64_t *bits, uint16_t more_type, uint64_t more)
 {
 	char text[2 * PP_PAYLOAD_TEXT + 4];

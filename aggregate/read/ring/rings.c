@@ -9,7 +9,7 @@
 #include "core/coord/claim.h"
 #include "core/source/mpi_call.h"
 
-/* Names may take this much; more names than that are counted as cut. */
+/* Limits of the memory for names; names beyond are counted as cut. */
 enum {
 	NAMES_BYTES = 24 * 1024 * 1024,
 	PAYLOADS_BYTES = 16 * 1024 * 1024,
@@ -18,7 +18,7 @@ enum {
 	UP_MOST = 16
 };
 
-/* No more than spans may take: a small buffer is all the memory that there is. */
+/* Not more than spans may take: a small buffer limits all memory. */
 static size_t text_bytes(size_t most, size_t buffer)
 {
 	return buffer > most ? most : buffer > LEAST_TEXT_BYTES ? buffer : LEAST_TEXT_BYTES;
@@ -133,7 +133,7 @@ static int may_displace(const struct pp_ring *ring)
 	return claim_of(ring) == PP_CLAIM_MEMBER || pp_ring_claim_beside(pp_drain_header(ring->drain));
 }
 
-/* The other ring's process is that rank, although this one's said so first. */
+/* The other ring's process is that rank, although this one's claimed it first. */
 static int is_displaced(const struct pp_ring *ring, const struct pp_ring *by)
 {
 	int32_t rank, size, other, others;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* 512 spans are whole pages: blocks can be put one behind the other by moving their pages (finish.c). */
+/* 512 spans are whole pages: finish.c joins blocks by moving their pages. */
 enum { FIRST_BYTES = 512 * sizeof(struct pp_span), BLOCK_BYTES = 8 * FIRST_BYTES };
 
 /* Once a window is large, blocks come from slabs in huge pages: first touches of 4 KiB pages were a sixth of a window's close. */
@@ -20,7 +20,7 @@ static void new_slab(struct pp_store *s)
 	if (s->slab_left)
 		munmap(s->slab, s->slab_left);
 	s->slab_left = 0;
-	/* A block must be whole pages to be given back. */
+	/* A block must be whole pages to be unmapped. */
 	p = BLOCK_BYTES % (size_t)sysconf(_SC_PAGESIZE)
 	            ? MAP_FAILED
 	            : mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -35,11 +35,11 @@ static void new_slab(struct pp_store *s)
 	s->slab = p + before;
 	s->slab_left = SLAB_BYTES;
 	if (madvise(s->slab, SLAB_BYTES, MADV_HUGEPAGE))
-		s->no_slabs = 1; /* used up all the same, a page at a time */
+		s->no_slabs = 1; /* use up the rest, a page at a time */
 }
 
-/* mmap, so that what is given back leaves the process; populated at once, which is cheaper than a fault a page. But for a thread's
- * first one: most of many threads are short, and use a page of it. */
+/* mmap, so that freed blocks leave the process; populated at once, which is cheaper than a fault per page. Except a thread's
+ * first block: most of many threads are short, and use one page of it. */
 static void *map_block(struct pp_store *s, size_t bytes)
 {
 	char *p;
@@ -54,7 +54,7 @@ static void *map_block(struct pp_store *s, size_t bytes)
 	s->slab += bytes;
 	s->slab_left -= bytes;
 #ifdef MADV_POPULATE_WRITE
-	madvise(p, bytes, MADV_POPULATE_WRITE); /* where huge pages are off; older kernels refuse, and fault later */
+	madvise(p, bytes, MADV_POPULATE_WRITE); /* for systems without huge pages; older kernels refuse, and fault later */
 #endif
 	return p;
 }
@@ -92,7 +92,7 @@ void pp_block_free(struct pp_block *block)
 	free(block);
 }
 
-/* What the block's spans have touched of it by now. */
+/* Charges the pages that the block's spans have touched. */
 static __attribute__((noinline)) void charge(struct pp_store *s, struct pp_block *b)
 {
 	size_t touched = b->used * sizeof(b->span[0]);
@@ -226,7 +226,7 @@ void pp_store_drop(struct pp_store *s, struct pp_blocks *track_blocks, struct pp
 {
 	struct pp_block *first = track_blocks->first, *b, *next;
 
-	/* All are out before what stays is written anew, so that a block is never read and filled at once. */
+	/* All blocks are out before spans are rewritten, so that a block is never read and filled at once. */
 	while (pp_store_pop(s, track_blocks))
 		;
 	for (b = first; b; b = next) {
@@ -244,10 +244,10 @@ void pp_store_evict(struct pp_store *s)
 {
 	struct pp_block *b = s->oldest, *end = s->newest;
 
-	/* One spare is enough for the next block: more than that would be memory that holds nothing. */
+	/* One spare is enough for the next block: more would be unused memory. */
 	if (s->bytes > s->buffer && s->spare && s->spare->next)
 		free_spare(s);
-	/* Up to what was the newest: moved spans may make blocks of their own, which must not be visited again. */
+	/* Up to the newest block: moved spans may make blocks of their own, which must not be visited again. */
 	while (b && b != end && s->bytes - (s->spare ? s->spare->bytes : 0) > s->buffer) {
 		struct pp_block *newer = b->newer;
 		struct pp_blocks *blocks = pp_track_blocks(b->track);

@@ -1,5 +1,5 @@
-/* Spans of all threads while they are collected, in blocks; the oldest blocks go when the window buffer is full.
- * In: spans from pair.c. Out: blocks for finish.c. Internal to aggregate/read. */
+/* Collects spans of all threads in blocks; evicts the oldest blocks when the window buffer is full. In: spans from pair.c. Out:
+ * blocks for finish.c. Internal to aggregate/read. */
 #pragma once
 
 #include <stddef.h>
@@ -18,9 +18,9 @@ struct pp_block {
 	struct pp_block *next;          /* of this track */
 	struct pp_track *track;
 	size_t bytes;   /* of the mapping */
-	size_t charged; /* of them: a large block's all, of a thread's first one the pages in use */
+	size_t charged; /* bytes charged: all of a large block, the pages in use of a thread's first one */
 	uint32_t used, room;
-	uint32_t paid;        /* spans that lie in what is charged */
+	uint32_t paid;        /* spans inside the charged bytes */
 	struct pp_span *span; /* [room], a mapping of its own: whole pages, filled to the end before the next block begins */
 };
 
@@ -39,7 +39,7 @@ struct pp_store {
 	int no_slabs; /* the system gave none */
 };
 
-/* Of a span with two ends: each had a record. */
+/* Records of a span: two if it has two ends. */
 static inline unsigned pp_store_records(const struct pp_span *s)
 {
 	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_ASYNC || s->kind == PP_SPAN_STEP ? 2 : 1;
@@ -47,22 +47,22 @@ static inline unsigned pp_store_records(const struct pp_span *s)
 
 /* Room for one more span of the track, zeroed; NULL: no memory. Stays where it is until pp_store_evict(). */
 struct pp_span *pp_store_add(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track);
-/* Evict until the buffer is kept. Open spans move to the track's last block: pp_track_moved() is told; the others are
- * counted by pp_track_evicted(). */
+/* Evicts until the buffer limit holds. Open spans move to the track's last block, by pp_track_moved(); pp_track_evicted() counts
+ * the others. */
 void pp_store_evict(struct pp_store *s);
-/* Closed spans of the track that ended in [from, to] go, open ones stay: pp_track_moved() is told. */
+/* Drops closed spans of the track that ended in [from, to]; open ones stay, by pp_track_moved(). */
 void pp_store_drop(struct pp_store *s, struct pp_blocks *track_blocks, struct pp_track *track, int64_t from, int64_t to);
-/* Take the track's first block out, to be freed by pp_block_free(); NULL: none is left. */
+/* Takes the track's first block out, to be freed by pp_block_free(); NULL: none is left. */
 struct pp_block *pp_store_pop(struct pp_store *s, struct pp_blocks *track_blocks);
 void pp_block_free(struct pp_block *block);
 void pp_store_release(struct pp_store *s);
 
-/* What the store asks and tells the owner of its spans: track.c. */
+/* Calls of the store to the owner of its spans, track.c. */
 int pp_track_over(const struct pp_track *track);
 struct pp_blocks *pp_track_blocks(struct pp_track *track);
-/* Closed spans of that many records are gone, the last ended at `end`. */
+/* Spans of that many records were evicted, the last ended at `end`. */
 void pp_track_evicted(struct pp_track *track, uint64_t records, int64_t end);
-/* An open span stands elsewhere now; NULL: it is lost. */
+/* An open span has a new address; NULL: it is lost. */
 void pp_track_moved(struct pp_track *track, const struct pp_span *old, struct pp_span *moved);
-/* The last span of a thread that is over is gone. */
+/* The last span of an ended thread was evicted. */
 void pp_track_emptied(struct pp_track *track);

@@ -203,7 +203,7 @@ int pp_track_is_unbalanced(const struct pp_track *track)
 	return !track->torn && !records_in_windows(track->pair->header);
 }
 
-/* The thread, or the rank, has ended as programs do: what is open now never ends. */
+/* The thread, or the rank, ended normally: what is open now never ends. */
 static int never_ends(const struct pp_track *track, int thread_ended)
 {
 	return (thread_ended || pp_ring_state(track->pair->header) == PP_RANK_ENDING) && pp_track_is_unbalanced(track);

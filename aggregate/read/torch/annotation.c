@@ -1,4 +1,5 @@
-/* What a framework says of its collectives and of itself, and where the names of its ranges end. Called by pair.c and finish.c. */
+/* Reads a framework's annotations of its collectives, remarks of its shim, and where the names of its ranges end. Called by
+ * pair.c and finish.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 
-enum { MOST = 1 << 18 }; /* more are no window that anybody looks at */
+enum { MOST = 1 << 18 }; /* far more than a useful window has */
 #define BYTES_MOST ((uint64_t)1 << 62)
 
 int pp_annotation_is_bad(const struct pp_record_annotation *t)
@@ -69,7 +70,7 @@ void pp_pair_remark(struct pp_pair *p, const char *text, size_t length)
 	char raw[PP_REMARK_TEXT] = "", good[3 * PP_REMARK_TEXT] = "", line[PP_REMARK_TEXT];
 
 	length = length < sizeof(raw) ? length : sizeof(raw) - 1;
-	for (size_t i = 0; i < length; i++) /* lines become one */
+	for (size_t i = 0; i < length; i++) /* control characters become blanks */
 		if (text[i] && (unsigned char)text[i] < ' ')
 			raw[i] = ' ';
 		else

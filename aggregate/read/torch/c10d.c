@@ -1,4 +1,4 @@
-/* Ranges of torch.distributed to calls and requests; see c10d.h. Called by the session. */
+/* Converts ranges of torch.distributed into calls and requests; see c10d.h. Called by the session. */
 #include "aggregate/read/torch/c10d.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static struct c10d_name *read_names(const struct pp_intern *names, uint32_t coun
 	return name;
 }
 
-/* Only the framework's own ranges are its collectives; phases and waits come from the shim, through podprof.h. */
+/* Only ranges of the framework are its collectives; phases and waits come from the shim, through podprof.h. */
 static enum c10d_what what_is(const struct c10d *c, const struct pp_span *span)
 {
 	enum c10d_what what = span->kind == PP_SPAN_RANGE ? c10d_name_of(c, span)->what : C10D_NOTHING;
@@ -105,7 +105,7 @@ static void make_wait(struct pp_span *span)
 	span->mpi = (struct pp_span_mpi){.peer = -1, .call = C10D_WAIT};
 }
 
-/* A call inside a call is the operation, the outer one only its wrapping. Half a call has no arrival: it stays a range. */
+/* A call inside a call is the operation, the outer one only wraps it. Half a call has no arrival: it stays a range. */
 static int look_at_thread(struct c10d *c, uint32_t t)
 {
 	struct pp_thread *thread = &c->rank->thread[t];
@@ -200,8 +200,8 @@ static void count_call(struct c10d *c, const struct c10d_call *call)
 	}
 }
 
-/* PyTorch ends the work's range when it was waited for, and ranges of a thread end from the innermost out: what seems to be the
- * work's end is the call's, and the other way round. */
+/* PyTorch ends the work's range when a thread waited for it, and ranges of a thread end from the innermost out: the two ends are
+ * swapped. */
 static void part_from_call(const struct c10d_call *call)
 {
 	struct pp_span *s = call->span, *work = call->inner;
@@ -220,7 +220,7 @@ static void part_from_call(const struct c10d_call *call)
 	s->end = end;
 }
 
-/* The range becomes the call that begins the operation, and a request is put beside it. */
+/* Makes the range the call that begins the operation, and adds a request. */
 static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 {
 	struct pp_span *s = call->span;
@@ -262,7 +262,7 @@ static int make_call(struct c10d *c, struct c10d_call *call, uint32_t request)
 	return 0;
 }
 
-/* The new spans of a thread among those that it has. */
+/* Inserts the new spans of a thread among its others. */
 static int place_extras(struct c10d *c, uint32_t t, size_t n)
 {
 	struct pp_thread *thread = &c->rank->thread[t];

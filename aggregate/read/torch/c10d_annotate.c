@@ -1,7 +1,7 @@
-/* Which collective is meant by what a framework told of one; see c10d_private.h. Called by c10d.c.
- * Its time is of the wall clock, which runs up to 500 ppm faster or slower than ours while it is set right, and the older the
- * record was when it was told, the more it is off. So records are taken from the newest one back: what a record may be off is
- * what the one before it was, and what the clock may have gone since. */
+/* Finds the collective that an annotation belongs to; see c10d_private.h. Called by c10d.c. Its time is of the wall clock, which
+ * NTP may run up to 500 ppm faster or slower than ours, so an older record has a larger error when it is reported. So records
+ * are read from the newest back: the error of a record is that of the one before, plus what the clock may have drifted in
+ * between. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { READING_NS = 2000, PER_RATE = 2000 /* 500 ppm */, LOOK_BACK = 16 };
 #define TIME_MOST ((int64_t)1 << 61)
 
 struct drift {
-	int64_t low, high; /* to be added to a told time */
+	int64_t low, high; /* to be added to an annotation's time */
 	int64_t age;
 };
 
@@ -49,7 +49,7 @@ static int64_t distance(const struct pp_span *span, int64_t time)
 	return time < span->begin ? span->begin - time : time > span->end ? time - span->end : 0;
 }
 
-/* Of the calls that may be meant: of the same word first, then the nearest, then the latest; NULL: none. */
+/* Of the calls that may be meant: first those of the same operation, then the nearest, then the latest; NULL: none. */
 static struct c10d_call *meant(const struct c10d *c, const struct pp_annotation *annotation, const struct drift *d)
 {
 	int64_t middle = annotation->time + d->low + (d->high - d->low) / 2;
@@ -72,7 +72,7 @@ static struct c10d_call *meant(const struct c10d *c, const struct pp_annotation 
 
 static void widen(struct drift *d, const struct pp_annotation *annotation)
 {
-	if (d->age < 0 || annotation->age_ns < d->age) { /* it was told at another time */
+	if (d->age < 0 || annotation->age_ns < d->age) { /* it was reported at another time */
 		d->low = -READING_NS - annotation->age_ns / PER_RATE;
 		d->high = READING_NS + annotation->age_ns / PER_RATE;
 	} else {
@@ -97,7 +97,7 @@ struct group { /* while its records are read */
 	uint32_t last, times; /* sequence number; how often it has begun again */
 };
 
-/* The group of that id once more, under another. */
+/* Adds the group with that id once more, under another id. */
 static int add_again(struct c10d *c, uint64_t id, uint64_t again, uint32_t times)
 {
 	struct pp_rank *rank = c->rank;
@@ -172,7 +172,7 @@ void c10d_annotate(struct c10d *c)
 		const struct pp_annotation *annotation = &rank->annotation[i];
 		struct c10d_call *call;
 
-		/* Only a clock that was set meanwhile tells before it began. */
+		/* Such an age exists only where the clock was set meanwhile. */
 		if (annotation->age_ns < 0 || annotation->age_ns > TIME_MOST || annotation->time > TIME_MOST ||
 		    annotation->time < -TIME_MOST || !annotation->comm)
 			continue;
@@ -181,7 +181,7 @@ void c10d_annotate(struct c10d *c)
 		if (!call)
 			continue;
 		narrow(&d, annotation, call->span);
-		call->annotation = annotation; /* of several the first */
+		call->annotation = annotation; /* of several annotations the first */
 		call->operation = c10d_operation(annotation->call);
 	}
 }

@@ -1,6 +1,6 @@
-/* When collectives were complete: ranges of the backend's threads, to the calls that queued them. Called by c10d.c.
- * A process group of gloo has a queue and threads of its own, which take from it in order. Which thread is of which group nobody
- * says: where only one group has something in its queue when a thread begins, it is of that group. */
+/* Finds when collectives were complete: assigns ranges of the backend's threads to the calls that queued them. Called by c10d.c.
+ * A process group of gloo has a queue and threads of its own, which serve it in order. No record names a thread's group: where
+ * only one group has something in its queue when a thread begins, the thread belongs to that group. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,13 +8,13 @@
 
 enum { QUEUES_MOST = 256 };
 
-struct queue { /* calls of one group and word, in order; comm 0: of which group is not known */
+struct queue { /* calls of one group and operation, in order; comm 0: the group is unknown */
 	uint64_t comm;
 	uint16_t operation;
 	uint32_t first, last; /* index + 1, 0: none */
 };
 
-struct guess {         /* of which group a thread is */
+struct guess {         /* the group of a thread */
 	uint64_t comm; /* 0: not known */
 	uint64_t leads;
 	int64_t votes;
@@ -59,8 +59,8 @@ static void fill_queues(struct ends *e)
 	}
 }
 
-/* The call that a thread of the backend works on: the oldest in a queue that may be its own; NULL: none of this window's.
- * *ret_sure: only one may be. */
+/* The call that a thread of the backend works on: the oldest in a queue that may be its own; NULL: none of this window.
+ * *ret_sure: only one queue is possible. */
 static struct c10d_call *take(struct ends *e, const struct c10d_work *w, int *ret_sure)
 {
 	const struct guess *guess = &e->guess[w->thread];
@@ -90,7 +90,7 @@ static struct c10d_call *take(struct ends *e, const struct c10d_work *w, int *re
 	return best;
 }
 
-/* Each thread's majority of the sure ones, by what is left when two that differ take each other away. */
+/* Each thread's group by majority of the sure calls (Boyer and Moore's vote). */
 static void guess_threads(struct ends *e)
 {
 	fill_queues(e);

@@ -1,4 +1,4 @@
-/* What the files c10d*.c share: one rank's collectives on their way from ranges to calls. Internal to aggregate/read. */
+/* State that the files c10d*.c share: one rank's collectives while ranges become calls. Internal to aggregate/read. */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum c10d_row { /* call numbers */
 #undef PP_C10D
 };
 
-enum c10d_what { /* a range is, by its name */
+enum c10d_what { /* meaning of a range, by its name */
 	         C10D_NOTHING,
 	         C10D_CALL,    /* c10d::allreduce_: only begins it */
 	         C10D_WORK,    /* gloo:all_reduce, on a thread of the backend: ends when it is complete */
@@ -32,12 +32,12 @@ struct c10d_name {
 
 struct c10d_call {
 	struct pp_span *span;
-	const struct pp_annotation *annotation; /* NULL: nobody told */
+	const struct pp_annotation *annotation; /* NULL: not annotated */
 	int64_t done;                           /* when it was complete; C10D_UNKNOWN */
 	size_t request_at;                      /* 1 + its request in extra[]; 0: none */
 	uint32_t thread;
 	uint32_t next;         /* of its queue, index + 1 */
-	uint16_t operation;    /* what its backend calls it, as c10d_operation() */
+	uint16_t operation;    /* c10d_operation() of its call */
 	uint8_t enqueued;      /* its end is on a device */
 	struct pp_span *inner; /* send, recv: the backend's range, on the same thread; NULL */
 };
@@ -79,14 +79,14 @@ static inline int c10d_is_peer_to_peer(unsigned call)
 	return call == C10D_SEND || call == C10D_RECV || call == C10D_RECV_ANY;
 }
 
-/* Calls of the same word stand for each other: gloo runs reduce_scatter as all_reduce. */
+/* Calls of the same operation are interchangeable: gloo runs reduce_scatter as all_reduce. */
 uint16_t c10d_operation(unsigned call);
-/* A group whose sequence numbers go back was made again under its old name: its second life is a group of its own, in rank->comm
- * too. In the order of records, which no clock changes. -ENOMEM. */
+/* A group whose sequence numbers go back was made again under its old name: its second life becomes a group of its own, in
+ * rank->comm too. Uses the order of records, which does not depend on clocks. -ENOMEM. */
 int c10d_part(struct c10d *c);
-/* call[].told. Sorts rank->told. */
+/* Sets call[].annotation. Sorts rank->annotation. */
 void c10d_annotate(struct c10d *c);
-/* call[].done. -ENOMEM. */
+/* Sets call[].done. -ENOMEM. */
 int c10d_end(struct c10d *c);
-/* What waits: calls of their own, in extra[]. -ENOMEM. */
+/* Adds waits as calls of their own, in extra[]. -ENOMEM. */
 int c10d_wait(struct c10d *c);

@@ -1,5 +1,5 @@
-/* Waits that have no range: C++ that waits for collectives inside backward and forward. Called by c10d.c.
- * A thread that runs none of its ranges there while a collective it began comes to its end has waited for it. */
+/* Finds waits without a range: C++ waits for collectives inside backward and forward. Called by c10d.c. A thread that runs none
+ * of its ranges there while a collective it began completes has waited for it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct flight {
 	int64_t begin, done;
-	int64_t reach; /* the latest done of those up to here */
+	int64_t reach; /* the latest `done` of the flights up to here */
 	size_t call;
 };
 
@@ -22,8 +22,8 @@ struct flights {             /* calls of one thread whose end is known */
 	size_t n;
 };
 
-struct around {               /* a range in which C++ waits, and that is not over */
-	int64_t covered, end; /* until where other ranges account for its time */
+struct around {               /* an open range in which C++ waits */
+	int64_t covered, end; /* end of the time that other ranges account for */
 	uint32_t name;
 };
 
@@ -56,7 +56,7 @@ static void list_flights(const struct c10d *c, uint32_t thread, struct flights *
 	qsort(f->over, f->n, sizeof(*f->over), compare_done);
 }
 
-/* The thread went on at `when`, and its collective says of itself that it ended later. */
+/* The thread went on at `when`, although its collective's own range ended later. */
 static void was_complete(struct c10d *c, const struct flight *flight, int64_t when)
 {
 	size_t at = c->call[flight->call].request_at;
@@ -65,14 +65,14 @@ static void was_complete(struct c10d *c, const struct flight *flight, int64_t wh
 		c->extra[at - 1].span.end = when;
 }
 
-/* The thread ran nothing in [begin, end]: until when it waited; `begin`: it did not. The backend's thread wakes it before its own
- * range ends: where cores are few, that is a while later. */
+/* The thread ran no range in [begin, end]: until when it waited; `begin`: it did not. The backend's thread wakes it before its
+ * own range ends: with few cores, that may take a while. */
 static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t begin, int64_t end)
 {
 	size_t low = 0, high = f->n;
 	int64_t reach, late;
 
-	while (low < high) { /* to those that were begun later */
+	while (low < high) { /* find those that were begun later */
 		size_t middle = low + (high - low) / 2;
 
 		if (f->at[middle].begin > begin)
@@ -83,7 +83,7 @@ static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t beg
 	reach = low ? f->at[low - 1].reach : begin;
 	if (reach <= begin)
 		return begin;
-	for (low = 0, high = f->n; low < high;) { /* to those that were not complete */
+	for (low = 0, high = f->n; low < high;) { /* find those that were not complete */
 		size_t middle = low + (high - low) / 2;
 
 		if (f->over[middle].done > begin)
@@ -93,7 +93,7 @@ static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t beg
 	}
 	late = end / 4 - begin / 4;
 	late = end <= INT64_MAX - late ? end + late : INT64_MAX;
-	for (; low < f->n && f->over[low].done <= late; low++) /* few: nothing is begun in between */
+	for (; low < f->n && f->over[low].done <= late; low++) /* few: no other collective is begun in between */
 		if (f->over[low].begin <= begin) {
 			was_complete(c, &f->over[low], end);
 			return reach < end ? reach : end;
@@ -101,7 +101,7 @@ static int64_t waited_until(struct c10d *c, const struct flights *f, int64_t beg
 	return begin;
 }
 
-/* "c10d::wait in backward": not to be taken for a call that was seen. */
+/* "c10d::wait in backward": distinct from recorded calls. */
 static uint32_t name_in(const struct c10d *c, const struct pp_span *around)
 {
 	char text[80];
@@ -133,7 +133,7 @@ static int add_wait(struct c10d *c, uint32_t thread, const struct flights *f, ui
 	return 0;
 }
 
-/* The innermost range is over; what it covers of the one around it was noted when it began. */
+/* The innermost range is over; the range around it has counted it when it began. */
 static int close_around(struct c10d *c, uint32_t thread, const struct flights *f, struct stack *s)
 {
 	const struct around *top = &s->at[--s->n];
@@ -154,7 +154,7 @@ static int open_around(struct c10d *c, const struct pp_span *span, struct stack 
 	return 0;
 }
 
-/* What no range covers directly inside a range of that sort. */
+/* Looks at time that no range covers directly inside such a range. */
 static int look_inside(struct c10d *c, uint32_t t, const struct flights *f, struct stack *s)
 {
 	const struct pp_thread *thread = &c->rank->thread[t];
