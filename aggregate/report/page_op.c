@@ -1,6 +1,7 @@
 /* Writes operators over all ranks, from /op. Called by report.c. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/report/page.h"
 
@@ -137,7 +138,7 @@ static void put_numbers(const struct ops *o)
 	for (size_t k = 0; k < sizeof(number_of) / sizeof(number_of[0]); k++) {
 		pp_page_key(p, number_of[k].key, 0);
 		for (size_t i = 0; number && i < o->shown; i++)
-			number[i] = *(const double *)((const char *)&o->op[i] + number_of[k].at);
+			memcpy(&number[i], (const char *)&o->op[i] + number_of[k].at, sizeof(*number));
 		if ((!number || pp_json_reals(p->to, number, o->shown)) && !p->code)
 			p->code = pp_err_set(p->err, -ENOMEM, "no memory for the operators of the report");
 	}
