@@ -3,7 +3,7 @@
 
 const Clocks = {
   most: 48,   /* lines; of more hosts those with the largest bounds */
-  points: 16, /* of a stretch: its bound is a parabola */
+  points: 16, /* of a segment: its bound is a parabola */
 
   quality(name) {
     return Pod.smallOf('quality', name)[0] || 0;
@@ -43,13 +43,13 @@ const Clocks = {
         changes: c('changes_lost')[i],
         ranks: [],
         samples: [],
-        stretches: []
+        segments: []
       };
     });
     const byRow = Clocks.byRow = new Map(Clocks.hosts.map(h => [h.row, h]));
     of.forEach((row, w) => byRow.has(row) && byRow.get(row).ranks.push(w));
     Clocks.each('sample', (h, c, i) => h.samples.push({time: c('time_ns')[i], half: c('half_ns')[i]}));
-    Clocks.each('stretch', (h, c, i) => h.stretches.push({
+    Clocks.each('stretch', (h, c, i) => h.segments.push({
       begin: c('begin_ns')[i],
       end: c('end_ns')[i],
       from: c('bound_begin_ns')[i],
@@ -143,13 +143,13 @@ const Clocks = {
   claims() {
     if (Clocks.hosts.length === 1)
       return `What NTP or PTP claim of the host\u2019s date, shown and not believed: ${Clocks.claim(Clocks.hosts[0])}.`;
-    const told = Clocks.hosts.filter(h => h.claimed), good = told.filter(h => h.synchronised).sort((a, b) => b.error - a.error),
-          silent = Clocks.hosts.length - told.length;
+    const claims = Clocks.hosts.filter(h => h.claimed), good = claims.filter(h => h.synchronised).sort((a, b) => b.error - a.error),
+          silent = Clocks.hosts.length - claims.length;
     const words = [
       good.length &&
           `${Format.count(good.length)} synchronised, within ${Format.time(good[0].error)}, at most ${
               Format.time(good[0].most)}, at ${good[0].name} (${good[0].by})`,
-      told.length > good.length && `${Format.count(told.length - good.length)} ${good.length ? '' : 'hosts '}not synchronised`,
+      claims.length > good.length && `${Format.count(claims.length - good.length)} ${good.length ? '' : 'hosts '}not synchronised`,
       silent > 0 && `${Format.count(silent)} silent`
     ].filter(w => w);
     return `What NTP or PTP claim of the hosts\u2019 dates, shown and not believed: ${words.join('; ')}.`;
@@ -197,18 +197,18 @@ const Clocks = {
         .element;
   },
   readings() {
-    const told =
+    const names =
         {sample: 'Comparisons', stretch: 'Bound over time', change: 'Steps of the wall clock', wall: 'Readings of the wall clock'};
-    return Object.entries(told).map(
+    return Object.entries(names).map(
         ([dim, label]) => Pod.table('clock', dim) && tableOf(Pod.table('clock', dim), 'clock-' + dim, label, {label}).element);
   },
 
   /* Hosts that have a bound to draw, the largest first. */
   drawn() {
-    return Clocks.load().filter(h => Clocks.known(h.bound) && h.bound > 0 && h.stretches.length).sort((a, b) => b.bound - a.bound);
+    return Clocks.load().filter(h => Clocks.known(h.bound) && h.bound > 0 && h.segments.length).sort((a, b) => b.bound - a.bound);
   },
   line(h) {
-    return h.stretches.flatMap(
+    return h.segments.flatMap(
         s => Clocks.known(s.from) && Clocks.known(s.to) ? Array.from({length: Clocks.points + 1}, (unused, k) => {
           const f = k / Clocks.points;
           return {x: (s.begin + (s.end - s.begin) * f) / 1e9, y: s.from + (s.to - s.from) * f + 4 * s.hump * f * (1 - f)};
@@ -248,10 +248,10 @@ const Clocks = {
                            : 2,
       ...more
     });
-    const dots = h => h.samples
-                          .filter(s => Clocks.known(s.half) && s.time >= h.stretches[0].begin &&
-                                  s.time <= h.stretches[h.stretches.length - 1].end)
-                          .map(s => ({x: s.time / 1e9, y: s.half}));
+    const dots = h =>
+        h.samples
+            .filter(s => Clocks.known(s.half) && s.time >= h.segments[0].begin && s.time <= h.segments[h.segments.length - 1].end)
+            .map(s => ({x: s.time / 1e9, y: s.half}));
     Clocks.chart = new Chart(canvas, {
       type: 'line',
       data: {

@@ -166,8 +166,8 @@ class HeatMap {
     c.textAlign = 'center';
     c.textBaseline = 'top';
     const numbers = Pod.stepShown, wide = c.measureText(String(numbers[numbers.length - 1])).width + 18;
-    const apart = roundUp(Math.ceil(wide / this.colSize));
-    for (let s = 0; s < numbers.length; s += apart)
+    const gap = roundUp(Math.ceil(wide / this.colSize));
+    for (let s = 0; s < numbers.length; s += gap)
       c.fillText(String(numbers[s]), this.left + (s + 0.5) * this.colSize, this.top + this.plotHeight + 6);
     c.textAlign = 'left';
     c.fillText('step', this.left, this.top + this.plotHeight + 22);

@@ -25,12 +25,12 @@ const Timeline = {
     const key = id + '.y',
           select = el('select', {'aria-label': 'What is drawn', onchange: () => State.set({[key]: select.value})},
               shape.values.map(c => el('option', {value: c.name}, plainName(c.name.replace(t.dim + '_', '')))));
-    const box = el('div', {class: 'chartbox', style: {height: '200px'}}), told = el('p', {class: 'lead', style: {margin: '0'}});
-    const chart = {shape, select, key, box, told, drawn: ''};
+    const box = el('div', {class: 'chartbox', style: {height: '200px'}}), text = el('p', {class: 'lead', style: {margin: '0'}});
+    const chart = {shape, select, key, box, text, drawn: ''};
     Timeline.charts.push(chart);
     return el('div', {},
         el('div', {class: 'controls', style: {marginBottom: '0'}}, shape.values.length > 1 && el('label', {}, 'Over time', select),
-            told),
+            text),
         box);
   },
 
@@ -64,12 +64,12 @@ const Timeline = {
           font = {family: css('--font'), size: 12};
     const colour = l => l.rank === pinned ? css('--ink') : l === largest ? css('--attention') : css('--rest');
     chart.select.value = column.name;
-    chart.told.textContent = `${capital(column.what || plainName(column.name))}. Largest on rank ${largest.rank}: ${
+    chart.text.textContent = `${capital(column.what || plainName(column.name))}. Largest on rank ${largest.rank}: ${
                                  Format.by(column.unit, largest.most)} (red); black: the pinned rank` +
         (lines.length < all.length ? `; the ${lines.length} largest of ${all.length} ranks.` : '.');
     if (chart.chart)
       chart.chart.destroy();
-    const canvas = el('canvas', {role: 'img', 'aria-label': chart.told.textContent + ' The table below has the numbers.'});
+    const canvas = el('canvas', {role: 'img', 'aria-label': chart.text.textContent + ' The table below has the numbers.'});
     chart.box.replaceChildren(canvas);
     chart.chart = new Chart(canvas, {
       type: 'line',

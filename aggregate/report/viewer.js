@@ -25,7 +25,7 @@ const Viewer = {
       onpick: i => Viewer.pin(i, Viewer.worker),
       onkey: Viewer.key
     });
-    Viewer.told = el('div', {class: 'told', id: 'viewer-told', 'aria-live': 'polite'});
+    Viewer.details = el('div', {class: 'told', id: 'viewer-told', 'aria-live': 'polite'});
     Viewer.title = el('h3', {id: 'pinned-title'});
     Viewer.overTitle = el('h3', {});
     Viewer.paper = el('h3', {class: 'paper'}); /* on paper there are no controls to say it */
@@ -40,7 +40,7 @@ const Viewer = {
       el('div', {class: 'pinned'},
           el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
               el('div', {}, Viewer.over.canvas)),
-          Viewer.told),
+          Viewer.details),
       Viewer.table(),
       Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))
     ];
@@ -143,7 +143,7 @@ const Viewer = {
     Viewer.overTitle.textContent = `${Pod.workerName(Viewer.worker)}, every step`;
     Viewer.over.show(
         Pod.stepShown.map((n, s) => item(s, Viewer.worker, String(n))), Viewer.step, `Steps of ${Pod.workerName(Viewer.worker)}`);
-    Viewer.told.replaceChildren(el('h3', {}, 'Pinned'), ...Viewer.describe(Viewer.step, Viewer.worker));
+    Viewer.details.replaceChildren(el('h3', {}, 'Pinned'), ...Viewer.describe(Viewer.step, Viewer.worker));
   },
 
   segments(s, w) {

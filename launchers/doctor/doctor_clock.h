@@ -97,7 +97,7 @@ struct pp_doctor_stars;
 int pp_doctor_stars_open(struct pp_doctor_host *self, uint16_t port_first, uint16_t port_last, struct pp_doctor_stars **ret_stars,
                          struct pp_err *err);
 void pp_doctor_stars_free(struct pp_doctor_stars *s);
-/* `hosts`: of all; each parent is told of by a call of its own. */
+/* `hosts`: of all; a call for each parent sets its address. */
 int pp_doctor_stars_place(struct pp_doctor_stars *s, uint32_t self, uint32_t hosts, const uint8_t key[PP_CLOCK_KEY],
                           struct pp_err *err);
 int pp_doctor_stars_parent(struct pp_doctor_stars *s, uint32_t parent, const struct pp_doctor_host *host, struct pp_err *err);

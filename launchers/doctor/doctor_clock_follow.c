@@ -15,7 +15,7 @@ struct follow {
 	struct pp_doctor_stars *stars;
 	struct pp_doctor_talk in, out;
 	uint32_t index, hosts;
-	int joined, lost, round, told;
+	int joined, lost, round, is_ended;
 	char why[256];
 };
 
@@ -28,7 +28,7 @@ static void sent_all(struct follow *f)
 		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_RAW);
 	}
 	pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_ALL_SENT);
-	f->told = 1;
+	f->is_ended = 1;
 }
 
 static void obey(struct follow *f, const struct pp_wire *m)
@@ -53,7 +53,7 @@ static void obey(struct follow *f, const struct pp_wire *m)
 		pp_doctor_stars_begin(f->stars);
 		f->round = 1;
 	} else if (t->kind == PP_DOCTOR_SPARE) {
-		f->told = f->lost = 1;
+		f->is_ended = f->lost = 1;
 	} else if (t->kind == PP_DOCTOR_TELL && f->hosts) {
 		sent_all(f);
 	}
@@ -151,10 +151,10 @@ int pp_doctor_clock_follow(struct pp_doctor_run *r)
 		serve(&f);
 	else
 		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, err.text);
-	if (!rc && !f.told && !pp_doctor_clock_is_ended())
+	if (!rc && !f.is_ended && !pp_doctor_clock_is_ended())
 		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, f.why[0] ? f.why : "rank 0 said nothing");
 	explicit_bzero(&f.in, sizeof(f.in));
 	pp_net_free(f.net);
 	pp_doctor_stars_free(f.stars);
-	return rc || !f.told ? PP_EXIT_FAILED : PP_EXIT_OK;
+	return rc || !f.is_ended ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

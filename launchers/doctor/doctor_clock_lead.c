@@ -224,13 +224,13 @@ static void run_round(struct lead *l)
 
 static void run_rounds(struct lead *l)
 {
-	int64_t apart = l->r->duration_ms / (ROUNDS_MOST - 1), next;
+	int64_t interval = l->r->duration_ms / (ROUNDS_MOST - 1), next;
 	int rounds;
 
-	apart = apart > ROUND_APART_MS ? apart : l->r->duration_ms < ROUND_APART_MS ? l->r->duration_ms : ROUND_APART_MS;
-	rounds = apart > 0 ? (int)(l->r->duration_ms / apart) + 1 : 1;
+	interval = interval > ROUND_APART_MS ? interval : l->r->duration_ms < ROUND_APART_MS ? l->r->duration_ms : ROUND_APART_MS;
+	rounds = interval > 0 ? (int)(l->r->duration_ms / interval) + 1 : 1;
 	l->first_ms = next = pp_now_ms();
-	for (int i = 0; i < rounds && !pp_doctor_clock_is_ended(); i++, next += apart) {
+	for (int i = 0; i < rounds && !pp_doctor_clock_is_ended(); i++, next += interval) {
 		while (pp_now_ms() < next && !pp_doctor_clock_is_ended())
 			turn(l);
 		l->last_ms = pp_now_ms();

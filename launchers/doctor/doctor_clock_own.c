@@ -118,9 +118,9 @@ struct raw_time { /* CLOCK_MONOTONIC_RAW of a host at one of its ticks: whole ns
 
 static double reading_error(const struct pp_doctor_read *r)
 {
-	double apart = (double)(r->last.raw_ns - r->first.raw_ns);
+	double raw_ns = (double)(r->last.raw_ns - r->first.raw_ns);
 
-	return apart > 0 ? (double)(r->first.width_ns + r->last.width_ns) / apart : 1;
+	return raw_ns > 0 ? (double)(r->first.width_ns + r->last.width_ns) / raw_ns : 1;
 }
 
 static struct raw_time raw_at(const struct pp_doctor_read *r, int kind, int64_t tick)

@@ -30,21 +30,21 @@ struct pp_doctor_stars {
 /* Binds one port at each address that others learn; drops an address where it is in use. */
 static int bind_all(struct pp_doctor_host *self, struct pp_clock_link *l, struct pp_err *err)
 {
-	size_t told = 0;
+	size_t bound = 0;
 	uint16_t port;
 	int rc = 0;
 
 	for (size_t i = 0; i < self->addresses; i++) {
-		int one = pp_clock_link_bind(l, self->address[i], &port, told ? NULL : err);
+		int one = pp_clock_link_bind(l, self->address[i], &port, bound ? NULL : err);
 
 		rc = rc ? rc : one;
-		if (one || (told && port != self->port))
+		if (one || (bound && port != self->port))
 			continue;
 		self->port = port;
-		memmove(self->address[told++], self->address[i], sizeof(self->address[0]));
+		memmove(self->address[bound++], self->address[i], sizeof(self->address[0]));
 	}
-	self->addresses = told;
-	return told ? 0 : rc;
+	self->addresses = bound;
+	return bound ? 0 : rc;
 }
 
 static int open_link(const struct pp_doctor_host *self, uint16_t first, uint16_t last, struct pp_clock_link **ret_link,

@@ -241,4 +241,4 @@ void pp_pod_share_end(struct pp_pod *p);
 /* pod_cut.c: ticks of each ring; drop what no later window needs; rows of /window, 0 or -ENOMEM. */
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
 void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
-int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *told);
+int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *metadata);

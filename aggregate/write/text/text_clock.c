@@ -70,7 +70,7 @@ static int64_t drift_of(const struct pp_host_clock *c)
 	return bound_of(c) == INT64_MIN ? INT64_MIN : -c->drift_ppb;
 }
 
-static int64_t apart(const struct pp_host_clock *c)
+static int64_t unjoined(const struct pp_host_clock *c)
 {
 	return c->bound_ns == PP_BOUND_UNKNOWN ? 0 : INT64_MIN;
 }
@@ -78,7 +78,7 @@ static int64_t apart(const struct pp_host_clock *c)
 static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host *host, FILE *to)
 {
 	size_t n = sort_hosts(d, bound_of, host);
-	size_t lost = sort_hosts(d, apart, host + n);
+	size_t lost = sort_hosts(d, unjoined, host + n);
 	char a[PP_TEXT_UNIT];
 
 	fprintf(to, "  Clock     %zu clocks of %zu host%s; ", domains, d->host_clocks, d->host_clocks == 1 ? "" : "s");
@@ -124,9 +124,9 @@ static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to
 	fputc('\n', to);
 }
 
-static void say_apart(const struct pp_dataset *d, struct by_host *host, FILE *to)
+static void say_unjoined(const struct pp_dataset *d, struct by_host *host, FILE *to)
 {
-	size_t n = sort_hosts(d, apart, host);
+	size_t n = sort_hosts(d, unjoined, host);
 	char text[PP_CLOCK_TEXT];
 
 	if (!n)
@@ -253,7 +253,7 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 	} else {
 		say_bound(d, domains, host, to);
 		say_drift(d, host, to);
-		say_apart(d, host, to);
+		say_unjoined(d, host, to);
 		say_causality(d, to);
 		say_changes(d, to);
 		say_claims(d, INDENT "dates by the hosts' own word, not believed: ", to);

@@ -293,8 +293,8 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 {
 	const struct pp_output *out = f->out;
 	char *name[2] = {NULL, NULL};
-	struct pp_output apart = *out;
-	char *apart_session = NULL;
+	struct pp_output nosteps = *out;
+	char *nosteps_session = NULL;
 	int any = out->others_have_steps, code = -ENOMEM;
 
 	for (size_t i = 0; i < hosts; i++)
@@ -303,19 +303,19 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 		name[0] = NULL;
 	if (asprintf(&name[1], "%s/plugins/profile/%s-nosteps", out->logdir, out->session) < 0)
 		name[1] = NULL;
-	if (asprintf(&apart_session, "%s-nosteps", out->session) < 0)
-		apart_session = NULL;
-	if (!name[0] || !name[1] || !apart_session) {
+	if (asprintf(&nosteps_session, "%s-nosteps", out->session) < 0)
+		nosteps_session = NULL;
+	if (!name[0] || !name[1] || !nosteps_session) {
 		pp_err_set(err, code, "no memory for the name of a directory");
 		goto free_names;
 	}
-	apart.session = apart_session;
+	nosteps.session = nosteps_session;
 	code = pp_output_make_dirs(out, err);
 	for (size_t i = 0; i < hosts && !code; i++) {
 		int to = any && !h[i].has_steps;
 
 		if (to)
-			code = pp_output_make_xspace_dir(&apart, err);
+			code = pp_output_make_xspace_dir(&nosteps, err);
 		if (!code)
 			code = write_file(f, &h[i], name[to], err);
 		if (!code)
@@ -323,7 +323,7 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 		remove_caches(name[to]);
 	}
 free_names:
-	free(apart_session);
+	free(nosteps_session);
 	free(name[1]);
 	free(name[0]);
 	return code;
