@@ -22,8 +22,7 @@ struct pp_pool pp_ring_pool;
 
 /* Orders lists, slots and the pool between threads of this process; locked on slow paths only, never while a record is filled. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pp_thread_ring
-        *rings; /* [PP_RING_THREADS], in the process's memory: the file, which the keeper maps too, is not trusted for it */
+static struct pp_thread_ring *rings; /* [PP_RING_THREADS], in the process's memory: the file is not trusted for it */
 static pthread_key_t key;
 static int key_made;
 static pid_t owner;
