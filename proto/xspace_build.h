@@ -80,4 +80,4 @@ static inline uint8_t *pp_xevent_put(uint8_t *p, const struct pp_xevent *e)
 }
 
 /* The same without instructions of newer processors; for tests and the bench. */
-uint8_t *pp_xevent_put_portable(uint8_t *p, const struct pp_xevent *e);
+uint8_t *pp_xevent_put_portable(uint8_t *start, const struct pp_xevent *e);

@@ -25,7 +25,7 @@ extern const pp_nvtx_function pp_nvtx_sync_handlers[PP_NVTX_SYNC_IDS] __attribut
 /* A range or mark whose attributes have a payload, payload and all. */
 void pp_nvtx_emit_payload(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a,
                           const char *name, size_t length) __attribute__((cold));
-void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *name);
+void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide);
 void pp_nvtx_resource_name(void *domain, const struct pp_nvtx_resource_attributes *a);
 /* The tool that the user had set before: its function of this name, called with `argument`; 0 without such a tool. */
 int pp_nvtx_chain(const char *function, void *argument);
