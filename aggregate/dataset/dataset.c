@@ -240,7 +240,7 @@ int pp_dataset_seal(struct pp_dataset *d)
 			rc = pp_table_seal(&table[id], rank);
 	pp_dataset_take_tables(d, table);
 	free(rank);
-	return rc;
+	return rc ? rc : pp_dataset_link_clocks(d); /* their rows may have moved */
 }
 
 #define LINK(d, list, n, table, rows, whose)                                                                                       \

@@ -56,7 +56,8 @@ const char *pp_clock_stretch_wrong(const void *row)
 {
 	const struct pp_row_clock_stretch *s = row;
 
-	return s->end_ns < s->begin_ns || s->bound_begin_ns < 0 || s->bound_end_ns < 0 || s->bound_hump_ns < 0
+	return s->begin_ns == INT64_MIN || s->end_ns < s->begin_ns || s->bound_begin_ns < 0 || s->bound_end_ns < 0 ||
+	                       s->bound_hump_ns < 0
 	               ? "a clock's bound over time"
 	               : NULL;
 }
@@ -65,6 +66,7 @@ const char *pp_clock_change_wrong(const void *row)
 {
 	const struct pp_row_clock_change *c = row;
 
-	return c->to_ns < c->from_ns || c->error_ns < 0 || c->event < 0 || c->event > PP_WALL_SUSPENDED ? "a step of the wall clock"
-	                                                                                                : NULL;
+	return c->from_ns == INT64_MIN || c->to_ns < c->from_ns || c->error_ns < 0 || c->event < 0 || c->event > PP_WALL_SUSPENDED
+	               ? "a step of the wall clock"
+	               : NULL;
 }

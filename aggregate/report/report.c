@@ -89,6 +89,9 @@ static void put_page(struct pp_page *p)
 static int make(const char *pod_path, FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
+	/* The page's groups are read one by one. */
+	const uint64_t tables = 1u << PP_TABLE_window | 1u << PP_TABLE_clock_sample | 1u << PP_TABLE_clock_stretch |
+	                        1u << PP_TABLE_clock_wall | 1u << PP_TABLE_clock_change;
 	int code;
 
 	if (!p)
@@ -98,7 +101,7 @@ static int make(const char *pod_path, FILE *to, struct pp_err *err)
 	code = pp_pod_file_open(pod_path, &p->pod, err);
 	if (code)
 		goto free_page;
-	code = pp_pod_file_dataset(p->pod, &p->d, err);
+	code = pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
 		goto close_pod;
 	code = pp_text_sum(&p->d, &p->sum);

@@ -59,7 +59,7 @@ static int recorded(const char *path)
 	double ratio[4], bytes = 0;
 	int missed, parts = 0;
 
-	if (pp_pod_file_open(path, &pod, &err) || pp_pod_file_dataset(pod, &whole, &err))
+	if (pp_pod_file_open(path, &pod, &err) || pp_pod_file_dataset(pod, UINT64_MAX, &whole, &err))
 		fail(&err);
 	whole.names = names;
 	for (int32_t first = 0; first + 2 <= (int32_t)whole.workers && parts < 4; first += 2) {

@@ -80,7 +80,8 @@ int pp_tables_have(const struct pp_table *table, size_t tables, const char *grou
 void *pp_table_add(struct pp_table *t);
 int pp_table_room(struct pp_table *t, size_t rows);
 
-/* Element k of a column of n rows as 64 bits, and back. Store: not 0 for a value that the column's type does not have. */
+/* Element k of a column of n rows as 64 bits, and back. Store: not 0 for a value that the bits of the column's type
+ * do not hold. */
 void pp_column_load(const struct pp_column *c, const struct pp_table *t, size_t first, size_t n, size_t k, int64_t *to);
 int pp_column_store(const struct pp_column *c, struct pp_table *t, size_t first, size_t n, size_t k, const int64_t *from);
 /* Are the values in the range of their type, beyond what its bits hold? */

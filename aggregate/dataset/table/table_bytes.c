@@ -122,7 +122,7 @@ static void do_column(struct pp_block_io *io, struct texts *x, struct pp_table *
 			continue;
 		for (size_t i = 0; c->type == PP_TYPE_TEXT && i < n; i++)
 			v[i] = x->local[v[i]];
-		if (pp_column_store(c, t, at, n, k, v))
+		if (pp_column_store(c, t, at, n, k, v) || !pp_column_is_good(c, n, v))
 			pp_block_fault(io, -EBADMSG, c->name);
 	}
 }

@@ -58,6 +58,6 @@ const char *pp_pod_file_text(const struct pp_pod_file_column *column, size_t i);
 
 /* Of the dataset; released with the file. NULL: no memory. */
 struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod);
-/* What pod.h5 was written from: attributes, workers, steps, cells, late, clocks, and tables with a description.
- * pp_dataset_release() frees. */
-int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err);
+/* What pod.h5 was written from: attributes, workers, steps, cells, late, clocks, and of the tables with a description those whose
+ * bit 1 << PP_TABLE_name is set. pp_dataset_release() frees. */
+int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err);

@@ -218,18 +218,19 @@ static void fill_quality(struct pp_pod_fill *f)
 }
 
 /* Tables with a description; a column that the file lacks is 0. */
-static void fill_tables(struct pp_pod_fill *f)
+static void fill_tables(struct pp_pod_fill *f, uint64_t tables)
 {
 	struct pp_table table[PP_TABLES];
 	uint64_t missing;
 
 	pp_dataset_tables(f->d, table);
 	for (int id = 0; id < PP_TABLES && !f->code; id++)
-		f->code = pp_pod_file_table(f->pod, pp_table_desc(id), pp_pod_file_names(f->pod), &table[id], &missing, f->err);
+		if (tables >> id & 1)
+			f->code = pp_pod_file_table(f->pod, pp_table_desc(id), pp_pod_file_names(f->pod), &table[id], &missing, f->err);
 	pp_dataset_take_tables(f->d, table);
 }
 
-int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset, struct pp_err *err)
+int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	struct pp_dataset d = {.names = pp_pod_file_names(pod)};
 	struct pp_pod_fill f = {.pod = pod, .d = &d, .err = err};
@@ -240,7 +241,7 @@ int pp_pod_file_dataset(struct pp_pod_file *pod, struct pp_dataset *ret_dataset,
 	fill_workers(&f);
 	fill_cells(&f);
 	fill_quality(&f);
-	fill_tables(&f);
+	fill_tables(&f, tables);
 	pp_pod_fill_clock(&f);
 	if (!f.code && pp_dataset_late(&d))
 		f.code = pp_err_set(err, -ENOMEM, "no memory for %zu workers", d.workers);

@@ -72,6 +72,8 @@ static int take_column(struct pp_table *t, const struct pp_column *c, const stru
 				value[i] = at < from->n ? bits[at] : 0;
 			}
 			bad |= pp_column_store(c, t, first, n, k, value);
+			if (c->type != PP_TYPE_TIME && c->type != PP_TYPE_NS) /* a host's date may be wrong by decades */
+				bad |= !pp_column_is_good(c, n, value);
 		}
 	}
 	free(bits);

@@ -10,6 +10,7 @@
 #include "core/base/libc.h"
 #include "core/source/itt/itt_emit.h"
 #include "core/source/nvtx/nvtx_names.h"
+#include "core/source/nvtx/nvtx_notes.h"
 #include "core/source/source.h"
 
 enum { PREFIX = 6, API_MOST = 4096 };
@@ -97,6 +98,7 @@ static void adopt(const struct pp_itt_global *g)
 static void child(void)
 {
 	pp_nvtx_names_child();
+	pp_nvtx_notes_child();
 	pp_itt_names_child();
 }
 

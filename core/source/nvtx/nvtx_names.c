@@ -113,7 +113,9 @@ void *pp_nvtx_domain_create(const char *name, void *foreign)
 	pthread_mutex_lock(&lock);
 	count = atomic_load_explicit(&domain_count, memory_order_relaxed);
 	for (i = 1; i < count; i++)
-		if (domains[i].foreign == foreign && domains[i].whole == whole)
+		/* without memory all names share one string */
+		if (domains[i].foreign == foreign && domains[i].whole == whole &&
+		    !strncmp(domains[i].name.text, name, sizeof(domains[i].name.text) - 1))
 			break;
 	if (i >= PP_RING_DOMAINS) {
 		i = PP_RING_DOMAINS - 1; /* more than rows: the last one stands for the rest */

@@ -108,7 +108,7 @@ static void check_read_back(const char *path, const struct pp_dataset *written)
 	struct pp_pod_file *pod;
 
 	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_file_dataset(pod, &d, &err), 0);
+	CHECK_INT(pp_pod_file_dataset(pod, UINT64_MAX, &d, &err), 0);
 	pp_verdict(written, said, sizeof(said));
 	pp_verdict(&d, again, sizeof(again));
 	CHECK_STR(again, said);
@@ -186,6 +186,8 @@ TEST(file_is_the_layout)
 	s.dataset.channel = malloc(sizeof(channel));
 	memcpy(s.dataset.channel, &channel, sizeof(channel));
 	s.dataset.channels = 1;
+	CHECK(s.dataset.memories > 0);
+	s.dataset.memory[0].time_ns = -2 * PP_TABLE_TIME_MAX; /* a host whose date is wrong by years */
 	s.dataset.startup_ns = 3 * s.dataset.cell[0].step_ns;
 	s.dataset.violations = 4;
 	s.dataset.cell[1].point_to_point_ns = 77;

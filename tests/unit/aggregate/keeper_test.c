@@ -222,7 +222,7 @@ TEST(two_kinds_of_ticks)
 	CHECK_INT(end_of(start_keeper(spool)), 0);
 	snprintf(path, sizeof(path), "%s/kinds-logs/podprof/one/pod.h5", top);
 	CHECK_INT(pp_pod_file_open(path, &pod, &err), 0);
-	CHECK_INT(pp_pod_file_dataset(pod, &d, &err), 0);
+	CHECK_INT(pp_pod_file_dataset(pod, UINT64_MAX, &d, &err), 0);
 	CHECK_INT(d.workers, 2);
 	CHECK_INT(d.steps, 1);
 	for (size_t w = 0; w < 2; w++) { /* 10 ms by both, and none of it before the epoch */

@@ -1,6 +1,7 @@
 /* Shares of hosts that have one clock: merged, they are field by field what one keeper makes of the same ranks, however they are
  * split, ordered and grouped, with calls of all kinds, ranks and calls that are missing, and clocks of two kinds. */
 #include "aggregate/analyze/finish.h"
+#include "core/clock/wall.h"
 #include "tests/unit/aggregate/merge_kit.h"
 
 enum { STEPS = 10, STEP_NS = 100000, COMMS = 4, PARTS = 4 };
@@ -262,8 +263,30 @@ TEST(two_clocks)
 		one_round(2);
 }
 
+/* A host that sleeps and whose date is set when it wakes: two changes between the same two readings. */
+TEST(two_changes_at_once)
+{
+	struct pp_row_clock_change change[2] = {{.from_ns = 5, .to_ns = 9, .by_ns = 100, .error_ns = 1, .event = PP_WALL_SUSPENDED},
+	                                        {.from_ns = 5, .to_ns = 9, .by_ns = -3, .error_ns = 2, .event = PP_WALL_STEPPED}};
+	struct pp_host_clock c = {.change = change, .changes = 2};
+	struct pp_intern *names = pp_intern_new();
+	struct pp_dataset d = {.names = names};
+
+	CHECK_INT(pp_dataset_add_clock(&d, &c), 0);
+	CHECK_INT(pp_dataset_seal(&d), 0);
+	CHECK_INT(d.clock_changes, 2);
+	CHECK_INT(d.host_clock[0].changes, 2);
+	CHECK(d.host_clock[0].change == d.clock_change);
+	CHECK_INT(d.clock_change[0].event, PP_WALL_STEPPED);
+	CHECK_INT(d.clock_change[0].by_ns, -3);
+	CHECK_INT(d.clock_change[1].by_ns, 100);
+	pp_dataset_release(&d);
+	pp_intern_free(names);
+}
+
 int main(void)
 {
+	two_changes_at_once();
 	one_clock();
 	no_marks();
 	nobody_asked();

@@ -242,6 +242,10 @@ static void long_domains(void)
 		nvtxDomainNameCategoryA(handle[i], 1, text[i]);
 		free(text[i]);
 	}
+	CHECK(asprintf(&text[0], "%.100s of both", long_name()) > 0);
+	for (int i = 0; i < 2; i++)
+		nvtxDomainNameCategoryA(handle[i], 2, text[0]);
+	free(text[0]);
 	CHECK(handle[0] != handle[1]);
 }
 
@@ -335,6 +339,7 @@ static void read_ring(const char *spool)
 	DIR *dir = opendir(spool);
 	struct pp_err err = {""};
 	const struct pp_ring_header *h;
+	const char *both;
 
 	while (dir && (e = readdir(dir)))
 		if (strstr(e->d_name, ".ring"))
@@ -349,6 +354,8 @@ static void read_ring(const char *spool)
 	CHECK(memmem(h->note, sizeof(h->note), long_name(), LONG_NAME) != NULL);
 	CHECK(memmem(h->note, sizeof(h->note), " of domain 0", 12) != NULL);
 	CHECK(memmem(h->note, sizeof(h->note), " of domain 1", 12) != NULL);
+	both = memmem(h->note, sizeof(h->note), " of both", 8);
+	CHECK(both && memmem(both + 8, sizeof(h->note) - (size_t)(both + 8 - (const char *)h->note), " of both", 8) != NULL);
 #ifdef HAVE_CUDA
 	CHECK(memmem(h->note, sizeof(h->note), "third device", 12) != NULL);
 	CHECK(memmem(h->note, sizeof(h->note), "copies \342\202\254", 10) != NULL);
