@@ -59,7 +59,7 @@ def without_mpi(place, full):
     """No internet socket at all in the job's namespace, from its begin to its end, a capture between."""
     need_namespaces()
     stage, logs, uid = kit.Stage(place), place.new_logs(), os.getuid()
-    process = start(namespace(stage.job(logs, 250, 10)))
+    process = start(namespace(stage.job(logs, 1000, 10)))
     check(wait_until(lambda: stage.spool_of(logs, uid) and jobs.keepers(stage.spool_of(logs, uid)), 10), "no keeper")
     keeper = jobs.keepers(stage.spool_of(logs, uid))[0]
     check(os.readlink(f"/proc/{keeper}/ns/net") != os.readlink("/proc/self/ns/net"), "the keeper is not in the namespace of its job")
@@ -70,7 +70,7 @@ def without_mpi(place, full):
         kit.pause(0.02)
     check(not seen, f"sockets: {sorted(set(seen))}")
     check(jobs.finish(asked).code == 0, "no capture")
-    rest(process, 250)
+    rest(process, 1000)
 
 
 def with_mpi(place, full):

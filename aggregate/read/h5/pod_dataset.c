@@ -226,7 +226,8 @@ static void fill_tables(struct pp_pod_fill *f, uint64_t tables)
 	pp_dataset_tables(f->d, table);
 	for (int id = 0; id < PP_TABLES && !f->code; id++)
 		if (tables >> id & 1)
-			f->code = pp_pod_file_table(f->pod, pp_table_desc(id), pp_pod_file_names(f->pod), &table[id], &missing, f->err);
+			f->code = pp_pod_file_table(f->pod, pp_table_desc(id), pp_pod_file_names(f->pod), &table[id], &missing,
+			                            f->err);
 	pp_dataset_take_tables(f->d, table);
 }
 

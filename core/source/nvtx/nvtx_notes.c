@@ -175,9 +175,11 @@ uint64_t pp_nvtx_enum_register(uint16_t domain, const struct pp_nvtx_enum *e, ui
 	return head.id;
 }
 
-static int is_named_so(const struct pp_ring_note *n, uint16_t domain, uint32_t what, uint64_t handle, const char *name, size_t length)
+static int is_named_so(const struct pp_ring_note *n, uint16_t domain, uint32_t what, uint64_t handle, const char *name,
+                       size_t length)
 {
-	return n->kind == PP_NOTE_NAME && n->domain == domain && n->detail == what && n->id == handle && n->name == length && !memcmp(n + 1, name, length);
+	return n->kind == PP_NOTE_NAME && n->domain == domain && n->detail == what && n->id == handle && n->name == length &&
+	       !memcmp(n + 1, name, length);
 }
 
 void pp_nvtx_handle_name(uint16_t domain, uint32_t what, uint64_t handle, const char *name)
