@@ -47,7 +47,8 @@ static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FI
 	const char *comma = "";
 
 	if (!has_group(desc, missing)) {
-		fprintf(to, "has no table '%s': %s, or an older podprof wrote it\n", desc->name, desc->absent);
+		fprintf(to, "has no table '%s': %s, or an older podprof wrote it\n", desc->name,
+		        desc->absent[0] ? desc->absent : "nothing was recorded for it");
 		return;
 	}
 	for (size_t i = 0; i < desc->columns; i++) {

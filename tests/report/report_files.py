@@ -250,6 +250,8 @@ def tables(place, full):
     directory = session(place)
     got = report(place, directory, "--table", "slowest")
     check(got.code == 0 and got.out == "step,worker,over_ns\n" and "pod.h5' has no table 'slowest': no step is complete on two ranks" in got.err, got.told())
+    got = report(place, directory, "--table", "clock_change")
+    check(got.code == 0 and "has no table 'clock_change': nothing was recorded for it, or" in got.err, got.told())
     with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
         group = f.create_group("slowest")
         group["step"], group["worker"] = np.array([4, 5], np.int64), np.array([1, 0], np.int32)
