@@ -47,7 +47,7 @@ if(PODPROF_STATIC)
   endif()
 endif()
 
-add_library(pp_net STATIC ${pp_keeper}/net/rendezvous_point.c ${pp_keeper}/net/net_socket.c ${pp_keeper}/net/net_left_out.c ${pp_keeper}/net/net_peer.c ${pp_keeper}/net/net_pump.c
+add_library(pp_net STATIC ${pp_keeper}/net/rendezvous_point.c ${pp_keeper}/net/net.c ${pp_keeper}/net/net_left_out.c
   ${pp_keeper}/net/rendezvous.c)
 target_include_directories(pp_net SYSTEM PRIVATE ${PODPROF_ZMQ_INCLUDE})
 target_link_libraries(pp_net PUBLIC pp_flags pp_core pp_message PRIVATE ${pp_zmq})

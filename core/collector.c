@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
@@ -228,9 +227,7 @@ static void try_again(enum pp_evidence evidence, int rank, int size)
 		return;
 	rc = try_claim(evidence, rank, size);
 	for (int i = 0; is_once && rc == -EBUSY && i < BUSY_MS; i++) {
-		struct timespec ms = {0, 1000000};
-
-		nanosleep(&ms, NULL);
+		pp_nap_ms(1);
 		rc = try_claim(evidence, rank, size);
 	}
 	if (rc == -EBUSY && !is_once && asked < BUSY_MARKS)
@@ -285,11 +282,9 @@ int pp_collector_claim(enum pp_evidence evidence, int rank, int size)
 		/* Another thread is inside (or this one, below a signal handler): only MPI_Init and a process group wait for
 		 * it, with a deadline. */
 		for (int i = 0; (evidence == PP_EVIDENCE_MPI || evidence == PP_EVIDENCE_GROUP) && i < 1000; i++) {
-			struct timespec ms = {0, 1000000};
-
 			if (atomic_load_explicit(&pp_wiped.phase, memory_order_acquire) != PP_PHASE_UNDECIDED)
 				break;
-			nanosleep(&ms, NULL);
+			pp_nap_ms(1);
 		}
 		errno = saved;
 		return pp_collector_is_rank();

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
+#include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
@@ -53,8 +53,6 @@ static void command_text(char *text, size_t size)
 
 void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, const struct pp_step_windows *asked)
 {
-	struct timespec now;
-
 	h->rank = claim->rank;
 	h->size = claim->size;
 	h->local_rank = claim->local_rank;
@@ -74,7 +72,6 @@ void pp_header_fill(struct pp_ring_header *h, const struct pp_claim *claim, cons
 	h->window_first = asked->first[0];
 	h->window_last = asked->last[0];
 	pp_ring_set_state(h, PP_RANK_OPEN);
-	clock_gettime(CLOCK_REALTIME, &now);
+	h->open_realtime_ns = pp_clock_ns(CLOCK_REALTIME);
 	h->open_tick = pp_tick_now();
-	h->open_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

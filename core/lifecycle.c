@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
@@ -58,13 +57,6 @@ int pp_lifecycle_is_forked(void)
 	if (!birth)
 		birth = getpid(); /* a source was called before the constructor */
 	return birth != getpid();
-}
-
-static void pause_ms(long ms)
-{
-	struct timespec t = {0, ms * 1000000};
-
-	nanosleep(&t, NULL);
 }
 
 /* Maps the keeper's control page; NULL: it is missing, or another podprof's (*ret_foreign). */
@@ -188,25 +180,25 @@ static void wait_for_keeper(int64_t seconds)
 		} else if (pp_now_ms() - begin > 1000) { /* it starts before the application: a second is long */
 			break;
 		}
-		pause_ms(2);
+		pp_nap_ms(2);
 	}
 	if (foreign) {
 		pp_collector_say(
-		        "the keeper is another version of podprof: it cannot read this rank. Use one podprof in the whole job");
+		        "cannot record: the keeper is of another podprof version. Use one podprof version in the whole job");
 		return;
 	}
 	if (others_wait())
 		return;
 	if (!c) {
-		pp_collector_say("no keeper: nothing was written. 'podprof salvage' reads what the ranks recorded");
+		pp_collector_say("no session was written: this job has no keeper. Write one with 'podprof salvage'");
 		return;
 	}
 	if (has_said_all(c)) /* it may have written its message just before it ended */
 		print_message(c);
 	else if (!keeper_lives(c))
-		pp_collector_say("the keeper died before the files were written. 'podprof salvage' reads what the ranks recorded");
+		pp_collector_say("no session was written: the keeper ended too early. Write one with 'podprof salvage'");
 	else
-		pp_collector_say("the files are still being written. 'podprof report' waits for them");
+		pp_collector_say("the keeper is still writing the session. Wait for it with 'podprof report'");
 }
 
 static void ending(int status, void *arg)

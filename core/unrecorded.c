@@ -85,6 +85,10 @@ static void ending(int status, void *arg)
 	(void)arg;
 	if (pp_collector_is_rank() || root != getpid() || !spool)
 		return;
+	if (fcntl(STDERR_FILENO, F_GETFD) < 0) { /* some programs close it at exit: the keeper has a copy */
+		errno = saved;
+		return;
+	}
 	pp_claim_read(&c, -1, -1);
 	/* A launcher whose ranks are on other hosts has no ring here; the keeper knows of them. */
 	if (c.rank == 0 && !pp_env("PODPROF_MEETING") && !has_ring(spool) && first_to_say(spool))

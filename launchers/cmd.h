@@ -1,6 +1,8 @@
 /* The verbs of podprof: one file each, dispatched by podprof.c. Each gets argv[0] = its own name and returns the exit code. */
 #pragma once
 
+#include <stddef.h>
+
 enum pp_exit {
 	PP_EXIT_OK = 0,
 	PP_EXIT_FAILED = 1,
@@ -31,8 +33,8 @@ void pp_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a JSON string on stdout; non-ASCII bytes unchanged. */
 void pp_say_json(const char *text);
 
-/* strerror() with a small first letter, for use in a sentence. Static buffer of the caller's thread. */
-const char *pp_why(int error);
+/* A path as a word of a shell, quoted where it has to be: users paste what podprof prints. Returns `to`. */
+char *pp_shell_word(const char *path, char *to, size_t size);
 
 /* The log directory of a verb as realpath() has it, to be freed; NULL after one error line. */
 char *pp_given_logdir(const char *given);

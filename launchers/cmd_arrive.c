@@ -9,6 +9,7 @@
 
 #include "aggregate/keeper/spawn.h"
 #include "core/base/proc.h"
+#include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
 #include "launchers/run/job.h"
@@ -53,16 +54,12 @@ static int arrive(struct pp_job *job, const struct pp_options *options, struct p
 	int rc;
 
 	if (length <= 0)
-		return pp_err_set(err, -errno, "cannot find itself: '/proc/self/exe': %s", pp_why(errno));
+		return pp_err_set(err, -errno, "cannot find the podprof program: '/proc/self/exe': %s", pp_why(errno));
 	self[length] = '\0';
 	command_of(job->pid, text, sizeof(text));
 	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), err);
 	if (!rc)
-		rc = pp_spool_open_outer(getenv("PODPROF_SPOOL"), job, spool, sizeof(spool), err);
-	if (!rc)
-		rc = pp_spool_write_options(spool, job, options, logdir, command, err);
-	if (!rc)
-		rc = pp_spool_register(spool, job, err);
+		rc = pp_spool_join(getenv("PODPROF_SPOOL"), 1, job, options, logdir, command, spool, sizeof(spool), err);
 	if (!rc) {
 		pp_rendezvous_pass(spool);
 		rc = pp_keeper_start(spool, self, err);
@@ -79,7 +76,7 @@ int pp_cmd_arrive(int argc, char **argv)
 	struct pp_job job;
 
 	if (argc != 2 || !getenv("PODPROF_SPOOL") || !getenv("PODPROF_JOB")) {
-		pp_say("arrive is started by a rank of a job that 'podprof run' started on another host.");
+		pp_say("'podprof arrive' is internal: ranks of a job start it. Type 'podprof run'.");
 		return PP_EXIT_USAGE;
 	}
 	leave_the_job();

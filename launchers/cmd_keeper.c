@@ -15,7 +15,7 @@ int pp_cmd_keeper(int argc, char **argv)
 	else if (argc != 3)
 		argc = 0;
 	if (!argc || strcmp(argv[1], "--spool")) {
-		pp_say("the keeper is started by 'podprof run', with --spool DIR.");
+		pp_say("'podprof keeper' is internal: 'podprof run' starts it.");
 		return PP_EXIT_USAGE;
 	}
 	if (pp_keeper_main(argv[2], &err)) {

@@ -6,7 +6,7 @@ int pp_cmd_probe(int argc, char **argv)
 {
 	(void)argv;
 	if (argc != 1) {
-		pp_say("probe takes no argument: 'podprof doctor' runs it.");
+		pp_say("'podprof probe' is internal: 'podprof doctor' runs it, without arguments.");
 		return PP_EXIT_USAGE;
 	}
 	for (int i = 0; i < 3; i++) {

@@ -12,26 +12,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregate/read/h5/pod.h"
+#include "aggregate/report/brief.h"
 #include "aggregate/report/report.h"
 #include "aggregate/write/text/text.h"
+#include "core/base/now.h"
 #include "core/base/parse.h"
-#include "core/base/plain.h"
+#include "core/base/why.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
+#include "launchers/report_list.h"
 #include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_report = {
         .name = "podprof report",
-        .arguments = "[LOGDIR|SESSION-DIR]",
-        .doc = "Print the summary of the newest session of LOGDIR (podprof_logs if none is given), or of one session, and make its "
-               "report.html, a page for any browser, where that is missing or old.",
+        .arguments = "[LOGDIR|SESSION]",
+        .doc = "Print the summary of the newest session of LOGDIR (default podprof_logs), or of SESSION: its directory, a file in "
+               "it, or its name. Also write report.html, a page for any browser, if it is missing or older than the session. While "
+               "a keeper still writes, wait for it.",
         .groups = PP_OPT_REPORT,
-};
-
-struct session {
-	char name[NAME_MAX + 1];
-	int64_t time_ns; /* when its summary was written */
 };
 
 struct live {
@@ -42,7 +40,7 @@ struct live {
 
 static int by_time(const void *a, const void *b)
 {
-	const struct session *x = a, *y = b;
+	const struct pp_session_file *x = a, *y = b;
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
@@ -64,7 +62,6 @@ static int see_live(const struct pp_spool_state *state, void *data)
 /* Waits until no keeper writes to this log directory. 0: none does, 1: the time is over. */
 static int wait_for_keeper(struct live *live, int64_t seconds)
 {
-	const struct timespec nap = {.tv_nsec = 50000000};
 	int shows = isatty(STDERR_FILENO);
 	time_t begin = time(NULL);
 	int alive;
@@ -74,7 +71,7 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 			fprintf(stderr, "\rpodprof: waiting for the keeper (pid %d, %s), %d of %d s \033[K", live->state.keeper_pid,
 			        live->state.life == PP_SPOOL_WRITING ? "writing" : "still recording", (int)(time(NULL) - begin),
 			        (int)seconds);
-		nanosleep(&nap, NULL);
+		pp_nap_ms(50);
 	}
 	if (shows)
 		fputs("\r\033[K", stderr);
@@ -82,10 +79,10 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 }
 
 /* Sessions with a summary, oldest first. Returns how many, -errno where the directory cannot be read. */
-static long find_sessions(const char *logdir, struct session **ret_session)
+static long find_sessions(const char *logdir, struct pp_session_file **ret_session)
 {
-	char path[PATH_MAX];
-	struct session *s = NULL;
+	char path[PATH_MAX + NAME_MAX + 32];
+	struct pp_session_file *s = NULL;
 	struct dirent *e;
 	struct stat st;
 	long count = 0;
@@ -96,7 +93,7 @@ static long find_sessions(const char *logdir, struct session **ret_session)
 	if (!d)
 		return -errno;
 	while ((e = readdir(d))) {
-		struct session *grown;
+		struct pp_session_file *grown;
 
 		snprintf(path, sizeof(path), "%s/podprof/%s/summary.txt", logdir, e->d_name);
 		if (e->d_name[0] == '.' || stat(path, &st))
@@ -115,6 +112,11 @@ static long find_sessions(const char *logdir, struct session **ret_session)
 	return count;
 }
 
+static int is_on(const struct pp_options *options, enum pp_opt_id id)
+{
+	return !strcmp(options->value[id], "1");
+}
+
 /* 0: no terminal. */
 static int columns_of_terminal(void)
 {
@@ -125,24 +127,42 @@ static int columns_of_terminal(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? INT_MAX : w.ws_col;
 }
 
+/* Without summary.txt it is made from pod.h5. NULL after one error line. */
+static FILE *open_summary(const char *directory, char path[PATH_MAX])
+{
+	char pod[PATH_MAX];
+	struct pp_err err = {""};
+	FILE *f;
+	int why;
+
+	snprintf(path, PATH_MAX, "%s/summary.txt", directory);
+	f = fopen(path, "re");
+	why = errno;
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	if (f)
+		return f;
+	if (why != ENOENT || access(pod, F_OK))
+		pp_say("cannot read '%s': %s. Give a session or a log directory of podprof.", path, pp_why(why));
+	else if (pp_brief_summary(pod, &f, &err))
+		pp_say("%s.", err.text);
+	snprintf(path, PATH_MAX, "%s", pod);
+	return f;
+}
+
 static int print_summary(const char *directory)
 {
 	char path[PATH_MAX];
-	FILE *f;
+	FILE *f = open_summary(directory, path);
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/summary.txt", directory);
-	f = fopen(path, "re");
-	if (!f) {
-		pp_say("cannot read '%s': %s. Is it a session of podprof?", path, pp_why(errno));
+	if (!f)
 		return PP_EXIT_FAILED;
-	}
 	rc = pp_text_print(f, stdout, columns_of_terminal());
 	fclose(f);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = -errno;
 	if (rc) {
-		pp_say("cannot print the summary: %s. It stands in '%s'.", pp_why(-rc), path);
+		pp_say("cannot print the summary: %s. The file is '%s'.", pp_why(-rc), path);
 		return PP_EXIT_FAILED;
 	}
 	return PP_EXIT_OK;
@@ -168,7 +188,7 @@ static int make_page(const char *directory, const struct pp_options *options)
 		return PP_EXIT_OK;
 	}
 	if (rc == -EACCES || rc == -EROFS || rc == -EPERM)
-		pp_say("%s. Name another place: 'podprof report --html FILE %s'.", err.text, directory);
+		pp_say("%s. Write the page elsewhere: 'podprof report --html FILE %s'.", err.text, directory);
 	else
 		pp_say("%s.", err.text);
 	return rc == -EINVAL || rc == -ETIMEDOUT || *elsewhere ? PP_EXIT_FAILED : PP_EXIT_OK;
@@ -190,16 +210,34 @@ static int print_table(const char *directory, const struct pp_options *options)
 	if (missing[0])
 		pp_say("'%s' %s.", pod, missing);
 	if (fflush(stdout) || ferror(stdout)) {
-		pp_say("cannot print the table: %s. It stands in '%s'.", pp_why(errno), pod);
+		pp_say("cannot print the table: %s. The file is '%s'.", pp_why(errno), pod);
 		return PP_EXIT_FAILED;
 	}
 	return PP_EXIT_OK;
+}
+
+static int print_json(const char *directory)
+{
+	char pod[PATH_MAX];
+	struct pp_err err = {""};
+
+	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
+	if (pp_brief_json(pod, stdout, &err)) {
+		pp_say("%s.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	if (!fflush(stdout) && !ferror(stdout))
+		return PP_EXIT_OK;
+	pp_say("cannot print the session: %s. The file is '%s'.", pp_why(errno), pod);
+	return PP_EXIT_FAILED;
 }
 
 static int show(const char *directory, const struct pp_options *options)
 {
 	int rc;
 
+	if (is_on(options, PP_OPT_ID_JSON))
+		return print_json(directory);
 	if (*options->value[PP_OPT_ID_TABLE])
 		return print_table(directory, options);
 	rc = print_summary(directory);
@@ -209,41 +247,52 @@ static int show(const char *directory, const struct pp_options *options)
 static int nothing_there(const char *given, const struct live *live, int alive)
 {
 	if (alive)
-		pp_say("no session in '%s' yet: a job still records (keeper pid %d). Ask again once it has ended, or give more "
+		pp_say("no session in '%s' yet: a job still records (keeper pid %d). Try again when the job has ended, or "
+		       "give a larger "
 		       "--timeout.",
 		       given, live->state.keeper_pid);
 	else if (live->failed)
-		pp_say("no session in '%s': its keeper failed: %s. Mend that, then 'podprof salvage %s -o %s'.", given,
+		pp_say("no session in '%s': its keeper failed: %s. Correct that, then type 'podprof salvage %s -o %s'.", given,
 		       live->state.message, live->state.path, given);
 	else if (live->left)
 		pp_say("no session in '%s': the keeper of its job is gone. Type 'podprof salvage %s -o %s'.", given,
 		       live->state.path, given);
 	else
-		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'; a program "
-		       "without MPI calls, NVTX ranges and marks of podprof.h leaves none.",
+		pp_say("no session in '%s': no job has written there. Record one with 'podprof run -o %s -- CMD'. A program "
+		       "without "
+		       "MPI calls, ranges and step marks leaves no session.",
 		       given, given);
 	return PP_EXIT_FAILED;
 }
 
-/* Prints the name, and the session before where the ranks of its job were restarted. */
-static void print_name(const char *logdir, char *session)
+/* The newest one is printed: names the others. */
+static void say_others(const char *given, long count)
 {
-	char path[PATH_MAX], previous[256] = "";
-	struct pp_err err = {""};
+	char word[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, session);
-	if (!access(path, R_OK) && pp_pod_file_glance(path, "previous", previous, sizeof(previous), &err))
-		pp_say("%s.", err.text);
-	printf("%s%s%s%s\n", pp_plain(session, ""), previous[0] ? "  (ranks started again after " : "", pp_plain(previous, ""),
-	       previous[0] ? ")" : "");
+	if (count > 1)
+		pp_say("%ld other session%s: podprof report --list %s", count - 1, count > 2 ? "s" : "",
+		       pp_shell_word(given, word, sizeof(word)));
+}
+
+static int print_list(const char *logdir, const struct pp_session_file *session, long count, const struct pp_options *options)
+{
+	if (is_on(options, PP_OPT_ID_JSON))
+		pp_report_list_json(logdir, session, count);
+	else
+		pp_report_list(logdir, session, count, columns_of_terminal());
+	if (!fflush(stdout) && !ferror(stdout))
+		return PP_EXIT_OK;
+	pp_say("cannot print the list: %s.", pp_why(errno));
+	return PP_EXIT_FAILED;
 }
 
 static int report_logdir(const char *given, const char *logdir, const struct pp_options *options)
 {
 	struct live live = {.logdir = logdir};
-	struct session *session = NULL;
+	struct pp_session_file *session = NULL;
 	int64_t seconds = 60;
-	char path[PATH_MAX];
+	char path[PATH_MAX + NAME_MAX + 32];
 	int alive, rc = PP_EXIT_OK;
 	long count;
 
@@ -252,50 +301,76 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 	count = find_sessions(logdir, &session);
 	if (count <= 0 || !session) {
 		rc = nothing_there(given, &live, alive);
-	} else if (options->source[PP_OPT_ID_LIST] != PP_FROM_DEFAULT) {
-		for (long i = count; i-- > 0;)
-			print_name(logdir, session[i].name);
+	} else if (is_on(options, PP_OPT_ID_LIST)) {
+		rc = print_list(logdir, session, count, options);
 	} else {
 		if (alive)
-			pp_say("a job still records into '%s' (keeper pid %d): this is the newest finished session.", given,
+			pp_say("a job still records into '%s' (keeper pid %d). This is the newest finished session.", given,
 			       live.state.keeper_pid);
 		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, session[count - 1].name);
 		rc = show(path, options);
+		if (!is_on(options, PP_OPT_ID_JSON) && !*options->value[PP_OPT_ID_TABLE])
+			say_others(given, count);
 	}
 	free(session);
 	return rc;
 }
 
+/* One session: --list lists it alone. */
+static int show_session(const char *directory, const struct pp_options *options)
+{
+	struct pp_session_file one = {.time_ns = 0};
+	char logdir[PATH_MAX];
+	char *name;
+
+	if (!is_on(options, PP_OPT_ID_LIST))
+		return show(directory, options);
+	snprintf(logdir, sizeof(logdir), "%s", directory);
+	name = strrchr(logdir, '/');
+	snprintf(one.name, sizeof(one.name), "%.*s", NAME_MAX, name ? name + 1 : logdir);
+	for (int up = 0; up < 2 && name; up++) { /* LOGDIR/podprof/SESSION */
+		*name = '\0';
+		name = strrchr(logdir, '/');
+	}
+	return print_list(logdir, &one, 1, options);
+}
+
+/* Options that exclude each other. -1, or the exit code. */
+static int check_options(const struct pp_options *options)
+{
+	const char *table = options->value[PP_OPT_ID_TABLE];
+
+	if (options->source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*table)
+		pp_say("--format needs a table. Give --table NAME too, for example '--table slowest'.");
+	else if (*table && (is_on(options, PP_OPT_ID_LIST) || is_on(options, PP_OPT_ID_JSON)))
+		pp_say("--table cannot be combined with --list or --json. For a table as JSON, give --format json.");
+	else
+		return -1;
+	return PP_EXIT_USAGE;
+}
+
 int pp_cmd_report(int argc, char **argv)
 {
-	char path[PATH_MAX + 32];
+	char path[PATH_MAX];
 	struct pp_options options;
 	const char *given;
-	char *logdir;
 	int first, rc = pp_options_parse(&pp_verb_report, argc, argv, &options, &first);
 
 	if (rc >= 0)
 		return rc;
 	if (argc - first > 1) {
-		pp_say("report takes one directory, not '%s' too. Type 'podprof report LOGDIR'.", argv[first + 1]);
-		return PP_EXIT_USAGE;
-	}
-	if (options.source[PP_OPT_ID_FORMAT] != PP_FROM_DEFAULT && !*options.value[PP_OPT_ID_TABLE]) {
-		pp_say("--format is the form of one table. Give --table NAME too, for example '--table slowest'.");
+		pp_say("too many arguments: '%s': report takes one directory. Type 'podprof report LOGDIR'.", argv[first + 1]);
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_REPORT, NULL);
+	rc = check_options(&options);
+	if (rc >= 0)
+		return rc;
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN},
 	          NULL); /* a page above the limit of 'ulimit -f' gives an error, and leaves no .part */
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
-	logdir = pp_given_logdir(given);
-	if (!logdir)
+	rc = pp_report_resolve(given, path);
+	if (rc < 0)
 		return PP_EXIT_FAILED;
-	snprintf(path, sizeof(path), "%s/summary.txt", logdir);
-	if (!access(path, F_OK))
-		rc = show(logdir, &options);
-	else
-		rc = report_logdir(given, logdir, &options);
-	free(logdir);
-	return rc;
+	return rc ? show_session(path, &options) : report_logdir(given, path, &options);
 }

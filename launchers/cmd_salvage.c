@@ -13,20 +13,20 @@
 const struct pp_options_verb pp_verb_salvage = {
         .name = "podprof salvage",
         .arguments = "SPOOL...",
-        .doc = "Make a session out of what a dead job left in its spool directory, or in those of its hosts. 'podprof doctor' "
-               "lists such spools.\vThe rings are not changed; remove the spool once the session is good.",
+        .doc = "Write a session from the spool of a job whose keeper died, or from the spools of all its hosts. 'podprof doctor' "
+               "lists such spools.\vThe records of the spool stay. The last line says how to remove the spool.",
         .groups = PP_OPT_SALVAGE,
 };
 
-/* Prints how to remove the spool; nothing where it holds foreign files. */
+/* Prints how to remove the spool; never where podprof did not make all that is in it. `before`: "", or a sentence and a blank. */
 static void say_remove(const char *spool, const char *before)
 {
-	const char *quote = strpbrk(spool, " \t*?&;|<>()$") ? "'" : ""; /* the user pastes it into a shell */
+	char word[PP_SPOOL_PATH + 32];
 
 	if (pp_spool_is_one(spool) == 1)
-		pp_say("%sRemove the spool by 'rm -r %s%s%s'.", before, quote, spool, quote);
-	else
-		pp_say("%sThe spool '%s' holds files of others too: look into it before you remove anything.", before, spool);
+		pp_say("%sRemove the spool with: rm -r %s", before, pp_shell_word(spool, word, sizeof(word)));
+	else if (*before)
+		pp_say("%sIt also holds files that podprof did not write.", before);
 }
 
 /* 1: <spool>/salvaged names an existing session. */
@@ -53,7 +53,8 @@ static int refuse(const char *spool)
 	struct pp_spool_state state;
 
 	if (pp_spool_read(spool, &state)) {
-		pp_say("cannot salvage '%s': it is not a directory of yours. 'podprof doctor' lists the spools of dead jobs.",
+		pp_say("cannot salvage '%s': it is no directory, or belongs to another user. 'podprof doctor' lists the spools of "
+		       "dead jobs.",
 		       spool);
 		return PP_EXIT_FAILED;
 	}
@@ -72,7 +73,8 @@ static int refuse(const char *spool)
 		return PP_EXIT_FAILED;
 	}
 	if (was_salvaged(spool, session, sizeof(session))) {
-		pp_say("'%s' was salvaged already, into '%s'. Remove that session to salvage it again.", spool, session);
+		pp_say("'%s' was salvaged already: its session is '%s'. Print it with 'podprof report %s'.", spool, session,
+		       session);
 		say_remove(spool, "");
 		return PP_EXIT_FAILED;
 	}
@@ -91,8 +93,8 @@ int pp_cmd_salvage(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (argc - first < 1) {
-		pp_say("salvage takes the spool directories of one job: 'podprof salvage SPOOL... -o DIR'. 'podprof doctor' lists "
-		       "them.");
+		pp_say("no spool to salvage. Type 'podprof salvage SPOOL... -o DIR'; 'podprof doctor' lists the spools of dead "
+		       "jobs.");
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_SALVAGE, NULL);

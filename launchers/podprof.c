@@ -3,56 +3,87 @@
 #include <string.h>
 
 #include "launchers/cmd.h"
+#include "launchers/options/help.h"
 #include "launchers/options/options.h"
 #include "launchers/options/verbs.h"
 #include "launchers/run/file_limit.h"
 
 static int first_words(void)
 {
-	puts("podprof profiles a whole training job: every rank, one window, one answer. What to type first:\n"
+	puts("podprof profiles a whole training job and names the bottleneck. Type one of these first:\n"
 	     "  mpirun -n 8 podprof run -o logs -- ./train                 record every rank\n"
-	     "  mpirun -n 8 podprof run -o logs --steps 10:20 -- ./train   only steps 10 to 19\n"
-	     "  podprof report logs                                        where the time went, who waited for whom\n"
-	     "  podprof doctor                                             what works on this node\n"
-	     "  podprof --help                                             every verb and option");
+	     "  mpirun -n 8 podprof run -o logs --steps 10:20 -- ./train   record steps 10 to 19 only\n"
+	     "  podprof report logs                                        print the bottleneck and the straggler\n"
+	     "  podprof doctor                                             check what works on this node\n"
+	     "  podprof --help                                             list all verbs");
 	return PP_EXIT_OK;
 }
 
 static int help(void)
 {
-	puts("Usage: podprof VERB [OPTION...] [ARGUMENT...]\n\nVerbs:");
-	for (int i = 0; i < PP_VERBS; i++)
-		if (pp_verbs[i].what)
-			printf("  %-11s %s\n", pp_verbs[i].name, pp_verbs[i].what);
-	puts("\nOptions (before the command to run; each may also stand in the environment):");
-	for (int i = 0; i < PP_OPTS; i++) {
-		const struct pp_opt *o = &pp_opt_table[i];
-		char left[64];
+	const char *group = "";
 
-		if (!(o->groups & PP_OPT_RUN))
+	puts("Usage: podprof VERB [OPTION...] [ARGUMENT...]");
+	for (int i = 0; i < PP_VERBS; i++) {
+		const struct pp_help_example *e = pp_help_example(pp_verbs[i].name, NULL);
+
+		if (!pp_verbs[i].what)
 			continue;
-		snprintf(left, sizeof(left), "--%s%s%s", o->name, *o->argument ? "=" : "", o->argument);
-		printf("  %-30s %-22s %s\n", left, o->env, *o->fallback ? o->fallback : "-");
+		if (strcmp(group, pp_verbs[i].group))
+			printf("\n%s:\n", pp_verbs[i].group);
+		group = pp_verbs[i].group;
+		printf("  %-11s %s\n", pp_verbs[i].name, pp_verbs[i].what);
+		if (e)
+			printf("  %-11s   %s\n", "", e->command);
 	}
-	puts("\n`podprof VERB --help` explains a verb's options. `podprof run` ends with the exit code of what it runs.");
+	putchar('\n');
+	pp_help_wrap(
+	        "Options stand behind the verb, as --name VALUE or --name=VALUE. 'podprof VERB --help' explains them. Each option "
+	        "also has a variable: PODPROF_STEPS=10:20 means --steps 10:20. The command line overrides the variable, and the "
+	        "variable overrides the default.",
+	        0, 0);
 	return PP_EXIT_OK;
+}
+
+/* What users of other profilers type. */
+static const char *known_elsewhere(const char *word)
+{
+	static const char *const words[][2] = {{"record", "run"},     {"profile", "run"},  {"start", "run"},   {"trace", "run"},
+	                                       {"show", "report"},    {"print", "report"}, {"view", "report"}, {"open", "report"},
+	                                       {"analyze", "report"}, {"list", "report"},  {"top", "status"},  {"check", "doctor"},
+	                                       {"recover", "salvage"}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i][0], word))
+			return words[i][1];
+	return NULL;
 }
 
 static int unknown(const char *word)
 {
 	const char *names[PP_VERBS];
 	size_t count = 0;
-	const char *near;
+	const char *near = known_elsewhere(word);
 
 	for (int i = 0; i < PP_VERBS; i++)
 		if (pp_verbs[i].what)
 			names[count++] = pp_verbs[i].name;
-	near = pp_nearest(word, names, count);
+	if (!near)
+		near = pp_nearest(word, names, count);
 	if (near)
-		pp_say("no verb is called '%s': did you mean 'podprof %s'?", word, near);
+		pp_say("unknown verb '%s': did you mean 'podprof %s'?", word, near);
 	else
-		pp_say("no verb is called '%s'. Type 'podprof --help' for all of them.", word);
+		pp_say("unknown verb '%s': nothing was started. 'podprof --help' lists all verbs.", word);
 	return PP_EXIT_USAGE;
+}
+
+/* `podprof help VERB` is `podprof VERB --help`. */
+static int help_of(char *word)
+{
+	const struct pp_verb *verb = pp_verb_find(word);
+	char option[] = "--help", *words[] = {word, option, NULL};
+
+	return verb && verb->what ? verb->run(2, words) : unknown(word);
 }
 
 int main(int argc, char **argv)
@@ -63,6 +94,8 @@ int main(int argc, char **argv)
 	pp_file_limit_ignore();
 	if (!word)
 		return first_words();
+	if (argc > 2 && !strcmp(word, "help"))
+		return help_of(argv[2]);
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
 		return help();
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
@@ -73,7 +106,8 @@ int main(int argc, char **argv)
 	if (verb)
 		return verb->run(argc - 1, argv + 1);
 	if (word[0] == '-') {
-		pp_say("an option stands before the verb: '%s'. Type 'podprof run %s ...', or 'podprof --help'.", word, word);
+		pp_say("no verb before the option '%s': nothing was started. Type 'podprof run %s ...', or 'podprof --help'.", word,
+		       word);
 		return PP_EXIT_USAGE;
 	}
 	return unknown(word);

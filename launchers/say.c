@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/base/plain.h"
+#include "core/base/why.h"
 #include "launchers/cmd.h"
 
 void pp_say(const char *fmt, ...)
@@ -32,14 +33,19 @@ void pp_say_json(const char *text)
 	putchar('"');
 }
 
-const char *pp_why(int error)
+char *pp_shell_word(const char *path, char *to, size_t size)
 {
-	static _Thread_local char text[128];
+	size_t n = 0;
 
-	snprintf(text, sizeof(text), "%s", strerror(error));
-	if (text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z'))
-		text[0] = (char)(text[0] - 'A' + 'a');
-	return text;
+	if (!strpbrk(path, " \t\n*?[]{}&;|<>()$`\\\"'!#~")) {
+		snprintf(to, size, "%s", path);
+		return to;
+	}
+	n += (size_t)snprintf(to, size, "'");
+	for (; *path && n + 6 < size; path++)
+		n += (size_t)snprintf(to + n, size - n, *path == '\'' ? "'\\''" : "%c", *path);
+	snprintf(to + n, size - n, "'");
+	return to;
 }
 
 char *pp_given_logdir(const char *given)
@@ -49,7 +55,11 @@ char *pp_given_logdir(const char *given)
 
 	if (path && !stat(path, &st) && S_ISDIR(st.st_mode))
 		return path;
-	pp_say("cannot open '%s': %s. Give the directory that -o named.", given, pp_why(path ? ENOTDIR : errno));
+	if (path)
+		pp_say("cannot open '%s': not a directory. Give the directory that -o named.", given);
+	else
+		pp_say("cannot open '%s': %s. Give the directory that -o named; a job that recorded nothing leaves none.", given,
+		       pp_why(errno));
 	free(path);
 	return NULL;
 }

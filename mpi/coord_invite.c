@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
@@ -59,7 +58,6 @@ static int spool_file(const struct pp_invite *me, const char *name, char *path, 
 
 static void wait_for_keeper(const struct pp_invite *me, struct message *m)
 {
-	const struct timespec ms = {.tv_nsec = 1000000};
 	int64_t deadline = pp_now_ms() + PATIENCE_MS;
 	char path[512];
 
@@ -67,7 +65,7 @@ static void wait_for_keeper(const struct pp_invite *me, struct message *m)
 		return;
 	me->collector->want_net();
 	while (!(m->length = read_file(path, m->text, sizeof m->text)) && pp_now_ms() < deadline)
-		nanosleep(&ms, NULL);
+		pp_nap_ms(1);
 }
 
 static void pass_on(const struct pp_invite *me, const struct message *m)

@@ -35,7 +35,7 @@ static void adopt(struct pp_mpi_scope *s, MPI_Comm comm, int root)
 		if (__builtin_expect(!scope.comm, 0) && rc == MPI_SUCCESS)                                                         \
 			adopt(&scope, on, root_);
 
-static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t received)
+static void report(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t received)
 {
 	int saved = errno;
 
@@ -60,7 +60,7 @@ static void tell(const struct pp_mpi_scope *s, int rc, uint64_t sent, uint64_t r
 		if (scope.recording)                                                                                               \
 			record;                                                                                                    \
 		if (pp_mpi_feeds_pattern(&scope, on))                                                                              \
-			tell(&scope, rc, sent, received);                                                                          \
+			report(&scope, rc, sent, received);                                                                        \
 	}                                                                                                                          \
 	PP_CLOSE(symbol)
 

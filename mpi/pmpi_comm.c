@@ -36,27 +36,9 @@ MPI_Group pp_comm_world_group;
 static int world_rank = -1, world_size = -1;
 static struct pp_comm *parent;
 
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= 0xbf58476d1ce4e5b9u;
-	x ^= x >> 27;
-	x *= 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
-static uint64_t hash_members(const int32_t *members, int n, uint64_t seed)
-{
-	uint64_t h = seed + (uint64_t)n;
-
-	for (int i = 0; i < n; i++)
-		h = mix(h * 31 + (uint32_t)members[i] + 1);
-	return h;
-}
-
 static _Atomic(struct pp_comm *) *bucket_of(MPI_Comm handle)
 {
-	return &bucket[(mix((uint64_t)(uintptr_t)handle) >> 20) % BUCKETS];
+	return &bucket[(pp_comm_id_mix((uint64_t)(uintptr_t)handle) >> 20) % BUCKETS];
 }
 
 static struct pp_comm *walk(MPI_Comm handle)
@@ -249,7 +231,7 @@ static int has_stranger(const struct pp_comm *c)
 static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
 {
 	static uint32_t unknown;
-	uint64_t seed, key;
+	uint64_t key;
 
 	/* a member of another world has a session of its own: only this side has to agree */
 	if (b.by == PP_COMM_BY_RENDEZVOUS && b.from && has_stranger(c))
@@ -262,12 +244,12 @@ static uint64_t make_id(const struct pp_comm *c, struct pp_comm_birth b)
 		b.from = (uint64_t)world_rank;
 		b.number = unknown++;
 	}
-	seed = mix(mix(b.from) + ((uint64_t)b.by << 40 | (uint64_t)c->kind << 32 | b.number) + 1);
-	key = hash_members(c->members, c->member_count, seed + (c->inter ? 2 : 1));
+	key = pp_comm_id_seed(b.from, (int)b.by, (int)c->kind, b.number, c->inter) + (uint64_t)c->member_count;
+	for (int32_t i = 0; i < c->member_count; i++)
+		key = pp_comm_id_member(key, c->members[i]);
 	if (b.by == PP_COMM_BY_TAG || b.by == PP_COMM_BY_RENDEZVOUS)
 		key += number(key);
-	key = mix(key);
-	return key + !key;
+	return pp_comm_id_end(key);
 }
 
 static void publish(struct pp_comm *c, MPI_Comm handle, const struct pp_comm_birth *birth, enum pp_comm_kind kind)

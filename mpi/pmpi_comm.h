@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "core/base/comm_id.h"
+
 enum { PP_COMM_SAID_NOTHING, PP_COMM_SAID_MEMBERS, PP_COMM_SAID_ALL };
 
 enum pp_comm_kind { PP_COMM_IS_PLAIN, PP_COMM_IS_WINDOW, PP_COMM_IS_FILE };
@@ -42,8 +44,6 @@ enum pp_comm_by {
 	PP_COMM_BY_RENDEZVOUS, /* two groups that do not know each other's communicators: the tag, and the n-th with it */
 	PP_COMM_BY_NOBODY,     /* first seen in use: it is unknown which of the other ranks' it is, so it matches none */
 };
-
-enum { PP_COMM_NAME_WORLD = 1, PP_COMM_NAME_SELF, PP_COMM_NAME_PARENT };
 
 struct pp_comm_birth {
 	enum pp_comm_by by;

@@ -7,7 +7,7 @@
 #include "mpi/pmpi_type.h"
 
 /* Tells the session that there were processes which it does not show. */
-static void tell_spawned(const struct pp_comm *made)
+static void record_spawned(const struct pp_comm *made)
 {
 	static const char text[] = "MPI processes spawned";
 	_Static_assert(sizeof text <= PP_TEXT_INLINE, "fits inline");
@@ -34,7 +34,7 @@ static void tell_spawned(const struct pp_comm *made)
 	if (scope.recording)                                                                                                       \
 		pp_mpi_record(&scope, end, rc, 0, 0, 0);                                                                           \
 	if ((spawns) && scope.recording && scope.flags & PP_MPI_IS_ROOT)                                                           \
-		tell_spawned(c);                                                                                                   \
+		record_spawned(c);                                                                                                 \
 	PP_CLOSE(symbol)
 
 #define PP_WRAP_PLAIN(symbol, params, args, ...)                                                                                   \

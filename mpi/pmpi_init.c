@@ -86,12 +86,12 @@ static void deactivate(void)
 {
 	static const char text[] = "MPI requests not tied";
 	_Static_assert(sizeof text <= PP_TEXT_INLINE, "fits inline");
-	uint64_t untied = pp_request_untied();
+	uint64_t uncorrelated = pp_request_uncorrelated();
 
-	if (untied && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
+	if (uncorrelated && atomic_load_explicit(pp_mpi_recording, memory_order_relaxed)) {
 		struct pp_record r = {.tick = pp_tick_now(), .kind = PP_RECORD_COUNTER, .length = sizeof text - 1};
 
-		r.counter.value = (double)untied;
+		r.counter.value = (double)uncorrelated;
 		memcpy(r.counter.text, text, sizeof text);
 		pp_mpi_put(&r, NULL, 0);
 	}

@@ -3,7 +3,7 @@
 
 #include "mpi/pmpi_correlation.h"
 
-static pp_tick apart = PP_POLL_APART_NS, longest = PP_POLL_LONGEST_NS;
+static pp_tick gap = PP_POLL_GAP_NS, longest = PP_POLL_LONGEST_NS;
 
 void pp_poll_start(pp_tick ticks, pp_tick raw_ns)
 {
@@ -11,7 +11,7 @@ void pp_poll_start(pp_tick ticks, pp_tick raw_ns)
 
 	if (rate < 0.001 || rate > 100) /* the thread was interrupted between the readings */
 		rate = 1;
-	apart = (pp_tick)(rate * PP_POLL_APART_NS);
+	gap = (pp_tick)(rate * PP_POLL_GAP_NS);
 	longest = (pp_tick)(rate * PP_POLL_LONGEST_NS);
 }
 
@@ -57,7 +57,7 @@ void pp_poll(struct pp_mpi_scope *s, pp_tick end)
 	const struct pp_record *next = t->cursor ? t->cursor->next : NULL;
 	struct pp_record *r = &t->poll;
 
-	if (t->polls && t->poll_next == next && s->begin - r->mpi.end < apart && end - r->tick < longest) {
+	if (t->polls && t->poll_next == next && s->begin - r->mpi.end < gap && end - r->tick < longest) {
 		merge(t, s, end);
 		return;
 	}

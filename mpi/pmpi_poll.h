@@ -8,7 +8,7 @@
 #include "mpi/pmpi_source.h"
 
 /* Two polls less than this apart are one wait: the program did nothing worth a record between them. */
-enum { PP_POLL_APART_NS = 5000, PP_POLL_LONGEST_NS = 10000000 };
+enum { PP_POLL_GAP_NS = 5000, PP_POLL_LONGEST_NS = 10000000 };
 
 /* Computes these times in ticks from two readings of both clocks; once, before recording. */
 void pp_poll_start(pp_tick ticks, pp_tick raw_ns);

@@ -15,7 +15,7 @@ static struct shard {
 int pp_request_shared = 1;
 _Atomic uint32_t pp_request_live;
 static _Atomic uint32_t last_number;
-static _Atomic uint64_t untied;
+static _Atomic uint64_t uncorrelated;
 
 static uint64_t hash(MPI_Request handle)
 {
@@ -103,7 +103,7 @@ uint32_t pp_request_add(struct pp_request *request)
 	request->number = request->persistent ? 0 : pp_request_number();
 	if (store(request))
 		return request->number;
-	atomic_fetch_add_explicit(&untied, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&uncorrelated, 1, memory_order_relaxed);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ void pp_request_take(MPI_Request handle, struct pp_request *ret_request)
 void pp_request_put_back(const struct pp_request *request)
 {
 	if (request->number && !store(request))
-		atomic_fetch_add_explicit(&untied, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&uncorrelated, 1, memory_order_relaxed);
 }
 
 void pp_request_end(const struct pp_request *request)
@@ -233,7 +233,7 @@ void pp_request_end(const struct pp_request *request)
 	leave(s);
 }
 
-uint64_t pp_request_untied(void)
+uint64_t pp_request_uncorrelated(void)
 {
-	return atomic_load_explicit(&untied, memory_order_relaxed);
+	return atomic_load_explicit(&uncorrelated, memory_order_relaxed);
 }

@@ -45,4 +45,4 @@ void pp_request_take(MPI_Request handle, struct pp_request *ret_request);
 /* Puts back an entry of pp_request_take() that has not completed. */
 void pp_request_put_back(const struct pp_request *request);
 /* Operations that found no room. */
-uint64_t pp_request_untied(void);
+uint64_t pp_request_uncorrelated(void);

@@ -13,7 +13,8 @@ static int name_is_good(const char *name)
 	return name && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* Where a field of a message stands in the plain struct, and with what size. Texts and bytes are pointers on both sides. */
+/* Where a field of a message stands in the plain struct, and with what size. Texts and bytes are pointers on both sides, but for
+ * texts of which the plain struct has an array: is_array(). */
 struct member {
 	size_t at, size, length_at; /* length_at: of bytes, their number; else 0 */
 };
@@ -29,7 +30,7 @@ struct member {
 /* In the order of podprof.proto; {0}: the field has code of its own. */
 static const struct member hello[] = {
         AT(hello.protocol), AT(hello.job),           AT(hello.host),         AT(hello.version),         AT(hello.instance),
-        {0} /* ranks */,    AT(hello.clock.boot_id), AT(hello.clock.timens), AT(hello.clock.tick_kind), AT(hello.way),
+        {0} /* ranks */,    AT(hello.clock.boot_id), AT(hello.clock.timens), AT(hello.clock.tick_kind), AT(hello.transport),
 };
 static const struct member hello_ack[] = {
         AT(hello_ack.protocol), AT(hello_ack.host_index), AT(hello_ack.session),
@@ -42,9 +43,9 @@ static const struct member heartbeat[] = {
         AT(heartbeat.received), AT(heartbeat.job_ns), {0} /* ranks */, AT(heartbeat.first_tick), AT(heartbeat.over),
 };
 static const struct member bye[] = {AT(bye.reason)};
-static const struct member tell[] = {AT(tell.number), AT(tell.kind), AT(tell.first), AT(tell.last)};
-static const struct member words[] = {AT(words.client), AT(words.ended), BYTES_AT(words.text, words.size)};
-static const struct member invite[] = {BYTES_AT(words.text, words.size)};
+static const struct member request[] = {AT(request.number), AT(request.kind), AT(request.first), AT(request.last)};
+static const struct member client_text[] = {AT(text.client), AT(text.ended), BYTES_AT(text.text, text.size)};
+static const struct member invite[] = {BYTES_AT(text.text, text.size)};
 static const struct member gather[] = {AT(gather.gather),
                                        AT(gather.cut),
                                        AT(gather.number),
@@ -81,6 +82,25 @@ static const struct member clock_of[] = {AT(clock.round),
                                          AT(clock.verdict),
                                          AT(clock.lost),
                                          BYTES_AT(clock.chain, clock.chain_size)};
+static const struct member doctor_command[] = {AT(doctor_command.kind), AT(doctor_command.index), AT(doctor_command.hosts),
+                                               BYTES_AT(doctor_command.key, doctor_command.key_size)};
+static const struct member doctor_host[] = {
+        AT(doctor_host.index),         AT(doctor_host.name),         AT(doctor_host.boot_id),       AT(doctor_host.timens),
+        AT(doctor_host.why),           AT(doctor_host.by),           AT(doctor_host.addresses),     AT(doctor_host.port),
+        AT(doctor_host.rank),          AT(doctor_host.local_size),   AT(doctor_host.tick_kind),     AT(doctor_host.stamps),
+        AT(doctor_host.claims),        AT(doctor_host.synchronised), AT(doctor_host.error_ns),      AT(doctor_host.error_most_ns),
+        AT(doctor_host.frequency_ppb), AT(doctor_host.ticks_per_ns), AT(doctor_host.resolution_ns), AT(doctor_host.cost_ns),
+};
+static const struct member doctor_reading[] = {
+        AT(doctor_reading.tick),      AT(doctor_reading.raw_ns),    AT(doctor_reading.width_ns),     AT(doctor_reading.date_ns),
+        AT(doctor_reading.date_tick), AT(doctor_reading.date_half), AT(doctor_reading.ticks_per_ns), AT(doctor_reading.rate_error),
+};
+static const struct member doctor_raw[] = {
+        AT(doctor_raw.parent),  AT(doctor_raw.child),        AT(doctor_raw.nodes), AT(doctor_raw.two),
+        AT(doctor_raw.x[0]),    AT(doctor_raw.x[1]),         AT(doctor_raw.y[0]),  AT(doctor_raw.y[1]),
+        AT(doctor_raw.half[0]), AT(doctor_raw.half[1]),      AT(doctor_raw.least), AT(doctor_raw.bound),
+        AT(doctor_raw.date_y),  AT(doctor_raw.date_y_bound), AT(doctor_raw.trips), AT(doctor_raw.lost),
+};
 static const struct member rank_state[] = {
         RANK_AT(rank), RANK_AT(pid),     RANK_AT(state),    RANK_AT(step), RANK_AT(marks),          RANK_AT(recording),
         RANK_AT(over), RANK_AT(request), RANK_AT(first),    RANK_AT(last), RANK_AT(windows_passed), RANK_AT(signals),
@@ -98,13 +118,17 @@ static const struct form {
         [PP_WIRE_FILE] = {&podprof__piece__descriptor, piece, "file"},
         [PP_WIRE_HEARTBEAT] = {&podprof__heartbeat__descriptor, heartbeat, "heartbeat"},
         [PP_WIRE_BYE] = {&podprof__bye__descriptor, bye, "bye"},
-        [PP_WIRE_TELL] = {&podprof__tell__descriptor, tell, "tell"},
-        [PP_WIRE_WORDS_OF] = {&podprof__words__descriptor, words, "words"},
+        [PP_WIRE_REQUEST] = {&podprof__request__descriptor, request, "request"},
+        [PP_WIRE_CLIENT_TEXT] = {&podprof__client_text__descriptor, client_text, "client text"},
         [PP_WIRE_GATHER] = {&podprof__gather__descriptor, gather, "gather"},
         [PP_WIRE_SHARE] = {&podprof__share__descriptor, share, "share"},
         [PP_WIRE_INVITE] = {&podprof__invite__descriptor, invite, "invitation"},
         [PP_WIRE_COMPARE] = {&podprof__compare__descriptor, compare, "compare"},
         [PP_WIRE_CLOCK] = {&podprof__clock__descriptor, clock_of, "clock"},
+        [PP_WIRE_DOCTOR_COMMAND] = {&podprof__doctor_command__descriptor, doctor_command, "doctor's command"},
+        [PP_WIRE_DOCTOR_HOST] = {&podprof__doctor_host__descriptor, doctor_host, "doctor's host"},
+        [PP_WIRE_DOCTOR_READING] = {&podprof__doctor_reading__descriptor, doctor_reading, "doctor's reading"},
+        [PP_WIRE_DOCTOR_RAW] = {&podprof__doctor_raw__descriptor, doctor_raw, "doctor's measurement"},
 };
 static const struct form rank_form = {&podprof__rank_state__descriptor, rank_state, "rank"};
 
@@ -113,15 +137,24 @@ const char *pp_wire_name(enum pp_wire_kind kind)
 	return (unsigned)kind < PP_WIRE_KINDS && form[kind].name ? form[kind].name : "unknown message";
 }
 
-static int text_is_good(const struct pp_wire *m, const struct member *member)
+/* The arrays are larger than a pointer. */
+static int is_array(const struct form *by, unsigned field)
 {
-	const char *text = *(char *const *)((const char *)m + member->at);
-	size_t n = text ? strnlen(text, PP_WIRE_TEXT + 1) : 0;
+	return by->message->fields[field].type == PROTOBUF_C_TYPE_STRING && by->member[field].size > sizeof(char *);
+}
+
+static int text_is_good(const struct pp_wire *m, unsigned field)
+{
+	const struct member *member = &form[m->kind].member[field];
+	const char *at = (const char *)m + member->at;
+	size_t most = is_array(&form[m->kind], field) ? member->size - 1 : PP_WIRE_TEXT;
+	const char *text = is_array(&form[m->kind], field) ? at : *(char *const *)at;
+	size_t n = text ? strnlen(text, most + 1) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			return 0;
-	return n <= PP_WIRE_TEXT;
+	return n <= most;
 }
 
 static const struct pp_wire_rank *ranks_of(const struct pp_wire *m, size_t *ret_ranks)
@@ -162,12 +195,12 @@ static int are_dates(int64_t from, int64_t to)
 static const char *gather_fault(const struct pp_wire_gather *g)
 {
 	if (!name_is_good(g->session) || g->session[0] == '.' || !name_is_good(g->token))
-		return "a session's name that is none";
+		return "an invalid session name";
 	if (g->from > g->to || g->from_realtime > g->to_realtime)
 		return "a window that ends before it begins";
 	if (!are_dates(g->from_realtime, g->to_realtime))
-		return "a window of no date";
-	return !g->num || g->num >> 62 || g->shift > 63 || g->bound < 0 ? "a clock that is none" : NULL;
+		return "a window without a date";
+	return !g->num || g->num >> 62 || g->shift > 63 || g->bound < 0 ? "an invalid clock" : NULL;
 }
 
 static const char *clock_fault(const struct pp_wire *m)
@@ -175,12 +208,24 @@ static const char *clock_fault(const struct pp_wire *m)
 	const struct pp_wire_compare *c = &m->compare;
 
 	if (m->kind == PP_WIRE_COMPARE && (c->key_size != PP_WIRE_KEY || !c->port || c->port > UINT16_MAX))
-		return "a port or a key that is none";
+		return "an invalid port or key";
 	if (m->kind == PP_WIRE_COMPARE && (!c->domain || c->domain == c->parent || c->hops > UINT16_MAX))
-		return "a place among the clocks that is none";
+		return "an invalid place among the clocks";
 	if (m->kind == PP_WIRE_CLOCK && (m->clock.port > UINT16_MAX || m->clock.chain_size > PP_WIRE_CHAIN))
-		return "a port that is none, or a chain that is too long";
+		return "an invalid port, or a chain that is too long";
 	return NULL;
+}
+
+static const char *doctor_fault(const struct pp_wire *m)
+{
+	const struct pp_wire_doctor_command *c = &m->doctor_command;
+	const struct pp_wire_doctor_host *h = &m->doctor_host;
+
+	if (m->kind == PP_WIRE_DOCTOR_COMMAND && (c->index >= c->hosts + !c->hosts || c->key_size != (c->hosts ? PP_WIRE_KEY : 0)))
+		return "an invalid place or key";
+	if (m->kind == PP_WIRE_DOCTOR_HOST && (h->rank < 0 || h->local_size < 0 || h->port > UINT16_MAX || !(h->ticks_per_ns > 0)))
+		return "a host's number or clock is out of its range";
+	return m->kind == PP_WIRE_DOCTOR_RAW && m->doctor_raw.nodes > 2 ? "too many bursts" : NULL;
 }
 
 const char *pp_wire_fault(const struct pp_wire *m)
@@ -188,24 +233,24 @@ const char *pp_wire_fault(const struct pp_wire *m)
 	const struct pp_wire_piece *p = &m->piece;
 
 	if ((unsigned)m->kind >= PP_WIRE_KINDS || !form[m->kind].message)
-		return "no kind of message that is known";
-	for (size_t i = 0; i < form[m->kind].message->n_fields; i++)
-		if (form[m->kind].message->fields[i].type == PROTOBUF_C_TYPE_STRING && !text_is_good(m, &form[m->kind].member[i]))
+		return "an unknown kind of message";
+	for (unsigned i = 0; i < form[m->kind].message->n_fields; i++)
+		if (form[m->kind].message->fields[i].type == PROTOBUF_C_TYPE_STRING && !text_is_good(m, i))
 			return "a text is too long or has control characters";
 	if (m->kind == PP_WIRE_FILE && !name_is_good(p->name))
-		return "a file's name that is none";
+		return "an invalid file name";
 	if ((m->kind == PP_WIRE_FILE || m->kind == PP_WIRE_BLOCK) &&
 	    (p->size > PP_WIRE_PIECE || p->offset > p->total || p->size > p->total - p->offset))
-		return "a piece that is larger than what it is of";
-	if ((m->kind == PP_WIRE_WORDS_OF || m->kind == PP_WIRE_INVITE) && m->words.size > PP_WIRE_WORDS)
-		return "words that are too many";
+		return "a piece larger than the whole";
+	if ((m->kind == PP_WIRE_CLIENT_TEXT || m->kind == PP_WIRE_INVITE) && m->text.size > PP_WIRE_LONG_TEXT)
+		return "text that is too long";
 	if (m->kind == PP_WIRE_GATHER)
 		return gather_fault(&m->gather);
 	if (m->kind == PP_WIRE_SHARE && m->share.code > 0)
-		return "a code that is none";
+		return "an invalid code";
 	if (m->kind == PP_WIRE_COMPARE || m->kind == PP_WIRE_CLOCK)
 		return clock_fault(m);
-	return ranks_fault(m);
+	return m->kind >= PP_WIRE_DOCTOR_COMMAND ? doctor_fault(m) : ranks_fault(m);
 }
 
 enum { UNPACK_MAX = 8 << 20 }; /* a message of many empty parts unpacks to more than its size */
@@ -224,7 +269,10 @@ static void to_message(const struct form *by, const void *plain, void *ret_messa
 			memcpy(&bytes.data, ours, sizeof(bytes.data));
 			ours = (const char *)&bytes;
 		}
-		memcpy(theirs, ours, m->length_at ? sizeof(bytes) : m->size);
+		if (is_array(by, i))
+			memcpy(theirs, &ours, sizeof(ours));
+		else
+			memcpy(theirs, ours, m->length_at ? sizeof(bytes) : m->size);
 	}
 }
 
@@ -238,7 +286,10 @@ static void to_plain(const struct form *by, const void *message, void *ret_plain
 			memcpy((char *)ret_plain + m->length_at, theirs + offsetof(ProtobufCBinaryData, len), sizeof(size_t));
 			theirs += offsetof(ProtobufCBinaryData, data);
 		}
-		memcpy((char *)ret_plain + m->at, theirs, m->size);
+		if (is_array(by, i)) /* one that is too long has no end there, which pp_wire_fault() sees */
+			memccpy((char *)ret_plain + m->at, *(char *const *)theirs, '\0', m->size);
+		else
+			memcpy((char *)ret_plain + m->at, theirs, m->size);
 	}
 }
 

@@ -15,8 +15,9 @@ enum {                            /* limits, in both directions */
        PP_WIRE_KEY = 16,          /* bytes of the key of clock stamps */
        PP_WIRE_CHAIN = 256 << 10, /* bytes of a chain of lines */
        PP_WIRE_TEXT = 255,        /* bytes of a text */
-       PP_WIRE_WORDS = 4096,      /* bytes of a client's text and of an invitation */
+       PP_WIRE_LONG_TEXT = 4096,  /* bytes of a client's text and of an invitation */
        PP_WIRE_RANKS = 4096,      /* of one host */
+       PP_WIRE_ADDRESSES = 768,   /* bytes of 16 numeric addresses */
 };
 
 enum pp_wire_kind { /* numbers of podprof.proto */
@@ -26,13 +27,17 @@ enum pp_wire_kind { /* numbers of podprof.proto */
 	            PP_WIRE_FILE,
 	            PP_WIRE_HEARTBEAT,
 	            PP_WIRE_BYE,
-	            PP_WIRE_TELL,
-	            PP_WIRE_WORDS_OF, /* a client */
+	            PP_WIRE_REQUEST,
+	            PP_WIRE_CLIENT_TEXT,
 	            PP_WIRE_GATHER,
 	            PP_WIRE_SHARE,
 	            PP_WIRE_INVITE,
 	            PP_WIRE_COMPARE,
 	            PP_WIRE_CLOCK,
+	            PP_WIRE_DOCTOR_COMMAND,
+	            PP_WIRE_DOCTOR_HOST,
+	            PP_WIRE_DOCTOR_READING,
+	            PP_WIRE_DOCTOR_RAW,
 	            PP_WIRE_KINDS,
 };
 
@@ -57,7 +62,7 @@ struct pp_wire_clock { /* the clock of ticks, as the ring's header has it */
 	uint32_t tick_kind;
 };
 
-/* Texts: NULL is written as "", and read as "". No control characters; not always UTF-8 (pp_utf8_mend). */
+/* Texts: NULL is written as "", and read as "". No control characters; not always UTF-8 (pp_utf8_repair). */
 struct pp_wire_hello {
 	uint32_t protocol;
 	const char *job, *host, *version;
@@ -65,7 +70,7 @@ struct pp_wire_hello {
 	const struct pp_wire_rank *rank;
 	size_t ranks;
 	struct pp_wire_clock clock;
-	uint32_t way; /* by which it was invited */
+	uint32_t transport; /* by which it was invited */
 };
 
 struct pp_wire_hello_ack {
@@ -92,12 +97,12 @@ struct pp_wire_heartbeat {
 	int over;
 };
 
-struct pp_wire_tell {
+struct pp_wire_request {
 	uint32_t number, kind;
 	int64_t first, last;
 };
 
-struct pp_wire_words {
+struct pp_wire_text {
 	uint32_t client;
 	int ended;
 	const char *text; /* `size` bytes, not terminated, any value */
@@ -131,20 +136,60 @@ struct pp_wire_compare { /* secret */
 	uint32_t domain, port;
 	const uint8_t *key; /* PP_WIRE_KEY bytes */
 	size_t key_size;
-	int same;              /* both say that they have one clock */
+	int same;              /* both claim one clock */
 	uint32_t parent, hops; /* 0: rank 0's keeper */
 	const char *addresses; /* "": those of the invitation */
 	const char *host;      /* the parent's */
 	int serves;
 };
 
-struct pp_wire_told { /* of a clock */
+struct pp_wire_clock_place {
 	uint64_t round;
 	uint32_t parent, port, verdict; /* enum pp_same_verdict */
 	const char *addresses;
 	int lost;
 	const uint8_t *chain;
 	size_t chain_size;
+};
+
+/* podprof doctor --clock. */
+struct pp_wire_doctor_command {
+	uint32_t kind;         /* enum pp_doctor_kind */
+	uint32_t index, hosts; /* index < hosts, or both 0 */
+	const uint8_t *key;    /* secret; PP_WIRE_KEY bytes, or none without hosts */
+	size_t key_size;
+};
+
+struct pp_wire_doctor_host { /* a host's report about itself */
+	uint32_t index;
+	char name[72], boot_id[40], timens[96];
+	char why[96]; /* why it has this kind of tick */
+	char by[64];  /* whose claim */
+	char addresses[PP_WIRE_ADDRESSES];
+	uint32_t port; /* of its own star, by UDP */
+	int32_t rank, local_size;
+	uint32_t tick_kind;
+	int stamps, claims, synchronised;
+	int64_t error_ns, error_most_ns, frequency_ppb; /* as struct pp_wall_claim has them */
+	double ticks_per_ns, resolution_ns, cost_ns;
+};
+
+struct pp_wire_doctor_reading { /* of its clocks, after the last burst */
+	int64_t tick, raw_ns, width_ns;
+	int64_t date_ns, date_tick;
+	double date_half;                /* |error| of date_tick */
+	double ticks_per_ns, rate_error; /* since the begin; its relative error */
+};
+
+struct pp_wire_doctor_raw { /* a child's measurement of its parent's clock, in ticks: x its own, y the parent's */
+	uint32_t parent, child;
+	uint32_t nodes; /* bursts that came through, at most 2 of them here: the first and the last */
+	int two;        /* the trips prove two clocks */
+	int64_t x[2], y[2];
+	double half[2], least;
+	int64_t bound;                /* the largest between the two, y ticks; INT64_MAX: none */
+	int64_t date_y, date_y_bound; /* its reading of the date, by the parent's tick */
+	uint64_t trips, lost;
 };
 
 struct pp_wire {
@@ -155,12 +200,16 @@ struct pp_wire {
 		struct pp_wire_hello_ack hello_ack;
 		struct pp_wire_piece piece; /* block, file */
 		struct pp_wire_heartbeat heartbeat;
-		struct pp_wire_tell tell;
-		struct pp_wire_words words; /* and an invitation */
+		struct pp_wire_request request;
+		struct pp_wire_text text; /* and an invitation */
 		struct pp_wire_gather gather;
 		struct pp_wire_share share;
 		struct pp_wire_compare compare;
-		struct pp_wire_told clock;
+		struct pp_wire_clock_place clock;
+		struct pp_wire_doctor_command doctor_command;
+		struct pp_wire_doctor_host doctor_host;
+		struct pp_wire_doctor_reading doctor_reading;
+		struct pp_wire_doctor_raw doctor_raw;
 		struct {
 			const char *reason;
 		} bye;

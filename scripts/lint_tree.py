@@ -31,8 +31,8 @@ class Lint:
         self.found = []
         self.included = {}
 
-    def say(self, path, line, rule, mend):
-        self.found.append((path, line, '%s:%d: %s; %s' % (path, line, rule, mend)))
+    def say(self, path, line, rule, repair):
+        self.found.append((path, line, '%s:%d: %s; %s' % (path, line, rule, repair)))
 
     def end(self):
         for _, _, text in sorted(set(self.found)):

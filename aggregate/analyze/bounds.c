@@ -24,7 +24,7 @@ struct one {
 	size_t clock, worker;
 };
 
-static int has_clock(const struct pp_worker *w)
+static int has_clock(const struct pp_row_worker *w)
 {
 	return w->domain >= 0 && !pp_worker_is_missing(w);
 }
@@ -54,7 +54,7 @@ int pp_bounds_init(struct pp_bounds *b, const struct pp_dataset *d)
 	if (!one || !b->group)
 		goto no_memory;
 	for (size_t w = 0; w < d->workers; w++) {
-		const struct pp_worker *worker = &d->worker[w];
+		const struct pp_row_worker *worker = &d->worker[w];
 
 		one[w] = (struct one){worker->domain, "", worker->host_clock, w};
 		if (worker->host_clock)
@@ -88,7 +88,7 @@ void pp_bounds_release(struct pp_bounds *b)
 
 int64_t pp_bounds_at(const struct pp_bounds *b, size_t worker, int64_t time_ns)
 {
-	const struct pp_worker *w = &b->d->worker[worker];
+	const struct pp_row_worker *w = &b->d->worker[worker];
 
 	if (w->domain != b->home || !w->host_clock)
 		return PP_BOUND_UNKNOWN;
@@ -147,7 +147,7 @@ int64_t pp_bounds_worst(const struct pp_bounds *b, const uint32_t *workers, size
 	int64_t own = 0;
 
 	for (size_t i = 0; i < n; i++, at += stride) {
-		const struct pp_worker *worker;
+		const struct pp_row_worker *worker;
 		uint32_t w;
 
 		memcpy(&w, at, sizeof(w));
@@ -257,8 +257,8 @@ int pp_dataset_pair_bound(struct pp_dataset *d)
 	if (pp_bounds_init(&b, d) < 0)
 		return -ENOMEM;
 	for (size_t w = 0; w < d->workers; w++) {
-		const struct pp_worker *worker = &d->worker[w];
-		int64_t bound = worker->host_clock ? d->host_clock[worker->host_clock - 1].bound_ns : PP_BOUND_UNKNOWN;
+		const struct pp_row_worker *worker = &d->worker[w];
+		int64_t bound = worker->host_clock ? d->host_clock[worker->host_clock - 1].host_bound_ns : PP_BOUND_UNKNOWN;
 
 		if (!has_clock(worker))
 			continue;

@@ -33,7 +33,7 @@ struct pp_bounds_event { /* one rank in a collective */
 	int needs;        /* it may not leave before those arrivals */
 };
 
-/* |error| of the difference of two arrivals. PP_BOUND_UNKNOWN: nobody knows. */
+/* |error| of the difference of two arrivals. PP_BOUND_UNKNOWN: unknown. */
 int64_t pp_bounds_arrivals(const struct pp_bounds *b, const struct pp_bounds_event *one, const struct pp_bounds_event *other);
 
 /* Checks a collective that a rank with `needs` leaves only when all with `is_needed` have arrived: compares its exit with those

@@ -10,6 +10,7 @@
 #include "aggregate/analyze/bounds.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/analyze/kept.h"
+#include "aggregate/dataset/status.h"
 #include "core/base/plain.h"
 #include "core/clock/clock_map.h"
 #include "core/ring/intern.h"
@@ -21,7 +22,7 @@ static void copy_text(char *to, size_t size, const char *from)
 }
 
 /* Equal texts: the same job ns is the same instant, within the bound of the one map. */
-static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const struct pp_dataset_input *in)
+static void fill_clock(struct pp_row_worker *w, const struct pp_rank *rank, const struct pp_dataset_input *in)
 {
 	const struct pp_clock_map *map = rank->counts_other ? in->other_clock : in->clock;
 
@@ -29,15 +30,15 @@ static void fill_clock(struct pp_worker *w, const struct pp_rank *rank, const st
 	w->own_bound_ns = map ? map->bound_ns : in->bound_ns;
 	if (in->host_clock && !rank->domain) {
 		w->host_clock = 1;
-		w->offset_ns = in->host_clock->offset_ns;
-		w->drift_ppb = in->host_clock->drift_ppb;
+		w->offset_ns = in->host_clock->host_offset_ns;
+		w->drift_ppb = in->host_clock->host_drift_ppb;
 	}
 	if (map && rank->clock[0])
 		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
 		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);
 }
 
-static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
+static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 {
 	w->rank = rank->rank;
 	w->local_rank = rank->local_rank;
@@ -45,7 +46,7 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 	w->records = rank->records;
 	pp_kept_worker(w, rank);
 	for (int i = 0; i < PP_LOSSES; i++)
-		w->lost[i] = rank->lost[i];
+		w->dropped[i] = rank->lost[i];
 	copy_text(w->host, sizeof(w->host), rank->host);
 	pp_plain(w->host, "");
 	copy_text(w->status, sizeof(w->status), rank->status[0] ? rank->status : "delivered");
@@ -53,6 +54,8 @@ static void fill_worker(struct pp_worker *w, const struct pp_rank *rank)
 	copy_text(w->version, sizeof(w->version), rank->version);
 	copy_text(w->command, sizeof(w->command), rank->command);
 	copy_text(w->device, sizeof(w->device), "CPU");
+	w->cores = rank->cores;
+	w->host_cores = rank->host_cores;
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
 	memcpy(w->remark, rank->remark, sizeof(w->remark));
 	w->remarks = rank->remarks;
@@ -74,14 +77,14 @@ static int fill_workers(struct pp_join *j)
 	if (!d->worker || !j->rank_of || !j->worker_of)
 		return -ENOMEM;
 	for (int32_t number = 0; at < capture->ranks || (size_t)number < asked; number++) {
-		struct pp_worker *w = &d->worker[d->workers];
+		struct pp_row_worker *w = &d->worker[d->workers];
 
 		if (at < capture->ranks && capture->rank[at].rank <= number) {
 			number = capture->rank[at].rank;
 		} else if ((size_t)number >= asked) {
 			number = capture->rank[at].rank;
 		} else {
-			*w = (struct pp_worker){.rank = number, .local_rank = -1, .domain = -1};
+			*w = (struct pp_row_worker){.rank = number, .local_rank = -1, .domain = -1};
 			copy_text(w->status, sizeof(w->status), PP_STATUS_NOTHING_CAME);
 			j->rank_of[d->workers++] = -1;
 			continue;
@@ -95,7 +98,7 @@ static int fill_workers(struct pp_join *j)
 	return pp_dataset_clocks(d);
 }
 
-static void fill_cell(struct pp_cell *cell, const struct pp_step_cell *mark, const struct pp_attr_step *attr)
+static void fill_cell(struct pp_row_cell *cell, const struct pp_step_cell *mark, const struct pp_attr_step *attr)
 {
 	if (!mark->present || !attr->present)
 		return;
@@ -119,14 +122,14 @@ static int fill_cells(struct pp_join *j)
 	int first = 1;
 
 	d->steps = steps->steps;
-	d->step_number = calloc(d->steps + 1, sizeof(*d->step_number));
+	d->step = calloc(d->steps + 1, sizeof(*d->step));
 	d->cell = calloc(d->steps * d->workers + 1, sizeof(*d->cell));
-	if (!d->step_number || !d->cell)
+	if (!d->step || !d->cell)
 		return -ENOMEM;
 	for (size_t s = 0; s < d->steps; s++) {
-		d->step_number[s] = steps->number[s];
+		d->step[s].number = steps->number[s];
 		for (size_t r = 0; r < ranks; r++) {
-			struct pp_cell *cell = &d->cell[s * d->workers + j->worker_of[r]];
+			struct pp_row_cell *cell = &d->cell[s * d->workers + j->worker_of[r]];
 
 			fill_cell(cell, &steps->cell[s * ranks + r], &j->in->attr[r].step[s]);
 			if (!cell->present)
@@ -222,8 +225,10 @@ int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_d
 	join_release(&j);
 	if (rc == 0)
 		rc = pp_dataset_seal(&d);
-	if (rc == 0 && !in->partial)
+	if (rc == 0 && !in->partial) {
+		pp_dataset_quality(&d);
 		rc = pp_dataset_pair_bound(&d);
+	}
 	if (rc < 0) {
 		pp_dataset_release(&d);
 		return pp_err_set(err, rc, "cannot build the dataset of %zu ranks: no memory", in->capture->ranks);

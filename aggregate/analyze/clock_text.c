@@ -10,7 +10,7 @@
 
 enum { MOST_CHANGES = 4, MOST_HOSTS = 8 }; /* most warnings of one host, and of the job */
 
-static int is_broken(const struct pp_host_clock *c)
+static int is_broken(const struct pp_row_host_clock *c)
 {
 	unsigned flags = 0;
 
@@ -21,22 +21,22 @@ static int is_broken(const struct pp_host_clock *c)
 	return (flags & PP_BAND_BROKEN) != 0;
 }
 
-const char *pp_clock_why(const struct pp_host_clock *c, char text[PP_CLOCK_TEXT])
+const char *pp_clock_why(const struct pp_row_host_clock *c, char text[PP_CLOCK_TEXT])
 {
 	if (!c->trips && !c->lost)
 		snprintf(text, PP_CLOCK_TEXT,
-		         "no packet was sent: no UDP port was free on it or rank 0's host, or it came too late");
+		         "no packet was sent: no free UDP port on it or on rank 0's host, or it started too late");
 	else if (!c->trips)
-		snprintf(text, PP_CLOCK_TEXT, "no answer by UDP to %" PRIu64 " packets", c->lost);
+		snprintf(text, PP_CLOCK_TEXT, "no reply to %" PRIu64 " UDP packets", c->lost);
 	else if (is_broken(c))
-		snprintf(text, PP_CLOCK_TEXT, "its clock did in the window what no rate explains");
+		snprintf(text, PP_CLOCK_TEXT, "its clock jumped or changed rate during the window");
 	else if (c->impossible >= c->trips)
-		snprintf(text, PP_CLOCK_TEXT, "the stamps of %" PRIu64 " of %" PRIu64 " answers cannot be", c->impossible,
+		snprintf(text, PP_CLOCK_TEXT, "%" PRIu64 " of %" PRIu64 " replies carried inconsistent timestamps", c->impossible,
 		         c->trips);
 	else if (!c->samples)
-		snprintf(text, PP_CLOCK_TEXT, "none of %" PRIu64 " answers came before the window was written", c->trips);
+		snprintf(text, PP_CLOCK_TEXT, "none of %" PRIu64 " replies arrived before the window was written", c->trips);
 	else
-		snprintf(text, PP_CLOCK_TEXT, "%" PRIu64 " answers do not bound it in all of the window", c->trips);
+		snprintf(text, PP_CLOCK_TEXT, "%" PRIu64 " replies do not cover the whole window", c->trips);
 	return text;
 }
 
@@ -57,7 +57,7 @@ static void say_when(const struct pp_dataset *d, const struct pp_row_clock_chang
 		snprintf(text, size, ", between %s and %s of the window", pp_text_time(a, from), pp_text_time(b, to));
 }
 
-const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clock *c, const struct pp_row_clock_change *change,
+const char *pp_clock_change(const struct pp_dataset *d, const struct pp_row_host_clock *c, const struct pp_row_clock_change *change,
                             char text[PP_CLOCK_TEXT])
 {
 	char by[PP_TEXT_UNIT], error[PP_TEXT_UNIT], when[80];
@@ -66,14 +66,14 @@ const char *pp_clock_change(const struct pp_dataset *d, const struct pp_host_clo
 	pp_text_time(by, change->by_ns);
 	pp_text_time(error, change->error_ns);
 	if (change->event == PP_WALL_SUSPENDED)
-		snprintf(text, PP_CLOCK_TEXT, "host %.40s slept for %s +- %s%s", c->host, by, error, when);
+		snprintf(text, PP_CLOCK_TEXT, "host %.40s was suspended for %s%s (error <= %s)", c->name, by, when, error);
 	else
-		snprintf(text, PP_CLOCK_TEXT, "the date of host %.40s was set by %s%s +- %s%s", c->host,
-		         change->by_ns > 0 ? "+" : "", by, error, when);
+		snprintf(text, PP_CLOCK_TEXT, "the wall clock of host %.40s was set by %s%s%s (error <= %s)", c->name,
+		         change->by_ns > 0 ? "+" : "", by, when, error);
 	return text;
 }
 
-static void warn_changes(struct pp_dataset *d, const struct pp_host_clock *c)
+static void warn_changes(struct pp_dataset *d, const struct pp_row_host_clock *c)
 {
 	uint64_t more = c->changes_lost;
 	char text[PP_CLOCK_TEXT];
@@ -84,34 +84,36 @@ static void warn_changes(struct pp_dataset *d, const struct pp_host_clock *c)
 		more += i >= MOST_CHANGES;
 	}
 	if (more)
-		pp_dataset_warn(d, PP_CLOCK_WARNING "the date of host %.72s changed %" PRIu64 " more times", c->host, more);
+		pp_dataset_warn(d, PP_CLOCK_WARNING "the wall clock of host %.72s changed %" PRIu64 " more times", c->name, more);
 }
 
 void pp_quality_warn_clocks(struct pp_dataset *d)
 {
-	size_t changed = 0, apart = 0;
+	size_t changed = 0, separate = 0;
 	char text[PP_CLOCK_TEXT];
 
 	for (size_t i = 0; i < d->host_clocks; i++) {
-		const struct pp_host_clock *c = &d->host_clock[i];
+		const struct pp_row_host_clock *c = &d->host_clock[i];
 
-		if (c->bound_ns == PP_BOUND_UNKNOWN && apart++ < MOST_HOSTS)
-			pp_dataset_warn(d, PP_CLOCK_WARNING "host %.72s is not joined with rank 0's: %s", c->host,
-			                pp_clock_why(c, text));
+		if (c->host_bound_ns == PP_BOUND_UNKNOWN && separate++ < MOST_HOSTS)
+			pp_dataset_warn(
+			        d, PP_CLOCK_WARNING "the clock of host %.72s could not be compared with that of rank 0's host: %s",
+			        c->name, pp_clock_why(c, text));
 	}
-	if (apart > MOST_HOSTS)
-		pp_dataset_warn(d, PP_CLOCK_WARNING "%zu more hosts are not joined", apart - MOST_HOSTS);
+	if (separate > MOST_HOSTS)
+		pp_dataset_warn(d, PP_CLOCK_WARNING "%zu more hosts have clocks that could not be compared", separate - MOST_HOSTS);
 	for (size_t i = 0; i < d->host_clocks; i++)
 		if ((d->host_clock[i].changes || d->host_clock[i].changes_lost) && changed++ < MOST_HOSTS)
 			warn_changes(d, &d->host_clock[i]);
 	if (changed > MOST_HOSTS)
-		pp_dataset_warn(d, PP_CLOCK_WARNING "the dates of %zu more hosts changed", changed - MOST_HOSTS);
+		pp_dataset_warn(d, PP_CLOCK_WARNING "the wall clocks of %zu more hosts changed", changed - MOST_HOSTS);
 	if (d->causality.violated) {
 		pp_text_time(text, d->causality.worst_ns);
-		pp_dataset_warn(d,
-		                PP_CLOCK_WARNING "%" PRIu64 " of %" PRIu64
-		                                 " exits from collectives are before an arrival on another clock by more than the "
-		                                 "bounds of both, by up to %s",
-		                d->causality.violated, d->causality.pairs, text);
+		pp_dataset_warn(
+		        d,
+		        PP_CLOCK_WARNING
+		        "%" PRIu64 " of %" PRIu64
+		        " collective calls ended before the last rank arrived, by up to %s more than the clock error allows",
+		        d->causality.violated, d->causality.pairs, text);
 	}
 }

@@ -24,7 +24,7 @@ static int compare_member(const void *a, const void *b)
 /* Readers expect collectives in the order of their begins. */
 static int compare_first(const void *a, const void *b)
 {
-	const struct pp_collective *x = a, *y = b;
+	const struct pp_row_collective *x = a, *y = b;
 
 	if (x->first_ns != y->first_ns)
 		return x->first_ns < y->first_ns ? -1 : 1;
@@ -94,7 +94,7 @@ static int list_members(struct pp_join *j, struct pp_requests *requests)
 /* Other hosts may have members too, so the last arrival is not known here. */
 static int is_open(const struct pp_join *j, const struct pp_member *m, size_t n)
 {
-	const struct pp_communicator *comm = pp_dataset_communicator(j->d, m->comm);
+	const struct pp_row_communicator *comm = pp_dataset_communicator(j->d, m->comm);
 
 	return j->in->partial && (!comm || comm->size > n);
 }
@@ -116,31 +116,34 @@ static uint32_t side_of(const struct pp_span *span)
 }
 
 /* Rows have the numbers of their members. */
-static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n, struct pp_collective *ret_c)
+static int fill_collective(struct pp_join *j, struct pp_waiting *w, struct pp_member *m, size_t n, struct pp_row_collective *ret_c)
 {
 	struct pp_dataset *d = j->d;
-	struct pp_collective c = {
-	        .comm = m[0].comm, .call = m[0].call, .sequence = m[0].sequence, .row_first = d->rows, .row_count = (uint32_t)n};
+	struct pp_row_collective c = {.communicator = m[0].comm,
+	                              .operation = m[0].call,
+	                              .sequence = m[0].sequence,
+	                              .row_first = d->arrivals,
+	                              .row_count = (uint32_t)n};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct pp_span *span = &j->in->capture->rank[j->rank_of[m[i].worker]].thread[m[i].thread].span[m[i].span];
 
-		enum pp_row_needs needs = m[i].call == c.call ? needs_of(span) : PP_ROW_OTHER_CALL;
+		enum pp_row_needs needs = m[i].call == c.operation ? needs_of(span) : PP_ROW_OTHER_CALL;
 
 		if (span->mpi.sent > c.bytes)
 			c.bytes = span->mpi.sent;
 		if (span->mpi.received > c.bytes)
 			c.bytes = span->mpi.received;
 		m[i].is_open = (uint8_t)is_open(j, m, n);
-		d->row[d->rows++] =
-		        (struct pp_collective_row){.worker = d->worker[m[i].worker].rank,
-		                                   .arrival_ns = m[i].arrival,
-		                                   .exit_ns = m[i].exit,
-		                                   .is_root = m[i].is_root,
-		                                   .exit_open = !m[i].exit_known,
-		                                   .needs = needs & 3,
-		                                   .is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent,
-		                                   .side = side_of(span)};
+		d->arrival[d->arrivals++] =
+		        (struct pp_row_arrival){.worker = d->worker[m[i].worker].rank,
+		                                .arrival_ns = m[i].arrival,
+		                                .exit_ns = m[i].exit,
+		                                .is_root = m[i].is_root,
+		                                .exit_open = !m[i].exit_known,
+		                                .needs = needs & 3,
+		                                .is_empty = pp_mpi_call_only_moves_data(span->mpi.call) && !span->mpi.sent,
+		                                .side = side_of(span)};
 	}
 	*ret_c = c;
 	if (m->is_open)
@@ -178,7 +181,7 @@ static int note_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, con
 }
 
 /* Leaves open for which rank the call waits, since that needs other hosts: its row numbers the call. */
-static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_collective_row *row)
+static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, struct pp_row_arrival *row)
 {
 	struct pp_call *call = calls_of(j, r, t);
 
@@ -193,8 +196,7 @@ static int open_call(struct pp_join *j, size_t r, uint32_t t, uint32_t span, str
 	return 0;
 }
 
-static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_collective_row *row,
-                       const struct pp_requests *requests)
+static int note_member(struct pp_join *j, const struct pp_member *m, struct pp_row_arrival *row, const struct pp_requests *requests)
 {
 	size_t r = (size_t)j->rank_of[m->worker];
 	struct pp_waited waited = m->waited, nobody = {.until = INT64_MIN, .worker = m->worker, .waits_for = -1};
@@ -232,11 +234,11 @@ int pp_join_collectives(struct pp_join *j)
 	if (rc < 0)
 		goto out;
 	j->d->collective = calloc(j->members + 1, sizeof(*j->d->collective));
-	j->d->row = calloc(j->members + 1, sizeof(*j->d->row));
+	j->d->arrival = calloc(j->members + 1, sizeof(*j->d->arrival));
 	if (j->in->partial)
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a call */
 		j->open = calloc(j->members + 1, sizeof(*j->open));
-	rc = j->d->collective && j->d->row && (j->open || !j->in->partial) ? 0 : -ENOMEM;
+	rc = j->d->collective && j->d->arrival && (j->open || !j->in->partial) ? 0 : -ENOMEM;
 	for (size_t i = 0, n; i < j->members && rc == 0; i += n) {
 		for (n = 1; i + n < j->members; n++)
 			if (j->member[i + n].comm != j->member[i].comm || j->member[i + n].sequence != j->member[i].sequence)
@@ -244,7 +246,7 @@ int pp_join_collectives(struct pp_join *j)
 		rc = fill_collective(j, &waiting, &j->member[i], n, &j->d->collective[j->d->collectives++]);
 	}
 	for (size_t i = 0; i < j->members && rc == 0; i++)
-		rc = note_member(j, &j->member[i], &j->d->row[i], requests);
+		rc = note_member(j, &j->member[i], &j->d->arrival[i], requests);
 	if (!j->in->partial) {
 		j->d->violations = waiting.violations;
 		j->d->unsplit = waiting.unsplit;

@@ -7,7 +7,7 @@
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
 
-static int copy_members(struct pp_communicator *to, const struct pp_comm *from)
+static int copy_members(struct pp_row_communicator *to, const struct pp_comm *from)
 {
 	if (to->member || !from->member || !from->size)
 		return 0;
@@ -32,9 +32,10 @@ int pp_join_communicators(struct pp_join *j)
 	for (size_t r = 0; r < capture->ranks; r++) {
 		for (size_t c = 0; c < capture->rank[r].comms; c++) {
 			const struct pp_comm *comm = &capture->rank[r].comm[c];
-			struct pp_communicator *to = &d->communicator[d->communicators++];
+			struct pp_row_communicator *to = &d->communicator[d->communicators++];
 
-			*to = (struct pp_communicator){.id = comm->id, .name = comm->name, .size = comm->size, .kind = comm->kind};
+			*to = (struct pp_row_communicator){
+			        .id = comm->id, .name = comm->name, .size = comm->size, .kind = comm->kind};
 			if (copy_members(to, comm) < 0)
 				return -ENOMEM;
 		}

@@ -12,6 +12,7 @@
 #include "aggregate/analyze/waiting.h"
 #include "aggregate/analyze/window.h"
 #include "aggregate/dataset/merge.h"
+#include "aggregate/dataset/status.h"
 #include "core/base/wrap.h"
 
 #define STEP_NONE ((uint32_t)INT32_MAX) /* marks a segment outside the job's steps */
@@ -30,11 +31,11 @@ static int add_missing(struct pp_dataset *d, struct pp_err *err)
 	if (!missing.worker)
 		return pp_err_set(err, -ENOMEM, "cannot finish the dataset: no memory");
 	for (int32_t rank = 0; (size_t)rank < asked; rank++) {
-		struct pp_worker *w = &missing.worker[missing.workers];
+		struct pp_row_worker *w = &missing.worker[missing.workers];
 
 		if (pp_dataset_worker(d, rank) != SIZE_MAX)
 			continue;
-		*w = (struct pp_worker){.rank = rank, .local_rank = -1, .domain = -1};
+		*w = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1};
 		snprintf(w->status, sizeof(w->status), "%s", PP_STATUS_NOTHING_CAME);
 		missing.workers++;
 	}
@@ -85,7 +86,7 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 	size_t processes = 0;
 
 	for (size_t i = 0, s = 0; i < d->processes; i++) {
-		while (s < d->steps && d->step_number[s] < d->process[i].step)
+		while (s < d->steps && d->step[s].number < d->process[i].step)
 			s++;
 		if (s < d->steps && to[s] != STEP_NONE)
 			d->process[processes++] = d->process[i];
@@ -96,7 +97,7 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 	for (size_t s = 0; s < d->steps; s++) {
 		for (size_t w = 0; w < d->workers && to[s] != STEP_NONE; w++) {
 			size_t from = s * d->workers + w, at = to[s] * d->workers + w;
-			const struct pp_cell *cell = &d->cell[at];
+			const struct pp_row_cell *cell = &d->cell[at];
 
 			d->cell[at] = d->cell[from];
 			if (cell->present && cell->begin_ns < d->window_begin_ns)
@@ -105,7 +106,7 @@ static void drop_steps(struct pp_dataset *d, const uint32_t *to)
 				d->window_end_ns = cell->end_ns;
 		}
 		if (to[s] != STEP_NONE)
-			d->step_number[to[s]] = d->step_number[s];
+			d->step[to[s]].number = d->step[s].number;
 	}
 	for (size_t i = 0; i < d->exposeds; i++)
 		d->exposed[i].step = to[d->exposed[i].step] & STEP_NONE;
@@ -163,10 +164,10 @@ static void charge_call(struct pp_dataset *d, const struct pp_waited *waited, si
 	}
 }
 
-static void finalise_rows(struct finalise *s, const struct pp_collective *c)
+static void finalise_rows(struct finalise *s, const struct pp_row_collective *c)
 {
 	for (uint32_t i = 0; i < c->row_count; i++) {
-		struct pp_collective_row *row = &s->d->row[c->row_first + i];
+		struct pp_row_arrival *row = &s->d->arrival[c->row_first + i];
 		struct pp_waited waited = s->waiting.row[i];
 
 		if (!row->exposed)
@@ -201,7 +202,7 @@ static void finalise_shared(struct finalise *s)
 
 	for (size_t i = 0; i < d->awaiteds; i++) {
 		const struct pp_awaited *a = &d->awaited[i];
-		size_t late = pp_dataset_worker(d, a->blame);
+		size_t late = pp_dataset_worker(d, a->late_rank);
 
 		if (late != SIZE_MAX)
 			s->shared[s->n++] =
@@ -228,7 +229,7 @@ static void finalise_shared(struct finalise *s)
 /* Readers expect collectives in the order of their begins. */
 static int compare_first(const void *a, const void *b)
 {
-	const struct pp_collective *x = a, *y = b;
+	const struct pp_row_collective *x = a, *y = b;
 
 	if (x->first_ns != y->first_ns)
 		return x->first_ns < y->first_ns ? -1 : 1;
@@ -241,8 +242,8 @@ static int finalise_waiting(struct pp_dataset *d)
 	size_t shared = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < d->rows; i++)
-		shared += d->row[i].shared;
+	for (size_t i = 0; i < d->arrivals; i++)
+		shared += d->arrival[i].shared;
 	s.shared = calloc(shared + d->awaiteds + 1, sizeof(*s.shared));
 	if (!s.shared)
 		return -ENOMEM;

@@ -29,7 +29,7 @@ static double length_at(const struct pp_join *j, size_t rank, int64_t when, size
 }
 
 /* Weights each sample by the length of its step. */
-static double count_thread(struct pp_join *j, struct pp_worker *w, size_t rank, const struct pp_thread *thread, uint32_t name,
+static double count_thread(struct pp_join *j, struct pp_row_worker *w, size_t rank, const struct pp_thread *thread, uint32_t name,
                            int64_t begin, int64_t end)
 {
 	double all = 0;
@@ -61,7 +61,7 @@ int pp_join_input(struct pp_join *j)
 
 	for (size_t r = 0; r < ranks && name; r++) {
 		const struct pp_rank *rank = &j->in->capture->rank[r];
-		struct pp_worker *w = &j->d->worker[j->worker_of[r]];
+		struct pp_row_worker *w = &j->d->worker[j->worker_of[r]];
 		int64_t begin = INT64_MAX, end = INT64_MIN;
 		double all = 0;
 

@@ -60,7 +60,7 @@ int pp_join_input(struct pp_join *j);
 int pp_join_process(struct pp_join *j);
 /* wait_ns and transfer_ns of cells; late. In a part, `exposed` takes what other hosts' ranks decide. */
 int pp_join_late(struct pp_join *j);
-/* The part of /quality that needs all ranks; pp_join_quality() calls it unless partial. */
+/* The part of /quality that needs all ranks, once the tables are sealed. */
 void pp_dataset_quality(struct pp_dataset *d);
 /* Warnings of /quality, and by_default of all ranks */
 int pp_join_quality(struct pp_join *j);

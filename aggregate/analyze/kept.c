@@ -7,7 +7,7 @@
 
 #include "aggregate/dataset/dataset.h"
 
-void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank)
+void pp_kept_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 {
 	int64_t from = rank->recorded_from, to = rank->recorded_to, kept = rank->horizon > from ? rank->horizon : from;
 
@@ -27,7 +27,7 @@ int pp_kept_text(const struct pp_dataset *d, char *text, size_t size)
 	double recorded = 0, kept = 0, least = 100, share;
 
 	for (size_t w = 0; w < d->workers; w++) {
-		const struct pp_worker *one = &d->worker[w];
+		const struct pp_row_worker *one = &d->worker[w];
 
 		recorded += (double)one->recorded_ns;
 		kept += (double)one->kept_ns;
@@ -49,7 +49,7 @@ int pp_kept_text(const struct pp_dataset *d, char *text, size_t size)
 static int is_partly_lost(const struct pp_dataset *d)
 {
 	for (size_t w = 0; w < d->workers; w++)
-		if (d->worker[w].lost[PP_LOSS_EVICTED] || d->worker[w].lost[PP_LOSS_KEEPER_GONE])
+		if (d->worker[w].dropped[PP_LOSS_EVICTED] || d->worker[w].dropped[PP_LOSS_KEEPER_GONE])
 			return 1;
 	return 0;
 }
@@ -62,5 +62,5 @@ const char *pp_kept_whole(const struct pp_dataset *d)
 		return "the time kept";
 	if (!is_of_run(d))
 		return "the window";
-	return is_partly_lost(d) ? "what is left of the run" : "the run";
+	return is_partly_lost(d) ? "the kept part of the run" : "the run";
 }

@@ -8,8 +8,8 @@ enum { PP_KEPT_TEXT = 48 };
 
 struct pp_dataset;
 struct pp_rank;
-struct pp_worker;
-void pp_kept_worker(struct pp_worker *w, const struct pp_rank *rank);
+struct pp_row_worker;
+void pp_kept_worker(struct pp_row_worker *w, const struct pp_rank *rank);
 /* "6 % of the run", or of the window: 1; 0 and "" where all of it is held. */
 int pp_kept_text(const struct pp_dataset *d, char *text, size_t size);
 /* The base of percentages in a session without steps: "the run", "the window", ... */

@@ -64,7 +64,7 @@ static int is_point_to_point(const struct pp_join *j, size_t r, const struct pp_
 	}
 }
 
-static struct pp_cell *cell_of(const struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
+static struct pp_row_cell *cell_of(const struct pp_join *j, size_t r, const struct pp_attr_segment *segment)
 {
 	return &j->d->cell[segment->step * j->d->workers + j->worker_of[r]];
 }
@@ -121,11 +121,11 @@ static int list_exposed(struct pp_join *j, const struct open_segments *list)
 			d->awaited[d->awaiteds++] =
 			        (struct pp_awaited){first[i], d->worker[call->waited.waits_for].rank, call->waited.until};
 	}
-	for (size_t i = 0; i < d->rows; i++) {
-		uint32_t open = d->row[i].exposed;
+	for (size_t i = 0; i < d->arrivals; i++) {
+		uint32_t open = d->arrival[i].exposed;
 
-		d->row[i].exposed = open && first[open] < first[open + 1] ? first[open] + 1 : 0;
-		d->row[i].shared = d->row[i].exposed && d->row[i].shared;
+		d->arrival[i].exposed = open && first[open] < first[open + 1] ? first[open] + 1 : 0;
+		d->arrival[i].shared = d->arrival[i].exposed && d->arrival[i].shared;
 	}
 	free(next);
 	free(first);

@@ -130,10 +130,6 @@ static int fill_memory(struct pp_join *j)
 	for (size_t r = 0; r < c->ranks && rc == 0; r++)
 		for (size_t i = 0; i < c->rank[r].memories; i++)
 			add_sample(&memory, &sample, c->rank[r].rank, &c->rank[r].memory[i]);
-	if (rc == 0)
-		rc = pp_table_seal(&memory, NULL);
-	if (rc == 0)
-		rc = pp_table_seal(&sample, NULL);
 	d->memory = memory.row;
 	d->memories = memory.rows;
 	d->process_sample = sample.row;

@@ -10,6 +10,7 @@
 #include "aggregate/analyze/clock_text.h"
 #include "aggregate/analyze/join.h"
 #include "aggregate/dataset/order.h"
+#include "aggregate/dataset/status.h"
 #include "core/ring/intern.h"
 #include "core/ring/record.h"
 #include "core/ring/utf8.h"
@@ -18,33 +19,31 @@ static void warn_c10d(struct pp_dataset *d)
 {
 	const struct pp_c10d_count *n = &d->c10d;
 
-	if (n->mute)
+	if (n->recorder_off)
 		pp_dataset_warn(d,
 		                "%" PRIu64 " of %" PRIu64
-		                " calls of torch.distributed are joined with no other rank: PyTorch's flight recorder is off "
-		                "(TORCH_FR_BUFFER_SIZE), or this PyTorch has none for this backend",
-		                n->mute, n->calls);
-	if (n->untold > n->mute)
-		pp_dataset_warn(
-		        d,
-		        "%" PRIu64 " of %" PRIu64
-		        " calls of torch.distributed are joined with no other rank: PyTorch's flight recorder no longer had "
-		        "them, or the date was set",
-		        n->untold - n->mute, n->calls);
+		                " torch.distributed calls could not be matched with other ranks: PyTorch's flight "
+		                "recorder is off (TORCH_FR_BUFFER_SIZE) or does not support this backend",
+		                n->recorder_off, n->calls);
+	if (n->unannotated > n->recorder_off)
+		pp_dataset_warn(d,
+		                "%" PRIu64 " of %" PRIu64
+		                " torch.distributed calls could not be matched with other ranks: PyTorch's "
+		                "flight recorder had dropped them, or the wall clock was set",
+		                n->unannotated - n->recorder_off, n->calls);
 	if (n->unended)
-		pp_dataset_warn(d, "%" PRIu64 " of %" PRIu64 " calls of torch.distributed were not seen to end", n->unended,
+		pp_dataset_warn(d, "the end of %" PRIu64 " of %" PRIu64 " torch.distributed calls was not recorded", n->unended,
 		                n->calls);
 	if (n->enqueued)
 		pp_dataset_warn(d,
-		                "%" PRIu64 " of %" PRIu64 " calls of torch.distributed end on a device: only when they were "
-		                "enqueued is known",
+		                "%" PRIu64 " of %" PRIu64
+		                " torch.distributed calls run on a device: only the time of their enqueueing is known",
 		                n->enqueued, n->calls);
 	if (n->rootless)
-		pp_dataset_warn(
-		        d,
-		        "%" PRIu64
-		        " calls of torch.distributed have a root that PyTorch does not tell: nobody is said to wait in them",
-		        n->rootless);
+		pp_dataset_warn(d,
+		                "PyTorch does not report the root of %" PRIu64
+		                " torch.distributed calls: their time is not split into wait and transfer",
+		                n->rootless);
 }
 
 static int is_recorded(const struct pp_dataset *d, int32_t rank)
@@ -58,11 +57,11 @@ static int is_recorded(const struct pp_dataset *d, int32_t rank)
 /* Names the largest communicator whose members are not all recorded. */
 static void warn_groups(struct pp_dataset *d)
 {
-	const struct pp_communicator *worst = NULL;
+	const struct pp_row_communicator *worst = NULL;
 	uint32_t missing = 0, others = 0;
 
 	for (size_t i = 0; i < d->communicators; i++) {
-		const struct pp_communicator *c = &d->communicator[i];
+		const struct pp_row_communicator *c = &d->communicator[i];
 		uint32_t absent = 0;
 
 		for (uint32_t m = 0; c->member && m < c->size; m++)
@@ -80,41 +79,17 @@ static void warn_groups(struct pp_dataset *d)
 
 		pp_dataset_warn(d,
 		                "%" PRIu32 " of %" PRIu32
-		                " ranks of the group '%.*s' are not recorded%s: who waited there is known of the others only",
-		                missing, worst->size, pp_utf8_fit(name, 60), name, others ? ", nor all of other groups" : "");
+		                " ranks of the group '%.*s' are not recorded%s: its waiting covers the other ranks only",
+		                missing, worst->size, pp_utf8_fit(name, 60), name, others ? " (other groups lack ranks too)" : "");
 	}
 }
 
-static int has_remark(const struct pp_worker *w, const char *text)
+static int has_remark(const struct pp_row_worker *w, const char *text)
 {
 	for (uint32_t i = 0; i < PP_REMARKS && i < w->remarks; i++)
 		if (!strcmp(w->remark[i], text))
 			return 1;
 	return 0;
-}
-
-/* "rank 3", "ranks 0-3,8"; cut with dots where there is no room. */
-static void list_ranks(const struct pp_dataset *d, const char *text, char *to, size_t size)
-{
-	size_t used = 0, many = 0;
-
-	for (size_t w = 0; w < d->workers; w++)
-		many += (size_t)has_remark(&d->worker[w], text);
-	used = (size_t)snprintf(to, size, many > 1 ? "ranks" : "rank");
-	for (size_t w = 0, end; w < d->workers; w = end + 1) {
-		end = w;
-		if (!has_remark(&d->worker[w], text))
-			continue;
-		while (end + 1 < d->workers && has_remark(&d->worker[end + 1], text))
-			end++;
-		if (used + 32 > size) {
-			snprintf(to + used, size - used, ",...");
-			return;
-		}
-		used += (size_t)snprintf(to + used, size - used, "%s%d", used > 5 ? "," : " ", (int)d->worker[w].rank);
-		if (end > w)
-			used += (size_t)snprintf(to + used, size - used, "-%d", (int)d->worker[end].rank);
-	}
 }
 
 /* Adds the sentences of ranks about themselves, each once, with its ranks. */
@@ -123,7 +98,7 @@ static void warn_remarks(struct pp_dataset *d)
 	uint64_t more = 0;
 
 	for (size_t w = 0; w < d->workers; w++) {
-		const struct pp_worker *one = &d->worker[w];
+		const struct pp_row_worker *one = &d->worker[w];
 
 		more += one->remarks > PP_REMARKS ? one->remarks - PP_REMARKS : 0;
 		for (uint32_t i = 0; i < PP_REMARKS && i < one->remarks; i++) {
@@ -134,12 +109,12 @@ static void warn_remarks(struct pp_dataset *d)
 				before++;
 			if (before < w)
 				continue;
-			list_ranks(d, one->remark[i], ranks, sizeof(ranks));
+			pp_dataset_list_ranks(d, has_remark, one->remark[i], ",", ranks, sizeof(ranks));
 			pp_dataset_warn(d, "%s: %s", ranks, one->remark[i]);
 		}
 	}
 	if (more)
-		pp_dataset_warn(d, "%" PRIu64 " more remarks of ranks were not kept", more);
+		pp_dataset_warn(d, "%" PRIu64 " more remarks of ranks were dropped", more);
 }
 
 static int is_name(const struct pp_join *j, uint32_t id, const char *name)
@@ -205,9 +180,9 @@ static void count_mpi(struct pp_join *j)
 	for (size_t r = 0; r < j->in->capture->ranks; r++)
 		pp_c10d_add(&j->d->c10d, &j->in->capture->rank[r].c10d);
 	j->d->spawned = counted(j, "MPI processes spawned");
-	j->d->untied = counted(j, "MPI requests not tied");
+	j->d->uncorrelated = counted(j, "MPI requests not tied");
 	j->d->paused = ranks_that(j, "MPI_Pcontrol(0)");
-	j->d->parented = (uint64_t)has_parent(j);
+	j->d->ranks_spawned = (uint64_t)has_parent(j);
 }
 
 /* Every rank that has one counts it. */
@@ -225,56 +200,54 @@ static void warn_mpi(struct pp_dataset *d)
 	size_t unknown = unknown_communicators(d);
 
 	if (unknown)
-		pp_dataset_warn(
-		        d,
-		        "%zu communicators (of all ranks) were made by calls that podprof does not see: who waits for whom on "
-		        "them is not known",
-		        unknown);
+		pp_dataset_warn(d,
+		                "%zu communicators were created by calls that podprof does not record: waiting on them is unknown",
+		                unknown);
 	if (d->spawned)
 		pp_dataset_warn(d,
-		                "%" PRIu64
-		                " processes were spawned by MPI_Comm_spawn: another MPI_COMM_WORLD, in no row of this session. "
-		                "Spawn 'podprof run -- PROGRAM' for a session of their own",
+		                "%" PRIu64 " processes started by MPI_Comm_spawn are not in this session: they have their "
+		                "own MPI_COMM_WORLD. Spawn 'podprof run -- PROGRAM' to record them",
 		                d->spawned);
-	if (d->parented)
-		pp_dataset_warn(d, "this MPI_COMM_WORLD was spawned by another one, which is in no row of this session");
+	if (d->ranks_spawned)
+		pp_dataset_warn(d, "MPI_Comm_spawn started this job: the processes that called it are not in this session");
 	if (d->paused)
+		pp_dataset_warn(d, "MPI_Pcontrol(0) paused the recording on %" PRIu64 " ranks: that time is not in this session",
+		                d->paused);
+	if (d->uncorrelated)
 		pp_dataset_warn(
-		        d, "MPI_Pcontrol(0) stopped recording on %" PRIu64 " ranks for a while: what they did then is in no row",
-		        d->paused);
-	if (d->untied)
-		pp_dataset_warn(d, "%" PRIu64 " nonblocking operations are not tied to their end: too many were under way at once",
-		                d->untied);
+		        d, "the completion of %" PRIu64 " nonblocking operations was not recorded: too many were pending at once",
+		        d->uncorrelated);
 }
 
-static int merge_defaults(struct pp_join *j)
+static int compare_time(const void *a, const void *b, void *names)
 {
-	struct pp_dataset *d = j->d;
-	uint32_t names = pp_intern_count(d->names);
-	int64_t *ns = calloc((size_t)names + 1, sizeof(*ns));
-	size_t n = 0;
+	const struct pp_row_unclassified *x = a, *y = b;
 
-	if (!ns)
-		return -ENOMEM;
+	if (x->unclassified_ns != y->unclassified_ns)
+		return x->unclassified_ns < y->unclassified_ns ? 1 : -1;
+	return strcmp(pp_intern_text(names, x->unclassified, NULL), pp_intern_text(names, y->unclassified, NULL));
+}
+
+/* A row a name and rank, which pp_dataset_seal() makes one a name. */
+static int fill_unclassified(struct pp_join *j)
+{
+	struct pp_table t = {.desc = pp_table_desc(PP_TABLE_unclassified)};
+	struct pp_row_unclassified *row;
+	int rc = 0;
+
 	for (size_t r = 0; r < j->in->capture->ranks; r++) {
-		for (size_t i = 0; i < j->in->attr[r].defaults; i++) {
-			const struct pp_attr_default *one = &j->in->attr[r].by_default[i];
-
-			if (one->name < names) {
-				n += !ns[one->name];
-				ns[one->name] += one->ns;
-			}
+		for (size_t i = 0; i < j->in->attr[r].defaults && rc == 0; i++) {
+			row = pp_table_add(&t);
+			if (row)
+				*row = (struct pp_row_unclassified){j->in->attr[r].by_default[i].name,
+				                                    j->in->attr[r].by_default[i].ns};
+			else
+				rc = -ENOMEM;
 		}
 	}
-	d->by_default = calloc(n + 1, sizeof(*d->by_default));
-	for (uint32_t i = 0; i < names && d->by_default; i++)
-		if (ns[i])
-			d->by_default[d->defaults++] = (struct pp_attr_default){i, ns[i]};
-	free(ns);
-	if (!d->by_default)
-		return -ENOMEM;
-	pp_defaults_sort(d);
-	return 0;
+	j->d->unclassified = t.row;
+	j->d->unclassifieds = t.rows;
+	return rc;
 }
 
 static void warn_losses(struct pp_dataset *d)
@@ -290,39 +263,42 @@ static void warn_losses(struct pp_dataset *d)
 		size_t ranks = 0;
 
 		for (size_t w = 0; w < d->workers; w++) {
-			lost += d->worker[w].lost[i];
-			ranks += d->worker[w].lost[i] > 0;
+			lost += d->worker[w].dropped[i];
+			ranks += d->worker[w].dropped[i] > 0;
 		}
 		if (lost)
-			pp_dataset_warn(d, "%" PRIu64 " records of %zu ranks are missing: %s", lost, ranks, why[i]);
+			pp_dataset_warn(d, "%" PRIu64 " records of %zu ranks were lost: %s", lost, ranks, why[i]);
 	}
 }
 
 static void warn_ranks(struct pp_dataset *d)
 {
 	size_t shown = 0, missing = 0, differ = 0;
-	const struct pp_worker *first = NULL;
+	const struct pp_row_worker *first = NULL;
+	char text[200];
+
+	while (shown < 8 && pp_status_sentence(d, shown, text, sizeof(text))) {
+		pp_dataset_warn(d, "%s", text);
+		shown++;
+	}
+	if (shown == 8 && pp_status_sentence(d, shown, text, sizeof(text)))
+		pp_dataset_warn(d, "more ranks are partial: /worker status has the reason of each");
 
 	for (size_t w = 0; w < d->workers; w++) {
-		const struct pp_worker *one = &d->worker[w];
+		const struct pp_row_worker *one = &d->worker[w];
 
 		if (pp_worker_is_missing(one)) {
 			missing++;
 			continue;
 		}
-		if (strcmp(one->status, "delivered") != 0 && shown++ < 8)
-			pp_dataset_warn(d, "rank %d: %s", (int)one->rank, one->status);
 		if (!first)
 			first = one;
 		differ += strcmp(one->options, first->options) != 0 || strcmp(one->version, first->version) != 0;
 	}
-	if (shown > 8)
-		pp_dataset_warn(d, "%zu more ranks are not whole: /worker status", shown - 8);
 	if (missing)
-		pp_dataset_warn(d, "%zu of %zu ranks are missing: waiting and lateness are of the others only", missing,
-		                d->workers);
+		pp_dataset_warn(d, "%zu of %zu ranks are missing: waiting covers the other ranks only", missing, d->workers);
 	if (differ)
-		pp_dataset_warn(d, "%zu ranks have another podprof version or other options than rank %d", differ,
+		pp_dataset_warn(d, "the podprof version or the options of %zu ranks differ from those of rank %d", differ,
 		                (int)first->rank);
 }
 
@@ -359,8 +335,8 @@ static void warn_domains(struct pp_dataset *d)
 		list_domain(d, i, list, sizeof(list));
 	if (domains > 1)
 		pp_dataset_warn(d,
-		                "%d clock domains, not joined (%s): nobody is said to wait for a rank of another one; times "
-		                "between them are as wrong as the hosts' dates",
+		                "%d clock domains whose clocks could not be compared (%s): waiting across these clocks is "
+		                "not reported; their timestamps differ by the error of the hosts' wall clocks",
 		                (int)domains, list);
 }
 
@@ -388,29 +364,29 @@ static void warn_default(struct pp_dataset *d)
 
 	for (size_t i = 0; i < d->steps * d->workers; i++)
 		all += d->cell[i].step_ns;
-	for (size_t i = 0; i < d->defaults; i++)
-		by_default += d->by_default[i].ns;
+	for (size_t i = 0; i < d->unclassifieds; i++)
+		by_default += d->unclassified[i].unclassified_ns;
 	if (all > 0 && by_default > 0) {
-		const char *name = pp_intern_text(d->names, d->by_default[0].name, NULL);
+		const char *name = pp_intern_text(d->names, d->unclassified[0].unclassified, NULL);
 
-		pp_dataset_warn(d, "%.1f %% of step time is Host compute only by the default rule, most of it in '%.*s'",
-		                100.0 * (double)by_default / (double)all, pp_utf8_fit(name, 100), name);
+		pp_dataset_warn(
+		        d, "%.1f %% of step time is in ranges of unknown category, counted as Host compute; most of it in '%.*s'",
+		        100.0 * (double)by_default / (double)all, pp_utf8_fit(name, 100), name);
 	}
 }
 
 static void warn_absent(struct pp_dataset *d)
 {
-	pp_dataset_warn(d, "/kernel is absent: no device source in this session");
+	pp_dataset_warn(d, "/kernel is absent: this version records no device kernels");
 	if (!d->ops && pp_dataset_ops_cut(d))
-		pp_dataset_warn(d, "/op is absent: no range is whole, %" PRIu64 " were not seen to begin or to end in the window",
-		                pp_dataset_ops_cut(d));
+		pp_dataset_warn(d, "/op is absent: all %" PRIu64 " ranges cross the window's edge", pp_dataset_ops_cut(d));
 	else if (!d->ops)
 		pp_dataset_warn(d, "/op is absent: no range and no MPI call began in the window's steps");
 	if (d->op_left_outs && d->op_left_out->rest)
-		pp_dataset_warn(d, "%" PRIu64 " names of operators are left out of /op: a worker has at most %d rows",
-		                d->op_left_out->rest, PP_OPS_MOST);
+		pp_dataset_warn(d, "/op lacks %" PRIu64 " operators: it has at most %d rows per rank", d->op_left_out->rest,
+		                PP_OPS_MOST);
 	if (!d->memories)
-		pp_dataset_warn(d, "/memory is absent: no process was looked at while it recorded");
+		pp_dataset_warn(d, "/memory is absent: no process was sampled while it recorded");
 	if (!d->collectives)
 		pp_dataset_warn(d, "/collective is absent: no collective call was recorded");
 	if (!d->channels)
@@ -419,12 +395,15 @@ static void warn_absent(struct pp_dataset *d)
 
 void pp_dataset_quality(struct pp_dataset *d)
 {
-	struct pp_warning *said = d->warning;
+	struct pp_row_warning *said = d->warning;
 	size_t n = d->warnings;
 
+	if (d->unclassifieds)
+		qsort_r(d->unclassified, d->unclassifieds, sizeof(*d->unclassified), compare_time, (void *)d->names);
 	/* Missing ranks come first. */
 	d->warning = NULL;
 	d->warnings = 0;
+	pp_status_join(d);
 	warn_losses(d);
 	warn_ranks(d);
 	warn_groups(d);
@@ -433,35 +412,35 @@ void pp_dataset_quality(struct pp_dataset *d)
 	warn_mpi(d);
 	warn_c10d(d);
 	for (size_t i = 0; i < n; i++)
-		pp_dataset_warn(d, "%s", said[i].text);
+		pp_dataset_warn(d, "%s", said[i].warning);
 	free(said);
 	warn_remarks(d);
 	warn_memory(d);
 	if (d->violations)
-		pp_dataset_warn(d,
-		                "%" PRIu64
-		                " collectives ended on a rank before the last rank came: the clock or the record is wrong there",
-		                d->violations);
+		pp_dataset_warn(
+		        d, "%" PRIu64 " collectives ended on a rank before the last rank arrived: the clock or the record is wrong",
+		        d->violations);
 	if (d->unsplit)
-		pp_dataset_warn(d,
-		                "%" PRIu64
-		                " calls of collectives got data from some ranks only, and their records do not say from which: "
-		                "they count neither as wait nor as transfer",
-		                d->unsplit);
+		pp_dataset_warn(
+		        d,
+		        "%" PRIu64
+		        " collective calls got data from unknown ranks only: their time is not split into wait and transfer",
+		        d->unsplit);
 	if (d->doubled)
 		pp_dataset_warn(d,
-		                "%" PRIu64
-		                " collectives hold two calls of one rank: two communicators were taken for one. Their time "
-		                "counts neither as wait nor as transfer",
+		                "%" PRIu64 " collectives have two calls of one rank: podprof took two "
+		                "communicators for one. Their time is not split into wait and transfer",
 		                d->doubled);
 	if (d->mixed)
 		pp_dataset_warn(d,
 		                "%" PRIu64
-		                " collectives hold calls of different names: ranks made their calls in different orders, or two "
-		                "communicators were taken for one. Their time counts neither as wait nor as transfer",
+		                " collectives have calls of different names: ranks called in different orders, or podprof "
+		                "took two communicators for one. Their time is not split into wait and transfer",
 		                d->mixed);
 	if (d->crossed)
-		pp_dataset_warn(d, "%" PRIu64 " ranges of one thread overlap without nesting: the one begun last has the time",
+		pp_dataset_warn(d,
+		                "%" PRIu64 " ranges overlap another range of their thread without "
+		                "nesting: the time counts for the one that began last",
 		                d->crossed);
 	warn_default(d);
 	warn_absent(d);
@@ -492,8 +471,7 @@ static void warn_counters(struct pp_join *j)
 	if (bad)
 		pp_dataset_warn(j->d,
 		                "%" PRIu64
-		                " values of counters are NaN or infinite, the first in '%.*s' of rank %d: the trace leaves "
-		                "them out",
+		                " counter values are NaN or infinite, the first in '%.*s' of rank %d: the trace does not show them",
 		                bad, pp_utf8_fit(first, 100), first, (int)rank);
 }
 
@@ -501,13 +479,11 @@ int pp_join_quality(struct pp_join *j)
 {
 	struct pp_dataset *d = j->d;
 
-	if (merge_defaults(j) < 0)
+	if (fill_unclassified(j) < 0)
 		return -ENOMEM;
 	count_mpi(j);
 	warn_counters(j);
 	if (j->in->steps->note[0])
 		pp_dataset_warn(d, "%s", j->in->steps->note);
-	if (!j->in->partial)
-		pp_dataset_quality(d);
 	return 0;
 }

@@ -10,12 +10,12 @@
 #include "core/source/mpi_call.h"
 
 /* Its row in a collective inside a step; UINT32_MAX: none. */
-static uint32_t row_of(const struct pp_dataset *d, const struct pp_collective *c, int32_t rank)
+static uint32_t row_of(const struct pp_dataset *d, const struct pp_row_collective *c, int32_t rank)
 {
-	if (c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->call)->class))
+	if (c->step == INT64_MIN || pp_mpi_class_is_file(pp_mpi_call_info(c->operation)->class))
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < c->row_count; i++)
-		if (d->row[c->row_first + i].worker == rank)
+		if (d->arrival[c->row_first + i].worker == rank)
 			return i;
 	return UINT32_MAX;
 }
@@ -51,9 +51,9 @@ static int find_waits(const struct pp_dataset *d, size_t who, struct intervals *
 	int rc = 0;
 
 	for (size_t i = 0; i < d->collectives && rc == 0; i++) {
-		struct pp_collective c = d->collective[i];
+		struct pp_row_collective c = d->collective[i];
 		uint32_t at = row_of(d, &c, d->worker[who].rank);
-		const struct pp_collective_row *row = &d->row[c.row_first];
+		const struct pp_row_arrival *row = &d->arrival[c.row_first];
 		int64_t begin = INT64_MAX, end = INT64_MIN;
 
 		if (at == UINT32_MAX)
@@ -141,7 +141,7 @@ static int64_t run_queue_of(const struct pp_dataset *d, size_t who)
 	const struct pp_row_process_sample *first = NULL, *last = NULL;
 
 	for (size_t i = 0; i < d->steps; i++) {
-		const struct pp_cell *cell = &d->cell[i * d->workers + who];
+		const struct pp_row_cell *cell = &d->cell[i * d->workers + who];
 
 		if (!cell->present)
 			continue;
@@ -184,8 +184,10 @@ int pp_dataset_straggler(struct pp_dataset *d)
 	for (size_t i = 0; i < d->steps; i++)
 		exposed += d->cell[i * d->workers + who].wait_ns;
 	for (size_t i = 0; i < d->processes; i++)
-		if (d->process[i].worker == d->worker[who].rank)
+		if (d->process[i].worker == d->worker[who].rank) {
 			s->involuntary += d->process[i].involuntary_switches;
+			s->voluntary += d->process[i].voluntary_switches;
+		}
 	if (waited_ns[most] > 0 && exposed > 0) {
 		s->waited_for = d->worker[most].rank;
 		s->waited_ns = waited_ns[most] < exposed ? waited_ns[most] : exposed; /* the rest was hidden behind work */

@@ -18,7 +18,7 @@ static int compare_key(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-static int place_members(struct pp_waiting *w, const struct pp_communicator *comm)
+static int place_members(struct pp_waiting *w, const struct pp_row_communicator *comm)
 {
 	struct pp_waiting_order *place;
 
@@ -37,7 +37,7 @@ static int place_members(struct pp_waiting *w, const struct pp_communicator *com
 }
 
 /* Rank in the communicator; the world rank where the members are unknown. */
-static int64_t place_of(const struct pp_waiting *w, const struct pp_communicator *comm, int32_t rank)
+static int64_t place_of(const struct pp_waiting *w, const struct pp_row_communicator *comm, int32_t rank)
 {
 	size_t low = 0, high = comm && comm->member ? w->places : 0, n = high;
 
@@ -53,9 +53,9 @@ static int64_t place_of(const struct pp_waiting *w, const struct pp_communicator
 }
 
 /* Each row waits for the latest arrival among lower ranks of the communicator. */
-static int need_lower(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+static int need_lower(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
+	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
 	struct pp_waiting_order *order = w->order;
 	int64_t last = -1;
 
@@ -91,7 +91,7 @@ static int may_leave_early(unsigned call)
 }
 
 /* A rank that left before the last arrival waited for the last of the arrivals before its exit. */
-static void need_earlier(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+static void need_earlier(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	int64_t edge = pp_wrap_minus(c->last_ns, c->bound_ns);
 	struct pp_waiting_order *order = w->order;
@@ -123,7 +123,7 @@ static void need_earlier(struct pp_waiting *w, const struct pp_collective *c, co
 
 /* The last arrival whose data a row of this side receives: of an intercommunicator the other group's. Of equal arrivals the
  * first row. */
-static int64_t last_for(const struct pp_collective *c, const struct pp_collective_row *row, uint32_t side)
+static int64_t last_for(const struct pp_row_collective *c, const struct pp_row_arrival *row, uint32_t side)
 {
 	int64_t last = -1;
 
@@ -133,9 +133,9 @@ static int64_t last_for(const struct pp_collective *c, const struct pp_collectiv
 	return last;
 }
 
-static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+static int set_needs(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	enum pp_mpi_class class = pp_mpi_call_info(c->call)->class;
+	enum pp_mpi_class class = pp_mpi_call_info(c->operation)->class;
 	int64_t root = -1, last[SIDES];
 
 	for (uint32_t i = 0; i < c->row_count && root < 0; i++)
@@ -150,7 +150,7 @@ static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const 
 		else if (class != PP_MPI_PREFIX)
 			w->needs[i] = class != PP_MPI_TO_ROOT || i == root ? last[row[i].side % SIDES] : -1;
 	}
-	if (may_leave_early(c->call))
+	if (may_leave_early(c->operation))
 		need_earlier(w, c, row);
 	for (uint32_t i = 0; i < c->row_count; i++)
 		if (row[i].needs != PP_ROW_NEEDS_ALL)
@@ -158,13 +158,13 @@ static int set_needs(struct pp_waiting *w, const struct pp_collective *c, const 
 	return 0;
 }
 
-static void set_until(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+static void set_until(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	int is_odd = w->is_doubled || w->is_mixed || w->is_unknown;
 
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		struct pp_waited *one = &w->row[i];
-		const struct pp_collective_row *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
+		const struct pp_row_arrival *needs = w->needs[i] < 0 ? NULL : &row[w->needs[i]];
 
 		one->until = row[i].arrival_ns;
 		one->waits_for = -1;
@@ -187,7 +187,7 @@ static void set_until(struct pp_waiting *w, const struct pp_collective *c, const
 /* Index of the step in which `time` lies on that worker; -1: none. */
 static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
 {
-	const struct pp_cell *cell = d->cell + worker;
+	const struct pp_row_cell *cell = d->cell + worker;
 	size_t low = 0, high = d->steps;
 
 	/* Numbers rise with time on every rank; absent cells are skipped downwards. */
@@ -209,22 +209,22 @@ static int64_t step_at(const struct pp_dataset *d, size_t worker, int64_t time)
 }
 
 /* Step of the last arrival, else of any row; INT64_MIN: none. */
-static int64_t step_of(const struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row, size_t last)
+static int64_t step_of(const struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row, size_t last)
 {
 	for (size_t i = 0; i < c->row_count; i++) {
 		size_t who = (last + i) % c->row_count;
 		int64_t step = step_at(w->d, w->row[who].worker, row[who].arrival_ns);
 
 		if (step >= 0)
-			return w->d->step_number[step];
+			return w->d->step[step].number;
 	}
 	return INT64_MIN;
 }
 
 /* Fills times, root and bound; returns the row of the last arrival. */
-static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
+static size_t look_at_rows(struct pp_waiting *w, struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
+	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
 	size_t last = 0;
 
 	w->is_doubled = w->is_mixed = 0;
@@ -259,7 +259,7 @@ static size_t look_at_rows(struct pp_waiting *w, struct pp_collective *c, const 
 
 /* Finds a rank that left before another one that it needs had arrived: in each group of an intercommunicator those wait for the
  * other group. */
-static int check_order(struct pp_waiting *w, const struct pp_collective *c, const struct pp_collective_row *row)
+static int check_order(struct pp_waiting *w, const struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
 	int violated = 0, sides = 0;
 
@@ -275,10 +275,10 @@ static int check_order(struct pp_waiting *w, const struct pp_collective *c, cons
 	return violated;
 }
 
-static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct pp_collective_row *row)
+static void sum_up(struct pp_waiting *w, struct pp_row_collective *c, const struct pp_row_arrival *row)
 {
-	const struct pp_communicator *comm = pp_dataset_communicator(w->d, c->comm);
-	const struct pp_mpi_call *info = pp_mpi_call_info(c->call);
+	const struct pp_row_communicator *comm = pp_dataset_communicator(w->d, c->communicator);
+	const struct pp_mpi_call *info = pp_mpi_call_info(c->operation);
 	int known = !w->is_mixed && (!comm || comm->size <= c->row_count); /* otherwise the last arrival may be missing */
 
 	c->wait_ns = c->transfer_ns = 0;
@@ -292,11 +292,11 @@ static void sum_up(struct pp_waiting *w, struct pp_collective *c, const struct p
 	}
 	w->doubled += w->is_doubled;
 	w->mixed += w->is_mixed && !w->is_doubled;
-	if (info->class == PP_MPI_ALL && !may_leave_early(c->call) && !w->is_doubled && !w->is_mixed)
+	if (info->class == PP_MPI_ALL && !may_leave_early(c->operation) && !w->is_doubled && !w->is_mixed)
 		w->violations += (uint64_t)check_order(w, c, row);
 	if (known && c->bytes && c->bound_ns != PP_BOUND_UNKNOWN && pp_wrap_minus(c->end_ns, c->last_ns) > c->bound_ns) {
 		c->algbw = (double)c->bytes * 1e9 / (double)pp_wrap_minus(c->end_ns, c->last_ns);
-		c->busbw = c->algbw * pp_mpi_call_bus_factor(c->call, c->ranks);
+		c->busbw = c->algbw * pp_mpi_call_bus_factor(c->operation, c->ranks);
 	}
 }
 
@@ -321,9 +321,9 @@ static int make_room(struct pp_waiting *w, size_t rows)
 	return 0;
 }
 
-int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c)
+int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c)
 {
-	const struct pp_collective_row *row = &w->d->row[c->row_first];
+	const struct pp_row_arrival *row = &w->d->arrival[c->row_first];
 	size_t last;
 
 	if (make_room(w, c->row_count) < 0)
@@ -369,7 +369,7 @@ static int64_t error_of(const struct pp_waited *w, int64_t begin, int64_t end, i
 
 void pp_waiting_charge(struct pp_dataset *d, const struct pp_waited *w, size_t step, int64_t begin, int64_t end)
 {
-	struct pp_cell *cell = &d->cell[step * d->workers + w->worker];
+	struct pp_row_cell *cell = &d->cell[step * d->workers + w->worker];
 	int64_t wait = part_before(w->until, begin, end);
 
 	cell->wait_ns = pp_wrap_plus(cell->wait_ns, wait);

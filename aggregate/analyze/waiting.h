@@ -25,8 +25,8 @@ struct pp_waiting { /* scratch for one collective after the other */
 	int64_t *needs;        /* [row_count] row; -1: nobody */
 	struct pp_waiting_order *order;
 	size_t room;
-	const struct pp_communicator *placed; /* whose members `place` has */
-	struct pp_waiting_order *place;       /* by world rank: place in the communicator */
+	const struct pp_row_communicator *placed; /* whose members `place` has */
+	struct pp_waiting_order *place;           /* by world rank: place in the communicator */
 	size_t places;
 	struct pp_bounds bounds; /* of d; groups is 0: not made yet */
 	struct pp_bounds_event *event;
@@ -41,7 +41,7 @@ struct pp_waiting { /* scratch for one collective after the other */
 };
 
 /* The caller has set comm, call, bytes, row_first and row_count; rows are ordered by worker. -ENOMEM. */
-int pp_waiting_solve(struct pp_waiting *w, struct pp_collective *c);
+int pp_waiting_solve(struct pp_waiting *w, struct pp_row_collective *c);
 void pp_waiting_release(struct pp_waiting *w);
 
 /* Charges waiting and transfer of a part of a call to its step, and the lateness to the rank it waits for. */

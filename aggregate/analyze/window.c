@@ -70,37 +70,37 @@ int pp_dataset_window_rest(struct pp_dataset *d)
 	return 0;
 }
 
-static void take_told(struct pp_row_window *row, const struct pp_window_told *told)
+static void take_metadata(struct pp_row_window *row, const struct pp_window_metadata *metadata)
 {
 	size_t i = 0;
 
-	while (i < told->ranks && told->rank[i].rank != row->worker)
+	while (i < metadata->ranks && metadata->rank[i].rank != row->worker)
 		i++;
-	if (i == told->ranks)
+	if (i == metadata->ranks)
 		return;
-	row->asked_ns = told->rank[i].asked;
-	row->acked_ns = told->rank[i].acked;
-	row->started_ns = told->rank[i].started;
-	row->ended_ns = told->rank[i].ended;
-	memcpy(row->reason, told->rank[i].reason, sizeof(row->reason));
+	row->asked_ns = metadata->rank[i].asked;
+	row->acked_ns = metadata->rank[i].acked;
+	row->started_ns = metadata->rank[i].started;
+	row->ended_ns = metadata->rank[i].ended;
+	memcpy(row->reason, metadata->rank[i].reason, sizeof(row->reason));
 }
 
-int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told)
+int pp_dataset_window(struct pp_dataset *d, const struct pp_window_metadata *metadata)
 {
-	struct pp_row_window all = {.tries = told->tries}, *row;
+	struct pp_row_window all = {.tries = metadata->tries}, *row;
 	size_t lacking = 0;
 
-	if (!told->by[0])
+	if (!metadata->by[0])
 		return 0;
-	snprintf(all.by, sizeof(all.by), "%s", told->by);
-	snprintf(all.kind, sizeof(all.kind), "%s", told->kind);
-	snprintf(all.channel, sizeof(all.channel), "%s", told->channel);
-	snprintf(all.request, sizeof(all.request), "%s", told->what);
+	snprintf(all.by, sizeof(all.by), "%s", metadata->by);
+	snprintf(all.kind, sizeof(all.kind), "%s", metadata->kind);
+	snprintf(all.channel, sizeof(all.channel), "%s", metadata->channel);
+	snprintf(all.request, sizeof(all.request), "%s", metadata->what);
 	row = make_rows(d, &all);
 	if (!row)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->workers; i++)
-		take_told(&row[i], told);
+		take_metadata(&row[i], metadata);
 	take_rows(d, row);
 	for (size_t i = 0; i < d->workers; i++)
 		lacking += row[i].delivered && row[i].reason[0] && !strcmp(d->worker[i].status, "delivered");
@@ -108,6 +108,6 @@ int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told)
 		if (row[i].delivered && row[i].reason[0] && !strcmp(d->worker[i].status, "delivered") && ++shown)
 			pp_dataset_warn(d, "window, rank %d: %s", (int)row[i].worker, row[i].reason);
 	if (lacking > 4)
-		pp_dataset_warn(d, "window: %zu more ranks are not as asked for: /window reason", lacking - 4);
+		pp_dataset_warn(d, "window: %zu more ranks differ from the request: /window reason", lacking - 4);
 	return 0;
 }

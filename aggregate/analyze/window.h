@@ -4,7 +4,7 @@
 
 #include "aggregate/dataset/dataset.h"
 
-/* A copy into the dataset with a row for each of its workers; rows of `told` are in job ns. 0, or -ENOMEM. */
-int pp_dataset_window(struct pp_dataset *d, const struct pp_window_told *told);
+/* A copy into the dataset with a row for each of its workers; rows of `metadata` are in job ns. 0, or -ENOMEM. */
+int pp_dataset_window(struct pp_dataset *d, const struct pp_window_metadata *metadata);
 /* For a merged dataset: adds rows for workers that no host has one for. 0, or -ENOMEM. */
 int pp_dataset_window_rest(struct pp_dataset *d);

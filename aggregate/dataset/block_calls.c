@@ -1,5 +1,5 @@
-/* Collectives in a block: what was called, who came and left when, and the exposed segments that wait for other hosts. By columns,
- * each as the difference to what one would expect: a job does the same again and again. Called by block_fields.c. */
+/* Collectives in a block: calls, ranks' arrivals and exits, and the exposed segments that wait for other hosts. By columns, each
+ * as the difference to a prediction, since a job repeats itself. Called by block_fields.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,10 +10,10 @@
 
 enum { LINK_NONE, LINK_NEW, LINK_BACK }; /* of a row to segments: none, the next ones, those of an earlier row and how far back */
 
-/* The lines that write see a row as it is; those that read put it together. */
+/* Writing uses the row as it is; reading assembles it. */
 static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 {
-	struct pp_collective *c;
+	struct pp_row_collective *c;
 	size_t n;
 	uint64_t rows = 0;
 
@@ -21,22 +21,23 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 	c = d->collective;
 	n = d->collectives;
 	for (size_t i = 0; i < n; i++) {
-		int64_t comm = (int64_t)c[i].comm;
+		int64_t comm = (int64_t)c[i].communicator;
 
-		pp_block_delta(io, &comm, i ? (int64_t)c[i - 1].comm : 0, 0);
+		pp_block_delta(io, &comm, i ? (int64_t)c[i - 1].communicator : 0, 0);
 		if (io->reads)
-			c[i].comm = (uint64_t)comm;
+			c[i].communicator = (uint64_t)comm;
 	}
 	for (size_t i = 0; i < n; i++) {
 		int64_t sequence = c[i].sequence;
 
-		pp_block_delta(io, &sequence, i && c[i].comm == c[i - 1].comm ? (int64_t)c[i - 1].sequence + 1 : 0, 1);
+		pp_block_delta(io, &sequence, i && c[i].communicator == c[i - 1].communicator ? (int64_t)c[i - 1].sequence + 1 : 0,
+		               1);
 		if (sequence < 0 || sequence > UINT32_MAX)
 			pp_block_fault(io, -EBADMSG, "a sequence number");
 		if (io->reads)
 			c[i].sequence = (uint32_t)sequence;
 	}
-	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].call);
+	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].operation);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].bytes);
 	PP_BLOCK_COLUMN(PP_BLOCK_U, io, i, n, c[i].row_count);
 	for (size_t i = 0; i < n; i++) {
@@ -45,20 +46,20 @@ static void do_collectives(struct pp_block_io *io, struct pp_dataset *d)
 		if (!io->reads && c[i].row_first != rows)
 			pp_block_fault(io, -EBADMSG, "the order of collectives");
 		rows += c[i].row_count;
-		if (!c[i].row_count || !pp_mpi_call_is_known(c[i].call))
+		if (!c[i].row_count || !pp_mpi_call_is_known(c[i].operation))
 			pp_block_fault(io, -EBADMSG, "a call");
 	}
-	if (!io->reads && rows != d->rows)
+	if (!io->reads && rows != d->arrivals)
 		pp_block_fault(io, -EBADMSG, "rows of a collective");
 }
 
-/* Who, by the worker that comes after the one of the row before. */
-static void do_workers(struct pp_block_io *io, const struct pp_dataset *d, const struct pp_collective *c)
+/* Workers, predicted as the one after the previous row's. */
+static void do_workers(struct pp_block_io *io, const struct pp_dataset *d, const struct pp_row_collective *c)
 {
 	int64_t next = 0;
 
 	for (uint32_t i = 0; i < c->row_count && !io->fault; i++) {
-		struct pp_collective_row *row = &d->row[c->row_first + i];
+		struct pp_row_arrival *row = &d->arrival[c->row_first + i];
 		size_t index = io->reads ? 0 : pp_dataset_worker(d, row->worker);
 		int64_t worker = (int64_t)index;
 
@@ -76,35 +77,34 @@ static void do_workers(struct pp_block_io *io, const struct pp_dataset *d, const
 	}
 }
 
-/* Ranks come and leave about as the one before them, the first of a collective when the one before had ended. */
+/* Predicted: a rank arrives and leaves as the one before, the first of a collective when the previous one ended. */
 static void do_times(struct pp_block_io *io, struct pp_dataset *d)
 {
 	int64_t before = 0;
 
 	for (size_t i = 0; i < d->collectives; i++) {
-		const struct pp_collective *c = &d->collective[i];
+		const struct pp_row_collective *c = &d->collective[i];
 
 		for (uint32_t k = 0; k < c->row_count; k++) {
-			struct pp_collective_row *row = &d->row[c->row_first + k];
+			struct pp_row_arrival *row = &d->arrival[c->row_first + k];
 
 			PP_BLOCK_T(io, row->arrival_ns, k ? row[-1].arrival_ns : before);
 		}
-		before = d->row[c->row_first].arrival_ns;
+		before = d->arrival[c->row_first].arrival_ns;
 	}
 	for (size_t i = 0; i < d->collectives; i++) {
-		const struct pp_collective *c = &d->collective[i];
+		const struct pp_row_collective *c = &d->collective[i];
 
 		for (uint32_t k = 0; k < c->row_count; k++) {
-			struct pp_collective_row *row = &d->row[c->row_first + k];
+			struct pp_row_arrival *row = &d->arrival[c->row_first + k];
 
 			PP_BLOCK_T(io, row->exit_ns, k ? row[-1].exit_ns : row->arrival_ns);
 		}
 	}
 }
 
-/* Most calls are one segment, from the row's arrival to its exit, in the step of the call before. */
-static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const struct pp_collective_row *row, size_t *at,
-                        uint32_t *step)
+/* Most calls are one segment, from the row's arrival to its exit, in the previous call's step. */
+static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const struct pp_row_arrival *row, size_t *at, uint32_t *step)
 {
 	int64_t begin = row->arrival_ns;
 
@@ -136,13 +136,13 @@ static void do_segments(struct pp_block_io *io, struct pp_dataset *d, const stru
 	}
 }
 
-/* Whose data it gets, whether it gives any, and its side: mostly as in the row before. */
-static uint64_t need_of(const struct pp_collective_row *row)
+/* Whose data it gets, whether it sends any, and its side: mostly as in the previous row. */
+static uint64_t need_of(const struct pp_row_arrival *row)
 {
 	return (uint64_t)(row->needs << 3 | row->is_empty << 2 | row->side);
 }
 
-static void set_need(struct pp_collective_row *row, uint64_t need)
+static void set_need(struct pp_row_arrival *row, uint64_t need)
 {
 	row->needs = need >> 3 & 3;
 	row->is_empty = need >> 2 & 1;
@@ -156,8 +156,8 @@ static void do_exposed(struct pp_block_io *io, struct pp_dataset *d, uint8_t *st
 	uint32_t step = 0;
 	uint64_t need = 0;
 
-	for (size_t i = 0; i < d->rows && !io->fault; i++) {
-		struct pp_collective_row *row = &d->row[i];
+	for (size_t i = 0; i < d->arrivals && !io->fault; i++) {
+		struct pp_row_arrival *row = &d->arrival[i];
 		uint64_t link = !row->exposed ? LINK_NONE : row->exposed == at + 1 ? LINK_NEW : LINK_BACK + at - row->exposed;
 
 		link = link << 4 | (uint64_t)(row->shared << 2 | row->is_root << 1 | row->exit_open) | (need_of(row) != need) << 3;
@@ -192,9 +192,9 @@ static void do_awaited(struct pp_block_io *io, struct pp_dataset *d, const uint8
 		struct pp_awaited *a = &d->awaited[i];
 
 		PP_BLOCK_U(io, a->exposed);
-		PP_BLOCK_S(io, a->blame);
+		PP_BLOCK_S(io, a->late_rank);
 		if (io->fault || a->exposed >= d->exposeds || !starts[a->exposed] || (i && a->exposed <= a[-1].exposed) ||
-		    pp_dataset_worker(d, a->blame) == SIZE_MAX) {
+		    pp_dataset_worker(d, a->late_rank) == SIZE_MAX) {
 			pp_block_fault(io, -EBADMSG, "what a call waits for");
 			return;
 		}
@@ -207,11 +207,11 @@ void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d)
 	uint8_t *starts;
 
 	do_collectives(io, d);
-	d->row = pp_block_array(io, d->row, &d->rows, sizeof(*d->row), 4);
+	d->arrival = pp_block_array(io, d->arrival, &d->arrivals, sizeof(*d->arrival), 4);
 	if (!io->fault && io->reads && d->collectives &&
-	    d->collective[d->collectives - 1].row_first + d->collective[d->collectives - 1].row_count != d->rows)
+	    d->collective[d->collectives - 1].row_first + d->collective[d->collectives - 1].row_count != d->arrivals)
 		pp_block_fault(io, -EBADMSG, "rows of a collective");
-	if (!io->fault && !d->collectives && d->rows)
+	if (!io->fault && !d->collectives && d->arrivals)
 		pp_block_fault(io, -EBADMSG, "rows of a collective");
 	for (size_t i = 0; i < d->collectives && !io->fault; i++)
 		do_workers(io, d, &d->collective[i]);

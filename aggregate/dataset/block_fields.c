@@ -1,4 +1,4 @@
-/* What is in a block: one line a field, in both directions. Called by block.c. */
+/* Fields of a block: one line per field, in both directions. Called by block.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,89 +6,26 @@
 #include "aggregate/dataset/dataset.h"
 #include "aggregate/dataset/table/table_bytes.h"
 
-enum { RANKS_MOST = 1 << 17 };
 enum { HAS_STEP = 1, HAS_LATE };
 
-static void do_head(struct pp_block_io *io, struct pp_dataset *d)
-{
-	PP_BLOCK_TEXT(io, d->session);
-	PP_BLOCK_TEXT(io, d->job);
-	PP_BLOCK_TEXT(io, d->command);
-	PP_BLOCK_TEXT(io, d->options);
-	PP_BLOCK_TEXT(io, d->step_rule);
-	PP_BLOCK_S(io, d->epoch_realtime_ns);
-	PP_BLOCK_T(io, d->window_begin_ns, 0);
-	PP_BLOCK_T(io, d->window_end_ns, 0);
-	PP_BLOCK_S(io, d->steps_asked_first);
-	PP_BLOCK_S(io, d->steps_asked_last);
-	PP_BLOCK_S(io, d->ranks_asked);
-	PP_BLOCK_S(io, d->ranks_delivered);
-	if (d->ranks_asked < 0 || d->ranks_asked > RANKS_MOST)
-		pp_block_fault(io, -EBADMSG, "the number of ranks");
-	pp_block_double(io, &d->step_confidence);
-	PP_BLOCK_U(io, d->crossed);
-	PP_BLOCK_U(io, d->spawned);
-	PP_BLOCK_U(io, d->untied);
-	PP_BLOCK_U(io, d->c10d.calls);
-	PP_BLOCK_U(io, d->c10d.untold);
-	PP_BLOCK_U(io, d->c10d.mute);
-	PP_BLOCK_U(io, d->c10d.unended);
-	PP_BLOCK_U(io, d->c10d.enqueued);
-	PP_BLOCK_U(io, d->c10d.rootless);
-	PP_BLOCK_U(io, d->paused);
-	PP_BLOCK_U(io, d->parented);
-	PP_BLOCK_T(io, d->memory_period_ns, 0);
-	PP_BLOCK_T(io, d->startup_ns, 0);
-	PP_BLOCK_T(io, d->keeper_cpu_ns, 0);
-	PP_BLOCK_U(io, d->keeper_rss_bytes);
-}
-
+/* Workers' fields without a description, and conditions over several rows. */
 static void do_workers(struct pp_block_io *io, struct pp_dataset *d)
 {
-	d->worker = pp_block_array(io, d->worker, &d->workers, sizeof(*d->worker), 20);
 	for (size_t i = 0; i < d->workers; i++) {
-		struct pp_worker *w = &d->worker[i];
+		struct pp_row_worker *w = &d->worker[i];
 
-		PP_BLOCK_S(io, w->rank);
-		PP_BLOCK_S(io, w->local_rank);
-		PP_BLOCK_S(io, w->pid);
-		PP_BLOCK_TEXT(io, w->host);
-		PP_BLOCK_TEXT(io, w->status);
-		PP_BLOCK_TEXT(io, w->device);
-		PP_BLOCK_TEXT(io, w->device_name);
-		PP_BLOCK_TEXT(io, w->clock);
-		PP_BLOCK_S(io, w->domain);
-		PP_BLOCK_S(io, w->own_bound_ns);
-		PP_BLOCK_S(io, w->offset_ns);
-		PP_BLOCK_S(io, w->bound_ns);
-		PP_BLOCK_S(io, w->drift_ppb);
-		for (int k = 0; k < PP_LOSSES; k++)
-			PP_BLOCK_U(io, w->lost[k]);
-		PP_BLOCK_U(io, w->records);
-		PP_BLOCK_S(io, w->recorded_ns);
-		PP_BLOCK_S(io, w->kept_ns);
-		PP_BLOCK_TEXT(io, w->options);
-		PP_BLOCK_TEXT(io, w->version);
-		PP_BLOCK_TEXT(io, w->command);
-		PP_BLOCK_TEXT(io, w->memory_note);
-		PP_BLOCK_U(io, w->remarks);
 		for (uint32_t k = 0; k < PP_REMARKS && k < w->remarks; k++)
 			PP_BLOCK_TEXT(io, w->remark[k]);
-		PP_BLOCK_U(io, w->loader_samples);
-		pp_block_double(io, &w->loader_busy);
-		if (w->recorded_ns < 0 || w->kept_ns < 0 || w->kept_ns > w->recorded_ns)
-			pp_block_fault(io, -EBADMSG, "a share of the run");
-		if (w->domain < -1 || w->domain >= (int64_t)d->workers || w->own_bound_ns < 0)
+		PP_BLOCK_U(io, w->host_clock);
+		if (w->host_clock > d->host_clocks)
+			pp_block_fault(io, -EBADMSG, "a worker's clock");
+		if (w->domain >= (int64_t)d->workers)
 			pp_block_fault(io, -EBADMSG, "a clock");
-		if (w->loader_busy < 0 || w->loader_busy > 1)
-			pp_block_fault(io, -EBADMSG, "a share");
-		if (w->rank < 0 || (i && w->rank <= w[-1].rank))
-			pp_block_fault(io, -EBADMSG, "ranks out of order");
 	}
 }
 
-/* A step begins where the rank's last one ended, more often than not; the last category is what the others leave. */
-static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_cell *before)
+/* Mostly a step begins at the end of the rank's last one; the last category is the rest of the step. */
+static void do_cell(struct pp_block_io *io, struct pp_row_cell *c, const struct pp_row_cell *before)
 {
 	uint64_t has = c->present ? HAS_STEP : c->late_ns || c->late_error_ns ? HAS_LATE : 0;
 	int64_t length, rest;
@@ -122,7 +59,7 @@ static void do_cell(struct pp_block_io *io, struct pp_cell *c, const struct pp_c
 		pp_block_fault(io, -EBADMSG, "a category");
 }
 
-/* One byte a cell at least: what the bytes can hold bounds what is allocated. */
+/* At least one byte per cell: the bytes' number bounds the allocation. */
 static size_t grid(struct pp_block_io *io, const struct pp_dataset *d)
 {
 	if (io->fault || (io->reads && d->workers && d->steps > (io->size - io->at) / d->workers)) {
@@ -136,10 +73,10 @@ static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 {
 	size_t cells;
 
-	d->step_number = pp_block_array(io, d->step_number, &d->steps, sizeof(*d->step_number), 1);
+	d->step = pp_block_array(io, d->step, &d->steps, sizeof(*d->step), 1);
 	for (size_t i = 0; i < d->steps; i++) {
-		pp_block_delta(io, &d->step_number[i], i ? d->step_number[i - 1] : 0, 0);
-		if (i && d->step_number[i] <= d->step_number[i - 1])
+		pp_block_delta(io, &d->step[i].number, i ? d->step[i - 1].number : 0, 0);
+		if (i && d->step[i].number <= d->step[i - 1].number)
 			pp_block_fault(io, -EBADMSG, "steps out of order");
 	}
 	cells = grid(io, d);
@@ -149,18 +86,13 @@ static void do_steps(struct pp_block_io *io, struct pp_dataset *d)
 		do_cell(io, &d->cell[i], i >= d->workers ? &d->cell[i - d->workers] : NULL);
 }
 
-static void do_communicators(struct pp_block_io *io, struct pp_dataset *d)
+/* What no description holds of communicators. */
+static void do_members(struct pp_block_io *io, struct pp_dataset *d)
 {
-	d->communicator = pp_block_array(io, d->communicator, &d->communicators, sizeof(*d->communicator), 6);
 	for (size_t i = 0; i < d->communicators; i++) {
-		struct pp_communicator *c = &d->communicator[i];
+		struct pp_row_communicator *c = &d->communicator[i];
 		size_t members = c->member ? c->size : 0;
 
-		PP_BLOCK_U(io, c->id);
-		pp_block_name(io, &c->name);
-		PP_BLOCK_U(io, c->size);
-		PP_BLOCK_TEXT(io, c->role);
-		PP_BLOCK_U(io, c->kind);
 		c->member = pp_block_array(io, c->member, &members, sizeof(*c->member), 1);
 		if (members && members != c->size)
 			pp_block_fault(io, -EBADMSG, "members of a communicator");
@@ -169,8 +101,6 @@ static void do_communicators(struct pp_block_io *io, struct pp_dataset *d)
 			free(c->member);
 			c->member = NULL;
 		}
-		if (i && c->id <= c[-1].id)
-			pp_block_fault(io, -EBADMSG, "communicators out of order");
 	}
 }
 
@@ -180,23 +110,7 @@ static void need_worker(struct pp_block_io *io, const struct pp_dataset *d, int3
 		pp_block_fault(io, -EBADMSG, "a rank that is not in it");
 }
 
-static void do_defaults(struct pp_block_io *io, struct pp_dataset *d)
-{
-	d->by_default = pp_block_array(io, d->by_default, &d->defaults, sizeof(*d->by_default), 2);
-	for (size_t i = 0; i < d->defaults; i++) {
-		pp_block_name(io, &d->by_default[i].name);
-		PP_BLOCK_T(io, d->by_default[i].ns, 0);
-	}
-}
-
-static void do_warnings(struct pp_block_io *io, struct pp_dataset *d)
-{
-	d->warning = pp_block_array(io, d->warning, &d->warnings, sizeof(*d->warning), 1);
-	for (size_t i = 0; i < d->warnings; i++)
-		PP_BLOCK_TEXT(io, d->warning[i].text);
-}
-
-/* Tables with a description: their rows are of ranks that are there. */
+/* Rows are of existing ranks. */
 static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 {
 	struct pp_table table[PP_TABLES];
@@ -212,7 +126,7 @@ static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 		for (size_t i = 0; i < table[id].desc->columns; i++) {
 			const struct pp_column *c = &table[id].desc->column[i];
 
-			for (size_t r = 0; c->type == PP_TYPE_WORKER && c->rule != PP_RULE_LATE && r < table[id].rows; r++) {
+			for (size_t r = 0; c->type == PP_TYPE_WORKER && c->rule < PP_RULE_LATE && r < table[id].rows; r++) {
 				int64_t rank;
 
 				pp_column_load(c, &table[id], r, 1, 0, &rank);
@@ -224,13 +138,12 @@ static void do_tables(struct pp_block_io *io, struct pp_dataset *d)
 
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d)
 {
-	do_head(io, d);
+	struct pp_table record = pp_dataset_record(d);
+
+	pp_record_bytes(io, &record);
+	do_tables(io, d);
 	do_workers(io, d);
-	pp_block_clocks(io, d);
 	do_steps(io, d);
 	pp_block_calls(io, d);
-	do_communicators(io, d);
-	do_defaults(io, d);
-	do_warnings(io, d);
-	do_tables(io, d);
+	do_members(io, d);
 }

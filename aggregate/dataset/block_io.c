@@ -114,13 +114,13 @@ void pp_block_double(struct pp_block_io *io, double *value)
 		io->at += sizeof(*value);
 	}
 	if (!isfinite(*value)) {
-		pp_block_fault(io, -EBADMSG, "a number that is none");
+		pp_block_fault(io, -EBADMSG, "an invalid number");
 		if (io->reads)
 			*value = 0;
 	}
 }
 
-/* Length and bytes; on the way in, where they lie. */
+/* Length and bytes; when reading, their place. */
 static const char *bytes_of(struct pp_block_io *io, const char *text, size_t *length)
 {
 	uint64_t n = *length;
@@ -160,7 +160,7 @@ void pp_block_text(struct pp_block_io *io, char *text, size_t size)
 		text[length] = '\0';
 		return;
 	}
-	/* Every byte that is no character becomes a '?': there is room for no more. */
+	/* Each invalid byte becomes a '?': there is room for one byte. */
 	for (size_t i = 0, n; i < length; i += n ? n : 1) {
 		n = pp_utf8_shown(from + i, length - i);
 		memcpy(text + i, n ? from + i : "?", n ? n : 1);

@@ -1,5 +1,5 @@
-/* Values of a block, written or read by the same lines of block.c. A fault stays, and what is read after it is zero.
- * In: fields of pp_dataset, or bytes that nobody vouches for. Out: the other. Used by block*.c only. */
+/* Values of a block, written or read by the same lines of block.c. After a fault all values read are zero.
+ * In: fields of pp_dataset, or untrusted bytes. Out: the other. Used by block*.c only. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include "core/ring/intern.h"
 
-/* What the bytes of a peer may become in memory: a job's are some ten times as much there, an empty step of a rank 1000 times. */
+/* Limit of memory for a peer's bytes: a job's grow ten times, an empty step of a rank 1000 times. */
 #define PP_BLOCK_MEMORY(packed) (((size_t)64 << 20) + (packed)*256)
 #define PP_BLOCK_TIME_MAX ((int64_t)1 << 55) /* a year: sums of a few stay in int64 */
 
@@ -17,7 +17,7 @@ struct pp_block_io {
 	const char *what;
 	uint8_t *bytes; /* written: grows; read: borrowed */
 	size_t size, at;
-	size_t budget;                 /* read: what may still be allocated */
+	size_t budget;                 /* read: bytes that may still be allocated */
 	const struct pp_intern *names; /* written */
 	struct pp_intern *interned;    /* read */
 };
@@ -27,25 +27,23 @@ void pp_block_fault(struct pp_block_io *io, int code, const char *what);
 uint8_t *pp_block_take(struct pp_block_io *io, size_t n);
 void pp_block_u(struct pp_block_io *io, uint64_t *value);
 void pp_block_s(struct pp_block_io *io, int64_t *value);
-/* As the difference to another value. */
+/* Written as the difference to another value. */
 void pp_block_delta(struct pp_block_io *io, int64_t *value, int64_t base, int is_time);
 void pp_block_double(struct pp_block_io *io, double *value);
 void pp_block_text(struct pp_block_io *io, char *text, size_t size);
 void pp_block_name(struct pp_block_io *io, uint32_t *name);
-/* On the way in: zeroed room for n rows and one more, out of the budget; NULL is a fault. */
+/* Reading: zeroed room for n + 1 rows, from the budget; NULL is a fault. */
 void *pp_block_room(struct pp_block_io *io, size_t n, size_t row_size);
-/* Number of rows, each of at least `least` bytes. Returns the array, on the way in a new one; a fault leaves none and 0 rows. */
+/* Number of rows, each of at least `least` bytes. Returns the array, a new one when reading; a fault leaves none and 0 rows. */
 void *pp_block_array(struct pp_block_io *io, void *array, size_t *rows, size_t row_size, size_t least);
 
-/* Everything, in its order. Writing leaves the dataset as it is. */
+/* All fields in order. Writing does not change the dataset. */
 struct pp_dataset;
 void pp_block_fields(struct pp_block_io *io, struct pp_dataset *d);
-/* Collectives and what waits for them. */
+/* Collectives, and segments that wait for them. */
 void pp_block_calls(struct pp_block_io *io, struct pp_dataset *d);
-/* Clocks of hosts, and which is whose. */
-void pp_block_clocks(struct pp_block_io *io, struct pp_dataset *d);
 
-/* Fields of any integer type: what does not fit is a fault. */
+/* Fields of any integer type: a value that does not fit is a fault. */
 #define PP_BLOCK_U(io, field)                                                                                                      \
 	do {                                                                                                                       \
 		uint64_t u_ = (uint64_t)(field);                                                                                   \

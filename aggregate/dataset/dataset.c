@@ -1,4 +1,4 @@
-/* Lookups in a dataset, and what follows from its tables alone; see dataset.h. Called by whoever holds a dataset. */
+/* Looks up rows of a dataset, and derives values from its tables; see dataset.h. */
 #include "aggregate/dataset/dataset.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct pp_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
+const struct pp_row_communicator *pp_dataset_communicator(const struct pp_dataset *d, uint64_t id)
 {
 	size_t low = 0, high = d->communicators;
 
@@ -26,7 +26,7 @@ size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank)
 {
 	size_t low = 0, high = d->workers;
 
-	/* More often than not ranks are without gaps. */
+	/* Mostly ranks have no gaps. */
 	if (rank >= 0 && (size_t)rank < d->workers && d->worker[rank].rank == rank)
 		return (size_t)rank;
 	while (low < high) {
@@ -41,11 +41,11 @@ size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank)
 }
 
 struct clock_group {
-	const struct pp_worker *worker;
+	const struct pp_row_worker *worker;
 	size_t group;
 };
 
-static int compare_clock(const struct pp_worker *x, const struct pp_worker *y)
+static int compare_clock(const struct pp_row_worker *x, const struct pp_row_worker *y)
 {
 	int order = strcmp(x->clock, y->clock);
 
@@ -90,20 +90,20 @@ size_t pp_dataset_peers(const struct pp_dataset *d, size_t worker)
 {
 	size_t peers = 0;
 
-	for (size_t w = 0; w < d->workers; w++)
+	for (size_t w = 0; w < d->workers && worker < d->workers; w++)
 		peers += w != worker && !pp_worker_is_missing(&d->worker[w]) && d->worker[w].domain == d->worker[worker].domain;
 	return peers;
 }
 
-/* Of its times against job time: what its own line is off, and what the comparing of its host's clock leaves. */
-static int64_t bound_of(const struct pp_dataset *d, const struct pp_worker *w)
+/* Error of its times against job time: that of its own line, and that of its host's clock comparison. */
+static int64_t bound_of(const struct pp_dataset *d, const struct pp_row_worker *w)
 {
 	int64_t bound;
 
 	if (!w->host_clock)
 		return w->own_bound_ns;
-	return __builtin_add_overflow(w->own_bound_ns, d->host_clock[w->host_clock - 1].bound_ns, &bound) ? PP_BOUND_UNKNOWN
-	                                                                                                  : bound;
+	return __builtin_add_overflow(w->own_bound_ns, d->host_clock[w->host_clock - 1].host_bound_ns, &bound) ? PP_BOUND_UNKNOWN
+	                                                                                                       : bound;
 }
 
 int pp_dataset_clocks(struct pp_dataset *d)
@@ -111,7 +111,7 @@ int pp_dataset_clocks(struct pp_dataset *d)
 	struct clock_group *one = calloc(d->workers + 1, sizeof(*one));
 	int32_t *domain = calloc(d->workers + 1, sizeof(*domain)), *of_group = calloc(d->workers + 1, sizeof(*of_group)),
 	        domains = 0;
-	const struct pp_worker *first = NULL;
+	const struct pp_row_worker *first = NULL;
 
 	if (!one || !domain || !of_group) {
 		free(one);
@@ -139,7 +139,7 @@ int pp_dataset_clocks(struct pp_dataset *d)
 	free(domain);
 	free(of_group);
 	for (size_t w = 0; w < d->workers; w++) {
-		struct pp_worker *worker = &d->worker[w];
+		struct pp_row_worker *worker = &d->worker[w];
 
 		if (worker->domain < 0)
 			continue;
@@ -169,6 +169,31 @@ static int compare_late(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const char *text),
+                             const char *text, const char *between, char *to, size_t size)
+{
+	size_t many = 0, used;
+
+	for (size_t w = 0; w < d->workers; w++)
+		many += is_one(&d->worker[w], text) != 0;
+	used = (size_t)snprintf(to, size, many > 1 ? "ranks" : "rank");
+	for (size_t w = 0, end, parts = 0; w < d->workers; w = end + 1) {
+		end = w;
+		if (!is_one(&d->worker[w], text))
+			continue;
+		while (end + 1 < d->workers && is_one(&d->worker[end + 1], text))
+			end++;
+		if (used + 32 > size) {
+			snprintf(to + used, size - used, "%s...", between);
+			break;
+		}
+		used += (size_t)snprintf(to + used, size - used, "%s%d", parts++ ? between : " ", (int)d->worker[w].rank);
+		if (end > w)
+			used += (size_t)snprintf(to + used, size - used, "-%d", (int)d->worker[end].rank);
+	}
+	return many;
+}
+
 int pp_dataset_late(struct pp_dataset *d)
 {
 	d->late = calloc(d->workers + 1, sizeof(*d->late));
@@ -177,7 +202,7 @@ int pp_dataset_late(struct pp_dataset *d)
 	for (size_t w = 0; w < d->workers; w++)
 		d->late[w].rank = d->worker[w].rank;
 	for (size_t s = 0; s < d->steps; s++) {
-		const struct pp_cell *row = &d->cell[s * d->workers];
+		const struct pp_row_cell *row = &d->cell[s * d->workers];
 		size_t most = 0;
 
 		for (size_t w = 0; w < d->workers; w++) {
@@ -195,29 +220,34 @@ int pp_dataset_late(struct pp_dataset *d)
 
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...)
 {
-	struct pp_warning *more = realloc(d->warning, (d->warnings + 1) * sizeof(*more));
+	struct pp_row_warning *more = realloc(d->warning, (d->warnings + 1) * sizeof(*more));
 	va_list arguments;
 
 	if (!more)
 		return -ENOMEM;
 	d->warning = more;
+	more += d->warnings++;
+	memset(more, 0, sizeof(*more));
 	va_start(arguments, fmt);
-	vsnprintf(more[d->warnings++].text, sizeof(more->text), fmt, arguments);
+	vsnprintf(more->warning, sizeof(more->warning), fmt, arguments);
 	va_end(arguments);
 	return 0;
 }
 
-void pp_window_told_release(struct pp_window_told *told)
+void pp_window_metadata_release(struct pp_window_metadata *metadata)
 {
-	free(told->rank);
-	*told = (struct pp_window_told){0};
+	free(metadata->rank);
+	*metadata = (struct pp_window_metadata){0};
 }
 
 void pp_dataset_tables(const struct pp_dataset *d, struct pp_table ret_table[PP_TABLES])
 {
-#define PP_TABLE(name, rows, group, dimension, made, check, absent)                                                                \
-	ret_table[PP_TABLE_##name] = (struct pp_table){pp_table_desc(PP_TABLE_##name), d->name, d->rows, d->rows};
+#define PP_TABLE(name, rows_of, group, dimension, made, check, absent)                                                             \
+	ret_table[PP_TABLE_##name] = (struct pp_table){.desc = pp_table_desc(PP_TABLE_##name), .row = d->name, .rows = d->rows_of};
 #include "aggregate/dataset/table/table_list.def"
+	ret_table[PP_TABLE_cell].rows = d->cell ? d->steps * d->workers : 0;
+	for (int id = 0; id < PP_TABLES; id++)
+		ret_table[id].room = ret_table[id].rows;
 }
 
 void pp_dataset_take_tables(struct pp_dataset *d, const struct pp_table table[PP_TABLES])
@@ -255,7 +285,7 @@ int pp_dataset_seal(struct pp_dataset *d)
 int pp_dataset_link_clocks(struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->host_clocks; i++) {
-		struct pp_host_clock *c = &d->host_clock[i];
+		struct pp_row_host_clock *c = &d->host_clock[i];
 
 		c->samples = c->stretches = c->pairs = c->changes = 0;
 	}
@@ -281,9 +311,9 @@ static int add_rows(struct pp_table *t, const void *row, size_t rows, int32_t ho
 	return 0;
 }
 
-int pp_dataset_add_clock(struct pp_dataset *d, const struct pp_host_clock *c)
+int pp_dataset_add_clock(struct pp_dataset *d, const struct pp_row_host_clock *c)
 {
-	struct pp_host_clock *more = realloc(d->host_clock, (d->host_clocks + 1) * sizeof(*more));
+	struct pp_row_host_clock *more = realloc(d->host_clock, (d->host_clocks + 1) * sizeof(*more));
 	const int32_t host = (int32_t)d->host_clocks;
 	struct pp_table table[PP_TABLES];
 	int rc;
@@ -308,19 +338,10 @@ void pp_dataset_release(struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->communicators; i++)
 		free(d->communicator[i].member);
-	free(d->communicator);
-	free(d->worker);
-	free(d->step_number);
-	free(d->cell);
-	free(d->collective);
-	free(d->row);
 	free(d->exposed);
 	free(d->awaited);
 #define PP_TABLE(name, rows, group, dimension, made, check, absent) free(d->name);
 #include "aggregate/dataset/table/table_list.def"
-	free(d->by_default);
 	free(d->late);
-	free(d->warning);
-	free(d->host_clock);
 	memset(d, 0, sizeof(*d));
 }

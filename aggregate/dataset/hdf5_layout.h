@@ -1,5 +1,4 @@
-/* The layout of pod.h5 as a table. In: hdf5_layout.def. Out: rows. Used by reader and writer of pod.h5 and by the tests of
- * docs/formats.md. */
+/* A variable of pod.h5 as its reader and writer know it, made of a column of a table; see write/h5/table_write.h. */
 #pragma once
 
 #include <stddef.h>
@@ -13,9 +12,5 @@ struct pp_h5_row {
 	const char *dims; /* names, blank between; "": scalar */
 	enum pp_h5_type type;
 	const char *unit, *what;
-	const char *words; /* of a code: what 0, 1 .. mean, blank between; NULL: it is none */
+	const char *words; /* of a code: meanings of 0, 1 .., blank between; NULL: no code */
 };
-
-/* All rows; ends with group NULL. */
-extern const struct pp_h5_row pp_h5_layout[];
-const struct pp_h5_row *pp_h5_find(const char *group, const char *variable);

@@ -1,4 +1,4 @@
-/* Bounds out of what is known of hosts' clocks; see host_clock.h. Called by waiting.c, writers and readers. */
+/* Bounds from hosts' clocks; see host_clock.h. Called by waiting.c, writers and readers. */
 #include "aggregate/dataset/host_clock.h"
 
 #include <math.h>
@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/clock/wall.h"
+
+enum { HOPS_MOST = 16 };
 
 static int64_t of_stretch(const struct pp_row_clock_stretch *s, int64_t time_ns)
 {
@@ -19,12 +21,12 @@ static int64_t of_stretch(const struct pp_row_clock_stretch *s, int64_t time_ns)
 	return bound >= 0 && bound < 9e18 ? (int64_t)ceil(bound) : PP_BOUND_UNKNOWN;
 }
 
-int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns)
+int64_t pp_host_clock_bound(const struct pp_row_host_clock *c, int64_t time_ns)
 {
 	size_t low = 0, high = c->stretches;
 
 	if (!high || time_ns < c->stretch[0].begin_ns || time_ns > c->stretch[high - 1].end_ns)
-		return c->bound_ns;
+		return c->host_bound_ns;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
@@ -36,13 +38,27 @@ int64_t pp_host_clock_bound(const struct pp_host_clock *c, int64_t time_ns)
 	return of_stretch(&c->stretch[low], time_ns);
 }
 
-void pp_host_clock_release(struct pp_host_clock *c)
+void pp_host_clock_release(struct pp_row_host_clock *c)
 {
 	free(c->sample);
 	free(c->stretch);
 	free(c->pair);
 	free(c->change);
-	*c = (struct pp_host_clock){.bound_ns = PP_BOUND_UNKNOWN};
+	*c = (struct pp_row_host_clock){.host_bound_ns = PP_BOUND_UNKNOWN};
+}
+
+static int is_bound(int64_t bound)
+{
+	return bound == PP_BOUND_UNKNOWN || (bound >= 0 && bound <= PP_TABLE_TIME_MAX);
+}
+
+const char *pp_host_clock_wrong(const void *row)
+{
+	const struct pp_row_host_clock *c = row;
+
+	if (c->hops < 0 || c->hops > HOPS_MOST)
+		return "how far a clock is from rank 0's";
+	return is_bound(c->host_bound_ns) && is_bound(c->host_drift_error_ppb) ? NULL : "the bound of a clock";
 }
 
 const char *pp_clock_sample_wrong(const void *row)

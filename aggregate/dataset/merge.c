@@ -1,4 +1,4 @@
-/* Ranks and steps of several hosts in one dataset; see merge.h. Called by rank 0's keeper. */
+/* Merges ranks and steps of several hosts into one dataset; see merge.h. Called by rank 0's keeper. */
 #include "aggregate/dataset/merge.h"
 
 #include <errno.h>
@@ -8,10 +8,11 @@
 
 #include "aggregate/dataset/merge_part.h"
 #include "aggregate/dataset/order.h"
+#include "aggregate/dataset/status.h"
 #include "core/base/wrap.h"
 
-/* Whose row it is: what came before what did not, a reason before none, an earlier part before a later one. */
-static int is_better(const struct pp_worker *a, const struct pp_worker *b)
+/* Which part has the row: a delivered rank first, then one with a reason, then the earlier part. */
+static int is_better(const struct pp_row_worker *a, const struct pp_row_worker *b)
 {
 	if (pp_worker_is_missing(a) != pp_worker_is_missing(b))
 		return !pp_worker_is_missing(a);
@@ -20,7 +21,7 @@ static int is_better(const struct pp_worker *a, const struct pp_worker *b)
 }
 
 struct claim { /* a part's row of a rank */
-	const struct pp_worker *worker;
+	const struct pp_row_worker *worker;
 	size_t part, index;
 };
 
@@ -45,7 +46,7 @@ static int32_t most_domains(const struct pp_dataset *d)
 	return most;
 }
 
-/* Parts of one clock and one map are of one domain, which their texts say; else no two parts are. */
+/* Parts of one clock and one map share a domain, by their texts; others never do. */
 static int set_domains(struct pp_merge *m)
 {
 	int32_t base = 0;
@@ -62,16 +63,16 @@ static int set_domains(struct pp_merge *m)
 	return pp_dataset_clocks(m->d);
 }
 
-/* Of the ranks that stand in it by this part, in their order. Its rows come with the tables. */
+/* Clocks of the ranks that this part has, in their order. Their rows are merged with the tables. */
 static uint32_t take_clock(struct pp_merge *m, size_t part, uint32_t number)
 {
 	uint32_t *to = number ? &m->host_of[part][number - 1] : NULL;
 
 	if (to && !*to) {
-		struct pp_host_clock *c = &m->d->host_clock[m->d->host_clocks++];
+		struct pp_row_host_clock *c = &m->d->host_clock[m->d->host_clocks++];
 
 		*c = m->part[part]->host_clock[number - 1];
-		c->offset_ns = pp_wrap_plus(c->offset_ns, m->shift[part]);
+		c->host_offset_ns = pp_wrap_plus(c->host_offset_ns, m->shift[part]);
 		*to = (uint32_t)m->d->host_clocks;
 	}
 	return to ? *to : 0;
@@ -99,13 +100,13 @@ static int merge_workers(struct pp_merge *m)
 			claim[n++] = (struct claim){&m->part[p]->worker[w], p, w};
 	qsort(claim, n, sizeof(*claim), compare_claim);
 	for (size_t i = 0; i < n; i++) {
-		const struct pp_worker *one = claim[i].worker;
+		const struct pp_row_worker *one = claim[i].worker;
 
 		if (i && one->rank == claim[i - 1].worker->rank) {
 			m->worker_of[claim[i].part][claim[i].index] = SIZE_MAX;
 			if (!pp_worker_is_missing(one))
-				pp_dataset_warn(d, "rank %d came from '%s' and from '%s': the second is left out", (int)one->rank,
-				                d->worker[d->workers - 1].host, one->host);
+				pp_dataset_warn(d, "hosts '%s' and '%s' both sent rank %d: the second one is dropped",
+				                d->worker[d->workers - 1].host, one->host, (int)one->rank);
 			continue;
 		}
 		m->worker_of[claim[i].part][claim[i].index] = d->workers;
@@ -124,16 +125,16 @@ int pp_merge_has(const struct pp_merge *m, size_t part, int32_t rank)
 	return index != SIZE_MAX && m->worker_of[part][index] != SIZE_MAX;
 }
 
-/* The epoch of the lowest rank that came is the job's. */
+/* The epoch of the lowest delivered rank is the job's. */
 static void set_shifts(struct pp_merge *m)
 {
-	const struct pp_worker *lowest = NULL;
+	const struct pp_row_worker *lowest = NULL;
 	struct pp_dataset *d = m->d;
 
 	d->epoch_realtime_ns = m->part[0]->epoch_realtime_ns;
 	for (size_t p = 0; p < m->parts; p++) {
 		for (size_t w = 0; w < m->part[p]->workers; w++) {
-			const struct pp_worker *one = &m->part[p]->worker[w];
+			const struct pp_row_worker *one = &m->part[p]->worker[w];
 
 			if (pp_worker_is_missing(one) || (lowest && one->rank >= lowest->rank))
 				continue;
@@ -159,16 +160,16 @@ static int merge_numbers(struct pp_merge *m)
 
 	for (size_t p = 0; p < m->parts; p++)
 		all += m->part[p]->steps;
-	d->step_number = calloc(all + 1, sizeof(*d->step_number));
-	if (!d->step_number)
+	d->step = calloc(all + 1, sizeof(*d->step));
+	if (!d->step)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++)
 		for (size_t s = 0; s < m->part[p]->steps; s++)
-			d->step_number[d->steps++] = m->part[p]->step_number[s];
-	qsort(d->step_number, d->steps, sizeof(*d->step_number), compare_number);
+			d->step[d->steps++].number = m->part[p]->step[s].number;
+	qsort(d->step, d->steps, sizeof(*d->step), compare_number);
 	for (size_t s = 0; s < d->steps; s++)
-		if (!kept || d->step_number[s] != d->step_number[kept - 1])
-			d->step_number[kept++] = d->step_number[s];
+		if (!kept || d->step[s].number != d->step[kept - 1].number)
+			d->step[kept++].number = d->step[s].number;
 	d->steps = kept;
 	return 0;
 }
@@ -179,7 +180,7 @@ static void merge_step(struct pp_merge *m, size_t p, size_t s, size_t to)
 	struct pp_dataset *d = m->d;
 
 	for (size_t w = 0; w < from->workers; w++) {
-		struct pp_cell *cell;
+		struct pp_row_cell *cell;
 
 		if (m->worker_of[p][w] == SIZE_MAX)
 			continue;
@@ -210,7 +211,7 @@ static int merge_steps(struct pp_merge *m)
 	d->window_end_ns = INT64_MIN;
 	for (size_t p = 0; p < m->parts; p++) {
 		for (size_t s = 0, to = 0; s < m->part[p]->steps; s++) {
-			while (d->step_number[to] < m->part[p]->step_number[s])
+			while (d->step[to].number < m->part[p]->step[s].number)
 				to++;
 			m->step_of[p][s] = (uint32_t)to;
 			merge_step(m, p, s, to);
@@ -219,12 +220,6 @@ static int merge_steps(struct pp_merge *m)
 	if (d->window_end_ns == INT64_MIN)
 		d->window_begin_ns = d->window_end_ns = 0;
 	return 0;
-}
-
-static void take_text(char *to, size_t size, const char *from)
-{
-	if (!to[0])
-		snprintf(to, size, "%s", from);
 }
 
 static void merge_head(struct pp_merge *m)
@@ -238,29 +233,14 @@ static void merge_head(struct pp_merge *m)
 		const struct pp_dataset *from = m->part[p];
 
 		if (from->step_rule[0] && d->step_rule[0] && strcmp(from->step_rule, d->step_rule) != 0)
-			pp_dataset_warn(
-			        d, "steps of some hosts are by another rule, '%s' and not '%s': they need not be the same steps",
-			        from->step_rule, d->step_rule);
+			pp_dataset_warn(d,
+			                "some hosts found steps by the rule '%s', others by '%s': steps of equal number may differ",
+			                from->step_rule, d->step_rule);
 		if (from->step_rule[0] && (!d->step_rule[0] || from->step_confidence < d->step_confidence))
 			d->step_confidence = from->step_confidence;
-		take_text(d->session, sizeof(d->session), from->session);
-		take_text(d->job, sizeof(d->job), from->job);
-		take_text(d->command, sizeof(d->command), from->command);
-		take_text(d->options, sizeof(d->options), from->options);
-		take_text(d->step_rule, sizeof(d->step_rule), from->step_rule);
-		if (from->ranks_asked > d->ranks_asked)
-			d->ranks_asked = from->ranks_asked;
-		if (from->memory_period_ns > d->memory_period_ns)
-			d->memory_period_ns = from->memory_period_ns;
-		d->crossed += from->crossed;
-		d->spawned += from->spawned;
-		d->untied += from->untied;
-		pp_c10d_add(&d->c10d, &from->c10d);
-		d->paused += from->paused;
-		d->parented += from->parented;
-		d->startup_ns = pp_wrap_plus(d->startup_ns, from->startup_ns);
-		d->keeper_cpu_ns = pp_wrap_plus(d->keeper_cpu_ns, from->keeper_cpu_ns);
-		d->keeper_rss_bytes += from->keeper_rss_bytes;
+		if (!d->step_rule[0])
+			memcpy(d->step_rule, from->step_rule, sizeof(d->step_rule));
+		pp_row_fold(pp_job_desc(0), d, from);
 	}
 }
 

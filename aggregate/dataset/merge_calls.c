@@ -1,4 +1,4 @@
-/* Collectives of several hosts in one dataset; see merge.h. Called by merge.c. What they mean is said when all are in: finish.c. */
+/* Merges collectives of several hosts; see merge.h. Called by merge.c. finish.c evaluates them once all are merged. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "core/base/wrap.h"
 
 struct piece { /* a part's rows of a collective */
-	const struct pp_collective *c;
+	const struct pp_row_collective *c;
 	size_t part;
 	int32_t rank; /* the lowest of its rows */
 };
 
 struct pick {
-	struct pp_collective_row row;
+	struct pp_row_arrival row;
 	size_t part;
 };
 
@@ -26,8 +26,8 @@ struct calls {
 
 static int compare_call(const struct piece *x, const struct piece *y)
 {
-	if (x->c->comm != y->c->comm)
-		return x->c->comm < y->c->comm ? -1 : 1;
+	if (x->c->communicator != y->c->communicator)
+		return x->c->communicator < y->c->communicator ? -1 : 1;
 	return (x->c->sequence > y->c->sequence) - (x->c->sequence < y->c->sequence);
 }
 
@@ -50,7 +50,7 @@ static int compare_pick(const void *a, const void *b)
 	return (x->row.arrival_ns > y->row.arrival_ns) - (x->row.arrival_ns < y->row.arrival_ns);
 }
 
-/* The segments of a row's call, in the order in which rows ask for them. Returns their index + 1. */
+/* Copies the segments of a row's call, in the order of rows. Returns their index + 1. */
 static uint32_t take_exposed(struct calls *calls, size_t part, uint32_t exposed)
 {
 	const struct pp_dataset *from = calls->m->part[part];
@@ -79,10 +79,10 @@ static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t c
 	for (uint32_t i = 0; i < piece->c->row_count; i++) {
 		struct pick *pick = &calls->pick[calls->picks];
 
-		*pick = (struct pick){from->row[piece->c->row_first + i], piece->part};
+		*pick = (struct pick){from->arrival[piece->c->row_first + i], piece->part};
 		if (!pp_merge_has(m, piece->part, pick->row.worker))
 			continue;
-		if (piece->c->call != call)
+		if (piece->c->operation != call)
 			pick->row.needs = PP_ROW_OTHER_CALL;
 		pick->row.arrival_ns = pp_wrap_plus(pick->row.arrival_ns, m->shift[piece->part]);
 		pick->row.exit_ns = pp_wrap_plus(pick->row.exit_ns, m->shift[piece->part]);
@@ -90,30 +90,31 @@ static void pick_rows(struct calls *calls, const struct piece *piece, uint16_t c
 	}
 }
 
-/* What only its own part's ranks say of it; the rest is for finish.c. */
-static void join_pieces(struct calls *calls, const struct piece *piece, size_t n, struct pp_collective *c)
+/* Values that its part's ranks determine; finish.c sets the rest. */
+static void join_pieces(struct calls *calls, const struct piece *piece, size_t n, struct pp_row_collective *c)
 {
 	struct pp_dataset *d = calls->m->d;
 	int in_order = 1;
 
-	*c = (struct pp_collective){.comm = piece[0].c->comm, .sequence = piece[0].c->sequence, .call = piece[0].c->call};
-	c->row_first = d->rows;
+	*c = (struct pp_row_collective){
+	        .communicator = piece[0].c->communicator, .sequence = piece[0].c->sequence, .operation = piece[0].c->operation};
+	c->row_first = d->arrivals;
 	calls->picks = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (piece[i].c->bytes > c->bytes)
 			c->bytes = piece[i].c->bytes;
-		pick_rows(calls, &piece[i], c->call);
+		pick_rows(calls, &piece[i], c->operation);
 	}
 	for (size_t i = 1; i < calls->picks && in_order; i++)
 		in_order = compare_pick(&calls->pick[i - 1], &calls->pick[i]) <= 0;
 	if (!in_order)
 		qsort(calls->pick, calls->picks, sizeof(*calls->pick), compare_pick);
 	for (size_t i = 0; i < calls->picks; i++) {
-		struct pp_collective_row row = calls->pick[i].row;
+		struct pp_row_arrival row = calls->pick[i].row;
 
 		if (row.exposed)
 			row.exposed = take_exposed(calls, calls->pick[i].part, row.exposed - 1) & PP_EXPOSED_MOST;
-		d->row[d->rows++] = row;
+		d->arrival[d->arrivals++] = row;
 	}
 	c->row_count = (uint32_t)calls->picks;
 }
@@ -156,7 +157,7 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
 		pieces += m->part[p]->collectives;
-		rows += m->part[p]->rows;
+		rows += m->part[p]->arrivals;
 		exposeds += m->part[p]->exposeds;
 		awaiteds += m->part[p]->awaiteds;
 		calls->exposed_of[p] = calloc(m->part[p]->exposeds + 1, sizeof(**calls->exposed_of));
@@ -166,11 +167,11 @@ static int make_room(struct calls *calls, size_t *ret_pieces)
 	if (exposeds >= PP_EXPOSED_MOST)
 		return -ENOMEM;
 	d->collective = calloc(pieces + 1, sizeof(*d->collective));
-	d->row = calloc(rows + 1, sizeof(*d->row));
+	d->arrival = calloc(rows + 1, sizeof(*d->arrival));
 	d->exposed = calloc(exposeds + 1, sizeof(*d->exposed));
 	d->awaited = calloc(awaiteds + 1, sizeof(*d->awaited));
 	*ret_pieces = pieces;
-	return d->collective && d->row && d->exposed && d->awaited ? 0 : -ENOMEM;
+	return d->collective && d->arrival && d->exposed && d->awaited ? 0 : -ENOMEM;
 }
 
 static int need_picks(struct calls *calls, size_t rows)
@@ -199,9 +200,9 @@ static int merge_collectives(struct calls *calls)
 		return -ENOMEM;
 	for (size_t p = 0; p < m->parts; p++) {
 		for (size_t i = 0; i < m->part[p]->collectives; i++) {
-			const struct pp_collective *c = &m->part[p]->collective[i];
+			const struct pp_row_collective *c = &m->part[p]->collective[i];
 
-			piece[at++] = (struct piece){c, p, m->part[p]->row[c->row_first].worker};
+			piece[at++] = (struct piece){c, p, m->part[p]->arrival[c->row_first].worker};
 		}
 	}
 	qsort(piece, all, sizeof(*piece), compare_piece);

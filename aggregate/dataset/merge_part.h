@@ -1,5 +1,4 @@
-/* What merge.c (ranks, their hosts' clocks, and steps), merge_calls.c (collectives) and merge_tables.c (what else hangs on them)
- * share; nobody else includes it. */
+/* Shared by merge.c (ranks, their hosts' clocks, and steps), merge_calls.c (collectives) and merge_tables.c (other tables) only. */
 #pragma once
 
 #include "aggregate/dataset/dataset.h"

@@ -1,4 +1,4 @@
-/* Traffic, names and samples of several hosts in one dataset; see merge.h. Called by merge.c. */
+/* Merges traffic, names and samples of several hosts; see merge.h. Called by merge.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,92 +7,38 @@
 #include "aggregate/dataset/order.h"
 #include "core/base/wrap.h"
 
-/* One table of all parts: parts' rows one after the other. */
-static int gather(const struct pp_merge *m, size_t rows_at, size_t array_at, size_t row_size)
-{
-	size_t all = 0, at = 0;
-	char *rows, *const to = (char *)m->d;
-
-	for (size_t p = 0; p < m->parts; p++) {
-		size_t n;
-
-		memcpy(&n, (const char *)m->part[p] + rows_at, sizeof(n));
-		all += n;
-	}
-	rows = calloc(all + 1, row_size);
-	if (!rows)
-		return -ENOMEM;
-	for (size_t p = 0; p < m->parts; p++) {
-		const void *from;
-		size_t n;
-
-		memcpy(&n, (const char *)m->part[p] + rows_at, sizeof(n));
-		memcpy(&from, (const char *)m->part[p] + array_at, sizeof(from));
-		if (n)
-			memcpy(rows + at * row_size, from, n * row_size);
-		at += n;
-	}
-	memcpy(to + rows_at, &all, sizeof(all));
-	memcpy(to + array_at, &rows, sizeof(rows));
-	return 0;
-}
-
-#define GATHER(m, rows, array)                                                                                                     \
-	gather(m, offsetof(struct pp_dataset, rows), offsetof(struct pp_dataset, array), sizeof(*(m)->d->array))
-
+/* All parts' rows one after the other, with members of their own, then one a communicator. */
 static int merge_communicators(struct pp_merge *m)
 {
 	struct pp_dataset *d = m->d;
-	int rc = GATHER(m, communicators, communicator), failed = 0;
+	size_t all = 0;
 
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < d->communicators; i++) {
-		struct pp_communicator *c = &d->communicator[i];
-		int32_t *copy = c->member ? malloc(c->size * sizeof(*copy) + 1) : NULL;
-
-		failed |= c->member && !copy;
-		if (copy)
-			memcpy(copy, c->member, c->size * sizeof(*copy));
-		c->member = copy;
-	}
-	if (failed)
+	for (size_t p = 0; p < m->parts; p++)
+		all += m->part[p]->communicators;
+	d->communicator = calloc(all + 1, sizeof(*d->communicator));
+	if (!d->communicator)
 		return -ENOMEM;
-	pp_communicators_fold(d);
-	return 0;
-}
+	for (size_t p = 0; p < m->parts; p++) {
+		for (size_t i = 0; i < m->part[p]->communicators; i++) {
+			const struct pp_row_communicator *from = &m->part[p]->communicator[i];
+			struct pp_row_communicator *c = &d->communicator[d->communicators++];
 
-static int compare_name(const void *a, const void *b)
-{
-	const struct pp_attr_default *x = a, *y = b;
-
-	return (x->name > y->name) - (x->name < y->name);
-}
-
-static int merge_defaults(struct pp_merge *m)
-{
-	struct pp_dataset *d = m->d;
-	size_t kept = 0;
-	int rc = GATHER(m, defaults, by_default);
-
-	if (rc < 0)
-		return rc;
-	qsort(d->by_default, d->defaults, sizeof(*d->by_default), compare_name);
-	for (size_t i = 0; i < d->defaults; i++) {
-		if (kept && d->by_default[kept - 1].name == d->by_default[i].name)
-			d->by_default[kept - 1].ns = pp_wrap_plus(d->by_default[kept - 1].ns, d->by_default[i].ns);
-		else
-			d->by_default[kept++] = d->by_default[i];
+			*c = *from;
+			c->member = from->member ? malloc(c->size * sizeof(*c->member) + 1) : NULL;
+			if (from->member && !c->member)
+				return -ENOMEM;
+			if (c->member)
+				memcpy(c->member, from->member, c->size * sizeof(*c->member));
+		}
 	}
-	d->defaults = kept;
-	pp_defaults_sort(d);
+	pp_communicators_fold(d);
 	return 0;
 }
 
 static int has_warning(const struct pp_dataset *d, const char *text)
 {
 	for (size_t i = 0; i < d->warnings; i++)
-		if (!strcmp(d->warning[i].text, text))
+		if (!strcmp(d->warning[i].warning, text))
 			return 1;
 	return 0;
 }
@@ -102,7 +48,7 @@ static int has_worker(const void *context, size_t part, int32_t rank)
 	return pp_merge_has(context, part, rank);
 }
 
-/* A copy of a part's rows, in the order of the numbers that its hosts have in the whole. */
+/* A copy of a part's rows, in the order of its hosts' numbers in the merged dataset. */
 static int renumber(const struct pp_merge *m, size_t p, const struct pp_column *host, const struct pp_table *from,
                     struct pp_table *ret_rows)
 {
@@ -147,7 +93,7 @@ static int merge_of_hosts(const struct pp_merge *m, const struct pp_table_merge 
 	return rc;
 }
 
-/* Tables with a description that hosts made. */
+/* Tables that hosts made. */
 static int merge_described(struct pp_merge *m)
 {
 	struct pp_table_merge how = {.shift = m->shift, .has = has_worker, .context = m};
@@ -182,11 +128,9 @@ int pp_merge_tables(struct pp_merge *m)
 
 	if (rc == 0)
 		rc = merge_communicators(m);
-	if (rc == 0)
-		rc = merge_defaults(m);
 	for (size_t p = 0; p < m->parts; p++)
 		for (size_t i = 0; i < m->part[p]->warnings && rc == 0; i++)
-			if (!has_warning(d, m->part[p]->warning[i].text))
-				rc = pp_dataset_warn(d, "%s", m->part[p]->warning[i].text);
+			if (!has_warning(d, m->part[p]->warning[i].warning))
+				rc = pp_dataset_warn(d, "%s", m->part[p]->warning[i].warning);
 	return rc;
 }

@@ -8,17 +8,10 @@
 
 #include "core/ring/intern.h"
 
-static int compare_names(const struct pp_intern *names, uint32_t a, uint32_t b)
-{
-	int order = a == b ? 0 : strcmp(pp_intern_text(names, a, NULL), pp_intern_text(names, b, NULL));
-
-	return order ? order : (a > b) - (a < b);
-}
-
-/* One who says more before one who says less, then by what they say: whoever tells first changes nothing. */
+/* The longer list first, then by content: the result does not depend on the order of parts. */
 static int compare_communicator(const void *a, const void *b)
 {
-	const struct pp_communicator *x = a, *y = b;
+	const struct pp_row_communicator *x = a, *y = b;
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
@@ -37,7 +30,7 @@ static uint32_t better_name(const struct pp_dataset *d, uint32_t a, uint32_t b)
 	return strcmp(pp_intern_text(d->names, b, NULL), pp_intern_text(d->names, a, NULL)) < 0 ? b : a;
 }
 
-static const char *role_of(const struct pp_communicator *c, int32_t world)
+static const char *role_of(const struct pp_row_communicator *c, int32_t world)
 {
 	if (c->kind == PP_COMM_FILE)
 		return "file";
@@ -58,7 +51,7 @@ void pp_communicators_fold(struct pp_dataset *d)
 		return;
 	qsort(d->communicator, d->communicators, sizeof(*d->communicator), compare_communicator);
 	for (size_t i = 0; i < d->communicators; i++) {
-		struct pp_communicator *last = kept ? &d->communicator[kept - 1] : NULL, *one = &d->communicator[i];
+		struct pp_row_communicator *last = kept ? &d->communicator[kept - 1] : NULL, *one = &d->communicator[i];
 
 		if (!last || last->id != one->id) {
 			d->communicator[kept++] = *one;
@@ -80,7 +73,7 @@ int pp_op_is_same(const struct pp_row_op *a, const struct pp_row_op *b)
 	return a->name == b->name && a->category == b->category && a->source == b->source;
 }
 
-/* What a name says of where it comes from: "aten" of "aten::mm", "Optimizer" of "Optimizer.step#SGD.step". */
+/* The origin in a name: "aten" of "aten::mm", "Optimizer" of "Optimizer.step#SGD.step". */
 size_t pp_op_type(const char *name, size_t length)
 {
 	size_t n = strcspn(name, ":.#");
@@ -90,26 +83,11 @@ size_t pp_op_type(const char *name, size_t length)
 	return n + 1 < length && isalpha((unsigned char)name[0]) && !memchr(name, ' ', n) ? n : 0;
 }
 
-static int compare_default(const void *a, const void *b, void *names)
-{
-	const struct pp_attr_default *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return compare_names(names, x->name, y->name);
-}
-
-void pp_defaults_sort(struct pp_dataset *d)
-{
-	if (d->defaults)
-		qsort_r(d->by_default, d->defaults, sizeof(*d->by_default), compare_default, (void *)d->names);
-}
-
 void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from)
 {
 	to->calls += from->calls;
-	to->untold += from->untold;
-	to->mute += from->mute;
+	to->unannotated += from->unannotated;
+	to->recorder_off += from->recorder_off;
 	to->unended += from->unended;
 	to->enqueued += from->enqueued;
 	to->rootless += from->rootless;

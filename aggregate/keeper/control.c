@@ -37,7 +37,7 @@ int pp_keeper_lock(const char *spool, struct pp_err *err)
 		return fd;
 	close(fd);
 	if (saved == EAGAIN)
-		return pp_err_set(err, -EBUSY, "a keeper is at work in '%s'", spool);
+		return pp_err_set(err, -EBUSY, "a keeper is running in '%s'", spool);
 	return pp_err_set(err, -saved, "cannot lock '%s': %s", path, strerror(saved));
 }
 

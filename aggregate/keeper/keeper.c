@@ -9,13 +9,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/capture/lookback.h"
 #include "aggregate/keeper/capture/request.h"
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_own.h"
-#include "aggregate/keeper/capture/request_socket.h"
 #include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/capture/windows.h"
 #include "aggregate/keeper/cluster/pod.h"
@@ -78,13 +77,6 @@ static void on_term(int signal_number)
 {
 	(void)signal_number;
 	stop = 1;
-}
-
-static void pause_ms(int ms)
-{
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000L};
-
-	nanosleep(&t, NULL);
 }
 
 /* Drains every ring once; returns the records read. */
@@ -184,11 +176,6 @@ static void look(struct pp_keeper *k)
 		pp_wall_watch_run(&k->wall, pp_close_tick_kind(k->view.rings), pp_now_ms());
 }
 
-static int run_windows(struct pp_keeper *k, int ending)
-{
-	return pp_windows_run(&k->windows, &k->job, ending);
-}
-
 /* Are there several windows? Once the program has requested windows via API, only these are recorded. */
 static int is_many(struct pp_keeper *k)
 {
@@ -224,7 +211,7 @@ static void serve(struct pp_keeper *k)
 	k->windows.hold = pp_requests_active(&k->requests) || pp_timed_holds(&k->timed);
 	if (k->many && k->requests.turn != PP_TURN_WRITING &&
 	    !pp_pod_is_done(k->pod)) /* else the job's session has this host's part */
-		run_windows(k, 0);
+		pp_windows_run(&k->windows, &k->job, 0);
 }
 
 static void look_for_rings(struct pp_keeper *k)
@@ -237,6 +224,8 @@ static const char *scan(struct pp_keeper *k)
 {
 	int opened = pp_spool_scan(&k->view);
 	const char *why;
+
+	pp_watch_all(k->view.rank, pp_rings_count(k->view.rings));
 
 	k->blind_ms = opened >= 0 ? 0 : k->blind_ms ? k->blind_ms : pp_now_ms();
 	k->blind_code = opened;
@@ -262,7 +251,7 @@ static const char *scan(struct pp_keeper *k)
 static void rest(struct pp_keeper *k, int ms)
 {
 	if (!pp_pod_wait(k->pod, ms))
-		pause_ms(ms);
+		pp_nap_ms(ms);
 }
 
 static void drain_until_over(struct pp_keeper *k)
@@ -431,7 +420,7 @@ static int close_for_all(struct pp_keeper *k, char *message, size_t size, struct
 	}
 	rc = pp_writing_start(writer, &k->job, &w);
 	if (rc)
-		return pp_err_set(err, rc, "no process to write it: %s", strerror(-rc));
+		return pp_err_set(err, rc, "cannot start a process to write it: %s", strerror(-rc));
 	while (!pp_forked_writer_done(writer))
 		tend(k);
 	snprintf(message, size, "%s", writer->answer.text);
@@ -547,7 +536,7 @@ static int close_windows(struct pp_keeper *k)
 }
 
 /* Appends results of signals that arrived after the message; `before` is that message. */
-static void tell_more(struct pp_keeper *k, const char *before)
+static void append_results(struct pp_keeper *k, const char *before)
 {
 	char message[sizeof(k->control->message)], more[1024];
 	size_t n = (size_t)snprintf(message, sizeof(message), "%s", before);
@@ -589,13 +578,13 @@ static void serve_on(struct pp_keeper *k)
 		if (asked && !pp_requests_active(&k->requests))
 			pp_windows_drop_all(&k->job);
 		if (asked && !pp_requests_active(&k->requests))
-			tell_more(k, before);
+			append_results(k, before);
 		asked = pp_requests_active(&k->requests);
 		pace = pp_pod_pace(k->pod);
 		rest(k, asked ? BUSY_MS : pace < IDLE_MS ? pace : IDLE_MS);
 	}
 	pp_requests_close(&k->requests, &k->job, k->spool);
-	tell_more(k, before);
+	append_results(k, before);
 }
 
 /* Waits for ranks that end: they read the message from the spool; ranks that train on read it when they end. 1: nobody needs the
@@ -629,12 +618,16 @@ static int wait_for_ranks(struct pp_keeper *k)
 	}
 }
 
-/* 0, or -errno: no session. */
-static int close_all(struct pp_keeper *k)
+/* A job that recorded nothing leaves no empty log directory, if podprof run made it. */
+static void remove_empty_logdir(const char *spool, const char *logdir)
 {
-	return is_many(k) ? close_windows(k) : close_window(k);
+	char path[4096];
+
+	if (snprintf(path, sizeof(path), "%s/" PP_SPOOL_MADE_LOGDIR, spool) < (int)sizeof(path) && !access(path, F_OK))
+		rmdir(logdir); /* fails where there is something in it */
 }
 
+/* 0, or -errno: no session. */
 int pp_keeper_main(const char *spool, struct pp_err *err)
 {
 	struct pp_keeper k = {.spool = spool, .view = {.path = spool}, .begin_ms = pp_now_ms()};
@@ -659,7 +652,7 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	pp_sampler_init(&k.sampler, "/proc");
 	k.view.rings = pp_rings_new(pp_settings_span_bytes(&k.settings));
 	if (!k.view.rings) {
-		rc = pp_err_set(err, -ENOMEM, "cannot keep '%s': no memory", spool);
+		rc = pp_err_set(err, -ENOMEM, "cannot read the rings of '%s': no memory", spool);
 		goto unlock;
 	}
 	rc = pp_control_make(spool, &k.control, err);
@@ -674,9 +667,11 @@ int pp_keeper_main(const char *spool, struct pp_err *err)
 	drain_until_over(&k);
 	pp_spool_scan(&k.view);
 	look_for_rings(&k);
-	rc = close_all(&k);
-	if (wait_for_ranks(&k) && !rc)
+	rc = is_many(&k) ? close_windows(&k) : close_window(&k);
+	if (wait_for_ranks(&k) && !rc) {
+		remove_empty_logdir(spool, k.settings.output);
 		pp_spool_remove(spool);
+	}
 	/* The control page and the log hold the failure; there is no caller to return it to. */
 	rc = 0;
 	pp_requests_end(&k.requests);

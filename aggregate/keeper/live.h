@@ -1,6 +1,6 @@
 /* What ranks of a live job do now, read from the headers of their rings: it asks no process, changes nothing and needs no
  * keeper. In: a spool directory. Out: step, step time and where-am-I line of each rank. Called by `podprof status` and
- * request_status.c. */
+ * request_client.c. */
 #pragma once
 
 #include <stddef.h>

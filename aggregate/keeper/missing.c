@@ -144,7 +144,7 @@ void pp_missing_text(const struct pp_spool_view *v, char *text, size_t size)
 	}
 	list_ranks(state, ranks, list, sizeof(list));
 	if (absent)
-		snprintf(text, size, "podprof did not see rank%s %s. Write 'podprof run --' right before %s program too",
+		snprintf(text, size, "rank%s %s ran without podprof. Write 'podprof run --' right before %s program too",
 		         absent == 1 ? "" : "s", list, absent == 1 ? "its" : "their");
 	free(state);
 }

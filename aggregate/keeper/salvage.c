@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/dataset/status.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
@@ -26,7 +27,7 @@ static int read_rings(struct pp_spool_view *view, char *const *spool, size_t spo
 		pp_spool_scan(view);
 	}
 	if (!pp_rings_count(view->rings))
-		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no ring that can be read%s%s", *spool,
+		return pp_err_set(err, -ENOENT, "cannot salvage '%s': it has no readable ring%s%s", *spool,
 		                  view->notes.count ? ": " : "", view->notes.count ? view->notes.text[0] : "");
 	for (size_t i = 0; i < pp_rings_count(view->rings); i++)
 		for (int round = 0; round < ROUNDS && pp_rings_drain(view->rings, i, NULL); round++)
@@ -49,11 +50,12 @@ static void mark(const char *spool, const char *session)
 	close(fd);
 }
 
-static const char *status_of(const struct pp_ring_header *h, const struct pp_rank *rank)
+static void status_of(void *context, size_t ring, const struct pp_rank *rank, char *text, size_t size)
 {
-	(void)h;
+	(void)context;
+	(void)ring;
 	(void)rank;
-	return "salvaged";
+	snprintf(text, size, PP_STATUS_SALVAGED);
 }
 
 static int lock_all(char *const *spool, size_t spools, int *lock, struct pp_err *err)
@@ -76,10 +78,10 @@ static int check_jobs(char *const *spool, size_t spools, const struct pp_setting
 	for (size_t i = 1; i < spools; i++) {
 		pp_settings_read(spool[i], &other, NULL);
 		if (strcmp(other.job, first->job))
-			return pp_err_set(err, -EINVAL,
-			                  "cannot salvage '%s' with '%s': they are of two jobs, '%s' and '%s'. Give the "
-			                  "spools of one job",
-			                  *spool, spool[i], first->job, other.job);
+			return pp_err_set(
+			        err, -EINVAL,
+			        "cannot salvage '%s' with '%s': they belong to two jobs, '%s' and '%s'. Give the spools of one job",
+			        *spool, spool[i], first->job, other.job);
 	}
 	return 0;
 }

@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/spool.h"
 #include "core/base/lock.h"
+#include "core/base/now.h"
 #include "core/base/proc.h"
 
 enum { IOPRIO_WHO_PROCESS = 1 };
@@ -148,7 +148,6 @@ static void remove_old_control(const char *spool)
 
 int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *err)
 {
-	struct timespec pause = {.tv_nsec = 2000000};
 	char path[4096];
 	int fd, rc = 0, started = 0;
 
@@ -170,7 +169,7 @@ int pp_keeper_start(const char *spool, const char *podprof_exe, struct pp_err *e
 				rc = spawn(spool, podprof_exe, err);
 			}
 		}
-		nanosleep(&pause, NULL);
+		pp_nap_ms(2);
 	}
 	close(fd);
 	if (rc || is_held(spool))

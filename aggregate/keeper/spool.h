@@ -9,6 +9,9 @@
 #include "core/base/err.h"
 #include "core/base/opt.h"
 
+/* A file of the spool: podprof run made the log directory, which the keeper removes again where nothing was written into it. */
+#define PP_SPOOL_MADE_LOGDIR "made-logdir"
+
 /* Missing lines give defaults; a malformed line is skipped and logged. -errno where the file cannot be read: then all is
  * default, also the log directory, which a keeper must not take for the job's. */
 int pp_settings_read(const char *spool, struct pp_settings *ret_settings, struct pp_err *err);

@@ -63,7 +63,7 @@ static int is_without(int pid, const char *spool, char *block, int *ret_replaced
 	return pp_proc_read(path, block, MAPS) > 0 && !strstr(block, "libpodprof.so");
 }
 
-static void tell_why(struct pp_control *c, int pid, int is_replaced)
+static void report_why(struct pp_control *c, int pid, int is_replaced)
 {
 	char path[48], name[32] = "";
 
@@ -73,13 +73,12 @@ static void tell_why(struct pp_control *c, int pid, int is_replaced)
 	pp_plain(name, "");
 	if (is_replaced)
 		snprintf(c->unrecorded, sizeof(c->unrecorded),
-		         "LD_PRELOAD was replaced before '%s' started, so podprof is not in it. Keep what it has: LD_PRELOAD="
-		         "LIBRARY:$LD_PRELOAD, or write 'podprof run --' right before that program",
+		         "LD_PRELOAD was replaced before '%s' started, so podprof is not in it. Extend it "
+		         "(LD_PRELOAD=LIBRARY:$LD_PRELOAD), or write 'podprof run --' right before that program",
 		         name);
 	else
 		snprintf(c->unrecorded, sizeof(c->unrecorded),
-		         "'%s' is statically linked or runs with other rights, so podprof is not in it. Link it dynamically, and "
-		         "run it without setuid",
+		         "podprof is not in '%s': it is statically linked or setuid. Link it dynamically and run it without setuid",
 		         name);
 	pp_control_set_unrecorded_known(c, 1);
 }
@@ -99,7 +98,7 @@ static void look_around(const struct pp_spool_view *v, struct pp_control *c)
 		    !is_without(pid, v->path, block, &is_replaced))
 			continue;
 		if (is_replaced || pid == suspect) {
-			tell_why(c, pid, is_replaced);
+			report_why(c, pid, is_replaced);
 			break;
 		}
 		if (!first)

@@ -6,10 +6,26 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
 #include "core/base/proc.h"
+
+enum { AT_ONCE = 64, FIELD_END = 52 }; /* FIELD_END: exit_code of /proc/PID/stat */
+
+struct end_info { /* Linux 6.15: the first version of struct pidfd_info */
+	uint64_t mask, cgroup;
+	uint32_t id[11];
+	int32_t end;
+};
+
+#define PIDFD_GET_INFO _IOWR(0xff, 11, struct end_info)
+#define PIDFD_INFO_EXIT ((uint64_t)1 << 3)
 
 static int is_other(const struct pp_watch *w)
 {
@@ -20,7 +36,7 @@ static int is_other(const struct pp_watch *w)
 
 void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time)
 {
-	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .lock_fd = -1, .start_time = start_time};
+	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .lock_fd = -1, .start_time = start_time, .end = -1};
 	if (pid <= 0) {
 		w->gone = 1;
 		return;
@@ -48,7 +64,7 @@ void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t
 		pp_watch_open(w, pid, start_time);
 		return;
 	}
-	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .lock_fd = -1, .start_time = start_time, .is_foreign = 1};
+	*w = (struct pp_watch){.pid = pid, .pidfd = -1, .lock_fd = -1, .start_time = start_time, .is_foreign = 1, .end = -1};
 	if (lock)
 		w->lock_fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
@@ -59,6 +75,38 @@ static int is_unlocked(int fd)
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
 	return !fcntl(fd, F_GETLK, &lock) && lock.l_type == F_UNLCK;
+}
+
+/* Of a process that its parent has waited for. */
+static int end_of_reaped(int pidfd)
+{
+	struct end_info info = {.mask = PIDFD_INFO_EXIT};
+
+	return !ioctl(pidfd, PIDFD_GET_INFO, &info) && info.mask & PIDFD_INFO_EXIT ? info.end : -1;
+}
+
+/* Of a process that its parent has not waited for yet. */
+static int end_of_zombie(int pid)
+{
+	char path[64], text[1024], *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	p = pp_proc_read(path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL; /* the name may hold blanks and brackets */
+	if (!p || strncmp(p, ") Z ", 4) != 0)
+		return -1;
+	for (int field = 2; p && field < FIELD_END; field++)
+		p = strchr(p + 1, ' ');
+	return p ? (int)strtol(p, NULL, 10) : -1;
+}
+
+/* The parent may wait for it meanwhile. */
+static int read_end(const struct pp_watch *w)
+{
+	int end = w->pidfd >= 0 ? end_of_reaped(w->pidfd) : -1;
+
+	if (end < 0 && w->pidfd >= 0)
+		end = end_of_zombie(w->pid);
+	return end < 0 && w->pidfd >= 0 ? end_of_reaped(w->pidfd) : end;
 }
 
 int pp_watch_gone(struct pp_watch *w)
@@ -74,9 +122,28 @@ int pp_watch_gone(struct pp_watch *w)
 	} else {
 		w->gone = (kill(w->pid, 0) && errno == ESRCH) || is_other(w);
 	}
-	if (w->gone)
+	if (w->gone) {
+		w->end = read_end(w);
+		w->gone_ms = pp_now_ms();
 		pp_watch_close(w);
+	}
 	return w->gone;
+}
+
+void pp_watch_all(struct pp_watch *w, size_t count)
+{
+	for (size_t first = 0; first < count; first += AT_ONCE) {
+		struct pollfd p[AT_ONCE];
+		size_t n = count - first < AT_ONCE ? count - first : AT_ONCE;
+
+		for (size_t i = 0; i < n; i++)
+			p[i] = (struct pollfd){.fd = w[first + i].pidfd, .events = POLLIN};
+		if (poll(p, n, 0) < 0)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (p[i].revents)
+				pp_watch_gone(&w[first + i]);
+	}
 }
 
 void pp_watch_close(struct pp_watch *w)

@@ -1,6 +1,7 @@
-/* Is a process still there? In: pid and start time, from a ring header or a run file. Out: gone or not. */
+/* Is a process still there, and how did it end? In: pid and start time, from a ring header or a run file. Out: gone or not. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct pp_watch {
@@ -10,6 +11,8 @@ struct pp_watch {
 	int is_foreign;      /* in another PID namespace: pid and start time are not used */
 	uint64_t start_time; /* 0: unknown */
 	int gone;
+	int end;         /* once gone: its status as of wait(); -1: unknown */
+	int64_t gone_ms; /* when that was seen, of pp_now_ms() */
 };
 
 void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time);
@@ -18,4 +21,6 @@ void pp_watch_open(struct pp_watch *w, int pid, uint64_t start_time);
 void pp_watch_open_in(struct pp_watch *w, int pid, uint64_t start_time, uint32_t space, const char *lock);
 /* 1 once the process has ended (a zombie counts), and forever after. */
 int pp_watch_gone(struct pp_watch *w);
+/* Looks at all of them at once. */
+void pp_watch_all(struct pp_watch *w, size_t count);
 void pp_watch_close(struct pp_watch *w);

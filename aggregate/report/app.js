@@ -16,19 +16,24 @@ const Theme = {
   },
   button() {
     const b = el('button', {type: 'button', id: 'theme', onclick: () => State.set({theme: Theme.dark() ? 'light' : 'dark'})});
-    Theme.tell = () => {
+    Theme.label = () => {
       b.textContent = Theme.dark() ? 'Light' : 'Dark';
       b.setAttribute('aria-label', Theme.dark() ? 'Switch to light colours' : 'Switch to dark colours');
     };
-    Theme.tell();
+    Theme.label();
     return el('div', {class: 'theme'}, b);
   },
 };
 
-const KNOWN = ['collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'kernel', 'memory'];
+const KNOWN = ['collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'kernel', 'memory', 'slowest', 'window'];
 const MEANING = {
-  process: 'What the operating system says of each rank and its children.',
+  process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',
   file: 'Files that the ranks read and wrote through MPI.',
+  memory: 'Memory of each rank and its children, sampled by the keeper.',
+};
+const NAME = {
+  process: 'Processes',
+  file: 'Files'
 };
 
 function capital(text) {
@@ -39,7 +44,7 @@ function capital(text) {
 function sections() {
   const waits = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns, {lost} = Verdict.lost(),
         one = name => Pod.smallOf('quality', name)[0] || 0;
-  const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 ||
+  const doubt = lost > 0 || Verdict.missing().length > 0 || one('violations') > 0 || Pod.answer.qualifiers.length > 0 ||
       Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning')).some(isNews);
   const source = (group, name, how) => Groups.has(group) ? [group, name, () => Groups.generic(group, name, MEANING[group])]
                                                          : [group, name, () => Groups.absent(group, name, how), false, true];
@@ -49,21 +54,21 @@ function sections() {
                     .filter(g => !KNOWN.includes(g));
   const none = !Pod.sum.cells;
   return [
-    ['verdict', 'Verdict', () => Verdict.section(), none || waits], ['steps', 'Step time', () => Overview.section(), none, none],
-    ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
+    ['verdict', 'Verdict', () => Verdict.section(), none || waits || Pod.answer.qualifiers.length > 0],
+    ['steps', 'Step time', () => Overview.section(), none, none], ['viewer', 'Pod viewer', () => Viewer.section(), false, none],
     ['waiting', 'Who waited', () => Waiting.section(), waits, !Pod.table('collective')],
-    ['workers', 'Workers', () => Groups.workers(), Verdict.missing().length > 0],
+    ['workers', 'Ranks', () => Groups.workers(), Pod.worker.status.some(s => s !== 'delivered')],
     ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
-    source('kernel', 'Kernels', 'This podprof records CPU ranks; device time is shown once a device source exists.'),
-    source('memory', 'Memory', 'podprof doctor lists which sources work on this node.'),
-    ...other.map(g => source(g, capital(g), '')),
+    source('kernel', 'Kernels', 'This version of podprof records ranks on CPUs only.'),
+    source('memory', 'Memory', '\u2018podprof doctor\u2019 shows which sources work on this host.'),
+    ...other.map(g => source(g, NAME[g] || capital(g), '')),
     ...['channel', 'communicator']
         .filter(g => Groups.has(g))
         .map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
                  () => Groups.generic(g, {channel: 'Messages', communicator: 'Communicators'}[g], {
-                   channel: 'Point to point, by sender and receiver, over the window.',
-                   communicator: 'Groups of ranks that operations ran on.'
+                   channel: 'Point-to-point messages by sender and receiver, over the whole window.',
+                   communicator: 'Groups of ranks that communicate.'
                  }[g])]),
     ['clock', 'Clock', () => Clocks.section(), Clocks.attention(), !Groups.has('clock')],
     ['quality', 'Quality', () => Groups.quality(), doubt], ['run', 'Run', () => Groups.run()]
@@ -75,7 +80,7 @@ const App = {
     Theme.apply();
     await Pod.load();
     const list = sections(), main = document.getElementById('main'), rail = document.getElementById('rail');
-    document.title = `${programOf(Pod.run.command)} ${Pod.run.session} \u2013 podprof`;
+    document.title = `${Pod.run.program} ${Pod.run.session} \u2013 podprof`;
     main.replaceChildren(...list.map(([id, name, make]) => el('section', {id, 'aria-label': name}, make())));
     rail.append(el('div', {class: 'brand'}, 'podprof'),
         ...list.map(([id, name, make, attention, empty]) =>
@@ -122,7 +127,7 @@ const App = {
   },
   draw() {
     const changed = Theme.apply();
-    Theme.tell();
+    Theme.label();
     Card.hide();
     Viewer.draw();
     Waiting.draw();
@@ -136,6 +141,7 @@ const App = {
     if (width === App.width)
       return;
     App.width = width;
+    Table.list.forEach(t => t.fit());
     Viewer.draw();
     Waiting.draw();
   },
@@ -155,6 +161,6 @@ const App = {
 App.start().catch(e => {
   document.getElementById('main').replaceChildren(el('p', {class: 'missing', id: 'failed'},
       `This page cannot show its data: ${e.message}. ` +
-          'It needs a browser of 2023 or newer (DecompressionStream). summary.txt and pod.h5 beside it have the numbers.'));
+          'Use a browser of 2023 or newer (DecompressionStream), or read summary.txt beside it.'));
   console.error(e);
 });

@@ -1,4 +1,4 @@
-/* The clock error between ranks: hosts' clocks against rank 0's, the bound over time, and what contradicts it. */
+/* The clock error between ranks: hosts' clocks against rank 0's, the error over time, and what contradicts it. */
 'use strict';
 
 const Clocks = {
@@ -71,8 +71,8 @@ const Clocks = {
   },
   ppm(h) {
     const error = h.driftError, n = error === null ? 0 : error >= 1 ? 1 : error >= 0.1 ? 2 : 3;
-    return (error === null ? 'about ' : '') + (+h.drift.toFixed(n) < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) +
-        (error === null ? '' : ` \u00b1${NB}${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)}`) + NB + 'ppm';
+    return (error === null ? 'about ' : '') + (+h.drift.toFixed(n) < 0 ? '\u2212' : '+') + Math.abs(h.drift).toFixed(n) + NB +
+        'ppm' + (error === null ? '' : ` (error \u2264${NB}${(Math.ceil(error * 10 ** n) / 10 ** n).toFixed(n)})`);
   },
   unjoined() {
     return Clocks.load().filter(h => !Clocks.known(h.bound));
@@ -86,53 +86,50 @@ const Clocks = {
     if (!Groups.has('clock'))
       return Groups.absent('clock', 'Clock', '');
     const workers = Pod.table('clock', 'worker'),
-          table = workers && tableOf(workers, 'clock-worker', '/clock by worker', {label: 'Ranks'}).element;
+          table = workers && tableOf(workers, 'clock-worker', '/clock by rank', {label: 'Ranks'}).element;
     if (!hosts.length)
       return [
         title,
         el('p', {class: 'lead'},
-            `Times of ranks of one clock compare to ${
-                Format.time(Pod.sum.bound_ns)}. What hosts know of their clocks is not in this file.`),
-        table
+            `Clock error between two ranks of one clock \u2264${NB}${
+                Format.time(Pod.sum.bound_ns)}. This file has no data on the clocks of hosts.`),
+        table && details('Details: every reading as a table', table)
       ];
     Clocks.box = el('div', {class: 'chartbox', id: 'clock-chart', style: {height: '220px'}});
     Clocks.text = el('p', {class: 'lead', style: {margin: '14px 0 0'}});
     return [
       title, el('p', {class: 'lead', id: 'clock-lead'}, Clocks.lead()), Clocks.notes(),
       Clocks.drawn().length && typeof Chart !== 'undefined' ? [Clocks.text, Clocks.box] : null, Clocks.table(),
-      el('details', {}, el('summary', {}, 'Every reading as a table'), table, Clocks.readings())
+      details('Details: every reading as a table', table, Clocks.readings())
     ];
   },
   lead() {
-    const clocks = Clocks.count(), n = Clocks.hosts.length, worst = Clocks.drawn()[0];
+    const clocks = Clocks.count(), n = Clocks.hosts.length, worst = Clocks.drawn()[0],
+          hosts = n === 1 ? 'One host' : Format.count(n) + ' hosts',
+          error = `clock error \u2264${NB}${Format.time(Pod.sum.bound_ns)}`;
     if (clocks === 1)
-      return `${
-          n === 1 ? 'One host' : Format.count(n) + ' hosts'}, one clock: times of all ranks are ticks of it and compare to \u00b1${
-          NB}${Format.time(Pod.sum.bound_ns)}.`;
-    return `${Format.count(clocks)} clocks of ${Format.count(n)} hosts. ` +
-        (worst ? `Times of any two ranks${Clocks.unjoined().length ? ' whose clocks are joined' : ''} compare to \u00b1${NB}${
-                     Format.time(Pod.sum.bound_ns)}; ` +
-                    `worst is ${worst.name}, whose times are at most ${
-                        Format.time(worst.bound)} off those of rank 0\u2019s host. What is smaller is a tie.`
-               : 'No two of them could be joined: only ranks of one clock are compared.');
+      return `${hosts}: all ranks share one clock, ${error} between two ranks.`;
+    return `${hosts} with ${Format.count(clocks)} clocks. ` +
+        (worst ? `${capital(error)} between any two ranks${Clocks.unjoined().length ? ' of compared clocks' : ''}. ` +
+                    `Host ${worst.name} is worst: clock error \u2264${NB}${Format.time(worst.bound)} against rank 0\u2019s host. ` +
+                    'Smaller differences are shown as \u201ctie\u201d.'
+               : 'No two clocks could be compared, so only ranks with a common clock are compared.');
   },
-  /* What contradicts the bounds, steps of the wall clocks, and what NTP and PTP claim of them. */
+  /* What contradicts the clock error, changes of the wall clocks, and what NTP and PTP report of them. */
   notes() {
     const n = Clocks.quality('causality_pairs'), violated = Clocks.quality('causality_violated'),
           inverted = Clocks.quality('causality_inverted');
     const item = (text, bad) => el('li', {class: bad ? 'bad' : null}, text),
           warnings = Array.from(Pod.column(Pod.table('quality', 'warning'), 'warning'));
-    const list = [
-      n ? item(`Causality: ${Format.count(violated)} of ${
-                   Format.count(n)} exits from collectives lie before an arrival on another clock by more than the bounds of both` +
-                  (violated ? `, by up to ${Format.time(Clocks.quality('causality_worst_ns'))}: a bound is wrong there`
-                          : inverted ? `; ${Format.count(inverted)} more do within the bounds`
-                                     : '') +
-                  '. Messages are not checked.',
-              violated > 0)
-                                     : Clocks.hosts.length > 1 &&
-              item('Causality: no collective of all its ranks went across two clocks that are joined. Messages are not checked.')
-    ];
+    const exits = `Check of the clock error: ${Format.count(violated)} of ${Format.count(n)} exits from collectives`;
+    const list =
+        [n ? item(violated ? `${exits} lie before an arrival on another clock by more than the clock error, by up to ${
+                                 Format.time(Clocks.quality('causality_worst_ns'))}. The real clock error is larger.`
+                           : `${exits} contradict it` +
+                         (inverted ? `. ${Format.count(inverted)} exits lie before an arrival within the clock error.` : '.'),
+                 violated > 0)
+           : Clocks.hosts.length > 1 &&
+                  item('Check of the clock error: not possible, no collective has ranks of two compared clocks.')];
     for (const w of warnings.filter(w => w.startsWith('clock: ') && !w.includes('exits from collectives')))
       list.push(item(Clocks.typeset(w), true));
     return el('ul', {class: 'notes', id: 'clock-notes'}, list, item(Clocks.claims()));
@@ -140,25 +137,29 @@ const Clocks = {
   typeset(warning) {
     return typeset(sentence(capital(warning.slice('clock: '.length)))).replaceAll('+-', '\u00b1').replace(/ -(?=\d)/g, ' \u2212');
   },
+  /* The wall clocks matter for dates only. */
   claims() {
+    const only = 'Wall clocks affect absolute dates only.';
     if (Clocks.hosts.length === 1)
-      return `What NTP or PTP claim of the host\u2019s date, shown and not believed: ${Clocks.claim(Clocks.hosts[0])}.`;
+      return `Wall clock: ${Clocks.claim(Clocks.hosts[0])}. ${only}`;
     const claims = Clocks.hosts.filter(h => h.claimed), good = claims.filter(h => h.synchronised).sort((a, b) => b.error - a.error),
           silent = Clocks.hosts.length - claims.length;
     const words = [
       good.length &&
-          `${Format.count(good.length)} synchronised, within ${Format.time(good[0].error)}, at most ${
-              Format.time(good[0].most)}, at ${good[0].name} (${good[0].by})`,
-      claims.length > good.length && `${Format.count(claims.length - good.length)} ${good.length ? '' : 'hosts '}not synchronised`,
-      silent > 0 && `${Format.count(silent)} silent`
+          `${Format.count(good.length)} NTP-synchronised (largest error at ${good[0].name}: estimated ${
+              Format.time(good[0].error)}, at most ${Format.time(good[0].most)}, ${good[0].by})`,
+      claims.length > good.length && `${Format.count(claims.length - good.length)} not NTP-synchronised`,
+      silent > 0 && `${Format.count(silent)} unknown`
     ].filter(w => w);
-    return `What NTP or PTP claim of the hosts\u2019 dates, shown and not believed: ${words.join('; ')}.`;
+    return `Wall clocks of the hosts: ${words.join(', ')}. ${only}`;
   },
 
   claim(h) {
     return !h.claimed
-        ? 'nothing'
-        : (h.synchronised ? `within ${Format.time(h.error)}, at most ${Format.time(h.most)}` : 'not synchronised') + ` (${h.by})`;
+        ? 'unknown'
+        : (h.synchronised ? `NTP-synchronised, estimated error ${Format.time(h.error)}, at most ${Format.time(h.most)}`
+                          : 'not NTP-synchronised') +
+            ` (${h.by})`;
   },
 
   table() {
@@ -166,39 +167,48 @@ const Clocks = {
     const columns = [
       {name: 'host', text: true, get: i => h[i].name},
       {name: 'ranks', get: i => h[i].ranks.length},
-      {name: 'clock', what: 'hosts of one number count the same ticks', get: i => h[i].ticks},
-      column('bound', 'ns', 'largest error of its times against those of rank 0\u2019s host',
+      {name: 'clock', what: 'hosts with the same number share a clock', get: i => h[i].ticks},
+      column('clock error \u2264', 'ns', 'largest error of a difference to a timestamp of rank 0\u2019s host',
           i => Clocks.known(h[i].bound) ? h[i].bound : null,
-          (i, v) => v === null ? el('span', {class: 'bad'}, 'not joined')
+          (i, v) => v === null ? el('span', {class: 'bad'}, 'unknown')
               : v === 0        ? 'the same clock'
                                : Format.time(v)),
-      column('best burst', 'ns', 'half of the smallest interval that a burst of round trips left',
+      column('best burst', 'ns', 'clock error of the best burst of round trips',
           i => h[i].samples.length ? Math.min(...h[i].samples.map(s => s.half)) : null),
       column('drift', '',
-          'how much faster it runs than the clock of rank 0\u2019s host: the mean from its first comparison to its last',
+          'how much faster its clock runs than that of rank 0\u2019s host: mean from the first comparison to the last',
           i => h[i].drift, (i, v) => v === null ? '\u2013' : Clocks.ppm(h[i])),
       {name: 'compared with', text: true, get: i => h[i].parent || '\u2013'},
-      {name: 'bursts', what: 'of round trips: in the window, one before it and one behind it', get: i => h[i].samples.length},
-      {name: 'trips', what: 'since the job began', get: i => h[i].trips},
-      {name: 'lost', what: 'trips that nobody answered in time', get: i => h[i].lost},
-      {name: 'date changes', what: 'steps of the wall clock and sleeps in the window', get: i => h[i].changes},
       {
-        name: 'claim of the date',
+        name: 'bursts',
+        minor: true,
+        what: 'bursts of round trips: in the window, one before it and one after it',
+        get: i => h[i].samples.length
+      },
+      {name: 'trips', minor: true, what: 'round trips since the job began', get: i => h[i].trips},
+      {name: 'lost', minor: true, what: 'round trips without an answer in time', get: i => h[i].lost},
+      {name: 'date changes', what: 'changes of the wall clock and sleeps of the host in the window', get: i => h[i].changes},
+      {
+        name: 'wall clock',
         text: true,
         class: 'wide',
-        what: 'by NTP or PTP; shown and not believed',
+        what: 'as NTP or PTP reports it; affects absolute dates only',
         get: i => Clocks.claim(h[i])
       },
     ];
     const shown = Clocks.count() > 1
         ? columns
-        : columns.filter(c => ['host', 'ranks', 'clock', 'date changes', 'claim of the date'].includes(c.name));
+        : columns.filter(c => ['host', 'ranks', 'clock', 'date changes', 'wall clock'].includes(c.name));
     return new Table({id: 'clock-hosts', title: 'Clocks of hosts', label: 'Hosts', columns: shown, rows: h.length, first: 12})
         .element;
   },
   readings() {
-    const names =
-        {sample: 'Comparisons', stretch: 'Bound over time', change: 'Steps of the wall clock', wall: 'Readings of the wall clock'};
+    const names = {
+      sample: 'Comparisons',
+      stretch: 'Clock error over time',
+      change: 'Changes of the wall clock',
+      wall: 'Readings of the wall clock'
+    };
     return Object.entries(names).map(
         ([dim, label]) => Pod.table('clock', dim) && tableOf(Pod.table('clock', dim), 'clock-' + dim, label, {label}).element);
   },
@@ -227,12 +237,12 @@ const Clocks = {
           most = Math.max(...shown.flatMap(h => Clocks.line(h)).map(p => p.y || 0), 1);
     const [size, unit] = Format.axis('ns', most), soft = css('--soft'), font = {family: css('--font'), size: 12},
                  marks = ticks(most / size, 4), step = marks[1] || 1;
-    Clocks.text.textContent =
-        `Bound over time: how far each host\u2019s times may be off those of rank 0\u2019s host. Largest: ${hosts[0].name}, ${
-            Format.time(hosts[0].bound)} (${pinned === hosts[0] ? 'strong, the pinned rank\u2019s host' : 'red'})` +
-        (pinned && pinned !== hosts[0] ? '; strong: the pinned rank\u2019s host' : '') +
-        '. Dots: what a burst of round trips left' +
-        (shown.length < hosts.length ? `; the ${shown.length} largest of ${hosts.length} hosts.` : '.');
+    Clocks.text.textContent = 'Clock error of each host against rank 0\u2019s host. ' +
+        `${pinned === hosts[0] ? 'Strong, the pinned rank\u2019s host' : 'Red'}: ${hosts[0].name}, with the largest error, ${
+            Format.time(hosts[0].bound)}. ` +
+        (pinned && pinned !== hosts[0] ? `Strong: ${pinned.name}, the pinned rank\u2019s host. ` : '') +
+        'Dots: clock error of one burst of round trips.' +
+        (shown.length < hosts.length ? ` Shown: the ${shown.length} hosts with the largest error of ${hosts.length}.` : '');
     if (Clocks.chart)
       Clocks.chart.destroy();
     const canvas = el('canvas', {role: 'img', 'aria-label': Clocks.text.textContent + ' The tables below have the numbers.'});
@@ -270,13 +280,15 @@ const Clocks = {
           x: {
             type: 'linear',
             grid: {display: false},
-            ticks: {color: soft, font, callback: v => +v.toPrecision(6) + NB + 's', maxTicksLimit: 9}
+            ticks: {color: soft, font, callback: v => String(+v.toPrecision(6)), maxTicksLimit: 9},
+            title: axisTitle('time since the job began (s)')
           },
           y: {
             beginAtZero: true,
             max: marks.length * step,
             grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
-            ticks: {color: soft, font, padding: 8, stepSize: step, callback: v => v ? +v.toPrecision(4) + NB + unit : '0'}
+            ticks: {color: soft, font, padding: 8, stepSize: step, callback: v => String(+v.toPrecision(4))},
+            title: axisTitle(Format.titled('clock error', unit))
           }
         }
       }
@@ -289,7 +301,7 @@ const Clocks = {
     const box = context.chart.canvas.getBoundingClientRect();
     Card.show(box.left + tip.caretX, box.top + tip.caretY, [
       el('b', {}, point.dataset.label),
-      el('div', {}, `\u00b1${NB}${Format.time(point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)
+      el('div', {}, `clock error \u2264${NB}${Format.time(point.raw.y * size)} at ${Format.time(point.raw.x * 1e9)}`)
     ]);
   },
 };

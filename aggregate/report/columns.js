@@ -1,9 +1,9 @@
-/* Stacked columns on a canvas, one a worker or a step: categories with a gap of one point, waiting hatched over communication. */
+/* Stacked columns on a canvas, one per rank or step: categories with a gap of one point, waiting hatched over communication. */
 'use strict';
 
 const COMMUNICATION = [10, 3];
 
-/* Of one (step, worker): segments from the bottom up, {id, name, ns, hatched}. Waiting is part of communication: 10, then 3. */
+/* Of one (step, rank): segments from the bottom up, {id, name, ns, hatched}. Waiting is part of communication: 10, then 3. */
 function segmentsOf(value, waiting) {
   const list = [];
   let wait = waiting;
@@ -51,7 +51,7 @@ const Hatch = {
 };
 
 class Columns {
-  /* options: height, onhover(i, event) or (null), onpick(i) */
+  /* options: height, axis (what a column stands for), onhover(i, event) or (null), onpick(i) */
   constructor(options) {
     Object.assign(this, {height: 220}, options);
     this.canvas = el('canvas', {
@@ -88,7 +88,7 @@ class Columns {
     if (!this.canvas.parentElement || !this.items.length)
       return;
     const {c, width, height} = fit(this.canvas, this.height), most = Math.max(...this.items.map(i => i.total), 1);
-    const [size, unit] = Format.axis('ns', most), marks = ticks(most / size, 4), left = 58, bottom = 34, top = 10;
+    const [size, unit] = Format.axis('ns', most), marks = ticks(most / size, 4), left = 66, bottom = 40, top = 10;
     const plot = height - bottom - top, scale = plot / most;
     this.shown = this.bins(width - left - 4);
     const step = (width - left - 4) / this.shown.length, gap = step >= 4 ? Math.max(1, Math.min(12, step * 0.18)) : 0;
@@ -103,8 +103,9 @@ class Columns {
       c.lineTo(width, y);
       c.stroke();
       c.fillStyle = css('--soft');
-      c.fillText(m ? m + NB + unit : '0', left - 8, y);
+      c.fillText(String(m), left - 8, y);
     }
+    sideTitle(c, Format.titled('time', unit), top + plot / 2);
     this.shown.forEach((i, b) => this.column(c, this.items[i], left + b * step + gap / 2, step - gap, top + plot, scale));
     this.frame(c, step, top, plot);
     this.names(c, step, top + plot + 7);
@@ -145,12 +146,8 @@ class Columns {
     c.textAlign = 'center';
     for (let b = 0; b < this.shown.length; b += every)
       c.fillText(this.items[this.shown[b]].label, this.left + (b + 0.5) * step, y);
-    c.textAlign = 'right';
-    c.fillText(this.axis || '', this.left - 8, y + 4);
-    if (this.shown.length < this.items.length) {
-      c.textAlign = 'left';
-      c.fillText('each column is the tallest of those beside it', this.left, y + 15);
-    }
+    c.fillText(this.axis + (this.shown.length < this.items.length ? ' (each column is the tallest of those beside it)' : ''),
+        this.left + step * this.shown.length / 2, y + 17);
   }
 
   point(event, pick) {
@@ -173,5 +170,5 @@ function legend(ids, waiting) {
     list.push(el('li', {}, swatch(css('--rest')), 'Small categories'));
   if (waiting)
     list.push(el('li', {}, swatch(Pod.colour(COMMUNICATION[0]), true), 'hatched: waiting for other ranks'));
-  return el('ul', {class: 'legendlist', 'aria-label': 'Colours'}, list);
+  return el('ul', {class: 'legendlist', 'aria-label': 'Colours'}, el('li', {class: 'title'}, 'Category:'), list);
 }

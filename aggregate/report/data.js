@@ -22,29 +22,33 @@ function el(tag, attributes, ...children) {
 
 const NB = '\u00a0'; /* a number and its unit stay together */
 
+/* As printf rounds: of two equally near values the even one. The summary's numbers are printed by printf. */
+function fixed(v, digits) {
+  const tie = (v * 2 ** (digits + 1)) % 2 === 1, low = Math.floor(v * 10 ** digits);
+  return (tie && low % 2 === 0 ? low / 10 ** digits : v).toFixed(digits);
+}
+
 const Format = {
-  /* 3 significant digits; the unit is chosen by what will be shown: 999.6 is 1.00 of the next */
-  scaled(value, units) {
+  /* 3 significant digits; the unit is chosen by what will be shown: 999.6 is 1.00 of the next. The rules of core/base/units.c. */
+  scaled(value, units, least = 0.9995) {
     const size = Math.abs(value);
     let unit = units[units.length - 1];
     for (const u of units)
-      if (size >= 0.9995 * u[0]) {
+      if (size >= least * u[0]) {
         unit = u;
         break;
       }
     const v = size / unit[0];
     const digits = unit[2] ? 0 : v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
-    return (value < 0 ? '\u2212' : '') + v.toFixed(digits) + NB + unit[1];
+    return (value < 0 ? '\u2212' : '') + fixed(v, digits) + NB + unit[1];
   },
   time(ns) {
     if (ns === null || ns === undefined || Number.isNaN(ns))
       return '\u2013';
-    if (Math.abs(ns) >= 6e10)
-      return Format.scaled(ns, [[3600e9, 'h'], [60e9, 'min']]);
-    return Format.scaled(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns', Number.isInteger(ns) || Math.abs(ns) >= 10]]);
+    return Format.scaled(Math.trunc(ns), [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns', true]]);
   },
   bytes(b) {
-    return Format.scaled(b, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B', true]]);
+    return Format.scaled(b, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B', true]], 1023.5 / 1024);
   },
   rate(b) {
     return Format.scaled(b, [[2 ** 30, 'GiB/s'], [2 ** 20, 'MiB/s'], [1024, 'KiB/s'], [1, 'B/s']]);
@@ -77,8 +81,12 @@ const Format = {
   axis(unit, most) {
     const steps = unit === 'ns' ? [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']]
         : unit === 'byte'       ? [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B']]
-                                : [[1, unit || '']];
+                                : [[1, unit && unit !== '1' ? unit : '']];
     return steps.find(s => most >= s[0]) || steps[steps.length - 1];
+  },
+  /* "step time (ms)" */
+  titled(name, unit) {
+    return unit ? `${name} (${unit})` : name;
   },
 };
 
@@ -147,9 +155,9 @@ const State = {
     const text = State.values.toString();
     State.own = text ? '#' + text : '';
     history.replaceState(null, '', State.own || location.pathname + location.search);
-    State.tell();
+    State.notify();
   },
-  tell() {
+  notify() {
     for (const f of State.listeners)
       f();
   },
@@ -162,7 +170,7 @@ addEventListener('hashchange', () => {
   if (location.hash === State.own)
     return;
   State.values = new URLSearchParams(location.hash.slice(1));
-  State.tell();
+  State.notify();
 });
 
 function css(name) {
@@ -215,6 +223,8 @@ const Pod = {
     document.getElementById('pod').textContent = '';
     await Pack.all(Pod);
     Pod.plane = Object.fromEntries(Pod.cell.plane.map(p => [p.key, p]));
+    if (Pod.plane.kept_ns)
+      Pod.plane.kept_ns.what = KEPT_WHAT;
     Pod.stepShown = Array.from({length: Pod.cell.steps}, (unused, i) => Pod.step.number[i * Pod.cell.stride]);
     Pod.workers = Pod.worker.n;
     Pod.present = (s, w) => !!Pod.plane.present && Pod.plane.present.data[s * Pod.workers + w] === 1;

@@ -1,4 +1,4 @@
-/* The heat map: steps across, workers down, one quantity as colour. Draws on a canvas and tells what was pointed at. */
+/* The heat map: steps across, ranks down, one quantity as colour. Draws on a canvas and reports what was pointed at. */
 'use strict';
 
 const Ramp = {
@@ -17,9 +17,24 @@ const Ramp = {
   },
 };
 
-/* Where the colours begin and end. A few extreme cells must not make all others look alike: they share the last colour. */
+/* Where the colours begin and end. A few extreme steps must not make all others look alike: what is more than three times the
+ * median of the steps' largest values, in at most a tenth of the steps, has the last colour. A rank that is slow in most steps is
+ * not clipped: it is what is looked for. */
 function colourScale(plane, difference) {
-  const seen = [];
+  const seen = [], far = 3, tenth = 0.9;
+  const fence = middle => {
+    const list = [];
+    for (let s = 0; s < Pod.cell.steps; s++) {
+      let most = -1;
+      for (let w = 0; w < Pod.workers; w++)
+        if (Pod.has(plane, s, w))
+          most = Math.max(most, middle === null ? Pod.at(plane, s, w) : Math.abs(Pod.at(plane, s, w) - middle));
+      if (most >= 0)
+        list.push(most);
+    }
+    const of = Float64Array.from(list).sort(), last = of.length - 1;
+    return Math.max(far * of[last >> 1], of[Math.floor(last * tenth)]);
+  };
   for (let s = 0; s < Pod.cell.steps; s++)
     for (let w = 0; w < Pod.workers; w++)
       if (Pod.has(plane, s, w))
@@ -29,8 +44,8 @@ function colourScale(plane, difference) {
     return {low: 0, high: 1, most: 0, median: 0, cut: false, t: () => 0};
   const least = sorted[0], most = sorted[n - 1], median = sorted[(n - 1) >> 1];
   if (difference) {
-    const reach = Math.max(sorted[Math.floor((n - 1) * 0.98)] - median, median - sorted[Math.floor((n - 1) * 0.02)], 1e-9);
-    const whole = Math.max(most - median, median - least), span = whole > 3 * reach ? reach : whole || 1;
+    const reach = fence(median), whole = Math.max(most - median, median - least),
+          span = reach > 0 && whole > reach ? reach : whole || 1;
     return {
       low: median - span,
       high: median + span,
@@ -41,9 +56,20 @@ function colourScale(plane, difference) {
       t: v => 0.5 + (v - median) / (2 * span)
     };
   }
-  const p98 = sorted[Math.floor((n - 1) * 0.98)], low = least > 0.5 * most ? least : 0;
-  const high = most - low > 3 * (p98 - low) && p98 > low ? p98 : most;
+  const reach = fence(null), high = reach > 0 && most > reach ? reach : most, low = least > 0.5 * high ? least : 0;
   return {low, high, least, most, median, cut: high < most, t: v => high > low ? (v - low) / (high - low) : 0};
+}
+
+/* The title of a vertical axis, at the left edge of a canvas. */
+function sideTitle(c, text, middle) {
+  c.save();
+  c.translate(2, middle);
+  c.rotate(-Math.PI / 2);
+  c.textAlign = 'center';
+  c.textBaseline = 'top';
+  c.fillStyle = css('--soft');
+  c.fillText(text, 0, 0);
+  c.restore();
 }
 
 /* 1, 2, 5, 10 ...: marks that people count by. */
@@ -62,13 +88,14 @@ class HeatMap {
       class: 'heat',
       tabindex: '0',
       role: 'img',
-      'aria-describedby': 'viewer-told',
+      'aria-describedby': 'viewer-details',
       onmousemove: e => this.point(e, false),
       onmouseleave: () => this.onhover(null),
       onclick: e => this.point(e, true),
       onkeydown: e => this.onkey(e)
     });
     this.legend = el('canvas', {class: 'legend', role: 'img'});
+    this.legendText = el('div', {class: 'legendtext'});
     this.order = [];
     this.left = 0;
   }
@@ -82,7 +109,7 @@ class HeatMap {
 
   labels(c) {
     const names = this.order.map(w => String(Pod.worker.rank[w]));
-    return Math.ceil(Math.max(30, ...names.slice(0, 400).map(n => c.measureText(n).width))) + 14;
+    return Math.ceil(Math.max(16, ...names.slice(0, 400).map(n => c.measureText(n).width))) + 32;
   }
 
   draw() {
@@ -90,7 +117,7 @@ class HeatMap {
       return;
     const rows = this.order.length, cols = Pod.cell.steps;
     const rowHeight = Math.max(1, Math.min(26, Math.floor(420 / rows))), plotHeight = Math.min(560, Math.max(rowHeight * rows, 48));
-    const {c, width, height} = fit(this.canvas, plotHeight + 46), left = this.labels(c), plotWidth = width - left - 4;
+    const {c, width, height} = fit(this.canvas, plotHeight + 46), left = this.labels(c), plotWidth = width - left - 8;
     Object.assign(this, {left, plotWidth, plotHeight, top: 8, rowSize: plotHeight / rows, colSize: plotWidth / cols});
     const ramp = Ramp.stops(), table = Ramp.table(this.difference ? ramp.difference : ramp.time);
     if (this.rowSize >= 6 && this.colSize >= 4)
@@ -101,9 +128,9 @@ class HeatMap {
     this.drawPins(c);
     this.drawLegend(table);
     this.canvas.setAttribute('aria-label',
-        `${this.plane.name} of ${Format.count(cols)} steps (across) and ${Format.count(rows)} workers (down), ` +
+        `${this.plane.name} of ${Format.count(cols)} steps (across) and ${Format.count(rows)} ranks (down), ` +
             `from ${Format.by(this.plane.unit, this.scale.least)} to ${Format.by(this.plane.unit, this.scale.most)}. ` +
-            'Arrow keys move the pinned step and worker; the table of workers has the numbers.');
+            'Arrow keys move the pinned step and rank; the table of the pinned step has the numbers.');
   }
 
   colourOf(table, s, w) {
@@ -169,31 +196,32 @@ class HeatMap {
     const gap = roundUp(Math.ceil(wide / this.colSize));
     for (let s = 0; s < numbers.length; s += gap)
       c.fillText(String(numbers[s]), this.left + (s + 0.5) * this.colSize, this.top + this.plotHeight + 6);
-    c.textAlign = 'left';
-    c.fillText('step', this.left, this.top + this.plotHeight + 22);
-    c.textAlign = 'right';
-    c.fillText('rank', this.left - 8, this.top + this.plotHeight + 22);
+    c.fillText('step number', this.left + this.plotWidth / 2, this.top + this.plotHeight + 24);
+    sideTitle(c, 'rank', this.top + this.plotHeight / 2);
   }
 
+  /* A narrow row or column is marked at its ends: a line over it would hide what it shows. */
   drawPins(c) {
-    const row = this.order.indexOf(this.worker);
+    const row = this.order.indexOf(this.worker), x = Math.round(this.left + (this.step + 0.5) * this.colSize) - 1,
+          y = Math.round(this.top + (row + 0.5) * this.rowSize) - 1, right = this.left + this.plotWidth,
+          low = this.top + this.plotHeight;
     c.strokeStyle = c.fillStyle = css('--ink');
     c.lineWidth = 1.5;
     if (this.step >= 0 && this.colSize >= 5)
       c.strokeRect(this.left + this.step * this.colSize - 1, this.top - 1, this.colSize + 1, this.plotHeight + 1);
     else if (this.step >= 0)
-      c.fillRect(Math.round(this.left + (this.step + 0.5) * this.colSize) - 1, this.top - 6, 1.5, this.plotHeight + 9);
+      [this.top - 7, low + 1].forEach(from => c.fillRect(x, from, 2, 6));
     if (row >= 0 && this.rowSize >= 5)
       c.strokeRect(this.left - 1, this.top + row * this.rowSize - 1, this.plotWidth + 1, this.rowSize + 1);
     else if (row >= 0)
-      c.fillRect(this.left - 6, Math.round(this.top + (row + 0.5) * this.rowSize) - 1, this.plotWidth + 9, 1.5);
+      [this.left - 7, right + 1].forEach(from => c.fillRect(from, y, 6, 2));
     c.lineWidth = 1;
   }
 
   drawLegend(table) {
     if (!this.legend.parentElement)
       return;
-    const {c, width} = fit(this.legend, 34), bar = Math.min(260, width), {low, high, most, cut, median} = this.scale;
+    const {c, width} = fit(this.legend, 34), bar = Math.min(260, width), {low, high, most, cut, median, least} = this.scale;
     for (let x = 0; x < bar; x++) {
       c.fillStyle = `rgb(${table[Math.round(255 * x / (bar - 1))]})`;
       c.fillRect(x, 0, 1, 10);
@@ -202,13 +230,18 @@ class HeatMap {
     c.fillStyle = css('--soft');
     c.textBaseline = 'top';
     c.textAlign = 'left';
-    c.fillText(this.difference ? signed(low - median) : say(low), 0, 15);
+    c.fillText(this.difference ? (cut ? '\u2264 ' : '') + signed(low - median) : say(low), 0, 15);
     c.textAlign = 'right';
     c.fillText((cut ? '\u2265 ' : '') + (this.difference ? signed(high - median) : say(high)), bar, 15);
-    const middle = this.difference ? 'median ' + say(median) : cut ? 'largest ' + say(most) : '';
     c.textAlign = 'center';
-    c.fillText(middle, bar / 2, 15);
-    this.legend.setAttribute('aria-label', `Colours from ${say(low)} to ${say(high)}, largest ${say(most)}`);
+    c.fillText(this.difference ? 'median' : '', bar / 2, 15);
+    const title = this.plane.name + (this.plane.what && !this.plane.key.includes('/') ? ': ' + this.plane.what : '') +
+        (this.difference ? `: difference from the median, ${say(median)}` : '');
+    this.legendText.textContent = title +
+        (!cut                     ? ''
+                : this.difference ? `. Extreme values share the last colours: smallest ${say(least)}, largest ${say(most)}`
+                                  : `. Extreme values share the last colour: largest ${say(most)}`);
+    this.legend.setAttribute('aria-label', `${this.legendText.textContent}. Colours from ${say(low)} to ${say(high)}`);
   }
 
   point(event, pick) {
@@ -222,7 +255,7 @@ class HeatMap {
       this.onhover(s, this.order[r], event);
   }
 
-  /* The middle of a cell on the page; for those who drive the map by program. */
+  /* The middle of a cell on the page, for programs that drive the map. */
   middleOf(s, w) {
     const box = this.canvas.getBoundingClientRect();
     return {

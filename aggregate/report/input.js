@@ -1,4 +1,4 @@
-/* Input: what steps wait for it, by rank, and whether the data loader's workers had time left. */
+/* Input: how long steps wait for it, by rank, and whether the data loader's worker processes had time left. */
 'use strict';
 
 const Input = {
@@ -12,9 +12,9 @@ const Input = {
     if (!Input.has())
       return [
         title,
-        emptyText(Pod.sum.cells ? 'No step waited for input that has a name.' : 'No step is complete.',
-            'PyTorch\u2019s data loader is found by podprof run; in other programs mark the wait for the next batch with ' +
-                'podprof_range_push_as(name, PODPROF_INPUT): it is then the category Input in every chart above.')
+        emptyText(Pod.sum.cells ? 'No input was recorded in any step.' : 'No step is complete.',
+            '\u2018podprof run\u2019 records PyTorch\u2019s DataLoader. In other programs, mark the wait for the next batch with ' +
+                'podprof_range_push_as(name, PODPROF_INPUT). It is then the category Input in every chart.')
       ];
     const sum = Pod.sum.category[Input.id - 1], ns = Pod.worker.category[Input.id - 1], w = Pod.worker,
           samples = Pod.column(table, 'loader_samples'), busy = Pod.column(table, 'loader_busy');
@@ -24,19 +24,20 @@ const Input = {
           share = seen.reduce((all, i) => all + busy[i], 0) / Math.max(1, seen.length);
     const columns = [
       {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
-      {name: 'input', unit: 'ns', what: 'what its step waits for it, mean of a step', get: i => means[i]},
-      column('of its step', '', '', i => w.step_ns[i] > 0 ? ns[i] / w.step_ns[i] : null,
+      {name: 'input', unit: 'ns', what: 'mean time per step that this rank waits for input', get: i => means[i]},
+      column('of its step', '', 'input, as a share of its step time', i => w.step_ns[i] > 0 ? ns[i] / w.step_ns[i] : null,
           (i, v) => v === null ? '\u2013' : Format.share(v, 1)),
-      ...table ? [column('loader\u2019s workers busy', '', 'share of its data loader\u2019s workers that was at work, on the whole',
+      ...table ? [column('worker processes busy', '', 'mean share of its DataLoader\u2019s worker processes that were at work',
                      i => samples[i] > 0 ? busy[i] : null, (i, v) => v === null ? '\u2013' : Format.share(v, 1))]
                : []
     ];
     return [
       title,
-      el('p', {class: 'lead', id: 'input-told'}, `Steps wait for input ${Format.share(sum, Pod.sum.all_ns)} of their time`,
-          Pod.workers > 1 && most > 0 ? `, most on ${Pod.workerName(at)}: ${Format.time(most)} a step` : '', '.',
-          seen.length ? ` The workers of the data loaders are busy ${Format.share(share, 1)} of the time: near 100${
-                            NB}% they have nothing to spare.`
+      el('p', {class: 'lead', id: 'input-lead'},
+          `Waiting for input takes ${Format.share(sum, Pod.sum.all_ns)} of all ranks\u2019 step time`,
+          Pod.workers > 1 && most > 0 ? `. Rank ${Pod.worker.rank[at]} waits longest: ${Format.time(most)} per step` : '', '.',
+          seen.length ? ` The DataLoaders\u2019 worker processes are busy ${Format.share(share, 1)} of the time. Near 100${
+                            NB}%, use more of them.`
                       : ''),
       new Table({
         id: 'input',

@@ -12,16 +12,16 @@ const Operators = {
     if (!Operators.has())
       return [
         title,
-        emptyText(absentReason('op') || 'No range and no call began in a whole step.',
-            'Operators of PyTorch are recorded by podprof run without a change to the script; ' +
-                'of other programs, ranges of podprof.h and NVTX, and MPI calls.')
+        emptyText(absentReason('op') || 'No range and no call began in a complete step.',
+            '\u2018podprof run\u2019 records the operators of PyTorch without a change to the script. ' +
+                'In other programs it records ranges of podprof.h and NVTX, and MPI calls.')
       ];
     return [
       title,
       el('p', {class: 'lead'},
-          'Ranges and calls by name, on all threads; means of a step over all ranks. ' +
-              'Self is the time less what is nested on the same thread, so a name is not counted for what it calls. ',
-          'An occurrence counts whole in the step that it begins in.'),
+          'Ranges and calls by name, on all threads: mean per step and rank. ' +
+              'Self time is the time less the ranges nested in it on the same thread. ',
+          'A range counts in the step in which it begins.'),
       Operators.bars(), Operators.table(), Operators.left()
     ];
   },
@@ -47,11 +47,11 @@ const Operators = {
             el('td', {class: 'num'}, Operators.calls(o.calls[i])), many && [
               el('td', {class: 'num'}, Format.time(o.most_ns[i])), el('td', {}, o.worst[i] >= 0 ? 'rank ' + o.worst[i] : '\u2013')
             ]));
-    const heads = ['Operator', '', 'self, a step', 'of the step', 'calls, a step', ...many ? ['most', 'on'] : []];
+    const heads = ['Operator', '', 'self time', 'of the step', 'calls', ...many ? ['most', 'most on'] : []];
     const shown = [...new Set(Array.from({length: n}, (unused, i) => o.category[i]))];
     return [
       el('div', {class: 'scroll'},
-          el('table', {class: 'bars', id: 'operators-top', 'aria-label': 'Operators with most time of their own'},
+          el('table', {class: 'bars', id: 'operators-top', 'aria-label': 'Operators with the largest self time, per step'},
               el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 6 ? 'num' : null}, h)))),
               el('tbody', {}, rows))),
       legend(Pod.category.filter(k => shown.includes(k.name)).map(k => k.id), false)
@@ -64,22 +64,29 @@ const Operators = {
     const o = Pod.operator, ns = (name, key, what) => ({name, unit: 'ns', what, get: i => o[key][i]}), many = Pod.workers > 1;
     const swatch = i => el('span', {class: 'swatch', style: {backgroundColor: Operators.colour(i)}});
     const ofRanks = [
-      ns('least', 'least_ns', 'self of a step, on the rank that has least'),
-      ns('most', 'most_ns', 'self of a step, on the rank that has most'),
-      column('rank', '', 'that has most', i => o.worst[i] < 0 ? null : o.worst[i], (i, v) => v === null ? '\u2013' : String(v)),
+      {...ns('least', 'least_ns', 'self time per step on the rank with the least'), minor: true},
+      ns('most', 'most_ns', 'self time per step on the rank with the most'),
+      column('most on', '', 'rank with the most self time', i => o.worst[i] < 0 ? null : o.worst[i],
+          (i, v) => v === null ? '\u2013' : String(v)),
     ];
     const columns = [
       {name: 'operator', text: true, class: 'wide', get: i => o.name[i]},
       {name: 'category', text: true, get: i => o.category[i], show: (i, v) => el('span', {}, swatch(i), ' ' + v)},
-      {name: 'calls', what: 'of a step, mean over ranks', get: i => o.calls[i], show: (i, v) => Operators.calls(v)},
-      ns('self', 'self_ns', 'of a step, mean over ranks: without what is nested in it'),
-      column(
-          'of the step', '', 'self; threads of a rank add up', i => o.self_ns[i] / Operators.mean(), (i, v) => Format.share(v, 1)),
-      ns('total', 'total_ns', 'of a step, mean over ranks: with what is nested in it; of a recursive one every level'),
-      {name: 'self, a call', unit: 'ns', what: 'mean', get: i => o.calls[i] > 0 ? o.self_ns[i] / o.calls[i] : null},
-      ns('longest', 'longest_ns', 'the longest of all calls, with what is nested in it'),
+      {name: 'calls', what: 'per step, mean over ranks', get: i => o.calls[i], show: (i, v) => Operators.calls(v)},
+      ns('self', 'self_ns', 'self time per step, mean over ranks'),
+      column('of the step', '', 'self time, as a share of the mean step; the threads of a rank add up',
+          i => o.self_ns[i] / Operators.mean(), (i, v) => Format.share(v, 1)),
+      ns('total', 'total_ns', 'time per step with the nested ranges, mean over ranks; a recursive operator counts each level'),
+      {
+        name: 'self per call',
+        minor: true,
+        unit: 'ns',
+        what: 'mean self time of one call',
+        get: i => o.calls[i] > 0 ? o.self_ns[i] / o.calls[i] : null
+      },
+      {...ns('longest', 'longest_ns', 'the longest single call, with the nested ranges'), minor: true},
       ...(many ? ofRanks : []),
-      {name: 'source', text: true, what: 'what recorded it', get: i => o.source[i]},
+      {name: 'source', minor: true, text: true, what: 'how it was recorded', get: i => o.source[i]},
     ];
     return el('div', {style: {marginTop: '22px'}}, new Table({
       id: 'operators',
@@ -95,11 +102,11 @@ const Operators = {
   left() {
     const one = name => Pod.smallOf('op', name)[0] || 0, list = [];
     if (one('cut'))
-      list.push(`${Format.count(one('cut'))} range${
-          one('cut') === 1 ? ' was' : 's were'} not seen to begin or to end, and not counted here.`);
+      list.push(`${Format.count(one('cut'))} range${one('cut') === 1 ? ' that crosses' : 's that cross'} the window\u2019s edge ${
+          one('cut') === 1 ? 'is' : 'are'} not counted.`);
     if (one('rest'))
-      list.push(`${Format.count(one('rest'))} names with least time are left out of the dataset, ${
-          Format.time(one('rest_ns'))} of all ranks and steps: a rank has at most 4${NB}096.`);
+      list.push(`The dataset omits ${Format.count(one('rest'))} operators with the least time, ${
+          Format.time(one('rest_ns'))} over all ranks and steps: it holds at most 4${NB}096 per rank.`);
     return list.length ? el('ul', {class: 'notes', id: 'operators-left'}, list.map(t => el('li', {}, t))) : null;
   },
 };

@@ -1,4 +1,4 @@
-/* The first screen: the verdict with its evidence and the data quality, then the time of a step by category. */
+/* The first screen: the verdict with what qualifies it and the next step, then step time by category. */
 'use strict';
 
 /* "173..180, 182..199": none that is not there; of many parts only how many steps there are. */
@@ -12,24 +12,15 @@ function stepsOf(n) {
   return parts.length > 4 ? `${Format.count(n.length)} steps of ${n[0]}\u2013${n[n.length - 1]}` : 'steps ' + parts.join(', ');
 }
 
+/* The answer: its sentences and its numbers are those of summary.txt. See aggregate/tools/answer.h. */
 const Verdict = {
-  /* The rank that the others waited for most; null where nobody waited, or the clock cannot tell. */
+  /* The rank that each other rank waited for longest; null where no rank waited. */
   worst() {
     let worst = -1;
     for (let w = 0; w < Pod.workers; w++)
-      if (Pod.worker.late_ns[w] > 0 && (worst < 0 || Pod.worker.late_ns[w] > Pod.worker.late_ns[worst]))
+      if (Pod.worker.kept_ns[w] > 0 && (worst < 0 || Pod.worker.kept_ns[w] > Pod.worker.kept_ns[worst]))
         worst = w;
     return worst < 0 ? null : worst;
-  },
-  /* How long one other rank waits for it per step. */
-  lateEach(w) {
-    const cells = Pod.sum.steps * Verdict.peers(w).length;
-    return cells > 0 ? Pod.worker.late_ns[w] / cells : 0;
-  },
-  /* |error| of that, by the clocks. */
-  errorEach(w) {
-    const cells = Pod.sum.steps * Verdict.peers(w).length;
-    return cells > 0 ? Pod.worker.late_error_ns[w] / cells : 0;
   },
   came(w) {
     return !Pod.worker.status[w].startsWith('missing');
@@ -37,76 +28,12 @@ const Verdict = {
   domains() {
     return new Set(Array.from({length: Pod.workers}, (unused, w) => w).filter(Verdict.came).map(w => Pod.worker.domain[w])).size;
   },
-  /* Who can be said to wait for it: ranks that came, of the same clock. */
-  peers(w) {
-    return Array.from({length: Pod.workers}, (unused, i) => i)
-        .filter(i => i !== w && Verdict.came(i) && Pod.worker.domain[i] === Pod.worker.domain[w]);
-  },
-  others(w) {
-    const peers = Verdict.peers(w);
-    if (peers.length === 1)
-      return 'rank ' + Pod.worker.rank[peers[0]];
-    return 'the other ' + Format.count(peers.length) + ' ranks' + (Verdict.domains() > 1 ? ' of its clock' : '');
-  },
-  evidence() {
-    const w = Verdict.worst();
-    if (!Pod.sum.cells)
-      return 'No rank delivered a complete step.';
-    if (w === null && Verdict.domains() > 1)
-      return 'No rank waited for another of its own clock in a collective operation; of ranks of two clocks nobody can say.';
-    if (w === null || Pod.workers < 2)
-      return Pod.workers < 2 ? 'One rank: there is nobody to wait for.' : 'No rank waited for another in a collective operation.';
-    const each = Verdict.lateEach(w), error = Verdict.errorEach(w);
-    if (each <= error)
-      return `Who waited for whom is a tie: ${Format.time(each)} a step is below the clocks\u2019 bounds of \u00b1${NB}${
-          Format.time(error)}.`;
-    const text =
-        `${Verdict.others(w)} waited ${Format.time(each)} \u00b1${NB}${Format.time(error)} a step each for ${Pod.workerName(w)}; ` +
-        `in ${Format.count(Pod.worker.late_steps[w])} of ${Format.count(Pod.sum.steps)} steps it cost the most.`;
-    return text[0].toUpperCase() + text.slice(1);
-  },
-  /* The step that moves the means and not the median; nothing where there is none. The summary's rule: text_table.c. */
-  longest() {
-    const all = Pod.step.max_ns, most = Math.max(...all);
-    return Pod.sum.steps > 1 && most > 2 * Pod.sum.median_ns
-        ? `; longest ${Format.time(most)}, step ${Pod.step.number[all.indexOf(most)]}: means count it`
-        : '';
-  },
   lost() {
     const lost = Pod.smallOf('quality', 'dropped').reduce((a, b) => a + b, 0);
     return {lost, records: Array.from(Pod.worker.records).reduce((a, b) => a + b, 0)};
   },
   missing() {
-    return Pod.worker.status.map((s, w) => s.startsWith('missing') ? w : -1).filter(w => w >= 0);
-  },
-  doubts() {
-    const {lost, records} = Verdict.lost(), list = [], missing = Verdict.missing();
-    if (missing.length)
-      list.push(`${Format.count(missing.length)} of ${Format.count(Pod.run.ranks_asked)} ranks are missing`);
-    if (lost)
-      list.push(`${Format.count(lost)} records lost beside ${Format.count(records)} read`);
-    const table = Pod.table('quality', 'unclassified'),
-          ns = table ? Array.from(Pod.column(table, 'unclassified_ns')).reduce((a, b) => a + b, 0) : 0;
-    if (ns > 0.01 * Pod.sum.all_ns)
-      list.push(`${Format.share(ns, Pod.sum.all_ns)} of all step time is host compute by the default rule alone`);
-    if (Pod.run.step_confidence < 0.95)
-      list.push(`steps were found by the rule '${Pod.run.step_rule || 'none'}', confidence ${Pod.run.step_confidence.toFixed(2)}`);
-    if (Verdict.domains() > 1)
-      list.push(`${Format.count(Verdict.domains())} clocks that are not joined: nobody is said to wait for a rank of another one`);
-    const violated = Clocks.quality('causality_violated'), set = Clocks.load().filter(h => h.changes > 0).length;
-    if (set)
-      list.push(`${
-          set === 1
-              ? 'a host\u2019s date was'
-              : Format.count(set) + ' hosts\u2019 dates were'} set in the window: dates are in doubt, times between ranks are not`);
-    if (violated)
-      list.push(`${Format.count(violated)} of ${
-          Format.count(Clocks.quality('causality_pairs'))} exits from collectives contradict the clocks\u2019 bounds`);
-    else if (Pod.smallOf('quality', 'violations')[0])
-      list.push(`${
-          Format.count(Pod.smallOf(
-              'quality', 'violations')[0])} collectives end before their last arrival: the clocks are worse than their bound`);
-    return list;
+    return Pod.worker.status.map((s, w) => Verdict.came(w) ? -1 : w).filter(w => w >= 0);
   },
   head() {
     const r = Pod.run, n = Pod.step.number, hosts = new Set(Pod.worker.host.filter(h => h)).size;
@@ -116,7 +43,7 @@ const Verdict = {
         : n.length === 1? 'step ' + n[0]
                         : stepsOf(n);
     const when = new Date(r.window_begin_s * 1000);
-    return el('header', {class: 'head'}, el('h1', {}, programOf(r.command)),
+    return el('header', {class: 'head'}, el('h1', {}, r.program),
         el('span', {},
             `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} rank${r.ranks_asked === 1 ? '' : 's'}`),
         el('span', {}, `${Format.count(hosts)} host${hosts === 1 ? '' : 's'}`), el('span', {id: 'run-steps'}, steps + of),
@@ -124,46 +51,77 @@ const Verdict = {
             when.toLocaleString(undefined, {dateStyle: 'medium', timeStyle: 'medium'})),
         el('span', {}, 'session ' + r.session));
   },
+  qualifiers() {
+    const a = Pod.answer;
+    if (!a.qualifiers.length)
+      return null;
+    const more = a.more > 0 &&
+        el('li', {class: 'bad'}, `${Format.count(a.more)} more: see `,
+            el('a', {href: '#quality', onclick: e => App.go(e, 'quality')}, 'Quality'), '.');
+    return el('ul', {class: 'notes', id: 'qualifiers', 'aria-label': 'Known problems of the data'},
+        a.qualifiers.map(q => el('li', {class: 'bad'}, el('b', {}, 'Caution: '), typeset(ended(q)))), more);
+  },
+  next() {
+    return Pod.answer.next && el('p', {class: 'evidence', id: 'next'}, el('b', {}, 'Next: '), withCommands(Pod.answer.next));
+  },
+  tiles() {
+    const s = Pod.sum, a = Pod.answer, {lost, records} = Verdict.lost(), r = Pod.run;
+    const tile = (key, value, notes, bad) => el('div', {}, el('div', {class: 'k'}, key),
+        el('div', {class: bad ? 'v bad' : 'v'}, value), notes.filter(n => n).map(n => el('div', {class: 'n'}, n)));
+    const step = tile(Pod.workers > 1 ? 'Step time, slowest rank' : 'Step time',
+        el('span', {id: 'step-time', 'data-v': s.median_ns}, s.cells ? Format.time(s.median_ns) : '\u2013'), [
+          s.steps > 1 ? `median of ${Format.count(s.steps)} steps`
+              : s.steps ? 'one step'
+                        : 'no complete step',
+          s.steps > 1 && 'half IQR ' + Format.time(s.spread_ns),
+          s.longest_step !== undefined && `slowest: step ${s.longest_step}, ${Format.time(s.longest_ns)}`
+        ]);
+    const gain = a.gain_rank >= 0 && a.gain_ns > 0 &&
+        tile('Potential gain', el('span', {id: 'gain', 'data-v': a.gain_ns}, Format.time(a.gain_ns)),
+            [`${s.steps > 1 ? 'per step ' : ''}at most, if rank ${a.gain_rank} matched the median of the other ranks`]);
+    const wait = s.wait_ns > 0 &&
+        tile('Waiting in collectives',
+            el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'), [
+              `per step, mean of all ${Format.count(Pod.workers)} ranks`,
+              `${Format.share(s.wait_ns, s.all_ns)} of all ranks\u2019 step time`
+            ]);
+    const part = Pod.worker.status.filter((v, w) => Verdict.came(w) && v !== 'delivered' && v !== 'salvaged').length;
+    const ranks = tile('Ranks delivered', `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)}`,
+        [
+          part > 0 && `${Format.count(part)} with incomplete data`,
+          lost ? `${Format.count(lost)} records lost, ${Format.count(records)} read` : `no record lost of ${Format.count(records)}`
+        ],
+        lost > 0 || part > 0 || r.ranks_delivered < r.ranks_asked);
+    return el('div', {class: 'figures'}, step, gain, wait, ranks);
+  },
   section() {
-    const s = Pod.sum, mean = s.cells ? s.all_ns / s.cells : 0, {lost, records} = Verdict.lost(), doubts = Verdict.doubts();
-    const figure = (key, value, note, bad) =>
-        el('div', {}, el('div', {class: 'k'}, key), el('div', {class: bad ? 'v bad' : 'v'}, value), el('div', {class: 'n'}, note));
+    const a = Pod.answer;
     return [
-      Verdict.head(), el('p', {class: 'verdict', id: 'verdict-text'}, typeset(sentence(Pod.verdict))),
-      el('p', {class: 'evidence'}, Verdict.evidence()),
-      el('p', {class: 'doubt'}, el('b', {}, 'Doubt: '),
-          doubts.length
-              ? doubts.join('; ') + '.'
-              : `none found: nothing lost, every rank delivered, times of different ranks compare to ${Format.time(s.bound_ns)}.`),
-      el('div', {class: 'figures'},
-          figure('Step time, slowest rank',
-              el('span', {id: 'step-time', 'data-v': s.median_ns}, s.cells ? Format.time(s.median_ns) : '\u2013'),
-              `median of ${Format.count(s.steps)} step${s.steps === 1 ? '' : 's'}, \u00b1${NB}${
-                  Format.time(s.spread_ns)} half the middle half${Verdict.longest()}`),
-          figure('Waiting for other ranks',
-              el('span', {id: 'wait-time', 'data-v': s.wait_ns}, s.cells ? Format.time(s.wait_ns / s.cells) : '\u2013'),
-              `of ${Format.time(mean)}, a mean rank's step: ${Format.share(s.wait_ns, s.all_ns)}`),
-          figure('Records lost', Format.count(lost), `beside ${Format.count(records)} read`, lost > 0),
-          figure('Clock bound', Format.time(s.bound_ns),
-              `of a difference between two ranks${Verdict.domains() > 1 ? ' whose clocks are joined' : ''}; below it: tie`))
+      Verdict.head(), el('p', {class: 'verdict', id: 'verdict-text'}, 'Bottleneck: ', typeset(ended(a.bottleneck))),
+      Verdict.qualifiers(),
+      a.straggler && el('p', {class: 'evidence', id: 'straggler'}, el('b', {}, 'Straggler: '), typeset(ended(a.straggler))),
+      Verdict.next(), Verdict.tiles()
     ];
   },
 };
 
+/* A command stands in quotes, or behind a colon. It is shown as it is to be typed. */
+function withCommands(text) {
+  const command = /'((?:podprof|xprof|mpirun|srun) [^']+)'|(?<=: )((?:podprof|xprof|mpirun|srun) .*?)(?=[,;] |$)/g, parts = [];
+  let at = 0;
+  for (const m of text.matchAll(command)) {
+    parts.push(typeset(text.slice(at, m.index)), el('code', {class: 'mono'}, m[1] || m[2]));
+    at = m.index + m[0].length;
+  }
+  return [...parts, at < text.length ? typeset(ended(text.slice(at))) : null];
+}
+
 /* The summary's plain text as print: a number keeps its unit, apostrophes bend. */
 function typeset(text) {
   return text.replace(/(\d) (ns|us|ms|s|min|h|%)(?![a-z])/g, (all, digit, unit) => digit + NB + (unit === 'us' ? '\u00b5s' : unit))
+      .replaceAll('<= ', '\u2264' + NB)
+      .replace(/(^|[\s(])'([^']+)'/g, '$1\u2018$2\u2019')
       .replaceAll('\'', '\u2019');
-}
-
-/* The job's name: that of the program, or of an interpreter's script. */
-function programOf(command) {
-  const words = command.split(' ').filter(w => w), base = w => w.split('/').pop();
-  if (!words.length)
-    return 'job';
-  if (!/^(python[\d.]*|bash|sh)$/.test(base(words[0])))
-    return base(words[0]);
-  return base(words.slice(1).find(w => !w.startsWith('-')) || words[0]);
 }
 
 const Overview = {
@@ -173,24 +131,24 @@ const Overview = {
     if (!Pod.sum.cells)
       return [
         el('h2', {}, 'Step time'),
-        emptyText('No step is complete on the ranks of this session, so there is no time to divide.',
-            'Mark steps by podprof_step_begin() or a repeating NVTX range, and ask for steps that the job reaches (--steps A:B).')
+        emptyText('No step is complete on any rank of this session.',
+            'Mark steps with podprof_step_begin() or a repeating NVTX range, and choose steps that the job reaches (--steps A:B).')
       ];
     const box = el('div', {class: 'chartbox'});
     Overview.box = box;
     return [
       el('h2', {}, 'Step time'),
-      el('p', {class: 'lead'},
-          'Columns: a mean rank\u2019s step by category. Lines: the slowest and the fastest rank of the step. ',
-          Pod.workers > 1
-              ? 'A gap between them is imbalance; equal lines with much communication are ranks that wait for each other.'
-              : ''),
+      el('p', {class: 'lead'}, 'Columns: time by category, mean over ranks. ',
+          Pod.workers > 1 ? 'Lines: the slowest and the fastest rank of each step. A gap between the lines shows imbalance. ' +
+                  'Close lines over tall hatched columns show ranks that wait for each other.'
+                          : 'Line: the step time.'),
       box, Overview.legend(), Overview.table(), Overview.steps()
     ];
   },
   legend() {
     const list = legend(Pod.category.filter((k, i) => Pod.sum.category[i] > 0).map(k => k.id), Pod.sum.wait_ns > 0);
-    list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--ink)'}}), 'slowest rank'));
+    list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--ink)'}}),
+        Pod.workers > 1 ? 'slowest rank' : 'step time'));
     if (Pod.workers > 1)
       list.append(el('li', {}, el('span', {class: 'swatch line', style: {backgroundColor: 'var(--soft)'}}), 'fastest rank'));
     return list;
@@ -206,10 +164,9 @@ const Overview = {
       Overview.chart.destroy();
     if (typeof Chart === 'undefined') {
       Overview.box.replaceChildren(el('p', {class: 'missing', id: 'no-chart'},
-          'No chart here: podprof was built without Chart.js, which draws it. ' +
-              'The table below has the same numbers. To have the chart: apt-get install libjs-chart.js, build podprof again, ' +
-              'then \u2018podprof report\u2019 ' +
-              'makes this page anew once report.html is removed.'));
+          'The chart is missing: podprof was built without Chart.js. ' +
+              'The table below has the same numbers. To get the chart: apt-get install libjs-chart.js, build podprof again, ' +
+              'remove report.html, and run \u2018podprof report\u2019.'));
       Overview.box.style.height = 'auto';
       return;
     }
@@ -279,14 +236,15 @@ const Overview = {
             grid: {display: false, color: css('--rule')},
             border: {color: css('--rule')},
             ticks: {color: soft, font, maxRotation: 0, autoSkipPadding: 14},
-            title: {display: true, text: 'step', color: soft, font, align: 'start', padding: 0}
+            title: axisTitle('step number')
           },
           y: {
             stacked: true,
             beginAtZero: true,
             grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
             max: ticks(most / size, 5).length * ticks(most / size, 5)[1],
-            ticks: {color: soft, font, padding: 8, stepSize: ticks(most / size, 5)[1], callback: v => v ? v + NB + unit : '0'}
+            ticks: {color: soft, font, padding: 8, stepSize: ticks(most / size, 5)[1]},
+            title: axisTitle(Format.titled('time per step', unit))
           }
         }
       }
@@ -299,16 +257,21 @@ const Overview = {
     const box = context.chart.canvas.getBoundingClientRect(), i = g.from, s = Pod.step;
     const total = s.step_ns[i] / Math.max(1, s.count[i]);
     Card.show(box.left + tip.caretX, box.top + tip.caretY, [
-      el('b', {}, g.to - g.from === 1 ? 'step ' + s.number[i] : `steps ${s.number[i]} to ${s.number[g.to - 1]}, first of them:`),
+      el('b', {},
+          g.to - g.from === 1 ? 'step ' + s.number[i] : `step ${s.number[i]}, first of ${s.number[i]}\u2013${s.number[g.to - 1]}`),
+      Pod.workers > 1 && el('div', {}, stragglerOf(i)),
       el('table', {},
           breakdownRows(
               Pod.category.map((k, c) => ({id: k.id, name: k.name, ns: s.category[c][i] / Math.max(1, s.count[i])})), total),
-          el('tr', {}, el('td', {}, 'slowest: ' + (s.worst[i] >= 0 ? Pod.workerName(s.worst[i]) : '\u2013')),
-              el('td', {class: 'num'}, Format.time(s.max_ns[i]))),
-          el('tr', {}, el('td', {}, 'fastest rank'), el('td', {class: 'num'}, Format.time(s.min_ns[i]))))
+          Pod.workers > 1 &&
+              [
+                el('tr', {}, el('td', {}, `slowest: ${s.worst[i] >= 0 ? Pod.workerName(s.worst[i]) : '\u2013'}`),
+                    el('td', {class: 'num'}, Format.time(s.max_ns[i]))),
+                el('tr', {}, el('td', {}, 'fastest rank'), el('td', {class: 'num'}, Format.time(s.min_ns[i])))
+              ])
     ]);
   },
-  /* Means of a step by category, each with its share, its spread over ranks and the rank that has most. */
+  /* Means per step by category, each with its share, its spread over ranks and the rank that has most. */
   table() {
     const s = Pod.sum, most = Math.max(...s.category), rows = [];
     Pod.category.forEach((k, i) => {
@@ -330,16 +293,18 @@ const Overview = {
           ]));
       const rest = s.category[i] - s.wait_ns - s.transfer_ns;
       if (k.id === 10)
-        for (const [name, ns] of [['of it waiting in collectives', s.wait_ns], ['of it transfer in collectives', s.transfer_ns],
-                 ...rest > s.category[i] / 100 ? [['of it other calls, not split', rest]] : []])
+        for (const [name, ns] of [['wait in collectives', s.wait_ns], ['transfer in collectives', s.transfer_ns],
+                 ['other calls, not split', rest > s.category[i] / 100 ? rest : 0]]
+                 .filter(([, ns]) => ns > 0))
           rows.push(el('tr', {class: 'sub'}, el('td', {class: 'name'}, name), el('td'),
               el('td', {class: 'num', 'data-v': ns}, Format.time(ns / s.cells)),
               el('td', {class: 'num'}, Format.share(ns, s.all_ns)), Pod.workers > 1 && [1, 2, 3, 4].map(() => el('td'))));
     });
-    const heads =
-        ['Category', '', 'mean rank\u2019s step', 'of the step', ...Pod.workers > 1 ? ['least rank', 'median', 'most', 'on'] : []];
+    const heads = ['Category', '', 'mean', 'of the step', ...Pod.workers > 1 ? ['least', 'median', 'most', 'most on'] : []];
     return el('div', {class: 'scroll'},
-        el('table', {class: 'bars', id: 'breakdown', 'aria-label': 'Exclusive time of a step by category'},
+        el('p', {class: 'lead', style: {margin: '16px 0 2px'}},
+            `Exclusive time per step${Pod.workers > 1 ? ', mean over all ranks. Least, median and most compare the ranks' : ''}.`),
+        el('table', {class: 'bars', id: 'breakdown', 'aria-label': 'Exclusive time per step by category'},
             el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 7 ? 'num' : null}, h)))),
             el('tbody', {}, rows)));
   },
@@ -353,18 +318,38 @@ const Overview = {
           ['slowest', 'max_ns', 'slowest rank']]
           .map(ns),
       {name: 'slowest rank', get: i => s.worst[i] < 0 ? null : Pod.worker.rank[s.worst[i]]},
-      {name: 'waiting, mean rank', unit: 'ns', get: i => s.count[i] ? s.wait_ns[i] / s.count[i] : null},
-      {name: 'waited for most', get: i => s.latest[i] < 0 ? null : Pod.worker.rank[s.latest[i]]},
+      {name: 'mean waiting', unit: 'ns', what: 'mean over ranks', get: i => s.count[i] ? s.wait_ns[i] / s.count[i] : null},
+      {
+        name: 'straggler',
+        what: 'the rank that the others waited for most',
+        get: i => s.latest[i] < 0 ? null : Pod.worker.rank[s.latest[i]]
+      },
     ];
-    return el('details', {}, el('summary', {}, 'Every step as a table'), new Table({
+    const slowest = Pod.table('slowest');
+    return details('Details: every step as a table', new Table({
       id: 'steps',
       title: 'Step time of every step over ranks',
       columns,
       rows: s.n,
       pick: i => State.set({step: s.number[i]})
-    }).element);
+    }).element,
+        slowest && tableOf(slowest, 'slowest-step', 'Slowest rank of each step', {
+          label: 'Slowest rank of each step, and how much longer than the median rank'
+        }).element);
   },
 };
+
+/* The rank that the others waited for most in step i of all. */
+function stragglerOf(i) {
+  const w = Pod.step.latest[i], kept = Pod.step.kept_ns[i];
+  return w < 0                   ? 'no straggler'
+      : kept <= Pod.sum.bound_ns ? 'straggler: tie (the waiting is below the clock error)'
+                                 : `straggler: ${Pod.workerName(w)} (each other rank waits ${Format.time(kept)} for it)`;
+}
+
+function axisTitle(text) {
+  return {display: true, text, color: css('--soft'), font: {family: css('--font'), size: 12}, padding: 2};
+}
 
 /* Rows of a hover card: what there is, largest first. */
 function breakdownRows(parts, total) {

@@ -15,7 +15,8 @@ struct pp_page {
 	FILE *to;
 	struct pp_pod_file *pod;
 	struct pp_dataset d;
-	struct pp_text sum;
+	struct pp_sums sum;
+	char *logdir; /* for commands; NULL: not in a log directory */
 	struct pp_err *err;
 	int code;                      /* first error; later parts write nothing of use */
 	char note[PP_PAGE_NOTES][240]; /* what the page omits */
@@ -27,7 +28,7 @@ void pp_page_note(struct pp_page *p, const char *fmt, ...) __attribute__((format
 void pp_page_key(struct pp_page *p, const char *key, int first);
 
 /* Members of the page's object, each followed by nothing; the first writes no comma. */
-void pp_page_run(struct pp_page *p);      /* run, verdict, sum, category */
+void pp_page_run(struct pp_page *p);      /* run, answer, sum, category */
 void pp_page_workers(struct pp_page *p);  /* worker */
 void pp_page_steps(struct pp_page *p);    /* step */
 void pp_page_cells(struct pp_page *p);    /* cell: planes of (step, worker) */

@@ -15,9 +15,10 @@ struct cells {
 	int shown[PP_CATEGORIES + 2];               /* ids, largest first; [shown_count] */
 	int shown_count, merged[PP_CATEGORIES + 1]; /* 1: merged into the plane of the rest */
 	int rest, planes;
+	size_t *peers; /* [workers] */
 };
 
-static int64_t cell_value(const struct cells *c, const struct pp_cell *cell, int which)
+static int64_t cell_value(const struct cells *c, const struct pp_row_cell *cell, int which)
 {
 	int64_t rest = 0;
 
@@ -28,12 +29,13 @@ static int64_t cell_value(const struct cells *c, const struct pp_cell *cell, int
 	return rest;
 }
 
-static int64_t named_value(const struct pp_cell *cell, const char *key)
+/* peers: of the cell's worker, as in pp_sums_kept(). */
+static int64_t named_value(const struct pp_row_cell *cell, const char *key, size_t peers)
 {
 	return !strcmp(key, "present")   ? cell->present
 	       : !strcmp(key, "step_ns") ? cell->step_ns
 	       : !strcmp(key, "wait_ns") ? cell->wait_ns
-	       : !strcmp(key, "late_ns") ? cell->late_ns
+	       : !strcmp(key, "kept_ns") ? cell->late_ns / (int64_t)(peers ? peers : 1)
 	                                 : cell->transfer_ns;
 }
 
@@ -67,9 +69,9 @@ static void put_plane(struct cells *c, const char *key, const char *name, int wh
 	if (!key)
 		fprintf(p->to, ",\"category\":%d", which);
 	for (size_t i = 0; i < n; i++) {
-		const struct pp_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
+		const struct pp_row_cell *cell = &p->d.cell[i / workers * c->stride * workers + i % workers];
 
-		value[i] = key ? named_value(cell, key) : cell_value(c, cell, which);
+		value[i] = key ? named_value(cell, key, c->peers[i % workers]) : cell_value(c, cell, which);
 	}
 	pp_page_key(p, "data", 0);
 	if (pp_json_ints(p->to, value, n) && !p->code)
@@ -111,7 +113,7 @@ static void choose(struct cells *c)
 	c->steps = (p->d.steps + c->stride - 1) / c->stride;
 }
 
-static void tell(struct cells *c)
+static void warn_merged(struct cells *c)
 {
 	char names[160] = "";
 
@@ -122,12 +124,14 @@ static void tell(struct cells *c)
 	if (c->rest)
 		pp_page_note(
 		        c->p,
-		        "The pod viewer shows %s as one category, 'Small categories': %zu steps of %zu workers are many. Sums and "
-		        "pod.h5 have each.",
+		        "The pod viewer shows %s as one category, 'Small categories', because the page has %zu steps of %zu ranks. "
+		        "Tables of means and pod.h5 have each category.",
 		        names, c->p->d.steps, c->p->d.workers);
 	if (c->stride > 1)
-		pp_page_note(c->p, "The pod viewer holds every %zuth of the %zu steps; sums are of all steps, and pod.h5 has each.",
-		             c->stride, c->p->d.steps);
+		pp_page_note(
+		        c->p,
+		        "The pod viewer holds one of every %zu of the %zu steps. Means are over all steps; pod.h5 has each step.",
+		        c->stride, c->p->d.steps);
 }
 
 /* Tables of (step, worker) of any other source: each is a quantity of the heat map. */
@@ -145,8 +149,7 @@ static void put_foreign(struct cells *c, const char *group, const char *variable
 	shape = v.dims == 2 && v.kind != PP_POD_FILE_TEXT && !strcmp(v.dim[0], "step") && !strcmp(v.dim[1], "worker") &&
 	        v.extent[0] == p->d.steps && v.extent[1] == workers;
 	if (shape && (size_t)c->planes * c->steps * workers > FOREIGN_VALUES) {
-		pp_page_note(p, "/%s/%s is no colour of the pod viewer: this page is large enough; pod.h5 has it.", group,
-		             variable);
+		pp_page_note(p, "The pod viewer omits /%s/%s to keep this page small. pod.h5 has it.", group, variable);
 		return;
 	}
 	if (!shape || pp_pod_file_read(p->pod, group, variable, &v, &ignored))
@@ -186,15 +189,22 @@ void pp_page_cells(struct pp_page *p)
 {
 	struct cells c = {.p = p};
 
+	c.peers = calloc(p->d.workers + 1, sizeof(*c.peers));
+	if (!c.peers) {
+		p->code = p->code ? p->code : pp_err_set(p->err, -ENOMEM, "no memory for the report");
+		return;
+	}
+	for (size_t w = 0; w < p->d.workers; w++)
+		c.peers[w] = pp_dataset_peers(&p->d, w);
 	choose(&c);
-	tell(&c);
+	warn_merged(&c);
 	pp_page_key(p, "cell", 0);
 	fprintf(p->to, "{\"stride\":%zu,\"steps\":%zu,\"plane\":[", c.stride, c.steps);
 	if (c.steps) {
 		put_plane(&c, "present", "present", 0);
 		put_plane(&c, "step_ns", "Step time", 0);
 		put_plane(&c, "wait_ns", "Waiting", 0);
-		put_plane(&c, "late_ns", "Kept others waiting", 0);
+		put_plane(&c, "kept_ns", "Kept others waiting", 0);
 		if (!c.rest)
 			put_plane(&c, "transfer_ns", "Transfer", 0);
 		for (int i = 0; i < c.shown_count; i++)
@@ -204,4 +214,5 @@ void pp_page_cells(struct pp_page *p)
 		put_foreign_planes(&c);
 	}
 	fputs("]}", p->to);
+	free(c.peers);
 }

@@ -154,7 +154,7 @@ void pp_page_ops(struct pp_page *p)
 		p->code = pp_err_set(p->err, -ENOMEM, "no memory for the operators of the report");
 	fprintf(p->to, "{\"n\":%zu", o.shown);
 	if (o.shown < o.ops)
-		pp_page_note(p, "/op has %zu operators: the table here holds the %zu with most time of their own; pod.h5 has all.",
+		pp_page_note(p, "/op has %zu operators. The table here holds the %zu with the largest self time; pod.h5 has all.",
 		             o.ops, o.shown);
 	put_texts(&o, "name", NAME);
 	put_texts(&o, "category", CATEGORY);

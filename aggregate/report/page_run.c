@@ -1,11 +1,13 @@
 /* Writes the run, the verdict, sums, workers and steps. Called by report.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/report/page.h"
-#include "aggregate/tools/verdict.h"
+#include "aggregate/tools/answer.h"
+#include "core/base/compare.h"
 
 void pp_page_note(struct pp_page *p, const char *fmt, ...)
 {
@@ -56,13 +58,17 @@ static void put_ints(struct pp_page *p, const char *key, size_t n, int64_t (*get
 
 static void put_sum(struct pp_page *p)
 {
-	const struct pp_text *t = &p->sum;
+	const struct pp_sums *t = &p->sum;
 
 	pp_page_key(p, "sum", 0);
 	fprintf(p->to, "{\"workers\":%zu,\"steps\":%zu", p->d.workers, p->d.steps);
 	put_int(p, "cells", t->cells);
 	put_int(p, "median_ns", t->median_ns);
 	put_int(p, "spread_ns", t->spread_ns);
+	if (pp_sums_has_longest(&p->d, t)) {
+		put_int(p, "longest_step", p->d.step[t->longest_step].number);
+		put_int(p, "longest_ns", t->longest_ns);
+	}
 	put_int(p, "all_ns", t->all_ns);
 	put_int(p, "wait_ns", t->wait_ns);
 	put_int(p, "transfer_ns", t->transfer_ns);
@@ -85,13 +91,64 @@ static void put_categories(struct pp_page *p)
 	fputc(']', p->to);
 }
 
+/* The plane that the verdict is about: the pod viewer opens in its colour. Keys: page_cell.c. */
+static const char *plane_of(const struct pp_verdict_what *what, char *text, size_t size)
+{
+	switch (what->kind) {
+	case PP_VERDICT_RANK:
+	case PP_VERDICT_WAITING:
+	case PP_VERDICT_UNEXPLAINED:
+	case PP_VERDICT_SHARED:
+	case PP_VERDICT_CHAIN:
+		snprintf(text, size, "kept_ns");
+		break;
+	case PP_VERDICT_TIE:
+		snprintf(text, size, "wait_ns");
+		break;
+	case PP_VERDICT_UNSPLIT:
+		snprintf(text, size, "category_%d", PP_CATEGORY_HOST_COMMUNICATION);
+		break;
+	case PP_VERDICT_LARGEST:
+		snprintf(text, size, "category_%d", what->category);
+		break;
+	default:
+		snprintf(text, size, "step_ns");
+	}
+	return text;
+}
+
+/* What the summary says at its top, in the same words. */
+static void put_answer(struct pp_page *p)
+{
+	char colour[24];
+	struct pp_answer a;
+
+	pp_answer_of(&p->d, &p->sum, p->logdir, &a);
+	pp_page_key(p, "answer", 0);
+	fprintf(p->to, "{\"gain_rank\":%" PRId32, a.gain_rank);
+	put_int(p, "gain_ns", a.gain_ns);
+	put_text(p, "colour", plane_of(&a.what, colour, sizeof(colour)));
+	put_text(p, "bottleneck", a.bottleneck);
+	put_text(p, "straggler", a.straggler);
+	put_text(p, "next", a.next);
+	put_text(p, "step", a.step);
+	put_text(p, "overhead", a.overhead);
+	put_int(p, "more", (int64_t)a.more);
+	pp_page_key(p, "qualifiers", 0);
+	for (size_t i = 0; i < a.qualifiers; i++) {
+		fputc(i ? ',' : '[', p->to);
+		pp_json_text(p->to, a.qualifier[i]);
+	}
+	fputs(a.qualifiers ? "]}" : "[]}", p->to);
+}
+
 void pp_page_run(struct pp_page *p)
 {
 	static const char *const text[] = {"session", "job", "command", "options", "step_rule", "podprof_version", "rendezvous"};
 	static const char *const number[] = {"hosts",           "ranks_asked",   "ranks_delivered",   "epoch_realtime_ns",
 	                                     "window_begin_ns", "window_end_ns", "steps_asked_first", "steps_asked_last",
 	                                     "format_version"};
-	char verdict[320], kept[PP_KEPT_TEXT];
+	char kept[PP_KEPT_TEXT], program[64];
 
 	pp_page_key(p, "run", 1);
 	fputs("{\"made_by\":\"" PODPROF_VERSION "\"", p->to);
@@ -101,13 +158,14 @@ void pp_page_run(struct pp_page *p)
 		put_int(p, number[i], pp_pod_file_attribute_int(p->pod, number[i], 0));
 	pp_kept_text(&p->d, kept, sizeof(kept));
 	put_text(p, "kept", kept);
+	pp_text_program(p->d.command, program, sizeof(program));
+	put_text(p, "program", program);
 	pp_page_key(p, "step_confidence", 0);
 	pp_json_real(p->to, p->d.step_confidence);
 	/* a double holds an epoch in ns only to 256 ns */
 	put_int(p, "window_begin_s", (p->d.epoch_realtime_ns + p->d.window_begin_ns) / 1000000000);
 	fputc('}', p->to);
-	pp_verdict(&p->d, verdict, sizeof(verdict));
-	put_text(p, "verdict", verdict);
+	put_answer(p);
 	put_sum(p);
 	put_categories(p);
 }
@@ -115,7 +173,7 @@ void pp_page_run(struct pp_page *p)
 #define WORKER_TEXTS(X) X(host) X(status) X(device) X(device_name) X(version) X(options)
 #define WORKER_INTS(X) X(rank) X(local_rank) X(pid) X(domain) X(bound_ns) X(records)
 
-enum worker_sum { STEPS = -5, WAIT, TRANSFER, LATE, LATE_ERROR, STEP };
+enum worker_sum { STEPS = -5, WAIT, TRANSFER, KEPT, KEPT_ERROR, STEP };
 
 static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 {
@@ -127,10 +185,12 @@ static int64_t worker_sum(const struct pp_page *p, size_t w, int which)
 		return p->sum.worker_steps[w];
 	if (which == WAIT)
 		return p->sum.worker_wait_ns[w];
+	if (which == KEPT || which == KEPT_ERROR)
+		return which == KEPT ? p->sum.worker_kept_ns[w] : p->sum.worker_kept_error_ns[w];
 	for (size_t s = 0; s < p->d.steps; s++) {
-		const struct pp_cell *c = &p->d.cell[s * p->d.workers + w];
+		const struct pp_row_cell *c = &p->d.cell[s * p->d.workers + w];
 
-		sum += which == LATE ? c->late_ns : which == LATE_ERROR ? c->late_error_ns : c->transfer_ns;
+		sum += c->transfer_ns;
 	}
 	return sum;
 }
@@ -186,24 +246,17 @@ void pp_page_workers(struct pp_page *p)
 	put_ints(p, "step_ns", n, worker_sum, STEP);
 	put_ints(p, "wait_ns", n, worker_sum, WAIT);
 	put_ints(p, "transfer_ns", n, worker_sum, TRANSFER);
-	put_ints(p, "late_ns", n, worker_sum, LATE);
-	put_ints(p, "late_error_ns", n, worker_sum, LATE_ERROR);
+	put_ints(p, "kept_ns", n, worker_sum, KEPT);
+	put_ints(p, "kept_error_ns", n, worker_sum, KEPT_ERROR);
 	put_ints(p, "late_steps", n, late_steps, 0);
 	put_categories_of(p, n, worker_sum);
 	fputc('}', p->to);
 }
 
-enum step_value { COUNT = -9, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, STEP_WAIT, STEP_SUM };
-
-static int compare_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
+enum step_value { COUNT = -10, LEAST, LOWER, MIDDLE, UPPER, MOST, WORST, LATEST, LATEST_KEPT, STEP_WAIT, STEP_SUM };
 
 /* A quartile of step_ns over the workers that have the step: the nearest value, not interpolated. */
-static int64_t quantile(const struct pp_dataset *d, const struct pp_cell *row, int quarter)
+static int64_t quantile(const struct pp_dataset *d, const struct pp_row_cell *row, int quarter)
 {
 	int64_t *value = malloc((d->workers + 1) * sizeof(*value)), found = 0;
 	size_t n = 0;
@@ -212,14 +265,14 @@ static int64_t quantile(const struct pp_dataset *d, const struct pp_cell *row, i
 		if (row[w].present)
 			value[n++] = row[w].step_ns;
 	if (n) {
-		qsort(value, n, sizeof(*value), compare_ns);
+		qsort(value, n, sizeof(*value), pp_compare_int64);
 		found = value[(n - 1) * (size_t)quarter / 4];
 	}
 	free(value);
 	return found;
 }
 
-static int64_t worst_of(const struct pp_dataset *d, const struct pp_cell *row, int late)
+static int64_t worst_of(const struct pp_dataset *d, const struct pp_row_cell *row, int late)
 {
 	int64_t most = late ? 0 : -1, worst = -1;
 
@@ -234,7 +287,7 @@ static int64_t worst_of(const struct pp_dataset *d, const struct pp_cell *row, i
 	return worst;
 }
 
-static int64_t cell_value(const struct pp_cell *cell, int which)
+static int64_t cell_value(const struct pp_row_cell *cell, int which)
 {
 	if (which > 0 && which <= PP_CATEGORIES)
 		return cell->exclusive_ns[which];
@@ -243,13 +296,19 @@ static int64_t cell_value(const struct pp_cell *cell, int which)
 
 static int64_t step_value(const struct pp_page *p, size_t s, int which)
 {
-	const struct pp_cell *row = &p->d.cell[s * p->d.workers];
+	const struct pp_row_cell *row = &p->d.cell[s * p->d.workers];
 	int64_t sum = 0;
 
 	if (which >= LEAST && which <= MOST)
 		return quantile(&p->d, row, which - LEAST);
 	if (which == WORST || which == LATEST)
 		return worst_of(&p->d, row, which == LATEST);
+	if (which == LATEST_KEPT) {
+		int64_t w = worst_of(&p->d, row, 1);
+		size_t peers = w < 0 ? 0 : pp_dataset_peers(&p->d, (size_t)w);
+
+		return peers ? row[w].late_ns / (int64_t)peers : 0;
+	}
 	for (size_t w = 0; w < p->d.workers; w++)
 		if (row[w].present)
 			sum += cell_value(&row[w], which);
@@ -259,13 +318,13 @@ static int64_t step_value(const struct pp_page *p, size_t s, int which)
 static int64_t step_number(const struct pp_page *p, size_t s, int which)
 {
 	(void)which;
-	return p->d.step_number[s];
+	return p->d.step[s].number;
 }
 
 void pp_page_steps(struct pp_page *p)
 {
-	static const char *const key[] = {"count",  "min_ns", "q25_ns", "median_ns", "q75_ns",
-	                                  "max_ns", "worst",  "latest", "wait_ns",   "step_ns"};
+	static const char *const key[] = {"count", "min_ns", "q25_ns",  "median_ns", "q75_ns", "max_ns",
+	                                  "worst", "latest", "kept_ns", "wait_ns",   "step_ns"};
 	size_t n = p->d.steps;
 
 	pp_page_key(p, "step", 0);

@@ -174,7 +174,7 @@ static int load(struct table *t)
 		if (pp_pod_file_look(p->pod, t->group, variable, &c, NULL) || c.dims != 1 || strcmp(c.dim[0], t->dim) || !c.n)
 			continue;
 		if (t->columns == MOST_COLUMNS || (t->columns && c.n != t->rows)) {
-			pp_page_note(p, "/%s/%s is left out here; pod.h5 has it.", t->group, variable);
+			pp_page_note(p, "/%s/%s is not on this page. pod.h5 has it.", t->group, variable);
 			continue;
 		}
 		if (!p->code && !(p->code = pp_pod_file_read(p->pod, t->group, variable, &t->column[t->columns], p->err)))
@@ -198,8 +198,9 @@ static void put_dim(struct pp_page *p, const char *group, const char *dim, int *
 		weight = weight_of(t);
 		t->shown = pick(weight, t->rows, PP_PAGE_ROWS, t->order);
 		if (t->shown < t->rows)
-			pp_page_note(p, "/%s has %zu rows: the table here holds the %zu %s%s; pod.h5 has all.", group, t->rows,
-			             t->shown, weight ? "with most " : "first", weight ? weight->name : "");
+			pp_page_note(p, "/%s has %zu rows. The table here holds the %s%zu%s%s; pod.h5 has all.", group, t->rows,
+			             weight ? "" : "first ", t->shown, weight ? " with the largest " : "",
+			             weight ? weight->name : "");
 		if ((*count)++)
 			fputc(',', p->to);
 		put_table(t);
@@ -276,7 +277,7 @@ static void put_scalars(struct pp_page *p, const char *group, int *count)
 			continue;
 		if (c.dims && (!strcmp(c.dim[0], "step") || c.n > MOST_MATRIX)) {
 			if (strcmp(c.dim[0], "step") || c.dims > 2)
-				pp_page_note(p, "/%s/%s is left out here; pod.h5 has it.", group, variable);
+				pp_page_note(p, "/%s/%s is not on this page. pod.h5 has it.", group, variable);
 			continue;
 		}
 		put_small(p, group, &c, count);

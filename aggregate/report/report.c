@@ -15,6 +15,7 @@
 #include "aggregate/report/embed.h"
 #include "aggregate/report/page.h"
 #include "aggregate/write/writer.h"
+#include "core/base/why.h"
 
 enum { QUICK_BYTES = 4 << 20 };
 
@@ -86,6 +87,22 @@ static void put_page(struct pp_page *p)
 	fputs(at, p->to);
 }
 
+char *pp_report_logdir(const char *pod_path)
+{
+	char *path = realpath(pod_path, NULL), *end = path;
+
+	for (int up = 0; end && up < 3; up++) {
+		end = strrchr(path, '/');
+		if (!end || end == path || (up == 2 && strcmp(end, "/podprof") != 0))
+			break;
+		*end = '\0';
+		if (up == 2)
+			return path;
+	}
+	free(path);
+	return NULL;
+}
+
 static int make(const char *pod_path, FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
@@ -104,13 +121,15 @@ static int make(const char *pod_path, FILE *to, struct pp_err *err)
 	code = pp_pod_file_dataset(p->pod, tables, &p->d, err);
 	if (code)
 		goto close_pod;
-	code = pp_text_sum(&p->d, &p->sum);
+	code = pp_sums_of(&p->d, &p->sum);
 	if (code) {
 		pp_err_set(err, code, "no memory for the report of '%s'", pod_path);
 	} else {
+		p->logdir = pp_report_logdir(pod_path);
 		put_page(p);
 		code = p->code;
-		pp_text_release(&p->sum);
+		free(p->logdir);
+		pp_sums_release(&p->sum);
 	}
 	pp_dataset_release(&p->d);
 close_pod:
@@ -136,13 +155,13 @@ static int make_part(void *context, struct pp_err *err)
 		code = -errno;
 		if (copy >= 0)
 			close(copy);
-		return pp_err_set(err, code, "%s", strerror(-code));
+		return pp_err_set(err, code, "%s", pp_why(-code));
 	}
 	code = make(part->pod_path, to, err);
 	lost = ferror(to);
 	if ((fclose(to) || lost) && !code) {
 		code = errno ? -errno : -EIO;
-		pp_err_set(err, code, "%s", strerror(-code));
+		pp_err_set(err, code, "%s", pp_why(-code));
 	}
 	return code;
 }
@@ -168,7 +187,7 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 	int code, fd;
 
 	if (part.fd < 0)
-		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, strerror(errno));
+		return pp_err_set(err, -errno, "cannot write '%s': %s", html_path, pp_why(errno));
 	code = pp_forked_read(pod_path, make_part, &part, err);
 	if (code) { /* the error of an unreadable file names it already */
 		if (code != -EINVAL && code != -ETIMEDOUT && code != -ENOENT)
@@ -183,7 +202,7 @@ static int write_part(const char *pod_path, const char *html_path, struct pp_err
 	code = lseek(part.fd, 0, SEEK_SET) ? -errno : copy_page(part.fd, fd);
 	if (code) {
 		pp_output_abandon(fd, html_path);
-		pp_err_set(err, code, "cannot write '%s': %s", html_path, strerror(-code));
+		pp_err_set(err, code, "cannot write '%s': %s", html_path, pp_why(-code));
 	} else {
 		code = pp_output_commit(fd, html_path, err);
 	}

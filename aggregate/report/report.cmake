@@ -26,6 +26,7 @@ add_custom_command(OUTPUT ${report_embedded}
 set(PP_REPORT_SOURCES
   report/report.c
   report/table_print.c
+  report/brief.c
   report/page_run.c
   report/page_cell.c
   report/page_table.c

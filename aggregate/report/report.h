@@ -12,6 +12,8 @@ int pp_report_write(const char *pod_path, const char *html_path, struct pp_err *
 int pp_report_is_fresh(const char *pod_path, const char *html_path);
 /* 1: making it is too quick for a rank to notice, or the size cannot be read (then making it reports why). */
 int pp_report_is_quick(const char *pod_path);
+/* LOGDIR of LOGDIR/podprof/SESSION/pod.h5, absolute; NULL where the file lies elsewhere. Owned by the caller. */
+char *pp_report_logdir(const char *pod_path);
 /* Prints one table of the dataset as CSV or JSON. *ret_missing: a sentence, without its subject (the file), about the table or
  * columns that it lacks; "" where it has all. -EINVAL: no table has that name; the error lists the names. */
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,

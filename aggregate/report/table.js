@@ -1,4 +1,5 @@
-/* One table for all: sorts by a click on its heads, filters, exports CSV; its state stands in the #hash. */
+/* One table for all: sorts by a click on its heads, filters, exports CSV, leaves out columns that do not fit. Its state stands in
+ * the #hash. */
 'use strict';
 
 /* A column of numbers. Others are written out: {name, text, class, unit, what, get, show, sort}. */
@@ -6,11 +7,17 @@ function column(name, unit, what, get, show) {
   return {name, unit, what: what || null, get, show};
 }
 
-/* columns: {name, unit, what, text: true, get(i), show(i, value), sort(i)}; numbers keep their exact value in data-v. */
+/* columns: {name, unit, what, text: true, minor: true, get(i), show(i, value), sort(i)}; numbers keep their exact value in data-v.
+ * Where the window is narrow, minor columns are left out first, then those on the right. only(i): which rows the table has. */
 class Table {
+  static list = [];
+
   constructor(options) {
-    Object.assign(this, {sort: '', rows: 0, first: 50}, options);
+    Object.assign(this, {sort: '', rows: 0, first: 50, only: () => true}, options);
+    this.given = Array.from({length: this.rows}, (unused, i) => i).filter(this.only);
     this.all = false;
+    this.left = new Set(); /* columns that do not fit */
+    Table.list.push(this);
     this.body = el('tbody');
     this.count = el('span', {class: 'count', 'aria-live': 'polite'});
     this.filter = el('input', {
@@ -30,14 +37,51 @@ class Table {
     });
     this.heads = this.columns.map((column, i) => this.head(column, i));
     const table = el('table', {id: 't-' + this.id, 'aria-label': this.title}, el('thead', {}, el('tr', {}, this.heads)), this.body);
+    this.wide = el('button',
+        {type: 'button', class: 'columns', hidden: true, onclick: () => State.set({[this.id + '.w']: this.isWide() ? '' : '1'})});
+    this.scroll = el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.title}, table);
     this.element = el('div', {class: 'tablebox'},
         el('div', {class: 'tools'}, this.label && el('h3', {}, this.label), el('label', {}, 'Filter', this.filter), this.count,
-            el('button',
-                {type: 'button', class: 'csv', title: 'All rows that the filter leaves, exact values', onclick: () => this.save()},
+            this.wide,
+            el('button', {
+              type: 'button',
+              class: 'csv',
+              title: 'Download all columns of the rows that match the filter, as exact values',
+              onclick: () => this.save()
+            },
                 'CSV')),
-        el('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.title}, table), this.more);
+        this.scroll, this.more);
     State.on(() => this.draw());
     this.draw();
+  }
+
+  isWide() {
+    return State.get(this.id + '.w', '') === '1';
+  }
+
+  /* Leaves out columns until the table fits its place. */
+  fit() {
+    const room = this.scroll.clientWidth;
+    if (!room) /* in closed details */
+      return;
+    this.left.clear();
+    this.show();
+    const order = this.columns.map((c, i) => i).slice(1).sort((a, b) => !!this.columns[b].minor - !!this.columns[a].minor || b - a);
+    let over = this.scroll.scrollWidth > room;
+    for (const i of order) {
+      if (!over || this.isWide())
+        break;
+      this.left.add(i);
+      this.show();
+      over = this.scroll.scrollWidth > room;
+    }
+    this.wide.hidden = !this.left.size && !this.isWide();
+    this.wide.textContent = this.isWide() ? 'Fewer columns' : `${this.left.size} more column${this.left.size === 1 ? '' : 's'}`;
+    this.fitted = this.isWide();
+  }
+  show() {
+    for (const row of [this.heads, ...Array.from(this.body.children, r => [...r.children])])
+      row.forEach((cell, i) => cell.classList.toggle('left', this.left.has(i)));
   }
 
   head(column, i) {
@@ -73,13 +117,13 @@ class Table {
 
   matching() {
     const wanted = State.get(this.id + '.f', '').trim().toLowerCase(), [at, down] = this.order();
-    let list = Array.from({length: this.rows}, (unused, i) => i);
+    let list = this.given;
     if (wanted)
       list = list.filter(i => this.columns.some(c => String(this.text(c, i)).replaceAll(NB, ' ').toLowerCase().includes(wanted)));
     if (at >= 0) {
       const column = this.columns[at], key = list.map(i => this.value(column, i)), sign = down ? -1 : 1;
       const by = new Map(list.map((i, k) => [i, key[k]]));
-      list.sort((a, b) => sign * Table.compare(by.get(a), by.get(b)) || a - b);
+      list = [...list].sort((a, b) => sign * Table.compare(by.get(a), by.get(b)) || a - b);
     }
     return list;
   }
@@ -100,10 +144,14 @@ class Table {
     this.body.replaceChildren(...shown.map(i => this.row(i)));
     if (!list.length)
       this.body.append(el('tr', {}, el('td', {colspan: this.columns.length, class: 'none'}, 'No row matches the filter.')));
-    this.count.textContent = list.length === this.rows ? Format.count(this.rows) + (this.rows === 1 ? ' row' : ' rows')
-                                                       : Format.count(list.length) + ' of ' + Format.count(this.rows) + ' rows';
+    const rows = this.given.length;
+    this.count.textContent = list.length === rows ? Format.count(rows) + (rows === 1 ? ' row' : ' rows')
+                                                  : Format.count(list.length) + ' of ' + Format.count(rows) + ' rows';
     this.more.hidden = shown.length === list.length;
     this.more.textContent = 'Show all ' + Format.count(list.length) + ' rows';
+    this.show();
+    if (this.fitted !== undefined && this.fitted !== this.isWide())
+      this.fit();
   }
 
   row(i) {
@@ -151,7 +199,7 @@ function maskOf(source, name, itself) {
       null;
 }
 
-/* A table of pod.h5 as it is: its columns carry unit and meaning. */
+/* A table of pod.h5 as it is: its columns carry unit and meaning. `worker` in the file is the rank. */
 function tableOf(source, id, title, options) {
   /* Numbers of rows, and places in lists that are not shown, are for programs. */
   const wanted = c =>
@@ -163,13 +211,25 @@ function tableOf(source, id, title, options) {
     const isText = c.data.length > 0 && typeof Array.prototype.find.call(c.data, v => v !== null) === 'string';
     const mask = maskOf(source, c.name);
     return {
-      name: plainName(c.name.startsWith(source.dim + '_') ? c.name.slice(source.dim.length + 1) : c.name),
+      name: rankName(plainName(c.name.startsWith(source.dim + '_') ? c.name.slice(source.dim.length + 1) : c.name)),
       unit: c.unit,
       what: c.what,
       text: isText,
+      minor: Array.prototype.every.call(c.data, v => !v || v === '0'),
       key: c.name,
       get: i => mask && !mask.data[i] ? null : c.data[i]
     };
   });
   return new Table({id, title, columns, rows: source.shown, first: 12, ...options});
+}
+
+function rankName(name) {
+  return name === 'worker' ? 'rank' : name;
+}
+
+/* What few people need, closed until it is asked for. */
+function details(title, ...parts) {
+  const e = el('details', {}, el('summary', {}, title), parts);
+  e.addEventListener('toggle', () => Table.list.filter(t => e.contains(t.element)).forEach(t => t.fit()));
+  return e;
 }

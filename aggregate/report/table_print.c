@@ -9,6 +9,7 @@
 #include "aggregate/read/h5/forked_work.h"
 #include "aggregate/read/h5/table_read.h"
 #include "aggregate/report/report.h"
+#include "core/base/why.h"
 
 struct work {
 	const char *pod_path;
@@ -21,22 +22,22 @@ static const struct pp_table_desc *find(const char *name, struct pp_err *err)
 	char known[512] = "";
 	size_t at = 0;
 
-	for (int id = 0; id < PP_TABLES; id++) {
-		const struct pp_table_desc *d = pp_table_desc(id);
+	for (int id = 0; id <= PP_TABLES; id++) {
+		const struct pp_table_desc *d = id < PP_TABLES ? pp_table_desc(id) : pp_job_desc(0);
 
 		if (!strcmp(d->name, name))
 			return d;
 		if (at < sizeof(known))
 			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", d->name);
 	}
-	pp_err_set(err, -EINVAL, "no table is called '%s'. Give one of: %s", name, known);
+	pp_err_set(err, -EINVAL, "unknown table: '%s'. Choose one of: %s", name, known);
 	return NULL;
 }
 
 static int has_group(const struct pp_table_desc *desc, uint64_t missing)
 {
 	for (size_t i = 0; i < desc->columns; i++)
-		if (desc->column[i].count && desc->column[i].rule != PP_RULE_PART && !(missing >> i & 1))
+		if (desc->column[i].count && pp_column_shown(desc, &desc->column[i]) && !(missing >> i & 1))
 			return 1;
 	return 0;
 }
@@ -48,7 +49,7 @@ static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FI
 
 	if (!has_group(desc, missing)) {
 		fprintf(to, "has no table '%s': %s, or an older podprof wrote it\n", desc->name,
-		        desc->absent[0] ? desc->absent : "nothing was recorded for it");
+		        desc->absent[0] ? desc->absent : "no data was recorded for it");
 		return;
 	}
 	for (size_t i = 0; i < desc->columns; i++) {
@@ -82,7 +83,7 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 	rc = pp_pod_file_table(pod, w->desc, names, &table, &missing, err);
 	if (!rc) {
 		print(w, &table, missing, names, to);
-		free(table.row);
+		pp_table_release(&table);
 	}
 	pp_pod_file_close(pod);
 	return rc;
@@ -116,7 +117,7 @@ int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *
 	w.fd = memfd_create("podprof-table", MFD_CLOEXEC);
 	from = w.fd < 0 ? NULL : fdopen(w.fd, "r");
 	if (!from)
-		return pp_err_set(err, -errno, "cannot print the table: %s", strerror(errno));
+		return pp_err_set(err, -errno, "cannot print the table: %s", pp_why(errno));
 	rc = pp_forked_read(pod_path, work, &w, err);
 	rewind(from);
 	if (!rc && fgets(ret_missing, (int)size, from)) {

@@ -9,7 +9,7 @@ const Timeline = {
   shape(t) {
     const find = pattern => t.column.find(c => pattern.test(c.name));
     const time = find(/(^|_)time_ns$/), worker = find(/(^|_)worker$/);
-    if (!time || !worker || time.data.length < 2)
+    if (!time || !worker || time.data.length <= new Set(worker.data).size) /* one sample per rank is no line */
       return null;
     const skip = new Set([time, worker]),
           values = t.column.filter(c => !skip.has(c) && c.name !== t.dim && c.name !== 'period_ns' && !/present$/.test(c.name) &&
@@ -23,13 +23,13 @@ const Timeline = {
     if (!shape || typeof Chart === 'undefined')
       return null;
     const key = id + '.y',
-          select = el('select', {'aria-label': 'What is drawn', onchange: () => State.set({[key]: select.value})},
+          select = el('select', {'aria-label': 'Quantity', onchange: () => State.set({[key]: select.value})},
               shape.values.map(c => el('option', {value: c.name}, plainName(c.name.replace(t.dim + '_', '')))));
     const box = el('div', {class: 'chartbox', style: {height: '200px'}}), text = el('p', {class: 'lead', style: {margin: '0'}});
     const chart = {shape, select, key, box, text, drawn: ''};
     Timeline.charts.push(chart);
     return el('div', {},
-        el('div', {class: 'controls', style: {marginBottom: '0'}}, shape.values.length > 1 && el('label', {}, 'Over time', select),
+        el('div', {class: 'controls', style: {marginBottom: '0'}}, shape.values.length > 1 && el('label', {}, 'Quantity', select),
             text),
         box);
   },
@@ -64,9 +64,12 @@ const Timeline = {
           font = {family: css('--font'), size: 12};
     const colour = l => l.rank === pinned ? css('--ink') : l === largest ? css('--attention') : css('--rest');
     chart.select.value = column.name;
-    chart.text.textContent = `${capital(column.what || plainName(column.name))}. Largest on rank ${largest.rank}: ${
-                                 Format.by(column.unit, largest.most)} (red); black: the pinned rank` +
-        (lines.length < all.length ? `; the ${lines.length} largest of ${all.length} ranks.` : '.');
+    chart.text.textContent = `${capital(column.what || plainName(column.name))}. ` +
+        (largest.rank === pinned
+                ? `Strong line: rank ${pinned}, pinned, with the largest value, ${Format.by(column.unit, largest.most)}.`
+                : `Red: rank ${largest.rank}, with the largest value, ${
+                      Format.by(column.unit, largest.most)}. Strong: the pinned rank ${pinned}.`) +
+        (lines.length < all.length ? ` Shown: the ${lines.length} ranks with the largest values of ${all.length}.` : '');
     if (chart.chart)
       chart.chart.destroy();
     const canvas = el('canvas', {role: 'img', 'aria-label': chart.text.textContent + ' The table below has the numbers.'});
@@ -98,12 +101,14 @@ const Timeline = {
           x: {
             type: 'linear',
             grid: {display: false},
-            ticks: {color: soft, font, callback: v => +v.toPrecision(6) + NB + 's', maxTicksLimit: 9}
+            ticks: {color: soft, font, callback: v => String(+v.toPrecision(6)), maxTicksLimit: 9},
+            title: axisTitle('time since the job began (s)')
           },
           y: {
             beginAtZero: true,
             grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
-            ticks: {color: soft, font, padding: 8, maxTicksLimit: 5, callback: v => v ? +v.toPrecision(4) + NB + unit : '0'}
+            ticks: {color: soft, font, padding: 8, maxTicksLimit: 5, callback: v => String(+v.toPrecision(4))},
+            title: axisTitle(Format.titled(chart.select.selectedOptions[0].textContent, unit))
           }
         }
       }

@@ -1,4 +1,4 @@
-/* The pod viewer: heat map, pinned step with a column for every worker, the pinned worker over all steps, hover card. */
+/* The pod viewer: heat map, pinned step with a column for every rank, the pinned rank over all steps, hover card. */
 'use strict';
 
 const Viewer = {
@@ -6,8 +6,8 @@ const Viewer = {
     if (!Pod.cell.steps || !Pod.workers)
       return [
         el('h2', {}, 'Pod viewer'),
-        emptyText('There is no step of any worker to show.',
-            'Ask for steps that the job reaches; without marks the whole window is one step.')
+        emptyText('No rank has a complete step.',
+            'Choose steps that the job reaches (--steps A:B). Without marks the whole window is one step.')
       ];
     State.on(() => Viewer.read()); /* before the tables that show what is pinned */
     Viewer.heat = new HeatMap({onhover: Viewer.hover, onpick: (s, w) => Viewer.pin(s, w), onkey: Viewer.key});
@@ -20,12 +20,12 @@ const Viewer = {
     });
     Viewer.over = new Columns({
       height: 150,
-      axis: 'step',
+      axis: 'step number',
       onhover: (i, e) => Viewer.hover(i, i === null ? null : Viewer.worker, e),
       onpick: i => Viewer.pin(i, Viewer.worker),
       onkey: Viewer.key
     });
-    Viewer.details = el('div', {class: 'told', id: 'viewer-told', 'aria-live': 'polite'});
+    Viewer.details = el('div', {class: 'details', id: 'viewer-details', 'aria-live': 'polite'});
     Viewer.title = el('h3', {id: 'pinned-title'});
     Viewer.overTitle = el('h3', {});
     Viewer.paper = el('h3', {class: 'paper'}); /* on paper there are no controls to say it */
@@ -33,10 +33,11 @@ const Viewer = {
     return [
       el('h2', {}, 'Pod viewer'),
       el('p', {class: 'lead'},
-          'Every step of every worker. Click a cell to pin its step and its worker; \u2190 \u2192 move the step, ' +
-              '\u2191 \u2193 the worker. A crossed cell was not recorded.'),
+          'Each cell is one step of one rank. Click a cell to pin its step and its rank; \u2190 \u2192 move the step, ' +
+              '\u2191 \u2193 the rank. A crossed cell was not recorded.'),
       Viewer.controls(), Viewer.paper,
-      el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend)),
+      el('div', {class: 'heatrow'}, el('div', {}, Viewer.heat.canvas), el('div', {class: 'legendbox'}, Viewer.heat.legend),
+          Viewer.heat.legendText),
       el('div', {class: 'pinned'},
           el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
               el('div', {}, Viewer.over.canvas)),
@@ -72,13 +73,9 @@ const Viewer = {
     const move = (by, text, what) => el('button', {type: 'button', 'aria-label': what, onclick: () => Viewer.move(by, 0)}, text);
     return el('div', {class: 'controls'},
         Viewer.select('Colour', 'quantity', Viewer.quantities().map(p => [p.key, p.name]), 'colour'),
-        Viewer.select('as', 'scale', [['value', 'its value'], ['difference', 'difference from the median']], 'scale'),
+        Viewer.select('shown as', 'scale', [['value', 'value'], ['difference', 'difference from the median']], 'scale'),
         Viewer.select('Sort', 'sort',
-            [
-              ['rank', 'rank'], ['host', 'host'], ['late', 'kept others waiting, most first'],
-              ['shown', 'what is shown, most first']
-            ],
-            'sort'),
+            [['rank', 'rank'], ['host', 'host'], ['late', 'stragglers first'], ['shown', 'largest colour value first']], 'sort'),
         hosts.length > 1 &&
             Viewer.select(
                 'Host', 'host', [['', 'all ' + Format.count(hosts.length)], ...hosts.map(h => [h, h || '(none)'])], 'host'),
@@ -86,24 +83,26 @@ const Viewer = {
             move(1, '\u2192', 'Next step')));
   },
 
-  /* What the state says, or what is worth looking at first: the slowest step, the rank that is waited for, what tells most. */
+  /* What the state says, or what is worth looking at first: what the verdict is about, an ordinary step, the straggler. */
   read() {
-    const list = Viewer.quantities(), usual = Pod.sum.wait_ns > 0.05 * Pod.sum.all_ns ? 'wait_ns' : 'step_ns',
-          number = State.number('step', null);
-    Viewer.plane = list.find(p => p.key === State.get('colour', usual)) || list[0];
+    const list = Viewer.quantities(), number = State.number('step', null);
+    Viewer.plane =
+        list.find(p => p.key === State.get('colour', Pod.answer.colour)) || list.find(p => p.key === 'step_ns') || list[0];
     Viewer.difference = State.get('scale', 'value') === 'difference';
     let step = number === null ? -1 : Pod.stepShown.indexOf(number);
     if (step < 0 && number !== null) /* every n-th step is here: the nearest */
       step = Pod.stepShown.reduce((best, n, i) => Math.abs(n - number) < Math.abs(Pod.stepShown[best] - number) ? i : best, 0);
-    Viewer.step = step >= 0 ? step : Viewer.slowest();
+    Viewer.step = step >= 0 ? step : Viewer.median();
     const worst = Verdict.worst(), rank = State.number('rank', null), w = Array.from(Pod.worker.rank).indexOf(rank);
     Viewer.worker = w >= 0 ? w : worst === null ? 0 : worst;
     Viewer.order = Viewer.sorted();
   },
-  slowest() {
+  /* The step whose slowest rank is nearest to the median of all steps. */
+  median() {
+    const far = s => Math.abs(Pod.step.max_ns[s * Pod.cell.stride] - Pod.sum.median_ns);
     let best = 0;
     for (let s = 0; s < Pod.cell.steps; s++)
-      if (Pod.step.max_ns[s * Pod.cell.stride] > Pod.step.max_ns[best * Pod.cell.stride])
+      if (far(s) < far(best))
         best = s;
     return best;
   },
@@ -113,7 +112,7 @@ const Viewer = {
     if (by === 'host')
       list.sort((a, b) => Pod.worker.host[a].localeCompare(Pod.worker.host[b], 'en', {numeric: true}) || a - b);
     else if (by === 'late')
-      list.sort((a, b) => Pod.worker.late_ns[b] - Pod.worker.late_ns[a] || a - b);
+      list.sort((a, b) => Pod.worker.kept_ns[b] - Pod.worker.kept_ns[a] || a - b);
     else if (by === 'shown') {
       const sum = new Float64Array(Pod.workers);
       for (let s = 0; s < Pod.cell.steps; s++)
@@ -137,9 +136,9 @@ const Viewer = {
     Viewer.heat.show(
         {plane: Viewer.plane, difference: Viewer.difference, order: Viewer.order, step: Viewer.step, worker: Viewer.worker});
     const item = (s, w, label) => ({label, segments: Viewer.segments(s, w), total: Pod.at(Pod.plane.step_ns, s, w)});
-    Viewer.title.textContent = `Step ${Pod.stepShown[Viewer.step]}, every worker`;
+    Viewer.title.textContent = `Step ${Pod.stepShown[Viewer.step]}, every rank`;
     Viewer.columns.show(Viewer.order.map(w => item(Viewer.step, w, String(Pod.worker.rank[w]))),
-        Viewer.order.indexOf(Viewer.worker), 'Time of the pinned step by worker');
+        Viewer.order.indexOf(Viewer.worker), 'Time of the pinned step by rank');
     Viewer.overTitle.textContent = `${Pod.workerName(Viewer.worker)}, every step`;
     Viewer.over.show(
         Pod.stepShown.map((n, s) => item(s, Viewer.worker, String(n))), Viewer.step, `Steps of ${Pod.workerName(Viewer.worker)}`);
@@ -149,36 +148,45 @@ const Viewer = {
   segments(s, w) {
     return Pod.present(s, w) ? segmentsOf(p => Pod.at(p, s, w), Pod.at(Pod.plane.wait_ns, s, w)) : [];
   },
-  /* worker, host, step, total, each category, bottleneck */
+  /* rank, host, step, its straggler, total, each category, largest category */
   describe(s, w) {
     const head = [
       el('div', {}, el('b', {}, Pod.workerName(w)), Pod.worker.host[w] ? ' on ' + Pod.worker.host[w] : ''),
-      el('div', {}, 'step ' + Pod.stepShown[s])
+      el('div', {}, `step ${Pod.stepShown[s]}, ${Viewer.straggler(s)}`)
     ];
     if (!Pod.present(s, w))
       return [
-        ...head, el('div', {}, Pod.worker.status[w] === 'delivered' ? 'This worker has not this step.' : Pod.worker.status[w])
+        ...head,
+        el('div', {},
+            Pod.worker.status[w].startsWith('missing') ? `This rank is ${Pod.worker.status[w]}.`
+                                                       : 'No data for this step on this rank.')
       ];
-    const total = Pod.at(Pod.plane.step_ns, s, w), parts = Viewer.segments(s, w), late = Pod.at(Pod.plane.late_ns, s, w),
+    const total = Pod.at(Pod.plane.step_ns, s, w), parts = Viewer.segments(s, w), kept = Pod.at(Pod.plane.kept_ns, s, w),
           sums = new Map();
     for (const p of parts)
       sums.set(p.id, {ns: p.ns + (sums.has(p.id) ? sums.get(p.id).ns : 0), name: p.name.replace(', waiting', '')});
     const largest = [...sums.values()].sort((a, b) => b.ns - a.ns)[0], plane = Viewer.plane,
-          plain = plane.category || ['step_ns', 'wait_ns', 'late_ns'].includes(plane.key);
+          plain = plane.category || ['step_ns', 'wait_ns', 'kept_ns'].includes(plane.key);
     return [
       ...head,
       el('table', {},
           el('tr', {}, el('td', {}, 'step time'), el('td', {class: 'num', 'data-v': total}, Format.time(total)), el('td')),
           breakdownRows(parts, total),
-          el('tr', {}, el('td', {}, 'kept others waiting, sum'),
-              el('td', {class: 'num', 'data-v': late}, late > 0 && late <= Pod.sum.bound_ns ? 'tie' : Format.time(late)), el('td')),
+          Pod.workers > 1 &&
+              el('tr', {}, el('td', {}, KEPT), el('td', {class: 'num', 'data-v': kept}, Viewer.kept(kept)), el('td')),
           !plain &&
               el('tr', {}, el('td', {}, plane.name),
-                  el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not known'),
+                  el('td', {class: 'num'}, Pod.has(plane, s, w) ? Format.by(plane.unit, Pod.at(plane, s, w)) : 'not recorded'),
                   el('td'))),
-      el('div', {}, 'Bottleneck: ', el('b', {}, largest ? largest.name : '\u2013'),
-          ` \u00b7 times of ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}`)
+      el('div', {}, 'Largest category: ', el('b', {}, largest ? largest.name : '\u2013'))
     ];
+  },
+  /* Waiting below the clock error is of nobody. */
+  kept(ns) {
+    return ns > 0 && ns <= Pod.sum.bound_ns ? 'tie' : Format.time(ns);
+  },
+  straggler(s) {
+    return Pod.workers < 2 ? 'the only rank' : stragglerOf(s * Pod.cell.stride);
   },
   hover(s, w, event) {
     if (s === null || w === null || w === undefined)
@@ -211,17 +219,23 @@ const Viewer = {
     event.preventDefault();
     Viewer.move(...move);
   },
-  /* The text of the pinned step's columns. */
+  /* The numbers of the pinned step's columns. */
   table() {
     const at = plane => w => Pod.has(plane, Viewer.step, w) ? Pod.at(plane, Viewer.step, w) : null;
     Viewer.read();
     const columns = [
       {name: 'rank', get: w => Pod.worker.rank[w]}, {name: 'host', text: true, get: w => Pod.worker.host[w]},
-      ...Viewer.quantities().map(p => ({name: p.name, unit: p.unit, what: p.what, get: at(p)}))
+      ...Viewer.quantities().map(p => ({
+        name: p.name,
+        unit: p.unit,
+        what: p.what,
+        minor: !['step_ns', 'wait_ns', 'kept_ns'].includes(p.key) && !p.category,
+        get: at(p)
+      }))
     ];
-    return el('details', {}, el('summary', {}, 'The pinned step as a table'), new Table({
+    return details('Details: the pinned step as a table', new Table({
       id: 'cells',
-      title: 'Every worker in the pinned step',
+      title: 'Every rank in the pinned step',
       columns,
       rows: Pod.workers,
       pick: w => Viewer.pin(Viewer.step, w),
@@ -229,3 +243,6 @@ const Viewer = {
     }).element);
   },
 };
+
+/* One quantity on the whole page. */
+const KEPT = 'kept others waiting', KEPT_WHAT = 'mean time per step that each other rank waits for this rank in collectives';

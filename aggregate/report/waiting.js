@@ -1,4 +1,4 @@
-/* Stragglers: the ranks that others waited for, the operations with most waiting, and when each rank arrived at one of them. */
+/* The ranks that others waited for, the operations with most waiting, and when each rank arrived at one of them. */
 'use strict';
 
 const Waiting = {
@@ -8,17 +8,17 @@ const Waiting = {
       return [
         title,
         emptyText(absentReason('collective') || 'No collective operation was recorded.',
-            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program; ' +
-                'podprof doctor says what works here.')
+            'MPI collectives of Open MPI 4 and 5 are recorded without a change to the program. ' +
+                '\u2018podprof doctor\u2019 shows what works on this host.')
       ];
     return [
       title,
       el('p', {class: 'lead'},
-          'In a collective, a rank waits from its own arrival until the last rank whose data it needs has come. ' +
-              'What it waits is charged to that last rank. ' +
+          'In a collective, a rank waits from its own arrival until the last rank arrives whose data it needs. ' +
+              'The waiting is attributed to that last rank. ' +
               'Point-to-point calls are not split into waiting and transfer. ',
-          `Times of two ranks compare to \u00b1${NB}${Format.time(Pod.sum.bound_ns)}${
-              Clocks.count() > 1 ? ' at worst, of one host far better' : ''}; what is smaller is a tie.`),
+          `Clock error between two ranks \u2264${NB}${Format.time(Pod.sum.bound_ns)}${
+              Clocks.count() > 1 ? ' (smaller within a host)' : ''}; smaller waits are shown as \u201ctie\u201d.`),
       Pod.sum.cells && Pod.workers > 1 ? Waiting.ranks() : null, Waiting.operations(operations)
     ];
   },
@@ -26,26 +26,34 @@ const Waiting = {
   /* Per rank: how long the others waited for it, how long it waited itself. */
   ranks() {
     const steps = w => Pod.worker.steps[w], rank = Pod.worker;
-    const each = w => Verdict.lateEach(w), most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);
-    const caused = (w, v) => {
-      const error = Verdict.errorEach(w);
-      if (!(v > 0))
-        return Format.time(0);
-      return v <= error ? 'tie' : `${Format.time(v)} \u00b1${NB}${Format.time(error)}`;
-    };
+    const each = w => rank.kept_ns[w], most = Math.max(...Array.from({length: Pod.workers}, (unused, w) => each(w)), 1);
+    const caused = (w, v) => v > 0 && v <= rank.kept_error_ns[w] ? 'tie' : Format.time(v);
     const bar = v => el('span', {style: {width: 100 * v / most + '%', backgroundColor: 'var(--accent)', display: 'block'}});
     const columns = [
       {name: 'rank', get: w => rank.rank[w]},
       {name: 'host', text: true, get: w => rank.host[w]},
-      column('kept each other rank waiting, a step', 'ns', 'waiting of the others that this rank caused, by step and other rank',
-          each, caused),
-      column('', '', '', each,
-          (w, v) =>
-              el('div', {class: 'track', style: {width: '130px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'}, bar(v))),
-      column(
-          'steps it cost most', '', '', w => rank.late_steps[w], (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)}`),
-      {name: 'waited itself, a step', unit: 'ns', get: w => Pod.mean(rank.wait_ns, w)},
-      column('of its step', '', '', w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
+      column(KEPT, 'ns', KEPT_WHAT, each, caused),
+      {
+        ...column('', '', '', each,
+            (w, v) => el(
+                'div', {class: 'track', style: {width: '110px', display: 'flex', height: '11px'}, 'aria-hidden': 'true'}, bar(v))),
+        minor: true
+      },
+      {
+        ...column('clock error \u2264', 'ns', 'largest error of \u201ckept others waiting\u201d',
+            w => rank.kept_ns[w] > 0 ? rank.kept_error_ns[w] : null),
+        minor: true
+      },
+      column('straggler in', '', 'steps in which the others waited longest for this rank', w => rank.late_steps[w],
+          (w, v) => `${Format.count(v)} of ${Format.count(Pod.sum.steps)} steps`),
+      {
+        name: 'its own waiting',
+        unit: 'ns',
+        what: 'mean time per step that this rank waits for others',
+        get: w => Pod.mean(rank.wait_ns, w)
+      },
+      column('of its step', '', 'its own waiting, as a share of its step time',
+          w => steps(w) && rank.step_ns[w] ? rank.wait_ns[w] / rank.step_ns[w] : null,
           (w, v) => v === null ? '\u2013' : Format.share(rank.wait_ns[w], rank.step_ns[w])),
     ];
     return new Table({
@@ -70,23 +78,30 @@ const Waiting = {
       {name: 'operation', text: true, get: i => c('operation')[i].replace(/^MPI_/, '')},
       {name: 'step', get: i => c('step')[i], show: (i, v) => v === null ? 'outside' : String(v)},
       {name: 'communicator', text: true, get: i => Waiting.names.get(c('communicator')[i]) || String(c('communicator')[i])},
-      {name: 'sequence', what: 'n-th collective on its communicator', get: i => c('sequence')[i]},
-      {name: 'ranks', get: i => c('ranks')[i]},
-      {name: 'bytes', unit: 'byte', get: i => c('bytes')[i]},
+      {name: 'sequence', minor: true, what: 'n-th collective on its communicator', get: i => c('sequence')[i]},
+      {name: 'ranks', minor: true, get: i => c('ranks')[i]},
+      {name: 'bytes', what: 'of the rank with most', unit: 'byte', get: i => c('bytes')[i]},
       {name: 'waiting of all ranks', unit: 'ns', get: i => wait[i]},
-      column('last rank', '', '', i => last[i],
-          (i, v) => v < 0                                      ? 'clocks not joined'
+      column('last rank', '', 'unknown: the clocks of its ranks could not be compared', i => last[i],
+          (i, v) => v < 0                                      ? 'unknown'
               : c('last_ns')[i] - c('first_ns')[i] <= bound[i] ? 'tie'
                                                                : String(v)),
-      column('after the first by', 'ns', '', i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i],
-          (i, v) => v === null ? '\u2013' : `${Format.time(v)} \u00b1${NB}${Format.time(bound[i])}`),
+      column('last after first', 'ns', 'last arrival less first arrival',
+          i => last[i] < 0 ? null : c('last_ns')[i] - c('first_ns')[i]),
+      {...column('clock error \u2264', 'ns', 'of the difference of two arrivals', i => last[i] < 0 ? null : bound[i]), minor: true},
       column('transfer', 'ns', 'time in the operation that is not waiting, summed over ranks', i => c('transfer_ns')[i]),
-      column('algbw', 'byte/s', 'bytes by the time from last arrival to last exit; 0 where that is below the bound',
-          i => c('algbw')[i], (i, v) => v > 0 ? Format.rate(v) : '\u2013'),
-      column('busbw', 'byte/s', 'algbw scaled to what a link carries', i => c('busbw')[i],
-          (i, v) => v > 0 ? Format.rate(v) : '\u2013'),
+      {
+        ...column('algbw', 'byte/s', 'bytes / (last exit - last arrival); empty where that time is below the clock error',
+            i => c('algbw')[i], (i, v) => v > 0 ? Format.rate(v) : '\u2013'),
+        minor: true
+      },
+      {
+        ...column('busbw', 'byte/s', 'algbw scaled to what a link carries', i => c('busbw')[i],
+            (i, v) => v > 0 ? Format.rate(v) : '\u2013'),
+        minor: true
+      },
     ];
-    Waiting.lanes = el('div', {class: 'lanes'});
+    Waiting.tracks = el('div', {class: 'tracks'});
     Waiting.arrivals = arrivals;
     Waiting.source = source;
     Waiting.table = new Table({
@@ -100,7 +115,7 @@ const Waiting = {
       pick: i => State.set({operation: event[i]}),
       picked: i => event[i] === Waiting.picked()
     });
-    return el('div', {style: {marginTop: '22px'}}, Waiting.lanes, Waiting.table.element);
+    return el('div', {style: {marginTop: '22px'}}, Waiting.tracks, Waiting.table.element);
   },
   picked() {
     const first = Pod.arrival.length ? Pod.arrival[0].event : null;
@@ -108,39 +123,39 @@ const Waiting = {
   },
 
   draw() {
-    if (!Waiting.lanes)
+    if (!Waiting.tracks)
       return;
     const picked = Waiting.picked(), source = Waiting.source, i = Array.from(Pod.column(source, 'event')).indexOf(picked),
           a = Waiting.arrivals.get(picked);
     if (i < 0)
-      return Waiting.lanes.replaceChildren();
+      return Waiting.tracks.replaceChildren();
     const c = name => Pod.column(source, name)[i];
     const title = el('h3', {id: 'arrival-title'},
-        `${c('operation')} of ${c('step') === null ? 'no step' : 'step ' + c('step')}: when each rank came`);
+        `${c('operation')} of ${c('step') === null ? 'no step' : 'step ' + c('step')}: when each rank arrived`);
     if (!a)
-      return Waiting.lanes.replaceChildren(title,
+      return Waiting.tracks.replaceChildren(title,
           el('p', {class: 'lead'},
-              `Only the ${Pod.arrival.length} operations that waited most carry their arrivals in this page; ` +
-                  '/collective arrival_ns of pod.h5 has all.'));
+              `This page holds the arrivals of the ${Pod.arrival.length} operations with most waiting. ` +
+                  'pod.h5 has all of them, in /collective arrival_ns.'));
     const canvas = el('canvas', {
       role: 'img',
       id: 'arrivals',
-      'aria-label': `Arrivals of ${a.worker.length} ranks; rank ${c('last_worker')} came last, ${
+      'aria-label': `Arrivals of ${a.worker.length} ranks; rank ${c('last_worker')} arrived last, ${
           Format.time(c('last_ns') - c('first_ns'))} after the first`
     });
-    Waiting.lanes.replaceChildren(title,
-        el('p', {class: 'lead'}, 'Hatched: waiting for the last rank. Plain: transfer. Time 0 is the first arrival.'),
+    Waiting.tracks.replaceChildren(title,
+        el('p', {class: 'lead'}, 'Hatched: waiting for the last rank. Plain: transfer. Vertical line: the last arrival.'),
         el('div', {}, canvas));
     Waiting.paint(canvas, a, c('last_ns') - c('first_ns'));
   },
-  /* Ranks down, time across; of very many ranks the first and the last ones to come. */
+  /* Ranks down, time across; of very many ranks the first and the last ones to arrive. */
   paint(canvas, a, last) {
     let rows = Array.from(a.worker, (rank, k) => ({rank, from: a.arrival_ns[k], to: a.exit_ns[k]}));
     if (rows.length > 64) {
       rows.sort((x, y) => y.from - x.from);
       rows = [...rows.slice(0, 32), ...rows.slice(-32)];
     }
-    const high = rows.length > 24 ? 10 : 16, {c, width} = fit(canvas, rows.length * high + 26), left = 58,
+    const high = rows.length > 24 ? 10 : 16, {c, width} = fit(canvas, rows.length * high + 42), left = 58,
           most = Math.max(...rows.map(r => r.to), 1);
     const scale = (width - left - 50) / most, [size, unit] = Format.axis('ns', most), colour = Pod.colour(COMMUNICATION[0]);
     c.textBaseline = 'middle';
@@ -160,9 +175,9 @@ const Waiting = {
     c.textAlign = 'center';
     c.fillStyle = css('--soft');
     for (const m of ticks(most / size, 5))
-      c.fillText(m ? m + NB + unit : '0', left + m * size * scale, rows.length * high + 8);
-    c.textAlign = 'right';
-    c.fillText('rank', left - 8, rows.length * high + 8);
+      c.fillText(String(m), left + m * size * scale, rows.length * high + 8);
+    c.fillText(Format.titled('time since the first arrival', unit), left + (width - left - 50) / 2, rows.length * high + 25);
+    sideTitle(c, 'rank', rows.length * high / 2);
     const x = Math.round(left + last * scale) + 0.5;
     c.strokeStyle = css('--ink');
     c.beginPath();
@@ -184,6 +199,10 @@ function absentReason(group) {
   return i < 0 ? '' : sentence(Pod.column(t, 'absent_reason')[i]);
 }
 
+/* As it stands behind a colon, and as a sentence of its own. */
+function ended(text) {
+  return text ? text + (/[.!?]$/.test(text) ? '' : '.') : '';
+}
 function sentence(text) {
-  return text ? text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.') : '';
+  return text ? ended(text[0].toUpperCase() + text.slice(1)) : '';
 }

@@ -25,7 +25,7 @@ void pp_clock_metadata_print(const struct pp_clock_metadata *t, char *text, size
 	         t->trips, t->lost, t->impossible, t->foreign, t->round_ns, t->cpu_ns);
 }
 
-void pp_clock_metadata_scan(const char *text, struct pp_host_clock *c)
+void pp_clock_metadata_scan(const char *text, struct pp_row_host_clock *c)
 {
 	struct pp_clock_metadata t;
 
@@ -74,7 +74,7 @@ static int64_t job_ns(const struct pp_clock_metadata_input *in, int64_t tick)
 /* The rate over all comparisons: the longer the line, the smaller the error, which comes from the bounds at both ends and the
  * rate of the own ticks. A clock that needed no comparison with its parent has the line at the window's begin, and an unknown
  * error. */
-static void fill_drift(const struct pp_clock_metadata_input *in, double rate, double rate_error, struct pp_host_clock *c)
+static void fill_drift(const struct pp_clock_metadata_input *in, double rate, double rate_error, struct pp_row_host_clock *c)
 {
 	const struct pp_clock_metadata *t = in->exchange;
 	const struct pp_pieces *p = in->map->pieces;
@@ -82,24 +82,24 @@ static void fill_drift(const struct pp_clock_metadata_input *in, double rate, do
 	double error, ns, theirs;
 	int64_t first, last;
 
-	c->drift_error_ppb = PP_BOUND_UNKNOWN;
-	c->drift_ppb = llround(((double)piece->num / (double)((int64_t)1 << PP_PIECE_SHIFT) * rate - 1) * 1e9);
+	c->host_drift_error_ppb = PP_BOUND_UNKNOWN;
+	c->host_drift_ppb = llround(((double)piece->num / (double)((int64_t)1 << PP_PIECE_SHIFT) * rate - 1) * 1e9);
 	if (t->nodes < 2)
 		return;
 	first = t->node[0].x;
 	last = t->node[t->nodes - 1].x;
 	ns = (double)(last - first) / rate;
 	theirs = (double)(pp_pieces_map(p, last) - pp_pieces_map(p, first));
-	c->drift_ppb = llround((theirs / ns - 1) * 1e9);
+	c->host_drift_ppb = llround((theirs / ns - 1) * 1e9);
 	if (pp_pieces_bound(p, first) == INT64_MAX || pp_pieces_bound(p, last) == INT64_MAX)
 		return;
 	error = (((double)pp_pieces_bound(p, first) + (double)pp_pieces_bound(p, last)) / ns + rate_error) * 1e9;
 	if (error < DRIFT_MOST)
-		c->drift_error_ppb = (int64_t)ceil(error);
+		c->host_drift_error_ppb = (int64_t)ceil(error);
 }
 
 /* The offset between the two clocks at the window's begin, both counted in ns. */
-static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
+static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *c)
 {
 	struct pp_clock_pair now;
 	double rate, rate_error = 0, own;
@@ -111,7 +111,7 @@ static void fill_offset(const struct pp_clock_metadata_input *in, struct pp_host
 	if (in->kind != PP_TICK_RAW)
 		rate_error = (double)(in->first->width_ns + now.width_ns) / (double)(now.raw_ns - in->first->raw_ns);
 	own = (double)(in->from_tick - (int64_t)in->first->tick) / rate;
-	c->offset_ns = job_ns(in, in->from_tick) - (in->first->raw_ns + (int64_t)llround(own));
+	c->host_offset_ns = job_ns(in, in->from_tick) - (in->first->raw_ns + (int64_t)llround(own));
 	if (in->map->pieces)
 		fill_drift(in, rate, rate_error, c);
 }
@@ -146,7 +146,7 @@ static double middle(const struct pp_band_node *n, const struct pp_band_node *or
 }
 
 /* Converts the parent's ticks to ns by the own ones: both count the same seconds within 0.1 %. */
-static int fill_samples(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
+static int fill_samples(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *c)
 {
 	const struct pp_clock_metadata *t = in->exchange;
 	struct rows r = rows_of(t->nodes ? &t->node->x : NULL, t->nodes, sizeof(*t->node), in->from_tick, in->to_tick);
@@ -199,7 +199,7 @@ static struct pp_row_clock_stretch stretch_of(const struct pp_pieces *p, size_t 
 }
 
 /* Every piece has a bound here: the largest one is known. */
-static int fill_segments(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
+static int fill_segments(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *c)
 {
 	const struct pp_pieces *p = in->map->pieces;
 	size_t at = pp_pieces_find(p, 0, in->from_tick), last = pp_pieces_find(p, 0, in->to_tick);
@@ -217,7 +217,7 @@ static int fill_segments(const struct pp_clock_metadata_input *in, struct pp_hos
 }
 
 /* The rows of the wall clock's watch, cut to the window and mapped from ticks to job ns. */
-static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_host_clock *c)
+static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *c)
 {
 	struct rows r;
 	size_t changes = 0;
@@ -228,7 +228,7 @@ static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_host_c
 	c->changes = in->wall->changes;
 	c->changes_lost = in->wall->changes_lost;
 	c->claim = in->wall->claim;
-	*in->wall = (struct pp_host_clock){.bound_ns = PP_BOUND_UNKNOWN};
+	*in->wall = (struct pp_row_host_clock){.host_bound_ns = PP_BOUND_UNKNOWN};
 	r = rows_of(c->pairs ? &c->pair->wall_time_ns : NULL, c->pairs, sizeof(*c->pair), in->from_tick, in->to_tick);
 	c->pairs = 0;
 	for (size_t i = r.first; i < r.end; i++) {
@@ -250,15 +250,15 @@ static void fill_wall(const struct pp_clock_metadata_input *in, struct pp_host_c
 	c->changes = changes;
 }
 
-int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_host_clock *ret, struct pp_err *err)
+int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *ret, struct pp_err *err)
 {
 	const struct pp_clock_metadata *t = in->exchange;
-	struct pp_host_clock c = {.bound_ns = in->bound_ns,
-	                          .drift_error_ppb = in->bound_ns == PP_BOUND_UNKNOWN ? PP_BOUND_UNKNOWN : 0};
+	struct pp_row_host_clock c = {.host_bound_ns = in->bound_ns,
+	                              .host_drift_error_ppb = in->bound_ns == PP_BOUND_UNKNOWN ? PP_BOUND_UNKNOWN : 0};
 	int rc = 0;
 
-	snprintf(c.host, sizeof(c.host), "%s", in->host);
-	pp_plain(c.host, "");
+	snprintf(c.name, sizeof(c.name), "%s", in->host);
+	pp_plain(c.name, "");
 	snprintf(c.own, sizeof(c.own), "%s", in->own);
 	fill_offset(in, &c);
 	if (t) {
@@ -279,7 +279,7 @@ int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp
 		fill_wall(in, &c);
 	if (rc) {
 		pp_host_clock_release(&c);
-		return pp_err_set(err, rc, "no memory for what is known of this host's clock");
+		return pp_err_set(err, rc, "no memory for this host's clock");
 	}
 	*ret = c;
 	return 0;

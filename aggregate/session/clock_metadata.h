@@ -25,11 +25,11 @@ void pp_clock_metadata_release(struct pp_clock_metadata *t);
 /* The counts of the exchange as text: the parent prints them for a child that was forked before the window's last round, and the
  * child parses them. */
 void pp_clock_metadata_print(const struct pp_clock_metadata *t, char *text, size_t size);
-void pp_clock_metadata_scan(const char *text, struct pp_host_clock *c);
+void pp_clock_metadata_scan(const char *text, struct pp_row_host_clock *c);
 
 struct pp_clock_metadata_input {
 	const struct pp_clock_metadata *exchange; /* NULL: no other host */
-	struct pp_host_clock *wall;               /* NULL: not watched; pair[] and change[] in ticks: moved out of it */
+	struct pp_row_host_clock *wall;           /* NULL: not watched; pair[] and change[] in ticks: moved out of it */
 	const struct pp_clock_map *map;           /* of this host's ticks */
 	const struct pp_clock_pair *first;        /* NULL: not known */
 	enum pp_tick_kind kind;
@@ -39,7 +39,7 @@ struct pp_clock_metadata_input {
 };
 
 /* In the child. -ENOMEM. */
-int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_host_clock *ret, struct pp_err *err);
+int pp_clock_metadata_finish(const struct pp_clock_metadata_input *in, struct pp_row_host_clock *ret, struct pp_err *err);
 /* Range of ticks by which hosts are compared, for ranks of the first ring's clock: steps and calls on communicators; where there
  * are none, all spans. from > to: nothing was recorded. */
 void pp_clock_metadata_extent(const struct pp_capture *c, int64_t *ret_from, int64_t *ret_to);

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "aggregate/dataset/status.h"
 #include "aggregate/read/ring/cut.h"
 #include "aggregate/session/clock_metadata.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/window_rows.h"
+#include "core/base/now.h"
 #include "core/clock/pieces.h"
 
 enum { SALVAGE_PAIR_MS = 200, PAIR_MS = 20 };
@@ -84,7 +86,6 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 {
 	pp_tick epoch;
 
-	struct timespec pause = {.tv_nsec = (given ? PAIR_MS : SALVAGE_PAIR_MS) * 1000000L};
 	const struct pp_ring_header *h = first_ring(r);
 	enum pp_tick_kind kind = (enum pp_tick_kind)h->tick_kind;
 	struct pp_clock_pair a, b;
@@ -94,7 +95,7 @@ static int read_clock(const struct pp_rings *r, const struct pp_clock_pair *give
 		a = *given;
 	else
 		pp_clock_read_pair(kind, &a);
-	nanosleep(&pause, NULL);
+	pp_nap_ms(given ? PAIR_MS : SALVAGE_PAIR_MS);
 	pp_clock_read_pair(kind, &b);
 	epoch = epoch_of(c, h->open_tick, 0);
 	if (g && g->leads && g->first_tick && g->first_tick < epoch && epoch - g->first_tick < EARLY_MOST)
@@ -117,8 +118,28 @@ static int cut_ranks(const struct pp_close *c, struct pp_capture *capture, struc
 	for (size_t i = 0; i < capture->ranks; i++)
 		for (size_t k = 0; k < c->ranges; k++)
 			if (c->range[k].rank == capture->rank[i].rank && cut_rank(&c->range[k], &capture->rank[i]))
-				return pp_err_set(err, -ENOMEM, "no memory to cut out the window: give --window-buffer less");
+				return pp_err_set(err, -ENOMEM,
+				                  "cannot cut out the window: no memory. Give a smaller --window-buffer");
 	return 0;
+}
+
+static struct pp_rank *rank_of(struct pp_capture *capture, const struct pp_ring_header *h)
+{
+	for (size_t k = 0; k < capture->ranks; k++)
+		if (capture->rank[k].rank == h->rank && capture->rank[k].pid == h->pid)
+			return &capture->rank[k];
+	return NULL;
+}
+
+/* The rank's last ring counts: it has the claim. */
+static void set_status(const struct pp_close *c, struct pp_capture *capture)
+{
+	for (size_t i = 0; i < pp_rings_count(c->rings); i++) {
+		struct pp_rank *rank = rank_of(capture, pp_rings_header(c->rings, i));
+
+		if (rank && !pp_rings_is_excluded(c->rings, i))
+			c->status_of(c->status_context, i, rank, rank->status, sizeof(rank->status));
+	}
 }
 
 /* A rank past the window has delivered it, even if it died before this keeper looked. */
@@ -127,10 +148,10 @@ static void note_passed(const struct pp_close *c, struct pp_capture *capture)
 	for (size_t i = 0; i < pp_rings_count(c->rings); i++) {
 		const struct pp_ring_header *h = pp_rings_header(c->rings, i);
 		int passed = c->range ? i < c->ranges && c->range[i].passed : pp_ring_window_state(h) >= 2;
+		struct pp_rank *rank = passed ? rank_of(capture, h) : NULL;
 
-		for (size_t k = 0; k < capture->ranks && passed; k++)
-			if (capture->rank[k].rank == h->rank && capture->rank[k].pid == h->pid)
-				snprintf(capture->rank[k].status, sizeof(capture->rank[k].status), "%s", "delivered");
+		if (rank)
+			snprintf(rank->status, sizeof(rank->status), PP_STATUS_DELIVERED);
 	}
 }
 
@@ -149,7 +170,6 @@ static pp_tick other_open(const struct pp_capture *c)
 static int read_other_clock(const struct pp_rings *r, const struct pp_capture *c, const struct pp_clock_map *map,
                             struct pp_clock_map *other, struct pp_err *err)
 {
-	struct timespec pause = {.tv_nsec = SALVAGE_PAIR_MS * 1000000L};
 	enum pp_tick_kind kind = pp_close_tick_kind(r), another = kind == PP_TICK_RAW ? PP_TICK_COUNTER : PP_TICK_RAW;
 	struct pp_clock_pair here, a, b;
 	int64_t early;
@@ -157,7 +177,7 @@ static int read_other_clock(const struct pp_rings *r, const struct pp_capture *c
 
 	pp_clock_read_pair(kind, &here);
 	pp_clock_read_pair(another, &a);
-	nanosleep(&pause, NULL);
+	pp_nap_ms(SALVAGE_PAIR_MS);
 	pp_clock_read_pair(another, &b);
 	rc = pp_clock_map_init(other, another, &a, &b, a.tick, err);
 	other->ns0 = pp_clock_map_ns(map, here.tick) + a.raw_ns - here.raw_ns;
@@ -177,11 +197,11 @@ static int any_counts_other(const struct pp_capture *c)
 
 /* Describes the window of the options, where the caller has not described it. */
 static void describe_window(const struct pp_close *c, const struct pp_session_options *o, struct pp_capture *capture,
-                            struct pp_window_told *metadata)
+                            struct pp_window_metadata *metadata)
 {
 	int steps = o->steps_last > o->steps_first;
 
-	*metadata = (struct pp_window_told){.by = "options", .tries = 1};
+	*metadata = (struct pp_window_metadata){.by = "options", .tries = 1};
 	snprintf(metadata->kind, sizeof(metadata->kind), "%s", steps ? "steps" : c->range ? "keep" : "all");
 	snprintf(metadata->channel, sizeof(metadata->channel), "%s", steps ? "memory" : "none");
 	if (steps)
@@ -250,7 +270,7 @@ static void shift_hosts(const struct pp_rings *r, struct pp_capture *c, struct p
 
 /* Maps ticks to job ns and describes this host's clock. A salvaged job has no description: its ticks may be of another boot. */
 static int set_clock(const struct pp_close *c, struct pp_capture *capture, struct pp_clock_map *map,
-                     struct pp_host_clock *ret_clock, struct pp_err *err)
+                     struct pp_row_host_clock *ret_clock, struct pp_err *err)
 {
 	const struct pp_gather *g = c->options->gather;
 	const struct pp_ring_header *h = pp_rings_header(c->rings, 0);
@@ -288,17 +308,17 @@ static int set_clock(const struct pp_close *c, struct pp_capture *capture, struc
 int pp_close_session(const struct pp_close *c, struct pp_err *err)
 {
 	struct pp_session_options options = *c->options;
-	struct pp_window_told metadata = {.tries = 0};
+	struct pp_window_metadata metadata = {.tries = 0};
 	struct pp_capture capture = {0};
 	struct pp_clock_map map, other;
-	struct pp_host_clock clock = {.bound_ns = PP_BOUND_UNKNOWN};
+	struct pp_row_host_clock clock = {.host_bound_ns = PP_BOUND_UNKNOWN};
 	int rc;
 
 	if (!pp_rings_count(c->rings) && c->refused)
 		return pp_err_set(err, -EPROTO, "%s", c->notes->text[0]);
 	if (!pp_rings_count(c->rings)) {
 		pp_message_copy(c->message, c->message_size,
-		                "no session was written: no rank came (no MPI call, no step, no range)");
+		                "no session was written: no rank called MPI, began a step or opened a range");
 		return 0;
 	}
 	rc = pp_rings_finish(c->rings, &capture, err);
@@ -308,7 +328,8 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 		c->give_samples(c->sampler, c->rings, &capture);
 	if (options.salvaged)
 		find_shifted(c->rings, &capture);
-	pp_notes_of_rings(c->rings, &capture, c->status_of, c->notes);
+	pp_notes_of_rings(c->rings, &capture, c->notes);
+	set_status(c, &capture);
 	if (!options.salvaged)
 		note_passed(c, &capture);
 	options.warning = c->notes->list;
@@ -321,14 +342,14 @@ int pp_close_session(const struct pp_close *c, struct pp_err *err)
 	rc = cut_ranks(c, &capture, err);
 	if (!rc)
 		rc = set_clock(c, &capture, &map, &clock, err);
-	options.host_clock = clock.host[0] ? &clock : NULL;
+	options.host_clock = clock.name[0] ? &clock : NULL;
 	if (!rc && any_counts_other(&capture)) {
 		rc = read_other_clock(c->rings, &capture, &map, &other, err);
 		options.other_clock = &other;
 	}
 	if (!rc)
 		rc = pp_session_write(&capture, &map, &options, c->message, c->message_size, err);
-	pp_window_told_release(&metadata);
+	pp_window_metadata_release(&metadata);
 	pp_host_clock_release(&clock);
 	pp_capture_release(&capture);
 	return rc;

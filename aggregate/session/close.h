@@ -18,11 +18,12 @@ struct pp_close {
 	size_t refused;         /* rings that cannot be read; the first note says why */
 	struct pp_notes *notes; /* notes so far; those of the headers are added */
 	pp_status_of *status_of;
+	void *status_context;                     /* its first argument */
 	const struct pp_clock_pair *first;        /* NULL: both readings happen now (salvage) */
 	const struct pp_session_options *options; /* `warning` is filled from notes */
 	struct pp_sampler *sampler;               /* NULL: no samples; else this function moves them into the capture: */
 	void (*give_samples)(struct pp_sampler *sampler, const struct pp_rings *r, struct pp_capture *c);
-	struct pp_host_clock *wall; /* NULL, or this host's wall clock, pair[] and change[] in ticks: moved out of it */
+	struct pp_row_host_clock *wall; /* NULL, or this host's wall clock, pair[] and change[] in ticks: moved out of it */
 	char *message;
 	size_t message_size;
 	const struct pp_close_range *range; /* the ticks of one of several windows; NULL: all that is held */

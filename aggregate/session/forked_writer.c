@@ -132,12 +132,12 @@ static void fail(struct pp_forked_writer *a, int late)
 	memset(&a->answer, 0, sizeof(a->answer));
 	a->answer.code = late ? -ETIMEDOUT : -EIO;
 	if (late)
-		pp_err_set(&a->answer.err, -ETIMEDOUT, "its writer was not done in time");
+		pp_err_set(&a->answer.err, -ETIMEDOUT, "writing it took too long");
 	else if (WIFSIGNALED(status))
-		pp_err_set(&a->answer.err, -EIO, "its writer was ended by signal %d (%s)", WTERMSIG(status),
+		pp_err_set(&a->answer.err, -EIO, "its writer process was killed by signal %d (%s)", WTERMSIG(status),
 		           strsignal(WTERMSIG(status)));
 	else
-		pp_err_set(&a->answer.err, -EIO, "its writer ended before it was done");
+		pp_err_set(&a->answer.err, -EIO, "its writer process ended too early");
 }
 
 int pp_forked_writer_done(struct pp_forked_writer *a)

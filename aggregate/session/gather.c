@@ -44,7 +44,7 @@ int pp_gather_name(const struct pp_gather *g, const char *logdir, const char *se
 	close(fd);
 	close(g->parent_fd); /* so that this process sees the parent's end */
 	if (send(g->fd, &named, sizeof(named), MSG_NOSIGNAL) != (ssize_t)sizeof(named))
-		return pp_err_set(err, -errno, "cannot tell the other hosts of session '%s': %s", session, strerror(errno));
+		return pp_err_set(err, -errno, "cannot announce session '%s' to the other hosts: %s", session, strerror(errno));
 	return 0;
 }
 
@@ -151,13 +151,13 @@ static struct pp_dataset *more(struct parts *p)
 /* Adds a row for a rank whose share is missing. */
 static int add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *why)
 {
-	struct pp_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
+	struct pp_row_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
 
 	if (!worker)
 		return -ENOMEM;
 	d->worker = worker;
 	worker += d->workers++;
-	*worker = (struct pp_worker){.rank = rank, .local_rank = -1, .domain = -1};
+	*worker = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1};
 	snprintf(worker->host, sizeof(worker->host), "%s", host);
 	snprintf(worker->status, sizeof(worker->status), "%s", why);
 	return 0;
@@ -165,7 +165,7 @@ static int add_missing(struct pp_dataset *d, int32_t rank, const char *host, con
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct pp_worker *x = a, *y = b;
+	const struct pp_row_worker *x = a, *y = b;
 
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
@@ -195,7 +195,7 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 		if (!bytes || pp_block_read(bytes, size, names, part, &err)) {
 			p->parts--;
 			g->log("share of '%s': %s", row[i].host, err.text);
-			pp_dataset_warn(missing, "what host '%s' sent is left out: %s", row[i].host, err.text);
+			pp_dataset_warn(missing, "the share of host '%s' is dropped: %s", row[i].host, err.text);
 		}
 		free(bytes);
 	}
@@ -228,7 +228,7 @@ static int merge_parts(const struct pp_dataset *own, struct parts *p, const stru
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < missing->warnings; i++)
-		pp_dataset_warn(ret_dataset, "%s", missing->warning[i].text);
+		pp_dataset_warn(ret_dataset, "%s", missing->warning[i].warning);
 	rc = pp_dataset_finish(ret_dataset, err);
 	if (rc)
 		pp_dataset_release(ret_dataset);

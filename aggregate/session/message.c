@@ -1,4 +1,4 @@
-/* Two lines in a clean run, a third for what the user must know; two where a file is missing. Called by session.c. */
+/* Writes two lines for a clean run, a third for problems; two where a file is missing. Called by session.c. */
 #include "aggregate/session/message.h"
 
 #include <errno.h>
@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "aggregate/analyze/kept.h"
+#include "aggregate/dataset/status.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/plain.h"
 #include "core/base/units.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-enum { RANKS_NAMED = 6 };
+enum { RANKS_NAMED = 6, REASONS_NAMED = 2 };
 
 static void add(char *to, size_t size, const char *between, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
@@ -30,7 +31,7 @@ static void add(char *to, size_t size, const char *between, const char *fmt, ...
 	va_start(args, fmt);
 	vsnprintf(to + n, size - n, fmt, args);
 	va_end(args);
-	pp_plain(to + n, ""); /* between has the newlines */
+	pp_plain(to + n, ""); /* newlines are added between them */
 }
 
 void pp_message_copy(char *to, size_t size, const char *from)
@@ -67,26 +68,26 @@ void pp_message_file(struct pp_message *m, const char *file, int code, const cha
 		snprintf(m->failure, sizeof(m->failure), "%s. %s", sentence, cure(code));
 }
 
-/* Of one clock there is nothing to say. */
+/* One clock needs no line. */
 static void say_clocks(struct pp_message *m, const struct pp_dataset *d)
 {
 	size_t unjoined = 0, compared = 0;
 	char bound[PP_TEXT_UNIT];
 
 	for (size_t i = 0; i < d->host_clocks; i++) {
-		unjoined += d->host_clock[i].bound_ns == PP_BOUND_UNKNOWN;
-		compared += d->host_clock[i].bound_ns > 0 && d->host_clock[i].bound_ns != PP_BOUND_UNKNOWN;
+		unjoined += d->host_clock[i].host_bound_ns == PP_BOUND_UNKNOWN;
+		compared += d->host_clock[i].host_bound_ns > 0 && d->host_clock[i].host_bound_ns != PP_BOUND_UNKNOWN;
 	}
 	pp_text_time(bound, d->pair_bound_ns);
 	if (compared && unjoined)
-		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them within %s", d->host_clocks - unjoined, bound);
+		add(m->head, sizeof(m->head), ", ", "clock error <= %s on %zu of them", bound, d->host_clocks - unjoined);
 	else if (compared)
-		add(m->head, sizeof(m->head), ", ", "clocks within %s", bound);
+		add(m->head, sizeof(m->head), ", ", "clock error <= %s", bound);
 	else if (unjoined)
-		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them not joined", unjoined);
+		add(m->head, sizeof(m->head), ", ", "clocks of %zu of them not compared", unjoined);
 }
 
-/* Numbers are the dataset's: a window of time has other whole steps on this host than on all. */
+/* Numbers are the dataset's: a window of time may have other complete steps on this host than on all. */
 static void say_head(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps)
 {
 	const char *whole = pp_kept_whole(d);
@@ -112,39 +113,38 @@ static void say_head(struct pp_message *m, const struct pp_dataset *d, const str
 	say_clocks(m, d);
 }
 
-/* "3 ranks WHAT: rank 1, 4, 5" for the workers whose status begins with `prefix`. */
-static void say_ranks(struct pp_message *m, const struct pp_dataset *d, const char *prefix, const char *what)
+/* "3 ranks missing: rank 1, 4, 5", and a sentence for each reason why ranks are not whole. */
+static void say_ranks(struct pp_message *m, const struct pp_dataset *d)
 {
-	char list[160] = "";
-	int count = 0;
-
-	for (size_t i = 0; i < d->workers; i++) {
-		if (strncmp(d->worker[i].status, prefix, strlen(prefix)))
-			continue;
-		if (count++ < RANKS_NAMED)
-			add(list, sizeof(list), ", ", "%d", (int)d->worker[i].rank);
-	}
-	if (count)
-		add(m->must_know, sizeof(m->must_know), "; ", "%d rank%s %s: rank %s%s", count, count == 1 ? "" : "s", what, list,
-		    count > RANKS_NAMED ? " and others" : "");
-}
-
-/* Nobody knows how many records: said of the ranks. */
-static void say_cut(struct pp_message *m, const struct pp_dataset *d)
-{
-	char list[160] = "";
+	char list[200] = "";
 	int count = 0;
 
 	for (size_t i = 0; i < d->workers; i++)
-		if (d->worker[i].lost[PP_LOSS_RING_CUT] && count++ < RANKS_NAMED)
+		if (pp_worker_is_missing(&d->worker[i]) && count++ < RANKS_NAMED)
+			add(list, sizeof(list), ", ", "%d", (int)d->worker[i].rank);
+	if (count)
+		add(m->must_know, sizeof(m->must_know), "; ", "%d rank%s missing: rank %s%s", count, count == 1 ? "" : "s", list,
+		    count > RANKS_NAMED ? " and others" : "");
+	for (size_t n = 0; n < REASONS_NAMED && pp_status_sentence(d, n, list, sizeof(list)); n++)
+		add(m->must_know, sizeof(m->must_know), "; ", "%s", list);
+}
+
+/* The number of records is unknown: ranks are counted. */
+static void say_cut(struct pp_message *m, const struct pp_dataset *d)
+{
+	char list[200] = "";
+	int count = 0;
+
+	for (size_t i = 0; i < d->workers; i++)
+		if (d->worker[i].dropped[PP_LOSS_RING_CUT] && count++ < RANKS_NAMED)
 			add(list, sizeof(list), ", ", "%d", (int)d->worker[i].rank);
 	if (count)
 		add(m->must_know, sizeof(m->must_know), "; ",
-		    "ring file cut short while rank %s%s recorded: what came later is lost", list,
+		    "the ring file of rank %s%s was truncated while it recorded: later records are lost", list,
 		    count > RANKS_NAMED ? " and others" : "");
 }
 
-/* Steps that a rank lacks between others that it has. Where its own end, its status says why. */
+/* Steps that a rank lacks between others. Why its steps end is in its status. */
 static void say_holes(struct pp_message *m, const struct pp_dataset *d)
 {
 	size_t holes = 0, step = 0, worker = 0;
@@ -164,10 +164,10 @@ static void say_holes(struct pp_message *m, const struct pp_dataset *d)
 		}
 	}
 	if (holes)
-		add(m->must_know, sizeof(m->must_know), "; ", "step %" PRId64 " is not whole on rank %d", d->step_number[step],
+		add(m->must_know, sizeof(m->must_know), "; ", "step %" PRId64 " is incomplete on rank %d", d->step[step].number,
 		    (int)d->worker[worker].rank);
 	if (holes > 1)
-		add(m->must_know, sizeof(m->must_know), "", ", nor are %zu others of all ranks' steps", holes - 1);
+		add(m->must_know, sizeof(m->must_know), "", ", and so are %zu other steps of ranks", holes - 1);
 }
 
 static void say_losses(struct pp_message *m, const struct pp_dataset *d)
@@ -175,16 +175,16 @@ static void say_losses(struct pp_message *m, const struct pp_dataset *d)
 	static const enum pp_loss cause[] = {PP_LOSS_RING_FULL, PP_LOSS_NO_SPACE, PP_LOSS_NO_THREAD, PP_LOSS_BAD_RECORD,
 	                                     PP_LOSS_KEEPER_GONE};
 	static const char *const what[] = {"ring full", "no space for the ring", "too many threads", "bad records",
-	                                   "read by a keeper that ended before it wrote them"};
+	                                   "keeper ended before it wrote them"};
 
 	for (size_t c = 0; c < sizeof(cause) / sizeof(cause[0]); c++) {
 		uint64_t lost = 0, most = 0;
 		int32_t rank = 0;
 
 		for (size_t i = 0; i < d->workers; i++) {
-			lost += d->worker[i].lost[cause[c]];
-			if (d->worker[i].lost[cause[c]] > most) {
-				most = d->worker[i].lost[cause[c]];
+			lost += d->worker[i].dropped[cause[c]];
+			if (d->worker[i].dropped[cause[c]] > most) {
+				most = d->worker[i].dropped[cause[c]];
 				rank = d->worker[i].rank;
 			}
 		}
@@ -209,8 +209,7 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 	else
 		snprintf(m->where, sizeof(m->where), "%s/podprof/%s  (podprof report %s%s%s)", logdir, session, quote, logdir,
 		         quote);
-	say_ranks(m, d, "missing", "missing");
-	say_ranks(m, d, "partial", "ended without an exit handler (killed, or _exit)");
+	say_ranks(m, d);
 	say_losses(m, d);
 	say_holes(m, d);
 	say_cut(m, d);
@@ -222,7 +221,13 @@ void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const 
 		    "no step marks: steps are a repeating pattern of %" PRIu32 " collectives%s, confidence %.2f", steps->period,
 		    covered, steps->confidence);
 	else if (steps->rule == PP_STEP_RULE_WINDOW && d->steps_asked_last <= d->steps_asked_first)
-		return; /* the head says it, and no steps were asked for */
+		return; /* the first line has them, and no steps were requested */
+	else if (steps->rule == PP_STEP_RULE_WINDOW && strstr(d->options, "--step-rule=collectives") &&
+	         !strstr(steps->note, "pattern"))
+		add(m->must_know, sizeof(m->must_know), "; ",
+		    "--step-rule collectives: no repeating pattern of MPI collectives was found, so the run is treated as "
+		    "one step. Mark "
+		    "steps with podprof_step_begin()");
 	else if (steps->note[0] && (steps->rule == PP_STEP_RULE_WINDOW || !steps->steps))
 		add(m->must_know, sizeof(m->must_know), "; ", "%s", steps->note);
 	else if (steps->rule == PP_STEP_RULE_WINDOW)
@@ -239,33 +244,33 @@ void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const
 
 	for (size_t i = 0; i < d->workers; i++)
 		for (int c = 0; c < PP_LOSSES; c++)
-			lost += d->worker[i].lost[c];
+			lost += d->worker[i].dropped[c];
 	m->salvaged = 1;
 	if (asked)
-		n = (size_t)snprintf(what, sizeof(what), "steps: %" PRId64 " asked for (%" PRId64 "..%" PRId64 "), %zu found",
+		n = (size_t)snprintf(what, sizeof(what), "steps: %" PRId64 " requested (%" PRId64 "..%" PRId64 "), %zu found",
 		                     d->steps_asked_last - d->steps_asked_first, d->steps_asked_first, d->steps_asked_last - 1,
 		                     marked ? d->steps : 0);
 	else if (marked && last_step != INT64_MIN)
-		n = (size_t)snprintf(what, sizeof(what), "steps: all asked for (the last one marked was %" PRId64 "), %zu found",
+		n = (size_t)snprintf(what, sizeof(what), "steps: all requested (the last marked step is %" PRId64 "), %zu found",
 		                     last_step, d->steps);
 	else
-		n = (size_t)snprintf(what, sizeof(what), "steps: all asked for, %zu found", marked ? d->steps : 0);
+		n = (size_t)snprintf(what, sizeof(what), "steps: all requested, %zu found", marked ? d->steps : 0);
 	if (marked && d->steps)
-		n += (size_t)snprintf(what + n, sizeof(what) - n, " (%" PRId64 "..%" PRId64 ")", d->step_number[0],
-		                      d->step_number[d->steps - 1]);
+		n += (size_t)snprintf(what + n, sizeof(what) - n, " (%" PRId64 "..%" PRId64 ")", d->step[0].number,
+		                      d->step[d->steps - 1].number);
 	if (asked)
 		snprintf(what + n, sizeof(what) - n, ", %" PRId64 " lost",
 		         d->steps_asked_last - d->steps_asked_first - (int64_t)(marked ? d->steps : 0));
 	else if (marked && d->steps)
 		snprintf(what + n, sizeof(what) - n, ", %s lost",
 		         !lost                                       ? "0"
-		         : d->step_number[d->steps - 1] == last_step ? "those before"
+		         : d->step[d->steps - 1].number == last_step ? "those before"
 		                                                     : "the others");
 	snprintf(rest, sizeof(rest), "%s", m->must_know);
 	snprintf(m->must_know, sizeof(m->must_know), "%s; %.380s", what, rest[0] ? rest : "no record was lost");
 }
 
-/* With a file missing: what there is stands in the first line, what there is not in the second. */
+/* A file is missing: the first line has what was written, the second what was not. */
 static void failed_text(const struct pp_message *m, char *text, size_t size)
 {
 	add(text, size, "", "%s%s%s", m->head, m->must_know[0] ? "; " : "", m->must_know);

@@ -11,15 +11,15 @@ struct pp_message {
 	char what[144], session[64];   /* "steps 10..19"; where */
 	int delivered, asked;          /* ranks */
 	size_t hosts;
-	int salvaged; /* what was lost stands before where the files are */
+	int salvaged; /* losses are named before the files' directory */
 };
 
-/* What a writer has done: 0, or -errno with its sentence. */
+/* Result of a writer: 0, or -errno with its error. */
 void pp_message_file(struct pp_message *m, const char *file, int code, const char *sentence);
 void pp_message_session(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps,
                         const struct pp_intern *names, const char *logdir, const char *session);
-/* Of a session that is salvaged: steps asked for, found, lost. `last_step`: the highest that a rank marked, or INT64_MIN. */
+/* Of a salvaged session: steps requested, found, lost. `last_step`: the highest that a rank marked, or INT64_MIN. */
 void pp_message_salvaged(struct pp_message *m, const struct pp_dataset *d, const struct pp_steps *steps, int64_t last_step);
-/* All lines that have something to say, newline between. */
+/* All lines that are not empty, newline between. */
 void pp_message_text(const struct pp_message *m, char *text, size_t size);
 void pp_message_copy(char *to, size_t size, const char *from);

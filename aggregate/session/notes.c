@@ -1,4 +1,4 @@
-/* What the headers of the rings say against the capture; see notes.h. Called by close.c. */
+/* Warnings from the rings' headers about the capture; see notes.h. Called by close.c. */
 #include "aggregate/session/notes.h"
 
 #include <stdarg.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aggregate/tools/verdict.h"
+#include "core/base/libc.h"
 
 void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
 {
@@ -18,14 +19,6 @@ void pp_notes_add(struct pp_notes *n, const char *fmt, ...)
 	va_end(args);
 	n->list[n->count] = n->text[n->count];
 	n->count++;
-}
-
-static struct pp_rank *find_rank(struct pp_capture *c, int32_t rank)
-{
-	for (size_t i = 0; i < c->ranks; i++)
-		if (c->rank[i].rank == rank)
-			return &c->rank[i];
-	return NULL;
 }
 
 static void note_differences(const struct pp_capture *c, struct pp_notes *n)
@@ -52,24 +45,11 @@ static void note_several_rings(const struct pp_rings *r, struct pp_capture *c, s
 		for (size_t i = 0; i < pp_rings_count(r); i++)
 			rings += pp_rings_header(r, i)->rank == c->rank[k].rank && !pp_rings_is_excluded(r, i);
 		if (rings > 1)
-			pp_notes_add(n, "rank %d was claimed by %d processes, one after the other", c->rank[k].rank, rings);
+			pp_notes_add(n, "%d processes were rank %d, one after the other", rings, c->rank[k].rank);
 	}
 	for (size_t i = 0; i < pp_rings_count(r); i++)
 		if (pp_rings_is_excluded(r, i))
-			pp_notes_add(n, "process %d is not one of the ranks: what it recorded is left out",
-			             pp_rings_header(r, i)->pid);
-}
-
-/* The last ring of the rank counts: the claim passed on to it. */
-static void set_status(const struct pp_rings *r, struct pp_capture *c, pp_status_of *status_of)
-{
-	for (size_t i = 0; i < pp_rings_count(r); i++) {
-		const struct pp_ring_header *h = pp_rings_header(r, i);
-		struct pp_rank *rank = find_rank(c, h->rank);
-
-		if (rank && rank->pid == h->pid && !pp_rings_is_excluded(r, i))
-			snprintf(rank->status, sizeof(rank->status), "%s", status_of(h, rank));
-	}
+			pp_notes_add(n, "process %d is not a rank: its records are dropped", pp_rings_header(r, i)->pid);
 }
 
 static void note_other_mpi(const struct pp_rings *r, struct pp_notes *n)
@@ -80,12 +60,12 @@ static void note_other_mpi(const struct pp_rings *r, struct pp_notes *n)
 		ranks += pp_ring_mpi_state(pp_rings_header(r, i)) >= PP_MPI_OTHER_RUNS;
 	if (ranks)
 		pp_notes_add(n,
-		             "MPI calls of %zu rank%s are not recorded: " PP_MPI_UNSEEN ". Their time counts as that "
-		             "of the ranges around them",
+		             "MPI calls of %zu rank%s are not recorded: " PP_MPI_UNSEEN
+		             ". Their time counts for the ranges around them",
 		             ranks, ranks == 1 ? "" : "s");
 }
 
-/* Calls of the program that could not be followed. */
+/* API calls without effect. */
 static void note_program(const struct pp_rings *r, struct pp_notes *n)
 {
 	uint64_t strays = 0, refused = 0;
@@ -95,16 +75,38 @@ static void note_program(const struct pp_rings *r, struct pp_notes *n)
 		refused += pp_ring_api_refused(pp_rings_header(r, i));
 	}
 	if (strays)
-		pp_notes_add(n, "%llu calls of podprof_window_stop() without a start, on all ranks", (unsigned long long)strays);
+		pp_notes_add(n, "%llu calls of podprof_window_stop() had no podprof_window_start() before them",
+		             (unsigned long long)strays);
 	if (refused)
-		pp_notes_add(n, "%llu calls of podprof_profile_steps() were refused, on all ranks", (unsigned long long)refused);
+		pp_notes_add(n, "%llu calls of podprof_profile_steps() were refused", (unsigned long long)refused);
 }
 
-void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, pp_status_of *status_of, struct pp_notes *n)
+static void note_exits(const struct pp_rings *r, struct pp_notes *n)
+{
+	const struct pp_ring_header *first = NULL;
+	size_t ranks = 0;
+
+	for (size_t i = pp_rings_count(r); i-- > 0;) {
+		const struct pp_ring_header *h = pp_rings_header(r, i);
+		int status = pp_ring_state(h) == PP_RANK_ENDING ? pp_ring_exit_status(h) : 0;
+
+		if (!status || status == PP_EXIT_STATUS_UNKNOWN || pp_rings_is_excluded(r, i))
+			continue;
+		first = h;
+		ranks++;
+	}
+	if (ranks > 1)
+		pp_notes_add(n, "%zu ranks exited with a status other than 0: rank %d with status %d", ranks, first->rank,
+		             pp_ring_exit_status(first));
+	else if (ranks)
+		pp_notes_add(n, "rank %d exited with status %d", first->rank, pp_ring_exit_status(first));
+}
+
+void pp_notes_of_rings(const struct pp_rings *r, struct pp_capture *c, struct pp_notes *n)
 {
 	note_differences(c, n);
 	note_several_rings(r, c, n);
 	note_program(r, n);
 	note_other_mpi(r, n);
-	set_status(r, c, status_of);
+	note_exits(r, n);
 }

@@ -66,7 +66,8 @@ static int claim_name(const char *logdir, const char *wanted, char *name, size_t
 	int rc;
 
 	if (strchr(wanted, '/') || wanted[0] == '.')
-		return pp_err_set(err, -EINVAL, "cannot make a session '%s': it is no name of a directory", wanted);
+		return pp_err_set(err, -EINVAL,
+		                  "cannot make session '%s': this is not a valid directory name. Give another --session", wanted);
 	rc = pp_output_make(logdir, "podprof", err);
 	if (rc)
 		return rc;
@@ -201,7 +202,7 @@ static void note_window(const struct pp_capture *c, const struct pp_clock_map *c
                         struct pp_dataset *d)
 {
 	if (o->event_ranks && *o->event_ranks)
-		pp_dataset_warn(d, "--ranks %s: XSpace has the events of these ranks only, this file has all", o->event_ranks);
+		pp_dataset_warn(d, "--ranks %s: the trace has only these ranks, pod.h5 has all", o->event_ranks);
 	if (!o->window)
 		return;
 	pp_window_rows_map(o->window, c, clock, o->other_clock);
@@ -237,8 +238,8 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	for (size_t i = 0; o->warning && o->warning[i]; i++)
 		pp_dataset_warn(d, "%s", o->warning[i]);
 	if (o->salvaged)
-		pp_dataset_warn(d, "salvaged: read from rings that no keeper finished; /quality counts what a keeper had read "
-		                   "before (keeper_gone)");
+		pp_dataset_warn(d, "salvaged from the rings of a job without a keeper. Records that its "
+		                   "keeper had already read are lost: keeper_gone in /quality");
 	add_cost(d);
 	if (o->rendezvous && *o->rendezvous && !o->gather) /* it only says that no other host was reached */
 		pp_dataset_warn(d, "%s", o->rendezvous);
@@ -405,7 +406,7 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 	int64_t last = INT64_MIN;
 	uint64_t bad = 0;
 	int before = 0;
-	char text[256] = "no session was written: no rank recorded anything (no MPI call, no step, no range)";
+	char text[256] = "no session was written: no rank called MPI, began a step or opened a range while recording was on";
 
 	for (size_t i = 0; i < c->ranks; i++) {
 		bad += c->rank[i].lost[PP_LOSS_BAD_RECORD];
@@ -414,16 +415,15 @@ static void say_nothing_came(const struct pp_capture *c, const struct pp_session
 			last = c->rank[i].last_step;
 	}
 	if (bad)
-		snprintf(text, sizeof(text),
-		         "no session was written: the rings cannot be read (%" PRIu64 " times failed or made no sense)", bad);
+		snprintf(text, sizeof(text), "no session was written: the rings cannot be read (%" PRIu64 " damaged records)", bad);
 	else if (last != INT64_MIN && o->steps_last > o->steps_first)
 		snprintf(text, sizeof(text),
-		         "no session was written: no rank marked a step of %" PRId64 ":%" PRId64
-		         "; the last step marked was %" PRId64 ". Ask for steps that the job reaches",
+		         "no session was written: no rank reached steps %" PRId64 ":%" PRId64 ", the last marked step is %" PRId64
+		         ". Give steps that the job reaches",
 		         o->steps_first, o->steps_last, last);
 	else if (before)
 		snprintf(text, sizeof(text),
-		         "no session was written: the ranks recorded nothing in the time that was kept. Give a larger --keep");
+		         "no session was written: the ranks recorded nothing in the kept time. Give a larger --keep");
 	pp_message_copy(message, size, text);
 }
 

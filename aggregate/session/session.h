@@ -17,16 +17,16 @@ struct pp_session_options {
 	const char *job, *command, *options;
 	int64_t steps_first, steps_last; /* last <= first: not requested */
 	int xspace_per_rank;
-	const char *event_ranks;       /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
-	struct pp_window_told *window; /* NULL, or metadata of the window in ticks: mapped to job ns in place */
+	const char *event_ranks;           /* NULL or "": XSpace has all ranks; else a list as --ranks takes it */
+	struct pp_window_metadata *window; /* NULL, or metadata of the window in ticks: mapped to job ns in place */
 	int salvaged;
 	const char *rendezvous;                 /* NULL, or pp_pod_why() */
 	const struct pp_gather *gather;         /* NULL: all ranks are here; else this host's part of a window on several hosts */
 	const struct pp_clock_map *other_clock; /* of ranks whose ticks are of another kind; NULL: there are none */
 	const char *const *warning;             /* NULL-terminated extra warnings for /quality, or NULL */
 	struct pp_message *ret_message;         /* NULL, or the message in parts, where a session was written */
-	const struct pp_host_clock *host_clock; /* NULL, or the description of this host's clock: copied */
-	struct pp_wall *wall;                   /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
+	const struct pp_row_host_clock *host_clock; /* NULL, or the description of this host's clock: copied */
+	struct pp_wall *wall;                       /* NULL, or dates of this host's ticks by its wall clock (salvage has none) */
 	char *ret_claimed; /* NULL, or 2 * PP_SESSION_PATH bytes: the session's directories once made, one per line */
 	char *ret_later;   /* NULL, or PP_SESSION_PATH bytes: directory whose report.html is still to be written; "" none */
 };

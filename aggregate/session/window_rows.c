@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct pp_window_rank *row_of(struct pp_window_told *metadata, int32_t rank)
+static struct pp_window_rank *row_of(struct pp_window_metadata *metadata, int32_t rank)
 {
 	size_t i = 0;
 
@@ -20,7 +20,7 @@ static struct pp_window_rank *row_of(struct pp_window_told *metadata, int32_t ra
 	return &metadata->rank[i];
 }
 
-int pp_window_rows_make(const struct pp_rings *r, pp_window_rows_of *of, const void *context, struct pp_window_told *metadata)
+int pp_window_rows_make(const struct pp_rings *r, pp_window_rows_of *of, const void *context, struct pp_window_metadata *metadata)
 {
 	size_t rings = pp_rings_count(r);
 
@@ -78,7 +78,7 @@ static int64_t map_one(const struct pp_clock_map *map, int64_t tick)
 	return tick == PP_WINDOW_NEVER ? tick : pp_clock_map_ns(map, (pp_tick)tick);
 }
 
-void pp_window_rows_map(struct pp_window_told *metadata, const struct pp_capture *c, const struct pp_clock_map *map,
+void pp_window_rows_map(struct pp_window_metadata *metadata, const struct pp_capture *c, const struct pp_clock_map *map,
                         const struct pp_clock_map *other)
 {
 	for (size_t i = 0; i < metadata->ranks; i++) {

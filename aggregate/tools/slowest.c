@@ -17,7 +17,7 @@ int pp_tool_slowest(const struct pp_dataset *in, struct pp_table *tables, struct
 	int rc = ns ? 0 : -ENOMEM;
 
 	for (size_t s = 0; s < in->steps && !rc; s++) {
-		const struct pp_cell *cell = &in->cell[s * in->workers];
+		const struct pp_row_cell *cell = &in->cell[s * in->workers];
 		struct pp_row_slowest *row;
 		size_t n = 0, slowest = 0;
 
@@ -36,7 +36,7 @@ int pp_tool_slowest(const struct pp_dataset *in, struct pp_table *tables, struct
 			rc = -ENOMEM;
 			break;
 		}
-		row->step = in->step_number[s];
+		row->step = in->step[s].number;
 		row->worker = in->worker[slowest].rank;
 		row->over_ns = ns[n - 1] - (ns[(n - 1) / 2] + ns[n / 2]) / 2;
 	}

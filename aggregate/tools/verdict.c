@@ -1,4 +1,4 @@
-/* Computes the verdict: waiting first, because its cause is what others wait for, then the largest category. See verdict.h. */
+/* Computes the verdict: waiting first, then the largest category. See verdict.h. */
 #include "aggregate/tools/verdict.h"
 
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/dataset.h"
+#include "aggregate/tools/sums.h"
 #include "core/base/units.h"
 
 struct worker_sum {
@@ -17,13 +18,14 @@ struct worker_sum {
 
 enum { UNSPLIT = 0 }; /* beside the categories: communication that is neither waiting nor transfer */
 enum { SMALL_WAIT_PERCENT = 5, ONE_RANK_PERCENT = 50 };
+#define LOADER_BUSY 0.9
 enum { SLICE_NS = 4000000 }; /* about what losing the core costs, by Linux's time slice */
 
 static void sum_worker(const struct pp_dataset *d, size_t w, struct worker_sum *sum)
 {
 	*sum = (struct worker_sum){0};
 	for (size_t s = 0; s < d->steps; s++) {
-		const struct pp_cell *cell = &d->cell[s * d->workers + w];
+		const struct pp_row_cell *cell = &d->cell[s * d->workers + w];
 
 		if (!cell->present)
 			continue;
@@ -71,22 +73,21 @@ static int64_t more_than_others(const struct worker_sum *sum, size_t workers, si
 	return sum[who].exclusive_ns[category] / sum[who].steps - median_of_others(sum, workers, who, category, work);
 }
 
+/* The base of a percentage: the steps, or what stands for the only one. */
 static const char *whole(const struct pp_dataset *d)
 {
-	return d->steps != 1 ? "a mean step" : !strncmp(d->step_rule, "window", 6) ? pp_kept_whole(d) : "the step";
+	return d->steps == 1 && !strncmp(d->step_rule, "window", 6) ? pp_kept_whole(d) : "the step";
+}
+
+/* Behind a time: of a mean step, or of the only one. */
+static const char *per_step(const struct pp_dataset *d)
+{
+	return d->steps != 1 ? " per step" : "";
 }
 
 static const char *explain(int category)
 {
-	return category == PP_CATEGORY_OTHER ? " (sleep, Python or anything unmarked)" : "";
-}
-
-/* Mean time per step that one of the others waits for this rank. */
-static int64_t late_per_step(const struct pp_dataset *d, const struct pp_late *late, size_t who)
-{
-	int64_t cells = who < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, who) : 0;
-
-	return cells > 0 ? late->wait_ns / cells : 0;
+	return category == PP_CATEGORY_OTHER ? " (sleep, Python, unmarked code)" : "";
 }
 
 /* Did the late rank wait for another one long enough to be late because of it? */
@@ -97,9 +98,15 @@ static int is_behind(const struct pp_dataset *d, int64_t late_ns, int64_t steps)
 	return s->waited_for >= 0 && s->waited_for != d->late[0].rank && s->waited_ns / steps * 4 >= late_ns;
 }
 
+static const char *the_others(const struct pp_dataset *d, size_t who)
+{
+	return pp_dataset_peers(d, who) == 1 ? "the other rank" : "the median of the other ranks";
+}
+
 struct cause {              /* causes of one rank's lateness, per step */
 	int64_t late_ns;    /* one other rank's wait for it */
-	int64_t most_ns;    /* its largest excess over the others in one category; 0: none that matters */
+	int64_t most_ns;    /* its largest excess over the others in one category; 0: none that explains late_ns */
+	int64_t work_ns;    /* the same, also where it explains little */
 	int64_t unsplit_ns; /* the same for communication that is not split */
 	int64_t waited_ns;  /* its own wait for another rank, which made it late */
 	int category;       /* of most_ns */
@@ -107,7 +114,7 @@ struct cause {              /* causes of one rank's lateness, per step */
 
 static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum *sum, size_t who, int64_t *work)
 {
-	struct cause c = {.late_ns = late_per_step(d, &d->late[0], who)};
+	struct cause c = {.late_ns = pp_sums_kept(d, who, d->late[0].wait_ns)};
 
 	for (int k = 1; k < PP_CATEGORY_HOST_COMMUNICATION; k++) { /* time inside communication is no cause of its own */
 		int64_t more = more_than_others(sum, d->workers, who, k, work);
@@ -117,6 +124,7 @@ static struct cause cause_of(const struct pp_dataset *d, const struct worker_sum
 			c.category = k;
 		}
 	}
+	c.work_ns = c.most_ns;
 	if (c.most_ns * 4 < c.late_ns || (d->worker[who].bound_ns != PP_BOUND_UNKNOWN && c.most_ns <= d->worker[who].bound_ns))
 		c.most_ns = 0;
 	c.unsplit_ns = more_than_others(sum, d->workers, who, UNSPLIT, work);
@@ -135,16 +143,17 @@ static int say_shared(const struct pp_dataset *d, const struct worker_sum *sum, 
 	int64_t talked =
 	        sum->wait_ns + sum->exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION] + sum->exclusive_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
 	double switches = (double)d->straggler.involuntary / (double)sum->steps;
+	int slept = d->straggler.voluntary * 2 >= sum->steps; /* a rank that sleeps loses its core too, but for no other rank */
 	char shown[PP_TEXT_UNIT];
 
 	text[0] = '\0';
 	if (d->straggler.run_queue_ns >= 0) {
 		if ((d->straggler.run_queue_ns - talked) / sum->steps * 4 >= ns && d->straggler.run_queue_ns > talked)
-			snprintf(text, size, "cores are shared: rank %d was ready to run without a core for %s of %s",
-			         (int)d->late[0].rank, pp_text_time(shown, d->straggler.run_queue_ns / sum->steps), whole(d));
-	} else if (switches >= 1 && switches * SLICE_NS * 4 >= (double)ns && talked / sum->steps * 4 < ns) {
-		snprintf(text, size, "cores are shared: rank %d had %.1f involuntary context switches in %s", (int)d->late[0].rank,
-		         switches, whole(d));
+			snprintf(text, size, "rank %d shares its cores: it was ready to run, without a core, for %s%s",
+			         (int)d->late[0].rank, pp_text_time(shown, d->straggler.run_queue_ns / sum->steps), per_step(d));
+	} else if (!slept && switches >= 1 && switches * SLICE_NS * 4 >= (double)ns && talked / sum->steps * 4 < ns) {
+		snprintf(text, size, "rank %d shares its cores: it had %.1f involuntary context switches%s", (int)d->late[0].rank,
+		         switches, per_step(d));
 	}
 	return text[0] != '\0';
 }
@@ -154,29 +163,35 @@ static struct pp_verdict_what say_unexplained(const struct pp_dataset *d, const 
                                               double share, char *text, size_t size)
 {
 	const struct pp_straggler *s = &d->straggler;
-	int length = snprintf(text, size, "limited by: waiting in collectives, %.0f %% of %s, most for rank %d", share, whole(d),
-	                      (int)d->late[0].rank);
+	const int rank = (int)d->late[0].rank;
+	int length = snprintf(text, size, "waiting in collectives, %.0f %% of %s, mostly for rank %d", share, whole(d), rank);
 	size_t at = length > 0 && (size_t)length < size ? (size_t)length : 0;
 	char shown[PP_TEXT_UNIT], shared[128];
 
 	if (c->unsplit_ns > c->waited_ns) {
 		snprintf(text + at, size - at,
-		         ", which itself spent %s of %s more than the others in %s, not split yet into wait and transfer",
-		         pp_text_time(shown, c->unsplit_ns), whole(d),
+		         ". Rank %d spends %s%s more than the median of the other ranks in %s, where wait and transfer are not "
+		         "separated",
+		         rank, pp_text_time(shown, c->unsplit_ns), per_step(d),
 		         sum->point_to_point_ns > sum->exclusive_ns[UNSPLIT] / 2 ? "point-to-point calls" : "communication");
 		return (struct pp_verdict_what){.kind = PP_VERDICT_UNSPLIT};
 	}
 	if (c->waited_ns) {
-		snprintf(text + at, size - at, ", which itself waited for rank %d: %s of %s", (int)s->waited_for,
-		         pp_text_time(shown, c->waited_ns), whole(d));
-		return (struct pp_verdict_what){.kind = PP_VERDICT_CHAIN, .rank = d->late[0].rank, .behind = s->waited_for};
+		snprintf(text + at, size - at, ". Rank %d itself waits %s%s for rank %d", rank, pp_text_time(shown, c->waited_ns),
+		         per_step(d), (int)s->waited_for);
+		return (struct pp_verdict_what){.kind = PP_VERDICT_CHAIN, .rank = rank, .behind = s->waited_for};
 	}
+	if (c->work_ns > 0)
+		snprintf(text + at, size - at, ", although rank %d works only %s%s more than %s", rank,
+		         pp_text_time(shown, c->work_ns), per_step(d), the_others(d, pp_dataset_worker(d, rank)));
+	else
+		snprintf(text + at, size - at, ", although rank %d does no more work than the others", rank);
 	if (say_shared(d, sum, c->late_ns, shared, sizeof(shared))) {
-		snprintf(text + at, size - at, "; its own work does not explain it, %s", shared);
-		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = d->late[0].rank};
+		at = strlen(text);
+		snprintf(text + at, size - at, ". Likely cause: %s", shared);
+		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = rank};
 	}
-	snprintf(text + at, size - at, "; its own work does not explain it");
-	return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = d->late[0].rank};
+	return (struct pp_verdict_what){.kind = PP_VERDICT_UNEXPLAINED, .rank = rank};
 }
 
 /* Names the rank with most waiting, and the one that it waited for itself. */
@@ -186,21 +201,37 @@ static void say_no_one(const struct pp_dataset *d, const struct worker_sum *sum,
 	const struct pp_late *late = &d->late[0];
 	char behind[64] = "";
 
-	if (who < d->workers && sum[who].steps && is_behind(d, late_per_step(d, late, who), sum[who].steps))
-		snprintf(behind, sizeof(behind), ", which itself waited for rank %d", (int)d->straggler.waited_for);
+	if (who < d->workers && sum[who].steps && is_behind(d, pp_sums_kept(d, who, late->wait_ns), sum[who].steps))
+		snprintf(behind, sizeof(behind), ", which itself waits for rank %d", (int)d->straggler.waited_for);
 	snprintf(text, size,
-	         "limited by: waiting in collectives, %.0f %% of %s; no one rank is waited for in most of it (rank %d most, %.0f "
-	         "%% of it%s)",
+	         "waiting in collectives, %.0f %% of %s, for no single rank: rank %d causes the largest part, %.0f %% of all "
+	         "waiting%s",
 	         share, whole(d), (int)late->rank, 100.0 * (double)late->wait_ns / (double)wait, behind);
+}
+
+/* Mean step of the ranks that wait for this one. */
+static double step_of_others(const struct pp_dataset *d, const struct worker_sum *sum, size_t who)
+{
+	int64_t ns = 0, steps = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		if (w == who || d->worker[w].domain != d->worker[who].domain)
+			continue;
+		ns += sum[w].step_ns;
+		steps += sum[w].steps;
+	}
+	return steps ? (double)ns / (double)steps : 0;
 }
 
 static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct worker_sum *sum, int64_t *work, int64_t wait,
                                        int64_t step_ns, char *text, size_t size)
 {
 	const struct pp_late *late = &d->late[0];
-	double share = 100.0 * (double)wait / (double)step_ns;
-	char shown[PP_TEXT_UNIT], shared[128];
+	double share = 100.0 * (double)wait / (double)step_ns, step;
+	char more[PP_TEXT_UNIT], kept[PP_TEXT_UNIT], shared[128];
 	size_t who = d->workers;
+	int one;
+	struct pp_verdict_what what;
 	struct cause c;
 
 	for (size_t w = 0; w < d->workers; w++)
@@ -208,7 +239,8 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 			who = w;
 	if (late->wait_ns <= late->error_ns) {
 		snprintf(text, size,
-		         "limited by: waiting in collectives, %.0f %% of %s; for whom is a tie, below the bounds of the clocks",
+		         "waiting in collectives, %.0f %% of %s. The late rank cannot be identified: the differences are smaller "
+		         "than the clock error",
 		         share, whole(d));
 		return (struct pp_verdict_what){.kind = PP_VERDICT_TIE};
 	}
@@ -219,17 +251,25 @@ static struct pp_verdict_what say_late(const struct pp_dataset *d, const struct 
 	c = cause_of(d, sum, who, work);
 	if (!c.most_ns || c.waited_ns > c.most_ns || c.unsplit_ns > c.most_ns)
 		return say_unexplained(d, &sum[who], &c, share, text, size);
-	snprintf(text, size, "limited by: rank %d's %s%s, %s (%.0f %%) of %s more than the others'; they wait %.0f %% of %s",
-	         (int)late->rank, pp_category_name(c.category), explain(c.category), pp_text_time(shown, c.most_ns),
-	         100.0 * (double)c.most_ns / ((double)sum[who].step_ns / (double)sum[who].steps), whole(d), share,
-	         d->steps == 1 ? whole(d) : "the step");
+	step = step_of_others(d, sum, who);
+	one = pp_dataset_peers(d, who) == 1;
+	snprintf(text, size, "rank %d, %s%s: %s%s more than %s (%.0f %% of %s). %s %s%s for it (%.0f %% of %s)", (int)late->rank,
+	         pp_category_name(c.category), explain(c.category), pp_text_time(more, c.most_ns), per_step(d), the_others(d, who),
+	         100.0 * (double)c.most_ns / ((double)sum[who].step_ns / (double)sum[who].steps),
+	         d->steps != 1 ? "its step" : whole(d), one ? "The other rank waits" : "The other ranks wait",
+	         pp_text_time(kept, c.late_ns), per_step(d), step > 0 ? 100.0 * (double)c.late_ns / step : 0,
+	         d->steps != 1 ? one ? "its step" : "their step" : whole(d));
+	what = (struct pp_verdict_what){.kind = PP_VERDICT_RANK,
+	                                .rank = late->rank,
+	                                .category = c.category,
+	                                .gain_ns = c.most_ns < c.late_ns ? c.most_ns : c.late_ns};
 	if (say_shared(d, &sum[who], c.most_ns, shared, sizeof(shared))) {
 		size_t at = strlen(text);
 
-		snprintf(text + at, size - at, ", and %s", shared);
-		return (struct pp_verdict_what){.kind = PP_VERDICT_SHARED, .rank = late->rank};
+		snprintf(text + at, size - at, ". %c%s", shared[0] - 'a' + 'A', shared + 1);
+		what.kind = PP_VERDICT_SHARED;
 	}
-	return (struct pp_verdict_what){.kind = PP_VERDICT_RANK, .rank = late->rank, .category = c.category};
+	return what;
 }
 
 /* The largest part of a run that is one step: 0 is starting MPI up and shutting it down, which is no communication of the job. */
@@ -255,9 +295,9 @@ static void say_startup(const struct pp_dataset *d, int64_t step_ns, char *text,
 	char kept[PP_KEPT_TEXT];
 	int cut = pp_kept_text(d, kept, sizeof(kept));
 
-	snprintf(text, size, "limited by: start-up and shut-down, %.0f %% of %s%s", 100.0 * (double)d->startup_ns / (double)step_ns,
-	         whole(d),
-	         cut ? "; what was before it is not in this session" : " in MPI_Init and MPI_Finalize; a longer run says more");
+	snprintf(text, size, "%s take %.0f %% of %s; %s", cut ? "start-up and shutdown" : "MPI_Init and MPI_Finalize",
+	         100.0 * (double)d->startup_ns / (double)step_ns, whole(d),
+	         cut ? "the time before is not in this session" : "record a longer run, or only steady-state steps");
 }
 
 struct communication { /* of all ranks and steps, less start-up */
@@ -288,31 +328,72 @@ static int most_is_unsplit(const struct communication *c)
 static void say_unsplit(const struct pp_dataset *d, const struct communication *c, int64_t step_ns, char *text, size_t size)
 {
 	double all = (double)c->unsplit + (double)c->wait + (double)c->transfer;
-	char share[48] = "most communication";
+	char share[48] = "most of it";
 
 	if (!most_is_unsplit(c))
-		snprintf(share, sizeof(share), "%.0f %% of communication", 100.0 * (double)c->unsplit / all);
-	snprintf(text, size, "limited by: communication, %.0f %% of %s; %s is %snot split yet into wait and transfer",
+		snprintf(share, sizeof(share), "%.0f %% of it", 100.0 * (double)c->unsplit / all);
+	snprintf(text, size, "communication, %.0f %% of %s. For %s%s, wait and transfer are not separated",
 	         100.0 * all / (double)step_ns, whole(d), share,
-	         c->point_to_point > c->unsplit / 2 ? "point-to-point, which is " : "");
+	         c->point_to_point > c->unsplit / 2 ? ", point-to-point calls" : "");
 }
 
 static void say_largest(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, const struct communication *c,
                         char *text, size_t size)
 {
-	snprintf(text, size, "limited by: %s%s, %.0f %% of %s; %s", pp_category_name(best), explain(best),
+	snprintf(text, size, "%s%s, %.0f %% of %s. %s", pp_category_name(best), explain(best),
 	         100.0 * (double)all[best] / (double)step_ns, whole(d),
-	         d->workers <= 1 ? "it is the only rank"
+	         d->workers <= 1 ? "There is only one rank"
 	         : most_is_unsplit(c) && c->unsplit * 100 > step_ns * SMALL_WAIT_PERCENT
-	                 ? "who waits for whom in point-to-point and one-sided calls is not known yet"
-	         : pp_dataset_domains(d) > 1 ? "no rank waits long for one of its own clock, and of others nobody can say"
-	                                     : "no rank waits long in a collective");
+	                 ? "Waiting in point-to-point and one-sided calls is not measured"
+	         : pp_dataset_domains(d) > 1
+	                 ? "No rank waits long for a rank of its clock domain; waiting between the domains is unknown"
+	                 : "No rank waits long in collectives");
+}
+
+/* Input or Output that stalls every rank longer than ranks wait for each other, by the median of the ranks besides the straggler:
+ * to cure the straggler alone would leave most of it. 0: none. */
+static int stall_of(const struct pp_dataset *d, const struct worker_sum *sum, int64_t wait, int64_t *work)
+{
+	static const int stall[] = {PP_CATEGORY_INPUT, PP_CATEGORY_OUTPUT};
+	size_t who = d->late ? pp_dataset_worker(d, d->late[0].rank) : SIZE_MAX;
+	int64_t steps = 0, most_ns = 0;
+	int best = 0;
+
+	for (size_t w = 0; w < d->workers; w++)
+		steps += sum[w].steps;
+	for (size_t i = 0; i < sizeof(stall) / sizeof(stall[0]) && steps; i++) {
+		int64_t ns = median_of_others(sum, d->workers, who, stall[i], work);
+
+		if (ns > wait / steps && ns > most_ns) {
+			most_ns = ns;
+			best = stall[i];
+		}
+	}
+	return best;
+}
+
+/* Mean share of the time that data-loader workers are busy, in percent, where those of every rank have hardly a pause; else 0. Such
+ * ranks are limited by their input also where one that waits for another finds its next batch ready. */
+static double loaders_busy(const struct pp_dataset *d)
+{
+	double sum = 0;
+	size_t ranks = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		if (pp_worker_is_missing(&d->worker[w]))
+			continue;
+		if (!d->worker[w].loader_samples || d->worker[w].loader_busy < LOADER_BUSY)
+			return 0;
+		sum += 100 * d->worker[w].loader_busy;
+		ranks++;
+	}
+	return ranks ? sum / (double)ranks : 0;
 }
 
 static int is_unseen(const struct pp_dataset *d)
 {
 	for (size_t i = 0; i < d->warnings; i++)
-		if (strstr(d->warning[i].text, PP_MPI_UNSEEN))
+		if (strstr(d->warning[i].warning, PP_MPI_UNSEEN))
 			return 1;
 	return 0;
 }
@@ -320,12 +401,11 @@ static int is_unseen(const struct pp_dataset *d)
 /* Unrecorded waiting need not be small. */
 static void say_unseen(const struct pp_dataset *d, const int64_t *all, int best, int64_t step_ns, char *text, size_t size)
 {
-	snprintf(
-	        text, size,
-	        "limited by: unknown, MPI was not seen, so communication and waiting are not known; most of what is left is %s (%s "
-	        "MPI's calls), %.0f %% of %s",
-	        pp_category_name(best), best == PP_CATEGORY_OTHER ? "sleep, Python, anything unmarked, and" : "with",
-	        100.0 * (double)all[best] / (double)step_ns, whole(d));
+	snprintf(text, size,
+	         "unknown: MPI calls were not recorded, so communication and waiting are unknown. Most time is in %s (%sMPI's "
+	         "calls), %.0f %% of %s",
+	         pp_category_name(best), best == PP_CATEGORY_OTHER ? "sleep, Python, unmarked code, " : "with ",
+	         100.0 * (double)all[best] / (double)step_ns, whole(d));
 }
 
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size)
@@ -335,9 +415,10 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 	int64_t *work = calloc(d->workers + 1, sizeof(*work));
 	int64_t step_ns = 0, wait = 0, all[PP_CATEGORIES + 1];
 	struct communication c;
-	int best;
+	int best, stall;
+	double busy;
 
-	snprintf(text, size, "no verdict: no step was recorded");
+	snprintf(text, size, "unknown: no complete step was recorded");
 	if (!sum || !work)
 		goto out;
 	for (size_t w = 0; w < d->workers; w++) {
@@ -356,11 +437,27 @@ struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t
 	           (wait * 100 > step_ns * SMALL_WAIT_PERCENT || (best == PP_CATEGORY_HOST_COMMUNICATION && most_is_unsplit(&c)))) {
 		say_unsplit(d, &c, step_ns, text, size);
 		what.kind = PP_VERDICT_UNSPLIT;
+	} else if (all[PP_CATEGORY_INPUT] * 100 > step_ns * SMALL_WAIT_PERCENT && (busy = loaders_busy(d)) > 0) {
+		snprintf(text, size, "Input, %.0f %% of %s. The data-loader workers of all ranks are busy %.0f %% of the time",
+		         100.0 * (double)all[PP_CATEGORY_INPUT] / (double)step_ns, whole(d), busy);
+		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = PP_CATEGORY_INPUT};
+	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT && (stall = stall_of(d, sum, wait, work))) {
+		snprintf(text, size,
+		         "%s, %.0f %% of %s. It stalls all ranks for longer than they wait for each other (%.0f %% of %s)",
+		         pp_category_name(stall), 100.0 * (double)all[stall] / (double)step_ns, whole(d),
+		         100.0 * (double)wait / (double)step_ns, whole(d));
+		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = stall};
 	} else if (wait * 100 > step_ns * SMALL_WAIT_PERCENT) {
 		what = say_late(d, sum, work, wait, step_ns, text, size);
+		if (what.kind == PP_VERDICT_UNEXPLAINED && c.transfer > wait) { /* who comes last then is a matter of the network */
+			snprintf(text, size, "transfer in collectives, %.0f %% of %s. Ranks wait %.0f %% of %s for each other",
+			         100.0 * (double)c.transfer / (double)step_ns, whole(d), 100.0 * (double)wait / (double)step_ns,
+			         whole(d));
+			what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = PP_CATEGORY_HOST_COMMUNICATION};
+		}
 	} else if (is_unseen(d)) {
 		say_unseen(d, all, best, step_ns, text, size);
-		what.kind = PP_VERDICT_UNSEEN;
+		what = (struct pp_verdict_what){.kind = PP_VERDICT_UNSEEN, .category = best};
 	} else {
 		say_largest(d, all, best, step_ns, &c, text, size);
 		what = (struct pp_verdict_what){.kind = PP_VERDICT_LARGEST, .category = best};

@@ -6,6 +6,8 @@
 
 struct pp_dataset;
 
+enum { PP_VERDICT_TEXT = 400 };
+
 enum pp_verdict_kind {
 	PP_VERDICT_NONE,        /* no step */
 	PP_VERDICT_STARTUP,     /* MPI_Init and MPI_Finalize */
@@ -13,7 +15,7 @@ enum pp_verdict_kind {
 	PP_VERDICT_WAITING,     /* waiting, but not for one rank */
 	PP_VERDICT_TIE,         /* waiting, and the clock error hides for which rank */
 	PP_VERDICT_UNEXPLAINED, /* waiting for one rank whose own work does not explain it */
-	PP_VERDICT_SHARED,      /* the same, and that rank lost its core often */
+	PP_VERDICT_SHARED,      /* waiting for one rank that lacked a core */
 	PP_VERDICT_CHAIN,       /* waiting for one rank that itself waited for another */
 	PP_VERDICT_UNSPLIT,     /* communication that is not split into waiting and transfer */
 	PP_VERDICT_LARGEST,     /* the largest category of all ranks */
@@ -25,10 +27,13 @@ struct pp_verdict_what {
 	int32_t rank;   /* RANK, UNEXPLAINED, SHARED, CHAIN */
 	int category;   /* RANK, LARGEST: pp_category */
 	int32_t behind; /* CHAIN: for whom that rank waited */
+	/* RANK, SHARED with a category: upper limit, per step, of what the job gains if the rank matched the median of the others;
+	 * 0: unknown. */
+	int64_t gain_ns;
 };
 
 /* Part of the warning that names such ranks. */
 #define PP_MPI_UNSEEN "their MPI is not Open MPI 4 or 5"
 
-/* Always writes a sentence, without full stop or newline, cut at `size`. Returns its meaning. */
+/* Always writes what limits the job, for behind "Bottleneck: ", cut at `size`, without full stop. Returns its meaning. */
 struct pp_verdict_what pp_verdict(const struct pp_dataset *d, char *text, size_t size);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aggregate/write/writer.h"
+#include "core/base/why.h"
 
 /* Where others may write too, only its own user and root may lead us elsewhere by a link. */
 static int trusts(const char *path, struct pp_err *err)
@@ -30,7 +31,7 @@ static int make_path(char *path, size_t given, struct pp_err *err)
 			continue;
 		*p = '\0';
 		if (mkdir(path, 0777) && errno != EEXIST)
-			code = pp_err_set(err, -errno, "cannot make directory '%s': %s", path, strerror(errno));
+			code = pp_err_set(err, -errno, "cannot make directory '%s': %s", path, pp_why(errno));
 		else if ((size_t)(p - path) > given)
 			code = trusts(path, err);
 		*p = was;
@@ -53,8 +54,10 @@ static int make_under(const struct pp_output *out, const char *under, struct pp_
 	char *path;
 	int code;
 
-	if (strchr(out->session, '/') || out->session[0] == '.') /* told by another host, or by a file */
-		return pp_err_set(err, -EINVAL, "cannot make a session '%s': it is no name of a directory", out->session);
+	if (strchr(out->session, '/') || out->session[0] == '.') /* sent by another host, or read from a file */
+		return pp_err_set(err, -EINVAL,
+		                  "cannot make session '%s': this is not a valid directory name. Give another --session",
+		                  out->session);
 	if (asprintf(&path, "%s/%s", under, out->session) < 0)
 		return pp_err_set(err, -ENOMEM, "no memory for the name of a directory");
 	code = pp_output_make(out->logdir, path, err);
@@ -94,7 +97,7 @@ int pp_output_create(const char *path, struct pp_err *err)
 		return fd;
 	if (fd == -1)
 		fd = -errno;
-	return pp_err_set(err, fd, "cannot write '%s': %s", path, strerror(-fd));
+	return pp_err_set(err, fd, "cannot write '%s': %s", path, pp_why(-fd));
 }
 
 /* A rename is on disk only when its directory is. Some file systems cannot sync directories: that is no failure. */
@@ -125,7 +128,7 @@ int pp_output_commit(int fd, const char *path, struct pp_err *err)
 		code = errno;
 	if (code) {
 		unlink(part);
-		return pp_err_set(err, -code, "cannot write '%s': %s", path, strerror(code));
+		return pp_err_set(err, -code, "cannot write '%s': %s", path, pp_why(code));
 	}
 	sync_directory(path);
 	return 0;

@@ -27,7 +27,7 @@ static int parse_word(const struct pp_opt *opt, const char *value, void *to, str
 		}
 		word = bar ? bar + 1 : NULL;
 	}
-	return pp_err_set(err, -EINVAL, "'%s' is none of %s", value, opt->argument);
+	return pp_err_set(err, -EINVAL, "'%s' is not one of %s", value, opt->argument);
 }
 
 static int copy(const struct pp_opt *opt, const char *value, char *to)

@@ -23,7 +23,7 @@ enum pp_opt_id {
 	PP_OPTS
 };
 
-enum pp_opt_section { PP_OPT_PLAIN, PP_OPT_RECORDED, PP_OPT_WRITTEN, PP_OPT_RUNNING, PP_OPT_SECTIONS };
+enum pp_opt_section { PP_OPT_PLAIN, PP_OPT_STEPS, PP_OPT_DEMAND, PP_OPT_WRITTEN, PP_OPT_SPOOL, PP_OPT_HOSTS, PP_OPT_SECTIONS };
 
 struct pp_settings { /* of a job: <spool>/options, read by the keeper (aggregate/keeper/settings.c) */
 	char output[4096], session[128], job[128], command[512];

@@ -57,7 +57,7 @@ int pp_parse_bytes(const char *text, uint64_t *ret_bytes, struct pp_err *err)
 	*ret_bytes = value << shift;
 	return 0;
 bad:
-	return pp_err_set(err, -EINVAL, "'%s' is not a size. Give bytes, or a number with K, M, G or T, as in 256M", text);
+	return pp_err_set(err, -EINVAL, "'%s' is not a size. Give bytes, or a number with K, M, G or T, for example 256M", text);
 }
 
 int pp_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, struct pp_err *err)
@@ -66,9 +66,11 @@ int pp_parse_steps(const char *text, int64_t *ret_first, int64_t *ret_last, stru
 	const char *end = digits(text, &first);
 
 	if (!end || *end != ':' || !(end = digits(end + 1, &last)) || *end)
-		return pp_err_set(err, -EINVAL, "'%s' is not a range of steps. Give A:B for steps A to B-1, as in 10:20", text);
+		return pp_err_set(err, -EINVAL, "'%s' is not a range of steps. Give A:B for steps A to B-1, for example 10:20",
+		                  text);
 	if (first >= last)
-		return pp_err_set(err, -EINVAL, "'%s' holds no step: the first must be less than the second. As in 10:20", text);
+		return pp_err_set(err, -EINVAL,
+		                  "'%s' has no step: the first number must be less than the second, for example 10:20", text);
 	*ret_first = (int64_t)first;
 	*ret_last = (int64_t)last;
 	return 0;
@@ -83,8 +85,8 @@ int pp_parse_ports(const char *text, uint16_t *ret_first, uint16_t *ret_last, st
 	if (end && *end == ':')
 		end = digits(end + 1, &last);
 	if (!end || *end || !first || first > last || last > UINT16_MAX)
-		return pp_err_set(err, -EINVAL, "'%s' is not a range of ports. Give A:B, both from 1 to 65535, as in 20000:20100",
-		                  text);
+		return pp_err_set(err, -EINVAL,
+		                  "'%s' is not a range of ports. Give A:B, both from 1 to 65535, for example 20000:20100", text);
 	*ret_first = (uint16_t)first;
 	*ret_last = (uint16_t)last;
 	return 0;
@@ -106,7 +108,8 @@ int pp_parse_time(const char *text, int64_t *ret_ns, struct pp_err *err)
 		*ret_ns = (int64_t)value * units[i].ns;
 		return 0;
 	}
-	return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds, or a number with ms, s, m or h, as in 500ms", text);
+	return pp_err_set(err, -EINVAL, "'%s' is not a time. Give seconds, or a number with ms, s, m or h, for example 500ms",
+	                  text);
 }
 
 int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err)
@@ -121,9 +124,10 @@ int pp_parse_slow(const char *text, int64_t *ret_thousandths, struct pp_err *err
 	for (int64_t i = point && end ? end - point : 3; i < 3; i++)
 		part *= 10;
 	if (!end || strcmp(end, "x") || (point && end - point > 3) || whole > 1000 || whole * 1000 + part <= 1000)
-		return pp_err_set(err, -EINVAL,
-		                  "'%s' is not a rule. Give step>Kx for steps of more than K times the usual, as in 'step>3x'",
-		                  text);
+		return pp_err_set(
+		        err, -EINVAL,
+		        "'%s' is not a rule. Give step>Kx for steps slower than K times the rank's median, for example 'step>3x'",
+		        text);
 	*ret_thousandths = (int64_t)(whole * 1000 + part);
 	return 0;
 }

@@ -35,7 +35,7 @@ int pp_rank_list_parse(const char *text, struct pp_rank_list *ret, struct pp_err
 		int32_t first, last;
 
 		if (list.count == PP_RANK_RANGES)
-			return pp_err_set(err, -EINVAL, "'%s' has more than %d parts. Join ranks that follow each other, as in 0-7",
+			return pp_err_set(err, -EINVAL, "'%s' has more than %d parts. Join consecutive ranks, for example 0-7",
 			                  text, PP_RANK_RANGES);
 		if (number(&at, &first))
 			goto bad;
@@ -51,7 +51,8 @@ int pp_rank_list_parse(const char *text, struct pp_rank_list *ret, struct pp_err
 	*ret = list;
 	return 0;
 bad:
-	return pp_err_set(err, -EINVAL, "'%s' is not a list of ranks. Give numbers and ranges by comma, as in 0,3-5", text);
+	return pp_err_set(err, -EINVAL,
+	                  "'%s' is not a list of ranks. Give numbers and ranges, separated by commas, for example 0,3-5", text);
 }
 
 int pp_rank_list_has(const struct pp_rank_list *list, int32_t rank)

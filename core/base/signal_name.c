@@ -33,7 +33,7 @@ int pp_signal_parse(const char *text, int *ret_number, struct pp_err *err)
 	else if (!strncmp(name, "RTMAX", 5))
 		(void)realtime(name + 5, SIGRTMAX, '-', &number);
 	if (!number)
-		return pp_err_set(err, -EINVAL, "'%s' is no signal for this. Give USR1, USR2, RTMIN+N or RTMAX-N", text);
+		return pp_err_set(err, -EINVAL, "'%s' cannot be used as a signal here. Give USR1, USR2, RTMIN+N or RTMAX-N", text);
 	*ret_number = number;
 	return 0;
 }

@@ -19,7 +19,7 @@ int pp_step_windows_parse(const char *text, struct pp_step_windows *ret, struct 
 		int rc;
 
 		if (w.count == PP_STEP_WINDOWS)
-			return pp_err_set(err, -EINVAL, "'%s' holds more than %d windows. Use --every N for one that comes again",
+			return pp_err_set(err, -EINVAL, "'%s' has more than %d windows. Give one window and --every N to repeat it",
 			                  text, PP_STEP_WINDOWS);
 		snprintf(one, sizeof(one), "%.*s", (int)n, at);
 		rc = pp_parse_steps(one, &w.first[w.count], &w.last[w.count], err);
@@ -27,8 +27,9 @@ int pp_step_windows_parse(const char *text, struct pp_step_windows *ret, struct 
 			return rc;
 		if (w.count && w.first[w.count] < w.last[w.count - 1])
 			return pp_err_set(err, -EINVAL,
-			                  "'%s': window %s begins before the one in front of it has ended. As in 10:20,30:40", text,
-			                  one);
+			                  "'%s': window %s begins before the previous one ends. "
+			                  "Give windows in order, for example 10:20,30:40",
+			                  text, one);
 		w.count++;
 		if (!at[n])
 			break;
@@ -43,11 +44,12 @@ int pp_step_windows_repeat(struct pp_step_windows *w, int64_t every, struct pp_e
 	if (!every)
 		return 0;
 	if (w->count != 1)
-		return pp_err_set(err, -EINVAL, "--every repeats one window of steps. Give it, as in --steps 10:20 --every 100");
+		return pp_err_set(err, -EINVAL,
+		                  "--every repeats one window of --steps. Give both, for example --steps 10:20 --every 100");
 	if (every < w->last[0] - w->first[0])
 		return pp_err_set(err, -EINVAL,
-		                  "--every %" PRId64 " is less than the %" PRId64 " steps of its window. Give that or more", every,
-		                  w->last[0] - w->first[0]);
+		                  "--every %" PRId64 " is less than the %" PRId64 " steps of its window. Give at least that many",
+		                  every, w->last[0] - w->first[0]);
 	w->every = every;
 	return 0;
 }

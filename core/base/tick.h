@@ -70,3 +70,9 @@ static inline pp_tick pp_tick_now(void)
 		return pp_tick_counter();
 	return pp_tick_raw();
 }
+
+/* The clock of one kind, for who compares clocks: ordered after the instructions before it. */
+static inline pp_tick pp_tick_read(enum pp_tick_kind kind)
+{
+	return kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after();
+}

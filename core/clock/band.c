@@ -78,9 +78,9 @@ static void take_out(struct pp_band_point *point, uint32_t *points, uint32_t at)
 /* Does inequality a imply inequality c at every possible rate? */
 static int says_more(const struct pp_band *b, const struct pp_band_point *a, const struct pp_band_point *c)
 {
-	double apart = c->x - a->x;
+	double distance = c->x - a->x;
 
-	return a->y + b->o.rate * (apart + b->o.tolerance * fabs(apart)) <= c->y;
+	return a->y + b->o.rate * (distance + b->o.tolerance * fabs(distance)) <= c->y;
 }
 
 /* Adds a point to the lower hull. A full hull drops the point where it bends least, which only widens the band. */

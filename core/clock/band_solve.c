@@ -256,18 +256,18 @@ static void make_nodes(struct pp_band *b)
 static double others_say(const struct pp_band *b, size_t k)
 {
 	size_t near = k ? k - 1 : 1, far = k ? k - 2 : 2;
-	double d, apart;
+	double d, distance;
 
 	if (k && k + 1 < b->nodes) {
-		apart = length(b, k - 1, k + 1) * b->o.rate;
-		return fmax(half(&b->node[k - 1]), half(&b->node[k + 1])) + b->o.wander * apart / 2;
+		distance = length(b, k - 1, k + 1) * b->o.rate;
+		return fmax(half(&b->node[k - 1]), half(&b->node[k + 1])) + b->o.wander * distance / 2;
 	}
 	if (b->nodes < 3)
 		return INFINITY;
 	d = fabs(length(b, far, near));
-	apart = fabs(length(b, near, k));
-	return half(&b->node[near]) + (half(&b->node[near]) + half(&b->node[far])) * apart / d +
-	       2 * b->o.wander * apart * b->o.rate;
+	distance = fabs(length(b, near, k));
+	return half(&b->node[near]) + (half(&b->node[near]) + half(&b->node[far])) * distance / d +
+	       2 * b->o.wander * distance * b->o.rate;
 }
 
 /* Drops a burst that lost most of its packets: it bounds less than its neighbours and would pass its noise on to them. */

@@ -2,27 +2,14 @@
 #include "core/clock/clock_map.h"
 
 #include <errno.h>
-#include <time.h>
 
+#include "core/base/now.h"
 #include "core/clock/pieces.h"
 
 enum {
-	READINGS = 200,         /* the narrowest is taken: one of them meets no interrupt */
-	PAIR_APART_NS = 1000000 /* shorter distances make the widths a large part of it */
+	READINGS = 200,            /* the narrowest is taken: one of them meets no interrupt */
+	PAIR_DISTANCE_NS = 1000000 /* shorter distances make the widths a large part of it */
 };
-
-static int64_t realtime_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static pp_tick read_tick(enum pp_tick_kind kind)
-{
-	return kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after();
-}
 
 void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
 {
@@ -32,9 +19,9 @@ void pp_clock_read_pair(enum pp_tick_kind kind, struct pp_clock_pair *ret_pair)
 
 	for (int i = 0; i < READINGS; i++) {
 		int64_t before = (int64_t)pp_tick_raw();
-		pp_tick tick = read_tick(kind);
+		pp_tick tick = pp_tick_read(kind);
 		int64_t after = (int64_t)pp_tick_raw();
-		int64_t realtime = realtime_now();
+		int64_t realtime = pp_clock_ns(CLOCK_REALTIME);
 		int64_t last = (int64_t)pp_tick_raw();
 
 		if (kind == PP_TICK_RAW) {
@@ -69,7 +56,7 @@ int pp_clock_map_init(struct pp_clock_map *m, enum pp_tick_kind kind, const stru
 	unsigned __int128 quotient;
 	uint64_t ticks, ns;
 
-	if (b->raw_ns - a->raw_ns < PAIR_APART_NS || b->tick <= a->tick)
+	if (b->raw_ns - a->raw_ns < PAIR_DISTANCE_NS || b->tick <= a->tick)
 		return pp_err_set(err, -EINVAL,
 		                  "cannot map the clock: its two readings are less than 1 ms apart. Take the second one later");
 	if (kind != PP_TICK_RAW) {
@@ -102,7 +89,7 @@ pp_tick pp_clock_map_tick(const struct pp_clock_map *m, int64_t ns)
 	__int128 wanted = ((__int128)ns - m->ns0) * ((__int128)1 << m->shift);
 
 	if (m->pieces)
-		return (pp_tick)pp_pieces_back(m->pieces, ns);
+		return (pp_tick)pp_pieces_inverse(m->pieces, ns);
 	return m->tick0 + (pp_tick)(wanted / (__int128)m->num + (wanted > 0 && wanted % (__int128)m->num));
 }
 

@@ -44,7 +44,7 @@ int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x)
 }
 
 /* (y - piece->y) / num, rounded up. */
-static int64_t piece_back(const struct pp_clock_piece *piece, int64_t y)
+static int64_t piece_inverse(const struct pp_clock_piece *piece, int64_t y)
 {
 	__int128 wanted = ((__int128)y - piece->y) * ((__int128)1 << PP_PIECE_SHIFT), x;
 
@@ -54,7 +54,7 @@ static int64_t piece_back(const struct pp_clock_piece *piece, int64_t y)
 	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
 }
 
-int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y)
+int64_t pp_pieces_inverse(const struct pp_pieces *p, int64_t y)
 {
 	size_t low = 0, high = p->pieces;
 	int64_t x;
@@ -67,7 +67,7 @@ int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y)
 		else
 			high = middle;
 	}
-	x = piece_back(&p->piece[low], y);
+	x = piece_inverse(&p->piece[low], y);
 	/* a line may end before the y at which the next begins */
 	return low + 1 < p->pieces && x > p->piece[low + 1].x ? p->piece[low + 1].x : x;
 }

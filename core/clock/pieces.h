@@ -61,7 +61,7 @@ static inline int64_t pp_piece_map(const struct pp_clock_piece *piece, int64_t x
 
 int64_t pp_pieces_map(const struct pp_pieces *p, int64_t x);
 /* The inverse: the first x that maps to y or later. pp_pieces_bound() of it is its error. */
-int64_t pp_pieces_back(const struct pp_pieces *p, int64_t y);
+int64_t pp_pieces_inverse(const struct pp_pieces *p, int64_t y);
 /* Maps times in place, each `stride` bytes behind the one before; fast for sorted ones. */
 void pp_pieces_map_run(const struct pp_pieces *p, int64_t *time, size_t times, size_t stride);
 /* Maps every time of the rank in place, as pp_clock_map_rank() does. */

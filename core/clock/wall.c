@@ -140,7 +140,7 @@ int pp_wall_date(struct pp_wall *w, int64_t tick, int64_t *ret_realtime_ns, int6
 	int rc;
 
 	if (!w->eras)
-		return pp_err_set(err, -ENODATA, "cannot tell the date: the wall clock was never read");
+		return pp_err_set(err, -ENODATA, "cannot give the date: the wall clock was never read");
 	for (uint32_t i = 1; i < w->eras && w->era[i].tick_first <= tick; i++)
 		era = &w->era[i];
 	rc = pp_band_solve(&era->band, err);
@@ -148,7 +148,7 @@ int pp_wall_date(struct pp_wall *w, int64_t tick, int64_t *ret_realtime_ns, int6
 		rc = pp_pieces_of_band(&era->band, BEYOND_NS, &chain, err);
 	if (rc)
 		return rc;
-	*ret_realtime_ns = pp_pieces_back(&chain, tick);
+	*ret_realtime_ns = pp_pieces_inverse(&chain, tick);
 	bound = pp_pieces_bound(&chain, *ret_realtime_ns);
 	*ret_error_ns = bound < INT64_MAX ? (int64_t)((double)bound / w->ticks_per_ns) + 2 : INT64_MAX;
 	*ret_realtime_ns += stepped_since(w, era, tick, ret_error_ns);

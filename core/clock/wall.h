@@ -18,6 +18,12 @@ struct pp_wall_sample {
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
 };
 
+struct pp_clock_claim { /* what NTP or PTP on a host says of the date; shown, not used */
+	int8_t known, synchronised;
+	int64_t error_ns, error_most_ns, frequency_ppb;
+	char by[64]; /* "kernel", and the daemon where one is seen to run: "kernel, chronyd" */
+};
+
 enum pp_wall_event {
 	PP_WALL_STEPPED,   /* realtime against BOOTTIME: the date was set, or a leap second. NTP's slewing and sleep move both */
 	PP_WALL_SUSPENDED, /* BOOTTIME against MONOTONIC: the host slept */

@@ -1,32 +1,19 @@
 /* One reading of this host's clocks between two of the tick. Called by the keeper through pp_wall_read(). */
 #include <errno.h>
 #include <sys/timex.h>
-#include <time.h>
 
+#include "core/base/now.h"
 #include "core/clock/wall.h"
 
 enum { READINGS = 20 }; /* narrowest of so many */
 
-static int64_t read_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int64_t read_tick(enum pp_tick_kind kind)
-{
-	return (int64_t)(kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
-}
-
 void pp_wall_glance(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)
 {
-	ret_sample->tick_before = read_tick(kind);
-	ret_sample->realtime_ns = read_ns(CLOCK_REALTIME);
-	ret_sample->monotonic_ns = read_ns(CLOCK_MONOTONIC);
-	ret_sample->boottime_ns = read_ns(CLOCK_BOOTTIME);
-	ret_sample->tick_after = read_tick(kind);
+	ret_sample->tick_before = (int64_t)pp_tick_read(kind);
+	ret_sample->realtime_ns = pp_clock_ns(CLOCK_REALTIME);
+	ret_sample->monotonic_ns = pp_clock_ns(CLOCK_MONOTONIC);
+	ret_sample->boottime_ns = pp_clock_ns(CLOCK_BOOTTIME);
+	ret_sample->tick_after = (int64_t)pp_tick_read(kind);
 }
 
 void pp_wall_read(enum pp_tick_kind kind, struct pp_wall_sample *ret_sample)

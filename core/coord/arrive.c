@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
+#include "core/base/now.h"
 #include "core/ring/ring_file.h"
 
 enum {
@@ -27,13 +27,6 @@ enum {
 	HELPER_MS = 8000, /* the helper gives itself less */
 	REAP_MS = 200,
 };
-
-static void pause_ms(long ms)
-{
-	struct timespec t = {0, ms * 1000000};
-
-	nanosleep(&t, NULL);
-}
 
 /* Is it a directory of ours and no link? Others may write where /tmp replaces /dev/shm. */
 static int is_there(const char *path)
@@ -195,7 +188,7 @@ static int wait_for(struct helper *h, pid_t parent)
 			kill(atomic_load(&h->child), SIGKILL);
 		if (i >= HELPER_MS)
 			kill(parent, SIGKILL);
-		pause_ms(1);
+		pp_nap_ms(1);
 	}
 	return 0;
 }
@@ -232,13 +225,13 @@ int pp_arrive(int local_rank, char *ret_spool, size_t size)
 		return 0;
 	there = find(wanted, times, ret_spool, size);
 	for (int i = 0; i < LEAVING_MS && there && is_done(ret_spool); i++) {
-		pause_ms(1);
+		pp_nap_ms(1);
 		there = find(wanted, times, ret_spool, size);
 	}
 	/* A world that MPI spawned does not belong to the session of the world that spawned it. */
 	if (!there && program && *program && !pp_env("OMPI_PARENT_PORT")) {
 		for (int i = 0; i < OTHERS_MS && local_rank > 0 && !there; i++) {
-			pause_ms(1);
+			pp_nap_ms(1);
 			there = find(wanted, times, ret_spool, size);
 		}
 		if (!there) {

@@ -56,7 +56,7 @@ static int check_header(const struct pp_ring_header *h, const char *path, struct
 		        h->version, h->record_bytes, PP_RING_VERSION, PP_RECORD_BYTES);
 	if (h->tick_kind != PP_TICK_RAW && h->tick_kind != PP_TICK_COUNTER)
 		return pp_err_set(err, -EPROTO,
-		                  "cannot read ring '%s': it counts by the clock of another processor. Read it on its own host",
+		                  "cannot read ring '%s': its timestamps are of another processor type. Read it on its own host",
 		                  path);
 	return 0;
 }
@@ -81,7 +81,7 @@ static int read_header(struct pp_drain *d, const char *path, struct pp_err *err)
 	d->rank = h->rank;
 	d->job_size = h->size;
 	if (!rc && (d->rank < 0 || d->rank >= d->job_size || d->job_size > RANKS_MOST))
-		rc = pp_err_set(err, -EPROTO, "cannot read ring '%s': rank %d of %d makes no sense", path, d->rank, d->job_size);
+		rc = pp_err_set(err, -EPROTO, "cannot read ring '%s': impossible rank %d of %d", path, d->rank, d->job_size);
 	/* A thread's place comes from the file alone; in a truncated file it is unknown. */
 	for (int i = 0; i < PP_RING_THREADS; i++)
 		h->thread[i].where.step = INT64_MIN;

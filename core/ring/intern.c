@@ -220,25 +220,25 @@ static uint32_t add_good(struct pp_intern *t, uint64_t hash, const char *text, s
 }
 
 /* Adds the raw bytes as one more key of their replacement text. */
-/* NOLINTNEXTLINE(misc-no-recursion): once: what is mended is good */
-static uint32_t add_mended(struct pp_intern *t, uint64_t hash, const char *raw, size_t length)
+/* NOLINTNEXTLINE(misc-no-recursion): once: the repaired text is good */
+static uint32_t add_repaired(struct pp_intern *t, uint64_t hash, const char *raw, size_t length)
 {
-	size_t room = pp_utf8_mend(NULL, raw, length);
-	char *mended = malloc(room + 1), *copy = take(t, length);
+	size_t room = pp_utf8_repair(NULL, raw, length);
+	char *repaired = malloc(room + 1), *copy = take(t, length);
 	uint32_t id = 0;
 
-	if (mended && copy) {
-		pp_utf8_mend(mended, raw, length);
+	if (repaired && copy) {
+		pp_utf8_repair(repaired, raw, length);
 		memcpy(copy, raw, length);
-		id = pp_intern_put(t, mended, room);
+		id = pp_intern_put(t, repaired, room);
 		if (id)
 			add_key(t, hash, copy, length, id);
 	}
-	free(mended);
+	free(repaired);
 	return id;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as add_mended() */
+/* NOLINTNEXTLINE(misc-no-recursion): as add_repaired() */
 uint32_t pp_intern_put(struct pp_intern *t, const char *text, size_t length)
 {
 	uint64_t hash = hash_of(text, length);
@@ -248,7 +248,7 @@ uint32_t pp_intern_put(struct pp_intern *t, const char *text, size_t length)
 		return k->id;
 	if (length > UINT32_MAX / 4 || t->bytes + length > t->limit)
 		return 0;
-	return pp_utf8_good(text, length) ? add_good(t, hash, text, length) : add_mended(t, hash, text, length);
+	return pp_utf8_good(text, length) ? add_good(t, hash, text, length) : add_repaired(t, hash, text, length);
 }
 
 const char *pp_intern_text(const struct pp_intern *t, uint32_t id, size_t *ret_length)

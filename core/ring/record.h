@@ -23,7 +23,7 @@ enum pp_loss {
 	PP_LOSSES
 };
 
-enum pp_source_id { /* who wrote the record */
+enum pp_source_id { /* the writer of the record */
 	            PP_SOURCE_API,
 	            PP_SOURCE_NVTX,
 	            PP_SOURCE_MPI,

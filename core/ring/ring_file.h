@@ -1,13 +1,13 @@
-/* Layout of a rank's ring file and of the host's control file, mapped by guest and keeper.
+/* Layout of a rank's ring file and of the host's control file, mapped by collector and keeper.
  * In: core/ring/thread_ring.c writes it. Out: core/ring/drain.c reads it.
  *
  *   header (PP_RING_HEADER_BYTES) | chunk 1 | chunk 2 | ...   chunk n begins at PP_RING_HEADER_BYTES + (n - 1) * PP_CHUNK_BYTES
  *
- * A thread's records are a list of chunks linked by `next`. The guest fills `record[]`, publishes by a release store of
+ * A thread's records are a list of chunks linked by `next`. The collector fills `record[]`, publishes by a release store of
  * `committed`, and sets `next` (release) once it will never write that chunk again. The keeper reads up to
  * `committed`, and when next != 0 and all is read sets `drained` = 1 (release): the owner may then reuse it.
  *
- * Who does what, exactly. Guest (any thread of it, list changes under its own lock):
+ * Collector (any thread of it, list changes under its own lock):
  *   slot   FREE -> LIVE (release) after tid, is_main and name are set; `first` = its first chunk (release) when it has one, once.
  *          LIVE -> ENDED (release) by the thread itself after its last commit; its last chunk keeps next = 0.
  *          ENDED -> LIVE (compare-and-swap) by a thread that begins: it goes on behind the records of the one before, in the same
@@ -52,9 +52,9 @@ enum {
 };
 
 struct pp_chunk {
-	_Atomic uint32_t committed; /* records readable, 0..PP_CHUNK_RECORDS; guest */
-	_Atomic uint32_t next;      /* number of the next chunk, 0: still being written; guest */
-	_Atomic uint32_t drained;   /* 1: all read, the guest may reuse it; keeper sets, guest clears */
+	_Atomic uint32_t committed; /* records readable, 0..PP_CHUNK_RECORDS; collector */
+	_Atomic uint32_t next;      /* number of the next chunk, 0: still being written; collector */
+	_Atomic uint32_t drained;   /* 1: all read, the collector may reuse it; keeper sets, collector clears */
 	uint32_t thread;            /* slot of the owner */
 	uint8_t reserved[48];
 	struct pp_record record[PP_CHUNK_RECORDS];
@@ -298,10 +298,29 @@ PP_WORD_PUBLISHED(pp_chunk, pp_chunk, uint32_t, drained)    /* the keeper reads 
 PP_WORD_PUBLISHED(pp_thread_slot, pp_slot, uint32_t, state) /* LIVE: tid, is_main, name; ENDED: the last commit; FREE: `first` */
 PP_WORD_PUBLISHED(pp_thread_slot, pp_slot, uint32_t, first) /* the chunk */
 
-/* Window `index` of this rank, whole; NULL: it has not begun, or its row is a later one's. */
+/* A window's row is written between the two; readers of its fields see that it is taken. */
+static inline void pp_row_take(_Atomic uint64_t *number)
+{
+	atomic_store_explicit(number, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+}
+
+static inline void pp_row_publish(_Atomic uint64_t *number, uint64_t place)
+{
+	atomic_store_explicit(number, place + 1, memory_order_release);
+}
+
+/* Complete window `index` of this rank, or of its program's requests; NULL: none yet, or a later one has its row. */
 static inline const struct pp_window_row *pp_ring_window(const struct pp_ring_header *h, uint64_t index)
 {
 	const struct pp_window_row *row = &h->window[index % PP_WINDOW_ROWS];
+
+	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
+}
+
+static inline const struct pp_api_window_row *pp_ring_api_window(const struct pp_ring_header *h, uint64_t index)
+{
+	const struct pp_api_window_row *row = &h->api_window[index % PP_WINDOW_ROWS];
 
 	return atomic_load_explicit(&row->number, memory_order_acquire) == index + 1 ? row : NULL;
 }
@@ -330,8 +349,7 @@ struct pp_control { /* <spool>/control, one page, made by the keeper before it d
 	uint32_t byte_order;
 	_Atomic uint32_t keeper_state; /* enum pp_keeper_state */
 	_Atomic int32_t keeper_pid;
-	_Atomic uint32_t
-	        bell; /* number of the keeper's last request: the collector reads it at step marks. Stored last, 0: none yet */
+	_Atomic uint32_t bell;    /* number of the keeper's last request, read at step marks; stored last, 0: none yet */
 	_Atomic uint32_t notices; /* sentences for rank 0 to print while the job runs; stored after `notice` */
 	char message[3072];       /* complete before keeper_state says DONE or FAILED; lines without "podprof: " */
 	_Atomic int64_t request_first, request_last; /* by request_kind */
@@ -359,8 +377,7 @@ static inline void pp_control_ring(struct pp_control *c, uint32_t bell, uint32_t
 
 /* Possible reasons why a job without a ring has recorded nothing. */
 #define PP_UNRECORDED_PLAIN                                                                                                        \
-	"no process with podprof in it called MPI, began a step or opened a range. Mark steps with podprof_step_begin(), in "      \
-	"Python with "                                                                                                             \
+	"podprof saw no MPI call, no step and no range in this job. Mark steps with podprof_step_begin(), in Python with "         \
 	"podprof.steps()"
 /* <spool>/said: made by the process that reports why nothing, or not all, is recorded; so it is reported once. */
 #define PP_SAID_FILE "said"

@@ -64,7 +64,7 @@ static inline int pp_utf8_good(const char *text, size_t length)
 }
 
 /* Write the text with U+FFFD for each byte of what is not shown, terminated; returns its length. `to` NULL: only the length. */
-static inline size_t pp_utf8_mend(char *to, const char *text, size_t length)
+static inline size_t pp_utf8_repair(char *to, const char *text, size_t length)
 {
 	size_t out = 0;
 

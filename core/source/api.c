@@ -1,4 +1,4 @@
-/* podprof.h's other end: steps, ranges, marks, counters of the application. Found by podprof_api(). */
+/* Implements podprof.h: the application's steps, ranges, marks, counters. podprof_api() finds it. */
 #include "core/source/api.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ void pp_emit_counter(const char *name, double value)
 	pp_ring_put(&r, name ? name + n : NULL, (uint32_t)(length - n));
 }
 
-/* This thread has no ring yet: it may be that the rank is found out by this mark. */
+/* This thread has no ring yet: this mark may make the process the rank. */
 static __attribute__((cold, noinline)) int enter(int64_t number)
 {
 	if (!pp_emit_wanted() && !pp_collector_is_rank())
@@ -147,7 +147,7 @@ static void counter(const char *name, double value)
 		pp_emit_counter(name, value);
 }
 
-/* Calls that are not records: the rank is found out by them all the same. */
+/* These calls make no record, but make the process the rank too. */
 static int is_rank(void)
 {
 	return pp_collector_claim(PP_EVIDENCE_MARK, -1, -1);
@@ -167,7 +167,7 @@ static void window_stop(void)
 
 static void profile_steps(int64_t first, int64_t last)
 {
-	static const char *const why[] = {"", "holds no step", "has begun already", "overlaps another window of steps",
+	static const char *const why[] = {"", "has no step", "has begun already", "overlaps another window of steps",
 	                                  "is one too many at a time"};
 	static _Atomic uint32_t said;
 	char text[160];
@@ -176,7 +176,7 @@ static void profile_steps(int64_t first, int64_t last)
 	if (!is_rank())
 		return;
 	rc = pp_trigger_steps(first, last);
-	/* The rest is counted only: a program may do it in a loop. */
+	/* Only the first is reported: a program may repeat it in a loop. */
 	if (rc > 0 && rc < (int)(sizeof(why) / sizeof(why[0])) && atomic_fetch_add(&said, 1) < SAY_REFUSED) {
 		snprintf(text, sizeof(text), "podprof_profile_steps(%" PRId64 ", %" PRId64 ") was refused: it %s", first, last,
 		         why[rc]);

@@ -1,5 +1,5 @@
-/* One record into this thread's ring: the inline door that sources use. In: what happened. Out: a committed record.
- * Callers have seen pp_wiped.recording != 0, or found it out by pp_emit_wanted(). */
+/* Writes one record into this thread's ring; used by sources. In: what happened. Out: a committed record.
+ * Callers have read pp_wiped.recording != 0, or called pp_emit_wanted(). */
 #pragma once
 
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 
-struct pp_emit { /* the words of a range record that are not its text */
+struct pp_emit { /* fields of a range record besides its text */
 	uint16_t kind, domain;
 	uint8_t category, source;
 	uint32_t nvtx_category;
 	uint64_t id;
 };
 
-/* Cold half of pp_emit_wanted(): claims, or counts what comes after the end. */
+/* Cold half of pp_emit_wanted(): claims, or counts calls after the end. */
 int pp_emit_claim(void) __attribute__((cold));
 void pp_emit_range_slow(const struct pp_emit *e, const char *name, size_t length) __attribute__((cold));
 /* The same at a tick that was read before. */

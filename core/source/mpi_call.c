@@ -1,4 +1,4 @@
-/* Names and classes of the wrapped MPI calls, out of the wrappers' own table; for readers of records. */
+/* Names and classes of the wrapped MPI calls, from the wrappers' table; for readers of records. */
 #include "core/source/mpi_call.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static const struct pp_mpi_call calls[] = {
 /* torch.distributed's, behind PP_C10D_FIRST. */
 static const struct c10d_call {
 	struct pp_mpi_call call;
-	const char *backend; /* what its work is called: "all_reduce"; "" the same as another row's */
+	const char *backend; /* name of its work: "all_reduce"; "": that of another row */
 	unsigned char equal_bytes, joins_data, bus;
 } c10d[] = {
 #define PP_C10D(symbol, name, backend, class, nonblocking, family, equal, joins, bus)                                              \

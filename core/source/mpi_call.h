@@ -1,4 +1,4 @@
-/* What a row of mpi/pmpi_call.def means, for those who read records: no MPI types here.
+/* Rows of mpi/pmpi_call.def for readers of records: no MPI types here.
  * In: `call` of a record. Out: name and class. The table is PP_MPI(symbol, class, ...signature) rows; readers take four columns. */
 #pragma once
 
@@ -31,7 +31,7 @@ enum pp_mpi_class {
 	PP_MPI_WRITE_ALL,
 };
 
-/* How much of a collective's bytes one link carries, as nccl-tests has it. */
+/* How much of a collective's bytes one link carries, as in nccl-tests. */
 enum pp_bus {
 	PP_BUS_WHOLE,     /* all of them */
 	PP_BUS_OTHERS,    /* those of the n - 1 other ranks */
@@ -51,21 +51,21 @@ struct pp_mpi_call {
 const struct pp_mpi_call *pp_mpi_call_info(unsigned call);
 unsigned pp_mpi_call_count(void);
 int pp_mpi_call_is_known(unsigned call);
-/* Call number of a range of torch.distributed: "c10d::allreduce_" by its whole name; of what a backend says of it
- * ("gloo:all_reduce") by the word behind the colon. 0: none (that number is MPI_Init, which has no range). */
+/* Call number of a range of torch.distributed: "c10d::allreduce_" by its whole name, a backend's "gloo:all_reduce" by the
+ * part after the colon. 0: none (that number is MPI_Init, which has no range). */
 unsigned pp_c10d_call_of(const char *name, size_t length);
 unsigned pp_c10d_call_of_backend(const char *name, size_t length);
-/* Does a call of this class join with the calls of the other ranks, by communicator and sequence number? */
+/* Is a call of this class joined with the other ranks' calls, by communicator and sequence number? */
 int pp_mpi_class_joins(enum pp_mpi_class class);
 /* A class that is about a file. */
 int pp_mpi_class_is_file(enum pp_mpi_class class);
-/* A collective of a communicator that all its members call: not one that makes communicators, windows or files. */
+/* A collective that all members of a communicator call and that makes no communicator, window or file. */
 int pp_mpi_call_is_collective(unsigned call);
 /* From algorithm bandwidth to bus bandwidth. */
 double pp_mpi_call_bus_factor(unsigned call, int32_t ranks);
 /* max(sent, received) of such a call is the same on all ranks. */
 int pp_mpi_call_has_equal_bytes(unsigned call);
-/* A collective of MPI that does nothing but move the data of its arguments: with none to get, a rank need wait for nobody. */
+/* An MPI collective that only moves its arguments' data: a rank that receives none need not wait. */
 int pp_mpi_call_only_moves_data(unsigned call);
-/* Such a call joins data of several ranks, which a barrier or a broadcast does not. */
+/* Such a call combines data of several ranks; a barrier or a broadcast does not. */
 int pp_mpi_call_joins_data(unsigned call);

@@ -1,4 +1,4 @@
-/* The source that records nothing: copy it to begin a new one, and leave out what it does not need. */
+/* The source that records nothing: copy it for a new one and delete the ops that it does not need. */
 #include "core/source/source.h"
 
 static void start(void)

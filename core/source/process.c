@@ -1,5 +1,5 @@
 /* CPU time, faults, context switches and most memory of the process, by getrusage at the edges of steps. Called by api.c.
- * A step has its own numbers where both edges were looked at; how often is limited by the tick: most marks cost a comparison. */
+* A step has numbers where both edges were read; the tick limits how often: most marks cost a comparison. */
 #include "core/source/process.h"
 
 #include <errno.h>
@@ -13,18 +13,14 @@
 
 enum { PERIOD_NS = 100000000, SHARE_NS = 1000000, CALIBRATE_NS = 1000000 };
 
-enum open {
-	CLOSED,
-	PAID,
-	SHARES
-}; /* the open step: not looked at, begin and end are paid for, its begin is the end of the one before */
+enum open { CLOSED, PAID, SHARES }; /* the open step: not read, begin and end are due, its begin is the end of the one before */
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
-static struct pp_thread_ring *owner; /* the thread whose steps are looked at */
+static struct pp_thread_ring *owner; /* the thread whose steps are read */
 static pp_tick first_tick, first_raw;
 static pp_tick period, share; /* in ticks; 0 until the tick is known for 1 ms */
-static pp_tick free_from;     /* when all looks so far are paid for, one a period; three may be ahead */
-static pp_tick last;          /* newest look, if it was a step's end; else 0 */
+static pp_tick free_from;     /* when all readings so far are due, one per period; three may be ahead */
+static pp_tick last;          /* newest reading, if at a step's end; else 0 */
 static uint32_t sequence;
 static enum open open_step;
 static int64_t open_number;
@@ -38,7 +34,7 @@ static void calibrate(pp_tick now)
 	if (raw - first_raw < CALIBRATE_NS)
 		return;
 	period = (pp_tick)((double)(now - first_tick) * (double)PERIOD_NS / (double)(raw - first_raw));
-	free_from += 2 * period; /* of the very first look, which did not know it */
+	free_from += 2 * period; /* of the first reading, when it was unknown */
 	share = period / (PERIOD_NS / SHARE_NS);
 }
 
@@ -71,7 +67,7 @@ static pp_tick look(int is_end)
 	return r.tick;
 }
 
-/* Two step threads at once, or a handler: the other one's steps are looked at. */
+/* Two step threads at once, or a handler: the other one's steps are read. */
 static int enter(void)
 {
 	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
@@ -111,7 +107,7 @@ static void end_open(pp_tick now)
 
 static void begin_open(pp_tick now, int64_t number)
 {
-	/* The edge steps of a window are in no table: a look at them would be one less at those that are. */
+	/* The edge steps of a window are in no table: reading them would use up readings of steps that are. */
 	if (!pp_trigger_asks()) {
 		last = 0;
 		return;
@@ -152,7 +148,7 @@ void pp_process_step_end(void)
 
 static void start(void)
 {
-	/* In a forked child of a rank, which is one of its own now, these are what its parent left. */
+	/* In a forked child that becomes a rank itself, these are its parent's. */
 	atomic_flag_clear(&busy);
 	owner = NULL;
 	period = share = free_from = last = 0;

@@ -1,12 +1,12 @@
-/* The shim's door: marks with a time of their own, process groups, what frameworks tell of their collectives. Found by ctypes. */
+/* Entry points of the shim, found by ctypes: marks at a given time, process groups, frameworks' annotations of collectives. */
 #include "core/source/shim.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/base/hash.h"
+#include "core/base/now.h"
 #include "core/collector_calls.h"
 #include "core/ring/thread_ring.h"
 #include "core/source/api.h"
@@ -29,13 +29,13 @@ static uint32_t claim(void)
 
 static uint64_t now(void)
 {
-	static _Atomic uint32_t is_settled;
+	static _Atomic uint32_t is_decided;
 
-	/* The claim, which may come later, finds out the same. */
-	if (!atomic_load_explicit(&is_settled, memory_order_acquire)) {
+	/* A later claim decides the same. */
+	if (!atomic_load_explicit(&is_decided, memory_order_acquire)) {
 		if (!pp_collector_is_rank())
 			pp_tick_init();
-		atomic_store_explicit(&is_settled, 1, memory_order_release);
+		atomic_store_explicit(&is_decided, 1, memory_order_release);
 	}
 	return pp_tick_now();
 }
@@ -70,7 +70,7 @@ static void step_rule(const char *text)
 	if (!pp_collector_is_rank() || !text || pp_ring_steps_by_shim(h))
 		return;
 	snprintf(h->step_rule, sizeof(h->step_rule), "%s", text);
-	pp_ring_set_steps_by_shim(h, 1); /* the rule is whole */
+	pp_ring_set_steps_by_shim(h, 1); /* the text is complete */
 }
 
 static void put_group(uint64_t id, uint32_t size, enum pp_comm_text what, const void *text, size_t length)
@@ -100,7 +100,7 @@ static uint64_t group(const char *name, uint32_t size, const int32_t *members)
 	return id;
 }
 
-/* Now by both clocks: of three readings the narrowest, for a thread may be stopped between them. */
+/* Now by both clocks: the narrowest of three readings, since a thread may be interrupted between them. */
 static int64_t read_clocks(pp_tick *ret_tick)
 {
 	pp_tick least = UINT64_MAX;
@@ -108,15 +108,14 @@ static int64_t read_clocks(pp_tick *ret_tick)
 
 	for (int i = 0; i < 3; i++) {
 		pp_tick before = pp_tick_now(), after;
-		struct timespec t;
+		int64_t ns = pp_clock_ns(CLOCK_REALTIME);
 
-		clock_gettime(CLOCK_REALTIME, &t);
 		after = pp_tick_now();
 		if (after - before >= least)
 			continue;
 		least = after - before;
 		*ret_tick = before + least / 2;
-		realtime = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+		realtime = ns;
 	}
 	return realtime;
 }

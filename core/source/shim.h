@@ -1,6 +1,6 @@
 /* podprof_shim(): what the shim in the application's Python (launchers/python) needs beside podprof.h, called through ctypes.
- * In: what frameworks tell. Out: records, and words in the ring's header. Append only; `size` lets shim and library of different
- * age meet. Any thread; never fails, keeps errno, writes nothing on stdout. */
+ * In: frameworks' annotations. Out: records, and values in the ring's header. Append only; `size` lets shim and library differ in
+ * age. Any thread; never fails, keeps errno, writes nothing on stdout. */
 #pragma once
 
 #include <stdint.h>
@@ -14,21 +14,21 @@ enum pp_shim_state {
 struct podprof_shim {
 	uint64_t size;
 	uint32_t (*state)(void); /* enum pp_shim_state; costs three loads */
-	/* This process is the rank, if no other is. Returns state(). */
+	/* This process becomes the rank, if no other is. Returns state(). */
 	uint32_t (*claim)(void);
 	uint64_t (*now)(void); /* a tick, for step_begin() */
-	/* Step `number` has begun at a tick that now() gave, or now (0). What was recorded meanwhile belongs to it. A mark of the
-	 * shim is not EXPLICIT. Returns state(), after what the mark has switched on or off. */
+	/* Step `number` began at a tick of now(), or now (0). Records since then belong to it. A mark of the shim is not
+	 * EXPLICIT. Returns state() after the mark has switched recording on or off. */
 	uint32_t (*step_begin)(int64_t number, uint64_t tick);
 	uint32_t (*step_end)(void);
-	/* 1: a mark of this number may switch recording on or off: last chance to tell what belongs into the window. */
+	/* 1: a mark of this number may switch recording: annotate now what belongs into the window. */
 	int (*is_edge)(int64_t number);
-	/* By which rule the shim marks steps, shown with them; at most 63 bytes. The first one counts. */
+	/* The rule by which the shim marks steps, shown with them; at most 63 bytes. The first call counts. */
 	void (*step_rule)(const char *text);
 	/* A process group: name, world ranks of its members. Returns its id, equal on all ranks; 0 where nothing is recorded. */
 	uint64_t (*group)(const char *name, uint32_t size, const int32_t *members);
-	/* A collective that was begun at realtime_ns (CLOCK_REALTIME). work: as its backend calls it ("gloo:all_reduce"). Returns
-	 * 0: recorded; 1: no such work is known, 2: nothing is recorded. */
+	/* A collective that began at realtime_ns (CLOCK_REALTIME). work: its backend's name ("gloo:all_reduce"). Returns 0:
+	 * recorded; 1: unknown work; 2: nothing is recorded. */
 	int (*collective)(const char *work, int64_t realtime_ns, uint64_t group, uint32_t sequence, uint64_t sent,
 	                  uint64_t received, int32_t root);
 	/* A sentence for /quality, where something is recorded. */
@@ -37,13 +37,13 @@ struct podprof_shim {
 	void (*say)(const char *text);
 	/* The directory shared with the keeper, "" before claim(). */
 	const char *(*spool)(void);
-	/* Rank 0: its keeper is to let other hosts in: it writes <spool>/invite. */
+	/* Rank 0: its keeper is to admit other hosts: it writes <spool>/invite. */
 	void (*want_net)(void);
-	/* The step has ended at a tick that now() gave. Returns state(). */
+	/* The step ended at a tick of now(). Returns state(). */
 	uint32_t (*step_end_at)(uint64_t tick);
-	/* This process is rank `rank` of a process group of `size`; own: the program itself has started it, so the launcher's
-	 * variables are its parent's. Returns state(). */
+	/* This process is rank `rank` of a process group of `size`; own: the program itself started it, so the launcher's variables
+	 * are its parent's. Returns state(). */
 	uint32_t (*claim_group)(int32_t rank, int32_t size, int own);
-	/* The process ends without exit handlers: what they do is done now. */
+	/* The process ends without exit handlers: does their work now. */
 	void (*finish)(int status);
 };

@@ -1,4 +1,4 @@
-/* Which sources exist, and what all of them are told; see source.h. */
+/* The list of sources, and calls of their ops; see source.h. */
 #include "core/source/source.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* One thread: nested ranges to the time each wins, by a stack that lives from window to window. Called by step_attr.c. */
+/* Turns one thread's nested ranges into the time that each wins, by a stack kept between windows. Called by step_attr.c. */
 #include "core/step/attr_flat.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span)
 	return code;
 }
 
-/* Innermost of the open ranges that may win: neither ended nor the step itself; NULL: none. A range that only the default rule
- * names and that covers the whole step says nothing about it. */
+/* Innermost open range that may win: neither ended nor the step itself; NULL: none. A range of the default rule's category that
+ * covers the whole step does not count. */
 static const struct pp_open *winner(const struct pp_flat_cursor *c, const struct pp_flat_window *w)
 {
 	for (size_t i = c->opens; i-- > 0;) {
@@ -148,13 +148,13 @@ static uint8_t inherited(const struct pp_flat_cursor *c, const struct pp_span *s
 	for (size_t i = may_inherit(span, code) ? c->opens : 0; i-- > 0;) {
 		const struct pp_open *o = &c->open[i];
 
-		if (o->end >= span->end && !o->is_silent) /* else it is not inside, or that says nothing */
+		if (o->end >= span->end && !o->is_silent) /* else it is not inside, or its parent does not count */
 			return pp_flat_inside(span, code, o->category);
 	}
 	return code;
 }
 
-/* Ranges that cross leave what has ended below what goes on: it goes first, so that there are never many to look through. */
+/* Overlapping ranges leave ended ones below open ones: remove the ended first, so that the search stays short. */
 static int make_room(struct pp_flat_cursor *c, int64_t now)
 {
 	size_t kept = 0, room = c->room ? 2 * c->room : 32;
@@ -227,7 +227,7 @@ static void put(struct pp_flats *out, const struct pp_flat *f, int64_t end)
 	out->flat[out->flats++].end = end;
 }
 
-/* `high` keeps its time; what of `low` lies before it is put, what lies under it is lost. Returns 1 when `low` is used up. */
+/* `high` keeps its time; `low` gets its part before it, and loses the part under it. Returns 1 when `low` is used up. */
 static int cover(const struct pp_flat *high, struct pp_flat *low, struct pp_flats *out)
 {
 	if (low->begin < high->begin)
@@ -243,7 +243,7 @@ int pp_flat_merge(const struct pp_flat *a, size_t as, const struct pp_flat *b, s
 	size_t i = 0, k = 0;
 	struct pp_flat x, y;
 
-	/* Each one may be cut once by each of the other list. */
+	/* Each may be cut once by each of the other list. */
 	if (reserve(out, 2 * (as + bs)) < 0)
 		return -ENOMEM;
 	if (as)

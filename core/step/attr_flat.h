@@ -1,5 +1,4 @@
-/* Inside of the sweep: one thread's spans as time that each wins. Between step_attr.c and attr_flat.c;
- * analyze/op.c asks it for categories. */
+/* Internal to the sweep: turns one thread's spans into time that each wins. Used by step_attr.c; analyze/op.c reads categories. */
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +24,7 @@ struct pp_open { /* an open range of a thread's stack */
 	int64_t begin, end;
 	uint32_t span;
 	uint8_t category, by_default, may_be_step, weight;
-	uint8_t is_silent; /* its name says that it is no work of its own: what is around or beside it has the time */
+	uint8_t is_silent; /* its name stands for no work: ranges around or beside it get the time */
 };
 
 struct pp_flat_cursor { /* one thread */
@@ -33,37 +32,37 @@ struct pp_flat_cursor { /* one thread */
 	uint32_t index;
 	int is_step_thread;
 	size_t at;   /* next span */
-	int64_t now; /* up to here all is handed out */
+	int64_t now; /* time is attributed up to here */
 	struct pp_open *open;
 	size_t opens, room;
 	uint64_t crossed;
 };
 
-struct pp_name_cache { /* category of every name, asked once */
+struct pp_name_cache { /* category of every name, looked up once */
 	const struct pp_intern *names;
 	uint8_t *code; /* 0 unknown; category, + 128 for the default rule */
 	uint32_t count;
 };
 
 struct pp_flat_window {
-	int64_t begin, end;           /* to hand out now */
+	int64_t begin, end;           /* to attribute now */
 	int64_t step_begin, step_end; /* the step around it */
 };
 
 enum { PP_FLAT_BY_DEFAULT = 128 };
 
-/* A range's or call's own category, + PP_FLAT_BY_DEFAULT where only the default rule has one: what the program said, else by its
- * kind, else by its name. */
+/* Category of a range or call, + PP_FLAT_BY_DEFAULT where it is the default rule's: as the program set it, else by its kind, else
+ * by its name. */
 uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span);
 
-/* The same of a range that lies in another: what a loader, a checkpoint or a compiler computes is input, output or compilation,
- * unless the program says otherwise. `around` is the category of the innermost range around it that is not silent; 0: none. */
+/* The same for a nested range: computing of a loader, a checkpoint or a compiler is input, output or compilation, unless the
+ * program set another category. `around`: category of the innermost range around it that is not silent; 0: none. */
 uint8_t pp_flat_inside(const struct pp_span *span, uint8_t code, int around);
-/* Its name says that it is no work of its own. */
+/* Its name stands for no work. */
 int pp_flat_is_silent(const struct pp_span *span, int category);
 
-/* Append what the thread's innermost ranges win inside the window. Windows come in order of time. -ENOMEM. */
+/* Append the time that the thread's innermost ranges win inside the window. Windows are in order of time. -ENOMEM. */
 int pp_flat_window(struct pp_flat_cursor *c, struct pp_name_cache *cache, const struct pp_flat_window *w, struct pp_flats *list);
 
-/* Both lists as one: where both have time the heavier wins, `a` at equal weight. Appends to `out`. -ENOMEM. */
+/* Merge both lists: where both have time the heavier wins, `a` at equal weight. Appends to `out`. -ENOMEM. */
 int pp_flat_merge(const struct pp_flat *a, size_t as, const struct pp_flat *b, size_t bs, struct pp_flats *out);

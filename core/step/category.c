@@ -26,7 +26,7 @@ static const char *const colours[] = {
 #undef PP_CATEGORY
 };
 
-enum { NAME_BYTES = 1000 }; /* what the rules look at of a longer name */
+enum { NAME_BYTES = 1000 }; /* of a longer name the rules match this much */
 
 const char *pp_category_name(int id)
 {
@@ -53,7 +53,7 @@ static int is_digit(unsigned char c)
 	return c >= '0' && c <= '9';
 }
 
-/* " iterator get next " out of "IteratorGetNext"; blanks at both ends, so that every word has one in front and behind. */
+/* " iterator get next " from "IteratorGetNext"; with blanks at both ends, so that each word is between blanks. */
 static void cut_words(const char *name, size_t length, char *words)
 {
 	size_t n = 0;
@@ -77,7 +77,7 @@ static void cut_words(const char *name, size_t length, char *words)
 	words[n] = '\0';
 }
 
-/* Does the rule's text stand at `at`, which is the begin of a word? */
+/* Does the rule's text match at `at`, the begin of a word? */
 static int rule_at(const char *rule, const char *at)
 {
 	for (; *rule; rule++) {

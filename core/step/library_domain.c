@@ -1,4 +1,4 @@
-/* Is a domain a library's: its name begins as a row of the table says; see library_domain.h. Called by aggregate/read. */
+/* Is a domain a library's, by the begin of its name? See library_domain.h. Called by aggregate/read. */
 #include "core/step/library_domain.h"
 
 static const char *const prefixes[] = {

@@ -1,5 +1,5 @@
 /* Domains of NVTX and ITT that belong to a library, by core/step/library_domain.def.
- * In: a domain's name. Out: a yes or no for the reader of rings, which step_range.c asks. */
+* In: a domain's name. Out: 0 or 1, kept by the reader of rings for step_range.c. */
 #pragma once
 
 #include <stddef.h>

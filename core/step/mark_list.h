@@ -1,4 +1,4 @@
-/* Step marks of one rank on their way to the table of steps: between the files step_*.c only. */
+/* Step marks of one rank, from which the table of steps is made: shared by step_*.c only. */
 #pragma once
 
 #include "core/step/span.h"
@@ -9,7 +9,7 @@ struct pp_mark {
 	int64_t number; /* place in the table; strictly ascending within a rank */
 	int64_t begin, end;
 	uint8_t complete; /* begin and end were seen, after the horizon */
-	uint8_t fresh;    /* the number went back: `number` is a new one, not the job's */
+	uint8_t fresh;    /* the job's number decreased: `number` is a new one */
 };
 
 struct pp_marks { /* of one rank, by begin */
@@ -19,7 +19,7 @@ struct pp_marks { /* of one rank, by begin */
 	int has_records; /* the rank has any span */
 };
 
-struct pp_range_rule { /* what the RANGE rule chose */
+struct pp_range_rule { /* result of the RANGE rule */
 	uint32_t name; /* intern id of the name without its number */
 	int numbered;
 	int depth;       /* ranges around it */
@@ -31,12 +31,12 @@ struct pp_range_rule { /* what the RANGE rule chose */
 	double confidence;
 };
 
-#define PP_PERIOD_RULE_COVERAGE 0.5 /* of the collectives from the first step to the last: with less there are no steps */
-#define PP_GUESS_TIME 0.5           /* of the recorded time: with less these are not the steps of the run */
-#define PP_RANGE_TIME 0.25          /* so of a range, which the program has named */
-#define PP_GUESS_CONFIDENCE 0.5     /* a guess with less is not used */
+#define PP_PERIOD_RULE_COVERAGE 0.5 /* of the collectives from the first step to the last: with less no steps are found */
+#define PP_GUESS_TIME 0.5           /* of the recorded time: with less they are not the run's steps */
+#define PP_RANGE_TIME 0.25          /* the same of a range, which the program named */
+#define PP_GUESS_CONFIDENCE 0.5     /* below it a found rule is not used */
 
-struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
+struct pp_period_rule {     /* result of the COLLECTIVE_PERIOD rule */
 	uint32_t comm_name; /* intern id; 0: none */
 	uint32_t period;    /* collectives of the last pattern */
 	size_t steps;
@@ -45,8 +45,8 @@ struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
 	uint64_t irregular; /* others between the first step and the last */
 	double coverage;    /* share of the matched */
 	double time;        /* share of the recorded time that the steps take */
-	int is_between;     /* what is between steps is known to be an evaluation, a checkpoint */
-	int is_unsure;      /* a loop inside of the step, or steps with something between: nothing shows which */
+	int is_between;     /* calls between steps are an evaluation or a checkpoint */
+	int is_unsure;      /* undecided: a loop inside of the step, or steps with calls between */
 	int evicted;        /* a rank lost its beginning: step 0 is not the job's first */
 	double confidence;
 };
@@ -54,16 +54,16 @@ struct pp_period_rule {     /* what the COLLECTIVE_PERIOD rule found */
 /* Append; -ENOMEM. */
 int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark);
 
-/* Numbers, cells and edge steps of `s` from the marks of all ranks: [first, last), or where last <= first all that are complete on
- * every rank that has any. -ENOMEM. */
+/* Fill numbers, cells and edge steps of `s` from the marks of all ranks: [first, last), or where last <= first all that are
+ * complete on every rank that has any. -ENOMEM. */
 int pp_step_table_fill(const struct pp_marks *list, size_t ranks, int64_t first, int64_t last, struct pp_steps *s);
 
-/* Time of a rank that is recorded, but for the start and the end of MPI, which are no part of any step: ns. */
+/* Recorded time of a rank in ns, less MPI's start and end, which belong to no step. */
 double pp_recorded_time(const struct pp_rank *rank);
 
-/* Steps by the RANGE rule: fills list[capture->ranks] and returns 1 where a range qualifies. 0: none does; what comes closest is in
- * *ret_rule, whose name is 0 where there is nothing. -ENOMEM. */
+/* Steps by the RANGE rule: fills list[capture->ranks] and returns 1 where a range qualifies. 0: none does; the closest is in
+ * *ret_rule, whose name is 0 where there is none. -ENOMEM. */
 int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_range_rule *ret_rule);
 
-/* Steps by the COLLECTIVE_PERIOD rule, in the same way; the caller decides whether they are good enough. */
+/* The same by the COLLECTIVE_PERIOD rule; the caller compares its confidence. */
 int pp_period_rule_find(const struct pp_capture *capture, struct pp_marks *list, struct pp_period_rule *ret_rule);

@@ -1,5 +1,5 @@
-/* Steps out of one communicator's collectives, and what shows that they are steps. In: its symbols and each rank's times.
- * Out: lists of steps by index of the stream. Between step_period.c and step_nest.c only. */
+/* Steps from one communicator's collectives, and the evidence for them. In: its symbols and each rank's times.
+ * Out: lists of steps by index of the stream. Shared by step_period.c and step_nest.c only. */
 #pragma once
 
 #include "core/step/span.h"
@@ -32,37 +32,37 @@ struct pp_period_times { /* of one rank, by index of the stream; INT64_MIN: not 
 	int64_t *work; /* [length] for medians */
 };
 
-struct pp_period_time { /* sums over ranks */
-	double own;     /* ns of steps. What is before a step that follows other calls counts as far as it does for the others */
-	double whole;   /* from the first step to the last */
-	double first, next; /* median step that follows other calls; that follows a step */
+struct pp_period_time {     /* sums over ranks */
+	double own;         /* ns of steps. Time before a step after other calls counts at most as before the other steps */
+	double whole;       /* from the first step to the last */
+	double first, next; /* median step after other calls; after a step */
 };
 
 enum pp_period_nest {
-	PP_NEST_NONE,   /* the steps follow each other: nothing to ask */
-	PP_NEST_STEPS,  /* these are steps, what is between them is an evaluation, a checkpoint */
+	PP_NEST_NONE,   /* the steps are adjacent */
+	PP_NEST_STEPS,  /* these are steps; between them are evaluations or checkpoints */
 	PP_NEST_LOOP,   /* a loop inside of the step */
-	PP_NEST_UNSURE, /* nothing shows which */
+	PP_NEST_UNSURE, /* undecided */
 };
 
-/* Steps of the machine. from, to: first and last index that a symbol stands for; NULL: itself. -ENOMEM. */
+/* Steps found by pp_period. from, to: first and last index that a symbol stands for; NULL: itself. -ENOMEM. */
 int pp_period_list_find(struct pp_period_list *list, struct pp_period *p, const uint32_t *symbol, size_t length, const size_t *from,
                         const size_t *to);
-/* Steps of the pattern around these: a series of steps is one symbol. No steps: there is none. -ENOMEM. */
+/* Steps of the pattern around these, with each series of steps as one symbol. No steps: there is none. -ENOMEM. */
 int pp_period_list_around(struct pp_period_list *ret_list, struct pp_period *p, const struct pp_stream *s,
                           const struct pp_period_list *inner);
-/* Steps of what repeats inside of the pattern, PP_NEST_TIMES times or more. No steps: nothing does. -ENOMEM. */
+/* Steps of a part that repeats inside of the pattern at least PP_NEST_TIMES times. No steps: there is none. -ENOMEM. */
 int pp_period_list_inside(struct pp_period_list *ret_list, const struct pp_stream *s, const struct pp_period_list *outer);
 void pp_period_list_release(struct pp_period_list *list);
 
-/* How often others are between two steps. */
+/* How often other calls are between two steps. */
 size_t pp_period_list_gaps(const struct pp_period_list *list);
 void pp_period_list_time(const struct pp_period_list *list, const struct pp_period_times *times, struct pp_period_time *sum);
-/* Are these steps, or a loop inside of one? docs/steps.md has the rule. all_ranks: `time` is of all, else hosts could differ. */
+/* Are these steps, or a loop inside of one? Rule: docs/steps.md. all_ranks: `time` is of all ranks, so hosts agree. */
 enum pp_period_nest pp_period_list_nest(const struct pp_period_list *list, const struct pp_stream *s,
                                         const struct pp_period_time *time, int all_ranks);
 
 enum {
 	PP_NEST_TIMES = 4, /* a loop inside of a pattern has at least so many rounds */
-	PP_NEST_GAPS = 3,  /* others between steps, so often: ask whether the steps are a loop inside of one */
+	PP_NEST_GAPS = 3,  /* other calls between steps, so often: the steps may be a loop inside of one */
 };

@@ -1,4 +1,4 @@
-/* pp_span: one thing that took time on one thread; what stages 4-5 work on.
+/* pp_span: begin and end of one event on one thread; input of stages 4-5.
  * In: aggregate/read (rings now; XSpace and Kineto later). Out: core/step, aggregate/analyze, aggregate/write. */
 #pragma once
 
@@ -16,12 +16,12 @@ enum pp_span_kind {
 };
 
 enum pp_span_flags {
-	PP_SPAN_CUT_BEGIN = 1, /* began before the first record we have (clipped there) */
+	PP_SPAN_CUT_BEGIN = 1, /* began before the first record (clipped there) */
 	PP_SPAN_CUT_END = 2,   /* never seen to end (clipped at the thread's last tick) */
 	PP_SPAN_IS_ROOT = 4,
 	PP_SPAN_FAILED = 8,
 	PP_SPAN_PEER_IN_COMM = 16,
-	PP_SPAN_POLLS = 32,    /* MPI polls in vain; sequence: how many */
+	PP_SPAN_POLLS = 32,    /* MPI polls without result; sequence: how many */
 	PP_SPAN_RECEIVES = 64, /* start of a persistent receive; Sendrecv that sends nothing */
 };
 
@@ -35,9 +35,9 @@ struct pp_span_range {         /* RANGE, ASYNC, MARK */
 
 struct pp_span_step {
 	int64_t number;
-	/* Told by a pattern of collectives, of `period` of them; 0: by the job, and the rest is 0. */
-	int64_t known_from;          /* the first step told */
-	uint64_t matched, irregular; /* collectives so far that are of the pattern, and others */
+	/* Found by a pattern of `period` collectives; 0: marked by the job, and the rest is 0. */
+	int64_t known_from;          /* the first step found */
+	uint64_t matched, irregular; /* collectives so far of the pattern, and others */
 	uint32_t period;
 };
 
@@ -53,10 +53,10 @@ struct pp_span_mpi {       /* MPI, REQUEST */
 };
 
 struct pp_span {
-	int64_t begin, end; /* ticks out of the reader; job ns after pp_clock_map_spans() */
+	int64_t begin, end; /* ticks out of the reader; job ns after pp_clock_map_rank() */
 	uint32_t name;      /* pp_intern id */
 	uint8_t kind;       /* enum pp_span_kind: which member of the union holds */
-	uint8_t category;   /* enum pp_category; 0: not asked for, pp_step_attr decides by name */
+	uint8_t category;   /* enum pp_category; 0: not set, pp_step_attr decides by name */
 	uint8_t flags;      /* enum pp_span_flags */
 	uint8_t source;     /* enum pp_source_id */
 	union {
@@ -85,18 +85,18 @@ struct pp_usage {       /* a PROCESS record: counts since the process began, at 
 	int is_end;
 };
 
-struct pp_memory {                                    /* one look of the keeper at a rank's process and its children */
+struct pp_memory {                                    /* one reading by the keeper of a rank's process and its children */
 	int64_t time;                                 /* tick; job ns after mapping */
 	uint64_t rss, pss, children_rss;              /* bytes */
-	uint64_t user_ns, system_ns, children_cpu_ns; /* since the process began; children: alive, and ended and waited for */
+	uint64_t user_ns, system_ns, children_cpu_ns; /* since the process began; children: alive, or ended and reaped */
 	uint64_t minor_faults, major_faults;
-	uint64_t run_queue_ns; /* main thread: ready to run without a core, since it began; 0: the kernel does not say */
+	uint64_t run_queue_ns; /* main thread: time ready to run without a core; 0: unknown */
 	uint32_t children;     /* alive, with theirs */
 	int pss_present;
 };
 
-struct pp_annotation { /* an ANNOTATION record: what a framework says of one of its collectives */
-	int64_t time;  /* when it was begun: tick of the record until mapped, then job ns with its age taken off */
+struct pp_annotation { /* an ANNOTATION record: a framework's description of one of its collectives */
+	int64_t time;  /* its begin: tick of the record until mapped, then job ns less its age */
 	int64_t age_ns;
 	uint64_t comm, sent, received;
 	uint32_t sequence;
@@ -117,7 +117,7 @@ struct pp_thread { /* one thread's spans, ordered by begin, then end descending 
 
 #define PP_SPAN_BIT(kind) (1u << (kind))
 
-/* 0: the thread has no span of these kinds, and a pass over all of them can be left out. */
+/* 0: the thread has no span of these kinds, so a pass over its spans can be skipped. */
 static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t kinds)
 {
 	return !thread->kinds || (thread->kinds & kinds);
@@ -125,13 +125,13 @@ static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t ki
 
 enum { PP_REMARKS = 4, PP_REMARK_TEXT = 160 };
 
-struct pp_c10d_count {     /* collectives of torch.distributed, aggregate/read/torch/c10d.h */
-	uint64_t calls;    /* in the window */
-	uint64_t untold;   /* of which group, the framework did not tell */
-	uint64_t mute;     /* of those: of a rank that told of none */
-	uint64_t unended;  /* whose end was not seen */
-	uint64_t enqueued; /* whose end is on a device */
-	uint64_t rootless; /* with a root that nobody told */
+struct pp_c10d_count {         /* collectives of torch.distributed, aggregate/read/torch/c10d.h */
+	uint64_t calls;        /* in the window */
+	uint64_t unannotated;  /* without an annotation of their group */
+	uint64_t recorder_off; /* of those: of ranks without any annotation */
+	uint64_t unended;      /* whose end was not seen */
+	uint64_t enqueued;     /* whose end is on a device */
+	uint64_t rootless;     /* with an unknown root */
 };
 
 enum { PP_STEPS_ENDED = 256 }; /* of a rank, that are kept */
@@ -144,16 +144,16 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	int32_t rank, size, local_rank;
 	int32_t pid;
 	char host[72];
-	char status[96]; /* delivered | partial: why | salvaged | missing: why */
+	char status[96]; /* aggregate/dataset/status.h */
 	char options[512], version[32], command[512];
 	int exit_known, exit_status;
 	int step_marks;    /* podprof_step_* was used */
 	int shifted;       /* by shift_ns */
-	int64_t shift_ns;  /* of its clock against the first rank's, in salvage of several hosts; added as ticks become job ns */
+	int64_t shift_ns;  /* of its clock against the first rank's, in salvage of several hosts; added when ticks are mapped */
 	int64_t last_step; /* the highest step a thread ended on, captured or not; without step_marks: no meaning */
 	int64_t open_tick;
 	int64_t horizon;                    /* nothing before this tick is complete (evicted); INT64_MIN: nothing was evicted */
-	int64_t recorded_from, recorded_to; /* first to last tick that was recorded, evicted or not; `to` INT64_MIN: nothing was */
+	int64_t recorded_from, recorded_to; /* first to last recorded tick, evicted or not; `to` INT64_MIN: none */
 	uint64_t lost[16];                  /* by enum pp_loss */
 	uint64_t records;                   /* drained */
 	uint64_t ring_bytes;                /* most the ring file held */
@@ -168,14 +168,16 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	struct pp_annotation *annotation; /* in the order of records */
 	size_t annotations;
 	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
-	char step_rule[64];                      /* of the shim that marked the steps; "" the program did */
+	char step_rule[64];                      /* rule of the shim that marked the steps; "": the program did */
 	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */
-	uint32_t remarks;                        /* those, and others for which there was no room */
+	uint32_t remarks;                        /* these, and others that did not fit */
 	struct pp_c10d_count c10d;
-	char memory_note[128]; /* why there is none, or not all of it; "" */
-	int32_t domain;        /* clock domain, from 0: what shares a boot id (and, for RAW ticks, time namespace) is equal */
+	char memory_note[128]; /* why it is missing or incomplete; "" */
+	int32_t cores;         /* its main thread may run on; 0: unknown */
+	int32_t host_cores;    /* any rank of the host may run on; 0: unknown */
+	int32_t domain;        /* clock domain, from 0: equal where the boot id (and, for RAW ticks, the time namespace) is */
 	int counts_other;      /* its ticks are of another kind than the first ring's */
-	char clock[128]; /* what its domain is known by on other hosts: boot id, kind of tick, and for RAW the time namespace */
+	char clock[128];       /* identifies its domain on other hosts: boot id, kind of tick, and for RAW the time namespace */
 };
 
 struct pp_intern; /* core/ring/intern.h */
@@ -187,5 +189,5 @@ struct pp_capture { /* all ranks this keeper (or reader) has */
 	size_t ranks;
 	int32_t ranks_asked;       /* world size */
 	int64_t epoch_realtime_ns; /* realtime at job ns 0 */
-	int64_t memory_period_ns;  /* between two samples of memory, as last aimed at; 0: none */
+	int64_t memory_period_ns;  /* intended period of memory samples, the last one; 0: none */
 };

@@ -79,7 +79,7 @@ static void release(struct sweep *s)
 	free(s->two.flat);
 }
 
-/* Lists of all threads stand in s->one; pairs of them are merged until one list is left. */
+/* s->one has the lists of all threads; merges pairs of them until one list is left. */
 static int merge_threads(struct sweep *s, size_t lists)
 {
 	while (lists > 1) {
@@ -147,7 +147,7 @@ static int keep(struct sweep *s, const struct window *w)
 	return 0;
 }
 
-/* End of the part of a window that is swept at once. */
+/* End of the part of a window for one sweep. */
 static int64_t part_end(const struct sweep *s, int64_t now, int64_t end)
 {
 	int64_t part = end;
@@ -213,7 +213,7 @@ static int list_defaults(struct sweep *s)
 	return 0;
 }
 
-/* What no range won is All others, so that the sum is the step to the nanosecond. */
+/* Time that no range won is All others, so that the sum is the step to the nanosecond. */
 static void finish_steps(struct sweep *s)
 {
 	for (size_t i = 0; i < s->windows; i++) {

@@ -16,7 +16,7 @@ struct pp_attr_step {
 
 enum { PP_ATTR_EDGE_BEFORE = 0xfffffffe, PP_ATTR_EDGE_AFTER = 0xffffffff };
 
-struct pp_attr_segment {       /* time won by one span: segments of a rank never overlap, gaps inside a step are All others */
+struct pp_attr_segment {       /* time won by one span: a rank's segments never overlap; gaps inside a step are All others */
 	int64_t begin, end;    /* job ns */
 	uint32_t thread, span; /* indexes into pp_rank */
 	uint32_t step;         /* index into pp_steps.number, or PP_ATTR_EDGE_* for the labelled edge steps */
@@ -39,7 +39,7 @@ struct pp_attr {
 	uint64_t crossed; /* ranges of one thread that overlap without nesting: cut at the inner end, counted */
 };
 
-/* `rank_index` is the column of steps->cell. `names` gives texts for the name rules. */
+/* `rank_index` is the column of steps->cell. `names` has texts for the name rules. */
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
                  const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
 void pp_attr_release(struct pp_attr *a);

@@ -1,4 +1,4 @@
-/* The table of steps: which rule, which numbers, which ranks; see step_mark.h and docs/steps.md. Called by the keeper's session. */
+/* Makes the table of steps: chooses rule, numbers and ranks; see step_mark.h and docs/steps.md. Called by the session. */
 #include "core/step/step_mark.h"
 
 #include <errno.h>
@@ -40,13 +40,13 @@ int pp_marks_add(struct pp_marks *m, const struct pp_mark *mark)
 	return 0;
 }
 
-/* A mark of the job, or one that the pattern of collectives told. */
+/* A mark of the job, or one found by the pattern of collectives. */
 static int is_mark(const struct pp_span *span, int by_pattern)
 {
 	return span->kind == PP_SPAN_STEP && (span->step.period != 0) == by_pattern;
 }
 
-/* Of a rank whose process died and was started again there are several. */
+/* A rank whose process was restarted has several. */
 static size_t main_threads(const struct pp_rank *rank)
 {
 	size_t mains = 0;
@@ -56,7 +56,7 @@ static size_t main_threads(const struct pp_rank *rank)
 	return mains;
 }
 
-/* The main thread where it marks steps, of several the one with most, else the thread with most marks; -1: none. */
+/* The main thread if it marks steps (of several the one with most), else the thread with most marks; -1: none. */
 static int64_t marking_thread(const struct pp_rank *rank, int by_pattern)
 {
 	int one_main = main_threads(rank) < 2, best_is_main = 0;
@@ -82,9 +82,9 @@ static int64_t marking_thread(const struct pp_rank *rank, int by_pattern)
 	return best;
 }
 
-enum { STEP_NUMBER_BITS = 62 }; /* beyond +-2^62 a number is no count of steps: it is placed like one that went back */
+enum { STEP_NUMBER_BITS = 62 }; /* beyond +-2^62 a number is no count of steps: it is placed like a decreased one */
 
-/* The number of the next mark: its own, or the one after the highest. Returns 1 where it went back. */
+/* The number of the next mark: its own, or the one after the highest. Returns 1 where it decreased. */
 static int place_number(int64_t own, const struct pp_marks *list, int64_t highest, int64_t *shift, int64_t *ret_number)
 {
 	const int64_t most = INT64_C(1) << STEP_NUMBER_BITS;
@@ -102,8 +102,8 @@ static int place_number(int64_t own, const struct pp_marks *list, int64_t highes
 	return 1;
 }
 
-/* Marks of podprof_step_*. Where the number does not rise, the job began to count anew: from there on numbers go on from the
- * highest one, so that every step keeps a place of its own and steps of one place are the same step on all ranks. */
+/* Marks of podprof_step_*. Where the number does not rise, the job has restarted its count: numbers then continue from the
+ * highest, so that each step has its own place and steps of one place are the same step on all ranks. */
 static int list_marked(const struct pp_rank *rank, int by_pattern, struct pp_marks *list, uint64_t *backwards)
 {
 	int64_t t = marking_thread(rank, by_pattern), highest = INT64_MIN, shift = 0;
@@ -116,8 +116,7 @@ static int list_marked(const struct pp_rank *rank, int by_pattern, struct pp_mar
 
 		if (!is_mark(span, by_pattern))
 			continue;
-		if (last &&
-		    ((flags & PP_SPAN_CUT_END) || last->end > span->begin)) { /* step_end never came: until the next begin */
+		if (last && ((flags & PP_SPAN_CUT_END) || last->end > span->begin)) { /* no step_end: until the next begin */
 			last->end = span->begin;
 			last->complete = !(flags & PP_SPAN_CUT_BEGIN) && last->begin >= rank->horizon;
 		}
@@ -144,8 +143,8 @@ static int64_t horizon_of(const struct pp_capture *capture)
 	return horizon;
 }
 
-/* Every rank's own first to last record as step 0, after `horizon`: where records of one rank were evicted, those of the others
- * from before are no part of the same time. */
+/* Makes each rank's first to last record step 0, after `horizon`: where records of one rank were evicted, earlier ones of the
+ * others do not count. */
 static int list_window(const struct pp_rank *rank, int64_t horizon, struct pp_marks *list)
 {
 	struct pp_mark mark = {.begin = INT64_MAX, .end = INT64_MIN, .complete = 1};
@@ -190,7 +189,7 @@ static void clear_marks(struct pp_marks *list, size_t ranks)
 		list[r].marks = 0;
 }
 
-/* Nothing but collectives tells: docs/steps.md. Returns 1 where they do not either. */
+/* Only collectives are left: docs/steps.md. Returns 1 where they show no steps. */
 static int choose_period(const struct pp_capture *capture, struct pp_marks *list, struct pp_steps *s)
 {
 	struct pp_period_rule rule;
@@ -201,14 +200,17 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	if (rule.confidence < PP_GUESS_CONFIDENCE) {
 		if (rule.time < PP_GUESS_TIME)
 			add_note(s,
-			         "%zu repetitions of a pattern of %u collectives cover %.2g %% of the recorded time: too little to "
-			         "be the steps",
-			         rule.steps, (unsigned)rule.period, 100 * rule.time);
+			         "a pattern of %u collectives was found, but its %zu repetitions cover only "
+			         "%.2g %% of the recorded time, so they are not used as steps",
+			         (unsigned)rule.period, rule.steps, 100 * rule.time);
 		else if (rule.is_unsure)
-			add_note(s, "a pattern of %u collectives may be the step or a loop inside of it", (unsigned)rule.period);
+			add_note(s, "a pattern of %u collectives was found, but it may be a loop inside a step",
+			         (unsigned)rule.period);
 		else
-			add_note(s, "%zu repetitions of a pattern of %u collectives are no sure steps (confidence %.2f)",
-			         rule.steps, (unsigned)rule.period, rule.confidence);
+			add_note(s,
+			         "a pattern of %u collectives was found, but its %zu "
+			         "repetitions are too irregular for steps (confidence %.2f)",
+			         (unsigned)rule.period, rule.steps, rule.confidence);
 		clear_marks(list, capture->ranks);
 		return 1;
 	}
@@ -216,22 +218,21 @@ static int choose_period(const struct pp_capture *capture, struct pp_marks *list
 	s->period = rule.period;
 	s->confidence = rule.confidence;
 	s->covered = rule.time;
-	add_note(s,
-	         "%zu steps found from a pattern of %u collectives, covering %.0f %% of the recorded time; podprof_step_begin() "
-	         "marks them for sure",
-	         rule.steps, (unsigned)rule.period, 100 * rule.time);
+	add_note(s, "%zu steps found from a pattern of %u collectives, covering %.0f %% of the recorded time", rule.steps,
+	         (unsigned)rule.period, 100 * rule.time);
 	if (rule.evicted)
-		add_note(s, "they are numbered from where records were kept");
+		add_note(s, "their numbers begin with the first kept one");
 	if (rule.irregular)
-		add_note(s, "%llu collectives from the first step to the last are not of the pattern",
+		add_note(s, "%llu collectives between the first and the last step do not fit the pattern",
 		         (unsigned long long)rule.irregular);
 	if (rule.patterns > 1)
 		add_note(s, "the pattern changed %u times", (unsigned)rule.patterns - 1);
+	add_note(s, "podprof_step_begin() marks steps exactly");
 	return 0;
 }
 
-/* Steps that the pattern of collectives told while the job ran. What was asked for before the pattern was known is in the records
- * only, and so is all behind it that was recorded without a break. Returns 1 where nothing was told. */
+/* Steps found by the pattern of collectives while the job ran. Requested steps before the pattern was known are in the records
+ * only, and so are those recorded after it without a break. Returns 1 where none was found. */
 static int choose_pattern(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const struct pp_span *newest = NULL;
@@ -260,17 +261,19 @@ static int choose_pattern(const struct pp_capture *capture, struct pp_marks *lis
 	s->period = newest->step.period;
 	s->confidence = 0.7 * (double)newest->step.matched / (double)(newest->step.matched + newest->step.irregular + 1);
 	if (s->confidence < PP_GUESS_CONFIDENCE) {
-		add_note(s, "a pattern of %u collectives was no sure step while the job ran (confidence %.2f)",
+		add_note(s,
+		         "a pattern of %u collectives was found while the job ran, but "
+		         "it is too irregular for steps (confidence %.2f)",
 		         (unsigned)newest->step.period, s->confidence);
 		clear_marks(list, capture->ranks);
 		return 1;
 	}
-	add_note(s, "steps were guessed while the job ran, from a repeating pattern of %u collectives",
+	add_note(s, "steps were found while the job ran, from a repeating pattern of %u collectives",
 	         (unsigned)newest->step.period);
 	return 0;
 }
 
-/* Why the range that comes closest is no step. */
+/* Why the closest range is no step. */
 static void note_range(struct pp_steps *s, const struct pp_intern *names, const struct pp_range_rule *range)
 {
 	char name[NAME_SHOWN + 1];
@@ -278,10 +281,10 @@ static void note_range(struct pp_steps *s, const struct pp_intern *names, const 
 	snprintf(name, sizeof(name), "%.*s", pp_utf8_fit(pp_intern_text(names, range->name, NULL), NAME_SHOWN),
 	         pp_intern_text(names, range->name, NULL));
 	if (!range->numbered && range->time < PP_RANGE_TIME)
-		add_note(s, "%zu ranges '%s' cover %.2g %% of the recorded time: too little to be the steps", range->count, name,
-		         100 * range->time);
+		add_note(s, "%zu ranges '%s' cover only %.2g %% of the recorded time, so they are not used as steps", range->count,
+		         name, 100 * range->time);
 	else
-		add_note(s, "%zu ranges '%s' are no sure steps (confidence %.2f)", range->count, name, range->confidence);
+		add_note(s, "%zu ranges '%s' are too irregular for steps (confidence %.2f)", range->count, name, range->confidence);
 }
 
 /* Marks of a rank may have been evicted. */
@@ -298,10 +301,10 @@ static void note_unmarked(struct pp_steps *s, const struct pp_capture *capture, 
 	if (unmarked)
 		add_note(s, "%zu of %zu ranks marked no step", unmarked, recording);
 	if (evicted)
-		add_note(s, "of %zu of %zu ranks no step is left", evicted, recording);
+		add_note(s, "no step of %zu of %zu ranks was kept", evicted, recording);
 }
 
-/* The rule, its marks and its confidence; docs/steps.md has the formulas. */
+/* Sets the rule, its marks and its confidence; formulas: docs/steps.md. */
 static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, int64_t first, int64_t last, struct pp_steps *s)
 {
 	const int asked = last > first;
@@ -324,7 +327,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 		s->confidence = (double)marking / (double)recording * (s->backwards ? 0.9 : 1.0);
 		note_unmarked(s, capture, list, recording);
 		if (s->backwards)
-			add_note(s, "%llu step numbers went back: from there on steps are numbered on from the highest",
+			add_note(s, "step numbers went back %llu times: later steps continue from the highest number",
 			         (unsigned long long)s->backwards);
 		return 0;
 	}
@@ -344,7 +347,7 @@ static int choose_rule(const struct pp_capture *capture, struct pp_marks *list, 
 	s->rule_name = range.name;
 	s->confidence = range.confidence;
 	s->covered = range.time;
-	add_note(s, "steps are guessed from a repeating range; podprof_step_begin() marks them for sure");
+	add_note(s, "steps are taken from a repeating range; podprof_step_begin() marks steps exactly");
 	return 0;
 }
 
@@ -352,8 +355,8 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 {
 	int64_t horizon = horizon_of(capture);
 
-	add_note(s, horizon == INT64_MIN ? "all that was recorded is one step, from each rank's first to its last record"
-	                                 : "what is left of the records is one step, to each rank's last record");
+	add_note(s, horizon == INT64_MIN ? "the whole run is treated as one step, from each rank's first record to its last"
+	                                 : "the kept records are treated as one step, up to each rank's last record");
 	s->rule = PP_STEP_RULE_WINDOW;
 	s->confidence = 0;
 	s->rule_name = 0;
@@ -363,7 +366,21 @@ static int use_window(const struct pp_capture *capture, struct pp_marks *list, s
 	return 0;
 }
 
-/* None of what was asked for was recorded. */
+/* Steps were found or marked, and none can be shown. What was noted of steps that were found is then wrong. */
+static void note_incomplete(struct pp_steps *s)
+{
+	if (s->rule != PP_STEP_RULE_PODPROF)
+		s->note[0] = '\0';
+	if (s->rule == PP_STEP_RULE_PERIOD)
+		add_note(s, "a pattern of %u collectives was found, but no repetition is complete on every rank",
+		         (unsigned)s->period);
+	else if (s->rule == PP_STEP_RULE_RANGE)
+		add_note(s, "a repeating range was found, but no repetition is complete on every rank");
+	else
+		add_note(s, "no step is complete on every rank");
+}
+
+/* None of the requested steps was recorded. */
 static void note_asked(struct pp_steps *s, const struct pp_capture *capture, int64_t first, int64_t last)
 {
 	int64_t most = INT64_MIN;
@@ -372,10 +389,10 @@ static void note_asked(struct pp_steps *s, const struct pp_capture *capture, int
 		if (capture->rank[r].step_marks && capture->rank[r].last_step > most)
 			most = capture->rank[r].last_step;
 	if (most == INT64_MIN)
-		add_note(s, "steps %lld:%lld were asked for, but no step mark was seen", (long long)first, (long long)last);
+		add_note(s, "steps %lld:%lld were requested, but the ranks mark no steps", (long long)first, (long long)last);
 	else
-		add_note(s, "steps %lld:%lld were asked for, but none of them came; the last step marked was %lld",
-		         (long long)first, (long long)last, (long long)most);
+		add_note(s, "steps %lld:%lld were requested, but not reached: the last marked step is %lld", (long long)first,
+		         (long long)last, (long long)most);
 }
 
 int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last, struct pp_steps *ret_steps, struct pp_err *err)
@@ -401,7 +418,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 		free(s.cell);
 		free(s.before);
 		free(s.after);
-		add_note(&s, "no step is complete on every rank");
+		note_incomplete(&s);
 		rc = use_window(capture, list, &s);
 		s.number = NULL;
 		s.cell = s.before = s.after = NULL;
@@ -409,7 +426,7 @@ int pp_steps_find(const struct pp_capture *capture, int64_t first, int64_t last,
 			rc = pp_step_table_fill(list, capture->ranks, 0, 0, &s);
 	}
 	if (rc == 0 && !s.steps && asked)
-		add_note(&s, "steps %lld:%lld were asked for, but no rank completed one of them", (long long)first,
+		add_note(&s, "steps %lld:%lld were requested, but no rank completed one of them", (long long)first,
 		         (long long)last);
 out:
 	for (size_t r = 0; list && r < capture->ranks; r++)

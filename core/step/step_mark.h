@@ -17,17 +17,17 @@ struct pp_step_cell {       /* one rank's step */
 
 struct pp_steps {
 	enum pp_step_rule rule;
-	double confidence;         /* 0..1 */
-	uint32_t rule_name;        /* RANGE: intern id of the range */
-	uint32_t period;           /* PERIOD: collectives of a step */
-	double covered;            /* PERIOD, RANGE: share of the recorded time; 0: not known */
-	char note[256];            /* what people should know, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
-	int64_t *number;           /* [steps], ascending */
-	size_t steps;              /* of the window only */
-	struct pp_step_cell *cell; /* [steps][ranks], row-major by step */
+	double confidence;                   /* 0..1 */
+	uint32_t rule_name;                  /* RANGE: intern id of the range */
+	uint32_t period;                     /* PERIOD: collectives of a step */
+	double covered;                      /* PERIOD, RANGE: share of the recorded time; 0: not known */
+	char note[256];                      /* for the user, "" if nothing: e.g. asked for steps 10:20, no step mark was seen */
+	int64_t *number;                     /* [steps], ascending */
+	size_t steps;                        /* of the window only */
+	struct pp_step_cell *cell;           /* [steps][ranks], row-major by step */
 	struct pp_step_cell *before, *after; /* [ranks]: the labelled edge step on each side, present = 0 where there is none */
 	int64_t before_number, after_number;
-	uint64_t backwards; /* step numbers that went back: those steps keep their place, the number is counted */
+	uint64_t backwards; /* how many step numbers decreased: those steps keep their place */
 };
 
 /* Steps asked for are [first, last); last <= first: all that are complete on every rank and after each horizon. */

@@ -1,11 +1,12 @@
-/* Loops inside of loops: which of two patterns, one inside of the other, is the step; docs/steps.md. Called by step_period.c. */
+/* Decides which of two nested patterns is the step; docs/steps.md. Called by step_period.c. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/base/grow.h"
 #include "core/step/period_list.h"
 
-#define MOST_OF_CALLS 0.75 /* with less, and nothing else to show for it, a loop is no step */
+#define MOST_OF_CALLS 0.75 /* with less, and no other evidence, a loop is no step */
 #define HALF 0.5
 #define CLEARLY_MORE 8.0 /* bytes of a call */
 #define LONGER 3.0       /* the first round of a loop, where the step computes outside of it */
@@ -29,7 +30,7 @@ void pp_period_list_release(struct pp_period_list *list)
 	*list = (struct pp_period_list){0};
 }
 
-/* Share and period of a list that is complete. share: the machine's, which knows of calls inside of a step that are no part. */
+/* Share and period of a complete list. share: pp_period's, which knows of foreign calls inside of a step. */
 static void measure_list(struct pp_period_list *list, double share)
 {
 	uint64_t calls = 0, all;
@@ -125,8 +126,8 @@ out:
 	return rc;
 }
 
-/* Of the pattern, which comes again and again, the longest part that is a shorter one at least PP_NEST_TIMES times: where that
- * begins, and its period. 0: there is none. */
+/* The longest part of the cyclic pattern that repeats a shorter one at least PP_NEST_TIMES times: its begin and its period.
+ * 0: there is none. */
 static size_t find_inside(const uint32_t *word, size_t length, size_t *ret_begin)
 {
 	size_t best = 0, longest = 0;
@@ -172,18 +173,11 @@ int pp_period_list_inside(struct pp_period_list *ret_list, const struct pp_strea
 	return 0;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int64_t median(int64_t *ns, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(ns, n, sizeof(*ns), compare_ns);
+	qsort(ns, n, sizeof(*ns), pp_compare_int64);
 	return ns[n / 2];
 }
 
@@ -257,20 +251,20 @@ static void count_bytes(const struct pp_period_list *list, const struct pp_strea
 enum pp_period_nest pp_period_list_nest(const struct pp_period_list *list, const struct pp_stream *s,
                                         const struct pp_period_time *time, int all_ranks)
 {
-	int apart, alike = list->period == 1;
+	int separate, alike = list->period == 1;
 	double in, between;
 
 	if (pp_period_list_gaps(list) < PP_NEST_GAPS)
 		return PP_NEST_NONE;
 	count_bytes(list, s, &in, &between);
-	apart = time->own < HALF * time->whole; /* most of the time is between */
+	separate = time->own < HALF * time->whole; /* most of the time is between */
 	if (between > CLEARLY_MORE * in)
 		return PP_NEST_LOOP;
 	if (in > CLEARLY_MORE * between && !alike)
-		return !apart ? PP_NEST_STEPS : all_ranks ? PP_NEST_LOOP : PP_NEST_UNSURE;
+		return !separate ? PP_NEST_STEPS : all_ranks ? PP_NEST_LOOP : PP_NEST_UNSURE;
 	if (list->share < MOST_OF_CALLS)
 		return PP_NEST_LOOP;
 	if (!all_ranks && !alike)
 		return PP_NEST_UNSURE;
-	return apart || time->first > LONGER * time->next ? PP_NEST_LOOP : PP_NEST_UNSURE;
+	return separate || time->first > LONGER * time->next ? PP_NEST_LOOP : PP_NEST_UNSURE;
 }

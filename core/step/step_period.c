@@ -10,10 +10,10 @@
 enum {
 	NESTS = 4,        /* loops inside of loops */
 	MANY_TIMES = 8,   /* fewer repetitions may be chance */
-	MOST_STREAMS = 64 /* communicators that are looked at, those with most calls: each look goes over all spans */
+	MOST_STREAMS = 64 /* communicators to examine, those with most calls: each pass reads all spans */
 };
 
-struct candidate { /* a communicator of all ranks, which may have the steps */
+struct candidate { /* a communicator of all ranks, a candidate */
 	uint64_t comm;
 	uint32_t name;
 	uint64_t calls; /* collectives, their completions too, of all ranks */
@@ -48,7 +48,7 @@ static uint64_t bytes_of(const struct pp_span *span)
 	return span->mpi.sent > span->mpi.received ? span->mpi.sent : span->mpi.received;
 }
 
-/* A call that failed on one rank says nothing of the others'. */
+/* A call may fail on one rank only. */
 static uint32_t symbol_of(const struct pp_span *span)
 {
 	if (span->flags & PP_SPAN_FAILED)
@@ -57,7 +57,7 @@ static uint32_t symbol_of(const struct pp_span *span)
 	                        pp_mpi_call_has_equal_bytes(span->mpi.call) ? bytes_of(span) : 0);
 }
 
-/* From the first number that every rank has, where it has any (records may have been evicted), to the last of any. Numbers that
+/* From the first number that every rank with records has (some may be evicted) to the last of any. Numbers that
  * jump further than there are calls are damage: then there is no stream. */
 static int find_limits(const struct pp_capture *capture, struct pp_stream *s)
 {
@@ -86,7 +86,7 @@ static int find_limits(const struct pp_capture *capture, struct pp_stream *s)
 	return s->length >= PP_PERIOD_LEAST_CALLS && s->length <= 4 * calls + 1024;
 }
 
-/* Symbols of all ranks, each number once. Where two ranks differ the stream ends: they did not do the same from there on. */
+/* Symbols of all ranks, each number once. The stream ends where two ranks differ. */
 static int fill_stream(const struct pp_capture *capture, struct pp_stream *s)
 {
 	s->symbol = calloc(s->length + 1, sizeof(*s->symbol));
@@ -120,7 +120,7 @@ static int fill_stream(const struct pp_capture *capture, struct pp_stream *s)
 	return 0;
 }
 
-/* When each collective of the stream began and was seen to end, but not after the next began. Returns the thread with most. */
+/* Begin and end of each collective of the stream, the end not after the next begin. Returns the thread with most. */
 static uint32_t rank_times(const struct pp_rank *rank, const struct pp_stream *s, struct pp_period_times *times)
 {
 	size_t most = 0;
@@ -183,7 +183,7 @@ static enum pp_period_nest ask_nest(const struct pp_capture *capture, const stru
 	return pp_period_list_nest(list, s, &time, (int64_t)capture->ranks == capture->ranks_asked);
 }
 
-/* A pattern may have a loop inside of it that is the step (what follows it is an evaluation), or be such a loop. */
+/* The step may be a loop inside of the pattern (followed by an evaluation), or the pattern a loop inside of the step. */
 static int choose_nest(const struct pp_capture *capture, const struct pp_stream *s, struct found *f, struct pp_period *p,
                        struct pp_period_times *times)
 {
@@ -208,7 +208,7 @@ static int choose_nest(const struct pp_capture *capture, const struct pp_stream 
 			break;
 		rc = pp_period_list_around(&other, p, s, &f->list);
 		if (rc < 0 || !other.steps || other.share < PP_PERIOD_RULE_COVERAGE) {
-			f->rule.is_unsure = 1; /* a loop whose step is not seen to repeat */
+			f->rule.is_unsure = 1; /* a loop whose step does not repeat */
 			pp_period_list_release(&other);
 			break;
 		}
@@ -304,7 +304,7 @@ static int find_candidates(const struct pp_capture *capture, const struct pp_ran
 	return 0;
 }
 
-/* The stream of all streams whose patterns cover most collectives; at a tie the lower communicator. */
+/* The stream whose patterns cover most collectives; of equals the lower communicator. */
 static int best_stream(const struct pp_capture *capture, const struct pp_rank *known, struct found *best)
 {
 	struct pp_period *p = malloc(sizeof(*p));
@@ -332,8 +332,8 @@ static int best_stream(const struct pp_capture *capture, const struct pp_rank *k
 	return rc;
 }
 
-/* Time of a rank that is recorded, but for the start and the end of MPI, which are no part of any step. A request ends when it was
- * seen complete: nothing more need have been recorded until then. */
+/* Recorded time of a rank, less MPI's start and end, which belong to no step. It may extend to a request's completion, after the
+ * last record. */
 double pp_recorded_time(const struct pp_rank *rank)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, without = 0;
@@ -354,8 +354,8 @@ double pp_recorded_time(const struct pp_rank *rank)
 	return last > first && last - first > without ? (double)(last - first - without) : 0;
 }
 
-/* Marks of one rank. Its first step, where nothing stands before it, begins with the rank's records and is not complete; so is
- * what follows the last one. */
+/* Marks of one rank. A first step without a call before it begins with the rank's records and is incomplete, as is the time after
+ * the last one. */
 static int fill_marks(const struct pp_rank *rank, const struct pp_period_list *list, const struct pp_period_times *times,
                       struct pp_marks *marks)
 {
@@ -387,7 +387,7 @@ static int fill_marks(const struct pp_rank *rank, const struct pp_period_list *l
 static double confidence(const struct pp_period_rule *rule)
 {
 	double times = rule->steps < MANY_TIMES ? 0.6 + 0.4 * (double)rule->steps / MANY_TIMES : 1;
-	/* what is known to be no part of a step is no doubt, however many calls it has */
+	/* known evaluations do not lower the confidence, however many calls they have */
 	double share = rule->is_between && rule->coverage < 0.9 ? 0.9 : rule->coverage;
 
 	return 0.7 * share * times * (rule->patterns > 1 ? 0.9 : 1) * (rule->evicted ? 0.9 : 1) * (rule->is_unsure ? 0.5 : 1) *

@@ -7,9 +7,9 @@
 #include "core/step/mark_list.h"
 
 enum {
-	DEPTHS = 3,      /* a range may stand inside so many others (main, epoch) less one */
+	DEPTHS = 3,      /* a range is inside fewer others than this (main, epoch) */
 	FEWEST = 3,      /* occurrences on every rank */
-	CANDIDATES = 512 /* names looked at per rank and depth: more is no repeating step */
+	CANDIDATES = 512 /* names examined per rank and depth: more is no repeating step */
 };
 
 struct candidate {
@@ -19,7 +19,7 @@ struct candidate {
 	int numbered; /* every occurrence has a number, and it counts up */
 };
 
-struct base { /* name without its number, per intern id: worked out once */
+struct base { /* name without its number, per intern id: computed once */
 	uint32_t name;
 	uint8_t known, numbered;
 	int64_t number;
@@ -31,11 +31,6 @@ struct bases {
 	size_t room;
 };
 
-static int is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "step 12" is "step" number 12; "layer1" and "12" are themselves. */
 static void split_name(struct pp_intern *names, uint32_t id, struct base *ret_base)
 {
@@ -44,7 +39,7 @@ static void split_name(struct pp_intern *names, uint32_t id, struct base *ret_ba
 	int64_t number = 0;
 
 	*ret_base = (struct base){.name = id, .known = 1};
-	while (digits < length && is_digit(text[length - 1 - digits]))
+	while (digits < length && text[length - 1 - digits] >= '0' && text[length - 1 - digits] <= '9')
 		digits++;
 	if (digits == 0 || digits > 18 || digits == length || !strchr(" _#:=/-.", text[length - 1 - digits]))
 		return;
@@ -73,7 +68,7 @@ static const struct base *base_of(struct bases *b, uint32_t id)
 	return &b->base[id];
 }
 
-/* A library's own calls are no steps, and what they stand inside of is none the less outermost. */
+/* A library's calls are no steps, and do not count as ranges around others. */
 static int is_range_of_program(const struct pp_rank *rank, const struct pp_span *span)
 {
 	return span->kind == PP_SPAN_RANGE && !(span->range.domain < 64 && (rank->library_domains >> span->range.domain & 1));
@@ -169,8 +164,8 @@ static size_t list_candidates(const struct pp_rank *rank, int depth, int64_t hor
 	return n;
 }
 
-/* Keep in `all` what `one` has too, with the worse of both. */
-static size_t meet(struct candidate *all, size_t n, const struct candidate *one, size_t ones, struct pp_range_rule *quality)
+/* Keep in `all` the candidates that `one` has too, with the worse values of both. */
+static size_t keep_common(struct candidate *all, size_t n, const struct candidate *one, size_t ones, struct pp_range_rule *quality)
 {
 	size_t kept = 0;
 
@@ -198,7 +193,7 @@ static size_t meet(struct candidate *all, size_t n, const struct candidate *one,
 	return kept;
 }
 
-/* What the program counts itself need not be most of the run. */
+/* Ranges that the program numbers need not cover most of the run. */
 static double confidence(const struct pp_range_rule *rule)
 {
 	double c = (rule->numbered ? 0.9 : 0.8) * rule->coverage * rule->balance;
@@ -210,8 +205,8 @@ static double confidence(const struct pp_range_rule *rule)
 	return c;
 }
 
-/* Of those that are sure enough to be used (else of all) the candidate of one depth that covers most time on all ranks together; 0
- * where none is sure enough and on every rank that has ranges. */
+/* The candidate of one depth that covers most time on all ranks, among those with enough confidence (else among all); 0 where
+ * none has it on every rank with ranges. */
 static int best_at_depth(const struct pp_capture *capture, int depth, int64_t horizon, double recorded, struct bases *bases,
                          struct candidate *work, struct pp_range_rule *quality, struct pp_range_rule *ret_rule)
 {
@@ -233,7 +228,7 @@ static int best_at_depth(const struct pp_capture *capture, int depth, int64_t ho
 			n = ones;
 			have = 1;
 		}
-		kept = meet(all, n, one, ones, quality);
+		kept = keep_common(all, n, one, ones, quality);
 		n = kept;
 	}
 	if (!n)
@@ -276,7 +271,7 @@ static int fill_marks(const struct pp_rank *rank, const struct pp_range_rule *ru
 		if (base->name != rule->name || (rule->evicted && !rule->numbered && span->begin < horizon))
 			continue;
 		mark.number = rule->numbered ? base->number : ordinal++;
-		if (last && mark.number <= last->number) /* a cut one at the edge: it has no place */
+		if (last && mark.number <= last->number) /* clipped at the edge: without a place */
 			continue;
 		if (pp_marks_add(list, &mark) < 0)
 			return -ENOMEM;
@@ -296,7 +291,7 @@ int pp_range_rule_find(const struct pp_capture *capture, struct pp_marks *list, 
 	bases.base = calloc(bases.room + 1, sizeof(*bases.base));
 	if (!work || !quality || !bases.base)
 		goto out;
-	/* Ordinals count from one instant on all ranks, so the latest horizon is everybody's. */
+	/* Ordinals count from one instant on all ranks, so the latest horizon holds for all. */
 	for (size_t r = 0; r < capture->ranks; r++)
 		if (capture->rank[r].horizon > horizon)
 			horizon = capture->rank[r].horizon;

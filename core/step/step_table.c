@@ -1,16 +1,10 @@
-/* The table of steps out of every rank's marks: which numbers, which ranks. Called by step_mark.c. */
+/* Makes the table of steps from all ranks' marks: numbers and ranks. Called by step_mark.c. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/compare.h"
 #include "core/step/mark_list.h"
 #include "core/step/step_mark.h"
-
-static int compare_number(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* All numbers of all ranks, ascending, each once. */
 static int64_t *list_numbers(const struct pp_marks *list, size_t ranks, size_t *ret_count)
@@ -26,7 +20,7 @@ static int64_t *list_numbers(const struct pp_marks *list, size_t ranks, size_t *
 	for (size_t r = 0; r < ranks; r++)
 		for (size_t i = 0; i < list[r].marks; i++)
 			number[n++] = list[r].mark[i].number;
-	qsort(number, n, sizeof(*number), compare_number);
+	qsort(number, n, sizeof(*number), pp_compare_int64);
 	for (size_t i = 0; i < n; i++)
 		if (!unique || number[i] != number[unique - 1])
 			number[unique++] = number[i];
@@ -49,7 +43,7 @@ static struct pp_mark *find_mark(const struct pp_marks *list, int64_t number)
 	return low < list->marks && list->mark[low].number == number ? &list->mark[low] : NULL;
 }
 
-/* Asked for: complete on one rank at least. Not asked: complete on every rank that has steps. */
+/* Requested: complete on one rank at least. Otherwise: complete on every rank that has steps. */
 static int is_step(const struct pp_marks *list, size_t ranks, int64_t number, int64_t first, int64_t last)
 {
 	size_t complete = 0, marking = 0;

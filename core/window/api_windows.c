@@ -20,14 +20,12 @@ static void say(const struct pp_api_windows *b, uint64_t place, enum pp_api_wind
 		atomic_store_explicit(&row_of(b, place)->state, (uint64_t)state, memory_order_release);
 }
 
-/* Fills the next row; `number` is stored last. */
 static uint64_t add_row(struct pp_api_windows *b, const char *name, int64_t first, int64_t last, pp_tick begin)
 {
 	uint64_t place = b->count;
 	struct pp_api_window_row *row = row_of(b, place);
 
-	atomic_store_explicit(&row->number, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* a reader of what follows sees that the row is taken */
+	pp_row_take(&row->number);
 	row->first = first;
 	row->last = last;
 	row->begin = begin;
@@ -36,7 +34,7 @@ static uint64_t add_row(struct pp_api_windows *b, const char *name, int64_t firs
 	for (size_t i = 0; name && name[i] && i + 1 < sizeof(row->name); i++)
 		row->name[i] = name[i];
 	atomic_store_explicit(&row->state, begin ? PP_API_WINDOW_BEGUN : PP_API_WINDOW_ASKED, memory_order_relaxed);
-	atomic_store_explicit(&row->number, place + 1, memory_order_release);
+	pp_row_publish(&row->number, place);
 	b->count = place + 1;
 	pp_ring_set_api_windows(b->header, b->count);
 	return place;

@@ -34,7 +34,8 @@ void pp_by_signal_start(const char *name)
 		/* may call sigaction: as above */
 		sigaction(number, &ours, NULL);
 	} else {
-		snprintf(text, sizeof(text), "the application handles signal %s itself: it asks for no capture", name);
+		snprintf(text, sizeof(text), "signal %s requests no capture: the application handles it. Give another --signal",
+		         name);
 		pp_collector_say(text);
 	}
 	errno = saved;

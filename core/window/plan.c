@@ -1,7 +1,7 @@
 /* Runs the windows one after the other, each a pp_window; see plan.h. Driven by trigger.c. */
 #include "core/window/plan.h"
 
-/* The keeper reads rows at any time: `number` is stored last. */
+/* The keeper reads rows at any time. */
 static void start_row(struct pp_plan *p, uint64_t index, pp_tick begin)
 {
 	struct pp_window_row *row = &p->row[index % PP_WINDOW_ROWS];
@@ -9,13 +9,12 @@ static void start_row(struct pp_plan *p, uint64_t index, pp_tick begin)
 
 	if (!pp_step_windows_get(&p->asked, index, &first, &last))
 		return;
-	atomic_store_explicit(&row->number, 0, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* a reader of what follows sees that the row is taken */
+	pp_row_take(&row->number);
 	row->first = first;
 	row->last = last;
 	row->begin = begin;
 	row->end = 0;
-	atomic_store_explicit(&row->number, index + 1, memory_order_release);
+	pp_row_publish(&row->number, index);
 }
 
 static void enter(struct pp_plan *p)

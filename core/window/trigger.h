@@ -12,7 +12,7 @@
 
 /* Number of the keeper's last request that this rank has handled. A different number in the bell is a new request. */
 extern _Atomic uint32_t pp_trigger_acknowledged __attribute__((visibility("hidden")));
-/* The bell in the keeper's control page; before the claim, and without a keeper, a word that never changes. */
+/* The bell in the keeper's control page; before the claim, and without a keeper, a constant. */
 extern const _Atomic uint32_t *pp_trigger_bell __attribute__((visibility("hidden")));
 /* Marks of steps below this one change nothing. */
 extern _Atomic int64_t pp_trigger_next_edge __attribute__((visibility("hidden")));

@@ -48,8 +48,8 @@ def new_model():
                          nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * (SIDE // 4) ** 2, 128), nn.ReLU(), nn.Linear(128, CLASSES))
 
 
-def meeting_point(rank, size, directory):
-    """A store at a port that the system chose, told by a file: two jobs never ask for the same port."""
+def rendezvous(rank, size, directory):
+    """A store at a port that the system chose, passed in a file: two jobs never use the same port."""
     job = os.environ.get("PMIX_NAMESPACE") or f"{os.environ.get('SLURM_JOB_ID', '')}.{os.environ.get('SLURM_STEP_ID', '')}"
     path = os.path.join(directory, f"pytorch_ddp-{os.getuid()}-{job}")
     if rank == 0:
@@ -76,7 +76,7 @@ def join(options, rank, size, backend):
     elif size == 1:
         dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
     else:
-        store, path = meeting_point(rank, size, options.meet)
+        store, path = rendezvous(rank, size, options.meet)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size)
         dist.barrier()
         if path:

@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/capture/request_file.h"
-#include "aggregate/keeper/capture/request_socket.h"
 #include "core/base/now.h"
 #include "core/base/proc.h"
+#include "core/base/why.h"
 #include "launchers/cmd.h"
 
 enum {
@@ -116,8 +117,8 @@ static const char *not_ours(const char *path)
 	if (lstat(path, &st))
 		return errno == ENOENT ? "" : pp_why(errno);
 	if (!S_ISDIR(st.st_mode))
-		return "it is no directory";
-	return st.st_uid != geteuid() ? "it is another user's" : st.st_mode & 077 ? "others may use it" : NULL;
+		return "it is not a directory";
+	return st.st_uid != geteuid() ? "it belongs to another user" : st.st_mode & 077 ? "other users may access it" : NULL;
 }
 
 void pp_asker_find(const char *logdir, struct pp_asker_list *ret_list)
@@ -157,8 +158,8 @@ static int send_line(const char *spool, const struct pp_capture_request *request
 		return pp_err_set(err, rc, "cannot open '%s': %s", spool, pp_why(-rc));
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address))) {
-		rc = pp_err_set(err, -errno, "cannot ask the keeper of '%s': %s. It takes requests while its job runs", spool,
-		                pp_why(errno));
+		rc = pp_err_set(err, -errno, "cannot connect to the keeper of '%s': %s. A keeper takes requests while its job runs",
+		                spool, pp_why(errno));
 		goto close_files;
 	}
 	n = pp_capture_request_line(request, line, sizeof(line));
@@ -311,7 +312,6 @@ static void show(char *text, void (*progress)(const char *what))
 static int wait_for_answer(const struct pp_asker *job, const struct files *f, void (*progress)(const char *what), char **ret_answer,
                            struct pp_err *err)
 {
-	const struct timespec nap = {.tv_nsec = POLL_MS * 1000000L};
 	int64_t moved_ms = pp_now_ms();
 	struct timespec last = {0}, time;
 	int taken = 0;
@@ -339,19 +339,19 @@ static int wait_for_answer(const struct pp_asker *job, const struct files *f, vo
 		}
 		if (pp_now_ms() - moved_ms > (taken ? SILENT_MS : TAKEN_MS))
 			break;
-		nanosleep(&nap, NULL);
+		pp_nap_ms(POLL_MS);
 	}
 	unlink(f->request);
 	if (taken)
 		return pp_err_set(
 		        err, -ETIMEDOUT,
-		        "the keeper on %s took the request and was not heard of for %d s: it, its host or the way to the log "
-		        "directory is gone",
+		        "no answer from the keeper on %s for %d s after it took the request: the keeper, its host or the shared "
+		        "file system has failed",
 		        job->host, SILENT_MS / 1000);
 	return pp_err_set(err, -ETIMEDOUT,
-	                  "nobody takes requests in '%s': its keeper (%d on %s) is gone, or its host does not see this directory. "
-	                  "Remove '%s' if that job is over",
-	                  job->directory, job->pid, job->host, job->directory);
+	                  "no keeper takes requests in '%s': the keeper (pid %d on %s) is gone, or its host does not see this "
+	                  "directory. If the job still runs, ask on %s",
+	                  job->directory, job->pid, job->host, job->host);
 }
 
 static int ask_file(const struct pp_asker *job, const struct pp_capture_request *request, void (*progress)(const char *what),
@@ -370,7 +370,7 @@ static int ask_file(const struct pp_asker *job, const struct pp_capture_request 
 	rc = put_request(&f, request);
 	snprintf(f.part, sizeof(f.part), "%s/%016llx.part", job->directory, (unsigned long long)name);
 	if (rc == -ENOENT)
-		pp_err_set(err, rc, "the job on %s takes no requests any more: it is at its end",
+		pp_err_set(err, rc, "the job on %s is ending: its keeper takes no more requests",
 		           job->host[0] ? job->host : "its host");
 	else if (rc)
 		pp_err_set(err, rc, "cannot write '%s': %s", f.request, pp_why(-rc));

@@ -12,10 +12,9 @@
 const struct pp_options_verb pp_verb_capture = {
         .name = "podprof capture",
         .arguments = "[LOGDIR]",
-        .doc = "Capture a window of the jobs that record into LOGDIR (podprof_logs if none is given) while they run, the same on "
-               "all "
-               "ranks: ten steps to come, --steps=+N, --duration=TIME from now, or --last=TIME. From a node of the job, or from "
-               "wherever LOGDIR is seen. Waits for the session and prints where it is.",
+        .doc = "Capture a window of the jobs that record into LOGDIR (default podprof_logs) while they run. All ranks capture the "
+               "same steps: the next ten, or those of the options. Works on each node of the job and wherever LOGDIR is visible. "
+               "Waits until the session is written and prints its path.",
         .groups = PP_OPT_CAPTURE,
 };
 
@@ -36,8 +35,8 @@ static int say_answer(const char *text)
 	if (!strncmp(text, "failed\n", 7))
 		pp_say("%s.", text + 7);
 	else
-		pp_say("the keeper ended before the capture was done: the job is over, or 'podprof salvage' reads what is left of "
-		       "it.");
+		pp_say("the keeper ended before the capture was complete. If the job still runs, 'podprof doctor' shows how to "
+		       "salvage its records.");
 	return PP_EXIT_FAILED;
 }
 
@@ -47,11 +46,12 @@ static int capture_all(const struct pp_asker_list *jobs, const char *given, cons
 
 	if (!jobs->count) {
 		if (jobs->refused[0])
-			pp_say("no job of yours records into '%s'; request files are not trusted: %s. Ask as the user of the job.",
+			pp_say("no job of yours records into '%s', and its request files are not trusted: %s. Ask as the user "
+			       "of the job.",
 			       given, jobs->refused);
 		else
 			pp_say("no job records into '%s'%s. Start one with 'podprof run -o %s -- CMD'.", given,
-			       jobs->over ? " any more: it is at its end" : "", given);
+			       jobs->over ? " any more: the last one is ending" : "", given);
 		return PP_EXIT_FAILED;
 	}
 	for (int i = 0; i < jobs->count; i++) {
@@ -78,7 +78,7 @@ static int read_request(const struct pp_options *options, struct pp_capture_requ
 
 	*w = (struct pp_capture_request){.kind = PP_CAPTURE_REQUEST_STEPS, .amount = STEPS};
 	if ((*steps != 0) + (*duration != 0) + (*last != 0) > 1) {
-		pp_say("--steps, --duration and --last are three ways to say one thing: give one of them. Nothing was started.");
+		pp_say("--steps, --duration and --last cannot be combined. Give one of them.");
 		return PP_EXIT_USAGE;
 	}
 	if (*steps)
@@ -87,13 +87,13 @@ static int read_request(const struct pp_options *options, struct pp_capture_requ
 		w->kind = *duration ? PP_CAPTURE_REQUEST_DURATION : PP_CAPTURE_REQUEST_LAST;
 		pp_parse_time(*duration ? duration : last, &w->amount, NULL);
 		if (!w->amount) {
-			pp_say("option --%s: a window of no time holds nothing. As in 2s. Nothing was started.",
-			       *duration ? "duration" : "last");
+			pp_say("option --%s: '%s' must be greater than zero, for example 2s.", *duration ? "duration" : "last",
+			       *duration ? duration : last);
 			return PP_EXIT_USAGE;
 		}
 	}
 	if (strlen(options->value[PP_OPT_ID_RANKS]) >= sizeof(w->ranks)) {
-		pp_say("option --ranks: the list is too long. Join ranks that follow each other, as in 0-7. Nothing was started.");
+		pp_say("option --ranks: the list is too long. Write consecutive ranks as a range, for example 0-7.");
 		return PP_EXIT_USAGE;
 	}
 	snprintf(w->ranks, sizeof(w->ranks), "%s", options->value[PP_OPT_ID_RANKS]);
@@ -112,7 +112,7 @@ int pp_cmd_capture(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (argc - first > 1) {
-		pp_say("capture takes one directory, not '%s' too. Type 'podprof capture LOGDIR'.", argv[first + 1]);
+		pp_say("too many arguments: '%s': capture takes one directory. Type 'podprof capture LOGDIR'.", argv[first + 1]);
 		return PP_EXIT_USAGE;
 	}
 	rc = read_request(&options, &request);

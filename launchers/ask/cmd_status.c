@@ -1,14 +1,17 @@
 /* podprof status: lists what the ranks of a live job do now, slowest first. In: a log directory. Out: a table, or JSON, on
  * stdout. */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/live.h"
+#include "core/base/comm_id.h"
 #include "core/base/libc.h"
+#include "core/base/now.h"
 #include "launchers/ask/asker.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -17,12 +20,12 @@
 const struct pp_options_verb pp_verb_status = {
         .name = "podprof status",
         .arguments = "[LOGDIR]",
-        .doc = "Print what the ranks of the jobs that record into LOGDIR (podprof_logs if none is given) do: step, step time over "
-               "one second, and the MPI call that a rank is in; slowest first.",
+        .doc = "Print what each rank does, for the jobs that record into LOGDIR (default podprof_logs): step, step time over one "
+               "second, and the current MPI call; slowest rank first.",
         .groups = PP_OPT_STATUS,
 };
 
-enum { JOBS = 16, LOOKS = 500, LOOK_NS = 2000000 };
+enum { JOBS = 16, LOOKS = 500, LOOK_MS = 2 };
 
 struct job {
 	struct pp_spool_state state;
@@ -31,18 +34,11 @@ struct job {
 };
 
 struct jobs {
-	const char *logdir;
+	const char *logdir, *given;
+	int ending; /* jobs whose keeper takes no more requests */
 	struct job job[JOBS];
 	int count;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
-}
 
 static int see(const struct pp_spool_state *state, void *data)
 {
@@ -80,18 +76,23 @@ static void see_more(struct jobs *jobs, struct pp_asker_list *list)
 }
 
 /* Gets the list of ranks from the keeper. Returns how many, -1: no answer. */
-static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_list)
+static long ask_list(struct jobs *jobs, const struct pp_asker *asker, struct pp_live_rank **ret_list)
 {
 	const struct pp_capture_request request = {.kind = PP_CAPTURE_REQUEST_STATUS};
 	struct pp_err err = {""};
-	char *answer = NULL;
+	char *answer = NULL, word[PATH_MAX];
 	long count = 0, room = 0;
+	int rc = pp_asker_ask(asker, &request, NULL, &answer, &err);
 
-	if (pp_asker_ask(asker, &request, NULL, &answer, &err)) {
-		if (*asker->directory) /* else the keeper may be ending */
-			pp_say("%s.", err.text);
-		return -1;
+	if (rc == -ENOENT && *asker->directory) {
+		pp_say("the job on %s is ending: its keeper writes the session. Type 'podprof report %s'.",
+		       asker->host[0] ? asker->host : "its host", pp_shell_word(jobs->given, word, sizeof(word)));
+		jobs->ending++;
+	} else if (rc && *asker->directory) { /* else the keeper may be ending */
+		pp_say("%s.", err.text);
 	}
+	if (rc)
+		return -1;
 	for (const char *p = answer; *p; p++)
 		room += *p == '\n';
 	*ret_list = strncmp(answer, "done\n", 5) ? NULL : calloc((size_t)room + 1, sizeof(**ret_list));
@@ -108,7 +109,7 @@ static long ask_list(const struct pp_asker *asker, struct pp_live_rank **ret_lis
 	return count ? count : -1;
 }
 
-static long list_ranks(struct job *job, struct pp_live_rank **ret_list)
+static long list_ranks(struct jobs *jobs, struct job *job, struct pp_live_rank **ret_list)
 {
 	struct pp_asker asker = {.pid = job->state.keeper_pid};
 	struct pp_live_rank *all = NULL;
@@ -116,15 +117,15 @@ static long list_ranks(struct job *job, struct pp_live_rank **ret_list)
 	long count, all_count;
 
 	if (job->elsewhere)
-		return ask_list(job->elsewhere, ret_list);
-	count = pp_live_list(job->live, now_ns(), ret_list);
+		return ask_list(jobs, job->elsewhere, ret_list);
+	count = pp_live_list(job->live, pp_clock_ns(CLOCK_MONOTONIC), ret_list);
 	if (!pp_spool_read(job->state.path, &state))
 		job->state = state;
 	if (count < 1 || count >= (*ret_list)[0].size)
 		return count;
 	/* The other ranks are on other hosts: their keepers know them. */
 	snprintf(asker.spool, sizeof(asker.spool), "%s", job->state.path);
-	all_count = ask_list(&asker, &all);
+	all_count = ask_list(jobs, &asker, &all);
 	if (all_count <= count) {
 		free(all);
 		return count;
@@ -136,14 +137,27 @@ static long list_ranks(struct job *job, struct pp_live_rank **ret_list)
 
 static void look_for_a_second(struct jobs *jobs)
 {
-	const struct timespec nap = {.tv_nsec = LOOK_NS};
-
 	for (int i = 0; i < LOOKS; i++) {
-		nanosleep(&nap, NULL);
+		pp_nap_ms(LOOK_MS);
 		for (int k = 0; k < jobs->count; k++)
 			if (jobs->job[k].live)
-				pp_live_look(jobs->job[k].live, now_ns());
+				pp_live_look(jobs->job[k].live, pp_clock_ns(CLOCK_MONOTONIC));
 	}
+}
+
+/* The communicators that MPI itself makes have known ids; others are named by their id. */
+static const char *comm_name(const struct pp_live_rank *r)
+{
+	static uint64_t world;
+	static int32_t size;
+
+	if (r->size != size) {
+		size = r->size;
+		world = pp_comm_id_named(PP_COMM_NAME_WORLD, 0, size);
+	}
+	if (r->comm == world)
+		return "MPI_COMM_WORLD";
+	return r->comm == pp_comm_id_named(PP_COMM_NAME_SELF, r->rank, 1) ? "MPI_COMM_SELF" : NULL;
 }
 
 static const char *where_text(const struct pp_live_rank *r, char *text, size_t size)
@@ -155,13 +169,15 @@ static const char *where_text(const struct pp_live_rank *r, char *text, size_t s
 	else if (r->state == PP_LIVE_ENDED)
 		snprintf(text, size, "ended, status %d", r->exit_status);
 	else if (r->state == PP_LIVE_GONE)
-		snprintf(text, size, "%s", "gone without an exit handler");
+		snprintf(text, size, "%s", "ended without exit handlers");
 	else if (!r->call[0])
 		snprintf(text, size, "%s", "not in MPI");
 	else {
 		n = snprintf(text, size, "in %s", r->call);
-		if (r->comm && n < (int)size)
-			n += snprintf(text + n, size - (size_t)n, " %" PRIu32 " of communicator %016" PRIx64, r->sequence, r->comm);
+		if (comm_name(r))
+			n += snprintf(text + n, size - (size_t)n, " %" PRIu32 " on %s", r->sequence, comm_name(r));
+		else if (r->comm)
+			n += snprintf(text + n, size - (size_t)n, " %" PRIu32 " on communicator %016" PRIx64, r->sequence, r->comm);
 		if (r->peer >= 0 && n < (int)size)
 			snprintf(text + n, size - (size_t)n, ", peer %d", r->peer);
 	}
@@ -198,7 +214,7 @@ static int hosts_of(const struct pp_live_rank *list, long count)
 
 static void print_ranks(const struct job *job, const struct pp_live_rank *list, long count)
 {
-	static const char *const life[] = {"no keeper", "records", "writes", "windows are written", "keeper failed"};
+	static const char *const life[] = {"no keeper", "keeper records", "keeper writes", "all windows written", "keeper failed"};
 	char step[24], time_of[32], where[160];
 
 	int hosts = hosts_of(list, count);
@@ -210,12 +226,12 @@ static void print_ranks(const struct job *job, const struct pp_live_rank *list, 
 	printf("%s: %ld of %d rank%s on %s, keeper %d%s%s (%s)\n", job->state.path, count, count ? list[0].size : 0,
 	       count && list[0].size == 1 ? "" : "s", where, job->state.keeper_pid, job->elsewhere ? " on " : "",
 	       job->elsewhere ? job->elsewhere->host : "", life[job->state.life]);
-	printf("  %5s %8s %10s %10s  %s%s\n", "rank", "pid", "step", "step time", hosts > 1 ? "host  " : "", "where");
+	printf("  %5s %8s %10s %10s  %s%s\n", "rank", "pid", "step", "step time", hosts > 1 ? "host  " : "", "now");
 	for (long i = 0; i < count; i++) {
 		if (list[i].marks)
 			snprintf(step, sizeof(step), "%" PRId64, list[i].step);
 		else
-			snprintf(step, sizeof(step), "%s", "no mark");
+			snprintf(step, sizeof(step), "%s", "unmarked");
 		printf("  %5d %8d %10s %10s  %s%s%s%s\n", list[i].rank, list[i].pid, step,
 		       time_text(&list[i], time_of, sizeof(time_of)), hosts > 1 ? list[i].host : "", hosts > 1 ? "  " : "",
 		       where_text(&list[i], where, sizeof(where)), list[i].recording ? "; recorded" : "");
@@ -240,6 +256,8 @@ static void json_rank(const struct pp_live_rank *r)
 		pp_say_json(r->call);
 		printf(", \"communicator\": \"%016" PRIx64 "\", \"sequence\": %" PRIu32 ", \"peer\": %d", r->comm, r->sequence,
 		       r->peer);
+		if (comm_name(r))
+			printf(", \"communicator_name\": \"%s\"", comm_name(r));
 	}
 	putchar('}');
 }
@@ -269,7 +287,7 @@ static int print_all(struct jobs *jobs, int json, int clear)
 	printf("%s", json ? "{\"jobs\": [" : "");
 	for (int k = 0; k < jobs->count; k++) {
 		struct pp_live_rank *list = NULL;
-		long count = list_ranks(&jobs->job[k], &list);
+		long count = list_ranks(jobs, &jobs->job[k], &list);
 		int here = 0;
 
 		for (long i = 0; i < count; i++)
@@ -297,7 +315,7 @@ static int show(struct jobs *jobs, const char *given, const char *refused, const
 		struct pp_live_rank *list = NULL;
 
 		if (jobs->job[k].live)
-			pp_live_list(jobs->job[k].live, now_ns(), &list);
+			pp_live_list(jobs->job[k].live, pp_clock_ns(CLOCK_MONOTONIC), &list);
 		free(list);
 	}
 	do {
@@ -307,11 +325,11 @@ static int show(struct jobs *jobs, const char *given, const char *refused, const
 	if (seen)
 		return PP_EXIT_OK;
 	if (*refused)
-		pp_say("no rank of yours runs that records into '%s'; request files are not trusted: %s. Ask as the user of the "
+		pp_say("no rank of yours records into '%s', and its request files are not trusted: %s. Ask as the user of the "
 		       "job.",
 		       given, refused);
-	else
-		pp_say("no rank runs that records into '%s'. A job shows up with its first MPI call or mark.", given);
+	else if (!jobs->ending)
+		pp_say("no rank runs that records into '%s'. A rank appears at its first MPI call or step mark.", given);
 	return PP_EXIT_FAILED;
 }
 
@@ -327,7 +345,7 @@ int pp_cmd_status(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (argc - first > 1) {
-		pp_say("status takes one directory, not '%s' too. Type 'podprof status LOGDIR'.", argv[first + 1]);
+		pp_say("too many arguments: '%s': status takes one directory. Type 'podprof status LOGDIR'.", argv[first + 1]);
 		return PP_EXIT_USAGE;
 	}
 	given = first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback;
@@ -335,6 +353,7 @@ int pp_cmd_status(int argc, char **argv)
 	if (!logdir)
 		return PP_EXIT_FAILED;
 	jobs.logdir = logdir;
+	jobs.given = given;
 	pp_spool_each(see, &jobs);
 	see_more(&jobs, &more);
 	rc = show(&jobs, given, more.refused, &options);

@@ -11,26 +11,37 @@
 const struct pp_options_verb pp_verb_doctor = {
         .name = "podprof doctor",
         .arguments = "",
-        .doc = "Say what of podprof works on this node, and the command that mends what does not.",
+        .doc = "Check what works on this node, and print the command that fixes what does not. The last line says whether podprof "
+               "is ready.",
         .groups = PP_OPT_DOCTOR,
 };
 
 enum { LEFT_ROWS = 5 };
 
 static int worst, rows, as_json;
+static char names[3][256]; /* of the things in each state, for the last line */
 
-static void json_row(const char *thing, const char *state, const char *text, const char *mend)
+static void json_row(const char *thing, const char *state, const char *text, const char *repair)
 {
 	fputs(rows ? ",\n    {\"thing\": " : "\n    {\"thing\": ", stdout);
 	pp_say_json(thing);
 	printf(", \"state\": \"%s\", \"text\": ", state);
 	pp_say_json(text);
-	fputs(", \"mend\": ", stdout);
-	pp_say_json(mend);
+	fputs(", \"fix\": ", stdout);
+	pp_say_json(repair);
 	putchar('}');
 }
 
-void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *mend, const char *fmt, ...)
+/* Adds a name to a list, once. */
+static void note_name(char *list, size_t size, const char *name)
+{
+	size_t n = strlen(list);
+
+	if (!strstr(list, name) && n < size)
+		snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
+}
+
+void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *repair, const char *fmt, ...)
 {
 	static const char *const words[] = {"ok", "limited", "no"};
 	char text[PP_SPOOL_PATH + 1280];
@@ -40,12 +51,13 @@ void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *me
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (as_json) {
-		json_row(thing, words[state], text, mend);
+		json_row(thing, words[state], text, repair);
 	} else {
 		printf("  %-10s %-8s %s\n", thing, words[state], text);
 		if (state != PP_DOCTOR_OK)
-			printf("  %-10s %-8s   mend: %s\n", "", "", mend);
+			printf("  %-10s %-8s fix: %s\n", "", "", repair);
 	}
+	note_name(names[state], sizeof(names[state]), thing);
 	fflush(stdout); /* the next row may take long */
 	rows++;
 	if ((int)state > worst)
@@ -58,7 +70,7 @@ struct left { /* spools without a keeper */
 
 static int list_spool(const struct pp_spool_state *state, void *data)
 {
-	char cure[3 * PP_SPOOL_PATH + 64];
+	char cure[4 * PP_SPOOL_PATH + 64], spool[PP_SPOOL_PATH + 32], output[PP_SPOOL_PATH + 32];
 	struct left *left = data;
 
 	if (state->life == PP_SPOOL_RECORDING || state->life == PP_SPOOL_WRITING || state->life == PP_SPOOL_DONE)
@@ -72,11 +84,13 @@ static int list_spool(const struct pp_spool_state *state, void *data)
 		return 0;
 	}
 	left->listed++;
-	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s", state->path, *state->output ? state->output : "DIR");
+	pp_shell_word(state->path, spool, sizeof(spool));
+	pp_shell_word(*state->output ? state->output : "DIR", output, sizeof(output));
+	snprintf(cure, sizeof(cure), "podprof salvage %s -o %s", spool, output);
 	if (pp_spool_is_one(state->path) == 1)
-		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), " && rm -r %s", state->path);
-	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job without keeper%s%s", state->path, state->rings,
-	              state->rings == 1 ? "" : "s", state->life == PP_SPOOL_FAILED ? ": " : "",
+		snprintf(cure + strlen(cure), sizeof(cure) - strlen(cure), " && rm -r %s", spool);
+	pp_doctor_row("left over", PP_DOCTOR_LIMITED, cure, "%s: %d ring%s of a job whose keeper is gone%s%s", state->path,
+	              state->rings, state->rings == 1 ? "" : "s", state->life == PP_SPOOL_FAILED ? ": " : "",
 	              state->life == PP_SPOOL_FAILED ? state->message : "");
 	return 0;
 }
@@ -87,21 +101,32 @@ static void list_spools(void)
 
 	pp_spool_each(list_spool, &left);
 	if (left.more)
-		pp_doctor_row("left over", PP_DOCTOR_LIMITED, "podprof doctor, when these are mended", "%d more such spool%s",
+		pp_doctor_row("left over", PP_DOCTOR_LIMITED, "podprof doctor, once these are gone", "%d more such spool%s",
 		              left.more, left.more == 1 ? "" : "s");
 	if (left.empty)
 		pp_doctor_row("left over", PP_DOCTOR_OK, "",
-		              "%d spool%s without rings; podprof run takes such away when they are an hour old", left.empty,
+		              "%d spool%s without rings; podprof run removes them when they are an hour old", left.empty,
 		              left.empty == 1 ? "" : "s");
 	if (!left.listed && !left.empty)
 		pp_doctor_row("left over", PP_DOCTOR_OK, "", "no spool of a dead job");
+}
+
+/* The last line: what the whole table says. */
+static void print_result(void)
+{
+	if (*names[PP_DOCTOR_NO])
+		printf("\nnot ready: %s\n", names[PP_DOCTOR_NO]);
+	else if (*names[PP_DOCTOR_LIMITED])
+		printf("\nready, with limits: %s\n", names[PP_DOCTOR_LIMITED]);
+	else
+		puts("\nready");
 }
 
 static void print_options(const struct pp_options *options)
 {
 	int said = 0;
 
-	puts(as_json ? "\n  ],\n  \"options\": [" : "\nOptions as a job started here would have them:");
+	puts(as_json ? "\n  ],\n  \"options\": [" : "\nOptions of a job that is started here:");
 	for (int i = 0; i < PP_OPTS; i++) {
 		const char *source = options->source[i] == PP_FROM_ENVIRONMENT ? "environment" : "default";
 
@@ -132,13 +157,13 @@ int pp_cmd_doctor(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (first < argc) {
-		pp_say("doctor takes no argument: '%s'. Type 'podprof doctor'.", argv[first]);
+		pp_say("too many arguments: '%s': doctor takes none. Type 'podprof doctor'.", argv[first]);
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_DOCTOR, NULL);
 	if (strcmp(options.value[PP_OPT_ID_CLOCK], "1") != 0 && (options.source[PP_OPT_ID_DURATION] == PP_FROM_COMMAND_LINE ||
 	                                                         options.source[PP_OPT_ID_RENDEZVOUS] == PP_FROM_COMMAND_LINE)) {
-		pp_say("--duration and --rendezvous are of doctor --clock only. Add --clock, or leave them out.");
+		pp_say("--duration and --rendezvous need --clock. Add --clock, or leave them out.");
 		return PP_EXIT_USAGE;
 	}
 	as_json = !strcmp(options.value[PP_OPT_ID_JSON], "1");
@@ -152,6 +177,9 @@ int pp_cmd_doctor(int argc, char **argv)
 	pp_doctor_node(&options);
 	pp_doctor_hosts(&options);
 	list_spools();
-	print_options(&options);
+	if (as_json || !strcmp(options.value[PP_OPT_ID_OPTIONS], "1"))
+		print_options(&options);
+	if (!as_json)
+		print_result();
 	return worst == PP_DOCTOR_NO ? PP_EXIT_FAILED : PP_EXIT_OK;
 }

@@ -8,8 +8,8 @@
 
 enum pp_doctor_state { PP_DOCTOR_OK, PP_DOCTOR_LIMITED, PP_DOCTOR_NO };
 
-/* Prints one row. `mend`: the command that repairs it; "" where the state is ok. */
-void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *mend, const char *fmt, ...)
+/* Prints one row. `repair`: the command that repairs it; "" where the state is ok. */
+void pp_doctor_row(const char *thing, enum pp_doctor_state state, const char *repair, const char *fmt, ...)
         __attribute__((format(printf, 4, 5)));
 
 /* First line of a command's output; 0 where it succeeded with output. */

@@ -2,13 +2,13 @@
 #include "launchers/doctor/doctor.h"
 #include "launchers/doctor/doctor_clock.h"
 
-static const char mend[] = "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build";
-static const char missing[] = "podprof was built without libzmq: each host of a job has a session of its own";
+static const char repair[] = "sudo apt-get install libzmq3-dev && cmake -S . -B build && cmake --build build";
+static const char missing[] = "podprof was built without libzmq: each host of a job writes a session of its own";
 
 void pp_doctor_hosts(const struct pp_options *options)
 {
 	(void)options;
-	pp_doctor_row("hosts", PP_DOCTOR_LIMITED, mend, "%s", missing);
+	pp_doctor_row("hosts", PP_DOCTOR_LIMITED, repair, "%s", missing);
 }
 
 int pp_doctor_clock(const struct pp_options *options, int json)

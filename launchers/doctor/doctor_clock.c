@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "core/base/opt.h"
 #include "core/base/parse.h"
@@ -69,16 +68,6 @@ static void read_options(const struct pp_options *options, struct pp_doctor_run 
 		pp_parse_ports(range, &r->port_first, &r->port_last, NULL);
 }
 
-static void find_addresses(struct pp_doctor_host *h)
-{
-	struct pp_net_invite all = {.addresses = 0};
-
-	if (pp_rendezvous_addresses(&all, NULL))
-		return;
-	for (size_t i = 0; i < all.addresses && i < PP_DOCTOR_ADDRESSES; i++)
-		snprintf(h->address[h->addresses++], sizeof(h->address[0]), "%s", all.address[i]);
-}
-
 static const char alone[] = "mpirun -n N --host A,B podprof doctor --clock compares several hosts";
 
 static int alone_or(struct pp_doctor_run *r)
@@ -88,7 +77,7 @@ static int alone_or(struct pp_doctor_run *r)
 	if (r->job.size <= 1) /* or a launcher that numbers ranks and does not count them */
 		return r->job.rank > 0 ? PP_EXIT_OK : pp_doctor_clock_print_alone(&r->self, alone, r->json);
 	if (r->job.local_size >= r->job.size || r->job.hosts == 1) {
-		snprintf(why, sizeof(why), "%d ranks, one clock, nothing to compare; %s", r->job.size, alone);
+		snprintf(why, sizeof(why), "%d ranks, one clock, nothing to compare. %s", r->job.size, alone);
 		return r->job.rank ? PP_EXIT_OK : pp_doctor_clock_print_alone(&r->self, why, r->json);
 	}
 	return -1;
@@ -110,7 +99,6 @@ int pp_doctor_clock(const struct pp_options *options, int json)
 	take_signals();
 	pp_doctor_rendezvous_open(&r.rendezvous, &r.job, options);
 	r.began_ms = pp_now_ms();
-	find_addresses(&r.self);
 	if (!measures)
 		code = PP_EXIT_OK;
 	else

@@ -9,44 +9,11 @@
 #include "aggregate/keeper/clock/clock_packet.h"
 #include "aggregate/keeper/net/net.h"
 #include "core/base/err.h"
-#include "core/clock/clock_map.h"
-#include "core/clock/wall.h"
 #include "launchers/options/options.h"
 #include "launchers/run/job.h"
 #include "launchers/run/pmix.h"
 
-enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */, PP_DOCTOR_ADDRESSES = 16 };
-
-struct pp_doctor_host { /* a host's report about itself */
-	char name[72], boot_id[40], timens[96];
-	char why[96]; /* why it has this kind of tick */
-	int32_t rank, local_size;
-	int32_t kind; /* enum pp_tick_kind */
-	int32_t stamps, claims;
-	char by[64]; /* whose claim */
-	double ticks_per_ns, resolution_ns, cost_ns;
-	struct pp_wall_claim claim;
-	uint16_t port; /* of its own star, by UDP */
-	uint16_t addresses;
-	char address[PP_DOCTOR_ADDRESSES][48];
-};
-
-struct pp_doctor_read { /* readings of its clocks: at the begin, and after the last burst */
-	struct pp_clock_pair first, last;
-	struct pp_wall_sample wall;
-	double ticks_per_ns; /* between the two */
-};
-
-struct pp_doctor_raw { /* a child's measurement of its parent's clock, in ticks: x its own, y the parent's */
-	uint32_t parent, child;
-	uint32_t nodes; /* bursts that came through, at most 2 of them here: the first and the last */
-	uint32_t same;  /* enum pp_same_verdict */
-	int64_t x[2], y[2];
-	double half[2], least;
-	int64_t bound;                /* the largest between the two, y ticks; INT64_MAX: none */
-	int64_t date_y, date_y_bound; /* its reading of the date, by the parent's tick */
-	uint64_t trips, lost;
-};
+enum { PP_DOCTOR_HOSTS = 256, PP_DOCTOR_ALL_PAIRS = 16 /* hosts; above that with rank 0's only */ };
 
 enum pp_doctor_verdict {
 	PP_DOCTOR_TWO,       /* clocks */
@@ -66,7 +33,7 @@ struct pp_doctor_pair { /* b less a */
 };
 
 struct pp_doctor_table {
-	const struct pp_doctor_host *host;
+	const struct pp_wire_doctor_host *host;
 	size_t hosts;
 	const struct pp_doctor_pair *pair;
 	size_t pairs;
@@ -81,65 +48,43 @@ struct pp_doctor_table {
 };
 
 /* doctor_clock_own.c */
-void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_host);
+void pp_doctor_host_read(const struct pp_job *job, struct pp_wire_doctor_host *ret_host);
 /* Do both claim the same clock? */
-int pp_doctor_host_same(const struct pp_doctor_host *a, const struct pp_doctor_host *b);
+int pp_doctor_host_same(const struct pp_wire_doctor_host *a, const struct pp_wire_doctor_host *b);
 /* Converts the raw rows of a pair to ns. */
-void pp_doctor_pair_make(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
-                         struct pp_doctor_pair *ret_pair);
+void pp_doctor_pair_make(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_host *host,
+                         const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *ret_pair);
 
 /* doctor_clock_print.c: the exit code. */
 int pp_doctor_clock_print(const struct pp_doctor_table *t);
-int pp_doctor_clock_print_alone(const struct pp_doctor_host *host, const char *why_alone, int json);
+int pp_doctor_clock_print_alone(const struct pp_wire_doctor_host *host, const char *why_alone, int json);
 
 /* doctor_clock_star.c: this host as a parent of those behind it, and as a child of those before it. */
 struct pp_doctor_stars;
-int pp_doctor_stars_open(struct pp_doctor_host *self, uint16_t port_first, uint16_t port_last, struct pp_doctor_stars **ret_stars,
-                         struct pp_err *err);
+int pp_doctor_stars_open(struct pp_wire_doctor_host *self, uint16_t port_first, uint16_t port_last,
+                         struct pp_doctor_stars **ret_stars, struct pp_err *err);
 void pp_doctor_stars_free(struct pp_doctor_stars *s);
 /* `hosts`: of all; a call for each parent sets its address. */
 int pp_doctor_stars_place(struct pp_doctor_stars *s, uint32_t self, uint32_t hosts, const uint8_t key[PP_CLOCK_KEY],
                           struct pp_err *err);
-int pp_doctor_stars_parent(struct pp_doctor_stars *s, uint32_t parent, const struct pp_doctor_host *host, struct pp_err *err);
+int pp_doctor_stars_parent(struct pp_doctor_stars *s, const struct pp_wire_doctor_host *parent, struct pp_err *err);
 /* Begins a round of the own star; it is over when run returns 1, in bounded time. */
 void pp_doctor_stars_begin(struct pp_doctor_stars *s);
 int pp_doctor_stars_run(struct pp_doctor_stars *s);
-void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_doctor_read *ret_read);
+void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_wire_doctor_reading *ret_read);
 /* Of one parent, with the reading that was taken last. */
-void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct pp_doctor_raw *ret_raw);
+void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct pp_wire_doctor_raw *ret_raw);
 
-/* Messages between the hosts: raw structs inside of keepers' messages (pp_net). Both ends are one podprof version, which the
- * lead checks, and a body of another size or byte order is rejected. Received texts are terminated, numbers are in their range. */
 enum pp_doctor_kind {
-	PP_DOCTOR_HERE = 1, /* follower: its host */
-	PP_DOCTOR_PLACE,    /* lead: the host's index, the number of hosts, and the key */
-	PP_DOCTOR_PARENT,   /* lead: a host whose star it is in */
-	PP_DOCTOR_READY,    /* follower: its links are open */
-	PP_DOCTOR_ROUND,    /* lead: run your star once; follower: it is over */
-	PP_DOCTOR_TELL,     /* lead: read your clocks, and report everything */
-	PP_DOCTOR_READING,  /* follower */
-	PP_DOCTOR_RAW,      /* follower: a pair */
-	PP_DOCTOR_SPARE,    /* lead: another process of that host measures */
-	PP_DOCTOR_ALL_SENT, /* follower: everything was sent */
+	PP_DOCTOR_PLACE = 1, /* lead: the host's index, the number of hosts, and the key */
+	PP_DOCTOR_READY,     /* lead: are your links open? follower: they are */
+	PP_DOCTOR_ROUND,     /* lead: run your star once; follower: it is over */
+	PP_DOCTOR_REPORT,    /* lead: read your clocks, and report everything */
+	PP_DOCTOR_SPARE,     /* lead: another process of that host measures */
 };
 
-struct pp_doctor_talk {
-	uint32_t magic, kind, size, index;
-	union {
-		struct pp_doctor_host host;
-		struct {
-			uint32_t hosts;
-			uint8_t key[PP_CLOCK_KEY];
-		} place;
-		struct pp_doctor_read read;
-		struct pp_doctor_raw raw;
-	};
-};
-
-/* Queues a message; a lost peer does not block. */
-void pp_doctor_talk_send(struct pp_net *net, int peer, struct pp_doctor_talk *t, enum pp_doctor_kind kind);
-/* 0, or -EBADMSG. */
-int pp_doctor_talk_receive(const struct pp_wire *m, struct pp_doctor_talk *ret_talk);
+/* Queues a command; a lost peer does not block. */
+void pp_doctor_command(struct pp_net *net, int peer, enum pp_doctor_kind kind);
 
 /* doctor_clock_rendezvous.c: how the others get the lead's invitation: by the launcher's key-value store, else a file. */
 struct pp_doctor_rendezvous {
@@ -159,7 +104,7 @@ int pp_doctor_rendezvous_find(struct pp_doctor_rendezvous *m, const char *stale_
 
 struct pp_doctor_run { /* of one process */
 	struct pp_job job;
-	struct pp_doctor_host self;
+	struct pp_wire_doctor_host self;
 	struct pp_doctor_rendezvous rendezvous;
 	uint16_t port_first, port_last;
 	int64_t began_ms, patience_ms; /* for hosts to connect and to answer */
@@ -167,13 +112,6 @@ struct pp_doctor_run { /* of one process */
 	int json;
 };
 
-struct pp_doctor_came { /* a connected host, by the rank that measures there */
-	int32_t rank, local_size;
-};
-
-/* doctor_clock_missing.c: names the other hosts. */
-void pp_doctor_clock_missing(const struct pp_doctor_run *r, const struct pp_doctor_came *came, size_t count, char *ret_text,
-                             size_t size);
 /* doctor_clock_lead.c: rank 0; the exit code. doctor_clock_follow.c: the others that measure. */
 int pp_doctor_clock_lead(struct pp_doctor_run *r);
 int pp_doctor_clock_follow(struct pp_doctor_run *r);

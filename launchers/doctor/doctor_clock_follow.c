@@ -13,7 +13,6 @@ struct follow {
 	struct pp_doctor_run *r;
 	struct pp_net *net;
 	struct pp_doctor_stars *stars;
-	struct pp_doctor_talk in, out;
 	uint32_t index, hosts;
 	int joined, lost, round, is_ended;
 	char why[256];
@@ -21,40 +20,39 @@ struct follow {
 
 static void sent_all(struct follow *f)
 {
-	pp_doctor_stars_read(f->stars, &f->out.read);
-	pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_READING);
+	struct pp_wire reading = {.kind = PP_WIRE_DOCTOR_READING}, raw = {.kind = PP_WIRE_DOCTOR_RAW};
+
+	pp_doctor_stars_read(f->stars, &reading.doctor_reading);
 	for (uint32_t i = 0; i < f->index && (i == 0 || f->hosts <= PP_DOCTOR_ALL_PAIRS); i++) {
-		pp_doctor_stars_result(f->stars, i, &f->out.raw);
-		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_RAW);
+		pp_doctor_stars_result(f->stars, i, &raw.doctor_raw);
+		pp_net_send(f->net, 0, &raw, NULL);
 	}
-	pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_ALL_SENT);
+	pp_net_send(f->net, 0, &reading, NULL); /* last: everything was sent */
 	f->is_ended = 1;
 }
 
 static void obey(struct follow *f, const struct pp_wire *m)
 {
-	struct pp_doctor_talk *t = &f->in;
+	const struct pp_wire_doctor_command *c = &m->doctor_command;
 	struct pp_err err = {""};
 	int rc = 0;
 
-	if (pp_doctor_talk_receive(m, t))
+	if (m->kind == PP_WIRE_DOCTOR_HOST && f->hosts) {
+		rc = pp_doctor_stars_parent(f->stars, &m->doctor_host, &err);
+	} else if (m->kind != PP_WIRE_DOCTOR_COMMAND) {
 		return;
-	if (t->kind == PP_DOCTOR_PLACE && !f->hosts) {
-		if (t->index >= t->place.hosts || t->place.hosts > PP_DOCTOR_HOSTS)
-			return;
-		f->index = t->index;
-		f->hosts = t->place.hosts;
-		rc = pp_doctor_stars_place(f->stars, t->index, t->place.hosts, t->place.key, &err);
-	} else if (t->kind == PP_DOCTOR_PARENT && f->hosts) {
-		rc = pp_doctor_stars_parent(f->stars, t->index, &t->host, &err);
-	} else if (t->kind == PP_DOCTOR_READY) {
-		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_READY);
-	} else if (t->kind == PP_DOCTOR_ROUND && f->hosts) {
+	} else if (c->kind == PP_DOCTOR_PLACE && !f->hosts && c->hosts && c->hosts <= PP_DOCTOR_HOSTS) {
+		f->index = c->index;
+		f->hosts = c->hosts;
+		rc = pp_doctor_stars_place(f->stars, c->index, c->hosts, c->key, &err);
+	} else if (c->kind == PP_DOCTOR_READY) {
+		pp_doctor_command(f->net, 0, PP_DOCTOR_READY);
+	} else if (c->kind == PP_DOCTOR_ROUND && f->hosts) {
 		pp_doctor_stars_begin(f->stars);
 		f->round = 1;
-	} else if (t->kind == PP_DOCTOR_SPARE) {
+	} else if (c->kind == PP_DOCTOR_SPARE) {
 		f->is_ended = f->lost = 1;
-	} else if (t->kind == PP_DOCTOR_TELL && f->hosts) {
+	} else if (c->kind == PP_DOCTOR_REPORT && f->hosts) {
 		sent_all(f);
 	}
 	if (rc && err.text[0])
@@ -63,17 +61,18 @@ static void obey(struct follow *f, const struct pp_wire *m)
 
 static void take(struct follow *f, const struct pp_net_event *e)
 {
+	struct pp_wire here = {.kind = PP_WIRE_DOCTOR_HOST, .doctor_host = f->r->self};
+
 	if (e->kind == PP_NET_JOINED) {
 		f->joined = 1;
-		f->out.host = f->r->self;
-		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_HERE);
+		pp_net_send(f->net, 0, &here, NULL);
 	} else if (e->kind == PP_NET_MESSAGE) {
 		obey(f, e->message);
 	} else {
 		f->lost = 1;
 		snprintf(f->why, sizeof(f->why), "%s%s",
-		         e->kind == PP_NET_LEFT || e->kind == PP_NET_REFUSED ? "rank 0's host says: "
-		                                                             : "rank 0's host was not heard",
+		         e->kind == PP_NET_LEFT || e->kind == PP_NET_REFUSED ? "rank 0's host reports: "
+		                                                             : "no message from rank 0's host",
 		         e->kind == PP_NET_LEFT && e->message      ? e->message->bye.reason
 		         : e->kind == PP_NET_REFUSED && e->message ? e->message->hello_ack.refused
 		                                                   : "");
@@ -88,7 +87,7 @@ static void turn(struct follow *f)
 		take(f, &e);
 	if (f->round && pp_doctor_stars_run(f->stars)) {
 		f->round = 0;
-		pp_doctor_talk_send(f->net, 0, &f->out, PP_DOCTOR_ROUND);
+		pp_doctor_command(f->net, 0, PP_DOCTOR_ROUND);
 	}
 }
 
@@ -152,8 +151,7 @@ int pp_doctor_clock_follow(struct pp_doctor_run *r)
 	else
 		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, err.text);
 	if (!rc && !f.is_ended && !pp_doctor_clock_is_ended())
-		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, f.why[0] ? f.why : "rank 0 said nothing");
-	explicit_bzero(&f.in, sizeof(f.in));
+		pp_say("the clock of host '%s' is not compared: %s.", r->self.name, f.why[0] ? f.why : "rank 0 sent no reason");
 	pp_net_free(f.net);
 	pp_doctor_stars_free(f.stars);
 	return rc || !f.is_ended ? PP_EXIT_FAILED : PP_EXIT_OK;

@@ -8,6 +8,7 @@
 
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
+#include "core/base/plain.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock.h"
 
@@ -16,17 +17,17 @@ enum {
 	READY_MS = 3000,
 	ROUND_LEAST_MS = 1000,
 	ROUND_EACH_MS = 60,
-	TELL_MS = 3000,
+	REPORT_MS = 3000,
 	LEAVE_MS = 500,
 	ROUNDS_MOST = 31,
-	ROUND_APART_MS = 1000
+	ROUND_INTERVAL_MS = 1000
 };
 
 enum member_state { JOINED, READY, DONE, GONE };
 
 struct member {
-	struct pp_doctor_host host;
-	struct pp_doctor_read read;
+	struct pp_wire_doctor_host host;
+	struct pp_wire_doctor_reading read;
 	enum member_state state;
 	int peer, round; /* round: one runs there */
 };
@@ -36,12 +37,11 @@ struct lead {
 	struct pp_net *net;
 	struct pp_doctor_stars *stars;
 	struct member *member; /* [0]: this host */
-	struct pp_doctor_raw *raw;
-	size_t members, raws, raws_most, ranks, came, beyond; /* came: also who is not needed */
+	struct pp_wire_doctor_raw *raw;
+	size_t members, raws, raws_most, ranks, came, beyond; /* came: also hosts that are not needed */
 	int placed, own_round, rounds;
 	int64_t first_ms, last_ms;
 	uint8_t key[PP_CLOCK_KEY];
-	struct pp_doctor_talk in, out;
 	char missing[2048];
 };
 
@@ -54,25 +54,25 @@ static struct member *of_peer(struct lead *l, int peer)
 }
 
 /* Launchers without local rank numbers start all ranks of a host here. */
-static int is_there(const struct lead *l, const struct pp_doctor_host *h)
+static int is_there(const struct lead *l, const struct pp_wire_doctor_host *h)
 {
 	for (size_t i = 0; i < l->members; i++) {
-		const struct pp_doctor_host *m = &l->member[i].host;
+		const struct pp_wire_doctor_host *m = &l->member[i].host;
 
 		if (!strcmp(m->name, h->name) && !strcmp(m->boot_id, h->boot_id) && !strcmp(m->timens, h->timens) &&
-		    !memcmp(m->address, h->address, sizeof(m->address)))
+		    !strcmp(m->addresses, h->addresses))
 			return 1;
 	}
 	return 0;
 }
 
-static void take_host(struct lead *l, int peer, const struct pp_doctor_host *h)
+static void take_host(struct lead *l, int peer, const struct pp_wire_doctor_host *h)
 {
 	l->came++;
 	l->ranks += h->local_size ? (size_t)h->local_size : 1;
 	l->beyond += l->members == PP_DOCTOR_HOSTS;
 	if (l->members == PP_DOCTOR_HOSTS || is_there(l, h))
-		pp_doctor_talk_send(l->net, peer, &l->out, PP_DOCTOR_SPARE);
+		pp_doctor_command(l->net, peer, PP_DOCTOR_SPARE);
 	else
 		l->member[l->members++] = (struct member){.host = *h, .peer = peer};
 }
@@ -80,27 +80,23 @@ static void take_host(struct lead *l, int peer, const struct pp_doctor_host *h)
 static void receive_message(struct lead *l, int peer, const struct pp_wire *w)
 {
 	struct member *m = of_peer(l, peer);
-	struct pp_doctor_talk *t = &l->in;
+	const struct pp_wire_doctor_raw *raw = &w->doctor_raw;
 
-	if (pp_doctor_talk_receive(w, t))
+	if (w->kind == PP_WIRE_DOCTOR_HOST && !m && !l->placed) {
+		take_host(l, peer, &w->doctor_host);
+	} else if (!m) {
 		return;
-	if (t->kind == PP_DOCTOR_HERE && !m && !l->placed) {
-		take_host(l, peer, &t->host);
-		return;
-	}
-	if (!m)
-		return;
-	if (t->kind == PP_DOCTOR_READY)
+	} else if (w->kind == PP_WIRE_DOCTOR_COMMAND && w->doctor_command.kind == PP_DOCTOR_READY) {
 		m->state = READY;
-	else if (t->kind == PP_DOCTOR_ROUND)
+	} else if (w->kind == PP_WIRE_DOCTOR_COMMAND && w->doctor_command.kind == PP_DOCTOR_ROUND) {
 		m->round = 0;
-	else if (t->kind == PP_DOCTOR_READING)
-		m->read = t->read;
-	else if (t->kind == PP_DOCTOR_ALL_SENT)
+	} else if (w->kind == PP_WIRE_DOCTOR_READING) {
+		m->read = w->doctor_reading;
 		m->state = DONE;
-	else if (t->kind == PP_DOCTOR_RAW && l->raws < l->raws_most && t->raw.parent < t->raw.child &&
-	         &l->member[t->raw.child % PP_DOCTOR_HOSTS] == m)
-		l->raw[l->raws++] = t->raw;
+	} else if (w->kind == PP_WIRE_DOCTOR_RAW && l->raws < l->raws_most && raw->parent < raw->child &&
+	           &l->member[raw->child % PP_DOCTOR_HOSTS] == m) {
+		l->raw[l->raws++] = *raw;
+	}
 }
 
 static void take(struct lead *l, const struct pp_net_event *e)
@@ -156,14 +152,79 @@ static int all_rest(const struct lead *l)
 	return !l->own_round;
 }
 
+static void add_missing(struct lead *l, const char *fmt, const char *name, int rank) __attribute__((format(printf, 2, 0)));
+
+static void add_missing(struct lead *l, const char *fmt, const char *name, int rank)
+{
+	size_t used = strlen(l->missing);
+	char one[128];
+
+	snprintf(one, sizeof(one), fmt, name, rank);
+	pp_plain(one, "");
+	if (used + strlen(one) + 3 < sizeof(l->missing))
+		snprintf(l->missing + used, sizeof(l->missing) - used, "%s%s", used ? ", " : "", one);
+}
+
+/* From the launcher's list of ranks and hosts: each host once, by its first rank. 0: it has none. */
+static int missing_by_launcher(struct lead *l)
+{
+	struct pp_pmix *pmix = l->r->rendezvous.pmix;
+	size_t size = (size_t)l->r->job.size;
+	char(*of_rank)[72] = pmix ? calloc(size, sizeof(*of_rank)) : NULL;
+	int known = of_rank != NULL;
+
+	pp_doctor_clock_guard(1);
+	for (size_t rank = 0; known && rank < size; rank++)
+		known = !pp_pmix_host(pmix, (uint32_t)rank, of_rank[rank], sizeof(of_rank[rank]));
+	pp_doctor_clock_guard(0);
+	for (size_t rank = 0; known && rank < size; rank++) {
+		int here = 0;
+
+		for (size_t i = 0; i < l->members && !here; i++)
+			here = (size_t)l->member[i].host.rank < size && !strcmp(of_rank[l->member[i].host.rank], of_rank[rank]);
+		for (size_t i = 0; i < rank && !here; i++)
+			here = !strcmp(of_rank[i], of_rank[rank]);
+		if (!here)
+			add_missing(l, "'%s' (rank %d)", of_rank[rank], (int)rank);
+	}
+	free(of_rank);
+	return known;
+}
+
+/* Ranks that stand on each host one after another: those of whom nobody came. 0: they do not. */
+static int missing_by_rank(struct lead *l)
+{
+	int size = l->r->job.local_size;
+
+	for (size_t i = 0; i < l->members && size > 0; i++)
+		if (l->member[i].host.local_size != size || l->member[i].host.rank % size)
+			size = 0;
+	for (int rank = 0; size > 0 && rank < l->r->job.size; rank += size) {
+		size_t i = 0;
+
+		while (i < l->members && l->member[i].host.rank != rank)
+			i++;
+		if (i == l->members)
+			add_missing(l, "%sthe host of rank %d", "", rank);
+	}
+	return size > 0;
+}
+
 static void name_missing(struct lead *l)
 {
-	struct pp_doctor_came came[PP_DOCTOR_HOSTS];
+	const struct pp_job *job = &l->r->job;
+	int ranks = 0;
 
+	if (all_came(l) || missing_by_launcher(l) || missing_by_rank(l))
+		return;
 	for (size_t i = 0; i < l->members; i++)
-		came[i] = (struct pp_doctor_came){l->member[i].host.rank, l->member[i].host.local_size};
-	if (!all_came(l))
-		pp_doctor_clock_missing(l->r, came, l->members, l->missing, sizeof(l->missing));
+		ranks += l->member[i].host.local_size > 0 ? l->member[i].host.local_size : 1;
+	if (job->hosts)
+		add_missing(l, "%s%d of the job's hosts", "", job->hosts - (int)l->members);
+	else if (job->size - ranks == 1)
+		add_missing(l, "%sthe host of one rank", "", 1);
+	else
+		add_missing(l, "%sthe hosts of %d ranks", "", job->size - ranks);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -175,6 +236,7 @@ static int by_rank(const void *a, const void *b)
 
 static void place_all(struct lead *l)
 {
+	struct pp_wire place = {.kind = PP_WIRE_DOCTOR_COMMAND}, parent = {.kind = PP_WIRE_DOCTOR_HOST};
 	size_t stars = l->members > PP_DOCTOR_ALL_PAIRS ? 1 : l->members;
 	int64_t end = pp_now_ms() + READY_MS;
 	struct pp_err err = {""};
@@ -184,18 +246,16 @@ static void place_all(struct lead *l)
 	if (pp_doctor_stars_place(l->stars, 0, (uint32_t)l->members, l->key, &err))
 		pp_say("%s.", err.text);
 	for (size_t i = 1; i < l->members; i++) {
-		l->out.index = (uint32_t)i;
-		l->out.place.hosts = (uint32_t)l->members;
-		memcpy(l->out.place.key, l->key, sizeof(l->out.place.key));
-		pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PLACE);
+		place.doctor_command =
+		        (struct pp_wire_doctor_command){PP_DOCTOR_PLACE, (uint32_t)i, (uint32_t)l->members, l->key, sizeof(l->key)};
+		l->member[i].host.index = (uint32_t)i;
+		pp_net_send(l->net, l->member[i].peer, &place, NULL);
 		for (size_t p = 0; p < i && p < stars; p++) {
-			l->out.index = (uint32_t)p;
-			l->out.host = l->member[p].host;
-			pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_PARENT);
+			parent.doctor_host = l->member[p].host;
+			pp_net_send(l->net, l->member[i].peer, &parent, NULL);
 		}
-		pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_READY);
+		pp_doctor_command(l->net, l->member[i].peer, PP_DOCTOR_READY);
 	}
-	explicit_bzero(&l->out, sizeof(l->out));
 	while (!all_are(l, READY) && pp_now_ms() < end && !pp_doctor_clock_is_ended())
 		turn(l);
 }
@@ -213,7 +273,7 @@ static void run_round(struct lead *l)
 			l->own_round = 1;
 		} else if (l->member[i].state == READY) {
 			l->member[i].round = 1;
-			pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_ROUND);
+			pp_doctor_command(l->net, l->member[i].peer, PP_DOCTOR_ROUND);
 		}
 		while (!all_rest(l) && pp_now_ms() < end)
 			turn(l);
@@ -227,7 +287,9 @@ static void run_rounds(struct lead *l)
 	int64_t interval = l->r->duration_ms / (ROUNDS_MOST - 1), next;
 	int rounds;
 
-	interval = interval > ROUND_APART_MS ? interval : l->r->duration_ms < ROUND_APART_MS ? l->r->duration_ms : ROUND_APART_MS;
+	interval = interval > ROUND_INTERVAL_MS            ? interval
+	           : l->r->duration_ms < ROUND_INTERVAL_MS ? l->r->duration_ms
+	                                                   : ROUND_INTERVAL_MS;
 	rounds = interval > 0 ? (int)(l->r->duration_ms / interval) + 1 : 1;
 	l->first_ms = next = pp_now_ms();
 	for (int i = 0; i < rounds && !pp_doctor_clock_is_ended(); i++, next += interval) {
@@ -238,13 +300,13 @@ static void run_rounds(struct lead *l)
 	}
 }
 
-static void hear_all(struct lead *l)
+static void receive_reports(struct lead *l)
 {
-	int64_t end = pp_now_ms() + (pp_doctor_clock_is_ended() ? LEAVE_MS : TELL_MS);
+	int64_t end = pp_now_ms() + (pp_doctor_clock_is_ended() ? LEAVE_MS : REPORT_MS);
 
 	for (size_t i = 1; i < l->members; i++)
 		if (l->member[i].state == READY)
-			pp_doctor_talk_send(l->net, l->member[i].peer, &l->out, PP_DOCTOR_TELL);
+			pp_doctor_command(l->net, l->member[i].peer, PP_DOCTOR_REPORT);
 	pp_doctor_stars_read(l->stars, &l->member[0].read);
 	while (!all_are(l, DONE) && pp_now_ms() < end)
 		turn(l);
@@ -263,15 +325,15 @@ static void let_go(struct lead *l)
 }
 
 /* Makes rows of all pairs, also of unreachable ones. */
-static size_t make_pairs(struct lead *l, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
+static size_t make_pairs(struct lead *l, const struct pp_wire_doctor_host *host, const struct pp_wire_doctor_reading *read,
                          struct pp_doctor_pair *pair)
 {
 	size_t stars = l->members > PP_DOCTOR_ALL_PAIRS ? 1 : l->members, pairs = 0;
 
 	for (uint32_t a = 0; a < stars; a++)
 		for (uint32_t b = a + 1; b < l->members; b++) {
-			struct pp_doctor_raw none = {.parent = a, .child = b, .bound = INT64_MAX, .date_y_bound = INT64_MAX};
-			const struct pp_doctor_raw *raw = &none;
+			struct pp_wire_doctor_raw none = {.parent = a, .child = b, .bound = INT64_MAX, .date_y_bound = INT64_MAX};
+			const struct pp_wire_doctor_raw *raw = &none;
 
 			for (size_t i = 0; i < l->raws; i++)
 				if (l->raw[i].parent == a && l->raw[i].child == b)
@@ -288,8 +350,8 @@ static size_t make_pairs(struct lead *l, const struct pp_doctor_host *host, cons
 static int print(struct lead *l)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): this host is always a member */
-	struct pp_doctor_host *host = calloc(l->members, sizeof(*host));
-	struct pp_doctor_read *read = calloc(l->members, sizeof(*read));
+	struct pp_wire_doctor_host *host = calloc(l->members, sizeof(*host));
+	struct pp_wire_doctor_reading *read = calloc(l->members, sizeof(*read));
 	struct pp_doctor_pair *pair = calloc(l->raws_most, sizeof(*pair));
 	struct pp_doctor_table t = {.host = host,
 	                            .hosts = l->members,
@@ -372,7 +434,7 @@ int pp_doctor_clock_lead(struct pp_doctor_run *r)
 	if (l.members > 1) {
 		place_all(&l);
 		run_rounds(&l);
-		hear_all(&l);
+		receive_reports(&l);
 		let_go(&l);
 	}
 	code = print(&l);

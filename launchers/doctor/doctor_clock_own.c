@@ -9,10 +9,11 @@
 #include "aggregate/keeper/clock/clock_link.h"
 #include "aggregate/keeper/clock/clock_socket.h"
 #include "aggregate/keeper/host/wall_claim.h"
+#include "core/base/now.h"
 #include "core/base/proc.h"
 #include "launchers/doctor/doctor_clock.h"
 
-enum { READINGS = 2000, BATCHES = 5, RATE_NAP_NS = 5000000 };
+enum { READINGS = 2000, BATCHES = 5, RATE_NAP_MS = 5 };
 static const double SLEW = 1e-3; /* of a date between two readings of it; NTP's most is half of that */
 
 static void read_timens(char *text, size_t size)
@@ -37,29 +38,29 @@ static void read_why(char *text, size_t size)
 	pp_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
 	source[strcspn(source, "\n")] = '\0';
 	if (pp_tick_kind != PP_TICK_RAW)
-		snprintf(text, size, "the kernel's clock too");
+		snprintf(text, size, "the kernel uses it");
 	else if (forced && !strcmp(forced, "raw"))
-		snprintf(text, size, "PODPROF_TICK asks for it");
+		snprintf(text, size, "set by PODPROF_TICK");
 	else
-		snprintf(text, size, "the kernel counts by %s", *source ? source : "another clock");
+		snprintf(text, size, "the kernel uses %s", *source ? source : "another clock");
 }
 
-static int64_t tick_of(int kind)
+static int64_t tick_of(uint32_t kind)
 {
-	return (int64_t)(kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
+	return (int64_t)pp_tick_read((enum pp_tick_kind)kind);
 }
 
 /* The smallest step between two readings, and what a reading of a source costs at its cheapest. */
-static void measure(struct pp_doctor_host *h)
+static void measure(struct pp_wire_doctor_host *h)
 {
 	double least = DBL_MAX, cost = DBL_MAX;
 
 	for (int batch = 0; batch < BATCHES; batch++) {
-		int64_t before = tick_of(h->kind), began, took;
+		int64_t before = tick_of(h->tick_kind), began, took;
 		pp_tick sum = 0;
 
 		for (int i = 0; i < READINGS; i++) {
-			int64_t now = tick_of(h->kind);
+			int64_t now = tick_of(h->tick_kind);
 
 			if (now > before && (double)(now - before) < least)
 				least = (double)(now - before);
@@ -76,26 +77,30 @@ static void measure(struct pp_doctor_host *h)
 	h->cost_ns = cost;
 }
 
-void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_host)
+void pp_doctor_host_read(const struct pp_job *job, struct pp_wire_doctor_host *ret_host)
 {
 	struct pp_clock_socket probe = {.fd = -1, .kernel_stamps = 1};
-	struct timespec nap = {.tv_nsec = RATE_NAP_NS};
-	struct pp_doctor_host *h = ret_host;
+	struct pp_wire_doctor_host *h = ret_host;
+	struct pp_wall_claim claim = {.synchronised = 0};
 	struct pp_clock_pair a, b;
 
 	pp_tick_init();
-	*h = (struct pp_doctor_host){.rank = job->rank, .local_size = job->local_size, .kind = pp_tick_kind};
+	*h = (struct pp_wire_doctor_host){.rank = job->rank, .local_size = job->local_size, .tick_kind = pp_tick_kind};
 	gethostname(h->name, sizeof(h->name) - 1);
 	pp_proc_read("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
 	h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
 	read_timens(h->timens, sizeof(h->timens));
 	read_why(h->why, sizeof(h->why));
-	pp_clock_read_pair((enum pp_tick_kind)h->kind, &a);
-	nanosleep(&nap, NULL);
-	pp_clock_read_pair((enum pp_tick_kind)h->kind, &b);
-	h->ticks_per_ns = pp_clock_rate((enum pp_tick_kind)h->kind, &a, &b);
+	pp_clock_read_pair((enum pp_tick_kind)h->tick_kind, &a);
+	pp_nap_ms(RATE_NAP_MS);
+	pp_clock_read_pair((enum pp_tick_kind)h->tick_kind, &b);
+	h->ticks_per_ns = pp_clock_rate((enum pp_tick_kind)h->tick_kind, &a, &b);
 	measure(h);
-	h->claims = !pp_wall_claim(&h->claim);
+	h->claims = !pp_wall_claim(&claim);
+	h->synchronised = claim.synchronised;
+	h->error_ns = claim.error_ns;
+	h->error_most_ns = claim.error_most_ns;
+	h->frequency_ppb = claim.frequency_ppb;
 	if (pp_wall_claim_sees_host())
 		pp_wall_claim_by("/proc", "/dev", h->by);
 	else
@@ -105,10 +110,10 @@ void pp_doctor_host_read(const struct pp_job *job, struct pp_doctor_host *ret_ho
 	pp_clock_socket_close(&probe);
 }
 
-int pp_doctor_host_same(const struct pp_doctor_host *a, const struct pp_doctor_host *b)
+int pp_doctor_host_same(const struct pp_wire_doctor_host *a, const struct pp_wire_doctor_host *b)
 {
-	return a->boot_id[0] && a->kind == b->kind && !strcmp(a->boot_id, b->boot_id) &&
-	       (a->kind != PP_TICK_RAW || !strcmp(a->timens, b->timens));
+	return a->boot_id[0] && a->tick_kind == b->tick_kind && !strcmp(a->boot_id, b->boot_id) &&
+	       (a->tick_kind != PP_TICK_RAW || !strcmp(a->timens, b->timens));
 }
 
 struct raw_time { /* CLOCK_MONOTONIC_RAW of a host at one of its ticks: whole ns and a rest */
@@ -116,26 +121,19 @@ struct raw_time { /* CLOCK_MONOTONIC_RAW of a host at one of its ticks: whole ns
 	double rest, error;
 };
 
-static double reading_error(const struct pp_doctor_read *r)
-{
-	double raw_ns = (double)(r->last.raw_ns - r->first.raw_ns);
-
-	return raw_ns > 0 ? (double)(r->first.width_ns + r->last.width_ns) / raw_ns : 1;
-}
-
-static struct raw_time raw_at(const struct pp_doctor_read *r, int kind, int64_t tick)
+static struct raw_time raw_at(const struct pp_wire_doctor_reading *r, uint32_t kind, int64_t tick)
 {
 	double behind;
 
 	if (kind == PP_TICK_RAW)
 		return (struct raw_time){tick, 0, 0};
-	behind = (double)(tick - (int64_t)r->last.tick) / r->ticks_per_ns;
-	return (struct raw_time){r->last.raw_ns, behind, (double)r->last.width_ns + fabs(behind) * reading_error(r)};
+	behind = (double)(tick - r->tick) / r->ticks_per_ns;
+	return (struct raw_time){r->raw_ns, behind, (double)r->width_ns + fabs(behind) * r->rate_error};
 }
 
 /* What b counts less what a does, where the last burst was. */
-static void set_offset(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
-                       struct pp_doctor_pair *p)
+static void set_offset(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_host *host,
+                       const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *p)
 {
 	size_t last = raw->nodes - 1;
 	struct raw_time a, b;
@@ -145,13 +143,13 @@ static void set_offset(const struct pp_doctor_raw *raw, const struct pp_doctor_h
 		p->offset_ns = llround((double)(raw->x[last] - raw->y[last]) / read[p->a].ticks_per_ns);
 		return;
 	}
-	a = raw_at(&read[p->a], host[p->a].kind, raw->y[last]);
-	b = raw_at(&read[p->b], host[p->b].kind, raw->x[last]);
+	a = raw_at(&read[p->a], host[p->a].tick_kind, raw->y[last]);
+	b = raw_at(&read[p->b], host[p->b].tick_kind, raw->x[last]);
 	p->offset_ns = b.ns - a.ns + llround(b.rest - a.rest);
 	p->offset_error_ns += a.error + b.error;
 }
 
-static void set_drift(const struct pp_doctor_raw *raw, const struct pp_doctor_read *read, struct pp_doctor_pair *p)
+static void set_drift(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *p)
 {
 	double a_ns, b_ns;
 
@@ -163,28 +161,26 @@ static void set_drift(const struct pp_doctor_raw *raw, const struct pp_doctor_re
 	p->drift_ppm = (b_ns / a_ns - 1) * 1e6;
 	p->drift_error_ppm = (raw->half[0] + raw->half[1]) / read[p->a].ticks_per_ns / a_ns * 1e6;
 	if (p->verdict != PP_DOCTOR_ONE)
-		p->drift_error_ppm += (reading_error(&read[p->a]) + reading_error(&read[p->b])) * 1e6;
+		p->drift_error_ppm += (read[p->a].rate_error + read[p->b].rate_error) * 1e6;
 }
 
 /* The date of b less that of a at the same instant: b's reading stands at a tick of a, whose own reading is some ms away. */
-static void set_date(const struct pp_doctor_raw *raw, const struct pp_doctor_read *read, struct pp_doctor_pair *p)
+static void set_date(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *p)
 {
-	const struct pp_wall_sample *a = &read[p->a].wall, *b = &read[p->b].wall;
-	double half_a = (double)(a->tick_after - a->tick_before) / 2 / read[p->a].ticks_per_ns;
-	double half_b = (double)(b->tick_after - b->tick_before) / 2 / read[p->b].ticks_per_ns;
-	int64_t middle = a->tick_before + (a->tick_after - a->tick_before) / 2;
+	const struct pp_wire_doctor_reading *a = &read[p->a], *b = &read[p->b];
 	double behind;
 
 	if (raw->date_y_bound == INT64_MAX)
 		return;
-	behind = (double)(raw->date_y - middle) / read[p->a].ticks_per_ns;
+	behind = (double)(raw->date_y - a->date_tick) / a->ticks_per_ns;
 	p->has_date = 1;
-	p->date_ns = (double)(b->realtime_ns - a->realtime_ns) - behind;
-	p->date_error_ns = half_a + half_b + (double)raw->date_y_bound / read[p->a].ticks_per_ns + fabs(behind) * SLEW + 1;
+	p->date_ns = (double)(b->date_ns - a->date_ns) - behind;
+	p->date_error_ns = a->date_half / a->ticks_per_ns + b->date_half / b->ticks_per_ns +
+	                   (double)raw->date_y_bound / a->ticks_per_ns + fabs(behind) * SLEW + 1;
 }
 
-void pp_doctor_pair_make(const struct pp_doctor_raw *raw, const struct pp_doctor_host *host, const struct pp_doctor_read *read,
-                         struct pp_doctor_pair *ret_pair)
+void pp_doctor_pair_make(const struct pp_wire_doctor_raw *raw, const struct pp_wire_doctor_host *host,
+                         const struct pp_wire_doctor_reading *read, struct pp_doctor_pair *ret_pair)
 {
 	struct pp_doctor_pair p = {.a = raw->parent, .b = raw->child, .verdict = PP_DOCTOR_UNREACHED};
 	double tick = read[p.a].ticks_per_ns;
@@ -194,7 +190,7 @@ void pp_doctor_pair_make(const struct pp_doctor_raw *raw, const struct pp_doctor
 	if (raw->nodes && raw->bound < INT64_MAX && tick > 0 && read[p.b].ticks_per_ns > 0) {
 		p.verdict = PP_DOCTOR_TWO;
 		if (pp_doctor_host_same(&host[p.a], &host[p.b]))
-			p.verdict = raw->same == PP_SAME_FALSE ? PP_DOCTOR_FALSE : PP_DOCTOR_ONE;
+			p.verdict = raw->two ? PP_DOCTOR_FALSE : PP_DOCTOR_ONE;
 		set_offset(raw, host, read, &p);
 		set_drift(raw, read, &p);
 		set_date(raw, read, &p);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/plain.h"
+#include "core/base/tick.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock.h"
 
@@ -76,7 +77,7 @@ static void put_error(char *text, size_t size, double ns, double error)
 
 	put_ns(one, sizeof(one), ns);
 	put_ns(two, sizeof(two), error);
-	snprintf(text, size, "%s%s +- %s", ns < 0 ? "" : "+", one, two);
+	snprintf(text, size, "%s%s, error %s", ns < 0 ? "" : "+", one, two);
 }
 
 /* To the ns, or to 100 ns where the bound is above 1 us. */
@@ -90,41 +91,42 @@ static void put_seconds(char *text, size_t size, int64_t ns, int coarse)
 	         (unsigned long long)(part / unit));
 }
 
-static const char *kind_of(int kind)
+static const char *kind_of(uint32_t kind)
 {
 	return kind == PP_TICK_TSC ? "TSC" : kind == PP_TICK_CNTVCT ? "CNTVCT" : "RAW";
 }
 
-static void claim_text(const struct pp_doctor_host *h, char *text, size_t size)
+static void claim_text(const struct pp_wire_doctor_host *h, char *text, size_t size)
 {
 	char error[24], most[24];
 
-	put_ns(error, sizeof(error), (double)h->claim.error_ns);
-	put_ns(most, sizeof(most), (double)h->claim.error_most_ns);
+	put_ns(error, sizeof(error), (double)h->error_ns);
+	put_ns(most, sizeof(most), (double)h->error_most_ns);
 	if (!h->claims)
 		snprintf(text, size, "%s: nothing", h->by);
-	else if (!h->claim.synchronised)
+	else if (!h->synchronised)
 		snprintf(text, size, "%s: not synchronised", h->by);
 	else
-		snprintf(text, size, "%s: right within %s, at most %s", h->by, error, most);
+		snprintf(text, size, "%s: error %s, at most %s", h->by, error, most);
 }
 
 static void print_hosts(const struct pp_doctor_table *t)
 {
-	static const char *const head[] = {"host", "rank", "tick", "why", "boot id", "namespace", "stamps", "NTP or PTP claims"};
+	static const char *const head[] = {"host",    "rank",      "tick",       "why",
+	                                   "boot id", "namespace", "timestamps", "NTP or PTP reports"};
 	struct grid g;
 
 	if (grid_init(&g, t->hosts, head, 8, 1 | 4 | 8 | 16 | 32 | 64 | 128))
 		return;
 	for (size_t i = 0; i < t->hosts; i++) {
-		const struct pp_doctor_host *h = &t->host[i];
+		const struct pp_wire_doctor_host *h = &t->host[i];
 
 		snprintf(cell(&g, i + 1, 0), CELL, "%s", h->name);
 		if (h->rank >= 0)
 			snprintf(cell(&g, i + 1, 1), CELL, "%d", h->rank);
 		else
 			snprintf(cell(&g, i + 1, 1), CELL, "-");
-		snprintf(cell(&g, i + 1, 2), CELL, "%s", kind_of(h->kind));
+		snprintf(cell(&g, i + 1, 2), CELL, "%s", kind_of(h->tick_kind));
 		snprintf(cell(&g, i + 1, 3), CELL, "%.90s", h->why);
 		snprintf(cell(&g, i + 1, 4), CELL, "%.8s", h->boot_id[0] ? h->boot_id : "unknown");
 		snprintf(cell(&g, i + 1, 5), CELL, "%.90s", h->timens[0] ? h->timens : "first");
@@ -136,7 +138,7 @@ static void print_hosts(const struct pp_doctor_table *t)
 
 static const char *verdict_of(enum pp_doctor_verdict v)
 {
-	static const char *const word[] = {"two", "one", "two, said one", "not compared", "host lost"};
+	static const char *const word[] = {"two", "one", "two, one boot id", "not compared", "host lost"};
 
 	return word[v];
 }
@@ -168,7 +170,7 @@ static void pair_cells(struct grid *g, size_t row, const struct pp_doctor_table 
 		put_ns(cell(g, row, 6), CELL, ceil(p->bound_ns));
 	}
 	if (p->has_drift)
-		snprintf(cell(g, row, 4), CELL, "%+.3f +- %.3f ppm", p->drift_ppm, p->drift_error_ppm);
+		snprintf(cell(g, row, 4), CELL, "%+.3f ppm, error %.3f", p->drift_ppm, p->drift_error_ppm);
 	if (p->has_date)
 		put_error(cell(g, row, 7), CELL, p->date_ns, p->date_error_ns);
 	snprintf(cell(g, row, 8), CELL, "%llu", (unsigned long long)p->trips);
@@ -177,8 +179,8 @@ static void pair_cells(struct grid *g, size_t row, const struct pp_doctor_table 
 
 static void print_pairs(const struct pp_doctor_table *t)
 {
-	static const char *const head[] = {"host A",    "host B", "clocks",          "B less A", "drift",
-	                                   "half trip", "bound",  "dates, B less A", "trips",    "lost"};
+	static const char *const head[] = {
+	        "host A", "host B", "clocks", "B - A", "drift", "half trip", "clock error", "wall clocks, B - A", "trips", "lost"};
 	struct grid g;
 
 	if (!t->pairs || grid_init(&g, t->pairs, head, 10, 1 | 2 | 4))
@@ -236,11 +238,11 @@ static void print_counts(const struct pp_doctor_table *t, const struct judged *j
 	printf("%zu host%s, %zu pair%s", t->hosts, s_of(t->hosts), t->pairs, s_of(t->pairs));
 	if (j->worst) {
 		put_ns(bound, sizeof(bound), ceil(j->worst->bound_ns));
-		printf(": worst bound %s (%s, %s)", bound, name_of(t, j->worst->a).text, name_of(t, j->worst->b).text);
+		printf(": largest clock error %s (%s, %s)", bound, name_of(t, j->worst->a).text, name_of(t, j->worst->b).text);
 	}
-	printf("; %zu of one clock", j->one);
-	printf(". %d burst%s over %.1f s, %.1f s in all; hosts met %s.\n", t->rounds, s_of((size_t)t->rounds), t->over_s, t->took_s,
-	       t->transport);
+	printf("; %zu with one clock", j->one);
+	printf(". %d burst%s in %.1f s, %.1f s in all. Hosts found each other %s.\n", t->rounds, s_of((size_t)t->rounds), t->over_s,
+	       t->took_s, t->transport);
 }
 
 static void print_judgement(const struct pp_doctor_table *t, const struct judged *j)
@@ -249,23 +251,23 @@ static void print_judgement(const struct pp_doctor_table *t, const struct judged
 	if (t->pairs)
 		print_counts(t, j);
 	if (t->hosts > PP_DOCTOR_ALL_PAIRS)
-		printf("More than %d hosts: each is compared with rank 0's only.\n", PP_DOCTOR_ALL_PAIRS);
+		printf("More than %d hosts: each host is compared with rank 0's host only.\n", PP_DOCTOR_ALL_PAIRS);
 	if (t->beyond)
-		printf("%zu more host%s came and %s not compared: %d are the most.\n", t->beyond, s_of(t->beyond),
+		printf("%zu more host%s %s not compared: at most %d hosts are.\n", t->beyond, s_of(t->beyond),
 		       t->beyond == 1 ? "was" : "were", PP_DOCTOR_HOSTS);
 	if (j->lies)
-		printf("%zu pair%s of one boot id %s two clocks (a virtual machine and its clone?): podprof compares them as "
-		       "two.\n",
+		printf("%zu pair%s with one boot id %s two clocks (a virtual machine and its clone?). podprof treats them as two "
+		       "clocks.\n",
 		       j->lies, s_of(j->lies), j->lies == 1 ? "has" : "have");
 	if (j->unheard)
-		printf("%zu pair%s: no UDP packet came through. Jobs leave such a host's times apart; mend: let UDP pass between "
-		       "the hosts, and podprof run --port-range A:B where only some ports may.\n",
+		printf("%zu pair%s: no UDP packet arrived. Waiting between such hosts is not reported. fix: allow UDP between the "
+		       "hosts; if only some ports are open, name them by --port-range A:B.\n",
 		       j->unheard, s_of(j->unheard));
 	if (j->lost)
-		printf("%zu pair%s: a host was lost before it had told what it found.\n", j->lost, s_of(j->lost));
+		printf("%zu pair%s: a host was lost before it sent its result.\n", j->lost, s_of(j->lost));
 	if (*t->missing)
-		printf("Did not come within %g s: %s. Such a host has to reach TCP port %u of '%s' (--port-range A:B chooses "
-		       "it).\n",
+		printf("No connection within %g s from: %s. fix: let the host reach TCP port %u of '%s' (--port-range A:B chooses "
+		       "the port).\n",
 		       t->patience_s, t->missing, (unsigned)t->door, name_of(t, 0).text);
 }
 
@@ -276,11 +278,11 @@ static void json_field(const char *name, const char *text)
 	fputs(", ", stdout);
 }
 
-static void json_host(const struct pp_doctor_host *h)
+static void json_host(const struct pp_wire_doctor_host *h)
 {
 	putchar('{');
 	json_field("host", h->name);
-	json_field("tick", kind_of(h->kind));
+	json_field("tick", kind_of(h->tick_kind));
 	json_field("why", h->why);
 	json_field("boot_id", h->boot_id);
 	json_field("time_namespace", h->timens);
@@ -289,8 +291,8 @@ static void json_host(const struct pp_doctor_host *h)
 	       h->stamps ? "true" : "false", h->resolution_ns, h->cost_ns);
 	if (h->claims)
 		printf("{\"synchronised\": %s, \"error_ns\": %lld, \"error_most_ns\": %lld, \"frequency_ppb\": %lld}}",
-		       h->claim.synchronised ? "true" : "false", (long long)h->claim.error_ns, (long long)h->claim.error_most_ns,
-		       (long long)h->claim.frequency_ppb);
+		       h->synchronised ? "true" : "false", (long long)h->error_ns, (long long)h->error_most_ns,
+		       (long long)h->frequency_ppb);
 	else
 		fputs("null}", stdout);
 }
@@ -345,7 +347,7 @@ int pp_doctor_clock_print(const struct pp_doctor_table *t)
 	return j.unheard || j.lost || *t->missing ? PP_EXIT_FAILED : PP_EXIT_OK;
 }
 
-int pp_doctor_clock_print_alone(const struct pp_doctor_host *host, const char *why_alone, int json)
+int pp_doctor_clock_print_alone(const struct pp_wire_doctor_host *host, const char *why_alone, int json)
 {
 	struct pp_doctor_table t = {.host = host, .hosts = 1, .missing = "", .transport = "nobody", .json = json};
 	struct judged j = {.worst = NULL};
@@ -355,7 +357,7 @@ int pp_doctor_clock_print_alone(const struct pp_doctor_host *host, const char *w
 		return PP_EXIT_OK;
 	}
 	print_hosts(&t);
-	printf("\nThe tick moves in steps of %.1f ns; a reading costs %.1f ns.\n", host->resolution_ns, host->cost_ns);
-	printf("One host: %s.\n", why_alone);
+	printf("\nResolution of the tick: %.1f ns. Cost of a reading: %.1f ns.\n", host->resolution_ns, host->cost_ns);
+	printf("One host only: %s.\n", why_alone);
 	return PP_EXIT_OK;
 }

@@ -1,4 +1,4 @@
-/* The rendezvous of the hosts under podprof doctor --clock, and the format of their messages. Called by doctor_clock.c,
+/* The rendezvous of the hosts under podprof doctor --clock, and their commands. Called by doctor_clock.c,
  * doctor_clock_lead.c and doctor_clock_follow.c. */
 #include <errno.h>
 #include <stdio.h>
@@ -7,66 +7,15 @@
 
 #include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
-#include "core/clock/same_clock.h"
 #include "launchers/doctor/doctor_clock.h"
-
-enum { MAGIC = 0x6b6c6370 };
 
 static const char key[] = "podprof.doctor";
 
-static size_t size_of(uint32_t kind)
+void pp_doctor_command(struct pp_net *net, int peer, enum pp_doctor_kind kind)
 {
-	switch (kind) {
-	case PP_DOCTOR_HERE:
-	case PP_DOCTOR_PARENT:
-		return sizeof(struct pp_doctor_host);
-	case PP_DOCTOR_PLACE:
-		return sizeof(((struct pp_doctor_talk *)NULL)->place);
-	case PP_DOCTOR_READING:
-		return sizeof(struct pp_doctor_read);
-	case PP_DOCTOR_RAW:
-		return sizeof(struct pp_doctor_raw);
-	default:
-		return 0;
-	}
-}
+	struct pp_wire m = {.kind = PP_WIRE_DOCTOR_COMMAND, .doctor_command.kind = kind};
 
-void pp_doctor_talk_send(struct pp_net *net, int peer, struct pp_doctor_talk *t, enum pp_doctor_kind kind)
-{
-	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
-
-	t->magic = MAGIC;
-	t->kind = kind;
-	t->size = (uint32_t)size_of(kind);
-	m.words = (struct pp_wire_words){.text = (const char *)t, .size = offsetof(struct pp_doctor_talk, host) + t->size};
 	pp_net_send(net, peer, &m, NULL);
-}
-
-static int is_host(struct pp_doctor_host *h)
-{
-	h->by[sizeof(h->by) - 1] = h->name[sizeof(h->name) - 1] = h->boot_id[sizeof(h->boot_id) - 1] =
-	        h->timens[sizeof(h->timens) - 1] = h->why[sizeof(h->why) - 1] = '\0';
-	for (size_t i = 0; i < PP_DOCTOR_ADDRESSES; i++)
-		h->address[i][sizeof(h->address[i]) - 1] = '\0';
-	return h->addresses <= PP_DOCTOR_ADDRESSES && h->local_size >= 0 && h->rank >= 0 && h->ticks_per_ns > 0;
-}
-
-int pp_doctor_talk_receive(const struct pp_wire *m, struct pp_doctor_talk *ret_talk)
-{
-	struct pp_doctor_talk t = {.magic = 0};
-	size_t head = offsetof(struct pp_doctor_talk, host);
-
-	if (m->kind != PP_WIRE_WORDS_OF || m->words.size < head || m->words.size > sizeof(t))
-		return -EBADMSG;
-	memcpy(&t, m->words.text, m->words.size);
-	if (t.magic != MAGIC || t.size != size_of(t.kind) || m->words.size != head + t.size)
-		return -EBADMSG;
-	if ((t.kind == PP_DOCTOR_HERE || t.kind == PP_DOCTOR_PARENT) && !is_host(&t.host))
-		return -EBADMSG;
-	if (t.kind == PP_DOCTOR_RAW && (t.raw.nodes > 2 || t.raw.same > PP_SAME_FALSE))
-		return -EBADMSG;
-	*ret_talk = t;
-	return 0;
 }
 
 /* --rendezvous, else the log directory, else the nearest above it that is there: doctor makes none. */

@@ -2,21 +2,23 @@
  * and doctor_clock_follow.c. The exchange is that of jobs (aggregate/keeper/clock/clock_link.h). */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/keeper/clock/clock_link.h"
+#include "aggregate/keeper/net/rendezvous.h"
 #include "core/base/now.h"
 #include "launchers/doctor/doctor_clock.h"
 
 enum {
 	HELLO_MS = 400, /* children say hello every 100 ms */
 	ROUND_MS = 60,  /* a turn, and one that is lost; for each child */
-	BEYOND_S = 20   /* the date is read so long after the last burst, at the most */
+	BEYOND_S = 20   /* the date is read at most this long after the last burst */
 };
 
 struct pp_doctor_stars {
-	const struct pp_doctor_host *self;
+	const struct pp_wire_doctor_host *self;
 	struct pp_clock_link *own;
 	struct pp_clock_link *to[PP_DOCTOR_HOSTS]; /* each host before this one; NULL: not compared with */
 	uint32_t index, children;
@@ -24,40 +26,45 @@ struct pp_doctor_stars {
 	uint64_t round;
 	int wanted, running;
 	int64_t since_ms;
-	struct pp_doctor_read read;
+	struct pp_clock_pair first; /* at the begin */
+	struct pp_wire_doctor_reading read;
 };
 
-/* Binds one port at each address that others learn; drops an address where it is in use. */
-static int bind_all(struct pp_doctor_host *self, struct pp_clock_link *l, struct pp_err *err)
+/* Binds one port at each address that others may reach, and writes those where it is free. */
+static int bind_all(struct pp_wire_doctor_host *self, struct pp_clock_link *l, struct pp_err *err)
 {
-	size_t bound = 0;
+	struct pp_net_invite all = {.addresses = 0};
+	size_t used = 0;
 	uint16_t port;
 	int rc = 0;
 
-	for (size_t i = 0; i < self->addresses; i++) {
-		int one = pp_clock_link_bind(l, self->address[i], &port, bound ? NULL : err);
+	pp_rendezvous_addresses(&all, NULL);
+	for (size_t i = 0; i < all.addresses; i++) {
+		int one = pp_clock_link_bind(l, all.address[i], &port, used ? NULL : err);
 
 		rc = rc ? rc : one;
-		if (one || (bound && port != self->port))
+		if (one || (used && port != self->port))
 			continue;
 		self->port = port;
-		memmove(self->address[bound++], self->address[i], sizeof(self->address[0]));
+		used += (size_t)snprintf(self->addresses + used, sizeof(self->addresses) - used, "%s%s", used ? " " : "",
+		                         all.address[i]);
 	}
-	self->addresses = bound;
-	return bound ? 0 : rc;
+	return used ? 0 : rc;
 }
 
-static int open_link(const struct pp_doctor_host *self, uint16_t first, uint16_t last, struct pp_clock_link **ret_link,
+static int open_link(const struct pp_wire_doctor_host *self, uint16_t first, uint16_t last, struct pp_clock_link **ret_link,
                      struct pp_err *err)
 {
-	struct pp_clock_link_options o = {
-	        .kind = (enum pp_tick_kind)self->kind, .ticks_per_ns = self->ticks_per_ns, .port_first = first, .port_last = last};
+	struct pp_clock_link_options o = {.kind = (enum pp_tick_kind)self->tick_kind,
+	                                  .ticks_per_ns = self->ticks_per_ns,
+	                                  .port_first = first,
+	                                  .port_last = last};
 
 	return pp_clock_link_open(&o, ret_link, err);
 }
 
-int pp_doctor_stars_open(struct pp_doctor_host *self, uint16_t port_first, uint16_t port_last, struct pp_doctor_stars **ret_stars,
-                         struct pp_err *err)
+int pp_doctor_stars_open(struct pp_wire_doctor_host *self, uint16_t port_first, uint16_t port_last,
+                         struct pp_doctor_stars **ret_stars, struct pp_err *err)
 {
 	struct pp_doctor_stars *s = calloc(1, sizeof(*s));
 	int rc;
@@ -65,7 +72,7 @@ int pp_doctor_stars_open(struct pp_doctor_host *self, uint16_t port_first, uint1
 	if (!s)
 		return pp_err_set(err, -ENOMEM, "cannot compare clocks: no memory");
 	s->self = self;
-	pp_clock_read_pair((enum pp_tick_kind)self->kind, &s->read.first);
+	pp_clock_read_pair((enum pp_tick_kind)self->tick_kind, &s->first);
 	rc = open_link(self, port_first, port_last, &s->own, err);
 	if (!rc)
 		rc = bind_all(self, s->own, err);
@@ -109,25 +116,30 @@ int pp_doctor_stars_place(struct pp_doctor_stars *s, uint32_t self, uint32_t hos
 	return pp_clock_link_join(s->own, &o, NULL, 0, 0, err);
 }
 
-int pp_doctor_stars_parent(struct pp_doctor_stars *s, uint32_t parent, const struct pp_doctor_host *host, struct pp_err *err)
+int pp_doctor_stars_parent(struct pp_doctor_stars *s, const struct pp_wire_doctor_host *parent, struct pp_err *err)
 {
-	struct pp_clock_exchange_options o = {.self = s->index, .parent = parent};
-	const char *address[PP_DOCTOR_ADDRESSES];
+	struct pp_clock_exchange_options o = {.self = s->index, .parent = parent->index};
+	char text[sizeof(parent->addresses)], *rest = NULL;
+	struct pp_clock_link **to;
+	const char *address[PP_NET_ADDRESSES];
+	size_t n = 0;
 	int rc;
 
-	if (parent >= s->index || s->to[parent])
+	if (parent->index >= s->index || s->to[parent->index])
 		return -EINVAL;
+	to = &s->to[parent->index];
 	/* `same` stays 0: jobs save the turns of a host with the same clock, here they are what is asked for. */
 	memcpy(o.key, s->key, sizeof(o.key));
-	for (size_t i = 0; i < host->addresses; i++)
-		address[i] = host->address[i];
-	rc = open_link(s->self, 0, 0, &s->to[parent], err);
+	snprintf(text, sizeof(text), "%s", parent->addresses);
+	for (char *one = strtok_r(text, " ", &rest); one && n < PP_NET_ADDRESSES; one = strtok_r(NULL, " ", &rest))
+		address[n++] = one;
+	rc = open_link(s->self, 0, 0, to, err);
 	if (!rc)
-		rc = pp_clock_link_join(s->to[parent], &o, address, host->addresses, host->port, err);
+		rc = pp_clock_link_join(*to, &o, address, n, (uint16_t)parent->port, err);
 	if (rc != -EHOSTUNREACH)
 		return rc;
-	pp_clock_link_free(s->to[parent]); /* treated like lost packets */
-	s->to[parent] = NULL;
+	pp_clock_link_free(*to); /* treated like lost packets */
+	*to = NULL;
 	return 0;
 }
 
@@ -161,17 +173,30 @@ int pp_doctor_stars_run(struct pp_doctor_stars *s)
 	return 1;
 }
 
-void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_doctor_read *ret_read)
+void pp_doctor_stars_read(struct pp_doctor_stars *s, struct pp_wire_doctor_reading *ret_read)
 {
-	enum pp_tick_kind kind = (enum pp_tick_kind)s->self->kind;
+	enum pp_tick_kind kind = (enum pp_tick_kind)s->self->tick_kind;
+	struct pp_clock_pair last;
+	struct pp_wall_sample wall;
+	int64_t raw_ns;
 
-	pp_wall_read(kind, &s->read.wall);
-	pp_clock_read_pair(kind, &s->read.last);
-	s->read.ticks_per_ns = pp_clock_rate(kind, &s->read.first, &s->read.last);
+	pp_wall_read(kind, &wall);
+	pp_clock_read_pair(kind, &last);
+	raw_ns = last.raw_ns - s->first.raw_ns;
+	s->read = (struct pp_wire_doctor_reading){
+	        .tick = (int64_t)last.tick,
+	        .raw_ns = last.raw_ns,
+	        .width_ns = last.width_ns,
+	        .date_ns = wall.realtime_ns,
+	        .date_tick = wall.tick_before + (wall.tick_after - wall.tick_before) / 2,
+	        .date_half = (double)(wall.tick_after - wall.tick_before) / 2,
+	        .ticks_per_ns = pp_clock_rate(kind, &s->first, &last),
+	        .rate_error = raw_ns > 0 ? (double)(s->first.width_ns + last.width_ns) / (double)raw_ns : 1,
+	};
 	*ret_read = s->read;
 }
 
-static void take_nodes(struct pp_clock_link *l, struct pp_doctor_raw *raw)
+static void take_nodes(struct pp_clock_link *l, struct pp_wire_doctor_raw *raw)
 {
 	struct pp_band_node *node = NULL;
 	size_t nodes = 0;
@@ -193,27 +218,25 @@ static void take_nodes(struct pp_clock_link *l, struct pp_doctor_raw *raw)
 	free(node);
 }
 
-void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct pp_doctor_raw *ret_raw)
+void pp_doctor_stars_result(struct pp_doctor_stars *s, uint32_t parent, struct pp_wire_doctor_raw *ret_raw)
 {
-	struct pp_doctor_raw raw = {.parent = parent, .child = s->index, .bound = INT64_MAX, .date_y_bound = INT64_MAX};
-	const struct pp_wall_sample *w = &s->read.wall;
+	struct pp_wire_doctor_raw raw = {.parent = parent, .child = s->index, .bound = INT64_MAX, .date_y_bound = INT64_MAX};
 	struct pp_clock_link *l = s->to[parent];
 	struct pp_clock_link_state state;
 	struct pp_pieces pieces = {0};
-	int64_t date = w->tick_before + (w->tick_after - w->tick_before) / 2;
 
 	if (l) {
 		pp_clock_link_state(l, &state);
 		raw.trips = state.counts.trips;
 		raw.lost = state.counts.lost;
-		raw.same = (uint32_t)pp_same_clock_verdict(&state.same, INT64_MAX);
+		raw.two = pp_same_clock_verdict(&state.same, INT64_MAX) == PP_SAME_FALSE;
 		/* The chain first: nodes are there when it was made. */
 		if (!pp_clock_link_pieces(l, (int64_t)(BEYOND_S * 1e9 * s->self->ticks_per_ns), &pieces, NULL)) {
 			take_nodes(l, &raw);
 			if (raw.nodes)
 				raw.bound = pp_pieces_worst(&pieces, raw.x[0], raw.x[raw.nodes - 1]);
-			raw.date_y = pp_pieces_map(&pieces, date);
-			raw.date_y_bound = pp_pieces_bound(&pieces, date);
+			raw.date_y = pp_pieces_map(&pieces, s->read.date_tick);
+			raw.date_y_bound = pp_pieces_bound(&pieces, s->read.date_tick);
 			pp_pieces_release(&pieces);
 		}
 	}

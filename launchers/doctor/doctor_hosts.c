@@ -54,15 +54,13 @@ static void check_hosts(const struct pp_options *options)
 	if (rc == -EADDRINUSE)
 		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "podprof run --port-range A:B, with ports that are free", "%s", err.text);
 	else if (rc)
-		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "nothing, for jobs of one host; else install podprof again, as a whole",
-		              "no keeper of another host can be let in: %s", err.text);
+		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "for jobs of several hosts, install all of podprof again",
+		              "keepers of other hosts cannot connect: %s", err.text);
 	else if (!list_addresses(addresses, sizeof(addresses)))
-		pp_doctor_row("hosts", PP_DOCTOR_LIMITED,
-		              "nothing, for jobs of one host; else bring a network up: sudo ip link set DEV up",
-		              "this host has no address but loopback: ranks of other hosts cannot be in one session with its own");
+		pp_doctor_row("hosts", PP_DOCTOR_LIMITED, "for jobs of several hosts, start a network: sudo ip link set DEV up",
+		              "this host has only a loopback address: a session cannot include ranks of other hosts");
 	else
-		pp_doctor_row("hosts", PP_DOCTOR_OK, "",
-		              "keepers meet over TCP with CURVE keys, only where a job spans hosts; %s%s at %s",
+		pp_doctor_row("hosts", PP_DOCTOR_OK, "", "keepers of several hosts connect over TCP with CURVE keys; %s%s at %s",
 		              *range ? "ports " : "any free port", *range ? range : "", addresses);
 }
 
@@ -73,11 +71,12 @@ static void check_channel(void)
 	if (pp_doctor_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)) ||
 	    (!strstr(line, "(Open MPI) 4.") && !strstr(line, "(Open MPI) 5.")))
 		pp_doctor_row("channel", PP_DOCTOR_OK, "",
-		              "windows are agreed on by the keepers; there is no Open MPI 4 or 5 here to do it");
+		              "keepers agree on the window; ranks cannot agree on it through MPI, because mpirun of Open MPI "
+		              "4 or 5 was not found");
 	else
-		pp_doctor_row(
-		        "channel", PP_DOCTOR_OK, "",
-		        "windows are agreed on through the application's MPI where every rank has podprof, else by the keepers");
+		pp_doctor_row("channel", PP_DOCTOR_OK, "",
+		              "ranks agree on the window through the application's MPI if every rank runs podprof; otherwise their "
+		              "keepers agree on it");
 }
 
 /* Names of file systems that hosts may share. */
@@ -113,19 +112,20 @@ static void check_sharing(const char *given)
 	}
 	kind = shared_kind((long)fs.f_type);
 	if (kind)
-		pp_doctor_row("meeting", PP_DOCTOR_OK, "", "'%s' is on %s: hosts that share it find each other by a file in it",
-		              given, kind);
+		pp_doctor_row("rendezvous", PP_DOCTOR_OK, "",
+		              "'%s' is on %s: hosts that share this directory find each other through a file in it", given, kind);
 	else
-		pp_doctor_row(
-		        "meeting", PP_DOCTOR_OK, "",
-		        "'%s' is on a disk of this host: hosts of one job find each other through MPI, or 'podprof run -- mpirun "
-		        "...'; else name one that they share by -o",
-		        given);
+		pp_doctor_row("rendezvous", PP_DOCTOR_OK, "",
+		              "'%s' is on a disk of this host. Hosts of one job find each other through MPI or 'podprof run -- "
+		              "mpirun ...'; otherwise name a shared directory with --rendezvous",
+		              given);
 }
 
 void pp_doctor_hosts(const struct pp_options *options)
 {
+	const char *shared = options->value[PP_OPT_ID_RENDEZVOUS];
+
 	check_channel();
 	check_hosts(options);
-	check_sharing(options->value[PP_OPT_ID_OUTPUT]);
+	check_sharing(options->value[*shared ? PP_OPT_ID_RENDEZVOUS : PP_OPT_ID_OUTPUT]);
 }

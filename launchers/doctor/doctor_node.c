@@ -31,17 +31,17 @@ static void check_clock(void)
 	}
 	pp_tick_init();
 	if (pp_tick_kind != PP_TICK_RAW)
-		pp_doctor_row("clock", PP_DOCTOR_OK, "", PP_COUNTER " (the kernel keeps its time by it: clocksource %s)", source);
+		pp_doctor_row("clock", PP_DOCTOR_OK, "", PP_COUNTER ", which the kernel uses too (clocksource %s)", source);
 	else if (getenv("PODPROF_TICK"))
 		pp_doctor_row("clock", PP_DOCTOR_LIMITED, "unset PODPROF_TICK",
-		              "CLOCK_MONOTONIC_RAW (PODPROF_TICK asks for it): about twice the cost of an event");
+		              "CLOCK_MONOTONIC_RAW, as PODPROF_TICK says: an event costs about twice as much");
 	else
-		pp_doctor_row(
-		        "clock", PP_DOCTOR_LIMITED,
-		        "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
-		        "CLOCK_MONOTONIC_RAW (the TSC is not provably the kernel's clock: clocksource %s): about twice the cost of "
-		        "an event",
-		        source);
+		pp_doctor_row("clock", PP_DOCTOR_LIMITED,
+		              "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+		              "CLOCK_MONOTONIC_RAW, because the kernel uses clocksource %s instead of the TSC: an event costs "
+		              "about twice "
+		              "as much",
+		              source);
 }
 
 static void check_spool(void)
@@ -53,7 +53,7 @@ static void check_spool(void)
 
 	if (statvfs("/dev/shm", &fs) || access("/dev/shm", W_OK)) {
 		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
-		              "no writable /dev/shm: rings stand in the node's tmp, on disk");
+		              "no writable /dev/shm: rings are files in the node's tmp, on disk");
 		return;
 	}
 	size = (double)fs.f_blocks * (double)fs.f_frsize / mib;
@@ -66,9 +66,9 @@ static void check_spool(void)
 	}
 	if (room < 64)
 		pp_doctor_row("spool", PP_DOCTOR_LIMITED, "sudo mount -o remount,size=1G /dev/shm",
-		              "/dev/shm: %.0f of %.0f MiB free, rings get an eighth of it", room, size);
+		              "/dev/shm: %.0f of %.0f MiB free; rings take at most an eighth of that", room, size);
 	else
-		pp_doctor_row("spool", PP_DOCTOR_OK, "", "/dev/shm: %.0f of %.0f MiB free, mine: %s", room, size, path);
+		pp_doctor_row("spool", PP_DOCTOR_OK, "", "/dev/shm: %.0f of %.0f MiB free, spools in %s", room, size, path);
 }
 
 static void check_limits(void)
@@ -79,14 +79,15 @@ static void check_limits(void)
 	getrlimit(RLIMIT_FSIZE, &file_size);
 	if (file_size.rlim_cur != RLIM_INFINITY && file_size.rlim_cur < 1024 * 1024 * 1024)
 		pp_doctor_row("limits", PP_DOCTOR_LIMITED, "ulimit -f unlimited",
-		              "files may have %llu MiB only: rings and pod.h5 may not fit",
+		              "a file may have at most %llu MiB: rings and pod.h5 may not fit",
 		              (unsigned long long)file_size.rlim_cur >> 20);
 	else if (files.rlim_cur < 256)
 		pp_doctor_row("limits", PP_DOCTOR_LIMITED, "ulimit -n 1024",
-		              "%llu open files: the keeper needs one for every rank of the host",
+		              "at most %llu open files: the keeper needs one per rank of the host",
 		              (unsigned long long)files.rlim_cur);
 	else
-		pp_doctor_row("limits", PP_DOCTOR_OK, "", "%llu open files, file size %s", (unsigned long long)files.rlim_cur,
+		pp_doctor_row("limits", PP_DOCTOR_OK, "", "at most %llu open files, file size %s",
+		              (unsigned long long)files.rlim_cur,
 		              file_size.rlim_cur == RLIM_INFINITY ? "unlimited" : "large enough");
 }
 
@@ -98,8 +99,8 @@ static void check_logdir(const char *given)
 	double room;
 
 	if (snprintf(path, sizeof(path), "%s%s", *given == '/' ? "" : "./", given) >= (int)sizeof(path)) {
-		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, with a shorter name", "'%.64s...' is too long",
-		              given);
+		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, with a shorter name",
+		              "the name '%.64s...' is too long", given);
 		return;
 	}
 	while (access(path, F_OK)) {
@@ -113,15 +114,15 @@ static void check_logdir(const char *given)
 	}
 	if (access(path, W_OK | X_OK)) {
 		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, with a directory of your own",
-		              "'%s' cannot be made here: '%s' may not be written", given, path);
+		              "'%s' cannot be created: no write permission in '%s'", given, path);
 		return;
 	}
 	room = statvfs(path, &fs) ? 0 : (double)fs.f_bavail * (double)fs.f_frsize / mib;
 	if (room < 64)
 		pp_doctor_row("log dir", PP_DOCTOR_LIMITED, "podprof run -o DIR, on a disk with room",
-		              "'%s': %.0f MiB free; a session of some thousand steps needs tens of them", given, room);
+		              "'%s': %.0f MiB free; a session of some thousand steps takes tens of MiB", given, room);
 	else
-		pp_doctor_row("log dir", PP_DOCTOR_OK, "", "'%s' can be written, %.0f MiB free", given, room);
+		pp_doctor_row("log dir", PP_DOCTOR_OK, "", "'%s' is writable, %.0f MiB free", given, room);
 }
 
 void pp_doctor_node(const struct pp_options *options)

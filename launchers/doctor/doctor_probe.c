@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
+#include "core/base/why.h"
 #include "core/source/mpi_call.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor.h"
@@ -24,19 +25,19 @@ static void check_libraries(const char *self)
 	struct pp_err err = {""};
 
 	if (pp_env_find_libraries(self, &library, &mpi, &err))
-		pp_doctor_row("collector", PP_DOCTOR_NO,
-		              "install podprof again, as a whole; in its build tree: cmake --build build", "%s", err.text);
+		pp_doctor_row("collector", PP_DOCTOR_NO, "install all of podprof again; in a build tree: cmake --build build", "%s",
+		              err.text);
 	else if (strpbrk(library, ": "))
-		pp_doctor_row("collector", PP_DOCTOR_NO, "install podprof in a directory without blank and colon",
+		pp_doctor_row("collector", PP_DOCTOR_NO, "install podprof in a directory without blanks and colons",
 		              "'%s' cannot be preloaded", library);
 	else
 		pp_doctor_row("collector", PP_DOCTOR_OK, "", "podprof %s, %s", PODPROF_VERSION, library);
 	if (library && !mpi)
 		pp_doctor_row("MPI calls", PP_DOCTOR_LIMITED,
 		              "sudo apt-get install libopenmpi-dev && cmake -S . -B build && cmake --build build",
-		              "podprof was built without MPI: only marked steps and ranges are seen");
+		              "podprof was built without MPI: only step marks and ranges are recorded");
 	else if (mpi)
-		pp_doctor_row("MPI calls", PP_DOCTOR_OK, "", "%u calls are known, %s", pp_mpi_call_count(), mpi);
+		pp_doctor_row("MPI calls", PP_DOCTOR_OK, "", "%u calls are recorded, %s", pp_mpi_call_count(), mpi);
 	free(library);
 	free(mpi);
 }
@@ -84,7 +85,6 @@ static void start_probe(const char *self, const char *directory, int out)
 /* Exit code of the probe; -1: it had to be ended. */
 static int run_probe(const char *self, const char *directory, int out)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
 	pid_t pid = fork();
 	int status = 0;
 
@@ -95,7 +95,7 @@ static int run_probe(const char *self, const char *directory, int out)
 	for (int i = 0; i < PROBE_SECONDS * 1000 / PAUSE_MS; i++) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-		nanosleep(&pause, NULL);
+		pp_nap_ms(PAUSE_MS);
 	}
 	if (kill(-pid, SIGKILL))
 		kill(pid, SIGKILL);
@@ -124,25 +124,25 @@ static void read_words(int out, char *ret_words, size_t size)
 static void judge_probe(const char *directory, int code, int out)
 {
 	static const char *const files[] = {"pod.h5", "summary.txt"};
-	const char *mend = "podprof run -o /tmp/podprof-try -- podprof probe, and what that says";
+	const char *repair = "podprof run -o /tmp/podprof-try -- podprof probe, and read its error";
 	char path[PATH_MAX], words[1024];
 	struct stat st;
 
 	read_words(out, words, sizeof(words));
 	if (code < 0) {
-		pp_doctor_row("recording", PP_DOCTOR_NO, mend, "a job of one process did not end within %d s: %s", PROBE_SECONDS,
-		              words);
+		pp_doctor_row("recording", PP_DOCTOR_NO, repair, "a test job of one process did not end within %d s: %s",
+		              PROBE_SECONDS, words);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s/podprof/probe/%s", directory, files[i]);
 		if (!stat(path, &st) && st.st_size > 0)
 			continue;
-		pp_doctor_row("recording", PP_DOCTOR_NO, mend, "a job of one process left no %s (exit code %d): %s", files[i], code,
-		              *words ? words : "it said nothing");
+		pp_doctor_row("recording", PP_DOCTOR_NO, repair, "a test job of one process left no %s (exit code %d): %s",
+		              files[i], code, *words ? words : "no message");
 		return;
 	}
-	pp_doctor_row("recording", PP_DOCTOR_OK, "", "a job of 3 steps was recorded by a keeper and written");
+	pp_doctor_row("recording", PP_DOCTOR_OK, "", "a test job of 3 steps was recorded and written");
 }
 
 static void check_recording(const char *self)
@@ -155,7 +155,7 @@ static void check_recording(const char *self)
 	            (int)sizeof(directory) ||
 	    !mkdtemp(directory)) {
 		pp_doctor_row("recording", PP_DOCTOR_LIMITED, "export TMPDIR=DIR, with a directory of your own",
-		              "not tried: no directory can be made in %s: %s", tmp && *tmp ? tmp : "/tmp", pp_why(errno));
+		              "not tested: cannot create a directory in %s: %s", tmp && *tmp ? tmp : "/tmp", pp_why(errno));
 		return;
 	}
 	snprintf(file, sizeof(file), "%s/said", directory);
@@ -166,7 +166,7 @@ static void check_recording(const char *self)
 		close(out);
 	} else {
 		pp_doctor_row("recording", PP_DOCTOR_LIMITED, "export TMPDIR=DIR, with a directory of your own",
-		              "not tried: %s: %s", file, pp_why(errno));
+		              "not tested: %s: %s", file, pp_why(errno));
 	}
 	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -44,10 +44,10 @@ static void check_mpi(void)
 
 	if (pp_doctor_line("timeout 20 mpirun --version 2>/dev/null", line, sizeof(line)))
 		pp_doctor_row("MPI", PP_DOCTOR_LIMITED, "sudo apt-get install openmpi-bin",
-		              "no mpirun here: jobs of other launchers and single processes only");
+		              "no mpirun found: only jobs of other launchers and single processes can be recorded");
 	else if (!strstr(line, "(Open MPI) 4.") && !strstr(line, "(Open MPI) 5."))
 		pp_doctor_row("MPI", PP_DOCTOR_LIMITED, "sudo apt-get install openmpi-bin, and run the job with mpirun.openmpi",
-		              "%s: its calls are passed through unseen", line);
+		              "%s: its MPI calls are not recorded; step marks and ranges are", line);
 	else if (pp_doctor_line("command -v mpirun", path, sizeof(path)))
 		pp_doctor_row("MPI", PP_DOCTOR_OK, "", "%s", line);
 	else
@@ -61,7 +61,7 @@ static void check_nvtx(void)
 	if (other && *other)
 		pp_doctor_row("NVTX", PP_DOCTOR_OK, "", "NVTX3 ranges are recorded, then passed on to %s", other);
 	else
-		pp_doctor_row("NVTX", PP_DOCTOR_OK, "", "NVTX3 ranges are recorded; programs need no change");
+		pp_doctor_row("NVTX", PP_DOCTOR_OK, "", "NVTX3 ranges are recorded without a change of the program");
 }
 
 static void check_python(void)
@@ -71,14 +71,14 @@ static void check_python(void)
 
 	if (python_module("mpi4py", version, sizeof(version), &python))
 		pp_doctor_row("mpi4py", PP_DOCTOR_LIMITED, "sudo apt-get install python3-mpi4py",
-		              "not found: Python jobs without MPI only");
+		              "not installed: needed only for Python jobs that use MPI");
 	else
 		pp_doctor_row("mpi4py", PP_DOCTOR_OK, "", "%s (%s)", version, python);
 	if (python_module("h5py", version, sizeof(version), &python))
 		pp_doctor_row("HDF5", PP_DOCTOR_LIMITED, "sudo apt-get install python3-h5py",
-		              "%s writes pod.h5; no h5py here to read it", PODPROF_HDF5_VERSION);
+		              "%s writes pod.h5. h5py is not installed (optional; reads pod.h5 in Python)", PODPROF_HDF5_VERSION);
 	else
-		pp_doctor_row("HDF5", PP_DOCTOR_OK, "", "%s writes pod.h5; h5py %s reads it (%s)", PODPROF_HDF5_VERSION, version,
+		pp_doctor_row("HDF5", PP_DOCTOR_OK, "", "%s writes pod.h5. h5py %s reads it (%s)", PODPROF_HDF5_VERSION, version,
 		              python);
 }
 
@@ -91,11 +91,11 @@ static void check_report(void)
 	if (!*pp_embed_chart) {
 		pp_doctor_row("report", PP_DOCTOR_LIMITED,
 		              "sudo apt-get install libjs-chart.js && cmake -S . -B build && cmake --build build",
-		              "report.html without its ordinary charts: podprof was built without Chart.js");
+		              "report.html lacks its line and bar charts: podprof was built without Chart.js");
 		return;
 	}
 	length = version ? strspn(version + strlen("Chart.js v"), "0123456789.") : 0;
-	pp_doctor_row("report", PP_DOCTOR_OK, "", "report.html holds its charts (Chart.js %.*s) and needs no network",
+	pp_doctor_row("report", PP_DOCTOR_OK, "", "report.html includes Chart.js %.*s and needs no network",
 	              length ? (int)length : (int)strlen("without version"),
 	              length ? version + strlen("Chart.js v") : "without version");
 }
@@ -108,13 +108,13 @@ static void check_xprof(void)
 
 	if (python_module("xprof", version, sizeof(version), &python)) {
 		pp_doctor_row("xprof", PP_DOCTOR_LIMITED, "python3 -m venv ~/xprof && ~/xprof/bin/pip install 'xprof>=2.23.3'",
-		              "not found: summary and pod.h5 need none; XSpace files open in any later xprof");
+		              "not installed (optional; needed only to open the trace)");
 		return;
 	}
 	sscanf(version, "%d.%d.%d", &major_part, &minor_part, &patch);
 	if (major_part * 1000000 + minor_part * 1000 + patch < 2023003)
 		pp_doctor_row("xprof", PP_DOCTOR_LIMITED, "python3 -m pip install --upgrade 'xprof>=2.23.3'",
-		              "%s is older than 2.23.3", version);
+		              "%s is older than 2.23.3 (optional; needed only to open the trace)", version);
 	else
 		pp_doctor_row("xprof", PP_DOCTOR_OK, "", "%s (%s)", version, python);
 }

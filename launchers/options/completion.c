@@ -9,7 +9,7 @@
 const struct pp_options_verb pp_verb_completion = {
         .name = "podprof completion",
         .arguments = "bash|zsh|fish",
-        .doc = "Print the script that completes podprof's verbs, options and their values in a shell.",
+        .doc = "Print the script by which a shell completes podprof's verbs, options and values.",
 };
 
 /* What stands behind a verb's options. */
@@ -290,6 +290,12 @@ int pp_cmd_completion(int argc, char **argv)
 		shells[i].print();
 		return fflush(stdout) || ferror(stdout) ? PP_EXIT_FAILED : PP_EXIT_OK;
 	}
-	pp_say("completion takes a shell: 'podprof completion bash', zsh or fish.");
+	if (first == argc)
+		pp_say("no shell given: name bash, zsh or fish, for example 'podprof completion bash'.");
+	else if (argc - first > 1)
+		pp_say("too many arguments: '%s': completion takes one shell, for example 'podprof completion bash'.",
+		       argv[first + 1]);
+	else
+		pp_say("unknown shell '%s': name bash, zsh or fish, for example 'podprof completion bash'.", argv[first]);
 	return PP_EXIT_USAGE;
 }

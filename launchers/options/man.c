@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/why.h"
 #include "launchers/cmd.h"
+#include "launchers/options/help.h"
 #include "launchers/options/verbs.h"
 
 enum { COLUMNS = 76 };
@@ -127,8 +129,12 @@ static void put_options(FILE *f, unsigned groups)
 		}
 		fputs("\\fR\n", f);
 		prose(f, pp_options_help(o, groups));
-		fprintf(f, ".br\n%s%s%sIn the environment: \\fB%s\\fR.\n", *o->fallback ? "Default: " : "", o->fallback,
-		        *o->fallback ? ".\n" : "", o->env);
+		if (*o->fallback || pp_options_variable(o, groups))
+			fputs(".br\n", f);
+		if (*o->fallback)
+			fprintf(f, "Default: %s.\n", o->fallback);
+		if (pp_options_variable(o, groups))
+			fprintf(f, "Variable: \\fB%s\\fR.\n", o->env);
 	}
 	fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint the options on one screen.\n", f);
 }
@@ -158,17 +164,9 @@ static void put_exits(FILE *f, const char *verb)
 
 static void put_examples(FILE *f, const char *verb)
 {
-	static const struct {
-		const char *verb, *command, *meaning;
-	} rows[] = {
-#define PP_EXAMPLE(verb, command, meaning) {verb, command, meaning},
-#include "launchers/options/man_text.def"
-	};
-
 	fputs(".SH EXAMPLES\n", f);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!strcmp(rows[i].verb, verb))
-			put_pair(f, rows[i].command, rows[i].meaning);
+	for (const struct pp_help_example *e = pp_help_example(verb, NULL); e; e = pp_help_example(verb, e))
+		put_pair(f, e->command, e->meaning);
 }
 
 static void put_files(FILE *f)
@@ -176,7 +174,7 @@ static void put_files(FILE *f)
 	fputs(".SH FILES\n", f);
 #define PP_FILE(path, meaning) put_pair(f, path, meaning);
 #include "launchers/options/man_text.def"
-	fputs(".PP\nEvery file is written under another name, synced and renamed: a file that is\nthere is whole.\n", f);
+	fputs(".PP\nFiles of a session are written under another name, synced and renamed:\nno file is ever incomplete.\n", f);
 }
 
 static void put_see_also(FILE *f, const char *page)
@@ -196,7 +194,7 @@ static void put_see_also(FILE *f, const char *page)
 }
 
 /* Lists variables that are no options; those of options stand with their option. */
-static void put_environment(FILE *f, unsigned groups)
+static void put_environment(FILE *f)
 {
 	static const struct {
 		const char *name, *help;
@@ -206,16 +204,10 @@ static void put_environment(FILE *f, unsigned groups)
 	};
 
 	fputs(".SH ENVIRONMENT\n", f);
-	prose(f, "An option on the command line wins over its variable, a variable over the default. A value that is wrong, and a "
-	         "name that begins with PODPROF_ and is unknown, is told once and ignored.");
-	for (int i = 0; i < PP_OPTS; i++) {
-		char text[96];
-
-		if (!(pp_opt_table[i].groups & groups))
-			continue;
-		snprintf(text, sizeof(text), "the same as --%s", pp_opt_table[i].name);
-		put_pair(f, pp_opt_table[i].env, text);
-	}
+	prose(f,
+	      "Each option of podprof run may also be set by the variable that its page names, for example PODPROF_STEPS=10:20. "
+	      "The command line overrides the variable, and the variable overrides the default. A wrong value, and an unknown name "
+	      "that begins with PODPROF_, is reported once and ignored.");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].help)
 			put_pair(f, rows[i].name, rows[i].help);
@@ -223,15 +215,15 @@ static void put_environment(FILE *f, unsigned groups)
 
 static void main_page(FILE *f)
 {
-	title(f, "podprof", "profile a whole training job: every rank, one window, one answer");
+	title(f, "podprof", "profiler for whole training jobs");
 	fputs(".SH SYNOPSIS\n\\fBpodprof\\fR \\fIVERB\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n.SH DESCRIPTION\n", f);
-	prose(f, "podprof records every rank of a job in the same window and says, step by step and worker by worker, where the "
-	         "time went, "
-	         "who waited for whom, and what was lost while measuring. The job is not changed and not linked again: a small "
-	         "library records, a process beside the job, the keeper, does the rest.");
-	fputs(".PP\n", f);
 	prose(f,
-	      "To mark steps and ranges, include podprof.h; there is nothing to link. NVTX3 ranges and MPI calls need no change.");
+	      "podprof records every rank of a job over the same steps and names the bottleneck in one sentence, with evidence and "
+	      "known data problems. The job needs no change and no relinking. The collector, a library inside each rank, records; "
+	      "the keeper, one process per job and host, analyses and writes.");
+	fputs(".PP\n", f);
+	prose(f, "MPI calls, NVTX3 ranges and ITT ranges are recorded without a change. To mark steps, include podprof.h; there is "
+	         "nothing to link.");
 	fputs(".SH VERBS\n", f);
 	for (int i = 0; i < PP_VERBS; i++)
 		if (pp_verbs[i].what)
@@ -239,7 +231,7 @@ static void main_page(FILE *f)
 	fputs(".SH OPTIONS\n.TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nprint verbs and options.\n"
 	      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nprint the version.\n",
 	      f);
-	put_environment(f, ~0u);
+	put_environment(f);
 	put_files(f);
 	put_exits(f, "");
 	put_examples(f, "");
@@ -259,10 +251,6 @@ static void verb_page(FILE *f, const struct pp_verb *verb)
 	prose(f, o->doc);
 	fputs(".SH OPTIONS\n", f);
 	put_options(f, o->groups);
-	if (o->groups & PP_OPT_RUN)
-		put_environment(f, o->groups);
-	if (o->groups & (PP_OPT_RUN | PP_OPT_REPORT | PP_OPT_SALVAGE))
-		put_files(f);
 	put_exits(f, verb->name);
 	put_examples(f, verb->name);
 	put_see_also(f, page);

@@ -1,7 +1,6 @@
-/* Parses a verb's options by the option table; glibc's argp formats the help. Called by every cmd_*.c. */
+/* Parses a verb's options by the option table. Called by every cmd_*.c. */
 #include "launchers/options/options.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,51 +9,17 @@
 
 #include "core/base/parse.h"
 #include "launchers/cmd.h"
+#include "launchers/options/help.h"
 
 extern char **environ;
 
-enum { KEY_FIRST = 1000, NAME_MAX_LENGTH = 32 };
-
-/* Headlines of --help, in their order; options of no section stand before them. */
-static const char *const section[PP_OPT_SECTIONS] = {NULL, "Recorded:", "Written:", "While the job runs:"};
+enum { NAME_MAX_LENGTH = 32, PREFIX = sizeof("PODPROF_") - 1 };
 
 /* Variables that podprof's own parts set or read and that are no options. */
 static const char *const inner_variables[] = {
 #define PP_VARIABLE(name, help) name,
 #include "launchers/options/man_text.def"
 };
-
-static const struct words {
-	enum pp_opt_id id;
-	unsigned group;
-	const char *argument, *help;
-} verb_words[] = {
-#define PP_OPT_WORDS(option, group, argument, help) {PP_OPT_ID_##option, PP_OPT_##group, argument, help},
-#include "launchers/options/opt_words.def"
-#undef PP_OPT_WORDS
-};
-
-static const struct words *words_of(const struct pp_opt *opt, unsigned groups)
-{
-	for (size_t i = 0; i < sizeof(verb_words) / sizeof(verb_words[0]); i++)
-		if (opt == &pp_opt_table[verb_words[i].id] && groups == verb_words[i].group)
-			return &verb_words[i];
-	return NULL;
-}
-
-const char *pp_options_argument(const struct pp_opt *opt, unsigned groups)
-{
-	const struct words *w = words_of(opt, groups);
-
-	return w ? w->argument : opt->argument;
-}
-
-const char *pp_options_help(const struct pp_opt *opt, unsigned groups)
-{
-	const struct words *w = words_of(opt, groups);
-
-	return w ? w->help : opt->help;
-}
 
 static int distance(const char *a, const char *b)
 {
@@ -80,18 +45,26 @@ static int distance(const char *a, const char *b)
 	return row[m];
 }
 
+/* Changes up to which a word is taken for a mistyped name, by the length of the shorter one. Two letters in wrong order are two. */
+static int most(size_t word, size_t name)
+{
+	size_t n = word < name ? word : name;
+
+	return n < 3 ? 1 : n < 8 ? 2 : 3;
+}
+
 const char *pp_nearest(const char *word, const char *const *names, size_t count)
 {
+	size_t length = strlen(word);
 	const char *best = NULL;
 	int least = NAME_MAX_LENGTH;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t length = strlen(word);
 		int d = distance(word, names[i]);
 
 		if (length >= 3 && !strncmp(word, names[i], length))
 			d = 1;
-		if (d < least && d <= 1 + (int)strlen(names[i]) / 3) {
+		if (d < least && d <= most(length, strlen(names[i]))) {
 			least = d;
 			best = names[i];
 		}
@@ -138,7 +111,7 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 		else if (length == 2 + strlen(pp_opt_table[i].name) && !strncmp(text + 2, pp_opt_table[i].name, length - 2))
 			other = verb_with(pp_opt_table[i].groups);
 	if (other) {
-		pp_say("option '%.*s' is one of 'podprof %s', not of '%s': nothing was started. Type '%s --help' for its own.",
+		pp_say("unknown option '%.*s': it belongs to 'podprof %s', not to '%s'. Nothing was started. Type '%s --help'.",
 		       (int)length, text, other, verb->name, verb->name);
 		return PP_EXIT_USAGE;
 	}
@@ -149,8 +122,7 @@ static int bad_option(const struct pp_options_verb *verb, const char *text, size
 	if (near)
 		pp_say("unknown option '%.*s': did you mean '--%s'? Nothing was started.", (int)length, text, near);
 	else
-		pp_say("unknown option '%.*s': nothing was started. Type '%s --help' for all of them.", (int)length, text,
-		       verb->name);
+		pp_say("unknown option '%.*s': nothing was started. '%s --help' lists all options.", (int)length, text, verb->name);
 	return PP_EXIT_USAGE;
 }
 
@@ -163,73 +135,15 @@ static int check_value(int id, const char *value, unsigned groups, struct pp_err
 		return *value == '+' && !pp_parse_int(value + 1, &steps, NULL) && steps > 0
 		               ? 0
 		               : pp_err_set(err, -EINVAL,
-		                            "option --steps: '%s' is not a number of steps to come. Give +N, as in +5", value);
+		                            "option --steps: '%s' is not a number of steps to come. Give +N, for example +5",
+		                            value);
 	if (id == PP_OPT_ID_SESSION && (strchr(value, '/') || value[0] == '.'))
 		return pp_err_set(err, -EINVAL, "option --session: '%s' cannot name a directory. Give a word without '/'", value);
 	if (id == PP_OPT_ID_RENDEZVOUS && *value && *value != '/')
-		return pp_err_set(err, -EINVAL, "option --rendezvous: '%s' is another directory on each host. Give it from / on",
-		                  value);
+		return pp_err_set(
+		        err, -EINVAL,
+		        "option --rendezvous: '%s' is a relative path, which differs between hosts. Give an absolute path", value);
 	return pp_opt_set(NULL, &pp_opt_table[id], value, err);
-}
-
-/* Drops argp's note on short options: -o is the only one. */
-static char *without_note(int key, const char *text, void *input)
-{
-	(void)input;
-	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
-}
-
-/* Makes rows for argp; the texts live as long as the program. */
-static size_t make_rows(const struct pp_options_verb *verb, struct argp_option *row, char (*doc)[192])
-{
-	int headed[PP_OPT_SECTIONS] = {1};
-	size_t count = 0;
-
-	for (int i = 0; i < PP_OPTS; i++) {
-		const struct pp_opt *o = &pp_opt_table[i];
-		const char *help = pp_options_help(o, verb->groups);
-		int in = verb->groups == PP_OPT_DOCTOR ? 0 : (int)o->section; /* no headlines for five options */
-
-		if (!(o->groups & verb->groups))
-			continue;
-		if (!headed[in]++)
-			row[count++] = (struct argp_option){.doc = section[in], .group = in + 1};
-		if (*o->fallback)
-			snprintf(doc[i], sizeof(doc[i]), "%s (default %s)", help, o->fallback);
-		else
-			snprintf(doc[i], sizeof(doc[i]), "%s", help);
-		row[count++] = (struct argp_option){.name = o->name,
-		                                    .key = i == PP_OPT_ID_OUTPUT ? 'o' : KEY_FIRST + i,
-		                                    .arg = *o->argument ? pp_options_argument(o, verb->groups) : NULL,
-		                                    .doc = doc[i],
-		                                    .group = in + 1};
-	}
-	row[count++] = (struct argp_option){.name = "help", .key = 'h', .doc = "print this", .group = PP_OPT_SECTIONS + 1};
-	row[count++] = (struct argp_option){0};
-	return count;
-}
-
-/* argp_help() asks no help_filter: argp gets "-h" to read. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): argp's type of a parser */
-static error_t show(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	if (key == 'h')
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
-	return 0;
-}
-
-static void print_help(const struct pp_options_verb *verb)
-{
-	static char doc[PP_OPTS][192];
-	struct argp_option row[PP_OPTS + PP_OPT_SECTIONS + 2];
-	struct argp argp = {
-	        .options = row, .parser = show, .args_doc = verb->arguments, .doc = verb->doc, .help_filter = without_note};
-	char name[64], help[] = "-h", *words[] = {name, help, NULL};
-
-	make_rows(verb, row, doc);
-	snprintf(name, sizeof(name), "%s", verb->name);
-	argp_parse(&argp, 2, words, ARGP_NO_HELP, NULL, NULL);
 }
 
 /* One option at argv[*at], which becomes the place of its last word. -1: go on, else the exit code. */
@@ -247,7 +161,7 @@ static int read_option(const struct pp_options_verb *verb, int argc, char **argv
 	if (!o)
 		return bad_option(verb, a, length);
 	if (is_long && a[length] && !*o->argument) {
-		pp_say("option '--%s' takes no value: '%s'. Leave '%s' out.", o->name, a, a + length);
+		pp_say("option '--%s' takes no value: '%s'. Remove '%s'.", o->name, a, a + length);
 		return PP_EXIT_USAGE;
 	}
 	if (!*o->argument)
@@ -259,7 +173,7 @@ static int read_option(const struct pp_options_verb *verb, int argc, char **argv
 	else if (*at + 1 < argc)
 		value = argv[++*at];
 	if (!value) {
-		pp_say("option '--%s' has no value: give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));
+		pp_say("option '--%s' needs a value. Give --%s=%s.", o->name, o->name, pp_options_argument(o, verb->groups));
 		return PP_EXIT_USAGE;
 	}
 	options->value[o - pp_opt_table] = value;
@@ -290,7 +204,7 @@ int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, 
 			break;
 		}
 		if (!strcmp(a, "-h") || !strcmp(a, "-?") || !strcmp(a, "--help")) {
-			print_help(verb);
+			pp_help_verb(verb);
 			return PP_EXIT_OK;
 		}
 		rc = read_option(verb, argc, argv, &at, ret_options);
@@ -316,21 +230,24 @@ static int inner_variable(const char *name)
 	return 0;
 }
 
-static void tell_unknown(const char *name, void (*tell)(const char *sentence))
+static void warn_unknown(const char *name, void (*warn)(const char *sentence))
 {
 	const char *names[PP_OPTS];
 	char text[512];
 	const char *near;
 
 	for (int i = 0; i < PP_OPTS; i++)
-		names[i] = pp_opt_table[i].env;
-	near = pp_nearest(name, names, PP_OPTS);
-	snprintf(text, sizeof(text), "unknown environment variable '%s': ignored.%s%s%s", name, near ? " Did you mean " : "",
-	         near ? near : "", near ? "?" : " 'podprof --help' lists all of them.");
-	tell(text);
+		names[i] = pp_opt_table[i].env + PREFIX;
+	near = pp_nearest(name + PREFIX, names, PP_OPTS); /* the common prefix says nothing */
+	if (near)
+		snprintf(text, sizeof(text), "unknown environment variable '%s': ignored. Did you mean PODPROF_%s?", name, near);
+	else
+		snprintf(text, sizeof(text),
+		         "unknown environment variable '%s': ignored. 'podprof run --help' lists the variables.", name);
+	warn(text);
 }
 
-void pp_options_environment(struct pp_options *options, unsigned groups, void (*tell)(const char *sentence))
+void pp_options_environment(struct pp_options *options, unsigned groups, void (*warn)(const char *sentence))
 {
 	char text[sizeof(struct pp_err) + 128];
 	struct pp_err err;
@@ -344,19 +261,19 @@ void pp_options_environment(struct pp_options *options, unsigned groups, void (*
 		if (!check_value(i, value, groups, &err)) {
 			options->value[i] = value;
 			options->source[i] = PP_FROM_ENVIRONMENT;
-		} else if (tell) {
+		} else if (warn) {
 			snprintf(text, sizeof(text), "environment variable %s is ignored: %s.", o->env, err.text);
-			tell(text);
+			warn(text);
 		}
 	}
-	for (char **e = environ; tell && e && *e; e++) {
+	for (char **e = environ; warn && e && *e; e++) {
 		char name[64];
 		size_t length = strcspn(*e, "=");
 
-		if (strncmp(*e, "PODPROF_", 8) || length >= sizeof(name))
+		if (strncmp(*e, "PODPROF_", PREFIX) || length >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)length, *e);
 		if (!pp_opt_find_env(name) && !inner_variable(name))
-			tell_unknown(name, tell);
+			warn_unknown(name, warn);
 	}
 }

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "core/base/opt.h"
+#include "launchers/options/opt_words.h"
 
 enum pp_options_source { PP_FROM_DEFAULT, PP_FROM_ENVIRONMENT, PP_FROM_COMMAND_LINE };
 
@@ -13,25 +13,13 @@ struct pp_options {
 	enum pp_options_source source[PP_OPTS];
 };
 
-struct pp_options_verb {
-	const char *name;      /* "podprof run" */
-	const char *arguments; /* "CMD [ARG...]" */
-	const char *doc;       /* one or two sentences */
-	unsigned groups;       /* enum pp_opt_groups: rows this verb takes */
-	int command;           /* 1: the first word that is no option ends the options */
-};
-
-/* The argument of an option as --help, man pages and completions of a verb show it. */
-const char *pp_options_argument(const struct pp_opt *opt, unsigned groups);
-const char *pp_options_help(const struct pp_opt *opt, unsigned groups);
-
 /* Read the command line. Returns -1: go on, *ret_rest is the first argument that is no option (words of verbs without
  * `command` are moved behind the options); else the exit code: 0 after --help, 64 after one sentence on stderr. */
 int pp_options_parse(const struct pp_options_verb *verb, int argc, char **argv, struct pp_options *ret_options, int *ret_rest);
 
-/* Fill from PODPROF_* what the command line left at its default. Bad values and unknown names are ignored, `tell` gets
+/* Fill from PODPROF_* what the command line left at its default. Bad values and unknown names are ignored, `warn` gets
  * one sentence for each (may be NULL). */
-void pp_options_environment(struct pp_options *options, unsigned groups, void (*tell)(const char *sentence));
+void pp_options_environment(struct pp_options *options, unsigned groups, void (*warn)(const char *sentence));
 
 /* The nearest of `names` to a mistyped word, NULL where none is near. */
 const char *pp_nearest(const char *word, const char *const *names, size_t count);

@@ -1,4 +1,5 @@
-/* The table of verbs: a new one is a row here and a cmd_NAME.c. Read by podprof.c, man.c and completion.c. */
+/* The table of verbs: a new one is a row here and a cmd_NAME.c. Verbs of one group stand together. Read by
+ * podprof.c, man.c and completion.c. */
 #include "launchers/options/verbs.h"
 
 #include <string.h>
@@ -6,17 +7,19 @@
 #include "launchers/cmd.h"
 
 const struct pp_verb pp_verbs[PP_VERBS] = {
-        {"run", pp_cmd_run, "run a job, or one rank of it, and record it", &pp_verb_run},
-        {"report", pp_cmd_report, "print the summary of the newest session", &pp_verb_report},
-        {"capture", pp_cmd_capture, "capture the next steps of a live job, on all ranks", &pp_verb_capture},
-        {"status", pp_cmd_status, "what the ranks of a live job do now, slowest first", &pp_verb_status},
-        {"salvage", pp_cmd_salvage, "make a session out of what a dead job left", &pp_verb_salvage},
-        {"doctor", pp_cmd_doctor, "what works on this node, and the fix for what does not", &pp_verb_doctor},
-        {"completion", pp_cmd_completion, "print the completion script of bash, zsh or fish", &pp_verb_completion},
-        {"arrive", pp_cmd_arrive, NULL, NULL},
-        {"keeper", pp_cmd_keeper, NULL, NULL},
-        {"man", pp_cmd_man, NULL, NULL},
-        {"probe", pp_cmd_probe, NULL, NULL},
+        {"run", pp_cmd_run, "Record", "run a job, or one of its ranks, and record it", &pp_verb_run},
+        {"report", pp_cmd_report, "Read", "print the summary of a session, and write its report.html", &pp_verb_report},
+        {"salvage", pp_cmd_salvage, "Read", "write a session from the spool of a job whose keeper died", &pp_verb_salvage},
+        {"capture", pp_cmd_capture, "While the job runs", "capture the next steps, or the last seconds, of all ranks",
+         &pp_verb_capture},
+        {"status", pp_cmd_status, "While the job runs", "print what each rank does now, slowest first", &pp_verb_status},
+        {"doctor", pp_cmd_doctor, "Check and set up", "check what works on this node, and print fixes", &pp_verb_doctor},
+        {"completion", pp_cmd_completion, "Check and set up", "print the completion script of bash, zsh or fish",
+         &pp_verb_completion},
+        {"arrive", pp_cmd_arrive, NULL, NULL, NULL},
+        {"keeper", pp_cmd_keeper, NULL, NULL, NULL},
+        {"man", pp_cmd_man, NULL, NULL, NULL},
+        {"probe", pp_cmd_probe, NULL, NULL, NULL},
 };
 
 const struct pp_verb *pp_verb_find(const char *name)

@@ -7,7 +7,7 @@
 struct pp_verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *what;                      /* NULL: hidden */
+	const char *group, *what;              /* headline of help, and the verb's line; NULL: hidden */
 	const struct pp_options_verb *options; /* NULL only where hidden */
 };
 

@@ -4,7 +4,7 @@ import sys
 
 
 def _watch():
-    """Installs the import hook. The package _podprof is the directory podprof under a name that the program does not use."""
+    """Installs the import hook. The package _podprof is the directory podprof under a name unused by programs."""
     package = type(sys)("_podprof")
     package.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "podprof")]
     sys.modules["_podprof"] = package
@@ -14,7 +14,7 @@ def _watch():
 
 
 def _run_the_next():
-    """The sitecustomize that Python would have found without this one: it is then sys.modules["sitecustomize"], as it would be."""
+    """Runs the sitecustomize that Python would have found without this one, as sys.modules["sitecustomize"]."""
     here = os.path.dirname(os.path.abspath(__file__))
     ours, path = sys.modules.pop("sitecustomize", None), list(sys.path)
     sys.path[:] = [entry for entry in path if os.path.abspath(entry) != here]
@@ -28,7 +28,7 @@ def _run_the_next():
     finally:
         if sys.path == without:
             sys.path[:] = path
-        else:  # it has changed the path: ours goes back to where it stood
+        else:  # it changed the path: ours returns to its place
             sys.path.insert(min(path.index(here) if here in path else 0, len(sys.path)), here)
 
 

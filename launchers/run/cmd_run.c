@@ -1,16 +1,24 @@
 /* podprof run: makes log directory, spool, keeper and environment, then execs the application. No failure may keep the job from
  * running: it prints one line, and the application starts with the user's environment. */
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/capture/timed.h"
 #include "aggregate/keeper/spawn.h"
+#include "aggregate/keeper/spool.h"
+#include "core/base/now.h"
 #include "core/base/parse.h"
+#include "core/base/signal_name.h"
 #include "core/base/step_windows.h"
+#include "core/base/why.h"
 #include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -18,40 +26,40 @@
 #include "launchers/run/file_limit.h"
 #include "launchers/run/job.h"
 #include "launchers/run/launcher_hosts.h"
-#include "launchers/run/loadable.h"
 #include "launchers/run/rendezvous.h"
-#include "launchers/run/run_checks.h"
 #include "launchers/run/spool.h"
 
 const struct pp_options_verb pp_verb_run = {
         .name = "podprof run",
         .arguments = "[--] CMD [ARG...]",
-        .doc = "Run CMD with podprof's collector in it: one rank of a job (mpirun -n 8 podprof run -- ./train) or the launcher of "
-               "all of them (podprof run -- mpirun -n 8 ./train). The exit code is CMD's."
-               "\vOptions of CMD stay CMD's. Each option may also be set as PODPROF_NAME in the environment.",
+        .doc = "Run CMD and record it. CMD is the program of one rank or the launcher of all ranks. The exit code is CMD's."
+               "\vOptions after CMD are passed to CMD. Times take s, ms, m or h, and sizes K, M or G. A variable in brackets sets "
+               "the same option: PODPROF_STEPS=10:20 means --steps 10:20.",
         .groups = PP_OPT_RUN,
         .command = 1,
 };
 
+enum { SEGMENTS = 128, SCRIPTS = 4, SECOND = 1000000000, START_S = 5 /* between the starts of ranks of one job */ };
+
 static int may_speak;
 
-static void tell(const char *sentence)
+static void warn(const char *sentence)
 {
 	if (may_speak)
 		pp_say("%s", sentence);
 }
 
-/* Looks for the command as a shell does: 0, or ENOENT or EACCES. */
-static int look_for(const char *command)
+/* Looks for the command as a shell does: 0 and its file, or ENOENT or EACCES. */
+static int look_for(const char *command, char file[PATH_MAX])
 {
 	const char *path = getenv("PATH");
-	char file[PATH_MAX];
 	struct stat st;
 	int why = ENOENT;
 
 	if (!*command)
 		return ENOENT;
 	if (strchr(command, '/')) {
+		snprintf(file, PATH_MAX, "%s", command);
 		if (stat(command, &st)) /* what is neither missing nor forbidden, exec is to judge */
 			return errno == EACCES ? EACCES : errno == ENOENT || errno == ENOTDIR ? ENOENT : 0;
 		return S_ISDIR(st.st_mode) || (access(command, X_OK) && errno == EACCES) ? EACCES : 0;
@@ -59,7 +67,7 @@ static int look_for(const char *command)
 	for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
 		int length = (int)strcspn(path, ":");
 
-		if (snprintf(file, sizeof(file), "%.*s%s%s", length, path, length ? "/" : "", command) >= (int)sizeof(file))
+		if (snprintf(file, PATH_MAX, "%.*s%s%s", length, path, length ? "/" : "", command) >= PATH_MAX)
 			continue;
 		if (stat(file, &st) || S_ISDIR(st.st_mode))
 			continue;
@@ -74,16 +82,104 @@ static int not_runnable(const char *command, int why)
 {
 	if (why == ENOENT) {
 		if (may_speak && strchr(command, '/') && !access(command, F_OK))
-			pp_say("cannot start '%s': the interpreter of its first line is missing. Nothing was run; correct that "
+			pp_say("cannot start '%s': the interpreter in its first line does not exist. Nothing was started; "
+			       "correct that "
 			       "line.",
 			       command);
 		else if (may_speak)
-			pp_say("cannot start '%s': not found. Nothing was run; check the name, or write its path.", command);
+			pp_say("cannot start '%s': not found. Nothing was started; check the name, or write its path.", command);
 		return PP_EXIT_NOT_FOUND;
 	}
 	if (may_speak)
-		pp_say("cannot start '%s': %s. Nothing was run; is it a program that you may execute?", command, pp_why(why));
+		pp_say("cannot start '%s': %s. Nothing was started; check that you may execute it.", command, pp_why(why));
 	return PP_EXIT_NOT_RUNNABLE;
+}
+
+/* The interpreter of a script's first line; 0: it is none. */
+static int interpreter(const char *head, char file[PATH_MAX])
+{
+	size_t length;
+
+	if (strncmp(head, "#!", 2) != 0)
+		return 0;
+	head += 2 + strspn(head + 2, " \t");
+	length = strcspn(head, " \t\r\n");
+	if (!length || length >= PATH_MAX)
+		return 0;
+	memcpy(file, head, length);
+	file[length] = '\0';
+	return 1;
+}
+
+/* Does the kernel give it rights that its caller has not? Then the loader looks at no path of LD_PRELOAD. */
+static int has_other_rights(const char *file)
+{
+	struct stat st;
+
+	if (stat(file, &st))
+		return 0;
+	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+		return 1;
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+		return 1;
+	return getuid() && getxattr(file, "security.capability", NULL, 0) > 0;
+}
+
+/* 1: without a loader; 0: with one, or no ELF file that could be read. */
+static int is_static(int fd, const Elf64_Ehdr *head)
+{
+	Elf64_Phdr segment[SEGMENTS];
+	size_t bytes = head->e_phnum * sizeof(segment[0]);
+
+	if (head->e_phentsize != sizeof(segment[0]) || !head->e_phnum || head->e_phnum > SEGMENTS ||
+	    pread(fd, segment, bytes, (off_t)head->e_phoff) != (ssize_t)bytes)
+		return 0;
+	for (size_t i = 0; i < head->e_phnum; i++)
+		if (segment[i].p_type == PT_INTERP)
+			return 0;
+	return 1;
+}
+
+static const char *fault(const char *file, int fd, const Elf64_Ehdr *head)
+{
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+		return NULL;
+	if (has_other_rights(file))
+		return "is setuid, setgid or has capabilities, so the loader ignores podprof. Run a copy without these rights";
+	if (head->e_ident[EI_CLASS] != ELFCLASS64)
+		return sizeof(void *) == 8 ? "is a 32-bit program; podprof records 64-bit programs. Build it for 64 bit" : NULL;
+	if ((head->e_type == ET_EXEC || head->e_type == ET_DYN) && is_static(fd, head))
+		return "is statically linked, so podprof cannot be loaded into it. Link it without -static";
+	return NULL;
+}
+
+/* Can the collector be loaded? LD_PRELOAD does not reach static programs, those with other rights and those of another word size.
+ * 0: no; `why` is the sentence that says so, and what to do. `file` becomes the interpreter, of a script. */
+static int is_loadable(char *file, char *why, size_t size)
+{
+	const char *what = NULL;
+
+	for (int i = 0; i < SCRIPTS; i++) {
+		union {
+			char text[PATH_MAX + 16];
+			Elf64_Ehdr elf;
+		} head = {""};
+		int fd = open(file, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : pread(fd, head.text, sizeof(head.text) - 1, 0);
+
+		if (n >= (ssize_t)sizeof(head.elf))
+			what = fault(file, fd, &head.elf);
+		else if (n < 0 && has_other_rights(file)) /* often one that may be run, but not read */
+			what = "is setuid, setgid or has capabilities, so the loader ignores podprof. Run a copy without these "
+			       "rights";
+		if (fd >= 0)
+			close(fd);
+		if (what || n <= 0 || !interpreter(head.text, file))
+			break;
+	}
+	if (what)
+		snprintf(why, size, "'%s' %s. Nothing is recorded, unless it starts other programs", file, what);
+	return !what;
 }
 
 /* --every needs a window to repeat. Returns an exit code, or -1: all is well. */
@@ -108,6 +204,74 @@ static int check_windows(const struct pp_options *options)
 	return -1;
 }
 
+/* An option that cannot be followed: an exit code, or -1: it is one of the environment and at its default now. */
+static int refuse(struct pp_options *options, enum pp_opt_id id, const char *why)
+{
+	const struct pp_opt *row = &pp_opt_table[id];
+
+	if (options->source[id] == PP_FROM_COMMAND_LINE) {
+		if (may_speak)
+			pp_say("option --%s: %s. Nothing was started.", row->name, why);
+		return PP_EXIT_USAGE;
+	}
+	if (may_speak)
+		pp_say("environment variable %s is ignored: %s.", row->env, why);
+	options->value[id] = row->fallback;
+	return -1;
+}
+
+/* Why this option cannot be followed; "": it can. */
+static void find_fault(const struct pp_options *o, enum pp_opt_id id, char *why, size_t size)
+{
+	const char *value = o->value[id];
+	struct pp_err err = {""};
+	int64_t ns = 0;
+	int number;
+
+	why[0] = '\0';
+	if (id == PP_OPT_ID_SIGNAL) {
+		if (pp_signal_parse(value, &number, &err))
+			snprintf(why, size, "%s", err.text);
+		return;
+	}
+	if (*o->value[PP_OPT_ID_STEPS])
+		snprintf(why, size, "it cannot be combined with --steps. Give one of them");
+	else if (id == PP_OPT_ID_AT && *o->value[PP_OPT_ID_DELAY])
+		snprintf(why, size, "it cannot be combined with --delay. Give one of them");
+	else if (id == PP_OPT_ID_AT && pp_timed_parse_at(value, pp_clock_ns(CLOCK_REALTIME), &ns, &err))
+		snprintf(why, size, "%s", err.text);
+	else if (id == PP_OPT_ID_AT && ns <= pp_clock_ns(CLOCK_REALTIME) - (int64_t)START_S * SECOND)
+		snprintf(why, size, "'%s' is in the past. For another day give @SECONDS since 1970: date +@%%s -d tomorrow", value);
+	else if (id == PP_OPT_ID_DURATION && (pp_parse_time(value, &ns, NULL) || !ns))
+		snprintf(why, size, "'%s' must be greater than zero, for example 2s", value);
+}
+
+static int check_times(struct pp_options *options)
+{
+	static const enum pp_opt_id ids[] = {PP_OPT_ID_DELAY, PP_OPT_ID_DURATION, PP_OPT_ID_AT, PP_OPT_ID_SIGNAL};
+	char why[400];
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (!*options->value[ids[i]])
+			continue;
+		find_fault(options, ids[i], why, sizeof(why));
+		if (!*why)
+			continue;
+		if (refuse(options, ids[i], why) >= 0)
+			return PP_EXIT_USAGE;
+		unsetenv(pp_opt_table[ids[i]].env); /* ranks read it too */
+	}
+	return -1;
+}
+
+/* Steps are counted while the job runs only to find those of --steps. Returns an exit code, or -1: all is well. */
+static int check_step_rule(struct pp_options *options)
+{
+	if (strcmp(options->value[PP_OPT_ID_STEP_RULE], "collectives") != 0 || *options->value[PP_OPT_ID_STEPS])
+		return -1;
+	return refuse(options, PP_OPT_ID_STEP_RULE, "'collectives' needs --steps, for example --steps 10:20");
+}
+
 static int asks_for_windows(const struct pp_options *options)
 {
 	return *options->value[PP_OPT_ID_STEPS] || *options->value[PP_OPT_ID_DELAY] || *options->value[PP_OPT_ID_DURATION] ||
@@ -128,20 +292,11 @@ static int check_lookback(struct pp_options *options)
 		if (ids[i] == PP_OPT_ID_KEEP)
 			pp_parse_time(value, &keep, NULL);
 		if (!keep)
-			why = "no time holds nothing. As in 30s";
+			why = "it must be greater than zero, for example 30s";
 		else if (asks_for_windows(options))
-			why = "it looks back on all that is recorded, a window of --steps, --delay, --duration or --at leaves "
-			      "things out. Give one of them";
-		if (!why)
-			continue;
-		if (options->source[ids[i]] == PP_FROM_COMMAND_LINE) {
-			if (may_speak)
-				pp_say("option --%s: %s. Nothing was started.", pp_opt_table[ids[i]].name, why);
+			why = "it cannot be combined with --steps, --delay, --duration or --at. Give one of them";
+		if (why && refuse(options, ids[i], why) >= 0)
 			return PP_EXIT_USAGE;
-		}
-		if (may_speak)
-			pp_say("environment variable %s is ignored: %s.", pp_opt_table[ids[i]].env, why);
-		options->value[ids[i]] = pp_opt_table[ids[i]].fallback;
 	}
 	return -1;
 }
@@ -154,8 +309,9 @@ struct run {
 	char *library, *mpi_library, *shim;
 	char **words; /* mpirun's command line with the variables to pass on; NULL: unchanged */
 	int registered;
-	int spans;  /* its ranks may be on several hosts */
-	int nested; /* inside of another podprof run */
+	int made_logdir; /* it was missing */
+	int spans;       /* its ranks may be on several hosts */
+	int nested;      /* inside of another podprof run */
 };
 
 static const char *get_variable(const char *name)
@@ -181,13 +337,15 @@ static int start_keeper(struct run *run, const char *self, struct pp_err *err)
 	if (at)
 		pp_env_plan_replace(&run->plan, PP_RENDEZVOUS_VARIABLE, at);
 	else if (may_speak)
-		pp_say("hosts of this job cannot meet here: %s. They do through MPI, or in a log directory that all see.",
+		pp_say("hosts of this job cannot find each other through this process: %s. They still can through MPI, or "
+		       "through a log "
+		       "directory that all hosts see.",
 		       why.text);
 	return 0;
 }
 
 /* A job has one log directory, that of its first process: names another one that was given. */
-static void tell_other_output(const struct run *run)
+static void warn_other_output(const struct run *run)
 {
 	char there[PP_SPOOL_PATH];
 
@@ -195,7 +353,7 @@ static void tell_other_output(const struct run *run)
 	    pp_spool_read_option(run->spool, "OUTPUT", there, sizeof(there)) || !strcmp(there, run->logdir) ||
 	    !pp_spool_say_once(run->spool, "said-output"))
 		return;
-	pp_say("this job writes into '%s' already: -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
+	pp_say("this job already writes into '%s': -o '%s' is ignored. Give all parts of a job the same -o.", there, run->logdir);
 }
 
 /* Prepares everything except the environment itself; on failure `ret_cure` says what to do. */
@@ -207,34 +365,32 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 	enum pp_forward how = pp_forward_how(command);
 	int rc;
 
-	*ret_cure = "raise it by 'ulimit -f'";
+	*ret_cure = "raise the limit with 'ulimit -f'";
 	rc = pp_file_limit_check(err);
 	if (rc)
 		return rc;
-	*ret_cure = "'podprof doctor' says more";
+	*ret_cure = "type 'podprof doctor' for more";
 	if (length <= 0)
-		return pp_err_set(err, -errno, "cannot find itself: '/proc/self/exe': %s", pp_why(errno));
+		return pp_err_set(err, -errno, "cannot find the podprof program: '/proc/self/exe': %s", pp_why(errno));
 	self[length] = '\0';
 	rc = pp_env_find_libraries(self, &run->library, &run->mpi_library, err);
 	if (rc)
 		return rc;
+	run->made_logdir = access(run->options.value[PP_OPT_ID_OUTPUT], F_OK) && errno == ENOENT;
 	rc = pp_logdir_open(run->options.value[PP_OPT_ID_OUTPUT], run->logdir, sizeof(run->logdir), err);
 	*ret_cure = pp_logdir_cure(rc);
 	if (rc)
 		return rc;
 	*ret_cure = "use --spool with a directory of your own";
-	if (run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT)
-		rc = pp_spool_open_outer(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
-	else
-		rc = pp_spool_open(run->options.value[PP_OPT_ID_SPOOL], &run->job, run->spool, sizeof(run->spool), err);
-	if (!rc)
-		rc = pp_spool_write_options(run->spool, &run->job, &run->options, run->logdir, command, err);
-	if (!rc)
-		rc = pp_spool_register(run->spool, &run->job, err);
+	rc = pp_spool_join(run->options.value[PP_OPT_ID_SPOOL],
+	                   run->nested && run->options.source[PP_OPT_ID_SPOOL] == PP_FROM_ENVIRONMENT, &run->job, &run->options,
+	                   run->logdir, command, run->spool, sizeof(run->spool), err);
 	if (rc)
 		return rc;
 	run->registered = 1;
-	tell_other_output(run);
+	if (run->made_logdir)
+		pp_spool_say_once(run->spool, PP_SPOOL_MADE_LOGDIR);
+	warn_other_output(run);
 	run->spans = pp_launcher_spans(command);
 	in.library = run->library;
 	in.mpi_library = run->mpi_library;
@@ -247,7 +403,7 @@ static int prepare(struct run *run, char *const *command, const char **ret_cure,
 		rc = pp_env_plan_add(&run->plan, PP_FORWARD_LIST, pp_forward_list(&run->plan, get_variable), err);
 	if (rc)
 		return rc;
-	*ret_cure = "'podprof doctor' says more";
+	*ret_cure = "type 'podprof doctor' for more";
 	if (run->job.rank <= 0)
 		pp_spool_sweep(run->spool);
 	rc = start_keeper(run, self, err);
@@ -272,14 +428,14 @@ int pp_cmd_run(int argc, char **argv)
 	struct run run = {.plan.count = 0};
 	struct pp_err err = {""};
 	const char *cure;
-	char why[PATH_MAX + 256];
+	char file[PATH_MAX], why[PATH_MAX + 256];
 	int first, rc;
 
 	rc = pp_options_parse(&pp_verb_run, argc, argv, &run.options, &first);
 	if (rc >= 0)
 		return rc;
 	if (first >= argc) {
-		pp_say("no command to run. Type 'podprof run -- CMD ARG...', as in 'podprof run -o logs -- python train.py'.");
+		pp_say("no command to run. Type for example 'podprof run -o logs -- python3 train.py'.");
 		return PP_EXIT_USAGE;
 	}
 	pp_job_read(&run.job);
@@ -288,25 +444,29 @@ int pp_cmd_run(int argc, char **argv)
 		unsetenv(PP_RENDEZVOUS_VARIABLE); /* left from another job */
 	may_speak = run.job.speaks;
 	pp_options_environment(&run.options, PP_OPT_RUN,
-	                       run.nested ? NULL : tell); /* the outer podprof run has printed them already */
+	                       run.nested ? NULL : warn); /* the outer podprof run has printed them already */
 	rc = check_windows(&run.options);
 	if (rc < 0)
-		rc = pp_run_check_times(&run.options, may_speak);
+		rc = check_times(&run.options);
 	if (rc < 0)
 		rc = check_lookback(&run.options);
+	if (rc < 0)
+		rc = check_step_rule(&run.options);
 	if (rc >= 0)
 		return rc;
-	rc = look_for(argv[first]);
+	rc = look_for(argv[first], file);
 	if (rc)
 		return not_runnable(argv[first], rc);
 	rc = prepare(&run, argv + first, &cure, &err);
 	if (rc) {
 		if (run.registered)
 			pp_spool_unregister(run.spool, &run.job);
+		if (run.made_logdir)
+			rmdir(run.logdir); /* fails where there is something in it */
 		if (run.job.rank <= 0)
 			pp_say("%s. The job runs unprofiled; %s.", err.text, cure);
 		pp_env_stand_in(run.library, run.mpi_library, get_variable);
-	} else if (may_speak && !pp_loadable(argv[first], why, sizeof(why)) && pp_spool_say_once(run.spool, PP_SAID_FILE))
+	} else if (may_speak && !is_loadable(file, why, sizeof(why)) && pp_spool_say_once(run.spool, PP_SAID_FILE))
 		pp_say("%s.", why);
 	release(&run);
 	pp_file_limit_restore();

@@ -83,17 +83,17 @@ static char *python_path(const struct pp_env_plan_input *in)
 /* Adds the variables by which NVTX, ITT and Python load podprof; a tool that the user had in one is loaded after us. */
 static int add_injections(const struct pp_env_plan_input *in, struct pp_env_plan *plan, struct pp_err *err)
 {
-	static const char *const way[][2] = {{"NVTX_INJECTION64_PATH", "PODPROF_NVTX_CHAIN"},
-	                                     {"INTEL_LIBITTNOTIFY64", "PODPROF_ITT_CHAIN"}};
+	static const char *const pair[][2] = {{"NVTX_INJECTION64_PATH", "PODPROF_NVTX_CHAIN"},
+	                                      {"INTEL_LIBITTNOTIFY64", "PODPROF_ITT_CHAIN"}};
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < sizeof(way) / sizeof(way[0]); i++) {
-		const char *had = in->get(way[i][0]);
+	for (size_t i = 0; !rc && i < sizeof(pair) / sizeof(pair[0]); i++) {
+		const char *had = in->get(pair[i][0]);
 
 		if (had && *had && strcmp(had, in->library) != 0)
-			rc = pp_env_plan_add(plan, way[i][1], strdup(had), err);
+			rc = pp_env_plan_add(plan, pair[i][1], strdup(had), err);
 		if (!rc)
-			rc = pp_env_plan_add(plan, way[i][0], strdup(in->library), err);
+			rc = pp_env_plan_add(plan, pair[i][0], strdup(in->library), err);
 	}
 	if (!rc && in->shim)
 		rc = pp_env_plan_add(plan, "PYTHONPATH", python_path(in), err);
@@ -121,7 +121,8 @@ int pp_env_plan_make(const struct pp_env_plan_input *in, struct pp_env_plan *ret
 
 	ret_plan->count = 0;
 	if (strpbrk(in->library, ": "))
-		return pp_err_set(err, -EINVAL, "cannot preload '%s': the path has a blank or a colon. Install podprof elsewhere",
+		return pp_err_set(err, -EINVAL,
+		                  "cannot preload '%s': the path has a blank or a colon. Install podprof in another directory",
 		                  in->library);
 	rc = pp_env_plan_add(ret_plan, "PODPROF_SPOOL", strdup(in->spool), err);
 	if (!rc)
@@ -245,7 +246,7 @@ int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mp
 		*ret_mpi = mpi;
 		return 0;
 	}
-	pp_err_set(err, -ENOENT, "cannot find libpodprof.so beside '%s': it is not built or not installed", program);
+	pp_err_set(err, -ENOENT, "cannot find libpodprof.so for '%s': it is not built or not installed", program);
 	free(library);
 	return -ENOENT;
 }

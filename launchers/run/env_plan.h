@@ -50,7 +50,7 @@ int pp_env_find_libraries(const char *program, char **ret_library, char **ret_mp
 /* <directory of the library>/python, if a sitecustomize.py is in it. The string is the caller's; NULL: none, or no memory. */
 char *pp_env_find_shim(const char *library);
 
-/* How the variables reach ranks that mpirun starts on other hosts: it passes on only those that it is told to, by name. Names only,
+/* How the variables reach ranks that mpirun starts on other hosts: it passes on only those given by name. Names only,
  * for values would be seen by all users of the hosts. srun and torchrun pass on everything by themselves. */
 #define PP_FORWARD_LIST "OMPI_MCA_mca_base_env_list"
 

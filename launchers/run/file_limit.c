@@ -30,6 +30,6 @@ int pp_file_limit_check(struct pp_err *err)
 
 	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur == RLIM_INFINITY || most.rlim_cur >= LEAST_KIB * 1024)
 		return 0;
-	return pp_err_set(err, -EFBIG, "the limit on file sizes is %llu KiB, podprof needs at least %d KiB",
+	return pp_err_set(err, -EFBIG, "the limit on file sizes is %llu KiB; podprof needs at least %d KiB",
 	                  (unsigned long long)most.rlim_cur / 1024, LEAST_KIB);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/base/now.h"
 
@@ -130,13 +129,11 @@ static int get_once(struct pp_pmix *p, uint32_t rank, const char *key, char *ret
 
 int pp_pmix_get(struct pp_pmix *p, uint32_t rank, const char *key, int64_t end_ms, char *ret_text, size_t size)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-
-	/* The server itself waits some seconds for who has not put yet. */
+	/* The server itself waits some seconds for processes that have not put yet. */
 	while (get_once(p, rank, key, ret_text, size)) {
 		if (pp_now_ms() >= end_ms)
 			return -ETIMEDOUT;
-		nanosleep(&pause, NULL);
+		pp_nap_ms(PAUSE_MS);
 	}
 	return 0;
 }

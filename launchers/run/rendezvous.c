@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/net/rendezvous_point.h"
+#include "core/base/now.h"
 #include "core/base/proc.h"
 
 enum { WAIT_MS = 2000, PAUSE_MS = 2, PATH_SIZE = 640 };
@@ -39,7 +39,6 @@ void pp_rendezvous_want(const char *spool, int nested)
 
 char *pp_rendezvous_wait(const char *spool, struct pp_err *err)
 {
-	const struct timespec nap = {.tv_nsec = PAUSE_MS * 1000000};
 	char wanted[PATH_SIZE], made[PATH_SIZE], failed[PATH_SIZE];
 	char text[PP_RENDEZVOUS_POINT_TEXT] = "", why[256] = "";
 	char *value;
@@ -48,14 +47,14 @@ char *pp_rendezvous_wait(const char *spool, struct pp_err *err)
 	path_of(spool, PP_RENDEZVOUS_POINT_FILE, made);
 	path_of(spool, PP_RENDEZVOUS_POINT_FAILED, failed);
 	for (int i = 0; i < WAIT_MS / PAUSE_MS && !access(wanted, F_OK); i++)
-		nanosleep(&nap, NULL);
+		pp_nap_ms(PAUSE_MS);
 	if (pp_proc_read(made, text, sizeof(text)) > 0) {
 		value = strdup(text);
 		explicit_bzero(text, sizeof(text));
 		return value;
 	}
 	pp_proc_read(failed, why, sizeof(why));
-	pp_err_set(err, -ETIMEDOUT, "%s", why[0] ? why : "its keeper said nothing");
+	pp_err_set(err, -ETIMEDOUT, "%s", why[0] ? why : "the keeper gave no reason");
 	return NULL;
 }
 
@@ -69,8 +68,8 @@ int pp_rendezvous_pass(const char *spool)
 	path_of(spool, PP_RENDEZVOUS_POINT_FILE, path);
 	if (!length || !access(path, F_OK))
 		return 0;
-	snprintf(part, sizeof(part), "%s-%d", path, (int)getpid());
-	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(part, sizeof(part), "%s-XXXXXX", path);
+	fd = mkostemp(part, O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	/* link() instead of rename(): ranks that start together write the same, and no keeper reads half of it. */

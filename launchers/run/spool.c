@@ -1,19 +1,31 @@
-/* Makes or joins a spool before the application starts; called by podprof run. */
+/* Makes or joins a spool before the application starts, and reads the state of spools. Called by podprof run, report, status and
+ * doctor. */
 #include "launchers/run/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/spool.h"
+#include "core/base/hash.h"
+#include "core/base/lock.h"
+#include "core/base/now.h"
 #include "core/base/proc.h"
+#include "core/base/why.h"
+#include "core/ring/ring_file.h"
 #include "launchers/cmd.h"
+
+#define AT ".at-" /* in the root of spools: a link to a spool elsewhere */
+
+enum { NAPS = 200, LEFT_NAPS = 20, TRIES = 3 };
 
 static const double ROOM_BYTES = 2 << 20;
 
@@ -60,12 +72,12 @@ int pp_logdir_open(const char *logdir, char *ret_path, size_t size, struct pp_er
 	int rc;
 
 	if (strpbrk(logdir, "\n\r"))
-		return pp_err_set(err, -EINVAL, "cannot write the log directory: its name has a line break in it");
+		return pp_err_set(err, -EINVAL, "cannot use the log directory: its name has a line break");
 	if (snprintf(path, sizeof(path), "%s", logdir) >= (int)sizeof(path))
-		return pp_err_set(err, -ENAMETOOLONG, "cannot write the log directory: its name is too long");
+		return pp_err_set(err, -ENAMETOOLONG, "cannot use the log directory: its name is too long");
 	rc = make_parents(path, 0777);
 	if (rc)
-		return pp_err_set(err, rc, "cannot make '%s': %s", logdir, pp_why(-rc));
+		return pp_err_set(err, rc, "cannot create '%s': %s", logdir, pp_why(-rc));
 	absolute = realpath(logdir, NULL);
 	if (!absolute)
 		return pp_err_set(err, -errno, "cannot open '%s': %s", logdir, pp_why(errno));
@@ -80,12 +92,12 @@ const char *pp_logdir_cure(int rc)
 	case -EACCES:
 	case -EPERM:
 	case -EROFS:
-		return "name a directory of yours by -o";
+		return "give a directory of your own by -o";
 	case -ENOSPC:
 	case -EDQUOT:
 		return "free space or use -o";
 	default:
-		return "name another directory by -o";
+		return "give another directory by -o";
 	}
 }
 
@@ -96,7 +108,7 @@ static int own_directory(const char *path, struct pp_err *err)
 	struct stat st;
 
 	if (mkdir(path, 0700) && errno != EEXIST)
-		return pp_err_set(err, -errno, "cannot make the spool '%s': %s", path, pp_why(errno));
+		return pp_err_set(err, -errno, "cannot create the spool '%s': %s", path, pp_why(errno));
 	if (lstat(path, &st))
 		return pp_err_set(err, -errno, "cannot open the spool '%s': %s", path, pp_why(errno));
 	if (!S_ISDIR(st.st_mode))
@@ -104,7 +116,7 @@ static int own_directory(const char *path, struct pp_err *err)
 	if (st.st_uid != geteuid())
 		return pp_err_set(err, -EPERM, "cannot use the spool '%s': it belongs to user %u", path, (unsigned)st.st_uid);
 	if ((st.st_mode & 07777) != 0700 && chmod(path, 0700)) /* independent of the umask */
-		return pp_err_set(err, -errno, "cannot use the spool '%s': others may write it", path);
+		return pp_err_set(err, -errno, "cannot use the spool '%s': other users may write to it", path);
 	return 0;
 }
 
@@ -117,6 +129,18 @@ static int has_room(const char *base)
 	return statvfs(base, &fs) || (double)fs.f_bavail * (double)fs.f_frsize >= ROOM_BYTES;
 }
 
+/* A keeper that closes takes no new process in, and removes the spool: the next program of the job makes another. */
+static void wait_for_closing(const char *path)
+{
+	struct pp_spool_state state;
+
+	for (int i = 0; i < NAPS && !pp_spool_read(path, &state); i++) {
+		if (state.life != PP_SPOOL_WRITING && state.life != PP_SPOOL_DONE)
+			break;
+		pp_nap_ms(10);
+	}
+}
+
 static int open_under(const char *base, const char *job, int wants_room, char *ret_path, size_t size, struct pp_err *err)
 {
 	char path[PP_SPOOL_PATH];
@@ -124,11 +148,14 @@ static int open_under(const char *base, const char *job, int wants_room, char *r
 
 	if (snprintf(path, sizeof(path), "%s/podprof-%u", base, (unsigned)geteuid()) >= (int)sizeof(path) ||
 	    snprintf(ret_path, size, "%s/%s", path, job) >= (int)size)
-		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool: the name of '%s' is too long", base);
+		return pp_err_set(err, -ENAMETOOLONG, "cannot create the spool: the name of '%s' is too long", base);
 	if (wants_room && access(ret_path, F_OK) && !has_room(base))
-		return pp_err_set(err, -ENOSPC, "cannot make the spool: '%s' is full", base);
+		return pp_err_set(err, -ENOSPC, "cannot create the spool: '%s' is full", base);
 	rc = own_directory(path, err);
-	return rc ? rc : own_directory(ret_path, err);
+	if (rc)
+		return rc;
+	wait_for_closing(ret_path);
+	return own_directory(ret_path, err);
 }
 
 static int open_default(const char *base, const char *job, char *ret_path, size_t size, struct pp_err *err)
@@ -183,22 +210,18 @@ static int is_of_another(const char *path, const struct pp_job *job, char *ret_n
  * job still runs. */
 static int wait_for_last_job(const char *path, const struct pp_job *job, struct pp_err *err)
 {
-	enum { NAPS = 200, LEFT_NAPS = 20 };
-	const struct timespec nap = {.tv_nsec = 10000000};
 	struct pp_spool_state state;
 	char other[256];
 	int there = !pp_spool_read(path, &state), left = 0;
 
 	for (int i = 0; i < NAPS && there; i++) {
-		int ends = state.life == PP_SPOOL_DONE ||
-		           (state.life == PP_SPOOL_WRITING && is_of_another(path, job, other, sizeof(other)));
+		int ends = state.life == PP_SPOOL_DONE || state.life == PP_SPOOL_WRITING;
 
 		/* A keeper that removes its spool file by file may be down to the rings: they stay. */
 		left = ends ? 0 : left + 1;
-		if (!ends &&
-		    (state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING || !state.rings || left > LEFT_NAPS))
+		if (!ends && (state.life == PP_SPOOL_RECORDING || !state.rings || left > LEFT_NAPS))
 			break;
-		nanosleep(&nap, NULL);
+		pp_nap_ms(10);
 		there = !pp_spool_read(path, &state);
 	}
 	if (there && (state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING) &&
@@ -206,9 +229,10 @@ static int wait_for_last_job(const char *path, const struct pp_job *job, struct 
 		return pp_err_set(err, -EBUSY, "cannot use the spool '%s': another job, '%s', records there", path, other);
 	if (!there || !state.rings || state.life == PP_SPOOL_RECORDING || state.life == PP_SPOOL_WRITING)
 		return 0;
-	return pp_err_set(err, -EEXIST,
-	                  "cannot use the spool '%s': an earlier job left its rings there ('podprof salvage %s' reads them)", path,
-	                  path);
+	return pp_err_set(
+	        err, -EEXIST,
+	        "cannot use the spool '%s': it has the rings of an earlier job ('podprof salvage %s' writes their session)", path,
+	        path);
 }
 
 int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, size_t size, struct pp_err *err)
@@ -219,22 +243,22 @@ int pp_spool_open(const char *wanted, const struct pp_job *job, char *ret_path, 
 	if (!*wanted)
 		return open_default("/dev/shm", job->name, ret_path, size, err);
 	if (strpbrk(wanted, "\n\r"))
-		return pp_err_set(err, -EINVAL, "cannot make the spool: its name has a line break in it");
+		return pp_err_set(err, -EINVAL, "cannot create the spool: its name has a line break");
 	if (*wanted != '/' && !getcwd(cwd, sizeof(cwd)))
-		return pp_err_set(err, -errno, "cannot make the spool '%s': %s", wanted, pp_why(errno));
+		return pp_err_set(err, -errno, "cannot create the spool '%s': %s", wanted, pp_why(errno));
 	if (snprintf(ret_path, size, "%s%s%s", *wanted == '/' ? "" : cwd, *wanted == '/' ? "" : "/", wanted) >= (int)size)
-		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", wanted);
+		return pp_err_set(err, -ENAMETOOLONG, "cannot create the spool '%s': its name is too long", wanted);
 	rc = wait_for_last_job(ret_path, job, err);
 	if (rc)
 		return rc;
 	rc = make_parents(ret_path, 0700);
 	if (rc)
-		return pp_err_set(err, rc, "cannot make the spool '%s': %s", wanted, pp_why(-rc));
+		return pp_err_set(err, rc, "cannot create the spool '%s': %s", wanted, pp_why(-rc));
 	return own_directory(ret_path, err);
 }
 
 /* Marks the spool of the ranks before a restart: its keeper waits for the launcher, whose new ranks have another keeper. */
-static void tell_the_last(const char *outer, int again)
+static void mark_previous(const char *outer, int again)
 {
 	char path[PP_SPOOL_PATH + 32];
 	int fd;
@@ -258,9 +282,9 @@ int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_p
 	else
 		length = (size_t)snprintf(wanted, sizeof(wanted), "%s", outer);
 	if (length >= sizeof(wanted))
-		return pp_err_set(err, -ENAMETOOLONG, "cannot make the spool '%s': its name is too long", outer);
+		return pp_err_set(err, -ENAMETOOLONG, "cannot create the spool '%s': its name is too long", outer);
 	if (job->again > 0)
-		tell_the_last(outer, job->again);
+		mark_previous(outer, job->again);
 	base = (size_t)snprintf(end, sizeof(end), "/podprof-%u/%s", (unsigned)geteuid(), job->name);
 	if (length <= base || strcmp(wanted + length - base, end))
 		return pp_spool_open(wanted, job, ret_path, size, err);
@@ -268,9 +292,10 @@ int pp_spool_open_outer(const char *outer, const struct pp_job *job, char *ret_p
 	return open_default(wanted, job->name, ret_path, size, err);
 }
 
-static int write_file(const char *path, const char *text, size_t length)
+/* `part`: a template of mkostemp(), whose name no other process has: ranks in containers may have one pid and one spool. */
+static int write_part(char *part, const char *text, size_t length)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = mkostemp(part, O_CLOEXEC);
 	int rc = 0;
 
 	if (fd < 0)
@@ -320,6 +345,32 @@ static char *options_text(const struct pp_job *job, const struct pp_options *opt
 	return text;
 }
 
+/* Is it ours, and not writable for others? */
+static int is_root(const char *root)
+{
+	struct stat st;
+
+	return !lstat(root, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* So that pp_spool_each() finds a spool that is elsewhere; best effort. */
+static void announce(const char *spool)
+{
+	char root[PP_SPOOL_PATH], path[PP_SPOOL_PATH + 32], base[64];
+	const char *const under[] = {"/dev/shm", "/tmp"};
+
+	snprintf(base, sizeof(base), "/dev/shm/podprof-%u/", (unsigned)geteuid());
+	if (!strncmp(spool, base, strlen(base)))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(root, sizeof(root), "%s/podprof-%u", under[i], (unsigned)geteuid());
+		mkdir(root, 0700);
+		snprintf(path, sizeof(path), "%s/" AT "%016llx", root, (unsigned long long)pp_hash_text(spool));
+		if (is_root(root) && (!symlink(spool, path) || errno == EEXIST))
+			return;
+	}
+}
+
 int pp_spool_write_options(const char *spool, const struct pp_job *job, const struct pp_options *options, const char *logdir,
                            char *const *command, struct pp_err *err)
 {
@@ -328,15 +379,15 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
 	char *text;
 	int rc;
 
-	pp_spool_announce(spool);
+	announce(spool);
 	snprintf(path, sizeof(path), "%s/options", spool);
 	if (!access(path, F_OK))
 		return 0;
 	text = options_text(job, options, logdir, command, &length);
 	if (!text)
 		return pp_err_set(err, -ENOMEM, "no memory for the options of the job");
-	snprintf(part, sizeof(part), "%s/.options-%d", spool, (int)getpid());
-	rc = write_file(part, text, length);
+	snprintf(part, sizeof(part), "%s/.options-XXXXXX", spool);
+	rc = write_part(part, text, length);
 	free(text);
 	/* link() instead of rename(): of ranks that start together exactly one decides, and no keeper reads half a file. */
 	if (!rc && link(part, path) && errno != EEXIST)
@@ -362,15 +413,32 @@ int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err
 	int rc, length;
 
 	run_file(spool, job, path, sizeof(path));
-	snprintf(part, sizeof(part), "%s/.%s-%d", spool, strrchr(path, '/') + 1, (int)getpid());
+	snprintf(part, sizeof(part), "%s/.run-XXXXXX", spool);
 	length = snprintf(text, sizeof(text), "%d %d %llu %d\n", job->rank, job->local_size,
 	                  (unsigned long long)pp_proc_start_time(job->pid), job->sees_launcher);
-	rc = write_file(part, text, (size_t)length);
+	rc = write_part(part, text, (size_t)length);
 	if (!rc && rename(part, path))
 		rc = -errno;
 	if (rc)
 		unlink(part);
 	return rc ? pp_err_set(err, rc, "cannot write '%s': %s", path, pp_why(-rc)) : 0;
+}
+
+int pp_spool_join(const char *wanted, int is_outer, const struct pp_job *job, const struct pp_options *options, const char *logdir,
+                  char *const *command, char *ret_path, size_t size, struct pp_err *err)
+{
+	int rc = -ENOENT;
+
+	/* The last keeper here may remove the spool between two of these. */
+	for (int i = 0; i < TRIES && rc == -ENOENT; i++) {
+		rc = is_outer ? pp_spool_open_outer(wanted, job, ret_path, size, err)
+		              : pp_spool_open(wanted, job, ret_path, size, err);
+		if (!rc)
+			rc = pp_spool_write_options(ret_path, job, options, logdir, command, err);
+		if (!rc)
+			rc = pp_spool_register(ret_path, job, err);
+	}
+	return rc;
 }
 
 void pp_spool_unregister(const char *spool, const struct pp_job *job)
@@ -379,4 +447,175 @@ void pp_spool_unregister(const char *spool, const struct pp_job *job)
 
 	run_file(spool, job, path, sizeof(path));
 	unlink(path);
+}
+
+static int read_control(const char *spool, struct pp_spool_state *s, uint32_t *ret_state)
+{
+	char path[PP_SPOOL_PATH + 32];
+	struct pp_control control;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/control", spool);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, &control, sizeof(control));
+	close(fd);
+	if (n != (ssize_t)sizeof(control) || memcmp(control.magic, PP_CONTROL_MAGIC, sizeof(control.magic)))
+		return -EINVAL;
+	*ret_state = pp_control_keeper_state(&control);
+	s->keeper_pid = pp_control_keeper_pid(&control);
+	control.message[sizeof(control.message) - 1] = '\0';
+	snprintf(s->message, sizeof(s->message), "%.*s", (int)sizeof(s->message) - 1, control.message);
+	return 0;
+}
+
+static int count_rings(const char *spool)
+{
+	DIR *d = opendir(spool);
+	struct dirent *e;
+	int rings = 0;
+
+	while (d && (e = readdir(d))) {
+		size_t length = strlen(e->d_name);
+
+		rings += length > 5 && !strcmp(e->d_name + length - 5, ".ring");
+	}
+	if (d)
+		closedir(d);
+	return rings;
+}
+
+/* Names of podprof's files: core/ring/ring_file.h, and files that keepers of several hosts exchange. */
+static int is_own_name(const char *name)
+{
+	static const char *const begin[] = {"run-",     "rank-",    "share-",  "gather-", ".options-",         ".control-",
+	                                    ".run-",    ".rank-",   "options", "control", "keeper.",           "socket",
+	                                    "followed", "salvaged", "said",    "meeting", PP_SPOOL_MADE_LOGDIR};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return 1;
+	return 0;
+}
+
+/* Did podprof write its options, or its control page? Others' files may have the names of ours. */
+static int is_made_by_podprof(const char *path)
+{
+	struct pp_spool_state state;
+	char value[256];
+	uint32_t life;
+
+	return !pp_spool_read_option(path, "VERSION", value, sizeof(value)) || !read_control(path, &state, &life);
+}
+
+int pp_spool_is_one(const char *path)
+{
+	char file[PP_SPOOL_PATH + 32];
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int own = 1, lock, rings = count_rings(path) > 0;
+
+	while (d && (e = readdir(d)))
+		own &= !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || (is_own_name(e->d_name) && e->d_type != DT_DIR);
+	if (d)
+		closedir(d);
+	snprintf(file, sizeof(file), "%s/keeper.lock", path);
+	lock = !access(file, F_OK);
+	snprintf(file, sizeof(file), "%s/options", path);
+	if (!lock && !rings && (access(file, F_OK) || !own || !is_made_by_podprof(path)))
+		return -ENOENT;
+	return own && is_made_by_podprof(path);
+}
+
+int pp_spool_read(const char *path, struct pp_spool_state *ret_state)
+{
+	char lock[PP_SPOOL_PATH + 32];
+	uint32_t state = PP_KEEPER_NONE;
+	struct stat st;
+	int held;
+
+	memset(ret_state, 0, sizeof(*ret_state));
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return -ENOENT;
+	snprintf(ret_state->path, sizeof(ret_state->path), "%s", path);
+	pp_spool_read_option(path, "OUTPUT", ret_state->output, sizeof(ret_state->output));
+	ret_state->rings = count_rings(path);
+	read_control(path, ret_state, &state);
+	snprintf(lock, sizeof(lock), "%s/keeper.lock", path);
+	held = pp_lock_is_held(lock);
+	if (held < 0) /* no /proc/locks in this container */
+		held = ret_state->keeper_pid > 0 && (!kill(ret_state->keeper_pid, 0) || errno == EPERM);
+	if (state == PP_KEEPER_DONE)
+		ret_state->life = PP_SPOOL_DONE;
+	else if (state == PP_KEEPER_FAILED)
+		ret_state->life = PP_SPOOL_FAILED;
+	else if (!held)
+		ret_state->life = PP_SPOOL_LEFT;
+	else
+		ret_state->life = state == PP_KEEPER_WRITING ? PP_SPOOL_WRITING : PP_SPOOL_RECORDING;
+	return 0;
+}
+
+/* Follows a link of announce() to a spool that is not below a root searched anyway; removes a dangling one. */
+static int see_elsewhere(const char *root, const char *name, const char *const skip[2],
+                         int (*see)(const struct pp_spool_state *state, void *data), void *data)
+{
+	char path[PP_SPOOL_PATH + 256], to[PP_SPOOL_PATH];
+	struct pp_spool_state state;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	n = readlink(path, to, sizeof(to) - 1);
+	if (n <= 0)
+		return 0;
+	to[n] = '\0';
+	for (int i = 0; i < 2; i++) {
+		size_t length = strlen(skip[i]);
+
+		if (!strncmp(to, skip[i], length) && to[length] == '/' && !strchr(to + length + 1, '/'))
+			return 0;
+	}
+	if (access(to, F_OK) && errno == ENOENT)
+		unlink(path);
+	else if (!pp_spool_read(to, &state) && pp_spool_is_one(to) >= 0) {
+		state.elsewhere = 1;
+		return see(&state, data);
+	}
+	return 0;
+}
+
+int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data)
+{
+	const char *tmp = getenv("TMPDIR");
+	const char *base[] = {"/dev/shm", tmp && *tmp == '/' ? tmp : "/tmp", "/tmp"};
+	char root[3][PP_SPOOL_PATH], path[PP_SPOOL_PATH + 256];
+	const char *const walked[2] = {root[0], root[1]};
+	struct pp_spool_state state;
+	struct dirent *e;
+	int rc = 0;
+
+	for (size_t i = 0; i < 3; i++)
+		snprintf(root[i], sizeof(root[i]), "%s/podprof-%u", base[i], (unsigned)geteuid());
+	for (size_t i = 0; i < 3 && !rc; i++) {
+		DIR *d;
+
+		if (i == 2 && !strcmp(root[1], root[2]))
+			break;
+		/* a directory of another user with our name is ignored */
+		d = is_root(root[i]) ? opendir(root[i]) : NULL;
+		while (d && !rc && (e = readdir(d))) {
+			if (!strncmp(e->d_name, AT, strlen(AT)))
+				rc = see_elsewhere(root[i], e->d_name, walked, see, data);
+			if (e->d_name[0] == '.' || i == 2) /* the third has links alone for us */
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", root[i], e->d_name);
+			if (strlen(path) < PP_SPOOL_PATH && !pp_spool_read(path, &state))
+				rc = see(&state, data);
+		}
+		if (d)
+			closedir(d);
+	}
+	return rc;
 }

@@ -30,6 +30,9 @@ int pp_spool_write_options(const char *spool, const struct pp_job *job, const st
                            char *const *command, struct pp_err *err);
 /* <spool>/run-<pid>: job->pid is, will be, or starts, the application. */
 int pp_spool_register(const char *spool, const struct pp_job *job, struct pp_err *err);
+/* All three, again where the spool is removed meanwhile. is_outer: `wanted` is the outer podprof run's. */
+int pp_spool_join(const char *wanted, int is_outer, const struct pp_job *job, const struct pp_options *options, const char *logdir,
+                  char *const *command, char *ret_path, size_t size, struct pp_err *err);
 void pp_spool_unregister(const char *spool, const struct pp_job *job);
 
 /* Removes what dead jobs left beside `spool`: without rings after an hour, with rings that were not salvaged after a week.
@@ -50,9 +53,8 @@ struct pp_spool_state {
 
 /* Call `see` for every spool of this user on this node; stops when it returns non-zero, and returns that. */
 int pp_spool_each(int (*see)(const struct pp_spool_state *state, void *data), void *data);
-/* 1: podprof made it and it holds nothing else: it may be removed. 0: it holds something else, -ENOENT: it is no spool. */
+/* 1: podprof made it and it holds nothing else: it may be removed. 0: it holds something else, or podprof may not have made it;
+ * -ENOENT: it is no spool. */
 int pp_spool_is_one(const char *path);
-/* So that pp_spool_each() finds a spool that is elsewhere; best effort. */
-void pp_spool_announce(const char *spool);
 /* State of one spool; -ENOENT: not there. */
 int pp_spool_read(const char *path, struct pp_spool_state *ret_state);

@@ -52,7 +52,7 @@ static void measure(const struct pp_rank *rank, const struct pp_steps *steps, co
 		ns[i] = (double)(now_ns() - begin) / SPANS;
 		pp_attr_release(&attr);
 	}
-	snprintf(what, sizeof(what), "sweep, an interval: %zu threads, %zu steps", rank->threads, count);
+	snprintf(what, sizeof(what), "sweep, per interval: %zu threads, %zu steps", rank->threads, count);
 	bench_take(&f, ns, REPEATS, 0, 0.5, 1);
 	bench_print(&f);
 }

@@ -33,7 +33,7 @@ static void fail(const struct pp_err *err)
 
 static double limit_of(const struct pp_dataset *d)
 {
-	return (double)(d->steps * d->workers * A_CELL + d->rows * A_ROW);
+	return (double)(d->steps * d->workers * A_CELL + d->arrivals * A_ROW);
 }
 
 static int print_size(const char *what, const double *ratio, int n, double bytes, const struct pp_dataset *d)
@@ -44,7 +44,7 @@ static int print_size(const char *what, const double *ratio, int n, double bytes
 
 	memcpy(sorted, ratio, (size_t)n * sizeof(*sorted));
 	snprintf(note, sizeof(note), "%d blocks of %zu ranks x %zu steps, %zu rows of collectives: %.0f bytes each", n, d->workers,
-	         d->steps, d->rows, bytes / n);
+	         d->steps, d->arrivals, bytes / n);
 	bench_take(&f, sorted, n, 0, 1, 1);
 	return bench_print(&f);
 }
@@ -143,9 +143,9 @@ static int made(void)
 			pp_dataset_release(&d);
 	}
 	missed = print_size("bytes of blocks made up / limit, the largest", ratio, 4, bytes, &d);
-	print_cpu("writing a block, CPU a (rank, step)", write, 0, "with 8 collectives a step");
+	print_cpu("writing a block, CPU per (rank, step)", write, 0, "with 8 collectives per step");
 	print_cpu("deflate's part of it", deflate, 0, "level 3");
-	print_cpu("reading a block, CPU a (rank, step)", read, 0, "");
+	print_cpu("reading a block, CPU per (rank, step)", read, 0, "");
 	pp_dataset_release(&d);
 	pp_intern_free(names);
 	return missed;
@@ -193,7 +193,7 @@ static void merge_all(void)
 		fail(&err);
 	ms[2] = (cpu_ns() - begin) / 1e6;
 	getrusage(RUSAGE_SELF, &after);
-	snprintf(note, sizeof(note), "CPU; %.1f MB, %zu rows of collectives; %.0f MB at most", bytes / 1e6, d.rows,
+	snprintf(note, sizeof(note), "CPU; %.1f MB, %zu rows of collectives; %.0f MB at most", bytes / 1e6, d.arrivals,
 	         (double)after.ru_maxrss / 1e3);
 	for (int i = 0; i < 3; i++) {
 		static const char *const what[] = {"64 blocks of 16 ranks x 1000 steps: read", "merge", "finish"};

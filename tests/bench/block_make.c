@@ -36,9 +36,9 @@ static uint16_t call_of(const char *name)
 	abort();
 }
 
-static void make_worker(struct pp_worker *w, int32_t rank, int32_t host)
+static void make_worker(struct pp_row_worker *w, int32_t rank, int32_t host)
 {
-	*w = (struct pp_worker){.rank = rank, .local_rank = rank % 16, .pid = 4000 + (int32_t)dice(60000), .own_bound_ns = 240};
+	*w = (struct pp_row_worker){.rank = rank, .local_rank = rank % 16, .pid = 4000 + (int32_t)dice(60000), .own_bound_ns = 240};
 	w->records = 100000 + (uint64_t)dice(5000);
 	snprintf(w->host, sizeof(w->host), "node%03d", host);
 	snprintf(w->status, sizeof(w->status), "delivered");
@@ -52,11 +52,11 @@ static void make_worker(struct pp_worker *w, int32_t rank, int32_t host)
 /* Forward and backward, input, launches, output now and then, collectives. */
 static void make_cell(struct pp_dataset *d, const struct block_job *job, size_t s, size_t w)
 {
-	struct pp_cell *c = &d->cell[s * d->workers + w];
+	struct pp_row_cell *c = &d->cell[s * d->workers + w];
 	struct pp_row_process *p = &d->process[d->processes++];
 	int64_t comm = job->calls * (STAY_NS + dice(30000));
 
-	*c = (struct pp_cell){.present = 1, .bottleneck = PP_CATEGORY_HOST_COMPUTE};
+	*c = (struct pp_row_cell){.present = 1, .bottleneck = PP_CATEGORY_HOST_COMPUTE};
 	c->begin_ns = s ? d->cell[(s - 1) * d->workers + w].end_ns + dice(4000) : dice(100000);
 	c->end_ns = c->begin_ns + STEP_NS - 200000 + dice(400000);
 	c->step_ns = c->end_ns - c->begin_ns;
@@ -107,17 +107,18 @@ static void make_samples(struct pp_dataset *d)
 /* One call of all ranks: this part's rows, each exposed from arrival to exit, or in the Waitall. */
 static void make_call(struct pp_dataset *d, size_t s, int64_t at, int nonblocking)
 {
-	struct pp_collective *c = &d->collective[d->collectives];
+	struct pp_row_collective *c = &d->collective[d->collectives];
 
-	*c = (struct pp_collective){.comm = 0x9e3779b97f4a7c15ULL, .sequence = (uint32_t)d->collectives, .bytes = 4 << 20};
-	c->call = call_of(nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce");
-	c->row_first = d->rows;
+	*c = (struct pp_row_collective){
+	        .communicator = 0x9e3779b97f4a7c15ULL, .sequence = (uint32_t)d->collectives, .bytes = 4 << 20};
+	c->operation = call_of(nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce");
+	c->row_first = d->arrivals;
 	c->row_count = (uint32_t)d->workers;
 	for (size_t w = 0; w < d->workers; w++) {
-		struct pp_collective_row *row = &d->row[d->rows++];
+		struct pp_row_arrival *row = &d->arrival[d->arrivals++];
 		struct pp_exposed *e = &d->exposed[d->exposeds++];
 
-		*row = (struct pp_collective_row){.worker = d->worker[w].rank, .exposed = (uint32_t)d->exposeds & PP_EXPOSED_MOST};
+		*row = (struct pp_row_arrival){.worker = d->worker[w].rank, .exposed = (uint32_t)d->exposeds & PP_EXPOSED_MOST};
 		row->shared = nonblocking != 0;
 		row->arrival_ns = at + dice(SCATTER_NS);
 		row->exit_ns = at + STAY_NS + dice(LEAVE_NS);
@@ -138,17 +139,17 @@ void block_make(struct pp_dataset *d, const struct pp_intern *names, const struc
 	d->ranks_delivered = count;
 	d->epoch_realtime_ns = 1700000000123456789;
 	d->worker = room(workers, sizeof(*d->worker));
-	d->step_number = room(job->steps, sizeof(*d->step_number));
+	d->step = room(job->steps, sizeof(*d->step));
 	d->cell = room(job->steps * workers, sizeof(*d->cell));
 	d->process = room(job->steps * workers, sizeof(*d->process));
 	d->collective = room(calls, sizeof(*d->collective));
-	d->row = room(calls * workers, sizeof(*d->row));
+	d->arrival = room(calls * workers, sizeof(*d->arrival));
 	d->exposed = room(calls * workers, sizeof(*d->exposed));
 	d->awaited = room(0, sizeof(*d->awaited));
 	for (size_t w = 0; w < workers; w++)
 		make_worker(&d->worker[w], first + (int32_t)w, 0);
 	for (size_t s = 0; s < job->steps; s++) {
-		d->step_number[s] = (int64_t)s;
+		d->step[s].number = (int64_t)s;
 		for (size_t w = 0; w < workers; w++)
 			make_cell(d, job, s, w);
 		for (int k = 0; k < job->calls; k++)
@@ -181,23 +182,22 @@ static void cut_rows(struct pp_dataset *d, struct pp_pod_file *pod, size_t n, in
 	for (int i = 0; i < 6; i++)
 		event[i] = column(pod, "collective", name[i]);
 	for (size_t i = 0; i < n; i++) {
-		struct pp_collective *c = &d->collective[d->collectives];
+		struct pp_row_collective *c = &d->collective[d->collectives];
 		size_t step = 0;
 
-		*c = (struct pp_collective){
-		        .comm = (uint64_t)event[0][i], .sequence = (uint32_t)event[1][i], .bytes = (uint64_t)event[3][i]};
-		c->call = call_of("MPI_Allreduce");
-		c->row_first = d->rows;
-		while (step < d->steps && d->step_number[step] != event[2][i])
+		*c = (struct pp_row_collective){
+		        .communicator = (uint64_t)event[0][i], .sequence = (uint32_t)event[1][i], .bytes = (uint64_t)event[3][i]};
+		c->operation = call_of("MPI_Allreduce");
+		c->row_first = d->arrivals;
+		while (step < d->steps && d->step[step].number != event[2][i])
 			step++;
 		for (int64_t r = event[4][i]; r < event[4][i] + event[5][i]; r++) {
-			struct pp_collective_row *row = &d->row[d->rows];
+			struct pp_row_arrival *row = &d->arrival[d->arrivals];
 
 			if (worker[r] < first || worker[r] >= first + count)
 				continue;
-			*row = (struct pp_collective_row){
-			        .worker = (int32_t)worker[r], .arrival_ns = arrival[r], .exit_ns = left[r]};
-			d->rows++;
+			*row = (struct pp_row_arrival){.worker = (int32_t)worker[r], .arrival_ns = arrival[r], .exit_ns = left[r]};
+			d->arrivals++;
 			if (step == d->steps)
 				continue;
 			d->exposed[d->exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns,
@@ -205,7 +205,7 @@ static void cut_rows(struct pp_dataset *d, struct pp_pod_file *pod, size_t n, in
 			                                                .step = (uint32_t)step & INT32_MAX};
 			row->exposed = (uint32_t)d->exposeds & PP_EXPOSED_MOST;
 		}
-		c->row_count = (uint32_t)(d->rows - c->row_first);
+		c->row_count = (uint32_t)(d->arrivals - c->row_first);
 		d->collectives += c->row_count > 0;
 	}
 	for (int i = 0; i < 6; i++)
@@ -223,7 +223,7 @@ static void cut_process(struct pp_dataset *d, struct pp_pod_file *pod, size_t of
 
 	d->processes = d->steps * d->workers;
 	for (size_t i = 0; i < d->processes; i++) {
-		d->process[i].step = d->step_number[i / d->workers];
+		d->process[i].step = d->step[i / d->workers].number;
 		d->process[i].worker = d->worker[i % d->workers].rank;
 		d->process[i].present = (int8_t)present[i / d->workers * of + first + i % d->workers];
 	}
@@ -255,18 +255,24 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 	rows = shape.n;
 	*d = *whole;
 	pp_dataset_take_tables(d, (struct pp_table[PP_TABLES]){0}); /* its own are below */
+	d->steps = whole->steps;
+	d->warnings = whole->warnings;
+	d->communicators = whole->communicators;
+	d->communicator = room(d->communicators, sizeof(*d->communicator));
+	for (size_t i = 0; i < d->communicators; i++) {
+		d->communicator[i] = whole->communicator[i];
+		d->communicator[i].member = NULL; /* a file has them as rows */
+	}
 	d->workers = (size_t)count;
 	d->worker = room((size_t)count, sizeof(*d->worker));
-	d->step_number = room(d->steps, sizeof(*d->step_number));
+	d->step = room(d->steps, sizeof(*d->step));
 	d->cell = room(d->steps * d->workers, sizeof(*d->cell));
 	d->process = room(d->steps * d->workers, sizeof(*d->process));
 	d->collective = room(events, sizeof(*d->collective));
-	d->row = room(rows, sizeof(*d->row));
+	d->arrival = room(rows, sizeof(*d->arrival));
 	d->exposed = room(rows, sizeof(*d->exposed));
 	d->awaited = room(0, sizeof(*d->awaited));
 	d->late = NULL;
-	d->host_clock = NULL;
-	d->host_clocks = 0;
 	for (size_t i = 0; i < whole->host_clocks; i++)
 		if (pp_dataset_add_clock(d, &whole->host_clock[i]))
 			abort();
@@ -277,7 +283,7 @@ void block_cut(struct pp_dataset *d, struct pp_pod_file *pod, const struct pp_da
 		d->window[w] = whole->window[(size_t)first + w];
 	d->warning = room(d->warnings, sizeof(*d->warning));
 	memcpy(d->warning, whole->warning, d->warnings * sizeof(*d->warning));
-	memcpy(d->step_number, whole->step_number, d->steps * sizeof(*d->step_number));
+	memcpy(d->step, whole->step, d->steps * sizeof(*d->step));
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
 		d->cell[i] = whole->cell[i / d->workers * whole->workers + (size_t)first + i % d->workers];
 		d->cell[i].wait_ns = d->cell[i].transfer_ns = d->cell[i].late_ns =

@@ -285,7 +285,7 @@ static int sockets(int no_stamps)
 	waitpid(pid, NULL, 0);
 	cpu = children_ms() - before;
 	qsort(took, 21, sizeof(took[0]), bench_order);
-	snprintf(note, sizeof(note), "median round %.1f ms, %.2f ms CPU of who asks", took[10], cpu / 21);
+	snprintf(note, sizeof(note), "median round %.1f ms, %.2f ms CPU of the asking keeper", took[10], cpu / 21);
 	pp_clock_link_free(l);
 	return figure(no_stamps ? "UDP loopback, own receive stamps: half width"
 	                        : "UDP loopback, the kernel's receive stamps: half width",

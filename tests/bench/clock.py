@@ -47,7 +47,7 @@ def on_hosts(place):
         program = place.under(logs, [place.program("true_times"), str(60 * (WINDOWS + 1)), "10", times], "--steps", windows)
         got = jobs.run(hosts.on(hosts.front, hosts.mpirun(RANKS, program, "-x", "PODPROF_TICK=raw")), limit=120)
     if got.code or got.timed_out:
-        sys.exit("clock.py: the job failed: " + got.told())
+        sys.exit("clock.py: the job failed: " + got.transcript())
     return clocks(logs, WINDOWS)
 
 
@@ -57,7 +57,7 @@ def on_one(place):
     got = jobs.run(place.mpirun(RANKS, place.under(logs, [place.program("true_times"), "40", "10", times], "--steps", "10:20"),
                                 "-x", "PODPROF_TICK=raw"), limit=120)
     if got.code or got.timed_out:
-        sys.exit("clock.py: the job failed: " + got.told())
+        sys.exit("clock.py: the job failed: " + got.transcript())
     return clocks(logs, 1)
 
 
@@ -92,8 +92,8 @@ def main():
     rounds = int(max(last["rounds"]))
     missed = row("4 hosts x 2 ranks: a round of all clocks", [max(c["round_ns"]) / 1e6 for c in seen], "ms", 40,
                  "%d windows, worst bound %.1f us" % (len(seen), max(int(max(c["host_bound_ns"])) for c in seen) / 1e3))
-    missed |= row("4 hosts x 2 ranks: CPU of a keeper, a round", [ns / 1e6 / rounds for ns in last["cpu_ns"]], "ms", 5,
-                  "the most of the four; %d rounds, %d trips, %d lost" % (rounds, sum(last["trips"]), sum(last["lost"])), max)
+    missed |= row("4 hosts x 2 ranks: CPU of a keeper, per round", [ns / 1e6 / rounds for ns in last["cpu_ns"]], "ms", 5,
+                  "maximum of the four; %d rounds, %d trips, %d lost" % (rounds, sum(last["trips"]), sum(last["lost"])), max)
     missed |= row("one host: packets and rounds for its clock", [int(sum(c["trips"]) + sum(c["rounds"]) + sum(c["lost"])) for c in alone],
                   "", 0, "8 ranks, one clock")
     found = guest_sockets(args)

@@ -151,8 +151,8 @@ static int rows(const struct cost *took, const struct cost *limit, double bytes)
 	struct bench_figure f = {.bench = "close", .unit = "x", .gate = BUDGET, .note = note};
 	int missed;
 
-	snprintf(note, sizeof(note), "wall; %d ranks x %d ranges, %.1f MB out; least ... most of %d", RANKS, RANGES, bytes / 1e6,
-	         REPS);
+	snprintf(note, sizeof(note), "wall; %d ranks x %d ranges, %.1f MB out; minimum .. maximum of %d", RANKS, RANGES,
+	         bytes / 1e6, REPS);
 	f.what = "window close / memcpy of the rings + write of the files";
 	over(&f, took->wall, limit->wall);
 	missed = bench_print(&f);

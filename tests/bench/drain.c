@@ -85,7 +85,7 @@ static int measure_all(void)
 	for (int i = 0; i < TURNS; i++)
 		unpaced[i] = measure(m, rings, 1500, 0, &tick);
 	getrusage(RUSAGE_SELF, &u);
-	snprintf(note, sizeof(note), "a record; RSS %ld MiB with a buffer of 64 MiB", u.ru_maxrss / 1024);
+	snprintf(note, sizeof(note), "per record; RSS %ld MiB with a buffer of 64 MiB", u.ru_maxrss / 1024);
 	f.note = note;
 	bench_take(&f, paced, TURNS, 0, 0, 1);
 	missed = bench_print(&f);

@@ -55,7 +55,7 @@ static int make_page(void)
 	return 0;
 }
 
-static void tell(enum pp_ask_kind kind, int64_t first, int64_t last)
+static void ask(enum pp_ask_kind kind, int64_t first, int64_t last)
 {
 	atomic_store(&page->request_kind, (uint32_t)kind);
 	atomic_store(&page->request_first, first);
@@ -86,18 +86,18 @@ static void windows(int calls)
 /* Heard, agreed on, forgotten: all that the thread does for one request that comes to nothing else. */
 static int request_row(void)
 {
-	struct bench_figure f = {"marks", "a request: heard, agreed on, taken back", "us", 0, 0, 0, 2, 0, ""};
+	struct bench_figure f = {"marks", "a request: acknowledged, agreed on, withdrawn", "us", 0, 0, 0, 2, 0, ""};
 	static double us[REQUESTS];
 
 	answer_says = 1;
 	for (int i = 0; i < REQUESTS; i++) {
 		double begin, took;
 
-		tell(PP_ASK_AGREE, 1000000, 10);
+		ask(PP_ASK_AGREE, 1000000, 10);
 		begin = bench_ns();
 		collector->look();
 		took = bench_ns() - begin;
-		tell(PP_ASK_NOTHING, 0, 0);
+		ask(PP_ASK_NOTHING, 0, 0);
 		begin = bench_ns();
 		collector->look();
 		us[i] = (took + bench_ns() - begin) / 1000;
@@ -134,7 +134,7 @@ int main(void)
 	collector->coordinate(&fake);
 	missed += row("step_begin outside of windows", bench_run(begins, NULL), 0.5);
 	missed += row("step_end outside of windows", bench_run(ends, NULL), 0.5);
-	tell(PP_ASK_AGREE, 1000, 10);
+	ask(PP_ASK_AGREE, 1000, 10);
 	missed += row("step_begin while ranks agree on a window", bench_run(begins, NULL), 3);
 	missed += row("step_end while ranks agree on a window", bench_run(ends, NULL), 3);
 	missed += request_row();

@@ -175,10 +175,10 @@ class Bench:
         job = subprocess.run([*words, *more], cwd=self.where, env=clean, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180)
         if job.returncode:
             sys.exit("pytorch.py: %s failed with %d: %s%s" % (" ".join(words + list(more)), job.returncode, job.stdout, job.stderr))
-        self.settle()
+        self.wait_for_idle()
         return job
 
-    def settle(self):
+    def wait_for_idle(self):
         """The keeper writes after the job has ended: it must not run beside the next one."""
         if os.path.isdir(os.path.join(self.where, "logs")):
             subprocess.run([self.podprof, "report", "logs"], cwd=self.where, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
@@ -187,7 +187,7 @@ class Bench:
     def child(self, *words):
         return [sys.executable, "-B", os.path.abspath(__file__), "--child", *words]
 
-    def told(self, words, *more):
+    def measured(self, words, *more):
         return json.loads(self.run(words, *more).stdout.splitlines()[-1])
 
     def ddp(self, before, way=""):
@@ -195,29 +195,29 @@ class Bench:
         import torch.distributed as dist
         store = dist.TCPStore("127.0.0.1", 0, RANKS + 1, is_master=True, wait_for_workers=False)
         mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", str(RANKS)]
-        return self.told([*mpirun, *before, *self.child("ddp", str(store.port), way)])
+        return self.measured([*mpirun, *before, *self.child("ddp", str(store.port), way)])
 
 
 def operator(bench):
     outside, inside = [], []
     for _ in range(bench.args.turns):
-        outside.append(bench.told(bench.child("op_outside")))
-        inside.append(bench.told(bench.under("--steps", "1000000:1000010"), *bench.child("op_inside")))
-    row("x.add_(1.0) of 8x8, bare", [o["bare"] for o in outside], "ns", note="5 ranges of torch a call")
-    row("added: emit_itt, nobody listens", [o["itt"] for o in outside], "ns", note="torch's own share")
+        outside.append(bench.measured(bench.child("op_outside")))
+        inside.append(bench.measured(bench.under("--steps", "1000000:1000010"), *bench.child("op_inside")))
+    row("x.add_(1.0) of 8x8, bare", [o["bare"] for o in outside], "ns", note="5 PyTorch ranges per call")
+    row("added: emit_itt without a collector", [o["itt"] for o in outside], "ns", note="PyTorch's own share")
     row("added: torch.profiler (CPU)", [o["profiler"] for o in outside], "ns")
     row("added: podprof", [i["podprof"] for i in inside], "ns")
     row("added: podprof, the first %d calls of a window" % (LOOPS * CALLS), [i["podprof_first"] for i in inside], "ns", note="fresh ring memory")
     row("added with start and stop of the window: torch.profiler", [o["profiler_whole"] for o in outside], "ns",
-        note="it makes its events at the end")
+        note="it creates its events at the end")
     row("added with start and stop of the window: podprof", [i["podprof_whole"] for i in inside], "ns",
-        note="%d calls a window" % (LOOPS * CALLS))
+        note="%d calls per window" % (LOOPS * CALLS))
     pairs, note = list(zip(inside, outside)), "%d turns of one process each" % len(inside)
-    row("added: emit_itt, nobody listens / torch.profiler", [o["itt"] / o["profiler"] for o in outside], "x", note="torch's own share")
+    row("added: emit_itt without a collector / torch.profiler", [o["itt"] / o["profiler"] for o in outside], "x", note="PyTorch's own share")
     # What torch itself takes for its ranges is most of it; what is ours is the row of 150 ns.
     row("added: podprof / torch.profiler", [i["podprof"] / o["profiler"] for i, o in pairs], "x", 1 / 3, note, fails=False)
     row("added with start and stop: podprof / torch.profiler", [i["podprof_whole"] / o["profiler_whole"] for i, o in pairs], "x", note=note)
-    row("podprof above emit_itt that nobody listens to", [i["podprof"] - o["itt"] for i, o in pairs], "ns", 150, note)
+    row("podprof minus emit_itt without a collector", [i["podprof"] - o["itt"] for i, o in pairs], "ns", 150, note)
 
 
 def job(bench):
@@ -248,12 +248,12 @@ def job(bench):
     length = WINDOWS[0][1] - WINDOWS[0][0]
     steady = {name: [(g["cpu_inside"] - g["cpu_outside"]) * 1e6 for g in got[name]] for name in ways}
     whole = {name: [(g["cpu_whole"] - g["cpu_outside"] * (length + 1) / length) * 1e6 for g in got[name]] for name in ways}
-    for added, where in ((steady, "a step in a window"), (whole, "with start and stop")):
-        for name, what in (("again", "nothing: the noise"), ("itt", "emit_itt, nobody listens"), ("window", "podprof"),
+    for added, where in ((steady, "per step in a window"), (whole, "with start and stop")):
+        for name, what in (("again", "nothing: the noise"), ("itt", "emit_itt without a collector"), ("window", "podprof"),
                            ("profiler", "torch.profiler")):
-            note = {"itt": "torch's own share", "profiler": "" if added is steady else "it makes its events at the end"}.get(name, "")
+            note = {"itt": "PyTorch's own share", "profiler": "" if added is steady else "it creates its events at the end"}.get(name, "")
             row("added, %s: %s" % (where, what), added[name], "us", note=note)
-        for name, what, gate in (("itt", "emit_itt, nobody listens", None), ("window", "podprof", 1 / 3)):
+        for name, what, gate in (("itt", "emit_itt without a collector", None), ("window", "podprof", 1 / 3)):
             ratios = [a / b for a, b in zip(added[name], added["profiler"]) if b > 0]
             note = "of medians: %.3g" % (statistics.median(added[name]) / statistics.median(added["profiler"]))
             row("added, %s: %s / torch.profiler" % (where, what), ratios, "x", gate, note)
@@ -269,13 +269,13 @@ def shim(bench):
         for program, pattern, values in (("pass", r"\bsitecustomize$", start), ("import torch", r"\b_podprof\._torch$", adapter)):
             if values is adapter and len(adapter) >= bench.args.turns:
                 continue
-            told = bench.run(bench.under(), sys.executable, "-X", "importtime", "-c", program).stderr
-            found = [int(line.split("|")[1]) for line in told.splitlines() if line.startswith("import time:") and re.search(pattern, line)]
+            printed = bench.run(bench.under(), sys.executable, "-X", "importtime", "-c", program).stderr
+            found = [int(line.split("|")[1]) for line in printed.splitlines() if line.startswith("import time:") and re.search(pattern, line)]
             if not found:
-                sys.exit("pytorch.py: no import of %s was seen: %s" % (pattern, told[-2000:]))
+                sys.exit("pytorch.py: no import of %s was seen: %s" % (pattern, printed[-2000:]))
             values.append(max(found) / 1e3)
     row("shim: sitecustomize, at the start of any Python", start, "ms", 5, "by -X importtime")
-    row("shim: adapter, when torch is imported", adapter, "ms", 5, "by -X importtime, beside torch's own second")
+    row("shim: adapter, when torch is imported", adapter, "ms", 5, "by -X importtime, beside about 1 s of torch itself")
 
 
 def main():

@@ -45,7 +45,7 @@ def measure(args, what, cores, threads, gate):
             print("%s: emitted %d, delivered %d, lost %d: %d are not accounted for" %
                   (what, emitted, delivered, lost, emitted - delivered - lost))
             return 1
-    note = "most of %d turns of %g s; %d threads on %d cores of %d, %d emitted; %s" % (
+    note = "maximum of %d turns of %g s; %d threads on %d cores of %d, %d emitted; %s" % (
         args.turns, args.seconds, threads, len(cores), os.cpu_count(), emitted,
         ", ".join("%s %d" % c for c in causes.items() if c[1] and c[0] in IN_RING) or "none lost")
     return row(what, max(got), min(got), max(got), "records", gate, note)

@@ -14,7 +14,7 @@ def wall(words, where):
     return time.monotonic() - begin
 
 
-def settle(bin, where):
+def wait_for_idle(bin, where):
     """Wait for the keeper, which writes after the job has ended: it must not run beside the next one."""
     subprocess.run([os.path.abspath(os.path.join(bin, "podprof")), "report", "logs"], cwd=where, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, timeout=120)
@@ -42,7 +42,7 @@ def main():
             for name, words in ways.items():
                 bare = wall(mpirun + job, where)
                 ratio[name].append(wall(mpirun + words + job, where) / bare)
-                settle(args.bin, where)
+                wait_for_idle(args.bin, where)
     for name, values in ratio.items():
         low, middle, high = statistics.quantiles(values, n=4)
         print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (

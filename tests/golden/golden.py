@@ -136,7 +136,7 @@ def salvaged(podprof, name):
     with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
         unpack(name, os.path.join(scratch, "spool"))
         got = jobs.run([podprof, "salvage", "spool", "-o", "logs", "--session", name], cwd=scratch)
-        jobs.check(got.code == 0, f"{got.told()}\nIf the rings have another form now: golden.py --record {name}")
+        jobs.check(got.code == 0, f"{got.transcript()}\nIf the rings have another form now: golden.py --record {name}")
         return tables(os.path.join(scratch, "logs", "podprof", name, "pod.h5"))
 
 

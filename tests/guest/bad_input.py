@@ -14,7 +14,7 @@ def refused(place, words, *sentence):
     """Mistakes on podprof's own command line: 64, one clear line, and the application never starts."""
     proof = os.path.join(place.scratch, "started")
     got = run([place.podprof(), *words, "--", "/bin/touch", proof])
-    check(got.code == 64, f"exit code {got.code}, not 64: {got.told()}")
+    check(got.code == 64, f"exit code {got.code}, not 64: {got.transcript()}")
     check(not os.path.exists(proof), "the application was started")
     check(got.out == "", f"stdout: {got.out}")
     check(all(s in got.err for s in sentence), f"{sentence} is not in: {got.err}")
@@ -24,7 +24,7 @@ def unknown_option(place, full):
     refused(place, ["run", "--stesp", "1:2"], "--steps")
     refused(place, ["run", "--outptu", "x"], "--output")
     got = run([place.podprof(), "rnu"])
-    check(got.code == 64 and "run" in got.err, got.told())
+    check(got.code == 64 and "run" in got.err, got.transcript())
 
 
 def bad_values(place, full):
@@ -39,18 +39,18 @@ def bad_values(place, full):
 def no_command(place, full):
     for words in (["run"], ["run", "-o", place.new_logs(), "--"]):
         got = run([place.podprof(), *words])
-        check(got.code == 64 and got.err.strip(), got.told())
+        check(got.code == 64 and got.err.strip(), got.transcript())
 
 
 def not_found(place, full):
     got = run(place.under(place.new_logs(), ["/no/such/program"]))
-    check(got.code == 127 and len(got.podprof_lines()) == 1 and "/no/such/program" in got.err, got.told())
+    check(got.code == 127 and len(got.podprof_lines()) == 1 and "/no/such/program" in got.err, got.transcript())
     plain = os.path.join(place.scratch, "plain.txt")
     with open(plain, "w") as f:
         f.write("text\n")
     os.chmod(plain, 0o644)
     got = run(place.under(place.new_logs(), [plain]))
-    check(got.code == 126 and len(got.podprof_lines()) == 1, got.told())
+    check(got.code == 126 and len(got.podprof_lines()) == 1, got.transcript())
 
 
 def unprofiled(place, logs, env=None, lines=2):
@@ -59,7 +59,7 @@ def unprofiled(place, logs, env=None, lines=2):
     base = run(place.mpirun(4, command), env)
     got = run(place.mpirun(4, place.under(logs, command)), env)
     wrong = compare(base, got)
-    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
     said = got.podprof_lines()
     check(1 <= len(said) <= lines, f"{len(said)} lines of podprof: {got.err}")
     return said
@@ -111,7 +111,7 @@ def crash_before_init(place, full):
     base = run(place.mpirun(4, command))
     got = run(place.mpirun(4, place.under(place.new_logs(), command)))
     wrong = compare(base, got)
-    check(got.code == 134 and not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(got.code == 134 and not wrong, "; ".join(wrong) + "\n" + got.transcript())
 
 
 def different_options(place, full):
@@ -120,7 +120,7 @@ def different_options(place, full):
     logs = place.new_logs()
     got = run(place.mpirun(2, [*place.under(logs, command, "--steps", "2:5"), ":", "-n", "2",
                                *place.under(logs, command, "--steps", "6:9")]))
-    check(got.code == 0 and len(got.sorted_out()) == 4, got.told())
+    check(got.code == 0 and len(got.sorted_out()) == 4, got.transcript())
     session_of(logs)
 
 
@@ -130,7 +130,7 @@ def one(place, words, env=None, ranks=None, code=0, options=()):
     command = [place.program(words[0]), *words[1:]]
     under = place.under(logs, command, *options)
     got = run(place.mpirun(ranks, under) if ranks else under, env, 120)
-    check(got.code == code and not got.other_err() and not got.timed_out, got.told())
+    check(got.code == code and not got.other_err() and not got.timed_out, got.transcript())
     return session_of(logs, 30), got
 
 
@@ -165,22 +165,22 @@ def no_events(place, full):
     """Nothing was recorded, in a job that is a rank (MPI) and in one that never was."""
     logs = place.new_logs()
     got = run(place.under(logs, [place.program("odd_marks"), "nothing"]))
-    check(got.code == 0 and not got.other_err() and len(got.podprof_lines()) <= 2, got.told())
+    check(got.code == 0 and not got.other_err() and len(got.podprof_lines()) <= 2, got.transcript())
     got = run(place.mpirun(3, place.under(place.new_logs(), ["/bin/true"])))
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
 
 
 def steps_never_reached(place, full):
     """Asked for steps that do not come: nothing was recorded, and podprof says why."""
     logs = place.new_logs()
     got = run(place.mpirun(2, place.under(logs, [place.program("odd_marks"), "steps", "5"], "--steps", "100:110", "--wait", "60")))
-    check(got.code == 0 and not got.other_err() and got.seconds < 50, got.told())  # --wait is longer
-    check(any("100:110" in line and "last step marked was 4" in line for line in got.podprof_lines()), got.told())
+    check(got.code == 0 and not got.other_err() and got.seconds < 50, got.transcript())  # --wait is longer
+    check(any("100:110" in line and "last marked step is 4" in line for line in got.podprof_lines()), got.transcript())
     train = os.path.join(place.bin, "c_mpi_train")
     if os.path.exists(train):  # MPI calls in front of its first mark are recorded: they are no session
         got = run(place.mpirun(2, place.under(logs, [train, "--quiet", "--steps", "20"], "--steps", "100:110")))
-        check(got.code == 0 and not sessions(logs), got.told())
-        check(any("100:110" in line and "last step marked was 19" in line for line in got.podprof_lines()), got.told())
+        check(got.code == 0 and not sessions(logs), got.transcript())
+        check(any("100:110" in line and "last marked step is 19" in line for line in got.podprof_lines()), got.transcript())
 
 
 def many_ranges(place, full):
@@ -254,7 +254,7 @@ def bad_categories(place, full):
 def bad_environment(place, full):
     """An unknown or bad PODPROF_* of the user: refused before the application, or said; never a crash."""
     got = run(place.under(place.new_logs(), ["/bin/true"]), {"PODPROF_STEPS": "9:3"})
-    check(got.code in (0, 64) and got.err.strip(), got.told())
+    check(got.code in (0, 64) and got.err.strip(), got.transcript())
 
 
 CASES = {

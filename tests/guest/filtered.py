@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Ranks that forbid themselves system calls (seccomp, a forbidden call kills) once they have begun. Under podprof they live and end as they
-do without it, as long as they may do what the README's limits name. Run by ctest guest_filtered."""
+do without it, as long as they may do what the limits in docs/limits.md name. Run by ctest guest_filtered."""
 import re
 import sys
 
 import jobs
 from jobs import Skipped, check, compare, run, session_of, wait_until
 
-# What the limits in README.md name: at the end of a rank, and in each form of going on.
+# What the limits in docs/limits.md name: at the end of a rank, and in each form of going on.
 ENDS = "getpid clock_nanosleep poll rt_sigprocmask write"
 FORMS = {
     "steps": "getrusage",
@@ -39,13 +39,13 @@ def filtered(place, program, form, spared, env=None, wrap=lambda command: comman
     base = run(wrap(command), env)
     if base.code == 77:
         raise Skipped("no seccomp filters here")
-    check(base.code == 0 and "ends" in base.out, f"{form}, without podprof: {base.told()}")
+    check(base.code == 0 and "ends" in base.out, f"{form}, without podprof: {base.transcript()}")
     logs = place.new_logs()
     got = run(wrap(place.under(logs, command)), env)
     wrong = compare(base, got, slack=30)
     if wrong:
         calls = trapped(run(wrap(place.under(place.new_logs(), command)), {**(env or {}), "GUEST_TRAP": 1}))
-        check(False, f"{form}: {'; '.join(wrong)}\n{got.told()}\ncalls {print_names(program, 'names', *calls) if calls else 'none'}")
+        check(False, f"{form}: {'; '.join(wrong)}\n{got.transcript()}\ncalls {print_names(program, 'names', *calls) if calls else 'none'}")
     return logs, got
 
 
@@ -55,7 +55,7 @@ def marks(place, full):
         logs, got = filtered(place, "filtered", form, f"{ENDS} {calls}")
         count = 2 if form == "windows" else 1
         check(wait_until(lambda: len(jobs.sessions(logs)) == count, 15), f"{form}: {jobs.tree(logs)}")
-        check(len(got.podprof_lines()) == 2 and "captured" in got.err, f"{form}: {got.told()}")
+        check(len(got.podprof_lines()) == 2 and "captured" in got.err, f"{form}: {got.transcript()}")
 
 
 def no_wait(place, full):
@@ -65,7 +65,7 @@ def no_wait(place, full):
     got = run(place.under(logs, command, "--wait", "0"))
     if got.code == 77:
         raise Skipped("no seccomp filters here")
-    check(got.code == 0 and "ends" in got.out, got.told())
+    check(got.code == 0 and "ends" in got.out, got.transcript())
     session_of(logs)
 
 
@@ -79,7 +79,7 @@ def failing(place, full):
             if base.code == 77:
                 raise Skipped("no seccomp filters here")
             wrong = compare(base, run(place.under(place.new_logs(), command), {"GUEST_ERRNO": 1}))
-            check(base.code == 0 and not wrong, f"{form}: {wrong} {base.told()}")
+            check(base.code == 0 and not wrong, f"{form}: {wrong} {base.transcript()}")
 
 
 def mpi(place, full):

@@ -18,7 +18,7 @@ def same(place, command, ranks=4, env=None, options=(), run_options=()):
     logs = place.new_logs()
     got = run(place.mpirun(ranks, place.under(logs, command, *run_options), *options), env)
     wrong = compare(base, got)
-    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
     return logs, got
 
 
@@ -86,15 +86,15 @@ def mpich(place, full):
             wrong = compare(base, got)
             if not wrong:
                 break
-        check(not wrong, "; ".join(wrong) + "\n" + got.told())
-        told = [line for line in got.podprof_lines() if "MPI is not Open MPI" in line]
-        check(len(told) == 1 and "nothing was recorded" not in got.err, got.told())
+        check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
+        printed = [line for line in got.podprof_lines() if "MPI is not Open MPI" in line]
+        check(len(printed) == 1 and "nothing was recorded" not in got.err, got.transcript())
     logs = place.new_logs()
     check(run([mpirun, "-n", "2", *place.under(logs, [program, "normal"])]).code == 0, "the job")
     check(any("MPI calls of 2 ranks are not recorded" in text(w) for w in quality(session_of(logs))["warning"]), "quality says nothing of MPI")
     for name in ("summary.txt", "report.html"):
         said = open(os.path.join(session_of(logs), name), encoding="utf-8").read().lower()
-        check("limited by: unknown, mpi was not seen, so communication and waiting are not known" in said, f"the verdict of {name}")
+        check("unknown: mpi calls were not recorded, so communication and waiting are unknown" in said, f"the verdict of {name}")
         check("no rank waits" not in said, f"{name} says that no rank waits")
 
 
@@ -104,7 +104,7 @@ def left_mpi(place, full):
     base = run(place.mpirun(3, [program, "one_leaves"]))
     got = run(place.mpirun(3, place.under(place.new_logs(), [program, "one_leaves"], "--wait", "150")), limit=100)
     wrong = compare(base, got, slack=90)
-    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
 
 
 def options_of(keeper):
@@ -140,7 +140,7 @@ def keeper_habits(place, full):
             check(os.sched_getscheduler(job.pid) == policy, "the job lost its policy")
         finally:
             got = jobs.over(job)
-        check(got.code == 0, got.told())
+        check(got.code == 0, got.transcript())
 
 
 def environment(place, full):
@@ -148,9 +148,9 @@ def environment(place, full):
     for mode in ("clear", "broken"):
         logs = place.new_logs()
         got = run(place.under(logs, [place.program("odd_marks"), "environment", mode]))
-        check(got.code == 0 and got.out == "marked\n", got.told())
+        check(got.code == 0 and got.out == "marked\n", got.transcript())
         session_of(logs)
-        check(len(got.podprof_lines()) == 2, got.told())
+        check(len(got.podprof_lines()) == 2, got.transcript())
 
 
 def small_spool(place, full):
@@ -185,7 +185,7 @@ def bound(place, full):
     if base.code and not got.code == base.code:
         raise Skipped("mpirun cannot bind here")
     wrong = compare(base, got)
-    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
 
 
 def stdin(place, full):
@@ -198,10 +198,10 @@ def stdin(place, full):
         with open(path) as f:
             got = run(place.mpirun(3, place.under(place.new_logs(), [place.program("lone"), "stdin"])), {"GUEST_MARK": mark}, stdin=f)
         wrong = compare(base, got)
-        check(not wrong and "read 5000 lines" in got.out, "; ".join(wrong) + "\n" + got.told())
+        check(not wrong and "read 5000 lines" in got.out, "; ".join(wrong) + "\n" + got.transcript())
     with open(path) as f:
         got = run(place.under(place.new_logs(), [place.program("lone"), "stdin"]), stdin=f)
-    check(got.code == 0 and got.out == "rank 0 read 5000 lines 53890 bytes\n" or "read 5000 lines" in got.out, got.told())
+    check(got.code == 0 and got.out == "rank 0 read 5000 lines 53890 bytes\n" or "read 5000 lines" in got.out, got.transcript())
 
 
 def signalled(commands, number, env):
@@ -223,9 +223,9 @@ def signals(place, full):
                 [place.mpirun(2, command), place.mpirun(2, under()), command, under()], number, env)
             base.out, got.out = ("\n".join(x for x in r.sorted_out() if "is up" in x) for r in (base, got))  # mpirun drops last words
             wrong = compare(base, got)
-            check(not wrong, f"{mode}, signal {number}: " + "; ".join(wrong) + "\n" + got.told())
+            check(not wrong, f"{mode}, signal {number}: " + "; ".join(wrong) + "\n" + got.transcript())
             wrong = compare(base_alone, got_alone)
-            check(not wrong, f"{mode} alone, signal {number}: " + "; ".join(wrong) + "\n" + got_alone.told())
+            check(not wrong, f"{mode} alone, signal {number}: " + "; ".join(wrong) + "\n" + got_alone.transcript())
 
 
 def alone(place, full):
@@ -235,7 +235,7 @@ def alone(place, full):
             base = run([place.program("lone"), mode], {"GUEST_MARK": mark})
             got = run(place.under(place.new_logs(), [place.program("lone"), mode]), {"GUEST_MARK": mark})
             wrong = compare(base, got)
-            check(not wrong, f"{mode}: " + "; ".join(wrong) + "\n" + got.told())
+            check(not wrong, f"{mode}: " + "; ".join(wrong) + "\n" + got.transcript())
 
 
 def keeper_killed(place, full):
@@ -251,7 +251,7 @@ def keeper_killed(place, full):
     os.kill(found[0], signal.SIGKILL)
     got = finish(process)
     wrong = compare(base, got, slack=5)
-    check(not wrong, "; ".join(wrong) + "\n" + got.told())
+    check(not wrong, "; ".join(wrong) + "\n" + got.transcript())
     check(not any(name.endswith(".part") for name in jobs.tree(logs)), "a half-written file is left")
 
 
@@ -259,7 +259,7 @@ def killed_rank(place, full):
     """A killed rank's records are in the session."""
     logs = place.new_logs()
     got = run(place.mpirun(4, place.under(logs, [place.program("lone"), "busy"])), {"GUEST_KILL_RANK": 2})
-    check(got.code == 137, got.told())
+    check(got.code == 137, got.transcript())
     with h5(session_of(logs)) as f:
         ranks = list(f["worker/rank"][()])
         check(2 in ranks, f"rank 2 is not among the workers {ranks}")
@@ -273,7 +273,7 @@ def clean_end(place, full):
     spool = os.path.join(place.scratch, "spool-clean")
     logs = place.new_logs()
     got = run(place.mpirun(2, place.under(logs, [place.program("lone"), "normal"], "--spool", spool)), {"GUEST_MARK": 1})
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     session_of(logs)
     check(wait_until(lambda: not keepers(spool), 8), "the keeper lives on")
     check(not os.path.exists(spool) or not os.listdir(spool), f"left behind: {os.listdir(spool) if os.path.exists(spool) else ''}")
@@ -283,7 +283,7 @@ def silent_shell(place, full):
     """A job that is only shells and helpers: nothing of podprof in them, no session invented, no lines but podprof's."""
     logs = place.new_logs()
     got = run(place.under(logs, ["/bin/sh", "-c", "echo one | cat; exit 7"]))
-    check(got.code == 7 and got.out == "one\n" and not got.other_err(), got.told())
+    check(got.code == 7 and got.out == "one\n" and not got.other_err(), got.transcript())
 
 
 def stderr_unread(place, full):

@@ -19,7 +19,7 @@ def cell(place, base_command, command, env=None, repeats=1, unstable=False):
     """One base, then `repeats` runs under podprof; a mismatch is tried once more with a new base where mpirun itself is unsteady."""
     base = run(base_command, env, 60)
     if base.timed_out:
-        raise Failed(f"the base itself did not end: {base.told()}")
+        raise Failed(f"the base itself did not end: {base.transcript()}")
     for _ in range(repeats):
         got = trial(place, command, env, base.seconds + 25)
         wrong = compare(base, got)
@@ -29,13 +29,13 @@ def cell(place, base_command, command, env=None, repeats=1, unstable=False):
             got = trial(place, command, env, base.seconds + 25)
             wrong = compare(base, got)
         if wrong:
-            raise Failed("; ".join(wrong) + "\nunder podprof: " + got.told() + "\nbase: " + base.told())
+            raise Failed("; ".join(wrong) + "\nunder podprof: " + got.transcript() + "\nbase: " + base.transcript())
     return base
 
 
 def expect(base, code):
     if base.code != code:
-        raise Failed(f"the base ends with {base.code}, the table says {code}: {base.told()}")
+        raise Failed(f"the base ends with {base.code}, the table says {code}: {base.transcript()}")
 
 
 def job(words, code=0, marks=(0,), unstable=False, env=None):

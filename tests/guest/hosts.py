@@ -28,7 +28,7 @@ class Hosts:
         self.ahead = dict(zip([f"{prefix}{i}" for i in range(count)], ahead))
         self.where, self.shm, self.agent = os.path.join(place.scratch, "hosts"), shm, os.path.join(place.scratch, "agent")
         self.names = [f"{prefix}{i}" for i in range(count)]
-        self.front, self.switch, self.inits, self.pids = prefix + "fe", f"{prefix}{os.getpid()}", [], {}
+        self.front, self.switch, self.inits, self.pids = f"{prefix}fe{os.getpid()}", f"{prefix}{os.getpid()}", [], {}
 
     def ip(self, *words):
         made = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
@@ -92,9 +92,11 @@ class Hosts:
         return ["nsenter", "-t", self.pids[name], *flags, f"--wdns={os.getcwd()}", "--", *command]
 
     def mpirun(self, ranks, command, *options):
-        """mpirun's own words; to be run `on` the front end, perhaps under podprof run."""
+        """mpirun's own words; to be run `on` the front end, perhaps under podprof run. Other runs have hosts of the same names, and /tmp is
+        theirs too: Open MPI's directories, which are named after hosts, are in this run's."""
         return [jobs.MPIRUN, "--host", ",".join(f"{n}:{ranks}" for n in self.names), "--map-by", "node", "--bind-to", "none", "--mca",
-                "plm_rsh_agent", self.agent, "--mca", "mpi_yield_when_idle", "1", *options, "-n", str(ranks), *command]
+                "plm_rsh_agent", self.agent, "--mca", "mpi_yield_when_idle", "1", "--mca", "orte_tmpdir_base", self.where, *options, "-n",
+                str(ranks), *command]
 
     def spools(self, name):
         """What is left in a host's /dev/shm."""

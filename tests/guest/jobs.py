@@ -56,7 +56,7 @@ class Result:
     def sorted_out(self):
         return sorted(self.out.splitlines())
 
-    def told(self):
+    def transcript(self):
         tail = "\n".join(self.err.splitlines()[-25:])
         return f"code {self.code}, {self.seconds:.1f} s{', TIMED OUT' if self.timed_out else ''}\nstdout: {self.out[-800:]}\nstderr: {tail}"
 

@@ -35,7 +35,7 @@ def same(place, command, env):
     base, logs = run(command, env), place.new_logs()
     got = run(place.under(logs, command), env)
     wrong = compare(base, got)
-    check(not wrong, f"{' '.join(command)}: {'; '.join(wrong)}\n{got.told()}")
+    check(not wrong, f"{' '.join(command)}: {'; '.join(wrong)}\n{got.transcript()}")
     return logs, got
 
 
@@ -77,7 +77,7 @@ def sanitizers(place, full):
     for name, path in runtimes(place):
         for mode in ("normal", "threads", "fork") if full else ("fork",):
             logs, got = same(place, [path, mode], MARKED)
-            check("Sanitizer" not in got.err, f"{name}: {got.told()}")
+            check("Sanitizer" not in got.err, f"{name}: {got.transcript()}")
             session_of(logs)
         seen += 1
     if not seen:
@@ -113,7 +113,7 @@ def sanitizer_mpi(place, full):
         base, logs = run(place.mpirun(2, command), env), place.new_logs()
         got = run(place.mpirun(2, place.under(logs, command)), env)
         wrong = compare(base, got)
-        check(not wrong, f"{mode}: {'; '.join(wrong)}\n{got.told()}")
+        check(not wrong, f"{mode}: {'; '.join(wrong)}\n{got.transcript()}")
         session_of(logs)
 
 

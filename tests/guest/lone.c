@@ -197,11 +197,11 @@ static int mode_sleep(void)
 	return 0;
 }
 
-static volatile sig_atomic_t told;
+static volatile sig_atomic_t reported;
 
 static void on_term(int number)
 {
-	told = number;
+	reported = number;
 }
 
 static int mode_catch(void)
@@ -210,9 +210,9 @@ static int mode_catch(void)
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
 	say("is up");
-	for (int i = 0; i < 2000 && !told; i++)
+	for (int i = 0; i < 2000 && !reported; i++)
 		sleep_ms(10);
-	say(told ? "was told to end" : "was not told");
+	say(reported ? "was told to end" : "was not told");
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 enum { STEPS = 6, MOST = 8 };
 
 /* All are there at once: each leaves a file in OWN_MEET, and waits for the others'. */
-static void meet(int count)
+static void rendezvous(int count)
 {
 	const char *where = getenv("OWN_MEET");
 	char path[512];
@@ -43,10 +43,10 @@ static void train(int count)
 		sleep_ms(2);
 		podprof_range_pop();
 		if (!i)
-			meet(count);
+			rendezvous(count);
 	}
 	podprof_step_end();
-	meet(count < 2 ? 0 : 2 * count); /* nobody ends before all are done */
+	rendezvous(count < 2 ? 0 : 2 * count); /* nobody ends before all are done */
 }
 
 int main(int argc, char **argv)

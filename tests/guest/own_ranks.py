@@ -9,7 +9,7 @@ import jobs
 from jobs import check, run, session_of
 
 
-def told(session):
+def printed(session):
     import h5py
     with h5py.File(os.path.join(session, "pod.h5"), "r") as f:
         steps = f["breakdown/present"][()].sum(axis=0)
@@ -22,13 +22,13 @@ def job(place, program, words, ranks, env=None, said=None, whole=True, options=(
     logs = place.new_logs()
     base, got = (run(command, {"OWN_MEET": tempfile.mkdtemp(dir=place.scratch), **(env or {})})
                  for command in ([*program, *words], place.under(logs, [*program, *words], *options)))
-    check(got.code == base.code == 0 and got.out == base.out and not got.other_err(), f"{words} {env}: {got.told()}\nbase: {base.told()}")
-    found, warnings = told(session_of(logs))
-    check(found == {rank: 6 for rank in ranks}, f"{words} {env}: steps by rank {found}, {warnings}\n{got.told()}")
-    mine = [w for w in warnings if "rank" in w and ("process" in w or "claimed" in w or "not one of" in w)]
+    check(got.code == base.code == 0 and got.out == base.out and not got.other_err(), f"{words} {env}: {got.transcript()}\nbase: {base.transcript()}")
+    found, warnings = printed(session_of(logs))
+    check(found == {rank: 6 for rank in ranks}, f"{words} {env}: steps by rank {found}, {warnings}\n{got.transcript()}")
+    mine = [w for w in warnings if "rank" in w and ("process" in w or "claimed" in w or "is not a rank" in w)]
     check(len(mine) == (said is not None) and (not said or said in mine[0]), f"{words} {env}: {warnings}")
     if whole:
-        check(f"on {len(ranks)} of {len(ranks)} rank" in got.err, f"{words} {env}: {got.told()}")
+        check(f"on {len(ranks)} of {len(ranks)} rank" in got.err, f"{words} {env}: {got.transcript()}")
 
 
 def in_c(place, *words, **more):
@@ -69,7 +69,7 @@ def parent_waits_for_child(place, full):
 def parent_is_none(place, full):
     """It marks before, and then a child is rank 0: what it recorded is left out, and said."""
     for how in ("fork first", "exec first"):
-        in_c(place, how, "RANK", "0", "1", ranks=[0, 1], said="is not one of the ranks")
+        in_c(place, how, "RANK", "0", "1", ranks=[0, 1], said="is not a rank")
 
 
 def workers(place, full):
@@ -83,7 +83,7 @@ def workers(place, full):
 def twice(place, full):
     """Two children at once that both say that they are rank 0: one is."""
     in_c(place, "fork", "RANK", "0", "0", ranks=[0])
-    in_c(place, "exec first", "RANK", "0", "0", ranks=[0], said="is not one of the ranks")
+    in_c(place, "exec first", "RANK", "0", "0", ranks=[0], said="is not a rank")
 
 
 def below_a_launcher(place, full):

@@ -10,7 +10,7 @@ import time
 import podprof
 
 
-def meet(times, count):
+def rendezvous(times, count):
     """All are there at once: each leaves a file in OWN_MEET, and waits for the others'."""
     with open(os.path.join(os.environ["OWN_MEET"], f"{os.getpid()}-{times}"), "w"):
         pass
@@ -27,8 +27,8 @@ def train(count, variable="", number=""):
         with podprof.range("work", podprof.Category.HOST_COMPUTE):
             time.sleep(0.002)
         if not i:
-            meet(0, count)
-    meet(1, 2 * count)
+            rendezvous(0, count)
+    rendezvous(1, 2 * count)
 
 
 def wait_for(*words):
@@ -36,7 +36,7 @@ def wait_for(*words):
         time.sleep(0.002)
 
 
-def tell(*words):
+def write_line(*words):
     with open(os.path.join(os.environ["OWN_MEET"], "-".join(words)), "w"):
         pass
 
@@ -50,17 +50,17 @@ def member(rank):
         wait_for("marked", "1")
     with podprof.range("before"):
         pass
-    tell("marked", rank)
+    write_line("marked", rank)
     if rank == "0":
         wait_for("joined", "1")
     else:
         wait_for("marked", "0")
     if shim:
         shim.claim_group(int(rank), 2, 1)
-    tell("joined", rank)
+    write_line("joined", rank)
     for i in podprof.steps(range(6)):
         time.sleep(0.002)
-    tell("ended", rank)
+    write_line("ended", rank)
     wait_for("ended", str(1 - int(rank)))
 
 

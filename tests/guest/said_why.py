@@ -32,11 +32,13 @@ def built(place, name, *flags):
 
 def nothing(place, full):
     """Programs without evidence: alone, below shells and launchers, however they end."""
-    plain = [NOTHING, "no process with podprof in it called MPI", "podprof_step_begin()"]
+    plain = [NOTHING, "podprof saw no MPI call, no step and no range in this job", "podprof_step_begin()"]
     for command, code in (([PYTHON, "-c", "print(1)"], 0), ([PYTHON, "-c", "import os; os._exit(0)"], 0), (["/bin/sh", "-c", "true; exit 3"], 3),
-                          (["/bin/bash", "-c", "sleep 0.1 | cat"], 0), (place.mpirun(2, ["/bin/hostname"]), 0)):
+                          (["/bin/bash", "-c", "sleep 0.1 | cat"], 0), (place.mpirun(2, ["/bin/hostname"]), 0),
+                          (["/bin/sleep", "0.1"], 0)):  # the last one closes its stderr at exit
         said(place, place.under(place.new_logs(), command), plain, code=code)
-    said(place, place.mpirun(2, place.under(place.new_logs(), ["/bin/hostname"])), plain)
+    for program in (["/bin/hostname"], ["/bin/sleep", "0.1"]):
+        said(place, place.mpirun(2, place.under(place.new_logs(), program)), plain)
 
 
 def something(place, full):
@@ -46,7 +48,7 @@ def something(place, full):
                     place.mpirun(2, [steps, "3", "1"])):
         logs = place.new_logs()
         got = run(place.under(logs, command))
-        check(got.code == 0 and NOTHING not in got.err and len(got.podprof_lines()) == 2, got.told())
+        check(got.code == 0 and NOTHING not in got.err and len(got.podprof_lines()) == 2, got.transcript())
         session_of(logs)
 
 
@@ -80,20 +82,20 @@ def spool_in_use(place, full):
 def two_outputs(place, full):
     steps = [place.program("mpi_ends"), "normal"]
     got = run([jobs.MPIRUN, "--oversubscribe", "-n", "1", *place.under(place.new_logs(), steps), ":", "-n", "2", *place.under(place.new_logs(), steps)])
-    told = [line for line in got.podprof_lines() if "is ignored. Give all parts of a job the same -o" in line]
-    check(got.code == 0 and len(told) == 1 and len(got.podprof_lines()) == 3, got.told())
+    printed = [line for line in got.podprof_lines() if "is ignored. Give all parts of a job the same -o" in line]
+    check(got.code == 0 and len(printed) == 1 and len(got.podprof_lines()) == 3, got.transcript())
 
 
 def some_without(place, full):
     """Parts of an MPMD job without podprof, rank 0 among them or not: the session has the others, and one line says why and what to type."""
     program = place.program("mpi_ends")
-    for first, line in ((0, "podprof did not see rank 0. Write 'podprof run --' right before its program too"),
-                        (1, "podprof did not see ranks 1-2. Write 'podprof run --' right before their program too")):
+    for first, line in ((0, "rank 0 ran without podprof. Write 'podprof run --' right before its program too"),
+                        (1, "ranks 1-2 ran without podprof. Write 'podprof run --' right before their program too")):
         logs = place.new_logs()
         under, bare = place.under(logs, [program, "normal"]), [program, "normal"]
         got = run([jobs.MPIRUN, "--oversubscribe", "-n", "1", *(under if first else bare), ":", "-n", "2", *(bare if first else under)])
-        check(got.code == 0 and len([said for said in got.podprof_lines() if line in said]) == 1, got.told())
-        check(any("steps 0..19 captured on " in said for said in got.podprof_lines()), got.told())
+        check(got.code == 0 and len([said for said in got.podprof_lines() if line in said]) == 1, got.transcript())
+        check(any("steps 0..19 captured on " in said for said in got.podprof_lines()), got.transcript())
         session_of(logs)
 
 

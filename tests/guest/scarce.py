@@ -41,9 +41,9 @@ def late_full(place, full):
             logs = place.new_logs()
             command = place.under(logs, [place.program("scarce"), "late_full", where], "--spool", os.path.join(where, "job"), *options)
             got = run(command, {"PODPROF_SIGNAL": "SIGUSR2"})
-            check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
-            check("keeper died" not in got.err and "no keeper" not in got.err, got.told())
-            check(wait_until(lambda: jobs.sessions(logs), 15), f"no session: {got.told()}")
+            check(got.code == 0 and got.out == "rank 0 is done\n", got.transcript())
+            check("the keeper ended too early" not in got.err and "no keeper" not in got.err, got.transcript())
+            check(wait_until(lambda: jobs.sessions(logs), 15), f"no session: {got.transcript()}")
         finally:
             unmount(where)
 
@@ -62,7 +62,7 @@ def file_size(place, full):
                           (1, "limit on file sizes")):
         logs = place.new_logs()
         got = run(limited(kib, place.under(logs, [place.program("scarce"), "file_size"])))
-        check(got.code == 0 and got.out == died, f"limit {kib} KiB: {got.told()}")
+        check(got.code == 0 and got.out == died, f"limit {kib} KiB: {got.transcript()}")
         lines = got.podprof_lines()
         if sentence:
             check(len(lines) == 1 and sentence in lines[0] and "unprofiled" in lines[0], f"limit {kib} KiB: {lines}")
@@ -76,25 +76,25 @@ def file_size_inside(place, full):
     died = "rank 0 child died of SIGXFSZ\nrank 0 is done\n"
     for kib in (20000, 100, 1):
         got = run(place.under(place.new_logs(), limited(kib, [place.program("scarce"), "file_size"])))
-        check(got.code == 0 and got.out == died, f"limit {kib} KiB: {got.told()}")
-        check(kib > 384 or "limit on file sizes" in got.err, got.told())
+        check(got.code == 0 and got.out == died, f"limit {kib} KiB: {got.transcript()}")
+        check(kib > 384 or "limit on file sizes" in got.err, got.transcript())
     for kib in (600, 1):
         logs = place.new_logs()
         got = run(place.under(logs, [place.program("scarce"), "file_size", str(kib)]))
-        check(got.code == 0 and got.out == died, f"lowered to {kib} KiB: {got.told()}")
+        check(got.code == 0 and got.out == died, f"lowered to {kib} KiB: {got.transcript()}")
         with h5(session_of(logs)) as f:
-            check(f["step/number"].shape == (2,), f"lowered to {kib} KiB: {f['step/number'].shape}, {got.told()}")
+            check(f["step/number"].shape == (2,), f"lowered to {kib} KiB: {f['step/number'].shape}, {got.transcript()}")
 
 
 def raw_fork(place, full):
     """Children that fork's handlers never saw write nothing into their parent's ring."""
     logs = place.new_logs()
     got = run(place.under(logs, [place.program("scarce"), "raw_fork"]))
-    check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
+    check(got.code == 0 and got.out == "rank 0 is done\n", got.transcript())
     session = session_of(logs)
     with h5(session) as f:
         steps, names = list(f["step/number"][()]), [n.decode() for n in f["op/name"][()]]
-        check(steps == list(range(8)), f"steps {steps}: {got.told()}")
+        check(steps == list(range(8)), f"steps {steps}: {got.transcript()}")
         check("child" not in names and "work" in names, names)
         lost = {name: f["quality"][name][()] for name in f["quality"] if "lost" in name or name == "unbalanced"}
     with open(os.path.join(session, "summary.txt"), encoding="utf-8") as f:
@@ -106,7 +106,7 @@ def raw_fork_mpi(place, full):
     """The same for MPI calls of such a child."""
     logs = place.new_logs()
     got = run(place.mpirun(2, place.under(logs, [place.program("mpi_ends"), "raw_fork"])))
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     with h5(session_of(logs)) as f:
         names = [n.decode() for n in f["op/name"][()]]
         rows = f["op/row_op"][()] == names.index("MPI_Wait")
@@ -164,9 +164,9 @@ def memory(place, full):
         try:
             logs = place.new_logs()
             got = run(group.inside(place.under(logs, [place.program("scarce"), "memory", "40" if full else "12"])))
-            check(got.code == 0 and got.out == "rank 0 is done\n", f"{mib} MiB: {got.told()}")
-            check(wait_until(lambda: jobs.sessions(logs), 20), f"{mib} MiB: no session: {got.told()}, {jobs.tree(logs)}")
-            check(group.kills() == 0, f"{mib} MiB: {group.kills()} processes killed: {got.told()}")
+            check(got.code == 0 and got.out == "rank 0 is done\n", f"{mib} MiB: {got.transcript()}")
+            check(wait_until(lambda: jobs.sessions(logs), 20), f"{mib} MiB: no session: {got.transcript()}, {jobs.tree(logs)}")
+            check(group.kills() == 0, f"{mib} MiB: {group.kills()} processes killed: {got.transcript()}")
         finally:
             group.remove()
 
@@ -185,18 +185,18 @@ def keeper_gone(place, full):
 
     check(wait_until(none_left, 20), "a keeper goes on")  # one that had forked itself off has left another
     got = jobs.over(process)
-    check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
+    check(got.code == 0 and got.out == "rank 0 is done\n", got.transcript())
     size = sum(os.stat(p).st_blocks * 512 for p in glob.glob(os.path.join(spool, "*.ring")))
     shutil.rmtree(spool)
     check(size < 4 << 20, f"the ring has {size} bytes")
 
 
 def check_short(logs, count, got):
-    check(got.code == 0 and got.out == "rank 0 is done\n", got.told())
+    check(got.code == 0 and got.out == "rank 0 is done\n", got.transcript())
     with h5(session_of(logs)) as f:
         op = [n.decode() for n in f["op/name"][()]].index("short")
         calls = sum(f["op/calls"][()][f["op/row_op"][()] == op])
-    check(calls == 10 * count, f"{calls} of {10 * count}: {got.told()}")
+    check(calls == 10 * count, f"{calls} of {10 * count}: {got.transcript()}")
 
 
 def threads(place, full):

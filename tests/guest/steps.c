@@ -1,7 +1,8 @@
 /* A rank that never calls MPI: steps COUNT MS [SLOW], or until GUEST_STOP. Each step is a range of MS
  * milliseconds, step SLOW of a second more.
  * STEPS_TIMES: a file of its own clock around each mark; STEPS_CLAIM: it says of its time namespace what this says, though it is in
- * another one; STEPS_WITHOUT: a step that is not marked. Run by tests/session/e2e_hosts.py, e2e_rules.py and e2e_tree.py. */
+ * another one; STEPS_WITHOUT: a step that is not marked; STEPS_HOLD, "STEP:FILE": that step does not begin before
+ * the file is there. Run by tests/session/e2e_hosts.py, e2e_rules.py and e2e_tree.py. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -41,18 +42,29 @@ static int claim_clock(const char *offsets)
 	return rc;
 }
 
+/* Until the file is there, for a minute at most. */
+static void hold(const char *file)
+{
+	for (int i = 0; i < 3000 && !is_stopped() && access(file, F_OK); i++)
+		sleep_ms(20);
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 20, ms = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 10;
 	int slow = argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1;
 	int without = getenv("STEPS_WITHOUT") ? (int)strtol(getenv("STEPS_WITHOUT"), NULL, 10) : -1;
+	const char *held = getenv("STEPS_HOLD"), *file = held ? strchr(held, ':') : NULL;
 	FILE *times = getenv("STEPS_TIMES") ? fopen(getenv("STEPS_TIMES"), "w") : NULL;
 
 	if (claim_clock(getenv("STEPS_CLAIM")))
 		return 77;
 	for (int step = 0; step < count && !is_stopped(); step++) {
-		int64_t before = raw_ns();
+		int64_t before;
 
+		if (file && step == (int)strtol(held, NULL, 10))
+			hold(file + 1);
+		before = raw_ns();
 		if (step == without)
 			podprof_step_end();
 		else

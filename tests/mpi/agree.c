@@ -10,10 +10,10 @@ enum { RANKS = 6, OPERATIONS = 4096, RUNS = 400 };
 
 static struct {
 	struct pp_agree agree;
-	uint32_t heard;    /* newest request that its keeper has told it */
+	uint32_t received; /* newest request that its keeper has told it */
 	int wants;         /* it is to be agreed on */
 	uint32_t answered; /* the last one it had an answer for */
-	int64_t step, heard_step;
+	int64_t step, received_step;
 	int issued, refused;
 } rank[RANKS];
 
@@ -62,17 +62,17 @@ static void look(int r)
 	int64_t values[PP_AGREE_VALUES], step = -1;
 	int rc;
 
-	if (word.bell != rank[r].heard && !chance(3)) {
-		rank[r].heard = word.bell;
-		rank[r].heard_step = rank[r].step;
+	if (word.bell != rank[r].received && !chance(3)) {
+		rank[r].received = word.bell;
+		rank[r].received_step = rank[r].step;
 		rank[r].wants = word.wants;
 	}
 	test_pending(r);
 	if (!rank[r].wants)
 		return;
-	if (pp_agree_begin(&rank[r].agree, rank[r].heard, rank[r].step, values))
+	if (pp_agree_begin(&rank[r].agree, rank[r].received, rank[r].step, values))
 		issue(r, values);
-	rc = pp_agree_answer(&rank[r].agree, rank[r].heard, &step);
+	rc = pp_agree_answer(&rank[r].agree, rank[r].received, &step);
 	if (rc == 0 || rc == -EAGAIN)
 		return;
 	rank[r].wants = 0;
@@ -80,11 +80,11 @@ static void look(int r)
 		rank[r].refused++;
 		return;
 	}
-	if (answers[rank[r].heard] == INT64_MIN)
-		answers[rank[r].heard] = step;
-	CHECK_INT(step, answers[rank[r].heard]);
-	CHECK(step >= rank[r].heard_step); /* what it said for an older request does not count */
-	rank[r].answered = rank[r].heard;
+	if (answers[rank[r].received] == INT64_MIN)
+		answers[rank[r].received] = step;
+	CHECK_INT(step, answers[rank[r].received]);
+	CHECK(step >= rank[r].received_step); /* what it said for an older request does not count */
+	rank[r].answered = rank[r].received;
 }
 
 static void begin(uint64_t n)
@@ -143,10 +143,10 @@ static int finalise(int turns)
 TEST(test_any_order)
 {
 	for (uint64_t run = 0; run < RUNS; run++) {
-		int quiet = 0, i;
+		int next_edge = 0, i;
 
 		begin(run);
-		for (i = 0; i < 20000 && quiet < 3000; i++) {
+		for (i = 0; i < 20000 && next_edge < 3000; i++) {
 			int r = chance(RANKS);
 
 			if (i < 4000 && !chance(100))
@@ -157,7 +157,7 @@ TEST(test_any_order)
 				rank[r].step++;
 				look(r);
 			}
-			quiet = i > 4000 && all_have(word.bell) ? quiet + 1 : 0;
+			next_edge = i > 4000 && all_have(word.bell) ? next_edge + 1 : 0;
 		}
 		CHECK(all_have(word.bell));
 		for (int r = 0; r < RANKS; r++)
@@ -171,7 +171,7 @@ TEST(test_any_order)
 /* Some ranks finalise while others ask: these are told, and all channels end after the same operation. */
 TEST(test_closing)
 {
-	int told = 0;
+	int reported = 0;
 
 	for (uint64_t run = 0; run < RUNS; run++) {
 		begin(run + RUNS);
@@ -185,11 +185,11 @@ TEST(test_closing)
 		for (int r = 0; r < RANKS; r++) {
 			for (int i = 0; i < 10; i++)
 				look(r);
-			CHECK(!rank[r].wants || rank[r].heard != word.bell);
-			told += rank[r].refused;
+			CHECK(!rank[r].wants || rank[r].received != word.bell);
+			reported += rank[r].refused;
 		}
 	}
-	CHECK(told > 0);
+	CHECK(reported > 0);
 }
 
 /* A rank that hears of the newer request long after the others keeps still meanwhile: two operations, not one a look. */
@@ -199,14 +199,14 @@ TEST(test_deaf)
 
 	begin(3);
 	for (int r = 0; r < RANKS; r++) {
-		rank[r].heard = r ? 2 : 1;
-		CHECK(pp_agree_begin(&rank[r].agree, rank[r].heard, 10 + r, values));
+		rank[r].received = r ? 2 : 1;
+		CHECK(pp_agree_begin(&rank[r].agree, rank[r].received, 10 + r, values));
 		issue(r, values);
 	}
 	for (int r = 0; r < RANKS; r++) {
 		test_pending(r);
-		CHECK_INT(pp_agree_answer(&rank[r].agree, rank[r].heard, &step), r ? -EAGAIN : 0);
-		CHECK_INT(pp_agree_begin(&rank[r].agree, rank[r].heard, 20 + r, values), r != 0);
+		CHECK_INT(pp_agree_answer(&rank[r].agree, rank[r].received, &step), r ? -EAGAIN : 0);
+		CHECK_INT(pp_agree_begin(&rank[r].agree, rank[r].received, 20 + r, values), r != 0);
 		if (r)
 			issue(r, values);
 	}

@@ -38,7 +38,7 @@ static MPI_File open_one(int mode)
 	return file;
 }
 
-static void quiet_barrier(void)
+static void unused_barrier(void)
 {
 	fake->record_on(0);
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -225,7 +225,7 @@ TEST(test_shared)
 	MPI_File_iwrite_shared(file, out, N, MPI_INT32_T, &request);
 	DID(File_iwrite_shared, -1, BYTES, 0);
 	ENDS(request, -1, 0);
-	quiet_barrier(); /* a rank may seek while another one still writes */
+	unused_barrier(); /* a rank may seek while another one still writes */
 	MPI_File_seek_shared(file, 0, MPI_SEEK_SET);
 	DID_ALL(File_seek_shared, 0, 0);
 	MPI_File_read_shared(file, in, N, MPI_INT32_T, MPI_STATUS_IGNORE);

@@ -98,7 +98,7 @@ static int word(int r)
 	return w >> 8 == atomic_load(&control->bell) ? (int)(w & 255) : -1;
 }
 
-static int is_settled(int w)
+static int is_decided(int w)
 {
 	return w == PP_REQUEST_TAKEN || w == PP_REQUEST_LATE || w == PP_REQUEST_STARTED || w == PP_REQUEST_PASSED ||
 	       w == PP_REQUEST_ALONE;
@@ -152,7 +152,7 @@ static int request(int n, pid_t job)
 			ring_bell(PP_ASK_NOTHING, 0, 0);
 		ring_bell(PP_ASK_AGREE, margin(), COUNT);
 	}
-	if (!wait_until(is_settled, job)) {
+	if (!wait_until(is_decided, job)) {
 		printf("request %d: no answer:", n);
 		for (int r = 0; r < ranks; r++)
 			printf(" %d", word(r));

@@ -18,7 +18,7 @@ def program(place, *arguments):
 
 
 def right(got, lines=RANKS):
-    check(got.code == 0 and not got.timed_out and got.out.count("sums are right") == lines, got.told())
+    check(got.code == 0 and not got.timed_out and got.out.count("sums are right") == lines, got.transcript())
 
 
 def whys(place, hosts, name):
@@ -41,19 +41,19 @@ def agreement(place, full):
         with open(stop, "w", encoding="ascii"):
             pass
         right(finish(job))
-        check(asked.code == 0, asked.told())
+        check(asked.code == 0, asked.transcript())
         check("invited through MPI" in invited, invited)
         check("ranks agreed on steps" in logged, logged)
 
 
-def apart(place, full):
+def separate(place, full):
     """podprof on some ranks, behind scripts, or not able to record on one host: the job is as it would be."""
     logs = place.new_logs()
     with Hosts(place, 2) as hosts:
         def job(*command):
             got = run(hosts.on(hosts.front, hosts.mpirun(RANKS, command)), limit=60)
             right(got)
-            check(got.seconds < 50, got.told())
+            check(got.seconds < 50, got.transcript())
 
         some = 'test $OMPI_COMM_WORLD_RANK = 2 || exec "$0" "$@"; shift 6; exec "$@"'
         without = 'test $OMPI_COMM_WORLD_RANK = 2 && unset LD_PRELOAD; exec "$0" "$@"'
@@ -68,4 +68,4 @@ def apart(place, full):
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({"agreement": agreement, "apart": apart}, __doc__.splitlines()[0]))
+    sys.exit(jobs.main({"agreement": agreement, "apart": separate}, __doc__.splitlines()[0]))

@@ -25,7 +25,7 @@ def warnings(f):
 
 
 def good(result):
-    check(result.code == 0 and not result.timed_out, result.told())
+    check(result.code == 0 and not result.timed_out, result.transcript())
     return result
 
 
@@ -76,15 +76,15 @@ def spawn_check(session, ranks, sentence):
 
 def spawn_inside(place, full):
     """Each rank under podprof, its children not."""
-    spawn_check(profiled(place, 2, ["spawn"]), 2, "4 processes were spawned")
+    spawn_check(profiled(place, 2, ["spawn"]), 2, "4 processes started by MPI_Comm_spawn")
 
 
 def spawn_outside(place, full):
     """The libraries are in the children too: their ranks 2 and 3 are not the parent's."""
     logs = place.new_logs()
     result = good(run(place.under(logs, place.mpirun(2, [place.program(PROGRAM), "spawn"]))))
-    check(result.sorted_out() == ["sum 1 of 4"] * 4 + ["sum 6 of 2"] * 2, result.told())
-    spawn_check(session_of(logs), 2, "4 processes were spawned")
+    check(result.sorted_out() == ["sum 1 of 4"] * 4 + ["sum 6 of 2"] * 2, result.transcript())
+    spawn_check(session_of(logs), 2, "4 processes started by MPI_Comm_spawn")
 
 
 def spawn_own_session(place, full):
@@ -98,8 +98,8 @@ def spawn_own_session(place, full):
         with opened(session) as f:
             sizes[f["worker/rank"].shape[0]] = session
     check(sorted(sizes) == [2, 4], f"worlds of {sorted(sizes)} ranks")
-    spawn_check(sizes[2], 2, "4 processes were spawned")
-    spawn_check(sizes[4], 4, "was spawned by another one")
+    spawn_check(sizes[2], 2, "4 processes started by MPI_Comm_spawn")
+    spawn_check(sizes[4], 4, "MPI_Comm_spawn started this job")
 
 
 def empty(place, full):

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* A rank that is in the barrier still when it is killed has no record of it. */
-static void meet(int rank, int ranks)
+static void rendezvous(int rank, int ranks)
 {
 	char path[1024];
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	fclose(f);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (aborts)
-		meet(rank, ranks);
+		rendezvous(rank, ranks);
 	if (aborts && rank == 1)
 		MPI_Abort(MPI_COMM_WORLD, 7);
 	while (aborts) /* until mpirun kills this rank */

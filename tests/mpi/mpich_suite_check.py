@@ -67,7 +67,7 @@ def truth(program, top):
             pod[name][...] = change(pod[name][()])
         if {k for k, _ in suite_truth.faults(spoilt)} != {kind}:
             wrong.append(f"of a session with {kind}: {suite_truth.faults(spoilt)}")
-    for kind, line in (("itself", "Limited by: rank 2 waited 3 ms for rank 2"), ("number", "  keeper 1163 % of the window")):
+    for kind, line in (("itself", "Bottleneck: waiting. Rank 2 itself waits 3 ms per step for rank 2"), ("number", "  Overhead:   keeper 3 s CPU (1163 % of one core over the run)")):
         if [k for k, _ in suite_truth.sentences(line)] != [kind]:
             wrong.append(f"'{line}' is not seen")
     return wrong

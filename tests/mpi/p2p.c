@@ -209,14 +209,14 @@ TEST(test_wait_any_some_all)
 }
 
 /* Calls in the records taken: polls in vain that followed each other at once are one record, which counts them. */
-static int polls_told(void)
+static int polls_recorded(void)
 {
-	int told = 0;
+	int reported = 0;
 
 	for (size_t i = 0; i < got_count; i++)
 		if (got[i].record.kind == PP_RECORD_MPI)
-			told += got[i].record.mpi.flags & PP_MPI_POLLS ? (int)got[i].record.mpi.sequence : 1;
-	return told;
+			reported += got[i].record.mpi.flags & PP_MPI_POLLS ? (int)got[i].record.mpi.sequence : 1;
+	return reported;
 }
 
 /* A rank that the machine has no core for yet: its message is waited for, 3 s at most. */
@@ -255,7 +255,7 @@ TEST(test_tests)
 				polls++;
 			} while (!flag && poll_again(polls));
 			take_all();
-			CHECK_INT(polls_told(), polls);
+			CHECK_INT(polls_recorded(), polls);
 			CHECK_INT(how_many(PP_RECORD_REQUEST), flag);
 			if (flag) {
 				CHECK_INT(nth(PP_RECORD_REQUEST, 0)->record.request.request, numbers[1]);
@@ -271,7 +271,7 @@ TEST(test_tests)
 			polls++;
 		} while (!flag && poll_again(polls));
 		take_all();
-		CHECK_INT(polls_told(), polls);
+		CHECK_INT(polls_recorded(), polls);
 		CHECK_INT(how_many(PP_RECORD_REQUEST), flag ? (round < 3 ? 2 : 3) : 0);
 		MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
 		forget();

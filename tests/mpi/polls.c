@@ -7,7 +7,7 @@ static char buf[64], in[64];
 static uint64_t world;
 static int right, left;
 
-static void poll_in_vain(MPI_Request *r)
+static void poll_without_result(MPI_Request *r)
 {
 	int flag, polls = 0;
 
@@ -39,7 +39,7 @@ TEST(test_polls)
 	MPI_Barrier(MPI_COMM_WORLD);
 	/* Polls far apart are records of their own: where others keep the cores busy, a round may be nothing but that. */
 	for (int round = 0; round < 20 && (!round || how_many(PP_RECORD_MPI) >= 500); round++)
-		poll_in_vain(&r);
+		poll_without_result(&r);
 	CHECK(how_many(PP_RECORD_MPI) < 500);
 	for (int i = 0; i < 5; i++) {
 		MPI_Iprobe(left, 51, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);

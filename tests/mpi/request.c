@@ -32,7 +32,7 @@ TEST(test_find_and_remove)
 	for (unsigned i = 0; i < 2000; i++)
 		pp_request_remove(&r[i]);
 	CHECK_INT(pp_request_live, 0);
-	CHECK_INT(pp_request_untied(), 0);
+	CHECK_INT(pp_request_uncorrelated(), 0);
 }
 
 TEST(test_reused)
@@ -64,7 +64,7 @@ TEST(test_full)
 			out++;
 	}
 	CHECK_INT(in, 64 * 256);
-	CHECK_INT(pp_request_untied(), out);
+	CHECK_INT(pp_request_uncorrelated(), out);
 	for (unsigned i = 0; i < 40000; i++)
 		pp_request_remove(&r[i]);
 	CHECK_INT(pp_request_live, 0);

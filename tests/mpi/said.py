@@ -19,9 +19,9 @@ def compare(rank, log, want):
         return [f"rank {rank}: a call ends before it begins"]
     for i in range(max(len(calls), len(want))):
         have = calls[i][0] if i < len(calls) else ["nothing"]
-        wish = want[i] if i < len(want) else ["nothing"]
-        if len(have) != len(wish) or any(w not in ("*", h) for h, w in zip(have, wish)):
-            return [f"rank {rank}: record {i} is {' '.join(have)}, not {' '.join(wish)}"]
+        wanted = want[i] if i < len(want) else ["nothing"]
+        if len(have) != len(wanted) or any(w not in ("*", h) for h, w in zip(have, wanted)):
+            return [f"rank {rank}: record {i} is {' '.join(have)}, not {' '.join(wanted)}"]
     return []
 
 

@@ -31,7 +31,7 @@ def quality(pod):
     if len(group["missing"]) if "missing" in group else 0:
         found.append(("missing", f"ranks {list(group['missing'][()])} are missing"))
     for line in text(group["warning"][()]) if "warning" in group else []:
-        if re.search("two calls of one rank|of different names|does not see|not tied|not whole|overlap without", line):
+        if re.search("two calls of one rank|of different names|does not record|completion of|incomplete|overlap another", line):
             found.append(("warning", line))
     return found
 
@@ -80,7 +80,7 @@ def times(pod):
 def sentences(summary):
     found = []
     for line in summary.splitlines():
-        if re.search(r"\brank (\d+)\b[^,;]*\bwait(?:s|ed)?\b[^,;]*\bfor rank \1\b", line):
+        if re.search(r"\b[Rr]ank (\d+)\b[^,;]*\bwait(?:s|ed)?\b[^,;]*\bfor rank \1\b", line):
             found.append(("itself", line.strip()))
         if re.search(r"\b(nan|inf)\b|-\d+(\.\d+)? (ns|us|ms|s)\b|\b1\d\d\d+(\.\d)? %", line):
             found.append(("number", line.strip()))

@@ -21,13 +21,13 @@ static int child(MPI_Comm parent)
 /* The intercommunicator that the call before made: `spawned` processes of another world, told by `root`. */
 static void check_made(const char *name, MPI_Comm made, uint64_t on, int root, int members, int spawned)
 {
-	int told = spawned && root == me;
+	int reported = spawned && root == me;
 	uint64_t id;
 
 	WANT_ON(name, on, root, 0, 0);
 	CHECK_INT(last_call()->flags, root == me ? PP_MPI_IS_ROOT : 0);
-	CHECK_INT(how_many(PP_RECORD_COUNTER), told);
-	if (told && nth(PP_RECORD_COUNTER, 0))
+	CHECK_INT(how_many(PP_RECORD_COUNTER), reported);
+	if (reported && nth(PP_RECORD_COUNTER, 0))
 		CHECK(nth(PP_RECORD_COUNTER, 0)->record.counter.value == spawned);
 	CHECK_INT(how_many(PP_RECORD_COMM), 1);
 	if (!nth(PP_RECORD_COMM, 0))

@@ -44,7 +44,7 @@ def build(place, full):
     made.append(out)
     checkout(os.path.join(out, "podprof"))
     got = run(["dpkg-buildpackage", "-us", "-uc", "-b", "-j2"], cwd=os.path.join(out, "podprof"), limit=900)
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     debs.extend(p for p in glob.glob(os.path.join(out, "*.deb")) if "-dbgsym_" not in p)
     check(sorted(os.path.basename(p).split("_")[0] for p in debs) == ["libpodprof-dev", "podprof"], str(debs))
     unpacked = os.path.join(out, "unpacked")
@@ -52,7 +52,7 @@ def build(place, full):
     check_python(library_dir(os.path.join(unpacked, "usr")))
     as_root = ["--allow-root"] if os.getuid() == 0 else []
     got = run(["lintian", *as_root, "--fail-on", "error,warning", *glob.glob(os.path.join(out, "*.changes"))], limit=200)
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
 
 
 def in_root(root, *command, limit=120):
@@ -98,7 +98,7 @@ def conform(root, place, release):
                  "/opt/conform/conformance_mpi4py.py"))
     got = good(in_root(root, *MPIRUN, "/opt/unpacked/bin/podprof", "run", "-o", "/tmp/c-logs", "--steps", "5:15", "--",
                        "/opt/conform/c_mpi_train", "--quiet", "--steps", "20"))
-    check("steps 5..14 captured on 4 of 4 ranks" in got.err, got.told())
+    check("steps 5..14 captured on 4 of 4 ranks" in got.err, got.transcript())
 
 
 def try_release(place, release):
@@ -107,18 +107,18 @@ def try_release(place, release):
         shutil.copy(deb, os.path.join(root, "opt"))
     good(in_root(root, "/bin/sh", "-c", "dpkg -i /opt/*.deb"))
     got = good(in_root(root, "podprof", "doctor"))
-    check("recording  ok" in got.out and "collector  ok" in got.out and "MPI calls  ok" in got.out, got.told())
+    check("recording  ok" in got.out and "collector  ok" in got.out and "MPI calls  ok" in got.out, got.transcript())
     got = good(in_root(root, *MPIRUN, "podprof", "run", "-o", "/tmp/logs", "--", "/usr/bin/python3", EXAMPLE))
-    check("captured on 4 of 4 ranks" in got.err, got.told())
+    check("captured on 4 of 4 ranks" in got.err, got.transcript())
     got = good(in_root(root, "podprof", "report", "/tmp/logs"))
-    check("4 of 4 ranks" in got.out and "Host communication" in got.out, got.told())
+    check("4 of 4 ranks" in got.out and "Host communication" in got.out, got.transcript())
     where = pack(place)
     shutil.copytree(where, os.path.join(root, "opt", "unpacked"))
     good(in_root(root, "/bin/sh", "-c", "PYTHONPATH=$(echo /usr/lib/*/podprof/python) /usr/bin/python3 -m podprof run -o /tmp/m -- true"))
     got = good(in_root(root, "dpkg", "--purge", "podprof", "libpodprof-dev"))
-    check("not empty" not in got.out + got.err and not glob.glob(os.path.join(root, "usr/lib/*/podprof")), got.told())
+    check("not empty" not in got.out + got.err and not glob.glob(os.path.join(root, "usr/lib/*/podprof")), got.transcript())
     got = good(in_root(root, "/opt/unpacked/bin/podprof", "doctor"))
-    check("recording  ok" in got.out and "/opt/unpacked/lib" in got.out, got.told())
+    check("recording  ok" in got.out and "/opt/unpacked/lib" in got.out, got.transcript())
     conform(root, place, release)
 
 

@@ -98,18 +98,18 @@ def broken(place, full):
     where = os.path.join(place.scratch, "prefix")
     install(place, where)
     podprof = f"{where}/bin/podprof"
-    told = json.loads(good(run([podprof, "doctor", "--json"], limit=100)).out)
-    check(told["green"] is True and {c["state"] for c in told["checks"]} <= {"ok", "limited"}, str(told))
-    check(all(bool(c["mend"]) == (c["state"] != "ok") for c in told["checks"]), str(told))
-    check([c["state"] for c in told["checks"] if c["thing"] == "recording"] == ["ok"], str(told))
-    check({o["variable"] for o in told["options"]} >= {"PODPROF_OUTPUT", "PODPROF_STEPS"}, str(told))
+    printed = json.loads(good(run([podprof, "doctor", "--json"], limit=100)).out)
+    check(printed["green"] is True and {c["state"] for c in printed["checks"]} <= {"ok", "limited"}, str(printed))
+    check(all(bool(c["fix"]) == (c["state"] != "ok") for c in printed["checks"]), str(printed))
+    check([c["state"] for c in printed["checks"] if c["thing"] == "recording"] == ["ok"], str(printed))
+    check({o["variable"] for o in printed["options"]} >= {"PODPROF_OUTPUT", "PODPROF_STEPS"}, str(printed))
     os.remove(os.path.join(library_dir(where), "libpodprof.so"))
     got = run([podprof, "doctor"], limit=100)
-    check(got.code == 1 and "collector  no" in got.out and "recording  no" in got.out and "mend: " in got.out, got.told())
-    told = json.loads(run([podprof, "doctor", "--json"], limit=100).out)
-    check(told["green"] is False, str(told))
+    check(got.code == 1 and "collector  no" in got.out and "recording  no" in got.out and "fix: " in got.out, got.transcript())
+    printed = json.loads(run([podprof, "doctor", "--json"], limit=100).out)
+    check(printed["green"] is False, str(printed))
     got = run([podprof, "run", "-o", place.new_logs(), "--", "/bin/sh", "-c", "echo alive; exit 3"])
-    check(got.code == 3 and got.out == "alive\n" and len(got.podprof_lines()) == 1 and "unprofiled" in got.err, got.told())
+    check(got.code == 3 and got.out == "alive\n" and len(got.podprof_lines()) == 1 and "unprofiled" in got.err, got.transcript())
 
 
 CASES = {"prefix": prefix, "broken": broken, "moved": moved, "destdir": destdir, "outside_cmake": outside_cmake, "outside_pkgconfig": outside_pkgconfig}

@@ -22,7 +22,7 @@ def cache(place, name):
 
 
 def good(got):
-    check(got.code == 0 and not got.timed_out, got.told())
+    check(got.code == 0 and not got.timed_out, got.transcript())
     return got
 
 
@@ -44,7 +44,7 @@ def check_green(podprof, library=None, env=None):
     """Nothing is 'no', a job was recorded, and the collector is this prefix's own."""
     got = good(run([podprof, "doctor"], env, limit=100))
     rows = {line[2:12].strip(): line[13:] for line in got.out.splitlines() if line.startswith("  ")}
-    check(rows.get("recording", "").startswith("ok") and rows.get("collector", "").startswith("ok"), got.told())
+    check(rows.get("recording", "").startswith("ok") and rows.get("collector", "").startswith("ok"), got.transcript())
     if library:
         check(library in rows["collector"], f"not the collector of {library}: {rows['collector']}")
 
@@ -52,10 +52,10 @@ def check_green(podprof, library=None, env=None):
 def check_records(place, podprof, program, *words):
     """The program runs without podprof and is recorded with it."""
     got = good(run([program, *words]))
-    check("recorded 0" in got.out and not got.err, got.told())
+    check("recorded 0" in got.out and not got.err, got.transcript())
     logs = place.new_logs()
     got = good(run([podprof, "run", "-o", logs, "--", program, *words]))
-    check("recorded 1" in got.out, got.told())
+    check("recorded 1" in got.out, got.transcript())
     summary = open(os.path.join(jobs.session_of(logs), "summary.txt")).read()
     check("steps 0..9" in summary, summary)
 

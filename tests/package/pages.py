@@ -13,7 +13,7 @@ VERBS = ("run", "report", "capture", "status", "salvage", "doctor", "completion"
 
 def options_of(place, verb):
     """The long options that --help prints."""
-    return set(re.findall(r"(?:^| )(--[a-z-]+)", good(run([place.podprof(), verb, "--help"])).out, re.M)) - {"--help"}
+    return set(re.findall(r"^  (?:-., )?(--[a-z-]+)", good(run([place.podprof(), verb, "--help"])).out, re.M)) - {"--help"}
 
 
 def pages(place):
@@ -27,7 +27,7 @@ def mandoc(place, full):
     if not shutil.which("mandoc"):
         raise jobs.Skipped("no mandoc here: apt-get install mandoc")
     got = run(["mandoc", "-Tlint", "-Wall", *pages(place)])
-    check(got.code == 0 and not got.out and not got.err, got.told())
+    check(got.code == 0 and not got.out and not got.err, got.transcript())
 
 
 def groff(place, full):
@@ -36,7 +36,7 @@ def groff(place, full):
         raise jobs.Skipped("no groff here")
     for page in pages(place):
         got = good(run(["groff", "-man", "-Tutf8", "-ww", "-z", page]))
-        check(not got.err, got.told())
+        check(not got.err, got.transcript())
 
 
 def complete(place, full):
@@ -80,7 +80,7 @@ def bash(place, full):
     script = os.path.join(build_of(place), "completion", "podprof")
     os.makedirs(os.path.join(place.scratch, "logs", "podprof"))
     got = good(run(["bash", "-c", f"source {script}; complete -p podprof"]))
-    check("_podprof podprof" in got.out, got.told())
+    check("_podprof podprof" in got.out, got.transcript())
     got = good(run(["bash", "-n", script]))
     for verb in VERBS:
         want = sorted(o for o in options_of(place, verb))

@@ -57,7 +57,7 @@ def bare_demo(place, full):
         shutil.copy("/etc/resolv.conf", os.path.join(root, "etc"))
     checkout(os.path.join(root, "opt", "podprof"))
     got = good(in_root(root, "/opt/podprof/scripts/demo", "/tmp/logs", limit=900))
-    check("captured on 8 of 8 ranks" in got.out + got.err and "rank 3" in got.out and "report.html" in got.out, got.told())
+    check("captured on 8 of 8 ranks" in got.out + got.err and "rank 3" in got.out and "report.html" in got.out, got.transcript())
     check(not os.path.exists(os.path.join(root, "usr/bin/chromium")), "the demo installed a browser")
 
 

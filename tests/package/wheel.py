@@ -97,19 +97,19 @@ def venv(place, full):
     good(run([*pip, "install", "--no-index", path]))
     check_green(podprof, os.path.join(where, "lib"))
     alone = good(run([python, "-c", MARKS], cwd=place.scratch))
-    check(alone.out == "preloaded False\n" and not alone.err, alone.told())
+    check(alone.out == "preloaded False\n" and not alone.err, alone.transcript())
     for words in (["--help"], ["run", "--help"], ["no-such-verb"], []):
         one, two = run([podprof, *words]), run([python, "-m", "podprof", *words], cwd=place.scratch)
-        check((one.code, one.out, one.err) == (two.code, two.out, two.err), f"{words}: {one.told()} {two.told()}")
+        check((one.code, one.out, one.err) == (two.code, two.out, two.err), f"{words}: {one.transcript()} {two.transcript()}")
     for way in ([podprof], [python, "-m", "podprof"], [python, "-I", "-m", "podprof"]):
         logs = place.new_logs()
         got = good(run([*way, "run", "-o", logs, "--", python, "-c", MARKS], cwd=place.scratch))
-        check(got.out == "preloaded True\n", got.told())
+        check(got.out == "preloaded True\n", got.transcript())
         good(run([*way, "report", logs]))
         summary = open(os.path.join(jobs.session_of(logs), "summary.txt")).read()
         check("steps 0..7" in summary, summary)
     got = run([python, "-m", "podprof", "run", "-o", place.new_logs(), "--", python, "-c", "raise SystemExit(5)"], cwd=place.scratch)
-    check(got.code == 5, got.told())
+    check(got.code == 5, got.transcript())
 
     good(run([*pip, "uninstall", "-y", "podprof"]))
     left = {p for p in set(jobs.tree(where)) - before if "__pycache__" not in p or "podprof" in p}
@@ -120,10 +120,10 @@ def module(place, full):
     """`python -m podprof` finds the program beside the package, then of the environment, then in PATH; without one it says so."""
     way = [jobs.PYTHON, "-m", "podprof"]
     got = run([*way, "--help"], {"PYTHONPATH": MODULES, "PATH": "/nowhere"}, cwd=place.scratch)
-    check(os.path.exists("/usr/bin/podprof") or got.code == 127 and not got.out and got.err.count("\n") == 1 and "no program 'podprof'" in got.err, got.told())
+    check(os.path.exists("/usr/bin/podprof") or got.code == 127 and not got.out and got.err.count("\n") == 1 and "no program 'podprof'" in got.err, got.transcript())
     want = good(run([place.podprof(), "--help"])).out
     got = good(run([*way, "--help"], {"PYTHONPATH": MODULES, "PATH": os.path.abspath(place.bin)}, cwd=place.scratch))
-    check(got.out == want, got.told())
+    check(got.out == want, got.transcript())
     beside = os.path.join(place.scratch, "prefix")
     os.makedirs(os.path.join(beside, "lib", "python3.99", "site-packages"))
     os.makedirs(os.path.join(beside, "bin"))
@@ -132,13 +132,13 @@ def module(place, full):
     open(program, "w").write("#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 9\n")
     env = {"PYTHONPATH": os.path.join(beside, "lib", "python3.99", "site-packages"), "PATH": os.path.abspath(place.bin)}
     got = good(run([*way, "--help"], env, cwd=place.scratch))
-    check(got.out == want, f"a file that cannot be run was taken: {got.told()}")
+    check(got.out == want, f"a file that cannot be run was taken: {got.transcript()}")
     os.chmod(program, 0o755)
     got = run([*way, "run", "--", "a b", ""], env, cwd=place.scratch)
-    check(got.code == 9 and got.out == "<run><--><a b><>", got.told())
+    check(got.code == 9 and got.out == "<run><--><a b><>", got.transcript())
     open(program, "w").write("#!/nowhere/sh\n")
     got = run([*way, "run"], env, cwd=place.scratch)
-    check(got.code == 127 and got.err.count("\n") == 1 and f"cannot start '{program}'" in got.err, got.told())
+    check(got.code == 127 and got.err.count("\n") == 1 and f"cannot start '{program}'" in got.err, got.transcript())
 
 
 CASES = {"module": module, "source": source, "wheel": wheel, "venv": venv}

@@ -107,7 +107,7 @@ else:
 
 def session(place, python, text, name):
     got, logs = under(place, [python, write(place, name, text)])
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
     return got, logs
 
 
@@ -116,7 +116,7 @@ def marks(place, full):
     for python in pythons():
         got, logs = session(place, python, MARKS.replace("FIRST", "0").replace("LAST", "7"), "marks.py")
         found = jobs.session_of(logs)
-        e2e.check_dataset(found, workers=1, steps=range(7), lines=61)
+        e2e.check_dataset(found, workers=1, steps=range(7))
         check(got.out == "True\n", got.out)
         with e2e.h5(found) as f:
             ns = f["breakdown/exclusive_ns"][()][:, 0, :]
@@ -130,7 +130,7 @@ def with_steps(place, full):
     """With a block and without; counted where they have no number; an exception passes and leaves no range open; odd names are names."""
     got, logs = session(place, jobs.PYTHON, WITH, "with.py")
     found = jobs.session_of(logs)
-    e2e.check_dataset(found, workers=1, steps=[*range(11), 50], lines=61)
+    e2e.check_dataset(found, workers=1, steps=[*range(11), 50])
     check(got.out == "KeyError 'mine'\n", got.out)
     with e2e.h5(found) as f:
         check("a name with   and \u00e4\u2603" in [e2e.text(n) for n in f["op/name"][()]], f"{f['op/name'][()]}")
@@ -140,7 +140,7 @@ def windows(place, full):
     """profile_steps and capture are sessions of their own."""
     got, logs = session(place, jobs.PYTHON, WINDOWS, "windows.py")
     found = jobs.wait_until(lambda: len(jobs.sessions(logs)) == 2 and jobs.sessions(logs), 15)
-    check(bool(found) and got.out == "True\n", f"two sessions are wanted: {jobs.tree(logs)}, {got.told()}")
+    check(bool(found) and got.out == "True\n", f"two sessions are wanted: {jobs.tree(logs)}, {got.transcript()}")
     with e2e.h5(found[0]) as f:
         check([int(n) for n in f["breakdown/step"][()]] == [2, 3], f"{f['breakdown/step'][()]}")
 
@@ -148,7 +148,7 @@ def windows(place, full):
 def loop(place, full):
     """The example callback: a number that comes again is the same step."""
     got, logs = session(place, jobs.PYTHON, LOOP, "loop.py")
-    e2e.check_dataset(jobs.session_of(logs), workers=1, steps=range(4), lines=61)
+    e2e.check_dataset(jobs.session_of(logs), workers=1, steps=range(4))
     check(got.out == "True\n", got.out)
 
 
@@ -157,7 +157,7 @@ def callbacks(place, full):
     for framework in ("keras", "lightning"):
         got, logs = session(place, jobs.PYTHON, CALLBACKS.replace("FRAMEWORK", framework), framework + "_hooks.py")
         found = jobs.session_of(logs)
-        e2e.check_dataset(found, workers=1, steps=range(8), lines=61)
+        e2e.check_dataset(found, workers=1, steps=range(8))
         with e2e.h5(found) as f:
             lost = {key: int(f["quality/" + key][()].sum()) for key in ("unbalanced",) if key in f["quality"]}
             check(not any(lost.values()), lost)

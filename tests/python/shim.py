@@ -62,7 +62,7 @@ def ends(place, full):
         for switch in ("-S", "-E", "-I", "-s", "-B", "-O", "-W error"):
             command = [python, *switch.split(), "-c", "import sys; print('sitecustomize' in sys.modules, sys.argv)"]
             got = under(place, command)[0]
-            check(got.code == 0 and not got.other_err(), f"{python} {switch}: {got.told()}")
+            check(got.code == 0 and not got.other_err(), f"{python} {switch}: {got.transcript()}")
 
 
 def chain(place, full):
@@ -87,7 +87,7 @@ def path(place, full):
     same(alone(command, {"PYTHONPATH": "/a:/b"}), under(place, command, {"PYTHONPATH": "/a:/b"})[0], "sys.path")
     command = [jobs.PYTHON, "-c", "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import podprof; print(podprof.__all__)'])"]
     got = under(place, command)[0]
-    check(got.code == 0 and "step_begin" in got.out, f"import podprof in a child: {got.told()}")
+    check(got.code == 0 and "step_begin" in got.out, f"import podprof in a child: {got.transcript()}")
 
 
 def workers(place, full):
@@ -121,7 +121,7 @@ def threads(place, full):
     write(place, "threads/second.py", "")
     for python in pythons():
         got = under(place, [python, "-c", THREADS], {"PYTHONPATH": own})[0]
-        check(got.code == 0 and got.out == "[('second', True), ('torch', True)]\n", f"{python}: {got.told()}")
+        check(got.code == 0 and got.out == "[('second', True), ('torch', True)]\n", f"{python}: {got.transcript()}")
 
 
 def no_library(place, full):
@@ -130,7 +130,7 @@ def no_library(place, full):
     for env in ({"PYTHONPATH": SHIM}, {"PYTHONPATH": SHIM, "PODPROF_SPOOL": "/nowhere/at/all"}):
         for python in pythons():
             got = alone([python, "-c", program], env)
-            check(got.code == 0 and got.out == "False True\n" and not got.err, f"{python} {env}: {got.told()}")
+            check(got.code == 0 and got.out == "False True\n" and not got.err, f"{python} {env}: {got.transcript()}")
     got = alone([jobs.PYTHON, "-c", "import sys; print([m for m in sys.modules if 'podprof' in m])"], {"PYTHONPATH": SHIM})
     check(got.out == "[]\n", f"without podprof run the shim imports {got.out}")
 

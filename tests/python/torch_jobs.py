@@ -224,7 +224,7 @@ def ops(f):
 def loop(place, full):
     """Steps, operators, phases, input and its workers, checkpoint; in a window only."""
     _, session = both(place, "loop", LOOP, WORKERS=2, METHOD="fork")
-    e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+    e2e.check_dataset(session, workers=1, steps=range(12))
     with e2e.h5(session) as f:
         have = ops(f)
         for name in ("forward", "backward", "aten::addmm", "Optimizer.step#SGD.step"):
@@ -234,7 +234,7 @@ def loop(place, full):
         check(int(f["quality/dropped"][()].sum()) == 0, f"dropped {f['quality/dropped'][()]}")
     check("workers are busy" in e2e.read(session, "summary.txt"), "the summary does not name the workers' time")
     _, session = both(place, "window", LOOP, ("--steps", "5:8"), WORKERS=0, METHOD=None)
-    e2e.check_dataset(session, workers=1, steps=range(5, 8), lines=61)
+    e2e.check_dataset(session, workers=1, steps=range(5, 8))
     with e2e.h5(session) as f:
         calls = {e2e.text(f["op/name"][()][r]): int(c) for r, c in zip(f["op/row_op"][()], f["op/calls"][()])}
         check(calls.get("backward") == 3 and calls.get("Optimizer.step#SGD.step") == 3, f"calls in three steps: {calls}")
@@ -254,7 +254,7 @@ def workers(place, full):
         raise jobs.Skipped("torch_faults has workers by fork and spawn: PODPROF_LONG=1")
     for method in ("spawn", "forkserver"):
         _, session = both(place, method, LOOP, WORKERS=1, METHOD=method)
-        e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+        e2e.check_dataset(session, workers=1, steps=range(12))
 
 
 def profilers(place, full):
@@ -275,14 +275,14 @@ def ends(place, full):
     """Exceptions, an interrupt and os._exit are the program's; steps up to there are counted."""
     command, logs = program(place, "raises", RAISES), place.new_logs()
     base, got = jobs.run(command), jobs.run(place.under(logs, command))
-    check(got.code == base.code and got.out == base.out and "KeyboardInterrupt" in got.err, got.told())
+    check(got.code == base.code and got.out == base.out and "KeyboardInterrupt" in got.err, got.transcript())
     with e2e.h5(jobs.session_of(logs)) as f:
         check(list(f["breakdown/step"][()]) == list(range(8)), f"steps {f['breakdown/step'][()]}")
     got, _ = both(place, "signals", SIGNALS)
     check("failed" not in got.err, got.err)
     _, session = both(place, "leaves", LEAVES)
     check(jobs.wait_until(lambda: os.path.exists(os.path.join(session, "summary.txt")), 20), f"no summary: {os.listdir(session)}")
-    e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+    e2e.check_dataset(session, workers=1, steps=range(12))
 
 
 def infers(place, full):
@@ -291,7 +291,7 @@ def infers(place, full):
              (("--steps", "6:10"), True, range(6, 10)))
     for options, optimizer, steps in table[: None if full else 2]:
         _, session = both(place, "infers", INFERS, options, WORKERS=0, OPTIMIZER=optimizer)
-        e2e.check_dataset(session, workers=1, steps=steps, lines=61)
+        e2e.check_dataset(session, workers=1, steps=steps)
         with e2e.h5(session) as f:
             check(e2e.text(f["worker/step_rule"][0]) == "torch: DataLoader", f["worker/step_rule"][()])
             check("aten::addmm" in ops(f), f"no operators in {sorted(ops(f))}")
@@ -326,7 +326,7 @@ def compiles(place, full):
     if full:
         both(place, "compiles_loop", COMPILES_LOOP)
     _, session = both(place, "compiles", COMPILES)
-    e2e.check_dataset(session, workers=1, steps=range(12), lines=61)
+    e2e.check_dataset(session, workers=1, steps=range(12))
     with e2e.h5(session) as f:
         check(ops(f).get("torch.compile") == "Compilation", f"no compilation in {sorted(ops(f))}")
 

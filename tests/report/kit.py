@@ -14,7 +14,7 @@ def make(place, directory, *options):
     """report.html of a session's directory, made by podprof report."""
     got = jobs.run([place.podprof(), "report", *options, directory])
     page = os.path.join(directory, "report.html")
-    check(got.code == 0 and os.path.exists(page) and page in got.err, got.told())
+    check(got.code == 0 and os.path.exists(page) and page in got.err, got.transcript())
     return page
 
 
@@ -75,3 +75,14 @@ def same(got, want, what):
     check(len(got) == len(want), f"{what}: {len(got)} values, not {len(want)}")
     for i, (g, w) in enumerate(zip(got, want)):
         check((g is None) == (w is None) and (g is None or near(g, w)), f"{what}: row {i} is {g}, not {w}")
+
+
+def slow_train(place):
+    """The log directory of a real job: four ranks, of which rank 1 is slower than any other waits for a core; steps 10 to 19."""
+    if not os.path.exists(os.path.join(place.bin, "c_mpi_train")):
+        raise jobs.Skipped("c_mpi_train was not built (no MPI)")
+    logs = place.new_logs()
+    train = [os.path.join(place.bin, "c_mpi_train"), "--steps", "24", "--slow-rank", "1", "--slow-us", "40000"]
+    got = jobs.run(place.mpirun(4, place.under(logs, train, "--steps", "10:20")))
+    check(got.code == 0, got.transcript())
+    return logs

@@ -73,7 +73,7 @@ class Pod:
         self.dropped = np.zeros((workers, len(CAUSES)), np.uint64)
         self.extra = self.late_error = None
         self.clocks = False  # each host has a clock of its own, compared with the first one's
-        self.apart, self.changes, self.causality, self.pair_bound = (), [], (0, 0, 0, 0), 31
+        self.separate, self.changes, self.causality, self.pair_bound = (), [], (0, 0, 0, 0), 31
 
     def attributes(self, f):
         delivered = sum(s == "delivered" for s in self.status)
@@ -123,17 +123,17 @@ class Pod:
     def write_clocks(self, c, hosts):
         """Host i's bound swings between bursts a second apart around i * 1000 ns; those of `apart` are not joined."""
         n, unknown = len(hosts), 2 ** 63 - 1
-        joined = [i for i in range(1, n) if i not in self.apart]
-        self.bound = [unknown if i in self.apart else i * 1500 for i in range(n)]
+        joined = [i for i in range(1, n) if i not in self.separate]
+        self.bound = [unknown if i in self.separate else i * 1500 for i in range(n)]
         for dim, rows in (("host", n), ("sample", 4 * len(joined)), ("stretch", 3 * len(joined)), ("change", len(self.changes))):
             c.put(dim, [dim], np.arange(rows))
         c.put("worker_host", ["worker"], np.array([hosts.index(h) for h in self.host], np.int32))
         ones = np.ones(n, np.int64)
         for name, values, unit in (("name", hosts, ""), ("own", [f"boot{i} counter" for i in range(n)], ""), ("parent", [hosts[0] if i else "" for i in range(n)], ""),
                                    ("hops", (np.arange(n) > 0).astype(np.int32), ""), ("host_offset_ns", np.arange(n) * 3_600_000_000_000, "ns"),
-                                   ("host_drift_ppb", np.arange(n) * -12345, "1e-9"), ("host_drift_error_ppb", np.array([unknown if i in self.apart else i * 130 for i in range(n)]), "1e-9"),
+                                   ("host_drift_ppb", np.arange(n) * -12345, "1e-9"), ("host_drift_error_ppb", np.array([unknown if i in self.separate else i * 130 for i in range(n)]), "1e-9"),
                                    ("host_bound_ns", np.array(self.bound), "ns"), ("rounds", ones, ""),
-                                   ("trips", np.array([0 if i in self.apart else 200 for i in range(n)]), ""), ("lost", ones * 3, ""), ("impossible", ones * 0, ""),
+                                   ("trips", np.array([0 if i in self.separate else 200 for i in range(n)]), ""), ("lost", ones * 3, ""), ("impossible", ones * 0, ""),
                                    ("foreign", ones * 0, ""), ("round_ns", ones * 800_000, "ns"), ("cpu_ns", ones * 400_000, "ns"),
                                    ("claim_known", (np.arange(n) % 3 < 2).astype(np.int8), ""), ("claim_synchronised", (np.arange(n) % 2).astype(np.int8), ""),
                                    ("claim_error_ns", ones * 1_200_000, "ns"), ("claim_error_most_ns", ones * 15_000_000, "ns"), ("claim_by", ["kernel, chronyd"] * n, ""),

@@ -32,21 +32,21 @@ def again(place, full):
     page = make(place, directory)
     first = os.stat(page)
     got = report(place, directory)
-    check(got.code == 0 and got.out == "a summary\n" and os.stat(page).st_ino == first.st_ino, got.told())
+    check(got.code == 0 and got.out == "a summary\n" and os.stat(page).st_ino == first.st_ino, got.transcript())
     os.utime(page, ns=(1, os.stat(os.path.join(directory, "pod.h5")).st_mtime_ns - 1))
     make(place, directory)
     check(os.stat(page).st_ino != first.st_ino, "an old page was kept")
     check(sorted(os.listdir(directory)) == ["pod.h5", "report.html", "summary.txt"], os.listdir(directory))
     other = os.path.join(place.scratch, "elsewhere.html")
     got = report(place, directory, "--html", other)
-    check(got.code == 0 and open(other, "rb").read() == open(page, "rb").read() and other in got.err, got.told())
+    check(got.code == 0 and open(other, "rb").read() == open(page, "rb").read() and other in got.err, got.transcript())
 
 
 def refused(place, directory, *words):
     """One sentence that names the file and the cure, exit code not 0, no page, no .part."""
     got = report(place, directory)
     lines = got.err.splitlines()
-    check(got.code == 1 and len(lines) == 1 and lines[0].startswith("podprof: cannot read"), got.told())
+    check(got.code == 1 and len(lines) == 1 and lines[0].startswith("podprof: cannot read"), got.transcript())
     for word in ("pod.h5", *words):
         check(word in lines[0], f"'{word}' is not in: {lines[0]}")
     check(got.out == "a summary\n", f"the summary was lost: {got.out}")
@@ -65,7 +65,7 @@ def unreadable(place, full):
         refused(place, directory, "HDF5 file" if length < 8 else "again")
     with open(path, "wb") as f:
         f.write(b"PK\3\4 a zip is no dataset" * 100)
-    refused(place, directory, "no HDF5 file", "podprof wrote")
+    refused(place, directory, "not an HDF5 file", "podprof wrote")
     with h5py.File(path, "w") as f:
         f["x"] = np.arange(9)
     refused(place, directory, "another program")
@@ -76,7 +76,7 @@ def unreadable(place, full):
     refused(place, directory, "newer podprof", "99")
     os.remove(path)
     got = report(place, directory)
-    check(got.code == 0 and got.out == "a summary\n" and "pod.h5" in got.err and len(got.err.splitlines()) == 1, got.told())
+    check(got.code == 0 and got.out == "a summary\n" and "pod.h5" in got.err and len(got.err.splitlines()) == 1, got.transcript())
 
 
 def flipped(place, full):
@@ -93,8 +93,8 @@ def flipped(place, full):
             f.write(bad)
         got = jobs.run([place.podprof(), "report", "--html", page, directory])
         said = got.podprof_lines()
-        check(got.code in (0, 1) and len(said) == 1 and got.out == "a summary\n", got.told())
-        check((page in said[0]) if got.code == 0 else said[0].startswith("podprof: cannot"), got.told())
+        check(got.code in (0, 1) and len(said) == 1 and got.out == "a summary\n", got.transcript())
+        check((page in said[0]) if got.code == 0 else said[0].startswith("podprof: cannot"), got.transcript())
         check(not os.path.exists(page + ".part"), "a .part was left")
 
 
@@ -120,7 +120,7 @@ def damaged(place, full):
     """A job's own pod.h5, damaged in many ways: each verb that reads it ends by itself, with a page or one sentence of its own."""
     logs, chance = place.new_logs(), random.Random(28)
     got = jobs.run(place.under(logs, [place.program("steps"), "5", "1"]))
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     directory = jobs.session_of(logs)
     path, page = os.path.join(directory, "pod.h5"), os.path.join(place.scratch, "damaged.html")
     with open(path, "rb") as f:
@@ -131,9 +131,9 @@ def damaged(place, full):
         for words in (["--html", page, directory], ["--list", logs]):
             got = jobs.run([place.podprof(), "report", *words], limit=120)
             said = got.err.splitlines()
-            check(not got.timed_out and got.code in (0, 1), f"{i}: {got.told()}")
-            check(len(said) <= 1 and all(line.startswith("podprof: ") for line in said), f"{i}: {got.told()}")
-            check(words[0] == "--list" or said[0].startswith("podprof: cannot") == (got.code == 1), f"{i}: {got.told()}")
+            check(not got.timed_out and got.code in (0, 1), f"{i}: {got.transcript()}")
+            check(len(said) <= 1 and all(line.startswith("podprof: ") for line in said), f"{i}: {got.transcript()}")
+            check(words[0] == "--list" or said[0].startswith("podprof: cannot") == (got.code == 1), f"{i}: {got.transcript()}")
         check(not [n for n in (*os.listdir(directory), *os.listdir(place.scratch)) if n.endswith(".part")], f"{i}: a .part was left")
 
 
@@ -158,7 +158,7 @@ def endless(place, full):
     for i in range(4):
         shutil.copytree(directory, os.path.join(logs, "podprof", f"old{i}"))
     got = jobs.run(place.under(logs, [place.program("steps"), "5", "1"]), {"TORCHELASTIC_RUN_ID": "again", "TORCHELASTIC_RESTART_COUNT": "1"}, limit=120)
-    check(got.code == 0 and "steps 0..4 captured" in got.err, got.told())
+    check(got.code == 0 and "steps 0..4 captured" in got.err, got.transcript())
 
 
 def formats(place, full):
@@ -195,7 +195,7 @@ def heaps(place, full):
             with open(path, "wb") as f:
                 f.write(bad)
             got = report(place, directory)
-            check(got.code in (0, 1) and len(got.podprof_lines()) == 1 and got.out == "a summary\n", f"heap {at}+{offset}: {got.told()}")
+            check(got.code in (0, 1) and len(got.podprof_lines()) == 1 and got.out == "a summary\n", f"heap {at}+{offset}: {got.transcript()}")
             check(not [n for n in os.listdir(directory) if ".part" in n], os.listdir(directory))
     with open(path, "wb") as f:
         f.write(whole)
@@ -209,7 +209,7 @@ def heaps(place, full):
         with open(path, "wb") as f:
             f.write(bad)
         got = report(place, directory)
-        check(got.code in (0, 1) and len(got.podprof_lines()) == 1 and got.out == "a summary\n", f"lengths {lengths}: {got.told()}")
+        check(got.code in (0, 1) and len(got.podprof_lines()) == 1 and got.out == "a summary\n", f"lengths {lengths}: {got.transcript()}")
 
 
 def crooked(place, full):
@@ -227,6 +227,13 @@ def crooked(place, full):
                          ("breakdown/step_ns", np.zeros((2, 3), np.int64)), ("worker/rank", np.zeros((5,), np.int32)), ("worker/host", np.arange(3)),
                          ("clock/bound_ns", np.array([1.5, 2.5, 3.5]))):
         refused(place, change(name, values), "again") if name != "worker/host" else refused(place, change(name, values), "worker/host")
+    few = change("worker/rank", np.zeros((1,), np.int32))  # /breakdown is of three: their numbers are no steps of the one
+    with h5py.File(os.path.join(few, "pod.h5"), "a") as f:
+        for group in [g for g in ("step",) if g in f]:
+            del f[group]
+        for column in [f"{g}/{c}" for g in ("worker", "clock", "quality") if g in f for c in f[g] if f[g][c].shape[:1] == (3,)]:
+            del f[column]
+    refused(place, few, "/breakdown does not fit /worker")
     for name, values in (("collective/row_first", np.array([2 ** 63, 5, 7], np.uint64)), ("collective/wait_ns", None), ("quality/dropped", None),
                          ("breakdown/late_ns", None), ("clock/bound_ns", None), ("quality/absent", np.arange(5)), ("collective/step", np.zeros((3, 2)))):
         make(place, change(name, values))
@@ -236,37 +243,44 @@ def unwritable(place, full):
     """A directory that may not be written: the summary, one sentence, and --html helps."""
     directory = session(place)
     got = report(place, directory, "--html", "/proc/nothing/report.html")
-    check(got.code == 1 and got.out == "a summary\n" and len(got.err.splitlines()) == 1 and "/proc/nothing" in got.err, got.told())
+    check(got.code == 1 and got.out == "a summary\n" and len(got.err.splitlines()) == 1 and "/proc/nothing" in got.err, got.transcript())
+    got = report(place, directory, "--html", place.scratch)
+    check(got.code == 1 and got.err == f"podprof: cannot write '{place.scratch}': is a directory.\n", got.transcript())
     if os.geteuid() == 0:
         return  # root may write everywhere
     os.chmod(directory, 0o555)
     got = report(place, directory)
     os.chmod(directory, 0o755)
-    check(got.code == 0 and "--html FILE" in got.err and got.out == "a summary\n", got.told())
+    check(got.code == 0 and "--html FILE" in got.err and got.out == "a summary\n", got.transcript())
 
 
 def tables(place, full):
     """One table as CSV and JSON; one that the file lacks, columns that it lacks, a name that there is not, a form without a table."""
     directory = session(place)
     got = report(place, directory, "--table", "slowest")
-    check(got.code == 0 and got.out == "step,worker,over_ns\n" and "pod.h5' has no table 'slowest': no step is complete on two ranks" in got.err, got.told())
+    check(got.code == 0 and got.out == "step,worker,over_ns\n" and "pod.h5' has no table 'slowest': no step is complete on two ranks" in got.err, got.transcript())
     got = report(place, directory, "--table", "clock_change")
-    check(got.code == 0 and "has no table 'clock_change': nothing was recorded for it, or" in got.err, got.told())
+    check(got.code == 0 and "has no table 'clock_change': no data was recorded for it, or" in got.err, got.transcript())
+    with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
+        if "communicator" in f:
+            del f["communicator"]
+    got = report(place, directory, "--table", "communicator")
+    check(got.code == 0 and "has no table 'communicator': no communicator was recorded" in got.err, got.transcript())
     with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
         group = f.create_group("slowest")
         group["step"], group["worker"] = np.array([4, 5], np.int64), np.array([1, 0], np.int32)
     got = report(place, directory, "--table", "slowest")
-    check(got.code == 0 and got.out == "step,worker,over_ns\n4,1,0\n5,0,0\n", got.told())
-    check("has no values for these columns, which are 0 here: over_ns." in got.err, got.told())
+    check(got.code == 0 and got.out == "step,worker,over_ns\n4,1,0\n5,0,0\n", got.transcript())
+    check("has no values for these columns, which are 0 here: over_ns." in got.err, got.transcript())
     with h5py.File(os.path.join(directory, "pod.h5"), "a") as f:
         f["slowest/over_ns"] = np.array([70, 80], np.int64)
     got = report(place, directory, "--table", "slowest", "--format", "json")
     found = {c["name"]: c["data"] for c in json.loads(got.out)["columns"]}
-    check(got.code == 0 and not got.err and found == {"step": [4, 5], "worker": [1, 0], "over_ns": [70, 80]}, got.told())
+    check(got.code == 0 and not got.err and found == {"step": [4, 5], "worker": [1, 0], "over_ns": [70, 80]}, got.transcript())
     got = report(place, directory, "--table", "nope")
-    check(got.code == 1 and not got.out and "no table is called 'nope'. Give one of: channel, slowest" in got.err, got.told())
+    check(got.code == 1 and not got.out and "unknown table: 'nope'. Choose one of: worker, step, " in got.err, got.transcript())
     got = report(place, directory, "--format", "json")
-    check(got.code == 64 and not got.out and "Give --table NAME too" in got.err, got.told())
+    check(got.code == 64 and not got.out and "Give --table NAME too" in got.err, got.transcript())
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def on_the_socket(place, full):
     end, got = time.monotonic() + 10, None
     while (not got or got.code) and time.monotonic() < end and process.poll() is None:
         got = run([stage.podprof, "capture", logs, "--steps", "+2"])
-    check(got and got.code == 0, f"no capture after the flood: {got and got.told()}")
+    check(got and got.code == 0, f"no capture after the flood: {got and got.transcript()}")
     kit.rest(process, steps)
     check(wait_until(lambda: not jobs.keepers(spool), 20) and not os.path.exists(spool), "keeper or spool stays")
     check(max(map(whole, sessions(logs))) > steps - 5, "no session has all steps")

@@ -14,6 +14,7 @@
 #include "aggregate/keeper/live.h"
 #include "aggregate/keeper/net/rendezvous.h"
 #include "aggregate/keeper/spool.h"
+#include "aggregate/tools/tools.h"
 #include "aggregate/write/text/text.h"
 #include "core/base/opt.h"
 #include "core/base/rank_list.h"
@@ -101,16 +102,16 @@ static struct pp_wire message(void)
 		m.gather = (struct pp_wire_gather){.gather = 1, .session = "s", .token = ".t", .num = 1, .clock = clock};
 		break;
 	case 4:
-		m.kind = PP_WIRE_WORDS_OF;
-		m.words = (struct pp_wire_words){.client = 2, .text = "podprof 1 status\n", .size = 17};
+		m.kind = PP_WIRE_CLIENT_TEXT;
+		m.text = (struct pp_wire_text){.client = 2, .text = "podprof 1 status\n", .size = 17};
 		break;
 	case 5:
 		m.kind = PP_WIRE_SHARE;
 		m.share = (struct pp_wire_share){1, 100, -5, "why", 2};
 		break;
 	default:
-		m.kind = PP_WIRE_TELL;
-		m.tell = (struct pp_wire_tell){1, 1, 10, 20};
+		m.kind = PP_WIRE_REQUEST;
+		m.request = (struct pp_wire_request){1, 1, 10, 20};
 	}
 	return m;
 }
@@ -175,8 +176,8 @@ static void use(const struct pp_dataset *good, struct pp_dataset *share)
 
 	if (pp_dataset_merge(part, 2, &all, NULL))
 		return;
-	if (!pp_dataset_finish(&all, NULL) && (nowhere = fopen("/dev/null", "w"))) {
-		pp_text_write(&all, nowhere);
+	if (!pp_dataset_finish(&all, NULL) && !pp_tools_run(&all, NULL) && (nowhere = fopen("/dev/null", "w"))) {
+		pp_text_write(&all, NULL, nowhere);
 		fclose(nowhere);
 	}
 	pp_dataset_release(&all);

@@ -92,7 +92,7 @@ def expected(steps):
 
 
 def unharmed(got, steps):
-    check(got.code == 0 and got.out == expected(steps), got.told())
+    check(got.code == 0 and got.out == expected(steps), got.transcript())
 
 
 def plain(text, what):

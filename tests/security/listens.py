@@ -89,7 +89,7 @@ def with_mpi(place, full):
         looks += len(keepers) > 0
         kit.pause(0.02)
     got = jobs.finish(process)
-    check(got.code == 0 and "captured on 2 of 2 ranks" in got.err, got.told())
+    check(got.code == 0 and "captured on 2 of 2 ranks" in got.err, got.transcript())
     check(looks > 5 and not held, f"the keeper has sockets: {held}")
     for library in glob.glob(stage.dir + "/lib/libpodprof*.so"):
         wants = {line.split()[-1].split("@")[0] for line in run(["nm", "-D", "--undefined-only", library]).out.splitlines() if line.strip()}

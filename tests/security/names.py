@@ -60,7 +60,7 @@ def hosts(place, full):
         check(got.code != 99, "the kernel takes no such name")
         unharmed(got, 5)
         kit.plain(got.err, f"stderr on {name!r}")
-        check("captured on 1 of 1 rank, 1 host" in got.err, f"{name!r}: {got.told()}")
+        check("captured on 1 of 1 rank, 1 host" in got.err, f"{name!r}: {got.transcript()}")
         inside(stage, logs, before)
         before.add(os.path.basename(logs))
         if name in HOSTS[5:8]:
@@ -74,10 +74,10 @@ def host_of_a_live_job(place, full):
     process = jobs.start(["unshare", "--uts", kit.PYTHON, "-c", BE_HOST, b"\x1b[2J\xff\n\"".hex(), *stage.job(logs, 300, 10)])
     check(jobs.wait_until(lambda: glob.glob((stage.spool_of(logs, 0) or "/none") + "/rank-*.ring"), 10), "the job does not begin")
     got = run([stage.podprof, "status", logs])
-    check(got.code == 0 and " of 1 rank on ?[2J" in got.out, got.told())
+    check(got.code == 0 and " of 1 rank on ?[2J" in got.out, got.transcript())
     kit.plain(got.out, "podprof status")
     got = run([stage.podprof, "status", "--json", logs])
-    check(jobs_json(got.out)["jobs"][0]["ranks"][0]["host"].startswith("?[2J"), got.told())
+    check(jobs_json(got.out)["jobs"][0]["ranks"][0]["host"].startswith("?[2J"), got.transcript())
     kit.rest(process, 300)
 
 
@@ -99,7 +99,7 @@ def ranks(place, full):
         got = run(stage.job(logs, 5, 1, "--wait", "2"), env)
         unharmed(got, 5)
         kit.plain(got.err, f"stderr with {env}")
-        check(len(got.podprof_lines()) <= 3, got.told())
+        check(len(got.podprof_lines()) <= 3, got.transcript())
         if os.path.isdir(logs + "/podprof"):
             inside(stage, logs, before)
         before.add(os.path.basename(logs))
@@ -122,7 +122,7 @@ def jobs_names(place, full):
         unharmed(got, 60)
         kit.plain(got.err, f"stderr with {env}")
         check(spool and os.path.dirname(spool) == f"/dev/shm/podprof-{uid}", f"{env}: the spool is {spool}")
-        check("captured on 1 of 1 rank" in got.err, got.told())
+        check("captured on 1 of 1 rank" in got.err, got.transcript())
         check({n for n in set(os.listdir("/dev/shm")) - root if n.startswith("podprof")} <= {f"podprof-{uid}"}, "files beside the spool")
         inside(stage, logs, before)
         before.add(os.path.basename(logs))
@@ -134,7 +134,7 @@ def session_names(place, full):
     for name in ("../../x", "/tmp/podprof-escaped", ".", "..", ".hidden", "a\nb"):
         logs = place.new_logs()
         got = run(stage.job(logs, 5, 1, "--session", name))
-        check(got.code == 64 and not got.out and not glob.glob(SHOULD_NOT + "*"), f"{name!r}: {got.told()}")
+        check(got.code == 64 and not got.out and not glob.glob(SHOULD_NOT + "*"), f"{name!r}: {got.transcript()}")
     logs = place.new_logs()
     got = run(stage.job(logs, 5, 1, "--session", "evil \x1b[2J"))
     kit.plain(got.err, "stderr")
@@ -210,7 +210,7 @@ def directories(place, full):
     for log in glob.glob("/dev/shm/podprof-*/*/keeper.log"):
         no_forged("keeper.log", open(log, "rb").read())
     got = jobs.finish(process)
-    check(got.code == 0 and "captured on" in got.err, got.told())
+    check(got.code == 0 and "captured on" in got.err, got.transcript())
     said("run", got)
     for session in sessions(logs):
         no_forged("summary.txt", open(os.path.join(session, "summary.txt"), "rb").read())

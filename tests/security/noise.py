@@ -44,7 +44,7 @@ def captures(stage, logs, limit=12):
     while got.code and time.monotonic() < end:
         time.sleep(0.2)
         got = run(ask)
-    check("captured on 1 of 1 rank" in got.out, f"no capture after it: {got.told()}")
+    check("captured on 1 of 1 rank" in got.out, f"no capture after it: {got.transcript()}")
 
 
 def on_the_socket(place, full):
@@ -120,10 +120,10 @@ def in_the_rings(place, full):
         jobs.freeze(process.pid)
         asked = start([stage.podprof, "capture", logs, "--steps", "+3"]) if seed % 2 else None
         got = run([stage.bin + "/scribble", "1", seed + 1, "ring", *rings])
-        check(got.code == 0, got.told())
+        check(got.code == 0, got.transcript())
         if seed % 3 == 0:
             seen = run([stage.podprof, "status", logs], limit=4)  # of the same headers; a keeper that is misled may be busy
-            check(seen.timed_out or seen.code in (0, 1), seen.told())
+            check(seen.timed_out or seen.code in (0, 1), seen.transcript())
             kit.plain(seen.out, "podprof status")
         if jobs.keepers(spool):
             check(kit.rss(keeper[0]) < MOST_RSS, f"the keeper holds {kit.rss(keeper[0]) >> 20} MiB")
@@ -144,7 +144,7 @@ def in_a_count(place, full):
     check(wait_until(lambda: sessions(logs), 10), log(spool))
     jobs.freeze(process.pid)
     got = run([stage.bin + "/scribble", "0", 1 << 60, "code", *glob.glob(spool + "/rank-*.ring")])
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     process.kill()
     finish(process)
     over(spool)
@@ -155,7 +155,7 @@ def on_the_page(place, full):
     stage, logs = kit.Stage(place), place.new_logs()
     process, spool = stage.begin(os.getuid(), logs, 1500, 1)
     got = run([stage.bin + "/scribble", "1", "7", "control", spool + "/control"])
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     seen = finish(process)
     kit.unharmed(seen, 1500)
     kit.plain(seen.err, "stderr of the job")
@@ -189,7 +189,7 @@ def in_the_options(place, full):
         ready.append((spool, logs, start([stage.podprof, "keeper", "--spool", spool])))
     for (spool, logs, keeper), text in zip(ready, texts):
         got = finish(keeper, 40)
-        check(got.code == 0 and not got.timed_out, f"{text[:60]!r}: {got.told()}")
+        check(got.code == 0 and not got.timed_out, f"{text[:60]!r}: {got.transcript()}")
         check(not os.path.exists("/tmp/podprof-escaped"), "a session outside the log directory")
         check(sessions(logs) or os.path.exists(spool + "/control"), f"{text[:60]!r}: neither a session nor a word")
 
@@ -207,7 +207,7 @@ def in_names_of_files(place, full):
         f.write(b"PODPRING" + struct.pack("<IIII", 0xffffffff, 0x01020304, 64, 1) + bytes(300000))
     captures(stage, logs)
     got = run([stage.podprof, "status", logs], limit=15)
-    check(got.code == 0 and not got.timed_out, got.told())
+    check(got.code == 0 and not got.timed_out, got.transcript())
     rest(process, 500)
     check(wait_until(lambda: len(sessions(logs)) == 2, 10), jobs.tree(logs))
     wait_until(lambda: not jobs.keepers(spool), 10)

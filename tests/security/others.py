@@ -46,11 +46,11 @@ def stranger_tries(place, full):
         names = os.listdir(spool)
         check({"socket", "control", "options", "keeper.log"} <= set(names), names)
         got = run(as_user(STRANGER, [kit.PYTHON, "-c", TRY, spool, *names]))
-        check(got.code == 0 and got.out == "\n", f"umask {umask:03o}: another user can: {got.told()}")
+        check(got.code == 0 and got.out == "\n", f"umask {umask:03o}: another user can: {got.transcript()}")
         os.chmod(logs, 0o755)
         for verb in ("status", "capture"):
             got = run(as_user(STRANGER, [stage.podprof, verb, logs]))
-            check(got.code == 1 and len(got.podprof_lines()) == 1, got.told())
+            check(got.code == 1 and len(got.podprof_lines()) == 1, got.transcript())
         rest(process, 120)
         check(wait_until(lambda: not os.path.exists(spool), 10), "the spool stays")
         check(len(sessions(logs)) == 1, jobs.tree(logs))
@@ -65,10 +65,10 @@ def peer_decides(place, full):
     process, spool = stage.begin(OWNER, logs, 200, 10)
     got = run([kit.PYTHON, "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
                "s.settimeout(5); s.send(b'capture 2\\n'); print(repr(s.recv(4000)))", spool + "/socket"])
-    check(got.out == "b''\n" or "reset" in got.err.lower() or "broken pipe" in got.err.lower(), got.told())
+    check(got.out == "b''\n" or "reset" in got.err.lower() or "broken pipe" in got.err.lower(), got.transcript())
     check("a request of another user (uid 0) was refused" in open(spool + "/keeper.log").read(), "the keeper's log does not say so")
     got = run(as_user(OWNER, [stage.podprof, "capture", logs, "--steps", "+3"]))
-    check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.told())
+    check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.transcript())
     rest(process, 200)
     stage.clean(OWNER)
 
@@ -92,11 +92,11 @@ def squatted_spool(place, full):
         try:
             got = run(as_user(OWNER, stage.job(logs, 20, 1)))
             unharmed(got, 20)
-            check(len(got.podprof_lines()) == 1 and "cannot use the spool" in got.err, got.told())
+            check(len(got.podprof_lines()) == 1 and "cannot use the spool" in got.err, got.transcript())
             check(not os.listdir(private), f"{kind}: files went there: {os.listdir(private)}")
             check(kind != "directory" or not os.listdir(root), "files went into a directory of somebody else")
             got = run(as_user(OWNER, [stage.podprof, "status", logs]))
-            check(got.code == 1 and "no rank runs" in got.err, got.told())
+            check(got.code == 1 and "no rank runs" in got.err, got.transcript())
         finally:
             (os.rmdir if kind == "directory" else os.unlink)(root)
     # A spool of a stranger in our name tells us nothing, whatever it holds.
@@ -108,7 +108,7 @@ def squatted_spool(place, full):
         os.lchown(path, STRANGER, STRANGER)
     for verb in ("status", "capture", "report"):
         got = run(as_user(OWNER, [stage.podprof, verb, logs]))
-        check(got.code == 1 and "/job" not in got.err + got.out, got.told())
+        check(got.code == 1 and "/job" not in got.err + got.out, got.transcript())
     subprocess.run(["rm", "-rf", root], check=True)
 
 
@@ -157,7 +157,7 @@ def planted_links(place, full):
         trap(os.path.join(logs, name), home)
         got = run(as_user(OWNER, stage.job(logs, 20, 1)))
         unharmed(got, 20)
-        check(f"it is a link of user {STRANGER}" in got.err, got.told())
+        check(f"it is a link of user {STRANGER}" in got.err, got.transcript())
         check_home()
 
     # Files of a session whose name is known: parts and names of xspace, pod.h5, summary and page.
@@ -175,7 +175,7 @@ def planted_links(place, full):
     got = run(as_user(OWNER, stage.job(logs, 20, 1, "--session", "S")))
     unharmed(got, 20)
     check_home()
-    check("/S-2 " in got.err, got.told())
+    check("/S-2 " in got.err, got.transcript())
     xspace = os.path.join(logs, f"plugins/profile/S-2/{host}.xplane.pb")
     check(stat.S_ISREG(os.lstat(xspace).st_mode) and os.lstat(xspace).st_uid == OWNER, "no file of ours")
     stage.clean(OWNER)
@@ -207,9 +207,9 @@ def request_files(place, full):
         check(place_of, f"no directory of requests: {os.listdir(logs)}")
         check(not kit.loose(place_of, OWNER), f"umask {umask:03o}: {kit.loose(place_of, OWNER)}")
         got = run(as_user(STRANGER, [kit.PYTHON, "-c", TRY, place_of, *os.listdir(place_of)]))
-        check(got.code == 0 and got.out in ("\n", "rename\n"), f"another user can: {got.told()}")
+        check(got.code == 0 and got.out in ("\n", "rename\n"), f"another user can: {got.transcript()}")
         got = run(as_user(STRANGER, [stage.podprof, "capture", logs]))
-        check(got.code == 1 and "not trusted" in got.err, got.told())
+        check(got.code == 1 and "not trusted" in got.err, got.transcript())
         if umask:
             process.terminate()
             finish(process)
@@ -232,7 +232,7 @@ def request_files(place, full):
         taken = [n for n in os.listdir(place_of) if n.endswith((".answer", ".part"))]
         check(len(taken) == 1, f"taken: {taken}")
         log = open(spool + "/keeper.log").read()
-        check(log.count(" is not taken: ") == 8, log[-2000:])
+        check(log.count(" is refused: ") == 8, log[-2000:])
         rest(process, 300)
         check(wait_until(lambda: not os.path.exists(logs + "/.podprof-requests"), 10), "the directory of requests stays")
     stage.clean(OWNER)
@@ -253,9 +253,9 @@ def squatted_requests(place, full):
             os.symlink(private, root)
         os.lchown(root, STRANGER, STRANGER)
         process, spool = stage.begin(OWNER, logs, 250, 10)
-        check(wait_until(lambda: "can be asked for on this node only" in open(spool + "/keeper.log").read(), 8), "the log does not say so")
+        check(wait_until(lambda: "can be requested on this node only" in open(spool + "/keeper.log").read(), 8), "the log does not say so")
         got = run(as_user(OWNER, [stage.podprof, "capture", logs, "--steps", "+2"]))
-        check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.told())
+        check(got.code == 0 and "captured on 1 of 1 rank" in got.out, got.transcript())
         rest(process, 250)
         check(not os.listdir(private), os.listdir(private))
         check(kind == "link" or not os.listdir(root), "requests in a directory of somebody else")

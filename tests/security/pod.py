@@ -177,7 +177,7 @@ def hostile_hosts(place, full):
             for got in began:
                 kit.unharmed(got, 150)
                 kit.plain(got.err, "stderr")
-            check("captured on 2 of 2 ranks" in began[0].err, began[0].told())
+            check("captured on 2 of 2 ranks" in began[0].err, began[0].transcript())
             check(wait_until(lambda: not glob.glob(logs + "/.podprof*"), 10), f"left: {os.listdir(logs)}")
             check(set(os.listdir(logs)) == {"podprof", "plugins"} and not glob.glob("/tmp/podprof-escaped*"), jobs.tree(logs))
             check(len(sessions(logs)) == 1 and sum(f.endswith(".xplane.pb") for f in jobs.tree(logs)) >= 1, jobs.tree(logs))
@@ -232,7 +232,7 @@ def planted(place, full):
                 kit.unharmed(one, 100)
             for one in attackers:
                 got = finish(one)
-                check(got.out == "nobody came\n", f"{kind}: {got.told()}")
+                check(got.out == "nobody came\n", f"{kind}: {got.transcript()}")
             check(kind != "link" or open(elsewhere).read() == forged(), "what the link leads to was written")
             check(sessions(logs), jobs.tree(logs))
 

@@ -31,7 +31,7 @@ def xspaces(logs, session):
     return sorted(n for n in os.listdir(directory)) if os.path.isdir(directory) else []
 
 
-def check_dataset(session, workers=None, steps=None, lines=40):
+def check_dataset(session, workers=None, steps=None, lines=69):
     """What holds for every dataset."""
     with h5(session) as f:
         check(text(f.attrs["format"]) and int(f.attrs["format_version"]) >= 1, "format attributes")
@@ -73,7 +73,7 @@ def train(place, logs, ranks=8, words=(), options=()):
 
 def good(got, lines=2):
     """A clean end: code 0, the application's own output, at most `lines` lines of podprof and nothing else on stderr."""
-    check(got.code == 0 and not got.timed_out, got.told())
+    check(got.code == 0 and not got.timed_out, got.transcript())
     check(len(got.podprof_lines()) == lines and not got.other_err(), f"stderr is not {lines} lines of podprof: {got.err}")
 
 

@@ -22,7 +22,7 @@ def before_its_window(place, full):
         process = begin(place, logs, ["350", "10"], *options, ranks=2)
         run(capture(place, logs, "--steps", "+3"))
         got = run(capture(place, logs, "--duration", "1200ms"))
-        check(got.code == 0, got.told())
+        check(got.code == 0, got.transcript())
         got = finish(process)
         good(got)
         check("steps 110..114" in got.err, got.err)
@@ -44,12 +44,12 @@ def keeper_dies(place, full):
         pid = int(re.search(r"pid (\d+)", open(spool_of(logs) + "/keeper.log").read())[1])
         os.kill(pid, 9)
         got = finish(asker)
-        check(got.code == 1 and ("the keeper ended before" in got.err or "cannot ask the keeper" in got.err), got.told())
+        check(got.code == 1 and ("the keeper ended before" in got.err or "cannot ask the keeper" in got.err), got.transcript())
         got = finish(process)
-        check(got.code == 0 and "done" in got.out, got.told())
+        check(got.code == 0 and "done" in got.out, got.transcript())
 
 
-def told_at_the_end(place, full):
+def reported_at_the_end(place, full):
     """A signal behind the job's window is a line of rank 0; requests of a keeper that was killed are taken away by the next one."""
     logs = place.new_logs()
     process = begin(place, logs, LONG, "--signal", "USR2", ranks=2)
@@ -65,9 +65,9 @@ def told_at_the_end(place, full):
     control = spool_of(logs) + "/control"  # its line comes after its files, and a rank that ends does not wait for it
     check(wait_until(lambda: b"captured by signal" in open(control, "rb").read(), 10), "no line by the signal")
     got = over(process)
-    check(got.code == 0 and "done" in got.out, got.told())
+    check(got.code == 0 and "done" in got.out, got.transcript())
     check("steps 3..4 captured" in got.err and re.search(r"captured by signal: \S+", got.err), got.err)
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (before_its_window, keeper_dies, told_at_the_end)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (before_its_window, keeper_dies, reported_at_the_end)}, __doc__))

@@ -33,8 +33,8 @@ def job(place, tick, *options, steps=40, ms=5, ahead=AHEAD):
         program = [place.program("true_times"), str(steps), str(ms), times]
         words = ("-x", "PODPROF_TICK=raw") if tick == "raw" else ()
         got = run(hosts.on(hosts.front, hosts.mpirun(RANKS, place.under(logs, program, *options), *words)), limit=120)
-        check(got.code == 0 and not got.timed_out, got.told())
-        check("on 8 of 8 ranks, 4 hosts" in got.err, got.told())
+        check(got.code == 0 and not got.timed_out, got.transcript())
+        check("on 8 of 8 ranks, 4 hosts" in got.err, got.transcript())
         names = hosts.names
     session_of(logs) if options[0] == "--steps" and "," not in options[1] else jobs.wait_until(lambda: len(sessions(logs)) > 1)
     truth = {}
@@ -126,7 +126,7 @@ def check_causality(session):
     check(pairs >= 8 and violated == 0 and worst <= 0, f"{violated} of {pairs} exits were before an arrival, by {worst} ns beyond the bounds")
 
 
-def check_apart(session, truth, ahead, joined):
+def check_distance(session, truth, ahead, joined):
     """A window of four clocks, all of it true. The number of its comparisons."""
     check_dataset(session, workers=RANKS)
     with h5(session) as f:
@@ -139,13 +139,13 @@ def check_apart(session, truth, ahead, joined):
     return check_hosts(session, ahead, joined)
 
 
-def raw_hours_apart(place, full):
+def raw_hours_between(place, full):
     """Two windows on RAW: offsets, steps and collectives of all ranks are within the bound. Two seconds lie between them, and the job is
     as long: on a busy machine hosts meet and compare clocks in less."""
     found, truth, ahead = job(place, "raw", "--steps", "3:9,400:406", steps=410)
     check(len(found) == 2, found)
     for session, joined in zip(found, (False, True)):
-        check_apart(session, truth, ahead, joined)
+        check_distance(session, truth, ahead, joined)
 
 
 def counter_is_one_clock(place, full):
@@ -168,11 +168,11 @@ def a_long_window(place, full):
         raise Skipped("a window of 12 s: PODPROF_LONG=1")
     found, truth, ahead = job(place, "raw", "--steps", "100:1300", steps=1310, ms=8)
     check(len(found) == 1, found)
-    samples = check_apart(found[0], truth, ahead, True)
+    samples = check_distance(found[0], truth, ahead, True)
     check(samples >= 3 * 4, f"{samples} comparisons of three hosts in 12 s")
 
 
-CASES = {"raw_hours_apart": raw_hours_apart, "counter_is_one_clock": counter_is_one_clock, "a_long_window": a_long_window}
+CASES = {"raw_hours_apart": raw_hours_between, "counter_is_one_clock": counter_is_one_clock, "a_long_window": a_long_window}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__.splitlines()[0]))

@@ -44,7 +44,7 @@ def whole(place, boxes, command, ranks=2, base_command=None):
     logs = place.new_logs()
     got = run(boxes.mpirun(ranks, boxes.podprof(logs, command)))
     wrong = compare(base, got)
-    check(not wrong, "; ".join(wrong) + "\nunder podprof: " + got.told() + "\nbase: " + base.told())
+    check(not wrong, "; ".join(wrong) + "\nunder podprof: " + got.transcript() + "\nbase: " + base.transcript())
     return logs, got
 
 
@@ -52,7 +52,7 @@ def own(place, full):
     """A keeper in each container; the launcher says that it is one host, and so say host name and paths. One session of all."""
     boxes = Boxes(place)
     logs, got = whole(place, boxes, [place.program("arrival"), "steps", "32", "100"], base_command=[place.program("arrival"), "steps", "1", "1"])
-    check(sorted(workers(session_of(logs))) == [0, 1], f"workers {workers(session_of(logs))}: {got.told()}")
+    check(sorted(workers(session_of(logs))) == [0, 1], f"workers {workers(session_of(logs))}: {got.transcript()}")
     check(not glob.glob(os.path.join(logs, ".podprof-*.rendezvous")), "the invitation is left")
 
 
@@ -68,11 +68,11 @@ def shared(place, full):
     """Containers that share /dev/shm: one keeper, which sees their pids only through locks."""
     boxes = Boxes(place, "shared")
     logs, got = whole(place, boxes, [place.program("arrival"), "steps", "10", "50"])
-    check(sorted(workers(session_of(logs))) == [0, 1], f"workers {workers(session_of(logs))}: {got.told()}")
+    check(sorted(workers(session_of(logs))) == [0, 1], f"workers {workers(session_of(logs))}: {got.transcript()}")
     command = ["/bin/sh", "-c", '"$@"; exit $?', "x", place.program("lone"), "busy"]  # the first process of a container cannot be killed
     logs = place.new_logs()
     got = run(boxes.mpirun(3, boxes.podprof(logs, command)), {"GUEST_KILL_RANK": 2})
-    check(got.code == 137, got.told())  # the one that was killed is seen by its lock; the job ends with it
+    check(got.code == 137, got.transcript())  # the one that was killed is seen by its lock; the job ends with it
 
 
 def cramped(place, full):
@@ -80,7 +80,7 @@ def cramped(place, full):
     for shm in ("size=1m", "size=64m")[:2 if full else 1]:
         boxes = Boxes(place, shm, "ro")
         _, got = whole(place, boxes, [place.program("arrival"), "steps", "6", "50"], 1)
-        check(got.code == 0, got.told())
+        check(got.code == 0, got.transcript())
 
 
 def many_jobs(place, full):
@@ -89,7 +89,7 @@ def many_jobs(place, full):
     before = set(glob.glob(f"/dev/shm/podprof-{os.getuid()}/*"))
     running = [start(place.under(logs, [place.program("arrival"), "steps", "5", "20"])) for _ in range(count)]
     done = [jobs.finish(p, 120) for p in running]
-    bad = [d.told() for d in done if d.code or d.out != "rank 0 ends\n"]
+    bad = [d.transcript() for d in done if d.code or d.out != "rank 0 ends\n"]
     check(not bad, f"{len(bad)} jobs are not the same: {bad[:2]}")
     check(wait_until(lambda: len(sessions(logs)) == count, 60), f"{len(sessions(logs))} sessions of {count}")
     pids = [list(workers(s).values()) for s in sessions(logs)]
@@ -114,7 +114,7 @@ def two_jobs(place, full):
     command = [place.program("mpi_ends"), "normal"]
     running = [start(place.mpirun(2, place.under(logs, command))) for _ in range(2)]
     done = [jobs.finish(p, 60) for p in running]
-    check(all(d.code == 0 for d in done), done[0].told() + done[1].told())
+    check(all(d.code == 0 for d in done), done[0].transcript() + done[1].transcript())
     check(wait_until(lambda: len(sessions(logs)) == 2, 60), f"{sessions(logs)}")
     found = [workers(s) for s in sessions(logs)]
     check(all(sorted(w) == [0, 1] for w in found) and not set(found[0].values()) & set(found[1].values()), f"{found}")

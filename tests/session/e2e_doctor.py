@@ -35,14 +35,14 @@ def ranks(place, hosts, *options, a_host=1, silence=2000, job="clocks", without=
 
 
 def good(got):
-    check(got.code == 0 and not got.timed_out and not got.podprof_lines(), got.told())
+    check(got.code == 0 and not got.timed_out and not got.podprof_lines(), got.transcript())
 
 
-def check_pairs(told, hosts, ahead, pairs):
+def check_pairs(printed, hosts, ahead, pairs):
     """The truth: a namespace's offset, no drift, one wall clock."""
     at = dict(zip(hosts, ahead))
-    check([(p["a"], p["b"]) for p in told["pairs"]] == pairs, told["pairs"])
-    for p in told["pairs"]:
+    check([(p["a"], p["b"]) for p in printed["pairs"]] == pairs, printed["pairs"])
+    for p in printed["pairs"]:
         want = (at[p["b"]] - at[p["a"]]) * 10 ** 9
         check(0 < p["bound_ns"] < 10 ** 8 and abs(p["offset_ns"] - want) <= p["bound_ns"], f"{want}: {p}")
         check(p["clocks"] == ("two" if want else "one"), p)
@@ -56,11 +56,11 @@ def by_mpirun(place, full):
     with Hosts(place, 4, ahead=AHEAD) as hosts:
         got = run(hosts.on(hosts.front, hosts.mpirun(8, doctor(place, "--json"), "-x", "PODPROF_TICK=raw")))
         good(got)
-        told = json.loads(got.out)
-        check_pairs(told, hosts.names, AHEAD, list(itertools.combinations(hosts.names, 2)))
-        check([h["host"] for h in told["hosts"]] == hosts.names and all(h["tick"] == "RAW" for h in told["hosts"]), told["hosts"])
-        check(len({h["boot_id"] for h in told["hosts"]}) == 1 and told["green"] and not told["missing"], told)
-        check(told["bursts"] == 2 and "PMIx" in told["met"], told)
+        printed = json.loads(got.out)
+        check_pairs(printed, hosts.names, AHEAD, list(itertools.combinations(hosts.names, 2)))
+        check([h["host"] for h in printed["hosts"]] == hosts.names and all(h["tick"] == "RAW" for h in printed["hosts"]), printed["hosts"])
+        check(len({h["boot_id"] for h in printed["hosts"]}) == 1 and printed["green"] and not printed["missing"], printed)
+        check(printed["bursts"] == 2 and "PMIx" in printed["met"], printed)
 
 
 def by_file(place, full):
@@ -79,7 +79,7 @@ def by_file(place, full):
         check(rows[0].split()[:2] == ["host", "rank"] and rows[6].split()[:2] == ["host", "A"], got[0].out)
         points = {row.index(".", row.index("s  ") - 10) for row in rows[7:13]}
         check(len(points) == 1 and "\x1b" not in got[0].out, f"columns are not below one another: {got[0].out}")
-        check("4 hosts, 6 pairs: worst bound " in rows[14] and "; 1 of one clock." in rows[14] and f"by a file in '{shared}'" in rows[14], rows)
+        check("4 hosts, 6 pairs: largest clock error " in rows[14] and "; 1 with one clock." in rows[14] and f"by a file in '{shared}'" in rows[14], rows)
         check(not os.listdir(shared), os.listdir(shared))
 
 
@@ -88,14 +88,14 @@ def never(place, full):
     with Hosts(place, 4, ahead=AHEAD) as hosts:
         began = ranks(place, hosts, "--json", "-o", place.scratch, "--duration", "200ms", without=(2,), silence=1500)
         got = [finish(p) for p in began]
-        told = json.loads(got[0].out)
-        check(got[0].code == 1 and not told["green"] and told["missing"] == "the host of rank 2", got[0].told())
+        printed = json.loads(got[0].out)
+        check(got[0].code == 1 and not printed["green"] and printed["missing"] == "the host of rank 2", got[0].transcript())
         names = [hosts.names[i] for i in (0, 1, 3)]
-        check_pairs(told, names, (0, 7200, 0), list(itertools.combinations(names, 2)))
+        check_pairs(printed, names, (0, 7200, 0), list(itertools.combinations(names, 2)))
         for one in got[1:]:
             good(one)
         for one in [finish(p) for p in ranks(place, hosts, "-o", place.scratch, job="headless", without=(0,), silence=600)]:
-            check(one.code == 1 and not one.out and len(one.podprof_lines()) == 1 and "is not compared: no '" in one.err, one.told())
+            check(one.code == 1 and not one.out and len(one.podprof_lines()) == 1 and "is not compared: no '" in one.err, one.transcript())
 
 
 def killed(place, full):
@@ -106,13 +106,13 @@ def killed(place, full):
         time.sleep(1.2)
         hosts.inits[1 + 2].kill()
         got = [finish(p) for p in began]
-        told = json.loads(got[0].out)
-        check(got[0].code == 1 and not told["green"] and got[0].seconds < 40, got[0].told())
-        lost = [p for p in told["pairs"] if hosts.names[2] in (p["a"], p["b"])]
-        check(len(told["pairs"]) == 6 and len(lost) == 3 and all(p["clocks"] == "host lost" for p in lost), told["pairs"])
-        told["pairs"] = [p for p in told["pairs"] if p not in lost]
+        printed = json.loads(got[0].out)
+        check(got[0].code == 1 and not printed["green"] and got[0].seconds < 40, got[0].transcript())
+        lost = [p for p in printed["pairs"] if hosts.names[2] in (p["a"], p["b"])]
+        check(len(printed["pairs"]) == 6 and len(lost) == 3 and all(p["clocks"] == "host lost" for p in lost), printed["pairs"])
+        printed["pairs"] = [p for p in printed["pairs"] if p not in lost]
         names = [hosts.names[i] for i in (0, 1, 3)]
-        check_pairs(told, names, (0, 7200, 0), list(itertools.combinations(names, 2)))
+        check_pairs(printed, names, (0, 7200, 0), list(itertools.combinations(names, 2)))
         good(got[1])
         good(got[3])
 
@@ -123,8 +123,8 @@ def no_udp(place, full):
         if run(hosts.on(hosts.names[1], ["ip", "rule", "add", "pref", "1", "ipproto", "udp", "blackhole"])).code:
             raise jobs.Skipped("no rule keeps UDP out here")
         got = [finish(p) for p in ranks(place, hosts, "-o", place.scratch, "--duration", "200ms")]
-        check(got[0].code == 1 and "2 pairs: no UDP packet came through." in got[0].out, got[0].told())
-        check([row.split()[2] for row in got[0].out.splitlines()[6:9]] == ["not", "two", "not"], got[0].told())
+        check(got[0].code == 1 and "2 pairs: no UDP packet arrived." in got[0].out, got[0].transcript())
+        check([row.split()[2] for row in got[0].out.splitlines()[6:9]] == ["not", "two", "not"], got[0].transcript())
         for one in got[1:]:
             good(one)
 
@@ -138,28 +138,28 @@ def no_port(place, full):
             words = doctor(place, "--json", "--port-range", "7000:7000", "--duration", "200ms")
             got = run(hosts.on(hosts.front, hosts.mpirun(3, words, "-x", "PODPROF_TICK=raw", "-x", "PODPROF_SILENCE_MS=2000")))
             holder.kill()
-        check(got.code == 1 and f"'{hosts.names[1]}' is not compared: cannot compare clocks: no UDP port" in got.err, got.told())
-        told = json.loads(got.out[:got.out.rindex("}") + 1])
-        check(hosts.names[1] in told["missing"], told["missing"])
-        check_pairs(told, [hosts.names[0], hosts.names[2]], (0, AHEAD[2]), [(hosts.names[0], hosts.names[2])])
+        check(got.code == 1 and f"'{hosts.names[1]}' is not compared: cannot compare clocks: no UDP port" in got.err, got.transcript())
+        printed = json.loads(got.out[:got.out.rindex("}") + 1])
+        check(hosts.names[1] in printed["missing"], printed["missing"])
+        check_pairs(printed, [hosts.names[0], hosts.names[2]], (0, AHEAD[2]), [(hosts.names[0], hosts.names[2])])
 
 
 def one_host(place, full):
     """Four ranks of one host, one process, two that a launcher does not number: the host's own part, once. No root is needed."""
     got = run(doctor(place))
     good(got)
-    check("mpirun -n N --host A,B podprof doctor --clock" in got.out and "a reading costs" in got.out and "host A " not in got.out, got.told())
+    check("mpirun -n N --host A,B podprof doctor --clock" in got.out and "Cost of a reading" in got.out and "host A " not in got.out, got.transcript())
     got = run(place.mpirun(4, doctor(place, "--json")))
     good(got)
-    told = json.loads(got.out)
-    check(len(told["hosts"]) == 1 and not told["pairs"] and told["hosts"][0]["cost_ns"] > 0, told)
+    printed = json.loads(got.out)
+    check(len(printed["hosts"]) == 1 and not printed["pairs"] and printed["hosts"][0]["cost_ns"] > 0, printed)
     env = {"WORLD_SIZE": 2, "TORCHELASTIC_RUN_ID": "two", "PODPROF_SILENCE_MS": 5000}
     got = [finish(p) for p in [start(doctor(place, "-o", place.scratch), {"RANK": rank, **env}) for rank in range(2)]]
     if "no address but loopback" in got[0].err:
         return
     for one in got:
         good(one)
-    check("all ranks are on this one" in got[0].out and not got[1].out, got[0].told() + got[1].told())
+    check("all ranks are on this one" in got[0].out and not got[1].out, got[0].transcript() + got[1].transcript())
 
 
 def no_network(place, full):
@@ -168,8 +168,8 @@ def no_network(place, full):
     if os.geteuid() or run(["unshare", "-n", "true"]).code:
         raise jobs.Skipped("network namespaces are not allowed here")
     got = run(["unshare", "-n", *doctor(place, "-o", place.scratch)], env)
-    check(got.code == 1 and not got.out and got.seconds < 30, got.told())
-    check(got.podprof_lines() == ["podprof: cannot be reached by other hosts: this one has no address but loopback."], got.told())
+    check(got.code == 1 and not got.out and got.seconds < 30, got.transcript())
+    check(got.podprof_lines() == ["podprof: cannot be reached by other hosts: this one has no address but loopback."], got.transcript())
 
 
 def ended(place, full):
@@ -177,20 +177,20 @@ def ended(place, full):
     env = {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "end"}
     began = start(doctor(place, "-o", place.scratch), env)
     if not wait_until(lambda: glob.glob(place.scratch + "/.podprof-doctor-end*") or began.poll() is not None, 20) or began.poll() is not None:
-        raise jobs.Skipped("no network here: " + finish(began).told())
+        raise jobs.Skipped("no network here: " + finish(began).transcript())
     os.kill(began.pid, signal.SIGINT)
     got = finish(began)
-    check(got.code == 1 and "the host of rank 1" in got.out and got.seconds < 30, got.told())
+    check(got.code == 1 and "the host of rank 1" in got.out and got.seconds < 30, got.transcript())
     check(not glob.glob(place.scratch + "/.podprof-doctor-end*"), "the invitation is left")
 
 
 def wrong(place, full):
     """Options that say nothing without --clock, or nothing at all."""
-    for words, told in ((["--duration", "2s"], "of doctor --clock only"), (["--clock", "--duration", "soon"], "--duration"),
-                        (["--clock", "--rendezvous", "here"], "from / on"), (["--clock", "--port-range", "9:1"], "--port-range"),
-                        (["--clock", "more"], "takes no argument"), (["--clok"], "--clock")):
+    for words, printed in ((["--duration", "2s"], "need --clock"), (["--clock", "--duration", "soon"], "--duration"),
+                        (["--clock", "--rendezvous", "here"], "relative path"), (["--clock", "--port-range", "9:1"], "--port-range"),
+                        (["--clock", "more"], "too many arguments"), (["--clok"], "--clock")):
         got = run([place.podprof(), "doctor", *words])
-        check(got.code == 64 and told in got.err and not got.out and len(got.podprof_lines()) == 1, got.told())
+        check(got.code == 64 and printed in got.err and not got.out and len(got.podprof_lines()) == 1, got.transcript())
 
 
 CASES = {"by_mpirun": by_mpirun, "by_file": by_file, "never": never, "killed": killed, "no_udp": no_udp, "no_port": no_port, "one_host": one_host,

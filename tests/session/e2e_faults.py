@@ -77,8 +77,8 @@ class Job:
             hurt(self, podprof)
             results.append(finish(self.process, limit))
         base, got = results
-        check(not got.timed_out and got.code == base.code, f"{base.told()}\n--- with podprof:\n{got.told()}")
-        check(got.sorted_out() == base.sorted_out(), f"{base.told()}\n--- with podprof:\n{got.told()}")
+        check(not got.timed_out and got.code == base.code, f"{base.transcript()}\n--- with podprof:\n{got.transcript()}")
+        check(got.sorted_out() == base.sorted_out(), f"{base.transcript()}\n--- with podprof:\n{got.transcript()}")
         return got
 
 
@@ -154,7 +154,7 @@ def rank_stopped(place, full):
     with pretend(place) as hosts:
         job = Job(place, hosts, ["150", "10"], options=("--steps", "20:140"))
         got = job.both(hurt)
-        check(got.code == 0 and f"captured on {RANKS} of {RANKS} ranks, {HOSTS} hosts" in got.err, got.told())
+        check(got.code == 0 and f"captured on {RANKS} of {RANKS} ranks, {HOSTS} hosts" in got.err, got.transcript())
         check(set(statuses(one_session(job.logs)).values()) == {"delivered"}, statuses(one_session(job.logs)))
         nothing_left(hosts)
 
@@ -178,7 +178,7 @@ def host_killed(place, full):
         got = finish(job.process)
         # mpirun says 9 where it sees its agent go before the line, with and without podprof.
         check(base.code in (9, 205) and got.code in (9, 205) and got.sorted_out() == base.sorted_out(),
-              f"{base.told()}\n--- with podprof:\n{got.told()}")
+              f"{base.transcript()}\n--- with podprof:\n{got.transcript()}")
         check_missing(statuses(one_session(job.logs)), 1, "")
         nothing_left(hosts, hosts.names[:1])
 
@@ -197,7 +197,7 @@ def cut_for_a_while(place, full):
     with pretend(place) as hosts:
         job = Job(place, hosts, ["200", "10"])
         got = job.both(hurt)
-        check(got.code == 0 and f"captured on {RANKS} of {RANKS} ranks, {HOSTS} hosts" in got.err, got.told())
+        check(got.code == 0 and f"captured on {RANKS} of {RANKS} ranks, {HOSTS} hosts" in got.err, got.transcript())
         nothing_left(hosts)
 
 
@@ -222,7 +222,7 @@ def cut_for_good(place, full):
                 link(hosts, hosts.names[1], "up")
                 nothing_left(hosts)
     base, got = results
-    check(got.code == base.code and not got.timed_out, f"{base.told()}\n--- with podprof:\n{got.told()}")
+    check(got.code == base.code and not got.timed_out, f"{base.transcript()}\n--- with podprof:\n{got.transcript()}")
 
 
 def keeper_killed(place, full):
@@ -249,7 +249,7 @@ def keeper_killed(place, full):
 
                 job = Job(place, hosts, ["200", "10"], options=("--steps", "60:190", "--wait", "5"), silence=2000)
                 got = job.both(hurt)
-                what = f"keeper {which} killed {phase}: {got.told()}"
+                what = f"keeper {which} killed {phase}: {got.transcript()}"
                 check(got.code == 0, what)
                 nothing_left(hosts, spools=False)
                 if which:
@@ -263,7 +263,7 @@ def keeper_killed(place, full):
                 for spool in left:
                     logs = place.new_logs()
                     got = run(hosts.on(hosts.names[which], [place.podprof(), "salvage", f"/dev/shm/podprof-0/{spool}", "-o", logs]))
-                    check(got.code == 0 and sessions(logs), got.told())
+                    check(got.code == 0 and sessions(logs), got.transcript())
                     run(hosts.on(hosts.names[which], ["rm", "-rf", f"/dev/shm/podprof-0/{spool}"]))
                 shutil.rmtree(job.logs, ignore_errors=True)
 
@@ -288,11 +288,11 @@ def log_directory(place, full):
 
             job = Job(place, hosts, ["150", "10"], logs=disk + "/logs")
             got = job.both(hurt)
-            check(got.code == 0, f"{way}: {got.told()}")
+            check(got.code == 0, f"{way}: {got.transcript()}")
             if way == "removed":  # it is made again
-                check(run(hosts.on(hosts.names[0], ["sh", "-c", f"ls {disk}/logs/podprof/*/pod.h5"])).code == 0, got.told())
+                check(run(hosts.on(hosts.names[0], ["sh", "-c", f"ls {disk}/logs/podprof/*/pod.h5"])).code == 0, got.transcript())
             else:
-                check({"read-only": "ead-only", "full": "o space"}[way] in got.err, f"{way}: {got.told()}")
+                check({"read-only": "ead-only", "full": "o space"}[way] in got.err, f"{way}: {got.transcript()}")
             nothing_left(hosts, spools=False)
             for name in hosts.names:
                 run(hosts.on(name, ["rm", "-rf", "/dev/shm/podprof-0"]))
@@ -315,7 +315,7 @@ def full_spool(place, full):
             if not middle:
                 fill(hosts.names[1:])
             got = job.both(hurt)
-            check(got.code == 0, got.told())
+            check(got.code == 0, got.transcript())
             nothing_left(hosts, spools=False)
             for name in hosts.names:
                 run(hosts.on(name, ["sh", "-c", "rm -rf /dev/shm/fill /dev/shm/podprof-0"]))

@@ -36,7 +36,7 @@ def steps(place, hosts, logs, *options, count=20, ms=10, name="run", silence=Non
     return began
 
 
-def all_met(hosts, name="run"):
+def all_joined(hosts, name="run"):
     """Rank 0's keeper has heard of every rank: what is lost from now on was there."""
     log = os.path.join(f"/proc/{hosts.pids[hosts.names[0]]}/root", f"dev/shm/podprof-0/{name}/keeper.log")
     check(wait_until(lambda: os.path.exists(log) and "every rank of the job is heard of" in read(os.path.dirname(log), "keeper.log"), 20),
@@ -89,7 +89,7 @@ def check_clean(hosts):
 
 
 def good(got):
-    check(got.code == 0 and not got.timed_out, got.told())
+    check(got.code == 0 and not got.timed_out, got.transcript())
 
 
 def by_mpirun(place, full):
@@ -98,7 +98,7 @@ def by_mpirun(place, full):
     with Hosts(place, HOSTS) as hosts:
         got = run(train(place, hosts, logs))
         good(got)
-        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts" in got.err, got.told())
+        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts" in got.err, got.transcript())
         session = session_of(logs)
         check_pod(logs, session, hosts)
         check_dataset(session, steps=range(3, 8))
@@ -115,7 +115,7 @@ def by_mpirun(place, full):
         check_clean(hosts)
 
 
-def check_told(session):
+def check_output(session):
     """What people are told of three clocks: how they compare, and that nothing contradicts it."""
     with h5(session) as f:
         said = {name: int(f["quality/" + name][()]) for name in ("causality_pairs", "causality_violated", "violations", "pair_bound_ns")}
@@ -125,7 +125,7 @@ def check_told(session):
     check((error[late > 0] >= 0).all() and error.sum() > 0, f"lateness: {late} +- {error}")  # which is more the machine decides
     with open(os.path.join(session, "summary.txt"), encoding="utf-8") as f:
         summary = f.read()
-    for words in ("  Clock     3 clocks of 4 hosts; any two times compare to ", " ppm (", f"violated by 0 of {said['causality_pairs']} pairs checked"):
+    for words in ("  Clock:      3 clocks on 4 hosts, clock error between any two ranks <= ", " ppm (", f"causality: 0 of {said['causality_pairs']} exits from collectives precede a needed arrival by more than the clock error"):
         check(words in summary, f"'{words}' is not in: {summary}")
 
 
@@ -135,11 +135,11 @@ def other_clocks(place, full):
     with Hosts(place, HOSTS, ahead=(0, 7200, 100, 0)) as hosts:
         got = run(train(place, hosts, logs, mpi=("-x", "PODPROF_TICK=raw")))
         good(got)
-        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts, clocks within " in got.err, got.told())
+        check("steps 3..7 captured on 8 of 8 ranks, 4 hosts, clock error <= " in got.err, got.transcript())
         session = session_of(logs)
         check_pod(logs, session, hosts)
         check_waiting(session)
-        check_told(session)
+        check_output(session)
         with h5(session) as f:
             host, bound = [text(h) for h in f["worker/host"][()]], f["clock/bound_ns"][()]
             for worker, name in enumerate(host):
@@ -154,7 +154,7 @@ def other_clocks(place, full):
         check(pairs > 4, f"{pairs} collectives")
 
 
-def apart_directories(place, full):
+def separate_directories(place, full):
     """No host but rank 0's sees its log directory: invited by MPI, files over the net."""
     logs = place.new_logs()
     os.makedirs(logs)
@@ -172,31 +172,31 @@ def apart_directories(place, full):
 
 def without_mpi(place, full):
     """Found by the file in the log directory; then without it, each host for itself."""
-    logs, apart = place.new_logs(), place.new_logs()
-    os.makedirs(apart)
+    logs, separate = place.new_logs(), place.new_logs()
+    os.makedirs(separate)
     with Hosts(place, HOSTS) as hosts:
         got = [finish(p) for p in steps(place, hosts, logs)]
         for one in got:
             good(one)
-            check(one.out == "20 steps\n", one.told())
-        check("captured on 8 of 8 ranks, 4 hosts" in got[0].err, got[0].told())
+            check(one.out == "20 steps\n", one.transcript())
+        check("captured on 8 of 8 ranks, 4 hosts" in got[0].err, got[0].transcript())
         check_pod(logs, session_of(logs), hosts)
         check(not glob.glob(logs + "/.podprof*rendezvous"), jobs.tree(logs))
         for name in hosts.names[1:]:
-            good(run(hosts.on(name, ["mount", "-t", "tmpfs", "apart", apart])))
-        got = [finish(p) for p in steps(place, hosts, apart, "--wait", "4", name="apart")]
+            good(run(hosts.on(name, ["mount", "-t", "tmpfs", "apart", separate])))
+        got = [finish(p) for p in steps(place, hosts, separate, "--wait", "4", name="apart")]
         for one in got:
             good(one)
-        check("captured on 2 of 8 ranks, 1 host" in got[0].err, got[0].told())
-        check(status(session_of(apart))[2:] == ["missing: neither it nor a keeper of its host was heard of"] * 6, status(session_of(apart)))
-        left = run(hosts.on(hosts.names[1], ["find", apart, "-name", "pod.h5"])).out.split()
+        check("captured on 2 of 8 ranks, 1 host" in got[0].err, got[0].transcript())
+        check(status(session_of(separate))[2:] == ["missing: neither it nor a keeper of its host connected"] * 6, status(session_of(separate)))
+        left = run(hosts.on(hosts.names[1], ["find", separate, "-name", "pod.h5"])).out.split()
         check(len(left) == 1 and "apart-" + hosts.names[1] in left[0], left)
-        said = run(hosts.on(hosts.names[1], [place.podprof(), "report", apart])).out
-        check("rank 0's keeper was not reached" in said and "all hosts have to share that directory" in said, said)
-        good(run(hosts.on(hosts.names[0], ["rm", "-r", apart + "/podprof", apart + "/plugins"])))
-        got = [finish(p) for p in steps(place, hosts, apart, "--rendezvous", place.scratch, name="met")]
-        check("captured on 8 of 8 ranks, 4 hosts" in got[0].err, got[0].told())
-        check_pod(apart, session_of(apart), hosts)
+        said = run(hosts.on(hosts.names[1], [place.podprof(), "report", separate])).out
+        check("cannot reach rank 0's keeper" in said and "all hosts have to share that directory" in said, said)
+        good(run(hosts.on(hosts.names[0], ["rm", "-r", separate + "/podprof", separate + "/plugins"])))
+        got = [finish(p) for p in steps(place, hosts, separate, "--rendezvous", place.scratch, name="met")]
+        check("captured on 8 of 8 ranks, 4 hosts" in got[0].err, got[0].transcript())
+        check_pod(separate, session_of(separate), hosts)
         check(not glob.glob(place.scratch + "/.podprof*rendezvous"), os.listdir(place.scratch))
 
 
@@ -214,17 +214,17 @@ def cut(place, full):
             good(one)
         check_pod(logs, session_of(logs), hosts)
         began = steps(place, hosts, gone, count=100, ms=20, name="gone", silence=2000)
-        all_met(hosts, "gone")
+        all_joined(hosts, "gone")
         link(hosts, hosts.names[1], "down")
         got = [finish(p) for p in began]
         for one in got:
             good(one)
-        check("captured on 6 of 8 ranks" in got[0].err and "2 ranks missing: rank 2, 3" in got[0].err, got[0].told())
+        check("captured on 6 of 8 ranks" in got[0].err and "2 ranks missing: rank 2, 3" in got[0].err, got[0].transcript())
         found = wait_until(lambda: len(sessions(gone)) == 2 and sessions(gone), 10) or sessions(gone)
         check(len(found) == 2, f"one session of three hosts and one of the fourth: {jobs.tree(gone)}")
-        check([s[:19] for s in status(found[0])[2:4]] == ["missing: host pp1 w"] * 2, status(found[0]))
+        check([s[:19] for s in status(found[0])[2:4]] == ["missing: host pp1 d"] * 2, status(found[0]))
         check("gone-" + hosts.names[1] in found[1] and status(found[1])[2:4] == ["delivered"] * 2, (found, status(found[1])))
-        check("was not heard" in read(found[1], "summary.txt"), read(found[1], "summary.txt"))
+        check("did not reply" in read(found[1], "summary.txt"), read(found[1], "summary.txt"))
 
 
 def killed(place, full):
@@ -232,14 +232,14 @@ def killed(place, full):
     logs = place.new_logs()
     with Hosts(place, HOSTS) as hosts:
         began = steps(place, hosts, logs, count=150, ms=20, silence=2000)
-        all_met(hosts)
+        all_joined(hosts)
         hosts.inits[1 + 2].kill()
         got = [finish(p) for p in began]
         for rank, one in enumerate(got):
-            check((one.code == 0) == (rank // 2 != 2), one.told())
+            check((one.code == 0) == (rank // 2 != 2), one.transcript())
         session = session_of(logs)
         check([s.split(":")[0] for s in status(session)] == ["delivered"] * 4 + ["missing"] * 2 + ["delivered"] * 2, status(session))
-        check("captured on 6 of 8 ranks" in got[0].err, got[0].told())
+        check("captured on 6 of 8 ranks" in got[0].err, got[0].transcript())
 
 
 def leader_killed(place, full):
@@ -247,7 +247,7 @@ def leader_killed(place, full):
     logs = place.new_logs()
     with Hosts(place, HOSTS) as hosts:
         began = steps(place, hosts, logs, count=100, ms=20, silence=2000)
-        all_met(hosts)
+        all_joined(hosts)
         hosts.inits[1].kill()
         for one in [finish(p) for p in began][2:]:
             good(one)
@@ -255,7 +255,7 @@ def leader_killed(place, full):
         check(len(found) == 3, jobs.tree(logs))
         for session in found:
             check(status(session).count("delivered") == 2, status(session))
-            check("rank 0's keeper was not heard" in read(session, "summary.txt"), read(session, "summary.txt"))
+            check("rank 0's keeper did not reply" in read(session, "summary.txt"), read(session, "summary.txt"))
 
 
 def lost_after_window(place, full):
@@ -264,19 +264,19 @@ def lost_after_window(place, full):
     with Hosts(place, HOSTS) as hosts:
         stop = os.path.join(place.scratch, "stop-after")
         began = steps(place, hosts, logs, "--steps", "3:8", count=4000, ms=10, silence=2000, stop=stop)
-        all_met(hosts)
+        all_joined(hosts)
         check(wait_until(lambda: sessions(logs) and os.path.exists(sessions(logs)[0] + "/summary.txt"), 20), jobs.tree(logs))
         check_pod(logs, sessions(logs)[0], hosts)
-        for dies, asks, told in ((4, 1, "captured on 6 of 8 ranks"), (1, 2, "captured on 2 of 8 ranks, 1 host")):
+        for dies, asks, printed in ((4, 1, "captured on 6 of 8 ranks"), (1, 2, "captured on 2 of 8 ranks, 1 host")):
             hosts.inits[dies].kill()
             ask = hosts.on(hosts.names[asks], [place.podprof(), "capture", logs, "--steps", "+5"])
             said = []
-            check(wait_until(lambda a=ask, t=told, s=said: s.append(run(a)) or t in s[-1].out, 40), [one.told() for one in said[-2:]])
+            check(wait_until(lambda a=ask, t=printed, s=said: s.append(run(a)) or t in s[-1].out, 40), [one.transcript() for one in said[-2:]])
         with open(stop, "w", encoding="ascii"):
             pass
         for one in [finish(p) for p in began][2:6]:
             good(one)
-            check("session" not in one.err and "lost" not in one.err, one.told())
+            check("session" not in one.err and "lost" not in one.err, one.transcript())
 
 
 def no_port(place, full):
@@ -289,7 +289,7 @@ def no_port(place, full):
         got = run(train(place, hosts, logs, "--port-range", "21000:21000", "--wait", "4"))
         holder.kill()
         good(got)
-        check("no free port in 21000-21000" in got.err, got.told())
+        check("no free port in 21000-21000" in got.err, got.transcript())
         found = wait_until(lambda: len(sessions(logs)) == 4 and sessions(logs), 10) or sessions(logs)
         check(len(found) == 4, jobs.tree(logs))
 
@@ -322,7 +322,7 @@ def asked(place, full):
             got = run(hosts.on(name, [place.podprof(), "capture", logs, "--steps", "+5"]))
             good(got)
             said = re.fullmatch(r"steps (\d+)\.\.(\d+) captured on 8 of 8 ranks, 4 hosts\n(\S+)  \(podprof report \S+\)\n", got.out)
-            check(said and int(said[2]) - int(said[1]) == 4, got.told())
+            check(said and int(said[2]) - int(said[1]) == 4, got.transcript())
             check_pod(logs, said[3], hosts)
             check_dataset(said[3], steps=range(int(said[1]), int(said[2]) + 1))
         with open(stop, "w", encoding="ascii"):
@@ -350,7 +350,7 @@ def one_name(place, full):
     got = [finish(p) for p in began]
     for one in got:
         good(one)
-    check("captured on 2 of 2 ranks, 2 hosts" in got[0].err, got[0].told())
+    check("captured on 2 of 2 ranks, 2 hosts" in got[0].err, got[0].transcript())
     session, host = session_of(logs), os.uname().nodename
     check(sorted(xspaces(logs, session)) == sorted([f"{host}-rank0000.xplane.pb", f"{host}-2-rank0001.xplane.pb"]), xspaces(logs, session))
     with h5(session) as f:
@@ -369,7 +369,7 @@ def slow_elsewhere(place, full):
     got = [finish(p) for p in began]
     for one in got:
         good(one)
-    check("captured by --trigger" in got[0].err, got[0].told())
+    check("captured by --trigger" in got[0].err, got[0].transcript())
     found = sessions(logs)
     check(len(found) == 1, jobs.tree(logs))
     with h5(found[0]) as f:
@@ -381,7 +381,7 @@ def slow_elsewhere(place, full):
 
 CASES = {"one_name": one_name, "slow_elsewhere": slow_elsewhere,
          "asked": asked, "by_mpirun": by_mpirun, "other_clocks": other_clocks,
-         "apart_directories": apart_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
+         "apart_directories": separate_directories, "without_mpi": without_mpi, "cut": cut, "killed": killed,
          "leader_killed": leader_killed, "lost_after_window": lost_after_window, "no_port": no_port, "two_jobs": two_jobs}
 
 if __name__ == "__main__":

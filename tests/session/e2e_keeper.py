@@ -37,14 +37,14 @@ def cut_live(place, full):
         if size == 5000:
             os.truncate(spool + "/control", 0)
         got = finish(job)
-        check(not got.timed_out, got.told())
+        check(not got.timed_out, got.transcript())
         session = session_of(logs)
         with h5(session) as f:
             check(len(f["worker/rank"]) == 3, f["worker/rank"][()])
             causes = [text(c) for c in f["quality/cause"][()]]
             lost = f["quality/dropped"][()][:, causes.index("ring_cut")]
             check(lost[1] >= 1 and not lost[0] and not lost[2], f"{size}: {lost}")
-            check(any("cut the ring file short" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
+            check(any("the ring file was truncated" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
         check(wait_until(lambda: not os.path.exists(spool), 20), f"{size}: the keeper did not end")
 
 
@@ -58,7 +58,7 @@ def cut_left(place, full):
     os.truncate(glob.glob(spool + "/rank-1-*.ring")[0], 256 * 1024 + 100)
     os.truncate(glob.glob(spool + "/rank-2-*.ring")[0], 1000)
     got = run([place.podprof(), "salvage", spool, "-o", out])
-    check(got.code == 0 and "ring file cut short while rank 1 recorded" in got.err, got.told())
+    check(got.code == 0 and "the ring file of rank 1 was truncated while it recorded" in got.err, got.transcript())
     with h5(session_of(out)) as f:
         said = [text(w) for w in f["quality/warning"][()]]
         check([w for w in said if "rank-2-" in w and "shorter than its header" in w], said)
@@ -90,15 +90,15 @@ def salvage_counts(place, full):
     lost, full = int(lost_by(session, "keeper_gone")[0]), int(lost_by(session, "ring_full")[0])
     with h5(session) as f:
         steps, records = f["breakdown/step"][()], int(f["quality/records"][()][0])
-    check(got.code == 0 and len(lines) == 4 and lost > 1000 and lost % 1 == 0, f"{lost}: {got.told()}")
-    check(f"{len(steps)} found ({steps[0]}..{steps[-1]})" in lines[1] and f"{lost} records lost" in lines[1], got.told())
+    check(got.code == 0 and len(lines) == 4 and lost > 1000 and lost % 1 == 0, f"{lost}: {got.transcript()}")
+    check(f"{len(steps)} found ({steps[0]}..{steps[-1]})" in lines[1] and f"{lost} records lost" in lines[1], got.transcript())
     # a ring does not grow for a keeper that is gone: what did not fit is counted too
     which = "the others" if full else "those before"
-    check("last one marked was 2999" in lines[1] and which + " lost" in lines[1] and steps[0] > 0 and (steps[-1] == 2999) == (not full), got.told())
+    check("last marked step is 2999" in lines[1] and which + " lost" in lines[1] and steps[0] > 0 and (steps[-1] == 2999) == (not full), got.transcript())
     check(2.5 * 3000 < lost + full + records < 7 * 3000, f"{lost} + {full} + {records}")
-    check(session in lines[2] and f"rm -r {spool}" in lines[3], got.told())
+    check(session in lines[2] and f"rm -r {spool}" in lines[3], got.transcript())
     got = run([place.podprof(), "salvage", spool, "-o", out])
-    check(got.code == 1 and "salvaged already" in got.err and session in got.err and f"rm -r {spool}" in got.err, got.told())
+    check(got.code == 1 and "salvaged already" in got.err and session in got.err and f"rm -r {spool}" in got.err, got.transcript())
 
 
 def salvage_asked(place, full):
@@ -108,14 +108,14 @@ def salvage_asked(place, full):
     got = run([place.podprof(), "salvage", spool, "-o", out])
     with h5(session_of(out)) as f:
         steps = f["breakdown/step"][()]
-    check(got.code == 0 and f"1900 asked for (100..1999), {len(steps)} found ({steps[0]}..{steps[-1]}), {1900 - len(steps)} lost" in got.err, got.told())
+    check(got.code == 0 and f"1900 requested (100..1999), {len(steps)} found ({steps[0]}..{steps[-1]}), {1900 - len(steps)} lost" in got.err, got.transcript())
     spool, logs, out = os.path.join(place.scratch, "whole"), place.new_logs(), place.new_logs()
     job = start(place.under(logs, [place.program("steps"), "20", "100"], "--spool", spool, "--steps", "5:15"))
     check(wait_until(lambda: keepers(spool) and glob.glob(spool + "/*.ring"), 20), "no keeper was started")
     kill_keeper(spool)
     check(finish(job).code == 0, "the job failed")
     got = run([place.podprof(), "salvage", spool, "-o", out])
-    check(got.code == 0 and "10 asked for (5..14), 10 found (5..14), 0 lost; no record was lost" in got.err, got.told())
+    check(got.code == 0 and "10 requested (5..14), 10 found (5..14), 0 lost; no record was lost" in got.err, got.transcript())
 
 
 def salvage_hosts(place, full):
@@ -143,16 +143,16 @@ def salvage_hosts(place, full):
                 f.seek(0)
                 f.write(head)
         got = run([place.podprof(), "salvage", *spools[:2], "-o", out])
-        check(got.code == 0 and "steps 0..299 captured on 2 of 2 ranks" in got.err and got.err.count("rm -r") == 2, got.told())
+        check(got.code == 0 and "steps 0..299 captured on 2 of 2 ranks" in got.err and got.err.count("rm -r") == 2, got.transcript())
         with h5(session_of(out)) as f:
             begin = f["breakdown/step_begin_ns"][()] if "breakdown/step_begin_ns" in f else None
             check(len(f["breakdown/step"]) == 300 and len(f["worker/rank"]) == 2, list(f["breakdown"]))
             check(begin is None or (abs(begin[:, 0] - begin[:, 1]) < 60e9).all(), begin)
     got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", place.new_logs()])
-    check(got.code == 1 and "salvaged already" in got.err, got.told())
+    check(got.code == 1 and "salvaged already" in got.err, got.transcript())
     os.remove(spools[0] + "/salvaged")
     got = run([place.podprof(), "salvage", spools[0], spools[2], "-o", place.new_logs()])
-    check(got.code == 1 and "two jobs" in got.err, got.told())
+    check(got.code == 1 and "two jobs" in got.err, got.transcript())
 
 
 def no_spool(place, full):
@@ -162,12 +162,12 @@ def no_spool(place, full):
         os.mkdir(path)
     for path in (plain + "/thesis.tex", mixed + "/thesis.tex", mixed + "/options", mixed + "/keeper.lock", empty + "/options", empty + "/keeper.lock"):
         with open(path, "w", encoding="ascii") as f:
-            f.write("x\n")
+            f.write("JOB=x\nVERSION=x\n" if path.startswith(empty) else "x\n")
     for path in ("/etc", "/", plain, mixed):
         got = run([place.podprof(), "salvage", path, "-o", place.new_logs()])
-        check(got.code == 1 and "rm -r" not in got.err and len(got.err.splitlines()) == 1 and not os.path.exists(path + "/salvaged"), got.told())
+        check(got.code == 1 and "rm -r" not in got.err and len(got.err.splitlines()) == 1 and not os.path.exists(path + "/salvaged"), got.transcript())
     got = run([place.podprof(), "salvage", empty, "-o", place.new_logs()])
-    check(got.code == 1 and f"rm -r {empty}" in got.err, got.told())
+    check(got.code == 1 and f"rm -r {empty}" in got.err, got.transcript())
 
 
 def lost_windows(place, full):
@@ -179,8 +179,8 @@ def lost_windows(place, full):
     with open(logs + "/podprof", "w", encoding="ascii"):
         pass
     got = finish(job)
-    check(got.code == 0 and "1 window captured" in got.err, got.told())
-    check("no session of steps 200:205, steps 260:265, steps 320:325: " in got.err, got.told())
+    check(got.code == 0 and "1 window captured" in got.err, got.transcript())
+    check("no session was written for steps 200:205, steps 260:265, steps 320:325: " in got.err, got.transcript())
     check(not [n for n in jobs.tree(logs) if n.endswith(".part")], jobs.tree(logs))
 
 
@@ -190,27 +190,28 @@ def elsewhere(place, full):
     os.mkdir(spool)
     job = start(place.under(logs, [place.program("steps"), "1000", "5"], "--spool", spool))
     check(wait_until(lambda: keepers(spool), 20), "no keeper was started")
-    check(wait_until(lambda: glob.glob(spool + "/*.ring"), 20), "no ring")
+    check(wait_until(lambda: "ring '" in open(spool + "/keeper.log", encoding="utf-8").read(), 20), "the keeper has seen no ring")
     for path in glob.glob(logs + "/.podprof-requests/*/keeper"):
         os.remove(path)  # by the node alone
     got = run([place.podprof(), "capture", logs, "--steps", "+5"])
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     kill_keeper(spool)
     got = run([place.podprof(), "doctor"])
-    check(f"{spool}: 1 ring of a job without keeper" in got.out, got.told())
+    check(f"{spool}: 1 ring of a job whose keeper is gone" in got.out and f"fix: podprof salvage '{spool}' -o" in got.out, got.transcript())
+    check(f"&& rm -r '{spool}'" in got.out, "a path with a blank is not quoted: " + got.transcript())
     check(finish(job).code == 0, "the job failed")
     empty = place.new_logs()
     job = start(place.under(empty, [place.program("steps"), "400", "5"], "--spool", spool + "2"))
     check(wait_until(lambda: keepers(spool + "2"), 20), "no keeper was started")
     got = run([place.podprof(), "report", empty])
-    check(got.code == 0 and "400 " in got.out + finish(job).out, got.told())
+    check(got.code == 0 and "400 " in got.out + finish(job).out, got.transcript())
     dead = place.new_logs()
     job = start(place.under(dead, [place.program("steps"), "100", "5"], "--spool", spool + "3"))
     check(wait_until(lambda: keepers(spool + "3") and glob.glob(spool + "3/*.ring"), 20), "no keeper was started")
     kill_keeper(spool + "3")
     finish(job)
     got = run([place.podprof(), "report", dead])
-    check(got.code == 1 and f"podprof salvage {spool}3" in got.err, got.told())
+    check(got.code == 1 and f"podprof salvage {spool}3" in got.err, got.transcript())
 
 
 CASES = {"lost_windows": lost_windows, "elsewhere": elsewhere, "salvage_counts": salvage_counts, "salvage_asked": salvage_asked, "salvage_hosts": salvage_hosts, "no_spool": no_spool, "cut_live": cut_live, "cut_left": cut_left}

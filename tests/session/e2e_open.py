@@ -11,7 +11,7 @@ from jobs import check, run, session_of
 def session(place, command, *options):
     logs = place.new_logs()
     got = run(place.under(logs, command, *options))
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     return h5(session_of(logs))
 
 
@@ -46,7 +46,7 @@ def evicted(place, full):
     """Each record is delivered or evicted."""
     logs = place.new_logs()
     got = run(place.mpirun(1, place.under(logs, [place.program("flood"), "plain"], "--window-buffer", "1M")))
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     with h5(session_of(logs)) as f:
         delivered, gone = int(f["quality/records"][0]), lost(f, "evicted")
         check(gone > 0 and 600000 <= delivered + gone < 600100, f"{delivered} delivered and {gone} evicted of 300000 ranges")
@@ -56,7 +56,7 @@ def messages(place, full):
     """Empty messages of MPI_Sendrecv count by who sends them."""
     logs = place.new_logs()
     got = run(place.mpirun(3, place.under(logs, [place.program("sendrecv")])))
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     with h5(session_of(logs)) as f:
         c = f["channel"]
         found = {(int(a), int(b)): int(n) for a, b, n in zip(c["source"], c["destination"], c["count"])}

@@ -67,7 +67,7 @@ def memory_over_time(place, full):
             want = said[7, rank][5] * 1024
             check(all(abs(int(r) - want) < 4 * MIB for r in rss[inside]), f"rank {rank}: {rss[inside]}, the job says {want}")
         held, count = m["children_rss_bytes"][()], m["children"][()]
-        none = [text(w) for w in f["quality/warning"][()] if "children are not seen" in text(w)]
+        none = [text(w) for w in f["quality/warning"][()] if "child processes are not sampled" in text(w)]
         if none:
             raise jobs.Skipped(none[0])
         during = (worker == 0) & (time > begin[5, 0] + 100000000) & (time < end[5, 0] - 200000000)
@@ -76,7 +76,7 @@ def memory_over_time(place, full):
         check(not held[away].any() and not count[away].any(), f"children that are none: {held[away]}")
         pss, known = m["pss_bytes"][()], m["pss_present"][()]
         check(((pss > 0) == (known == 1)).all() and (pss[known == 1] <= rss[known == 1] + 4 * MIB).all(), f"PSS {pss} of {rss}")
-    check("  Memory    RSS at most " in read(session, "summary.txt") and "children of rank 0" in read(session, "summary.txt"), read(session, "summary.txt"))
+    check("  Memory:     peak RSS " in read(session, "summary.txt") and "of a rank's children" in read(session, "summary.txt"), read(session, "summary.txt"))
 
 
 def short_steps(place, full):
@@ -97,7 +97,16 @@ def short_steps(place, full):
                 check(minor <= p["minor_faults"][step - 1, rank] <= minor + 150, f"step {step} rank {rank}: {p['minor_faults'][step - 1, rank]}, {minor}")
 
 
-CASES = {"own_counts": own_counts, "memory_over_time": memory_over_time, "short_steps": short_steps}
+def shared_cores(place, full):
+    """Two ranks held to one core share it: each may run on one, and so may both together."""
+    logs, core = place.new_logs(), min(os.sched_getaffinity(0))
+    good(run(["taskset", "-c", str(core), *place.mpirun(2, place.under(logs, [place.program("usage"), "20"]))]))
+    with h5(session_of(logs)) as f:
+        check(list(f["worker/cores"][()]) == [1, 1], f"cores {f['worker/cores'][()]}")
+        check(list(f["worker/host_cores"][()]) == [1, 1], f"cores of the host {f['worker/host_cores'][()]}")
+
+
+CASES = {"own_counts": own_counts, "memory_over_time": memory_over_time, "short_steps": short_steps, "shared_cores": shared_cores}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

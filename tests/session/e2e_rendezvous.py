@@ -17,7 +17,7 @@ RANKS = 4
 OUTER = "the podprof run around the launcher"
 
 
-def apart(place, hosts):
+def separate(place, hosts):
     """A log directory of the same name on every host, each its own."""
     logs = place.new_logs()
     os.makedirs(logs)
@@ -35,15 +35,15 @@ def outer(place, hosts, logs, command, *options, mpi=(), env=None):
     return start(hosts.on(hosts.front, place.under(logs, hosts.mpirun(RANKS, command, *mpi), *options)), env)
 
 
-def front_spool():
-    found = [p for p in glob.glob("/dev/shm/podprof-0/*/meeting") if "/mtfe-" in p]
+def front_spool(hosts):
+    found = glob.glob(f"/dev/shm/podprof-0/{hosts.front}-*/meeting")
     return os.path.dirname(found[0]) if found else None
 
 
 def whole(hosts, logs, got, count):
     """One session of all, on rank 0's host."""
-    check(got.code == 0 and got.out.count("steps\n") == RANKS, got.told())
-    check(f"captured on {RANKS} of {RANKS} ranks, {count} hosts" in got.err and len(got.podprof_lines()) == 2, got.told())
+    check(got.code == 0 and got.out.count("steps\n") == RANKS, got.transcript())
+    check(f"captured on {RANKS} of {RANKS} ranks, {count} hosts" in got.err and len(got.podprof_lines()) == 2, got.transcript())
     session = session_of(on(hosts, hosts.names[0], logs))
     check_dataset(session, workers=RANKS)
     with h5(session) as f:
@@ -52,7 +52,7 @@ def whole(hosts, logs, got, count):
     check(f"invited through {OUTER}: {count - 1} other host" in way and "the job does not call MPI" in way, way)
     for name in hosts.names[1:]:
         check(not sessions(on(hosts, name, logs)), f"a session on {name}")
-    check(wait_until(lambda: not glob.glob("/dev/shm/podprof-0/mtfe-*")), "the front end's spool is left")
+    check(wait_until(lambda: not glob.glob(f"/dev/shm/podprof-0/{hosts.front}-*")), "the front end's spool is left")
     for name in hosts.pids.keys() - {hosts.front}:
         check(wait_until(lambda n=name: not hosts.spools(n), 10), f"left on {name}: {hosts.spools(name)}")
 
@@ -84,9 +84,9 @@ def front_end(place, full):
     """The outer process is where no rank is; variables go by a list, then by -x. No value is on a command line of any host."""
     with Hosts(place, 2, prefix="mt") as hosts:
         for mpi in ((), ("-x", "HOME"))[:2 if full else 1]:
-            logs = apart(place, hosts)
+            logs = separate(place, hosts)
             job = outer(place, hosts, logs, [place.program("steps"), "60", "20"], mpi=mpi)
-            spool = wait_until(front_spool)
+            spool = wait_until(lambda: front_spool(hosts))
             check(spool, "no rendezvous point")
             check(wait_until(lambda: all(hosts.spools(n) for n in hosts.names)), "no keeper on a host")
             lines = command_lines()
@@ -99,7 +99,7 @@ def rank_0s_host(place, full):
     """The keeper of the outer process has rank 0 itself; all ports are of --port-range, of which it needs two."""
     with Hosts(place, 2, prefix="mt") as hosts:
         hosts.names.insert(0, hosts.front)
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         whole(hosts, logs, finish(outer(place, hosts, logs, [place.program("steps"), "60", "20"], "--port-range", "47310:47311")), 3)
 
 
@@ -107,7 +107,7 @@ def rank_0_elsewhere(place, full):
     """The keeper of the outer process has ranks, and follows rank 0's like all others."""
     with Hosts(place, 1, prefix="mt") as hosts:
         hosts.names.append(hosts.front)
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         half = ["-n", "2", place.program("steps"), "60", "20"]
         words = hosts.mpirun(2, [])[3:-2] + ["--host", f"{hosts.names[0]}:2", *half, ":", "--host", f"{hosts.front}:2", *half]
         whole(hosts, logs, finish(start(hosts.on(hosts.front, place.under(logs, [jobs.MPIRUN, *words])))), 2)
@@ -118,10 +118,10 @@ def again(place, full):
     if not full:
         raise jobs.Skipped("a long one")
     with Hosts(place, 2, prefix="mt") as hosts:
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         rounds = "TORCHELASTIC_RESTART_COUNT=0 $0 20 20; TORCHELASTIC_RESTART_COUNT=1 $0 30 20"
         got = finish(outer(place, hosts, logs, ["/bin/sh", "-c", rounds, place.program("steps")]))
-        check(got.code == 0 and got.err.count(f"captured on {RANKS} of {RANKS} ranks, 2 hosts") == 2, got.told())
+        check(got.code == 0 and got.err.count(f"captured on {RANKS} of {RANKS} ranks, 2 hosts") == 2, got.transcript())
         check(len(sessions(on(hosts, hosts.names[0], logs))) == 2, jobs.tree(on(hosts, hosts.names[0], logs)))
 
 
@@ -143,16 +143,16 @@ def one_port(place, full):
         raise jobs.Skipped("a long one")
     with Hosts(place, 1, prefix="mt") as hosts:
         hosts.names.insert(0, hosts.front)
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         options = ("--port-range", "47312:47312", "--wait", "4")
         got = finish(outer(place, hosts, logs, [place.program("steps"), "40", "20"], *options, env={"PODPROF_SILENCE_MS": 700}))
-        check(got.code == 0, got.told())
+        check(got.code == 0, got.transcript())
         with h5(session_of(on(hosts, hosts.names[0], logs))) as f:
             said = text(f.attrs["rendezvous"])
         check("had the only port of --port-range" in said, said)
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         got = finish(outer(place, hosts, logs, [place.program("steps"), "60", "20"], *options, "--rendezvous", place.scratch))
-        check(f"captured on {RANKS} of {RANKS} ranks, 2 hosts" in got.err, got.told())
+        check(f"captured on {RANKS} of {RANKS} ranks, 2 hosts" in got.err, got.transcript())
 
 
 def waiting(place, program):
@@ -164,22 +164,22 @@ def waiting(place, program):
 def keeper_killed(place, full):
     """Before anybody has met there: the job is the same, each host has a session."""
     with Hosts(place, 2, prefix="mt") as hosts:
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         command, go = waiting(place, [place.program("steps"), "40", "20"])
         job = outer(place, hosts, logs, command, "--wait", "4", mpi=("-x", "PODPROF_SILENCE_MS"), env={"PODPROF_SILENCE_MS": 700})
-        spool = wait_until(front_spool)
+        spool = wait_until(lambda: front_spool(hosts))
         check(spool and wait_until(lambda: keepers(spool)), "no rendezvous point")
         os.kill(keepers(spool)[0], signal.SIGKILL)
         open(go, "w", encoding="ascii").close()
         got = finish(job)
-        check(got.code == 0 and got.out.count("steps\n") == RANKS, got.told())
+        check(got.code == 0 and got.out.count("steps\n") == RANKS, got.transcript())
         each_alone(hosts, logs, OUTER + " was not reached")
 
 
 def launcher_killed(place, full):
     """mpirun, which podprof run has become, is killed when all have met: rank 0's keeper writes what there is of all of them."""
     with Hosts(place, 2, prefix="mt") as hosts:
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         job = outer(place, hosts, logs, [place.program("steps"), "1000", "20"])
         log = lambda: glob.glob(on(hosts, hosts.names[0], "/dev/shm/podprof-0/*/keeper.log"))
         check(wait_until(lambda: log() and "every rank of the job is heard of" in open(log()[0], encoding="utf-8").read()), "they did not meet")
@@ -188,7 +188,7 @@ def launcher_killed(place, full):
         session = session_of(on(hosts, hosts.names[0], logs), 20)
         with h5(session) as f:
             check(list(f["worker/pid"][()] > 0) == [True] * RANKS, f["worker/status"][()])
-        check(wait_until(lambda: not front_spool()), "the front end's spool is left")
+        check(wait_until(lambda: not front_spool(hosts)), "the front end's spool is left")
 
 
 def of_another_job(place):
@@ -198,7 +198,7 @@ def of_another_job(place):
 
 def no_invitation(place, full):
     """PODPROF_MEETING is anybody's text, or of a job that is over: ignored, and said."""
-    cases = [("garbage\n\x1b[2J", "it is no invitation"), ("6" * 20000, "it is too long"), (of_another_job(place), "it is of another job")]
+    cases = [("garbage\n\x1b[2J", "it is not an invitation"), ("6" * 20000, "it is too long"), (of_another_job(place), "it is of another job")]
     lib = os.path.join(os.path.dirname(place.bin), "lib", "libpodprof.so")
     for number, (value, reason) in enumerate(cases if full else cases[::2]):
         logs = place.new_logs()
@@ -206,10 +206,10 @@ def no_invitation(place, full):
         env = {"PODPROF_SPOOL": spool, "PODPROF_JOB": os.path.basename(spool), "PODPROF_PROGRAM": place.podprof(), "PODPROF_OUTPUT": logs,
                "PODPROF_WAIT": 1, "RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "PODPROF_MEETING": value}
         got = run(["/usr/bin/env", f"LD_PRELOAD={lib}", place.program("steps"), "10", "20"], env)
-        check(got.code == 0 and got.out == "10 steps\n" and value not in got.err, got.told())
+        check(got.code == 0 and got.out == "10 steps\n" and value not in got.err, got.transcript())
         with h5(session_of(logs)) as f:
             said = [text(w) for w in f["quality/warning"][()]]
-        check(f"PODPROF_MEETING is ignored: {reason}" in said, (said, got.told()))
+        check(f"PODPROF_MEETING is ignored: {reason}" in said, (said, got.transcript()))
         check(wait_until(lambda s=spool: not os.path.exists(s)), "a spool is left")
 
 
@@ -222,7 +222,7 @@ def one_host(place, full):
         check(not glob.glob(f"/dev/shm/podprof-{os.getuid()}/*-{job.pid}-*/meeting*"), "a rendezvous point for one host")
         wait_until(lambda: job.poll() is not None, 0.05)
     got = finish(job)
-    check(got.code == 0 and got.out == "20 steps\n" * 2 and "captured on 2 of 2 ranks" in got.err, got.told())
+    check(got.code == 0 and got.out == "20 steps\n" * 2 and "captured on 2 of 2 ranks" in got.err, got.transcript())
 
 
 def by_store(place, full):
@@ -242,12 +242,12 @@ def by_store(place, full):
             os.chmod(spools[1] + "/part", 0o644)
         os.rename(spools[1] + "/part", spools[1] + "/invite-store")
         got = [finish(p) for p in began]
-        check([g.code for g in got] == [0, 0], got[0].told() + got[1].told())
+        check([g.code for g in got] == [0, 0], got[0].transcript() + got[1].transcript())
         with h5(session_of(logs[0])) as f:
             way, ranks = text(f.attrs["rendezvous"]), f["worker/rank"].shape[0]
             status = [text(s) for s in f["worker/status"][()]]
         if trusted:
-            check("captured on 2 of 2 ranks, 2 hosts" in got[0].err and not sessions(logs[1]), (got[0].told(), jobs.tree(logs[1])))
+            check("captured on 2 of 2 ranks, 2 hosts" in got[0].err and not sessions(logs[1]), (got[0].transcript(), jobs.tree(logs[1])))
             check(way == "invited through the framework's store: 1 other host, through MPI: 0; not all through MPI: the job does not call MPI", way)
         else:
             check(ranks == 2 and status[1].startswith("missing") and len(sessions(logs[1])) == 1, (status, jobs.tree(logs[1])))

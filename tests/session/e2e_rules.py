@@ -17,7 +17,7 @@ def never_marks(place, full):
     """--steps asked of a program that marks none: the whole run is one step, said in the summary and in /quality."""
     logs = place.new_logs()
     got = run(place.mpirun(4, place.under(logs, [place.program("zoo_program")], "--steps", "10:20")))
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
     session = session_of(logs)
     check_dataset(session, workers=4)
     check(rules(session) == {"window"}, rules(session))
@@ -36,7 +36,7 @@ def nvtx(place, options=()):
         raise Skipped("no nvtx3 headers")
     logs = place.new_logs()
     got = run(place.mpirun(3, place.under(logs, [program, "steps"], *options)))
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
     session = session_of(logs)
     check_dataset(session, workers=3)
     check(rules(session) == {"range: step"}, rules(session))
@@ -52,7 +52,7 @@ def nvtx_library(place, full):
     for domain, rule in (("dnnl::primitive", "window"), ("NCCL", "window"), ("solver", "range: inner_product")):
         logs = place.new_logs()
         got = run(place.mpirun(2, place.under(logs, [program, "library", domain])))
-        check(got.code == 0 and not got.other_err(), got.told())
+        check(got.code == 0 and not got.other_err(), got.transcript())
         session = session_of(logs)
         check(rules(session) == {rule}, (domain, rules(session)))
         with h5(session) as f:
@@ -73,7 +73,7 @@ def nvtx_window(place, full):
 def unmarked(place, words, options=()):
     logs = place.new_logs()
     got = run(place.mpirun(4, place.under(logs, [place.program("unmarked"), *words], *options)))
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
     session = session_of(logs)
     check_dataset(session, workers=4)
     return logs, session
@@ -133,11 +133,22 @@ def period_online(place, full):
         check(list(f["breakdown/step"][()]) == [1, 2], f["breakdown/step"][()])
 
 
+def period_missing(place, full):
+    """--step-rule collectives of a job whose collectives do not repeat: the job's lines say so."""
+    logs = place.new_logs()
+    got = run(place.mpirun(4, place.under(logs, [place.program("unmarked"), "none"], "--steps", "22:27", "--step-rule", "collectives")))
+    session = session_of(logs)
+    check(rules(session) == {"window"}, rules(session))
+    check("podprof: --step-rule collectives: no repeating pattern of MPI collectives was found, so the run is treated as one step" in got.err, got.transcript())
+    got = run(place.under(place.new_logs(), ["/bin/true"], "--step-rule", "collectives"))
+    check(got.code == 64 and "needs --steps" in got.err and len(got.err.splitlines()) == 1, got.transcript())
+
+
 def period_marked(place, full):
     """A real mark wins, whatever was asked for."""
     logs = place.new_logs()
     got = train(place, logs, 4, [], ["--steps", "10:12", "--step-rule", "collectives"])
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
     session = session_of(logs)
     check_dataset(session, workers=4, steps=[10, 11])
     check(rules(session) == {"podprof_step"}, rules(session))
@@ -158,7 +169,7 @@ def sliver(place, full):
     _, session = unmarked(place, ["tail"])
     check(rules(session) == {"window"}, rules(session))
     said = read(session, "summary.txt")
-    check("3 repetitions of a pattern of 5 collectives cover" in said, said)
+    check("a pattern of 5 collectives was found, but its 3 repetitions cover only" in said, said)
     check("the window as one step" in said, said)
     with h5(session) as f:
         check(f["breakdown/step"].shape == (1,), f["breakdown/step"].shape)
@@ -186,13 +197,13 @@ def shapes(place, full):
 
 def holes(place, full):
     """A step that no rank has is in no list; one that a rank lacks is named."""
-    for rank, first, third in (("", "steps 3..8, 10..15", None), ("1", "steps 3..15", "step 9 is not whole on rank 1")):
+    for rank, first, third in (("", "steps 3..8, 10..15", None), ("1", "steps 3..15", "step 9 is incomplete on rank 1")):
         logs = place.new_logs()
         command = f'[ -n "{rank}" -a "$OMPI_COMM_WORLD_RANK" != "{rank}" ] || export STEPS_WITHOUT=9; exec {place.program("steps")} 20 2'
         got = run(place.mpirun(2, place.under(logs, ["bash", "-c", command], "--steps", "3:16")))
-        check(got.code == 0, got.told())
-        check(f"{first} captured on 2 of 2 ranks" in got.err, got.told())
-        check(third is None or third in got.err, got.told())
+        check(got.code == 0, got.transcript())
+        check(f"{first} captured on 2 of 2 ranks" in got.err, got.transcript())
+        check(third is None or third in got.err, got.transcript())
         said = read(session_of(logs), "summary.txt")
         check(f"     {first}     " in said, said)
 
@@ -221,7 +232,7 @@ def fortran(place, full):
 
 CASES = {"never_marks": never_marks, "nvtx_all": nvtx_all, "nvtx_library": nvtx_library, "nvtx_window": nvtx_window,
          "period": period, "period_window": period_window, "no_period": no_period, "sliver": sliver, "holes": holes, "shapes": shapes,
-         "period_online": period_online, "period_marked": period_marked,
+         "period_online": period_online, "period_missing": period_missing, "period_marked": period_marked,
          "threads": threads, "fortran": fortran}
 
 if __name__ == "__main__":

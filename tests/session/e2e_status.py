@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guest"))
@@ -18,10 +19,10 @@ def job(place, logs, words, ranks=4):
 def look(place, logs):
     got = run([place.podprof(), "status", "--json", logs])
     if got.code:
-        check(got.code == 1 and "no rank runs" in got.err or "cannot open" in got.err, got.told())
+        check(got.code == 1 and "no rank runs" in got.err or "cannot open" in got.err, got.transcript())
         return None
     answer = json.loads(got.out)["jobs"]
-    check(len(answer) == 1 and not got.err, got.told())
+    check(len(answer) == 1 and not got.err, got.transcript())
     return answer[0]
 
 
@@ -38,11 +39,11 @@ def steps(place, full):
     times = [r["step_ns"] for r in found["ranks"]]
     check(times == sorted(times, reverse=True), f"not slowest first: {times}")
     text = run([place.podprof(), "status", logs])
-    check(text.code == 0 and "4 of 4 ranks" in text.out and "(records)" in text.out and len(text.out.splitlines()) == 6, text.told())
+    check(text.code == 0 and "4 of 4 ranks" in text.out and "(keeper records)" in text.out and len(text.out.splitlines()) == 6, text.transcript())
     watch = run([place.podprof(), "status", "--watch", logs], limit=40)
-    check(watch.code == 0 and not watch.timed_out and watch.out.count("step time") >= 2, watch.told())
+    check(watch.code == 0 and not watch.timed_out and watch.out.count("step time") >= 2, watch.transcript())
     got = finish(process)
-    check(got.code == 0 and "done" in got.out and not got.other_err(), got.told())
+    check(got.code == 0 and "done" in got.out and not got.other_err(), got.transcript())
 
 
 def hung(place, full):
@@ -61,9 +62,10 @@ def hung(place, full):
     check(all(r["call"] == "MPI_Allreduce" and r["sequence"] == rest[0]["sequence"] and r["communicator"] == rest[0]["communicator"]
               for r in rest), rest)
     text = run([place.podprof(), "status", logs])
-    check("> 1." in text.out and "in MPI_Allreduce" in text.out, text.told())
+    check("> 1." in text.out and re.search(r"in MPI_Allreduce \d+ on MPI_COMM_WORLD\b", text.out), text.transcript())
+    check(all(r["communicator_name"] == "MPI_COMM_WORLD" for r in rest) and "communicator" not in text.out, rest)
     got = finish(process)
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     check(look(place, logs) is None, "a job that is over is shown")
 
 
@@ -86,7 +88,7 @@ def delayed(place, full):
     found = wait_until(lambda: (lambda f: f if f and all(r.get("step", 0) > 20 for r in f["ranks"]) else None)(look(place, logs)), 20)
     check(found and len(found["ranks"]) == 2 and not any(r["recording"] for r in found["ranks"]), found)
     got = run([place.podprof(), "capture", logs, "--steps", "+3"])
-    check(got.code == 0 and "captured on 2 of 2 ranks" in got.out, got.told())
+    check(got.code == 0 and "captured on 2 of 2 ranks" in got.out, got.transcript())
     check(finish(process).code == 0, "the job failed")
 
 
@@ -99,18 +101,35 @@ def of_another(place, full):
     os.chown(os.path.join(logs, ".podprof-requests"), 65534, 65534)
     for verb in ("status", "capture"):
         got = run([place.podprof(), verb, logs])
-        check(got.code == 1 and "another user's. Ask as the user of the job" in got.err and len(got.err.splitlines()) == 1, got.told())
+        check(got.code == 1 and "it belongs to another user. Ask as the user of the job" in got.err and len(got.err.splitlines()) == 1, got.transcript())
 
 
 def nobody(place, full):
     logs = place.new_logs()
     got = run([place.podprof(), "status", logs])
-    check(got.code == 1 and "cannot open" in got.err, got.told())
+    check(got.code == 1 and "cannot open" in got.err, got.transcript())
     os.mkdir(logs)
     got = run([place.podprof(), "status", logs])
-    check(got.code == 1 and "no rank runs that records into" in got.err and not got.out, got.told())
+    check(got.code == 1 and "no rank runs that records into" in got.err and not got.out, got.transcript())
     got = run([place.podprof(), "status", logs, "more"])
-    check(got.code == 64 and "takes one directory" in got.err, got.told())
+    check(got.code == 64 and "takes one directory" in got.err, got.transcript())
+
+
+def ending(place, full):
+    """A job of another host that ends between the search and the request: its directory of requests is gone. A pipe in place of its file
+    holds podprof there."""
+    logs = place.new_logs()
+    directory = os.path.join(logs, ".podprof-requests", "job")
+    for made in (logs, os.path.dirname(directory), directory):
+        os.mkdir(made, 0o700)
+    os.mkfifo(directory + "/keeper", 0o600)
+    process = jobs.start([place.podprof(), "status", logs])
+    with open(directory + "/keeper", "w", encoding="ascii") as keeper:  # waits until podprof reads it
+        keeper.write("HOST=vm\nSPOOL=/nowhere\nBOOT=other\nPID=7\nJOB=some\n")
+        os.rename(directory, os.path.join(logs, "over"))
+    got = finish(process)
+    check(got.code == 1 and not got.out, got.transcript())
+    check(got.err == f"podprof: the job on vm is ending: its keeper writes the session. Type 'podprof report {logs}'.\n", got.transcript())
 
 
 def elsewhere(place, full):
@@ -120,7 +139,7 @@ def elsewhere(place, full):
     found = wait_until(lambda: glob.glob(logs + "/.podprof-requests/*/keeper") and look(place, logs), 20)
     check(found and found["spool"].startswith(spool) and len(found["ranks"]) == 4, found)
     got = run([place.podprof(), "capture", logs, "--steps", "+3"])
-    check(got.code == 0 and "captured on 4 of 4 ranks" in got.out, got.told())
+    check(got.code == 0 and "captured on 4 of 4 ranks" in got.out, got.transcript())
     for link in glob.glob(f"/dev/shm/podprof-{os.getuid()}/.at-*"):
         os.remove(link)  # another host has none
     os.rename(found["spool"] + "/socket", found["spool"] + "/hidden")
@@ -128,9 +147,9 @@ def elsewhere(place, full):
     check(found and "/.podprof-requests/" in found["spool"] and sorted(r["rank"] for r in found["ranks"]) == [0, 1, 2, 3], found)
     check(all(r["step_ns"] > 15e6 and r["recording"] for r in found["ranks"]), found)
     text = run([place.podprof(), "status", logs])
-    check(text.code == 0 and "4 of 4 ranks on " in text.out and len(text.out.splitlines()) == 6, text.told())
+    check(text.code == 0 and "4 of 4 ranks on " in text.out and len(text.out.splitlines()) == 6, text.transcript())
     check(jobs.over(process).code == 0, "the job failed")
 
 
 if __name__ == "__main__":
-    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, elsewhere, delayed, of_another, nobody)}, __doc__))
+    sys.exit(jobs.main({f.__name__: f for f in (steps, hung, drifting, ending, elsewhere, delayed, of_another, nobody)}, __doc__))

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The verbs: report, salvage, doctor, help, version. Run by ctest session_tools."""
+import json
 import os
 import re
 import shutil
@@ -20,10 +21,22 @@ def report(place, full):
     for where in (logs, session):
         got = run([place.podprof(), "report", where])
         plain = re.sub(r"\|[# ]*\|", "", read(session, "summary.txt"))  # bars are for terminals and the file
-        check(got.code == 0 and got.out.split() == plain.split(), got.told())
+        check(got.code == 0 and got.out.split() == plain.split(), got.transcript())
         check("\x1b" not in got.out, "escape codes in a pipe")
+    pod = os.path.join(session, "pod.h5")
+    os.rename(os.path.join(session, "summary.txt"), os.path.join(place.scratch, "summary.txt"))
+    for where in (session, pod):  # the summary is made again
+        got = run([place.podprof(), "report", where])
+        check(got.code == 0 and got.out.split() == plain.split(), got.transcript())
+    with open(pod, "r+b") as f:
+        f.truncate(5000)
+    got = run([place.podprof(), "report", session])
+    check(got.code == 1 and not got.out and "record the job again." in got.err and len(got.err.splitlines()) == 1, got.transcript())
+    os.rename(os.path.join(place.scratch, "summary.txt"), os.path.join(session, "summary.txt"))
+    got = run([place.podprof(), "report", session])
+    check(got.code == 1 and got.out.split() == plain.split() and "record the job again." in got.err and len(got.err.splitlines()) == 1, got.transcript())
     got = run([place.podprof(), "report", place.new_logs()])
-    check(got.code != 0 and got.podprof_lines() and not got.out, got.told())
+    check(got.code != 0 and got.podprof_lines() and not got.out, got.transcript())
 
 
 def odd_name(place, full):
@@ -33,7 +46,7 @@ def odd_name(place, full):
     good(got)
     command = re.search(r"\((podprof report .*)\)$", got.err, re.M)[1]
     shell = run(["/bin/sh", "-c", command.replace("podprof", place.podprof(), 1)])
-    check(shell.code == 0 and "steps 5..9" in shell.out, command + shell.told())
+    check(shell.code == 0 and "steps 5..9" in shell.out, command + shell.transcript())
 
 
 def report_waits(place, full):
@@ -43,8 +56,8 @@ def report_waits(place, full):
     time.sleep(1)
     got = run([place.podprof(), "report", logs], limit=30)
     ended = finish(job)
-    check(ended.code == 0, ended.told())
-    check(got.code == 0 and "2 ranks" in got.out, got.told())
+    check(ended.code == 0, ended.transcript())
+    check(got.code == 0 and "2 ranks" in got.out, got.transcript())
 
 
 def salvage(place, full):
@@ -56,10 +69,10 @@ def salvage(place, full):
     time.sleep(0.5)
     os.kill(found[0], signal.SIGKILL)
     got = finish(job)
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     check(os.path.isdir(spool) and any(n.endswith(".ring") for n in os.listdir(spool)), "the spool was removed")
     got = run([place.podprof(), "salvage", spool, "-o", out])
-    check(got.code == 0, got.told())
+    check(got.code == 0, got.transcript())
     session = session_of(out)
     check_dataset(session, workers=3)
     with h5(session) as f:
@@ -68,7 +81,7 @@ def salvage(place, full):
         check(f["process/present"][()].any() and (f["process/cpu_user_ns"][()] >= 0).all(), "the counts of the steps are in the rings too")
         check("memory" not in f and any("/memory is absent" in text(w) for w in f["quality/warning"][()]), "nobody looked at memory, and it is said")
     got = run([place.podprof(), "salvage", os.path.join(place.scratch, "no such spool"), "-o", out])
-    check(got.code != 0 and got.podprof_lines(), got.told())
+    check(got.code != 0 and got.podprof_lines(), got.transcript())
     shutil.rmtree(spool, ignore_errors=True)
 
 
@@ -80,25 +93,92 @@ def broken_spool(place, full):
         with open(os.path.join(spool, name), "wb") as f:
             f.write(data)
     got = run([place.podprof(), "salvage", spool, "-o", out])
-    check(0 <= got.code < 126 and got.podprof_lines() and not got.timed_out, got.told())
+    check(0 <= got.code < 126 and got.podprof_lines() and not got.timed_out, got.transcript())
 
 
 def words(place, full):
     """Help and version: on stdout, within a screen, exit 0; doctor says one line a thing."""
     for verb in ("run", "report", "capture", "status", "salvage", "doctor"):
         got = run([place.podprof(), verb, "--help"])
-        check(got.code == 0 and 3 < len(got.out.splitlines()) <= (60 if verb == "run" else 40) and not got.err, f"{verb}: {got.told()}")
+        check(got.code == 0 and 3 < len(got.out.splitlines()) <= (90 if verb == "run" else 50) and not got.err, f"{verb}: {got.transcript()}")
     got = run([place.podprof(), "--help"])
-    check(got.code == 0 and "run" in got.out and "salvage" in got.out, got.told())
+    check(got.code == 0 and "run" in got.out and "salvage" in got.out, got.transcript())
     got = run([place.podprof(), "--version"])
-    check(got.code == 0 and "podprof" in got.out, got.told())
+    check(got.code == 0 and "podprof" in got.out, got.transcript())
     got = run([place.podprof()])
-    check((got.out + got.err).count("\n") >= 4, got.told())
+    check((got.out + got.err).count("\n") >= 4, got.transcript())
     got = run([place.podprof(), "doctor"])
-    check(got.code in (0, 1) and len(got.out.splitlines()) >= 4, got.told())
+    check(got.code in (0, 1) and len(got.out.splitlines()) >= 4, got.transcript())
 
 
-CASES = {"report": report, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
+def fine(got):
+    check(got.code == 0, got.transcript())
+    return got
+
+
+def answer_of(session, key):
+    return [line.split(":", 1)[1].strip() for line in read(session, "summary.txt").splitlines() if line.startswith(f"  {key}:")]
+
+
+def sessions(place, full):
+    """Two sessions: the list, the other one's existence, JSON with the numbers of the summary, and every form in which one is given."""
+    logs = place.new_logs()
+    good(train(place, logs, ranks=2, words=["--steps", "20"], options=["--steps", "5:10", "--session", "first"]))
+    good(train(place, logs, ranks=2, words=["--steps", "20"], options=["--session", "second"]))
+    first, second = (os.path.join(logs, "podprof", name) for name in ("first", "second"))
+    got = run([place.podprof(), "report", "--list", logs])
+    lines = got.out.splitlines()
+    check(got.code == 0 and len(lines) == 3 and lines[0].split() == ["session", "date", "ranks", "steps", "captured", "command", "verdict"], got.transcript())
+    check(lines[1].startswith("second ") and lines[2].startswith("first ") and "  --steps 5:10  " in lines[2] and "  5..9  " in lines[2], got.transcript())
+    check("  whole job  " in lines[1] and lines[1].endswith(answer_of(second, "Bottleneck")[0]), got.transcript())
+    listed = json.loads(fine(run([place.podprof(), "report", "--list", "--json", logs])).out)
+    check([row["session"] for row in listed] == ["second", "first"] and listed[1]["captured"] == "--steps 5:10", listed)
+    check((listed[1]["ranks"], listed[1]["ranks_delivered"], listed[1]["steps"], listed[1]["step_numbers"]) == (2, 2, 5, "5..9"), listed)
+    got = fine(run([place.podprof(), "report", logs]))
+    check("session second" in got.out and f"podprof: 1 other session: podprof report --list {logs}" in got.err.splitlines(), got.transcript())
+    found = json.loads(fine(run([place.podprof(), "report", "--json", first])).out)
+    check(found["verdict"]["text"] == answer_of(first, "Bottleneck")[0] and found["qualifiers"] == answer_of(first, "Caution"), found)
+    check(found["steps"] == 5 and [r["rank"] for r in found["rank"]] == [0, 1] and found["path"] == os.path.realpath(first), found)
+    same = [key for key in listed[1] if listed[1][key] != found[key]]
+    check(not same, f"the list and the session differ in {same}")
+    for rank in found["rank"]:
+        check(abs(sum(rank["categories"].values()) - rank["step_ns"]) <= len(rank["categories"]), f"categories do not add up to the step: {rank}")
+    short = place.new_logs()
+    good(train(place, short, ranks=2, words=["--steps", "20"], options=["--steps", "5:6"]))
+    one = json.loads(fine(run([place.podprof(), "report", "--json", short])).out)
+    check((one["steps"], one["step_numbers"]) == (1, "5"), one)
+    for form in ("first", "podprof/first", "podprof/first/", "first/", "podprof/first/pod.h5", "podprof/first/report.html", "podprof/first/summary.txt"):
+        got = run([place.podprof(), "report", os.path.join(logs, form)])
+        check(got.code == 0 and "session first" in got.out and "other session" not in got.err, form + got.transcript())
+    for form in ("podprof", "podprof/", ""):
+        got = run([place.podprof(), "report", os.path.join(logs, form)])
+        check(got.code == 0 and "session second" in got.out, form + got.transcript())
+    os.rename(logs, os.path.join(place.scratch, "podprof_logs"))
+    for form in ("first", "first/", "podprof_logs"):
+        got = run([place.podprof(), "report", form], cwd=place.scratch)
+        check(got.code == 0 and f"session {'first' if 'first' in form else 'second'}" in got.out, form + got.transcript())
+    got = run([place.podprof(), "report", "third"], cwd=place.scratch)
+    check(got.code == 1 and "no session has this name" in got.err and len(got.err.splitlines()) == 1, got.transcript())
+    with open(os.path.join(place.scratch, "podprof_logs", "podprof", "first", "pod.h5"), "w", encoding="ascii") as f:
+        f.write("no HDF5")
+    got = run([place.podprof(), "report", "--list"], cwd=place.scratch)
+    check(got.code == 0 and "cannot read" in got.out.splitlines()[2] and got.out.splitlines()[1].startswith("second "), got.transcript())
+
+
+def narrow_list(place, full):
+    """On a terminal the list keeps its columns whole: those that do not fit stand below, and no line is wider than the terminal."""
+    if not shutil.which("script"):
+        raise jobs.Skipped("no script here")
+    logs = place.new_logs()
+    good(train(place, logs, ranks=2, words=["--steps", "20"], options=["--steps", "5:10"]))
+    for columns in (80, 100, 200):
+        got = fine(run(["script", "-qc", f"stty cols {columns}; {place.podprof()} report --list {logs}", "/dev/null"]))
+        lines = got.out.replace("\x1b[K", "").strip().splitlines()
+        check(lines and all(len(line) < columns for line in lines), got.transcript())
+        check(lines[0].startswith("session") and any(line.startswith("    verdict: ") for line in lines), got.transcript())
+
+
+CASES = {"report": report, "sessions": sessions, "narrow_list": narrow_list, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

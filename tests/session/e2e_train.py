@@ -65,6 +65,16 @@ def mpi4py_whole_run(place, full):
         check(f["breakdown/exclusive_ns"][()][:, :, 9].all(), "communication of some rank is missing")
 
 
+def mpi4py_pattern(place, full):
+    """The example of --step-rule collectives in docs/capture.md finds its steps."""
+    logs = place.new_logs()
+    script = os.path.join(place.examples, "mpi4py_train", "mpi4py_train.py")
+    command = [jobs.PYTHON, script, "--normalise"]
+    got = jobs.run(place.mpirun(4, place.under(logs, command, "--steps", "22:27", "--step-rule", "collectives")))
+    check(got.code == 0 and "pattern of 2 collectives" in got.err, got.transcript())
+    check_dataset(session_of(logs), workers=4, steps=range(22, 27))
+
+
 def outer(place, full):
     """podprof run -- mpirun: the same from outside."""
     logs = place.new_logs()
@@ -92,7 +102,7 @@ def small_buffer(place, full):
     """A window buffer that holds only some of the steps: the last ones are kept, and the rest is said."""
     logs = place.new_logs()
     got = train(place, logs, ranks=4, words=["--steps", "3000"], options=["--window-buffer", "1M"])
-    check(got.code == 0 and not got.other_err(), got.told())
+    check(got.code == 0 and not got.other_err(), got.transcript())
     session = session_of(logs)
     check_dataset(session, workers=4)
     with h5(session) as f:
@@ -125,7 +135,7 @@ def killed_in_window(place, full):
     """SIGKILL of one rank inside the window: its steps before are in the session, its status says so."""
     logs = place.new_logs()
     got = jobs.run(place.mpirun(4, place.under(logs, [place.program("lone"), "busy"], "--steps", "20:80")), {"GUEST_KILL_RANK": 1})
-    check(got.code == 137, got.told())
+    check(got.code == 137, got.transcript())
     session = session_of(logs)
     check_dataset(session)
     with h5(session) as f:
@@ -136,8 +146,9 @@ def killed_in_window(place, full):
 
 
 CASES = {
-    "train8": train8, "slow_rank": slow_rank, "mpi4py_whole_run": mpi4py_whole_run, "outer": outer, "without_steps": without_steps,
-    "small_buffer": small_buffer, "per_rank": per_rank, "named_twice": named_twice, "killed_in_window": killed_in_window,
+    "train8": train8, "slow_rank": slow_rank, "mpi4py_whole_run": mpi4py_whole_run, "mpi4py_pattern": mpi4py_pattern,
+    "outer": outer, "without_steps": without_steps, "small_buffer": small_buffer, "per_rank": per_rank, "named_twice": named_twice,
+    "killed_in_window": killed_in_window,
 }
 
 if __name__ == "__main__":

@@ -9,48 +9,48 @@ import jobs
 from jobs import Skipped, check, run, session_of
 
 
-def told(place, ranks, *words, mpi=()):
+def printed(place, ranks, *words, mpi=()):
     """The summary's verdict, and the whole summary."""
     logs = place.new_logs()
     good(run(place.mpirun(ranks, place.under(logs, [place.program("waits"), *words]), *mpi)))
     session = session_of(logs)
     check_dataset(session, workers=ranks)
     said = read(session, "summary.txt")
-    return next(line.strip() for line in said.splitlines() if line.startswith("  Limited by: ")), said
+    return next(line.strip() for line in said.splitlines() if line.startswith("  Bottleneck: ")), said
 
 
 def behind(place, full):
     """Most waiting is in MPI_Recv: no rank is named, neither by the verdict nor elsewhere."""
     for marked in ("marked", "unmarked"):
-        verdict, said = told(place, 4, "behind", marked, "2")
-        check("most communication is point-to-point, which is not split yet" in verdict, said)
-        check(not re.search(r"\brank \d", verdict) and "Who waited for whom" not in said, said)
+        verdict, said = printed(place, 4, "behind", marked, "2")
+        check("For most of it, point-to-point calls, wait and transfer are not separated" in verdict, said)
+        check(not re.search(r"\brank \d", verdict) and "Straggler:" not in said, said)
 
 
 def behind_one(place, full):
     """Only rank 1 waits in MPI_Recv, and all others for rank 1: what it waited is not known, and no core is to blame."""
-    verdict, said = told(place, 4, "behind_one", "marked", "2")
-    check(re.search(r"most for rank 1, which itself spent [0-9.]+ ms of a mean step more than the others in point-to-point calls, not split yet", verdict), said)
-    check("cores" not in verdict and "Who waited for whom" not in said, said)
+    verdict, said = printed(place, 4, "behind_one", "marked", "2")
+    check(re.search(r"mostly for rank 1. Rank 1 spends [0-9.]+ ms per step more than the median of the other ranks in point-to-point calls", verdict), said)
+    check("cores" not in verdict and "Straggler:" not in said, said)
 
 
 def chain(place, full):
     """Rank 0 is the culprit, on a communicator that the waiting ranks are not in."""
-    verdict, said = told(place, 4, "chain", "marked", "2")
-    check(re.search(r"most for rank 1, which itself waited for rank 0: [0-9.]+ ms of a mean step", verdict), said)
+    verdict, said = printed(place, 4, "chain", "marked", "2")
+    check(re.search(r"mostly for rank 1. Rank 1 itself waits [0-9.]+ ms per step for rank 0", verdict), said)
     check("look at rank 0 first" in said and "cores" not in verdict, said)
 
 
 def chain_three(place, full):
     """Two links: rank 2 is waited for by most, in about half of all waiting; for whom it waited itself is said of it either way."""
-    verdict, said = told(place, 5, "chain_three", "marked", "2")
-    check(re.search(r"(most for rank 2|\(rank 2 most, \d+ % of it), which itself waited for rank 1", verdict), said)
+    verdict, said = printed(place, 5, "chain_three", "marked", "2")
+    check(re.search(r"(mostly for rank 2\. Rank 2 itself waits .* for rank 1|rank 2 causes the largest part, \d+ % of all waiting, which itself waits for rank 1)", verdict), said)
 
 
 def messages(place, full):
     """A farm and a pipeline wait in messages only: no rank is named."""
     for what in ("farm", "pipeline"):
-        verdict, said = told(place, 4, what, "marked")
+        verdict, said = printed(place, 4, what, "marked")
         check("point-to-point" in verdict and not re.search(r"\brank \d", verdict), said)
 
 
@@ -74,8 +74,8 @@ def shared(place, full):
             hog.kill()
             hog.wait()
     said = read(session_of(logs), "summary.txt")
-    check(re.search(r"Limited by: rank 1's All others .* cores are shared: rank 1 was ready to run without a core for [0-9.]+ m?s of a mean step", said), said)
-    check("see which cores rank 1 may use" in said, said)
+    check(re.search(r"Bottleneck: rank 1, All others .*\. Rank 1 shares its cores: it was ready to run, without a core, for [0-9.]+ m?s per step", said), said)
+    check("give rank 1 a core of its own" in said, said)
 
 
 CASES = {"behind": behind, "behind_one": behind_one, "chain": chain, "chain_three": chain_three, "messages": messages, "shared": shared}

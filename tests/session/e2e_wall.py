@@ -36,7 +36,7 @@ def job(place, after, by, *options, steps=40, ms=50):
     at = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + int(after * SECOND)
     got = run([*shim(place)(at, by), *place.under(logs, [place.program("steps"), str(steps), str(ms)], *options)])
     ended = time.time_ns()
-    check(got.code == 0 and len(got.podprof_lines()) == 2, got.told())
+    check(got.code == 0 and len(got.podprof_lines()) == 2, got.transcript())
     session = session_of(logs)
     check_dataset(session, workers=1)
     return logs, session, began, ended
@@ -72,7 +72,7 @@ def in_window(place, full):
             off = int(date) - epoch - int(at) - (by if at > (first + last) // 2 else 0)
             check(abs(off) < SLACK, f"the date at {at} is {off} ns off")
         check(int(c["changes_lost"][0]) == 0 and text(c["claim_by"][0]).startswith("kernel" if c["claim_known"][0] else ""), "claims")
-    check("the date of host" in read(session, "summary.txt"), "the summary does not name the step")
+    check("the wall clock of host" in read(session, "summary.txt"), "the summary does not name the step")
 
 
 def before_window(place, full):
@@ -118,7 +118,7 @@ def two_hosts(place, after, by, *options, steps=300):
         os.chmod(script, 0o755)
         command = [script, *place.under(logs, [place.program("true_times"), str(steps), "10", place.scratch], *options)]
         got = run(hosts.on(hosts.front, hosts.mpirun(4, command, "-x", "PODPROF_TICK=raw")), limit=60)
-    check(got.code == 0 and not got.timed_out, got.told())
+    check(got.code == 0 and not got.timed_out, got.transcript())
     return session_of(logs)
 
 
@@ -135,7 +135,7 @@ def step_elsewhere(place, full):
         check(len(c["change"]) == 1 and names[int(c["change_host"][0])].endswith("1"), f"{len(c['change'])} changes, of {names}")
         check(abs(int(c["by_ns"][0]) - 90 * SECOND) <= int(c["error_ns"][0]) < 10 ** 6, f"by {c['by_ns'][0]} +- {c['error_ns'][0]} ns")
         check(set(c["wall_host"][()]) == {0, 1}, "no dates of one host")
-    check("the date of host" in read(session, "summary.txt"), "the summary does not name the step")
+    check("the wall clock of host" in read(session, "summary.txt"), "the summary does not name the step")
 
 
 def far_dates(place, full):

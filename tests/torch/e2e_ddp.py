@@ -28,12 +28,12 @@ def same(place, words, options, env=None):
         path = os.path.join(place.scratch, f"losses-{place.count}-{under}")
         command = tj.python(tj.EXAMPLE, *words, "--losses", path)
         got = tj.run(place.mpirun(RANKS, place.under(logs, command, *options) if under else command), env)
-        check(got.code == 0 and "loss" in got.out, got.told())
+        check(got.code == 0 and "loss" in got.out, got.transcript())
         results.append((got, losses(path)))
     (base, bare), (got, seen) = results
     check(bare == seen, "losses are not bit-equal")
     check(got.sorted_out() == base.sorted_out() and not tj.jobs.compare(base, got), tj.jobs.compare(base, got))
-    check(len(got.podprof_lines()) == 2, got.told())
+    check(len(got.podprof_lines()) == 2, got.transcript())
     return logs, got
 
 
@@ -70,7 +70,7 @@ def check_ops(f, wanted):
     check(not missing, f"no {missing} in /op: {known}")
 
 
-def check_quiet(work):
+def check_silent(work):
     """Times are compared only where ranks that work alike compute a step in less than what the slow one works more."""
     if median(work) > 1e6 * COMPUTE_MS:
         raise Skipped(f"steps and calls are right; for times the machine is too busy: a step computes {median(work) / 1e6:.0f} ms")
@@ -87,7 +87,7 @@ def slow_input_and_rank(place, full):
         check_ops(f, ["forward", "backward", "aten::convolution_backward", "aten::mm", "Optimizer.step#SGD.step"])
         kinds = tj.categories(f)
         wait, work = kinds["Input"], kinds["Host compute"]
-        check_quiet(work[:3])
+        check_silent(work[:3])
         others = median(wait[:2] + wait[3:])
         check(wait[2] == max(wait) and wait[2] - others > 0.5e6 * INPUT_MS, f"Input: {wait}")
         check(wait[2] < 1.5e6 * INPUT_MS, f"Input: {wait}")
@@ -116,7 +116,7 @@ def slow_rank(place, full):
         check([i for i in range(20) if cells[i, 0, index] > 100000] == [4, 9, 14, 19], f"Output: {cells[:, 0, index]}")
         check(not cells[:, 1:, index].any(), "Output of ranks that write nothing")
         kinds = tj.categories(f)
-        check_quiet(kinds["Host compute"][:3])
+        check_silent(kinds["Host compute"][:3])
         check(kinds["Host compute"][3] - median(kinds["Host compute"][:3]) > 0.7e6 * ALONE_MS, f"Host compute: {kinds['Host compute']}")
         rank, share = waited_for(f)
         check(rank == 3 and share > 0.5, f"waited for rank {rank}: {share:.2f}")

@@ -28,7 +28,7 @@ def both(place, words, env=None, ranks=0, limit=60.0):
         results.append(tj.run(place.mpirun(ranks, one) if ranks else one, own, limit))
     results[1].err = OWN_FRAME.sub("", results[1].err)
     wrong = jobs.compare(*results)
-    check(not wrong, (wrong, results[0].told(), results[1].told()))
+    check(not wrong, (wrong, results[0].transcript(), results[1].transcript()))
     return logs, results[1]
 
 
@@ -77,15 +77,15 @@ def helper(place, full):
 def exception(place, full):
     """Rank 1 raises in step 8."""
     _, got = both(place, ["raise:1"], ranks=2)
-    check(got.code == 1 and "ValueError: asked for" in got.err, got.told())
+    check(got.code == 1 and "ValueError: asked for" in got.err, got.transcript())
     logs, got = both(place, ["raise:0"])
-    check(got.code == 1, got.told())
+    check(got.code == 1, got.transcript())
     steps(logs, 9)
 
 
 def exit_at_once(place, full):
     logs, got = both(place, ["exit3"])
-    check(got.code == 3, got.told())
+    check(got.code == 3, got.transcript())
     steps(logs, 8)  # nobody saw the end of the ninth
 
 
@@ -104,8 +104,8 @@ def interrupted(place, full):
             results.append(jobs.finish(process, 60))
         results[1].err = OWN_FRAME.sub("", results[1].err)
         wrong = jobs.compare(*results)
-        check(not wrong, (wrong, results[1].told()))
-        check(ranks or results[1].code == -signal.SIGINT and "KeyboardInterrupt" in results[1].err, results[1].told())
+        check(not wrong, (wrong, results[1].transcript()))
+        check(ranks or results[1].code == -signal.SIGINT and "KeyboardInterrupt" in results[1].err, results[1].transcript())
 
 
 def own_profiler(place, full):
@@ -115,7 +115,7 @@ def own_profiler(place, full):
     for i, path in enumerate(traces):
         command = tj.python(script, f"profiler:{path}")
         got = tj.run(place.under(logs, command) if i else command)
-        check(got.code == 0, got.told())
+        check(got.code == 0, got.transcript())
         with open(path, encoding="utf-8") as f:
             found.append(sorted(e["name"] for e in json.load(f)["traceEvents"] if e.get("cat") == "cpu_op"))
     check(found[0] == found[1] and "aten::addmm" in found[0], set(found[0]) ^ set(found[1]))
@@ -156,7 +156,7 @@ def no_torch(place, full):
     with open(main, "w", encoding="ascii") as f:
         f.write("import sys\ntry:\n    import torch\nexcept ImportError as error:\n    print('caught', error, 'torch' in sys.modules)\nimport torch\n")
     _, got = both(place, tuple(tj.python(main)), {"PYTHONPATH": os.path.dirname(package)})
-    check(got.code == 1 and "caught libtorch_cpu.so" in got.out, got.told())
+    check(got.code == 1 and "caught libtorch_cpu.so" in got.out, got.transcript())
 
 
 CASES = {f.__name__: f for f in (own_sitecustomize, flags, workers, helper, exception, exit_at_once, interrupted, own_profiler, without_itt,

@@ -11,8 +11,8 @@ from jobs import check, session_of
 def ranks(place, how, steps=12):
     logs = place.new_logs()
     got = tj.run(place.under(logs, tj.python(tj.script("spawned.py"), how)), limit=120)
-    check(got.code == 0 and got.out == "trained\n", got.told())
-    check("on 2 of 2 ranks, 1 host" in got.err, got.told())
+    check(got.code == 0 and got.out == "trained\n", got.transcript())
+    check("on 2 of 2 ranks, 1 host" in got.err, got.transcript())
     session = session_of(logs)
     tj.check_session(session, 2, range(steps))
     with h5(session) as f:
@@ -44,7 +44,7 @@ def part(place, full):
     """One of two ranks is not recorded: the session knows of it by the size of the group, which it names."""
     logs = place.new_logs()
     got = tj.run(place.under(logs, tj.python(tj.script("spawned.py"), "part")), limit=120)
-    check(got.code == 0 and "on 1 of 2 ranks" in got.err and "rank 1" in got.err, got.told())
+    check(got.code == 0 and "on 1 of 2 ranks" in got.err and "rank 1" in got.err, got.transcript())
     summary = read(session_of(logs), "summary.txt")
     check("1 of 2 ranks of the group 'default_pg' are not recorded" in summary, summary)
 
@@ -52,8 +52,8 @@ def part(place, full):
 def first(place, full):
     """The process that starts them has recorded before: it is left out, the quality table says so, and nobody waits for it."""
     got, session = ranks(place, "first")
-    check(got.seconds < 60 and "still being written" not in got.err and "no keeper" not in got.err, got.told())
-    check("is not one of the ranks" in read(session, "summary.txt"), read(session, "summary.txt"))
+    check(got.seconds < 60 and "still writing" not in got.err and "has no keeper" not in got.err, got.transcript())
+    check("is not a rank" in read(session, "summary.txt"), read(session, "summary.txt"))
 
 
 def late(place, full):
@@ -66,9 +66,9 @@ def helpers(place, full):
     logs = place.new_logs()
     job = place.under(logs, tj.torchrun(2, tj.script("helpers.py")))
     got = tj.run(job, {"HELPERS_STORE": os.path.join(place.scratch, "store")}, limit=180)
-    check(got.code == 0 and "on 2 of 2 ranks, 1 host" in got.err, got.told())
+    check(got.code == 0 and "on 2 of 2 ranks, 1 host" in got.err, got.transcript())
     tj.check_session(session_of(logs), 2, range(12), tj.OPTIMIZER)
-    check("is not one of the ranks" not in read(session_of(logs), "summary.txt"), read(session_of(logs), "summary.txt"))
+    check("is not a rank" not in read(session_of(logs), "summary.txt"), read(session_of(logs), "summary.txt"))
 
 
 CASES = {f.__name__: f for f in (spawn, scripts, fork, part, first, late, helpers)}

@@ -15,8 +15,8 @@ SHORT = ["--steps", "24", "--slow-input-rank", "2", "--slow-input-ms", "60"]
 
 
 def good(got, ranks=RANKS, hosts=1):
-    check(got.code == 0 and not got.timed_out, got.told())
-    check(f"on {ranks} of {ranks} ranks, {hosts} host" in got.err, got.told())
+    check(got.code == 0 and not got.timed_out, got.transcript())
+    check(f"on {ranks} of {ranks} ranks, {hosts} host" in got.err, got.transcript())
 
 
 def check_slow_input(session):
@@ -56,8 +56,8 @@ def started_again(place, full):
         else:
             command = tj.torchrun(2, *place.under(logs, program), options=("--standalone", "--no-python", "--max-restarts", "1"))
         got = tj.run(command)
-        check(got.code == 0 and got.out == "round 1: done\n", got.told())
-        check(jobs.wait_until(lambda: len(sessions(logs)) == 2, 15), (jobs.tree(logs), got.told()))
+        check(got.code == 0 and got.out == "round 1: done\n", got.transcript())
+        check(jobs.wait_until(lambda: len(sessions(logs)) == 2, 15), (jobs.tree(logs), got.transcript()))
         found = []
         for session in sessions(logs):
             with h5(session) as f:
@@ -66,7 +66,7 @@ def started_again(place, full):
         check(dict(found)[12] == ["delivered"] * 2, found)
 
 
-def apart(place, hosts):
+def separate(place, hosts):
     """A log directory of the same name on every host, each its own."""
     logs = place.new_logs()
     os.makedirs(logs)
@@ -82,14 +82,14 @@ def on(hosts, name, path):
 def two_hosts(place, full):
     """A torchrun on each of two hosts, which share neither a directory nor MPI, with its own run id "none": they meet in torch's store."""
     with Hosts(place, 2, prefix="tr") as hosts:
-        logs, began = apart(place, hosts), []
+        logs, began = separate(place, hosts), []
         for node, name in enumerate(hosts.names):
             options = ("--nnodes", "2", "--node-rank", str(node), "--master-addr", hosts.names[0], "--master-port", "29477", "--no-python")
             command = tj.torchrun(2, *place.under(logs, tj.python(tj.EXAMPLE, *SHORT), "--steps", "5:15"), options=options)
             began.append(jobs.start(hosts.on(name, command), tj.ENV))
         got = [jobs.finish(p, 90) for p in began]
         good(got[0], hosts=2)
-        check(got[1].code == 0, got[1].told())
+        check(got[1].code == 0, got[1].transcript())
         check(not sessions(on(hosts, hosts.names[1], logs)), "a session on the second host")
         way = check_slow_input(session_of(on(hosts, hosts.names[0], logs)))
         check("invited through the framework's store: 1 other host" in way, way)
@@ -100,7 +100,7 @@ def two_hosts(place, full):
 def two_hosts_by_mpirun(place, full):
     """mpirun over two hosts; the ranks call no MPI."""
     with Hosts(place, 2, prefix="tm") as hosts:
-        logs = apart(place, hosts)
+        logs = separate(place, hosts)
         command = place.under(logs, tj.python(tj.EXAMPLE, *SHORT, "--meet", place.scratch), "--steps", "5:15")
         got = tj.run(hosts.on(hosts.front, hosts.mpirun(RANKS, command, "-x", "OMP_NUM_THREADS")), limit=90)
         good(got, hosts=2)
@@ -129,7 +129,7 @@ def strangers(place, full):
             check(0 < share < 0.9 if rule == tj.LOADER else share == 0, f"{name}: input share {share}")
             check(operator in tj.names(f["op/name"][()]), f"{name}: no {operator}")
         summary = read(session, "summary.txt")
-        check("Top operators" in summary and f"for rank {slow} (" in summary, f"{name}: {summary}")
+        check("Top operators" in summary and f"Straggler:  rank {slow}." in summary, f"{name}: {summary}")
 
 
 CASES = {f.__name__: f for f in (inside, outside, started_again, two_hosts, two_hosts_by_mpirun, strangers)}

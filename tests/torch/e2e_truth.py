@@ -36,15 +36,15 @@ def both(place):
     path, logs = os.path.join(place.scratch, "seen"), place.new_logs()
     windows = ",".join(f"{FIRST + PERIOD * i}:{FIRST + PERIOD * i + LENGTH}" for i in range(BLOCKS))
     got = tj.run(place.under(logs, tj.python(tj.script("blocks.py"), BLOCKS, path), "--steps", windows))
-    check(got.code == 0, got.told())
-    check(wait_until(lambda: len(sessions(logs)) == BLOCKS, 15), (tree(logs), got.told()))
+    check(got.code == 0, got.transcript())
+    check(wait_until(lambda: len(sessions(logs)) == BLOCKS, 15), (tree(logs), got.transcript()))
     ours = dict(of_session(s) for s in sessions(logs))
     check(sorted(ours) == [FIRST + PERIOD * i for i in range(BLOCKS)], f"windows from steps {sorted(ours)}")
     with open(path, encoding="ascii") as f:
         found = json.load(f)
-    theirs, told = found["seen"], found["told"]
-    check(len(theirs) == len(told["ours"]) == len(told["theirs"]) == BLOCKS, f"{len(theirs)} blocks of torch.profiler, {len(told['ours'])} of podprof")
-    return [ours[first] for first in sorted(ours)], theirs, told
+    theirs, printed = found["seen"], found["told"]
+    check(len(theirs) == len(printed["ours"]) == len(printed["theirs"]) == BLOCKS, f"{len(theirs)} blocks of torch.profiler, {len(printed['ours'])} of podprof")
+    return [ours[first] for first in sorted(ours)], theirs, printed
 
 
 def same_calls(ours, theirs):
@@ -63,18 +63,18 @@ def seen(block, name):
     return sum(r[0] for r in rows), sum(r[1] for r in rows)
 
 
-def share(blocks, told, name):
+def share(blocks, printed, name):
     """Of the time around the calls, what was seen of it: the median of all blocks."""
-    return statistics.median(seen(block, name)[1] / truth[name][1] for block, truth in zip(blocks, told))
+    return statistics.median(seen(block, name)[1] / truth[name][1] for block, truth in zip(blocks, printed))
 
 
-def times(ours, theirs, told):
+def times(ours, theirs, printed):
     """Ranges lie within the clock's readings around them, and little lies between."""
     wrong = []
-    for name, (calls, _) in sorted(told["ours"][0].items()):
-        ranges, around = seen(ours[0], name)[0], statistics.median(t[name][1] for t in told["ours"])
+    for name, (calls, _) in sorted(printed["ours"][0].items()):
+        ranges, around = seen(ours[0], name)[0], statistics.median(t[name][1] for t in printed["ours"])
         check(name == "backward" or calls == ranges, f"{name}: {calls} calls, podprof has {ranges}")
-        mine, other = share(ours, told["ours"], name), share(theirs, told["theirs"], name)
+        mine, other = share(ours, printed["ours"], name), share(theirs, printed["theirs"], name)
         print(f"    {name:24s} {ranges:3d} ranges, {around:6.0f} us around them: podprof {100 * mine:6.2f} %, torch.profiler {100 * other:6.2f} %")
         least = 0.95 - 30 * ranges / around if name.startswith("aten::") else 0.85
         if not least < mine <= 1:
@@ -83,9 +83,9 @@ def times(ours, theirs, told):
 
 
 def operators(place, full):
-    ours, theirs, told = both(place)
+    ours, theirs, printed = both(place)
     same_calls(ours, theirs)
-    times(ours, theirs, told)
+    times(ours, theirs, printed)
 
 
 CASES = {"operators": operators}

@@ -71,7 +71,7 @@ class Guest(Bench):
 
     def prepare(self):
         self.base = jobs.run([self.place.program("torture_job")])
-        jobs.check(self.base.code == 7, f"the job itself ends by {self.base.told()}")
+        jobs.check(self.base.code == 7, f"the job itself ends by {self.base.transcript()}")
 
     def run(self, env):
         self.logs, self.spool = self.place.new_logs(), tempfile.mkdtemp(prefix="spool-", dir=self.place.scratch)
@@ -155,7 +155,7 @@ class Keeper(Bench):
         got = self.run({})
         self.want = whole.Session(self.logs)
         wrong = self.want.missing + self.want.broken
-        jobs.check(got.code == 0 and not wrong, f"the keeper alone: {got.told()} {wrong}")
+        jobs.check(got.code == 0 and not wrong, f"the keeper alone: {got.transcript()} {wrong}")
 
     def command(self):
         return [self.place.podprof(), "keeper", "--spool", self.spool]
@@ -189,7 +189,7 @@ class Keeper(Bench):
         shutil.rmtree(self.logs, ignore_errors=True)
         got = jobs.run([self.place.podprof(), "salvage", self.spool, "-o", self.logs], limit=LIMIT)
         if ended(got) or not got.podprof_lines():
-            return [f"salvage afterwards: {got.told()}"]
+            return [f"salvage afterwards: {got.transcript()}"]
         return []
 
 
@@ -230,7 +230,7 @@ class Verb(Bench):
 
     def prepare(self):
         self.base = self.run({})
-        jobs.check(self.base.code == 0, f"{self.name} alone: {self.base.told()}")
+        jobs.check(self.base.code == 0, f"{self.name} alone: {self.base.transcript()}")
 
     def judge(self, got, page):
         wrong = ended(got) + sentences(got.podprof_lines(), 1 if got.code else 4)

@@ -31,7 +31,7 @@ def one_size(place, size, want, where, fill=False):
         said = " ".join(lines)
         session, there = whole.Session(logs), whole.files(logs)
         wrong = benches.ended(got) + benches.sentences(lines, 3 if there else 1) + whole.parts(logs)
-        wrong += [] if got.code == 0 and got.out == "12 steps done\n" else [f"the job: {got.told()}"]
+        wrong += [] if got.code == 0 and got.out == "12 steps done\n" else [f"the job: {got.transcript()}"]
         if there or "unprofiled" not in said:
             wrong += session.against(want, said)
         if not there and "o session was written" not in said and "unprofiled" not in said:
@@ -61,7 +61,7 @@ def main():
         logs = place.new_logs()
         got = jobs.run([place.podprof(), "run", "-o", logs, "--", place.program("torture_job"), "0"], limit=60)
         want = whole.Session(logs)
-        jobs.check(got.code == 0 and not want.missing and not want.broken, f"on a disk with room: {got.told()}")
+        jobs.check(got.code == 0 and not want.missing and not want.broken, f"on a disk with room: {got.transcript()}")
         room = sum(os.path.getsize(f) for f in whole.files(logs)) // 1024 + 8
         sizes, came = [4, 8, *range(12, room + 40, max(4, room // 16 // 4 * 4)), 4 * room + 256], {}
         while sizes:  # a tmpfs has pages of 4 KiB: between two sizes that are more than one file apart, look at each

@@ -18,7 +18,7 @@ def twice(place):
     spool, logs = os.path.join(place.scratch, "same"), place.new_logs()
     for _ in range(6):
         got = jobs.run(job(place, logs, spool))
-        jobs.check(got.code == 0 and "captured on 1 of 1 rank" in got.err, got.told())
+        jobs.check(got.code == 0 and "captured on 1 of 1 rank" in got.err, got.transcript())
     jobs.check(len(jobs.sessions(logs)) == 6, f"{jobs.sessions(logs)}")
 
 
@@ -31,9 +31,9 @@ def dead_job(place):
     jobs.check(glob.glob(spool + "/*.ring"), "no ring without a keeper")
     got = jobs.run(job(place, logs, spool))
     lines = got.podprof_lines()
-    jobs.check(got.code == 0 and got.out == "12 steps done\n" and len(lines) == 1 and "an earlier job left its rings" in lines[0], got.told())
+    jobs.check(got.code == 0 and got.out == "12 steps done\n" and len(lines) == 1 and "it has the rings of an earlier job" in lines[0], got.transcript())
     got = jobs.run([place.podprof(), "salvage", spool, "-o", other])
-    jobs.check(got.code == 0 and len(whole.files(other)) >= 3, got.told())
+    jobs.check(got.code == 0 and len(whole.files(other)) >= 3, got.transcript())
 
 
 def other_version(place):
@@ -53,7 +53,7 @@ def other_version(place):
     text = open(os.path.join(spool, "control"), "rb").read()[32:].split(b"\0")[0].decode()
     jobs.check("version 77" in text and "this podprof reads" in text and "\n" not in text, f"it says {text!r}")
     got = jobs.run([place.podprof(), "salvage", spool, "-o", place.new_logs()])
-    jobs.check(got.code and "version 77" in got.err and len(got.podprof_lines()) == 1, got.told())
+    jobs.check(got.code and "version 77" in got.err and len(got.podprof_lines()) == 1, got.transcript())
 
 
 def other_keeper(place):
@@ -65,7 +65,7 @@ def other_keeper(place):
     library = os.path.join(place.bin, "..", "lib", "libpodprof.so")
     got = jobs.run(["env", f"PODPROF_SPOOL={spool}", f"LD_PRELOAD={library}", place.program("torture_job"), "0"])
     lines = got.podprof_lines()
-    jobs.check(got.code == 0 and len(lines) == 1 and "another version of podprof" in lines[0], got.told())
+    jobs.check(got.code == 0 and len(lines) == 1 and "another podprof version" in lines[0], got.transcript())
 
 
 def bound_rank(place):
@@ -88,7 +88,7 @@ def bound_rank(place):
 
     found = jobs.wait_until(allowed, 5)
     got = jobs.finish(process)
-    jobs.check(found, f"the keeper stays on CPU {cpus[0]}: {got.told()}")
+    jobs.check(found, f"the keeper stays on CPU {cpus[0]}: {got.transcript()}")
     jobs.check(set(found) <= set(cpus), f"{found} of {cpus}")
 
 
@@ -105,11 +105,11 @@ def full_ring(place):
             log = open(os.path.join(spool, "keeper.log")).read()
         except OSError:
             return False
-        return "priority raised" in log and [os.getpriority(os.PRIO_PROCESS, pid) for pid in jobs.keepers(spool)] == [0]
+        return "priority raised" in log and [os.getpriority(os.PRIO_PROCESS, pid) for pid in jobs.keepers(spool)] == [os.getpriority(os.PRIO_PROCESS, 0)]
 
     done = jobs.wait_until(raised, 5)
     got = jobs.finish(process)
-    jobs.check(done and got.code == 0, f"the priority did not rise: {got.told()}")
+    jobs.check(done and got.code == 0, f"the priority did not rise: {got.transcript()}")
 
 
 CASES = [twice, dead_job, other_version, other_keeper, bound_rank, full_ring]

@@ -70,7 +70,7 @@ class Place(jobs.Place):
         if not self.logs_of_session:
             self.logs_of_session = self.new_logs()
             got = jobs.run([self.podprof(), "run", "-o", self.logs_of_session, "--", self.program("torture_job"), "0"])
-            jobs.check(got.code == 0 and whole.files(self.logs_of_session), f"no session to report: {got.told()}")
+            jobs.check(got.code == 0 and whole.files(self.logs_of_session), f"no session to report: {got.transcript()}")
         return self.logs_of_session
 
 
@@ -124,7 +124,7 @@ def torture(bench_class, place, args):
     bench.prepare()
     got, page = one_run(bench, place, None, 0, {})
     counts = page.calls
-    jobs.check(sum(counts.values()), f"no call was counted: {got.told()}")
+    jobs.check(sum(counts.values()), f"no call was counted: {got.transcript()}")
     runs = plan(bench, counts, args.full, args.most)
     if args.only:
         kind, n, number = args.only.split(":")
@@ -143,8 +143,8 @@ def torture(bench_class, place, args):
             print("".join(f"    {w}\n" for w in wrong), end="", flush=True)
             if failed >= args.stop:
                 break
-    told = " ".join(f"{k} {v}" for k, v in counts.items() if v)
-    print(f"{bench.name:12s} {time.monotonic() - began:6.1f} s, {len(runs)} runs, {failed} failed; calls: {told}", flush=True)
+    printed = " ".join(f"{k} {v}" for k, v in counts.items() if v)
+    print(f"{bench.name:12s} {time.monotonic() - began:6.1f} s, {len(runs)} runs, {failed} failed; calls: {printed}", flush=True)
     return failed
 
 

@@ -48,8 +48,8 @@ def datasets(path):
     with h5py.File(path) as f:
         f.visititems(lambda name, item: found.__setitem__(name, item.shape) if isinstance(item, h5py.Dataset) else None)
         # What a reader is told of losses: the rows of the group quality, without podprof's own cost.
-        told = [f[n][()].tolist() for n in sorted(found) if n.startswith("quality/") and ("warn" in n or "drop" in n or "lost" in n)]
-    return found, told
+        printed = [f[n][()].tolist() for n in sorted(found) if n.startswith("quality/") and ("warn" in n or "drop" in n or "lost" in n)]
+    return found, printed
 
 
 class Session:

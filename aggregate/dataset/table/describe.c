@@ -1,2 +1,2 @@
-/* Descriptions of the tables of pp_dataset. Called by all who take any table. */
+/* Descriptions of the tables of pp_dataset, for code that handles any table. */
 #include "aggregate/dataset/table/describe.h"

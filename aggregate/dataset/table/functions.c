@@ -4,6 +4,25 @@
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/table_list.h"
 #include "core/ring/record.h"
+#include "core/source/mpi_call.h"
+
+const char *pp_worker_check(const void *row)
+{
+	const struct pp_row_worker *w = row;
+
+	if (w->rank < 0 || w->domain < -1)
+		return "a rank";
+	if (w->recorded_ns < 0 || w->kept_ns < 0 || w->kept_ns > w->recorded_ns)
+		return "a share of the run";
+	return w->own_bound_ns < 0 ? "a clock" : w->loader_busy < 0 || w->loader_busy > 1 ? "a share" : NULL;
+}
+
+const char *pp_cell_check(const void *row)
+{
+	const struct pp_row_cell *cell = row;
+
+	return cell->bottleneck < 0 || cell->bottleneck > PP_CATEGORIES ? "a category" : NULL;
+}
 
 const char *pp_op_check(const void *row)
 {
@@ -29,4 +48,25 @@ const char *pp_source_name(int source)
 	                                   [PP_SOURCE_SHIM] = "shim"};
 
 	return source >= 0 && (size_t)source < sizeof(name) / sizeof(name[0]) ? name[source] : "";
+}
+
+const char *pp_operation_name(int call)
+{
+	return call >= 0 && pp_mpi_call_is_known((unsigned)call) ? pp_mpi_call_info((unsigned)call)->name : "";
+}
+
+const char *pp_category_label(int place)
+{
+	return pp_category_name(place + 1);
+}
+
+const char *pp_loss_label(int place)
+{
+	static const char *const name[] = {
+#define PP_LOSS(symbol, column, what) #column,
+#include "core/ring/loss.def"
+#undef PP_LOSS
+	};
+
+	return name[place];
 }

@@ -1,5 +1,5 @@
-/* Functions that descriptions name. In: a row. Out: what is wrong with it (NULL: nothing), or a text that is shown of it. One more
- * is pp_category_name(). */
+/* Functions that descriptions name. In: a row. Out: its fault (NULL: none), or a text shown for it. One more is
+ * pp_category_name(). */
 #pragma once
 
 #include <stddef.h>
@@ -7,6 +7,12 @@
 #include "core/ring/intern.h"
 #include "core/step/category.h"
 
+const char *pp_worker_check(const void *row);
+const char *pp_cell_check(const void *row);
 const char *pp_op_check(const void *row);
 const char *pp_op_type_text(const void *row, const struct pp_intern *names, size_t *ret_length);
 const char *pp_source_name(int source);
+const char *pp_operation_name(int call);
+/* Of index 0 1 2 ..: category 1 2 3 .., enum pp_loss. */
+const char *pp_category_label(int place);
+const char *pp_loss_label(int place);

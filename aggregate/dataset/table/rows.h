@@ -1,6 +1,10 @@
 /* Row structs of the tables in PP_TABLE_LIST: struct pp_row_NAME. Included once a list, by table_list.h and by tests that have a
  * list of their own. */
 #include "aggregate/dataset/table/table.h"
+#include "core/clock/wall.h" /* what descriptions name, and the next three */
+#include "core/ring/record.h"
+#include "core/step/category.h"
+#include "core/step/span.h"
 
 #ifndef PP_TABLE_LIST
 #define PP_TABLE_LIST "aggregate/dataset/table/table_list.def"
@@ -13,6 +17,8 @@
 #define PP_CHARS(name, size, rule, what) char name[size];
 #define PP_CODE(name, words, rule, what) pp_c_CODE name;
 #define PP_NAMED(name, type, word, rule, what) pp_c_##type name;
+#define PP_BY_ID(name, type, count, dimension, unit, rule, what) pp_c_##type name[(count) + 1];
+#define PP_MEMBER(declaration) declaration;
 #define PP_TABLE_END()                                                                                                             \
 	}                                                                                                                          \
 	;

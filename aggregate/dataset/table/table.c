@@ -1,4 +1,4 @@
-/* What is done with any table in memory: rows, columns, order, merging; see table.h. */
+/* Operations on any table in memory: rows, columns, order, merging; see table.h. */
 #include "aggregate/dataset/table/table.h"
 
 #include <errno.h>
@@ -8,6 +8,38 @@
 int pp_table_is_grid(const struct pp_table_desc *d)
 {
 	return strchr(d->dim, ' ') != NULL;
+}
+
+const char *pp_table_group(const struct pp_table_desc *d, size_t i, const char **ret_absent)
+{
+	*ret_absent = d->absent;
+	if (!i)
+		return d->group;
+	for (size_t k = 0; k < d->columns; k++) {
+		if (d->column[k].rule != PP_RULE_IN || --i)
+			continue;
+		*ret_absent = d->column[k].what;
+		return d->column[k].name;
+	}
+	return NULL;
+}
+
+int pp_table_is_in(const struct pp_table_desc *d, const char *group)
+{
+	const char *one, *absent;
+
+	for (size_t i = 0; (one = pp_table_group(d, i, &absent)); i++)
+		if (!strcmp(one, group))
+			return 1;
+	return 0;
+}
+
+const char *pp_column_group(const struct pp_table_desc *d, const struct pp_column *c)
+{
+	for (; c >= d->column; c--)
+		if (c->rule == PP_RULE_IN)
+			return c->name;
+	return d->group;
 }
 
 const struct pp_table_desc *pp_table_describe(struct pp_table_desc *d, const struct pp_column *column, size_t columns)
@@ -32,10 +64,10 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 	for (int id = 0; id < tables; id++) {
 		const struct pp_table_desc *d = desc(id);
 
-		for (size_t i = 0; d->made == PP_MADE_HOST && i < d->columns; i++) {
+		for (size_t i = 0; d->made <= PP_MADE_JOINED && i < d->columns; i++) {
 			const struct pp_column *c = &d->column[i];
 
-			if (c->rule == PP_RULE_LATE)
+			if (c->rule >= PP_RULE_LATE)
 				continue;
 			snprintf(text, sizeof(text), "%s.%s %u %u %u %s;", d->name, c->name, (unsigned)c->type, (unsigned)c->count,
 			         (unsigned)c->rule, c->words);
@@ -49,7 +81,7 @@ uint32_t pp_table_schema(const struct pp_table_desc *(*desc)(int id), int tables
 int pp_tables_have(const struct pp_table *table, size_t tables, const char *group)
 {
 	for (size_t i = 0; i < tables; i++)
-		if (table[i].rows && table[i].desc->dim[0] && !strcmp(table[i].desc->group, group))
+		if (table[i].rows && table[i].desc->dim[0] && pp_table_is_in(table[i].desc, group))
 			return 1;
 	return 0;
 }
@@ -64,6 +96,14 @@ int pp_table_room(struct pp_table *t, size_t rows)
 	t->row = row;
 	t->room = rows;
 	return 0;
+}
+
+void pp_table_release(struct pp_table *t)
+{
+	free(t->axis[0]);
+	free(t->axis[1]);
+	free(t->row);
+	*t = (struct pp_table){.desc = t->desc};
 }
 
 void *pp_table_add(struct pp_table *t)
@@ -97,9 +137,17 @@ void pp_column_load(const struct pp_column *c, const struct pp_table *t, size_t 
 	}
 }
 
-uint32_t pp_column_shown(const struct pp_column *c)
+/* A coordinate of the table's group, which its other groups share. */
+static int is_first_axis(const struct pp_table_desc *d, const struct pp_column *c)
 {
-	return c->rule == PP_RULE_PART ? 0 : pp_column_values(c) + (c->text != NULL);
+	return pp_column_group(d, c) == d->group;
+}
+
+uint32_t pp_column_shown(const struct pp_table_desc *d, const struct pp_column *c)
+{
+	if (c->rule == PP_RULE_PART || c->is_alias || (c->is_axis && !is_first_axis(d, c)) || !pp_column_group(d, c)[0])
+		return 0;
+	return pp_column_values(c) + (c->text || c->is_axis);
 }
 
 const char *pp_column_word(const struct pp_column *c, int64_t code, int *ret_length)
@@ -130,7 +178,7 @@ int pp_column_is_good(const struct pp_column *c, size_t n, const int64_t *value)
 			bad |= (value[i] > PP_TABLE_TIME_MAX || value[i] < -PP_TABLE_TIME_MAX) &&
 			       (c->type == PP_TYPE_NS || value[i] != INT64_MIN);
 		break;
-	case PP_TYPE_F64: /* infinities and what is no number have all bits of the exponent */
+	case PP_TYPE_F64: /* infinities and NaN have all bits of the exponent */
 		for (size_t i = 0; i < n; i++)
 			bad |= (value[i] >> 52 & 0x7ff) == 0x7ff;
 		break;
@@ -197,7 +245,7 @@ free_order:
 
 static int is_signed(const struct pp_column *c)
 {
-	return c->type != PP_TYPE_U32 && c->type != PP_TYPE_U64 && c->type != PP_TYPE_TEXT;
+	return c->type != PP_TYPE_U16 && c->type != PP_TYPE_U32 && c->type != PP_TYPE_U64 && c->type != PP_TYPE_TEXT;
 }
 
 /* Keys of all rows as unsigned numbers in their order: [rows][keys]. NULL: no memory. */
@@ -262,15 +310,15 @@ static void fold_column(const struct pp_column *c, char *to, const char *from)
 	}
 }
 
-/* Functions first: they may look at columns that are merged after them. */
-static void fold(const struct pp_table_desc *d, char *to, const char *from)
+/* Functions first: they may read columns that are merged after them. */
+void pp_row_fold(const struct pp_table_desc *d, void *to, const void *from)
 {
 	for (size_t i = 0; i < d->columns; i++)
 		if (d->column[i].by)
 			d->column[i].by(&d->column[i], to, from);
 	for (size_t i = 0; i < d->columns; i++)
 		if (d->column[i].rule >= PP_RULE_SUM && d->column[i].rule <= PP_RULE_FIRST)
-			fold_column(&d->column[i], to + d->column[i].offset, from + d->column[i].offset);
+			fold_column(&d->column[i], (char *)to + d->column[i].offset, (const char *)from + d->column[i].offset);
 }
 
 struct order {
@@ -327,7 +375,7 @@ int pp_table_seal(struct pp_table *t, const uint32_t *rank)
 		const char *from = (const char *)t->row + index[i] * size;
 
 		if (n && !compare_keys(order.key + index[i - 1] * keys, order.key + index[i] * keys, keys))
-			fold(t->desc, row + (n - 1) * size, from);
+			pp_row_fold(t->desc, row + (n - 1) * size, from);
 		else
 			memcpy(row + n++ * size, from, size);
 	}
@@ -350,7 +398,7 @@ struct cursor { /* a part's next row */
 struct merge {
 	const struct pp_table *part;
 	const struct pp_table_merge *how;
-	const struct pp_column *worker; /* NULL: no row is a rank's */
+	const struct pp_column *worker; /* NULL: no row belongs to a rank */
 	struct cursor *heap;            /* the least key first; of equal ones, the first part's */
 	size_t n, keys;
 };
@@ -376,7 +424,7 @@ static void sift(struct merge *m, size_t i)
 	}
 }
 
-/* To the part's next row that is its own. 0: it has no more. */
+/* Advances to the part's next row of its own. 0: there is none. */
 static int skip_others(const struct merge *m, struct cursor *c)
 {
 	const struct pp_table *t = &m->part[c->part];
@@ -408,7 +456,7 @@ static void shift_row(struct pp_table *t, size_t row, int64_t shift)
 	}
 }
 
-/* Rows in the order of the heap; `last` is the key of the last row that was put. */
+/* Appends rows in the order of the heap; `last` is the key of the last one. */
 static void merge_rows(struct merge *m, struct pp_table *to)
 {
 	const struct pp_table_desc *d = to->desc;
@@ -423,7 +471,7 @@ static void merge_rows(struct merge *m, struct pp_table *to)
 		if (m->how->shift && m->how->shift[c->part])
 			shift_row(to, to->rows, m->how->shift[c->part]);
 		if (last && !compare_keys(last, key, m->keys)) {
-			fold(d, row - d->row_size, row);
+			pp_row_fold(d, row - d->row_size, row);
 		} else {
 			to->rows++;
 			last = key;

@@ -1,6 +1,6 @@
 /* Tables to bytes and back, by columns in batches of 1024 rows; see table_bytes.h. Called by block.c, which deflates them.
- * A batch is a byte that says how, a number that all values have in common, and what each has more, the low bytes of all first. So
- * a batch has one check of its bounds and loops that become vectors, and a constant column takes three bytes. */
+ * A batch has a byte for its form, the least value, and the values' differences to it, low bytes of all first. So a batch needs
+ * one check of its bounds, its loops are vectorised, and a constant column takes three bytes. */
 #include "aggregate/dataset/table/table_bytes.h"
 
 #include <errno.h>
@@ -62,6 +62,7 @@ static void get_batch(struct pp_block_io *io, int64_t *v, size_t n, int64_t befo
 	if (how & ~(unsigned)(WIDTH | DELTA) || width > sizeof(*out))
 		pp_block_fault(io, -EBADMSG, "how a column is written");
 	p = pp_block_take(io, n * width);
+	memset(v, 0, p ? 0 : n * sizeof(*v));
 	if (!p)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -74,21 +75,24 @@ static void get_batch(struct pp_block_io *io, int64_t *v, size_t n, int64_t befo
 	memcpy(v, out, n * sizeof(*out));
 }
 
-static void do_batch(struct pp_block_io *io, struct texts *x, const struct pp_column *c, int64_t *v, size_t n, int64_t before)
+/* `local`: of a column of texts, else NULL. */
+static void do_batch(struct pp_block_io *io, const struct texts *x, const uint32_t *local, int64_t *v, size_t n, int64_t before)
 {
 	if (!io->reads) {
-		for (size_t i = 0; c->type == PP_TYPE_TEXT && i < n; i++)
-			v[i] = x->local[v[i]];
+		for (size_t i = 0; local && i < n; i++)
+			v[i] = local[v[i]];
 		put_batch(io, v, n, before);
 		return;
 	}
 	get_batch(io, v, n, before);
-	for (size_t i = 0; c->type == PP_TYPE_TEXT && i < n && !io->fault; i++)
+	if (io->fault)
+		return;
+	for (size_t i = 0; local && i < n; i++)
 		if ((uint64_t)v[i] >= x->locals)
 			pp_block_fault(io, -EBADMSG, "a name");
 }
 
-/* A text like that of the row before takes a byte. */
+/* A text equal to the previous row's takes a byte. */
 static void do_chars(struct pp_block_io *io, const struct pp_table *t, const struct pp_column *c)
 {
 	for (size_t i = 0; i < t->rows && !io->fault; i++) {
@@ -105,10 +109,15 @@ static void do_chars(struct pp_block_io *io, const struct pp_table *t, const str
 
 static void do_column(struct pp_block_io *io, struct texts *x, struct pp_table *t, const struct pp_column *c, size_t k)
 {
+	const uint32_t *local = c->type == PP_TYPE_TEXT ? x->local : NULL;
 	int64_t v[PP_TABLE_BATCH], before = 0;
 
 	if (c->type == PP_TYPE_CHARS)
 		do_chars(io, t, c);
+	if (c->type == PP_TYPE_TEXT && !local) {
+		pp_block_fault(io, -EBADMSG, c->name);
+		return;
+	}
 	for (size_t at = 0, n; c->type != PP_TYPE_CHARS && at < t->rows && !io->fault; at += n) {
 		n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
 		if (!io->reads) {
@@ -116,14 +125,31 @@ static void do_column(struct pp_block_io *io, struct texts *x, struct pp_table *
 			if (!pp_column_is_good(c, n, v))
 				pp_block_fault(io, -EBADMSG, c->name);
 		}
-		do_batch(io, x, c, v, n, before);
+		do_batch(io, x, local, v, n, before);
+		if (io->fault)
+			return;
 		before = v[n - 1];
-		if (!io->reads || io->fault)
+		if (!io->reads)
 			continue;
-		for (size_t i = 0; c->type == PP_TYPE_TEXT && i < n; i++)
-			v[i] = x->local[v[i]];
+		for (size_t i = 0; local && i < n; i++)
+			v[i] = local[v[i]];
 		if (pp_column_store(c, t, at, n, k, v) || !pp_column_is_good(c, n, v))
 			pp_block_fault(io, -EBADMSG, c->name);
+	}
+}
+
+static void do_rows(struct pp_block_io *io, struct texts *x, struct pp_table *t)
+{
+	const struct pp_table_desc *d = t->desc;
+
+	for (size_t i = 0; i < d->columns; i++)
+		for (size_t k = 0; d->column[i].rule < PP_RULE_LATE && k < pp_column_values(&d->column[i]); k++)
+			do_column(io, x, t, &d->column[i], k);
+	for (size_t i = 0; io->reads && d->check && i < t->rows && !io->fault; i++) {
+		const char *wrong = d->check((const char *)t->row + i * d->row_size);
+
+		if (wrong)
+			pp_block_fault(io, -EBADMSG, wrong);
 	}
 }
 
@@ -138,16 +164,8 @@ static void do_table(struct pp_block_io *io, struct texts *x, struct pp_table *t
 		t->row = pp_block_room(io, (size_t)rows, d->row_size);
 		t->rows = t->room = t->row ? (size_t)rows : 0;
 	}
-	for (size_t i = 0; i < d->columns; i++)
-		for (size_t k = 0; d->column[i].rule != PP_RULE_LATE && k < pp_column_values(&d->column[i]); k++)
-			do_column(io, x, t, &d->column[i], k);
-	for (size_t i = 0; io->reads && d->check && i < t->rows && !io->fault; i++) {
-		const char *wrong = d->check((const char *)t->row + i * d->row_size);
-
-		if (wrong)
-			pp_block_fault(io, -EBADMSG, wrong);
-	}
-	sealed = io->fault ? 1 : pp_table_is_sealed(t, x->rank);
+	do_rows(io, x, t);
+	sealed = io->fault || (d->made == PP_MADE_JOINED && !d->keys) ? 1 : pp_table_is_sealed(t, x->rank);
 	if (sealed < 1)
 		pp_block_fault(io, sealed < 0 ? -ENOMEM : -EBADMSG, "the order of rows");
 }
@@ -159,7 +177,7 @@ static void mark_texts(const struct pp_table *t, uint8_t *used)
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
 
-		for (size_t at = 0, n; c->type == PP_TYPE_TEXT && c->rule != PP_RULE_LATE && at < t->rows; at += n) {
+		for (size_t at = 0, n; c->type == PP_TYPE_TEXT && c->rule < PP_RULE_LATE && at < t->rows; at += n) {
 			n = t->rows - at < PP_TABLE_BATCH ? t->rows - at : PP_TABLE_BATCH;
 			pp_column_load(c, t, at, n, 0, name);
 			for (size_t k = 0; k < n; k++)
@@ -168,7 +186,7 @@ static void mark_texts(const struct pp_table *t, uint8_t *used)
 	}
 }
 
-/* Texts of the rows, each once and in their order: a number of one is its place among them. */
+/* Texts of the rows, each once and sorted: a text's number is its index. */
 static void put_texts(struct pp_block_io *io, struct texts *x, const struct pp_table *table, size_t tables)
 {
 	const uint32_t all = pp_intern_count(io->names);
@@ -185,7 +203,7 @@ static void put_texts(struct pp_block_io *io, struct texts *x, const struct pp_t
 	for (uint32_t i = 0; i < all; i++)
 		id_of[x->rank[i]] = i;
 	for (size_t i = 0; i < tables; i++)
-		if (table[i].desc->made == PP_MADE_HOST)
+		if (table[i].desc->made <= PP_MADE_JOINED)
 			mark_texts(&table[i], used);
 	for (uint32_t i = 0; i < all; i++)
 		if (used[id_of[i]])
@@ -239,8 +257,13 @@ void pp_tables_bytes(struct pp_block_io *io, struct pp_table *table, size_t tabl
 	else
 		put_texts(io, &x, table, tables);
 	for (size_t i = 0; i < tables && !io->fault; i++)
-		if (table[i].desc->made == PP_MADE_HOST)
+		if (table[i].desc->made <= PP_MADE_JOINED)
 			do_table(io, &x, &table[i]);
 	free(x.rank);
 	free(x.local);
+}
+
+void pp_record_bytes(struct pp_block_io *io, struct pp_table *record)
+{
+	do_rows(io, &(struct texts){0}, record);
 }

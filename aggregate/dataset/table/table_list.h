@@ -9,7 +9,8 @@ enum {
 	PP_TABLES
 };
 
-/* What is wrong with a row; NULL: nothing. host_clock.c. */
+/* Fault of a row; NULL: none. host_clock.c. */
+const char *pp_host_clock_wrong(const void *row);
 const char *pp_clock_sample_wrong(const void *row);
 const char *pp_clock_stretch_wrong(const void *row);
 const char *pp_clock_change_wrong(const void *row);

@@ -6,7 +6,7 @@
 
 #define EXACT ((int64_t)1 << 53) /* JSON readers take numbers for doubles: larger ones are text */
 
-/* CSV doubles quotes (RFC 4180); JSON escapes what a page or a reader could take for its own. */
+/* CSV doubles quotes (RFC 4180); JSON escapes characters with a meaning in a page or a reader. */
 static void put_quoted(const char *text, int length, int is_json, FILE *to)
 {
 	fputc('"', to);
@@ -38,7 +38,10 @@ static void put_value(const struct pp_table *t, const struct pp_column *c, size_
 		put_quoted(word, (int)length, is_json, to);
 		return;
 	}
-	pp_column_load(c, t, row, 1, k, &v);
+	if (c->is_axis)
+		v = !t->axis[1] ? 0 : strcmp(c->name, "step") ? t->axis[1][row % t->workers] : t->axis[0][row / t->workers];
+	else
+		pp_column_load(c, t, row, 1, k, &v);
 	if (c->word) {
 		word = c->word((int)v);
 		put_quoted(word, (int)strlen(word), is_json, to);
@@ -69,6 +72,21 @@ static void put_value(const struct pp_table *t, const struct pp_column *c, size_
 	}
 }
 
+/* "dropped ring_full", or "causes_0" where no coordinate has texts for the places. */
+static void put_heading(const struct pp_table_desc *d, const struct pp_column *c, size_t k, FILE *to)
+{
+	char text[2 * PP_TABLE_WORD + 2];
+	int n = snprintf(text, sizeof(text), pp_column_values(c) > 1 ? "%s_%zu" : "%s", c->name, k);
+
+	for (size_t i = 0; c->dim[0] && i < d->columns; i++)
+		if (d->column[i].label && !strcmp(d->column[i].name, c->dim))
+			n = snprintf(text, sizeof(text), "%s %s", c->name, d->column[i].word((int)k));
+	if (strpbrk(text, ",\""))
+		put_quoted(text, n < (int)sizeof(text) ? n : (int)sizeof(text) - 1, 0, to);
+	else
+		fputs(text, to);
+}
+
 void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE *to)
 {
 	for (size_t r = 0; r <= t->rows; r++) {
@@ -77,15 +95,13 @@ void pp_table_csv(const struct pp_table *t, const struct pp_intern *names, FILE 
 		for (size_t i = 0; i < t->desc->columns; i++) {
 			const struct pp_column *c = &t->desc->column[i];
 
-			for (size_t k = 0; k < pp_column_shown(c); k++, comma = ",") {
+			for (size_t k = 0; k < pp_column_shown(t->desc, c); k++, comma = ",") {
 				fputs(comma, to);
 				if (r) {
 					put_value(t, c, r - 1, k, names, 0, to);
 					continue;
 				}
-				fputs(c->name, to);
-				if (pp_column_values(c) > 1)
-					fprintf(to, "_%zu", k);
+				put_heading(t->desc, c, k, to);
 			}
 		}
 		fputc('\n', to);
@@ -99,7 +115,7 @@ void pp_table_json(const struct pp_table *t, const struct pp_intern *names, FILE
 	fprintf(to, "{\"table\":\"%s\",\"rows\":%zu,\"columns\":[", t->desc->name, t->rows);
 	for (size_t i = 0; i < t->desc->columns; i++) {
 		const struct pp_column *c = &t->desc->column[i];
-		const uint32_t shown = pp_column_shown(c);
+		const uint32_t shown = pp_column_shown(t->desc, c);
 
 		if (!shown)
 			continue;

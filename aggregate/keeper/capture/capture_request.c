@@ -1,4 +1,4 @@
-/* Parses and prints the one line that requests a capture; see capture_request.h. Called by request_socket.c, request_file.c and
+/* Parses and prints the one line that requests a capture; see capture_request.h. Called by request_client.c, request_file.c and
  * the CLI. */
 #include "aggregate/keeper/capture/capture_request.h"
 
@@ -68,11 +68,11 @@ int pp_capture_request_parse(const char *line, struct pp_capture_request *ret, s
 	if (amounts != 1)
 		goto bad;
 	if (w.amount > INT64_MAX / 8)
-		return pp_err_set(err, -EINVAL, "so many steps, or so long a time, cannot be counted");
+		return pp_err_set(err, -EINVAL, "the number of steps or the time is too large");
 	*ret = w;
 	return 0;
 bad:
-	return pp_err_set(err, -EINVAL, "the keeper does not understand this request. Use one podprof in the whole job");
+	return pp_err_set(err, -EINVAL, "the keeper does not understand this request. Use one podprof version in the whole job");
 }
 
 int pp_capture_request_line(const struct pp_capture_request *w, char *line, size_t size)

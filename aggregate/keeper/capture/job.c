@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/keeper/rank_end.h"
+
 struct pp_close_range *pp_writing_ranges(const struct pp_rings *r, pp_window_ticks *ticks, const void *context)
 {
 	size_t rings = pp_rings_count(r);
@@ -49,32 +51,28 @@ void pp_writing_edge(const struct pp_windows_job *job)
 		pp_wall_watch_edge(job->wall, pp_close_tick_kind(job->view->rings));
 }
 
-static const char *status_of(const struct pp_ring_header *h, const struct pp_rank *rank)
+static void status_of(void *context, size_t ring, const struct pp_rank *rank, char *text, size_t size)
 {
-	struct pp_watch watch;
-	int gone;
-
-	pp_watch_open_in(&watch, h->pid, h->start_time, h->pid_space, NULL);
-	gone = watch.is_foreign ? pp_ring_window_state(h) < 2 : pp_watch_gone(&watch);
-	pp_watch_close(&watch);
-	return rank->exit_known || !gone ? "delivered" : "partial: ended without its exit handler (killed, or _exit)";
+	(void)rank;
+	pp_rank_end_status(context, ring, text, size);
 }
 
 int pp_job_close(const struct pp_windows_job *job, const struct pp_close *given, struct pp_err *err)
 {
 	struct pp_session_options options = *given->options;
-	struct pp_host_clock wall = {.bound_ns = PP_BOUND_UNKNOWN};
+	struct pp_row_host_clock wall = {.host_bound_ns = PP_BOUND_UNKNOWN};
 	struct pp_close c = *given;
 	int rc;
 
-	if (pp_wall_watch_tell(job->wall, &wall))
-		return pp_err_set(err, -ENOMEM, "no memory for what is known of this host's clock");
+	if (pp_wall_watch_fill(job->wall, &wall))
+		return pp_err_set(err, -ENOMEM, "no memory for this host's clock");
 	options.wall = &job->wall->wall;
 	c.options = &options;
 	c.rings = job->view->rings;
 	c.refused = job->view->refused;
 	c.notes = &job->view->notes;
 	c.status_of = status_of;
+	c.status_context = job->view;
 	c.first = job->first;
 	c.sampler = job->sampler;
 	c.give_samples = pp_sampler_give;

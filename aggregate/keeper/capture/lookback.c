@@ -148,6 +148,6 @@ void pp_lookback_message(const struct pp_lookback *b, const struct pp_requests *
 	if (!o->captured && !o->failed)
 		snprintf(message + n, size - n, "%sno session by --trigger '%s': no step was slow enough", n ? "\n" : "", b->rule);
 	else if (b->slow.counted)
-		snprintf(message + n, size - n, "%s%" PRIu64 " more slow step%s within a minute of one that was captured",
-		         n ? "\n" : "", b->slow.counted, b->slow.counted == 1 ? "" : "s");
+		snprintf(message + n, size - n, "%s%" PRIu64 " more slow step%s within a minute of a captured one", n ? "\n" : "",
+		         b->slow.counted, b->slow.counted == 1 ? "" : "s");
 }

@@ -1,5 +1,5 @@
 /* A client of capture requests: on the socket, by a request file, or on another host. In: its line. Out: a place in the queue,
- * and lines back. Called by the other request*.c files. */
+ * and lines back. Called by the other request*.c files and, for the address, `podprof capture`. */
 #pragma once
 
 #include "aggregate/keeper/capture/request_state.h"
@@ -12,3 +12,18 @@ void pp_client_put(struct pp_client *c, char *text);
 void pp_client_leave(struct pp_client *c);
 /* Has the client closed its end? */
 int pp_client_gone(const struct pp_client *c);
+
+/* -errno with the message: no capture can be requested by the socket, all else works. */
+int pp_requests_open(struct pp_requests *r, const char *spool, struct pp_err *err);
+/* Accepts clients and reads their lines; never blocks. */
+void pp_requests_listen(struct pp_requests *r, int64_t now_ms);
+
+/* For both ends: the socket's address. A path longer than sun_path goes through `ret_fd`, which is to be closed after use. */
+struct sockaddr_un;
+int pp_requests_address(const char *spool, struct sockaddr_un *ret_address, int *ret_fd);
+
+/* The list of ranks, beside the capture in progress. One turn: watches the ranks, or after a second sends the list to all clients
+ * that wait for it. */
+void pp_requests_status(struct pp_requests *r);
+/* Clients of other hosts. 1: this keeper follows and passes its clients on; a leader serves them. */
+int pp_requests_pod(struct pp_requests *r);

@@ -28,11 +28,6 @@ enum {
 	NAME = 16,        /* of a request: number of characters 0-9a-f */
 };
 
-void pp_request_files_init(struct pp_request_files *f)
-{
-	*f = (struct pp_request_files){.fd = -1, .tried_ms = -AGAIN_MS};
-}
-
 static int64_t ns_of(const struct timespec *t)
 {
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
@@ -42,7 +37,7 @@ static int64_t ns_of(const struct timespec *t)
 static const char *not_ours(const struct stat *st)
 {
 	if (!S_ISDIR(st->st_mode))
-		return "it is no directory";
+		return "it is not a directory";
 	if (st->st_uid != geteuid())
 		return "it is another user's";
 	return st->st_mode & 077 ? "others may use it" : NULL;
@@ -176,7 +171,7 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 	char name[160], parent[4224];
 	int rc;
 
-	f->tried_ms = now_ms;
+	f->retry_ms = now_ms + AGAIN_MS;
 	name_of(job, name, sizeof(name));
 	snprintf(parent, sizeof(parent), "%.4000s/" PP_REQUESTS_DIR, job->options->logdir);
 	snprintf(f->path, sizeof(f->path), "%s/%.120s", parent, name);
@@ -190,7 +185,7 @@ static void make(struct pp_requests *r, const struct pp_windows_job *job, int64_
 		rc = f->fd < 0 ? -errno : write_keeper(f, r->spool, job->options->job ? job->options->job : "");
 	}
 	if (rc) {
-		pp_keeper_log("captures can be asked for on this node only: '%s': %s", f->path, strerror(-rc));
+		pp_keeper_log("captures can be requested on this node only: '%s': %s", f->path, strerror(-rc));
 		if (f->fd >= 0)
 			close(f->fd);
 		f->fd = -1;
@@ -231,7 +226,7 @@ static const char *read_request(const struct pp_request_files *f, const char *fi
 	if (fd < 0)
 		return errno == ELOOP ? "it is a link" : strerror(errno);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		why = "it is no plain file";
+		why = "it is not a plain file";
 	else if (st.st_uid != geteuid() || (st.st_mode & 077))
 		why = "others own it or may use it";
 	else if (st.st_nlink != 1)
@@ -243,7 +238,7 @@ static const char *read_request(const struct pp_request_files *f, const char *fi
 	n = why ? 0 : read(fd, line, size - 1);
 	close(fd);
 	if (!why && (n <= 0 || line[n - 1] != '\n'))
-		why = "it holds no line";
+		why = "it has no line";
 	if (!why) {
 		line[n - 1] = '\0';
 		line[strcspn(line, "\n")] = '\0';
@@ -266,14 +261,14 @@ static void take(struct pp_requests *r, const char *name, const char *file)
 	f->seen[f->seens++ % PP_REQUEST_NAMES] = pp_hash_text(name);
 	why = read_request(f, file, line, sizeof(line));
 	if (why) {
-		pp_keeper_log("request file '%s/%s' is not taken: %s", f->path, file, why);
+		pp_keeper_log("request file '%s/%s' is refused: %s", f->path, file, why);
 		return;
 	}
 	snprintf(part, sizeof(part), "%s.part", name);
 	*c = (struct pp_client){.fd = openat(f->fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
 	                        .directory = f->fd};
 	if (c->fd < 0) {
-		pp_keeper_log("request file '%s/%s' is not taken: '%s': %s", f->path, file, part, strerror(errno));
+		pp_keeper_log("request file '%s/%s' is refused: '%s': %s", f->path, file, part, strerror(errno));
 		return;
 	}
 	snprintf(c->file, sizeof(c->file), "%s", name);
@@ -334,7 +329,7 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 	struct stat st;
 	int fd, waiting = 0;
 
-	if (f->fd < 0 && now_ms - f->tried_ms >= AGAIN_MS && job->options->logdir && leads(f, job, now_ms))
+	if (f->fd < 0 && now_ms >= f->retry_ms && job->options->logdir && leads(f, job, now_ms))
 		make(r, job, now_ms);
 	if (f->fd < 0 || now_ms - f->looked_ms < LOOK_MS)
 		return;
@@ -356,14 +351,13 @@ void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *jo
 
 void pp_request_files_release(struct pp_request_files *f)
 {
-	const struct timespec nap = {.tv_nsec = 50000000};
 	int64_t end_ms = pp_now_ms() + FETCH_MS;
 	char *slash;
 
 	if (f->fd < 0)
 		return;
 	while (clear(f->fd, 0) && pp_now_ms() < end_ms)
-		nanosleep(&nap, NULL);
+		pp_nap_ms(50);
 	clear(f->fd, 1);
 	rmdir(f->path);
 	slash = strrchr(f->path, '/');

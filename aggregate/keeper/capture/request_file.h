@@ -12,7 +12,6 @@
 
 struct pp_windows_job;
 
-void pp_request_files_init(struct pp_request_files *f);
 /* One turn: makes the directory where this keeper leads, accepts requests, finds cancelled ones. */
 void pp_request_files_run(struct pp_requests *r, const struct pp_windows_job *job, int64_t now_ms);
 /* Removes the directory when the answers have been fetched, or after 2 s. */

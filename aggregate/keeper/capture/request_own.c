@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 

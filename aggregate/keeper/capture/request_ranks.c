@@ -1,8 +1,9 @@
-/* Sends a request to ranks and reads their answers; see request.h. Called by request.c, request_steps.c, request_time.c. */
+/* Sends a request to ranks and reads their answers; see request_ranks.h. */
+#include "aggregate/keeper/capture/request_ranks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aggregate/keeper/capture/request_private.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/ranks.h"
 #include "aggregate/session/window_rows.h"
@@ -28,7 +29,7 @@ int64_t pp_requests_highest(const struct pp_requests *r, struct pp_spool_view *v
 	return step;
 }
 
-void pp_requests_tell(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last)
+void pp_requests_publish(struct pp_requests *r, struct pp_control *control, enum pp_ask_kind kind, int64_t first, int64_t last)
 {
 	pp_control_ring(control, ++r->number, (uint32_t)kind, first, last);
 	pp_pod_send_request(r->pod, r->number, kind, first, last);
@@ -89,7 +90,7 @@ static void row_of_time(const struct pp_requests *r, const struct pp_ring_header
 	int64_t from = pp_timestamp_pair_tick(&r->from, h), to = pp_timestamp_pair_tick(&r->to, h), came = tick_of(h->open_tick);
 
 	if (came > to) {
-		snprintf(row->reason, sizeof(row->reason), "it came when the window was over");
+		snprintf(row->reason, sizeof(row->reason), "it started after the window");
 		return;
 	}
 	row->started = from > came ? from : came;
@@ -115,14 +116,14 @@ static void state_row(const struct pp_ring_header *h, size_t ring, const void *c
 	else if (state == PP_REQUEST_PASSED)
 		row->ended = tick_of(h->request_row.end);
 	if (row->acked == PP_WINDOW_NEVER && row->started == PP_WINDOW_NEVER)
-		snprintf(row->reason, sizeof(row->reason), "it did not look at the request in time");
+		snprintf(row->reason, sizeof(row->reason), "it did not see the request in time");
 	else if (row->started == PP_WINDOW_NEVER)
-		snprintf(row->reason, sizeof(row->reason), "its part of the window did not begin");
+		snprintf(row->reason, sizeof(row->reason), "it did not begin the window");
 	else if (!by_time && row->ended == PP_WINDOW_NEVER)
-		snprintf(row->reason, sizeof(row->reason), "the job ended before its part of the window did");
+		snprintf(row->reason, sizeof(row->reason), "the job ended before its window did");
 }
 
-void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_told *metadata)
+void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_job *job, struct pp_window_metadata *metadata)
 {
 	const struct pp_capture_request *request = &r->active->request;
 	size_t elsewhere = 0;
@@ -130,7 +131,7 @@ void pp_requests_window_metadata(struct pp_requests *r, const struct pp_windows_
 
 	pp_pod_ranks(r->pod, &elsewhere);
 
-	*metadata = (struct pp_window_told){.tries = r->tries ? r->tries : 1};
+	*metadata = (struct pp_window_metadata){.tries = r->tries ? r->tries : 1};
 	snprintf(metadata->by, sizeof(metadata->by), "%s", pp_capture_request_by_name(request->by));
 	snprintf(metadata->kind, sizeof(metadata->kind), "%s", pp_capture_request_kind_name(request->kind));
 	snprintf(metadata->channel, sizeof(metadata->channel), "%s",

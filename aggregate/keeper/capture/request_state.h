@@ -11,11 +11,11 @@ enum { PP_REQUEST_FILE_NAME = 24, PP_REQUEST_NAMES = 256 };
 struct pp_request_files {
 	int fd; /* the directory; -1: none (yet) */
 	char path[4352];
-	int64_t tried_ms, looked_ms, begun_ms;
-	int64_t made_ns;                 /* when the directory was made, by the clock of its file system */
-	int64_t changed_ns;              /* of the directory, as last looked at */
-	int again;                       /* it may have changed again within one tick of that clock */
-	uint64_t seen[PP_REQUEST_NAMES]; /* hashes of names that were answered */
+	int64_t retry_ms, looked_ms, begun_ms; /* retry_ms: not made before then */
+	int64_t made_ns;                       /* when the directory was made, by the clock of its file system */
+	int64_t changed_ns;                    /* of the directory, as last looked at */
+	int again;                             /* it may have changed again within one tick of that clock */
+	uint64_t seen[PP_REQUEST_NAMES];       /* hashes of names that were answered */
 	uint32_t seens;
 };
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_ranks.h"
+#include "core/base/compare.h"
 #include "core/base/now.h"
 #include "core/base/plain.h"
 #include "core/base/units.h"
@@ -20,13 +21,6 @@ enum {
 
 #define SPAN_NS 3600000000000 /* in another keeper's line: no keeper holds more */
 
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The rank's median step; 0: it has not ended enough steps. */
 static int64_t usual(const struct pp_slow_rank *r)
 {
@@ -36,7 +30,7 @@ static int64_t usual(const struct pp_slow_rank *r)
 	if (r->steps < PP_SLOW_LEAST)
 		return 0;
 	memcpy(sorted, r->ticks, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare);
+	qsort(sorted, n, sizeof(*sorted), pp_compare_int64);
 	return sorted[n / 2];
 }
 
@@ -136,7 +130,7 @@ static void freeze(const struct pp_slow *s, const struct pp_rings *rings, const 
 		}
 	span->to = pp_timestamp_pair_before(&now, origin, to_ns > SLACK_NS && to_ns < INT64_MAX ? to_ns - SLACK_NS : 0);
 	span->from = pp_timestamp_pair_before(&now, origin, from_ns + SLACK_NS);
-	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %s, %.1f times its usual %s", s->step,
+	snprintf(span->what, sizeof(span->what), "step %" PRId64 " of rank %d took %s, %.1f times its median of %s", s->step,
 	         (int)s->of_rank, pp_text_time(took, (int64_t)(s->seconds * 1e9)), s->seconds / s->usual_seconds,
 	         pp_text_time(usual, (int64_t)(s->usual_seconds * 1e9)));
 }

@@ -8,24 +8,17 @@
 #include <time.h>
 
 #include "aggregate/keeper/capture/request.h"
-#include "aggregate/keeper/capture/request_private.h"
+#include "aggregate/keeper/capture/request_ranks.h"
 #include "aggregate/keeper/cluster/pod.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/session/window_rows.h"
+#include "core/base/now.h"
 #include "core/base/parse.h"
 
 enum { SECOND = 1000000000 };
 
-#define LEAD_NS INT64_C(200000000)    /* ranks look for requests at MPI calls and step marks: the request is sent so long before */
-#define GATHER_NS INT64_C(5000000000) /* the keepers of other hosts may take so long to join */
-
-static int64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
-}
+#define LEAD_NS INT64_C(200000000)    /* how early a request is sent: ranks look for it at MPI calls and step marks only */
+#define GATHER_NS INT64_C(5000000000) /* limit for the keepers of other hosts to join */
 
 static int parse_clock(const char *text, struct tm *tm)
 {
@@ -90,9 +83,9 @@ void pp_timed_init(struct pp_timed *t, const char *delay, const char *duration, 
 		pp_parse_time(delay, &t->delay_ns, NULL);
 	if (*duration)
 		pp_parse_time(duration, &t->duration_ns, NULL);
-	if (!*at || pp_timed_parse_at(at, realtime_ns(), &t->at_ns, NULL))
+	if (!*at || pp_timed_parse_at(at, pp_clock_ns(CLOCK_REALTIME), &t->at_ns, NULL))
 		return;
-	t->from_raw = now.raw_ns + (t->at_ns - realtime_ns());
+	t->from_raw = now.raw_ns + (t->at_ns - pp_clock_ns(CLOCK_REALTIME));
 	t->from_raw = t->from_raw > 0 ? t->from_raw : 1;
 }
 
@@ -125,7 +118,7 @@ static void follow_date(struct pp_timed *t, const struct pp_timestamp_pair *now)
 
 	if (!t->at_ns || t->turn != PP_TIMED_WAITS || t->from_raw <= now->raw_ns)
 		return;
-	left = t->at_ns - realtime_ns();
+	left = t->at_ns - pp_clock_ns(CLOCK_REALTIME);
 	t->from_raw = now->raw_ns + (left > 0 ? left : 0);
 }
 
@@ -178,7 +171,7 @@ static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_wind
 {
 	struct cut cut = {t, number};
 	struct pp_close_range *range = pp_writing_ranges(job->view->rings, ticks_of, &cut);
-	struct pp_window_told metadata = {.by = "options", .kind = "duration", .channel = "memory", .tries = 1};
+	struct pp_window_metadata metadata = {.by = "options", .kind = "duration", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_TICKS};
 	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 
@@ -190,7 +183,7 @@ static void start(struct pp_timed *t, struct pp_windows *w, const struct pp_wind
 	t->turn = PP_TIMED_OVER;
 	pp_rings_drain_all(job->view->rings);
 	pp_windows_start(w, job, &writing, t->what);
-	pp_window_told_release(&metadata);
+	pp_window_metadata_release(&metadata);
 	free(range);
 }
 
@@ -201,12 +194,12 @@ static int end_early(struct pp_timed *t, struct pp_windows *w, const struct pp_t
 
 	if (t->turn == PP_TIMED_WAITS || left > 0) {
 		t->turn = PP_TIMED_OVER;
-		snprintf(w->totals.failure, sizeof(w->totals.failure), "the job ended %.1f s before its window began (%s)",
+		snprintf(w->totals.failure, sizeof(w->totals.failure), "the job ended %.1f s before the window began (%s)",
 		         left > 0 ? (double)left / SECOND : 0.0, t->what);
 		return 0;
 	}
 	if (t->to_raw < INT64_MAX && t->to_raw > now->raw_ns)
-		snprintf(w->totals.must_know, sizeof(w->totals.must_know), "the job ended %.1f s before its window did (%s)",
+		snprintf(w->totals.must_know, sizeof(w->totals.must_know), "the job ended %.1f s before the window's end (%s)",
 		         (double)(t->to_raw - now->raw_ns) / SECOND, t->what);
 	return 1;
 }
@@ -219,7 +212,7 @@ static int was_missed(struct pp_timed *t, struct pp_windows *w, const struct pp_
 	if (came && came < t->to_raw)
 		return 0;
 	t->turn = PP_TIMED_OVER;
-	snprintf(w->totals.failure, sizeof(w->totals.failure), "the window was over before the first rank came (%s)", t->what);
+	snprintf(w->totals.failure, sizeof(w->totals.failure), "the window ended before the first rank started (%s)", t->what);
 	return 1;
 }
 
@@ -246,7 +239,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 	fix_times(t, job->view->rings, &now);
 	if (t->turn == PP_TIMED_WAITS && !pp_requests_active(r) &&
 	    (!(t->delay_ns || t->at_ns) || (t->from_raw && now.raw_ns >= t->from_raw - LEAD_NS))) {
-		pp_requests_tell(r, control, PP_ASK_NOW, 0, 0);
+		pp_requests_publish(r, control, PP_ASK_NOW, 0, 0);
 		t->turn = PP_TIMED_OPEN;
 		r->held = 1;
 		pp_keeper_log("%s: ranks record", t->what);
@@ -259,7 +252,7 @@ int pp_timed_run(struct pp_timed *t, struct pp_windows *w, const struct pp_windo
 		return 1;
 	}
 	if (t->turn == PP_TIMED_OPEN && now.raw_ns >= t->to_raw) {
-		pp_requests_tell(r, control, PP_ASK_NOTHING, 0, 0);
+		pp_requests_publish(r, control, PP_ASK_NOTHING, 0, 0);
 		t->to = pp_timestamp_pair_before(&now, &t->origin, now.raw_ns - t->to_raw);
 		set_from(t, &now);
 		t->turn = PP_TIMED_DUE;

@@ -13,12 +13,12 @@ struct pp_timestamp_pair pp_timestamp_pair_now(void)
 struct pp_timestamp_pair pp_timestamp_pair_before(const struct pp_timestamp_pair *now, const struct pp_timestamp_pair *origin,
                                                   int64_t ns)
 {
-	int64_t way_ns = now->raw_ns - origin->raw_ns;
+	int64_t elapsed_ns = now->raw_ns - origin->raw_ns;
 	wide ticks = (wide)(now->counter - origin->counter);
 
-	if (way_ns < SHORT_NS)
+	if (elapsed_ns < SHORT_NS)
 		return *origin;
-	ticks = ticks * ns / way_ns;
+	ticks = ticks * ns / elapsed_ns;
 	if (ticks > (wide)now->counter || ns > now->raw_ns)
 		return (struct pp_timestamp_pair){0};
 	return (struct pp_timestamp_pair){.counter = now->counter - (pp_tick)ticks, .raw_ns = now->raw_ns - ns};
@@ -32,10 +32,10 @@ int64_t pp_timestamp_pair_tick(const struct pp_timestamp_pair *m, const struct p
 int64_t pp_timestamp_pair_since(const struct pp_timestamp_pair *m, const struct pp_timestamp_pair *origin,
                                 const struct pp_ring_header *h, int64_t tick)
 {
-	int64_t way_ns = m->raw_ns - origin->raw_ns;
+	int64_t elapsed_ns = m->raw_ns - origin->raw_ns;
 	wide ticks = (wide)(m->counter - origin->counter);
 
 	if (h->tick_kind == PP_TICK_RAW)
 		return m->raw_ns - tick;
-	return ticks > 0 && way_ns > 0 ? (int64_t)((wide)((int64_t)m->counter - tick) * way_ns / ticks) : 0;
+	return ticks > 0 && elapsed_ns > 0 ? (int64_t)((wide)((int64_t)m->counter - tick) * elapsed_ns / ticks) : 0;
 }

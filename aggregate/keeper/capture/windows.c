@@ -18,7 +18,7 @@ enum {
 	LIMIT_MS = 600000,
 	LATE_MS = 60000,     /* a rank that stays in the window while the others have passed it */
 	UNMARKED_MS = 5000,  /* a rank that marks no step, or opens no window, where others do */
-	UNSTEPPED_MS = 1000, /* a rank of another host that marks no step counts as past it after so long */
+	UNSTEPPED_MS = 1000, /* after it a rank of another host without step marks counts as past the window */
 };
 
 #define NO_WINDOW UINT64_MAX
@@ -189,38 +189,24 @@ static int64_t end_of(const struct pp_ring_header *h, const struct pp_window_row
 /* Windows requested via API have rows of their own. */
 
 enum stand {
+	ASKED = PP_API_WINDOW_ASKED,
+	BEGUN = PP_API_WINDOW_BEGUN,
+	PASSED = PP_API_WINDOW_PASSED,
+	MISSED = PP_API_WINDOW_MISSED,
 	NEVER,  /* this rank has never requested any */
 	BEHIND, /* it has not reached this one */
-	ASKED,
-	BEGUN,
-	PASSED,
-	MISSED,
-	GONE, /* its row was reused for a later one */
+	GONE,   /* its row was reused for a later one */
 };
-
-static const struct pp_api_window_row *api_row_of(const struct pp_ring_header *h, uint64_t place)
-{
-	const struct pp_api_window_row *row = &h->api_window[place % PP_WINDOW_ROWS];
-
-	return atomic_load_explicit(&row->number, memory_order_acquire) == place + 1 ? row : NULL;
-}
 
 static enum stand stand_of(const struct pp_ring_header *h, uint64_t place)
 {
-	const struct pp_api_window_row *row = api_row_of(h, place);
+	const struct pp_api_window_row *row = pp_ring_api_window(h, place);
+	uint64_t state;
 
 	if (!row)
 		return place < pp_ring_api_windows(h) ? GONE : pp_ring_api_windows(h) ? BEHIND : NEVER;
-	switch (atomic_load_explicit(&row->state, memory_order_acquire)) {
-	case PP_API_WINDOW_PASSED:
-		return PASSED;
-	case PP_API_WINDOW_BEGUN:
-		return BEGUN;
-	case PP_API_WINDOW_MISSED:
-		return MISSED;
-	default:
-		return ASKED;
-	}
+	state = atomic_load_explicit(&row->state, memory_order_acquire);
+	return state <= MISSED ? (enum stand)state : ASKED;
 }
 
 int pp_windows_via_api(const struct pp_rings *r)
@@ -241,7 +227,7 @@ int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, in
 {
 	uint64_t place = *(const uint64_t *)context;
 	enum stand stand = stand_of(h, place);
-	const struct pp_api_window_row *row = api_row_of(h, place);
+	const struct pp_api_window_row *row = pp_ring_api_window(h, place);
 	pp_tick begin, end;
 
 	if (!row || (stand != BEGUN && stand != PASSED))
@@ -249,7 +235,7 @@ int pp_windows_api_ticks(const struct pp_ring_header *h, const void *context, in
 	begin = row->begin;
 	end = row->end;
 	atomic_thread_fence(memory_order_acquire); /* orders the row's fields before the check that the row was not reused */
-	if (api_row_of(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
+	if (pp_ring_api_window(h, place) != row || begin > (pp_tick)INT64_MAX || end > (pp_tick)INT64_MAX)
 		return 0;
 	*ret_from = (int64_t)begin;
 	*ret_to = stand == PASSED ? (int64_t)end : INT64_MAX;
@@ -356,7 +342,8 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 		w->totals.skipped++; /* its rows were reused for another window */
 	if (rc) {                    /* written in this process it would finish the rings that later windows need */
 		w->writer = (struct pp_forked_writer){.fd = -1};
-		w->writer.answer.code = pp_err_set(&w->writer.answer.err, rc, "no process to write it: %s", strerror(-rc));
+		w->writer.answer.code =
+		        pp_err_set(&w->writer.answer.err, rc, "cannot start a process to write it: %s", strerror(-rc));
 		take_answer(w);
 		w->busy = 0;
 	}
@@ -365,7 +352,7 @@ void pp_windows_start(struct pp_windows *w, const struct pp_windows_job *job, co
 static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64_t index)
 {
 	struct pp_close_range *range = pp_windows_ranges(w, job, index);
-	struct pp_window_told metadata = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
+	struct pp_window_metadata metadata = {.by = "options", .kind = "steps", .channel = "memory", .tries = 1};
 	struct pp_pod_window hosts = {.cut = PP_POD_WINDOW, .number = index};
 	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 	char label[64];
@@ -381,7 +368,7 @@ static void start(struct pp_windows *w, const struct pp_windows_job *job, uint64
 	if (pp_window_rows_make(job->view->rings, pp_window_rows_of_window, &index, &metadata))
 		metadata.by[0] = '\0';
 	pp_windows_start(w, job, &writing, label);
-	pp_window_told_release(&metadata);
+	pp_window_metadata_release(&metadata);
 	free(range);
 	if (!w->hold)
 		drop(w, job, end_of_index, index);
@@ -492,7 +479,7 @@ static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void 
 
 static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, size_t size)
 {
-	const struct pp_api_window_row *row = h ? api_row_of(h, place) : NULL;
+	const struct pp_api_window_row *row = h ? pp_ring_api_window(h, place) : NULL;
 	char name[sizeof(row->name)];
 
 	if (!row)
@@ -508,8 +495,8 @@ static void name_of(const struct pp_ring_header *h, uint64_t place, char *text, 
 static void api_start(struct pp_windows *w, const struct pp_windows_job *job, const struct seen *s, uint64_t place)
 {
 	struct pp_close_range *range = pp_writing_ranges(job->view->rings, pp_windows_api_ticks, &place);
-	struct pp_window_told metadata = {.by = "code", .channel = "none", .tries = 1};
-	const struct pp_api_window_row *row = api_row_of(s->of, place);
+	struct pp_window_metadata metadata = {.by = "code", .channel = "none", .tries = 1};
+	const struct pp_api_window_row *row = pp_ring_api_window(s->of, place);
 	struct pp_pod_window hosts = {.cut = PP_POD_API, .number = place};
 	struct pp_writing writing = {.range = range, .metadata = &metadata, .hosts = &hosts, .limit_ms = w->limit_ms};
 	char label[128];
@@ -531,7 +518,7 @@ static void api_start(struct pp_windows *w, const struct pp_windows_job *job, co
 	snprintf(w->name, sizeof(w->name), "%s", row && row->last <= row->first ? row->name : "");
 	set_closed(w, place);
 	pp_windows_start(w, job, &writing, label);
-	pp_window_told_release(&metadata);
+	pp_window_metadata_release(&metadata);
 	free(range);
 	if (!w->hold)
 		drop(w, job, api_end_of, place);
@@ -542,7 +529,7 @@ static int api_was_reached(const struct pp_rings *r, uint64_t place)
 {
 	for (size_t i = 0; i < pp_rings_count(r); i++) {
 		const struct pp_ring_header *h = pp_rings_header(r, i);
-		const struct pp_api_window_row *row = api_row_of(h, place);
+		const struct pp_api_window_row *row = pp_ring_api_window(h, place);
 
 		if (row && row->last <= row->first)
 			return 1;
@@ -575,7 +562,7 @@ static int run_api(struct pp_windows *w, const struct pp_windows_job *job, int e
 		s = look(w, job, n);
 		if (!ending && !is_due(w, job, &s))
 			continue;
-		/* After the ranks' words: what they recorded before them is there now. */
+		/* After the ranks' answers: their records from before are there now. */
 		pp_rings_drain_all(r);
 		s = look(w, job, n);
 		if (s.begun && s.of && (s.passed || api_was_reached(r, n))) {
@@ -611,7 +598,7 @@ int pp_windows_run(struct pp_windows *w, const struct pp_windows_job *job, int e
 	if (begun == NO_WINDOW || begun >= over)
 		return run_api(w, job, ending);
 	w->next = begun;
-	/* After the ranks' words: what they recorded before them is there now. */
+	/* After the ranks' answers: their records from before are there now. */
 	pp_rings_drain_all(job->view->rings);
 	if (ending && !was_reached(w, job->view->rings, begun)) {
 		w->next = begun + 1;
@@ -632,7 +619,7 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 	size_t n = 0;
 
 	if (last != INT64_MIN)
-		snprintf(why, sizeof(why), "; the last step marked was %" PRId64, last);
+		snprintf(why, sizeof(why), "; the last marked step is %" PRId64, last);
 	snprintf(sessions, sizeof(sessions), "%s%s%s", t->first, t->captured > 1 ? " to " : "", t->captured > 1 ? t->last : "");
 	if (t->captured)
 		n = (size_t)snprintf(
@@ -641,28 +628,28 @@ int pp_windows_message(struct pp_windows *w, const struct pp_windows_job *job, c
 		        t->captured, t->captured == 1 ? "" : "s", t->delivered, t->asked, t->asked == 1 ? "" : "s", t->hosts,
 		        t->hosts == 1 ? "" : "s", t->steps, logdir, sessions, t->captured > 1 ? "--list " : "", logdir);
 	else if (t->lost[0])
-		n = (size_t)snprintf(message, size, "no session was written: no session of %s: %s", t->lost, t->why);
+		n = (size_t)snprintf(message, size, "no session was written for %s: %s", t->lost, t->why);
 	else
 		n = (size_t)snprintf(message, size, "no session was written: %s%s%s",
 		                     t->failure[0] ? t->failure : "no window was reached", t->failure[0] ? "" : why,
-		                     t->failure[0] ? "" : ". Ask for steps that the job reaches");
+		                     t->failure[0] ? "" : ". Give steps that the job reaches");
 	if (t->captured && t->lacking[0] && n < size)
 		n += (size_t)snprintf(message + n, size - n, "\n%s%s %s not captured%s", t->lacking[0] == 'w' ? "" : "steps ",
 		                      t->lacking, t->lacking[0] == 'w' && t->missed == 1 ? "was" : "were", why);
 	if (t->captured && t->skipped && n < size)
 		n += (size_t)snprintf(message + n, size - n,
-		                      "\n%" PRIu64 " windows were left out: they came faster than sessions are written, or steps "
-		                      "were jumped. Give --every more",
+		                      "\n%" PRIu64 " windows were not written: they follow each other too fast, or "
+		                      "step numbers were skipped. Give a larger --every",
 		                      t->skipped);
 	if (t->captured && t->lost[0] && n < size)
-		n += (size_t)snprintf(message + n, size - n, "\nno session of %s: %s", t->lost, t->why);
+		n += (size_t)snprintf(message + n, size - n, "\nno session was written for %s: %s", t->lost, t->why);
 	if (t->captured && t->failure[0] && n < size)
 		n += (size_t)snprintf(message + n, size - n, "\n%s%s%s%s", t->halved[0] ? "session " : "", t->halved,
 		                      t->halved[0] ? " has no " : "", t->failure);
 	if (t->captured && t->must_know[0] && n < size)
 		n += (size_t)snprintf(message + n, size - n, "\n%s", t->must_know);
 	if (t->captured && t->more && n < size)
-		snprintf(message + n, size - n, "\n%d more window%s such notes: see the quality of the sessions", t->more,
+		snprintf(message + n, size - n, "\n%d more window%s such notes: see /quality of the sessions", t->more,
 		         t->more == 1 ? " has" : "s have");
 	return t->captured || !t->failed ? 0 : -EIO;
 }

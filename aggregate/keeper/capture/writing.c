@@ -9,7 +9,7 @@
 struct work { /* of the child */
 	struct pp_windows_job job;
 	struct pp_writing w;
-	struct pp_window_told metadata;
+	struct pp_window_metadata metadata;
 	struct pp_gather *gather; /* NULL: no other host is asked */
 	const char *rendezvous;
 	char later[PP_SESSION_PATH];

@@ -8,11 +8,11 @@
 struct pp_pod_window;
 
 struct pp_writing {
-	int64_t first, last;                   /* requested steps; last <= first: none */
-	const struct pp_close_range *range;    /* [rings]; NULL: all there is */
-	const struct pp_window_told *metadata; /* NULL, or for /window, in ticks; the child changes its own copy */
-	const char *event_ranks;               /* "": as the options say */
-	const struct pp_pod_window *hosts;     /* NULL, or the cut for the other hosts (pod.h); unused where there are none */
+	int64_t first, last;                       /* requested steps; last <= first: none */
+	const struct pp_close_range *range;        /* [rings]; NULL: all there is */
+	const struct pp_window_metadata *metadata; /* NULL, or for /window, in ticks; the child changes its own copy */
+	const char *event_ranks;                   /* "": as the options say */
+	const struct pp_pod_window *hosts;         /* NULL, or the cut for the other hosts (pod.h); unused where there are none */
 	int64_t limit_ms;
 };
 

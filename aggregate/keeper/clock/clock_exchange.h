@@ -28,7 +28,7 @@ struct pp_clock_exchange_options {
 	/* 0: the default named behind */
 	uint16_t count;    /* trips in a turn: 50 */
 	int64_t budget_ns; /* of a turn: 20 ms */
-	int64_t answer_ns; /* a child that sends nothing for so long in its turn loses it: 20 ms */
+	int64_t answer_ns; /* silence after which a child loses its turn: 20 ms */
 	/* From a child's first hello to the next while it has no turn, then twice as long, up to 32 times: 100 ms. */
 	int64_t hello_ns;
 	int same;      /* this domain claims the parent's clock: once the timestamps agree its turns are empty */

@@ -290,7 +290,7 @@ static int take_parent(struct pp_clock_link *l, const char *const *address, size
 		int one = pp_clock_socket_local(address[i], local);
 
 		if (one == -EHOSTUNREACH)
-			rc = pp_err_set(err, -EHOSTUNREACH, "cannot compare clocks: no way for UDP packets to '%s'", address[i]);
+			rc = pp_err_set(err, -EHOSTUNREACH, "cannot compare clocks: no route for UDP packets to '%s'", address[i]);
 		if (one)
 			continue;
 		one = socket_at(l, local, &at, err);

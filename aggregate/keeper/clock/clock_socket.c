@@ -109,7 +109,7 @@ int pp_clock_socket_address(const struct pp_clock_socket *s, const char *numeric
 
 int64_t pp_clock_socket_tick(const struct pp_clock_socket *s)
 {
-	return (int64_t)(s->kind == PP_TICK_RAW ? pp_tick_raw() : pp_tick_counter_after());
+	return (int64_t)pp_tick_read(s->kind);
 }
 
 void pp_clock_socket_send(const struct pp_clock_address *to, const void *bytes, size_t size)

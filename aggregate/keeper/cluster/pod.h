@@ -105,7 +105,7 @@ enum pp_pod_cut {
 	PP_POD_WINDOW,  /* window `number` of --steps, by pp_ring_header.window[]; older records are dropped there */
 	PP_POD_REQUEST, /* request `number`, by request_row; ranks without it: from the earliest begin to the latest end */
 	PP_POD_TICKS,   /* from..to in this host's ticks; elsewhere by the clock */
-	PP_POD_API,     /* window `number` requested via API, by pp_ring_header.code[]; ranks without it as with PP_POD_REQUEST */
+	PP_POD_API, /* window `number` requested via API, by pp_ring_header.api_window[]; ranks without it as with PP_POD_REQUEST */
 };
 
 struct pp_pod_window {

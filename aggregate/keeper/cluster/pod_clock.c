@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
 #include "aggregate/keeper/control.h"
@@ -31,13 +30,12 @@ static int open_link(struct pp_pod *p)
 {
 	struct pp_clock_link_options o = {.kind = pp_close_tick_kind(p->o.job->view->rings)};
 	struct pp_clock_pair a, b;
-	struct timespec pause = {.tv_nsec = 5000000};
 	struct pp_err err = {""};
 
 	o.port_first = p->o.settings->port.first;
 	o.port_last = p->o.settings->port.last;
 	pp_clock_read_pair(o.kind, &a);
-	nanosleep(&pause, NULL);
+	pp_nap_ms(5);
 	pp_clock_read_pair(o.kind, &b);
 	o.ticks_per_ns = pp_clock_rate(o.kind, &a, &b);
 	p->clock.ticks_per_ns = o.ticks_per_ns;
@@ -152,23 +150,23 @@ int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms)
 
 /* As a follower: its place in the tree, its claim to share another host's clock. */
 
-static void tell(struct pp_pod *p, struct pp_wire_told t)
+static void send_clock(struct pp_pod *p, struct pp_wire_clock_place t)
 {
 	struct pp_wire m = {.kind = PP_WIRE_CLOCK, .clock = t};
 	struct pp_err err = {""};
 
 	m.clock.parent = p->clock.parent;
 	if (pp_net_send(p->net, 0, &m, &err))
-		pp_keeper_log("rank 0's keeper is not told of this host's clock: %s", err.text);
+		pp_keeper_log("cannot report this host's clock to rank 0's keeper: %s", err.text);
 }
 
 /* Reports the address at which the children of this keeper exchange timestamps with it. */
-static void tell_place(struct pp_pod *p)
+static void send_place(struct pp_pod *p)
 {
 	char address[PP_CLOCK_NUMERIC];
 	uint16_t port = pp_clock_link_place(p->clock.link, address);
 
-	tell(p, (struct pp_wire_told){.port = port, .addresses = address});
+	send_clock(p, (struct pp_wire_clock_place){.port = port, .addresses = address});
 }
 
 static size_t addresses_of(const struct pp_pod *p, char *text, const char *address[PP_NET_ADDRESSES])
@@ -200,7 +198,7 @@ static int take_place(struct pp_pod *p, const struct pp_wire_compare *c, struct 
 	return pp_clock_link_join(p->clock.link, &o, address, n, (uint16_t)c->port, err);
 }
 
-void pp_pod_clock_take(struct pp_pod *p, int peer, const struct pp_wire *m)
+void pp_pod_clock_take_place(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
 	const struct pp_wire_compare *c = &m->compare;
 	struct pp_pod_clock *mine = &p->clock;
@@ -228,12 +226,12 @@ void pp_pod_clock_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 		return;
 	}
 	pp_keeper_log("compares its clock with that of '%s'%s", mine->host, mine->same ? ", which is to be the same" : "");
-	tell_place(p);
+	send_place(p);
 }
 
-void pp_pod_clock_hear(struct pp_pod *p, int peer, const struct pp_wire *m)
+void pp_pod_clock_take_chain(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
-	const struct pp_wire_told *t = &m->clock;
+	const struct pp_wire_clock_place *t = &m->clock;
 	struct pp_pieces above;
 	struct pp_err err = {""};
 
@@ -251,7 +249,7 @@ void pp_pod_clock_hear(struct pp_pod *p, int peer, const struct pp_wire *m)
 	p->clock.due_ms = pp_now_ms();
 }
 
-static void tell_chain(struct pp_pod *p)
+static void send_chain(struct pp_pod *p)
 {
 	int64_t beyond = (int64_t)(BEYOND_S * 1e9 * p->clock.ticks_per_ns);
 	struct pp_pieces own = {0};
@@ -267,7 +265,7 @@ static void tell_chain(struct pp_pod *p)
 	bytes = size <= PP_WIRE_CHAIN ? malloc(size) : NULL;
 	if (bytes) {
 		pp_pieces_write(&own, bytes, size);
-		tell(p, (struct pp_wire_told){.round = p->clock.due, .chain = bytes, .chain_size = size});
+		send_clock(p, (struct pp_wire_clock_place){.round = p->clock.due, .chain = bytes, .chain_size = size});
 	}
 	free(bytes);
 	pp_pieces_release(&own);
@@ -282,7 +280,7 @@ static void look_at_claim(struct pp_pod *p, const struct pp_clock_link_state *st
 	if (verdict == PP_SAME_FALSE) {
 		p->clock.is_false = 1;
 		pp_keeper_log("the clock of '%s' is not this host's, though its boot id is", p->clock.host);
-		tell(p, (struct pp_wire_told){.verdict = PP_SAME_FALSE});
+		send_clock(p, (struct pp_wire_clock_place){.verdict = PP_SAME_FALSE});
 	} else if (!state->busy) {
 		/* Both hosts share one clock: nothing is left to compare, and the port is closed. Sent twice, in case the first
 		 * message is lost. */
@@ -301,14 +299,14 @@ static void follow(struct pp_pod *p)
 	pp_clock_link_state(c->link, &state);
 	if (c->due && (now - c->due_ms > DUE_MS || (state.turn >= c->due && !state.busy))) {
 		if (state.turn >= c->due)
-			tell_chain(p);
+			send_chain(p);
 		c->due = 0;
 	}
 	if (!state.turn && now - c->placed_ms > c->patience_ms) {
 		c->placed_ms = now;
 		c->patience_ms = c->patience_ms < REACH_MOST_MS ? 2 * c->patience_ms : c->patience_ms;
 		pp_keeper_log("'%s' gives this host's clock no turn", c->host);
-		tell(p, (struct pp_wire_told){.lost = 1});
+		send_clock(p, (struct pp_wire_clock_place){.lost = 1});
 	}
 	look_at_claim(p, &state);
 }

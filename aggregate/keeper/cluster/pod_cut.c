@@ -64,7 +64,7 @@ static int64_t by_chain(const struct pp_clock_map *leader, const struct pp_piece
 {
 	if (tick == INT64_MIN || tick == INT64_MAX)
 		return tick;
-	return pp_pieces_back(chain, pp_clock_map_ns(leader, (pp_tick)tick));
+	return pp_pieces_inverse(chain, pp_clock_map_ns(leader, (pp_tick)tick));
 }
 
 void pp_pod_cut_by_chain(const struct pp_clock_map *leader, const struct pp_pieces *chain, struct pp_pod_window *w)
@@ -134,8 +134,8 @@ static void row_of_rank(const struct pp_ring_header *h, size_t ring, const void 
 	rank->ended = to < INT64_MAX ? to : PP_WINDOW_NEVER;
 }
 
-int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *metadata)
+int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_metadata *metadata)
 {
-	*metadata = (struct pp_window_told){.by = "options", .tries = 1};
+	*metadata = (struct pp_window_metadata){.by = "options", .tries = 1};
 	return pp_window_rows_make(r, row_of_rank, w, metadata);
 }

@@ -176,25 +176,25 @@ static int make_ready(struct pp_pod *p, struct pp_pod_bring *b, int peer, const 
 		file_of(p, peer, path, sizeof(path));
 		b->fd = piece->total > BLOCK_MOST ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (b->fd < 0)
-			snprintf(b->why, sizeof(b->why), "its share of %llu bytes is not taken: %s",
-			         (unsigned long long)piece->total, piece->total > BLOCK_MOST ? "too large" : strerror(errno));
+			snprintf(b->why, sizeof(b->why), "its share of %llu bytes is refused: %s", (unsigned long long)piece->total,
+			         piece->total > BLOCK_MOST ? "too large" : strerror(errno));
 		return b->fd < 0 ? -1 : 0;
 	}
 	name += beside ? sizeof(nosteps_prefix) - 1 : 0;
 	length = strlen(name);
 	if (length < 11 || strcmp(name + length - 10, ".xplane.pb") != 0 || name[0] == '.') {
-		snprintf(b->why, sizeof(b->why), "it sent a file that is no XSpace");
+		snprintf(b->why, sizeof(b->why), "it sent a file that is not an XSpace");
 		return -1;
 	}
 	snprintf(session, sizeof(session), "plugins/profile/%s%s", p->gather.name.session, beside ? "-nosteps" : "");
 	if (asprintf(&b->name, "%s/%s/%s", p->o.job->options->logdir, session, name) < 0) {
 		b->name = NULL;
-		snprintf(b->note, sizeof(b->note), "its XSpace is left out: no memory");
+		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: no memory");
 		return -1;
 	}
 	if (pp_output_make(p->o.job->options->logdir, session, &err) || (b->fd = pp_output_create(b->name, &err)) < 0) {
 		b->fd = -1;
-		snprintf(b->note, sizeof(b->note), "its XSpace is left out: %.150s", err.text);
+		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", err.text);
 		return -1;
 	}
 	return 0;
@@ -219,7 +219,7 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 		return;
 	n = pwrite(b->fd, piece->bytes, piece->size, (off_t)b->at);
 	if (n != (ssize_t)piece->size) {
-		snprintf(b->is_block ? b->why : b->note, sizeof(b->why), "what it sends cannot be written: %s",
+		snprintf(b->is_block ? b->why : b->note, sizeof(b->why), "its share cannot be written: %s",
 		         strerror(n < 0 ? errno : ENOSPC));
 		close_piece(b);
 		return;
@@ -231,7 +231,7 @@ void pp_pod_take_piece(struct pp_pod *p, int peer, const struct pp_wire *m)
 		close(b->fd);
 		b->has_block = 1;
 	} else if (pp_output_commit(b->fd, b->name, &err)) {
-		snprintf(b->note, sizeof(b->note), "its XSpace is left out: %.150s", err.text);
+		snprintf(b->note, sizeof(b->note), "its XSpace is dropped: %.150s", err.text);
 	}
 	b->fd = -1;
 	free(b->name);
@@ -251,7 +251,7 @@ void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire *m)
 		snprintf(b->why, sizeof(b->why), "%.190s",
 		         b->why[0]      ? b->why
 		         : s->reason[0] ? s->reason
-		                        : "its share did not come");
+		                        : "its share did not arrive");
 	else if (s->reason[0])
 		snprintf(b->note, sizeof(b->note), "%.190s", s->reason);
 }
@@ -259,7 +259,7 @@ void pp_pod_take_share(struct pp_pod *p, int peer, const struct pp_wire *m)
 static void say_silent(struct pp_pod_peer *one, int lost, int64_t ms)
 {
 	if (lost)
-		snprintf(one->bring.why, sizeof(one->bring.why), "host %s was not heard for %lld s", one->name,
+		snprintf(one->bring.why, sizeof(one->bring.why), "host %s did not reply for %lld s", one->name,
 		         (long long)(ms + 999) / 1000);
 	else
 		snprintf(one->bring.why, sizeof(one->bring.why), "host %s left before the end", one->name);
@@ -274,13 +274,13 @@ static int needs_no_wait(struct pp_pod_peer *one, int64_t now)
 		return 1;
 	if (!b->why[0] && one->gone)
 		snprintf(b->why, sizeof(b->why), "host %s %s", one->name,
-		         one->lost ? "was not heard for 10 s" : "left before the end");
+		         one->lost ? "did not reply for 10 s" : "left before the end");
 	else if (!b->why[0] && !b->asked)
-		snprintf(b->why, sizeof(b->why), "host %s came too late", one->name);
+		snprintf(b->why, sizeof(b->why), "host %s joined too late", one->name);
 	else if (!b->why[0] && now - one->received_ms > pp_pod_silence_ms() / 2) /* ranks wait for the files */
 		say_silent(one, 1, pp_pod_silence_ms() / 2);
 	else if (!b->why[0] && now - b->moved_ms > LIMIT_MS)
-		snprintf(b->why, sizeof(b->why), "host %s brought nothing for %d s", one->name, LIMIT_MS / 1000);
+		snprintf(b->why, sizeof(b->why), "host %s sent nothing for %d s", one->name, LIMIT_MS / 1000);
 	return b->why[0] != '\0';
 }
 
@@ -337,8 +337,9 @@ static void put_rows(struct pp_pod *p, int fd)
 	}
 	for (int32_t rank = 0; rank < size; rank++)
 		if (!is_known(p, rank))
-			put_row(fd, PP_GATHER_MISSING, rank, "", "missing: neither it nor a keeper of its host was heard of");
-	snprintf(text, sizeof(text), "%llu hosts that wanted to join were refused: of another job or version, or more than %d",
+			put_row(fd, PP_GATHER_MISSING, rank, "", "missing: neither it nor a keeper of its host connected");
+	snprintf(text, sizeof(text),
+	         "%llu hosts were refused: they are of another job or podprof version, or there are more than %d",
 	         (unsigned long long)refused, PP_NET_PEERS);
 	if (refused)
 		put_row(fd, PP_GATHER_NOTE, -1, "", text);
@@ -347,7 +348,7 @@ static void put_rows(struct pp_pod *p, int fd)
 	put_row(fd, PP_GATHER_CLOCK, -1, "", text);
 }
 
-static void tell_child(struct pp_pod *p)
+static void notify_child(struct pp_pod *p)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -396,5 +397,5 @@ void pp_pod_gather_run(struct pp_pod *p)
 	for (size_t i = 0; i < p->peers; i++)
 		all_done &= needs_no_wait(&p->peer[i], pp_now_ms());
 	if (all_done)
-		tell_child(p);
+		notify_child(p);
 }

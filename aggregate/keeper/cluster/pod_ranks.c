@@ -87,7 +87,7 @@ static uint64_t first_tick(const struct pp_rings *r)
 	return first > 0 ? (uint64_t)first : 0;
 }
 
-void pp_pod_tell_mine(struct pp_pod *p)
+void pp_pod_send_states(struct pp_pod *p)
 {
 	const struct pp_rings *r = rings_of(p);
 	int active = p->request.number && p->request.kind != PP_ASK_NOTHING, changed;
@@ -142,7 +142,8 @@ void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h)
 	struct pp_pod_peer *one = &p->peer[peer];
 
 	*one = (struct pp_pod_peer){.joined = 1,
-	                            .transport = h->way < PP_TRANSPORTS ? (enum pp_pod_transport)h->way : PP_TRANSPORT_NONE,
+	                            .transport =
+	                                    h->transport < PP_TRANSPORTS ? (enum pp_pod_transport)h->transport : PP_TRANSPORT_NONE,
 	                            .tick_kind = h->clock.tick_kind,
 	                            .received_ms = pp_now_ms(),
 	                            .bring.fd = -1};

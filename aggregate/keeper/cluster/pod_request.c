@@ -13,7 +13,7 @@ enum { REQUEST_OVER = 100 }; /* not an enum pp_ask_kind: no further request come
 /* Writes the request into this host's control page, as request.c does on the leader's host. */
 void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
-	const struct pp_wire_tell *t = &m->tell;
+	const struct pp_wire_request *t = &m->request;
 	struct pp_control *c = p->o.control;
 
 	(void)peer;
@@ -37,9 +37,9 @@ void pp_pod_take_request(struct pp_pod *p, int peer, const struct pp_wire *m)
 
 static struct pp_wire request_message(const struct pp_pod *p)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL};
+	struct pp_wire m = {.kind = PP_WIRE_REQUEST};
 
-	m.tell = (struct pp_wire_tell){p->request.number, (uint32_t)p->request.kind, p->request.first, p->request.last};
+	m.request = (struct pp_wire_request){p->request.number, (uint32_t)p->request.kind, p->request.first, p->request.last};
 	return m;
 }
 
@@ -69,7 +69,7 @@ void pp_pod_send_request(struct pp_pod *p, uint32_t number, enum pp_ask_kind kin
 
 void pp_pod_send_over(struct pp_pod *p)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.kind = REQUEST_OVER};
+	struct pp_wire m = {.kind = PP_WIRE_REQUEST, .request.kind = REQUEST_OVER};
 
 	for (size_t i = 0; p && p->state == PP_POD_LISTENING && i < p->peers; i++)
 		if (p->peer[i].joined && !p->peer[i].gone)
@@ -78,7 +78,7 @@ void pp_pod_send_over(struct pp_pod *p)
 
 void pp_pod_take_line(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
-	const struct pp_wire_words *w = &m->words;
+	const struct pp_wire_text *w = &m->text;
 	struct pp_pod_client_line *to = &p->queue[p->queued];
 
 	if (p->queued == PP_POD_QUEUE) {
@@ -102,9 +102,9 @@ int pp_pod_next_line(struct pp_pod *p, struct pp_pod_client_line *ret_line)
 
 static int send_line(struct pp_pod *p, int peer, uint32_t client, int ended, const char *text)
 {
-	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
+	struct pp_wire m = {.kind = PP_WIRE_CLIENT_TEXT};
 
-	m.words = (struct pp_wire_words){client, ended, text, strlen(text)};
+	m.text = (struct pp_wire_text){client, ended, text, strlen(text)};
 	return pp_net_send(p->net, peer, &m, NULL) ? -ENOTCONN : 0;
 }
 

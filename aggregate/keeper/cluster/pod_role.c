@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
@@ -17,7 +16,7 @@
 #include "core/base/proc.h"
 
 enum {
-	RINGS_MS = 2000, /* ranks of this keeper may still arrive for so long */
+	RINGS_MS = 2000, /* limit for further ranks of this keeper to arrive */
 	SEARCH_MS = 20,
 	CALLING_MS = 200,
 	LATE_MS = 30000, /* after the first ring: an invitation is not expected any more */
@@ -27,10 +26,7 @@ enum {
 
 int64_t pp_pod_now_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return pp_clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...)
@@ -253,7 +249,7 @@ static void refused(struct pp_pod *p, const struct pp_net_event *e)
 
 	snprintf(why, sizeof(why), "%.200s", e->message ? e->message->hello_ack.refused : "");
 	pp_pod_part(p);
-	pp_pod_say_why(p, "rank 0's keeper does not take this host: %s", why);
+	pp_pod_say_why(p, "rank 0's keeper refuses this host: %s", why);
 }
 
 static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
@@ -261,7 +257,7 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 	int was_joined = p->state == PP_POD_JOINED;
 
 	if (p->state == PP_POD_LISTENING) {
-		pp_keeper_log("host '%s' %s", p->peer[e->peer].name, lost ? "was not heard any more" : "has left");
+		pp_keeper_log("host '%s' %s", p->peer[e->peer].name, lost ? "no longer replied" : "has left");
 		pp_pod_take_end(p, e->peer, lost);
 		return;
 	}
@@ -274,9 +270,9 @@ static void left(struct pp_pod *p, const struct pp_net_event *e, int lost)
 	}
 	pp_pod_part(p);
 	if (p->is_done)
-		pp_pod_say_why(p, "rank 0's keeper has ended: captures from here on are of this host only");
+		pp_pod_say_why(p, "rank 0's keeper has ended: later captures cover this host only");
 	else if (lost)
-		pp_pod_say_why(p, "rank 0's keeper was not heard for %lld s: this host has a session of its own",
+		pp_pod_say_why(p, "rank 0's keeper did not reply for %lld s: this host has a session of its own",
 		               (long long)(pp_pod_silence_ms() + 999) / 1000);
 	else
 		pp_pod_say_why(p, "rank 0's keeper left before the end: this host has a session of its own");
@@ -294,10 +290,10 @@ static const struct {
 	pp_pod_take *leader, *follower; /* NULL: the message is not for this role */
 } taker[PP_WIRE_KINDS] = {
         [PP_WIRE_HEARTBEAT] = {.leader = pp_pod_take_ranks, .follower = acknowledged},
-        [PP_WIRE_TELL] = {.follower = pp_pod_take_request},
-        [PP_WIRE_WORDS_OF] = {.leader = pp_pod_take_line, .follower = pp_pod_take_line},
-        [PP_WIRE_COMPARE] = {.follower = pp_pod_clock_take},
-        [PP_WIRE_CLOCK] = {.leader = pp_pod_tree_take, .follower = pp_pod_clock_hear},
+        [PP_WIRE_REQUEST] = {.follower = pp_pod_take_request},
+        [PP_WIRE_CLIENT_TEXT] = {.leader = pp_pod_take_line, .follower = pp_pod_take_line},
+        [PP_WIRE_COMPARE] = {.follower = pp_pod_clock_take_place},
+        [PP_WIRE_CLOCK] = {.leader = pp_pod_tree_take, .follower = pp_pod_clock_take_chain},
         [PP_WIRE_GATHER] = {.follower = pp_pod_share_begin},
         [PP_WIRE_BLOCK] = {.leader = pp_pod_take_piece},
         [PP_WIRE_FILE] = {.leader = pp_pod_take_piece},
@@ -350,7 +346,7 @@ int pp_pod_run(struct pp_pod *p)
 		pp_pod_search_again(p);
 	}
 	if (p->net) {
-		pp_pod_tell_mine(p);
+		pp_pod_send_states(p);
 		pump(p);
 	}
 	if (p->state == PP_POD_LISTENING) {
@@ -408,7 +404,7 @@ int pp_pod_may_close(struct pp_pod *p, int over, int asked)
 	if (!asked && (!over || p->state == PP_POD_JOINED || now - p->over_ms <= grace))
 		return 0;
 	if (asked)
-		pp_pod_say_why(p, "this host's keeper was asked to end before rank 0's: it has a session of its own");
+		pp_pod_say_why(p, "this host's keeper was asked to end before rank 0's: this host has a session of its own");
 	pp_pod_part(p);
 	return 1;
 }

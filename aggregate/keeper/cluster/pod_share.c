@@ -36,7 +36,7 @@ static int make(void *context, struct pp_forked_answer *answer)
 	                            .message_size = sizeof(answer->text),
 	                            .range = work->range,
 	                            .ranges = work->range ? pp_rings_count(work->job->view->rings) : 0};
-	struct pp_window_told metadata = {.tries = 0};
+	struct pp_window_metadata metadata = {.tries = 0};
 	int rc;
 
 	options.steps_first = work->share->window.first;
@@ -49,7 +49,7 @@ static int make(void *context, struct pp_forked_answer *answer)
 	    !pp_pod_window_metadata(work->job->view->rings, &work->share->window, &metadata))
 		options.window = &metadata;
 	rc = pp_job_close(work->job, &close_it, &answer->err);
-	pp_window_told_release(&metadata);
+	pp_window_metadata_release(&metadata);
 	return rc;
 }
 
@@ -61,7 +61,7 @@ static void answer_with(struct pp_pod *p, int code, const char *reason)
 
 	m.share = (struct pp_wire_share){s->child.number, s->block, code, reason, (uint32_t)s->xspaces};
 	if (pp_net_send(p->net, 0, &m, &err))
-		pp_keeper_log("the share of this host is not told of: %s", err.text);
+		pp_keeper_log("cannot announce this host's share: %s", err.text);
 }
 
 static int is_same_clock(const struct pp_pod *p, const struct pp_wire_clock *c)
@@ -148,7 +148,7 @@ void pp_pod_share_begin(struct pp_pod *p, int peer, const struct pp_wire *m)
 		pp_windows_drop_all(job);
 	if (!rc)
 		return;
-	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper has no process to write it");
+	answer_with(p, rc, rc == -ENODATA ? "none of its ranks began the window" : "its keeper cannot start a process to write it");
 	p->is_done |= s->window.cut == PP_POD_ALL;
 	pp_pod_share_end(p);
 }

@@ -1,5 +1,5 @@
-/* The state that the files behind pod.h share: pod_role.c (role, turns, messages), pod_transport.c and pod_rendezvous.c (how
- * hosts find each other), pod_ranks.c (state of ranks), pod_request.c (requests, clients), pod_clock.c and pod_tree.c (whose
+/* The state that the files behind pod.h share: pod_role.c (role, turns, messages), pod_transport.c (how hosts find each
+ * other), pod_ranks.c (state of ranks), pod_request.c (requests, clients), pod_clock.c and pod_tree.c (whose
  * clock is compared with whose), pod_gather.c (the leader's window), pod_share.c (a follower's). No other file includes it. */
 #pragma once
 
@@ -161,7 +161,7 @@ struct pp_pod {
 typedef void pp_pod_take(struct pp_pod *p, int peer, const struct pp_wire *m);
 
 int64_t pp_pod_now_us(void);
-/* A host that sends nothing for so long is lost. */
+/* Silence after which a host is lost. */
 int64_t pp_pod_silence_ms(void);
 void pp_pod_say_why(struct pp_pod *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* No other host is reached any more: this keeper continues alone. */
@@ -174,19 +174,14 @@ void pp_pod_listen(struct pp_pod *p);
 void pp_pod_withdraw(struct pp_pod *p);
 int pp_pod_is_invited(const struct pp_pod *p);
 void pp_pod_search(struct pp_pod *p);
-struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job);
-/* Each host's connection takes a file descriptor. */
-void pp_pod_raise_limit(void);
-
-/* pod_rendezvous.c: one turn of the rendezvous; why it failed, or ""; end it. */
+/* One turn of the rendezvous at the podprof run around the launcher; end it. */
 void pp_pod_rendezvous_run(struct pp_pod *p);
-const char *pp_pod_rendezvous_why(const struct pp_pod *p);
 void pp_pod_rendezvous_end(struct pp_pod *p);
 /* While nobody answers: the invitation may be a dead job's, and a valid one may follow. */
 void pp_pod_search_again(struct pp_pod *p);
 
 /* pod_ranks.c */
-void pp_pod_tell_mine(struct pp_pod *p);
+void pp_pod_send_states(struct pp_pod *p);
 void pp_pod_take_peer(struct pp_pod *p, int peer, const struct pp_wire_hello *h);
 pp_pod_take pp_pod_take_ranks;
 void pp_pod_take_end(struct pp_pod *p, int peer, int lost);
@@ -214,8 +209,8 @@ void pp_pod_clock_run(struct pp_pod *p);
 int pp_pod_clock_is_ready(struct pp_pod *p, int64_t since_ms);
 void pp_pod_clock_end(struct pp_pod *p);
 /* Follower: receives its place and the chain of its parent's clock. */
-pp_pod_take pp_pod_clock_take;
-pp_pod_take pp_pod_clock_hear;
+pp_pod_take pp_pod_clock_take_place;
+pp_pod_take pp_pod_clock_take_chain;
 int pp_pod_clock_is_false(struct pp_pod *p); /* it claims to share another host's clock, and does not */
 /* Maps own ticks to job ns, by the leader's map of its own ticks. */
 int pp_pod_clock_pieces(struct pp_pod *p, struct pp_clock_map *leader, struct pp_pieces *ret, struct pp_err *err);
@@ -241,4 +236,4 @@ void pp_pod_share_end(struct pp_pod *p);
 /* pod_cut.c: ticks of each ring; drop what no later window needs; rows of /window, 0 or -ENOMEM. */
 struct pp_close_range *pp_pod_ranges(const struct pp_rings *r, const struct pp_pod_window *w);
 void pp_pod_drop(const struct pp_windows_job *job, uint64_t index);
-int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_told *metadata);
+int pp_pod_window_metadata(const struct pp_rings *r, const struct pp_pod_window *w, struct pp_window_metadata *metadata);

@@ -1,11 +1,13 @@
 /* Finds the other keepers of a job, by an invitation that travels through MPI (<spool>/invite), the framework's own store
- * (<spool>/invite-store), the podprof run around the launcher (pod_rendezvous.c) or a file in a directory that all hosts see.
- * Called by pod_role.c. */
+ * (<spool>/invite-store), the podprof run around the launcher (rendezvous_point.h: one keeper of the job serves it) or a file in a
+ * directory that all hosts see. Called by pod_role.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "aggregate/keeper/cluster/pod_state.h"
@@ -14,8 +16,10 @@
 #include "core/base/now.h"
 
 enum {
+	PATH_SIZE = 4200,
+	LOOK_MS = 20, /* between two looks at the rendezvous */
 	SILENCE_MS = 10000,
-	POINT_MS = 1000, /* where a file is there already, the rendezvous is preferred for so long */
+	POINT_MS = 1000, /* how long the rendezvous is preferred to an existing file */
 };
 
 /* Rank 0's keeper writes the first one; the MPI wrappers and the Python shim read it there and carry it to the other hosts. */
@@ -35,7 +39,7 @@ int64_t pp_pod_silence_ms(void)
 	return ms >= 100 && ms <= SILENCE_MS ? ms : SILENCE_MS;
 }
 
-struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job)
+static struct pp_net_options net_options(struct pp_pod *p, const char *job)
 {
 	const struct pp_rings *r = p->o.job->view->rings;
 	struct pp_net_options o = {.job = job, .host = p->host, .version = PODPROF_VERSION, .session = ""};
@@ -51,7 +55,8 @@ struct pp_net_options pp_pod_net_options(struct pp_pod *p, const char *job)
 	return o;
 }
 
-void pp_pod_raise_limit(void)
+/* Each host's connection takes a file descriptor. */
+static void raise_limit(void)
 {
 	struct rlimit files;
 
@@ -59,6 +64,155 @@ void pp_pod_raise_limit(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+}
+
+static void spool_path(const struct pp_pod *p, const char *name, char path[PATH_SIZE])
+{
+	snprintf(path, PATH_SIZE, "%s/%s", p->o.spool, name);
+}
+
+static int write_file(const struct pp_pod *p, const char *name, const char *text)
+{
+	size_t size = strlen(text);
+	char part[PATH_SIZE], path[PATH_SIZE];
+	int fd, rc = 0;
+
+	spool_path(p, ".meeting.part", part);
+	spool_path(p, name, path);
+	unlink(part);
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fchmod(fd, 0600) || write(fd, text, size) != (ssize_t)size)
+		rc = errno ? -errno : -ENOSPC;
+	if (close(fd) || rc || rename(part, path)) {
+		rc = rc ? rc : -errno;
+		unlink(part);
+	}
+	return rc;
+}
+
+/* Reads the value of a rank's PODPROF_MEETING: 1, or 0: there is none. */
+static int read_file(const struct pp_pod *p, char text[PP_RENDEZVOUS_POINT_TEXT])
+{
+	char path[PATH_SIZE];
+	struct stat st;
+	ssize_t n = -1;
+	int fd;
+
+	spool_path(p, PP_RENDEZVOUS_POINT_FILE, path);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077))
+		n = read(fd, text, PP_RENDEZVOUS_POINT_TEXT - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return 1;
+}
+
+static void serve_point(struct pp_pod *p)
+{
+	struct pp_net_options o = net_options(p, p->o.settings->job[0] ? p->o.settings->job : "job");
+	struct pp_net_invite at = {.port = 0};
+	char text[PP_RENDEZVOUS_POINT_TEXT], path[PATH_SIZE];
+	struct pp_err err = {""};
+	int rc;
+
+	raise_limit();
+	rc = pp_rendezvous_addresses(&at, &err);
+	if (!rc)
+		rc = pp_rendezvous_point_serve(&o, &at, &p->rendezvous, &err);
+	if (!rc) {
+		pp_rendezvous_point_print(&at, text);
+		rc = write_file(p, PP_RENDEZVOUS_POINT_FILE, text);
+		explicit_bzero(text, sizeof(text));
+		if (rc)
+			pp_err_set(&err, rc, "cannot write '%s/" PP_RENDEZVOUS_POINT_FILE "': %s", p->o.spool, strerror(-rc));
+	}
+	if (rc) {
+		pp_rendezvous_point_free(p->rendezvous);
+		p->rendezvous = NULL;
+		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why), "the podprof run around the launcher %.200s", err.text);
+		pp_keeper_log("%s", p->rendezvous_why);
+		write_file(p, PP_RENDEZVOUS_POINT_FAILED, err.text);
+	} else {
+		p->serves = 1;
+		pp_keeper_log("keepers of this job may meet here, on port %u", (unsigned)at.port);
+	}
+	explicit_bzero(&at, sizeof(at));
+	spool_path(p, PP_RENDEZVOUS_POINT_WANTED, path);
+	unlink(path);
+}
+
+static void join_point(struct pp_pod *p)
+{
+	const char *job = p->o.settings->job;
+	struct pp_net_invite at;
+	struct pp_net_options o;
+	char text[PP_RENDEZVOUS_POINT_TEXT];
+	struct pp_err err = {""};
+	int rc;
+
+	if (!read_file(p, text))
+		return;
+	rc = pp_rendezvous_point_parse(text, &at, &err);
+	if (!rc && !pp_rendezvous_point_is_of(at.job, job))
+		rc = pp_err_set(&err, -EBADMSG, "it is of another job");
+	if (rc) {
+		snprintf(p->rendezvous_why, sizeof(p->rendezvous_why), "PODPROF_MEETING is ignored: %.200s", err.text);
+		pp_notes_add(&p->o.job->view->notes, "%s", p->rendezvous_why);
+	} else {
+		o = net_options(p, at.job);
+		rc = pp_rendezvous_point_join(&o, &at, job, &p->rendezvous, &err);
+		if (rc)
+			snprintf(p->rendezvous_why, sizeof(p->rendezvous_why), "the podprof run around the launcher: %.200s",
+			         err.text);
+	}
+	if (rc)
+		pp_keeper_log("%s", p->rendezvous_why);
+	explicit_bzero(text, sizeof(text));
+	explicit_bzero(&at, sizeof(at));
+}
+
+void pp_pod_rendezvous_run(struct pp_pod *p)
+{
+	int64_t now = pp_now_ms();
+	char path[PATH_SIZE];
+
+	if (p->rendezvous) {
+		pp_rendezvous_point_run(p->rendezvous);
+		return;
+	}
+	if (p->rendezvous_ms && now - p->rendezvous_ms < LOOK_MS)
+		return;
+	p->rendezvous_ms = now;
+	spool_path(p, PP_RENDEZVOUS_POINT_WANTED, path);
+	if ((p->state == PP_POD_UNDECIDED || p->state == PP_POD_HERE) && !access(path, F_OK)) {
+		serve_point(p);
+	} else if ((p->state == PP_POD_LISTENING || p->state == PP_POD_SEARCHING) && !p->rendezvous_tried) {
+		p->rendezvous_tried = 1;
+		join_point(p);
+		if (p->state == PP_POD_LISTENING)
+			pp_rendezvous_point_put(p->rendezvous, &p->invite);
+	}
+}
+
+static const char *rendezvous_why(const struct pp_pod *p)
+{
+	return p->rendezvous_why[0] ? p->rendezvous_why : pp_rendezvous_point_why(p->rendezvous);
+}
+
+void pp_pod_rendezvous_end(struct pp_pod *p)
+{
+	char path[PATH_SIZE];
+
+	pp_rendezvous_point_free(p->rendezvous);
+	p->rendezvous = NULL;
+	spool_path(p, PP_RENDEZVOUS_POINT_FILE, path);
+	if (p->serves)
+		unlink(path);
+	p->serves = 0;
 }
 
 static void publish(struct pp_pod *p)
@@ -80,11 +234,11 @@ static void publish(struct pp_pod *p)
 void pp_pod_listen(struct pp_pod *p)
 {
 	const char *job = p->o.settings->job[0] ? p->o.settings->job : "job";
-	struct pp_net_options o = pp_pod_net_options(p, job);
+	struct pp_net_options o = net_options(p, job);
 	struct pp_err err = {""};
 	int rc;
 
-	pp_pod_raise_limit();
+	raise_limit();
 	if (pp_rendezvous_addresses(&p->invite, &err)) { /* keepers in containers may share this host's loopback */
 		snprintf(p->invite.address[0], sizeof(p->invite.address[0]), "127.0.0.1");
 		p->invite.addresses = 1;
@@ -120,7 +274,7 @@ static const char *why_not_mpi(const struct pp_pod *p)
 		return "the job's MPI is not Open MPI";
 	if (pp_ring_coordinator(h) == PP_COORDINATOR_NONE && h->coordinator_why[0])
 		return h->coordinator_why;
-	return "its invitation came after the file's";
+	return "its invitation arrived after the file's";
 }
 
 const char *pp_pod_transport_name(enum pp_pod_transport transport)
@@ -159,7 +313,7 @@ static int describe_joined(const struct pp_pod *p, const size_t by[PP_TRANSPORTS
 
 void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 {
-	const char *outer = pp_pod_transport_name(PP_TRANSPORT_OUTER), *why = pp_pod_rendezvous_why(p);
+	const char *outer = pp_pod_transport_name(PP_TRANSPORT_OUTER), *why = rendezvous_why(p);
 	size_t by[PP_TRANSPORTS] = {0}, all = 0;
 	int n;
 
@@ -171,7 +325,7 @@ void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 		if (p->peer[i].joined && p->peer[i].transport != PP_TRANSPORT_NONE)
 			by[p->peer[i].transport]++, all++;
 	if (!all)
-		n = snprintf(text, size, "no other host came, though they were invited through MPI%s%s and a file in %.200s%s%s",
+		n = snprintf(text, size, "no other host joined, though they were invited through MPI%s%s and a file in %.200s%s%s",
 		             p->rendezvous ? ", " : "", p->rendezvous ? outer : "", directory(p), p->why[0] ? "; " : "", p->why);
 	else
 		n = describe_joined(p, by, text, size);
@@ -179,14 +333,9 @@ void pp_pod_describe(const struct pp_pod *p, char *text, size_t size)
 		snprintf(text + n, size - (size_t)n, "; %.160s", why);
 }
 
-static void spool_path(const struct pp_pod *p, const char *name, char path[4200])
-{
-	snprintf(path, 4200, "%s/%s", p->o.spool, name);
-}
-
 int pp_pod_is_invited(const struct pp_pod *p)
 {
-	char mpi[4200], store[4200];
+	char mpi[PATH_SIZE], store[PATH_SIZE];
 
 	spool_path(p, invite_name, mpi);
 	spool_path(p, store_name, store);
@@ -195,7 +344,7 @@ int pp_pod_is_invited(const struct pp_pod *p)
 
 void pp_pod_withdraw(struct pp_pod *p)
 {
-	char path[4200];
+	char path[PATH_SIZE];
 
 	if (!p->published)
 		return;
@@ -207,10 +356,10 @@ void pp_pod_withdraw(struct pp_pod *p)
 
 static void call(struct pp_pod *p, enum pp_pod_transport transport)
 {
-	struct pp_net_options o = pp_pod_net_options(p, p->invite.job);
+	struct pp_net_options o = net_options(p, p->invite.job);
 	struct pp_err err = {""};
 
-	o.way = (uint32_t)transport;
+	o.transport = (uint32_t)transport;
 	if (pp_net_connect(&o, &p->invite, &p->net, &err)) {
 		pp_keeper_log("%s", err.text);
 		snprintf(p->stale_key, sizeof(p->stale_key), "%s", p->invite.server_public);
@@ -219,7 +368,7 @@ static void call(struct pp_pod *p, enum pp_pod_transport transport)
 	p->transport = transport;
 	p->state = PP_POD_CALLING;
 	p->calling_ms = p->looked_ms = 0;
-	pp_pod_tell_mine(p);
+	pp_pod_send_states(p);
 	pp_keeper_log("calls rank 0's keeper, job '%s', invited through %s", p->invite.job, pp_pod_transport_name(transport));
 }
 
@@ -269,7 +418,7 @@ static int find(struct pp_pod *p, struct pp_net_invite *found, enum pp_pod_trans
 		return -EAGAIN;
 	rc = pp_rendezvous_read(directory(p), job, NULL, 0, found, err);
 	if (rc == 0 && is_stale(p, found))
-		return pp_err_set(err, -ETIMEDOUT, "nobody answers at the address in '%s/.podprof-...rendezvous'", directory(p));
+		return pp_err_set(err, -ETIMEDOUT, "the address in '%s/.podprof-...rendezvous' does not reply", directory(p));
 	return rc == 0 && waits_for_point(p) ? -EAGAIN : rc;
 }
 
@@ -284,8 +433,8 @@ void pp_pod_search(struct pp_pod *p)
 	if (rc == -EAGAIN)
 		return;
 	if (rc) {
-		why = pp_pod_rendezvous_why(p);
-		pp_pod_say_why(p, "rank 0's keeper was not reached, this host has a session of its own: %s%s%.260s", why,
+		why = rendezvous_why(p);
+		pp_pod_say_why(p, "cannot reach rank 0's keeper, this host has a session of its own: %s%s%.260s", why,
 		               why[0] ? "; " : "", err.text);
 		return;
 	}

@@ -61,7 +61,7 @@ static uint16_t own_port(struct pp_pod *p, size_t i, const char **ret_address)
 	return port;
 }
 
-static void tell(struct pp_pod *p, size_t i, const struct pp_pod_sent_place *t)
+static void send_clock(struct pp_pod *p, size_t i, const struct pp_pod_sent_place *t)
 {
 	struct pp_wire m = {.kind = PP_WIRE_COMPARE};
 	struct pp_pod_place *place = &p->peer[i].place;
@@ -124,9 +124,9 @@ void pp_pod_tree_run(struct pp_pod *p)
 	for (size_t i = 0; i < p->peers; i++) {
 		p->peer[i].place.row = row[i];
 		if (row[i].live && row[i].parent != PP_TREE_NONE)
-			tell(p, i,
-			     &(struct pp_pod_sent_place){1, row[i].parent, row[i].like != PP_TREE_NONE, serves[i],
-			                                 pp_tree_hops(row, i)});
+			send_clock(p, i,
+			           &(struct pp_pod_sent_place){1, row[i].parent, row[i].like != PP_TREE_NONE, serves[i],
+			                                       pp_tree_hops(row, i)});
 	}
 out:
 	free(row);
@@ -142,7 +142,7 @@ static void expect(struct pp_pod_clock *c)
 	c->join_ms = now + GATHER_MS < c->join_began_ms + JOIN_MS ? now + GATHER_MS : c->join_began_ms + JOIN_MS;
 }
 
-static void keep_chain(struct pp_pod_place *place, const struct pp_wire_told *t)
+static void keep_chain(struct pp_pod_place *place, const struct pp_wire_clock_place *t)
 {
 	uint8_t *copy = malloc(t->chain_size);
 
@@ -158,7 +158,7 @@ static void keep_chain(struct pp_pod_place *place, const struct pp_wire_told *t)
 
 void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 {
-	const struct pp_wire_told *t = &m->clock;
+	const struct pp_wire_clock_place *t = &m->clock;
 	struct pp_pod_peer *one = &p->peer[peer];
 	struct pp_pod_place *place = &one->place;
 
@@ -174,9 +174,10 @@ void pp_pod_tree_take(struct pp_pod *p, int peer, const struct pp_wire *m)
 		place->is_false = 1;
 		snprintf(whose, sizeof(whose), "%s", name_of(p, place->sent.parent));
 		snprintf(boot, sizeof(boot), "%s", one->boot_id);
-		snprintf(place->note, sizeof(place->note),
-		         "says that it has the clock of host %.60s (boot id %.36s) and does not: it is compared like any other",
-		         whose, boot);
+		snprintf(
+		        place->note, sizeof(place->note),
+		        "reports the clock of host %.60s (boot id %.36s) but has another one: its clock is compared like any other",
+		        whose, boot);
 		pp_keeper_log("host '%s' %s", one->name, place->note);
 	}
 	if (t->lost && place->sent.same && !place->lost++) {
@@ -307,7 +308,7 @@ static void hand_down(struct pp_pod *p, size_t server)
 	bytes = size <= PP_WIRE_CHAIN ? malloc(size) : NULL;
 	if (bytes) {
 		pp_pieces_write(&chain, bytes, size);
-		m.clock = (struct pp_wire_told){.parent = (uint32_t)server + 1, .chain = bytes, .chain_size = size};
+		m.clock = (struct pp_wire_clock_place){.parent = (uint32_t)server + 1, .chain = bytes, .chain_size = size};
 		for (size_t i = 0; i < p->peers; i++)
 			if (p->peer[i].joined && !p->peer[i].gone && p->peer[i].place.sent.parent == (int)server)
 				pp_net_send(p->net, (int)i, &m, NULL);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "core/base/now.h"
 #include "core/base/proc.h"
 #include "core/base/tick.h"
 
@@ -157,7 +157,7 @@ static void add_tree(const char *proc, int pid, const struct pp_rings *rings, st
 		m->children_cpu_ns += ns_of(l.user + l.system + l.children_user + l.children_system);
 	}
 	if (t.unknown)
-		*ret_note = "children are not seen: this kernel lists none in /proc/PID/task/TID/children";
+		*ret_note = "child processes are not sampled: this kernel lists none in /proc/PID/task/TID/children";
 	free(t.pid);
 }
 
@@ -217,18 +217,10 @@ int pp_sample_process(const char *proc, int pid, uint64_t start_time, const stru
 		rc = read_pss(proc, pid, &m.pss);
 		m.pss_present = !rc;
 		if (rc)
-			*ret_note = "PSS is not sampled: its smaps_rollup cannot be read";
+			*ret_note = "PSS is not sampled: smaps_rollup cannot be read";
 	}
 	*ret = m;
 	return 0;
-}
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 void pp_sampler_init(struct pp_sampler *s, const char *proc)
@@ -321,7 +313,7 @@ static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t i
 		return;
 	if (rc)
 		snprintf(r->note, sizeof(r->note), "memory is not sampled: %s/%d cannot be read (%s)", s->proc, h->pid,
-		         rc == -EACCES ? "not permitted" : "not there, or hidden from this user");
+		         rc == -EACCES ? "not permitted" : "it has ended, or it is hidden from this user");
 	else if (note)
 		snprintf(r->note, sizeof(r->note), "%s", note);
 	if (rc)
@@ -329,6 +321,8 @@ static void look_at(struct pp_sampler *s, const struct pp_rings *rings, size_t i
 	pp_tick_kind = (int)h->tick_kind;
 	m.time = (int64_t)pp_tick_now();
 	r->memory[r->used++] = m;
+	if (sched_getaffinity(h->pid, sizeof(r->cores), &r->cores)) /* more CPUs than a set holds */
+		CPU_ZERO(&r->cores);
 }
 
 static int64_t period_of(int64_t cost_ns, int64_t least_ns)
@@ -345,16 +339,16 @@ void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings)
 	if (!count || know_rings(s, count))
 		return;
 	begins = any_begins(s, rings);
-	now = clock_ns(CLOCK_MONOTONIC);
+	now = pp_clock_ns(CLOCK_MONOTONIC);
 	if (now < s->next_ns && !begins)
 		return;
 	with_pss = now >= s->next_pss_ns;
 	if (with_pss)
 		s->pss_turn = (s->pss_turn + 1) % count;
-	cost = -clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	cost = -pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (size_t i = 0; i < count; i++)
 		look_at(s, rings, i, now, with_pss && i == s->pss_turn);
-	cost += clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	cost += pp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (with_pss)
 		s->next_pss_ns = now + period_of(cost, LEAST_PSS_NS / (int64_t)count);
 	else
@@ -389,6 +383,25 @@ static int by_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
+/* Counts the cores of each rank and of all ranks of this host. */
+static void give_cores(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c)
+{
+	cpu_set_t all;
+
+	CPU_ZERO(&all);
+	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++)
+		if (!pp_rings_is_excluded(rings, i))
+			CPU_OR(&all, &all, &s->ring[i].cores);
+	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++) {
+		struct pp_rank *rank = find_rank(c, pp_rings_header(rings, i)->rank);
+
+		if (!rank || pp_rings_is_excluded(rings, i) || !CPU_COUNT(&s->ring[i].cores))
+			continue;
+		rank->cores = CPU_COUNT(&s->ring[i].cores);
+		rank->host_cores = CPU_COUNT(&all);
+	}
+}
+
 void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c)
 {
 	for (size_t i = 0; i < s->rings && i < pp_rings_count(rings); i++) {
@@ -407,5 +420,6 @@ void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct 
 		rank->memories += r->used;
 		qsort(all, rank->memories, sizeof(*all), by_time);
 	}
+	give_cores(s, rings, c);
 	c->memory_period_ns = s->period_ns;
 }

@@ -1,6 +1,9 @@
-/* Samples memory and CPU time of the ranks' processes and their children, from /proc, while they record. In: headers of rings.
- * Out: pp_rank.memory. At most ten per second, fewer where they would cost more than 1 % of a core. Called by keeper.c. */
+/* Samples memory, CPU time and permitted cores of the ranks' processes, and what their children use, from /proc, while they
+ * record. In: headers of rings. Out: pp_rank.memory, cores. At most ten per second, fewer where they would cost more than 1 % of
+ * a core. Called by keeper.c. */
 #pragma once
+
+#include <sched.h>
 
 #include "aggregate/read/ring/rings.h"
 #include "core/step/span.h"
@@ -10,6 +13,7 @@ struct pp_sampled { /* one ring */
 	size_t used, room;
 	int recording;     /* at the last sample */
 	int64_t looked_ns; /* CLOCK_MONOTONIC */
+	cpu_set_t cores;   /* its main thread may run on, at the last sample */
 	char note[128];
 };
 
@@ -27,7 +31,7 @@ void pp_sampler_init(struct pp_sampler *s, const char *proc);
 void pp_sampler_release(struct pp_sampler *s);
 /* Samples every rank that records, if it is time. */
 void pp_sampler_run(struct pp_sampler *s, const struct pp_rings *rings);
-/* After pp_rings_finish(): moves the samples, and why some are missing, into the capture. */
+/* After pp_rings_finish(): moves the samples, why some are missing, and the numbers of cores into the capture. */
 void pp_sampler_give(struct pp_sampler *s, const struct pp_rings *rings, struct pp_capture *c);
 
 /* Drops samples of the ring up to tick `cut`: their window is closed. */

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "core/base/now.h"
 
 enum { EVERY_MS = 1000, RECENT = 256 };
 static const int64_t SHORT_NS = 5000000; /* between the two readings that give the rate of the tick: 1e-4 of it at worst */
@@ -78,12 +79,10 @@ static void take(struct pp_wall_watch *w, enum pp_tick_kind kind)
 
 void pp_wall_watch_edge(struct pp_wall_watch *w, enum pp_tick_kind kind)
 {
-	const struct timespec pause = {.tv_nsec = SHORT_NS};
-
 	take(w, kind);
 	if (w->follows)
 		return;
-	nanosleep(&pause, NULL); /* a job shorter than that gets a date too */
+	pp_nap_ms(SHORT_NS / 1000000); /* a job shorter than that gets a date too */
 	take(w, kind);
 }
 
@@ -125,7 +124,7 @@ void pp_wall_watch_run(struct pp_wall_watch *w, enum pp_tick_kind kind, int64_t 
 	take(w, kind);
 }
 
-static void tell_claim(const struct pp_wall_watch *w, struct pp_clock_claim *claim)
+static void fill_claim(const struct pp_wall_watch *w, struct pp_clock_claim *claim)
 {
 	struct pp_wall_claim said;
 
@@ -139,7 +138,7 @@ static void tell_claim(const struct pp_wall_watch *w, struct pp_clock_claim *cla
 	snprintf(claim->by, sizeof(claim->by), "%s", w->by);
 }
 
-int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c)
+int pp_wall_watch_fill(const struct pp_wall_watch *w, struct pp_row_host_clock *c)
 {
 	struct pp_row_clock_wall *pair = calloc(w->samples + 1, sizeof(*pair));
 	struct pp_row_clock_change *change = calloc(w->wall.steps + 1, sizeof(*change));
@@ -166,7 +165,7 @@ int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c)
 	c->change = change;
 	c->changes = w->wall.steps;
 	c->changes_lost = w->wall.steps_lost;
-	tell_claim(w, &c->claim);
+	fill_claim(w, &c->claim);
 	return 0;
 }
 

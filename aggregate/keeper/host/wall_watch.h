@@ -39,6 +39,6 @@ void pp_wall_watch_add(struct pp_wall_watch *w, const struct pp_wall_sample *s);
 
 /* All that is known, in ticks where pp_host_clock has job ns: pair[], change[], changes_lost, claim.
  * The rest of `c` stays as it is. -ENOMEM: nothing was put there. */
-int pp_wall_watch_tell(const struct pp_wall_watch *w, struct pp_host_clock *c);
+int pp_wall_watch_fill(const struct pp_wall_watch *w, struct pp_row_host_clock *c);
 /* Converts a date of this host to its ticks, with |error| in ticks; INT64_MAX: not known. */
 int pp_wall_watch_tick(struct pp_wall_watch *w, int64_t realtime_ns, int64_t *ret_tick, int64_t *ret_error);

@@ -27,11 +27,11 @@ struct pp_net_options {
 	const char *bind;                           /* numeric address to listen on; NULL: the invitation's */
 	uint16_t port_first, port_last;             /* 0, 0: any free port */
 	int64_t heartbeat_ms;                       /* 0: 500 */
-	int64_t dead_ms;                            /* a peer that sends nothing for so long is lost; 0: 10 s */
+	int64_t dead_ms;                            /* silence after which a peer is lost; 0: 10 s */
 	size_t peers_most;                          /* how many may connect; 0: PP_NET_PEERS */
 	size_t queue_bytes;                         /* for each peer, not yet acknowledged; 0: 64 MiB */
 	struct pp_wire_clock clock;                 /* of this host's ranks, sent to the listener; copied */
-	uint32_t way;
+	uint32_t transport;
 };
 
 enum pp_net_event_kind {

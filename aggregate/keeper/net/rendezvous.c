@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
@@ -271,7 +270,7 @@ int pp_rendezvous_read(const char *log_dir, const char *job, const char *stale_k
 			rc = -ENOENT;
 		if (rc != -ENOENT || pp_now_ms() >= end)
 			break;
-		nanosleep(&(struct timespec){.tv_nsec = pause * 1000000}, NULL);
+		pp_nap_ms(pause);
 		pause = pause * 2 < POLL_MOST_MS ? pause * 2 : POLL_MOST_MS;
 	}
 	if (rc == -ENOENT)

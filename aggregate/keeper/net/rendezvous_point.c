@@ -1,4 +1,4 @@
-/* The rendezvous point of a job's keepers, both ends; see rendezvous_point.h. Called by pod_rendezvous.c. */
+/* The rendezvous point of a job's keepers, both ends; see rendezvous_point.h. Called by pod_transport.c. */
 #include "aggregate/keeper/net/rendezvous_point.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ int pp_rendezvous_point_parse(const char *text, struct pp_net_invite *ret_at, st
 			plain[i / 2] = (char)(high << 4 | low);
 	}
 	if (rc || length % 2 || pp_rendezvous_parse(plain, ret_at))
-		rc = pp_err_set(err, -EBADMSG, "it is no invitation");
+		rc = pp_err_set(err, -EBADMSG, "it is not an invitation");
 	explicit_bzero(plain, sizeof(plain));
 	return rc;
 }
@@ -136,7 +136,7 @@ static int give(struct pp_rendezvous_point *m, int peer, const struct pp_net_inv
 	int rc;
 
 	pp_rendezvous_print(invite, text);
-	w.words = (struct pp_wire_words){.text = text, .size = strlen(text)};
+	w.text = (struct pp_wire_text){.text = text, .size = strlen(text)};
 	rc = pp_net_send(m->net, peer, &w, NULL);
 	explicit_bzero(text, sizeof(text));
 	return !rc;
@@ -159,14 +159,14 @@ static void take(struct pp_rendezvous_point *m, int from, const struct pp_wire *
 {
 	char text[PP_RENDEZVOUS_TEXT];
 	struct pp_net_invite invite;
-	size_t size = w->words.size < sizeof(text) ? w->words.size : sizeof(text) - 1;
+	size_t size = w->text.size < sizeof(text) ? w->text.size : sizeof(text) - 1;
 
 	if (size)
-		memcpy(text, w->words.text, size);
+		memcpy(text, w->text.text, size);
 	text[size] = '\0';
 	if (pp_rendezvous_parse(text, &invite) || !pp_rendezvous_point_is_of(m->job, invite.job)) {
 		if (!m->serves)
-			say_why(m, "sent what is no invitation to this job", "");
+			say_why(m, "sent something that is not an invitation to this job", "");
 	} else {
 		keep(m, &invite);
 		for (size_t i = 0; m->serves && i < m->peers; i++)
@@ -222,9 +222,9 @@ static int attend(struct pp_rendezvous_point *m, const struct pp_net_event *e)
 		return 1;
 	}
 	if (!m->leaving && e->kind == PP_NET_REFUSED)
-		say_why(m, "does not take this host: ", e->message ? e->message->hello_ack.refused : "");
+		say_why(m, "refuses this host: ", e->message ? e->message->hello_ack.refused : "");
 	else if (!m->leaving && m->joined)
-		say_why(m, e->kind == PP_NET_LEFT ? "has ended" : "was not heard any more", "");
+		say_why(m, e->kind == PP_NET_LEFT ? "has ended" : "no longer replied", "");
 	end(m);
 	return 0;
 }

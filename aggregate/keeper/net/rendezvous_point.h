@@ -1,6 +1,6 @@
 /* The rendezvous point: where keepers find each other whose ranks call no MPI and whose hosts share no directory. The keeper of
  * the podprof run around the launcher serves it and passes rank 0's invitation on; the rest is between keepers (net.h). Called
- * by pod_rendezvous.c. In: the invitation of rank 0's keeper. Out: the same in the others. One thread, no call waits. Secret as
+ * by pod_transport.c. In: the invitation of rank 0's keeper. Out: the same in the others. One thread, no call waits. Secret as
  * all invitations are. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Work in a forked child: what crashes or hangs there is a sentence here. See forked_work.h. */
+/* Runs work in a forked child: a crash or hang there becomes an error here. See forked_work.h. */
 #include "aggregate/read/h5/forked_work.h"
 
 #include <errno.h>
@@ -15,12 +15,13 @@
 
 #include "core/base/forked.h"
 #include "core/base/proc.h"
+#include "core/base/why.h"
 
-/* A reader's seconds, and those for each MiB of its file. A library that hangs on damage does so at full speed: its CPU time
- * ends it, also where the machine is busy. Wall time is for files that do not come from where they are. */
+/* A reader's seconds, and those per MiB of its file. A library that hangs on damage runs at full speed: the limit of CPU time
+ * ends it, also on a busy machine. The limit of wall time is for storage that does not answer. */
 enum { CPU_S = 5, CPU_S_PER_MIB = 1, WALL_S = 60, WALL_S_PER_MIB = 5 };
 
-/* Memory beyond what the process has: a list in a circle must not take the machine's. */
+/* Memory beyond the process's own: a cyclic list must not exhaust the machine. */
 enum { DATA_MIB = 1024, DATA_MIB_PER_MIB = 64 };
 
 struct answer { /* shared with the child */
@@ -48,7 +49,7 @@ static void limit_memory(long mib)
 	setrlimit(RLIMIT_DATA, &most);
 }
 
-/* The kernel keeps all limits: nobody has to look, and a child in a loop cannot put them off. A lower hard limit stays. */
+/* The kernel enforces all limits, also on a child in a loop. A lower hard limit stays. */
 static void limit_reader(long mib)
 {
 	rlim_t cpu = (rlim_t)(CPU_S + CPU_S_PER_MIB * mib);
@@ -57,7 +58,7 @@ static void limit_reader(long mib)
 	struct sigaction start = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
 	sigset_t none_blocked;
 
-	if (null >= 0) { /* what libc and libraries print as they fail: the caller has a sentence of its own */
+	if (null >= 0) { /* hides what libc and libraries print when they fail: the caller prints its own error */
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
@@ -81,10 +82,10 @@ static void be_child(const struct job *job, struct answer *answer)
 		limit_reader(job->mib);
 	answer->code = job->work(job->context, &answer->err);
 	answer->done = 1;
-	_exit(0); /* no exit handler: the library's own would try again what has just failed */
+	_exit(0); /* no exit handler: the library's would retry what just failed */
 }
 
-/* The child's answer, or 1: it did not give one, and *ret_status says how it ended. */
+/* The child's answer, or 1: there is none, and *ret_status is its wait status. */
 static int run(const struct job *job, int *ret_status, struct pp_err *err)
 {
 	struct answer *answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -98,10 +99,10 @@ static int run(const struct job *job, int *ret_status, struct pp_err *err)
 		if (answer != MAP_FAILED)
 			munmap(answer, sizeof(*answer));
 		return job->mib < 0 ? job->work(job->context, err)
-		                    : pp_err_set(err, code, "cannot start a process to read it: %s", strerror(-code));
+		                    : pp_err_set(err, code, "cannot start a process to read it: %s", pp_why(-code));
 	}
 	while (waitpid(child, ret_status, 0) < 0)
-		if (errno != EINTR) { /* ECHILD, where SIGCHLD is ignored: then it has ended, and says itself how */
+		if (errno != EINTR) { /* ECHILD, where SIGCHLD is ignored: it has ended, and its answer is the result */
 			if (!answer->done)
 				kill(child, SIGKILL);
 			break;
@@ -121,9 +122,9 @@ int pp_forked_work(int (*work)(void *context, struct pp_err *err), void *context
 	if (code <= 0)
 		return code;
 	if (WIFSIGNALED(status))
-		return pp_err_set(err, -EIO, "its writer was ended by signal %d (%s)", WTERMSIG(status),
+		return pp_err_set(err, -EIO, "its writer process was killed by signal %d (%s)", WTERMSIG(status),
 		                  strsignal(WTERMSIG(status)));
-	return pp_err_set(err, -EIO, "its writer ended before it was done");
+	return pp_err_set(err, -EIO, "its writer process ended too early");
 }
 
 int pp_forked_read(const char *path, int (*work)(void *context, struct pp_err *err), void *context, struct pp_err *err)

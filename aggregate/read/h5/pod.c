@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "aggregate/dataset/hdf5_layout.h"
+#include "core/base/why.h"
 
-enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* times smaller: no byte becomes more */ };
+enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* largest factor by which a byte expands */ };
 
 struct pp_pod_file {
 	hid_t file;
@@ -37,10 +38,10 @@ static int open_file(struct pp_pod_file *pod, struct pp_err *err)
 	if (access(pod->path, R_OK) || stat(pod->path, &st)) {
 		int code = errno;
 
-		return pp_err_set(err, -code, "cannot read '%s': %s. Give a session's directory", pod->path, strerror(code));
+		return pp_err_set(err, -code, "cannot read '%s': %s. Give a session's directory", pod->path, pp_why(code));
 	}
 	if (!S_ISREG(st.st_mode))
-		return pp_err_set(err, -EINVAL, "cannot read '%s': it is no file. Give a session's directory", pod->path);
+		return pp_err_set(err, -EINVAL, "cannot read '%s': it is not a file. Give a session's directory", pod->path);
 	pod->bytes = (size_t)st.st_size;
 	pod->file = H5Fopen(pod->path, H5F_ACC_RDONLY, H5P_DEFAULT);
 	if (pod->file >= 0)
@@ -52,7 +53,10 @@ static int open_file(struct pp_pod_file *pod, struct pp_err *err)
 		        "cannot read '%s': the file is cut short at %lld bytes or damaged. Copy it again, or record the job again",
 		        pod->path, (long long)st.st_size);
 	H5Eclear2(H5E_DEFAULT);
-	return pp_err_set(err, -EINVAL, "cannot read '%s': it is no HDF5 file. Give the pod.h5 that podprof wrote", pod->path);
+	return pp_err_set(
+	        err, -EINVAL,
+	        "cannot read '%s': it is damaged or not an HDF5 file. Copy it again, or give the pod.h5 that podprof wrote",
+	        pod->path);
 }
 
 static int check_format(struct pp_pod_file *pod, struct pp_err *err)
@@ -121,7 +125,7 @@ const char *pp_pod_file_path(const struct pp_pod_file *pod)
 	return pod->path;
 }
 
-/* A text attribute of any object; NULL where there is none, or it is no text. To be freed. */
+/* A text attribute of any object; NULL where there is none, or it is no text. The caller frees it. */
 static char *attribute_text(hid_t at, const char *name)
 {
 	hid_t a = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : -1, type = -1;
@@ -226,7 +230,7 @@ static void copy_attribute(hid_t at, const char *name, char *to, size_t size)
 	free(text);
 }
 
-/* Everything but the values. */
+/* Reads all but the values. */
 static const char *describe(hid_t set, const char *variable, struct pp_pod_file_column *c)
 {
 	hsize_t extent[PP_POD_FILE_DIMS] = {0};
@@ -292,7 +296,7 @@ static herr_t read_fixed(hid_t set, hid_t type, struct pp_pod_file_column *c)
 	return got;
 }
 
-/* A damaged file may ask for any length: `left` is what its column can have. */
+/* A damaged file may have any length: `left` is the column's limit. */
 static void *take_text(size_t size, void *left)
 {
 	size_t *bytes = left;
@@ -321,7 +325,7 @@ static herr_t read_variable(hid_t set, hid_t type, size_t left, struct pp_pod_fi
 	return got;
 }
 
-/* HDF5 converts no character sets: text is read in the file's own, ASCII or UTF-8. */
+/* HDF5 converts no character sets: text is read in the file's, ASCII or UTF-8. */
 static herr_t read_texts(const struct pp_pod_file *pod, hid_t set, struct pp_pod_file_column *c)
 {
 	hid_t in_file = H5Dget_type(set), type = H5Tcopy(H5T_C_S1);
@@ -334,7 +338,7 @@ static herr_t read_texts(const struct pp_pod_file *pod, hid_t set, struct pp_pod
 	return got;
 }
 
-/* A damaged extent must not take the machine's memory. */
+/* A damaged extent must not exhaust the machine's memory. */
 static int can_hold(const struct pp_pod_file *pod, const struct pp_pod_file_column *c)
 {
 	return c->n * c->width / DEFLATE_MOST <= pod->bytes;

@@ -1,5 +1,5 @@
-/* pod.h5 back in memory. In: a path. Out: attributes, groups in the order of the file, columns, and the pp_dataset that
- * aggregate/analyze made it from. One thread. Errors are sentences that name the file and the cure. Called by aggregate/report. */
+/* Reads pod.h5. In: a path. Out: attributes, groups in the order of the file, columns, and the pp_dataset that it was written
+ * from. One thread. Errors name the file and the remedy. Called by aggregate/report. */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum pp_pod_file_kind { PP_POD_FILE_INT, PP_POD_FILE_UINT, PP_POD_FILE_REAL, PP_
 
 struct pp_pod_file_column {
 	char name[PP_POD_FILE_NAME], unit[PP_POD_FILE_NAME], what[160];
-	enum pp_pod_file_kind kind; /* integers of any width come as 64 bit, text of fixed length without its fill */
+	enum pp_pod_file_kind kind; /* integers of any width are read as 64 bit, text of fixed length without its fill */
 	size_t dims, extent[PP_POD_FILE_DIMS];
 	char dim[PP_POD_FILE_DIMS][PP_POD_FILE_NAME];
 	size_t n; /* values; 1 of a scalar */
@@ -25,7 +25,7 @@ struct pp_pod_file_column {
 		char **text; /* each of its own */
 		void *any;
 	} data;
-	size_t width; /* bytes of a value as it is read */
+	size_t width; /* bytes of a value once read */
 };
 
 struct pp_pod_file;
@@ -48,7 +48,7 @@ double pp_pod_file_attribute_real(struct pp_pod_file *pod, const char *name, dou
 const char *pp_pod_file_name(struct pp_pod_file *pod, const char *group, size_t i);
 int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *variable);
 
-/* Shape, kind and texts alone (data NULL), or with all values. */
+/* Shape, kind and texts only (data NULL), or with all values. */
 int pp_pod_file_look(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret_column,
                      struct pp_err *err);
 int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *variable, struct pp_pod_file_column *ret_column,
@@ -56,8 +56,8 @@ int pp_pod_file_read(struct pp_pod_file *pod, const char *group, const char *var
 void pp_pod_file_release(struct pp_pod_file_column *column);
 const char *pp_pod_file_text(const struct pp_pod_file_column *column, size_t i); /* "" where it is no text */
 
-/* Of the dataset; released with the file. NULL: no memory. */
+/* Interned texts of the dataset; released with the file. NULL: no memory. */
 struct pp_intern *pp_pod_file_names(struct pp_pod_file *pod);
-/* What pod.h5 was written from: attributes, workers, steps, cells, late, clocks, and of the tables with a description those whose
- * bit 1 << PP_TABLE_name is set. pp_dataset_release() frees. */
+/* The dataset of pod.h5: attributes, late, clocks, and the described tables whose bit 1 << PP_TABLE_name is set.
+ * pp_dataset_release() frees it. */
 int pp_pod_file_dataset(struct pp_pod_file *pod, uint64_t tables, struct pp_dataset *ret_dataset, struct pp_err *err);

@@ -1,4 +1,4 @@
-/* One attribute of a pod.h5 of which nothing is known. See pod.h; called by hdf5_previous.c and `podprof report --list`. */
+/* Reads one attribute of an untrusted pod.h5. See pod.h; called by hdf5_previous.c and `podprof report --list`. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,28 +1,29 @@
-/* A table out of a pod.h5, by its description; see table_read.h. Called by `podprof report --table`. */
+/* Reads a table of pod.h5 by its description; see table_read.h. Called by `podprof report --table`. */
 #include "aggregate/read/h5/table_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int damaged(const struct pp_pod_file *pod, const struct pp_table_desc *d, const char *column, const char *why,
-                   struct pp_err *err)
+enum { NUMBERS_MOST = 4095 /* of a NAMED of more than a byte */ };
+
+static int damaged(const struct pp_pod_file *pod, const char *group, const char *column, const char *why, struct pp_err *err)
 {
 	return pp_err_set(err, -EINVAL, "cannot read '%s': /%s/%s %s. The file is damaged: copy it again, or record the job again",
-	                  pp_pod_file_path(pod), d->group, column, why);
+	                  pp_pod_file_path(pod), group, column, why);
 }
 
-/* The number whose text it is; -1: none's. */
+/* The number of this text; -1: none. */
 static int64_t number_of(const struct pp_column *c, const char *text)
 {
-	int number = INT8_MAX;
+	int number = c->size == 1 ? INT8_MAX : NUMBERS_MOST;
 
 	while (number >= 0 && strcmp(c->word(number), text) != 0)
 		number--;
 	return number;
 }
 
-/* Values as the bits that pp_column_store() takes; NULL: no memory. To be freed. */
+/* Values as bits for pp_column_store(); NULL: no memory. The caller frees them. */
 static int64_t *bits_of(const struct pp_pod_file_column *from, const struct pp_column *c, struct pp_intern *names)
 {
 	int64_t *bits = calloc(from->n + 1, sizeof(*bits));
@@ -30,7 +31,9 @@ static int64_t *bits_of(const struct pp_pod_file_column *from, const struct pp_c
 	for (size_t i = 0; bits && i < from->n; i++) {
 		const char *text = pp_pod_file_text(from, i);
 
-		if (c->word)
+		if (c->word && i && !strcmp(text, pp_pod_file_text(from, i - 1)))
+			bits[i] = bits[i - 1];
+		else if (c->word)
 			bits[i] = number_of(c, text);
 		else if (from->kind == PP_POD_FILE_TEXT)
 			bits[i] = *text ? (int64_t)pp_intern_put(names, text, strlen(text)) : 0;
@@ -46,13 +49,15 @@ static int fits(const struct pp_column *c, const struct pp_pod_file_column *from
 		return from->kind == PP_POD_FILE_TEXT;
 	if (c->type == PP_TYPE_F64)
 		return from->kind == PP_POD_FILE_REAL;
-	return from->kind == (c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64 ? PP_POD_FILE_UINT : PP_POD_FILE_INT);
+	return from->kind == PP_POD_FILE_INT || from->kind == PP_POD_FILE_UINT;
 }
 
-/* Value k of row r is the k-th of its own, or of its group. */
-static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from, const int64_t *group,
-                       struct pp_intern *names)
+/* Value k of row r is the row's k-th, or its group's. `values`: how many per row the file has, where the array has grown. */
+static int take_column(struct pp_table *t, const struct pp_column *c, const struct pp_pod_file_column *from, size_t values,
+                       const int64_t *group, struct pp_intern *names)
 {
+	const int is_unsigned = c->type == PP_TYPE_U16 || c->type == PP_TYPE_U32 || c->type == PP_TYPE_U64;
+	const int other_sign = from->kind == (is_unsigned ? PP_POD_FILE_INT : PP_POD_FILE_UINT); /* a large one is another value */
 	int64_t *bits, value[PP_TABLE_BATCH];
 	int bad = 0;
 
@@ -61,15 +66,16 @@ static int take_column(struct pp_table *t, const struct pp_column *c, const stru
 	if (c->type == PP_TYPE_CHARS)
 		return 0;
 	bits = bits_of(from, c, names);
-	for (size_t k = 0; bits && k < c->count; k++) {
+	for (size_t k = 0; bits && k < c->count && k < values; k++) {
 		for (size_t first = 0, n; first < t->rows; first += n) {
 			n = t->rows - first < PP_TABLE_BATCH ? t->rows - first : PP_TABLE_BATCH;
 			for (size_t i = 0; i < n; i++) {
 				const size_t row = first + i,
-				             at = c->is_scalar ? 0 : (group ? (size_t)group[row] : row) * c->count + k;
+				             at = c->is_scalar ? 0 : (group ? (size_t)group[row] : row) * values + k;
 
 				bad |= at >= from->n;
 				value[i] = at < from->n ? bits[at] : 0;
+				bad |= other_sign && value[i] < 0;
 			}
 			bad |= pp_column_store(c, t, first, n, k, value);
 			if (c->type != PP_TYPE_TIME && c->type != PP_TYPE_NS) /* a host's date may be wrong by decades */
@@ -90,18 +96,22 @@ static int make_rows(struct pp_table *t, size_t rows)
 	return rc;
 }
 
-/* The first column that is there says how many rows there are. Numbers of groups go to *ret_group. */
+/* The first existing column gives the number of rows. Numbers of groups go to *ret_group. */
 static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct pp_column *c, const int64_t *group,
                        struct pp_intern *names, int64_t **ret_group, struct pp_err *err)
 {
-	const size_t dims = (t->desc->dim[0] && !c->is_scalar) + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0),
-	             values = c->count ? pp_column_values(c) : 1;
+	const size_t dims = (t->desc->dim[0] && !c->is_scalar) + (size_t)pp_table_is_grid(t->desc) + (c->dim[0] != 0);
 	struct pp_pod_file_column from;
-	int rc = pp_pod_file_read(pod, t->desc->group, c->name, &from, err);
+	size_t values;
+	const char *in = pp_column_group(t->desc, c);
+	int rc = pp_pod_file_read(pod, in, c->name, &from, err);
 
 	if (rc)
 		return rc;
-	if (!t->row)
+	values = !c->count ? 1 : c->dim[0] && c->may_grow && from.dims == dims ? from.extent[dims - 1] : pp_column_values(c);
+	if (!values)
+		rc = -EINVAL;
+	if (!rc && !t->row)
 		rc = make_rows(t, from.n / values);
 	if (!rc && (!fits(c, &from) || (!group && from.n != (c->is_scalar ? 1 : t->rows * values)) || from.dims != dims))
 		rc = -EINVAL;
@@ -109,15 +119,15 @@ static int read_column(struct pp_pod_file *pod, struct pp_table *t, const struct
 		*ret_group = from.data.i; /* the caller's now */
 		from.data.i = NULL;
 	} else if (!rc) {
-		rc = take_column(t, c, &from, group, names);
+		rc = take_column(t, c, &from, values, group, names);
 	}
 	pp_pod_file_release(&from);
 	if (rc == -ENOMEM)
 		return pp_err_set(err, rc, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
-	return rc ? damaged(pod, t->desc, c->name, "does not fit the other columns", err) : 0;
+	return rc ? damaged(pod, in, c->name, "does not fit the other columns", err) : 0;
 }
 
-/* A grid: a row for every cell, with its keys, where the first of its columns has as many values. */
+/* A grid: a row with keys for each cell, where the first of its columns has as many values. */
 static int make_cells(struct pp_pod_file *pod, struct pp_table *t, struct pp_err *err)
 {
 	const struct pp_column *key = t->desc->column;
@@ -134,24 +144,24 @@ static int make_cells(struct pp_pod_file *pod, struct pp_table *t, struct pp_err
 	for (int k = 0; k < 2 && !rc; k++) {
 		rc = pp_pod_file_read(pod, t->desc->group, key[k].name, &axis[k], err);
 		if (!rc && !fits(&key[k], &axis[k]))
-			rc = damaged(pod, t->desc, key[k].name, "is no number", err);
+			rc = damaged(pod, t->desc->group, key[k].name, "is not a number", err);
 	}
 	if (!rc && axis[0].n * axis[1].n != cells.n)
-		rc = damaged(pod, t->desc, key[1].name, "does not fit the other columns", err);
+		rc = damaged(pod, t->desc->group, key[1].name, "does not fit the other columns", err);
 	if (!rc && pp_table_room(t, cells.n))
 		rc = pp_err_set(err, -ENOMEM, "no memory for /%s of '%s'", t->desc->group, pp_pod_file_path(pod));
 	for (; !rc && t->rows < cells.n; t->rows++) {
 		memset((char *)t->row + t->rows * t->desc->row_size, 0, t->desc->row_size);
 		if (pp_column_store(&key[0], t, t->rows, 1, 0, &axis[0].data.i[t->rows / axis[1].n]) ||
 		    pp_column_store(&key[1], t, t->rows, 1, 0, &axis[1].data.i[t->rows % axis[1].n]))
-			rc = damaged(pod, t->desc, key[1].name, "has a value that cannot be", err);
+			rc = damaged(pod, t->desc->group, key[1].name, "has an impossible value", err);
 	}
 	pp_pod_file_release(&axis[0]);
 	pp_pod_file_release(&axis[1]);
 	return rc;
 }
 
-/* Cells of zeros are no rows. */
+/* Drops cells of zeros. */
 static void drop_empty(struct pp_table *t)
 {
 	const size_t size = t->desc->row_size, keys = t->desc->column[t->desc->keys].offset;
@@ -169,7 +179,7 @@ static void drop_empty(struct pp_table *t)
 	t->rows = kept;
 }
 
-/* Which group a row is of; *ret_group stays NULL where the file does not say so. */
+/* Group of each row; *ret_group stays NULL where the file has none. */
 static int read_groups(struct pp_pod_file *pod, struct pp_table *t, int64_t **ret_group, struct pp_err *err)
 {
 	for (size_t i = t->desc->once; i && i < t->desc->columns; i++) {
@@ -181,37 +191,98 @@ static int read_groups(struct pp_pod_file *pod, struct pp_table *t, int64_t **re
 	return 0;
 }
 
+/* A coordinate of a dense grid, which all of its groups have. */
+static int read_axis(struct pp_pod_file *pod, struct pp_table *t, int k, size_t *ret_n, struct pp_err *err)
+{
+	static const char *const name[] = {"step", "worker"};
+	struct pp_pod_file_column axis;
+	const char *group, *absent;
+	int rc = 0;
+
+	for (size_t i = 0; (group = pp_table_group(t->desc, i, &absent)) && !rc; i++) {
+		if (!pp_pod_file_has(pod, group, name[k]))
+			continue;
+		rc = pp_pod_file_read(pod, group, name[k], &axis, err);
+		if (rc)
+			break;
+		if ((axis.kind != PP_POD_FILE_INT && axis.kind != PP_POD_FILE_UINT) || (t->axis[k] && axis.n != *ret_n)) {
+			rc = damaged(pod, group, name[k], "does not fit the other columns", err);
+		} else {
+			free(t->axis[k]);
+			t->axis[k] = axis.data.i;
+			axis.data.i = NULL;
+			*ret_n = axis.n;
+		}
+		pp_pod_file_release(&axis);
+	}
+	return rc;
+}
+
+static int read_axes(struct pp_pod_file *pod, struct pp_table *t, struct pp_err *err)
+{
+	size_t steps = 0;
+	int rc = read_axis(pod, t, 0, &steps, err);
+
+	if (!rc)
+		rc = read_axis(pod, t, 1, &t->workers, err);
+	if (!rc && steps * t->workers != t->rows)
+		rc = damaged(pod, t->desc->group, "worker", "does not fit the other columns", err);
+	return rc;
+}
+
+static int read_columns(struct pp_pod_file *pod, struct pp_table *t, size_t first, const int64_t *group, struct pp_intern *names,
+                        uint64_t *ret_missing, struct pp_err *err)
+{
+	const struct pp_table_desc *desc = t->desc;
+	int rc = 0;
+
+	*ret_missing = 0;
+	for (size_t i = first; i < desc->columns && !rc; i++) {
+		const struct pp_column *c = &desc->column[i];
+		const char *in = pp_column_group(desc, c);
+
+		if (!c->count || c->rule == PP_RULE_PART || c->is_alias || !in[0])
+			continue;
+		if (pp_pod_file_has(pod, in, c->name) && (group || i >= desc->once))
+			rc = read_column(pod, t, c, i < desc->once ? group : NULL, names, NULL, err);
+		else
+			*ret_missing |= (uint64_t)1 << i;
+	}
+	return rc;
+}
+
+int pp_pod_file_record(struct pp_pod_file *pod, struct pp_table *record, struct pp_err *err)
+{
+	uint64_t missing;
+
+	return read_columns(pod, record, 0, NULL, pp_pod_file_names(pod), &missing, err);
+}
+
 int pp_pod_file_table(struct pp_pod_file *pod, const struct pp_table_desc *desc, struct pp_intern *names,
                       struct pp_table *ret_table, uint64_t *ret_missing, struct pp_err *err)
 {
 	struct pp_table t = {.desc = desc};
 	uint64_t missing = 0;
-	const int is_grid = pp_table_is_grid(desc) && pp_pod_file_has(pod, desc->group, desc->column[0].name) &&
+	const int is_grid = pp_table_is_grid(desc) && desc->keys && pp_pod_file_has(pod, desc->group, desc->column[0].name) &&
 	                    pp_pod_file_has(pod, desc->group, desc->column[1].name);
 	int64_t *group = NULL;
 	int rc = is_grid ? make_cells(pod, &t, err) : read_groups(pod, &t, &group, err);
 
-	for (size_t i = is_grid ? desc->keys : 0; i < desc->columns && !rc; i++) {
-		const struct pp_column *c = &desc->column[i];
-
-		if (!c->count || c->rule == PP_RULE_PART)
-			continue;
-		if (pp_pod_file_has(pod, desc->group, c->name) && (group || i >= desc->once))
-			rc = read_column(pod, &t, c, i < desc->once ? group : NULL, names, NULL, err);
-		else
-			missing |= (uint64_t)1 << i;
-	}
+	if (!rc)
+		rc = read_columns(pod, &t, is_grid ? desc->keys : 0, group, names, &missing, err);
 	free(group);
 	if (!rc && is_grid)
 		drop_empty(&t);
+	if (!rc && pp_table_is_grid(desc) && !desc->keys)
+		rc = read_axes(pod, &t, err);
 	for (size_t r = 0; r < t.rows && !rc && desc->check; r++) {
 		const char *wrong = desc->check((const char *)t.row + r * desc->row_size);
 
 		if (wrong)
-			rc = damaged(pod, desc, "", wrong, err);
+			rc = damaged(pod, desc->group, "", wrong, err);
 	}
 	if (rc) {
-		free(t.row);
+		pp_table_release(&t);
 		return rc;
 	}
 	*ret_table = t;

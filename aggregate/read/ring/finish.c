@@ -204,7 +204,7 @@ static void take_rule(const struct pp_ring_header *h, struct pp_rank *rank)
 	char raw[sizeof(h->step_rule)], good[3 * sizeof(raw)] = "";
 
 	copy_text(raw, sizeof(raw), h->step_rule, sizeof(h->step_rule));
-	pp_utf8_mend(good, raw, strlen(raw));
+	pp_utf8_repair(good, raw, strlen(raw));
 	snprintf(rank->step_rule, sizeof(rank->step_rule), "%.*s", pp_utf8_fit(good, sizeof(rank->step_rule) - 1), good);
 }
 
@@ -357,7 +357,7 @@ int pp_rings_finish(struct pp_rings *r, struct pp_capture *ret_capture, struct p
 		rc = set_domains(r, &c);
 	if (rc) {
 		pp_capture_release(&c);
-		return pp_err_set(err, rc, "no memory for the spans of the window: give --window-buffer less");
+		return pp_err_set(err, rc, "cannot read the spans of the window: no memory. Give a smaller --window-buffer");
 	}
 	c.names = r->shared.names;
 	/* Later calls and pp_rings_free() find these. */

@@ -75,7 +75,7 @@ void pp_pair_remark(struct pp_pair *p, const char *text, size_t length)
 			raw[i] = ' ';
 		else
 			raw[i] = text[i];
-	pp_utf8_mend(good, raw, length);
+	pp_utf8_repair(good, raw, length);
 	snprintf(line, sizeof(line), "%.*s", pp_utf8_fit(good, PP_REMARK_TEXT - 1), good);
 	if (line[0])
 		pp_remark_add(p->remark, &p->remarks, line);

@@ -185,12 +185,14 @@ static void count_call(struct c10d *c, const struct c10d_call *call)
 	struct pp_c10d_count *n = &c->rank->c10d;
 	enum pp_mpi_class class = pp_mpi_call_info(call->span->mpi.call)->class;
 
+	if (call->span->end < c->rank->recorded_from) /* of the set-up before the window: its annotations were not kept */
+		return;
 	n->calls++;
 	if (c10d_is_peer_to_peer(call->span->mpi.call))
 		return;
 	if (!call->annotation) {
-		n->untold++;
-		n->mute += !c->rank->annotations;
+		n->unannotated++;
+		n->recorder_off += !c->rank->annotations;
 	} else if ((class == PP_MPI_FROM_ROOT || class == PP_MPI_TO_ROOT) && call->annotation->root < 0) {
 		n->rootless++;
 	}

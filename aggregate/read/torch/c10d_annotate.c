@@ -11,7 +11,7 @@
 #include "core/ring/intern.h"
 
 enum { GROUPS_MOST = 256, AGAIN_MOST = 64 };
-enum { READING_NS = 2000, PER_RATE = 2000 /* 500 ppm */, LOOK_BACK = 16 };
+enum { READING_NS = 2000, PER_RATE = 2000 /* 500 ppm */, LOOKBACK = 16 };
 #define TIME_MOST ((int64_t)1 << 61)
 
 struct drift {
@@ -56,7 +56,7 @@ static struct c10d_call *meant(const struct c10d *c, const struct pp_annotation 
 	struct c10d_call *best = NULL;
 	size_t at = begun_by(c, annotation->time + d->high);
 
-	for (size_t looked = 0; at-- > 0 && looked < LOOK_BACK; looked++) {
+	for (size_t looked = 0; at-- > 0 && looked < LOOKBACK; looked++) {
 		struct c10d_call *call = &c->call[at];
 		int agrees = call->operation == c10d_operation(annotation->call);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/why.h"
 #include "core/ring/utf8.h"
 
 enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536 };
@@ -20,7 +21,7 @@ static herr_t keep_deepest(unsigned n, const H5E_error2_t *e, void *text)
 	return 0;
 }
 
-/* Who calls HDF5 translates its stack: the deepest entry names the cause (no space left on device). */
+/* The caller of HDF5 translates its stack: the deepest entry names the cause (no space left on device). */
 static void fail(struct pp_h5 *h, const char *what)
 {
 	const char *why = "HDF5 gave no reason";
@@ -30,7 +31,7 @@ static void fail(struct pp_h5 *h, const char *what)
 		return;
 	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_deepest, &why);
 	if (code != EIO)
-		why = strerror(code);
+		why = pp_why(code);
 	h->code = pp_err_set(h->err, -code, "%s: %s", what, why);
 	H5Eclear2(H5E_DEFAULT);
 }
@@ -106,9 +107,9 @@ static char *utf8_of(const char *text)
 
 	if (pp_utf8_good(text, length))
 		return strdup(text);
-	good = malloc(pp_utf8_mend(NULL, text, length) + 1);
+	good = malloc(pp_utf8_repair(NULL, text, length) + 1);
 	if (good)
-		good[pp_utf8_mend(good, text, length)] = '\0';
+		good[pp_utf8_repair(good, text, length)] = '\0';
 	return good;
 }
 
@@ -341,29 +342,9 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	H5Sclose(space);
 }
 
-static const struct pp_h5_row *find(struct pp_h5 *h, const char *variable)
-{
-	const struct pp_h5_row *row = pp_h5_find(h->group_name, variable);
-
-	if (!row && !h->code)
-		h->code = pp_err_set(h->err, -EINVAL, "variable '%s' of group '%s' is not in the layout", variable, h->group_name);
-	return row;
-}
-
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data)
 {
 	put(h, row, H5I_INVALID_HID, data);
-}
-
-void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data)
-{
-	put(h, find(h, variable), H5I_INVALID_HID, data);
-}
-
-void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
-                     const void *context)
-{
-	pp_h5_put_row_texts(h, find(h, variable), n, get, context);
 }
 
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
@@ -391,26 +372,4 @@ void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n,
 	for (i = 0; text && i < n; i++)
 		free(text[i]);
 	free(text);
-}
-
-void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size)
-{
-	const struct pp_h5_row *row = pp_h5_find(h->group_name, variable);
-	char *data;
-
-	if (h->code || !n)
-		return;
-	if (!row || row->type == PP_H5_STR || H5Tget_size(number_type(row->type)) != size) {
-		h->code = pp_err_set(h->err, -EINVAL, "column '%s' of group '%s' does not fit the layout", variable, h->group_name);
-		return;
-	}
-	data = malloc(n * size);
-	if (!data) {
-		h->code = pp_err_set(h->err, -ENOMEM, "no memory for column '%s'", variable);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		memcpy(data + i * size, (const char *)first + i * stride, size);
-	put(h, row, H5I_INVALID_HID, data);
-	free(data);
 }

@@ -32,19 +32,13 @@ void pp_h5_attribute_double(struct pp_h5 *h, const char *name, double value);
 /* hdf5_previous.c: the newest session of `logdir` whose ranks an elastic launcher has started again as `job`; "" none. */
 void pp_h5_previous(const char *logdir, const char *job, char *ret_session, size_t size);
 
-/* Dimensions are told first, then columns: those named like a dimension before the others that have it. Either may be told again:
+/* Declare dimensions first, then columns: those named like a dimension before the others that have it. Either may be repeated:
  * tables of one group share them. */
 void pp_h5_group_begin(struct pp_h5 *h, const char *name);
 void pp_h5_dim(struct pp_h5 *h, const char *name, size_t size);
 void pp_h5_group_end(struct pp_h5 *h);
 /* `data` is the array of the row's type, in C order. A table without rows is left out. */
-void pp_h5_put(struct pp_h5 *h, const char *variable, const void *data);
-/* Texts of a column: get(context, i) for i in 0..n-1. */
-void pp_h5_put_texts(struct pp_h5 *h, const char *variable, size_t n, const char *(*get)(const void *context, size_t i),
-                     const void *context);
-/* The same of a row that is not in hdf5_layout.def. */
 void pp_h5_put_row(struct pp_h5 *h, const struct pp_h5_row *row, const void *data);
+/* Texts of a column: get(context, i) for i in 0..n-1. */
 void pp_h5_put_row_texts(struct pp_h5 *h, const struct pp_h5_row *row, size_t n, const char *(*get)(const void *context, size_t i),
                          const void *context);
-/* One member of an array of structs as a column: `size` is the member's, and must be the row's. */
-void pp_h5_put_member(struct pp_h5 *h, const char *variable, size_t n, const void *first, size_t stride, size_t size);

@@ -1,4 +1,4 @@
-/* Any table of the dataset as a group of pod.h5, by its description; see table_write.h. Called by hdf5_tables.c. */
+/* Any table of the dataset as a group of pod.h5, by its description; see table_write.h. Called by hdf5.c. */
 #include "aggregate/write/h5/table_write.h"
 
 #include <errno.h>
@@ -18,18 +18,18 @@ int pp_h5_table_row(const struct pp_table_desc *d, const struct pp_column *c, ch
 #define PP_TYPE(name, c_type, sum_type, h5) PP_H5_##h5,
 #include "aggregate/dataset/table/type.def"
 	};
-	const char *dim = d->dim;
+	const char *dim = d->dim, *group = pp_column_group(d, c);
 
-	if (!d->group[0] || c->rule == PP_RULE_PART)
+	if (!group[0] || c->rule == PP_RULE_PART || c->rule == PP_RULE_IN)
 		return 0;
 	if (c->is_scalar)
 		dim = "";
 	else if (is_once(d, c))
 		dim = d->column[0].name;
-	else if (pp_table_is_grid(d) && c->rule == PP_RULE_KEY)
+	else if (c->label || c->is_axis || (pp_table_is_grid(d) && c->rule == PP_RULE_KEY))
 		dim = c->name;
 	snprintf(dims, PP_H5_TABLE_DIMS, "%s%s%s", dim, c->dim[0] ? " " : "", c->dim);
-	*ret_row = (struct pp_h5_row){.group = d->group,
+	*ret_row = (struct pp_h5_row){.group = group,
 	                              .variable = c->name,
 	                              .dims = dims,
 	                              .type = c->text || c->word ? PP_H5_STR : type[c->type],
@@ -76,7 +76,6 @@ static int find_groups(const struct pp_table *t, struct places *p)
 /* The row of each cell of the dataset. Rows of no step or worker of it have none. */
 static int find_cells(const struct pp_table *t, const struct pp_dataset *d, struct places *p)
 {
-	p->n = d->steps * d->workers;
 	p->row = malloc((p->n + 1) * sizeof(*p->row));
 	if (!p->row)
 		return -ENOMEM;
@@ -88,9 +87,9 @@ static int find_cells(const struct pp_table *t, const struct pp_dataset *d, stru
 		pp_column_load(&t->desc->column[0], t, i, 1, 0, &step);
 		pp_column_load(&t->desc->column[1], t, i, 1, 0, &rank);
 		w = pp_dataset_worker(d, (int32_t)rank);
-		while (s < d->steps && d->step_number[s] < step)
+		while (s < d->steps && d->step[s].number < step)
 			s++;
-		if (w != SIZE_MAX && s < d->steps && d->step_number[s] == step)
+		if (w != SIZE_MAX && s < d->steps && d->step[s].number == step)
 			p->row[s * d->workers + w] = i;
 	}
 	return 0;
@@ -112,6 +111,8 @@ static const char *text_of(const void *context, size_t i)
 	int64_t number;
 	size_t length;
 
+	if (t->column->label)
+		return t->column->word((int)i);
 	if (at == SIZE_MAX)
 		return "";
 	if (t->column->type == PP_TYPE_CHARS)
@@ -155,10 +156,14 @@ static void put_column(struct pp_h5 *h, const struct pp_table *t, const struct p
 
 	if (!pp_h5_table_row(t->desc, c, dims, &row))
 		return;
+	if (strcmp(row.group, h->group_name) != 0)
+		return;
 	if (c->dim[0])
 		pp_h5_dim(h, c->dim, c->count);
+	if (c->label)
+		pp_h5_dim(h, c->name, c->label);
 	if (row.type == PP_H5_STR) {
-		pp_h5_put_row_texts(h, &row, p->n, text_of, &(struct texts){t, c, p, names, word});
+		pp_h5_put_row_texts(h, &row, c->label ? c->label : p->n, text_of, &(struct texts){t, c, p, names, word});
 		return;
 	}
 	data = values_of(t, c, p);
@@ -188,12 +193,22 @@ static void put_list(struct pp_h5 *h, const struct pp_table *t, const struct pla
 			pp_h5_put_row(h, &row, groups->group);
 }
 
-static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct places *cells, const struct pp_dataset *d)
+static void put_axis(struct pp_h5 *h, const struct pp_table_desc *desc, const struct pp_column *c, const struct pp_dataset *d,
+                     const int32_t *rank)
 {
-	const struct pp_column *key = t->desc->column;
-	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
+	const int is_step = !strcmp(c->name, "step");
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row row;
+
+	if (!pp_h5_table_row(desc, c, dims, &row) || strcmp(row.group, h->group_name) != 0)
+		return;
+	pp_h5_dim(h, c->name, is_step ? d->steps : d->workers);
+	pp_h5_put_row(h, &row, is_step ? (const void *)d->step : rank);
+}
+
+static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct places *cells, const struct pp_dataset *d)
+{
+	int32_t *rank = malloc((d->workers + 1) * sizeof(*rank));
 
 	if (h->code || !cells->n)
 		goto free_rank;
@@ -203,14 +218,14 @@ static void put_grid(struct pp_h5 *h, const struct pp_table *t, const struct pla
 	}
 	for (size_t w = 0; w < d->workers; w++)
 		rank[w] = d->worker[w].rank;
-	pp_h5_dim(h, key[0].name, d->steps);
-	pp_h5_dim(h, key[1].name, d->workers);
-	(void)pp_h5_table_row(t->desc, &key[0], dims, &row);
-	pp_h5_put_row(h, &row, d->step_number);
-	(void)pp_h5_table_row(t->desc, &key[1], dims, &row);
-	pp_h5_put_row(h, &row, rank);
-	for (size_t i = t->desc->keys; i < t->desc->columns; i++)
-		put_column(h, t, &key[i], cells, d->names);
+	for (size_t i = 0; i < t->desc->columns; i++) {
+		const struct pp_column *c = &t->desc->column[i];
+
+		if (c->is_axis || c->rule == PP_RULE_KEY)
+			put_axis(h, t->desc, c, d, rank);
+		else
+			put_column(h, t, c, cells, d->names);
+	}
 free_rank:
 	free(rank);
 }
@@ -223,9 +238,10 @@ void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tabl
 		struct places p = {.n = 0};
 		int rc;
 
-		if (strcmp(t->desc->group, h->group_name) != 0 || (!t->rows && !is_grid))
+		if (!pp_table_is_in(t->desc, h->group_name) || (!t->rows && !is_grid))
 			continue;
-		rc = is_grid ? find_cells(t, d, &p) : t->desc->once ? find_groups(t, &p) : 0;
+		p.n = is_grid ? d->steps * d->workers : 0;
+		rc = is_grid && t->desc->keys ? find_cells(t, d, &p) : t->desc->once ? find_groups(t, &p) : 0;
 		if (rc)
 			h->code = h->code ? h->code : pp_err_set(h->err, rc, "no memory for table '%s'", t->desc->name);
 		else if (is_grid)
@@ -238,13 +254,14 @@ void pp_h5_put_tables(struct pp_h5 *h, const struct pp_table *table, size_t tabl
 
 void pp_h5_write_groups(struct pp_h5 *h, const struct pp_table *table, size_t tables, const struct pp_dataset *d)
 {
-	for (size_t i = 0; i < tables && !h->code; i++) {
-		const char *group = table[i].desc->group;
+	const char *group, *absent;
 
-		if (!group[0] || !pp_tables_have(table, tables, group) || H5Lexists(h->file, group, H5P_DEFAULT) > 0)
-			continue;
-		pp_h5_group_begin(h, group);
-		pp_h5_put_tables(h, table, tables, d);
-		pp_h5_group_end(h);
-	}
+	for (size_t i = 0; i < tables; i++)
+		for (size_t k = 0; (group = pp_table_group(table[i].desc, k, &absent)) && !h->code; k++) {
+			if (!group[0] || !pp_tables_have(table, tables, group) || H5Lexists(h->file, group, H5P_DEFAULT) > 0)
+				continue;
+			pp_h5_group_begin(h, group);
+			pp_h5_put_tables(h, table, tables, d);
+			pp_h5_group_end(h);
+		}
 }

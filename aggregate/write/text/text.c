@@ -1,4 +1,4 @@
-/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 40 lines, 6 more where there are several
+/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 48 lines, 6 more where there are several
  * clocks and 15 more where there are operators. Called through writer_list. */
 #include "aggregate/write/text/text.h"
 
@@ -10,105 +10,198 @@
 #include <unistd.h>
 
 #include "aggregate/analyze/kept.h"
+#include "aggregate/dataset/order.h"
+#include "aggregate/tools/answer.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/plain.h"
+#include "core/ring/intern.h"
+#include "core/ring/utf8.h"
 
-enum { MOST_PARTS = 4 }; /* parts of a window's steps */
+enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, NAME_COLUMNS = 46 };
 
-static int compare_ns(const void *a, const void *b)
+struct sum { /* an operator over all ranks: sums of each rank's mean per step */
+	uint32_t name;
+	double self_ns, calls;
+	double most_ns;
+	int32_t most_worker;
+};
+
+static int by_self(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	const struct sum *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	if (x->self_ns != y->self_ns)
+		return x->self_ns < y->self_ns ? 1 : -1;
+	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Median and half IQR: single slow steps do not move them. */
-static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_spread)
+/* Sums rows of one operator, which are adjacent. */
+static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 {
-	*ret_median = *ret_spread = 0;
-	if (!n)
-		return;
-	qsort(v, n, sizeof(*v), compare_ns);
-	*ret_median = n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
-	*ret_spread = (v[(n - 1) * 3 / 4] - v[(n - 1) / 4]) / 2;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->ops; i++) {
+		const struct pp_row_op *op = &d->op[i];
+		double ns = op->steps ? (double)op->self_ns / op->steps : 0;
+
+		if (!i || !pp_op_is_same(op, op - 1))
+			sum[n++] = (struct sum){.name = op->name, .most_ns = -1};
+		sum[n - 1].self_ns += ns;
+		sum[n - 1].calls += op->steps ? (double)op->calls / op->steps : 0;
+		if (ns > sum[n - 1].most_ns) {
+			sum[n - 1].most_ns = ns;
+			sum[n - 1].most_worker = op->worker;
+		}
+	}
+	return n;
 }
 
-int pp_text_sum(const struct pp_dataset *d, struct pp_text *ret_text)
+static int columns_of(const char *text, int bytes)
 {
-	struct pp_text t = {.step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
-	                    .worker_ns = calloc(d->workers + 1, sizeof(*t.worker_ns)),
-	                    .worker_wait_ns = calloc(d->workers + 1, sizeof(*t.worker_wait_ns)),
-	                    .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps))};
+	int columns = 0;
 
-	if (!t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps) {
-		pp_text_release(&t);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < d->steps * d->workers; i++) {
-		const struct pp_cell *c = &d->cell[i];
-		size_t s = i / d->workers, w = i % d->workers;
+	for (int i = 0; i < bytes; i++)
+		columns += (text[i] & 0xC0) != 0x80;
+	return columns;
+}
 
-		if (!c->present)
-			continue;
-		t.cells++;
-		t.all_ns += c->step_ns;
-		t.wait_ns += c->wait_ns;
-		t.transfer_ns += c->transfer_ns;
-		t.worker_ns[w][0] += c->step_ns;
-		t.worker_wait_ns[w] += c->wait_ns;
-		t.worker_steps[w]++;
-		if (c->step_ns > t.step_ns[s])
-			t.step_ns[s] = c->step_ns;
-		for (int k = 1; k <= PP_CATEGORIES; k++) {
-			t.sum_ns[k] += c->exclusive_ns[k];
-			t.worker_ns[w][k] += c->exclusive_ns[k];
-		}
-	}
-	for (size_t s = 0; s < d->steps; s++)
-		if (t.step_ns[s] > t.longest_ns) {
-			t.longest_ns = t.step_ns[s];
-			t.longest_step = (int64_t)s;
-		}
-	median_of(t.step_ns, d->steps, &t.median_ns, &t.spread_ns);
-	*ret_text = t;
+/* Pads by the width of the text, not by its bytes. Of a long name it shows both ends: only "_backward" may distinguish two. */
+static void put_name(const struct pp_dataset *d, uint32_t name, FILE *to)
+{
+	size_t length;
+	const char *text = pp_intern_text(d->names, name, &length), *rest;
+	int is_cut = length > NAME_COLUMNS, bytes = pp_utf8_fit(text, is_cut ? NAME_COLUMNS / 2 - 1 : NAME_COLUMNS);
+
+	for (rest = text + length - (is_cut ? NAME_COLUMNS / 2 - 1 : 0); is_cut && (*rest & 0xC0) == 0x80;)
+		rest++;
+	fprintf(to, "  %.*s%s%s%*s", bytes, text, is_cut ? ".." : "", rest,
+	        NAME_COLUMNS - columns_of(text, bytes) - 2 * is_cut - columns_of(rest, (int)strlen(rest)), "");
+}
+
+static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const struct sum *s, double ranks, FILE *to)
+{
+	double mean = s->self_ns / ranks, calls = s->calls / ranks;
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+
+	put_name(d, s->name, to);
+	fprintf(to, " %5.1f %% %9s %7.*f call%s", 100 * mean * (double)t->cells / (double)t->all_ns, pp_text_time(a, (int64_t)mean),
+	        calls >= 99.95 || calls == (double)(int64_t)calls ? 0
+	        : calls < 0.095                                   ? 3
+	                                                          : 1,
+	        calls,
+	        calls != 1       ? "s"
+	        : d->workers > 1 ? " "
+	                         : "");
+	if (d->workers > 1)
+		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, (int64_t)s->most_ns));
+	fputc('\n', to);
+}
+
+static int has_ranges(const struct pp_dataset *d)
+{
+	for (size_t i = 0; i < d->ops; i++)
+		if (d->op[i].source != PP_SOURCE_MPI)
+			return 1;
 	return 0;
 }
 
-void pp_text_release(struct pp_text *t)
+static int write_ops(const struct pp_dataset *d, const struct pp_sums *t, const char *session, FILE *to)
 {
-	free(t->worker_steps);
-	free(t->worker_wait_ns);
-	free(t->worker_ns);
-	free(t->step_ns);
+	const uint64_t cut = pp_dataset_ops_cut(d);
+	struct sum *sum;
+	double ranks = 0;
+	size_t n;
+
+	if (!t->cells || t->all_ns <= 0 || !d->ops)
+		return 0;
+	sum = malloc((d->ops + 1) * sizeof(*sum));
+	if (!sum)
+		return -ENOMEM;
+	for (size_t w = 0; w < d->workers; w++)
+		ranks += t->worker_steps[w] > 0;
+	n = sum_ops(d, sum);
+	qsort(sum, n, sizeof(*sum), by_self);
+	fprintf(to, "\n  Top %s by self time (mean per step%s; %% of the step)\n", has_ranges(d) ? "operators" : "MPI calls",
+	        d->workers > 1 ? " and rank" : "");
+	for (size_t i = 0; i < n && i < MOST_OPS; i++)
+		put_op(d, t, &sum[i], ranks, to);
+	if (n > MOST_OPS)
+		fprintf(to, "  and %zu more: podprof report --table op %s\n", n - MOST_OPS, session);
+	if (cut)
+		fprintf(to, "  %" PRIu64 " range%s the window's edge %s not counted\n", cut,
+		        cut == 1 ? " that crosses" : "s that cross", cut == 1 ? "is" : "are");
+	free(sum);
+	return 0;
 }
 
-/* The job's name: that of the program, or of an interpreter's script. */
-static void program_of(const char *command, char *text, size_t size)
+/* One line, where the framework's shim reports its data loader: what steps wait for, and whether its workers had time left. */
+static void write_input(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
 {
-	int interpreter = 0;
+	int64_t input = t->sum_ns[PP_CATEGORY_INPUT];
+	size_t most = 0, loaders = 0;
+	double busy = 0, most_ns = -1;
+	char a[PP_TEXT_UNIT];
 
-	text[0] = '\0';
+	for (size_t w = 0; w < d->workers; w++) {
+		double ns = t->worker_steps[w] ? (double)t->worker_ns[w][PP_CATEGORY_INPUT] / (double)t->worker_steps[w] : -1;
+
+		loaders += d->worker[w].loader_samples > 0;
+		busy += d->worker[w].loader_busy;
+		if (ns > most_ns) {
+			most_ns = ns;
+			most = w;
+		}
+	}
+	if (!loaders || !input || t->all_ns <= 0)
+		return;
+	fprintf(to, "  Input:      %.1f %% of the step", pp_sums_percent(input, t->all_ns));
+	if (d->workers > 1)
+		fprintf(to, " (most on rank %d, %s per step)", d->worker[most].rank, pp_text_time(a, (int64_t)most_ns));
+	fprintf(to, ". Data-loader workers are busy %.0f %% of the time", 100 * busy / (double)loaders);
+	if (d->workers > 1 && d->worker[most].loader_samples)
+		fprintf(to, " (rank %d: %.0f %%)", d->worker[most].rank, 100 * d->worker[most].loader_busy);
+	fputc('\n', to);
+}
+
+static int is_interpreter(const char *name, size_t length)
+{
+	return (length >= 6 && !strncmp(name, "python", 6)) || (length == 4 && !strncmp(name, "bash", 4)) ||
+	       (length == 2 && !strncmp(name, "sh", 2));
+}
+
+/* Before a program's name in a shell's text. */
+static int is_prefix(const char *word, size_t length)
+{
+	return memchr(word, '=', length) || (length == 4 && !strncmp(word, "exec", 4)) || (length == 3 && !strncmp(word, "env", 3));
+}
+
+void pp_text_program(const char *command, char *text, size_t size)
+{
+	snprintf(text, size, "job");
 	for (const char *p = command; *p;) {
-		size_t n = strcspn(p, " "), from = 0;
+		size_t n = strcspn(p, " "), from = 0, end = n;
 
 		for (size_t i = 0; i < n; i++)
 			if (p[i] == '/')
 				from = i + 1;
-		if (p == command || p[0] != '-') {
-			snprintf(text, size, "%.*s", (int)(n - from), p + from);
-			if (interpreter || (strncmp(text, "python", 6) && strcmp(text, "bash") && strcmp(text, "sh")))
-				return;
-			interpreter = 1;
+		from += from < n && strchr("'\"", p[from]);
+		while (end > from && strchr("'\";", p[end - 1]))
+			end--;
+		if (end > from && (p == command || (p[0] != '-' && !is_prefix(p, n)))) {
+			snprintf(text, size, "%.*s", (int)(end - from), p + from);
+			if (!is_interpreter(p + from, end - from))
+				break;
 		}
 		p += n + (p[n] == ' ');
 	}
+	pp_plain(text, "");
 }
 
 /* Step numbers increase; their difference may overflow. */
 static int is_next(const struct pp_dataset *d, size_t i)
 {
-	return (uint64_t)d->step_number[i] - (uint64_t)d->step_number[i - 1] == 1;
+	return (uint64_t)d->step[i].number - (uint64_t)d->step[i - 1].number == 1;
 }
 
 void pp_text_steps(const struct pp_dataset *d, char *text, size_t size)
@@ -123,34 +216,33 @@ void pp_text_steps(const struct pp_dataset *d, char *text, size_t size)
 		if (i + 1 < d->steps && is_next(d, i + 1))
 			continue;
 		if (i == begin)
-			snprintf(part, sizeof(part), "%s %" PRId64, parts ? "," : "", d->step_number[i]);
+			snprintf(part, sizeof(part), "%s %" PRId64, parts ? "," : "", d->step[i].number);
 		else
-			snprintf(part, sizeof(part), "%s %" PRId64 "..%" PRId64, parts ? "," : "", d->step_number[begin],
-			         d->step_number[i]);
+			snprintf(part, sizeof(part), "%s %" PRId64 "..%" PRId64, parts ? "," : "", d->step[begin].number,
+			         d->step[i].number);
 		if (++parts > MOST_PARTS || strlen(text) + strlen(part) >= size)
 			break;
 		memcpy(text + strlen(text), part, strlen(part) + 1);
 		begin = i + 1;
 	}
 	if (begin < d->steps)
-		snprintf(text, size, "%zu steps of %" PRId64 "..%" PRId64, d->steps, d->step_number[0],
-		         d->step_number[d->steps - 1]);
+		snprintf(text, size, "%zu steps of %" PRId64 "..%" PRId64, d->steps, d->step[0].number,
+		         d->step[d->steps - 1].number);
 }
 
 static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = pp_dataset_hosts(d);
-	char program[64] = "", date[32] = "", steps[128] = "no steps", kept[PP_KEPT_TEXT];
+	char program[64], date[32] = "", steps[128] = "no steps", kept[PP_KEPT_TEXT];
 	int cut = pp_kept_text(d, kept, sizeof(kept));
 	struct tm tm;
 
-	program_of(d->command, program, sizeof(program));
-	pp_plain(program, "");
+	pp_text_program(d->command, program, sizeof(program));
 	pp_text_steps(d, steps, sizeof(steps));
 	pp_local_time(when, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
-	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program[0] ? program : "job", d->ranks_delivered, d->ranks_asked,
+	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program, d->ranks_delivered, d->ranks_asked,
 	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
 		fprintf(to, "     the %s%s as one step", cut ? "last " : "", cut ? kept : "window");
@@ -161,52 +253,59 @@ static void write_head(const struct pp_dataset *d, FILE *to)
 	fprintf(to, "     %s     session %s\n", date, d->session);
 }
 
-int pp_text_write(const struct pp_dataset *d, FILE *to)
+/* Verdict first, then what qualifies it, and what to do. */
+static void write_answer(const struct pp_answer *a, FILE *to)
 {
-	char verdict[320], a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
-	struct pp_verdict_what what;
-	struct pp_text t;
-	int code = pp_text_sum(d, &t);
+	fprintf(to, "\n  Bottleneck: %s\n", a->bottleneck);
+	for (size_t i = 0; i < a->qualifiers; i++)
+		fprintf(to, "  Caution:    %s\n", a->qualifier[i]);
+	if (a->more)
+		fprintf(to, "  Caution:    %zu more: podprof report --table warning %s\n", a->more, a->session);
+	if (a->straggler[0])
+		fprintf(to, "  Straggler:  %s\n", a->straggler);
+	if (a->command) /* on a line of its own, which no terminal folds: it may be copied */
+		fprintf(to, "  Next:       %.*s\n              $ %s\n\n", (int)a->command - 1, a->next, a->next + a->command);
+	else
+		fprintf(to, "  Next:       %s\n\n", a->next);
+	if (a->step[0])
+		fprintf(to, "  Step time:  %s\n", a->step);
+}
+
+int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
+{
+	struct pp_answer answer;
+	struct pp_sums t;
+	int code = pp_sums_of(d, &t);
 
 	if (code)
 		return code;
-	what = pp_verdict(d, verdict, sizeof(verdict));
+	pp_answer_of(d, &t, logdir, &answer);
 	write_head(d, to);
+	write_answer(&answer, to);
+	pp_text_longest(d, &t, to);
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
 	pp_text_files(d, to);
 	pp_text_window(d, to);
-	fputc('\n', to);
-	if (d->steps == 1)
-		fprintf(to, "  Step time %s  (slowest rank; one step has no spread)\n", pp_text_time(a, t.median_ns));
-	else if (d->steps)
-		fprintf(to, "  Step time %s  (+- %s; slowest rank of each step: median and half the middle half of %zu steps)\n",
-		        pp_text_time(a, t.median_ns), pp_text_time(b, t.spread_ns), d->steps);
-	fprintf(to, "  %c%s\n", verdict[0] >= 'a' && verdict[0] <= 'z' ? verdict[0] - 'a' + 'A' : verdict[0],
-	        verdict[0] ? verdict + 1 : "");
-	pp_text_longest(d, &t, to);
 	pp_text_breakdown(d, &t, to);
-	pp_text_input(d, &t, to);
-	if (what.kind != PP_VERDICT_UNSPLIT) /* the little that is known would name the wrong rank */
-		pp_text_late(d, &t, to);
-	pp_text_next(&what, to);
-	code = pp_text_ops(d, &t, to);
+	write_input(d, &t, to);
+	code = write_ops(d, &t, answer.session, to);
 	if (!code)
-		code = pp_text_workers(d, &t, to);
+		code = pp_text_workers(d, &t, &answer, to);
 	fputc('\n', to);
 	pp_text_clock(d, to);
-	pp_text_quality(d, &t, to);
-	pp_text_release(&t);
+	pp_text_quality(d, &t, &answer, to);
+	pp_sums_release(&t);
 	return code;
 }
 
 /* Removes control bytes: names are the application's, and users read the file on terminals. */
-static int write_plain(const struct pp_dataset *d, int fd)
+static int write_plain(const struct pp_dataset *d, const char *logdir, int fd)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
-	int code = to ? pp_text_write(d, to) : -ENOMEM, lost = to && ferror(to);
+	int code = to ? pp_text_write(d, logdir, to) : -ENOMEM, lost = to && ferror(to);
 
 	if (to && (fclose(to) || lost) && !code)
 		code = -ENOMEM;
@@ -237,7 +336,7 @@ static int write_text(const struct pp_output *out, struct pp_err *err)
 		code = fd;
 		goto free_path;
 	}
-	code = write_plain(out->dataset, fd);
+	code = write_plain(out->dataset, out->logdir, fd);
 	if (code) {
 		pp_output_abandon(fd, path);
 		pp_err_set(err, code, "cannot write '%s': %s", path, strerror(-code));

@@ -12,10 +12,10 @@
 
 enum { NAMED = 2, NAMED_DRIFTS = 4 }; /* hosts per line */
 
-#define INDENT "            "
+#define INDENT "              "
 
 struct by_host { /* a host and the key that sorts it */
-	const struct pp_host_clock *clock;
+	const struct pp_row_host_clock *clock;
 	int64_t key;
 };
 
@@ -47,7 +47,7 @@ static size_t count_domains(const struct pp_dataset *d)
 }
 
 /* Hosts in the order of `key`, without those whose key is INT64_MIN. */
-static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct pp_host_clock *c), struct by_host *host)
+static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct pp_row_host_clock *c), struct by_host *host)
 {
 	size_t n = 0;
 
@@ -59,20 +59,20 @@ static size_t sort_hosts(const struct pp_dataset *d, int64_t (*key)(const struct
 	return n;
 }
 
-static int64_t bound_of(const struct pp_host_clock *c)
+static int64_t bound_of(const struct pp_row_host_clock *c)
 {
-	return c->bound_ns == PP_BOUND_UNKNOWN || c->bound_ns <= 0 ? INT64_MIN : c->bound_ns;
+	return c->host_bound_ns == PP_BOUND_UNKNOWN || c->host_bound_ns <= 0 ? INT64_MIN : c->host_bound_ns;
 }
 
 /* drift_ppb is that of job time against this clock; users want the clock's own gain. */
-static int64_t drift_of(const struct pp_host_clock *c)
+static int64_t drift_of(const struct pp_row_host_clock *c)
 {
-	return bound_of(c) == INT64_MIN ? INT64_MIN : -c->drift_ppb;
+	return bound_of(c) == INT64_MIN ? INT64_MIN : -c->host_drift_ppb;
 }
 
-static int64_t unjoined(const struct pp_host_clock *c)
+static int64_t unjoined(const struct pp_row_host_clock *c)
 {
-	return c->bound_ns == PP_BOUND_UNKNOWN ? 0 : INT64_MIN;
+	return c->host_bound_ns == PP_BOUND_UNKNOWN ? 0 : INT64_MIN;
 }
 
 static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host *host, FILE *to)
@@ -81,31 +81,32 @@ static void say_bound(const struct pp_dataset *d, size_t domains, struct by_host
 	size_t lost = sort_hosts(d, unjoined, host + n);
 	char a[PP_TEXT_UNIT];
 
-	fprintf(to, "  Clock     %zu clocks of %zu host%s; ", domains, d->host_clocks, d->host_clocks == 1 ? "" : "s");
 	if (!n) {
-		fprintf(to, "times of one clock compare to %s\n", pp_text_time(a, d->pair_bound_ns));
+		fprintf(to, "  Clock:      %zu clocks on %zu host%s, not compared; clock error within one of them <= %s\n", domains,
+		        d->host_clocks, d->host_clocks == 1 ? "" : "s", pp_text_time(a, d->pair_bound_ns));
 		return;
 	}
-	fprintf(to, "any two times compare to %s%s; off rank 0's by at most", pp_text_time(a, d->pair_bound_ns),
-	        lost ? ", if joined" : "");
+	fprintf(to, "  Clock:      %zu clocks on %zu host%s, clock error between %s ranks <= %s; to rank 0's host", domains,
+	        d->host_clocks, d->host_clocks == 1 ? "" : "s", lost ? "compared" : "any two", pp_text_time(a, d->pair_bound_ns));
 	for (size_t i = 0; i < n && i < NAMED; i++)
-		fprintf(to, "%s %s (%s)", i ? "," : "", pp_text_time(a, host[i].key), host[i].clock->host);
+		fprintf(to, "%s <= %s (%s)", i ? "," : "", pp_text_time(a, host[i].key), host[i].clock->name);
 	fputc('\n', to);
 }
 
 /* Prints as many decimals as the error allows. */
 static void put_drift(const struct by_host *host, const char *before, FILE *to)
 {
-	int64_t error = host->clock->drift_error_ppb;
+	int64_t error = host->clock->host_drift_error_ppb;
 	int decimals = error >= 1000 ? 1 : error >= 100 ? 2 : 3;
 	int64_t digit = error == PP_BOUND_UNKNOWN ? 1000 : error >= 1000 ? 100 : error >= 100 ? 10 : 1, up; /* ppb */
 	double ppm = (double)(llround((double)host->key / (double)digit) * digit) / 1000;                   /* 0 has no sign */
 
 	up = error == PP_BOUND_UNKNOWN ? 0 : (error + digit - 1) / digit * digit;
 	if (error == PP_BOUND_UNKNOWN)
-		fprintf(to, "%s about %+.0f ppm (%s)", before, ppm, host->clock->host);
+		fprintf(to, "%s %s about %+.0f ppm", before, host->clock->name, ppm);
 	else
-		fprintf(to, "%s %+.*f +- %.*f ppm (%s)", before, decimals, ppm, decimals, (double)up / 1000, host->clock->host);
+		fprintf(to, "%s %s %+.*f ppm (error <= %.*f)", before, host->clock->name, decimals, ppm, decimals,
+		        (double)up / 1000);
 }
 
 static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to)
@@ -114,7 +115,7 @@ static void say_drift(const struct pp_dataset *d, struct by_host *host, FILE *to
 
 	if (!n)
 		return;
-	fputs(INDENT "drift against rank 0's", to);
+	fputs(INDENT "drift against rank 0's host:", to);
 	for (size_t i = 0; i < first; i++)
 		put_drift(&host[i], i ? "," : "", to);
 	if (first < last)
@@ -131,12 +132,12 @@ static void say_unjoined(const struct pp_dataset *d, struct by_host *host, FILE 
 
 	if (!n)
 		return;
-	fputs(INDENT "not joined:", to);
+	fputs(INDENT "not compared with rank 0's host:", to);
 	for (size_t i = 0; i < n && i < NAMED; i++)
-		fprintf(to, "%s %s (%s)", i ? "," : "", host[i].clock->host, pp_clock_why(host[i].clock, text));
+		fprintf(to, "%s %s (%s)", i ? "," : "", host[i].clock->name, pp_clock_why(host[i].clock, text));
 	if (n > NAMED)
 		fprintf(to, " and %zu more in pod.h5", n - NAMED);
-	fputs("; nobody is said to wait for them\n", to);
+	fputs("; waiting for their ranks is not reported\n", to);
 }
 
 /* Names wall clocks that were stepped, and hosts that were suspended: absolute times of the window are doubtful there,
@@ -153,8 +154,7 @@ static void say_changes(const struct pp_dataset *d, FILE *to)
 		n += d->host_clock[i].changes + d->host_clock[i].changes_lost;
 	}
 	if (n > shown)
-		fprintf(to, "%s%" PRIu64 " more%s", shown ? "; " : INDENT, n - shown,
-		        shown ? "" : " changes of dates than were kept");
+		fprintf(to, "%s%" PRIu64 " more%s", shown ? "; " : INDENT, n - shown, shown ? "" : " changes of wall clocks");
 	if (n)
 		fputc('\n', to);
 }
@@ -164,17 +164,17 @@ static void say_causality(const struct pp_dataset *d, FILE *to)
 	const struct pp_causality *c = &d->causality;
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], worst[PP_TEXT_UNIT];
 
-	if (c->pairs) {
-		fprintf(to, INDENT "causality violated by %s of %s pairs checked", pp_text_count(a, c->violated),
-		        pp_text_count(b, c->pairs));
-		if (c->violated)
-			fprintf(to, ", by up to %s beyond the bounds, which are wrong there", pp_text_time(worst, c->worst_ns));
-		if (c->inverted)
-			fprintf(to, "; %s more are inverted within the bounds", pp_text_count(a, c->inverted));
-		fputs("; messages are not checked\n", to);
-	} else if (d->host_clocks > 1) {
-		fputs(INDENT "causality not checked: no collective of all its ranks went across two clocks that are joined\n", to);
-	}
+	if (!c->pairs && d->host_clocks > 1)
+		fputs(INDENT "causality: not checked, since no collective of all its ranks spans two compared clocks\n", to);
+	if (!c->pairs)
+		return;
+	fprintf(to, INDENT "causality: %s of %s exits from collectives precede a needed arrival by more than the clock error",
+	        pp_text_count(a, c->violated), pp_text_count(b, c->pairs));
+	if (c->violated)
+		fprintf(to, ", at most by %s", pp_text_time(worst, c->worst_ns));
+	if (c->inverted)
+		fprintf(to, ", %s by less", pp_text_count(a, c->inverted));
+	fputs("; messages are not checked\n", to);
 }
 
 struct claims {
@@ -199,34 +199,33 @@ static struct claims sum_claims(const struct pp_dataset *d)
 		if (c->error_ns > s.error_ns) {
 			s.error_ns = c->error_ns;
 			s.by = c->by;
-			s.whose = d->host_clock[i].host;
+			s.whose = d->host_clock[i].name;
 		}
 	}
 	return s;
 }
 
-/* What NTP or PTP claim of the wall clocks. No result depends on it. */
+/* What NTP or PTP claim of the wall clocks. No time between ranks depends on it. */
 static void say_claims(const struct pp_dataset *d, const char *before, FILE *to)
 {
 	struct claims s = sum_claims(d);
-	int many = d->host_clocks > 1;
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	if (s.silent == d->host_clocks)
 		return;
 	fputs(before, to);
-	if (s.synchronised) {
-		fprintf(to, "%s: within %s, at most %s", s.by, pp_text_time(a, s.error_ns), pp_text_time(b, s.most_ns));
-		if (many)
-			fprintf(to, " (of %zu hosts, the worst %s)", s.synchronised, s.whose);
+	if (d->host_clocks == 1 && s.adrift) {
+		fprintf(to, "Wall clock not NTP-synchronised (%s)", d->host_clock[0].claim.by);
+	} else if (s.synchronised) {
+		fputs(d->host_clocks == 1 ? "Wall clock NTP-synchronised" : "Wall clocks NTP-synchronised", to);
+		if (s.synchronised < d->host_clocks)
+			fprintf(to, " on %zu of %zu hosts", s.synchronised, d->host_clocks);
+		fprintf(to, " (%s%s%s: error about %s, at most %s)", s.by, d->host_clocks > 1 ? ", worst on " : "",
+		        d->host_clocks > 1 ? s.whose : "", pp_text_time(a, s.error_ns), pp_text_time(b, s.most_ns));
+	} else {
+		fprintf(to, "Wall clocks not NTP-synchronised on %zu of %zu hosts", s.adrift, d->host_clocks);
 	}
-	if (s.adrift && many)
-		fprintf(to, "%s%zu host%s not synchronised", s.synchronised ? "; " : "", s.adrift, s.adrift == 1 ? "" : "s");
-	else if (s.adrift)
-		fprintf(to, "%s: not synchronised", d->host_clock[0].claim.by);
-	if (s.silent)
-		fprintf(to, "; %zu silent", s.silent);
-	fputc('\n', to);
+	fputs("; affects absolute dates only\n", to);
 }
 
 void pp_text_clock(const struct pp_dataset *d, FILE *to)
@@ -240,15 +239,17 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		return;
 	}
 	if (domains <= 1 || !d->host_clocks) {
-		fprintf(to, "  Clock     %s%s%s", domains > 1 ? "not joined: " : "one clock: ",
-		        domains > 1 ? "times of ranks of the same one compare to " : "times of its ranks compare to ",
+		fprintf(to, "  Clock:      %s, clock error <= %s",
+		        domains > 1      ? "not compared; among ranks of one clock"
+		        : d->workers > 1 ? "all ranks share one clock"
+		                         : "one rank, one clock",
 		        pp_text_time(a, d->pair_bound_ns));
 		if (d->host_clocks == 1 && d->host_clock[0].claim.known)
-			say_claims(d, "; its date by its own word, not believed: ", to);
+			say_claims(d, ". ", to);
 		else
 			fputc('\n', to);
 		if (d->host_clocks > 1)
-			say_claims(d, INDENT "dates by the hosts' own word, not believed: ", to);
+			say_claims(d, INDENT, to);
 		say_changes(d, to);
 	} else {
 		say_bound(d, domains, host, to);
@@ -256,7 +257,7 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		say_unjoined(d, host, to);
 		say_causality(d, to);
 		say_changes(d, to);
-		say_claims(d, INDENT "dates by the hosts' own word, not believed: ", to);
+		say_claims(d, INDENT, to);
 	}
 	free(host);
 }

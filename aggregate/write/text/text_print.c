@@ -1,20 +1,27 @@
-/* Prints a summary on a terminal, or into a pipe without its bars. Called by launchers/cmd_report. */
+/* Prints a summary on a terminal, as wide as it is, or into a pipe without its bars. Called by launchers/cmd_report. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregate/write/text/text.h"
+#include "core/base/grow.h"
 #include "core/base/plain.h"
 
 enum {
-	FOLD = 4,          /* indentation of the rest of a folded line */
-	BAR_COLUMNS = 100, /* narrower terminals get no bars */
+	FOLD = 4,   /* indentation of the rest of a folded line */
+	LABEL = 14, /* where the text behind "  Label:" begins */
+	BETWEEN = 3 /* blanks before the last column of a table, which a tab stands for */
+};
+
+struct table { /* adjacent lines with a bar or a last column */
+	char **line;
+	size_t lines, room;
 };
 
 /* Finds the bar: between two '|' with only '#' and blanks between them. */
-static char *find_bar(char *line, size_t *ret_length)
+static const char *find_bar(const char *line, size_t *ret_length)
 {
-	for (char *p = strchr(line, '|'); p; p = strchr(p + 1, '|')) {
+	for (const char *p = strchr(line, '|'); p; p = strchr(p + 1, '|')) {
 		size_t n = strspn(p + 1, "# ");
 
 		if (n && p[n + 1] == '|') {
@@ -54,10 +61,12 @@ static size_t fold_at(const char *line, int columns)
 /* Indents the rest under the line's text. */
 static int put_folded(const char *line, int columns, FILE *out)
 {
-	int indent = (int)strspn(line, " ") + FOLD, hang = 0;
-	size_t n;
+	size_t colon = strcspn(line, ":"), n;
+	int is_labelled = line[colon] && colon + 1 + strspn(line + colon + 1, " ") == LABEL;
+	int indent = is_labelled ? LABEL : (int)strspn(line, " ") + FOLD, hang = 0;
 
-	while (columns > 2 * FOLD + indent && (n = fold_at(line, columns - hang))) {
+	while (strncmp(line + strspn(line, " "), "$ ", 2) != 0 && columns > 2 * FOLD + indent &&
+	       (n = fold_at(line, columns - hang))) {
 		if (fprintf(out, "%*s%.*s\n", hang, "", (int)n, line) < 0)
 			return -1;
 		line += n + strspn(line + n, " ");
@@ -66,40 +75,111 @@ static int put_folded(const char *line, int columns, FILE *out)
 	return fprintf(out, "%*s%s", hang, "", line) < 0 ? -1 : 0;
 }
 
-static void drop_bar(char *bar, size_t n)
+static void drop_bar(char *line)
 {
-	char *after = bar + n + 2 + (bar[n + 2] == ' '); /* the bar, its frame, and the blank after it */
+	size_t n;
+	const char *found = find_bar(line, &n), *after;
+	char *bar = line + (found ? found - line : 0);
 
+	if (!found)
+		return;
+	after = bar + n + 2 + (bar[n + 2] == ' '); /* the bar, its frame, and the blank after it */
 	memmove(bar, after, strlen(after) + 1);
+}
+
+/* Without its last column, or with blanks before it. */
+static void put_row(const char *line, int has_last, FILE *out)
+{
+	size_t n, head = strcspn(line, "\t\n"), bar;
+	const char *frame = find_bar(line, &bar);
+
+	for (size_t i = 0; i < head; i++)
+		fputc(frame && (line + i == frame || line + i == frame + bar + 1) ? ' ' : line[i], out);
+	n = strlen(line + head);
+	if (line[head] == '\t' && has_last)
+		fprintf(out, "%*s%s", BETWEEN, "", line + head + 1);
+	else if (n && line[strlen(line) - 1] == '\n')
+		fputc('\n', out);
+}
+
+/* The widest row, with or without the last column. */
+static int width_of(const struct table *t, int has_last)
+{
+	int most = 0;
+
+	for (size_t i = 0; i < t->lines; i++) {
+		const char *tab = strchr(t->line[i], '\t');
+		int w = width(t->line[i]);
+
+		if (tab)
+			w = has_last ? w - 1 + BETWEEN : w - width(tab);
+		most = w > most ? w : most;
+	}
+	return most;
+}
+
+/* Prints a table that is complete, and forgets it. Returns whether its last column did not fit. */
+static int put_table(struct table *t, int columns, FILE *out)
+{
+	int has_last;
+
+	if (!columns || width_of(t, 1) > columns)
+		for (size_t i = 0; i < t->lines; i++)
+			drop_bar(t->line[i]);
+	has_last = !columns || width_of(t, 1) <= columns;
+	for (size_t i = 0; i < t->lines; i++) {
+		put_row(t->line[i], has_last, out);
+		free(t->line[i]);
+	}
+	t->lines = 0;
+	return !has_last;
+}
+
+/* Owns the line from now on. 0, or -ENOMEM. */
+static int add_row(struct table *t, char *line)
+{
+	char **more = pp_grow(t->line, t->lines, &t->room, sizeof(*more));
+
+	if (!more) {
+		free(line);
+		return -ENOMEM;
+	}
+	t->line = more;
+	t->line[t->lines++] = line;
+	return 0;
 }
 
 int pp_text_print(FILE *in, FILE *out, int columns)
 {
+	struct table table = {.line = NULL};
 	char *line = NULL;
-	size_t size = 0;
+	size_t size = 0, n;
 	ssize_t length;
-	int code = 0;
+	int code = 0, dropped = 0;
 
-	while ((length = getline(&line, &size, in)) > 0) {
-		size_t n;
-		char *bar;
-
+	errno = 0;
+	while (code == 0 && (length = getline(&line, &size, in)) > 0) {
 		for (ssize_t i = 0; i < length; i++)
 			if (!line[i])
 				line[i] = '?';
-		bar = find_bar(pp_plain(line, "\n\t"), &n);
-		if (bar && columns >= BAR_COLUMNS)
-			bar[0] = bar[n + 1] = ' ';
-		else if (bar)
-			drop_bar(bar, n);
-		errno = 0;
-		if (columns ? put_folded(line, columns, out) : fputs(line, out) < 0) {
-			code = -(errno ? errno : EIO);
-			break;
+		pp_plain(line, "\n\t");
+		if (strchr(line, '\t') || find_bar(line, &n)) {
+			code = add_row(&table, line);
+			line = NULL;
+			size = 0;
+			continue;
 		}
+		dropped += put_table(&table, columns, out);
+		if (columns ? put_folded(line, columns, out) : fputs(line, out) < 0)
+			code = -(errno ? errno : EIO);
 	}
-	if (!code && ferror(in))
-		code = -EIO;
+	dropped += put_table(&table, columns, out);
+	if (dropped && !code)
+		fprintf(out, "  (%d table%s shown without the last column: the terminal has %d columns)\n", dropped,
+		        dropped == 1 ? " is" : "s are", columns);
+	if (!code && (ferror(in) || ferror(out)))
+		code = -(errno ? errno : EIO);
+	free(table.line);
 	free(line);
 	return code;
 }

@@ -5,22 +5,19 @@
 #include <string.h>
 
 #include "aggregate/analyze/clock_text.h"
+#include "aggregate/dataset/status.h"
+#include "aggregate/tools/answer.h"
 #include "aggregate/write/text/text.h"
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-enum { BAR = 30, MOST_WORKERS = 11, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3, FAR_FROM_MEDIAN = 2 };
+enum { BAR = 30, MOST_WORKERS = 15, HOST_COLUMNS = 16, FREE_ROWS = 6, MOST_WARNINGS = 3, MOST_NAMES = 3 };
 
 static const char *const loss_what[] = {
 #define PP_LOSS(symbol, column, what) what,
 #include "core/ring/loss.def"
 #undef PP_LOSS
 };
-
-static double percent(int64_t part, int64_t whole)
-{
-	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
-}
 
 void pp_text_lost(const struct pp_dataset *d, FILE *to)
 {
@@ -32,22 +29,22 @@ void pp_text_lost(const struct pp_dataset *d, FILE *to)
 		uint64_t lost = 0;
 
 		for (size_t c = 0; c < PP_LOSSES; c++) {
-			by[c] += d->worker[w].lost[c];
-			lost += d->worker[w].lost[c];
+			by[c] += d->worker[w].dropped[c];
+			lost += d->worker[w].dropped[c];
 		}
 		all += lost;
 		ranks += lost > 0;
 		records += d->worker[w].records;
 	}
 	if (!all) {
-		fprintf(to, "  Records   nothing lost of %s\n", pp_text_count(a, records));
+		fprintf(to, "  Records:    %s, none lost\n", pp_text_count(a, records));
 		return;
 	}
 	for (size_t c = 1; c < PP_LOSSES; c++)
 		if (by[c] > by[worst])
 			worst = c;
-	fprintf(to, "  Records   %s lost (%zu of %zu ranks), %s read; most: %s (%s)\n", pp_text_count(a, all), ranks, d->workers,
-	        pp_text_count(b, records), loss_what[worst], by[worst] == all ? "all" : "see quality in pod.h5");
+	fprintf(to, "  Records:    %s, and %s lost on %zu of %zu ranks%s: %s\n", pp_text_count(b, records), pp_text_count(a, all),
+	        ranks, d->workers, by[worst] == all ? "" : ", mostly", loss_what[worst]);
 }
 
 /* One line: the ranks with most memory. */
@@ -64,15 +61,18 @@ void pp_text_memory(const struct pp_dataset *d, FILE *to)
 		if (d->memory[i].children_rss_bytes > children->children_rss_bytes)
 			children = &d->memory[i];
 	}
-	fprintf(to, "  Memory    RSS at most %s", pp_text_bytes(a, rss->rss_bytes));
+	fprintf(to, "  Memory:     peak RSS %s", pp_text_bytes(a, rss->rss_bytes));
 	if (d->workers > 1)
-		fprintf(to, ", on rank %d", rss->worker);
-	if (children->children_rss_bytes)
-		fprintf(to, "; children of rank %d at most %s", children->worker, pp_text_bytes(a, children->children_rss_bytes));
+		fprintf(to, " (rank %d)", rss->worker);
+	if (children->children_rss_bytes) {
+		fprintf(to, ", of a rank's children %s", pp_text_bytes(a, children->children_rss_bytes));
+		if (d->workers > 1)
+			fprintf(to, " (rank %d)", children->worker);
+	}
 	fputc('\n', to);
 }
 
-/* " 2.00 MiB written (8.13 ms at most, on rank 3)," for one direction. */
+/* " 2.00 MiB written (8.13 ms on rank 3, the most)," for one direction. */
 static void moved(const struct pp_dataset *d, const char *what, int writes, FILE *to)
 {
 	size_t world = d->workers ? (size_t)d->worker[d->workers - 1].rank + 1 : 0, most = 0;
@@ -93,7 +93,7 @@ static void moved(const struct pp_dataset *d, const char *what, int writes, FILE
 	if (ns && ns[most]) {
 		fprintf(to, " %s %s (%s", pp_text_bytes(a, bytes), what, pp_text_time(b, ns[most]));
 		if (d->workers > 1)
-			fprintf(to, " at most, on rank %zu", most);
+			fprintf(to, " on rank %zu, the most", most);
 		fputs("),", to);
 	}
 	free(ns);
@@ -108,7 +108,7 @@ void pp_text_files(const struct pp_dataset *d, FILE *to)
 		return;
 	for (size_t i = 0; i < d->files; i++)
 		names += i == 0 || d->file[i].name != d->file[i - 1].name;
-	fputs("  Files    ", to);
+	fputs("  Files:     ", to);
 	moved(d, "written", 1, to);
 	moved(d, "read", 0, to);
 	fprintf(to, " %zu file%s\n", names, names == 1 ? "" : "s");
@@ -117,7 +117,15 @@ void pp_text_files(const struct pp_dataset *d, FILE *to)
 /* One line: what requested this window, where it was not the command line; docs/capture.md. */
 void pp_text_window(const struct pp_dataset *d, FILE *to)
 {
+	static const struct {
+		const char *by, *text;
+	} origin[] = {{"capture", "with 'podprof capture'"},
+	              {"file", "with a request file"},
+	              {"signal", "by a signal"},
+	              {"trigger", "by --trigger"},
+	              {"code", "via API"}};
 	const struct pp_row_window *w = d->window;
+	const char *by = d->windows ? w->by : "";
 	int64_t most = INT64_MIN;
 	char a[PP_TEXT_UNIT];
 
@@ -131,10 +139,12 @@ void pp_text_window(const struct pp_dataset *d, FILE *to)
 			continue;
 		most = took > most ? took : most;
 	}
-	fprintf(to, "  Window    %s, asked for by %s", w->request, w->by);
+	for (size_t i = 0; i < sizeof(origin) / sizeof(origin[0]); i++)
+		if (!strcmp(w->by, origin[i].by))
+			by = origin[i].text;
+	fprintf(to, "  Window:     requested %s: %s", by, w->request);
 	if (strcmp(w->channel, "none") && most >= 0)
-		fprintf(to, " through %s, begun %s later%s", w->channel, pp_text_time(a, most),
-		        w->tries > 1 ? ", tried again" : "");
+		fprintf(to, ", started %s later on the last rank%s", pp_text_time(a, most), w->tries > 1 ? ", after a retry" : "");
 	fputc('\n', to);
 }
 
@@ -149,42 +159,21 @@ static void bar(FILE *to, double share)
 	fputc('|', to);
 }
 
-static size_t worst_worker(const struct pp_dataset *d, const struct pp_text *t, int category)
-{
-	size_t worst = 0;
-	double most = -1;
-
-	for (size_t w = 0; w < d->workers; w++) {
-		double mean = t->worker_steps[w] ? (double)t->worker_ns[w][category] / (double)t->worker_steps[w] : -1;
-
-		if (mean > most) {
-			most = mean;
-			worst = w;
-		}
-	}
-	return worst;
-}
-
-static int has_longest(const struct pp_dataset *d, const struct pp_text *t)
-{
-	return d->steps > 1 && t->longest_ns > FAR_FROM_MEDIAN * t->median_ns;
-}
-
 /* Names the step that moves the means but not the median. */
-void pp_text_longest(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+void pp_text_longest(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT];
 
-	if (!has_longest(d, t))
+	if (!pp_sums_has_longest(d, t))
 		return;
-	fprintf(to, "  Longest   step %" PRId64 ", %s", d->step_number[t->longest_step], pp_text_time(a, t->longest_ns));
+	fprintf(to, "  Slowest:    step %" PRId64 ", %s", d->step[t->longest_step].number, pp_text_time(a, t->longest_ns));
 	if (t->median_ns > 0)
-		fprintf(to, ", %.1f times the median", (double)t->longest_ns / (double)t->median_ns);
-	fputs("; all means count it\n", to);
+		fprintf(to, " (%.1fx the median)", (double)t->longest_ns / (double)t->median_ns);
+	fputs("; included in all means\n", to);
 }
 
 /* Only collectives are split into wait and transfer: other calls have a line of their own. */
-static void write_communication(const struct pp_text *t, FILE *to)
+static void write_communication(const struct pp_sums *t, size_t steps, FILE *to)
 {
 	int64_t all = t->sum_ns[PP_CATEGORY_HOST_COMMUNICATION] + t->sum_ns[PP_CATEGORY_DEVICE_COLLECTIVE];
 	int64_t rest = all - t->wait_ns - t->transfer_ns;
@@ -192,23 +181,26 @@ static void write_communication(const struct pp_text *t, FILE *to)
 
 	if (all <= 0)
 		return;
-	fprintf(to, "  Communication that nothing hides: in collectives waiting %s, transfer %s a step",
+	fprintf(to, "  Exposed communication%s: collectives %s wait + %s transfer", steps > 1 ? " per step" : "",
 	        pp_text_time(a, t->wait_ns / t->cells), pp_text_time(b, t->transfer_ns / t->cells));
 	if (rest * 100 > all)
-		fprintf(to, "; other calls %s, not split", pp_text_time(c, rest / t->cells));
+		fprintf(to, "; other calls %s (wait and transfer not separated)", pp_text_time(c, rest / t->cells));
 	fputc('\n', to);
 }
 
-void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+void pp_text_breakdown(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
 {
 	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
 
 	if (!t->cells)
 		return;
-	fprintf(to, "\n  Exclusive time, mean of a step over all ranks; %% of the step\n");
+	fprintf(to, "\n  Exclusive time (mean per %s; %% of the step)\n",
+	        d->workers <= 1 ? "step"
+	        : d->steps > 1  ? "step and rank"
+	                        : "rank");
 	for (int c = 1; c <= PP_CATEGORIES; c++) {
-		double share = percent(t->sum_ns[c], t->all_ns);
-		size_t w = worst_worker(d, t, c);
+		double share = pp_sums_percent(t->sum_ns[c], t->all_ns);
+		size_t w = pp_sums_most(d, t, c);
 
 		if (!t->sum_ns[c])
 			continue;
@@ -216,40 +208,11 @@ void pp_text_breakdown(const struct pp_dataset *d, const struct pp_text *t, FILE
 		bar(to, share);
 		fprintf(to, " %5.1f %% %9s", share, pp_text_time(a, t->sum_ns[c] / t->cells));
 		if (d->workers > 1 && t->worker_steps[w])
-			fprintf(to, "   most on rank %d, %s", d->worker[w].rank,
+			fprintf(to, "\tmost on rank %d, %s", d->worker[w].rank,
 			        pp_text_time(b, t->worker_ns[w][c] / t->worker_steps[w]));
 		fputc('\n', to);
 	}
-	write_communication(t, to);
-}
-
-void pp_text_late(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
-{
-	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
-	int domains = pp_dataset_domains(d);
-	size_t who, peers;
-	int64_t mean, error;
-
-	if (!t->cells || !d->late || d->workers < 2 || !d->late[0].wait_ns)
-		return;
-	who = pp_dataset_worker(d, d->late[0].rank);
-	peers = who == SIZE_MAX ? 0 : pp_dataset_peers(d, who);
-	if (!peers)
-		return;
-	/* waiting of the others for it, by step and waiting rank */
-	mean = d->late[0].wait_ns / (int64_t)(d->steps * peers);
-	error = (d->late[0].error_ns + (int64_t)(d->steps * peers) - 1) / (int64_t)(d->steps * peers);
-	if (d->late[0].wait_ns <= d->late[0].error_ns) {
-		fprintf(to, "  Who waited for whom: tie, %s %seach is below the clocks' bounds of +- %s\n", pp_text_time(a, mean),
-		        d->steps > 1 ? "a step " : "", pp_text_time(b, error));
-		return;
-	}
-	fprintf(to, "  Who waited for whom: the other ranks %swaited %s +- %s %seach for rank %d (%.0f %% of all waiting",
-	        domains > 1 ? "of its clock " : "", pp_text_time(a, mean), pp_text_time(b, error), d->steps > 1 ? "a step " : "",
-	        d->late[0].rank, percent(d->late[0].wait_ns, t->wait_ns));
-	if (d->steps > 1)
-		fprintf(to, "; in %" PRId64 " of %zu steps it cost most", d->late[0].steps, d->steps);
-	fputs(")\n", to);
+	write_communication(t, d->steps, to);
 }
 
 struct row { /* a worker and its sort key */
@@ -276,34 +239,54 @@ static int largest(const int64_t *ns)
 	return best;
 }
 
-static void write_worker(const struct pp_dataset *d, const struct pp_text *t, size_t w, FILE *to)
+/* Cuts the middle of a long name, since both ends may distinguish hosts. */
+static void put_host(const char *host, FILE *to)
 {
-	const struct pp_worker *k = &d->worker[w];
-	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT];
+	size_t length = strlen(host);
+	int head = pp_utf8_fit(host, HOST_COLUMNS / 2 - 1);
+	const char *rest = host + length - HOST_COLUMNS / 2 + 1;
+
+	if (length <= HOST_COLUMNS) {
+		fprintf(to, "%-*s", HOST_COLUMNS, host);
+		return;
+	}
+	while ((*rest & 0xC0) == 0x80)
+		rest++;
+	fprintf(to, "%.*s..%s", head, host, rest);
+}
+
+static void write_worker(const struct pp_dataset *d, const struct pp_sums *t, size_t w, FILE *to)
+{
+	const struct pp_row_worker *k = &d->worker[w];
+	char a[PP_TEXT_UNIT], b[PP_TEXT_UNIT], c[PP_TEXT_UNIT];
 	int64_t n = t->worker_steps[w];
 	int most = largest(t->worker_ns[w]);
 
-	fprintf(to, "  %6d  %-16.16s", k->rank, k->host);
+	fprintf(to, "  %6d  ", k->rank);
+	put_host(k->host, to);
 	if (n)
-		fprintf(to, " %5" PRId64 " %9s %9s   %s, %.0f %%", n, pp_text_time(a, t->worker_ns[w][0] / n),
-		        pp_text_time(b, t->worker_wait_ns[w] / n), pp_category_name(most),
-		        percent(t->worker_ns[w][most], t->worker_ns[w][0]));
+		fprintf(to, " %5" PRId64 " %9s %9s %11s\t%s, %.0f %%", n, pp_text_time(a, t->worker_ns[w][0] / n),
+		        pp_text_time(b, t->worker_wait_ns[w] / n),
+		        t->worker_kept_ns[w] <= t->worker_kept_error_ns[w] && t->worker_kept_ns[w] > 0
+		                ? "tie"
+		                : pp_text_time(c, t->worker_kept_ns[w]),
+		        pp_category_name(most), pp_sums_percent(t->worker_ns[w][most], t->worker_ns[w][0]));
 	else
-		fprintf(to, " %5d %9s %9s  ", 0, "-", "-");
+		fprintf(to, " %5d %9s %9s %11s", 0, "-", "-", "-");
 	if (strcmp(k->status, "delivered"))
-		fprintf(to, "%s%.60s", n ? "; " : " ", k->status);
+		fprintf(to, "%s%.*s", n ? "; " : "\t", (int)strcspn(k->status, ":"), k->status);
 	fputc('\n', to);
 }
 
-/* The others wait for the rank that waits least: sorts by waiting, least first, after ranks that did not deliver. */
-int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+/* Where there is no room for all: ranks without data first, then those that kept the others waiting most. */
+int pp_text_workers(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
 {
 	struct row *row = malloc((d->workers + 1) * sizeof(*row));
 	size_t most = MOST_WORKERS, n;
 
-	/* 40 lines in all: each further row of the breakdown, and the lines of memory, files and the longest step, takes one
-	 * from here */
-	most -= (d->memories > 0) + (d->files > 0) + (size_t)has_longest(d, t);
+	/* PP_TEXT_LINES in all: each further row of the breakdown, caution, and line of memory, files or the slowest step takes
+	 * one from here */
+	most -= (d->memories > 0) + (d->files > 0) + (size_t)pp_sums_has_longest(d, t) + a->qualifiers + (a->command > 0);
 	for (int c = 1, rows = 0; c <= PP_CATEGORIES; c++)
 		if (t->sum_ns[c] && ++rows > FREE_ROWS)
 			most--;
@@ -314,73 +297,84 @@ int pp_text_workers(const struct pp_dataset *d, const struct pp_text *t, FILE *t
 	}
 	for (size_t w = 0; w < d->workers; w++) {
 		row[w].worker = w;
-		row[w].key = t->worker_steps[w] ? (double)t->worker_wait_ns[w] / (double)t->worker_steps[w] : -1;
+		row[w].key = t->worker_steps[w] ? -(double)t->worker_kept_ns[w] : -(double)INT64_MAX;
 	}
-	if (d->workers > most)
+	if (d->workers > n)
 		qsort(row, d->workers, sizeof(*row), by_key);
-	fprintf(to, "\n    rank  host             steps      step   waiting   largest, of its step%s\n",
-	        d->workers > n ? "   (least waiting first)" : "");
+	fprintf(to, "\n    rank  %-*s steps      step   waiting kept others\tlargest part of its step%s\n", HOST_COLUMNS, "host",
+	        d->workers > n ? " (sorted by kept others)" : "");
 	for (size_t i = 0; i < n; i++)
 		write_worker(d, t, row[i].worker, to);
 	if (d->workers > n)
-		fprintf(to, "  and %zu more in pod.h5\n", d->workers - n);
+		fprintf(to, "  and %zu more: podprof report --table worker %s\n", d->workers - n, a->session);
+	if (d->workers > 1)
+		fputs("  kept others: mean time per step that each other rank waited for this rank\n", to);
 	free(row);
 	return 0;
 }
 
-static void write_defaults(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, FILE *to)
 {
 	int64_t ns = 0;
 
-	for (size_t i = 0; i < d->defaults; i++)
-		ns += d->by_default[i].ns;
+	for (size_t i = 0; i < d->unclassifieds; i++)
+		ns += d->unclassified[i].unclassified_ns;
 	if (!ns)
 		return;
-	fprintf(to, "  %.1f %% of all ranks' step time is host compute by the default rule alone:", percent(ns, t->all_ns));
-	for (size_t i = 0; i < d->defaults && i < MOST_NAMES; i++) {
-		const char *name = pp_intern_text(d->names, d->by_default[i].name, NULL);
+	fprintf(to, "  Unknown:    %.1f %% of step time is in ranges of unknown category, counted as Host compute:",
+	        pp_sums_percent(ns, t->all_ns));
+	for (size_t i = 0; i < d->unclassifieds && i < MOST_NAMES; i++) {
+		const char *name = pp_intern_text(d->names, d->unclassified[i].unclassified, NULL);
 
 		fprintf(to, "%s \"%.*s\"", i ? "," : "", pp_utf8_fit(name, 40), name);
 	}
-	if (d->defaults > MOST_NAMES)
-		fprintf(to, " and %zu more", d->defaults - MOST_NAMES);
+	if (d->unclassifieds > MOST_NAMES)
+		fprintf(to, " and %zu more", d->unclassifieds - MOST_NAMES);
 	fputc('\n', to);
 }
 
-/* Is the warning worth a line? A group without a source is absent in every run: pod.h5 says so. The clock has lines of its own. */
-static int is_news(const char *warning)
+/* Is the warning worth a line? A group without a source is absent in every run: pod.h5 says so. The clock has lines of its own,
+ * and the answer names ranks, losses and collectives. */
+static int is_news(const struct pp_dataset *d, const char *warning)
 {
-	return !(warning[0] == '/' && strstr(warning, " is absent:")) && !strstr(warning, "by the default rule") &&
-	       strncmp(warning, PP_CLOCK_WARNING, strlen(PP_CLOCK_WARNING)) != 0;
+	static const char *const said[] = {"unknown category",   " ranks are missing",         " records of ",
+	                                   " clock domains",     "collectives ended on",       "collective calls got data",
+	                                   " collectives have ", "flight recorder had dropped"};
+	char sentence[200];
+
+	if ((warning[0] == '/' && strstr(warning, " is absent:")) || !strncmp(warning, PP_CLOCK_WARNING, strlen(PP_CLOCK_WARNING)))
+		return 0;
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (strstr(warning, said[i]))
+			return 0;
+	for (size_t n = 0; pp_status_sentence(d, n, sentence, sizeof(sentence)); n++)
+		if (!strcmp(warning, sentence))
+			return 0;
+	return 1;
 }
 
-static void write_warnings(const struct pp_dataset *d, FILE *to)
+static void write_warnings(const struct pp_dataset *d, const char *session, FILE *to)
 {
 	size_t shown = 0;
 
 	for (size_t i = 0; i < d->warnings; i++) {
-		if (!is_news(d->warning[i].text))
+		if (!is_news(d, d->warning[i].warning))
 			continue;
 		if (shown++ < MOST_WARNINGS)
-			fprintf(to, "  %s\n", d->warning[i].text);
+			fprintf(to, "  Note:       %s\n", d->warning[i].warning);
 	}
 	if (shown > MOST_WARNINGS)
-		fprintf(to, "  and %zu more warnings in pod.h5\n", shown - MOST_WARNINGS);
+		fprintf(to, "  Note:       %zu more: podprof report --table warning %s\n", shown - MOST_WARNINGS, session);
 }
 
-void pp_text_quality(const struct pp_dataset *d, const struct pp_text *t, FILE *to)
+void pp_text_quality(const struct pp_dataset *d, const struct pp_sums *t, const struct pp_answer *a, FILE *to)
 {
-	char a[PP_TEXT_UNIT];
-	int64_t window = d->window_end_ns - d->window_begin_ns;
-
-	fprintf(to, "  Quality   steps by rule: %s (confidence %.2f)   keeper %s CPU (%.1f %% of the window on one core)\n",
-	        d->step_rule[0] ? d->step_rule : "none", d->step_confidence, pp_text_time(a, d->keeper_cpu_ns),
-	        percent(d->keeper_cpu_ns, window));
-	if (d->violations)
-		fprintf(to,
-		        "  %" PRIu64 " of %zu collectives end before their last arrival: the clocks are worse than their bound\n",
-		        d->violations, d->collectives);
+	fprintf(to, "  Steps:      by rule %s", d->step_rule[0] ? d->step_rule : "none");
+	if (d->step_confidence < 1)
+		fprintf(to, " (confidence %.2f of 1)", d->step_confidence);
+	fputc('\n', to);
+	fprintf(to, "  Overhead:   %s\n", a->overhead);
 	if (t->cells)
 		write_defaults(d, t, to);
-	write_warnings(d, to);
+	write_warnings(d, a->session, to);
 }

@@ -12,7 +12,7 @@
 
 #include "aggregate/write/xspace/xspace_rank.h"
 
-enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20 };
+enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20, STAT_ID = 1, STAT_TEXT = 5 };
 
 struct host { /* the ranks of one file */
 	char stem[96];
@@ -20,6 +20,53 @@ struct host { /* the ranks of one file */
 	size_t ranks;
 	int has_steps;
 };
+
+static void put_stat_text(struct pp_xfile *f, enum pp_xstat_id id, const char *text)
+{
+	uint64_t stat = pp_xstream_begin(&f->stream, PP_XPLANE_STATS);
+
+	pp_xstream_varint(&f->stream, STAT_ID, id);
+	pp_xstream_text(&f->stream, STAT_TEXT, text, strlen(text));
+	pp_xstream_end(&f->stream, stat);
+}
+
+static void describe_clock(const struct pp_dataset *d, const struct pp_row_worker *w, char *text, size_t size)
+{
+	const struct pp_row_host_clock *c = w->host_clock ? &d->host_clock[w->host_clock - 1] : NULL;
+
+	if (!c)
+		snprintf(text, size, "unknown: not recorded");
+	else if (c->host_bound_ns == PP_BOUND_UNKNOWN)
+		snprintf(text, size, "not compared with rank 0's clock: timestamps of other hosts are not comparable");
+	else if (!c->hops)
+		snprintf(text, size, "job time: rank 0's clock");
+	else
+		snprintf(text, size, "compared with '%s', %" PRId32 " hop%s from rank 0's clock", c->parent, c->hops,
+		         c->hops == 1 ? "" : "s");
+}
+
+/* The clock of the plane's times, and their error: the worst of the file's ranks. */
+static void write_clock(struct pp_xfile *f, const size_t *rank, size_t ranks)
+{
+	const struct pp_dataset *d = f->out->dataset;
+	const struct pp_row_worker *worst = NULL;
+	struct pp_xstat bound = {.id = PP_XSTAT_CLOCK_BOUND, .kind = PP_XSTAT_INT};
+	char text[256];
+
+	for (size_t i = 0; d && i < ranks; i++) {
+		size_t w = pp_dataset_worker(d, f->out->capture->rank[rank[i]].rank);
+
+		if (w != SIZE_MAX && (!worst || d->worker[w].bound_ns > worst->bound_ns || !d->worker[w].host_clock))
+			worst = &d->worker[w];
+	}
+	if (!worst)
+		return;
+	describe_clock(d, worst, text, sizeof(text));
+	put_stat_text(f, PP_XSTAT_CLOCK, text);
+	bound.i = worst->bound_ns;
+	if (worst->host_clock && worst->bound_ns != PP_BOUND_UNKNOWN)
+		pp_xstream_stat(&f->stream, PP_XPLANE_STATS, &bound);
+}
 
 void pp_xspace_stem(const char *name, char *stem, size_t size)
 {
@@ -98,7 +145,7 @@ static int write_host_plane(struct pp_xfile *f, const struct host *h, struct pp_
 		grouped |= first;
 		code = pp_xfile_rank(f, h->rank[i], first, err);
 	}
-	pp_xfile_clock(f, h->rank, h->ranks);
+	write_clock(f, h->rank, h->ranks);
 	pp_xnames_write(&f->names, &f->stream);
 	pp_xstream_end(&f->stream, plane);
 	return code;
@@ -170,15 +217,15 @@ static void write_warnings(struct pp_xfile *f, const struct host *h)
 	for (size_t i = 0; i < h->ranks; i++)
 		before += before_epoch(&f->out->capture->rank[h->rank[i]]);
 	if (before)
-		warn(f, h, "%" PRIu64 " events began before rank 0's first one: they are shown to begin there", before);
+		warn(f, h, "%" PRIu64 " events began before rank 0's first event: the trace shows them from there", before);
 	if (lost)
 		warn(f, h, "%" PRIu64 " records were lost, see the group quality of pod.h5", lost);
 	if (f->stream.skipped)
-		warn(f, h, "%" PRIu64 " events left out: readers refuse files of 2 GiB", f->stream.skipped);
+		warn(f, h, "%" PRIu64 " events dropped: readers refuse files of 2 GiB", f->stream.skipped);
 	if (f->not_finite)
-		warn(f, h, "%" PRIu64 " values of counters left out: NaN or infinite, which xprof cannot show", f->not_finite);
+		warn(f, h, "%" PRIu64 " counter values dropped: xprof cannot show NaN or infinity", f->not_finite);
 	if (f->unplaced)
-		warn(f, h, "%" PRIu64 " overlapping events left out: too many at a time", f->unplaced);
+		warn(f, h, "%" PRIu64 " overlapping events dropped: too many at a time", f->unplaced);
 }
 
 static int write_messages(struct pp_xfile *f, const struct host *h, struct pp_err *err)

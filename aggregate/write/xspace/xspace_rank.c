@@ -8,9 +8,234 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 
 enum { MOST_LINES = 256, MOST_NAME = 100 };
+
+struct placed { /* a step in order of a rank's time: numbers may go back, lines may not */
+	int64_t begin, end;
+	const struct pp_xlabel *label;
+};
+
+/* XSpace has 64 bits of ps: 106 days since the job's epoch. Later times are clamped. */
+static int64_t ps_of(int64_t ns)
+{
+	const int64_t most = INT64_MAX / 1000 - 1;
+
+	return ns <= 0 ? 0 : (ns < most ? ns : most) * 1000;
+}
+
+/* Stats of an event, left out where it has no room. */
+static void stat_int(struct pp_xevent *e, uint8_t id, int64_t value)
+{
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_INT, .i = value};
+}
+
+static void stat_uint(struct pp_xevent *e, uint8_t id, uint64_t value)
+{
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_UINT, .u = value};
+}
+
+static void stat_text(struct pp_xfile *f, struct pp_xevent *e, uint8_t id, enum pp_xtext_kind kind, uint64_t key)
+{
+	if (e->stats < PP_XEVENT_STATS)
+		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
+}
+
+static int name_compare(const void *a, const void *b)
+{
+	const struct pp_xlabel *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int any_present(const struct pp_step_cell *cell, size_t ranks)
+{
+	for (size_t i = 0; cell && i < ranks; i++)
+		if (cell[i].present)
+			return 1;
+	return 0;
+}
+
+/* xprof keeps step numbers in 32 bits and takes equal ids for one step. */
+static void give_groups(struct pp_xfile *f)
+{
+	struct pp_xlabel *l = f->label;
+	int fit = 1;
+
+	for (size_t i = 0; i < f->labels; i++)
+		if (l[i].number < 0 || l[i].number >= INT64_C(1) << 32)
+			fit = 0;
+	if (fit && f->labels) {
+		struct pp_xlabel *sorted = malloc(f->labels * sizeof(*sorted));
+
+		if (sorted) {
+			memcpy(sorted, l, f->labels * sizeof(*sorted));
+			qsort(sorted, f->labels, sizeof(*sorted), name_compare);
+			for (size_t i = 1; i < f->labels; i++)
+				if (sorted[i].number == sorted[i - 1].number)
+					fit = 0;
+		} else {
+			fit = 0;
+		}
+		free(sorted);
+	}
+	for (size_t i = 0; i < f->labels; i++)
+		l[i].group = fit ? l[i].number : (int64_t)i;
+}
+
+int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err)
+{
+	const struct pp_steps *s = f->out->steps;
+	size_t ranks = f->out->capture->ranks;
+
+	f->label = calloc(s->steps + 2, sizeof(*f->label));
+	if (!f->label)
+		return pp_err_set(err, -ENOMEM, "no memory for the steps of an XSpace");
+	if (any_present(s->before, ranks))
+		f->label[f->labels++] = (struct pp_xlabel){s->before_number, 0, PP_ATTR_EDGE_BEFORE, s->before};
+	for (size_t i = 0; i < s->steps; i++)
+		f->label[f->labels++] = (struct pp_xlabel){s->number[i], 0, (uint32_t)i, s->cell + i * ranks};
+	if (any_present(s->after, ranks))
+		f->label[f->labels++] = (struct pp_xlabel){s->after_number, 0, PP_ATTR_EDGE_AFTER, s->after};
+	give_groups(f);
+	return 0;
+}
+
+/* A line; end it with pp_xstream_end(). */
+static uint64_t begin_line(struct pp_xfile *f, const char *name)
+{
+	uint64_t begun = pp_xstream_begin(&f->stream, PP_XPLANE_LINES);
+
+	pp_xstream_varint(&f->stream, PP_XLINE_ID, (uint64_t)++f->line);
+	pp_xstream_text(&f->stream, PP_XLINE_NAME, name, strlen(name));
+	return begun;
+}
+
+static void stat_step(struct pp_xfile *f, struct pp_xevent *e, const struct pp_xlabel *l, int grouped, int is_marker)
+{
+	if (grouped)
+		stat_int(e, PP_XSTAT_GROUP_ID, l->group);
+	else
+		stat_int(e, PP_XSTAT_STEP, l->number);
+	if (grouped && is_marker)
+		stat_text(f, e, PP_XSTAT_STEP_NAME, PP_XTEXT_STEP, (uint64_t)l->number);
+}
+
+static uint64_t segment_key(const struct pp_rank *r, const struct pp_attr_segment *g)
+{
+	const struct pp_span *s = &r->thread[g->thread].span[g->span];
+
+	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST ? PP_XNAME_KEY_CALL | s->mpi.call : s->name;
+}
+
+/* Writes the segments of one step, and its marker. xprof drops a step without host compute: such a step gets 1 ps of it. */
+static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabel *l, size_t at, int grouped)
+{
+	const struct pp_rank *r = &f->out->capture->rank[index];
+	const struct pp_attr *a = &f->out->attr[index];
+	const struct pp_step_cell *c = &l->cell[index];
+	int64_t begin = ps_of(c->begin), from = begin;
+	struct pp_xevent e;
+	size_t end = at;
+	int compute = 0;
+
+	pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_STEP, (uint64_t)l->number), begin, ps_of(c->end) - begin);
+	stat_step(f, &e, l, grouped, 1);
+	pp_xstream_event(&f->stream, &e);
+	for (; end < a->segments && a->segment[end].begin < c->end; end++)
+		if (a->segment[end].step == l->segment && a->segment[end].end > a->segment[end].begin)
+			compute |= a->segment[end].category != PP_CATEGORY_INPUT && a->segment[end].category != PP_CATEGORY_OTHER;
+	if (grouped && !compute && c->end > c->begin) {
+		pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_EMPTY_STEP, 0), begin, 1);
+		stat_step(f, &e, l, grouped, 0);
+		pp_xstream_event(&f->stream, &e);
+		from = begin + 1;
+	}
+	for (; at < end; at++) {
+		const struct pp_attr_segment *g = &a->segment[at];
+		int64_t b = ps_of(g->begin);
+
+		if (g->step != l->segment || g->end <= g->begin || g->category == PP_CATEGORY_OTHER)
+			continue;
+		if (b < from)
+			b = from;
+		pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, segment_key(r, g)), b,
+		               ps_of(g->end) - b);
+		stat_step(f, &e, l, grouped, 0);
+		stat_text(f, &e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, g->category);
+		pp_xstream_event(&f->stream, &e);
+	}
+	return end;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The steps of a rank in order of time (malloc'd; NULL: no memory). */
+static struct placed *place_steps(const struct pp_xfile *f, size_t index, size_t *ret_count)
+{
+	struct placed *p = malloc((f->labels + 1) * sizeof(*p));
+
+	*ret_count = 0;
+	for (size_t i = 0; p && i < f->labels; i++) {
+		const struct pp_step_cell *c = &f->label[i].cell[index];
+
+		if (c->present)
+			p[(*ret_count)++] = (struct placed){c->begin, c->end, &f->label[i]};
+	}
+	if (p)
+		qsort(p, *ret_count, sizeof(*p), by_begin);
+	return p;
+}
+
+static void write_breakdown(struct pp_xfile *f, size_t index, const struct placed *p, size_t steps, int grouped)
+{
+	const struct pp_attr *a = &f->out->attr[index];
+	char name[64];
+	uint64_t line;
+	size_t at = 0;
+
+	if (!steps)
+		return;
+	snprintf(name, sizeof(name), "rank %d breakdown", f->out->capture->rank[index].rank);
+	line = begin_line(f, name);
+	for (size_t i = 0; i < steps; i++) {
+		while (at < a->segments && a->segment[at].end <= p[i].begin)
+			at++;
+		at = write_step(f, index, p[i].label, at, grouped);
+	}
+	pp_xstream_end(&f->stream, line);
+}
+
+/* Memory of the process and its children, as a counter. */
+static void write_memory(struct pp_xfile *f, const struct pp_rank *r)
+{
+	uint64_t line;
+
+	if (!r->memories)
+		return;
+	line = begin_line(f, "_counters_");
+	for (size_t i = 0; i < r->memories; i++) {
+		const struct pp_memory *m = &r->memory[i];
+		struct pp_xevent e = {.metadata = pp_xnames_event(&f->names, PP_XNAME_MEMORY, (uint64_t)(uint32_t)r->rank),
+		                      .offset_ps = ps_of(m->time)};
+
+		stat_uint(&e, PP_XSTAT_RSS, m->rss);
+		if (m->pss_present)
+			stat_uint(&e, PP_XSTAT_PSS, m->pss);
+		stat_uint(&e, PP_XSTAT_CHILDREN_RSS, m->children_rss);
+		pp_xstream_event(&f->stream, &e);
+	}
+	pp_xstream_end(&f->stream, line);
+}
 
 /* Name of the file that a call accessed; 0: none. Calls of one file often follow each other. */
 static uint32_t file_of(struct pp_xfile *f, uint64_t comm)
@@ -29,25 +254,25 @@ static void stats_of_call(struct pp_xfile *f, struct pp_xevent *e, const struct 
 	enum pp_mpi_class class = pp_mpi_call_info(s->mpi.call)->class;
 
 	if (s->mpi.sent)
-		pp_xfile_uint(e, PP_XSTAT_BYTES, s->mpi.sent);
+		stat_uint(e, PP_XSTAT_BYTES, s->mpi.sent);
 	if (s->mpi.received)
-		pp_xfile_uint(e, PP_XSTAT_RECEIVED, s->mpi.received);
+		stat_uint(e, PP_XSTAT_RECEIVED, s->mpi.received);
 	if (s->mpi.comm && pp_mpi_class_is_file(class)) {
 		uint32_t file = file_of(f, s->mpi.comm);
 
 		if (file)
-			pp_xfile_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
+			stat_text(f, e, PP_XSTAT_FILE, PP_XTEXT_FILE, file);
 	}
 	if (s->mpi.comm)
-		pp_xfile_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->mpi.comm);
+		stat_text(f, e, PP_XSTAT_COMM, PP_XTEXT_COMM, s->mpi.comm);
 	if (pp_mpi_class_joins(class))
-		pp_xfile_uint(e, PP_XSTAT_SEQUENCE, s->mpi.sequence);
+		stat_uint(e, PP_XSTAT_SEQUENCE, s->mpi.sequence);
 	if (s->flags & PP_SPAN_POLLS)
-		pp_xfile_uint(e, PP_XSTAT_POLLS, s->mpi.sequence);
+		stat_uint(e, PP_XSTAT_POLLS, s->mpi.sequence);
 	if (s->mpi.peer >= 0)
-		pp_xfile_int(e, PP_XSTAT_PEER, s->mpi.peer);
+		stat_int(e, PP_XSTAT_PEER, s->mpi.peer);
 	if (s->mpi.request)
-		pp_xfile_uint(e, PP_XSTAT_REQUEST, s->mpi.request);
+		stat_uint(e, PP_XSTAT_REQUEST, s->mpi.request);
 }
 
 static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s)
@@ -58,17 +283,17 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 	switch (s->range.payload_type) {
 	case PP_PAYLOAD_UINT64:
 	case PP_PAYLOAD_UINT32:
-		pp_xfile_uint(e, PP_XSTAT_PAYLOAD, s->range.payload);
+		stat_uint(e, PP_XSTAT_PAYLOAD, s->range.payload);
 		return;
 	case PP_PAYLOAD_INT64:
-		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->range.payload);
+		stat_int(e, PP_XSTAT_PAYLOAD, (int64_t)s->range.payload);
 		return;
 	case PP_PAYLOAD_INT32:
-		pp_xfile_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->range.payload);
+		stat_int(e, PP_XSTAT_PAYLOAD, (int32_t)(uint32_t)s->range.payload);
 		return;
 	case PP_PAYLOAD_EXT:
 		if (f->names.payloads && s->range.payload)
-			pp_xfile_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->range.payload);
+			stat_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_PAYLOAD, s->range.payload);
 		return;
 	case PP_PAYLOAD_FLOAT:
 		memcpy(&small, &s->range.payload, sizeof(small));
@@ -81,14 +306,14 @@ static void stat_payload(struct pp_xfile *f, struct pp_xevent *e, const struct p
 		return;
 	}
 	if (!isfinite(stat.d))
-		pp_xfile_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_NUMBER, isnan(stat.d) ? 0 : stat.d > 0 ? 1 : 2);
+		stat_text(f, e, PP_XSTAT_PAYLOAD, PP_XTEXT_NUMBER, isnan(stat.d) ? 0 : stat.d > 0 ? 1 : 2);
 	else if (e->stats < PP_XEVENT_STATS)
 		e->stat[e->stats++] = stat;
 }
 
 static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, struct pp_xevent *e)
 {
-	int64_t begin = pp_xfile_ps(s->begin), end = pp_xfile_ps(s->end);
+	int64_t begin = ps_of(s->begin), end = ps_of(s->end);
 
 	pp_xevent_init(e, 0, begin, end > begin ? end - begin : 0);
 	switch (s->kind) {
@@ -110,7 +335,7 @@ static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, 
 }
 
 /* Adds stats common to all kinds; the step is found by walking, as spans come in order of begin. */
-static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct pp_xplaced *p, size_t steps,
+static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct placed *p, size_t steps,
                       size_t *at)
 {
 	while (*at < steps && p[*at].end <= s->begin)
@@ -118,9 +343,9 @@ static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_s
 	if (s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_COUNTER)
 		return;
 	if (*at < steps && p[*at].begin <= s->begin)
-		pp_xfile_int(e, PP_XSTAT_STEP, p[*at].label->number);
+		stat_int(e, PP_XSTAT_STEP, p[*at].label->number);
 	if (s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END))
-		pp_xfile_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
+		stat_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
 	if (s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST)
 		stats_of_call(f, e, s);
 	else if (s->range.payload_type)
@@ -157,21 +382,10 @@ static int nest(struct pp_xfile *f, struct pp_xevent *e, size_t *depth)
 	return 0;
 }
 
-/* Whole characters only: one cut in two makes the file unreadable. */
-static int thread_name_bytes(const struct pp_xfile *f, const struct pp_thread *t)
-{
-	size_t length, n;
-	const char *text = pp_intern_text(f->names.names, t->name, &length);
-
-	n = length < MOST_NAME ? length : MOST_NAME;
-	while (n && n < length && ((unsigned char)text[n] & 0xc0) == 0x80)
-		n--;
-	return (int)n;
-}
-
-static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struct pp_thread *t, const struct pp_xplaced *p,
+static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struct pp_thread *t, const struct placed *p,
                         size_t steps)
 {
+	const char *thread = pp_intern_text(f->names.names, t->name, NULL);
 	size_t depth = 0, at = 0, i = 0;
 	char name[128];
 	uint64_t line;
@@ -183,12 +397,11 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struc
 		return 0;
 	if (t->is_main)
 		snprintf(name, sizeof(name), "rank %d main", r->rank);
-	else if (t->name)
-		snprintf(name, sizeof(name), "rank %d %.*s", r->rank, thread_name_bytes(f, t),
-		         pp_intern_text(f->names.names, t->name, NULL));
+	else if (t->name) /* whole characters only: one cut in two makes the file unreadable */
+		snprintf(name, sizeof(name), "rank %d %.*s", r->rank, pp_utf8_fit(thread, MOST_NAME), thread);
 	else
 		snprintf(name, sizeof(name), "rank %d %u", r->rank, t->tid);
-	line = pp_xfile_line(f, name);
+	line = begin_line(f, name);
 	for (; i < t->spans && !code; i++) {
 		struct pp_xevent e;
 
@@ -203,13 +416,9 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struc
 	return code;
 }
 
-struct loose { /* a span that may overlap others of its rank */
-	const struct pp_span *span;
-};
-
-static int loose_order(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-	const struct pp_span *x = ((const struct loose *)a)->span, *y = ((const struct loose *)b)->span;
+	const struct pp_span *x = *(const struct pp_span *const *)a, *y = *(const struct pp_span *const *)b;
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
@@ -217,8 +426,8 @@ static int loose_order(const void *a, const void *b)
 }
 
 /* First fit, one line per pass: overlapping spans wait for the next line. */
-static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const char *what, struct loose *l, size_t n,
-                              const struct pp_xplaced *p, size_t steps)
+static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const char *what, const struct pp_span **l, size_t n,
+                              const struct placed *p, size_t steps)
 {
 	for (int turn = 1; n; turn++) {
 		size_t rest = 0, at = 0;
@@ -234,9 +443,9 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 			snprintf(name, sizeof(name), "rank %d %s", r->rank, what);
 		else
 			snprintf(name, sizeof(name), "rank %d %s %d", r->rank, what, turn);
-		line = pp_xfile_line(f, name);
+		line = begin_line(f, name);
 		for (size_t i = 0; i < n; i++) {
-			const struct pp_span *s = l[i].span;
+			const struct pp_span *s = l[i];
 			struct pp_xevent e;
 
 			if (s->begin < free_from) {
@@ -258,9 +467,9 @@ static size_t spans_to_ask(const struct pp_thread *thread, int kind)
 	return pp_thread_may_have(thread, PP_SPAN_BIT(kind)) ? thread->spans : 0;
 }
 
-static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, const struct pp_xplaced *p, size_t steps)
+static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, const struct placed *p, size_t steps)
 {
-	struct loose *l;
+	const struct pp_span **l;
 	size_t n = 0;
 
 	for (size_t t = 0; t < r->threads; t++)
@@ -268,26 +477,26 @@ static int write_loose(struct pp_xfile *f, const struct pp_rank *r, int kind, co
 			n += r->thread[t].span[i].kind == kind;
 	if (!n)
 		return 0;
-	l = malloc(n * sizeof(*l));
+	l = malloc(n * sizeof(struct pp_span *));
 	if (!l)
 		return -ENOMEM;
 	n = 0;
 	for (size_t t = 0; t < r->threads; t++)
 		for (size_t i = 0; i < spans_to_ask(&r->thread[t], kind); i++)
 			if (r->thread[t].span[i].kind == kind)
-				l[n++].span = &r->thread[t].span[i];
-	qsort(l, n, sizeof(*l), loose_order);
+				l[n++] = &r->thread[t].span[i];
+	qsort(l, n, sizeof(struct pp_span *), by_time);
 	if (kind == PP_SPAN_COUNTER) { /* readers know counters by this line name alone; instants never overlap */
-		uint64_t line = pp_xfile_line(f, "_counters_");
+		uint64_t line = begin_line(f, "_counters_");
 
 		for (size_t i = 0; i < n; i++) {
 			struct pp_xevent e;
 
-			if (!isfinite(l[i].span->value)) {
+			if (!isfinite(l[i]->value)) {
 				f->not_finite++;
 				continue;
 			}
-			event_of(f, l[i].span, r->rank, &e);
+			event_of(f, l[i], r->rank, &e);
 			pp_xstream_event(&f->stream, &e);
 		}
 		pp_xstream_end(&f->stream, line);
@@ -303,18 +512,18 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 	static const int loose[] = {PP_SPAN_ASYNC, PP_SPAN_REQUEST, PP_SPAN_COUNTER};
 	const struct pp_rank *r = &f->out->capture->rank[rank_index];
 	size_t steps;
-	struct pp_xplaced *p = pp_xfile_place(f, rank_index, &steps);
+	struct placed *p = place_steps(f, rank_index, &steps);
 	int code = p ? 0 : -ENOMEM;
 
 	f->rank = r;
 	f->comm_at = 0;
 	if (!code)
-		pp_xfile_breakdown(f, rank_index, p, steps, grouped);
+		write_breakdown(f, rank_index, p, steps, grouped);
 	for (size_t t = 0; t < r->threads && !code; t++)
 		code = write_thread(f, r, &r->thread[t], p, steps);
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]) && !code; i++)
 		code = write_loose(f, r, loose[i], p, steps);
-	pp_xfile_memory(f, r);
+	write_memory(f, r);
 	free(p);
 	if (code || f->names.no_memory)
 		return pp_err_set(err, -ENOMEM, "no memory for the lines of rank %d", r->rank);

@@ -27,47 +27,7 @@ struct pp_xfile {
 	size_t comm_at;             /* index of the communicator that was found last */
 };
 
-struct pp_xplaced { /* a step in order of a rank's time: numbers may go back, lines may not */
-	int64_t begin, end;
-	const struct pp_xlabel *label;
-};
-
-/* XSpace has 64 bits of ps: 106 days since the job's epoch. Later times are clamped. */
-static inline int64_t pp_xfile_ps(int64_t ns)
-{
-	const int64_t most = INT64_MAX / 1000 - 1;
-
-	return ns <= 0 ? 0 : (ns < most ? ns : most) * 1000;
-}
-
 /* Makes labels of `out`'s steps, in order, with the edge steps at both ends. */
 int pp_xfile_labels(struct pp_xfile *f, struct pp_err *err);
 /* `grouped`: this rank's breakdown carries group_id and step_name, so its steps are the file's. */
 int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_err *err);
-
-/* Parts of a rank's lines. The steps of a rank in order of time (malloc'd; NULL: no memory); the breakdown line; memory as a
- * counter; a line (end it with pp_xstream_end()); stats of an event, left out where it has no room. */
-struct pp_xplaced *pp_xfile_place(const struct pp_xfile *f, size_t rank_index, size_t *ret_count);
-void pp_xfile_breakdown(struct pp_xfile *f, size_t rank_index, const struct pp_xplaced *p, size_t steps, int grouped);
-void pp_xfile_memory(struct pp_xfile *f, const struct pp_rank *r);
-uint64_t pp_xfile_line(struct pp_xfile *f, const char *name);
-/* xspace_clock.c: stats of the plane that has these ranks of the capture. */
-void pp_xfile_clock(struct pp_xfile *f, const size_t *rank, size_t ranks);
-
-static inline void pp_xfile_int(struct pp_xevent *e, uint8_t id, int64_t value)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_INT, .i = value};
-}
-
-static inline void pp_xfile_uint(struct pp_xevent *e, uint8_t id, uint64_t value)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_UINT, .u = value};
-}
-
-static inline void pp_xfile_text(struct pp_xfile *f, struct pp_xevent *e, uint8_t id, enum pp_xtext_kind kind, uint64_t key)
-{
-	if (e->stats < PP_XEVENT_STATS)
-		e->stat[e->stats++] = (struct pp_xstat){.id = id, .kind = PP_XSTAT_REF, .u = pp_xnames_text(&f->names, kind, key)};
-}

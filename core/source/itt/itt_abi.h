@@ -53,7 +53,7 @@ enum pp_itt_type { /* of a counter's value */
 	           PP_ITT_DOUBLE,
 };
 
-struct pp_itt_counter_info { /* a counter that was made before there was a collector: its address is the handle */
+struct pp_itt_counter_info { /* a counter made before the collector was loaded: its address is the handle */
 	const char *name;
 	void *wide;
 	const char *domain;

@@ -1,5 +1,5 @@
 /* ITT's tasks, regions, frames, markers, counters, thread names, pause and resume; installed by itt_inject.c. In: ITT's handles.
- * Out: records, by source/emit.h. A chained collector's function is called after ours, its handles and counters are given out. */
+* Out: records, by source/emit.h. A chained collector's function is called after ours; the application gets its handles. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -7,8 +7,8 @@
 
 /* The chained collector's function beside our on_...(), which has its type. */
 #define THEIRS(f) ((__typeof__(&on_##f))atomic_load_explicit(&pp_itt_next[PP_ITT_CALL_##f], memory_order_relaxed))
-/* on_name(): `what` is done, then the chained collector's function is called. WANTED: while something records; AT: so, with the
- * `tick` of a call that has a time, unless that is by a clock that we know nothing of. */
+/* on_name(): does `what`, then calls the chained collector's function. WANTED: while something records; AT: as WANTED, with the
+ * `tick` of a call that has a time, unless its clock is unknown. */
 #define THEN_THEIRS(name, params, args, what)                                                                                      \
 	static void on_##name params                                                                                               \
 	{                                                                                                                          \
@@ -44,7 +44,7 @@ static int is_tick(uint64_t timestamp, pp_tick now)
 	return !THEIRS(get_timestamp) && timestamp >= pp_ring_pool.header->open_tick && timestamp <= now;
 }
 
-/* When a call of the _ex sort happened, which is recorded; 0: by a clock that we know nothing of. */
+/* Tick of a call of the _ex kind, which is recorded; 0: by an unknown clock. */
 static pp_tick when(const void *clock_domain, uint64_t timestamp)
 {
 	pp_tick now = pp_tick_now();
@@ -54,7 +54,7 @@ static pp_tick when(const void *clock_domain, uint64_t timestamp)
 	return is_tick(timestamp, now) ? timestamp : now;
 }
 
-/* Ids are the application's, one set a domain, and frames' apart from those of tasks; the top bit keeps off NVTX's. */
+/* Ids are the application's: a set per domain, frames and tasks separate; the top bit separates them from NVTX's. */
 static uint64_t range_id(uint16_t domain, const struct pp_itt_id *id, uint32_t frame)
 {
 	uint64_t word[4] = {(uint64_t)domain << 1 | frame, id ? id->d1 : 0, id ? id->d2 : 0, id ? id->d3 : 0};
@@ -96,7 +96,7 @@ static void emit_named_at(enum pp_record_kind kind, const struct pp_itt_domain *
 	emit_at(kind, pp_itt_domain_index(domain), id, tick, text, length);
 }
 
-/* A task that is known by its function: "0x" and the address. */
+/* Names a task by its function: "0x" and the address. */
 static void push_function(const struct pp_itt_domain *domain, pp_tick tick, const void *fn)
 {
 	char text[PP_TEXT_INLINE];
@@ -123,7 +123,7 @@ static void end(const struct pp_itt_domain *domain, const struct pp_itt_id *id, 
 	emit_at(PP_RECORD_END, index, range_id(index, id, 0), tick, "", 0);
 }
 
-/* A frame has no name but its domain's. */
+/* A frame has its domain's name. */
 static void frame(enum pp_record_kind kind, const struct pp_itt_domain *domain, const struct pp_itt_id *id, pp_tick tick)
 {
 	uint16_t index = pp_itt_domain_index(domain);
@@ -173,7 +173,7 @@ WANTED_THEN_THEIRS(marker, (DOMAIN, struct pp_itt_id id, NAME, int scope), (doma
 AT_THEN_THEIRS(marker_ex, (DOMAIN, TIME, struct pp_itt_id id, NAME, int scope), (domain, clock_domain, timestamp, id, name, scope),
                emit_named_at(PP_RECORD_MARK, domain, 0, tick, name))
 
-/* The counter behind a handle: ours, or one that stands for another's; NULL: it is not shown. */
+/* The counter of a handle: ours, or the one mapped to a chained collector's; NULL: not recorded. */
 static struct pp_itt_name *counter_of(void *handle)
 {
 	if (!handle)
@@ -277,7 +277,7 @@ static uint64_t as_bits(double d)
 	return bits;
 }
 
-/* What counting goes on from is kept while nothing is recorded, too. */
+/* The count goes on while nothing is recorded. */
 static void set(void *handle, const void *value)
 {
 	struct pp_itt_name *c = counter_of(handle);
@@ -348,7 +348,7 @@ THEN_THEIRS(counter_dec_delta_v3, (const struct pp_itt_domain *domain, struct pp
             (domain, name, delta), add_named(domain, name, (int64_t)(0 - delta)))
 THEN_THEIRS(thread_set_name, (const char *name), (name), if (name) pp_ring_name_thread((uint32_t)syscall(SYS_gettid), name))
 
-/* The program's own word: it finds out the rank, as a mark does. */
+/* Requested by the program: this makes the process the rank, as a mark does. */
 static void pause_here(int paused)
 {
 	if (pp_collector_claim(PP_EVIDENCE_MARK, -1, -1))

@@ -1,4 +1,4 @@
-/* ITT's domains, and what others' handles stand for. Called by itt_*.c. */
+/* ITT's domains, and the map of chained collectors' handles. Called by itt_*.c. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void *_Atomic map_value[MAPPED];
 
 static struct own_domain *find_domain(const char *name)
 {
-	/* Acquire: rows below the count are whole. */
+	/* Acquire: rows below the count are complete. */
 	uint32_t count = atomic_load_explicit(&domain_count, memory_order_acquire);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -31,7 +31,7 @@ static struct own_domain *find_domain(const char *name)
 	return NULL;
 }
 
-/* Rows of the ring are NVTX's and ITT's together; the last one stands for what has none. */
+/* NVTX and ITT share the ring's rows; the last row is for domains without one. */
 static void fill_domain(struct own_domain *d, const char *name)
 {
 	d->handle.flags = 1;
@@ -110,7 +110,7 @@ static uint32_t map_row(const void *handle)
 	return (uint32_t)((uintptr_t)handle * 0x9e3779b97f4a7c15u >> 32);
 }
 
-/* A full map is left as it is: what is not in it is found by name, or not at all. */
+/* A full map stays: handles that are not in it are found by name, or not at all. */
 void pp_itt_map_put(const void *handle, void *value)
 {
 	uint32_t at = map_row(handle);

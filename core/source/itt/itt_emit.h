@@ -1,4 +1,4 @@
-/* The calls of ITT that are answered: our functions (itt_calls.c) and those of a chained collector. Called by itt_inject.c. */
+/* The ITT calls that the collector handles: its functions (itt_calls.c) and a chained collector's. Used by itt_inject.c. */
 #pragma once
 
 #include "core/source/emit.h"

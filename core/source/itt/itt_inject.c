@@ -1,6 +1,6 @@
-/* ITT (ittnotify 3): where tasks, frames and counters of frameworks enter. Each static copy of ittnotify in the process (torch,
- * oneDNN, TBB ...) loads the library that INTEL_LIBITTNOTIFY64 names and calls __itt_api_init once. A collector that the user had
- * set before stands in PODPROF_ITT_CHAIN: it is asked first, its functions are called after ours. */
+/* Receives tasks, frames and counters of ITT (ittnotify 3). Each static copy of ittnotify in the process (torch, oneDNN, TBB ...)
+ * loads the library in INTEL_LIBITTNOTIFY64 and calls __itt_api_init once. PODPROF_ITT_CHAIN names a collector that the user had
+ * set: it is initialised first, and its functions are called after ours. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const char *const names[PP_ITT_CALLS] = {
 
 _Atomic pp_itt_function pp_itt_next[PP_ITT_CALLS];
 
-/* PP_ITT_CALLS: we do not answer it. */
+/* PP_ITT_CALLS: not handled. */
 static int call_of(const char *name)
 {
 	int i = 0;
@@ -35,7 +35,7 @@ static int call_of(const char *name)
 	return i;
 }
 
-/* A list that has no end, or functions without a place, would be no list of ittnotify. */
+/* A list without an end, or functions without a slot: not a list of ittnotify. */
 static size_t count_api(const struct pp_itt_global *g)
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ static size_t count_api(const struct pp_itt_global *g)
 	return n;
 }
 
-/* The collector that stood in INTEL_LIBITTNOTIFY64 before podprof run; 1: it has seen this copy. */
+/* Initialises the collector that INTEL_LIBITTNOTIFY64 named before podprof run; 1: it has seen this copy. */
 static int chain(struct pp_itt_global *g, int groups)
 {
 	const char *path = pp_env("PODPROF_ITT_CHAIN");
@@ -63,7 +63,7 @@ static int chain(struct pp_itt_global *g, int groups)
 	return initialize != NULL;
 }
 
-/* What a chained collector left alone still is ittnotify's own function, which would ask for a collector again. */
+/* Slots that a chained collector did not set hold ittnotify's function, which would load a collector again. */
 static void install(const struct pp_itt_api *api, size_t count, int groups, const pp_itt_function *before, int ours)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ static void install(const struct pp_itt_api *api, size_t count, int groups, cons
 	}
 }
 
-/* What the copy made before it looked for a collector: its handles are in use. Strings carry their text with them. */
+/* Adopts what the copy made before it looked for a collector: those handles are in use. Strings hold their text. */
 static void adopt(const struct pp_itt_global *g)
 {
 	for (struct pp_itt_domain *d = g->domains; d; d = d->next)
@@ -102,7 +102,7 @@ static void child(void)
 	pp_itt_names_child();
 }
 
-/* What ittnotify's own functions are, and what the chained collector then has put into their places. 0: there is no collector. */
+/* Saves ittnotify's functions, and those that the chained collector sets in their slots. 0: there is no collector. */
 static int remember_and_chain(struct pp_itt_global *g, int groups, pp_itt_function *ret_before, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* ITT's strings and counters: a lock-free table, and handles for now where it is full. Called by itt_calls.c. */
+/* ITT's strings and counters: a lock-free table, and temporary handles where it is full. Called by itt_calls.c. */
 #include "core/source/itt/itt_names.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ enum {
 	ROWS = 2 * PP_ITT_NAMES, /* a power of two, half full at most */
 	PROBES = 512,
 	SCRATCH = 4,
-	SCRATCH_ROOM = 49152, /* more than a record's text may have: what is cut is cut, and counted, there */
+	SCRATCH_ROOM = 49152, /* longer than a record's text, which is where names are cut and counted */
 	COUNTER_NAME = 1024,
 };
 
@@ -47,7 +47,7 @@ static inline uint64_t word_at(const char *text)
 	return word;
 }
 
-/* Words of 8 bytes, the last one overlapping: names are short, calls into libc for each would be half of what they cost. */
+/* 8 bytes at a time, the last ones overlapping: names are short, libc calls would be half of the cost. */
 static inline uint64_t hash_of(const char *text, size_t length)
 {
 	uint64_t h = length, word = 0;
@@ -111,7 +111,7 @@ static size_t bytes_of(size_t length)
 	return (sizeof(struct pp_itt_name) + length + 1 + 63) & ~(size_t)63;
 }
 
-/* Not in the table yet; NULL: it is not to be kept. */
+/* Adds a name that is not in the table; NULL: it is not kept. */
 static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
 {
 	size_t bytes = bytes_of(length), at = atomic_load_explicit(&arena_used, memory_order_relaxed);
@@ -126,7 +126,7 @@ static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&arena_used, &at, at + bytes));
 	if (!take_one(&names, PP_ITT_NAMES))
-		return NULL; /* the others were faster: those few bytes are lost */
+		return NULL; /* other threads were faster: these bytes stay unused */
 	n = (struct pp_itt_name *)(pp_itt_arena + at);
 	n->handle.text = n->text;
 	n->hash = hash;
@@ -135,7 +135,7 @@ static struct pp_itt_name *make(const char *text, size_t length, uint64_t hash)
 	return n;
 }
 
-/* Another thread made the same one first. Its bytes come back where nothing was made behind them. */
+/* Another thread added the same name first. The bytes are freed where nothing follows them. */
 static void unmake(struct pp_itt_name *n)
 {
 	size_t at = (size_t)((char *)n - pp_itt_arena), end = at + bytes_of(n->length);
@@ -150,14 +150,14 @@ static inline int is_same(const struct pp_itt_name *n, uint64_t hash, const char
 	return n->hash == hash && n->length == length && is_equal(n->text, text, length);
 }
 
-/* The kept name, made if there is none; NULL: it is not to be kept. */
+/* The kept name, added if new; NULL: it is not kept. */
 static struct pp_itt_name *find_or_make(const char *text, size_t length, uint64_t hash)
 {
 	struct pp_itt_name *mine = NULL;
 	uint32_t at = (uint32_t)hash;
 
 	for (int i = 0; i < PROBES; i++, at++) {
-		/* Acquire: the name is whole before its address is seen. */
+		/* Acquire: the name is complete before its address is seen. */
 		struct pp_itt_name *n = atomic_load_explicit(&row[at % ROWS], memory_order_acquire);
 
 		if (!n && !mine && !(mine = make(text, length, hash)))
@@ -175,7 +175,7 @@ static struct pp_itt_name *find_or_make(const char *text, size_t length, uint64_
 	return NULL;
 }
 
-/* The set of this thread, which it alone uses; of all threads without a ring the last one, which nothing recorded depends on. */
+/* This thread's set, for it alone. Threads without a ring share the last set: no record depends on it. */
 static struct scratch_set *own_set(void)
 {
 	struct pp_thread_ring *t = pp_thread_self;
@@ -197,7 +197,7 @@ static struct scratch_set *own_set(void)
 	return set;
 }
 
-/* A handle for now: the caller has no use for it but the range that it begins. */
+/* A temporary handle: the caller uses it for one range only. */
 static __attribute__((cold, noinline)) struct pp_itt_string *scratch_create(const char *text, size_t length)
 {
 	static struct pp_itt_string nameless = {.text = ""};
@@ -207,8 +207,7 @@ static __attribute__((cold, noinline)) struct pp_itt_string *scratch_create(cons
 	struct scratch *s;
 
 	if (!has_suffix(text) && length <= PP_ITT_NAME_LONGEST)
-		remark(&said, "ITT: the program has more than 16384 names; a name that it made later and kept may be shown "
-		              "where another one belongs");
+		remark(&said, "ITT: the program has more than 16384 names: names made later may be mixed up");
 	errno = saved;
 	if (!set)
 		return &nameless;
@@ -250,7 +249,7 @@ struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, 
 	}
 	n = find_or_make(text, (size_t)length, hash_of(text, (size_t)length));
 	if (!n) {
-		remark(&said, "ITT: the program has more than 16384 names; counters that it made later are not shown");
+		remark(&said, "ITT: the program has more than 16384 names: counters made later are not shown");
 		return NULL;
 	}
 	atomic_compare_exchange_strong(&n->type, &none,

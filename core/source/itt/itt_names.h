@@ -1,5 +1,5 @@
-/* What ITT gives names to: domains, strings, counters. In: ITT calls, any thread. Out: handles for the application, indexes, texts.
- * Bounded: nothing of it is ever freed, so that a handle stays valid for the life of the process, in forked children too. */
+/* ITT's domains, strings and counters. In: ITT calls, any thread. Out: handles for the application, indexes, texts.
+ * Bounded, and never freed: a handle stays valid for the life of the process, in forked children too. */
 #pragma once
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 enum {
 	PP_ITT_NAMES = 16384,        /* strings that are kept; further ones live in scratch handles */
-	PP_ITT_SUFFIXED = 1024,      /* of them with a suffix that differs from call to call */
+	PP_ITT_SUFFIXED = 1024,      /* of these, names with a suffix that differs per call */
 	PP_ITT_NAME_LONGEST = 4096,  /* bytes of one that is kept */
 	PP_ITT_ARENA_BYTES = 4 << 20 /* for all of them */
 };
@@ -21,29 +21,29 @@ struct pp_itt_name {                 /* a string that is kept; a counter is the 
 	uint64_t hash;
 	uint32_t length;
 	_Atomic uint32_t type;  /* enum pp_itt_type, of a counter */
-	_Atomic uint64_t value; /* of a counter: what counting has come to, bits of a double where its type is one */
+	_Atomic uint64_t value; /* of a counter: its count; a double's bits where that is its type */
 	char text[];
 };
 _Static_assert(sizeof(struct pp_itt_name) == 64, "the text begins a line");
 
 extern char pp_itt_arena[PP_ITT_ARENA_BYTES] __attribute__((visibility("hidden")));
 
-/* Handle of a text. Known ones cost no lock, allocation or system call. A text that is not kept gets a handle that holds it until
- * this thread has made four more of that sort. NULL for NULL. */
+/* Handle of a text. Known ones cost no lock, allocation or system call. A text that is not kept gets a temporary handle, valid
+ * until this thread has made four more. NULL for NULL. */
 struct pp_itt_string *pp_itt_string_create(const char *text);
 /* The kept name of "domain/name" (domain "" or NULL: "name"); NULL: there is no room for it. */
 struct pp_itt_name *pp_itt_counter_create(const char *domain, const char *name, int type);
 
-/* `theirs`: the chained collector's handle, which is given out and mapped; NULL: one of ours is. */
+/* `theirs`: the chained collector's handle, which is mapped and returned; NULL: ours is. */
 struct pp_itt_domain *pp_itt_domain_create(const char *name, struct pp_itt_domain *theirs);
-/* Row of the ring's domains; a domain that was never seen gets one. */
+/* Row of the domain in the ring; a new domain gets one. */
 uint16_t pp_itt_domain_index(const struct pp_itt_domain *domain);
 
-/* Another's handle stands for `value`; get: NULL, if it was never put. */
+/* Map a chained collector's handle to `value`; get: NULL if never put. */
 void pp_itt_map_put(const void *handle, void *value);
 void *pp_itt_map_get(const void *handle);
 
-/* In a forked child: whoever held the lock is not here. */
+/* Resets the lock in a forked child: its holder is gone. */
 void pp_itt_names_child(void);
 
 static inline int pp_itt_is_kept(const void *handle)

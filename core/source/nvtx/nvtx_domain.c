@@ -1,4 +1,4 @@
-/* NVTX's CORE2 module: the same in domains, registered strings; installed by nvtx_inject.c. */
+/* NVTX's CORE2 module: ranges, marks and names in domains, registered strings; installed by nvtx_inject.c. */
 #include "core/source/nvtx/nvtx_emit.h"
 
 pp_nvtx_function pp_nvtx_next_core2[PP_NVTX_CORE2_IDS];

@@ -27,7 +27,7 @@ void pp_nvtx_emit_payload(enum pp_record_kind kind, uint16_t domain, uint64_t id
                           const char *name, size_t length) __attribute__((cold));
 void pp_nvtx_category_wide(uint16_t domain, uint32_t category, const wchar_t *wide);
 void pp_nvtx_resource_name(void *domain, const struct pp_nvtx_resource_attributes *a);
-/* The tool that the user had set before: its function of this name, called with `argument`; 0 without such a tool. */
+/* Calls the chained tool's function of this name with `argument`; 0 without such a tool. */
 int pp_nvtx_chain(const char *function, void *argument);
 
 /* Unique in the process. */
@@ -36,8 +36,8 @@ uint64_t pp_nvtx_new_range(void);
 #define NEXT(module, id, type) ((type)pp_nvtx_next_##module[id])
 #define HANDLER(f) ((pp_nvtx_function)(f))
 
-/* name(): `what` is done while something records, then the chained tool's function of this id is called. PUSH: it says the depth;
- * START: before, it says the range's id; without a tool we do. */
+/* name(): does `what` while something records, then calls the chained tool's function of this id. PUSH: the tool returns the depth;
+ * START: it is called first and returns the range's id; without a tool the collector does. */
 #define THEN_NEXT(module, number, name, params, args, what)                                                                        \
 	static void name params                                                                                                    \
 	{                                                                                                                          \
@@ -96,7 +96,7 @@ static inline void emit_wide(enum pp_record_kind kind, uint16_t domain, uint32_t
 		free(text); /* may call free: of a wide text longer than SMALL */
 }
 
-/* `a` may be shorter than we know: only what its size covers is read. */
+/* `a` may be of an older, shorter version: only what its size covers is read. */
 static inline void emit_attributes(enum pp_record_kind kind, uint16_t domain, uint64_t id, const struct pp_nvtx_attributes *a)
 {
 	char small[SMALL], *wide = small;

@@ -1,6 +1,6 @@
-/* NVTX 3: where ranges, marks and names of the application and its libraries enter. NVTX's loader calls InitializeInjectionNvtx2
- * once per DSO. A tool that the user had set before stands in PODPROF_NVTX_CHAIN: its handlers are called after ours, its handles
- * given out. */
+/* Receives NVTX 3's ranges, marks and names of the application and its libraries. NVTX's loader calls InitializeInjectionNvtx2
+ * once per DSO. PODPROF_NVTX_CHAIN names a tool that the user had set: its handlers are called after ours; the application gets
+ * its handles. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ static const struct module {
 	enum pp_nvtx_module id;
 	unsigned ids;
 	const pp_nvtx_function *handler;
-	pp_nvtx_function *next; /* NULL: what a chained tool handles stays its own */
+	pp_nvtx_function *next; /* NULL: the slot stays a chained tool's */
 } modules[] = {
         {PP_NVTX_CORE, PP_NVTX_CORE_IDS, pp_nvtx_core_handlers, pp_nvtx_next_core},
         {PP_NVTX_CORE2, PP_NVTX_CORE2_IDS, pp_nvtx_core2_handlers, pp_nvtx_next_core2},
@@ -42,7 +42,7 @@ static pp_nvtx_function **table_of(const struct pp_nvtx_callbacks *c, const stru
 	return table;
 }
 
-/* Before a chained tool comes: a slot that it leaves alone still holds NVTX's own function, which would call us again. */
+/* Before a chained tool: a slot that it does not set holds NVTX's function, which would call us again. */
 static void remember(const struct pp_nvtx_callbacks *c, pp_nvtx_function (*before)[MOST_IDS])
 {
 	for (int i = 0; i < MODULES; i++) {
@@ -54,8 +54,7 @@ static void remember(const struct pp_nvtx_callbacks *c, pp_nvtx_function (*befor
 	}
 }
 
-/* What the chained tool put into the table becomes `next`; then our handlers go in. Ids and modules that we do not know are left
- * alone. */
+/* The chained tool's handlers in the table become `next`, then ours go in. Unknown ids and modules stay. */
 static void install(const struct pp_nvtx_callbacks *c, int chained, pp_nvtx_function (*before)[MOST_IDS])
 {
 	for (int i = 0; i < MODULES; i++) {
@@ -75,7 +74,7 @@ static void install(const struct pp_nvtx_callbacks *c, int chained, pp_nvtx_func
 	}
 }
 
-/* The tool that stood in NVTX_INJECTION64_PATH before podprof run. */
+/* Loads the tool that NVTX_INJECTION64_PATH named before podprof run. */
 int pp_nvtx_chain(const char *function, void *argument)
 {
 	const char *path = pp_env("PODPROF_NVTX_CHAIN");

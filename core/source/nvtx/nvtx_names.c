@@ -1,4 +1,4 @@
-/* What NVTX gives names to; used by nvtx_inject.c. */
+/* NVTX's domains, categories and registered strings; used by nvtx_inject.c. */
 #include "core/source/nvtx/nvtx_names.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 enum { ROWS = 256 };
 
 struct domain {
-	const void *foreign, *whole; /* whole: its name as a registered string, of which there is one each */
+	const void *foreign, *whole; /* complete: its name as a registered string, one per text */
 	struct pp_ring_name name;
 };
 
@@ -74,7 +74,7 @@ size_t pp_nvtx_narrow(const wchar_t *wide, char *small, size_t size, char **ret_
 	return used;
 }
 
-/* What the row has no room for is whole in a note; `what` is the NVTX function that gave the name. */
+/* A name longer than its row is complete in a note; `what` is the NVTX function that gave it. */
 static void set_name(struct pp_ring_name *n, enum pp_nvtx_core2 what, uint32_t owner, uint32_t id, const char *text)
 {
 	n->owner = owner;
@@ -118,7 +118,7 @@ void *pp_nvtx_domain_create(const char *name, void *foreign)
 		    !strncmp(domains[i].name.text, name, sizeof(domains[i].name.text) - 1))
 			break;
 	if (i >= PP_RING_DOMAINS) {
-		i = PP_RING_DOMAINS - 1; /* more than rows: the last one stands for the rest */
+		i = PP_RING_DOMAINS - 1; /* more than rows: the last row is for the rest */
 		set_name(&domains[i].name, PP_NVTX_D_CREATE_A, 0, i, "(other domains)");
 		copy_domain(i);
 	} else if (i == count) {

@@ -1,4 +1,4 @@
-/* What NVTX gives names to: domains, categories, registered strings. In: NVTX calls, any thread. Out: indexes, texts, header rows.
+/* NVTX's domains, categories, registered strings. In: NVTX calls, any thread. Out: indexes, texts, header rows.
  * Kept from the first call of a process on, put into the ring file when it becomes the rank. */
 #pragma once
 
@@ -25,5 +25,5 @@ void *pp_nvtx_string_create(const char *text, size_t length, void *foreign);
 const char *pp_nvtx_string_text(const void *handle, size_t *ret_length);
 /* This process has become the rank. */
 void pp_nvtx_names_publish(void);
-/* In a forked child: whoever held the lock is not here. */
+/* Resets the lock in a forked child: its holder is gone. */
 void pp_nvtx_names_child(void);

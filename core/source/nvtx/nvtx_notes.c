@@ -18,13 +18,13 @@ static _Atomic uint32_t used;
 static struct pp_ring_header *published;
 static uint64_t next_id = DYNAMIC_IDS;
 
-/* A name is kept whole, or its row is not: room() refuses what is longer than the log. */
+/* A row holds its complete name or is not kept: room() refuses what is longer than the log. */
 static size_t name_bytes(const char *name)
 {
 	return name ? strnlen(name, PP_RING_NOTES) : 0;
 }
 
-/* Lock held: where a row of so many bytes begins; NULL: no room left, counted. */
+/* Lock held: place for a row of so many bytes; NULL: no room left, counted. */
 static struct pp_ring_note *room(size_t bytes)
 {
 	uint32_t at = atomic_load_explicit(&used, memory_order_relaxed);
@@ -37,7 +37,7 @@ static struct pp_ring_note *room(size_t bytes)
 	return (struct pp_ring_note *)((char *)log_words + at);
 }
 
-/* Lock held: the row is whole. */
+/* Lock held: the row is complete. */
 static void commit(struct pp_ring_note *n, size_t bytes)
 {
 	uint32_t at = atomic_load_explicit(&used, memory_order_relaxed);
@@ -57,7 +57,7 @@ static const struct pp_ring_note *find(enum pp_ring_note_kind kind, uint16_t dom
 
 	for (uint32_t at = 0; at < end; at += n->bytes) {
 		n = (const struct pp_ring_note *)((const char *)log_words + at);
-		/* Ids that a tool gave are one of a kind; the application's own may repeat in another domain. */
+		/* Ids that a tool gave are unique; the application's may repeat in another domain. */
 		if (n->kind == kind && n->id == id && (n->domain == domain || id >= DYNAMIC_IDS))
 			return n;
 	}
@@ -143,7 +143,7 @@ uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *s
 		head.detail = short_of(s->size);
 	if (s->fields & PP_NVTX_SCHEMA_ALIGN && s->align < 256)
 		head.width = (uint8_t)s->align;
-	/* Only flat structs are read by the keeper: of the others (dynamic, unions) no entry is kept, so their bytes stay bytes. */
+	/* The keeper reads flat structs only: no entry of others (dynamic, unions) is kept, so they stay plain bytes. */
 	if (s->fields & PP_NVTX_SCHEMA_ENTRIES && s->fields & PP_NVTX_SCHEMA_NUM_ENTRIES && s->entry &&
 	    (!(s->fields & PP_NVTX_SCHEMA_TYPE) || s->type == 1)) {
 		l.entry = s->entry;

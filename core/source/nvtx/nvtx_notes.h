@@ -1,4 +1,4 @@
-/* What NVTX is told once and payloads need later: schemas, enumerations, names of handles. In: NVTX calls, any thread.
+/* NVTX's schemas, enumerations and names of handles, which later payloads need. In: NVTX calls, any thread.
  * Out: rows of pp_ring_header.note. Kept from the first call of a process on, put into the ring file when it becomes the rank. */
 #pragma once
 
@@ -12,11 +12,11 @@ uint64_t pp_nvtx_schema_register(uint16_t domain, const struct pp_nvtx_schema *s
 uint64_t pp_nvtx_enum_register(uint16_t domain, const struct pp_nvtx_enum *e, uint64_t foreign);
 /* `what`: module << 16 | function, or NVTX's resource type. */
 void pp_nvtx_handle_name(uint16_t domain, uint32_t what, uint64_t handle, const char *name);
-/* Bytes of a payload as its schema says, 0 where it does not; no lock, any thread. */
+/* Bytes of a payload by its schema, 0 where it has no size; no lock, any thread. */
 size_t pp_nvtx_schema_size(uint16_t domain, uint64_t schema);
 /* Name of the schema; "" where it has none. Lives as long as the process. */
 const char *pp_nvtx_schema_name(uint16_t domain, uint64_t schema, size_t *ret_length);
 /* This process has become the rank. */
 void pp_nvtx_notes_publish(void);
-/* In a forked child: whoever held the lock is not here. */
+/* Resets the lock in a forked child: its holder is gone. */
 void pp_nvtx_notes_child(void);

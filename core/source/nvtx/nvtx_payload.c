@@ -1,4 +1,4 @@
-/* Payloads of NVTX events, and NVTX's payload extension: schemas, ranges and marks that are nothing but a payload.
+/* Payloads of NVTX events, and NVTX's payload extension: schemas, ranges and marks that are only a payload.
  * A payload is one PAYLOAD record right before the record it belongs to, with the same tick. Called by nvtx_emit.h and NVTX. */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void put_payloads(pp_tick tick, uint16_t domain, const struct pp_nvtx_pay
 	for (size_t i = 0; i < count && i < MOST_PAYLOADS; i++) {
 		size_t size = p[i].size;
 
-		if (size == SIZE_MAX) { /* we are to find out: the schema may say it, a string ends by itself */
+		if (size == SIZE_MAX) { /* unknown: the schema may have it, a string ends with 0 */
 			size = pp_nvtx_schema_size(domain, p[i].schema);
 			if (p[i].bytes && (p[i].schema == STRING_TYPE || p[i].schema == STRING_UTF8_TYPE))
 				size = strnlen(p[i].bytes, PP_PAYLOAD_BYTES);
@@ -65,7 +65,7 @@ void pp_nvtx_emit_payload(enum pp_record_kind kind, uint16_t domain, uint64_t id
 	put_range(tick, kind, domain, a->category, id, name, length);
 }
 
-/* What has no message is called by its first payload's schema. */
+/* An event without a message gets its first payload's schema as name. */
 static void begin(enum pp_record_kind kind, void *domain, uint64_t id, const struct pp_nvtx_payload *p, size_t count)
 {
 	uint16_t index = pp_nvtx_domain_index(domain);

@@ -1,5 +1,5 @@
 /* NVTX names of threads, devices, streams and other handles, and its user-defined locks. Names are remembered as notes of the ring;
- * locks are answered and not recorded. Installed by nvtx_inject.c. */
+* locks are handled and not recorded. Installed by nvtx_inject.c. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -28,7 +28,7 @@ static void name_w(uint32_t what, uint64_t handle, const wchar_t *name)
 	errno = saved;
 }
 
-/* Both forms of a naming function; the first of the two ids says what the handle is. */
+/* Both forms of a naming function; the first of the two ids is the handle's kind. */
 #define NAMING(module, id, type)                                                                                                   \
 	static void name_##module##_##id##_a(type handle, const char *name)                                                        \
 	{                                                                                                                          \
@@ -69,7 +69,7 @@ const pp_nvtx_function pp_nvtx_opencl_handlers[PP_NVTX_OPENCL_IDS] = {
         NAMED(OPENCL, 13),
 };
 
-/* A thread's name is its line's; of pthread_t only the caller's own can be told. */
+/* A thread's name becomes its track's; only the caller's own pthread_t can be resolved. */
 static void name_resource(uint16_t domain, const struct pp_nvtx_resource_attributes *a, const char *name)
 {
 	if (a->identifier_type == PP_NVTX_THREAD_NATIVE)

@@ -41,7 +41,7 @@ class Category(_enum.IntEnum):
 
 _door = _library.api()
 _next = 0  # number of a step that is given none
-_has_asked = False  # whether this process is the rank: the first range asks, as in C
+_has_asked = False  # whether this process is the rank: decided at the first range, as in C
 
 
 def _text(name: object) -> bytes:
@@ -57,14 +57,14 @@ def _number(value: Optional[int]) -> int:
 
 
 def _leave(number: Optional[int]) -> None:
-    """Before a mark (number: of a step): what the adapter for torch knows belongs into the window that may close now."""
+    """Before a mark (number: of a step): the adapter for torch annotates the window that may close now."""
     adapter = _sys.modules.get("_podprof._torch")
     if adapter is not None:
         adapter.leave(number)
 
 
 def _follow() -> None:
-    """After it: torch's own ranges go on and off with the window."""
+    """After a mark: torch's ranges go on and off with the window."""
     adapter = _sys.modules.get("_podprof._torch")
     if adapter is not None:
         adapter.follow()
@@ -126,8 +126,8 @@ def step_end() -> None:
 
 
 class step:
-    """step() once in each turn of a loop, or with step(): a step begins, and ends where the next one does, or with its block. Without a
-    number, steps are counted."""
+    """step() once per iteration, or with step(): a step begins, and ends at the next one, or with its block. Without a number, steps
+    are counted."""
 
     def __init__(self, number: Optional[int] = None) -> None:
         step_begin(number)
@@ -140,7 +140,7 @@ class step:
 
 
 def steps(iterable: Iterable[_T], first: Optional[int] = None) -> Iterator[_T]:
-    """Each item is a step, from the moment that it is asked for to the moment that the next one is."""
+    """Each item is a step, from its request to the next one's."""
     items = iter(iterable)
     if _door is None:
         yield from items
@@ -159,7 +159,7 @@ def steps(iterable: Iterable[_T], first: Optional[int] = None) -> Iterator[_T]:
 
 
 class range:  # noqa: A001
-    """with range("augment"): a range of this thread; its category follows from the name where none is given."""
+    """with range("augment"): a range of this thread; by default its category follows from the name."""
 
     def __init__(self, name: str, category: Union[Category, int, None] = None) -> None:
         self._name, self._category, self._pushed = name, int(category or 0), False
@@ -207,12 +207,12 @@ def counter(name: str, value: float) -> None:
 
 
 def recording() -> bool:
-    """For work that is only done for the profile."""
+    """For work done only for the profile."""
     return _door is not None and bool(_door.recording())
 
 
 class capture:
-    """with capture("evaluation"): a window, a session of its own. Every rank comes to it at the same place of the program."""
+    """with capture("evaluation"): a window, a session of its own. Every rank enters it at the same place of the program."""
 
     def __init__(self, name: str = "") -> None:
         self._name = name

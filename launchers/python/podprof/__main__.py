@@ -1,11 +1,11 @@
-"""`python -m podprof WORDS` is `podprof WORDS`: this process becomes the program. Run by people; needs nothing of the package beside it."""
+"""`python -m podprof WORDS` is `podprof WORDS`: this process becomes the program. Needs nothing else of the package."""
 import os
 import shutil
 import sys
 
 
 def candidates():
-    """Programs in the order in which they are asked for: the package's own installation, this environment, PATH."""
+    """Programs in the order of search: the package's own installation, this environment, PATH."""
     where = os.path.dirname(os.path.abspath(__file__))
     for _ in range(5):  # PREFIX/lib/python3.13/site-packages/podprof, PREFIX/lib/x86_64-linux-gnu/podprof/python/podprof
         where = os.path.dirname(where)

@@ -1,5 +1,5 @@
-"""Finds out when a framework is imported, and installs its adapter right after. Called by sitecustomize.py; imports nothing.
-What the import returns or raises is what it would have been."""
+"""Installs a framework's adapter right after its import. Called by sitecustomize.py; imports nothing.
+The import returns or raises the same as without it."""
 import sys
 from _thread import get_ident
 
@@ -12,7 +12,7 @@ _ADAPTERS = {
 
 
 class _Loader:
-    """The framework's loader, and the adapter after it. Whatever else is asked of it the framework's own answers."""
+    """The framework's loader, then the adapter. All other attributes are the framework's loader's."""
 
     def __init__(self, loader, name):
         self._loader, self._name = loader, name
@@ -36,13 +36,13 @@ class _Loader:
         _adapt(self._name, module)
 
 
-# Of an import that fails Python leaves its own frames out of the traceback; with this name it takes ours for one of them.
+# Python leaves its import frames out of a traceback; this name makes it leave out ours too.
 _Loader.exec_module.__code__ = _Loader.exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap>")
 
 
 class _Finder:
-    """First on sys.meta_path until the frameworks are there. Another finder may ask for the same name inside of find_spec(): it is answered
-    by those behind this one. Each thread has its own such search, since two may import at once."""
+    """First on sys.meta_path until the frameworks are imported. Another finder may search the same name inside of find_spec(): those
+    after this one answer it. State is per thread, since two may import at once."""
 
     def __init__(self):
         self.waited_for, self.searches = dict(_ADAPTERS), set()
@@ -77,7 +77,7 @@ def _find(name, path, target, but):
 
 
 def _adapt(name, module):
-    """Our own failure is one line. An interrupt is the program's."""
+    """A failure of ours prints one line. An interrupt is the program's."""
     adapter = _finder.waited_for.pop(name, None)
     if not _finder.waited_for and _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
@@ -91,7 +91,7 @@ def _adapt(name, module):
 
 
 def _complain(text):
-    """Once a host: it is not known yet which process is rank 0, so the first one says it."""
+    """Once per host, by its first process: rank 0 is not known yet."""
     import os
 
     try:

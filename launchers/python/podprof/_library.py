@@ -1,5 +1,5 @@
-"""The door to libpodprof.so, which is in the process already: podprof_api() and podprof_shim() as objects with Python functions.
-A function that a library of another age lacks does nothing. No call gives up the GIL but those that may wait."""
+"""libpodprof.so, loaded already: podprof_api() and podprof_shim() as objects with Python functions. A function that an older library
+lacks does nothing. Only calls that may wait release the GIL."""
 import ctypes
 import sys
 
@@ -34,7 +34,7 @@ _SHIM = (  # struct podprof_shim
     ("claim_group", _C.c_uint32, _C.c_int32, _C.c_int32, _C.c_int),
     ("finish", None, _C.c_int),
 )
-_WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or speak with other ranks
+_WAITS = ("claim", "claim_group", "finish", "step_begin", "step_end", "window_start", "window_stop")  # may start a keeper, or exchange data with other ranks
 _WORD = _C.sizeof(_C.c_void_p)
 
 IS_RANK, RECORDING, EXPLICIT = 1, 2, 4
@@ -94,13 +94,13 @@ def shim():
 
 
 def at_end_of_child(finish):
-    """A child of multiprocessing that is a rank may leave by _exit(): what exit handlers would do is done before."""
+    """A child of multiprocessing that is a rank may end by _exit(): does the exit handlers' work before."""
     multiprocessing, util = sys.modules.get("multiprocessing"), sys.modules.get("multiprocessing.util")
     if util is not None and multiprocessing.parent_process() is not None:
         util.Finalize(None, finish, exitpriority=-1000)
 
 
 def status():
-    """What such a child is about to end with, as far as it is known."""
+    """Exit code of such a child, as far as known."""
     error = sys.exc_info()[1]
     return 0 if error is None or isinstance(error, SystemExit) and not error.code else 1

@@ -1,5 +1,5 @@
-"""The adapter for PyTorch: puts the hooks in place and decides what they mean for this process. Called by _hook.py when torch has
-been imported. Nothing here raises into the program, and what is no rank does nothing: the first mark decides."""
+"""The adapter for PyTorch: installs the hooks and decides whether this process is a rank, at the first mark. Called by _hook.py after
+the import of torch. Nothing here raises into the program; a process without a rank does nothing."""
 import atexit
 import functools
 import importlib
@@ -17,7 +17,7 @@ from ._torch_phases import Phases
 from ._torch_rendezvous import Rendezvous
 from ._torch_steps import Steps
 
-_AT_ONCE_NS = 1000000  # a loader that is iterated now is asked for its first batch within this
+_AT_ONCE_NS = 1000000  # time limit from a loader's iter() to the request for its first batch
 _FAILURES = 8
 
 
@@ -36,13 +36,13 @@ class Adapter:
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
-        """A worker, until it joins a process group or gives itself a number; or a program of its own that C decides about."""
+        """A worker process, until it joins a process group or sets its rank; or a program of its own, which C decides on."""
         self.is_dead = self.is_forked = True
         self.operators.off()
         self.phases.follow(False)
 
     def joins(self):
-        """This process has become a rank of a process group, whatever started it."""
+        """This process has become a rank of a process group, however it was started."""
         distributed = self.torch.distributed
         multiprocessing = sys.modules.get("multiprocessing")
         is_child = multiprocessing is not None and multiprocessing.parent_process() is not None
@@ -57,7 +57,7 @@ class Adapter:
             self.rendezvous = Rendezvous(self.torch, self.shim)
 
     def _becomes_rank(self):
-        if self.is_dead and not self.failures:  # a forked child: what its parent knew of steps is not true of it
+        if self.is_dead and not self.failures:  # a forked child: its parent's steps are not its own
             has_optimizer = self.steps.has_optimizer
             self.steps.__init__(self.shim, self.leave, self.follow, self.operators.move)
             self.steps.has_optimizer = has_optimizer
@@ -67,7 +67,7 @@ class Adapter:
         _library.at_end_of_child(_finish_child)
 
     def watches(self):
-        """Is what happens now on this thread of interest?"""
+        """Do calls on this thread count now?"""
         if self.is_forked and not self.failures and self.shim.claim() & _library.IS_RANK:
             self._becomes_rank()
         if self.is_dead or self.steps.thread != get_ident():
@@ -79,14 +79,14 @@ class Adapter:
         return self.is_allowed
 
     def leave(self, number):
-        """Before a mark, while recording: what is known by now belongs into the window that may close."""
+        """Before a mark, while recording: annotates the window that may close."""
         self.phases.forward_ends()
         self.input.edge()
         if number is None or self.shim.is_edge(number) or self.collectives.is_due():
             self.collect()
 
     def collect(self):
-        """Takes torch tens of milliseconds where many are in its recorder: not to be taken for the program's own time."""
+        """A range around torch's dump of its recorder, tens of milliseconds: it is not the program's time."""
         if self.collectives.has_news():
             period = self.phases.push(b"podprof: torch's flight recorder", OTHER)
             try:
@@ -109,7 +109,7 @@ class Adapter:
         self.steps.is_idle = not recording
 
     def failed(self, error):
-        """Something of ours did. It is said once; again and again is the end of it."""
+        """One of our hooks failed. Reported once; repeated failures switch the adapter off."""
         if _torch_phases.is_from_signal(error):
             raise error
         try:
@@ -124,7 +124,7 @@ class Adapter:
 
 
 def _is_helper(torch):
-    """Children of multiprocessing are ranks only where they join a process group, or give themselves a number."""
+    """Children of multiprocessing are ranks only if they join a process group or set their rank."""
     multiprocessing = sys.modules.get("multiprocessing")
     if multiprocessing is None or multiprocessing.parent_process() is None:
         return False
@@ -136,14 +136,14 @@ def _is_helper(torch):
 
 
 def _has_own_number():
-    """Has this process set what says which rank it is? What it began with may be its parent's."""
+    """Has this process set its rank's variables? Those at its start may be its parent's."""
     with open("/proc/self/environ", "rb") as f:
         began = f.read().split(b"\0")
     return any(name in os.environb and name + b"=" + os.environb[name] not in began for name in (b"RANK", b"LOCAL_RANK", b"PMIX_RANK"))
 
 
 def _guard(adapter):
-    """A hook body: what goes wrong in it is ours alone."""
+    """A hook body: its errors do not reach the program."""
 
     def decorate(body):
         @functools.wraps(body)
@@ -159,7 +159,7 @@ def _guard(adapter):
 
 
 def _wrap_batches(adapter):
-    """A batch is asked for and comes, or the epoch is over."""
+    """A batch is requested and returned, or the epoch is over."""
     data = importlib.import_module("torch.utils.data.dataloader")
     grad_enabled, now, steps, phases = adapter.torch.is_grad_enabled, adapter.shim.now, adapter.steps, adapter.phases
     next_batch = data._BaseDataLoaderIter.__next__
@@ -207,7 +207,7 @@ def _wrap_batches(adapter):
                 adapter.failed(error)
         return batch
 
-    __next__._torchdynamo_disable = True  # as torch's own, which torch.compile never looks into
+    __next__._torchdynamo_disable = True  # named as torch's own, which torch.compile never traces
     data._BaseDataLoaderIter.__next__ = __next__
 
 
@@ -319,7 +319,7 @@ def _wrap_groups(adapter):
     c10d.init_process_group = distributed.init_process_group = init_process_group
     c10d.destroy_process_group = distributed.destroy_process_group = destroy_process_group
     mesh = sys.modules.get("torch.distributed.device_mesh")
-    if getattr(mesh, "init_process_group", None) is init:  # it makes the group where the program has not
+    if getattr(mesh, "init_process_group", None) is init:  # it makes the process group if the program has not
         mesh.init_process_group = init_process_group
     _torch_phases.wrap_wait(adapter)
 
@@ -332,7 +332,7 @@ def adapter():
 
 
 def install(torch):
-    """torch has just been imported."""
+    """Right after the import of torch."""
     global _adapter
 
     shim, api = _library.shim(), _library.api()
@@ -345,14 +345,14 @@ def install(torch):
     for part in parts:
         try:
             part(made)
-        except Exception as error:  # another torch than this was written for: the other parts work
+        except Exception as error:  # an unknown version of torch: the other parts work
             failure = failure or error
     if failure is not None:
         raise failure
 
 
 def leave(number):
-    """The program is about to mark a step itself, or to close a window (None): called by its module podprof."""
+    """The module podprof calls it before the program marks a step, or closes a window (None)."""
     try:
         if _adapter is not None and not _adapter.is_dead:
             _adapter.steps.explicit |= number is not None
@@ -363,7 +363,7 @@ def leave(number):
 
 
 def follow():
-    """It has, or has opened a window."""
+    """The same after the program has done so, or has opened a window."""
     try:
         if _adapter is not None and not _adapter.is_dead and _adapter.steps.thread == get_ident():
             _adapter.follow(_adapter.shim.state())

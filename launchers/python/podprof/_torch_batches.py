@@ -1,11 +1,11 @@
-"""Steps of a PyTorch program in which no optimizer steps (inference, evaluation): the batches of its DataLoader. In: batches that
-_torch_steps.py has seen while no training was. Out: its marks. An evaluation before the training looks the same, so batches are held first."""
+"""Steps of a PyTorch program without optimizer steps (inference, evaluation): the batches of its DataLoader. In: batches from
+_torch_steps.py outside of training. Out: its marks. Batches are held first, since an evaluation before the training looks the same."""
 import os
 import weakref
 
-FEW = 3  # batches that are held where no optimizer was made: a program may look at one to find out its shape
-MANY, MOST = 16, 1000  # where one was: with --steps, whose window may not be missed for long, and without
-OTHERS = 16  # batches of another loader inside of a step: then that one makes the steps
+FEW = 3  # batches held if no optimizer was made: a program may read one to learn its shape
+MANY, MOST = 16, 1000  # if one was made: with --steps, whose window must not be missed, and without
+OTHERS = 16  # batches of another loader inside of a step: then its batches are the steps
 
 
 def _nothing():
@@ -19,7 +19,7 @@ class Batches:
         self.mark, self.claim, self.rest, self.now = mark, claim, rest, now
         self.limit = FEW
         self.held = []  # [begin, end] in ticks of batches that are not marked yet; end 0: where the next one begins
-        self.is_live = False  # each batch is marked when it comes
+        self.is_live = False  # each batch is marked at once
         self.iterator = _nothing  # its batches are the steps: those of a loader inside of its loop are not
         self.others = 0
 
@@ -27,7 +27,7 @@ class Batches:
         return self.iterator() is not None
 
     def asked(self, iterator):
-        """1: a step begins, if a batch comes. A loop that was left in the middle has no iterator any more."""
+        """1: a step begins, if there is a batch. A loop left by break has no iterator any more."""
         current = self.iterator()
         self.others = 0 if current is None or current is iterator else self.others + 1
         return current is None or current is iterator or self.others >= OTHERS
@@ -62,19 +62,19 @@ class Batches:
             self.held[-1][1] = self.now()
 
     def optimizer_made(self):
-        """A training may follow. With --steps A:B batches before A - 1 need not be known for what they are."""
+        """A training may follow. With --steps A:B, batches before A - 1 need no decision."""
         asked = os.environ.get("PODPROF_STEPS", "").partition(":")[0]
         timed = any(os.environ.get("PODPROF_" + name) for name in ("DELAY", "DURATION", "AT"))
         self.limit = max(FEW, min(int(asked) - 1, MANY)) if asked.isdigit() else MANY if asked or timed else MOST
         self.drop()
 
     def drop(self):
-        """What was held was no step; what is open ends."""
+        """The held batches were no steps; an open step ends."""
         if self.is_live:
             self.rest(0)
         self.held, self.is_live, self.iterator = [], False, _nothing
 
     def finish(self):
-        """At exit: no training has come."""
+        """At exit: there was no training."""
         if self.held:
             self.go_live()

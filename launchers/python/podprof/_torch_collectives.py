@@ -1,4 +1,4 @@
-"""What torch's flight recorder knows of collectives that torch's ranges do not: group, sequence number, bytes. In: its entries since
+"""Annotates collectives with group, sequence number and bytes, which torch's ranges lack. In: entries of torch's flight recorder since
 recording went on. Out: shim.group() and shim.collective(). Called by _torch.py before recording may go off, and at exit."""
 import ctypes
 import json
@@ -8,14 +8,14 @@ import time
 _FIRST_KEY = b'{"collective_seq_id"'  # of an entry
 _BYTES = {"Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Long": 8, "Int": 4, "Short": 2, "Char": 1, "Byte": 1, "Bool": 1,
           "ComplexFloat": 8, "ComplexDouble": 16, "ComplexHalf": 4, "UInt16": 2, "UInt32": 4, "UInt64": 8}
-_OFTEN = 1000  # collectives: the recorder holds 2000 where nobody asked for another number
+_OFTEN = 1000  # collectives: the recorder holds 2000 by default
 
 
 class Collectives:
     def __init__(self, torch, shim):
         self.torch, self.shim = torch, shim
         self.last = -1  # record_id of the last entry that was read
-        self.since = 0  # entries that were made before are of no window
+        self.since = 0  # earlier entries belong to no window
         self.read_at = 0  # sum of the groups' sequence numbers when they were read
         self.groups = {}  # of this recording period: name and members -> id
         self.members = {}  # of the program: name -> world ranks
@@ -28,7 +28,7 @@ class Collectives:
         self.read_at = self._count()
 
     def is_due(self):
-        """Many since they were last read: costs 0.2 us a group."""
+        """Are there many new entries? 0.2 us per group."""
         return self._count() - self.read_at >= _OFTEN
 
     def _groups(self):
@@ -57,10 +57,10 @@ class Collectives:
         for entry in self._new(dump(True, False)):
             self.last = max(self.last, entry.get("record_id", -1))
             if entry.get("time_created_ns", 0) >= self.since and not entry.get("is_p2p"):
-                self._tell(entry)
+                self._annotate(entry)
 
     def _new(self, text):
-        """Entries behind the last one that was read; only these are parsed."""
+        """Entries after the last one read; only these are parsed."""
         text = text.encode() if isinstance(text, str) else text
         at = text.find(b'"record_id":%d,' % self.last) if self.last >= 0 else 0
         known = at >= 0
@@ -79,7 +79,7 @@ class Collectives:
         """While the groups live."""
         distributed = self.torch.distributed
         for group, name in self._groups():
-            self.members[name] = distributed.get_process_group_ranks(group)  # a name may be another group's by now
+            self.members[name] = distributed.get_process_group_ranks(group)  # the name may be another group's now
 
     def _group(self, name, text):
         ranks = tuple(self.members.get(name) or ())
@@ -88,16 +88,16 @@ class Collectives:
             self.groups[name, ranks] = self.shim.group(text.encode(), len(ranks), array) if ranks else 0
         return self.groups[name, ranks]
 
-    def _tell(self, entry):
+    def _annotate(self, entry):
         name, text = (list(entry.get("process_group") or []) + ["", ""])[:2]
         group = self._group(name, text if text and text != "undefined" else "group " + name)
         work = entry.get("profiling_name", "")
         if not group:
             self._remark("a process group was gone before podprof knew its members: its collectives are not joined over ranks")
             return
-        told = self.shim.collective(work.encode(), entry["time_created_ns"], group, max(entry.get("collective_seq_id", 1) - 1, 0),
+        result = self.shim.collective(work.encode(), entry["time_created_ns"], group, max(entry.get("collective_seq_id", 1) - 1, 0),
                                     _size(entry, "input"), _size(entry, "output"), -1)
-        if told == 1:
+        if result == 1:
             self._remark("a collective that podprof does not know ('%s') is recorded as a range only" % work)
 
     def _remark(self, text):

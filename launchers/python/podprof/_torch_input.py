@@ -1,5 +1,5 @@
-"""Counters at step edges: how busy the DataLoader's worker processes were, and what CUDA's allocator holds. A worker that is forked
-notes when a fetch begins and ends in a page that it shares with its parent; of others nothing is known. Called by _torch.py."""
+"""Counters at step edges: how busy the DataLoader's worker processes were, and what CUDA's allocator holds. A forked worker
+notes begin and end of each fetch in a page shared with its parent; others are not measured. Called by _torch.py."""
 import functools
 import importlib
 import mmap
@@ -12,9 +12,9 @@ _SLOTS = 512  # worker processes at a time; eight bytes each
 class Input:
     def __init__(self, torch, api):
         self.torch, self.api = torch, api
-        self.page = memoryview(mmap.mmap(-1, _SLOTS * 8)).cast("q")  # ns at work; while at work less the time at which that began
+        self.page = memoryview(mmap.mmap(-1, _SLOTS * 8)).cast("q")  # ns at work; while at work, less its begin
         self.owner = os.getpid()
-        self.base, self.next = 0, 0  # first slot of the loader that starts its workers now, and of the one after it
+        self.base, self.next = 0, 0  # first slot of the loader that starts its workers now, and of the next
         self.mine, self.sum = -1, 0  # a worker's slot and its time
         self.workers = ()  # slots of the loader in use
         self.seen, self.when = 0, 0
@@ -40,7 +40,7 @@ class Input:
         return wrapped
 
     def _begins(self):
-        """In a worker. In the parent (no workers) the time is in its own ranges, and what is noted here its workers would inherit."""
+        """In a worker. In the parent (no workers) ranges have this time, and its workers would inherit notes made here."""
         if os.getpid() == self.owner:
             return
         try:
@@ -58,13 +58,13 @@ class Input:
             self.sum = self.page[self.mine] = max(self.page[self.mine] + time.perf_counter_ns(), self.sum)
 
     def starts(self, loader):
-        """A loader may start workers: they find their slots as they are forked."""
+        """A loader may start workers: they get their slots at the fork."""
         many = loader.num_workers
         self.base = self.next if self.next + many <= _SLOTS else 0
         self.next = self.base + many
 
     def started(self, iterator):
-        """With persistent workers again and again, for those of the first time."""
+        """With persistent workers: called in each epoch, for the workers of the first."""
         if "_podprof_slots" in iterator.__dict__:
             return
         slots = ()
@@ -75,7 +75,7 @@ class Input:
         iterator.__dict__["_podprof_slots"] = slots
 
     def uses(self, iterator):
-        """A batch of it is asked for."""
+        """A batch of this loader is requested."""
         slots = iterator.__dict__.get("_podprof_slots", ())
         if slots != self.workers:
             self.workers = slots
@@ -100,7 +100,7 @@ class Input:
             self.api.counter(b"cuda memory reserved", float(cuda.memory_reserved()))
 
     def begin(self):
-        """Recording has gone on: what was before does not count."""
+        """Recording has gone on: earlier time does not count."""
         self.when = 0
         if self.workers:
             self.when = time.perf_counter_ns()

@@ -1,4 +1,4 @@
-"""Parts of torch that are imported when they are used first. Called by _hook.py right after their import."""
+"""Hooks for parts of torch that are imported at first use. Called by _hook.py right after their import."""
 import sys
 import types
 
@@ -19,7 +19,7 @@ def install(module):
 
 
 def _exempt_ours(skip):
-    """torch.compile takes each frame below a compiled one: none of ours, as it takes none of torch's own that they stand before."""
+    """torch.compile traces each frame below a compiled one: exclude ours, like torch's own frames that they wrap."""
     for name, module in list(sys.modules.items()):
         if name.startswith("_podprof."):
             for thing in list(vars(module).values()):

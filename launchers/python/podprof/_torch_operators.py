@@ -1,11 +1,11 @@
-"""torch's own operator ranges (ITT, or NVTX where a build has only that), on the training thread, while something is recorded.
-In: the state after each mark. Out: what torch calls its collector with. Called by _torch.py."""
+"""Switches torch's operator ranges (ITT, or NVTX where a build has only that) on the training thread, while something is recorded.
+In: the state after each mark. Out: torch's calls of its collector. Called by _torch.py."""
 import sys
 from _thread import _local, get_ident
 
 from ._library import RECORDING
 
-_MUTE = b"this build of torch has neither ITT nor NVTX: its operators are not recorded"
+_NO_PROFILER = b"this build of torch has neither ITT nor NVTX: its operators are not recorded"
 _YIELDED = b"torch.profiler was started by the program: operators are not recorded while it runs"
 
 
@@ -34,7 +34,7 @@ class Operators:
         self.has_yielded = False
         self.thread = 0  # where it is on
         self.ends = _local()
-        self.inside = 0  # depth of backward passes: their thread-local state is put back at their end
+        self.inside = 0  # depth of backward passes: their end restores the thread-local state
         self.profiler._run_on_profiler_start = self._they_start
         self.profiler._run_on_profiler_stop = self._they_stop
         self._wrap_legacy()
@@ -49,7 +49,7 @@ class Operators:
     def on(self):
         if self.kind is None:
             self.is_on = True  # as far as it can be
-            self.shim.remark(_MUTE)
+            self.shim.remark(_NO_PROFILER)
             return
         if self.theirs or self.torch.autograd._profiler_enabled():
             self._yield()
@@ -71,11 +71,11 @@ class Operators:
             self.stop()
 
     def move(self):
-        """The training thread is another one now. What is on is on there until that thread ends."""
+        """The training thread has changed. On the old one ranges stay on until it ends."""
         self.is_on = False
 
     def finish(self, thread):
-        """A thread or the process ends: torch would complain of what is still on."""
+        """A thread or the process ends: torch would complain of ranges that are still on."""
         if self.kind is not None and self.thread == thread and not self.theirs and self.torch.autograd._profiler_enabled():
             self.is_on, self.thread = False, 0
             self.profiler._disable_profiler()
@@ -123,7 +123,7 @@ class Operators:
 
 
 def _kind(torch):
-    """None where this build of torch tells nobody."""
+    """None where this build of torch reports no operators."""
     state = torch.autograd.profiler.ProfilerState
     try:
         if torch.profiler.itt.is_available():

@@ -1,5 +1,5 @@
-"""Parts of a step that torch has no range for: forward, backward, checkpoint, compilation, waiting for a collective. In: calls of the
-program that are wrapped here. Out: ranges of podprof.h, while recording, on the training thread. A pop follows only a push of the same
+"""Parts of a step that torch has no range for: forward, backward, checkpoint, compilation, waiting for a collective. In: wrapped
+calls of the program. Out: ranges of podprof.h, while recording, on the training thread. A pop follows only a push of the same
 recording period. Called by _torch.py and _torch_late.py."""
 import functools
 import sys
@@ -53,7 +53,7 @@ def wrap(adapter, function, name, category):
         finally:
             _pop(adapter, period)
 
-    wrapped._torchdynamo_disable = True  # what torch.compile sees of it is one call that it does not look into
+    wrapped._torchdynamo_disable = True  # torch.compile sees one call, which it does not trace
     return wrapped
 
 
@@ -75,7 +75,7 @@ def _pop(adapter, period):
 
 
 def is_from_signal(error):
-    """A signal handler of the program has raised it while something of ours ran: it is the program's."""
+    """Raised by a signal handler of the program while our code ran: it is the program's."""
     signal = sys.modules.get("signal")
     if signal is None:
         return False
@@ -90,7 +90,7 @@ def is_from_signal(error):
 
 
 def wrap_backward(adapter):
-    """A backward pass: a range, and the surest sign that a step is under way."""
+    """A backward pass: a range, and the surest sign of a step."""
     autograd, operators, phases = adapter.torch.autograd, adapter.operators, adapter.phases
     backward = autograd.backward
 
@@ -124,8 +124,8 @@ def wrap_backward(adapter):
 
 
 def wrap_inference(adapter):
-    """A loop that has neither batches of a DataLoader nor an optimizer is found by what it says of gradients: the first no_grad(),
-    inference_mode() or eval() of the program, not of torch's own code, makes this process the rank. Then torch is as it was."""
+    """A loop without a DataLoader and an optimizer is found by its use of gradients: the first no_grad(), inference_mode() or eval() of
+    the program, not of torch's code, makes this process the rank. Then torch's functions are restored."""
     torch = adapter.torch
     places = [(torch.no_grad, "__enter__"), (torch.inference_mode, "__enter__"), (torch.nn.Module, "eval")]
     places = [(where, name, getattr(where, name)) for where, name in places]
@@ -137,7 +137,7 @@ def wrap_inference(adapter):
         if adapter.watches():
             adapter.steps.claim()
         elif not adapter.is_dead and adapter.is_allowed is None:
-            return  # another thread: the training thread may come yet
+            return  # another thread: the training thread may follow
         for where, name, function in places:
             setattr(where, name, function)
 
@@ -162,7 +162,7 @@ def wrap_save(adapter):
 
 
 def wrap_distributed_save(adapter, module):
-    """torch.distributed.checkpoint, which is imported when it is used."""
+    """torch.distributed.checkpoint, which is imported at its use."""
     for name in ("save", "save_state_dict", "async_save"):
         function = getattr(module, name, None)
         if function is not None:
@@ -170,7 +170,7 @@ def wrap_distributed_save(adapter, module):
 
 
 def wrap_wait(adapter):
-    """Work.wait() of the program; what waits inside of torch's own C++ has no range at all."""
+    """Work.wait() of the program; waiting inside of torch's C++ has no range."""
     work = getattr(sys.modules.get("torch._C._distributed_c10d"), "Work", None)
     if work is not None:
         work.wait = wrap(adapter, work.wait, b"c10d::wait", HOST_COMMUNICATION)

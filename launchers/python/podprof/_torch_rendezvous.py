@@ -1,5 +1,5 @@
-"""The job's own store brings the keepers of several hosts together: rank 0 leaves its keeper's invitation there, the first rank of each
-other host takes it. As mpi/coord_invite.c does it through MPI. Called by _torch.py after init_process_group and at step edges."""
+"""Rendezvous of the keepers of several hosts through the job's store: rank 0 puts its keeper's invitation there, the first rank of each
+other host takes it, as mpi/coord_invite.c does through MPI. Called by _torch.py after init_process_group and at step edges."""
 import os
 import stat
 import time
@@ -26,7 +26,7 @@ class Rendezvous:
         self.shim, self.is_over = shim, True
         self.rank, size, here = distributed.get_rank(), distributed.get_world_size(), _number(_LOCAL_SIZE)
         if here <= 0 or size <= here or (self.rank and _number(_LOCAL_RANK) != 0):
-            return  # one host, or somebody else's task
+            return  # one host, or another rank's task
         self.spool = os.fsdecode(shim.spool() or b"")
         if not self.spool:
             return
@@ -42,7 +42,7 @@ class Rendezvous:
                 time.sleep(0.02)
 
     def look(self):
-        """At a step edge: a compare, and now and then a look."""
+        """At a step edge: a compare, and sometimes look()."""
         now = time.monotonic()
         if now < self.next:
             return
@@ -61,12 +61,12 @@ class Rendezvous:
             elif self.store.check([self.key]):
                 self.is_over = True
                 _write(self.spool, "invite-store", self.store.get(self.key))
-        except Exception:  # the store is gone, or knows no check(): the keepers have other ways
+        except Exception:  # the store is gone, or has no check(): other transports remain
             self.is_over = True
 
 
 def _read(path):
-    """Only what this user's keeper wrote, and whole: it was renamed into place."""
+    """A file of this user's keeper; complete, since it is renamed into place."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

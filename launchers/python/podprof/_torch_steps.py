@@ -1,5 +1,5 @@
-"""Where a step of a PyTorch program begins: docs/pytorch.md has the rule. In: what _torch.py has seen. Out: marks of the shim.
-Knows no torch. All on the training thread; what other threads do is no step."""
+"""Decides where a step of a PyTorch program begins; rule: docs/pytorch.md. In: events from _torch.py. Out: marks of the shim.
+Does not use torch. Only the training thread counts."""
 import sys
 import weakref
 from _thread import get_ident
@@ -8,7 +8,7 @@ from ._library import EXPLICIT, IS_RANK, RECORDING
 from ._torch_batches import Batches
 
 LOADER, OPTIMIZER = "torch: DataLoader", "torch: optimizer"
-REPEATS = 16  # times that one optimizer steps without a boundary: the rule does not fit this program, its steps are boundaries then
+REPEATS = 16  # steps of one optimizer without a boundary: the rule does not fit, so its steps become boundaries
 
 
 class Steps:
@@ -18,25 +18,25 @@ class Steps:
         self.shim, self.leave, self.follow, self.moves = shim, leave, follow, moves
         self.rule = None
         self.number = 0  # of the next mark
-        self.thread = _main_thread()  # the one that steps the optimizers; until one does, the main thread is taken for it
+        self.thread = _main_thread()  # the thread that steps the optimizers; until then the main thread
         self.has_thread = False
         self.is_idle = False  # follow() has nothing to do until something is recorded
         self.is_open = False  # a step has begun and not ended
         self.has_stepped = True  # an optimizer has, since a step began
         self.explicit = False  # the program marks its steps itself
-        self.waits = False  # it may be about to
-        self.training = {}  # loaders whose batches optimizer steps came after
+        self.waits = False  # it may do so soon
+        self.training = {}  # loaders with optimizer steps after their batches
         self.loader = None  # of the last batch since the last step of an optimizer
-        self.held = 0  # a step begins at this tick, if it turns out to be one
+        self.held = 0  # begin of a possible step
         self.has_optimizer = False  # one was made
-        self.trains = False  # one has stepped, or there was a backward pass that one will step for
+        self.trains = False  # one has stepped, or a backward pass precedes its step
         self.batches = Batches(self.mark_batch, self.claim, self.rest, shim.now)  # while it does not
         self.last = self.previous = 0  # optimizer whose step ends a step (0: not known yet), and that stepped last
         self.seen = {}  # optimizers since the last boundary: how often
         self.after = 0  # tick of the last optimizer step's end
 
     def fix_thread(self):
-        """An optimizer steps on another thread. A training thread that is gone has a successor."""
+        """An optimizer steps on another thread, which follows a training thread that has ended."""
         here = get_ident()
         if self.thread != here and (not self.has_thread or self.thread not in sys._current_frames()):
             self.moves()
@@ -44,7 +44,7 @@ class Steps:
         self.has_thread = True
 
     def reads_here(self):
-        """A program that does not train may read its batches on any thread: the one counts that has a loop under way."""
+        """A program that does not train may read batches on any thread: the one with an open loop counts."""
         if self.trains or self.has_optimizer or self.has_thread or self.explicit:
             return
         if not self.batches.is_in_loop() or self.thread not in sys._current_frames():
@@ -54,14 +54,14 @@ class Steps:
     # The loader
 
     def batch_asked(self, iterator, began, learns):
-        """Entry of __next__ at tick `began`, with gradients on or not. Returns the tick at which a step begins if a batch comes."""
+        """Entry of __next__ at tick `began`, with gradients on or not. Returns the tick at which a step begins if there is a batch."""
         if not self.trains:
             return began if self.batches.asked(iterator) else 0
         loader = iterator._index_sampler
         if not self.has_stepped or self.rule == OPTIMIZER:
             return 0
         if not self.is_training(loader) and (not learns or self.training):
-            self.rest()  # an evaluation, or training with another loader: the next backward pass tells
+            self.rest()  # an evaluation, or training with another loader: the next backward pass decides
             if learns and not self.held:
                 self.held = began
             return 0
@@ -79,7 +79,7 @@ class Steps:
         self.held = began if learns else 0
 
     def batches_over(self, iterator):
-        """StopIteration. What comes until the next epoch belongs to no step."""
+        """StopIteration. Time until the next epoch belongs to no step."""
         loader = iterator._index_sampler
         if not self.trains:
             self.batches.over(iterator)
@@ -90,7 +90,7 @@ class Steps:
             self.held = 0
 
     def has_forward(self, learns):
-        """What follows a batch is a forward pass; in a program that does not train nobody says where that would end."""
+        """A forward pass follows a batch; in a program that does not train its end is unknown."""
         return self.explicit or (self.is_open if self.trains else learns and self.has_optimizer)
 
     def is_training(self, loader):
@@ -106,8 +106,8 @@ class Steps:
     # Backward passes and optimizers
 
     def learning_begins(self):
-        """A backward pass or an optimizer step: there is a step now, whatever was thought before. Where the program has no optimizer of
-        torch's its batches stay the steps; without batches too, the keeper finds them by what repeats."""
+        """A backward pass or an optimizer step: there is a step now. Without an optimizer of torch batches stay the steps; without
+        batches, the keeper finds steps by repetition."""
         if not self.trains:
             if not self.has_optimizer:
                 self.claim()
@@ -129,7 +129,7 @@ class Steps:
 
     def optimizer_begins(self, optimizer):
         if self.rule == OPTIMIZER and not self.last and optimizer in self.seen:
-            # The first repeat: what stepped last ended the cycle, and the second step began at its end.
+            # The first repeat: the last optimizer ended the cycle, and the second step began at its end.
             self.last = self.previous
             self.begin(self.after, OPTIMIZER)
         self.has_optimizer = True
@@ -165,7 +165,7 @@ class Steps:
         self.mark(tick, state)
 
     def mark_batch(self, tick):
-        """Of a program that does not train. What it may mark itself it has marked while batches were held."""
+        """Of a program that does not train. Its own marks would have come while batches were held."""
         self.rule, state = LOADER, self.shim.state()
         if state & EXPLICIT:
             self.explicit = True
@@ -187,7 +187,7 @@ class Steps:
             self.follow(state)
 
     def stop_waiting(self):
-        """A step is over, and the program that has the module podprof has marked none: it is marked after all."""
+        """A step is over, and a program with the module podprof has marked none: marks it after all."""
         self.begin(self.held, self.rule)
         self.waits = False
 
@@ -198,14 +198,14 @@ class Steps:
             self.follow(self.shim.step_end_at(tick) if tick else self.shim.step_end())
 
     def claim(self):
-        """The rank is found by its work before it is known what its steps are."""
+        """Work makes this process the rank before its steps are known."""
         state = self.shim.state()
         if not state & (IS_RANK | EXPLICIT):
             state = self.shim.claim()
         self.follow(state)
 
     def finish(self):
-        """At exit. A step whose optimizer has stepped is whole."""
+        """At exit. A step whose optimizer has stepped is complete."""
         if not self.trains:
             if not self.explicit:
                 self.batches.finish()

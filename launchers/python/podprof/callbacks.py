@@ -1,4 +1,4 @@
-"""Steps of loops that belong to a framework. Examples to use or to copy: a framework is imported when its callback is made.
+"""Steps of frameworks' loops. Examples to use or to copy: a framework is imported when its callback is made.
 
     trainer = lightning.Trainer(callbacks=[podprof.callbacks.lightning()])
     model.fit(data, callbacks=[podprof.callbacks.keras()])
@@ -9,8 +9,8 @@ from . import _begin, _door, _now, step_end
 
 
 class Loop:
-    """For a loop that is not a for over batches: wants() when input is asked for, has(number) when it has come, over() at the end and
-    before what is no step (a validation). Frameworks call over() where no step is open too."""
+    """For a loop that is not a for over batches: wants() when input is requested, has(number) when it has arrived, over() at the end and
+    before a validation. Frameworks call over() without an open step too."""
 
     def __init__(self) -> None:
         self._tick, self._last, self._is_open = 0, -1, False
@@ -20,14 +20,14 @@ class Loop:
             self._tick = _now()
 
     def has(self, number: Optional[int] = None) -> None:
-        """The step begins where its input was asked for. The same number again is the same step: gradients are accumulated."""
+        """The step begins at the request for its input. The same number again is the same step: gradients are accumulated."""
         number = self._last + 1 if number is None else int(number)
         if _door is not None and number != self._last:
             _begin(number, self._tick)
             self._last, self._is_open = number, True
 
     def over(self) -> None:
-        self._tick = 0  # the input of the next step was not asked for yet
+        self._tick = 0  # the input of the next step is not requested yet
         if self._is_open:
             self._is_open = False
             step_end()

@@ -37,7 +37,7 @@ static void pairs(int calls)
 extern const struct bench_peer bench_peer;
 const struct bench_peer bench_peer = {
         .name = "LTTng-UST " TEXT(LTTNG_UST_MAJOR_VERSION) "." TEXT(LTTNG_UST_MINOR_VERSION),
-        .way = {{.what = "snapshot session, 4 subbuffers of 1 MiB a core; event: 20 bytes",
+        .way = {{.what = "snapshot session, 4 subbuffers of 1 MiB per core; event: 20 bytes",
                  .start = start,
                  .event = events,
                  .pair = pairs}},

@@ -40,11 +40,11 @@ class Lttng:
 
 
 def output_of(words, where, env):
-    """Exit status and output of a bench; why it failed goes to our stdout."""
+    """Exit status, output and error output of a bench; why it failed goes to our stdout."""
     job = subprocess.run(words, cwd=where, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200)
     if job.returncode:
         print("%s ended with %d: %s" % (words[-1], job.returncode, job.stderr[-600:]))
-    return job.returncode, job.stdout
+    return job.returncode, job.stdout, job.stderr
 
 
 def print_row(what, values, unit, gate, note):
@@ -60,17 +60,36 @@ def run_podprof(args):
     return [os.path.join(args.bin, "podprof"), "run", "-o", "logs", "--wait", "60", "--window-buffer", "64M", "--"]
 
 
-def lost_row(where):
+def podprof_said(stderr):
+    """The last line of podprof in a job's error output, after a colon, or nothing."""
+    lines = [line for line in stderr.splitlines() if line.startswith("podprof: ")]
+    return lines[-1].replace("podprof", "", 1) if lines else ""
+
+
+def read_losses(pod):
+    """(records lost, records read) of a pod.h5; OSError or ImportError where it cannot be read."""
+    import h5py
+    with h5py.File(pod, "r") as f:
+        quality = f["quality"]
+        causes = [c.decode() if isinstance(c, bytes) else c for c in quality["cause"][()]]
+        lost = sum(n for c, n in zip(causes, quality["dropped"][()].sum(axis=0).tolist()) if c != "evicted")
+        return lost, int(quality["records"][()].sum())
+
+
+def lost_row(where, stderr):
     """A record that was dropped costs less than one that is kept: podprof's rows count only where none was. 1: some were."""
+    reason = "skipped: records that podprof lost beside its peers: "
+    pods = glob.glob(os.path.join(where, "logs", "podprof", "*", "pod.h5"))
+    if not pods:
+        print(reason + "podprof run wrote no session" + podprof_said(stderr))
+        return 0
     try:
-        import h5py
-        with h5py.File(glob.glob(os.path.join(where, "logs", "podprof", "*", "pod.h5"))[0], "r") as f:
-            quality = f["quality"]
-            causes = [c.decode() if isinstance(c, bytes) else c for c in quality["cause"][()]]
-            lost = sum(n for c, n in zip(causes, quality["dropped"][()].sum(axis=0).tolist()) if c != "evicted")
-            read = int(quality["records"][()].sum())
-    except (ImportError, IndexError, OSError) as e:
-        print("skipped: podprof's losses beside its peers: %s" % e)
+        lost, read = read_losses(pods[0])
+    except ImportError:
+        print(reason + "h5py is not installed (apt-get install python3-h5py)")
+        return 0
+    except OSError:
+        print(reason + "h5py cannot read the session's pod.h5")
         return 0
     print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (
         "peers", "podprof: lost while all this was measured", lost, lost, lost, "records", "<= 0", "missed" if lost else "ok",
@@ -78,25 +97,32 @@ def lost_row(where):
     return 1 if lost else 0
 
 
+def lttng_reason(error):
+    """Why there is no session of LTTng, as one line."""
+    if isinstance(error, FileNotFoundError):
+        return "there is no program 'lttng'"
+    said = (getattr(error, "stderr", None) or b"").decode(errors="replace").split("\n")
+    return "it makes no session: " + next((line.strip() for line in said if line.strip()), "it gives no reason")
+
+
 def one_process(args, where):
     """podprof, LTTng, Caliper in one process."""
     modules = [m for m in args.module if os.path.exists(m)]
-    lttng, reason = None, None
+    lttng = None
     if any("lttng" in m for m in modules):
         try:
             lttng = Lttng(where)
             lttng.start()
         except (OSError, subprocess.SubprocessError) as e:
-            reason = getattr(e, "stderr", None) or e
-            print("skipped: LTTng-UST: no session: %s (apt-get install lttng-tools)" % reason)
+            print("skipped: LTTng-UST: %s (apt-get install lttng-tools)" % lttng_reason(e))
             modules = [m for m in modules if "lttng" not in m]
     env = dict(lttng.env if lttng else os.environ, LTTNG_UST_REGISTER_TIMEOUT="-1")
     try:
-        code, text = output_of(run_podprof(args) + [os.path.join(args.bin, "bench_peers")] + modules, where, env)
+        code, text, stderr = output_of(run_podprof(args) + [os.path.join(args.bin, "bench_peers")] + modules, where, env)
         for line in text.splitlines():
             if line.startswith(("row |", "skipped: ")):
                 print(line, flush=True)
-        lost = lost_row(where)
+        lost = lost_row(where, stderr)
         return code or lost
     finally:
         if lttng:
@@ -123,7 +149,7 @@ def mpi_tools(args, where):
     got = {name: [] for name in tools}
     for _ in range(TURNS):
         for name, (words, _, _) in tools.items():
-            code, text = output_of(mpirun + words + [bench], where, env)
+            code, text, _ = output_of(mpirun + words + [bench], where, env)
             if code:
                 return 1
             got[name].append(float(text.split()[-1]))

@@ -17,19 +17,19 @@ class Clock:
     """Time around calls."""
 
     def __init__(self):
-        self.told = {}
+        self.totals = {}
 
     def since(self):
-        """What it has told since it was asked last."""
-        told, self.told = self.told, {}
-        return told
+        """Totals since the last call."""
+        printed, self.totals = self.totals, {}
+        return printed
 
     def around(self, name, function, *words):
         begin = time.perf_counter_ns()
         result = function(*words)
         end = time.perf_counter_ns()
-        calls, total = self.told.get(name, (0, 0))
-        self.told[name] = calls + 1, total + (end - begin) / 1e3
+        calls, total = self.totals.get(name, (0, 0))
+        self.totals[name] = calls + 1, total + (end - begin) / 1e3
         return result
 
 
@@ -55,7 +55,7 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
     data = TensorDataset(torch.randn(steps * BATCH, 1, 32, 32), torch.randint(0, 10, (steps * BATCH,)))
     square, row = torch.randn(4, 128, 128), torch.randn(1 << 19)
-    clock, seen, profile, told = Clock(), [], None, {"ours": [], "theirs": []}
+    clock, seen, profile, printed = Clock(), [], None, {"ours": [], "theirs": []}
     for step, (x, y) in enumerate(DataLoader(data, BATCH)):
         at = (step - SEEN) % PERIOD if step >= SEEN else -1
         if at == 0:
@@ -65,10 +65,10 @@ def main():
         elif step >= THEIRS and step % PERIOD == THEIRS:
             clock.since()
         elif step >= THEIRS and step % PERIOD == THEIRS + LENGTH:
-            told["ours"].append(clock.since())
+            printed["ours"].append(clock.since())
         elif at == LENGTH and profile:
             profile.stop()
-            told["theirs"].append(clock.since())
+            printed["theirs"].append(clock.since())
             seen.append(totals(profile))
             profile = None
         elif step % PERIOD == (THEIRS + LENGTH + 1) % PERIOD:
@@ -79,7 +79,7 @@ def main():
         clock.around("Optimizer.step#SGD.step", optimizer.step)
         extra(clock, square, row)
     with open(path, "w", encoding="ascii") as f:
-        json.dump({"seen": seen, "told": told}, f)
+        json.dump({"seen": seen, "told": printed}, f)
     print(f"{steps} steps, {len(seen)} blocks")
 
 

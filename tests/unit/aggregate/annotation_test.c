@@ -3,7 +3,7 @@
 #include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/rings_kit.h"
 
-static void put_told(struct maker *m, pp_tick tick, uint16_t call, int64_t age, uint64_t sent)
+static void put_annotation(struct maker *m, pp_tick tick, uint16_t call, int64_t age, uint64_t sent)
 {
 	struct pp_record r = {
 	        .tick = tick,
@@ -28,12 +28,12 @@ TEST(annotation)
 
 	maker_open(&m, path_of("told.ring"), 0, 1, 1, 8);
 	maker_thread(&m, 0, 10);
-	put_told(&m, 3000, PP_C10D_FIRST + 1, 700, 64);
-	put_told(&m, 3001, PP_C10D_FIRST + 1, INT64_MIN, 64);
-	put_told(&m, 3002, PP_C10D_FIRST + 1, INT64_MAX, 64);
-	put_told(&m, 3003, 1, 0, 64); /* a call of MPI */
-	put_told(&m, 3004, UINT16_MAX, 0, 64);
-	put_told(&m, 3005, PP_C10D_FIRST + 1, 0, (uint64_t)-4);
+	put_annotation(&m, 3000, PP_C10D_FIRST + 1, 700, 64);
+	put_annotation(&m, 3001, PP_C10D_FIRST + 1, INT64_MIN, 64);
+	put_annotation(&m, 3002, PP_C10D_FIRST + 1, INT64_MAX, 64);
+	put_annotation(&m, 3003, 1, 0, 64); /* a call of MPI */
+	put_annotation(&m, 3004, UINT16_MAX, 0, 64);
+	put_annotation(&m, 3005, PP_C10D_FIRST + 1, 0, (uint64_t)-4);
 	snprintf(m.header->step_rule, sizeof(m.header->step_rule), "torch: DataLoader");
 	m.header->steps_by_shim = 1;
 	c = finished(&m);
@@ -58,7 +58,7 @@ TEST(too_many)
 	maker_open(&m, path_of("many.ring"), 0, 1, 1, 4096);
 	maker_thread(&m, 0, 10);
 	for (int i = 0; i < MANY; i++)
-		put_told(&m, 3000 + (pp_tick)i, PP_C10D_FIRST + 1, 0, 1);
+		put_annotation(&m, 3000 + (pp_tick)i, PP_C10D_FIRST + 1, 0, 1);
 	c = finished(&m);
 	CHECK_INT(c.rank[0].annotations, (1 << 17) + 1);
 	CHECK_INT(c.rank[0].lost[PP_LOSS_EVICTED], 1 << 17);

@@ -33,9 +33,9 @@ static inline uint32_t kit_name(struct pp_intern *names, const char *what, uint6
 	return pp_intern_put(names, text, (size_t)n);
 }
 
-static inline void kit_worker(struct pp_worker *w, int32_t rank)
+static inline void kit_worker(struct pp_row_worker *w, int32_t rank)
 {
-	*w = (struct pp_worker){.rank = rank, .local_rank = (int32_t)kit_random(8) - 1, .pid = (int32_t)kit_random(1 << 22)};
+	*w = (struct pp_row_worker){.rank = rank, .local_rank = (int32_t)kit_random(8) - 1, .pid = (int32_t)kit_random(1 << 22)};
 	w->bound_ns = kit_random(2) ? PP_BOUND_UNKNOWN : kit_time();
 	w->own_bound_ns = kit_random(100);
 	if (kit_random(2))
@@ -46,10 +46,12 @@ static inline void kit_worker(struct pp_worker *w, int32_t rank)
 	for (uint32_t k = 0; k < PP_REMARKS && k < w->remarks; k++)
 		snprintf(w->remark[k], PP_REMARK_TEXT, "remark %u of %d", (unsigned)k, (int)kit_random(9));
 	w->offset_ns = -kit_time();
-	w->lost[kit_random(PP_LOSSES)] = kit_random(1000);
+	w->dropped[kit_random(PP_LOSSES)] = kit_random(1000);
 	w->records = kit_random(0);
 	w->recorded_ns = (int64_t)kit_random(1 << 30);
 	w->kept_ns = (int64_t)kit_random((uint64_t)w->recorded_ns + 1);
+	w->cores = (int32_t)kit_random(64);
+	w->host_cores = w->cores + (int32_t)kit_random(64);
 	snprintf(w->host, sizeof(w->host), "host%d", (int)kit_random(4));
 	snprintf(w->status, sizeof(w->status), "%s", kit_random(3) ? "delivered" : "partial: it was killed");
 	snprintf(w->command, sizeof(w->command), "./train --size %d", (int)kit_random(100));
@@ -57,11 +59,11 @@ static inline void kit_worker(struct pp_worker *w, int32_t rank)
 	memset(w->options, 'o', sizeof(w->options) - 1);
 }
 
-static inline void kit_cell(struct pp_cell *c, int64_t begin)
+static inline void kit_cell(struct pp_row_cell *c, int64_t begin)
 {
 	if (kit_random(8) == 0)
 		return;
-	*c = (struct pp_cell){.present = 1, .begin_ns = begin, .bottleneck = (int8_t)(1 + kit_random(PP_CATEGORIES))};
+	*c = (struct pp_row_cell){.present = 1, .begin_ns = begin, .bottleneck = (int8_t)(1 + kit_random(PP_CATEGORIES))};
 	for (int k = 1; k <= PP_CATEGORIES; k++)
 		c->step_ns += c->exclusive_ns[k] = kit_random(2) ? 0 : kit_time() >> 20;
 	c->end_ns = begin + c->step_ns + (kit_random(4) == 0);
@@ -73,7 +75,7 @@ static inline void kit_cell(struct pp_cell *c, int64_t begin)
 }
 
 /* The segments of a call that other hosts decide, or of one that an earlier row has too. */
-static inline void kit_exposed(struct pp_dataset *d, struct pp_collective_row *row)
+static inline void kit_exposed(struct pp_dataset *d, struct pp_row_arrival *row)
 {
 	uint32_t parts = (uint32_t)kit_random(3);
 
@@ -104,11 +106,11 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 	uint64_t comm = kit_random(0) >> 1;
 
 	d->collective = calloc(n + 1, sizeof(*d->collective));
-	d->row = calloc(n * (d->workers + 1) + 1, sizeof(*d->row));
+	d->arrival = calloc(n * (d->workers + 1) + 1, sizeof(*d->arrival));
 	d->exposed = calloc(n * (d->workers + 1) * 3 + 1, sizeof(*d->exposed));
 	d->awaited = calloc(n * (d->workers + 1) + 1, sizeof(*d->awaited));
 	for (size_t i = 0; i < n && d->workers; i++) {
-		struct pp_collective *c = &d->collective[d->collectives++];
+		struct pp_row_collective *c = &d->collective[d->collectives++];
 		size_t skip = kit_random(d->workers);
 
 		if (kit_random(10) == 0) {
@@ -116,13 +118,14 @@ static inline void kit_collectives(struct pp_dataset *d, size_t n)
 			sequence = 0;
 		}
 		sequence += (uint32_t)(1 + kit_random(2) * kit_random(1000));
-		*c = (struct pp_collective){.comm = comm, .sequence = sequence, .call = (uint16_t)kit_random(pp_mpi_call_count())};
+		*c = (struct pp_row_collective){
+		        .communicator = comm, .sequence = sequence, .operation = (uint16_t)kit_random(pp_mpi_call_count())};
 		c->bytes = kit_random(0);
-		c->row_first = d->rows;
+		c->row_first = d->arrivals;
 		for (size_t w = skip; w < d->workers; w++) {
-			struct pp_collective_row *row = &d->row[d->rows++];
+			struct pp_row_arrival *row = &d->arrival[d->arrivals++];
 
-			*row = (struct pp_collective_row){
+			*row = (struct pp_row_arrival){
 			        .worker = d->worker[w].rank, .arrival_ns = kit_time(), .exit_ns = kit_time()};
 			row->is_root = kit_random(5) == 0;
 			row->exit_open = kit_random(5) == 0;
@@ -142,9 +145,10 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 		char *text[2] = {NULL, NULL};
 		size_t size;
 
-		if (pp_table_desc(id)->columns > 1 && pp_table_desc(id)->column[1].type == PP_TYPE_HOST)
+		if (id == PP_TABLE_host_clock ||
+		    (pp_table_desc(id)->columns > 1 && pp_table_desc(id)->column[1].type == PP_TYPE_HOST))
 			continue; /* hosts may have other numbers: kit_same_clock() */
-		if (!with_ops && (id == PP_TABLE_op || id == PP_TABLE_op_left_out))
+		if (!with_ops && (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_warning))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			const struct pp_dataset *d = i ? b : a;
@@ -175,9 +179,9 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 	d->communicators = kit_random(4);
 	d->communicator = calloc(d->communicators + 1, sizeof(*d->communicator));
 	for (size_t i = 0; i < d->communicators; i++) {
-		struct pp_communicator *c = &d->communicator[i];
+		struct pp_row_communicator *c = &d->communicator[i];
 
-		*c = (struct pp_communicator){.id = i + 1, .name = kit_name(names, "comm", i), .size = 3, .role = "part"};
+		*c = (struct pp_row_communicator){.id = i + 1, .name = kit_name(names, "comm", i), .size = 3, .role = "part"};
 		if (kit_random(2) && (c->member = calloc(3, sizeof(*c->member))))
 			c->member[1] = 7;
 	}
@@ -188,10 +192,10 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		                                  .worker = d->worker[0].rank,
 		                                  .writes = kit_random(9),
 		                                  .write_ns = kit_time()};
-	d->defaults = kit_random(4);
-	d->by_default = calloc(d->defaults + 1, sizeof(*d->by_default));
-	for (size_t i = 0; i < d->defaults; i++)
-		d->by_default[i] = (struct pp_attr_default){kit_name(names, "range", i), kit_time()};
+	d->unclassifieds = kit_random(4);
+	d->unclassified = calloc(d->unclassifieds + 1, sizeof(*d->unclassified));
+	for (size_t i = 0; i < d->unclassifieds; i++)
+		d->unclassified[i] = (struct pp_row_unclassified){kit_name(names, "range", i), kit_time()};
 	d->memories = d->process_samples = d->workers ? kit_random(6) : 0;
 	d->memory = calloc(d->memories + 1, sizeof(*d->memory));
 	d->process_sample = calloc(d->memories + 1, sizeof(*d->process_sample));
@@ -206,7 +210,7 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 	d->process = calloc(d->steps + 1, sizeof(*d->process));
 	for (size_t s = 0; s < d->steps && d->workers; s++)
 		if (kit_random(2))
-			d->process[d->processes++] = (struct pp_row_process){.step = d->step_number[s],
+			d->process[d->processes++] = (struct pp_row_process){.step = d->step[s].number,
 			                                                     .worker = d->worker[kit_random(d->workers)].rank,
 			                                                     .cpu_user_ns = kit_time(),
 			                                                     .minor_faults = -5,
@@ -248,44 +252,45 @@ static inline void kit_same_loaders(const struct pp_dataset *a, const struct pp_
 		      a->worker[w].loader_busy == b->worker[w].loader_busy);
 }
 
-static inline int64_t kit_moment(void)
+static inline int64_t kit_time_or_never(void)
 {
 	return kit_random(3) ? kit_time() : PP_WINDOW_NEVER;
 }
 
 static inline void kit_window(struct pp_dataset *d)
 {
-	struct pp_window_told told = {.by = "capture", .kind = "steps", .channel = "mpi", .what = "+5 \xc3\xa9", .tries = 2};
+	struct pp_window_metadata metadata = {
+	        .by = "capture", .kind = "steps", .channel = "mpi", .what = "+5 \xc3\xa9", .tries = 2};
 	struct pp_window_rank row[64] = {{0}};
 
 	if (kit_random(2))
 		return;
-	told.rank = row;
-	for (; told.ranks < d->workers; told.ranks++) {
-		row[told.ranks] =
-		        (struct pp_window_rank){.rank = d->worker[told.ranks].rank, .asked = kit_moment(), .acked = kit_moment()};
-		row[told.ranks].started = kit_moment();
-		row[told.ranks].ended = kit_moment();
-		snprintf(row[told.ranks].reason, sizeof(row[told.ranks].reason), "%s", kit_random(2) ? "" : "stepped late");
+	metadata.rank = row;
+	for (; metadata.ranks < d->workers; metadata.ranks++) {
+		row[metadata.ranks] = (struct pp_window_rank){
+		        .rank = d->worker[metadata.ranks].rank, .asked = kit_time_or_never(), .acked = kit_time_or_never()};
+		row[metadata.ranks].started = kit_time_or_never();
+		row[metadata.ranks].ended = kit_time_or_never();
+		snprintf(row[metadata.ranks].reason, sizeof(row[metadata.ranks].reason), "%s", kit_random(2) ? "" : "stepped late");
 	}
-	CHECK_INT(pp_dataset_window(d, &told), 0);
+	CHECK_INT(pp_dataset_window(d, &metadata), 0);
 }
 
 /* As a keeper leaves it: rows in the order of time. */
-static inline void kit_clock(struct pp_host_clock *c, uint64_t number)
+static inline void kit_clock(struct pp_row_host_clock *c, uint64_t number)
 {
 	int64_t at = kit_time();
 
-	*c = (struct pp_host_clock){.hops = (int32_t)kit_random(3),
-	                            .offset_ns = -kit_time(),
-	                            .drift_ppb = -5,
-	                            .drift_error_ppb = 7,
-	                            .bound_ns = kit_time()};
-	snprintf(c->host, sizeof(c->host), "host%d", (int)number);
+	*c = (struct pp_row_host_clock){.hops = (int32_t)kit_random(3),
+	                                .host_offset_ns = -kit_time(),
+	                                .host_drift_ppb = -5,
+	                                .host_drift_error_ppb = 7,
+	                                .host_bound_ns = kit_time()};
+	snprintf(c->name, sizeof(c->name), "host%d", (int)number);
 	snprintf(c->own, sizeof(c->own), "boot%d counter", (int)number);
 	snprintf(c->parent, sizeof(c->parent), "%s", c->hops ? "host0" : "");
 	if (kit_random(4) == 0)
-		c->bound_ns = PP_BOUND_UNKNOWN;
+		c->host_bound_ns = PP_BOUND_UNKNOWN;
 	c->samples = kit_random(4);
 	c->sample = calloc(c->samples + 1, sizeof(*c->sample));
 	c->stretches = c->samples ? c->samples - 1 : 0;
@@ -329,7 +334,7 @@ static inline void kit_clock(struct pp_host_clock *c, uint64_t number)
 /* Every worker has one, none, or that of the others. */
 static inline void kit_clocks(struct pp_dataset *d)
 {
-	struct pp_host_clock c;
+	struct pp_row_host_clock c;
 
 	for (uint64_t i = 0, n = kit_random(4); i < n; i++) {
 		kit_clock(&c, i);
@@ -346,13 +351,13 @@ static inline void kit_clocks(struct pp_dataset *d)
 	CHECK(!memcmp((const char *)&(a)[k_] + sizeof(int64_t), (const char *)&(b)[k_] + sizeof(int64_t),                          \
 	              sizeof(*(a)) - sizeof(int64_t)))
 
-static inline void kit_same_clock(const struct pp_host_clock *x, const struct pp_host_clock *y)
+static inline void kit_same_clock(const struct pp_row_host_clock *x, const struct pp_row_host_clock *y)
 {
-	CHECK_STR(y->host, x->host);
+	CHECK_STR(y->name, x->name);
 	CHECK_STR(y->own, x->own);
 	CHECK_STR(y->parent, x->parent);
-	CHECK(x->hops == y->hops && x->offset_ns == y->offset_ns && x->drift_ppb == y->drift_ppb &&
-	      x->drift_error_ppb == y->drift_error_ppb && x->bound_ns == y->bound_ns);
+	CHECK(x->hops == y->hops && x->host_offset_ns == y->host_offset_ns && x->host_drift_ppb == y->host_drift_ppb &&
+	      x->host_drift_error_ppb == y->host_drift_error_ppb && x->host_bound_ns == y->host_bound_ns);
 	CHECK(x->samples == y->samples && x->stretches == y->stretches && x->pairs == y->pairs && x->changes == y->changes);
 	CHECK(x->changes_lost == y->changes_lost && x->rounds == y->rounds && x->trips == y->trips && x->lost == y->lost);
 	CHECK(x->impossible == y->impossible && x->foreign == y->foreign && x->round_ns == y->round_ns && x->cpu_ns == y->cpu_ns);
@@ -386,12 +391,12 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	d.c10d = (struct pp_c10d_count){kit_random(99), kit_random(9), kit_random(9), kit_random(9), kit_random(9), kit_random(9)};
 	d.paused = kit_random(3);
 	d.worker = calloc(workers + 1, sizeof(*d.worker));
-	d.step_number = calloc(steps + 1, sizeof(*d.step_number));
+	d.step = calloc(steps + 1, sizeof(*d.step));
 	d.cell = calloc(steps * workers + 1, sizeof(*d.cell));
 	for (size_t w = 0; w < workers; w++)
 		kit_worker(&d.worker[w], (int32_t)(w * 2 + kit_random(2)));
 	for (size_t s = 0; s < steps; s++) {
-		d.step_number[s] = (s ? d.step_number[s - 1] + 1 : 0) + (int64_t)kit_random(3);
+		d.step[s].number = (s ? d.step[s - 1].number + 1 : 0) + (int64_t)kit_random(3);
 		for (size_t w = 0; w < workers; w++)
 			kit_cell(&d.cell[s * workers + w], (int64_t)s << 30);
 	}

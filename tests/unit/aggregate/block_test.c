@@ -32,25 +32,22 @@ static void same_texts(const struct pp_dataset *a, const struct pp_dataset *b)
 		CHECK(b->worker[i].bound_ns == a->worker[i].bound_ns && b->worker[i].offset_ns == a->worker[i].offset_ns);
 		CHECK(b->worker[i].records == a->worker[i].records);
 		CHECK(b->worker[i].recorded_ns == a->worker[i].recorded_ns && b->worker[i].kept_ns == a->worker[i].kept_ns);
-		EQUAL(PP_LOSSES, a->worker[i].lost, b->worker[i].lost);
+		CHECK(b->worker[i].cores == a->worker[i].cores && b->worker[i].host_cores == a->worker[i].host_cores);
+		EQUAL(PP_LOSSES, a->worker[i].dropped, b->worker[i].dropped);
 	}
 	for (size_t i = 0; i < a->warnings; i++)
-		CHECK_STR(b->warning[i].text, a->warning[i].text);
+		CHECK_STR(b->warning[i].warning, a->warning[i].warning);
 }
 
 static void same_tables(const struct pp_dataset *a, const struct pp_dataset *b)
 {
 	for (size_t i = 0; i < a->communicators; i++) {
-		const struct pp_communicator *x = &a->communicator[i], *y = &b->communicator[i];
+		const struct pp_row_communicator *x = &a->communicator[i], *y = &b->communicator[i];
 
 		same_name(a, x->name, b, y->name);
 		CHECK(x->id == y->id && x->size == y->size && !x->member == !y->member);
 		if (x->member)
 			EQUAL(x->size, x->member, y->member);
-	}
-	for (size_t i = 0; i < a->defaults; i++) {
-		same_name(a, a->by_default[i].name, b, b->by_default[i].name);
-		CHECK(a->by_default[i].ns == b->by_default[i].ns);
 	}
 }
 
@@ -65,9 +62,9 @@ static void same_clocks(const struct pp_dataset *a, const struct pp_dataset *b)
 
 static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 {
-	CHECK(a->workers == b->workers && a->steps == b->steps && a->collectives == b->collectives && a->rows == b->rows);
+	CHECK(a->workers == b->workers && a->steps == b->steps && a->collectives == b->collectives && a->arrivals == b->arrivals);
 	CHECK(a->channels == b->channels && a->communicators == b->communicators && a->files == b->files);
-	CHECK(a->defaults == b->defaults && a->warnings == b->warnings);
+	CHECK(a->warnings == b->warnings);
 	CHECK(a->epoch_realtime_ns == b->epoch_realtime_ns && a->steps_asked_first == b->steps_asked_first);
 	CHECK(a->ranks_asked == b->ranks_asked && a->step_confidence == b->step_confidence);
 	CHECK(!memcmp(&a->c10d, &b->c10d, sizeof(a->c10d)));
@@ -78,10 +75,10 @@ static void same(const struct pp_dataset *a, const struct pp_dataset *b)
 	same_texts(a, b);
 	same_tables(a, b);
 	same_clocks(a, b);
-	EQUAL(a->steps, a->step_number, b->step_number);
+	EQUAL(a->steps, a->step, b->step);
 	EQUAL(a->steps * a->workers, a->cell, b->cell);
 	EQUAL(a->collectives, a->collective, b->collective);
-	EQUAL(a->rows, a->row, b->row);
+	EQUAL(a->arrivals, a->arrival, b->arrival);
 	EQUAL(a->exposeds, a->exposed, b->exposed);
 	EQUAL(a->awaiteds, a->awaited, b->awaited);
 	kit_same_tables(a, b, 1);
@@ -127,10 +124,11 @@ static int refused(const void *bytes, size_t size, int code, const char *why)
 }
 
 /* The head of block.c: magic, version and byte order, sizes, checksum, schema of the tables. */
-static void mend_head(uint8_t *bytes, size_t unpacked, size_t packed)
+static void repair_head(uint8_t *bytes, size_t unpacked, size_t packed)
 {
 	uint64_t sizes[2] = {unpacked, packed};
-	uint32_t last[2] = {(uint32_t)crc32_z(0, bytes + 40, packed), pp_table_schema(pp_table_desc, PP_TABLES)};
+	uint32_t last[2] = {(uint32_t)crc32_z(0, bytes + 40, packed),
+	                    pp_table_schema(pp_table_desc, PP_TABLES) ^ pp_table_schema(pp_job_desc, 1)};
 
 	memcpy(bytes + 16, sizes, sizeof(sizes));
 	memcpy(bytes + 32, last, sizeof(last));
@@ -163,8 +161,8 @@ TEST(no_block)
 	bytes[12]++;
 	CHECK(refused(bytes, size, -ENOTSUP, "byte order"));
 	bytes[12]--;
-	mend_head(bytes, (size_t)1 << 50, size - 40);
-	CHECK(refused(bytes, size, -EBADMSG, "cannot hold"));
+	repair_head(bytes, (size_t)1 << 50, size - 40);
+	CHECK(refused(bytes, size, -EBADMSG, "does not fit its contents"));
 	/* What no capture has is not sent. */
 	d.cell[0].present = 1;
 	d.cell[0].begin_ns = INT64_MAX;
@@ -211,7 +209,7 @@ static void mutate(const uint8_t *inner, size_t length, int *taken)
 	memcpy(bytes, "ppblock\0\0\0\0\0\4\3\2\1", 16);
 	bytes[8] = PP_BLOCK_VERSION;
 	CHECK_INT(compress2(bytes + 40, &packed, copy, size, 1), Z_OK);
-	mend_head(bytes, size, packed);
+	repair_head(bytes, size, packed);
 	if (pp_block_read(bytes, 40 + packed, names, &d, &err) == 0) {
 		void *again = NULL;
 		size_t again_size;
@@ -266,13 +264,13 @@ TEST(bombs)
 	void *bytes = NULL;
 	size_t size = 0;
 
-	free(d.step_number);
+	free(d.step);
 	free(d.cell);
 	d.steps = STEPS;
-	d.step_number = calloc(STEPS, sizeof(*d.step_number));
+	d.step = calloc(STEPS, sizeof(*d.step));
 	d.cell = calloc(STEPS, sizeof(*d.cell));
 	for (size_t i = 0; i < STEPS; i++)
-		d.step_number[i] = (int64_t)i;
+		d.step[i].number = (int64_t)i;
 	CHECK_INT(pp_block_write(&d, &bytes, &size, &err), 0);
 	CHECK(size < 50000);
 	CHECK(refused(bytes, size, -EBADMSG, "how much it would take is wrong"));
@@ -291,25 +289,25 @@ TEST(bytes_on_the_way)
 	size_t size = 0, limit = STEPS * RANKS * 128 + STEPS * CALLS * RANKS * 8 + 4096;
 
 	free(d.collective);
-	free(d.row);
+	free(d.arrival);
 	free(d.exposed);
 	d.collective = calloc(STEPS * CALLS, sizeof(*d.collective));
-	d.row = calloc(STEPS * CALLS * RANKS, sizeof(*d.row));
+	d.arrival = calloc(STEPS * CALLS * RANKS, sizeof(*d.arrival));
 	d.exposed = calloc(STEPS * CALLS * RANKS, sizeof(*d.exposed));
 	for (size_t i = 0; i < STEPS * CALLS; i++) {
-		struct pp_collective *c = &d.collective[d.collectives++];
+		struct pp_row_collective *c = &d.collective[d.collectives++];
 		int64_t first = (int64_t)(i * 1000000 + kit_random(300000));
 
-		*c = (struct pp_collective){
-		        .comm = 0x123456789abcdef, .sequence = (uint32_t)i, .bytes = 4 << 20, .row_count = RANKS};
-		c->row_first = d.rows;
+		*c = (struct pp_row_collective){
+		        .communicator = 0x123456789abcdef, .sequence = (uint32_t)i, .bytes = 4 << 20, .row_count = RANKS};
+		c->row_first = d.arrivals;
 		for (int r = 0; r < RANKS; r++) {
-			struct pp_collective_row *row = &d.row[d.rows++];
+			struct pp_row_arrival *row = &d.arrival[d.arrivals++];
 
 			row->worker = d.worker[r].rank;
 			row->arrival_ns = first + (int64_t)kit_random(30000);
 			row->exit_ns = first + 400000 + (int64_t)kit_random(10000);
-			row->exposed = (uint32_t)d.rows & PP_EXPOSED_MOST;
+			row->exposed = (uint32_t)d.arrivals & PP_EXPOSED_MOST;
 			d.exposed[d.exposeds++] = (struct pp_exposed){.begin_ns = row->arrival_ns,
 			                                              .length_ns = (uint32_t)(row->exit_ns - row->arrival_ns),
 			                                              .step = (uint32_t)(i / CALLS) & INT32_MAX};

@@ -30,11 +30,11 @@ static uint16_t call_number(const char *name)
  * the first one's ticks; 6 is not joined. */
 struct made {
 	struct pp_dataset d;
-	struct pp_worker worker[RANKS];
-	struct pp_host_clock clock[HOSTS];
+	struct pp_row_worker worker[RANKS];
+	struct pp_row_host_clock clock[HOSTS];
 	struct pp_row_clock_stretch stretch[1];
-	struct pp_collective_row row[RANKS];
-	struct pp_collective c;
+	struct pp_row_arrival row[RANKS];
+	struct pp_row_collective c;
 };
 
 static void make(struct made *m)
@@ -47,30 +47,30 @@ static void make(struct made *m)
 	        .begin_ns = 0, .end_ns = 100000, .bound_begin_ns = 100, .bound_end_ns = 300, .bound_hump_ns = 300};
 	for (int i = 0; i < HOSTS; i++) {
 		snprintf(m->clock[i].own, sizeof(m->clock[i].own), "%s", own[i]);
-		snprintf(m->clock[i].host, sizeof(m->clock[i].host), "h%d", i);
+		snprintf(m->clock[i].name, sizeof(m->clock[i].name), "h%d", i);
 	}
 	m->clock[1].stretch = m->stretch;
 	m->clock[1].stretches = 1;
-	m->clock[1].bound_ns = 500;
-	m->clock[2].bound_ns = 1000;
-	m->clock[4].bound_ns = PP_BOUND_UNKNOWN;
+	m->clock[1].host_bound_ns = 500;
+	m->clock[2].host_bound_ns = 1000;
+	m->clock[4].host_bound_ns = PP_BOUND_UNKNOWN;
 	for (int r = 0; r < RANKS; r++) {
-		m->worker[r] = (struct pp_worker){.rank = r, .host_clock = host[r], .own_bound_ns = OWN, .domain = r == 6};
+		m->worker[r] = (struct pp_row_worker){.rank = r, .host_clock = host[r], .own_bound_ns = OWN, .domain = r == 6};
 		snprintf(m->worker[r].host, sizeof(m->worker[r].host), "h%u", host[r] - 1);
 		snprintf(m->worker[r].status, sizeof(m->worker[r].status), "delivered");
 	}
 	m->d = (struct pp_dataset){
-	        .worker = m->worker, .workers = RANKS, .host_clock = m->clock, .host_clocks = HOSTS, .row = m->row};
+	        .worker = m->worker, .workers = RANKS, .host_clock = m->clock, .host_clocks = HOSTS, .arrival = m->row};
 }
 
 /* Ranks of one bit each in `who`: arrivals and exits by rank. */
 static void solve(struct made *m, struct pp_waiting *w, const char *call, unsigned who, const int64_t *arrival, const int64_t *exit)
 {
-	m->c = (struct pp_collective){.call = call_number(call)};
+	m->c = (struct pp_row_collective){.operation = call_number(call)};
 	for (int r = 0; r < RANKS; r++)
 		if (who & 1U << r)
 			m->row[m->c.row_count++] =
-			        (struct pp_collective_row){.worker = r, .arrival_ns = arrival[r], .exit_ns = exit[r]};
+			        (struct pp_row_arrival){.worker = r, .arrival_ns = arrival[r], .exit_ns = exit[r]};
 	pp_waiting_release(w);
 	*w = (struct pp_waiting){.d = &m->d};
 	CHECK_INT(pp_waiting_solve(w, &m->c), 0);
@@ -146,7 +146,7 @@ TEST(who_waits_has_the_bound_of_its_pair)
 /* Of two segments of a call, the arrival moves only the one that it is near; what is said of a rank has all of it. */
 TEST(error_of_what_is_charged)
 {
-	struct pp_cell cell[RANKS] = {{0}};
+	struct pp_row_cell cell[RANKS] = {{0}};
 	struct pp_waited waited = {.until = 5000, .worker = 0, .waits_for = 2, .bound_ns = 300};
 	struct made m;
 
@@ -209,8 +209,8 @@ TEST(causality_by_hand)
 
 struct thrown {
 	struct pp_dataset d;
-	struct pp_worker worker[DICE_RANKS];
-	struct pp_host_clock clock[DICE_HOSTS];
+	struct pp_row_worker worker[DICE_RANKS];
+	struct pp_row_host_clock clock[DICE_HOSTS];
 	struct pp_row_clock_stretch stretch[DICE_HOSTS][3];
 	struct pp_bounds_event event[DICE_RANKS];
 };
@@ -221,11 +221,11 @@ static void throw_clocks(struct thrown *t)
 
 	memset(t, 0, sizeof(*t));
 	for (size_t i = 0; i < hosts; i++) {
-		struct pp_host_clock *c = &t->clock[i];
+		struct pp_row_host_clock *c = &t->clock[i];
 		int64_t at = 0;
 
 		snprintf(c->own, sizeof(c->own), "%.*s", dice(9) ? 4 : 0, dice(3) ? "same" : (char[]){(char)('a' + i), 0});
-		c->bound_ns = dice(8) ? dice(3000) : PP_BOUND_UNKNOWN;
+		c->host_bound_ns = dice(8) ? dice(3000) : PP_BOUND_UNKNOWN;
 		for (size_t k = 0; k < 3 && dice(4); k++, at += 700) {
 			t->stretch[i][k] = (struct pp_row_clock_stretch){
 			        0, at, at + 700, dice(9) ? dice(2000) : PP_BOUND_UNKNOWN, dice(2000), dice(500), 0};
@@ -238,7 +238,7 @@ static void throw_clocks(struct thrown *t)
 	for (size_t r = 0; r < t->d.workers; r++) {
 		uint32_t host = (uint32_t)(r * hosts / t->d.workers);
 
-		t->worker[r] = (struct pp_worker){.rank = (int32_t)r, .domain = dice(10) == 0, .own_bound_ns = OWN};
+		t->worker[r] = (struct pp_row_worker){.rank = (int32_t)r, .domain = dice(10) == 0, .own_bound_ns = OWN};
 		t->worker[r].host_clock = dice(15) ? host + 1 : 0;
 		t->event[r] = (struct pp_bounds_event){(uint32_t)r, dice(10) > 0, dice(2000), 1000 + dice(3000),
 		                                       0,           dice(8) > 0,  dice(8) > 0};

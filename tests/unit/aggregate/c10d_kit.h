@@ -26,8 +26,8 @@ static inline struct pp_span *add_itt(struct pp_capture *c, size_t r, uint32_t t
 }
 
 /* At `time`, as it was told `age` later. */
-static inline struct pp_annotation *add_told(struct pp_capture *c, size_t r, uint64_t comm, uint32_t sequence, const char *work,
-                                             int64_t time, int64_t age)
+static inline struct pp_annotation *add_annotations(struct pp_capture *c, size_t r, uint64_t comm, uint32_t sequence,
+                                                    const char *work, int64_t time, int64_t age)
 {
 	struct pp_rank *rank = &c->rank[r];
 	struct pp_annotation *annotation;
@@ -52,10 +52,10 @@ static inline void add_all_reduce(struct pp_capture *c, size_t r, uint32_t seque
 {
 	add_itt(c, r, 0, "c10d::allreduce_", begin, begin + 10);
 	add_itt(c, r, t, "gloo:all_reduce", work, done);
-	add_told(c, r, GROUP_A, sequence, "gloo:all_reduce", begin + 5, 1000);
+	add_annotations(c, r, GROUP_A, sequence, "gloo:all_reduce", begin + 5, 1000);
 }
 
-static inline void settle(struct pp_capture *c)
+static inline void convert(struct pp_capture *c)
 {
 	struct pp_err err = {""};
 
@@ -115,7 +115,7 @@ static inline void build(struct made *m)
 	                              .bound_ns = 2};
 	struct pp_err err = {""};
 
-	settle(&m->capture);
+	convert(&m->capture);
 	CHECK_INT(pp_steps_find(&m->capture, 0, 0, &m->steps, &err), 0);
 	for (size_t r = 0; r < m->capture.ranks; r++)
 		CHECK_INT(pp_attr_rank(&m->capture.rank[r], r, &m->steps, m->capture.ranks, m->capture.names, &m->attr[r], &err),
@@ -135,7 +135,7 @@ static inline void drop(struct made *m)
 static inline int warned(const struct pp_dataset *d, const char *text)
 {
 	for (size_t i = 0; i < d->warnings; i++)
-		if (strstr(d->warning[i].text, text))
+		if (strstr(d->warning[i].warning, text))
 			return 1;
 	return 0;
 }

@@ -40,7 +40,7 @@ TEST(buckets_of_a_backward_pass)
 	CHECK_INT(m.d.late[0].rank, 1);
 	CHECK_INT(m.d.late[0].wait_ns, 90);
 	CHECK_INT(m.capture.rank[0].c10d.calls, 2);
-	CHECK_INT(m.d.c10d.untold + m.d.c10d.unended + m.d.c10d.rootless, 0);
+	CHECK_INT(m.d.c10d.unannotated + m.d.c10d.unended + m.d.c10d.rootless, 0);
 	drop(&m);
 }
 
@@ -50,18 +50,18 @@ TEST(two_groups_at_once)
 
 	/* alone first, so that each thread's group is known; then both are queued before either thread begins */
 	add_itt(&c, 0, 0, "c10d::allreduce_", 100, 110);
-	add_told(&c, 0, GROUP_A, 0, "gloo:all_reduce", 105, 10);
+	add_annotations(&c, 0, GROUP_A, 0, "gloo:all_reduce", 105, 10);
 	add_itt(&c, 0, 0, "c10d::allreduce_", 200, 210);
-	add_told(&c, 0, GROUP_B, 0, "gloo:all_reduce", 205, 10);
+	add_annotations(&c, 0, GROUP_B, 0, "gloo:all_reduce", 205, 10);
 	add_itt(&c, 0, 0, "c10d::allreduce_", 300, 310);
-	add_told(&c, 0, GROUP_A, 1, "gloo:all_reduce", 305, 10);
+	add_annotations(&c, 0, GROUP_A, 1, "gloo:all_reduce", 305, 10);
 	add_itt(&c, 0, 0, "c10d::allreduce_", 320, 330);
-	add_told(&c, 0, GROUP_B, 1, "gloo:all_reduce", 325, 10);
+	add_annotations(&c, 0, GROUP_B, 1, "gloo:all_reduce", 325, 10);
 	add_itt(&c, 0, 1, "gloo:all_reduce", 120, 150);
 	add_itt(&c, 0, 2, "gloo:all_reduce", 220, 250);
 	add_itt(&c, 0, 2, "gloo:all_reduce", 340, 400); /* of B, though A was queued first */
 	add_itt(&c, 0, 1, "gloo:all_reduce", 350, 380);
-	settle(&c);
+	convert(&c);
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 0), 100, 150));
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 1), 200, 250));
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 2), 300, 380));
@@ -76,7 +76,7 @@ TEST(out_of_order)
 	add_all_reduce(&c, 0, 0, 100, 1, 120, 900);
 	add_all_reduce(&c, 0, 1, 200, 2, 220, 300);
 	add_all_reduce(&c, 0, 2, 250, 2, 310, 400);
-	settle(&c);
+	convert(&c);
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 0), 100, 900));
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 1), 200, 300));
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 2), 250, 400));
@@ -90,14 +90,14 @@ TEST(words_and_numbers)
 	const struct pp_span *s;
 
 	add_itt(&c, 0, 0, "c10d::_reduce_scatter_base_", 100, 150);
-	add_told(&c, 0, GROUP_A, 7, "gloo:all_reduce", 110, 500);
-	add_told(&c, 0, GROUP_A, 8, "gloo:all_reduce", 130, 480);
+	add_annotations(&c, 0, GROUP_A, 7, "gloo:all_reduce", 110, 500);
+	add_annotations(&c, 0, GROUP_A, 8, "gloo:all_reduce", 130, 480);
 	add_itt(&c, 0, 0, "c10d::broadcast_", 200, 210);
-	add_told(&c, 0, GROUP_A, 9, "gloo:broadcast", 205, 400)->root = 0;
-	add_told(&c, 0, GROUP_A, 10, "gloo:broadcast", 50000, 400); /* of no range here */
+	add_annotations(&c, 0, GROUP_A, 9, "gloo:broadcast", 205, 400)->root = 0;
+	add_annotations(&c, 0, GROUP_A, 10, "gloo:broadcast", 50000, 400); /* of no range here */
 	add_itt(&c, 0, 1, "gloo:all_reduce", 160, 190);
 	add_itt(&c, 0, 1, "gloo:broadcast", 220, 260);
-	settle(&c);
+	convert(&c);
 	s = nth(&c, 0, 0, PP_SPAN_MPI, 0);
 	CHECK(s && s->mpi.sequence == 7 && s->mpi.sent == 800 && s->mpi.peer == -1 && !(s->flags & PP_SPAN_IS_ROOT));
 	CHECK_STR(pp_mpi_call_info(s->mpi.call)->name, "c10d::_reduce_scatter_base_");
@@ -105,7 +105,7 @@ TEST(words_and_numbers)
 	s = nth(&c, 0, 0, PP_SPAN_REQUEST, 1);
 	CHECK(is_span(s, 200, 260));
 	CHECK(s && s->mpi.sequence == 9 && s->mpi.peer == 0 && (s->flags & PP_SPAN_IS_ROOT));
-	CHECK_INT(c.rank[0].c10d.untold + c.rank[0].c10d.rootless + c.rank[0].c10d.unended, 0);
+	CHECK_INT(c.rank[0].c10d.unannotated + c.rank[0].c10d.rootless + c.rank[0].c10d.unended, 0);
 	free_capture(&c);
 }
 
@@ -128,7 +128,7 @@ TEST(send_and_recv)
 		CHECK(!nth(&m.capture, r, 0, PP_SPAN_RANGE, 0));
 	}
 	CHECK_INT(m.d.crossed, 0);
-	CHECK_INT(m.d.c10d.untold + m.d.c10d.unended, 0);
+	CHECK_INT(m.d.c10d.unannotated + m.d.c10d.unended, 0);
 	CHECK_INT(m.d.cell[0].exclusive_ns[PP_CATEGORY_HOST_COMMUNICATION], 20 + 80);
 	drop(&m);
 }
@@ -141,7 +141,7 @@ TEST(beside_mpi)
 
 	span->mpi.request = 41;
 	add_all_reduce(&c, 0, 0, 100, 1, 120, 200);
-	settle(&c);
+	convert(&c);
 	CHECK(nth(&c, 0, 0, PP_SPAN_REQUEST, 0) && nth(&c, 0, 0, PP_SPAN_REQUEST, 0)->mpi.request == 42);
 	CHECK_INT(nth(&c, 0, 0, PP_SPAN_MPI, 1)->mpi.request, 42);
 	CHECK_INT(nth(&c, 0, 0, PP_SPAN_MPI, 0)->mpi.request, 41);
@@ -149,12 +149,12 @@ TEST(beside_mpi)
 	c = make_capture(1);
 	add_mpi(&c, 0, "MPI_Iallreduce", 0, 10, 20)->mpi.request = UINT32_MAX - 1;
 	add_all_reduce(&c, 0, 0, 100, 1, 120, 200);
-	settle(&c);
+	convert(&c);
 	CHECK(!nth(&c, 0, 0, PP_SPAN_REQUEST, 0)); /* there is no number left */
 	free_capture(&c);
 }
 
-TEST(nobody_told)
+TEST(no_annotations)
 {
 	struct made m = {.capture = make_capture(RANKS)};
 
@@ -165,18 +165,36 @@ TEST(nobody_told)
 		add_itt(&m.capture, r, 0, "c10d::broadcast_", 400, 410);
 		add_itt(&m.capture, r, 0, "c10d::send", 500, 510);
 	}
-	add_told(&m.capture, 1, GROUP_A, 4, "gloo:broadcast", 405, 100);
+	add_annotations(&m.capture, 1, GROUP_A, 4, "gloo:broadcast", 405, 100);
 	build(&m);
 	CHECK(is_span(nth(&m.capture, 0, 0, PP_SPAN_REQUEST, 0), 100, 300)); /* its end is known all the same */
 	CHECK_INT(m.d.collectives, 1);                                       /* of rank 1 alone */
 	CHECK_INT(m.d.c10d.calls, 6);
-	CHECK_INT(m.d.c10d.untold, 3);
-	CHECK_INT(m.d.c10d.mute, 2);
+	CHECK_INT(m.d.c10d.unannotated, 3);
+	CHECK_INT(m.d.c10d.recorder_off, 2);
 	CHECK_INT(m.d.c10d.unended, 2);
 	CHECK_INT(m.d.c10d.rootless, 1);
-	CHECK(warned(&m.d, "2 of 6 calls") && warned(&m.d, "1 of 6 calls") && warned(&m.d, "not seen to end"));
-	CHECK(warned(&m.d, "1 calls of torch.distributed have a root"));
+	CHECK(warned(&m.d, "2 of 6 torch.distributed calls") && warned(&m.d, "1 of 6 torch.distributed calls") &&
+	      warned(&m.d, "was not recorded"));
+	CHECK(warned(&m.d, "the root of 1 torch.distributed calls"));
 	CHECK_INT(m.d.cell[0].wait_ns, 0);
+	drop(&m);
+}
+
+/* Calls of the set-up before the window are in no step, and nobody misses their partners. */
+TEST(before_the_window)
+{
+	struct made m = {.capture = make_capture(RANKS)};
+
+	for (size_t r = 0; r < RANKS; r++) {
+		add_itt(&m.capture, r, 0, "c10d::broadcast_", 100, 110);
+		add_step(&m.capture, r, 0, 1000, 2000);
+		add_itt(&m.capture, r, 0, "c10d::allreduce_", 1100, 1110);
+		m.capture.rank[r].recorded_from = 1000;
+	}
+	build(&m);
+	CHECK_INT(m.d.c10d.calls, RANKS);
+	CHECK_INT(m.d.c10d.unannotated, RANKS);
 	drop(&m);
 }
 
@@ -190,7 +208,7 @@ TEST(only_enqueued)
 		add_step(&m.capture, r, 0, 0, 1000);
 		add_itt(&m.capture, r, 0, "c10d::allreduce_", 100, 150);
 		add_itt(&m.capture, r, 0, "nccl:all_reduce", 110, 140);
-		add_told(&m.capture, r, GROUP_A, 0, "nccl:all_reduce", 120, 100);
+		add_annotations(&m.capture, r, GROUP_A, 0, "nccl:all_reduce", 120, 100);
 		add_range(&m.capture, r, 0, "c10d::wait", 160, 170);
 	}
 	build(&m);
@@ -198,11 +216,11 @@ TEST(only_enqueued)
 	CHECK(is_span(s, 100, 150));
 	CHECK(s && (s->flags & PP_SPAN_CUT_END));
 	CHECK_INT(m.d.collectives, 1);
-	CHECK_INT(m.d.row[0].exit_open, 1);
+	CHECK_INT(m.d.arrival[0].exit_open, 1);
 	CHECK_INT(m.d.c10d.enqueued, 2);
 	CHECK_INT(m.d.c10d.unended, 0);
 	CHECK_INT(m.d.cell[0].wait_ns, 0);
-	CHECK(warned(&m.d, "end on a device"));
+	CHECK(warned(&m.d, "run on a device"));
 	drop(&m);
 }
 
@@ -216,7 +234,7 @@ TEST(edges_of_the_window)
 	add_all_reduce(&c, 0, 0, 100, 1, 120, 200);
 	add_all_reduce(&c, 0, 1, 300, 1, 320, 400);
 	c.rank[0].thread[1].span[2].flags = PP_SPAN_CUT_END;
-	settle(&c);
+	convert(&c);
 	CHECK_INT(nth(&c, 0, 0, PP_SPAN_RANGE, 0)->begin, 0);
 	CHECK(is_span(nth(&c, 0, 0, PP_SPAN_REQUEST, 0), 100, 200));
 	s = nth(&c, 0, 0, PP_SPAN_REQUEST, 1);
@@ -234,7 +252,7 @@ TEST(others_are_left_alone)
 
 	add_range(&c, 0, 0, "backward", 0, 100);
 	add_range(&c, 0, 0, "c10d::allreduce_", 10, 20); /* by podprof.h */
-	settle(&c);
+	convert(&c);
 	CHECK(c.rank[0].thread[0].span == before && c.rank[0].thread[0].spans == 2);
 	CHECK(!nth(&c, 0, 0, PP_SPAN_MPI, 0));
 	free_capture(&c);
@@ -263,7 +281,7 @@ TEST(group_made_again)
 		CHECK_INT(m.d.collective[i].row_count, RANKS);
 		CHECK_INT(m.d.collective[i].sequence, i % 2);
 	}
-	CHECK(m.d.collectives == 4 && m.d.collective[0].comm == GROUP_A && m.d.collective[3].comm != GROUP_A);
+	CHECK(m.d.collectives == 4 && m.d.collective[0].communicator == GROUP_A && m.d.collective[3].communicator != GROUP_A);
 	CHECK_INT(m.d.communicators, 2);
 	CHECK_INT(m.d.violations, 0);
 	for (size_t r = 0; r < RANKS; r++)
@@ -280,7 +298,8 @@ int main(void)
 	words_and_numbers();
 	send_and_recv();
 	beside_mpi();
-	nobody_told();
+	no_annotations();
+	before_the_window();
 	only_enqueued();
 	edges_of_the_window();
 	others_are_left_alone();

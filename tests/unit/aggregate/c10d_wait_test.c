@@ -69,7 +69,7 @@ TEST(wait_of_a_forward_pass)
 		add_itt(&m.capture, r, 0, "DistributedDataParallel.forward", r ? 290 : 90, 900);
 		add_itt(&m.capture, r, 0, "c10d::broadcast_", r ? 300 : 100, r ? 310 : 110);
 		add_itt(&m.capture, r, 1, "gloo:broadcast", r ? 320 : 120, 500);
-		add_told(&m.capture, r, GROUP_A, 0, "gloo:broadcast", r ? 305 : 105, 10)->root = 1;
+		add_annotations(&m.capture, r, GROUP_A, 0, "gloo:broadcast", r ? 305 : 105, 10)->root = 1;
 		add_itt(&m.capture, r, 0, "aten::linear", 530, 800);
 	}
 	build(&m);
@@ -94,7 +94,7 @@ TEST(gaps_that_are_none)
 	add_itt(&c, 0, 0, "AddmmBackward0", 210, 350); /* gap [200, 210] */
 	add_itt(&c, 0, 0, "AddmmBackward0", 360, 450); /* gap [350, 360]; complete while it computes */
 	add_range(&c, 0, 2, "backward", 50, 900);
-	settle(&c);
+	convert(&c);
 	CHECK(!nth_wait(&c, 0, 0));
 	CHECK(!nth(&c, 0, 2, PP_SPAN_MPI, 0));
 	free_capture(&c);
@@ -119,17 +119,17 @@ TEST(wakes_before_the_end)
 }
 
 /* `n` collectives 10 ms apart, each 20 us long, told together 1 ms after the last; the wall clock is `ppm` fast. */
-static struct pp_capture told_by_a_bad_clock(int n, int64_t ppm, int64_t apart)
+static struct pp_capture annotated_by_a_bad_clock(int n, int64_t ppm, int64_t interval)
 {
 	struct pp_capture c = make_capture(1);
-	int64_t now = n * apart + 1000000;
+	int64_t now = n * interval + 1000000;
 
 	for (int i = 0; i < n; i++) {
-		int64_t begin = i * apart, age = now - begin - 10000;
+		int64_t begin = i * interval, age = now - begin - 10000;
 
 		add_itt(&c, 0, 0, "c10d::allreduce_", begin, begin + 20000);
-		add_told(&c, 0, GROUP_A, (uint32_t)i, "gloo:all_reduce", now - age - age * ppm / 1000000,
-		         age + age * ppm / 1000000);
+		add_annotations(&c, 0, GROUP_A, (uint32_t)i, "gloo:all_reduce", now - age - age * ppm / 1000000,
+		                age + age * ppm / 1000000);
 	}
 	return c;
 }
@@ -150,14 +150,14 @@ TEST(a_wall_clock_that_is_set_right)
 	static const int64_t ppm[] = {0, 50, -50, 450, -450};
 
 	for (size_t i = 0; i < sizeof(ppm) / sizeof(ppm[0]); i++) {
-		struct pp_capture c = told_by_a_bad_clock(400, ppm[i], 10000000); /* 4 s: 450 ppm are 1.8 ms */
+		struct pp_capture c = annotated_by_a_bad_clock(400, ppm[i], 10000000); /* 4 s: 450 ppm are 1.8 ms */
 
-		settle(&c);
+		convert(&c);
 		CHECK(all_in_order(&c, 400));
-		CHECK_INT(c.rank[0].c10d.untold, 0);
+		CHECK_INT(c.rank[0].c10d.unannotated, 0);
 		free_capture(&c);
-		c = told_by_a_bad_clock(400, ppm[i], 100000); /* 100 us apart */
-		settle(&c);
+		c = annotated_by_a_bad_clock(400, ppm[i], 100000); /* 100 us apart */
+		convert(&c);
 		CHECK(all_in_order(&c, 400));
 		free_capture(&c);
 	}
@@ -166,7 +166,7 @@ TEST(a_wall_clock_that_is_set_right)
 /* Ten times what any clock is set right by: nothing is joined rather than the wrong one. */
 TEST(a_wall_clock_that_jumped)
 {
-	struct pp_capture c = told_by_a_bad_clock(40, 0, 10000000);
+	struct pp_capture c = annotated_by_a_bad_clock(40, 0, 10000000);
 
 	for (size_t i = 0; i < 20; i++) /* told when the clock had gone back 3 ms */
 		c.rank[0].annotation[i].time += 3000000;
@@ -174,8 +174,8 @@ TEST(a_wall_clock_that_jumped)
 	c.rank[0].annotation[38].age_ns = -5;
 	c.rank[0].annotation[37].time = INT64_MAX;
 	c.rank[0].annotation[36].comm = 0;
-	settle(&c);
-	CHECK_INT(c.rank[0].c10d.untold, 24);
+	convert(&c);
+	CHECK_INT(c.rank[0].c10d.unannotated, 24);
 	for (int i = 0; i < 40; i++) {
 		const struct pp_span *s = nth(&c, 0, 0, PP_SPAN_MPI, (size_t)i);
 
@@ -219,9 +219,9 @@ TEST(thrown_by_dice)
 				}
 			for (int i = 0; i < 100; i++) {
 				struct pp_annotation *annotation =
-				        add_told(&m.capture, r, (uint64_t)(rand_r(&seed) % 4), (uint32_t)(rand_r(&seed) % 9),
-				                 rand_r(&seed) % 3 ? "gloo:all_reduce" : "gloo:broadcast",
-				                 (int64_t)(rand_r(&seed) % 4000), ages[rand_r(&seed) % 6]);
+				        add_annotations(&m.capture, r, (uint64_t)(rand_r(&seed) % 4), (uint32_t)(rand_r(&seed) % 9),
+				                        rand_r(&seed) % 3 ? "gloo:all_reduce" : "gloo:broadcast",
+				                        (int64_t)(rand_r(&seed) % 4000), ages[rand_r(&seed) % 6]);
 
 				annotation->root = (int32_t)(rand_r(&seed) % 4) - 1;
 				if (rand_r(&seed) % 20 == 0)
@@ -258,7 +258,7 @@ TEST(phases_in_phases)
 	add_itt(c, 0, 1, "gloo:broadcast", 125, 250);
 	add_itt(c, 0, 0, "backward", 280, 400);
 	add_itt(c, 0, 0, "aten::mm", 410, 800);
-	settle(c);
+	convert(c);
 	CHECK(is_span(nth_wait(c, 0, 0), 130, 280)); /* both are under way: until the later one ends */
 	CHECK(is_span(nth_wait(c, 0, 1), 800, 900));
 	CHECK(!nth_wait(c, 0, 2));
@@ -285,7 +285,7 @@ TEST(beside_a_long_one)
 		add_all_reduce(&c, 0, (uint32_t)i, 100 + 100 * i, 1, 105 + 100 * i, 120 + 100 * i);
 		add_itt(&c, 0, 0, "aten::mm", 120 + 100 * i, 200 + 100 * i);
 	}
-	settle(&c);
+	convert(&c);
 	for (size_t i = 0; i < c.rank[0].thread[0].spans; i++) {
 		const struct pp_span *span = &c.rank[0].thread[0].span[i];
 

@@ -50,7 +50,7 @@ static int be_root(uint32_t hosts, uint16_t port, const char *address)
 int main(int argc, char **argv)
 {
 	struct clock_kit_host h = {.kind = PP_TICK_RAW};
-	struct clock_reading told;
+	struct clock_reading reported;
 	int rc;
 
 	if (argc == 5 && !strcmp(argv[1], "root"))
@@ -62,10 +62,10 @@ int main(int argc, char **argv)
 	h.port = (uint16_t)strtoul(argv[3], NULL, 10);
 	h.address = (const char *const *)&argv[4];
 	h.addresses = (size_t)argc - 4;
-	rc = clock_kit_host(&h, &told);
+	rc = clock_kit_host(&h, &reported);
 	if (!rc)
-		printf("instants %lld\nabove %lld\nworst %lld\nbound %lld\ntrips %llu\nsame %d\n", (long long)told.instants,
-		       (long long)told.above, (long long)told.worst, (long long)told.bound, (unsigned long long)told.trips,
-		       told.same);
+		printf("instants %lld\nabove %lld\nworst %lld\nbound %lld\ntrips %llu\nsame %d\n", (long long)reported.instants,
+		       (long long)reported.above, (long long)reported.worst, (long long)reported.bound,
+		       (unsigned long long)reported.trips, reported.same);
 	return rc;
 }

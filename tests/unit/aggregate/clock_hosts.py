@@ -23,10 +23,10 @@ def start(h, program, *words):
 def facts(process):
     out = process.communicate(timeout=60)[0]
     assert process.returncode == 0, "exit %d: %s" % (process.returncode, out)
-    told = {}
+    printed = {}
     for name, value in (line.split() for line in out.splitlines()):
-        told.setdefault(name, []).append(float(value))
-    return told
+        printed.setdefault(name, []).append(float(value))
+    return printed
 
 
 def main():
@@ -47,14 +47,14 @@ def main():
         processes = [start(0, sys.argv[1], "root", HOSTS - 1, PORT, "10.77.0.1")]
         # The first address is each host's own too: whoever sends there reaches himself.
         processes += [start(h, sys.argv[1], h, MOVED_S[h] * 10 ** 9, PORT, "172.17.0.1", "10.77.0.1") for h in range(1, HOSTS)]
-        told = [facts(p) for p in processes]
+        printed = [facts(p) for p in processes]
     finally:
         for p in processes:
             p.kill()
         net_hosts.down()
-    print("root: rounds of %s ms, %.2f ms CPU each" % (", ".join("%.1f" % ms for ms in told[0]["round_ms"]), told[0]["cpu_ms"][0]))
+    print("root: rounds of %s ms, %.2f ms CPU each" % (", ".join("%.1f" % ms for ms in printed[0]["round_ms"]), printed[0]["cpu_ms"][0]))
     for h in range(1, HOSTS):
-        one = {name: value[0] for name, value in told[h].items()}
+        one = {name: value[0] for name, value in printed[h].items()}
         print("host %d, %d s ahead: %d instants, worst error %d ns, largest bound %d ns, %d trips" % (
             h, MOVED_S[h], one["instants"], one["worst"], one["bound"], one["trips"]))
         assert one["above"] == 0, "an error above its bound"

@@ -78,7 +78,7 @@ static inline int clock_kit_host(const struct clock_kit_host *h, struct clock_re
 	struct pp_clock_link *l = clock_kit_open(h->kind);
 	int64_t at[CLOCK_KIT_INSTANTS], first = clock_kit_tick(h->kind);
 	struct pp_clock_link_state state = {0};
-	struct clock_reading told = {.moved = h->moved != 0};
+	struct clock_reading reported = {.moved = h->moved != 0};
 	struct pp_pieces p;
 	size_t ats = 0;
 
@@ -90,21 +90,21 @@ static inline int clock_kit_host(const struct clock_kit_host *h, struct clock_re
 		clock_kit_nap(2);
 		pp_clock_link_state(l, &state);
 	}
-	told.trips = state.counts.trips;
-	told.same = pp_same_clock_verdict(&state.same, (int64_t)1e9);
+	reported.trips = state.counts.trips;
+	reported.same = pp_same_clock_verdict(&state.same, (int64_t)1e9);
 	if (pp_clock_link_pieces(l, clock_kit_tick(h->kind) - first, &p, NULL))
 		return 2;
 	for (size_t i = 0; i < ats; i++) {
 		int64_t bound = pp_pieces_bound(&p, at[i]), error = llabs(pp_pieces_map(&p, at[i]) - (at[i] - h->moved));
 
-		told.instants += bound != INT64_MAX;
-		told.above += error > bound;
-		told.worst = error > told.worst ? error : told.worst;
-		told.bound = bound != INT64_MAX && bound > told.bound ? bound : told.bound;
+		reported.instants += bound != INT64_MAX;
+		reported.above += error > bound;
+		reported.worst = error > reported.worst ? error : reported.worst;
+		reported.bound = bound != INT64_MAX && bound > reported.bound ? bound : reported.bound;
 	}
 	pp_pieces_release(&p);
 	pp_clock_link_free(l);
-	*ret = told;
+	*ret = reported;
 	return 0;
 }
 

@@ -21,10 +21,10 @@ static int be_host(uint32_t self, enum pp_tick_kind kind, int64_t moved, uint16_
 {
 	static const char *const address[] = {"192.0.2.1", "not an address", "127.0.0.1"}; /* the first two lead nowhere */
 	struct clock_kit_host h = {self, kind, moved, address, 3, port};
-	struct clock_reading told;
-	int rc = clock_kit_host(&h, &told);
+	struct clock_reading reported;
+	int rc = clock_kit_host(&h, &reported);
 
-	return rc ? rc : write(to, &told, sizeof(told)) == sizeof(told) ? 0 : 9;
+	return rc ? rc : write(to, &reported, sizeof(reported)) == sizeof(reported) ? 0 : 9;
 }
 
 /* Into a time namespace whose RAW stands elsewhere: only for children of who asks. */
@@ -101,7 +101,7 @@ static void play(enum pp_tick_kind kind, int moved)
 	struct pp_clock_link_state state = {0};
 	struct pp_clock_child *row = NULL;
 	pid_t pid[HOSTS + 1] = {0}, stranger;
-	struct clock_reading told;
+	struct clock_reading reported;
 	size_t rows = 0;
 	int pipes[2], status;
 	struct pp_clock_link *l = clock_kit_open(kind);
@@ -128,14 +128,14 @@ static void play(enum pp_tick_kind kind, int moved)
 		kill(pid[HOSTS], SIGCONT);
 		clock_kit_nap(100);
 	}
-	for (int i = 0; i < HOSTS && read(pipes[0], &told, sizeof(told)) == sizeof(told); i++) {
-		CHECK(told.instants > 50);
-		CHECK_INT(told.above, 0);
-		CHECK(told.trips >= 60);
+	for (int i = 0; i < HOSTS && read(pipes[0], &reported, sizeof(reported)) == sizeof(reported); i++) {
+		CHECK(reported.instants > 50);
+		CHECK_INT(reported.above, 0);
+		CHECK(reported.trips >= 60);
 		fprintf(stderr, "tick %d: %lld instants, worst error %lld, largest bound %lld ticks, same %d\n", kind,
-		        (long long)told.instants, (long long)told.worst, (long long)told.bound, told.same);
+		        (long long)reported.instants, (long long)reported.worst, (long long)reported.bound, reported.same);
 		/* Who claims to share the root's clock and does not is found out. */
-		CHECK_INT(told.same, told.moved ? PP_SAME_FALSE : PP_SAME_POSSIBLE);
+		CHECK_INT(reported.same, reported.moved ? PP_SAME_FALSE : PP_SAME_POSSIBLE);
 	}
 	for (int i = 1; i <= HOSTS; i++) {
 		CHECK(waitpid(pid[i], &status, 0) == pid[i]);
@@ -201,6 +201,7 @@ static void wander_about(void)
 	uint64_t round[2] = {0};
 	size_t fds, threads;
 	struct pp_pieces p;
+	int came;
 
 	pp_clock_link_free(open_root(0)); /* a sanitizer's thread begins with the first */
 	clock_kit_nap(10);
@@ -217,7 +218,10 @@ static void wander_about(void)
 		pp_clock_link_start(root[!(i % 2)], ++round[!(i % 2)]);
 		CHECK_INT(pp_clock_link_move(l, i % 2, 0, NULL, 0, 1, NULL), -EINVAL);
 		CHECK_INT(pp_clock_link_move(l, i % 2, 0, address, 1, clock_kit_port(root[i % 2]), NULL), 0);
-		CHECK_INT(pp_clock_link_pieces(l, 1, &p, NULL), -ENODATA);
+		came = pp_clock_link_pieces(l, 1, &p, NULL); /* the turn before last may still run at this parent, and end now */
+		CHECK(came == -ENODATA || came == 0);
+		if (came == 0)
+			pp_pieces_release(&p);
 	}
 	expect_turn(root[0], l, 0, &round[0]);
 	pp_clock_link_leave(l);

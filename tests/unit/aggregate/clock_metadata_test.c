@@ -39,13 +39,13 @@ static struct pp_band made_band(void)
 	return b;
 }
 
-static void check_bounds(const struct pp_host_clock *c, const struct pp_pieces *p, int64_t from, int64_t to)
+static void check_bounds(const struct pp_row_host_clock *c, const struct pp_pieces *p, int64_t from, int64_t to)
 {
 	for (int i = 0; i < 1000; i++) {
 		int64_t x = from + (int64_t)kit_random((uint64_t)(to - from)), at = pp_pieces_map(p, x);
 		int64_t said = pp_host_clock_bound(c, at), was = pp_pieces_bound(p, x);
 
-		CHECK(said >= was - 1 && said <= was + 4 && said <= c->bound_ns + 3);
+		CHECK(said >= was - 1 && said <= was + 4 && said <= c->host_bound_ns + 3);
 		CHECK(llabs(at - truth(x)) <= said);
 	}
 	CHECK(c->stretch[0].begin_ns == pp_pieces_map(p, from) && c->stretch[c->stretches - 1].end_ns == pp_pieces_map(p, to));
@@ -53,8 +53,8 @@ static void check_bounds(const struct pp_host_clock *c, const struct pp_pieces *
 		CHECK_INT(c->stretch[i].begin_ns, c->stretch[i - 1].end_ns);
 }
 
-static void check_samples(const struct pp_host_clock *c, const struct pp_clock_metadata *t, const struct pp_pieces *p, int64_t from,
-                          int64_t to)
+static void check_samples(const struct pp_row_host_clock *c, const struct pp_clock_metadata *t, const struct pp_pieces *p,
+                          int64_t from, int64_t to)
 {
 	size_t last = c->samples - 1;
 
@@ -91,14 +91,14 @@ TEST(any_window)
 		                                     .own = "raw",
 		                                     .from_tick = from,
 		                                     .to_tick = to};
-		struct pp_host_clock c;
+		struct pp_row_host_clock c;
 
 		in.bound_ns = pp_pieces_worst(&p, from, to);
 		CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
 		CHECK_STR(c.parent, "first");
-		CHECK(c.hops == 1 && c.trips == 240 && c.lost == 3 && c.bound_ns == in.bound_ns);
-		CHECK(llabs(c.offset_ns - (pp_pieces_map(&p, from) - from)) <= 1 &&
-		      llabs(c.drift_ppb - 20000) <= c.drift_error_ppb + 1 && c.drift_error_ppb < 3000);
+		CHECK(c.hops == 1 && c.trips == 240 && c.lost == 3 && c.host_bound_ns == in.bound_ns);
+		CHECK(llabs(c.host_offset_ns - (pp_pieces_map(&p, from) - from)) <= 1 &&
+		      llabs(c.host_drift_ppb - 20000) <= c.host_drift_error_ppb + 1 && c.host_drift_error_ppb < 3000);
 		check_bounds(&c, &p, from, to);
 		check_samples(&c, &t, &p, from, to);
 		pp_host_clock_release(&c);
@@ -114,11 +114,11 @@ TEST(no_chain)
 	struct pp_clock_metadata t = {.rounds = 7, .round_ns = 5}, again = {.nodes = 0};
 	struct pp_clock_metadata_input in = {
 	        .exchange = &t, .map = &map, .kind = PP_TICK_RAW, .host = "h", .own = "o", .from_tick = 5, .to_tick = 9};
-	struct pp_host_clock c;
+	struct pp_row_host_clock c;
 	char text[256];
 
 	CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
-	CHECK(!c.samples && !c.stretches && !c.bound_ns && !c.hops && c.rounds == 7 && c.round_ns == 5);
+	CHECK(!c.samples && !c.stretches && !c.host_bound_ns && !c.hops && c.rounds == 7 && c.round_ns == 5);
 	t.rounds = 9;
 	t.cpu_ns = 11;
 	pp_clock_metadata_print(&t, text, sizeof(text));
@@ -130,7 +130,7 @@ TEST(no_chain)
 	in.exchange = NULL;
 	in.bound_ns = PP_BOUND_UNKNOWN;
 	CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
-	CHECK(c.bound_ns == PP_BOUND_UNKNOWN && pp_host_clock_bound(&c, 7) == PP_BOUND_UNKNOWN);
+	CHECK(c.host_bound_ns == PP_BOUND_UNKNOWN && pp_host_clock_bound(&c, 7) == PP_BOUND_UNKNOWN);
 	pp_host_clock_release(&c);
 	pp_clock_metadata_take(&again, NULL, "hub", 2);
 	CHECK(again.hops == 2 && !again.nodes);

@@ -305,7 +305,7 @@ TEST(forks_beside_threads)
 
 static const char *const zone[] = {"UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "NPT-5:45", "EST5EDT,M3.2.0,M11.1.0"};
 
-static int tells_time(void *context, struct pp_forked_answer *a)
+static int has_time(void *context, struct pp_forked_answer *a)
 {
 	struct tm tm, want;
 
@@ -332,7 +332,7 @@ TEST(local_time_in_children)
 			setenv("TZ", zone[i], 1);
 			tzset();
 			CHECK_INT(pp_forked_writer_start(
-			                  &a, &(struct pp_forked_work){.run = tells_time, .context = (void *)(uintptr_t)zone[i]},
+			                  &a, &(struct pp_forked_work){.run = has_time, .context = (void *)(uintptr_t)zone[i]},
 			                  60000),
 			          0);
 			wait_for(&a);

@@ -148,7 +148,7 @@ static void check_cells(const struct pp_dataset *d)
 	int64_t wait = 0, late = 0, listed = 0;
 
 	for (size_t i = 0; i < d->steps * d->workers; i++) {
-		const struct pp_cell *cell = &d->cell[i];
+		const struct pp_row_cell *cell = &d->cell[i];
 		int64_t sum = 0;
 
 		for (int k = 1; k <= PP_CATEGORIES; k++) {
@@ -175,15 +175,15 @@ static void check_collectives(const struct pp_dataset *d)
 	uint64_t mixed = 0;
 
 	for (size_t i = 0; i < d->collectives; i++) {
-		const struct pp_collective *c = &d->collective[i];
+		const struct pp_row_collective *c = &d->collective[i];
 		int64_t inside = 0;
 		int is_mixed = 0;
 
 		for (uint32_t k = 0; k < c->row_count; k++)
-			is_mixed |= d->row[c->row_first + k].needs == PP_ROW_OTHER_CALL;
+			is_mixed |= d->arrival[c->row_first + k].needs == PP_ROW_OTHER_CALL;
 		mixed += (uint64_t)is_mixed;
 		for (uint32_t k = 0; k < c->row_count && !is_mixed; k++)
-			inside += d->row[c->row_first + k].exit_ns - d->row[c->row_first + k].arrival_ns;
+			inside += d->arrival[c->row_first + k].exit_ns - d->arrival[c->row_first + k].arrival_ns;
 		CHECK(c->wait_ns >= 0 && c->transfer_ns >= 0 && c->algbw >= 0 && c->busbw >= 0);
 		CHECK_INT(c->wait_ns + c->transfer_ns, inside);
 		CHECK(c->bound_ns != PP_BOUND_UNKNOWN || (!c->wait_ns && c->last_worker < 0 && c->algbw == 0));

@@ -1,6 +1,5 @@
-/* The layout of pod.h5: every row of the table is in the file of a full session, nothing else is, and docs/formats.md tells each
- * row
- * (--print writes them for it). */
+/* The layout of pod.h5: the file of a full session has every row of the table and no other, and docs/formats.md lists them
+ * (--print writes its rows). */
 #include "aggregate/dataset/hdf5_layout.h"
 
 #include <errno.h>
@@ -22,18 +21,16 @@ static int may_be_absent(const struct pp_h5_row *r)
 
 static const char *const type_name[] = {"int8", "int32", "int64", "uint32", "uint64", "float64", "text"};
 
-/* Variable i of the file by its description, those of the layout by hand first. 0: past the last. */
+/* Variable i of the file by its description. 0: past the last. */
 static int row_at(size_t i, char dims[PP_H5_TABLE_DIMS], struct pp_h5_row *ret)
 {
-	for (const struct pp_h5_row *r = pp_h5_layout; r->group; r++)
-		if (!i--) {
-			*ret = *r;
-			return 1;
-		}
-	for (int id = 0; id < PP_TABLES; id++)
-		for (size_t k = 0; k < pp_table_desc(id)->columns; k++)
-			if (pp_h5_table_row(pp_table_desc(id), &pp_table_desc(id)->column[k], dims, ret) && !i--)
+	for (int id = 0; id <= PP_TABLES; id++) {
+		const struct pp_table_desc *d = id < PP_TABLES ? pp_table_desc(id) : pp_job_desc(0);
+
+		for (size_t k = 0; k < d->columns; k++)
+			if (pp_h5_table_row(d, &d->column[k], dims, ret) && !i--)
 				return 1;
+	}
 	return 0;
 }
 
@@ -49,25 +46,21 @@ static int is_again(size_t i, const char *group, const char *variable)
 	return 0;
 }
 
-/* The section of the i-th variable's group, if it is its first: what is by hand stands behind what has a description. */
+/* The section of the i-th variable's group, if it is its first. */
 static void print_group(FILE *to, size_t i)
 {
 	char dims[PP_H5_TABLE_DIMS];
 	struct pp_h5_row first, r;
-	size_t by_hand = 0;
 
 	if (!row_at(i, dims, &first) || is_again(i, first.group, NULL))
 		return;
-	while (pp_h5_layout[by_hand].group)
-		by_hand++;
 	fprintf(to, "\n### /%s\n\n| variable | dimensions | type | unit | what |\n|---|---|---|---|---|\n", first.group);
-	for (int described = 1; described >= 0; described--)
-		for (size_t k = described ? by_hand : 0; row_at(k, dims, &r) && (described || k < by_hand); k++)
-			if (!strcmp(r.group, first.group) && !is_again(k, r.group, r.variable))
-				fprintf(to, "| %s | %s | %s | %s | %s |\n", r.variable, r.dims, type_name[r.type], r.unit, r.what);
+	for (size_t k = 0; row_at(k, dims, &r); k++)
+		if (!strcmp(r.group, first.group) && !is_again(k, r.group, r.variable))
+			fprintf(to, "| %s | %s | %s | %s | %s |\n", r.variable, r.dims, type_name[r.type], r.unit, r.what);
 }
 
-TEST(rows_are_told_in_docs)
+TEST(rows_are_in_docs)
 {
 	char *docs = NULL;
 	size_t size = 0;
@@ -167,10 +160,13 @@ static void check_printed(const char *path)
 
 	CHECK_INT(pp_report_table(path, "channel", 0, f, missing, sizeof(missing), &err), 0);
 	CHECK_STR(missing, "");
+	CHECK_INT(pp_report_table(path, "quality", 1, f, missing, sizeof(missing), &err), 0);
+	CHECK_STR(missing, "");
 	CHECK_INT(pp_report_table(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
-	CHECK(strstr(err.text, "no table is called 'none'. Give one of: channel, ") != NULL);
+	CHECK(strstr(err.text, "unknown table: 'none'. Choose one of: worker, step, ") != NULL);
 	fclose(f);
-	CHECK_STR(text, "source,destination,bytes,time_ns,count\n0,1,100,3,2\n");
+	CHECK(!strncmp(text, "source,destination,bytes,time_ns,count\n0,1,100,3,2\n{", 52));
+	CHECK(strstr(text, "{\"table\":\"quality\",\"rows\":1,") && strstr(text, "\"data\":[88]}"));
 	free(text);
 }
 
@@ -218,7 +214,7 @@ int main(int argc, char **argv)
 			print_group(stdout, i);
 		return 0;
 	}
-	rows_are_told_in_docs();
+	rows_are_in_docs();
 	file_is_the_layout();
 	return test_end();
 }

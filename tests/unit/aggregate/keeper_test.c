@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "aggregate/keeper/capture/request.h"
-#include "aggregate/keeper/capture/request_socket.h"
+#include "aggregate/keeper/capture/request_client.h"
 #include "aggregate/keeper/control.h"
 #include "aggregate/keeper/keeper.h"
 #include "aggregate/keeper/spool.h"
@@ -261,7 +261,7 @@ TEST(message_of_a_waiting_rank)
 		CHECK_INT(c->keeper_state, PP_KEEPER_DONE);
 		CHECK(strstr(c->message, "steps 3..5 captured on 2 of 2 ranks, 1 host\n") == c->message);
 		CHECK(strstr(c->message, "wait-logs/podprof/two  (podprof report ") != NULL);
-		CHECK(strstr(c->message, "1 rank ended without an exit handler (killed, or _exit): rank 1") != NULL);
+		CHECK(strstr(c->message, "rank 1 is partial: killed, or ended by _exit() (which of them is unknown)") != NULL);
 		munmap(c, sizeof(*c));
 	}
 	CHECK(exists(spool, "control"));
@@ -398,21 +398,21 @@ TEST(settings)
 /* This host's own steps 3 to 6; in the session are those that all hosts have, and a clock that is not joined. */
 TEST(message_of_all_hosts)
 {
-	int64_t own[] = {3, 4, 5, 6}, all[] = {4, 5};
+	int64_t own[] = {3, 4, 5, 6};
+	struct pp_row_step all[] = {{4}, {5}};
 	struct pp_steps steps = {.rule = PP_STEP_RULE_PODPROF, .number = own, .steps = 4};
-	struct pp_worker worker[] = {{.host = "a"}, {.host = "b"}, {.host = "c"}};
-	struct pp_host_clock clock[] = {{.bound_ns = 0}, {.bound_ns = 4000}, {.bound_ns = PP_BOUND_UNKNOWN}};
-	struct pp_dataset d = {
-	        .worker = worker, .workers = 3, .step_number = all, .steps = 2, .host_clock = clock, .host_clocks = 3};
+	struct pp_row_worker worker[] = {{.host = "a"}, {.host = "b"}, {.host = "c"}};
+	struct pp_row_host_clock clock[] = {{.host_bound_ns = 0}, {.host_bound_ns = 4000}, {.host_bound_ns = PP_BOUND_UNKNOWN}};
+	struct pp_dataset d = {.worker = worker, .workers = 3, .step = all, .steps = 2, .host_clock = clock, .host_clocks = 3};
 	struct pp_message m = {.head = ""};
 
 	d.ranks_delivered = d.ranks_asked = 3;
 	d.pair_bound_ns = 4000;
 	pp_message_session(&m, &d, &steps, NULL, "logs", "one");
-	CHECK_STR(m.head, "steps 4..5 captured on 3 of 3 ranks, 3 hosts, clocks of 2 of them within 4.00 us");
-	clock[1].bound_ns = PP_BOUND_UNKNOWN;
+	CHECK_STR(m.head, "steps 4..5 captured on 3 of 3 ranks, 3 hosts, clock error <= 4.00 us on 2 of them");
+	clock[1].host_bound_ns = PP_BOUND_UNKNOWN;
 	pp_message_session(&m, &d, &steps, NULL, "logs", "one");
-	CHECK_STR(m.head, "steps 4..5 captured on 3 of 3 ranks, 3 hosts, clocks of 2 of them not joined");
+	CHECK_STR(m.head, "steps 4..5 captured on 3 of 3 ranks, 3 hosts, clocks of 2 of them not compared");
 }
 
 int main(void)

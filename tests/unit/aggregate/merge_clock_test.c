@@ -130,7 +130,7 @@ static struct pp_capture capture_of_all(size_t clocks)
 		snprintf(rank->memory_note, sizeof(rank->memory_note), "%s", kit_random(2) ? "" : "not looked at");
 		rank->remarks = (uint32_t)kit_random(2);
 		snprintf(rank->remark[0], PP_REMARK_TEXT, "%s", rank->remarks ? "no recorder" : "");
-		rank->c10d = (struct pp_c10d_count){.calls = 9, .untold = kit_random(3), .unended = kit_random(3)};
+		rank->c10d = (struct pp_c10d_count){.calls = 9, .unannotated = kit_random(3), .unended = kit_random(3)};
 		rank->records = 100;
 		rank->lost[kit_random(PP_LOSSES)] = kit_random(3);
 		rank->memory = calloc(3, sizeof(*rank->memory));
@@ -268,7 +268,7 @@ TEST(two_changes_at_once)
 {
 	struct pp_row_clock_change change[2] = {{.from_ns = 5, .to_ns = 9, .by_ns = 100, .error_ns = 1, .event = PP_WALL_SUSPENDED},
 	                                        {.from_ns = 5, .to_ns = 9, .by_ns = -3, .error_ns = 2, .event = PP_WALL_STEPPED}};
-	struct pp_host_clock c = {.change = change, .changes = 2};
+	struct pp_row_host_clock c = {.change = change, .changes = 2};
 	struct pp_intern *names = pp_intern_new();
 	struct pp_dataset d = {.names = names};
 

@@ -21,40 +21,40 @@ struct made {
 static const struct pp_clock_map made_map = {.tick0 = 5, .num = 1 << 20, .shift = 20, .bound_ns = 2};
 
 /* What a keeper told of its ranks. */
-static inline void told_window(struct pp_dataset *d)
+static inline void window_metadata(struct pp_dataset *d)
 {
-	struct pp_window_told told = {.by = "capture", .kind = "steps", .channel = "net", .what = "+5", .tries = 1};
+	struct pp_window_metadata metadata = {.by = "capture", .kind = "steps", .channel = "net", .what = "+5", .tries = 1};
 	struct pp_window_rank row[MADE_RANKS];
 
-	told.rank = row;
+	metadata.rank = row;
 	for (size_t w = 0; w < d->workers; w++)
 		if (d->worker[w].records)
-			row[told.ranks++] = (struct pp_window_rank){.rank = d->worker[w].rank,
-			                                            .asked = 500 + d->worker[w].rank,
-			                                            .acked = d->worker[w].rank % 3 ? 600 : PP_WINDOW_NEVER,
-			                                            .started = PP_WINDOW_NEVER,
-			                                            .ended = PP_WINDOW_NEVER};
-	CHECK_INT(pp_dataset_window(d, &told), 0);
+			row[metadata.ranks++] = (struct pp_window_rank){.rank = d->worker[w].rank,
+			                                                .asked = 500 + d->worker[w].rank,
+			                                                .acked = d->worker[w].rank % 3 ? 600 : PP_WINDOW_NEVER,
+			                                                .started = PP_WINDOW_NEVER,
+			                                                .ended = PP_WINDOW_NEVER};
+	CHECK_INT(pp_dataset_window(d, &metadata), 0);
 }
 
 /* A clock for each host that a rank is of, the same whoever tells it. */
-static inline void told_clocks(struct pp_dataset *d)
+static inline void merge_clocks_metadata(struct pp_dataset *d)
 {
 	uint64_t seed = kit_seed;
 
 	for (size_t w = 0; w < d->workers; w++) {
 		for (size_t i = 0; i < d->host_clocks; i++)
-			if (!strcmp(d->host_clock[i].host, d->worker[w].host))
+			if (!strcmp(d->host_clock[i].name, d->worker[w].host))
 				d->worker[w].host_clock = (uint32_t)i + 1;
 		if (d->worker[w].host_clock || !d->worker[w].records || !d->worker[w].host[0])
 			continue;
 		kit_seed = 12345 + (uint64_t)d->worker[w].host[strlen(d->worker[w].host) - 1];
-		struct pp_host_clock c;
+		struct pp_row_host_clock c;
 
 		kit_clock(&c, w);
 		snprintf(c.own, 9, "any");
-		snprintf(c.host, sizeof(c.host), "%s", d->worker[w].host);
-		c.bound_ns = 0;                 /* they are one clock to the test */
+		snprintf(c.name, sizeof(c.name), "%s", d->worker[w].host);
+		c.host_bound_ns = 0;            /* they are one clock to the test */
 		c.changes = c.changes_lost = 0; /* no warnings: they come later */
 		CHECK_INT(pp_dataset_add_clock(d, &c), 0);
 		d->worker[w].host_clock = (uint32_t)d->host_clocks;
@@ -83,8 +83,8 @@ static inline void build(struct made *m, const struct pp_capture *capture, int64
 	for (size_t r = 0; r < capture->ranks; r++)
 		CHECK_INT(pp_attr_rank(&capture->rank[r], r, &m->steps, capture->ranks, capture->names, &m->attr[r], NULL), 0);
 	CHECK_INT(pp_dataset_build(&in, &m->d, NULL), 0);
-	told_window(&m->d);
-	told_clocks(&m->d);
+	window_metadata(&m->d);
+	merge_clocks_metadata(&m->d);
 }
 
 static inline void drop(struct made *m, size_t ranks)
@@ -118,11 +118,12 @@ static inline struct pp_dataset merge_two(const struct pp_dataset *a, const stru
 
 static inline void compare_collectives(const struct pp_dataset *a, const struct pp_dataset *b)
 {
-	CHECK(a->collectives == b->collectives && a->rows == b->rows);
+	CHECK(a->collectives == b->collectives && a->arrivals == b->arrivals);
 	for (size_t i = 0; i < a->collectives && i < b->collectives && !test_failures; i++) {
-		const struct pp_collective *x = &a->collective[i], *y = &b->collective[i];
+		const struct pp_row_collective *x = &a->collective[i], *y = &b->collective[i];
 
-		CHECK(x->comm == y->comm && x->call == y->call && x->sequence == y->sequence && x->bytes == y->bytes);
+		CHECK(x->communicator == y->communicator && x->operation == y->operation && x->sequence == y->sequence &&
+		      x->bytes == y->bytes);
 		CHECK_INT(y->step, x->step);
 		CHECK_INT(y->ranks, x->ranks);
 		CHECK_INT(y->root, x->root);
@@ -132,7 +133,7 @@ static inline void compare_collectives(const struct pp_dataset *a, const struct 
 		CHECK_INT(y->transfer_ns, x->transfer_ns);
 		CHECK(x->algbw == y->algbw && x->busbw == y->busbw && x->bound_ns == y->bound_ns);
 		CHECK_INT(y->row_count, x->row_count);
-		EQUAL(x->row_count, &a->row[x->row_first], &b->row[y->row_first]);
+		EQUAL(x->row_count, &a->arrival[x->row_first], &b->arrival[y->row_first]);
 	}
 	CHECK_INT(b->violations, a->violations);
 	CHECK_INT(b->unsplit, a->unsplit);
@@ -143,7 +144,7 @@ static inline void compare_cells(const struct pp_dataset *a, const struct pp_dat
 	CHECK(a->steps == b->steps && a->workers == b->workers);
 	if (test_failures)
 		return;
-	EQUAL(a->steps, a->step_number, b->step_number);
+	EQUAL(a->steps, a->step, b->step);
 	for (size_t i = 0; i < a->steps * a->workers && !test_failures; i++) {
 		CHECK_INT(b->cell[i].wait_ns, a->cell[i].wait_ns);
 		CHECK_INT(b->cell[i].transfer_ns, a->cell[i].transfer_ns);
@@ -166,7 +167,7 @@ static inline void compare_workers(const struct pp_dataset *a, const struct pp_d
 {
 	CHECK(a->workers == b->workers && a->ranks_asked == b->ranks_asked && a->ranks_delivered == b->ranks_delivered);
 	for (size_t i = 0; i < a->workers && i < b->workers; i++) {
-		const struct pp_worker *x = &a->worker[i], *y = &b->worker[i];
+		const struct pp_row_worker *x = &a->worker[i], *y = &b->worker[i];
 
 		CHECK(x->rank == y->rank && x->domain == y->domain && x->bound_ns == y->bound_ns);
 		CHECK(x->records == y->records && x->local_rank == y->local_rank);
@@ -175,7 +176,7 @@ static inline void compare_workers(const struct pp_dataset *a, const struct pp_d
 		CHECK_STR(y->memory_note, x->memory_note);
 		CHECK_INT(y->remarks, x->remarks);
 		CHECK(!memcmp(y->remark, x->remark, sizeof(x->remark)));
-		EQUAL(PP_LOSSES, x->lost, y->lost);
+		EQUAL(PP_LOSSES, x->dropped, y->dropped);
 	}
 }
 
@@ -196,11 +197,11 @@ static inline void compare_clocks(const struct pp_dataset *a, const struct pp_da
 
 static inline void compare_tables(const struct pp_dataset *a, const struct pp_dataset *b)
 {
-	CHECK(a->channels == b->channels && a->files == b->files && a->memories == b->memories && a->defaults == b->defaults);
+	CHECK(a->channels == b->channels && a->files == b->files && a->memories == b->memories);
 	CHECK(a->communicators == b->communicators && a->warnings == b->warnings && !b->exposeds);
 	for (size_t i = 0; i < a->warnings && i < b->warnings; i++)
-		if (a->steps_asked_last || !strstr(a->warning[i].text, "overlap without nesting"))
-			CHECK_STR(b->warning[i].text, a->warning[i].text);
+		if (a->steps_asked_last || !strstr(a->warning[i].warning, "overlap another range"))
+			CHECK_STR(b->warning[i].warning, a->warning[i].warning);
 	if (test_failures)
 		return;
 	kit_same_tables(a, b, a->steps_asked_last != 0); /* else ops in steps that are none of the job's too */
@@ -208,13 +209,8 @@ static inline void compare_tables(const struct pp_dataset *a, const struct pp_da
 		CHECK_INT(b->channel[i].unseen, 0);
 	if (a->steps_asked_last)
 		kit_same_loaders(a, b);
-	for (size_t i = 0; i < a->defaults; i++) {
-		CHECK_STR(pp_intern_text(b->names, b->by_default[i].name, NULL),
-		          pp_intern_text(a->names, a->by_default[i].name, NULL));
-		CHECK_INT(b->by_default[i].ns, a->by_default[i].ns);
-	}
 	for (size_t i = 0; i < a->communicators; i++) {
-		const struct pp_communicator *x = &a->communicator[i], *y = &b->communicator[i];
+		const struct pp_row_communicator *x = &a->communicator[i], *y = &b->communicator[i];
 
 		CHECK(x->id == y->id && x->size == y->size && x->kind == y->kind && !x->member == !y->member);
 		CHECK_STR(pp_intern_text(b->names, y->name, NULL), pp_intern_text(a->names, x->name, NULL));

@@ -127,7 +127,7 @@ TEST(one_host_only)
 		sent += d.channel[i].source < HALF && d.channel[i].destination >= HALF;
 	CHECK(sent > 0);
 	for (size_t i = 0; i < d.warnings; i++)
-		said += strstr(d.warning[i].text, "2 of 4 ranks are missing") != NULL;
+		said += strstr(d.warning[i].warning, "2 of 4 ranks are missing") != NULL;
 	CHECK_INT(said, 1);
 	pp_dataset_release(&d);
 	drop(&half, HALF);
@@ -156,15 +156,15 @@ static struct pp_dataset part_of(struct pp_intern *names, int32_t part)
 		d.window[i].worker = d.worker[i].rank;
 	CHECK_INT(pp_dataset_seal(&d), 0);
 	for (size_t i = 0; i < d.awaiteds; i++)
-		d.awaited[i].blame = d.worker[0].rank;
+		d.awaited[i].late_rank = d.worker[0].rank;
 	for (size_t i = 0; i < d.collectives; i++) {
-		struct pp_collective *c = &d.collective[i];
+		struct pp_row_collective *c = &d.collective[i];
 
-		c->comm = 77;
+		c->communicator = 77;
 		c->sequence = (uint32_t)i;
-		c->call = (uint16_t)(i % 5);
+		c->operation = (uint16_t)(i % 5);
 		for (uint32_t k = 0; k < c->row_count; k++)
-			d.row[c->row_first + k].worker = d.worker[d.workers - c->row_count + k].rank;
+			d.arrival[c->row_first + k].worker = d.worker[d.workers - c->row_count + k].rank;
 	}
 	free(d.late);
 	CHECK_INT(pp_dataset_late(&d), 0);
@@ -208,8 +208,8 @@ TEST(clocks_of_epochs)
 	struct pp_intern *names = pp_intern_new();
 	struct pp_dataset a = part_of(names, 0), b = part_of(names, 1), d;
 	size_t last = b.workers - 1;
-	struct pp_host_clock from = {.hops = 0};
-	const struct pp_host_clock *to;
+	struct pp_row_host_clock from = {.hops = 0};
+	const struct pp_row_host_clock *to;
 
 	b.host_clocks = b.clock_samples = b.clock_stretches = b.clock_walls = b.clock_changes = 0;
 	while (!from.samples || !from.pairs || !from.changes || !from.stretches) {
@@ -226,13 +226,13 @@ TEST(clocks_of_epochs)
 	CHECK(d.epoch_realtime_ns == a.epoch_realtime_ns && d.worker[last].host_clock >= 1 &&
 	      d.worker[last].host_clock <= d.host_clocks);
 	to = &d.host_clock[d.worker[last].host_clock - 1];
-	CHECK_STR(to->host, "host9");
+	CHECK_STR(to->name, "host9");
 	CHECK(to->sample[0].time_ns - from.sample[0].time_ns == 1000 && to->sample[0].t1 == from.sample[0].t1);
 	CHECK(to->stretch[0].begin_ns - from.stretch[0].begin_ns == 1000 && to->stretch[0].end_ns - from.stretch[0].end_ns == 1000);
 	CHECK(to->pair[0].wall_time_ns - from.pair[0].wall_time_ns == 1000 &&
 	      to->pair[0].wall_realtime_ns == from.pair[0].wall_realtime_ns);
 	CHECK(to->change[0].from_ns - from.change[0].from_ns == 1000 && to->change[0].to_ns - from.change[0].to_ns == 1000);
-	CHECK(to->offset_ns - from.offset_ns == 1000 && to->bound_ns == from.bound_ns);
+	CHECK(to->host_offset_ns - from.host_offset_ns == 1000 && to->host_bound_ns == from.host_bound_ns);
 	pp_host_clock_release(&from);
 	pp_dataset_release(&d);
 	pp_dataset_release(&a);
@@ -253,7 +253,7 @@ TEST(claimed_twice)
 	d = merge_two(&a, &b);
 	CHECK_INT(d.worker[0].pid, a.worker[0].pid);
 	for (size_t i = 0; i < d.warnings; i++)
-		said += strstr(d.warning[i].text, "the second is left out") != NULL;
+		said += strstr(d.warning[i].warning, "the second one is dropped") != NULL;
 	CHECK(said > 0);
 	/* What came stands above a reason, a reason above none. */
 	lost.worker = calloc(1, sizeof(*lost.worker));

@@ -8,7 +8,7 @@ enum { ROUNDS = 40, PIECES = 400, PIECE = 8192, DEAD_MS = 15000 };
 
 static void ask(struct pp_net *net, int hosts)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell = {.first = 10, .last = 20}};
+	struct pp_wire m = {.kind = PP_WIRE_REQUEST, .request = {.first = 10, .last = 20}};
 	struct pp_net_event e;
 	int64_t took[ROUNDS];
 
@@ -30,7 +30,7 @@ static void listen_for(const char *dir, int hosts)
 	struct pp_net_invite invite;
 	struct pp_net *net = NULL;
 	struct pp_net_event e;
-	struct pp_wire m = {.kind = PP_WIRE_WORDS_OF};
+	struct pp_wire m = {.kind = PP_WIRE_CLIENT_TEXT};
 	int pieces[PP_NET_PEERS] = {0}, left = 0;
 
 	o.bind = NULL;
@@ -76,7 +76,7 @@ static void join_in(const char *dir, const char *name)
 	CHECK_INT(pp_rendezvous_read(dir, "job 7", NULL, 10000, &invite, NULL), 0);
 	net = net_connect(&invite, name, DEAD_MS);
 	CHECK(net_await(net, NULL, PP_NET_JOINED, &e));
-	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_TELL)
+	while (!test_failures && net_await(net, NULL, PP_NET_MESSAGE, &e) && e.message->kind == PP_WIRE_REQUEST)
 		CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	start = now_us();
 	for (int i = 0; i < PIECES && !test_failures; i++) {

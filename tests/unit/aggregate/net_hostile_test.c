@@ -35,12 +35,12 @@ static void pump(struct pair *p)
 /* The good host is served as if nothing had been. */
 static void end(struct pair *p)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell.number = 4711};
+	struct pp_wire m = {.kind = PP_WIRE_REQUEST, .request.number = 4711};
 	struct pp_net_event e;
 
 	CHECK_INT(pp_net_send(p->server, 0, &m, NULL), 0);
 	CHECK(net_await(p->client, p->server, PP_NET_MESSAGE, &e));
-	CHECK(e.message->tell.number == 4711);
+	CHECK(e.message->request.number == 4711);
 	CHECK_INT(p->lost, 0);
 	pp_net_free(p->client);
 	pp_net_free(p->server);
@@ -106,7 +106,7 @@ TEST(bytes_on_the_port)
 }
 
 /* What the listener answers. */
-static int insider_hears(struct pair *p, struct insider *in, char *ret_refused, size_t size)
+static int insider_receives(struct pair *p, struct insider *in, char *ret_refused, size_t size)
 {
 	for (int i = 0; i < 3000; i++) {
 		char bytes[4096];
@@ -138,18 +138,18 @@ TEST(not_of_this_job)
 	m = hello_of(&in);
 	m.hello.job = "job 8";
 	insider_say(&in, &m);
-	CHECK(insider_hears(&p, &in, why, sizeof(why)) && strstr(why, "another job"));
+	CHECK(insider_receives(&p, &in, why, sizeof(why)) && strstr(why, "another job"));
 	m = hello_of(&in);
 	m.hello.protocol = 99;
 	m.hello.version = "9.9";
 	insider_say(&in, &m);
-	CHECK(insider_hears(&p, &in, why, sizeof(why)) && strstr(why, "protocol 99, not 1: podprof 9.9"));
+	CHECK(insider_receives(&p, &in, why, sizeof(why)) && strstr(why, "protocol 99, not 1: podprof 9.9"));
 	CHECK(pp_net_counts(p.server).refused == 2);
 	/* A name that is not the sender's, and data before a hello. */
 	m = hello_of(&in);
 	m.hello.instance++;
 	insider_say(&in, &m);
-	m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = 1};
+	m = (struct pp_wire){.kind = PP_WIRE_REQUEST, .sequence = 1};
 	insider_say(&in, &m);
 	for (int i = 0; i < 2000 && pp_net_counts(p.server).malformed < 2; i++)
 		pump(&p);
@@ -173,7 +173,7 @@ TEST(malformed_and_replayed)
 	insider_say(&unnamed, &m);
 	m = hello_of(&in);
 	insider_say(&in, &m);
-	CHECK(insider_hears(&p, &in, why, sizeof(why)) && why[0] == '\0');
+	CHECK(insider_receives(&p, &in, why, sizeof(why)) && why[0] == '\0');
 	m = (struct pp_wire){.kind = PP_WIRE_HEARTBEAT};
 	insider_say(&in, &m);
 	m = (struct pp_wire){.kind = PP_WIRE_SHARE, .sequence = 1};
@@ -247,7 +247,7 @@ TEST(giants)
 		insider_start(&in, &p.invite, sizeof(in.route));
 		m = hello_of(&in);
 		insider_say(&in, &m);
-		CHECK(insider_hears(&p, &in, why, sizeof(why)) && why[0] == '\0');
+		CHECK(insider_receives(&p, &in, why, sizeof(why)) && why[0] == '\0');
 		CHECK(zmq_send(in.socket, bytes, size >> i, 0) >= 0);
 		for (int k = 0; k < 50; k++)
 			pump(&p);
@@ -295,11 +295,11 @@ TEST(recorded)
 	insider_start(&in, &p.invite, sizeof(in.route));
 	m = hello_of(&in);
 	insider_say(&in, &m);
-	CHECK(insider_hears(&p, &in, why, sizeof(why)));
+	CHECK(insider_receives(&p, &in, why, sizeof(why)));
 	m = (struct pp_wire){.kind = PP_WIRE_HEARTBEAT};
 	insider_say(&in, &m);
 	for (uint64_t n = 1; n <= 3; n++) {
-		m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = n};
+		m = (struct pp_wire){.kind = PP_WIRE_REQUEST, .sequence = n};
 		insider_say(&in, &m);
 	}
 	for (int i = 0; i < 200; i++)
@@ -310,7 +310,7 @@ TEST(recorded)
 	m = hello_of(&in);
 	insider_say(&copy, &m);
 	for (uint64_t n = 3; n >= 1; n--) {
-		m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = n};
+		m = (struct pp_wire){.kind = PP_WIRE_REQUEST, .sequence = n};
 		insider_say(&copy, &m);
 	}
 	for (int i = 0; i < 3000 && pp_net_counts(p.server).malformed < malformed + 4; i++)
@@ -318,10 +318,10 @@ TEST(recorded)
 	CHECK_INT(pp_net_counts(p.server).malformed, malformed + 4);
 	/* Old ones again, and one from far ahead, by its own line. */
 	for (uint64_t n = 3; n >= 1; n--) {
-		m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = n};
+		m = (struct pp_wire){.kind = PP_WIRE_REQUEST, .sequence = n};
 		insider_say(&in, &m);
 	}
-	m = (struct pp_wire){.kind = PP_WIRE_TELL, .sequence = UINT64_MAX};
+	m = (struct pp_wire){.kind = PP_WIRE_REQUEST, .sequence = UINT64_MAX};
 	insider_say(&in, &m);
 	for (int i = 0; i < 3000 && pp_net_counts(p.server).gaps < 1; i++)
 		pump(&p);
@@ -346,7 +346,7 @@ TEST(too_many)
 		insider_start(&in[i], &p.invite, sizeof(in[i].route));
 		m = hello_of(&in[i]);
 		insider_say(&in[i], &m);
-		CHECK(insider_hears(&p, &in[i], why, sizeof(why)));
+		CHECK(insider_receives(&p, &in[i], why, sizeof(why)));
 		CHECK(i < MOST - 1 ? why[0] == '\0' : strstr(why, "at most 64") != NULL);
 	}
 	for (int i = 0; i < MOST; i++)

@@ -45,12 +45,12 @@ static void be_host(const struct pp_net_invite *invite, int host)
 	CHECK_STR(e.message->hello_ack.session, "s1");
 	for (int i = 0; i < REQUESTS; i++) {
 		CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e));
-		CHECK_INT(e.message->kind, PP_WIRE_TELL);
-		m = (struct pp_wire){.kind = PP_WIRE_SHARE, .share.gather = e.message->tell.number};
+		CHECK_INT(e.message->kind, PP_WIRE_REQUEST);
+		m = (struct pp_wire){.kind = PP_WIRE_SHARE, .share.gather = e.message->request.number};
 		CHECK_INT(pp_net_send(net, 0, &m, NULL), 0);
 	}
 	CHECK(net_await(net, NULL, PP_NET_MESSAGE, &e));
-	CHECK_INT(e.message->kind, PP_WIRE_WORDS_OF);
+	CHECK_INT(e.message->kind, PP_WIRE_CLIENT_TEXT);
 	for (int i = 0; i < PIECES;) {
 		int rc;
 
@@ -73,7 +73,7 @@ static void be_host(const struct pp_net_invite *invite, int host)
 
 static void ask_all(struct pp_net *net, uint32_t window)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL, .tell = {.number = window, .first = 10, .last = 20}};
+	struct pp_wire m = {.kind = PP_WIRE_REQUEST, .request = {.number = window, .first = 10, .last = 20}};
 	struct pp_net_event e;
 
 	for (int p = 0; p < HOSTS - 1; p++)
@@ -117,7 +117,7 @@ TEST(star)
 	qsort(took, REQUESTS, sizeof(took[0]), by_size);
 	fprintf(stderr, "asked and answered by %d hosts: median %lld us\n", HOSTS - 1, (long long)took[REQUESTS / 2]);
 	for (int p = 0; p < HOSTS - 1; p++) {
-		struct pp_wire over = {.kind = PP_WIRE_WORDS_OF, .words.client = REQUESTS};
+		struct pp_wire over = {.kind = PP_WIRE_CLIENT_TEXT, .text.client = REQUESTS};
 
 		CHECK_INT(pp_net_send(net, p, &over, NULL), 0);
 	}
@@ -190,7 +190,7 @@ TEST(cut_for_2_s)
 
 TEST(cut_for_good)
 {
-	struct pp_wire m = {.kind = PP_WIRE_TELL};
+	struct pp_wire m = {.kind = PP_WIRE_REQUEST};
 	struct pp_net_invite invite;
 	struct pp_net *server = net_listen(&invite, 600), *client;
 	struct pp_net_event e;
@@ -208,7 +208,7 @@ TEST(cut_for_good)
 	/* It comes back after it was given up: it is told so, and does not get in again. */
 	atomic_store(&relay.mode, RELAY_ON);
 	CHECK(net_await(client, server, PP_NET_LOST, &e));
-	CHECK(e.message && strstr(e.message->hello_ack.refused, "lost") != NULL);
+	CHECK(e.message && strstr(e.message->hello_ack.refused, "did not reply for too long") != NULL);
 	CHECK_INT(pp_net_send(client, 0, &m, NULL), -ENOTCONN);
 	pp_net_free(client);
 	pp_net_free(server);
@@ -222,7 +222,7 @@ TEST(nobody_there)
 	struct pp_net_event e;
 
 	/* The first address is a host that takes connections and says nothing, the second is nobody's, the third is right. */
-	int mute = loopback_socket(0, 1);
+	int silent = loopback_socket(0, 1);
 
 	other = invite;
 	pp_net_free(server);
@@ -241,7 +241,7 @@ TEST(nobody_there)
 	CHECK_INT(e.peer, 0);
 	pp_net_free(client);
 	pp_net_free(server);
-	close(mute);
+	close(silent);
 }
 
 TEST(port_range)

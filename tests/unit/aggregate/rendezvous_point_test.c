@@ -87,7 +87,7 @@ TEST(one_word)
 		bad[n] = "\n\x80zA "[n % 5];
 		CHECK(pp_rendezvous_point_parse(bad, &back, &err) == -EBADMSG);
 	}
-	CHECK_STR(err.text, "it is no invitation");
+	CHECK_STR(err.text, "it is not an invitation");
 	snprintf(bad, sizeof(bad), "00%s", text);
 	CHECK_INT(pp_rendezvous_point_parse(bad, &back, &err), -EBADMSG);
 	memset(bad, '6', sizeof(bad) - 1);
@@ -172,7 +172,7 @@ TEST(nobody_brings_one)
 	for (int i = 0; i < 5000 && (pp_rendezvous_point_is_open(one) || pp_rendezvous_point_is_open(lost)); i++)
 		turns(one, lost, 1);
 	CHECK(!pp_rendezvous_point_is_open(one) && !pp_rendezvous_point_is_open(lost));
-	CHECK_STR(pp_rendezvous_point_why(one), "the podprof run around the launcher was not heard any more");
+	CHECK_STR(pp_rendezvous_point_why(one), "the podprof run around the launcher no longer replied");
 	CHECK_STR(pp_rendezvous_point_why(lost), "the podprof run around the launcher was not reached");
 	pp_rendezvous_point_free(one);
 	pp_rendezvous_point_free(lost);
@@ -188,8 +188,7 @@ TEST(another_job)
 	one = join(&other, "h1", "job 8", 0);
 	for (int i = 0; i < 5000 && pp_rendezvous_point_is_open(one); i++)
 		turns(m, one, 1);
-	CHECK_STR(pp_rendezvous_point_why(one),
-	          "the podprof run around the launcher does not take this host: it belongs to another job");
+	CHECK_STR(pp_rendezvous_point_why(one), "the podprof run around the launcher refuses this host: it belongs to another job");
 	pp_rendezvous_point_free(one);
 	pp_rendezvous_point_free(m);
 }
@@ -197,7 +196,7 @@ TEST(another_job)
 /* Who has the keys, and brings what is none. */
 TEST(hostile_deposit)
 {
-	char good[PP_RENDEZVOUS_TEXT], longest[PP_WIRE_WORDS];
+	char good[PP_RENDEZVOUS_TEXT], longest[PP_WIRE_LONG_TEXT];
 	struct pp_net_invite at, got, v = sample("job 8", 'a');
 	struct pp_rendezvous_point *m = serve(&at), *one = join(&at, "h1", "job 7", 0);
 	struct pp_net *net = net_connect(&at, "evil", 0);
@@ -212,15 +211,15 @@ TEST(hostile_deposit)
 	CHECK(joined);
 	pp_rendezvous_print(&v, good); /* well made, of another job */
 	memset(longest, '\n', sizeof(longest));
-	w.words = (struct pp_wire_words){.text = good, .size = strlen(good)};
+	w.text = (struct pp_wire_text){.text = good, .size = strlen(good)};
 	CHECK_INT(pp_net_send(net, 0, &w, NULL), 0);
-	w.words.size = 40;
+	w.text.size = 40;
 	CHECK_INT(pp_net_send(net, 0, &w, NULL), 0);
-	w.words.size = 0;
+	w.text.size = 0;
 	CHECK_INT(pp_net_send(net, 0, &w, NULL), 0);
-	w.words = (struct pp_wire_words){.text = longest, .size = sizeof(longest)};
+	w.text = (struct pp_wire_text){.text = longest, .size = sizeof(longest)};
 	CHECK_INT(pp_net_send(net, 0, &w, NULL), 0);
-	w = (struct pp_wire){.kind = PP_WIRE_TELL, .tell = {.number = 1}};
+	w = (struct pp_wire){.kind = PP_WIRE_REQUEST, .request = {.number = 1}};
 	CHECK_INT(pp_net_send(net, 0, &w, NULL), 0);
 	for (int i = 0; i < 2000 && pp_net_unsent(net); i++) {
 		turns(m, one, 1);

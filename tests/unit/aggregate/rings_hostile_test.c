@@ -342,7 +342,7 @@ TEST(bad_files)
 	m.header->rank = 0;
 	m.header->size = INT32_MAX;
 	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);
-	CHECK(strstr(err.text, "makes no sense") != NULL);
+	CHECK(strstr(err.text, "impossible rank") != NULL);
 	m.header->size = 1;
 	m.header->tick_kind = PP_TICK_COUNTER == PP_TICK_TSC ? PP_TICK_CNTVCT : PP_TICK_TSC;
 	CHECK_INT(pp_rings_open(r, m.path, &err), -EPROTO);

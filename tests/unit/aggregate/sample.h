@@ -123,7 +123,7 @@ static inline void sample_process(struct pp_rank *rank)
 }
 
 /* What a keeper knows of one host: rows in every table. */
-static inline void sample_clock(struct pp_host_clock *c)
+static inline void sample_clock(struct pp_row_host_clock *c)
 {
 	static struct pp_row_clock_sample sample[2] = {{.time_ns = -500,
 	                                                .half_ns = 4000,
@@ -145,25 +145,25 @@ static inline void sample_clock(struct pp_host_clock *c)
 	                                           {0, 9000000, INT64_C(1790000000009000000), 41}};
 	static struct pp_row_clock_change change[1] = {{0, 2000000, 3000000, -100000, 80, 0}};
 
-	*c = (struct pp_host_clock){.host = "node0",
-	                            .own = "b00t counter",
-	                            .offset_ns = -3600000000000,
-	                            .sample = sample,
-	                            .samples = 2,
-	                            .stretch = stretch,
-	                            .stretches = 1,
-	                            .pair = pair,
-	                            .pairs = 2,
-	                            .change = change,
-	                            .changes = 1,
-	                            .changes_lost = 3,
-	                            .claim = {1, 1, 5000, 900000, -12345, "kernel, chronyd"},
-	                            .rounds = 4,
-	                            .trips = 99,
-	                            .lost = 1,
-	                            .foreign = 2,
-	                            .round_ns = 800000,
-	                            .cpu_ns = 400000};
+	*c = (struct pp_row_host_clock){.name = "node0",
+	                                .own = "b00t counter",
+	                                .host_offset_ns = -3600000000000,
+	                                .sample = sample,
+	                                .samples = 2,
+	                                .stretch = stretch,
+	                                .stretches = 1,
+	                                .pair = pair,
+	                                .pairs = 2,
+	                                .change = change,
+	                                .changes = 1,
+	                                .changes_lost = 3,
+	                                .claim = {1, 1, 5000, 900000, -12345, "kernel, chronyd"},
+	                                .rounds = 4,
+	                                .trips = 99,
+	                                .lost = 1,
+	                                .foreign = 2,
+	                                .round_ns = 800000,
+	                                .cpu_ns = 400000};
 }
 
 static inline void sample_window(struct pp_dataset *d)
@@ -173,11 +173,11 @@ static inline void sample_window(struct pp_dataset *d)
 	                              .acked = PP_WINDOW_NEVER,
 	                              .started = 4000,
 	                              .ended = 5000,
-	                              .reason = "it did not look at the request in time"};
-	const struct pp_window_told told = {
+	                              .reason = "it did not see the request in time"};
+	const struct pp_window_metadata metadata = {
 	        .by = "capture", .kind = "steps", .channel = "memory", .what = "--steps +6", .tries = 2, .rank = &late, .ranks = 1};
 
-	CHECK_INT(pp_dataset_window(d, &told), 0);
+	CHECK_INT(pp_dataset_window(d, &metadata), 0);
 }
 
 static inline void sample_make(struct sample *s, size_t ranks, const char *logdir)
@@ -212,7 +212,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 	CHECK_INT(pp_steps_find(&s->capture, 1, 7, &s->steps, &err), 0);
 	for (size_t r = 0; r < ranks; r++)
 		CHECK_INT(pp_attr_rank(&s->capture.rank[r], r, &s->steps, ranks, s->capture.names, &s->attr[r], &err), 0);
-	struct pp_host_clock clock;
+	struct pp_row_host_clock clock;
 
 	sample_clock(&clock);
 

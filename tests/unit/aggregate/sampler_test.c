@@ -184,6 +184,7 @@ static void rig_close(struct rig *r)
 
 TEST(only_while_recording_and_at_its_pace)
 {
+	cpu_set_t cores;
 	struct pp_capture c = {0};
 	struct timespec some = {.tv_nsec = 20000000};
 	struct pp_err err = {""};
@@ -207,7 +208,11 @@ TEST(only_while_recording_and_at_its_pace)
 		CHECK(!i || c.rank[0].memory[i].time - c.rank[0].memory[i - 1].time >= 99000000);
 	}
 	CHECK_STR(c.rank[0].memory_note, c.rank[0].memory[0].pss_present ? "" : c.rank[0].memory_note);
+	CHECK_INT(sched_getaffinity(0, sizeof(cores), &cores), 0);
+	CHECK_INT(c.rank[0].cores, CPU_COUNT(&cores));
+	CHECK_INT(c.rank[0].host_cores, CPU_COUNT(&cores));
 	CHECK_INT(c.rank[1].memories, 0);
+	CHECK_INT(c.rank[1].cores, 0);
 	CHECK(strstr(c.rank[1].memory_note, "cannot be read") != NULL);
 	CHECK(c.memory_period_ns >= 100000000);
 	pp_capture_release(&c);

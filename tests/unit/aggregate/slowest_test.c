@@ -13,10 +13,10 @@ static const int64_t step_ns[5][4] = {
 
 int main(int argc, char **argv)
 {
-	struct pp_worker worker[4] = {{.rank = 0}, {.rank = 1}, {.rank = 5}, {.rank = 7}};
-	int64_t number[5] = {10, 11, 12, 14, 15};
-	struct pp_cell cell[5][4] = {0};
-	struct pp_dataset d = {.worker = worker, .workers = 4, .step_number = number, .steps = 5, .cell = cell[0]};
+	struct pp_row_worker worker[4] = {{.rank = 0}, {.rank = 1}, {.rank = 5}, {.rank = 7}};
+	struct pp_row_step number[5] = {{10}, {11}, {12}, {14}, {15}};
+	struct pp_row_cell cell[5][4] = {0};
+	struct pp_dataset d = {.worker = worker, .workers = 4, .step = number, .steps = 5, .cell = cell[0]};
 	struct pp_table table[PP_TABLES];
 	struct pp_err err = {""};
 	char *text = NULL;
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 	FILE *f = open_memstream(&text, &size);
 
 	for (int i = 0; i < 20; i++)
-		cell[i / 4][i % 4] = (struct pp_cell){.step_ns = step_ns[i / 4][i % 4], .present = step_ns[i / 4][i % 4] > 0};
+		cell[i / 4][i % 4] = (struct pp_row_cell){.step_ns = step_ns[i / 4][i % 4], .present = step_ns[i / 4][i % 4] > 0};
 	pp_dataset_tables(&d, table);
 	CHECK_INT(pp_tool_slowest(&d, table, &err), 0);
 	pp_table_csv(&table[PP_TABLE_slowest], d.names, f);

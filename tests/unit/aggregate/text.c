@@ -1,9 +1,11 @@
-/* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 40 lines at most, bars on demand. */
+/* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 48 lines at most, bars on demand. */
 #include "aggregate/write/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/analyze/join.h"
+#include "aggregate/tools/answer.h"
 #include "tests/golden.h"
 #include "tests/unit/aggregate/sample.h"
 
@@ -13,7 +15,7 @@ static char *text_of(const struct pp_dataset *d)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	CHECK_INT(pp_text_write(d, f), 0);
+	CHECK_INT(pp_text_write(d, NULL, f), 0);
 	fclose(f);
 	return text;
 }
@@ -59,14 +61,14 @@ TEST(forty_lines)
 	s.dataset.violations = 1;
 	for (int i = 0; i < 10; i++)
 		pp_dataset_warn(&s.dataset, "warning %d", i);
-	s.dataset.worker[3].lost[PP_LOSS_RING_FULL] = 1204;
+	s.dataset.worker[3].dropped[PP_LOSS_RING_FULL] = 1204;
 	text = text_of(&s.dataset);
 	CHECK(lines_of(text) <= PP_TEXT_LINES + PP_TEXT_OP_LINES + 1); /* 1: the date was set */
-	CHECK(strstr(text, "  Longest ") && strstr(text, "  Files ") && strstr(text, "  Memory ") && strstr(text, "  Next "));
-	CHECK(strstr(text, "1 204 lost (1 of 16 ranks)") != NULL);
-	CHECK(strstr(text, "lost") < strstr(text, "Step time"));
-	CHECK(strstr(text, " more in pod.h5") != NULL);
-	CHECK(strstr(text, "9 more warnings") != NULL);
+	CHECK(strstr(text, "  Slowest: ") && strstr(text, "  Files: ") && strstr(text, "  Memory: ") && strstr(text, "  Next: "));
+	CHECK(strstr(text, "1 204 lost on 1 of 16 ranks") != NULL);
+	CHECK(strstr(text, "lost") < strstr(text, "Step time")); /* the caution */
+	CHECK(strstr(text, " more: podprof report --table worker LOGDIR/podprof/sample\n") != NULL);
+	CHECK(strstr(text, " more: podprof report --table warning LOGDIR/podprof/sample\n") != NULL);
 	free(text);
 	sample_free(&s);
 }
@@ -79,11 +81,11 @@ TEST(longest_step)
 
 	sample_make(&s, 2, "unused");
 	text = text_of(&s.dataset);
-	CHECK(strstr(text, "Longest") == NULL);
+	CHECK(strstr(text, "Slowest:") == NULL);
 	free(text);
 	s.dataset.cell[3 * s.dataset.workers + 1].step_ns = 26 * (int64_t)SAMPLE_STEP_NS;
 	text = text_of(&s.dataset);
-	CHECK(strstr(text, "\n  Longest   step 4, 26.0 ms, 26.0 times the median; all means count it\n") != NULL);
+	CHECK(strstr(text, "\n  Slowest:    step 4, 26.0 ms (26.0x the median); included in all means\n") != NULL);
 	CHECK(strstr(text, "every step") == NULL);
 	free(text);
 	sample_free(&s);
@@ -94,24 +96,24 @@ TEST(longest_step)
 TEST(steps_with_holes)
 {
 	static const struct {
-		int64_t number[8];
+		struct pp_row_step number[8];
 		size_t steps;
 		const char *text;
-	} row[] = {{{173, 174, 175, 176}, 4, "steps 173..176"},
-	           {{173, 174, 176, 177}, 4, "steps 173..174, 176..177"},
-	           {{1, 3, 4, 6}, 4, "steps 1, 3..4, 6"},
-	           {{7}, 1, "step 7"},
-	           {{INT64_MIN, INT64_MAX}, 2, "steps -9223372036854775808, 9223372036854775807"},
-	           {{0, 10, 20, 30, 40, 50}, 6, "6 steps of 0..50"}};
+	} row[] = {{{{173}, {174}, {175}, {176}}, 4, "steps 173..176"},
+	           {{{173}, {174}, {176}, {177}}, 4, "steps 173..174, 176..177"},
+	           {{{1}, {3}, {4}, {6}}, 4, "steps 1, 3..4, 6"},
+	           {{{7}}, 1, "step 7"},
+	           {{{INT64_MIN}, {INT64_MAX}}, 2, "steps -9223372036854775808, 9223372036854775807"},
+	           {{{0}, {10}, {20}, {30}, {40}, {50}}, 6, "6 steps of 0..50"}};
 	char text[128];
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		struct pp_dataset d = {.steps = row[i].steps, .step_number = (int64_t *)row[i].number};
+		struct pp_dataset d = {.steps = row[i].steps, .step = (struct pp_row_step *)row[i].number};
 
 		pp_text_steps(&d, text, sizeof(text));
 		CHECK_STR(text, row[i].text);
 	}
-	pp_text_steps(&(struct pp_dataset){.steps = 4, .step_number = (int64_t[]){1, 3, 4, 6}}, text, 16);
+	pp_text_steps(&(struct pp_dataset){.steps = 4, .step = (struct pp_row_step[]){{1}, {3}, {4}, {6}}}, text, 16);
 	CHECK_STR(text, "4 steps of 1..6"); /* no number is cut */
 }
 
@@ -127,88 +129,228 @@ TEST(communication_that_is_not_split)
 		s.dataset.cell[i].transfer_ns = 1000000;
 	}
 	text = text_of(&s.dataset);
-	CHECK(strstr(text, "in collectives waiting 2.00 ms, transfer 1.00 ms a step; other calls 3.00 ms, not split\n") != NULL);
+	CHECK(strstr(text,
+	             "  Exposed communication per step: collectives 2.00 ms wait + 1.00 ms transfer; other calls 3.00 ms (wait and "
+	             "transfer not separated)\n") != NULL);
 	free(text);
 	sample_free(&s);
 }
 
+static void answer_of(const struct pp_dataset *d, const char *logdir, struct pp_answer *ret_answer)
+{
+	struct pp_sums sums;
+
+	CHECK_INT(pp_sums_of(d, &sums), 0);
+	pp_answer_of(d, &sums, logdir, ret_answer);
+	pp_sums_release(&sums);
+}
+
+/* The command is one that a shell runs as it stands. */
 TEST(what_to_do_next)
 {
+	struct pp_answer a;
+	struct sample s;
+
+	sample_make(&s, 2, "unused");
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.next, "find the longest ranges of a step in the trace: xprof --logdir LOGDIR");
+	answer_of(&s.dataset, "/data/it's me/logs", &a);
+	CHECK_STR(a.next, "find the longest ranges of a step in the trace: xprof --logdir '/data/it'\\''s me/logs'");
+	s.dataset.steps = 0;
+	answer_of(&s.dataset, "logs", &a);
+	CHECK_STR(a.next, "see why the ranks have no complete step: podprof report --table worker logs/podprof/sample");
+	CHECK_STR(a.next + a.command, "podprof report --table worker logs/podprof/sample");
+	CHECK_STR(a.bottleneck, "unknown: no complete step was recorded");
+	CHECK_STR(a.step, "");
+	s.dataset.steps = 6;
+	sample_free(&s);
+}
+
+static void status(struct sample *s, size_t worker, const char *text)
+{
+	snprintf(s->dataset.worker[worker].status, sizeof(s->dataset.worker[worker].status), "%s", text);
+}
+
+/* What speaks against the verdict stands below it, the killed rank first, each once. */
+TEST(qualifiers)
+{
+	struct pp_answer a;
+	struct sample s;
+	char *text;
+
+	sample_make(&s, 6, "unused");
+	s.dataset.pair_bound_ns = 10;
+	answer_of(&s.dataset, NULL, &a);
+	for (size_t i = 0; i < a.qualifiers; i++)
+		CHECK(strstr(a.qualifier[i], "unknown category") != NULL); /* the sample has such ranges */
+	status(&s, 0, "partial: its steps end at 4");
+	status(&s, 1, "partial: its steps end at 4");
+	status(&s, 2, "killed: signal 9 (SIGKILL)");
+	status(&s, 4, "partial: its steps end at 4");
+	status(&s, 5, "missing: its host did not answer");
+	pp_dataset_warn(&s.dataset, "rank 2 was killed: signal 9 (SIGKILL)");
+	s.dataset.worker[3].dropped[PP_LOSS_RING_FULL] = 1204;
+	s.dataset.pair_bound_ns = 50000;
+	s.dataset.mixed = 7;
+	s.dataset.step_confidence = 0.8;
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.qualifier[0], "rank 2 was killed: signal 9 (SIGKILL)");
+	CHECK_STR(a.qualifier[1], "ranks 0-1, 4 are partial: its steps end at 4");
+	CHECK_STR(a.qualifier[2], "rank 5 is missing: its host did not answer");
+	CHECK(!strncmp(a.qualifier[3], "1 204 records lost on 1 of 6 ranks", 34));
+	CHECK_STR(a.qualifier[4],
+	          "clock error between ranks <= 50.0 us, 5 % of the step time: smaller waits are not attributed to a rank");
+	CHECK_STR(a.qualifier[5], "7 collectives could not be matched across ranks: their waiting is not counted");
+	CHECK_INT(a.qualifiers, 6);
+	CHECK(a.more >= 1);
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "\n  Caution:    rank 2 was killed: signal 9 (SIGKILL)\n") > strstr(text, "  Bottleneck: "));
+	CHECK(strstr(text, "Note:       rank 2") == NULL);
+	CHECK(strstr(text, "podprof report --table warning LOGDIR/podprof/sample\n") != NULL);
+	free(text);
+	sample_free(&s);
+}
+
+/* Hosts with more ranks than cores, whatever the order of the ranks; a host whose cores are unknown is none. */
+TEST(shared_cores)
+{
+	struct pp_answer a;
+	struct sample s;
+
+	sample_make(&s, 5, "unused");
+	for (size_t w = 0; w < 5; w++) {
+		snprintf(s.dataset.worker[w].host, sizeof(s.dataset.worker[w].host), "h%zu", w % 2);
+		s.dataset.worker[w].host_cores = w % 2 ? 0 : 2;
+	}
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.qualifier[0], "3 ranks share 2 cores on host h0: ranks may be late only because they lack a core");
+	for (size_t w = 1; w < 5; w += 2)
+		s.dataset.worker[w].host_cores = 1;
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.qualifier[0],
+	          "2 hosts have more ranks than cores (3 ranks on 2 cores on host h0): ranks may be late only because "
+	          "they lack a core");
+	for (size_t w = 0; w < 5; w++)
+		s.dataset.worker[w].host_cores = 3;
+	answer_of(&s.dataset, NULL, &a);
+	CHECK(strstr(a.qualifier[0], "core") == NULL);
+	sample_free(&s);
+}
+
+/* A job of one rank is compared with nobody, and what the answer says is no note, too. */
+TEST(said_once)
+{
+	struct pp_answer a;
+	struct sample s;
+	char *text;
+
+	sample_make(&s, 1, "unused");
+	s.dataset.pair_bound_ns = SAMPLE_STEP_NS;
+	answer_of(&s.dataset, NULL, &a);
+	for (size_t i = 0; i < a.qualifiers; i++)
+		CHECK(strstr(a.qualifier[i], "clock error") == NULL);
+	sample_free(&s);
+	sample_make(&s, 2, "unused");
+	s.dataset.unsplit = s.dataset.doubled = s.dataset.mixed = 1;
+	s.dataset.worker[1].dropped[PP_LOSS_RING_FULL] = 5;
+	snprintf(s.dataset.worker[1].status, sizeof(s.dataset.worker[1].status), "%s", "killed: signal 9 (SIGKILL)");
+	pp_dataset_quality(&s.dataset);
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "3 collectives could not be matched") != NULL);
+	for (const char *note = strstr(text, "  Note: "); note; note = strstr(note + 1, "  Note: "))
+		CHECK(!strstr(note, "collective") && !strstr(note, "lost") && !strstr(note, "killed"));
+	free(text);
+	sample_free(&s);
+}
+
+/* The keeper's CPU time has a share only of a run that it was there for. */
+TEST(overhead)
+{
+	struct pp_answer a;
+	struct sample s;
+
+	sample_make(&s, 2, "unused");
+	s.dataset.keeper_cpu_ns = 50000000;
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.overhead, "keeper 50.0 ms CPU since the job began");
+	s.dataset.window_end_ns = s.dataset.window_begin_ns + 2000000000;
+	s.dataset.windows = 0;
+	s.dataset.steps_asked_first = s.dataset.steps_asked_last = 0;
+	answer_of(&s.dataset, NULL, &a);
+	CHECK_STR(a.overhead, "keeper 50.0 ms CPU (2.5 % of one core over the run)");
+	s.dataset.windows = 1;
+	sample_free(&s);
+}
+
+static char *printed(char *in, int columns)
+{
+	char *got = NULL;
+	size_t size;
+	FILE *from = fmemopen(in, strlen(in), "r"), *to = open_memstream(&got, &size);
+
+	CHECK_INT(pp_text_print(from, to, columns), 0);
+	fclose(to);
+	fclose(from);
+	return got;
+}
+
+/* A table loses its bars, then its last column, in all rows at once; no row is broken, and the reader is told. */
+TEST(tables_fit_the_terminal)
+{
+	static char in[] = "a\n  Input    |####      |  40.0 %\tmost on rank 1\n  Output   |##        |  20.0 %\n  b | c |\nlast";
 	static const struct {
-		struct pp_verdict_what what;
-		const char *line;
-	} c[] = {{{PP_VERDICT_NONE, 0, 0}, "steps asked for were reached; docs/reading-a-report.md#quality\n"},
-	         {{PP_VERDICT_STARTUP, 0, 0}, "longer run"},
-	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_INPUT},
-	          "rank 3's files, shard and workers with the others'; docs/reading-a-report.md#input\n"},
-	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_OUTPUT}, "rank 3 writes"},
-	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_OTHER}, "mark what rank 3 does"},
-	         {{PP_VERDICT_RANK, 3, PP_CATEGORY_HOST_COMPUTE}, "pin rank 3 in report.html"},
-	         {{PP_VERDICT_WAITING, 0, 0}, "which rank comes last"},
-	         {{PP_VERDICT_TIE, 0, 0}, "'podprof doctor --clock'"},
-	         {{PP_VERDICT_UNEXPLAINED, 5, 0}, "compare rank 5 with the others in the trace"},
-	         {{PP_VERDICT_SHARED, 5, 0}, "which cores rank 5 may use"},
-	         {{PP_VERDICT_CHAIN, 5, 0, 2}, "look at rank 2 first: rank 5 waited for it"},
-	         {{PP_VERDICT_UNSPLIT, 0, 0}, "see which calls take longest"},
-	         {{PP_VERDICT_UNSEEN, 0, 0}, "run it with Open MPI 4 or 5"},
-	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_INPUT}, "input pipeline"},
-	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_OUTPUT}, "write less often"},
-	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_HOST_COMMUNICATION}, "operations and channels"},
-	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_OTHER}, "mark what the ranks do"},
-	         {{PP_VERDICT_LARGEST, 0, PP_CATEGORY_HOST_COMPUTE}, "longest ranges"}};
+		int columns;
+		const char *want;
+	} c[] = {{0, "a\n  Input     40.0 %   most on rank 1\n  Output    20.0 %\n  b | c |\nlast"},
+	         {100, "a\n  Input     ####         40.0 %   most on rank 1\n  Output    ##           20.0 %\n  b | c |\nlast"},
+	         {48, "a\n  Input     ####         40.0 %   most on rank 1\n  Output    ##           20.0 %\n  b | c |\nlast"},
+	         {47, "a\n  Input     40.0 %   most on rank 1\n  Output    20.0 %\n  b | c |\nlast"},
+	         {35, "a\n  Input     40.0 %   most on rank 1\n  Output    20.0 %\n  b | c |\nlast"},
+	         {34, "a\n  Input     40.0 %\n  Output    20.0 %\n  b | c |\nlast"
+	              "  (1 table is shown without the last column: the terminal has 34 columns)\n"}};
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
-		char text[256] = "";
-		FILE *f = fmemopen(text, sizeof(text), "w");
+		char *got = printed(in, c[i].columns);
 
-		pp_text_next(&c[i].what, f);
-		fclose(f);
-		CHECK(!strncmp(text, "  Next      ", 12));
-		CHECK(strstr(text, c[i].line) != NULL);
-		CHECK(strstr(text, "; docs/reading-a-report.md#") != NULL);
-		CHECK_INT(lines_of(text), 1);
-		CHECK(strlen(text) <= 130);
+		CHECK_STR(got, c[i].want);
+		free(got);
 	}
 }
 
-TEST(bars_on_demand)
-{
-	static char in[] = "a\n  Input   |####      |  40.0 %\n  b | c |\nlast without newline";
-	char *got = NULL;
-	size_t size;
-	FILE *from = fmemopen(in, strlen(in), "r"), *to = open_memstream(&got, &size);
-
-	CHECK_INT(pp_text_print(from, to, 0), 0);
-	fclose(to);
-	CHECK_STR(got, "a\n  Input    40.0 %\n  b | c |\nlast without newline");
-	free(got);
-	rewind(from);
-	to = open_memstream(&got, &size);
-	CHECK_INT(pp_text_print(from, to, 100), 0);
-	fclose(to);
-	CHECK_STR(got, "a\n  Input    ####         40.0 %\n  b | c |\nlast without newline");
-	free(got);
-	fclose(from);
-}
-
-/* No line is longer than the terminal, no word is lost or cut. */
+/* No line is longer than the terminal, no word is lost or cut; text behind a label stays behind it, and a command is whole. */
 TEST(long_lines_on_a_terminal)
 {
-	static char in[] = "short\n  Input   |####                          |  40.0 %\n  Who waited: \xc3\xa9\xc3\xa9\xc3\xa9 "
-	                   "ranks 0 to 7 for rank 3, "
+	static char in[] = "short\n  Who waited: \xc3\xa9\xc3\xa9\xc3\xa9 ranks 0 to 7 for rank 3, "
 	                   "a word_that_is_longer_than_a_line_can_ever_be_here 1 s\n";
-	static const char want[] =
-	        "short\n  Input    40.0 %\n  Who waited: \xc3\xa9\xc3\xa9\xc3\xa9 ranks 0 to 7\n      for rank 3, a\n"
-	        "      word_that_is_longer_than_a_line_can_ever_be_here\n      1 s\n";
-	char *got = NULL;
-	size_t size;
-	FILE *from = fmemopen(in, strlen(in), "r"), *to = open_memstream(&got, &size);
+	static char labelled[] = "  Next:       open report.html and select rank 3\n"
+	                         "              $ podprof report --table collective logs/podprof/2026_11_23_10_03_04\n";
+	char *got = printed(in, 30);
 
-	CHECK_INT(pp_text_print(from, to, 30), 0);
-	fclose(to);
-	CHECK_STR(got, want);
+	CHECK_STR(got, "short\n  Who waited: \xc3\xa9\xc3\xa9\xc3\xa9 ranks 0 to 7\n              for rank 3, a\n"
+	               "              word_that_is_longer_than_a_line_can_ever_be_here\n              1 s\n");
 	free(got);
-	fclose(from);
+	got = printed(labelled, 40);
+	CHECK_STR(got, "  Next:       open report.html and\n              select rank 3\n"
+	               "              $ podprof report --table collective logs/podprof/2026_11_23_10_03_04\n"); /* to be copied */
+	free(got);
+}
+
+/* Without a range the calls of MPI are listed all the same. */
+TEST(a_job_without_marks)
+{
+	struct sample s;
+	char *text;
+
+	sample_make(&s, 2, "unused");
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "\n  Top operators by self time (mean per step and rank; % of the step)\n") != NULL);
+	free(text);
+	for (size_t i = 0; i < s.dataset.ops; i++)
+		s.dataset.op[i].source = PP_SOURCE_MPI;
+	text = text_of(&s.dataset);
+	CHECK(strstr(text, "\n  Top MPI calls by self time (mean per step and rank; % of the step)\n  ") != NULL);
+	free(text);
+	sample_free(&s);
 }
 
 TEST(script_names_the_job)
@@ -216,6 +358,8 @@ TEST(script_names_the_job)
 	static const char *const command[][2] = {{"/usr/bin/python3 -u dir/train.py --lr 1", "train.py  "},
 	                                         {"./c_mpi_train --steps 3", "c_mpi_train  "},
 	                                         {"python", "python  "},
+	                                         {"sh -c exec OMP_NUM_THREADS=1 \"/opt/python3\" \"x/train.py\" -v", "train.py  "},
+	                                         {"bash -c ./a.out > /dev/null", "a.out  "},
 	                                         {"", "job  "}};
 	struct sample s;
 
@@ -226,6 +370,7 @@ TEST(script_names_the_job)
 		snprintf(s.dataset.command, sizeof(s.dataset.command), "%s", command[i][0]);
 		text = text_of(&s.dataset);
 		CHECK(!strncmp(text, command[i][1], strlen(command[i][1])));
+		CHECK(strstr(text, "(mean per step; % of the step)") && !strstr(text, "all ranks") && !strstr(text, "call \n"));
 		free(text);
 	}
 	sample_free(&s);
@@ -252,7 +397,12 @@ int main(int argc, char **argv)
 	steps_with_holes();
 	communication_that_is_not_split();
 	what_to_do_next();
-	bars_on_demand();
+	qualifiers();
+	shared_cores();
+	said_once();
+	overhead();
+	tables_fit_the_terminal();
+	a_job_without_marks();
 	long_lines_on_a_terminal();
 	script_names_the_job();
 	if (argc > 1)

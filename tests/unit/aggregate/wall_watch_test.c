@@ -70,16 +70,16 @@ static int epoch_at(struct pp_wall_watch *w, const struct pp_clock_map *map, int
 	return rc;
 }
 
-TEST(what_is_told)
+TEST(what_is_reported)
 {
 	struct host h = {
 	        .step_at = 10 * SECOND + 1, .step = -7 * SECOND, .slept_at = 20 * SECOND + 1, .slept = 60 * SECOND, .slew = 4e-4};
-	struct pp_host_clock c = {.host = "h1", .bound_ns = 5};
+	struct pp_row_host_clock c = {.name = "h1", .host_bound_ns = 5};
 	struct pp_wall_watch w;
 
 	watch(&w, &h, 30);
-	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
-	CHECK_INT(c.bound_ns, 5);
+	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
+	CHECK_INT(c.host_bound_ns, 5);
 	CHECK_INT(c.pairs, 31);
 	for (size_t i = 0; i < c.pairs; i++) {
 		CHECK(!i || c.pair[i].wall_time_ns > c.pair[i - 1].wall_time_ns);
@@ -101,7 +101,7 @@ TEST(what_is_told)
 
 TEST(nothing_before_two_readings)
 {
-	struct pp_host_clock c = {.hops = 0};
+	struct pp_row_host_clock c = {.hops = 0};
 	struct host h = {.slew = 0};
 	struct pp_clock_map map = line();
 	struct pp_wall_watch w;
@@ -114,12 +114,12 @@ TEST(nothing_before_two_readings)
 	CHECK_INT(epoch_at(&w, &map, 0, &out), -ENODATA);
 	CHECK_INT(pp_wall_watch_tick(&w, DATE, &out, &error), -ENODATA);
 	CHECK_INT(out, 17);
-	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
+	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
 	CHECK_INT(c.pairs, 0);
 	CHECK_INT(c.changes, 0);
 	pp_host_clock_release(&c);
 	read_at(&w, &h, 10000000);
-	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
+	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
 	CHECK_INT(c.pairs, 2); /* the first one is kept */
 	pp_host_clock_release(&c);
 	pp_wall_watch_release(&w);
@@ -150,7 +150,7 @@ TEST(epoch_over_a_step)
 
 TEST(many_steps)
 {
-	struct pp_host_clock c = {.hops = 0};
+	struct pp_row_host_clock c = {.hops = 0};
 	struct pp_clock_map map = line();
 	struct pp_wall_watch w;
 	int64_t epoch, shown = 0;
@@ -162,18 +162,18 @@ TEST(many_steps)
 		read_at(&w, &h, i * SECOND + 2);
 		shown = date_at(&h, i * SECOND + 2);
 	}
-	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
+	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
 	CHECK_INT(c.changes, PP_WALL_STEPS);
 	CHECK_INT(c.changes + c.changes_lost, 199);
 	CHECK(llabs(c.change[c.changes - 1].by_ns - 199 * SECOND) <= c.change[c.changes - 1].error_ns);
 	pp_host_clock_release(&c);
 	for (int early = 0; early < 2; early++) { /* of a window in job time: what was lost was before a late one */
-		struct pp_host_clock wall;
+		struct pp_row_host_clock wall;
 		struct pp_clock_metadata_input in = {.wall = &wall, .map = &map, .host = "h1", .own = "c"};
 
 		in.from_tick = TICKS * (early ? 20 : 180) * SECOND;
 		in.to_tick = TICKS * (190 * SECOND - 1000);
-		CHECK_INT(pp_wall_watch_tell(&w, &wall), 0);
+		CHECK_INT(pp_wall_watch_fill(&w, &wall), 0);
 		CHECK_INT(pp_clock_metadata_finish(&in, &c, NULL), 0);
 		CHECK_INT(c.changes_lost, early ? 199 - PP_WALL_STEPS : 0);
 		CHECK_INT(c.changes, early ? 55 : 11);
@@ -208,7 +208,7 @@ TEST(between_eras)
 TEST(glances)
 {
 	struct host h = {.step_at = 1510 * (SECOND / 1000), .step = -50000};
-	struct pp_host_clock c = {.hops = 0};
+	struct pp_row_host_clock c = {.hops = 0};
 	struct pp_wall_watch w;
 	int seen = 0;
 
@@ -227,7 +227,7 @@ TEST(glances)
 		pp_wall_watch_add(&w, &s);
 	}
 	CHECK_INT(seen, 1);
-	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
+	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
 	CHECK_INT(c.changes, 1);
 	CHECK(c.change[0].from_ns <= TICKS * h.step_at && c.change[0].to_ns >= TICKS * h.step_at);
 	CHECK(c.change[0].to_ns - c.change[0].from_ns <= TICKS * SECOND / 50 + 2 * WIDE);
@@ -257,12 +257,12 @@ TEST(dates_of_others)
 /* Days of readings are kept thinner, and the ends stay. */
 TEST(many_readings)
 {
-	struct pp_host_clock c = {.hops = 0};
+	struct pp_row_host_clock c = {.hops = 0};
 	struct host h = {.slew = 1e-5};
 	struct pp_wall_watch w;
 
 	watch(&w, &h, 20000);
-	CHECK_INT(pp_wall_watch_tell(&w, &c), 0);
+	CHECK_INT(pp_wall_watch_fill(&w, &c), 0);
 	CHECK(c.pairs > PP_WALL_KEPT / 2 && c.pairs <= PP_WALL_KEPT);
 	CHECK(c.pair[0].wall_time_ns < TICKS * SECOND);
 	CHECK(c.pair[c.pairs - 1].wall_time_ns > TICKS * 19998 * SECOND);
@@ -383,7 +383,7 @@ TEST(one_edge)
 
 int main(void)
 {
-	what_is_told();
+	what_is_reported();
 	nothing_before_two_readings();
 	epoch_over_a_step();
 	many_steps();

@@ -73,7 +73,7 @@ def check_breakdown(p, rank, labels):
 def check_file(path):
     planes, hosts, warnings = xspace_wire.read(path)
     assert hosts == [os.path.basename(path)[: -len(".xplane.pb")]] and (len(warnings) > 1) == ("/early/" in path), (hosts, warnings)
-    assert any(("2 values" if "-rank" in path else " values") + " of counters left out" in w for w in warnings), warnings
+    assert any(("2 counter" if "-rank" in path else " counter") + " values dropped" in w for w in warnings), warnings
     assert [p["name"] for p in planes] == ["/host:CPU", "Task Environment"]
     assert len(planes[1]["values"]) == 2
     check_plane(planes[0])
@@ -109,7 +109,7 @@ def check_h5(path, ranks):
         assert list(file["worker"][:]) == list(range(ranks)) and set(file["name"][:]) == {b"bytes"} and (file["writes"][:] == 5).all()
         assert (file["bytes_written"][:] == 5 * 4096).all() and (file["write_ns"][:] > 0).all() and not file["reads"][:].any()
         check_process(f, ranks)
-        bad = f"{2 * ranks} values of counters are NaN or infinite, the first in 'loss' of rank 0: the trace leaves them out"
+        bad = f"{2 * ranks} counter values are NaN or infinite, the first in 'loss' of rank 0: the trace does not show them"
         assert bad.encode() in list(f["quality/warning"][:]), list(f["quality/warning"][:])
         names = [n.decode() for n in f["quality/unclassified"][:]]
         assert "bad \ufffd name \ufffd" in names and "n" * 10000 in names, [n[:20] for n in names]

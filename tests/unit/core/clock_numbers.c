@@ -170,7 +170,7 @@ static void use(const struct pp_pieces *p, const struct pp_pieces *good)
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
 		int64_t run[] = {at[i], at[i]};
 
-		sum ^= pp_pieces_map(p, at[i]) ^ pp_pieces_back(p, at[i]);
+		sum ^= pp_pieces_map(p, at[i]) ^ pp_pieces_inverse(p, at[i]);
 		CHECK(pp_pieces_bound(p, at[i]) >= 0);
 		CHECK(pp_pieces_worst(p, at[0], at[i]) >= 0 && pp_pieces_worst(p, at[2], at[4]) >= 0);
 		pp_pieces_map_run(p, run, 2, sizeof(run[0]));

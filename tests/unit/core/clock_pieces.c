@@ -83,15 +83,15 @@ TEST(there_and_back)
 	band_of(&b, way, 4);
 	CHECK_INT(pp_pieces_of_band(&b, 1000000000, &p, NULL), 0);
 	for (int64_t x = -500000000; x < 7000000000; x += 1234567) {
-		int64_t y = pp_pieces_map(&p, x), back = pp_pieces_back(&p, y);
+		int64_t y = pp_pieces_map(&p, x), back = pp_pieces_inverse(&p, y);
 
 		CHECK(back <= x && pp_pieces_map(&p, back) >= y && pp_pieces_map(&p, back - 1) < y);
 	}
 	for (int i = 0; i < 4; i++)
-		CHECK(llabs(pp_pieces_back(&p, way[i][1]) - way[i][0]) <= 1);
-	CHECK(pp_pieces_back(&p, INT64_MAX) > 7000000000 && pp_pieces_back(&p, INT64_MIN + 1) < 0);
+		CHECK(llabs(pp_pieces_inverse(&p, way[i][1]) - way[i][0]) <= 1);
+	CHECK(pp_pieces_inverse(&p, INT64_MAX) > 7000000000 && pp_pieces_inverse(&p, INT64_MIN + 1) < 0);
 	p.piece[2].num = 0; /* no time passes in it */
-	CHECK_INT(pp_pieces_back(&p, way[1][1] + 5), way[2][0]);
+	CHECK_INT(pp_pieces_inverse(&p, way[1][1] + 5), way[2][0]);
 	pp_pieces_release(&p);
 	pp_band_release(&b);
 }

@@ -21,7 +21,7 @@ TEST(ids)
 	pp_intern_free(t);
 }
 
-TEST(mended)
+TEST(repaired)
 {
 	struct pp_intern *t = pp_intern_new();
 	const char *bad[] = {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"};
@@ -76,7 +76,7 @@ TEST(many)
 int main(void)
 {
 	ids();
-	mended();
+	repaired();
 	many();
 	return test_end();
 }

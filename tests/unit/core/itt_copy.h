@@ -1,5 +1,5 @@
 /* A static copy of ittnotify as an application has one: the list of functions it shows, and calls through it.
- * For tests of core/source/itt_*.c and the bench; the layout is core/source/itt/itt_abi.h's. */
+ * For tests of core/source/itt/itt_*.c and the bench; the layout is core/source/itt/itt_abi.h's. */
 #pragma once
 
 #include <string.h>

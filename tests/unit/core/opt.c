@@ -98,7 +98,7 @@ TEST(table)
 	CHECK(!pp_opt_find_env("nothing"));
 	CHECK_INT(pp_opt_set(NULL, &pp_opt_table[PP_OPT_ID_XSPACE], "rank", &err), 0);
 	CHECK_INT(pp_opt_set(NULL, &pp_opt_table[PP_OPT_ID_XSPACE], "ran", &err), -EINVAL);
-	CHECK_STR(err.text, "option --xspace: 'ran' is none of host|rank");
+	CHECK_STR(err.text, "option --xspace: 'ran' is not one of host|rank");
 }
 
 int main(void)

@@ -113,7 +113,7 @@ TEST(evaluations)
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
 	CHECK_INT(s.steps, 30);
 	CHECK(s.confidence < 0.7 && s.confidence > 0.6);
-	CHECK(strstr(s.note, "2 collectives from the first") != NULL);
+	CHECK(strstr(s.note, "2 collectives between the first") != NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -172,7 +172,7 @@ TEST(marks_win)
 }
 
 /* Asked for before the pattern was known: it is in the records. */
-TEST(told_too_late)
+TEST(found_too_late)
 {
 	struct pp_capture c = make_job();
 	struct pp_steps s;
@@ -259,7 +259,7 @@ TEST(evicted)
 	CHECK_INT(s.rule, PP_STEP_RULE_PERIOD);
 	CHECK(s.steps >= 45);
 	CHECK(s.confidence > 0.5 && s.confidence < 0.65);
-	CHECK(strstr(s.note, "where records were kept") != NULL);
+	CHECK(strstr(s.note, "begin with the first kept one") != NULL);
 	for (size_t r = 0; r < RANKS; r++) {
 		const struct pp_thread *thread = &c.rank[r].thread[0];
 
@@ -374,7 +374,7 @@ int main(void)
 	no_pattern();
 	not_all_ranks();
 	marks_win();
-	told_too_late();
+	found_too_late();
 	nonblocking();
 	evicted();
 	ranks_part();

@@ -257,7 +257,7 @@ static void doubtful_ranges(int without_others, const char *why)
 	s = find(&c, 0, 0);
 	CHECK_INT(s.rule, PP_STEP_RULE_WINDOW);
 	CHECK(strstr(s.note, why) != NULL);
-	CHECK(strstr(s.note, "all that was recorded is one step") != NULL);
+	CHECK(strstr(s.note, "the whole run is treated as one step") != NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -282,8 +282,8 @@ TEST(no_rule_holds)
 	c.rank[0].step_marks = 1; /* outside of what was recorded */
 	c.rank[0].last_step = 7;
 	s = find(&c, 10, 20);
-	CHECK(strstr(s.note, "10:20") != NULL && strstr(s.note, "the last step marked was 7") != NULL);
-	CHECK(strstr(s.note, "no step mark") == NULL);
+	CHECK(strstr(s.note, "10:20") != NULL && strstr(s.note, "the last marked step is 7") != NULL);
+	CHECK(strstr(s.note, "mark no steps") == NULL);
 	pp_steps_release(&s);
 	free_capture(&c);
 }
@@ -304,7 +304,7 @@ TEST(nothing_at_all)
 }
 
 /* Marks that the pattern told while the job ran: used where the window was recorded alone, and no rank has marks of its own. */
-TEST(told_marks)
+TEST(found_marks)
 {
 	struct pp_capture c = make_capture(4);
 	struct pp_steps s;
@@ -345,10 +345,10 @@ int main(void)
 	numbered_range();
 	plain_range_inside_main();
 	library_domains();
-	doubtful_ranges(0, "5 ranges 'even' are no sure steps (confidence 0.36)");
-	doubtful_ranges(1, "20 ranges 'save' cover 1.8 % of the recorded time: too little to be the steps");
+	doubtful_ranges(0, "5 ranges 'even' are too irregular for steps (confidence 0.36)");
+	doubtful_ranges(1, "20 ranges 'save' cover only 1.8 % of the recorded time, so they are not used as steps");
 	no_rule_holds();
 	nothing_at_all();
-	told_marks();
+	found_marks();
 	return test_end();
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/clock/same_clock.h"
+#include "core/base/tick.h"
 #include "launchers/cmd.h"
 #include "launchers/doctor/doctor_clock.h"
 #include "tests/golden.h"
@@ -25,29 +25,27 @@ static int64_t at(const struct truth *t, int64_t ns)
 }
 
 /* Read between true second 9 and 10; RAW of a host with a counter begins at 0 and is drift ppm fast, as the counter is. */
-static struct pp_doctor_read read_of(const struct truth *t, int kind, double ppm, int64_t date)
+static struct pp_wire_doctor_reading read_of(const struct truth *t, int kind, double ppm, int64_t date)
 {
-	struct pp_doctor_read r = {.ticks_per_ns = 1};
-	struct pp_clock_pair *pair[] = {&r.first, &r.last};
+	int64_t last = at(t, 10 * second);
+	struct pp_wire_doctor_reading r = {.tick = last, .raw_ns = last, .ticks_per_ns = 1};
 
-	for (int i = 0; i < 2; i++) {
-		int64_t ns = (9 + i) * second;
-
-		pair[i]->tick = (pp_tick)at(t, ns);
-		pair[i]->raw_ns = kind == PP_TICK_RAW ? at(t, ns) : (int64_t)((double)ns * (1 + ppm / 1e6));
-		pair[i]->width_ns = kind == PP_TICK_RAW ? 0 : 20;
-	}
-	if (kind != PP_TICK_RAW)
+	if (kind != PP_TICK_RAW) {
+		r.raw_ns = (int64_t)((double)(10 * second) * (1 + ppm / 1e6));
+		r.width_ns = 20;
+		r.rate_error = 40 / 1e9;
 		r.ticks_per_ns = t->rate / (1 + ppm / 1e6);
-	r.wall = (struct pp_wall_sample){.tick_before = at(t, 10 * second), .tick_after = at(t, 10 * second + 100)};
-	r.wall.realtime_ns = date + 10 * second + 50;
+	}
+	r.date_tick = at(t, 10 * second + 50);
+	r.date_half = (double)(at(t, 10 * second + 100) - last) / 2;
+	r.date_ns = date + 10 * second + 50;
 	return r;
 }
 
 /* Bursts at true second 9 and 10 that are exact; they say 2 us. */
-static struct pp_doctor_raw raw_of(const struct truth *a, const struct truth *b)
+static struct pp_wire_doctor_raw raw_of(const struct truth *a, const struct truth *b)
 {
-	struct pp_doctor_raw r = {.parent = 0, .child = 1, .nodes = 2, .same = PP_SAME_POSSIBLE, .trips = 100, .lost = 1};
+	struct pp_wire_doctor_raw r = {.parent = 0, .child = 1, .nodes = 2, .trips = 100, .lost = 1};
 
 	for (int i = 0; i < 2; i++) {
 		r.x[i] = at(b, (9 + i) * second);
@@ -69,9 +67,9 @@ static double off(double value, double truth)
 TEST(two_raw_clocks)
 {
 	struct truth a = {5 * second, 1}, b = {7205 * second, 1.000012};
-	struct pp_doctor_host host[2] = {{.name = "a", .boot_id = "1"}, {.name = "b", .boot_id = "2"}};
-	struct pp_doctor_read read[2] = {read_of(&a, PP_TICK_RAW, 0, second), read_of(&b, PP_TICK_RAW, 0, second + 700)};
-	struct pp_doctor_raw raw = raw_of(&a, &b);
+	struct pp_wire_doctor_host host[2] = {{.name = "a", .boot_id = "1"}, {.name = "b", .boot_id = "2"}};
+	struct pp_wire_doctor_reading read[2] = {read_of(&a, PP_TICK_RAW, 0, second), read_of(&b, PP_TICK_RAW, 0, second + 700)};
+	struct pp_wire_doctor_raw raw = raw_of(&a, &b);
 	struct pp_doctor_pair p;
 
 	pp_doctor_pair_make(&raw, host, read, &p);
@@ -88,10 +86,10 @@ TEST(two_raw_clocks)
 TEST(two_counters)
 {
 	struct truth a = {(int64_t)1 << 50, 2.5}, b = {-second, 3.0 * (1 - 20e-6)};
-	struct pp_doctor_host host[2] = {{.name = "a", .boot_id = "1", .kind = PP_TICK_TSC},
-	                                 {.name = "b", .boot_id = "2", .kind = PP_TICK_TSC}};
-	struct pp_doctor_read read[2] = {read_of(&a, PP_TICK_TSC, 0, 0), read_of(&b, PP_TICK_TSC, -20, 0)};
-	struct pp_doctor_raw raw = raw_of(&a, &b);
+	struct pp_wire_doctor_host host[2] = {{.name = "a", .boot_id = "1", .tick_kind = PP_TICK_TSC},
+	                                      {.name = "b", .boot_id = "2", .tick_kind = PP_TICK_TSC}};
+	struct pp_wire_doctor_reading read[2] = {read_of(&a, PP_TICK_TSC, 0, 0), read_of(&b, PP_TICK_TSC, -20, 0)};
+	struct pp_wire_doctor_raw raw = raw_of(&a, &b);
 	struct pp_doctor_pair p;
 
 	pp_doctor_pair_make(&raw, host, read, &p);
@@ -104,20 +102,20 @@ TEST(two_counters)
 TEST(one_clock_or_none)
 {
 	struct truth a = {second, 1};
-	struct pp_doctor_host host[2] = {{.name = "a", .boot_id = "1"}, {.name = "b", .boot_id = "1"}};
-	struct pp_doctor_read read[2] = {read_of(&a, PP_TICK_RAW, 0, 0), read_of(&a, PP_TICK_RAW, 0, 0)};
-	struct pp_doctor_raw raw = raw_of(&a, &a);
+	struct pp_wire_doctor_host host[2] = {{.name = "a", .boot_id = "1"}, {.name = "b", .boot_id = "1"}};
+	struct pp_wire_doctor_reading read[2] = {read_of(&a, PP_TICK_RAW, 0, 0), read_of(&a, PP_TICK_RAW, 0, 0)};
+	struct pp_wire_doctor_raw raw = raw_of(&a, &a);
 	struct pp_doctor_pair p;
 
 	pp_doctor_pair_make(&raw, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_ONE);
 	CHECK_INT(p.offset_ns, 0);
-	raw.same = PP_SAME_FALSE; /* a clone */
+	raw.two = 1; /* a clone */
 	pp_doctor_pair_make(&raw, host, read, &p);
 	CHECK_INT(p.verdict, PP_DOCTOR_FALSE);
 	snprintf(host[1].timens, sizeof(host[1].timens), "+1.000000000 s");
 	CHECK(!pp_doctor_host_same(&host[0], &host[1]));
-	host[0].kind = host[1].kind = PP_TICK_TSC; /* no namespace moves it */
+	host[0].tick_kind = host[1].tick_kind = PP_TICK_TSC; /* no namespace moves it */
 	CHECK(pp_doctor_host_same(&host[0], &host[1]));
 	host[0].boot_id[0] = host[1].boot_id[0] = '\0';
 	CHECK(!pp_doctor_host_same(&host[0], &host[1]));
@@ -133,19 +131,19 @@ TEST(one_clock_or_none)
 	CHECK_INT(p.verdict, PP_DOCTOR_UNREACHED);
 }
 
-static struct pp_doctor_host host_of(const char *name, int rank, const char *timens)
+static struct pp_wire_doctor_host host_of(const char *name, int rank, const char *timens)
 {
-	struct pp_doctor_host h = {
-	        .rank = rank, .kind = rank ? PP_TICK_RAW : PP_TICK_TSC, .stamps = rank != 2, .claims = rank != 3};
+	struct pp_wire_doctor_host h = {
+	        .rank = rank, .tick_kind = rank ? PP_TICK_RAW : PP_TICK_TSC, .stamps = rank != 2, .claims = rank != 3};
 
 	snprintf(h.name, sizeof(h.name), "%s", name);
 	snprintf(h.boot_id, sizeof(h.boot_id), "%08x-0000", rank / 2 + 10);
 	snprintf(h.timens, sizeof(h.timens), "%s", timens);
 	snprintf(h.why, sizeof(h.why), "%s", rank ? "the kernel counts by hpet" : "the kernel's clock too");
 	snprintf(h.by, sizeof(h.by), "kernel%s", rank == 1 ? ", chronyd" : "");
-	h.claim.synchronised = rank < 2;
-	h.claim.error_ns = 12345;
-	h.claim.error_most_ns = 9876543;
+	h.synchronised = rank < 2;
+	h.error_ns = 12345;
+	h.error_most_ns = 9876543;
 	h.resolution_ns = 10;
 	h.cost_ns = 9.75;
 	return h;
@@ -153,8 +151,8 @@ static struct pp_doctor_host host_of(const char *name, int rank, const char *tim
 
 static char *printed(int json, int alone, int *ret_code)
 {
-	struct pp_doctor_host host[HOSTS] = {host_of("node1", 0, ""), host_of("node2", 1, "+7200.000000000 s"),
-	                                     host_of("a\x1b[2Jb", 2, ""), host_of("node10", 3, "")};
+	struct pp_wire_doctor_host host[HOSTS] = {host_of("node1", 0, ""), host_of("node2", 1, "+7200.000000000 s"),
+	                                          host_of("a\x1b[2Jb", 2, ""), host_of("node10", 3, "")};
 	struct pp_doctor_pair pair[] = {
 	        {.a = A, .b = B, .verdict = PP_DOCTOR_TWO, .has_drift = 1, .has_date = 1, .trips = 100, .lost = 3},
 	        {.a = A, .b = C, .verdict = PP_DOCTOR_ONE, .has_drift = 1, .trips = 100},
@@ -210,7 +208,7 @@ TEST(json_and_alone)
 	free(text);
 	text = printed(0, 1, &code);
 	CHECK_INT(code, PP_EXIT_OK);
-	CHECK(strstr(text, "steps of 10.0 ns; a reading costs 9.8 ns") && strstr(text, "One host: why."));
+	CHECK(strstr(text, "Resolution of the tick: 10.0 ns. Cost of a reading: 9.8 ns") && strstr(text, "One host only: why."));
 	free(text);
 }
 

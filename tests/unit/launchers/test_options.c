@@ -10,12 +10,12 @@ static const struct pp_options_verb run = {
         .name = "podprof run", .arguments = "CMD", .doc = "x", .groups = PP_OPT_RUN, .command = 1};
 static const struct pp_options_verb report = {.name = "podprof report", .arguments = "DIR", .doc = "x", .groups = PP_OPT_REPORT};
 
-static int told;
+static int warned;
 
-static void tell(const char *sentence)
+static void warn(const char *sentence)
 {
 	(void)sentence;
-	told++;
+	warned++;
 }
 
 #define PARSE(verb, options, rest, ...)                                                                                            \
@@ -84,14 +84,14 @@ TEST(environment_fills_what_argv_left)
 	setenv("PODPROF_XSPACE", "rank", 1);
 	setenv("PODPROF_STEP", "3:4", 1);
 	setenv("PODPROF_TICK", "raw", 1);
-	told = 0;
+	warned = 0;
 	CHECK_INT(PARSE(run, o, rest, (char *)"--xspace", (char *)"host", (char *)"./prog"), -1);
-	pp_options_environment(&o, PP_OPT_RUN, tell);
+	pp_options_environment(&o, PP_OPT_RUN, warn);
 	CHECK_STR(o.value[PP_OPT_ID_STEPS], "3:4");
 	CHECK_INT(o.source[PP_OPT_ID_STEPS], PP_FROM_ENVIRONMENT);
 	CHECK_STR(o.value[PP_OPT_ID_XSPACE], "host");
 	CHECK_STR(o.value[PP_OPT_ID_WAIT], "10");
-	CHECK_INT(told, 2); /* the bad value and the unknown name */
+	CHECK_INT(warned, 2); /* the bad value and the unknown name */
 	unsetenv("PODPROF_STEPS");
 	unsetenv("PODPROF_WAIT");
 	unsetenv("PODPROF_XSPACE");
@@ -105,8 +105,11 @@ TEST(the_nearest_word)
 
 	CHECK_STR(pp_nearest("reprot", words, 4), "report");
 	CHECK_STR(pp_nearest("rum", words, 4), "run");
+	CHECK_STR(pp_nearest("rnu", words, 4), "run");
 	CHECK_STR(pp_nearest("docter", words, 4), "doctor");
 	CHECK_STR(pp_nearest("salv", words, 4), "salvage");
+	CHECK_STR(pp_nearest("wiat", (const char *const[]){"wait"}, 1), "wait");
+	CHECK(!pp_nearest("FOO", (const char *const[]){"AT", "LAST", "KEEP", "SPOOL"}, 4));
 	CHECK(!pp_nearest("xylophone", words, 4));
 	CHECK(!pp_nearest("", words, 4));
 }

@@ -135,7 +135,7 @@ TEST(what_the_keeper_says)
 	CHECK(exists(PP_RENDEZVOUS_POINT_WANTED) && !exists(PP_RENDEZVOUS_POINT_FILE) && !exists(PP_RENDEZVOUS_POINT_FAILED));
 	drop(PP_RENDEZVOUS_POINT_WANTED);
 	CHECK(pp_rendezvous_wait(dir, &err) == NULL);
-	CHECK_STR(err.text, "its keeper said nothing");
+	CHECK_STR(err.text, "the keeper gave no reason");
 }
 
 TEST(handed_on)

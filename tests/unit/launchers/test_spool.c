@@ -2,10 +2,15 @@
 #include "launchers/run/spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "aggregate/keeper/control.h"
+#include "aggregate/keeper/spool.h"
 #include "core/base/proc.h"
 #include "tests/test.h"
 
@@ -174,7 +179,7 @@ TEST(the_first_writes_the_options)
 	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/logs", first, &err), 0);
 	CHECK_INT(pp_spool_write_options(spool, &job, &options, "/elsewhere", second, &err), 0);
 	read_all(spool, "options", text, sizeof(text));
-	CHECK(strstr(text, "OUTPUT=/logs\nSTEPS=\nEVERY=0\n") == text);
+	CHECK(strstr(text, "STEPS=\nEVERY=0\n") == text && strstr(text, "\nOUTPUT=/logs\n"));
 	CHECK(strstr(text, "\nCOMMAND=prog a b\n") != NULL);
 	CHECK(strstr(text, "\nJOB=job\n") != NULL);
 	CHECK_INT(pp_spool_read(spool, &state), 0);
@@ -182,6 +187,105 @@ TEST(the_first_writes_the_options)
 	CHECK_INT(state.life, PP_SPOOL_LEFT);
 	CHECK_INT(state.rings, 0);
 	CHECK_INT(pp_spool_read("/nowhere", &state), -ENOENT);
+}
+
+static void (*before_link)(void); /* what another process does while this one is about to name the options */
+static struct pp_options defaults;
+static char root[64], joined[80];
+
+/* In place of libc's. */
+int link(const char *from, const char *to)
+{
+	void (*now)(void) = before_link;
+
+	before_link = NULL;
+	if (now)
+		now();
+	return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static const struct pp_job joining = {.pid = 1, .name = "7"};
+static char *program[] = {(char *)"prog", NULL};
+
+static int join(const char *logdir)
+{
+	char path[PP_SPOOL_PATH];
+	struct pp_err err = {""};
+
+	return pp_spool_join(joined, 1, &joining, &defaults, logdir, program, path, sizeof(path), &err);
+}
+
+static int write_options(const char *logdir)
+{
+	struct pp_err err = {""};
+
+	return pp_spool_write_options(joined, &joining, &defaults, logdir, program, &err);
+}
+
+static void write_in_another_container(void)
+{
+	CHECK_INT(write_options("/theirs"), 0);
+}
+
+static void remove_joined(void)
+{
+	pp_spool_remove(joined);
+}
+
+static void check_joined(const char *logdir)
+{
+	const char *output;
+	char text[2048];
+
+	read_all(joined, "options", text, sizeof(text));
+	output = strstr(text, "\nOUTPUT=");
+	CHECK(output && !strncmp(output + 8, logdir, strlen(logdir)) && strstr(text, "\nCOMMAND=prog\n"));
+}
+
+TEST(processes_with_one_pid_write_the_options)
+{
+	CHECK(!mkdir(root, 0700) && !mkdir(joined, 0700));
+	before_link = write_in_another_container;
+	CHECK_INT(write_options("/ours"), 0);
+	check_joined("/theirs\n");
+	pp_spool_remove(joined);
+}
+
+TEST(a_spool_may_go_while_it_is_joined)
+{
+	before_link = remove_joined;
+	CHECK_INT(join("/ours"), 0);
+	check_joined("/ours\n");
+	pp_spool_remove(joined);
+}
+
+/* The next program of the same job comes while the keeper of the last one is still there. */
+TEST(a_keeper_that_closes_takes_nobody_in)
+{
+	const struct timespec pause = {.tv_nsec = 100000000};
+	struct pp_control *control = NULL;
+	char path[PP_SPOOL_PATH + 16];
+	struct pp_err err = {""};
+	int status = 1, keeper;
+
+	CHECK_INT(join("/last"), 0);
+	CHECK_INT(pp_control_make(joined, &control, &err), 0);
+	if (!control)
+		return;
+	pp_control_set(control, PP_KEEPER_DONE, "");
+	keeper = fork();
+	if (!keeper) {
+		nanosleep(&pause, NULL);
+		pp_spool_remove(joined);
+		_exit(0);
+	}
+	CHECK_INT(join("/next"), 0);
+	CHECK(waitpid(keeper, &status, 0) == keeper && !status);
+	check_joined("/next\n");
+	snprintf(path, sizeof(path), "%s/control", joined);
+	CHECK(access(path, F_OK));
+	pp_control_close(control);
+	pp_spool_remove(joined);
 }
 
 TEST(log_directories)
@@ -216,6 +320,13 @@ int main(void)
 	a_spool_is_the_owners_alone();
 	another_users_spool_is_refused();
 	the_first_writes_the_options();
+	for (int i = 0; i < PP_OPTS; i++)
+		defaults.value[i] = pp_opt_table[i].fallback;
+	snprintf(root, sizeof(root), "%s/podprof-%u", scratch, (unsigned)geteuid());
+	snprintf(joined, sizeof(joined), "%s/7", root);
+	processes_with_one_pid_write_the_options();
+	a_spool_may_go_while_it_is_joined();
+	a_keeper_that_closes_takes_nobody_in();
 	log_directories();
 	snprintf(command, sizeof(command), "rm -r %s", scratch);
 	if (system(command))

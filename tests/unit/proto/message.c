@@ -58,6 +58,52 @@ static const struct pp_wire_gather gather = {.gather = 8,
                                              .shift = 31,
                                              .clock = {"boot", "monotonic 5 0", 1}};
 
+static struct pp_wire doctor_sample(enum pp_wire_kind kind)
+{
+	struct pp_wire m = {.kind = kind, .sequence = 77};
+
+	if (kind == PP_WIRE_DOCTOR_COMMAND)
+		m.doctor_command = (struct pp_wire_doctor_command){5, 255, 256, (const uint8_t *)"0123456789abcdef", 16};
+	else if (kind == PP_WIRE_DOCTOR_HOST)
+		m.doctor_host = (struct pp_wire_doctor_host){3,
+		                                             "h\xc3\xa9",
+		                                             "boot",
+		                                             "+1.000000000 s",
+		                                             "the kernel counts by hpet",
+		                                             "kernel, chronyd",
+		                                             "10.0.0.1 ::1",
+		                                             65535,
+		                                             INT32_MAX,
+		                                             8,
+		                                             2,
+		                                             1,
+		                                             1,
+		                                             1,
+		                                             -5,
+		                                             INT64_MAX,
+		                                             INT64_MIN,
+		                                             2.5,
+		                                             1e-300,
+		                                             9.75};
+	else if (kind == PP_WIRE_DOCTOR_READING)
+		m.doctor_reading = (struct pp_wire_doctor_reading){INT64_MIN, INT64_MAX, 20, -1, 1LL << 62, 49.5, 3.1, 4e-8};
+	else
+		m.doctor_raw = (struct pp_wire_doctor_raw){.parent = 1,
+		                                           .child = 255,
+		                                           .nodes = 2,
+		                                           .two = 1,
+		                                           .x = {1, -2},
+		                                           .y = {INT64_MIN, INT64_MAX},
+		                                           .half = {0.5, 1e9},
+		                                           .least = 0.25,
+		                                           .bound = INT64_MAX,
+		                                           .date_y = -7,
+		                                           .date_y_bound = 8,
+		                                           .trips = UINT64_MAX,
+		                                           .lost = 9};
+	return m;
+}
+
 static struct pp_wire sample(enum pp_wire_kind kind)
 {
 	struct pp_wire m = {.kind = kind, .sequence = 77};
@@ -73,8 +119,8 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 		m.bye.reason = "ranks have ended";
 	else if (kind == PP_WIRE_BLOCK || kind == PP_WIRE_FILE)
 		m.piece = (struct pp_wire_piece){4, "h1.xplane.pb", 1ULL << 40, (1ULL << 40) + 1000, data, 1000};
-	else if (kind == PP_WIRE_TELL)
-		m.tell = (struct pp_wire_tell){7, 2, INT64_MIN, INT64_MAX};
+	else if (kind == PP_WIRE_REQUEST)
+		m.request = (struct pp_wire_request){7, 2, INT64_MIN, INT64_MAX};
 	else if (kind == PP_WIRE_GATHER)
 		m.gather = gather;
 	else if (kind == PP_WIRE_SHARE)
@@ -83,9 +129,11 @@ static struct pp_wire sample(enum pp_wire_kind kind)
 		m.compare = (struct pp_wire_compare){64,   65535, (const uint8_t *)"0123456789abcdef", 16, 1, 7, 2, "10.0.0.1 ::1",
 		                                     "h7", 1};
 	else if (kind == PP_WIRE_CLOCK)
-		m.clock = (struct pp_wire_told){1ULL << 40, 7, 65535, 2, "10.0.0.2", 1, data, 40};
+		m.clock = (struct pp_wire_clock_place){1ULL << 40, 7, 65535, 2, "10.0.0.2", 1, data, 40};
+	else if (kind >= PP_WIRE_DOCTOR_COMMAND)
+		m = doctor_sample(kind);
 	else
-		m.words = (struct pp_wire_words){kind == PP_WIRE_WORDS_OF ? 9 : 0, kind == PP_WIRE_WORDS_OF, "wait\n", 5};
+		m.text = (struct pp_wire_text){kind == PP_WIRE_CLIENT_TEXT ? 9 : 0, kind == PP_WIRE_CLIENT_TEXT, "wait\n", 5};
 	return m;
 }
 
@@ -115,12 +163,37 @@ static void compare_gather(const struct pp_wire_gather *b)
 	CHECK_STR(b->clock.timens, "monotonic 5 0");
 }
 
+static void compare_doctor(const struct pp_wire *a, const struct pp_wire *b)
+{
+	const struct pp_wire_doctor_command *c = &b->doctor_command;
+	const struct pp_wire_doctor_host *h = &a->doctor_host, *g = &b->doctor_host;
+	const struct pp_wire_doctor_raw *r = &a->doctor_raw, *s = &b->doctor_raw;
+
+	if (a->kind == PP_WIRE_DOCTOR_COMMAND) {
+		CHECK(c->kind == 5 && c->index == 255 && c->hosts == 256 && c->key_size == 16);
+		CHECK(!memcmp(c->key, "0123456789abcdef", 16));
+	} else if (a->kind == PP_WIRE_DOCTOR_HOST) {
+		CHECK(!memcmp(h->name, g->name,
+		              offsetof(struct pp_wire_doctor_host, port) - offsetof(struct pp_wire_doctor_host, name)));
+		CHECK(g->index == 3 && g->port == 65535 && g->rank == INT32_MAX && g->local_size == 8 && g->tick_kind == 2);
+		CHECK(g->stamps && g->claims && g->synchronised && g->error_ns == -5 && g->error_most_ns == INT64_MAX);
+		CHECK(g->frequency_ppb == INT64_MIN && h->ticks_per_ns == g->ticks_per_ns && h->cost_ns == g->cost_ns);
+		CHECK(h->resolution_ns == g->resolution_ns);
+	} else if (a->kind == PP_WIRE_DOCTOR_READING) {
+		CHECK(!memcmp(&a->doctor_reading, &b->doctor_reading, sizeof(a->doctor_reading))); /* no padding */
+	} else {
+		CHECK(s->parent == 1 && s->child == 255 && s->nodes == 2 && s->two);
+		CHECK(!memcmp(r->x, s->x, sizeof(*r) - offsetof(struct pp_wire_doctor_raw, x))); /* no padding */
+	}
+}
+
 static void compare_small(const struct pp_wire *a, const struct pp_wire *b)
 {
 	if (a->kind == PP_WIRE_BYE) {
 		CHECK_STR(b->bye.reason, a->bye.reason);
-	} else if (a->kind == PP_WIRE_TELL) {
-		CHECK(b->tell.number == 7 && b->tell.kind == 2 && b->tell.first == INT64_MIN && b->tell.last == INT64_MAX);
+	} else if (a->kind == PP_WIRE_REQUEST) {
+		CHECK(b->request.number == 7 && b->request.kind == 2 && b->request.first == INT64_MIN &&
+		      b->request.last == INT64_MAX);
 	} else if (a->kind == PP_WIRE_SHARE) {
 		CHECK(b->share.gather == 8 && b->share.block == 1ULL << 40 && b->share.code == -28 && b->share.files == 2);
 		CHECK_STR(b->share.reason, "no space");
@@ -135,8 +208,8 @@ static void compare_small(const struct pp_wire *a, const struct pp_wire *b)
 		CHECK(b->clock.lost && b->clock.chain_size == 40 && !memcmp(b->clock.chain, data, 40));
 		CHECK_STR(b->clock.addresses, "10.0.0.2");
 	} else {
-		CHECK(b->words.client == a->words.client && b->words.ended == a->words.ended);
-		CHECK(b->words.size == 5 && !memcmp(b->words.text, "wait\n", 5));
+		CHECK(b->text.client == a->text.client && b->text.ended == a->text.ended);
+		CHECK(b->text.size == 5 && !memcmp(b->text.text, "wait\n", 5));
 	}
 }
 
@@ -149,7 +222,7 @@ static void compare(const struct pp_wire *a, const struct pp_wire *b)
 		CHECK_STR(b->hello.host, a->hello.host);
 		CHECK_STR(b->hello.version, a->hello.version);
 		CHECK(a->hello.instance == b->hello.instance && a->hello.protocol == b->hello.protocol && b->hello.ranks == 3);
-		CHECK(ranks_equal(a->hello.rank, b->hello.rank, 3) && b->hello.clock.tick_kind == 1 && b->hello.way == 2);
+		CHECK(ranks_equal(a->hello.rank, b->hello.rank, 3) && b->hello.clock.tick_kind == 1 && b->hello.transport == 2);
 		CHECK_STR(b->hello.clock.boot_id, "boot");
 	} else if (a->kind == PP_WIRE_HELLO_ACK) {
 		CHECK_STR(b->hello_ack.session, a->hello_ack.session);
@@ -165,6 +238,8 @@ static void compare(const struct pp_wire *a, const struct pp_wire *b)
 		CHECK(b->piece.size == 1000 && !memcmp(b->piece.bytes, data, 1000));
 	} else if (a->kind == PP_WIRE_GATHER) {
 		compare_gather(&b->gather);
+	} else if (a->kind >= PP_WIRE_DOCTOR_COMMAND) {
+		compare_doctor(a, b);
 	} else {
 		compare_small(a, b);
 	}
@@ -228,12 +303,22 @@ TEST(rules)
 	m = sample(PP_WIRE_COMPARE), m.compare.domain = 0, refused(m, "place");
 	m = sample(PP_WIRE_CLOCK), m.clock.port = 65536, refused(m, "port");
 	m = sample(PP_WIRE_CLOCK), m.clock.chain_size = PP_WIRE_CHAIN + 1, refused(m, "too long");
+	m = sample(PP_WIRE_DOCTOR_COMMAND), m.doctor_command.index = 256, refused(m, "place");
+	m = sample(PP_WIRE_DOCTOR_COMMAND), m.doctor_command.hosts = 0, refused(m, "place");
+	m = sample(PP_WIRE_DOCTOR_COMMAND), m.doctor_command.key_size = 0, refused(m, "key");
+	m = sample(PP_WIRE_DOCTOR_HOST), memset(m.doctor_host.name, 'a', sizeof(m.doctor_host.name)), refused(m, "too long");
+	m = sample(PP_WIRE_DOCTOR_HOST), m.doctor_host.name[0] = 0x1b, refused(m, "control");
+	m = sample(PP_WIRE_DOCTOR_HOST), m.doctor_host.rank = -1, refused(m, "range");
+	m = sample(PP_WIRE_DOCTOR_HOST), m.doctor_host.local_size = -1, refused(m, "range");
+	m = sample(PP_WIRE_DOCTOR_HOST), m.doctor_host.port = 65536, refused(m, "range");
+	m = sample(PP_WIRE_DOCTOR_HOST), m.doctor_host.ticks_per_ns = 0, refused(m, "range");
+	m = sample(PP_WIRE_DOCTOR_RAW), m.doctor_raw.nodes = 3, refused(m, "bursts");
 	m = sample(PP_WIRE_SHARE), m.share.code = 1, refused(m, "code");
-	m = sample(PP_WIRE_WORDS_OF), m.words.size = PP_WIRE_WORDS + 1, refused(m, "too many");
+	m = sample(PP_WIRE_CLIENT_TEXT), m.text.size = PP_WIRE_LONG_TEXT + 1, refused(m, "too long");
 	m = sample(PP_WIRE_BLOCK), m.piece.size = sizeof(data), m.piece.total = UINT64_MAX, refused(m, "larger");
 	m = sample(PP_WIRE_BLOCK), m.piece.total = m.piece.offset + 999, refused(m, "larger");
 	m = sample(PP_WIRE_BLOCK), m.piece.offset = UINT64_MAX, refused(m, "larger");
-	m = sample(PP_WIRE_BYE), m.kind = (enum pp_wire_kind)99, refused(m, "no kind");
+	m = sample(PP_WIRE_BYE), m.kind = (enum pp_wire_kind)99, refused(m, "unknown kind");
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
 		m = sample(PP_WIRE_FILE);
 		m.piece.name = name[i];
@@ -289,6 +374,27 @@ TEST(hostile_bytes)
 	CHECK(taken > 100 && taken < 59000);
 }
 
+/* The array that a text is copied to is smaller than the text. */
+TEST(text_beyond_array)
+{
+	struct pp_wire m = sample(PP_WIRE_DOCTOR_HOST);
+	struct pp_err err = {""};
+	uint8_t *why = NULL;
+	void *bytes = NULL;
+	size_t size = 0;
+
+	memset(m.doctor_host.why, 'a', 90);
+	m.doctor_host.why[90] = '\0';
+	CHECK_INT(pp_wire_write(&m, &bytes, &size, &err), 0);
+	why = bytes ? memmem(bytes, size, "\x2a\x5a\x61\x61", 4) : NULL; /* field 5, 90 bytes */
+	CHECK(why != NULL);
+	if (why)
+		*why = 2 << 3 | 2; /* a name */
+	CHECK_INT(pp_wire_read(bytes, size, &m, &err), -EBADMSG);
+	CHECK(strstr(err.text, "too long") != NULL);
+	free(bytes);
+}
+
 /* Many empty parts: the frame is small, what it unpacks to is not. */
 TEST(bomb)
 {
@@ -322,6 +428,7 @@ int main(void)
 	round_trip();
 	rules();
 	hostile_bytes();
+	text_beyond_array();
 	bomb();
 	return test_end();
 }

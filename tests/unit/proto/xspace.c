@@ -149,7 +149,7 @@ TEST(near_two_gib_events_are_left_out)
 	pp_xstream_release(&s);
 }
 
-TEST(write_error_is_told)
+TEST(write_error_is_reported)
 {
 	struct pp_err err = {""};
 	struct pp_xstream s;
@@ -168,6 +168,6 @@ int main(void)
 	known_bytes();
 	stream_is_whole();
 	near_two_gib_events_are_left_out();
-	write_error_is_told();
+	write_error_is_reported();
 	return test_end();
 }

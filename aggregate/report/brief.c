@@ -1,0 +1,369 @@
+/* Facts, answer and summary of one session for `podprof report`; see brief.h. Called by launchers/cmd_report.c. */
+#include "aggregate/report/brief.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aggregate/read/h5/forked_work.h"
+#include "aggregate/read/h5/pod.h"
+#include "aggregate/report/json.h"
+#include "aggregate/report/report.h"
+#include "aggregate/tools/answer.h"
+#include "aggregate/tools/sums.h"
+#include "aggregate/write/text/text.h"
+#include "core/base/forked.h"
+#include "core/base/why.h"
+#include "core/step/category.h"
+
+enum { SCHEMA = 1, SECOND = 1000000000 };
+
+static const uint64_t tables = 1u << PP_TABLE_window;
+
+static const char *const kinds[] = {
+        [PP_VERDICT_NONE] = "none",
+        [PP_VERDICT_STARTUP] = "startup",
+        [PP_VERDICT_RANK] = "rank",
+        [PP_VERDICT_WAITING] = "waiting",
+        [PP_VERDICT_TIE] = "tie",
+        [PP_VERDICT_UNEXPLAINED] = "unexplained",
+        [PP_VERDICT_SHARED] = "shared_cores",
+        [PP_VERDICT_CHAIN] = "chain",
+        [PP_VERDICT_UNSPLIT] = "unsplit",
+        [PP_VERDICT_LARGEST] = "largest_category",
+        [PP_VERDICT_UNSEEN] = "mpi_not_recorded",
+};
+
+/* Why there is this session: a request, the options that bound it, or nothing: the whole job. */
+static void why_of(const struct pp_dataset *d, char *text, size_t size)
+{
+	static const char *const bounds[] = {"--steps", "--every", "--delay", "--duration", "--at", "--keep", "--step-rule"};
+	static const char *const origins[][2] = {{"capture", "podprof capture: "},
+	                                         {"file", "request file: "},
+	                                         {"signal", "signal: "},
+	                                         {"trigger", "trigger: "},
+	                                         {"code", "via API: "}};
+	const char *by = d->windows ? d->window->by : "";
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(origins) / sizeof(origins[0]); i++)
+		if (!strcmp(by, origins[i][0])) {
+			snprintf(text, size, "%s%s", origins[i][1], d->window->request);
+			return;
+		}
+	for (const char *word = d->options; *word; word += strcspn(word, " "), word += strspn(word, " "))
+		for (size_t i = 0, n; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+			n = strlen(bounds[i]);
+			if (!strncmp(word, bounds[i], n) && word[n] == '=' && strlen(text) < size)
+				snprintf(text + strlen(text), size - strlen(text), "%s%s %.*s", text[0] ? " " : "", bounds[i],
+				         (int)strcspn(word + n + 1, " "), word + n + 1);
+		}
+	if (!text[0])
+		snprintf(text, size, "whole job");
+}
+
+static void date_of(const struct pp_dataset *d, char *text, size_t size)
+{
+	struct tm tm;
+
+	pp_local_time((time_t)((d->epoch_realtime_ns + d->window_begin_ns) / SECOND), &tm);
+	strftime(text, size, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+static void brief_of(const struct pp_dataset *d, const struct pp_answer *a, struct pp_brief *b)
+{
+	date_of(d, b->date, sizeof(b->date));
+	snprintf(b->command, sizeof(b->command), "%s", d->command);
+	b->ranks_asked = d->ranks_asked;
+	b->ranks_delivered = d->ranks_delivered;
+	b->step_count = d->steps;
+	if (d->ranks_delivered == d->ranks_asked)
+		snprintf(b->ranks, sizeof(b->ranks), "%d", d->ranks_asked);
+	else
+		snprintf(b->ranks, sizeof(b->ranks), "%d of %d", d->ranks_delivered, d->ranks_asked);
+	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
+		snprintf(b->steps, sizeof(b->steps), "1 window");
+	else if (!d->steps)
+		snprintf(b->steps, sizeof(b->steps), "none");
+	else
+		pp_text_steps(d, b->steps, sizeof(b->steps));
+	if (!strncmp(b->steps, "step", 4)) { /* "step 7", "steps 5..9" */
+		size_t begin = strcspn(b->steps, " ") + 1;
+
+		memmove(b->steps, b->steps + begin, strlen(b->steps + begin) + 1);
+	}
+	why_of(d, b->why, sizeof(b->why));
+	snprintf(b->verdict, sizeof(b->verdict), "%s", a->bottleneck);
+	b->what = a->what;
+}
+
+struct work {
+	const char *pod_path;
+	struct pp_brief *brief; /* shared with the child; NULL: write to fd */
+	int fd, is_summary;     /* else JSON */
+};
+
+/* Members of an object are written behind a comma, except the first. */
+static void key(FILE *to, const char *name)
+{
+	fprintf(to, ",\"%s\":", name);
+}
+
+static void put_text(FILE *to, const char *name, const char *text)
+{
+	key(to, name);
+	pp_json_text(to, text);
+}
+
+static void put_int(FILE *to, const char *name, int64_t value)
+{
+	key(to, name);
+	pp_json_int(to, value);
+}
+
+static void put_verdict(FILE *to, const struct pp_verdict_what *v, const char *text)
+{
+	int one = v->kind == PP_VERDICT_RANK || v->kind == PP_VERDICT_UNEXPLAINED || v->kind == PP_VERDICT_SHARED ||
+	          v->kind == PP_VERDICT_CHAIN;
+
+	fprintf(to, ",\"verdict\":{\"kind\":\"%s\"", kinds[v->kind]);
+	put_text(to, "text", text);
+	key(to, "rank");
+	pp_json_int(to, one ? v->rank : INT64_MIN);
+	key(to, "category");
+	if (v->kind == PP_VERDICT_RANK || v->kind == PP_VERDICT_LARGEST)
+		pp_json_text(to, pp_category_name(v->category));
+	else
+		fputs("null", to);
+	put_int(to, "waits_for_rank", v->kind == PP_VERDICT_CHAIN ? v->behind : INT64_MIN);
+	fputc('}', to);
+}
+
+static void put_answer(FILE *to, const struct pp_answer *a)
+{
+	put_verdict(to, &a->what, a->bottleneck);
+	key(to, "qualifiers");
+	fputc('[', to);
+	for (size_t i = 0; i < a->qualifiers; i++) {
+		fputs(i ? "," : "", to);
+		pp_json_text(to, a->qualifier[i]);
+	}
+	fputc(']', to);
+	put_int(to, "qualifiers_more", (int64_t)a->more);
+	put_text(to, "straggler", a->straggler);
+	put_text(to, "next", a->next);
+	put_int(to, "gain_rank", a->gain_rank < 0 ? INT64_MIN : a->gain_rank);
+	put_int(to, "gain_ns", a->gain_rank < 0 ? INT64_MIN : a->gain_ns);
+}
+
+static void put_categories(FILE *to, const int64_t *ns, int64_t steps)
+{
+	key(to, "categories");
+	for (int c = 1; c <= PP_CATEGORIES; c++) {
+		fputs(c > 1 ? "," : "{", to);
+		pp_json_text(to, pp_category_name(c));
+		fputc(':', to);
+		pp_json_int(to, steps ? ns[c] / steps : 0);
+	}
+	fputc('}', to);
+}
+
+static void put_ranks(FILE *to, const struct pp_dataset *d, const struct pp_sums *s)
+{
+	key(to, "rank");
+	fputc('[', to);
+	for (size_t w = 0; w < d->workers; w++) {
+		int64_t steps = s->worker_steps[w];
+
+		fprintf(to, "%s{\"rank\":%d", w ? "," : "", d->worker[w].rank);
+		put_text(to, "host", d->worker[w].host);
+		put_text(to, "status", d->worker[w].status);
+		put_int(to, "steps", steps);
+		put_int(to, "step_ns", steps ? s->worker_ns[w][0] / steps : INT64_MIN);
+		put_int(to, "wait_ns", steps ? s->worker_wait_ns[w] / steps : INT64_MIN);
+		put_int(to, "kept_others_waiting_ns", s->worker_kept_ns[w]);
+		put_categories(to, s->worker_ns[w], steps);
+		fputc('}', to);
+	}
+	fputc(']', to);
+}
+
+static void put_session(FILE *to, const char *path, const struct pp_dataset *d, const struct pp_sums *s, const struct pp_answer *a)
+{
+	struct pp_brief b = {""};
+
+	brief_of(d, a, &b);
+	fprintf(to, "{\"schema\":%d", SCHEMA);
+	put_text(to, "session", d->session);
+	put_text(to, "path", path);
+	put_text(to, "date", b.date);
+	put_int(to, "begin_s", (d->epoch_realtime_ns + d->window_begin_ns) / SECOND);
+	put_text(to, "job", d->job);
+	put_text(to, "command", d->command);
+	put_text(to, "options", d->options);
+	put_text(to, "captured", b.why);
+	put_int(to, "ranks", d->ranks_asked);
+	put_int(to, "ranks_delivered", d->ranks_delivered);
+	put_int(to, "hosts", (int64_t)pp_dataset_hosts(d));
+	put_int(to, "steps", (int64_t)d->steps);
+	put_text(to, "step_numbers", b.steps);
+	put_text(to, "step_rule", d->step_rule);
+	key(to, "step_confidence");
+	pp_json_real(to, d->step_confidence);
+	put_answer(to, a);
+	put_int(to, "step_median_ns", d->steps ? s->median_ns : INT64_MIN);
+	put_int(to, "step_half_iqr_ns", d->steps ? s->spread_ns : INT64_MIN);
+	put_int(to, "step_longest_ns", d->steps ? s->longest_ns : INT64_MIN);
+	put_int(to, "step_longest", d->steps ? d->step[s->longest_step].number : INT64_MIN);
+	put_int(to, "wait_ns", s->cells ? s->wait_ns / s->cells : INT64_MIN);
+	put_int(to, "transfer_ns", s->cells ? s->transfer_ns / s->cells : INT64_MIN);
+	put_categories(to, s->sum_ns, s->cells);
+	put_int(to, "clock_error_ns", d->pair_bound_ns);
+	put_int(to, "keeper_cpu_ns", d->keeper_cpu_ns);
+	put_ranks(to, d, s);
+	fputs("}\n", to);
+}
+
+static int answer(const struct work *w, const struct pp_dataset *d, struct pp_err *err)
+{
+	struct pp_answer *a = calloc(1, sizeof(*a));
+	char *path = realpath(w->pod_path, NULL), *logdir = pp_report_logdir(w->pod_path), *slash;
+	struct pp_sums s;
+	FILE *to = NULL;
+	int rc = a ? pp_sums_of(d, &s) : -ENOMEM;
+
+	if (rc) {
+		pp_err_set(err, rc, "no memory for '%s'", w->pod_path);
+		goto free_texts;
+	}
+	slash = path ? strrchr(path, '/') : NULL;
+	if (slash)
+		*slash = '\0'; /* the session's directory */
+	pp_answer_of(d, &s, logdir, a);
+	if (w->brief) {
+		brief_of(d, a, w->brief);
+	} else {
+		to = fdopen(dup(w->fd), "w");
+		if (to)
+			put_session(to, path ? path : w->pod_path, d, &s, a);
+		if (!to || fclose(to))
+			rc = pp_err_set(err, -EIO, "cannot print the session: no memory");
+	}
+	pp_sums_release(&s);
+free_texts:
+	free(logdir);
+	free(path);
+	free(a);
+	return rc;
+}
+
+static int summary(const struct work *w, const struct pp_dataset *d, struct pp_err *err)
+{
+	char *logdir = pp_report_logdir(w->pod_path);
+	int copy = dup(w->fd), rc;
+	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
+	rc = to ? pp_text_write(d, logdir, to) : -ENOMEM;
+	if (!to && copy >= 0)
+		close(copy);
+	if (to && fclose(to) && !rc)
+		rc = -EIO;
+	free(logdir);
+	return rc ? pp_err_set(err, rc, "cannot print the summary: %s", pp_why(-rc)) : 0;
+}
+
+/* Runs in a child: HDF5 can crash or hang on a damaged file. */
+static int work(void *context, struct pp_err *err)
+{
+	const struct work *w = context;
+	struct pp_pod_file *pod;
+	struct pp_dataset d;
+	int rc = pp_pod_file_open(w->pod_path, &pod, err);
+
+	if (rc)
+		return rc;
+	rc = pp_pod_file_dataset(pod, w->is_summary ? UINT64_MAX : tables, &d, err);
+	if (!rc) {
+		rc = w->is_summary ? summary(w, &d, err) : answer(w, &d, err);
+		if (w->brief)
+			snprintf(w->brief->previous, sizeof(w->brief->previous), "%s", pp_pod_file_attribute(pod, "previous"));
+		pp_dataset_release(&d);
+	}
+	pp_pod_file_close(pod);
+	return rc;
+}
+
+int pp_brief_read(const char *pod_path, struct pp_brief *ret_brief, struct pp_err *err)
+{
+	struct pp_brief *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct work w = {.pod_path = pod_path, .brief = shared, .fd = -1};
+	int rc;
+
+	if (shared == MAP_FAILED)
+		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", pod_path);
+	rc = pp_forked_read(pod_path, work, &w, err);
+	if (!rc)
+		*ret_brief = *shared;
+	munmap(shared, sizeof(*shared));
+	return rc;
+}
+
+int pp_brief_json(const char *pod_path, FILE *to, struct pp_err *err)
+{
+	struct work w = {.pod_path = pod_path, .fd = memfd_create("podprof-json", MFD_CLOEXEC)};
+	char bytes[4096];
+	ssize_t n;
+	int rc;
+
+	if (w.fd < 0)
+		return pp_err_set(err, -errno, "cannot print the session: %s", pp_why(errno));
+	rc = pp_forked_read(pod_path, work, &w, err);
+	for (off_t at = 0; !rc && (n = pread(w.fd, bytes, sizeof(bytes), at)) > 0; at += n)
+		fwrite(bytes, 1, (size_t)n, to);
+	close(w.fd);
+	return rc;
+}
+
+int pp_brief_summary(const char *pod_path, FILE **ret_text, struct pp_err *err)
+{
+	struct work w = {.pod_path = pod_path, .fd = memfd_create("podprof-summary", MFD_CLOEXEC), .is_summary = 1};
+	FILE *text;
+	int rc;
+
+	if (w.fd < 0)
+		return pp_err_set(err, -errno, "cannot print the summary: %s", pp_why(errno));
+	rc = pp_forked_read(pod_path, work, &w, err);
+	text = rc || lseek(w.fd, 0, SEEK_SET) ? NULL : fdopen(w.fd, "r");
+	if (!text) {
+		close(w.fd);
+		return rc ? rc : pp_err_set(err, -ENOMEM, "cannot print the summary: no memory");
+	}
+	*ret_text = text;
+	return 0;
+}
+
+void pp_brief_row_json(const struct pp_brief *b, const char *session, const char *path, const char *error, FILE *to)
+{
+	fputs("{\"session\":", to);
+	pp_json_text(to, session);
+	put_text(to, "path", path);
+	if (*error) {
+		put_text(to, "error", error);
+	} else {
+		put_text(to, "date", b->date);
+		put_text(to, "command", b->command);
+		put_int(to, "ranks", b->ranks_asked);
+		put_int(to, "ranks_delivered", b->ranks_delivered);
+		put_int(to, "steps", (int64_t)b->step_count);
+		put_text(to, "step_numbers", b->steps);
+		put_text(to, "captured", b->why);
+		put_verdict(to, &b->what, b->verdict);
+		if (b->previous[0])
+			put_text(to, "restart_of", b->previous);
+	}
+	fputc('}', to);
+}

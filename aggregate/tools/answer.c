@@ -1,0 +1,427 @@
+/* Makes the sentences of a session's answer; see answer.h. */
+#include "aggregate/tools/answer.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "aggregate/analyze/kept.h"
+#include "aggregate/dataset/dataset.h"
+#include "aggregate/dataset/status.h"
+#include "aggregate/tools/sums.h"
+#include "core/base/units.h"
+
+enum {
+	MOST_STATUSES = 2,
+	SMALL_WAIT_PERCENT = 5,
+	LARGE_CLOCK_PERCENT = 1,
+	LARGE_OF_WAIT_PERCENT = 10,
+	LARGE_DEFAULT_PERCENT = 5,
+	ROOM = 1024
+};
+
+static const char *const loss_what[] = {
+#define PP_LOSS(symbol, column, what) what,
+#include "core/ring/loss.def"
+#undef PP_LOSS
+};
+
+/* As one word of a shell; 0: it does not fit. */
+static int quote(const char *path, char *text, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%,=-";
+	const int quoted = path[strspn(path, plain)] != '\0';
+	size_t at = 0;
+
+	if (quoted && at < size)
+		text[at++] = '\'';
+	for (; *path && at + 6 < size; path++)
+		at += (size_t)snprintf(text + at, size - at, *path == '\'' ? "'\\''" : "%c", *path);
+	snprintf(text + at, size - at, "%s", quoted ? "'" : "");
+	return !*path;
+}
+
+/* One rank delays the others: what to compare. */
+static void after_rank(int32_t rank, int category, const char *logdir, char *text, size_t size)
+{
+	switch (category) {
+	case PP_CATEGORY_INPUT:
+		snprintf(text, size,
+		         "compare the input files, the shard and the data-loader workers of rank %" PRId32 " with another rank's",
+		         rank);
+		break;
+	case PP_CATEGORY_OUTPUT:
+		snprintf(text, size, "compare what rank %" PRId32 " writes, and where, with another rank", rank);
+		break;
+	case PP_CATEGORY_OTHER:
+		snprintf(text, size,
+		         "mark what rank %" PRId32 " does in this time (podprof.h, NVTX or podprof.range()), and record again",
+		         rank);
+		break;
+	default:
+		snprintf(text, size,
+		         "open report.html and select rank %" PRId32 "; compare its ranges with another rank's in the trace: xprof "
+		         "--logdir %s",
+		         rank, logdir);
+	}
+}
+
+/* No rank delays the others: what is worth shortening, or naming. */
+static void after_largest(int category, const char *logdir, const char *session, char *text, size_t size)
+{
+	switch (category) {
+	case PP_CATEGORY_INPUT:
+		snprintf(text, size,
+		         "the data loader is slower than the rest of the step: use more of its workers, or make a batch cheaper to "
+		         "load");
+		break;
+	case PP_CATEGORY_OUTPUT:
+		snprintf(text, size, "write less often, or while the next step computes");
+		break;
+	case PP_CATEGORY_HOST_COMMUNICATION:
+		snprintf(text, size, "list the collectives that took longest: podprof report --table collective %s", session);
+		break;
+	case PP_CATEGORY_OTHER:
+		snprintf(text, size, "mark what the ranks do in this time (podprof.h, NVTX or podprof.range()), and record again");
+		break;
+	default:
+		snprintf(text, size, "find the longest ranges of a step in the trace: xprof --logdir %s", logdir);
+	}
+}
+
+static void say_next(const struct pp_dataset *d, const struct pp_verdict_what *what, const char *logdir, const char *session,
+                     char *text, size_t size)
+{
+	switch (what->kind) {
+	case PP_VERDICT_RANK:
+		after_rank(what->rank, what->category, logdir, text, size);
+		break;
+	case PP_VERDICT_LARGEST:
+		after_largest(what->category, logdir, session, text, size);
+		break;
+	case PP_VERDICT_STARTUP:
+		snprintf(text, size, "record a longer run, or mark its steps (podprof_step_begin(), NVTX or podprof.step())");
+		break;
+	case PP_VERDICT_WAITING:
+		snprintf(text, size,
+		         "list the collectives with most waiting and the last rank of each: podprof report --table collective %s",
+		         session);
+		break;
+	case PP_VERDICT_TIE:
+		snprintf(text, size,
+		         "measure the clocks of the job's hosts, with one rank per host: mpirun -n %zu podprof doctor --clock",
+		         pp_dataset_hosts(d));
+		break;
+	case PP_VERDICT_UNEXPLAINED:
+		snprintf(text, size,
+		         "compare rank %" PRId32 " with another rank in the trace, just before the others wait: xprof --logdir %s",
+		         what->rank, logdir);
+		break;
+	case PP_VERDICT_SHARED:
+		snprintf(text, size,
+		         "give rank %" PRId32 " a core of its own; 'mpirun --report-bindings' prints the cores of each rank",
+		         what->rank);
+		break;
+	case PP_VERDICT_CHAIN:
+		snprintf(text, size, "look at rank %" PRId32 " first, because rank %" PRId32 " waits for it: xprof --logdir %s",
+		         what->behind, what->rank, logdir);
+		break;
+	case PP_VERDICT_UNSPLIT:
+		snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s", session);
+		break;
+	case PP_VERDICT_UNSEEN:
+		snprintf(text, size, "run the job with Open MPI 4 or 5, or mark communication with podprof_range_push_as()");
+		break;
+	default:
+		snprintf(text, size, "see why the ranks have no complete step: podprof report --table worker %s", session);
+	}
+}
+
+/* A killed rank comes before all advice on speed. Returns the length. */
+static size_t say_killed(const struct pp_dataset *d, char *text, size_t size)
+{
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_row_worker *one = &d->worker[w];
+		int length;
+
+		if (strncmp(one->status, PP_STATUS_KILLED, strlen(PP_STATUS_KILLED)) != 0)
+			continue;
+		if (strstr(one->status, "SIGKILL"))
+			length = snprintf(text, size,
+			                  "find out why rank %d was killed: 'dmesg' on host %s tells if memory ran out. Then ",
+			                  one->rank, one->host);
+		else
+			length = snprintf(text, size, "find out why rank %d died: see its stderr and its core dump. Then ",
+			                  one->rank);
+		return length > 0 && (size_t)length < size ? (size_t)length : 0;
+	}
+	return 0;
+}
+
+static int is_waiting(enum pp_verdict_kind kind)
+{
+	return kind == PP_VERDICT_RANK || kind == PP_VERDICT_SHARED || kind == PP_VERDICT_UNEXPLAINED || kind == PP_VERDICT_CHAIN ||
+	       kind == PP_VERDICT_WAITING || kind == PP_VERDICT_TIE;
+}
+
+static void say_straggler(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
+{
+	const struct pp_late *late = d->late;
+	const int split = a->what.kind != PP_VERDICT_UNSPLIT; /* the little that is known would name the wrong rank */
+	const char *each = d->steps > 1 ? " per step" : "";
+	char kept[PP_TEXT_UNIT], error[PP_TEXT_UNIT];
+	size_t who = d->workers > 1 && late && late->wait_ns ? pp_dataset_worker(d, late->rank) : SIZE_MAX, peers;
+	size_t at;
+
+	if (!split || !s->cells || who == SIZE_MAX)
+		return;
+	peers = pp_dataset_peers(d, who);
+	if (!peers)
+		return;
+	pp_text_time(kept, s->worker_kept_ns[who]);
+	pp_text_time(error, s->worker_kept_error_ns[who]);
+	/* where hardly anybody waits, or the network decides who is late, a name would only mislead */
+	if (a->what.kind == PP_VERDICT_LARGEST && a->what.category == PP_CATEGORY_HOST_COMMUNICATION)
+		return;
+	if (!is_waiting(a->what.kind) && s->worker_kept_ns[who] * 100 < s->median_ns * SMALL_WAIT_PERCENT)
+		return;
+	if (late->wait_ns <= late->error_ns) {
+		snprintf(a->straggler, sizeof(a->straggler), "not determined (%s%s is below the clock error of %s)", kept, each,
+		         error);
+		return;
+	}
+	snprintf(a->straggler, sizeof(a->straggler), "rank %d. %s%s waits %s%s for it (%.0f %% of all waiting", late->rank,
+	         peers == 1 ? "The other rank" : "Each other rank", pp_dataset_domains(d) > 1 ? " of its clock domain" : "", kept,
+	         each, pp_sums_percent(late->wait_ns, s->wait_ns));
+	at = strlen(a->straggler);
+	if (d->steps > 1)
+		at += (size_t)snprintf(a->straggler + at, sizeof(a->straggler) - at, ", straggler in %" PRId64 " of %zu steps",
+		                       late->steps, d->steps);
+	snprintf(a->straggler + at, sizeof(a->straggler) - at, ", clock error <= %s)", error);
+}
+
+static void say_step(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
+{
+	const char *whose = d->workers > 1 ? "slowest rank, " : "";
+	char median[PP_TEXT_UNIT], spread[PP_TEXT_UNIT];
+
+	pp_text_time(median, s->median_ns);
+	pp_text_time(spread, s->spread_ns);
+	if (d->steps == 1)
+		snprintf(a->step, sizeof(a->step), "%s (%sone step)", median, whose);
+	else if (d->steps)
+		snprintf(a->step, sizeof(a->step), "%s (%smedian of %zu steps; half IQR %s)", median, whose, d->steps, spread);
+}
+
+/* The keeper runs as long as the job: its share of a window's time says nothing, its share of a whole run does. */
+static void say_overhead(const struct pp_dataset *d, struct pp_answer *a)
+{
+	int64_t run_ns = d->window_end_ns - d->window_begin_ns;
+	char cpu[PP_TEXT_UNIT], kept[PP_KEPT_TEXT];
+	int whole = !pp_kept_text(d, kept, sizeof(kept)) && !strcmp(pp_kept_whole(d), "the run") && run_ns >= 1000000000;
+
+	pp_text_time(cpu, d->keeper_cpu_ns);
+	if (whole)
+		snprintf(a->overhead, sizeof(a->overhead), "keeper %s CPU (%.1f %% of one core over the run)", cpu,
+		         pp_sums_percent(d->keeper_cpu_ns, run_ns));
+	else
+		snprintf(a->overhead, sizeof(a->overhead), "keeper %s CPU since the job began", cpu);
+}
+
+/* The next qualifier; the last that fit are kept, the rest is counted. */
+static void __attribute__((format(printf, 2, 3))) qualify(struct pp_answer *a, const char *fmt, ...)
+{
+	va_list arguments;
+
+	if (a->qualifiers == PP_QUALIFIERS) {
+		a->more++;
+		return;
+	}
+	va_start(arguments, fmt);
+	vsnprintf(a->qualifier[a->qualifiers++], PP_QUALIFIER_TEXT, fmt, arguments);
+	va_end(arguments);
+}
+
+static void qualify_ranks(const struct pp_dataset *d, struct pp_answer *a)
+{
+	int (*const sentence[])(const struct pp_dataset *d, size_t n, char *text, size_t size) = {pp_status_sentence,
+	                                                                                          pp_status_missing};
+	char text[PP_QUALIFIER_TEXT] = "";
+
+	for (size_t i = 0; i < sizeof(sentence) / sizeof(sentence[0]); i++) {
+		for (size_t n = 0; n < MOST_STATUSES && sentence[i](d, n, text, sizeof(text)); n++)
+			qualify(a, "%s", text);
+		if (sentence[i](d, MOST_STATUSES, text, sizeof(text)))
+			qualify(a, "more ranks are %s: podprof report --table worker %s", i ? "missing" : "incomplete", a->session);
+	}
+}
+
+/* Evicted records are older than what the session holds: they say how much of the run it holds. */
+static void qualify_losses(const struct pp_dataset *d, struct pp_answer *a)
+{
+	uint64_t lost = 0, records = 0, by[PP_LOSSES] = {0};
+	size_t ranks = 0, worst = 0;
+	char x[PP_TEXT_UNIT], y[PP_TEXT_UNIT], kept[PP_KEPT_TEXT];
+
+	for (size_t w = 0; w < d->workers; w++) {
+		uint64_t of_rank = 0;
+
+		for (size_t c = 0; c < PP_LOSSES; c++) {
+			by[c] += d->worker[w].dropped[c];
+			of_rank += c == PP_LOSS_EVICTED ? 0 : d->worker[w].dropped[c];
+		}
+		lost += of_rank;
+		ranks += of_rank > 0;
+		records += d->worker[w].records;
+	}
+	for (size_t c = 0; c < PP_LOSSES; c++)
+		if (c != PP_LOSS_EVICTED && (worst == PP_LOSS_EVICTED || by[c] > by[worst]))
+			worst = c;
+	if (lost)
+		qualify(a, "%s records lost on %zu of %zu ranks (%s recorded)%s: %s", pp_text_count(x, lost), ranks, d->workers,
+		        pp_text_count(y, records), by[worst] == lost ? "" : ", mostly", loss_what[worst]);
+	if (by[PP_LOSS_EVICTED] && pp_kept_text(d, kept, sizeof(kept)))
+		qualify(a, "the session holds only the last %s: %s older records were dropped", kept,
+		        pp_text_count(x, by[PP_LOSS_EVICTED]));
+}
+
+static void qualify_clock(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
+{
+	int32_t domains = pp_dataset_domains(d);
+	size_t who = d->late && d->late->wait_ns ? pp_dataset_worker(d, d->late->rank) : SIZE_MAX;
+	int64_t kept = who == SIZE_MAX ? 0 : s->worker_kept_ns[who];
+	char error[PP_TEXT_UNIT];
+
+	if (domains > 1)
+		qualify(a, "the clocks of the ranks could not be compared in %d groups: waiting between them is not reported",
+		        (int)domains);
+	if (d->workers < 2 || s->median_ns <= 0)
+		return;
+	if (d->pair_bound_ns * 100 > s->median_ns * LARGE_CLOCK_PERCENT ||
+	    (kept && d->pair_bound_ns * 100 > kept * LARGE_OF_WAIT_PERCENT))
+		qualify(a, "clock error between ranks <= %s, %.0f %% of the step time: smaller waits are not attributed to a rank",
+		        pp_text_time(error, d->pair_bound_ns), pp_sums_percent(d->pair_bound_ns, s->median_ns));
+}
+
+static void qualify_collectives(const struct pp_dataset *d, struct pp_answer *a)
+{
+	uint64_t unmatched = d->unsplit + d->doubled + d->mixed, calls = d->c10d.unannotated;
+
+	if (unmatched)
+		qualify(a, "%" PRIu64 " collectives could not be matched across ranks: their waiting is not counted", unmatched);
+	if (calls)
+		qualify(a,
+		        "%" PRIu64 " of %" PRIu64 " calls of torch.distributed could not be matched across ranks: their waiting is "
+		        "not counted",
+		        calls, d->c10d.calls);
+	if (d->violations)
+		qualify(a, "%" PRIu64 " collectives end before their last arrival: the clock error is larger than stated",
+		        d->violations);
+	if (d->causality.violated)
+		qualify(a,
+		        "%" PRIu64 " of %" PRIu64
+		        " exits from collectives precede a needed arrival by more than the clock error, which is too small there",
+		        d->causality.violated, d->causality.pairs);
+}
+
+/* Ranks that share cores lose them to each other: the scheduler of the operating system decides who is late. */
+static void qualify_cores(const struct pp_dataset *d, struct pp_answer *a)
+{
+	size_t hosts = 0, worst = 0, most = 0;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		const struct pp_row_worker *one = &d->worker[w];
+		size_t ranks = 0, before = 0;
+
+		if (w && !strcmp(one->host, d->worker[w - 1].host)) /* ranks of a host mostly follow each other */
+			continue;
+		for (size_t i = 0; i < d->workers && one->host_cores > 0; i++) {
+			if (strcmp(d->worker[i].host, one->host) != 0)
+				continue;
+			before += i < w;
+			ranks++;
+		}
+		if (before || ranks <= (size_t)(one->host_cores > 0 ? one->host_cores : INT32_MAX))
+			continue;
+		hosts++;
+		if (ranks > most) {
+			most = ranks;
+			worst = w;
+		}
+	}
+	if (hosts == 1)
+		qualify(a, "%zu ranks share %d core%s on host %s: ranks may be late only because they lack a core", most,
+		        d->worker[worst].host_cores, d->worker[worst].host_cores == 1 ? "" : "s", d->worker[worst].host);
+	else if (hosts)
+		qualify(a,
+		        "%zu hosts have more ranks than cores (%zu ranks on %d cores on host %s): ranks may be late only because "
+		        "they lack a core",
+		        hosts, most, d->worker[worst].host_cores, d->worker[worst].host);
+}
+
+static void qualify_steps(const struct pp_dataset *d, const struct pp_sums *s, struct pp_answer *a)
+{
+	int64_t unknown = 0;
+
+	if (d->steps && d->step_confidence < 0.95 && strncmp(d->step_rule, "window", 6) != 0)
+		qualify(a, "the steps are guessed by rule '%s' (confidence %.2f)", d->step_rule, d->step_confidence);
+	for (size_t i = 0; i < d->unclassifieds; i++)
+		unknown += d->unclassified[i].unclassified_ns;
+	if (s->all_ns > 0 && pp_sums_percent(unknown, s->all_ns) >= LARGE_DEFAULT_PERCENT)
+		qualify(a, "%.0f %% of step time is in ranges of unknown category, counted as Host compute",
+		        pp_sums_percent(unknown, s->all_ns));
+}
+
+/* Where the command of a sentence begins; 0: it has none. */
+static size_t command_in(const char *text)
+{
+	static const char *const begin[] = {": podprof ", ": xprof ", ": mpirun "};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++) {
+		const char *found = strstr(text, begin[i]);
+
+		if (found)
+			return (size_t)(found - text) + 2;
+	}
+	return 0;
+}
+
+/* The directories that commands name: xprof's, which has all sessions, and this session's. */
+static void say_where(const struct pp_dataset *d, const char *logdir, char *where, size_t size, char *session, size_t session_size)
+{
+	char path[ROOM];
+	int length = snprintf(path, sizeof(path), "%s/podprof/%s", logdir ? logdir : "LOGDIR", d->session);
+
+	if (!logdir || !quote(logdir, where, size))
+		snprintf(where, size, "LOGDIR");
+	if (length < 0 || (size_t)length >= sizeof(path) || !quote(path, session, session_size))
+		snprintf(session, session_size, "LOGDIR/podprof/SESSION");
+}
+
+void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const char *logdir, struct pp_answer *ret_answer)
+{
+	struct pp_answer *a = ret_answer;
+	char where[ROOM];
+	size_t at;
+
+	*a = (struct pp_answer){.gain_rank = -1};
+	say_where(d, logdir, where, sizeof(where), a->session, sizeof(a->session));
+	a->what = pp_verdict(d, a->bottleneck, sizeof(a->bottleneck));
+	if (a->what.gain_ns > 0) {
+		a->gain_rank = a->what.rank;
+		a->gain_ns = a->what.gain_ns;
+	}
+	qualify_ranks(d, a);
+	qualify_losses(d, a);
+	qualify_clock(d, s, a);
+	qualify_collectives(d, a);
+	qualify_cores(d, a);
+	qualify_steps(d, s, a);
+	say_straggler(d, s, a);
+	at = say_killed(d, a->next, sizeof(a->next));
+	say_next(d, &a->what, where, a->session, a->next + at, sizeof(a->next) - at);
+	a->command = command_in(a->next);
+	say_step(d, s, a);
+	say_overhead(d, a);
+}

@@ -1,0 +1,30 @@
+/* The answer of a session in sentences: what limits the job, how sure that is, what is missing, what to do next. In: pp_dataset
+ * and its sums. Out: the head of summary.txt, of the page and of podprof report --json, with the same text and numbers. */
+#pragma once
+
+#include "aggregate/tools/verdict.h"
+
+struct pp_sums;
+
+enum { PP_QUALIFIERS = 6, PP_QUALIFIER_TEXT = 256, PP_ANSWER_TEXT = 1280 };
+
+struct pp_answer {
+	struct pp_verdict_what what;
+	char bottleneck[PP_VERDICT_TEXT]; /* for behind "Bottleneck: " */
+	/* What qualifies it, most important first: incomplete ranks, losses, clock error, unmatched collectives, shared cores,
+	 * guessed steps, ranges of unknown category. `more`: left out here; /quality has them. */
+	char qualifier[PP_QUALIFIERS][PP_QUALIFIER_TEXT];
+	size_t qualifiers, more;
+	char straggler[PP_QUALIFIER_TEXT]; /* for behind "Straggler: "; "": none can be named */
+	char next[PP_ANSWER_TEXT];         /* what to do, with the command to type */
+	size_t command;                    /* where the command begins in it; 0: there is none */
+	char session[PP_ANSWER_TEXT / 2];  /* the session's directory as a word of a shell, for commands */
+	char step[160];                    /* the step time with its spread; "": no step */
+	char overhead[96];                 /* what podprof's keeper took */
+	/* Upper limit of what the job gains per step if this rank matched the median of the others; rank -1: unknown. */
+	int32_t gain_rank;
+	int64_t gain_ns;
+};
+
+/* logdir: for the commands; NULL: "LOGDIR". Pure. */
+void pp_answer_of(const struct pp_dataset *d, const struct pp_sums *s, const char *logdir, struct pp_answer *ret_answer);

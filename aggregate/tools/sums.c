@@ -1,0 +1,121 @@
+/* Sums over the cells of a dataset; see sums.h. */
+#include "aggregate/tools/sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/dataset/dataset.h"
+#include "core/base/compare.h"
+
+enum { FAR_FROM_MEDIAN = 2 };
+
+/* Median and half IQR: single slow steps do not move them. */
+static void median_of(int64_t *v, size_t n, int64_t *ret_median, int64_t *ret_spread)
+{
+	*ret_median = *ret_spread = 0;
+	if (!n)
+		return;
+	qsort(v, n, sizeof(*v), pp_compare_int64);
+	*ret_median = n % 2 ? v[n / 2] : v[n / 2 - 1] / 2 + v[n / 2] / 2;
+	*ret_spread = (v[(n - 1) * 3 / 4] - v[(n - 1) / 4]) / 2;
+}
+
+/* Number of waits of other ranks for this one: steps x ranks of its clock besides it. */
+static int64_t cells_of(const struct pp_dataset *d, size_t worker)
+{
+	return worker < d->workers ? (int64_t)d->steps * (int64_t)pp_dataset_peers(d, worker) : 0;
+}
+
+int64_t pp_sums_kept(const struct pp_dataset *d, size_t worker, int64_t ns)
+{
+	int64_t cells = cells_of(d, worker);
+
+	return cells ? ns / cells : 0;
+}
+
+int pp_sums_of(const struct pp_dataset *d, struct pp_sums *ret_sums)
+{
+	struct pp_sums t = {.step_ns = calloc(d->steps + 1, sizeof(*t.step_ns)),
+	                    .worker_ns = calloc(d->workers + 1, sizeof(*t.worker_ns)),
+	                    .worker_wait_ns = calloc(d->workers + 1, sizeof(*t.worker_wait_ns)),
+	                    .worker_steps = calloc(d->workers + 1, sizeof(*t.worker_steps)),
+	                    .worker_kept_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_ns)),
+	                    .worker_kept_error_ns = calloc(d->workers + 1, sizeof(*t.worker_kept_error_ns))};
+
+	if (!t.step_ns || !t.worker_ns || !t.worker_wait_ns || !t.worker_steps || !t.worker_kept_ns || !t.worker_kept_error_ns) {
+		pp_sums_release(&t);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < d->steps * d->workers; i++) {
+		const struct pp_row_cell *c = &d->cell[i];
+		size_t s = i / d->workers, w = i % d->workers;
+
+		t.worker_kept_ns[w] += c->late_ns;
+		t.worker_kept_error_ns[w] += c->late_error_ns;
+		if (!c->present)
+			continue;
+		t.cells++;
+		t.all_ns += c->step_ns;
+		t.wait_ns += c->wait_ns;
+		t.transfer_ns += c->transfer_ns;
+		t.worker_ns[w][0] += c->step_ns;
+		t.worker_wait_ns[w] += c->wait_ns;
+		t.worker_steps[w]++;
+		if (c->step_ns > t.step_ns[s])
+			t.step_ns[s] = c->step_ns;
+		for (int k = 1; k <= PP_CATEGORIES; k++) {
+			t.sum_ns[k] += c->exclusive_ns[k];
+			t.worker_ns[w][k] += c->exclusive_ns[k];
+		}
+	}
+	for (size_t s = 0; s < d->steps; s++)
+		if (t.step_ns[s] > t.longest_ns) {
+			t.longest_ns = t.step_ns[s];
+			t.longest_step = (int64_t)s;
+		}
+	for (size_t w = 0; w < d->workers; w++) {
+		int64_t cells = cells_of(d, w);
+
+		t.worker_kept_ns[w] = cells ? t.worker_kept_ns[w] / cells : 0;
+		t.worker_kept_error_ns[w] = cells ? (t.worker_kept_error_ns[w] + cells - 1) / cells : 0;
+	}
+	median_of(t.step_ns, d->steps, &t.median_ns, &t.spread_ns);
+	*ret_sums = t;
+	return 0;
+}
+
+void pp_sums_release(struct pp_sums *s)
+{
+	free(s->worker_kept_error_ns);
+	free(s->worker_kept_ns);
+	free(s->worker_steps);
+	free(s->worker_wait_ns);
+	free(s->worker_ns);
+	free(s->step_ns);
+}
+
+size_t pp_sums_most(const struct pp_dataset *d, const struct pp_sums *s, int category)
+{
+	size_t worst = 0;
+	double most = -1;
+
+	for (size_t w = 0; w < d->workers; w++) {
+		double mean = s->worker_steps[w] ? (double)s->worker_ns[w][category] / (double)s->worker_steps[w] : -1;
+
+		if (mean > most) {
+			most = mean;
+			worst = w;
+		}
+	}
+	return worst;
+}
+
+int pp_sums_has_longest(const struct pp_dataset *d, const struct pp_sums *s)
+{
+	return d->steps > 1 && s->longest_ns > FAR_FROM_MEDIAN * s->median_ns;
+}
+
+double pp_sums_percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}

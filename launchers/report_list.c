@@ -1,0 +1,210 @@
+/* Table of sessions, and the forms in which a session may be given; see report_list.h. Called by cmd_report.c. */
+#include "launchers/report_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregate/report/brief.h"
+#include "core/base/opt.h"
+#include "core/base/plain.h"
+#include "core/base/why.h"
+#include "launchers/cmd.h"
+#include "launchers/options/help.h"
+
+enum { COLUMNS = 6, GAP = 2, INDENT = 4, TEXT = 1100 };
+
+struct row {
+	struct pp_brief brief;
+	char name[NAME_MAX + 1], error[600];
+};
+
+static const char *const headline[COLUMNS + 1] = {"session", "date", "ranks", "steps", "captured", "command", "verdict"};
+
+/* The text of a column; COLUMNS: the verdict. */
+static const char *cell(const struct row *r, int column)
+{
+	const char *const text[COLUMNS + 1] = {r->name,      r->brief.date,    r->brief.ranks,  r->brief.steps,
+	                                       r->brief.why, r->brief.command, r->brief.verdict};
+
+	return text[column];
+}
+
+static void read_row(const char *logdir, const char *name, struct row *r)
+{
+	char path[PATH_MAX];
+	struct pp_err err = {""};
+
+	memset(r, 0, sizeof(*r));
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, name);
+	if (pp_brief_read(path, &r->brief, &err))
+		snprintf(r->error, sizeof(r->error), "%s", err.text);
+	if (r->brief.previous[0])
+		snprintf(r->brief.why + strlen(r->brief.why), sizeof(r->brief.why) - strlen(r->brief.why), ", restart of %s",
+		         r->brief.previous);
+	pp_plain(r->name, "");
+	pp_plain(r->error, "");
+	pp_plain(r->brief.why, "");
+	pp_plain(r->brief.steps, "");
+	pp_plain(r->brief.command, "");
+	pp_plain(r->brief.verdict, "");
+}
+
+/* How many columns stand side by side; the others, and the verdict, get lines of their own. 0 columns of terminal: all. */
+static int side_by_side(const int *width, int columns)
+{
+	int used = 0, n = 0;
+
+	if (!columns)
+		return COLUMNS;
+	while (n < COLUMNS && used + width[n] + GAP * (n > 0) < columns) {
+		used += width[n] + GAP * (n > 0);
+		n++;
+	}
+	return n ? n : 1;
+}
+
+static void print_row(const struct row *r, const int *width, int beside, int columns)
+{
+	for (int c = 0; c < beside; c++)
+		printf("%s%-*s", c ? "  " : "", c + 1 < beside || !columns ? width[c] : 0, cell(r, c));
+	if (r->error[0]) {
+		printf("%s%s\n", columns ? "\n    " : "  ", r->error);
+		return;
+	}
+	if (!columns) {
+		printf("  %s\n", cell(r, COLUMNS));
+		return;
+	}
+	putchar('\n');
+	for (int c = beside; c <= COLUMNS; c++) {
+		char text[TEXT];
+
+		snprintf(text, sizeof(text), "%s: %s", headline[c], cell(r, c));
+		pp_help_wrap(text, INDENT, 0);
+	}
+}
+
+void pp_report_list(const char *logdir, const struct pp_session_file *session, long count, int columns)
+{
+	struct row *row = calloc((size_t)count, sizeof(*row));
+	int width[COLUMNS] = {0}, beside;
+
+	if (!row) {
+		pp_say("cannot list the sessions: no memory.");
+		return;
+	}
+	for (long i = 0; i < count; i++)
+		read_row(logdir, session[count - 1 - i].name, &row[i]);
+	for (int c = 0; c < COLUMNS; c++) {
+		width[c] = (int)strlen(headline[c]);
+		for (long i = 0; i < count; i++)
+			width[c] = (int)strlen(cell(&row[i], c)) > width[c] ? (int)strlen(cell(&row[i], c)) : width[c];
+	}
+	beside = side_by_side(width, columns);
+	for (int c = 0; c < beside; c++)
+		printf("%s%-*s", c ? "  " : "", c + 1 < beside || !columns ? width[c] : 0, headline[c]);
+	puts(columns ? "" : "  verdict");
+	for (long i = 0; i < count; i++)
+		print_row(&row[i], width, beside, columns);
+	free(row);
+}
+
+void pp_report_list_json(const char *logdir, const struct pp_session_file *session, long count)
+{
+	char path[PATH_MAX];
+
+	fputs("[", stdout);
+	for (long i = count; i-- > 0;) {
+		struct pp_brief brief = {""};
+		struct pp_err err = {""};
+
+		snprintf(path, sizeof(path), "%s/podprof/%s/pod.h5", logdir, session[i].name);
+		if (!pp_brief_read(path, &brief, &err))
+			err.text[0] = '\0';
+		path[strlen(path) - strlen("/pod.h5")] = '\0';
+		fputs(i + 1 < count ? ",\n " : "\n ", stdout);
+		pp_brief_row_json(&brief, session[i].name, path, err.text, stdout);
+	}
+	puts("\n]");
+}
+
+static int is_session(const char *path)
+{
+	char file[PATH_MAX + 16];
+
+	snprintf(file, sizeof(file), "%s/summary.txt", path);
+	if (!access(file, F_OK))
+		return 1;
+	snprintf(file, sizeof(file), "%s/pod.h5", path);
+	return !access(file, F_OK);
+}
+
+static void parent(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		slash[slash == path] = '\0';
+}
+
+/* LOGDIR/NAME, or NAME in the default log directory. */
+static int find_by_name(const char *given, char *ret_path)
+{
+	char path[PATH_MAX], *slash;
+	int n;
+
+	snprintf(path, sizeof(path), "%s", given);
+	for (size_t end = strlen(path); end > 1 && path[end - 1] == '/';)
+		path[--end] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	n = snprintf(ret_path, PATH_MAX, "%s/podprof/%s", slash ? (*path ? path : "/") : pp_opt_table[PP_OPT_ID_OUTPUT].fallback,
+	             slash ? slash + 1 : path);
+	return n < PATH_MAX && is_session(ret_path);
+}
+
+int pp_report_resolve(const char *given, char ret_path[PATH_MAX])
+{
+	char sub[PATH_MAX + 16], by_name[PATH_MAX];
+	struct stat st;
+	char *path, *name;
+
+	if (!realpath(given, ret_path)) {
+		int why = errno;
+
+		if (find_by_name(given, by_name) && realpath(by_name, ret_path))
+			return 1;
+		pp_say("cannot open '%s': %s, and no session has this name. Give the directory that -o named; a job that recorded "
+		       "nothing leaves none.",
+		       given, pp_why(why));
+		return -why;
+	}
+	if (!stat(ret_path, &st) && !S_ISDIR(st.st_mode)) {
+		path = strdup(ret_path);
+		if (path)
+			parent(path);
+		if (path && is_session(path)) {
+			snprintf(ret_path, PATH_MAX, "%s", path);
+			free(path);
+			return 1;
+		}
+		free(path);
+		pp_say("cannot open '%s': it is a file, and not of a session. Give the directory that -o named, a session, or a "
+		       "file of a session.",
+		       given);
+		return -ENOTDIR;
+	}
+	if (is_session(ret_path))
+		return 1;
+	name = strrchr(ret_path, '/');
+	snprintf(sub, sizeof(sub), "%s/podprof", ret_path);
+	if (name && !strcmp(name, "/podprof") && access(sub, F_OK))
+		parent(ret_path);
+	return 0;
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+"""What the page says first and how it opens: the answer with what qualifies it and the next command, the pod viewer, what fits and what is folded. Run by
+ctest report_answer."""
+import glob
+import json
+import os
+import random
+import sys
+
+import numpy as np
+
+from kit import browser, check, clean, column, heads, jobs, pod_page, slow_train
+import pods
+
+
+def plain(text):
+    """As the terminal prints it."""
+    for a, b in (("\u00a0", " "), ("\u2264 ", "<= "), ("\u00b5s", "us"), ("\u2019", "'"), ("\u2013", "-")):
+        text = text.replace(a, b)
+    return text
+
+
+def text_of(b, selector):
+    return plain(b.js(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''"))
+
+
+def summary(place, full):
+    """A real job: the page says the sentences of the summary, with the same numbers, and the command of the next step stands by itself."""
+    logs = slow_train(place)
+    session = jobs.session_of(logs)
+    with open(os.path.join(session, "summary.txt"), encoding="utf-8") as f:
+        lines = {" ".join(line.split()) for line in f.read().replace("\n              $ ", " ").splitlines()}
+    with browser() as b:
+        b.open(os.path.join(session, "report.html"))
+        for selector in ("#verdict-text", "#straggler", "#next"):
+            said = text_of(b, selector)
+            check(said.rstrip(".") in lines, f"{selector}: '{said}' is not in {lines}")
+        check("rank 1" in text_of(b, "#straggler") and "+-" not in text_of(b, "#verdict"), text_of(b, "#verdict"))
+        check(text_of(b, "#next code") == "xprof --logdir " + os.path.realpath(logs), f"the command: {text_of(b, '#next code')}")
+        check("rank 1" in text_of(b, ".figures") and float(b.js("document.getElementById('gain').dataset.v")) > 0, f"no gain: {text_of(b, '.figures')}")
+        kept = [plain(b.js(f"document.querySelector('#t-{table} tr[aria-current]').children[{heads(b, table).index('kept others waiting')}].textContent"))
+                for table in ("late", "workers")]
+        check(kept[0] == kept[1] and f"waits {kept[0]} per step" in text_of(b, "#straggler"), f"kept others waiting: {kept}")
+        overhead = next(line for line in lines if line.startswith("Overhead:"))
+        check(overhead in text_of(b, "#quality-notes"), f"'{overhead}' is not in {text_of(b, '#quality-notes')}")
+        clean(b, "a real job")
+
+
+def qualified(place, full):
+    """Killed, missing and lossy ranks stand by name below the verdict, whose neighbours are not named; a whole pod has no such line."""
+    pod = pods.Pod(workers=6, steps=5, missing=(4,))
+    pod.status[2] = "killed: signal 9 (SIGKILL)"
+    pod.dropped[1, 0] = 77
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        said = text_of(b, "#qualifiers")
+        for word in ("rank 2 was killed: signal 9 (SIGKILL)", "rank 4 is missing", "77 records lost on 1 of 6 ranks"):
+            check(word.lower() in said.lower(), f"'{word}' is not in: {said}")
+        check("rank 3" not in said and "none found" not in text_of(b, "#verdict"), said)
+        check("1 with incomplete data" in text_of(b, ".figures"), f"a killed rank is as good as any: {text_of(b, '.figures')}")
+        order = b.js("[...document.querySelectorAll('#verdict > *')].map(e => e.id)")
+        check(order.index("qualifiers") == order.index("verdict-text") + 1, f"what qualifies does not stand below the verdict: {order}")
+        for section in ("verdict", "workers", "quality"):
+            check(b.js(f"!!document.querySelector('#rail a[data-id={section}] .dot')"), f"the rail does not mark {section}")
+        clean(b, "a killed rank")
+        b.open(pod_page(place, pods.Pod(workers=3, steps=0)))
+        check("clock error" not in text_of(b, "#verdict"), f"no step, and a share of it: {text_of(b, '#verdict')}")
+        b.open(pod_page(place, pods.Pod(workers=6, steps=5)))
+        check(b.js("!document.getElementById('qualifiers')"), f"a whole pod is qualified: {text_of(b, '#qualifiers')}")
+        check("no record lost" in text_of(b, ".figures") and "6 of 6" in text_of(b, ".figures"), text_of(b, ".figures"))
+
+
+def even(workers):
+    """A pod in which no rank waits and each rank does the same."""
+    pod = pods.Pod(workers=workers, steps=7, categories=(6, 9))
+    pod.exclusive[:] = 0
+    pod.exclusive[:, :, 5] = 3_000_000
+    pod.exclusive[:, :, 3] = 1_000_000
+    pod.wait[:], pod.late[:], pod.transfer[:] = 0, 0, 0
+    pod.step_ns = pod.exclusive.sum(axis=2)
+    return pod
+
+
+def opens(place, full):
+    """The pod viewer opens in the colour of what the verdict is about, at a step of median length, at the straggler."""
+    slow = pods.Pod(workers=6, steps=9)
+    slow.exclusive[4] *= 5  # one long step: not the one to look at first
+    slow.step_ns = slow.exclusive.sum(axis=2)
+    with browser() as b:
+        b.open(pod_page(place, slow))
+        longest = slow.step_ns.max(axis=1)
+        check(b.js("Viewer.plane.key") == "kept_ns", f"a straggler: {b.js('Viewer.plane.key')}")
+        check(longest[b.js("Viewer.step")] == sorted(longest)[4] and b.js("Viewer.worker") == 2, f"step {b.js('Viewer.step')} of {longest}")
+        check("the others" not in text_of(b, ".legendtext") and "each other rank waits" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
+        for workers in (1, 4):
+            b.open(pod_page(place, even(workers)))
+            check(b.js("Viewer.plane.key") == "category_6", f"Input on {workers} ranks: {b.js('Viewer.plane.key')}, {text_of(b, '#verdict-text')}")
+            check(b.js("!document.getElementById('gain')"), "no straggler, but a gain")
+            clean(b, "no straggler")
+
+
+def hover(place, full):
+    """Pointing at a step names its straggler: on the heat map, on the columns and on the chart of steps."""
+    pod = pods.Pod(workers=6, steps=9)
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        card = "document.getElementById('card').hidden ? '' : document.getElementById('card').textContent"
+        want = f"straggler: rank {pod.last[6]} (each other rank waits "
+        b.js("document.querySelector('canvas.heat').scrollIntoView({block: 'center'})")
+        at = b.js("Viewer.heat.middleOf(6, 1)")
+        b.mouse("mouseMoved", at["x"], at["y"])
+        check(want in plain(b.js(card)), f"heat map: {b.js(card)}")
+        b.js("Card.hide(); Viewer.over.canvas.scrollIntoView({block: 'center'})")
+        at = b.js("(r => ({x: r.left + Viewer.over.left + 6.5 * Viewer.over.stepSize, y: r.top + 60}))(Viewer.over.canvas.getBoundingClientRect())")
+        b.mouse("mouseMoved", at["x"], at["y"])
+        check(want in plain(b.js(card)), f"columns: {b.js(card)}")
+        b.js("Card.hide(); document.getElementById('step-chart').scrollIntoView({block: 'center'})")
+        at = b.js("(r => ({x: r.left + Overview.chart.scales.x.getPixelForValue(6), y: r.top + 100}))(document.getElementById('step-chart').getBoundingClientRect())")
+        b.mouse("mouseMoved", at["x"], at["y"])
+        b.wait("!document.getElementById('card').hidden")
+        check(want in plain(b.js(card)), f"chart of steps: {b.js(card)}")
+        pod.late[6] = 0
+        b.open(pod_page(place, pod))
+        check(b.js("stragglerOf(6)") == "no straggler", b.js("stragglerOf(6)"))
+
+
+def colours(place, full):
+    """One extreme step shares the last colour and the legend says so; a rank that is slow in each step is not clipped."""
+    pod = pods.Pod(workers=5, steps=9)
+    pod.exclusive[3] *= 40
+    pod.step_ns = pod.exclusive.sum(axis=2)
+    with browser() as b:
+        b.open(pod_page(place, pod), "#colour=step_ns")
+        longest = sorted(int(v) for v in pod.step_ns.max(axis=1))
+        scale = b.js("({...Viewer.heat.scale, t: null})")
+        check(scale["cut"] and scale["high"] == 3 * longest[4] and scale["most"] == longest[-1], f"{scale}, of {longest}")
+        check("Extreme values share the last colour: largest" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
+        check(b.js("Viewer.heat.scale.t(Viewer.heat.scale.most) >= 1"), "the extreme step has not the last colour")
+        b.js("State.set({scale: 'difference'})")
+        check(b.js("Viewer.heat.scale.cut") and "share the last colours" in text_of(b, ".legendtext"), text_of(b, ".legendtext"))
+        b.open(pod_page(place, pods.Pod(workers=96, steps=6)), "#colour=category_4")
+        check(b.js("!Viewer.heat.scale.cut && Viewer.heat.scale.t(Viewer.heat.scale.median) < 0.5"), "a slow rank looks like the others")
+        clean(b, "colours")
+
+
+def memory(f, p):
+    g = pods.Group(f, "memory")
+    g.put("sample", ["sample"], np.arange(4))
+    g.put("worker", ["sample"], np.array([0, 0, 1, 1], np.int32))
+    g.put("time_ns", ["sample"], np.arange(4) * 1_000_000_000, "ns")
+    g.put("rss_bytes", ["sample"], np.array([4, 5, 6, 7], np.uint64) << 20, "byte")
+
+
+def internals(f, p):
+    memory(f, p)
+    c = pods.Group(f, "communicator")
+    c.put("communicator", ["communicator"], np.arange(3, dtype=np.uint64))
+    c.put("id", ["communicator"], np.array([11, 12, 13], np.uint64))
+    c.put("name", ["communicator"], ["MPI_COMM_SELF", "MPI_COMM_WORLD", "MPI_COMM_SELF"])
+    c.put("size", ["communicator"], np.array([1, 2, 1], np.uint32))
+    c.put("role", ["communicator"], ["self", "world", "self"])
+    w = pods.Group(f, "window")
+    w.put("worker", ["worker"], p.rank)
+    w.put("asked_ns", ["worker"], np.arange(p.workers) * 1000, "ns")
+    w.put("request", ["worker"], ["--steps 10:20"] * p.workers)
+    s = pods.Group(f, "slowest")
+    s.put("step", ["step"], p.number)
+    s.put("worker", ["step"], np.zeros(p.steps, np.int32))
+    s.put("over_ns", ["step"], np.arange(p.steps) * 1000, "ns")
+
+
+def axes(place, full):
+    """Every chart names its axes with their units."""
+    pod = pods.Pod(workers=24, steps=5, hosts=8)
+    pod.clocks, pod.extra = True, memory
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        titles = b.js("[Overview.chart, Clocks.chart, ...Timeline.charts.map(c => c.chart)]"
+                      ".map(c => [c.options.scales.x.title.text, c.options.scales.y.title.text])")
+        check(titles == [["step number", "time per step (ms)"], ["time since the job began (s)", "clock error (\u00b5s)"],
+                         ["time since the job began (s)", "rss (MiB)"]], f"titles: {titles}")
+        b.js("window.said = []; const fill = CanvasRenderingContext2D.prototype.fillText;"
+             "CanvasRenderingContext2D.prototype.fillText = function(t, ...more) { said.push(t); return fill.call(this, t, ...more); };"
+             "Viewer.draw(); Waiting.draw()")
+        said = b.js("said")
+        for word, times in (("rank", 3), ("step number", 2), ("time (ms)", 2), ("time since the first arrival (ms)", 1)):
+            check(said.count(word) == times, f"'{word}' is written {said.count(word)} times")
+        clean(b, "axes")
+
+
+def folded(place, full):
+    """Samples, ranks' own communicators, the window's internals and empty tables are in closed details; nothing of them is lost."""
+    pod = pods.Pod(workers=2, steps=4)
+    pod.extra = internals
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        hidden = "(id => { const t = document.getElementById('t-' + id); return !!t && !t.checkVisibility() && !!t.closest('details:not([open])'); })"
+        for table in ("memory-sample", "communicator-communicator-all", "window-worker", "slowest-step", "absent", "cells", "steps", "clock-worker"):
+            check(b.js(f"{hidden}('{table}')"), f"{table} is not folded")
+        names = heads(b, "communicator-communicator")
+        check(column(b, "communicator-communicator", names.index("name")) == ["MPI_COMM_WORLD"], "MPI_COMM_SELF is no news")
+        check(len(column(b, "communicator-communicator-all", 0)) == 3, "details lack a row")
+        check(b.js("!document.getElementById('t-losses')"), "nothing was lost, and a table says so")
+        rail = b.js("[...document.querySelectorAll('#rail a')].map(a => a.dataset.id)")
+        check("window" not in rail and "slowest" not in rail and "memory" in rail, f"sections: {rail}")
+        b.js("document.querySelector('#t-window-worker').closest('details').open = true")
+        check(not b.js(f"{hidden}('window-worker')"), "details do not open")
+        clean(b, "folded")
+        pod.dropped[1, 2] = 5
+        b.open(pod_page(place, pod))
+        check(column(b, "losses", 1) == ["5"], f"losses: {column(b, 'losses', 1)}")
+
+
+def fits(place, full):
+    """No table is wider than its place at 1024 points, nor the page at any width; columns that are left out come back by a click, and in CSV."""
+    pod = pods.Pod(workers=24, steps=5, hosts=8, categories=range(1, 11))
+    pod.host = [f"a-host-of-a-cluster-{i // 3}" for i in range(24)]
+    pod.clocks, pod.extra = True, internals
+    wide = "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth + 1).map(s => s.querySelector('table').id)"
+    with browser() as b:
+        page = pod_page(place, pod)
+        for width in (1440, 1024, 390):
+            b.size(width, 768)
+            b.open(page)
+            b.js("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+            b.js("new Promise(done => setTimeout(done, 100))")
+            check(b.js("document.documentElement.scrollWidth <= innerWidth"), f"the page is wider than {width}")
+            check(b.js(wide) == [], f"at {width} these tables are too wide: {b.js(wide)}")
+        b.size(1024, 768)
+        b.open(page)
+        left = b.js("[...document.querySelectorAll('#t-workers th.left')].map(e => e.textContent)")
+        button = "document.querySelector('#t-workers').closest('.tablebox').querySelector('.columns')"
+        check("pid" in left and "kept others waiting" not in left and b.js(f"{button}.textContent") == f"{len(left)} more columns", f"left out: {left}")
+        b.js(button + ".click()")
+        check(b.js("document.querySelectorAll('#t-workers th.left').length === 0") and "workers.w=1" in b.js("location.hash"), "columns do not come back")
+        b.js(button + ".click()")
+        check(b.js("document.querySelectorAll('#t-workers th.left').length") == len(left), "columns do not go again")
+        clean(b, "widths")
+
+
+def rounding(place, full):
+    """Times and sizes are rounded as the summary rounds them: by printf, ties to the even digit."""
+    def shown(v, units, least):
+        unit = next((u for u in units if v >= least * u[0]), units[-1])
+        v /= unit[0]
+        return f"{v:.{0 if unit[0] == 1 or v >= 99.95 else 1 if v >= 9.995 else 2}f} {unit[1]}"
+    chance = random.Random(5)
+    values = [0, 1, 999, 1125, 1375, 1625, 10250, 10750, 999_499, 999_500, 1_125_000, 100_500, 101_500, 59_999_999_999, 75 * 10 ** 9]
+    values += [int(10 ** chance.uniform(0, 13)) for _ in range(2000)]
+    with browser() as b:
+        b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
+        for function, units, least in (("time", [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")], 0.9995),
+                                       ("bytes", [(2 ** 40, "TiB"), (2 ** 30, "GiB"), (2 ** 20, "MiB"), (1024, "KiB"), (1, "B")], 1023.5 / 1024)):
+            got = b.js(f"{json.dumps(values)}.map(Format.{function})")
+            for v, text in zip(values, got):
+                check(plain(text) == shown(v, units, least), f"{function} of {v} is {text}, not {shown(v, units, least)}")
+
+
+def words(place, full):
+    """No sentence of the page's sources has a word that the project's style replaced."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "aggregate", "report")
+    for path in sorted(glob.glob(os.path.join(source, "*.js")) + glob.glob(os.path.join(source, "page*.*"))):
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        for word in ("believed", "a mean step", "half the middle half", "means count it", "limited by", "compare to", "own word", "a step each", "Doubt",
+                     "What to hold against", "bound of"):
+            check(word not in text, f"{os.path.basename(path)}: '{word}'")
+
+
+if __name__ == "__main__":
+    sys.exit(jobs.main({"summary": summary, "qualified": qualified, "opens": opens, "hover": hover, "colours": colours, "axes": axes, "folded": folded, "fits": fits,
+                        "rounding": rounding, "words": words}, __doc__))

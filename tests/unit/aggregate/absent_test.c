@@ -1,0 +1,50 @@
+/* Which ranks are said to be missing: those that were asked for and came not, those whose status says so, and no others. */
+#include <stdlib.h>
+
+#include "aggregate/tools/tools.h"
+#include "tests/test.h"
+
+static void check(const struct pp_dataset *d, const char *want)
+{
+	struct pp_table table[PP_TABLES];
+	struct pp_err err = {""};
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	pp_dataset_tables(d, table);
+	CHECK_INT(pp_tool_absent(d, table, &err), 0);
+	pp_table_csv(&table[PP_TABLE_missing], d->names, f);
+	fclose(f);
+	CHECK_STR(text, want);
+	free(text);
+	free(table[PP_TABLE_missing].row);
+	free(table[PP_TABLE_absent].row);
+}
+
+#define HEADING "missing,missing_reason\n"
+
+TEST(ranks)
+{
+	struct pp_row_worker worker[3] = {{.rank = 1}, {.rank = 3, .status = "missing: it was killed"}, {.rank = 5}};
+
+	check(&(struct pp_dataset){.worker = worker, .workers = 3, .ranks_asked = 4},
+	      HEADING "0,\"nothing of it was found\"\n2,\"nothing of it was found\"\n3,\"it was killed\"\n");
+	check(&(struct pp_dataset){.worker = worker, .workers = 3}, HEADING "3,\"it was killed\"\n");
+	check(&(struct pp_dataset){.ranks_asked = 1}, HEADING "0,\"nothing of it was found\"\n");
+}
+
+/* A share of another host may name any rank: nothing between it and the others is missing, nor behind the largest number. */
+TEST(largest_rank)
+{
+	struct pp_row_worker worker[2] = {{.rank = 0}, {.rank = INT32_MAX}};
+
+	check(&(struct pp_dataset){.worker = worker, .workers = 2, .ranks_asked = 2}, HEADING "1,\"nothing of it was found\"\n");
+}
+
+int main(void)
+{
+	ranks();
+	largest_rank();
+	return test_end();
+}
