@@ -163,6 +163,13 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 		                  spool);
 	if (fd < 0)
 		return pp_err_set(err, -errno, "not recording: cannot open '%s': %s", path, strerror(errno));
+	/* Away from the lowest numbers, which some programs count on. Before the lock: closing any descriptor of the file would
+	 * drop it, and for that moment another process would take the holder for less sure. */
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
+	if (high >= 0) {
+		close(fd);
+		fd = high;
+	}
 	if (fchmod(fd, 0600)) { /* the next process of the rank opens it too, whatever the umask is */
 		rc = pp_err_set(err, -errno, "not recording: '%s': %s", path, strerror(errno));
 		close(fd);
@@ -174,18 +181,6 @@ static int take(const struct pp_claim *c, const char *spool, const char *what, s
 		if (rc == -EACCES || rc == -EAGAIN)
 			return pp_err_set(err, -EBUSY, "rank %d is another process", c->rank);
 		return pp_err_set(err, rc, "not recording: cannot lock '%s': %s", path, strerror(-rc));
-	}
-	/* Moves the descriptor away from the lowest numbers, which some programs count on. The lock is the process's: closing
-	 * any descriptor of the file drops it. So the first descriptor is kept where there is no second, and else the file is
-	 * locked again. */
-	high = fcntl(fd, F_DUPFD_CLOEXEC, 700);
-	if (high >= 0) {
-		close(fd);
-		fd = high;
-		if (fcntl(fd, F_SETLK, &lock)) {
-			close(fd);
-			return pp_err_set(err, -EBUSY, "rank %d is another process", c->rank);
-		}
 	}
 	return fd;
 }

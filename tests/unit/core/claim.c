@@ -2,8 +2,10 @@
 #include "core/coord/claim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -224,6 +226,51 @@ TEST(lock)
 	rmdir(dir);
 }
 
+static const char *watched; /* file whose lock close() must not drop */
+static int dropped;
+
+/* As another process sees it. */
+static int is_locked(const char *path)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd, status = 0;
+	pid_t child = fork();
+
+	if (child) {
+		waitpid(child, &status, 0);
+		return WEXITSTATUS(status);
+	}
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	_exit(fd >= 0 && !fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK);
+}
+
+int close(int fd)
+{
+	int rc, was_locked = watched && is_locked(watched);
+
+	rc = (int)syscall(SYS_close, fd);
+	dropped += was_locked && !is_locked(watched);
+	return rc;
+}
+
+/* A holder never lets go of its lock: for that moment a process with equal evidence would take it for less sure. */
+TEST(held)
+{
+	struct pp_claim c = {.rank = 0, .size = 1, .by = PP_CLAIM_VARIABLE};
+	char dir[] = "/tmp/podprof-claim-XXXXXX", path[64];
+	uint32_t beside;
+
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof(path), "%s/rank-0.claim", dir);
+	watched = path;
+	CHECK(pp_claim_take(&c, dir, &beside, NULL) >= 0);
+	watched = NULL;
+	CHECK_INT(dropped, 0);
+	CHECK_INT(child_takes(dir, &c), 1);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	variables();
@@ -231,5 +278,6 @@ int main(void)
 	beside();
 	spawned_worlds();
 	lock();
+	held();
 	return test_end();
 }
