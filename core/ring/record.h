@@ -29,6 +29,8 @@ enum pp_source_id { /* the writer of the record */
 	            PP_SOURCE_MPI,
 	            PP_SOURCE_ITT,
 	            PP_SOURCE_SHIM,
+	            PP_SOURCE_XSPACE, /* files of other profilers: aggregate/read/trace.h */
+	            PP_SOURCE_KINETO,
 };
 
 enum {

@@ -6,6 +6,17 @@
 
 #include "core/step/category.h"
 
+/* Of streams: xprof's order. All are above what a host does at the same time, but for input that the step thread waits for. */
+static uint8_t device_weight_of(int category)
+{
+	static const uint8_t weight[PP_CATEGORIES + 1] = {
+	        [PP_CATEGORY_DEVICE_COMPUTE] = 100,   [PP_CATEGORY_OUTPUT] = 95, [PP_CATEGORY_DEVICE_TO_DEVICE] = 90,
+	        [PP_CATEGORY_DEVICE_COLLECTIVE] = 80, [PP_CATEGORY_INPUT] = 78,
+	};
+
+	return weight[category] ? weight[category] : 77;
+}
+
 static uint8_t weight_of(int category, int is_step_thread)
 {
 	/* Device categories and what xprof ranks among them; then the step thread; then the others. */
@@ -38,6 +49,20 @@ static int reserve(struct pp_flats *list, size_t more)
 	return 0;
 }
 
+static uint8_t category_of_activity(int activity)
+{
+	static const uint8_t category[] = {
+	        [PP_DEVICE_KERNEL] = PP_CATEGORY_DEVICE_COMPUTE,
+	        [PP_DEVICE_COLLECTIVE] = PP_CATEGORY_DEVICE_COLLECTIVE,
+	        [PP_DEVICE_HOST_TO_DEVICE] = PP_CATEGORY_INPUT,
+	        [PP_DEVICE_DEVICE_TO_HOST] = PP_CATEGORY_OUTPUT,
+	        [PP_DEVICE_DEVICE_TO_DEVICE] = PP_CATEGORY_DEVICE_TO_DEVICE,
+	        [PP_DEVICE_SET] = PP_CATEGORY_DEVICE_COMPUTE,
+	};
+
+	return (size_t)activity < sizeof(category) ? category[activity] : PP_CATEGORY_DEVICE_COMPUTE;
+}
+
 uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span)
 {
 	const char *text;
@@ -49,6 +74,8 @@ uint8_t pp_flat_code(struct pp_name_cache *cache, const struct pp_span *span)
 		return span->category;
 	if (span->kind == PP_SPAN_MPI)
 		return PP_CATEGORY_HOST_COMMUNICATION;
+	if (span->kind == PP_SPAN_DEVICE)
+		return category_of_activity(span->device.activity);
 	if (span->name < cache->count && cache->code[span->name])
 		return cache->code[span->name];
 	text = pp_intern_text(cache->names, span->name, &length);
@@ -195,7 +222,7 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
 	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
-	o->weight = weight_of(o->category, c->is_step_thread);
+	o->weight = c->thread->device ? device_weight_of(o->category) : weight_of(o->category, c->is_step_thread);
 	return 0;
 }
 
@@ -206,7 +233,8 @@ int pp_flat_window(struct pp_flat_cursor *c, struct pp_name_cache *cache, const 
 
 		if (span->begin >= w->end)
 			break;
-		if ((span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI) || span->end <= span->begin)
+		if ((span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_DEVICE) ||
+		    span->end <= span->begin)
 			continue;
 		if (advance(c, span->begin, w, list) < 0 || open_range(c, cache, (uint32_t)c->at) < 0)
 			return -ENOMEM;

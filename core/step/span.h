@@ -1,5 +1,5 @@
 /* pp_span: begin and end of one event on one thread; input of stages 4-5.
- * In: aggregate/read (rings now; XSpace and Kineto later). Out: core/step, aggregate/analyze, aggregate/write. */
+ * In: aggregate/read (rings, XSpace and Kineto files). Out: core/step, aggregate/analyze, aggregate/write. */
 #pragma once
 
 #include <stddef.h>
@@ -13,6 +13,7 @@ enum pp_span_kind {
 	PP_SPAN_STEP,    /* from step_begin to step_end or the next begin */
 	PP_SPAN_MPI,     /* one MPI call */
 	PP_SPAN_REQUEST, /* nonblocking operation: from its call to seen complete; overlaps anything */
+	PP_SPAN_DEVICE,  /* kernel, copy or set on a device's stream */
 };
 
 enum pp_span_flags {
@@ -52,6 +53,29 @@ struct pp_span_mpi {       /* MPI, REQUEST */
 	uint16_t flags;    /* of the call's record, enum pp_mpi_flags */
 };
 
+enum pp_device_activity {
+	PP_DEVICE_KERNEL,     /* computation */
+	PP_DEVICE_COLLECTIVE, /* a kernel of a communication library */
+	PP_DEVICE_HOST_TO_DEVICE,
+	PP_DEVICE_DEVICE_TO_HOST,
+	PP_DEVICE_DEVICE_TO_DEVICE, /* also between devices */
+	PP_DEVICE_SET,              /* of memory */
+};
+
+enum pp_precision { PP_PRECISION_UNKNOWN, PP_PRECISION_32, PP_PRECISION_16 };
+
+struct pp_span_device {       /* DEVICE */
+	uint64_t correlation; /* with the host's launch; 0: none */
+	uint64_t bytes;       /* moved or set */
+	int64_t step;         /* number that the file gives it; -1: none */
+	uint32_t op;          /* pp_intern id of the operator that launched it, "name:Type" where the type is known; 0: unknown */
+	uint32_t launch;      /* index + 1 into pp_rank.launch; 0: unknown */
+	uint8_t activity;     /* enum pp_device_activity */
+	uint8_t precision;    /* enum pp_precision, of a computation */
+	uint16_t reserved;
+	uint32_t host_thread; /* index + 1 of the thread that launched it; 0: unknown */
+};
+
 struct pp_span {
 	int64_t begin, end; /* ticks out of the reader; job ns after pp_clock_map_rank() */
 	uint32_t name;      /* pp_intern id */
@@ -64,6 +88,7 @@ struct pp_span {
 		double value; /* COUNTER */
 		struct pp_span_step step;
 		struct pp_span_mpi mpi;
+		struct pp_span_device device;
 	};
 };
 _Static_assert(sizeof(struct pp_span) == 64, "a span is one cache line");
@@ -104,9 +129,10 @@ struct pp_annotation { /* an ANNOTATION record: a framework's description of one
 	uint16_t call;
 };
 
-struct pp_thread { /* one thread's spans, ordered by begin, then end descending */
-	uint32_t tid;
-	uint32_t name; /* pp_intern id */
+struct pp_thread {       /* one thread's or one device stream's spans, ordered by begin, then end descending */
+	uint32_t tid;    /* thread, or stream of a device */
+	uint32_t device; /* number + 1 of the stream's device; 0: a thread of the host */
+	uint32_t name;   /* pp_intern id */
 	int is_main;
 	int64_t first, last; /* first and last tick that was recorded (job ns after mapping) */
 	struct pp_span *span;
@@ -124,6 +150,46 @@ static inline int pp_thread_may_have(const struct pp_thread *thread, uint32_t ki
 }
 
 enum { PP_REMARKS = 4, PP_REMARK_TEXT = 160 };
+
+struct pp_launch {                                         /* how kernels were launched: each combination once a rank; 0: unknown */
+	uint32_t registers, static_shared, dynamic_shared; /* of a thread; bytes of a block */
+	uint32_t block[3], grid[3];
+	float occupancy; /* percent; -1: unknown */
+};
+
+struct pp_device { /* a device whose streams the rank has */
+	uint32_t number;
+	char kind[8];    /* GPU, TPU */
+	char name[56];   /* model; "": unknown */
+	uint64_t memory; /* bytes; 0: unknown */
+};
+
+struct pp_allocation {                /* a call of a framework's allocator */
+	int64_t time;                 /* job ns */
+	uint32_t allocator;           /* pp_intern id: GPU_0_bfc */
+	uint32_t op;                  /* pp_intern id of the operator; 0: unknown */
+	uint32_t region, type, shape; /* pp_intern ids: temp, float, [64,128]; 0: unknown */
+	int32_t is_free;
+	int64_t step; /* -1: unknown */
+	uint64_t address;
+	int64_t requested, bytes; /* of this call; of a free those of its allocation, where known */
+	int64_t allocated, reserved, available,
+	        peak;         /* of the allocator after it; reserved: stack; peak: since its start; -1: unknown */
+	double fragmentation; /* 1 - largest free part / all that is free; -1: unknown */
+};
+
+struct pp_trace_metadata { /* of the file of another profiler that a rank is from */
+	char file[256];    /* "": not from such a file */
+	char format[16];   /* XSpace, Kineto */
+	char producer[64];
+	uint64_t bytes;      /* of the file, compressed or not */
+	uint64_t events;     /* read */
+	uint64_t derived;    /* left out: lines that a viewer had added from the others */
+	uint64_t untimed;    /* left out: without a begin, or with a time that no clock shows */
+	uint64_t damaged;    /* left out: not readable */
+	uint64_t damaged_at; /* offset of the first damage in the unpacked bytes */
+	char damage[96];     /* what it is; "": none */
+};
 
 struct pp_c10d_count {         /* collectives of torch.distributed, aggregate/read/torch/c10d.h */
 	uint64_t calls;        /* in the window */
@@ -167,6 +233,13 @@ struct pp_rank { /* one rank's capture; owns what it points to */
 	size_t memories;
 	struct pp_annotation *annotation; /* in the order of records */
 	size_t annotations;
+	struct pp_launch *launch;
+	size_t launches;
+	struct pp_device *device; /* by number */
+	size_t devices;
+	struct pp_allocation *allocation; /* in order of time */
+	size_t allocations;
+	struct pp_trace_metadata trace;
 	uint64_t library_domains;                /* bit i: ranges of domain i are a library's (core/step/library_domain.h) */
 	char step_rule[64];                      /* rule of the shim that marked the steps; "": the program did */
 	char remark[PP_REMARKS][PP_REMARK_TEXT]; /* REMARK records, each text once */

@@ -45,7 +45,9 @@ const char *pp_source_name(int source)
 	                                   [PP_SOURCE_NVTX] = "NVTX",
 	                                   [PP_SOURCE_MPI] = "MPI",
 	                                   [PP_SOURCE_ITT] = "ITT",
-	                                   [PP_SOURCE_SHIM] = "shim"};
+	                                   [PP_SOURCE_SHIM] = "shim",
+	                                   [PP_SOURCE_XSPACE] = "XSpace",
+	                                   [PP_SOURCE_KINETO] = "Kineto"};
 
 	return source >= 0 && (size_t)source < sizeof(name) / sizeof(name[0]) ? name[source] : "";
 }

@@ -390,6 +390,9 @@ void pp_capture_release(struct pp_capture *c)
 		free(rank->thread);
 		free(rank->comm);
 		free(rank->usage);
+		free(rank->launch);
+		free(rank->device);
+		free(rank->allocation);
 		free(rank->memory);
 		free(rank->annotation);
 	}

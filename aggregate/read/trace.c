@@ -1,0 +1,97 @@
+/* Recognises files of other profilers and calls their reader; see trace.h. Called by aggregate/session/analyze.c. */
+#include "aggregate/read/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "aggregate/read/kineto/kineto.h"
+#include "aggregate/read/xspace/xspace.h"
+#include "core/base/why.h"
+
+enum { GLANCE = 65536 };
+
+/* Bytes at the begin of the file, unpacked; -errno. */
+static long first_bytes(const char *path, char *to, size_t size, struct pp_trace_glance *g)
+{
+	unsigned char magic[2] = {0};
+	struct stat st;
+	gzFile z;
+	long n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		int why = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+
+		close(fd);
+		return -why;
+	}
+	g->bytes = (uint64_t)st.st_size;
+	g->is_gzip = pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+	z = gzdopen(fd, "rb");
+	if (!z) {
+		close(fd);
+		return -ENOMEM;
+	}
+	n = gzread(z, to, (unsigned)size); /* plain bytes too */
+	if (n < 0)
+		n = -EIO;
+	gzclose(z);
+	return n;
+}
+
+/* The file's name without what its format adds: host.xplane.pb, host_4711.1711964646000000000.pt.trace.json.gz. */
+static void host_of_name(const char *path, char *host, size_t size)
+{
+	static const char *const ends[] = {".gz", ".json", ".trace", ".pt", ".pb", ".xplane"};
+	const char *name = strrchr(path, '/');
+	size_t length;
+
+	name = name ? name + 1 : path;
+	length = strlen(name);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t n = strlen(ends[i]);
+
+		if (length > n && !strncmp(name + length - n, ends[i], n))
+			length -= n;
+	}
+	snprintf(host, size, "%.*s", (int)length, name);
+}
+
+int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct pp_err *err)
+{
+	struct pp_trace_glance g = {.rank = -1, .world = -1};
+	char *bytes = malloc(GLANCE);
+	long n = bytes ? first_bytes(path, bytes, GLANCE, &g) : -ENOMEM;
+	int rc = 0;
+
+	host_of_name(path, g.host, sizeof(g.host));
+	if (n < 0)
+		rc = pp_err_set(err, (int)n, "cannot read '%s': %s", path, pp_why((int)-n));
+	else if (n == 0)
+		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is empty", path);
+	else if (pp_kineto_glance(bytes, (size_t)n, &g))
+		g.format = PP_TRACE_KINETO;
+	else if (pp_xspace_glance(bytes, (size_t)n, &g))
+		g.format = PP_TRACE_XSPACE;
+	else
+		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is neither XSpace (.xplane.pb) nor a Kineto trace (.json)",
+		                path);
+	free(bytes);
+	if (!rc)
+		*ret_glance = g;
+	return rc;
+}
+
+int pp_trace_read(const char *path, const struct pp_trace_glance *glance, const struct pp_trace_options *options,
+                  struct pp_capture *ret_capture, struct pp_err *err)
+{
+	return (glance->format == PP_TRACE_KINETO ? pp_kineto_read : pp_xspace_read)(path, glance, options, ret_capture, err);
+}
