@@ -58,6 +58,8 @@ int pp_join_ops(struct pp_join *j);
 int pp_join_input(struct pp_join *j);
 /* /process and /memory, and what starting up and shutting down took */
 int pp_join_process(struct pp_join *j);
+/* /trace_file */
+int pp_join_trace_files(struct pp_join *j);
 /* wait_ns and transfer_ns of cells; late. In a part, `exposed` takes what other hosts' ranks decide. */
 int pp_join_late(struct pp_join *j);
 /* The part of /quality that needs all ranks, once the tables are sealed. */

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,14 +15,11 @@
 #include "aggregate/report/report.h"
 #include "aggregate/session/message.h"
 #include "aggregate/session/window_rows.h"
-#include "aggregate/tools/tools.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
 #include "core/base/rank_list.h"
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
-
-enum { NAME_TRIES = 1000 };
 
 /* The first begin of a step, job ns; 0: there are none. */
 static int64_t window_begin(const struct pp_capture *c, const struct pp_steps *steps)
@@ -59,34 +54,6 @@ static void take_epoch(struct pp_capture *c, const struct pp_steps *steps, const
 		c->epoch_realtime_ns = date - begin;
 }
 
-/* Makes a directory with a new name: a second session in one second gets "-2". */
-static int claim_name(const char *logdir, const char *wanted, char *name, size_t size, struct pp_err *err)
-{
-	char path[4400];
-	int rc;
-
-	if (strchr(wanted, '/') || wanted[0] == '.')
-		return pp_err_set(err, -EINVAL,
-		                  "cannot make session '%s': this is not a valid directory name. Give another --session", wanted);
-	rc = pp_output_make(logdir, "podprof", err);
-	if (rc)
-		return rc;
-	snprintf(path, sizeof(path), "%s/podprof", logdir);
-	for (int i = 1; !rc && i < NAME_TRIES; i++) {
-		if (i == 1)
-			snprintf(name, size, "%s", wanted);
-		else
-			snprintf(name, size, "%s-%d", wanted, i);
-		snprintf(path, sizeof(path), "%s/podprof/%s", logdir, name);
-		if (!mkdir(path, 0777))
-			return 0;
-		if (errno != EEXIST)
-			rc = -errno;
-	}
-	rc = rc ? rc : -EEXIST;
-	return pp_err_set(err, rc, "cannot make the session's directory '%s': %s", path, strerror(-rc));
-}
-
 static void name_by_time(const struct pp_capture *c, const struct pp_steps *steps, char *name, size_t size)
 {
 	time_t second = (time_t)((c->epoch_realtime_ns + window_begin(c, steps)) / 1000000000);
@@ -94,90 +61,6 @@ static void name_by_time(const struct pp_capture *c, const struct pp_steps *step
 
 	pp_local_time(second, &tm);
 	strftime(name, size, "%Y_%m_%d_%H_%M_%S", &tm);
-}
-
-static int attribute(const struct pp_capture *c, const struct pp_steps *steps, struct pp_attr **ret_attr, struct pp_err *err)
-{
-	struct pp_attr *attr = calloc(c->ranks + 1, sizeof(*attr));
-
-	if (!attr)
-		return pp_err_set(err, -ENOMEM, "no memory for the steps of %zu ranks", c->ranks);
-	for (size_t i = 0; i < c->ranks; i++) {
-		int rc = pp_attr_rank(&c->rank[i], i, steps, c->ranks, c->names, &attr[i], err);
-
-		if (rc) {
-			while (i-- > 0)
-				pp_attr_release(&attr[i]);
-			free(attr);
-			return rc;
-		}
-	}
-	*ret_attr = attr;
-	return 0;
-}
-
-static void add_cost(struct pp_dataset *d)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	d->keeper_cpu_ns = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 +
-	                   (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
-	d->keeper_rss_bytes = (uint64_t)u.ru_maxrss * 1024;
-}
-
-/* Removes directories of a session without files; an empty one would look like a session. */
-static void unclaim_name(const struct pp_output *out)
-{
-	static const char *const under[] = {"podprof", "plugins/profile"};
-	char path[4400];
-
-	for (size_t i = 0; i < sizeof(under) / sizeof(under[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s/%s", out->logdir, under[i], out->session);
-		rmdir(path);
-	}
-}
-
-/* A tool without memory leaves out its tables only. */
-static void run_tools(struct pp_dataset *d)
-{
-	struct pp_err err = {""};
-
-	if (pp_tools_run(d, &err))
-		pp_dataset_warn(d, "%s", err.text);
-}
-
-/* A failing writer does not stop the others. Fails where none could write, with the first one's error. *ret_pod: pod.h5 exists,
- * as its writer declares. */
-static int write_some(const struct pp_output *out, unsigned which, struct pp_message *message, int *ret_pod, struct pp_err *err)
-{
-	int first = 0, written = 0;
-
-	for (const struct pp_writer_ops *const *list = pp_writer_list; *list; list++) {
-		const struct pp_writer_ops *w = *list;
-		struct pp_err one = {""};
-		int rc;
-
-		if (!(w->flags & which))
-			continue;
-		rc = w->write(out, &one);
-		written += !rc;
-		if (w->flags & PP_WRITER_FOR_REPORT)
-			*ret_pod = !rc;
-		pp_message_file(message, w->file ? w->file : w->name, rc, one.text);
-		if (rc && !first)
-			first = rc;
-	}
-	return written ? 0 : pp_err_set(err, first, "%s", message->failure);
-}
-
-int pp_session_page(const char *directory, struct pp_err *err)
-{
-	char pod[PP_SESSION_PATH + 16], html[PP_SESSION_PATH + 16];
-
-	snprintf(pod, sizeof(pod), "%s/pod.h5", directory);
-	snprintf(html, sizeof(html), "%s/report.html", directory);
-	return pp_report_write(pod, html, err);
 }
 
 /* Ranks wait for these files: a slow report is left to the keeper's time after them. */
@@ -224,7 +107,7 @@ static int name_session(const struct pp_capture *c, const struct pp_steps *steps
 		snprintf(wanted, sizeof(wanted), "%s", o->session);
 	else
 		name_by_time(c, steps, wanted, sizeof(wanted));
-	rc = claim_name(o->logdir, wanted, name, size, err);
+	rc = pp_files_claim(o->logdir, wanted, name, size, err);
 	if (!rc && o->ret_claimed)
 		snprintf(o->ret_claimed, 2 * (size_t)PP_SESSION_PATH, "%s/podprof/%s\n%s/plugins/profile/%s", o->logdir, name,
 		         o->logdir, name);
@@ -240,7 +123,7 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	if (o->salvaged)
 		pp_dataset_warn(d, "salvaged from the rings of a job without a keeper. Records that its "
 		                   "keeper had already read are lost: keeper_gone in /quality");
-	add_cost(d);
+	pp_files_cost(d);
 	if (o->rendezvous && *o->rendezvous && !o->gather) /* it only says that no other host was reached */
 		pp_dataset_warn(d, "%s", o->rendezvous);
 	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");
@@ -254,7 +137,7 @@ static int write_for_all(const struct pp_output *out, struct pp_dataset *own, co
 	struct pp_err xspace = {""};
 	int rc;
 
-	write_some(out, PP_WRITER_OF_HOST, message, ret_pod, &xspace); /* the message holds its failure */
+	pp_files_write(out, PP_WRITER_OF_HOST, message, ret_pod, &xspace); /* the message holds its failure */
 	rc = pp_gather_merge(g, own, out->capture->names, &merged, err);
 	pp_gather_drop_token(g, out->logdir, out->session);
 	if (rc)
@@ -262,8 +145,8 @@ static int write_for_all(const struct pp_output *out, struct pp_dataset *own, co
 	memcpy(merged.rendezvous, own->rendezvous, sizeof(merged.rendezvous));
 	pp_dataset_release(own);
 	*own = merged;
-	run_tools(own);
-	return write_some(out, PP_WRITER_OF_JOB, message, ret_pod, err);
+	pp_files_tools(own);
+	return pp_files_write(out, PP_WRITER_OF_JOB, message, ret_pod, err);
 }
 
 static int write_files(const struct pp_output *out, struct pp_dataset *own, const struct pp_session_options *o,
@@ -274,11 +157,11 @@ static int write_files(const struct pp_output *out, struct pp_dataset *own, cons
 	if (rc)
 		return rc;
 	if (!o->gather)
-		rc = write_some(out, PP_WRITER_OF_HOST | PP_WRITER_OF_JOB, message, &pod, err);
+		rc = pp_files_write(out, PP_WRITER_OF_HOST | PP_WRITER_OF_JOB, message, &pod, err);
 	else if (o->gather->leads)
 		rc = write_for_all(out, own, o->gather, message, &pod, err);
 	else
-		rc = write_some(out, PP_WRITER_OF_HOST, message, &pod, err);
+		rc = pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, err);
 	if (!rc && pod) /* else the message says why it is missing */
 		write_page(out, o, message);
 	return rc;
@@ -296,7 +179,7 @@ static int write_share(const struct pp_output *out, const struct pp_session_opti
 	if (pp_output_make_xspace_dir(out, &xspace))
 		pp_message_file(message, "XSpace", -EIO, xspace.text);
 	else
-		write_some(out, PP_WRITER_OF_HOST, message, &pod, &xspace);
+		pp_files_write(out, PP_WRITER_OF_HOST, message, &pod, &xspace);
 	return 0;
 }
 
@@ -349,15 +232,15 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 		return rc;
 	rc = pp_dataset_build(&in, &dataset, err);
 	if (rc) {
-		unclaim_name(&out);
+		pp_files_unclaim(&out);
 		return rc;
 	}
 	note_all(c, clock, o, &dataset);
 	if (!o->gather)
-		run_tools(&dataset);
+		pp_files_tools(&dataset);
 	rc = o->gather && !o->gather->leads ? write_share(&out, o, message, err) : write_files(&out, &dataset, o, message, err);
 	if (rc && (!o->gather || o->gather->leads))
-		unclaim_name(&out);
+		pp_files_unclaim(&out);
 	pp_message_session(message, &dataset, steps, c->names, o->logdir, name);
 	if (o->salvaged)
 		pp_message_salvaged(message, &dataset, steps, last_step(c));
@@ -459,13 +342,11 @@ int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *cloc
 		return rc;
 	if (!options->gather || !options->gather->map) /* else the leader's map brings its epoch */
 		take_epoch(capture, &steps, clock, options->wall);
-	rc = attribute(capture, &steps, &attr, err);
+	rc = pp_attr_ranks(capture, &steps, &attr, err);
 	if (rc)
 		goto release_steps;
 	rc = build_and_write(capture, &steps, clock, options, attr, &m, err);
-	for (size_t i = 0; i < capture->ranks; i++)
-		pp_attr_release(&attr[i]);
-	free(attr);
+	pp_attr_free(attr, capture->ranks);
 	if (!rc)
 		pp_message_text(&m, message, message_size);
 	if (!rc && options->ret_message)

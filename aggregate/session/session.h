@@ -2,14 +2,13 @@
  * pp_capture in ticks. Out: files under logdir, and the two lines that rank 0 prints. */
 #pragma once
 
+#include "aggregate/session/files.h"
 #include "aggregate/session/gather.h"
 #include "aggregate/session/message.h"
 #include "core/base/err.h"
 #include "core/clock/clock_map.h"
 #include "core/clock/wall.h"
 #include "core/step/span.h"
-
-enum { PP_SESSION_PATH = 4400 };
 
 struct pp_session_options {
 	const char *logdir;
@@ -34,6 +33,3 @@ struct pp_session_options {
 /* `message` (may be NULL) receives the lines for rank 0, newline between, no "podprof: ". `capture` is converted in place. */
 int pp_session_write(struct pp_capture *capture, const struct pp_clock_map *clock, const struct pp_session_options *options,
                      char *message, size_t message_size, struct pp_err *err);
-
-/* Writes report.html of a directory that pp_session_write() left for later. */
-int pp_session_page(const char *directory, struct pp_err *err);

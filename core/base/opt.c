@@ -109,6 +109,7 @@ static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, st
 #define DOCTOR PP_OPT_DOCTOR
 #define STATUS PP_OPT_STATUS
 #define CAPTURE PP_OPT_CAPTURE
+#define ANALYZE PP_OPT_ANALYZE
 #define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
 #define VERB 0, 0
 
@@ -126,6 +127,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef DOCTOR
 #undef STATUS
 #undef CAPTURE
+#undef ANALYZE
 #undef TO
 #undef VERB
 

@@ -13,7 +13,8 @@ enum pp_opt_groups {
 	PP_OPT_SALVAGE = 4,
 	PP_OPT_DOCTOR = 8,
 	PP_OPT_STATUS = 16,
-	PP_OPT_CAPTURE = 32
+	PP_OPT_CAPTURE = 32,
+	PP_OPT_ANALYZE = 64
 };
 
 enum pp_opt_id {

@@ -256,6 +256,33 @@ int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_
 	return 0;
 }
 
+int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, struct pp_attr **ret_attr, struct pp_err *err)
+{
+	struct pp_attr *attr = calloc(c->ranks + 1, sizeof(*attr));
+
+	if (!attr)
+		return pp_err_set(err, -ENOMEM, "no memory for the steps of %zu ranks", c->ranks);
+	for (size_t i = 0; i < c->ranks; i++) {
+		int rc = pp_attr_rank(&c->rank[i], i, steps, c->ranks, c->names, &attr[i], err);
+
+		if (rc) {
+			while (i-- > 0)
+				pp_attr_release(&attr[i]);
+			free(attr);
+			return rc;
+		}
+	}
+	*ret_attr = attr;
+	return 0;
+}
+
+void pp_attr_free(struct pp_attr *attr, size_t ranks)
+{
+	for (size_t i = 0; attr && i < ranks; i++)
+		pp_attr_release(&attr[i]);
+	free(attr);
+}
+
 void pp_attr_release(struct pp_attr *a)
 {
 	free(a->step);

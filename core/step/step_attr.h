@@ -43,3 +43,6 @@ struct pp_attr {
 int pp_attr_rank(const struct pp_rank *rank, size_t rank_index, const struct pp_steps *steps, size_t ranks,
                  const struct pp_intern *names, struct pp_attr *ret_attr, struct pp_err *err);
 void pp_attr_release(struct pp_attr *a);
+/* All ranks of a capture; an array of [ranks]. */
+int pp_attr_ranks(const struct pp_capture *c, const struct pp_steps *steps, struct pp_attr **ret_attr, struct pp_err *err);
+void pp_attr_free(struct pp_attr *attr, size_t ranks);

@@ -41,13 +41,9 @@ const char *pp_op_type_text(const void *row, const struct pp_intern *names, size
 
 const char *pp_source_name(int source)
 {
-	static const char *const name[] = {[PP_SOURCE_API] = "API",
-	                                   [PP_SOURCE_NVTX] = "NVTX",
-	                                   [PP_SOURCE_MPI] = "MPI",
-	                                   [PP_SOURCE_ITT] = "ITT",
-	                                   [PP_SOURCE_SHIM] = "shim",
-	                                   [PP_SOURCE_XSPACE] = "XSpace",
-	                                   [PP_SOURCE_KINETO] = "Kineto"};
+	static const char *const name[] = {
+	        [PP_SOURCE_API] = "API",   [PP_SOURCE_NVTX] = "NVTX",     [PP_SOURCE_MPI] = "MPI",      [PP_SOURCE_ITT] = "ITT",
+	        [PP_SOURCE_SHIM] = "shim", [PP_SOURCE_XSPACE] = "XSpace", [PP_SOURCE_KINETO] = "Kineto"};
 
 	return source >= 0 && (size_t)source < sizeof(name) / sizeof(name[0]) ? name[source] : "";
 }

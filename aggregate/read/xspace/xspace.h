@@ -1,9 +1,10 @@
 /* Input format 2: a XSpace file. In: bytes. Out: a pp_capture; see aggregate/read/trace.h. Called by aggregate/read/trace.c. */
 #pragma once
 
-#include "aggregate/read/trace.h"
+#include "aggregate/read/trace_options.h"
 
-/* Sets rank, world, is_podprof and host from the first bytes, unpacked, where they tell. Returns 1 where they are of this format. */
+/* Sets rank, world, is_podprof and host from the first bytes, unpacked, where they tell. Returns 1 where they are of this format.
+ * */
 int pp_xspace_glance(const void *bytes, size_t size, struct pp_trace_glance *ret_glance);
 /* As pp_trace_read(). */
 int pp_xspace_read(const char *path, const struct pp_trace_glance *glance, const struct pp_trace_options *options,

@@ -182,6 +182,8 @@ TEST(file_is_the_layout)
 	s.dataset.channel = malloc(sizeof(channel));
 	memcpy(s.dataset.channel, &channel, sizeof(channel));
 	s.dataset.channels = 1;
+	s.dataset.trace_file = calloc(1, sizeof(*s.dataset.trace_file));
+	s.dataset.trace_files = 1;
 	CHECK(s.dataset.memories > 0);
 	s.dataset.memory[0].time_ns = -2 * PP_TABLE_TIME_MAX; /* a host whose date is wrong by years */
 	s.dataset.startup_ns = 3 * s.dataset.cell[0].step_ns;

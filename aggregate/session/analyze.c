@@ -1,0 +1,106 @@
+/* One file of another profiler to the block of its ranks; see analyze.h. Called by launchers/cmd_analyze.c. */
+#include "aggregate/session/analyze.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/analyze/build.h"
+#include "aggregate/dataset/block.h"
+#include "aggregate/dataset/status.h"
+#include "aggregate/read/ring/rings.h"
+#include "core/base/compare.h"
+#include "core/ring/intern.h"
+
+static int compare_rank(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
+{
+	int32_t *rank = calloc(files + 1, sizeof(*rank));
+	int own = rank != NULL;
+
+	for (size_t i = 0; i < files && rank; i++) {
+		rank[i] = file[i].glance.rank;
+		own &= rank[i] >= 0;
+	}
+	if (rank)
+		qsort(rank, files, sizeof(*rank), compare_rank);
+	for (size_t i = 1; i < files && rank; i++)
+		own &= rank[i] != rank[i - 1];
+	for (size_t i = 0; i < files; i++)
+		file[i].rank = own ? file[i].glance.rank : (int32_t)i;
+	free(rank);
+	*ret_own = own;
+}
+
+/* What users must know of a damaged file stands in the status of its ranks. */
+static void set_status(struct pp_rank *rank)
+{
+	const struct pp_trace_metadata *t = &rank->trace;
+
+	if (t->damage[0] && !rank->status[0])
+		snprintf(rank->status, sizeof(rank->status), PP_STATUS_PARTIAL "its file is damaged at byte %llu: %.40s",
+		         (unsigned long long)t->damaged_at, t->damage);
+}
+
+static int make_block(const struct pp_capture *c, const struct pp_analyze_options *o, struct pp_analyze_file *file,
+                      struct pp_err *err)
+{
+	struct pp_dataset dataset = {.names = NULL};
+	struct pp_steps steps = {0};
+	struct pp_attr *attr = NULL;
+	struct pp_dataset_input in = {.capture = c,
+	                              .steps = &steps,
+	                              .session = "",
+	                              .job = o->job,
+	                              .command = "",
+	                              .options = o->options,
+	                              .asked_first = o->steps_first,
+	                              .asked_last = o->steps_last,
+	                              .partial = 1};
+	int rc = pp_steps_find(c, o->steps_first, o->steps_last, &steps, err);
+
+	if (rc)
+		return rc;
+	rc = pp_attr_ranks(c, &steps, &attr, err);
+	if (!rc) {
+		in.attr = attr;
+		rc = pp_dataset_build(&in, &dataset, err);
+		pp_attr_free(attr, c->ranks);
+	}
+	pp_steps_release(&steps);
+	if (rc)
+		return rc;
+	rc = pp_block_write(&dataset, &file->block, &file->size, err);
+	pp_dataset_release(&dataset);
+	return rc;
+}
+
+void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_options *o,
+                     void (*progress)(void *context, uint64_t bytes_read, uint64_t bytes), void *context)
+{
+	struct pp_trace_options how = {.rank = file->rank, .progress = progress, .context = context};
+	struct pp_capture capture = {.names = NULL};
+	struct pp_err err = {""};
+	int rc = pp_trace_read(file->path, &file->glance, &how, &capture, &err);
+
+	if (!rc) {
+		for (size_t i = 0; i < capture.ranks; i++)
+			set_status(&capture.rank[i]);
+		rc = make_block(&capture, o, file, &err);
+		if (rc)
+			pp_err_wrap(&err, rc, "cannot analyse '%s'", file->path);
+		pp_capture_release(&capture);
+	}
+	if (rc) {
+		free(file->block);
+		file->block = NULL;
+		snprintf(file->why, sizeof(file->why), "%s", err.text);
+	}
+}

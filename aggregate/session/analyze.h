@@ -1,0 +1,38 @@
+/* From files of other profilers to a session, by the engine of live jobs. In: files, each read by itself into a block (a process
+ * per core, or a rank of mpirun). Out: all blocks merged, the tools' tables, pod.h5, summary.txt, report.html. Which process read
+ * a file changes no byte of the result, but for its rows about the run itself. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "aggregate/read/trace.h"
+#include "aggregate/session/message.h"
+#include "core/base/err.h"
+
+struct pp_analyze_file {
+	char *path;
+	struct pp_trace_glance glance;
+	int32_t rank; /* of its first rank */
+	/* Result: bytes of a block, to be freed; NULL: not read, and why. */
+	void *block;
+	size_t size;
+	char why[512];
+};
+
+struct pp_analyze_options {
+	const char *logdir, *session; /* session "": by the date of the data, else of now */
+	const char *job, *options;
+	int64_t steps_first, steps_last; /* last <= first: all */
+};
+
+/* Ranks' numbers: those of the files where all have different ones, else their order. *ret_own: they are the files' own. */
+void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own);
+/* Reads one file and makes its block. Never fails: `why` says what did. `progress` may be NULL. */
+void pp_analyze_read(struct pp_analyze_file *file, const struct pp_analyze_options *o,
+                     void (*progress)(void *context, uint64_t bytes_read, uint64_t bytes), void *context);
+/* Merges the blocks, in the order of files, and writes the session. A file without a block is a missing rank with its reason.
+ * `warning`: NULL-terminated, for /quality, or NULL. *ret_damaged: files of which a part only
+ * could be read. `text` receives the lines for the user, newline between. */
+int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp_analyze_options *o, const char *const *warning,
+                     int *ret_damaged, char *text, size_t size, struct pp_err *err);

@@ -1,0 +1,305 @@
+/* The blocks of all files to one session; see analyze.h. Called by launchers/cmd_analyze.c. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "aggregate/analyze/finish.h"
+#include "aggregate/dataset/block.h"
+#include "aggregate/dataset/merge.h"
+#include "aggregate/dataset/status.h"
+#include "aggregate/session/analyze.h"
+#include "aggregate/session/files.h"
+#include "aggregate/write/text/text.h"
+#include "core/base/forked.h"
+#include "core/ring/intern.h"
+
+enum { FILES_NAMED = 3 };
+
+struct parts { /* parts[files] is of the files that were not read */
+	struct pp_dataset *part;
+	size_t parts;
+	size_t unread;
+};
+
+static int add_missing(struct pp_dataset *d, const struct pp_analyze_file *file)
+{
+	struct pp_row_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
+
+	if (!worker)
+		return -ENOMEM;
+	d->worker = worker;
+	worker += d->workers++;
+	*worker = (struct pp_row_worker){.rank = file->rank, .local_rank = -1, .domain = -1};
+	snprintf(worker->host, sizeof(worker->host), "%s", file->glance.host);
+	snprintf(worker->status, sizeof(worker->status), PP_STATUS_MISSING "%.80s", file->why);
+	return 0;
+}
+
+/* By rank, as a part must be. */
+static int compare_worker(const void *a, const void *b)
+{
+	const struct pp_row_worker *x = a, *y = b;
+
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_intern *names, struct parts *p, struct pp_err *err)
+{
+	struct pp_dataset *missing;
+
+	p->part = calloc(files + 1, sizeof(*p->part));
+	if (!p->part)
+		return pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
+	for (size_t i = 0; i < files; i++) {
+		struct pp_err one = {""};
+
+		if (file[i].block && pp_block_read(file[i].block, file[i].size, names, &p->part[p->parts], &one)) {
+			snprintf(file[i].why, sizeof(file[i].why), "cannot analyse '%s': %s", file[i].path, one.text);
+			free(file[i].block);
+			file[i].block = NULL;
+		}
+		p->parts += file[i].block != NULL;
+	}
+	missing = &p->part[p->parts];
+	missing->names = names;
+	for (size_t i = 0; i < files; i++)
+		if (!file[i].block && add_missing(missing, &file[i]))
+			return pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
+	if (missing->workers)
+		qsort(missing->worker, missing->workers, sizeof(*missing->worker), compare_worker);
+	p->unread = missing->workers;
+	return 0;
+}
+
+/* Files without a date begin with the earliest of the others; so do all where dates are further apart than times may be. */
+static void set_epochs(struct parts *p, const char **ret_note)
+{
+	int64_t first = 0, last = 0;
+
+	for (size_t i = 0; i < p->parts; i++) {
+		int64_t epoch = p->part[i].epoch_realtime_ns;
+
+		if (epoch && (!first || epoch < first))
+			first = epoch;
+		if (epoch > last)
+			last = epoch;
+	}
+	for (size_t i = 0; i <= p->parts; i++)
+		if (!p->part[i].epoch_realtime_ns || last - first > PP_TABLE_TIME_MAX / 4)
+			p->part[i].epoch_realtime_ns = first;
+	*ret_note = last - first > PP_TABLE_TIME_MAX / 4
+	                    ? "the files' dates are more than three months apart: each file is shown from its own begin"
+	                    : NULL;
+}
+
+static int has_step(const struct pp_dataset *d, int64_t number)
+{
+	size_t low = 0, high = d->steps;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->step[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->steps && d->step[low].number == number;
+}
+
+/* Is there a step that all parts with steps have? */
+static int share_a_step(const struct parts *p)
+{
+	const struct pp_dataset *first = NULL;
+
+	for (size_t i = 0; i < p->parts && !first; i++)
+		if (p->part[i].steps)
+			first = &p->part[i];
+	for (size_t s = 0; first && s < first->steps; s++) {
+		size_t i = 0;
+
+		while (i < p->parts && (!p->part[i].steps || has_step(&p->part[i], first->step[s].number)))
+			i++;
+		if (i == p->parts)
+			return 1;
+	}
+	return !first;
+}
+
+/* Gives the part's steps the numbers 0, 1, 2 ...; rows that name a step follow. */
+static void number_by_order(struct pp_dataset *d)
+{
+	struct pp_table table[PP_TABLES];
+
+	pp_dataset_tables(d, table);
+	for (int id = 0; id < PP_TABLES; id++)
+		for (size_t c = 0; c < table[id].desc->columns; c++) {
+			const struct pp_column *column = &table[id].desc->column[c];
+
+			if (id == PP_TABLE_step || strcmp(column->name, "step") != 0 || column->type != PP_TYPE_I64 ||
+			    !column->count)
+				continue;
+			for (size_t r = 0; r < table[id].rows; r++) {
+				int64_t *number = pp_column_at(column, &table[id], r);
+
+				for (size_t s = 0; s < d->steps; s++)
+					if (d->step[s].number == *number) {
+						*number = (int64_t)s;
+						break;
+					}
+			}
+		}
+	for (size_t s = 0; s < d->steps; s++)
+		d->step[s].number = (int64_t)s;
+}
+
+static int merge_parts(struct parts *p, struct pp_dataset *ret_dataset, struct pp_err *err)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers, one a part */
+	const struct pp_dataset **list = calloc(p->parts + 2, sizeof(*list));
+	struct pp_dataset merged = {.names = NULL};
+	int rc;
+
+	if (!list)
+		return pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", p->parts);
+	for (size_t i = 0; i <= p->parts; i++)
+		list[i] = &p->part[i];
+	rc = pp_dataset_merge(list, p->parts + 1, &merged, err);
+	/* NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion): the pointers, not what they point to */
+	free(list);
+	if (rc)
+		return rc;
+	merged.ranks_asked = 0; /* ranks of which there is no file are none of this session */
+	rc = pp_dataset_finish(&merged, err);
+	if (rc) {
+		pp_dataset_release(&merged);
+		return rc;
+	}
+	merged.ranks_asked = (int32_t)merged.workers;
+	*ret_dataset = merged;
+	return 0;
+}
+
+static void name_session(const struct pp_dataset *d, const struct pp_analyze_options *o, char *name, size_t size)
+{
+	time_t when = d->epoch_realtime_ns ? (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000) : time(NULL);
+	struct tm tm;
+
+	if (*o->session) {
+		snprintf(name, size, "%s", o->session);
+		return;
+	}
+	pp_local_time(when, &tm);
+	strftime(name, size, "%Y_%m_%d_%H_%M_%S", &tm);
+}
+
+/* "32 files, 31 of them read: steps 0..9 of 31 ranks on 31 hosts", where they are, and what was not read. */
+static void say(const struct pp_analyze_file *file, size_t files, const struct pp_dataset *d, const struct parts *p,
+                const struct pp_message *m, const struct pp_output *out, char *text, size_t size)
+{
+	char steps[64] = "no complete step";
+	size_t n, named = 0;
+
+	if (d->steps && strcmp(d->step_rule, pp_step_rule_name(PP_STEP_RULE_WINDOW)) == 0)
+		snprintf(steps, sizeof(steps), "the whole recording as one step");
+	else if (d->steps)
+		pp_text_steps(d, steps, sizeof(steps));
+	n = (size_t)snprintf(text, size, "%s of %d rank%s on %zu host%s, from %zu file%s", steps, (int)d->ranks_delivered,
+	                     d->ranks_delivered == 1 ? "" : "s", pp_dataset_hosts(d), pp_dataset_hosts(d) == 1 ? "" : "s", p->parts,
+	                     p->parts == 1 ? "" : "s");
+	if (n < size)
+		n += (size_t)snprintf(text + n, size - n, "\n%s/podprof/%s  (podprof report %s)", out->logdir, out->session,
+		                      out->logdir);
+	if (m->failure[0] && n < size)
+		n += (size_t)snprintf(text + n, size - n, "\nit has %s, but not %s: %s", m->there, m->lacking, m->failure);
+	for (size_t i = 0; i < files && n < size && named < FILES_NAMED; i++)
+		if (!file[i].block && ++named)
+			n += (size_t)snprintf(text + n, size - n, "\n%s", file[i].why);
+	if (p->unread > named && n < size)
+		n += (size_t)snprintf(text + n, size - n, "\n%zu more files were not read: their ranks are listed as missing",
+		                      p->unread - named);
+	for (size_t i = 0; i < d->trace_files && n < size; i++) {
+		const struct pp_row_trace_file *t = &d->trace_file[i];
+		const char *damage = pp_intern_text(d->names, t->damage, NULL);
+
+		if (!*damage || named++ >= 2 * FILES_NAMED)
+			continue;
+		n += (size_t)snprintf(text + n, size - n,
+		                      "\n'%s' is damaged at byte %" PRIu64 ": %s. What could be read was analysed",
+		                      pp_intern_text(d->names, t->name, NULL), t->damaged_at, damage);
+	}
+}
+
+static int write_session(const struct pp_analyze_file *file, size_t files, struct pp_dataset *d, const struct parts *p,
+                         const struct pp_analyze_options *o, char *text, size_t size, struct pp_err *err)
+{
+	struct pp_message message = {.session = ""};
+	char wanted[128], name[160], directory[PP_SESSION_PATH];
+	struct pp_output out = {.dataset = d, .logdir = o->logdir, .session = name};
+	struct pp_err page = {""};
+	int pod = 0, rc;
+
+	name_session(d, o, wanted, sizeof(wanted));
+	rc = pp_files_claim(o->logdir, wanted, name, sizeof(name), err);
+	if (rc)
+		return rc;
+	snprintf(d->session, sizeof(d->session), "%.63s", name);
+	rc = pp_files_write(&out, PP_WRITER_OF_JOB, &message, &pod, err);
+	if (rc) {
+		pp_files_unclaim(&out);
+		return rc;
+	}
+	if (pod) {
+		snprintf(directory, sizeof(directory), "%s/podprof/%s", o->logdir, name);
+		rc = pp_session_page(directory, &page);
+		pp_message_file(&message, "report.html", rc, page.text);
+	}
+	say(file, files, d, p, &message, &out, text, size);
+	return 0;
+}
+
+int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp_analyze_options *o, const char *const *warning,
+                     int *ret_damaged, char *text, size_t size, struct pp_err *err)
+{
+	struct pp_intern *names = pp_intern_new();
+	struct parts p = {.part = NULL};
+	struct pp_dataset d = {.names = NULL};
+	const char *dates = NULL;
+	int rc = names ? read_parts(file, files, names, &p, err)
+	               : pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
+	int renumbered = 0;
+
+	if (!rc && !p.parts)
+		rc = pp_err_set(err, -ENODATA, "%s", file[0].why);
+	if (!rc) {
+		set_epochs(&p, &dates);
+		renumbered = !share_a_step(&p);
+		for (size_t i = 0; renumbered && i < p.parts; i++)
+			number_by_order(&p.part[i]);
+		rc = merge_parts(&p, &d, err);
+	}
+	if (!rc) {
+		if (dates)
+			pp_dataset_warn(&d, "%s", dates);
+		if (renumbered)
+			pp_dataset_warn(&d,
+			                "no step number is in all files: each file's steps are numbered from 0, in their order");
+		for (size_t i = 0; warning && warning[i]; i++)
+			pp_dataset_warn(&d, "%s", warning[i]);
+		snprintf(d.job, sizeof(d.job), "%s", o->job);
+		pp_files_cost(&d);
+		pp_files_tools(&d);
+		for (size_t i = 0; i < d.trace_files; i++)
+			*ret_damaged += d.trace_file[i].damage != 0;
+		rc = write_session(file, files, &d, &p, o, text, size, err);
+		pp_dataset_release(&d);
+	}
+	for (size_t i = 0; p.part && i <= p.parts; i++)
+		pp_dataset_release(&p.part[i]);
+	free(p.part);
+	pp_intern_free(names);
+	return rc;
+}

@@ -1,0 +1,210 @@
+/* podprof analyze FILES-OR-DIRS... -o DIR: makes a session from files of other profilers, by aggregate/session/analyze.h. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/session/analyze.h"
+#include "core/base/step_windows.h"
+#include "core/base/units.h"
+#include "launchers/analyze/inputs.h"
+#include "launchers/analyze/workers.h"
+#include "launchers/cmd.h"
+#include "launchers/options/options.h"
+#include "launchers/run/spool.h"
+
+enum { WARNINGS = 4, WARNING_BYTES = 256 };
+
+const struct pp_options_verb pp_verb_analyze = {
+        .name = "podprof analyze",
+        .arguments = "FILE|DIR...",
+        .doc = "Make a session from traces that other profilers wrote: XSpace (.xplane.pb) of TensorFlow, JAX and xprof, and "
+               "Kineto JSON of PyTorch, plain or .gz. All files become one session, each file one rank.\v"
+               "A directory is searched for such files. Exit code: 0, all was read; 2, a session was written, but a file is "
+               "damaged or unreadable; 1, no session was written.",
+        .groups = PP_OPT_ANALYZE,
+};
+
+struct notes { /* for /quality */
+	char text[WARNINGS][WARNING_BYTES];
+	const char *list[WARNINGS + 1];
+	size_t count;
+};
+
+static char *add_note(struct notes *n)
+{
+	n->list[n->count] = n->text[n->count];
+	return n->text[n->count++];
+}
+
+static void show(const struct pp_workers_seen *seen)
+{
+	fprintf(stderr, "\rpodprof: %zu of %zu files read, %d %%\033[K", seen->files, seen->files_all,
+	        seen->bytes_all ? (int)(100.0 * (double)seen->bytes / (double)seen->bytes_all) : 100);
+}
+
+static size_t cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (size_t)CPU_COUNT(&set);
+}
+
+/* Files of several sessions in one directory are several answers. 0, or an exit code after one line. */
+static int refuse(const struct pp_inputs *in)
+{
+	char word[300];
+
+	if (in->session_count < 2)
+		return 0;
+	pp_say("the files are of %zu sessions, and one is analysed at a time: give its directory, for "
+	       "example 'podprof analyze %s'.",
+	       in->session_count,
+	       pp_shell_word(in->sessions[in->session_count < 3 ? in->session_count - 1 : 2], word, sizeof(word)));
+	return PP_EXIT_USAGE;
+}
+
+/* "imagenet" of logs/imagenet/; "": the current directory. */
+static void name_job(const char *word, char *job, size_t size)
+{
+	size_t length = strlen(word), at;
+
+	while (length > 1 && word[length - 1] == '/')
+		length--;
+	for (at = length; at > 0 && word[at - 1] != '/'; at--)
+		;
+	snprintf(job, size, "%.*s", (int)(length - at), word + at);
+}
+
+static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes *notes)
+{
+	size_t twice = 0;
+
+	for (size_t i = 0; i < in->files; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(in->file[i].glance.host, in->file[k].glance.host)) {
+				twice++;
+				break;
+			}
+	snprintf(add_note(notes), WARNING_BYTES,
+	         "analysed from files: clocks of files of other profilers are not joined, so nobody is said to wait");
+	if (!own_ranks && in->files > 1)
+		snprintf(add_note(notes), WARNING_BYTES,
+		         "the files do not give their ranks: ranks are numbered in the order of the files' names");
+	if (in->repeated)
+		snprintf(add_note(notes), WARNING_BYTES, "%zu files were given twice, and read once", in->repeated);
+	if (twice)
+		snprintf(add_note(notes), WARNING_BYTES,
+		         "%zu files are of a host that another file is of too: each is a rank of its own", twice);
+}
+
+static int is_whole(const struct pp_inputs *in)
+{
+	for (size_t i = 0; i < in->files; i++)
+		if (in->file[i].why[0])
+			return 0;
+	return 1;
+}
+
+static void say_lines(char *text)
+{
+	for (char *line = text, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		pp_say("%s", line);
+	}
+}
+
+/* The signals that end a program wait until the session is whole. */
+static int write_session(struct pp_inputs *in, const struct pp_analyze_options *o, const struct notes *notes)
+{
+	struct pp_err err = {""};
+	char text[3072] = "";
+	sigset_t ends, before;
+	int damaged = 0, rc;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	rc = pp_analyze_write(in->file, in->files, o, notes->list, &damaged, text, sizeof(text), &err);
+	say_lines(text);
+	if (rc)
+		pp_say("%s. No session was written.", err.text);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc ? PP_EXIT_FAILED : is_whole(in) && !damaged ? PP_EXIT_OK : PP_EXIT_PARTIAL;
+}
+
+static int analyze(struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
+{
+	struct notes notes = {.count = 0};
+	size_t *index = malloc((in->files + 1) * sizeof(*index)), count = 0;
+	int own = 0, shows = isatty(STDERR_FILENO), rc;
+	struct pp_err err = {""};
+
+	pp_analyze_number(in->file, in->files, &own);
+	note_inputs(in, own, &notes);
+	for (size_t i = 0; index && i < in->files; i++)
+		if (!in->file[i].why[0])
+			index[count++] = i;
+	rc = index ? pp_workers_read(in->file, index, count, processes, o, shows ? show : NULL, &err)
+	           : pp_err_set(&err, -ENOMEM, "no memory for the list of files");
+	if (shows)
+		fputs("\r\033[K", stderr);
+	free(index);
+	if (rc) {
+		pp_say("%s. No session was written.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	return write_session(in, o, &notes);
+}
+
+int pp_cmd_analyze(int argc, char **argv)
+{
+	struct pp_analyze_options o = {.options = "podprof analyze"};
+	struct pp_step_windows windows;
+	struct pp_inputs in = {.file = NULL};
+	struct pp_options options;
+	struct pp_err err = {""};
+	char logdir[PP_SPOOL_PATH], job[128];
+	long processes;
+	int first, code, rc = pp_options_parse(&pp_verb_analyze, argc, argv, &options, &first);
+
+	if (rc >= 0)
+		return rc;
+	if (argc - first < 1) {
+		pp_say("no file to analyse. Type 'podprof analyze FILE|DIR... -o DIR', for example 'podprof analyze "
+		       "logs/plugins/profile/run1 -o podprof_logs'.");
+		return PP_EXIT_USAGE;
+	}
+	pp_options_environment(&options, PP_OPT_ANALYZE, NULL);
+	if (pp_inputs_find(argv + first, (size_t)(argc - first), &in, &err)) {
+		pp_say("%s. Nothing was analysed.", err.text);
+		return PP_EXIT_FAILED;
+	}
+	code = refuse(&in);
+	rc = code ? 0 : pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err);
+	if (rc) {
+		pp_say("%s. Nothing was analysed; %s.", err.text, pp_logdir_cure(rc));
+		code = PP_EXIT_FAILED;
+	}
+	if (!code) {
+		name_job(argv[first], job, sizeof(job));
+		o.logdir = logdir;
+		o.session = options.value[PP_OPT_ID_SESSION];
+		o.job = job;
+		if (*options.value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options.value[PP_OPT_ID_STEPS], &windows, NULL)) {
+			o.steps_first = windows.first[0];
+			o.steps_last = windows.last[windows.count - 1];
+		}
+		processes = strtol(options.value[PP_OPT_ID_PROCESSES], NULL, 10);
+		code = analyze(&in, &o, processes > 0 ? (size_t)processes : cores());
+	}
+	pp_inputs_release(&in);
+	return code;
+}

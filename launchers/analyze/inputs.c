@@ -1,0 +1,170 @@
+/* Finds the files to analyse; see inputs.h. Called by cmd_analyze.c. */
+#include "launchers/analyze/inputs.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/grow.h"
+#include "core/base/why.h"
+
+enum { DEPTH_MOST = 32 };
+
+struct found {
+	struct pp_inputs *in;
+	size_t room;
+	struct {
+		dev_t device;
+		ino_t inode;
+	} * seen; /* [in->files] */
+	size_t seen_room;
+};
+
+static int ends_in(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n > m && !strcmp(name + n - m, end);
+}
+
+static int may_be_trace(const char *name)
+{
+	static const char *const end[] = {".xplane.pb", ".xplane.pb.gz", ".json", ".json.gz"};
+
+	for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
+		if (ends_in(name, end[i]))
+			return 1;
+	return 0;
+}
+
+/* Remembers DIR of DIR/plugins/profile/SESSION/file: files of two sessions are no one session's hosts. */
+static void note_session(struct pp_inputs *in, const char *path)
+{
+	const char *at = strstr(path, "plugins/profile/"), *end;
+	char one[sizeof(in->sessions[0])];
+
+	for (const char *next = at; next; next = strstr(next + 1, "plugins/profile/"))
+		at = next;
+	end = at ? strchr(at + strlen("plugins/profile/"), '/') : NULL;
+	if (!end || end - path >= (long)sizeof(one))
+		return;
+	snprintf(one, sizeof(one), "%.*s", (int)(end - path), path);
+	for (size_t i = 0; i < in->session_count && i < 3; i++)
+		if (!strcmp(in->sessions[i], one))
+			return;
+	if (in->session_count < 3)
+		snprintf(in->sessions[in->session_count], sizeof(one), "%s", one);
+	in->session_count++;
+}
+
+/* `named`: by the user, so that a file of another kind is a fault and not one of `others`. */
+static int add(struct found *f, const char *path, int named, struct pp_err *err)
+{
+	struct pp_inputs *in = f->in;
+	struct pp_analyze_file one = {.rank = -1};
+	struct pp_err why = {""};
+	struct stat st = {.st_ino = 0};
+	int rc = pp_trace_glance(path, &one.glance, &why);
+	void *file, *seen;
+
+	if (rc == -EINVAL && !named && !ends_in(path, ".xplane.pb") && !ends_in(path, ".xplane.pb.gz")) {
+		in->others++;
+		return 0;
+	}
+	if (rc)
+		snprintf(one.why, sizeof(one.why), "%s", why.text);
+	stat(path, &st);
+	for (size_t i = 0; i < in->files; i++)
+		if (st.st_ino && f->seen[i].device == st.st_dev && f->seen[i].inode == st.st_ino) {
+			in->repeated++;
+			return 0;
+		}
+	file = pp_grow(in->file, in->files, &f->room, sizeof(*in->file));
+	in->file = file ? file : in->file;
+	seen = pp_grow(f->seen, in->files, &f->seen_room, sizeof(*f->seen));
+	f->seen = seen ? seen : f->seen;
+	one.path = strdup(path);
+	if (!file || !seen || !one.path) {
+		free(one.path);
+		return pp_err_set(err, -ENOMEM, "no memory for the list of files");
+	}
+	f->seen[in->files].device = st.st_dev;
+	f->seen[in->files].inode = st.st_ino;
+	in->file[in->files++] = one;
+	note_session(in, path);
+	return 0;
+}
+
+static int compare_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static int walk(struct found *f, const char *directory, struct pp_err *err)
+{
+	char *const roots[] = {(char *)directory, NULL};
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_name);
+	size_t before = f->in->files;
+	FTSENT *e;
+	int rc = 0;
+
+	while (tree && !rc && (e = fts_read(tree))) {
+		struct stat st;
+
+		if (e->fts_info == FTS_D && e->fts_level > 0 && (e->fts_name[0] == '.' || e->fts_level > DEPTH_MOST))
+			fts_set(tree, e, FTS_SKIP);
+		if (e->fts_info == FTS_DNR && !e->fts_level)
+			rc = pp_err_set(err, -e->fts_errno, "cannot read '%s': %s", directory, pp_why(e->fts_errno));
+		if (e->fts_info != FTS_F && !(e->fts_info == FTS_SL && !stat(e->fts_accpath, &st) && S_ISREG(st.st_mode)))
+			continue;
+		if (may_be_trace(e->fts_name))
+			rc = add(f, e->fts_path, 0, err);
+		else
+			f->in->others++;
+	}
+	if (!tree)
+		rc = pp_err_set(err, -errno, "cannot read '%s': %s", directory, pp_why(errno));
+	else
+		fts_close(tree);
+	if (!rc && f->in->files == before && !f->in->repeated)
+		rc = pp_err_set(err, -ENOENT, "'%s' has no trace: no .xplane.pb and no Kineto .json, plain or .gz", directory);
+	return rc;
+}
+
+int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err)
+{
+	struct pp_inputs in = {.file = NULL};
+	struct found f = {.in = &in};
+	int rc = 0;
+
+	for (size_t i = 0; i < words && !rc; i++) {
+		struct stat st;
+
+		if (stat(word[i], &st))
+			rc = pp_err_set(err, -errno, "cannot read '%s': %s", word[i], pp_why(errno));
+		else
+			rc = S_ISDIR(st.st_mode) ? walk(&f, word[i], err) : add(&f, word[i], 1, err);
+	}
+	free(f.seen);
+	if (rc) {
+		pp_inputs_release(&in);
+		return rc;
+	}
+	*ret_inputs = in;
+	return 0;
+}
+
+void pp_inputs_release(struct pp_inputs *in)
+{
+	for (size_t i = 0; i < in->files; i++) {
+		free(in->file[i].path);
+		free(in->file[i].block);
+	}
+	free(in->file);
+	in->file = NULL;
+	in->files = 0;
+}

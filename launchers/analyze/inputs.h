@@ -1,0 +1,20 @@
+/* Which files `podprof analyze` reads: those given, and those in given directories. In: words of the command line. Out: a list in
+ * order of paths, each file once. Called by cmd_analyze.c. */
+#pragma once
+
+#include <stddef.h>
+
+#include "aggregate/session/analyze.h"
+
+struct pp_inputs {
+	struct pp_analyze_file *file; /* [files]; path, glance and, where it cannot be read, why */
+	size_t files;
+	size_t others;         /* files in the directories that are no traces */
+	size_t repeated;       /* given twice */
+	char sessions[3][256]; /* directories plugins/profile/SESSION in which files lie */
+	size_t session_count;
+};
+
+/* -ENOENT, -EACCES: a word is no file and no directory, or has no trace, with the sentence. Released by pp_inputs_release(). */
+int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err);
+void pp_inputs_release(struct pp_inputs *in);
