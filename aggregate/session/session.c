@@ -216,6 +216,7 @@ static int build_and_write(struct pp_capture *c, const struct pp_steps *steps, c
 	                        .steps = steps,
 	                        .attr = attr,
 	                        .dataset = &dataset,
+	                        .partial = o->gather != NULL,
 	                        .logdir = o->logdir,
 	                        .session = name,
 	                        .xspace_per_rank = o->xspace_per_rank,

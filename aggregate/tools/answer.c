@@ -42,8 +42,16 @@ static int quote(const char *path, char *text, size_t size)
 	return !*path;
 }
 
+/* xprof's overview shows the verdict's rank where the trace is one file. Of several files it takes any. */
+static const char *overview_of(const struct pp_dataset *d)
+{
+	const int several = pp_dataset_hosts(d) > 1 || (d->workers > 1 && strstr(d->options, "--xspace=rank"));
+
+	return several ? " (its overview shows one rank, named in its step labels)" : "";
+}
+
 /* One rank delays the others: what to compare. */
-static void after_rank(int32_t rank, int category, const char *logdir, char *text, size_t size)
+static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *logdir, char *text, size_t size)
 {
 	switch (category) {
 	case PP_CATEGORY_INPUT:
@@ -61,9 +69,10 @@ static void after_rank(int32_t rank, int category, const char *logdir, char *tex
 		break;
 	default:
 		snprintf(text, size,
-		         "open report.html and select rank %" PRId32 "; compare its ranges with another rank's in the trace: xprof "
+		         "open report.html and select rank %" PRId32
+		         "; compare its ranges with another rank's in the trace%s: xprof "
 		         "--logdir %s",
-		         rank, logdir);
+		         rank, overview_of(d), logdir);
 	}
 }
 
@@ -95,7 +104,7 @@ static void say_next(const struct pp_dataset *d, const struct pp_verdict_what *w
 {
 	switch (what->kind) {
 	case PP_VERDICT_RANK:
-		after_rank(what->rank, what->category, logdir, text, size);
+		after_rank(d, what->rank, what->category, logdir, text, size);
 		break;
 	case PP_VERDICT_LARGEST:
 		after_largest(what->category, logdir, session, text, size);
@@ -115,8 +124,9 @@ static void say_next(const struct pp_dataset *d, const struct pp_verdict_what *w
 		break;
 	case PP_VERDICT_UNEXPLAINED:
 		snprintf(text, size,
-		         "compare rank %" PRId32 " with another rank in the trace, just before the others wait: xprof --logdir %s",
-		         what->rank, logdir);
+		         "compare rank %" PRId32
+		         " with another rank in the trace, just before the others wait%s: xprof --logdir %s",
+		         what->rank, overview_of(d), logdir);
 		break;
 	case PP_VERDICT_SHARED:
 		snprintf(text, size,
@@ -124,8 +134,9 @@ static void say_next(const struct pp_dataset *d, const struct pp_verdict_what *w
 		         what->rank);
 		break;
 	case PP_VERDICT_CHAIN:
-		snprintf(text, size, "look at rank %" PRId32 " first, because rank %" PRId32 " waits for it: xprof --logdir %s",
-		         what->behind, what->rank, logdir);
+		snprintf(text, size,
+		         "look at rank %" PRId32 " first, because rank %" PRId32 " waits for it, in the trace%s: xprof --logdir %s",
+		         what->behind, what->rank, overview_of(d), logdir);
 		break;
 	case PP_VERDICT_UNSPLIT:
 		snprintf(text, size, "list the messages by sender and receiver: podprof report --table channel %s", session);

@@ -10,6 +10,7 @@ struct pp_output {
 	const struct pp_steps *steps;
 	const struct pp_attr *attr; /* [ranks]: gives XSpace the categories */
 	const struct pp_dataset *dataset;
+	int partial; /* while XSpace is written, the dataset has this host's ranks only */
 	const char *logdir, *session;
 	int xspace_per_rank;
 	int others_have_steps;            /* hosts whose files others write */

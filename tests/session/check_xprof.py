@@ -1,6 +1,7 @@
-"""What xprof makes of a session: overview_page, trace_viewer@ and pod_viewer are filled, carry our step labels, and pod_viewer's rows
-equal pod.h5 after the fold of docs/formats.md. check_xprof.py PROFILE_DIR POD_H5, with a Python that has xprof and h5py. Exit 77: it has
-none. Run by e2e_xprof and tests/unit/aggregate."""
+"""What xprof makes of a session: overview_page, trace_viewer, trace_viewer@ and pod_viewer are filled and carry our step labels,
+pod_viewer's and overview_page's rows equal pod.h5 after the fold of docs/formats.md, framework_op_stats equals /op of pod.h5, and
+memory_profile answers. check_xprof.py PROFILE_DIR POD_H5 [RANK], with a Python that has xprof and h5py. RANK: whose steps the overview
+must show. Exit 77: no xprof. Run by e2e_xprof and tests/unit/aggregate."""
 import glob
 import json
 import os
@@ -9,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "xprof_tools.py")
+TOOLS_OF_ALL = ("pod_viewer", "overview_page", "input_pipeline_analyzer", "trace_viewer@", "framework_op_stats")
+TOOLS_OF_ONE = ("trace_viewer", "memory_profile")
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "xprof_tools.py")
 FOLD = {"All others": 9, "Input": 6}  # on hosts without a device everything else is xprof's Host compute
 HOST_COMPUTE = 4
 TOLERANCE_US = 1.0
@@ -43,16 +46,16 @@ def expected(pod):
 
 def run_tools(profile):
     with tempfile.TemporaryDirectory() as dump:
-        words = [sys.executable, "-B", TOOLS, profile, "--json", "--dump", dump]
-        for tool in ("pod_viewer", "overview_page", "input_pipeline_analyzer", "trace_viewer@"):
+        words = [sys.executable, "-B", PROGRAM, profile, "--json", "--dump", dump]
+        for tool in TOOLS_OF_ALL + TOOLS_OF_ONE:
             words += ["--tool", tool]
         got = subprocess.run(words, capture_output=True, text=True, timeout=140)
         if got.returncode == 2:
             print("xprof is not installed here:", got.stderr[-300:])
             sys.exit(77)
-        tools = {t["tool"]: t for t in json.loads(got.stdout)["tools"]}
-        trace = "".join(open(f).read() for f in glob.glob(os.path.join(dump, "trace_viewer_stream.*")))
-    return tools, trace
+        tools = json.loads(got.stdout)["tools"]
+        text_of = {os.path.basename(f): open(f).read() for f in glob.glob(os.path.join(dump, "*.json"))}
+    return tools, text_of
 
 
 def differs(row, want):
@@ -70,28 +73,102 @@ def check_rows(name, got, want):
     return f"{name}: pod_viewer differs from pod.h5 by {best} us" if best else None
 
 
+def check_overview(tool, want, steps_of):
+    """Its steps have their own numbers and name the rank that they are of; the times are that rank's."""
+    rows = [(re.fullmatch(r"step (-?\d+)(?: of rank (\d+))?", str(r["stepnum"])), r) for r in tool["key"]["step_rows"]]
+    if not rows or not all(m for m, _ in rows):
+        return [f"overview_page: steps {[r['stepnum'] for _, r in rows]}"]
+    ranks = {int(m[2]) if m[2] else min(want) for m, _ in rows}
+    if len(ranks) != 1 or (steps_of is not None and ranks != {steps_of}):
+        return [f"overview_page: steps of ranks {ranks}, not {steps_of}"]
+    of = {number: (us, total) for number, us, total in want[ranks.pop()]}
+    errors = []
+    for m, r in rows:
+        us, total = of.get(int(m[1]), ({}, 0))
+        got = {HOST_COMPUTE: r["hostComputeTimeMs"], FOLD["Input"]: r["infeedTimeMs"], FOLD["All others"]: r["otherTimeMs"]}
+        off = max([abs(ms * 1000 - us.get(c, -1e9)) for c, ms in got.items()] + [abs(r["stepTimeMs"] * 1000 - total)])
+        if off > TOLERANCE_US and len(want) == 1:  # of several hosts xprof takes the longest one's step time
+            errors.append(f"overview_page: {m[0]} differs from pod.h5 by {off} us")
+    return errors
+
+
+def operators(pod, ranks):
+    """{name as xprof has it: [calls, total us, self us]} of /op."""
+    import h5py
+
+    rows = {}
+    with h5py.File(pod) as f:
+        if "op" not in f:
+            return rows
+        op = f["op"]
+        name = text(op["name"][:])
+        for i, of in enumerate(op["row_op"][:]):
+            if int(op["worker"][i]) not in ranks:
+                continue
+            row = rows.setdefault(re.sub(":+", ".", name[of]), [0, 0.0, 0.0])
+            for at, column in enumerate(("calls", "total_ns", "self_ns")):
+                row[at] += float(op[column][i]) / (1000 if at else 1)
+    return rows
+
+
+def check_operators(table, want):
+    ids = [c["id"] for c in table["cols"]]
+    got = {}
+    for r in table["rows"]:
+        row = dict(zip(ids, [c["v"] for c in r["c"]]))
+        if row["host_or_device"] == "Host" and row["operation"] != "IDLE":
+            name = row["operation"][len("range/"):] if row["operation"].startswith("range/") else row["operation"]
+            got[name] = [row["occurrences"], row["total_time"], row["total_self_time"]]
+    errors = [f"framework_op_stats has no '{n}'" for n in sorted(set(want) - set(got))]
+    errors += [f"framework_op_stats has '{n}', /op has not" for n in sorted(set(got) - set(want))]
+    for name in sorted(set(got) & set(want)):
+        # a child that ends with its parent is written 1 ps shorter, at each depth
+        if max(abs(a - b) for a, b in zip(got[name], want[name])) > max(TOLERANCE_US, want[name][0] / 1000):
+            errors.append(f"framework_op_stats: '{name}' {got[name]}, /op {want[name]}")
+    return errors
+
+
+def check_single(host, texts, labels):
+    """The tools that take one file."""
+    trace = texts.get(f"trace_viewer.{host}.json", "")
+    errors = [f"trace_viewer of {host} has no step {n}" for n in sorted(labels) if not re.search(rf'"step {n}( of rank \d+)?"', trace)]
+    memory = json.loads(texts.get(f"memory_profile.{host}.json") or "{}")
+    if "memoryProfilePerAllocator" not in memory:
+        errors.append(f"memory_profile of {host} has no answer")
+    return errors
+
+
 def main():
     profile, pod = sys.argv[1:3]
+    steps_of = int(sys.argv[3]) if len(sys.argv) > 3 else None
     want, hosts = expected(pod)
-    tools, trace = run_tools(profile)
+    tools, texts = run_tools(profile)
+    of_all = {t["tool"]: t for t in tools if t["tool"] in TOOLS_OF_ALL}
+    trace = next(t for n, t in texts.items() if n.startswith("trace_viewer_stream."))
     json.loads(trace, parse_constant=lambda word: sys.exit(f"trace_viewer@: {word} is no JSON"))
-    errors = [f"{t}: empty ({x.get('error')})" for t, x in tools.items() if not x["nonempty"]]
+    errors = [f"{t}: empty ({x.get('error')})" for t, x in of_all.items() if not x["nonempty"]]
+    errors += [f"{t['tool']} of {t['host']}: {t['error']}" for t in tools if t.get("error")]
+    errors += check_overview(of_all["overview_page"], want, steps_of)
     by_host = {}
-    for row in tools["pod_viewer"].get("key", {}).get("rows", []):
+    for row in of_all["pod_viewer"].get("key", {}).get("rows", []):
         by_host.setdefault(row["host"], []).append(row)
-    compared = 0
+    labels = {n for rows in want.values() for n, _, _ in rows}
+    compared, ranks = 0, set()
     for host, rows in sorted(by_host.items()):
         rows.sort(key=lambda r: r["stepnum"])
         match = re.search(r"-rank(\d+)$", host)
-        rank = int(match.group(1)) if match else min(r for r, h in hosts.items() if h == host and want[r])
-        error = check_rows(host, rows, want[rank])
+        of_host = {int(match.group(1))} if match else {r for r, h in hosts.items() if h == host and want[r]}
+        ranks |= of_host
+        error = check_rows(host, rows, want[steps_of if steps_of in of_host else min(of_host)])
         errors += [error] if error else []
+        errors += check_single(host, texts, labels)
         compared += 1
     files = glob.glob(os.path.join(profile, "*.xplane.pb"))
     if compared != len(files):
         errors.append(f"pod_viewer shows {compared} hosts of {len(files)} files")
-    labels = {n for rows in want.values() for n, _, _ in rows}
-    errors += [f"trace_viewer@ has no 'step {n}'" for n in sorted(labels) if f'"step {n}"' not in trace]
+    table = next(t for n, t in texts.items() if n.startswith("framework_op_stats."))
+    errors += check_operators(json.loads(table)[1], operators(pod, ranks))
+    errors += [f"trace_viewer@ has no 'step {n}'" for n in sorted(labels) if not re.search(rf'"step {n}( of rank \d+)?"', trace)]
     for error in errors:
         print(error)
     print(f"{compared} files, {len(labels)} steps compared")

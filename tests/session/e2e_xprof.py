@@ -40,8 +40,9 @@ def per_rank(place, full):
 
 
 def per_host(place, full):
+    """xprof shows one rank of a file: the one that the verdict is about."""
     python()
-    helper(place, "check_xprof.py", *session(place))
+    helper(place, "check_xprof.py", *session(place), "2")
 
 
 def xarray_opens(place, full):

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate/tools/verdict.h"
 #include "aggregate/write/xspace/xspace_rank.h"
 
 enum { PLANE_ID = 1000, NAME_ROOM = 64 << 20, STAT_ID = 1, STAT_TEXT = 5 };
@@ -18,7 +19,7 @@ struct host { /* the ranks of one file */
 	char stem[96];
 	size_t *rank; /* indexes into capture->rank, ascending */
 	size_t ranks;
-	int has_steps;
+	size_t steps_of; /* index into capture->rank: its steps are the file's; SIZE_MAX: none has steps */
 };
 
 static void put_stat_text(struct pp_xfile *f, enum pp_xstat_id id, const char *text)
@@ -136,15 +137,11 @@ static void write_plane_head(struct pp_xstream *s, int64_t id, const char *name)
 static int write_host_plane(struct pp_xfile *f, const struct host *h, struct pp_err *err)
 {
 	uint64_t plane = pp_xstream_begin(&f->stream, PP_XSPACE_PLANES);
-	int grouped = 0, code = 0;
+	int code = 0;
 
 	write_plane_head(&f->stream, PLANE_ID, "/host:CPU");
-	for (size_t i = 0; i < h->ranks && !code; i++) {
-		int first = !grouped && rank_has_steps(f, h->rank[i]);
-
-		grouped |= first;
-		code = pp_xfile_rank(f, h->rank[i], first, err);
-	}
+	for (size_t i = 0; i < h->ranks && !code; i++)
+		code = pp_xfile_rank(f, h->rank[i], h->rank[i] == h->steps_of, err);
 	write_clock(f, h->rank, h->ranks);
 	pp_xnames_write(&f->names, &f->stream);
 	pp_xstream_end(&f->stream, plane);
@@ -261,10 +258,12 @@ static int write_file(struct pp_xfile *f, const struct host *h, const char *dir,
 	f->line = 0;
 	f->unplaced = f->not_finite = 0;
 	/* Names follow the events: each may be written as a name, a label and once more per category. */
-	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 4 * pp_intern_bytes(f->out->capture->names) + payload_bytes(f), err);
+	code = pp_xstream_init(&f->stream, fd, NAME_ROOM + 6 * pp_intern_bytes(f->out->capture->names) + payload_bytes(f), err);
 	if (!code)
 		code = pp_xnames_init(&f->names, f->out->capture->names, err);
 	f->names.payloads = f->out->capture->payloads;
+	f->names.steps_of =
+	        h->steps_of != SIZE_MAX && f->out->capture->ranks_asked > 1 ? f->out->capture->rank[h->steps_of].rank : -1;
 	if (!code)
 		code = write_messages(f, h, err);
 	pp_xnames_release(&f->names);
@@ -286,10 +285,38 @@ static void free_hosts(struct host *h, size_t hosts)
 	free(h);
 }
 
+/* The rank that the verdict is about; -1: none, or not known before the other hosts' ranks are. */
+static int32_t rank_of_verdict(const struct pp_output *out)
+{
+	char text[PP_VERDICT_TEXT];
+	struct pp_verdict_what what;
+
+	if (!out->dataset || out->partial)
+		return -1;
+	what = pp_verdict(out->dataset, text, sizeof(text));
+	switch (what.kind) {
+	case PP_VERDICT_RANK:
+	case PP_VERDICT_UNEXPLAINED:
+	case PP_VERDICT_SHARED:
+	case PP_VERDICT_CHAIN:
+		return what.rank;
+	default:
+		return -1;
+	}
+}
+
+/* xprof shows the steps of one rank per file: of the verdict's rank if it is in the file, else of the lowest. */
+static void take_steps(struct host *h, size_t rank, int32_t number, int32_t verdict)
+{
+	if (h->steps_of == SIZE_MAX || number == verdict)
+		h->steps_of = rank;
+}
+
 static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, struct pp_err *err)
 {
 	const struct pp_capture *c = f->out->capture;
 	struct host *h = calloc(c->ranks + 1, sizeof(*h));
+	int32_t verdict = rank_of_verdict(f->out);
 	size_t hosts = 0;
 
 	*ret_hosts = 0;
@@ -311,10 +338,12 @@ static struct host *find_hosts(const struct pp_xfile *f, size_t *ret_hosts, stru
 				free_hosts(h, hosts);
 				goto no_memory;
 			}
+			h[hosts].steps_of = SIZE_MAX;
 			hosts++;
 		}
 		h[i].rank[h[i].ranks++] = r;
-		h[i].has_steps |= rank_has_steps(f, r);
+		if (rank_has_steps(f, r))
+			take_steps(&h[i], r, c->rank[r].rank, verdict);
 	}
 	*ret_hosts = hosts;
 	return h;
@@ -345,7 +374,7 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 	int any = out->others_have_steps, code = -ENOMEM;
 
 	for (size_t i = 0; i < hosts; i++)
-		any |= h[i].has_steps;
+		any |= h[i].steps_of != SIZE_MAX;
 	if (asprintf(&name[0], "%s/plugins/profile/%s", out->logdir, out->session) < 0)
 		name[0] = NULL;
 	if (asprintf(&name[1], "%s/plugins/profile/%s-nosteps", out->logdir, out->session) < 0)
@@ -359,7 +388,7 @@ static int write_files(struct pp_xfile *f, const struct host *h, size_t hosts, s
 	nosteps.session = nosteps_session;
 	code = pp_output_make_dirs(out, err);
 	for (size_t i = 0; i < hosts && !code; i++) {
-		int to = any && !h[i].has_steps;
+		int to = any && h[i].steps_of == SIZE_MAX;
 
 		if (to)
 			code = pp_output_make_xspace_dir(&nosteps, err);
@@ -383,11 +412,17 @@ static int write_xspace(const struct pp_output *out, struct pp_err *err)
 	size_t hosts = 0;
 	int code = pp_xfile_labels(&f, err);
 
+	f.categories.names = out->capture->names;
+	f.categories.count = pp_intern_count(out->capture->names);
+	f.categories.code = calloc((size_t)f.categories.count + 1, sizeof(*f.categories.code));
+	if (!code && !f.categories.code)
+		code = pp_err_set(err, -ENOMEM, "no memory for the names of an XSpace");
 	if (!code) {
 		h = find_hosts(&f, &hosts, err);
 		code = h ? write_files(&f, h, hosts, err) : -ENOMEM;
 	}
 	free_hosts(h, hosts);
+	free(f.categories.code);
 	free(f.stack);
 	free(f.label);
 	return code;

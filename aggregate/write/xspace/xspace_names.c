@@ -112,26 +112,27 @@ int pp_xname_is_special(const char *name)
 	for (size_t i = 0; i < sizeof(caseless) / sizeof(caseless[0]); i++)
 		if (!strncasecmp(name, caseless[i], strlen(caseless[i])))
 			return 1;
-	return 0;
+	return !strcmp(name, "Iterator");
 }
 
-/* name = prefix + text; display_name = text where there is a prefix and it is not part of the label. */
-static void write_names(struct pp_xstream *s, const char *prefix, const char *text, size_t length, int label)
+/* name = prefix + text + suffix; display_name = text where the name differs from it and is not the label. */
+static void write_names(struct pp_xstream *s, const char *prefix, const char *text, size_t length, const char *suffix, int label)
 {
-	size_t before = strlen(prefix);
+	size_t before = strlen(prefix), after = strlen(suffix);
 	char small[NAME_BYTES + 32];
 	char *name = small;
 
-	if (!before) {
+	if (!before && !after) {
 		pp_xstream_text(s, PP_XMETA_NAME, text, length);
 		return;
 	}
-	if (before + length > sizeof(small))
-		name = malloc(before + length);
+	if (before + length + after > sizeof(small))
+		name = malloc(before + length + after);
 	if (name) {
 		memcpy(name, prefix, before);
 		memcpy(name + before, text, length);
-		pp_xstream_text(s, PP_XMETA_NAME, name, before + length);
+		memcpy(name + before + length, suffix, after);
+		pp_xstream_text(s, PP_XMETA_NAME, name, before + length + after);
 	} else { /* the prefix decides the class; the text stays the label */
 		pp_xstream_text(s, PP_XMETA_NAME, prefix, before);
 	}
@@ -141,26 +142,69 @@ static void write_names(struct pp_xstream *s, const char *prefix, const char *te
 		free(name);
 }
 
-/* The name of a breakdown segment gives xprof its category: "Input" by name, everything else is host compute there. The blank in
- * the second prefix keeps xprof from reading "name:Type" as an operator. */
+static const char *text_of(const struct pp_xnames *x, uint64_t key, size_t *ret_length)
+{
+	const char *call;
+
+	if (!(key & PP_XNAME_KEY_CALL))
+		return pp_intern_text(x->names, (uint32_t)key, ret_length);
+	call = pp_mpi_call_info((unsigned)(key & 0xffff))->name;
+	*ret_length = strlen(call);
+	return call;
+}
+
+/* xprof's own form of input operators. */
+static int is_iterator(const char *text)
+{
+	return !strncmp(text, "Iterator::", strlen("Iterator::"));
+}
+
+/* A range as no operator: xprof takes any "name:Type" for one, but no type with a blank. */
+static void write_range(struct pp_xstream *s, const char *text, size_t length)
+{
+	const char *blank = memchr(text, ':', length) && !is_iterator(text) ? " " : "";
+
+	write_names(s, pp_xname_is_special(text) ? "range/" : "", text, length, blank, 1);
+}
+
+/* "name:type", the form of xprof's operators: the category is the type, and in the name colons become one dot (aten.add). */
+static void write_operator(const struct pp_xnames *x, struct pp_xstream *s, uint64_t key)
+{
+	size_t length, n = 0;
+	const char *text = text_of(x, (uint32_t)key, &length);
+	char type[40], *name = length && !is_iterator(text) ? malloc(length + 1) : NULL;
+
+	if (!name) { /* shown, but no operator of ours */
+		write_range(s, text, length);
+		return;
+	}
+	for (size_t i = 0; i < length; i++)
+		if (text[i] != ':')
+			name[n++] = text[i];
+		else if (!i || text[i - 1] != ':')
+			name[n++] = '.';
+	name[n] = '\0';
+	snprintf(type, sizeof(type), ":%s", pp_category_name((int)(key >> 32)));
+	for (char *c = type; *c; c++)
+		*c = *c == ' ' ? '_' : (char)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
+	write_names(s, pp_xname_is_special(text) ? "range/" : "", name, n, type, 0);
+	pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
+	free(name);
+}
+
+/* The name of a breakdown segment gives xprof its category: "Input" by name, everything else is host compute there. */
 static void write_breakdown(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
 {
 	int category = (int)(n->class - PP_XNAME_BREAKDOWN);
-	const char *text;
 	char prefix[64];
 	size_t length;
+	const char *text = text_of(x, n->key, &length);
 
-	if (n->key & PP_XNAME_KEY_CALL) {
-		text = pp_mpi_call_info((unsigned)(n->key & 0xffff))->name;
-		length = strlen(text);
-	} else {
-		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
-	}
 	if (category == PP_CATEGORY_INPUT)
 		snprintf(prefix, sizeof(prefix), "IteratorGetNext/");
 	else
 		snprintf(prefix, sizeof(prefix), "%s/", pp_category_name(category));
-	write_names(s, prefix, text, length, 1);
+	write_names(s, prefix, text, length, memchr(text, ':', length) ? " " : "", 1);
 }
 
 static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const struct pp_xname_slot *n)
@@ -172,28 +216,31 @@ static void write_event(const struct pp_xnames *x, struct pp_xstream *s, const s
 	switch (n->class) {
 	case PP_XNAME_RANGE:
 		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
-		write_names(s, pp_xname_is_special(text) ? "range/" : "", text, length, 1);
+		write_range(s, text, length);
 		break;
 	case PP_XNAME_CALL:
 		text = pp_mpi_call_info((unsigned)n->key)->name;
-		write_names(s, "", text, strlen(text), 1);
+		write_names(s, "", text, strlen(text), "", 1);
 		break;
 	case PP_XNAME_STEP:
 		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
-		write_names(s, "", small, strlen(small), 1);
+		write_names(s, "", small, strlen(small), "", 1);
 		break;
 	case PP_XNAME_COUNTER:
 		text = pp_intern_text(x->names, (uint32_t)n->key, &length);
 		snprintf(small, sizeof(small), "rank %" PRIu64 " ", n->key >> 32);
-		write_names(s, small, text, length, 0);
+		write_names(s, small, text, length, "", 0);
 		break;
 	case PP_XNAME_MEMORY:
 		snprintf(small, sizeof(small), "rank %" PRIu64 " memory", n->key);
-		write_names(s, "", small, strlen(small), 1);
+		write_names(s, "", small, strlen(small), "", 1);
 		break;
 	case PP_XNAME_EMPTY_STEP:
 		text = "podprof: this step has no host compute";
-		write_names(s, "", text, strlen(text), 1);
+		write_names(s, "", text, strlen(text), "", 1);
+		break;
+	case PP_XNAME_OPERATOR:
+		write_operator(x, s, n->key);
 		break;
 	default:
 		write_breakdown(x, s, n);
@@ -233,6 +280,7 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 {
 	char small[NAME_BYTES];
 	const char *text = small;
+	int at;
 
 	switch (n->class - PP_XNAMES_TEXT) {
 	case PP_XTEXT_COMM:
@@ -251,7 +299,9 @@ static void write_text(const struct pp_xnames *x, struct pp_xstream *s, const st
 		text = n->key == 0 ? "nan" : n->key == 1 ? "inf" : "-inf";
 		break;
 	case PP_XTEXT_STEP:
-		snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
+		at = snprintf(small, sizeof(small), "step %" PRId64, (int64_t)n->key);
+		if (x->steps_of >= 0)
+			snprintf(small + at, sizeof(small) - (size_t)at, " of rank %" PRId32, x->steps_of);
 		break;
 	default:
 		text = n->key == 1 ? "begin" : n->key == 2 ? "end" : "begin and end";

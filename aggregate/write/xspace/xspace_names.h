@@ -13,6 +13,7 @@ enum pp_xname_class {
 	PP_XNAME_COUNTER,    /* key: rank << 32 | intern id */
 	PP_XNAME_EMPTY_STEP, /* key: 0 */
 	PP_XNAME_MEMORY,     /* key: rank */
+	PP_XNAME_OPERATOR,   /* a range or call that xprof counts as an operator; key: category << 32 | as for BREAKDOWN */
 	PP_XNAME_BREAKDOWN,  /* + category; key: intern id, or call with PP_XNAME_KEY_CALL */
 };
 
@@ -58,6 +59,7 @@ struct pp_xnames {
 	size_t slots, used;
 	uint32_t events, texts; /* ids given so far */
 	int no_memory;
+	int32_t steps_of;                              /* rank whose steps are the file's; -1: the only one, which needs no name */
 	struct pp_xname_slot recent[PP_XNAMES_RECENT]; /* events repeat few names: those are found without the hash */
 };
 
@@ -79,7 +81,7 @@ static inline uint32_t pp_xnames_event(struct pp_xnames *x, uint32_t class, uint
 enum pp_xtext_kind {
 	PP_XTEXT_COMM,     /* key: communicator id, shown in hex */
 	PP_XTEXT_CATEGORY, /* key: category id */
-	PP_XTEXT_STEP,     /* key: step number */
+	PP_XTEXT_STEP,     /* key: step number; with the rank of steps_of */
 	PP_XTEXT_CUT,      /* key: PP_SPAN_CUT_* flags */
 	PP_XTEXT_FILE,     /* key: intern id */
 	PP_XTEXT_NUMBER,   /* key: 0 nan, 1 inf, 2 -inf: a number that JSON does not have */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "core/ring/utf8.h"
 #include "core/source/mpi_call.h"
 
@@ -125,10 +126,8 @@ static void stat_step(struct pp_xfile *f, struct pp_xevent *e, const struct pp_x
 		stat_text(f, e, PP_XSTAT_STEP_NAME, PP_XTEXT_STEP, (uint64_t)l->number);
 }
 
-static uint64_t segment_key(const struct pp_rank *r, const struct pp_attr_segment *g)
+static uint64_t name_key(const struct pp_span *s)
 {
-	const struct pp_span *s = &r->thread[g->thread].span[g->span];
-
 	return s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST ? PP_XNAME_KEY_CALL | s->mpi.call : s->name;
 }
 
@@ -163,8 +162,10 @@ static size_t write_step(struct pp_xfile *f, size_t index, const struct pp_xlabe
 			continue;
 		if (b < from)
 			b = from;
-		pp_xevent_init(&e, pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, segment_key(r, g)), b,
-		               ps_of(g->end) - b);
+		pp_xevent_init(
+		        &e,
+		        pp_xnames_event(&f->names, PP_XNAME_BREAKDOWN + g->category, name_key(&r->thread[g->thread].span[g->span])),
+		        b, ps_of(g->end) - b);
 		stat_step(f, &e, l, grouped, 0);
 		stat_text(f, &e, PP_XSTAT_CATEGORY, PP_XTEXT_CATEGORY, g->category);
 		pp_xstream_event(&f->stream, &e);
@@ -334,16 +335,13 @@ static void event_of(struct pp_xfile *f, const struct pp_span *s, int32_t rank, 
 	}
 }
 
-/* Adds stats common to all kinds; the step is found by walking, as spans come in order of begin. */
-static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct placed *p, size_t steps,
-                      size_t *at)
+/* Adds stats common to all kinds. `in`: the step that the span begins in, or NULL. */
+static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, const struct placed *in)
 {
-	while (*at < steps && p[*at].end <= s->begin)
-		(*at)++;
 	if (s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_COUNTER)
 		return;
-	if (*at < steps && p[*at].begin <= s->begin)
-		stat_int(e, PP_XSTAT_STEP, p[*at].label->number);
+	if (in)
+		stat_int(e, PP_XSTAT_STEP, in->label->number);
 	if (s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END))
 		stat_text(f, e, PP_XSTAT_CUT, PP_XTEXT_CUT, s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
 	if (s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_REQUEST)
@@ -352,39 +350,88 @@ static void add_stats(struct pp_xfile *f, struct pp_xevent *e, const struct pp_s
 		stat_payload(f, e, s);
 }
 
+/* The step that a span begins in, or NULL; found by walking, as spans come in order of begin. */
+static const struct placed *step_at(const struct placed *p, size_t steps, size_t *at, int64_t begin)
+{
+	while (*at < steps && p[*at].end <= begin)
+		(*at)++;
+	return *at < steps && p[*at].begin <= begin ? &p[*at] : NULL;
+}
+
+/* Does /op of pod.h5 count it? Then it is an operator in xprof too. */
+static int is_operator(const struct pp_xfile *f, const struct pp_span *s, const struct placed *in, uint32_t thread)
+{
+	if ((s->kind != PP_SPAN_RANGE && s->kind != PP_SPAN_MPI) || (s->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)) || !in)
+		return 0;
+	if (in->label->segment == PP_ATTR_EDGE_BEFORE || in->label->segment == PP_ATTR_EDGE_AFTER)
+		return 0;
+	return s->kind != PP_SPAN_RANGE || s->category || s->begin != in->begin || s->end != in->end ||
+	       in->label->cell[f->rank_index].thread != thread; /* else it is the step itself */
+}
+
 static int is_nested(const struct pp_span *s)
 {
 	return s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI || s->kind == PP_SPAN_STEP || s->kind == PP_SPAN_MARK;
 }
 
+static void close_ended(const struct pp_xfile *f, int64_t begin_ps, size_t *depth)
+{
+	while (*depth && f->stack[*depth - 1].end_ps <= begin_ps)
+		(*depth)--;
+}
+
+/* Category of the innermost range around a span. */
+static uint8_t around(const struct pp_xfile *f, const struct pp_span *s, size_t depth)
+{
+	while (depth-- > 0)
+		if (f->stack[depth].end >= s->end)
+			return f->stack[depth].category;
+	return 0;
+}
+
 /* Readers need nested or disjoint events, and a child's end before its parent's: shortens an event by 1 ps where both are equal. */
-static int nest(struct pp_xfile *f, struct pp_xevent *e, size_t *depth)
+static int nest(struct pp_xfile *f, struct pp_xevent *e, const struct pp_span *s, uint8_t category, size_t *depth)
 {
 	int64_t end = e->offset_ps + e->duration_ps;
 
-	while (*depth && (int64_t)f->stack[*depth - 1] <= e->offset_ps)
-		(*depth)--;
-	if (*depth && end >= (int64_t)f->stack[*depth - 1])
-		end = (int64_t)f->stack[*depth - 1] - 1;
+	if (*depth && end >= f->stack[*depth - 1].end_ps)
+		end = f->stack[*depth - 1].end_ps - 1;
 	e->duration_ps = end > e->offset_ps ? end - e->offset_ps : 0;
 	if (!e->duration_ps)
 		return 0;
 	if (*depth == f->stack_size) {
-		size_t size = f->stack_size ? f->stack_size * 2 : 64;
-		uint64_t *stack = realloc(f->stack, size * sizeof(*stack));
+		struct pp_xopen *stack = pp_grow(f->stack, *depth, &f->stack_size, sizeof(*stack));
 
 		if (!stack)
 			return -ENOMEM;
 		f->stack = stack;
-		f->stack_size = size;
 	}
-	f->stack[(*depth)++] = (uint64_t)end;
+	f->stack[(*depth)++] = (struct pp_xopen){end, s->end, category};
 	return 0;
 }
 
-static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struct pp_thread *t, const struct placed *p,
-                        size_t steps)
+static int write_nested(struct pp_xfile *f, const struct pp_span *s, const struct placed *in, uint32_t thread, size_t *depth)
 {
+	uint8_t outer, category = 0;
+	struct pp_xevent e;
+	int code;
+
+	event_of(f, s, f->rank->rank, &e);
+	close_ended(f, e.offset_ps, depth);
+	outer = around(f, s, *depth);
+	if (s->kind == PP_SPAN_RANGE || s->kind == PP_SPAN_MPI)
+		category = pp_flat_inside(s, pp_flat_code(&f->categories, s), outer) & (PP_FLAT_BY_DEFAULT - 1);
+	if (is_operator(f, s, in, thread))
+		e.metadata = pp_xnames_event(&f->names, PP_XNAME_OPERATOR, (uint64_t)category << 32 | name_key(s));
+	add_stats(f, &e, s, in);
+	code = nest(f, &e, s, !category || pp_flat_is_silent(s, category) ? outer : category, depth);
+	pp_xstream_event(&f->stream, &e);
+	return code;
+}
+
+static int write_thread(struct pp_xfile *f, const struct pp_rank *r, uint32_t index, const struct placed *p, size_t steps)
+{
+	const struct pp_thread *t = &r->thread[index];
 	const char *thread = pp_intern_text(f->names.names, t->name, NULL);
 	size_t depth = 0, at = 0, i = 0;
 	char name[128];
@@ -402,16 +449,9 @@ static int write_thread(struct pp_xfile *f, const struct pp_rank *r, const struc
 	else
 		snprintf(name, sizeof(name), "rank %d %u", r->rank, t->tid);
 	line = begin_line(f, name);
-	for (; i < t->spans && !code; i++) {
-		struct pp_xevent e;
-
-		if (!is_nested(&t->span[i]))
-			continue;
-		event_of(f, &t->span[i], r->rank, &e);
-		add_stats(f, &e, &t->span[i], p, steps, &at);
-		code = nest(f, &e, &depth);
-		pp_xstream_event(&f->stream, &e);
-	}
+	for (; i < t->spans && !code; i++)
+		if (is_nested(&t->span[i]))
+			code = write_nested(f, &t->span[i], step_at(p, steps, &at, t->span[i].begin), index, &depth);
 	pp_xstream_end(&f->stream, line);
 	return code;
 }
@@ -453,7 +493,7 @@ static void write_loose_lines(struct pp_xfile *f, const struct pp_rank *r, const
 				continue;
 			}
 			event_of(f, s, r->rank, &e);
-			add_stats(f, &e, s, p, steps, &at);
+			add_stats(f, &e, s, step_at(p, steps, &at, s->begin));
 			pp_xstream_event(&f->stream, &e);
 			free_from = s->end;
 		}
@@ -516,11 +556,12 @@ int pp_xfile_rank(struct pp_xfile *f, size_t rank_index, int grouped, struct pp_
 	int code = p ? 0 : -ENOMEM;
 
 	f->rank = r;
+	f->rank_index = rank_index;
 	f->comm_at = 0;
 	if (!code)
 		write_breakdown(f, rank_index, p, steps, grouped);
-	for (size_t t = 0; t < r->threads && !code; t++)
-		code = write_thread(f, r, &r->thread[t], p, steps);
+	for (uint32_t t = 0; t < r->threads && !code; t++)
+		code = write_thread(f, r, t, p, steps);
 	for (size_t i = 0; i < sizeof(loose) / sizeof(loose[0]) && !code; i++)
 		code = write_loose(f, r, loose[i], p, steps);
 	write_memory(f, r);

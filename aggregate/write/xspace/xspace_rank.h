@@ -3,6 +3,7 @@
 
 #include "aggregate/write/writer.h"
 #include "aggregate/write/xspace/xspace_names.h"
+#include "core/step/attr_flat.h"
 #include "proto/xspace_stream.h"
 
 struct pp_xlabel { /* one step as this file shows it, edge steps included */
@@ -10,6 +11,12 @@ struct pp_xlabel { /* one step as this file shows it, edge steps included */
 	int64_t group;                   /* group_id: the number, or its index where the number does not fit 32 bits */
 	uint32_t segment;                /* value of pp_attr_segment.step */
 	const struct pp_step_cell *cell; /* [ranks] */
+};
+
+struct pp_xopen {         /* a range around the next events */
+	int64_t end_ps;   /* as written */
+	int64_t end;      /* ns, as recorded */
+	uint8_t category; /* for the ranges inside, from the innermost range that has one; 0: none */
 };
 
 struct pp_xfile {
@@ -21,10 +28,12 @@ struct pp_xfile {
 	int64_t line;        /* ids given so far */
 	uint64_t unplaced;   /* overlapping spans beyond the limit of lines per rank */
 	uint64_t not_finite; /* values of counters: xprof's JSON has no NaN and no infinity */
-	uint64_t *stack;     /* ends of open parents, ps */
+	struct pp_xopen *stack;
 	size_t stack_size;
-	const struct pp_rank *rank; /* whose lines are written */
-	size_t comm_at;             /* index of the communicator that was found last */
+	struct pp_name_cache categories; /* of the names */
+	const struct pp_rank *rank;      /* whose lines are written */
+	size_t rank_index;
+	size_t comm_at; /* index of the communicator that was found last */
 };
 
 /* Makes labels of `out`'s steps, in order, with the edge steps at both ends. */

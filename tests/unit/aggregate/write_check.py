@@ -2,6 +2,7 @@
 import glob
 import math
 import os
+import re
 import sys
 
 import xspace_wire
@@ -29,6 +30,22 @@ def stats(p, e):
     return got
 
 
+def label(p, e):
+    m = p["events"][e["id"]]
+    return m["display"] or m["name"]
+
+
+def check_operators(p, line):
+    """xprof takes "name:type" for an operator: so are named what /op of pod.h5 counts, on the lines of threads, and nothing else."""
+    nested = line["name"].startswith("rank ") and not any(w in line["name"] for w in (" breakdown", " requests", " async"))
+    for e in line["events"]:
+        name, step = p["events"][e["id"]]["name"], stats(p, e).get("step")
+        is_op = re.search(r":[A-Za-z_][A-Za-z0-9_]*$", name) is not None
+        assert not is_op or (nested and ":" not in name[: name.rindex(":")]), (line["name"], name)
+        if nested and step is not None and not name.startswith("step "):
+            assert is_op == (1 <= step <= 6), (line["name"], name, step)
+
+
 def check_order(line):
     stack, last = [], (-1, 0)
     for e in line["events"]:
@@ -48,6 +65,7 @@ def check_plane(p):
     assert len({x["id"] for x in p["lines"]}) == len(p["lines"])
     for line in p["lines"]:
         check_order(line)
+        check_operators(p, line)
         for e in line["events"]:
             m = p["events"][e["id"]]
             name = m["name"]
@@ -118,12 +136,15 @@ def check_h5(path, ranks):
 
 host = check_file(f"{base}/host/plugins/profile/sample/node0.xplane.pb")
 check_breakdown(host, 0, list(range(8)))
-written = [stats(host, e) for x in host["lines"] for e in x["events"] if host["events"][e["id"]]["name"] == "MPI_File_write_at_all"]
+written = [stats(host, e) for x in host["lines"] for e in x["events"] if x["name"].endswith(" main") and label(host, e) == "MPI_File_write_at_all"]
 assert written and all(s["file"] == "./bytes" and s["bytes"] == 4096 for s in written), written[:3]
 assert [x["name"] for x in host["lines"]][:6] == ["rank 0 breakdown", "rank 0 main", "rank 0 loader", "rank 0 async", "rank 0 async 2",
                                                  "rank 0 requests"], [x["name"] for x in host["lines"]][:6]
-saved = {stats(host, e).get("payload") for x in host["lines"] for e in x["events"] if x["name"] == "rank 0 main" and host["events"][e["id"]]["name"] == "save"}
+saved = {stats(host, e).get("payload") for x in host["lines"] for e in x["events"] if x["name"] == "rank 0 main" and label(host, e) == "save"}
 assert saved == {-1, 'layer=3, name="a"', "-inf"}, saved
+types = {m["name"]: m["display"] for m in host["events"].values() if m["name"].endswith((":output", ":input", ":host_compute", ":host_communication"))}
+assert types["save:output"] == "save" and types["range/train_step:host_compute"] == "train_step" and types["next batch:input"] == "next batch", types
+assert "a:InfeedEnqueue" in [types[t] for t in types if t.startswith("a.InfeedEnqueue:")] and types["MPI_File_write_at_all:output"] == "MPI_File_write_at_all", types
 memory = [stats(host, e) for x in host["lines"] if x["name"] == "_counters_" for e in x["events"] if host["events"][e["id"]]["name"] == "rank 0 memory"]
 assert memory == [{"rss": 4000, "children_rss": 2000}, {"rss": 5000, "pss": 3000, "children_rss": 2000}], memory
 clock = {host["stats"][s[1]]["name"]: value(host, s) for s in host["values"]}
