@@ -54,6 +54,10 @@ int pp_join_communicators(struct pp_join *j);
 int pp_join_files(struct pp_join *j);
 /* /op */
 int pp_join_ops(struct pp_join *j);
+/* /op_idle */
+int pp_join_idle(struct pp_join *j);
+/* /kernel */
+int pp_join_kernels(struct pp_join *j);
 /* /input: what the framework's shim says of its data loader */
 int pp_join_input(struct pp_join *j);
 /* /process and /memory, and what starting up and shutting down took */

@@ -53,10 +53,13 @@ static int compare_window(const void *a, const void *b)
 /* This rank's row; NO_ROW: no memory. */
 static uint32_t row_of(struct ops *o, const struct pp_span *span, uint8_t category)
 {
-	struct pp_row_op one = {.name = span->name < o->cache.count ? span->name : 0,
+	const int on_device = span->kind == PP_SPAN_DEVICE;
+	uint32_t name = on_device && span->device.op ? span->device.op : span->name;
+	struct pp_row_op one = {.name = name < o->cache.count ? name : 0,
 	                        .worker = o->worker,
 	                        .category = (int8_t)category,
 	                        .source = (int8_t)span->source,
+	                        .side = (int8_t)(on_device ? PP_SIDE_DEVICE : PP_SIDE_HOST),
 	                        .steps = (uint32_t)o->windows};
 	uint32_t first = o->row_of[one.name], *next;
 	struct pp_row_op *row;
@@ -168,13 +171,13 @@ static int count_thread(struct ops *o, const struct pp_thread *thread, uint32_t 
 	size_t at = 0;
 	int rc = 0;
 
-	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_RANGE) | PP_SPAN_BIT(PP_SPAN_MPI)))
+	if (!pp_thread_may_have(thread, PP_SPAN_BIT(PP_SPAN_RANGE) | PP_SPAN_BIT(PP_SPAN_MPI) | PP_SPAN_BIT(PP_SPAN_DEVICE)))
 		return 0;
 	o->opens = 0;
 	for (size_t i = 0; i < thread->spans && rc == 0; i++) {
 		const struct pp_span *span = &thread->span[i];
 
-		if (span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI)
+		if (span->kind != PP_SPAN_RANGE && span->kind != PP_SPAN_MPI && span->kind != PP_SPAN_DEVICE)
 			continue;
 		while (at < o->windows && o->window[at].end <= span->begin)
 			at++;
@@ -210,7 +213,9 @@ static int compare_self(const void *a, const void *b, void *names)
 		return x->self_ns < y->self_ns ? 1 : -1;
 	if (x->name != y->name)
 		return strcmp(pp_intern_text(names, x->name, NULL), pp_intern_text(names, y->name, NULL));
-	return x->category != y->category ? x->category - y->category : x->source - y->source;
+	if (x->category != y->category)
+		return x->category - y->category;
+	return x->source != y->source ? x->source - y->source : x->side - y->side;
 }
 
 /* Keeps the names with most time: an endless supply of names (one per batch) would make an endless table. */

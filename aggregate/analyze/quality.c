@@ -377,7 +377,11 @@ static void warn_default(struct pp_dataset *d)
 
 static void warn_absent(struct pp_dataset *d)
 {
-	pp_dataset_warn(d, "/kernel is absent: this version records no device kernels");
+	if (!d->kernels)
+		pp_dataset_warn(d, "/kernel is absent: no kernel was recorded");
+	if (d->kernel_left_outs && d->kernel_left_out->rest)
+		pp_dataset_warn(d, "/kernel lacks %" PRIu64 " rows: it has at most %d per rank", d->kernel_left_out->rest,
+		                PP_KERNELS_MOST);
 	if (!d->ops && pp_dataset_ops_cut(d))
 		pp_dataset_warn(d, "/op is absent: all %" PRIu64 " ranges cross the window's edge", pp_dataset_ops_cut(d));
 	else if (!d->ops)

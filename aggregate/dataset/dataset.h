@@ -14,7 +14,10 @@
 #include "core/step/step_attr.h"
 #include "core/step/step_mark.h"
 
-enum { PP_OPS_MOST = 4096 }; /* rows of /op per worker: those with most self time; the rest is counted */
+enum pp_side { PP_SIDE_HOST, PP_SIDE_DEVICE }; /* what ran an operator */
+
+enum { PP_KERNELS_MOST = 4096 }; /* rows of /kernel per worker: those with most time; the rest is counted */
+enum { PP_OPS_MOST = 4096 };     /* rows of /op per worker: those with most self time; the rest is counted */
 
 static inline int pp_worker_is_missing(const struct pp_row_worker *w)
 {

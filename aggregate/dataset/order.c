@@ -70,7 +70,7 @@ void pp_communicators_fold(struct pp_dataset *d)
 
 int pp_op_is_same(const struct pp_row_op *a, const struct pp_row_op *b)
 {
-	return a->name == b->name && a->category == b->category && a->source == b->source;
+	return a->name == b->name && a->category == b->category && a->source == b->source && a->side == b->side;
 }
 
 /* The origin in a name: "aten" of "aten::mm", "Optimizer" of "Optimizer.step#SGD.step". */
@@ -81,6 +81,21 @@ size_t pp_op_type(const char *name, size_t length)
 	if (length > 4 && !strncmp(name, "MPI_", 4))
 		return 3;
 	return n + 1 < length && isalpha((unsigned char)name[0]) && !memchr(name, ' ', n) ? n : 0;
+}
+
+/* As TensorFlow's profiler has it: OP:TYPE, where OP has letters, digits and _ . - / and TYPE is an identifier with a capital. */
+size_t pp_op_tensorflow_type(const char *name, size_t length)
+{
+	size_t colon = length;
+
+	while (colon && (isalnum((unsigned char)name[colon - 1]) || name[colon - 1] == '_'))
+		colon--;
+	if (colon < 2 || colon == length || name[colon - 1] != ':' || !(isupper((unsigned char)name[colon]) || name[colon] == '_'))
+		return 0;
+	for (size_t i = 0; i + 1 < colon; i++)
+		if (!isalnum((unsigned char)name[i]) && !(name[i] && strchr("_.-/", name[i])))
+			return 0;
+	return colon;
 }
 
 void pp_c10d_add(struct pp_c10d_count *to, const struct pp_c10d_count *from)

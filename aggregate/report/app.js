@@ -25,7 +25,10 @@ const Theme = {
   },
 };
 
-const KNOWN = ['collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'kernel', 'memory', 'slowest', 'window'];
+const KNOWN = [
+  'collective', 'communicator', 'channel', 'clock', 'quality', 'input', 'op', 'op_stats', 'op_idle', 'kernel', 'kernel_stats',
+  'precision', 'memory', 'slowest', 'window'
+];
 const MEANING = {
   process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',
   file: 'Files that the ranks read and wrote through MPI.',
@@ -60,7 +63,7 @@ function sections() {
     ['workers', 'Ranks', () => Groups.workers(), Pod.worker.status.some(s => s !== 'delivered')],
     ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
-    source('kernel', 'Kernels', 'This version of podprof records ranks on CPUs only.'),
+    source('kernel_stats', 'Kernels', absentReason('kernel')),
     source('memory', 'Memory', '\u2018podprof doctor\u2019 shows which sources work on this host.'),
     ...other.map(g => source(g, NAME[g] || capital(g), '')),
     ...['channel', 'communicator']

@@ -60,7 +60,7 @@ static int fill_absent(const struct pp_dataset *in, const struct pp_table *table
 			rc = add_absent(absent, before = group, why);
 		}
 	}
-	return rc ? rc : add_absent(absent, "kernel", "no source of device kernels in this version");
+	return rc;
 }
 
 int pp_tool_absent(const struct pp_dataset *in, struct pp_table *tables, struct pp_err *err)

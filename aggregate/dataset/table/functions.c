@@ -28,15 +28,41 @@ const char *pp_op_check(const void *row)
 {
 	const struct pp_row_op *op = row;
 
+	if (op->side < 0 || op->side > PP_SIDE_DEVICE)
+		return "a side";
 	return op->category < 1 || op->category > PP_CATEGORIES ? "a category" : NULL;
+}
+
+const char *pp_kernel_check(const void *row)
+{
+	const struct pp_row_kernel *k = row;
+
+	if (k->activity < 0 || k->activity > PP_DEVICE_SET)
+		return "an activity";
+	return k->precision < 0 || k->precision > PP_PRECISION_16 ? "a precision" : NULL;
+}
+
+static const char *type_text(uint32_t id, int source, const struct pp_intern *names, size_t *ret_length)
+{
+	const char *name = pp_intern_text(names, id, ret_length);
+	size_t at = source == PP_SOURCE_XSPACE ? pp_op_tensorflow_type(name, *ret_length) : 0;
+
+	*ret_length = at ? *ret_length - at : pp_op_type(name, *ret_length);
+	return name + at;
 }
 
 const char *pp_op_type_text(const void *row, const struct pp_intern *names, size_t *ret_length)
 {
-	const char *name = pp_intern_text(names, ((const struct pp_row_op *)row)->name, ret_length);
+	const struct pp_row_op *op = row;
 
-	*ret_length = pp_op_type(name, *ret_length);
-	return name;
+	return type_text(op->name, op->source, names, ret_length);
+}
+
+const char *pp_op_stat_type_text(const void *row, const struct pp_intern *names, size_t *ret_length)
+{
+	const struct pp_row_op_stat *op = row;
+
+	return op->is_idle ? pp_intern_text(names, op->name, ret_length) : type_text(op->name, op->source, names, ret_length);
 }
 
 const char *pp_source_name(int source)
@@ -46,6 +72,31 @@ const char *pp_source_name(int source)
 	        [PP_SOURCE_SHIM] = "shim", [PP_SOURCE_XSPACE] = "XSpace", [PP_SOURCE_KINETO] = "Kineto"};
 
 	return source >= 0 && (size_t)source < sizeof(name) / sizeof(name[0]) ? name[source] : "";
+}
+
+const char *pp_side_name(int side)
+{
+	return side == PP_SIDE_HOST ? "Host" : side == PP_SIDE_DEVICE ? "Device" : "";
+}
+
+const char *pp_activity_name(int activity)
+{
+	static const char *const name[] = {[PP_DEVICE_KERNEL] = "Kernel",
+	                                   [PP_DEVICE_COLLECTIVE] = "Collective",
+	                                   [PP_DEVICE_HOST_TO_DEVICE] = "Host to device",
+	                                   [PP_DEVICE_DEVICE_TO_HOST] = "Device to host",
+	                                   [PP_DEVICE_DEVICE_TO_DEVICE] = "Device to device",
+	                                   [PP_DEVICE_SET] = "Set"};
+
+	return activity >= 0 && (size_t)activity < sizeof(name) / sizeof(name[0]) ? name[activity] : "";
+}
+
+const char *pp_precision_name(int precision)
+{
+	return precision == PP_PRECISION_UNKNOWN ? "unknown"
+	       : precision == PP_PRECISION_32    ? "32-bit"
+	       : precision == PP_PRECISION_16    ? "16-bit"
+	                                         : "";
 }
 
 const char *pp_operation_name(int call)

@@ -11,7 +11,12 @@ const char *pp_worker_check(const void *row);
 const char *pp_cell_check(const void *row);
 const char *pp_op_check(const void *row);
 const char *pp_op_type_text(const void *row, const struct pp_intern *names, size_t *ret_length);
+const char *pp_op_stat_type_text(const void *row, const struct pp_intern *names, size_t *ret_length);
+const char *pp_kernel_check(const void *row);
 const char *pp_source_name(int source);
+const char *pp_side_name(int side);
+const char *pp_activity_name(int activity);
+const char *pp_precision_name(int precision);
 const char *pp_operation_name(int call);
 /* Of index 0 1 2 ..: category 1 2 3 .., enum pp_loss. */
 const char *pp_category_label(int place);

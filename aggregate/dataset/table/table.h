@@ -10,7 +10,7 @@
 #include "core/ring/intern.h"
 
 enum {
-	PP_TABLE_KEYS = 4,
+	PP_TABLE_KEYS = 16,
 	PP_TABLE_COLUMNS = 64,
 	PP_TABLE_BATCH = 1024, /* rows */
 	PP_TABLE_WORD = 63

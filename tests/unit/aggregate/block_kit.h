@@ -148,7 +148,8 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 		if (id == PP_TABLE_host_clock ||
 		    (pp_table_desc(id)->columns > 1 && pp_table_desc(id)->column[1].type == PP_TYPE_HOST))
 			continue; /* hosts may have other numbers: kit_same_clock() */
-		if (!with_ops && (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_warning))
+		if (!with_ops &&
+		    (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_op_idle || id == PP_TABLE_warning))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			const struct pp_dataset *d = i ? b : a;
@@ -220,6 +221,35 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 		pp_dataset_warn(d, "%s %d", "something is missing", (int)k);
 }
 
+static inline void kit_kernels(struct pp_dataset *d, struct pp_intern *names)
+{
+	d->kernels = d->workers ? kit_random(9) : 0;
+	d->kernel = calloc(d->kernels + 1, sizeof(*d->kernel));
+	for (size_t i = 0; i < d->kernels; i++)
+		d->kernel[i] = (struct pp_row_kernel){.name = kit_name(names, "kernel", kit_random(2)),
+		                                      .op = kit_name(names, "op", kit_random(2)),
+		                                      .activity = (int8_t)kit_random(6),
+		                                      .precision = (int8_t)kit_random(3),
+		                                      .grid_z = (uint32_t)i, /* no two rows have one key */
+		                                      .worker = d->worker[kit_random(d->workers)].rank,
+		                                      .occurrences = kit_random(0),
+		                                      .total_ns = kit_time(),
+		                                      .min_ns = kit_time(),
+		                                      .max_ns = kit_time(),
+		                                      .occupancy_percent = -1};
+	d->kernel_left_out = calloc(1, sizeof(*d->kernel_left_out));
+	d->kernel_left_outs = 1;
+	*d->kernel_left_out = (struct pp_row_kernel_left_out){kit_random(3), kit_random(9), kit_random(0), kit_time()};
+	d->op_idles = d->workers;
+	d->op_idle = calloc(d->workers + 1, sizeof(*d->op_idle));
+	for (size_t i = 0; i < d->op_idles; i++)
+		d->op_idle[i] = (struct pp_row_op_idle){.worker = d->worker[i].rank,
+		                                        .side = (int8_t)kit_random(2),
+		                                        .name = kit_name(names, "Idle", 0),
+		                                        .idle_ns = kit_time(),
+		                                        .step_ns = kit_time()};
+}
+
 static inline void kit_ops(struct pp_dataset *d, struct pp_intern *names)
 {
 	d->ops = d->workers ? kit_random(12) : 0;
@@ -228,7 +258,8 @@ static inline void kit_ops(struct pp_dataset *d, struct pp_intern *names)
 		d->op[i] = (struct pp_row_op){.name = kit_name(names, "op", kit_random(4)),
 		                              .worker = d->worker[kit_random(d->workers)].rank,
 		                              .category = (int8_t)(1 + i % 7), /* no two rows are of one operator and worker */
-		                              .source = (int8_t)(i / 7)};
+		                              .source = (int8_t)(i / 7),
+		                              .side = (int8_t)kit_random(2)};
 		d->op[i].steps = (uint32_t)kit_random(100);
 		d->op[i].calls = kit_random(0);
 		d->op[i].total_ns = kit_time();
@@ -402,6 +433,7 @@ static inline struct pp_dataset kit_dataset(struct pp_intern *names, size_t work
 	}
 	kit_collectives(&d, collectives);
 	kit_tables(&d, names);
+	kit_kernels(&d, names);
 	kit_ops(&d, names);
 	kit_window(&d);
 	kit_clocks(&d);

@@ -170,6 +170,27 @@ static void check_printed(const char *path)
 	free(text);
 }
 
+static void add_kernels(struct sample *s)
+{
+	struct pp_dataset *d = &s->dataset;
+	struct pp_table table[PP_TABLES];
+	struct pp_err err = {""};
+
+	d->kernel = calloc(2, sizeof(*d->kernel));
+	d->kernels = 2;
+	for (int i = 0; i < 2; i++) {
+		struct pp_row_kernel k = {.name = d->op[0].name, .op = d->op[1].name, .grid_x = 7, .worker = i, .occurrences = 3};
+
+		k.min_ns = 1, k.max_ns = 10 + i, k.total_ns = 12 + i, k.occupancy_percent = 62.5;
+		k.precision = PP_PRECISION_16;
+		d->kernel[i] = k;
+	}
+	pp_dataset_tables(d, table);
+	CHECK_INT(pp_tool_kernel_stats(d, table, &err), 0);
+	pp_dataset_take_tables(d, table);
+	CHECK_INT(d->kernel_stats, 1);
+}
+
 TEST(file_is_the_layout)
 {
 	char dir[] = "/tmp/podprof-hdf5-XXXXXX", path[256];
@@ -192,6 +213,7 @@ TEST(file_is_the_layout)
 	s.dataset.straggler = (struct pp_straggler){.waited_for = 1, .waited_ns = 88, .involuntary = 9, .run_queue_ns = 55};
 	s.dataset.pair_bound_ns = 12345;
 	s.dataset.causality = (struct pp_causality){.pairs = 50, .inverted = 7, .violated = 3, .worst_ns = 99};
+	add_kernels(&s);
 	CHECK_INT(sample_writer("hdf5")->write(&s.out, &err), 0);
 	snprintf(path, sizeof(path), "%s/podprof/sample/pod.h5", dir);
 	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);

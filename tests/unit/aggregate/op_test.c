@@ -313,6 +313,102 @@ TEST(names_without_end)
 	drop(&m);
 }
 
+static struct pp_span *add_device(struct made *m, uint32_t t, const char *name, const char *op, int64_t from, int64_t until)
+{
+	struct pp_span *span = add_span(&m->capture, 0, t, PP_SPAN_DEVICE, name, from, until);
+
+	m->capture.rank[0].thread[t].device = 1;
+	span->source = PP_SOURCE_XSPACE;
+	span->device = (struct pp_span_device){.op = *op ? pp_intern_put(m->capture.names, op, strlen(op)) : 0, .step = -1};
+	return span;
+}
+
+/* On a device an operator has the name of what launched it, and no nesting: what overlaps on one stream counts once. */
+TEST(device)
+{
+	struct pp_launch launch = {.registers = 32, .block = {128, 1, 1}, .grid = {7, 1, 1}, .occupancy = 50};
+	struct made m;
+
+	begin(&m);
+	m.capture.rank[0].launch = &launch;
+	m.capture.rank[0].launches = 1;
+	add_range(&m.capture, 0, 0, "d/MatMul:MatMul", at(1) + 10, at(1) + 30);
+	add_device(&m, 1, "gemm", "d/MatMul:MatMul", at(1) + 100, at(1) + 200)->device.launch = 1;
+	add_device(&m, 1, "gemm", "d/MatMul:MatMul", at(1) + 300, at(1) + 350)->device.launch = 1;
+	add_device(&m, 1, "gemm2", "d/MatMul:MatMul", at(1) + 340, at(1) + 400)->device.launch = 9; /* none */
+	add_device(&m, 2, "Memcpy HtoD", "", at(1) + 150, at(1) + 250)->device.activity = PP_DEVICE_HOST_TO_DEVICE;
+	add_device(&m, 2, "Memset", "", at(2) + 990, at(3) + 20)->device.activity = PP_DEVICE_SET;
+	add_device(&m, 2, "late", "", at(3) + 1010, at(3) + 1020);
+	m.capture.rank[0].thread[2].span[0].device.bytes = 77;
+	end(&m);
+	CHECK_INT(m.d.ops, 4);
+	CHECK_INT(m.d.op[3].side, PP_SIDE_HOST); /* d/MatMul: two rows, in the order of their categories */
+	CHECK_INT(m.d.op[2].side, PP_SIDE_DEVICE);
+	CHECK_INT(m.d.op[2].calls, 3);
+	CHECK_INT(m.d.op[2].total_ns, 210);
+	CHECK_INT(m.d.op[2].self_ns, 200);
+	CHECK_INT(find(&m, "Memset", 0).total_ns, 130);
+	CHECK_INT(m.d.kernels, 4);
+	CHECK_INT(m.d.kernel_left_out->outside, 1);
+	for (size_t i = 0; i < m.d.kernels; i++) {
+		const struct pp_row_kernel *k = &m.d.kernel[i];
+		const char *name = pp_intern_text(m.d.names, k->name, NULL);
+
+		CHECK_INT(k->occurrences, strcmp(name, "gemm") ? 1 : 2);
+		CHECK_INT(k->registers, strcmp(name, "gemm") ? 0 : 32);
+		CHECK(k->occupancy_percent == (strcmp(name, "gemm") ? -1 : 50));
+		CHECK_INT(k->bytes, strcmp(name, "Memcpy HtoD") ? 0 : 77);
+		CHECK_INT(k->min_ns, !strcmp(name, "gemm") ? 50 : k->max_ns);
+	}
+	CHECK_INT(m.d.op_idles, 3); /* host and device of rank 0, host of rank 1 */
+	CHECK_INT(m.d.op_idle[0].step_ns, 8000);
+	CHECK_INT(m.d.op_idle[0].idle_ns, 8000 - 20);
+	CHECK_INT(m.d.op_idle[1].side, PP_SIDE_DEVICE);
+	CHECK_INT(m.d.op_idle[1].idle_ns, 8000 - 150 - 100 - 10 - 20);
+	CHECK_INT(m.d.op_idle[2].idle_ns, 8000);
+	drop(&m);
+}
+
+/* Idle: no thread has a range. The step itself, a range of no work and a range that was not seen to end are none. */
+TEST(idle)
+{
+	struct made m;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "my step", at(1), at(1) + 1000);
+	add_range(&m.capture, 0, 0, "ProfilerStep#2", at(2), at(2) + 990);
+	add_range(&m.capture, 0, 0, "forward", at(2) + 10, at(2) + 20);
+	add_range(&m.capture, 0, 0, "into the next", at(3) + 900, at(4) + 100);
+	add_range(&m.capture, 0, 0, "epoch", at(5) + 10, at(9) + 900)->flags = PP_SPAN_CUT_END;
+	add_range(&m.capture, 0, 1, "a", at(5) + 100, at(5) + 200);
+	add_range(&m.capture, 0, 2, "b", at(5) + 150, at(5) + 300);
+	add_range(&m.capture, 0, 3, "c", at(5) + 300, at(5) + 310);
+	add_range(&m.capture, 0, 1, "d", at(5) + 305, at(5) + 400);
+	add_range(&m.capture, 0, 1, "e", at(5) + 500, at(5) + 500);
+	end(&m);
+	CHECK_INT(m.d.op_idle[0].idle_ns, 8000 - 10 - 200 - 300);
+	drop(&m);
+}
+
+TEST(tensorflow_types)
+{
+	static const char *const name[][2] = {{"dense/MatMul:MatMul", "MatMul"},
+	                                      {"a.b-c/d:_Fused", "_Fused"},
+	                                      {"aten::Mm", ""},
+	                                      {"x:matmul", ""},
+	                                      {":MatMul", ""},
+	                                      {"MatMul", ""},
+	                                      {"a b:C", ""},
+	                                      {"a:", ""},
+	                                      {"", ""}};
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		size_t n = pp_op_tensorflow_type(name[i][0], strlen(name[i][0]));
+
+		CHECK_STR(n ? name[i][0] + n : "", name[i][1]);
+	}
+}
+
 TEST(types)
 {
 	static const char *const name[][2] = {
@@ -391,6 +487,9 @@ int main(void)
 	inside();
 	names_without_end();
 	types();
+	tensorflow_types();
+	device();
+	idle();
 	loader();
 	loader_by_time();
 	return test_end();

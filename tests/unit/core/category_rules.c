@@ -1,6 +1,10 @@
 /* Names to categories. */
 #include "core/step/category.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "tests/test.h"
 
 static const struct {
@@ -112,8 +116,57 @@ TEST(names_of_ids)
 	CHECK_STR(pp_category_colour(6), "#D7263D");
 }
 
+/* Rules of a user go before the others, in the order of their file. */
+TEST(users_rules)
+{
+	static const char *const bad[][2] = {
+	        {"a = Input\n\nfetch\n", "line 3: 'fetch' has no '='"},
+	        {"a = In put", "line 1: unknown category: 'In put'. Choose one of: Device compute, "},
+	        {" :: = Input", "line 1: no word before '='"},
+	        {"a* b*c = Input", "line 1: '*' in 'a* b*c' is not at the end of a word"},
+	        {"* = Input", "line 1: '*' in '*' is not at the end of a word"},
+	};
+	static const char good[] = "# mine\n\n  Fetch-Shard* = input   # as written in the program\nmy_step = All others\r\n"
+	                           "a=b = Output\nforward = Compilation";
+	static const struct {
+		const char *name;
+		enum pp_category category;
+		int by_default;
+	} want[] = {{"fetchShards", PP_CATEGORY_INPUT, 0},   {"fetch", PP_CATEGORY_HOST_COMPUTE, 1},
+	            {"MyStep", PP_CATEGORY_OTHER, 0},        {"a b", PP_CATEGORY_OUTPUT, 0},
+	            {"forward", PP_CATEGORY_COMPILATION, 0}, {"save", PP_CATEGORY_OUTPUT, 0}};
+	char path[] = "/tmp/podprof-rules-XXXXXX";
+	int fd = mkstemp(path), by_default;
+	struct pp_err err = {""};
+
+	CHECK(write(fd, good, sizeof(good) - 1) == (ssize_t)sizeof(good) - 1);
+	CHECK_INT(pp_category_rules_load(path, &err), 0);
+	CHECK_STR(err.text, "");
+	CHECK_INT(pp_category_rules(), 4);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		CHECK_INT(pp_category_of_name(want[i].name, strlen(want[i].name), &by_default), want[i].category);
+		CHECK_INT(by_default, want[i].by_default);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK(!ftruncate(fd, 0) && pwrite(fd, bad[i][0], strlen(bad[i][0]), 0) == (ssize_t)strlen(bad[i][0]));
+		CHECK_INT(pp_category_rules_load(path, &err), -EINVAL);
+		if (!strstr(err.text, bad[i][1]) || !strstr(err.text, path))
+			fprintf(stderr, "%s\n", err.text);
+		CHECK(strstr(err.text, bad[i][1]) && strstr(err.text, path));
+		CHECK_INT(pp_category_rules(), 0);
+	}
+	CHECK(!ftruncate(fd, 0) && pwrite(fd, "a = Input\0\n", 11, 0) == 11);
+	CHECK_INT(pp_category_rules_load(path, &err), -EINVAL);
+	CHECK(strstr(err.text, "line 1: a zero byte") != NULL);
+	unlink(path);
+	close(fd);
+	CHECK_INT(pp_category_rules_load(path, &err), -ENOENT);
+	CHECK_INT(pp_category_of_name("forward", 7, &by_default), PP_CATEGORY_HOST_COMPUTE);
+}
+
 int main(void)
 {
+	users_rules();
 	rules();
 	long_name();
 	names_of_ids();

@@ -1,0 +1,158 @@
+/* Idle time: the time of the steps in which no operator runs, on any thread of the host or any stream of its devices. Called by
+ * build.c; docs/steps.md has the rules. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/analyze/build.h"
+#include "aggregate/analyze/join.h"
+#include "core/ring/intern.h"
+#include "core/step/attr_flat.h"
+
+struct idle { /* one rank */
+	const struct pp_rank *rank;
+	struct pp_name_cache *cache;
+	size_t *at;    /* [threads] next span */
+	int64_t until; /* no later time is known to be busy */
+};
+
+/* Does the span stand for work, other than the step itself? */
+static int is_work(struct idle *s, const struct pp_span *span, uint32_t thread, const struct pp_step_cell *step)
+{
+	int covers = span->begin <= step->begin && span->end >= step->end;
+	uint8_t code;
+
+	if (span->kind == PP_SPAN_DEVICE || span->kind == PP_SPAN_MPI)
+		return !(span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END));
+	if (span->kind != PP_SPAN_RANGE || (span->flags & (PP_SPAN_CUT_BEGIN | PP_SPAN_CUT_END)))
+		return 0;
+	code = pp_flat_code(s->cache, span);
+	if (pp_flat_is_silent(span, code & (PP_FLAT_BY_DEFAULT - 1)))
+		return 0;
+	if (covers && (code & PP_FLAT_BY_DEFAULT))
+		return 0;
+	return thread != step->thread || span->category || span->begin != step->begin || span->end != step->end;
+}
+
+/* Extends `until` over what begins before it on this thread. Returns when the thread's next work begins, at most step->end. */
+static int64_t extend(struct idle *s, uint32_t t, const struct pp_step_cell *step)
+{
+	const struct pp_thread *thread = &s->rank->thread[t];
+
+	for (; s->at[t] < thread->spans; s->at[t]++) {
+		const struct pp_span *span = &thread->span[s->at[t]];
+
+		if (span->begin >= step->end)
+			break;
+		if (span->end <= s->until || !is_work(s, span, t, step))
+			continue;
+		if (span->begin > s->until)
+			return span->begin;
+		s->until = span->end;
+	}
+	return step->end;
+}
+
+/* Time of the step in which nothing of that side runs. */
+static int64_t idle_of(struct idle *s, const struct pp_step_cell *step, int on_device)
+{
+	int64_t idle = 0, next = step->begin;
+
+	if (s->until < step->begin)
+		s->until = step->begin;
+	while (s->until < step->end) {
+		const int64_t before = s->until;
+
+		next = step->end;
+		for (uint32_t t = 0; t < s->rank->threads; t++) {
+			int64_t begin;
+
+			if ((s->rank->thread[t].device != 0) != on_device)
+				continue;
+			begin = extend(s, t, step);
+			next = begin < next ? begin : next;
+		}
+		if (s->until > before)
+			continue;
+		idle += next - s->until;
+		s->until = next;
+	}
+	return idle;
+}
+
+static int compare_cell(const void *a, const void *b)
+{
+	const struct pp_step_cell *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Steps of one rank in order of time; NULL: no memory. */
+static struct pp_step_cell *steps_of(const struct pp_join *j, size_t r, size_t *ret_steps)
+{
+	const struct pp_steps *steps = j->in->steps;
+	struct pp_step_cell *step = calloc(steps->steps + 1, sizeof(*step));
+
+	*ret_steps = 0;
+	for (size_t i = 0; step && i < steps->steps; i++) {
+		const struct pp_step_cell *cell = &steps->cell[i * j->in->capture->ranks + r];
+
+		if (cell->present && cell->end > cell->begin)
+			step[(*ret_steps)++] = *cell;
+	}
+	if (step)
+		qsort(step, *ret_steps, sizeof(*step), compare_cell);
+	return step;
+}
+
+static int has_side(const struct pp_rank *rank, int on_device)
+{
+	for (size_t t = 0; t < rank->threads; t++)
+		if ((rank->thread[t].device != 0) == on_device)
+			return 1;
+	return !on_device;
+}
+
+static int add_rank(struct pp_join *j, size_t r, struct pp_name_cache *cache, uint32_t name, struct pp_table *out)
+{
+	struct idle s = {.rank = &j->in->capture->rank[r], .cache = cache};
+	size_t steps;
+	struct pp_step_cell *step = steps_of(j, r, &steps);
+	int rc = step ? 0 : -ENOMEM;
+
+	for (int side = PP_SIDE_HOST; side <= PP_SIDE_DEVICE && steps && rc == 0; side++) {
+		struct pp_row_op_idle *row;
+
+		if (!has_side(s.rank, side == PP_SIDE_DEVICE))
+			continue;
+		s.until = INT64_MIN;
+		s.at = calloc(s.rank->threads + 1, sizeof(*s.at));
+		row = s.at ? pp_table_add(out) : NULL;
+		if (row) {
+			*row = (struct pp_row_op_idle){.worker = s.rank->rank, .side = (int8_t)side, .name = name};
+			for (size_t i = 0; i < steps; i++) {
+				row->idle_ns += idle_of(&s, &step[i], side == PP_SIDE_DEVICE);
+				row->step_ns += step[i].end - step[i].begin;
+			}
+		} else {
+			rc = -ENOMEM;
+		}
+		free(s.at);
+	}
+	free(step);
+	return rc;
+}
+
+int pp_join_idle(struct pp_join *j)
+{
+	struct pp_table out = {.desc = pp_table_desc(PP_TABLE_op_idle)};
+	uint32_t name = pp_intern_put(j->in->capture->names, "Idle", 4), names = pp_intern_count(j->d->names);
+	struct pp_name_cache cache = {.names = j->d->names, .count = names, .code = calloc((size_t)names + 1, 1)};
+	int rc = cache.code ? 0 : -ENOMEM;
+
+	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
+		rc = add_rank(j, r, &cache, name, &out);
+	j->d->op_idle = out.row;
+	j->d->op_idles = out.rows;
+	free(cache.code);
+	return rc;
+}
