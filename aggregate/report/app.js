@@ -63,7 +63,7 @@ function sections() {
     ['workers', 'Ranks', () => Groups.workers(), Pod.worker.status.some(s => s !== 'delivered')],
     ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
-    source('kernel_stats', 'Kernels', absentReason('kernel')),
+    ['kernel', 'Kernels', () => Kernels.section(), false, !Kernels.has()],
     source('memory', 'Memory', '\u2018podprof doctor\u2019 shows which sources work on this host.'),
     ...other.map(g => source(g, NAME[g] || capital(g), '')),
     ...['channel', 'communicator']
@@ -138,6 +138,10 @@ const App = {
     Clocks.draw();
     if (changed || !Overview.chart)
       Overview.draw();
+    const idle = OpStats.withIdle();
+    if (changed || App.idle !== idle)
+      Pie.draw();
+    App.idle = idle;
   },
   resized() {
     const width = document.getElementById('main').clientWidth;
@@ -154,6 +158,7 @@ const App = {
       App.theme = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = on ? 'light' : App.theme;
     Overview.draw();
+    Pie.draw();
     Viewer.draw();
     Waiting.draw();
     Timeline.draw();

@@ -19,10 +19,10 @@ const Operators = {
     return [
       title,
       el('p', {class: 'lead'},
-          'Ranges and calls by name, on all threads: mean per step and rank. ' +
+          'Ranges and calls by name, on all threads, and what devices ran: mean per step and rank. ' +
               'Self time is the time less the ranges nested in it on the same thread. ',
           'A range counts in the step in which it begins.'),
-      Operators.bars(), Operators.table(), Operators.left()
+      Operators.bars(), Operators.table(), Operators.left(), OpStats.section()
     ];
   },
   mean() {

@@ -142,7 +142,7 @@ const Overview = {
           Pod.workers > 1 ? 'Lines: the slowest and the fastest rank of each step. A gap between the lines shows imbalance. ' +
                   'Close lines over tall hatched columns show ranks that wait for each other.'
                           : 'Line: the step time.'),
-      box, Overview.legend(), Overview.table(), Overview.steps()
+      box, Overview.legend(), Overview.table(), Kernels.note(), Overview.steps()
     ];
   },
   legend() {

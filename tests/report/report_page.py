@@ -297,6 +297,98 @@ def operators(place, full):
         clean(b, "no operators")
 
 
+def kernels(place, full):
+    """Pies of operators and kernels with and without Idle, their tables, the precision of device compute on the first page; none without them."""
+    pod = pods.Pod(workers=2, steps=3)
+    # side, type, name, self, share with and without Idle
+    ops = [("Device", "MatMul", "d/MatMul:MatMul", 600, 60, 75), ("Device", "Idle", "Idle", 200, 20, 0), ("Device", "", HOSTILE[0], 200, 20, 25),
+           *[("Host", "aten", f"aten::op{i}", 100 - i, 4 - i / 10, 5 - i / 10) for i in range(12)]]
+    kernel = [("gemm", "aten::mm", 600), ("gemm", "aten::addmm", 300), (HOSTILE[1], "", 100)]
+
+    def extra(f, p):
+        g, n = pods.Group(f, "op_stats"), len(ops)
+        g.put("rank", ["rank"], np.arange(1, n + 1, dtype=np.uint32))
+        for i, name in enumerate(("host_or_device", "type", "name")):
+            g.put(name, ["rank"], [o[i] for o in ops])
+        g.put("occurrences", ["rank"], np.full(n, 2, np.uint64))
+        for name in ("total_ns", "self_ns"):
+            g.put(name, ["rank"], np.array([o[3] * 1000 for o in ops]), "ns")
+        for name in ("avg_ns", "avg_self_ns"):
+            g.put(name, ["rank"], np.array([o[3] * 500.0 for o in ops]), "ns")
+        for side in ("device", "host"):
+            for word, at in (("", 4), ("_no_idle", 5)):
+                for kind in ("self", "cumulative"):
+                    g.put(f"{side}_{kind}_percent{word}", ["rank"], np.array([float(o[at]) if o[0].lower() == side else 0 for o in ops]), "percent")
+        g.put("is_idle", ["rank"], np.array([o[2] == "Idle" for o in ops], np.int8))
+        g, n = pods.Group(f, "kernel_stats"), len(kernel)
+        g.put("rank", ["rank"], np.arange(1, n + 1, dtype=np.uint32))
+        g.put("name", ["rank"], [k[0] for k in kernel])
+        g.put("op", ["rank"], [k[1] for k in kernel])
+        for name in ("registers", "static_shared_bytes", "dynamic_shared_bytes", *(f"{w}_{x}" for w in ("block", "grid") for x in "xyz")):
+            g.put(name, ["rank"], np.array([64, 64, 0], np.uint32))
+        for name in ("tensor_core_eligible", "tensor_core_used"):
+            g.put(name, ["rank"], np.array([2, 1, 0], np.int8))
+        g.put("occurrences", ["rank"], np.full(n, 2, np.uint64))
+        for name in ("total_ns", "min_ns", "max_ns"):
+            g.put(name, ["rank"], np.array([k[2] for k in kernel]), "ns")
+        g.put("avg_ns", ["rank"], np.array([k[2] / 2 for k in kernel]), "ns")
+        g.put("percent", ["rank"], np.array([k[2] / 10 for k in kernel]), "percent")
+        g.put("occupancy_percent", ["rank"], np.array([50.0, 25.0, -1.0]), "percent")
+        g.put("activity", ["rank"], ["Kernel"] * n)
+        g.put("precision", ["rank"], ["16-bit", "16-bit", "unknown"])
+        g = pods.Group(f, "precision")
+        g.put("precision", ["precision"], ["unknown", "32-bit", "16-bit"])
+        g.put("compute_ns", ["precision"], np.array([100, 0, 900]), "ns")
+        g.put("percent", ["precision"], np.array([10.0, 0.0, 90.0]), "percent")
+
+    def op(f, p):
+        extra(f, p)
+        g = pods.Group(f, "op")
+        g.put("op", ["op"], np.arange(1))
+        for name in ("name", "category", "source"):
+            g.put(name, ["op"], ["Host compute"])
+        g.put("row", ["row"], np.arange(1))
+        g.put("worker", ["row"], np.zeros(1, np.int32))
+        for name in ("row_op", "self_ns", "total_ns", "max_ns"):
+            g.put(name, ["row"], np.ones(1, np.int64) * (name != "row_op"))
+        g.put("calls", ["row"], np.ones(1, np.uint64))
+        g.put("steps", ["row"], np.ones(1, np.uint32))
+
+    pod.extra = op
+    pie = "Pie.list.find(p => p.id === '%s').chart.data.datasets[0].data.map(v => v / 1000)"
+    with browser() as b:
+        b.open(pod_page(place, pod))
+        at, shown = heads(b, "opstats"), column(b, "opstats", 0)
+        check("Idle" not in shown and shown[0] == "d/MatMul:MatMul" and len(shown) == len(ops) - 1, f"operators without Idle: {shown}")
+        same(column(b, "opstats", at.index("device self %"))[:2], [0.75, 0.25], "device self, without Idle")
+        check(b.js(pie % "pie-device-name") == [600, 200], "the pie of the device has Idle")
+        check(b.js("Pie.list.length") == 5, "four pies of operators and one of kernels")
+        host = b.js(pie % "pie-host-name")
+        check(len(host) == 10 and abs(host[-1] - sum(100 - i for i in range(9, 12))) < 1e-9, f"the pie of the host: {host}")
+        check(b.js(pie % "pie-host-type") == [sum(100 - i for i in range(12))], "the types of the host are not summed")
+        b.js("document.getElementById('op-idle').click()")
+        check(b.js(pie % "pie-device-name") == [600, 200, 200], "Idle is not in the pie of the device")
+        check(column(b, "opstats", 0)[1] == "Idle", "Idle is not in the table")
+        same(column(b, "opstats", at.index("device self %"))[:3], [0.6, 0.2, 0.2], "device self, with Idle")
+        at = heads(b, "kernels")
+        check(column(b, "kernels", 0) == ["gemm", "gemm", HOSTILE[1]], f"kernels: {column(b, 'kernels', 0)}")
+        check(column(b, "kernels", at.index("tensor core used")) == ["yes", "no", "unknown"], "tensor cores")
+        check(column(b, "kernels", at.index("grid")) == ["64, 64, 64", "64, 64, 64", "\u2013"], "shapes of launch")
+        check(column(b, "kernels", at.index("registers")) == ["64", "64", ""], "an unknown number is no 0")
+        check([v * 1000 for v in b.js(pie % "pie-kernel")] == [900, 100], "the pie of kernels sums those of one name")
+        for section in ("steps", "kernel"):
+            text = b.js(f"document.querySelector('#{section} .precision').textContent").replace("\u00a0", " ")
+            check(text == "Device compute: 90.0 % 16-bit, 10.0 % of unknown precision.", text)
+        b.size(420, 800)
+        b.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        check(b.js("document.documentElement.scrollWidth <= innerWidth"), "kernels make the page wider than the screen")
+        b.size(1400, 900)
+        clean(b, "kernels")
+        b.open(pod_page(place, pods.Pod(workers=2, steps=2)))
+        check(b.js("!document.querySelector('.precision') && !document.querySelector('#op-idle')"), "a page without a device shows its precision")
+        clean(b, "no kernels")
+
+
 def inputs(place, full):
     """Input: what steps of each rank wait for it, with the busy share of the data loader's workers where it is known; without any, how to mark it."""
     pod = pods.Pod(workers=3, steps=4)
@@ -378,4 +470,4 @@ def tie(place, full):
 
 if __name__ == "__main__":
     sys.exit(jobs.main({"viewer": viewer, "pixels": pixels, "tables": tables, "hostile": hostile, "odd": odd, "without_chart": without_chart,
-                        "foreign_group": foreign_group, "not_measured": not_measured, "operators": operators, "inputs": inputs, "clocks": clocks, "tie": tie}, __doc__))
+                        "foreign_group": foreign_group, "not_measured": not_measured, "operators": operators, "kernels": kernels, "inputs": inputs, "clocks": clocks, "tie": tie}, __doc__))
