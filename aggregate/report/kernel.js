@@ -150,8 +150,7 @@ const Kernels = {
   },
   note() {
     const text = Kernels.precision();
-    return text &&
-        el('p', {class: 'evidence precision', style: {marginTop: '10px'}}, el('b', {}, 'Device compute: '), text, '.');
+    return text && el('p', {class: 'evidence precision', style: {marginTop: '10px'}}, el('b', {}, 'Device compute: '), text, '.');
   },
   section() {
     const title = el('h2', {}, 'Kernels');

@@ -1,5 +1,5 @@
-/* Tensor cores by names: of the operator that launched a kernel, and of the kernel. In: names. Out: no, yes or unknown. Pure. Called
- * by kernel_stats.c; docs/steps.md has the rules. */
+/* Tensor cores by names: of the operator that launched a kernel, and of the kernel. In: names. Out: no, yes or unknown. Pure.
+ * Called by kernel_stats.c; docs/steps.md has the rules. */
 #pragma once
 
 #include <stddef.h>
