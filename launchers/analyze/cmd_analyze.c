@@ -11,6 +11,7 @@
 #include "core/base/step_windows.h"
 #include "core/base/units.h"
 #include "launchers/analyze/inputs.h"
+#include "launchers/analyze/several.h"
 #include "launchers/analyze/workers.h"
 #include "launchers/cmd.h"
 #include "launchers/options/options.h"
@@ -140,7 +141,7 @@ static int write_session(struct pp_inputs *in, const struct pp_analyze_options *
 	return rc ? PP_EXIT_FAILED : is_whole(in) && !damaged ? PP_EXIT_OK : PP_EXIT_PARTIAL;
 }
 
-static int analyze(struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
+static int analyze(struct pp_several *s, struct pp_inputs *in, struct pp_analyze_options *o, size_t processes)
 {
 	struct notes notes = {.count = 0};
 	size_t *index = malloc((in->files + 1) * sizeof(*index)), count = 0;
@@ -149,30 +150,84 @@ static int analyze(struct pp_inputs *in, struct pp_analyze_options *o, size_t pr
 
 	pp_analyze_number(in->file, in->files, &own);
 	note_inputs(in, own, &notes);
+	if (s->note[0])
+		snprintf(add_note(&notes), WARNING_BYTES, "%s", s->note);
 	for (size_t i = 0; index && i < in->files; i++)
-		if (!in->file[i].why[0])
+		if (!in->file[i].why[0] && pp_several_is_mine(s, in, i))
 			index[count++] = i;
 	rc = index ? pp_workers_read(in->file, index, count, processes, o, shows ? show : NULL, &err)
 	           : pp_err_set(&err, -ENOMEM, "no memory for the list of files");
 	if (shows)
 		fputs("\r\033[K", stderr);
 	free(index);
+	if (rc)
+		pp_say("%s.", err.text); /* its files are missing then */
+	rc = pp_several_gather_all(s, in, &err);
+	if (rc)
+		pp_say("%s.", err.text);
+	return s->world.rank ? PP_EXIT_OK : write_session(in, o, &notes);
+}
+
+/* Rank 0 finds what there is to do. 0, or an exit code after one line. */
+static int prepare(char *const *word, size_t words, const struct pp_options *options, struct pp_inputs *in, char *logdir,
+                   size_t size)
+{
+	struct pp_err err = {""};
+	int rc = pp_inputs_find(word, words, in, &err);
+
 	if (rc) {
-		pp_say("%s. No session was written.", err.text);
+		pp_say("%s. Nothing was analysed.", err.text);
 		return PP_EXIT_FAILED;
 	}
-	return write_session(in, o, &notes);
+	rc = refuse(in);
+	if (rc)
+		return rc;
+	rc = pp_logdir_open(options->value[PP_OPT_ID_OUTPUT], logdir, size, &err);
+	if (rc)
+		pp_say("%s. Nothing was analysed; %s.", err.text, pp_logdir_cure(rc));
+	return rc ? PP_EXIT_FAILED : PP_EXIT_OK;
+}
+
+static size_t processes_of(const struct pp_several *s, const struct pp_options *options)
+{
+	long asked = strtol(options->value[PP_OPT_ID_PROCESSES], NULL, 10);
+	size_t each = cores() / (size_t)s->local_size;
+
+	return asked > 0 ? (size_t)asked : each + !each;
+}
+
+/* What all ranks do. The exit code is rank 0's. */
+static int analyze_all(struct pp_several *s, char *const *word, size_t words, const struct pp_options *options)
+{
+	struct pp_analyze_options o = {.options = "podprof analyze", .session = options->value[PP_OPT_ID_SESSION]};
+	struct pp_step_windows windows;
+	struct pp_inputs in = {.file = NULL};
+	char logdir[PP_SPOOL_PATH] = "", job[128];
+	struct pp_err err = {""};
+	int code = s->world.rank ? PP_EXIT_OK : prepare(word, words, options, &in, logdir, sizeof(logdir));
+
+	code = pp_several_code_all(s, code);
+	if (!code && pp_several_inputs_all(s, &in, &err)) {
+		pp_say("%s. Nothing was analysed.", err.text);
+		code = PP_EXIT_FAILED;
+	}
+	name_job(*word, job, sizeof(job));
+	o.logdir = logdir;
+	o.job = job;
+	if (*options->value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options->value[PP_OPT_ID_STEPS], &windows, NULL)) {
+		o.steps_first = windows.first[0];
+		o.steps_last = windows.last[windows.count - 1];
+	}
+	if (!code)
+		code = pp_several_code_all(s, analyze(s, &in, &o, processes_of(s, options)));
+	pp_inputs_release(&in);
+	return code;
 }
 
 int pp_cmd_analyze(int argc, char **argv)
 {
-	struct pp_analyze_options o = {.options = "podprof analyze"};
-	struct pp_step_windows windows;
-	struct pp_inputs in = {.file = NULL};
 	struct pp_options options;
-	struct pp_err err = {""};
-	char logdir[PP_SPOOL_PATH], job[128];
-	long processes;
+	struct pp_several several;
 	int first, code, rc = pp_options_parse(&pp_verb_analyze, argc, argv, &options, &first);
 
 	if (rc >= 0)
@@ -183,28 +238,8 @@ int pp_cmd_analyze(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_ANALYZE, NULL);
-	if (pp_inputs_find(argv + first, (size_t)(argc - first), &in, &err)) {
-		pp_say("%s. Nothing was analysed.", err.text);
-		return PP_EXIT_FAILED;
-	}
-	code = refuse(&in);
-	rc = code ? 0 : pp_logdir_open(options.value[PP_OPT_ID_OUTPUT], logdir, sizeof(logdir), &err);
-	if (rc) {
-		pp_say("%s. Nothing was analysed; %s.", err.text, pp_logdir_cure(rc));
-		code = PP_EXIT_FAILED;
-	}
-	if (!code) {
-		name_job(argv[first], job, sizeof(job));
-		o.logdir = logdir;
-		o.session = options.value[PP_OPT_ID_SESSION];
-		o.job = job;
-		if (*options.value[PP_OPT_ID_STEPS] && !pp_step_windows_parse(options.value[PP_OPT_ID_STEPS], &windows, NULL)) {
-			o.steps_first = windows.first[0];
-			o.steps_last = windows.last[windows.count - 1];
-		}
-		processes = strtol(options.value[PP_OPT_ID_PROCESSES], NULL, 10);
-		code = analyze(&in, &o, processes > 0 ? (size_t)processes : cores());
-	}
-	pp_inputs_release(&in);
+	pp_several_begin_all(&several);
+	code = several.idle ? PP_EXIT_OK : analyze_all(&several, argv + first, (size_t)(argc - first), &options);
+	pp_several_end_all(&several);
 	return code;
 }
