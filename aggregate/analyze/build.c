@@ -53,7 +53,9 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	copy_text(w->options, sizeof(w->options), rank->options);
 	copy_text(w->version, sizeof(w->version), rank->version);
 	copy_text(w->command, sizeof(w->command), rank->command);
-	copy_text(w->device, sizeof(w->device), "CPU");
+	copy_text(w->device, sizeof(w->device), rank->devices ? rank->device[0].kind : "CPU");
+	copy_text(w->device_name, sizeof(w->device_name), rank->devices ? rank->device[0].name : "");
+	pp_plain(w->device_name, "");
 	w->cores = rank->cores;
 	w->host_cores = rank->host_cores;
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);

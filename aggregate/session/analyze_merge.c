@@ -290,7 +290,8 @@ int pp_analyze_write(struct pp_analyze_file *file, size_t files, const struct pp
 		for (size_t i = 0; warning && warning[i]; i++)
 			pp_dataset_warn(&d, "%s", warning[i]);
 		snprintf(d.job, sizeof(d.job), "%s", o->job);
-		pp_files_cost(&d);
+		snprintf(d.command, sizeof(d.command), "%s", o->job); /* the first word of the summary */
+		pp_files_cost(&d, 1);
 		pp_files_tools(&d);
 		for (size_t i = 0; i < d.trace_files; i++)
 			*ret_damaged += d.trace_file[i].damage != 0;

@@ -52,14 +52,21 @@ void pp_files_unclaim(const struct pp_output *out)
 	}
 }
 
-void pp_files_cost(struct pp_dataset *d)
+void pp_files_cost(struct pp_dataset *d, int with_children)
 {
-	struct rusage u;
+	d->keeper_cpu_ns = 0;
+	d->keeper_rss_bytes = 0;
+	for (int i = 0; i < 1 + with_children; i++) {
+		uint64_t rss;
+		struct rusage u;
 
-	getrusage(RUSAGE_SELF, &u);
-	d->keeper_cpu_ns = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 +
-	                   (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
-	d->keeper_rss_bytes = (uint64_t)u.ru_maxrss * 1024;
+		getrusage(i ? RUSAGE_CHILDREN : RUSAGE_SELF, &u);
+		rss = (uint64_t)u.ru_maxrss * 1024;
+		d->keeper_cpu_ns += (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 +
+		                    (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
+		if (rss > d->keeper_rss_bytes)
+			d->keeper_rss_bytes = rss;
+	}
 }
 
 void pp_files_tools(struct pp_dataset *d)

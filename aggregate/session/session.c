@@ -123,7 +123,7 @@ static void note_all(const struct pp_capture *c, const struct pp_clock_map *cloc
 	if (o->salvaged)
 		pp_dataset_warn(d, "salvaged from the rings of a job without a keeper. Records that its "
 		                   "keeper had already read are lost: keeper_gone in /quality");
-	pp_files_cost(d);
+	pp_files_cost(d, 0);
 	if (o->rendezvous && *o->rendezvous && !o->gather) /* it only says that no other host was reached */
 		pp_dataset_warn(d, "%s", o->rendezvous);
 	snprintf(d->rendezvous, sizeof(d->rendezvous), "%s", o->rendezvous ? o->rendezvous : "");

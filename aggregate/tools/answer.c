@@ -51,7 +51,8 @@ static const char *overview_of(const struct pp_dataset *d)
 }
 
 /* One rank delays the others: what to compare. */
-static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *logdir, char *text, size_t size)
+static void after_rank(const struct pp_dataset *d, int32_t rank, int category, const char *logdir, const char *session, char *text,
+                       size_t size)
 {
 	switch (category) {
 	case PP_CATEGORY_INPUT:
@@ -68,6 +69,12 @@ static void after_rank(const struct pp_dataset *d, int32_t rank, int category, c
 		         rank);
 		break;
 	default:
+		if (d->trace_files) {
+			snprintf(text, size,
+			         "compare the operators of rank %" PRId32 " with another rank's: podprof report --table op %s",
+			         rank, session);
+			break;
+		}
 		snprintf(text, size,
 		         "open report.html and select rank %" PRId32
 		         "; compare its ranges with another rank's in the trace%s: xprof "
@@ -77,7 +84,8 @@ static void after_rank(const struct pp_dataset *d, int32_t rank, int category, c
 }
 
 /* No rank delays the others: what is worth shortening, or naming. */
-static void after_largest(int category, const char *logdir, const char *session, char *text, size_t size)
+static void after_largest(const struct pp_dataset *d, int category, const char *logdir, const char *session, char *text,
+                          size_t size)
 {
 	switch (category) {
 	case PP_CATEGORY_INPUT:
@@ -95,7 +103,10 @@ static void after_largest(int category, const char *logdir, const char *session,
 		snprintf(text, size, "mark what the ranks do in this time (podprof.h, NVTX or podprof.range()), and record again");
 		break;
 	default:
-		snprintf(text, size, "find the longest ranges of a step in the trace: xprof --logdir %s", logdir);
+		if (d->trace_files)
+			snprintf(text, size, "list the operators with most self time: podprof report --table op %s", session);
+		else
+			snprintf(text, size, "find the longest ranges of a step in the trace: xprof --logdir %s", logdir);
 	}
 }
 
@@ -104,10 +115,10 @@ static void say_next(const struct pp_dataset *d, const struct pp_verdict_what *w
 {
 	switch (what->kind) {
 	case PP_VERDICT_RANK:
-		after_rank(d, what->rank, what->category, logdir, text, size);
+		after_rank(d, what->rank, what->category, logdir, session, text, size);
 		break;
 	case PP_VERDICT_LARGEST:
-		after_largest(what->category, logdir, session, text, size);
+		after_largest(d, what->category, logdir, session, text, size);
 		break;
 	case PP_VERDICT_STARTUP:
 		snprintf(text, size, "record a longer run, or mark its steps (podprof_step_begin(), NVTX or podprof.step())");
@@ -233,7 +244,9 @@ static void say_overhead(const struct pp_dataset *d, struct pp_answer *a)
 	int whole = !pp_kept_text(d, kept, sizeof(kept)) && !strcmp(pp_kept_whole(d), "the run") && run_ns >= 1000000000;
 
 	pp_text_time(cpu, d->keeper_cpu_ns);
-	if (whole)
+	if (d->trace_files)
+		snprintf(a->overhead, sizeof(a->overhead), "of the job unknown; this analysis took %s CPU", cpu);
+	else if (whole)
 		snprintf(a->overhead, sizeof(a->overhead), "keeper %s CPU (%.1f %% of one core over the run)", cpu,
 		         pp_sums_percent(d->keeper_cpu_ns, run_ns));
 	else

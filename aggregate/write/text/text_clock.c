@@ -238,7 +238,9 @@ void pp_text_clock(const struct pp_dataset *d, FILE *to)
 		free(host);
 		return;
 	}
-	if (domains <= 1 || !d->host_clocks) {
+	if (d->trace_files && domains > 1) {
+		fputs("  Clock:      each file has a clock of its own, and none was compared with another\n", to);
+	} else if (domains <= 1 || !d->host_clocks) {
 		fprintf(to, "  Clock:      %s, clock error <= %s",
 		        domains > 1      ? "not compared; among ranks of one clock"
 		        : d->workers > 1 ? "all ranks share one clock"
