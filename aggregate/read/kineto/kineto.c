@@ -2,20 +2,161 @@
 #include "aggregate/read/kineto/kineto.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
 
-int pp_kineto_glance(const void *bytes, size_t size, struct pp_trace_glance *ret_glance)
+#include "aggregate/read/kineto/json.h"
+#include "core/base/why.h"
+
+enum { PART = 1 << 18, PROGRESS_EVERY = 1 << 22 };
+
+struct input {
+	int fd;
+	gzFile gz; /* NULL: not packed */
+	uint64_t read;
+};
+
+static int open_input(const char *path, int is_gzip, struct input *ret_input)
 {
-	(void)bytes;
-	(void)size;
-	(void)ret_glance;
+	struct input in = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+
+	if (in.fd < 0)
+		return -errno;
+	if (is_gzip) {
+		in.gz = gzdopen(in.fd, "rb");
+		if (!in.gz) {
+			close(in.fd);
+			return -ENOMEM;
+		}
+		gzbuffer(in.gz, PART);
+	}
+	*ret_input = in;
 	return 0;
+}
+
+static void close_input(struct input *in)
+{
+	if (in->gz)
+		gzclose(in->gz);
+	else
+		close(in->fd);
+}
+
+/* Bytes read, unpacked; 0: the end; -errno. -EBADMSG: the packed bytes are damaged or cut off. */
+static long read_part(struct input *in, char *to, size_t size)
+{
+	long n;
+
+	if (in->gz) {
+		n = gzread(in->gz, to, (unsigned)size);
+		in->read = (uint64_t)(gzoffset(in->gz) > 0 ? gzoffset(in->gz) : 0);
+		if (n <= 0) {
+			int code;
+
+			gzerror(in->gz, &code);
+			return code == Z_ERRNO ? -errno : code != Z_OK && code != Z_STREAM_END ? -EBADMSG : n;
+		}
+		return n;
+	}
+	do
+		n = read(in->fd, to, size);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		in->read += (uint64_t)n;
+	return n < 0 ? -errno : n;
+}
+
+/* Where a part may end: behind a comma, so that no number or word is cut in two; else at its end. */
+static size_t part_end(const char *text, size_t length)
+{
+	const char *comma = memrchr(text, ',', length);
+
+	return comma ? (size_t)(comma - text) + 1 : length;
+}
+
+static int is_bom(const char *text, size_t length)
+{
+	return length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3);
+}
+
+/* Feeds all of the file. *ret_why: errno of a read that failed; what came before is read. */
+static int read_all(struct input *in, struct kineto_json *json, const struct pp_trace_options *options, uint64_t bytes,
+                    int *ret_why)
+{
+	char *text = malloc(PART);
+	size_t length = 0;
+	uint64_t shown = 0;
+	int rc = text ? 0 : -ENOMEM, is_first = 1;
+
+	while (rc == 0) {
+		long n = read_part(in, text + length, PART - length);
+		size_t end;
+
+		if (n < 0)
+			*ret_why = (int)-n;
+		length += n > 0 ? (size_t)n : 0;
+		end = n > 0 && !(is_first && length < 3) ? part_end(text, length) : length;
+		if (is_first && is_bom(text, length) && end >= 3)
+			rc = pp_kineto_json_feed(json, text + 3, end - 3);
+		else
+			rc = pp_kineto_json_feed(json, text, end);
+		is_first = 0;
+		if (n <= 0)
+			break;
+		length -= end;
+		memmove(text, text + end, length);
+		if (options->progress && in->read - shown >= PROGRESS_EVERY) {
+			shown = in->read;
+			options->progress(options->context, in->read, bytes);
+		}
+	}
+	free(text);
+	return rc;
+}
+
+static void cannot(struct pp_err *err, int code, const char *path)
+{
+	pp_err_set(err, code, "cannot read '%s': %s", path, code == -ENOMEM ? "no memory" : pp_why(-code));
+}
+
+static void nothing(struct pp_err *err, const char *path, const struct kineto_store *s)
+{
+	const struct pp_trace_metadata *t = &s->trace;
+
+	if (t->damage[0])
+		pp_err_set(err, -EINVAL, "cannot read '%s': no event with a time; at byte %llu: %s", path,
+		           (unsigned long long)t->damaged_at, t->damage);
+	else
+		pp_err_set(err, -EINVAL, "cannot read '%s': it has no event with a time", path);
 }
 
 int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const struct pp_trace_options *options,
                    struct pp_capture *ret_capture, struct pp_err *err)
 {
-	(void)glance;
-	(void)options;
-	(void)ret_capture;
-	return pp_err_set(err, -ENOTSUP, "cannot read '%s': not yet", path);
+	struct kineto_store s = {.rank = -1, .world = -1, .names = pp_intern_new()};
+	struct kineto_json *json = pp_kineto_json_new(&s);
+	struct input in = {.fd = -1};
+	int why = 0, rc = s.names && json ? open_input(path, glance->is_gzip, &in) : -ENOMEM;
+
+	if (rc)
+		goto out;
+	rc = read_all(&in, json, options, glance->bytes, &why);
+	close_input(&in);
+	if (rc == 0)
+		pp_kineto_json_end(json);
+	if (rc == 0 && why)
+		pp_kineto_damage(&s, in.read, why == EBADMSG ? "the packed file is cut off or damaged" : pp_why(why));
+	if (rc == 0)
+		rc = pp_kineto_finish(&s, glance, options->rank, path, ret_capture);
+out:
+	pp_kineto_json_free(json);
+	if (rc == -ENODATA)
+		nothing(err, path, &s);
+	else if (rc)
+		cannot(err, rc, path);
+	pp_kineto_release(&s);
+	return rc == -ENODATA ? -EINVAL : rc;
 }

@@ -1,0 +1,95 @@
+/* One event of a Kineto file, while its members are read. In: values by json.c. Out: used by take.c. Internal to this room. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/ring/intern.h"
+
+enum kineto_category { /* groups of "cat"; files without it are of other programs */
+	               KINETO_OTHER,
+	               KINETO_OPERATOR,
+	               KINETO_LAUNCH, /* calls of a device's runtime or driver */
+	               KINETO_OVERHEAD,
+	               KINETO_KERNEL,
+	               KINETO_COPY,
+	               KINETO_SET,
+	               KINETO_DERIVED, /* of other events, or waits of a stream: no work */
+};
+
+enum kineto_field { /* which members an event has */
+	            KINETO_TS = 1,
+	            KINETO_DUR = 2,
+	            KINETO_EXTERNAL = 4,
+	            KINETO_CORRELATION = 8,
+	            KINETO_DEVICE = 0x10,
+	            KINETO_STREAM = 0x20,
+	            KINETO_BYTES = 0x40, /* "bytes" of a copy */
+	            KINETO_SHAPE = 0x80, /* at least one of registers, shared memory, block, grid */
+	            KINETO_OCCUPANCY = 0x100,
+	            KINETO_ADDRESS = 0x200,
+	            KINETO_SIZE = 0x400, /* "Bytes" of an allocation */
+	            KINETO_ALLOCATED = 0x800,
+	            KINETO_RESERVED = 0x1000,
+	            KINETO_DEVICE_TYPE = 0x2000,
+	            KINETO_DEVICE_ID = 0x4000,
+	            KINETO_COLLECTIVE = 0x8000,
+	            KINETO_SEQUENCE = 0x10000, /* of a collective */
+	            KINETO_BAD_TIME = 0x20000, /* a time that is no number */
+	            KINETO_LABEL = 0x40000,
+};
+
+/* Process or thread: an even number, or an odd one made of the text's intern id. */
+typedef uint64_t kineto_key;
+
+static inline kineto_key kineto_key_of_text(uint32_t id)
+{
+	return ((kineto_key)id << 1) | 1;
+}
+
+struct kineto_event {
+	uint32_t fields; /* enum kineto_field */
+	uint32_t name;   /* pp_intern id */
+	char phase;
+	uint8_t category; /* enum kineto_category */
+	int64_t ts, dur;  /* ns */
+	kineto_key pid, tid;
+	int64_t external, correlation, device, stream;
+	uint64_t address;
+	int64_t bytes, size, allocated, reserved, device_type, device_id;
+	int64_t registers, shared, block[3], grid[3];
+	double occupancy;
+	uint32_t label; /* "name" of a metadata event, pp_intern id */
+	/* Of a collective; texts are pp_intern ids. */
+	uint32_t collective, group, group_ranks, type;
+	int64_t elements_in, elements_out, group_size, sequence;
+};
+
+enum kineto_place { /* what a value is a member of */
+	            KINETO_TOP,
+	            KINETO_EVENTS,
+	            KINETO_EVENT,
+	            KINETO_ARGS,
+	            KINETO_ARG_LIST,
+	            KINETO_DISTRIBUTED,
+	            KINETO_DEVICES,
+	            KINETO_DEVICE_ROW,
+	            KINETO_SKIP,
+};
+
+enum { KINETO_UNKNOWN_KEY = 0 };
+
+/* Number of the key in its place; KINETO_UNKNOWN_KEY where nothing needs it. */
+int pp_kineto_key(enum kineto_place place, const char *text, size_t length);
+/* Place of the members of a value that begins under that key. */
+enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map);
+
+struct kineto_value {
+	const char *text; /* number or string; NULL: true, false, null */
+	size_t length;
+	int is_string;
+};
+
+/* Sets the member; `index` is its place in a list. 1: it cannot be used: of another type, or too large. */
+int pp_kineto_set(struct kineto_event *e, enum kineto_place place, int key, size_t index, const struct kineto_value *v,
+                  struct pp_intern *names);

@@ -1,0 +1,274 @@
+/* Members of an event: which keys there are, and where each value goes. Called by json.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/kineto/event.h"
+#include "aggregate/read/kineto/number.h"
+#include "aggregate/read/kineto/reader.h"
+#include "core/ring/utf8.h"
+
+enum type { INTEGER, VECTOR, TEXT, UNSIGNED, REAL };
+
+struct member { /* of an event's args */
+	const char *key;
+	uint8_t length, type;
+	uint16_t at;
+	uint32_t field;
+};
+
+#define MEMBER(key, type, name, field)                                                                                             \
+	{                                                                                                                          \
+		key, sizeof(key) - 1, type, offsetof(struct kineto_event, name), field                                             \
+	}
+
+static const struct member member[] = {
+        MEMBER("External id", INTEGER, external, KINETO_EXTERNAL),
+        MEMBER("external id", INTEGER, external, KINETO_EXTERNAL),
+        MEMBER("correlation", INTEGER, correlation, KINETO_CORRELATION),
+        MEMBER("device", INTEGER, device, KINETO_DEVICE),
+        MEMBER("stream", INTEGER, stream, KINETO_STREAM),
+        MEMBER("bytes", INTEGER, bytes, KINETO_BYTES),
+        MEMBER("registers per thread", INTEGER, registers, KINETO_SHAPE),
+        MEMBER("shared memory", INTEGER, shared, KINETO_SHAPE),
+        MEMBER("grid", VECTOR, grid, KINETO_SHAPE),
+        MEMBER("block", VECTOR, block, KINETO_SHAPE),
+        MEMBER("est. achieved occupancy %", REAL, occupancy, KINETO_OCCUPANCY),
+        MEMBER("name", TEXT, label, KINETO_LABEL),
+        MEMBER("Addr", UNSIGNED, address, KINETO_ADDRESS),
+        MEMBER("Bytes", INTEGER, size, KINETO_SIZE),
+        MEMBER("Total Allocated", INTEGER, allocated, KINETO_ALLOCATED),
+        MEMBER("Total Reserved", INTEGER, reserved, KINETO_RESERVED),
+        MEMBER("Device Type", INTEGER, device_type, KINETO_DEVICE_TYPE),
+        MEMBER("Device Id", INTEGER, device_id, KINETO_DEVICE_ID),
+        MEMBER("Collective name", TEXT, collective, KINETO_COLLECTIVE),
+        MEMBER("In msg nelems", INTEGER, elements_in, 0),
+        MEMBER("Out msg nelems", INTEGER, elements_out, 0),
+        MEMBER("Group size", INTEGER, group_size, 0),
+        MEMBER("dtype", TEXT, type, 0),
+        MEMBER("Process Group Name", TEXT, group, 0),
+        MEMBER("Process Group Ranks", TEXT, group_ranks, 0),
+        MEMBER("Seq", INTEGER, sequence, KINETO_SEQUENCE),
+};
+
+enum { MEMBERS = sizeof(member) / sizeof(member[0]) };
+
+enum event_key { EVENT_PHASE = 1, EVENT_CATEGORY, EVENT_NAME, EVENT_PID, EVENT_TID, EVENT_TS, EVENT_DUR, EVENT_ARGS };
+
+struct key {
+	const char *text;
+	int number;
+};
+
+static const struct key event_key[] = {{"ph", EVENT_PHASE}, {"cat", EVENT_CATEGORY}, {"name", EVENT_NAME}, {"pid", EVENT_PID},
+                                       {"tid", EVENT_TID},  {"ts", EVENT_TS},        {"dur", EVENT_DUR},   {"args", EVENT_ARGS}};
+static const struct key top_key[] = {{"traceEvents", TOP_EVENTS},          {"baseTimeNanoseconds", TOP_BASE},
+                                     {"distributedInfo", TOP_DISTRIBUTED}, {"deviceProperties", TOP_DEVICES},
+                                     {"pytorch_version", TOP_VERSION},     {"torch_version", TOP_VERSION},
+                                     {"schemaVersion", TOP_SCHEMA}};
+static const struct key distributed_key[] = {{"rank", DISTRIBUTED_RANK}, {"world_size", DISTRIBUTED_WORLD}};
+static const struct key device_key[] = {{"id", DEVICE_ID}, {"name", DEVICE_NAME}, {"totalGlobalMem", DEVICE_MEMORY}};
+
+static int is(const char *text, size_t length, const char *word)
+{
+	return !strncmp(text, word, length) && !word[length];
+}
+
+static int find(const struct key *key, size_t keys, const char *text, size_t length)
+{
+	for (size_t i = 0; i < keys; i++)
+		if (is(text, length, key[i].text))
+			return key[i].number;
+	return KINETO_UNKNOWN_KEY;
+}
+
+#define FIND(list, text, length) find(list, sizeof(list) / sizeof((list)[0]), text, length)
+
+int pp_kineto_key(enum kineto_place place, const char *text, size_t length)
+{
+	switch (place) {
+	case KINETO_EVENT:
+		return FIND(event_key, text, length);
+	case KINETO_ARGS:
+		for (int i = 0; i < MEMBERS; i++)
+			if (member[i].length == length && !memcmp(member[i].key, text, length))
+				return i + 1;
+		return KINETO_UNKNOWN_KEY;
+	case KINETO_TOP:
+		return FIND(top_key, text, length);
+	case KINETO_DISTRIBUTED:
+		return FIND(distributed_key, text, length);
+	case KINETO_DEVICE_ROW:
+		return FIND(device_key, text, length);
+	default:
+		return KINETO_UNKNOWN_KEY;
+	}
+}
+
+enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map)
+{
+	switch (place) {
+	case KINETO_TOP:
+		if (is_map)
+			return key == TOP_DISTRIBUTED ? KINETO_DISTRIBUTED : KINETO_SKIP;
+		return key == TOP_EVENTS ? KINETO_EVENTS : key == TOP_DEVICES ? KINETO_DEVICES : KINETO_SKIP;
+	case KINETO_EVENTS:
+		return is_map ? KINETO_EVENT : KINETO_SKIP;
+	case KINETO_EVENT:
+		return is_map && key == EVENT_ARGS ? KINETO_ARGS : KINETO_SKIP;
+	case KINETO_ARGS:
+		return !is_map && key ? KINETO_ARG_LIST : KINETO_SKIP;
+	case KINETO_DEVICES:
+		return is_map ? KINETO_DEVICE_ROW : KINETO_SKIP;
+	default:
+		return KINETO_SKIP;
+	}
+}
+
+static uint8_t category_of(const char *text, size_t length)
+{
+	static const struct key category[] = {
+	        {"cpu_op", KINETO_OPERATOR},
+	        {"kernel", KINETO_KERNEL},
+	        {"cuda_runtime", KINETO_LAUNCH},
+	        {"cuda_driver", KINETO_LAUNCH},
+	        {"ac2g", KINETO_DERIVED},
+	        {"gpu_memcpy", KINETO_COPY},
+	        {"gpu_memset", KINETO_SET},
+	        {"overhead", KINETO_OVERHEAD},
+	        {"gpu_user_annotation", KINETO_DERIVED},
+	        {"Trace", KINETO_DERIVED},
+	        {"cuda_sync", KINETO_DERIVED},
+	        {"xpu_runtime", KINETO_LAUNCH},
+	        {"xpu_driver", KINETO_LAUNCH},
+	        {"mtia_runtime", KINETO_LAUNCH},
+	        {"privateuse1_runtime", KINETO_LAUNCH},
+	        {"privateuse1_driver", KINETO_LAUNCH},
+	        {"mtia_ccp_events", KINETO_KERNEL},
+	        {"Operator", KINETO_OPERATOR}, /* torch 1.8 to 1.11 */
+	        {"Kernel", KINETO_KERNEL},
+	        {"Memcpy", KINETO_COPY},
+	        {"Memset", KINETO_SET},
+	        {"Runtime", KINETO_LAUNCH},
+	};
+
+	return (uint8_t)FIND(category, text, length);
+}
+
+/* Longer names are cut: of a template of C++ this much tells which it is. */
+enum { NAME_MOST = 4096 };
+
+static uint32_t intern(struct pp_intern *names, const struct kineto_value *v)
+{
+	size_t length = v->length;
+
+	if (length > NAME_MOST)
+		for (length = NAME_MOST; length > NAME_MOST - 4 && ((uint8_t)v->text[length] & 0xc0) == 0x80; length--)
+			;
+	return pp_intern_put(names, v->text, length);
+}
+
+static int set_key(kineto_key *to, const struct kineto_value *v, struct pp_intern *names)
+{
+	int64_t number;
+
+	if (!v->text)
+		return 1;
+	if (!pp_kineto_integer(v->text, v->length, &number))
+		*to = (kineto_key)number << 1;
+	else if (v->is_string)
+		*to = kineto_key_of_text(intern(names, v));
+	else
+		return 1;
+	return 0;
+}
+
+static int set_time(struct kineto_event *e, uint32_t field, int64_t *to, const struct kineto_value *v)
+{
+	if (v->text && !pp_kineto_ns(v->text, v->length, to)) { /* a text with a number too */
+		e->fields |= field;
+		return 0;
+	}
+	e->fields |= KINETO_BAD_TIME;
+	return v->text != NULL; /* NaN was counted */
+}
+
+static int set_event(struct kineto_event *e, int key, const struct kineto_value *v, struct pp_intern *names)
+{
+	switch (key) {
+	case EVENT_PHASE:
+		e->phase = v->is_string && v->length == 1 ? v->text[0] : 0;
+		return !e->phase;
+	case EVENT_CATEGORY:
+		e->category = v->is_string ? category_of(v->text, v->length) : KINETO_OTHER;
+		return !v->is_string;
+	case EVENT_NAME:
+		e->name = v->is_string ? intern(names, v) : 0;
+		return !v->is_string;
+	case EVENT_PID:
+		return set_key(&e->pid, v, names);
+	case EVENT_TID:
+		return set_key(&e->tid, v, names);
+	case EVENT_TS:
+		return set_time(e, KINETO_TS, &e->ts, v);
+	case EVENT_DUR:
+		return set_time(e, KINETO_DUR, &e->dur, v);
+	default:
+		return 0;
+	}
+}
+
+/* Text that is no number of JSON is refused before. */
+static int set_real(double *to, const struct kineto_value *v)
+{
+	char copy[64];
+	char *end;
+
+	if (v->length >= sizeof(copy))
+		return 1;
+	memcpy(copy, v->text, v->length);
+	copy[v->length] = '\0';
+	*to = strtod(copy, &end);
+	return end == copy;
+}
+
+static int set_member(struct kineto_event *e, const struct member *m, size_t index, const struct kineto_value *v,
+                      struct pp_intern *names)
+{
+	char *to = (char *)e + m->at;
+	int bad = 1;
+
+	if (!v->text) /* null, true, false: not given */
+		return 0;
+	switch ((enum type)m->type) {
+	case INTEGER:
+		bad = pp_kineto_integer(v->text, v->length, (int64_t *)(void *)to);
+		break;
+	case VECTOR:
+		bad = index < 3 ? pp_kineto_integer(v->text, v->length, (int64_t *)(void *)to + index) : 0;
+		break;
+	case UNSIGNED:
+		bad = pp_kineto_unsigned(v->text, v->length, (uint64_t *)(void *)to);
+		break;
+	case REAL:
+		bad = set_real((double *)(void *)to, v);
+		break;
+	case TEXT:
+		*(uint32_t *)(void *)to = intern(names, v);
+		bad = 0;
+		break;
+	}
+	if (bad)
+		return 1;
+	e->fields |= m->field;
+	return 0;
+}
+
+int pp_kineto_set(struct kineto_event *e, enum kineto_place place, int key, size_t index, const struct kineto_value *v,
+                  struct pp_intern *names)
+{
+	if (place == KINETO_EVENT)
+		return set_event(e, key, v, names);
+	if (key < 1 || key > MEMBERS || (place == KINETO_ARG_LIST) != (member[key - 1].type == VECTOR))
+		return 0;
+	return set_member(e, &member[key - 1], index, v, names);
+}

@@ -1,0 +1,379 @@
+/* The end of reading: makes a capture of all tracks; see reader.h. Called by kineto.c. */
+#include "aggregate/read/kineto/finish.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/ring/order.h"
+#include "aggregate/read/ring/rings.h"
+#include "core/ring/utf8.h"
+
+#define HALF_A_YEAR ((int64_t)1 << 54)           /* all times are at most this far from their median */
+#define AN_HOUR INT64_C(3600000000000)           /* ns */
+#define DATED_FROM INT64_C(1000000000000000000)  /* ns since 1970, in 2001; smaller times count from anywhere */
+#define DATED_UNTIL INT64_C(4000000000000000000) /* in 2096 */
+
+static int compare_time(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int64_t median(struct kineto_store *s)
+{
+	if (!s->samples)
+		return 0;
+	qsort(s->sample, s->samples, sizeof(s->sample[0]), compare_time);
+	return s->sample[s->samples / 2];
+}
+
+/* A kernel that the driver gave no time begins at 0. */
+static int is_far(int64_t time, int64_t middle)
+{
+	int64_t distance;
+
+	if (time == 0 && middle > AN_HOUR)
+		return 1;
+	return __builtin_sub_overflow(time, middle, &distance) || distance > HALF_A_YEAR || distance < -HALF_A_YEAR;
+}
+
+/* Leaves out what is far from all other events. */
+static void drop_far(struct kineto_store *s, struct kineto_track *t, int64_t middle)
+{
+	size_t kept = 0;
+
+	t->last = INT64_MIN;
+	for (size_t i = 0; i < t->spans; i++) {
+		const struct pp_span *span = &t->span[i];
+
+		if (is_far(span->begin, middle) || is_far(span->end, middle)) {
+			s->trace.untimed++;
+			s->trace.events--;
+			t->steps -= span->kind == PP_SPAN_STEP;
+			continue;
+		}
+		if (span->end > t->last)
+			t->last = span->end;
+		t->span[kept++] = *span;
+	}
+	t->spans = kept;
+	for (size_t i = 0; i < t->spans; i++)
+		if (t->span[i].flags & PP_SPAN_CUT_END)
+			t->span[i].end = t->last;
+}
+
+static void drop_far_allocations(struct kineto_store *s, int64_t middle)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->allocations; i++) {
+		if (is_far(s->allocation[i].time, middle)) {
+			s->trace.untimed++;
+			s->trace.events--;
+		} else {
+			s->allocation[kept++] = s->allocation[i];
+		}
+	}
+	s->allocations = kept;
+}
+
+/* The earliest time; INT64_MAX: there is none. */
+static int64_t earliest(const struct kineto_store *s)
+{
+	int64_t origin = INT64_MAX;
+
+	for (size_t t = 0; t < s->tracks; t++)
+		for (size_t i = 0; i < s->track[t].spans; i++)
+			if (s->track[t].span[i].begin < origin)
+				origin = s->track[t].span[i].begin;
+	for (size_t i = 0; i < s->allocations; i++)
+		if (s->allocation[i].time < origin)
+			origin = s->allocation[i].time;
+	return origin;
+}
+
+static void shift(struct kineto_store *s, int64_t origin)
+{
+	for (size_t t = 0; t < s->tracks; t++) {
+		for (size_t i = 0; i < s->track[t].spans; i++) {
+			s->track[t].span[i].begin -= origin;
+			s->track[t].span[i].end -= origin;
+		}
+	}
+	for (size_t i = 0; i < s->allocations; i++)
+		s->allocation[i].time -= origin;
+}
+
+/* Realtime of the earliest time; 0: the file has no date. */
+static int64_t date_of(const struct kineto_store *s, int64_t origin)
+{
+	int64_t date;
+
+	if (__builtin_add_overflow(origin, s->base, &date) || date < DATED_FROM || date > DATED_UNTIL)
+		return 0;
+	return date;
+}
+
+static int compare_label(const void *a, const void *b)
+{
+	const struct kineto_label *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The last name that the file gives it, else its own text; 0: none. */
+static uint32_t name_of(const struct kineto_store *s, const struct kineto_track *t)
+{
+	size_t low = 0, high = s->labels;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct kineto_label *l = &s->label[middle];
+
+		if (l->pid < t->pid || (l->pid == t->pid && l->tid <= t->tid))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && s->label[low - 1].pid == t->pid && s->label[low - 1].tid == t->tid)
+		return s->label[low - 1].name;
+	return t->tid & 1 ? (uint32_t)(t->tid >> 1) : 0;
+}
+
+static uint32_t number_of(const struct kineto_track *t)
+{
+	if (t->device >= 0)
+		return (uint32_t)t->stream;
+	return t->tid & 1 ? (uint32_t)(t->tid >> 1) | UINT32_C(1) << 31 : (uint32_t)(t->tid >> 1);
+}
+
+static uint32_t bit_of(const struct pp_span *span)
+{
+	return PP_SPAN_BIT(span->kind);
+}
+
+static int fill_thread(const struct kineto_store *s, struct kineto_track *t, struct pp_thread *to)
+{
+	if (pp_order_spans(t->span, t->spans))
+		return -ENOMEM;
+	*to = (struct pp_thread){.tid = number_of(t),
+	                         .device = (uint32_t)(t->device + 1),
+	                         .name = name_of(s, t),
+	                         .first = t->span[0].begin,
+	                         .span = t->span,
+	                         .spans = t->spans};
+	for (size_t i = 0; i < t->spans; i++) {
+		to->last = t->span[i].end > to->last ? t->span[i].end : to->last;
+		to->kinds |= bit_of(&t->span[i]);
+	}
+	t->span = NULL;
+	t->spans = t->room = 0;
+	return 0;
+}
+
+struct place { /* of a track among the threads */
+	int64_t device, stream;
+	uint32_t track;
+};
+
+/* Threads of the host in the order of the file, then streams by device. */
+static int compare_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return (x->track > y->track) - (x->track < y->track);
+}
+
+/* Moves all tracks with spans to the rank; track[i] becomes the track of thread i. */
+static int take_threads(struct kineto_store *s, struct pp_rank *rank, uint32_t *track)
+{
+	struct place *place = calloc(s->tracks + 1, sizeof(*place));
+	size_t n = 0;
+	int rc = 0;
+
+	rank->thread = calloc(s->tracks + 1, sizeof(*rank->thread));
+	if (!place || !rank->thread) {
+		free(place);
+		return -ENOMEM;
+	}
+	if (s->labels)
+		qsort(s->label, s->labels, sizeof(*s->label), compare_label);
+	for (uint32_t t = 0; t < s->tracks; t++)
+		if (s->track[t].spans)
+			place[n++] = (struct place){s->track[t].device, s->track[t].stream, t};
+	qsort(place, n, sizeof(*place), compare_place);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		track[i] = place[i].track;
+		rc = fill_thread(s, &s->track[track[i]], &rank->thread[i]);
+		rank->threads += rc == 0;
+	}
+	free(place);
+	return rc;
+}
+
+/* The thread that marks steps, else the one with most spans; its process is the rank's. */
+static void choose_main(const struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < rank->threads; i++) {
+		const struct kineto_track *t = &s->track[track[i]], *b = best == SIZE_MAX ? NULL : &s->track[track[best]];
+
+		if (rank->thread[i].device)
+			continue;
+		rank->step_marks |= t->steps != 0;
+		if (!b || t->steps > b->steps || (t->steps == b->steps && rank->thread[i].spans > rank->thread[best].spans))
+			best = i;
+	}
+	if (best == SIZE_MAX)
+		return;
+	rank->thread[best].is_main = 1;
+	if (!(s->track[track[best]].pid & 1) && s->track[track[best]].pid >> 1 <= INT32_MAX)
+		rank->pid = (int32_t)(s->track[track[best]].pid >> 1);
+}
+
+/* Removes what only this reader knows; see reader.h. */
+static void clean_spans(struct pp_rank *rank)
+{
+	for (size_t t = 0; t < rank->threads; t++) {
+		for (size_t i = 0; i < rank->thread[t].spans; i++) {
+			struct pp_span *span = &rank->thread[t].span[i];
+
+			if (span->kind == PP_SPAN_RANGE)
+				span->range = (struct pp_span_range){0};
+			else if (span->kind == PP_SPAN_DEVICE)
+				span->device.step = -1;
+			else if (span->kind == PP_SPAN_STEP && span->step.number > rank->last_step)
+				rank->last_step = span->step.number;
+		}
+	}
+}
+
+static int compare_allocation(const void *a, const void *b)
+{
+	const struct pp_allocation *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int compare_device(const void *a, const void *b)
+{
+	const struct pp_device *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void take_rest(struct kineto_store *s, struct pp_rank *rank)
+{
+	rank->recorded_from = 0;
+	rank->recorded_to = INT64_MIN;
+	for (size_t t = 0; t < rank->threads; t++)
+		if (rank->thread[t].last > rank->recorded_to)
+			rank->recorded_to = rank->thread[t].last;
+	if (s->allocations)
+		qsort(s->allocation, s->allocations, sizeof(*s->allocation), compare_allocation);
+	if (s->allocations && s->allocation[s->allocations - 1].time > rank->recorded_to)
+		rank->recorded_to = s->allocation[s->allocations - 1].time;
+	if (s->devices)
+		qsort(s->device, s->devices, sizeof(*s->device), compare_device);
+	rank->allocation = s->allocation;
+	rank->allocations = s->allocations;
+	rank->launch = s->launch;
+	rank->launches = s->launches;
+	rank->device = s->device;
+	rank->devices = s->devices;
+	s->allocation = NULL;
+	s->launch = NULL;
+	s->device = NULL;
+}
+
+static void describe(struct kineto_store *s, struct pp_rank *rank, const struct pp_trace_glance *glance, const char *path)
+{
+	const char *version = pp_intern_text(s->names, s->version, NULL);
+
+	rank->size = glance->world > rank->rank ? glance->world : s->world > rank->rank ? s->world : rank->rank + 1;
+	rank->local_rank = -1;
+	rank->horizon = INT64_MIN;
+	rank->records = s->trace.events;
+	snprintf(rank->status, sizeof(rank->status), "delivered");
+	snprintf(rank->host, sizeof(rank->host), "%s", glance->host);
+	if (rank->step_marks)
+		snprintf(rank->step_rule, sizeof(rank->step_rule), "kineto: ProfilerStep");
+	snprintf(s->trace.file, sizeof(s->trace.file), "%.*s", pp_utf8_fit(path, (int)sizeof(s->trace.file) - 1), path);
+	snprintf(s->trace.format, sizeof(s->trace.format), "Kineto");
+	snprintf(s->trace.producer, sizeof(s->trace.producer), "%s%s%.*s", s->has_schema ? "PyTorch" : "Chrome trace",
+	         version[0] ? " " : "", pp_utf8_fit(version, 40), version);
+	s->trace.bytes = glance->bytes;
+	rank->trace = s->trace;
+}
+
+int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
+                     struct pp_capture *ret_capture)
+{
+	struct pp_capture c = {.ranks = 1};
+	int64_t middle = median(s), origin;
+	uint32_t *track = calloc(s->tracks + 1, sizeof(*track));
+	int rc;
+
+	c.rank = calloc(1, sizeof(*c.rank));
+	if (!c.rank || !track) {
+		free(c.rank);
+		free(track);
+		return -ENOMEM;
+	}
+	c.rank->rank = number;
+	c.rank->last_step = INT64_MIN;
+	for (size_t t = 0; t < s->tracks; t++)
+		drop_far(s, &s->track[t], middle);
+	drop_far_allocations(s, middle);
+	origin = earliest(s);
+	if (origin != INT64_MAX) {
+		shift(s, origin);
+		c.epoch_realtime_ns = date_of(s, origin);
+	}
+	rc = origin == INT64_MAX ? -ENODATA : take_threads(s, c.rank, track);
+	if (rc == 0)
+		rc = pp_kineto_operators(s, c.rank, track);
+	if (rc == 0) {
+		choose_main(s, c.rank, track);
+		clean_spans(c.rank);
+		take_rest(s, c.rank);
+		describe(s, c.rank, glance, path);
+		c.ranks_asked = c.rank->size;
+		c.names = s->names;
+		s->names = NULL;
+		*ret_capture = c;
+	} else {
+		pp_capture_release(&c);
+	}
+	free(track);
+	return rc;
+}
+
+void pp_kineto_release(struct kineto_store *s)
+{
+	for (size_t t = 0; t < s->tracks; t++) {
+		free(s->track[t].span);
+		free(s->track[t].open);
+	}
+	free(s->track);
+	free(s->label);
+	free(s->launch);
+	free(s->launch_place);
+	free(s->device);
+	free(s->allocation);
+	free(s->collective);
+	pp_intern_free(s->names);
+	*s = (struct kineto_store){0};
+}

@@ -1,0 +1,408 @@
+/* Feeds libyajl, keeps the place in the file, and goes on behind damage; see json.h. Called by kineto.c. */
+#include "aggregate/read/kineto/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <yajl/yajl_parse.h>
+
+#include "aggregate/read/kineto/number.h"
+
+enum { DEPTH_MOST = 4096, PLACES = 8 };
+
+enum search {
+	SEARCH_NOTHING,
+	SEARCH_LIST,  /* the key traceEvents */
+	SEARCH_EVENT, /* the begin of an object in a list */
+};
+
+struct kineto_json {
+	struct kineto_store *s;
+	yajl_handle yajl;
+	struct kineto_event event;
+	uint64_t offset; /* of the bytes that yajl has */
+	int depth;       /* of open objects and lists */
+	int list_depth;  /* inside the list of events; 0: it was not seen */
+	int key;         /* of the next value */
+	int has_key;     /* in an object: a value is next */
+	int list_key;    /* of the list in args that is open */
+	size_t index;    /* in it */
+	int is_replay;   /* a new yajl is brought to this place: calls have been handled */
+	int no_memory;
+	enum search search;
+	char before, last;     /* the last two characters that are no blanks, of the part before */
+	uint8_t place[PLACES]; /* enum kineto_place by depth */
+	uint8_t is_list[DEPTH_MOST / 8];
+	int64_t device, memory; /* row of deviceProperties */
+	uint32_t device_name;
+};
+
+static enum kineto_place place_of(const struct kineto_json *j)
+{
+	return j->depth < PLACES ? j->place[j->depth] : KINETO_SKIP;
+}
+
+/* Offset of the value that is read. */
+static uint64_t here(const struct kineto_json *j)
+{
+	return j->offset + yajl_get_bytes_consumed(j->yajl);
+}
+
+static int is_list(const struct kineto_json *j, int depth)
+{
+	return j->is_list[depth / 8] >> depth % 8 & 1;
+}
+
+static int begin(struct kineto_json *j, int is_map)
+{
+	enum kineto_place place = KINETO_SKIP;
+
+	if (j->is_replay)
+		return 1;
+	if (j->depth + 1 == DEPTH_MOST)
+		return 0;
+	if (!j->depth)
+		place = is_map ? KINETO_TOP : KINETO_EVENTS;
+	else if (place_of(j) != KINETO_SKIP)
+		place = pp_kineto_inside(place_of(j), j->key, is_map);
+	j->depth++;
+	if (j->depth < PLACES)
+		j->place[j->depth] = (uint8_t)place;
+	j->is_list[j->depth / 8] &= (uint8_t) ~(1 << j->depth % 8);
+	if (!is_map)
+		j->is_list[j->depth / 8] |= (uint8_t)(1 << j->depth % 8);
+	if (place == KINETO_EVENTS)
+		j->list_depth = j->depth;
+	else if (place == KINETO_EVENT)
+		memset(&j->event, 0, sizeof(j->event));
+	else if (place == KINETO_DEVICE_ROW)
+		j->device = -1, j->memory = 0, j->device_name = 0;
+	if (place == KINETO_ARG_LIST) {
+		j->list_key = j->key;
+		j->index = 0;
+	}
+	j->has_key = 0;
+	j->key = KINETO_UNKNOWN_KEY;
+	return 1;
+}
+
+static int on_begin_map(void *context)
+{
+	return begin(context, 1);
+}
+
+static int on_begin_list(void *context)
+{
+	return begin(context, 0);
+}
+
+static int on_end(void *context)
+{
+	struct kineto_json *j = context;
+	enum kineto_place place = place_of(j);
+	int rc = 0;
+
+	if (j->is_replay)
+		return 1;
+	j->depth--;
+	j->has_key = 0;
+	j->key = KINETO_UNKNOWN_KEY;
+	if (place == KINETO_EVENT) {
+		if (j->event.phase)
+			rc = pp_kineto_take(j->s, &j->event);
+		else
+			pp_kineto_damage(j->s, here(j), "an event without phase");
+	} else if (place == KINETO_DEVICE_ROW) {
+		rc = pp_kineto_take_device(j->s, j->device, j->device_name, j->memory > 0 ? (uint64_t)j->memory : 0);
+	}
+	j->no_memory = rc != 0;
+	return rc == 0;
+}
+
+static int on_key(void *context, const unsigned char *text, size_t length)
+{
+	struct kineto_json *j = context;
+	enum kineto_place place = place_of(j);
+
+	if (j->is_replay)
+		return 1;
+	j->has_key = 1;
+	if (place != KINETO_SKIP)
+		j->key = pp_kineto_key(place, (const char *)text, length);
+	return 1;
+}
+
+static int set_rank(struct kineto_json *j, const struct kineto_value *v)
+{
+	int64_t number;
+
+	if (!v->text || pp_kineto_integer(v->text, v->length, &number) || number < 0 || number > INT32_MAX)
+		return 1;
+	if (j->key == DISTRIBUTED_RANK)
+		j->s->rank = (int32_t)number;
+	else
+		j->s->world = (int32_t)number;
+	return 0;
+}
+
+static int set_device(struct kineto_json *j, const struct kineto_value *v)
+{
+	if (j->key == DEVICE_NAME)
+		j->device_name = v->is_string ? pp_intern_put(j->s->names, v->text, v->length) : 0;
+	else
+		return !v->text || pp_kineto_integer(v->text, v->length, j->key == DEVICE_ID ? &j->device : &j->memory);
+	return !v->is_string;
+}
+
+static int set_top(struct kineto_json *j, const struct kineto_value *v)
+{
+	if (j->key == TOP_SCHEMA)
+		j->s->has_schema = 1;
+	if (j->key == TOP_VERSION && v->is_string)
+		j->s->version = pp_intern_put(j->s->names, v->text, v->length);
+	if (j->key == TOP_BASE)
+		return !v->text || pp_kineto_integer(v->text, v->length, &j->s->base);
+	return 0;
+}
+
+static int value(struct kineto_json *j, const char *text, size_t length, int is_string)
+{
+	const struct kineto_value v = {.text = text, .length = length, .is_string = is_string};
+	enum kineto_place place = place_of(j);
+	int bad = 0;
+
+	if (j->is_replay)
+		return 1;
+	if (place == KINETO_ARG_LIST)
+		bad = pp_kineto_set(&j->event, place, j->list_key, j->index++, &v, j->s->names);
+	else if (!j->key)
+		bad = 0;
+	else if (place == KINETO_EVENT || place == KINETO_ARGS)
+		bad = pp_kineto_set(&j->event, place, j->key, 0, &v, j->s->names);
+	else if (place == KINETO_DISTRIBUTED)
+		bad = set_rank(j, &v);
+	else if (place == KINETO_DEVICE_ROW)
+		bad = set_device(j, &v);
+	else if (place == KINETO_TOP)
+		bad = set_top(j, &v);
+	if (bad)
+		pp_kineto_damage(j->s, here(j), "a value of another type, or too large");
+	j->has_key = 0;
+	j->key = KINETO_UNKNOWN_KEY;
+	return 1;
+}
+
+static int on_null(void *context)
+{
+	return value(context, NULL, 0, 0);
+}
+
+static int on_boolean(void *context, int truth)
+{
+	(void)truth;
+	return value(context, NULL, 0, 0);
+}
+
+static int on_number(void *context, const char *text, size_t length)
+{
+	return value(context, text, length, 0);
+}
+
+static int on_string(void *context, const unsigned char *text, size_t length)
+{
+	return value(context, (const char *)text, length, 1);
+}
+
+static yajl_handle new_yajl(struct kineto_json *j)
+{
+	static const yajl_callbacks calls = {.yajl_null = on_null,
+	                                     .yajl_boolean = on_boolean,
+	                                     .yajl_number = on_number,
+	                                     .yajl_string = on_string,
+	                                     .yajl_start_map = on_begin_map,
+	                                     .yajl_map_key = on_key,
+	                                     .yajl_end_map = on_end,
+	                                     .yajl_start_array = on_begin_list,
+	                                     .yajl_end_array = on_end};
+	yajl_handle yajl = yajl_alloc(&calls, NULL, j);
+
+	if (yajl)
+		yajl_config(yajl, yajl_dont_validate_strings, 1); /* names may hold any bytes */
+	return yajl;
+}
+
+static int parse_text(struct kineto_json *j, const char *text)
+{
+	return yajl_parse(j->yajl, (const unsigned char *)text, strlen(text)) == yajl_status_ok ? 0 : -1;
+}
+
+/* yajl cannot go on after an error: a new one is brought to the objects and lists that are open. In the innermost one a value is
+ * next, or (`has_value`) was read. */
+static int restart(struct kineto_json *j, int has_value)
+{
+	int rc = 0;
+
+	yajl_free(j->yajl);
+	j->yajl = new_yajl(j);
+	if (!j->yajl) {
+		j->no_memory = 1;
+		return -ENOMEM;
+	}
+	j->is_replay = 1;
+	for (int d = 1; d <= j->depth && rc == 0; d++)
+		rc = parse_text(j, is_list(j, d) ? "[" : "{\"\":");
+	if (rc == 0 && has_value)
+		rc = parse_text(j, "null");
+	j->is_replay = 0;
+	return rc;
+}
+
+static int is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* Length of NaN, -Infinity, inf and so on; 0: it is none. */
+static size_t no_number(const char *text, size_t length)
+{
+	static const char *const word[] = {"infinity", "inf", "nan"};
+	size_t sign = length && (text[0] == '-' || text[0] == '+');
+
+	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++) {
+		size_t n = strlen(word[i]);
+
+		if (length >= sign + n && !strncasecmp(text + sign, word[i], n))
+			return sign + n;
+	}
+	return 0;
+}
+
+/* The last character before `at` that is no blank. */
+static char char_before(const struct kineto_json *j, const char *text, size_t at)
+{
+	while (at > 0 && is_blank(text[at - 1]))
+		at--;
+	return at ? text[at - 1] : j->last;
+}
+
+static int expects_value(const struct kineto_json *j)
+{
+	return j->depth && (is_list(j, j->depth) || j->has_key);
+}
+
+/* yajl stopped at text[at]. Chooses how to go on, and returns from where. */
+static size_t repair(struct kineto_json *j, const char *text, size_t length, size_t at, uint64_t offset)
+{
+	size_t n = expects_value(j) ? no_number(text + at, length - at) : 0;
+	char closing = j->depth && is_list(j, j->depth) ? ']' : '}';
+
+	if (n) {
+		pp_kineto_damage(j->s, offset, "a number that is NaN or infinite");
+		if (restart(j, 0) == 0 && parse_text(j, "null") == 0)
+			return at + n;
+	} else if (j->depth && text[at] == closing && char_before(j, text, at) == ',') { /* a comma too many is no loss */
+		if (restart(j, 1) == 0)
+			return at;
+	} else {
+		pp_kineto_damage(j->s, offset, j->depth + 1 == DEPTH_MOST ? "values in values, too deep" : "text that is not JSON");
+	}
+	j->search = j->list_depth ? SEARCH_EVENT : SEARCH_LIST;
+	j->before = j->last = 0;
+	return at;
+}
+
+/* Searches from there; returns from where yajl goes on. */
+static size_t search(struct kineto_json *j, const char *text, size_t length, size_t from)
+{
+	static const char list[] = "\"traceEvents\"";
+	const char *found;
+
+	if (j->search == SEARCH_LIST) {
+		found = memmem(text + from, length - from, list, sizeof(list) - 1);
+		if (!found)
+			return length;
+		j->search = SEARCH_NOTHING;
+		j->depth = 0;
+		restart(j, 0);
+		parse_text(j, "{");
+		return (size_t)(found - text);
+	}
+	for (size_t i = from; i < length; i++) {
+		if (is_blank(text[i]))
+			continue;
+		if (text[i] == '"' && j->last == '{' && (j->before == ',' || j->before == '[' || j->before == '}' || !j->before)) {
+			j->search = SEARCH_NOTHING;
+			j->depth = j->list_depth;
+			j->place[j->depth] = KINETO_EVENTS;
+			j->is_list[0] |= (uint8_t)(1 << j->depth);
+			restart(j, 0);
+			parse_text(j, "{");
+			return i;
+		}
+		j->before = j->last;
+		j->last = text[i];
+	}
+	return length;
+}
+
+int pp_kineto_json_feed(struct kineto_json *j, const char *text, size_t length)
+{
+	const uint64_t begin = j->offset;
+	size_t from = 0;
+	char last = char_before(j, text, length);
+
+	while (from < length && !j->no_memory) {
+		if (j->search != SEARCH_NOTHING) {
+			from = search(j, text, length, from);
+		} else if (yajl_parse(j->yajl, (const unsigned char *)text + from, length - from) == yajl_status_ok) {
+			from = length;
+		} else if (!j->no_memory) {
+			size_t done = yajl_get_bytes_consumed(j->yajl);
+
+			from += done ? done - 1 : 0;
+			from = repair(j, text, length, from, begin + from);
+		}
+		j->offset = begin + from;
+	}
+	if (j->search != SEARCH_EVENT)
+		j->last = last;
+	return j->no_memory ? -ENOMEM : 0;
+}
+
+void pp_kineto_json_end(struct kineto_json *j)
+{
+	int at_event = j->depth && j->depth == j->list_depth;
+
+	if (j->search != SEARCH_NOTHING || !j->depth)
+		return;
+	if (at_event && j->depth == 1) /* Chrome's list needs no end */
+		return;
+	pp_kineto_damage(j->s, j->offset,
+	                 !j->list_depth             ? "the file ends before its events"
+	                 : j->depth < j->list_depth ? "the file ends behind its events"
+	                                            : "the file ends among its events");
+}
+
+struct kineto_json *pp_kineto_json_new(struct kineto_store *s)
+{
+	struct kineto_json *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return NULL;
+	j->s = s;
+	j->yajl = new_yajl(j);
+	if (!j->yajl) {
+		free(j);
+		return NULL;
+	}
+	return j;
+}
+
+void pp_kineto_json_free(struct kineto_json *j)
+{
+	if (!j)
+		return;
+	yajl_free(j->yajl);
+	free(j);
+}

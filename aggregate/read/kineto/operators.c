@@ -1,0 +1,232 @@
+/* Finds the operator of each kernel, copy and allocation, and the thread that launched it; see reader.h. Called by finish.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregate/read/kineto/finish.h"
+#include "core/base/grow.h"
+
+enum { NO_OPERATOR = UINT32_MAX };
+
+struct launch { /* a call of the runtime */
+	uint64_t correlation;
+	uint32_t thread, operator_span; /* the innermost operator around it; NO_OPERATOR */
+	int64_t begin;
+};
+
+struct wanted { /* a device span whose operator is not the innermost one around its launch */
+	uint64_t external;
+	uint32_t thread, span;
+};
+
+struct search {
+	struct kineto_store *s;
+	struct pp_thread *thread;
+	size_t threads;
+	struct launch *launch;
+	size_t launches, launches_room;
+	struct wanted *wanted;
+	size_t wanteds, wanteds_room;
+	uint32_t *open; /* spans of the operators that are open */
+	size_t opens, opens_room;
+};
+
+static int compare_launch(const void *a, const void *b)
+{
+	const struct launch *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	if ((x->operator_span == NO_OPERATOR) != (y->operator_span == NO_OPERATOR)) /* the one with an operator first */
+		return x->operator_span == NO_OPERATOR ? 1 : -1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	return (x->external > y->external) - (x->external < y->external);
+}
+
+static int compare_allocation(const void *a, const void *b) /* by track, then time */
+{
+	const struct pp_allocation *x = a, *y = b;
+
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int is_marked(const struct pp_span *span, int mark)
+{
+	return span->kind == PP_SPAN_RANGE && span->range.payload_type == mark;
+}
+
+/* The innermost operator that is open at that time. */
+static uint32_t innermost(struct search *f, const struct pp_thread *t, int64_t time)
+{
+	while (f->opens && t->span[f->open[f->opens - 1]].end <= time)
+		f->opens--;
+	return f->opens ? f->open[f->opens - 1] : NO_OPERATOR;
+}
+
+static void name_allocation(struct search *f, const struct pp_thread *t, struct pp_allocation *a)
+{
+	uint32_t span = innermost(f, t, a->time);
+
+	a->op = span == NO_OPERATOR ? 0 : t->span[span].name;
+}
+
+static int look_at_thread(struct search *f, uint32_t number, struct pp_allocation *a, size_t allocations)
+{
+	const struct pp_thread *t = &f->thread[number];
+	size_t next = 0;
+
+	f->opens = 0;
+	for (uint32_t i = 0; i < t->spans; i++) {
+		const struct pp_span *span = &t->span[i];
+		void *more;
+
+		for (; next < allocations && a[next].time < span->begin; next++)
+			name_allocation(f, t, &a[next]);
+		if (is_marked(span, KINETO_MARK_OPERATOR)) {
+			innermost(f, t, span->begin);
+			more = pp_grow(f->open, f->opens, &f->opens_room, sizeof(*f->open));
+			if (!more)
+				return -ENOMEM;
+			f->open = more;
+			f->open[f->opens++] = i;
+		} else if (is_marked(span, KINETO_MARK_LAUNCH)) {
+			more = pp_grow(f->launch, f->launches, &f->launches_room, sizeof(*f->launch));
+			if (!more)
+				return -ENOMEM;
+			f->launch = more;
+			f->launch[f->launches++] = (struct launch){.correlation = span->range.id,
+			                                           .thread = number,
+			                                           .operator_span = innermost(f, t, span->begin),
+			                                           .begin = span->begin};
+		}
+	}
+	for (; next < allocations; next++)
+		name_allocation(f, t, &a[next]);
+	return 0;
+}
+
+/* The first launch with that correlation. */
+static const struct launch *find_launch(const struct search *f, uint64_t correlation)
+{
+	size_t low = 0, high = f->launches;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->launch[middle].correlation < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->launches && f->launch[low].correlation == correlation ? &f->launch[low] : NULL;
+}
+
+static int look_at_stream(struct search *f, uint32_t number)
+{
+	const struct pp_thread *t = &f->thread[number];
+
+	for (uint32_t i = 0; i < t->spans; i++) {
+		struct pp_span_device *d = &t->span[i].device;
+		const struct launch *launch = d->correlation ? find_launch(f, d->correlation) : NULL;
+		const struct pp_span *around = NULL;
+		struct wanted *more;
+		int has_external = d->host_thread != 0;
+
+		d->host_thread = launch ? launch->thread + 1 : 0;
+		if (launch && launch->operator_span != NO_OPERATOR)
+			around = &f->thread[launch->thread].span[launch->operator_span];
+		if (around)
+			d->op = around->name;
+		if (!has_external || (around && around->range.payload == (uint64_t)d->step))
+			continue;
+		more = pp_grow(f->wanted, f->wanteds, &f->wanteds_room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		f->wanted = more;
+		f->wanted[f->wanteds++] = (struct wanted){(uint64_t)d->step, number, i};
+	}
+	return 0;
+}
+
+/* The operator with the id of device spans is theirs where it is open at their launch. Older files give kernels ids of their own,
+ * which may equal that of any operator. */
+static void take_wanted(struct search *f, uint32_t number, const struct pp_span *op)
+{
+	size_t low = 0, high = f->wanteds;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->wanted[middle].external < op->range.payload)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < f->wanteds && f->wanted[low].external == op->range.payload; low++) {
+		struct pp_span *span = &f->thread[f->wanted[low].thread].span[f->wanted[low].span];
+		const struct launch *launch = span->device.correlation ? find_launch(f, span->device.correlation) : NULL;
+		int around = launch && launch->thread == number && op->begin <= launch->begin && launch->begin <= op->end;
+
+		if (around || (!launch && op->begin <= span->begin && span->device.correlation != op->range.payload)) {
+			span->device.op = op->name;
+			if (!launch)
+				span->device.host_thread = number + 1;
+		}
+	}
+}
+
+static int look_at_all(struct search *f, const uint32_t *track)
+{
+	struct kineto_store *s = f->s;
+	size_t at = 0;
+	int rc = 0;
+
+	if (s->allocations)
+		qsort(s->allocation, s->allocations, sizeof(*s->allocation), compare_allocation);
+	for (uint32_t t = 0; t < f->threads && rc == 0; t++) {
+		size_t first, n = 0;
+
+		if (f->thread[t].device)
+			continue;
+		/* Allocations are in the order of tracks, and threads of the host too. */
+		while (at < s->allocations && s->allocation[at].op < track[t])
+			s->allocation[at++].op = 0;
+		first = at;
+		while (at + n < s->allocations && s->allocation[at + n].op == track[t])
+			n++;
+		at += n;
+		rc = look_at_thread(f, t, s->allocation + first, n);
+	}
+	for (; at < s->allocations; at++)
+		s->allocation[at].op = 0;
+	if (f->launches)
+		qsort(f->launch, f->launches, sizeof(*f->launch), compare_launch);
+	for (uint32_t t = 0; t < f->threads && rc == 0; t++)
+		if (f->thread[t].device)
+			rc = look_at_stream(f, t);
+	return rc;
+}
+
+int pp_kineto_operators(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
+{
+	struct search f = {.s = s, .thread = rank->thread, .threads = rank->threads};
+	int rc = look_at_all(&f, track);
+
+	if (f.wanteds)
+		qsort(f.wanted, f.wanteds, sizeof(*f.wanted), compare_wanted);
+	for (uint32_t t = 0; rc == 0 && f.wanteds && t < f.threads; t++)
+		for (size_t i = 0; !f.thread[t].device && i < f.thread[t].spans; i++)
+			if (is_marked(&f.thread[t].span[i], KINETO_MARK_OPERATOR))
+				take_wanted(&f, t, &f.thread[t].span[i]);
+	free(f.launch);
+	free(f.wanted);
+	free(f.open);
+	return rc;
+}

@@ -1,0 +1,82 @@
+/* State of one Kineto file while it is read. In: bytes. Out: a pp_capture. Internal to this room; one thread. */
+#pragma once
+
+#include "aggregate/read/kineto/event.h"
+#include "aggregate/read/trace_options.h"
+#include "core/step/span.h"
+
+enum kineto_top { TOP_EVENTS = 1, TOP_BASE, TOP_DISTRIBUTED, TOP_DEVICES, TOP_VERSION, TOP_SCHEMA };
+enum kineto_distributed { DISTRIBUTED_RANK = 1, DISTRIBUTED_WORLD };
+enum kineto_device { DEVICE_ID = 1, DEVICE_NAME, DEVICE_MEMORY };
+
+/* While reading, spans of the host hold what finish.c needs and then clears: range.payload = external id, range.id = correlation,
+ * range.payload_type = enum kineto_mark. device.step is the external id, device.host_thread 1 where there is one. */
+enum kineto_mark { KINETO_MARK_OPERATOR = 1, KINETO_MARK_LAUNCH = 2 };
+
+struct kineto_track {        /* thread, or stream of a device */
+	kineto_key pid, tid; /* as the file has them; of a stream those of its first event */
+	int64_t device;      /* -1: host */
+	int64_t stream;
+	struct pp_span *span;
+	size_t spans, room;
+	size_t *open; /* indexes of spans that have begun (phase B) */
+	size_t opens, opens_room;
+	size_t steps;  /* of the spans */
+	int64_t last;  /* highest time seen */
+	uint32_t next; /* of its place in the table, index + 1 */
+};
+
+struct kineto_label { /* name of a thread or process */
+	kineto_key pid, tid;
+	uint32_t name, order;
+};
+
+struct kineto_collective { /* a collective as the host's event describes it */
+	uint32_t track;
+	int64_t begin;
+	uint32_t operation, group, group_ranks, type;            /* pp_intern ids */
+	int64_t elements_in, elements_out, group_size, sequence; /* sequence: -1 unknown */
+};
+
+enum { KINETO_TABLE = 4096, KINETO_SAMPLES = 1024 };
+
+struct kineto_store { /* all that was read */
+	struct pp_intern *names;
+	struct kineto_track *track;
+	size_t tracks, tracks_room;
+	uint32_t last_track;          /* of the event before, index + 1 */
+	uint32_t place[KINETO_TABLE]; /* by hash: index + 1 of the first track there */
+	struct kineto_label *label;
+	size_t labels, labels_room;
+	struct pp_launch *launch;
+	size_t launches, launches_room;
+	uint32_t *launch_place; /* by hash: index + 1; [launch_places], a power of two */
+	size_t launch_places;
+	struct pp_device *device;
+	size_t devices, devices_room;
+	struct pp_allocation *allocation; /* op: track until finish.c has found the operator */
+	size_t allocations, allocations_room;
+	struct kineto_collective *collective;
+	size_t collectives, collectives_room;
+	int64_t sample[KINETO_SAMPLES]; /* of times, every 2^shift-th event */
+	size_t samples;
+	unsigned sample_shift;
+	uint64_t timed;      /* events with a time */
+	int64_t base;        /* ns since 1970; 0: not given */
+	int32_t rank, world; /* by distributedInfo; -1 */
+	uint32_t version;    /* of PyTorch, pp_intern id */
+	int has_schema;      /* Kineto wrote it */
+	struct pp_trace_metadata trace;
+};
+
+/* Takes an event that is complete. 0, or -ENOMEM. */
+int pp_kineto_take(struct kineto_store *s, const struct kineto_event *e);
+/* A device of deviceProperties. 0, or -ENOMEM. */
+int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory);
+/* Makes the capture of everything; the store can only be released after it. 0, -ENOMEM, or -ENODATA:
+ * no event has a time. */
+int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t rank, const char *path,
+                     struct pp_capture *ret_capture);
+void pp_kineto_release(struct kineto_store *s);
+/* Counts a part that cannot be read; the first one's place and reason are kept. */
+void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what);

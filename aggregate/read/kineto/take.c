@@ -1,0 +1,457 @@
+/* Sorts events into threads and streams as spans; see reader.h. Called by json.c for each event that is complete. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/kineto/reader.h"
+#include "core/base/grow.h"
+#include "core/base/hash.h"
+#include "core/ring/record.h"
+#include "core/ring/utf8.h"
+#include "core/step/category.h"
+
+enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536 };
+
+void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what)
+{
+	if (!s->trace.damage[0]) {
+		s->trace.damaged_at = at;
+		snprintf(s->trace.damage, sizeof(s->trace.damage), "%s", what);
+	}
+	s->trace.damaged++;
+}
+
+/* Every 2^shift-th time of the file, however long it is. */
+static void take_sample(struct kineto_store *s, int64_t ts)
+{
+	if (s->timed++ & ((UINT64_C(1) << s->sample_shift) - 1))
+		return;
+	if (s->samples == KINETO_SAMPLES) {
+		s->sample_shift++;
+		s->samples /= 2;
+		for (size_t i = 0; i < s->samples; i++)
+			s->sample[i] = s->sample[2 * i];
+		if ((s->timed - 1) & ((UINT64_C(1) << s->sample_shift) - 1))
+			return;
+	}
+	s->sample[s->samples++] = ts;
+}
+
+static int is_same(const struct kineto_track *t, const struct kineto_track *key)
+{
+	if (t->device != key->device)
+		return 0;
+	return key->device < 0 ? t->pid == key->pid && t->tid == key->tid : t->stream == key->stream;
+}
+
+/* NULL: no memory, or too many (*ret_full). */
+static struct kineto_track *track_of(struct kineto_store *s, const struct kineto_track *key, int *ret_full)
+{
+	struct kineto_track *track;
+	uint64_t hash;
+	uint32_t *place;
+
+	if (s->last_track && is_same(&s->track[s->last_track - 1], key))
+		return &s->track[s->last_track - 1];
+	hash = pp_hash(PP_HASH_BEGIN, &key->device, sizeof(key->device));
+	if (key->device < 0)
+		hash = pp_hash(pp_hash(hash, &key->pid, sizeof(key->pid)), &key->tid, sizeof(key->tid));
+	else
+		hash = pp_hash(hash, &key->stream, sizeof(key->stream));
+	place = &s->place[(hash ^ hash >> 32) % KINETO_TABLE];
+	for (uint32_t i = *place; i; i = s->track[i - 1].next)
+		if (is_same(&s->track[i - 1], key)) {
+			s->last_track = i;
+			return &s->track[i - 1];
+		}
+	*ret_full = s->tracks == TRACKS_MOST;
+	track = *ret_full ? NULL : pp_grow(s->track, s->tracks, &s->tracks_room, sizeof(*track));
+	if (!track)
+		return NULL;
+	s->track = track;
+	track += s->tracks++;
+	*track = *key;
+	track->last = INT64_MIN;
+	track->next = *place;
+	*place = s->last_track = (uint32_t)s->tracks;
+	return track;
+}
+
+static struct pp_span *add_span(struct kineto_track *t, int64_t begin, int64_t end)
+{
+	struct pp_span *span = pp_grow(t->span, t->spans, &t->room, sizeof(*span));
+
+	if (!span)
+		return NULL;
+	t->span = span;
+	span += t->spans++;
+	*span = (struct pp_span){.begin = begin, .end = end, .source = PP_SOURCE_KINETO};
+	if (end > t->last)
+		t->last = end;
+	return span;
+}
+
+/* 1: ProfilerStep#12, and its number. */
+static int is_step(const char *name, size_t length, int64_t *ret_number)
+{
+	static const char begin[] = "ProfilerStep#";
+	const size_t at = sizeof(begin) - 1;
+	int64_t number = 0;
+
+	if (length <= at || length > at + 18 || memcmp(name, begin, at))
+		return 0;
+	for (size_t i = at; i < length; i++) {
+		if (name[i] < '0' || name[i] > '9')
+			return 0;
+		number = number * 10 + (name[i] - '0');
+	}
+	*ret_number = number;
+	return 1;
+}
+
+static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_span *span, const struct kineto_event *e)
+{
+	size_t length;
+	const char *name = pp_intern_text(s->names, e->name, &length);
+	int64_t number;
+
+	span->name = e->name;
+	span->kind = PP_SPAN_RANGE;
+	if (is_step(name, length, &number)) {
+		span->kind = PP_SPAN_STEP;
+		span->step.number = number;
+		t->steps++;
+		return;
+	}
+	span->range.payload = e->fields & KINETO_EXTERNAL ? (uint64_t)e->external : 0;
+	if (e->category == KINETO_OPERATOR)
+		span->range.payload_type = KINETO_MARK_OPERATOR;
+	if (e->category == KINETO_LAUNCH && e->fields & KINETO_CORRELATION) {
+		span->range.payload_type = KINETO_MARK_LAUNCH;
+		span->range.id = (uint64_t)e->correlation;
+	}
+	if (e->category == KINETO_OVERHEAD)
+		span->category = PP_CATEGORY_OTHER;
+}
+
+static int has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+static uint8_t activity_of(const struct kineto_event *e, const char *name)
+{
+	static const char *const library[] = {"nccl", "rccl", "msccl", "ncclDev"};
+
+	if (e->category == KINETO_SET)
+		return PP_DEVICE_SET;
+	if (e->category == KINETO_COPY) {
+		if (has(name, "HtoD") || has(name, "HostToDevice"))
+			return PP_DEVICE_HOST_TO_DEVICE;
+		if (has(name, "DtoH") || has(name, "DeviceToHost"))
+			return PP_DEVICE_DEVICE_TO_HOST;
+		return PP_DEVICE_DEVICE_TO_DEVICE;
+	}
+	for (size_t i = 0; i < sizeof(library) / sizeof(library[0]); i++)
+		if (!strncmp(name, library[i], strlen(library[i])))
+			return PP_DEVICE_COLLECTIVE;
+	return PP_DEVICE_KERNEL;
+}
+
+static uint32_t small(int64_t value)
+{
+	return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+static int grow_places(struct kineto_store *s)
+{
+	size_t places = s->launch_places ? 2 * s->launch_places : 256;
+	uint32_t *place = calloc(places, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->launches; i++) {
+		size_t at = pp_hash(PP_HASH_BEGIN, &s->launch[i], sizeof(s->launch[i])) & (places - 1);
+
+		while (place[at])
+			at = (at + 1) & (places - 1);
+		place[at] = (uint32_t)i + 1;
+	}
+	free(s->launch_place);
+	s->launch_place = place;
+	s->launch_places = places;
+	return 0;
+}
+
+/* Index + 1 of the shape; 0: no memory. The file has one number for both kinds of shared memory. */
+static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
+{
+	struct pp_launch *more, one = {.registers = small(e->registers), .static_shared = small(e->shared), .occupancy = -1};
+	size_t at;
+
+	for (int i = 0; i < 3; i++) {
+		one.block[i] = small(e->block[i]);
+		one.grid[i] = small(e->grid[i]);
+	}
+	if (e->fields & KINETO_OCCUPANCY && e->occupancy >= 0 && e->occupancy <= 100)
+		one.occupancy = (float)e->occupancy;
+	if (2 * (s->launches + 1) > s->launch_places && grow_places(s))
+		return 0;
+	at = pp_hash(PP_HASH_BEGIN, &one, sizeof(one)) & (s->launch_places - 1);
+	for (; s->launch_place[at]; at = (at + 1) & (s->launch_places - 1))
+		if (!memcmp(&s->launch[s->launch_place[at] - 1], &one, sizeof(one)))
+			return s->launch_place[at];
+	more = pp_grow(s->launch, s->launches, &s->launches_room, sizeof(*more));
+	if (!more)
+		return 0;
+	s->launch = more;
+	s->launch[s->launches++] = one;
+	s->launch_place[at] = (uint32_t)s->launches;
+	return s->launch_place[at];
+}
+
+static int fill_device(struct kineto_store *s, struct pp_span *span, const struct kineto_event *e)
+{
+	span->name = e->name;
+	span->kind = PP_SPAN_DEVICE;
+	span->device = (struct pp_span_device){
+	        .correlation = e->fields & KINETO_CORRELATION ? (uint64_t)e->correlation : 0,
+	        .bytes = e->fields & KINETO_BYTES && e->bytes > 0 ? (uint64_t)e->bytes : 0,
+	        .step = e->external,
+	        .host_thread = (e->fields & KINETO_EXTERNAL) != 0,
+	        .activity = activity_of(e, pp_intern_text(s->names, e->name, NULL)),
+	};
+	if (e->category == KINETO_KERNEL && e->fields & (KINETO_SHAPE | KINETO_OCCUPANCY)) {
+		span->device.launch = launch_of(s, e);
+		return span->device.launch ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory)
+{
+	struct pp_device *more;
+	size_t length, at = 0;
+	const char *text = pp_intern_text(s->names, name, &length);
+
+	if (number < 0 || number >= DEVICES_MOST)
+		return 0;
+	while (at < s->devices && s->device[at].number != (uint32_t)number)
+		at++;
+	if (at == s->devices) {
+		more = pp_grow(s->device, s->devices, &s->devices_room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->device = more;
+		s->device[s->devices++] = (struct pp_device){.number = (uint32_t)number, .kind = "GPU"};
+	}
+	if (length)
+		snprintf(s->device[at].name, sizeof(s->device[at].name), "%.*s",
+		         pp_utf8_fit(text, (int)sizeof(s->device[at].name) - 1), text);
+	if (memory)
+		s->device[at].memory = memory;
+	return 0;
+}
+
+/* A collective's parameters stand at the host's event too, and at each kernel. */
+static int take_collective(struct kineto_store *s, const struct kineto_event *e)
+{
+	struct kineto_collective *more = pp_grow(s->collective, s->collectives, &s->collectives_room, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	s->collective = more;
+	s->collective[s->collectives++] = (struct kineto_collective){
+	        .track = s->last_track - 1,
+	        .begin = e->ts,
+	        .operation = e->collective,
+	        .group = e->group,
+	        .group_ranks = e->group_ranks,
+	        .type = e->type,
+	        .elements_in = e->elements_in,
+	        .elements_out = e->elements_out,
+	        .group_size = e->group_size,
+	        .sequence = e->fields & KINETO_SEQUENCE ? e->sequence : -1,
+	};
+	return 0;
+}
+
+static uint32_t allocator_of(struct kineto_store *s, const struct kineto_event *e)
+{
+	static const char *const kind[] = {
+	        [0] = "CPU", [1] = "GPU", [6] = "GPU", [12] = "XPU", [13] = "MPS", [15] = "HPU", [19] = "MTIA"};
+	const char *name =
+	        e->device_type >= 0 && e->device_type < (int64_t)(sizeof(kind) / sizeof(kind[0])) ? kind[e->device_type] : NULL;
+	char text[48];
+	int n;
+
+	if (e->device_id < 0)
+		n = snprintf(text, sizeof(text), "%s", name ? name : "device");
+	else
+		n = snprintf(text, sizeof(text), "%s_%lld", name ? name : "device", (long long)e->device_id);
+	return pp_intern_put(s->names, text, (size_t)n);
+}
+
+/* A call of PyTorch's allocator. What it has reserved of the device and not handed out is available. */
+static int take_allocation(struct kineto_store *s, const struct kineto_event *e)
+{
+	struct pp_allocation *more = pp_grow(s->allocation, s->allocations, &s->allocations_room, sizeof(*more));
+	int has_all = (e->fields & KINETO_RESERVED) && (e->fields & KINETO_ALLOCATED) && e->reserved > 0;
+	int64_t size = e->size < 0 ? -e->size : e->size; /* never INT64_MIN: number.c */
+
+	if (!more)
+		return -ENOMEM;
+	s->allocation = more;
+	s->allocation[s->allocations++] = (struct pp_allocation){
+	        .time = e->ts,
+	        .allocator = allocator_of(s, e),
+	        .op = s->last_track - 1,
+	        .is_free = e->size < 0,
+	        .step = -1,
+	        .address = e->address,
+	        .requested = size,
+	        .bytes = size,
+	        .allocated = e->fields & KINETO_ALLOCATED ? e->allocated : -1,
+	        .reserved = has_all ? 0 : -1,
+	        .available = has_all && e->reserved >= e->allocated ? e->reserved - e->allocated : -1,
+	        .peak = -1,
+	        .fragmentation = -1,
+	};
+	return 0;
+}
+
+/* Metadata of the viewer: names of processes and threads. */
+static int take_label(struct kineto_store *s, const struct kineto_event *e)
+{
+	const char *what = pp_intern_text(s->names, e->name, NULL);
+	struct kineto_label *more;
+
+	if (strcmp(what, "thread_name") || !(e->fields & KINETO_LABEL) || s->labels == LABELS_MOST)
+		return 0;
+	more = pp_grow(s->label, s->labels, &s->labels_room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->label = more;
+	s->label[s->labels] = (struct kineto_label){.pid = e->pid, .tid = e->tid, .name = e->label, .order = (uint32_t)s->labels};
+	s->labels++;
+	return 0;
+}
+
+static int is_device(const struct kineto_event *e)
+{
+	const uint32_t both = KINETO_DEVICE | KINETO_STREAM;
+
+	if (e->category == KINETO_KERNEL || e->category == KINETO_COPY || e->category == KINETO_SET)
+		return 1;
+	return e->category == KINETO_OTHER && (e->fields & both) == both;
+}
+
+/* Track of the event, made if new. 1: left out; -ENOMEM. */
+static int find_track(struct kineto_store *s, const struct kineto_event *e, struct kineto_track **ret_track)
+{
+	struct kineto_track key = {.pid = e->pid, .tid = e->tid, .device = -1};
+	int full = 0;
+
+	if (is_device(e)) { /* where it does not say the device, process and thread are the device and its stream */
+		key.device = e->fields & KINETO_DEVICE ? e->device : (int64_t)(e->pid >> 1);
+		key.stream = e->fields & KINETO_STREAM ? e->stream : (int64_t)(e->tid >> 1);
+		if (key.device < 0 || key.device >= DEVICES_MOST)
+			full = 1;
+		else if (pp_kineto_take_device(s, key.device, 0, 0))
+			return -ENOMEM;
+	}
+	*ret_track = full ? NULL : track_of(s, &key, &full);
+	if (!*ret_track && full)
+		s->trace.damaged++;
+	return *ret_track ? 0 : full ? 1 : -ENOMEM;
+}
+
+/* Begin and end of a range as events of their own, nested in the order of the file. */
+static int take_half(struct kineto_store *s, struct kineto_track *t, const struct kineto_event *e)
+{
+	struct pp_span *span;
+
+	if (e->phase == 'B') {
+		size_t *open = pp_grow(t->open, t->opens, &t->opens_room, sizeof(*open));
+
+		if (!open)
+			return -ENOMEM;
+		t->open = open;
+		span = add_span(t, e->ts, e->ts);
+		if (!span)
+			return -ENOMEM;
+		fill_host(s, t, span, e);
+		span->flags = PP_SPAN_CUT_END; /* until its end is read */
+		t->open[t->opens++] = t->spans - 1;
+		s->trace.events++;
+		return 0;
+	}
+	if (!t->opens || t->span[t->open[t->opens - 1]].begin > e->ts) {
+		s->trace.untimed++;
+		return 0;
+	}
+	span = &t->span[t->open[--t->opens]];
+	span->end = e->ts;
+	span->flags = 0;
+	if (e->ts > t->last)
+		t->last = e->ts;
+	return 0;
+}
+
+static int take_timed(struct kineto_store *s, const struct kineto_event *e)
+{
+	struct kineto_track *track;
+	struct pp_span *span;
+	int rc = find_track(s, e, &track);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	take_sample(s, e->ts);
+	if (e->phase == 'i') {
+		s->trace.events++;
+		return take_allocation(s, e);
+	}
+	if (e->phase == 'B' || e->phase == 'E')
+		return take_half(s, track, e);
+	span = add_span(track, e->ts, e->ts + e->dur);
+	if (!span)
+		return -ENOMEM;
+	s->trace.events++;
+	if (track->device >= 0)
+		return fill_device(s, span, e);
+	fill_host(s, track, span, e);
+	return e->fields & KINETO_COLLECTIVE ? take_collective(s, e) : 0;
+}
+
+static int is_allocation(const struct kineto_store *s, const struct kineto_event *e)
+{
+	return (e->phase == 'i' || e->phase == 'I') && e->fields & KINETO_SIZE &&
+	       !strcmp(pp_intern_text(s->names, e->name, NULL), "[memory]");
+}
+
+int pp_kineto_take(struct kineto_store *s, const struct kineto_event *event)
+{
+	struct kineto_event e = *event;
+	int64_t end;
+
+	if (e.phase == 'M')
+		return take_label(s, &e);
+	if (is_allocation(s, &e)) {
+		e.phase = 'i';
+		e.category = KINETO_OTHER;
+		e.fields &= ~(uint32_t)(KINETO_DEVICE | KINETO_STREAM);
+	} else if ((e.phase != 'X' && e.phase != 'B' && e.phase != 'E') || e.category == KINETO_DERIVED) {
+		s->trace.derived++;
+		return 0;
+	} else if (is_device(&e) && e.phase != 'X') {
+		s->trace.untimed++;
+		return 0;
+	}
+	if (!(e.fields & KINETO_TS) || (e.phase == 'X' && !(e.fields & KINETO_DUR)) || e.fields & KINETO_BAD_TIME ||
+	    (e.phase == 'X' && (e.dur < 0 || __builtin_add_overflow(e.ts, e.dur, &end)))) {
+		s->trace.untimed++;
+		return 0;
+	}
+	return take_timed(s, &e);
+}
