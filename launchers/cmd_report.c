@@ -1,6 +1,5 @@
 /* podprof report: prints the summary of a session once its keeper has finished it, and makes the report if it is missing or old.
  * In: a log directory or a session's. Out: text on stdout, report.html. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -38,15 +37,6 @@ struct live {
 	int failed, left;
 };
 
-static int by_time(const void *a, const void *b)
-{
-	const struct pp_session_file *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
 static int see_live(const struct pp_spool_state *state, void *data)
 {
 	struct live *live = data;
@@ -76,40 +66,6 @@ static int wait_for_keeper(struct live *live, int64_t seconds)
 	if (shows)
 		fputs("\r\033[K", stderr);
 	return alive;
-}
-
-/* Sessions with a summary, oldest first. Returns how many, -errno where the directory cannot be read. */
-static long find_sessions(const char *logdir, struct pp_session_file **ret_session)
-{
-	char path[PATH_MAX + NAME_MAX + 32];
-	struct pp_session_file *s = NULL;
-	struct dirent *e;
-	struct stat st;
-	long count = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "%s/podprof", logdir);
-	d = opendir(path);
-	if (!d)
-		return -errno;
-	while ((e = readdir(d))) {
-		struct pp_session_file *grown;
-
-		snprintf(path, sizeof(path), "%s/podprof/%s/summary.txt", logdir, e->d_name);
-		if (e->d_name[0] == '.' || stat(path, &st))
-			continue;
-		grown = realloc(s, (size_t)(count + 1) * sizeof(*s));
-		if (!grown)
-			break;
-		s = grown;
-		snprintf(s[count].name, sizeof(s[count].name), "%s", e->d_name);
-		s[count++].time_ns = st.st_mtim.tv_sec * (int64_t)1000000000 + st.st_mtim.tv_nsec;
-	}
-	closedir(d);
-	if (count)
-		qsort(s, (size_t)count, sizeof(*s), by_time);
-	*ret_session = s;
-	return count;
 }
 
 static int is_on(const struct pp_options *options, enum pp_opt_id id)
@@ -298,7 +254,7 @@ static int report_logdir(const char *given, const char *logdir, const struct pp_
 
 	pp_parse_int(options->value[PP_OPT_ID_TIMEOUT], &seconds, NULL);
 	alive = wait_for_keeper(&live, seconds);
-	count = find_sessions(logdir, &session);
+	count = pp_report_sessions(logdir, &session);
 	if (count <= 0 || !session) {
 		rc = nothing_there(given, &live, alive);
 	} else if (is_on(options, PP_OPT_ID_LIST)) {

@@ -1,6 +1,8 @@
-/* Table of sessions, and the forms in which a session may be given; see report_list.h. Called by cmd_report.c. */
+/* Table of sessions, and the forms in which a session may be given; see report_list.h. Called by cmd_report.c and
+ * cmd_export.c. */
 #include "launchers/report_list.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +169,48 @@ static int find_by_name(const char *given, char *ret_path)
 	n = snprintf(ret_path, PATH_MAX, "%s/podprof/%s", slash ? (*path ? path : "/") : pp_opt_table[PP_OPT_ID_OUTPUT].fallback,
 	             slash ? slash + 1 : path);
 	return n < PATH_MAX && is_session(ret_path);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct pp_session_file *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+long pp_report_sessions(const char *logdir, struct pp_session_file **ret_session)
+{
+	char path[PATH_MAX + NAME_MAX + 32];
+	struct pp_session_file *s = NULL;
+	struct dirent *e;
+	struct stat st;
+	long count = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/podprof", logdir);
+	d = opendir(path);
+	if (!d)
+		return -errno;
+	while ((e = readdir(d))) {
+		struct pp_session_file *grown;
+
+		snprintf(path, sizeof(path), "%s/podprof/%s/summary.txt", logdir, e->d_name);
+		if (e->d_name[0] == '.' || stat(path, &st))
+			continue;
+		grown = realloc(s, (size_t)(count + 1) * sizeof(*s));
+		if (!grown)
+			break;
+		s = grown;
+		snprintf(s[count].name, sizeof(s[count].name), "%s", e->d_name);
+		s[count++].time_ns = st.st_mtim.tv_sec * (int64_t)1000000000 + st.st_mtim.tv_nsec;
+	}
+	closedir(d);
+	if (count)
+		qsort(s, (size_t)count, sizeof(*s), by_time);
+	*ret_session = s;
+	return count;
 }
 
 int pp_report_resolve(const char *given, char ret_path[PATH_MAX])

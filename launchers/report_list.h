@@ -14,6 +14,9 @@ struct pp_session_file {
 void pp_report_list(const char *logdir, const struct pp_session_file *session, long count, int columns);
 void pp_report_list_json(const char *logdir, const struct pp_session_file *session, long count);
 
+/* Sessions with a summary, oldest first, to be freed. Returns how many, -errno where the directory cannot be read. */
+long pp_report_sessions(const char *logdir, struct pp_session_file **ret_session);
+
 /* What `given` means: a session's directory or a file in it, its name, LOGDIR/NAME, LOGDIR/podprof, or a log directory. Writes the
  * directory: the session's (returns 1) or the log directory (0). -errno after one error line. */
 int pp_report_resolve(const char *given, char ret_path[PATH_MAX]);

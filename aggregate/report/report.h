@@ -1,5 +1,5 @@
 /* report.html: one page that works offline, made from pod.h5. In: paths. Out: the page, written as x.part, synced, renamed.
- * Called by the keeper's session writer and `podprof report`. */
+ * Called by the keeper's session writer, `podprof report` and `podprof export`. */
 #pragma once
 
 #include <stdio.h>
@@ -18,3 +18,7 @@ char *pp_report_logdir(const char *pod_path);
  * columns that it lacks; "" where it has all. -EINVAL: no table has that name; the error lists the names. */
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err);
+/* The same for the tables of a tool (tool_tables.def). CSV of several tables: each with a line "# NAME" before it, and an empty
+ * line between two; JSON: one object. *ret_missing: lines. */
+int pp_report_tool(const char *pod_path, const char *tool, int is_json, FILE *to, char *ret_missing, size_t size,
+                   struct pp_err *err);

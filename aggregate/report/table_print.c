@@ -1,4 +1,4 @@
-/* Prints one table of a pod.h5 as CSV or JSON; see report.h. Called by `podprof report --table`. */
+/* Prints tables of a pod.h5 as CSV or JSON; see report.h. Called by `podprof report --table` and `podprof export`. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +11,62 @@
 #include "aggregate/report/report.h"
 #include "core/base/why.h"
 
+enum { TABLES_MOST = 16 };
+
 struct work {
-	const char *pod_path;
-	const struct pp_table_desc *desc;
-	int is_json, fd;
+	const char *pod_path, *tool; /* tool: NULL for one table */
+	const struct pp_table_desc *desc[TABLES_MOST];
+	size_t descs;
+	int is_json, fd, missing_fd;
 };
 
-static const struct pp_table_desc *find(const char *name, struct pp_err *err)
+static const struct {
+	const char *tool;
+	int table; /* PP_TABLE_NAME */
+} tool_table[] = {
+#define PP_TOOL_TABLE(tool, table) {#tool, PP_TABLE_##table},
+#include "aggregate/report/tool_tables.def"
+#undef PP_TOOL_TABLE
+};
+
+static const struct pp_table_desc *desc_of(int id)
+{
+	return id < PP_TABLES ? pp_table_desc(id) : pp_job_desc(0);
+}
+
+static const struct pp_table_desc *find(const char *name)
+{
+	for (int id = 0; id <= PP_TABLES; id++)
+		if (!strcmp(desc_of(id)->name, name))
+			return desc_of(id);
+	return NULL;
+}
+
+static int find_table(struct work *w, const char *name, struct pp_err *err)
 {
 	char known[512] = "";
 	size_t at = 0;
 
-	for (int id = 0; id <= PP_TABLES; id++) {
-		const struct pp_table_desc *d = id < PP_TABLES ? pp_table_desc(id) : pp_job_desc(0);
+	w->desc[0] = find(name);
+	w->descs = w->desc[0] != NULL;
+	for (int id = 0; id <= PP_TABLES && at < sizeof(known); id++)
+		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", desc_of(id)->name);
+	return w->descs ? 0 : pp_err_set(err, -EINVAL, "unknown table: '%s'. Choose one of: %s", name, known);
+}
 
-		if (!strcmp(d->name, name))
-			return d;
-		if (at < sizeof(known))
-			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", d->name);
+static int find_tool(struct work *w, const char *name, struct pp_err *err)
+{
+	char known[256] = "";
+	size_t at = 0;
+
+	w->tool = name;
+	for (size_t i = 0; i < sizeof(tool_table) / sizeof(tool_table[0]); i++) {
+		if ((!i || strcmp(tool_table[i - 1].tool, tool_table[i].tool)) && at < sizeof(known))
+			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", tool_table[i].tool);
+		if (!strcmp(tool_table[i].tool, name) && w->descs < TABLES_MOST)
+			w->desc[w->descs++] = pp_table_desc(tool_table[i].table);
 	}
-	pp_err_set(err, -EINVAL, "unknown table: '%s'. Choose one of: %s", name, known);
-	return NULL;
+	return w->descs ? 0 : pp_err_set(err, -EINVAL, "unknown tool: '%s'. Choose one of: %s", name, known);
 }
 
 static int has_group(const struct pp_table_desc *desc, uint64_t missing)
@@ -42,10 +77,10 @@ static int has_group(const struct pp_table_desc *desc, uint64_t missing)
 	return 0;
 }
 
-/* Prints a line on what the file lacks, empty where it lacks nothing. */
+/* Prints a line on what the file lacks, nothing where it has all. */
 static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FILE *to)
 {
-	const char *comma = "";
+	const char *before = "columns, which are 0 here: ";
 
 	if (!has_group(desc, missing)) {
 		fprintf(to, "has no table '%s': %s, or an older podprof wrote it\n", desc->name,
@@ -54,24 +89,27 @@ static void print_missing(const struct pp_table_desc *desc, uint64_t missing, FI
 	}
 	for (size_t i = 0; i < desc->columns; i++) {
 		if (missing >> i & 1) {
-			fprintf(to, "%s%s",
-			        *comma ? comma : "has no values for these columns, which are 0 here: ", desc->column[i].name);
-			comma = ", ";
+			fprintf(to, "%s%s%s", before[0] == ',' ? "" : "has no values for these ", before, desc->column[i].name);
+			before = ", ";
 		}
 	}
-	fputc('\n', to);
+	if (before[0] == ',')
+		fputc('\n', to);
 }
 
-static void print(const struct work *w, const struct pp_table *t, uint64_t missing, const struct pp_intern *names, FILE *to)
+static void print(const struct work *w, size_t i, const struct pp_table *t, const struct pp_intern *names, FILE *to)
 {
-	print_missing(t->desc, missing, to);
+	if (w->tool && w->is_json)
+		fputs(i ? "," : "", to);
+	else if (w->descs > 1)
+		fprintf(to, "%s# %s\n", i ? "\n" : "", t->desc->name);
 	if (w->is_json)
 		pp_table_json(t, names, to);
 	else
 		pp_table_csv(t, names, to);
 }
 
-static int read_and_print(const struct work *w, struct pp_intern *names, FILE *to, struct pp_err *err)
+static int read_and_print(const struct work *w, struct pp_intern *names, FILE *to, FILE *missing_to, struct pp_err *err)
 {
 	struct pp_pod_file *pod;
 	struct pp_table table;
@@ -80,11 +118,18 @@ static int read_and_print(const struct work *w, struct pp_intern *names, FILE *t
 
 	if (rc)
 		return rc;
-	rc = pp_pod_file_table(pod, w->desc, names, &table, &missing, err);
-	if (!rc) {
-		print(w, &table, missing, names, to);
+	if (w->tool && w->is_json)
+		fprintf(to, "{\"tool\":\"%s\",\"tables\":[", w->tool);
+	for (size_t i = 0; i < w->descs && !rc; i++) {
+		rc = pp_pod_file_table(pod, w->desc[i], names, &table, &missing, err);
+		if (rc)
+			break;
+		print_missing(w->desc[i], missing, missing_to);
+		print(w, i, &table, names, to);
 		pp_table_release(&table);
 	}
+	if (w->tool && w->is_json)
+		fputs("]}\n", to);
 	pp_pod_file_close(pod);
 	return rc;
 }
@@ -94,40 +139,64 @@ static int work(void *context, struct pp_err *err)
 {
 	const struct work *w = context;
 	struct pp_intern *names = pp_intern_new();
-	FILE *to = fdopen(w->fd, "w");
-	int rc = names && to ? read_and_print(w, names, to, err) : pp_err_set(err, -ENOMEM, "no memory for '%s'", w->pod_path);
+	FILE *to = fdopen(w->fd, "w"), *missing_to = fdopen(w->missing_fd, "w");
+	int rc = names && to && missing_to ? read_and_print(w, names, to, missing_to, err)
+	                                   : pp_err_set(err, -ENOMEM, "no memory for '%s'", w->pod_path);
 
-	if (to && (fflush(to) || ferror(to)) && !rc)
+	if (to && missing_to && (fflush(to) || ferror(to) || fflush(missing_to) || ferror(missing_to)) && !rc)
 		rc = pp_err_set(err, -EIO, "cannot print the table: no memory");
 	pp_intern_free(names);
+	return rc;
+}
+
+/* What the child wrote, less its last line's end. */
+static void take_missing(int fd, char *to, size_t size)
+{
+	ssize_t n = pread(fd, to, size - 1, 0);
+
+	to[n > 0 ? n : 0] = '\0';
+	while (*to && to[strlen(to) - 1] == '\n')
+		to[strlen(to) - 1] = '\0';
+}
+
+static int print_work(struct work *w, FILE *to, char *ret_missing, size_t size, struct pp_err *err)
+{
+	char bytes[4096];
+	ssize_t n;
+	int rc;
+
+	w->fd = memfd_create("podprof-table", MFD_CLOEXEC);
+	w->missing_fd = memfd_create("podprof-missing", MFD_CLOEXEC);
+	if (w->fd < 0 || w->missing_fd < 0) {
+		rc = pp_err_set(err, -errno, "cannot print the table: %s", pp_why(errno));
+		goto close_both;
+	}
+	rc = pp_forked_read(w->pod_path, work, w, err);
+	take_missing(w->missing_fd, ret_missing, size);
+	for (off_t at = 0; !rc && (n = pread(w->fd, bytes, sizeof(bytes), at)) > 0; at += n)
+		fwrite(bytes, 1, (size_t)n, to);
+close_both:
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->missing_fd >= 0)
+		close(w->missing_fd);
 	return rc;
 }
 
 int pp_report_table(const char *pod_path, const char *table, int is_json, FILE *to, char *ret_missing, size_t size,
                     struct pp_err *err)
 {
-	struct work w = {.pod_path = pod_path, .desc = find(table, err), .is_json = is_json};
-	char bytes[4096];
-	FILE *from;
-	size_t n;
-	int rc;
+	struct work w = {.pod_path = pod_path, .is_json = is_json};
+	int rc = find_table(&w, table, err);
 
-	if (!w.desc)
-		return -EINVAL;
-	w.fd = memfd_create("podprof-table", MFD_CLOEXEC);
-	from = w.fd < 0 ? NULL : fdopen(w.fd, "r");
-	if (!from)
-		return pp_err_set(err, -errno, "cannot print the table: %s", pp_why(errno));
-	rc = pp_forked_read(pod_path, work, &w, err);
-	rewind(from);
-	if (!rc && fgets(ret_missing, (int)size, from)) {
-		for (int c = strchr(ret_missing, '\n') ? '\n' : 0;
-		     c != '\n' && c != EOF;) /* a longer line is cut, not printed as a row */
-			c = fgetc(from);
-		ret_missing[strcspn(ret_missing, "\n")] = '\0';
-		while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
-			fwrite(bytes, 1, n, to);
-	}
-	fclose(from);
-	return rc;
+	return rc ? rc : print_work(&w, to, ret_missing, size, err);
+}
+
+int pp_report_tool(const char *pod_path, const char *tool, int is_json, FILE *to, char *ret_missing, size_t size,
+                   struct pp_err *err)
+{
+	struct work w = {.pod_path = pod_path, .is_json = is_json};
+	int rc = find_tool(&w, tool, err);
+
+	return rc ? rc : print_work(&w, to, ret_missing, size, err);
 }

@@ -110,6 +110,7 @@ static int parse_ranks(const struct pp_opt *opt, const char *value, void *to, st
 #define STATUS PP_OPT_STATUS
 #define CAPTURE PP_OPT_CAPTURE
 #define ANALYZE PP_OPT_ANALYZE
+#define EXPORT PP_OPT_EXPORT
 #define TO(member) offsetof(struct pp_settings, member), sizeof(((struct pp_settings *)NULL)->member)
 #define VERB 0, 0
 
@@ -128,6 +129,7 @@ const struct pp_opt pp_opt_table[PP_OPTS] = {
 #undef STATUS
 #undef CAPTURE
 #undef ANALYZE
+#undef EXPORT
 #undef TO
 #undef VERB
 

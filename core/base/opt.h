@@ -14,7 +14,8 @@ enum pp_opt_groups {
 	PP_OPT_DOCTOR = 8,
 	PP_OPT_STATUS = 16,
 	PP_OPT_CAPTURE = 32,
-	PP_OPT_ANALYZE = 64
+	PP_OPT_ANALYZE = 64,
+	PP_OPT_EXPORT = 128
 };
 
 enum pp_opt_id {

@@ -94,7 +94,7 @@ static const struct pp_opt *find_row(const struct pp_options_verb *verb, const c
 static const char *verb_with(unsigned groups)
 {
 	static const char *const name[] = {"run",    "report",  "salvage", "doctor",
-	                                   "status", "capture", "analyze"}; /* enum pp_opt_groups */
+	                                   "status", "capture", "analyze", "export"}; /* enum pp_opt_groups */
 
 	return groups ? name[__builtin_ctz(groups)] : NULL;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The verbs: report, salvage, doctor, help, version. Run by ctest session_tools."""
+import csv
 import json
 import os
 import re
@@ -37,6 +38,44 @@ def report(place, full):
     check(got.code == 1 and got.out.split() == plain.split() and "record the job again." in got.err and len(got.err.splitlines()) == 1, got.transcript())
     got = run([place.podprof(), "report", place.new_logs()])
     check(got.code != 0 and got.podprof_lines() and not got.out, got.transcript())
+
+
+def export(place, full):
+    """The tables of each tool of a live job, as CSV and JSON; the operators' shares add up, and Idle is what no operator has."""
+    logs = place.new_logs()
+    good(train(place, logs, ranks=2, words=["--steps", "20"], options=["--steps", "5:10"]))
+    session = session_of(logs)
+
+    def tool(name, *options, where=logs):
+        return run([place.podprof(), "export", "--tool", name, *options, where])
+
+    got = tool("op_stats")
+    check(got.code == 0 and not got.err, got.transcript())
+    rows = list(csv.DictReader(got.out.splitlines()))
+    check([int(r["rank"]) for r in rows] == list(range(1, len(rows) + 1)) and all(r["host_or_device"] == "Host" for r in rows), got.out)
+    check({r["name"] for r in rows} >= {"MPI_Allreduce", "Idle", "update"}, got.out)
+    for word in ("", "_no_idle"):
+        check(abs(sum(float(r["host_self_percent" + word]) for r in rows) - 100) < 1e-6, got.out)
+    with h5(session) as f:
+        busy, idle, step = f["op/self_ns"][()].sum(), f["op_idle/idle_ns"][()].sum(), f["op_idle/step_ns"][()].sum()
+        check(busy + idle == step, f"one thread: {busy} ns of operators and {idle} ns without any are not the {step} ns of the steps")
+        check(step == f["breakdown/step_ns"][()].sum(), "steps of /op_idle")
+    again = tool("op_stats", "--format=json", where=session)
+    columns = {c["name"]: c["data"] for c in json.loads(again.out)["tables"][0]["columns"]}
+    check(again.code == 0 and columns["name"] == [r["name"] for r in rows] and columns["self_ns"] == [int(r["self_ns"]) for r in rows], again.transcript())
+    for name in ("overview", "input_pipeline", "kernel_stats", "memory_profile", "pod_viewer"):
+        got = tool(name, "--format", "json")
+        check(got.code == 0 and json.loads(got.out)["tool"] == name, got.transcript())
+        check(all(re.match(r"podprof: '.*pod.h5' has no table '\w+': .*\.$", line) for line in got.err.splitlines()), got.transcript())
+        csv_of = tool(name)
+        check(csv_of.code == 0 and csv_of.out.count("# ") in (0, len(json.loads(got.out)["tables"])), csv_of.transcript())
+    got = tool("none")
+    check(got.code == 1 and not got.out and "unknown tool: 'none'. Choose one of: overview, " in got.err, got.transcript())
+    for words in ([], ["--tool", "op_stats", logs, logs]):
+        got = run([place.podprof(), "export", *words])
+        check(got.code == 64 and not got.out, got.transcript())
+    got = tool("op_stats", where=place.new_logs())
+    check(got.code == 1 and not got.out and got.podprof_lines(), got.transcript())
 
 
 def odd_name(place, full):
@@ -178,7 +217,7 @@ def narrow_list(place, full):
         check(lines[0].startswith("session") and any(line.startswith("    verdict: ") for line in lines), got.transcript())
 
 
-CASES = {"report": report, "sessions": sessions, "narrow_list": narrow_list, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
+CASES = {"report": report, "export": export, "sessions": sessions, "narrow_list": narrow_list, "odd_name": odd_name, "report_waits": report_waits, "salvage": salvage, "broken_spool": broken_spool, "words": words}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -164,10 +164,46 @@ static void check_printed(const char *path)
 	CHECK_STR(missing, "");
 	CHECK_INT(pp_report_table(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
 	CHECK(strstr(err.text, "unknown table: 'none'. Choose one of: worker, step, ") != NULL);
+	CHECK_INT(pp_report_tool(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
+	CHECK_STR(err.text, "unknown tool: 'none'. Choose one of: overview, input_pipeline, op_stats, kernel_stats, "
+	                    "memory_profile, pod_viewer");
 	fclose(f);
 	CHECK(!strncmp(text, "source,destination,bytes,time_ns,count\n0,1,100,3,2\n{", 52));
 	CHECK(strstr(text, "{\"table\":\"quality\",\"rows\":1,") && strstr(text, "\"data\":[88]}"));
 	free(text);
+}
+
+/* `podprof export` */
+static void check_tools(const char *path)
+{
+	static const struct {
+		const char *tool;
+		int is_json;
+		const char *first, *has;
+	} want[] = {
+	        {"kernel_stats", 0, "rank,name,registers,", "\n1,\""},
+	        {"kernel_stats", 1, "{\"tool\":\"kernel_stats\",\"tables\":[{\"table\":\"kernel_stat\",\"rows\":1,", "]}\n]}\n"},
+	        {"op_stats", 0, "rank,host_or_device,type,name,occurrences,", "\"Idle\""},
+	        {"overview", 0, "# worker\n", "\n\n# precision\nprecision,compute_ns,percent\n"},
+	        {"overview", 1, "{\"tool\":\"overview\",\"tables\":[{\"table\":\"worker\"", "]}\n,{\"table\":\"precision\""},
+	        {"pod_viewer", 0, "# cell\n", "\n\n# channel\nsource,destination,bytes,"},
+	        {"memory_profile", 0, "", ""},
+	        {"input_pipeline", 1, "{\"tool\":\"input_pipeline\"", ""}};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		char *text = NULL, missing[512] = "x";
+		struct pp_err err = {""};
+		size_t size;
+		FILE *f = open_memstream(&text, &size);
+
+		CHECK_INT(pp_report_tool(path, want[i].tool, want[i].is_json, f, missing, sizeof(missing), &err), 0);
+		fclose(f);
+		CHECK_STR(missing, "");
+		if (strncmp(text, want[i].first, strlen(want[i].first)) != 0 || !strstr(text, want[i].has))
+			fprintf(stderr, "%s: %.300s\n", want[i].tool, text);
+		CHECK(!strncmp(text, want[i].first, strlen(want[i].first)) && strstr(text, want[i].has));
+		free(text);
+	}
 }
 
 static void add_kernels(struct sample *s)
@@ -223,6 +259,7 @@ TEST(file_is_the_layout)
 	H5Fclose(file);
 	check_read_back(path, &s.dataset);
 	check_printed(path);
+	check_tools(path);
 	sample_free(&s);
 	snprintf(path, sizeof(path), "rm -rf '%s'", dir);
 	CHECK_INT(system(path), 0);
