@@ -14,8 +14,8 @@
 const struct pp_options_verb pp_verb_export = {
         .name = "podprof export",
         .arguments = "[LOGDIR|SESSION]",
-        .doc = "Print the tables of one tool of the newest session of LOGDIR (default podprof_logs), or of SESSION: its directory, a "
-               "file in it, or its name. CSV of a tool with several tables has a line '# NAME' before each of them. "
+        .doc = "Print the tables of one tool of the newest session of LOGDIR (default podprof_logs), or of SESSION: its "
+               "directory, a file in it, or its name. CSV of a tool with several tables has a line '# NAME' before each of them. "
                "'podprof report --table' prints any single table.",
         .groups = PP_OPT_EXPORT,
 };
@@ -80,7 +80,8 @@ int pp_cmd_export(int argc, char **argv)
 	}
 	pp_options_environment(&options, PP_OPT_EXPORT, NULL);
 	if (!*options.value[PP_OPT_ID_TOOL]) {
-		pp_say("no tool: nothing to print. Type 'podprof export --tool op_stats LOGDIR'; 'podprof export --help' lists the tools.");
+		pp_say("no tool: nothing to print. Type 'podprof export --tool op_stats LOGDIR'; 'podprof export --help' lists "
+		       "the tools.");
 		return PP_EXIT_USAGE;
 	}
 	rc = find_session(first < argc ? argv[first] : pp_opt_table[PP_OPT_ID_OUTPUT].fallback, path);
