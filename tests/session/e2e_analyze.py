@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+"""podprof analyze on small Kineto and XSpace files made here, whole and damaged: what it writes, says and returns. Run by ctest
+session_analyze; the readers' rules are in tests/unit/aggregate and in parity."""
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from e2e import h5, read, text
+import jobs
+from jobs import check, run, session_of, wait_until
+
+BASE = 1711964646000000000  # ns: the files' date
+STEP = 1000  # us
+
+
+def kineto(rank, steps=4, events=1, begin=10):
+    """Each step: `events` operators on the host, then a kernel of 200 us (rank 1: 300 us) that the last of them launched."""
+    rows = [{"ph": "M", "name": "process_name", "pid": 100 + rank, "tid": 0, "ts": 0, "args": {"name": "python"}}]
+    for s in range(steps):
+        t = 5000 + s * STEP
+        rows.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{begin + s}", "pid": 100 + rank, "tid": 1, "ts": t, "dur": STEP,
+                     "args": {}})
+        for e in range(events):
+            rows.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100 + rank, "tid": 1, "ts": t + 10 + e * 400 / events,
+                         "dur": round(300 / events, 3), "args": {"External id": 1 + s}})
+        rows.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100 + rank, "tid": 1, "ts": t + 420, "dur": 5,
+                     "args": {"correlation": 50 + s, "External id": 1 + s}})
+        rows.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": t + 500, "dur": 200 + 100 * (rank == 1),
+                     "args": {"device": 0, "stream": 7, "correlation": 50 + s, "External id": 1 + s, "grid": [2, 1, 1], "block": [64, 1, 1]}})
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+                       "baseTimeNanoseconds": BASE, "traceEvents": rows})
+
+
+def put(place, name, data, packed=False):
+    path = os.path.join(place.scratch, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    data = data.encode() if isinstance(data, str) else data
+    with (gzip.open if packed else open)(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def folder(place, name, ranks=2, **how):
+    for r in range(ranks):
+        put(place, f"{name}/rank{r}.pt.trace.json{'.gz' * (r % 2)}", kineto(r, **how), r % 2 == 1)
+    return os.path.join(place.scratch, name)
+
+
+def analyze(place, logs, *words, prefix=(), code=0):
+    got = run([*prefix, place.podprof(), "analyze", *words, "-o", logs])
+    check(got.code == code, f"exit code {got.code}, not {code}\n{got.transcript()}")
+    check(not got.out, got.transcript())
+    return got
+
+
+def dump(session):
+    """All of pod.h5 but its rows about the run of podprof itself."""
+    rows = {}
+
+    def keep(name, item):
+        if hasattr(item, "shape") and name not in ("quality/keeper_cpu_ns", "quality/keeper_rss_bytes"):
+            rows[name] = item[()].tobytes() if item.dtype.kind != "O" else repr(item[()].tolist())
+    with h5(session) as f:
+        f.visititems(keep)
+    return rows
+
+
+def whole(place, full):
+    """Two ranks of PyTorch: their own ranks and steps, kernels by operator, no rank waits, and the same page as a live job."""
+    logs = place.new_logs()
+    got = analyze(place, logs, folder(place, "two"))
+    check("steps 10..13 of 2 ranks on 2 hosts, from 2 files" in got.err, got.transcript())
+    session = session_of(logs)
+    with h5(session) as f:
+        check(f["worker/rank"][()].tolist() == [0, 1], f["worker/rank"][()])
+        check(f["step/step"][()].tolist() == [10, 11, 12, 13], f["step/step"][()])
+        device = f["breakdown/exclusive_ns"][()][:, :, 0].tolist()
+        check(device == [[200000, 300000]] * 4, device)
+        check((f["breakdown/step_ns"][()] == STEP * 1000).all(), f["breakdown/step_ns"][()])
+        check(f["trace_file/events"][()].tolist() == [17, 17] or min(f["trace_file/events"][()]) >= 16, f["trace_file/events"][()])
+        check([text(t) for t in f["trace_file/format"][()]] == ["Kineto", "Kineto"], f["trace_file/format"][()])
+    summary = read(session, "summary.txt")
+    check("each file has a clock of its own" in summary and "xprof" not in summary, summary)
+    check(os.path.getsize(os.path.join(session, "report.html")) > 10000, jobs.tree(logs))
+    check(not os.path.exists(os.path.join(logs, "plugins")), jobs.tree(logs))
+
+
+def same_bytes(place, full):
+    """One process, several, or ranks of mpirun: equal results, but for the rows about podprof's own run."""
+    where, found = folder(place, "many", ranks=5), {}
+    for name, prefix, words in (("one", (), ("--processes", "1")), ("three", (), ("--processes", "3")),
+                                ("mpirun", place.mpirun(3, []), ())):
+        logs = place.new_logs()
+        analyze(place, logs, where, *words, "--session", "s", prefix=prefix)
+        found[name] = dump(session_of(logs))
+    for name, rows in found.items():
+        differ = [k for k in rows if rows[k] != found["one"].get(k)] + [k for k in found["one"] if k not in rows]
+        check(not differ, f"{name} and one process differ in {differ}")
+
+
+def damaged(place, full):
+    """A cut file gives what is before the cut; an empty, a foreign and a missing one do not spoil the others. Each has its sentence."""
+    where = folder(place, "bad", ranks=3)
+    data = kineto(1)
+    put(place, "bad/rank1.pt.trace.json", data[:data.index("ProfilerStep#12")])
+    os.unlink(os.path.join(where, "rank1.pt.trace.json.gz"))
+    empty, foreign = put(place, "x/empty.xplane.pb", b""), put(place, "x/page.json", "<html></html>")
+    logs = place.new_logs()
+    got = analyze(place, logs, where, empty, foreign, code=2)
+    check(f"'{empty}': it is empty" in got.err, got.transcript())
+    check(f"'{foreign}': it is neither XSpace" in got.err, got.transcript())
+    check("rank1.pt.trace.json' is damaged at byte" in got.err, got.transcript())
+    with h5(session_of(logs)) as f:
+        status = [text(s) for s in f["worker/status"][()]]
+        check([s.split(":")[0] for s in status].count("missing") == 2 and [s.split(":")[0] for s in status].count("partial") == 1, status)
+    for words, said in (((empty,), "it is empty"), ((foreign,), "neither XSpace"), (("/nonexistent",), "No such file"),
+                        ((os.path.join(place.scratch, "nothing"),), "has no trace")):
+        os.makedirs(os.path.join(place.scratch, "nothing"), exist_ok=True)
+        logs = place.new_logs()
+        got = analyze(place, logs, *words, code=1)
+        check(said.lower() in got.err.lower() and len(got.err.strip().split("\n")) == 1, got.transcript())
+        check(not os.path.exists(logs) or not os.listdir(logs), jobs.tree(logs))
+
+
+def asked_wrongly(place, full):
+    """No file, an unknown option, two sessions at once, one file twice, a log directory that cannot be made."""
+    check(run([place.podprof(), "analyze"]).code == 64, "no file")
+    check(run([place.podprof(), "analyze", "x", "--stepz", "1:2"]).code == 64, "an unknown option")
+    for s in ("a", "b"):
+        put(place, f"tb/plugins/profile/{s}/host.json", kineto(0))
+    got = run([place.podprof(), "analyze", os.path.join(place.scratch, "tb"), "-o", place.new_logs()])
+    check(got.code == 64 and "2 sessions" in got.err and "tb/plugins/profile/b" in got.err, got.transcript())
+    where, logs = folder(place, "twice", ranks=1), place.new_logs()
+    got = analyze(place, logs, where, os.path.join(where, "rank0.pt.trace.json"))
+    check("of 1 rank on 1 host, from 1 file" in got.err, got.transcript())
+    with h5(session_of(logs)) as f:
+        check(any("given twice" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
+    got = run([place.podprof(), "analyze", where, "-o", os.path.join(where, "rank0.pt.trace.json")])
+    check(got.code == 1 and "Nothing was analysed" in got.err, got.transcript())
+
+
+def ended(place, full):
+    """SIGINT while files are read: nothing is left in the log directory, and no process."""
+    where, logs = folder(place, "long", ranks=2, steps=400, events=200), place.new_logs()
+    p = subprocess.Popen([place.podprof(), "analyze", where, "-o", logs, "--processes", "2"], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(0.05)
+    os.killpg(p.pid, signal.SIGINT)
+    err = p.communicate()[1]
+    left = os.path.join(logs, "podprof")
+    sessions = os.listdir(left) if os.path.isdir(left) else []
+    if p.returncode == -signal.SIGINT and not sessions:
+        return
+    # It was faster: then the session is whole.
+    check(all(os.path.exists(os.path.join(left, s, "report.html")) for s in sessions), f"{jobs.tree(logs)}\n{err}")
+    check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
+
+
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, ended)}
+
+if __name__ == "__main__":
+    sys.exit(jobs.main(CASES, __doc__))
