@@ -44,7 +44,7 @@ static void set_status(struct pp_rank *rank)
 {
 	const struct pp_trace_metadata *t = &rank->trace;
 
-	if (t->damage[0] && !rank->status[0])
+	if (t->damage[0])
 		snprintf(rank->status, sizeof(rank->status), PP_STATUS_PARTIAL "its file is damaged at byte %llu: %.40s",
 		         (unsigned long long)t->damaged_at, t->damage);
 }

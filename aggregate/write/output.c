@@ -70,11 +70,16 @@ int pp_output_make_xspace_dir(const struct pp_output *out, struct pp_err *err)
 	return make_under(out, "plugins/profile", err);
 }
 
+int pp_output_make_dir(const struct pp_output *out, struct pp_err *err)
+{
+	return make_under(out, "podprof", err);
+}
+
 int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err)
 {
 	int code = pp_output_make_xspace_dir(out, err);
 
-	return code ? code : make_under(out, "podprof", err);
+	return code ? code : pp_output_make_dir(out, err);
 }
 
 /* On the stack: what is to be removed when memory is out has a name too. */

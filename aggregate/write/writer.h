@@ -38,6 +38,7 @@ extern const struct pp_writer_ops *const pp_writer_list[];
 int pp_output_make(const char *logdir, const char *under, struct pp_err *err);
 /* <logdir>/podprof/<session> and <logdir>/plugins/profile/<session>, made if missing. */
 int pp_output_make_dirs(const struct pp_output *out, struct pp_err *err);
+int pp_output_make_dir(const struct pp_output *out, struct pp_err *err);        /* the first of them only */
 int pp_output_make_xspace_dir(const struct pp_output *out, struct pp_err *err); /* the second of them only */
 /* The name of a host's XSpace file without ".xplane.pb" or "-rank0007.xplane.pb". */
 void pp_xspace_stem(const char *name, char *stem, size_t size);

@@ -63,7 +63,7 @@ static int write_file(void *context, struct pp_err *err)
 static int write_hdf5(const struct pp_output *out, struct pp_err *err)
 {
 	char *path = NULL, *part = NULL;
-	int fd, code = pp_output_make_dirs(out, err);
+	int fd, code = pp_output_make_dir(out, err);
 
 	if (code)
 		return code;

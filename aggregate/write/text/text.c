@@ -325,7 +325,7 @@ static int write_plain(const struct pp_dataset *d, const char *logdir, int fd)
 static int write_text(const struct pp_output *out, struct pp_err *err)
 {
 	char *path;
-	int fd, code = pp_output_make_dirs(out, err);
+	int fd, code = pp_output_make_dir(out, err);
 
 	if (code)
 		return code;
