@@ -16,12 +16,24 @@
 
 enum { GLANCE = 65536 };
 
+/* Unpacks what can be unpacked of a damaged begin, too. */
+static long unpack(const unsigned char *packed, size_t n, char *to, size_t size)
+{
+	z_stream z = {.next_in = (Bytef *)(uintptr_t)packed, .avail_in = (uInt)n, .next_out = (Bytef *)to, .avail_out = (uInt)size};
+
+	if (inflateInit2(&z, 15 + 16) != Z_OK)
+		return -ENOMEM;
+	while (inflate(&z, Z_NO_FLUSH) == Z_STREAM_END && inflateReset(&z) == Z_OK)
+		continue;
+	inflateEnd(&z);
+	return (long)(size - z.avail_out);
+}
+
 /* Bytes at the begin of the file, unpacked; -errno. */
 static long first_bytes(const char *path, char *to, size_t size, struct pp_trace_glance *g)
 {
-	unsigned char magic[2] = {0};
+	unsigned char *packed;
 	struct stat st;
-	gzFile z;
 	long n;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -34,16 +46,16 @@ static long first_bytes(const char *path, char *to, size_t size, struct pp_trace
 		return -why;
 	}
 	g->bytes = (uint64_t)st.st_size;
-	g->is_gzip = pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
-	z = gzdopen(fd, "rb");
-	if (!z) {
-		close(fd);
-		return -ENOMEM;
-	}
-	n = gzread(z, to, (unsigned)size); /* plain bytes too */
-	if (n < 0)
-		n = -EIO;
-	gzclose(z);
+	packed = malloc(size);
+	n = packed ? pread(fd, packed, size, 0) : -1;
+	n = n < 0 ? (packed ? -errno : -ENOMEM) : n;
+	close(fd);
+	g->is_gzip = n >= 2 && packed[0] == 0x1f && packed[1] == 0x8b;
+	if (g->is_gzip)
+		n = unpack(packed, (size_t)n, to, size);
+	else if (n > 0)
+		memcpy(to, packed, (size_t)n);
+	free(packed);
 	return n;
 }
 
@@ -76,7 +88,7 @@ int pp_trace_glance(const char *path, struct pp_trace_glance *ret_glance, struct
 	if (n < 0)
 		rc = pp_err_set(err, (int)n, "cannot read '%s': %s", path, pp_why((int)-n));
 	else if (n == 0)
-		rc = pp_err_set(err, -EINVAL, "cannot read '%s': it is empty", path);
+		rc = pp_err_set(err, -EINVAL, "cannot read '%s': %s", path, g.is_gzip ? "nothing can be unpacked" : "it is empty");
 	else if (pp_kineto_glance(bytes, (size_t)n, &g))
 		g.format = PP_TRACE_KINETO;
 	else if (pp_xspace_glance(bytes, (size_t)n, &g))

@@ -1,0 +1,216 @@
+/* What the texts of device planes and their events say: activity, precision, copied bytes, how a kernel was launched, the device
+ * itself. Called by plane.c, line.c and xspace.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "aggregate/read/xspace/private.h"
+#include "core/base/grow.h"
+#include "core/base/hash.h"
+#include "core/ring/utf8.h"
+
+/* Names of xprof's rules, of CUPTI's tracer in TensorFlow (which xprof takes for kernels), and of XLA's collectives on TPUs. */
+int pp_xdevice_activity(const char *name, size_t length)
+{
+	static const struct {
+		const char *begin;
+		int activity;
+	} row[] = {
+	        {"MemcpyHToD", PP_DEVICE_HOST_TO_DEVICE},
+	        {"MemcpyH2D", PP_DEVICE_HOST_TO_DEVICE},
+	        {"MemcpyH2A", PP_DEVICE_HOST_TO_DEVICE},
+	        {"MemcpyDToH", PP_DEVICE_DEVICE_TO_HOST},
+	        {"MemcpyD2H", PP_DEVICE_DEVICE_TO_HOST},
+	        {"MemcpyA2H", PP_DEVICE_DEVICE_TO_HOST},
+	        {"Memcpy", PP_DEVICE_DEVICE_TO_DEVICE},
+	        {"Memset", PP_DEVICE_SET},
+	        {"nccl", PP_DEVICE_COLLECTIVE},
+	        {"rccl", PP_DEVICE_COLLECTIVE},
+	        {"all-reduce", PP_DEVICE_COLLECTIVE},
+	        {"all-gather", PP_DEVICE_COLLECTIVE},
+	        {"all-to-all", PP_DEVICE_COLLECTIVE},
+	        {"reduce-scatter", PP_DEVICE_COLLECTIVE},
+	        {"collective-permute", PP_DEVICE_COLLECTIVE},
+	        {"collective-broadcast", PP_DEVICE_COLLECTIVE},
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		if (length >= strlen(row[i].begin) && !strncasecmp(name, row[i].begin, strlen(row[i].begin)))
+			return row[i].activity;
+	return PP_DEVICE_KERNEL;
+}
+
+static int contains(const char *text, size_t length, const char *what)
+{
+	return length && memmem(text, length, what, strlen(what)) != NULL;
+}
+
+enum pp_precision pp_xdevice_precision(const char *text, size_t length)
+{
+	return contains(text, length, "half") || contains(text, length, "fp16") || contains(text, length, "bf16") ||
+	                       contains(text, length, "bfloat16")
+	               ? PP_PRECISION_16
+	               : PP_PRECISION_32;
+}
+
+/* A number behind `key` at the begin of the text or behind a blank or a new line; `most` in ret_number. Returns how many. */
+static int numbers(const char *text, size_t length, const char *key, int most, double *ret_number)
+{
+	const size_t n = strlen(key);
+	const char *p = text, *end = text + length;
+	char number[64];
+	int found = 0;
+
+	while ((p = memmem(p, (size_t)(end - p), key, n)) && p != text && p[-1] != ' ' && p[-1] != '\n')
+		p += n;
+	if (!p)
+		return 0;
+	p += n;
+	length = (size_t)(end - p) < sizeof(number) ? (size_t)(end - p) : sizeof(number) - 1;
+	memcpy(number, p, length);
+	number[length] = '\0';
+	for (char *at = number, *next; found < most; at = next + 1) {
+		double value = strtod(at, &next);
+
+		if (next == at)
+			break;
+		ret_number[found++] = value;
+		if (*next != ',')
+			break;
+	}
+	return found;
+}
+
+static uint32_t whole(double value)
+{
+	return value > 0 && value < 4294967295.0 ? (uint32_t)value : 0;
+}
+
+uint64_t pp_xdevice_bytes(const char *text, size_t length)
+{
+	double bytes;
+
+	if (!numbers(text, length, "num_bytes:", 1, &bytes) && !numbers(text, length, "size:", 1, &bytes))
+		return 0;
+	return bytes > 0 && bytes < 1e18 ? (uint64_t)bytes : 0;
+}
+
+static void read_launch(const char *text, size_t length, double occupancy, struct pp_launch *l)
+{
+	double value[3];
+
+	*l = (struct pp_launch){.occupancy = -1};
+	if (numbers(text, length, "regs:", 1, value))
+		l->registers = whole(value[0]);
+	if (numbers(text, length, "static_shared:", 1, value) || numbers(text, length, "shm:", 1, value))
+		l->static_shared = whole(value[0]);
+	if (numbers(text, length, "dynamic_shared:", 1, value))
+		l->dynamic_shared = whole(value[0]);
+	for (int i = numbers(text, length, "grid:", 3, value); i-- > 0;)
+		l->grid[i] = whole(value[i]);
+	for (int i = numbers(text, length, "block:", 3, value); i-- > 0;)
+		l->block[i] = whole(value[i]);
+	if (!numbers(text, length, "occ_pct:", 1, value))
+		value[0] = occupancy;
+	if (value[0] >= 0 && value[0] <= 100)
+		l->occupancy = (float)value[0];
+}
+
+static uint64_t hash_of(const struct pp_launch *l)
+{
+	uint64_t h = pp_hash(PP_HASH_BEGIN, l, sizeof(*l));
+
+	return h ^ h >> 32;
+}
+
+static int grow_launches(struct pp_xread *x)
+{
+	size_t places = x->launch_places ? 2 * x->launch_places : 64;
+	struct pp_launch *launch = realloc(x->rank.launch, places / 2 * sizeof(*launch));
+	uint32_t *place = calloc(places, sizeof(*place));
+
+	if (launch)
+		x->rank.launch = launch;
+	if (!launch || !place) {
+		free(place);
+		x->no_memory = 1;
+		return -1;
+	}
+	free(x->launch_place);
+	x->launch_place = place;
+	x->launch_places = places;
+	for (size_t i = 0; i < x->rank.launches; i++) {
+		size_t at = hash_of(&launch[i]) & (places - 1);
+
+		while (place[at])
+			at = (at + 1) & (places - 1);
+		place[at] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t length, double occupancy)
+{
+	struct pp_launch l;
+	size_t at;
+
+	read_launch(details, length, occupancy, &l);
+	if (x->rank.launches >= x->launch_places / 2 && grow_launches(x))
+		return 0;
+	for (at = hash_of(&l) & (x->launch_places - 1); x->launch_place[at]; at = (at + 1) & (x->launch_places - 1))
+		if (!memcmp(&x->rank.launch[x->launch_place[at] - 1], &l, sizeof(l)))
+			return x->launch_place[at];
+	x->rank.launch[x->rank.launches++] = l;
+	x->launch_place[at] = (uint32_t)x->rank.launches;
+	return x->launch_place[at];
+}
+
+static void copy_text(char *to, size_t size, const struct pp_xvalue *v)
+{
+	size_t n = v->is_text && v->length < 256 ? v->length : 0;
+	char good[3 * 256] = "";
+
+	pp_utf8_repair(good, (const char *)v->text, n);
+	snprintf(to, size, "%.*s", pp_utf8_fit(good, (int)size - 1), good);
+}
+
+void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p)
+{
+	struct pp_wire w = {p->all.data, p->all.data + p->all.size};
+	struct pp_device d = {.number = p->device}, *more;
+	unsigned major = 0, minor = 0;
+	char vendor[24] = "";
+	struct pp_field f;
+
+	snprintf(d.kind, sizeof(d.kind), "%s", p->kind == PP_XPLANE_TPU ? "TPU" : "GPU");
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
+		enum pp_xs_kind kind = PP_XS_NONE;
+		struct pp_xvalue v;
+
+		if (pp_field_is(&f, 6, PP_WIRE_BYTES))
+			kind = pp_xvalue_read(x, p, &f, &v);
+		if (kind == PP_XS_DEVICE_NAME)
+			copy_text(d.name, sizeof(d.name), &v);
+		else if (kind == PP_XS_DEVICE_VENDOR)
+			copy_text(vendor, sizeof(vendor), &v);
+		else if (kind == PP_XS_COMPUTE_MAJOR)
+			major = (unsigned)(v.number & 0xff);
+		else if (kind == PP_XS_COMPUTE_MINOR)
+			minor = (unsigned)(v.number & 0xff);
+		else if (kind == PP_XS_MEMORY_SIZE)
+			d.memory = v.number;
+	}
+	if (!d.name[0] && major)
+		snprintf(d.name, sizeof(d.name), "%s%scompute capability %u.%u", vendor, vendor[0] ? " " : "", major, minor);
+	for (size_t i = 0; i < x->rank.devices; i++)
+		if (x->rank.device[i].number == d.number)
+			return;
+	more = pp_grow(x->rank.device, x->rank.devices, &x->devices_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	x->rank.device = more;
+	x->rank.device[x->rank.devices++] = d;
+}

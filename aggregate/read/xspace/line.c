@@ -1,0 +1,514 @@
+/* Reads a line's events into the spans of a thread or a stream; see private.h. Called by xspace.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/ring/order.h"
+#include "aggregate/read/xspace/private.h"
+#include "core/base/grow.h"
+#include "core/ring/record.h"
+
+enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, DERIVED_LINES = 390, FIRST_SPANS = 16 };
+
+#define DERIVED_FIRST 0xdeadbeefu
+#define LAST_TIME (INT64_MAX / 2)
+
+int64_t pp_xline_number(const uint8_t *text, size_t length)
+{
+	int64_t number = 0;
+	size_t digits = 0;
+
+	while (digits < length && digits < 18 && text[length - digits - 1] >= '0' && text[length - digits - 1] <= '9')
+		digits++;
+	for (size_t i = length - digits; i < length; i++)
+		number = 10 * number + (text[i] - '0');
+	return digits ? number : -1;
+}
+
+struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end)
+{
+	struct pp_thread *t = &l->thread;
+	struct pp_span *s;
+
+	if (t->spans == l->room) {
+		size_t room = l->room ? 2 * l->room : l->events < FIRST_SPANS ? FIRST_SPANS : l->events;
+		struct pp_span *more = realloc(t->span, room * sizeof(*more));
+
+		if (!more) {
+			x->no_memory = 1;
+			return NULL;
+		}
+		t->span = more;
+		l->room = room;
+	}
+	s = &t->span[t->spans++];
+	*s = (struct pp_span){.begin = begin, .end = end, .source = PP_SOURCE_XSPACE};
+	if (t->spans == 1 || begin < t->first)
+		t->first = begin;
+	if (t->spans == 1 || end > t->last)
+		t->last = end;
+	if (t->spans > 1 && (begin < s[-1].begin || (begin == s[-1].begin && end > s[-1].end)))
+		l->is_unsorted = 1;
+	return s;
+}
+
+/* The operator in "name:Type#shape=(half[4,8])#". */
+static uint32_t annotation_of(struct pp_xread *x, const struct pp_xvalue *v)
+{
+	const uint8_t *end;
+	uint32_t op;
+
+	if (!v->is_text || !v->length)
+		return 0;
+	if (v->meta && v->meta->op)
+		return v->meta->op;
+	end = memchr(v->text, '#', v->length);
+	op = pp_intern_put(x->names, (const char *)v->text, end ? (size_t)(end - v->text) : v->length);
+	if (v->meta)
+		v->meta->op = op;
+	return op;
+}
+
+static void take_stat(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xevent_read *e)
+{
+	struct pp_xvalue v;
+	enum pp_xs_kind kind = pp_xvalue_read(x, p, f, &v);
+
+	e->has |= PP_XS_BIT(kind);
+	e->number[kind] = v.number;
+	switch (kind) {
+	case PP_XS_STEP_NAME:
+		e->step_name = v;
+		break;
+	case PP_XS_OP:
+		e->op = pp_xvalue_text(x, &v);
+		break;
+	case PP_XS_ANNOTATION:
+		e->annotation = annotation_of(x, &v);
+		break;
+	case PP_XS_KERNEL_DETAILS:
+		e->details = v;
+		break;
+	case PP_XS_OCCUPANCY:
+		e->occupancy = v.real;
+		break;
+	case PP_XS_COPY_DETAILS:
+		e->number[kind] = v.is_text ? pp_xdevice_bytes((const char *)v.text, v.length) : 0;
+		break;
+	case PP_XS_SHAPE:
+		e->precision = v.is_text && v.length ? pp_xdevice_precision((const char *)v.text, v.length) : PP_PRECISION_UNKNOWN;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Nanoseconds of `ps`, rounded down; of a file of podprof, which shortens events by single ps, to the nearest. */
+static int64_t ns_of(const struct pp_xread *x, int64_t ps)
+{
+	int64_t ns = ps / 1000, rest = ps % 1000;
+
+	if (rest < 0) {
+		ns--;
+		rest += 1000;
+	}
+	return ns + (x->glance->is_podprof && rest >= 500);
+}
+
+int pp_xline_event(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *event,
+                   struct pp_xevent_read *e, int64_t *ret_begin, int64_t *ret_end)
+{
+	struct pp_wire w = pp_wire_of(event);
+	enum pp_wire_result r;
+	struct pp_field f;
+	int64_t end_ps;
+
+	e->has = e->metadata = 0;
+	e->offset_ps = e->duration_ps = 0;
+	e->is_total = 0;
+	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
+		if (f.type == PP_WIRE_BYTES) {
+			if (f.number == 4)
+				take_stat(x, p, &f, e);
+		} else if (f.number == 1) {
+			e->metadata = f.value;
+		} else if (f.number == 2) {
+			e->offset_ps = (int64_t)f.value;
+			e->is_total = 0;
+		} else if (f.number == 3) {
+			e->duration_ps = (int64_t)f.value;
+		} else if (f.number == 5) {
+			e->is_total = 1;
+		}
+	}
+	if (r != PP_WIRE_END) {
+		pp_xspace_check(x, r, event->data, "an event");
+		return 0;
+	}
+	if (e->is_total || e->duration_ps < 0 || __builtin_add_overflow(e->offset_ps, e->duration_ps, &end_ps) ||
+	    __builtin_add_overflow(l->timestamp_ns, ns_of(x, e->offset_ps), ret_begin) ||
+	    __builtin_add_overflow(l->timestamp_ns, ns_of(x, end_ps), ret_end) || *ret_begin < 0 || *ret_end > LAST_TIME) {
+		x->rank.trace.untimed++;
+		return 0;
+	}
+	return 1;
+}
+
+void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l,
+                     void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *))
+{
+	struct pp_wire w = {l->all.data, l->all.data + l->all.size};
+	const uint8_t *released = w.at;
+	enum pp_wire_result r;
+	struct pp_field f;
+
+	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD && !x->no_memory) {
+		if (!pp_field_is(&f, LINE_EVENTS, PP_WIRE_BYTES))
+			continue;
+		take(x, p, l, &f);
+		if ((size_t)(w.at - released) > RELEASE_EACH) {
+			pp_xsource_release(&x->source, released, w.at);
+			released = w.at;
+			if (x->options->progress)
+				x->options->progress(x->options->context, (uint64_t)(w.at - x->source.bytes), x->source.size);
+		}
+	}
+	pp_xsource_release(&x->source, released, w.at);
+}
+
+/* Counts the events and finds what may stand behind them. */
+static void read_head(struct pp_xread *x, struct pp_xline *l)
+{
+	struct pp_wire w = {l->all.data, l->all.data + l->all.size};
+	const uint8_t *at = w.at, *released = w.at;
+	enum pp_wire_result r;
+	struct pp_field f;
+
+	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD) {
+		at = w.at;
+		if (f.number == LINE_EVENTS)
+			l->events += f.type == PP_WIRE_BYTES;
+		else if (pp_field_is(&f, 1, PP_WIRE_VARINT))
+			l->id = (int64_t)f.value;
+		else if (pp_field_is(&f, 3, PP_WIRE_VARINT))
+			l->timestamp_ns = (int64_t)f.value;
+		else if (f.type == PP_WIRE_BYTES && f.size && (f.number == 11 || (f.number == 2 && !l->length))) {
+			l->text = f.data; /* a display name is shown instead of the name */
+			l->length = f.size < sizeof(l->name) ? f.size : sizeof(l->name) - 1;
+		}
+		if (!x->source.is_unpacked && (size_t)(w.at - released) > RELEASE_EACH) {
+			pp_xsource_release(&x->source, released, w.at);
+			released = w.at;
+		}
+	}
+	pp_xspace_check(x, r, at, "a line");
+	if (l->length)
+		memcpy(l->name, l->text, l->length);
+	l->name[l->length] = '\0';
+}
+
+static void link_event(struct pp_xread *x, struct pp_xline *l, const struct pp_xevent_read *e, int is_consumer, int64_t begin,
+                       int64_t end)
+{
+	struct pp_xlinked *more = pp_grow(x->linked, x->linkeds, &x->linkeds_room, sizeof(*more));
+
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	x->linked = more;
+	x->linked[x->linkeds++] = (struct pp_xlinked){
+	        .begin = begin,
+	        .end = end,
+	        .id = is_consumer ? e->number[PP_XS_CONSUMER] : e->number[PP_XS_PRODUCER],
+	        .type = (int32_t)(is_consumer ? e->number[PP_XS_CONSUMER_TYPE] : e->number[PP_XS_PRODUCER_TYPE]),
+	        .thread = (uint32_t)x->rank.threads,
+	        .is_consumer = is_consumer,
+	};
+	(void)l;
+}
+
+/* A thread pool's thread works for somebody from the event that says so to the next that ends it: one range, as in xprof. */
+static int take_region(struct pp_xread *x, struct pp_xline *l, const struct pp_xmeta *m, int64_t end)
+{
+	if (m->kind != PP_XEVENT_REGION_END || !l->region)
+		return 0;
+	l->thread.span[l->region - 1].end = end;
+	if (end > l->thread.span[l->region - 1].begin)
+		l->thread.span[l->region - 1].kind = PP_SPAN_RANGE;
+	if (end > l->thread.last)
+		l->thread.last = end;
+	l->thread.span[l->region - 1].name = pp_intern_put(x->names, "ThreadpoolListener::Region", 26);
+	l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_RANGE);
+	if (l->region_link)
+		x->linked[l->region_link - 1].end = end;
+	l->region = l->region_link = 0;
+	return 1;
+}
+
+/* What may be a step; steps.c decides. Its number, group, level and class are kept where a step's pattern would be. */
+static int is_candidate(const struct pp_xevent_read *e, const struct pp_xmeta *m)
+{
+	if (pp_xevent_has(e, PP_XS_ROOT) && (int64_t)e->number[PP_XS_ROOT] > 0)
+		return 1;
+	if (m->kind == PP_XEVENT_MARKER && pp_xevent_has(e, PP_XS_GROUP_ID))
+		return 1;
+	return (pp_xevent_has(e, PP_XS_GROUP_ID) && pp_xevent_has(e, PP_XS_STEP_NAME)) || pp_xevent_has(e, PP_XS_STEP_NUM) ||
+	       (m->kind == PP_XEVENT_MARKER && m->length >= 12 && !memcmp(m->text, "TraceContext", 12));
+}
+
+static void make_candidate(struct pp_span *s, const struct pp_xevent_read *e, const struct pp_xmeta *m)
+{
+	int64_t number = -1;
+
+	if (pp_xevent_has(e, PP_XS_STEP_NUM))
+		number = (int64_t)e->number[PP_XS_STEP_NUM];
+	else if (pp_xevent_has(e, PP_XS_ITER_NUM))
+		number = (int64_t)e->number[PP_XS_ITER_NUM];
+	else if (pp_xevent_has(e, PP_XS_STEP_NAME) && e->step_name.is_text)
+		number = pp_xline_number(e->step_name.text, e->step_name.length);
+	s->kind = PP_SPAN_STEP;
+	s->step.number = number;
+	s->step.known_from = pp_xevent_has(e, PP_XS_GROUP_ID) ? (int64_t)e->number[PP_XS_GROUP_ID] : -1;
+	s->step.matched = pp_xevent_has(e, PP_XS_ROOT) ? e->number[PP_XS_ROOT] : m->kind == PP_XEVENT_MARKER;
+	s->step.irregular = m->kind == PP_XEVENT_IMPLICIT;
+}
+
+static void take_host(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
+	const struct pp_xmeta *m;
+	struct pp_xevent_read e;
+	int64_t begin, end;
+	struct pp_span *s;
+
+	x->rank.trace.events++;
+	if (!pp_xline_event(x, p, l, event, &e, &begin, &end))
+		return;
+	m = pp_xplane_event(x, p, e.metadata);
+	if (!m)
+		m = &none;
+	if (m->kind == PP_XEVENT_ALLOCATION || m->kind == PP_XEVENT_FREE) {
+		pp_xmemory_take(x, p, event, begin, m->kind == PP_XEVENT_FREE);
+		return;
+	}
+	if (take_region(x, l, m, end) || !(s = pp_xline_span(x, l, begin, end)))
+		return;
+	s->name = m == &none ? p->unnamed : m->name;
+	if (is_candidate(&e, m)) {
+		make_candidate(s, &e, m);
+	} else {
+		s->kind = pp_xevent_has(&e, PP_XS_ASYNC) && e.number[PP_XS_ASYNC] ? PP_SPAN_ASYNC
+		          : end > begin                                           ? PP_SPAN_RANGE
+		                                                                  : PP_SPAN_MARK;
+		if (pp_xevent_has(&e, PP_XS_CORRELATION))
+			s->range.id = e.number[PP_XS_CORRELATION];
+	}
+	l->thread.kinds |= PP_SPAN_BIT(s->kind);
+	if (m->kind == PP_XEVENT_REGION_BEGIN) {
+		l->region = l->thread.spans;
+		l->region_link = 0;
+	}
+	if (!x->keeps_links)
+		return;
+	if (pp_xevent_has(&e, PP_XS_PRODUCER_TYPE) && pp_xevent_has(&e, PP_XS_PRODUCER))
+		link_event(x, l, &e, 0, begin, end);
+	if (pp_xevent_has(&e, PP_XS_CONSUMER_TYPE) && pp_xevent_has(&e, PP_XS_CONSUMER)) {
+		link_event(x, l, &e, 1, begin, end);
+		if (m->kind == PP_XEVENT_REGION_BEGIN)
+			l->region_link = x->linkeds;
+	}
+}
+
+static uint32_t launch_of(struct pp_xread *x, const struct pp_xevent_read *e)
+{
+	const struct pp_xvalue *d = &e->details;
+	uint32_t launch;
+
+	if (!d->is_text || !d->length)
+		return 0;
+	if (d->meta && d->meta->launch)
+		return d->meta->launch;
+	launch = pp_xdevice_launch(x, (const char *)d->text, d->length, pp_xevent_has(e, PP_XS_OCCUPANCY) ? e->occupancy : -1);
+	/* The text alone decides where it has the occupancy, or no event has one. */
+	if (d->meta && (!pp_xevent_has(e, PP_XS_OCCUPANCY) || memmem(d->text, d->length, "occ_pct:", 8)))
+		d->meta->launch = launch;
+	return launch;
+}
+
+static void take_device(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	static const struct pp_xmeta none = {.kind = PP_XEVENT_PLAIN};
+	const struct pp_xmeta *m;
+	struct pp_xevent_read e;
+	struct pp_span *s;
+	int64_t begin, end;
+
+	x->rank.trace.events++;
+	if (!pp_xline_event(x, p, l, event, &e, &begin, &end))
+		return;
+	m = pp_xplane_event(x, p, e.metadata);
+	if (!m)
+		m = &none;
+	s = pp_xline_span(x, l, begin, end);
+	if (!s)
+		return;
+	s->name = m == &none ? p->unnamed : m->name;
+	s->kind = PP_SPAN_DEVICE;
+	l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_DEVICE);
+	s->device.activity = m->activity;
+	s->device.step = pp_xevent_has(&e, PP_XS_GROUP_ID) ? (int64_t)e.number[PP_XS_GROUP_ID] : -1;
+	s->device.correlation = pp_xevent_has(&e, PP_XS_CORRELATION) ? e.number[PP_XS_CORRELATION] : 0;
+	s->device.bytes = pp_xevent_has(&e, PP_XS_COPY_DETAILS) ? e.number[PP_XS_COPY_DETAILS] : 0;
+	s->device.op = pp_xevent_has(&e, PP_XS_OP) ? e.op : 0;
+	if (!s->device.op)
+		s->device.op = pp_xevent_has(&e, PP_XS_ANNOTATION) ? e.annotation : m->op;
+	if (pp_xevent_has(&e, PP_XS_KERNEL_DETAILS))
+		s->device.launch = launch_of(x, &e);
+	if (m->activity == PP_DEVICE_KERNEL)
+		s->device.precision = pp_xevent_has(&e, PP_XS_SHAPE) && e.precision ? (uint8_t)e.precision : m->precision;
+}
+
+/* An event of a device's line "Steps". */
+static void take_step(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	struct pp_xmark mark = {.group = -1, .number = -1}, *more;
+	const struct pp_xmeta *m;
+	struct pp_xevent_read e;
+
+	x->rank.trace.events++;
+	if (!pp_xline_event(x, p, l, event, &e, &mark.begin, &mark.end))
+		return;
+	m = pp_xplane_event(x, p, e.metadata);
+	if (pp_xevent_has(&e, PP_XS_STEP_NAME) && e.step_name.is_text)
+		mark.number = pp_xline_number(e.step_name.text, e.step_name.length);
+	if (mark.number < 0 && m)
+		mark.number = pp_xline_number(m->text, m->length);
+	if (pp_xevent_has(&e, PP_XS_GROUP_ID))
+		mark.group = (int64_t)e.number[PP_XS_GROUP_ID];
+	else if (mark.number >= 0)
+		mark.group = mark.number;
+	more = pp_grow(x->mark, x->marks, &x->marks_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	x->mark = more;
+	x->mark[x->marks++] = mark;
+	(void)l;
+}
+
+static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	struct pp_wire w = pp_wire_of(event);
+	struct pp_xevent_read e;
+	const struct pp_xmeta *m;
+	int64_t begin, end;
+	struct pp_field f;
+
+	x->rank.trace.events++;
+	if (!pp_xline_event(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)))
+		return;
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
+		struct pp_wire stat = pp_wire_of(&f);
+		struct pp_xmeta *series = NULL;
+		char name[256];
+		double value = 0;
+		struct pp_span *s;
+		struct pp_field g;
+
+		if (!pp_field_is(&f, 4, PP_WIRE_BYTES))
+			continue;
+		while (pp_wire_next(&stat, &g) == PP_WIRE_FIELD) {
+			if (pp_field_is(&g, 1, PP_WIRE_VARINT))
+				series = pp_xplane_stat(x, p, g.value);
+			else if (pp_field_is(&g, 2, PP_WIRE_FIXED64))
+				memcpy(&value, &g.value, sizeof(value));
+			else if (g.type == PP_WIRE_VARINT)
+				value = (double)(int64_t)g.value;
+		}
+		s = series ? pp_xline_span(x, l, begin, begin) : NULL;
+		if (!s)
+			continue;
+		snprintf(name, sizeof(name), "%.*s %.*s", (int)(m->length < 120 ? m->length : 120), (const char *)m->text,
+		         (int)(series->length < 120 ? series->length : 120), (const char *)series->text);
+		s->kind = PP_SPAN_COUNTER;
+		s->name = pp_intern_put(x->names, name, strlen(name));
+		s->value = value;
+		l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_COUNTER);
+	}
+}
+
+enum line_kind { LINE_DERIVED, LINE_STEPS, LINE_HOST, LINE_STREAM, LINE_COUNTERS };
+
+/* Viewers add lines to a device's streams, made from their events: by number, in old files by name. */
+static enum line_kind kind_of(const struct pp_xplane *p, const struct pp_xline *l)
+{
+	static const char *const derived[] = {
+	        "TensorFlow Ops", "TensorFlow Name Scope", "Framework Ops", "Framework Name Scope", "XLA Modules",     "XLA Ops",
+	        "Async XLA Ops",  "Launch Stats",          "Source code",   "Source Code",          "Host Offload Ops"};
+	uint32_t number = (uint32_t)(uint64_t)l->id - DERIVED_FIRST;
+
+	if (p->kind != PP_XPLANE_HOST && (!number || !strcmp(l->name, "Steps")))
+		return LINE_STEPS;
+	if (p->kind == PP_XPLANE_TPU)
+		return strcmp(l->name, "XLA Ops") ? LINE_DERIVED : LINE_STREAM;
+	if (number < DERIVED_LINES)
+		return LINE_DERIVED;
+	if (p->kind == PP_XPLANE_HOST)
+		return !strcmp(l->name, "_counters_") || !strncmp(l->name, "counters_", 9) ? LINE_COUNTERS : LINE_HOST;
+	for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
+		if (!strcmp(l->name, derived[i]))
+			return LINE_DERIVED;
+	return LINE_STREAM;
+}
+
+void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
+{
+	struct pp_thread *t = &l->thread, *more;
+	struct pp_span *fit;
+
+	if (!t->spans) {
+		free(t->span);
+		return;
+	}
+	if (l->is_unsorted && pp_order_spans(t->span, t->spans))
+		x->no_memory = 1;
+	fit = t->spans < l->room ? realloc(t->span, t->spans * sizeof(*fit)) : NULL;
+	if (fit)
+		t->span = fit;
+	more = pp_grow(x->rank.thread, x->rank.threads, &x->threads_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		free(t->span);
+		return;
+	}
+	x->rank.thread = more;
+	t->tid = (uint32_t)(uint64_t)l->id;
+	t->device = p->kind == PP_XPLANE_HOST ? 0 : p->device + 1;
+	t->name = pp_intern_put(x->names, l->name, l->length);
+	x->rank.thread[x->rank.threads++] = *t;
+}
+
+void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice)
+{
+	struct pp_xline l = {.all = *slice};
+	enum line_kind kind;
+
+	read_head(x, &l);
+	if (x->glance->is_podprof) {
+		pp_xown_line(x, p, &l);
+		return;
+	}
+	kind = kind_of(p, &l);
+	if (kind == LINE_DERIVED) {
+		x->rank.trace.derived += l.events;
+		return;
+	}
+	pp_xline_events(x, p, &l,
+	                kind == LINE_STEPS      ? take_step
+	                : kind == LINE_HOST     ? take_host
+	                : kind == LINE_COUNTERS ? take_counter
+	                                        : take_device);
+	pp_xline_finish(x, p, &l);
+}

@@ -1,0 +1,374 @@
+/* Reads the lines that aggregate/write/xspace wrote, and gives them back to their ranks; see private.h. Called by line.c and
+ * xspace.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/ring/rings.h"
+#include "aggregate/read/xspace/private.h"
+#include "core/base/grow.h"
+#include "core/ring/record.h"
+#include "core/source/mpi_call.h"
+
+enum { NO_CALL = UINT16_MAX };
+
+/* The rank in "rank 12 main"; -1: none. *ret_rest: what follows. */
+static int32_t rank_of(const uint8_t *text, size_t length, const uint8_t **ret_rest)
+{
+	const uint8_t *p = text + 5, *end = text + length;
+	int64_t rank = 0;
+
+	if (length < 6 || memcmp(text, "rank ", 5))
+		return -1;
+	while (p < end && *p >= '0' && *p <= '9' && rank < INT32_MAX)
+		rank = 10 * rank + (*p++ - '0');
+	if (p == text + 5 || rank >= INT32_MAX)
+		return -1;
+	*ret_rest = p < end && *p == ' ' ? p + 1 : p;
+	return (int32_t)rank;
+}
+
+/* Number of the call that has this name; NO_CALL: none. */
+static uint16_t call_of(const struct pp_xmeta *m, int has_comm)
+{
+	if (m->length >= 4 && !memcmp(m->text, "MPI_", 4)) {
+		for (unsigned i = 0; i < pp_mpi_call_count(); i++)
+			if (strlen(pp_mpi_call_info(i)->name) == m->length &&
+			    !memcmp(pp_mpi_call_info(i)->name, m->text, m->length))
+				return (uint16_t)i;
+		return NO_CALL;
+	}
+	for (unsigned i = PP_C10D_FIRST; has_comm && pp_mpi_call_is_known(i); i++)
+		if (strlen(pp_mpi_call_info(i)->name) == m->length && !memcmp(pp_mpi_call_info(i)->name, m->text, m->length))
+			return (uint16_t)i;
+	return NO_CALL;
+}
+
+/* Stats of a call, of a counter and of both's flags. */
+struct own {
+	uint64_t has, comm, sent, received, rss, pss, children_rss;
+	uint32_t sequence, polls, request;
+	int32_t peer;
+	uint8_t flags;
+	double value;
+};
+
+static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *event, struct own *o)
+{
+	struct pp_wire w = pp_wire_of(event);
+	struct pp_field f;
+
+	*o = (struct own){.peer = -1};
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
+		struct pp_xvalue v;
+		enum pp_xs_kind kind = PP_XS_NONE;
+		char text[24] = "";
+
+		if (pp_field_is(&f, 4, PP_WIRE_BYTES))
+			kind = pp_xvalue_read(x, p, &f, &v);
+		o->has |= PP_XS_BIT(kind);
+		if (kind == PP_XS_COMM || kind == PP_XS_CUT)
+			memcpy(text, v.text, v.is_text && v.length < sizeof(text) ? v.length : 0);
+		if (kind == PP_XS_COMM)
+			o->comm = strtoull(text, NULL, 16);
+		else if (kind == PP_XS_BYTES)
+			o->sent = v.number;
+		else if (kind == PP_XS_RECEIVED)
+			o->received = v.number;
+		else if (kind == PP_XS_SEQUENCE)
+			o->sequence = (uint32_t)v.number;
+		else if (kind == PP_XS_POLLS)
+			o->polls = (uint32_t)v.number;
+		else if (kind == PP_XS_PEER)
+			o->peer = (int32_t)(v.number & INT32_MAX);
+		else if (kind == PP_XS_REQUEST)
+			o->request = (uint32_t)v.number;
+		else if (kind == PP_XS_CUT)
+			o->flags = (uint8_t)((strstr(text, "begin") ? PP_SPAN_CUT_BEGIN : 0) |
+			                     (strstr(text, "end") ? PP_SPAN_CUT_END : 0));
+		else if (kind == PP_XS_VALUE)
+			o->value = v.real;
+		else if (kind == PP_XS_RSS)
+			o->rss = v.number;
+		else if (kind == PP_XS_PSS)
+			o->pss = v.number;
+		else if (kind == PP_XS_CHILDREN_RSS)
+			o->children_rss = v.number;
+	}
+}
+
+static void fill_call(struct pp_span *s, const struct own *o, uint16_t call)
+{
+	s->mpi.call = call;
+	s->mpi.comm = o->comm;
+	s->mpi.sent = o->sent;
+	s->mpi.received = o->received;
+	s->mpi.sequence = o->has & PP_XS_BIT(PP_XS_POLLS) ? o->polls : o->sequence;
+	s->mpi.peer = o->peer;
+	s->mpi.request = o->request;
+	if (o->has & PP_XS_BIT(PP_XS_POLLS))
+		s->flags |= PP_SPAN_POLLS;
+}
+
+static int is_step_name(const struct pp_xmeta *m)
+{
+	return m->length > 5 && !memcmp(m->text, "step ", 5) && pp_xline_number(m->text, m->length) >= 0;
+}
+
+static void take_thread(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	const struct pp_xmeta *m;
+	struct pp_xevent_read e;
+	struct pp_span *s;
+	struct own o;
+	int64_t begin, end;
+	uint16_t call;
+
+	x->rank.trace.events++;
+	if (!pp_xline_event(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)) ||
+	    !(s = pp_xline_span(x, l, begin, end)))
+		return;
+	read_own(x, p, event, &o);
+	s->name = m->name;
+	s->flags = o.flags;
+	call = call_of(m, (o.has & PP_XS_BIT(PP_XS_COMM)) != 0);
+	if (call != NO_CALL) {
+		s->kind = PP_SPAN_MPI;
+		fill_call(s, &o, call);
+	} else {
+		s->kind = end > begin ? PP_SPAN_RANGE : PP_SPAN_MARK;
+		if (is_step_name(m) && !(o.has & PP_XS_BIT(PP_XS_STEP)))
+			s->flags |= PP_XS_MAY_BE_STEP;
+	}
+	l->thread.kinds |= PP_SPAN_BIT(s->kind);
+}
+
+/* Requests and async ranges, on lines of their own because they overlap. */
+static void take_loose(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	size_t before = l->thread.spans;
+	struct pp_span *s;
+
+	take_thread(x, p, l, event);
+	if (l->thread.spans == before)
+		return;
+	s = &l->thread.span[before];
+	s->flags &= (uint8_t)~PP_XS_MAY_BE_STEP;
+	s->kind = s->kind == PP_SPAN_MPI ? PP_SPAN_REQUEST : PP_SPAN_ASYNC;
+	l->thread.kinds |= PP_SPAN_BIT(s->kind);
+}
+
+/* Steps of a rank; segments are made from the other lines. */
+static void take_breakdown(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	struct pp_xmark mark = {.group = -1}, *more;
+	const struct pp_xmeta *m;
+	struct pp_xevent_read e;
+	const uint8_t *rest;
+
+	if (!pp_xline_event(x, p, l, event, &e, &mark.begin, &mark.end))
+		return;
+	m = pp_xplane_event(x, p, e.metadata);
+	if (!m || pp_xevent_has(&e, PP_XS_CATEGORY) || !is_step_name(m)) {
+		x->rank.trace.derived++;
+		return;
+	}
+	x->rank.trace.events++;
+	mark.group = rank_of(l->text, l->length, &rest);
+	mark.number = pp_xline_number(m->text, m->length);
+	more = pp_grow(x->mark, x->marks, &x->marks_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	x->mark = more;
+	x->mark[x->marks++] = mark;
+}
+
+/* A counter of a range, or the memory of a rank. */
+static void take_counter(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l, const struct pp_field *event)
+{
+	struct pp_xmemory *more;
+	const struct pp_xmeta *m;
+	struct pp_xevent_read e;
+	int64_t begin, end;
+	const uint8_t *rest;
+	struct pp_span *s;
+	struct own o;
+	int32_t rank;
+
+	x->rank.trace.events++;
+	if (!pp_xline_event(x, p, l, event, &e, &begin, &end) || !(m = pp_xplane_event(x, p, e.metadata)))
+		return;
+	rank = rank_of(m->text, m->length, &rest);
+	read_own(x, p, event, &o);
+	if (o.has & PP_XS_BIT(PP_XS_RSS)) {
+		more = pp_grow(x->memory, x->memories, &x->memories_room, sizeof(*more));
+		if (!more) {
+			x->no_memory = 1;
+			return;
+		}
+		x->memory = more;
+		x->memory[x->memories++] = (struct pp_xmemory){{.time = begin,
+		                                                .rss = o.rss,
+		                                                .pss = o.pss,
+		                                                .pss_present = (o.has & PP_XS_BIT(PP_XS_PSS)) != 0,
+		                                                .children_rss = o.children_rss},
+		                                               rank};
+		return;
+	}
+	s = rank < 0 ? NULL : pp_xline_span(x, l, begin, begin);
+	if (!s)
+		return;
+	l->id = rank;
+	s->kind = PP_SPAN_COUNTER;
+	s->name = pp_intern_put(x->names, (const char *)rest, (size_t)(m->text + m->length - rest));
+	s->value = o.value;
+	l->thread.kinds |= PP_SPAN_BIT(PP_SPAN_COUNTER);
+}
+
+void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l)
+{
+	const uint8_t *rest = l->text;
+	int32_t rank = l->length ? rank_of(l->text, l->length, &rest) : -1;
+	size_t before = x->rank.threads, length = l->length ? (size_t)(l->text + l->length - rest) : 0;
+	int32_t *more;
+
+	if (length == 9 && !memcmp(rest, "breakdown", 9)) {
+		pp_xline_events(x, p, l, take_breakdown);
+		return;
+	}
+	if (!strcmp(l->name, "_counters_")) {
+		pp_xline_events(x, p, l, take_counter);
+		rank = (int32_t)l->id;
+	} else {
+		int is_loose = (length >= 8 && !memcmp(rest, "requests", 8)) || (length >= 5 && !memcmp(rest, "async", 5));
+
+		pp_xline_events(x, p, l, is_loose ? take_loose : take_thread);
+	}
+	if (rank < 0)
+		rank = x->options->rank;
+	l->text = rest;
+	l->length = length;
+	memmove(l->name, l->name + strlen(l->name) - length, length + 1);
+	pp_xline_finish(x, p, l);
+	if (x->rank.threads == before)
+		return;
+	more = pp_grow(x->thread_rank, before, &x->thread_ranks_room, sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	x->thread_rank = more;
+	x->thread_rank[before] = rank;
+}
+
+static struct pp_rank *rank_in(struct pp_xread *x, struct pp_capture *c, int32_t number)
+{
+	struct pp_rank *more, *r;
+	size_t at = 0;
+
+	while (at < c->ranks && c->rank[at].rank < number)
+		at++;
+	if (at < c->ranks && c->rank[at].rank == number)
+		return &c->rank[at];
+	more = realloc(c->rank, (c->ranks + 1) * sizeof(*more));
+	if (!more) {
+		x->no_memory = 1;
+		return NULL;
+	}
+	c->rank = more;
+	r = &more[at];
+	memmove(r + 1, r, (c->ranks - at) * sizeof(*r));
+	c->ranks++;
+	*r = x->rank;
+	r->thread = NULL;
+	r->launch = NULL;
+	r->device = NULL;
+	r->allocation = NULL;
+	r->threads = r->launches = r->devices = r->allocations = 0;
+	r->trace.events = r->trace.derived = r->trace.untimed = r->trace.damaged = 0; /* of the file: with its first rank */
+	r->records = 0;
+	r->rank = number;
+	r->recorded_from = r->open_tick = INT64_MAX;
+	r->recorded_to = INT64_MIN;
+	return r;
+}
+
+static void give_thread(struct pp_xread *x, struct pp_capture *c, struct pp_thread *t, int32_t number)
+{
+	struct pp_rank *r = rank_in(x, c, number);
+	struct pp_thread *more = r ? realloc(r->thread, (r->threads + 1) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		x->no_memory = 1;
+		pp_thread_release(t);
+		return;
+	}
+	r->thread = more;
+	r->thread[r->threads++] = *t;
+	r->records += t->spans;
+	if (t->first < r->recorded_from)
+		r->recorded_from = r->open_tick = t->first;
+	if (t->last > r->recorded_to)
+		r->recorded_to = t->last;
+}
+
+static void give_memory(struct pp_xread *x, struct pp_capture *c, const struct pp_xmemory *m)
+{
+	struct pp_rank *r = rank_in(x, c, m->rank);
+	struct pp_memory *more = r ? realloc(r->memory, (r->memories + 1) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		x->no_memory = 1;
+		return;
+	}
+	r->memory = more;
+	r->memory[r->memories++] = m->memory;
+}
+
+/* The steps of a rank go to its main thread, which podprof writes first. */
+static void give_steps(struct pp_xread *x, struct pp_rank *r)
+{
+	struct pp_xmark *step = malloc((x->marks + 1) * sizeof(*step));
+	size_t steps = 0, thread = 0;
+
+	for (size_t i = 0; step && i < x->marks; i++)
+		if (x->mark[i].group == r->rank && x->mark[i].end > x->mark[i].begin)
+			step[steps++] = x->mark[i];
+	while (thread + 1 < r->threads && strcmp(pp_intern_text(x->names, r->thread[thread].name, NULL), "main"))
+		thread++;
+	if (!step || (steps && r->threads && pp_xsteps_put(x, &r->thread[thread], step, steps)))
+		x->no_memory = 1;
+	for (size_t i = 0; step && i < steps; i++)
+		r->last_step = step[i].number > r->last_step ? step[i].number : r->last_step;
+	if (steps) {
+		r->step_marks = 1;
+		snprintf(r->step_rule, sizeof(r->step_rule), "podprof's breakdown");
+	}
+	free(step);
+	for (size_t t = 0; t < r->threads; t++)
+		for (size_t i = 0; i < r->thread[t].spans; i++)
+			if (r->thread[t].span[i].kind == PP_SPAN_RANGE)
+				r->thread[t].span[i].flags &= (uint8_t)~PP_XS_MAY_BE_STEP;
+}
+
+void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
+{
+	struct pp_thread *thread = c->rank[0].thread;
+	size_t threads = c->rank[0].threads;
+
+	c->rank[0].thread = NULL;
+	c->rank[0].threads = 0;
+	c->ranks = 0;
+	for (size_t t = 0; t < threads; t++)
+		give_thread(x, c, &thread[t], x->thread_rank[t]);
+	free(thread);
+	for (size_t i = 0; i < x->memories; i++)
+		if (x->memory[i].rank >= 0)
+			give_memory(x, c, &x->memory[i]);
+	for (size_t i = 0; i < c->ranks; i++)
+		give_steps(x, &c->rank[i]);
+	if (c->ranks)
+		c->rank[0].trace = x->rank.trace;
+}

@@ -1,0 +1,269 @@
+/* What the files of aggregate/read/xspace share: the file that is read, its planes, metadata by id, and lines.
+ * Flow: xspace.c finds planes -> plane.c their lines and metadata -> line.c spans -> link.c, steps.c what ties them together. */
+#pragma once
+
+#include "aggregate/read/trace_options.h"
+#include "aggregate/read/xspace/source.h"
+#include "aggregate/read/xspace/wire.h"
+#include "core/ring/intern.h"
+
+/* Stats that mean something here; all others are passed over. */
+enum pp_xs_kind {
+	PP_XS_NONE,
+	PP_XS_GROUP_ID,
+	PP_XS_STEP_NAME,
+	PP_XS_STEP_NUM,
+	PP_XS_ITER_NUM,
+	PP_XS_ROOT,
+	PP_XS_ASYNC,
+	PP_XS_PRODUCER_TYPE,
+	PP_XS_PRODUCER,
+	PP_XS_CONSUMER_TYPE,
+	PP_XS_CONSUMER,
+	PP_XS_CORRELATION,
+	PP_XS_OP,
+	PP_XS_ANNOTATION,
+	PP_XS_KERNEL_DETAILS,
+	PP_XS_OCCUPANCY,
+	PP_XS_COPY_DETAILS,
+	PP_XS_SHAPE,
+	PP_XS_BYTES_ACCESSED,
+	PP_XS_ALLOCATOR,
+	PP_XS_ALLOCATOR_NUMBER,
+	PP_XS_RESERVED,
+	PP_XS_ALLOCATED,
+	PP_XS_AVAILABLE,
+	PP_XS_FRAGMENTATION,
+	PP_XS_PEAK,
+	PP_XS_REQUESTED,
+	PP_XS_ALLOCATION_BYTES,
+	PP_XS_ADDRESS,
+	PP_XS_REGION,
+	PP_XS_DATA_TYPE,
+	/* of planes */
+	PP_XS_START_TIME,
+	PP_XS_DEVICE_NAME,
+	PP_XS_DEVICE_VENDOR,
+	PP_XS_COMPUTE_MAJOR,
+	PP_XS_COMPUTE_MINOR,
+	PP_XS_MEMORY_SIZE,
+	PP_XS_JAX_VERSION,
+	/* of podprof */
+	PP_XS_CLOCK,
+	PP_XS_CLOCK_BOUND,
+	PP_XS_BYTES,
+	PP_XS_RECEIVED,
+	PP_XS_COMM,
+	PP_XS_SEQUENCE,
+	PP_XS_POLLS,
+	PP_XS_PEER,
+	PP_XS_REQUEST,
+	PP_XS_CUT,
+	PP_XS_CATEGORY,
+	PP_XS_VALUE,
+	PP_XS_STEP,
+	PP_XS_RSS,
+	PP_XS_PSS,
+	PP_XS_CHILDREN_RSS,
+	PP_XS_KINDS,
+};
+_Static_assert(PP_XS_KINDS <= 64, "an event has one bit for each kind of stat");
+
+#define PP_XS_BIT(kind) (UINT64_C(1) << (kind))
+
+struct pp_xmeta { /* metadata of an event or a stat, looked at when an event first names it */
+	uint64_t id;
+	const uint8_t *data; /* its message */
+	size_t size;
+	const uint8_t *text; /* its name as it lies in the file; the label of an event of podprof */
+	size_t length;
+	uint32_t name;     /* pp_intern id of it */
+	uint32_t op;       /* of an event: operator that its stats name */
+	uint32_t launch;   /* of a text: index + 1 into pp_rank.launch, once it was read as kernel_details */
+	uint8_t is_ready;  /* what is above `data` is set */
+	uint8_t kind;      /* of a stat: enum pp_xs_kind; of an event: enum pp_xevent_class */
+	uint8_t activity;  /* of an event on a device */
+	uint8_t precision; /* of an event by its name, of a text as a shape */
+};
+
+enum pp_xevent_class {
+	PP_XEVENT_PLAIN,
+	PP_XEVENT_ALLOCATION,
+	PP_XEVENT_FREE,
+	PP_XEVENT_MARKER,   /* train*, test* and TraceContext: xprof's explicit step markers */
+	PP_XEVENT_IMPLICIT, /* an executor's root, which is no step of its own */
+	PP_XEVENT_REGION_BEGIN,
+	PP_XEVENT_REGION_END,
+};
+
+struct pp_xtable { /* metadata by id; of two with one id the later one */
+	struct pp_xmeta *meta;
+	size_t metas, room;
+	uint32_t *place; /* [places] index + 1 by id, for small ids; larger ones are found by halving */
+	size_t places, sorted_from;
+};
+
+struct pp_xslice { /* a message in the file */
+	const uint8_t *data;
+	size_t size;
+};
+
+enum pp_xplane_kind { PP_XPLANE_OTHER, PP_XPLANE_HOST, PP_XPLANE_GPU, PP_XPLANE_TPU, PP_XPLANE_ENVIRONMENT, PP_XPLANE_METADATA };
+
+struct pp_xplane {
+	enum pp_xplane_kind kind;
+	uint32_t device; /* number of a GPU or TPU */
+	char name[96];
+	struct pp_xslice *line;
+	size_t lines, lines_room;
+	struct pp_xtable events, stats;
+	int is_grouped;       /* its stats have a group_id */
+	uint32_t unnamed;     /* pp_intern id for events without metadata */
+	struct pp_xslice all; /* the plane */
+};
+
+struct pp_xmark { /* an event of a device's line "Steps" */
+	int64_t group, number, begin, end;
+};
+
+struct pp_xlinked { /* one end of a producer-consumer pair: what runs in [begin, end) of a consumer is its producer's */
+	int64_t begin, end;
+	uint64_t id;
+	int32_t type;
+	uint32_t thread;
+	int is_consumer;
+};
+
+struct pp_xmemory {
+	struct pp_memory memory;
+	int32_t rank;
+};
+
+struct pp_xread { /* a file that is read */
+	const char *path;
+	const struct pp_trace_options *options;
+	const struct pp_trace_glance *glance;
+	struct pp_xsource source;
+	struct pp_intern *names;
+	struct pp_rank rank;
+	/* Of a file of podprof: whose line each thread is, whose steps (as group) are marked, memory of all ranks. */
+	int32_t *thread_rank;
+	struct pp_xmemory *memory;
+	size_t thread_ranks_room, memories, memories_room;
+	size_t threads_room, devices_room, allocations_room;
+	uint32_t *launch_place; /* hash of rank.launch: index + 1 */
+	size_t launch_places;
+	struct pp_xmark *mark;
+	size_t marks, marks_room;
+	struct pp_xlinked *linked;
+	size_t linkeds, linkeds_room;
+	int has_gpu;     /* a plane of one */
+	int keeps_links; /* steps of this plane must be found through producers and consumers */
+	int is_cut;      /* the bytes end inside a message; that is noted */
+	int no_memory;
+	uint64_t start_time; /* Unix ns of time 0; 0: unknown */
+};
+
+/* Counts one message that cannot be read, and notes the first. */
+void pp_xspace_damage(struct pp_xread *x, const uint8_t *at, const char *what);
+/* As damage, for the result of pp_wire_next(); what only ends where the file was cut is noted once. */
+void pp_xspace_check(struct pp_xread *x, enum pp_wire_result r, const uint8_t *at, const char *what);
+
+/* ---- plane.c */
+void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f);
+void pp_xplane_close(struct pp_xplane *p);
+/* NULL: the plane has no such metadata. */
+struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
+struct pp_xmeta *pp_xplane_stat(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
+
+/* ---- value.c */
+struct pp_xvalue { /* of a stat */
+	int is_text, is_double;
+	uint64_t number; /* integer; of a text that is a number too */
+	double real;
+	const uint8_t *text;
+	size_t length;
+	struct pp_xmeta *meta; /* of a text that is a reference */
+};
+
+/* Which stat a message is, and its value where it means something here; PP_XS_NONE: nothing. */
+enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xvalue *v);
+uint32_t pp_xvalue_text(struct pp_xread *x, const struct pp_xvalue *v);
+
+/* ---- device.c */
+int pp_xdevice_activity(const char *name, size_t length);
+enum pp_precision pp_xdevice_precision(const char *text, size_t length);
+uint64_t pp_xdevice_bytes(const char *text, size_t length);
+/* Index + 1 into the rank's launches; 0: none. */
+uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t length, double occupancy);
+void pp_xdevice_add(struct pp_xread *x, struct pp_xplane *p);
+
+/* ---- line.c: the thread of a line that was read joins the others */
+struct pp_xline;
+void pp_xline_finish(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
+
+struct pp_xevent_read { /* an event as it lies in the file */
+	uint64_t has;   /* PP_XS_BIT() of the stats that it has; what is of another one has no value */
+	uint64_t metadata;
+	int64_t offset_ps, duration_ps;
+	int is_total;                 /* num_occurrences: a sum without a time */
+	uint64_t number[PP_XS_KINDS]; /* by kind of stat; of COPY_DETAILS the bytes */
+	double occupancy;
+	uint32_t op, annotation;     /* pp_intern ids */
+	enum pp_precision precision; /* by its shape */
+	struct pp_xvalue step_name, details;
+};
+
+static inline int pp_xevent_has(const struct pp_xevent_read *e, enum pp_xs_kind kind)
+{
+	return (e->has & PP_XS_BIT(kind)) != 0;
+}
+
+struct pp_xline { /* a line that is read */
+	struct pp_xslice all;
+	int64_t id, timestamp_ns;
+	char name[128];
+	const uint8_t *text; /* its name */
+	size_t length;
+	uint64_t events;
+	struct pp_thread thread;
+	int is_unsorted;
+	size_t room;
+	size_t region, region_link; /* index + 1 of the span and of the link of a thread pool's region that is open */
+};
+
+void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xslice *slice);
+/* Calls `take` for each event of the line that can be read. */
+void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l,
+                     void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *));
+/* Reads an event; 0: it has no time, which is counted. */
+int pp_xline_event(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *f,
+                   struct pp_xevent_read *e, int64_t *ret_begin, int64_t *ret_end);
+/* A new span of the line's thread, with everything but its times 0; NULL: no memory, which is noted. */
+struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end);
+/* The number that a text ends in; -1: none. */
+int64_t pp_xline_number(const uint8_t *text, size_t length);
+
+/* ---- memory.c: an event of a framework's allocator */
+void pp_xmemory_take(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *event, int64_t time, int is_free);
+
+/* ---- own.c: a line that podprof wrote */
+void pp_xown_line(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l);
+/* Makes the capture's one rank into those of the lines. */
+void pp_xown_split(struct pp_xread *x, struct pp_capture *c);
+
+/* ---- link.c: after all planes */
+struct pp_xroot { /* an event that is a step of the host, or holds one */
+	int64_t begin, end, number;
+	uint32_t thread, span;
+};
+
+/* Gives device spans the thread and the operator that launched them. `root` [roots], where there are some: marks of the steps by
+ * what they launched on each device go to x->mark, with the root's index as group. */
+void pp_xlink_all(struct pp_xread *x, const struct pp_xroot *root, size_t roots);
+
+/* ---- steps.c: after all planes; calls pp_xlink_all() */
+enum { PP_XS_MAY_BE_STEP = PP_SPAN_IS_ROOT }; /* a flag of ranges until their steps are found */
+/* Adds steps, in order of time, to the thread; a range of the same time that may be a step becomes one. -1: no memory. */
+int pp_xsteps_put(struct pp_xread *x, struct pp_thread *t, const struct pp_xmark *step, size_t steps);
+void pp_xsteps_find(struct pp_xread *x);
