@@ -122,24 +122,45 @@ int pp_name_has_words(const char *rule, const char *name, size_t length)
 	return rule_matches(rule, words);
 }
 
+/* Where the type begins in a name of TensorFlow or JAX, "scope/layer/name:Type"; 0: it is no such name. JAX leaves the type out:
+ * then it is the last part of the path. */
+static size_t operator_type(const char *name, size_t length)
+{
+	const char *colon = memchr(name, ':', length), *slash = colon ? memrchr(name, '/', (size_t)(colon - name)) : NULL;
+	size_t at = colon ? (size_t)(colon - name) + 1 : 0;
+
+	if (!slash)
+		return 0;
+	for (size_t i = at; i < length; i++)
+		if (!is_upper((unsigned char)name[i]) && !is_lower((unsigned char)name[i]) && !is_digit((unsigned char)name[i]) &&
+		    name[i] != '_')
+			return 0;
+	return at < length ? at : (size_t)(slash - name) + 1;
+}
+
 enum pp_category pp_category_of_name(const char *name, size_t length, int *ret_default)
 {
 	char words[2 * NAME_BYTES + 3];
+	size_t type;
 
-	cut_words(name, length < NAME_BYTES ? length : NAME_BYTES, 0, words);
+	length = length < NAME_BYTES ? length : NAME_BYTES;
+	cut_words(name, length, 0, words);
 	for (size_t i = 0; i < users_rules; i++) {
 		if (rule_matches(users_rule[i].words, words)) {
 			*ret_default = 0;
 			return users_rule[i].category;
 		}
 	}
+	type = operator_type(name, length); /* its path has names of layers, such as attention/output */
+	if (type)
+		cut_words(name + type, length - type, 0, words);
 	for (size_t i = 0; i < sizeof(name_rules) / sizeof(name_rules[0]); i++) {
 		if (rule_matches(name_rules[i].words, words)) {
 			*ret_default = 0;
 			return name_rules[i].category;
 		}
 	}
-	*ret_default = 1;
+	*ret_default = !type; /* an operator of a framework computes */
 	return PP_CATEGORY_HOST_COMPUTE;
 }
 
