@@ -206,6 +206,7 @@ static void join_release(struct pp_join *j)
 		free(j->call[r]);
 	}
 	free(j->call);
+	free(j->unclassified);
 	free(j->member);
 	free(j->open);
 	free(j->rank_of);

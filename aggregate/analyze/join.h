@@ -41,6 +41,8 @@ struct pp_join {
 	size_t members;
 	struct pp_call **open; /* [opens] */
 	size_t opens;
+	uint32_t names;
+	uint64_t *unclassified; /* [names] calls that only the default rule matches, by op.c for quality.c */
 	struct pp_call ***call; /* [capture->ranks][threads][spans]; NULL where the thread has no collective */
 };
 

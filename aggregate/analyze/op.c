@@ -27,10 +27,12 @@ struct ops { /* of one rank after the other */
 	struct pp_table out;
 	struct pp_row_op_left_out left_out;
 	struct pp_name_cache cache;
-	size_t room;      /* of next */
-	uint32_t *row_of; /* by name: index + 1 of its latest row; rows of earlier ranks remain */
-	uint32_t *next;   /* [room] by row: index + 1 of the next row of that name */
-	size_t first;     /* row of this rank */
+	size_t room;            /* of next */
+	uint32_t *row_of;       /* by name: index + 1 of its latest row; rows of earlier ranks remain */
+	uint32_t *next;         /* [room] by row: index + 1 of the next row of that name */
+	uint64_t *unclassified; /* calls by name */
+	struct pp_row_event event;
+	size_t first; /* row of this rank */
 	int32_t worker;
 	struct window *window; /* [windows] */
 	size_t windows;
@@ -115,6 +117,21 @@ static int push(struct ops *o, int64_t end, uint32_t row, uint8_t around)
 	return 0;
 }
 
+static uint64_t calls_of(const struct pp_span *span)
+{
+	return span->kind == PP_SPAN_MPI && (span->flags & PP_SPAN_POLLS) ? span->mpi.sequence : 1;
+}
+
+static void count_event(struct ops *o, const struct pp_span *span, int by_default)
+{
+	o->event.events += calls_of(span);
+	if (!by_default)
+		return;
+	o->event.events_unclassified += calls_of(span);
+	if (span->name < o->cache.count)
+		o->unclassified[span->name] += calls_of(span);
+}
+
 /* Counts the span in the step that it begins in. *ret_row: NO_ROW where it does not count. */
 static int count(struct ops *o, const struct pp_span *span, uint8_t category, const struct window *w, uint32_t thread,
                  uint32_t *ret_row)
@@ -135,7 +152,7 @@ static int count(struct ops *o, const struct pp_span *span, uint8_t category, co
 	if (*ret_row == NO_ROW)
 		return -ENOMEM;
 	op = op_at(o, *ret_row);
-	op->calls += span->kind == PP_SPAN_MPI && (span->flags & PP_SPAN_POLLS) ? span->mpi.sequence : 1;
+	op->calls += calls_of(span);
 	op->total_ns += ns;
 	op->self_ns += ns;
 	if (ns > op->max_ns)
@@ -154,12 +171,14 @@ static uint8_t around(const struct ops *o, const struct pp_span *span)
 
 static int count_span(struct ops *o, const struct pp_span *span, const struct window *w, uint32_t thread)
 {
-	uint8_t outer = around(o, span), category;
+	uint8_t outer = around(o, span), code = pp_flat_inside(span, pp_flat_code(&o->cache, span), outer);
+	uint8_t category = code & (PP_FLAT_BY_DEFAULT - 1);
 	uint32_t row;
 
-	category = pp_flat_inside(span, pp_flat_code(&o->cache, span), outer) & (PP_FLAT_BY_DEFAULT - 1);
 	if (count(o, span, category, w, thread, &row) < 0)
 		return -ENOMEM;
+	if (row != NO_ROW)
+		count_event(o, span, code & PP_FLAT_BY_DEFAULT);
 	take_from_parents(o, span);
 	if (span->end <= span->begin)
 		return 0;
@@ -255,7 +274,9 @@ int pp_join_ops(struct pp_join *j)
 
 	o.cache.code = calloc((size_t)names + 1, sizeof(*o.cache.code));
 	o.row_of = calloc((size_t)names + 1, sizeof(*o.row_of));
-	if (!o.cache.code || !o.row_of)
+	j->names = names;
+	o.unclassified = j->unclassified = calloc((size_t)names + 1, sizeof(*o.unclassified));
+	if (!o.cache.code || !o.row_of || !o.unclassified)
 		rc = -ENOMEM;
 	for (size_t r = 0; r < j->in->capture->ranks && rc == 0; r++)
 		rc = count_rank(&o, j, r);
@@ -263,10 +284,14 @@ int pp_join_ops(struct pp_join *j)
 	j->d->ops = o.out.rows;
 	j->d->op_left_out = malloc(sizeof(o.left_out));
 	j->d->op_left_outs = j->d->op_left_out != NULL;
-	if (j->d->op_left_out)
+	j->d->event = malloc(sizeof(o.event));
+	j->d->events = j->d->event != NULL;
+	if (j->d->op_left_out && j->d->event) {
 		*j->d->op_left_out = o.left_out;
-	else
+		*j->d->event = o.event;
+	} else {
 		rc = -ENOMEM;
+	}
 	free(o.cache.code);
 	free(o.row_of);
 	free(o.next);

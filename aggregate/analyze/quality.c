@@ -239,11 +239,20 @@ static int fill_unclassified(struct pp_join *j)
 		for (size_t i = 0; i < j->in->attr[r].defaults && rc == 0; i++) {
 			row = pp_table_add(&t);
 			if (row)
-				*row = (struct pp_row_unclassified){j->in->attr[r].by_default[i].name,
-				                                    j->in->attr[r].by_default[i].ns};
+				*row = (struct pp_row_unclassified){.unclassified = j->in->attr[r].by_default[i].name,
+				                                    .unclassified_ns = j->in->attr[r].by_default[i].ns};
 			else
 				rc = -ENOMEM;
 		}
+	}
+	for (uint32_t i = 0; j->unclassified && i < j->names && rc == 0; i++) {
+		if (!j->unclassified[i])
+			continue;
+		row = pp_table_add(&t);
+		if (row)
+			*row = (struct pp_row_unclassified){.unclassified = i, .unclassified_calls = j->unclassified[i]};
+		else
+			rc = -ENOMEM;
 	}
 	j->d->unclassified = t.row;
 	j->d->unclassifieds = t.rows;

@@ -166,10 +166,15 @@ const Groups = {
     const t = Pod.table('quality', 'unclassified');
     if (!t)
       return null;
-    const ns = Pod.column(t, 'unclassified_ns'), columns = [
+    const calls = Pod.column(t, 'unclassified_calls'), one = name => Pod.smallOf('quality', name)[0] || 0, all = one('events');
+    const ns = Pod.column(t, 'unclassified_ns'), sum = Array.from(ns).reduce((a, b) => a + b, 0), columns = [
       {name: 'range', text: true, class: 'wide', get: i => Pod.column(t, 'unclassified')[i]},
       {name: 'exclusive time', unit: 'ns', what: 'sum over all ranks and steps', get: i => ns[i]},
       {name: 'of all step time', get: i => ns[i], show: (i, v) => Format.share(v, Pod.sum.all_ns)},
+      ...calls.length ? [
+        {name: 'calls', what: 'that began in a step', get: i => calls[i]},
+        {name: 'of all events', get: i => calls[i], show: (i, v) => Format.share(v, all)}
+      ] : [],
     ];
     return [
       el('div', {style: {marginTop: '22px'}}, new Table({
@@ -181,6 +186,10 @@ const Groups = {
         sort: '-1'
       }).element),
       el('p', {class: 'lead', style: {marginTop: '6px'}},
+          `${Format.share(sum, Pod.sum.all_ns)} of all step time` +
+              (all ? ` and ${Format.share(one('events_unclassified'), all)} of ${
+                         Format.count(all)} events are in ranges that no rule matches. `
+                   : ' is in ranges that no rule matches. '),
           'podprof_range_push_as() gives a range a category. docs/steps.md lists the names that podprof knows.')
     ];
   },

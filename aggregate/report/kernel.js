@@ -142,11 +142,13 @@ const Kernels = {
     if (!t)
       return null;
     const name = Pod.column(t, 'precision'), ns = Array.from(Pod.column(t, 'compute_ns')), all = ns.reduce((a, b) => a + b, 0);
-    return name.map((n, i) => ({n, ns: ns[i]}))
-        .filter(p => p.ns > 0)
-        .sort((a, b) => b.ns - a.ns)
-        .map(p => `${Format.share(p.ns, all)} ${p.n === 'unknown' ? 'of unknown precision' : p.n}`)
-        .join(', ');
+    return !name.some((n, i) => n !== 'unknown' && ns[i] > 0)
+        ? null
+        : name.map((n, i) => ({n, ns: ns[i]}))
+              .filter(p => p.ns > 0)
+              .sort((a, b) => b.ns - a.ns)
+              .map(p => `${Format.share(p.ns, all)} ${p.n === 'unknown' ? 'of unknown precision' : p.n}`)
+              .join(', ');
   },
   note() {
     const text = Kernels.precision();
@@ -170,6 +172,7 @@ const Kernels = {
     ];
   },
   table(t) {
+    const cut = n => n.length > 100 ? el('span', {title: n}, n.slice(0, 99) + '\u2026') : n;
     const of = key => i => Pod.column(t, key)[i], known = key => i => of(key)(i) || null;
     const xyz = key => i => of(key + '_x')(i) ? ['x', 'y', 'z'].map(k => of(key + '_' + k)(i)).join(', ') : '\u2013';
     const word = key => ({text: true, get: i => ['unknown', 'no', 'yes'][of(key)(i)] || of(key)(i)});
@@ -178,7 +181,7 @@ const Kernels = {
       id: 'kernels',
       title: 'Kernels',
       columns: [
-        {name: 'kernel', text: true, class: 'wide', get: of('name')},
+        {name: 'kernel', text: true, class: 'wide', get: of('name'), show: (i, v) => cut(v)},
         {name: 'place', what: 'by total time', get: of('rank')},
         ns('total', 'total_ns'),
         column('share', '', 'of the time of all kernels', i => of('percent')(i) / 100, (i, v) => Format.share(v, 1)),
@@ -186,7 +189,14 @@ const Kernels = {
         ns('avg', 'avg_ns'),
         ns('min', 'min_ns', {minor: true}),
         ns('max', 'max_ns', {minor: true}),
-        {name: 'operator', text: true, class: 'wide', what: 'that launched it', get: i => of('op')(i) || '\u2013'},
+        {
+          name: 'operator',
+          text: true,
+          class: 'wide',
+          what: 'that launched it',
+          get: i => of('op')(i) || '\u2013',
+          show: (i, v) => cut(v)
+        },
         {name: 'registers', what: 'of a thread', get: known('registers')},
         {name: 'shared static', unit: 'byte', minor: true, what: 'memory of a block', get: of('static_shared_bytes')},
         {name: 'shared dynamic', unit: 'byte', minor: true, what: 'memory of a block', get: of('dynamic_shared_bytes')},

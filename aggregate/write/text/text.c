@@ -1,5 +1,5 @@
 /* Writes summary.txt: verdict first, then the evidence, then data quality; at most 48 lines, 6 more where there are several
- * clocks and 15 more where there are operators. Called through writer_list. */
+ * clocks, 15 more where there are operators and 2 where there are kernels. Called through writer_list. */
 #include "aggregate/write/text/text.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 
 #include "aggregate/analyze/kept.h"
 #include "aggregate/dataset/order.h"
+#include "aggregate/dataset/table/functions.h"
 #include "aggregate/tools/answer.h"
 #include "aggregate/write/writer.h"
 #include "core/base/forked.h"
@@ -18,10 +19,11 @@
 #include "core/ring/intern.h"
 #include "core/ring/utf8.h"
 
-enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, NAME_COLUMNS = 46 };
+enum { MOST_PARTS = 4 /* of a window's steps */, MOST_OPS = 10, MOST_KERNELS = 3, NAME_COLUMNS = 46 };
 
 struct sum { /* an operator over all ranks: sums of each rank's mean per step */
 	uint32_t name;
+	int side; /* enum pp_side */
 	double self_ns, calls;
 	double most_ns;
 	int32_t most_worker;
@@ -46,7 +48,7 @@ static size_t sum_ops(const struct pp_dataset *d, struct sum *sum)
 		double ns = op->steps ? (double)op->self_ns / op->steps : 0;
 
 		if (!i || !pp_op_is_same(op, op - 1))
-			sum[n++] = (struct sum){.name = op->name, .most_ns = -1};
+			sum[n++] = (struct sum){.name = op->name, .side = op->side, .most_ns = -1};
 		sum[n - 1].self_ns += ns;
 		sum[n - 1].calls += op->steps ? (double)op->calls / op->steps : 0;
 		if (ns > sum[n - 1].most_ns) {
@@ -93,6 +95,8 @@ static void put_op(const struct pp_dataset *d, const struct pp_sums *t, const st
 	        calls != 1       ? "s"
 	        : d->workers > 1 ? " "
 	                         : "");
+	if (s->side == PP_SIDE_DEVICE)
+		fputs(" on device", to);
 	if (d->workers > 1)
 		fprintf(to, "\tmost on rank %d, %s", s->most_worker, pp_text_time(b, (int64_t)s->most_ns));
 	fputc('\n', to);
@@ -161,6 +165,37 @@ static void write_input(const struct pp_dataset *d, const struct pp_sums *t, FIL
 	fprintf(to, ". Data-loader workers are busy %.0f %% of the time", 100 * busy / (double)loaders);
 	if (d->workers > 1 && d->worker[most].loader_samples)
 		fprintf(to, " (rank %d: %.0f %%)", d->worker[most].rank, 100 * d->worker[most].loader_busy);
+	fputc('\n', to);
+}
+
+/* Two lines, where a device recorded something: its precision, and the kernels with most time. */
+static void write_kernels(const struct pp_dataset *d, FILE *to)
+{
+	const char *between = "";
+
+	if (!d->kernel_stats)
+		return;
+	for (size_t i = d->precisions; i-- > 0;) {
+		const struct pp_row_precision *p = &d->precision[i];
+
+		if (p->precision == PP_PRECISION_UNKNOWN ? !*between : p->compute_ns <= 0)
+			continue;
+		if (p->precision == PP_PRECISION_UNKNOWN && p->compute_ns <= 0)
+			continue;
+		fprintf(to, "%s%.1f %% %s", *between ? between : "  Precision:  of device compute, ", p->percent,
+		        p->precision == PP_PRECISION_UNKNOWN ? "unknown" : pp_precision_name(p->precision));
+		between = ", ";
+	}
+	fputs(*between ? "\n" : "", to);
+	fprintf(to, "  Kernels:    %zu by name, operator and shape. Most time:", d->kernel_stats);
+	for (size_t i = 0; i < d->kernel_stats && i < MOST_KERNELS; i++) {
+		const char *name = pp_intern_text(d->names, d->kernel_stat[i].name, NULL);
+		const char *op = pp_intern_text(d->names, d->kernel_stat[i].op, NULL);
+
+		fprintf(to, "%s %.1f %% \"%.*s\"", i ? "," : "", d->kernel_stat[i].percent, pp_utf8_fit(name, 40), name);
+		if (*op)
+			fprintf(to, " of %.*s", pp_utf8_fit(op, 40), op);
+	}
 	fputc('\n', to);
 }
 
@@ -289,6 +324,7 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 	pp_text_window(d, to);
 	pp_text_breakdown(d, &t, to);
 	write_input(d, &t, to);
+	write_kernels(d, to);
 	code = write_ops(d, &t, answer.session, to);
 	if (!code)
 		code = pp_text_workers(d, &t, &answer, to);

@@ -321,8 +321,12 @@ static void write_defaults(const struct pp_dataset *d, const struct pp_sums *t, 
 		ns += d->unclassified[i].unclassified_ns;
 	if (!ns)
 		return;
-	fprintf(to, "  Unknown:    %.1f %% of step time is in ranges of unknown category, counted as Host compute:",
-	        pp_sums_percent(ns, t->all_ns));
+	fprintf(to, "  Unknown:    %.1f %% of step time", pp_sums_percent(ns, t->all_ns));
+	if (d->events && d->event->events)
+		fprintf(to, " and %.1f %% of events are", 100 * (double)d->event->events_unclassified / (double)d->event->events);
+	else
+		fputs(" is", to);
+	fputs(" in ranges of unknown category, counted as Host compute:", to);
 	for (size_t i = 0; i < d->unclassifieds && i < MOST_NAMES; i++) {
 		const char *name = pp_intern_text(d->names, d->unclassified[i].unclassified, NULL);
 

@@ -148,8 +148,8 @@ static inline void kit_same_tables(const struct pp_dataset *a, const struct pp_d
 		if (id == PP_TABLE_host_clock ||
 		    (pp_table_desc(id)->columns > 1 && pp_table_desc(id)->column[1].type == PP_TYPE_HOST))
 			continue; /* hosts may have other numbers: kit_same_clock() */
-		if (!with_ops &&
-		    (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_op_idle || id == PP_TABLE_warning))
+		if (!with_ops && (id == PP_TABLE_op || id == PP_TABLE_op_left_out || id == PP_TABLE_op_idle ||
+		                  id == PP_TABLE_event || id == PP_TABLE_unclassified || id == PP_TABLE_warning))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			const struct pp_dataset *d = i ? b : a;
@@ -196,7 +196,7 @@ static inline void kit_tables(struct pp_dataset *d, struct pp_intern *names)
 	d->unclassifieds = kit_random(4);
 	d->unclassified = calloc(d->unclassifieds + 1, sizeof(*d->unclassified));
 	for (size_t i = 0; i < d->unclassifieds; i++)
-		d->unclassified[i] = (struct pp_row_unclassified){kit_name(names, "range", i), kit_time()};
+		d->unclassified[i] = (struct pp_row_unclassified){kit_name(names, "range", i), kit_time(), kit_random(0)};
 	d->memories = d->process_samples = d->workers ? kit_random(6) : 0;
 	d->memory = calloc(d->memories + 1, sizeof(*d->memory));
 	d->process_sample = calloc(d->memories + 1, sizeof(*d->process_sample));
@@ -266,6 +266,9 @@ static inline void kit_ops(struct pp_dataset *d, struct pp_intern *names)
 		d->op[i].self_ns = kit_time();
 		d->op[i].max_ns = kit_time();
 	}
+	d->event = calloc(1, sizeof(*d->event));
+	d->events = 1;
+	*d->event = (struct pp_row_event){kit_random(0), kit_random(0)};
 	d->op_left_out = calloc(1, sizeof(*d->op_left_out));
 	d->op_left_outs = 1;
 	*d->op_left_out = (struct pp_row_op_left_out){kit_random(3), kit_random(0), kit_time()};

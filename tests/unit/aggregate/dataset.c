@@ -704,6 +704,8 @@ TEST(little_or_nothing)
 	CHECK_INT(m.d.steps, 1);
 	CHECK_INT(m.d.cell[0].bottleneck, PP_CATEGORY_HOST_COMPUTE);
 	CHECK_INT(m.d.unclassifieds, 1);
+	CHECK_INT(m.d.unclassified[0].unclassified_ns, 80);
+	CHECK_INT(m.d.unclassified[0].unclassified_calls, 1);
 	CHECK(warned(&m.d, "12 records"));
 	CHECK(warned(&m.d, "80.0 % of step time"));
 	CHECK(strstr(m.verdict, "Host compute, 80 %") != NULL);

@@ -369,6 +369,32 @@ TEST(device)
 	drop(&m);
 }
 
+/* Events of unknown category: those that no rule, no call and no range around gives one, with or without time of their own. */
+TEST(unclassified)
+{
+	struct made m;
+
+	begin(&m);
+	add_range(&m.capture, 0, 0, "wobble", at(1) + 10, at(1) + 100);
+	add_range(&m.capture, 0, 0, "hidden", at(1) + 20, at(1) + 90);
+	add_range(&m.capture, 0, 0, "forward", at(1) + 20, at(1) + 90);
+	add_range(&m.capture, 0, 0, "load batch", at(2) + 10, at(2) + 100);
+	add_range(&m.capture, 0, 0, "wobble", at(2) + 20, at(2) + 90); /* input, by the range around it */
+	add_mpi(&m.capture, 0, "MPI_Barrier", 0, at(2) + 100, at(2) + 110);
+	add_range(&m.capture, 0, 0, "wobble", at(2) + 1010, at(2) + 1020); /* between two steps */
+	add_range(&m.capture, 1, 0, "wobble", at(3) + 10, at(3) + 20);
+	end(&m);
+	CHECK_INT(m.d.event->events, 7);
+	CHECK_INT(m.d.event->events_unclassified, 3);
+	CHECK_INT(m.d.unclassifieds, 2);
+	CHECK_STR(pp_intern_text(m.d.names, m.d.unclassified[0].unclassified, NULL), "wobble");
+	CHECK_INT(m.d.unclassified[0].unclassified_ns, 30);
+	CHECK_INT(m.d.unclassified[0].unclassified_calls, 2);
+	CHECK_INT(m.d.unclassified[1].unclassified_ns, 0);
+	CHECK_INT(m.d.unclassified[1].unclassified_calls, 1);
+	drop(&m);
+}
+
 /* Idle: no thread has a range. The step itself, a range of no work and a range that was not seen to end are none. */
 TEST(idle)
 {
@@ -489,6 +515,7 @@ int main(void)
 	types();
 	tensorflow_types();
 	device();
+	unclassified();
 	idle();
 	loader();
 	loader_by_time();
