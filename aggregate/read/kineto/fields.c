@@ -56,27 +56,29 @@ enum event_key { EVENT_PHASE = 1, EVENT_CATEGORY, EVENT_NAME, EVENT_PID, EVENT_T
 
 struct key {
 	const char *text;
+	uint8_t length;
 	int number;
 };
 
-static const struct key event_key[] = {{"ph", EVENT_PHASE}, {"cat", EVENT_CATEGORY}, {"name", EVENT_NAME}, {"pid", EVENT_PID},
-                                       {"tid", EVENT_TID},  {"ts", EVENT_TS},        {"dur", EVENT_DUR},   {"args", EVENT_ARGS}};
-static const struct key top_key[] = {{"traceEvents", TOP_EVENTS},          {"baseTimeNanoseconds", TOP_BASE},
-                                     {"distributedInfo", TOP_DISTRIBUTED}, {"deviceProperties", TOP_DEVICES},
-                                     {"pytorch_version", TOP_VERSION},     {"torch_version", TOP_VERSION},
-                                     {"schemaVersion", TOP_SCHEMA}};
-static const struct key distributed_key[] = {{"rank", DISTRIBUTED_RANK}, {"world_size", DISTRIBUTED_WORLD}};
-static const struct key device_key[] = {{"id", DEVICE_ID}, {"name", DEVICE_NAME}, {"totalGlobalMem", DEVICE_MEMORY}};
+#define KEY(text, number)                                                                                                          \
+	{                                                                                                                          \
+		text, sizeof(text) - 1, number                                                                                     \
+	}
 
-static int is(const char *text, size_t length, const char *word)
-{
-	return !strncmp(text, word, length) && !word[length];
-}
+static const struct key event_key[] = {KEY("ph", EVENT_PHASE), KEY("cat", EVENT_CATEGORY), KEY("name", EVENT_NAME),
+                                       KEY("pid", EVENT_PID),  KEY("tid", EVENT_TID),      KEY("ts", EVENT_TS),
+                                       KEY("dur", EVENT_DUR),  KEY("args", EVENT_ARGS)};
+static const struct key top_key[] = {KEY("traceEvents", TOP_EVENTS),          KEY("baseTimeNanoseconds", TOP_BASE),
+                                     KEY("distributedInfo", TOP_DISTRIBUTED), KEY("deviceProperties", TOP_DEVICES),
+                                     KEY("pytorch_version", TOP_VERSION),     KEY("torch_version", TOP_VERSION),
+                                     KEY("schemaVersion", TOP_SCHEMA)};
+static const struct key distributed_key[] = {KEY("rank", DISTRIBUTED_RANK), KEY("world_size", DISTRIBUTED_WORLD)};
+static const struct key device_key[] = {KEY("id", DEVICE_ID), KEY("name", DEVICE_NAME), KEY("totalGlobalMem", DEVICE_MEMORY)};
 
 static int find(const struct key *key, size_t keys, const char *text, size_t length)
 {
 	for (size_t i = 0; i < keys; i++)
-		if (is(text, length, key[i].text))
+		if (key[i].length == length && !memcmp(key[i].text, text, length))
 			return key[i].number;
 	return KINETO_UNKNOWN_KEY;
 }
@@ -127,28 +129,28 @@ enum kineto_place pp_kineto_inside(enum kineto_place place, int key, int is_map)
 static uint8_t category_of(const char *text, size_t length)
 {
 	static const struct key category[] = {
-	        {"cpu_op", KINETO_OPERATOR},
-	        {"kernel", KINETO_KERNEL},
-	        {"cuda_runtime", KINETO_LAUNCH},
-	        {"cuda_driver", KINETO_LAUNCH},
-	        {"ac2g", KINETO_DERIVED},
-	        {"gpu_memcpy", KINETO_COPY},
-	        {"gpu_memset", KINETO_SET},
-	        {"overhead", KINETO_OVERHEAD},
-	        {"gpu_user_annotation", KINETO_DERIVED},
-	        {"Trace", KINETO_DERIVED},
-	        {"cuda_sync", KINETO_DERIVED},
-	        {"xpu_runtime", KINETO_LAUNCH},
-	        {"xpu_driver", KINETO_LAUNCH},
-	        {"mtia_runtime", KINETO_LAUNCH},
-	        {"privateuse1_runtime", KINETO_LAUNCH},
-	        {"privateuse1_driver", KINETO_LAUNCH},
-	        {"mtia_ccp_events", KINETO_KERNEL},
-	        {"Operator", KINETO_OPERATOR}, /* torch 1.8 to 1.11 */
-	        {"Kernel", KINETO_KERNEL},
-	        {"Memcpy", KINETO_COPY},
-	        {"Memset", KINETO_SET},
-	        {"Runtime", KINETO_LAUNCH},
+	        KEY("cpu_op", KINETO_OPERATOR),
+	        KEY("kernel", KINETO_KERNEL),
+	        KEY("cuda_runtime", KINETO_LAUNCH),
+	        KEY("cuda_driver", KINETO_LAUNCH),
+	        KEY("ac2g", KINETO_DERIVED),
+	        KEY("gpu_memcpy", KINETO_COPY),
+	        KEY("gpu_memset", KINETO_SET),
+	        KEY("overhead", KINETO_OVERHEAD),
+	        KEY("gpu_user_annotation", KINETO_DERIVED),
+	        KEY("Trace", KINETO_DERIVED),
+	        KEY("cuda_sync", KINETO_DERIVED),
+	        KEY("xpu_runtime", KINETO_LAUNCH),
+	        KEY("xpu_driver", KINETO_LAUNCH),
+	        KEY("mtia_runtime", KINETO_LAUNCH),
+	        KEY("privateuse1_runtime", KINETO_LAUNCH),
+	        KEY("privateuse1_driver", KINETO_LAUNCH),
+	        KEY("mtia_ccp_events", KINETO_KERNEL),
+	        KEY("Operator", KINETO_OPERATOR), /* torch 1.8 to 1.11 */
+	        KEY("Kernel", KINETO_KERNEL),
+	        KEY("Memcpy", KINETO_COPY),
+	        KEY("Memset", KINETO_SET),
+	        KEY("Runtime", KINETO_LAUNCH),
 	};
 
 	return (uint8_t)FIND(category, text, length);

@@ -91,10 +91,40 @@ static int to_signed(struct decimal *d, int rounds, int64_t *ret_value)
 	return 0;
 }
 
+/* Most numbers: digits, a point and at most three more. Returns -1 for others, which parse() reads. */
+static int read_plain(const char *text, size_t length, int *ret_fraction, int64_t *ret_value)
+{
+	int64_t value = 0;
+	int fraction = -1; /* digits behind the point; -1: there is none */
+
+	if (length > 18 || !length || !is_digit(text[0]) || !is_digit(text[length - 1]))
+		return -1;
+	for (size_t i = 0; i < length; i++) {
+		if (is_digit(text[i])) {
+			value = value * 10 + (text[i] - '0');
+			fraction += fraction >= 0;
+		} else if (text[i] == '.' && fraction < 0) {
+			fraction = 0;
+		} else {
+			return -1;
+		}
+	}
+	*ret_fraction = fraction < 0 ? 0 : fraction;
+	*ret_value = value;
+	return fraction > 3 ? -1 : 0;
+}
+
 int pp_kineto_ns(const char *text, size_t length, int64_t *ret_ns)
 {
+	static const int64_t scale_of[] = {1000, 100, 10, 1};
 	struct decimal d;
+	int64_t value;
+	int fraction;
 
+	if (!read_plain(text, length, &fraction, &value) && !__builtin_mul_overflow(value, scale_of[fraction], &value)) {
+		*ret_ns = value;
+		return 0;
+	}
 	if (parse(text, length, &d))
 		return -1;
 	d.exponent += 3;
@@ -104,7 +134,13 @@ int pp_kineto_ns(const char *text, size_t length, int64_t *ret_ns)
 int pp_kineto_integer(const char *text, size_t length, int64_t *ret_value)
 {
 	struct decimal d;
+	int64_t value;
+	int fraction;
 
+	if (!read_plain(text, length, &fraction, &value) && !fraction) {
+		*ret_value = value;
+		return 0;
+	}
 	return parse(text, length, &d) ? -1 : to_signed(&d, 0, ret_value);
 }
 
