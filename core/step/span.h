@@ -123,6 +123,7 @@ struct pp_memory {                                    /* one reading by the keep
 struct pp_annotation { /* an ANNOTATION record: a framework's description of one of its collectives */
 	int64_t time;  /* its begin: tick of the record until mapped, then job ns less its age */
 	int64_t age_ns;
+	int64_t done; /* when its device had completed it; 0: not known */
 	uint64_t comm, sent, received;
 	uint32_t sequence;
 	int32_t root;

@@ -80,6 +80,16 @@ static void drop_far_allocations(struct kineto_store *s, int64_t middle)
 	s->allocations = kept;
 }
 
+static void drop_far_collectives(struct kineto_store *s, int64_t middle)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->collectives; i++)
+		if (!is_far(s->collective[i].begin, middle) && !is_far(s->collective[i].end, middle))
+			s->collective[kept++] = s->collective[i];
+	s->collectives = kept;
+}
+
 /* The earliest time; INT64_MAX: there is none. */
 static int64_t earliest(const struct kineto_store *s)
 {
@@ -105,6 +115,10 @@ static void shift(struct kineto_store *s, int64_t origin)
 	}
 	for (size_t i = 0; i < s->allocations; i++)
 		s->allocation[i].time -= origin;
+	for (size_t i = 0; i < s->collectives; i++) {
+		s->collective[i].begin -= origin;
+		s->collective[i].end -= origin;
+	}
 }
 
 /* Realtime of the earliest time; 0: the file has no date. */
@@ -337,6 +351,7 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 	for (size_t t = 0; t < s->tracks; t++)
 		drop_far(s, &s->track[t], middle);
 	drop_far_allocations(s, middle);
+	drop_far_collectives(s, middle);
 	origin = earliest(s);
 	if (origin != INT64_MAX) {
 		shift(s, origin);
@@ -347,6 +362,9 @@ int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glanc
 		rc = pp_kineto_operators(s, c.rank, track);
 	if (rc == 0) {
 		choose_main(s, c.rank, track);
+		rc = pp_kineto_collectives(s, c.rank);
+	}
+	if (rc == 0) {
 		clean_spans(c.rank);
 		take_rest(s, c.rank);
 		describe(s, c.rank, glance, path);

@@ -9,6 +9,8 @@
 #include <zlib.h>
 
 #include "aggregate/read/kineto/json.h"
+#include "aggregate/read/ring/rings.h"
+#include "aggregate/read/torch/c10d.h"
 #include "core/base/why.h"
 
 enum { PART = 1 << 18, PROGRESS_EVERY = 1 << 22 };
@@ -138,6 +140,7 @@ int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const
 {
 	struct kineto_store s = {.rank = -1, .world = -1, .names = pp_intern_new()};
 	struct kineto_json *json = pp_kineto_json_new(&s);
+	struct pp_capture capture = {.names = NULL};
 	struct input in = {.fd = -1};
 	int why = 0, rc = s.names && json ? open_input(path, glance->is_gzip, &in) : -ENOMEM;
 
@@ -150,7 +153,13 @@ int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const
 	if (rc == 0 && why)
 		pp_kineto_damage(&s, in.read, why == EBADMSG ? "the packed file is cut off or damaged" : pp_why(why));
 	if (rc == 0)
-		rc = pp_kineto_finish(&s, glance, options->rank, path, ret_capture);
+		rc = pp_kineto_finish(&s, glance, options->rank, path, &capture);
+	if (rc == 0 && capture.rank->annotations)
+		rc = pp_c10d_convert(&capture, err);
+	if (rc == 0)
+		*ret_capture = capture;
+	else if (capture.rank)
+		pp_capture_release(&capture);
 out:
 	pp_kineto_json_free(json);
 	if (rc == -ENODATA)

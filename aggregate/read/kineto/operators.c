@@ -20,6 +20,7 @@ struct wanted { /* a device span whose operator is not the innermost one around 
 
 struct search {
 	struct kineto_store *s;
+	const uint32_t *track; /* of a thread */
 	struct pp_thread *thread;
 	size_t threads;
 	struct launch *launch;
@@ -128,6 +129,38 @@ static const struct launch *find_launch(const struct search *f, uint64_t correla
 	return low < f->launches && f->launch[low].correlation == correlation ? &f->launch[low] : NULL;
 }
 
+static int compare_collective(const void *a, const void *b)
+{
+	const struct kineto_collective *x = a, *y = b;
+
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* A kernel of a communication library belongs to the collective around its launch. */
+static void end_collective(struct search *f, const struct launch *launch, int64_t end)
+{
+	uint32_t track = f->track[launch->thread];
+	size_t low = 0, high = f->s->collectives;
+	struct kineto_collective *c;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		c = &f->s->collective[middle];
+		if (c->track < track || (c->track == track && c->begin <= launch->begin))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return;
+	c = &f->s->collective[low - 1];
+	if (c->track == track && launch->begin <= c->end && end > c->done)
+		c->done = end;
+}
+
 static int look_at_stream(struct search *f, uint32_t number)
 {
 	const struct pp_thread *t = &f->thread[number];
@@ -140,6 +173,8 @@ static int look_at_stream(struct search *f, uint32_t number)
 		int has_external = d->host_thread != 0;
 
 		d->host_thread = launch ? launch->thread + 1 : 0;
+		if (launch && d->activity == PP_DEVICE_COLLECTIVE)
+			end_collective(f, launch, t->span[i].end);
 		if (launch && launch->operator_span != NO_OPERATOR)
 			around = &f->thread[launch->thread].span[launch->operator_span];
 		if (around)
@@ -206,6 +241,8 @@ static int look_at_all(struct search *f, const uint32_t *track)
 	}
 	for (; at < s->allocations; at++)
 		s->allocation[at].op = 0;
+	if (s->collectives)
+		qsort(s->collective, s->collectives, sizeof(*s->collective), compare_collective);
 	if (f->launches)
 		qsort(f->launch, f->launches, sizeof(*f->launch), compare_launch);
 	for (uint32_t t = 0; t < f->threads && rc == 0; t++)
@@ -216,7 +253,7 @@ static int look_at_all(struct search *f, const uint32_t *track)
 
 int pp_kineto_operators(struct kineto_store *s, struct pp_rank *rank, const uint32_t *track)
 {
-	struct search f = {.s = s, .thread = rank->thread, .threads = rank->threads};
+	struct search f = {.s = s, .thread = rank->thread, .threads = rank->threads, .track = track};
 	int rc = look_at_all(&f, track);
 
 	if (f.wanteds)

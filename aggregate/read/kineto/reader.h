@@ -33,7 +33,8 @@ struct kineto_label { /* name of a thread or process */
 
 struct kineto_collective { /* a collective as the host's event describes it */
 	uint32_t track;
-	int64_t begin;
+	int64_t begin, end;
+	int64_t done;                                            /* end of its last kernel; 0: none was found */
 	uint32_t operation, group, group_ranks, type;            /* pp_intern ids */
 	int64_t elements_in, elements_out, group_size, sequence; /* sequence: -1 unknown */
 };

@@ -265,6 +265,7 @@ static int take_collective(struct kineto_store *s, const struct kineto_event *e)
 	s->collective[s->collectives++] = (struct kineto_collective){
 	        .track = s->last_track - 1,
 	        .begin = e->ts,
+	        .end = e->ts + e->dur,
 	        .operation = e->collective,
 	        .group = e->group,
 	        .group_ranks = e->group_ranks,

@@ -76,7 +76,8 @@ static struct c10d_name *read_names(const struct pp_intern *names, uint32_t coun
 static enum c10d_what what_is(const struct c10d *c, const struct pp_span *span)
 {
 	enum c10d_what what = span->kind == PP_SPAN_RANGE ? c10d_name_of(c, span)->what : C10D_NOTHING;
-	int traced = span->source == PP_SOURCE_ITT || span->source == PP_SOURCE_NVTX;
+	int traced = span->source == PP_SOURCE_ITT || span->source == PP_SOURCE_NVTX ||
+	             (span->source == PP_SOURCE_KINETO && c->rank->annotations); /* older files do not describe them */
 
 	if (what == C10D_WAITS || what == C10D_AROUND || traced)
 		return what;

@@ -183,5 +183,7 @@ void c10d_annotate(struct c10d *c)
 		narrow(&d, annotation, call->span);
 		call->annotation = annotation; /* of several annotations the first */
 		call->operation = c10d_operation(annotation->call);
+		if (annotation->done)
+			call->done = annotation->done;
 	}
 }

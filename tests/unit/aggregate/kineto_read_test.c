@@ -1,5 +1,6 @@
 /* Kineto files: each rule of the reader, and damage of every kind. */
 #include "aggregate/read/kineto/number.h"
+#include "core/source/mpi_call.h"
 #include "tests/unit/aggregate/kineto_kit.h"
 
 static int64_t ns(const char *text)
@@ -107,6 +108,22 @@ static const char numbers_text[] = "{'traceEvents':["
 	X("kernel", "a", "0", "7", "10", "1", "'x': [NaN, -Infinity], 'est. achieved occupancy %': nan")
 	X("kernel", "b", "0", "7", "NaN", "1", "")
 	X("kernel", "c", "0", "7", "20", "1", "'bytes': -inf") LAST "]}";
+
+#define NCCL "'Collective name': 'allreduce', 'In msg nelems': 1000, 'Out msg nelems': 1000, 'Group size': 2, 'dtype': 'Float', " \
+	"'Process Group Name': '0', 'Process Group Ranks': '[0, 3]'"
+#define ALL_REDUCE(t, d, correlation) \
+	X("cpu_op", "c10d::allreduce_", "40", "41", t "00", "50", "") \
+	X("cpu_op", "record_param_comms", "40", "41", t "05", "40", NCCL) \
+	X("user_annotation", "nccl:all_reduce", "40", "41", t "06", "38", "") \
+	X("cuda_runtime", "cudaLaunchKernelExC", "40", "41", t "20", "5", "'correlation': " correlation) \
+	X("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "0", "20", t "30", d, \
+	  "'device': 0, 'stream': 20, 'correlation': " correlation)
+static const char collective_text[] = HEAD
+	X("user_annotation", "ProfilerStep#5", "40", "41", "100", "800", "")
+	ALL_REDUCE("2", "90", "1") ALL_REDUCE("4", "70", "2")
+	X("user_annotation", "ProfilerStep#6", "40", "41", "900", "500", "")
+	ALL_REDUCE("10", "30", "3")
+	ALL_REDUCE("15", "30", "4") LAST TAIL; /* behind the steps */
 /* clang-format on */
 
 static char whole[sizeof(whole_text)];
@@ -208,6 +225,39 @@ TEST(operators_of_kernels)
 	CHECK_STR(c.rank->trace.producer, "Chrome trace");
 	CHECK_INT(c.rank->step_marks, 0);
 	CHECK_INT(c.rank->trace.damaged, 0); /* a comma too many */
+	pp_capture_release(&c);
+}
+
+/* The call on the host, complete when its kernel ends; its number in the group is its place in the step. */
+TEST(collectives)
+{
+	struct pp_capture c = kit_read(collective_text);
+	const struct pp_thread *t = kit_thread(&c, -1, 41);
+	const uint32_t sequence[] = {5 << 20, (5 << 20) + 1, 6 << 20};
+	const int64_t end[] = {320, 500, 1060};
+	size_t calls = 0, requests = 0;
+
+	kit_check(&c);
+	for (size_t i = 0; t && i < t->spans; i++) {
+		const struct pp_span *s = &t->span[i];
+
+		if (s->kind == PP_SPAN_MPI && s->mpi.comm) {
+			CHECK_STR(pp_mpi_call_info(s->mpi.call)->name, "c10d::allreduce_");
+			CHECK(calls < 3 && s->mpi.sequence == sequence[calls] && s->mpi.sent == 4000 && s->mpi.received == 4000);
+			CHECK(s->mpi.comm == c.rank->comm->id);
+			calls++;
+		}
+		if (s->kind == PP_SPAN_REQUEST && s->mpi.comm) {
+			CHECK(requests < 3 && s->end == (end[requests] - 100) * 1000 && !(s->flags & PP_SPAN_CUT_END));
+			requests++;
+		}
+	}
+	CHECK_INT(calls, 3);
+	CHECK_INT(requests, 3);
+	CHECK_INT(c.rank->comms, 1);
+	CHECK(c.rank->comm->size == 2 && c.rank->comm->member && c.rank->comm->member[1] == 3);
+	CHECK_INT(c.rank->c10d.calls, 4);
+	CHECK_INT(c.rank->c10d.unannotated, 1);
 	pp_capture_release(&c);
 }
 
@@ -441,6 +491,7 @@ int main(void)
 	device_events();
 	allocations();
 	operators_of_kernels();
+	collectives();
 	begin_and_end_pairs();
 	times_of_the_file();
 	numbers_that_are_none();

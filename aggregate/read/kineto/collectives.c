@@ -1,0 +1,214 @@
+/* Annotates collectives of torch.distributed by the events that describe them (record_param_comms), as a shim does in a live job;
+ * see reader.h. Called by finish.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/read/kineto/finish.h"
+#include "core/base/grow.h"
+#include "core/base/hash.h"
+#include "core/source/mpi_call.h"
+
+enum { GROUPS_MOST = 256, INDEX_BITS = 20, STEPS_MOST = 4096 };
+
+struct group {
+	uint64_t id;
+	int64_t step;   /* of the collective before */
+	uint32_t index; /* of the next one in that step */
+};
+
+struct work {
+	struct kineto_store *s;
+	struct pp_rank *rank;
+	struct group group[GROUPS_MOST];
+	size_t groups, comms_room, annotations_room;
+	const struct pp_thread *thread; /* that marks steps; NULL */
+	size_t step;                    /* its span to look at next */
+};
+
+static int compare_collective(const void *a, const void *b)
+{
+	const struct kineto_collective *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->track > y->track) - (x->track < y->track);
+}
+
+/* Call number of the name that PyTorch gives the work; 0: none that all ranks of a group call. */
+static unsigned call_of(const char *name)
+{
+	static const char *const same[][2] = {{"allreduce", "c10d::allreduce_"},
+	                                      {"allreduce_sparse", "c10d::allreduce_"},
+	                                      {"allreduce_coalesced", "c10d::allreduce_coalesced_"},
+	                                      {"allgather", "c10d::allgather_"},
+	                                      {"all_gather", "c10d::allgather_"},
+	                                      {"_allgather_base", "c10d::_allgather_base_"},
+	                                      {"_all_gather_base", "c10d::_allgather_base_"},
+	                                      {"allgather_into_tensor_coalesced", "c10d::allgather_into_tensor_coalesced_"},
+	                                      {"reduce_scatter", "c10d::reduce_scatter_"},
+	                                      {"_reduce_scatter_base", "c10d::_reduce_scatter_base_"},
+	                                      {"reduce_scatter_tensor_coalesced", "c10d::reduce_scatter_tensor_coalesced_"},
+	                                      {"all_to_all", "c10d::alltoall_"},
+	                                      {"all_to_allv", "c10d::alltoall_base_"},
+	                                      {"barrier", "c10d::barrier"},
+	                                      {"broadcast", "c10d::broadcast_"},
+	                                      {"scatter", "c10d::scatter_"},
+	                                      {"reduce", "c10d::reduce_"},
+	                                      {"gather", "c10d::gather_"}};
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		if (!strcmp(name, same[i][0]))
+			return pp_c10d_call_of(same[i][1], strlen(same[i][1]));
+	return 0;
+}
+
+static uint64_t bytes_of(int64_t elements, const char *type)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} row[] = {{"Float", 4}, {"Half", 2},  {"BFloat16", 2}, {"Double", 8},        {"Long", 8},         {"Int", 4},
+	           {"Short", 2}, {"Byte", 1},  {"Char", 1},     {"Bool", 1},          {"ComplexFloat", 8}, {"ComplexDouble", 16},
+	           {"Int8", 1},  {"UInt8", 1}, {"Int32", 4},    {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		if (!strcmp(type, row[i].name) && elements > 0 && elements < (int64_t)1 << 50)
+			return (uint64_t)elements * row[i].bytes;
+	return 0;
+}
+
+/* World ranks of "[0, 1, 2]"; NULL: not all are given. *ret_none: no memory. */
+static int32_t *members_of(const char *text, int64_t size, int *ret_none)
+{
+	int32_t *member = NULL;
+	int64_t n = 0;
+
+	if (*text++ != '[' || size < 1 || size > (int64_t)strlen(text)) /* each has a digit */
+		return NULL;
+	member = calloc((size_t)size, sizeof(*member));
+	*ret_none = !member;
+	while (member && n < size) {
+		char *end;
+		long rank = strtol(text, &end, 10);
+
+		if (end == text || rank < 0 || rank > INT32_MAX)
+			break;
+		member[n++] = (int32_t)rank;
+		text = end + strspn(end, ", ");
+	}
+	if (n == size && *text == ']')
+		return member;
+	free(member);
+	return NULL;
+}
+
+static int add_group(struct work *w, uint64_t id, const struct kineto_collective *c)
+{
+	const char *name = pp_intern_text(w->s->names, c->group, NULL);
+	struct pp_comm *comm = pp_grow(w->rank->comm, w->rank->comms, &w->comms_room, sizeof(*comm));
+	int none = 0;
+
+	if (!comm)
+		return -ENOMEM;
+	w->rank->comm = comm;
+	comm += w->rank->comms++;
+	*comm = (struct pp_comm){.id = id, .name = name[0] ? c->group : c->group_ranks, .size = (uint32_t)c->group_size};
+	comm->member = members_of(pp_intern_text(w->s->names, c->group_ranks, NULL), c->group_size, &none);
+	return none ? -ENOMEM : 0;
+}
+
+/* The group by its name and its ranks, which all its ranks have alike. 0: it has none, or there are too many; -ENOMEM. */
+static int find_group(struct work *w, const struct kineto_collective *c, struct group **ret_group)
+{
+	size_t name_length, ranks_length, at = 0;
+	const char *name = pp_intern_text(w->s->names, c->group, &name_length);
+	const char *ranks = pp_intern_text(w->s->names, c->group_ranks, &ranks_length);
+	uint64_t id = pp_hash(pp_hash(PP_HASH_BEGIN, name, name_length + 1), ranks, ranks_length) | 1;
+
+	*ret_group = NULL;
+	if (!ranks_length || c->group_size < 1 || c->group_size > INT32_MAX)
+		return 0;
+	while (at < w->groups && w->group[at].id != id)
+		at++;
+	if (at == GROUPS_MOST)
+		return 0;
+	if (at == w->groups) {
+		if (add_group(w, id, c))
+			return -ENOMEM;
+		w->group[w->groups++] = (struct group){.id = id, .step = -1};
+	}
+	*ret_group = &w->group[at];
+	return 0;
+}
+
+/* The step that is open at that time; -1: none. Times come in order. */
+static int64_t step_at(struct work *w, int64_t time)
+{
+	while (w->thread && w->step < w->thread->spans) {
+		const struct pp_span *span = &w->thread->span[w->step];
+
+		if (span->kind == PP_SPAN_STEP && span->end > time)
+			return span->begin <= time ? span->step.number : -1;
+		w->step++;
+	}
+	return -1;
+}
+
+/* Its number in its group, equal on all ranks: the file's, else its place in its step. -1: none. */
+static int64_t sequence_of(struct group *g, const struct kineto_collective *c, int64_t step)
+{
+	if (c->sequence >= 0)
+		return c->sequence <= UINT32_MAX ? c->sequence : -1;
+	if (step < 0)
+		return -1;
+	if (step != g->step)
+		g->index = 0;
+	g->step = step;
+	return g->index >> INDEX_BITS ? -1 : (step % STEPS_MOST) << INDEX_BITS | g->index++;
+}
+
+static int annotate(struct work *w, const struct kineto_collective *c)
+{
+	const char *type = pp_intern_text(w->s->names, c->type, NULL);
+	unsigned call = call_of(pp_intern_text(w->s->names, c->operation, NULL));
+	int64_t step = step_at(w, c->begin), sequence;
+	struct pp_annotation *more;
+	struct group *group;
+
+	if (!call)
+		return 0;
+	if (find_group(w, c, &group))
+		return -ENOMEM;
+	sequence = group ? sequence_of(group, c, step) : -1;
+	if (sequence < 0)
+		return 0;
+	more = pp_grow(w->rank->annotation, w->rank->annotations, &w->annotations_room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	w->rank->annotation = more;
+	w->rank->annotation[w->rank->annotations++] = (struct pp_annotation){.time = c->begin,
+	                                                                     .done = c->done,
+	                                                                     .comm = group->id,
+	                                                                     .sent = bytes_of(c->elements_in, type),
+	                                                                     .received = bytes_of(c->elements_out, type),
+	                                                                     .sequence = (uint32_t)sequence,
+	                                                                     .root = -1,
+	                                                                     .call = (uint16_t)call};
+	return 0;
+}
+
+int pp_kineto_collectives(struct kineto_store *s, struct pp_rank *rank)
+{
+	struct work w = {.s = s, .rank = rank};
+	int rc = 0;
+
+	for (size_t t = 0; t < rank->threads; t++)
+		if (rank->thread[t].is_main)
+			w.thread = &rank->thread[t];
+	if (s->collectives)
+		qsort(s->collective, s->collectives, sizeof(*s->collective), compare_collective);
+	for (size_t i = 0; i < s->collectives && rc == 0; i++)
+		rc = annotate(&w, &s->collective[i]);
+	return rc;
+}
