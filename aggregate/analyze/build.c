@@ -56,6 +56,7 @@ static void fill_worker(struct pp_row_worker *w, const struct pp_rank *rank)
 	copy_text(w->device, sizeof(w->device), rank->devices ? rank->device[0].kind : "CPU");
 	copy_text(w->device_name, sizeof(w->device_name), rank->devices ? rank->device[0].name : "");
 	pp_plain(w->device_name, "");
+	w->devices = (int32_t)(rank->devices < INT32_MAX ? rank->devices : INT32_MAX);
 	w->cores = rank->cores;
 	w->host_cores = rank->host_cores;
 	copy_text(w->memory_note, sizeof(w->memory_note), rank->memory_note);
@@ -216,8 +217,9 @@ static void join_release(struct pp_join *j)
 int pp_dataset_build(const struct pp_dataset_input *in, struct pp_dataset *ret_dataset, struct pp_err *err)
 {
 	static int (*const parts[])(struct pp_join *) = {
-	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files, pp_join_ops,     pp_join_idle,
-	        pp_join_kernels,       pp_join_input,       pp_join_process,  pp_join_late,  pp_join_quality, pp_join_trace_files,
+	        pp_join_communicators, pp_join_collectives, pp_join_channels, pp_join_files,       pp_join_ops,
+	        pp_join_idle,          pp_join_kernels,     pp_join_input,    pp_join_input_ops,   pp_join_memory_profile,
+	        pp_join_process,       pp_join_late,        pp_join_quality,  pp_join_trace_files,
 	};
 	struct pp_dataset d = {0};
 	struct pp_join j;

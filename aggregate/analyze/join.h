@@ -62,6 +62,10 @@ int pp_join_idle(struct pp_join *j);
 int pp_join_kernels(struct pp_join *j);
 /* /input: what the framework's shim says of its data loader */
 int pp_join_input(struct pp_join *j);
+/* /input_op: input operations of hosts' threads and copies to devices */
+int pp_join_input_ops(struct pp_join *j);
+/* /allocator, /memory_timeline, /memory_peak */
+int pp_join_memory_profile(struct pp_join *j);
 /* /process and /memory, and what starting up and shutting down took */
 int pp_join_process(struct pp_join *j);
 /* /trace_file */

@@ -22,7 +22,7 @@
 
 enum { SCHEMA = 1, SECOND = 1000000000 };
 
-static const uint64_t tables = 1u << PP_TABLE_window;
+static const uint64_t tables = UINT64_C(1) << PP_TABLE_window;
 
 static const char *const kinds[] = {
         [PP_VERDICT_NONE] = "none",

@@ -195,8 +195,9 @@ static void put_dim(struct pp_page *p, const char *group, const char *dim, int *
 		return;
 	*t = (struct table){.p = p, .group = group, .dim = dim};
 	if (!load(t)) {
-		weight = weight_of(t);
-		t->shown = pick(weight, t->rows, PP_PAGE_ROWS, t->order);
+		/* of points on a curve the first ones: those of the largest value make no curve */
+		weight = strcmp(group, "memory_timeline") ? weight_of(t) : NULL;
+		t->shown = pick(weight, t->rows, strcmp(group, "memory_timeline") ? PP_PAGE_ROWS : PP_PAGE_POINTS, t->order);
 		if (t->shown < t->rows)
 			pp_page_note(p, "/%s has %zu rows. The table here holds the %s%zu%s%s; pod.h5 has all.", group, t->rows,
 			             weight ? "" : "first ", t->shown, weight ? " with the largest " : "",

@@ -107,8 +107,9 @@ static int make(const char *pod_path, FILE *to, struct pp_err *err)
 {
 	struct pp_page *p = calloc(1, sizeof(*p));
 	/* The page's groups are read one by one. */
-	const uint64_t tables = 1u << PP_TABLE_window | 1u << PP_TABLE_clock_sample | 1u << PP_TABLE_clock_stretch |
-	                        1u << PP_TABLE_clock_wall | 1u << PP_TABLE_clock_change;
+	const uint64_t tables = UINT64_C(1) << PP_TABLE_window | UINT64_C(1) << PP_TABLE_clock_sample |
+	                        UINT64_C(1) << PP_TABLE_clock_stretch | UINT64_C(1) << PP_TABLE_clock_wall |
+	                        UINT64_C(1) << PP_TABLE_clock_change;
 	int code;
 
 	if (!p)

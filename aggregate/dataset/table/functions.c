@@ -3,6 +3,7 @@
 
 #include "aggregate/dataset/order.h"
 #include "aggregate/dataset/table/table_list.h"
+#include "aggregate/dataset/table/word.h"
 #include "core/ring/record.h"
 #include "core/source/mpi_call.h"
 
@@ -63,6 +64,44 @@ const char *pp_op_stat_type_text(const void *row, const struct pp_intern *names,
 	const struct pp_row_op_stat *op = row;
 
 	return op->is_idle ? pp_intern_text(names, op->name, ret_length) : type_text(op->name, op->source, names, ret_length);
+}
+
+const char *pp_input_category_name(int category)
+{
+	static const char *const name[] = {[PP_INPUT_ON_DEMAND] = "reading on demand",
+	                                   [PP_INPUT_IN_ADVANCE] = "reading in advance",
+	                                   [PP_INPUT_PREPROCESSING] = "preprocessing",
+	                                   [PP_INPUT_ENQUEUING] = "enqueuing to device",
+	                                   [PP_INPUT_OTHER] = "other input"};
+
+	return category > 0 && category <= PP_INPUT_CATEGORIES ? name[category] : "";
+}
+
+const char *pp_input_op_check(const void *row)
+{
+	const struct pp_row_input_op *op = row;
+
+	return op->category < 1 || op->category > PP_INPUT_CATEGORIES ? "a stage of input" : NULL;
+}
+
+const char *pp_allocator_action_name(int action)
+{
+	return action == 0 ? "allocation" : action == 1 ? "deallocation" : "";
+}
+
+const char *pp_memory_kind_name(int kind)
+{
+	static const char *const name[] = {[PP_MEMORY_ALLOCATION] = "allocation",
+	                                   [PP_MEMORY_REST] = "rest",
+	                                   [PP_MEMORY_EARLIER] = "earlier",
+	                                   [PP_MEMORY_STACK] = "stack"};
+
+	return kind >= 0 && (size_t)kind < sizeof(name) / sizeof(name[0]) ? name[kind] : "";
+}
+
+const char *pp_step_category_name(int category)
+{
+	return category ? pp_category_name(category) : "Step time";
 }
 
 const char *pp_source_name(int source)

@@ -166,6 +166,29 @@ static inline void sample_clock(struct pp_row_host_clock *c)
 	                                .cpu_ns = 400000};
 }
 
+/* One tensor that a framework allocated, and one that it freed. */
+static inline void sample_allocator(struct sample *s, size_t r)
+{
+	struct pp_rank *rank = &s->capture.rank[r];
+
+	rank->allocation = calloc(3, sizeof(*rank->allocation));
+	for (int i = 0; rank->allocation && i < 3; i++)
+		rank->allocation[rank->allocations++] =
+		        (struct pp_allocation){.time = 1000 + 2 * SAMPLE_STEP_NS + i,
+		                               .allocator = pp_intern_put(s->capture.names, "cpu", 3),
+		                               .op = pp_intern_put(s->capture.names, "aten::mm", 8),
+		                               .address = i == 1 ? 1 : 2,
+		                               .is_free = i == 2,
+		                               .requested = 60,
+		                               .bytes = 64,
+		                               .allocated = 128 - 64 * (i != 1),
+		                               .reserved = -1,
+		                               .available = -1,
+		                               .peak = -1,
+		                               .step = -1,
+		                               .fragmentation = -1};
+}
+
 static inline void sample_window(struct pp_dataset *d)
 {
 	struct pp_window_rank late = {.rank = 1,
@@ -205,6 +228,7 @@ static inline void sample_make(struct sample *s, size_t ranks, const char *logdi
 		                                 .kind = PP_COMM_FILE};
 		rank->records = 100;
 		sample_process(rank);
+		sample_allocator(s, r);
 		for (int64_t k = 0; k < SAMPLE_STEPS; k++)
 			sample_step(s, r, k, long_name);
 		rank->thread[1].name = pp_intern_put(s->capture.names, "loader", 6);

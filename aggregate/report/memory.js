@@ -1,0 +1,255 @@
+/* Memory: of frameworks' allocators their peak, memory in use over time and what was allocated at the peak; then that of processes. */
+'use strict';
+
+const Memory = {
+  parts: [['stack_bytes', 'stack', '#D7263D'], ['heap_bytes', 'heap', '#FF9F1C'], ['free_bytes', 'free', '#13805A']],
+  tables: new Map(),
+
+  has() {
+    return !!Pod.table('allocator') || Groups.has('memory');
+  },
+  section() {
+    const how = '\u2018podprof doctor\u2019 shows which sources work on this host.';
+    const process =
+        Groups.has('memory') ? Groups.generic('memory', 'Memory', MEANING.memory) : Groups.absent('memory', 'Memory', how);
+    if (!Pod.table('allocator'))
+      return process;
+    const list = Memory.list(),
+          select = el('select', {id: 'allocator', onchange: () => State.set({allocator: select.value})},
+              list.map(a => el('option', {value: a.key}, a.title)));
+    Memory.select = select;
+    Memory.fields = el('dl', {class: 'run', id: 'allocator-fields'});
+    Memory.box = el('div', {class: 'chartbox', id: 'memory-timeline', style: {height: '240px'}});
+    Memory.note = el('p', {class: 'lead'});
+    Memory.peak = el('div', {});
+    return [
+      el('h2', {}, 'Memory'),
+      el('p', {class: 'lead'}, 'Calls of the framework\u2019s allocators: memory in use, and what was allocated at the peak.'),
+      el('div', {class: 'controls'}, el('label', {}, 'Allocator', select)), Memory.fields, Memory.box, Memory.legend(), Memory.note,
+      Memory.peak, Groups.has('memory') && [el('h3', {style: {marginTop: '28px'}}, 'Processes'), process.slice(1)]
+    ];
+  },
+  /* One per rank and allocator, the largest peak first. */
+  list() {
+    if (!Memory.all) {
+      const t = Pod.table('allocator'), many = Pod.workers > 1;
+      Memory.all = Array
+                       .from({length: t.shown},
+                           (unused, i) => {
+                             const a = Object.fromEntries(t.column.map(c => [c.name, c.data[i]]));
+                             return {
+                               ...a,
+                               key: `${a.worker}:${a.allocator}`,
+                               title: (many ? `rank ${a.worker}: ` : '') + (a.allocator || '(no name)')
+                             };
+                           })
+                       .sort((a, b) => b.peak_bytes - a.peak_bytes);
+    }
+    return Memory.all;
+  },
+  legend() {
+    const item = (colour, name, line) =>
+        el('li', {}, el('span', {class: line ? 'swatch line' : 'swatch', style: {backgroundColor: colour}}), name);
+    return el('ul', {class: 'legendlist'}, Memory.parts.map(([, name, colour]) => item(colour, name)),
+        item('var(--ink)', 'fragmentation (right axis)', true));
+  },
+  bytes(b) {
+    return b === null || b === undefined || b < 0 ? 'unknown' : Format.bytes(b);
+  },
+  share(v) {
+    return v < 0 ? 'unknown' : Format.share(v, 1);
+  },
+
+  draw() {
+    if (!Memory.box)
+      return;
+    const list = Memory.list(), a = list.find(x => x.key === State.get('allocator', '')) || list[0],
+          now = [a.key, document.documentElement.dataset.theme].join();
+    if (Memory.drawn === now)
+      return;
+    Memory.drawn = now;
+    Memory.select.value = a.key;
+    Memory.describe(a);
+    Memory.timeline(a);
+    Memory.alive(a);
+  },
+  describe(a) {
+    const rows = [
+      ['Allocations', Format.count(a.allocations)],
+      [
+        'Deallocations',
+        Format.count(a.deallocations) +
+            (a.unmatched ? `, ${Format.count(a.unmatched)} of memory that was allocated before the recording` : '')
+      ],
+      ['Capacity', Memory.bytes(a.capacity_bytes)],
+      ['Peak of the heap since the program started', Memory.bytes(a.peak_since_start_bytes)],
+      [
+        'Peak in the recorded time',
+        `${Memory.bytes(a.peak_bytes)} at ${Format.time(a.peak_time_ns)}${a.peak_step >= 0 ? `, step ${a.peak_step}` : ''}`
+      ],
+      ['At that peak: stack', Memory.bytes(a.stack_bytes)], ['At that peak: heap', Memory.bytes(a.heap_bytes)],
+      ['At that peak: free', Memory.bytes(a.free_bytes)], ['At that peak: fragmentation', Memory.share(a.fragmentation)]
+    ];
+    Memory.fields.replaceChildren(...rows.flatMap(([k, v]) => [el('dt', {}, k), el('dd', {}, v)]));
+  },
+  /* Rows of a table that are this allocator's. */
+  rows(table, a) {
+    const worker = Pod.column(table, 'worker'), name = Pod.column(table, 'allocator'), list = [];
+    for (let i = 0; table && i < table.shown; i++)
+      if (worker[i] === a.worker && name[i] === a.allocator)
+        list.push(i);
+    return list;
+  },
+  timeline(a) {
+    const t = Pod.table('memory_timeline'), rows = Memory.rows(t, a),
+          of = Object.fromEntries((t ? t.column : []).map(c => [c.name, c.data]));
+    const notes = [];
+    if (a.timeline_left_out)
+      notes.push(`The chart has ${Format.count(rows.length)} points: of the other ${Format.count(a.timeline_left_out)} calls, ` +
+          'each had no more memory in use than the point beside it.');
+    if (a.is_counted)
+      notes.push('The allocator did not report its size: the heap is the sum of the recorded calls.');
+    Memory.note.textContent = notes.join(' ');
+    Memory.note.hidden = !notes.length;
+    if (Memory.chart)
+      Memory.chart.destroy();
+    Memory.chart = null;
+    if (typeof Chart === 'undefined' || !rows.length) {
+      Memory.box.replaceChildren(el('p', {class: 'missing'},
+          rows.length ? 'The chart is missing: podprof was built without Chart.js.'
+                      : 'This page has no points of this allocator; pod.h5 has them.'));
+      return;
+    }
+    const canvas = el('canvas', {role: 'img', 'aria-label': `Memory of ${a.title} over time`});
+    Memory.box.replaceChildren(canvas);
+    Memory.chart = new Chart(canvas, Memory.config(rows, of));
+  },
+  config(rows, of) {
+    const most = Math.max(1, ...rows.map(i => of.in_use_bytes[i] + Math.max(0, of.free_bytes[i]))),
+          [size, unit] = Format.axis('byte', most);
+    const soft = css('--soft'), font = {family: css('--font'), size: 12}, first = of.time_ns[rows[0]];
+    const area = ([key, label, colour]) => ({
+      label,
+      data: rows.map(i => ({x: (of.time_ns[i] - first) / 1e6, y: Math.max(0, of[key][i]) / size})),
+      stepped: 'before',
+      fill: key === 'stack_bytes' ? 'origin' : '-1',
+      borderColor: colour,
+      backgroundColor: colour + '99',
+      borderWidth: 1,
+      pointRadius: 0,
+      stack: 'memory',
+      yAxisID: 'y'
+    });
+    const shares = rows.some(i => of.fragmentation[i] >= 0), datasets = Memory.parts.map(area);
+    if (shares)
+      datasets.push({
+        label: 'fragmentation',
+        data: rows.map(i => ({x: (of.time_ns[i] - first) / 1e6, y: of.fragmentation[i] < 0 ? null : 100 * of.fragmentation[i]})),
+        stepped: 'before',
+        borderColor: css('--ink'),
+        borderWidth: 1.25,
+        pointRadius: 0,
+        yAxisID: 'share'
+      });
+    return {
+      type: 'line',
+      data: {datasets},
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        responsive: true,
+        parsing: false,
+        interaction: {mode: 'index', intersect: false},
+        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Memory.hover(tip, rows, of)}},
+        scales: {
+          x: {
+            type: 'linear',
+            min: 0,
+            max: (of.time_ns[rows[rows.length - 1]] - first) / 1e6 || 1,
+            grid: {display: false},
+            ticks: {color: soft, font, maxTicksLimit: 9},
+            title: axisTitle('time since its first call (ms)')
+          },
+          y: {
+            stacked: true,
+            beginAtZero: true,
+            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
+            ticks: {color: soft, font, padding: 8, maxTicksLimit: 6},
+            title: axisTitle(Format.titled('memory', unit))
+          },
+          ...shares ? {
+            share: {
+              position: 'right',
+              min: 0,
+              max: 100,
+              grid: {display: false},
+              ticks: {color: soft, font},
+              title: axisTitle('fragmentation (%)')
+            }
+          }
+                    : {}
+        }
+      }
+    };
+  },
+  hover(context, rows, of) {
+    const tip = context.tooltip, point = tip.dataPoints && tip.dataPoints[0];
+    if (!point || tip.opacity === 0)
+      return Card.hide();
+    const box = context.chart.canvas.getBoundingClientRect(), i = rows[point.dataIndex];
+    const known = [
+      ['time since the job began', Format.time(of.time_ns[i])], ['requested', Memory.bytes(of.requested_bytes[i])],
+      ['allocated', of.bytes[i] < -1 ? '\u2212' + Format.bytes(-of.bytes[i]) : Memory.bytes(of.bytes[i])], ['operator', of.op[i]],
+      ['step', of.step[i] < 0 ? '' : of.step[i]], ['region', of.region[i]], ['data type', of.type[i]], ['shape', of.shape[i]],
+      ['memory in use', Memory.bytes(of.in_use_bytes[i])],
+      ['fragmentation', of.fragmentation[i] < 0 ? '' : Memory.share(of.fragmentation[i])]
+    ];
+    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
+      el('b', {}, of.action[i]), el('table', {}, known.filter(([, v]) => v !== '' && v !== 'unknown').map(([k,
+        v]) => el('tr', {}, el('td', {}, k), el('td', {class: 'num'}, String(v)))))
+    ]);
+  },
+  alive(a) {
+    const t = Pod.table('memory_peak'), rows = Memory.rows(t, a),
+          of = Object.fromEntries((t ? t.column : []).map(c => [c.name, c.data]));
+    if (!Memory.tables.has(a.key) && rows.length) {
+      const label = {rest: '(smaller allocations)', earlier: '(allocated before the recording)', stack: '(stack)'};
+      const text = (name, key) => ({name, text: true, get: i => of[key][rows[i]]});
+      const columns = [
+        {name: 'operator', text: true, class: 'wide', get: i => label[of.kind[rows[i]]] || of.op[rows[i]] || '(unknown)'},
+        {name: 'allocated', unit: 'byte', what: 'size of each', get: i => of.bytes[rows[i]]}, {
+          name: 'requested',
+          unit: 'byte',
+          what: 'size of each',
+          get: i => of.requested_bytes[rows[i]] < 0 ? null : of.requested_bytes[rows[i]]
+        },
+        {name: 'occurrences', get: i => of.occurrences[rows[i]]}, {
+          name: 'all',
+          unit: 'byte',
+          what: 'allocated size of all occurrences',
+          get: i => of.bytes[rows[i]] * of.occurrences[rows[i]]
+        },
+        {
+          name: 'of the peak\u2019s step',
+          minor: true,
+          what: 'occurrences that were allocated in the step of the peak',
+          get: i => of.of_peak_step[rows[i]]
+        },
+        text('region', 'region'), text('data type', 'type'), text('shape', 'shape')
+      ];
+      Memory.tables.set(a.key, new Table({
+        id: 'memory-peak',
+        title: 'Allocated at the peak',
+        label: `Allocated at the peak: ${a.title}`,
+        columns,
+        rows: rows.length,
+        first: 20,
+        sort: '-4'
+      }));
+    }
+    const table = Memory.tables.get(a.key);
+    Memory.peak.replaceChildren(table ? table.element : '');
+    if (table)
+      table.fit();
+  },
+};

@@ -1,0 +1,78 @@
+/* Of the pod viewer what its charts do not show: collectives by operation, messages, topology, and what is known to be wrong. */
+'use strict';
+
+const Together = {
+  parts() {
+    return [Together.allReduce(), Together.channels(), Together.topology(), Together.diagnostics()];
+  },
+  /* The last part of a communicator's name that is known; else its id. */
+  communicator(id) {
+    const t = Pod.table('communicator', 'communicator'), ids = Array.from(Pod.column(t, 'id')), names = Pod.column(t, 'name'),
+          at = ids.findIndex(x => String(x) === String(id));
+    return at >= 0 && names[at] ? names[at] : String(id);
+  },
+  allReduce() {
+    const t = Pod.table('all_reduce'), of = name => Pod.column(t, name);
+    if (!t)
+      return null;
+    const mean = (key, i) => of('occurrences')[i] ? of(key)[i] / of('occurrences')[i] : null;
+    const columns = [
+      {name: 'operation', text: true, get: i => of('operation')[i]},
+      {name: 'communicator', text: true, get: i => Together.communicator(of('communicator')[i])},
+      {name: 'ranks', get: i => of('ranks')[i]},
+      {name: 'operations', get: i => of('occurrences')[i]},
+      {name: 'bytes', unit: 'byte', what: 'mean of an operation', get: i => mean('bytes', i)},
+      {
+        name: 'duration',
+        unit: 'ns',
+        what: 'from the last arrival to the last exit, mean of an operation; unknown where clocks are not joined',
+        get: i => of('timed')[i] ? of('duration_ns')[i] / of('timed')[i] : null
+      },
+      {name: 'bus bandwidth', unit: 'byte/s', what: 'mean over that time', get: i => of('busbw')[i] || null},
+      {name: 'wait', unit: 'ns', what: 'sum over ranks, mean of an operation', get: i => mean('wait_ns', i)},
+      {name: 'transfer', unit: 'ns', minor: true, what: 'sum over ranks, mean of an operation', get: i => mean('transfer_ns', i)},
+    ];
+    return el('div', {style: {marginTop: '22px'}}, new Table({
+      id: 'all-reduce',
+      title: 'Collectives by operation',
+      label: 'Collectives by operation',
+      columns,
+      rows: t.shown,
+      first: 12,
+      sort: '-7'
+    }).element);
+  },
+  channels() {
+    const t = Pod.table('channel');
+    return t &&
+        el('p', {class: 'lead', style: {marginTop: '14px'}},
+            `${Format.count(t.rows)} pair${t.rows === 1 ? '' : 's'} of ranks sent messages or wrote to each other: see `,
+            el('a', {href: '#channel', onclick: e => App.go(e, 'channel')}, 'Messages'), '.');
+  },
+  /* Which rank is where. */
+  topology() {
+    const w = Pod.worker, device = i => [w.device[i], w.device_name[i]].filter(x => x).join(' ');
+    if (Pod.workers < 2)
+      return null;
+    const columns = [
+      {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
+      {name: 'local rank', what: 'rank within its host', get: i => w.local_rank[i] < 0 ? null : w.local_rank[i]},
+      {name: 'device', text: true, get: device},
+      {name: 'clock domain', what: 'timestamps of one domain are comparable', get: i => w.domain[i]}
+    ];
+    return details('Details: where each rank runs',
+        new Table({id: 'topology', title: 'Where each rank runs', columns, rows: Pod.workers, first: 24}).element);
+  },
+  diagnostics() {
+    const t = Pod.table('quality', 'warning'), list = Array.from(Pod.column(t, 'warning')).filter(isNews), most = 6;
+    if (!list.length)
+      return null;
+    return [
+      el('h3', {style: {marginTop: '18px'}}, 'Diagnostics'),
+      el('ul', {class: 'notes', id: 'diagnostics'}, list.slice(0, most).map(x => el('li', {class: 'bad'}, sentence(x))),
+          list.length > most &&
+              el('li', {}, `${Format.count(list.length - most)} more: see `,
+                  el('a', {href: '#quality', onclick: e => App.go(e, 'quality')}, 'Quality'), '.'))
+    ];
+  },
+};
