@@ -65,8 +65,7 @@ function sections() {
     ['input', 'Input', () => Input.section(), false, !Input.has()],
     ['op', 'Operators', () => Operators.section(), false, !Operators.has()],
     ['kernel', 'Kernels', () => Kernels.section(), false, !Kernels.has()],
-    source('memory', 'Memory', '\u2018podprof doctor\u2019 shows which sources work on this host.'),
-    ...other.map(g => source(g, NAME[g] || capital(g), '')),
+    ['memory', 'Memory', () => Memory.section(), false, !Memory.has()], ...other.map(g => source(g, NAME[g] || capital(g), '')),
     ...['channel', 'communicator']
         .filter(g => Groups.has(g))
         .map(g => [g, {channel: 'Messages', communicator: 'Communicators'}[g],
@@ -137,6 +136,8 @@ const App = {
     Waiting.draw();
     Timeline.draw();
     Clocks.draw();
+    Input.draw();
+    Memory.draw();
     if (changed || !Overview.chart)
       Overview.draw();
     const idle = OpStats.withIdle();
@@ -164,6 +165,8 @@ const App = {
     Waiting.draw();
     Timeline.draw();
     Clocks.draw();
+    Input.draw();
+    Memory.draw();
   },
 };
 

@@ -1,14 +1,14 @@
-/* Input: how long steps wait for it, by rank, and whether the data loader's worker processes had time left. */
+/* Input: how long steps wait for it, by rank and step, what of its stages takes most time, and every input operation. */
 'use strict';
 
 const Input = {
   id: 6,
 
   has() {
-    return Pod.sum.cells > 0 && (Pod.sum.category[Input.id - 1] > 0 || Groups.has('input'));
+    return Pod.sum.cells > 0 && (Pod.sum.category[Input.id - 1] > 0 || Groups.has('input') || Groups.has('input_op'));
   },
   section() {
-    const title = el('h2', {}, 'Input'), table = Pod.table('input', 'worker');
+    const title = el('h2', {}, 'Input');
     if (!Input.has())
       return [
         title,
@@ -16,12 +16,125 @@ const Input = {
             '\u2018podprof run\u2019 records PyTorch\u2019s DataLoader. In other programs, mark the wait for the next batch with ' +
                 'podprof_range_push_as(name, PODPROF_INPUT). It is then the category Input in every chart.')
       ];
-    const sum = Pod.sum.category[Input.id - 1], ns = Pod.worker.category[Input.id - 1], w = Pod.worker,
-          samples = Pod.column(table, 'loader_samples'), busy = Pod.column(table, 'loader_busy');
-    const means = Array.from({length: Pod.workers}, (unused, i) => Pod.mean(ns, i)),
-          most = Math.max(...means.map(v => v === null ? 0 : v)), at = means.indexOf(most);
+    return [title, Input.lead(), Input.wait(), Input.byRank(), Input.stages(), Input.operations(), Input.left()];
+  },
+
+  /* The words of input_bound; the thresholds are those of aggregate/tools/input_stage.c. */
+  bound() {
+    const percent = 100 * Pod.sum.category[Input.id - 1] / Pod.sum.all_ns;
+    return percent >= 20 ? 'Highly input bound (20 % or more)'
+        : percent >= 5   ? 'Moderately input bound (5 to 20 %)'
+                         : 'Not input bound (below 5 %)';
+  },
+  lead() {
+    const sum = Pod.sum.category[Input.id - 1], means = Input.means(), most = Math.max(...means.map(v => v === null ? 0 : v)),
+          at = means.indexOf(most), table = Pod.table('input', 'worker'), samples = Pod.column(table, 'loader_samples'),
+          busy = Pod.column(table, 'loader_busy'), largest = Input.largest();
     const seen = Array.from({length: Pod.workers}, (unused, i) => i).filter(i => samples[i] > 0),
           share = seen.reduce((all, i) => all + busy[i], 0) / Math.max(1, seen.length);
+    return [
+      el('p', {class: 'evidence', id: 'input-bound'}, el('b', {}, typeset(Input.bound())), ': waiting for input takes ',
+          `${Format.share(sum, Pod.sum.all_ns)} of all ranks\u2019 step time.`),
+      el('p', {class: 'lead', id: 'input-lead'},
+          Pod.workers > 1 && most > 0 ? `Rank ${Pod.worker.rank[at]} waits longest: ${Format.time(most)} per step. ` : '',
+          largest ? `Of the self time of input operations, most is ${largest.name}: ${Format.share(largest.percent, 100)}. ` : '',
+          seen.length ? `The DataLoaders\u2019 worker processes are busy ${Format.share(share, 1)} of the time. Near 100${
+                            NB}%, use more of them.`
+                      : '')
+    ];
+  },
+  means() {
+    return Array.from({length: Pod.workers}, (unused, i) => Pod.mean(Pod.worker.category[Input.id - 1], i));
+  },
+
+  /* Range over ranks of each step's wait. */
+  wait() {
+    const t = Pod.table('input_wait', 'step');
+    if (!t || t.shown < 2)
+      return null;
+    const of = name => Pod.column(t, name), box = el('div', {class: 'chartbox', id: 'input-wait', style: {height: '180px'}});
+    Input.box = box;
+    Input.steps = {number: of('step'), least: of('least_ns'), mean: of('mean_ns'), most: of('most_ns'), rank: of('worker')};
+    return [
+      el('h3', {}, 'Wait for input by step'), box,
+      details('Details: wait for input of every step', tableOf(t, 'input-wait', 'Wait for input of every step over ranks', {
+        pick: i => State.set({step: of('step')[i]})
+      }).element)
+    ];
+  },
+  draw() {
+    const now = document.documentElement.dataset.theme;
+    if (!Input.box || typeof Chart === 'undefined' || Input.drawn === now)
+      return;
+    Input.drawn = now;
+    const s = Input.steps, [size, unit] = Format.axis('ns', Math.max(...s.most, 1)), soft = css('--soft'),
+          font = {family: css('--font'), size: 12}, colour = Pod.colour(Input.id);
+    const line = (label, values, more) => ({
+      label,
+      data: Array.from(values, v => v / size),
+      borderColor: colour,
+      borderWidth: 1,
+      pointRadius: s.number.length < 60 ? 2 : 0,
+      pointBackgroundColor: colour,
+      tension: 0,
+      ...more
+    });
+    const canvas = el('canvas', {role: 'img', 'aria-label': 'Wait for input over steps; the table below has the numbers'}),
+          many = Pod.workers > 1;
+    Input.box.replaceChildren(canvas);
+    if (Input.chart)
+      Input.chart.destroy();
+    Input.chart = new Chart(canvas, {
+      type: 'line',
+      data: {
+        labels: Array.from(s.number, String),
+        datasets: many ? [
+          line('rank with the most', s.most, {fill: 1, backgroundColor: colour + '33'}), line('rank with the least', s.least, {}),
+          line('mean of the ranks', s.mean, {borderWidth: 2, borderColor: css('--ink'), pointRadius: 0})
+        ]
+                       : [line('wait for input', s.most, {fill: 'origin', backgroundColor: colour + '33'})]
+      },
+      options: {
+        animation: false,
+        maintainAspectRatio: false,
+        responsive: true,
+        interaction: {mode: 'index', intersect: false},
+        onClick: (e, found) => found.length && State.set({step: s.number[found[0].index]}),
+        plugins: {legend: {display: false}, tooltip: {enabled: false, external: tip => Input.hover(tip)}},
+        scales: {
+          x: {
+            grid: {display: false},
+            ticks: {color: soft, font, maxRotation: 0, autoSkipPadding: 14},
+            title: axisTitle('step number')
+          },
+          y: {
+            beginAtZero: true,
+            grid: {color: css('--rule'), drawBorder: false, drawTicks: false},
+            ticks: {color: soft, font, padding: 8, maxTicksLimit: 5},
+            title: axisTitle(Format.titled('wait for input', unit))
+          }
+        }
+      }
+    });
+  },
+  hover(context) {
+    const tip = context.tooltip, point = tip.dataPoints && tip.dataPoints[0], s = Input.steps;
+    if (!point || tip.opacity === 0)
+      return Card.hide();
+    const box = context.chart.canvas.getBoundingClientRect(), i = point.dataIndex;
+    const row = (name, ns) => el('tr', {}, el('td', {}, name), el('td', {class: 'num'}, Format.time(ns)));
+    Card.show(box.left + tip.caretX, box.top + tip.caretY, [
+      el('b', {}, 'step ' + s.number[i]),
+      el('table', {},
+          Pod.workers > 1
+              ? [row(`most: rank ${s.rank[i]}`, s.most[i]), row('mean of the ranks', s.mean[i]), row('least', s.least[i])]
+              : row('wait for input', s.most[i]))
+    ]);
+  },
+
+  byRank() {
+    const ns = Pod.worker.category[Input.id - 1], w = Pod.worker, table = Pod.table('input', 'worker'), means = Input.means(),
+          samples = Pod.column(table, 'loader_samples'), busy = Pod.column(table, 'loader_busy');
     const columns = [
       {name: 'rank', get: i => w.rank[i]}, {name: 'host', text: true, get: i => w.host[i]},
       {name: 'input', unit: 'ns', what: 'mean time per step that this rank waits for input', get: i => means[i]},
@@ -31,24 +144,97 @@ const Input = {
                      i => samples[i] > 0 ? busy[i] : null, (i, v) => v === null ? '\u2013' : Format.share(v, 1))]
                : []
     ];
-    return [
-      title,
-      el('p', {class: 'lead', id: 'input-lead'},
-          `Waiting for input takes ${Format.share(sum, Pod.sum.all_ns)} of all ranks\u2019 step time`,
-          Pod.workers > 1 && most > 0 ? `. Rank ${Pod.worker.rank[at]} waits longest: ${Format.time(most)} per step` : '', '.',
-          seen.length ? ` The DataLoaders\u2019 worker processes are busy ${Format.share(share, 1)} of the time. Near 100${
-                            NB}%, use more of them.`
-                      : ''),
-      new Table({
-        id: 'input',
-        title: 'Input by rank',
-        columns,
-        rows: Pod.workers,
-        first: 12,
-        sort: '-2',
-        pick: i => State.set({rank: w.rank[i]}),
-        picked: i => i === Viewer.worker
-      }).element
+    return el('div', {style: {marginTop: '22px'}}, new Table({
+      id: 'input',
+      title: 'Input by rank',
+      label: 'Wait for input by rank',
+      columns,
+      rows: Pod.workers,
+      first: 12,
+      sort: '-2',
+      pick: i => State.set({rank: w.rank[i]}),
+      picked: i => i === Viewer.worker
+    }).element);
+  },
+
+  /* Rows of /input_stage over all ranks. */
+  all() {
+    const t = Pod.table('input_stage'), of = name => Pod.column(t, name);
+    return t ? Array.from({length: t.shown}, (unused, i) => i)
+                   .filter(i => of('worker')[i] < 0)
+                   .map(i => ({name: of('category')[i], self: of('self_ns')[i], percent: of('percent')[i], count: of('count')[i]}))
+             : [];
+  },
+  largest() {
+    return Input.all().sort((a, b) => b.self - a.self)[0];
+  },
+  stages() {
+    const list = Input.all(), most = Math.max(1, ...list.map(s => s.self));
+    if (!list.length)
+      return null;
+    const rows =
+        list.map(s => el('tr', {}, el('td', {class: 'name'}, capital(s.name)),
+                     el('td', {class: 'bar'},
+                         el('div', {class: 'track'},
+                             el('span', {style: {width: 100 * s.self / most + '%', backgroundColor: Pod.colour(Input.id)}}))),
+                     el('td', {class: 'num', 'data-v': s.self}, Format.time(s.self)),
+                     el('td', {class: 'num'}, Format.share(s.percent, 100)), el('td', {class: 'num'}, Format.count(s.count))));
+    return el('div', {class: 'scroll', style: {marginTop: '22px'}}, el('h3', {}, 'Where input takes its time'),
+        el('p', {class: 'lead'},
+            'Self time of input operations on all threads and ranks, also outside of steps. ' +
+                'Operations beside the training thread do not delay a step; only the wait above does.'),
+        el('table', {class: 'bars', id: 'input-stages', 'aria-label': 'Self time by stage of input'},
+            el('thead', {}, el('tr', {}, ['Stage', '', 'self time', 'of input',
+              'calls'].map((h, i) => el('th', {scope: 'col', class: i > 1 ? 'num' : null}, h)))),
+            el('tbody', {}, rows)));
+  },
+
+  /* Operations over all ranks; one row per name and stage. */
+  operations() {
+    const t = Pod.table('input_op'), of = name => Pod.column(t, name);
+    if (!t)
+      return null;
+    const by = new Map();
+    for (let i = 0; i < t.shown; i++) {
+      const key = of('category')[i] + ' ' + of('name')[i],
+            row =
+                by.get(key) || {name: of('name')[i], category: of('category')[i], count: 0, total: 0, self: 0, most: -1, rank: -1};
+      row.count += of('count')[i];
+      row.total += of('total_ns')[i];
+      row.self += of('self_ns')[i];
+      if (of('self_ns')[i] > row.most)
+        Object.assign(row, {most: of('self_ns')[i], rank: of('worker')[i]});
+      by.set(key, row);
+    }
+    const rows = [...by.values()], total = rows.reduce((a, r) => a + r.total, 0), self = rows.reduce((a, r) => a + r.self, 0);
+    const share = (name, key, all) => column(name, '', null, i => rows[i][key], (i, v) => Format.share(v, all));
+    const columns = [
+      {name: 'operation', text: true, class: 'wide', get: i => rows[i].name}, {name: 'count', get: i => rows[i].count},
+      {name: 'total time', unit: 'ns', what: 'duration, with nested operations', get: i => rows[i].total},
+      share('of total', 'total', total),
+      {name: 'self time', unit: 'ns', what: 'duration less nested input operations', get: i => rows[i].self},
+      share('of self', 'self', self), {name: 'stage', text: true, get: i => rows[i].category},
+      ...Pod.workers > 1 ? [{name: 'most on', what: 'rank with the most self time', get: i => rows[i].rank}] : []
     ];
+    return el('div', {style: {marginTop: '22px'}}, new Table({
+      id: 'input-ops',
+      title: 'Input operations',
+      label: 'Input operations, over all ranks',
+      columns,
+      rows: rows.length,
+      first: 20,
+      sort: '-4'
+    }).element);
+  },
+  left() {
+    const one = name => Pod.smallOf('input_op', name)[0] || 0, list = [];
+    if (one('cut'))
+      list.push(
+          `${Format.count(one('cut'))} input operation${one('cut') === 1 ? ' that crosses' : 's that cross'} the edge of the ` +
+          `recorded time ${one('cut') === 1 ? 'is' : 'are'} not counted.`);
+    if (one('rest'))
+      list.push(`The dataset omits ${Format.count(one('rest'))} input operations with the least time, ${
+          Format.time(one('rest_ns'))} over all ranks: it holds at most 4${NB}096 per rank.`);
+    return list.length ? el('ul', {class: 'notes', id: 'input-left'}, list.map(t => el('li', {}, t))) : null;
   },
 };

@@ -1,4 +1,4 @@
-/* Memory: of frameworks' allocators their peak, memory in use over time and what was allocated at the peak; then that of processes. */
+/* Memory: frameworks' allocators: peak, memory in use over time, what was allocated at the peak; then the memory of processes. */
 'use strict';
 
 const Memory = {
@@ -127,10 +127,11 @@ const Memory = {
   config(rows, of) {
     const most = Math.max(1, ...rows.map(i => of.in_use_bytes[i] + Math.max(0, of.free_bytes[i]))),
           [size, unit] = Format.axis('byte', most);
-    const soft = css('--soft'), font = {family: css('--font'), size: 12}, first = of.time_ns[rows[0]];
+    const soft = css('--soft'), font = {family: css('--font'), size: 12}, first = of.time_ns[rows[0]],
+          long = of.time_ns[rows[rows.length - 1]] - first, [scale, timeUnit] = Format.axis('ns', long);
     const area = ([key, label, colour]) => ({
       label,
-      data: rows.map(i => ({x: (of.time_ns[i] - first) / 1e6, y: Math.max(0, of[key][i]) / size})),
+      data: rows.map(i => ({x: (of.time_ns[i] - first) / scale, y: Math.max(0, of[key][i]) / size})),
       stepped: 'before',
       fill: key === 'stack_bytes' ? 'origin' : '-1',
       borderColor: colour,
@@ -144,7 +145,7 @@ const Memory = {
     if (shares)
       datasets.push({
         label: 'fragmentation',
-        data: rows.map(i => ({x: (of.time_ns[i] - first) / 1e6, y: of.fragmentation[i] < 0 ? null : 100 * of.fragmentation[i]})),
+        data: rows.map(i => ({x: (of.time_ns[i] - first) / scale, y: of.fragmentation[i] < 0 ? null : 100 * of.fragmentation[i]})),
         stepped: 'before',
         borderColor: css('--ink'),
         borderWidth: 1.25,
@@ -165,10 +166,10 @@ const Memory = {
           x: {
             type: 'linear',
             min: 0,
-            max: (of.time_ns[rows[rows.length - 1]] - first) / 1e6 || 1,
+            max: long / scale || 1,
             grid: {display: false},
             ticks: {color: soft, font, maxTicksLimit: 9},
-            title: axisTitle('time since its first call (ms)')
+            title: axisTitle(Format.titled('time since its first call', timeUnit))
           },
           y: {
             stacked: true,

@@ -308,6 +308,30 @@ const Overview = {
             el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 7 ? 'num' : null}, h)))),
             el('tbody', {}, rows)));
   },
+  /* Over the steps: of all ranks, or of one. */
+  statistics() {
+    const t = Pod.table('step_statistics'), of = name => Pod.column(t, name);
+    if (!t)
+      return null;
+    const ns = (name, key, what) => ({name, unit: 'ns', what, get: i => of(key)[i]});
+    const columns = [
+      {name: 'rank', text: true, get: i => of('worker')[i] < 0 ? 'all' : String(of('worker')[i]), sort: i => of('worker')[i]},
+      {name: 'category', text: true, get: i => of('category')[i]},
+      {name: 'steps', minor: true, get: i => of('steps')[i]},
+      ns('mean', 'mean_ns', 'per step'),
+      ns('standard deviation', 'deviation_ns', 'over the steps'),
+      ns('least', 'min_ns', 'of a step'),
+      ns('most', 'max_ns', 'of a step'),
+    ];
+    return new Table({
+      id: 'step-statistics',
+      title: 'Statistics of step time and categories',
+      label: 'Mean, standard deviation and range over steps',
+      columns,
+      rows: t.shown,
+      first: 12
+    }).element;
+  },
   steps() {
     const s = Pod.step, ns = name => ({name: name[0], unit: 'ns', what: name[2], get: i => s[name[1]][i]});
     const columns = [
@@ -333,7 +357,7 @@ const Overview = {
       rows: s.n,
       pick: i => State.set({step: s.number[i]})
     }).element,
-        slowest && tableOf(slowest, 'slowest-step', 'Slowest rank of each step', {
+        Overview.statistics(), slowest && tableOf(slowest, 'slowest-step', 'Slowest rank of each step', {
           label: 'Slowest rank of each step, and how much longer than the median rank'
         }).element);
   },

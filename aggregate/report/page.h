@@ -7,8 +7,8 @@
 #include "aggregate/report/json.h"
 #include "aggregate/write/text/text.h"
 
-/* Limits of a page, so that a browser opens it: values of planes of (step, worker), rows of a table, points of allocators' curves, operations with arrivals,
- * notes. */
+/* Limits of a page, so that a browser opens it: values of planes of (step, worker), rows of a table, points of allocators' curves,
+ * operations with arrivals, notes. */
 enum { PP_PAGE_VALUES = 8 << 20, PP_PAGE_ROWS = 4000, PP_PAGE_POINTS = 16000, PP_PAGE_ARRIVALS = 40, PP_PAGE_NOTES = 32 };
 
 struct pp_page {

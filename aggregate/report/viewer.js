@@ -42,7 +42,7 @@ const Viewer = {
           el('div', {}, Viewer.title, el('div', {}, Viewer.columns.canvas), legend(ids, Pod.sum.wait_ns > 0), Viewer.overTitle,
               el('div', {}, Viewer.over.canvas)),
           Viewer.details),
-      Viewer.table(),
+      Viewer.table(), Together.parts(),
       Pod.left_out.length > 0 && el('ul', {class: 'notes', style: {marginTop: '14px'}}, Pod.left_out.map(t => el('li', {}, t)))
     ];
   },

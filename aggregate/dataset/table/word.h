@@ -1,4 +1,4 @@
-/* Numbers in rows whose texts functions.c has. Used by code that makes these rows. */
+/* Numbers in rows whose texts functions.c has. Used where these rows are made. */
 #pragma once
 
 enum pp_input_category { /* stages of input, ids of /input_op */
