@@ -215,7 +215,8 @@ static herr_t name_of_scale(hid_t set, unsigned dim, hid_t scale, void *to)
 
 	(void)set;
 	(void)dim;
-	if (H5Iget_name(scale, path, sizeof(path)) <= 0)
+	/* The name by which it was made a scale; the search for its path would look through the whole file each time. */
+	if (H5DSget_scale_name(scale, path, sizeof(path)) <= 0 && H5Iget_name(scale, path, sizeof(path)) <= 0)
 		return 1;
 	last = strrchr(path, '/');
 	snprintf(to, PP_POD_FILE_NAME, "%.*s", PP_POD_FILE_NAME - 1, last ? last + 1 : path);
