@@ -320,7 +320,6 @@ static void describe(struct kineto_store *s, struct pp_rank *rank, const struct 
 	rank->local_rank = -1;
 	rank->horizon = INT64_MIN;
 	rank->records = s->trace.events;
-	snprintf(rank->status, sizeof(rank->status), "delivered");
 	snprintf(rank->host, sizeof(rank->host), "%s", glance->host);
 	if (rank->step_marks)
 		snprintf(rank->step_rule, sizeof(rank->step_rule), "kineto: ProfilerStep");

@@ -390,6 +390,7 @@ TEST(every_cut)
 		kit_check(&c);
 		CHECK(c.rank->trace.events >= before);
 		CHECK(c.rank->trace.damaged == 1 && c.rank->trace.damaged_at == n);
+		CHECK(!c.rank->status[0]); /* the session describes the damage there */
 		before = c.rank->trace.events;
 		pp_capture_release(&c);
 	}
