@@ -85,6 +85,8 @@ static int find_launches(struct pp_xread *x, uint32_t thread, struct links *k, u
 			                                   .span = (uint32_t)i,
 			                                   .op = opens ? t->span[(*open)[opens - 1]].name : 0};
 		}
+		if (s->range.id) /* a launch is no operator */
+			continue;
 		more = pp_grow(*open, opens, room, sizeof(*more));
 		if (!more)
 			return -1;
