@@ -62,6 +62,8 @@ static int numbers(const char *text, size_t length, const char *key, int most, d
 	char number[64];
 	int found = 0;
 
+	if (!length)
+		return 0;
 	while ((p = memmem(p, (size_t)(end - p), key, n)) && p != text && p[-1] != ' ' && p[-1] != '\n')
 		p += n;
 	if (!p)

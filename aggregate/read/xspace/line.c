@@ -6,6 +6,7 @@
 #include "aggregate/read/ring/order.h"
 #include "aggregate/read/xspace/private.h"
 #include "core/base/grow.h"
+#include "core/base/huge.h"
 #include "core/ring/record.h"
 
 enum { RELEASE_EACH = 4 << 20, LINE_EVENTS = 4, DERIVED_LINES = 390, FIRST_SPANS = 16 };
@@ -38,6 +39,7 @@ struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t be
 			x->no_memory = 1;
 			return NULL;
 		}
+		pp_huge_advise(more, room * sizeof(*more));
 		t->span = more;
 		l->room = room;
 	}
@@ -69,38 +71,88 @@ static uint32_t annotation_of(struct pp_xread *x, const struct pp_xvalue *v)
 	return op;
 }
 
-static void take_stat(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xevent_read *e)
+static void take_value(struct pp_xread *x, enum pp_xs_kind kind, const struct pp_xvalue *v, struct pp_xevent_read *e)
 {
-	struct pp_xvalue v;
-	enum pp_xs_kind kind = pp_xvalue_read(x, p, f, &v);
-
 	e->has |= PP_XS_BIT(kind);
-	e->number[kind] = v.number;
+	e->number[kind] = v->number;
 	switch (kind) {
 	case PP_XS_STEP_NAME:
-		e->step_name = v;
+		e->step_name = *v;
 		break;
 	case PP_XS_OP:
-		e->op = pp_xvalue_text(x, &v);
+		e->op = pp_xvalue_text(x, v);
 		break;
 	case PP_XS_ANNOTATION:
-		e->annotation = annotation_of(x, &v);
+		e->annotation = annotation_of(x, v);
 		break;
 	case PP_XS_KERNEL_DETAILS:
-		e->details = v;
+		e->details = *v;
 		break;
 	case PP_XS_OCCUPANCY:
-		e->occupancy = v.real;
+		e->occupancy = v->real;
 		break;
 	case PP_XS_COPY_DETAILS:
-		e->number[kind] = v.is_text ? pp_xdevice_bytes((const char *)v.text, v.length) : 0;
+		e->number[kind] = v->is_text ? pp_xdevice_bytes((const char *)v->text, v->length) : 0;
 		break;
 	case PP_XS_SHAPE:
-		e->precision = v.is_text && v.length ? pp_xdevice_precision((const char *)v.text, v.length) : PP_PRECISION_UNKNOWN;
+		e->precision =
+		        v->is_text && v->length ? pp_xdevice_precision((const char *)v->text, v->length) : PP_PRECISION_UNKNOWN;
 		break;
 	default:
 		break;
 	}
+}
+
+static int take_operator(const struct pp_xmeta *m, struct pp_xevent_read *e)
+{
+	if (!m || !m->name)
+		return 0;
+	e->has |= PP_XS_BIT(PP_XS_OP);
+	e->op = m->name;
+	return 1;
+}
+
+/* A stat as most are written: an id below 128, then an integer or a reference that ends it. 0: it is another one. */
+static inline int take_usual(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xevent_read *e)
+{
+	struct pp_wire w = {f->data + 3, f->data + f->size};
+	enum pp_xs_kind kind;
+	uint64_t value;
+
+	if (f->size < 4 || f->data[0] != 0x08 || f->data[1] > 127)
+		return 0;
+	kind = (enum pp_xs_kind)p->kind_of[f->data[1]];
+	if (kind == PP_XS_KINDS) {
+		const struct pp_xmeta *m = pp_xplane_stat(x, p, f->data[1]);
+
+		kind = m ? (enum pp_xs_kind)m->kind : PP_XS_NONE;
+		p->kind_of[f->data[1]] = (uint8_t)kind;
+	}
+	if (kind == PP_XS_NONE)
+		return 1;
+	if ((f->data[2] != 0x18 && f->data[2] != 0x20 && f->data[2] != 0x38) || kind == PP_XS_OCCUPANCY ||
+	    pp_wire_varint(&w, &value) != PP_WIRE_FIELD || w.at != w.end)
+		return 0;
+	if (f->data[2] == 0x38) /* a text by its number; operators repeat */
+		return kind == PP_XS_OP && take_operator(pp_xplane_stat(x, p, value), e);
+	e->has |= PP_XS_BIT(kind);
+	e->number[kind] = value;
+	if (PP_XS_BIT(kind) & (PP_XS_BIT(PP_XS_STEP_NAME) | PP_XS_BIT(PP_XS_OP) | PP_XS_BIT(PP_XS_ANNOTATION) |
+	                       PP_XS_BIT(PP_XS_KERNEL_DETAILS) | PP_XS_BIT(PP_XS_COPY_DETAILS) | PP_XS_BIT(PP_XS_SHAPE)))
+		e->has &= ~PP_XS_BIT(kind); /* a number where a text should be */
+	return 1;
+}
+
+static void take_stat(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xevent_read *e)
+{
+	enum pp_xs_kind kind;
+	struct pp_xvalue v;
+
+	if (take_usual(x, p, f, e))
+		return;
+	kind = pp_xvalue_read(x, p, f, &v);
+	if (kind)
+		take_value(x, kind, &v, e);
 }
 
 /* Nanoseconds of `ps`, rounded down; of a file of podprof, which shortens events by single ps, to the nearest. */

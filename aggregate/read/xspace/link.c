@@ -23,6 +23,9 @@ struct zone { /* events of the thread in [begin, end) are of a root */
 struct links {
 	struct launch *launch;
 	size_t launches, launches_room, at;
+	uint32_t *place; /* [places] index + 1 by correlation - first; NULL: launches are in order of it */
+	uint64_t first;
+	size_t places;
 	struct zone *zone;
 	size_t zones, zones_room, ordered; /* those in order; later ones are not looked at yet */
 };
@@ -96,20 +99,38 @@ static int find_launches(struct pp_xread *x, uint32_t thread, struct links *k, u
 	return 0;
 }
 
+/* Profilers count launches: a table by their number is small. Else they are sorted. */
+static void index_launches(struct links *k)
+{
+	uint64_t last = 0;
+
+	k->first = UINT64_MAX;
+	for (size_t i = 0; i < k->launches; i++) {
+		k->first = k->launch[i].correlation < k->first ? k->launch[i].correlation : k->first;
+		last = k->launch[i].correlation > last ? k->launch[i].correlation : last;
+	}
+	if (last - k->first < 4 * (uint64_t)k->launches && k->launches < UINT32_MAX) {
+		k->places = (size_t)(last - k->first) + 1;
+		k->place = calloc(k->places, sizeof(*k->place));
+	}
+	for (size_t i = 0; k->place && i < k->launches; i++)
+		k->place[k->launch[i].correlation - k->first] = (uint32_t)i + 1;
+	if (!k->place)
+		qsort(k->launch, k->launches, sizeof(*k->launch), by_correlation);
+}
+
 static int find_all_launches(struct pp_xread *x, struct links *k)
 {
 	uint32_t *open = NULL;
 	size_t room = 0;
-	int rc = 0, is_sorted = 1;
+	int rc = 0;
 
 	for (size_t t = 0; t < x->rank.threads && !rc; t++)
 		if (!x->rank.thread[t].device && x->rank.thread[t].spans < UINT32_MAX)
 			rc = find_launches(x, (uint32_t)t, k, &open, &room);
 	free(open);
-	for (size_t i = 1; i < k->launches; i++)
-		is_sorted &= k->launch[i - 1].correlation <= k->launch[i].correlation;
-	if (!is_sorted)
-		qsort(k->launch, k->launches, sizeof(*k->launch), by_correlation);
+	if (!rc && k->launches)
+		index_launches(k);
 	return rc;
 }
 
@@ -120,6 +141,11 @@ static const struct launch *launch_of(struct links *k, uint64_t correlation)
 
 	if (!correlation)
 		return NULL;
+	if (k->place) {
+		uint64_t at = correlation - k->first; /* of a smaller number far outside */
+
+		return at < k->places && k->place[at] ? &k->launch[k->place[at] - 1] : NULL;
+	}
 	for (size_t i = k->at; i < k->launches && i < k->at + NEAR; i++)
 		if (k->launch[i].correlation == correlation) {
 			k->at = i;
@@ -374,5 +400,6 @@ void pp_xlink_all(struct pp_xread *x, const struct pp_xroot *root, size_t roots)
 	if (rc)
 		x->no_memory = 1;
 	free(k.launch);
+	free(k.place);
 	free(k.zone);
 }

@@ -288,7 +288,7 @@ static struct pp_rank *rank_in(struct pp_xread *x, struct pp_capture *c, int32_t
 	r->allocation = NULL;
 	r->threads = r->launches = r->devices = r->allocations = 0;
 	r->trace.events = r->trace.derived = r->trace.untimed = r->trace.damaged = 0; /* of the file: with its first rank */
-	r->records = 0;
+	r->records = r->remarks = 0;
 	r->rank = number;
 	r->recorded_from = r->open_tick = INT64_MAX;
 	r->recorded_to = INT64_MIN;
@@ -369,6 +369,8 @@ void pp_xown_split(struct pp_xread *x, struct pp_capture *c)
 			give_memory(x, c, &x->memory[i]);
 	for (size_t i = 0; i < c->ranks; i++)
 		give_steps(x, &c->rank[i]);
-	if (c->ranks)
+	if (c->ranks) {
 		c->rank[0].trace = x->rank.trace;
+		c->rank[0].remarks = x->rank.remarks;
+	}
 }

@@ -332,6 +332,7 @@ void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_fie
 	pp_xspace_check(x, r, at, "a plane");
 	index_table(x, &p->events);
 	index_table(x, &p->stats);
+	memset(p->kind_of, PP_XS_KINDS, sizeof(p->kind_of));
 	for (size_t i = 0; i < p->stats.metas && !p->is_grouped; i++) {
 		struct pp_xmeta *m = &p->stats.meta[i];
 

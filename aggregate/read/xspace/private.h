@@ -119,6 +119,7 @@ struct pp_xplane {
 	struct pp_xtable events, stats;
 	int is_grouped;       /* its stats have a group_id */
 	uint32_t unnamed;     /* pp_intern id for events without metadata */
+	uint8_t kind_of[128]; /* of stats with small ids: enum pp_xs_kind, PP_XS_KINDS where it was not looked up yet */
 	struct pp_xslice all; /* the plane */
 };
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum pp_wire_type {
 	PP_WIRE_VARINT,
@@ -32,14 +33,40 @@ struct pp_field {
 	size_t size;
 };
 
+/* A varint of at most eight bytes, of which `p` has as many to read: its length, 0 where it is longer. */
+static inline unsigned pp_wire_short(const uint8_t *p, uint64_t *ret_value)
+{
+	uint64_t v, more;
+	unsigned length;
+
+	memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	more = ~v & 0x8080808080808080u;
+	if (!more)
+		return 0;
+	length = ((unsigned)__builtin_ctzll(more) >> 3) + 1;
+	v &= more ^ (more - 1); /* up to the first byte without the mark */
+	v = (v & 0x007f007f007f007fu) | (v & 0x7f007f007f007f00u) >> 1;
+	v = (v & 0x00003fff00003fffu) | (v & 0x3fff00003fff0000u) >> 2;
+	*ret_value = (v & 0x000000000fffffffu) | (v & 0x0fffffff00000000u) >> 4;
+	return length;
+}
+
 static inline enum pp_wire_result pp_wire_varint(struct pp_wire *w, uint64_t *ret_value)
 {
 	const uint8_t *p = w->at;
 	uint64_t value = 0;
+	unsigned length;
 
 	if (p < w->end && *p < 0x80) {
 		*ret_value = *p;
 		w->at = p + 1;
+		return PP_WIRE_FIELD;
+	}
+	if (w->end - p >= 8 && (length = pp_wire_short(p, ret_value))) {
+		w->at = p + length;
 		return PP_WIRE_FIELD;
 	}
 	for (unsigned shift = 0; p < w->end; shift += 7) {

@@ -74,6 +74,8 @@ static void read_stats(struct pp_xread *x, struct pp_xplane *p)
 			kind = pp_xvalue_read(x, p, &f, &v);
 		if (kind == PP_XS_START_TIME && v.number < INT64_MAX / 2)
 			x->start_time = v.number;
+		if (kind == PP_XS_CLOCK_BOUND && (int64_t)v.number >= 0)
+			x->rank.trace.clock_bound_ns = (int64_t)v.number;
 		if (kind == PP_XS_JAX_VERSION && v.is_text && v.length < 32) {
 			char good[3 * 32] = "";
 
@@ -104,8 +106,10 @@ static void read_plane(struct pp_xread *x, const struct pp_field *f)
 	x->keeps_links = x->has_gpu && !p.is_grouped;
 	if (p.kind == PP_XPLANE_GPU || p.kind == PP_XPLANE_TPU)
 		pp_xdevice_add(x, &p);
-	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA)
+	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA || x->glance->is_podprof)
 		read_stats(x, &p);
+	if (p.kind == PP_XPLANE_ENVIRONMENT || p.kind == PP_XPLANE_METADATA)
+		; /* no lines */
 	else if (p.kind == PP_XPLANE_OTHER)
 		pass_over(x, &p);
 	else
@@ -402,7 +406,7 @@ int pp_xspace_glance(const void *bytes, size_t size, struct pp_trace_glance *ret
 			host_first |= is_first;
 		} else if (f.number == SPACE_PLANES) {
 			struct pp_wire plane = pp_wire_of(&f);
-			struct pp_field g;
+			struct pp_field g = {0};
 
 			/* A plane begins with its number or its name. */
 			if (known || (pp_wire_next(&plane, &g) != PP_WIRE_BAD && g.number && g.number <= 6))
