@@ -122,14 +122,14 @@ int pp_name_has_words(const char *rule, const char *name, size_t length)
 	return rule_matches(rule, words);
 }
 
-/* Where the type begins in a name of TensorFlow or JAX, "scope/layer/name:Type"; 0: it is no such name. JAX leaves the type out:
- * then it is the last part of the path. */
+/* Where the type begins in a name of TensorFlow or JAX, "scope/layer/name:Type" or "name:_Type"; 0: it is no such name. JAX leaves
+ * the type out: then it is the last part of the path. */
 static size_t operator_type(const char *name, size_t length)
 {
 	const char *colon = memchr(name, ':', length), *slash = colon ? memrchr(name, '/', (size_t)(colon - name)) : NULL;
 	size_t at = colon ? (size_t)(colon - name) + 1 : 0;
 
-	if (!slash)
+	if (!slash && (!colon || at >= length || name[at] != '_'))
 		return 0;
 	for (size_t i = at; i < length; i++)
 		if (!is_upper((unsigned char)name[i]) && !is_lower((unsigned char)name[i]) && !is_digit((unsigned char)name[i]) &&

@@ -48,6 +48,7 @@ static const struct {
         {"cond/then/IteratorGetNextAsOptional_6:IteratorGetNextAsOptional", PP_CATEGORY_INPUT, 0},
         {"jit(train_step)/output/dot_general:", PP_CATEGORY_HOST_COMPUTE, 0},
         {"output/a b:c d", PP_CATEGORY_OUTPUT, 0},
+        {"cond_17_input_10195:_Arg", PP_CATEGORY_HOST_COMPUTE, 0},
         {"output:Cast", PP_CATEGORY_OUTPUT, 0},
         {"broadcast_maximum_fusion.1", PP_CATEGORY_HOST_COMPUTE, 0},
         {"input_reduce_fusion", PP_CATEGORY_HOST_COMPUTE, 0},
