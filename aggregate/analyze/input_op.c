@@ -16,10 +16,13 @@
 
 enum {                   /* of a name */
        STAGE = 0x0f,     /* enum pp_input_category */
+       NEVER = 0x20,     /* no input by its name's words: only where the program says so */
        BY_ITSELF = 0x40, /* input by its own name, whatever its category of time is */
        KNOWN = 0x80,
        MOST_TEXT = 256, /* longer names are read up to here */
 };
+
+#define TYPE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 struct open { /* an open input operation of a thread; each ends before the one below it */
 	int64_t end;
@@ -89,19 +92,39 @@ static int stage_of_words(const char *lower)
 	                                 : PP_INPUT_OTHER;
 }
 
+/* The type in a TensorFlow operator's name NAME:Type; NULL: it is no such name. */
+static const char *operator_type(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	if (!colon || colon == name || colon[-1] == ':' || !(isupper((unsigned char)colon[1]) || colon[1] == '_'))
+		return NULL;
+	return strspn(colon + 1, TYPE_LETTERS) == strlen(colon + 1) ? colon + 1 : NULL;
+}
+
+/* tf.data's links between threads: what they hold is counted by the iterators inside. */
+static int is_link(const char *name)
+{
+	size_t length = strcspn(name, "#");
+
+	return (length > 7 && !strncmp(name + length - 7, "Produce", 7)) ||
+	       (length > 7 && !strncmp(name + length - 7, "Consume", 7));
+}
+
 static uint8_t classify(const char *name)
 {
 	char text[MOST_TEXT], lower[MOST_TEXT];
 	size_t length = strcspn(name, "#"); /* tf.data writes arguments behind it; PyTorch the kind of iterator */
+	const char *type = operator_type(name);
 
 	if (!strncmp(name, "Iterator::", 10) && length < sizeof(text)) {
 		memcpy(text, name, length);
 		text[length] = '\0';
 		return BY_ITSELF | (uint8_t)stage_of_iterator(text);
 	}
-	length = strnlen(name, sizeof(lower) - 1);
+	length = strnlen(type ? type : name, sizeof(lower) - 1);
 	for (size_t i = 0; i < length; i++)
-		lower[i] = (char)tolower((unsigned char)name[i]);
+		lower[i] = (char)tolower((unsigned char)(type ? type : name)[i]);
 	lower[length] = '\0';
 	if (strstr(lower, "iteratorgetnext"))
 		return BY_ITSELF | PP_INPUT_OTHER;
@@ -109,7 +132,8 @@ static uint8_t classify(const char *name)
 		return BY_ITSELF | PP_INPUT_ENQUEUING;
 	if (!strncmp(lower, "enumerate(dataloader)#", 22))
 		return BY_ITSELF | (uint8_t)(strstr(lower, "multiprocessing") ? PP_INPUT_IN_ADVANCE : PP_INPUT_ON_DEMAND);
-	return (uint8_t)stage_of_words(lower);
+	/* words of a path are names of layers */
+	return (uint8_t)(stage_of_words(lower) | (type || is_link(name) ? NEVER : 0));
 }
 
 /* Stage of a span; 0: it is no input operation. */
@@ -122,7 +146,8 @@ static int stage_of(struct input *in, const struct pp_span *span)
 		*of = KNOWN | classify(pp_intern_text(in->cache.names, name, NULL));
 	switch (span->kind) {
 	case PP_SPAN_RANGE:
-		if (*of & BY_ITSELF || (pp_flat_code(&in->cache, span) & (PP_FLAT_BY_DEFAULT - 1)) == PP_CATEGORY_INPUT)
+		if (*of & BY_ITSELF || span->category == PP_CATEGORY_INPUT ||
+		    (!(*of & NEVER) && (pp_flat_code(&in->cache, span) & (PP_FLAT_BY_DEFAULT - 1)) == PP_CATEGORY_INPUT))
 			return *of & STAGE;
 		return 0;
 	case PP_SPAN_DEVICE:

@@ -219,6 +219,7 @@ const Groups = {
         `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} delivered data, on ${Format.count(r.hosts)} host${
             r.hosts === 1 ? '' : 's'}`
       ],
+      ['Devices', el('span', {id: 'run-devices'}, Groups.devices())],
       ...(r.rendezvous ? [['Hosts found by', el('span', {id: 'run-rendezvous'}, r.rendezvous)]] : []),
       [
         'Versions',
@@ -229,6 +230,17 @@ const Groups = {
       el('h2', {}, 'Run'), el('dl', {class: 'run'}, rows.map(([k, v]) => [el('dt', {}, k), el('dd', {}, v)])), Groups.hosts(),
       Groups.window()
     ];
+  },
+  /* Kinds of devices with their numbers: "8 GPU (NVIDIA H100), on 2 ranks". */
+  devices() {
+    const w = Pod.worker, by = new Map();
+    for (let i = 0; i < Pod.workers; i++) {
+      const name = w.device[i] + (w.device_name[i] ? ` (${w.device_name[i]})` : ''), row = by.get(name) || {devices: 0, ranks: 0};
+      if (w.devices[i] > 0)
+        by.set(name, {devices: row.devices + w.devices[i], ranks: row.ranks + 1});
+    }
+    const text = ([name, r]) => `${Format.count(r.devices)} ${name}, on ${Format.count(r.ranks)} rank${r.ranks === 1 ? '' : 's'}`;
+    return by.size ? [...by].map(text).join('; ') : 'none recorded: CPU only';
   },
   /* When each rank was asked for the window and when it recorded. */
   window() {

@@ -142,7 +142,7 @@ const Overview = {
           Pod.workers > 1 ? 'Lines: the slowest and the fastest rank of each step. A gap between the lines shows imbalance. ' +
                   'Close lines over tall hatched columns show ranks that wait for each other.'
                           : 'Line: the step time.'),
-      box, Overview.legend(), Overview.table(), Kernels.note(), Overview.steps()
+      box, Overview.legend(), Overview.table(), Kernels.note(), Overview.devices(), Overview.steps()
     ];
   },
   legend() {
@@ -306,6 +306,28 @@ const Overview = {
             `Exclusive time per step${Pod.workers > 1 ? ', mean over all ranks. Least, median and most compare the ranks' : ''}.`),
         el('table', {class: 'bars', id: 'breakdown', 'aria-label': 'Exclusive time per step by category'},
             el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 7 ? 'num' : null}, h)))),
+            el('tbody', {}, rows)));
+  },
+  /* The device operators with most self time. */
+  devices() {
+    const t = Pod.table('op_stats', 'rank'), of = name => Pod.column(t, name),
+          list = Array.from({length: t ? t.shown : 0}, (unused, i) => i)
+                     .filter(i => of('host_or_device')[i] === 'Device' && !of('is_idle')[i]);
+    if (!list.length)
+      return null;
+    const percent = i => of('device_self_percent_no_idle')[i], first = list.slice(0, 10), most = percent(first[0]) || 1;
+    const bar = i => el('span', {style: {width: 100 * percent(i) / most + '%', backgroundColor: Pod.colour(1)}});
+    const rows = first.map(
+        i => el('tr', {}, el('td', {class: 'name op', title: of('name')[i]}, of('name')[i]),
+            el('td', {class: 'bar'}, el('div', {class: 'track'}, bar(i))),
+            el('td', {class: 'num', 'data-v': of('self_ns')[i]}, Format.time(of('self_ns')[i])),
+            el('td', {class: 'num'}, Format.share(percent(i), 100)),
+            el('td', {class: 'num'}, Format.share(of('device_cumulative_percent_no_idle')[i], 100)), el('td', {}, of('type')[i])));
+    const heads = ['Operator', '', 'self time', 'of devices', 'cumulative', 'type'];
+    return el('div', {class: 'scroll', style: {marginTop: '22px'}}, el('h3', {}, 'Top operators on devices'),
+        el('p', {class: 'lead'}, 'Self time over all ranks and steps, as a share of the self time of all device operators.'),
+        el('table', {class: 'bars', id: 'device-ops', 'aria-label': 'Ten device operators with most self time'},
+            el('thead', {}, el('tr', {}, heads.map((h, i) => el('th', {scope: 'col', class: i > 1 && i < 5 ? 'num' : null}, h)))),
             el('tbody', {}, rows)));
   },
   /* Over the steps: of all ranks, or of one. */

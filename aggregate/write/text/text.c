@@ -1,4 +1,4 @@
-/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 48 lines, 6 more where there are several
+/* Writes summary.txt: verdict first, then the evidence, then data quality; at most 50 lines, 6 more where there are several
  * clocks, 15 more where there are operators and 2 where there are kernels. Called through writer_list. */
 #include "aggregate/write/text/text.h"
 
@@ -199,6 +199,41 @@ static void write_kernels(const struct pp_dataset *d, FILE *to)
 	fputc('\n', to);
 }
 
+/* One line, where steps wait for input: the stage of input that takes most time. */
+static void write_stage(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_row_input_stage *most = NULL;
+
+	for (size_t i = 0; i < d->input_stages && d->input_stage[i].worker < 0; i++)
+		if (!most || d->input_stage[i].self_ns > most->self_ns)
+			most = &d->input_stage[i];
+	if (most && d->input_bounds && d->input_bound->input_bound)
+		fprintf(to, "  Input time: %.0f %% of the time of input operations is %s\n", most->percent,
+		        pp_input_category_name(most->category));
+}
+
+/* One line: the allocator with the largest peak. */
+static void write_allocator(const struct pp_dataset *d, FILE *to)
+{
+	const struct pp_row_allocator *most = d->allocator;
+	char a[PP_TEXT_UNIT];
+
+	for (size_t i = 1; i < d->allocators; i++)
+		if (d->allocator[i].peak_bytes > most->peak_bytes)
+			most = &d->allocator[i];
+	if (!d->allocators)
+		return;
+	fprintf(to, "  Allocators: largest peak %s, of %.40s", pp_text_bytes(a, (uint64_t)most->peak_bytes),
+	        pp_intern_text(d->names, most->allocator, NULL));
+	if (d->workers > 1)
+		fprintf(to, " on rank %d", most->worker);
+	if (most->peak_step >= 0)
+		fprintf(to, ", in step %" PRId64, most->peak_step);
+	if (most->fragmentation >= 0)
+		fprintf(to, ", fragmentation %.0f %%", 100 * most->fragmentation);
+	fputc('\n', to);
+}
+
 static int is_interpreter(const char *name, size_t length)
 {
 	return (length >= 6 && !strncmp(name, "python", 6)) || (length == 4 && !strncmp(name, "bash", 4)) ||
@@ -320,10 +355,12 @@ int pp_text_write(const struct pp_dataset *d, const char *logdir, FILE *to)
 	pp_text_longest(d, &t, to);
 	pp_text_lost(d, to);
 	pp_text_memory(d, to);
+	write_allocator(d, to);
 	pp_text_files(d, to);
 	pp_text_window(d, to);
 	pp_text_breakdown(d, &t, to);
 	write_input(d, &t, to);
+	write_stage(d, to);
 	write_kernels(d, to);
 	code = write_ops(d, &t, answer.session, to);
 	if (!code)

@@ -8,7 +8,7 @@
 #include "core/base/units.h"
 
 /* LINES, and additional lines where there are several clocks, and where there are operators. */
-enum { PP_TEXT_LINES = 48, PP_TEXT_CLOCK_LINES = 6, PP_TEXT_OP_LINES = 15 };
+enum { PP_TEXT_LINES = 50, PP_TEXT_CLOCK_LINES = 6, PP_TEXT_OP_LINES = 15 };
 
 struct pp_answer;
 

@@ -15,6 +15,7 @@ static void add_iterators(struct pp_capture *c, int64_t at)
 	add_range(c, 0, 1, "decode:DecodeJpeg", at + 300, at + 450); /* no input operation: the time stays with Map */
 	add_range(c, 0, 1, "Iterator::Prefetch::TFRecord", at + 600, at + 700);
 	add_range(c, 0, 1, "Iterator::ParallelMap::TFRecordReader", at + 700, at + 730);
+	add_range(c, 0, 1, "PrefetchConsume#element_id=7#", at + 750, at + 760); /* a link between threads */
 	add_range(c, 0, 1, "Iterator::Prefetch", at + 800, at + 900);
 	add_range(c, 0, 1, "Iterator::Prefetch", at + 850, at + 950); /* sticks out */
 }
@@ -26,6 +27,9 @@ static void add_others(struct pp_capture *c, int64_t at)
 	add_range(c, 1, 0, "IteratorGetNextOp::DoCompute", at + 150, at + 170);
 	add_range(c, 1, 0, "train/InfeedEnqueueTuple:InfeedEnqueue", at + 170, at + 180);
 	add_range(c, 1, 0, "MemcpyHToD", at + 180, at + 190);
+	add_range(c, 1, 0, "cond_input_3:_Arg", at + 190, at + 195);                     /* an operator, whatever its path says */
+	add_range(c, 1, 0, "IteratorGetNextAsOptional_1/_23:_Recv", at + 195, at + 199); /* its type is _Recv */
+	add_range(c, 1, 0, "next/Get_2:IteratorGetNext", at + 270, at + 280);
 	add_range(c, 1, 0, "my batch", at + 200, at + 260)->category = PP_CATEGORY_INPUT;
 	add_range(c, 1, 0, "augment", at + 210, at + 220);
 	add_range(c, 1, 0, "forward", at + 300, at + 900);

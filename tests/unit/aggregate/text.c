@@ -1,4 +1,4 @@
-/* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 48 lines at most, bars on demand. */
+/* summary.txt: units, the whole text of a sample against its golden copy (--update writes it), 50 lines at most, bars on demand. */
 #include "aggregate/write/text/text.h"
 
 #include <errno.h>
