@@ -221,8 +221,7 @@ void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 		if ((size_t)(w.at - released) > RELEASE_EACH) {
 			pp_xsource_release(&x->source, released, w.at);
 			released = w.at;
-			if (x->options->progress)
-				x->options->progress(x->options->context, (uint64_t)(w.at - x->source.bytes), x->source.size);
+			pp_xspace_progress(x, w.at);
 		}
 	}
 	pp_xsource_release(&x->source, released, w.at);

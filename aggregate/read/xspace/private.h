@@ -165,6 +165,8 @@ struct pp_xread { /* a file that is read */
 	uint64_t start_time; /* Unix ns of time 0; 0: unknown */
 };
 
+/* Reports that the bytes before `at` are read. */
+void pp_xspace_progress(const struct pp_xread *x, const uint8_t *at);
 /* Counts one message that cannot be read, and notes the first. */
 void pp_xspace_damage(struct pp_xread *x, const uint8_t *at, const char *what);
 /* As damage, for the result of pp_wire_next(); what only ends where the file was cut is noted once. */

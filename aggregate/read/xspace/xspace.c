@@ -17,6 +17,17 @@ enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTNAMES =
 /* Line times of three years and more are Unix times: writers should count from the start of the profile, and some do not. */
 #define UNIX_TIME INT64_C(100000000000000000)
 
+/* In bytes of the file. Unpacking a file, which is done before, is the first half of it. */
+void pp_xspace_progress(const struct pp_xread *x, const uint8_t *at)
+{
+	double part = (double)(at - x->source.bytes) / (double)x->source.size, file = (double)x->source.file_bytes;
+
+	if (x->options->progress)
+		x->options->progress(x->options->context,
+		                     (uint64_t)(x->source.is_unpacked ? (file + part * file) / 2 : part * file),
+		                     x->source.file_bytes);
+}
+
 void pp_xspace_damage(struct pp_xread *x, const uint8_t *at, const char *what)
 {
 	struct pp_trace_metadata *t = &x->rank.trace;
@@ -156,8 +167,7 @@ static void read_space(struct pp_xread *x)
 		else if (f.type == PP_WIRE_BYTES && (f.number == SPACE_ERRORS || f.number == SPACE_WARNINGS))
 			copy_remark(x, &f);
 		at = w.at;
-		if (x->options->progress)
-			x->options->progress(x->options->context, (uint64_t)(at - x->source.bytes), x->source.size);
+		pp_xspace_progress(x, at);
 	}
 }
 
