@@ -9,7 +9,7 @@
 
 #include "aggregate/session/analyze.h"
 #include "core/base/step_windows.h"
-#include "core/base/units.h"
+#include "core/step/category.h"
 #include "launchers/analyze/inputs.h"
 #include "launchers/analyze/several.h"
 #include "launchers/analyze/workers.h"
@@ -228,6 +228,7 @@ int pp_cmd_analyze(int argc, char **argv)
 {
 	struct pp_options options;
 	struct pp_several several;
+	struct pp_err err = {""};
 	int first, code, rc = pp_options_parse(&pp_verb_analyze, argc, argv, &options, &first);
 
 	if (rc >= 0)
@@ -238,6 +239,10 @@ int pp_cmd_analyze(int argc, char **argv)
 		return PP_EXIT_USAGE;
 	}
 	pp_options_environment(&options, PP_OPT_ANALYZE, NULL);
+	if (*options.value[PP_OPT_ID_RULES] && pp_category_rules_load(options.value[PP_OPT_ID_RULES], &err)) {
+		pp_say("%s. Nothing was analysed.", err.text);
+		return PP_EXIT_USAGE;
+	}
 	pp_several_begin_all(&several);
 	code = several.idle ? PP_EXIT_OK : analyze_all(&several, argv + first, (size_t)(argc - first), &options);
 	pp_several_end_all(&several);

@@ -143,6 +143,20 @@ def asked_wrongly(place, full):
     check(got.code == 1 and "Nothing was analysed" in got.err, got.transcript())
 
 
+def own_rules(place, full):
+    """--rules: a user's word decides, and a bad row is named with its line."""
+    where = folder(place, "ruled", ranks=1)
+    rules, bad = put(place, "rules.txt", "# ours\naten = Input\n"), put(place, "bad.txt", "aten = Input\nmm is Nothing\n")
+    for words, ns in (((), 0), (("--rules", rules), 300000)):
+        logs = place.new_logs()
+        analyze(place, logs, where, *words)
+        with h5(session_of(logs)) as f:
+            got = f["breakdown/exclusive_ns"][()][0, 0, 5]
+            check(got == ns, f"{words}: Input of a step is {got} ns")
+    got = analyze(place, place.new_logs(), where, "--rules", bad, code=64)
+    check(f"{bad}" in got.err and "2" in got.err.replace(bad, ""), got.transcript())
+
+
 def ended(place, full):
     """SIGINT while files are read: nothing is left in the log directory, and no process."""
     where, logs = folder(place, "long", ranks=2, steps=400, events=200), place.new_logs()
@@ -159,7 +173,7 @@ def ended(place, full):
     check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))
