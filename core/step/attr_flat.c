@@ -222,7 +222,10 @@ static int open_range(struct pp_flat_cursor *c, struct pp_name_cache *cache, uin
 	o->by_default = (code & PP_FLAT_BY_DEFAULT) != 0;
 	o->is_silent = (uint8_t)pp_flat_is_silent(span, o->category);
 	o->may_be_step = c->is_step_thread && span->kind == PP_SPAN_RANGE && !span->category;
+	o->waits = (span->flags & PP_SPAN_WAITS_INPUT) || (c->opens > 1 && o[-1].waits && o[-1].end >= span->end);
 	o->weight = c->thread->device ? device_weight_of(o->category) : weight_of(o->category, c->is_step_thread);
+	if (o->waits && o->category == PP_CATEGORY_INPUT)
+		o->weight = weight_of(o->category, 1);
 	return 0;
 }
 

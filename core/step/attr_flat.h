@@ -24,6 +24,7 @@ struct pp_open { /* an open range of a thread's stack */
 	int64_t begin, end;
 	uint32_t span;
 	uint8_t category, by_default, may_be_step, weight;
+	uint8_t waits;     /* PP_SPAN_WAITS_INPUT, of it or of what is around it */
 	uint8_t is_silent; /* its name stands for no work: ranges around or beside it get the time */
 };
 

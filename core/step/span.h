@@ -22,8 +22,9 @@ enum pp_span_flags {
 	PP_SPAN_IS_ROOT = 4,
 	PP_SPAN_FAILED = 8,
 	PP_SPAN_PEER_IN_COMM = 16,
-	PP_SPAN_POLLS = 32,    /* MPI polls without result; sequence: how many */
-	PP_SPAN_RECEIVES = 64, /* start of a persistent receive; Sendrecv that sends nothing */
+	PP_SPAN_POLLS = 32,        /* MPI polls without result; sequence: how many */
+	PP_SPAN_RECEIVES = 64,     /* start of a persistent receive; Sendrecv that sends nothing */
+	PP_SPAN_WAITS_INPUT = 128, /* the step waits for input in it, on whatever thread: TensorFlow's IteratorGetNext */
 };
 
 /* What each kind has beside the head. A new kind is a struct of at most 40 bytes, or of an index into an array of its own. */

@@ -352,6 +352,8 @@ static void take_host(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *
 		s->kind = pp_xevent_has(&e, PP_XS_ASYNC) && e.number[PP_XS_ASYNC] ? PP_SPAN_ASYNC
 		          : end > begin                                           ? PP_SPAN_RANGE
 		                                                                  : PP_SPAN_MARK;
+		if (m->kind == PP_XEVENT_INPUT)
+			s->flags |= PP_SPAN_WAITS_INPUT;
 		if (pp_xevent_has(&e, PP_XS_CORRELATION))
 			s->range.id = e.number[PP_XS_CORRELATION];
 	}

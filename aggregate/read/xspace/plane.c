@@ -185,6 +185,7 @@ static enum pp_xevent_class class_of(const char *name, size_t length)
 	        {"ExecutorState::Process", PP_XEVENT_IMPLICIT, 1},
 	        {"ThreadpoolListener::StartRegion", PP_XEVENT_REGION_BEGIN, 1},
 	        {"ThreadpoolListener::StopRegion", PP_XEVENT_REGION_END, 1},
+	        {"IteratorGetNext", PP_XEVENT_INPUT, 0},
 	        {"train", PP_XEVENT_MARKER, 0},
 	        {"test", PP_XEVENT_MARKER, 0},
 	        {"TraceContext", PP_XEVENT_MARKER, 0},

@@ -88,6 +88,7 @@ struct pp_xmeta { /* metadata of an event or a stat, looked at when an event fir
 
 enum pp_xevent_class {
 	PP_XEVENT_PLAIN,
+	PP_XEVENT_INPUT, /* the step waits for input */
 	PP_XEVENT_ALLOCATION,
 	PP_XEVENT_FREE,
 	PP_XEVENT_MARKER,   /* train*, test* and TraceContext: xprof's explicit step markers */

@@ -127,6 +127,28 @@ TEST(over_threads)
 	free_capture(&c);
 }
 
+/* A step waits for input in a range of another thread, which knows it: that comes before what the step's thread is in. */
+TEST(waits_elsewhere)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	struct pp_attr a;
+
+	add_step(&c, 0, 0, 0, 1000);
+	add_range(&c, 0, 0, "run", 0, 900);
+	add_range(&c, 0, 1, "IteratorGetNext", 100, 400)->flags = PP_SPAN_WAITS_INPUT;
+	add_range(&c, 0, 1, "Iterator::Prefetch", 150, 350); /* inside: still that wait */
+	add_range(&c, 0, 1, "IteratorGetNext", 500, 600);    /* of a file that does not say so: behind the step's thread */
+	add_range(&c, 0, 2, "gemm", 200, 250)->category = PP_CATEGORY_DEVICE_COMPUTE;
+	a = sweep(&c, 0, 0, 0, &s);
+	CHECK_INT(NS(INPUT), 300 - 50);
+	CHECK_INT(NS(DEVICE_COMPUTE), 50);
+	CHECK_INT(NS(HOST_COMPUTE), 900 - 300);
+	pp_attr_release(&a);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(edges_and_many_steps)
 {
 	struct pp_capture c = make_capture(1);
@@ -328,6 +350,7 @@ int main(void)
 	what_takes_no_time();
 	crossing_ranges();
 	over_threads();
+	waits_elsewhere();
 	edges_and_many_steps();
 	same_as_brute_force();
 	what_a_loader_computes();
