@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MAKE = os.path.join(HERE, "..", "unit", "aggregate")
+MAKE = os.path.join(HERE, "..", "session")
 XPROF = """
 import sys
 from xprof.convert import raw_to_tool_data as r
@@ -65,7 +65,7 @@ def xspace(args, where):
     for events in args.events:
         session = os.path.join(where, f"x{events}", "plugins", "profile", "s")
         subprocess.run([sys.executable, "-B", os.path.join(MAKE, "make_xspace.py"), session, "--hosts", "1", "--gpus", "1", "--steps", "12",
-                        "--events", str(events)], check=True, stdout=subprocess.DEVNULL)
+                        "--step-ns", str(2000 * events), "--events", str(events)], check=True, stdout=subprocess.DEVNULL)
         files = glob.glob(os.path.join(session, "*.xplane.pb"))
         ours = measure([args.podprof, "analyze", session, "-o", os.path.join(where, "logs")], where)
         flat[events] = ours[0] / events * 1e9
@@ -92,7 +92,7 @@ def kineto(args, where):
     if not real:
         print("skipped: Kineto: no real traces in ../shared/data to make larger ones of")
         return
-    subprocess.run([sys.executable, "-B", os.path.join(MAKE, "make_kineto.py"), "--from", *real, "--events", str(args.kineto), "--ranks", "1",
+    subprocess.run([sys.executable, "-B", os.path.join(HERE, "..", "unit", "aggregate", "make_kineto.py"), "--from", *real, "--events", str(args.kineto), "--ranks", "1",
                     "--out", folder], check=True, stdout=subprocess.DEVNULL)
     ours = measure([args.podprof, "analyze", folder, "-o", os.path.join(where, "logs")], where)
     row(f"analyze, Kineto, {args.kineto} events: CPU an event", ours[0] / args.kineto * 1e9, "ns")
@@ -109,7 +109,7 @@ def kineto(args, where):
 def many(args, where):
     session = os.path.join(where, "many", "plugins", "profile", "s")
     subprocess.run([sys.executable, "-B", os.path.join(MAKE, "make_xspace.py"), session, "--hosts", "32", "--gpus", "1", "--steps", "12",
-                    "--events", str(args.each)], check=True, stdout=subprocess.DEVNULL)
+                    "--step-ns", str(2000 * args.each), "--events", str(args.each)], check=True, stdout=subprocess.DEVNULL)
     words = [args.podprof, "analyze", session, "-o", os.path.join(where, "logs")]
     one, two = measure([*words, "--processes", "1"], where), measure([*words, "--processes", "2"], where)
     row(f"32 files of {args.each} events, one process: wall", one[1], "s")

@@ -11,7 +11,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REAL = os.path.join(HERE, "../../../../shared/data/xspace")
-sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "..", "session"))
 import make_xspace  # noqa: E402
 
 DUMP = sys.argv[1]
