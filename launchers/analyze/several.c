@@ -31,12 +31,15 @@ static const struct pp_analysis_ops *load(char *why, size_t size)
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	const struct pp_analysis_ops *ops = NULL;
 	struct pp_err err = {""};
-	void *module = NULL;
+	void *module = NULL, *library_of_mpi;
 
 	program[length > 0 ? length : 0] = '\0';
 	if (length > 0 && !pp_env_find_libraries(program, &library, &mpi, &err))
 		snprintf(path, sizeof(path), "%.*s/libpodprof-gather.so", (int)(strrchr(library, '/') - library), library);
-	if (!dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL) && !dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL))
+	library_of_mpi = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
+	if (!library_of_mpi)
+		library_of_mpi = dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL);
+	if (!library_of_mpi)
 		snprintf(why, size, "there is no MPI library that podprof can load (libmpi.so.40)");
 	else if (!*path || !(module = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
 		snprintf(why, size, "podprof was installed without libpodprof-gather.so, or it cannot be loaded");
@@ -44,6 +47,7 @@ static const struct pp_analysis_ops *load(char *why, size_t size)
 		ops = dlsym(module, PP_ANALYSIS_OPS);
 	free(library);
 	free(mpi);
+	/* cppcheck-suppress resourceLeak ; the MPI library stays until this process ends */
 	return ops;
 }
 
@@ -140,8 +144,11 @@ int pp_several_is_mine(const struct pp_several *s, const struct pp_inputs *in, s
 	const struct pp_analyze_file *f = in->file;
 	size_t before = 0, ranks = (size_t)s->world.size, turn;
 
-	for (size_t i = 0; i < in->files; i++)
-		before += f[i].glance.bytes > f[index].glance.bytes || (f[i].glance.bytes == f[index].glance.bytes && i < index);
+	for (size_t i = 0; i < in->files; i++) {
+		int is_larger = f[i].glance.bytes > f[index].glance.bytes;
+
+		before += is_larger || (i < index && f[i].glance.bytes == f[index].glance.bytes);
+	}
 	turn = before % (2 * ranks);
 	return (turn < ranks ? turn : 2 * ranks - 1 - turn) == (size_t)s->world.rank;
 }

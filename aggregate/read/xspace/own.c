@@ -60,7 +60,7 @@ static void read_own(struct pp_xread *x, struct pp_xplane *p, const struct pp_fi
 
 	*o = (struct own){.peer = -1};
 	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
-		struct pp_xvalue v;
+		struct pp_xvalue v = {.is_text = 0};
 		enum pp_xs_kind kind = PP_XS_NONE;
 		char text[24] = "";
 

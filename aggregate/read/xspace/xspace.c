@@ -78,7 +78,7 @@ static void read_stats(struct pp_xread *x, struct pp_xplane *p)
 	struct pp_field f;
 
 	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD) {
-		struct pp_xvalue v;
+		struct pp_xvalue v = {.is_text = 0};
 		enum pp_xs_kind kind = PP_XS_NONE;
 
 		if (pp_field_is(&f, 6, PP_WIRE_BYTES))
