@@ -34,10 +34,12 @@ const MEANING = {
   process: 'CPU time, context switches and page faults of each rank and its children, counted by the operating system.',
   file: 'Files that the ranks read and wrote through MPI.',
   memory: 'Memory of each rank and its children, sampled by the keeper.',
+  trace_file: 'The files of other profilers that this session was made from: events read, and what was left out.',
 };
 const NAME = {
   process: 'Processes',
-  file: 'Files'
+  file: 'Files',
+  trace_file: 'Traces'
 };
 
 function capital(text) {

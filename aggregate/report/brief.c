@@ -70,6 +70,10 @@ static void date_of(const struct pp_dataset *d, char *text, size_t size)
 {
 	struct tm tm;
 
+	if (!d->epoch_realtime_ns) { /* analysed from a file without one */
+		snprintf(text, size, "no date");
+		return;
+	}
 	pp_local_time((time_t)((d->epoch_realtime_ns + d->window_begin_ns) / SECOND), &tm);
 	strftime(text, size, "%Y-%m-%d %H:%M:%S", &tm);
 }

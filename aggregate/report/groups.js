@@ -213,7 +213,11 @@ const Groups = {
     const rows = [
       ['Command', el('span', {class: 'mono', id: 'run-command'}, r.command || '\u2013')],
       ['Options', el('span', {class: 'mono'}, r.options || 'defaults')], ['Session', r.session], ['Job', r.job || '\u2013'],
-      ['Window', `${when.toISOString().replace('T', ' ').slice(0, 19)} UTC, ${Format.time(window)}`], ['Steps requested', asked],
+      [
+        'Window',
+        `${r.epoch_realtime_ns ? when.toISOString().replace('T', ' ').slice(0, 19) + ' UTC' : 'no date'}, ${Format.time(window)}`
+      ],
+      ['Steps requested', asked],
       [
         'Ranks',
         `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} delivered data, on ${Format.count(r.hosts)} host${

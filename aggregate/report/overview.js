@@ -47,8 +47,9 @@ const Verdict = {
         el('span', {},
             `${Format.count(r.ranks_delivered)} of ${Format.count(r.ranks_asked)} rank${r.ranks_asked === 1 ? '' : 's'}`),
         el('span', {}, `${Format.count(hosts)} host${hosts === 1 ? '' : 's'}`), el('span', {id: 'run-steps'}, steps + of),
-        el('time', {datetime: when.toISOString(), title: 'UTC ' + when.toISOString()},
-            when.toLocaleString(undefined, {dateStyle: 'medium', timeStyle: 'medium'})),
+        r.epoch_realtime_ns ? el('time', {datetime: when.toISOString(), title: 'UTC ' + when.toISOString()},
+                                  when.toLocaleString(undefined, {dateStyle: 'medium', timeStyle: 'medium'}))
+                            : el('span', {}, 'no date'),
         el('span', {}, 'session ' + r.session));
   },
   qualifiers() {

@@ -87,7 +87,7 @@ static void set_epochs(struct parts *p, const char **ret_note)
 		if (epoch > last)
 			last = epoch;
 	}
-	for (size_t i = 0; i <= p->parts; i++)
+	for (size_t i = 0; p->part && i <= p->parts; i++)
 		if (!p->part[i].epoch_realtime_ns || last - first > PP_TABLE_TIME_MAX / 4)
 			p->part[i].epoch_realtime_ns = first;
 	*ret_note = last - first > PP_TABLE_TIME_MAX / 4

@@ -93,7 +93,7 @@ static void fill_tables(struct fill *f, uint64_t tables)
 {
 	const uint64_t always = 1 << PP_TABLE_worker | 1 << PP_TABLE_step | 1 << PP_TABLE_cell | (uint64_t)1 << PP_TABLE_warning |
 	                        (uint64_t)1 << PP_TABLE_host_clock | (uint64_t)1 << PP_TABLE_unclassified |
-	                        (uint64_t)1 << PP_TABLE_event;
+	                        (uint64_t)1 << PP_TABLE_event | (uint64_t)1 << PP_TABLE_trace_file;
 	struct pp_table table[PP_TABLES];
 	uint64_t missing[PP_TABLES];
 	size_t cells;

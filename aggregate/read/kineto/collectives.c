@@ -88,7 +88,9 @@ static int32_t *members_of(const char *text, int64_t size, int *ret_none)
 		return NULL;
 	member = calloc((size_t)size, sizeof(*member));
 	*ret_none = !member;
-	while (member && n < size) {
+	if (!member)
+		return NULL;
+	while (n < size) {
 		char *end;
 		long rank = strtol(text, &end, 10);
 

@@ -13,6 +13,8 @@
 
 enum { TRACKS_MOST = 16384, LABELS_MOST = 65536, DEVICES_MOST = 65536 };
 
+static const char PARAMETERS[] = "record_param_comms";
+
 void pp_kineto_damage(struct kineto_store *s, uint64_t at, const char *what)
 {
 	if (!s->trace.damage[0]) {
@@ -125,7 +127,8 @@ static void fill_host(struct kineto_store *s, struct kineto_track *t, struct pp_
 		return;
 	}
 	span->range.payload = e->fields & KINETO_EXTERNAL ? (uint64_t)e->external : 0;
-	if (e->category == KINETO_OPERATOR)
+	/* PyTorch's note of a collective's parameters is no operator: the one around it is. */
+	if (e->category == KINETO_OPERATOR && (length != strlen(PARAMETERS) || memcmp(name, PARAMETERS, length) != 0))
 		span->range.payload_type = KINETO_MARK_OPERATOR;
 	if (e->category == KINETO_LAUNCH && e->fields & KINETO_CORRELATION) {
 		span->range.payload_type = KINETO_MARK_LAUNCH;

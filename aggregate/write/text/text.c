@@ -300,20 +300,33 @@ void pp_text_steps(const struct pp_dataset *d, char *text, size_t size)
 		         d->step[d->steps - 1].number);
 }
 
+/* Of the ranks that have one. */
+static const char *device_of(const struct pp_dataset *d)
+{
+	const char *device = "CPU";
+
+	for (size_t w = 0; w < d->workers && !strcmp(device, "CPU"); w++)
+		if (d->worker[w].device[0])
+			device = d->worker[w].device;
+	return device;
+}
+
 static void write_head(const struct pp_dataset *d, FILE *to)
 {
 	time_t when = (time_t)((d->epoch_realtime_ns + d->window_begin_ns) / 1000000000);
 	size_t hosts = pp_dataset_hosts(d);
-	char program[64], date[32] = "", steps[128] = "no steps", kept[PP_KEPT_TEXT];
+	char program[64], date[32] = "no date", steps[128] = "no steps", kept[PP_KEPT_TEXT];
 	int cut = pp_kept_text(d, kept, sizeof(kept));
 	struct tm tm;
 
 	pp_text_program(d->command, program, sizeof(program));
 	pp_text_steps(d, steps, sizeof(steps));
-	pp_local_time(when, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
-	fprintf(to, "%s  %d of %d rank%s, %zu host%s, CPU", program, d->ranks_delivered, d->ranks_asked,
-	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+	if (d->epoch_realtime_ns) {
+		pp_local_time(when, &tm);
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+	}
+	fprintf(to, "%s  %d of %d rank%s, %zu host%s, %s", program, d->ranks_delivered, d->ranks_asked,
+	        d->ranks_asked == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s", device_of(d));
 	if (d->steps == 1 && !strncmp(d->step_rule, "window", 6))
 		fprintf(to, "     the %s%s as one step", cut ? "last " : "", cut ? kept : "window");
 	else
