@@ -48,9 +48,9 @@ static int help(void)
 /* What users of other profilers type. */
 static const char *known_elsewhere(const char *word)
 {
-	static const char *const words[][2] = {{"record", "run"},     {"profile", "run"},  {"start", "run"},   {"trace", "run"},
-	                                       {"show", "report"},    {"print", "report"}, {"view", "report"}, {"open", "report"},
-	                                       {"analyze", "report"}, {"list", "report"},  {"top", "status"},  {"check", "doctor"},
+	static const char *const words[][2] = {{"record", "run"},      {"profile", "run"},  {"start", "run"},   {"trace", "run"},
+	                                       {"show", "report"},     {"print", "report"}, {"view", "report"}, {"open", "report"},
+	                                       {"analyse", "analyze"}, {"list", "report"},  {"top", "status"},  {"check", "doctor"},
 	                                       {"recover", "salvage"}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -64,6 +64,8 @@ const char *pp_nearest(const char *word, const char *const *names, size_t count)
 
 		if (length >= 3 && !strncmp(word, names[i], length))
 			d = 1;
+		if (d > 1 && word[0] != names[i][0]) /* FOO is no TOOL */
+			continue;
 		if (d < least && d <= most(length, strlen(names[i]))) {
 			least = d;
 			best = names[i];

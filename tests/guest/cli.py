@@ -45,7 +45,7 @@ def first_words(place, full):
 
 def wrong_words(place, full):
     for words, near in ((["reprot"], "report"), (["run", "--stepz", "1:2", "true"], "--steps"), (["report", "--lst"], "--list"),
-                        (["docter"], "doctor"), (["record"], "'podprof run'"), (["analyze", "x"], "'podprof report'"), (["help", "captur"], "'podprof capture'"), (["salvage", "--outptu", "x", "y"], "--output"),
+                        (["docter"], "doctor"), (["record"], "'podprof run'"), (["analyse", "x"], "'podprof analyze'"), (["help", "captur"], "'podprof capture'"), (["salvage", "--outptu", "x", "y"], "--output"),
                         (["run", "--last", "3s", "true"], "podprof capture"), (["capture", "--signal", "USR1"], "podprof run")):
         got = run([place.podprof(), *words])
         check(got.code == 64 and near in got.err and len(got.err.splitlines()) == 1 and not got.out, got.transcript())
