@@ -55,14 +55,14 @@ static int64_t extend(struct idle *s, uint32_t t, const struct pp_step_cell *ste
 /* Time of the step in which nothing of that side runs. */
 static int64_t idle_of(struct idle *s, const struct pp_step_cell *step, int on_device)
 {
-	int64_t idle = 0, next = step->begin;
+	int64_t idle = 0;
 
 	if (s->until < step->begin)
 		s->until = step->begin;
 	while (s->until < step->end) {
 		const int64_t before = s->until;
+		int64_t next = step->end;
 
-		next = step->end;
 		for (uint32_t t = 0; t < s->rank->threads; t++) {
 			int64_t begin;
 

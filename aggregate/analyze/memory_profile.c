@@ -181,7 +181,7 @@ static int add_point(struct profile *p, const struct call *c, size_t number)
 	                                       .allocator = a->allocator,
 	                                       .call = number,
 	                                       .time_ns = a->time,
-	                                       .action = a->is_free != 0,
+	                                       .action = (int8_t)(a->is_free != 0),
 	                                       .requested_bytes = size_of(a->requested > 0 ? a->requested : from->requested),
 	                                       .bytes = a->is_free && bytes > 0 ? -bytes : bytes,
 	                                       .op = a->op ? a->op : from->op,

@@ -17,6 +17,7 @@
 enum { GLANCE = 65536 };
 
 /* Unpacks what can be unpacked of a damaged begin, too. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): zlib writes to it */
 static long unpack(const unsigned char *packed, size_t n, char *to, size_t size)
 {
 	z_stream z = {.next_in = (Bytef *)(uintptr_t)packed, .avail_in = (uInt)n, .next_out = (Bytef *)to, .avail_out = (uInt)size};

@@ -77,7 +77,8 @@ static void finish(struct stats *s)
 	}
 	for (size_t i = 0; i < s->rows; i++) {
 		struct pp_row_op_stat *row = &s->row[i];
-		const int side = row->host_or_device, device = side == PP_SIDE_DEVICE;
+		const int side = row->host_or_device == PP_SIDE_DEVICE ? PP_SIDE_DEVICE : PP_SIDE_HOST,
+		          device = side == PP_SIDE_DEVICE;
 		const double self = (double)row->self_ns, own = row->is_idle ? 0 : self;
 
 		sum[side] += self;

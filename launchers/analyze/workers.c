@@ -76,6 +76,7 @@ static void work(const struct workers *w, struct slot *slot, int fd)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while ((place = atomic_fetch_add(&w->shared->next, 1)) < w->count) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): init() has copied all of them */
 		struct pp_analyze_file *f = &w->file[w->order[place]];
 		struct head head = {.place = place};
 
@@ -269,6 +270,7 @@ int pp_workers_read(struct pp_analyze_file *file, const size_t *index, size_t co
 		receive_all(&w, show);
 	/* Those left where no process could be made. */
 	for (size_t place = rc ? count : atomic_load(&w.shared->next); place < count; place++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): the same */
 		pp_analyze_read(&file[w.order[place]], o, NULL, NULL);
 	if (w.shared && w.shared != MAP_FAILED)
 		munmap(w.shared, sizeof(*w.shared) + w.processes * sizeof(w.shared->slot[0]));

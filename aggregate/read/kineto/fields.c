@@ -198,7 +198,7 @@ static int set_event(struct kineto_event *e, int key, const struct kineto_value 
 {
 	switch (key) {
 	case EVENT_PHASE:
-		e->phase = v->is_string && v->length == 1 ? v->text[0] : 0;
+		e->phase = (char)(v->is_string && v->length == 1 ? v->text[0] : '\0');
 		return !e->phase;
 	case EVENT_CATEGORY:
 		e->category = v->is_string ? category_of(v->text, v->length) : KINETO_OTHER;

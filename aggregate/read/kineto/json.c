@@ -283,7 +283,7 @@ static char char_before(const struct kineto_json *j, const char *text, size_t at
 {
 	while (at > 0 && is_blank(text[at - 1]))
 		at--;
-	return at ? text[at - 1] : j->last;
+	return (char)(at ? text[at - 1] : j->last);
 }
 
 static int expects_value(const struct kineto_json *j)

@@ -76,7 +76,7 @@ int pp_kineto_take(struct kineto_store *s, const struct kineto_event *e);
 int pp_kineto_take_device(struct kineto_store *s, int64_t number, uint32_t name, uint64_t memory);
 /* Makes the capture of everything; the store can only be released after it. 0, -ENOMEM, or -ENODATA:
  * no event has a time. */
-int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t rank, const char *path,
+int pp_kineto_finish(struct kineto_store *s, const struct pp_trace_glance *glance, int32_t number, const char *path,
                      struct pp_capture *ret_capture);
 void pp_kineto_release(struct kineto_store *s);
 /* Counts a part that cannot be read; the first one's place and reason are kept. */

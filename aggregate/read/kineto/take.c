@@ -203,6 +203,7 @@ static uint32_t launch_of(struct kineto_store *s, const struct kineto_event *e)
 		return 0;
 	at = pp_hash(PP_HASH_BEGIN, &one, sizeof(one)) & (s->launch_places - 1);
 	for (; s->launch_place[at]; at = (at + 1) & (s->launch_places - 1))
+		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it has no padding, and its only float no two zeros */
 		if (!memcmp(&s->launch[s->launch_place[at] - 1], &one, sizeof(one)))
 			return s->launch_place[at];
 	more = pp_grow(s->launch, s->launches, &s->launches_room, sizeof(*more));

@@ -161,6 +161,7 @@ uint32_t pp_xdevice_launch(struct pp_xread *x, const char *details, size_t lengt
 	if (x->rank.launches >= x->launch_places / 2 && grow_launches(x))
 		return 0;
 	for (at = hash_of(&l) & (x->launch_places - 1); x->launch_place[at]; at = (at + 1) & (x->launch_places - 1))
+		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): it has no padding, and its only float no two zeros */
 		if (!memcmp(&x->rank.launch[x->launch_place[at] - 1], &l, sizeof(l)))
 			return x->launch_place[at];
 	x->rank.launch[x->rank.launches++] = l;

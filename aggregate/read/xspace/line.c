@@ -211,10 +211,9 @@ void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l
 {
 	struct pp_wire w = {l->all.data, l->all.data + l->all.size};
 	const uint8_t *released = w.at;
-	enum pp_wire_result r;
 	struct pp_field f;
 
-	while ((r = pp_wire_next(&w, &f)) == PP_WIRE_FIELD && !x->no_memory) {
+	while (pp_wire_next(&w, &f) == PP_WIRE_FIELD && !x->no_memory) {
 		if (!pp_field_is(&f, LINE_EVENTS, PP_WIRE_BYTES))
 			continue;
 		take(x, p, l, &f);

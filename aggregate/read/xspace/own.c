@@ -286,7 +286,8 @@ static struct pp_rank *rank_in(struct pp_xread *x, struct pp_capture *c, int32_t
 	r->launch = NULL;
 	r->device = NULL;
 	r->allocation = NULL;
-	r->threads = r->launches = r->devices = r->allocations = 0;
+	r->memory = NULL;
+	r->threads = r->launches = r->devices = r->allocations = r->memories = 0;
 	r->trace.events = r->trace.derived = r->trace.untimed = r->trace.damaged = 0; /* of the file: with its first rank */
 	r->records = r->remarks = 0;
 	r->rank = number;

@@ -174,7 +174,7 @@ void pp_xspace_damage(struct pp_xread *x, const uint8_t *at, const char *what);
 void pp_xspace_check(struct pp_xread *x, enum pp_wire_result r, const uint8_t *at, const char *what);
 
 /* ---- plane.c */
-void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f);
+void pp_xplane_open(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *plane);
 void pp_xplane_close(struct pp_xplane *p);
 /* NULL: the plane has no such metadata. */
 struct pp_xmeta *pp_xplane_event(struct pp_xread *x, struct pp_xplane *p, uint64_t id);
@@ -191,7 +191,7 @@ struct pp_xvalue { /* of a stat */
 };
 
 /* Which stat a message is, and its value where it means something here; PP_XS_NONE: nothing. */
-enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *f, struct pp_xvalue *v);
+enum pp_xs_kind pp_xvalue_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_field *stat, struct pp_xvalue *v);
 uint32_t pp_xvalue_text(struct pp_xread *x, const struct pp_xvalue *v);
 
 /* ---- device.c */
@@ -241,7 +241,7 @@ void pp_xline_read(struct pp_xread *x, struct pp_xplane *p, const struct pp_xsli
 void pp_xline_events(struct pp_xread *x, struct pp_xplane *p, struct pp_xline *l,
                      void (*take)(struct pp_xread *, struct pp_xplane *, struct pp_xline *, const struct pp_field *));
 /* Reads an event; 0: it has no time, which is counted. */
-int pp_xline_event(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *f,
+int pp_xline_event(struct pp_xread *x, struct pp_xplane *p, const struct pp_xline *l, const struct pp_field *event,
                    struct pp_xevent_read *e, int64_t *ret_begin, int64_t *ret_end);
 /* A new span of the line's thread, with everything but its times 0; NULL: no memory, which is noted. */
 struct pp_span *pp_xline_span(struct pp_xread *x, struct pp_xline *l, int64_t begin, int64_t end);

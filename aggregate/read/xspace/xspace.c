@@ -189,11 +189,13 @@ static int order_allocations(struct pp_rank *r)
 		i++;
 	if (i >= r->allocations)
 		return 0;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
 	order = malloc(r->allocations * sizeof(*order));
 	sorted = malloc(r->allocations * sizeof(*sorted));
 	for (i = 0; order && sorted && i < r->allocations; i++)
 		order[i] = &r->allocation[i];
 	if (order && sorted) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the same */
 		qsort(order, r->allocations, sizeof(*order), by_time);
 		for (i = 0; i < r->allocations; i++)
 			sorted[i] = *order[i];

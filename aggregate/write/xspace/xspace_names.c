@@ -131,6 +131,7 @@ static void write_names(struct pp_xstream *s, const char *prefix, const char *te
 	if (name) {
 		memcpy(name, prefix, before);
 		memcpy(name + before, text, length);
+		/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes with a length */
 		memcpy(name + before + length, suffix, after);
 		pp_xstream_text(s, PP_XMETA_NAME, name, before + length + after);
 	} else { /* the prefix decides the class; the text stays the label */
@@ -186,7 +187,7 @@ static void write_operator(const struct pp_xnames *x, struct pp_xstream *s, uint
 	name[n] = '\0';
 	snprintf(type, sizeof(type), ":%s", pp_category_name((int)(key >> 32)));
 	for (char *c = type; *c; c++)
-		*c = *c == ' ' ? '_' : (char)(*c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
+		*c = (char)(*c == ' ' ? '_' : *c >= 'A' && *c <= 'Z' ? *c + 'a' - 'A' : *c);
 	write_names(s, pp_xname_is_special(text) ? "range/" : "", name, n, type, 0);
 	pp_xstream_text(s, PP_XMETA_DISPLAY_NAME, text, length);
 	free(name);
