@@ -119,7 +119,7 @@ def calls(plane):
         if line["name"].endswith("breakdown"):
             continue
         for e in line["events"]:
-            name, got = plane["events"][e["id"]]["name"], values(plane, e["stats"])
+            name, got = plane["events"][e["id"]]["name"].split(":")[0], values(plane, e["stats"])
             if name in EVERYBODY and "sequence" in got and "cut" not in got:
                 found.setdefault((name, got["comm"], got["sequence"]), []).append((e["begin"] // 1000, (e["begin"] + e["duration"]) // 1000))
     return found

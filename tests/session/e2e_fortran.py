@@ -25,7 +25,7 @@ def stats(plane, event):
 def calls_of(plane, rank):
     """(name, stats) of the calls of a rank's main thread."""
     line = next(x for x in plane["lines"] if x["name"] == f"rank {rank} main")
-    found = [(plane["events"][e["id"]]["name"], stats(plane, e)) for e in line["events"]]
+    found = [(plane["events"][e["id"]]["name"].split(":")[0], stats(plane, e)) for e in line["events"]]  # name:category
     return [(name, s) for name, s in found if name.startswith("MPI_")]
 
 
