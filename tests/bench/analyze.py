@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 """podprof analyze beside xprof's overview_page and HTA, on the same files in the same run; and files read at once.
 
-Skipped (77) unless PODPROF_BENCH=1. --xprof, --hta: Pythons that have them; without, their rows are skipped. Rows: what, value, unit, limit;
-a limit that is missed fails the bench. CPU is user and system time of a fresh process and its children, memory their largest; the best
+Skipped (77) unless PODPROF_BENCH=1. --xprof, --hta: Pythons that have them; without, their rows are skipped.
+A limit that is missed fails the bench. CPU is user and system time of a fresh process and its children, memory their largest; the best
 of three, since a busy machine only adds.
 """
 import argparse
@@ -35,8 +35,9 @@ failed = []
 
 def row(what, value, unit, limit=None, at_least=True):
     ok = limit is None or (value >= limit if at_least else value <= limit)
-    bound = "" if limit is None else f"  ({'at least' if at_least else 'at most'} {limit:g}{'' if ok else ': MISSED'})"
-    print(f"{what:<66} {value:12.4g} {unit}{bound}", flush=True)
+    bound = "" if limit is None else "%s %g" % (">=" if at_least else "<=", limit)
+    print("row | %-8s | %-58s | %9.4g | %9.4g | %9.4g | %-9s | %-8s | %-6s | %s" % (
+        "analyze", what, value, value, value, unit, bound, "" if limit is None else "ok" if ok else "missed", ""), flush=True)
     if not ok:
         failed.append(what)
 
