@@ -218,6 +218,33 @@ int pp_dataset_late(struct pp_dataset *d)
 	return 0;
 }
 
+int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *status)
+{
+	struct pp_row_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
+
+	if (!worker)
+		return -ENOMEM;
+	d->worker = worker;
+	worker += d->workers++;
+	*worker = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1};
+	snprintf(worker->host, sizeof(worker->host), "%s", host);
+	snprintf(worker->status, sizeof(worker->status), "%s", status);
+	return 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct pp_row_worker *x = a, *y = b;
+
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+void pp_dataset_sort_workers(struct pp_dataset *d)
+{
+	if (d->workers)
+		qsort(d->worker, d->workers, sizeof(*d->worker), by_rank);
+}
+
 int pp_dataset_warn(struct pp_dataset *d, const char *fmt, ...)
 {
 	struct pp_row_warning *more = realloc(d->warning, (d->warnings + 1) * sizeof(*more));

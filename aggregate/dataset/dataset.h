@@ -114,6 +114,9 @@ const struct pp_row_communicator *pp_dataset_communicator(const struct pp_datase
 size_t pp_dataset_hosts(const struct pp_dataset *d);
 /* Index of a rank's row; SIZE_MAX: it has none. */
 size_t pp_dataset_worker(const struct pp_dataset *d, int32_t rank);
+/* A row for a rank of which nothing came, and why, at the end; then the rows in order of rank. 0, or -ENOMEM. */
+int pp_dataset_add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *status);
+void pp_dataset_sort_workers(struct pp_dataset *d);
 /* "rank 3", "ranks 0-3, 8": those for which `is_one` holds, with `between` them; cut with dots where there is no room. Returns how
  * many they are. */
 size_t pp_dataset_list_ranks(const struct pp_dataset *d, int (*is_one)(const struct pp_row_worker *w, const char *text),

@@ -26,24 +26,10 @@ struct parts { /* parts[files] is of the files that were not read */
 
 static int add_missing(struct pp_dataset *d, const struct pp_analyze_file *file)
 {
-	struct pp_row_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
+	char status[sizeof(d->worker->status)];
 
-	if (!worker)
-		return -ENOMEM;
-	d->worker = worker;
-	worker += d->workers++;
-	*worker = (struct pp_row_worker){.rank = file->rank, .local_rank = -1, .domain = -1};
-	snprintf(worker->host, sizeof(worker->host), "%s", file->glance.host);
-	snprintf(worker->status, sizeof(worker->status), PP_STATUS_MISSING "%.80s", file->why);
-	return 0;
-}
-
-/* By rank, as a part must be. */
-static int compare_worker(const void *a, const void *b)
-{
-	const struct pp_row_worker *x = a, *y = b;
-
-	return (x->rank > y->rank) - (x->rank < y->rank);
+	snprintf(status, sizeof(status), PP_STATUS_MISSING "%.80s", file->why);
+	return pp_dataset_add_missing(d, file->rank, file->glance.host, status);
 }
 
 static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_intern *names, struct parts *p, struct pp_err *err)
@@ -68,8 +54,7 @@ static int read_parts(struct pp_analyze_file *file, size_t files, struct pp_inte
 	for (size_t i = 0; i < files; i++)
 		if (!file[i].block && add_missing(missing, &file[i]))
 			return pp_err_set(err, -ENOMEM, "cannot merge %zu files: no memory", files);
-	if (missing->workers)
-		qsort(missing->worker, missing->workers, sizeof(*missing->worker), compare_worker);
+	pp_dataset_sort_workers(missing);
 	p->unread = missing->workers;
 	return 0;
 }

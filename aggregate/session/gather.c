@@ -148,28 +148,6 @@ static struct pp_dataset *more(struct parts *p)
 	return &p->part[p->parts++];
 }
 
-/* Adds a row for a rank whose share is missing. */
-static int add_missing(struct pp_dataset *d, int32_t rank, const char *host, const char *why)
-{
-	struct pp_row_worker *worker = realloc(d->worker, (d->workers + 1) * sizeof(*worker));
-
-	if (!worker)
-		return -ENOMEM;
-	d->worker = worker;
-	worker += d->workers++;
-	*worker = (struct pp_row_worker){.rank = rank, .local_rank = -1, .domain = -1};
-	snprintf(worker->host, sizeof(worker->host), "%s", host);
-	snprintf(worker->status, sizeof(worker->status), "%s", why);
-	return 0;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct pp_row_worker *x = a, *y = b;
-
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
 /* Reads the shares of all rows; `missing` is the last part. */
 static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct pp_intern *names, const struct pp_gather_row *row,
                       size_t rows, struct parts *p, struct pp_dataset *missing)
@@ -180,7 +158,7 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 		void *bytes;
 		struct pp_dataset *part;
 
-		if (row[i].kind == PP_GATHER_MISSING && add_missing(missing, row[i].rank, row[i].host, row[i].text))
+		if (row[i].kind == PP_GATHER_MISSING && pp_dataset_add_missing(missing, row[i].rank, row[i].host, row[i].text))
 			return -ENOMEM;
 		if (row[i].kind == PP_GATHER_NOTE)
 			pp_dataset_warn(missing, "%s", row[i].text);
@@ -199,8 +177,7 @@ static int read_parts(const struct pp_gather *g, struct pp_dataset *own, struct 
 		}
 		free(bytes);
 	}
-	if (missing->workers)
-		qsort(missing->worker, missing->workers, sizeof(*missing->worker), by_rank);
+	pp_dataset_sort_workers(missing);
 	missing->names = own->names;
 	missing->epoch_realtime_ns = own->epoch_realtime_ns;
 	missing->steps_asked_first = own->steps_asked_first;
