@@ -141,6 +141,8 @@ def asked_wrongly(place, full):
     check("of 1 rank on 1 host, from 1 file" in got.err, got.transcript())
     with h5(session_of(logs)) as f:
         check(any("given twice" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
+    got = analyze(place, logs + " x", where)
+    check(f"podprof report '{logs} x'" in got.err, got.transcript())
     got = run([place.podprof(), "analyze", where, "-o", os.path.join(where, "rank0.pt.trace.json")])
     check(got.code == 1 and "Nothing was analysed" in got.err, got.transcript())
 
