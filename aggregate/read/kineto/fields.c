@@ -1,4 +1,5 @@
 /* Members of an event: which keys there are, and where each value goes. Called by json.c. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,27 @@ static uint32_t intern(struct pp_intern *names, const struct kineto_value *v)
 	return pp_intern_put(names, v->text, length);
 }
 
+/* A Python object's address is another one in each process: " at 0x7f9f150b40c0" is left out of names of events. */
+static uint32_t intern_name(struct pp_intern *names, const struct kineto_value *v)
+{
+	const char *from = v->text, *end = from + v->length;
+	char name[NAME_MOST];
+	size_t length = 0;
+
+	if (v->length > NAME_MOST || !memmem(from, v->length, " at 0x", 6))
+		return intern(names, v);
+	while (from < end) {
+		const char *digit = (size_t)(end - from) > 6 && !memcmp(from, " at 0x", 6) ? from + 6 : NULL;
+
+		if (digit && isxdigit((unsigned char)*digit))
+			for (from = digit; from < end && isxdigit((unsigned char)*from);)
+				from++;
+		else
+			name[length++] = *from++;
+	}
+	return pp_intern_put(names, name, length);
+}
+
 static int set_key(kineto_key *to, const struct kineto_value *v, struct pp_intern *names)
 {
 	int64_t number;
@@ -204,7 +226,7 @@ static int set_event(struct kineto_event *e, int key, const struct kineto_value 
 		e->category = v->is_string ? category_of(v->text, v->length) : KINETO_OTHER;
 		return !v->is_string;
 	case EVENT_NAME:
-		e->name = v->is_string ? intern(names, v) : 0;
+		e->name = v->is_string ? intern_name(names, v) : 0;
 		return !v->is_string;
 	case EVENT_PID:
 		return set_key(&e->pid, v, names);

@@ -463,6 +463,24 @@ TEST(deep_and_many)
 	free(text);
 }
 
+/* The same built-in has the same name in every process. */
+TEST(addresses_are_left_out)
+{
+	static const char *const given[] = {"<built-in method acquire of _thread.lock object at 0x7f9f150b40c0>",
+	                                    "f at 0x1f of g at 0xAB, at 0 and at 0xz", " at 0x", "at 0x5"};
+	static const char *const kept[] = {"<built-in method acquire of _thread.lock object>", "f of g, at 0 and at 0xz", " at 0x", "at 0x5"};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		char text[256];
+		struct pp_capture c;
+
+		snprintf(text, sizeof(text), "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"%s\",\"ts\":1,\"dur\":2}]}", given[i]);
+		c = kit_read(text);
+		CHECK_STR(pp_intern_text(c.names, c.rank->thread[0].span[0].name, NULL), kept[i]);
+		pp_capture_release(&c);
+	}
+}
+
 TEST(nothing_to_read)
 {
 	struct pp_capture c;
@@ -503,6 +521,7 @@ int main(void)
 	every_cut();
 	changed_bytes();
 	deep_and_many();
+	addresses_are_left_out();
 	nothing_to_read();
 	return test_end();
 }
