@@ -3,7 +3,7 @@
 #pragma once
 
 struct pp_err {
-	char text[512];
+	char text[1024];
 };
 
 /* Write the sentence and return `code` (0 or -errno). `err` may be NULL. */
