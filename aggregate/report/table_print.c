@@ -44,7 +44,7 @@ static const struct pp_table_desc *find(const char *name)
 
 static int find_table(struct work *w, const char *name, struct pp_err *err)
 {
-	char known[512] = "";
+	char known[900] = "";
 	size_t at = 0;
 
 	w->desc[0] = find(name);

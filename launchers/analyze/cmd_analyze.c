@@ -17,7 +17,7 @@
 #include "launchers/options/options.h"
 #include "launchers/run/spool.h"
 
-enum { WARNINGS = 4, WARNING_BYTES = 256 };
+enum { WARNINGS = 6, WARNING_BYTES = 256 };
 
 const struct pp_options_verb pp_verb_analyze = {
         .name = "podprof analyze",
@@ -96,10 +96,16 @@ static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes 
 		snprintf(add_note(notes), WARNING_BYTES,
 		         "the files do not give their ranks: ranks are numbered in the order of the files' names");
 	if (in->repeated)
-		snprintf(add_note(notes), WARNING_BYTES, "%zu files were given twice, and read once", in->repeated);
+		snprintf(add_note(notes), WARNING_BYTES, "%zu file%s given twice, and read once", in->repeated,
+		         in->repeated == 1 ? " was" : "s were");
+	if (in->copies)
+		snprintf(add_note(notes), WARNING_BYTES,
+		         "%zu trace%s for a viewer left out: the XSpace file beside it has the same events", in->copies,
+		         in->copies == 1 ? "" : "s");
 	if (twice)
 		snprintf(add_note(notes), WARNING_BYTES,
-		         "%zu files are of a host that another file is of too: each is a rank of its own", twice);
+		         "%zu file%s of a host that another file is of too: each is a rank of its own", twice,
+		         twice == 1 ? " is" : "s are");
 }
 
 static int is_whole(const struct pp_inputs *in)

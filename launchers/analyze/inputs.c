@@ -135,6 +135,49 @@ static int walk(struct found *f, const char *directory, struct pp_err *err)
 	return rc;
 }
 
+static size_t directory_length(const char *path)
+{
+	const char *end = strrchr(path, '/');
+
+	return end ? (size_t)(end - path) : 0;
+}
+
+/* JAX and TensorBoard put a trace for Chrome or Perfetto beside the XSpace that they made it of: the same events once more. */
+static int is_made_of_another(const struct pp_inputs *in, const struct pp_analyze_file *file)
+{
+	size_t n = directory_length(file->path);
+
+	if (file->glance.format == PP_TRACE_XSPACE || ends_in(file->path, ".pt.trace.json") ||
+	    ends_in(file->path, ".pt.trace.json.gz") ||
+	    !(ends_in(file->path, "trace.json") || ends_in(file->path, "trace.json.gz")))
+		return 0;
+	for (size_t i = 0; i < in->files; i++) {
+		const struct pp_analyze_file *other = &in->file[i];
+
+		if (other->glance.format == PP_TRACE_XSPACE && !other->why[0] && directory_length(other->path) == n &&
+		    !memcmp(other->path, file->path, n))
+			return 1;
+	}
+	return 0;
+}
+
+static void leave_out_copies(struct pp_inputs *in)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < in->files; i++) {
+		if (is_made_of_another(in, &in->file[i])) {
+			free(in->file[i].path);
+			in->file[i] = (struct pp_analyze_file){.path = NULL, .glance.format = in->file[i].glance.format};
+			in->copies++;
+		}
+	}
+	for (size_t i = 0; i < in->files; i++)
+		if (in->file[i].path)
+			in->file[kept++] = in->file[i];
+	in->files = kept;
+}
+
 int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs, struct pp_err *err)
 {
 	struct pp_inputs in = {.file = NULL};
@@ -154,6 +197,7 @@ int pp_inputs_find(char *const *word, size_t words, struct pp_inputs *ret_inputs
 		pp_inputs_release(&in);
 		return rc;
 	}
+	leave_out_copies(&in);
 	*ret_inputs = in;
 	return 0;
 }

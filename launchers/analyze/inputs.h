@@ -11,6 +11,7 @@ struct pp_inputs {
 	size_t files;
 	size_t others;         /* files in the directories that are no traces */
 	size_t repeated;       /* given twice */
+	size_t copies;         /* traces of a viewer, made of an XSpace file beside them */
 	char sessions[3][256]; /* directories plugins/profile/SESSION in which files lie */
 	size_t session_count;
 };

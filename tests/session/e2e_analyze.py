@@ -13,6 +13,7 @@ from e2e import h5, read, text
 import jobs
 from jobs import check, run, session_of, wait_until
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 BASE = 1711964646000000000  # ns: the files' date
 STEP = 1000  # us
 
@@ -147,6 +148,27 @@ def asked_wrongly(place, full):
     check(got.code == 1 and "Nothing was analysed" in got.err, got.transcript())
 
 
+def made_for_viewers(place, full):
+    """JAX and TensorBoard leave a trace for a viewer beside the XSpace: the same events, which count once. Alone, it is read."""
+    run_of = os.path.join(place.scratch, "jax", "plugins", "profile", "r")
+    subprocess.run([sys.executable, "-B", os.path.join(HERE, "make_xspace.py"), run_of, "--hosts", "2", "--gpus", "1", "--steps", "3"], check=True,
+                   stdout=subprocess.DEVNULL)
+    viewer = json.dumps({"displayTimeUnit": "ns", "traceEvents": [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 3, "name": "f"}, {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 3, "name": "f"}, {}]})
+    alone = put(place, "jax/plugins/profile/r/node00.trace.json.gz", viewer, True)
+    put(place, "jax/plugins/profile/r/perfetto_trace.json.gz", viewer, True)
+    for words in ((os.path.join(place.scratch, "jax"),), sorted(os.path.join(run_of, n) for n in os.listdir(run_of))):
+        logs = place.new_logs()
+        got = analyze(place, logs, *[w for w in words if w.endswith((".pb", ".gz", "jax"))])
+        check("of 2 ranks on 2 hosts, from 2 files" in got.err, got.transcript())
+        with h5(session_of(logs)) as f:
+            check(any("2 traces for a viewer left out" in text(w) for w in f["quality/warning"][()]), f["quality/warning"][()])
+    logs = place.new_logs()
+    analyze(place, logs, alone)  # {} is no damage
+    with h5(session_of(logs)) as f:
+        check(f["trace_file/events"][()].tolist() == [2] and f["trace_file/damaged"][()].tolist() == [0], f["trace_file/events"][()])
+
+
 def own_rules(place, full):
     """--rules: a user's word decides, and a bad row is named with its line."""
     where = folder(place, "ruled", ranks=1)
@@ -177,7 +199,7 @@ def ended(place, full):
     check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, made_for_viewers, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

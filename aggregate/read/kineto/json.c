@@ -26,6 +26,7 @@ struct kineto_json {
 	int list_depth;  /* inside the list of events; 0: it was not seen */
 	int key;         /* of the next value */
 	int has_key;     /* in an object: a value is next */
+	int is_empty;    /* no key of the event so far */
 	int list_key;    /* of the list in args that is open */
 	size_t index;    /* in it */
 	int is_replay;   /* a new yajl is brought to this place: calls have been handled */
@@ -72,12 +73,14 @@ static int begin(struct kineto_json *j, int is_map)
 	j->is_list[j->depth / 8] &= (uint8_t) ~(1 << j->depth % 8);
 	if (!is_map)
 		j->is_list[j->depth / 8] |= (uint8_t)(1 << j->depth % 8);
-	if (place == KINETO_EVENTS)
+	if (place == KINETO_EVENTS) {
 		j->list_depth = j->depth;
-	else if (place == KINETO_EVENT)
+	} else if (place == KINETO_EVENT) {
 		memset(&j->event, 0, sizeof(j->event));
-	else if (place == KINETO_DEVICE_ROW)
+		j->is_empty = 1;
+	} else if (place == KINETO_DEVICE_ROW) {
 		j->device = -1, j->memory = 0, j->device_name = 0;
+	}
 	if (place == KINETO_ARG_LIST) {
 		j->list_key = j->key;
 		j->index = 0;
@@ -111,7 +114,7 @@ static int on_end(void *context)
 	if (place == KINETO_EVENT) {
 		if (j->event.phase)
 			rc = pp_kineto_take(j->s, &j->event);
-		else
+		else if (!j->is_empty) /* {} is the last of each of xprof's traces */
 			pp_kineto_damage(j->s, here(j), "an event without phase");
 	} else if (place == KINETO_DEVICE_ROW) {
 		rc = pp_kineto_take_device(j->s, j->device, j->device_name, j->memory > 0 ? (uint64_t)j->memory : 0);
@@ -128,6 +131,8 @@ static int on_key(void *context, const unsigned char *text, size_t length)
 	if (j->is_replay)
 		return 1;
 	j->has_key = 1;
+	if (place == KINETO_EVENT)
+		j->is_empty = 0;
 	if (place != KINETO_SKIP)
 		j->key = pp_kineto_key(place, (const char *)text, length);
 	return 1;

@@ -164,6 +164,7 @@ static void check_printed(const char *path)
 	CHECK_STR(missing, "");
 	CHECK_INT(pp_report_table(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
 	CHECK(strstr(err.text, "unknown table: 'none'. Choose one of: worker, step, ") != NULL);
+	CHECK(strlen(err.text) > 8 && !strcmp(err.text + strlen(err.text) - 9, ", quality")); /* the last one is not cut off */
 	CHECK_INT(pp_report_tool(path, "none", 0, f, missing, sizeof(missing), &err), -EINVAL);
 	CHECK_STR(err.text, "unknown tool: 'none'. Choose one of: overview, input_pipeline, op_stats, kernel_stats, "
 	                    "memory_profile, pod_viewer");

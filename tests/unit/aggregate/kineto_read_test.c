@@ -468,7 +468,8 @@ TEST(addresses_are_left_out)
 {
 	static const char *const given[] = {"<built-in method acquire of _thread.lock object at 0x7f9f150b40c0>",
 	                                    "f at 0x1f of g at 0xAB, at 0 and at 0xz", " at 0x", "at 0x5"};
-	static const char *const kept[] = {"<built-in method acquire of _thread.lock object>", "f of g, at 0 and at 0xz", " at 0x", "at 0x5"};
+	static const char *const kept[] = {"<built-in method acquire of _thread.lock object>", "f of g, at 0 and at 0xz", " at 0x",
+	                                   "at 0x5"};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
 		char text[256];

@@ -11,7 +11,7 @@
 TEST(sentences)
 {
 	struct pp_err err;
-	char longer[600];
+	char longer[sizeof(err.text) + 1];
 
 	CHECK_INT(pp_err_set(&err, -EINVAL, "'%s' is %d", "x", 3), -EINVAL);
 	CHECK_STR(err.text, "'x' is 3");
