@@ -343,6 +343,8 @@ static void say_largest(const struct pp_dataset *d, const int64_t *all, int best
 	snprintf(text, size, "%s%s, %.0f %% of %s. %s", pp_category_name(best), explain(best),
 	         100.0 * (double)all[best] / (double)step_ns, whole(d),
 	         d->workers <= 1 ? "There is only one rank"
+	         : d->trace_files && (size_t)pp_dataset_domains(d) == d->workers
+	                 ? "Whether ranks wait for each other is unknown: their clocks were not compared"
 	         : most_is_unsplit(c) && c->unsplit * 100 > step_ns * SMALL_WAIT_PERCENT
 	                 ? "Waiting in point-to-point and one-sided calls is not measured"
 	         : pp_dataset_domains(d) > 1

@@ -85,6 +85,7 @@ def whole(place, full):
         check(f["trace_file/events"][()].tolist() == [17, 17] or min(f["trace_file/events"][()]) >= 16, f["trace_file/events"][()])
         check([text(t) for t in f["trace_file/format"][()]] == ["Kineto", "Kineto"], f["trace_file/format"][()])
     summary = read(session, "summary.txt")
+    check("Whether ranks wait for each other is unknown" in summary, summary)
     check("each file has a clock of its own" in summary and "xprof" not in summary and ", GPU  " in summary, summary)
     again = run([place.podprof(), "report", "--json", logs])  # from pod.h5, as the page
     check(again.code == 0 and "xprof" not in again.out, again.transcript())
