@@ -31,7 +31,7 @@ struct bases {
 	size_t room;
 };
 
-/* "step 12" is "step" number 12; "layer1" and "12" are themselves. */
+/* "step 12" and "step 12 ##" are "step" number 12; "layer1" and "12" are themselves. */
 static void split_name(struct pp_intern *names, uint32_t id, struct base *ret_base)
 {
 	size_t length, digits = 0, stem;
@@ -39,6 +39,8 @@ static void split_name(struct pp_intern *names, uint32_t id, struct base *ret_ba
 	int64_t number = 0;
 
 	*ret_base = (struct base){.name = id, .known = 1};
+	while (length > 0 && strchr(" #=-*~|>", text[length - 1])) /* '\0' too */
+		length--;
 	while (digits < length && text[length - 1 - digits] >= '0' && text[length - 1 - digits] <= '9')
 		digits++;
 	if (digits == 0 || digits > 18 || digits == length || !strchr(" _#:=/-.", text[length - 1 - digits]))

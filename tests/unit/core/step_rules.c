@@ -173,6 +173,26 @@ TEST(numbered_range)
 	free_capture(&c);
 }
 
+/* As PyTorch's programs often name their parts. */
+TEST(decorated_number)
+{
+	struct pp_capture c = make_capture(1);
+	struct pp_steps s;
+	char name[32];
+
+	for (int64_t n = 0; n < 5; n++) {
+		snprintf(name, sizeof(name), "## step %d ##", (int)n + 7);
+		add_range(&c, 0, 0, name, n * 100, n * 100 + 98);
+	}
+	s = find(&c, 0, 0);
+	CHECK_INT(s.rule, PP_STEP_RULE_RANGE);
+	CHECK_STR(pp_intern_text(c.names, s.rule_name, NULL), "## step");
+	CHECK_INT(s.steps, 5);
+	CHECK_INT(s.number[0], 7);
+	pp_steps_release(&s);
+	free_capture(&c);
+}
+
 TEST(plain_range_inside_main)
 {
 	struct pp_capture c = make_capture(2);
@@ -343,6 +363,7 @@ int main(void)
 	numbers_without_sense();
 	rank_without_step();
 	numbered_range();
+	decorated_number();
 	plain_range_inside_main();
 	library_domains();
 	doubtful_ranges(0, "5 ranges 'even' are too irregular for steps (confidence 0.36)");
