@@ -12,12 +12,32 @@
 #include <unistd.h>
 
 #include "aggregate/dataset/hdf5_layout.h"
+#include "core/base/grow.h"
 #include "core/base/why.h"
 
 enum { MOST_VALUES = INT_MAX, MOST_TEXT = 1 << 20, DEFLATE_MOST = 1032 /* largest factor by which a byte expands */ };
 
+enum { TRANSFER_BYTES = 32 << 10 };
+
+struct scale { /* a dimension's dataset */
+	hobj_ref_t ref;
+	char name[PP_POD_FILE_NAME];
+};
+
+struct seen { /* a column that was looked at */
+	char *path;
+	hid_t set; /* open */
+	struct pp_pod_file_column column;
+	const char *why; /* it cannot be read */
+};
+
 struct pp_pod_file {
 	hid_t file;
+	struct seen *seen; /* in the order of first looks: the page comes back to each column some times */
+	size_t seens, seens_room, next;
+	hid_t transfer; /* of texts: HDF5's buffer of its own is cleared for each column */
+	struct scale *scale;
+	size_t scales, scales_room;
 	size_t bytes;
 	char *path;
 	char name[PP_POD_FILE_NAME];
@@ -87,7 +107,7 @@ int pp_pod_file_open(const char *path, struct pp_pod_file **ret_pod, struct pp_e
 		free(pod);
 		return pp_err_set(err, -ENOMEM, "no memory to read '%s'", path);
 	}
-	pod->file = -1;
+	pod->file = pod->transfer = -1;
 	H5open();
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	code = open_file(pod, err);
@@ -105,9 +125,17 @@ void pp_pod_file_close(struct pp_pod_file *pod)
 {
 	if (!pod)
 		return;
+	for (size_t i = 0; i < pod->seens; i++) {
+		H5Dclose(pod->seen[i].set);
+		free(pod->seen[i].path);
+	}
+	free(pod->seen);
+	if (pod->transfer >= 0)
+		H5Pclose(pod->transfer);
 	if (pod->file >= 0)
 		H5Fclose(pod->file);
 	pp_intern_free(pod->names);
+	free(pod->scale);
 	free(pod->text);
 	free(pod->path);
 	free(pod);
@@ -208,19 +236,61 @@ int pp_pod_file_has(struct pp_pod_file *pod, const char *group, const char *vari
 	       H5Lexists(pod->file, path, H5P_DEFAULT) > 0;
 }
 
-static herr_t name_of_scale(hid_t set, unsigned dim, hid_t scale, void *to)
+/* The name by which it was made a scale; the search for its path would look through the whole file. "": it is none. */
+static void read_scale(hid_t set, struct scale *scale)
 {
-	char path[4 * PP_POD_FILE_NAME];
+	hid_t d = H5Rdereference2(set, H5P_DEFAULT, H5R_OBJECT, &scale->ref);
+	char path[4 * PP_POD_FILE_NAME] = "";
 	const char *last;
 
-	(void)set;
-	(void)dim;
-	/* The name by which it was made a scale; the search for its path would look through the whole file each time. */
-	if (H5DSget_scale_name(scale, path, sizeof(path)) <= 0 && H5Iget_name(scale, path, sizeof(path)) <= 0)
-		return 1;
-	last = strrchr(path, '/');
-	snprintf(to, PP_POD_FILE_NAME, "%.*s", PP_POD_FILE_NAME - 1, last ? last + 1 : path);
-	return 1;
+	if (d < 0)
+		return;
+	if (H5DSget_scale_name(d, path, sizeof(path)) > 0 || H5Iget_name(d, path, sizeof(path)) > 0) {
+		last = strrchr(path, '/');
+		snprintf(scale->name, sizeof(scale->name), "%.*s", PP_POD_FILE_NAME - 1, last ? last + 1 : path);
+	}
+	H5Oclose(d);
+}
+
+/* Columns of a group have the same few. */
+static const char *name_of_scale(struct pp_pod_file *pod, hid_t set, hobj_ref_t ref)
+{
+	struct scale *more;
+
+	for (size_t i = pod->scales; i-- > 0;)
+		if (pod->scale[i].ref == ref)
+			return pod->scale[i].name;
+	more = pp_grow(pod->scale, pod->scales, &pod->scales_room, sizeof(*more));
+	if (!more)
+		return "";
+	pod->scale = more;
+	more += pod->scales++;
+	*more = (struct scale){.ref = ref};
+	read_scale(set, more);
+	return more->name;
+}
+
+/* As H5DSattach_scale() stores them: for each dimension a list of references to scales. */
+static void name_dims(struct pp_pod_file *pod, hid_t set, struct pp_pod_file_column *c)
+{
+	hid_t list = c->dims && H5Aexists(set, "DIMENSION_LIST") > 0 ? H5Aopen(set, "DIMENSION_LIST", H5P_DEFAULT) : -1, type,
+	      space;
+	hvl_t scales[PP_POD_FILE_DIMS] = {{0}};
+
+	if (list < 0)
+		return;
+	type = H5Tvlen_create(H5T_STD_REF_OBJ);
+	space = H5Aget_space(list);
+	if (H5Sget_simple_extent_npoints(space) == (hssize_t)c->dims && H5Aread(list, type, scales) >= 0) {
+		for (size_t i = 0; i < c->dims; i++)
+			if (scales[i].len)
+				snprintf(c->dim[i], sizeof(c->dim[i]), "%s",
+				         name_of_scale(pod, set, *(const hobj_ref_t *)scales[i].p));
+		H5Dvlen_reclaim(type, space, H5P_DEFAULT, scales);
+	}
+	H5Sclose(space);
+	H5Tclose(type);
+	H5Aclose(list);
 }
 
 static void copy_attribute(hid_t at, const char *name, char *to, size_t size)
@@ -232,7 +302,7 @@ static void copy_attribute(hid_t at, const char *name, char *to, size_t size)
 }
 
 /* Reads all but the values. */
-static const char *describe(hid_t set, const char *variable, struct pp_pod_file_column *c)
+static const char *describe(struct pp_pod_file *pod, hid_t set, const char *variable, struct pp_pod_file_column *c)
 {
 	hsize_t extent[PP_POD_FILE_DIMS] = {0};
 	hid_t space = H5Dget_space(set), type = H5Dget_type(set);
@@ -248,8 +318,9 @@ static const char *describe(hid_t set, const char *variable, struct pp_pod_file_
 			why = "has more values than memory";
 		c->n *= extent[i];
 		c->extent[c->dims++] = extent[i];
-		H5DSiterate_scales(set, (unsigned)i, NULL, name_of_scale, c->dim[i]);
 	}
+	if (!why)
+		name_dims(pod, set, c);
 	if (c->dims == 1 && !c->dim[0][0]) /* a scale has none of its own */
 		snprintf(c->dim[0], sizeof(c->dim[0]), "%s", variable);
 	copy_attribute(set, "units", c->unit, sizeof(c->unit));
@@ -314,26 +385,25 @@ static void free_text(void *text, void *left)
 	free(text);
 }
 
-static herr_t read_variable(hid_t set, hid_t type, size_t left, struct pp_pod_file_column *c)
+static herr_t read_variable(struct pp_pod_file *pod, hid_t set, hid_t type, size_t left, struct pp_pod_file_column *c)
 {
-	hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
-	herr_t got;
-
+	if (pod->transfer < 0) {
+		pod->transfer = H5Pcreate(H5P_DATASET_XFER);
+		H5Pset_buffer(pod->transfer, TRANSFER_BYTES, NULL, NULL);
+	}
 	H5Tset_size(type, H5T_VARIABLE);
-	H5Pset_vlen_mem_manager(transfer, take_text, &left, free_text, &left);
-	got = H5Dread(set, type, H5S_ALL, H5S_ALL, transfer, c->data.text);
-	H5Pclose(transfer);
-	return got;
+	H5Pset_vlen_mem_manager(pod->transfer, take_text, &left, free_text, &left);
+	return H5Dread(set, type, H5S_ALL, H5S_ALL, pod->transfer, c->data.text);
 }
 
 /* HDF5 converts no character sets: text is read in the file's, ASCII or UTF-8. */
-static herr_t read_texts(const struct pp_pod_file *pod, hid_t set, struct pp_pod_file_column *c)
+static herr_t read_texts(struct pp_pod_file *pod, hid_t set, struct pp_pod_file_column *c)
 {
 	hid_t in_file = H5Dget_type(set), type = H5Tcopy(H5T_C_S1);
 	herr_t got;
 
 	H5Tset_cset(type, H5Tget_cset(in_file));
-	got = H5Tis_variable_str(in_file) > 0 ? read_variable(set, type, pod->bytes + c->n, c) : read_fixed(set, type, c);
+	got = H5Tis_variable_str(in_file) > 0 ? read_variable(pod, set, type, pod->bytes + c->n, c) : read_fixed(set, type, c);
 	H5Tclose(type);
 	H5Tclose(in_file);
 	return got;
@@ -345,32 +415,61 @@ static int can_hold(const struct pp_pod_file *pod, const struct pp_pod_file_colu
 	return c->n * c->width / DEFLATE_MOST <= pod->bytes;
 }
 
+/* NULL: it cannot be opened, or no memory. Columns are asked for in the same order each time. */
+static struct seen *see(struct pp_pod_file *pod, const char *group, const char *variable)
+{
+	char path[2 * PP_POD_FILE_NAME + 2];
+	struct seen *s;
+
+	if (path_of(path, group, variable))
+		return NULL;
+	for (size_t i = 0; i < pod->seens; i++) {
+		s = &pod->seen[(pod->next + i) % pod->seens];
+		if (!strcmp(s->path, path)) {
+			pod->next = (size_t)(s - pod->seen) + 1;
+			return s;
+		}
+	}
+	s = pp_grow(pod->seen, pod->seens, &pod->seens_room, sizeof(*s));
+	if (!s)
+		return NULL;
+	pod->seen = s;
+	s += pod->seens;
+	*s = (struct seen){.path = strdup(path), .set = H5Dopen2(pod->file, path, H5P_DEFAULT)};
+	if (!s->path || s->set < 0) {
+		free(s->path);
+		if (s->set >= 0)
+			H5Dclose(s->set);
+		return NULL;
+	}
+	pod->seens++;
+	s->why = describe(pod, s->set, variable, &s->column);
+	if (!s->why && !can_hold(pod, &s->column))
+		s->why = "has more values than the file can hold";
+	return s;
+}
+
 static int read_or_look(struct pp_pod_file *pod, const char *group, const char *variable, int values,
                         struct pp_pod_file_column *ret, struct pp_err *err)
 {
-	char path[2 * PP_POD_FILE_NAME + 2];
-	hid_t set = path_of(path, group, variable) ? -1 : H5Dopen2(pod->file, path, H5P_DEFAULT);
-	struct pp_pod_file_column c = {.n = 0};
-	const char *why;
+	const struct seen *s = see(pod, group, variable);
+	struct pp_pod_file_column c;
 	int code = 0;
 
 	H5Eclear2(H5E_DEFAULT);
-	if (set < 0)
+	if (!s)
 		return damaged(pod, group, variable, "cannot be opened", err);
-	why = describe(set, variable, &c);
-	if (!why && !can_hold(pod, &c))
-		why = "has more values than the file can hold";
-	if (why) {
-		code = damaged(pod, group, variable, why, err);
-	} else if (values) {
+	if (s->why)
+		return damaged(pod, group, variable, s->why, err);
+	c = s->column;
+	if (values) {
 		c.data.any = calloc(c.n + 1, sizeof(int64_t));
 		if (!c.data.any)
 			code = pp_err_set(err, -ENOMEM, "no memory for /%s/%s of '%s'", group, variable, pod->path);
-		else if (c.n && (c.kind == PP_POD_FILE_TEXT ? read_texts(pod, set, &c) : read_numbers(set, &c)) < 0)
+		else if (c.n && (c.kind == PP_POD_FILE_TEXT ? read_texts(pod, s->set, &c) : read_numbers(s->set, &c)) < 0)
 			code = damaged(pod, group, variable, "cannot be read", err);
 	}
 	H5Eclear2(H5E_DEFAULT);
-	H5Dclose(set);
 	if (code)
 		pp_pod_file_release(&c);
 	else

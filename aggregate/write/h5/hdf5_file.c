@@ -11,7 +11,7 @@
 #include "core/base/why.h"
 #include "core/ring/utf8.h"
 
-enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536 };
+enum { SMALL_BYTES = 64 * 1024, CHUNK_ROWS = 65536, TRANSFER_BYTES = 32 * 1024 };
 
 static herr_t keep_deepest(unsigned n, const H5E_error2_t *e, void *text)
 {
@@ -49,7 +49,7 @@ int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 {
 	hid_t create, access;
 
-	*h = (struct pp_h5){.file = -1, .group = -1, .err = err};
+	*h = (struct pp_h5){.file = -1, .group = -1, .transfer = -1, .err = err};
 	if (H5open() < 0)
 		return pp_err_set(err, -EIO, "HDF5 does not start");
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -60,9 +60,13 @@ int pp_h5_create(struct pp_h5 *h, const char *path, struct pp_err *err)
 	h->file = H5Fcreate(path, H5F_ACC_TRUNC, create, access);
 	H5Pclose(access);
 	H5Pclose(create);
-	if (h->file < 0)
+	if (h->file < 0) {
 		fail(h, "cannot create the file");
-	return h->code;
+		return h->code;
+	}
+	h->transfer = H5Pcreate(H5P_DATASET_XFER);
+	H5Pset_buffer(h->transfer, TRANSFER_BYTES, NULL, NULL);
+	return 0;
 }
 
 int pp_h5_close(struct pp_h5 *h)
@@ -71,6 +75,9 @@ int pp_h5_close(struct pp_h5 *h)
 	if (h->file >= 0 && H5Fclose(h->file) < 0)
 		fail(h, "cannot complete the file");
 	h->file = -1;
+	if (h->transfer >= 0)
+		H5Pclose(h->transfer);
+	h->transfer = -1;
 	return h->code;
 }
 
@@ -326,7 +333,7 @@ static void put(struct pp_h5 *h, const struct pp_h5_row *row, hid_t text, const 
 	create = column_plist(rank, size, type);
 	errno = 0;
 	d = H5Dcreate2(h->group, row->variable, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-	if (d < 0 || H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+	if (d < 0 || H5Dwrite(d, type, H5S_ALL, H5S_ALL, h->transfer, data) < 0)
 		fail(h, row->variable);
 	if (!h->code && row->unit[0])
 		attribute_text(h, d, "units", row->unit);

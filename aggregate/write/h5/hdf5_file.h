@@ -11,6 +11,7 @@ enum { PP_H5_DIMS = 8 };
 
 struct pp_h5 {
 	hid_t file, group;
+	hid_t transfer; /* with a small buffer: HDF5's of 1 MiB is cleared for each column of texts */
 	const char *group_name;
 	struct {
 		const char *name;
