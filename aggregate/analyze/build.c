@@ -33,6 +33,12 @@ static void fill_clock(struct pp_row_worker *w, const struct pp_rank *rank, cons
 		w->offset_ns = in->host_clock->host_offset_ns;
 		w->drift_ppb = in->host_clock->host_drift_ppb;
 	}
+	if (rank->trace.clock_bound_ns >= 0 && rank->trace.file[0] && in->capture->epoch_realtime_ns) {
+		/* Of a file of podprof: job time. Its error is against rank 0's clock, so that of two ranks may be twice as large. */
+		snprintf(w->clock, sizeof(w->clock), "job time of %" PRId64, in->capture->epoch_realtime_ns);
+		if (__builtin_mul_overflow(rank->trace.clock_bound_ns, 2, &w->own_bound_ns))
+			w->own_bound_ns = PP_BOUND_UNKNOWN;
+	}
 	if (map && rank->clock[0])
 		snprintf(w->clock, sizeof(w->clock), "%s map %" PRIu64 " %" PRId64 " %" PRIu64 " %u epoch %" PRId64, rank->clock,
 		         (uint64_t)map->tick0, map->ns0, map->num, (unsigned)map->shift, in->capture->epoch_realtime_ns);

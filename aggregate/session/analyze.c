@@ -27,14 +27,14 @@ void pp_analyze_number(struct pp_analyze_file *file, size_t files, int *ret_own)
 
 	for (size_t i = 0; i < files && rank; i++) {
 		rank[i] = file[i].glance.rank;
-		own &= rank[i] >= 0;
+		own &= rank[i] >= 0 || file[i].glance.is_podprof; /* that one's ranks have their numbers inside */
 	}
 	if (rank)
 		qsort(rank, files, sizeof(*rank), compare_rank);
 	for (size_t i = 1; i < files && rank; i++)
-		own &= rank[i] != rank[i - 1];
+		own &= rank[i] != rank[i - 1] || rank[i] < 0;
 	for (size_t i = 0; i < files; i++)
-		file[i].rank = own ? file[i].glance.rank : (int32_t)i;
+		file[i].rank = own && file[i].glance.rank >= 0 ? file[i].glance.rank : (int32_t)i;
 	free(rank);
 	*ret_own = own;
 }

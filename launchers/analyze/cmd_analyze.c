@@ -82,16 +82,19 @@ static void name_job(const char *word, char *job, size_t size)
 
 static void note_inputs(const struct pp_inputs *in, int own_ranks, struct notes *notes)
 {
-	size_t twice = 0;
+	size_t twice = 0, foreign = 0;
 
-	for (size_t i = 0; i < in->files; i++)
+	for (size_t i = 0; i < in->files; i++) {
+		foreign += !in->file[i].glance.is_podprof;
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(in->file[i].glance.host, in->file[k].glance.host)) {
 				twice++;
 				break;
 			}
-	snprintf(add_note(notes), WARNING_BYTES,
-	         "analysed from files: clocks of files of other profilers are not joined, so nobody is said to wait");
+	}
+	if (foreign)
+		snprintf(add_note(notes), WARNING_BYTES,
+		         "analysed from files: clocks of files of other profilers are not joined, so nobody is said to wait");
 	if (!own_ranks && in->files > 1)
 		snprintf(add_note(notes), WARNING_BYTES,
 		         "the files do not give their ranks: ranks are numbered in the order of the files' names");

@@ -170,6 +170,26 @@ def made_for_viewers(place, full):
         check(f["trace_file/events"][()].tolist() == [2] and f["trace_file/damaged"][()].tolist() == [0], f["trace_file/events"][()])
 
 
+def own_files(place, full):
+    """XSpace of podprof: the same ranks, waits and last ranks as the live session, and its clock error, twice, between two of them."""
+    for how in ("rank", "host"):
+        logs, again = place.new_logs(), place.new_logs()
+        got = run(place.mpirun(2, place.under(logs, [os.path.join(place.bin, "c_mpi_train"), "--quiet", "--steps", "8", "--slow-rank", "1", "--slow-us",
+                                                     "3000"], "--xspace", how)))
+        check(got.code == 0, got.transcript())
+        live = session_of(logs)
+        got = analyze(place, again, os.path.join(logs, "plugins", "profile", os.path.basename(live)))
+        check("steps 0..7 of 2 ranks on 1 host" in got.err, got.transcript())
+        with h5(live) as a, h5(session_of(again)) as b:
+            for name in ("sequence", "bytes", "last_worker", "wait_ns", "transfer_ns"):
+                check(a["collective"][name][()].tolist() == b["collective"][name][()].tolist(), (how, name))
+            check(b["collective/wait_ns"][()].sum() > 0, "nobody waited")
+            check((b["collective/bound_ns"][()] >= a["collective/bound_ns"][()]).all(), b["collective/bound_ns"][()])
+            check([text(h) for h in a["worker/host"][()]] == [text(h) for h in b["worker/host"][()]], b["worker/host"][()])
+        summary = read(session_of(again), "summary.txt")
+        check("all ranks share one clock" in summary and "not joined" not in summary and "do not give their ranks" not in summary, summary)
+
+
 def own_rules(place, full):
     """--rules: a user's word decides, and a bad row is named with its line."""
     where = folder(place, "ruled", ranks=1)
@@ -200,7 +220,7 @@ def ended(place, full):
     check(wait_until(lambda: subprocess.run(["pgrep", "-g", str(p.pid)], capture_output=True).returncode == 1, 10), "processes are left")
 
 
-CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, made_for_viewers, own_rules, ended)}
+CASES = {f.__name__: f for f in (whole, same_bytes, damaged, asked_wrongly, made_for_viewers, own_files, own_rules, ended)}
 
 if __name__ == "__main__":
     sys.exit(jobs.main(CASES, __doc__))

@@ -138,7 +138,7 @@ static void nothing(struct pp_err *err, const char *path, const struct kineto_st
 int pp_kineto_read(const char *path, const struct pp_trace_glance *glance, const struct pp_trace_options *options,
                    struct pp_capture *ret_capture, struct pp_err *err)
 {
-	struct kineto_store s = {.rank = -1, .world = -1, .names = pp_intern_new()};
+	struct kineto_store s = {.rank = -1, .world = -1, .trace.clock_bound_ns = -1, .names = pp_intern_new()};
 	struct kineto_json *json = pp_kineto_json_new(&s);
 	struct pp_capture capture = {.names = NULL};
 	struct input in = {.fd = -1};

@@ -272,6 +272,15 @@ static void find_main(struct pp_rank *r, const struct pp_intern *names)
 		r->thread[best].is_main = 1;
 }
 
+/* podprof names the files of ranks "host-rank0003", and their hosts with them: viewers want a name each. */
+static void drop_rank(char *host)
+{
+	char *at = strrchr(host, '-');
+
+	if (at && at > host && !strncmp(at, "-rank", 5) && strlen(at) >= 9 && strspn(at + 5, "0123456789") == strlen(at + 5))
+		*at = '\0';
+}
+
 /* What a viewer has named a host is its name where the file has none. */
 static void describe(struct pp_xread *x)
 {
@@ -288,6 +297,8 @@ static void describe(struct pp_xread *x)
 	r->trace.bytes = x->source.file_bytes;
 	if (!r->host[0])
 		snprintf(r->host, sizeof(r->host), "%s", x->glance->host);
+	if (x->glance->is_podprof)
+		drop_rank(r->host);
 	snprintf(r->status, sizeof(r->status), "delivered");
 	r->rank = x->options->rank;
 	r->size = x->glance->world > r->rank ? x->glance->world : r->rank + 1;
